@@ -1,0 +1,141 @@
+//===----------------------------------------------------------------------===//
+//
+// The C ABI between a compiled training step and the Ingot runtime. This header
+// is all that couples the two: the compiler emits an object that defines
+// `ingot_module` and calls the entry points declared here, the runtime provides
+// the entry points and runs what `ingot_module` describes. The compiler's view
+// of these structs (dialects/exec) is checked against this header by a test.
+//
+// Memory. A trainer owns two blocks, each allocated once, aligned to
+// INGOT_ALIGNMENT: `state` (parameters, optimizer moments, running statistics,
+// counters: what outlives a step) and `arena` (inputs, outputs, everything that
+// lives within a step). Every tensor is dense, row-major, at a byte offset fixed
+// at compile time. Offsets are in the manifest (docs/manifest.md). Element types: f64,
+// f32, f16, bf16, i64, i32, i8, u8 and bool (one byte, 0 or 1).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_RUNTIME_ABI_ABI_H
+#define INGOT_RUNTIME_ABI_ABI_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// Bumped on every change of a struct, an entry point or the manifest. The
+/// trainer refuses a module with another version at start.
+#define INGOT_ABI_VERSION 1
+
+/// Alignment in bytes of both blocks and of every tensor in them.
+#define INGOT_ALIGNMENT 64
+
+#define INGOT_MAX_SPATIAL 3
+#define INGOT_MAX_BATCH_DIMS 4
+
+/// Element types as the library entry points see them.
+typedef enum ingot_dtype {
+  INGOT_F32 = 0,
+  INGOT_F64 = 1,
+  INGOT_BF16 = 2,
+  INGOT_F16 = 3,
+} ingot_dtype;
+
+/// The running trainer. Opaque to compiled code, which only hands it back.
+typedef struct ingot_context ingot_context;
+
+/// A compiled function (train_step, eval_step, predict): runs to completion.
+/// A failure inside is recorded in the context; the caller asks for it after.
+typedef void (*ingot_step_fn)(ingot_context *context, char *state,
+                              char *arena);
+
+/// The body of a kernel: iterations [begin, end) of its parallel extent.
+/// `buffers` are the operands in order, inputs first.
+typedef void (*ingot_kernel_fn)(void *const *buffers, int64_t begin,
+                                int64_t end);
+
+/// A generated kernel. `grain` is the fewest iterations worth a thread.
+typedef struct ingot_kernel {
+  ingot_kernel_fn body;
+  int64_t extent;
+  int64_t grain;
+  /// Index into the function's "kernels" in the manifest; for profiles.
+  int64_t index;
+} ingot_kernel;
+
+/// c[batch..., m, n] = a x b. `transpose_a` says that a is stored [.., k, m],
+/// `transpose_b` that b is stored [.., n, k]. Accumulates in f32 (f64 for f64).
+typedef struct ingot_matmul_desc {
+  int64_t batch, m, n, k;
+  int32_t transpose_a, transpose_b;
+  int32_t a_type, b_type, c_type;
+  int32_t reserved;
+  int64_t index;
+} ingot_matmul_desc;
+
+/// Convolution in NC<spatial> order, filter [out, in / groups, spatial].
+/// Used by the forward op and by both gradients.
+typedef struct ingot_conv_desc {
+  int64_t spatial_rank, batch, in_channels, out_channels, groups;
+  int64_t in[INGOT_MAX_SPATIAL], out[INGOT_MAX_SPATIAL];
+  int64_t kernel[INGOT_MAX_SPATIAL], stride[INGOT_MAX_SPATIAL];
+  int64_t dilation[INGOT_MAX_SPATIAL];
+  int64_t pad_low[INGOT_MAX_SPATIAL], pad_high[INGOT_MAX_SPATIAL];
+  int32_t type, reserved;
+  int64_t index;
+} ingot_conv_desc;
+
+/// Runs a kernel over its extent on the runtime's thread pool.
+void ingot_launch(ingot_context *context, const ingot_kernel *kernel,
+                  void *const *buffers);
+
+void ingot_matmul(ingot_context *context, const ingot_matmul_desc *desc,
+                  const void *a, const void *b, void *c);
+
+/// output = conv(input, filter).
+void ingot_conv(ingot_context *context, const ingot_conv_desc *desc,
+                const void *input, const void *filter, void *output);
+/// input_grad = the gradient of conv with respect to its input.
+void ingot_conv_input_grad(ingot_context *context, const ingot_conv_desc *desc,
+                           const void *output_grad, const void *filter,
+                           void *input_grad);
+/// filter_grad = the gradient of conv with respect to its filter.
+void ingot_conv_filter_grad(ingot_context *context,
+                            const ingot_conv_desc *desc,
+                            const void *output_grad, const void *input,
+                            void *filter_grad);
+
+/// Copies `bytes` bytes between two places that do not overlap.
+void ingot_copy(ingot_context *context, const void *from, void *to,
+                int64_t bytes);
+
+typedef struct ingot_function {
+  const char *name;
+  ingot_step_fn run;
+} ingot_function;
+
+/// What a compiled object defines, once, under the name `ingot_module`.
+typedef struct ingot_module_t {
+  uint32_t abi_version;
+  uint32_t function_count;
+  const ingot_function *functions;
+  /// JSON; layout in docs/manifest.md.
+  const char *manifest;
+  uint64_t manifest_bytes;
+  /// A safetensors file with the initial values, or null (sidecar, none).
+  const char *weights;
+  uint64_t weights_bytes;
+  /// The literal bytes of the exported ONNX model, without the parts that the
+  /// manifest's "export" names as states; null when export is not possible.
+  const char *export_literal;
+  uint64_t export_literal_bytes;
+} ingot_module_t;
+
+extern const ingot_module_t ingot_module;
+
+#ifdef __cplusplus
+} // extern "C"
+#endif
+
+#endif // INGOT_RUNTIME_ABI_ABI_H

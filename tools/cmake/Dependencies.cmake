@@ -1,0 +1,40 @@
+# Finds what Ingot is built from; what is missing is one line that says what to do.
+
+if(DEFINED ENV{INGOT_DEPS})
+  set(INGOT_DEPS "$ENV{INGOT_DEPS}")
+elseif(DEFINED ENV{XDG_CACHE_HOME})
+  set(INGOT_DEPS "$ENV{XDG_CACHE_HOME}/ingot/deps")
+else()
+  set(INGOT_DEPS "$ENV{HOME}/.cache/ingot/deps")
+endif()
+
+macro(ingot_find name what)
+  find_package(${name} QUIET ${ARGN})
+  if(NOT ${name}_FOUND)
+    message(FATAL_ERROR "error: ${what} not found\nhint: run tools/setup")
+  endif()
+endmacro()
+
+set(llvm_cmake "/usr/lib/llvm-${INGOT_LLVM_VERSION}/lib/cmake")
+ingot_find(MLIR "MLIR ${INGOT_LLVM_VERSION}" CONFIG HINTS "${llvm_cmake}/mlir")
+if(NOT LLVM_VERSION_MAJOR EQUAL INGOT_LLVM_VERSION)
+  message(FATAL_ERROR "error: LLVM ${LLVM_PACKAGE_VERSION} at ${LLVM_DIR}: Ingot needs ${INGOT_LLVM_VERSION}\n"
+                      "hint: run tools/setup, or set MLIR_DIR to an LLVM ${INGOT_LLVM_VERSION} installation")
+endif()
+
+set(Protobuf_USE_STATIC_LIBS OFF)
+ingot_find(Protobuf "protobuf")
+ingot_find(ONNX "ONNX ${INGOT_ONNX_VERSION}" CONFIG HINTS "${INGOT_DEPS}/onnx-${INGOT_ONNX_VERSION}")
+ingot_find(dnnl "oneDNN" CONFIG HINTS "${INGOT_DEPS}/onednn-${INGOT_ONEDNN_VERSION}")
+ingot_find(CLI11 "CLI11" CONFIG)
+ingot_find(nlohmann_json "nlohmann-json" CONFIG)
+ingot_find(fmt "fmt" CONFIG)
+ingot_find(libzip "libzip" CONFIG)
+ingot_find(GTest "GoogleTest")
+
+set(INGOT_PYTHON "${INGOT_DEPS}/python/bin/python")
+
+list(APPEND CMAKE_MODULE_PATH "${MLIR_CMAKE_DIR}" "${LLVM_CMAKE_DIR}")
+include(TableGen)
+include(AddLLVM)
+include(AddMLIR)

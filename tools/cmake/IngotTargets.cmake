@@ -1,0 +1,52 @@
+# The kinds of target this tree has. Headers stand beside sources; the
+# repository root and the build root are the include roots of everything.
+
+add_compile_options(-Wall -Wextra -Wno-unused-parameter -fno-omit-frame-pointer)
+if(INGOT_SANITIZE)
+  add_compile_options(-fsanitize=address,undefined -fno-sanitize=vptr,function -O1)
+  add_link_options(-fsanitize=address,undefined)
+endif()
+
+include_directories("${CMAKE_SOURCE_DIR}" "${CMAKE_BINARY_DIR}")
+
+# ingot_runtime_library(NAME sources... [LIBS libs...]): no LLVM in sight.
+function(ingot_runtime_library name)
+  cmake_parse_arguments(arg "" "" "LIBS" ${ARGN})
+  add_library(${name} STATIC ${arg_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PUBLIC ${arg_LIBS})
+endfunction()
+
+# ingot_compiler_library(NAME sources... [LIBS libs...] [DEPENDS tablegen targets...])
+function(ingot_compiler_library name)
+  cmake_parse_arguments(arg "" "" "LIBS;DEPENDS" ${ARGN})
+  add_library(${name} STATIC ${arg_UNPARSED_ARGUMENTS})
+  target_include_directories(${name} SYSTEM PUBLIC ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
+  target_compile_definitions(${name} PUBLIC ${LLVM_DEFINITIONS_LIST})
+  target_link_libraries(${name} PUBLIC ${arg_LIBS} MLIR LLVM)
+  target_precompile_headers(${name} REUSE_FROM ingot_pch)
+  if(arg_DEPENDS)
+    add_dependencies(${name} ${arg_DEPENDS})
+  endif()
+endfunction()
+
+# ingot_compiler_tool(NAME sources... LIBS libs...)
+function(ingot_compiler_tool name)
+  cmake_parse_arguments(arg "" "" "LIBS" ${ARGN})
+  add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
+  target_include_directories(${name} SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
+  target_link_libraries(${name} PRIVATE ${arg_LIBS} MLIR LLVM)
+endfunction()
+
+separate_arguments(LLVM_DEFINITIONS_LIST NATIVE_COMMAND "${LLVM_DEFINITIONS}")
+list(TRANSFORM LLVM_DEFINITIONS_LIST REPLACE "^-D" "")
+
+# One precompiled header for everything that includes MLIR.
+file(WRITE "${CMAKE_BINARY_DIR}/pch.cpp.in" "")
+configure_file("${CMAKE_BINARY_DIR}/pch.cpp.in" "${CMAKE_BINARY_DIR}/pch.cpp" COPYONLY)
+add_library(ingot_pch STATIC "${CMAKE_BINARY_DIR}/pch.cpp")
+target_include_directories(ingot_pch SYSTEM PUBLIC ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
+target_compile_definitions(ingot_pch PUBLIC ${LLVM_DEFINITIONS_LIST})
+target_precompile_headers(ingot_pch PRIVATE
+  <mlir/Dialect/Arith/IR/Arith.h> <mlir/Dialect/Func/IR/FuncOps.h> <mlir/Dialect/MemRef/IR/MemRef.h>
+  <mlir/Dialect/SCF/IR/SCF.h> <mlir/IR/Builders.h> <mlir/IR/BuiltinOps.h> <mlir/IR/Matchers.h>
+  <mlir/IR/PatternMatch.h> <mlir/Interfaces/SideEffectInterfaces.h> <mlir/Pass/Pass.h>)
