@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+"""Compiles models with ingotc, trains them, and compares with PyTorch's goldens.
+
+  run.py                      every case
+  run.py --filter mlp         cases with `mlp` in their name
+  run.py --group usage        the cases of cases/usage.py
+  run.py --list               names
+
+Needs numpy, onnx and onnxruntime: run it with the Python that tools/setup made.
+"""
+
+import argparse
+import importlib
+import pathlib
+import sys
+import tempfile
+import time
+import traceback
+
+import harness
+
+GROUPS = sorted(p.stem for p in (harness.HERE / "cases").glob("*.py"))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--bin", default=harness.ROOT / "build/release/bin", help="folder of ingotc")
+    parser.add_argument("--filter", action="append", default=[], help="part of a case's name")
+    parser.add_argument("--group", choices=GROUPS)
+    parser.add_argument("--keep", metavar="DIR", help="work in DIR and leave it")
+    parser.add_argument("--list", action="store_true")
+    args = parser.parse_args()
+
+    for group in [args.group] if args.group else GROUPS:
+        importlib.import_module(f"cases.{group}")
+    names = [n for n in harness.CASES if all(part in n for part in args.filter)]
+    if args.list:
+        print("\n".join(names))
+        return 0
+    if not names:
+        print(f"error: --filter: no case matches {' '.join(args.filter)}", file=sys.stderr)
+        print("hint: --list shows the names", file=sys.stderr)
+        return 2
+
+    with tempfile.TemporaryDirectory(prefix="ingot-") as scratch:
+        scratch = pathlib.Path(args.keep).resolve() if args.keep else scratch
+        return run(names, harness.Ingot(pathlib.Path(args.bin).resolve(), scratch))
+
+
+def run(names, ingot):
+    counts = {"ok": 0, "FAIL": 0, "skip": 0}
+    for name in names:
+        start, outcome, reason = time.monotonic(), "ok", ""
+        try:
+            harness.CASES[name](ingot)
+        except harness.Failure as failure:
+            outcome, reason = "FAIL", f": {failure}"
+        except harness.Skip as skip:
+            outcome, reason = "skip", f": {skip}"
+        except Exception:
+            outcome, reason = "FAIL", f": {traceback.format_exc()}"
+        counts[outcome] += 1
+        print(f"{outcome} {name}{reason} ({time.monotonic() - start:.1f} s)", flush=True)
+    if counts["skip"]:
+        print(f"{counts['skip']} skipped")
+    print(f"{counts['ok']} passed, {counts['FAIL']} failed")
+    return 1 if counts["FAIL"] else 0
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(harness.HERE))
+    sys.dont_write_bytecode = True
+    sys.exit(main())
