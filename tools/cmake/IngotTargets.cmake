@@ -37,6 +37,18 @@ function(ingot_compiler_tool name)
   target_link_libraries(${name} PRIVATE ${arg_LIBS} MLIR LLVM)
 endfunction()
 
+# ingot_tablegen(SOURCE "OUTPUT=GENERATOR"...): generated files for the next
+# add_public_tablegen_target.
+function(ingot_tablegen source)
+  set(LLVM_TARGET_DEFINITIONS "${source}")
+  foreach(pair IN LISTS ARGN)
+    string(REPLACE "=" ";" pair "${pair}")
+    list(POP_FRONT pair output)
+    mlir_tablegen("${output}" ${pair} "-I${CMAKE_SOURCE_DIR}" EXTRA_INCLUDES ${MLIR_INCLUDE_DIRS})
+  endforeach()
+  set(TABLEGEN_OUTPUT ${TABLEGEN_OUTPUT} PARENT_SCOPE)
+endfunction()
+
 separate_arguments(LLVM_DEFINITIONS_LIST NATIVE_COMMAND "${LLVM_DEFINITIONS}")
 list(TRANSFORM LLVM_DEFINITIONS_LIST REPLACE "^-D" "")
 

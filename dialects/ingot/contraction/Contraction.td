@@ -1,0 +1,36 @@
+//===----------------------------------------------------------------------===//
+// Contractions: what a matrix library runs best.
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_DIALECTS_INGOT_CONTRACTION_CONTRACTION_TD
+#define INGOT_DIALECTS_INGOT_CONTRACTION_CONTRACTION_TD
+
+include "dialects/ingot/ir/Dialect.td"
+
+def MatmulOp : Ingot_ComputeOp<"matmul", [
+    DeclareOpInterfaceMethods<InferTypeOpInterface>,
+    DeclareOpInterfaceMethods<ScalarBody, ["isLooped"]>,
+    DeclareOpInterfaceMethods<Differentiable>,
+    DeclareOpInterfaceMethods<CostModel, ["getFlops"]>,
+    DeclareOpInterfaceMethods<PrecisionRole, ["getPrecisionRole"]>]> {
+  let summary = "matrix product over the last two dimensions, batched over the others";
+  let description = [{
+    lhs is [batch..., m, k], or [batch..., k, m] with `transpose_lhs`; rhs is
+    [batch..., k, n], or [batch..., n, k] with `transpose_rhs`; the result is
+    [batch..., m, n]. Batch dimensions are equal. Half precision accumulates in f32.
+  }];
+  let arguments = (ins Ingot_FloatTensor:$lhs, Ingot_FloatTensor:$rhs,
+                       UnitAttr:$transpose_lhs, UnitAttr:$transpose_rhs);
+  let results = (outs Ingot_FloatTensor:$result);
+  let assemblyFormat = [{
+    $lhs (`transposed` $transpose_lhs^)? `,` $rhs (`transposed` $transpose_rhs^)? attr-dict
+    `:` functional-type(operands, results)
+  }];
+  let extraClassDeclaration = [{
+    /// Sizes of the product.
+    struct Sizes { int64_t batch, m, n, k; };
+    Sizes getSizes();
+  }];
+}
+
+#endif // INGOT_DIALECTS_INGOT_CONTRACTION_CONTRACTION_TD

@@ -1,0 +1,107 @@
+//===----------------------------------------------------------------------===//
+// Convolution and pooling over 1 to 3 spatial dimensions, N C spatial order.
+// A window attribute set is the same for all: one entry per spatial dimension.
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_DIALECTS_INGOT_CONVOLUTION_CONVOLUTION_TD
+#define INGOT_DIALECTS_INGOT_CONVOLUTION_CONVOLUTION_TD
+
+include "dialects/ingot/ir/Dialect.td"
+
+class Ingot_WindowedOp<string mnemonic, list<Trait> traits = []>
+    : Ingot_ComputeOp<mnemonic, !listconcat(traits, [
+        DeclareOpInterfaceMethods<ScalarBody, ["isLooped"]>,
+        DeclareOpInterfaceMethods<CostModel, ["getFlops"]>])> {
+  let extraClassDefinition = [{
+    bool $cppClass::isLooped() { return true; }
+  }];
+}
+
+class Ingot_ConvolutionOp<string mnemonic, list<Trait> traits = []>
+    : Ingot_WindowedOp<mnemonic, !listconcat(traits, [
+        DeclareOpInterfaceMethods<Differentiable>,
+        DeclareOpInterfaceMethods<PrecisionRole, ["getPrecisionRole"]>])> {
+  let results = (outs Ingot_FloatTensor:$result);
+  let hasVerifier = 1;
+}
+
+def ConvOp : Ingot_ConvolutionOp<"conv"> {
+  let summary = "convolution (cross-correlation) of an input with a filter";
+  let description = [{
+    input [N, C, in...], filter [O, C / groups, kernel...], result [N, O, out...] with
+    out = floor((in + pad_low + pad_high - dilation * (kernel - 1) - 1) / stride) + 1.
+  }];
+  let arguments = (ins Ingot_FloatTensor:$input, Ingot_FloatTensor:$filter,
+                       DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations,
+                       DenseI64ArrayAttr:$pad_low, DenseI64ArrayAttr:$pad_high,
+                       I64Attr:$groups);
+  let assemblyFormat = "$input `,` $filter attr-dict `:` functional-type(operands, results)";
+}
+
+def ConvInputGradOp : Ingot_ConvolutionOp<"conv_input_grad"> {
+  let summary = "gradient of `conv` with respect to its input";
+  let description = "Also the forward of a transposed convolution: attributes are those of the `conv`.";
+  let arguments = (ins Ingot_FloatTensor:$output_grad, Ingot_FloatTensor:$filter,
+                       DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations,
+                       DenseI64ArrayAttr:$pad_low, DenseI64ArrayAttr:$pad_high,
+                       I64Attr:$groups);
+  let assemblyFormat = "$output_grad `,` $filter attr-dict `:` functional-type(operands, results)";
+}
+
+def ConvFilterGradOp : Ingot_ConvolutionOp<"conv_filter_grad"> {
+  let summary = "gradient of `conv` with respect to its filter";
+  let arguments = (ins Ingot_FloatTensor:$output_grad, Ingot_FloatTensor:$input,
+                       DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations,
+                       DenseI64ArrayAttr:$pad_low, DenseI64ArrayAttr:$pad_high,
+                       I64Attr:$groups);
+  let assemblyFormat = "$output_grad `,` $input attr-dict `:` functional-type(operands, results)";
+}
+
+class Ingot_PoolOp<string mnemonic, list<Trait> traits = []>
+    : Ingot_WindowedOp<mnemonic, traits> {
+  let hasVerifier = 1;
+}
+
+def MaxPoolOp : Ingot_PoolOp<"max_pool", [DeclareOpInterfaceMethods<Differentiable>]> {
+  let summary = "largest element of each window, and where it is";
+  let description = [{
+    `indices` (i64) is the element's row-major position within its plane of the input, the first
+    of equals. Padding never wins; every window touches the input. A NaN counts as largest.
+  }];
+  let arguments = (ins Ingot_FloatTensor:$input, DenseI64ArrayAttr:$kernel,
+                       DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations,
+                       DenseI64ArrayAttr:$pad_low, DenseI64ArrayAttr:$pad_high);
+  let results = (outs Ingot_FloatTensor:$result, Ingot_IndexTensor:$indices);
+  let assemblyFormat = "$input attr-dict `:` functional-type(operands, results)";
+}
+
+def MaxPoolGradOp : Ingot_PoolOp<"max_pool_grad"> {
+  let summary = "gradient of `max_pool`: each window's cotangent goes to its index";
+  let arguments = (ins Ingot_FloatTensor:$output_grad, Ingot_IndexTensor:$indices,
+                       DenseI64ArrayAttr:$kernel,
+                       DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations,
+                       DenseI64ArrayAttr:$pad_low, DenseI64ArrayAttr:$pad_high);
+  let results = (outs Ingot_FloatTensor:$result);
+  let assemblyFormat = "$output_grad `,` $indices attr-dict `:` functional-type(operands, results)";
+}
+
+def SumPoolOp : Ingot_PoolOp<"sum_pool", [DeclareOpInterfaceMethods<Differentiable>]> {
+  let summary = "sum of each window; padding is 0";
+  let description = "Average pooling is this divided by the window's size (a constant).";
+  let arguments = (ins Ingot_FloatTensor:$input, DenseI64ArrayAttr:$kernel,
+                       DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations,
+                       DenseI64ArrayAttr:$pad_low, DenseI64ArrayAttr:$pad_high);
+  let results = (outs Ingot_FloatTensor:$result);
+  let assemblyFormat = "$input attr-dict `:` functional-type(operands, results)";
+}
+
+def SumPoolGradOp : Ingot_PoolOp<"sum_pool_grad", [DeclareOpInterfaceMethods<Differentiable>]> {
+  let summary = "gradient of `sum_pool`: each element collects the windows it is in";
+  let arguments = (ins Ingot_FloatTensor:$output_grad, DenseI64ArrayAttr:$kernel,
+                       DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations,
+                       DenseI64ArrayAttr:$pad_low, DenseI64ArrayAttr:$pad_high);
+  let results = (outs Ingot_FloatTensor:$result);
+  let assemblyFormat = "$output_grad attr-dict `:` functional-type(operands, results)";
+}
+
+#endif // INGOT_DIALECTS_INGOT_CONVOLUTION_CONVOLUTION_TD

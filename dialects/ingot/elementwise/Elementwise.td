@@ -1,0 +1,160 @@
+//===----------------------------------------------------------------------===//
+// Elementwise ops: one element of the result from the elements of the operands
+// at the same index. Shapes are equal; `ingot.broadcast` is explicit.
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_DIALECTS_INGOT_ELEMENTWISE_ELEMENTWISE_TD
+#define INGOT_DIALECTS_INGOT_ELEMENTWISE_ELEMENTWISE_TD
+
+include "dialects/ingot/ir/Dialect.td"
+
+class Ingot_ElementwiseOp<string mnemonic, list<Trait> traits = []>
+    : Ingot_ComputeOp<mnemonic, !listconcat(traits, [
+        SameOperandsAndResultShape, Elementwise,
+        DeclareOpInterfaceMethods<ScalarBody, ["readsPointwise"]>])> {
+  let extraClassDefinition = [{
+    bool $cppClass::readsPointwise(unsigned) { return true; }
+  }];
+}
+
+class Ingot_UnaryOp<string mnemonic, TypeConstraint type, list<Trait> traits = []>
+    : Ingot_ElementwiseOp<mnemonic,
+        !listconcat([SameOperandsAndResultType], traits)> {
+  let arguments = (ins type:$operand);
+  let results = (outs type:$result);
+  let assemblyFormat = "$operand attr-dict `:` type($result)";
+}
+
+class Ingot_FloatUnaryOp<string mnemonic, string text, list<Trait> traits = []>
+    : Ingot_UnaryOp<mnemonic, Ingot_FloatTensor, !listconcat(traits, [
+        DeclareOpInterfaceMethods<Differentiable>])> {
+  let summary = text;
+}
+
+class Ingot_BinaryOp<string mnemonic, TypeConstraint type, list<Trait> traits = []>
+    : Ingot_ElementwiseOp<mnemonic,
+        !listconcat([SameOperandsAndResultType], traits)> {
+  let arguments = (ins type:$lhs, type:$rhs);
+  let results = (outs type:$result);
+  let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($result)";
+}
+
+class Ingot_ArithmeticOp<string mnemonic, string text, list<Trait> traits = []>
+    : Ingot_BinaryOp<mnemonic, Ingot_NumberTensor, !listconcat(traits, [
+        DeclareOpInterfaceMethods<Differentiable>])> {
+  let summary = text;
+  let hasFolder = 1;
+}
+
+def NegOp : Ingot_UnaryOp<"neg", Ingot_NumberTensor,
+    [DeclareOpInterfaceMethods<Differentiable>]> {
+  let summary = "-x";
+  let hasFolder = 1;
+}
+def AbsOp : Ingot_UnaryOp<"abs", Ingot_NumberTensor,
+    [DeclareOpInterfaceMethods<Differentiable>]> {
+  let summary = "|x|; the derivative at 0 is 0";
+}
+def SignOp : Ingot_UnaryOp<"sign", Ingot_NumberTensor> {
+  let summary = "-1, 0 or 1; NaN stays NaN; no gradient passes";
+}
+def FloorOp : Ingot_UnaryOp<"floor", Ingot_FloatTensor> {
+  let summary = "largest integer not above x; no gradient passes";
+}
+def CeilOp : Ingot_UnaryOp<"ceil", Ingot_FloatTensor> {
+  let summary = "smallest integer not below x; no gradient passes";
+}
+def RoundOp : Ingot_UnaryOp<"round", Ingot_FloatTensor> {
+  let summary = "nearest integer, ties to even; no gradient passes";
+}
+def ExpOp : Ingot_FloatUnaryOp<"exp", "e to the x">;
+def LogOp : Ingot_FloatUnaryOp<"log", "natural logarithm">;
+def Log1pOp : Ingot_FloatUnaryOp<"log1p", "log(1 + x), accurate near 0">;
+def SqrtOp : Ingot_FloatUnaryOp<"sqrt", "square root">;
+def RsqrtOp : Ingot_FloatUnaryOp<"rsqrt", "1 / sqrt(x)">;
+def TanhOp : Ingot_FloatUnaryOp<"tanh", "hyperbolic tangent">;
+def ErfOp : Ingot_FloatUnaryOp<"erf", "Gauss error function">;
+def SinOp : Ingot_FloatUnaryOp<"sin", "sine of x in radians">;
+def CosOp : Ingot_FloatUnaryOp<"cos", "cosine of x in radians">;
+def LogisticOp : Ingot_FloatUnaryOp<"logistic", "1 / (1 + exp(-x))">;
+
+def NotOp : Ingot_UnaryOp<"not", Ingot_BoolTensor> {
+  let summary = "logical negation";
+}
+
+def AddOp : Ingot_ArithmeticOp<"add", "a + b", [Commutative]>;
+def SubOp : Ingot_ArithmeticOp<"sub", "a - b">;
+def MulOp : Ingot_ArithmeticOp<"mul", "a * b", [Commutative]>;
+def DivOp : Ingot_ArithmeticOp<"div",
+    "a / b; integers round towards zero, division by zero gives 0">;
+def MaxOp : Ingot_ArithmeticOp<"max",
+    "larger of a and b, NaN if either is; at a tie a gets the whole gradient",
+    [Commutative]>;
+def MinOp : Ingot_ArithmeticOp<"min",
+    "smaller of a and b, NaN if either is; at a tie a gets the whole gradient",
+    [Commutative]>;
+
+def PowOp : Ingot_BinaryOp<"pow", Ingot_FloatTensor,
+    [DeclareOpInterfaceMethods<Differentiable>]> {
+  let summary = "a to the b, as C's pow";
+}
+def RemOp : Ingot_BinaryOp<"rem", Ingot_NumberTensor> {
+  let summary = "remainder with the sign of a (C's fmod); no gradient passes";
+}
+def AndOp : Ingot_BinaryOp<"and", Ingot_BoolTensor, [Commutative]> {
+  let summary = "logical and";
+}
+def OrOp : Ingot_BinaryOp<"or", Ingot_BoolTensor, [Commutative]> {
+  let summary = "logical or";
+}
+def XorOp : Ingot_BinaryOp<"xor", Ingot_BoolTensor, [Commutative]> {
+  let summary = "logical exclusive or";
+}
+
+def Ingot_Predicate : I32EnumAttr<"Predicate", "comparison", [
+    I32EnumAttrCase<"EQ", 0, "eq">, I32EnumAttrCase<"NE", 1, "ne">,
+    I32EnumAttrCase<"LT", 2, "lt">, I32EnumAttrCase<"LE", 3, "le">,
+    I32EnumAttrCase<"GT", 4, "gt">, I32EnumAttrCase<"GE", 5, "ge">]> {
+  let cppNamespace = "::ingot";
+  let genSpecializedAttr = 0;
+}
+def Ingot_PredicateAttr : EnumAttr<Ingot_Dialect, Ingot_Predicate, "predicate">;
+
+def CompareOp : Ingot_ElementwiseOp<"compare",
+    [SameTypeOperands, DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
+  let summary = "compares; with NaN everything but `ne` is false";
+  let arguments = (ins Ingot_PredicateAttr:$predicate, Ingot_Tensor:$lhs,
+                       Ingot_Tensor:$rhs);
+  let results = (outs Ingot_BoolTensor:$result);
+  let assemblyFormat = [{
+    $predicate $lhs `,` $rhs attr-dict `:` functional-type(operands, results)
+  }];
+}
+
+def SelectOp : Ingot_ElementwiseOp<"select",
+    [AllTypesMatch<["on_true", "on_false", "result"]>,
+     DeclareOpInterfaceMethods<Differentiable>]> {
+  let summary = "on_true where the condition holds, else on_false";
+  let arguments = (ins Ingot_BoolTensor:$condition, Ingot_Tensor:$on_true,
+                       Ingot_Tensor:$on_false);
+  let results = (outs Ingot_Tensor:$result);
+  let assemblyFormat = [{
+    $condition `,` $on_true `,` $on_false attr-dict `:`
+    type($condition) `,` type($result)
+  }];
+}
+
+def CastOp : Ingot_ElementwiseOp<"cast",
+    [DeclareOpInterfaceMethods<Differentiable>]> {
+  let summary = "converts the element type";
+  let description = [{
+    Float to float rounds to nearest even; float to integer rounds towards zero;
+    to boolean is `!= 0`; from boolean is 0 or 1. Only float to float passes a gradient.
+  }];
+  let arguments = (ins Ingot_Tensor:$operand);
+  let results = (outs Ingot_Tensor:$result);
+  let assemblyFormat = "$operand attr-dict `:` type($operand) `->` type($result)";
+  let hasFolder = 1;
+}
+
+#endif // INGOT_DIALECTS_INGOT_ELEMENTWISE_ELEMENTWISE_TD

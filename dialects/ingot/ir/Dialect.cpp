@@ -1,0 +1,39 @@
+#include "dialects/ingot/ir/Dialect.h"
+
+#include "dialects/ingot/ir/Builders.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace ingot;
+
+#include "dialects/ingot/Enums.cpp.inc"
+#include "dialects/ingot/ir/Dialect.cpp.inc"
+#define GET_ATTRDEF_CLASSES
+#include "dialects/ingot/Attributes.cpp.inc"
+#define GET_OP_CLASSES
+#include "dialects/ingot/Ops.cpp.inc"
+
+void IngotDialect::initialize() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "dialects/ingot/Attributes.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/ingot/Ops.cpp.inc"
+      >();
+}
+
+Operation *IngotDialect::materializeConstant(OpBuilder &builder,
+                                             Attribute value, Type type,
+                                             Location loc) {
+  auto elements = dyn_cast<ElementsAttr>(value);
+  if (!elements || elements.getType() != type)
+    return nullptr;
+  return ConstantOp::create(builder, loc, type, elements);
+}

@@ -1,0 +1,67 @@
+//===----------------------------------------------------------------------===//
+//
+// The `ingot` dialect: where training is understood. Value semantics on ranked,
+// statically shaped tensors; see docs/spec for the semantics of every op.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_DIALECTS_INGOT_IR_DIALECT_TD
+#define INGOT_DIALECTS_INGOT_IR_DIALECT_TD
+
+include "mlir/IR/OpBase.td"
+include "mlir/IR/EnumAttr.td"
+include "mlir/IR/BuiltinAttributeInterfaces.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "mlir/Interfaces/ControlFlowInterfaces.td"
+include "dialects/ingot/ir/Interfaces.td"
+
+def Ingot_Dialect : Dialect {
+  let name = "ingot";
+  let cppNamespace = "::ingot";
+  let summary = "Training graphs on tensors";
+  let description = [{
+    A module holds the model's state as `ingot.state` symbols and functions over
+    tensors: `@forward` as imported, `@train_step`, `@eval_step` and `@predict`
+    as compiled. Function arguments and results say what they are by attributes:
+
+    | attribute | on | meaning |
+    |---|---|---|
+    | `ingot.state = @w` | argument | the current value of the state |
+    | `ingot.state = @w` | result | the value that replaces the state |
+    | `ingot.name = "x"` | argument, result | the name of an input or output |
+    | `ingot.kind = "data"` | argument | `data`, `labels`, `hyper`, `valid`: see docs/manifest.md |
+  }];
+  let hasConstantMaterializer = 1;
+  let useDefaultAttributePrinterParser = 1;
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
+    "::mlir::math::MathDialect", "::mlir::scf::SCFDialect"
+  ];
+}
+
+//===----------------------------------------------------------------------===//
+// Types and attributes that every family uses
+//===----------------------------------------------------------------------===//
+
+def Ingot_Float : AnyTypeOf<[F16, BF16, F32, F64], "floating point">;
+def Ingot_Int : AnyTypeOf<[I8, UI8, I32, I64], "integer">;
+def Ingot_Element : AnyTypeOf<[F16, BF16, F32, F64, I1, I8, UI8, I32, I64],
+                              "floating point, integer or boolean">;
+
+def Ingot_Tensor : StaticShapeTensorOf<[Ingot_Element]>;
+def Ingot_FloatTensor : StaticShapeTensorOf<[Ingot_Float]>;
+def Ingot_NumberTensor : StaticShapeTensorOf<[Ingot_Float, Ingot_Int]>;
+def Ingot_IndexTensor : StaticShapeTensorOf<[I32, I64]>;
+def Ingot_BoolTensor : StaticShapeTensorOf<[I1]>;
+
+class Ingot_Op<string mnemonic, list<Trait> traits = []>
+    : Op<Ingot_Dialect, mnemonic, traits>;
+
+/// A computation: no side effect, knows its cost and its place in mixed
+/// precision. Families add their bodies and gradients.
+class Ingot_ComputeOp<string mnemonic, list<Trait> traits = []>
+    : Ingot_Op<mnemonic, !listconcat(traits, [Pure, CostModel, PrecisionRole])>;
+
+#endif // INGOT_DIALECTS_INGOT_IR_DIALECT_TD

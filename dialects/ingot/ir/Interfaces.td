@@ -1,0 +1,153 @@
+//===----------------------------------------------------------------------===//
+//
+// What passes may ask an op. Passes are generic: everything that is particular
+// to an op is answered through one of these.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_DIALECTS_INGOT_IR_INTERFACES_TD
+#define INGOT_DIALECTS_INGOT_IR_INTERFACES_TD
+
+include "mlir/IR/OpBase.td"
+
+def Differentiable : OpInterface<"Differentiable"> {
+  let cppNamespace = "::ingot";
+  let description = [{
+    Reverse-mode differentiation: the op builds its vector-Jacobian product.
+    An op without this interface passes no gradient to its operands.
+  }];
+  let methods = [InterfaceMethod<[{
+      Builds the vector-Jacobian product at the builder's position.
+      `cotangents` has one entry per result, null where the loss does not depend
+      on it (at least one is set). For each operand set in `needed`, stores its cotangent, of
+      the operand's type, in `operandCotangents` (which has one null entry per
+      operand); an entry left null means that the derivative is zero.
+      Fails, with an error emitted on the op, where no derivative is defined.
+    }],
+    "::llvm::LogicalResult", "buildVjp",
+    (ins "::mlir::OpBuilder &":$builder,
+         "::llvm::ArrayRef<::mlir::Value>":$cotangents,
+         "const ::llvm::BitVector &":$needed,
+         "::llvm::MutableArrayRef<::mlir::Value>":$operandCotangents)>];
+}
+
+def Decomposable : OpInterface<"Decomposable"> {
+  let cppNamespace = "::ingot";
+  let description = [{
+    A composite: kept whole where its gradient or a kernel for the whole is
+    better than its parts', replaced by primitives before code generation.
+  }];
+  let methods = [InterfaceMethod<
+    "Builds the same results from primitives at the builder's position.",
+    "::llvm::SmallVector<::mlir::Value>", "decompose",
+    (ins "::mlir::OpBuilder &":$builder)>];
+}
+
+def ModeDependent : OpInterface<"ModeDependent"> {
+  let cppNamespace = "::ingot";
+  let description = [{
+    Behaves differently in training and in evaluation (batch statistics, dropout).
+    The op itself is the training form.
+  }];
+  let methods = [InterfaceMethod<
+    "Builds the results as evaluation wants them.",
+    "::llvm::SmallVector<::mlir::Value>", "buildInferenceForm",
+    (ins "::mlir::OpBuilder &":$builder)>];
+}
+
+def CostModel : OpInterface<"CostModel"> {
+  let cppNamespace = "::ingot";
+  let description = "What executing the op once costs, apart from fusion.";
+  let methods = [
+    InterfaceMethod<"Floating-point operations.", "int64_t", "getFlops", (ins),
+      "", [{ return ::ingot::detail::elementwiseFlops($_op); }]>,
+    InterfaceMethod<"Bytes read and written when nothing is fused.",
+      "int64_t", "getBytes", (ins),
+      "", [{ return ::ingot::detail::operandAndResultBytes($_op); }]>,
+  ];
+}
+
+def PrecisionRole : OpInterface<"PrecisionRole"> {
+  let cppNamespace = "::ingot";
+  let description = "The op's place in mixed precision.";
+  let methods = [InterfaceMethod<[{
+      `Low`: runs in the low precision (contractions, accumulating in fp32).
+      `Keep`: stays in fp32 (statistics, losses, reductions, optimizer).
+      `Follow`: takes the precision of its inputs.
+    }],
+    "::ingot::Precision", "getPrecisionRole", (ins),
+    "", "return ::ingot::Precision::Follow;">];
+}
+
+def ScalarBody : OpInterface<"ScalarBody"> {
+  let cppNamespace = "::ingot";
+  let description = [{
+    How the op computes one element of its results, given the elements of its
+    operands: all that a loop nest or a GPU thread needs, fused or not. All
+    results have one shape.
+
+    Elements have the code's types, not the tensor's: floats as they are, `i1` and
+    signless integers as they are, `ui8` as `i8`.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+      Emits the elements of all results at `indices` (index values, one per
+      dimension). `load(operand, indices)` emits an operand's element.
+    }],
+    "::llvm::SmallVector<::mlir::Value>", "emitElements",
+    (ins "::mlir::OpBuilder &":$builder, "::mlir::Location":$loc,
+         "::mlir::ValueRange":$indices, "::ingot::ElementSource":$load)>,
+    InterfaceMethod<[{
+      True if an operand is read only at the very index that is written, so that
+      the result may take the operand's memory.
+    }],
+    "bool", "readsPointwise", (ins "unsigned":$operand),
+    "", "return false;">,
+    InterfaceMethod<[{
+      True if each element of the result takes a loop over operand elements
+      (reductions, windows): repeating it in several consumers costs.
+    }],
+    "bool", "isLooped", (ins), "", "return false;">,
+  ];
+}
+
+def Reduction : OpInterface<"Reduction"> {
+  let cppNamespace = "::ingot";
+  let description = [{
+    Folds one operand (the first) over some of its dimensions with an associative
+    combination. Code generation chooses the loop order by what is contiguous.
+  }];
+  let methods = [
+    InterfaceMethod<"The dimensions folded away, increasing.",
+      "::llvm::ArrayRef<int64_t>", "getReducedDims", (ins)>,
+    InterfaceMethod<"Emits the neutral element.", "::mlir::Value",
+      "emitIdentity", (ins "::mlir::OpBuilder &":$builder,
+                           "::mlir::Location":$loc)>,
+    InterfaceMethod<"Emits one step: the accumulator after one more element.",
+      "::mlir::Value", "emitCombine",
+      (ins "::mlir::OpBuilder &":$builder, "::mlir::Location":$loc,
+           "::mlir::Value":$accumulator, "::mlir::Value":$element)>,
+  ];
+}
+
+def KernelBody : OpInterface<"KernelBody"> {
+  let cppNamespace = "::ingot";
+  let description = [{
+    An op whose elements cannot be computed one by one (scatters): it emits its
+    own loop nest over memory. It is never fused.
+  }];
+  let methods = [
+    InterfaceMethod<"Independent iterations that threads may share out.",
+      "int64_t", "getParallelExtent", (ins)>,
+    InterfaceMethod<[{
+      Emits the loops for iterations [begin, end) of the extent. `inputs` and
+      `outputs` are memrefs of the operands and results.
+    }],
+    "void", "emitKernel",
+    (ins "::mlir::OpBuilder &":$builder, "::mlir::Location":$loc,
+         "::mlir::ValueRange":$inputs, "::mlir::ValueRange":$outputs,
+         "::mlir::Value":$begin, "::mlir::Value":$end)>,
+  ];
+}
+
+#endif // INGOT_DIALECTS_INGOT_IR_INTERFACES_TD

@@ -1,0 +1,90 @@
+//===----------------------------------------------------------------------===//
+// Structure: state, ordering, and the regions that become kernels.
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_DIALECTS_INGOT_IR_STRUCTURE_TD
+#define INGOT_DIALECTS_INGOT_IR_STRUCTURE_TD
+
+include "dialects/ingot/ir/Dialect.td"
+include "mlir/IR/RegionKindInterface.td"
+
+def Ingot_Role : I32EnumAttr<"Role", "what a state is for", [
+    I32EnumAttrCase<"Parameter", 0, "parameter">,
+    I32EnumAttrCase<"Frozen", 1, "frozen">,
+    I32EnumAttrCase<"Running", 2, "running">,
+    I32EnumAttrCase<"Moment", 3, "moment">,
+    I32EnumAttrCase<"Step", 4, "step">,
+    I32EnumAttrCase<"Seed", 5, "seed">]> {
+  let cppNamespace = "::ingot";
+  let genSpecializedAttr = 0;
+}
+def Ingot_RoleAttr : EnumAttr<Ingot_Dialect, Ingot_Role, "role">;
+
+def StateOp : Ingot_Op<"state", [Symbol]> {
+  let summary = "a tensor that outlives the step";
+  let description = [{
+    Roles: `parameter` (trained), `frozen` (an initializer that is not), `running`
+    (statistics that the forward pass updates), `moment` (optimizer), `step` (i64, steps
+    taken), `seed` (i64). The initial value is `initial`; a splat costs nothing.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, Ingot_RoleAttr:$role,
+                       TypeAttrOf<Ingot_Tensor>:$type, ElementsAttr:$initial);
+  let assemblyFormat = "$role $sym_name `:` $type `=` $initial attr-dict";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::RankedTensorType getTensorType() {
+      return ::llvm::cast<::mlir::RankedTensorType>(getType());
+    }
+  }];
+}
+
+def BarrierOp : Ingot_Op<"barrier", [Pure]> {
+  let summary = "passes values through, opaque to simplification";
+  let description = [{
+    Each result is the operand of the same position. Keeps a recomputed value from
+    being merged with the original, and from starting before all operands are there.
+  }];
+  let arguments = (ins Variadic<Ingot_Tensor>:$operands);
+  let results = (outs Variadic<Ingot_Tensor>:$results);
+  let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
+  let builders = [OpBuilder<(ins "::mlir::ValueRange":$operands)>];
+  let hasVerifier = 1;
+}
+
+def Ingot_FusionKind : I32EnumAttr<"FusionKind", "loop structure of a fusion", [
+    I32EnumAttrCase<"Loop", 0, "loop">,
+    I32EnumAttrCase<"Reduction", 1, "reduction">,
+    I32EnumAttrCase<"Custom", 2, "custom">]> {
+  let cppNamespace = "::ingot";
+  let genSpecializedAttr = 0;
+}
+def Ingot_FusionKindAttr
+    : EnumAttr<Ingot_Dialect, Ingot_FusionKind, "fusion_kind">;
+
+def FusionOp : Ingot_Op<"fusion", [IsolatedFromAbove, Pure,
+    SingleBlockImplicitTerminator<"::ingot::YieldOp">]> {
+  let summary = "ops that run as one kernel";
+  let description = [{
+    The body's arguments are the operands; it yields the results. `loop`: all
+    results have one shape and each element is computed by one iteration.
+    `reduction`: the yielded values are reductions of one iteration space. `custom`: a single op with a loop
+    nest of its own (KernelBody).
+  }];
+  let arguments = (ins Ingot_FusionKindAttr:$kind, Variadic<Ingot_Tensor>:$inputs);
+  let results = (outs Variadic<Ingot_Tensor>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $kind `(` $inputs `)` attr-dict-with-keyword `:` functional-type($inputs, $results) $body
+  }];
+  let hasRegionVerifier = 1;
+}
+
+def YieldOp : Ingot_Op<"yield", [Pure, Terminator, ReturnLike,
+    HasParent<"::ingot::FusionOp">]> {
+  let summary = "the results of a fusion";
+  let arguments = (ins Variadic<Ingot_Tensor>:$values);
+  let assemblyFormat = "($values^ `:` type($values))? attr-dict";
+  let builders = [OpBuilder<(ins), "build($_builder, $_state, ::mlir::ValueRange());">];
+}
+
+#endif // INGOT_DIALECTS_INGOT_IR_STRUCTURE_TD

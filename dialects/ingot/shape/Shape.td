@@ -1,0 +1,164 @@
+//===----------------------------------------------------------------------===//
+// Shape ops: elements move, nothing is computed. Constants and gathers too.
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_DIALECTS_INGOT_SHAPE_SHAPE_TD
+#define INGOT_DIALECTS_INGOT_SHAPE_SHAPE_TD
+
+include "dialects/ingot/ir/Dialect.td"
+
+class Ingot_ShapeOp<string mnemonic, list<Trait> traits = []>
+    : Ingot_ComputeOp<mnemonic, !listconcat(traits, [
+        DeclareOpInterfaceMethods<CostModel, ["getFlops"]>,
+        DeclareOpInterfaceMethods<ScalarBody>])> {
+  let extraClassDefinition = [{
+    int64_t $cppClass::getFlops() { return 0; }
+  }];
+}
+
+def ConstantOp : Ingot_ShapeOp<"constant", [ConstantLike,
+    DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
+  let summary = "a tensor known at compile time";
+  let description = "Code generation supports splats in kernels; others become read-only data.";
+  let arguments = (ins ElementsAttr:$value);
+  let results = (outs Ingot_Tensor:$result);
+  let assemblyFormat = "attr-dict $value";
+  let hasFolder = 1;
+}
+
+def IotaOp : Ingot_ShapeOp<"iota"> {
+  let summary = "the index along dimension `dim`";
+  let arguments = (ins I64Attr:$dim);
+  let results = (outs Ingot_NumberTensor:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def BroadcastOp : Ingot_ShapeOp<"broadcast",
+    [DeclareOpInterfaceMethods<Differentiable>]> {
+  let summary = "repeats the operand along new dimensions and those of size 1";
+  let description = [{
+    Operand dimension i becomes result dimension `dims[i]`; its size is that of
+    the result or 1. `dims` increases strictly.
+  }];
+  let arguments = (ins Ingot_Tensor:$operand, DenseI64ArrayAttr:$dims);
+  let results = (outs Ingot_Tensor:$result);
+  let assemblyFormat = "$operand `dims` `=` $dims attr-dict `:` type($operand) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def ReshapeOp : Ingot_ShapeOp<"reshape",
+    [DeclareOpInterfaceMethods<Differentiable>]> {
+  let summary = "the same elements in row-major order under another shape";
+  let arguments = (ins Ingot_Tensor:$operand);
+  let results = (outs Ingot_Tensor:$result);
+  let assemblyFormat = "$operand attr-dict `:` type($operand) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def TransposeOp : Ingot_ShapeOp<"transpose",
+    [DeclareOpInterfaceMethods<Differentiable>,
+     DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
+  let summary = "result dimension i is operand dimension permutation[i]";
+  let arguments = (ins Ingot_Tensor:$operand, DenseI64ArrayAttr:$permutation);
+  let results = (outs Ingot_Tensor:$result);
+  let assemblyFormat = "$operand $permutation attr-dict `:` functional-type(operands, results)";
+  let hasFolder = 1;
+}
+
+def SliceOp : Ingot_ShapeOp<"slice",
+    [DeclareOpInterfaceMethods<Differentiable>,
+     DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
+  let summary = "elements starts[i], starts[i] + strides[i], ... below limits[i]";
+  let description = "Strides are positive; a negative step is a slice of a reverse.";
+  let arguments = (ins Ingot_Tensor:$operand, DenseI64ArrayAttr:$starts,
+                       DenseI64ArrayAttr:$limits, DenseI64ArrayAttr:$strides);
+  let results = (outs Ingot_Tensor:$result);
+  let assemblyFormat = [{
+    $operand `starts` `=` $starts `limits` `=` $limits `strides` `=` $strides attr-dict
+    `:` functional-type(operands, results)
+  }];
+  let hasFolder = 1;
+}
+
+def PadOp : Ingot_ShapeOp<"pad",
+    [DeclareOpInterfaceMethods<Differentiable>,
+     DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
+  let summary = "surrounds the operand with `value`";
+  let description = [{
+    `low[i]` elements before, `high[i]` after and `interior[i]` between
+    neighbours along dimension i, all at least 0.
+  }];
+  let arguments = (ins Ingot_Tensor:$operand, DenseI64ArrayAttr:$low,
+                       DenseI64ArrayAttr:$high, DenseI64ArrayAttr:$interior,
+                       F64Attr:$value);
+  let results = (outs Ingot_Tensor:$result);
+  let assemblyFormat = [{
+    $operand `low` `=` $low `high` `=` $high `interior` `=` $interior
+    `value` `=` $value attr-dict `:` functional-type(operands, results)
+  }];
+  let hasFolder = 1;
+}
+
+def ConcatOp : Ingot_ShapeOp<"concat",
+    [DeclareOpInterfaceMethods<Differentiable>,
+     DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
+  let summary = "operands one after the other along `dim`";
+  let arguments = (ins Variadic<Ingot_Tensor>:$inputs, I64Attr:$dim);
+  let results = (outs Ingot_Tensor:$result);
+  let assemblyFormat = "$inputs `dim` `=` $dim attr-dict `:` functional-type(operands, results)";
+  let hasFolder = 1;
+}
+
+def ReverseOp : Ingot_ShapeOp<"reverse",
+    [SameOperandsAndResultType, DeclareOpInterfaceMethods<Differentiable>]> {
+  let summary = "reverses the order of elements along `dims`";
+  let arguments = (ins Ingot_Tensor:$operand, DenseI64ArrayAttr:$dims);
+  let results = (outs Ingot_Tensor:$result);
+  let assemblyFormat = "$operand `dims` `=` $dims attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def GatherOp : Ingot_ShapeOp<"gather",
+    [DeclareOpInterfaceMethods<Differentiable>,
+     DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
+  let summary = "rows of the operand chosen by indices along `dim`";
+  let description = [{
+    result[a..., i..., b...] = operand[a..., indices[i...], b...] where `a` are the
+    dimensions before `dim` and `b` those after. An index outside the dimension is clamped into it.
+  }];
+  let arguments = (ins Ingot_Tensor:$operand, Ingot_IndexTensor:$indices, I64Attr:$dim);
+  let results = (outs Ingot_Tensor:$result);
+  let assemblyFormat = "$operand `[` $indices `]` `dim` `=` $dim attr-dict `:` functional-type(operands, results)";
+}
+
+def TakeAlongOp : Ingot_ShapeOp<"take_along",
+    [DeclareOpInterfaceMethods<Differentiable>,
+     DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
+  let summary = "one element per index along `dim`, other coordinates unchanged";
+  let description = [{
+    result[..., i, ...] = operand[..., indices[..., i, ...], ...]. The indices have
+    the operand's rank and, but for `dim`, its sizes. Indices are clamped.
+  }];
+  let arguments = (ins Ingot_Tensor:$operand, Ingot_IndexTensor:$indices, I64Attr:$dim);
+  let results = (outs Ingot_Tensor:$result);
+  let assemblyFormat = "$operand `[` $indices `]` `dim` `=` $dim attr-dict `:` functional-type(operands, results)";
+}
+
+def ScatterAddOp : Ingot_ComputeOp<"scatter_add",
+    [DeclareOpInterfaceMethods<KernelBody>,
+     DeclareOpInterfaceMethods<Differentiable>]> {
+  let summary = "adds rows into a zero tensor at indices along `dim`: the gradient of gather";
+  let description = [{
+    result[a..., r, b...] is the sum over all i with indices[i...] = r of
+    updates[a..., i..., b...], in the order of i. Indices are clamped.
+  }];
+  let arguments = (ins Ingot_IndexTensor:$indices, Ingot_FloatTensor:$updates, I64Attr:$dim);
+  let results = (outs Ingot_FloatTensor:$result);
+  let assemblyFormat = "$updates `[` $indices `]` `dim` `=` $dim attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+#endif // INGOT_DIALECTS_INGOT_SHAPE_SHAPE_TD
