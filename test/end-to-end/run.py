@@ -68,6 +68,4 @@ def run(names, ingot):
 
 
 if __name__ == "__main__":
-    sys.path.insert(0, str(harness.HERE))
-    sys.dont_write_bytecode = True
     sys.exit(main())

@@ -1,0 +1,58 @@
+"""run_docs.py FILE.md...: runs the ```sh blocks of documents as written.
+
+The blocks of one document run in order, each in a shell of its own at the
+repository root. Blocks for reading are marked ```text, ```console and the
+like. A line `tools/check` is left out: it is what runs this.
+"""
+
+import pathlib
+import re
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+TIMEOUT = 900
+
+
+def blocks(path):
+    """(line number, text) of each ```sh block."""
+    text = path.read_text()
+    for match in re.finditer(r"^```sh\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
+        yield text.count("\n", 0, match.start()) + 1, match.group(1)
+
+
+def run(name, text):
+    lines = [line for line in text.splitlines() if line.strip() != "tools/check"]
+    start = time.monotonic()
+    try:
+        done = subprocess.run(
+            ["bash", "-euo", "pipefail", "-c", "\n".join(lines)],
+            cwd=ROOT,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            timeout=TIMEOUT,
+        )
+        reason = f"exit {done.returncode}\n{done.stdout}" if done.returncode else ""
+    except subprocess.TimeoutExpired:
+        reason = f"no end after {TIMEOUT} s"
+    seconds = f"({time.monotonic() - start:.1f} s)"
+    print(f"FAIL {name} {seconds}: {reason}" if reason else f"ok {name} {seconds}", flush=True)
+    return not reason
+
+
+def main():
+    outcomes = []
+    for argument in sys.argv[1:]:
+        path = pathlib.Path(argument).resolve()
+        for line, text in blocks(path):
+            outcomes.append(run(f"{path.relative_to(ROOT)}:{line}", text))
+    print(f"{outcomes.count(True)} passed, {outcomes.count(False)} failed")
+    return 0 if all(outcomes) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
