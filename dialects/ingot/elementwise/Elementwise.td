@@ -88,10 +88,10 @@ def MulOp : Ingot_ArithmeticOp<"mul", "a * b", [Commutative]>;
 def DivOp : Ingot_ArithmeticOp<"div",
     "a / b; integers round towards zero, division by zero gives 0">;
 def MaxOp : Ingot_ArithmeticOp<"max",
-    "larger of a and b, NaN if either is; at a tie a gets the whole gradient",
+    "larger of a and b, NaN if either is; at a tie b gets the whole gradient",
     [Commutative]>;
 def MinOp : Ingot_ArithmeticOp<"min",
-    "smaller of a and b, NaN if either is; at a tie a gets the whole gradient",
+    "smaller of a and b, NaN if either is; at a tie b gets the whole gradient",
     [Commutative]>;
 
 def PowOp : Ingot_BinaryOp<"pow", Ingot_FloatTensor,

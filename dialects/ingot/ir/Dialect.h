@@ -33,6 +33,24 @@ namespace ingot {
 inline constexpr llvm::StringLiteral kStateAttr = "ingot.state";
 inline constexpr llvm::StringLiteral kNameAttr = "ingot.name";
 inline constexpr llvm::StringLiteral kKindAttr = "ingot.kind";
+/// On a result between differentiation and the optimizer: the parameter whose
+/// gradient it is.
+inline constexpr llvm::StringLiteral kGradientAttr = "ingot.gradient";
+
+/// Names of the attributes on a module.
+inline constexpr llvm::StringLiteral kModelAttr = "ingot.model";
+inline constexpr llvm::StringLiteral kLossAttr = "ingot.loss";
+inline constexpr llvm::StringLiteral kOptimizerAttr = "ingot.optimizer";
+inline constexpr llvm::StringLiteral kBatchAttr = "ingot.batch";
+/// An array of {name, default} in the order of the step's arguments.
+inline constexpr llvm::StringLiteral kHyperparametersAttr =
+    "ingot.hyperparameters";
+
+/// Names of the functions of a module.
+inline constexpr llvm::StringLiteral kForwardName = "forward";
+inline constexpr llvm::StringLiteral kTrainStepName = "train_step";
+inline constexpr llvm::StringLiteral kEvalStepName = "eval_step";
+inline constexpr llvm::StringLiteral kPredictName = "predict";
 
 } // namespace ingot
 
