@@ -1,0 +1,77 @@
+"""The scripts that count tests and run documents: what they count is what CI says."""
+
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+JUNIT = """<testsuite>
+<testcase name="google" time="1" status="run"><system-out>[==========] 4 tests ran.
+[  PASSED  ] 3 tests.
+[  SKIPPED ] 1 test, listed below:
+</system-out></testcase>
+<testcase name="lit" time="1" status="{lit}"><system-out>Total Discovered Tests: 6
+  Unsupported      : 1 (16%)
+  Passed           : 3 (50%)
+  Expectedly Failed: 1 (16%)
+  Failed           : {failed} (16%)
+</system-out></testcase>
+<testcase name="runner" time="1" status="run"><system-out>ok a
+2 skipped
+4 passed, 0 failed
+</system-out></testcase>
+<testcase name="silent" time="1" status="{silent}"><system-out>nothing</system-out></testcase>
+<testcase name="crashed" time="1" status="{crashed}"><system-out>[  PASSED  ] 2 tests.
+</system-out></testcase>
+</testsuite>
+"""
+
+
+def run(script, *arguments):
+    command = [sys.executable, str(ROOT / "tools/scripts" / script), *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout
+
+
+class SumTests(unittest.TestCase):
+    def sum(self, **values):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "tests.xml"
+            path.write_text(JUNIT.format(**values))
+            return run("sum_tests.py", path)
+
+    def test_adds_the_suites_own_numbers(self):
+        status, text = self.sum(lit="run", failed=0, silent="run", crashed="run")
+        self.assertEqual(status, 0)
+        self.assertEqual(text.splitlines()[-2:], ["4 skipped", "14 passed, 0 failed"])
+
+    def test_counts_failures_crashes_and_silence(self):
+        status, text = self.sum(lit="fail", failed=2, silent="fail", crashed="fail")
+        self.assertEqual(status, 1)
+        self.assertEqual(text.splitlines()[-1], "13 passed, 4 failed")
+
+
+class RunDocs(unittest.TestCase):
+    def run_document(self, text):
+        with tempfile.TemporaryDirectory(dir=ROOT / "build") as folder:
+            path = pathlib.Path(folder) / "page.md"
+            path.write_text(text)
+            return run("run_docs.py", path)
+
+    def test_runs_sh_blocks_only(self):
+        status, text = self.run_document(
+            "```sh\ntest -e LICENSE\ntools/check\n```\nwords\n```text\nfalse\n```\n"
+        )
+        self.assertEqual((status, text.splitlines()[-1]), (0, "1 passed, 0 failed"))
+
+    def test_any_failing_line_fails_the_block(self):
+        status, text = self.run_document("```sh\nfalse\ntrue\n```\n```sh\ntrue\n```\n")
+        self.assertEqual((status, text.splitlines()[-1]), (1, "1 passed, 1 failed"))
+        self.assertIn("page.md:1", text)
+
+
+if __name__ == "__main__":
+    unittest.main()
