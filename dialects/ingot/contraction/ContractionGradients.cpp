@@ -1,0 +1,36 @@
+//===----------------------------------------------------------------------===//
+//
+// Gradients of contractions: products again, with the transposes as attributes.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/ingot/ir/Builders.h"
+
+using namespace mlir;
+using namespace ingot;
+
+/// With A' and B' the operands as multiplied, dA' = G B'^T and dB' = A'^T G;
+/// where an operand is stored transposed, so is its gradient.
+LogicalResult MatmulOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents,
+                                 const llvm::BitVector &needed,
+                                 MutableArrayRef<Value> operandCotangents) {
+  Value g = cotangents[0], lhs = getLhs(), rhs = getRhs();
+  bool lhsStoredTransposed = getTransposeLhs();
+  bool rhsStoredTransposed = getTransposeRhs();
+  auto product = [&](Type type, Value a, bool transposeA, Value b,
+                     bool transposeB) -> Value {
+    return MatmulOp::create(builder, getLoc(), type, a, b, transposeA,
+                            transposeB);
+  };
+  if (needed[0])
+    operandCotangents[0] =
+        lhsStoredTransposed
+            ? product(lhs.getType(), rhs, rhsStoredTransposed, g, true)
+            : product(lhs.getType(), g, false, rhs, !rhsStoredTransposed);
+  if (needed[1])
+    operandCotangents[1] =
+        rhsStoredTransposed
+            ? product(rhs.getType(), g, true, lhs, lhsStoredTransposed)
+            : product(rhs.getType(), lhs, !lhsStoredTransposed, g, false);
+  return success();
+}

@@ -1,0 +1,85 @@
+//===----------------------------------------------------------------------===//
+//
+// Gradients of convolutions and pooling. A convolution and its two gradients
+// are one trilinear form seen from three sides, so that each one's gradients
+// are the other two with the same window.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/ingot/ir/Builders.h"
+
+using namespace mlir;
+using namespace ingot;
+
+using Cotangents = ArrayRef<Value>;
+using Needed = const llvm::BitVector &;
+using Gradients = MutableArrayRef<Value>;
+
+/// `Op` on two operands with the window of `like`.
+template <typename Op, typename Like>
+static Value sameWindow(OpBuilder &builder, Like like, Type type, Value a,
+                        Value b) {
+  return Op::create(builder, like.getLoc(), type, a, b, like.getStrides(),
+                    like.getDilations(), like.getPadLow(), like.getPadHigh(),
+                    like.getGroups());
+}
+
+LogicalResult ConvOp::buildVjp(OpBuilder &builder, Cotangents g, Needed needed,
+                               Gradients out) {
+  if (needed[0])
+    out[0] = sameWindow<ConvInputGradOp>(builder, *this, getInput().getType(),
+                                         g[0], getFilter());
+  if (needed[1])
+    out[1] = sameWindow<ConvFilterGradOp>(builder, *this, getFilter().getType(),
+                                          g[0], getInput());
+  return success();
+}
+
+LogicalResult ConvInputGradOp::buildVjp(OpBuilder &builder, Cotangents g,
+                                        Needed needed, Gradients out) {
+  if (needed[0])
+    out[0] = sameWindow<ConvOp>(builder, *this, getOutputGrad().getType(), g[0],
+                                getFilter());
+  if (needed[1])
+    out[1] = sameWindow<ConvFilterGradOp>(builder, *this, getFilter().getType(),
+                                          getOutputGrad(), g[0]);
+  return success();
+}
+
+LogicalResult ConvFilterGradOp::buildVjp(OpBuilder &builder, Cotangents g,
+                                         Needed needed, Gradients out) {
+  if (needed[0])
+    out[0] = sameWindow<ConvOp>(builder, *this, getOutputGrad().getType(),
+                                getInput(), g[0]);
+  if (needed[1])
+    out[1] = sameWindow<ConvInputGradOp>(builder, *this, getInput().getType(),
+                                         getOutputGrad(), g[0]);
+  return success();
+}
+
+LogicalResult MaxPoolOp::buildVjp(OpBuilder &builder, Cotangents g, Needed,
+                                  Gradients out) {
+  // Positions have no derivative: without a cotangent of the values there is
+  // none.
+  if (g[0])
+    out[0] = MaxPoolGradOp::create(
+        builder, getLoc(), getInput().getType(), g[0], getIndices(),
+        getKernel(), getStrides(), getDilations(), getPadLow(), getPadHigh());
+  return success();
+}
+
+LogicalResult SumPoolOp::buildVjp(OpBuilder &builder, Cotangents g, Needed,
+                                  Gradients out) {
+  out[0] = SumPoolGradOp::create(builder, getLoc(), getInput().getType(), g[0],
+                                 getKernel(), getStrides(), getDilations(),
+                                 getPadLow(), getPadHigh());
+  return success();
+}
+
+LogicalResult SumPoolGradOp::buildVjp(OpBuilder &builder, Cotangents g, Needed,
+                                      Gradients out) {
+  out[0] = SumPoolOp::create(builder, getLoc(), getOutputGrad().getType(), g[0],
+                             getKernel(), getStrides(), getDilations(),
+                             getPadLow(), getPadHigh());
+  return success();
+}

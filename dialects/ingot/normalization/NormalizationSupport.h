@@ -1,0 +1,79 @@
+//===----------------------------------------------------------------------===//
+//
+// What the gradients and decompositions of composites share.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_DIALECTS_INGOT_NORMALIZATION_NORMALIZATIONSUPPORT_H
+#define INGOT_DIALECTS_INGOT_NORMALIZATION_NORMALIZATIONSUPPORT_H
+
+#include "dialects/ingot/ir/Arithmetic.h"
+
+namespace ingot {
+
+/// Statistics and exponentials are computed in f32 where the tensors are of
+/// half precision: rounding the intermediate values costs more than the casts.
+inline mlir::Type computeElement(mlir::Value value) {
+  auto element =
+      llvm::cast<mlir::FloatType>(tensorType(value).getElementType());
+  if (element.getWidth() < 32)
+    return mlir::Float32Type::get(element.getContext());
+  return element;
+}
+
+/// `value` in the precision of `computeElement`; null stays null.
+inline mlir::Value widen(Arithmetic a, mlir::Value value) {
+  return value ? a.cast(value, computeElement(value)) : value;
+}
+
+/// `value` in the element type of `like`.
+inline mlir::Value narrow(Arithmetic a, mlir::Value value, mlir::Value like) {
+  return a.cast(value, tensorType(like).getElementType());
+}
+
+/// The dimensions [from, to).
+inline llvm::SmallVector<int64_t> dimRange(int64_t from, int64_t to) {
+  return llvm::to_vector(llvm::seq<int64_t>(from, to));
+}
+
+/// How a normalization splits its operand's dimensions: statistics are over
+/// `reduced` and have the shape of the others; scale and bias lie along
+/// `affine` and are repeated along `repeated`.
+struct NormDims {
+  llvm::ArrayRef<int64_t> shape;
+  llvm::SmallVector<int64_t> reduced, affine, repeated;
+
+  /// Statistics over the dimensions from `dim` on.
+  static NormDims trailing(mlir::Value operand, int64_t dim) {
+    mlir::RankedTensorType type = tensorType(operand);
+    llvm::SmallVector<int64_t> last = dimRange(dim, type.getRank());
+    return {type.getShape(), last, last, dimRange(0, dim)};
+  }
+
+  /// Statistics of each channel, which is dimension 1.
+  static NormDims channel(mlir::Value operand) {
+    mlir::RankedTensorType type = tensorType(operand);
+    llvm::SmallVector<int64_t> others = {0};
+    others.append(dimRange(2, type.getRank()));
+    return {type.getShape(), others, {1}, others};
+  }
+
+  /// Elements per statistic.
+  double count() const {
+    double product = 1;
+    for (int64_t dim : reduced)
+      product *= shape[dim];
+    return product;
+  }
+
+  mlir::Value spreadStatistic(Arithmetic a, mlir::Value value) const {
+    return a.broadcastOver(value, shape, reduced);
+  }
+  mlir::Value spreadAffine(Arithmetic a, mlir::Value value) const {
+    return a.broadcast(value, shape, affine);
+  }
+};
+
+} // namespace ingot
+
+#endif // INGOT_DIALECTS_INGOT_NORMALIZATION_NORMALIZATIONSUPPORT_H
