@@ -1,0 +1,61 @@
+//===----------------------------------------------------------------------===//
+//
+// Shape inference of contractions; constraints are those of
+// docs/spec/contraction.md.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/ingot/ir/Builders.h"
+#include "dialects/ingot/ir/Dialect.h"
+#include "dialects/ingot/ir/Verification.h"
+
+using namespace mlir;
+using namespace ingot;
+using namespace ingot::detail;
+
+LogicalResult
+MatmulOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
+                           ValueRange operands, DictionaryAttr attributes,
+                           OpaqueProperties properties, RegionRange regions,
+                           SmallVectorImpl<Type> &types) {
+  Adaptor adaptor(operands, attributes, properties, regions);
+  auto fail = [&](const Twine &message) -> LogicalResult {
+    return emitOptionalError(location, "'ingot.matmul' op ", message);
+  };
+  RankedTensorType lhs = tensorType(adaptor.getLhs());
+  RankedTensorType rhs = tensorType(adaptor.getRhs());
+  if (failed(checkElement(fail, "C1", "rhs", lhs.getElementType(),
+                          rhs.getElementType())))
+    return failure();
+  int64_t rank = lhs.getRank();
+  if (rank < 2 || rhs.getRank() != rank)
+    return fail("C2: both operands must have one rank of at least 2, got " +
+                Twine(rank) + " and " + Twine(rhs.getRank()));
+  if (failed(checkShape(fail, "C3", "the batch of rhs",
+                        lhs.getShape().drop_back(2),
+                        rhs.getShape().drop_back(2))))
+    return failure();
+
+  bool transposeLhs = adaptor.getTransposeLhs();
+  bool transposeRhs = adaptor.getTransposeRhs();
+  int64_t m = lhs.getDimSize(transposeLhs ? rank - 1 : rank - 2);
+  int64_t k = lhs.getDimSize(transposeLhs ? rank - 2 : rank - 1);
+  int64_t rhsK = rhs.getDimSize(transposeRhs ? rank - 1 : rank - 2);
+  int64_t n = rhs.getDimSize(transposeRhs ? rank - 2 : rank - 1);
+  if (rhsK != k)
+    return fail("C4: the contracted sizes must be equal, want " + Twine(k) +
+                " from lhs, got " + Twine(rhsK) + " from rhs");
+  SmallVector<int64_t> shape(lhs.getShape().drop_back(2));
+  shape.append({m, n});
+  if (failed(checkSize(fail, "C5", shape)))
+    return failure();
+  types.push_back(RankedTensorType::get(shape, lhs.getElementType()));
+  return success();
+}
+
+MatmulOp::Sizes MatmulOp::getSizes() {
+  ArrayRef<int64_t> lhs = tensorType(getLhs()).getShape();
+  ArrayRef<int64_t> result = tensorType(getResult()).getShape();
+  return {llvm::product_of(result.drop_back(2)), result[result.size() - 2],
+          result.back(), getTransposeLhs() ? lhs[lhs.size() - 2] : lhs.back()};
+}

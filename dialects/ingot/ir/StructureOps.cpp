@@ -1,0 +1,149 @@
+#include "dialects/ingot/ir/Dialect.h"
+#include "dialects/ingot/ir/Verification.h"
+
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace ingot;
+
+//===----------------------------------------------------------------------===//
+// state
+//===----------------------------------------------------------------------===//
+
+LogicalResult StateOp::verify() {
+  RankedTensorType type = getTensorType();
+  auto fail = [&](const Twine &message) { return emitOpError(message); };
+  if (failed(ingot::detail::checkType(fail, "C1", "the initial value", type,
+                                      getInitial().getType())))
+    return failure();
+
+  Type element = type.getElementType();
+  switch (getRole()) {
+  case Role::Parameter:
+  case Role::Moment:
+    if (!isa<FloatType>(element))
+      return emitOpError("C2: a ") << stringifyRole(getRole())
+                                   << " must be floating point, got " << type;
+    return success();
+  case Role::Step:
+  case Role::Seed:
+    if (!element.isSignlessInteger(64) || type.getRank() != 0)
+      return emitOpError("C3: a ") << stringifyRole(getRole())
+                                   << " must be tensor<i64>, got " << type;
+    return success();
+  case Role::Frozen:
+  case Role::Running:
+    return success();
+  }
+  llvm_unreachable("unknown role");
+}
+
+//===----------------------------------------------------------------------===//
+// barrier
+//===----------------------------------------------------------------------===//
+
+void BarrierOp::build(OpBuilder &, OperationState &state, ValueRange operands) {
+  state.addOperands(operands);
+  state.addTypes(operands.getTypes());
+}
+
+LogicalResult BarrierOp::verify() {
+  if (getOperandTypes() != getResultTypes())
+    return emitOpError("C1: results must have the operands' types, want ")
+           << getOperandTypes() << ", got " << getResultTypes();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// fusion
+//===----------------------------------------------------------------------===//
+
+/// Ops of `loop` and `reduction` fusions are computed element by element.
+static LogicalResult verifyElementwiseBody(FusionOp fusion) {
+  for (Operation &op : fusion.getBody().front().without_terminator()) {
+    if (!isa<ScalarBody>(op))
+      return op.emitOpError("C4: has no scalar body, so that a ")
+             << stringifyFusionKind(fusion.getKind())
+             << " fusion cannot hold it";
+    if (auto constant = dyn_cast<ConstantOp>(op))
+      if (!isa<SplatElementsAttr>(constant.getValue()))
+        return op.emitOpError("C5: a constant within a fusion must be a splat");
+  }
+  return success();
+}
+
+static LogicalResult verifyLoop(FusionOp fusion) {
+  auto first = cast<RankedTensorType>(fusion.getResultTypes().front());
+  for (auto [i, type] : llvm::enumerate(fusion.getResultTypes()))
+    if (cast<RankedTensorType>(type).getShape() != first.getShape())
+      return fusion.emitOpError("C6: results of a loop fusion must have one "
+                                "shape, want that of ")
+             << first << ", got " << type << " for result " << i;
+  return verifyElementwiseBody(fusion);
+}
+
+static LogicalResult verifyReduction(FusionOp fusion) {
+  Operation *first = nullptr;
+  Operation *yield = fusion.getBody().front().getTerminator();
+  for (auto [i, value] : llvm::enumerate(yield->getOperands())) {
+    Operation *op = value.getDefiningOp();
+    auto reduction = dyn_cast_or_null<Reduction>(op);
+    if (!reduction)
+      return fusion.emitOpError("C7: a reduction fusion must yield reductions, "
+                                "but value ")
+             << i << " is none";
+    if (!first)
+      first = op;
+    auto space = cast<RankedTensorType>(op->getOperand(0).getType());
+    auto want = cast<RankedTensorType>(first->getOperand(0).getType());
+    ArrayRef<int64_t> dims = reduction.getReducedDims();
+    ArrayRef<int64_t> wantDims = cast<Reduction>(first).getReducedDims();
+    if (space.getShape() != want.getShape() || dims != wantDims)
+      return fusion.emitOpError("C8: the reductions must fold one iteration "
+                                "space, want ")
+             << ingot::detail::listText(want.getShape()) << " over "
+             << ingot::detail::listText(wantDims) << ", got "
+             << ingot::detail::listText(space.getShape()) << " over "
+             << ingot::detail::listText(dims) << " for value " << i;
+  }
+  return verifyElementwiseBody(fusion);
+}
+
+static LogicalResult verifyCustom(FusionOp fusion) {
+  auto ops = fusion.getBody().front().without_terminator();
+  if (!llvm::hasSingleElement(ops) || !isa<KernelBody>(*ops.begin()))
+    return fusion.emitOpError("C9: a custom fusion must hold one op, with a "
+                              "kernel body, got ")
+           << std::distance(ops.begin(), ops.end()) << " ops";
+  Operation &op = *ops.begin();
+  if (op.getOperands() != fusion.getBody().getArguments() ||
+      op.getResults() !=
+          fusion.getBody().front().getTerminator()->getOperands())
+    return fusion.emitOpError("C10: the op of a custom fusion must take the "
+                              "arguments and give the results in order");
+  return success();
+}
+
+LogicalResult FusionOp::verifyRegions() {
+  if (getBody().getArgumentTypes() != getInputs().getTypes())
+    return emitOpError("C1: the body's arguments must be the inputs, want ")
+           << getInputs().getTypes() << ", got "
+           << getBody().getArgumentTypes();
+  auto yield = dyn_cast<YieldOp>(getBody().front().getTerminator());
+  if (!yield)
+    return emitOpError("C2: the body must end in ingot.yield");
+  if (yield.getValues().getTypes() != getResultTypes())
+    return emitOpError("C2: the body must yield the results, want ")
+           << getResultTypes() << ", got " << yield.getValues().getTypes();
+  if (getNumResults() == 0)
+    return emitOpError("C3: must have a result");
+  switch (getKind()) {
+  case FusionKind::Loop:
+    return verifyLoop(*this);
+  case FusionKind::Reduction:
+    return verifyReduction(*this);
+  case FusionKind::Custom:
+    return verifyCustom(*this);
+  }
+  llvm_unreachable("unknown fusion kind");
+}

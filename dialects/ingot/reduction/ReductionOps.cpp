@@ -1,0 +1,59 @@
+//===----------------------------------------------------------------------===//
+//
+// Shape inference and folding of reductions; constraints are those of
+// docs/spec/reduction.md.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/ingot/ir/Builders.h"
+#include "dialects/ingot/ir/Dialect.h"
+#include "dialects/ingot/ir/Folding.h"
+#include "dialects/ingot/ir/Verification.h"
+
+using namespace mlir;
+using namespace ingot;
+using namespace ingot::detail;
+
+LogicalResult
+ReduceOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
+                           ValueRange operands, DictionaryAttr attributes,
+                           OpaqueProperties properties, RegionRange regions,
+                           SmallVectorImpl<Type> &types) {
+  Adaptor adaptor(operands, attributes, properties, regions);
+  auto fail = [&](const Twine &message) -> LogicalResult {
+    return emitOptionalError(location, "'ingot.reduce' op ", message);
+  };
+  RankedTensorType from = tensorType(adaptor.getOperand());
+  if (failed(
+          checkIncreasingDims(fail, "C1", adaptor.getDims(), from.getRank())))
+    return failure();
+  types.push_back(dropDims(from, adaptor.getDims()));
+  return success();
+}
+
+LogicalResult ArgMaxOp::inferReturnTypes(
+    MLIRContext *context, std::optional<Location> location, ValueRange operands,
+    DictionaryAttr attributes, OpaqueProperties properties, RegionRange regions,
+    SmallVectorImpl<Type> &types) {
+  Adaptor adaptor(operands, attributes, properties, regions);
+  auto fail = [&](const Twine &message) -> LogicalResult {
+    return emitOptionalError(location, "'ingot.argmax' op ", message);
+  };
+  RankedTensorType from = tensorType(adaptor.getOperand());
+  int64_t dim = adaptor.getDim();
+  if (failed(checkDim(fail, "C1", dim, from.getRank())))
+    return failure();
+  if (from.getDimSize(dim) == 0)
+    return fail("C2: dimension " + Twine(dim) + " must not be empty");
+  types.push_back(
+      withElement(dropDims(from, {dim}), IntegerType::get(context, 64)));
+  return success();
+}
+
+OpFoldResult ReduceOp::fold(FoldAdaptor adaptor) {
+  // Over no dimensions every element is its own sum, product and extremum.
+  if (getDims().empty())
+    return getOperand();
+  return foldReduction(adaptor.getOperand(), getKind(), getDims(),
+                       tensorType(getOperand()), tensorType(getResult()));
+}

@@ -1,0 +1,152 @@
+//===----------------------------------------------------------------------===//
+//
+// Folding of shape ops: constants move at compile time, and of two ops of a
+// kind in a row one remains.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/ingot/ir/Builders.h"
+#include "dialects/ingot/ir/Dialect.h"
+#include "dialects/ingot/ir/Folding.h"
+
+using namespace mlir;
+using namespace ingot;
+using namespace ingot::detail;
+
+OpFoldResult ConstantOp::fold(FoldAdaptor) { return getValue(); }
+
+OpFoldResult BroadcastOp::fold(FoldAdaptor adaptor) {
+  // `dims` increases strictly, so with equal types it is the identity.
+  if (getOperand().getType() == getResult().getType())
+    return getOperand();
+
+  RankedTensorType to = tensorType(getResult());
+  if (DenseElementsAttr constant = foldable(adaptor.getOperand())) {
+    RankedTensorType from = tensorType(getOperand());
+    if (constant.isSplat() || to.getNumElements() <= kBroadcastFoldLimit ||
+        to.getNumElements() == from.getNumElements()) {
+      SmallVector<int64_t> fromSteps = rowMajorSteps(from.getShape());
+      SmallVector<int64_t> steps(to.getRank(), 0);
+      for (auto [i, dim] : llvm::enumerate(getDims()))
+        if (from.getDimSize(i) != 1)
+          steps[dim] = fromSteps[i];
+      return foldMove(constant, to, 0, steps);
+    }
+  }
+
+  // broadcast(broadcast(x)): the outer one takes x along composed dimensions.
+  if (auto inner = getOperand().getDefiningOp<BroadcastOp>()) {
+    SmallVector<int64_t> dims;
+    for (int64_t dim : inner.getDims())
+      dims.push_back(getDims()[dim]);
+    setDims(dims);
+    setOperand(inner.getOperand());
+    return getResult();
+  }
+  return nullptr;
+}
+
+OpFoldResult ReshapeOp::fold(FoldAdaptor adaptor) {
+  RankedTensorType to = tensorType(getResult());
+  if (getOperand().getType() == to)
+    return getOperand();
+  if (DenseElementsAttr constant = foldable(adaptor.getOperand()))
+    return constant.reshape(to);
+  if (auto inner = getOperand().getDefiningOp<ReshapeOp>()) {
+    setOperand(inner.getOperand());
+    return getResult();
+  }
+  return nullptr;
+}
+
+OpFoldResult TransposeOp::fold(FoldAdaptor adaptor) {
+  ArrayRef<int64_t> permutation = getPermutation();
+  RankedTensorType to = tensorType(getResult());
+  if (llvm::equal(permutation, llvm::seq<int64_t>(0, to.getRank())))
+    return getOperand();
+
+  SmallVector<int64_t> fromSteps =
+      rowMajorSteps(tensorType(getOperand()).getShape());
+  SmallVector<int64_t> steps;
+  for (int64_t dim : permutation)
+    steps.push_back(fromSteps[dim]);
+  if (DenseElementsAttr constant = foldMove(adaptor.getOperand(), to, 0, steps))
+    return constant;
+
+  if (auto inner = getOperand().getDefiningOp<TransposeOp>()) {
+    SmallVector<int64_t> composed;
+    for (int64_t dim : permutation)
+      composed.push_back(inner.getPermutation()[dim]);
+    setPermutation(composed);
+    setOperand(inner.getOperand());
+    return getResult();
+  }
+  return nullptr;
+}
+
+OpFoldResult SliceOp::fold(FoldAdaptor adaptor) {
+  RankedTensorType from = tensorType(getOperand());
+  RankedTensorType to = tensorType(getResult());
+  // With strides of at least 1, only the whole operand has the same shape.
+  if (from == to)
+    return getOperand();
+
+  int64_t base = 0;
+  SmallVector<int64_t> steps = rowMajorSteps(from.getShape());
+  for (auto [i, start] : llvm::enumerate(getStarts())) {
+    base += start * steps[i];
+    steps[i] *= getStrides()[i];
+  }
+  if (DenseElementsAttr constant =
+          foldMove(adaptor.getOperand(), to, base, steps))
+    return constant;
+
+  // slice(slice(x)): element i is number start' + (start + i * stride) *
+  // stride' of x.
+  auto inner = getOperand().getDefiningOp<SliceOp>();
+  if (!inner || to.getNumElements() == 0)
+    return nullptr;
+  SmallVector<int64_t> starts, limits, strides;
+  for (int64_t i = 0; i < to.getRank(); ++i) {
+    int64_t innerStride = inner.getStrides()[i];
+    starts.push_back(inner.getStarts()[i] + getStarts()[i] * innerStride);
+    strides.push_back(getStrides()[i] * innerStride);
+    limits.push_back(starts.back() + (to.getDimSize(i) - 1) * strides.back() +
+                     1);
+  }
+  setStarts(starts);
+  setLimits(limits);
+  setStrides(strides);
+  setOperand(inner.getOperand());
+  return getResult();
+}
+
+OpFoldResult PadOp::fold(FoldAdaptor adaptor) {
+  RankedTensorType to = tensorType(getResult());
+  // Equal shapes: no padding anywhere (interior has no room in a size of 1).
+  if (getOperand().getType() == to)
+    return getOperand();
+  int64_t base = 0;
+  SmallVector<int64_t> steps = rowMajorSteps(to.getShape());
+  for (auto [i, low] : llvm::enumerate(getLow())) {
+    base += low * steps[i];
+    steps[i] *= getInterior()[i] + 1;
+  }
+  return foldPlace(to, getValue().convertToDouble(),
+                   Placement{adaptor.getOperand(), base, steps});
+}
+
+OpFoldResult ConcatOp::fold(FoldAdaptor adaptor) {
+  if (getInputs().size() == 1)
+    return getInputs().front();
+  RankedTensorType to = tensorType(getResult());
+  SmallVector<int64_t> steps = rowMajorSteps(to.getShape());
+  SmallVector<Placement> placements;
+  int64_t base = 0;
+  for (auto [input, constant] :
+       llvm::zip_equal(getInputs(), adaptor.getInputs())) {
+    placements.push_back({constant, base, steps});
+    base += tensorType(input).getDimSize(getDim()) * steps[getDim()];
+  }
+  return foldPlace(to, 0, placements);
+}
