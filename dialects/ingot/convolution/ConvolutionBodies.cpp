@@ -1,0 +1,331 @@
+//===----------------------------------------------------------------------===//
+// Windows as loops: the plain form of convolution and pooling, and their cost.
+//
+// An output position o and a kernel position k meet at the input position
+// o * stride + k * dilation - pad_low, per spatial dimension.
+//===----------------------------------------------------------------------===//
+
+#include "dialects/ingot/ir/Builders.h"
+#include "dialects/ingot/ir/Scalars.h"
+
+using namespace mlir;
+using namespace ingot;
+
+using Elements = SmallVector<Value>;
+
+namespace {
+
+/// How output, kernel and input positions relate.
+struct Window {
+  ArrayRef<int64_t> strides, dilations, padLow;
+
+  template <typename Op>
+  explicit Window(Op op)
+      : strides(op.getStrides()), dilations(op.getDilations()),
+        padLow(op.getPadLow()) {}
+
+  size_t rank() const { return strides.size(); }
+
+  /// The input position under `out` and `kernel`; `inside` gains the test that
+  /// it is no padding where it may be.
+  Elements inputAt(const ScalarEmitter &e, ValueRange out, ValueRange kernel,
+                   ArrayRef<int64_t> inSizes, ArrayRef<int64_t> kernelSizes,
+                   ArrayRef<int64_t> outSizes, Value &inside) const {
+    Elements at;
+    for (size_t d = 0; d < rank(); ++d) {
+      Value i =
+          e.add(e.mul(out[d], strides[d]), e.mul(kernel[d], dilations[d]));
+      i = e.add(i, -padLow[d]);
+      int64_t last = (outSizes[d] - 1) * strides[d] +
+                     (kernelSizes[d] - 1) * dilations[d] - padLow[d];
+      if (padLow[d] > 0 || last >= inSizes[d])
+        inside = e.logicalAnd(inside, e.inRange(i, inSizes[d]));
+      at.push_back(i);
+    }
+    return at;
+  }
+
+  /// The output position that sees input position `in` through `kernel`;
+  /// `inside` gains the test that there is one.
+  Elements outputAt(const ScalarEmitter &e, ValueRange in, ValueRange kernel,
+                    ArrayRef<int64_t> outSizes, Value &inside) const {
+    Elements at;
+    for (size_t d = 0; d < rank(); ++d) {
+      Value o = e.sub(e.add(in[d], padLow[d]), e.mul(kernel[d], dilations[d]));
+      if (strides[d] != 1) {
+        inside = e.logicalAnd(
+            inside, e.compare(arith::CmpIPredicate::sge, o, e.index(0)));
+        inside =
+            e.logicalAnd(inside, e.compare(arith::CmpIPredicate::eq,
+                                           e.rem(o, strides[d]), e.index(0)));
+        o = e.div(o, strides[d]);
+      }
+      inside = e.logicalAnd(inside, e.inRange(o, outSizes[d]));
+      at.push_back(o);
+    }
+    return at;
+  }
+};
+
+ArrayRef<int64_t> spatial(Value tensor) {
+  return tensorType(tensor).getShape().drop_front(2);
+}
+
+SmallVector<int64_t> concatSizes(ArrayRef<int64_t> a, ArrayRef<int64_t> b) {
+  SmallVector<int64_t> sizes(a);
+  llvm::append_range(sizes, b);
+  return sizes;
+}
+
+Elements position(Value first, Value second, ValueRange rest) {
+  Elements at = {first, second};
+  llvm::append_range(at, rest);
+  return at;
+}
+
+/// Sums terms over a loop nest, half precision in f32. `term(at)` gives the
+/// test that there is a term (null: always) and a function that emits it.
+template <typename Term>
+Value sumWindow(const ScalarEmitter &e, Type element, ArrayRef<int64_t> sizes,
+                Term term) {
+  Type type = accumulatorType(element);
+  Elements sum = e.loops(
+      sizes, e.constant(type, 0),
+      [&](const ScalarEmitter &, ValueRange at,
+          ValueRange carried) -> Elements {
+        auto [inside, value] = term(at);
+        auto accumulate = [&]() -> Value {
+          return arith::AddFOp::create(e.b, e.loc, carried[0],
+                                       e.convertFloat(value(), type));
+        };
+        if (!inside)
+          return {accumulate()};
+        return {e.branch(inside, type, accumulate, [&] { return carried[0]; })};
+      });
+  return e.convertFloat(sum[0], element);
+}
+
+int64_t product(ArrayRef<int64_t> sizes) {
+  int64_t result = 1;
+  for (int64_t size : sizes)
+    result *= size;
+  return result;
+}
+
+/// Multiply-adds of a convolution: every output element sums a window of the
+/// channels of its group.
+int64_t convFlops(Value output, Value filter) {
+  return 2 * tensorType(output).getNumElements() *
+         product(tensorType(filter).getShape().drop_front());
+}
+
+Value multiply(const ScalarEmitter &e, Value a, Value b, Type element) {
+  Type type = accumulatorType(element);
+  return arith::MulFOp::create(e.b, e.loc, e.convertFloat(a, type),
+                               e.convertFloat(b, type));
+}
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Convolution
+//===----------------------------------------------------------------------===//
+
+int64_t ConvOp::getFlops() { return convFlops(getResult(), getFilter()); }
+int64_t ConvInputGradOp::getFlops() {
+  return convFlops(getOutputGrad(), getFilter());
+}
+int64_t ConvFilterGradOp::getFlops() {
+  return convFlops(getOutputGrad(), getResult());
+}
+
+Precision ConvOp::getPrecisionRole() { return Precision::Low; }
+Precision ConvInputGradOp::getPrecisionRole() { return Precision::Low; }
+Precision ConvFilterGradOp::getPrecisionRole() { return Precision::Low; }
+
+Elements ConvOp::emitElements(OpBuilder &b, Location loc, ValueRange indices,
+                              ElementSource load) {
+  ScalarEmitter e{b, loc};
+  Window window(*this);
+  ArrayRef<int64_t> filter = tensorType(getFilter()).getShape();
+  int64_t outPerGroup = filter[0] / getGroups(), inPerGroup = filter[1];
+  Type element = tensorType(getResult()).getElementType();
+  Value firstChannel = e.mul(e.div(indices[1], outPerGroup), inPerGroup);
+  return {sumWindow(e, element, filter.drop_front(), [&](ValueRange at) {
+    Value inside;
+    Elements in = window.inputAt(e, indices.drop_front(2), at.drop_front(),
+                                 spatial(getInput()), filter.drop_front(2),
+                                 spatial(getResult()), inside);
+    Value channel = e.add(firstChannel, at[0]);
+    auto value = [&, in, channel, at]() -> Value {
+      return multiply(e, load(0, position(indices[0], channel, in)),
+                      load(1, position(indices[1], at[0], at.drop_front())),
+                      element);
+    };
+    return std::pair(inside, value);
+  })};
+}
+
+Elements ConvInputGradOp::emitElements(OpBuilder &b, Location loc,
+                                       ValueRange indices, ElementSource load) {
+  ScalarEmitter e{b, loc};
+  Window window(*this);
+  ArrayRef<int64_t> filter = tensorType(getFilter()).getShape();
+  int64_t outPerGroup = filter[0] / getGroups(), inPerGroup = filter[1];
+  Type element = tensorType(getResult()).getElementType();
+  Value firstOut = e.mul(e.div(indices[1], inPerGroup), outPerGroup);
+  Value inGroup = e.rem(indices[1], inPerGroup);
+  SmallVector<int64_t> sizes = concatSizes(outPerGroup, filter.drop_front(2));
+  return {sumWindow(e, element, sizes, [&](ValueRange at) {
+    Value inside;
+    Elements out = window.outputAt(e, indices.drop_front(2), at.drop_front(),
+                                   spatial(getOutputGrad()), inside);
+    Value channel = e.add(firstOut, at[0]);
+    auto value = [&, out, channel, at]() -> Value {
+      return multiply(e, load(0, position(indices[0], channel, out)),
+                      load(1, position(channel, inGroup, at.drop_front())),
+                      element);
+    };
+    return std::pair(inside, value);
+  })};
+}
+
+Elements ConvFilterGradOp::emitElements(OpBuilder &b, Location loc,
+                                        ValueRange indices,
+                                        ElementSource load) {
+  ScalarEmitter e{b, loc};
+  Window window(*this);
+  ArrayRef<int64_t> filter = tensorType(getResult()).getShape();
+  int64_t outPerGroup = filter[0] / getGroups(), inPerGroup = filter[1];
+  Type element = tensorType(getResult()).getElementType();
+  Value channel =
+      e.add(e.mul(e.div(indices[0], outPerGroup), inPerGroup), indices[1]);
+  SmallVector<int64_t> sizes = concatSizes(tensorType(getInput()).getDimSize(0),
+                                           spatial(getOutputGrad()));
+  return {sumWindow(e, element, sizes, [&](ValueRange at) {
+    Value inside;
+    Elements in = window.inputAt(e, at.drop_front(), indices.drop_front(2),
+                                 spatial(getInput()), filter.drop_front(2),
+                                 spatial(getOutputGrad()), inside);
+    auto value = [&, in, at]() -> Value {
+      return multiply(e, load(0, position(at[0], indices[0], at.drop_front())),
+                      load(1, position(at[0], channel, in)), element);
+    };
+    return std::pair(inside, value);
+  })};
+}
+
+//===----------------------------------------------------------------------===//
+// Pooling
+//===----------------------------------------------------------------------===//
+
+int64_t MaxPoolOp::getFlops() {
+  return tensorType(getResult()).getNumElements() * product(getKernel());
+}
+int64_t MaxPoolGradOp::getFlops() {
+  return tensorType(getOutputGrad()).getNumElements();
+}
+int64_t SumPoolOp::getFlops() {
+  return tensorType(getResult()).getNumElements() * product(getKernel());
+}
+int64_t SumPoolGradOp::getFlops() {
+  return tensorType(getOutputGrad()).getNumElements() * product(getKernel());
+}
+
+Elements MaxPoolOp::emitElements(OpBuilder &b, Location loc, ValueRange indices,
+                                 ElementSource load) {
+  ScalarEmitter e{b, loc};
+  Window window(*this);
+  ArrayRef<int64_t> in = spatial(getInput());
+  auto element = cast<FloatType>(tensorType(getResult()).getElementType());
+  Value lowest = arith::ConstantOp::create(
+      b, loc,
+      b.getFloatAttr(element, APFloat::getInf(element.getFloatSemantics(),
+                                              /*Negative=*/true)));
+  // No position yet: the first element inside wins even if it is -infinity.
+  Elements best = e.loops(
+      getKernel(), {lowest, e.index(-1)},
+      [&](const ScalarEmitter &, ValueRange k, ValueRange carried) -> Elements {
+        Value inside;
+        Elements at = window.inputAt(e, indices.drop_front(2), k, in,
+                                     getKernel(), spatial(getResult()), inside);
+        auto read = [&] {
+          return load(0, position(indices[0], indices[1], at));
+        };
+        Value x = inside
+                      ? e.branch(inside, element, read, [&] { return lowest; })
+                      : read();
+        Value greater = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UGT,
+                                              x, carried[0]);
+        Value ordered = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::ORD,
+                                              carried[0], carried[0]);
+        Value none =
+            e.compare(arith::CmpIPredicate::slt, carried[1], e.index(0));
+        Value wins =
+            arith::OrIOp::create(b, loc, none, e.logicalAnd(greater, ordered));
+        wins = e.logicalAnd(inside, wins);
+        Value here = e.linearize(at, in);
+        return {arith::SelectOp::create(b, loc, wins, x, carried[0]),
+                arith::SelectOp::create(b, loc, wins, here, carried[1])};
+      });
+  return {best[0],
+          arith::IndexCastOp::create(
+              b, loc, codeType(tensorType(getIndices()).getElementType()),
+              best[1])};
+}
+
+Elements MaxPoolGradOp::emitElements(OpBuilder &b, Location loc,
+                                     ValueRange indices, ElementSource load) {
+  ScalarEmitter e{b, loc};
+  Window window(*this);
+  Type element = tensorType(getResult()).getElementType();
+  Value here = e.linearize(indices.drop_front(2), spatial(getResult()));
+  return {sumWindow(e, element, getKernel(), [&](ValueRange k) {
+    Value inside;
+    Elements out = window.outputAt(e, indices.drop_front(2), k,
+                                   spatial(getOutputGrad()), inside);
+    auto value = [&, out]() -> Value {
+      Elements at = position(indices[0], indices[1], out);
+      Value winner = load(1, at);
+      winner = arith::IndexCastOp::create(b, loc, b.getIndexType(), winner);
+      Value zero = e.constant(element, 0);
+      return arith::SelectOp::create(
+          b, loc, e.compare(arith::CmpIPredicate::eq, winner, here),
+          load(0, at), zero);
+    };
+    return std::pair(inside, value);
+  })};
+}
+
+Elements SumPoolOp::emitElements(OpBuilder &b, Location loc, ValueRange indices,
+                                 ElementSource load) {
+  ScalarEmitter e{b, loc};
+  Window window(*this);
+  Type element = tensorType(getResult()).getElementType();
+  return {sumWindow(e, element, getKernel(), [&](ValueRange k) {
+    Value inside;
+    Elements in =
+        window.inputAt(e, indices.drop_front(2), k, spatial(getInput()),
+                       getKernel(), spatial(getResult()), inside);
+    auto value = [&, in]() -> Value {
+      return load(0, position(indices[0], indices[1], in));
+    };
+    return std::pair(inside, value);
+  })};
+}
+
+Elements SumPoolGradOp::emitElements(OpBuilder &b, Location loc,
+                                     ValueRange indices, ElementSource load) {
+  ScalarEmitter e{b, loc};
+  Window window(*this);
+  Type element = tensorType(getResult()).getElementType();
+  return {sumWindow(e, element, getKernel(), [&](ValueRange k) {
+    Value inside;
+    Elements out = window.outputAt(e, indices.drop_front(2), k,
+                                   spatial(getOutputGrad()), inside);
+    auto value = [&, out]() -> Value {
+      return load(0, position(indices[0], indices[1], out));
+    };
+    return std::pair(inside, value);
+  })};
+}

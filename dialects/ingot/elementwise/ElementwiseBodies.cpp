@@ -1,0 +1,263 @@
+//===----------------------------------------------------------------------===//
+// One element of each elementwise op.
+//===----------------------------------------------------------------------===//
+
+#include "dialects/ingot/ir/Builders.h"
+#include "dialects/ingot/ir/Scalars.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+using namespace mlir;
+using namespace ingot;
+
+using Elements = SmallVector<Value>;
+
+namespace {
+bool isFloat(Value element) { return isa<FloatType>(element.getType()); }
+
+/// Elements of unsigned tensors look like signed ones in code.
+bool isUnsigned(Value tensor) {
+  return tensorType(tensor).getElementType().isUnsignedInteger();
+}
+} // namespace
+
+#define INGOT_MATH_BODY(OP, MATH)                                              \
+  Elements OP::emitElements(OpBuilder &b, Location loc, ValueRange indices,    \
+                            ElementSource load) {                              \
+    return {MATH::create(b, loc, load(0, indices))};                           \
+  }
+INGOT_MATH_BODY(ExpOp, math::ExpOp)
+INGOT_MATH_BODY(LogOp, math::LogOp)
+INGOT_MATH_BODY(Log1pOp, math::Log1pOp)
+INGOT_MATH_BODY(SqrtOp, math::SqrtOp)
+INGOT_MATH_BODY(TanhOp, math::TanhOp)
+INGOT_MATH_BODY(ErfOp, math::ErfOp)
+INGOT_MATH_BODY(SinOp, math::SinOp)
+INGOT_MATH_BODY(CosOp, math::CosOp)
+INGOT_MATH_BODY(FloorOp, math::FloorOp)
+INGOT_MATH_BODY(CeilOp, math::CeilOp)
+INGOT_MATH_BODY(RoundOp, math::RoundEvenOp)
+#undef INGOT_MATH_BODY
+
+#define INGOT_NUMBER_BODY(OP, FLOAT, INTEGER)                                  \
+  Elements OP::emitElements(OpBuilder &b, Location loc, ValueRange indices,    \
+                            ElementSource load) {                              \
+    Value lhs = load(0, indices), rhs = load(1, indices);                      \
+    if (isFloat(lhs))                                                          \
+      return {FLOAT::create(b, loc, lhs, rhs)};                                \
+    return {INTEGER::create(b, loc, lhs, rhs)};                                \
+  }
+INGOT_NUMBER_BODY(AddOp, arith::AddFOp, arith::AddIOp)
+INGOT_NUMBER_BODY(SubOp, arith::SubFOp, arith::SubIOp)
+INGOT_NUMBER_BODY(MulOp, arith::MulFOp, arith::MulIOp)
+#undef INGOT_NUMBER_BODY
+
+#define INGOT_LOGICAL_BODY(OP, ARITH)                                          \
+  Elements OP::emitElements(OpBuilder &b, Location loc, ValueRange indices,    \
+                            ElementSource load) {                              \
+    return {ARITH::create(b, loc, load(0, indices), load(1, indices))};        \
+  }
+INGOT_LOGICAL_BODY(AndOp, arith::AndIOp)
+INGOT_LOGICAL_BODY(OrOp, arith::OrIOp)
+INGOT_LOGICAL_BODY(XorOp, arith::XOrIOp)
+#undef INGOT_LOGICAL_BODY
+
+Elements MaxOp::emitElements(OpBuilder &b, Location loc, ValueRange indices,
+                             ElementSource load) {
+  Value lhs = load(0, indices), rhs = load(1, indices);
+  if (isFloat(lhs))
+    return {arith::MaximumFOp::create(b, loc, lhs, rhs)};
+  if (isUnsigned(getLhs()))
+    return {arith::MaxUIOp::create(b, loc, lhs, rhs)};
+  return {arith::MaxSIOp::create(b, loc, lhs, rhs)};
+}
+
+Elements MinOp::emitElements(OpBuilder &b, Location loc, ValueRange indices,
+                             ElementSource load) {
+  Value lhs = load(0, indices), rhs = load(1, indices);
+  if (isFloat(lhs))
+    return {arith::MinimumFOp::create(b, loc, lhs, rhs)};
+  if (isUnsigned(getLhs()))
+    return {arith::MinUIOp::create(b, loc, lhs, rhs)};
+  return {arith::MinSIOp::create(b, loc, lhs, rhs)};
+}
+
+/// Integer division or remainder with a divisor of 0 made harmless: 0.
+template <typename Signed, typename Unsigned>
+static Value emitIntegerQuotient(OpBuilder &b, Location loc, Value lhs,
+                                 Value rhs, bool isUnsigned) {
+  ScalarEmitter e{b, loc};
+  Value zero = e.constant(lhs.getType(), 0);
+  Value one = e.constant(lhs.getType(), 1);
+  Value isZero = e.compare(arith::CmpIPredicate::eq, rhs, zero);
+  Value divisor = arith::SelectOp::create(b, loc, isZero, one, rhs);
+  Value quotient = isUnsigned
+                       ? Unsigned::create(b, loc, lhs, divisor).getResult()
+                       : Signed::create(b, loc, lhs, divisor).getResult();
+  return arith::SelectOp::create(b, loc, isZero, zero, quotient);
+}
+
+Elements DivOp::emitElements(OpBuilder &b, Location loc, ValueRange indices,
+                             ElementSource load) {
+  Value lhs = load(0, indices), rhs = load(1, indices);
+  if (isFloat(lhs))
+    return {arith::DivFOp::create(b, loc, lhs, rhs)};
+  return {emitIntegerQuotient<arith::DivSIOp, arith::DivUIOp>(
+      b, loc, lhs, rhs, isUnsigned(getLhs()))};
+}
+
+Elements RemOp::emitElements(OpBuilder &b, Location loc, ValueRange indices,
+                             ElementSource load) {
+  Value lhs = load(0, indices), rhs = load(1, indices);
+  if (isFloat(lhs))
+    return {arith::RemFOp::create(b, loc, lhs, rhs)};
+  return {emitIntegerQuotient<arith::RemSIOp, arith::RemUIOp>(
+      b, loc, lhs, rhs, isUnsigned(getLhs()))};
+}
+
+Elements PowOp::emitElements(OpBuilder &b, Location loc, ValueRange indices,
+                             ElementSource load) {
+  // Squares and cubes are what models write; pow itself is a call.
+  DenseElementsAttr exponent;
+  Value base = load(0, indices);
+  if (matchPattern(getRhs(), m_Constant(&exponent)) && exponent.isSplat()) {
+    double value = exponent.getSplatValue<APFloat>().convertToDouble();
+    if (value == 2.0 || value == 3.0) {
+      Value square = arith::MulFOp::create(b, loc, base, base);
+      if (value == 2.0)
+        return {square};
+      return {arith::MulFOp::create(b, loc, square, base)};
+    }
+  }
+  return {math::PowFOp::create(b, loc, base, load(1, indices))};
+}
+
+Elements NegOp::emitElements(OpBuilder &b, Location loc, ValueRange indices,
+                             ElementSource load) {
+  Value x = load(0, indices);
+  if (isFloat(x))
+    return {arith::NegFOp::create(b, loc, x)};
+  Value zero = ScalarEmitter{b, loc}.constant(x.getType(), 0);
+  return {arith::SubIOp::create(b, loc, zero, x)};
+}
+
+Elements AbsOp::emitElements(OpBuilder &b, Location loc, ValueRange indices,
+                             ElementSource load) {
+  Value x = load(0, indices);
+  if (isFloat(x))
+    return {math::AbsFOp::create(b, loc, x)};
+  if (isUnsigned(getOperand()))
+    return {x};
+  return {math::AbsIOp::create(b, loc, x)};
+}
+
+Elements SignOp::emitElements(OpBuilder &b, Location loc, ValueRange indices,
+                              ElementSource load) {
+  ScalarEmitter e{b, loc};
+  Value x = load(0, indices);
+  Type type = x.getType();
+  Value zero = e.constant(type, 0);
+  if (isFloat(x)) {
+    Value one = e.constant(type, 1);
+    Value signed1 = math::CopySignOp::create(b, loc, one, x);
+    // Unordered or equal to zero: x itself, which is NaN or zero.
+    Value keep =
+        arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UEQ, x, zero);
+    return {arith::SelectOp::create(b, loc, keep, x, signed1)};
+  }
+  auto below = isUnsigned(getOperand()) ? arith::CmpIPredicate::ult
+                                        : arith::CmpIPredicate::slt;
+  auto above = isUnsigned(getOperand()) ? arith::CmpIPredicate::ugt
+                                        : arith::CmpIPredicate::sgt;
+  Value positive = arith::SelectOp::create(b, loc, e.compare(above, x, zero),
+                                           e.constant(type, 1), zero);
+  return {arith::SelectOp::create(b, loc, e.compare(below, x, zero),
+                                  e.constant(type, -1), positive)};
+}
+
+Elements RsqrtOp::emitElements(OpBuilder &b, Location loc, ValueRange indices,
+                               ElementSource load) {
+  Value x = load(0, indices);
+  Value one = ScalarEmitter{b, loc}.constant(x.getType(), 1);
+  Value root = math::SqrtOp::create(b, loc, x);
+  return {arith::DivFOp::create(b, loc, one, root)};
+}
+
+Elements LogisticOp::emitElements(OpBuilder &b, Location loc,
+                                  ValueRange indices, ElementSource load) {
+  Value x = load(0, indices);
+  Value one = ScalarEmitter{b, loc}.constant(x.getType(), 1);
+  Value decay = math::ExpOp::create(b, loc, arith::NegFOp::create(b, loc, x));
+  Value sum = arith::AddFOp::create(b, loc, one, decay);
+  return {arith::DivFOp::create(b, loc, one, sum)};
+}
+
+Elements NotOp::emitElements(OpBuilder &b, Location loc, ValueRange indices,
+                             ElementSource load) {
+  Value x = load(0, indices);
+  Value one = ScalarEmitter{b, loc}.constant(x.getType(), 1);
+  return {arith::XOrIOp::create(b, loc, x, one)};
+}
+
+Elements CompareOp::emitElements(OpBuilder &b, Location loc, ValueRange indices,
+                                 ElementSource load) {
+  using F = arith::CmpFPredicate;
+  using I = arith::CmpIPredicate;
+  static constexpr F floats[] = {F::OEQ, F::UNE, F::OLT,
+                                 F::OLE, F::OGT, F::OGE};
+  static constexpr I signeds[] = {I::eq, I::ne, I::slt, I::sle, I::sgt, I::sge};
+  static constexpr I unsigneds[] = {I::eq,  I::ne,  I::ult,
+                                    I::ule, I::ugt, I::uge};
+  auto which = static_cast<unsigned>(getPredicate());
+  Value lhs = load(0, indices), rhs = load(1, indices);
+  if (isFloat(lhs))
+    return {arith::CmpFOp::create(b, loc, floats[which], lhs, rhs)};
+  bool noSign = isUnsigned(getLhs()) || lhs.getType().isInteger(1);
+  return {arith::CmpIOp::create(
+      b, loc, noSign ? unsigneds[which] : signeds[which], lhs, rhs)};
+}
+
+Elements SelectOp::emitElements(OpBuilder &b, Location loc, ValueRange indices,
+                                ElementSource load) {
+  return {arith::SelectOp::create(b, loc, load(0, indices), load(1, indices),
+                                  load(2, indices))};
+}
+
+Elements CastOp::emitElements(OpBuilder &b, Location loc, ValueRange indices,
+                              ElementSource load) {
+  ScalarEmitter e{b, loc};
+  Value x = load(0, indices);
+  Type from = tensorType(getOperand()).getElementType();
+  Type to = tensorType(getResult()).getElementType();
+  Type type = codeType(to);
+  if (from == to)
+    return {x};
+  if (to.isInteger(1)) {
+    Value zero = e.constant(x.getType(), 0);
+    if (isFloat(x))
+      return {
+          arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNE, x, zero)};
+    return {e.compare(arith::CmpIPredicate::ne, x, zero)};
+  }
+  bool fromUnsigned = from.isUnsignedInteger() || from.isInteger(1);
+  if (isFloat(x)) {
+    if (isa<FloatType>(type))
+      return {e.convertFloat(x, type)};
+    if (to.isUnsignedInteger())
+      return {arith::FPToUIOp::create(b, loc, type, x)};
+    return {arith::FPToSIOp::create(b, loc, type, x)};
+  }
+  if (isa<FloatType>(type)) {
+    if (fromUnsigned)
+      return {arith::UIToFPOp::create(b, loc, type, x)};
+    return {arith::SIToFPOp::create(b, loc, type, x)};
+  }
+  unsigned fromWidth = x.getType().getIntOrFloatBitWidth();
+  unsigned toWidth = type.getIntOrFloatBitWidth();
+  if (fromWidth == toWidth)
+    return {x};
+  if (fromWidth > toWidth)
+    return {arith::TruncIOp::create(b, loc, type, x)};
+  if (fromUnsigned)
+    return {arith::ExtUIOp::create(b, loc, type, x)};
+  return {arith::ExtSIOp::create(b, loc, type, x)};
+}

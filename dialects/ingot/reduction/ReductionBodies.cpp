@@ -1,0 +1,153 @@
+//===----------------------------------------------------------------------===//
+// Reductions as sequential loops over what is folded away.
+//===----------------------------------------------------------------------===//
+
+#include "dialects/ingot/ir/Builders.h"
+#include "dialects/ingot/ir/Scalars.h"
+
+using namespace mlir;
+using namespace ingot;
+
+using Elements = SmallVector<Value>;
+
+/// The index of an operand element: `kept` where a dimension stays, `folded`
+/// where it is reduced.
+static Elements interleave(int64_t rank, ArrayRef<int64_t> dims,
+                           ValueRange kept, ValueRange folded) {
+  Elements source;
+  size_t k = 0, f = 0;
+  for (int64_t d = 0; d < rank; ++d)
+    source.push_back(llvm::is_contained(dims, d) ? folded[f++] : kept[k++]);
+  return source;
+}
+
+//===----------------------------------------------------------------------===//
+// reduce
+//===----------------------------------------------------------------------===//
+
+ArrayRef<int64_t> ReduceOp::getReducedDims() { return getDims(); }
+
+bool ReduceOp::isLooped() {
+  return tensorType(getOperand()).getNumElements() !=
+         tensorType(getResult()).getNumElements();
+}
+
+int64_t ReduceOp::getFlops() {
+  return tensorType(getOperand()).getNumElements();
+}
+
+Precision ReduceOp::getPrecisionRole() { return Precision::Keep; }
+
+Value ReduceOp::emitIdentity(OpBuilder &b, Location loc) {
+  ScalarEmitter e{b, loc};
+  Type element = tensorType(getOperand()).getElementType();
+  Type type = accumulatorType(element);
+  if (getKind() == ReductionKind::Sum || getKind() == ReductionKind::Prod)
+    return e.constant(type, getKind() == ReductionKind::Sum ? 0 : 1);
+  bool isMax = getKind() == ReductionKind::Max;
+  if (auto floating = dyn_cast<FloatType>(type))
+    return arith::ConstantOp::create(
+        b, loc,
+        b.getFloatAttr(type, APFloat::getInf(floating.getFloatSemantics(),
+                                             /*Negative=*/isMax)));
+  unsigned width = type.getIntOrFloatBitWidth();
+  APInt extreme =
+      element.isUnsignedInteger()
+          ? (isMax ? APInt::getMinValue(width) : APInt::getMaxValue(width))
+          : (isMax ? APInt::getSignedMinValue(width)
+                   : APInt::getSignedMaxValue(width));
+  return arith::ConstantOp::create(b, loc, b.getIntegerAttr(type, extreme));
+}
+
+Value ReduceOp::emitCombine(OpBuilder &b, Location loc, Value accumulator,
+                            Value element) {
+  // The order of a sum belongs to the kernel: reassociation lets it vectorize.
+  auto flags = arith::FastMathFlagsAttr::get(b.getContext(),
+                                             arith::FastMathFlags::reassoc);
+  Value x = ScalarEmitter{b, loc}.convertFloat(element, accumulator.getType());
+  bool isFloat = isa<FloatType>(accumulator.getType());
+  bool isUnsigned =
+      tensorType(getOperand()).getElementType().isUnsignedInteger();
+  switch (getKind()) {
+  case ReductionKind::Sum:
+    if (isFloat)
+      return arith::AddFOp::create(b, loc, accumulator, x, flags);
+    return arith::AddIOp::create(b, loc, accumulator, x);
+  case ReductionKind::Prod:
+    if (isFloat)
+      return arith::MulFOp::create(b, loc, accumulator, x, flags);
+    return arith::MulIOp::create(b, loc, accumulator, x);
+  case ReductionKind::Max:
+    if (isFloat)
+      return arith::MaximumFOp::create(b, loc, accumulator, x);
+    if (isUnsigned)
+      return arith::MaxUIOp::create(b, loc, accumulator, x);
+    return arith::MaxSIOp::create(b, loc, accumulator, x);
+  case ReductionKind::Min:
+    if (isFloat)
+      return arith::MinimumFOp::create(b, loc, accumulator, x);
+    if (isUnsigned)
+      return arith::MinUIOp::create(b, loc, accumulator, x);
+    return arith::MinSIOp::create(b, loc, accumulator, x);
+  }
+  llvm_unreachable("all kinds are handled");
+}
+
+Elements ReduceOp::emitElements(OpBuilder &b, Location loc, ValueRange indices,
+                                ElementSource load) {
+  ScalarEmitter e{b, loc};
+  RankedTensorType from = tensorType(getOperand());
+  SmallVector<int64_t> sizes;
+  for (int64_t dim : getDims())
+    sizes.push_back(from.getDimSize(dim));
+  Elements sum =
+      e.loops(sizes, emitIdentity(b, loc),
+              [&](const ScalarEmitter &, ValueRange at,
+                  ValueRange carried) -> Elements {
+                Value element =
+                    load(0, interleave(from.getRank(), getDims(), indices, at));
+                return {emitCombine(b, loc, carried[0], element)};
+              });
+  return {e.convertFloat(sum[0],
+                         codeType(tensorType(getResult()).getElementType()))};
+}
+
+//===----------------------------------------------------------------------===//
+// argmax
+//===----------------------------------------------------------------------===//
+
+bool ArgMaxOp::isLooped() { return true; }
+
+Elements ArgMaxOp::emitElements(OpBuilder &b, Location loc, ValueRange indices,
+                                ElementSource load) {
+  ScalarEmitter e{b, loc};
+  RankedTensorType from = tensorType(getOperand());
+  int64_t dim = getDim();
+  auto at = [&](Value i) {
+    return interleave(from.getRank(), {dim}, indices, i);
+  };
+  Value zero = e.index(0);
+  Elements best = e.loops(
+      {from.getDimSize(dim)}, {load(0, at(zero)), zero},
+      [&](const ScalarEmitter &, ValueRange i, ValueRange carried) -> Elements {
+        Value x = load(0, at(i[0]));
+        Value wins;
+        if (isa<FloatType>(x.getType())) {
+          // Greater, or the first NaN.
+          Value greater = arith::CmpFOp::create(
+              b, loc, arith::CmpFPredicate::UGT, x, carried[0]);
+          Value ordered = arith::CmpFOp::create(
+              b, loc, arith::CmpFPredicate::ORD, carried[0], carried[0]);
+          wins = e.logicalAnd(greater, ordered);
+        } else {
+          wins = e.compare(from.getElementType().isUnsignedInteger()
+                               ? arith::CmpIPredicate::ugt
+                               : arith::CmpIPredicate::sgt,
+                           x, carried[0]);
+        }
+        return {arith::SelectOp::create(b, loc, wins, x, carried[0]),
+                arith::SelectOp::create(b, loc, wins, i[0], carried[1])};
+      });
+  return {arith::IndexCastOp::create(
+      b, loc, codeType(tensorType(getResult()).getElementType()), best[1])};
+}

@@ -1,0 +1,253 @@
+//===----------------------------------------------------------------------===//
+// Where each element of a shape op comes from.
+//===----------------------------------------------------------------------===//
+
+#include "dialects/ingot/ir/Builders.h"
+#include "dialects/ingot/ir/Scalars.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace ingot;
+
+using Elements = SmallVector<Value>;
+
+Elements ConstantOp::emitElements(OpBuilder &b, Location loc, ValueRange,
+                                  ElementSource) {
+  auto value = cast<DenseElementsAttr>(getValue());
+  assert(value.isSplat() && "constants with several values live in memory");
+  Type type = codeType(tensorType(getResult()).getElementType());
+  if (isa<FloatType>(type))
+    return {arith::ConstantOp::create(
+        b, loc, FloatAttr::get(type, value.getSplatValue<APFloat>()))};
+  return {arith::ConstantOp::create(
+      b, loc, IntegerAttr::get(type, value.getSplatValue<APInt>()))};
+}
+
+Elements IotaOp::emitElements(OpBuilder &b, Location loc, ValueRange indices,
+                              ElementSource) {
+  Value i = indices[getDim()];
+  Type type = codeType(tensorType(getResult()).getElementType());
+  if (isa<IntegerType>(type))
+    return {arith::IndexCastOp::create(b, loc, type, i)};
+  Value integer = arith::IndexCastOp::create(b, loc, b.getI64Type(), i);
+  return {arith::SIToFPOp::create(b, loc, type, integer)};
+}
+
+Elements BroadcastOp::emitElements(OpBuilder &b, Location loc,
+                                   ValueRange indices, ElementSource load) {
+  ScalarEmitter e{b, loc};
+  SmallVector<Value> source;
+  for (auto [size, dim] :
+       llvm::zip_equal(tensorType(getOperand()).getShape(), getDims()))
+    source.push_back(size == 1 ? e.index(0) : indices[dim]);
+  return {load(0, source)};
+}
+
+Elements ReshapeOp::emitElements(OpBuilder &b, Location loc, ValueRange indices,
+                                 ElementSource load) {
+  ScalarEmitter e{b, loc};
+  ArrayRef<int64_t> to = tensorType(getResult()).getShape();
+  ArrayRef<int64_t> from = tensorType(getOperand()).getShape();
+  SmallVector<Value> source;
+  // Dimensions are matched in the smallest groups of equal size, so that only
+  // what is really split or merged takes divisions.
+  size_t i = 0, j = 0;
+  while (i < to.size() || j < from.size()) {
+    size_t beginTo = i, beginFrom = j;
+    int64_t sizeTo = i < to.size() ? to[i++] : 1;
+    int64_t sizeFrom = j < from.size() ? from[j++] : 1;
+    while (sizeTo != sizeFrom) {
+      if (sizeTo < sizeFrom)
+        sizeTo *= to[i++];
+      else
+        sizeFrom *= from[j++];
+    }
+    Value position = e.linearize(indices.slice(beginTo, i - beginTo),
+                                 to.slice(beginTo, i - beginTo));
+    llvm::append_range(
+        source, e.delinearize(position, from.slice(beginFrom, j - beginFrom)));
+  }
+  return {load(0, source)};
+}
+
+Elements TransposeOp::emitElements(OpBuilder &b, Location loc,
+                                   ValueRange indices, ElementSource load) {
+  SmallVector<Value> source(indices.size());
+  for (auto [i, dim] : llvm::enumerate(getPermutation()))
+    source[dim] = indices[i];
+  return {load(0, source)};
+}
+
+Elements SliceOp::emitElements(OpBuilder &b, Location loc, ValueRange indices,
+                               ElementSource load) {
+  ScalarEmitter e{b, loc};
+  SmallVector<Value> source;
+  for (auto [i, start, stride] :
+       llvm::zip_equal(indices, getStarts(), getStrides()))
+    source.push_back(e.add(e.mul(i, stride), start));
+  return {load(0, source)};
+}
+
+Elements PadOp::emitElements(OpBuilder &b, Location loc, ValueRange indices,
+                             ElementSource load) {
+  ScalarEmitter e{b, loc};
+  RankedTensorType from = tensorType(getOperand());
+  ArrayRef<int64_t> to = tensorType(getResult()).getShape();
+  Value padding =
+      e.constant(codeType(from.getElementType()), getValue().convertToDouble());
+  if (from.getNumElements() == 0)
+    return {padding};
+  Value inside;
+  SmallVector<Value> source;
+  for (auto [d, i] : llvm::enumerate(indices)) {
+    int64_t step = getInterior()[d] + 1;
+    Value shifted = e.add(i, -getLow()[d]);
+    if (step > 1) {
+      // A shifted index below 0 is a huge quotient, so out of range as well.
+      inside =
+          e.logicalAnd(inside, e.compare(arith::CmpIPredicate::eq,
+                                         e.rem(shifted, step), e.index(0)));
+      inside = e.logicalAnd(
+          inside, e.compare(arith::CmpIPredicate::sge, shifted, e.index(0)));
+      shifted = e.div(shifted, step);
+    }
+    if (from.getDimSize(d) != to[d])
+      inside = e.logicalAnd(inside, e.inRange(shifted, from.getDimSize(d)));
+    source.push_back(shifted);
+  }
+  if (!inside)
+    return {load(0, source)};
+  return {e.branch(
+      inside, padding.getType(), [&] { return load(0, source); },
+      [&] { return padding; })};
+}
+
+Elements ConcatOp::emitElements(OpBuilder &b, Location loc, ValueRange indices,
+                                ElementSource load) {
+  // A chain of guards from the last input back to the first.
+  int64_t dim = getDim();
+  SmallVector<int64_t> starts;
+  int64_t end = 0;
+  for (Value input : getInputs()) {
+    starts.push_back(end);
+    end += tensorType(input).getDimSize(dim);
+  }
+  ScalarEmitter e{b, loc};
+  Type type = codeType(tensorType(getResult()).getElementType());
+  auto read = [&](size_t input) {
+    SmallVector<Value> source(indices);
+    source[dim] = e.add(indices[dim], -starts[input]);
+    return load(input, source);
+  };
+  auto pick = [&](auto &self, size_t input) -> Value {
+    if (input == 0)
+      return read(0);
+    Value isHere = e.compare(arith::CmpIPredicate::sge, indices[dim],
+                             e.index(starts[input]));
+    return e.branch(
+        isHere, type, [&] { return read(input); },
+        [&] { return self(self, input - 1); });
+  };
+  return {pick(pick, starts.size() - 1)};
+}
+
+Elements ReverseOp::emitElements(OpBuilder &b, Location loc, ValueRange indices,
+                                 ElementSource load) {
+  ScalarEmitter e{b, loc};
+  SmallVector<Value> source(indices);
+  for (int64_t dim : getDims())
+    source[dim] = e.sub(e.index(tensorType(getOperand()).getDimSize(dim) - 1),
+                        indices[dim]);
+  return {load(0, source)};
+}
+
+Elements GatherOp::emitElements(OpBuilder &b, Location loc, ValueRange indices,
+                                ElementSource load) {
+  ScalarEmitter e{b, loc};
+  int64_t dim = getDim(), rank = tensorType(getIndices()).getRank();
+  Value row = load(1, indices.slice(dim, rank));
+  SmallVector<Value> source(indices.take_front(dim));
+  source.push_back(
+      e.clampedIndex(row, tensorType(getOperand()).getDimSize(dim)));
+  llvm::append_range(source, indices.drop_front(dim + rank));
+  return {load(0, source)};
+}
+
+Elements TakeAlongOp::emitElements(OpBuilder &b, Location loc,
+                                   ValueRange indices, ElementSource load) {
+  ScalarEmitter e{b, loc};
+  SmallVector<Value> source(indices);
+  source[getDim()] = e.clampedIndex(
+      load(1, indices), tensorType(getOperand()).getDimSize(getDim()));
+  return {load(0, source)};
+}
+
+//===----------------------------------------------------------------------===//
+// scatter_add: threads share out the columns, each adds rows in order, so the
+// result does not depend on how many there are.
+//===----------------------------------------------------------------------===//
+
+/// The tensor seen as [before, rows, columns] around `dim`.
+static std::array<int64_t, 3> threeDims(ArrayRef<int64_t> shape, int64_t dim,
+                                        int64_t rank) {
+  std::array<int64_t, 3> sizes = {1, 1, 1};
+  for (auto [i, size] : llvm::enumerate(shape)) {
+    int64_t d = static_cast<int64_t>(i);
+    sizes[d < dim ? 0 : d < dim + rank ? 1 : 2] *= size;
+  }
+  return sizes;
+}
+
+int64_t ScatterAddOp::getParallelExtent() {
+  return threeDims(tensorType(getResult()).getShape(), getDim(), 1)[2];
+}
+
+void ScatterAddOp::emitKernel(OpBuilder &b, Location loc, ValueRange inputs,
+                              ValueRange outputs, Value begin, Value end) {
+  ScalarEmitter e{b, loc};
+  auto view = [&](Value memref, ArrayRef<int64_t> sizes) -> Value {
+    SmallVector<int64_t> strides(sizes.size(), 1);
+    for (size_t i = sizes.size() - 1; i-- > 0;)
+      strides[i] = strides[i + 1] * sizes[i + 1];
+    auto element = cast<MemRefType>(memref.getType()).getElementType();
+    return memref::ReinterpretCastOp::create(
+        b, loc, MemRefType::get(sizes, element), memref, 0, sizes, strides);
+  };
+  auto out = threeDims(tensorType(getResult()).getShape(), getDim(), 1);
+  int64_t count = tensorType(getIndices()).getNumElements();
+  Value rows = view(inputs[0], {count});
+  Value updates = view(inputs[1], {out[0], count, out[2]});
+  Value result = view(outputs[0], out);
+  Type element = cast<MemRefType>(result.getType()).getElementType();
+
+  auto overColumns = [&](const ScalarEmitter &in, auto body) {
+    OpBuilder::InsertionGuard guard(b);
+    auto loop = scf::ForOp::create(b, loc, begin, end, in.index(1));
+    b.setInsertionPointToStart(loop.getBody());
+    body(loop.getInductionVar());
+  };
+  e.loops({out[0], out[1]}, {},
+          [&](const ScalarEmitter &in, ValueRange at, ValueRange) -> Elements {
+            Value zero = in.constant(element, 0);
+            overColumns(in, [&](Value column) {
+              memref::StoreOp::create(b, loc, zero, result,
+                                      SmallVector<Value>{at[0], at[1], column});
+            });
+            return {};
+          });
+  e.loops({out[0], count}, {},
+          [&](const ScalarEmitter &in, ValueRange at, ValueRange) -> Elements {
+            Value row = in.clampedIndex(
+                memref::LoadOp::create(b, loc, rows, at[1]), out[1]);
+            overColumns(in, [&](Value column) {
+              SmallVector<Value> target{at[0], row, column};
+              Value sum = memref::LoadOp::create(b, loc, result, target);
+              Value more = memref::LoadOp::create(
+                  b, loc, updates, SmallVector<Value>{at[0], at[1], column});
+              sum = arith::AddFOp::create(b, loc, sum, more);
+              memref::StoreOp::create(b, loc, sum, result, target);
+            });
+            return {};
+          });
+}
