@@ -86,6 +86,11 @@ typedef struct ingot_conv_desc {
   int64_t index;
 } ingot_conv_desc;
 
+typedef struct ingot_copy_desc {
+  int64_t bytes;
+  int64_t index;
+} ingot_copy_desc;
+
 /// Runs a kernel over its extent on the runtime's thread pool.
 void ingot_launch(ingot_context *context, const ingot_kernel *kernel,
                   void *const *buffers);
@@ -106,9 +111,9 @@ void ingot_conv_filter_grad(ingot_context *context,
                             const void *output_grad, const void *input,
                             void *filter_grad);
 
-/// Copies `bytes` bytes between two places that do not overlap.
-void ingot_copy(ingot_context *context, const void *from, void *to,
-                int64_t bytes);
+/// Copies between two places that do not overlap.
+void ingot_copy(ingot_context *context, const ingot_copy_desc *desc,
+                const void *from, void *to);
 
 typedef struct ingot_function {
   const char *name;

@@ -1,0 +1,257 @@
+#include "dialects/exec/Exec.h"
+
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "runtime/abi/Abi.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace ingot;
+using namespace ingot::exec;
+
+#include "dialects/exec/Exec.cpp.inc"
+#include "dialects/exec/ExecEnums.cpp.inc"
+#define GET_ATTRDEF_CLASSES
+#include "dialects/exec/ExecAttributes.cpp.inc"
+#include "dialects/exec/ExecInterfaces.cpp.inc"
+#define GET_OP_CLASSES
+#include "dialects/exec/ExecOps.cpp.inc"
+
+void ExecDialect::initialize() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "dialects/exec/ExecAttributes.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/exec/ExecOps.cpp.inc"
+      >();
+}
+
+int64_t exec::byteSize(ShapedType type) {
+  return type.getNumElements() *
+         llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+}
+
+/// Bytes of all buffers of a call.
+static int64_t operandBytes(Operation *op) {
+  int64_t bytes = 0;
+  for (Type type : op->getOperandTypes())
+    bytes += byteSize(cast<ShapedType>(type));
+  return bytes;
+}
+
+using Effects = SmallVectorImpl<
+    SideEffects::EffectInstance<MemoryEffects::Effect>>;
+
+/// Reads the first operands, writes the others.
+static void addEffects(Operation *op, unsigned reads, Effects &effects) {
+  for (OpOperand &operand : op->getOpOperands()) {
+    if (operand.getOperandNumber() < reads)
+      effects.emplace_back(MemoryEffects::Read::get(), &operand);
+    else
+      effects.emplace_back(MemoryEffects::Write::get(), &operand);
+  }
+}
+
+static int32_t dtypeOf(Value buffer) {
+  Type element = cast<MemRefType>(buffer.getType()).getElementType();
+  if (element.isF64())
+    return INGOT_F64;
+  if (element.isBF16())
+    return INGOT_BF16;
+  if (element.isF16())
+    return INGOT_F16;
+  return INGOT_F32;
+}
+
+LogicalResult BufferOp::verify() {
+  if (getOffset() < 0 || getOffset() % INGOT_ALIGNMENT != 0)
+    return emitOpError("offset must be a multiple of ")
+           << INGOT_ALIGNMENT << ", got " << getOffset();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// launch
+//===----------------------------------------------------------------------===//
+
+LogicalResult LaunchOp::verify() {
+  if (getOutputs().empty())
+    return emitOpError("writes nothing");
+  return success();
+}
+
+LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  auto kernel =
+      symbols.lookupNearestSymbolFrom<KernelOp>(*this, getKernelAttr());
+  // After code generation the kernel is a function.
+  if (!kernel)
+    return symbols.lookupNearestSymbolFrom(*this, getKernelAttr())
+               ? success()
+               : emitOpError("no kernel named ") << getKernelAttr();
+  Block &body = kernel.getBody().front();
+  if (body.getNumArguments() != getInputs().size() ||
+      body.getTerminator()->getNumOperands() != getOutputs().size())
+    return emitOpError("passes ")
+           << getInputs().size() << " inputs and " << getOutputs().size()
+           << " outputs, kernel takes " << body.getNumArguments() << " and "
+           << body.getTerminator()->getNumOperands();
+  return success();
+}
+
+StringRef LaunchOp::getEntryPoint() { return "ingot_launch"; }
+StringRef LaunchOp::getCallKind() { return "loop"; }
+int64_t LaunchOp::getCallFlops() { return getFlops(); }
+int64_t LaunchOp::getCallBytes() { return operandBytes(*this); }
+
+SmallVector<Field> LaunchOp::getDescriptor(int64_t index) {
+  // The function pointer comes first; code generation fills it in.
+  return {{8, 0},
+          {8, static_cast<int64_t>(getExtent())},
+          {8, static_cast<int64_t>(getGrain())},
+          {8, index}};
+}
+
+void LaunchOp::getEffects(Effects &effects) {
+  addEffects(*this, getInputs().size(), effects);
+}
+
+//===----------------------------------------------------------------------===//
+// matmul
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct Product {
+  int64_t batch = 1, m, n, k;
+};
+
+Product productOf(exec::MatmulOp op) {
+  ArrayRef<int64_t> result =
+      cast<MemRefType>(op.getResult().getType()).getShape();
+  ArrayRef<int64_t> lhs = cast<MemRefType>(op.getLhs().getType()).getShape();
+  Product product;
+  for (int64_t size : result.drop_back(2))
+    product.batch *= size;
+  product.m = result[result.size() - 2];
+  product.n = result.back();
+  product.k = op.getTransposeLhs() ? lhs[lhs.size() - 2] : lhs.back();
+  return product;
+}
+} // namespace
+
+LogicalResult exec::MatmulOp::verify() {
+  if (cast<MemRefType>(getResult().getType()).getRank() < 2)
+    return emitOpError("result must have rank 2 or more");
+  return success();
+}
+
+StringRef exec::MatmulOp::getEntryPoint() { return "ingot_matmul"; }
+StringRef exec::MatmulOp::getCallKind() { return "matmul"; }
+int64_t exec::MatmulOp::getCallBytes() { return operandBytes(*this); }
+int64_t exec::MatmulOp::getCallFlops() {
+  Product p = productOf(*this);
+  return 2 * p.batch * p.m * p.n * p.k;
+}
+
+SmallVector<Field> exec::MatmulOp::getDescriptor(int64_t index) {
+  Product p = productOf(*this);
+  return {{8, p.batch},
+          {8, p.m},
+          {8, p.n},
+          {8, p.k},
+          {4, getTransposeLhs()},
+          {4, getTransposeRhs()},
+          {4, dtypeOf(getLhs())},
+          {4, dtypeOf(getRhs())},
+          {4, dtypeOf(getResult())},
+          {4, 0},
+          {8, index}};
+}
+
+void exec::MatmulOp::getEffects(Effects &effects) {
+  addEffects(*this, 2, effects);
+}
+
+//===----------------------------------------------------------------------===//
+// Convolutions
+//===----------------------------------------------------------------------===//
+
+/// The descriptor from the three tensors in their forward roles.
+template <typename Op>
+static SmallVector<Field> convDescriptor(Op op, Value input, Value filter,
+                                         Value output, int64_t index) {
+  ArrayRef<int64_t> in = cast<MemRefType>(input.getType()).getShape();
+  ArrayRef<int64_t> out = cast<MemRefType>(output.getType()).getShape();
+  ArrayRef<int64_t> weights = cast<MemRefType>(filter.getType()).getShape();
+  auto rank = static_cast<int64_t>(in.size()) - 2;
+  SmallVector<Field> fields = {{8, rank},
+                               {8, in[0]},
+                               {8, in[1]},
+                               {8, out[1]},
+                               {8, static_cast<int64_t>(op.getGroups())}};
+  auto add = [&](ArrayRef<int64_t> sizes) {
+    for (size_t d = 0; d < INGOT_MAX_SPATIAL; ++d)
+      fields.push_back({8, d < sizes.size() ? sizes[d] : 0});
+  };
+  add(in.drop_front(2));
+  add(out.drop_front(2));
+  add(weights.drop_front(2));
+  add(op.getStrides());
+  add(op.getDilations());
+  add(op.getPadLow());
+  add(op.getPadHigh());
+  fields.push_back({4, dtypeOf(input)});
+  fields.push_back({4, 0});
+  fields.push_back({8, index});
+  return fields;
+}
+
+/// Every output element sums a window of its group's channels.
+static int64_t convFlops(Value output, Value filter) {
+  int64_t flops = 2 * cast<MemRefType>(output.getType()).getNumElements();
+  for (int64_t size :
+       cast<MemRefType>(filter.getType()).getShape().drop_front())
+    flops *= size;
+  return flops;
+}
+
+#define INGOT_CONVOLUTION(OP, ENTRY, INPUT, FILTER, OUTPUT)                    \
+  StringRef OP::getEntryPoint() { return ENTRY; }                              \
+  StringRef OP::getCallKind() { return "convolution"; }                        \
+  int64_t OP::getCallBytes() { return operandBytes(*this); }                   \
+  int64_t OP::getCallFlops() { return convFlops(OUTPUT(), FILTER()); }         \
+  SmallVector<Field> OP::getDescriptor(int64_t index) {                        \
+    return convDescriptor(*this, INPUT(), FILTER(), OUTPUT(), index);          \
+  }                                                                            \
+  void OP::getEffects(Effects &effects) { addEffects(*this, 2, effects); }
+
+INGOT_CONVOLUTION(exec::ConvOp, "ingot_conv", getLhs, getRhs, getResult)
+INGOT_CONVOLUTION(exec::ConvInputGradOp, "ingot_conv_input_grad", getResult,
+                  getRhs, getLhs)
+INGOT_CONVOLUTION(exec::ConvFilterGradOp, "ingot_conv_filter_grad", getRhs,
+                  getResult, getLhs)
+
+//===----------------------------------------------------------------------===//
+// copy
+//===----------------------------------------------------------------------===//
+
+LogicalResult CopyOp::verify() {
+  int64_t from = byteSize(cast<MemRefType>(getFrom().getType()));
+  int64_t to = byteSize(cast<MemRefType>(getTo().getType()));
+  if (from != to)
+    return emitOpError("copies ") << from << " bytes into " << to;
+  return success();
+}
+
+StringRef CopyOp::getEntryPoint() { return "ingot_copy"; }
+StringRef CopyOp::getCallKind() { return "copy"; }
+int64_t CopyOp::getCallFlops() { return 0; }
+int64_t CopyOp::getCallBytes() { return operandBytes(*this); }
+
+SmallVector<Field> CopyOp::getDescriptor(int64_t index) {
+  return {{8, byteSize(cast<MemRefType>(getFrom().getType()))}, {8, index}};
+}
+
+void CopyOp::getEffects(Effects &effects) { addEffects(*this, 1, effects); }

@@ -1,0 +1,39 @@
+//===----------------------------------------------------------------------===//
+//
+// The `exec` dialect: see Exec.td.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_DIALECTS_EXEC_EXEC_H
+#define INGOT_DIALECTS_EXEC_EXEC_H
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+namespace ingot::exec {
+
+/// One field of a descriptor struct: an integer of 4 or 8 bytes.
+struct Field {
+  unsigned bytes;
+  int64_t value;
+};
+
+/// Bytes of a buffer; elements of less than a byte take one.
+int64_t byteSize(mlir::ShapedType type);
+
+} // namespace ingot::exec
+
+#include "dialects/exec/Exec.h.inc"
+#include "dialects/exec/ExecEnums.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "dialects/exec/ExecAttributes.h.inc"
+#include "dialects/exec/ExecInterfaces.h.inc"
+#define GET_OP_CLASSES
+#include "dialects/exec/ExecOps.h.inc"
+
+#endif // INGOT_DIALECTS_EXEC_EXEC_H

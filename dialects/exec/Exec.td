@@ -1,0 +1,146 @@
+//===----------------------------------------------------------------------===//
+//
+// The `exec` dialect: a step as it runs. Memory is placed, kernels are symbols,
+// and each operation with an effect is one entry of the C ABI (runtime/abi/Abi.h).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_DIALECTS_EXEC_EXEC_TD
+#define INGOT_DIALECTS_EXEC_EXEC_TD
+
+include "mlir/IR/OpBase.td"
+include "mlir/IR/EnumAttr.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def Exec_Dialect : Dialect {
+  let name = "exec";
+  let cppNamespace = "::ingot::exec";
+  let summary = "Scheduled steps: placed memory, kernel launches, library calls";
+  let description = [{
+    A step is a `func.func` without arguments whose operations run in order. The
+    function's attributes say where its inputs and outputs are:
+
+    | attribute | on | meaning |
+    |---|---|---|
+    | `exec.arena_bytes` | function | size of the arena the function needs |
+    | `exec.inputs`, `exec.outputs` | function | dictionaries with `name`, `kind`, `type`, `offset` (in the arena) |
+    | `exec.memory` | function | the parts of the planned peak, in bytes |
+    | `exec.state_bytes` | module | size of the state block |
+    | `exec.offset` | `ingot.state` | the state's place in the state block |
+  }];
+  let useDefaultAttributePrinterParser = 1;
+  let dependentDialects = ["::mlir::memref::MemRefDialect"];
+}
+
+def Exec_Buffer : StaticShapeMemRefOf<[AnyType]>;
+
+class Exec_Op<string mnemonic, list<Trait> traits = []>
+    : Op<Exec_Dialect, mnemonic, traits>;
+
+def AbiCall : OpInterface<"AbiCall"> {
+  let cppNamespace = "::ingot::exec";
+  let description = "An operation that is a call of one entry of the C ABI.";
+  let methods = [
+    InterfaceMethod<"The entry's symbol.", "::llvm::StringRef",
+      "getEntryPoint", (ins)>,
+    InterfaceMethod<[{
+      The entry's descriptor, field by field in the order of the C struct. `index` is the
+      operation's position among the function's kernels in the manifest.
+    }], "::llvm::SmallVector<::ingot::exec::Field>", "getDescriptor",
+      (ins "int64_t":$index)>,
+    InterfaceMethod<"Floating-point operations of one call.", "int64_t",
+      "getCallFlops", (ins)>,
+    InterfaceMethod<"Bytes that one call reads and writes.", "int64_t",
+      "getCallBytes", (ins)>,
+    InterfaceMethod<"What kind of work it is, as the manifest says it.",
+      "::llvm::StringRef", "getCallKind", (ins)>,
+  ];
+}
+
+def Exec_Space : I32EnumAttr<"Space", "block of memory", [
+    I32EnumAttrCase<"Arena", 0, "arena">, I32EnumAttrCase<"State", 1, "state">]> {
+  let cppNamespace = "::ingot::exec";
+  let genSpecializedAttr = 0;
+}
+def Exec_SpaceAttr : EnumAttr<Exec_Dialect, Exec_Space, "space">;
+
+def BufferOp : Exec_Op<"buffer", [Pure]> {
+  let summary = "a tensor's place: bytes from `offset` on in the arena or the state block";
+  let arguments = (ins Exec_SpaceAttr:$space, I64Attr:$offset);
+  let results = (outs Exec_Buffer:$result);
+  let assemblyFormat = "$space $offset attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def KernelOp : Exec_Op<"kernel", [Symbol, IsolatedFromAbove, SingleBlock]> {
+  let summary = "a generated kernel, as the `ingot.fusion` it came from";
+  let description = [{
+    The body is the fusion's: tensors in, `ingot.yield` of the results. A launch passes
+    the inputs' buffers, then the results'. `aliases` names, per input, the result whose
+    memory it shares (the input is read only at the element being written), or -1.
+    `kind` is the fusion's.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$kind, DenseI64ArrayAttr:$aliases);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$kind $sym_name `aliases` `=` $aliases attr-dict-with-keyword $body";
+}
+
+class Exec_CallOp<string mnemonic, list<Trait> traits = []>
+    : Exec_Op<mnemonic, !listconcat(traits, [
+        DeclareOpInterfaceMethods<AbiCall>,
+        DeclareOpInterfaceMethods<MemoryEffectsOpInterface>])>;
+
+def LaunchOp : Exec_CallOp<"launch", [AttrSizedOperandSegments,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "runs a kernel";
+  let description = [{
+    Becomes `ingot_launch`. `extent` independent iterations, at least `grain` a thread, are set by code
+    generation, which knows the kernel's loops.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<Exec_Buffer>:$inputs,
+                       Variadic<Exec_Buffer>:$outputs, I64Attr:$flops,
+                       DefaultValuedAttr<I64Attr, "0">:$extent, DefaultValuedAttr<I64Attr, "0">:$grain);
+  let assemblyFormat = [{
+    $kernel `(` $inputs `)` `->` `(` $outputs `)` attr-dict `:` type($inputs) `->` type($outputs)
+  }];
+  let hasVerifier = 1;
+}
+
+def MatmulOp : Exec_CallOp<"matmul"> {
+  let summary = "`ingot_matmul`: result = lhs x rhs over the last two dimensions";
+  let arguments = (ins Exec_Buffer:$lhs, Exec_Buffer:$rhs, Exec_Buffer:$result,
+                       UnitAttr:$transpose_lhs, UnitAttr:$transpose_rhs);
+  let assemblyFormat = [{
+    $lhs (`transposed` $transpose_lhs^)? `,` $rhs (`transposed` $transpose_rhs^)? `->` $result
+    attr-dict `:` type($lhs) `,` type($rhs) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+class Exec_ConvOp<string mnemonic, string text> : Exec_CallOp<mnemonic> {
+  let summary = text;
+  let description = "Buffers in the order of the ABI entry; attributes as in `ingot.conv`.";
+  let arguments = (ins Exec_Buffer:$lhs, Exec_Buffer:$rhs, Exec_Buffer:$result,
+                       DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations,
+                       DenseI64ArrayAttr:$pad_low, DenseI64ArrayAttr:$pad_high,
+                       I64Attr:$groups);
+  let assemblyFormat = [{
+    $lhs `,` $rhs `->` $result attr-dict `:` type($lhs) `,` type($rhs) `->` type($result)
+  }];
+}
+
+def ConvOp : Exec_ConvOp<"conv", "`ingot_conv`: input, filter -> output">;
+def ConvInputGradOp : Exec_ConvOp<"conv_input_grad",
+    "`ingot_conv_input_grad`: output_grad, filter -> input_grad">;
+def ConvFilterGradOp : Exec_ConvOp<"conv_filter_grad",
+    "`ingot_conv_filter_grad`: output_grad, input -> filter_grad">;
+
+def CopyOp : Exec_CallOp<"copy"> {
+  let summary = "`ingot_copy`: a tensor's bytes to another place";
+  let arguments = (ins Exec_Buffer:$from, Exec_Buffer:$to);
+  let assemblyFormat = "$from `->` $to attr-dict `:` type($from) `->` type($to)";
+  let hasVerifier = 1;
+}
+
+#endif // INGOT_DIALECTS_EXEC_EXEC_TD
