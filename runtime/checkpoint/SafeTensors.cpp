@@ -1,0 +1,149 @@
+//===----------------------------------------------------------------------===//
+//
+// The safetensors format.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/checkpoint/SafeTensors.h"
+
+#include "runtime/core/Error.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+using namespace ingot::runtime;
+using nlohmann::json;
+
+static constexpr uint64_t maxHeader = 100'000'000;
+
+static Error malformed(const std::string &where, const std::string &what) {
+  return badInput(where, what, "write the file again with safetensors");
+}
+
+static uint64_t readSize(std::string_view bytes) {
+  uint64_t size = 0;
+  for (int i = 7; i >= 0; --i)
+    size = size << 8 | static_cast<uint8_t>(bytes[i]);
+  return size;
+}
+
+/// Reads one entry of the header; `begin` is where its data starts.
+static TensorView readTensor(const json &entry, std::string_view data,
+                             const std::string &where, uint64_t &begin) {
+  auto isUnsigned = [](const json &value) {
+    return value.is_number_unsigned();
+  };
+  bool wellFormed =
+      entry.is_object() && entry.contains("dtype") &&
+      entry["dtype"].is_string() && entry.contains("shape") &&
+      entry["shape"].is_array() &&
+      std::all_of(entry["shape"].begin(), entry["shape"].end(), isUnsigned) &&
+      entry.contains("data_offsets") && entry["data_offsets"].is_array() &&
+      entry["data_offsets"].size() == 2 &&
+      std::all_of(entry["data_offsets"].begin(), entry["data_offsets"].end(),
+                  isUnsigned);
+  if (!wellFormed)
+    throw malformed(where, "the header's entry is malformed");
+  TensorView tensor;
+  std::string name = entry["dtype"].get<std::string>();
+  std::optional<DType> type = parseSafeTensorsDType(name);
+  if (!type)
+    throw badInput(where, "element type '" + name + "' is not supported",
+                   "convert the tensor to a common type");
+  tensor.dtype = *type;
+  uint64_t bytes = static_cast<uint64_t>(getSize(*type));
+  for (const json &item : entry["shape"]) {
+    uint64_t extent = item.get<uint64_t>();
+    if (extent > uint64_t(INT64_MAX) ||
+        __builtin_mul_overflow(bytes, extent, &bytes))
+      throw malformed(where, "the shape overflows");
+    tensor.shape.push_back(static_cast<int64_t>(extent));
+  }
+  begin = entry["data_offsets"][0].get<uint64_t>();
+  uint64_t end = entry["data_offsets"][1].get<uint64_t>();
+  if (begin > end || end > data.size())
+    throw malformed(where, "the data is outside the file");
+  if (end - begin != bytes)
+    throw malformed(where, "the data's size does not match the shape");
+  tensor.data = data.substr(begin, bytes);
+  return tensor;
+}
+
+SafeTensors ingot::runtime::readSafeTensors(std::string_view bytes,
+                                            const std::string &where) {
+  if (bytes.size() < 8)
+    throw malformed(where, "the file is truncated");
+  uint64_t headerSize = readSize(bytes);
+  bytes.remove_prefix(8);
+  if (headerSize > maxHeader)
+    throw malformed(where, "the header is larger than 100,000,000 bytes");
+  if (headerSize > bytes.size())
+    throw malformed(where, "the file is truncated");
+  json header = json::parse(bytes.substr(0, headerSize), nullptr,
+                            /*allow_exceptions=*/false);
+  if (header.is_discarded() || !header.is_object())
+    throw malformed(where, "the header is not a JSON object");
+  std::string_view data = bytes.substr(headerSize);
+
+  SafeTensors content;
+  std::vector<std::pair<uint64_t, uint64_t>> ranges;
+  for (auto &[name, entry] : header.items()) {
+    if (name == "__metadata__") {
+      if (!entry.is_object())
+        throw malformed(where, "the metadata is not a JSON object");
+      for (auto &[key, value] : entry.items())
+        if (value.is_string())
+          content.metadata[key] = value.get<std::string>();
+      continue;
+    }
+    uint64_t begin = 0;
+    TensorView tensor = readTensor(entry, data, where + ": " + name, begin);
+    ranges.push_back({begin, begin + tensor.data.size()});
+    content.tensors[name] = std::move(tensor);
+  }
+  std::sort(ranges.begin(), ranges.end());
+  uint64_t covered = 0;
+  for (auto [begin, end] : ranges) {
+    if (begin != covered)
+      throw malformed(where, begin < covered ? "tensors overlap"
+                                             : "there is a hole in the data");
+    covered = end;
+  }
+  if (covered != data.size())
+    throw malformed(where, "there is data that no tensor has");
+  return content;
+}
+
+void ingot::runtime::writeSafeTensors(AtomicFile &file,
+                                      const SafeTensors &content) {
+  // Wide types first, so that every tensor is aligned to its element.
+  std::vector<const std::pair<const std::string, TensorView> *> order;
+  for (const auto &item : content.tensors)
+    order.push_back(&item);
+  std::sort(order.begin(), order.end(), [](auto *a, auto *b) {
+    return std::pair(-getSize(a->second.dtype), std::string_view(a->first)) <
+           std::pair(-getSize(b->second.dtype), std::string_view(b->first));
+  });
+  nlohmann::ordered_json header = nlohmann::ordered_json::object();
+  if (!content.metadata.empty())
+    header["__metadata__"] = content.metadata;
+  uint64_t offset = 0;
+  for (const auto *item : order) {
+    const TensorView &tensor = item->second;
+    header[item->first] = {
+        {"dtype", getSafeTensorsName(tensor.dtype)},
+        {"shape", tensor.shape},
+        {"data_offsets", {offset, offset + tensor.data.size()}}};
+    offset += tensor.data.size();
+  }
+  std::string text =
+      header.dump(-1, ' ', false, json::error_handler_t::replace);
+  text.append((8 - text.size() % 8) % 8, ' ');
+  std::string size(8, '\0');
+  for (int i = 0; i < 8; ++i)
+    size[i] = static_cast<char>(static_cast<uint64_t>(text.size()) >> (8 * i));
+  file.write(size);
+  file.write(text);
+  for (const auto *item : order)
+    file.write(item->second.data);
+}

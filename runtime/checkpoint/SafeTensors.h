@@ -1,0 +1,43 @@
+//===----------------------------------------------------------------------===//
+//
+// The safetensors format: eight bytes of header size, a JSON header, the data.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_RUNTIME_CHECKPOINT_SAFETENSORS_H
+#define INGOT_RUNTIME_CHECKPOINT_SAFETENSORS_H
+
+#include "runtime/core/DType.h"
+#include "runtime/core/File.h"
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ingot::runtime {
+
+/// A tensor in a file, or one to be written; `data` is not owned.
+struct TensorView {
+  DType dtype = DType::F32;
+  std::vector<int64_t> shape;
+  std::string_view data;
+};
+
+struct SafeTensors {
+  std::map<std::string, TensorView> tensors;
+  std::map<std::string, std::string> metadata;
+};
+
+/// Reads a file in memory; the views point into it. Refuses what the format
+/// forbids: a header over 100,000,000 bytes, overlaps, holes, sizes that do not
+/// match shapes. Throws badInput naming `where`.
+SafeTensors readSafeTensors(std::string_view bytes, const std::string &where);
+
+/// Writes a file: names in sorted order, data aligned to 8 bytes. The caller
+/// commits it.
+void writeSafeTensors(AtomicFile &file, const SafeTensors &content);
+
+} // namespace ingot::runtime
+
+#endif // INGOT_RUNTIME_CHECKPOINT_SAFETENSORS_H

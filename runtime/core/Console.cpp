@@ -1,0 +1,62 @@
+//===----------------------------------------------------------------------===//
+//
+// The terminal.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/core/Console.h"
+
+#include "runtime/core/Error.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <unistd.h>
+
+using namespace ingot::runtime;
+
+Console::Console() {
+  const char *terminal = std::getenv("TERM");
+  interactive =
+      isatty(STDERR_FILENO) && !(terminal && !std::strcmp(terminal, "dumb"));
+  const char *noColor = std::getenv("NO_COLOR");
+  color = interactive && !(noColor && *noColor);
+}
+
+void Console::line(std::string_view text) {
+  clearProgress();
+  std::string whole(text);
+  whole += '\n';
+  std::fwrite(whole.data(), 1, whole.size(), stderr);
+}
+
+void Console::noteOnce(const std::string &text) {
+  if (said.insert(text).second)
+    line("note: " + text);
+}
+
+void Console::progress(std::string_view text) {
+  if (!interactive)
+    return;
+  std::string whole = "\r\x1b[K" + std::string(text);
+  std::fwrite(whole.data(), 1, whole.size(), stderr);
+  std::fflush(stderr);
+  progressShown = true;
+}
+
+void Console::clearProgress() {
+  if (!progressShown)
+    return;
+  std::fputs("\r\x1b[K", stderr);
+  progressShown = false;
+}
+
+void Console::print(const Error &error) {
+  clearProgress();
+  std::string text = error.format();
+  if (color) {
+    constexpr std::string_view label = "error:";
+    text = "\x1b[1;31merror:\x1b[0m" + text.substr(label.size());
+  }
+  std::fwrite(text.data(), 1, text.size(), stderr);
+}

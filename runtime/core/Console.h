@@ -1,0 +1,42 @@
+//===----------------------------------------------------------------------===//
+//
+// What a trainer says on the terminal. Results go to stdout, everything about
+// the run to stderr; color and the progress line only where a person looks.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_RUNTIME_CORE_CONSOLE_H
+#define INGOT_RUNTIME_CORE_CONSOLE_H
+
+#include <set>
+#include <string>
+#include <string_view>
+
+namespace ingot::runtime {
+
+class Error;
+
+class Console {
+public:
+  Console();
+
+  /// Whether stderr is a terminal that can redraw a line.
+  bool isInteractive() const { return interactive; }
+
+  /// A line on stderr.
+  void line(std::string_view text);
+  /// `note: TEXT`, once per text and run.
+  void noteOnce(const std::string &text);
+  /// Redraws the progress line; nothing unless interactive.
+  void progress(std::string_view text);
+  void clearProgress();
+  void print(const Error &error);
+
+private:
+  bool interactive, color, progressShown = false;
+  std::set<std::string> said;
+};
+
+} // namespace ingot::runtime
+
+#endif // INGOT_RUNTIME_CORE_CONSOLE_H

@@ -1,0 +1,97 @@
+//===----------------------------------------------------------------------===//
+//
+// The running trainer as compiled code sees it: an opaque handle through which
+// entry points find the profile, the caches of library primitives, and a place
+// to record a failure.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_RUNTIME_CORE_CONTEXT_H
+#define INGOT_RUNTIME_CORE_CONTEXT_H
+
+#include "runtime/core/Memory.h"
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+/// One run of a kernel or library call, for profiles.
+struct ingot_event {
+  /// Index into the manifest's functions, and into that function's kernels.
+  int32_t function;
+  int64_t kernel;
+  std::chrono::steady_clock::time_point begin, end;
+};
+
+struct ingot_context {
+  /// What a library keeps for one descriptor between steps.
+  struct Cached {
+    virtual ~Cached() = default;
+  };
+
+  /// Records the first failure; what follows in the step is skipped.
+  void fail(std::string problem) {
+    if (!failed) {
+      failed = true;
+      message = std::move(problem);
+    }
+  }
+
+  /// The kept object for `descriptor`, made by `make` on first use. `kind`
+  /// tells uses of one descriptor apart.
+  template <typename T, typename Make>
+  T &getCached(const void *descriptor, int kind, Make make) {
+    std::unique_ptr<Cached> &entry = cache[{descriptor, kind}];
+    if (!entry)
+      entry = make();
+    return static_cast<T &>(*entry);
+  }
+
+  /// Memory for the duration of one call, grown to the largest ever asked for.
+  char *getScratch(size_t bytes) {
+    if (scratch.getSize() < bytes)
+      scratch = ingot::runtime::Block(bytes, "library scratch memory");
+    return scratch.getData();
+  }
+
+  bool failed = false;
+  std::string message;
+
+  bool profiling = false;
+  int32_t function = 0;
+  std::vector<ingot_event> events;
+
+private:
+  std::map<std::pair<const void *, int>, std::unique_ptr<Cached>> cache;
+  ingot::runtime::Block scratch;
+};
+
+namespace ingot::runtime {
+
+/// Times one entry point when the run is profiled.
+class ProfileScope {
+public:
+  ProfileScope(ingot_context *context, int64_t kernel)
+      : context(context), kernel(kernel) {
+    if (context->profiling)
+      begin = std::chrono::steady_clock::now();
+  }
+  ~ProfileScope() {
+    if (context->profiling)
+      context->events.push_back(
+          {context->function, kernel, begin, std::chrono::steady_clock::now()});
+  }
+
+private:
+  ingot_context *context;
+  int64_t kernel;
+  std::chrono::steady_clock::time_point begin;
+};
+
+} // namespace ingot::runtime
+
+#endif // INGOT_RUNTIME_CORE_CONTEXT_H

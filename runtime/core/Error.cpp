@@ -1,0 +1,46 @@
+//===----------------------------------------------------------------------===//
+//
+// Errors as users see them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/core/Error.h"
+
+#include <utility>
+
+using namespace ingot::runtime;
+
+/// Names from files end up in messages: keep them on one line and printable.
+static std::string sanitize(std::string text) {
+  for (char &c : text)
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
+      c = '?';
+  return text;
+}
+
+Error::Error(ExitCode code, std::string where, std::string what,
+             std::string hint)
+    : code(code), where(sanitize(std::move(where))),
+      problem(sanitize(std::move(what))), hint(sanitize(std::move(hint))) {}
+
+std::string Error::format() const {
+  return "error: " + where + ": " + problem + "\nhint: " + hint + "\n";
+}
+
+Error ingot::runtime::failure(std::string where, std::string what,
+                              std::string hint) {
+  return Error(ExitCode::Failed, std::move(where), std::move(what),
+               std::move(hint));
+}
+
+Error ingot::runtime::usageError(std::string where, std::string what,
+                                 std::string hint) {
+  return Error(ExitCode::Usage, std::move(where), std::move(what),
+               std::move(hint));
+}
+
+Error ingot::runtime::badInput(std::string where, std::string what,
+                               std::string hint) {
+  return Error(ExitCode::BadInput, std::move(where), std::move(what),
+               std::move(hint));
+}

@@ -1,0 +1,47 @@
+//===----------------------------------------------------------------------===//
+//
+// Errors as users see them: where, what, and what to do about it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_RUNTIME_CORE_ERROR_H
+#define INGOT_RUNTIME_CORE_ERROR_H
+
+#include <exception>
+#include <string>
+
+namespace ingot::runtime {
+
+/// The exit statuses of a trainer, a contract with scripts.
+enum class ExitCode { Done = 0, Failed = 1, Usage = 2, BadInput = 3 };
+
+/// Ends the run. Thrown anywhere in the runtime, printed once by main as
+/// `error: WHERE: WHAT` and `hint: HINT`. Never crosses the C boundary of
+/// compiled code: entry points record it in the context instead.
+class Error : public std::exception {
+public:
+  Error(ExitCode code, std::string where, std::string what, std::string hint);
+
+  ExitCode getCode() const { return code; }
+  const std::string &getWhere() const { return where; }
+  const std::string &getWhat() const { return problem; }
+  const std::string &getHint() const { return hint; }
+  /// Both lines, without color, each ended by a newline.
+  std::string format() const;
+  const char *what() const noexcept override { return problem.c_str(); }
+
+private:
+  ExitCode code;
+  std::string where, problem, hint;
+};
+
+/// Failed while running (exit 1).
+Error failure(std::string where, std::string what, std::string hint);
+/// Wrong usage (exit 2).
+Error usageError(std::string where, std::string what, std::string hint);
+/// Bad model, data or checkpoint (exit 3).
+Error badInput(std::string where, std::string what, std::string hint);
+
+} // namespace ingot::runtime
+
+#endif // INGOT_RUNTIME_CORE_ERROR_H

@@ -1,0 +1,161 @@
+//===----------------------------------------------------------------------===//
+//
+// Mapped and atomically replaced files.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/core/File.h"
+
+#include "runtime/core/Error.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <utility>
+
+using namespace ingot::runtime;
+
+std::string ingot::runtime::describeErrno() { return std::strerror(errno); }
+
+MappedFile::MappedFile(const std::string &path) : path(path) {
+  int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0)
+    throw badInput(path, "cannot open: " + describeErrno(),
+                   "check the path and its permissions");
+  struct stat status;
+  if (fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) {
+    close(descriptor);
+    throw badInput(path, "not a regular file", "give the path of a file");
+  }
+  size = static_cast<size_t>(status.st_size);
+  void *mapped = nullptr;
+  if (size != 0)
+    mapped = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
+  std::string problem = describeErrno();
+  close(descriptor);
+  if (mapped == MAP_FAILED) {
+    size = 0;
+    throw badInput(path, "cannot read: " + problem,
+                   "check the file system and the free memory");
+  }
+  data = static_cast<const char *>(mapped);
+}
+
+MappedFile::~MappedFile() {
+  if (size != 0)
+    munmap(const_cast<char *>(data), size);
+}
+
+void MappedFile::swap(MappedFile &other) noexcept {
+  std::swap(path, other.path);
+  std::swap(data, other.data);
+  std::swap(size, other.size);
+}
+
+static Error cannotWrite(const std::string &path) {
+  return failure(path, "cannot write: " + describeErrno(),
+                 "check the path, its permissions and the free space");
+}
+
+AtomicFile::AtomicFile(std::string path) : path(std::move(path)) {
+  // Replacing a link's target, not the link, is what users mean by a name.
+  std::error_code ignored;
+  if (std::filesystem::is_symlink(this->path, ignored)) {
+    std::string target = std::filesystem::weakly_canonical(this->path, ignored);
+    if (!ignored)
+      this->path = target;
+  }
+  if (std::filesystem::is_directory(this->path, ignored))
+    throw failure(this->path, "cannot write: it is a directory",
+                  "give the path of a file");
+  temporary = this->path + ".tmp-" + std::to_string(getpid());
+  descriptor =
+      open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (descriptor < 0)
+    throw cannotWrite(this->path);
+}
+
+AtomicFile::~AtomicFile() {
+  if (descriptor < 0)
+    return;
+  close(descriptor);
+  unlink(temporary.c_str());
+}
+
+void AtomicFile::writeAt(uint64_t offset, std::string_view bytes) {
+  while (!bytes.empty()) {
+    ssize_t written = pwrite(descriptor, bytes.data(), bytes.size(),
+                             static_cast<off_t>(offset));
+    if (written < 0) {
+      if (errno == EINTR)
+        continue;
+      throw cannotWrite(path);
+    }
+    bytes.remove_prefix(static_cast<size_t>(written));
+    offset += static_cast<uint64_t>(written);
+  }
+}
+
+void AtomicFile::flush() {
+  writeAt(flushed, buffer);
+  flushed += buffer.size();
+  buffer.clear();
+}
+
+void AtomicFile::write(std::string_view bytes) {
+  constexpr size_t bufferSize = 1 << 16;
+  size += bytes.size();
+  if (buffer.size() + bytes.size() > bufferSize)
+    flush();
+  if (bytes.size() > bufferSize) {
+    writeAt(flushed, bytes);
+    flushed += bytes.size();
+  } else {
+    buffer.append(bytes);
+  }
+}
+
+void AtomicFile::rewrite(uint64_t offset, std::string_view bytes) {
+  flush();
+  writeAt(offset, bytes);
+}
+
+void AtomicFile::commit() {
+  flush();
+  if (fsync(descriptor) != 0)
+    throw cannotWrite(path);
+  if (close(std::exchange(descriptor, -1)) != 0 ||
+      rename(temporary.c_str(), path.c_str()) != 0) {
+    Error error = cannotWrite(path);
+    unlink(temporary.c_str());
+    throw error;
+  }
+  syncDirectory(getDirectory(path));
+}
+
+void ingot::runtime::syncDirectory(const std::string &path) {
+  int descriptor = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0)
+    return;
+  // Some file systems cannot sync a directory; the rename stands all the same.
+  (void)fsync(descriptor);
+  close(descriptor);
+}
+
+std::string ingot::runtime::getDirectory(const std::string &path) {
+  std::string directory = std::filesystem::path(path).parent_path();
+  return directory.empty() ? "." : directory;
+}
+
+std::string ingot::runtime::getExecutablePath() {
+  std::error_code error;
+  std::string path = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (error)
+    throw failure("/proc/self/exe", "cannot read: " + error.message(),
+                  "mount /proc");
+  return path;
+}

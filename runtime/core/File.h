@@ -1,0 +1,84 @@
+//===----------------------------------------------------------------------===//
+//
+// Files: mapped for reading, written so that a crash leaves the old file or
+// the new one and never a part.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_RUNTIME_CORE_FILE_H
+#define INGOT_RUNTIME_CORE_FILE_H
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace ingot::runtime {
+
+/// A whole file, mapped read-only.
+class MappedFile {
+public:
+  MappedFile() = default;
+  /// Throws badInput naming the path.
+  explicit MappedFile(const std::string &path);
+  MappedFile(MappedFile &&other) noexcept { swap(other); }
+  MappedFile &operator=(MappedFile &&other) noexcept {
+    swap(other);
+    return *this;
+  }
+  ~MappedFile();
+
+  std::string_view getBytes() const { return {data, size}; }
+  const std::string &getPath() const { return path; }
+
+private:
+  void swap(MappedFile &other) noexcept;
+
+  std::string path;
+  const char *data = nullptr;
+  size_t size = 0;
+};
+
+/// Writes a file beside its final place; commit() makes it durable and gives it
+/// its name. Without commit() the destructor removes what was written.
+class AtomicFile {
+public:
+  /// Throws failure naming the path.
+  explicit AtomicFile(std::string path);
+  AtomicFile(const AtomicFile &) = delete;
+  AtomicFile &operator=(const AtomicFile &) = delete;
+  ~AtomicFile();
+
+  void write(std::string_view bytes);
+  void write(const void *data, size_t size) {
+    write(std::string_view(static_cast<const char *>(data), size));
+  }
+  /// Overwrites bytes already written.
+  void rewrite(uint64_t offset, std::string_view bytes);
+  uint64_t getSize() const { return size; }
+  void commit();
+
+private:
+  void flush();
+  void writeAt(uint64_t offset, std::string_view bytes);
+
+  std::string path, temporary;
+  std::string buffer;
+  uint64_t size = 0, flushed = 0;
+  int descriptor = -1;
+};
+
+/// Makes the names in a directory durable.
+void syncDirectory(const std::string &path);
+
+/// The folder that holds `path`.
+std::string getDirectory(const std::string &path);
+
+/// The path of the running executable.
+std::string getExecutablePath();
+
+/// errno in words.
+std::string describeErrno();
+
+} // namespace ingot::runtime
+
+#endif // INGOT_RUNTIME_CORE_FILE_H

@@ -1,0 +1,305 @@
+//===----------------------------------------------------------------------===//
+//
+// Reading the manifest.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/core/Manifest.h"
+
+#include "runtime/abi/Abi.h"
+#include "runtime/core/Error.h"
+
+#include <nlohmann/json.hpp>
+
+using namespace ingot::runtime;
+using nlohmann::json;
+
+static constexpr int64_t maxBytes = int64_t(1) << 50;
+
+static Error malformed(const std::string &field, const std::string &what) {
+  return failure("module manifest: " + field, what,
+                 "compile the model again with the ingotc of this release");
+}
+
+namespace {
+
+/// A JSON value that knows the path to it, for messages.
+class Field {
+public:
+  Field(const json &value, std::string path)
+      : value(value), path(std::move(path)) {}
+
+  bool has(const char *key) const {
+    return value.is_object() && value.contains(key);
+  }
+
+  Field operator[](const char *key) const {
+    std::string inner = path.empty() ? key : path + "." + key;
+    if (!has(key))
+      throw malformed(inner, "missing");
+    return {value[key], inner};
+  }
+
+  std::vector<Field> getItems() const {
+    if (!value.is_array())
+      throw malformed(path, "not an array");
+    std::vector<Field> items;
+    for (size_t i = 0; i < value.size(); ++i)
+      items.emplace_back(value[i], path + "[" + std::to_string(i) + "]");
+    return items;
+  }
+
+  std::string getString() const {
+    if (!value.is_string())
+      throw malformed(path, "not a string");
+    return value.get<std::string>();
+  }
+
+  double getNumber() const {
+    if (!value.is_number())
+      throw malformed(path, "not a number");
+    return value.get<double>();
+  }
+
+  bool getBool() const {
+    if (!value.is_boolean())
+      throw malformed(path, "not a boolean");
+    return value.get<bool>();
+  }
+
+  int64_t getCount() const {
+    if (!value.is_number_integer() ||
+        (value.is_number_unsigned() &&
+         value.get<uint64_t>() > static_cast<uint64_t>(maxBytes)) ||
+        value.get<int64_t>() < 0 || value.get<int64_t>() > maxBytes)
+      throw malformed(path, "not a size");
+    return value.get<int64_t>();
+  }
+
+  DType getDType() const {
+    std::string name = getString();
+    std::optional<DType> type = parseDType(name);
+    if (!type)
+      throw malformed(path, "unknown element type '" + name + "'");
+    return *type;
+  }
+
+  /// The position of the string in `names`.
+  int getChoice(std::initializer_list<const char *> names) const {
+    std::string text = getString();
+    int index = 0;
+    for (const char *name : names) {
+      if (text == name)
+        return index;
+      ++index;
+    }
+    throw malformed(path, "unknown value '" + text + "'");
+  }
+
+  Error makeError(const std::string &what) const {
+    return malformed(path, what);
+  }
+
+  const json &value;
+  std::string path;
+};
+
+} // namespace
+
+static void readTensor(const Field &field, int64_t blockBytes,
+                       TensorSpec &tensor) {
+  tensor.name = field["name"].getString();
+  tensor.dtype = field["dtype"].getDType();
+  int64_t bytes = getSize(tensor.dtype);
+  for (const Field &dim : field["shape"].getItems()) {
+    int64_t extent = dim.getCount();
+    tensor.shape.push_back(extent);
+    if (extent != 0 && bytes > maxBytes / extent)
+      throw dim.makeError("the size overflows");
+    bytes *= extent;
+  }
+  tensor.offset = field["offset"].getCount();
+  if (tensor.offset + bytes > blockBytes)
+    throw field["offset"].makeError("'" + tensor.name +
+                                    "' is outside its block");
+  if (tensor.offset % getSize(tensor.dtype) != 0)
+    throw field["offset"].makeError("'" + tensor.name + "' is not aligned");
+}
+
+static StateSpec readState(const Field &field, int64_t stateBytes) {
+  StateSpec state;
+  readTensor(field, stateBytes, state);
+  state.role = static_cast<StateRole>(field["role"].getChoice(
+      {"parameter", "frozen", "running", "moment", "step", "seed"}));
+  Field init = field["init"];
+  state.init = static_cast<InitKind>(
+      init["kind"].getChoice({"weights", "fill", "normal"}));
+  if (state.init == InitKind::Fill)
+    state.value = init["value"].getNumber();
+  if (state.init == InitKind::Normal) {
+    state.mean = init["mean"].getNumber();
+    state.deviation = init["deviation"].getNumber();
+  }
+  bool isCounter =
+      state.role == StateRole::Step || state.role == StateRole::Seed;
+  if (isCounter && (state.dtype != DType::I64 || state.getElements() != 1))
+    throw field.makeError("'" + state.name + "' must be one i64");
+  return state;
+}
+
+static void checkInput(const Field &field, const InputSpec &input,
+                       int64_t batch) {
+  bool isScalar = input.getElements() == 1;
+  if (input.kind == InputKind::Hyper &&
+      (!isScalar || input.dtype != DType::F64))
+    throw field.makeError("a hyperparameter must be one f64");
+  if (input.kind == InputKind::Valid &&
+      (!isScalar || input.dtype != DType::I64))
+    throw field.makeError("the number of valid samples must be one i64");
+  if (input.isBatched() && (input.shape.empty() || input.shape[0] != batch))
+    throw field.makeError("the first dimension of '" + input.name +
+                          "' is not the batch");
+}
+
+static FunctionSpec readFunction(const std::string &name, const Field &field,
+                                 const Manifest &manifest) {
+  FunctionSpec function;
+  function.name = name;
+  function.arenaBytes = field["arena_bytes"].getCount();
+  if (function.arenaBytes > manifest.arenaBytes)
+    throw field["arena_bytes"].makeError("more than the whole arena");
+  for (const Field &item : field["inputs"].getItems()) {
+    InputSpec input;
+    readTensor(item, function.arenaBytes, input);
+    input.kind = static_cast<InputKind>(
+        item["kind"].getChoice({"data", "labels", "hyper", "valid"}));
+    if (item.has("classes"))
+      input.classes = item["classes"].getCount();
+    checkInput(item, input, manifest.batch);
+    function.inputs.push_back(std::move(input));
+  }
+  for (const Field &item : field["outputs"].getItems())
+    readTensor(item, function.arenaBytes, function.outputs.emplace_back());
+  if (field.has("memory"))
+    for (auto &[key, value] : field["memory"].value.items())
+      function.memory[key] =
+          Field(value, field.path + ".memory." + key).getCount();
+  if (field.has("kernels"))
+    for (const Field &item : field["kernels"].getItems()) {
+      KernelSpec &kernel = function.kernels.emplace_back();
+      kernel.name = item["name"].getString();
+      kernel.kind = item["kind"].getString();
+      for (const Field &node : item["onnx_nodes"].getItems())
+        kernel.onnxNodes.push_back(node.getString());
+      kernel.bytes = item["bytes"].getCount();
+      kernel.flops = item["flops"].getCount();
+    }
+  return function;
+}
+
+static void readExport(const Field &field, Manifest &manifest) {
+  for (const Field &item : field.getItems()) {
+    ExportPiece &piece = manifest.exportPieces.emplace_back();
+    if (item.has("literal")) {
+      piece.literal = item["literal"].getCount();
+      continue;
+    }
+    piece.state = item["state"].getString();
+    piece.dtype = item["dtype"].getDType();
+    const StateSpec *state = manifest.findState(piece.state);
+    if (!state)
+      throw item["state"].makeError("no state '" + piece.state + "'");
+    if (!canConvert(state->dtype, piece.dtype))
+      throw item["dtype"].makeError("'" + piece.state +
+                                    "' cannot become this type");
+  }
+}
+
+static Manifest readManifest(const Field &root) {
+  int64_t abi = root["abi"].getCount();
+  if (abi != INGOT_ABI_VERSION)
+    throw failure("module manifest: abi",
+                  "compiled for version " + std::to_string(abi) +
+                      ", this runtime has version " +
+                      std::to_string(INGOT_ABI_VERSION),
+                  "compile the model again with the ingotc of this release");
+  Manifest manifest;
+  manifest.model = root["model"].getString();
+  manifest.producer = root["producer"].getString();
+  manifest.targetKind = root["target"]["kind"].getString();
+  for (const Field &feature : root["target"]["features"].getItems())
+    manifest.features.push_back(feature.getString());
+  manifest.precision = root["precision"].getString();
+  manifest.loss = root["loss"].getString();
+  manifest.optimizer = root["optimizer"].getString();
+  manifest.batch = root["batch"].getCount();
+  if (manifest.batch == 0)
+    throw malformed("batch", "is zero");
+  if (root.has("eval_partial"))
+    manifest.evalPartial = root["eval_partial"].getBool();
+  manifest.weights = static_cast<WeightsKind>(
+      root["weights"].getChoice({"embed", "sidecar", "none"}));
+  manifest.stateBytes = root["state_bytes"].getCount();
+  manifest.arenaBytes = root["arena_bytes"].getCount();
+  for (const Field &item : root["states"].getItems())
+    manifest.states.push_back(readState(item, manifest.stateBytes));
+  for (const Field &item : root["hyperparameters"].getItems())
+    manifest.hyperparameters.push_back(
+        {item["name"].getString(), item["default"].getNumber()});
+  for (const char *name : {"train_step", "eval_step", "predict"})
+    if (root["functions"].has(name) &&
+        root["functions"][name].has("arena_bytes"))
+      manifest.functions.push_back(
+          readFunction(name, root["functions"][name], manifest));
+  if (!manifest.findFunction("train_step"))
+    throw malformed("functions.train_step", "missing");
+  for (const FunctionSpec &function : manifest.functions)
+    for (const InputSpec &input : function.inputs)
+      if (input.kind == InputKind::Hyper &&
+          !manifest.findHyperparameter(input.name))
+        throw malformed("functions." + function.name + ".inputs",
+                        "no hyperparameter '" + input.name + "'");
+  if (root.has("export"))
+    readExport(root["export"], manifest);
+  return manifest;
+}
+
+Manifest ingot::runtime::parseManifest(std::string_view text) {
+  json root = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (root.is_discarded() || !root.is_object())
+    throw malformed("(root)", "not a JSON object");
+  return readManifest(Field(root, ""));
+}
+
+int64_t TensorSpec::getElements() const {
+  int64_t elements = 1;
+  for (int64_t extent : shape)
+    elements *= extent;
+  return elements;
+}
+
+template <typename Range>
+static auto findByName(const Range &range, std::string_view name)
+    -> decltype(range.data()) {
+  for (const auto &item : range)
+    if (item.name == name)
+      return &item;
+  return nullptr;
+}
+
+const TensorSpec *FunctionSpec::findOutput(std::string_view name) const {
+  return findByName(outputs, name);
+}
+
+const StateSpec *Manifest::findState(std::string_view name) const {
+  return findByName(states, name);
+}
+
+const FunctionSpec *Manifest::findFunction(std::string_view name) const {
+  return findByName(functions, name);
+}
+
+const HyperparameterSpec *
+Manifest::findHyperparameter(std::string_view name) const {
+  return findByName(hyperparameters, name);
+}

@@ -1,0 +1,115 @@
+//===----------------------------------------------------------------------===//
+//
+// The manifest of a compiled module (docs/manifest.md), read and checked.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_RUNTIME_CORE_MANIFEST_H
+#define INGOT_RUNTIME_CORE_MANIFEST_H
+
+#include "runtime/core/DType.h"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ingot::runtime {
+
+/// A dense tensor at a fixed place in the state or the arena.
+struct TensorSpec {
+  std::string name;
+  DType dtype = DType::F32;
+  std::vector<int64_t> shape;
+  int64_t offset = 0;
+
+  int64_t getElements() const;
+  int64_t getBytes() const { return getElements() * getSize(dtype); }
+};
+
+enum class StateRole { Parameter, Frozen, Running, Moment, Step, Seed };
+enum class InitKind { Weights, Fill, Normal };
+
+struct StateSpec : TensorSpec {
+  StateRole role = StateRole::Parameter;
+  InitKind init = InitKind::Weights;
+  /// The value of a fill, or mean and deviation of normal draws.
+  double value = 0, mean = 0, deviation = 0;
+
+  /// Whether the state is part of the model (not of its training).
+  bool isModel() const {
+    return role == StateRole::Parameter || role == StateRole::Frozen ||
+           role == StateRole::Running;
+  }
+};
+
+enum class InputKind { Data, Labels, Hyper, Valid };
+
+struct InputSpec : TensorSpec {
+  InputKind kind = InputKind::Data;
+  /// Of integer labels: the number of classes they index.
+  std::optional<int64_t> classes;
+
+  bool isBatched() const {
+    return kind == InputKind::Data || kind == InputKind::Labels;
+  }
+};
+
+struct KernelSpec {
+  std::string name, kind;
+  std::vector<std::string> onnxNodes;
+  int64_t bytes = 0, flops = 0;
+};
+
+struct FunctionSpec {
+  std::string name;
+  int64_t arenaBytes = 0;
+  std::vector<InputSpec> inputs;
+  std::vector<TensorSpec> outputs;
+  std::map<std::string, int64_t> memory;
+  std::vector<KernelSpec> kernels;
+
+  const TensorSpec *findOutput(std::string_view name) const;
+};
+
+struct HyperparameterSpec {
+  std::string name;
+  double value = 0;
+};
+
+/// A piece of the exported model: `literal` bytes, or a state when `state` is
+/// not empty.
+struct ExportPiece {
+  int64_t literal = 0;
+  std::string state;
+  DType dtype = DType::F32;
+};
+
+enum class WeightsKind { Embed, Sidecar, None };
+
+struct Manifest {
+  std::string model, producer, targetKind, precision, loss, optimizer;
+  std::vector<std::string> features;
+  int64_t batch = 0;
+  bool evalPartial = true;
+  WeightsKind weights = WeightsKind::Embed;
+  int64_t stateBytes = 0, arenaBytes = 0;
+  std::vector<StateSpec> states;
+  std::vector<HyperparameterSpec> hyperparameters;
+  /// In the order train_step, eval_step, predict.
+  std::vector<FunctionSpec> functions;
+  std::vector<ExportPiece> exportPieces;
+
+  const StateSpec *findState(std::string_view name) const;
+  const FunctionSpec *findFunction(std::string_view name) const;
+  const HyperparameterSpec *findHyperparameter(std::string_view name) const;
+};
+
+/// Reads a manifest; every offset and size in the result is in range. Throws
+/// failure naming the field, also when its ABI version is not the runtime's.
+Manifest parseManifest(std::string_view json);
+
+} // namespace ingot::runtime
+
+#endif // INGOT_RUNTIME_CORE_MANIFEST_H

@@ -1,0 +1,48 @@
+//===----------------------------------------------------------------------===//
+//
+// The big blocks of a trainer.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/core/Memory.h"
+
+#include "runtime/core/Error.h"
+
+#include <string>
+#include <sys/mman.h>
+#include <utility>
+
+using namespace ingot::runtime;
+
+Block::Block(size_t size, std::string_view purpose) : size(size) {
+  constexpr size_t page = 4096, hugePage = size_t(2) << 20;
+  if (size > PTRDIFF_MAX - hugePage)
+    throw failure(std::string(purpose), "the size overflows",
+                  "compile the model again");
+  mapped = (size + page - 1) / page * page;
+  if (mapped == 0)
+    mapped = page;
+  void *memory = mmap(nullptr, mapped, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) {
+    mapped = 0;
+    throw failure(std::string(purpose),
+                  "cannot allocate " + std::to_string(size) + " bytes",
+                  "free memory, or compile with a smaller --batch or a "
+                  "--memory-budget");
+  }
+  data = static_cast<char *>(memory);
+  if (mapped >= hugePage)
+    (void)madvise(data, mapped, MADV_HUGEPAGE);
+}
+
+Block::~Block() {
+  if (data)
+    munmap(data, mapped);
+}
+
+void Block::swap(Block &other) noexcept {
+  std::swap(data, other.data);
+  std::swap(size, other.size);
+  std::swap(mapped, other.mapped);
+}

@@ -1,0 +1,42 @@
+//===----------------------------------------------------------------------===//
+//
+// The big blocks of a trainer: state, arena, library scratch.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_RUNTIME_CORE_MEMORY_H
+#define INGOT_RUNTIME_CORE_MEMORY_H
+
+#include <cstddef>
+#include <string_view>
+
+namespace ingot::runtime {
+
+/// Zeroed memory, aligned to a page at least, given back on destruction. Comes
+/// straight from the system so that untouched pages cost nothing, in huge
+/// pages where there are any.
+class Block {
+public:
+  Block() = default;
+  /// Throws failure naming `purpose` when there is not enough memory.
+  Block(size_t size, std::string_view purpose);
+  Block(Block &&other) noexcept { swap(other); }
+  Block &operator=(Block &&other) noexcept {
+    swap(other);
+    return *this;
+  }
+  ~Block();
+
+  char *getData() const { return data; }
+  size_t getSize() const { return size; }
+
+private:
+  void swap(Block &other) noexcept;
+
+  char *data = nullptr;
+  size_t size = 0, mapped = 0;
+};
+
+} // namespace ingot::runtime
+
+#endif // INGOT_RUNTIME_CORE_MEMORY_H

@@ -1,0 +1,160 @@
+//===----------------------------------------------------------------------===//
+//
+// ingot_conv and its gradients (Abi.h) on oneDNN. Operands are plain
+// row-major; the library picks its own layouts and they are reordered in
+// scratch memory where it pays.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/cpu/OneDnn.h"
+#include "runtime/cpu/ReferenceConvolution.h"
+
+#include <memory>
+
+using namespace ingot::runtime;
+using dnnl::memory;
+
+namespace {
+
+enum Kind { Forward, InputGradient, FilterGradient };
+
+/// One convolution in the library's words.
+struct Description {
+  explicit Description(const ingot_conv_desc &d);
+
+  dnnl::convolution_forward::primitive_desc getForward() const {
+    return {getDnnlEngine(),
+            dnnl::prop_kind::forward_training,
+            dnnl::algorithm::convolution_direct,
+            inputAny,
+            filterAny,
+            outputAny,
+            strides,
+            dilations,
+            padLow,
+            padHigh,
+            attributes};
+  }
+
+  memory::desc input, filter, output;
+  /// The same with the layout left to the library.
+  memory::desc inputAny, filterAny, outputAny;
+  memory::dims strides, dilations, padLow, padHigh;
+  dnnl::primitive_attr attributes;
+};
+
+memory::dims getRowMajorStrides(const memory::dims &dims) {
+  memory::dims strides(dims.size(), 1);
+  for (size_t i = dims.size() - 1; i > 0; --i)
+    strides[i - 1] = strides[i] * dims[i];
+  return strides;
+}
+
+} // namespace
+
+Description::Description(const ingot_conv_desc &d) {
+  memory::dims inputDims = {d.batch, d.in_channels};
+  memory::dims outputDims = {d.batch, d.out_channels};
+  memory::dims filterDims = {d.out_channels, d.in_channels};
+  if (d.groups != 1)
+    filterDims = {d.groups, d.out_channels / d.groups,
+                  d.in_channels / d.groups};
+  for (int64_t i = 0; i < d.spatial_rank; ++i) {
+    inputDims.push_back(d.in[i]);
+    outputDims.push_back(d.out[i]);
+    filterDims.push_back(d.kernel[i]);
+    strides.push_back(d.stride[i]);
+    dilations.push_back(d.dilation[i] - 1);
+    padLow.push_back(d.pad_low[i]);
+    padHigh.push_back(d.pad_high[i]);
+  }
+  memory::data_type type = getDnnlType(d.type);
+  auto plain = [&](const memory::dims &dims) {
+    return memory::desc(dims, type, getRowMajorStrides(dims));
+  };
+  auto any = [&](const memory::dims &dims) {
+    return memory::desc(dims, type, memory::format_tag::any);
+  };
+  input = plain(inputDims), inputAny = any(inputDims);
+  filter = plain(filterDims), filterAny = any(filterDims);
+  output = plain(outputDims), outputAny = any(outputDims);
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+}
+
+static std::unique_ptr<DnnlCall> build(const ingot_conv_desc &desc, Kind kind) {
+  Description d(desc);
+  auto call = std::make_unique<DnnlCall>();
+  dnnl::convolution_forward::primitive_desc forward = d.getForward();
+  if (kind == Forward) {
+    call->addInput(DNNL_ARG_SRC, d.input, forward.src_desc());
+    call->addInput(DNNL_ARG_WEIGHTS, d.filter, forward.weights_desc());
+    call->addOutput(DNNL_ARG_DST, d.output, forward.dst_desc());
+    call->setPrimitive(dnnl::convolution_forward(forward),
+                       forward.scratchpad_desc());
+    return call;
+  }
+  if (kind == InputGradient) {
+    dnnl::convolution_backward_data::primitive_desc backward(
+        getDnnlEngine(), dnnl::algorithm::convolution_direct, d.inputAny,
+        d.filterAny, d.outputAny, d.strides, d.dilations, d.padLow, d.padHigh,
+        forward, d.attributes);
+    call->addInput(DNNL_ARG_DIFF_DST, d.output, backward.diff_dst_desc());
+    call->addInput(DNNL_ARG_WEIGHTS, d.filter, backward.weights_desc());
+    call->addOutput(DNNL_ARG_DIFF_SRC, d.input, backward.diff_src_desc());
+    call->setPrimitive(dnnl::convolution_backward_data(backward),
+                       backward.scratchpad_desc());
+    return call;
+  }
+  dnnl::convolution_backward_weights::primitive_desc backward(
+      getDnnlEngine(), dnnl::algorithm::convolution_direct, d.inputAny,
+      d.filterAny, d.outputAny, d.strides, d.dilations, d.padLow, d.padHigh,
+      forward, d.attributes);
+  call->addInput(DNNL_ARG_DIFF_DST, d.output, backward.diff_dst_desc());
+  call->addInput(DNNL_ARG_SRC, d.input, backward.src_desc());
+  call->addOutput(DNNL_ARG_DIFF_WEIGHTS, d.filter,
+                  backward.diff_weights_desc());
+  call->setPrimitive(dnnl::convolution_backward_weights(backward),
+                     backward.scratchpad_desc());
+  return call;
+}
+
+static void run(ingot_context *context, const ingot_conv_desc *desc, Kind kind,
+                const char *name, const void *first, const void *second,
+                void *result) {
+  ProfileScope scope(context, desc->index);
+  guardLibraryCall(context, name, [&] {
+    context->getCached<DnnlCall>(desc, kind, [&] { return build(*desc, kind); })
+        .run(context, {first, second, result});
+  });
+}
+
+void ingot_conv(ingot_context *context, const ingot_conv_desc *desc,
+                const void *input, const void *filter, void *output) {
+  if (desc->type == INGOT_F64)
+    return convolveF64(context, *desc, static_cast<const double *>(input),
+                       static_cast<const double *>(filter),
+                       static_cast<double *>(output));
+  run(context, desc, Forward, "convolution", input, filter, output);
+}
+
+void ingot_conv_input_grad(ingot_context *context, const ingot_conv_desc *desc,
+                           const void *output_grad, const void *filter,
+                           void *input_grad) {
+  if (desc->type == INGOT_F64)
+    return convolveInputGradF64(
+        context, *desc, static_cast<const double *>(output_grad),
+        static_cast<const double *>(filter), static_cast<double *>(input_grad));
+  run(context, desc, InputGradient, "gradient of a convolution's input",
+      output_grad, filter, input_grad);
+}
+
+void ingot_conv_filter_grad(ingot_context *context, const ingot_conv_desc *desc,
+                            const void *output_grad, const void *input,
+                            void *filter_grad) {
+  if (desc->type == INGOT_F64)
+    return convolveFilterGradF64(
+        context, *desc, static_cast<const double *>(output_grad),
+        static_cast<const double *>(input), static_cast<double *>(filter_grad));
+  run(context, desc, FilterGradient, "gradient of a convolution's filter",
+      output_grad, input, filter_grad);
+}

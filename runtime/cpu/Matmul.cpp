@@ -1,0 +1,75 @@
+//===----------------------------------------------------------------------===//
+//
+// ingot_matmul (Abi.h): oneDNN, and a plain loop for f64, which it lacks.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/cpu/OneDnn.h"
+#include "runtime/cpu/ThreadPool.h"
+
+#include <memory>
+
+using namespace ingot::runtime;
+using dnnl::memory;
+
+static void matmulF64(const ingot_matmul_desc &d, const double *a,
+                      const double *b, double *c) {
+  int64_t aRow = d.transpose_a ? 1 : d.k, aInner = d.transpose_a ? d.m : 1;
+  int64_t bInner = d.transpose_b ? 1 : d.n, bColumn = d.transpose_b ? d.k : 1;
+  parallelFor(d.batch * d.m, /*grain=*/1, [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row) {
+      const double *aRowData = a + row / d.m * d.m * d.k + row % d.m * aRow;
+      const double *bData = b + row / d.m * d.k * d.n;
+      for (int64_t column = 0; column < d.n; ++column) {
+        double sum = 0;
+        for (int64_t i = 0; i < d.k; ++i)
+          sum += aRowData[i * aInner] * bData[i * bInner + column * bColumn];
+        c[row * d.n + column] = sum;
+      }
+    }
+  });
+}
+
+/// A [batch, rows, columns] matrix, stored transposed or not.
+static memory::desc describe(int64_t batch, int64_t rows, int64_t columns,
+                             int32_t type, bool transposed) {
+  memory::dims strides = transposed ? memory::dims{rows * columns, 1, rows}
+                                    : memory::dims{rows * columns, columns, 1};
+  memory::dims dims = {batch, rows, columns};
+  if (batch == 1) {
+    dims.erase(dims.begin());
+    strides.erase(strides.begin());
+  }
+  return memory::desc(dims, getDnnlType(type), strides);
+}
+
+static std::unique_ptr<DnnlCall> build(const ingot_matmul_desc &d) {
+  memory::desc a = describe(d.batch, d.m, d.k, d.a_type, d.transpose_a);
+  memory::desc b = describe(d.batch, d.k, d.n, d.b_type, d.transpose_b);
+  memory::desc c = describe(d.batch, d.m, d.n, d.c_type, false);
+  dnnl::primitive_attr attributes;
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  dnnl::matmul::primitive_desc primitive(getDnnlEngine(), a, b, c, attributes);
+  auto call = std::make_unique<DnnlCall>();
+  call->addInput(DNNL_ARG_SRC, a, primitive.src_desc());
+  call->addInput(DNNL_ARG_WEIGHTS, b, primitive.weights_desc());
+  call->addOutput(DNNL_ARG_DST, c, primitive.dst_desc());
+  call->setPrimitive(dnnl::matmul(primitive), primitive.scratchpad_desc());
+  return call;
+}
+
+void ingot_matmul(ingot_context *context, const ingot_matmul_desc *desc,
+                  const void *a, const void *b, void *c) {
+  ProfileScope scope(context, desc->index);
+  guardLibraryCall(context, "matmul", [&] {
+    bool isEmpty = desc->batch == 0 || desc->m == 0 || desc->n == 0;
+    if (isEmpty)
+      return;
+    if (desc->c_type == INGOT_F64)
+      return matmulF64(*desc, static_cast<const double *>(a),
+                       static_cast<const double *>(b),
+                       static_cast<double *>(c));
+    context->getCached<DnnlCall>(desc, /*kind=*/0, [&] { return build(*desc); })
+        .run(context, {a, b, c});
+  });
+}

@@ -1,0 +1,82 @@
+//===----------------------------------------------------------------------===//
+//
+// What the oneDNN entry points share. Everything that includes this goes into
+// a library of its own: a trainer without matmul and convolution does not need
+// oneDNN.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_RUNTIME_CPU_ONEDNN_H
+#define INGOT_RUNTIME_CPU_ONEDNN_H
+
+#include "runtime/abi/Abi.h"
+#include "runtime/core/Context.h"
+
+#include <dnnl.hpp>
+
+#include <array>
+#include <exception>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace ingot::runtime {
+
+const dnnl::engine &getDnnlEngine();
+dnnl::stream &getDnnlStream();
+
+/// Throws std::runtime_error for types the library does not compute in.
+dnnl::memory::data_type getDnnlType(int32_t type);
+
+/// A primitive with its operands: each is in the caller's layout, and in the
+/// library's preferred one where that differs, which then lives in scratch.
+class DnnlCall : public ingot_context::Cached {
+public:
+  /// `inner` is what the primitive wants, `outer` what the caller has.
+  void addInput(int argument, const dnnl::memory::desc &outer,
+                const dnnl::memory::desc &inner);
+  void addOutput(int argument, const dnnl::memory::desc &outer,
+                 const dnnl::memory::desc &inner);
+  void setPrimitive(const dnnl::primitive &primitive,
+                    const dnnl::memory::desc &scratchpad);
+
+  /// Runs on the caller's pointers, in the order operands were added.
+  void run(ingot_context *context,
+           std::initializer_list<const void *> pointers);
+
+private:
+  struct Operand {
+    int argument;
+    bool isOutput;
+    dnnl::memory outer, inner;
+    /// Valid when the layouts differ.
+    dnnl::reorder reorder;
+    size_t scratchOffset = 0;
+    bool reordered = false;
+  };
+  void add(int argument, bool isOutput, const dnnl::memory::desc &outer,
+           const dnnl::memory::desc &inner);
+  size_t reserve(size_t bytes);
+
+  std::vector<Operand> operands;
+  dnnl::primitive primitive;
+  dnnl::memory scratchpad;
+  std::unordered_map<int, dnnl::memory> arguments;
+  size_t scratchBytes = 0, scratchpadOffset = 0;
+};
+
+/// Runs `body`, turning exceptions into a failure recorded in the context.
+template <typename Body>
+void guardLibraryCall(ingot_context *context, const char *name, Body body) {
+  if (context->failed)
+    return;
+  try {
+    body();
+  } catch (const std::exception &error) {
+    context->fail(std::string(name) + ": " + error.what());
+  }
+}
+
+} // namespace ingot::runtime
+
+#endif // INGOT_RUNTIME_CPU_ONEDNN_H

@@ -1,0 +1,26 @@
+//===----------------------------------------------------------------------===//
+//
+// Convolution in f64 by plain loops: slow, for models that ask for f64, which
+// oneDNN does not compute in.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_RUNTIME_CPU_REFERENCECONVOLUTION_H
+#define INGOT_RUNTIME_CPU_REFERENCECONVOLUTION_H
+
+#include "runtime/abi/Abi.h"
+
+namespace ingot::runtime {
+
+void convolveF64(ingot_context *context, const ingot_conv_desc &desc,
+                 const double *input, const double *filter, double *output);
+void convolveInputGradF64(ingot_context *context, const ingot_conv_desc &desc,
+                          const double *outputGrad, const double *filter,
+                          double *inputGrad);
+void convolveFilterGradF64(ingot_context *context, const ingot_conv_desc &desc,
+                           const double *outputGrad, const double *input,
+                           double *filterGrad);
+
+} // namespace ingot::runtime
+
+#endif // INGOT_RUNTIME_CPU_REFERENCECONVOLUTION_H

@@ -1,0 +1,62 @@
+//===----------------------------------------------------------------------===//
+//
+// Work sharing on libgomp's threads. Calls the library rather than using
+// pragmas: clang's -fopenmp=libgomp compiles them to serial code.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/cpu/ThreadPool.h"
+
+#include <algorithm>
+
+// libgomp's interface to compiled code, and what <omp.h> declares.
+extern "C" {
+void GOMP_parallel(void (*body)(void *), void *data, unsigned threads,
+                   unsigned flags);
+int omp_get_thread_num(void);
+int omp_get_num_threads(void);
+int omp_get_max_threads(void);
+}
+
+using namespace ingot::runtime;
+
+namespace {
+
+struct Work {
+  int64_t extent;
+  void (*body)(void *, int64_t, int64_t);
+  void *data;
+};
+
+} // namespace
+
+int ingot::runtime::getThreadCount() { return omp_get_max_threads(); }
+
+/// Where range `index` of `count` begins: sizes differ by one at most.
+static int64_t getRangeBegin(int64_t extent, int64_t index, int64_t count) {
+  return extent / count * index + std::min(index, extent % count);
+}
+
+static void runRange(void *opaque) {
+  const Work &work = *static_cast<Work *>(opaque);
+  // Asked for here: the pool may have fewer threads than wanted.
+  int64_t count = omp_get_num_threads(), index = omp_get_thread_num();
+  int64_t begin = getRangeBegin(work.extent, index, count);
+  int64_t end = getRangeBegin(work.extent, index + 1, count);
+  if (begin < end)
+    work.body(work.data, begin, end);
+}
+
+void ingot::runtime::parallelFor(int64_t extent, int64_t grain,
+                                 void (*body)(void *, int64_t, int64_t),
+                                 void *data) {
+  if (extent <= 0)
+    return;
+  grain = std::max<int64_t>(grain, 1);
+  int64_t threads = std::min<int64_t>(extent / grain + (extent % grain != 0),
+                                      getThreadCount());
+  if (threads <= 1)
+    return body(data, 0, extent);
+  Work work = {extent, body, data};
+  GOMP_parallel(runRange, &work, static_cast<unsigned>(threads), 0);
+}

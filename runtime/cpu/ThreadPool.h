@@ -1,0 +1,38 @@
+//===----------------------------------------------------------------------===//
+//
+// The one thread pool of the process: libgomp's, which oneDNN uses as well, so
+// that kernels and library calls take turns on the same threads.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_RUNTIME_CPU_THREADPOOL_H
+#define INGOT_RUNTIME_CPU_THREADPOOL_H
+
+#include <cstdint>
+
+namespace ingot::runtime {
+
+/// Threads in the pool: OMP_NUM_THREADS, else the affinity mask.
+int getThreadCount();
+
+/// Calls `body(data, begin, end)` on disjoint ranges that cover [0, extent), at
+/// most one per `grain` iterations, and returns when all are done. Ranges
+/// depend on extent, grain and thread count alone. `body` must not throw.
+void parallelFor(int64_t extent, int64_t grain,
+                 void (*body)(void *data, int64_t begin, int64_t end),
+                 void *data);
+
+/// The same for a callable body(begin, end).
+template <typename Body>
+void parallelFor(int64_t extent, int64_t grain, Body body) {
+  parallelFor(
+      extent, grain,
+      [](void *data, int64_t begin, int64_t end) {
+        (*static_cast<Body *>(data))(begin, end);
+      },
+      &body);
+}
+
+} // namespace ingot::runtime
+
+#endif // INGOT_RUNTIME_CPU_THREADPOOL_H

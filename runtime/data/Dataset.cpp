@@ -1,0 +1,170 @@
+//===----------------------------------------------------------------------===//
+//
+// Samples from files.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/data/Dataset.h"
+
+#include "runtime/core/Console.h"
+#include "runtime/core/Error.h"
+
+#include <algorithm>
+#include <cstring>
+
+using namespace ingot::runtime;
+
+/// The label that losses skip (PyTorch's ignore_index).
+static constexpr int64_t ignoredLabel = -100;
+
+static std::string describe(const std::vector<int64_t> &shape, size_t from) {
+  std::string text = "[N";
+  for (size_t i = from; i < shape.size(); ++i)
+    text += ", " + std::to_string(shape[i]);
+  return text + "]";
+}
+
+static int64_t countBatched(const std::vector<InputSpec> &inputs) {
+  return std::count_if(inputs.begin(), inputs.end(),
+                       [](const InputSpec &i) { return i.isBatched(); });
+}
+
+static void checkLabels(const Array &array, const InputSpec &input,
+                        const std::string &where) {
+  int64_t elements = array.getElements();
+  int64_t perSample = array.shape[0] ? elements / array.shape[0] : 1;
+  int64_t size = getSize(array.dtype);
+  for (int64_t i = 0; i < elements; ++i) {
+    int64_t label = 0;
+    convert(array.data + i * size, array.dtype, &label, DType::I64, 1);
+    if (label == ignoredLabel || (label >= 0 && label < *input.classes))
+      continue;
+    throw badInput(where,
+                   "sample " + std::to_string(i / perSample) + " has label " +
+                       std::to_string(label) + ", outside 0 to " +
+                       std::to_string(*input.classes - 1),
+                   "correct the label; -100 marks one to ignore");
+  }
+}
+
+/// Checks one array of a file against the input that it feeds.
+static void checkArray(const Array &array, const InputSpec &input,
+                       const std::string &where) {
+  bool sameShape = !array.shape.empty() &&
+                   std::equal(array.shape.begin() + 1, array.shape.end(),
+                              input.shape.begin() + 1, input.shape.end());
+  if (!sameShape) {
+    std::string actual = array.shape.empty() ? "[]" : describe(array.shape, 1);
+    throw badInput(where,
+                   "the array has shape " + actual + ", the model's input " +
+                       describe(input.shape, 1),
+                   "reshape the array; its first axis counts the samples");
+  }
+  if (array.shape[0] == 0)
+    throw badInput(where, "the array has no samples",
+                   "give a file with samples");
+  if (!canConvert(array.dtype, input.dtype))
+    throw badInput(where,
+                   "the array holds " + std::string(getName(array.dtype)) +
+                       ", the model's input " +
+                       std::string(getName(input.dtype)),
+                   "convert the array with astype before saving it");
+  int64_t at = 0;
+  if (!fitsIn(array.data, array.dtype, input.dtype, array.getElements(), at))
+    throw badInput(
+        where,
+        "sample " + std::to_string(at * array.shape[0] / array.getElements()) +
+            " has a value that does not fit the model's " +
+            std::string(getName(input.dtype)),
+        "correct the value");
+  if (input.kind == InputKind::Labels && input.classes && !isFloat(array.dtype))
+    checkLabels(array, input, where);
+}
+
+Dataset::Dataset(const std::vector<std::string> &paths,
+                 const std::vector<InputSpec> &inputs, Console &console) {
+  for (const InputSpec &input : inputs)
+    if (input.isBatched())
+      columns.push_back(input.name);
+  for (const std::string &path : paths) {
+    open(path, inputs, console);
+    starts.push_back(samples);
+    samples += shards.back().samples;
+  }
+}
+
+void Dataset::open(const std::string &path,
+                   const std::vector<InputSpec> &inputs, Console &console) {
+  Shard &shard = shards.emplace_back();
+  shard.file = std::make_unique<ArrayFile>(path);
+  const ArrayFile &file = *shard.file;
+  if (file.isSingle() && countBatched(inputs) != 1)
+    throw badInput(path,
+                   "one .npy array, but the model needs " +
+                       std::to_string(countBatched(inputs)),
+                   "save them all in one .npz file with numpy.savez");
+  for (const InputSpec &input : inputs) {
+    if (!input.isBatched())
+      continue;
+    std::string where = file.isSingle() ? path : path + ": " + input.name;
+    if (!file.isSingle() && !file.has(input.name)) {
+      std::string names;
+      for (const std::string &name : file.getNames())
+        names += (names.empty() ? "" : ", ") + name;
+      throw badInput(
+          where, "no such array in the file",
+          "arrays are named after the model's inputs; the file has " + names);
+    }
+    Array array = file.read(input.name);
+    checkArray(array, input, where);
+    if (!shard.arrays.empty() && array.shape[0] != shard.samples)
+      throw badInput(where,
+                     std::to_string(array.shape[0]) +
+                         " samples, but the arrays before it have " +
+                         std::to_string(shard.samples),
+                     "the first axis of every array counts the same samples");
+    shard.samples = array.shape[0];
+    shard.arrays.push_back(std::move(array));
+  }
+  if (file.isSingle())
+    return;
+  for (const std::string &name : file.getNames())
+    if (std::find(columns.begin(), columns.end(), name) == columns.end())
+      console.noteOnce("array '" + name +
+                       "' is not an input of the model: ignored");
+}
+
+void Dataset::fill(const std::vector<InputSpec> &inputs, const int64_t *indices,
+                   int64_t count, char *arena) const {
+  for (const InputSpec &input : inputs) {
+    if (!input.isBatched())
+      continue;
+    size_t column =
+        std::find(columns.begin(), columns.end(), input.name) - columns.begin();
+    int64_t batch = input.shape[0];
+    int64_t elements = input.getElements() / batch;
+    int64_t rowBytes = elements * getSize(input.dtype);
+    char *place = arena + input.offset;
+    for (int64_t i = 0; i < count; ++i) {
+      size_t s = std::upper_bound(starts.begin(), starts.end(), indices[i]) -
+                 starts.begin() - 1;
+      const Array &array = shards[s].arrays[column];
+      const char *row = array.data + (indices[i] - starts[s]) * elements *
+                                         getSize(array.dtype);
+      convert(row, array.dtype, place + i * rowBytes, input.dtype, elements);
+    }
+    for (int64_t i = count; i < batch; ++i)
+      std::memcpy(place + i * rowBytes, place + (count - 1) * rowBytes,
+                  rowBytes);
+  }
+}
+
+bool ingot::runtime::hasArrays(const std::string &path,
+                               const std::vector<InputSpec> &inputs) {
+  ArrayFile file(path);
+  if (file.isSingle())
+    return countBatched(inputs) == 1;
+  return std::all_of(inputs.begin(), inputs.end(), [&](const InputSpec &i) {
+    return !i.isBatched() || file.has(i.name);
+  });
+}

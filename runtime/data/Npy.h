@@ -1,0 +1,61 @@
+//===----------------------------------------------------------------------===//
+//
+// NumPy's .npy and .npz files.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_RUNTIME_DATA_NPY_H
+#define INGOT_RUNTIME_DATA_NPY_H
+
+#include "runtime/core/DType.h"
+#include "runtime/data/Zip.h"
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ingot::runtime {
+
+/// A dense row-major array; its bytes lie in a mapped file or in `storage`.
+struct Array {
+  DType dtype = DType::F32;
+  std::vector<int64_t> shape;
+  const char *data = nullptr;
+  std::shared_ptr<Block> storage;
+
+  int64_t getElements() const;
+};
+
+/// Whether `bytes` begin like an .npy file.
+bool isNpy(std::string_view bytes);
+
+/// Reads an .npy file in memory, in place unless it is big-endian or in
+/// Fortran order. Throws badInput naming `where`.
+Array readNpy(std::string_view bytes, const std::string &where);
+
+/// The header of an .npy file.
+std::string makeNpyHeader(DType dtype, const std::vector<int64_t> &shape);
+
+/// An .npz file, or an .npy file as an archive of one array named "".
+class ArrayFile {
+public:
+  /// Throws badInput.
+  explicit ArrayFile(const std::string &path);
+
+  const std::string &getPath() const { return file.getPath(); }
+  bool isSingle() const { return entries.empty(); }
+  const std::vector<std::string> &getNames() const { return names; }
+  bool has(std::string_view name) const;
+  /// The array stays valid as long as this file. Throws badInput.
+  Array read(std::string_view name) const;
+
+private:
+  MappedFile file;
+  std::vector<ZipEntry> entries;
+  std::vector<std::string> names;
+};
+
+} // namespace ingot::runtime
+
+#endif // INGOT_RUNTIME_DATA_NPY_H

@@ -1,0 +1,60 @@
+//===----------------------------------------------------------------------===//
+//
+// ZIP archives as NumPy writes them: entries stored or deflated, zip64. Reads
+// stored entries in place in a mapped file, and needs no library but zlib.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_RUNTIME_DATA_ZIP_H
+#define INGOT_RUNTIME_DATA_ZIP_H
+
+#include "runtime/core/File.h"
+#include "runtime/core/Memory.h"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ingot::runtime {
+
+struct ZipEntry {
+  std::string name;
+  uint16_t flags = 0, method = 0;
+  uint32_t crc = 0;
+  uint64_t compressedSize = 0, size = 0, headerOffset = 0;
+};
+
+/// Whether `bytes` begin like a ZIP archive.
+bool isZip(std::string_view bytes);
+
+/// Reads the table of contents. `bytes` outlive the entries' use. Throws
+/// badInput naming `path`.
+std::vector<ZipEntry> readZipDirectory(std::string_view bytes,
+                                       const std::string &path);
+
+/// The content of an entry: in place if stored, else inflated into `storage`.
+/// Checks size and checksum.
+std::string_view readZipEntry(std::string_view bytes, const ZipEntry &entry,
+                              const std::string &path, Block &storage);
+
+/// Writes an archive of stored entries.
+class ZipWriter {
+public:
+  explicit ZipWriter(const std::string &path) : file(path) {}
+
+  /// An entry is begin, any number of writes of `size` bytes in all, end.
+  void begin(const std::string &name, uint64_t size);
+  void write(std::string_view bytes);
+  void end();
+  /// Writes the table of contents and gives the file its name.
+  void commit();
+
+private:
+  AtomicFile file;
+  std::vector<ZipEntry> entries;
+};
+
+} // namespace ingot::runtime
+
+#endif // INGOT_RUNTIME_DATA_ZIP_H

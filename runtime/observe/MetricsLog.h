@@ -1,0 +1,53 @@
+//===----------------------------------------------------------------------===//
+//
+// The log of a run: one JSON object per line.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_RUNTIME_OBSERVE_METRICSLOG_H
+#define INGOT_RUNTIME_OBSERVE_METRICSLOG_H
+
+#include <cstdint>
+#include <cstdio>
+#include <optional>
+#include <string>
+
+namespace ingot::runtime {
+
+struct StepMetrics {
+  int64_t step = 0;
+  float loss = 0;
+  double lr = 0;
+  std::optional<float> gradNorm;
+  double stepMs = 0, samplesPerSecond = 0;
+};
+
+struct EvalMetrics {
+  int64_t step = 0;
+  double loss = 0;
+  std::optional<double> accuracy;
+};
+
+class MetricsLog {
+public:
+  /// Writes nothing when `path` is empty. A run that resumes after `keepUntil`
+  /// steps keeps the lines of an existing log up to there. Throws failure.
+  MetricsLog(const std::string &path, std::optional<int64_t> keepUntil);
+  MetricsLog(const MetricsLog &) = delete;
+  MetricsLog &operator=(const MetricsLog &) = delete;
+  ~MetricsLog();
+
+  /// Each line is with the system when these return.
+  void write(const StepMetrics &metrics);
+  void write(const EvalMetrics &metrics);
+
+private:
+  void writeLine(const std::string &line);
+
+  std::string path;
+  std::FILE *file = nullptr;
+};
+
+} // namespace ingot::runtime
+
+#endif // INGOT_RUNTIME_OBSERVE_METRICSLOG_H

@@ -1,0 +1,109 @@
+//===----------------------------------------------------------------------===//
+//
+// A profile of a run.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/observe/Profile.h"
+
+#include "runtime/core/File.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <map>
+#include <nlohmann/json.hpp>
+
+using namespace ingot::runtime;
+
+/// The kernel of an event; null if the manifest does not list it.
+static const KernelSpec *findKernel(const Manifest &manifest,
+                                    const ingot_event &event) {
+  const FunctionSpec &function = manifest.functions[event.function];
+  if (event.kernel < 0 ||
+      event.kernel >= static_cast<int64_t>(function.kernels.size()))
+    return nullptr;
+  return &function.kernels[event.kernel];
+}
+
+static double getMicroseconds(std::chrono::steady_clock::duration duration) {
+  return std::chrono::duration<double, std::micro>(duration).count();
+}
+
+void ingot::runtime::writeTrace(const std::string &path,
+                                const Manifest &manifest,
+                                const std::vector<ingot_event> &events) {
+  AtomicFile file(path);
+  file.write("{\"displayTimeUnit\": \"ms\", \"traceEvents\": [\n");
+  bool isFirst = true;
+  for (const ingot_event &event : events) {
+    const KernelSpec *kernel = findKernel(manifest, event);
+    nlohmann::ordered_json item = {
+        {"name", kernel ? kernel->name : "kernel"},
+        {"cat", kernel ? kernel->kind : "kernel"},
+        {"ph", "X"},
+        {"pid", 0},
+        {"tid", 0},
+        {"ts", getMicroseconds(event.begin - events.front().begin)},
+        {"dur", getMicroseconds(event.end - event.begin)}};
+    item["args"] = {{"function", manifest.functions[event.function].name}};
+    if (kernel)
+      item["args"].update({{"onnx_nodes", kernel->onnxNodes},
+                           {"bytes", kernel->bytes},
+                           {"flops", kernel->flops}});
+    file.write(
+        (isFirst ? "" : ",\n") +
+        item.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    isFirst = false;
+  }
+  file.write("\n]}\n");
+  file.commit();
+}
+
+std::string
+ingot::runtime::makeProfileTable(const Manifest &manifest,
+                                 const std::vector<ingot_event> &events) {
+  struct Row {
+    ingot_event event;
+    int64_t calls = 0;
+    double microseconds = 0;
+  };
+  std::map<std::pair<int32_t, int64_t>, Row> rows;
+  double total = 0;
+  for (const ingot_event &event : events) {
+    Row &row = rows[{event.function, event.kernel}];
+    double microseconds = getMicroseconds(event.end - event.begin);
+    row.event = event;
+    ++row.calls;
+    row.microseconds += microseconds;
+    total += microseconds;
+  }
+  std::vector<Row> sorted;
+  for (const auto &[key, row] : rows)
+    sorted.push_back(row);
+  std::sort(sorted.begin(), sorted.end(), [](auto &a, auto &b) {
+    return a.microseconds > b.microseconds;
+  });
+
+  constexpr size_t maxRows = 30;
+  std::string text =
+      fmt::format("{:>10} {:>6} {:>7} {:>10} {:>8} {:>8}  {}\n", "total ms",
+                  "share", "calls", "us/call", "GB/s", "GFLOP/s", "kernel");
+  for (size_t i = 0; i < std::min(sorted.size(), maxRows); ++i) {
+    const Row &row = sorted[i];
+    const KernelSpec *kernel = findKernel(manifest, row.event);
+    double seconds = std::max(row.microseconds, 1e-3) * 1e-6;
+    double calls = static_cast<double>(row.calls);
+    double bytes = kernel ? static_cast<double>(kernel->bytes) : 0;
+    double flops = kernel ? static_cast<double>(kernel->flops) : 0;
+    text += fmt::format(
+        "{:>10.2f} {:>5.1f}% {:>7} {:>10.1f} {:>8.2f} {:>8.2f}  {}.{}\n",
+        row.microseconds * 1e-3, 100 * row.microseconds / std::max(total, 1e-9),
+        row.calls, row.microseconds / calls, bytes * calls / seconds * 1e-9,
+        flops * calls / seconds * 1e-9,
+        manifest.functions[row.event.function].name,
+        kernel ? kernel->name : "kernel");
+  }
+  if (sorted.size() > maxRows)
+    text += fmt::format("... and {} more\n", sorted.size() - maxRows);
+  return text;
+}

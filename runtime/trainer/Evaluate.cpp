@@ -1,0 +1,113 @@
+//===----------------------------------------------------------------------===//
+//
+// Passes over data that do not train.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/trainer/Evaluate.h"
+
+#include "runtime/core/Console.h"
+#include "runtime/core/Error.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <numeric>
+#include <vector>
+
+using namespace ingot::runtime;
+
+/// Runs `function` over the samples in order, a batch at a time, and calls
+/// `visit` with the number of samples in each.
+template <typename Visit>
+static void forEachBatch(Session &session, const Function &function,
+                         const Dataset &data, int64_t samples,
+                         const std::map<std::string, double> &hyperparameters,
+                         Visit visit) {
+  int64_t batch = session.getManifest().batch;
+  std::vector<int64_t> indices(batch);
+  for (int64_t first = 0; first < samples; first += batch) {
+    int64_t count = std::min(batch, samples - first);
+    std::iota(indices.begin(), indices.end(), first);
+    session.fillBatch(function, data, indices.data(), count);
+    session.run(function, hyperparameters, count);
+    visit(count);
+  }
+}
+
+Evaluation
+ingot::runtime::evaluate(Session &session, const Dataset &data,
+                         const std::map<std::string, double> &hyperparameters,
+                         Console &console) {
+  const Function &function = *session.findFunction("eval_step");
+  const Manifest &manifest = session.getManifest();
+  int64_t samples = data.getSamples();
+  if (!manifest.evalPartial && samples % manifest.batch != 0) {
+    samples -= samples % manifest.batch;
+    if (samples == 0)
+      throw badInput("--eval-data",
+                     fmt::format("{} samples, fewer than a batch of {}, and "
+                                 "this loss cannot mask padding",
+                                 data.getSamples(), manifest.batch),
+                     "give more samples, or compile with a smaller --batch");
+    console.noteOnce(fmt::format(
+        "evaluation leaves out the last {} samples: a loss that the graph "
+        "computes cannot mask padding",
+        data.getSamples() - samples));
+  }
+  double loss = 0, count = 0, correct = 0;
+  bool hasAccuracy = function.spec->findOutput("correct") != nullptr;
+  forEachBatch(session, function, data, samples, hyperparameters, [&](int64_t) {
+    loss += session.readScalar(function, "loss_sum");
+    count += session.readScalar(function, "loss_count");
+    if (hasAccuracy)
+      correct += session.readScalar(function, "correct");
+  });
+  Evaluation result;
+  result.loss = loss / count;
+  if (hasAccuracy)
+    result.accuracy = correct / count;
+  return result;
+}
+
+void ingot::runtime::predict(
+    Session &session, const Dataset &data,
+    const std::map<std::string, double> &hyperparameters,
+    const std::string &path, Console &console) {
+  const Function &function = *session.findFunction("predict");
+  int64_t batch = session.getManifest().batch, samples = data.getSamples();
+  struct Column {
+    const TensorSpec *spec;
+    int64_t rowBytes;
+    std::string bytes;
+  };
+  std::vector<Column> columns;
+  for (const TensorSpec &output : function.spec->outputs) {
+    if (output.shape.empty() || output.shape[0] != batch) {
+      console.noteOnce("output '" + output.name +
+                       "' has no batch dimension: not in the predictions");
+      continue;
+    }
+    Column &column = columns.emplace_back();
+    column.spec = &output;
+    column.rowBytes = output.getBytes() / batch;
+    column.bytes.reserve(column.rowBytes * samples);
+  }
+  forEachBatch(session, function, data, samples, hyperparameters,
+               [&](int64_t count) {
+                 for (Column &column : columns)
+                   column.bytes.append(session.getOutput(*column.spec),
+                                       column.rowBytes * count);
+               });
+  ZipWriter writer(path);
+  for (const Column &column : columns) {
+    std::vector<int64_t> shape = column.spec->shape;
+    shape[0] = samples;
+    std::string header = makeNpyHeader(column.spec->dtype, shape);
+    writer.begin(column.spec->name + ".npy",
+                 header.size() + column.bytes.size());
+    writer.write(header);
+    writer.write(column.bytes);
+    writer.end();
+  }
+  writer.commit();
+}

@@ -1,0 +1,39 @@
+//===----------------------------------------------------------------------===//
+//
+// Passes over data that do not train.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_RUNTIME_TRAINER_EVALUATE_H
+#define INGOT_RUNTIME_TRAINER_EVALUATE_H
+
+#include "runtime/data/Dataset.h"
+#include "runtime/trainer/Session.h"
+
+#include <map>
+#include <optional>
+#include <string>
+
+namespace ingot::runtime {
+
+class Console;
+
+struct Evaluation {
+  double loss = 0;
+  std::optional<double> accuracy;
+};
+
+/// The loss over every sample once; in whole batches only if the module cannot
+/// mask padding. Throws.
+Evaluation evaluate(Session &session, const Dataset &data,
+                    const std::map<std::string, double> &hyperparameters,
+                    Console &console);
+
+/// Writes the model's outputs for every sample as an .npz file. Throws.
+void predict(Session &session, const Dataset &data,
+             const std::map<std::string, double> &hyperparameters,
+             const std::string &path, Console &console);
+
+} // namespace ingot::runtime
+
+#endif // INGOT_RUNTIME_TRAINER_EVALUATE_H

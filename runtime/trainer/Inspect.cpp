@@ -1,0 +1,116 @@
+//===----------------------------------------------------------------------===//
+//
+// --inspect: what the compiler planned.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/trainer/Inspect.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <map>
+#include <nlohmann/json.hpp>
+
+using namespace ingot::runtime;
+using nlohmann::ordered_json;
+
+/// The parts of the planned peak, in the order people read them.
+static constexpr const char *memoryParts[] = {
+    "weights_bytes",    "optimizer_bytes", "gradient_bytes",
+    "activation_bytes", "workspace_bytes", "communication_bytes"};
+
+static ordered_json describe(const TensorSpec &tensor) {
+  return {{"name", tensor.name},
+          {"dtype", getName(tensor.dtype)},
+          {"shape", tensor.shape}};
+}
+
+static int64_t getMemory(const FunctionSpec &function, const char *key) {
+  auto found = function.memory.find(key);
+  return found == function.memory.end() ? 0 : found->second;
+}
+
+std::string ingot::runtime::inspectAsJson(const Manifest &manifest,
+                                          int64_t ranks) {
+  const FunctionSpec &step = *manifest.findFunction("train_step");
+  ordered_json json = {
+      {"model", manifest.model},       {"producer", manifest.producer},
+      {"target", manifest.targetKind}, {"precision", manifest.precision},
+      {"loss", manifest.loss},         {"optimizer", manifest.optimizer},
+      {"batch", manifest.batch},       {"ranks", ranks}};
+  json["peak_bytes"] = getMemory(step, "peak_bytes");
+  for (const char *part : memoryParts)
+    json[part] = getMemory(step, part);
+  json["inputs"] = ordered_json::array();
+  for (const InputSpec &input : step.inputs)
+    if (input.isBatched())
+      json["inputs"].push_back(describe(input));
+  json["parameters"] = ordered_json::array();
+  for (const StateSpec &state : manifest.states)
+    if (state.role == StateRole::Parameter)
+      json["parameters"].push_back(describe(state));
+  json["hyperparameters"] = ordered_json::object();
+  for (const HyperparameterSpec &spec : manifest.hyperparameters)
+    json["hyperparameters"][spec.name] = spec.value;
+  json["kernels"] = ordered_json::array();
+  for (const KernelSpec &kernel : step.kernels)
+    json["kernels"].push_back({{"name", kernel.name},
+                               {"kind", kernel.kind},
+                               {"onnx_nodes", kernel.onnxNodes},
+                               {"bytes", kernel.bytes},
+                               {"flops", kernel.flops}});
+  return json.dump(1, ' ', false, ordered_json::error_handler_t::replace) +
+         "\n";
+}
+
+static std::string formatBytes(int64_t bytes) {
+  double value = static_cast<double>(bytes);
+  for (const char *unit : {"B", "KiB", "MiB", "GiB"}) {
+    if (value < 1024)
+      return *unit == 'B' ? fmt::format("{} B", bytes)
+                          : fmt::format("{:.1f} {}", value, unit);
+    value /= 1024;
+  }
+  return fmt::format("{:.1f} TiB", value);
+}
+
+static std::string formatShape(const TensorSpec &tensor) {
+  return fmt::format("{} [{}]", getName(tensor.dtype),
+                     fmt::join(tensor.shape, ", "));
+}
+
+std::string ingot::runtime::inspectAsText(const Manifest &manifest) {
+  const FunctionSpec &step = *manifest.findFunction("train_step");
+  std::string text = fmt::format(
+      "{}: {} for {}, loss {}, optimizer {}, precision {}, batch {}\n",
+      manifest.model, manifest.producer, manifest.targetKind, manifest.loss,
+      manifest.optimizer, manifest.precision, manifest.batch);
+  text += fmt::format("\nmemory at the peak  {:>12}\n",
+                      formatBytes(getMemory(step, "peak_bytes")));
+  for (const char *part : memoryParts) {
+    std::string name(part);
+    text += fmt::format("  {:<18}{:>12}\n", name.substr(0, name.rfind('_')),
+                        formatBytes(getMemory(step, part)));
+  }
+  text += "\ninputs\n";
+  for (const InputSpec &input : step.inputs)
+    if (input.isBatched())
+      text += fmt::format("  {:<40} {}\n", input.name, formatShape(input));
+  int64_t elements = 0, count = 0;
+  for (const StateSpec &state : manifest.states)
+    if (state.role == StateRole::Parameter) {
+      ++count;
+      elements += state.getElements();
+    }
+  text += fmt::format("\nparameters: {} in {} tensors\n", elements, count);
+  for (const StateSpec &state : manifest.states)
+    if (state.role == StateRole::Parameter)
+      text += fmt::format("  {:<40} {}\n", state.name, formatShape(state));
+  text += fmt::format("\nkernels of a step: {}\n", step.kernels.size());
+  std::map<std::string, int64_t> kinds;
+  for (const KernelSpec &kernel : step.kernels)
+    ++kinds[kernel.kind];
+  for (const auto &[kind, kernels] : kinds)
+    text += fmt::format("  {:<40} {}\n", kind, kernels);
+  return text;
+}

@@ -1,0 +1,52 @@
+//===----------------------------------------------------------------------===//
+//
+// The trainer's command line. One table makes the parser and --help.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_RUNTIME_TRAINER_OPTIONS_H
+#define INGOT_RUNTIME_TRAINER_OPTIONS_H
+
+#include "runtime/core/Manifest.h"
+#include "runtime/trainer/Schedule.h"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ingot::runtime {
+
+struct Options {
+  std::vector<std::string> data, evalData;
+  std::optional<int64_t> epochs, steps, evalEvery, saveEvery;
+  bool noShuffle = false;
+  int64_t seed = 0;
+  /// Every hyperparameter of the manifest, with the value in force.
+  std::map<std::string, double> hyperparameters;
+  ScheduleKind schedule = ScheduleKind::Constant;
+  int64_t warmup = 0;
+  std::string log, save, resume, init, exportPath, predict, profile;
+  /// Empty, "text" or "json".
+  std::string inspect;
+  int64_t ranks = 1;
+};
+
+/// What the command line asks for; nothing if it was --help or --version, whose
+/// answer is in `answer`.
+struct ParsedOptions {
+  std::optional<Options> options;
+  std::string answer;
+};
+
+/// Parses and checks the command line. Throws usageError.
+ParsedOptions parseOptions(int argc, const char *const *argv,
+                           const Manifest &manifest);
+
+/// Refuses an environment with more than one rank, which needs a trainer
+/// compiled with --data-parallel. Throws usageError.
+void checkRanks();
+
+} // namespace ingot::runtime
+
+#endif // INGOT_RUNTIME_TRAINER_OPTIONS_H

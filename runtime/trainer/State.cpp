@@ -1,0 +1,184 @@
+//===----------------------------------------------------------------------===//
+//
+// Initial values, and the trained model as a file.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/trainer/State.h"
+
+#include "runtime/core/Console.h"
+#include "runtime/core/Error.h"
+#include "runtime/core/Random.h"
+
+#include <algorithm>
+#include <filesystem>
+
+using namespace ingot::runtime;
+
+static void fill(char *place, const StateSpec &spec) {
+  int64_t size = getSize(spec.dtype), elements = spec.getElements();
+  for (int64_t i = 0; i < elements; ++i)
+    convert(&spec.value, DType::F64, place + i * size, spec.dtype, 1);
+}
+
+static void drawNormal(char *place, const StateSpec &spec, uint64_t seed) {
+  // A stream per name: values do not depend on the other parameters.
+  Philox random(seed, hashName(spec.name) >> 1);
+  int64_t size = getSize(spec.dtype), elements = spec.getElements();
+  for (int64_t i = 0; i < elements; ++i) {
+    double value = spec.mean + spec.deviation * random.normal();
+    convert(&value, DType::F64, place + i * size, spec.dtype, 1);
+  }
+}
+
+static std::string describe(const std::vector<int64_t> &shape) {
+  std::string text = "[";
+  for (int64_t extent : shape)
+    text += (text.size() > 1 ? ", " : "") + std::to_string(extent);
+  return text + "]";
+}
+
+/// Copies a tensor into a state, converting between float types.
+static void assignState(Session &session, const StateSpec &spec,
+                        const TensorView &tensor, const std::string &where) {
+  if (tensor.shape != spec.shape)
+    throw badInput(where,
+                   "shape " + describe(tensor.shape) + ", the model has " +
+                       describe(spec.shape),
+                   "use weights of the same model");
+  bool sameKind = tensor.dtype == spec.dtype ||
+                  (isFloat(tensor.dtype) && isFloat(spec.dtype));
+  if (!sameKind)
+    throw badInput(where,
+                   "element type " + std::string(getName(tensor.dtype)) +
+                       ", the model has " + std::string(getName(spec.dtype)),
+                   "use weights of the same model");
+  convert(tensor.data.data(), tensor.dtype, session.getPlace(spec), spec.dtype,
+          spec.getElements());
+}
+
+TensorView ingot::runtime::viewState(const Session &session,
+                                     const StateSpec &spec) {
+  return {spec.dtype,
+          spec.shape,
+          {session.getPlace(spec), static_cast<size_t>(spec.getBytes())}};
+}
+
+/// The compiler's weights: in the executable, or beside it.
+static void loadWeights(Session &session) {
+  const Manifest &manifest = session.getManifest();
+  bool needed = std::any_of(
+      manifest.states.begin(), manifest.states.end(),
+      [](const StateSpec &s) { return s.init == InitKind::Weights; });
+  if (!needed)
+    return;
+  MappedFile sidecar;
+  std::string where = "embedded weights";
+  std::string_view bytes;
+  if (manifest.weights == WeightsKind::Sidecar) {
+    where = getExecutablePath() + ".safetensors";
+    if (!std::filesystem::exists(where))
+      throw badInput(where, "the trainer's weights are missing",
+                     "keep the file beside the trainer");
+    sidecar = MappedFile(where);
+    bytes = sidecar.getBytes();
+  } else if (session.getModule().weights) {
+    bytes = {session.getModule().weights, session.getModule().weights_bytes};
+  }
+  SafeTensors weights = readSafeTensors(bytes, where);
+  for (const StateSpec &spec : manifest.states) {
+    if (spec.init != InitKind::Weights)
+      continue;
+    auto found = weights.tensors.find(spec.name);
+    if (found == weights.tensors.end())
+      throw badInput(where, "no tensor '" + spec.name + "'",
+                     "compile the model again");
+    assignState(session, spec, found->second, where + ": " + spec.name);
+  }
+}
+
+static void loadInit(Session &session, const std::string &path,
+                     Console &console) {
+  MappedFile file(path);
+  SafeTensors weights = readSafeTensors(file.getBytes(), path);
+  for (const StateSpec &spec : session.getManifest().states) {
+    if (!spec.isModel())
+      continue;
+    auto found = weights.tensors.find(spec.name);
+    if (found == weights.tensors.end()) {
+      // Constants of the graph are often not in a file of weights.
+      if (spec.role == StateRole::Frozen)
+        continue;
+      throw badInput(path, "no tensor '" + spec.name + "'",
+                     "use weights of the same model; names are those of the "
+                     "ONNX initializers");
+    }
+    assignState(session, spec, found->second, path + ": " + spec.name);
+    weights.tensors.erase(found);
+  }
+  for (const auto &[name, tensor] : weights.tensors)
+    console.noteOnce(path + ": tensor '" + name +
+                     "' is not in the model: ignored");
+}
+
+void ingot::runtime::initializeState(Session &session, uint64_t seed,
+                                     const std::string &initPath,
+                                     Console &console) {
+  for (const StateSpec &spec : session.getManifest().states) {
+    char *place = session.getPlace(spec);
+    if (spec.init == InitKind::Fill)
+      fill(place, spec);
+    else if (spec.init == InitKind::Normal)
+      drawNormal(place, spec, seed);
+    if (spec.role == StateRole::Seed)
+      convert(&seed, DType::U64, place, DType::I64, 1);
+  }
+  if (initPath.empty())
+    return loadWeights(session);
+  // Frozen constants come from the trainer itself.
+  if (session.getManifest().weights != WeightsKind::None)
+    loadWeights(session);
+  loadInit(session, initPath, console);
+}
+
+void ingot::runtime::restoreState(Session &session, const SafeTensors &saved,
+                                  const std::string &path) {
+  for (const StateSpec &spec : session.getManifest().states) {
+    auto found = saved.tensors.find(spec.name);
+    if (found == saved.tensors.end())
+      throw badInput(path, "no state '" + spec.name + "'",
+                     "resume with a trainer of the same model and optimizer");
+    assignState(session, spec, found->second, path + ": " + spec.name);
+  }
+}
+
+void ingot::runtime::exportModel(const Session &session,
+                                 const std::string &path) {
+  const Manifest &manifest = session.getManifest();
+  const ingot_module_t &module = session.getModule();
+  if (manifest.exportPieces.empty() || !module.export_literal)
+    throw failure("--export", "this trainer cannot export its model",
+                  "compile it from an ONNX file that holds a forward graph");
+  AtomicFile file(path);
+  uint64_t literal = 0;
+  std::string converted;
+  for (const ExportPiece &piece : manifest.exportPieces) {
+    if (piece.state.empty()) {
+      uint64_t left = module.export_literal_bytes - literal;
+      if (static_cast<uint64_t>(piece.literal) > left)
+        throw failure("module manifest: export",
+                      "longer than the module's literal bytes",
+                      "compile the model again");
+      file.write(module.export_literal + literal, piece.literal);
+      literal += piece.literal;
+      continue;
+    }
+    const StateSpec &spec = *manifest.findState(piece.state);
+    int64_t elements = spec.getElements();
+    converted.resize(elements * getSize(piece.dtype));
+    convert(session.getPlace(spec), spec.dtype, converted.data(), piece.dtype,
+            elements);
+    file.write(converted);
+  }
+  file.commit();
+}

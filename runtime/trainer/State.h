@@ -1,0 +1,34 @@
+//===----------------------------------------------------------------------===//
+//
+// Initial values of the state, and the state as tensors of a file.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_RUNTIME_TRAINER_STATE_H
+#define INGOT_RUNTIME_TRAINER_STATE_H
+
+#include "runtime/checkpoint/SafeTensors.h"
+#include "runtime/trainer/Session.h"
+
+namespace ingot::runtime {
+
+class Console;
+
+/// Gives every state its initial value: as the manifest says, then from
+/// `initPath` (safetensors) if it is not empty. Throws badInput, failure.
+void initializeState(Session &session, uint64_t seed,
+                     const std::string &initPath, Console &console);
+
+/// Gives every state its value from a checkpoint at `path`. Throws badInput.
+void restoreState(Session &session, const SafeTensors &saved,
+                  const std::string &path);
+
+/// The state as a view.
+TensorView viewState(const Session &session, const StateSpec &spec);
+
+/// Writes the trained model back as ONNX. Throws.
+void exportModel(const Session &session, const std::string &path);
+
+} // namespace ingot::runtime
+
+#endif // INGOT_RUNTIME_TRAINER_STATE_H

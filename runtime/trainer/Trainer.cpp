@@ -1,0 +1,259 @@
+//===----------------------------------------------------------------------===//
+//
+// A run from start to end.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/trainer/Trainer.h"
+
+#include "runtime/checkpoint/Checkpoint.h"
+#include "runtime/core/Console.h"
+#include "runtime/core/Error.h"
+#include "runtime/trainer/Evaluate.h"
+#include "runtime/trainer/Signals.h"
+#include "runtime/trainer/State.h"
+
+#include <cmath>
+#include <fmt/format.h>
+
+using namespace ingot::runtime;
+
+static double getMilliseconds(std::chrono::steady_clock::duration duration) {
+  return std::chrono::duration<double, std::milli>(duration).count();
+}
+
+Trainer::Trainer(Session &session, const Options &options, Console &console)
+    : session(session), options(options), manifest(session.getManifest()),
+      console(console) {
+  openData();
+  openEvalData();
+  planSteps();
+  if (options.resume.empty())
+    initializeState(session, static_cast<uint64_t>(options.seed), options.init,
+                    console);
+  else
+    restore();
+  std::optional<int64_t> keepUntil;
+  if (!options.resume.empty())
+    keepUntil = step;
+  log = std::make_unique<MetricsLog>(options.log, keepUntil);
+}
+
+void Trainer::openData() {
+  if (options.data.empty())
+    return;
+  data = std::make_unique<Dataset>(
+      options.data, session.findFunction("train_step")->spec->inputs, console);
+  if (data->getSamples() < manifest.batch)
+    throw badInput("--data",
+                   fmt::format("{} samples, fewer than a batch of {}",
+                               data->getSamples(), manifest.batch),
+                   "give more samples, or compile with a smaller --batch");
+  sampler.emplace(data->getSamples(), manifest.batch, !options.noShuffle,
+                  static_cast<uint64_t>(options.seed));
+  if (int64_t dropped = sampler->getDroppedPerEpoch())
+    console.noteOnce(fmt::format(
+        "each epoch leaves out {} of {} samples: they do not fill a batch of "
+        "{}",
+        dropped, data->getSamples(), manifest.batch));
+}
+
+void Trainer::openEvalData() {
+  if (options.evalData.empty())
+    return;
+  const Function *evaluation = session.findFunction("eval_step");
+  const Function *prediction = session.findFunction("predict");
+  if (!options.predict.empty() && !prediction)
+    throw failure("--predict", "this trainer has no predict function",
+                  "compile the model again");
+  bool onlyPredicts = options.data.empty() && !options.predict.empty();
+  if (onlyPredicts)
+    for (const std::string &path : options.evalData)
+      if (evaluation && !hasArrays(path, evaluation->spec->inputs)) {
+        console.noteOnce(path + " has no labels: predicts without evaluating");
+        evaluation = nullptr;
+      }
+  evaluates = evaluation != nullptr;
+  const Function *opened = evaluation ? evaluation : prediction;
+  if (!opened)
+    throw failure("--eval-data", "this trainer has no evaluation",
+                  "compile the model again");
+  evalData = std::make_unique<Dataset>(options.evalData, opened->spec->inputs,
+                                       console);
+}
+
+void Trainer::planSteps() {
+  if (options.steps)
+    totalSteps = *options.steps;
+  else if (sampler &&
+           __builtin_mul_overflow(options.epochs.value_or(1),
+                                  sampler->getBatchesPerEpoch(), &totalSteps))
+    throw usageError("--epochs", "too many", "give a smaller number");
+  schedule = {options.schedule, options.warmup, totalSteps};
+}
+
+void Trainer::restore() {
+  CheckpointInfo info = loadCheckpoint(
+      options.resume, [&](const SafeTensors &saved, const std::string &path) {
+        restoreState(session, saved, path);
+      });
+  step = info.step;
+  if (data && info.samples != 0 && info.samples != data->getSamples())
+    throw badInput(options.resume,
+                   fmt::format("the checkpoint's run had {} samples, --data "
+                               "has {}",
+                               info.samples, data->getSamples()),
+                   "resume with the same data");
+  if (info.seed != options.seed || info.shuffle == options.noShuffle)
+    throw usageError(
+        "--resume",
+        fmt::format("the checkpoint's run had --seed {}{}", info.seed,
+                    info.shuffle ? " and shuffled" : " and --no-shuffle"),
+        "resume with the same order of samples");
+}
+
+bool Trainer::isEpochEnd() const {
+  return step % sampler->getBatchesPerEpoch() == 0;
+}
+
+void Trainer::trainStep() {
+  const Function &function = *session.findFunction("train_step");
+  finishStep();
+  stepStart = Clock::now();
+  std::map<std::string, double> values = options.hyperparameters;
+  double factor = schedule.getFactor(step + 1);
+  if (auto lr = values.find("lr"); lr != values.end())
+    lr->second *= factor;
+  session.fillBatch(function, *data, sampler->getBatch(step).data(),
+                    manifest.batch);
+  session.run(function, values, manifest.batch);
+  ++step;
+
+  StepMetrics metrics;
+  metrics.step = step;
+  metrics.loss = static_cast<float>(session.readScalar(function, "loss"));
+  metrics.lr = values.count("lr") ? values["lr"] : 0;
+  if (function.spec->findOutput("grad_norm"))
+    metrics.gradNorm =
+        static_cast<float>(session.readScalar(function, "grad_norm"));
+  pending = metrics;
+  if (!std::isfinite(metrics.loss)) {
+    finishStep();
+    throw failure(fmt::format("step {}", step),
+                  fmt::format("the loss is {}", std::isnan(metrics.loss)
+                                                    ? "not a number"
+                                                    : "infinite"),
+                  "lower --lr, add --warmup, or check the data for NaN");
+  }
+  epochLoss += metrics.loss;
+  ++epochSteps;
+}
+
+void Trainer::finishStep() {
+  if (!pending)
+    return;
+  pending->stepMs = getMilliseconds(Clock::now() - stepStart);
+  pending->samplesPerSecond =
+      static_cast<double>(manifest.batch) / pending->stepMs * 1e3;
+  log->write(*pending);
+  pending.reset();
+}
+
+void Trainer::report(bool atEpochEnd) {
+  Clock::time_point now = Clock::now();
+  double seconds = getMilliseconds(now - epochStart) * 1e-3;
+  double rate = static_cast<double>(epochSteps * manifest.batch) /
+                std::max(seconds, 1e-9);
+  int64_t epoch = sampler->getEpoch(step - 1) + 1;
+  if (atEpochEnd) {
+    console.line(fmt::format("epoch {}  step {}/{}  loss {:.4f}  {:.0f} "
+                             "samples/s  {:.1f} s",
+                             epoch, step, totalSteps,
+                             epochLoss / static_cast<double>(epochSteps), rate,
+                             seconds));
+    epochLoss = 0;
+    epochSteps = 0;
+    epochStart = now;
+    return;
+  }
+  constexpr auto interval = std::chrono::milliseconds(100);
+  if (!console.isInteractive() || now - lastProgress < interval)
+    return;
+  lastProgress = now;
+  console.progress(fmt::format("epoch {}  step {}/{}  loss {:.4f}  {:.0f} "
+                               "samples/s",
+                               epoch, step, totalSteps,
+                               epochLoss / static_cast<double>(epochSteps),
+                               rate));
+}
+
+void Trainer::evaluateAndLog() {
+  if (!evaluates || evaluatedStep == step)
+    return;
+  finishStep();
+  Clock::time_point before = Clock::now();
+  Evaluation result =
+      evaluate(session, *evalData, options.hyperparameters, console);
+  evaluatedStep = step;
+  log->write(EvalMetrics{step, result.loss, result.accuracy});
+  std::string accuracy;
+  if (result.accuracy)
+    accuracy = fmt::format("  eval_accuracy {:.4f}", *result.accuracy);
+  console.line(
+      fmt::format("step {}  eval_loss {:.4f}{}", step, result.loss, accuracy));
+  // The epoch's rate counts training alone.
+  epochStart += Clock::now() - before;
+}
+
+void Trainer::save() {
+  if (options.save.empty() || savedStep == step)
+    return;
+  finishStep();
+  CheckpointInfo info;
+  info.step = step;
+  info.seed = options.seed;
+  info.shuffle = !options.noShuffle;
+  info.samples = data ? data->getSamples() : 0;
+  SafeTensors state;
+  for (const StateSpec &spec : manifest.states)
+    state.tensors[spec.name] = viewState(session, spec);
+  saveCheckpoint(options.save, info, state);
+  savedStep = step;
+}
+
+void Trainer::run() {
+  watchSignals();
+  epochStart = Clock::now();
+  session.getContext().profiling = !options.profile.empty();
+  while (step < totalSteps && !stopped) {
+    trainStep();
+    bool last = step == totalSteps;
+    if (isEpochEnd() || last) {
+      report(/*atEpochEnd=*/true);
+      if (!options.evalEvery)
+        evaluateAndLog();
+    } else {
+      report(/*atEpochEnd=*/false);
+    }
+    if (options.evalEvery && (step % *options.evalEvery == 0 || last))
+      evaluateAndLog();
+    if (options.saveEvery && step % *options.saveEvery == 0)
+      save();
+    if (const char *signal = getReceivedSignal()) {
+      console.line(fmt::format("{}: stopping after step {}", signal, step));
+      stopped = true;
+    }
+  }
+  finishStep();
+  console.clearProgress();
+  session.getContext().profiling = false;
+  save();
+  if (stopped)
+    return;
+  evaluateAndLog();
+  if (!options.exportPath.empty())
+    exportModel(session, options.exportPath);
+  if (!options.predict.empty())
+    predict(session, *evalData, options.hyperparameters, options.predict,
+            console);
+}

@@ -1,0 +1,69 @@
+//===----------------------------------------------------------------------===//
+//
+// A run from start to end: train, evaluate, save, export, predict.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_RUNTIME_TRAINER_TRAINER_H
+#define INGOT_RUNTIME_TRAINER_TRAINER_H
+
+#include "runtime/data/Dataset.h"
+#include "runtime/data/Sampler.h"
+#include "runtime/observe/MetricsLog.h"
+#include "runtime/trainer/Options.h"
+#include "runtime/trainer/Session.h"
+
+#include <chrono>
+#include <memory>
+#include <optional>
+
+namespace ingot::runtime {
+
+class Console;
+
+class Trainer {
+public:
+  /// Opens all inputs, so that a bad one fails before the first step.
+  Trainer(Session &session, const Options &options, Console &console);
+
+  void run();
+
+private:
+  using Clock = std::chrono::steady_clock;
+
+  void openData();
+  void openEvalData();
+  void planSteps();
+  void restore();
+  /// Takes one step, after finishing the one before.
+  void trainStep();
+  /// Logs the last step: its time ends where the next thing starts.
+  void finishStep();
+  void report(bool isEpochEnd);
+  void evaluateAndLog();
+  void save();
+  bool isEpochEnd() const;
+
+  Session &session;
+  const Options &options;
+  const Manifest &manifest;
+  Console &console;
+  std::unique_ptr<Dataset> data, evalData;
+  std::optional<Sampler> sampler;
+  std::unique_ptr<MetricsLog> log;
+  Schedule schedule;
+  /// Steps taken, and to take in all.
+  int64_t step = 0, totalSteps = 0;
+  std::optional<int64_t> evaluatedStep, savedStep;
+  bool evaluates = false, stopped = false;
+
+  /// The last step, until finishStep.
+  std::optional<StepMetrics> pending;
+  Clock::time_point stepStart, epochStart, lastProgress;
+  double epochLoss = 0;
+  int64_t epochSteps = 0;
+};
+
+} // namespace ingot::runtime
+
+#endif // INGOT_RUNTIME_TRAINER_TRAINER_H

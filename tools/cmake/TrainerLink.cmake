@@ -1,0 +1,58 @@
+# What ingotc links trainers from, gathered in lib/ingot of the build tree so
+# that no compiler is needed on the user's machine and the tree can be moved:
+# link.txt there lists it, one "KIND PATH" per line in link order, paths
+# relative to link.txt. Kinds:
+#   start, end   C runtime start files, before and after everything else
+#   archive      static libraries; take what is referenced
+#   bundle       shared libraries that travel with the trainer (TRAINER.libs)
+#   system       shared libraries that every machine has
+# ingot_trainer_link(archive targets... BUNDLE shared libraries...)
+function(ingot_trainer_link)
+  cmake_parse_arguments(arg "" "" "BUNDLE" ${ARGN})
+  set(dir "${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/ingot")
+  set(text "# KIND PATH, in link order; paths are relative to this file.\n")
+  set(copies "")
+
+  # Copies FILE, a path or a name that the compiler driver finds, to DIR/SUB.
+  macro(add kind name sub)
+    if(IS_ABSOLUTE "${name}")
+      set(found "${name}")
+    else()
+      execute_process(COMMAND "${CMAKE_CXX_COMPILER}" "-print-file-name=${name}"
+                      OUTPUT_VARIABLE found OUTPUT_STRIP_TRAILING_WHITESPACE)
+    endif()
+    if(NOT EXISTS "${found}")
+      message(FATAL_ERROR "error: ${name} not found\nhint: run tools/setup")
+    endif()
+    get_filename_component(base "${name}" NAME)
+    file(REAL_PATH "${found}" real)
+    list(APPEND copies "${dir}/${sub}/${base}")
+    add_custom_command(OUTPUT "${dir}/${sub}/${base}"
+      COMMAND "${CMAKE_COMMAND}" -E copy "${real}" "${dir}/${sub}/${base}" DEPENDS "${real}" VERBATIM)
+    string(APPEND text "${kind} ${sub}/${base}\n")
+  endmacro()
+
+  foreach(name Scrt1.o crti.o crtbeginS.o)
+    add(start ${name} crt)
+  endforeach()
+  foreach(target IN LISTS arg_UNPARSED_ARGUMENTS)
+    set_target_properties(${target} PROPERTIES ARCHIVE_OUTPUT_DIRECTORY "${dir}")
+    string(APPEND text "archive lib${target}.a\n")
+  endforeach()
+  add(archive libz.a crt)
+  foreach(library IN LISTS arg_BUNDLE)
+    add(bundle ${library} libs)
+  endforeach()
+  foreach(name libstdc++.so.6 libgcc_s.so.1)
+    add(bundle ${name} libs)
+  endforeach()
+  foreach(name libm.so.6 libc.so.6 ld-linux-x86-64.so.2)
+    add(system ${name} crt)
+  endforeach()
+  add(archive libc_nonshared.a crt)
+  foreach(name crtendS.o crtn.o)
+    add(end ${name} crt)
+  endforeach()
+  file(GENERATE OUTPUT "${dir}/link.txt" CONTENT "${text}")
+  add_custom_target(ingot_trainer_files ALL DEPENDS ${copies} ${arg_UNPARSED_ARGUMENTS})
+endfunction()
