@@ -7,7 +7,7 @@
 
 include "dialects/ingot/ir/Dialect.td"
 
-def MatmulOp : Ingot_ComputeOp<"matmul", [
+def MatmulOp : Ingot_ComputeOp<"matmul", [LibraryAnchor,
     DeclareOpInterfaceMethods<InferTypeOpInterface>,
     DeclareOpInterfaceMethods<ScalarBody, ["isLooped"]>,
     DeclareOpInterfaceMethods<Differentiable>,

@@ -19,6 +19,7 @@ class Ingot_WindowedOp<string mnemonic, list<Trait> traits = []>
 
 class Ingot_ConvolutionOp<string mnemonic, list<Trait> traits = []>
     : Ingot_WindowedOp<mnemonic, !listconcat(traits, [
+        LibraryAnchor,
         DeclareOpInterfaceMethods<Differentiable>,
         DeclareOpInterfaceMethods<PrecisionRole, ["getPrecisionRole"]>])> {
   let results = (outs Ingot_FloatTensor:$result);

@@ -10,6 +10,13 @@
 
 include "mlir/IR/OpBase.td"
 
+def LibraryAnchor : NativeOpTrait<"LibraryAnchor"> {
+  let cppNamespace = "::ingot";
+}
+def SameBytes : NativeOpTrait<"SameBytes"> {
+  let cppNamespace = "::ingot";
+}
+
 def Differentiable : OpInterface<"Differentiable"> {
   let cppNamespace = "::ingot";
   let description = [{

@@ -38,7 +38,7 @@ def StateOp : Ingot_Op<"state", [Symbol]> {
   }];
 }
 
-def BarrierOp : Ingot_Op<"barrier", [Pure]> {
+def BarrierOp : Ingot_Op<"barrier", [Pure, SameBytes]> {
   let summary = "passes values through, opaque to simplification";
   let description = [{
     Each result is the operand of the same position. Keeps a recomputed value from

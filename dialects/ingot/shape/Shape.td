@@ -49,7 +49,7 @@ def BroadcastOp : Ingot_ShapeOp<"broadcast",
 }
 
 def ReshapeOp : Ingot_ShapeOp<"reshape",
-    [DeclareOpInterfaceMethods<Differentiable>]> {
+    [SameBytes, DeclareOpInterfaceMethods<Differentiable>]> {
   let summary = "the same elements in row-major order under another shape";
   let arguments = (ins Ingot_Tensor:$operand);
   let results = (outs Ingot_Tensor:$result);
