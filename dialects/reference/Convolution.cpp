@@ -1,0 +1,114 @@
+//===----------------------------------------------------------------------===//
+// Convolutions: docs/spec/convolution.md. All three are one sum over the same
+// triples of (input, filter, output) elements, seen from different sides.
+//===----------------------------------------------------------------------===//
+
+#include "dialects/reference/Registry.h"
+
+#include <array>
+
+using namespace mlir;
+using namespace ingot;
+using namespace ingot::reference;
+
+namespace {
+/// Sizes along up to three spatial dimensions, the missing ones being 1.
+using Spatial = std::array<int64_t, 3>;
+
+struct Geometry {
+  int64_t batch, inputChannels, outputChannels, groups;
+  Spatial input, kernel, output, strides, dilations, low;
+};
+} // namespace
+
+/// Places the last entries last, `fill` before them.
+static Spatial spatial(ArrayRef<int64_t> values, int64_t fill) {
+  Spatial result = {fill, fill, fill};
+  std::copy(values.begin(), values.end(), result.end() - values.size());
+  return result;
+}
+
+template <typename OpT>
+static Geometry getGeometry(OpT op, const Tensor &input, const Tensor &filter,
+                            const Tensor &output) {
+  return {input.getShape()[0],
+          input.getShape()[1],
+          output.getShape()[1],
+          static_cast<int64_t>(op.getGroups()),
+          spatial(input.getShape().drop_front(2), 1),
+          spatial(filter.getShape().drop_front(2), 1),
+          spatial(output.getShape().drop_front(2), 1),
+          spatial(op.getStrides(), 1),
+          spatial(op.getDilations(), 1),
+          spatial(op.getPadLow(), 0)};
+}
+
+/// Calls `visit(input, filter, output)` with the positions of each product
+/// input * filter that output sums up.
+template <typename Visit>
+static void forEachProduct(const Geometry &g, Visit visit) {
+  int64_t inPerGroup = g.inputChannels / g.groups;
+  int64_t outPerGroup = g.outputChannels / g.groups;
+  int64_t inPlane = g.input[0] * g.input[1] * g.input[2];
+  int64_t outPlane = g.output[0] * g.output[1] * g.output[2];
+  int64_t kernelPlane = g.kernel[0] * g.kernel[1] * g.kernel[2];
+  auto source = [&](int d, int64_t out, int64_t k) {
+    return out * g.strides[d] + k * g.dilations[d] - g.low[d];
+  };
+  auto outside = [&](int d, int64_t at) { return at < 0 || at >= g.input[d]; };
+
+  for (int64_t n = 0; n < g.batch; ++n)
+    for (int64_t o = 0; o < g.outputChannels; ++o)
+      for (int64_t c = 0; c < inPerGroup; ++c) {
+        int64_t channel = o / outPerGroup * inPerGroup + c;
+        int64_t inBase = (n * g.inputChannels + channel) * inPlane;
+        int64_t filterBase = (o * inPerGroup + c) * kernelPlane;
+        int64_t outBase = (n * g.outputChannels + o) * outPlane;
+        for (int64_t kz = 0; kz < g.kernel[0]; ++kz)
+          for (int64_t ky = 0; ky < g.kernel[1]; ++ky)
+            for (int64_t kx = 0; kx < g.kernel[2]; ++kx) {
+              int64_t k = (kz * g.kernel[1] + ky) * g.kernel[2] + kx;
+              for (int64_t oz = 0; oz < g.output[0]; ++oz) {
+                int64_t z = source(0, oz, kz);
+                if (outside(0, z))
+                  continue;
+                for (int64_t oy = 0; oy < g.output[1]; ++oy) {
+                  int64_t y = source(1, oy, ky);
+                  if (outside(1, y))
+                    continue;
+                  for (int64_t ox = 0; ox < g.output[2]; ++ox) {
+                    int64_t x = source(2, ox, kx);
+                    if (outside(2, x))
+                      continue;
+                    visit(inBase + (z * g.input[1] + y) * g.input[2] + x,
+                          filterBase + k,
+                          outBase + (oz * g.output[1] + oy) * g.output[2] + ox);
+                  }
+                }
+              }
+            }
+      }
+}
+
+void ingot::reference::registerConvolution(Registry &registry) {
+  registry.add<ConvOp>([](ConvOp op, Operands in, Results out) {
+    forEachProduct(getGeometry(op, in[0], in[1], out[0]),
+                   [&](int64_t i, int64_t f, int64_t o) {
+                     out[0].real(o) += in[0].real(i) * in[1].real(f);
+                   });
+  });
+  registry.add<ConvInputGradOp>(
+      [](ConvInputGradOp op, Operands in, Results out) {
+        forEachProduct(getGeometry(op, out[0], in[1], in[0]),
+                       [&](int64_t i, int64_t f, int64_t o) {
+                         out[0].real(i) += in[0].real(o) * in[1].real(f);
+                       });
+      });
+  registry.add<ConvFilterGradOp>(
+      [](ConvFilterGradOp op, Operands in, Results out) {
+        forEachProduct(getGeometry(op, in[1], out[0], in[0]),
+                       [&](int64_t i, int64_t f, int64_t o) {
+                         out[0].real(f) += in[0].real(o) * in[1].real(i);
+                       });
+      });
+}

@@ -1,0 +1,193 @@
+#include "dialects/reference/Interpreter.h"
+
+#include "dialects/reference/Registry.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+using namespace ingot;
+using namespace ingot::reference;
+
+/// Calls nested deeper are taken for endless recursion.
+static constexpr int kMaxDepth = 64;
+
+static const Registry &getRegistry() {
+  static const Registry registry = [] {
+    Registry filled;
+    registerElementwise(filled);
+    registerShape(filled);
+    registerIndexing(filled);
+    registerReduction(filled);
+    registerContraction(filled);
+    registerConvolution(filled);
+    registerPooling(filled);
+    registerNormalization(filled);
+    registerRandom(filled);
+    return filled;
+  }();
+  return registry;
+}
+
+/// Puts the op's name and place before what went wrong.
+static llvm::Error at(Operation *op, llvm::Error error) {
+  std::string place;
+  llvm::raw_string_ostream os(place);
+  os << '\'' << op->getName() << '\'';
+  if (auto name = dyn_cast<NameLoc>(op->getLoc()))
+    os << " (" << name.getName().getValue() << ')';
+  else if (auto file = dyn_cast<FileLineColLoc>(op->getLoc()))
+    os << " (line " << file.getLine() << ')';
+  return invalid(place + ": " + llvm::toString(std::move(error)));
+}
+
+static llvm::Expected<RankedTensorType> tensorTypeOf(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (!type)
+    return invalid("only tensors can be interpreted");
+  if (llvm::Error error = Tensor::checkType(type))
+    return std::move(error);
+  return type;
+}
+
+namespace {
+/// The values of one block that is being run. Values are dropped after their
+/// last use.
+class Scope {
+public:
+  explicit Scope(int depth) : depth(depth) {}
+
+  /// What the block's terminator returns.
+  llvm::Expected<std::vector<Tensor>> run(Block &block,
+                                          std::vector<Tensor> arguments);
+
+private:
+  llvm::Error run(Operation &op);
+  llvm::Expected<std::vector<Tensor>> call(func::CallOp op,
+                                           std::vector<Tensor> arguments);
+  std::vector<Tensor> copyOperands(Operation &op) const;
+  void define(Value value, Tensor tensor);
+  void release(Operation &op);
+
+  int depth;
+  llvm::DenseMap<Value, Tensor> values;
+  llvm::DenseMap<Value, int64_t> usesLeft;
+};
+} // namespace
+
+void Scope::define(Value value, Tensor tensor) {
+  if (value.use_empty())
+    return;
+  usesLeft[value] = std::distance(value.use_begin(), value.use_end());
+  values[value] = std::move(tensor);
+}
+
+void Scope::release(Operation &op) {
+  for (Value operand : op.getOperands())
+    if (--usesLeft[operand] == 0)
+      values.erase(operand);
+}
+
+std::vector<Tensor> Scope::copyOperands(Operation &op) const {
+  std::vector<Tensor> copies;
+  for (Value operand : op.getOperands())
+    copies.push_back(values.at(operand));
+  return copies;
+}
+
+llvm::Expected<std::vector<Tensor>> Scope::call(func::CallOp op,
+                                                std::vector<Tensor> arguments) {
+  auto callee = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
+      op, op.getCalleeAttr());
+  if (!callee || callee.isExternal())
+    return invalid("function '" + op.getCallee() + "' has no body");
+  if (depth >= kMaxDepth)
+    return invalid("calls are nested too deeply");
+  return Scope(depth + 1).run(callee.getBody().front(), std::move(arguments));
+}
+
+llvm::Error Scope::run(Operation &op) {
+  if (isa<BarrierOp, FusionOp, func::CallOp>(op)) {
+    std::vector<Tensor> results = copyOperands(op);
+    if (!isa<BarrierOp>(op)) {
+      llvm::Expected<std::vector<Tensor>> inner =
+          isa<FusionOp>(op)
+              ? Scope(depth).run(cast<FusionOp>(op).getBody().front(),
+                                 std::move(results))
+              : call(cast<func::CallOp>(op), std::move(results));
+      if (!inner)
+        return inner.takeError();
+      results = std::move(*inner);
+    }
+    for (auto [value, tensor] : llvm::zip_equal(op.getResults(), results))
+      define(value, std::move(tensor));
+    return llvm::Error::success();
+  }
+
+  const Registry::Function *function =
+      getRegistry().lookup(op.getName().getStringRef());
+  if (!function)
+    return invalid("the interpreter does not know this op");
+  SmallVector<const Tensor *> operands;
+  for (Value operand : op.getOperands())
+    operands.push_back(&values.at(operand));
+  SmallVector<Tensor> results;
+  for (Value result : op.getResults()) {
+    llvm::Expected<RankedTensorType> type = tensorTypeOf(result);
+    if (!type)
+      return type.takeError();
+    results.emplace_back(*type);
+  }
+  if (llvm::Error error = (*function)(&op, Operands(operands), results))
+    return error;
+  for (auto [value, tensor] : llvm::zip_equal(op.getResults(), results)) {
+    tensor.roundToElementType();
+    define(value, std::move(tensor));
+  }
+  return llvm::Error::success();
+}
+
+llvm::Expected<std::vector<Tensor>> Scope::run(Block &block,
+                                               std::vector<Tensor> arguments) {
+  for (auto [value, tensor] : llvm::zip_equal(block.getArguments(), arguments))
+    define(value, std::move(tensor));
+  for (Operation &op : block) {
+    if (op.hasTrait<OpTrait::IsTerminator>()) {
+      if (!isa<func::ReturnOp, YieldOp>(op))
+        return at(&op, invalid("the interpreter knows no branches"));
+      return copyOperands(op);
+    }
+    if (llvm::Error error = run(op))
+      return at(&op, std::move(error));
+    release(op);
+  }
+  return invalid("the block has no terminator");
+}
+
+bool ingot::reference::isKnown(llvm::StringRef opName) {
+  return getRegistry().lookup(opName) != nullptr;
+}
+
+llvm::Expected<std::vector<Tensor>>
+ingot::reference::evaluate(func::FuncOp function,
+                           std::vector<Tensor> arguments) {
+  if (function.isExternal())
+    return invalid("function '" + function.getName() + "' has no body");
+  if (!function.getBody().hasOneBlock())
+    return invalid("function '" + function.getName() +
+                   "' has branches, the interpreter knows none");
+  if (arguments.size() != function.getNumArguments())
+    return invalid("function '" + function.getName() + "' takes " +
+                   llvm::Twine(function.getNumArguments()) +
+                   " arguments, got " + llvm::Twine(arguments.size()));
+  for (auto [i, want] : llvm::enumerate(function.getArgumentTypes())) {
+    if (want == arguments[i].getType())
+      continue;
+    std::string text;
+    llvm::raw_string_ostream(text)
+        << "argument " << i << " of function '" << function.getName()
+        << "' has type " << want << ", got " << arguments[i].getType();
+    return invalid(text);
+  }
+  return Scope(/*depth=*/0)
+      .run(function.getBody().front(), std::move(arguments));
+}

@@ -1,0 +1,27 @@
+//===----------------------------------------------------------------------===//
+//
+// Runs functions of `ingot` ops: slow, and written to be seen to be right. It
+// shares no code with what the compiler emits, so that it can be the oracle of
+// every pass.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_DIALECTS_REFERENCE_INTERPRETER_H
+#define INGOT_DIALECTS_REFERENCE_INTERPRETER_H
+
+#include "dialects/reference/Tensor.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace ingot::reference {
+
+/// The results of the function on these arguments. Fails, saying which op and
+/// why, on ops that it does not know, and on arguments of other types.
+llvm::Expected<std::vector<Tensor>> evaluate(mlir::func::FuncOp function,
+                                             std::vector<Tensor> arguments);
+
+/// Whether the interpreter knows the op.
+bool isKnown(llvm::StringRef opName);
+
+} // namespace ingot::reference
+
+#endif // INGOT_DIALECTS_REFERENCE_INTERPRETER_H

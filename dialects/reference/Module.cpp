@@ -1,0 +1,227 @@
+#include "dialects/reference/Module.h"
+
+#include "dialects/ingot/ir/Dialect.h"
+#include "dialects/reference/Interpreter.h"
+#include "llvm/Support/raw_ostream.h"
+#include <cmath>
+#include <cstring>
+
+using namespace mlir;
+using namespace ingot;
+using namespace ingot::reference;
+
+template <typename T> static std::string toText(const T &value) {
+  std::string text;
+  llvm::raw_string_ostream(text) << value;
+  return text;
+}
+
+llvm::Expected<NamedTensors> ingot::reference::initialStates(ModuleOp module) {
+  NamedTensors states;
+  for (StateOp state : module.getOps<StateOp>()) {
+    llvm::Expected<Tensor> value = Tensor::fromAttribute(state.getInitial());
+    if (!value)
+      return invalid("state '" + state.getSymName() +
+                     "': " + llvm::toString(value.takeError()));
+    states[state.getSymName().str()] = std::move(*value);
+  }
+  return states;
+}
+
+/// The name of the state that an argument or result stands for, else empty.
+static StringRef stateName(Attribute attribute) {
+  auto symbol = dyn_cast_or_null<FlatSymbolRefAttr>(attribute);
+  return symbol ? symbol.getValue() : StringRef();
+}
+
+std::string ingot::reference::argumentName(func::FuncOp function,
+                                           unsigned index) {
+  if (auto name = function.getArgAttrOfType<StringAttr>(index, kNameAttr))
+    return name.str();
+  return ("arg" + llvm::Twine(index)).str();
+}
+
+std::string ingot::reference::resultName(func::FuncOp function,
+                                         unsigned index) {
+  if (auto name = function.getResultAttrOfType<StringAttr>(index, kNameAttr))
+    return name.str();
+  StringRef parameter = stateName(function.getResultAttr(index, kGradientAttr));
+  if (!parameter.empty())
+    return (parameter + ".grad").str();
+  return ("result" + llvm::Twine(index)).str();
+}
+
+/// A scalar of the type with this value.
+static Tensor scalar(RankedTensorType type, double value) {
+  Tensor tensor(RankedTensorType::get({}, Float64Type::get(type.getContext())));
+  tensor.real(0) = value;
+  return tensor.converted(type.getElementType());
+}
+
+/// The value of an argument that the caller may leave out.
+static std::optional<Tensor> defaultValue(func::FuncOp function,
+                                          unsigned index) {
+  auto type = dyn_cast<RankedTensorType>(function.getArgumentTypes()[index]);
+  auto kind = function.getArgAttrOfType<StringAttr>(index, kKindAttr);
+  auto module = function->getParentOfType<ModuleOp>();
+  if (!type || type.getRank() != 0 || !kind || !module)
+    return std::nullopt;
+  if (kind.getValue() == "valid") {
+    if (auto batch = module->getAttrOfType<IntegerAttr>(kBatchAttr))
+      return scalar(type, static_cast<double>(batch.getInt()));
+    return std::nullopt;
+  }
+  if (kind.getValue() != "hyper")
+    return std::nullopt;
+  auto table = module->getAttrOfType<ArrayAttr>(kHyperparametersAttr);
+  if (!table)
+    return std::nullopt;
+  for (auto entry : table.getAsRange<DictionaryAttr>()) {
+    auto name = entry.getAs<StringAttr>("name");
+    auto value = entry.getAs<FloatAttr>("default");
+    if (name && value && name.getValue() == argumentName(function, index))
+      return scalar(type, value.getValueAsDouble());
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string>
+ingot::reference::requiredInputs(func::FuncOp function) {
+  std::vector<std::string> names;
+  for (unsigned i = 0; i < function.getNumArguments(); ++i)
+    if (stateName(function.getArgAttr(i, kStateAttr)).empty() &&
+        !defaultValue(function, i))
+      names.push_back(argumentName(function, i));
+  return names;
+}
+
+static llvm::Expected<Tensor> bindArgument(func::FuncOp function,
+                                           unsigned index,
+                                           const NamedTensors &inputs,
+                                           const NamedTensors &states) {
+  auto type = dyn_cast<RankedTensorType>(function.getArgumentTypes()[index]);
+  if (!type)
+    return invalid("argument " + llvm::Twine(index) + " is no tensor");
+  if (llvm::Error error = Tensor::checkType(type))
+    return std::move(error);
+  StringRef state = stateName(function.getArgAttr(index, kStateAttr));
+  if (!state.empty()) {
+    auto found = states.find(state.str());
+    if (found == states.end())
+      return invalid("the module has no state '" + state + "'");
+    if (found->second.getType() != type)
+      return invalid("state '" + state + "' has type " +
+                     toText(found->second.getType()) + ", the function takes " +
+                     toText(type));
+    return found->second;
+  }
+  std::string name = argumentName(function, index);
+  auto found = inputs.find(name);
+  if (found == inputs.end()) {
+    if (std::optional<Tensor> value = defaultValue(function, index))
+      return std::move(*value);
+    return invalid("input '" + name + "' is missing");
+  }
+  const Tensor &given = found->second;
+  if (given.getShape() != type.getShape())
+    return invalid("input '" + name + "' has type " + toText(given.getType()) +
+                   ", the function takes " + toText(type));
+  Tensor converted = given.converted(type.getElementType());
+  // What fits in integers does so exactly.
+  for (int64_t i = 0; !converted.isFloat() && i < converted.size(); ++i)
+    if (given.isFloat() || given.integer(i) != converted.integer(i))
+      return invalid("input '" + name + "' has type " +
+                     toText(given.getType()) + " and values that " +
+                     toText(type.getElementType()) + " does not hold");
+  return converted;
+}
+
+llvm::Expected<NamedTensors>
+ingot::reference::runByName(func::FuncOp function, const NamedTensors &inputs,
+                            NamedTensors &states) {
+  std::vector<Tensor> arguments;
+  for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+    llvm::Expected<Tensor> value = bindArgument(function, i, inputs, states);
+    if (!value)
+      return value.takeError();
+    arguments.push_back(std::move(*value));
+  }
+  llvm::Expected<std::vector<Tensor>> results =
+      evaluate(function, std::move(arguments));
+  if (!results)
+    return results.takeError();
+  NamedTensors outputs;
+  for (auto [i, result] : llvm::enumerate(*results)) {
+    StringRef state = stateName(function.getResultAttr(i, kStateAttr));
+    if (state.empty())
+      outputs[resultName(function, i)] = std::move(result);
+    else
+      states[state.str()] = std::move(result);
+  }
+  return outputs;
+}
+
+//===----------------------------------------------------------------------===//
+// Expectations
+//===----------------------------------------------------------------------===//
+
+static bool equalBits(double a, double b) {
+  return (std::isnan(a) && std::isnan(b)) || std::memcmp(&a, &b, 8) == 0;
+}
+
+static bool isClose(double actual, double expected, double tolerance) {
+  if (equalBits(actual, expected) || actual == expected)
+    return true;
+  if (!std::isfinite(actual) || !std::isfinite(expected))
+    return false;
+  return std::fabs(actual - expected) <=
+         tolerance * std::max(1.0, std::fabs(expected));
+}
+
+/// Empty if the tensors agree.
+static std::string compare(const Tensor &actual, const Tensor &expected,
+                           std::optional<double> tolerance) {
+  if (actual.getType() != expected.getType())
+    return "has type " + toText(actual.getType()) + ", expected " +
+           toText(expected.getType());
+  for (int64_t i = 0; i < actual.size(); ++i) {
+    bool same = !actual.isFloat() ? actual.integer(i) == expected.integer(i)
+                : tolerance
+                    ? isClose(actual.real(i), expected.real(i), *tolerance)
+                    : equalBits(actual.real(i), expected.real(i));
+    if (same)
+      continue;
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    os << "differs at element " << i << ": ";
+    if (actual.isFloat())
+      os << llvm::format("%.17g, expected %.17g", actual.real(i),
+                         expected.real(i));
+    else
+      os << actual.integer(i) << ", expected " << expected.integer(i);
+    return text;
+  }
+  return {};
+}
+
+llvm::Expected<std::vector<std::string>>
+ingot::reference::runExpectations(func::FuncOp function) {
+  std::optional<double> tolerance;
+  if (auto attribute = function->getAttrOfType<FloatAttr>("ingot.tolerance"))
+    tolerance = attribute.getValueAsDouble();
+  llvm::Expected<std::vector<Tensor>> results = evaluate(function, {});
+  if (!results)
+    return results.takeError();
+  if (results->size() % 2 != 0)
+    return invalid("returns an odd number of tensors, expected pairs of an "
+                   "actual and an expected one");
+  std::vector<std::string> differences;
+  for (size_t i = 0; i < results->size(); i += 2) {
+    std::string difference =
+        compare((*results)[i], (*results)[i + 1], tolerance);
+    if (!difference.empty())
+      differences.push_back(
+          ("result " + llvm::Twine(i) + " " + difference).str());
+  }
+  return differences;
+}

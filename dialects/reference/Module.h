@@ -1,0 +1,55 @@
+//===----------------------------------------------------------------------===//
+//
+// Runs a module's functions as a trainer would: arguments by name, state from
+// the module's `ingot.state` symbols and back.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_DIALECTS_REFERENCE_MODULE_H
+#define INGOT_DIALECTS_REFERENCE_MODULE_H
+
+#include "dialects/reference/Tensor.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/MapVector.h"
+#include <map>
+#include <string>
+
+namespace ingot::reference {
+
+/// Tensors under their names, in the order they were added.
+using NamedTensors =
+    llvm::MapVector<std::string, Tensor, std::map<std::string, unsigned>>;
+
+/// The initial value of every `ingot.state` of the module.
+llvm::Expected<NamedTensors> initialStates(mlir::ModuleOp module);
+
+/// The name of an argument that is no state: its `ingot.name`, or `argN`.
+std::string argumentName(mlir::func::FuncOp function, unsigned index);
+
+/// The name of a result that is no state: its `ingot.name`, the parameter's
+/// name and `.grad` for a gradient, or `resultN`.
+std::string resultName(mlir::func::FuncOp function, unsigned index);
+
+/// The arguments that the caller has to give: neither states nor with a
+/// default.
+std::vector<std::string> requiredInputs(mlir::func::FuncOp function);
+
+/// Runs the function once. Each argument is a state, the input of its name, or
+/// its default (hyperparameters; the whole batch for `valid`). Inputs are
+/// converted to the argument's element type. Replaces updated states in
+/// `states`, returns the other results by name.
+llvm::Expected<NamedTensors> runByName(mlir::func::FuncOp function,
+                                       const NamedTensors &inputs,
+                                       NamedTensors &states);
+
+/// Calls the function, which has no arguments and returns pairs of an actual
+/// and an expected tensor, and compares each pair: by bits (every NaN equals
+/// every other), or within the function's `ingot.tolerance` relative to the
+/// larger of 1 and the expected magnitude. Returns a line per difference.
+llvm::Expected<std::vector<std::string>>
+runExpectations(mlir::func::FuncOp function);
+
+} // namespace ingot::reference
+
+#endif // INGOT_DIALECTS_REFERENCE_MODULE_H

@@ -1,0 +1,103 @@
+//===----------------------------------------------------------------------===//
+// Reductions: docs/spec/reduction.md.
+//===----------------------------------------------------------------------===//
+
+#include "dialects/reference/Registry.h"
+
+#include <cmath>
+#include <limits>
+
+using namespace mlir;
+using namespace ingot;
+using namespace ingot::reference;
+
+/// Starts every result element at the value of a reduction over nothing.
+static void fillWithIdentity(ReductionKind kind, Tensor &result) {
+  double infinity = std::numeric_limits<double>::infinity();
+  for (int64_t i = 0, e = result.size(); i < e; ++i) {
+    if (result.isFloat()) {
+      result.real(i) = kind == ReductionKind::Sum    ? 0
+                       : kind == ReductionKind::Prod ? 1
+                       : kind == ReductionKind::Max  ? -infinity
+                                                     : infinity;
+    } else {
+      auto [lowest, highest] = integerRange(result.getElementType());
+      result.integer(i) = kind == ReductionKind::Sum    ? 0
+                          : kind == ReductionKind::Prod ? 1
+                          : kind == ReductionKind::Max  ? lowest
+                                                        : highest;
+    }
+  }
+}
+
+static double combine(ReductionKind kind, double sum, double x) {
+  switch (kind) {
+  case ReductionKind::Sum:
+    return sum + x;
+  case ReductionKind::Prod:
+    return sum * x;
+  case ReductionKind::Max:
+    return std::isnan(sum) || sum >= x ? sum : x;
+  case ReductionKind::Min:
+    return std::isnan(sum) || sum <= x ? sum : x;
+  }
+  llvm_unreachable("unknown reduction");
+}
+
+static int64_t combine(ReductionKind kind, int64_t sum, int64_t x) {
+  switch (kind) {
+  case ReductionKind::Sum:
+    return static_cast<int64_t>(static_cast<uint64_t>(sum) +
+                                static_cast<uint64_t>(x));
+  case ReductionKind::Prod:
+    return static_cast<int64_t>(static_cast<uint64_t>(sum) *
+                                static_cast<uint64_t>(x));
+  case ReductionKind::Max:
+    return std::max(sum, x);
+  case ReductionKind::Min:
+    return std::min(sum, x);
+  }
+  llvm_unreachable("unknown reduction");
+}
+
+static void reduce(ReduceOp op, Operands in, Results out) {
+  ReductionKind kind = op.getKind();
+  fillWithIdentity(kind, out[0]);
+  // Strides of the result in the operand's dimensions; 0 where they disappear.
+  Index kept = rowMajorStrides(out[0].getShape()), strides;
+  size_t next = 0;
+  for (int64_t d = 0; d < in[0].getRank(); ++d)
+    strides.push_back(llvm::is_contained(op.getDims(), d) ? 0 : kept[next++]);
+  forEachIndex(in[0].getShape(), [&](ArrayRef<int64_t> index, int64_t i) {
+    int64_t to = dot(index, strides);
+    if (out[0].isFloat())
+      out[0].real(to) = combine(kind, out[0].real(to), in[0].real(i));
+    else
+      out[0].integer(to) = combine(kind, out[0].integer(to), in[0].integer(i));
+  });
+}
+
+static llvm::Error argmax(ArgMaxOp op, Operands in, Results out) {
+  Split from(in[0].getShape(), op.getDim());
+  if (from.size == 0)
+    return invalid("the largest of no elements");
+  for (int64_t o = 0; o < from.outer; ++o)
+    for (int64_t n = 0; n < from.inner; ++n) {
+      int64_t best = 0;
+      for (int64_t i = 1; i < from.size; ++i) {
+        int64_t a = from.at(o, best, n), b = from.at(o, i, n);
+        bool larger = in[0].isFloat() ? !std::isnan(in[0].real(a)) &&
+                                            !(in[0].real(b) <= in[0].real(a))
+                                      : in[0].integer(b) > in[0].integer(a);
+        if (larger)
+          best = i;
+      }
+      out[0].integer(o * from.inner + n) = best;
+    }
+  return llvm::Error::success();
+}
+
+void ingot::reference::registerReduction(Registry &registry) {
+  registry.add<ReduceOp>(reduce);
+  registry.add<ArgMaxOp>(argmax);
+}

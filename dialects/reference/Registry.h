@@ -1,0 +1,74 @@
+//===----------------------------------------------------------------------===//
+//
+// The table from op names to what they compute. Each family fills in its ops.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_DIALECTS_REFERENCE_REGISTRY_H
+#define INGOT_DIALECTS_REFERENCE_REGISTRY_H
+
+#include "dialects/ingot/ir/Dialect.h"
+#include "dialects/reference/Tensor.h"
+#include "llvm/ADT/StringMap.h"
+#include <functional>
+
+namespace ingot::reference {
+
+/// The operands of the op that is evaluated.
+class Operands {
+public:
+  Operands(llvm::ArrayRef<const Tensor *> values) : values(values) {}
+  const Tensor &operator[](size_t i) const { return *values[i]; }
+  size_t size() const { return values.size(); }
+
+private:
+  llvm::ArrayRef<const Tensor *> values;
+};
+
+/// The results, of their types and zero at first; rounded to their element
+/// types afterwards by the interpreter.
+using Results = llvm::MutableArrayRef<Tensor>;
+
+class Registry {
+public:
+  using Function =
+      std::function<llvm::Error(mlir::Operation *, Operands, Results)>;
+
+  /// `compute(op, operands, results)` returns nothing, or an llvm::Error.
+  template <typename OpT, typename Compute> void add(Compute compute) {
+    functions[OpT::getOperationName()] = [compute](mlir::Operation *op,
+                                                   Operands in,
+                                                   Results out) -> llvm::Error {
+      OpT typed = llvm::cast<OpT>(op);
+      if constexpr (std::is_void_v<decltype(compute(typed, in, out))>) {
+        compute(typed, in, out);
+        return llvm::Error::success();
+      } else {
+        return compute(typed, in, out);
+      }
+    };
+  }
+
+  /// Null for an op that is not known.
+  const Function *lookup(llvm::StringRef name) const {
+    auto found = functions.find(name);
+    return found == functions.end() ? nullptr : &found->second;
+  }
+
+private:
+  llvm::StringMap<Function> functions;
+};
+
+void registerElementwise(Registry &registry);
+void registerShape(Registry &registry);
+void registerIndexing(Registry &registry);
+void registerReduction(Registry &registry);
+void registerContraction(Registry &registry);
+void registerConvolution(Registry &registry);
+void registerPooling(Registry &registry);
+void registerNormalization(Registry &registry);
+void registerRandom(Registry &registry);
+
+} // namespace ingot::reference
+
+#endif // INGOT_DIALECTS_REFERENCE_REGISTRY_H

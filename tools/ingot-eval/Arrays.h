@@ -1,0 +1,23 @@
+//===----------------------------------------------------------------------===//
+//
+// The interpreter's tensors from and to .npz files.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_TOOLS_INGOT_EVAL_ARRAYS_H
+#define INGOT_TOOLS_INGOT_EVAL_ARRAYS_H
+
+#include "dialects/reference/Module.h"
+
+/// All arrays of an .npz file; the array of an .npy file is named `single`.
+/// Throws ingot::runtime::Error.
+ingot::reference::NamedTensors readArrays(const std::string &path,
+                                          const std::string &single,
+                                          mlir::MLIRContext &context);
+
+/// Writes an .npz file; bf16, which NumPy lacks, becomes f32. Throws
+/// ingot::runtime::Error.
+void writeArrays(const std::string &path,
+                 const ingot::reference::NamedTensors &tensors);
+
+#endif // INGOT_TOOLS_INGOT_EVAL_ARRAYS_H

@@ -1,0 +1,49 @@
+#include "tools/ingot-eval/Load.h"
+
+#include "dialects/ingot/ir/Dialect.h"
+#include "mlir/Parser/Parser.h"
+#include "runtime/core/Error.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/SourceMgr.h"
+
+using namespace mlir;
+using namespace ingot;
+
+OwningOpRef<ModuleOp> loadModule(const std::string &path,
+                                 const onnx_import::ImportOptions &options,
+                                 MLIRContext &context) {
+#ifdef INGOT_ONNX
+  if (llvm::StringRef(path).ends_with(".onnx")) {
+    llvm::FailureOr<onnx_import::ImportedModel> model =
+        onnx_import::importOnnx(path, options, context);
+    if (failed(model))
+      return nullptr;
+    return std::move(model->module);
+  }
+#endif
+  llvm::SourceMgr sources;
+  return parseSourceFile<ModuleOp>(path, sources, &context);
+}
+
+func::FuncOp findFunction(ModuleOp module, const std::string &name) {
+  llvm::SmallVector<llvm::StringRef> names;
+  func::FuncOp only;
+  for (auto function : module.getOps<func::FuncOp>()) {
+    names.push_back(function.getName());
+    only = function;
+  }
+  std::string list = names.empty() ? "the module has no function"
+                                   : "it has: " + llvm::join(names, ", ");
+  if (!name.empty()) {
+    if (auto function = module.lookupSymbol<func::FuncOp>(name))
+      return function;
+    throw runtime::usageError(
+        "--function", "the module has no function '" + name + "'", list);
+  }
+  if (auto forward = module.lookupSymbol<func::FuncOp>(kForwardName))
+    return forward;
+  if (names.size() == 1)
+    return only;
+  throw runtime::usageError(
+      "--function", "required, since there is no function 'forward'", list);
+}

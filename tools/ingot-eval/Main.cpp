@@ -1,0 +1,240 @@
+//===----------------------------------------------------------------------===//
+//
+// ingot-eval: runs a function of a module in the interpreter.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/ingot/ir/Diagnostics.h"
+#include "dialects/ingot/ir/Dialect.h"
+#include "dialects/reference/Interpreter.h"
+#include "dialects/reference/Module.h"
+#include "runtime/core/Error.h"
+#include "tools/ingot-eval/Arrays.h"
+#include "tools/ingot-eval/Load.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+
+using namespace mlir;
+using namespace ingot::reference;
+namespace runtime = ingot::runtime;
+
+namespace {
+struct Options {
+  std::string model, function, inputs, states, outputs, stateOut;
+  std::vector<std::string> dims;
+  ingot::onnx_import::ImportOptions import;
+  int64_t steps = 1;
+  bool expect = false;
+};
+} // namespace
+
+/// More elements are not printed.
+static constexpr int64_t kMaxPrinted = 1000;
+
+/// The value of an Expected, or an exception.
+template <typename T>
+static T unwrap(llvm::Expected<T> value, runtime::ExitCode code,
+                const std::string &where, const std::string &hint) {
+  if (!value)
+    throw runtime::Error(code, where, llvm::toString(value.takeError()), hint);
+  return std::move(*value);
+}
+
+static void parseDims(Options &options) {
+  for (llvm::StringRef dim : options.dims) {
+    auto [name, size] = dim.split('=');
+    int64_t value = 0;
+    if (name.empty() || size.getAsInteger(10, value) || value <= 0)
+      throw runtime::usageError("--dim", "'" + dim.str() + "' is not NAME=N",
+                                "for example --dim seq=128");
+    options.import.dims[name] = value;
+  }
+}
+
+static Options parseOptions(int argc, char **argv) {
+  Options options;
+  CLI::App app{"Runs a function of a model in the interpreter.", "ingot-eval"};
+  app.add_option("MODEL", options.model,
+                 "An .onnx model or an .mlir module ('-': standard input)")
+      ->required();
+  app.add_option("--function", options.function,
+                 "The function to run [forward, else the only one]");
+  app.add_option("--inputs", options.inputs,
+                 "An .npz file with an array per input. With --steps, an array "
+                 "of N times the input's first dimension feeds N steps");
+  app.add_option("--states", options.states,
+                 "An .npz file with initial values of states");
+  app.add_option(
+      "--outputs", options.outputs,
+      "Write outputs to this .npz file instead of printing them; "
+      "with --steps, those of all steps along a new first dimension");
+  app.add_option("--state-out", options.stateOut,
+                 "Write the states after the last step to this .npz file");
+  app.add_option("--steps", options.steps,
+                 "Run the function N times, each from the states of the last")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--batch", options.import.batch,
+                 "Size of the first dimension of each input of an ONNX model")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--dim", options.dims,
+                 "Size of a symbolic dimension of an ONNX model, NAME=N")
+      ->delimiter(',');
+  app.add_flag("--expect", options.expect,
+               "Run all functions named test_*, which return pairs of an "
+               "actual and an expected tensor, and compare each pair");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp &help) {
+    std::exit(app.exit(help));
+  } catch (const CLI::ParseError &error) {
+    throw runtime::usageError("command line", error.what(),
+                              "see ingot-eval --help");
+  }
+  parseDims(options);
+  return options;
+}
+
+static int runTests(ModuleOp module) {
+  int count = 0, failures = 0;
+  for (auto function : module.getOps<func::FuncOp>()) {
+    if (!function.getName().starts_with("test_"))
+      continue;
+    ++count;
+    std::vector<std::string> differences = {};
+    llvm::Expected<std::vector<std::string>> result = runExpectations(function);
+    if (result)
+      differences = std::move(*result);
+    else
+      differences.push_back(llvm::toString(result.takeError()));
+    failures += !differences.empty();
+    for (const std::string &difference : differences)
+      std::cout << "FAILED " << function.getName().str() << ": " << difference
+                << "\n";
+  }
+  if (count == 0)
+    throw runtime::usageError("--expect", "no function is named test_*",
+                              "without --expect, --function runs any function");
+  std::cout << count - failures << " of " << count << " passed\n";
+  return failures != 0;
+}
+
+/// The inputs of step `step`: for an array that is longer than the argument,
+/// the part whose turn it is.
+static NamedTensors inputsOfStep(func::FuncOp function,
+                                 const NamedTensors &inputs, int64_t step) {
+  NamedTensors taken = inputs;
+  for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+    auto found = taken.find(argumentName(function, i));
+    auto type = dyn_cast<RankedTensorType>(function.getArgumentTypes()[i]);
+    if (found == taken.end() || !type || type.getRank() == 0)
+      continue;
+    const Tensor &all = found->second;
+    int64_t rows = type.getDimSize(0);
+    if (all.getRank() != type.getRank() || rows == 0 ||
+        all.getShape()[0] == rows || all.getShape()[0] % rows != 0 ||
+        all.getShape().drop_front() != type.getShape().drop_front())
+      continue;
+    int64_t turn = step % (all.getShape()[0] / rows);
+    Tensor part(RankedTensorType::get(type.getShape(), all.getElementType()));
+    for (int64_t e = 0; e < part.size(); ++e)
+      part.copy(e, all, turn * part.size() + e);
+    found->second = std::move(part);
+  }
+  return taken;
+}
+
+/// One tensor with a new first dimension that counts the steps.
+static NamedTensors stack(const std::vector<NamedTensors> &steps) {
+  NamedTensors stacked;
+  for (const auto &[name, first] : steps.front()) {
+    SmallVector<int64_t> shape = {static_cast<int64_t>(steps.size())};
+    llvm::append_range(shape, first.getShape());
+    Tensor all(RankedTensorType::get(shape, first.getElementType()));
+    for (size_t s = 0; s < steps.size(); ++s)
+      for (int64_t i = 0; i < first.size(); ++i)
+        all.copy(s * first.size() + i, steps[s].find(name)->second, i);
+    stacked[name] = std::move(all);
+  }
+  return stacked;
+}
+
+static void print(const NamedTensors &tensors) {
+  for (const auto &[name, tensor] : tensors) {
+    llvm::outs() << name << ": ";
+    if (tensor.size() > kMaxPrinted)
+      llvm::outs() << tensor.getType() << " (see --outputs)";
+    else
+      tensor.print(llvm::outs());
+    llvm::outs() << "\n";
+  }
+}
+
+static int runFunction(const Options &options, ModuleOp module) {
+  MLIRContext &context = *module.getContext();
+  func::FuncOp function = findFunction(module, options.function);
+  std::string where = function.getName().str();
+  NamedTensors states =
+      unwrap(initialStates(module), runtime::ExitCode::BadInput, options.model,
+             "the interpreter takes dense and resource constants");
+  if (!options.states.empty())
+    for (auto &[name, tensor] : readArrays(options.states, "", context)) {
+      auto state = states.find(name);
+      if (state == states.end())
+        continue;
+      if (tensor.getShape() != state->second.getShape())
+        throw runtime::badInput(options.states + ":" + name,
+                                "the array has another shape than the state",
+                                "give each state an array of its shape");
+      state->second = tensor.converted(state->second.getElementType());
+    }
+
+  std::vector<std::string> required = requiredInputs(function);
+  NamedTensors inputs;
+  if (!options.inputs.empty())
+    inputs = readArrays(options.inputs,
+                        required.size() == 1 ? required.front() : "", context);
+  for (const std::string &name : required)
+    if (!inputs.count(name))
+      throw runtime::usageError(
+          "--inputs", "no array for input '" + name + "' of " + where,
+          "its inputs are: " + llvm::join(required, ", "));
+
+  std::vector<NamedTensors> steps;
+  for (int64_t step = 0; step < options.steps; ++step)
+    steps.push_back(unwrap(
+        runByName(function, inputsOfStep(function, inputs, step), states),
+        runtime::ExitCode::BadInput, where,
+        "the arrays have the shapes of the function's arguments"));
+  NamedTensors outputs =
+      options.steps == 1 ? std::move(steps.front()) : stack(steps);
+  if (options.outputs.empty())
+    print(outputs);
+  else
+    writeArrays(options.outputs, outputs);
+  if (!options.stateOut.empty())
+    writeArrays(options.stateOut, states);
+  return 0;
+}
+
+int main(int argc, char **argv) {
+  try {
+    Options options = parseOptions(argc, argv);
+    DialectRegistry registry;
+    registry.insert<ingot::IngotDialect, func::FuncDialect>();
+    MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+    ScopedDiagnosticHandler handler(&context, [](Diagnostic &diagnostic) {
+      ingot::printUserDiagnostic(llvm::errs(), diagnostic);
+    });
+    OwningOpRef<ModuleOp> module =
+        loadModule(options.model, options.import, context);
+    if (!module)
+      return static_cast<int>(runtime::ExitCode::BadInput);
+    return options.expect ? runTests(*module) : runFunction(options, *module);
+  } catch (const runtime::Error &error) {
+    std::cerr << error.format();
+    return static_cast<int>(error.getCode());
+  }
+}
