@@ -52,10 +52,3 @@ MatmulOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
   types.push_back(RankedTensorType::get(shape, lhs.getElementType()));
   return success();
 }
-
-MatmulOp::Sizes MatmulOp::getSizes() {
-  ArrayRef<int64_t> lhs = tensorType(getLhs()).getShape();
-  ArrayRef<int64_t> result = tensorType(getResult()).getShape();
-  return {llvm::product_of(result.drop_back(2)), result[result.size() - 2],
-          result.back(), getTransposeLhs() ? lhs[lhs.size() - 2] : lhs.back()};
-}
