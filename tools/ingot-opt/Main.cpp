@@ -1,0 +1,68 @@
+//===----------------------------------------------------------------------===//
+//
+// ingot-opt: runs passes on a module or an ONNX model. Everything of mlir-opt
+// (its dialects, passes, options) is there too.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/Registration.h"
+#include "tools/ingot-opt/OnnxInput.h"
+
+#include "mlir/InitAllDialects.h"
+#include "mlir/InitAllExtensions.h"
+#include "mlir/InitAllPasses.h"
+#include "mlir/Support/FileUtilities.h"
+#include "mlir/Target/LLVMIR/Dialect/All.h"
+#include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Support/ToolOutputFile.h"
+
+using namespace mlir;
+
+int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
+  llvm::InitializeAllTargets();
+  llvm::InitializeAllTargetMCs();
+  llvm::InitializeAllAsmParsers();
+  llvm::InitializeAllAsmPrinters();
+
+  registerAllPasses();
+  ingot::registerIngotPasses();
+  DialectRegistry registry;
+  registerAllDialects(registry);
+  registerAllExtensions(registry);
+  registerAllGPUToLLVMIRTranslations(registry);
+  ingot::registerIngotDialects(registry);
+
+#ifdef INGOT_OPT_ONNX
+  ingot::registerOnnxInputOptions();
+#endif
+  auto [input, output] = registerAndParseCLIOptions(
+      argc, argv, "Ingot's pass driver: takes .mlir and .onnx", registry);
+  if (!StringRef(input).ends_with(".onnx"))
+    return asMainReturnCode(MlirOptMain(argc, argv, input, output, registry));
+
+#ifdef INGOT_OPT_ONNX
+  std::unique_ptr<llvm::MemoryBuffer> buffer =
+      ingot::readOnnxInput(input, registry);
+#else
+  std::unique_ptr<llvm::MemoryBuffer> buffer;
+#endif
+  if (!buffer)
+    return 3;
+  MlirOptMainConfig config = MlirOptMainConfig::createFromCLOptions();
+  // The bytecode is one module: nothing to split.
+  config.splitInputFile("");
+  std::string error;
+  std::unique_ptr<llvm::ToolOutputFile> file = openOutputFile(output, &error);
+  if (!file) {
+    llvm::errs() << "error: " << output << ": " << error << "\n"
+                 << "hint: choose a path that can be written\n";
+    return 1;
+  }
+  if (failed(MlirOptMain(file->os(), std::move(buffer), registry, config)))
+    return 1;
+  file->keep();
+  return 0;
+}

@@ -1,0 +1,73 @@
+#include "tools/ingot-opt/OnnxInput.h"
+
+#include "dialects/ingot/ir/Diagnostics.h"
+#include "frontends/onnx/Import.h"
+#include "mlir/Bytecode/BytecodeWriter.h"
+#include "mlir/IR/MLIRContext.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/ManagedStatic.h"
+
+using namespace mlir;
+
+namespace {
+struct Options {
+  llvm::cl::OptionCategory category{
+      "ONNX import", "How an .onnx input becomes a module, as in ingotc"};
+  llvm::cl::opt<int64_t> batch{
+      "batch", llvm::cl::cat(category),
+      llvm::cl::desc("size of the first dimension of every data input")};
+  llvm::cl::list<std::string> dims{
+      "dim", llvm::cl::cat(category), llvm::cl::value_desc("NAME=N"),
+      llvm::cl::desc("size of a symbolic dimension")};
+  llvm::cl::opt<std::string> trainable{
+      "trainable", llvm::cl::cat(category), llvm::cl::value_desc("REGEX"),
+      llvm::cl::desc("parameters that are trained")};
+  llvm::cl::opt<std::string> freeze{"freeze", llvm::cl::cat(category),
+                                    llvm::cl::value_desc("REGEX"),
+                                    llvm::cl::desc("parameters that are not")};
+};
+} // namespace
+
+static llvm::ManagedStatic<Options> options;
+
+void ingot::registerOnnxInputOptions() { *options; }
+
+static bool parseDims(llvm::StringMap<int64_t> &dims) {
+  for (StringRef dim : options->dims) {
+    auto [name, text] = dim.split('=');
+    int64_t size;
+    if (name.empty() || text.getAsInteger(10, size) || size < 1) {
+      llvm::errs() << "error: --dim: '" << dim << "' is not NAME=N\n"
+                   << "hint: give a symbolic dimension and its size, like "
+                      "--dim seq=128\n";
+      return false;
+    }
+    dims[name] = size;
+  }
+  return true;
+}
+
+std::unique_ptr<llvm::MemoryBuffer>
+ingot::readOnnxInput(StringRef path, const DialectRegistry &registry) {
+  onnx_import::ImportOptions import;
+  if (!parseDims(import.dims))
+    return nullptr;
+  if (options->batch.getNumOccurrences())
+    import.batch = options->batch;
+  import.trainable = options->trainable;
+  import.freeze = options->freeze;
+
+  MLIRContext context(registry);
+  ScopedDiagnosticHandler handler(&context, [](Diagnostic &diagnostic) {
+    printUserDiagnostic(llvm::errs(), diagnostic);
+  });
+  FailureOr<onnx_import::ImportedModel> model =
+      onnx_import::importOnnx(path, import, context);
+  if (failed(model))
+    return nullptr;
+  std::string bytecode;
+  llvm::raw_string_ostream stream(bytecode);
+  if (failed(writeBytecodeToFile(*model->module, stream)))
+    return nullptr;
+  return llvm::MemoryBuffer::getMemBufferCopy(bytecode, path);
+}
