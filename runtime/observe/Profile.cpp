@@ -80,9 +80,8 @@ ingot::runtime::makeProfileTable(const Manifest &manifest,
   std::vector<Row> sorted;
   for (const auto &[key, row] : rows)
     sorted.push_back(row);
-  std::sort(sorted.begin(), sorted.end(), [](auto &a, auto &b) {
-    return a.microseconds > b.microseconds;
-  });
+  std::sort(sorted.begin(), sorted.end(),
+            [](auto &a, auto &b) { return a.microseconds > b.microseconds; });
 
   constexpr size_t maxRows = 30;
   std::string text =

@@ -25,6 +25,10 @@ static double getMilliseconds(std::chrono::steady_clock::duration duration) {
 Trainer::Trainer(Session &session, const Options &options, Console &console)
     : session(session), options(options), manifest(session.getManifest()),
       console(console) {
+  for (const std::string &path :
+       {options.exportPath, options.predict, options.profile})
+    if (!path.empty())
+      AtomicFile probe(path);
   openData();
   openEvalData();
   planSteps();

@@ -1,0 +1,135 @@
+//===----------------------------------------------------------------------===//
+//
+// Convolution and its gradients against plain loops, on random shapes with
+// groups, strides, dilation and asymmetric padding, in one to three dimensions.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/abi/Abi.h"
+#include "runtime/core/Context.h"
+#include "runtime/core/Random.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <vector>
+
+using namespace ingot::runtime;
+
+namespace {
+
+int64_t product(const int64_t *extents, int64_t rank) {
+  int64_t result = 1;
+  for (int64_t i = 0; i < rank; ++i)
+    result *= extents[i];
+  return result;
+}
+
+/// Calls visit(input, filter, output) for every product of the convolution,
+/// with linear indices: written from the definition, one axis at a time.
+void forEachProduct(
+    const ingot_conv_desc &d,
+    const std::function<void(int64_t, int64_t, int64_t)> &visit) {
+  int64_t perGroup = d.in_channels / d.groups;
+  int64_t outPerGroup = d.out_channels / d.groups;
+  std::function<void(int64_t, int64_t, int64_t, int64_t)> descend =
+      [&](int64_t axis, int64_t input, int64_t filter, int64_t output) {
+        if (axis == d.spatial_rank)
+          return visit(input, filter, output);
+        for (int64_t o = 0; o < d.out[axis]; ++o)
+          for (int64_t k = 0; k < d.kernel[axis]; ++k) {
+            int64_t i =
+                o * d.stride[axis] + k * d.dilation[axis] - d.pad_low[axis];
+            if (i >= 0 && i < d.in[axis])
+              descend(axis + 1, input * d.in[axis] + i,
+                      filter * d.kernel[axis] + k, output * d.out[axis] + o);
+          }
+      };
+  for (int64_t n = 0; n < d.batch; ++n)
+    for (int64_t oc = 0; oc < d.out_channels; ++oc)
+      for (int64_t c = 0; c < perGroup; ++c)
+        descend(0, n * d.in_channels + oc / outPerGroup * perGroup + c,
+                oc * perGroup + c, n * d.out_channels + oc);
+}
+
+ingot_conv_desc drawDesc(Philox &random, ingot_dtype type) {
+  ingot_conv_desc d = {};
+  d.type = type;
+  d.spatial_rank = 1 + random.below(3);
+  d.batch = 1 + random.below(3);
+  d.groups = random.below(3) ? 1 : 1 + random.below(4);
+  d.in_channels = d.groups * (1 + random.below(8));
+  d.out_channels = d.groups * (1 + random.below(8));
+  if (random.below(6) == 0)
+    d.in_channels = d.out_channels = d.groups = 16; // depthwise
+  for (int64_t i = 0; i < d.spatial_rank; ++i) {
+    d.kernel[i] = 1 + random.below(4);
+    d.stride[i] = 1 + random.below(3);
+    d.dilation[i] = 1 + random.below(2);
+    int64_t reach = (d.kernel[i] - 1) * d.dilation[i];
+    d.pad_low[i] = random.below(reach + 1);
+    d.pad_high[i] = random.below(reach + 1);
+    d.in[i] = reach + 1 + random.below(6);
+    d.out[i] =
+        (d.in[i] + d.pad_low[i] + d.pad_high[i] - reach - 1) / d.stride[i] + 1;
+  }
+  return d;
+}
+
+template <typename T> void check(ingot_dtype type, double tolerance) {
+  Philox random(3, 4);
+  std::vector<ingot_conv_desc> descs(80);
+  ingot_context context;
+  for (ingot_conv_desc &d : descs) {
+    d = drawDesc(random, type);
+    auto draw = [&](int64_t count) {
+      std::vector<T> values(count);
+      for (T &value : values)
+        value = static_cast<T>(random.normal());
+      return values;
+    };
+    std::vector<T> input =
+        draw(d.batch * d.in_channels * product(d.in, d.spatial_rank));
+    std::vector<T> filter = draw(d.out_channels * d.in_channels / d.groups *
+                                 product(d.kernel, d.spatial_rank));
+    std::vector<T> output =
+        draw(d.batch * d.out_channels * product(d.out, d.spatial_rank));
+    std::vector<T> forward(output.size(), T(NAN));
+    std::vector<T> inputGrad(input.size(), T(NAN));
+    std::vector<T> filterGrad(filter.size(), T(NAN));
+    for (int repeat = 0; repeat < 2; ++repeat) {
+      ingot_conv(&context, &d, input.data(), filter.data(), forward.data());
+      ingot_conv_input_grad(&context, &d, output.data(), filter.data(),
+                            inputGrad.data());
+      ingot_conv_filter_grad(&context, &d, output.data(), input.data(),
+                             filterGrad.data());
+    }
+    ASSERT_FALSE(context.failed) << context.message;
+    std::vector<double> expectedForward(output.size());
+    std::vector<double> expectedInput(input.size());
+    std::vector<double> expectedFilter(filter.size());
+    forEachProduct(d, [&](int64_t i, int64_t f, int64_t o) {
+      expectedForward[o] += double(input[i]) * double(filter[f]);
+      expectedInput[i] += double(output[o]) * double(filter[f]);
+      expectedFilter[f] += double(output[o]) * double(input[i]);
+    });
+    auto compare = [&](const std::vector<T> &actual,
+                       const std::vector<double> &expected, const char *what) {
+      for (size_t i = 0; i < actual.size(); ++i)
+        ASSERT_NEAR(actual[i], expected[i],
+                    tolerance * (1 + std::fabs(expected[i])))
+            << what << " at " << i << ": rank " << d.spatial_rank << " groups "
+            << d.groups << " channels " << d.in_channels << " to "
+            << d.out_channels;
+    };
+    compare(forward, expectedForward, "forward");
+    compare(inputGrad, expectedInput, "input gradient");
+    compare(filterGrad, expectedFilter, "filter gradient");
+  }
+}
+
+TEST(Convolution, F32) { check<float>(INGOT_F32, 1e-4); }
+TEST(Convolution, F64) { check<double>(INGOT_F64, 1e-12); }
+
+} // namespace

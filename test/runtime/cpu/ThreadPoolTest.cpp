@@ -1,0 +1,68 @@
+//===----------------------------------------------------------------------===//
+//
+// Work sharing: ranges cover the extent once, and more than one thread works.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/cpu/ThreadPool.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <mutex>
+#include <set>
+#include <thread>
+#include <vector>
+
+using namespace ingot::runtime;
+
+namespace {
+
+struct Ranges {
+  std::vector<std::pair<int64_t, int64_t>> ranges;
+  std::set<std::thread::id> threads;
+};
+
+Ranges runParallel(int64_t extent, int64_t grain) {
+  Ranges result;
+  std::mutex mutex;
+  parallelFor(extent, grain, [&](int64_t begin, int64_t end) {
+    std::lock_guard lock(mutex);
+    result.ranges.push_back({begin, end});
+    result.threads.insert(std::this_thread::get_id());
+  });
+  std::sort(result.ranges.begin(), result.ranges.end());
+  return result;
+}
+
+TEST(ThreadPool, TwoThreadsRan) {
+  if (getThreadCount() < 2)
+    GTEST_SKIP() << "one thread";
+  EXPECT_GE(runParallel(1000, 1).threads.size(), 2u);
+}
+
+TEST(ThreadPool, RangesCoverTheExtentOnce) {
+  for (int64_t extent : {1, 2, 3, 7, 64, 1001})
+    for (int64_t grain : {0, 1, 5, 64, 5000}) {
+      int64_t at = 0;
+      for (auto [begin, end] : runParallel(extent, grain).ranges) {
+        EXPECT_EQ(begin, at);
+        EXPECT_LT(begin, end);
+        at = end;
+      }
+      EXPECT_EQ(at, extent);
+    }
+}
+
+TEST(ThreadPool, GrainLimitsThreads) {
+  EXPECT_EQ(runParallel(100, 100).ranges.size(), 1u);
+  EXPECT_LE(runParallel(101, 100).ranges.size(), 2u);
+}
+
+TEST(ThreadPool, NothingToDo) { EXPECT_TRUE(runParallel(0, 1).ranges.empty()); }
+
+TEST(ThreadPool, SameRangesEveryTime) {
+  EXPECT_EQ(runParallel(997, 3).ranges, runParallel(997, 3).ranges);
+}
+
+} // namespace
