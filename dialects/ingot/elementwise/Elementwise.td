@@ -55,18 +55,13 @@ def AbsOp : Ingot_UnaryOp<"abs", Ingot_NumberTensor,
     [DeclareOpInterfaceMethods<Differentiable>]> {
   let summary = "|x|; the derivative at 0 is 0";
 }
-def SignOp : Ingot_UnaryOp<"sign", Ingot_NumberTensor> {
-  let summary = "-1, 0 or 1; NaN stays NaN; no gradient passes";
+def SignOp : Ingot_UnaryOp<"sign", Ingot_NumberTensor,
+    [DeclareOpInterfaceMethods<Differentiable>]> {
+  let summary = "-1, 0 or 1; NaN stays NaN; the derivative is 0";
 }
-def FloorOp : Ingot_UnaryOp<"floor", Ingot_FloatTensor> {
-  let summary = "largest integer not above x; no gradient passes";
-}
-def CeilOp : Ingot_UnaryOp<"ceil", Ingot_FloatTensor> {
-  let summary = "smallest integer not below x; no gradient passes";
-}
-def RoundOp : Ingot_UnaryOp<"round", Ingot_FloatTensor> {
-  let summary = "nearest integer, ties to even; no gradient passes";
-}
+def FloorOp : Ingot_FloatUnaryOp<"floor", "largest integer not above x; the derivative is 0">;
+def CeilOp : Ingot_FloatUnaryOp<"ceil", "smallest integer not below x; the derivative is 0">;
+def RoundOp : Ingot_FloatUnaryOp<"round", "nearest integer, ties to even; the derivative is 0">;
 def ExpOp : Ingot_FloatUnaryOp<"exp", "e to the x">;
 def LogOp : Ingot_FloatUnaryOp<"log", "natural logarithm">;
 def Log1pOp : Ingot_FloatUnaryOp<"log1p", "log(1 + x), accurate near 0">;
@@ -80,6 +75,7 @@ def LogisticOp : Ingot_FloatUnaryOp<"logistic", "1 / (1 + exp(-x))">;
 
 def NotOp : Ingot_UnaryOp<"not", Ingot_BoolTensor> {
   let summary = "logical negation";
+  let hasFolder = 1;
 }
 
 def AddOp : Ingot_ArithmeticOp<"add", "a + b", [Commutative]>;
@@ -98,17 +94,21 @@ def PowOp : Ingot_BinaryOp<"pow", Ingot_FloatTensor,
     [DeclareOpInterfaceMethods<Differentiable>]> {
   let summary = "a to the b, as C's pow";
 }
-def RemOp : Ingot_BinaryOp<"rem", Ingot_NumberTensor> {
-  let summary = "remainder with the sign of a (C's fmod); no gradient passes";
+def RemOp : Ingot_BinaryOp<"rem", Ingot_NumberTensor,
+    [DeclareOpInterfaceMethods<Differentiable>]> {
+  let summary = "remainder with the sign of a (C's fmod)";
 }
 def AndOp : Ingot_BinaryOp<"and", Ingot_BoolTensor, [Commutative]> {
   let summary = "logical and";
+  let hasFolder = 1;
 }
 def OrOp : Ingot_BinaryOp<"or", Ingot_BoolTensor, [Commutative]> {
   let summary = "logical or";
+  let hasFolder = 1;
 }
 def XorOp : Ingot_BinaryOp<"xor", Ingot_BoolTensor, [Commutative]> {
   let summary = "logical exclusive or";
+  let hasFolder = 1;
 }
 
 def Ingot_Predicate : I32EnumAttr<"Predicate", "comparison", [
@@ -127,8 +127,9 @@ def CompareOp : Ingot_ElementwiseOp<"compare",
                        Ingot_Tensor:$rhs);
   let results = (outs Ingot_BoolTensor:$result);
   let assemblyFormat = [{
-    $predicate $lhs `,` $rhs attr-dict `:` functional-type(operands, results)
+    `` $predicate $lhs `,` $rhs attr-dict `:` functional-type(operands, results)
   }];
+  let hasFolder = 1;
 }
 
 def SelectOp : Ingot_ElementwiseOp<"select",
@@ -142,6 +143,7 @@ def SelectOp : Ingot_ElementwiseOp<"select",
     $condition `,` $on_true `,` $on_false attr-dict `:`
     type($condition) `,` type($result)
   }];
+  let hasFolder = 1;
 }
 
 def CastOp : Ingot_ElementwiseOp<"cast",

@@ -131,3 +131,80 @@ OpFoldResult CastOp::fold(FoldAdaptor adaptor) {
   }
   return foldCast(adaptor.getOperand(), tensorType(getResult()));
 }
+
+//===----------------------------------------------------------------------===//
+// Booleans
+//===----------------------------------------------------------------------===//
+
+OpFoldResult NotOp::fold(FoldAdaptor adaptor) {
+  if (auto inner = getOperand().getDefiningOp<NotOp>())
+    return inner.getOperand();
+  return foldBooleans(adaptor.getOperand(), adaptor.getOperand(),
+                      [](bool x, bool) { return !x; });
+}
+
+OpFoldResult AndOp::fold(FoldAdaptor adaptor) {
+  if (getLhs() == getRhs() || isOne(adaptor.getRhs()))
+    return getLhs();
+  if (isZero(adaptor.getRhs()))
+    return getRhs();
+  return foldBooleans(adaptor.getLhs(), adaptor.getRhs(),
+                      [](bool a, bool b) { return a && b; });
+}
+
+OpFoldResult OrOp::fold(FoldAdaptor adaptor) {
+  if (getLhs() == getRhs() || isZero(adaptor.getRhs()))
+    return getLhs();
+  if (isOne(adaptor.getRhs()))
+    return getRhs();
+  return foldBooleans(adaptor.getLhs(), adaptor.getRhs(),
+                      [](bool a, bool b) { return a || b; });
+}
+
+OpFoldResult XorOp::fold(FoldAdaptor adaptor) {
+  if (isZero(adaptor.getRhs()))
+    return getLhs();
+  return foldBooleans(adaptor.getLhs(), adaptor.getRhs(),
+                      [](bool a, bool b) { return a != b; });
+}
+
+/// Whether a comparison holds between elements that are less, equal, greater.
+static bool holds(Predicate predicate, bool less, bool equal, bool greater) {
+  switch (predicate) {
+  case Predicate::EQ:
+    return equal;
+  case Predicate::NE:
+    return !equal;
+  case Predicate::LT:
+    return less;
+  case Predicate::LE:
+    return less || equal;
+  case Predicate::GT:
+    return greater;
+  case Predicate::GE:
+    return greater || equal;
+  }
+  llvm_unreachable("unknown predicate");
+}
+
+OpFoldResult CompareOp::fold(FoldAdaptor adaptor) {
+  Predicate predicate = getPredicate();
+  return foldCompare(
+      adaptor.getLhs(), adaptor.getRhs(),
+      [=](const APFloat &a, const APFloat &b) {
+        return holds(predicate, a<b, a == b, a> b);
+      },
+      [=](const APInt &a, const APInt &b, bool isUnsigned) {
+        return holds(predicate, isUnsigned ? a.ult(b) : a.slt(b), a == b,
+                     isUnsigned ? a.ugt(b) : a.sgt(b));
+      });
+}
+
+OpFoldResult SelectOp::fold(FoldAdaptor adaptor) {
+  if (getOnTrue() == getOnFalse() || isOne(adaptor.getCondition()))
+    return getOnTrue();
+  if (isZero(adaptor.getCondition()))
+    return getOnFalse();
+  return foldSelect(adaptor.getCondition(), adaptor.getOnTrue(),
+                    adaptor.getOnFalse());
+}

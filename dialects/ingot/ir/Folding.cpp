@@ -40,32 +40,98 @@ bool ingot::detail::isOne(Attribute constant) {
 // Elementwise
 //===----------------------------------------------------------------------===//
 
-template <typename T, typename Function>
+/// Applies a function to pairs of elements, once if both are splats.
+template <typename T, typename Result, typename Function>
 static DenseElementsAttr mapPairs(DenseElementsAttr lhs, DenseElementsAttr rhs,
-                                  Function function) {
-  if (lhs.isSplat() && rhs.isSplat())
-    return DenseElementsAttr::get(
-        lhs.getType(),
-        ArrayRef<T>(function(lhs.getSplatValue<T>(), rhs.getSplatValue<T>())));
-  SmallVector<T> values;
+                                  ShapedType type, Function function) {
+  if (lhs.isSplat() && rhs.isSplat()) {
+    Result value = function(lhs.getSplatValue<T>(), rhs.getSplatValue<T>());
+    return DenseElementsAttr::get(type, ArrayRef<Result>(value));
+  }
+  SmallVector<Result> values;
   values.reserve(lhs.getNumElements());
   for (auto [a, b] : llvm::zip_equal(lhs.getValues<T>(), rhs.getValues<T>()))
     values.push_back(function(a, b));
-  return DenseElementsAttr::get(lhs.getType(), values);
+  return DenseElementsAttr::get(type, values);
+}
+
+/// Whether both fold, and have one type. (A splat of any size meets only
+/// splats, or constants within the limit.)
+static bool foldable(Attribute lhs, Attribute rhs) {
+  DenseElementsAttr a = foldable(lhs), b = foldable(rhs);
+  return a && b && a.getType() == b.getType();
 }
 
 DenseElementsAttr ingot::detail::foldBinary(Attribute lhs, Attribute rhs,
                                             FloatFunction onFloats,
                                             IntFunction onInts) {
-  DenseElementsAttr a = foldable(lhs), b = foldable(rhs);
-  // A splat of any size meets only splats, or a constant within the limit.
-  if (!a || !b || a.getType() != b.getType())
+  if (!foldable(lhs, rhs))
     return nullptr;
+  auto a = cast<DenseElementsAttr>(lhs), b = cast<DenseElementsAttr>(rhs);
   if (isFloat(a))
-    return mapPairs<APFloat>(a, b, onFloats);
+    return mapPairs<APFloat, APFloat>(a, b, a.getType(), onFloats);
   bool isUnsigned = a.getElementType().isUnsignedInteger();
-  return mapPairs<APInt>(
-      a, b, [&](APInt x, APInt y) { return onInts(x, y, isUnsigned); });
+  return mapPairs<APInt, APInt>(a, b, a.getType(), [&](APInt x, APInt y) {
+    return onInts(x, y, isUnsigned);
+  });
+}
+
+DenseElementsAttr ingot::detail::foldCompare(
+    Attribute lhs, Attribute rhs,
+    function_ref<bool(const APFloat &, const APFloat &)> onFloats,
+    function_ref<bool(const APInt &, const APInt &, bool)> onInts) {
+  if (!foldable(lhs, rhs))
+    return nullptr;
+  auto a = cast<DenseElementsAttr>(lhs), b = cast<DenseElementsAttr>(rhs);
+  ShapedType type = a.getType().clone(IntegerType::get(lhs.getContext(), 1));
+  if (isFloat(a))
+    return mapPairs<APFloat, APInt>(a, b, type,
+                                    [&](const APFloat &x, const APFloat &y) {
+                                      return APInt(1, onFloats(x, y));
+                                    });
+  // Booleans compare as 0 and 1.
+  bool isUnsigned =
+      a.getElementType().isUnsignedInteger() || a.getElementType().isInteger(1);
+  return mapPairs<APInt, APInt>(a, b, type,
+                                [&](const APInt &x, const APInt &y) {
+                                  return APInt(1, onInts(x, y, isUnsigned));
+                                });
+}
+
+DenseElementsAttr
+ingot::detail::foldBooleans(Attribute lhs, Attribute rhs,
+                            function_ref<bool(bool, bool)> op) {
+  if (!foldable(lhs, rhs))
+    return nullptr;
+  auto a = cast<DenseElementsAttr>(lhs), b = cast<DenseElementsAttr>(rhs);
+  return mapPairs<APInt, APInt>(a, b, a.getType(),
+                                [&](const APInt &x, const APInt &y) {
+                                  return APInt(1, op(x.isOne(), y.isOne()));
+                                });
+}
+
+template <typename T>
+static DenseElementsAttr select(DenseElementsAttr condition,
+                                DenseElementsAttr onTrue,
+                                DenseElementsAttr onFalse) {
+  SmallVector<T> values;
+  values.reserve(condition.getNumElements());
+  for (auto [c, a, b] :
+       llvm::zip_equal(condition.getValues<bool>(), onTrue.getValues<T>(),
+                       onFalse.getValues<T>()))
+    values.push_back(c ? a : b);
+  return DenseElementsAttr::get(onTrue.getType(), values);
+}
+
+DenseElementsAttr ingot::detail::foldSelect(Attribute condition,
+                                            Attribute onTrue,
+                                            Attribute onFalse) {
+  DenseElementsAttr c = foldable(condition);
+  if (!c || c.getNumElements() > kFoldLimit || !foldable(onTrue, onFalse))
+    return nullptr;
+  auto a = cast<DenseElementsAttr>(onTrue),
+       b = cast<DenseElementsAttr>(onFalse);
+  return isFloat(a) ? select<APFloat>(c, a, b) : select<APInt>(c, a, b);
 }
 
 //===----------------------------------------------------------------------===//
@@ -235,6 +301,26 @@ DenseElementsAttr ingot::detail::foldMove(Attribute operand,
     return nullptr;
   return isFloat(elements) ? move<APFloat>(elements, result, base, steps)
                            : move<APInt>(elements, result, base, steps);
+}
+
+template <typename T>
+static DenseElementsAttr pick(DenseElementsAttr operand,
+                              RankedTensorType result,
+                              ArrayRef<int64_t> source) {
+  auto elements = operand.getValues<T>();
+  auto values =
+      llvm::map_to_vector(source, [&](int64_t i) -> T { return elements[i]; });
+  return DenseElementsAttr::get(result, values);
+}
+
+DenseElementsAttr ingot::detail::foldPick(Attribute operand,
+                                          RankedTensorType result,
+                                          ArrayRef<int64_t> source) {
+  DenseElementsAttr elements = foldable(operand);
+  if (!elements || source.empty())
+    return nullptr;
+  return isFloat(elements) ? pick<APFloat>(elements, result, source)
+                           : pick<APInt>(elements, result, source);
 }
 
 template <typename T>

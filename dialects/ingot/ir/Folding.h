@@ -42,6 +42,24 @@ using IntFunction =
 mlir::DenseElementsAttr foldBinary(mlir::Attribute lhs, mlir::Attribute rhs,
                                    FloatFunction onFloats, IntFunction onInts);
 
+/// Compares two constants of one type; the result has elements of i1.
+mlir::DenseElementsAttr foldCompare(
+    mlir::Attribute lhs, mlir::Attribute rhs,
+    llvm::function_ref<bool(const llvm::APFloat &, const llvm::APFloat &)>
+        onFloats,
+    llvm::function_ref<bool(const llvm::APInt &, const llvm::APInt &,
+                            bool isUnsigned)>
+        onInts);
+
+/// Applies an op to two constants of booleans.
+mlir::DenseElementsAttr foldBooleans(mlir::Attribute lhs, mlir::Attribute rhs,
+                                     llvm::function_ref<bool(bool, bool)> op);
+
+/// Elements of one constant where the condition holds, of another where not.
+mlir::DenseElementsAttr foldSelect(mlir::Attribute condition,
+                                   mlir::Attribute onTrue,
+                                   mlir::Attribute onFalse);
+
 /// Converts elements as `ingot.cast` does; null where a float does not fit the
 /// integer type, which is left to the target.
 mlir::DenseElementsAttr foldCast(mlir::Attribute operand,
@@ -56,6 +74,12 @@ bool isLosslessCast(mlir::Type from, mlir::Type to);
 mlir::DenseElementsAttr foldMove(mlir::Attribute operand,
                                  mlir::RankedTensorType result, int64_t base,
                                  llvm::ArrayRef<int64_t> steps);
+
+/// Rearranges elements: result element i, in row-major order, is the operand's
+/// element number source[i].
+mlir::DenseElementsAttr foldPick(mlir::Attribute operand,
+                                 mlir::RankedTensorType result,
+                                 llvm::ArrayRef<int64_t> source);
 
 /// A constant that foldPlace puts into a larger one: its element [i0, i1, ...]
 /// becomes element number base + i0 * steps[0] + i1 * steps[1] + ...

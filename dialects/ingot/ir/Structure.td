@@ -29,7 +29,7 @@ def StateOp : Ingot_Op<"state", [Symbol]> {
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, Ingot_RoleAttr:$role,
                        TypeAttrOf<Ingot_Tensor>:$type, ElementsAttr:$initial);
-  let assemblyFormat = "$role $sym_name `:` $type `=` $initial attr-dict";
+  let assemblyFormat = "`` $role $sym_name `:` $type `=` $initial attr-dict";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     ::mlir::RankedTensorType getTensorType() {
@@ -74,7 +74,7 @@ def FusionOp : Ingot_Op<"fusion", [IsolatedFromAbove, Pure,
   let results = (outs Variadic<Ingot_Tensor>:$results);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    $kind `(` $inputs `)` attr-dict-with-keyword `:` functional-type($inputs, $results) $body
+    `` $kind `(` $inputs `)` attr-dict-with-keyword `:` functional-type($inputs, $results) $body
   }];
   let hasRegionVerifier = 1;
 }

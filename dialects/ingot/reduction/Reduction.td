@@ -34,7 +34,7 @@ def ReduceOp : Ingot_ComputeOp<"reduce", [
                        DenseI64ArrayAttr:$dims);
   let results = (outs Ingot_NumberTensor:$result);
   let assemblyFormat = [{
-    $kind $operand `dims` `=` $dims attr-dict `:` functional-type(operands, results)
+    `` $kind $operand `dims` `=` $dims attr-dict `:` functional-type(operands, results)
   }];
   let hasFolder = 1;
 }

@@ -118,6 +118,7 @@ def ReverseOp : Ingot_ShapeOp<"reverse",
   let arguments = (ins Ingot_Tensor:$operand, DenseI64ArrayAttr:$dims);
   let results = (outs Ingot_Tensor:$result);
   let assemblyFormat = "$operand `dims` `=` $dims attr-dict `:` type($result)";
+  let hasFolder = 1;
   let hasVerifier = 1;
 }
 
@@ -132,6 +133,7 @@ def GatherOp : Ingot_ShapeOp<"gather",
   let arguments = (ins Ingot_Tensor:$operand, Ingot_IndexTensor:$indices, I64Attr:$dim);
   let results = (outs Ingot_Tensor:$result);
   let assemblyFormat = "$operand `[` $indices `]` `dim` `=` $dim attr-dict `:` functional-type(operands, results)";
+  let hasFolder = 1;
 }
 
 def TakeAlongOp : Ingot_ShapeOp<"take_along",

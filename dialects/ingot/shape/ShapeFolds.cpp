@@ -150,3 +150,47 @@ OpFoldResult ConcatOp::fold(FoldAdaptor adaptor) {
   }
   return foldPlace(to, 0, placements);
 }
+
+OpFoldResult ReverseOp::fold(FoldAdaptor adaptor) {
+  RankedTensorType type = tensorType(getOperand());
+  if (llvm::all_of(getDims(),
+                   [&](int64_t dim) { return type.getDimSize(dim) <= 1; }))
+    return getOperand();
+  if (auto inner = getOperand().getDefiningOp<ReverseOp>())
+    if (inner.getDims() == getDims())
+      return inner.getOperand();
+  int64_t base = 0;
+  SmallVector<int64_t> steps = rowMajorSteps(type.getShape());
+  for (int64_t dim : getDims()) {
+    base += steps[dim] * (type.getDimSize(dim) - 1);
+    steps[dim] = -steps[dim];
+  }
+  return foldMove(adaptor.getOperand(), type, base, steps);
+}
+
+OpFoldResult GatherOp::fold(FoldAdaptor adaptor) {
+  // Any row of a splat is the same; an index chosen by a splat is a slice, but
+  // only a constant operand folds here.
+  DenseElementsAttr indices = foldable(adaptor.getIndices());
+  DenseElementsAttr operand = foldable(adaptor.getOperand());
+  RankedTensorType from = tensorType(getOperand());
+  RankedTensorType to = tensorType(getResult());
+  if (operand && operand.isSplat() && to.getNumElements() != 0)
+    return operand.resizeSplat(to);
+  if (!operand || !indices || to.getNumElements() > kFoldLimit)
+    return nullptr;
+
+  // The operand as [outer, size, inner], the result as [outer, indices, inner].
+  int64_t dim = getDim(), size = from.getDimSize(dim);
+  int64_t inner = llvm::product_of(from.getShape().drop_front(dim + 1));
+  int64_t outer = llvm::product_of(from.getShape().take_front(dim));
+  SmallVector<int64_t> rows;
+  for (APInt index : indices.getValues<APInt>())
+    rows.push_back(std::clamp<int64_t>(index.getSExtValue(), 0, size - 1));
+  SmallVector<int64_t> source;
+  for (int64_t o = 0; o < outer; ++o)
+    for (int64_t row : rows)
+      for (int64_t i = 0; i < inner; ++i)
+        source.push_back((o * size + row) * inner + i);
+  return foldPick(operand, to, source);
+}
