@@ -57,7 +57,7 @@ static DenseElementsAttr mapPairs(DenseElementsAttr lhs, DenseElementsAttr rhs,
 
 /// Whether both fold, and have one type. (A splat of any size meets only
 /// splats, or constants within the limit.)
-static bool foldable(Attribute lhs, Attribute rhs) {
+static bool areFoldable(Attribute lhs, Attribute rhs) {
   DenseElementsAttr a = foldable(lhs), b = foldable(rhs);
   return a && b && a.getType() == b.getType();
 }
@@ -65,7 +65,7 @@ static bool foldable(Attribute lhs, Attribute rhs) {
 DenseElementsAttr ingot::detail::foldBinary(Attribute lhs, Attribute rhs,
                                             FloatFunction onFloats,
                                             IntFunction onInts) {
-  if (!foldable(lhs, rhs))
+  if (!areFoldable(lhs, rhs))
     return nullptr;
   auto a = cast<DenseElementsAttr>(lhs), b = cast<DenseElementsAttr>(rhs);
   if (isFloat(a))
@@ -80,7 +80,7 @@ DenseElementsAttr ingot::detail::foldCompare(
     Attribute lhs, Attribute rhs,
     function_ref<bool(const APFloat &, const APFloat &)> onFloats,
     function_ref<bool(const APInt &, const APInt &, bool)> onInts) {
-  if (!foldable(lhs, rhs))
+  if (!areFoldable(lhs, rhs))
     return nullptr;
   auto a = cast<DenseElementsAttr>(lhs), b = cast<DenseElementsAttr>(rhs);
   ShapedType type = a.getType().clone(IntegerType::get(lhs.getContext(), 1));
@@ -101,7 +101,7 @@ DenseElementsAttr ingot::detail::foldCompare(
 DenseElementsAttr
 ingot::detail::foldBooleans(Attribute lhs, Attribute rhs,
                             function_ref<bool(bool, bool)> op) {
-  if (!foldable(lhs, rhs))
+  if (!areFoldable(lhs, rhs))
     return nullptr;
   auto a = cast<DenseElementsAttr>(lhs), b = cast<DenseElementsAttr>(rhs);
   return mapPairs<APInt, APInt>(a, b, a.getType(),
@@ -127,7 +127,7 @@ DenseElementsAttr ingot::detail::foldSelect(Attribute condition,
                                             Attribute onTrue,
                                             Attribute onFalse) {
   DenseElementsAttr c = foldable(condition);
-  if (!c || c.getNumElements() > kFoldLimit || !foldable(onTrue, onFalse))
+  if (!c || c.getNumElements() > kFoldLimit || !areFoldable(onTrue, onFalse))
     return nullptr;
   auto a = cast<DenseElementsAttr>(onTrue),
        b = cast<DenseElementsAttr>(onFalse);
