@@ -76,7 +76,7 @@ def MaxPoolOp : Ingot_PoolOp<"max_pool", [DeclareOpInterfaceMethods<Differentiab
   let assemblyFormat = "$input attr-dict `:` functional-type(operands, results)";
 }
 
-def MaxPoolGradOp : Ingot_PoolOp<"max_pool_grad"> {
+def MaxPoolGradOp : Ingot_PoolOp<"max_pool_grad", [DeclareOpInterfaceMethods<Differentiable>]> {
   let summary = "gradient of `max_pool`: each window's cotangent goes to its index";
   let arguments = (ins Ingot_FloatTensor:$output_grad, Ingot_IndexTensor:$indices,
                        DenseI64ArrayAttr:$kernel,

@@ -68,6 +68,29 @@ LogicalResult MaxPoolOp::buildVjp(OpBuilder &builder, Cotangents g, Needed,
   return success();
 }
 
+/// Each window takes the element at its index.
+LogicalResult MaxPoolGradOp::buildVjp(OpBuilder &builder, Cotangents g,
+                                      Needed needed, Gradients out) {
+  if (!needed[0])
+    return success();
+  auto withFlatPlanes = [&](Value value) {
+    ArrayRef<int64_t> shape = tensorType(value).getShape();
+    int64_t plane = 1;
+    for (int64_t size : shape.drop_front(2))
+      plane *= size;
+    return reshapeTo(builder, getLoc(), value, {shape[0], shape[1], plane});
+  };
+  Value indices = withFlatPlanes(getIndices());
+  Value taken = TakeAlongOp::create(
+      builder, getLoc(),
+      RankedTensorType::get(tensorType(indices).getShape(),
+                            tensorType(g[0]).getElementType()),
+      withFlatPlanes(g[0]), indices, /*dim=*/2);
+  out[0] = reshapeTo(builder, getLoc(), taken,
+                     tensorType(getOutputGrad()).getShape());
+  return success();
+}
+
 LogicalResult SumPoolOp::buildVjp(OpBuilder &builder, Cotangents g, Needed,
                                   Gradients out) {
   out[0] = SumPoolGradOp::create(builder, getLoc(), getInput().getType(), g[0],

@@ -112,6 +112,24 @@ LogicalResult LogisticOp::buildVjp(OpBuilder &builder, Cotangents g, Needed,
   return success();
 }
 
+// Piecewise constant: zero wherever there is a derivative.
+
+LogicalResult SignOp::buildVjp(OpBuilder &, Cotangents, Needed, Gradients) {
+  return success();
+}
+
+LogicalResult FloorOp::buildVjp(OpBuilder &, Cotangents, Needed, Gradients) {
+  return success();
+}
+
+LogicalResult CeilOp::buildVjp(OpBuilder &, Cotangents, Needed, Gradients) {
+  return success();
+}
+
+LogicalResult RoundOp::buildVjp(OpBuilder &, Cotangents, Needed, Gradients) {
+  return success();
+}
+
 LogicalResult CastOp::buildVjp(OpBuilder &builder, Cotangents g, Needed,
                                Gradients out) {
   Type from = tensorType(getOperand()).getElementType();
@@ -157,6 +175,20 @@ LogicalResult DivOp::buildVjp(OpBuilder &builder, Cotangents g, Needed needed,
     out[0] = quotient;
   if (needed[1])
     out[1] = a.neg(a.mul(quotient, getResult()));
+  return success();
+}
+
+/// rem(a, b) = a - b q, where q, a / b rounded towards zero, is piecewise
+/// constant.
+LogicalResult RemOp::buildVjp(OpBuilder &builder, Cotangents g, Needed needed,
+                              Gradients out) {
+  Arithmetic a(builder, getLoc());
+  if (needed[0])
+    out[0] = g[0];
+  if (needed[1]) {
+    Value q = a.div(a.sub(getLhs(), getResult()), getRhs());
+    out[1] = a.neg(a.mul(g[0], q));
+  }
   return success();
 }
 

@@ -1,0 +1,243 @@
+//===----------------------------------------------------------------------===//
+//
+// ApplyOptimizer: gradients become updated parameters.
+//
+// Assumes a differentiated @train_step.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/autodiff/Passes.h"
+
+#include "dialects/ingot/ir/Diagnostics.h"
+#include "dialects/ingot/ir/Signature.h"
+#include "mlir/IR/Remarks.h"
+#include "passes/autodiff/Optimizers.h"
+#include "llvm/Support/Regex.h"
+
+namespace ingot {
+#define GEN_PASS_DEF_APPLYOPTIMIZER
+#include "passes/autodiff/Passes.h.inc"
+} // namespace ingot
+
+using namespace mlir;
+using namespace ingot;
+
+/// What clipping adds: torch.nn.utils.clip_grad_norm_'s guard against division
+/// by zero, and the norm in force unless the trainer says otherwise.
+static constexpr double kClipEpsilon = 1e-6;
+static constexpr Hyperparameter kClipNorm = {"clip_norm", 1.0};
+
+namespace {
+/// What the options ask for.
+struct Request {
+  std::unique_ptr<Optimizer> optimizer;
+  /// Null if weight decay applies everywhere.
+  std::unique_ptr<llvm::Regex> withoutDecay;
+};
+
+struct ApplyOptimizer : public ingot::impl::ApplyOptimizerBase<ApplyOptimizer> {
+  using ApplyOptimizerBase::ApplyOptimizerBase;
+
+  void runOnOperation() override;
+
+private:
+  FailureOr<Request> readOptions();
+  Hyperparameters addHyperparameters(Signature step, const Optimizer &update);
+  FlatSymbolRefAttr addState(StringRef name, Role role, RankedTensorType type);
+  Value countSteps(Signature step, Arithmetic a, ResultList &results);
+  Value clipFactor(Arithmetic a, Value clipNorm, ResultList &results);
+  void updateParameter(Signature step, OpBuilder &builder,
+                       const Request &request, ResultList::Entry &result,
+                       Value clipFactor, ResultList &moments);
+};
+} // namespace
+
+/// The element type that updates are computed in.
+static Type updateElement(RankedTensorType parameter) {
+  auto element = cast<FloatType>(parameter.getElementType());
+  return element.getWidth() < 32 ? Float32Type::get(element.getContext())
+                                 : element;
+}
+
+FailureOr<Request> ApplyOptimizer::readOptions() {
+  auto optionLoc = [&](StringRef option) {
+    return NameLoc::get(StringAttr::get(&getContext(), option));
+  };
+  Request request;
+  request.optimizer = Optimizer::create(optimizer);
+  if (!request.optimizer)
+    return emitUserError(
+        optionLoc("--optimizer"), "unknown optimizer '" + optimizer + "'",
+        "choose sgd, momentum, adam, adamw, adagrad, lamb or lion");
+  if (noDecay.empty())
+    return request;
+  request.withoutDecay = std::make_unique<llvm::Regex>(noDecay);
+  std::string problem;
+  if (!request.withoutDecay->isValid(problem))
+    return emitUserError(optionLoc("--no-decay"),
+                         "'" + noDecay +
+                             "' is no regular expression: " + problem,
+                         "POSIX extended syntax, such as 'bias|norm'");
+  return request;
+}
+
+Hyperparameters ApplyOptimizer::addHyperparameters(Signature step,
+                                                   const Optimizer &update) {
+  Builder builder(&getContext());
+  SmallVector<Hyperparameter> all(update.hyperparameters());
+  if (clip)
+    all.push_back(kClipNorm);
+  Hyperparameters values;
+  SmallVector<Attribute> defaults;
+  for (const Hyperparameter &hyper : all) {
+    values[hyper.name] = step.addInput(
+        hyper.name, "hyper", RankedTensorType::get({}, builder.getF64Type()));
+    defaults.push_back(builder.getDictionaryAttr(
+        {builder.getNamedAttr("name", builder.getStringAttr(hyper.name)),
+         builder.getNamedAttr("default",
+                              builder.getF64FloatAttr(hyper.initial))}));
+  }
+  getOperation()->setAttr(kHyperparametersAttr, builder.getArrayAttr(defaults));
+  return values;
+}
+
+/// A state after all others, zero at first.
+FlatSymbolRefAttr ApplyOptimizer::addState(StringRef name, Role role,
+                                           RankedTensorType type) {
+  ModuleOp module = getOperation();
+  OpBuilder builder(&getContext());
+  StateOp last;
+  for (StateOp state : module.getOps<StateOp>())
+    last = state;
+  if (last)
+    builder.setInsertionPointAfter(last);
+  else
+    builder.setInsertionPointToStart(module.getBody());
+  auto zero =
+      DenseElementsAttr::get(type, builder.getZeroAttr(type.getElementType()));
+  auto state = StateOp::create(builder, module.getLoc(), name, role, type,
+                               cast<ElementsAttr>(zero));
+  return FlatSymbolRefAttr::get(
+      SymbolTable(module).insert(state, std::next(Block::iterator(state))));
+}
+
+/// Adds one to the count of steps, which may be there already for random
+/// numbers; returns the number of this step, from 1.
+Value ApplyOptimizer::countSteps(Signature step, Arithmetic a,
+                                 ResultList &results) {
+  auto type = RankedTensorType::get({}, IntegerType::get(&getContext(), 64));
+  FlatSymbolRefAttr symbol;
+  for (StateOp state : getOperation().getOps<StateOp>())
+    if (state.getRole() == Role::Step)
+      symbol = FlatSymbolRefAttr::get(state.getSymNameAttr());
+  if (!symbol)
+    symbol = addState("step", Role::Step, type);
+  Value count = step.findArgument(symbol);
+  if (!count)
+    count = step.addState(symbol, type);
+  for (const ResultList::Entry &entry : results.entries)
+    if (entry.state() == symbol)
+      return entry.value;
+  Value next = a.add(count, 1.0);
+  results.addState(symbol, next);
+  return next;
+}
+
+/// min(1, clip_norm / (norm of all gradients + epsilon)); reports the norm.
+Value ApplyOptimizer::clipFactor(Arithmetic a, Value clipNorm,
+                                 ResultList &results) {
+  Type f64 = Float64Type::get(&getContext());
+  Value squares;
+  for (const ResultList::Entry &entry : results.entries) {
+    if (!entry.gradient())
+      continue;
+    Value gradient =
+        a.cast(entry.value, updateElement(tensorType(entry.value)));
+    Value square = a.cast(a.sumAll(a.square(gradient)), f64);
+    squares = squares ? a.add(squares, square) : square;
+  }
+  Value norm = a.sqrt(squares);
+  results.addNamed("grad_norm", a.cast(norm, Float32Type::get(&getContext())));
+  std::rotate(std::next(results.entries.begin()),
+              std::prev(results.entries.end()), results.entries.end());
+  return a.min(a.div(clipNorm, a.add(norm, kClipEpsilon)), 1.0);
+}
+
+void ApplyOptimizer::updateParameter(Signature step, OpBuilder &builder,
+                                     const Request &request,
+                                     ResultList::Entry &result,
+                                     Value clipFactor, ResultList &moments) {
+  FlatSymbolRefAttr symbol = result.gradient();
+  Value parameter = step.findArgument(symbol);
+  Location loc = NameLoc::get(symbol.getRootReference());
+  Arithmetic a(builder, loc);
+  RankedTensorType stored = tensorType(parameter);
+  RankedTensorType type = withElement(stored, updateElement(stored));
+
+  ParameterUpdate one;
+  one.parameter = a.cast(parameter, type.getElementType());
+  one.gradient = a.cast(result.value, type.getElementType());
+  if (clipFactor)
+    one.gradient =
+        a.mul(one.gradient, a.fill(a.cast(clipFactor, type.getElementType()),
+                                   type.getShape()));
+  one.decays =
+      !request.withoutDecay || !request.withoutDecay->match(symbol.getValue());
+  SmallVector<FlatSymbolRefAttr> momentSymbols;
+  for (StringRef moment : request.optimizer->moments()) {
+    momentSymbols.push_back(
+        addState((symbol.getValue() + "/" + moment).str(), Role::Moment, type));
+    one.moments.push_back(step.addState(momentSymbols.back(), type));
+  }
+
+  Value next = request.optimizer->buildUpdate(a, one);
+  ResultList updated;
+  updated.addState(symbol, a.cast(next, stored.getElementType()));
+  result = updated.entries.front();
+  for (auto [momentSymbol, value] : llvm::zip_equal(momentSymbols, one.moments))
+    moments.addState(momentSymbol, value);
+  ++numUpdated;
+  numMoments += momentSymbols.size();
+  remark::analysis(loc,
+                   remark::RemarkOpts::name("update").category(getArgument()))
+      << remark::metric("Parameter", symbol.getValue())
+      << remark::metric("Optimizer", StringRef(optimizer))
+      << remark::metric("WeightDecay", one.decays);
+}
+
+void ApplyOptimizer::runOnOperation() {
+  ModuleOp module = getOperation();
+  func::FuncOp func = findFunction(module, kTrainStepName);
+  if (!func)
+    return;
+  Signature step(func);
+  ResultList results = ResultList::of(step);
+  if (llvm::none_of(results.entries, [](const ResultList::Entry &entry) {
+        return entry.gradient();
+      }))
+    return;
+  FailureOr<Request> request = readOptions();
+  if (failed(request))
+    return signalPassFailure();
+
+  Hyperparameters hyper = addHyperparameters(step, *request->optimizer);
+  OpBuilder builder(step.getReturn());
+  Location loc = NameLoc::get(builder.getStringAttr(optimizer));
+  Arithmetic a(builder, loc);
+  Value factor;
+  if (clip)
+    factor = clipFactor(a, hyper.lookup(kClipNorm.name), results);
+  Value count = countSteps(step, a, results);
+  request->optimizer->buildScalars(a, hyper,
+                                   a.cast(count, builder.getF64Type()));
+
+  ResultList moments;
+  for (ResultList::Entry &entry : results.entries)
+    if (entry.gradient())
+      updateParameter(step, builder, *request, entry, factor, moments);
+  results.entries.append(moments.entries);
+  results.apply(step);
+  // Scalars that this model does not use, such as decay where nothing decays.
+  step.eraseUnused();
+  module->setAttr(kOptimizerAttr, builder.getStringAttr(optimizer));
+}

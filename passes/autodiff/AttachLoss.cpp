@@ -1,0 +1,287 @@
+//===----------------------------------------------------------------------===//
+//
+// AttachLoss: @forward becomes @train_step, @eval_step and @predict.
+//
+// Assumes the module conventions of the dialect: data inputs before states,
+// outputs before updated states.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/autodiff/Passes.h"
+
+#include "dialects/ingot/ir/Arithmetic.h"
+#include "dialects/ingot/ir/Diagnostics.h"
+#include "dialects/ingot/ir/Signature.h"
+#include "mlir/IR/Remarks.h"
+#include "passes/autodiff/Losses.h"
+#include "llvm/Support/Error.h"
+
+namespace ingot {
+#define GEN_PASS_DEF_ATTACHLOSS
+#include "passes/autodiff/Passes.h.inc"
+} // namespace ingot
+
+using namespace mlir;
+using namespace ingot;
+
+static constexpr StringLiteral kLossHint =
+    "choose with --loss cross-entropy[:AXIS], mse, bce-with-logits or "
+    "output:NAME";
+
+namespace {
+/// The loss, and the result of @forward that it is taken of.
+struct LossOfResult {
+  Loss loss;
+  unsigned result;
+};
+
+struct AttachLoss : public ingot::impl::AttachLossBase<AttachLoss> {
+  using AttachLossBase::AttachLossBase;
+
+  void runOnOperation() override;
+
+private:
+  FailureOr<LossOfResult> chooseLoss(Signature forward);
+  void buildTrainStep(Signature step, const LossOfResult &chosen);
+  void buildEvalStep(Signature step, const LossOfResult &chosen);
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// The choice of the loss
+//===----------------------------------------------------------------------===//
+
+/// The results that are the model's outputs, not updated states.
+static SmallVector<unsigned> modelOutputs(Signature forward) {
+  SmallVector<unsigned> outputs;
+  for (unsigned i = 0; i < forward.getReturn()->getNumOperands(); ++i)
+    if (!forward.resultState(i))
+      outputs.push_back(i);
+  return outputs;
+}
+
+static std::string quotedNames(Signature forward, ArrayRef<unsigned> outputs) {
+  std::string names;
+  llvm::raw_string_ostream os(names);
+  llvm::interleaveComma(outputs, os, [&](unsigned output) {
+    os << "'" << forward.resultName(output) << "'";
+  });
+  return names;
+}
+
+FailureOr<LossOfResult> AttachLoss::chooseLoss(Signature forward) {
+  Location loc = forward.getFunction().getLoc();
+  // The option is where a wrong loss is.
+  Location optionLoc = NameLoc::get(StringAttr::get(&getContext(), "--loss"));
+  SmallVector<unsigned> outputs = modelOutputs(forward);
+  if (outputs.empty())
+    return emitUserError(loc, "the model has no output",
+                         "give the model an output to take the loss of");
+  auto typeOf = [&](unsigned output) {
+    return tensorType(forward.getReturn()->getOperand(output));
+  };
+
+  Loss chosen{Loss::Output};
+  unsigned result = outputs.front();
+  if (loss.empty()) {
+    RankedTensorType type = typeOf(result);
+    if (outputs.size() != 1 || !isa<FloatType>(type.getElementType()) ||
+        type.getNumElements() != 1)
+      return emitUserError(optionLoc,
+                           "no loss is given and the model does not compute "
+                           "one: its outputs are " +
+                               quotedNames(forward, outputs),
+                           kLossHint);
+    chosen.output = forward.resultName(result).str();
+  } else {
+    llvm::Expected<Loss> parsed = Loss::parse(loss);
+    if (!parsed)
+      return emitUserError(optionLoc, llvm::toString(parsed.takeError()),
+                           kLossHint);
+    chosen = *parsed;
+    if (chosen.kind == Loss::Output) {
+      auto named = llvm::find_if(outputs, [&](unsigned output) {
+        return forward.resultName(output) == chosen.output;
+      });
+      if (named == outputs.end())
+        return emitUserError(
+            optionLoc, "the model has no output '" + chosen.output + "'",
+            "its outputs are " + quotedNames(forward, outputs));
+      result = *named;
+    }
+  }
+  if (llvm::Error error = chosen.resolve(typeOf(result)))
+    return emitUserError(optionLoc, llvm::toString(std::move(error)),
+                         kLossHint);
+  return LossOfResult{chosen, result};
+}
+
+//===----------------------------------------------------------------------===//
+// The functions
+//===----------------------------------------------------------------------===//
+
+static Signature cloneForward(func::FuncOp forward, StringRef name) {
+  OpBuilder builder(forward);
+  auto clone = cast<func::FuncOp>(builder.clone(*forward));
+  clone.setName(name);
+  return Signature(clone);
+}
+
+/// Replaces every op that has an inference form by it.
+static void useInferenceForms(func::FuncOp func) {
+  func.walk([](ModeDependent op) {
+    OpBuilder builder(op);
+    op->replaceAllUsesWith(op.buildInferenceForm(builder));
+    op->erase();
+  });
+}
+
+static Value scalarF32(Arithmetic a, Value value) {
+  return a.cast(a.reshape(value, {}), Float32Type::get(value.getContext()));
+}
+
+void AttachLoss::buildTrainStep(Signature step, const LossOfResult &chosen) {
+  Operation *terminator = step.getReturn();
+  OpBuilder builder(terminator);
+  Location loc = NameLoc::get(builder.getStringAttr("loss"));
+  Arithmetic a(builder, loc);
+  Value output = terminator->getOperand(chosen.result);
+
+  Value mean;
+  if (chosen.loss.kind == Loss::Output) {
+    mean = output;
+  } else {
+    Value labels = step.addInput("labels", "labels",
+                                 chosen.loss.labelsType(tensorType(output)));
+    LossTerms terms = buildLossTerms(builder, loc, chosen.loss, output, labels,
+                                     /*wantCorrect=*/false);
+    Value total = a.sumAll(terms.losses);
+    Type element = tensorType(total).getElementType();
+    // No element that counts gives 0 / 0, as in PyTorch.
+    mean = terms.counted
+               ? a.div(total, a.sumAll(a.cast(terms.counted, element)))
+               : a.div(total, tensorType(terms.losses).getNumElements());
+  }
+
+  ResultList results;
+  results.addNamed("loss", scalarF32(a, mean));
+  for (const ResultList::Entry &entry : ResultList::of(step).entries)
+    if (entry.state())
+      results.add(entry.value, entry.attributes);
+  results.apply(step);
+  step.eraseUnused();
+}
+
+/// Which elements of a tensor of the labels' type belong to samples below
+/// `valid`; null if the first dimension does not count samples.
+static Value belowValid(Arithmetic a, RankedTensorType type, Value valid,
+                        std::optional<int64_t> batch) {
+  if (type.getRank() == 0)
+    return {};
+  // Rows of several per sample, such as tokens, follow each other.
+  int64_t rows = type.getDimSize(0), perSample = 1;
+  if (batch && *batch > 0) {
+    if (rows % *batch != 0)
+      return {};
+    perSample = rows / *batch;
+  }
+  RankedTensorType indexType =
+      withElement(type, tensorType(valid).getElementType());
+  Value sample = a.iota(indexType, 0);
+  if (perSample > 1)
+    sample = a.div(sample, perSample);
+  return a.compare(Predicate::LT, sample, a.fill(valid, type.getShape()));
+}
+
+void AttachLoss::buildEvalStep(Signature step, const LossOfResult &chosen) {
+  useInferenceForms(step.getFunction());
+  Operation *terminator = step.getReturn();
+  OpBuilder builder(terminator);
+  Location loc = NameLoc::get(builder.getStringAttr("loss"));
+  Arithmetic a(builder, loc);
+  Value output = terminator->getOperand(chosen.result);
+  auto scalarType = RankedTensorType::get({}, builder.getF32Type());
+  auto validType = RankedTensorType::get({}, builder.getI64Type());
+
+  ResultList results;
+  if (chosen.loss.kind == Loss::Output) {
+    (void)step.addInput("valid", "valid", validType);
+    results.addNamed("loss_sum", scalarF32(a, output));
+    results.addNamed("loss_count", a.constant(scalarType, 1.0));
+  } else {
+    RankedTensorType labelsType = chosen.loss.labelsType(tensorType(output));
+    Value labels = step.addInput("labels", "labels", labelsType);
+    Value valid = step.addInput("valid", "valid", validType);
+    LossTerms terms = buildLossTerms(builder, loc, chosen.loss, output, labels,
+                                     /*wantCorrect=*/true);
+    auto batch = getOperation()->getAttrOfType<IntegerAttr>(kBatchAttr);
+    Value counts =
+        belowValid(a, labelsType, valid,
+                   batch ? std::optional(batch.getInt()) : std::nullopt);
+    if (counts && terms.counted)
+      counts = a.logicalAnd(counts, terms.counted);
+    else if (!counts)
+      counts = terms.counted;
+
+    auto count = [&](Value mask) {
+      return a.sumAll(a.cast(mask, builder.getF32Type()));
+    };
+    Value losses = counts ? a.select(counts, terms.losses, 0.0) : terms.losses;
+    results.addNamed("loss_sum", scalarF32(a, a.sumAll(losses)));
+    results.addNamed("loss_count",
+                     counts
+                         ? count(counts)
+                         : a.constant(scalarType, labelsType.getNumElements()));
+    if (terms.correct)
+      results.addNamed("correct", count(a.logicalAnd(terms.correct, counts)));
+  }
+  results.apply(step);
+  step.eraseUnused();
+}
+
+/// Only the model's outputs, in their inference form.
+static void buildPredict(Signature predict) {
+  useInferenceForms(predict.getFunction());
+  ResultList results;
+  for (const ResultList::Entry &entry : ResultList::of(predict).entries)
+    if (!entry.state())
+      results.add(entry.value, entry.attributes);
+  results.apply(predict);
+  predict.eraseUnused();
+}
+
+void AttachLoss::runOnOperation() {
+  ModuleOp module = getOperation();
+  if (findFunction(module, kTrainStepName))
+    return;
+  func::FuncOp forward = findFunction(module, kForwardName);
+  if (!forward) {
+    (void)emitUserError(module.getLoc(), "the module has no function @forward",
+                        "import a model, or name its function @forward");
+    return signalPassFailure();
+  }
+  FailureOr<LossOfResult> chosen = chooseLoss(Signature(forward));
+  if (failed(chosen))
+    return signalPassFailure();
+
+  for (unsigned i = 0; i < forward.getNumArguments(); ++i)
+    if (chosen->loss.kind != Loss::Output &&
+        Signature(forward).argumentName(i) == "labels") {
+      (void)emitUserError(
+          forward.getLoc(), "the model has an input 'labels' of its own",
+          "name the output that is the loss: --loss output:NAME");
+      return signalPassFailure();
+    }
+
+  buildTrainStep(cloneForward(forward, kTrainStepName), *chosen);
+  buildEvalStep(cloneForward(forward, kEvalStepName), *chosen);
+  buildPredict(cloneForward(forward, kPredictName));
+  module->setAttr(kLossAttr,
+                  StringAttr::get(&getContext(), chosen->loss.str()));
+  remark::passed(forward.getLoc(),
+                 remark::RemarkOpts::name("loss").category(getArgument()))
+      << remark::metric("Loss", chosen->loss.str())
+      << remark::metric("Output",
+                        Signature(forward).resultName(chosen->result));
+  forward.erase();
+}

@@ -1,0 +1,203 @@
+//===----------------------------------------------------------------------===//
+//
+// Differentiate: reverse mode over the Differentiable interface.
+//
+// Assumes a @train_step of one block whose first result is the loss.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/autodiff/Passes.h"
+
+#include "dialects/ingot/ir/Arithmetic.h"
+#include "dialects/ingot/ir/Diagnostics.h"
+#include "dialects/ingot/ir/Signature.h"
+#include "mlir/IR/Remarks.h"
+
+namespace ingot {
+#define GEN_PASS_DEF_DIFFERENTIATE
+#include "passes/autodiff/Passes.h.inc"
+} // namespace ingot
+
+using namespace mlir;
+using namespace ingot;
+
+static bool isFloatTensor(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  return type && isa<FloatType>(type.getElementType());
+}
+
+namespace {
+/// What lies between the trainable parameters and the loss.
+class Activity {
+public:
+  Activity(Block &block, ArrayRef<Value> parameters, Value loss) {
+    dependent.insert_range(parameters);
+    for (Operation &op : block.without_terminator())
+      if (llvm::any_of(op.getOperands(),
+                       [&](Value v) { return dependent.contains(v); }))
+        // Integers and booleans carry no gradient further.
+        for (Value result : op.getResults())
+          if (isFloatTensor(result))
+            dependent.insert(result);
+
+    relevant.insert(loss);
+    for (Operation &op : llvm::reverse(block.without_terminator()))
+      if (llvm::any_of(op.getResults(),
+                       [&](Value v) { return relevant.contains(v); }))
+        for (Value operand : op.getOperands())
+          if (isFloatTensor(operand))
+            relevant.insert(operand);
+  }
+
+  /// The value depends on a parameter and the loss depends on it.
+  bool isActive(Value value) const {
+    return dependent.contains(value) && relevant.contains(value);
+  }
+
+private:
+  DenseSet<Value> dependent, relevant;
+};
+
+/// The cotangents of values, summed as they come.
+class Cotangents {
+public:
+  Value get(Value value) const { return sums.lookup(value); }
+  void add(OpBuilder &builder, Location loc, Value value, Value cotangent) {
+    Value &sum = sums[value];
+    sum = addOrNull(builder, loc, sum, cotangent);
+  }
+
+private:
+  DenseMap<Value, Value> sums;
+};
+
+struct Differentiate : public ingot::impl::DifferentiateBase<Differentiate> {
+  void runOnOperation() override;
+
+private:
+  LogicalResult checkGradients(Block &block, const Activity &activity);
+  LogicalResult differentiate(Operation *op, OpBuilder &builder,
+                              const Activity &activity, Cotangents &cotangents);
+};
+} // namespace
+
+/// One error for all ops on the way that have no gradient.
+LogicalResult Differentiate::checkGradients(Block &block,
+                                            const Activity &activity) {
+  auto isActive = [&](Value value) { return activity.isActive(value); };
+  SmallVector<Operation *> without;
+  for (Operation &op : block.without_terminator())
+    if (!isa<Differentiable>(op) && llvm::any_of(op.getOperands(), isActive) &&
+        llvm::any_of(op.getResults(), isActive))
+      without.push_back(&op);
+  if (without.empty())
+    return success();
+  std::string names;
+  llvm::raw_string_ostream os(names);
+  llvm::interleaveComma(without, os, [&](Operation *op) {
+    os << op->getName();
+    if (std::string where = describeLocation(op->getLoc()); !where.empty())
+      os << " (" << where << ")";
+  });
+  return emitUserError(
+      without.front()->getLoc(),
+      "no gradient is defined for operations that the loss depends on: " +
+          names,
+      "freeze the parameters before them with --freeze, or choose another "
+      "loss");
+}
+
+LogicalResult Differentiate::differentiate(Operation *op, OpBuilder &builder,
+                                           const Activity &activity,
+                                           Cotangents &cotangents) {
+  SmallVector<Value> resultCotangents;
+  for (Value result : op->getResults())
+    resultCotangents.push_back(cotangents.get(result));
+  llvm::BitVector needed(op->getNumOperands());
+  for (auto [i, operand] : llvm::enumerate(op->getOperands()))
+    if (activity.isActive(operand))
+      needed.set(i);
+  if (needed.none() || llvm::none_of(resultCotangents, [](Value value) {
+        return static_cast<bool>(value);
+      }))
+    return success();
+
+  SmallVector<Value> operandCotangents(op->getNumOperands());
+  if (failed(cast<Differentiable>(op).buildVjp(builder, resultCotangents,
+                                               needed, operandCotangents)))
+    return failure();
+  ++numDifferentiated;
+  for (unsigned i : needed.set_bits())
+    if (operandCotangents[i])
+      cotangents.add(builder, op->getLoc(), op->getOperand(i),
+                     operandCotangents[i]);
+  return success();
+}
+
+void Differentiate::runOnOperation() {
+  ModuleOp module = getOperation();
+  func::FuncOp func = findFunction(module, kTrainStepName);
+  if (!func)
+    return;
+  Signature step(func);
+  ResultList before = ResultList::of(step);
+  if (before.entries.empty() || step.resultName(0) != "loss")
+    return;
+  auto isTrained = [&](FlatSymbolRefAttr symbol) {
+    StateOp state = symbol ? findState(module, symbol) : StateOp();
+    return state && state.getRole() == Role::Parameter;
+  };
+  for (const ResultList::Entry &entry : before.entries)
+    if (entry.gradient() || isTrained(entry.state()))
+      return;
+
+  SmallVector<Value> parameters;
+  for (BlockArgument argument : func.getArguments())
+    if (isTrained(step.argumentState(argument.getArgNumber())) &&
+        isFloatTensor(argument))
+      parameters.push_back(argument);
+
+  Block &block = func.getBody().front();
+  Value loss = before.entries.front().value;
+  Activity activity(block, parameters, loss);
+  if (failed(checkGradients(block, activity)))
+    return signalPassFailure();
+
+  SmallVector<Operation *> forward;
+  for (Operation &op : block.without_terminator())
+    forward.push_back(&op);
+  OpBuilder builder(step.getReturn());
+  Cotangents cotangents;
+  cotangents.add(builder, loss.getLoc(), loss,
+                 splat(builder, loss.getLoc(), tensorType(loss), 1.0));
+  for (Operation *op : llvm::reverse(forward))
+    if (failed(differentiate(op, builder, activity, cotangents)))
+      return signalPassFailure();
+
+  ResultList results;
+  results.add(loss, before.entries.front().attributes);
+  for (Value parameter : parameters) {
+    FlatSymbolRefAttr symbol =
+        step.argumentState(cast<BlockArgument>(parameter).getArgNumber());
+    if (!activity.isActive(parameter)) {
+      ++numUnreached;
+      remark::missed(
+          parameter.getLoc(),
+          remark::RemarkOpts::name("gradient").category(getArgument()))
+          << remark::metric("Parameter", symbol.getValue())
+          << remark::reason(
+                 "the loss does not depend on it: it is not updated");
+      continue;
+    }
+    // On the way to the loss, but through steps and the like: zero, not absent.
+    Value gradient = cotangents.get(parameter);
+    if (!gradient)
+      gradient = splat(builder, parameter.getLoc(), tensorType(parameter), 0.0);
+    results.addGradient(symbol, gradient);
+    ++numGradients;
+  }
+  results.entries.append(std::next(before.entries.begin()),
+                         before.entries.end());
+  results.apply(step);
+  step.eraseUnused();
+}

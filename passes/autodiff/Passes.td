@@ -1,0 +1,108 @@
+//===----------------------------------------------------------------------===//
+//
+// From a forward graph to a training step: loss, gradients, optimizer.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_PASSES_AUTODIFF_PASSES_TD
+#define INGOT_PASSES_AUTODIFF_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def AttachLoss : Pass<"ingot-attach-loss", "::mlir::ModuleOp"> {
+  let summary = "makes training, evaluation and prediction of a forward graph";
+  let description = [{
+    Replaces `@forward` by three functions that share the module's states:
+
+    - `@train_step` returns the loss, a scalar f32 named `loss`, and the states that the
+      forward pass updates;
+    - `@eval_step` returns `loss_sum`, `loss_count` and, for a cross entropy, `correct`, of the samples
+      whose index is below the input `valid`: the rest of the batch is padding;
+    - `@predict` returns the model's outputs.
+
+    Evaluation and prediction use the inference form of ops that have one
+    (ModeDependent). Losses other than `output:NAME` compare the model's first output with
+    an input named `labels` and take the mean:
+
+    | loss | labels | |
+    |---|---|---|
+    | `cross-entropy[:AXIS]` | i64, the output's shape without AXIS (last) | labels of -100 do not count |
+    | `mse` | as the output | square of the difference |
+    | `bce-with-logits` | as the output | cross entropy of the logistic function |
+    | `output:NAME` | none | the model computes its loss |
+
+    Before:
+    ```mlir
+    func.func @forward(%x: tensor<8x4xf32> {ingot.kind = "data", ingot.name = "x"}, %w: tensor<4x3xf32> {ingot.state = @w})
+        -> (tensor<8x3xf32> {ingot.name = "logits"})
+    ```
+    After:
+    ```mlir
+    func.func @train_step(%x: tensor<8x4xf32> {...}, %labels: tensor<8xi64> {ingot.kind = "labels", ingot.name = "labels"},
+        %w: tensor<4x3xf32> {...}) -> (tensor<f32> {ingot.name = "loss"})
+    ```
+    A module that has a `@train_step` is left alone.
+  }];
+  let options = [Option<"loss", "loss", "std::string", "\"\"",
+      "cross-entropy[:AXIS], mse, bce-with-logits or output:NAME; the only "
+      "output if that is a float scalar">];
+}
+
+def Differentiate : Pass<"ingot-differentiate", "::mlir::ModuleOp"> {
+  let summary = "adds the gradient of the loss by every parameter to the training step";
+  let description = [{
+    Reverse-mode differentiation of `@train_step` through the Differentiable
+    interface. Only what lies between a trainable parameter and the loss is differentiated. Cotangents of a value
+    that is used several times are added in the reverse order of its uses.
+
+    Before: `-> (tensor<f32> {ingot.name = "loss"})`
+
+    After: `-> (tensor<f32> {ingot.name = "loss"}, tensor<4x3xf32> {ingot.gradient = @w})`
+
+    A parameter that the loss does not depend on has no gradient, which a remark
+    says; the optimizer leaves it as it is. Ops without a gradient on the way from a
+    parameter to the loss are one error that names them all. A step that has no loss, or updates its
+    parameters already (an imported training graph), is left alone.
+  }];
+  let statistics = [
+    Statistic<"numDifferentiated", "ops-differentiated", "ops whose gradient was built">,
+    Statistic<"numGradients", "gradients", "parameters with a gradient">,
+    Statistic<"numUnreached", "unreached", "parameters that the loss does not depend on">];
+}
+
+def ApplyOptimizer : Pass<"ingot-apply-optimizer", "::mlir::ModuleOp"> {
+  let summary = "turns gradients into updated parameters";
+  let description = [{
+    Replaces each gradient that `@train_step` returns by the parameter's next
+    value. Adds the optimizer's moments as states, the state `@step` that counts steps, and the
+    hyperparameters as f64 inputs; their defaults, those of torch.optim or the paper, are in
+    the module attribute `ingot.hyperparameters`. What depends on hyperparameters and the step alone is
+    computed in f64, once for all parameters; updates are computed in f32 (f64 for f64 parameters).
+
+    | optimizer | update of p by its gradient g |
+    |---|---|
+    | `sgd` | g += wd p; p -= lr g |
+    | `momentum` | g += wd p; b = momentum b + g; p -= lr b |
+    | `adam` | g += wd p; m, v = means of g, g^2; p -= lr m' / (sqrt(v') + eps), where ' corrects the bias |
+    | `adamw` | p -= lr wd p, then as adam without wd |
+    | `adagrad` | g += wd p; s += g^2; p -= lr g / (sqrt(s) + eps) |
+    | `lamb` | r = m' / (sqrt(v') + eps) + wd p; p -= lr (norm(p) / norm(r)) r |
+    | `lion` | p -= lr (sign(beta1 m + (1 - beta1) g) + wd p); m = beta2 m + (1 - beta2) g |
+
+    With `clip`, all gradients are multiplied by min(1, clip_norm / (norm + 1e-6)),
+    where `norm`, that of all gradients together, is a result named `grad_norm`.
+
+    A step without gradients is left alone.
+  }];
+  let options = [
+    Option<"optimizer", "optimizer", "std::string", "\"adamw\"",
+           "sgd, momentum, adam, adamw, adagrad, lamb or lion">,
+    Option<"noDecay", "no-decay", "std::string", "\"\"",
+           "regular expression: parameters whose name matches have no weight decay">,
+    Option<"clip", "clip", "bool", "false", "clip gradients by their global norm">];
+  let statistics = [
+    Statistic<"numUpdated", "updated", "parameters updated">,
+    Statistic<"numMoments", "moments", "moments added">];
+}
+
+#endif // INGOT_PASSES_AUTODIFF_PASSES_TD

@@ -1,0 +1,51 @@
+//===----------------------------------------------------------------------===//
+//
+// Decompose: composites become primitives.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/graph/Passes.h"
+
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+namespace ingot {
+#define GEN_PASS_DEF_DECOMPOSE
+#include "passes/graph/Passes.h.inc"
+} // namespace ingot
+
+using namespace mlir;
+using namespace ingot;
+
+namespace {
+struct Decompose : public ingot::impl::DecomposeBase<Decompose> {
+  void runOnOperation() override {
+    // What a composite builds may hold composites: they are next.
+    SmallVector<Decomposable> composites;
+    getOperation().walk([&](Decomposable op) { composites.push_back(op); });
+    while (!composites.empty()) {
+      Decomposable op = composites.pop_back_val();
+      replace(op, composites);
+      ++numDecomposed;
+    }
+  }
+
+private:
+  static void replace(Decomposable op, SmallVectorImpl<Decomposable> &next) {
+    Operation *before = op->getPrevNode();
+    OpBuilder builder(op);
+    op->replaceAllUsesWith(op.decompose(builder));
+    Block::iterator first =
+        before ? std::next(before->getIterator()) : op->getBlock()->begin();
+    // Statistics that nothing reads, for example.
+    SmallVector<Operation *> built;
+    for (Operation &part : llvm::make_range(first, op->getIterator()))
+      built.push_back(&part);
+    op->erase();
+    for (Operation *part : llvm::reverse(built))
+      if (isOpTriviallyDead(part))
+        part->erase();
+      else if (auto composite = dyn_cast<Decomposable>(part))
+        next.push_back(composite);
+  }
+};
+} // namespace

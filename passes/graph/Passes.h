@@ -1,0 +1,32 @@
+//===----------------------------------------------------------------------===//
+//
+// Passes that make a graph simpler without changing what it computes.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_PASSES_GRAPH_PASSES_H
+#define INGOT_PASSES_GRAPH_PASSES_H
+
+#include "dialects/ingot/ir/Dialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Pass/Pass.h"
+#include <memory>
+
+namespace ingot {
+
+#define GEN_PASS_DECL
+#include "passes/graph/Passes.h.inc"
+
+#define GEN_PASS_REGISTRATION
+#include "passes/graph/Passes.h.inc"
+
+/// The patterns of `--ingot-simplify` around contractions and convolutions.
+void populateContractionSimplifications(mlir::RewritePatternSet &patterns);
+
+/// The patterns of `--ingot-simplify` around shape ops and reductions.
+void populateShapeSimplifications(mlir::RewritePatternSet &patterns);
+
+} // namespace ingot
+
+#endif // INGOT_PASSES_GRAPH_PASSES_H

@@ -1,0 +1,69 @@
+//===----------------------------------------------------------------------===//
+//
+// Passes that make a graph simpler without changing what it computes.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_PASSES_GRAPH_PASSES_TD
+#define INGOT_PASSES_GRAPH_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def Decompose : Pass<"ingot-decompose", "::mlir::func::FuncOp"> {
+  let summary = "replaces composites by primitives";
+  let description = [{
+    Every op with the interface Decomposable is replaced by what its `decompose`
+    builds; parts of it that nothing needs are left out.
+
+    Before:
+    ```mlir
+    %0 = ingot.softmax %x dim = 1 : tensor<8x4xf32>
+    ```
+    After:
+    ```mlir
+    %max = ingot.reduce max %x dims = [1] : (tensor<8x4xf32>) -> tensor<8xf32>
+    %0 = ingot.broadcast %max dims = [0] : tensor<8xf32> -> tensor<8x4xf32>
+    %1 = ingot.sub %x, %0 : tensor<8x4xf32>
+    %2 = ingot.exp %1 : tensor<8x4xf32>
+    ...
+    ```
+    Runs after differentiation: the gradients of composites are better than their
+    parts'.
+  }];
+  let dependentDialects = ["::ingot::IngotDialect"];
+  let statistics = [
+    Statistic<"numDecomposed", "decomposed", "composites replaced">];
+}
+
+def Simplify : Pass<"ingot-simplify", "::mlir::func::FuncOp"> {
+  let summary = "canonicalizes, removes common subexpressions, cleans up around shape ops";
+  let description = [{
+    Folders and canonicalizations of all ops, elimination of common
+    subexpressions, and the patterns below, until nothing changes:
+
+    - a transpose before or after a `matmul` becomes its attribute;
+    - a `matmul` of a batch with one matrix repeated for the whole batch becomes one
+      product, and the repetition goes away, as does the sum over it in the gradient;
+    - zero padding before `conv` and `sum_pool` becomes theirs;
+    - a transpose that only moves dimensions of size 1, and a reduction over such,
+      becomes a reshape;
+    - reshapes that only add or drop dimensions of size 1 move into a following
+      `broadcast`; broadcasts and sums in a row are merged.
+
+    No pattern changes how a sum is rounded, but for the order of a merged sum.
+
+    Before:
+    ```mlir
+    %0 = ingot.transpose %w[1, 0] : (tensor<3x4xf32>) -> tensor<4x3xf32>
+    %1 = ingot.matmul %x, %0 : (tensor<8x4xf32>, tensor<4x3xf32>) -> tensor<8x3xf32>
+    ```
+    After:
+    ```mlir
+    %1 = ingot.matmul %x, %w transposed : (tensor<8x4xf32>, tensor<3x4xf32>) -> tensor<8x3xf32>
+    ```
+  }];
+  let dependentDialects = ["::ingot::IngotDialect"];
+  let statistics = [Statistic<"numRounds", "rounds", "rounds until nothing changed">];
+}
+
+#endif // INGOT_PASSES_GRAPH_PASSES_TD

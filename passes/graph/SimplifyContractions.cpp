@@ -1,0 +1,190 @@
+//===----------------------------------------------------------------------===//
+//
+// Simplifications around contractions and convolutions: what surrounds them
+// moves into their attributes, where a library handles it for nothing.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/graph/Passes.h"
+
+#include "dialects/ingot/ir/Builders.h"
+
+using namespace mlir;
+using namespace ingot;
+
+/// Whether the permutation exchanges the last two dimensions and no others.
+static bool swapsLastTwo(ArrayRef<int64_t> permutation) {
+  int64_t rank = permutation.size();
+  if (rank < 2 || permutation[rank - 1] != rank - 2 ||
+      permutation[rank - 2] != rank - 1)
+    return false;
+  for (int64_t i = 0; i < rank - 2; ++i)
+    if (permutation[i] != i)
+      return false;
+  return true;
+}
+
+/// The operand of a transpose of matrices; null if the value is not one.
+static Value untransposed(Value value) {
+  auto transpose = value.getDefiningOp<TransposeOp>();
+  if (!transpose || !swapsLastTwo(transpose.getPermutation()))
+    return {};
+  return transpose.getOperand();
+}
+
+namespace {
+
+struct TransposeIntoMatmul : OpRewritePattern<MatmulOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(MatmulOp op,
+                                PatternRewriter &rewriter) const override {
+    Value lhs = untransposed(op.getLhs()), rhs = untransposed(op.getRhs());
+    if (!lhs && !rhs)
+      return failure();
+    rewriter.replaceOpWithNewOp<MatmulOp>(
+        op, op.getType(), lhs ? lhs : op.getLhs(), rhs ? rhs : op.getRhs(),
+        op.getTransposeLhs() != static_cast<bool>(lhs),
+        op.getTransposeRhs() != static_cast<bool>(rhs));
+    return success();
+  }
+};
+
+/// (A B)^T = B^T A^T
+struct TransposeOfMatmul : OpRewritePattern<TransposeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(TransposeOp op,
+                                PatternRewriter &rewriter) const override {
+    auto matmul = op.getOperand().getDefiningOp<MatmulOp>();
+    if (!matmul || !matmul->hasOneUse() || !swapsLastTwo(op.getPermutation()))
+      return failure();
+    rewriter.replaceOpWithNewOp<MatmulOp>(
+        op, op.getType(), matmul.getRhs(), matmul.getLhs(),
+        !matmul.getTransposeRhs(), !matmul.getTransposeLhs());
+    return success();
+  }
+};
+
+/// The matrix that the value repeats for every element of the batch; null if it
+/// does not.
+static Value repeatedMatrix(PatternRewriter &rewriter, Value value) {
+  auto broadcast = value.getDefiningOp<BroadcastOp>();
+  if (!broadcast)
+    return {};
+  RankedTensorType from = tensorType(broadcast.getOperand());
+  RankedTensorType to = tensorType(value);
+  int64_t rank = to.getRank(), fromRank = from.getRank();
+  if (fromRank < 2 || broadcast.getDims()[fromRank - 1] != rank - 1 ||
+      broadcast.getDims()[fromRank - 2] != rank - 2 ||
+      from.getShape().take_back(2) != to.getShape().take_back(2) ||
+      llvm::any_of(
+          from.getShape().drop_back(2), [](int64_t size) { return size != 1; }))
+    return {};
+  return reshapeTo(rewriter, value.getLoc(), broadcast.getOperand(),
+                   from.getShape().take_back(2));
+}
+
+/// `value` with all dimensions but the last as one.
+static Value asMatrix(PatternRewriter &rewriter, Value value) {
+  RankedTensorType type = tensorType(value);
+  int64_t columns = type.getShape().back();
+  int64_t rows = 1;
+  for (int64_t size : type.getShape().drop_back())
+    rows *= size;
+  return reshapeTo(rewriter, value.getLoc(), value, {rows, columns});
+}
+
+/// A batch of products with one matrix is one product of more rows.
+struct MatmulWithOneMatrix : OpRewritePattern<MatmulOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(MatmulOp op,
+                                PatternRewriter &rewriter) const override {
+    if (op.getType().getRank() < 3 || op.getTransposeLhs())
+      return failure();
+    Value rhs = repeatedMatrix(rewriter, op.getRhs());
+    if (!rhs)
+      return failure();
+    Value lhs = asMatrix(rewriter, op.getLhs());
+    auto type = RankedTensorType::get(
+        {tensorType(lhs).getDimSize(0), op.getType().getShape().back()},
+        op.getType().getElementType());
+    Value product =
+        MatmulOp::create(rewriter, op.getLoc(), type, lhs, rhs,
+                         /*transpose_lhs=*/false, op.getTransposeRhs());
+    rewriter.replaceOp(
+        op, reshapeTo(rewriter, op.getLoc(), product, op.getType().getShape()));
+    return success();
+  }
+};
+
+/// The gradient of that one matrix: products that are summed over the batch are
+/// one product over a longer inner dimension.
+struct SumOfMatmuls : OpRewritePattern<ReduceOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ReduceOp op,
+                                PatternRewriter &rewriter) const override {
+    auto matmul = op.getOperand().getDefiningOp<MatmulOp>();
+    if (op.getKind() != ReductionKind::Sum || !matmul || !matmul->hasOneUse() ||
+        !matmul.getTransposeLhs() || matmul.getTransposeRhs())
+      return failure();
+    int64_t batchRank = matmul.getType().getRank() - 2;
+    if (batchRank == 0 ||
+        op.getDims() != ArrayRef(llvm::to_vector(llvm::seq(batchRank))))
+      return failure();
+    rewriter.replaceOpWithNewOp<MatmulOp>(
+        op, op.getType(), asMatrix(rewriter, matmul.getLhs()),
+        asMatrix(rewriter, matmul.getRhs()), /*transpose_lhs=*/true,
+        /*transpose_rhs=*/false);
+    return success();
+  }
+};
+
+/// Zeros around an input of N C spatial order, as the padding of a window.
+struct ZeroPadding {
+  Value input;
+  SmallVector<int64_t> low, high;
+
+  /// The padding that the value has, added to that of the window.
+  static std::optional<ZeroPadding> of(Value value, ArrayRef<int64_t> low,
+                                       ArrayRef<int64_t> high) {
+    auto pad = value.getDefiningOp<PadOp>();
+    auto isZero = [](int64_t size) { return size == 0; };
+    if (!pad || !pad.getValue().isZero() ||
+        !llvm::all_of(pad.getInterior(), isZero) ||
+        !llvm::all_of(pad.getLow().take_front(2), isZero) ||
+        !llvm::all_of(pad.getHigh().take_front(2), isZero))
+      return std::nullopt;
+    ZeroPadding padding{pad.getOperand(), SmallVector<int64_t>(low),
+                        SmallVector<int64_t>(high)};
+    for (auto [i, size] : llvm::enumerate(pad.getLow().drop_front(2)))
+      padding.low[i] += size;
+    for (auto [i, size] : llvm::enumerate(pad.getHigh().drop_front(2)))
+      padding.high[i] += size;
+    return padding;
+  }
+};
+
+template <typename Op> struct PadIntoWindow : OpRewritePattern<Op> {
+  using OpRewritePattern<Op>::OpRewritePattern;
+  LogicalResult matchAndRewrite(Op op,
+                                PatternRewriter &rewriter) const override {
+    std::optional<ZeroPadding> padding =
+        ZeroPadding::of(op.getInput(), op.getPadLow(), op.getPadHigh());
+    if (!padding)
+      return failure();
+    rewriter.modifyOpInPlace(op, [&] {
+      op.getInputMutable().set(padding->input);
+      op.setPadLow(padding->low);
+      op.setPadHigh(padding->high);
+    });
+    return success();
+  }
+};
+
+} // namespace
+
+void ingot::populateContractionSimplifications(RewritePatternSet &patterns) {
+  patterns.add<TransposeIntoMatmul, TransposeOfMatmul, MatmulWithOneMatrix,
+               SumOfMatmuls, PadIntoWindow<ConvOp>,
+               PadIntoWindow<ConvFilterGradOp>, PadIntoWindow<SumPoolOp>>(
+      patterns.getContext());
+}
