@@ -75,7 +75,9 @@ static std::string_view slice(std::string_view bytes, uint64_t offset,
 }
 
 bool ingot::runtime::isZip(std::string_view bytes) {
-  return bytes.starts_with("PK\x03\x04") || bytes.starts_with("PK\x05\x06");
+  // An entry, or the end record of an archive without entries.
+  return bytes.starts_with("PK\x03\x04") || bytes.starts_with("PK\x05\x06") ||
+         bytes.starts_with("PK\x06\x06");
 }
 
 static Directory findDirectory(std::string_view bytes,

@@ -10,7 +10,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cctype>
+#include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <fmt/format.h>
@@ -57,12 +57,20 @@ private:
 
 } // namespace
 
+/// Reads a number that takes up the whole text and fits its type.
+template <typename T>
+static bool parseWhole(const std::string &text, T &value) {
+  const char *end = text.data() + text.size();
+  auto [stop, error] = std::from_chars(text.data(), end, value);
+  return error == std::errc() && stop == end;
+}
+
 /// Bounds in messages and help are noise: say what is wanted instead.
 static CLI::Validator atLeast(int64_t least) {
   return CLI::Validator(
       [least](std::string &text) -> std::string {
         int64_t value = 0;
-        if (CLI::detail::lexical_cast(text, value) && value >= least)
+        if (parseWhole(text, value) && value >= least)
           return {};
         return fmt::format("'{}' is not a whole number of at least {}", text,
                            least);
@@ -74,7 +82,7 @@ static CLI::Validator isFinite() {
   return CLI::Validator(
       [](std::string &text) -> std::string {
         double value = 0;
-        if (CLI::detail::lexical_cast(text, value) && std::isfinite(value))
+        if (parseWhole(text, value) && std::isfinite(value))
           return {};
         return fmt::format("'{}' is not a number", text);
       },

@@ -1,0 +1,94 @@
+//===----------------------------------------------------------------------===//
+//
+// Checkpoints: what was saved comes back, and damage is noticed.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/checkpoint/Checkpoint.h"
+#include "test/runtime/TestSupport.h"
+
+using namespace ingot::runtime;
+using namespace ingot::runtime::test;
+
+namespace {
+
+class CheckpointTest : public testing::Test {
+protected:
+  void save(int64_t step, const std::string &value) {
+    SafeTensors state;
+    state.tensors["v"] = {
+        DType::U8, {static_cast<int64_t>(value.size())}, value};
+    CheckpointInfo info;
+    info.step = step;
+    info.seed = 7;
+    info.samples = 100;
+    info.shuffle = false;
+    saveCheckpoint(directory, info, state);
+  }
+
+  CheckpointInfo load(const std::string &from) {
+    return loadCheckpoint(from,
+                          [&](const SafeTensors &state, const std::string &) {
+                            value = state.tensors.at("v").data;
+                          });
+  }
+
+  TemporaryFolder folder;
+  std::string directory = folder / "checkpoints";
+  std::string value;
+};
+
+TEST_F(CheckpointTest, RoundTrips) {
+  save(5, "five");
+  CheckpointInfo info = load(directory);
+  EXPECT_EQ(value, "five");
+  EXPECT_EQ(info.step, 5);
+  EXPECT_EQ(info.seed, 7);
+  EXPECT_EQ(info.samples, 100);
+  EXPECT_FALSE(info.shuffle);
+}
+
+TEST_F(CheckpointTest, LatestWinsAndTwoAreKept) {
+  for (int step = 8; step <= 12; ++step)
+    save(step, std::to_string(step));
+  load(directory);
+  EXPECT_EQ(value, "12");
+  load(directory + "/step-11");
+  EXPECT_EQ(value, "11");
+  EXPECT_FALSE(std::filesystem::exists(directory + "/step-10"));
+}
+
+TEST_F(CheckpointTest, SavesTheSameStepAgain) {
+  save(3, "old");
+  save(3, "new");
+  load(directory);
+  EXPECT_EQ(value, "new");
+}
+
+TEST_F(CheckpointTest, AnUnfinishedOneDoesNotCount) {
+  save(1, "one");
+  std::filesystem::create_directory(directory + "/step-2.tmp-1");
+  writeFile(directory + "/step-2.tmp-1/state.safetensors", "half");
+  load(directory);
+  EXPECT_EQ(value, "one");
+  save(3, "three");
+  EXPECT_FALSE(std::filesystem::exists(directory + "/step-2.tmp-1"));
+}
+
+TEST_F(CheckpointTest, NoticesDamage) {
+  save(1, "one");
+  std::string path = directory + "/step-1/state.safetensors";
+  std::string bytes = readFile(path);
+  bytes.back() ^= 1;
+  writeFile(path, bytes);
+  EXPECT_INGOT_ERROR(ExitCode::BadInput, "checksum", load(directory));
+  writeFile(directory + "/step-1/checkpoint.json", "{\"format\": 1}");
+  EXPECT_INGOT_ERROR(ExitCode::BadInput, "'step' is missing", load(directory));
+  writeFile(directory + "/latest", "../../etc");
+  EXPECT_INGOT_ERROR(ExitCode::BadInput, "does not name a checkpoint",
+                     load(directory));
+  EXPECT_INGOT_ERROR(ExitCode::BadInput, "holds no checkpoint",
+                     load(folder / "nothing"));
+}
+
+} // namespace

@@ -1,0 +1,124 @@
+//===----------------------------------------------------------------------===//
+//
+// Manifests, good and damaged.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/core/Manifest.h"
+#include "test/runtime/TestSupport.h"
+
+#include <nlohmann/json.hpp>
+
+using namespace ingot::runtime;
+using namespace ingot::runtime::test;
+using nlohmann::json;
+
+namespace {
+
+json makeManifest() {
+  return json::parse(R"({
+    "abi": 1, "model": "m.onnx", "producer": "p", "precision": "fp32",
+    "target": {"kind": "cpu", "features": ["avx2"]},
+    "loss": "cross-entropy", "optimizer": "sgd", "batch": 2,
+    "eval_partial": true, "weights": "embed",
+    "state_bytes": 128, "arena_bytes": 256,
+    "states": [{"name": "w", "role": "parameter", "dtype": "f32",
+                "shape": [4], "offset": 64, "init": {"kind": "weights"}}],
+    "hyperparameters": [{"name": "lr", "default": 0.1}],
+    "functions": {"train_step": {"arena_bytes": 256,
+      "inputs": [{"name": "x", "kind": "data", "dtype": "f32",
+                  "shape": [2, 3], "offset": 0},
+                 {"name": "labels", "kind": "labels", "dtype": "i64",
+                  "shape": [2], "offset": 64, "classes": 10},
+                 {"name": "lr", "kind": "hyper", "dtype": "f64", "shape": [],
+                  "offset": 128}],
+      "outputs": [{"name": "loss", "dtype": "f32", "shape": [],
+                   "offset": 192}],
+      "memory": {"peak_bytes": 5},
+      "kernels": [{"name": "k", "kind": "loop", "onnx_nodes": ["n"],
+                   "bytes": 1, "flops": 2}]}},
+    "export": [{"literal": 3}, {"state": "w", "dtype": "f32"}]})");
+}
+
+void expectRefused(const json &manifest, const std::string &part) {
+  EXPECT_INGOT_ERROR(ExitCode::Failed, part, parseManifest(manifest.dump()));
+}
+
+TEST(Manifest, Reads) {
+  Manifest m = parseManifest(makeManifest().dump());
+  EXPECT_EQ(m.batch, 2);
+  ASSERT_EQ(m.functions.size(), 1u);
+  EXPECT_EQ(m.functions[0].inputs[1].classes, 10);
+  EXPECT_EQ(m.findState("w")->getBytes(), 16);
+  EXPECT_EQ(m.functions[0].kernels[0].onnxNodes[0], "n");
+  EXPECT_EQ(m.exportPieces[1].state, "w");
+  EXPECT_EQ(m.findFunction("predict"), nullptr);
+}
+
+TEST(Manifest, RefusesAnotherAbi) {
+  json m = makeManifest();
+  m["abi"] = 2;
+  expectRefused(m, "compiled for version 2");
+}
+
+TEST(Manifest, RefusesWhatLeavesItsBlock) {
+  json m = makeManifest();
+  m["states"][0]["offset"] = 120;
+  expectRefused(m, "outside its block");
+  m = makeManifest();
+  m["functions"]["train_step"]["inputs"][0]["offset"] = 252;
+  expectRefused(m, "outside its block");
+  m = makeManifest();
+  m["states"][0]["shape"] = {int64_t(1) << 30, int64_t(1) << 30};
+  expectRefused(m, "overflows");
+  m = makeManifest();
+  m["functions"]["train_step"]["arena_bytes"] = 300;
+  expectRefused(m, "more than the whole arena");
+}
+
+TEST(Manifest, RefusesWhatDoesNotFitTogether) {
+  json m = makeManifest();
+  m["functions"]["train_step"]["inputs"][0]["shape"] = {3, 3};
+  expectRefused(m, "is not the batch");
+  m = makeManifest();
+  m["hyperparameters"] = json::array();
+  expectRefused(m, "no hyperparameter 'lr'");
+  m = makeManifest();
+  m["export"][1]["state"] = "v";
+  expectRefused(m, "no state 'v'");
+  m = makeManifest();
+  m["states"][0]["offset"] = 65;
+  expectRefused(m, "not aligned");
+  m = makeManifest();
+  m["functions"].erase("train_step");
+  expectRefused(m, "functions.train_step: missing");
+}
+
+TEST(Manifest, NamesTheField) {
+  json m = makeManifest();
+  m["functions"]["train_step"]["inputs"][1].erase("dtype");
+  expectRefused(m, "functions.train_step.inputs[1].dtype: missing");
+  m = makeManifest();
+  m["states"][0]["role"] = "nothing";
+  expectRefused(m, "states[0].role: unknown value 'nothing'");
+  m = makeManifest();
+  m["batch"] = -1;
+  expectRefused(m, "batch: not a size");
+}
+
+TEST(Manifest, NothingCrashesIt) {
+  std::string text = makeManifest().dump();
+  for (size_t i = 0; i < text.size(); ++i)
+    getError(ExitCode::Failed, [&] { parseManifest(text.substr(0, i)); });
+  // Every value replaced by one of another kind.
+  for (const auto &[path, value] : makeManifest().flatten().items())
+    for (const json &other :
+         {json(), json(-1), json("x"), json(1e300), json::array({json()}),
+          json::object(), json(uint64_t(1) << 63)}) {
+      json m = makeManifest();
+      m[json::json_pointer(path)] = other;
+      getError(ExitCode::Failed, [&] { parseManifest(m.dump()); });
+    }
+}
+
+} // namespace
