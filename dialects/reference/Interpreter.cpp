@@ -123,26 +123,14 @@ llvm::Error Scope::run(Operation &op) {
     return llvm::Error::success();
   }
 
-  const Registry::Function *function =
-      getRegistry().lookup(op.getName().getStringRef());
-  if (!function)
-    return invalid("the interpreter does not know this op");
   SmallVector<const Tensor *> operands;
   for (Value operand : op.getOperands())
     operands.push_back(&values.at(operand));
-  SmallVector<Tensor> results;
-  for (Value result : op.getResults()) {
-    llvm::Expected<RankedTensorType> type = tensorTypeOf(result);
-    if (!type)
-      return type.takeError();
-    results.emplace_back(*type);
-  }
-  if (llvm::Error error = (*function)(&op, Operands(operands), results))
-    return error;
-  for (auto [value, tensor] : llvm::zip_equal(op.getResults(), results)) {
-    tensor.roundToElementType();
+  llvm::Expected<SmallVector<Tensor>> results = evaluateOp(&op, operands);
+  if (!results)
+    return results.takeError();
+  for (auto [value, tensor] : llvm::zip_equal(op.getResults(), *results))
     define(value, std::move(tensor));
-  }
   return llvm::Error::success();
 }
 
@@ -161,6 +149,27 @@ llvm::Expected<std::vector<Tensor>> Scope::run(Block &block,
     release(op);
   }
   return invalid("the block has no terminator");
+}
+
+llvm::Expected<SmallVector<Tensor>>
+ingot::reference::evaluateOp(Operation *op,
+                             llvm::ArrayRef<const Tensor *> operands) {
+  const Registry::Function *function =
+      getRegistry().lookup(op->getName().getStringRef());
+  if (!function)
+    return invalid("the interpreter does not know this op");
+  SmallVector<Tensor> results;
+  for (Value result : op->getResults()) {
+    llvm::Expected<RankedTensorType> type = tensorTypeOf(result);
+    if (!type)
+      return type.takeError();
+    results.emplace_back(*type);
+  }
+  if (llvm::Error error = (*function)(op, Operands(operands), results))
+    return std::move(error);
+  for (Tensor &tensor : results)
+    tensor.roundToElementType();
+  return std::move(results);
 }
 
 bool ingot::reference::isKnown(llvm::StringRef opName) {

@@ -1,0 +1,75 @@
+#include "dialects/ingot/ir/Diagnostics.h"
+
+using namespace mlir;
+using namespace ingot;
+
+static constexpr llvm::StringLiteral kHintPrefix = "hint: ";
+
+/// One line, whatever a library put into its message.
+static std::string oneLine(const llvm::Twine &text) {
+  std::string line = text.str();
+  for (char &c : line)
+    if (c == '\n' || c == '\r')
+      c = ' ';
+  return line;
+}
+
+llvm::LogicalResult ingot::emitUserError(Location where,
+                                         const llvm::Twine &what,
+                                         const llvm::Twine &hint) {
+  InFlightDiagnostic diagnostic = emitError(where) << oneLine(what);
+  diagnostic.attachNote(where) << kHintPrefix << oneLine(hint);
+  return diagnostic;
+}
+
+void ingot::emitUserWarning(Location where, const llvm::Twine &what,
+                            const llvm::Twine &hint) {
+  InFlightDiagnostic diagnostic = emitWarning(where) << oneLine(what);
+  diagnostic.attachNote(where) << kHintPrefix << oneLine(hint);
+}
+
+std::string ingot::describeLocation(Location location) {
+  if (auto name = dyn_cast<NameLoc>(location))
+    return name.getName().str();
+  if (auto file = dyn_cast<FileLineColLoc>(location)) {
+    std::string text = file.getFilename().str();
+    if (file.getLine())
+      text += ":" + std::to_string(file.getLine());
+    return text;
+  }
+  if (auto call = dyn_cast<CallSiteLoc>(location))
+    return describeLocation(call.getCallee());
+  if (auto opaque = dyn_cast<OpaqueLoc>(location))
+    return describeLocation(opaque.getFallbackLocation());
+  if (auto fused = dyn_cast<FusedLoc>(location))
+    for (Location part : fused.getLocations())
+      if (std::string text = describeLocation(part); !text.empty())
+        return text;
+  return "";
+}
+
+void ingot::printUserDiagnostic(llvm::raw_ostream &os, Diagnostic &diagnostic) {
+  switch (diagnostic.getSeverity()) {
+  case DiagnosticSeverity::Error:
+    os << "error: ";
+    break;
+  case DiagnosticSeverity::Warning:
+    os << "warning: ";
+    break;
+  case DiagnosticSeverity::Remark:
+    os << "remark: ";
+    break;
+  case DiagnosticSeverity::Note:
+    break;
+  }
+  if (std::string where = describeLocation(diagnostic.getLocation());
+      !where.empty())
+    os << where << ": ";
+  os << oneLine(diagnostic.str()) << "\n";
+  for (Diagnostic &note : diagnostic.getNotes()) {
+    std::string text = oneLine(note.str());
+    if (!llvm::StringRef(text).starts_with(kHintPrefix))
+      os << "note: ";
+    os << text << "\n";
+  }
+}

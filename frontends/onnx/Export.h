@@ -1,0 +1,30 @@
+//===----------------------------------------------------------------------===//
+//
+// The model file with holes where its states' bytes belong.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_FRONTENDS_ONNX_EXPORT_H
+#define INGOT_FRONTENDS_ONNX_EXPORT_H
+
+#include "frontends/onnx/Import.h"
+#include "mlir/IR/Location.h"
+#include "onnx/onnx_pb.h"
+#include "llvm/ADT/StringSet.h"
+
+namespace ingot::onnx_import {
+
+/// The model as bytes, with the elements of every floating initializer stored
+/// raw; empty if it is too large for one file. Fails, with an error at `where`,
+/// if an initializer is damaged.
+llvm::FailureOr<std::string> serializeForExport(mlir::Location where,
+                                                onnx::ModelProto &model);
+
+/// Cuts the bytes of the initializers that are states out of a model that
+/// `serializeForExport` wrote.
+ExportTemplate makeExportTemplate(const std::string &model,
+                                  const llvm::StringSet<> &states);
+
+} // namespace ingot::onnx_import
+
+#endif // INGOT_FRONTENDS_ONNX_EXPORT_H
