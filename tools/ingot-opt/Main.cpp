@@ -35,20 +35,14 @@ int main(int argc, char **argv) {
   registerAllGPUToLLVMIRTranslations(registry);
   ingot::registerIngotDialects(registry);
 
-#ifdef INGOT_OPT_ONNX
   ingot::registerOnnxInputOptions();
-#endif
   auto [input, output] = registerAndParseCLIOptions(
       argc, argv, "Ingot's pass driver: takes .mlir and .onnx", registry);
   if (!StringRef(input).ends_with(".onnx"))
     return asMainReturnCode(MlirOptMain(argc, argv, input, output, registry));
 
-#ifdef INGOT_OPT_ONNX
   std::unique_ptr<llvm::MemoryBuffer> buffer =
       ingot::readOnnxInput(input, registry);
-#else
-  std::unique_ptr<llvm::MemoryBuffer> buffer;
-#endif
   if (!buffer)
     return 3;
   MlirOptMainConfig config = MlirOptMainConfig::createFromCLOptions();
