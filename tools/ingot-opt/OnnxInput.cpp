@@ -4,6 +4,7 @@
 #include "frontends/onnx/Import.h"
 #include "mlir/Bytecode/BytecodeWriter.h"
 #include "mlir/IR/MLIRContext.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/ManagedStatic.h"
 
@@ -69,5 +70,10 @@ ingot::readOnnxInput(StringRef path, const DialectRegistry &registry) {
   llvm::raw_string_ostream stream(bytecode);
   if (failed(writeBytecodeToFile(*model->module, stream)))
     return nullptr;
-  return llvm::MemoryBuffer::getMemBufferCopy(bytecode, path);
+  // The reader wants the alignment of the widest section: that of tensor data.
+  std::unique_ptr<llvm::WritableMemoryBuffer> buffer =
+      llvm::WritableMemoryBuffer::getNewUninitMemBuffer(bytecode.size(), path,
+                                                        llvm::Align(64));
+  llvm::copy(bytecode, buffer->getBufferStart());
+  return buffer;
 }

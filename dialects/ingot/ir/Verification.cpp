@@ -17,7 +17,7 @@ std::string ingot::detail::listText(ArrayRef<int64_t> values) {
 static std::string typeText(Type type) {
   std::string text;
   llvm::raw_string_ostream stream(text);
-  stream << type;
+  stream << "'" << type << "'";
   return text;
 }
 

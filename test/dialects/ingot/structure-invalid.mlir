@@ -1,0 +1,213 @@
+// RUN: ingot-opt %s -split-input-file -verify-diagnostics
+// Constraints of docs/spec/structure.md.
+
+// expected-error @+1 {{'ingot.state' op C1: the initial value must be 'tensor<2xf32>', got 'tensor<3xf32>'}}
+ingot.state parameter @w : tensor<2xf32> = dense<0.0> : tensor<3xf32>
+
+// -----
+
+// expected-error @+1 {{C2: a parameter must be floating point, got 'tensor<2xi64>'}}
+ingot.state parameter @w : tensor<2xi64> = dense<0> : tensor<2xi64>
+
+// -----
+
+// expected-error @+1 {{C2: a moment must be floating point, got 'tensor<2xi64>'}}
+ingot.state moment @m : tensor<2xi64> = dense<0> : tensor<2xi64>
+
+// -----
+
+// expected-error @+1 {{C3: a step must be tensor<i64>, got 'tensor<1xi64>'}}
+ingot.state step @step : tensor<1xi64> = dense<0> : tensor<1xi64>
+
+// -----
+
+// expected-error @+1 {{C3: a seed must be tensor<i64>, got 'tensor<i32>'}}
+ingot.state seed @seed : tensor<i32> = dense<0> : tensor<i32>
+
+// -----
+
+func.func @barrier(%a: tensor<2xf32>) -> tensor<3xf32> {
+  // expected-error @+1 {{'ingot.barrier' op C1: results must have the operands' types, want 'tensor<2xf32>', got 'tensor<3xf32>'}}
+  %0 = ingot.barrier %a : (tensor<2xf32>) -> tensor<3xf32>
+  return %0 : tensor<3xf32>
+}
+
+// -----
+
+func.func @arguments(%a: tensor<2xf32>) -> tensor<2xf32> {
+  // expected-error @+1 {{'ingot.fusion' op C1: the body's arguments must be the inputs, want 'tensor<2xf32>', got 'tensor<3xf32>'}}
+  %0 = ingot.fusion loop (%a) : (tensor<2xf32>) -> tensor<2xf32> {
+  ^bb0(%x: tensor<3xf32>):
+    %1 = ingot.constant dense<0.0> : tensor<2xf32>
+    ingot.yield %1 : tensor<2xf32>
+  }
+  return %0 : tensor<2xf32>
+}
+
+// -----
+
+func.func @yields(%a: tensor<2xf32>) -> tensor<2xf32> {
+  // expected-error @+1 {{C2: the body must yield the results, want 'tensor<2xf32>', got }}
+  %0 = ingot.fusion loop (%a) : (tensor<2xf32>) -> tensor<2xf32> {
+  ^bb0(%x: tensor<2xf32>):
+    %1 = ingot.exp %x : tensor<2xf32>
+    ingot.yield %1, %1 : tensor<2xf32>, tensor<2xf32>
+  }
+  return %0 : tensor<2xf32>
+}
+
+// -----
+
+func.func @nothing(%a: tensor<2xf32>) {
+  // expected-error @+1 {{C3: must have a result}}
+  ingot.fusion loop (%a) : (tensor<2xf32>) -> () {
+  ^bb0(%x: tensor<2xf32>):
+    ingot.yield
+  }
+  return
+}
+
+// -----
+
+func.func @no_scalar_body(%i: tensor<3xi64>, %u: tensor<3x2xf32>) -> tensor<5x2xf32> {
+  %0 = ingot.fusion loop (%i, %u) : (tensor<3xi64>, tensor<3x2xf32>) -> tensor<5x2xf32> {
+  ^bb0(%x: tensor<3xi64>, %y: tensor<3x2xf32>):
+    // expected-error @+1 {{C4: has no scalar body, so that a loop fusion cannot hold it}}
+    %1 = ingot.scatter_add %y[%x] dim = 0 : (tensor<3xi64>, tensor<3x2xf32>) -> tensor<5x2xf32>
+    ingot.yield %1 : tensor<5x2xf32>
+  }
+  return %0 : tensor<5x2xf32>
+}
+
+// -----
+
+func.func @data(%a: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = ingot.fusion loop (%a) : (tensor<2xf32>) -> tensor<2xf32> {
+  ^bb0(%x: tensor<2xf32>):
+    // expected-error @+1 {{C5: a constant within a fusion must be a splat}}
+    %1 = ingot.constant dense<[1.0, 2.0]> : tensor<2xf32>
+    %2 = ingot.add %x, %1 : tensor<2xf32>
+    ingot.yield %2 : tensor<2xf32>
+  }
+  return %0 : tensor<2xf32>
+}
+
+// -----
+
+func.func @shapes(%a: tensor<2xf32>) -> (tensor<2xf32>, tensor<1xf32>) {
+  // expected-error @+1 {{C6: results of a loop fusion must have one shape, want that of 'tensor<2xf32>', got 'tensor<1xf32>' for result 1}}
+  %0:2 = ingot.fusion loop (%a) : (tensor<2xf32>) -> (tensor<2xf32>, tensor<1xf32>) {
+  ^bb0(%x: tensor<2xf32>):
+    %1 = ingot.exp %x : tensor<2xf32>
+    %2 = ingot.slice %x starts = [0] limits = [1] strides = [1] : (tensor<2xf32>) -> tensor<1xf32>
+    ingot.yield %1, %2 : tensor<2xf32>, tensor<1xf32>
+  }
+  return %0#0, %0#1 : tensor<2xf32>, tensor<1xf32>
+}
+
+// -----
+
+func.func @no_reduction(%a: tensor<2xf32>) -> tensor<2xf32> {
+  // expected-error @+1 {{C7: a reduction fusion must yield reductions, but value 0 is none}}
+  %0 = ingot.fusion reduction (%a) : (tensor<2xf32>) -> tensor<2xf32> {
+  ^bb0(%x: tensor<2xf32>):
+    %1 = ingot.exp %x : tensor<2xf32>
+    ingot.yield %1 : tensor<2xf32>
+  }
+  return %0 : tensor<2xf32>
+}
+
+// -----
+
+func.func @spaces(%a: tensor<2x2xf32>) -> (tensor<2xf32>, tensor<2xf32>) {
+  // expected-error @+1 {{C8: the reductions must fold one iteration space, want [2, 2] over [0], got [2, 2] over [1] for value 1}}
+  %0:2 = ingot.fusion reduction (%a) : (tensor<2x2xf32>) -> (tensor<2xf32>, tensor<2xf32>) {
+  ^bb0(%x: tensor<2x2xf32>):
+    %1 = ingot.reduce sum %x dims = [0] : (tensor<2x2xf32>) -> tensor<2xf32>
+    %2 = ingot.reduce sum %x dims = [1] : (tensor<2x2xf32>) -> tensor<2xf32>
+    ingot.yield %1, %2 : tensor<2xf32>, tensor<2xf32>
+  }
+  return %0#0, %0#1 : tensor<2xf32>, tensor<2xf32>
+}
+
+// -----
+
+func.func @no_kernel(%a: tensor<2xf32>) -> tensor<2xf32> {
+  // expected-error @+1 {{C9: a custom fusion must hold one op, with a kernel body, got 1 ops}}
+  %0 = ingot.fusion custom (%a) : (tensor<2xf32>) -> tensor<2xf32> {
+  ^bb0(%x: tensor<2xf32>):
+    %1 = ingot.exp %x : tensor<2xf32>
+    ingot.yield %1 : tensor<2xf32>
+  }
+  return %0 : tensor<2xf32>
+}
+
+// -----
+
+func.func @order(%i: tensor<3xi64>, %u: tensor<3x2xf32>) -> tensor<5x2xf32> {
+  // expected-error @+1 {{C10: the op of a custom fusion must take the arguments and give the results in order}}
+  %0 = ingot.fusion custom (%u, %i) : (tensor<3x2xf32>, tensor<3xi64>) -> tensor<5x2xf32> {
+  ^bb0(%y: tensor<3x2xf32>, %x: tensor<3xi64>):
+    %1 = ingot.scatter_add %y[%x] dim = 0 : (tensor<3xi64>, tensor<3x2xf32>) -> tensor<5x2xf32>
+    ingot.yield %1 : tensor<5x2xf32>
+  }
+  return %0 : tensor<5x2xf32>
+}
+
+// -----
+
+// expected-error @+1 {{F1: "ingot.state" must name a state}}
+func.func @f(%a: tensor<2xf32> {ingot.state = "w"}) {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{F1: "ingot.state" names @w, which is not a state}}
+func.func @f(%a: tensor<2xf32> {ingot.state = @w}) {
+  return
+}
+
+// -----
+
+ingot.state parameter @w : tensor<2xf32> = dense<0.0> : tensor<2xf32>
+// expected-error @+1 {{F2: the value of state @w must be 'tensor<2xf32>', got 'tensor<3xf32>'}}
+func.func @f(%a: tensor<3xf32>) -> (tensor<3xf32> {ingot.state = @w}) {
+  return %a : tensor<3xf32>
+}
+
+// -----
+
+ingot.state parameter @w : tensor<2xf32> = dense<0.0> : tensor<2xf32>
+// expected-error @+1 {{F2: the value of state @w must be 'tensor<2xf32>', got 'tensor<3xf32>'}}
+func.func @f(%a: tensor<3xf32>) -> (tensor<3xf32> {ingot.gradient = @w}) {
+  return %a : tensor<3xf32>
+}
+
+// -----
+
+// expected-error @+1 {{F3: "ingot.name" must be a string}}
+func.func @f(%a: tensor<2xf32> {ingot.name = 3}) {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{F4: "ingot.kind" must be one of data, labels, hyper, valid, got "date"}}
+func.func @f(%a: tensor<2xf32> {ingot.kind = "date"}) {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{F5: an argument cannot have the attribute ingot.gradient}}
+func.func @f(%a: tensor<2xf32> {ingot.gradient = @w}) {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{F5: a result cannot have the attribute ingot.kind}}
+func.func @f(%a: tensor<2xf32>) -> (tensor<2xf32> {ingot.kind = "data"}) {
+  return %a : tensor<2xf32>
+}

@@ -1,0 +1,27 @@
+"""The tests that lit runs: every .mlir and .test file under this folder."""
+
+import os
+
+import lit.formats
+
+config.name = "Ingot"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir", ".test"]
+config.excludes = ["Inputs", "end-to-end", "runtime"]
+config.test_source_root = os.path.dirname(__file__)
+config.test_exec_root = os.path.join(config.ingot_build_root, "test")
+
+# Tests name tools as users do; the build's own come first.
+config.environment["PATH"] = os.pathsep.join(
+    [config.ingot_bin, config.llvm_bin, os.environ["PATH"]]
+)
+config.environment["NO_COLOR"] = "1"
+for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS"):
+    if name in os.environ:
+        config.environment[name] = os.environ[name]
+
+config.substitutions.append(("%python", config.python))
+config.substitutions.append(("%root", config.ingot_root))
+
+for tool in sorted(os.listdir(config.ingot_bin)) if os.path.isdir(config.ingot_bin) else []:
+    config.available_features.add(tool)
