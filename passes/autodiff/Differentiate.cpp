@@ -151,11 +151,18 @@ void Differentiate::runOnOperation() {
     if (entry.gradient() || isTrained(entry.state()))
       return;
 
+  // In the order of the states, whether the step still reads them or not.
+  SmallVector<std::pair<StateOp, Value>> trained;
   SmallVector<Value> parameters;
-  for (BlockArgument argument : func.getArguments())
-    if (isTrained(step.argumentState(argument.getArgNumber())) &&
-        isFloatTensor(argument))
+  for (StateOp state : module.getOps<StateOp>()) {
+    auto symbol = FlatSymbolRefAttr::get(state.getSymNameAttr());
+    if (!isTrained(symbol))
+      continue;
+    Value argument = step.findArgument(symbol);
+    trained.emplace_back(state, argument);
+    if (argument)
       parameters.push_back(argument);
+  }
 
   Block &block = func.getBody().front();
   Value loss = before.entries.front().value;
@@ -176,15 +183,13 @@ void Differentiate::runOnOperation() {
 
   ResultList results;
   results.add(loss, before.entries.front().attributes);
-  for (Value parameter : parameters) {
-    FlatSymbolRefAttr symbol =
-        step.argumentState(cast<BlockArgument>(parameter).getArgNumber());
-    if (!activity.isActive(parameter)) {
+  for (auto [state, parameter] : trained) {
+    if (!parameter || !activity.isActive(parameter)) {
       ++numUnreached;
       remark::missed(
-          parameter.getLoc(),
+          state.getLoc(),
           remark::RemarkOpts::name("gradient").category(getArgument()))
-          << remark::metric("Parameter", symbol.getValue())
+          << remark::metric("Parameter", state.getSymName())
           << remark::reason(
                  "the loss does not depend on it: it is not updated");
       continue;
@@ -193,7 +198,8 @@ void Differentiate::runOnOperation() {
     Value gradient = cotangents.get(parameter);
     if (!gradient)
       gradient = splat(builder, parameter.getLoc(), tensorType(parameter), 0.0);
-    results.addGradient(symbol, gradient);
+    results.addGradient(FlatSymbolRefAttr::get(state.getSymNameAttr()),
+                        gradient);
     ++numGradients;
   }
   results.entries.append(std::next(before.entries.begin()),

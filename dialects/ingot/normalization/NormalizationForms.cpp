@@ -52,8 +52,7 @@ SmallVector<Value> CrossEntropyOp::decompose(OpBuilder &builder) {
       RankedTensorType::get(column, tensorType(getLogits()).getElementType()),
       getLogits(), a.reshape(getLabels(), column), dim);
   chosen = widen(a, a.reshape(chosen, tensorType(getLosses()).getShape()));
-  Value ignored = a.compare(Predicate::EQ, getLabels(),
-                            static_cast<double>(getIgnoreIndex()));
+  Value ignored = ignoredLabels(a, *this);
   Value losses = a.select(ignored, 0.0, a.sub(lse, chosen));
   return {narrow(a, losses, getLosses()), narrow(a, lse, getLse())};
 }

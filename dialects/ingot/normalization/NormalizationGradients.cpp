@@ -62,8 +62,7 @@ LogicalResult CrossEntropyOp::buildVjp(OpBuilder &builder,
 
   Value gradient;
   if (Value g = cotangents[0]) {
-    Value ignored = a.compare(Predicate::EQ, getLabels(),
-                              static_cast<double>(getIgnoreIndex()));
+    Value ignored = ignoredLabels(a, *this);
     g = a.select(ignored, 0.0, a.cast(g, element));
     RankedTensorType indexType =
         withElement(type, tensorType(getLabels()).getElementType());

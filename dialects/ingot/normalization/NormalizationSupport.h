@@ -36,6 +36,12 @@ inline llvm::SmallVector<int64_t> dimRange(int64_t from, int64_t to) {
   return llvm::to_vector(llvm::seq<int64_t>(from, to));
 }
 
+/// Where the labels are those that do not count.
+inline mlir::Value ignoredLabels(Arithmetic a, CrossEntropyOp op) {
+  auto index = static_cast<int64_t>(op.getIgnoreIndex());
+  return a.compare(Predicate::EQ, op.getLabels(), static_cast<double>(index));
+}
+
 /// How a normalization splits its operand's dimensions: statistics are over
 /// `reduced` and have the shape of the others; scale and bias lie along
 /// `affine` and are repeated along `repeated`.
