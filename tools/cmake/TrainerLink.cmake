@@ -2,7 +2,9 @@
 # that no compiler is needed on the user's machine and the tree can be moved:
 # link.txt there lists it, one "KIND PATH" per line in link order, paths
 # relative to link.txt. Kinds:
-#   start, end   C runtime start files, before and after everything else
+#   start, end   C runtime start files; the compiled step goes after the first
+#   option       an argument for the linker
+#   whole        static libraries; take everything
 #   archive      static libraries; take what is referenced
 #   bundle       shared libraries that travel with the trainer (TRAINER.libs)
 #   system       shared libraries that every machine has
@@ -35,6 +37,13 @@ function(ingot_trainer_link)
   foreach(name Scrt1.o crti.o crtbeginS.o)
     add(start ${name} crt)
   endforeach()
+  if(INGOT_SANITIZE)
+    # The sanitizers' runtime, which the compiler driver would add.
+    string(APPEND text "option --export-dynamic\n")
+    foreach(part asan_static asan asan_cxx)
+      add(whole libclang_rt.${part}-${CMAKE_SYSTEM_PROCESSOR}.a crt)
+    endforeach()
+  endif()
   foreach(target IN LISTS arg_UNPARSED_ARGUMENTS)
     set_target_properties(${target} PROPERTIES ARCHIVE_OUTPUT_DIRECTORY "${dir}")
     string(APPEND text "archive lib${target}.a\n")

@@ -111,7 +111,8 @@ TEST(Manifest, NothingCrashesIt) {
   for (size_t i = 0; i < text.size(); ++i)
     getError(ExitCode::Failed, [&] { parseManifest(text.substr(0, i)); });
   // Every value replaced by one of another kind.
-  for (const auto &[path, value] : makeManifest().flatten().items())
+  json flat = makeManifest().flatten();
+  for (const auto &[path, value] : flat.items())
     for (const json &other :
          {json(), json(-1), json("x"), json(1e300), json::array({json()}),
           json::object(), json(uint64_t(1) << 63)}) {
