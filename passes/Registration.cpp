@@ -1,16 +1,25 @@
 #include "passes/Registration.h"
 
+#include "dialects/exec/Exec.h"
 #include "dialects/ingot/ir/Dialect.h"
 #include "mlir/IR/DialectRegistry.h"
+#include "passes/Pipeline.h"
 #include "passes/autodiff/Passes.h"
+#include "passes/codegen/cpu/Passes.h"
+#include "passes/fusion/Passes.h"
 #include "passes/graph/Passes.h"
+#include "passes/schedule/Passes.h"
 
 void ingot::registerIngotPasses() {
   registerIngotGraphPasses();
   registerIngotAutodiffPasses();
   registerAutodiffPipeline();
+  registerIngotFusionPasses();
+  registerIngotSchedulePasses();
+  registerIngotCodegenCpuPasses();
+  registerPipelines();
 }
 
 void ingot::registerIngotDialects(mlir::DialectRegistry &registry) {
-  registry.insert<IngotDialect>();
+  registry.insert<IngotDialect, exec::ExecDialect>();
 }

@@ -29,11 +29,7 @@ ingot_find(dnnl "oneDNN" CONFIG HINTS "${INGOT_DEPS}/onednn-${INGOT_ONEDNN_VERSI
 ingot_find(CLI11 "CLI11" CONFIG)
 ingot_find(nlohmann_json "nlohmann-json" CONFIG)
 ingot_find(fmt "fmt" CONFIG)
-ingot_find(PkgConfig "pkg-config")
-pkg_check_modules(libzip QUIET IMPORTED_TARGET libzip)
-if(NOT libzip_FOUND)
-  message(FATAL_ERROR "error: libzip not found\nhint: run tools/setup")
-endif()
+ingot_find(ZLIB "zlib")
 ingot_find(GTest "GoogleTest")
 
 set(INGOT_PYTHON "${INGOT_DEPS}/python/bin/python")

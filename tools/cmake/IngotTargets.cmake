@@ -53,8 +53,7 @@ separate_arguments(LLVM_DEFINITIONS_LIST NATIVE_COMMAND "${LLVM_DEFINITIONS}")
 list(TRANSFORM LLVM_DEFINITIONS_LIST REPLACE "^-D" "")
 
 # One precompiled header for everything that includes MLIR.
-file(WRITE "${CMAKE_BINARY_DIR}/pch.cpp.in" "")
-configure_file("${CMAKE_BINARY_DIR}/pch.cpp.in" "${CMAKE_BINARY_DIR}/pch.cpp" COPYONLY)
+file(CONFIGURE OUTPUT "${CMAKE_BINARY_DIR}/pch.cpp" CONTENT "")
 add_library(ingot_pch STATIC "${CMAKE_BINARY_DIR}/pch.cpp")
 target_include_directories(ingot_pch SYSTEM PUBLIC ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
 target_compile_definitions(ingot_pch PUBLIC ${LLVM_DEFINITIONS_LIST})

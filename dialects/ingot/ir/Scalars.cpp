@@ -99,11 +99,49 @@ Value ScalarEmitter::logicalAnd(Value a, Value other) const {
   return arith::AndIOp::create(b, loc, a, other);
 }
 
+/// The dividend of an index division or remainder by `divisor`; null otherwise.
+template <typename Op> static Value dividend(Value value, int64_t divisor) {
+  auto op = value.getDefiningOp<Op>();
+  return op && knownIndex(op.getRhs()) == divisor ? op.getLhs() : Value();
+}
+
 Value ScalarEmitter::linearize(ValueRange indices,
                                ArrayRef<int64_t> shape) const {
-  Value position = index(0);
+  // Indices that delinearize() took apart are put together again, so that
+  // merged loops keep unit strides.
+  SmallVector<std::pair<Value, int64_t>> parts;
   for (auto [i, size] : llvm::zip_equal(indices, shape))
-    position = size == 1 ? position : add(mul(position, size), i);
+    if (size != 1)
+      parts.push_back({i, size});
+  Value position = index(0);
+  int64_t stride = 1;
+  while (!parts.empty()) {
+    auto [part, size] = parts.pop_back_val();
+    if (Value whole = dividend<arith::RemUIOp>(part, size)) {
+      // `base` is what was divided last, by `divisor`.
+      Value base = whole;
+      int64_t divisor = size, span = size;
+      bool complete = false;
+      while (!parts.empty() && !complete) {
+        auto [outer, outerSize] = parts.back();
+        complete = dividend<arith::DivUIOp>(outer, divisor) == base;
+        if (!complete) {
+          Value quotient = dividend<arith::RemUIOp>(outer, outerSize);
+          if (!quotient || dividend<arith::DivUIOp>(quotient, divisor) != base)
+            break;
+          base = quotient;
+          divisor = outerSize;
+        }
+        span *= outerSize;
+        parts.pop_back();
+      }
+      if (span != size)
+        part = complete ? whole : rem(whole, span);
+      size = span;
+    }
+    position = add(position, mul(part, stride));
+    stride *= size;
+  }
   return position;
 }
 

@@ -1,0 +1,69 @@
+#include "dialects/ingot/ir/States.h"
+
+#include "mlir/IR/DialectResourceBlobManager.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace ingot;
+
+std::optional<double> ingot::splatValue(StateOp state) {
+  auto value = dyn_cast<DenseElementsAttr>(state.getInitial());
+  if (!value || !value.isSplat())
+    return std::nullopt;
+  if (isa<FloatType>(value.getElementType())) {
+    APFloat element = value.getSplatValue<APFloat>();
+    bool lossy;
+    element.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven,
+                    &lossy);
+    return element.convertToDouble();
+  }
+  APInt element = value.getSplatValue<APInt>();
+  return value.getElementType().isUnsignedInteger() ||
+                 element.getBitWidth() == 1
+             ? static_cast<double>(element.getZExtValue())
+             : static_cast<double>(element.getSExtValue());
+}
+
+StringRef ingot::stateBytes(StateOp state, std::string &storage) {
+  if (auto resource = dyn_cast<DenseResourceElementsAttr>(state.getInitial())) {
+    ArrayRef<char> data = resource.getData();
+    return StringRef(data.data(), data.size());
+  }
+  auto value = cast<DenseElementsAttr>(state.getInitial());
+  bool isBool = value.getElementType().isInteger(1);
+  if (!value.isSplat() && !isBool)
+    return StringRef(value.getRawData().data(), value.getRawData().size());
+  storage.clear();
+  if (isBool) {
+    for (bool element : value.getValues<bool>())
+      storage.push_back(element);
+  } else {
+    StringRef element(value.getRawData().data(), value.getRawData().size());
+    for (int64_t i = 0, e = value.getNumElements(); i < e; ++i)
+      storage += element;
+  }
+  return storage;
+}
+
+std::pair<double, double> ingot::momentsOf(StateOp state) {
+  std::string storage;
+  StringRef bytes = stateBytes(state, storage);
+  auto type = cast<FloatType>(state.getTensorType().getElementType());
+  size_t width = type.getWidth() / 8;
+  double sum = 0, squares = 0;
+  size_t count = bytes.size() / width;
+  for (size_t i = 0; i < count; ++i) {
+    uint64_t bits = 0;
+    std::memcpy(&bits, bytes.data() + i * width, width);
+    APFloat element(type.getFloatSemantics(), APInt(type.getWidth(), bits));
+    bool lossy;
+    element.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven,
+                    &lossy);
+    double x = element.convertToDouble();
+    sum += x;
+    squares += x * x;
+  }
+  double mean = count ? sum / count : 0;
+  double variance = count ? squares / count - mean * mean : 0;
+  return {mean, std::sqrt(std::max(variance, 0.0))};
+}

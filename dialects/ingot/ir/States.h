@@ -1,0 +1,29 @@
+//===----------------------------------------------------------------------===//
+//
+// Initial values of states: for weights files, manifests and the interpreter.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_DIALECTS_INGOT_IR_STATES_H
+#define INGOT_DIALECTS_INGOT_IR_STATES_H
+
+#include "dialects/ingot/ir/Dialect.h"
+#include <optional>
+#include <utility>
+
+namespace ingot {
+
+/// The value of all elements where they are one and the same.
+std::optional<double> splatValue(StateOp state);
+
+/// The elements' bytes, row-major, little endian, booleans one byte each.
+/// Refers to the attribute's memory where that has the layout, else to
+/// `storage`.
+llvm::StringRef stateBytes(StateOp state, std::string &storage);
+
+/// Mean and standard deviation of a floating-point state's elements.
+std::pair<double, double> momentsOf(StateOp state);
+
+} // namespace ingot
+
+#endif // INGOT_DIALECTS_INGOT_IR_STATES_H

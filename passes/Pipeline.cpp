@@ -1,0 +1,99 @@
+#include "passes/Pipeline.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+#include "passes/autodiff/Passes.h"
+#include "passes/codegen/cpu/Passes.h"
+#include "passes/fusion/Passes.h"
+#include "passes/graph/Passes.h"
+#include "passes/schedule/Passes.h"
+
+using namespace mlir;
+using namespace ingot;
+
+void ingot::buildGraphPipeline(OpPassManager &manager,
+                               const PipelineOptions &options) {
+  //===--------------------------------------------------------------------===//
+  // The training graph
+  //===--------------------------------------------------------------------===//
+
+  // Constants fold before differentiation, so that no gradient is built for
+  // what the importer left of shape computations.
+  manager.addNestedPass<func::FuncOp>(createSimplify());
+  AutodiffOptions autodiff;
+  autodiff.loss = options.loss;
+  autodiff.optimizer = options.optimizer;
+  autodiff.noDecay = options.noDecay;
+  autodiff.clip = options.clip;
+  buildAutodiffPipeline(manager, autodiff);
+  manager.addNestedPass<func::FuncOp>(createSimplify());
+
+  //===--------------------------------------------------------------------===//
+  // Kernels
+  //===--------------------------------------------------------------------===//
+
+  // Composites have given their gradients; from here on only primitives and
+  // library anchors.
+  manager.addNestedPass<func::FuncOp>(createDecompose());
+  manager.addNestedPass<func::FuncOp>(createSimplify());
+  FormFusionsOptions fusion;
+  fusion.each = options.level == 0;
+  manager.addNestedPass<func::FuncOp>(createFormFusions(fusion));
+}
+
+void ingot::buildStepPipeline(OpPassManager &manager,
+                              const PipelineOptions &options) {
+  buildGraphPipeline(manager, options);
+  // No simplification after this: the order of operations is the schedule.
+  PlaceStepsOptions placement;
+  placement.noReuse = options.level == 0;
+  manager.addPass(createPlaceSteps(placement));
+}
+
+void ingot::buildCpuKernelPipeline(OpPassManager &manager, unsigned level) {
+  manager.addPass(createEmitCpuKernels());
+  OpPassManager &functions = manager.nest<func::FuncOp>();
+  functions.addPass(createCSEPass());
+  functions.addPass(createCanonicalizerPass());
+  // Polynomials first repeat what neighbours computed: CSE again.
+  if (level > 0)
+    functions.addPass(createExpandMath());
+  functions.addPass(createLoopInvariantCodeMotionPass());
+  functions.addPass(createCSEPass());
+  manager.addPass(createConvertKernels());
+}
+
+namespace {
+struct StepOptions : PassPipelineOptions<StepOptions> {
+  Option<unsigned> level{*this, "level", llvm::cl::desc("0 to 3, as -O"),
+                         llvm::cl::init(2)};
+  Option<std::string> loss{*this, "loss",
+                           llvm::cl::desc("see --ingot-attach-loss"),
+                           llvm::cl::init("")};
+  Option<std::string> optimizer{*this, "optimizer",
+                                llvm::cl::desc("see --ingot-apply-optimizer"),
+                                llvm::cl::init("adamw")};
+};
+struct KernelOptions : PassPipelineOptions<KernelOptions> {
+  Option<unsigned> level{*this, "level", llvm::cl::desc("0 to 3, as -O"),
+                         llvm::cl::init(2)};
+};
+} // namespace
+
+void ingot::registerPipelines() {
+  PassPipelineRegistration<StepOptions>(
+      "ingot-steps", "from @forward to placed steps",
+      [](OpPassManager &manager, const StepOptions &options) {
+        PipelineOptions pipeline;
+        pipeline.level = options.level;
+        pipeline.loss = options.loss;
+        pipeline.optimizer = options.optimizer;
+        buildStepPipeline(manager, pipeline);
+      });
+  PassPipelineRegistration<KernelOptions>(
+      "ingot-cpu-kernels", "from placed steps to kernels for the CPU",
+      [](OpPassManager &manager, const KernelOptions &options) {
+        buildCpuKernelPipeline(manager, options.level);
+      });
+}

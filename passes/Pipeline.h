@@ -1,0 +1,39 @@
+//===----------------------------------------------------------------------===//
+//
+// The compiler as one list of passes.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_PASSES_PIPELINE_H
+#define INGOT_PASSES_PIPELINE_H
+
+#include "mlir/Pass/PassManager.h"
+#include <string>
+
+namespace ingot {
+
+struct PipelineOptions {
+  /// -O0 to -O3.
+  unsigned level = 2;
+  std::string loss, optimizer = "adamw", noDecay;
+  bool clip = false;
+};
+
+/// From `@forward` to the training graph as kernels and library calls.
+void buildGraphPipeline(mlir::OpPassManager &manager,
+                        const PipelineOptions &options);
+
+/// The same, then placed in memory: `exec` steps. The target is chosen after.
+void buildStepPipeline(mlir::OpPassManager &manager,
+                       const PipelineOptions &options);
+
+/// From placed steps to kernels in the LLVM dialect, for the CPU. What remains
+/// is `--ingot-lower-steps`, which needs the manifest.
+void buildCpuKernelPipeline(mlir::OpPassManager &manager, unsigned level);
+
+/// Registers `--ingot-steps` and `--ingot-cpu-kernels`.
+void registerPipelines();
+
+} // namespace ingot
+
+#endif // INGOT_PASSES_PIPELINE_H

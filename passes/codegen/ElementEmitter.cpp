@@ -1,0 +1,82 @@
+#include "passes/codegen/ElementEmitter.h"
+
+#include "dialects/ingot/ir/Builders.h"
+#include "dialects/ingot/ir/Scalars.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace ingot;
+using namespace ingot::codegen;
+
+MemRefType codegen::flatType(RankedTensorType type) {
+  return MemRefType::get({type.getNumElements()},
+                         codeType(type.getElementType()));
+}
+
+ElementEmitter::ElementEmitter(exec::KernelOp kernel, OpBuilder &builder,
+                               ValueRange inputs)
+    : builder(builder), loc(kernel.getLoc()), body(kernel.getBody().front()),
+      inputs(inputs) {}
+
+int64_t ElementEmitter::idOf(Value index) {
+  IntegerAttr constant;
+  Key key;
+  Operation *def = index.getDefiningOp();
+  if (matchPattern(index, m_Constant(&constant))) {
+    key = {0, constant.getInt()};
+  } else if (def && def->getName().getDialectNamespace() == "arith" &&
+             def->getAttrs().empty()) {
+    key = {1, static_cast<int64_t>(reinterpret_cast<intptr_t>(
+                  def->getName().getAsOpaquePointer()))};
+    for (Value operand : def->getOperands())
+      key.push_back(idOf(operand));
+  } else {
+    key = {2, static_cast<int64_t>(
+                  reinterpret_cast<intptr_t>(index.getAsOpaquePointer()))};
+  }
+  return indexIds.try_emplace(key, static_cast<int64_t>(indexIds.size()))
+      .first->second;
+}
+
+/// True if a value is visible at a builder's position, everything being emitted
+/// in order.
+static bool isInScope(Value value, OpBuilder &builder) {
+  Block *home = value.getParentBlock();
+  for (Block *block = builder.getInsertionBlock(); block;) {
+    if (block == home)
+      return true;
+    Operation *parent = block->getParentOp();
+    block = parent ? parent->getBlock() : nullptr;
+  }
+  return false;
+}
+
+Value ElementEmitter::element(Value tensor, ValueRange indices) {
+  Operation *op = tensor.getDefiningOp();
+  Key key = {static_cast<int64_t>(reinterpret_cast<intptr_t>(
+      op ? static_cast<void *>(op) : tensor.getAsOpaquePointer()))};
+  for (Value index : indices)
+    key.push_back(idOf(index));
+  unsigned number = op ? cast<OpResult>(tensor).getResultNumber() : 0;
+  for (auto &values : llvm::reverse(known[key]))
+    if (isInScope(values.front(), builder))
+      return values[number];
+
+  SmallVector<Value, 1> values;
+  if (auto argument = dyn_cast<BlockArgument>(tensor)) {
+    ScalarEmitter e{builder, loc};
+    Value position = e.linearize(indices, tensorType(tensor).getShape());
+    values.push_back(memref::LoadOp::create(
+        builder, loc, inputs[argument.getArgNumber()], position));
+  } else {
+    llvm::append_range(values, cast<ScalarBody>(op).emitElements(
+                                   builder, op->getLoc(), indices,
+                                   [&](unsigned operand, ValueRange at) {
+                                     return element(op->getOperand(operand),
+                                                    at);
+                                   }));
+  }
+  known[key].push_back(values);
+  return values[number];
+}

@@ -1,0 +1,52 @@
+//===----------------------------------------------------------------------===//
+//
+// Emits the elements of a kernel's tensors into loops, for any target: what is
+// in memory is loaded, everything else is computed on the spot.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_PASSES_CODEGEN_ELEMENTEMITTER_H
+#define INGOT_PASSES_CODEGEN_ELEMENTEMITTER_H
+
+#include "dialects/exec/Exec.h"
+#include "dialects/ingot/ir/Dialect.h"
+#include "llvm/ADT/DenseMap.h"
+#include <map>
+
+namespace ingot::codegen {
+
+/// The type of a tensor's memory in a kernel: flat, elements as code sees them.
+mlir::MemRefType flatType(mlir::RankedTensorType type);
+
+/// The ops of a kernel as scalar code. Works at the builder's position, which
+/// the caller moves; an element computed before is used again where it is in
+/// scope.
+class ElementEmitter {
+public:
+  /// `inputs` are flat memrefs, one per argument of the kernel's body.
+  ElementEmitter(exec::KernelOp kernel, mlir::OpBuilder &builder,
+                 mlir::ValueRange inputs);
+
+  /// The element of a tensor at `indices`.
+  mlir::Value element(mlir::Value tensor, mlir::ValueRange indices);
+
+  mlir::OpBuilder &getBuilder() { return builder; }
+  mlir::Location getLoc() { return loc; }
+
+private:
+  /// A number that is equal for index values that compute the same.
+  int64_t idOf(mlir::Value index);
+
+  mlir::OpBuilder &builder;
+  mlir::Location loc;
+  mlir::Block &body;
+  llvm::SmallVector<mlir::Value> inputs;
+  using Key = std::vector<int64_t>;
+  /// Elements emitted so far, by tensor or op and indices; latest last.
+  std::map<Key, llvm::SmallVector<llvm::SmallVector<mlir::Value, 1>, 1>> known;
+  std::map<Key, int64_t> indexIds;
+};
+
+} // namespace ingot::codegen
+
+#endif // INGOT_PASSES_CODEGEN_ELEMENTEMITTER_H

@@ -1,0 +1,169 @@
+#include "passes/codegen/Manifest.h"
+
+#include "dialects/exec/Exec.h"
+#include "dialects/ingot/ir/Dialect.h"
+#include "dialects/ingot/ir/States.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "runtime/abi/Abi.h"
+
+using namespace mlir;
+using namespace ingot;
+namespace json = llvm::json;
+
+static std::string dtypeName(Type type) {
+  if (type.isInteger(1))
+    return "bool";
+  if (type.isUnsignedInteger())
+    return "u" + std::to_string(type.getIntOrFloatBitWidth());
+  if (type.isBF16())
+    return "bf16";
+  if (isa<FloatType>(type))
+    return "f" + std::to_string(type.getIntOrFloatBitWidth());
+  return "i" + std::to_string(type.getIntOrFloatBitWidth());
+}
+
+static json::Array shapeOf(ShapedType type) {
+  json::Array shape;
+  for (int64_t size : type.getShape())
+    shape.push_back(size);
+  return shape;
+}
+
+static void collectNames(Location location,
+                         SmallVectorImpl<std::string> &names) {
+  location->walk([&](Location part) {
+    if (auto name = dyn_cast<NameLoc>(part)) {
+      if (!llvm::is_contained(names, name.getName().str()))
+        names.push_back(name.getName().str());
+      return WalkResult::skip();
+    }
+    return WalkResult::advance();
+  });
+}
+
+SmallVector<std::string> ingot::nodeNames(Location location) {
+  SmallVector<std::string> names;
+  collectNames(location, names);
+  return names;
+}
+
+static json::Object describeState(StateOp state, WeightStorage weights) {
+  json::Object init;
+  if (std::optional<double> value = splatValue(state))
+    init = json::Object{{"kind", "fill"}, {"value", *value}};
+  else if (weights != WeightStorage::None || state.getRole() != Role::Parameter)
+    init = json::Object{{"kind", "weights"}};
+  else {
+    auto [mean, deviation] = momentsOf(state);
+    init = json::Object{
+        {"kind", "normal"}, {"mean", mean}, {"deviation", deviation}};
+  }
+  return json::Object{{"name", state.getSymName()},
+          {"role", stringifyRole(state.getRole())},
+          {"dtype", dtypeName(state.getTensorType().getElementType())},
+          {"shape", shapeOf(state.getTensorType())},
+          {"offset", state->getAttrOfType<IntegerAttr>("exec.offset").getInt()},
+          {"init", std::move(init)}};
+}
+
+static json::Array describePlaces(ArrayAttr places) {
+  json::Array result;
+  for (auto place : places.getAsRange<DictionaryAttr>()) {
+    auto type =
+        cast<RankedTensorType>(place.getAs<TypeAttr>("type").getValue());
+    json::Object entry{{"name", place.getAs<StringAttr>("name").getValue()},
+                       {"kind", place.getAs<StringAttr>("kind").getValue()},
+                       {"dtype", dtypeName(type.getElementType())},
+                       {"shape", shapeOf(type)},
+                       {"offset", place.getAs<IntegerAttr>("offset").getInt()}};
+    if (auto classes = place.getAs<IntegerAttr>("classes"))
+      entry["classes"] = classes.getInt();
+    result.push_back(std::move(entry));
+  }
+  return result;
+}
+
+/// The kernels of a step in the order of their descriptors' indices.
+static json::Array describeCalls(func::FuncOp step) {
+  json::Array kernels;
+  for (Operation &op : step.getBody().front()) {
+    auto call = dyn_cast<exec::AbiCall>(op);
+    if (!call)
+      continue;
+    SmallVector<std::string> nodes = nodeNames(op.getLoc());
+    json::Array names;
+    for (const std::string &name : nodes)
+      names.push_back(name);
+    StringRef kind = call.getCallKind();
+    std::string name =
+        nodes.empty() ? kind.str() : nodes.back() + " (" + kind.str() + ")";
+    kernels.push_back(json::Object{{"name", name},
+                                   {"kind", kind},
+                                   {"onnx_nodes", std::move(names)},
+                                   {"bytes", call.getCallBytes()},
+                                   {"flops", call.getCallFlops()}});
+  }
+  return kernels;
+}
+
+static json::Object describeStep(func::FuncOp step) {
+  json::Object memory;
+  for (NamedAttribute part : step->getAttrOfType<DictionaryAttr>("exec.memory"))
+    memory[part.getName().getValue()] =
+        cast<IntegerAttr>(part.getValue()).getInt();
+  return json::Object{
+      {"arena_bytes",
+       step->getAttrOfType<IntegerAttr>("exec.arena_bytes").getInt()},
+      {"inputs", describePlaces(step->getAttrOfType<ArrayAttr>("exec.inputs"))},
+      {"outputs",
+       describePlaces(step->getAttrOfType<ArrayAttr>("exec.outputs"))},
+      {"memory", std::move(memory)},
+      {"kernels", describeCalls(step)}};
+}
+
+json::Object ingot::buildManifest(ModuleOp module, WeightStorage weights) {
+  auto text = [&](StringRef name, StringRef otherwise) {
+    auto attr = module->getAttrOfType<StringAttr>(name);
+    return attr ? attr.getValue() : otherwise;
+  };
+  StringRef loss = text("ingot.loss", "");
+  json::Object manifest{
+      {"abi", INGOT_ABI_VERSION},
+      {"model", text("ingot.model", "")},
+      {"producer", "ingotc " INGOT_VERSION},
+      {"precision", "fp32"},
+      {"loss", loss},
+      {"optimizer", text("ingot.optimizer", "")},
+      {"eval_partial", !loss.starts_with("output:")},
+      {"weights", weights == WeightStorage::Embed     ? "embed"
+                  : weights == WeightStorage::Sidecar ? "sidecar"
+                                                      : "none"},
+      {"state_bytes",
+       module->getAttrOfType<IntegerAttr>("exec.state_bytes").getInt()}};
+  if (auto batch = module->getAttrOfType<IntegerAttr>("ingot.batch"))
+    manifest["batch"] = batch.getInt();
+
+  json::Array states, hyperparameters;
+  for (auto state : module.getOps<StateOp>())
+    states.push_back(describeState(state, weights));
+  if (auto list = module->getAttrOfType<ArrayAttr>("ingot.hyperparameters"))
+    for (auto entry : list.getAsRange<DictionaryAttr>())
+      hyperparameters.push_back(json::Object{
+          {"name", entry.getAs<StringAttr>("name").getValue()},
+          {"default", entry.getAs<FloatAttr>("default").getValueAsDouble()}});
+  manifest["states"] = std::move(states);
+  manifest["hyperparameters"] = std::move(hyperparameters);
+
+  json::Object functions;
+  int64_t arena = 0;
+  for (auto step : module.getOps<func::FuncOp>()) {
+    if (!step->hasAttr("exec.arena_bytes"))
+      continue;
+    arena = std::max(
+        arena, step->getAttrOfType<IntegerAttr>("exec.arena_bytes").getInt());
+    functions[step.getName()] = describeStep(step);
+  }
+  manifest["functions"] = std::move(functions);
+  manifest["arena_bytes"] = arena;
+  return manifest;
+}

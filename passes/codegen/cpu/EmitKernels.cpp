@@ -1,0 +1,468 @@
+//===----------------------------------------------------------------------===//
+// Loop nests for kernels. A nest is parallel loops over the leading dimensions,
+// which share one index, around a loop over the trailing ones.
+//===----------------------------------------------------------------------===//
+
+#include "dialects/exec/Exec.h"
+#include "dialects/ingot/ir/Builders.h"
+#include "dialects/ingot/ir/Scalars.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "passes/codegen/ElementEmitter.h"
+#include "passes/codegen/cpu/Passes.h"
+
+namespace ingot {
+#define GEN_PASS_DEF_EMITCPUKERNELS
+#include "passes/codegen/cpu/Passes.h.inc"
+} // namespace ingot
+
+using namespace mlir;
+using namespace ingot;
+using namespace ingot::codegen;
+
+namespace {
+
+int64_t product(ArrayRef<int64_t> sizes) {
+  int64_t result = 1;
+  for (int64_t size : sizes)
+    result *= size;
+  return result;
+}
+
+/// How launches share out a kernel.
+struct Extent {
+  int64_t iterations = 1;
+  int64_t grain = 1;
+};
+
+/// Elements that are worth waking a thread for.
+constexpr int64_t kElementsPerThread = 8192;
+/// Accumulators of a reduction across the innermost dimension: they stay in the
+/// first-level cache.
+constexpr int64_t kStrip = 256;
+
+class KernelBuilder {
+public:
+  explicit KernelBuilder(exec::KernelOp kernel)
+      : kernel(kernel), body(kernel.getBody().front()),
+        builder(kernel.getContext()), loc(kernel.getLoc()) {}
+
+  /// Emits the function beside the kernel.
+  Extent build();
+
+private:
+  using Emit = Extent (KernelBuilder::*)(size_t split);
+
+  void createFunction();
+  void finishFunction();
+  /// Emits with the longest merged loop (smallest split) that leaves no index
+  /// to be taken apart within it.
+  Extent emitMerged(size_t first, size_t last, Emit emit);
+  bool takesIndicesApart();
+
+  Extent emitLoop(size_t split);
+  Extent emitAlong(size_t split);
+  Extent emitAcross(size_t split);
+  Extent emitCustom();
+
+  ValueRange outputs() { return ValueRange(buffers).drop_front(numInputs()); }
+  size_t numInputs() { return body.getNumArguments(); }
+  Operation *yield() { return body.getTerminator(); }
+  ScalarEmitter scalars() { return {builder, loc}; }
+
+  /// A loop over a merged index; `body` gets the indices of `sizes`.
+  template <typename Body>
+  void loop(Value from, Value to, ArrayRef<int64_t> sizes, Body emitBody);
+
+  exec::KernelOp kernel;
+  Block &body;
+  OpBuilder builder;
+  Location loc;
+  func::FuncOp function;
+  SmallVector<Value> buffers;
+  Value begin, end;
+  /// The merged loop of the current attempt.
+  scf::ForOp merged;
+};
+
+void KernelBuilder::createFunction() {
+  SmallVector<Type> types;
+  auto append = [&](Type type) {
+    types.push_back(flatType(cast<RankedTensorType>(type)));
+  };
+  llvm::for_each(body.getArgumentTypes(), append);
+  llvm::for_each(yield()->getOperandTypes(), append);
+  types.append(2, builder.getIndexType());
+
+  builder.setInsertionPoint(kernel);
+  function = func::FuncOp::create(builder, loc, kernel.getSymName(),
+                                  builder.getFunctionType(types, {}));
+  function.setPrivate();
+  // Buffers overlap only where the schedule says so.
+  for (unsigned i = 0; i < types.size() - 2; ++i) {
+    bool shared =
+        i < numInputs()
+            ? kernel.getAliases()[i] >= 0
+            : llvm::is_contained(kernel.getAliases(),
+                                 static_cast<int64_t>(i - numInputs()));
+    if (!shared)
+      function.setArgAttr(i, "llvm.noalias", builder.getUnitAttr());
+  }
+  Block *entry = function.addEntryBlock();
+  buffers.assign(entry->args_begin(), entry->args_end() - 2);
+  begin = entry->getArgument(types.size() - 2);
+  end = entry->getArgument(types.size() - 1);
+  for (auto [i, alias] : llvm::enumerate(kernel.getAliases()))
+    if (alias >= 0)
+      buffers[i] = buffers[numInputs() + alias];
+  builder.setInsertionPointToStart(entry);
+}
+
+void KernelBuilder::finishFunction() {
+  builder.setInsertionPointToEnd(&function.getBody().front());
+  func::ReturnOp::create(builder, loc);
+}
+
+template <typename Body>
+void KernelBuilder::loop(Value from, Value to, ArrayRef<int64_t> sizes,
+                         Body emitBody) {
+  OpBuilder::InsertionGuard guard(builder);
+  auto op = scf::ForOp::create(builder, loc, from, to, scalars().index(1));
+  builder.setInsertionPointToStart(op.getBody());
+  merged = op;
+  emitBody(scalars().delinearize(op.getInductionVar(), sizes));
+}
+
+/// True if the merged loop divides its index: after dropping what nothing uses.
+bool KernelBuilder::takesIndicesApart() {
+  SmallVector<Operation *> divisions;
+  IRRewriter rewriter(builder.getContext());
+  (void)runRegionDCE(rewriter, function->getRegions());
+  if (!merged)
+    return false;
+  DenseSet<Value> derived = {merged.getInductionVar()};
+  bool apart = false;
+  merged.getBody()->walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (!llvm::any_of(op->getOperands(),
+                      [&](Value v) { return derived.contains(v); }))
+      return;
+    if (op->getName().getDialectNamespace() == "arith" &&
+        op->getNumResults() == 1 && op->getResult(0).getType().isIndex()) {
+      derived.insert(op->getResult(0));
+      apart |= isa<arith::DivUIOp, arith::RemUIOp>(op);
+    }
+  });
+  return apart;
+}
+
+Extent KernelBuilder::emitMerged(size_t first, size_t last, Emit emit) {
+  for (size_t split = first;; ++split) {
+    createFunction();
+    merged = nullptr;
+    Extent extent = (this->*emit)(split);
+    finishFunction();
+    if (split >= last || !takesIndicesApart())
+      return extent;
+    function.erase();
+  }
+}
+
+/// Loop kernels: one iteration is one element of every result.
+Extent KernelBuilder::emitLoop(size_t split) {
+  ArrayRef<int64_t> shape = tensorType(yield()->getOperand(0)).getShape();
+  ArrayRef<int64_t> outer = shape.take_front(split);
+  ArrayRef<int64_t> inner = shape.drop_front(split);
+  ElementEmitter emitter(kernel, builder,
+                         ValueRange(buffers).take_front(numInputs()));
+  auto emitElement = [&](ValueRange indices) {
+    // All elements before the first store: results may replace inputs.
+    SmallVector<Value> elements;
+    for (Value result : yield()->getOperands())
+      elements.push_back(emitter.element(result, indices));
+    Value position = scalars().linearize(indices, shape);
+    for (auto [value, buffer] : llvm::zip_equal(elements, outputs()))
+      memref::StoreOp::create(builder, loc, value, buffer, position);
+  };
+  // A window or product costs more than an element.
+  int64_t work = 1;
+  for (Operation &op : body.without_terminator())
+    if (auto scalar = dyn_cast<ScalarBody>(op); scalar && scalar.isLooped())
+      work +=
+          cast<CostModel>(op).getFlops() / std::max<int64_t>(1, product(shape));
+
+  int64_t iterations = product(outer), length = product(inner);
+  if (split == 0) {
+    loop(begin, end, inner, emitElement);
+    return {length, std::max<int64_t>(1, kElementsPerThread / work)};
+  }
+  // Few long rows are shared out in pieces.
+  int64_t pieces = 1;
+  if (iterations < 16)
+    pieces = std::clamp<int64_t>(length * work / kElementsPerThread, 1, 16);
+  int64_t piece = llvm::divideCeil(length, pieces);
+  loop(begin, end, {}, [&](ValueRange) {
+    ScalarEmitter e = scalars();
+    Value row = merged.getInductionVar();
+    Value from = e.index(0), to = e.index(length);
+    if (pieces > 1) {
+      from = e.mul(e.rem(row, pieces), piece);
+      to = arith::MinSIOp::create(builder, loc, e.add(from, piece), to);
+      row = e.div(row, pieces);
+    }
+    SmallVector<Value> leading = e.delinearize(row, outer);
+    loop(from, to, inner, [&](ValueRange trailing) {
+      SmallVector<Value> indices = leading;
+      llvm::append_range(indices, trailing);
+      emitElement(indices);
+    });
+  });
+  return {iterations * pieces,
+          std::max<int64_t>(1, kElementsPerThread / (piece * work))};
+}
+
+/// The reductions a kernel yields, all over one space.
+struct Reductions {
+  SmallVector<Reduction> roots;
+  ArrayRef<int64_t> shape;
+  SmallVector<int64_t> kept, reduced;
+
+  explicit Reductions(Operation *yield) {
+    for (Value value : yield->getOperands())
+      roots.push_back(cast<Reduction>(value.getDefiningOp()));
+    shape = tensorType(roots[0]->getOperand(0)).getShape();
+    reduced = llvm::to_vector(roots[0].getReducedDims());
+    for (int64_t d = 0, rank = shape.size(); d < rank; ++d)
+      if (!llvm::is_contained(reduced, d))
+        kept.push_back(d);
+  }
+
+  SmallVector<int64_t> sizes(ArrayRef<int64_t> dims) const {
+    return llvm::map_to_vector(dims, [&](int64_t d) { return shape[d]; });
+  }
+
+  /// How many of the last `dims` are the last dimensions of the space.
+  size_t trailing(ArrayRef<int64_t> dims) const {
+    size_t count = 0;
+    while (count < dims.size() &&
+           dims[dims.size() - 1 - count] ==
+               static_cast<int64_t>(shape.size() - 1 - count))
+      ++count;
+    return count;
+  }
+
+  /// The index of an element of the space.
+  SmallVector<Value> at(ValueRange keptIndices,
+                        ValueRange reducedIndices) const {
+    SmallVector<Value> indices(shape.size());
+    for (auto [d, index] : llvm::zip_equal(kept, keptIndices))
+      indices[d] = index;
+    for (auto [d, index] : llvm::zip_equal(reduced, reducedIndices))
+      indices[d] = index;
+    return indices;
+  }
+};
+
+/// Reductions that fold the innermost dimension: each iteration is one element
+/// of the results, sums run in registers.
+Extent KernelBuilder::emitAlong(size_t split) {
+  Reductions space(yield());
+  SmallVector<int64_t> kept = space.sizes(space.kept);
+  SmallVector<int64_t> reduced = space.sizes(space.reduced);
+  ArrayRef<int64_t> outer = ArrayRef(reduced).take_front(split);
+  ArrayRef<int64_t> inner = ArrayRef(reduced).drop_front(split);
+  ElementEmitter emitter(kernel, builder,
+                         ValueRange(buffers).take_front(numInputs()));
+
+  auto rows = scf::ForOp::create(builder, loc, begin, end, scalars().index(1));
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(rows.getBody());
+  SmallVector<Value> keptIndices =
+      scalars().delinearize(rows.getInductionVar(), kept);
+  SmallVector<Value> identities;
+  for (Reduction root : space.roots)
+    identities.push_back(root.emitIdentity(builder, loc));
+  SmallVector<Value> sums = scalars().loops(
+      outer, identities,
+      [&](const ScalarEmitter &e, ValueRange leading, ValueRange carried) {
+        auto loop =
+            scf::ForOp::create(builder, loc, e.index(0),
+                               e.index(product(inner)), e.index(1), carried);
+        merged = loop;
+        OpBuilder::InsertionGuard guard(builder);
+        builder.setInsertionPointToStart(loop.getBody());
+        SmallVector<Value> reducedIndices(leading);
+        llvm::append_range(reducedIndices,
+                           e.delinearize(loop.getInductionVar(), inner));
+        SmallVector<Value> indices = space.at(keptIndices, reducedIndices);
+        SmallVector<Value> next;
+        for (auto [root, sum] :
+             llvm::zip_equal(space.roots, loop.getRegionIterArgs()))
+          next.push_back(
+              root.emitCombine(builder, loc, sum,
+                               emitter.element(root->getOperand(0), indices)));
+        scf::YieldOp::create(builder, loc, next);
+        return llvm::to_vector_of<Value>(loop.getResults());
+      });
+  for (auto [sum, buffer] : llvm::zip_equal(sums, outputs())) {
+    Type type = cast<MemRefType>(buffer.getType()).getElementType();
+    memref::StoreOp::create(builder, loc, scalars().convertFloat(sum, type),
+                            buffer, rows.getInductionVar());
+  }
+  return {product(kept),
+          std::max<int64_t>(1, kElementsPerThread /
+                                   std::max<int64_t>(1, product(reduced)))};
+}
+
+/// Reductions that keep the innermost dimension: each iteration folds a strip
+/// of neighbouring columns, row after row.
+Extent KernelBuilder::emitAcross(size_t split) {
+  Reductions space(yield());
+  SmallVector<int64_t> kept = space.sizes(space.kept);
+  SmallVector<int64_t> reduced = space.sizes(space.reduced);
+  ArrayRef<int64_t> outer = ArrayRef(kept).take_front(split);
+  ArrayRef<int64_t> inner = ArrayRef(kept).drop_front(split);
+  int64_t columns = product(inner);
+  int64_t strip = std::min(kStrip, columns);
+  int64_t strips = llvm::divideCeil(columns, strip);
+  ElementEmitter emitter(kernel, builder,
+                         ValueRange(buffers).take_front(numInputs()));
+
+  SmallVector<Value> identities, accumulators;
+  for (Reduction root : space.roots) {
+    identities.push_back(root.emitIdentity(builder, loc));
+    accumulators.push_back(memref::AllocaOp::create(
+        builder, loc, MemRefType::get({strip}, identities.back().getType())));
+  }
+  auto pieces =
+      scf::ForOp::create(builder, loc, begin, end, scalars().index(1));
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(pieces.getBody());
+  ScalarEmitter e = scalars();
+  Value piece = pieces.getInductionVar();
+  SmallVector<Value> leading = e.delinearize(e.div(piece, strips), outer);
+  Value first = e.mul(e.rem(piece, strips), strip);
+  Value count = e.index(strip);
+  if (columns % strip != 0)
+    count = arith::MinSIOp::create(builder, loc, count,
+                                   e.sub(e.index(columns), first));
+
+  auto overStrip = [&](auto emitBody) {
+    loop(e.index(0), count, {},
+         [&](ValueRange) { emitBody(merged.getInductionVar()); });
+  };
+  overStrip([&](Value i) {
+    for (auto [identity, sum] : llvm::zip_equal(identities, accumulators))
+      memref::StoreOp::create(builder, loc, identity, sum, i);
+  });
+  scf::ForOp summing;
+  scalars().loops(
+      reduced, {},
+      [&](const ScalarEmitter &, ValueRange reducedIndices,
+          ValueRange) -> SmallVector<Value> {
+        overStrip([&](Value i) {
+          summing = merged;
+          SmallVector<Value> keptIndices = leading;
+          llvm::append_range(keptIndices, scalars().delinearize(
+                                              scalars().add(first, i), inner));
+          SmallVector<Value> indices = space.at(keptIndices, reducedIndices);
+          for (auto [root, sum] : llvm::zip_equal(space.roots, accumulators)) {
+            Value element = emitter.element(root->getOperand(0), indices);
+            Value old = memref::LoadOp::create(builder, loc, sum, i);
+            memref::StoreOp::create(
+                builder, loc, root.emitCombine(builder, loc, old, element), sum,
+                i);
+          }
+        });
+        return {};
+      });
+  overStrip([&](Value i) {
+    Value row = scalars().mul(scalars().div(piece, strips), columns);
+    Value position = scalars().add(row, scalars().add(first, i));
+    for (auto [sum, buffer] : llvm::zip_equal(accumulators, outputs())) {
+      Type type = cast<MemRefType>(buffer.getType()).getElementType();
+      Value value = memref::LoadOp::create(builder, loc, sum, i);
+      memref::StoreOp::create(builder, loc, scalars().convertFloat(value, type),
+                              buffer, position);
+    }
+  });
+  merged = summing;
+  return {
+      product(outer) * strips,
+      std::max<int64_t>(1, kElementsPerThread /
+                               std::max<int64_t>(1, strip * product(reduced)))};
+}
+
+/// Kernels with a loop nest of their own see memory in its shape.
+Extent KernelBuilder::emitCustom() {
+  createFunction();
+  auto custom = cast<KernelBody>(body.front());
+  auto shaped = [&](Value buffer, Type tensor) -> Value {
+    auto type = cast<RankedTensorType>(tensor);
+    ArrayRef<int64_t> shape = type.getShape();
+    SmallVector<int64_t> strides(shape.size(), 1);
+    for (size_t i = shape.size(); i-- > 1;)
+      strides[i - 1] = strides[i] * shape[i];
+    return memref::ReinterpretCastOp::create(
+        builder, loc, MemRefType::get(shape, codeType(type.getElementType())),
+        buffer,
+        /*offset=*/0, shape, strides);
+  };
+  SmallVector<Value> inputs, results;
+  for (Value operand : custom->getOperands())
+    inputs.push_back(
+        shaped(buffers[cast<BlockArgument>(operand).getArgNumber()],
+               operand.getType()));
+  for (auto [buffer, result] :
+       llvm::zip_equal(outputs(), custom->getResultTypes()))
+    results.push_back(shaped(buffer, result));
+  custom.emitKernel(builder, loc, inputs, results, begin, end);
+  finishFunction();
+  return {custom.getParallelExtent(), 16};
+}
+
+Extent KernelBuilder::build() {
+  auto kind = symbolizeFusionKind(kernel.getKind());
+  if (kind == FusionKind::Custom)
+    return emitCustom();
+  if (kind == FusionKind::Reduction) {
+    Reductions space(yield());
+    // The innermost dimension that is more than one element decides.
+    int64_t innermost = 0;
+    for (int64_t d = 0, rank = space.shape.size(); d < rank; ++d)
+      if (space.shape[d] != 1)
+        innermost = d;
+    bool along = llvm::is_contained(space.reduced, innermost);
+    ArrayRef<int64_t> dims = along ? space.reduced : space.kept;
+    size_t merges = std::max<size_t>(1, space.trailing(dims));
+    size_t last = dims.size() - 1;
+    return emitMerged(dims.size() - merges, last,
+                      along ? &KernelBuilder::emitAlong
+                            : &KernelBuilder::emitAcross);
+  }
+  size_t rank = tensorType(yield()->getOperand(0)).getRank();
+  return emitMerged(0, rank == 0 ? 0 : rank - 1, &KernelBuilder::emitLoop);
+}
+
+struct EmitCpuKernels : ingot::impl::EmitCpuKernelsBase<EmitCpuKernels> {
+  void runOnOperation() override {
+    llvm::DenseMap<StringAttr, Extent> extents;
+    for (auto kernel :
+         llvm::make_early_inc_range(getOperation().getOps<exec::KernelOp>())) {
+      StringAttr name = kernel.getSymNameAttr();
+      extents[name] = KernelBuilder(kernel).build();
+      kernel.erase();
+      ++numKernels;
+    }
+    getOperation().walk([&](exec::LaunchOp launch) {
+      Extent extent = extents.lookup(launch.getKernelAttr().getAttr());
+      launch.setExtent(extent.iterations);
+      launch.setGrain(extent.grain);
+    });
+  }
+};
+
+} // namespace

@@ -1,0 +1,28 @@
+//===----------------------------------------------------------------------===//
+// Polynomials for the functions that LLVM would call one element at a time.
+//===----------------------------------------------------------------------===//
+
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Math/Transforms/Passes.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "passes/codegen/cpu/Passes.h"
+
+namespace ingot {
+#define GEN_PASS_DEF_EXPANDMATH
+#include "passes/codegen/cpu/Passes.h.inc"
+} // namespace ingot
+
+using namespace mlir;
+
+namespace {
+struct ExpandMath : ingot::impl::ExpandMathBase<ExpandMath> {
+  void runOnOperation() override {
+    RewritePatternSet patterns(&getContext());
+    MathPolynomialApproximationOptions options;
+    populateMathPolynomialApproximationPatterns(patterns, options);
+    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+      signalPassFailure();
+  }
+};
+} // namespace

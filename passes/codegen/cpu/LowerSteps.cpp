@@ -1,0 +1,275 @@
+//===----------------------------------------------------------------------===//
+// Steps as LLVM functions of (context, state, arena), and the module's table.
+//===----------------------------------------------------------------------===//
+
+#include "dialects/exec/Exec.h"
+#include "dialects/ingot/ir/Dialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "passes/codegen/cpu/Passes.h"
+#include "runtime/abi/Abi.h"
+#include "llvm/ADT/StringSet.h"
+
+namespace ingot {
+#define GEN_PASS_DEF_LOWERSTEPS
+#include "passes/codegen/cpu/Passes.h.inc"
+} // namespace ingot
+
+using namespace mlir;
+using namespace ingot;
+
+namespace {
+
+struct LowerSteps : ingot::impl::LowerStepsBase<LowerSteps> {
+  using LowerStepsBase::LowerStepsBase;
+
+  void runOnOperation() override {
+    context = &getContext();
+    pointer = LLVM::LLVMPointerType::get(context);
+    i32 = IntegerType::get(context, 32);
+    i64 = IntegerType::get(context, 64);
+    SmallVector<func::FuncOp> steps;
+    for (auto func : getOperation().getOps<func::FuncOp>())
+      if (func->hasAttr("exec.arena_bytes"))
+        steps.push_back(func);
+    SmallVector<LLVM::LLVMFuncOp> lowered;
+    for (func::FuncOp step : steps)
+      lowered.push_back(lowerStep(step));
+    for (auto state :
+         llvm::make_early_inc_range(getOperation().getOps<StateOp>()))
+      state.erase();
+    defineModule(lowered);
+  }
+
+private:
+  OpBuilder atModuleEnd() {
+    return OpBuilder::atBlockEnd(getOperation().getBody());
+  }
+
+  Value constant(OpBuilder &b, Location loc, Type type, int64_t value) {
+    return LLVM::ConstantOp::create(b, loc, type,
+                                    b.getIntegerAttr(type, value));
+  }
+
+  /// A constant in memory, built field by field.
+  LLVM::GlobalOp global(Location loc, Type type, StringRef name,
+                        LLVM::Linkage linkage,
+                        llvm::function_ref<Value(OpBuilder &)> build) {
+    OpBuilder b = atModuleEnd();
+    auto op = LLVM::GlobalOp::create(b, loc, type, /*isConstant=*/true, linkage,
+                                     name, Attribute());
+    b.createBlock(&op.getInitializer());
+    LLVM::ReturnOp::create(b, loc, build(b));
+    return op;
+  }
+
+  /// A struct of values.
+  Value structure(OpBuilder &b, Location loc, Type type,
+                  ArrayRef<Value> fields) {
+    Value result = LLVM::UndefOp::create(b, loc, type);
+    for (auto [i, field] : llvm::enumerate(fields))
+      result = LLVM::InsertValueOp::create(b, loc, result, field,
+                                           ArrayRef<int64_t>(i));
+    return result;
+  }
+
+  /// Bytes in memory under a name.
+  void text(StringRef name, StringRef bytes) {
+    OpBuilder b = atModuleEnd();
+    Location loc = getOperation().getLoc();
+    auto type =
+        LLVM::LLVMArrayType::get(IntegerType::get(context, 8), bytes.size());
+    LLVM::GlobalOp::create(b, loc, type, /*isConstant=*/true,
+                           LLVM::Linkage::Internal, name,
+                           b.getStringAttr(bytes));
+  }
+
+  LLVM::LLVMFuncOp declare(StringRef name, LLVM::LLVMFunctionType type) {
+    if (auto func = getOperation().lookupSymbol<LLVM::LLVMFuncOp>(name))
+      return func;
+    OpBuilder b = atModuleEnd();
+    return LLVM::LLVMFuncOp::create(b, getOperation().getLoc(), name, type);
+  }
+
+  /// What launches call: loads the buffers' addresses and runs the kernel.
+  FlatSymbolRefAttr entryOf(FlatSymbolRefAttr kernel) {
+    std::string name = (kernel.getValue() + ".entry").str();
+    auto symbol = FlatSymbolRefAttr::get(context, name);
+    if (!entries.insert(name).second)
+      return symbol;
+    auto body = getOperation().lookupSymbol<LLVM::LLVMFuncOp>(kernel.getAttr());
+    body.setLinkage(LLVM::Linkage::Internal);
+    OpBuilder b = atModuleEnd();
+    Location loc = body.getLoc();
+    auto entry = LLVM::LLVMFuncOp::create(
+        b, loc, name,
+        LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context),
+                                    {pointer, i64, i64}),
+        LLVM::Linkage::Internal);
+    Block *block = entry.addEntryBlock(b);
+    b.setInsertionPointToStart(block);
+    SmallVector<Value> arguments;
+    for (unsigned i = 0, e = body.getNumArguments() - 2; i < e; ++i) {
+      Value slot =
+          LLVM::GEPOp::create(b, loc, pointer, pointer, block->getArgument(0),
+                              ArrayRef<LLVM::GEPArg>(i));
+      arguments.push_back(LLVM::LoadOp::create(b, loc, pointer, slot));
+    }
+    arguments.push_back(block->getArgument(1));
+    arguments.push_back(block->getArgument(2));
+    LLVM::CallOp::create(b, loc, body, arguments);
+    LLVM::ReturnOp::create(b, loc, ValueRange());
+    return symbol;
+  }
+
+  /// The constant descriptor of a call.
+  Value descriptor(OpBuilder &b, Location loc, exec::AbiCall call,
+                   StringRef name, int64_t index) {
+    SmallVector<exec::Field> fields = call.getDescriptor(index);
+    auto launch = dyn_cast<exec::LaunchOp>(call.getOperation());
+    SmallVector<Type> types;
+    for (exec::Field field : fields)
+      types.push_back(IntegerType::get(context, field.bytes * 8));
+    if (launch)
+      types[0] = pointer;
+    auto type = LLVM::LLVMStructType::getLiteral(context, types);
+    auto op =
+        global(loc, type, name, LLVM::Linkage::Internal, [&](OpBuilder &inner) {
+          SmallVector<Value> values;
+          for (auto [i, field] : llvm::enumerate(fields)) {
+            if (launch && i == 0)
+              values.push_back(LLVM::AddressOfOp::create(
+                  inner, loc, pointer, entryOf(launch.getKernelAttr())));
+            else
+              values.push_back(constant(inner, loc, types[i], field.value));
+          }
+          return structure(inner, loc, type, values);
+        });
+    return LLVM::AddressOfOp::create(b, loc, op);
+  }
+
+  LLVM::LLVMFuncOp lowerStep(func::FuncOp step) {
+    Location loc = step.getLoc();
+    std::string name = step.getName().str();
+    step.setName(name + ".exec");
+    OpBuilder b = atModuleEnd();
+    auto voidType = LLVM::LLVMVoidType::get(context);
+    auto function = LLVM::LLVMFuncOp::create(
+        b, loc, name,
+        LLVM::LLVMFunctionType::get(voidType, {pointer, pointer, pointer}),
+        LLVM::Linkage::Internal);
+    Block *entry = function.addEntryBlock(b);
+    b.setInsertionPointToStart(entry);
+    Value runtime = entry->getArgument(0);
+    Value blocks[] = {entry->getArgument(2), entry->getArgument(1)};
+
+    int64_t most = 1;
+    step.walk([&](exec::LaunchOp launch) {
+      most = std::max<int64_t>(most, launch->getNumOperands());
+    });
+    Value table = LLVM::AllocaOp::create(b, loc, pointer, pointer,
+                                         constant(b, loc, i64, most));
+    DenseMap<Value, Value> addresses;
+    int64_t index = 0;
+    for (Operation &op : step.getBody().front().without_terminator()) {
+      if (auto buffer = dyn_cast<exec::BufferOp>(op)) {
+        Value base = blocks[static_cast<unsigned>(buffer.getSpace())];
+        addresses[buffer] = LLVM::GEPOp::create(
+            b, op.getLoc(), pointer, IntegerType::get(context, 8), base,
+            ArrayRef<LLVM::GEPArg>{
+                constant(b, op.getLoc(), i64, buffer.getOffset())});
+        continue;
+      }
+      auto call = cast<exec::AbiCall>(op);
+      SmallVector<Value> buffers = llvm::map_to_vector(
+          op.getOperands(), [&](Value v) { return addresses.lookup(v); });
+      SmallVector<Value> arguments = {
+          runtime, descriptor(b, op.getLoc(), call,
+                              name + ".call." + std::to_string(index), index)};
+      if (isa<exec::LaunchOp>(op)) {
+        for (auto [i, buffer] : llvm::enumerate(buffers)) {
+          Value slot = LLVM::GEPOp::create(b, op.getLoc(), pointer, pointer,
+                                           table, ArrayRef<LLVM::GEPArg>(i));
+          LLVM::StoreOp::create(b, op.getLoc(), buffer, slot);
+        }
+        arguments.push_back(table);
+      } else {
+        llvm::append_range(arguments, buffers);
+      }
+      SmallVector<Type> types(arguments.size(), pointer);
+      auto callee = declare(call.getEntryPoint(),
+                            LLVM::LLVMFunctionType::get(voidType, types));
+      LLVM::CallOp::create(b, op.getLoc(), callee, arguments);
+      ++index;
+    }
+    LLVM::ReturnOp::create(b, loc, ValueRange());
+    step.erase();
+    return function;
+  }
+
+  /// An address that the link provides, or null.
+  Value blob(OpBuilder &b, Location loc, StringRef name, uint64_t bytes) {
+    if (bytes == 0)
+      return LLVM::ZeroOp::create(b, loc, pointer);
+    OpBuilder atEnd = atModuleEnd();
+    auto op = LLVM::GlobalOp::create(
+        atEnd, loc, IntegerType::get(context, 8), /*isConstant=*/true,
+        LLVM::Linkage::External, name, Attribute());
+    return LLVM::AddressOfOp::create(b, loc, op);
+  }
+
+  void defineModule(MutableArrayRef<LLVM::LLVMFuncOp> steps) {
+    Location loc = getOperation().getLoc();
+    auto functionType =
+        LLVM::LLVMStructType::getLiteral(context, {pointer, pointer});
+    auto tableType = LLVM::LLVMArrayType::get(functionType, steps.size());
+    for (LLVM::LLVMFuncOp step : steps)
+      text((step.getName() + ".name").str(),
+           (step.getName() + StringRef("\0", 1)).str());
+    text("ingot_manifest", StringRef(manifest));
+    global(loc, tableType, "ingot_functions", LLVM::Linkage::Internal,
+           [&](OpBuilder &b) {
+             Value table = LLVM::UndefOp::create(b, loc, tableType);
+             for (auto [i, step] : llvm::enumerate(steps)) {
+               Value name = LLVM::AddressOfOp::create(
+                   b, loc, pointer,
+                   FlatSymbolRefAttr::get(context,
+                                          (step.getName() + ".name").str()));
+               Value run = LLVM::AddressOfOp::create(b, loc, step);
+               table = LLVM::InsertValueOp::create(
+                   b, loc, table, structure(b, loc, functionType, {name, run}),
+                   ArrayRef<int64_t>(i));
+             }
+             return table;
+           });
+    auto moduleType = LLVM::LLVMStructType::getLiteral(
+        context, {i32, i32, pointer, pointer, i64, pointer, i64, pointer, i64});
+    global(loc, moduleType, "ingot_module", LLVM::Linkage::External,
+           [&](OpBuilder &b) {
+             auto address = [&](StringRef name) -> Value {
+               return LLVM::AddressOfOp::create(
+                   b, loc, pointer, FlatSymbolRefAttr::get(context, name));
+             };
+             auto size = [&](uint64_t bytes) {
+               return constant(b, loc, i64, bytes);
+             };
+             return structure(
+                 b, loc, moduleType,
+                 {constant(b, loc, i32, INGOT_ABI_VERSION),
+                  constant(b, loc, i32, steps.size()),
+                  address("ingot_functions"), address("ingot_manifest"),
+                  size(manifest.size()),
+                  blob(b, loc, "_binary_ingot_weights_start", weightBytes),
+                  size(weightBytes),
+                  blob(b, loc, "_binary_ingot_export_start", exportBytes),
+                  size(exportBytes)});
+           });
+  }
+
+  MLIRContext *context = nullptr;
+  LLVM::LLVMPointerType pointer;
+  IntegerType i32, i64;
+  llvm::StringSet<> entries;
+};
+
+} // namespace

@@ -1,0 +1,88 @@
+//===----------------------------------------------------------------------===//
+//
+// Code generation for the CPU.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_PASSES_CODEGEN_CPU_PASSES_TD
+#define INGOT_PASSES_CODEGEN_CPU_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def EmitCpuKernels : Pass<"ingot-emit-cpu-kernels", "::mlir::ModuleOp"> {
+  let summary = "turns `exec.kernel` into functions of loops";
+  let description = [{
+    A kernel becomes a function of its flat buffers and a range of its parallel
+    extent, which the launches of the kernel learn. Trailing dimensions are one loop as
+    far as no index has to be taken apart again, so that the vectorizer sees unit strides.
+    Loop kernels compute an element of every result per iteration and store after all
+    are computed, so results may share inputs' memory. Reductions run along the innermost dimension if it is
+    folded away; else they keep a strip of accumulators and run across it. The order of
+    a sum never depends on the number of threads.
+
+    Before:
+    ```mlir
+    exec.kernel "loop" @kernel_0 aliases = [-1] {
+    ^bb0(%x: tensor<8xf32>):
+      %0 = ingot.exp %x : tensor<8xf32>
+      ingot.yield %0 : tensor<8xf32>
+    }
+    ```
+    After:
+    ```mlir
+    func.func private @kernel_0(%x: memref<8xf32>, %y: memref<8xf32>, %begin: index, %end: index) {
+      scf.for %i = %begin to %end step %c1 {
+        %0 = memref.load %x[%i] : memref<8xf32>
+        %1 = math.exp %0 : f32
+        memref.store %1, %y[%i] : memref<8xf32>
+      }
+      return
+    }
+    ```
+  }];
+  let statistics = [Statistic<"numKernels", "kernels", "kernels emitted">];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
+    "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::scf::SCFDialect"
+  ];
+}
+
+def ExpandMath : Pass<"ingot-expand-math", "::mlir::func::FuncOp"> {
+  let summary = "replaces f32 exponentials and their kin by polynomials that vectorize";
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+    "::mlir::vector::VectorDialect"
+  ];
+  let description = "Only kernels have any; f64 goes to the C library.";
+}
+
+def ConvertKernels : Pass<"ingot-convert-kernels", "::mlir::ModuleOp"> {
+  let summary = "converts kernel functions to the LLVM dialect";
+  let description = [{
+    Memory becomes bare pointers; what no LLVM intrinsic computes is called from the C
+    library. Steps (functions with `exec.arena_bytes`) are left for `--ingot-lower-steps`.
+  }];
+  let dependentDialects = [
+    "::mlir::LLVM::LLVMDialect", "::mlir::cf::ControlFlowDialect"
+  ];
+}
+
+def LowerSteps : Pass<"ingot-lower-steps", "::mlir::ModuleOp"> {
+  let summary = "turns steps and kernel entries into LLVM code and `ingot_module`";
+  let description = [{
+    Assumes kernels in the LLVM dialect. A step becomes a function of the context and the two
+    blocks; each call a constant descriptor and a call of its ABI entry. Defines
+    `ingot_module` (runtime/abi/Abi.h) with the manifest and references to the
+    blobs that the link adds: the initial values (`embed-weights`) and the export's literal bytes
+    (`export-bytes`, 0 if there are none).
+  }];
+  let options = [
+    Option<"manifest", "manifest", "std::string", "\"{}\"", "the manifest, JSON">,
+    Option<"weightBytes", "weight-bytes", "uint64_t", "0", "size of the embedded weights, 0 for none">,
+    Option<"exportBytes", "export-bytes", "uint64_t", "0", "size of the export's literal bytes, 0 for none">,
+  ];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
+#endif // INGOT_PASSES_CODEGEN_CPU_PASSES_TD

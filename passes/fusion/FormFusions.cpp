@@ -1,0 +1,104 @@
+//===----------------------------------------------------------------------===//
+// Turns the plan (FusionPlan) into `ingot.fusion` regions.
+//===----------------------------------------------------------------------===//
+
+#include "dialects/ingot/ir/Builders.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Remarks.h"
+#include "passes/fusion/FusionPlan.h"
+#include "passes/fusion/Passes.h"
+
+namespace ingot {
+#define GEN_PASS_DEF_FORMFUSIONS
+#include "passes/fusion/Passes.h.inc"
+} // namespace ingot
+
+using namespace mlir;
+using namespace ingot;
+
+namespace {
+
+FusionKind kindOf(const FusionNode &node) {
+  switch (node.kind) {
+  case FusionNode::Reduction:
+    return FusionKind::Reduction;
+  case FusionNode::Custom:
+    return FusionKind::Custom;
+  default:
+    return FusionKind::Loop;
+  }
+}
+
+struct FormFusions : ingot::impl::FormFusionsBase<FormFusions> {
+  using FormFusionsBase::FormFusionsBase;
+
+  void runOnOperation() override {
+    func::FuncOp func = getOperation();
+    if (func.isDeclaration())
+      return;
+    Block &block = func.getBody().front();
+    FusionPlan plan(block, FusionLimits{each, maxOps, maxInputs});
+
+    SmallVector<Operation *> originals = llvm::to_vector_of<Operation *>(
+        llvm::make_pointer_range(block.without_terminator()));
+    OpBuilder builder(block.getTerminator());
+    IRMapping stored;
+    llvm::SmallPtrSet<Operation *, 32> kept;
+    for (const FusionNode &node : plan.getNodes()) {
+      if (node.kind != FusionNode::Single) {
+        fuse(node, builder, stored);
+        continue;
+      }
+      Operation *op = node.roots.front();
+      for (OpOperand &operand : op->getOpOperands())
+        operand.set(stored.lookupOrDefault(operand.get()));
+      kept.insert(op);
+      if (op != block.getTerminator())
+        op->moveBefore(block.getTerminator());
+    }
+    for (Operation *op : llvm::reverse(originals))
+      if (!kept.contains(op))
+        op->erase();
+  }
+
+  void fuse(const FusionNode &node, OpBuilder &builder, IRMapping &stored) {
+    SmallVector<Location> locations;
+    SmallVector<Type> types;
+    SmallVector<Value> results, inputs;
+    for (Operation *root : node.roots) {
+      locations.push_back(root->getLoc());
+      llvm::append_range(results, root->getResults());
+    }
+    for (Value result : results)
+      types.push_back(result.getType());
+    for (Value input : node.inputs)
+      inputs.push_back(stored.lookupOrDefault(input));
+    Location loc = FusedLoc::get(builder.getContext(), locations);
+
+    auto fusion = FusionOp::create(
+        builder, loc, types,
+        FusionKindAttr::get(builder.getContext(), kindOf(node)), inputs);
+    OpBuilder::InsertionGuard guard(builder);
+    Block *body = builder.createBlock(&fusion.getBody());
+    IRMapping within;
+    for (Value input : node.inputs)
+      within.map(input, body->addArgument(input.getType(), input.getLoc()));
+    for (Operation *op : node.ops)
+      builder.clone(*op, within);
+    SmallVector<Value> yielded;
+    for (Value result : results)
+      yielded.push_back(within.lookup(result));
+    YieldOp::create(builder, loc, yielded);
+    stored.map(results, fusion.getResults());
+
+    numFusions += 1;
+    numFused += node.ops.size();
+    if (node.ops.size() > 1)
+      remark::passed(loc, remark::RemarkOpts::name("fused").category("fusion"))
+          << remark::metric("ops", node.ops.size())
+          << remark::metric("inputs", inputs.size())
+          << remark::metric("results", results.size());
+  }
+};
+
+} // namespace

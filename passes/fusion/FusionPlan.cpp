@@ -1,0 +1,342 @@
+#include "passes/fusion/FusionPlan.h"
+
+#include "dialects/ingot/ir/Builders.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/Remarks.h"
+#include <queue>
+
+using namespace mlir;
+using namespace ingot;
+
+FusionPlan::FusionPlan(Block &block, const FusionLimits &limits)
+    : block(block), limits(limits) {
+  for (Operation &op : block)
+    position[&op] = position.size();
+  chooseStored();
+  if (!limits.each)
+    storeShared();
+  createNodes();
+  if (!limits.each)
+    mergeNodes();
+  sortNodes();
+}
+
+//===----------------------------------------------------------------------===//
+// Kinds of ops
+//===----------------------------------------------------------------------===//
+
+/// A splat costs no memory: every reader has its own.
+bool FusionPlan::isFree(Operation *op) const {
+  DenseElementsAttr value;
+  return matchPattern(op, m_Constant(&value)) && value.isSplat();
+}
+
+bool FusionPlan::isView(Operation *op) const {
+  return op->hasTrait<SameBytes>() && isStored(op);
+}
+
+/// Can be computed element by element within a kernel.
+bool FusionPlan::isComputed(Operation *op) const {
+  if (!isa<ScalarBody>(op) || (op->hasTrait<LibraryAnchor>() && !limits.each))
+    return false;
+  return !op->hasTrait<OpTrait::ConstantLike>() || isFree(op);
+}
+
+bool FusionPlan::isLooped(Operation *op) const {
+  auto body = dyn_cast<ScalarBody>(op);
+  return body && body.isLooped();
+}
+
+//===----------------------------------------------------------------------===//
+// What is stored
+//===----------------------------------------------------------------------===//
+
+void FusionPlan::store(Operation *op) {
+  if (op)
+    stored.insert(op);
+}
+
+void FusionPlan::chooseStored() {
+  // From the last op to the first, so that a stored view stores its operand.
+  for (Operation &op : llvm::reverse(block)) {
+    bool inKernel = isComputed(&op);
+    if (!inKernel || isLooped(&op) || (limits.each && !isFree(&op)))
+      stored.insert(&op);
+    // A window reads elements again and again, a reduction reads them once.
+    bool readsStored = !inKernel || isView(&op) ||
+                       (isLooped(&op) && !isa<Reduction>(op)) || limits.each;
+    if (!readsStored)
+      continue;
+    for (Value operand : op.getOperands())
+      if (Operation *def = operand.getDefiningOp())
+        if (!inKernel || !isFree(def))
+          store(def);
+  }
+}
+
+/// Values that several kernels read: stored where that moves fewer bytes.
+void FusionPlan::storeShared() {
+  using Set = llvm::SmallSetVector<void *, 8>;
+  auto bytesOf = [](Value value) {
+    RankedTensorType type = tensorType(value);
+    return type.getNumElements() *
+           llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+  };
+  // Stored values that a computed op reads in the end.
+  DenseMap<Operation *, Set> leaves;
+  // Stored ops that need a computed op.
+  DenseMap<Operation *, Set> readers;
+  for (Operation &op : llvm::reverse(block)) {
+    if (isStored(&op) || isFree(&op))
+      continue;
+    Set &set = readers[&op];
+    for (Operation *user : op.getUsers()) {
+      if (isStored(user))
+        set.insert(user);
+      else
+        set.insert_range(readers[user]);
+    }
+  }
+  for (Operation &op : block) {
+    if (isStored(&op) || isFree(&op))
+      continue;
+    Set &set = leaves[&op];
+    int64_t work = cast<CostModel>(&op).getFlops();
+    for (Value operand : op.getOperands()) {
+      Operation *def = operand.getDefiningOp();
+      if (def && isFree(def))
+        continue;
+      if (!def || isStored(def))
+        set.insert(operand.getAsOpaquePointer());
+      else
+        set.insert_range(leaves[def]);
+    }
+    int64_t kernels = readers[&op].size();
+    if (kernels < 2)
+      continue;
+    int64_t inputBytes = 0, bytes = bytesOf(op.getResult(0));
+    for (void *leaf : set)
+      inputBytes += bytesOf(Value::getFromOpaquePointer(leaf));
+    int64_t again = kernels * (inputBytes + work);
+    int64_t once = inputBytes + work + bytes + kernels * bytes;
+    if (again <= once)
+      continue;
+    remark::missed(op.getLoc(),
+                   remark::RemarkOpts::name("stored").category("fusion"))
+        << remark::reason("{0} kernels read it", kernels)
+        << remark::metric("bytes-saved", again - once);
+    store(&op);
+    if (op.hasTrait<SameBytes>())
+      for (Value operand : op.getOperands())
+        store(operand.getDefiningOp());
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Nodes
+//===----------------------------------------------------------------------===//
+
+void FusionPlan::createNodes() {
+  for (Operation &op : block) {
+    if (!isStored(&op))
+      continue;
+    FusionNode node;
+    node.roots.push_back(&op);
+    if (isa<KernelBody>(op))
+      node.kind = FusionNode::Custom;
+    else if (isComputed(&op) && !op.hasTrait<SameBytes>())
+      node.kind = isLooped(&op) && isa<Reduction>(op) ? FusionNode::Reduction
+                                                      : FusionNode::Loop;
+    gather(node);
+    nodeOf[&op] = nodes.size();
+    nodes.push_back(std::move(node));
+  }
+  successors.resize(nodes.size());
+  for (auto [i, node] : llvm::enumerate(nodes))
+    for (Value input : node.inputs)
+      if (Operation *def = input.getDefiningOp())
+        successors[nodeOf[def]].insert(i);
+}
+
+/// Collects a node's ops and inputs from its roots.
+void FusionPlan::gather(FusionNode &node) const {
+  llvm::SetVector<Operation *> ops(node.roots.begin(), node.roots.end());
+  node.inputs.clear();
+  for (size_t i = 0; i < ops.size(); ++i)
+    for (Value operand : ops[i]->getOperands()) {
+      Operation *def = operand.getDefiningOp();
+      bool within =
+          def && (llvm::is_contained(node.roots, def) ||
+                  (!isStored(def) && node.kind != FusionNode::Single &&
+                   node.kind != FusionNode::Custom));
+      if (within)
+        ops.insert(def);
+      else
+        node.inputs.insert(operand);
+    }
+  node.ops = llvm::to_vector(ops);
+  llvm::sort(node.ops, [&](Operation *a, Operation *b) {
+    return position.lookup(a) < position.lookup(b);
+  });
+}
+
+/// The iteration space of a kernel: nodes with another one never merge.
+static std::pair<Type, Attribute> iterationSpace(const FusionNode &node) {
+  Operation *root = node.roots.front();
+  if (node.kind == FusionNode::Reduction) {
+    auto dims = cast<Reduction>(root).getReducedDims();
+    auto type = tensorType(root->getOperand(0));
+    Builder builder(root->getContext());
+    return {RankedTensorType::get(type.getShape(), builder.getI1Type()),
+            builder.getDenseI64ArrayAttr(dims)};
+  }
+  auto type = tensorType(root->getResult(0));
+  return {RankedTensorType::get(type.getShape(),
+                                IntegerType::get(root->getContext(), 1)),
+          Attribute()};
+}
+
+/// True if every read of `node`'s results in `reader` is at the element that is
+/// being computed.
+bool FusionPlan::readsPointwise(const FusionNode &reader,
+                                const FusionNode &node) const {
+  llvm::SmallPtrSet<Operation *, 16> atElement(reader.roots.begin(),
+                                               reader.roots.end());
+  llvm::SmallPtrSet<Operation *, 16> elsewhere;
+  // From the roots down: an op that is read away from the element reads its
+  // operands there as well.
+  for (Operation *op : llvm::reverse(reader.ops)) {
+    auto body = cast<ScalarBody>(op);
+    for (OpOperand &operand : op->getOpOperands()) {
+      Operation *def = operand.get().getDefiningOp();
+      if (!def)
+        continue;
+      bool here = atElement.contains(op) &&
+                  body.readsPointwise(operand.getOperandNumber());
+      if ((!here || elsewhere.contains(op)) &&
+          llvm::is_contained(node.roots, def))
+        return false;
+      (here ? atElement : elsewhere).insert(def);
+      if (elsewhere.contains(op))
+        elsewhere.insert(def);
+    }
+  }
+  return true;
+}
+
+/// True if `to` runs after `from` because of nodes in between (or directly,
+/// unless `skipDirect`).
+bool FusionPlan::reaches(unsigned from, unsigned to, bool skipDirect) const {
+  SmallVector<unsigned> work;
+  llvm::DenseSet<unsigned> seen;
+  for (unsigned next : successors[from])
+    if (!(skipDirect && next == to) && seen.insert(next).second)
+      work.push_back(next);
+  while (!work.empty()) {
+    unsigned current = work.pop_back_val();
+    if (current == to)
+      return true;
+    for (unsigned next : successors[current])
+      if (seen.insert(next).second)
+        work.push_back(next);
+  }
+  return false;
+}
+
+bool FusionPlan::canMerge(unsigned earlier, unsigned later) const {
+  const FusionNode &a = nodes[earlier], &b = nodes[later];
+  if (a.kind != b.kind || a.roots.empty() || b.roots.empty() ||
+      (a.kind != FusionNode::Loop && a.kind != FusionNode::Reduction))
+    return false;
+  if (iterationSpace(a) != iterationSpace(b) ||
+      a.ops.size() + b.ops.size() > limits.maxOps ||
+      a.inputs.size() + b.inputs.size() > limits.maxInputs)
+    return false;
+  // A window or product in a loop would be done again for each reader.
+  if (a.kind == FusionNode::Loop &&
+      (llvm::any_of(a.roots, [&](Operation *op) { return isLooped(op); }) ||
+       llvm::any_of(b.roots, [&](Operation *op) { return isLooped(op); })))
+    return false;
+  bool reads = llvm::any_of(a.roots, [&](Operation *root) {
+    return llvm::any_of(root->getResults(),
+                        [&](Value v) { return b.inputs.contains(v); });
+  });
+  if (reads && (a.kind == FusionNode::Reduction || !readsPointwise(b, a)))
+    return false;
+  return !reaches(earlier, later, /*skipDirect=*/true) &&
+         !reaches(later, earlier, /*skipDirect=*/false);
+}
+
+void FusionPlan::mergeNodes() {
+  // Only nodes that read a value of this one, or that this one reads, gain.
+  constexpr unsigned maxCandidates = 8;
+  DenseMap<Value, SmallVector<unsigned>> readersOf;
+  for (unsigned later = 0; later < nodes.size(); ++later) {
+    llvm::SmallSetVector<unsigned, 8> candidates;
+    for (Value input : nodes[later].inputs) {
+      if (Operation *def = input.getDefiningOp())
+        candidates.insert(nodeOf[def]);
+      auto &readers = readersOf[input];
+      for (unsigned reader : llvm::reverse(readers)) {
+        candidates.insert(reader);
+        if (candidates.size() >= maxCandidates)
+          break;
+      }
+      readers.push_back(later);
+    }
+    for (unsigned earlier : candidates) {
+      if (earlier >= later || !canMerge(earlier, later))
+        continue;
+      // The earlier node moves into the later one, which keeps the order.
+      FusionNode &from = nodes[earlier], &to = nodes[later];
+      to.roots.insert(to.roots.begin(), from.roots.begin(), from.roots.end());
+      llvm::sort(to.roots, [&](Operation *a, Operation *b) {
+        return position.lookup(a) < position.lookup(b);
+      });
+      from.roots.clear();
+      from.inputs.clear();
+      from.ops.clear();
+      for (Operation *root : to.roots)
+        nodeOf[root] = later;
+      gather(to);
+      for (unsigned next : successors[earlier])
+        if (next != later)
+          successors[later].insert(next);
+      successors[earlier].clear();
+      for (auto &set : successors)
+        if (set.remove(earlier))
+          set.insert(later);
+      successors[later].remove(later);
+      for (Value input : to.inputs)
+        if (!llvm::is_contained(readersOf[input], later))
+          readersOf[input].push_back(later);
+    }
+  }
+}
+
+/// An order that respects what nodes read, otherwise the program's.
+void FusionPlan::sortNodes() {
+  SmallVector<unsigned> pending(nodes.size(), 0);
+  for (auto &set : successors)
+    for (unsigned next : set)
+      ++pending[next];
+  auto after = [&](unsigned a, unsigned b) {
+    return position.lookup(nodes[a].roots.back()) >
+           position.lookup(nodes[b].roots.back());
+  };
+  std::priority_queue<unsigned, std::vector<unsigned>, decltype(after)> ready(
+      after);
+  for (auto [i, node] : llvm::enumerate(nodes))
+    if (!node.roots.empty() && pending[i] == 0)
+      ready.push(i);
+  SmallVector<FusionNode> sorted;
+  while (!ready.empty()) {
+    unsigned i = ready.top();
+    ready.pop();
+    for (unsigned next : successors[i])
+      if (--pending[next] == 0)
+        ready.push(next);
+    sorted.push_back(std::move(nodes[i]));
+  }
+  nodes = std::move(sorted);
+}

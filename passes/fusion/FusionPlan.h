@@ -1,0 +1,81 @@
+//===----------------------------------------------------------------------===//
+//
+// Decides what is stored and which stored values share a kernel.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_PASSES_FUSION_FUSIONPLAN_H
+#define INGOT_PASSES_FUSION_FUSIONPLAN_H
+
+#include "dialects/ingot/ir/Dialect.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace ingot {
+
+struct FusionLimits {
+  bool each = false;
+  unsigned maxOps = 200;
+  unsigned maxInputs = 48;
+};
+
+/// What runs at one point of the schedule.
+struct FusionNode {
+  enum Kind {
+    /// Stays as it is: library calls, views, constants in memory.
+    Single,
+    /// Becomes an `ingot.fusion` of the kind of the same name.
+    Loop,
+    Reduction,
+    Custom,
+  };
+  Kind kind = Single;
+  /// Roots in program order; for Single the op itself.
+  llvm::SmallVector<mlir::Operation *> roots;
+  /// Stored values the node reads.
+  llvm::SetVector<mlir::Value> inputs;
+  /// All ops of the node in program order: the roots and what is computed
+  /// within.
+  llvm::SmallVector<mlir::Operation *> ops;
+};
+
+/// The plan for one block of primitives.
+class FusionPlan {
+public:
+  FusionPlan(mlir::Block &block, const FusionLimits &limits);
+
+  /// Nodes in an order in which they can run.
+  llvm::ArrayRef<FusionNode> getNodes() const { return nodes; }
+
+private:
+  bool isFree(mlir::Operation *op) const;
+  bool isView(mlir::Operation *op) const;
+  bool isComputed(mlir::Operation *op) const;
+  bool isLooped(mlir::Operation *op) const;
+  bool isStored(mlir::Operation *op) const { return stored.contains(op); }
+
+  void chooseStored();
+  void storeShared();
+  void store(mlir::Operation *op);
+  void createNodes();
+  void gather(FusionNode &node) const;
+  void mergeNodes();
+  bool canMerge(unsigned earlier, unsigned later) const;
+  bool readsPointwise(const FusionNode &reader, const FusionNode &node) const;
+  bool reaches(unsigned from, unsigned to, bool skipDirect) const;
+  void sortNodes();
+
+  mlir::Block &block;
+  FusionLimits limits;
+  llvm::DenseMap<mlir::Operation *, unsigned> position;
+  /// Ops whose results are in memory.
+  llvm::DenseSet<mlir::Operation *> stored;
+  llvm::SmallVector<FusionNode> nodes;
+  /// The node that stores an op's results.
+  llvm::DenseMap<mlir::Operation *, unsigned> nodeOf;
+  llvm::SmallVector<llvm::SetVector<unsigned>> successors;
+};
+
+} // namespace ingot
+
+#endif // INGOT_PASSES_FUSION_FUSIONPLAN_H

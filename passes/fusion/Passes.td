@@ -1,0 +1,54 @@
+//===----------------------------------------------------------------------===//
+//
+// Fusion: which ops run as one kernel.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_PASSES_FUSION_PASSES_TD
+#define INGOT_PASSES_FUSION_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def FormFusions : Pass<"ingot-form-fusions", "::mlir::func::FuncOp"> {
+  let summary = "groups ops into the regions that become kernels";
+  let description = [{
+    Decides which values are stored in memory. Stored are the operands of library calls
+    and custom kernels, what the function returns, the results of reductions and windows, and a value
+    that several kernels read where storing it moves fewer bytes than computing it again.
+    Everything else is computed where it is used. Each stored
+    value is the root of an `ingot.fusion`; roots with one iteration space that share
+    an input, or read each other's element, share a fusion. Library anchors, reshapes and barriers stay
+    outside. Assumes primitives only (`--ingot-decompose`).
+
+    With `each`, every op is a fusion of its own and nothing is left to a library.
+
+    Before:
+    ```mlir
+    %0 = ingot.add %a, %b : tensor<8xf32>
+    %1 = ingot.tanh %0 : tensor<8xf32>
+    return %1 : tensor<8xf32>
+    ```
+    After:
+    ```mlir
+    %0 = ingot.fusion loop(%a, %b) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32> {
+    ^bb0(%x: tensor<8xf32>, %y: tensor<8xf32>):
+      %1 = ingot.add %x, %y : tensor<8xf32>
+      %2 = ingot.tanh %1 : tensor<8xf32>
+      ingot.yield %2 : tensor<8xf32>
+    }
+    return %0 : tensor<8xf32>
+    ```
+  }];
+  let options = [
+    Option<"each", "each", "bool", "false", "one fusion per op, no library anchors">,
+    Option<"maxOps", "max-ops", "unsigned", "200", "ops in one fusion at most">,
+    Option<"maxInputs", "max-inputs", "unsigned", "48", "inputs of one fusion at most">,
+  ];
+  let statistics = [
+    Statistic<"numFusions", "fusions", "fusions formed">,
+    Statistic<"numFused", "ops-fused", "ops in fusions">,
+  ];
+  let dependentDialects = ["::ingot::IngotDialect"];
+}
+
+#endif // INGOT_PASSES_FUSION_PASSES_TD

@@ -1,0 +1,38 @@
+//===----------------------------------------------------------------------===//
+//
+// Packs intervals of memory: offsets such that no two that live at the same
+// time overlap.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_PASSES_SCHEDULE_ARENA_H
+#define INGOT_PASSES_SCHEDULE_ARENA_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include <cstdint>
+
+namespace ingot {
+
+/// A block of memory that lives from instant `first` to `last`, both included.
+struct Interval {
+  int64_t bytes = 0;
+  int64_t first = 0;
+  int64_t last = 0;
+  int64_t offset = 0;
+};
+
+/// Sets the offsets, multiples of `alignment`; returns the bytes they span.
+/// Largest first, each at the lowest gap that fits best among its neighbours in
+/// time (Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net
+/// Inference", 2020, greedy by size).
+int64_t packIntervals(llvm::MutableArrayRef<Interval> intervals,
+                      int64_t alignment);
+
+/// The most bytes that live at one instant: no packing takes less. `instant`
+/// receives the first such instant if it is not null.
+int64_t peakLiveBytes(llvm::ArrayRef<Interval> intervals, int64_t alignment,
+                      int64_t *instant = nullptr);
+
+} // namespace ingot
+
+#endif // INGOT_PASSES_SCHEDULE_ARENA_H

@@ -1,0 +1,55 @@
+//===----------------------------------------------------------------------===//
+//
+// Schedule: from a graph of kernels to a step with placed memory.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_PASSES_SCHEDULE_PASSES_TD
+#define INGOT_PASSES_SCHEDULE_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def PlaceSteps : Pass<"ingot-place-steps", "::mlir::ModuleOp"> {
+  let summary = "places every tensor in memory and turns functions into `exec` steps";
+  let description = [{
+    Assumes functions of fusions, library anchors and views only
+    (`--ingot-form-fusions`), and keeps their order. States get fixed places in the state block, constants
+    with several values become frozen states. Every other stored tensor gets a
+    place in the arena for as long as it lives (offsets by best fit, largest first); views share their
+    operand's place. A result that replaces a state is written in the
+    state's own place where nothing reads the old value any more but the very kernel that writes
+    it, element by element; otherwise it is copied at the end. Equal fusions become one `exec.kernel`.
+
+    With `no-reuse`, places in the arena are never used twice.
+
+    Before:
+    ```mlir
+    func.func @train_step(%x: tensor<8xf32> {ingot.kind = "data", ingot.name = "x"}) -> (tensor<8xf32> {ingot.name = "y"}) {
+      %0 = ingot.fusion loop(%x) : (tensor<8xf32>) -> tensor<8xf32> { ... }
+      return %0 : tensor<8xf32>
+    }
+    ```
+    After:
+    ```mlir
+    exec.kernel "loop" @kernel_0 aliases = [-1] { ... }
+    func.func @train_step() attributes {exec.arena_bytes = 128 : i64, exec.inputs = [...], exec.outputs = [...]} {
+      %0 = exec.buffer arena 0 : memref<8xf32>
+      %1 = exec.buffer arena 64 : memref<8xf32>
+      exec.launch @kernel_0(%0) -> (%1) {flops = 8 : i64} : memref<8xf32> -> memref<8xf32>
+      return
+    }
+    ```
+  }];
+  let options = [
+    Option<"noReuse", "no-reuse", "bool", "false", "give every tensor its own place">,
+  ];
+  let statistics = [
+    Statistic<"numKernels", "kernels", "different kernels">,
+    Statistic<"numLaunches", "launches", "launches and library calls">,
+    Statistic<"numInPlace", "states-in-place", "states updated in place">,
+    Statistic<"numCopied", "states-copied", "states updated by a copy">,
+  ];
+  let dependentDialects = ["::ingot::IngotDialect", "::ingot::exec::ExecDialect"];
+}
+
+#endif // INGOT_PASSES_SCHEDULE_PASSES_TD

@@ -1,0 +1,257 @@
+//===----------------------------------------------------------------------===//
+// Emits `exec` steps with the places that BufferPlan found.
+//===----------------------------------------------------------------------===//
+
+#include "dialects/exec/Exec.h"
+#include "dialects/ingot/ir/Builders.h"
+#include "dialects/ingot/ir/Signature.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/AsmState.h"
+#include "mlir/IR/Remarks.h"
+#include "passes/schedule/BufferPlan.h"
+#include "passes/schedule/Passes.h"
+#include "runtime/abi/Abi.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+namespace ingot {
+#define GEN_PASS_DEF_PLACESTEPS
+#include "passes/schedule/Passes.h.inc"
+} // namespace ingot
+
+using namespace mlir;
+using namespace ingot;
+
+namespace {
+
+MemRefType bufferType(Type tensor) {
+  auto type = cast<RankedTensorType>(tensor);
+  return MemRefType::get(type.getShape(), type.getElementType());
+}
+
+/// The exec call of a library anchor.
+void lowerAnchor(Operation *anchor, OpBuilder &b, Value lhs, Value rhs,
+                 Value result) {
+  Location loc = anchor->getLoc();
+  auto convolution = [&](auto op, auto call) {
+    using Call = decltype(call);
+    Call::create(b, loc, lhs, rhs, result, op.getStrides(), op.getDilations(),
+                 op.getPadLow(), op.getPadHigh(), op.getGroups());
+  };
+  TypeSwitch<Operation *>(anchor)
+      .Case([&](MatmulOp op) {
+        exec::MatmulOp::create(b, loc, lhs, rhs, result, op.getTransposeLhs(),
+                               op.getTransposeRhs());
+      })
+      .Case([&](ConvOp op) { convolution(op, exec::ConvOp()); })
+      .Case(
+          [&](ConvInputGradOp op) { convolution(op, exec::ConvInputGradOp()); })
+      .Case([&](ConvFilterGradOp op) {
+        convolution(op, exec::ConvFilterGradOp());
+      });
+}
+
+struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
+  using PlaceStepsBase::PlaceStepsBase;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    SmallVector<func::FuncOp> functions;
+    for (auto func : module.getOps<func::FuncOp>())
+      if (!func.isDeclaration())
+        functions.push_back(func);
+    for (func::FuncOp func : functions)
+      if (failed(check(func)))
+        return signalPassFailure();
+    for (func::FuncOp func : functions)
+      outlineConstants(func);
+    placeStates();
+    for (func::FuncOp func : functions)
+      place(func);
+  }
+
+  LogicalResult check(func::FuncOp func) {
+    for (Operation &op : func.getBody().front())
+      if (!isa<FusionOp, ConstantOp, func::ReturnOp>(op) &&
+          !op.hasTrait<LibraryAnchor>() && !op.hasTrait<SameBytes>())
+        return op.emitOpError("is neither in a fusion nor a library call: run "
+                              "--ingot-form-fusions first");
+    return success();
+  }
+
+  /// Makes constants with several values frozen states, each value once.
+  void outlineConstants(func::FuncOp func) {
+    OpBuilder builder(func);
+    Signature signature(func);
+    for (auto constant :
+         llvm::make_early_inc_range(func.getBody().getOps<ConstantOp>())) {
+      StateOp &state = constants[constant.getValue()];
+      if (!state) {
+        std::string name = "constant/" + std::to_string(constants.size() - 1);
+        state = StateOp::create(builder, constant.getLoc(), name, Role::Frozen,
+                                constant.getType(), constant.getValue());
+      }
+      auto symbol = FlatSymbolRefAttr::get(state.getSymNameAttr());
+      BlockArgument argument = signature.findArgument(symbol);
+      if (!argument)
+        argument = signature.addState(symbol, constant.getType());
+      constant.replaceAllUsesWith(Value(argument));
+      constant.erase();
+    }
+  }
+
+  void placeStates() {
+    Builder builder(&getContext());
+    int64_t offset = 0;
+    for (auto state : getOperation().getOps<StateOp>()) {
+      stateOffsets[FlatSymbolRefAttr::get(state.getSymNameAttr())] = offset;
+      state->setAttr("exec.offset", builder.getI64IntegerAttr(offset));
+      int64_t bytes =
+          llvm::alignTo(exec::byteSize(state.getTensorType()), INGOT_ALIGNMENT);
+      offset += bytes;
+      bool isOptimizer = state.getRole() == Role::Moment ||
+                         state.getRole() == Role::Step ||
+                         state.getRole() == Role::Seed;
+      (isOptimizer ? optimizerBytes : weightBytes) += bytes;
+    }
+    getOperation()->setAttr("exec.state_bytes",
+                            builder.getI64IntegerAttr(offset));
+  }
+
+  /// Builds the step beside the function, then replaces it.
+  void place(func::FuncOp func) {
+    Signature signature(func);
+    BufferPlan plan(signature, stateOffsets, noReuse);
+    numInPlace += plan.getStatesInPlace();
+    remark::analysis(func.getLoc(),
+                     remark::RemarkOpts::name("arena").category("memory"))
+        << remark::metric("function", func.getName())
+        << remark::metric("bytes", plan.getArenaBytes())
+        << remark::metric("live-bytes", plan.getLiveBytes());
+
+    OpBuilder builder(func);
+    auto step = func::FuncOp::create(builder, func.getLoc(), func.getName(),
+                                     builder.getFunctionType({}, {}));
+    builder.setInsertionPointToStart(step.addEntryBlock());
+    describe(step, signature, plan);
+
+    auto buffer = [&](Value value) -> Value {
+      Place at = plan.getPlace(value);
+      return exec::BufferOp::create(builder, value.getLoc(),
+                                    bufferType(value.getType()), at.space,
+                                    at.offset);
+    };
+    for (Operation &op : func.getBody().front().without_terminator()) {
+      if (op.hasTrait<SameBytes>())
+        continue;
+      ++numLaunches;
+      SmallVector<Value> inputs = llvm::map_to_vector(op.getOperands(), buffer);
+      SmallVector<Value> outputs = llvm::map_to_vector(op.getResults(), buffer);
+      if (auto fusion = dyn_cast<FusionOp>(op))
+        launch(fusion, plan.getAliases(fusion), inputs, outputs, builder);
+      else
+        lowerAnchor(&op, builder, inputs[0], inputs[1], outputs[0]);
+    }
+    for (const FinalCopy &copy : plan.getFinalCopies()) {
+      Location loc = copy.value.getLoc();
+      Value to =
+          exec::BufferOp::create(builder, loc, bufferType(copy.value.getType()),
+                                 copy.to.space, copy.to.offset);
+      exec::CopyOp::create(builder, loc, buffer(copy.value), to);
+      ++numLaunches;
+      ++numCopied;
+    }
+    func::ReturnOp::create(builder, func.getLoc());
+    func.erase();
+  }
+
+  /// Records where inputs and outputs are and what the memory is for.
+  void describe(func::FuncOp step, Signature signature,
+                const BufferPlan &plan) {
+    Builder b(&getContext());
+    auto entry = [&](StringRef name, StringRef kind, Type type, Place at) {
+      return b.getDictionaryAttr(
+          {b.getNamedAttr("name", b.getStringAttr(name)),
+           b.getNamedAttr("kind", b.getStringAttr(kind)),
+           b.getNamedAttr("type", TypeAttr::get(type)),
+           b.getNamedAttr("offset", b.getI64IntegerAttr(at.offset))});
+    };
+    SmallVector<Attribute> inputs, outputs;
+    for (BlockArgument argument : signature.getFunction().getArguments()) {
+      unsigned i = argument.getArgNumber();
+      if (!signature.argumentState(i))
+        inputs.push_back(entry(signature.argumentName(i),
+                               signature.argumentKind(i), argument.getType(),
+                               plan.getPlace(argument)));
+    }
+    for (OpOperand &result : signature.getReturn()->getOpOperands()) {
+      unsigned i = result.getOperandNumber();
+      if (std::optional<Place> at = plan.getOutputPlace(i))
+        outputs.push_back(entry(signature.resultName(i), "output",
+                                result.get().getType(), *at));
+    }
+    step->setAttr("exec.inputs", b.getArrayAttr(inputs));
+    step->setAttr("exec.outputs", b.getArrayAttr(outputs));
+    step->setAttr("exec.arena_bytes",
+                  b.getI64IntegerAttr(plan.getArenaBytes()));
+    int64_t gradients = plan.getGradientBytes();
+    auto bytes = [&](StringRef name, int64_t value) {
+      return b.getNamedAttr(name, b.getI64IntegerAttr(value));
+    };
+    step->setAttr(
+        "exec.memory",
+        b.getDictionaryAttr(
+            {bytes("peak_bytes",
+                   weightBytes + optimizerBytes + plan.getArenaBytes()),
+             bytes("weights_bytes", weightBytes),
+             bytes("optimizer_bytes", optimizerBytes),
+             bytes("gradient_bytes", gradients),
+             bytes("activation_bytes", plan.getArenaBytes() - gradients),
+             bytes("workspace_bytes", 0), bytes("communication_bytes", 0)}));
+  }
+
+  void launch(FusionOp fusion, ArrayRef<int64_t> aliases, ValueRange inputs,
+              ValueRange outputs, OpBuilder &builder) {
+    int64_t flops = 0;
+    for (Operation &op : fusion.getBody().front())
+      if (auto cost = dyn_cast<CostModel>(op))
+        flops += cost.getFlops();
+    exec::LaunchOp::create(builder, fusion.getLoc(), kernel(fusion, aliases),
+                           inputs, outputs, flops);
+  }
+
+  /// The kernel of a fusion; equal fusions share one.
+  StringAttr kernel(FusionOp fusion, ArrayRef<int64_t> aliases) {
+    std::string key;
+    llvm::raw_string_ostream os(key);
+    os << stringifyFusionKind(fusion.getKind()) << " ";
+    llvm::interleaveComma(aliases, os);
+    llvm::interleaveComma(fusion.getInputs().getTypes(), os);
+    OpPrintingFlags flags;
+    flags.printGenericOpForm().useLocalScope();
+    AsmState state(fusion, flags);
+    for (Operation &op : fusion.getBody().front())
+      op.print(os, state);
+    StringAttr &name = kernels[key];
+    if (name)
+      return name;
+
+    OpBuilder builder = OpBuilder::atBlockBegin(getOperation().getBody());
+    name =
+        builder.getStringAttr("kernel_" + std::to_string(kernels.size() - 1));
+    auto kernel = exec::KernelOp::create(
+        builder, fusion.getLoc(), name,
+        builder.getStringAttr(stringifyFusionKind(fusion.getKind())),
+        builder.getDenseI64ArrayAttr(aliases));
+    kernel.getBody().takeBody(fusion.getBody());
+    ++numKernels;
+    return name;
+  }
+
+  DenseMap<Attribute, StateOp> constants;
+  DenseMap<Attribute, int64_t> stateOffsets;
+  llvm::StringMap<StringAttr> kernels;
+  int64_t weightBytes = 0, optimizerBytes = 0;
+};
+
+} // namespace

@@ -1,0 +1,291 @@
+#include "tools/ingotc/Compiler.h"
+
+#include "dialects/exec/Exec.h"
+#include "dialects/ingot/ir/Diagnostics.h"
+#include "dialects/ingot/ir/Dialect.h"
+#include "dialects/ingot/ir/States.h"
+#include "frontends/onnx/Import.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/Remarks.h"
+#include "mlir/Remark/RemarkStreamer.h"
+#include "passes/Pipeline.h"
+#include "passes/Registration.h"
+#include "passes/codegen/Manifest.h"
+#include "passes/codegen/cpu/Object.h"
+#include "passes/codegen/cpu/Passes.h"
+#include "runtime/checkpoint/SafeTensors.h"
+#include "runtime/core/Error.h"
+#include "runtime/core/File.h"
+#include "tools/ingotc/Link.h"
+#include "tools/ingotc/PassDump.h"
+
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
+
+#include <list>
+
+using namespace mlir;
+using namespace ingot;
+using runtime::ExitCode;
+using runtime::failure;
+
+namespace {
+
+/// Initial values that are embedded unless the options say otherwise.
+constexpr int64_t kEmbedLimit = int64_t(256) << 20;
+
+class Compiler {
+public:
+  explicit Compiler(const CompilerOptions &options)
+      : options(options), handler(&context, [this](Diagnostic &diagnostic) {
+          report(diagnostic);
+        }) {}
+
+  int run();
+
+private:
+  void report(Diagnostic &diagnostic);
+  void enableRemarks();
+  int exitCode() const {
+    return static_cast<int>(blamesOption ? ExitCode::Usage
+                                         : ExitCode::BadInput);
+  }
+  bool runPasses(llvm::function_ref<void(PassManager &)> build);
+  void writeModule();
+  WeightStorage chooseStorage();
+  /// States with values that the manifest cannot say, as safetensors.
+  void writeWeights(const std::string &path);
+  std::string manifest(WeightStorage storage, const CpuTarget &target);
+  void writeText(const std::string &path, const std::string &bytes);
+
+  const CompilerOptions &options;
+  MLIRContext context;
+  ScopedDiagnosticHandler handler;
+  bool blamesOption = false;
+  onnx_import::ImportedModel model;
+  unsigned passNumber = 0;
+};
+
+void Compiler::report(Diagnostic &diagnostic) {
+  if (diagnostic.getSeverity() == DiagnosticSeverity::Error &&
+      StringRef(describeLocation(diagnostic.getLocation())).starts_with("--"))
+    blamesOption = true;
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  printUserDiagnostic(os, diagnostic);
+  // Every error says what to do next.
+  if (diagnostic.getSeverity() == DiagnosticSeverity::Error &&
+      !StringRef(text).contains("\nhint: "))
+    os << "hint: this is a defect of ingotc; --dump-passes shows the module "
+          "it happened in\n";
+  llvm::errs() << text;
+}
+
+void Compiler::enableRemarks() {
+  if (options.remarks.empty())
+    return;
+  remark::RemarkCategories all{std::nullopt, ".*", ".*", ".*", ".*"};
+  if (failed(remark::enableOptimizationRemarksWithLLVMStreamer(
+          context, options.remarks, llvm::remarks::Format::YAML,
+          std::make_unique<remark::RemarkEmittingPolicyAll>(), all)))
+    throw failure("--remarks", "cannot write " + options.remarks,
+                  "choose a file in a directory that can be written");
+}
+
+bool Compiler::runPasses(llvm::function_ref<void(PassManager &)> build) {
+  PassManager manager(&context);
+  build(manager);
+  // A dump shows the whole module, remarks come in one order.
+  if (!options.dumpPasses.empty() || !options.remarks.empty())
+    context.disableMultithreading();
+  if (!options.dumpPasses.empty())
+    manager.addInstrumentation(
+        createPassDump(options.dumpPasses, *model.module, passNumber));
+  return succeeded(manager.run(*model.module));
+}
+
+void Compiler::writeText(const std::string &path, const std::string &bytes) {
+  runtime::AtomicFile file(path);
+  file.write(bytes);
+  file.commit();
+}
+
+void Compiler::writeModule() {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  model.module->print(os, OpPrintingFlags().enableDebugInfo());
+  writeText(options.output, text);
+}
+
+WeightStorage Compiler::chooseStorage() {
+  if (options.weights == "none")
+    return WeightStorage::None;
+  if (options.weights == "sidecar")
+    return WeightStorage::Sidecar;
+  int64_t bytes = 0;
+  for (auto state : model.module->getOps<StateOp>())
+    if (!splatValue(state))
+      bytes += exec::byteSize(state.getTensorType());
+  return bytes <= kEmbedLimit ? WeightStorage::Embed : WeightStorage::Sidecar;
+}
+
+runtime::DType dtypeOf(Type type) {
+  std::string name = type.isInteger(1)          ? "bool"
+                     : type.isUnsignedInteger() ? "u8"
+                     : type.isBF16()            ? "bf16"
+                     : isa<FloatType>(type)     ? "f"
+                                                : "i";
+  if (name == "f" || name == "i")
+    name += std::to_string(type.getIntOrFloatBitWidth());
+  return runtime::parseDType(name).value();
+}
+
+void Compiler::writeWeights(const std::string &path) {
+  runtime::SafeTensors content;
+  std::list<std::string> storage;
+  bool all = options.weights != "none";
+  for (auto state : model.module->getOps<StateOp>()) {
+    if (splatValue(state) || (!all && state.getRole() == Role::Parameter))
+      continue;
+    RankedTensorType type = state.getTensorType();
+    StringRef bytes = stateBytes(state, storage.emplace_back());
+    content.tensors[state.getSymName().str()] = {
+        dtypeOf(type.getElementType()), type.getShape().vec(),
+        std::string_view(bytes.data(), bytes.size())};
+  }
+  runtime::AtomicFile file(path);
+  runtime::writeSafeTensors(file, content);
+  file.commit();
+}
+
+std::string Compiler::manifest(WeightStorage storage, const CpuTarget &target) {
+  llvm::json::Object object = buildManifest(*model.module, storage);
+  llvm::json::Array features;
+  for (const std::string &feature : target.features)
+    features.push_back(feature);
+  object["target"] = llvm::json::Object{
+      {"kind", "cpu"}, {"cpu", target.cpu}, {"features", std::move(features)}};
+  llvm::json::Array segments;
+  for (const auto &segment : model.exportTemplate.segments) {
+    if (segment.literalBytes > 0)
+      segments.push_back(llvm::json::Object{{"literal", segment.literalBytes}});
+    if (segment.state.empty())
+      continue;
+    auto state = model.module->lookupSymbol<StateOp>(segment.state);
+    Type element = state.getTensorType().getElementType();
+    segments.push_back(llvm::json::Object{
+        {"state", segment.state},
+        {"dtype", std::string(runtime::getName(dtypeOf(element)))}});
+  }
+  object["export"] = std::move(segments);
+  return llvm::formatv("{0}", llvm::json::Value(std::move(object))).str();
+}
+
+int Compiler::run() {
+  if (options.output.empty() || llvm::sys::path::filename(options.output) == "")
+    throw runtime::usageError("-o", "'" + options.output + "' is no file name",
+                              "name the trainer to write");
+  auto target = CpuTarget::byName(options.arch);
+  if (!target)
+    throw runtime::usageError("--arch", llvm::toString(target.takeError()),
+                              "name a processor as LLVM does, or native");
+  DialectRegistry registry;
+  registerIngotDialects(registry);
+  context.appendDialectRegistry(registry);
+  context.loadAllAvailableDialects();
+  enableRemarks();
+
+  onnx_import::ImportOptions import;
+  import.batch = options.batch;
+  for (const auto &[name, size] : options.dims)
+    import.dims[name] = size;
+  import.trainable = options.trainable;
+  import.freeze = options.freeze;
+  auto imported = onnx_import::importOnnx(options.model, import, context);
+  if (failed(imported))
+    return exitCode();
+  model = std::move(*imported);
+
+  PipelineOptions pipeline;
+  pipeline.level = options.level;
+  pipeline.loss = options.loss;
+  pipeline.optimizer = options.optimizer;
+  pipeline.noDecay = options.noDecay;
+  pipeline.clip = options.clip;
+  if (options.emit == "mlir") {
+    if (!runPasses([&](PassManager &m) { buildGraphPipeline(m, pipeline); }))
+      return exitCode();
+    writeModule();
+    return 0;
+  }
+  if (!runPasses([&](PassManager &m) { buildStepPipeline(m, pipeline); }))
+    return exitCode();
+  if (options.emit == "exec") {
+    writeModule();
+    return 0;
+  }
+
+  // Blobs are made before lowering drops the states.
+  WeightStorage storage = chooseStorage();
+  std::string sidecar = options.output + ".safetensors";
+  LinkInput link;
+  bool hasWeights =
+      llvm::any_of(model.module->getOps<StateOp>(), [&](StateOp state) {
+        return !splatValue(state) && (storage != WeightStorage::None ||
+                                      state.getRole() != Role::Parameter);
+      });
+  bool isExecutable = options.emit == "exe";
+  if (isExecutable && hasWeights) {
+    writeWeights(sidecar);
+    if (storage != WeightStorage::Sidecar) {
+      link.weights = runtime::MappedFile(sidecar).getBytes();
+      llvm::sys::fs::remove(sidecar);
+    }
+  }
+  if (isExecutable)
+    link.exportLiteral = model.exportTemplate.literal;
+
+  LowerStepsOptions lower;
+  lower.manifest = manifest(storage, *target);
+  lower.weightBytes = link.weights.size();
+  lower.exportBytes = link.exportLiteral.size();
+  if (!runPasses([&](PassManager &m) {
+        buildCpuKernelPipeline(m, options.level);
+        m.addPass(createLowerSteps(lower));
+      }))
+    return exitCode();
+
+  llvm::LLVMContext llvmContext;
+  auto module =
+      translateForCpu(*model.module, llvmContext, *target, options.level);
+  if (!module)
+    throw failure("codegen", llvm::toString(module.takeError()),
+                  "report this with the model");
+  if (options.emit == "llvm") {
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    (*module)->print(os, nullptr);
+    writeText(options.output, text);
+    return 0;
+  }
+  auto object = emitObject(**module, *target, options.level);
+  if (!object)
+    throw failure("codegen", llvm::toString(object.takeError()),
+                  "report this with the model");
+  if (options.emit == "obj") {
+    writeText(options.output, *object);
+    return 0;
+  }
+  link.object = std::move(*object);
+  linkTrainer(link, options.output);
+  return 0;
+}
+
+} // namespace
+
+int ingot::compile(const CompilerOptions &options) {
+  return Compiler(options).run();
+}

@@ -1,0 +1,224 @@
+#include "tools/ingotc/Link.h"
+
+#include "runtime/core/Error.h"
+#include "runtime/core/File.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/BinaryFormat/ELF.h"
+#include "llvm/Object/ELFObjectFile.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Program.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <vector>
+
+namespace fs = std::filesystem;
+using namespace ingot;
+using runtime::failure;
+
+namespace {
+
+/// A directory that goes away with the scope.
+class ScratchDirectory {
+public:
+  explicit ScratchDirectory(const std::string &beside) {
+    llvm::SmallString<128> path;
+    std::error_code error =
+        llvm::sys::fs::createUniqueDirectory(beside + ".building", path);
+    if (error)
+      throw failure(beside, "cannot write here: " + error.message(),
+                    "choose an output in a directory that can be written");
+    directory = path.str().str();
+  }
+  ~ScratchDirectory() {
+    std::error_code ignored;
+    fs::remove_all(directory, ignored);
+  }
+  std::string path(const std::string &name) const {
+    return directory + "/" + name;
+  }
+
+private:
+  std::string directory;
+};
+
+struct LinkLine {
+  std::string kind, path;
+};
+
+std::string runtimeDirectory() {
+  fs::path bin = fs::path(runtime::getExecutablePath()).parent_path();
+  return (bin.parent_path() / "lib" / "ingot").string();
+}
+
+/// The list of what trainers are linked from (tools/cmake/TrainerLink.cmake).
+std::vector<LinkLine> readLinkFile(const std::string &directory) {
+  std::ifstream file(directory + "/link.txt");
+  if (!file)
+    throw failure(directory, "the trainer runtime is not there",
+                  "build all targets, and keep bin and lib side by side");
+  std::vector<LinkLine> lines;
+  std::string text;
+  while (std::getline(file, text)) {
+    if (text.empty() || text[0] == '#')
+      continue;
+    std::istringstream words(text);
+    LinkLine line;
+    words >> line.kind >> line.path;
+    line.path = directory + "/" + line.path;
+    lines.push_back(line);
+  }
+  return lines;
+}
+
+std::string findLinker() {
+  fs::path bin = fs::path(runtime::getExecutablePath()).parent_path();
+  std::string beside = (bin / "ld.lld").string();
+  if (llvm::sys::fs::can_execute(beside))
+    return beside;
+  for (const char *name : {"ld.lld-22", "ld.lld"})
+    if (auto found = llvm::sys::findProgramByName(name))
+      return *found;
+  throw failure("ld.lld", "the linker LLD is not on PATH",
+                "install the package lld-22");
+}
+
+void writeFile(const std::string &path, const std::string &bytes) {
+  std::error_code error;
+  llvm::raw_fd_ostream file(path, error);
+  if (!error) {
+    file << bytes;
+    file.close();
+    error = file.error();
+    file.clear_error();
+  }
+  if (error)
+    throw failure(path, "cannot write: " + error.message(),
+                  "check the space left and the directory's permissions");
+}
+
+/// The shared libraries an executable names.
+std::vector<std::string> neededLibraries(const std::string &path) {
+  auto buffer = llvm::MemoryBuffer::getFile(path);
+  if (!buffer)
+    return {};
+  auto object = llvm::object::ELFFile<llvm::object::ELF64LE>::create(
+      (*buffer)->getBuffer());
+  if (!object)
+    return llvm::consumeError(object.takeError()), std::vector<std::string>();
+  auto entries = object->dynamicEntries();
+  auto sections = object->sections();
+  if (!entries || !sections)
+    return llvm::consumeError(entries.takeError()),
+           llvm::consumeError(sections.takeError()), std::vector<std::string>();
+  std::string_view strings;
+  for (const auto &section : *sections)
+    if (section.sh_type == llvm::ELF::SHT_STRTAB &&
+        (section.sh_flags & llvm::ELF::SHF_ALLOC))
+      strings = std::string_view(
+          (*buffer)->getBufferStart() + section.sh_offset, section.sh_size);
+  std::vector<std::string> names;
+  for (const auto &entry : *entries)
+    if (entry.d_tag == llvm::ELF::DT_NEEDED &&
+        entry.d_un.d_val < strings.size())
+      names.emplace_back(strings.data() + entry.d_un.d_val);
+  return names;
+}
+
+void runLinker(const std::string &linker, const std::vector<std::string> &args,
+               const ScratchDirectory &scratch) {
+  std::vector<llvm::StringRef> refs = {linker};
+  refs.insert(refs.end(), args.begin(), args.end());
+  std::string log = scratch.path("log");
+  std::optional<llvm::StringRef> redirects[] = {
+      llvm::StringRef(""), llvm::StringRef(log), llvm::StringRef(log)};
+  std::string message;
+  int status = llvm::sys::ExecuteAndWait(linker, refs, std::nullopt, redirects,
+                                         0, 0, &message);
+  if (status == 0)
+    return;
+  if (auto text = llvm::MemoryBuffer::getFile(log))
+    message += (*text)->getBuffer().split('\n').first.str();
+  throw failure("ld.lld", "linking failed: " + message,
+                "check the space left, and that lib/ingot beside bin is whole");
+}
+
+} // namespace
+
+void ingot::linkTrainer(const LinkInput &input, const std::string &output) {
+  std::string directory = runtimeDirectory();
+  std::vector<LinkLine> lines = readLinkFile(directory);
+  std::string linker = findLinker();
+  ScratchDirectory scratch(output);
+  std::string name = llvm::sys::path::filename(output).str();
+
+  writeFile(scratch.path("step.o"), input.object);
+  std::string executable = scratch.path(name);
+  std::vector<std::string> start, middle, end;
+  for (const LinkLine &line : lines)
+    (line.kind == "start" ? start
+     : line.kind == "end" ? end
+                          : middle)
+        .push_back(line.path);
+
+  std::vector<std::string> args = {
+      "-pie", "--eh-frame-hdr", "--as-needed", "--gc-sections", "-z", "relro",
+      "-z", "now", "-z", "noexecstack", "-dynamic-linker",
+      "/lib64/ld-linux-x86-64.so.2", "-rpath", "$ORIGIN/" + name + ".libs",
+      // Libraries of the bundle find each other beside themselves.
+      "--disable-new-dtags", "-o", executable};
+  args.insert(args.end(), start.begin(), start.end());
+  args.push_back(scratch.path("step.o"));
+  // LLD names a blob's symbols after the path it is given.
+  auto blob = [&](const std::string &symbol, const std::string &bytes) {
+    if (bytes.empty())
+      return;
+    std::string path = scratch.path(symbol);
+    writeFile(path, bytes);
+    std::string mangled = "_binary_";
+    for (char c : path)
+      mangled += llvm::isAlnum(c) ? c : '_';
+    args.push_back("--defsym=_binary_" + symbol + "_start=" + mangled +
+                   "_start");
+    args.insert(args.end(), {"--format=binary", path, "--format=default"});
+  };
+  blob("ingot_weights", input.weights);
+  blob("ingot_export", input.exportLiteral);
+  args.push_back("--start-group");
+  args.insert(args.end(), middle.begin(), middle.end());
+  args.push_back("--end-group");
+  args.insert(args.end(), end.begin(), end.end());
+  runLinker(linker, args, scratch);
+
+  // The libraries first: a trainer that is there is whole.
+  std::string libraries = output + ".libs";
+  try {
+    fs::remove_all(libraries);
+    fs::create_directories(libraries);
+    for (const std::string &needed : neededLibraries(executable))
+      for (const LinkLine &line : lines)
+        if (line.kind == "bundle" &&
+            llvm::sys::path::filename(line.path) == needed)
+          fs::copy_file(line.path, libraries + "/" + needed,
+                        fs::copy_options::overwrite_existing);
+    // What the bundled libraries need themselves.
+    for (const auto &entry : fs::directory_iterator(libraries))
+      for (const std::string &needed : neededLibraries(entry.path().string()))
+        for (const LinkLine &line : lines)
+          if (line.kind == "bundle" &&
+              llvm::sys::path::filename(line.path) == needed)
+            fs::copy_file(line.path, libraries + "/" + needed,
+                          fs::copy_options::skip_existing);
+    fs::rename(executable, output);
+  } catch (const fs::filesystem_error &error) {
+    std::error_code ignored;
+    fs::remove_all(libraries, ignored);
+    throw failure(output, "cannot write: " + error.code().message(),
+                  "check the space left and the directory's permissions");
+  }
+}

@@ -1,0 +1,105 @@
+#include "tools/ingotc/Options.h"
+
+#include "runtime/core/Error.h"
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <cstdio>
+
+using namespace ingot;
+using runtime::usageError;
+
+static std::map<std::string, int64_t>
+parseDims(const std::vector<std::string> &texts) {
+  std::map<std::string, int64_t> dims;
+  for (const std::string &text : texts) {
+    size_t equals = text.find('=');
+    int64_t size = 0;
+    bool good = equals != std::string::npos && equals > 0;
+    if (good) {
+      const char *end = text.data() + text.size();
+      auto parsed = std::from_chars(text.data() + equals + 1, end, size);
+      good = parsed.ec == std::errc() && parsed.ptr == end && size > 0;
+    }
+    if (!good)
+      throw usageError("--dim", "'" + text + "' is not NAME=N",
+                       "give a symbolic dimension and its size, like "
+                       "--dim seq=128");
+    dims[text.substr(0, equals)] = size;
+  }
+  return dims;
+}
+
+std::optional<CompilerOptions> ingot::parseCompilerOptions(int argc,
+                                                           char **argv) {
+  CompilerOptions options;
+  std::vector<std::string> dims;
+  int64_t batch = 0;
+  CLI::App app("Compiles an ONNX model into an executable that trains it.",
+               "ingotc");
+  app.set_version_flag("--version", "ingotc " INGOT_VERSION);
+  app.option_defaults()->always_capture_default();
+  app.add_option("MODEL", options.model, "the ONNX model")->required();
+  app.add_option("-o,--output", options.output, "the trainer to write")
+      ->required();
+  app.add_option("--loss", options.loss,
+                 "cross-entropy[:AXIS], mse, bce-with-logits or output:NAME; "
+                 "needed unless the only output is a float scalar");
+  app.add_option("--optimizer", options.optimizer,
+                 "sgd, momentum, adam, adamw, adagrad, lamb or lion");
+  app.add_option("--no-decay", options.noDecay,
+                 "parameters without weight decay (regular expression)");
+  app.add_flag("--clip", options.clip,
+               "compile clipping by the global norm of the gradient in");
+  app.add_option("--batch", batch,
+                 "size of the first dimension of every data input")
+      ->check(CLI::PositiveNumber)
+      ->always_capture_default(false);
+  app.add_option("--dim", dims, "NAME=N: size of a symbolic dimension");
+  app.add_option("--trainable", options.trainable,
+                 "parameters to train (regular expression)");
+  app.add_option("--freeze", options.freeze,
+                 "parameters not to train (regular expression)");
+  app.add_option(
+         "--weights", options.weights,
+         "where initial values go: embed (up to 256 MiB, else sidecar), "
+         "sidecar or none")
+      ->check(CLI::IsMember({"embed", "sidecar", "none"}));
+  app.add_option("--precision", options.precision, "fp32")
+      ->check(CLI::IsMember({"fp32"}));
+  app.add_option("--target", options.target, "cpu")
+      ->check(CLI::IsMember({"cpu"}));
+  app.add_option("--arch", options.arch, "processor by LLVM's name, or native");
+  app.add_option("-O", options.level,
+                 "0: every op on its own, no library, no reuse of memory; "
+                 "2: fused")
+      ->check(CLI::Range(0, 3));
+  app.add_option("--emit", options.emit,
+                 "stop at: mlir (training graph of kernels), exec (placed "
+                 "steps), llvm, obj, exe")
+      ->check(CLI::IsMember({"mlir", "exec", "llvm", "obj", "exe"}));
+  app.add_option("--dump-passes", options.dumpPasses,
+                 "write the module after each pass to this directory");
+  app.add_option("--remarks", options.remarks,
+                 "write what was decided, and why, to this YAML file");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp &) {
+    std::fputs(app.help().c_str(), stdout);
+    return std::nullopt;
+  } catch (const CLI::CallForVersion &) {
+    std::puts("ingotc " INGOT_VERSION);
+    return std::nullopt;
+  } catch (const CLI::ParseError &error) {
+    std::string text = error.what();
+    size_t colon = text.find(": ");
+    bool named = text.starts_with("-") && colon != std::string::npos;
+    throw usageError(named ? text.substr(0, colon) : "command line",
+                     named ? text.substr(colon + 2) : text,
+                     "ingotc --help lists the options");
+  }
+  if (batch > 0)
+    options.batch = batch;
+  options.dims = parseDims(dims);
+  return options;
+}

@@ -1,0 +1,27 @@
+//===----------------------------------------------------------------------===//
+//
+// --dump-passes: the module after each pass, one numbered file per stage.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_TOOLS_INGOTC_PASSDUMP_H
+#define INGOT_TOOLS_INGOTC_PASSDUMP_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/PassInstrumentation.h"
+#include <memory>
+#include <string>
+
+namespace ingot {
+
+/// Writes `module` to DIRECTORY/NN-pass.mlir after every pass of the pipeline,
+/// also after one that fails. A pass that runs on several functions writes
+/// once. `number` counts on across pipelines. Throws runtime::Error where the
+/// directory cannot be written.
+std::unique_ptr<mlir::PassInstrumentation>
+createPassDump(const std::string &directory, mlir::ModuleOp module,
+               unsigned &number);
+
+} // namespace ingot
+
+#endif // INGOT_TOOLS_INGOTC_PASSDUMP_H
