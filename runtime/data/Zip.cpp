@@ -184,6 +184,9 @@ static bool inflateInto(std::string_view compressed, char *out, uint64_t size) {
 }
 
 static uint32_t computeCrc(uint32_t crc, std::string_view bytes) {
+  // zlib takes a null pointer as a request for the initial value.
+  if (bytes.empty())
+    return crc;
   return static_cast<uint32_t>(crc32_z(
       crc, reinterpret_cast<const Bytef *>(bytes.data()), bytes.size()));
 }
