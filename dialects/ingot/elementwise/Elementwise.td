@@ -83,12 +83,11 @@ def SubOp : Ingot_ArithmeticOp<"sub", "a - b">;
 def MulOp : Ingot_ArithmeticOp<"mul", "a * b", [Commutative]>;
 def DivOp : Ingot_ArithmeticOp<"div",
     "a / b; integers round towards zero, division by zero gives 0">;
+// Not commutative: the derivative at a tie tells the operands apart.
 def MaxOp : Ingot_ArithmeticOp<"max",
-    "larger of a and b, NaN if either is; at a tie b gets the whole gradient",
-    [Commutative]>;
+    "larger of a and b, NaN if either is; at a tie b gets the whole gradient">;
 def MinOp : Ingot_ArithmeticOp<"min",
-    "smaller of a and b, NaN if either is; at a tie b gets the whole gradient",
-    [Commutative]>;
+    "smaller of a and b, NaN if either is; at a tie b gets the whole gradient">;
 
 def PowOp : Ingot_BinaryOp<"pow", Ingot_FloatTensor,
     [DeclareOpInterfaceMethods<Differentiable>]> {
