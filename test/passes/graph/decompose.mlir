@@ -1,0 +1,62 @@
+// RUN: ingot-opt %s --pass-pipeline="builtin.module(func.func(ingot-decompose))" | FileCheck %s
+
+// CHECK-LABEL: func @softmax
+// CHECK-SAME:    %[[X:[a-z0-9]+]]:
+func.func @softmax(%x: tensor<8x4xf32>) -> tensor<8x4xf32> {
+  // CHECK:      %[[MAX:.*]] = ingot.reduce max %[[X]] dims = [1]
+  // CHECK-NEXT: %[[MAXES:.*]] = ingot.broadcast %[[MAX]] dims = [0]
+  // CHECK-NEXT: %[[SHIFTED:.*]] = ingot.sub %[[X]], %[[MAXES]]
+  // CHECK-NEXT: %[[EXP:.*]] = ingot.exp %[[SHIFTED]]
+  // CHECK-NEXT: %[[SUM:.*]] = ingot.reduce sum %[[EXP]] dims = [1]
+  // CHECK-NEXT: %[[SUMS:.*]] = ingot.broadcast %[[SUM]] dims = [0]
+  // CHECK-NEXT: %[[RESULT:.*]] = ingot.div %[[EXP]], %[[SUMS]]
+  // CHECK-NEXT: return %[[RESULT]]
+  %0 = ingot.softmax %x dim = 1 : tensor<8x4xf32>
+  return %0 : tensor<8x4xf32>
+}
+
+// Half precision is computed in f32 and rounded once.
+// CHECK-LABEL: func @half
+func.func @half(%x: tensor<8x4xbf16>) -> tensor<8x4xbf16> {
+  // CHECK:     ingot.cast %{{.*}} : tensor<8x4xbf16> -> tensor<8x4xf32>
+  // CHECK:     ingot.exp %{{.*}} : tensor<8x4xf32>
+  // CHECK:     ingot.cast %{{.*}} : tensor<8x4xf32> -> tensor<8x4xbf16>
+  // CHECK-NOT: ingot.cast
+  %0 = ingot.log_softmax %x dim = 1 : tensor<8x4xbf16>
+  return %0 : tensor<8x4xbf16>
+}
+
+// Running statistics that nothing reads are not built.
+// CHECK-LABEL: func @unused_results
+func.func @unused_results(%x: tensor<8x3x2xf32>, %c: tensor<3xf32>) -> tensor<8x3x2xf32> {
+  // CHECK-NOT:     dense<1.000000e-01>
+  // CHECK-COUNT-2: ingot.reduce sum {{.*}} dims = [0, 2]
+  // CHECK-NOT:     ingot.reduce
+  // CHECK:         return
+  %0, %mean, %variance, %batch_mean, %rstd =
+    ingot.batch_norm %x, %c, %c, %c, %c {epsilon = 1.0e-5, momentum = 0.9}
+    : (tensor<8x3x2xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>)
+    -> (tensor<8x3x2xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>)
+  return %0 : tensor<8x3x2xf32>
+}
+
+// The chosen logit is read by its index; no one-hot matrix.
+// CHECK-LABEL: func @cross_entropy
+func.func @cross_entropy(%x: tensor<8x4xf32>, %labels: tensor<8xi64>) -> tensor<8xf32> {
+  // CHECK:     ingot.take_along
+  // CHECK:     ingot.compare eq %{{.*}}, %[[IGNORED:.*]] :
+  // CHECK-NOT: ingot.iota
+  %0, %lse = ingot.cross_entropy %x, %labels dim = 1
+    : (tensor<8x4xf32>, tensor<8xi64>) -> (tensor<8xf32>, tensor<8xf32>)
+  return %0 : tensor<8xf32>
+}
+
+// CHECK-LABEL: func @dropout
+func.func @dropout(%x: tensor<8xf32>, %seed: tensor<i64>, %step: tensor<i64>) -> tensor<8xf32> {
+  // CHECK:      %[[DRAWN:.*]] = ingot.random_uniform
+  // CHECK:      %[[MASK:.*]] = ingot.compare ge %[[DRAWN]],
+  // CHECK:      ingot.select %[[MASK]],
+  %0, %mask = ingot.dropout %x, %seed, %step ratio = 0.5 stream = 1
+    : (tensor<8xf32>, tensor<i64>, tensor<i64>) -> (tensor<8xf32>, tensor<8xi1>)
+  return %0 : tensor<8xf32>
+}

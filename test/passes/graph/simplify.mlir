@@ -1,0 +1,135 @@
+// RUN: ingot-opt %s --pass-pipeline="builtin.module(func.func(ingot-simplify))" | FileCheck %s
+
+// CHECK-LABEL: func @transposes_into_matmul
+// CHECK-SAME:    (%[[A:.*]]: tensor<2x5x8xf32>, %[[B:.*]]: tensor<2x3x5xf32>)
+func.func @transposes_into_matmul(%a: tensor<2x5x8xf32>, %b: tensor<2x3x5xf32>) -> tensor<2x8x3xf32> {
+  // CHECK-NEXT: %[[C:.*]] = ingot.matmul %[[A]] transposed, %[[B]] transposed :
+  // CHECK-NEXT: return %[[C]]
+  %0 = ingot.transpose %a [0, 2, 1] : (tensor<2x5x8xf32>) -> tensor<2x8x5xf32>
+  %1 = ingot.transpose %b [0, 2, 1] : (tensor<2x3x5xf32>) -> tensor<2x5x3xf32>
+  %2 = ingot.matmul %0, %1 : (tensor<2x8x5xf32>, tensor<2x5x3xf32>) -> tensor<2x8x3xf32>
+  return %2 : tensor<2x8x3xf32>
+}
+
+// A transpose that moves the batch is none of the product's.
+// CHECK-LABEL: func @transpose_of_batch
+func.func @transpose_of_batch(%a: tensor<8x2x5xf32>, %b: tensor<2x5x3xf32>) -> tensor<2x8x3xf32> {
+  // CHECK: ingot.transpose
+  // CHECK: ingot.matmul
+  %0 = ingot.transpose %a [1, 0, 2] : (tensor<8x2x5xf32>) -> tensor<2x8x5xf32>
+  %1 = ingot.matmul %0, %b : (tensor<2x8x5xf32>, tensor<2x5x3xf32>) -> tensor<2x8x3xf32>
+  return %1 : tensor<2x8x3xf32>
+}
+
+// CHECK-LABEL: func @transpose_of_matmul
+// CHECK-SAME:    (%[[A:.*]]: tensor<8x5xf32>, %[[B:.*]]: tensor<3x5xf32>)
+func.func @transpose_of_matmul(%a: tensor<8x5xf32>, %b: tensor<3x5xf32>) -> tensor<3x8xf32> {
+  // CHECK-NEXT: ingot.matmul %[[B]], %[[A]] transposed :
+  // CHECK-NEXT: return
+  %0 = ingot.matmul %a, %b transposed : (tensor<8x5xf32>, tensor<3x5xf32>) -> tensor<8x3xf32>
+  %1 = ingot.transpose %0 [1, 0] : (tensor<8x3xf32>) -> tensor<3x8xf32>
+  return %1 : tensor<3x8xf32>
+}
+
+// CHECK-LABEL: func @one_matrix_for_all
+// CHECK-SAME:    (%[[A:.*]]: tensor<2x8x5xf32>, %[[B:.*]]: tensor<5x3xf32>)
+func.func @one_matrix_for_all(%a: tensor<2x8x5xf32>, %b: tensor<5x3xf32>) -> tensor<2x8x3xf32> {
+  // CHECK-NEXT: %[[ROWS:.*]] = ingot.reshape %[[A]] : tensor<2x8x5xf32> -> tensor<16x5xf32>
+  // CHECK-NEXT: %[[C:.*]] = ingot.matmul %[[ROWS]], %[[B]] :
+  // CHECK-NEXT: ingot.reshape %[[C]] : tensor<16x3xf32> -> tensor<2x8x3xf32>
+  %0 = ingot.broadcast %b dims = [1, 2] : tensor<5x3xf32> -> tensor<2x5x3xf32>
+  %1 = ingot.matmul %a, %0 : (tensor<2x8x5xf32>, tensor<2x5x3xf32>) -> tensor<2x8x3xf32>
+  return %1 : tensor<2x8x3xf32>
+}
+
+// Its gradient is one product too.
+// CHECK-LABEL: func @sum_of_matmuls
+// CHECK-SAME:    (%[[A:.*]]: tensor<2x8x5xf32>, %[[G:.*]]: tensor<2x8x3xf32>)
+func.func @sum_of_matmuls(%a: tensor<2x8x5xf32>, %g: tensor<2x8x3xf32>) -> tensor<5x3xf32> {
+  // CHECK-DAG:  %[[LHS:.*]] = ingot.reshape %[[A]] : tensor<2x8x5xf32> -> tensor<16x5xf32>
+  // CHECK-DAG:  %[[RHS:.*]] = ingot.reshape %[[G]] : tensor<2x8x3xf32> -> tensor<16x3xf32>
+  // CHECK:      ingot.matmul %[[LHS]] transposed, %[[RHS]] :
+  // CHECK-NEXT: return
+  %0 = ingot.matmul %a transposed, %g : (tensor<2x8x5xf32>, tensor<2x8x3xf32>) -> tensor<2x5x3xf32>
+  %1 = ingot.reduce sum %0 dims = [0] : (tensor<2x5x3xf32>) -> tensor<5x3xf32>
+  return %1 : tensor<5x3xf32>
+}
+
+// CHECK-LABEL: func @padding
+// CHECK-SAME:    (%[[X:.*]]: tensor<1x2x8xf32>,
+func.func @padding(%x: tensor<1x2x8xf32>, %w: tensor<4x2x3xf32>) -> tensor<1x4x10xf32> {
+  // CHECK-NEXT: ingot.conv %[[X]], {{.*}}pad_high = array<i64: 3>, pad_low = array<i64: 1>
+  // CHECK-NEXT: return
+  %0 = ingot.pad %x low = [0, 0, 1] high = [0, 0, 2] interior = [0, 0, 0] value = 0.0
+    : (tensor<1x2x8xf32>) -> tensor<1x2x11xf32>
+  %1 = ingot.conv %0, %w {strides = array<i64: 1>, dilations = array<i64: 1>,
+      pad_low = array<i64: 0>, pad_high = array<i64: 1>, groups = 1 : i64}
+    : (tensor<1x2x11xf32>, tensor<4x2x3xf32>) -> tensor<1x4x10xf32>
+  return %1 : tensor<1x4x10xf32>
+}
+
+// CHECK-LABEL: func @padding_that_is_not_zero
+func.func @padding_that_is_not_zero(%x: tensor<1x2x8xf32>, %w: tensor<4x2x3xf32>) -> tensor<1x4x8xf32> {
+  // CHECK: ingot.pad
+  %0 = ingot.pad %x low = [0, 0, 1] high = [0, 0, 1] interior = [0, 0, 0] value = 1.0
+    : (tensor<1x2x8xf32>) -> tensor<1x2x10xf32>
+  %1 = ingot.conv %0, %w {strides = array<i64: 1>, dilations = array<i64: 1>,
+      pad_low = array<i64: 0>, pad_high = array<i64: 0>, groups = 1 : i64}
+    : (tensor<1x2x10xf32>, tensor<4x2x3xf32>) -> tensor<1x4x8xf32>
+  return %1 : tensor<1x4x8xf32>
+}
+
+// CHECK-LABEL: func @transpose_of_units
+func.func @transpose_of_units(%x: tensor<8x1x4x1xf32>) -> tensor<1x8x1x4xf32> {
+  // CHECK-NEXT: ingot.reshape
+  // CHECK-NEXT: return
+  %0 = ingot.transpose %x [3, 0, 1, 2] : (tensor<8x1x4x1xf32>) -> tensor<1x8x1x4xf32>
+  return %0 : tensor<1x8x1x4xf32>
+}
+
+// CHECK-LABEL: func @reduce_over_units
+func.func @reduce_over_units(%x: tensor<8x1x4x1xf32>) -> tensor<8x4xf32> {
+  // CHECK-NEXT: ingot.reshape
+  // CHECK-NEXT: return
+  %0 = ingot.reduce sum %x dims = [1, 3] : (tensor<8x1x4x1xf32>) -> tensor<8x4xf32>
+  return %0 : tensor<8x4xf32>
+}
+
+// CHECK-LABEL: func @reduce_of_reduce
+func.func @reduce_of_reduce(%x: tensor<8x2x4x3xf32>) -> tensor<4xf32> {
+  // CHECK-NEXT: ingot.reduce max %{{.*}} dims = [0, 1, 3]
+  // CHECK-NEXT: return
+  %0 = ingot.reduce max %x dims = [1] : (tensor<8x2x4x3xf32>) -> tensor<8x4x3xf32>
+  %1 = ingot.reduce max %0 dims = [0, 2] : (tensor<8x4x3xf32>) -> tensor<4xf32>
+  return %1 : tensor<4xf32>
+}
+
+// CHECK-LABEL: func @reduce_of_another_kind
+func.func @reduce_of_another_kind(%x: tensor<8x2xf32>) -> tensor<f32> {
+  // CHECK: ingot.reduce max
+  // CHECK: ingot.reduce sum
+  %0 = ingot.reduce max %x dims = [1] : (tensor<8x2xf32>) -> tensor<8xf32>
+  %1 = ingot.reduce sum %0 dims = [0] : (tensor<8xf32>) -> tensor<f32>
+  return %1 : tensor<f32>
+}
+
+// CHECK-LABEL: func @broadcasts
+func.func @broadcasts(%c: tensor<3xf32>) -> tensor<8x3x4x4xf32> {
+  // CHECK-NEXT: ingot.broadcast %{{.*}} dims = [1] : tensor<3xf32> -> tensor<8x3x4x4xf32>
+  // CHECK-NEXT: return
+  %0 = ingot.reshape %c : tensor<3xf32> -> tensor<3x1x1xf32>
+  %1 = ingot.broadcast %0 dims = [0, 1, 2] : tensor<3x1x1xf32> -> tensor<3x4x1xf32>
+  %2 = ingot.broadcast %1 dims = [1, 2, 3] : tensor<3x4x1xf32> -> tensor<8x3x4x4xf32>
+  return %2 : tensor<8x3x4x4xf32>
+}
+
+// Equal subexpressions are merged, and what that brings out is simplified.
+// CHECK-LABEL: func @merge
+func.func @merge(%x: tensor<4xf32>, %c: tensor<4xi1>) -> tensor<4xf32> {
+  // CHECK-NEXT: %[[EXP:.*]] = ingot.exp
+  // CHECK-NEXT: return %[[EXP]]
+  %0 = ingot.exp %x : tensor<4xf32>
+  %1 = ingot.exp %x : tensor<4xf32>
+  %2 = ingot.select %c, %0, %1 : tensor<4xi1>, tensor<4xf32>
+  return %2 : tensor<4xf32>
+}
