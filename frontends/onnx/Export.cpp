@@ -92,12 +92,12 @@ FailureOr<std::string>
 onnx_import::serializeForExport(Location where, onnx::ModelProto &model) {
   for (onnx::TensorProto &tensor :
        *model.mutable_graph()->mutable_initializer()) {
+    Type element = elementType(where.getContext(), tensor.data_type());
+    if (tensor.has_raw_data() || !element || !isa<FloatType>(element))
+      continue;
     FailureOr<std::string> bytes = tensorBytes(where, tensor);
     if (failed(bytes))
       return failure();
-    if (tensor.has_raw_data() ||
-        !isa<FloatType>(elementType(where.getContext(), tensor.data_type())))
-      continue;
     tensor.clear_float_data();
     tensor.clear_double_data();
     tensor.clear_int32_data();

@@ -5,6 +5,7 @@
 #include "onnx/defs/schema.h"
 #include "onnx/inliner/inliner.h"
 #include "onnx/proto_utils.h"
+#include "onnx/shape_inference/implementation.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringExtras.h"
@@ -174,6 +175,12 @@ static LogicalResult checkVersions(Location file,
                    .at("")
                    .second;
   int opset = opsetVersion(model, "");
+  bool standard =
+      llvm::any_of(model.graph().node(), [](const onnx::NodeProto &node) {
+        return canonicalDomain(node.domain()).empty();
+      });
+  if (opset == 0 && !standard)
+    return success();
   if (opset == 0)
     return emitUserError(file, "does not say which operator set it uses",
                          "export the model again");
@@ -205,23 +212,16 @@ static bool hasFunction(const onnx::ModelProto &model,
          (schema->HasFunction() || schema->HasContextDependentFunction());
 }
 
-static bool isLocalFunction(const onnx::ModelProto &model,
-                            const onnx::NodeProto &node) {
-  return llvm::any_of(model.functions(), [&](const onnx::FunctionProto &f) {
-    return f.name() == node.op_type() &&
-           canonicalDomain(f.domain()) == canonicalDomain(node.domain());
-  });
-}
-
-/// Names the operators that neither we nor a function know, with their nodes.
-static LogicalResult checkSupported(Location file,
-                                    const onnx::ModelProto &model) {
+/// Names the operators that have no importer, with their nodes. Before
+/// inlining, those that a function explains are let through.
+static LogicalResult
+checkSupported(Location file, const onnx::ModelProto &model, bool inlined) {
   llvm::MapVector<std::string, SmallVector<std::string>,
                   std::map<std::string, unsigned>>
       missing;
   for (const onnx::NodeProto &node : model.graph().node()) {
     if (Registry::get().lookup(node.domain(), node.op_type()) ||
-        isLocalFunction(model, node) || hasFunction(model, node))
+        (!inlined && hasFunction(model, node)))
       continue;
     std::string name = node.op_type();
     if (!canonicalDomain(node.domain()).empty())
@@ -247,23 +247,50 @@ static LogicalResult checkSupported(Location file,
                        "see docs/onnx.md for the operators that are imported");
 }
 
+/// Gives a node the default values of its attributes: a function's body refers
+/// to them, and the inliner does not know defaults.
+static void addDefaults(const onnx::ModelProto &model, onnx::NodeProto &node) {
+  const onnx::OpSchema *schema = onnx::OpSchemaRegistry::Schema(
+      node.op_type(), opsetVersion(model, node.domain()),
+      canonicalDomain(node.domain()).str());
+  for (const auto &[name, attribute] : schema->attributes()) {
+    bool given = llvm::any_of(node.attribute(),
+                              [&](const onnx::AttributeProto &present) {
+                                return present.name() == name;
+                              });
+    if (!given && attribute.default_value.has_name())
+      *node.add_attribute() = attribute.default_value;
+  }
+}
+
 /// Replaces the nodes of operators that only the schema's function explains.
 /// Several rounds, for functions made of functions.
-static LogicalResult inlineSchemaFunctions(Location file,
-                                           onnx::ModelProto &model) {
+static void inlineSchemaFunctions(onnx::ModelProto &model) {
   constexpr int kRounds = 8;
   for (int round = 0; round < kRounds; ++round) {
     onnx::inliner::FunctionIdVector wanted;
-    for (const onnx::NodeProto &node : model.graph().node())
-      if (!Registry::get().lookup(node.domain(), node.op_type()) &&
-          hasFunction(model, node))
-        wanted.emplace_back(node.domain(), node.op_type());
+    for (onnx::NodeProto &node : *model.mutable_graph()->mutable_node()) {
+      if (Registry::get().lookup(node.domain(), node.op_type()) ||
+          !hasFunction(model, node))
+        continue;
+      addDefaults(model, node);
+      wanted.emplace_back(node.domain(), node.op_type());
+    }
     if (wanted.empty())
-      return success();
+      return;
+    // Some functions depend on types, which the inliner looks up by name.
+    for (const onnx::TensorProto &tensor : model.graph().initializer()) {
+      onnx::ValueInfoProto *info = model.mutable_graph()->add_value_info();
+      info->set_name(tensor.name());
+      auto *type = info->mutable_type()->mutable_tensor_type();
+      type->set_elem_type(tensor.data_type());
+      for (int64_t size : tensor.dims())
+        type->mutable_shape()->add_dim()->set_dim_value(size);
+    }
+    onnx::shape_inference::InferShapes(model);
     auto set = onnx::inliner::FunctionIdSet::Create(std::move(wanted));
     onnx::inliner::InlineSelectedFunctions(model, *set, nullptr);
   }
-  return success();
 }
 
 LogicalResult onnx_import::prepareModel(Location file,
@@ -275,11 +302,11 @@ LogicalResult onnx_import::prepareModel(Location file,
       onnx::checker::check_function_call_cycles(model);
       onnx::inliner::InlineLocalFunctions(model, /*convert_version=*/true);
     }
-    if (failed(checkSupported(file, model)))
+    if (failed(checkSupported(file, model, /*inlined=*/false)))
       return failure();
     onnx::checker::check_model(model);
-    if (failed(inlineSchemaFunctions(file, model)) ||
-        failed(checkSupported(file, model)))
+    inlineSchemaFunctions(model);
+    if (failed(checkSupported(file, model, /*inlined=*/true)))
       return failure();
   } catch (const std::exception &error) {
     std::string text = StringRef(error.what()).rtrim().str();

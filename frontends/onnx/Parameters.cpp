@@ -75,6 +75,32 @@ static bool isFloat(const onnx::TensorProto &tensor) {
   }
 }
 
+/// Inputs that set how an operator works rather than what it works on: bounds,
+/// exponents, ratios.
+static bool isSetting(StringRef op, int input) {
+  return (op == "Clip" && input > 0) || (op == "Pow" && input == 1) ||
+         (op == "Pad" && input > 0) || (op == "Dropout" && input > 0) ||
+         (op == "OneHot" && input == 2) || op == "Range";
+}
+
+/// Constants of the computation among the floating initializers: settings, and
+/// scalars with a name that exporters make up (`onnx::Mul_12`,
+/// `/attn/Constant_output_0`).
+static llvm::StringSet<> findConstants(const onnx::GraphProto &graph) {
+  llvm::StringSet<> constants;
+  for (const onnx::NodeProto &node : graph.node())
+    for (int i = 0; i < node.input_size(); ++i)
+      if (isSetting(node.op_type(), i))
+        constants.insert(node.input(i));
+  for (const onnx::TensorProto &tensor : graph.initializer()) {
+    StringRef name = tensor.name();
+    if (tensor.dims_size() == 0 &&
+        (name.contains("::") || name.starts_with("/")))
+      constants.insert(name);
+  }
+  return constants;
+}
+
 FailureOr<llvm::StringMap<Role>> onnx_import::classifyInitializers(
     const onnx::GraphProto &graph, const ExporterMetadata &metadata,
     const ImportOptions &options, MLIRContext *context) {
@@ -91,6 +117,7 @@ FailureOr<llvm::StringMap<Role>> onnx_import::classifyInitializers(
         if (i < node.input_size())
           running.insert(node.input(i));
 
+  llvm::StringSet<> constants = findConstants(graph);
   // Smaller ones are constants of the computation, unless they are trained.
   constexpr int64_t kLargestConstant = 16;
   llvm::StringMap<Role> roles;
@@ -103,8 +130,8 @@ FailureOr<llvm::StringMap<Role>> onnx_import::classifyInitializers(
       roles[name] = frozen ? Role::Frozen : Role::Running;
       continue;
     }
-    bool trained =
-        metadata.exists ? metadata.parameterNames.contains(name) : true;
+    bool trained = metadata.exists ? metadata.parameterNames.contains(name)
+                                   : !constants.contains(name);
     if (!options.trainable.empty())
       trained = trainable.match(name);
     if (trained && !frozen) {

@@ -126,6 +126,9 @@ LogicalResult importAttention(Node &node) {
                                  .convertToDouble()));
   Value weights =
       SoftmaxOp::create(node.b, node.loc, scores.getType(), scores, 3);
+  // A mask may leave a row nothing to look at: it is zero.
+  if (allowed && (node.has(3) || node.intAttr("left_window_size", -1) >= 0))
+    weights = node.select(allowed, weights, node.splatOf(weights, 0.0));
   FailureOr<Value> mixed = node.matmul(weights, *v);
   if (failed(mixed))
     return failure();

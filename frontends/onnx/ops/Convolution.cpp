@@ -148,6 +148,8 @@ static LogicalResult importConvTranspose(Node &node) {
       window->padHigh[i] = total - window->padLow[i];
     }
     int64_t size = unpadded - window->padLow[i] - window->padHigh[i];
+    if (wanted)
+      size = (*wanted)[i];
     if (size < 1)
       return node.malformed("the output is empty");
     if (extra[i] < 0 || window->outputSize(i, size) != x[i + 2])

@@ -47,7 +47,8 @@ static Value batchNormInference(Node &node, Value x, Value scale, Value bias,
 }
 
 /// The training form, whatever the export's mode: exporters lose it. Statistics
-/// that are not state, or are frozen, are used as they are.
+/// that are frozen, or neither states nor of a node in training mode, are used
+/// as they are.
 static LogicalResult importBatchNormalization(Node &node) {
   if (failed(checkPerChannel(node, 1, 4)))
     return failure();
@@ -55,37 +56,44 @@ static LogicalResult importBatchNormalization(Node &node) {
     return node.unsupported("spatial 0");
   Type element = node.type(0).getElementType();
   double epsilon = node.floatAttr("epsilon", 1e-5f);
-  std::optional<StringRef> mean = node.graph.stateOf(node.in(3));
-  std::optional<StringRef> variance = node.graph.stateOf(node.in(4));
-  bool trains = mean && variance && node.graph.isUpdated(*mean) &&
-                node.graph.isUpdated(*variance);
-  // The op computes in one element type; parameters of another are converted.
+  std::optional<StringRef> meanState = node.graph.stateOf(node.in(3));
+  std::optional<StringRef> varianceState = node.graph.stateOf(node.in(4));
+  bool updates = meanState && varianceState &&
+                 node.graph.isUpdated(*meanState) &&
+                 node.graph.isUpdated(*varianceState);
+  bool computes = !meanState && node.intAttr("training_mode", 0);
+  // The op computes in one element type; operands of another are converted.
   Type wide = node.type(1).getElementType();
   Value x = node.cast(node.in(0), wide);
   Value scale = node.in(1), bias = node.cast(node.in(2), wide);
-  if (!trains) {
+  Value mean = updates ? node.graph.currentValue(*meanState) : node.in(3);
+  Value variance =
+      updates ? node.graph.currentValue(*varianceState) : node.in(4);
+  Type meanElement = tensorType(mean).getElementType();
+  Type varianceElement = tensorType(variance).getElementType();
+  mean = node.cast(mean, wide);
+  variance = node.cast(variance, wide);
+  if (!updates && !computes) {
     Value result =
-        batchNormInference(node, x, scale, bias, node.cast(node.in(3), wide),
-                           node.cast(node.in(4), wide), epsilon);
+        batchNormInference(node, x, scale, bias, mean, variance, epsilon);
     node.set(0, node.cast(result, element));
     node.set(1, node.in(3));
     node.set(2, node.in(4));
     return success();
   }
-  Value meanBefore = node.cast(node.graph.currentValue(*mean), wide);
-  Value varianceBefore = node.cast(node.graph.currentValue(*variance), wide);
   auto perChannel = tensorType(scale);
   auto op = BatchNormOp::create(
       node.b, node.loc,
       TypeRange{x.getType(), perChannel, perChannel, perChannel, perChannel}, x,
-      scale, bias, meanBefore, varianceBefore, llvm::APFloat(epsilon),
+      scale, bias, mean, variance, llvm::APFloat(epsilon),
       llvm::APFloat(double(node.floatAttr("momentum", 0.9f))),
       node.graph.isFromTorch());
-  Value newMean = node.cast(op.getNewMean(), node.type(3).getElementType());
-  Value newVariance =
-      node.cast(op.getNewVariance(), node.type(4).getElementType());
-  node.graph.update(*mean, newMean);
-  node.graph.update(*variance, newVariance);
+  Value newMean = node.cast(op.getNewMean(), meanElement);
+  Value newVariance = node.cast(op.getNewVariance(), varianceElement);
+  if (updates) {
+    node.graph.update(*meanState, newMean);
+    node.graph.update(*varianceState, newVariance);
+  }
   node.set(0, node.cast(op.getResult(), element));
   node.set(1, newMean);
   node.set(2, newVariance);

@@ -50,8 +50,10 @@ LogicalResult importReduce(Node &node) {
     return failure();
   // Booleans have an order, but no arithmetic.
   Type element = node.type(0).getElementType();
-  Value x = element.isInteger(1) ? node.cast(node.in(0), node.b.getI32Type())
-                                 : node.in(0);
+  Value x =
+      element.isInteger(1)
+          ? node.cast(node.in(0), node.b.getIntegerType(8, /*isSigned=*/false))
+          : node.in(0);
   Value reduced = node.reduce(kind, before(node, x), *dims, keepsDims(node));
   return node.result(node.cast(after(node, reduced), element));
 }
