@@ -2,8 +2,9 @@
 //
 // Shape inference and folding of elementwise ops; see docs/spec/elementwise.md.
 //
-// Only identities that keep every value are used, NaN and infinities included
-// (x * 0 stays). The sign of a zero may change: x + 0 is x.
+// Constants fold exactly. Of identities only those are used that keep every
+// value, NaN and infinities included (x * 0 stays); the sign of a zero may
+// change: x + 0 is x.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,17 +40,24 @@ OpFoldResult NegOp::fold(FoldAdaptor adaptor) {
 }
 
 OpFoldResult AddOp::fold(FoldAdaptor adaptor) {
+  if (DenseElementsAttr constant = foldBinary(
+          adaptor.getLhs(), adaptor.getRhs(),
+          [](APFloat a, APFloat b) { return a + b; },
+          [](APInt a, APInt b, bool) { return a + b; }))
+    return constant;
   if (isZero(adaptor.getRhs()))
     return getLhs();
   if (isZero(adaptor.getLhs()))
     return getRhs();
-  return foldBinary(
-      adaptor.getLhs(), adaptor.getRhs(),
-      [](APFloat a, APFloat b) { return a + b; },
-      [](APInt a, APInt b, bool) { return a + b; });
+  return nullptr;
 }
 
 OpFoldResult SubOp::fold(FoldAdaptor adaptor) {
+  if (DenseElementsAttr constant = foldBinary(
+          adaptor.getLhs(), adaptor.getRhs(),
+          [](APFloat a, APFloat b) { return a - b; },
+          [](APInt a, APInt b, bool) { return a - b; }))
+    return constant;
   if (isZero(adaptor.getRhs()))
     return getLhs();
   // Not for floats: NaN - NaN and inf - inf are NaN.
@@ -57,13 +65,15 @@ OpFoldResult SubOp::fold(FoldAdaptor adaptor) {
     return DenseElementsAttr::get(
         tensorType(getResult()),
         IntegerAttr::get(tensorType(getResult()).getElementType(), 0));
-  return foldBinary(
-      adaptor.getLhs(), adaptor.getRhs(),
-      [](APFloat a, APFloat b) { return a - b; },
-      [](APInt a, APInt b, bool) { return a - b; });
+  return nullptr;
 }
 
 OpFoldResult MulOp::fold(FoldAdaptor adaptor) {
+  if (DenseElementsAttr constant = foldBinary(
+          adaptor.getLhs(), adaptor.getRhs(),
+          [](APFloat a, APFloat b) { return a * b; },
+          [](APInt a, APInt b, bool) { return a * b; }))
+    return constant;
   if (isOne(adaptor.getRhs()))
     return getLhs();
   if (isOne(adaptor.getLhs()))
@@ -75,23 +85,22 @@ OpFoldResult MulOp::fold(FoldAdaptor adaptor) {
     if (isZero(adaptor.getLhs()))
       return getLhs();
   }
-  return foldBinary(
-      adaptor.getLhs(), adaptor.getRhs(),
-      [](APFloat a, APFloat b) { return a * b; },
-      [](APInt a, APInt b, bool) { return a * b; });
+  return nullptr;
 }
 
 OpFoldResult DivOp::fold(FoldAdaptor adaptor) {
+  if (DenseElementsAttr constant = foldBinary(
+          adaptor.getLhs(), adaptor.getRhs(),
+          [](APFloat a, APFloat b) { return a / b; },
+          [](APInt a, APInt b, bool isUnsigned) {
+            if (b.isZero())
+              return b;
+            return isUnsigned ? a.udiv(b) : a.sdiv(b);
+          }))
+    return constant;
   if (isOne(adaptor.getRhs()))
     return getLhs();
-  return foldBinary(
-      adaptor.getLhs(), adaptor.getRhs(),
-      [](APFloat a, APFloat b) { return a / b; },
-      [](APInt a, APInt b, bool isUnsigned) {
-        if (b.isZero())
-          return b;
-        return isUnsigned ? a.udiv(b) : a.sdiv(b);
-      });
+  return nullptr;
 }
 
 OpFoldResult MaxOp::fold(FoldAdaptor adaptor) {
