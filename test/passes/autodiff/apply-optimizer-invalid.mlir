@@ -1,0 +1,11 @@
+// RUN: not ingot-opt %s --ingot-apply-optimizer=optimizer=rmsprop 2>&1 | FileCheck %s --check-prefix=UNKNOWN
+// RUN: not ingot-opt %s --ingot-apply-optimizer=no-decay="(" 2>&1 | FileCheck %s --check-prefix=REGEX
+
+// UNKNOWN: unknown optimizer 'rmsprop'
+// UNKNOWN: hint: choose sgd, momentum, adam, adamw, adagrad, lamb or lion
+// REGEX:   '(' is no regular expression
+ingot.state parameter @w : tensor<f32> = dense<1.0> : tensor<f32>
+func.func @train_step(%w: tensor<f32> {ingot.state = @w})
+    -> (tensor<f32> {ingot.name = "loss"}, tensor<f32> {ingot.gradient = @w}) {
+  return %w, %w : tensor<f32>, tensor<f32>
+}

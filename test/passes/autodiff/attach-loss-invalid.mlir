@@ -1,0 +1,25 @@
+// RUN: not ingot-opt %s --ingot-attach-loss 2>&1 | FileCheck %s --check-prefix=NONE
+// RUN: not ingot-opt %s --ingot-attach-loss=loss=hinge 2>&1 | FileCheck %s --check-prefix=UNKNOWN
+// RUN: not ingot-opt %s --ingot-attach-loss=loss=cross-entropy:x 2>&1 | FileCheck %s --check-prefix=AXIS
+// RUN: not ingot-opt %s --ingot-attach-loss=loss=cross-entropy:2 2>&1 | FileCheck %s --check-prefix=RANGE
+// RUN: not ingot-opt %s --ingot-attach-loss=loss=output:z 2>&1 | FileCheck %s --check-prefix=OUTPUT
+// RUN: not ingot-opt %s --ingot-attach-loss=loss=output:y 2>&1 | FileCheck %s --check-prefix=SCALAR
+// RUN: not ingot-opt %s --ingot-attach-loss=loss=output:n 2>&1 | FileCheck %s --check-prefix=FLOAT
+// RUN: not ingot-opt %s --ingot-attach-loss=loss=output 2>&1 | FileCheck %s --check-prefix=UNNAMED
+
+// NONE:    no loss is given and the model does not compute one: its outputs are 'y', 'n'
+// NONE:    hint: choose with --loss cross-entropy[:AXIS], mse, bce-with-logits or output:NAME
+// UNKNOWN: unknown loss 'hinge'
+// AXIS:    'x' is not an axis
+// RANGE:   axis 2 of the loss is not an axis of the output tensor<2x3xf32>
+// OUTPUT:  the model has no output 'z'
+// OUTPUT:  hint: its outputs are 'y', 'n'
+// SCALAR:  output 'y' is no scalar but tensor<2x3xf32>
+// FLOAT:   the loss needs a floating-point output, not tensor<i64>
+// UNNAMED: 'output' without the name of an output
+
+func.func @forward(%x: tensor<2x3xf32> {ingot.kind = "data", ingot.name = "x"},
+                   %n: tensor<i64> {ingot.kind = "data", ingot.name = "n_in"})
+    -> (tensor<2x3xf32> {ingot.name = "y"}, tensor<i64> {ingot.name = "n"}) {
+  return %x, %n : tensor<2x3xf32>, tensor<i64>
+}
