@@ -10,7 +10,7 @@
 
 #include "dialects/ingot/ir/Builders.h"
 #include "dialects/ingot/ir/Dialect.h"
-#include "dialects/ingot/ir/Folding.h"
+#include "dialects/ingot/support/Folding.h"
 
 using namespace mlir;
 using namespace ingot;

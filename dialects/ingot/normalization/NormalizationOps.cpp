@@ -7,7 +7,7 @@
 
 #include "dialects/ingot/ir/Builders.h"
 #include "dialects/ingot/ir/Dialect.h"
-#include "dialects/ingot/ir/Verification.h"
+#include "dialects/ingot/support/Verification.h"
 
 using namespace mlir;
 using namespace ingot;

@@ -1,4 +1,4 @@
-#include "dialects/ingot/ir/Folding.h"
+#include "dialects/ingot/support/Folding.h"
 
 #include "dialects/ingot/ir/Builders.h"
 

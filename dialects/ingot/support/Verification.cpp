@@ -1,4 +1,4 @@
-#include "dialects/ingot/ir/Verification.h"
+#include "dialects/ingot/support/Verification.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef INGOT_DIALECTS_INGOT_IR_VERIFICATION_H
-#define INGOT_DIALECTS_INGOT_IR_VERIFICATION_H
+#ifndef INGOT_DIALECTS_INGOT_SUPPORT_VERIFICATION_H
+#define INGOT_DIALECTS_INGOT_SUPPORT_VERIFICATION_H
 
 #include "dialects/ingot/ir/Dialect.h"
 #include "llvm/ADT/Twine.h"
@@ -60,4 +60,4 @@ llvm::LogicalResult checkSize(Fail fail, llvm::StringRef label,
 
 } // namespace ingot::detail
 
-#endif // INGOT_DIALECTS_INGOT_IR_VERIFICATION_H
+#endif // INGOT_DIALECTS_INGOT_SUPPORT_VERIFICATION_H

@@ -1,5 +1,5 @@
 #include "dialects/ingot/ir/Dialect.h"
-#include "dialects/ingot/ir/Verification.h"
+#include "dialects/ingot/support/Verification.h"
 
 #include "mlir/IR/Matchers.h"
 
