@@ -14,6 +14,8 @@
 #include <cmath>
 #include <cstdlib>
 #include <fmt/format.h>
+#include <memory>
+#include <sstream>
 
 using namespace ingot::runtime;
 
@@ -42,6 +44,42 @@ static const char *describeHyperparameter(const std::string &name) {
 }
 
 namespace {
+
+/// --help: the value's name after each option, the default in brackets after
+/// its description, lines that fit a terminal.
+class HelpFormatter : public CLI::Formatter {
+public:
+  static constexpr size_t column = 30, width = 80;
+
+  std::string make_option_name(const CLI::Option *option,
+                               bool isPositional) const override {
+    // A flag with an optional value shows its default in braces.
+    std::string name = Formatter::make_option_name(option, isPositional);
+    size_t brace = name.find('{');
+    return brace == std::string::npos ? name : name.substr(0, brace);
+  }
+
+  std::string make_option_opts(const CLI::Option *option) const override {
+    std::string type = option->get_type_name();
+    return type.empty() ? "" : " " + type;
+  }
+
+  std::string make_option_desc(const CLI::Option *option) const override {
+    std::string text = option->get_description();
+    if (!option->get_default_str().empty())
+      text += " [" + option->get_default_str() + "]";
+    std::string wrapped, line;
+    std::istringstream words(text);
+    for (std::string word; words >> word;) {
+      if (!line.empty() && line.size() + 1 + word.size() > width - column) {
+        wrapped += line + "\n";
+        line.clear();
+      }
+      line += (line.empty() ? "" : " ") + word;
+    }
+    return wrapped + line;
+  }
+};
 
 /// The table of options: parser and --help are both made from it.
 class OptionTable {
@@ -193,7 +231,6 @@ void OptionTable::addFiles(Options &options) {
       ->group(group);
   app.add_flag("--inspect{text}", options.inspect,
                "Print what is planned and exit; --inspect=json for programs")
-      ->type_name("")
       ->group(group);
   app.add_option("--ranks", options.ranks, "Ranks that --inspect plans for")
       ->type_name("N")
@@ -209,7 +246,9 @@ OptionTable::OptionTable(Options &options, const Manifest &manifest) {
   app.set_help_flag("--help", "Print this and exit");
   app.set_version_flag("--version", manifest.producer,
                        "Print the version and exit");
-  app.get_formatter()->column_width(34);
+  auto formatter = std::make_shared<HelpFormatter>();
+  formatter->column_width(HelpFormatter::column);
+  app.formatter(formatter);
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   addData(options);
   addRun(options);

@@ -133,12 +133,10 @@ void ingot::runtime::initializeState(Session &session, uint64_t seed,
     if (spec.role == StateRole::Seed)
       convert(&seed, DType::U64, place, DType::I64, 1);
   }
-  if (initPath.empty())
-    return loadWeights(session);
-  // Frozen constants come from the trainer itself.
-  if (session.getManifest().weights != WeightsKind::None)
-    loadWeights(session);
-  loadInit(session, initPath, console);
+  // Before --init, which may leave constants of the graph to the trainer.
+  loadWeights(session);
+  if (!initPath.empty())
+    loadInit(session, initPath, console);
 }
 
 void ingot::runtime::restoreState(Session &session, const SafeTensors &saved,
@@ -152,13 +150,18 @@ void ingot::runtime::restoreState(Session &session, const SafeTensors &saved,
   }
 }
 
+void ingot::runtime::checkExportable(const Session &session) {
+  if (session.getManifest().exportPieces.empty() ||
+      !session.getModule().export_literal)
+    throw failure("--export", "this trainer cannot export its model",
+                  "compile it from an ONNX file that holds a forward graph");
+}
+
 void ingot::runtime::exportModel(const Session &session,
                                  const std::string &path) {
   const Manifest &manifest = session.getManifest();
   const ingot_module_t &module = session.getModule();
-  if (manifest.exportPieces.empty() || !module.export_literal)
-    throw failure("--export", "this trainer cannot export its model",
-                  "compile it from an ONNX file that holds a forward graph");
+  checkExportable(session);
   AtomicFile file(path);
   uint64_t literal = 0;
   std::string converted;

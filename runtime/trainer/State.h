@@ -26,6 +26,9 @@ void restoreState(Session &session, const SafeTensors &saved,
 /// The state as a view.
 TensorView viewState(const Session &session, const StateSpec &spec);
 
+/// Throws failure if the module holds no model to export.
+void checkExportable(const Session &session);
+
 /// Writes the trained model back as ONNX. Throws.
 void exportModel(const Session &session, const std::string &path);
 

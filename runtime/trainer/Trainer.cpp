@@ -29,6 +29,8 @@ Trainer::Trainer(Session &session, const Options &options, Console &console)
        {options.exportPath, options.predict, options.profile})
     if (!path.empty())
       AtomicFile probe(path);
+  if (!options.exportPath.empty())
+    checkExportable(session);
   openData();
   openEvalData();
   planSteps();

@@ -1,0 +1,55 @@
+//===----------------------------------------------------------------------===//
+//
+// Processor features: agree with what the kernel says.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/cpu/Features.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <set>
+#include <sstream>
+
+using namespace ingot::runtime;
+
+namespace {
+
+TEST(Features, AgreeWithTheKernel) {
+  std::set<std::string> flags;
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line);)
+    if (line.starts_with("flags")) {
+      std::istringstream words(line);
+      for (std::string word; words >> word;)
+        flags.insert(word);
+    }
+  if (flags.empty())
+    GTEST_SKIP() << "no flags in /proc/cpuinfo";
+  for (auto [ours, theirs] :
+       std::initializer_list<std::pair<const char *, const char *>>{
+           {"sse3", "pni"},
+           {"sse4.2", "sse4_2"},
+           {"avx", "avx"},
+           {"avx2", "avx2"},
+           {"fma", "fma"},
+           {"f16c", "f16c"},
+           {"bmi2", "bmi2"},
+           {"lzcnt", "abm"},
+           {"avx512f", "avx512f"},
+           {"avx512bw", "avx512bw"},
+           {"avx512vnni", "avx512_vnni"},
+           {"avx512bf16", "avx512_bf16"},
+           {"avx512fp16", "avx512_fp16"},
+           {"amx-tile", "amx_tile"},
+           {"amx-bf16", "amx_bf16"}})
+    EXPECT_EQ(findMissingFeatures({ours}).empty(), flags.count(theirs) == 1)
+        << ours;
+}
+
+TEST(Features, UnknownNamesCountAsPresent) {
+  EXPECT_TRUE(findMissingFeatures({"a-feature-of-the-future"}).empty());
+}
+
+} // namespace
