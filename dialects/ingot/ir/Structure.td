@@ -79,9 +79,8 @@ def FusionOp : Ingot_Op<"fusion", [IsolatedFromAbove, Pure,
   let hasRegionVerifier = 1;
 }
 
-def YieldOp : Ingot_Op<"yield", [Pure, Terminator, ReturnLike,
-    HasParent<"::ingot::FusionOp">]> {
-  let summary = "the results of a fusion";
+def YieldOp : Ingot_Op<"yield", [Pure, Terminator, ReturnLike]> {
+  let summary = "the results of a fusion, or of the kernel it became";
   let arguments = (ins Variadic<Ingot_Tensor>:$values);
   let assemblyFormat = "($values^ `:` type($values))? attr-dict";
   let builders = [OpBuilder<(ins), "build($_builder, $_state, ::mlir::ValueRange());">];

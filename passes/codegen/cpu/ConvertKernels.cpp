@@ -45,7 +45,8 @@ struct ConvertKernels : ingot::impl::ConvertKernelsBase<ConvertKernels> {
     };
     target.addDynamicallyLegalOp<func::FuncOp>(isStep);
     target.addDynamicallyLegalOp<func::ReturnOp>([&](func::ReturnOp op) {
-      return isStep(op->getParentOfType<func::FuncOp>());
+      auto func = dyn_cast<func::FuncOp>(op->getParentOp());
+      return func && isStep(func);
     });
 
     RewritePatternSet patterns(context);

@@ -1,0 +1,58 @@
+// RUN: ingot-opt %s --ingot-form-fusions --ingot-place-steps --ingot-emit-cpu-kernels --split-input-file | FileCheck %s
+
+// Tests that pointwise kernels are one loop over all elements, whatever the
+// rank, and that the launch learns its extent.
+// CHECK-LABEL: func.func private @kernel_0
+//  CHECK-SAME: (%[[X:.*]]: memref<32xf32> {llvm.noalias}, %[[Y:.*]]: memref<32xf32> {llvm.noalias}, %[[B:.*]]: index, %[[E:.*]]: index)
+//       CHECK: scf.for %[[I:.*]] = %[[B]] to %[[E]]
+//  CHECK-NEXT:   %[[V:.*]] = memref.load %[[X]][%[[I]]]
+//  CHECK-NEXT:   %[[R:.*]] = math.exp %[[V]]
+//  CHECK-NEXT:   memref.store %[[R]], %[[Y]][%[[I]]]
+//       CHECK: exec.launch @kernel_0{{.*}}extent = 32
+func.func @forward(%x: tensor<4x8xf32> {ingot.name = "x", ingot.kind = "data"}) -> (tensor<4x8xf32> {ingot.name = "y"}) {
+  %0 = ingot.exp %x : tensor<4x8xf32>
+  return %0 : tensor<4x8xf32>
+}
+
+// -----
+
+// Tests that a channel's parameter splits the loops behind the channels only:
+// the spatial dimensions stay one loop.
+// CHECK-LABEL: func.func private @kernel_0
+//       CHECK: scf.for
+//       CHECK:   scf.for %[[I:.*]] = %{{.*}} to %c16
+//   CHECK-NOT:     arith.divui
+//   CHECK-NOT:     arith.remui
+//       CHECK:     memref.store
+//       CHECK: exec.launch @kernel_0{{.*}}extent = 6
+func.func @forward(%x: tensor<2x3x4x4xf32> {ingot.name = "x", ingot.kind = "data"},
+                   %s: tensor<3xf32> {ingot.name = "s", ingot.kind = "data"}) -> (tensor<2x3x4x4xf32> {ingot.name = "y"}) {
+  %0 = ingot.broadcast %s dims = [1] : tensor<3xf32> -> tensor<2x3x4x4xf32>
+  %1 = ingot.mul %x, %0 : tensor<2x3x4x4xf32>
+  return %1 : tensor<2x3x4x4xf32>
+}
+
+// -----
+
+// Tests that a reduction along the innermost dimension sums in a register.
+// CHECK-LABEL: func.func private @kernel_0
+//       CHECK: scf.for
+//       CHECK:   %[[SUM:.*]] = scf.for {{.*}} iter_args
+//       CHECK:     arith.addf {{.*}} fastmath<reassoc>
+//       CHECK:   memref.store %[[SUM]]
+func.func @forward(%x: tensor<4x8xf32> {ingot.name = "x", ingot.kind = "data"}) -> (tensor<4xf32> {ingot.name = "y"}) {
+  %0 = ingot.reduce sum %x dims = [1] : (tensor<4x8xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+// Tests that a reduction that keeps the innermost dimension adds rows to a
+// strip of accumulators.
+// CHECK-LABEL: func.func private @kernel_0
+//       CHECK: memref.alloca() : memref<256xf32>
+//       CHECK: exec.launch @kernel_0{{.*}}extent = 2
+func.func @forward(%x: tensor<64x512xf32> {ingot.name = "x", ingot.kind = "data"}) -> (tensor<512xf32> {ingot.name = "y"}) {
+  %0 = ingot.reduce sum %x dims = [0] : (tensor<64x512xf32>) -> tensor<512xf32>
+  return %0 : tensor<512xf32>
+}

@@ -1,0 +1,116 @@
+// RUN: ingot-opt %s --ingot-form-fusions --split-input-file | FileCheck %s
+// RUN: ingot-opt %s --ingot-form-fusions="each" --split-input-file | FileCheck %s --check-prefix=EACH
+
+// Tests that a chain becomes one kernel, and that -O0 keeps its ops apart.
+// CHECK-LABEL: func @chain
+//       CHECK: ingot.fusion loop
+//       CHECK:   ingot.add
+//       CHECK:   ingot.tanh
+//       CHECK:   ingot.yield
+//   CHECK-NOT: ingot.fusion
+// EACH-LABEL: func @chain
+// EACH-COUNT-2: ingot.fusion loop
+func.func @chain(%a: tensor<8xf32>, %b: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = ingot.add %a, %b : tensor<8xf32>
+  %1 = ingot.tanh %0 : tensor<8xf32>
+  return %1 : tensor<8xf32>
+}
+
+// -----
+
+// Tests that a library anchor stays outside, its operands and result in memory,
+// and that -O0 leaves nothing to the library.
+// CHECK-LABEL: func @anchor
+//       CHECK: %[[X:.*]] = ingot.fusion loop
+//       CHECK: %[[Y:.*]] = ingot.matmul %[[X]]
+//       CHECK: ingot.fusion loop(%[[Y]])
+// EACH-LABEL: func @anchor
+//       EACH: ingot.fusion loop
+//       EACH: ingot.fusion loop
+//  EACH-NEXT: bb0
+//  EACH-NEXT:   ingot.matmul
+func.func @anchor(%a: tensor<4x4xf32>, %w: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  %0 = ingot.exp %a : tensor<4x4xf32>
+  %1 = ingot.matmul %0, %w : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %2 = ingot.neg %1 : tensor<4x4xf32>
+  return %2 : tensor<4x4xf32>
+}
+
+// -----
+
+// Tests that a reduction takes its producers in, and that its result is stored
+// before it is read at another place.
+// CHECK-LABEL: func @softmax_like
+//       CHECK: %[[SUM:.*]] = ingot.fusion reduction(%[[X:[a-z0-9]+]])
+//       CHECK:   ingot.exp
+//       CHECK:   ingot.reduce sum
+//       CHECK: ingot.fusion loop(%[[X]], %[[SUM]])
+//       CHECK:   ingot.exp
+//       CHECK:   ingot.div
+func.func @softmax_like(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %0 = ingot.exp %x : tensor<4x8xf32>
+  %1 = ingot.reduce sum %0 dims = [1] : (tensor<4x8xf32>) -> tensor<4xf32>
+  %2 = ingot.broadcast %1 dims = [0] : tensor<4xf32> -> tensor<4x8xf32>
+  %3 = ingot.div %0, %2 : tensor<4x8xf32>
+  return %3 : tensor<4x8xf32>
+}
+
+// -----
+
+// Tests that two reductions of one space share a pass over memory.
+// CHECK-LABEL: func @moments
+//       CHECK: ingot.fusion reduction
+//   CHECK-DAG:   ingot.reduce sum
+//   CHECK-DAG:   ingot.reduce sum
+//       CHECK:   ingot.yield %{{.*}}, %{{.*}} : tensor<4xf32>, tensor<4xf32>
+//   CHECK-NOT: ingot.fusion
+func.func @moments(%x: tensor<4x8xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %0 = ingot.reduce sum %x dims = [1] : (tensor<4x8xf32>) -> tensor<4xf32>
+  %1 = ingot.mul %x, %x : tensor<4x8xf32>
+  %2 = ingot.reduce sum %1 dims = [1] : (tensor<4x8xf32>) -> tensor<4xf32>
+  return %0, %2 : tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
+// Tests that results of one shape that read the same input share a kernel even
+// where one reads the other's element: an optimizer's update.
+// CHECK-LABEL: func @momentum
+//       CHECK: ingot.fusion loop
+//       CHECK:   ingot.yield %{{.*}}, %{{.*}} : tensor<8xf32>, tensor<8xf32>
+//   CHECK-NOT: ingot.fusion
+func.func @momentum(%p: tensor<8xf32>, %m: tensor<8xf32>, %g: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  %0 = ingot.add %m, %g : tensor<8xf32>
+  %1 = ingot.sub %p, %0 : tensor<8xf32>
+  return %1, %0 : tensor<8xf32>, tensor<8xf32>
+}
+
+// -----
+
+// Tests that kernels are not merged across one that runs between them.
+// CHECK-LABEL: func @between
+//       CHECK: ingot.fusion loop
+//       CHECK: ingot.fusion reduction
+//       CHECK: ingot.fusion loop
+func.func @between(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  %0 = ingot.exp %x : tensor<8xf32>
+  %1 = ingot.reduce sum %0 dims = [0] : (tensor<8xf32>) -> tensor<f32>
+  %2 = ingot.broadcast %1 dims = [] : tensor<f32> -> tensor<8xf32>
+  %3 = ingot.mul %x, %2 : tensor<8xf32>
+  return %0, %3 : tensor<8xf32>, tensor<8xf32>
+}
+
+// -----
+
+// Tests that a reshape between library calls is no copy.
+// CHECK-LABEL: func @view
+//   CHECK-NOT: ingot.fusion
+//       CHECK: ingot.matmul
+//       CHECK: ingot.reshape
+//       CHECK: ingot.matmul
+func.func @view(%a: tensor<4x4xf32>, %w: tensor<8x2xf32>) -> tensor<2x2xf32> {
+  %0 = ingot.matmul %a, %a : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %1 = ingot.reshape %0 : tensor<4x4xf32> -> tensor<2x8xf32>
+  %2 = ingot.matmul %1, %w : (tensor<2x8xf32>, tensor<8x2xf32>) -> tensor<2x2xf32>
+  return %2 : tensor<2x2xf32>
+}

@@ -1,0 +1,85 @@
+// RUN: ingot-opt %s --ingot-form-fusions --ingot-place-steps --split-input-file | FileCheck %s
+
+// Tests that states get places in the state block, inputs and outputs in the
+// arena, and that an update that reads its state element by element is written
+// over it.
+//       CHECK: exec.kernel "loop" @kernel_0 aliases = [0, -1]
+//       CHECK: ingot.state parameter @w {{.*}}exec.offset = 0
+// CHECK-LABEL: func.func @train_step()
+//  CHECK-SAME: exec.arena_bytes = 64
+//  CHECK-SAME: exec.inputs = [{kind = "data", name = "g", offset = 0
+//       CHECK: %[[W:.*]] = exec.buffer state 0 : memref<8xf32>
+//       CHECK: %[[G:.*]] = exec.buffer arena 0 : memref<8xf32>
+//       CHECK: %[[NEW:.*]] = exec.buffer state 0 : memref<8xf32>
+//       CHECK: exec.launch @kernel_0(%[[W]], %[[G]]) -> (%[[NEW]])
+//   CHECK-NOT: exec.copy
+ingot.state parameter @w : tensor<8xf32> = dense<1.0> : tensor<8xf32>
+func.func @train_step(%g: tensor<8xf32> {ingot.name = "g", ingot.kind = "data"},
+                      %w: tensor<8xf32> {ingot.state = @w}) -> (tensor<8xf32> {ingot.state = @w}) {
+  %0 = ingot.sub %w, %g : tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+// -----
+
+// Tests that a state that its own update reads at other elements is copied.
+// CHECK-LABEL: func.func @train_step()
+//       CHECK: exec.launch
+//       CHECK: %[[TO:.*]] = exec.buffer state 0
+//       CHECK: exec.copy %{{.*}} -> %[[TO]]
+ingot.state running @r : tensor<8xf32> = dense<1.0> : tensor<8xf32>
+func.func @train_step(%r: tensor<8xf32> {ingot.state = @r}) -> (tensor<8xf32> {ingot.state = @r}) {
+  %0 = ingot.reverse %r dims = [0] : tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+// -----
+
+// Tests that a state is not overwritten while a later kernel reads the old
+// value.
+// CHECK-LABEL: func.func @train_step()
+//       CHECK: exec.copy
+ingot.state parameter @w : tensor<4x4xf32> = dense<1.0> : tensor<4x4xf32>
+func.func @train_step(%g: tensor<4x4xf32> {ingot.name = "g", ingot.kind = "data"},
+                      %w: tensor<4x4xf32> {ingot.state = @w})
+    -> (tensor<4x4xf32> {ingot.state = @w}, tensor<4x4xf32> {ingot.name = "y"}) {
+  %0 = ingot.sub %w, %g : tensor<4x4xf32>
+  %1 = ingot.matmul %0, %w : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  return %0, %1 : tensor<4x4xf32>, tensor<4x4xf32>
+}
+
+// -----
+
+// Tests that equal fusions share a kernel, and that memory is used again once
+// a tensor is dead: 3 products need room for the input and two more.
+//       CHECK: exec.kernel "loop" @kernel_0
+//   CHECK-NOT: exec.kernel
+// CHECK-LABEL: func.func @forward()
+//  CHECK-SAME: exec.arena_bytes = 192
+//       CHECK: exec.launch @kernel_0
+//       CHECK: exec.matmul
+//       CHECK: exec.launch @kernel_0
+//       CHECK: exec.matmul
+func.func @forward(%x: tensor<4x4xf32> {ingot.name = "x", ingot.kind = "data"}) -> (tensor<4x4xf32> {ingot.name = "y"}) {
+  %0 = ingot.exp %x : tensor<4x4xf32>
+  %1 = ingot.matmul %0, %0 : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %2 = ingot.exp %1 : tensor<4x4xf32>
+  %3 = ingot.matmul %2, %2 : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  return %3 : tensor<4x4xf32>
+}
+
+// -----
+
+// Tests that a constant with several values becomes a frozen state, and an
+// output that is an input gets memory of its own.
+//       CHECK: ingot.state frozen @"constant/0"
+// CHECK-LABEL: func.func @forward()
+//  CHECK-SAME: exec.outputs = [{kind = "output", name = "y", offset = {{.*}}}, {kind = "output", name = "z", offset = 64
+//       CHECK: exec.launch
+//       CHECK: exec.copy
+func.func @forward(%x: tensor<2xf32> {ingot.name = "x", ingot.kind = "data"})
+    -> (tensor<2xf32> {ingot.name = "y"}, tensor<2xf32> {ingot.name = "z"}) {
+  %c = ingot.constant dense<[1.0, 2.0]> : tensor<2xf32>
+  %0 = ingot.mul %x, %c : tensor<2xf32>
+  return %0, %x : tensor<2xf32>, tensor<2xf32>
+}
