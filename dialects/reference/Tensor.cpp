@@ -299,6 +299,21 @@ void Tensor::print(llvm::raw_ostream &os) const {
   }
 }
 
+double ingot::reference::distance(const Tensor &a, const Tensor &b) {
+  double largest = 0;
+  for (int64_t i = 0; i < a.size(); ++i) {
+    double x = a.asReal(i), y = b.asReal(i);
+    if (x == y || (std::isnan(x) && std::isnan(y)))
+      continue;
+    double scale = std::max({1.0, std::fabs(x), std::fabs(y)});
+    double difference = std::fabs(x - y) / scale;
+    if (!std::isfinite(x) || !std::isfinite(y))
+      return std::numeric_limits<double>::infinity();
+    largest = std::max(largest, difference);
+  }
+  return largest;
+}
+
 //===----------------------------------------------------------------------===//
 // Indices
 //===----------------------------------------------------------------------===//

@@ -90,6 +90,10 @@ private:
   std::vector<int64_t> integers;
 };
 
+/// The largest difference of elements, relative to the larger of 1 and the
+/// magnitude; infinite where only one is a number.
+double distance(const Tensor &a, const Tensor &b);
+
 /// `value` as the floating element type holds it, to nearest even.
 double roundToFloat(double value, mlir::Type element);
 

@@ -2,8 +2,6 @@
 
 #include "mlir/IR/IRMapping.h"
 
-#include <cmath>
-
 using namespace mlir;
 using namespace ingot;
 using namespace ingot::testing;
@@ -98,19 +96,4 @@ void ingot::testing::setResults(func::FuncOp function, ValueRange values) {
   block.getTerminator()->setOperands(values);
   function.setType(FunctionType::get(
       function.getContext(), block.getArgumentTypes(), values.getTypes()));
-}
-
-double ingot::testing::distance(const Tensor &a, const Tensor &b) {
-  double largest = 0;
-  for (int64_t i = 0; i < a.size(); ++i) {
-    double x = a.asReal(i), y = b.asReal(i);
-    if (x == y || (std::isnan(x) && std::isnan(y)))
-      continue;
-    double scale = std::max({1.0, std::fabs(x), std::fabs(y)});
-    double difference = std::fabs(x - y) / scale;
-    if (!std::isfinite(x) || !std::isfinite(y))
-      return std::numeric_limits<double>::infinity();
-    largest = std::max(largest, difference);
-  }
-  return largest;
 }

@@ -51,10 +51,6 @@ void setResults(mlir::func::FuncOp function, mlir::ValueRange values);
 reference::Tensor randomTensor(mlir::RankedTensorType type, Chooser &choose,
                                Domain domain = Domain::Any);
 
-/// The largest difference of elements, relative to the larger of 1 and the
-/// magnitude; infinite where only one is a number.
-double distance(const reference::Tensor &a, const reference::Tensor &b);
-
 } // namespace ingot::testing
 
 #endif // INGOT_TEST_GRADIENTS_INSTANCE_H

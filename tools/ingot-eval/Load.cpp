@@ -12,7 +12,6 @@ using namespace ingot;
 OwningOpRef<ModuleOp> loadModule(const std::string &path,
                                  const onnx_import::ImportOptions &options,
                                  MLIRContext &context) {
-#ifdef INGOT_ONNX
   if (llvm::StringRef(path).ends_with(".onnx")) {
     llvm::FailureOr<onnx_import::ImportedModel> model =
         onnx_import::importOnnx(path, options, context);
@@ -20,7 +19,6 @@ OwningOpRef<ModuleOp> loadModule(const std::string &path,
       return nullptr;
     return std::move(model->module);
   }
-#endif
   llvm::SourceMgr sources;
   return parseSourceFile<ModuleOp>(path, sources, &context);
 }

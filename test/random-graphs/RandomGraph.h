@@ -1,0 +1,29 @@
+//===----------------------------------------------------------------------===//
+//
+// Random functions of all ops: passes are tested by running them before and
+// after.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_TEST_RANDOM_GRAPHS_RANDOMGRAPH_H
+#define INGOT_TEST_RANDOM_GRAPHS_RANDOMGRAPH_H
+
+#include "dialects/reference/Tensor.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace ingot::testing {
+
+struct RandomGraph {
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  /// For @f, the module's only function.
+  std::vector<reference::Tensor> arguments;
+};
+
+/// About `size` ops of the catalogue, most of them on results of earlier ones,
+/// with constants and arguments between. Everything nobody uses is a result.
+RandomGraph makeRandomGraph(mlir::MLIRContext &context, uint64_t seed,
+                            int64_t size, mlir::FloatType element);
+
+} // namespace ingot::testing
+
+#endif // INGOT_TEST_RANDOM_GRAPHS_RANDOMGRAPH_H
