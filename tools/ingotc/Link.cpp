@@ -28,8 +28,9 @@ class ScratchDirectory {
 public:
   explicit ScratchDirectory(const std::string &beside) {
     llvm::SmallString<128> path;
-    std::error_code error =
-        llvm::sys::fs::createUniqueDirectory(beside + ".building", path);
+    // LLVM takes a relative prefix to be in the system's temporary directory.
+    std::error_code error = llvm::sys::fs::createUniqueDirectory(
+        fs::absolute(beside).string() + ".building", path);
     if (error)
       throw failure(beside, "cannot write here: " + error.message(),
                     "choose an output in a directory that can be written");
