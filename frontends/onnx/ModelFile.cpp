@@ -85,7 +85,7 @@ static LogicalResult readExternal(StringRef folder, Location file,
     return fail(StringRef(error.what()).split('\n').first,
                 "keep the data file, not a link to it, beside the model");
   }
-  auto close = llvm::make_scope_exit([&] { ::close(static_cast<int>(fd)); });
+  llvm::scope_exit close([&] { ::close(static_cast<int>(fd)); });
   struct stat status;
   if (fd < 0 || fstat(static_cast<int>(fd), &status) != 0 ||
       !S_ISREG(status.st_mode))
@@ -305,7 +305,11 @@ LogicalResult onnx_import::prepareModel(Location file,
     if (failed(checkSupported(file, model, /*inlined=*/false)))
       return failure();
     onnx::checker::check_model(model);
-    inlineSchemaFunctions(model);
+    try {
+      inlineSchemaFunctions(model);
+    } catch (const std::exception &) {
+      // What could not be inlined is named as unsupported.
+    }
     if (failed(checkSupported(file, model, /*inlined=*/true)))
       return failure();
   } catch (const std::exception &error) {

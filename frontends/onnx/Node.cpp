@@ -3,6 +3,7 @@
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include <charconv>
 
 using namespace mlir;
 using namespace ingot;
@@ -152,9 +153,19 @@ int64_t Node::intAttr(StringRef name, int64_t otherwise) const {
   return attribute ? attribute->i() : otherwise;
 }
 
+/// The shortest decimal that reads as this float: 0.9 rather than 0.899999976.
+/// Exporters round what was a double to the attribute's float.
+static double decimal(float value) {
+  char text[32];
+  auto [end, error] = std::to_chars(text, text + sizeof(text), value);
+  double result = value;
+  std::from_chars(text, end, result);
+  return result;
+}
+
 double Node::floatAttr(StringRef name, double otherwise) const {
   const onnx::AttributeProto *attribute = find(name);
-  return attribute ? attribute->f() : otherwise;
+  return attribute ? decimal(attribute->f()) : otherwise;
 }
 
 std::string Node::stringAttr(StringRef name, StringRef otherwise) const {

@@ -72,8 +72,8 @@ Value hardLogistic(Node &node, Value x, double alpha, double beta) {
 }
 
 Value hardSigmoid(Node &node, Value x) {
-  return hardLogistic(node, x, node.floatAttr("alpha", 0.2f),
-                      node.floatAttr("beta", 0.5f));
+  return hardLogistic(node, x, node.floatAttr("alpha", 0.2),
+                      node.floatAttr("beta", 0.5));
 }
 
 Value hardSwish(Node &node, Value x) {
@@ -96,9 +96,19 @@ Value thresholdedRelu(Node &node, Value x) {
       node.splatOf(x, 0.0));
 }
 
+/// x - bias above lambd, x + bias below -lambd, 0 between.
+Value shrink(Node &node, Value x) {
+  double lambd = node.floatAttr("lambd", 0.5);
+  double bias = node.floatAttr("bias", 0.0);
+  Value below = node.select(node.compare(Predicate::LT, x, -lambd),
+                            node.binary<AddOp>(x, bias), node.splatOf(x, 0.0));
+  return node.select(node.compare(Predicate::GT, x, lambd),
+                     node.binary<SubOp>(x, bias), below);
+}
+
 Value leakyRelu(Node &node, Value x) {
   return node.select(isPositive(node, x), x,
-                     node.binary<MulOp>(x, node.floatAttr("alpha", 0.01f)));
+                     node.binary<MulOp>(x, node.floatAttr("alpha", 0.01)));
 }
 
 /// x / 2 * (1 + erf(x / sqrt(2))), or its approximation through tanh.
@@ -184,6 +194,7 @@ void onnx_import::registerActivations(Registry &registry) {
   registry.add("LeakyRelu", importFormula<leakyRelu>);
   registry.add("PRelu", importPRelu);
   registry.add("ThresholdedRelu", importFormula<thresholdedRelu>);
+  registry.add("Shrink", importFormula<shrink>);
   registry.add("Elu", importFormula<elu>);
   registry.add("Selu", importFormula<selu>);
   registry.add("Celu", importFormula<celu>);

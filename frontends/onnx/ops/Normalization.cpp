@@ -55,7 +55,7 @@ static LogicalResult importBatchNormalization(Node &node) {
   if (node.opset < 9 && node.intAttr("spatial", 1) == 0)
     return node.unsupported("spatial 0");
   Type element = node.type(0).getElementType();
-  double epsilon = node.floatAttr("epsilon", 1e-5f);
+  double epsilon = node.floatAttr("epsilon", 1e-5);
   std::optional<StringRef> meanState = node.graph.stateOf(node.in(3));
   std::optional<StringRef> varianceState = node.graph.stateOf(node.in(4));
   bool updates = meanState && varianceState &&
@@ -86,8 +86,7 @@ static LogicalResult importBatchNormalization(Node &node) {
       node.b, node.loc,
       TypeRange{x.getType(), perChannel, perChannel, perChannel, perChannel}, x,
       scale, bias, mean, variance, llvm::APFloat(epsilon),
-      llvm::APFloat(double(node.floatAttr("momentum", 0.9f))),
-      node.graph.isFromTorch());
+      llvm::APFloat(node.floatAttr("momentum", 0.9)), node.graph.isFromTorch());
   Value newMean = node.cast(op.getNewMean(), meanElement);
   Value newVariance = node.cast(op.getNewVariance(), varianceElement);
   if (updates) {
@@ -135,10 +134,10 @@ static LogicalResult importLayerNormalization(Node &node) {
   }
   Shape outer(node.shape(0).take_front(*dim));
   auto statistic = RankedTensorType::get(outer, element);
-  auto op = LayerNormOp::create(
-      node.b, node.loc, TypeRange{node.type(0), statistic, statistic},
-      node.in(0), *scale, bias, *dim,
-      llvm::APFloat(double(node.floatAttr("epsilon", 1e-5f))));
+  auto op = LayerNormOp::create(node.b, node.loc,
+                                TypeRange{node.type(0), statistic, statistic},
+                                node.in(0), *scale, bias, *dim,
+                                llvm::APFloat(node.floatAttr("epsilon", 1e-5)));
   Shape kept(outer);
   kept.append(dims.size(), 1);
   node.set(0, op.getResult());
@@ -163,7 +162,7 @@ static LogicalResult importRMSNormalization(Node &node) {
       RankedTensorType::get(node.shape(0).take_front(*dim), element);
   auto op = RmsNormOp::create(
       node.b, node.loc, TypeRange{node.type(0), statistic}, node.in(0), *scale,
-      *dim, llvm::APFloat(double(node.floatAttr("epsilon", 1e-5f))));
+      *dim, llvm::APFloat(node.floatAttr("epsilon", 1e-5)));
   return node.result(op.getResult());
 }
 
@@ -189,7 +188,7 @@ static LogicalResult importInstanceNormalization(Node &node) {
   Value rows = node.reshape(node.in(0),
                             {shape[0], shape[1], product(shape.drop_front(2))});
   Value normal = node.reshape(
-      standardize(node, rows, node.floatAttr("epsilon", 1e-5f)), shape);
+      standardize(node, rows, node.floatAttr("epsilon", 1e-5)), shape);
   return node.result(perChannelLine(node, normal, node.in(1), node.in(2)));
 }
 
@@ -219,7 +218,7 @@ static LogicalResult importGroupNormalization(Node &node) {
   Value rows = node.reshape(
       node.in(0), {shape[0], groups, per * product(shape.drop_front(2))});
   Value normal = node.reshape(
-      standardize(node, rows, node.floatAttr("epsilon", 1e-5f)), shape);
+      standardize(node, rows, node.floatAttr("epsilon", 1e-5)), shape);
   return node.result(perChannelLine(node, normal, scale, bias));
 }
 
@@ -240,6 +239,77 @@ template <typename OpT> static LogicalResult importSoftmax(Node &node) {
                                          product(shape.drop_front(*dim))});
   return node.result(node.reshape(
       OpT::create(node.b, node.loc, rows.getType(), rows, 1), shape));
+}
+
+/// 1 at the first largest element along the axis, 0 elsewhere.
+static LogicalResult importHardmax(Node &node) {
+  bool flattens = node.opset < 13;
+  FailureOr<int64_t> axis =
+      node.normalizeAxis(node.intAttr("axis", flattens ? 1 : -1), node.rank(0));
+  if (failed(axis))
+    return failure();
+  Value x = node.in(0);
+  int64_t dim = *axis;
+  if (flattens) {
+    x = node.reshape(x, {product(node.shape(0).take_front(dim)),
+                         product(node.shape(0).drop_front(dim))});
+    dim = 1;
+  }
+  RankedTensorType type = ingot::tensorType(x);
+  Type i64 = node.b.getI64Type();
+  Value largest = ArgMaxOp::create(
+      node.b, node.loc, withElement(dropDims(type, {dim}), i64), x, dim);
+  Value hot = node.compare(
+      Predicate::EQ, node.iota(type.getShape(), i64, dim),
+      broadcastOver(node.b, node.loc, largest, type.getShape(), {dim}));
+  return node.result(
+      node.reshape(node.cast(hot, type.getElementType()), node.shape(0)));
+}
+
+/// x over its norm along the axis; 0 where the norm is 0.
+static LogicalResult importLpNormalization(Node &node) {
+  if (failed(node.requireFloat(0)))
+    return failure();
+  FailureOr<int64_t> dim =
+      node.normalizeAxis(node.intAttr("axis", -1), node.rank(0));
+  if (failed(dim))
+    return failure();
+  int64_t p = node.intAttr("p", 2);
+  if (p != 1 && p != 2)
+    return node.malformed("p is " + Twine(p));
+  Value x = node.in(0);
+  Value terms = p == 1 ? node.unary<AbsOp>(x) : node.binary<MulOp>(x, x);
+  Value sum = node.reduce(ReductionKind::Sum, terms, {*dim}, /*keep=*/true);
+  Value isZero = node.compare(Predicate::EQ, sum, 0.0);
+  Value safe = node.select(isZero, node.splatOf(sum, 1.0), sum);
+  Value norm = p == 1 ? safe : node.unary<SqrtOp>(safe);
+  return node.result(
+      node.binary<DivOp>(x, node.broadcast(norm, node.shape(0))));
+}
+
+/// x / (bias + alpha / size * sum of x^2 over neighbouring channels) ^ beta.
+static LogicalResult importLRN(Node &node) {
+  if (failed(node.requireFloat(0)))
+    return failure();
+  ArrayRef<int64_t> shape = node.shape(0);
+  int64_t size = node.intAttr("size", 0);
+  if (shape.size() < 2 || size < 1)
+    return node.malformed("size " + Twine(size) + " for shape " +
+                          shapeText(shape));
+  Value x = node.in(0);
+  // Channels as a spatial dimension: the sum is a pool.
+  Value planes =
+      node.reshape(node.binary<MulOp>(x, x),
+                   {shape[0], 1, shape[1], product(shape.drop_front(2))});
+  Shape ones = {1, 1}, low = {(size - 1) / 2, 0}, high = {size / 2, 0};
+  Value sum = SumPoolOp::create(node.b, node.loc, planes.getType(), planes,
+                                Shape{size, 1}, ones, ones, low, high);
+  Value scaled =
+      node.binary<AddOp>(node.binary<MulOp>(sum, node.floatAttr("alpha", 1e-4) /
+                                                     static_cast<double>(size)),
+                         node.floatAttr("bias", 1.0));
+  Value power = node.binary<PowOp>(scaled, node.floatAttr("beta", 0.75));
+  return node.result(node.binary<DivOp>(x, node.reshape(power, shape)));
 }
 
 /// Drops in training: always before opset 12, which does not know the mode, and
@@ -291,5 +361,8 @@ void onnx_import::registerNormalization(Registry &registry) {
   registry.add("GroupNormalization", importGroupNormalization);
   registry.add("Softmax", importSoftmax<SoftmaxOp>);
   registry.add("LogSoftmax", importSoftmax<LogSoftmaxOp>);
+  registry.add("Hardmax", importHardmax);
+  registry.add("LpNormalization", importLpNormalization);
+  registry.add("LRN", importLRN);
   registry.add("Dropout", importDropout);
 }

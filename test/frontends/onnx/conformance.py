@@ -93,8 +93,14 @@ def tolerance(case, want):
     return max(case.rtol, 4e-3 if want.dtype.itemsize == 2 else 1e-3)
 
 
+UNSUPPORTED = set()
+
+
 def run(case, tool, folder):
     """None if it agrees, ('skip', why) or ('fail', why)."""
+    operators = {node.op_type for node in case.model.graph.node}
+    if operators & UNSUPPORTED:
+        return "skip", f"unsupported operator: {', '.join(operators & UNSUPPORTED)}"
     if case.name in KNOWN:
         return "skip", KNOWN[case.name]
     model, arrays, wanted, reason = prepare(case)
@@ -114,10 +120,15 @@ def run(case, tool, folder):
         lines = done.stderr.strip().split("\n")
         supported = not any(
             text in done.stderr
-            for text in ("unsupported operator", "is not supported", "is not known at compile time")
+            for text in (
+                "unsupported operator", "is not supported", "is not known at compile time",
+                "the oldest supported one",
+            )
         )
         if supported or len(lines) != 2 or not lines[1].startswith("hint: "):
             return "fail", done.stderr.strip()[-400:]
+        if "unsupported operator" in lines[0] and len(operators) == 1:
+            UNSUPPORTED.update(operators)
         return "skip", lines[0]
     with np.load(base + ".out.npz") as outputs:
         for name, want in wanted.items():
