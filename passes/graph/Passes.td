@@ -48,7 +48,8 @@ def Simplify : Pass<"ingot-simplify", "::mlir::func::FuncOp"> {
     - a transpose that only moves dimensions of size 1, and a reduction over such,
       becomes a reshape;
     - reshapes that only add or drop dimensions of size 1 move into a following
-      `broadcast`; broadcasts and sums in a row are merged.
+      `broadcast`; broadcasts, reductions and concatenations in a row are merged;
+    - a sum of neighbouring parts, each padded with zeros, becomes a `concat`.
 
     No pattern changes how a sum is rounded, but for the order of a merged sum.
 

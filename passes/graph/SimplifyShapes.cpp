@@ -118,10 +118,86 @@ struct ReshapeIntoBroadcast : OpRewritePattern<BroadcastOp> {
   }
 };
 
+/// Two parts next to each other, each in zeros, added up: the gradient of two
+/// slices.
+struct SumOfPads : OpRewritePattern<AddOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(AddOp op,
+                                PatternRewriter &rewriter) const override {
+    auto first = partInZeros(op.getLhs()), second = partInZeros(op.getRhs());
+    if (!first || !second)
+      return failure();
+    std::optional<int64_t> dim;
+    for (int64_t i = 0, rank = first.getLow().size(); i < rank; ++i) {
+      if (first.getLow()[i] == second.getLow()[i] &&
+          first.getHigh()[i] == second.getHigh()[i])
+        continue;
+      if (dim)
+        return failure();
+      dim = i;
+    }
+    if (!dim)
+      return failure();
+    if (first.getLow()[*dim] > second.getLow()[*dim])
+      std::swap(first, second);
+    auto partType = cast<RankedTensorType>(first.getOperand().getType());
+    int64_t middle = first.getLow()[*dim] + partType.getDimSize(*dim);
+    if (middle != second.getLow()[*dim])
+      return failure();
+
+    SmallVector<int64_t> shape(partType.getShape());
+    shape[*dim] += tensorType(second.getOperand()).getDimSize(*dim);
+    Value both = ConcatOp::create(
+        rewriter, op.getLoc(),
+        RankedTensorType::get(shape, partType.getElementType()),
+        ValueRange{first.getOperand(), second.getOperand()}, *dim);
+    SmallVector<int64_t> high(first.getHigh());
+    high[*dim] = second.getHigh()[*dim];
+    if (shape == op.getType().getShape())
+      rewriter.replaceOp(op, both);
+    else
+      rewriter.replaceOpWithNewOp<PadOp>(op, op.getType(), both, first.getLow(),
+                                         high, first.getInterior(),
+                                         first.getValue());
+    return success();
+  }
+
+private:
+  static PadOp partInZeros(Value value) {
+    auto pad = value.getDefiningOp<PadOp>();
+    bool matches =
+        pad && pad->hasOneUse() && pad.getValue().isZero() &&
+        isa<FloatType>(tensorType(value).getElementType()) &&
+        llvm::all_of(pad.getInterior(), [](int64_t size) { return size == 0; });
+    return matches ? pad : PadOp();
+  }
+};
+
+/// A concatenation within another along the same dimension.
+struct ConcatOfConcat : OpRewritePattern<ConcatOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ConcatOp op,
+                                PatternRewriter &rewriter) const override {
+    SmallVector<Value> inputs;
+    for (Value input : op.getInputs()) {
+      auto inner = input.getDefiningOp<ConcatOp>();
+      if (inner && inner->hasOneUse() && inner.getDim() == op.getDim())
+        llvm::append_range(inputs, inner.getInputs());
+      else
+        inputs.push_back(input);
+    }
+    if (inputs.size() == op.getInputs().size())
+      return failure();
+    rewriter.replaceOpWithNewOp<ConcatOp>(op, op.getType(), inputs,
+                                          op.getDim());
+    return success();
+  }
+};
+
 } // namespace
 
 void ingot::populateShapeSimplifications(RewritePatternSet &patterns) {
   patterns.add<TransposeOfUnits, ReduceOverUnits, ReduceOfReduce,
-               BroadcastOfBroadcast, ReshapeIntoBroadcast>(
-      patterns.getContext());
+               BroadcastOfBroadcast, ReshapeIntoBroadcast, SumOfPads,
+               ConcatOfConcat>(patterns.getContext());
 }

@@ -203,18 +203,20 @@ static LogicalResult routeByCondition(Arithmetic a, Value first, Value g,
   return success();
 }
 
+// max(a, b) > b holds just where a > b does: relu needs no operand.
+
 LogicalResult MaxOp::buildVjp(OpBuilder &builder, Cotangents g, Needed needed,
                               Gradients out) {
   Arithmetic a(builder, getLoc());
-  return routeByCondition(a, a.compare(Predicate::GT, getLhs(), getRhs()), g[0],
-                          needed, out);
+  return routeByCondition(a, a.compare(Predicate::GT, getResult(), getRhs()),
+                          g[0], needed, out);
 }
 
 LogicalResult MinOp::buildVjp(OpBuilder &builder, Cotangents g, Needed needed,
                               Gradients out) {
   Arithmetic a(builder, getLoc());
-  return routeByCondition(a, a.compare(Predicate::LT, getLhs(), getRhs()), g[0],
-                          needed, out);
+  return routeByCondition(a, a.compare(Predicate::LT, getResult(), getRhs()),
+                          g[0], needed, out);
 }
 
 /// d(a^b)/da = b a^(b-1), d(a^b)/db = a^b log a. Two cases are limits that the

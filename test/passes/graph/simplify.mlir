@@ -123,6 +123,33 @@ func.func @broadcasts(%c: tensor<3xf32>) -> tensor<8x3x4x4xf32> {
   return %2 : tensor<8x3x4x4xf32>
 }
 
+// The gradient of a split in three.
+// CHECK-LABEL: func @sum_of_pads
+// CHECK-SAME:    (%[[A:.*]]: tensor<2x1xf32>, %[[B:.*]]: tensor<2x3xf32>, %[[C:.*]]: tensor<2x2xf32>)
+func.func @sum_of_pads(%a: tensor<2x1xf32>, %b: tensor<2x3xf32>, %c: tensor<2x2xf32>) -> tensor<2x6xf32> {
+  // CHECK-NEXT: ingot.concat %[[A]], %[[B]], %[[C]] dim = 1
+  // CHECK-NEXT: return
+  %0 = ingot.pad %a low = [0, 0] high = [0, 5] interior = [0, 0] value = 0.0 : (tensor<2x1xf32>) -> tensor<2x6xf32>
+  %1 = ingot.pad %b low = [0, 1] high = [0, 2] interior = [0, 0] value = 0.0 : (tensor<2x3xf32>) -> tensor<2x6xf32>
+  %2 = ingot.pad %c low = [0, 4] high = [0, 0] interior = [0, 0] value = 0.0 : (tensor<2x2xf32>) -> tensor<2x6xf32>
+  %3 = ingot.add %2, %1 : tensor<2x6xf32>
+  %4 = ingot.add %3, %0 : tensor<2x6xf32>
+  return %4 : tensor<2x6xf32>
+}
+
+// Parts with a gap, and parts that overlap, are not neighbours.
+// CHECK-LABEL: func @sum_of_other_pads
+func.func @sum_of_other_pads(%a: tensor<2xf32>, %b: tensor<3xf32>) -> (tensor<6xf32>, tensor<6xf32>) {
+  // CHECK-NOT: ingot.concat
+  %0 = ingot.pad %a low = [0] high = [4] interior = [0] value = 0.0 : (tensor<2xf32>) -> tensor<6xf32>
+  %1 = ingot.pad %b low = [3] high = [0] interior = [0] value = 0.0 : (tensor<3xf32>) -> tensor<6xf32>
+  %2 = ingot.add %0, %1 : tensor<6xf32>
+  %3 = ingot.pad %a low = [1] high = [3] interior = [0] value = 0.0 : (tensor<2xf32>) -> tensor<6xf32>
+  %4 = ingot.pad %b low = [2] high = [1] interior = [0] value = 0.0 : (tensor<3xf32>) -> tensor<6xf32>
+  %5 = ingot.add %3, %4 : tensor<6xf32>
+  return %2, %5 : tensor<6xf32>, tensor<6xf32>
+}
+
 // Equal subexpressions are merged, and what that brings out is simplified.
 // CHECK-LABEL: func @merge
 func.func @merge(%x: tensor<4xf32>, %c: tensor<4xi1>) -> tensor<4xf32> {
