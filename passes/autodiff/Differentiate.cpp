@@ -183,6 +183,7 @@ void Differentiate::runOnOperation() {
 
   ResultList results;
   results.add(loss, before.entries.front().attributes);
+  unsigned numGradientsBuilt = 0;
   for (auto [state, parameter] : trained) {
     if (!parameter || !activity.isActive(parameter)) {
       ++numUnreached;
@@ -200,10 +201,21 @@ void Differentiate::runOnOperation() {
       gradient = splat(builder, parameter.getLoc(), tensorType(parameter), 0.0);
     results.addGradient(FlatSymbolRefAttr::get(state.getSymNameAttr()),
                         gradient);
-    ++numGradients;
+    ++numGradientsBuilt;
+  }
+  if (numGradientsBuilt == 0) {
+    (void)emitUserError(
+        func.getLoc(),
+        "there is nothing to train: the loss depends on no trainable parameter",
+        trained.empty() ? "the model has no trainable parameter: check "
+                          "--trainable and --freeze"
+                        : "choose another loss, or other parameters with "
+                          "--trainable and --freeze");
+    return signalPassFailure();
   }
   results.entries.append(std::next(before.entries.begin()),
                          before.entries.end());
+  numGradients += numGradientsBuilt;
   results.apply(step);
   step.eraseUnused();
 }

@@ -60,7 +60,7 @@ def Differentiate : Pass<"ingot-differentiate", "::mlir::ModuleOp"> {
     After: `-> (tensor<f32> {ingot.name = "loss"}, tensor<4x3xf32> {ingot.gradient = @w})`
 
     A parameter that the loss does not depend on has no gradient, which a remark
-    says; the optimizer leaves it as it is. Ops without a gradient on the way from a
+    says; the optimizer leaves it as it is. A loss that depends on no parameter is an error. Ops without a gradient on the way from a
     parameter to the loss are one error that names them all. A step that has no loss, or updates its
     parameters already (an imported training graph), is left alone.
   }];

@@ -119,7 +119,7 @@ SmallVector<Value> BatchNormOp::decompose(OpBuilder &builder) {
     batch = narrow(a, batch, running);
     return a.add(a.mul(running, momentum), a.mul(batch, 1.0 - momentum));
   };
-  // One element per channel has no unbiased variance: infinite in PyTorch too.
+  // One element per channel has no unbiased variance: 0 / 0, which is NaN.
   Value reported =
       getUnbiased() ? a.div(squares, dims.count() - 1.0) : variance;
   return {narrow(a, result, getResult()), blend(getRunningMean(), mean),
