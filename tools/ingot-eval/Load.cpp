@@ -4,7 +4,9 @@
 #include "mlir/Parser/Parser.h"
 #include "runtime/core/Error.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
 using namespace ingot;
@@ -19,8 +21,15 @@ OwningOpRef<ModuleOp> loadModule(const std::string &path,
       return nullptr;
     return std::move(model->module);
   }
+  if (path != "-" && !llvm::sys::fs::is_regular_file(path))
+    throw runtime::badInput(path, "there is no such file",
+                            "give the path of an .onnx or .mlir file");
   llvm::SourceMgr sources;
-  return parseSourceFile<ModuleOp>(path, sources, &context);
+  OwningOpRef<ModuleOp> module =
+      parseSourceFile<ModuleOp>(path, sources, &context);
+  if (!module)
+    llvm::errs() << "hint: a module that ingot-opt reads is wanted\n";
+  return module;
 }
 
 func::FuncOp findFunction(ModuleOp module, const std::string &name) {

@@ -62,9 +62,10 @@ static Options parseOptions(int argc, char **argv) {
       ->required();
   app.add_option("--function", options.function,
                  "The function to run [forward, else the only one]");
-  app.add_option("--inputs", options.inputs,
-                 "An .npz file with an array per input. With --steps, an array "
-                 "of N times the input's first dimension feeds N steps");
+  app.add_option(
+      "--inputs", options.inputs,
+      "An .npz file with an array per input; of a longer array, each "
+      "step takes the next part");
   app.add_option("--states", options.states,
                  "An .npz file with initial values of states");
   app.add_option(
@@ -121,8 +122,9 @@ static int runTests(ModuleOp module) {
   return failures != 0;
 }
 
-/// The inputs of step `step`: for an array that is longer than the argument,
-/// the part whose turn it is.
+/// The inputs of step `step`: of an array that is longer than the argument, the
+/// part whose turn it is. What remains at the end is left out, and the
+/// beginning follows.
 static NamedTensors inputsOfStep(func::FuncOp function,
                                  const NamedTensors &inputs, int64_t step) {
   NamedTensors taken = inputs;
@@ -134,7 +136,7 @@ static NamedTensors inputsOfStep(func::FuncOp function,
     const Tensor &all = found->second;
     int64_t rows = type.getDimSize(0);
     if (all.getRank() != type.getRank() || rows == 0 ||
-        all.getShape()[0] == rows || all.getShape()[0] % rows != 0 ||
+        all.getShape()[0] <= rows ||
         all.getShape().drop_front() != type.getShape().drop_front())
       continue;
     int64_t turn = step % (all.getShape()[0] / rows);
