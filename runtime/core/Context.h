@@ -21,7 +21,8 @@
 
 /// One run of a kernel or library call, for profiles.
 struct ingot_event {
-  /// Index into the manifest's functions, and into that function's kernels.
+  /// Index into the manifest's functions, and into that function's kernels; -1
+  /// for the whole function.
   int32_t function;
   int64_t kernel;
   std::chrono::steady_clock::time_point begin, end;
@@ -61,6 +62,8 @@ struct ingot_context {
   bool failed = false;
   std::string message;
 
+  /// Profiles hold this many events at most: a trace that viewers can load.
+  static constexpr size_t maxEvents = size_t(1) << 21;
   bool profiling = false;
   int32_t function = 0;
   std::vector<ingot_event> events;
@@ -81,7 +84,7 @@ public:
       begin = std::chrono::steady_clock::now();
   }
   ~ProfileScope() {
-    if (context->profiling)
+    if (context->profiling && context->events.size() < context->maxEvents)
       context->events.push_back(
           {context->function, kernel, begin, std::chrono::steady_clock::now()});
   }

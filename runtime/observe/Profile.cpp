@@ -25,6 +25,14 @@ static const KernelSpec *findKernel(const Manifest &manifest,
   return &function.kernels[event.kernel];
 }
 
+static std::string getEventName(const Manifest &manifest,
+                                const ingot_event &event) {
+  if (event.kernel < 0)
+    return manifest.functions[event.function].name;
+  const KernelSpec *kernel = findKernel(manifest, event);
+  return kernel ? kernel->name : "kernel " + std::to_string(event.kernel);
+}
+
 static double getMicroseconds(std::chrono::steady_clock::duration duration) {
   return std::chrono::duration<double, std::micro>(duration).count();
 }
@@ -34,16 +42,21 @@ void ingot::runtime::writeTrace(const std::string &path,
                                 const std::vector<ingot_event> &events) {
   AtomicFile file(path);
   file.write("{\"displayTimeUnit\": \"ms\", \"traceEvents\": [\n");
+  // A function's event comes after those within it, so the first to begin is
+  // not the first in the list.
+  auto start = std::chrono::steady_clock::time_point::max();
+  for (const ingot_event &event : events)
+    start = std::min(start, event.begin);
   bool isFirst = true;
   for (const ingot_event &event : events) {
     const KernelSpec *kernel = findKernel(manifest, event);
     nlohmann::ordered_json item = {
-        {"name", kernel ? kernel->name : "kernel"},
-        {"cat", kernel ? kernel->kind : "kernel"},
+        {"name", getEventName(manifest, event)},
+        {"cat", kernel ? kernel->kind : "function"},
         {"ph", "X"},
         {"pid", 0},
         {"tid", 0},
-        {"ts", getMicroseconds(event.begin - events.front().begin)},
+        {"ts", getMicroseconds(event.begin - start)},
         {"dur", getMicroseconds(event.end - event.begin)}};
     item["args"] = {{"function", manifest.functions[event.function].name}};
     if (kernel)
@@ -70,6 +83,8 @@ ingot::runtime::makeProfileTable(const Manifest &manifest,
   std::map<std::pair<int32_t, int64_t>, Row> rows;
   double total = 0;
   for (const ingot_event &event : events) {
+    if (event.kernel < 0)
+      continue;
     Row &row = rows[{event.function, event.kernel}];
     double microseconds = getMicroseconds(event.end - event.begin);
     row.event = event;
@@ -100,9 +115,11 @@ ingot::runtime::makeProfileTable(const Manifest &manifest,
         row.calls, row.microseconds / calls, bytes * calls / seconds * 1e-9,
         flops * calls / seconds * 1e-9,
         manifest.functions[row.event.function].name,
-        kernel ? kernel->name : "kernel");
+        getEventName(manifest, row.event));
   }
   if (sorted.size() > maxRows)
     text += fmt::format("... and {} more\n", sorted.size() - maxRows);
+  if (events.size() >= ingot_context::maxEvents)
+    text += fmt::format("the profile ends after {} events\n", events.size());
   return text;
 }

@@ -162,10 +162,10 @@ void OptionTable::addRun(Options &options) {
       ->excludes(epochs)
       ->group(group);
   app.add_option("--seed", options.seed,
-                 "Seed of shuffling, dropout and initial values")
+                 "Seed of shuffling, dropout and initial values [0; that of "
+                 "the checkpoint after --resume]")
       ->type_name("N")
       ->check(atLeast(0))
-      ->capture_default_str()
       ->group(group);
   app.add_option("--schedule", options.schedule,
                  "How the learning rate changes over the run: constant, or "

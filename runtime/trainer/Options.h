@@ -21,7 +21,8 @@ struct Options {
   std::vector<std::string> data, evalData;
   std::optional<int64_t> epochs, steps, evalEvery, saveEvery;
   bool noShuffle = false;
-  int64_t seed = 0;
+  /// 0 when not given, or the checkpoint's when resuming.
+  std::optional<int64_t> seed;
   /// Every hyperparameter of the manifest, with the value in force.
   std::map<std::string, double> hyperparameters;
   ScheduleKind schedule = ScheduleKind::Constant;

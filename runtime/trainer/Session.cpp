@@ -75,7 +75,10 @@ void Session::run(const Function &function,
     }
   }
   context.function = function.index;
-  function.run(&context, state.getData(), arena.getData());
+  {
+    ProfileScope scope(&context, /*kernel=*/-1);
+    function.run(&context, state.getData(), arena.getData());
+  }
   if (context.failed)
     throw failure(function.spec->name, context.message,
                   "report this with the model, or compile with -O0");

@@ -24,25 +24,26 @@ static double getMilliseconds(std::chrono::steady_clock::duration duration) {
 
 Trainer::Trainer(Session &session, const Options &options, Console &console)
     : session(session), options(options), manifest(session.getManifest()),
-      console(console) {
+      console(console), seed(options.seed.value_or(0)),
+      shuffle(!options.noShuffle) {
   for (const std::string &path :
        {options.exportPath, options.predict, options.profile})
     if (!path.empty())
       AtomicFile probe(path);
   if (!options.exportPath.empty())
     checkExportable(session);
+  std::optional<int64_t> resumedStep;
+  if (options.resume.empty()) {
+    initializeState(session, static_cast<uint64_t>(seed), options.init,
+                    console);
+  } else {
+    restore();
+    resumedStep = step;
+  }
   openData();
   openEvalData();
   planSteps();
-  if (options.resume.empty())
-    initializeState(session, static_cast<uint64_t>(options.seed), options.init,
-                    console);
-  else
-    restore();
-  std::optional<int64_t> keepUntil;
-  if (!options.resume.empty())
-    keepUntil = step;
-  log = std::make_unique<MetricsLog>(options.log, keepUntil);
+  log = std::make_unique<MetricsLog>(options.log, resumedStep);
 }
 
 void Trainer::openData() {
@@ -55,8 +56,13 @@ void Trainer::openData() {
                    fmt::format("{} samples, fewer than a batch of {}",
                                data->getSamples(), manifest.batch),
                    "give more samples, or compile with a smaller --batch");
-  sampler.emplace(data->getSamples(), manifest.batch, !options.noShuffle,
-                  static_cast<uint64_t>(options.seed));
+  if (resumedSamples != 0 && resumedSamples != data->getSamples())
+    throw badInput("--data",
+                   fmt::format("{} samples, but the checkpoint's run had {}",
+                               data->getSamples(), resumedSamples),
+                   "resume with the same data");
+  sampler.emplace(data->getSamples(), manifest.batch, shuffle,
+                  static_cast<uint64_t>(seed));
   if (int64_t dropped = sampler->getDroppedPerEpoch())
     console.noteOnce(fmt::format(
         "each epoch leaves out {} of {} samples: they do not fill a batch of "
@@ -104,18 +110,17 @@ void Trainer::restore() {
         restoreState(session, saved, path);
       });
   step = info.step;
-  if (data && info.samples != 0 && info.samples != data->getSamples())
-    throw badInput(options.resume,
-                   fmt::format("the checkpoint's run had {} samples, --data "
-                               "has {}",
-                               info.samples, data->getSamples()),
-                   "resume with the same data");
-  if (info.seed != options.seed || info.shuffle == options.noShuffle)
+  resumedSamples = info.samples;
+  bool otherOrder = options.seed.value_or(info.seed) != info.seed ||
+                    (options.noShuffle && info.shuffle);
+  if (otherOrder)
     throw usageError(
         "--resume",
-        fmt::format("the checkpoint's run had --seed {}{}", info.seed,
-                    info.shuffle ? " and shuffled" : " and --no-shuffle"),
-        "resume with the same order of samples");
+        fmt::format("the checkpoint's run {} with --seed {}",
+                    info.shuffle ? "shuffled" : "did not shuffle", info.seed),
+        "leave out --seed and --no-shuffle: the checkpoint has them");
+  seed = info.seed;
+  shuffle = info.shuffle;
 }
 
 bool Trainer::isEpochEnd() const {
@@ -217,8 +222,8 @@ void Trainer::save() {
   finishStep();
   CheckpointInfo info;
   info.step = step;
-  info.seed = options.seed;
-  info.shuffle = !options.noShuffle;
+  info.seed = seed;
+  info.shuffle = shuffle;
   info.samples = data ? data->getSamples() : 0;
   SafeTensors state;
   for (const StateSpec &spec : manifest.states)

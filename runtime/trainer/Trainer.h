@@ -48,6 +48,9 @@ private:
   const Options &options;
   const Manifest &manifest;
   Console &console;
+  /// Of the run, which a resumed one takes over from its checkpoint.
+  int64_t seed = 0, resumedSamples = 0;
+  bool shuffle = true;
   std::unique_ptr<Dataset> data, evalData;
   std::optional<Sampler> sampler;
   std::unique_ptr<MetricsLog> log;
