@@ -9,9 +9,10 @@
 // Memory. A trainer owns two blocks, each allocated once, aligned to
 // INGOT_ALIGNMENT: `state` (parameters, optimizer moments, running statistics,
 // counters: what outlives a step) and `arena` (inputs, outputs, everything that
-// lives within a step). Every tensor is dense, row-major, at a byte offset fixed
-// at compile time. Offsets are in the manifest (docs/manifest.md). Element types: f64,
-// f32, f16, bf16, i64, i32, i8, u8 and bool (one byte, 0 or 1).
+// lives within a step). Every tensor is dense, row-major, at a byte offset
+// fixed at compile time. Offsets are in the manifest (docs/manifest.md).
+// Element types: f64, f32, f16, bf16, i64, i32, i8, u8 and bool (one byte, 0 or
+// 1).
 //
 //===----------------------------------------------------------------------===//
 
@@ -47,8 +48,7 @@ typedef struct ingot_context ingot_context;
 
 /// A compiled function (train_step, eval_step, predict): runs to completion.
 /// A failure inside is recorded in the context; the caller asks for it after.
-typedef void (*ingot_step_fn)(ingot_context *context, char *state,
-                              char *arena);
+typedef void (*ingot_step_fn)(ingot_context *context, char *state, char *arena);
 
 /// The body of a kernel: iterations [begin, end) of its parallel extent.
 /// `buffers` are the operands in order, inputs first.
@@ -106,8 +106,7 @@ void ingot_conv_input_grad(ingot_context *context, const ingot_conv_desc *desc,
                            const void *output_grad, const void *filter,
                            void *input_grad);
 /// filter_grad = the gradient of conv with respect to its filter.
-void ingot_conv_filter_grad(ingot_context *context,
-                            const ingot_conv_desc *desc,
+void ingot_conv_filter_grad(ingot_context *context, const ingot_conv_desc *desc,
                             const void *output_grad, const void *input,
                             void *filter_grad);
 
