@@ -24,6 +24,9 @@ DIGITS = ROOT / "docs/examples/digits"
 # Models made by other exporters and runtimes; only some machines have them.
 MODELS = ROOT.parent / "shared/models"
 
+# Threads that wait do not spin: suites run side by side on few cores.
+QUIET = {"OMP_WAIT_POLICY": "passive"}
+
 CASES = {}
 
 
@@ -155,7 +158,7 @@ class Ingot:
                 stdin=subprocess.DEVNULL,
                 timeout=timeout,
                 cwd=self.scratch,
-                env={**os.environ, **(env or {})},
+                env={**os.environ, **QUIET, **(env or {})},
             )
         except subprocess.TimeoutExpired:
             raise Failure(f"{' '.join(command)}: no end after {timeout} s") from None
