@@ -52,11 +52,19 @@ def Ingot_Int : AnyTypeOf<[I8, UI8, I32, I64], "integer">;
 def Ingot_Element : AnyTypeOf<[F16, BF16, F32, F64, I1, I8, UI8, I32, I64],
                               "floating point, integer or boolean">;
 
-def Ingot_Tensor : StaticShapeTensorOf<[Ingot_Element]>;
-def Ingot_FloatTensor : StaticShapeTensorOf<[Ingot_Float]>;
-def Ingot_NumberTensor : StaticShapeTensorOf<[Ingot_Float, Ingot_Int]>;
-def Ingot_IndexTensor : StaticShapeTensorOf<[I32, I64]>;
-def Ingot_BoolTensor : StaticShapeTensorOf<[I1]>;
+/// A tensor of static shape, small enough that offsets and sums of sizes in
+/// bytes stay far from overflow.
+class Ingot_TensorOf<list<Type> elements> : Type<
+    And<[StaticShapeTensorOf<elements>.predicate,
+         CPred<"::ingot::detail::isAddressable($_self)">]>,
+    StaticShapeTensorOf<elements>.summary # " (at most 2^48 of them)",
+    "::mlir::RankedTensorType">;
+
+def Ingot_Tensor : Ingot_TensorOf<[Ingot_Element]>;
+def Ingot_FloatTensor : Ingot_TensorOf<[Ingot_Float]>;
+def Ingot_NumberTensor : Ingot_TensorOf<[Ingot_Float, Ingot_Int]>;
+def Ingot_IndexTensor : Ingot_TensorOf<[I32, I64]>;
+def Ingot_BoolTensor : Ingot_TensorOf<[I1]>;
 
 class Ingot_Op<string mnemonic, list<Trait> traits = []>
     : Op<Ingot_Dialect, mnemonic, traits>;

@@ -8,6 +8,7 @@
 #include "dialects/ingot/ir/Builders.h"
 #include "dialects/ingot/ir/Dialect.h"
 #include "dialects/ingot/support/Folding.h"
+#include "dialects/ingot/support/Verification.h"
 
 using namespace mlir;
 using namespace ingot;
@@ -21,7 +22,8 @@ OpFoldResult BroadcastOp::fold(FoldAdaptor adaptor) {
     return getOperand();
 
   RankedTensorType to = tensorType(getResult());
-  if (DenseElementsAttr constant = foldable(adaptor.getOperand())) {
+  if (DenseElementsAttr constant = foldable(adaptor.getOperand());
+      constant && isAddressable(to)) {
     RankedTensorType from = tensorType(getOperand());
     if (constant.isSplat() || to.getNumElements() <= kBroadcastFoldLimit ||
         to.getNumElements() == from.getNumElements()) {

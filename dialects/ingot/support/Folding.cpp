@@ -1,6 +1,7 @@
 #include "dialects/ingot/support/Folding.h"
 
 #include "dialects/ingot/ir/Builders.h"
+#include "dialects/ingot/support/Verification.h"
 
 using namespace mlir;
 using namespace ingot;
@@ -8,7 +9,9 @@ using namespace ingot::detail;
 
 DenseElementsAttr ingot::detail::foldable(Attribute constant) {
   auto elements = dyn_cast_or_null<DenseIntOrFPElementsAttr>(constant);
-  if (!elements || elements.getNumElements() == 0)
+  // Folding may come before verification.
+  if (!elements || !isAddressable(elements.getType()) ||
+      elements.getNumElements() == 0)
     return nullptr;
   if (!elements.isSplat() && elements.getNumElements() > kFoldLimit)
     return nullptr;
@@ -293,7 +296,7 @@ DenseElementsAttr ingot::detail::foldMove(Attribute operand,
                                           RankedTensorType result, int64_t base,
                                           ArrayRef<int64_t> steps) {
   DenseElementsAttr elements = foldable(operand);
-  if (!elements || result.getNumElements() == 0)
+  if (!elements || !isAddressable(result) || result.getNumElements() == 0)
     return nullptr;
   if (elements.isSplat())
     return elements.resizeSplat(result);
@@ -342,7 +345,8 @@ DenseElementsAttr ingot::detail::foldPlace(RankedTensorType result,
   for (const Placement &placement : placements)
     if (!foldable(placement.constant))
       return nullptr;
-  if (result.getNumElements() == 0 || result.getNumElements() > kFoldLimit)
+  if (!isAddressable(result) || result.getNumElements() == 0 ||
+      result.getNumElements() > kFoldLimit)
     return nullptr;
   Type element = result.getElementType();
   if (auto type = dyn_cast<FloatType>(element))

@@ -88,16 +88,25 @@ LogicalResult ingot::detail::checkType(Fail fail, StringRef label,
                   .str());
 }
 
-LogicalResult ingot::detail::checkSize(Fail fail, StringRef label,
-                                       ArrayRef<int64_t> shape) {
-  // 2^56 elements of 8 bytes still leave signed 64-bit offsets some room.
+static bool isAddressable(ArrayRef<int64_t> shape) {
   int64_t elements = 1;
   for (int64_t size : shape)
-    if (llvm::MulOverflow(elements, size, elements) ||
-        elements > (int64_t(1) << 56))
-      return fail(llvm::formatv("{0}: the result may have at most 2^56 "
-                                "elements, got shape {1}",
-                                label, listText(shape))
-                      .str());
-  return success();
+    if (llvm::MulOverflow(elements, std::max<int64_t>(size, 1), elements) ||
+        elements > (int64_t(1) << 48))
+      return false;
+  return true;
+}
+
+bool ingot::detail::isAddressable(Type type) {
+  return ::isAddressable(cast<ShapedType>(type).getShape());
+}
+
+LogicalResult ingot::detail::checkSize(Fail fail, StringRef label,
+                                       ArrayRef<int64_t> shape) {
+  if (::isAddressable(shape))
+    return success();
+  return fail(llvm::formatv("{0}: the result may have at most 2^48 elements, "
+                            "got shape {1}",
+                            label, listText(shape))
+                  .str());
 }

@@ -53,8 +53,11 @@ llvm::LogicalResult checkType(Fail fail, llvm::StringRef label,
                               llvm::StringRef what, mlir::RankedTensorType want,
                               mlir::Type got);
 
-/// `label`: a product of sizes fits an i64 with room for bytes; keeps offsets
-/// in later stages from overflowing.
+/// True if the tensor type has at most 2^48 elements (counting a size of 0 as
+/// 1), so that offsets and sums of sizes in bytes do not overflow.
+bool isAddressable(mlir::Type type);
+
+/// `label`: a shape that isAddressable.
 llvm::LogicalResult checkSize(Fail fail, llvm::StringRef label,
                               llvm::ArrayRef<int64_t> shape);
 

@@ -219,7 +219,7 @@ func.func @gather_c2(%a: tensor<0x2xf32>, %i: tensor<3xi64>) {
 
 func.func @gather_c3(%a: tensor<1x4294967296xf32>, %i: tensor<4294967296xi64>) {
   // expected-error @+2 {{failed to infer returned types}}
-  // expected-error @+1 {{C3: the result may have at most 2^56 elements, got shape [4294967296, 4294967296]}}
+  // expected-error @+1 {{C3: the result may have at most 2^48 elements, got shape [4294967296, 4294967296]}}
   %0 = ingot.gather %a[%i] dim = 0 : (tensor<1x4294967296xf32>, tensor<4294967296xi64>) -> tensor<1xf32>
   return
 }

@@ -2,8 +2,8 @@
 // Structure: state, ordering, and the regions that become kernels.
 //===----------------------------------------------------------------------===//
 
-#ifndef INGOT_DIALECTS_INGOT_IR_STRUCTURE_TD
-#define INGOT_DIALECTS_INGOT_IR_STRUCTURE_TD
+#ifndef INGOT_DIALECTS_INGOT_STRUCTURE_STRUCTURE_TD
+#define INGOT_DIALECTS_INGOT_STRUCTURE_STRUCTURE_TD
 
 include "dialects/ingot/ir/Dialect.td"
 include "mlir/IR/RegionKindInterface.td"
@@ -86,4 +86,4 @@ def YieldOp : Ingot_Op<"yield", [Pure, Terminator, ReturnLike]> {
   let builders = [OpBuilder<(ins), "build($_builder, $_state, ::mlir::ValueRange());">];
 }
 
-#endif // INGOT_DIALECTS_INGOT_IR_STRUCTURE_TD
+#endif // INGOT_DIALECTS_INGOT_STRUCTURE_STRUCTURE_TD
