@@ -71,7 +71,8 @@ std::vector<LinkLine> readLinkFile(const std::string &directory) {
     std::istringstream words(text);
     LinkLine line;
     words >> line.kind >> line.path;
-    line.path = directory + "/" + line.path;
+    if (line.kind != "option")
+      line.path = directory + "/" + line.path;
     lines.push_back(line);
   }
   return lines;
@@ -161,11 +162,16 @@ void ingot::linkTrainer(const LinkInput &input, const std::string &output) {
   writeFile(scratch.path("step.o"), input.object);
   std::string executable = scratch.path(name);
   std::vector<std::string> start, middle, end;
-  for (const LinkLine &line : lines)
-    (line.kind == "start" ? start
-     : line.kind == "end" ? end
-                          : middle)
-        .push_back(line.path);
+  for (const LinkLine &line : lines) {
+    std::vector<std::string> &part = line.kind == "start" ? start
+                                     : line.kind == "end" ? end
+                                                          : middle;
+    if (line.kind == "whole")
+      part.push_back("--whole-archive");
+    part.push_back(line.path);
+    if (line.kind == "whole")
+      part.push_back("--no-whole-archive");
+  }
 
   std::vector<std::string> args = {
       "-pie", "--eh-frame-hdr", "--as-needed", "--gc-sections", "-z", "relro",
