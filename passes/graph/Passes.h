@@ -21,6 +21,9 @@ namespace ingot {
 #define GEN_PASS_REGISTRATION
 #include "passes/graph/Passes.h.inc"
 
+/// The patterns of `--ingot-simplify` on elementwise arithmetic.
+void populateArithmeticSimplifications(mlir::RewritePatternSet &patterns);
+
 /// The patterns of `--ingot-simplify` around contractions and convolutions.
 void populateContractionSimplifications(mlir::RewritePatternSet &patterns);
 

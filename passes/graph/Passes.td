@@ -49,7 +49,8 @@ def Simplify : Pass<"ingot-simplify", "::mlir::func::FuncOp"> {
       becomes a reshape;
     - reshapes that only add or drop dimensions of size 1 move into a following
       `broadcast`; broadcasts, reductions and concatenations in a row are merged;
-    - a sum of neighbouring parts, each padded with zeros, becomes a `concat`.
+    - a sum of neighbouring parts, each padded with zeros, becomes a `concat`;
+    - a division by a power of two becomes a multiplication.
 
     No pattern changes how a sum is rounded, but for the order of a merged sum.
 

@@ -26,6 +26,7 @@ struct Simplify : public ingot::impl::SimplifyBase<Simplify> {
     for (RegisteredOperationName op : context->getRegisteredOperations())
       if (isa_and_nonnull<IngotDialect>(&op.getDialect()))
         op.getCanonicalizationPatterns(set, context);
+    populateArithmeticSimplifications(set);
     populateContractionSimplifications(set);
     populateShapeSimplifications(set);
     patterns = FrozenRewritePatternSet(std::move(set));

@@ -150,6 +150,19 @@ func.func @sum_of_other_pads(%a: tensor<2xf32>, %b: tensor<3xf32>) -> (tensor<6x
   return %2, %5 : tensor<6xf32>, tensor<6xf32>
 }
 
+// CHECK-LABEL: func @division
+func.func @division(%x: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>) {
+  // CHECK-DAG: %[[QUARTER:.*]] = ingot.constant dense<2.500000e-01>
+  // CHECK-DAG: %[[THREE:.*]] = ingot.constant dense<3.000000e+00>
+  // CHECK-DAG: ingot.mul %{{.*}}, %[[QUARTER]]
+  // CHECK-DAG: ingot.div %{{.*}}, %[[THREE]]
+  %four = ingot.constant dense<4.0> : tensor<2xf32>
+  %three = ingot.constant dense<3.0> : tensor<2xf32>
+  %0 = ingot.div %x, %four : tensor<2xf32>
+  %1 = ingot.div %x, %three : tensor<2xf32>
+  return %0, %1 : tensor<2xf32>, tensor<2xf32>
+}
+
 // Equal subexpressions are merged, and what that brings out is simplified.
 // CHECK-LABEL: func @merge
 func.func @merge(%x: tensor<4xf32>, %c: tensor<4xi1>) -> tensor<4xf32> {
