@@ -1,0 +1,80 @@
+//===----------------------------------------------------------------------===//
+//
+// Compiled code computes what the interpreter computes, on random functions.
+// INGOT_RANDOM_GRAPHS sets how many per level and precision.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/reference/Interpreter.h"
+#include "passes/Registration.h"
+#include "test/random-graphs/Compiled.h"
+#include "test/random-graphs/RandomGraph.h"
+#include "gtest/gtest.h"
+#include <cstdlib>
+
+using namespace mlir;
+using namespace ingot;
+using namespace ingot::testing;
+using reference::Tensor;
+
+namespace {
+MLIRContext &getContext() {
+  static MLIRContext *context = [] {
+    DialectRegistry registry;
+    registerIngotDialects(registry);
+    auto *created = new MLIRContext(registry, MLIRContext::Threading::DISABLED);
+    created->loadAllAvailableDialects();
+    return created;
+  }();
+  return *context;
+}
+
+int64_t getGraphCount() {
+  const char *count = std::getenv("INGOT_RANDOM_GRAPHS");
+  return count ? std::atoll(count) : 25;
+}
+
+class CompiledGraphs
+    : public ::testing::TestWithParam<std::tuple<unsigned, unsigned>> {};
+} // namespace
+
+TEST_P(CompiledGraphs, ComputeWhatTheInterpreterDoes) {
+  auto [level, width] = GetParam();
+  Builder builder(&getContext());
+  FloatType element = width == 64 ? FloatType(builder.getF64Type())
+                                  : FloatType(builder.getF32Type());
+  double tolerance = width == 64 ? 1e-9 : 1e-3;
+  for (int64_t seed = 0, e = getGraphCount(); seed < e; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    // Few ops in f32: a wrong last bit can turn a comparison around.
+    RandomGraph graph =
+        makeRandomGraph(getContext(), seed, width == 64 ? 12 : 4, element);
+    std::string text;
+    llvm::raw_string_ostream(text) << *graph.module;
+    llvm::Expected<std::vector<Tensor>> expected = reference::evaluate(
+        graph.module->lookupSymbol<func::FuncOp>("f"), graph.arguments);
+    ASSERT_TRUE(static_cast<bool>(expected))
+        << llvm::toString(expected.takeError()) << text;
+    llvm::Expected<std::vector<Tensor>> actual =
+        compileAndRun(*graph.module, level, graph.arguments);
+    ASSERT_TRUE(static_cast<bool>(actual))
+        << llvm::toString(actual.takeError()) << text;
+    ASSERT_EQ(actual->size(), expected->size());
+    for (auto [i, pair] : llvm::enumerate(llvm::zip(*actual, *expected)))
+      EXPECT_LE(reference::distance(std::get<0>(pair), std::get<1>(pair)),
+                tolerance)
+          << "result " << i << " of " << text;
+    if (HasFailure())
+      return;
+  }
+}
+
+static std::string
+nameOf(const ::testing::TestParamInfo<std::tuple<unsigned, unsigned>> &info) {
+  return "O" + std::to_string(std::get<0>(info.param)) + "_f" +
+         std::to_string(std::get<1>(info.param));
+}
+INSTANTIATE_TEST_SUITE_P(Cpu, CompiledGraphs,
+                         ::testing::Combine(::testing::Values(0u, 2u),
+                                            ::testing::Values(64u, 32u)),
+                         nameOf);
