@@ -130,7 +130,8 @@ operators("reductions", [
 
 operators("shapes", [
     "reshape = Reshape(x, to)", "reshape_keep = Reshape(x, keep)",
-    "transpose = Transpose<perm=[0,3,1,2]>(x)", "flatten = Flatten<axis=2>(x)",
+    "transpose = Transpose<perm=[0,3,1,2]>(x)",
+    "_flat = Flatten<axis=2>(x)", "flatten = Reshape(_flat, whole)",
     "unsqueeze = Unsqueeze(x, at)", "squeeze = Squeeze(unsqueeze, at)",
     "concat = Concat<axis=-1>(x, p, x)", "first, second = Split<axis=2>(x, sizes)",
     "slice = Slice(x, starts, ends, axes)", "backwards = Slice(x, from, down_to, axes, steps)",
@@ -138,7 +139,7 @@ operators("shapes", [
     "expand = Mul(x, _wide)", "tile = Tile(x, repeats)",
     "gather = Gather<axis=2>(x, rows)", "space = DepthToSpace<blocksize=2>(x)",
 ], {
-    "to": np.array([0, -1, 3], i64), "keep": np.array([0, 0, 30], i64), "at": np.array([2], i64),
+    "to": np.array([0, -1, 3], i64), "keep": np.array([0, 0, 30], i64), "whole": np.array([-1, 120], i64), "at": np.array([2], i64),
     "sizes": np.array([2, 4], i64), "starts": np.array([1, -4], i64),
     "ends": np.array([3, 1000], i64), "axes": np.array([1, 3], i64),
     "from": np.array([-1, 3], i64), "down_to": np.array([-1000, 0], i64),

@@ -152,7 +152,7 @@ def trainer_help(ingot):
     ingot.succeed([trainer, "--version"])
 
 
-def bad_data(name, change, *words):
+def bad_data(name, change, *words, where="bad.npz"):
     """`change` damages the arrays, or returns the bytes of the whole file."""
 
     def run(ingot):
@@ -166,7 +166,7 @@ def bad_data(name, change, *words):
         trainer = make_trainer(ingot)
         exported = path.with_name("exported.onnx")
         ingot.check_error(
-            [trainer, "--data", path, "--steps", "2", "--export", exported], 3, "bad.npz", *words
+            [trainer, "--data", path, "--steps", "2", "--export", exported], 3, where, *words
         )
         check(not exported.exists(), "exported a model all the same")
 
@@ -190,7 +190,7 @@ bad_data("strings", assign("x", lambda v: v.astype("U4")), "x")
 bad_data("wrong-shape", assign("x", lambda v: v[:, :5]), "x")
 bad_data("wrong-rank", assign("x", lambda v: v.ravel()), "x")
 bad_data("other-length", assign("labels", lambda v: v[:-1]))
-bad_data("too-few", lambda a: a.update({k: v[:3] for k, v in a.items()}))
+bad_data("too-few", lambda a: a.update({k: v[:3] for k, v in a.items()}), where="--data")
 bad_data("no-samples", lambda a: a.update({k: v[:0] for k, v in a.items()}))
 
 
