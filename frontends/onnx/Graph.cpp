@@ -15,6 +15,19 @@ using namespace ingot::onnx_import;
 static constexpr llvm::StringLiteral kSeedName = "seed";
 static constexpr llvm::StringLiteral kStepName = "step";
 
+/// No tensor has more elements: products of sizes stay far from overflowing.
+static constexpr int64_t kMaxElements = int64_t(1) << 40;
+
+static bool fitsMemory(ArrayRef<int64_t> shape) {
+  int64_t elements = 1;
+  for (int64_t size : shape) {
+    if (size && elements > kMaxElements / size)
+      return false;
+    elements *= size;
+  }
+  return true;
+}
+
 GraphImporter::GraphImporter(const onnx::ModelProto &model,
                              const ImportOptions &options,
                              llvm::StringMap<Role> roles, Location file,
@@ -69,6 +82,9 @@ GraphImporter::inputType(const onnx::ValueInfoProto &input) {
   }
   if (!shape.empty() && batch == 0)
     batch = shape.front();
+  if (!fitsMemory(shape))
+    return emitUserError(where, "this input is too large",
+                         "bind smaller sizes with --batch and --dim");
   return RankedTensorType::get(shape, element);
 }
 
@@ -262,6 +278,14 @@ LogicalResult GraphImporter::importNode(const onnx::NodeProto &proto) {
     return failure();
   Operation *first =
       last ? last->getNextNode() : (body->empty() ? nullptr : &body->front());
+  for (Operation *op = first; op; op = op->getNextNode())
+    for (Type type : op->getResultTypes())
+      if (!fitsMemory(cast<RankedTensorType>(type).getShape()))
+        return node.fail(
+            proto.op_type() + ": a tensor of shape " +
+                shapeText(cast<RankedTensorType>(type).getShape()) +
+                " is too large",
+            "bind smaller sizes with --batch and --dim");
   llvm::DenseMap<Value, Value> replaced;
   if (first)
     foldFrom(builder, first,

@@ -212,13 +212,15 @@ static bool hasFunction(const onnx::ModelProto &model,
          (schema->HasFunction() || schema->HasContextDependentFunction());
 }
 
-/// Names the operators that have no importer, with their nodes. Before
-/// inlining, those that a function explains are let through.
-static LogicalResult
-checkSupported(Location file, const onnx::ModelProto &model, bool inlined) {
-  llvm::MapVector<std::string, SmallVector<std::string>,
-                  std::map<std::string, unsigned>>
-      missing;
+/// Operators in the order of their first node, with the names of their nodes.
+using MissingOperators = llvm::MapVector<std::string, SmallVector<std::string>,
+                                         std::map<std::string, unsigned>>;
+
+/// The operators that have no importer. Before inlining, those that a function
+/// explains are let through.
+static MissingOperators findMissing(const onnx::ModelProto &model,
+                                    bool inlined) {
+  MissingOperators missing;
   for (const onnx::NodeProto &node : model.graph().node()) {
     if (Registry::get().lookup(node.domain(), node.op_type()) ||
         (!inlined && hasFunction(model, node)))
@@ -228,8 +230,11 @@ checkSupported(Location file, const onnx::ModelProto &model, bool inlined) {
       name = node.domain() + "::" + name;
     missing[name].push_back(nodeName(node));
   }
-  if (missing.empty())
-    return success();
+  return missing;
+}
+
+static LogicalResult reportMissing(Location file,
+                                   const MissingOperators &missing) {
   constexpr size_t kNamed = 8;
   std::string text;
   for (auto &[name, nodes] : missing) {
@@ -264,10 +269,13 @@ static void addDefaults(const onnx::ModelProto &model, onnx::NodeProto &node) {
 }
 
 /// Replaces the nodes of operators that only the schema's function explains.
-/// Several rounds, for functions made of functions.
-static void inlineSchemaFunctions(onnx::ModelProto &model) {
+/// Several rounds, for functions made of functions. Fails with an error that
+/// names the operators that are left.
+static LogicalResult inlineSchemaFunctions(Location file,
+                                           onnx::ModelProto &model) {
   constexpr int kRounds = 8;
   for (int round = 0; round < kRounds; ++round) {
+    MissingOperators missing = findMissing(model, /*inlined=*/true);
     onnx::inliner::FunctionIdVector wanted;
     for (onnx::NodeProto &node : *model.mutable_graph()->mutable_node()) {
       if (Registry::get().lookup(node.domain(), node.op_type()) ||
@@ -277,7 +285,7 @@ static void inlineSchemaFunctions(onnx::ModelProto &model) {
       wanted.emplace_back(node.domain(), node.op_type());
     }
     if (wanted.empty())
-      return;
+      return missing.empty() ? success() : reportMissing(file, missing);
     // Some functions depend on types, which the inliner looks up by name.
     for (const onnx::TensorProto &tensor : model.graph().initializer()) {
       onnx::ValueInfoProto *info = model.mutable_graph()->add_value_info();
@@ -287,10 +295,16 @@ static void inlineSchemaFunctions(onnx::ModelProto &model) {
       for (int64_t size : tensor.dims())
         type->mutable_shape()->add_dim()->set_dim_value(size);
     }
-    onnx::shape_inference::InferShapes(model);
-    auto set = onnx::inliner::FunctionIdSet::Create(std::move(wanted));
-    onnx::inliner::InlineSelectedFunctions(model, *set, nullptr);
+    try {
+      onnx::shape_inference::InferShapes(model);
+      auto set = onnx::inliner::FunctionIdSet::Create(std::move(wanted));
+      onnx::inliner::InlineSelectedFunctions(model, *set, nullptr);
+    } catch (const std::exception &) {
+      // The library cannot inline some uses (omitted inputs in the middle).
+      return reportMissing(file, missing);
+    }
   }
+  return reportMissing(file, findMissing(model, /*inlined=*/true));
 }
 
 LogicalResult onnx_import::prepareModel(Location file,
@@ -302,16 +316,11 @@ LogicalResult onnx_import::prepareModel(Location file,
       onnx::checker::check_function_call_cycles(model);
       onnx::inliner::InlineLocalFunctions(model, /*convert_version=*/true);
     }
-    if (failed(checkSupported(file, model, /*inlined=*/false)))
-      return failure();
+    MissingOperators missing = findMissing(model, /*inlined=*/false);
+    if (!missing.empty())
+      return reportMissing(file, missing);
     onnx::checker::check_model(model);
-    try {
-      inlineSchemaFunctions(model);
-    } catch (const std::exception &) {
-      // What could not be inlined is named as unsupported.
-    }
-    if (failed(checkSupported(file, model, /*inlined=*/true)))
-      return failure();
+    return inlineSchemaFunctions(file, model);
   } catch (const std::exception &error) {
     std::string text = StringRef(error.what()).rtrim().str();
     for (size_t at; (at = text.find("\n")) != std::string::npos;)
