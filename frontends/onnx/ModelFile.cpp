@@ -307,10 +307,26 @@ static LogicalResult inlineSchemaFunctions(Location file,
   return reportMissing(file, findMissing(model, /*inlined=*/true));
 }
 
+/// Forgets what the file says about the shapes of values that are computed: it
+/// may be stale or incomplete, and follows from the inputs. Metadata stays.
+static void dropShapes(onnx::GraphProto &graph) {
+  auto *infos = graph.mutable_value_info();
+  infos->erase(std::remove_if(infos->begin(), infos->end(),
+                              [](const onnx::ValueInfoProto &info) {
+                                return info.metadata_props_size() == 0;
+                              }),
+               infos->end());
+  for (onnx::ValueInfoProto &output : *graph.mutable_output())
+    if (output.type().has_tensor_type() &&
+        !output.type().tensor_type().has_shape())
+      output.mutable_type()->mutable_tensor_type()->mutable_shape();
+}
+
 LogicalResult onnx_import::prepareModel(Location file,
                                         onnx::ModelProto &model) {
   if (failed(checkVersions(file, model)))
     return failure();
+  dropShapes(*model.mutable_graph());
   try {
     if (model.functions_size()) {
       onnx::checker::check_function_call_cycles(model);
