@@ -11,6 +11,27 @@ using namespace mlir;
 using namespace ingot;
 using namespace ingot::onnx_import;
 
+/// ONNX's inference lets some breaches of rules pass, like operands of
+/// different types; the first that an op finds is reported as the node's.
+static LogicalResult verifyImport(ModuleOp module) {
+  std::optional<Location> where;
+  std::string what;
+  {
+    ScopedDiagnosticHandler handler(
+        module.getContext(), [&](Diagnostic &diagnostic) {
+          if (where || diagnostic.getSeverity() != DiagnosticSeverity::Error)
+            return;
+          where = diagnostic.getLocation();
+          what = diagnostic.str();
+        });
+    if (succeeded(verify(module)))
+      return success();
+  }
+  return emitUserError(where.value_or(module.getLoc()), what,
+                       "the model is not valid here: check the node's types, "
+                       "shapes and attributes with onnx.checker");
+}
+
 FailureOr<ImportedModel> onnx_import::importOnnx(StringRef path,
                                                  const ImportOptions &options,
                                                  MLIRContext &context) {
@@ -38,7 +59,7 @@ FailureOr<ImportedModel> onnx_import::importOnnx(StringRef path,
       ->setAttr(kModelAttr,
                 StringAttr::get(&context, llvm::sys::path::filename(path)));
   warnOfExport(file, model.graph(), metadata);
-  if (failed(verify(*result.module)))
+  if (failed(verifyImport(*result.module)))
     return failure();
   result.exportTemplate = makeExportTemplate(*serialized, importer.getStates());
   return result;

@@ -77,12 +77,19 @@ FailureOr<SmallVector<Value>> Node::allInputs() const {
   return values;
 }
 
+/// More integers than any shape, list of axes or sizes has.
+static constexpr int64_t kMaxInts = 1 << 20;
+
 FailureOr<Shape> Node::constantInts(size_t i, StringRef what) const {
   DenseElementsAttr attr;
   if (!matchPattern(in(i), m_Constant(&attr)))
     return notConstant(what);
   if (!attr.getElementType().isInteger())
     return malformed(what + " are not integers");
+  // A splat may be of any size.
+  if (attr.getNumElements() > kMaxInts)
+    return malformed("too many " + what + ": " + Twine(attr.getNumElements()) +
+                     " integers");
   Shape values;
   bool isUnsigned = attr.getElementType().isUnsignedInteger();
   for (const APInt &value : attr.getValues<APInt>())
