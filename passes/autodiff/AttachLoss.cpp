@@ -136,6 +136,21 @@ static void useInferenceForms(func::FuncOp func) {
   });
 }
 
+/// The input that the model's output is compared with. The trainer checks
+/// labels of classes before it uses them.
+static Value addLabels(Signature step, const Loss &loss,
+                       RankedTensorType output) {
+  BlockArgument labels =
+      step.addInput("labels", "labels", loss.labelsType(output));
+  if (loss.kind == Loss::CrossEntropy) {
+    Builder builder(labels.getContext());
+    step.getFunction().setArgAttr(
+        labels.getArgNumber(), kClassesAttr,
+        builder.getI64IntegerAttr(output.getDimSize(loss.axis)));
+  }
+  return labels;
+}
+
 static Value scalarF32(Arithmetic a, Value value) {
   return a.cast(a.reshape(value, {}), Float32Type::get(value.getContext()));
 }
@@ -151,8 +166,7 @@ void AttachLoss::buildTrainStep(Signature step, const LossOfResult &chosen) {
   if (chosen.loss.kind == Loss::Output) {
     mean = output;
   } else {
-    Value labels = step.addInput("labels", "labels",
-                                 chosen.loss.labelsType(tensorType(output)));
+    Value labels = addLabels(step, chosen.loss, tensorType(output));
     LossTerms terms = buildLossTerms(builder, loc, chosen.loss, output, labels,
                                      /*wantCorrect=*/false);
     Value total = a.sumAll(terms.losses);
@@ -209,8 +223,8 @@ void AttachLoss::buildEvalStep(Signature step, const LossOfResult &chosen) {
     results.addNamed("loss_sum", scalarF32(a, output));
     results.addNamed("loss_count", a.constant(scalarType, 1.0));
   } else {
-    RankedTensorType labelsType = chosen.loss.labelsType(tensorType(output));
-    Value labels = step.addInput("labels", "labels", labelsType);
+    Value labels = addLabels(step, chosen.loss, tensorType(output));
+    RankedTensorType labelsType = tensorType(labels);
     Value valid = step.addInput("valid", "valid", validType);
     LossTerms terms = buildLossTerms(builder, loc, chosen.loss, output, labels,
                                      /*wantCorrect=*/true);

@@ -169,20 +169,25 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
   void describe(func::FuncOp step, Signature signature,
                 const BufferPlan &plan) {
     Builder b(&getContext());
-    auto entry = [&](StringRef name, StringRef kind, Type type, Place at) {
-      return b.getDictionaryAttr(
-          {b.getNamedAttr("name", b.getStringAttr(name)),
-           b.getNamedAttr("kind", b.getStringAttr(kind)),
-           b.getNamedAttr("type", TypeAttr::get(type)),
-           b.getNamedAttr("offset", b.getI64IntegerAttr(at.offset))});
+    auto entry = [&](StringRef name, StringRef kind, Type type, Place at,
+                     Attribute classes = {}) {
+      NamedAttrList attributes;
+      attributes.append("name", b.getStringAttr(name));
+      attributes.append("kind", b.getStringAttr(kind));
+      attributes.append("type", TypeAttr::get(type));
+      attributes.append("offset", b.getI64IntegerAttr(at.offset));
+      if (classes)
+        attributes.append("classes", classes);
+      return attributes.getDictionary(&getContext());
     };
     SmallVector<Attribute> inputs, outputs;
     for (BlockArgument argument : signature.getFunction().getArguments()) {
       unsigned i = argument.getArgNumber();
       if (!signature.argumentState(i))
-        inputs.push_back(entry(signature.argumentName(i),
-                               signature.argumentKind(i), argument.getType(),
-                               plan.getPlace(argument)));
+        inputs.push_back(
+            entry(signature.argumentName(i), signature.argumentKind(i),
+                  argument.getType(), plan.getPlace(argument),
+                  signature.getFunction().getArgAttr(i, kClassesAttr)));
     }
     for (OpOperand &result : signature.getReturn()->getOpOperands()) {
       unsigned i = result.getOperandNumber();

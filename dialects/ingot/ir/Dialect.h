@@ -20,8 +20,8 @@
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
-#include "dialects/ingot/ir/Dialect.h.inc"
 #include "dialects/ingot/Enums.h.inc"
+#include "dialects/ingot/ir/Dialect.h.inc"
 #define GET_ATTRDEF_CLASSES
 #include "dialects/ingot/Attributes.h.inc"
 #define GET_OP_CLASSES
@@ -41,6 +41,7 @@ inline constexpr llvm::StringLiteral kGradientAttr = "ingot.gradient";
 inline constexpr llvm::StringLiteral kModelAttr = "ingot.model";
 inline constexpr llvm::StringLiteral kLossAttr = "ingot.loss";
 inline constexpr llvm::StringLiteral kOptimizerAttr = "ingot.optimizer";
+inline constexpr llvm::StringLiteral kClassesAttr = "ingot.classes";
 inline constexpr llvm::StringLiteral kBatchAttr = "ingot.batch";
 /// An array of {name, default} in the order of the step's arguments.
 inline constexpr llvm::StringLiteral kHyperparametersAttr =

@@ -31,6 +31,7 @@ def Ingot_Dialect : Dialect {
     | `ingot.state = @w` | argument | the current value of the state |
     | `ingot.state = @w` | result | the value that replaces the state |
     | `ingot.name = "x"` | argument, result | the name of an input or output |
+    | `ingot.classes = 10 : i64` | argument | labels of classes: how many there are |
     | `ingot.kind = "data"` | argument | `data`, `labels`, `hyper`, `valid`: see docs/manifest.md |
   }];
   let hasConstantMaterializer = 1;

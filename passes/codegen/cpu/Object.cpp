@@ -82,7 +82,7 @@ createMachine(const CpuTarget &cpu, unsigned level) {
   return std::unique_ptr<llvm::TargetMachine>((*target)->createTargetMachine(
       llvm::Triple(llvm::sys::getDefaultTargetTriple()), cpu.cpu,
       featureString(cpu), options, llvm::Reloc::PIC_, std::nullopt,
-      level == 0 ? llvm::CodeGenOptLevel::None
+      level <= 1 ? llvm::CodeGenOptLevel::Less
                  : llvm::CodeGenOptLevel::Aggressive));
 }
 
@@ -108,9 +108,6 @@ ingot::translateForCpu(ModuleOp module, llvm::LLVMContext &context,
     function.addFnAttr("prefer-vector-width", "512");
     function.addFnAttr(llvm::Attribute::NoUnwind);
   }
-  if (level == 0)
-    return result;
-
   llvm::PipelineTuningOptions tuning;
   tuning.LoopVectorization = true;
   tuning.SLPVectorization = true;
@@ -125,7 +122,7 @@ ingot::translateForCpu(ModuleOp module, llvm::LLVMContext &context,
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, components, modules);
   builder
-      .buildPerModuleDefaultPipeline(level == 1 ? llvm::OptimizationLevel::O1
+      .buildPerModuleDefaultPipeline(level <= 1 ? llvm::OptimizationLevel::O1
                                                 : llvm::OptimizationLevel::O3)
       .run(*result, modules);
   return result;
