@@ -47,8 +47,7 @@ mlir::Value broadcastTo(mlir::OpBuilder &builder, mlir::Location loc,
 
 /// NumPy's rule: aligns trailing dimensions, repeats those of size 1.
 mlir::Value broadcastTrailing(mlir::OpBuilder &builder, mlir::Location loc,
-                              mlir::Value value,
-                              llvm::ArrayRef<int64_t> shape);
+                              mlir::Value value, llvm::ArrayRef<int64_t> shape);
 
 /// Sum over `dims` (increasing); the operand itself over no dimensions.
 mlir::Value sumOver(mlir::OpBuilder &builder, mlir::Location loc,
