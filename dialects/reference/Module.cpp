@@ -138,7 +138,7 @@ static llvm::Expected<Tensor> bindArgument(func::FuncOp function,
 
 llvm::Expected<NamedTensors>
 ingot::reference::runByName(func::FuncOp function, const NamedTensors &inputs,
-                            NamedTensors &states) {
+                            NamedTensors &states, Evaluator evaluator) {
   std::vector<Tensor> arguments;
   for (unsigned i = 0; i < function.getNumArguments(); ++i) {
     llvm::Expected<Tensor> value = bindArgument(function, i, inputs, states);
@@ -147,7 +147,7 @@ ingot::reference::runByName(func::FuncOp function, const NamedTensors &inputs,
     arguments.push_back(std::move(*value));
   }
   llvm::Expected<std::vector<Tensor>> results =
-      evaluate(function, std::move(arguments));
+      evaluator(function, std::move(arguments));
   if (!results)
     return results.takeError();
   NamedTensors outputs;
@@ -205,11 +205,15 @@ static std::string compare(const Tensor &actual, const Tensor &expected,
 }
 
 llvm::Expected<std::vector<std::string>>
-ingot::reference::runExpectations(func::FuncOp function) {
-  std::optional<double> tolerance;
-  if (auto attribute = function->getAttrOfType<FloatAttr>("ingot.tolerance"))
-    tolerance = attribute.getValueAsDouble();
-  llvm::Expected<std::vector<Tensor>> results = evaluate(function, {});
+ingot::reference::runExpectations(func::FuncOp function, Evaluator evaluator,
+                                  llvm::function_ref<double(Type)> leeway) {
+  auto toleranceFor = [&](Type element) -> std::optional<double> {
+    double tolerance = leeway(element);
+    if (auto attribute = function->getAttrOfType<FloatAttr>("ingot.tolerance"))
+      return std::max(tolerance, attribute.getValueAsDouble());
+    return tolerance > 0 ? std::optional(tolerance) : std::nullopt;
+  };
+  llvm::Expected<std::vector<Tensor>> results = evaluator(function, {});
   if (!results)
     return results.takeError();
   if (results->size() % 2 != 0)
@@ -218,7 +222,8 @@ ingot::reference::runExpectations(func::FuncOp function) {
   std::vector<std::string> differences;
   for (size_t i = 0; i < results->size(); i += 2) {
     std::string difference =
-        compare((*results)[i], (*results)[i + 1], tolerance);
+        compare((*results)[i], (*results)[i + 1],
+                toleranceFor((*results)[i].getElementType()));
     if (!difference.empty())
       differences.push_back(
           ("result " + llvm::Twine(i) + " " + difference).str());

@@ -8,10 +8,12 @@
 #ifndef INGOT_DIALECTS_REFERENCE_MODULE_H
 #define INGOT_DIALECTS_REFERENCE_MODULE_H
 
+#include "dialects/reference/Interpreter.h"
 #include "dialects/reference/Tensor.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include <map>
 #include <string>
 
@@ -35,20 +37,30 @@ std::string resultName(mlir::func::FuncOp function, unsigned index);
 /// default.
 std::vector<std::string> requiredInputs(mlir::func::FuncOp function);
 
+/// Gives a function's results on arguments: the interpreter, or what is
+/// compared with it.
+using Evaluator = llvm::function_ref<llvm::Expected<std::vector<Tensor>>(
+    mlir::func::FuncOp, std::vector<Tensor>)>;
+
 /// Runs the function once. Each argument is a state, the input of its name, or
 /// its default (hyperparameters; the whole batch for `valid`). Inputs are
 /// converted to the argument's element type. Replaces updated states in
 /// `states`, returns the other results by name.
 llvm::Expected<NamedTensors> runByName(mlir::func::FuncOp function,
                                        const NamedTensors &inputs,
-                                       NamedTensors &states);
+                                       NamedTensors &states,
+                                       Evaluator evaluator = evaluate);
 
 /// Calls the function, which has no arguments and returns pairs of an actual
 /// and an expected tensor, and compares each pair: by bits (every NaN equals
 /// every other), or within the function's `ingot.tolerance` relative to the
-/// larger of 1 and the expected magnitude. Returns a line per difference.
-llvm::Expected<std::vector<std::string>>
-runExpectations(mlir::func::FuncOp function);
+/// larger of 1 and the expected magnitude. `leeway`, where it is larger, is
+/// used instead for its type of elements. Returns a line per difference.
+llvm::Expected<std::vector<std::string>> runExpectations(
+    mlir::func::FuncOp function, Evaluator evaluator = evaluate,
+    llvm::function_ref<double(mlir::Type)> leeway = [](mlir::Type) {
+      return 0.0;
+    });
 
 } // namespace ingot::reference
 

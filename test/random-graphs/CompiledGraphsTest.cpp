@@ -7,8 +7,8 @@
 
 #include "dialects/reference/Interpreter.h"
 #include "passes/Registration.h"
-#include "test/random-graphs/Compiled.h"
 #include "test/random-graphs/RandomGraph.h"
+#include "tools/ingot-eval/Compiled.h"
 #include "gtest/gtest.h"
 #include <cstdlib>
 
@@ -55,8 +55,12 @@ TEST_P(CompiledGraphs, ComputeWhatTheInterpreterDoes) {
         graph.module->lookupSymbol<func::FuncOp>("f"), graph.arguments);
     ASSERT_TRUE(static_cast<bool>(expected))
         << llvm::toString(expected.takeError()) << text;
+    llvm::Expected<std::unique_ptr<CompiledModule>> compiled =
+        CompiledModule::compile(*graph.module, level);
+    ASSERT_TRUE(static_cast<bool>(compiled))
+        << llvm::toString(compiled.takeError()) << text;
     llvm::Expected<std::vector<Tensor>> actual =
-        compileAndRun(*graph.module, level, graph.arguments);
+        (*compiled)->run("f", graph.arguments);
     ASSERT_TRUE(static_cast<bool>(actual))
         << llvm::toString(actual.takeError()) << text;
     ASSERT_EQ(actual->size(), expected->size());

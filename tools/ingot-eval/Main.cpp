@@ -1,6 +1,6 @@
 //===----------------------------------------------------------------------===//
 //
-// ingot-eval: runs a function of a module in the interpreter.
+// ingot-eval: runs a function of a module in the interpreter, or compiled.
 //
 //===----------------------------------------------------------------------===//
 
@@ -8,8 +8,10 @@
 #include "dialects/ingot/ir/Dialect.h"
 #include "dialects/reference/Interpreter.h"
 #include "dialects/reference/Module.h"
+#include "passes/Registration.h"
 #include "runtime/core/Error.h"
 #include "tools/ingot-eval/Arrays.h"
+#include "tools/ingot-eval/Compiled.h"
 #include "tools/ingot-eval/Load.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -28,6 +30,8 @@ struct Options {
   ingot::onnx_import::ImportOptions import;
   int64_t steps = 1;
   bool expect = false;
+  /// -O level of compiled code; -1 is the interpreter.
+  int64_t compiled = -1;
 };
 } // namespace
 
@@ -86,6 +90,10 @@ static Options parseOptions(int argc, char **argv) {
   app.add_flag("--expect", options.expect,
                "Run all functions named test_*, which return pairs of an "
                "actual and an expected tensor, and compare each pair");
+  app.add_flag("--compiled{2}", options.compiled,
+               "Compile for this processor as ingotc -O2 does, or with "
+               "--compiled=N as -ON, instead of interpreting")
+      ->check(CLI::Range(0, 3));
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp &help) {
@@ -98,14 +106,66 @@ static Options parseOptions(int argc, char **argv) {
   return options;
 }
 
-static int runTests(ModuleOp module) {
+/// A compiled copy of the functions that `wanted` is true for.
+static std::unique_ptr<ingot::CompiledModule>
+compileCopy(ModuleOp module, int64_t level,
+            llvm::function_ref<bool(func::FuncOp)> wanted,
+            llvm::function_ref<void(func::FuncOp)> prepare) {
+  OwningOpRef<ModuleOp> copy = module.clone();
+  for (auto function :
+       llvm::make_early_inc_range(copy->getOps<func::FuncOp>())) {
+    if (wanted(function))
+      prepare(function);
+    else
+      function.erase();
+  }
+  return unwrap(ingot::CompiledModule::compile(*copy, level),
+                runtime::ExitCode::Failed, "--compiled",
+                "without it, the function is interpreted");
+}
+
+static bool isTest(func::FuncOp function) {
+  return function.getName().starts_with("test_");
+}
+
+/// Calls exist before inlining only.
+static bool hasCalls(func::FuncOp function) {
+  return !function.getOps<func::CallOp>().empty();
+}
+
+static int runTests(ModuleOp module, int64_t level) {
+  llvm::StringMap<std::vector<Tensor>> constants;
+  std::unique_ptr<ingot::CompiledModule> compiled;
+  if (level >= 0)
+    compiled = compileCopy(
+        module, level,
+        [](func::FuncOp function) {
+          return isTest(function) && !hasCalls(function);
+        },
+        [&](func::FuncOp function) {
+          constants[function.getName()] =
+              unwrap(ingot::hoistConstants(function, level > 0),
+                     runtime::ExitCode::BadInput, function.getName().str(),
+                     "the interpreter takes dense and resource constants");
+        });
+
   int count = 0, failures = 0;
   for (auto function : module.getOps<func::FuncOp>()) {
-    if (!function.getName().starts_with("test_"))
+    if (!isTest(function) || (compiled && hasCalls(function)))
       continue;
     ++count;
     std::vector<std::string> differences = {};
-    llvm::Expected<std::vector<std::string>> result = runExpectations(function);
+    llvm::Expected<std::vector<std::string>> result =
+        compiled ? runExpectations(
+                       function,
+                       [&](func::FuncOp, std::vector<Tensor>) {
+                         return compiled->run(function.getName(),
+                                              constants[function.getName()]);
+                       },
+                       [&](Type element) {
+                         return ingot::compiledLeeway(function, element);
+                       })
+                 : runExpectations(function);
     if (result)
       differences = std::move(*result);
     else
@@ -204,12 +264,23 @@ static int runFunction(const Options &options, ModuleOp module) {
           "--inputs", "no array for input '" + name + "' of " + where,
           "its inputs are: " + llvm::join(required, ", "));
 
+  std::unique_ptr<ingot::CompiledModule> compiled;
+  if (options.compiled >= 0)
+    compiled = compileCopy(
+        module, options.compiled,
+        [&](func::FuncOp candidate) { return candidate.getName() == where; },
+        [](func::FuncOp) {});
+  auto evaluator = [&](func::FuncOp called, std::vector<Tensor> arguments) {
+    return compiled ? compiled->run(where, arguments)
+                    : evaluate(called, std::move(arguments));
+  };
   std::vector<NamedTensors> steps;
   for (int64_t step = 0; step < options.steps; ++step)
-    steps.push_back(unwrap(
-        runByName(function, inputsOfStep(function, inputs, step), states),
-        runtime::ExitCode::BadInput, where,
-        "the arrays have the shapes of the function's arguments"));
+    steps.push_back(
+        unwrap(runByName(function, inputsOfStep(function, inputs, step), states,
+                         evaluator),
+               runtime::ExitCode::BadInput, where,
+               "the arrays have the shapes of the function's arguments"));
   NamedTensors outputs =
       options.steps == 1 ? std::move(steps.front()) : stack(steps);
   if (options.outputs.empty())
@@ -225,7 +296,8 @@ int main(int argc, char **argv) {
   try {
     Options options = parseOptions(argc, argv);
     DialectRegistry registry;
-    registry.insert<ingot::IngotDialect, func::FuncDialect>();
+    ingot::registerIngotDialects(registry);
+    registry.insert<func::FuncDialect>();
     MLIRContext context(registry, MLIRContext::Threading::DISABLED);
     ScopedDiagnosticHandler handler(&context, [](Diagnostic &diagnostic) {
       ingot::printUserDiagnostic(llvm::errs(), diagnostic);
@@ -234,7 +306,8 @@ int main(int argc, char **argv) {
         loadModule(options.model, options.import, context);
     if (!module)
       return static_cast<int>(runtime::ExitCode::BadInput);
-    return options.expect ? runTests(*module) : runFunction(options, *module);
+    return options.expect ? runTests(*module, options.compiled)
+                          : runFunction(options, *module);
   } catch (const runtime::Error &error) {
     std::cerr << error.format();
     return static_cast<int>(error.getCode());

@@ -1,0 +1,46 @@
+//===----------------------------------------------------------------------===//
+//
+// Functions compiled for the CPU as ingotc does it, loaded into this process:
+// what is compared with the interpreter.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_TOOLS_INGOT_EVAL_COMPILED_H
+#define INGOT_TOOLS_INGOT_EVAL_COMPILED_H
+
+#include "dialects/reference/Tensor.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include <memory>
+
+namespace ingot {
+
+class CompiledModule {
+public:
+  /// Compiles every function of the module at -O`level`, from simplification
+  /// on. The module is used up.
+  static llvm::Expected<std::unique_ptr<CompiledModule>>
+  compile(mlir::ModuleOp module, unsigned level);
+  virtual ~CompiledModule() = default;
+
+  /// The results of a function on these arguments, states among both. Memory
+  /// that the function has no business to read holds NaNs; writing what it has
+  /// no business to write is an error.
+  virtual llvm::Expected<std::vector<reference::Tensor>>
+  run(llvm::StringRef function,
+      llvm::ArrayRef<reference::Tensor> arguments) const = 0;
+};
+
+/// Makes constants arguments, so that nothing is folded: all of them, or with
+/// `keepSplats` all but tensors of one repeated value. Returns the values.
+llvm::Expected<std::vector<reference::Tensor>>
+hoistConstants(mlir::func::FuncOp function, bool keepSplats);
+
+/// How far compiled floating results may be from the interpreter's, relative to
+/// the larger of 1 and the magnitude; 0 where every op of the function rounds
+/// once.
+double compiledLeeway(mlir::func::FuncOp function, mlir::Type element);
+
+} // namespace ingot
+
+#endif // INGOT_TOOLS_INGOT_EVAL_COMPILED_H
