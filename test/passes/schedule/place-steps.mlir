@@ -74,7 +74,7 @@ func.func @forward(%x: tensor<4x4xf32> {ingot.name = "x", ingot.kind = "data"}) 
 // output that is an input gets memory of its own.
 //       CHECK: ingot.state frozen @"constant/0"
 // CHECK-LABEL: func.func @forward()
-//  CHECK-SAME: exec.outputs = [{kind = "output", name = "y", offset = {{.*}}}, {kind = "output", name = "z", offset = 64
+//  CHECK-SAME: exec.outputs = [{kind = "output", name = "y", offset = {{.*}}}, {kind = "output", name = "z", offset = 128
 //       CHECK: exec.launch
 //       CHECK: exec.copy
 func.func @forward(%x: tensor<2xf32> {ingot.name = "x", ingot.kind = "data"})
