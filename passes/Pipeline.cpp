@@ -1,6 +1,8 @@
 #include "passes/Pipeline.h"
 
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
 #include "passes/autodiff/Passes.h"
@@ -56,9 +58,15 @@ void ingot::buildCpuKernelPipeline(OpPassManager &manager, unsigned level) {
   OpPassManager &functions = manager.nest<func::FuncOp>();
   functions.addPass(createCSEPass());
   functions.addPass(createCanonicalizerPass());
+  // Half precision is computed in f32 and rounded after every operation.
+  functions.addPass(math::createMathExtendToSupportedTypes());
+  arith::ArithEmulateUnsupportedFloatsOptions half;
+  half.sourceTypeStrs = {"bf16", "f16"};
+  functions.addPass(arith::createArithEmulateUnsupportedFloats(half));
   // Polynomials first repeat what neighbours computed: CSE again.
-  if (level > 0)
-    functions.addPass(createExpandMath());
+  ExpandMathOptions expansion;
+  expansion.polynomials = level > 0;
+  functions.addPass(createExpandMath(expansion));
   functions.addPass(createLoopInvariantCodeMotionPass());
   functions.addPass(createCSEPass());
   manager.addPass(createConvertKernels());

@@ -203,7 +203,11 @@ SmallVector<int64_t> BufferPlan::getAliases(FusionOp fusion) const {
   for (Value input : fusion.getInputs()) {
     int64_t alias = -1;
     Place place = getPlace(input);
+    bool isEmpty = tensorType(input).getNumElements() == 0;
     for (auto [i, result] : llvm::enumerate(fusion.getResults())) {
+      // Where an empty tensor is says nothing.
+      if (isEmpty || tensorType(result).getNumElements() == 0)
+        continue;
       Place other = getPlace(result);
       if (place.space == other.space && place.offset == other.offset)
         alias = static_cast<int64_t>(i);

@@ -142,7 +142,10 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
                                     at.offset);
     };
     for (Operation &op : func.getBody().front().without_terminator()) {
-      if (op.hasTrait<SameBytes>())
+      bool isEmpty = llvm::all_of(op.getResultTypes(), [](Type type) {
+        return cast<RankedTensorType>(type).getNumElements() == 0;
+      });
+      if (op.hasTrait<SameBytes>() || isEmpty)
         continue;
       ++numLaunches;
       SmallVector<Value> inputs = llvm::map_to_vector(op.getOperands(), buffer);

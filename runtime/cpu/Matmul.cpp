@@ -7,6 +7,7 @@
 #include "runtime/cpu/OneDnn.h"
 #include "runtime/cpu/ThreadPool.h"
 
+#include <cstring>
 #include <memory>
 
 using namespace ingot::runtime;
@@ -69,6 +70,12 @@ void ingot_matmul(ingot_context *context, const ingot_matmul_desc *desc,
       return matmulF64(*desc, static_cast<const double *>(a),
                        static_cast<const double *>(b),
                        static_cast<double *>(c));
+    if (desc->k == 0) {
+      // A sum of no terms, which the library does not write.
+      size_t size = memory::data_type_size(getDnnlType(desc->c_type));
+      std::memset(c, 0, desc->batch * desc->m * desc->n * size);
+      return;
+    }
     context->getCached<DnnlCall>(desc, /*kind=*/0, [&] { return build(*desc); })
         .run(context, {a, b, c});
   });

@@ -90,10 +90,11 @@ static Options parseOptions(int argc, char **argv) {
   app.add_flag("--expect", options.expect,
                "Run all functions named test_*, which return pairs of an "
                "actual and an expected tensor, and compare each pair");
-  app.add_flag("--compiled{2}", options.compiled,
+  // As text: a flag reads the number 0 as its negation.
+  std::string level;
+  app.add_flag("--compiled{2}", level,
                "Compile for this processor as ingotc -O2 does, or with "
-               "--compiled=N as -ON, instead of interpreting")
-      ->check(CLI::Range(0, 3));
+               "--compiled=N as -ON, instead of interpreting");
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp &help) {
@@ -102,6 +103,11 @@ static Options parseOptions(int argc, char **argv) {
     throw runtime::usageError("command line", error.what(),
                               "see ingot-eval --help");
   }
+  if (!level.empty() &&
+      (llvm::StringRef(level).getAsInteger(10, options.compiled) ||
+       options.compiled < 0 || options.compiled > 3))
+    throw runtime::usageError("--compiled", "'" + level + "' is no level",
+                              "give a number from 0 to 3, or none");
   parseDims(options);
   return options;
 }

@@ -5,6 +5,7 @@
 #include "dialects/ingot/ir/Builders.h"
 #include "dialects/ingot/ir/Scalars.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace ingot;
@@ -81,18 +82,28 @@ Elements MinOp::emitElements(OpBuilder &b, Location loc, ValueRange indices,
   return {arith::MinSIOp::create(b, loc, lhs, rhs)};
 }
 
-/// Integer division or remainder with a divisor of 0 made harmless: 0.
+/// Integer division or remainder with divisors that trap made harmless: 0 gives
+/// 0, and -1, by which the lowest value cannot be divided, `byMinusOne`.
 template <typename Signed, typename Unsigned>
 static Value emitIntegerQuotient(OpBuilder &b, Location loc, Value lhs,
-                                 Value rhs, bool isUnsigned) {
+                                 Value rhs, bool isUnsigned,
+                                 function_ref<Value()> byMinusOne) {
   ScalarEmitter e{b, loc};
   Value zero = e.constant(lhs.getType(), 0);
   Value one = e.constant(lhs.getType(), 1);
   Value isZero = e.compare(arith::CmpIPredicate::eq, rhs, zero);
   Value divisor = arith::SelectOp::create(b, loc, isZero, one, rhs);
-  Value quotient = isUnsigned
-                       ? Unsigned::create(b, loc, lhs, divisor).getResult()
-                       : Signed::create(b, loc, lhs, divisor).getResult();
+  Value quotient;
+  if (isUnsigned) {
+    quotient = Unsigned::create(b, loc, lhs, divisor);
+  } else {
+    Value isMinusOne =
+        e.compare(arith::CmpIPredicate::eq, rhs, e.constant(lhs.getType(), -1));
+    divisor = arith::SelectOp::create(b, loc, isMinusOne, one, divisor);
+    quotient = Signed::create(b, loc, lhs, divisor);
+    quotient =
+        arith::SelectOp::create(b, loc, isMinusOne, byMinusOne(), quotient);
+  }
   return arith::SelectOp::create(b, loc, isZero, zero, quotient);
 }
 
@@ -101,8 +112,10 @@ Elements DivOp::emitElements(OpBuilder &b, Location loc, ValueRange indices,
   Value lhs = load(0, indices), rhs = load(1, indices);
   if (isFloat(lhs))
     return {arith::DivFOp::create(b, loc, lhs, rhs)};
+  Value zero = ScalarEmitter{b, loc}.constant(lhs.getType(), 0);
   return {emitIntegerQuotient<arith::DivSIOp, arith::DivUIOp>(
-      b, loc, lhs, rhs, isUnsigned(getLhs()))};
+      b, loc, lhs, rhs, isUnsigned(getLhs()),
+      [&] { return arith::SubIOp::create(b, loc, zero, lhs); })};
 }
 
 Elements RemOp::emitElements(OpBuilder &b, Location loc, ValueRange indices,
@@ -110,8 +123,9 @@ Elements RemOp::emitElements(OpBuilder &b, Location loc, ValueRange indices,
   Value lhs = load(0, indices), rhs = load(1, indices);
   if (isFloat(lhs))
     return {arith::RemFOp::create(b, loc, lhs, rhs)};
+  Value zero = ScalarEmitter{b, loc}.constant(lhs.getType(), 0);
   return {emitIntegerQuotient<arith::RemSIOp, arith::RemUIOp>(
-      b, loc, lhs, rhs, isUnsigned(getLhs()))};
+      b, loc, lhs, rhs, isUnsigned(getLhs()), [&] { return zero; })};
 }
 
 Elements PowOp::emitElements(OpBuilder &b, Location loc, ValueRange indices,
@@ -222,6 +236,39 @@ Elements SelectOp::emitElements(OpBuilder &b, Location loc, ValueRange indices,
                                   load(2, indices))};
 }
 
+/// A float towards zero as an integer; what is outside becomes the nearest
+/// value of the range, NaN becomes 0.
+static Value emitTruncation(const ScalarEmitter &e, Value x, Type type,
+                            bool isUnsigned) {
+  using F = arith::CmpFPredicate;
+  if (x.getType().getIntOrFloatBitWidth() < 32)
+    x = e.convertFloat(x, e.b.getF32Type());
+  unsigned width = type.getIntOrFloatBitWidth();
+  double limit = std::ldexp(1.0, isUnsigned ? width : width - 1);
+  double lowest = isUnsigned ? 0 : -limit;
+  auto compare = [&](F predicate, double bound) -> Value {
+    return arith::CmpFOp::create(e.b, e.loc, predicate, x,
+                                 e.constant(x.getType(), bound));
+  };
+  auto extreme = [&](APInt value) -> Value {
+    return arith::ConstantOp::create(e.b, e.loc, IntegerAttr::get(type, value));
+  };
+  Value above = compare(F::OGE, limit), below = compare(F::OLT, lowest);
+  Value inside = e.logicalAnd(compare(F::OGE, lowest), compare(F::OLT, limit));
+  // Converting anything else would be undefined.
+  Value safe = arith::SelectOp::create(e.b, e.loc, inside, x,
+                                       e.constant(x.getType(), 0));
+  Value result =
+      isUnsigned ? arith::FPToUIOp::create(e.b, e.loc, type, safe).getResult()
+                 : arith::FPToSIOp::create(e.b, e.loc, type, safe).getResult();
+  Value most = extreme(isUnsigned ? APInt::getMaxValue(width)
+                                  : APInt::getSignedMaxValue(width));
+  Value least = extreme(isUnsigned ? APInt::getMinValue(width)
+                                   : APInt::getSignedMinValue(width));
+  result = arith::SelectOp::create(e.b, e.loc, above, most, result);
+  return arith::SelectOp::create(e.b, e.loc, below, least, result);
+}
+
 Elements CastOp::emitElements(OpBuilder &b, Location loc, ValueRange indices,
                               ElementSource load) {
   ScalarEmitter e{b, loc};
@@ -242,9 +289,7 @@ Elements CastOp::emitElements(OpBuilder &b, Location loc, ValueRange indices,
   if (isFloat(x)) {
     if (isa<FloatType>(type))
       return {e.convertFloat(x, type)};
-    if (to.isUnsignedInteger())
-      return {arith::FPToUIOp::create(b, loc, type, x)};
-    return {arith::FPToSIOp::create(b, loc, type, x)};
+    return {emitTruncation(e, x, type, to.isUnsignedInteger())};
   }
   if (isa<FloatType>(type)) {
     if (fromUnsigned)

@@ -1,5 +1,6 @@
 #include "dialects/ingot/ir/Scalars.h"
 
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
 
@@ -170,6 +171,33 @@ Value ScalarEmitter::clampedIndex(Value element, int64_t size) const {
   return arith::MinSIOp::create(b, loc, i, index(size - 1));
 }
 
+/// An f64 as an f32 with an odd last bit where it is not exact, so that
+/// rounding once more gives what rounding once would.
+static Value roundToOdd(const ScalarEmitter &e, Value value) {
+  OpBuilder &b = e.b;
+  Type f64 = value.getType(), i32 = b.getI32Type();
+  Value near = arith::TruncFOp::create(b, e.loc, b.getF32Type(), value);
+  Value back = arith::ExtFOp::create(b, e.loc, f64, near);
+  Value bits = arith::BitcastOp::create(b, e.loc, i32, near);
+  auto magnitude = [&](Value x) -> Value {
+    return math::AbsFOp::create(b, e.loc, x);
+  };
+  Value tooSmall = arith::CmpFOp::create(b, e.loc, arith::CmpFPredicate::OLT,
+                                         magnitude(back), magnitude(value));
+  Value inexact =
+      arith::CmpFOp::create(b, e.loc, arith::CmpFPredicate::ONE, back, value);
+  Value isEven =
+      e.compare(arith::CmpIPredicate::eq,
+                arith::AndIOp::create(b, e.loc, bits, e.constant(i32, 1)),
+                e.constant(i32, 0));
+  Value step = arith::SelectOp::create(b, e.loc, tooSmall, e.constant(i32, 1),
+                                       e.constant(i32, -1));
+  Value odd = arith::AddIOp::create(b, e.loc, bits, step);
+  Value chosen = arith::SelectOp::create(
+      b, e.loc, e.logicalAnd(inexact, isEven), odd, bits);
+  return arith::BitcastOp::create(b, e.loc, b.getF32Type(), chosen);
+}
+
 Value ScalarEmitter::convertFloat(Value value, Type type) const {
   unsigned from = value.getType().getIntOrFloatBitWidth();
   unsigned to = type.getIntOrFloatBitWidth();
@@ -177,6 +205,8 @@ Value ScalarEmitter::convertFloat(Value value, Type type) const {
     return value;
   if (from < to)
     return arith::ExtFOp::create(b, loc, type, value);
+  if (type.isBF16() && from == 64)
+    value = roundToOdd(*this, value);
   if (from > to)
     return arith::TruncFOp::create(b, loc, type, value);
   // f16 and bf16 meet in f32.

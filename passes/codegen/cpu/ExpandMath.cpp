@@ -2,6 +2,7 @@
 // Polynomials for the functions that LLVM would call one element at a time.
 //===----------------------------------------------------------------------===//
 
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -17,10 +18,14 @@ using namespace mlir;
 
 namespace {
 struct ExpandMath : ingot::impl::ExpandMathBase<ExpandMath> {
+  using ExpandMathBase::ExpandMathBase;
+
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
+    arith::populateExpandBFloat16Patterns(patterns);
     MathPolynomialApproximationOptions options;
-    populateMathPolynomialApproximationPatterns(patterns, options);
+    if (polynomials)
+      populateMathPolynomialApproximationPatterns(patterns, options);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
   }

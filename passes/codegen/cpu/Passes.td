@@ -54,7 +54,13 @@ def ExpandMath : Pass<"ingot-expand-math", "::mlir::func::FuncOp"> {
     "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
     "::mlir::vector::VectorDialect"
   ];
-  let description = "Only kernels have any; f64 goes to the C library.";
+  let description = [{
+    Only kernels have any; f64 goes to the C library. Conversions between f32 and bf16,
+    which few processors have, become integer arithmetic.
+  }];
+  let options = [
+    Option<"polynomials", "polynomials", "bool", "true", "expand functions; else only conversions">,
+  ];
 }
 
 def ConvertKernels : Pass<"ingot-convert-kernels", "::mlir::ModuleOp"> {

@@ -1,0 +1,30 @@
+"""A lit format: every file of the folder above, compiled, without RUN lines."""
+
+import os
+
+import lit.formats
+import lit.Test
+import lit.util
+
+
+class CompiledFormat(lit.formats.TestFormat):
+    """Levels 0 (each op alone) and 2 (fused) of what `ingot-eval --expect` checks."""
+
+    LEVELS = (0, 2)
+
+    def getTestsInDirectory(self, suite, path, litConfig, localConfig):
+        folder = os.path.dirname(suite.getSourcePath(path))
+        for name in sorted(os.listdir(folder)):
+            if name.endswith(".mlir"):
+                for level in self.LEVELS:
+                    yield lit.Test.Test(suite, path + (f"O{level}", name), localConfig)
+
+    def execute(self, test, litConfig):
+        *_, level, name = test.path_in_suite
+        folder = os.path.dirname(test.suite.getSourcePath(test.path_in_suite[:-2]))
+        command = ["ingot-eval", "--expect", f"--compiled={level[1:]}", os.path.join(folder, name)]
+        command[0] = os.path.join(test.config.ingot_bin, command[0])
+        out, err, status = lit.util.executeCommand(command, env=test.config.environment)
+        if status == 0:
+            return lit.Test.PASS, ""
+        return lit.Test.FAIL, " ".join(command) + f"\nexit status {status}\n{out}{err}"
