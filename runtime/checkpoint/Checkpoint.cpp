@@ -10,8 +10,10 @@
 
 #include <algorithm>
 #include <cctype>
+#include <fcntl.h>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <stdio.h>
 #include <unistd.h>
 #include <vector>
 #include <zlib.h>
@@ -23,11 +25,30 @@ static constexpr const char *stateName = "state.safetensors";
 static constexpr const char *infoName = "checkpoint.json";
 static constexpr const char *latestName = "latest";
 static constexpr std::string_view prefix = "step-";
+static const std::string temporaryMark = ".tmp-";
 static constexpr size_t kept = 2;
 
 static uint32_t computeCrc(std::string_view bytes) {
   return static_cast<uint32_t>(
       crc32_z(0, reinterpret_cast<const Bytef *>(bytes.data()), bytes.size()));
+}
+
+/// What checkpoint.json holds; a file of any other bytes is damaged.
+static std::string formatInfo(const CheckpointInfo &info, uint32_t stateCrc) {
+  nlohmann::ordered_json json = {{"format", 1},
+                                 {"step", info.step},
+                                 {"seed", info.seed},
+                                 {"shuffle", info.shuffle},
+                                 {"samples", info.samples},
+                                 {"state_crc32", stateCrc}};
+  json["crc32"] = computeCrc(json.dump());
+  return json.dump(1) + "\n";
+}
+
+/// What `latest` holds: the name, and a checksum that keeps damage from naming
+/// another checkpoint.
+static std::string formatLatest(const std::string &name) {
+  return name + "\ncrc32 " + std::to_string(computeCrc(name)) + "\n";
 }
 
 /// The step in a checkpoint's name, or -1.
@@ -47,14 +68,35 @@ static void prune(const std::string &directory, const std::string &newest) {
        fs::directory_iterator(directory, ignored)) {
     std::string name = entry.path().filename();
     // Folders that a crash left unfinished carry another process's number.
-    if (name.find(".tmp-") != std::string::npos && name.starts_with(prefix))
+    if (name.find(temporaryMark) != std::string::npos &&
+        name.starts_with(prefix))
       fs::remove_all(entry.path(), ignored);
     else if (int64_t step = parseName(name); step >= 0 && name != newest)
       found.push_back({step, entry.path()});
   }
   std::sort(found.rbegin(), found.rend());
-  for (size_t i = kept - 1; i < found.size(); ++i)
-    fs::remove_all(found[i].second, ignored);
+  for (size_t i = kept - 1; i < found.size(); ++i) {
+    // Renamed first: no folder with a checkpoint's name is ever half there.
+    fs::path doomed = found[i].second;
+    doomed += temporaryMark + std::to_string(getpid());
+    fs::rename(found[i].second, doomed, ignored);
+    fs::remove_all(doomed, ignored);
+  }
+}
+
+/// Gives a finished folder its name. A folder cannot replace one that is not
+/// empty: an older one of the same step changes places with it, so that at
+/// every moment the name is a whole checkpoint's.
+static bool giveName(const std::string &temporary, const std::string &final) {
+  if (!fs::exists(final))
+    return rename(temporary.c_str(), final.c_str()) == 0;
+  if (renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, final.c_str(),
+                RENAME_EXCHANGE) == 0)
+    return true;
+  // A file system that cannot exchange names has a moment without the folder.
+  std::string old = temporary + "-old";
+  return rename(final.c_str(), old.c_str()) == 0 &&
+         rename(temporary.c_str(), final.c_str()) == 0;
 }
 
 void ingot::runtime::saveCheckpoint(const std::string &directory,
@@ -64,7 +106,7 @@ void ingot::runtime::saveCheckpoint(const std::string &directory,
   fs::create_directories(directory, error);
   std::string name = std::string(prefix) + std::to_string(info.step);
   std::string final = directory + "/" + name;
-  std::string temporary = final + ".tmp-" + std::to_string(getpid());
+  std::string temporary = final + temporaryMark + std::to_string(getpid());
   fs::remove_all(temporary, error);
   fs::create_directory(temporary, error);
   if (error)
@@ -76,35 +118,20 @@ void ingot::runtime::saveCheckpoint(const std::string &directory,
     writeSafeTensors(file, state);
     file.commit();
   }
-  nlohmann::ordered_json json = {
-      {"format", 1},
-      {"step", info.step},
-      {"seed", info.seed},
-      {"shuffle", info.shuffle},
-      {"samples", info.samples},
-      {"state_crc32", computeCrc(MappedFile(statePath).getBytes())}};
   {
     AtomicFile file(temporary + "/" + infoName);
-    file.write(json.dump(1) + "\n");
+    file.write(formatInfo(info, computeCrc(MappedFile(statePath).getBytes())));
     file.commit();
   }
-  // A folder cannot replace one that is not empty; an old one of the same step
-  // is of an earlier run, and `latest` must not name it while it goes.
-  if (fs::exists(final)) {
-    fs::remove(directory + "/" + latestName, error);
-    syncDirectory(directory);
-    fs::remove_all(final, error);
-  }
-  fs::rename(temporary, final, error);
-  if (error) {
-    std::error_code ignored;
-    fs::remove_all(temporary, ignored);
-    throw failure(final, "cannot write: " + error.message(),
+  if (!giveName(temporary, final)) {
+    std::string reason = describeErrno();
+    fs::remove_all(temporary, error);
+    throw failure(final, "cannot write: " + reason,
                   "check the path and its permissions");
   }
   syncDirectory(directory);
   AtomicFile latest(directory + "/" + latestName);
-  latest.write(name + "\n");
+  latest.write(formatLatest(name));
   latest.commit();
   prune(directory, name);
 }
@@ -116,11 +143,10 @@ static std::string findCheckpoint(const std::string &directory) {
   if (!fs::exists(latest))
     throw badInput(directory, "holds no checkpoint",
                    "give the folder that --save wrote");
-  std::string name(MappedFile(latest).getBytes());
-  while (!name.empty() && std::isspace(static_cast<unsigned char>(name.back())))
-    name.pop_back();
-  if (parseName(name) < 0)
-    throw badInput(latest, "does not name a checkpoint",
+  std::string content(MappedFile(latest).getBytes());
+  std::string name = content.substr(0, content.find('\n'));
+  if (parseName(name) < 0 || content != formatLatest(name))
+    throw badInput(latest, "damaged: it does not name a checkpoint",
                    "give --resume one of the folder's step-N");
   return directory + "/" + name;
 }
@@ -154,9 +180,14 @@ CheckpointInfo ingot::runtime::loadCheckpoint(
     throw damaged("shuffle");
   info.shuffle = json["shuffle"].get<bool>();
 
+  int64_t stateCrc = readCount("state_crc32");
+  if (infoFile.getBytes() != formatInfo(info, static_cast<uint32_t>(stateCrc)))
+    throw badInput(infoPath, "the checksum does not match",
+                   "resume from another checkpoint of the folder");
+
   std::string statePath = path + "/" + stateName;
   MappedFile stateFile(statePath);
-  if (computeCrc(stateFile.getBytes()) != readCount("state_crc32"))
+  if (computeCrc(stateFile.getBytes()) != stateCrc)
     throw badInput(statePath, "the checksum does not match",
                    "resume from another checkpoint of the folder");
   load(readSafeTensors(stateFile.getBytes(), statePath), statePath);

@@ -8,6 +8,9 @@
 #include "runtime/cpu/ThreadPool.h"
 
 #include <algorithm>
+#include <climits>
+#include <cstdlib>
+#include <unistd.h>
 
 // libgomp's interface to compiled code, and what <omp.h> declares.
 extern "C" {
@@ -31,6 +34,20 @@ struct Work {
 } // namespace
 
 int ingot::runtime::getThreadCount() { return omp_get_max_threads(); }
+
+void ingot::runtime::limitSpinning(char *const *argv) {
+  // libgomp reads its settings before main. Its default is to spin for 3 ms,
+  // which on a machine with other work keeps the thread that is waited for off
+  // its core; this is about 40 us.
+  if (std::getenv("OMP_WAIT_POLICY") || std::getenv("GOMP_SPINCOUNT"))
+    return;
+  char path[PATH_MAX];
+  ssize_t size = readlink("/proc/self/exe", path, sizeof(path) - 1);
+  if (size <= 0 || setenv("GOMP_SPINCOUNT", "4000", 0) != 0)
+    return;
+  path[size] = '\0';
+  execv(path, argv);
+}
 
 /// Where range `index` of `count` begins: sizes differ by one at most.
 static int64_t getRangeBegin(int64_t extent, int64_t index, int64_t count) {

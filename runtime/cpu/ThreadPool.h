@@ -15,6 +15,11 @@ namespace ingot::runtime {
 /// Threads in the pool: OMP_NUM_THREADS, else the affinity mask.
 int getThreadCount();
 
+/// Makes idle threads sleep soon, by starting the program anew with libgomp's
+/// setting for it: returns when it is made, or the user has one, or it cannot
+/// be made (docs/design/waiting.md).
+void limitSpinning(char *const *argv);
+
 /// Calls `body(data, begin, end)` on disjoint ranges that cover [0, extent), at
 /// most one per `grain` iterations, and returns when all are done. Ranges
 /// depend on extent, grain and thread count alone. `body` must not throw.

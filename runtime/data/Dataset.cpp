@@ -8,6 +8,7 @@
 
 #include "runtime/core/Console.h"
 #include "runtime/core/Error.h"
+#include "runtime/data/Tokens.h"
 
 #include <algorithm>
 #include <cstring>
@@ -22,6 +23,10 @@ static std::string describe(const std::vector<int64_t> &shape, size_t from) {
   for (size_t i = from; i < shape.size(); ++i)
     text += ", " + std::to_string(shape[i]);
   return text + "]";
+}
+
+static bool holdsTokens(const MappedFile &file) {
+  return isTokens(file.getBytes()) || file.getPath().ends_with(".bin");
 }
 
 static int64_t countBatched(const std::vector<InputSpec> &inputs) {
@@ -96,6 +101,12 @@ Dataset::Dataset(const std::vector<std::string> &paths,
 void Dataset::open(const std::string &path,
                    const std::vector<InputSpec> &inputs, Console &console) {
   Shard &shard = shards.emplace_back();
+  shard.tokens = MappedFile(path);
+  if (holdsTokens(shard.tokens)) {
+    openTokens(shard, inputs);
+    return;
+  }
+  shard.tokens = MappedFile();
   shard.file = std::make_unique<ArrayFile>(path);
   const ArrayFile &file = *shard.file;
   if (file.isSingle() && countBatched(inputs) != 1)
@@ -117,14 +128,16 @@ void Dataset::open(const std::string &path,
     }
     Array array = file.read(input.name);
     checkArray(array, input, where);
-    if (!shard.arrays.empty() && array.shape[0] != shard.samples)
+    if (!shard.rows.empty() && array.shape[0] != shard.samples)
       throw badInput(where,
                      std::to_string(array.shape[0]) +
                          " samples, but the arrays before it have " +
                          std::to_string(shard.samples),
                      "the first axis of every array counts the same samples");
     shard.samples = array.shape[0];
-    shard.arrays.push_back(std::move(array));
+    int64_t stride =
+        array.getElements() / array.shape[0] * getSize(array.dtype);
+    shard.rows.push_back({std::move(array), stride});
   }
   if (file.isSingle())
     return;
@@ -132,6 +145,94 @@ void Dataset::open(const std::string &path,
     if (std::find(columns.begin(), columns.end(), name) == columns.end())
       console.noteOnce("array '" + name +
                        "' is not an input of the model: ignored");
+}
+
+/// Whether the input takes the tokens that follow those of the first.
+static bool takesNextTokens(const InputSpec &input) {
+  return input.kind == InputKind::Labels || input.name == "labels" ||
+         input.name == "targets";
+}
+
+/// The length of the windows that feed the inputs.
+static int64_t getWindow(const std::vector<InputSpec> &inputs,
+                         const std::string &path) {
+  const InputSpec *first = nullptr;
+  bool hasNext = false, canFeed = true;
+  for (const InputSpec &input : inputs) {
+    if (!input.isBatched())
+      continue;
+    canFeed &= !isFloat(input.dtype) && input.dtype != DType::Bool &&
+               input.shape.size() == 2 && input.shape[1] > 0;
+    if (takesNextTokens(input)) {
+      canFeed &= !hasNext;
+      hasNext = true;
+    } else {
+      canFeed &= !first;
+      first = &input;
+    }
+  }
+  if (canFeed && first)
+    for (const InputSpec &input : inputs)
+      canFeed &= !input.isBatched() || input.shape[1] == first->shape[1];
+  if (!canFeed || !first)
+    throw badInput(path,
+                   "tokens feed a model with one integer input [N, T], and "
+                   "labels of that shape; this model has others",
+                   "save an array for each of the model's inputs in one .npz");
+  return first->shape[1];
+}
+
+static uint16_t getToken(std::string_view bytes, int64_t index) {
+  uint16_t token;
+  std::memcpy(&token, bytes.data() + index * sizeof(token), sizeof(token));
+  return token;
+}
+
+/// The first token that does not fit in an integer type.
+static int64_t getLimit(DType type) {
+  switch (type) {
+  case DType::I8:
+    return INT8_MAX + 1;
+  case DType::U8:
+    return UINT8_MAX + 1;
+  case DType::I16:
+    return INT16_MAX + 1;
+  default:
+    return UINT16_MAX + 1;
+  }
+}
+
+void Dataset::openTokens(Shard &shard, const std::vector<InputSpec> &inputs) {
+  const std::string &path = shard.tokens.getPath();
+  std::string_view bytes = readTokens(shard.tokens.getBytes(), path);
+  int64_t window = getWindow(inputs, path), size = getSize(DType::U16);
+  int64_t count = static_cast<int64_t>(bytes.size()) / size;
+  if (count <= window)
+    throw badInput(path,
+                   std::to_string(count) + " tokens, a sample needs " +
+                       std::to_string(window + 1),
+                   "give a longer file, or compile for shorter sequences");
+  shard.samples = (count - 1) / window;
+  Array all;
+  all.dtype = DType::U16;
+  all.shape = {count};
+  all.data = bytes.data();
+  for (const InputSpec &input : inputs) {
+    if (!input.isBatched())
+      continue;
+    int64_t limit = input.classes.value_or(getLimit(input.dtype));
+    for (int64_t i = 0; i < count; ++i)
+      if (int64_t token = getToken(bytes, i); token >= limit)
+        throw badInput(path,
+                       "token " + std::to_string(i) + " is " +
+                           std::to_string(token) + ", outside 0 to " +
+                           std::to_string(limit - 1),
+                       "encode the text with the model's own tokenizer");
+    Rows rows{all, window * size};
+    if (takesNextTokens(input))
+      rows.array.data += size;
+    shard.rows.push_back(std::move(rows));
+  }
 }
 
 void Dataset::fill(const std::vector<InputSpec> &inputs, const int64_t *indices,
@@ -148,10 +249,11 @@ void Dataset::fill(const std::vector<InputSpec> &inputs, const int64_t *indices,
     for (int64_t i = 0; i < count; ++i) {
       size_t s = std::upper_bound(starts.begin(), starts.end(), indices[i]) -
                  starts.begin() - 1;
-      const Array &array = shards[s].arrays[column];
-      const char *row = array.data + (indices[i] - starts[s]) * elements *
-                                         getSize(array.dtype);
-      convert(row, array.dtype, place + i * rowBytes, input.dtype, elements);
+      const Rows &rows = shards[s].rows[column];
+      const char *row =
+          rows.array.data + (indices[i] - starts[s]) * rows.stride;
+      convert(row, rows.array.dtype, place + i * rowBytes, input.dtype,
+              elements);
     }
     for (int64_t i = count; i < batch; ++i)
       std::memcpy(place + i * rowBytes, place + (count - 1) * rowBytes,
@@ -161,6 +263,8 @@ void Dataset::fill(const std::vector<InputSpec> &inputs, const int64_t *indices,
 
 bool ingot::runtime::hasArrays(const std::string &path,
                                const std::vector<InputSpec> &inputs) {
+  if (holdsTokens(MappedFile(path)))
+    return true;
   ArrayFile file(path);
   if (file.isSingle())
     return countBatched(inputs) == 1;

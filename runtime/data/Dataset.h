@@ -23,7 +23,9 @@ class Console;
 class Dataset {
 public:
   /// Opens the files and checks them against the batched inputs among
-  /// `inputs`: names, types, shapes, label range. Throws badInput.
+  /// `inputs`: names, types, shapes, label range. Sample i of a file of tokens
+  /// is tokens iT to iT+T-1, with those that follow each of them as labels; T
+  /// is the inputs' second dimension. Throws badInput.
   Dataset(const std::vector<std::string> &paths,
           const std::vector<InputSpec> &inputs, Console &console);
 
@@ -36,14 +38,22 @@ public:
             int64_t count, char *arena) const;
 
 private:
+  /// What feeds one input: `samples` rows that begin `stride` bytes apart.
+  struct Rows {
+    Array array;
+    int64_t stride = 0;
+  };
   struct Shard {
+    /// One of them keeps the bytes.
     std::unique_ptr<ArrayFile> file;
+    MappedFile tokens;
     /// By column, in the order of `columns`.
-    std::vector<Array> arrays;
+    std::vector<Rows> rows;
     int64_t samples = 0;
   };
   void open(const std::string &path, const std::vector<InputSpec> &inputs,
             Console &console);
+  void openTokens(Shard &shard, const std::vector<InputSpec> &inputs);
 
   std::vector<std::string> columns;
   std::vector<Shard> shards;

@@ -6,6 +6,7 @@
 
 #include "runtime/core/Console.h"
 #include "runtime/core/Error.h"
+#include "runtime/cpu/ThreadPool.h"
 #include "runtime/observe/Profile.h"
 #include "runtime/trainer/Inspect.h"
 #include "runtime/trainer/Trainer.h"
@@ -40,6 +41,7 @@ static void run(int argc, char **argv, Console &console) {
   if (!options.inspect.empty())
     return print(inspectAsText(manifest));
   checkRanks();
+  limitSpinning(argv);
   Session session(ingot_module, manifest);
   Trainer(session, options, console).run();
   const std::vector<ingot_event> &events = session.getContext().events;

@@ -131,7 +131,8 @@ void OptionTable::addData(Options &options) {
   std::string group = "Data";
   app.add_option("--data", options.data,
                  "Training data: .npz files with one array per input (first "
-                 "axis = samples), or .npy for a model with one input")
+                 "axis = samples), .npy for a model with one input, or .bin "
+                 "files of tokens (llm.c's layout)")
       ->type_name("FILE...")
       ->group(group);
   app.add_option("--eval-data", options.evalData, "Evaluation data, likewise")
