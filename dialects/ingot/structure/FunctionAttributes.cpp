@@ -60,6 +60,14 @@ LogicalResult IngotDialect::verifyRegionArgAttribute(Operation *op, unsigned,
     return verifyText(op, attribute, {});
   if (name == kKindAttr)
     return verifyText(op, attribute, {"data", "labels", "hyper", "valid"});
+  if (name == kClassesAttr) {
+    auto classes = dyn_cast<IntegerAttr>(attribute.getValue());
+    if (!classes || !classes.getValue().isStrictlyPositive())
+      return op->emitOpError("F6: ")
+             << name << " must be a positive integer, got "
+             << attribute.getValue();
+    return success();
+  }
   return op->emitOpError("F5: an argument cannot have the attribute ") << name;
 }
 

@@ -207,13 +207,6 @@ func.func @f(%a: tensor<2xf32> {ingot.gradient = @w}) {
 
 // -----
 
-// expected-error @+1 {{F6: ingot.classes must be a positive integer, got 0}}
-func.func @f(%labels: tensor<4xi64> {ingot.classes = 0 : i64}) {
-  func.return
-}
-
-// -----
-
 // expected-error @+1 {{F5: a result cannot have the attribute ingot.kind}}
 func.func @f(%a: tensor<2xf32>) -> (tensor<2xf32> {ingot.kind = "data"}) {
   return %a : tensor<2xf32>
