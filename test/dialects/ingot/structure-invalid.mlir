@@ -211,3 +211,10 @@ func.func @f(%a: tensor<2xf32> {ingot.gradient = @w}) {
 func.func @f(%a: tensor<2xf32>) -> (tensor<2xf32> {ingot.kind = "data"}) {
   return %a : tensor<2xf32>
 }
+
+// -----
+
+// expected-error @+1 {{F6: ingot.classes must be a positive integer, got 0 : i64}}
+func.func @f(%a: tensor<2xi64> {ingot.kind = "labels", ingot.classes = 0}) {
+  return
+}
