@@ -22,7 +22,7 @@ def AttachLoss : Pass<"ingot-attach-loss", "::mlir::ModuleOp"> {
 
     Evaluation and prediction use the inference form of ops that have one
     (ModeDependent). Losses other than `output:NAME` compare the model's first output with
-    an input named `labels` and take the mean:
+    an input named `labels` and take the mean; labels of classes say how many there are:
 
     | loss | labels | |
     |---|---|---|
@@ -38,7 +38,7 @@ def AttachLoss : Pass<"ingot-attach-loss", "::mlir::ModuleOp"> {
     ```
     After:
     ```mlir
-    func.func @train_step(%x: tensor<8x4xf32> {...}, %labels: tensor<8xi64> {ingot.kind = "labels", ingot.name = "labels"},
+    func.func @train_step(%x: tensor<8x4xf32> {...}, %labels: tensor<8xi64> {ingot.classes = 3 : i64, ingot.kind = "labels", ingot.name = "labels"},
         %w: tensor<4x3xf32> {...}) -> (tensor<f32> {ingot.name = "loss"})
     ```
     A module that has a `@train_step` is left alone.
