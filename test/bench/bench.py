@@ -1,0 +1,120 @@
+"""Trainer against PyTorch, alternating in one run: step time, memory, compile time.
+
+Every round runs the trainer and each mode of PyTorch once, in fresh processes; a figure is the median of
+all rounds' steps after the first two. The ratio is PyTorch's better mode over ours.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+MODELS = ["mlp", "resnet18", "gpt-mini", "gpt2"]
+STEPS = {"mlp": 200, "resnet18": 8, "gpt-mini": 10, "gpt2": 6}
+# A slowdown of more than this against the baseline is reported.
+TOLERANCE = 1.1
+
+
+def fail(where, what, hint):
+    sys.exit(f"error: {where}: {what}\nhint: {hint}")
+
+
+def run(command):
+    """Runs a command; its output and its peak resident memory in MiB."""
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    output, errors = process.stdout.read(), process.stderr.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode != 0:
+        fail(command[0], f"exit {process.returncode}: {errors.strip()[-300:]}", "run it by hand: " + " ".join(command))
+    return output, usage.ru_maxrss / 1024
+
+
+class Bench:
+    def __init__(self, options):
+        self.options = options
+        self.directory = os.path.join(ROOT, "build", "bench")
+        os.makedirs(self.directory, exist_ok=True)
+
+    def path(self, name):
+        return os.path.join(self.directory, name)
+
+    def peer(self, *arguments):
+        return run([self.options.python, os.path.join(HERE, "models.py"), *arguments])
+
+    def compile(self, name):
+        if not os.path.exists(self.path(name + ".npz")):
+            self.peer("export", name, self.directory)
+        start = time.perf_counter()
+        run([os.path.join(self.options.bin, "ingotc"), self.path(name + ".onnx"), "-o", self.path(name),
+             "--loss", "cross-entropy", "--optimizer", "adamw"])
+        return time.perf_counter() - start
+
+    def train(self, name):
+        log = self.path(name + ".jsonl")
+        _, memory = run([self.path(name), "--data", self.path(name + ".npz"), "--no-shuffle",
+                         "--steps", str(STEPS[name]), "--log", log])
+        with open(log) as file:
+            lines = [json.loads(line) for line in file]
+        return [line["step_ms"] for line in lines], [line["loss"] for line in lines], memory
+
+    def model(self, name):
+        result = {"compile_s": self.compile(name)}
+        samples = {}
+        for _ in range(self.options.rounds):
+            times, losses, memory = self.train(name)
+            samples.setdefault("ingot", []).extend(times[2:])
+            result["ingot_mib"] = max(memory, result.get("ingot_mib", 0))
+            for mode in self.options.modes:
+                output, memory = self.peer("time", name, mode, str(STEPS[name]))
+                peer = json.loads(output.splitlines()[-1])
+                samples.setdefault(mode, []).extend(peer["step_ms"][2:])
+                result[mode + "_mib"] = memory
+                result["loss_difference"] = max(
+                    abs(a - b) / max(abs(b), 1e-3) for a, b in zip(losses[:5], peer["loss"][:5]))
+        for side, values in samples.items():
+            result[side + "_ms"] = statistics.median(values)
+        if self.options.modes:
+            result["ratio"] = min(result[mode + "_ms"] for mode in self.options.modes) / result["ingot_ms"]
+        return result
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("models", nargs="*", default=MODELS, metavar="MODEL", help=" ".join(MODELS))
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--modes", nargs="*", default=["eager", "compile"], help="of PyTorch; none: only our side")
+    parser.add_argument("--python", default=sys.executable, help="a Python that has PyTorch")
+    parser.add_argument("--bin", default=os.path.join(ROOT, "build", "release", "bin"))
+    parser.add_argument("--json", help="write the figures to this file")
+    options = parser.parse_args()
+    for name in options.models:
+        if name not in MODELS:
+            fail(name, "no such model", "one of " + ", ".join(MODELS))
+    baseline_path = os.path.join(HERE, "baseline.json")
+    baseline = json.load(open(baseline_path)) if os.path.exists(baseline_path) else {}
+
+    bench, results = Bench(options), {}
+    print(f"{'model':10} {'ingot ms':>9} {'peer ms':>9} {'ratio':>6} {'ingot MiB':>10} {'peer MiB':>9} {'compile s':>9}")
+    for name in options.models:
+        result = results[name] = bench.model(name)
+        peer = min((result[mode + "_ms"] for mode in options.modes), default=float("nan"))
+        memory = min((result[mode + "_mib"] for mode in options.modes), default=float("nan"))
+        print(f"{name:10} {result['ingot_ms']:9.2f} {peer:9.2f} {result.get('ratio', float('nan')):6.2f} "
+              f"{result['ingot_mib']:10.0f} {memory:9.0f} {result['compile_s']:9.2f}", flush=True)
+        before = baseline.get(name, {}).get("ratio")
+        if before and result.get("ratio", before) * TOLERANCE < before:
+            print(f"  slower than the baseline: ratio {before:.2f} before")
+    if options.json:
+        with open(options.json, "w") as file:
+            json.dump(results, file, indent=2)
+            file.write("\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,149 @@
+"""The reference models of the benchmark, with inputs and labels.
+
+Run as a program with PyTorch: `models.py export NAME DIRECTORY` writes NAME.onnx and NAME.npz,
+`models.py time NAME eager|compile STEPS` trains and prints each step's milliseconds as JSON.
+"""
+
+import json
+import sys
+import time
+
+import numpy
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+
+def mlp():
+    layers = [nn.Linear(784, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 10)]
+    return nn.Sequential(*layers)
+
+
+class Residual(nn.Module):
+    def __init__(self, inputs, outputs, stride):
+        super().__init__()
+        self.first = nn.Conv2d(inputs, outputs, 3, stride, 1, bias=False)
+        self.first_norm = nn.BatchNorm2d(outputs)
+        self.second = nn.Conv2d(outputs, outputs, 3, 1, 1, bias=False)
+        self.second_norm = nn.BatchNorm2d(outputs)
+        self.shortcut = None
+        if stride != 1 or inputs != outputs:
+            conv = nn.Conv2d(inputs, outputs, 1, stride, bias=False)
+            self.shortcut = nn.Sequential(conv, nn.BatchNorm2d(outputs))
+
+    def forward(self, x):
+        y = F.relu(self.first_norm(self.first(x)))
+        y = self.second_norm(self.second(y))
+        return F.relu(y + (self.shortcut(x) if self.shortcut else x))
+
+
+class ResNet18(nn.Module):
+    """ResNet-18 (He et al., 2015) as used on images of 32 x 32."""
+
+    def __init__(self):
+        super().__init__()
+        self.stem = nn.Conv2d(3, 64, 3, 1, 1, bias=False)
+        self.norm = nn.BatchNorm2d(64)
+        blocks, width = [], 64
+        for outputs in (64, 128, 256, 512):
+            blocks += [Residual(width, outputs, 1 if outputs == 64 else 2), Residual(outputs, outputs, 1)]
+            width = outputs
+        self.blocks = nn.Sequential(*blocks)
+        self.head = nn.Linear(512, 10)
+
+    def forward(self, x):
+        x = self.blocks(F.relu(self.norm(self.stem(x))))
+        return self.head(x.mean((2, 3)))
+
+
+class Block(nn.Module):
+    def __init__(self, width, heads):
+        super().__init__()
+        self.heads = heads
+        self.attention_norm, self.mlp_norm = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+
+    def forward(self, x):
+        batch, tokens, width = x.shape
+        q, k, v = (
+            part.view(batch, tokens, self.heads, -1).transpose(1, 2)
+            for part in self.qkv(self.attention_norm(x)).split(width, 2)
+        )
+        y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        x = x + self.out(y.transpose(1, 2).reshape(batch, tokens, width))
+        return x + self.down(F.gelu(self.up(self.mlp_norm(x)), approximate="tanh"))
+
+
+class Gpt(nn.Module):
+    """GPT-2 with tied embeddings."""
+
+    def __init__(self, vocabulary, context, layers, heads, width):
+        super().__init__()
+        self.tokens, self.positions = nn.Embedding(vocabulary, width), nn.Embedding(context, width)
+        self.blocks = nn.ModuleList([Block(width, heads) for _ in range(layers)])
+        self.norm, self.head = nn.LayerNorm(width), nn.Linear(width, vocabulary, bias=False)
+        self.head.weight = self.tokens.weight
+        for module in self.modules():
+            if isinstance(module, (nn.Linear, nn.Embedding)):
+                nn.init.normal_(module.weight, std=0.02)
+
+    def forward(self, tokens):
+        x = self.tokens(tokens) + self.positions(torch.arange(tokens.shape[1]))
+        for block in self.blocks:
+            x = block(x)
+        return self.head(self.norm(x))
+
+
+def make(name):
+    """The model, its input and its labels."""
+    torch.manual_seed(0)
+    if name == "mlp":
+        return mlp(), torch.randn(128, 784), torch.randint(0, 10, (128,))
+    if name == "resnet18":
+        return ResNet18(), torch.randn(64, 3, 32, 32), torch.randint(0, 10, (64,))
+    if name == "gpt-mini":
+        shape, vocabulary, model = (8, 256), 512, Gpt(512, 256, 6, 6, 384)
+    elif name == "gpt2":
+        shape, vocabulary, model = (4, 128), 50257, Gpt(50257, 1024, 12, 12, 768)
+    else:
+        sys.exit(f"error: {name}: no such model\nhint: mlp, resnet18, gpt-mini or gpt2")
+    return model, torch.randint(0, vocabulary, shape), torch.randint(0, vocabulary, shape)
+
+
+def export(name, directory):
+    model, x, labels = make(name)
+    torch.onnx.export(
+        model, (x,), f"{directory}/{name}.onnx", dynamo=True, optimize=False, external_data=False,
+        input_names=["x"], output_names=["y"], opset_version=18,
+    )
+    numpy.savez(f"{directory}/{name}.npz", x=x.numpy(), labels=labels.numpy())
+
+
+def measure(name, mode, steps):
+    torch.set_num_threads(len(__import__("os").sched_getaffinity(0)))
+    model, x, labels = make(name)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, fused=True)
+
+    def loss():
+        y = model(x)
+        return F.cross_entropy(y.reshape(-1, y.shape[-1]), labels.reshape(-1))
+
+    compute = torch.compile(loss) if mode == "compile" else loss
+    times, losses = [], []
+    for _ in range(steps):
+        start = time.perf_counter()
+        optimizer.zero_grad(set_to_none=True)
+        value = compute()
+        value.backward()
+        optimizer.step()
+        losses.append(value.item())
+        times.append(1e3 * (time.perf_counter() - start))
+    print(json.dumps({"step_ms": times, "loss": losses}))
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "export":
+        export(*sys.argv[2:4])
+    else:
+        measure(sys.argv[2], sys.argv[3], int(sys.argv[4]))
