@@ -263,11 +263,29 @@ Tensor Tensor::reshaped(RankedTensorType to) const {
   return result;
 }
 
+/// The nearest value of the type, rounded once: by way of a double it could be
+/// twice.
+static double integerToFloat(int64_t value, Type element) {
+  if (element.isF64())
+    return static_cast<double>(value);
+  if (element.isF32())
+    return static_cast<float>(value);
+  llvm::APFloat number(cast<FloatType>(element).getFloatSemantics());
+  number.convertFromAPInt(llvm::APInt(64, static_cast<uint64_t>(value)),
+                          /*IsSigned=*/true,
+                          llvm::APFloat::rmNearestTiesToEven);
+  bool losesInfo;
+  number.convert(llvm::APFloat::IEEEdouble(),
+                 llvm::APFloat::rmNearestTiesToEven, &losesInfo);
+  return number.convertToDouble();
+}
+
 Tensor Tensor::converted(Type element) const {
   Tensor result(RankedTensorType::get(getShape(), element));
   for (int64_t i = 0; i < count; ++i) {
     if (result.floating)
-      result.reals[i] = roundToFloat(asReal(i), element);
+      result.reals[i] = floating ? roundToFloat(reals[i], element)
+                                 : integerToFloat(integers[i], element);
     else if (element.isInteger(1))
       result.integers[i] = floating ? reals[i] != 0 : integers[i] != 0;
     else if (floating)

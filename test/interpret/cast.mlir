@@ -89,6 +89,20 @@ func.func @test_i64_to_f32_rounds() -> (tensor<2xf32>, tensor<2xf32>) {
   func.return %actual, %expected : tensor<2xf32>, tensor<2xf32>
 }
 
+func.func @test_i64_to_f32_rounds_once() -> (tensor<1xf32>, tensor<1xf32>) {
+  %0 = ingot.constant dense<[18014399583223809]> : tensor<1xi64>
+  %actual = ingot.cast %0 : tensor<1xi64> -> tensor<1xf32>
+  %expected = ingot.constant dense<[1.80144e+16]> : tensor<1xf32>
+  func.return %actual, %expected : tensor<1xf32>, tensor<1xf32>
+}
+
+func.func @test_i64_to_f16() -> (tensor<2xf16>, tensor<2xf16>) {
+  %0 = ingot.constant dense<[2049, 70000]> : tensor<2xi64>
+  %actual = ingot.cast %0 : tensor<2xi64> -> tensor<2xf16>
+  %expected = ingot.constant dense<[2048.0, 0x7C00]> : tensor<2xf16>
+  func.return %actual, %expected : tensor<2xf16>, tensor<2xf16>
+}
+
 func.func @test_i64_to_i32_wraps() -> (tensor<2xi32>, tensor<2xi32>) {
   %0 = ingot.constant dense<[4294967297, -1]> : tensor<2xi64>
   %actual = ingot.cast %0 : tensor<2xi64> -> tensor<2xi32>

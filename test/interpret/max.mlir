@@ -27,3 +27,11 @@ func.func @test_ui8() -> (tensor<1xui8>, tensor<1xui8>) {
   %expected = ingot.constant dense<[200]> : tensor<1xui8>
   func.return %actual, %expected : tensor<1xui8>, tensor<1xui8>
 }
+
+func.func @test_zeros() -> (tensor<2xf32>, tensor<2xf32>) {
+  %0 = ingot.constant dense<[0.0, -0.0]> : tensor<2xf32>
+  %1 = ingot.constant dense<[-0.0, 0.0]> : tensor<2xf32>
+  %actual = ingot.max %0, %1 : tensor<2xf32>
+  %expected = ingot.constant dense<[0.0, 0.0]> : tensor<2xf32>
+  func.return %actual, %expected : tensor<2xf32>, tensor<2xf32>
+}
