@@ -40,6 +40,7 @@ OPTIMIZERS = {
     ),
     "adam": ([], torch.optim.Adam),
     "adamw": ([], torch.optim.AdamW),
+    "adagrad": ([], torch.optim.Adagrad),
 }
 
 
@@ -191,7 +192,7 @@ CASES = {
     "mlp": Case(Mlp, 32, mlp_data, "cross-entropy", ALL),
     "cnn": Case(Cnn, 16, cnn_data, "cross-entropy", ALL),
     "regression": Case(Regression, 8, regression_data, "mse", ("adamw", "momentum")),
-    "multilabel": Case(Multilabel, 8, multilabel_data, "bce-with-logits", ("adamw",)),
+    "multilabel": Case(Multilabel, 8, multilabel_data, "bce-with-logits", ("adamw", "adagrad")),
     "segmentation": Case(Segmentation, 4, segmentation_data, "cross-entropy:1", ("adamw",)),
     "loss-in-graph": Case(LossInGraph, 8, loss_in_graph_data, None, ("sgd",), ("loss",)),
 }
