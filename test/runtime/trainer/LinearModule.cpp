@@ -115,6 +115,9 @@ constexpr ingot_function functions[] = {
 #ifndef INGOT_TEST_FEATURES
 #define INGOT_TEST_FEATURES "\"sse4.2\""
 #endif
+#ifndef INGOT_TEST_EVAL_PARTIAL
+#define INGOT_TEST_EVAL_PARTIAL "true"
+#endif
 #ifndef INGOT_TEST_ABI
 #define INGOT_TEST_ABI "1"
 #endif
@@ -137,7 +140,7 @@ constexpr char manifest[] =
     R"(, "model": "linear.onnx", "producer": "ingot test",
   "target": {"kind": "cpu", "features": [)" INGOT_TEST_FEATURES R"(]},
   "precision": "fp32", "loss": "mse", "optimizer": "momentum", "batch": 4,
-  "eval_partial": true, "weights": "embed",
+  "eval_partial": )" INGOT_TEST_EVAL_PARTIAL R"(, "weights": "embed",
   "state_bytes": 384, "arena_bytes": 448,
   "states": [
     {"name": "w", "role": "parameter", "dtype": "f32", "shape": [3, 1],

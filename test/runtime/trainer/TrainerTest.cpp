@@ -117,7 +117,8 @@ protected:
     folder = new TemporaryFolder;
     for (auto [name, object] : {std::pair{"linear", INGOT_TEST_LINEAR},
                                 {"linear-matmul", INGOT_TEST_LINEAR_MATMUL},
-                                {"linear-abi", INGOT_TEST_LINEAR_ABI}}) {
+                                {"linear-abi", INGOT_TEST_LINEAR_ABI},
+                                {"linear-whole", INGOT_TEST_LINEAR_WHOLE}}) {
       Result linked = linkTrainer(object, *folder / name);
       ASSERT_EQ(linked.status, 0) << linked.err;
     }
@@ -386,6 +387,30 @@ TEST_F(TrainerTest, FewerSamplesThanABatch) {
   writeNpz(path, {{"x", x}, {"labels", makeLabels(x)}});
   expectError({"--data", path}, 3, "3 samples, fewer than a batch of 4");
   EXPECT_EQ(run({"--steps", "0", "--eval-data", path}).status, 0);
+}
+
+TEST_F(TrainerTest, EvaluatesWholeBatchesWherePaddingCounts) {
+  Result result = run({"--steps", "0", "--eval-data", eval}, "linear-whole");
+  EXPECT_EQ(result.status, 0) << result.err;
+  EXPECT_NE(result.err.find("leaves out the last 2 samples"),
+            std::string::npos);
+  std::string x = makeX(3), path = *folder / "few.npz";
+  writeNpz(path, {{"x", x}, {"labels", makeLabels(x)}});
+  expectError({"--steps", "0", "--eval-data", path}, 3,
+              "3 samples, fewer than a batch of 4", "linear-whole");
+}
+
+TEST_F(TrainerTest, EvaluatesEveryNSteps) {
+  std::string log = *folder / "every.jsonl";
+  ASSERT_EQ(run({"--data", train, "--eval-data", eval, "--steps", "12",
+                 "--eval-every", "5", "--log", log})
+                .status,
+            0);
+  std::vector<int64_t> steps;
+  for (const json &line : readLog(log))
+    if (line.contains("eval_loss"))
+      steps.push_back(line["step"]);
+  EXPECT_EQ(steps, (std::vector<int64_t>{5, 10, 12}));
 }
 
 TEST_F(TrainerTest, SignalEndsAfterTheStep) {
