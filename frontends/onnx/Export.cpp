@@ -88,8 +88,7 @@ private:
 
 } // namespace
 
-FailureOr<std::string>
-onnx_import::serializeForExport(Location where, onnx::ModelProto &model) {
+LogicalResult onnx_import::storeRaw(Location where, onnx::ModelProto &model) {
   for (onnx::TensorProto &tensor :
        *model.mutable_graph()->mutable_initializer()) {
     Type element = elementType(where.getContext(), tensor.data_type());
@@ -103,6 +102,10 @@ onnx_import::serializeForExport(Location where, onnx::ModelProto &model) {
     tensor.clear_int32_data();
     tensor.set_raw_data(std::move(*bytes));
   }
+  return success();
+}
+
+std::string onnx_import::serializeForExport(const onnx::ModelProto &model) {
   std::string serialized;
   if (model.ByteSizeLong() < (size_t(1) << 31) &&
       !model.SerializeToString(&serialized))

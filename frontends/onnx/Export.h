@@ -14,11 +14,12 @@
 
 namespace ingot::onnx_import {
 
-/// The model as bytes, with the elements of every floating initializer stored
-/// raw; empty if it is too large for one file. Fails, with an error at `where`,
-/// if an initializer is damaged.
-llvm::FailureOr<std::string> serializeForExport(mlir::Location where,
-                                                onnx::ModelProto &model);
+/// Stores the elements of every floating initializer raw. Fails, with an error
+/// at `where`, if one is damaged.
+llvm::LogicalResult storeRaw(mlir::Location where, onnx::ModelProto &model);
+
+/// The model as bytes, after `storeRaw`; empty if it is too large for one file.
+std::string serializeForExport(const onnx::ModelProto &model);
 
 /// Cuts the bytes of the initializers that are states out of a model that
 /// `serializeForExport` wrote.

@@ -1,5 +1,6 @@
 #include "frontends/onnx/Import.h"
 #include "dialects/ingot/ir/Diagnostics.h"
+#include "frontends/onnx/Copies.h"
 #include "frontends/onnx/Export.h"
 #include "frontends/onnx/Graph.h"
 #include "frontends/onnx/ModelFile.h"
@@ -38,10 +39,11 @@ FailureOr<ImportedModel> onnx_import::importOnnx(StringRef path,
   context.loadDialect<IngotDialect, func::FuncDialect>();
   Location file = FileLineColLoc::get(&context, path, 0, 0);
   onnx::ModelProto model;
-  if (failed(readModel(path, file, model)))
+  if (failed(readModel(path, file, model)) || failed(storeRaw(file, model)))
     return failure();
-  FailureOr<std::string> serialized = serializeForExport(file, model);
-  if (failed(serialized) || failed(prepareModel(file, model)))
+  separateCopies(file, model);
+  std::string serialized = serializeForExport(model);
+  if (failed(prepareModel(file, model)))
     return failure();
 
   ExporterMetadata metadata = readMetadata(model.graph());
@@ -61,7 +63,7 @@ FailureOr<ImportedModel> onnx_import::importOnnx(StringRef path,
   warnOfExport(file, model.graph(), metadata);
   if (failed(verifyImport(*result.module)))
     return failure();
-  result.exportTemplate = makeExportTemplate(*serialized, importer.getStates());
+  result.exportTemplate = makeExportTemplate(serialized, importer.getStates());
   return result;
 }
 

@@ -347,6 +347,7 @@ const Registry &Registry::get() {
     registerIndexing(table);
     registerConstants(table);
     registerReduction(table);
+    registerResize(table);
     registerContraction(table);
     registerConvolution(table);
     registerPooling(table);

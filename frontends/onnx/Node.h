@@ -267,6 +267,7 @@ void registerSlicing(Registry &registry);
 void registerIndexing(Registry &registry);
 void registerConstants(Registry &registry);
 void registerReduction(Registry &registry);
+void registerResize(Registry &registry);
 void registerContraction(Registry &registry);
 void registerConvolution(Registry &registry);
 void registerPooling(Registry &registry);

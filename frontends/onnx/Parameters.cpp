@@ -80,7 +80,8 @@ static bool isFloat(const onnx::TensorProto &tensor) {
 static bool isSetting(StringRef op, int input) {
   return (op == "Clip" && input > 0) || (op == "Pow" && input == 1) ||
          (op == "Pad" && input > 0) || (op == "Dropout" && input > 0) ||
-         (op == "OneHot" && input == 2) || op == "Range";
+         (op == "OneHot" && input == 2) ||
+         ((op == "Resize" || op == "Upsample") && input > 0) || op == "Range";
 }
 
 /// Constants of the computation among the floating initializers: settings, and

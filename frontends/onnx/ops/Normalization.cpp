@@ -1,6 +1,7 @@
 // Normalizations, softmax and dropout.
 
 #include "frontends/onnx/Node.h"
+#include "mlir/IR/Remarks.h"
 
 using namespace mlir;
 using namespace ingot;
@@ -192,34 +193,21 @@ static LogicalResult importInstanceNormalization(Node &node) {
   return node.result(perChannelLine(node, normal, node.in(1), node.in(2)));
 }
 
-/// Scale and bias are per group before opset 21 and per channel since.
+/// Known since opset 21; the checker refuses the deprecated form before it.
 static LogicalResult importGroupNormalization(Node &node) {
-  if (failed(node.requireFloat(0)))
+  if (failed(checkPerChannel(node, 1, 2)))
     return failure();
   ArrayRef<int64_t> shape = node.shape(0);
   int64_t groups = node.intAttr("num_groups", 0);
-  if (shape.size() < 2 || groups < 1 || shape[1] % groups)
+  if (groups < 1 || shape[1] % groups)
     return node.malformed(Twine(groups) + " groups for shape " +
                           shapeText(shape));
-  Value scale = node.in(1), bias = node.in(2);
-  int64_t per = shape[1] / groups;
-  if (node.opset < 21 && node.rank(1) == 1 && node.shape(1)[0] == groups) {
-    auto widen = [&](Value value) {
-      return node.reshape(
-          broadcastTo(node.b, node.loc, value, {groups, per}, {0}), {shape[1]});
-    };
-    if (node.rank(2) != 1 || node.shape(2)[0] != groups)
-      return node.malformed("the bias is not one value per group");
-    scale = widen(scale);
-    bias = widen(bias);
-  } else if (failed(checkPerChannel(node, 1, 2))) {
-    return failure();
-  }
   Value rows = node.reshape(
-      node.in(0), {shape[0], groups, per * product(shape.drop_front(2))});
+      node.in(0),
+      {shape[0], groups, shape[1] / groups * product(shape.drop_front(2))});
   Value normal = node.reshape(
       standardize(node, rows, node.floatAttr("epsilon", 1e-5)), shape);
-  return node.result(perChannelLine(node, normal, scale, bias));
+  return node.result(perChannelLine(node, normal, node.in(1), node.in(2)));
 }
 
 /// Along one axis since opset 13; before, over all dimensions from the axis on.
@@ -339,6 +327,11 @@ static LogicalResult importDropout(Node &node) {
   if (!(ratio >= 0.0 && ratio < 1.0))
     return node.malformed("the ratio is not in [0, 1)");
   RankedTensorType mask = withElement(node.type(0), node.b.getI1Type());
+  if (!trains)
+    remark::missed(
+        node.loc,
+        remark::RemarkOpts::name("DropoutOff").category("onnx-import"))
+        << "dropout does nothing: the model was exported in evaluation mode";
   if (!trains || ratio == 0.0) {
     node.set(0, node.in(0));
     if (node.wants(1))

@@ -27,7 +27,7 @@ CONSTANT = {
     "Reshape": (1,), "Expand": (1,), "Slice": (1, 2, 3, 4), "Pad": (1, 2, 3), "Tile": (1,),
     "Squeeze": (1,), "Unsqueeze": (1,), "Split": (1,), "ConstantOfShape": (0,), "Range": (0, 1, 2),
     "OneHot": (1,), "CumSum": (1,), "Trilu": (1,), "Dropout": (1, 2), "SplitToSequence": (1,),
-    "SequenceAt": (1,), "CenterCropPad": (1,), "AffineGrid": (1,),
+    "SequenceAt": (1,), "Resize": (1, 2, 3), "Upsample": (1,), "CenterCropPad": (1,), "AffineGrid": (1,),
 }
 
 # Outputs that are random; old dropout nodes are imported in their training form.

@@ -89,10 +89,6 @@ CASES = {
         9, "y = BatchNormalization <epsilon=0.01> (x, s, b, m, v)",
         {"x": (2, 3, 4), "s": (3,), "b": (3,), "m": (3,), "v": (3,)}, {},
     ),
-    "groupnorm-per-group": (
-        18, "y = GroupNormalization <num_groups=2> (x, s, b)", {"x": (2, 4, 3)},
-        {"s": RNG.standard_normal(2).astype(np.float32), "b": RNG.standard_normal(2).astype(np.float32)},
-    ),
     "instancenorm": (
         8, "y = InstanceNormalization(x, s, b)", {"x": (2, 4, 3, 2)},
         {"s": RNG.standard_normal(4).astype(np.float32), "b": RNG.standard_normal(4).astype(np.float32)},
@@ -110,6 +106,12 @@ CASES = {
     ),
     "prelu": (9, "y = PRelu(x, s)", X, {"s": RNG.standard_normal((3, 1)).astype(np.float32)}),
     "pow-integer": (13, "y = Pow(x, e)", X, {"e": np.array(3)}),
+    "upsample": (9, "y = Upsample <mode=\"linear\"> (x, s)", {"x": (1, 2, 3, 4)}, {"s": np.array([1, 1, 2, 2], np.float32)}),
+    "resize-scales": (10, "y = Resize(x, s)", {"x": (1, 2, 3, 4)}, {"s": np.array([1, 1, 2, 3], np.float32)}),
+    "resize-sizes": (
+        13, "y = Resize <mode=\"linear\", coordinate_transformation_mode=\"pytorch_half_pixel\"> (x, , , s)",
+        {"x": (1, 2, 5, 4)}, {"s": np.array([1, 2, 3, 7])},
+    ),
     "depth-to-space": (11, "y = DepthToSpace <blocksize=2, mode=\"CRD\"> (x)", {"x": (1, 8, 2, 3)}, {}),
     "gather-negative": (11, "y = Gather <axis=1> (x, i)", X, {"i": np.array([[0, -1], [2, 1]])}),
     "shape-arithmetic": (
