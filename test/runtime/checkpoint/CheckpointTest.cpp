@@ -7,6 +7,8 @@
 #include "runtime/checkpoint/Checkpoint.h"
 #include "test/runtime/TestSupport.h"
 
+#include <algorithm>
+
 using namespace ingot::runtime;
 using namespace ingot::runtime::test;
 
@@ -89,6 +91,45 @@ TEST_F(CheckpointTest, NoticesDamage) {
                      load(directory));
   EXPECT_INGOT_ERROR(ExitCode::BadInput, "holds no checkpoint",
                      load(folder / "nothing"));
+}
+
+/// Every file of a checkpoint, with bits turned in each byte and cut at each
+/// length, is refused by name. The step before it is there too, for damage to
+/// find.
+TEST_F(CheckpointTest, NoticesEveryFlipAndTruncation) {
+  save(10, "ten");
+  save(11, "eleven");
+  for (const char *name :
+       {"/latest", "/step-11/checkpoint.json", "/step-11/state.safetensors"}) {
+    std::string path = directory + name, whole = readFile(path);
+    ASSERT_FALSE(whole.empty());
+    auto expectRefused = [&](const std::string &bytes) {
+      writeFile(path, bytes);
+      std::string error =
+          getError(ExitCode::BadInput, [&] { load(directory); });
+      EXPECT_NE(error.find(path), std::string::npos) << error;
+    };
+    for (size_t i = 0; i < whole.size(); ++i) {
+      expectRefused(whole.substr(0, i));
+      for (int bit : {0, 5, 7}) {
+        std::string bytes = whole;
+        bytes[i] = static_cast<char>(bytes[i] ^ 1 << bit);
+        expectRefused(bytes);
+      }
+    }
+    writeFile(path, whole);
+  }
+  EXPECT_EQ(load(directory).step, 11);
+}
+
+TEST_F(CheckpointTest, LeavesNoHalfRemovedFolders) {
+  for (int step : {1, 2, 3, 3, 4})
+    save(step, "value");
+  std::vector<std::string> names;
+  for (const auto &entry : std::filesystem::directory_iterator(directory))
+    names.push_back(entry.path().filename());
+  std::sort(names.begin(), names.end());
+  EXPECT_EQ(names, (std::vector<std::string>{"latest", "step-3", "step-4"}));
 }
 
 } // namespace

@@ -146,4 +146,100 @@ TEST_F(DatasetTest, TakesALoneNpyForOneInput) {
   EXPECT_TRUE(hasArrays(folder / "b.npy", inputs));
 }
 
+class TokensTest : public DatasetTest {
+protected:
+  TokensTest() {
+    inputs = {makeInput("ids", InputKind::Data, DType::I64, {2, 3}, 0),
+              makeInput("labels", InputKind::Labels, DType::I64, {2, 3}, 64)};
+    inputs[1].classes = 100;
+  }
+
+  static std::string makeTokens(const std::vector<uint16_t> &tokens,
+                                int32_t version = 1, int64_t count = -1) {
+    std::vector<int32_t> header(256);
+    header[0] = 20240520;
+    header[1] = version;
+    header[2] = static_cast<int32_t>(count < 0 ? tokens.size() : count);
+    std::string bytes(reinterpret_cast<char *>(header.data()),
+                      header.size() * sizeof(int32_t));
+    return bytes.append(reinterpret_cast<const char *>(tokens.data()),
+                        tokens.size() * sizeof(uint16_t));
+  }
+  std::string writeTokens(const std::string &bytes) {
+    writeFile(folder / "t.bin", bytes);
+    return folder / "t.bin";
+  }
+};
+
+TEST_F(TokensTest, WindowsAreFollowedByTheirLabels) {
+  // Two windows of three; a fourth label would be missing for a third.
+  Dataset data({writeTokens(makeTokens({1, 2, 3, 4, 5, 6, 7, 8}))}, inputs,
+               console);
+  EXPECT_EQ(data.getSamples(), 2);
+  alignas(64) char arena[128];
+  int64_t samples[] = {1, 0};
+  data.fill(inputs, samples, 2, arena);
+  int64_t ids[6], labels[6];
+  std::memcpy(ids, arena, sizeof(ids));
+  std::memcpy(labels, arena + 64, sizeof(labels));
+  EXPECT_EQ(std::vector<int64_t>(ids, ids + 6),
+            (std::vector<int64_t>{4, 5, 6, 1, 2, 3}));
+  EXPECT_EQ(std::vector<int64_t>(labels, labels + 6),
+            (std::vector<int64_t>{5, 6, 7, 2, 3, 4}));
+  EXPECT_TRUE(hasArrays(folder / "t.bin", inputs));
+}
+
+TEST_F(TokensTest, FollowFilesOfArrays) {
+  writeNpz(folder / "a.npz",
+           {{"ids", makeNpy<int64_t>(DType::I64, {1, 3}, {7, 8, 9})},
+            {"labels", makeNpy<int64_t>(DType::I64, {1, 3}, {8, 9, -100})}});
+  Dataset data({folder / "a.npz", writeTokens(makeTokens({1, 2, 3, 4}))},
+               inputs, console);
+  EXPECT_EQ(data.getSamples(), 2);
+  alignas(64) char arena[128];
+  int64_t sample = 1;
+  data.fill(inputs, &sample, 1, arena);
+  int64_t id;
+  std::memcpy(&id, arena, sizeof(id));
+  EXPECT_EQ(id, 1);
+}
+
+TEST_F(TokensTest, RefusesTokensThatTheModelDoesNotKnow) {
+  expectRefused(writeTokens(makeTokens({1, 2, 100, 4})),
+                "t.bin: token 2 is 100, outside 0 to 99");
+  inputs[1].classes.reset();
+  inputs[0].dtype = DType::I8;
+  expectRefused(writeTokens(makeTokens({1, 128, 3, 4})),
+                "t.bin: token 1 is 128, outside 0 to 127");
+}
+
+TEST_F(TokensTest, RefusesDamagedFiles) {
+  std::string whole = makeTokens({1, 2, 3, 4});
+  for (size_t size = 0; size < whole.size(); size += 13)
+    expectRefused(writeTokens(whole.substr(0, size)), "t.bin: ");
+  expectRefused(writeTokens(whole + "x"), "t.bin: the header says 4 tokens");
+  expectRefused(writeTokens(makeTokens({1, 2, 3, 4}, 2)),
+                "t.bin: version 2 is not supported");
+  expectRefused(writeTokens(makeTokens({1, 2, 3, 4}, 1, 1 << 30)),
+                "the header says 1073741824 tokens, the file has 8 bytes");
+  expectRefused(writeTokens(makeTokens({1, 2, 3})),
+                "3 tokens, a sample needs 4");
+  expectRefused(writeTokens(makeX(1)), "not a file of tokens");
+}
+
+TEST_F(TokensTest, RefusesOtherModels) {
+  std::string path = writeTokens(makeTokens({1, 2, 3, 4}));
+  inputs[1].shape = {2, 2};
+  expectRefused(path, "one integer input [N, T]");
+  inputs[1].shape = {2, 3};
+  inputs[1].kind = InputKind::Data;
+  EXPECT_EQ(Dataset({path}, inputs, console).getSamples(), 1);
+  inputs[1].name = "mask";
+  expectRefused(path, "one integer input [N, T]");
+  inputs.pop_back();
+  EXPECT_EQ(Dataset({path}, inputs, console).getSamples(), 1);
+  inputs[0].dtype = DType::F32;
+  expectRefused(path, "one integer input [N, T]");
+}
+
 } // namespace
