@@ -235,25 +235,6 @@ INSTANTIATE_TEST_SUITE_P(Op, Decomposition,
                          ::testing::ValuesIn(entriesWith<Decomposable>()),
                          nameOf);
 
-TEST(Catalogue, HoldsEveryOp) {
-  for (RegisteredOperationName name :
-       getContext().getRegisteredOperationsByDialect("ingot"))
-    if (name.hasInterface<CostModel>())
-      EXPECT_TRUE(llvm::any_of(catalogue(),
-                               [&](const Entry &entry) {
-                                 return entry.opName == name.getStringRef();
-                               }))
-          << name.getStringRef().str() << " is not tested";
-}
-
-TEST(Interpreter, KnowsEveryOp) {
-  for (RegisteredOperationName name :
-       getContext().getRegisteredOperationsByDialect("ingot"))
-    if (name.hasInterface<CostModel>())
-      EXPECT_TRUE(reference::isKnown(name.getStringRef()))
-          << name.getStringRef().str();
-}
-
 /// The inference form uses the running statistics and keeps them.
 TEST(InferenceForm, OfBatchNorm) {
   auto entry = llvm::find_if(catalogue(), [](const Entry &entry) {

@@ -1,0 +1,47 @@
+//===----------------------------------------------------------------------===//
+//
+// No op is left out: of the interpreter, of the random instances, of the
+// expectations in test/interpret.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/reference/Interpreter.h"
+#include "test/random-graphs/Catalogue.h"
+#include "gtest/gtest.h"
+#include <filesystem>
+
+using namespace mlir;
+using namespace ingot;
+using namespace ingot::testing;
+
+/// All ops that compute something.
+static std::vector<std::string> computeOps() {
+  MLIRContext context(MLIRContext::Threading::DISABLED);
+  context.loadDialect<IngotDialect>();
+  std::vector<std::string> names;
+  for (RegisteredOperationName name :
+       context.getRegisteredOperationsByDialect("ingot"))
+    if (name.hasInterface<CostModel>())
+      names.push_back(name.getStringRef().str());
+  return names;
+}
+
+TEST(Completeness, TheInterpreterKnowsEveryOp) {
+  for (const std::string &name : computeOps())
+    EXPECT_TRUE(reference::isKnown(name)) << name;
+}
+
+TEST(Completeness, TheCatalogueHoldsEveryOp) {
+  for (const std::string &name : computeOps())
+    EXPECT_TRUE(llvm::any_of(catalogue(), [&](const Entry &entry) {
+      return entry.opName == name;
+    })) << name;
+}
+
+TEST(Completeness, ThereAreExpectationsOfEveryOp) {
+  for (const std::string &name : computeOps()) {
+    std::filesystem::path file = INGOT_TEST_INTERPRET;
+    file /= name.substr(std::string("ingot.").size()) + ".mlir";
+    EXPECT_TRUE(std::filesystem::exists(file)) << file;
+  }
+}
