@@ -42,8 +42,8 @@ static int64_t operandBytes(Operation *op) {
   return bytes;
 }
 
-using Effects = SmallVectorImpl<
-    SideEffects::EffectInstance<MemoryEffects::Effect>>;
+using Effects =
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>;
 
 /// Reads the first operands, writes the others.
 static void addEffects(Operation *op, unsigned reads, Effects &effects) {
@@ -67,9 +67,34 @@ static int32_t dtypeOf(Value buffer) {
 }
 
 LogicalResult BufferOp::verify() {
-  if (getOffset() < 0 || getOffset() % INGOT_ALIGNMENT != 0)
+  auto offset = static_cast<int64_t>(getOffset());
+  if (offset < 0 || offset % INGOT_ALIGNMENT != 0)
     return emitOpError("offset must be a multiple of ")
-           << INGOT_ALIGNMENT << ", got " << getOffset();
+           << INGOT_ALIGNMENT << ", got " << offset;
+  return success();
+}
+
+LogicalResult KernelOp::verifyRegions() {
+  Block &body = getBody().front();
+  if (body.empty() || body.back().getName().getStringRef() != "ingot.yield")
+    return emitOpError("must end with ingot.yield");
+  if (getAliases().size() != body.getNumArguments())
+    return emitOpError("names aliases of ")
+           << getAliases().size() << " inputs, the body has "
+           << body.getNumArguments();
+  int64_t results = body.back().getNumOperands();
+  for (auto [argument, alias] :
+       llvm::zip_equal(body.getArguments(), getAliases())) {
+    if (alias < -1 || alias >= results)
+      return emitOpError("input ")
+             << argument.getArgNumber() << " shares memory with result "
+             << alias << " of " << results;
+    if (alias >= 0 &&
+        argument.getType() != body.back().getOperand(alias).getType())
+      return emitOpError("input ")
+             << argument.getArgNumber() << " shares memory with result "
+             << alias << " of another type";
+  }
   return success();
 }
 

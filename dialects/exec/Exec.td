@@ -84,6 +84,7 @@ def KernelOp : Exec_Op<"kernel", [Symbol, IsolatedFromAbove, SingleBlock]> {
   let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$kind, DenseI64ArrayAttr:$aliases);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$kind $sym_name `aliases` `=` $aliases attr-dict-with-keyword $body";
+  let hasRegionVerifier = 1;
 }
 
 class Exec_CallOp<string mnemonic, list<Trait> traits = []>

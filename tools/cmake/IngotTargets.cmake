@@ -24,6 +24,7 @@ function(ingot_compiler_library name)
   target_compile_definitions(${name} PUBLIC ${LLVM_DEFINITIONS_LIST})
   target_link_libraries(${name} PUBLIC ${arg_LIBS} MLIR LLVM)
   target_precompile_headers(${name} REUSE_FROM ingot_pch)
+  target_compile_options(${name} PRIVATE "SHELL:-Xclang -fno-pch-timestamp")
   if(arg_DEPENDS)
     add_dependencies(${name} ${arg_DEPENDS})
   endif()
@@ -57,6 +58,8 @@ file(CONFIGURE OUTPUT "${CMAKE_BINARY_DIR}/pch.cpp" CONTENT "")
 add_library(ingot_pch STATIC "${CMAKE_BINARY_DIR}/pch.cpp")
 target_include_directories(ingot_pch SYSTEM PUBLIC ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
 target_compile_definitions(ingot_pch PUBLIC ${LLVM_DEFINITIONS_LIST})
+# A header that is the same bytes every time is one that ccache knows.
+target_compile_options(ingot_pch PRIVATE "SHELL:-Xclang -fno-pch-timestamp")
 target_precompile_headers(ingot_pch PRIVATE
   <mlir/Dialect/Arith/IR/Arith.h> <mlir/Dialect/Func/IR/FuncOps.h> <mlir/Dialect/MemRef/IR/MemRef.h>
   <mlir/Dialect/SCF/IR/SCF.h> <mlir/IR/Builders.h> <mlir/IR/BuiltinOps.h> <mlir/IR/Matchers.h>

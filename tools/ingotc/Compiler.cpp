@@ -196,6 +196,8 @@ int Compiler::run() {
   registerIngotDialects(registry);
   context.appendDialectRegistry(registry);
   context.loadAllAvailableDialects();
+  // Users see their node's name, not our operations.
+  context.printOpOnDiagnostic(false);
   enableRemarks();
 
   onnx_import::ImportOptions import;

@@ -1,0 +1,39 @@
+// RUN: ingot-opt %s | ingot-opt | FileCheck %s
+// RUN: ingot-opt %s --mlir-print-op-generic | ingot-opt | FileCheck %s
+
+// Tests that every op survives printing and parsing.
+//       CHECK: exec.kernel "loop" @scale aliases = [0] {
+//  CHECK-NEXT: ^bb0(%[[X:.*]]: tensor<8xf32>):
+//       CHECK:   ingot.yield
+exec.kernel "loop" @scale aliases = [0] {
+^bb0(%x: tensor<8xf32>):
+  %0 = ingot.mul %x, %x : tensor<8xf32>
+  ingot.yield %0 : tensor<8xf32>
+}
+
+// CHECK-LABEL: func @step
+func.func @step() attributes {exec.arena_bytes = 4096 : i64} {
+  // CHECK: %[[A:.*]] = exec.buffer arena 0 : memref<8xf32>
+  %a = exec.buffer arena 0 : memref<8xf32>
+  // CHECK: %[[W:.*]] = exec.buffer state 64 : memref<8xf32>
+  %w = exec.buffer state 64 : memref<8xf32>
+  // CHECK: exec.launch @scale(%[[A]]) -> (%[[A]]) {extent = 8 : i64, flops = 8 : i64, grain = 4 : i64} : memref<8xf32> -> memref<8xf32>
+  exec.launch @scale(%a) -> (%a) {extent = 8 : i64, flops = 8 : i64, grain = 4 : i64} : memref<8xf32> -> memref<8xf32>
+  // CHECK: exec.copy %[[A]] -> %[[W]] : memref<8xf32> -> memref<8xf32>
+  exec.copy %a -> %w : memref<8xf32> -> memref<8xf32>
+  %l = exec.buffer arena 128 : memref<3x2x4xf32>
+  %r = exec.buffer arena 256 : memref<3x2x5xf32>
+  %m = exec.buffer arena 512 : memref<3x4x5xf32>
+  // CHECK: exec.matmul %{{.*}} transposed, %{{.*}} -> %{{.*}} : memref<3x2x4xf32>, memref<3x2x5xf32> -> memref<3x4x5xf32>
+  exec.matmul %l transposed, %r -> %m : memref<3x2x4xf32>, memref<3x2x5xf32> -> memref<3x4x5xf32>
+  %i = exec.buffer arena 1024 : memref<1x2x5x5xf32>
+  %f = exec.buffer arena 1280 : memref<4x2x3x3xf32>
+  %o = exec.buffer arena 1600 : memref<1x4x3x3xf32>
+  // CHECK: exec.conv %{{.*}}, %{{.*}} -> %{{.*}} {{.*}}groups = 1
+  exec.conv %i, %f -> %o {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pad_low = array<i64: 0, 0>, pad_high = array<i64: 0, 0>, groups = 1 : i64} : memref<1x2x5x5xf32>, memref<4x2x3x3xf32> -> memref<1x4x3x3xf32>
+  // CHECK: exec.conv_input_grad
+  exec.conv_input_grad %o, %f -> %i {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pad_low = array<i64: 0, 0>, pad_high = array<i64: 0, 0>, groups = 1 : i64} : memref<1x4x3x3xf32>, memref<4x2x3x3xf32> -> memref<1x2x5x5xf32>
+  // CHECK: exec.conv_filter_grad
+  exec.conv_filter_grad %o, %i -> %f {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pad_low = array<i64: 0, 0>, pad_high = array<i64: 0, 0>, groups = 1 : i64} : memref<1x4x3x3xf32>, memref<1x2x5x5xf32> -> memref<4x2x3x3xf32>
+  return
+}

@@ -1,0 +1,86 @@
+//===----------------------------------------------------------------------===//
+// Packing on random intervals: what must hold, and how close to the bound.
+//===----------------------------------------------------------------------===//
+
+#include "passes/schedule/Arena.h"
+#include "gtest/gtest.h"
+
+#include <random>
+#include <vector>
+
+using namespace ingot;
+
+static constexpr int64_t kAlignment = 64;
+
+static std::vector<Interval> randomIntervals(std::mt19937 &random, int count,
+                                             int instants) {
+  std::vector<Interval> intervals(count);
+  for (Interval &interval : intervals) {
+    interval.bytes = random() % 8 == 0 ? 0 : 1 + random() % 100000;
+    interval.first = random() % instants;
+    interval.last =
+        std::min<int64_t>(instants - 1, interval.first + random() % 20);
+  }
+  return intervals;
+}
+
+static bool meet(const Interval &a, const Interval &b) {
+  return a.first <= b.last && b.first <= a.last;
+}
+
+TEST(ArenaTest, LivingTogetherMeansApart) {
+  std::mt19937 random(1);
+  for (int round = 0; round < 50; ++round) {
+    std::vector<Interval> intervals = randomIntervals(random, 60, 40);
+    int64_t total = packIntervals(intervals, kAlignment);
+    for (const Interval &a : intervals) {
+      EXPECT_EQ(a.offset % kAlignment, 0);
+      EXPECT_GE(a.offset, 0);
+      EXPECT_LE(a.offset + a.bytes, total);
+      for (const Interval &b : intervals) {
+        if (&a == &b || !meet(a, b) || a.bytes == 0 || b.bytes == 0)
+          continue;
+        EXPECT_TRUE(a.offset + a.bytes <= b.offset ||
+                    b.offset + b.bytes <= a.offset);
+      }
+    }
+  }
+}
+
+TEST(ArenaTest, CloseToWhatLivesAtOnce) {
+  std::mt19937 random(2);
+  double bound = 0, taken = 0;
+  for (int round = 0; round < 50; ++round) {
+    std::vector<Interval> intervals = randomIntervals(random, 60, 40);
+    int64_t least = peakLiveBytes(intervals, kAlignment);
+    int64_t total = packIntervals(intervals, kAlignment);
+    EXPECT_GE(total, least);
+    bound += least;
+    taken += total;
+  }
+  // Random intervals are harder than a training step's, which nest.
+  EXPECT_LE(taken, 1.15 * bound);
+}
+
+TEST(ArenaTest, NestedIntervalsTakeNoMoreThanTheyMust) {
+  // Forward and backward: what is made last dies first.
+  std::vector<Interval> intervals;
+  for (int64_t i = 0; i < 32; ++i)
+    intervals.push_back({1000 * (i % 7 + 1), i, 64 - i, 0});
+  int64_t least = peakLiveBytes(intervals, kAlignment);
+  EXPECT_EQ(packIntervals(intervals, kAlignment), least);
+}
+
+TEST(ArenaTest, MemoryIsUsedAgain) {
+  std::vector<Interval> intervals = {{256, 0, 1, 0}, {256, 2, 3, 0}};
+  EXPECT_EQ(packIntervals(intervals, kAlignment), 256);
+  EXPECT_EQ(intervals[0].offset, intervals[1].offset);
+}
+
+TEST(ArenaTest, PeakSaysWhen) {
+  std::vector<Interval> intervals = {
+      {64, 0, 5, 0}, {64, 2, 3, 0}, {1, 3, 4, 0}};
+  int64_t instant = -1;
+  EXPECT_EQ(peakLiveBytes(intervals, kAlignment, &instant), 192);
+  EXPECT_EQ(instant, 3);
+}
