@@ -147,30 +147,32 @@ class ElementCast {
 public:
   ElementCast(Type from, Type to) : from(from), to(to) {}
 
-  std::optional<APFloat> toFloat(const APFloat &value) const {
-    return convert(value);
+  APFloat toFloat(APFloat value) const {
+    bool losesInfo;
+    value.convert(cast<FloatType>(to).getFloatSemantics(),
+                  APFloat::rmNearestTiesToEven, &losesInfo);
+    return value;
   }
 
-  std::optional<APFloat> toFloat(const APInt &value) const {
+  APFloat toFloat(const APInt &value) const {
     APFloat converted(cast<FloatType>(to).getFloatSemantics());
     converted.convertFromAPInt(value, isSigned(from),
                                APFloat::rmNearestTiesToEven);
     return converted;
   }
 
-  std::optional<APInt> toInt(const APFloat &value) const {
+  APInt toInt(const APFloat &value) const {
     unsigned width = to.getIntOrFloatBitWidth();
     if (width == 1)
       return APInt(1, !value.isZero());
+    // What does not fit becomes the nearest value that does, NaN becomes 0.
     APSInt converted(width, !isSigned(to));
-    bool exact;
-    if (value.convertToInteger(converted, APFloat::rmTowardZero, &exact) ==
-        APFloat::opInvalidOp)
-      return std::nullopt;
+    bool isExact;
+    value.convertToInteger(converted, APFloat::rmTowardZero, &isExact);
     return converted;
   }
 
-  std::optional<APInt> toInt(const APInt &value) const {
+  APInt toInt(const APInt &value) const {
     unsigned width = to.getIntOrFloatBitWidth();
     if (width == 1)
       return APInt(1, !value.isZero());
@@ -183,13 +185,6 @@ private:
     return !type.isUnsignedInteger() && !type.isInteger(1);
   }
 
-  APFloat convert(APFloat value) const {
-    bool losesInfo;
-    value.convert(cast<FloatType>(to).getFloatSemantics(),
-                  APFloat::rmNearestTiesToEven, &losesInfo);
-    return value;
-  }
-
   Type from, to;
 };
 } // namespace
@@ -197,19 +192,13 @@ private:
 template <typename From, typename To, typename Function>
 static DenseElementsAttr mapElements(DenseElementsAttr operand,
                                      RankedTensorType type, Function function) {
+  if (operand.isSplat())
+    return DenseElementsAttr::get(
+        type, ArrayRef<To>(function(operand.getSplatValue<From>())));
   SmallVector<To> values;
-  auto append = [&](const From &element) {
-    std::optional<To> value = function(element);
-    if (value)
-      values.push_back(*value);
-    return value.has_value();
-  };
-  if (operand.isSplat()) {
-    if (!append(operand.getSplatValue<From>()))
-      return nullptr;
-  } else if (!llvm::all_of(operand.getValues<From>(), append)) {
-    return nullptr;
-  }
+  values.reserve(operand.getNumElements());
+  for (const From &element : operand.getValues<From>())
+    values.push_back(function(element));
   return DenseElementsAttr::get(type, values);
 }
 

@@ -60,8 +60,7 @@ mlir::DenseElementsAttr foldSelect(mlir::Attribute condition,
                                    mlir::Attribute onTrue,
                                    mlir::Attribute onFalse);
 
-/// Converts elements as `ingot.cast` does; null where a float does not fit the
-/// integer type, which is left to the target.
+/// Converts elements as `ingot.cast` does.
 mlir::DenseElementsAttr foldCast(mlir::Attribute operand,
                                  mlir::RankedTensorType result);
 

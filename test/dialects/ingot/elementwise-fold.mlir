@@ -109,13 +109,16 @@ func.func @casts() -> (tensor<3xi32>, tensor<3xf32>, tensor<3xi1>, tensor<2xf32>
   return %0, %1, %2, %3, %4 : tensor<3xi32>, tensor<3xf32>, tensor<3xi1>, tensor<2xf32>, tensor<2xbf16>
 }
 
-// A float that the integer type cannot hold stays for the target.
+// What the integer type cannot hold becomes the nearest end of its range, NaN
+// becomes 0.
 // CHECK-LABEL: func.func @unfit
-func.func @unfit() -> tensor<i32> {
-  %f = ingot.constant dense<1.0e10> : tensor<f32>
-  // CHECK: ingot.cast
-  %0 = ingot.cast %f : tensor<f32> -> tensor<i32>
-  return %0 : tensor<i32>
+func.func @unfit() -> (tensor<4xi32>, tensor<4xui8>) {
+  %f = ingot.constant dense<[1.0e10, -1.0e10, 0x7FC00000, 0xFF800000]> : tensor<4xf32>
+  // CHECK-DAG: dense<[2147483647, -2147483648, 0, -2147483648]> : tensor<4xi32>
+  %0 = ingot.cast %f : tensor<4xf32> -> tensor<4xi32>
+  // CHECK-DAG: dense<[255, 0, 0, 0]> : tensor<4xui8>
+  %1 = ingot.cast %f : tensor<4xf32> -> tensor<4xui8>
+  return %0, %1 : tensor<4xi32>, tensor<4xui8>
 }
 
 // Through a wider type and back nothing is lost; through a narrower one it is.
