@@ -21,7 +21,9 @@ enum class Domain { Any, NonZero, Positive };
 /// Choices that depend on the seed alone, on every platform.
 class Chooser {
 public:
-  explicit Chooser(uint64_t seed) : engine(seed) {}
+  /// Some shapes have one dimension of up to `stretch` elements.
+  explicit Chooser(uint64_t seed, int64_t stretch = 1)
+      : engine(seed), stretch(stretch) {}
 
   /// A whole number in [low, high].
   int64_t between(int64_t low, int64_t high) {
@@ -41,16 +43,19 @@ public:
     Shape sizes;
     for (int64_t i = 0; i < rank; ++i)
       sizes.push_back(between(1, largest));
+    if (stretch > 1 && rank > 0 && chance(0.3))
+      sizes[between(0, rank - 1)] = between(1, stretch);
     return sizes;
   }
-  /// Rank 1 to 3.
-  Shape shape() { return shape(between(1, 3)); }
+  /// Rank 1 to 3, with stretching to 5.
+  Shape shape() { return shape(between(1, stretch > 1 ? 5 : 3)); }
   template <typename Range> auto pick(const Range &range) {
     return range[between(0, static_cast<int64_t>(range.size()) - 1)];
   }
 
 private:
   std::mt19937_64 engine;
+  int64_t stretch;
 };
 
 /// Where instances get their operands from.

@@ -118,7 +118,8 @@ private:
 } // namespace
 
 RandomGraph ingot::testing::makeRandomGraph(MLIRContext &context, uint64_t seed,
-                                            int64_t size, FloatType element) {
+                                            int64_t size, FloatType element,
+                                            int64_t stretch) {
   RandomGraph graph;
   OpBuilder builder(&context);
   Location loc = builder.getUnknownLoc();
@@ -129,7 +130,7 @@ RandomGraph ingot::testing::makeRandomGraph(MLIRContext &context, uint64_t seed,
   Block &block = *function.addEntryBlock();
   builder.setInsertionPointToStart(&block);
 
-  Chooser choose(seed);
+  Chooser choose(seed, stretch);
   Pool pool(builder, choose, element, block, graph.arguments);
   for (int64_t i = 0; i < size; ++i)
     pool.add(choose.pick(catalogue()).build(pool)->getResults());

@@ -21,8 +21,10 @@ struct RandomGraph {
 
 /// About `size` ops of the catalogue, most of them on results of earlier ones,
 /// with constants and arguments between. Everything nobody uses is a result.
+/// `stretch` is the largest size of a dimension where small ones are not all.
 RandomGraph makeRandomGraph(mlir::MLIRContext &context, uint64_t seed,
-                            int64_t size, mlir::FloatType element);
+                            int64_t size, mlir::FloatType element,
+                            int64_t stretch = 1);
 
 } // namespace ingot::testing
 

@@ -198,11 +198,18 @@ Elements RsqrtOp::emitElements(OpBuilder &b, Location loc, ValueRange indices,
 
 Elements LogisticOp::emitElements(OpBuilder &b, Location loc,
                                   ValueRange indices, ElementSource load) {
+  // 1 / (1 + e^-x), or e^x / (1 + e^x) below 0: nothing overflows.
+  ScalarEmitter e{b, loc};
   Value x = load(0, indices);
-  Value one = ScalarEmitter{b, loc}.constant(x.getType(), 1);
-  Value decay = math::ExpOp::create(b, loc, arith::NegFOp::create(b, loc, x));
+  Value zero = e.constant(x.getType(), 0), one = e.constant(x.getType(), 1);
+  Value size = math::AbsFOp::create(b, loc, x);
+  Value decay =
+      math::ExpOp::create(b, loc, arith::NegFOp::create(b, loc, size));
+  Value isBelow =
+      arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OLT, x, zero);
+  Value top = arith::SelectOp::create(b, loc, isBelow, decay, one);
   Value sum = arith::AddFOp::create(b, loc, one, decay);
-  return {arith::DivFOp::create(b, loc, one, sum)};
+  return {arith::DivFOp::create(b, loc, top, sum)};
 }
 
 Elements NotOp::emitElements(OpBuilder &b, Location loc, ValueRange indices,

@@ -36,6 +36,11 @@ struct ConvertKernels : ingot::impl::ConvertKernelsBase<ConvertKernels> {
     LowerToLLVMOptions options(context);
     options.useBarePtrCallConv = true;
     LLVMTypeConverter types(context, options);
+    // Only moved around by now (see --ingot-expand-math), and LLVM's bfloat is
+    // rounded by library calls in odd places.
+    types.addConversion([](BFloat16Type type) {
+      return IntegerType::get(type.getContext(), 16);
+    });
 
     LLVMConversionTarget target(*context);
     target.addLegalOp<ModuleOp>();

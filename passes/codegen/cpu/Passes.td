@@ -49,7 +49,7 @@ def EmitCpuKernels : Pass<"ingot-emit-cpu-kernels", "::mlir::ModuleOp"> {
 }
 
 def ExpandMath : Pass<"ingot-expand-math", "::mlir::func::FuncOp"> {
-  let summary = "replaces f32 exponentials and their kin by polynomials that vectorize";
+  let summary = "replaces f32 exp, log, tanh, erf and log1p by polynomials that vectorize";
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
     "::mlir::vector::VectorDialect"

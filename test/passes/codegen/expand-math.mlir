@@ -1,0 +1,45 @@
+// RUN: ingot-opt %s --split-input-file --ingot-expand-math | FileCheck %s
+// RUN: ingot-opt %s --split-input-file --ingot-expand-math=polynomials=false | FileCheck %s --check-prefix=CALLS
+
+// Nothing is left to call; the errors' bounds are in CompiledMathTest.
+
+// CHECK-LABEL: @polynomials
+// CHECK-NOT:     math.{{exp|log|log1p|tanh|erf}} {{.*}} : f32
+// CHECK:         return
+// CALLS-LABEL: @polynomials
+// CALLS:         math.exp
+// CALLS:         math.erf
+func.func @polynomials(%x: f32) -> (f32, f32, f32, f32, f32) {
+  %0 = math.exp %x : f32
+  %1 = math.log %x : f32
+  %2 = math.log1p %x : f32
+  %3 = math.tanh %x : f32
+  %4 = math.erf %x : f32
+  func.return %0, %1, %2, %3, %4 : f32, f32, f32, f32, f32
+}
+
+// -----
+
+// The C library has these exact for every argument.
+
+// CHECK-LABEL: @calls
+// CHECK:         math.sin
+// CHECK:         math.exp %{{.*}} : f64
+func.func @calls(%x: f32, %y: f64) -> (f32, f64) {
+  %0 = math.sin %x : f32
+  %1 = math.exp %y : f64
+  func.return %0, %1 : f32, f64
+}
+
+// -----
+
+// CHECK-LABEL: @bf16
+// CHECK-NOT:     arith.{{extf|truncf}}
+// CALLS-LABEL: @bf16
+// CALLS-NOT:     arith.{{extf|truncf}}
+func.func @bf16(%x: bf16) -> bf16 {
+  %0 = arith.extf %x : bf16 to f32
+  %1 = arith.addf %0, %0 : f32
+  %2 = arith.truncf %1 : f32 to bf16
+  func.return %2 : bf16
+}
