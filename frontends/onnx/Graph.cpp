@@ -3,6 +3,7 @@
 #include "frontends/onnx/Folding.h"
 #include "frontends/onnx/ModelFile.h"
 #include "frontends/onnx/Tensors.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/IR/Verifier.h"
 #include "llvm/ADT/StringExtras.h"
@@ -247,8 +248,47 @@ static bool takesSequence(StringRef opType) {
          opType == "SequenceLength" || opType == "ConcatFromSequence";
 }
 
+/// A condition that is known chooses a branch, whose nodes are imported as if
+/// they stood in the graph.
+LogicalResult GraphImporter::importIf(const onnx::NodeProto &proto,
+                                      Location loc) {
+  const Binding *condition =
+      proto.input_size() == 1 ? lookup(proto.input(0), loc) : nullptr;
+  if (!condition)
+    return failure();
+  DenseElementsAttr value;
+  if (!condition->value ||
+      !matchPattern(condition->value, m_Constant(&value)) ||
+      value.getNumElements() != 1 || !value.getElementType().isInteger(1))
+    return emitUserError(
+        loc, "If: the condition is not known at compile time",
+        "export the model without branches that depend on data");
+  StringRef name = value.getSplatValue<bool>() ? "then_branch" : "else_branch";
+  const onnx::GraphProto *branch = nullptr;
+  for (const onnx::AttributeProto &attribute : proto.attribute())
+    if (attribute.name() == name)
+      branch = &attribute.g();
+  if (!branch || branch->output_size() != proto.output_size())
+    return emitUserError(loc, "If: the branches do not fit the outputs",
+                         "the model contradicts itself; export it again");
+  for (const onnx::TensorProto &tensor : branch->initializer())
+    initializers[tensor.name()] = &tensor;
+  for (const onnx::NodeProto &node : branch->node())
+    if (failed(importNode(node)))
+      return failure();
+  for (int i = 0; i < proto.output_size(); ++i) {
+    const Binding *result = lookup(branch->output(i).name(), loc);
+    if (!result)
+      return failure();
+    bindings[proto.output(i)] = std::make_unique<Binding>(*result);
+  }
+  return success();
+}
+
 LogicalResult GraphImporter::importNode(const onnx::NodeProto &proto) {
   Location loc = nodeLocation(module.getContext(), proto);
+  if (isConditional(proto))
+    return importIf(proto, loc);
   Importer importer = Registry::get().lookup(proto.domain(), proto.op_type());
   if (!importer)
     return emitUserError(

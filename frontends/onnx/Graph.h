@@ -53,6 +53,7 @@ private:
   const Binding *lookup(llvm::StringRef name, mlir::Location user);
   llvm::FailureOr<Binding> importInitializer(const onnx::TensorProto &tensor);
   llvm::LogicalResult importNode(const onnx::NodeProto &node);
+  llvm::LogicalResult importIf(const onnx::NodeProto &node, mlir::Location loc);
   llvm::LogicalResult finish();
   mlir::Value addState(llvm::StringRef name, Role role,
                        mlir::RankedTensorType type, mlir::ElementsAttr initial);

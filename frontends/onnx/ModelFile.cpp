@@ -216,12 +216,21 @@ static bool hasFunction(const onnx::ModelProto &model,
 using MissingOperators = llvm::MapVector<std::string, SmallVector<std::string>,
                                          std::map<std::string, unsigned>>;
 
-/// The operators that have no importer. Before inlining, those that a function
-/// explains are let through.
-static MissingOperators findMissing(const onnx::ModelProto &model,
-                                    bool inlined) {
-  MissingOperators missing;
-  for (const onnx::NodeProto &node : model.graph().node()) {
+bool onnx_import::isConditional(const onnx::NodeProto &node) {
+  return node.op_type() == "If" && canonicalDomain(node.domain()).empty();
+}
+
+/// Adds the operators of a graph that have no importer. Before inlining, those
+/// that a function explains are let through.
+static void findMissing(const onnx::ModelProto &model,
+                        const onnx::GraphProto &graph, bool inlined,
+                        MissingOperators &missing) {
+  for (const onnx::NodeProto &node : graph.node()) {
+    if (isConditional(node)) {
+      for (const onnx::AttributeProto &branch : node.attribute())
+        findMissing(model, branch.g(), inlined, missing);
+      continue;
+    }
     if (Registry::get().lookup(node.domain(), node.op_type()) ||
         (!inlined && hasFunction(model, node)))
       continue;
@@ -230,6 +239,12 @@ static MissingOperators findMissing(const onnx::ModelProto &model,
       name = node.domain() + "::" + name;
     missing[name].push_back(nodeName(node));
   }
+}
+
+static MissingOperators findMissing(const onnx::ModelProto &model,
+                                    bool inlined) {
+  MissingOperators missing;
+  findMissing(model, model.graph(), inlined, missing);
   return missing;
 }
 

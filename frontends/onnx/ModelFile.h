@@ -24,6 +24,9 @@ llvm::LogicalResult readModel(llvm::StringRef path, mlir::Location file,
 /// The version of a domain's operator set; 0 if the model does not import it.
 int opsetVersion(const onnx::ModelProto &model, llvm::StringRef domain);
 
+/// True for If, which is imported by its branches rather than by an importer.
+bool isConditional(const onnx::NodeProto &node);
+
 /// Checks versions and the model against the operators' schemas, inlines the
 /// model's functions, and names all operators that are not supported in one
 /// error.

@@ -349,6 +349,7 @@ const Registry &Registry::get() {
     registerReduction(table);
     registerResize(table);
     registerContraction(table);
+    registerEinsum(table);
     registerConvolution(table);
     registerPooling(table);
     registerNormalization(table);

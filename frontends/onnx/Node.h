@@ -261,6 +261,7 @@ std::string nodeName(const onnx::NodeProto &node);
 std::string shapeText(llvm::ArrayRef<int64_t> shape);
 
 void registerElementwise(Registry &registry);
+void registerEinsum(Registry &registry);
 void registerActivations(Registry &registry);
 void registerShape(Registry &registry);
 void registerSlicing(Registry &registry);

@@ -112,6 +112,15 @@ CASES = {
         13, "y = Resize <mode=\"linear\", coordinate_transformation_mode=\"pytorch_half_pixel\"> (x, , , s)",
         {"x": (1, 2, 5, 4)}, {"s": np.array([1, 2, 3, 7])},
     ),
+    "einsum-batch": (
+        12, "y = Einsum <equation=\"bij, bkj -> bik\"> (x, w)", {"x": (2, 3, 4), "w": (2, 5, 4)}, {},
+    ),
+    "einsum-heads": (
+        12, "y = Einsum <equation=\"bthd,bshd->bhts\"> (x, w)", {"x": (2, 3, 2, 4), "w": (2, 5, 2, 4)}, {},
+    ),
+    "einsum-implicit": (12, "y = Einsum <equation=\"zi,ij\"> (x, w)", {"x": (2, 3), "w": (3, 4)}, {}),
+    "einsum-sum": (12, "y = Einsum <equation=\"ijk,kl->li\"> (x, w)", {"x": (2, 3, 4), "w": (4, 5)}, {}),
+    "einsum-outer": (12, "y = Einsum <equation=\"i,j->ji\"> (x, w)", {"x": (2,), "w": (4,)}, {}),
     "depth-to-space": (11, "y = DepthToSpace <blocksize=2, mode=\"CRD\"> (x)", {"x": (1, 8, 2, 3)}, {}),
     "gather-negative": (11, "y = Gather <axis=1> (x, i)", X, {"i": np.array([[0, -1], [2, 1]])}),
     "shape-arithmetic": (
