@@ -25,3 +25,8 @@ config.substitutions.append(("%root", config.ingot_root))
 
 for tool in sorted(os.listdir(config.ingot_bin)) if os.path.isdir(config.ingot_bin) else []:
     config.available_features.add(tool)
+
+plugin = os.path.join(config.ingot_build_root, "lib", "IngotPlugin.so")
+config.substitutions.append(("%plugin", plugin))
+if os.path.exists(plugin):
+    config.available_features.add("ingot-plugin")
