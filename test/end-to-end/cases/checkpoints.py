@@ -61,7 +61,7 @@ def killed_while_saving(ingot):
         end = time.monotonic() + 60
         while not log.exists() and process.poll() is None and time.monotonic() < end:
             time.sleep(0.005)
-        time.sleep(rng.uniform(0, 0.3))
+        time.sleep(rng.uniform(0, 0.5))
         process.send_signal(signal.SIGKILL)
         error = process.communicate()[1].decode()
         check(process.returncode == -signal.SIGKILL, f"kill {kill}: refused before it was killed: {error}")
@@ -72,7 +72,7 @@ def killed_while_saving(ingot):
     for each in sorted(folder.glob("step-*")):
         if ".tmp-" not in each.name:
             check_resumes(ingot, trainer, g, folder, each, seen)
-    check(resumed >= KILLS // 3 and len(seen) > KILLS, f"{resumed} resumes, {len(seen)} steps: tests little")
+    check(resumed >= KILLS // 3 and len(seen) > 10, f"{resumed} resumes, {len(seen)} steps: tests little")
     rows, _ = ingot.train(trainer, "--data", g.data, "--steps", str(max(seen)))
     for row in rows:
         step, loss = row["step"], row["loss"]
