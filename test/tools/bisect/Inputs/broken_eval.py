@@ -1,0 +1,15 @@
+"""ingot-eval whose -O2 gets one tensor wrong: broken_eval.py TENSOR ARGS..."""
+
+import subprocess
+import sys
+
+import numpy as np
+
+tensor, arguments = sys.argv[1], sys.argv[2:]
+status = subprocess.call(["ingot-eval", *arguments])
+if status == 0 and "--compiled=2" in arguments:
+    path = arguments[arguments.index("--outputs") + 1]
+    with np.load(path) as arrays:
+        changed = {name: arrays[name] + (name == tensor) for name in arrays}
+    np.savez(path, **changed)
+sys.exit(status)
