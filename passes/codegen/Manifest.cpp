@@ -58,12 +58,13 @@ static json::Object describeState(StateOp state, WeightStorage weights) {
     init = json::Object{
         {"kind", "normal"}, {"mean", mean}, {"deviation", deviation}};
   }
-  return json::Object{{"name", state.getSymName()},
-          {"role", stringifyRole(state.getRole())},
-          {"dtype", dtypeName(state.getTensorType().getElementType())},
-          {"shape", shapeOf(state.getTensorType())},
-          {"offset", state->getAttrOfType<IntegerAttr>("exec.offset").getInt()},
-          {"init", std::move(init)}};
+  return json::Object{
+      {"name", state.getSymName()},
+      {"role", stringifyRole(state.getRole())},
+      {"dtype", dtypeName(state.getTensorType().getElementType())},
+      {"shape", shapeOf(state.getTensorType())},
+      {"offset", state->getAttrOfType<IntegerAttr>("exec.offset").getInt()},
+      {"init", std::move(init)}};
 }
 
 static json::Array describePlaces(ArrayAttr places) {
