@@ -45,6 +45,37 @@ func.func @test_to_integer_towards_zero() -> (tensor<4xi32>, tensor<4xi32>) {
   func.return %actual, %expected : tensor<4xi32>, tensor<4xi32>
 }
 
+func.func @test_saturates() -> (tensor<5xi32>, tensor<5xi32>) {
+  %0 = ingot.constant dense<[3.0e+10, -3.0e+10, 0x7F800000, 0xFF800000,
+      0x7FC00000]> : tensor<5xf32>
+  %actual = ingot.cast %0 : tensor<5xf32> -> tensor<5xi32>
+  %expected = ingot.constant dense<[2147483647, -2147483648, 2147483647,
+      -2147483648, 0]> : tensor<5xi32>
+  func.return %actual, %expected : tensor<5xi32>, tensor<5xi32>
+}
+
+func.func @test_saturates_i64() -> (tensor<3xi64>, tensor<3xi64>) {
+  %0 = ingot.constant dense<[1.0e+30, -1.0e+30, 0x7FC00000]> : tensor<3xf32>
+  %actual = ingot.cast %0 : tensor<3xf32> -> tensor<3xi64>
+  %expected = ingot.constant dense<[9223372036854775807, -9223372036854775808,
+      0]> : tensor<3xi64>
+  func.return %actual, %expected : tensor<3xi64>, tensor<3xi64>
+}
+
+func.func @test_saturates_ui8() -> (tensor<3xui8>, tensor<3xui8>) {
+  %0 = ingot.constant dense<[300.0, -5.0, 255.5]> : tensor<3xf32>
+  %actual = ingot.cast %0 : tensor<3xf32> -> tensor<3xui8>
+  %expected = ingot.constant dense<[255, 0, 255]> : tensor<3xui8>
+  func.return %actual, %expected : tensor<3xui8>, tensor<3xui8>
+}
+
+func.func @test_saturates_i8() -> (tensor<3xi8>, tensor<3xi8>) {
+  %0 = ingot.constant dense<[128.9, -500.0, -128.9]> : tensor<3xf64>
+  %actual = ingot.cast %0 : tensor<3xf64> -> tensor<3xi8>
+  %expected = ingot.constant dense<[127, -128, -128]> : tensor<3xi8>
+  func.return %actual, %expected : tensor<3xi8>, tensor<3xi8>
+}
+
 func.func @test_to_ui8() -> (tensor<2xui8>, tensor<2xui8>) {
   %0 = ingot.constant dense<[3.7, 255.0]> : tensor<2xf32>
   %actual = ingot.cast %0 : tensor<2xf32> -> tensor<2xui8>
