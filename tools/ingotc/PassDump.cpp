@@ -16,7 +16,8 @@ class PassDump : public PassInstrumentation {
 public:
   PassDump(std::string directory, ModuleOp module, unsigned &number)
       : directory(std::move(directory)), module(module), number(number) {
-    write("imported", number == 0);
+    if (number == 0)
+      write(path(0, "imported"), module, llvm::sys::fs::OF_None);
   }
 
   void runAfterPass(Pass *pass, Operation *op) override { dump(pass, op); }
@@ -29,27 +30,31 @@ private:
     StringRef name = pass->getArgument();
     if (name.empty())
       return;
-    // The same pass on the next function writes over the file it wrote.
-    bool again = name == last && !isa<ModuleOp>(op);
-    last = name.str();
-    if (!again)
+    // A pipeline of function passes runs whole on one function after the other.
+    auto [known, isFirst] = numbers.try_emplace(pass, number + 1);
+    if (isFirst)
       ++number;
-    write(name, true);
+    write(path(known->second, name), op,
+          isFirst ? llvm::sys::fs::OF_None : llvm::sys::fs::OF_Append);
   }
 
-  void write(StringRef name, bool wanted) {
-    if (!wanted)
-      return;
+  std::string path(unsigned position, StringRef name) {
+    return llvm::formatv("{0}/{1,0+2}-{2}.mlir", directory, position, name);
+  }
+
+  void write(const std::string &path, Operation *op,
+             llvm::sys::fs::OpenFlags flags) {
     std::error_code error = llvm::sys::fs::create_directories(directory);
-    std::string path =
-        llvm::formatv("{0}/{1,0+2}-{2}.mlir", directory, number, name);
     if (!error) {
-      llvm::raw_fd_ostream file(path, error);
-      if (!error)
-        module->print(file, OpPrintingFlags()
-                                .elideLargeElementsAttrs(16)
-                                .elideLargeResourceString(64)
-                                .assumeVerified());
+      llvm::raw_fd_ostream file(path, error, flags);
+      if (!error) {
+        op->print(file, OpPrintingFlags()
+                            .elideLargeElementsAttrs(16)
+                            .elideLargeResourceString(64)
+                            .useLocalScope()
+                            .assumeVerified());
+        file << "\n";
+      }
     }
     if (error)
       throw runtime::failure("--dump-passes",
@@ -60,7 +65,7 @@ private:
   std::string directory;
   ModuleOp module;
   unsigned &number;
-  std::string last;
+  llvm::DenseMap<const Pass *, unsigned> numbers;
 };
 
 } // namespace

@@ -14,9 +14,9 @@
 
 namespace ingot {
 
-/// Writes `module` to DIRECTORY/NN-pass.mlir after every pass of the pipeline,
-/// also after one that fails. A pass that runs on several functions writes
-/// once. `number` counts on across pipelines. Throws runtime::Error where the
+/// Writes DIRECTORY/NN-pass.mlir for every pass of the pipeline, also for one
+/// that fails: the module, or for a pass on functions each function after it.
+/// `number` counts on across pipelines. Throws runtime::Error where the
 /// directory cannot be written.
 std::unique_ptr<mlir::PassInstrumentation>
 createPassDump(const std::string &directory, mlir::ModuleOp module,
