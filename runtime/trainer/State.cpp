@@ -11,14 +11,21 @@
 #include "runtime/core/Random.h"
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 
 using namespace ingot::runtime;
 
 static void fill(char *place, const StateSpec &spec) {
   int64_t size = getSize(spec.dtype), elements = spec.getElements();
+  char element[sizeof(double)] = {};
+  convert(&spec.value, DType::F64, element, spec.dtype, 1);
+  // A session's memory starts as zeros: leave those pages untouched, so that
+  // the moments of a large model do not delay its first step.
+  if (std::all_of(element, element + size, [](char c) { return c == 0; }))
+    return;
   for (int64_t i = 0; i < elements; ++i)
-    convert(&spec.value, DType::F64, place + i * size, spec.dtype, 1);
+    std::memcpy(place + i * size, element, size);
 }
 
 static void drawNormal(char *place, const StateSpec &spec, uint64_t seed) {
