@@ -9,10 +9,10 @@
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/schedule/BufferPlan.h"
+#include "passes/schedule/LibraryCalls.h"
 #include "passes/schedule/Passes.h"
 #include "runtime/abi/Abi.h"
 #include "llvm/ADT/StringMap.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 namespace ingot {
 #define GEN_PASS_DEF_PLACESTEPS
@@ -27,28 +27,6 @@ namespace {
 MemRefType bufferType(Type tensor) {
   auto type = cast<RankedTensorType>(tensor);
   return MemRefType::get(type.getShape(), type.getElementType());
-}
-
-/// The exec call of a library anchor.
-void lowerAnchor(Operation *anchor, OpBuilder &b, Value lhs, Value rhs,
-                 Value result) {
-  Location loc = anchor->getLoc();
-  auto convolution = [&](auto op, auto call) {
-    using Call = decltype(call);
-    Call::create(b, loc, lhs, rhs, result, op.getStrides(), op.getDilations(),
-                 op.getPadLow(), op.getPadHigh(), op.getGroups());
-  };
-  TypeSwitch<Operation *>(anchor)
-      .Case([&](MatmulOp op) {
-        exec::MatmulOp::create(b, loc, lhs, rhs, result, op.getTransposeLhs(),
-                               op.getTransposeRhs());
-      })
-      .Case([&](ConvOp op) { convolution(op, exec::ConvOp()); })
-      .Case(
-          [&](ConvInputGradOp op) { convolution(op, exec::ConvInputGradOp()); })
-      .Case([&](ConvFilterGradOp op) {
-        convolution(op, exec::ConvFilterGradOp());
-      });
 }
 
 struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
@@ -153,7 +131,7 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
       if (auto fusion = dyn_cast<FusionOp>(op))
         launch(fusion, plan.getAliases(fusion), inputs, outputs, builder);
       else
-        lowerAnchor(&op, builder, inputs[0], inputs[1], outputs[0]);
+        createLibraryCall(&op, inputs, outputs, builder);
     }
     for (const FinalCopy &copy : plan.getFinalCopies()) {
       Location loc = copy.value.getLoc();

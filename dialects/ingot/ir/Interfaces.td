@@ -21,7 +21,8 @@ def Differentiable : OpInterface<"Differentiable"> {
   let cppNamespace = "::ingot";
   let description = [{
     Reverse-mode differentiation: the op builds its vector-Jacobian product.
-    An op without this interface passes no gradient to its operands.
+    A floating-point op on the way from a parameter to the loss that lacks this interface is
+    an error; integers and booleans carry no gradient.
   }];
   let methods = [InterfaceMethod<[{
       Builds the vector-Jacobian product at the builder's position.
