@@ -9,6 +9,7 @@
 #include "passes/codegen/cpu/Passes.h"
 #include "passes/fusion/Passes.h"
 #include "passes/graph/Passes.h"
+#include "passes/precision/Passes.h"
 #include "passes/schedule/Passes.h"
 
 using namespace mlir;
@@ -23,12 +24,32 @@ void ingot::buildGraphPipeline(OpPassManager &manager,
   // Constants fold before differentiation, so that no gradient is built for
   // what the importer left of shape computations.
   manager.addNestedPass<func::FuncOp>(createSimplify());
-  AutodiffOptions autodiff;
-  autodiff.loss = options.loss;
-  autodiff.optimizer = options.optimizer;
-  autodiff.noDecay = options.noDecay;
-  autodiff.clip = options.clip;
-  buildAutodiffPipeline(manager, autodiff);
+  manager.addPass(createAttachLoss({options.loss}));
+  bool isMixed = options.precision != "fp32";
+  bool scales = options.lossScaling || options.precision == "fp16";
+  if (scales)
+    manager.addPass(createScaleLoss());
+  manager.addPass(createDifferentiate());
+  if (isMixed) {
+    // Transposes and repeated matrices become attributes of contractions
+    // before casts are between them.
+    manager.addNestedPass<func::FuncOp>(createSimplify());
+    manager.addNestedPass<func::FuncOp>(createAssignPrecision(
+        {options.precision, options.keepFp32, options.forceLow}));
+  }
+  if (scales)
+    manager.addPass(createUnscaleGradients());
+  ApplyOptimizerOptions update;
+  update.optimizer = options.optimizer;
+  update.noDecay = options.noDecay;
+  // The norm tells whether gradients are finite.
+  update.clip = options.clip || scales;
+  update.clipNorm = options.clip ? 1.0 : 0.0;
+  manager.addPass(createApplyOptimizer(update));
+  if (scales)
+    manager.addPass(createGuardUpdates());
+  if (isMixed)
+    manager.addPass(createKeepLowCopies());
   manager.addNestedPass<func::FuncOp>(createSimplify());
 
   //===--------------------------------------------------------------------===//

@@ -17,6 +17,10 @@ struct PipelineOptions {
   unsigned level = 2;
   std::string loss, optimizer = "adamw", noDecay;
   bool clip = false;
+  /// fp32, bf16 or fp16.
+  std::string precision = "fp32", keepFp32, forceLow;
+  /// Dynamic loss scaling; always with fp16.
+  bool lossScaling = false;
 };
 
 /// From `@forward` to the training graph as kernels and library calls.

@@ -8,12 +8,14 @@
 #include "passes/codegen/cpu/Passes.h"
 #include "passes/fusion/Passes.h"
 #include "passes/graph/Passes.h"
+#include "passes/precision/Passes.h"
 #include "passes/schedule/Passes.h"
 
 void ingot::registerIngotPasses() {
   registerIngotGraphPasses();
   registerIngotAutodiffPasses();
   registerAutodiffPipeline();
+  registerIngotPrecisionPasses();
   registerIngotFusionPasses();
   registerIngotSchedulePasses();
   registerIngotCodegenCpuPasses();

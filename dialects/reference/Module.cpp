@@ -25,6 +25,16 @@ llvm::Expected<NamedTensors> ingot::reference::initialStates(ModuleOp module) {
                      "': " + llvm::toString(value.takeError()));
     states[state.getSymName().str()] = std::move(*value);
   }
+  for (StateOp state : module.getOps<StateOp>()) {
+    if (!state.getOf())
+      continue;
+    auto original = states.find(state.getOf()->str());
+    if (original == states.end())
+      return invalid("state '" + state.getSymName() +
+                     "': the module has no state '" + *state.getOf() + "'");
+    states[state.getSymName().str()] =
+        original->second.converted(state.getTensorType().getElementType());
+  }
   return states;
 }
 

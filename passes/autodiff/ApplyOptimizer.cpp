@@ -10,6 +10,7 @@
 
 #include "dialects/ingot/ir/Diagnostics.h"
 #include "dialects/ingot/ir/Signature.h"
+#include "dialects/ingot/ir/States.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/autodiff/Optimizers.h"
 #include "llvm/Support/Regex.h"
@@ -22,10 +23,9 @@ namespace ingot {
 using namespace mlir;
 using namespace ingot;
 
-/// What clipping adds: torch.nn.utils.clip_grad_norm_'s guard against division
-/// by zero, and the norm in force unless the trainer says otherwise.
+/// torch.nn.utils.clip_grad_norm_'s guard against division by zero.
 static constexpr double kClipEpsilon = 1e-6;
-static constexpr Hyperparameter kClipNorm = {"clip_norm", 1.0};
+static constexpr StringLiteral kClipNormName = "clip_norm";
 
 namespace {
 /// What the options ask for.
@@ -43,7 +43,6 @@ struct ApplyOptimizer : public ingot::impl::ApplyOptimizerBase<ApplyOptimizer> {
 private:
   FailureOr<Request> readOptions();
   Hyperparameters addHyperparameters(Signature step, const Optimizer &update);
-  FlatSymbolRefAttr addState(StringRef name, Role role, RankedTensorType type);
   Value countSteps(Signature step, Arithmetic a, ResultList &results);
   Value clipFactor(Arithmetic a, Value clipNorm, ResultList &results);
   void updateParameter(Signature step, OpBuilder &builder,
@@ -86,7 +85,7 @@ Hyperparameters ApplyOptimizer::addHyperparameters(Signature step,
   Builder builder(&getContext());
   SmallVector<Hyperparameter> all(update.hyperparameters());
   if (clip)
-    all.push_back(kClipNorm);
+    all.push_back({kClipNormName, clipNorm});
   Hyperparameters values;
   SmallVector<Attribute> defaults;
   for (const Hyperparameter &hyper : all) {
@@ -101,26 +100,6 @@ Hyperparameters ApplyOptimizer::addHyperparameters(Signature step,
   return values;
 }
 
-/// A state after all others, zero at first.
-FlatSymbolRefAttr ApplyOptimizer::addState(StringRef name, Role role,
-                                           RankedTensorType type) {
-  ModuleOp module = getOperation();
-  OpBuilder builder(&getContext());
-  StateOp last;
-  for (StateOp state : module.getOps<StateOp>())
-    last = state;
-  if (last)
-    builder.setInsertionPointAfter(last);
-  else
-    builder.setInsertionPointToStart(module.getBody());
-  auto zero =
-      DenseElementsAttr::get(type, builder.getZeroAttr(type.getElementType()));
-  auto state = StateOp::create(builder, module.getLoc(), name, role, type,
-                               cast<ElementsAttr>(zero));
-  return FlatSymbolRefAttr::get(
-      SymbolTable(module).insert(state, std::next(Block::iterator(state))));
-}
-
 /// Adds one to the count of steps, which may be there already for random
 /// numbers; returns the number of this step, from 1.
 Value ApplyOptimizer::countSteps(Signature step, Arithmetic a,
@@ -131,7 +110,7 @@ Value ApplyOptimizer::countSteps(Signature step, Arithmetic a,
     if (state.getRole() == Role::Step)
       symbol = FlatSymbolRefAttr::get(state.getSymNameAttr());
   if (!symbol)
-    symbol = addState("step", Role::Step, type);
+    symbol = addState(getOperation(), "step", Role::Step, type);
   Value count = step.findArgument(symbol);
   if (!count)
     count = step.addState(symbol, type);
@@ -143,7 +122,8 @@ Value ApplyOptimizer::countSteps(Signature step, Arithmetic a,
   return next;
 }
 
-/// min(1, clip_norm / (norm of all gradients + epsilon)); reports the norm.
+/// min(1, clip_norm / (norm of all gradients + epsilon)), or 1 for a clip_norm
+/// of 0; reports the norm.
 Value ApplyOptimizer::clipFactor(Arithmetic a, Value clipNorm,
                                  ResultList &results) {
   Type f64 = Float64Type::get(&getContext());
@@ -160,7 +140,8 @@ Value ApplyOptimizer::clipFactor(Arithmetic a, Value clipNorm,
   results.addNamed("grad_norm", a.cast(norm, Float32Type::get(&getContext())));
   std::rotate(std::next(results.entries.begin()),
               std::prev(results.entries.end()), results.entries.end());
-  return a.min(a.div(clipNorm, a.add(norm, kClipEpsilon)), 1.0);
+  Value factor = a.min(a.div(clipNorm, a.add(norm, kClipEpsilon)), 1.0);
+  return a.select(a.compare(Predicate::GT, clipNorm, 0.0), factor, 1.0);
 }
 
 void ApplyOptimizer::updateParameter(Signature step, OpBuilder &builder,
@@ -185,8 +166,9 @@ void ApplyOptimizer::updateParameter(Signature step, OpBuilder &builder,
       !request.withoutDecay || !request.withoutDecay->match(symbol.getValue());
   SmallVector<FlatSymbolRefAttr> momentSymbols;
   for (StringRef moment : request.optimizer->moments()) {
-    momentSymbols.push_back(
-        addState((symbol.getValue() + "/" + moment).str(), Role::Moment, type));
+    momentSymbols.push_back(ingot::addState(
+        getOperation(), (symbol.getValue() + "/" + moment).str(), Role::Moment,
+        type));
     one.moments.push_back(step.addState(momentSymbols.back(), type));
   }
 
@@ -226,7 +208,7 @@ void ApplyOptimizer::runOnOperation() {
   Arithmetic a(builder, loc);
   Value factor;
   if (clip)
-    factor = clipFactor(a, hyper.lookup(kClipNorm.name), results);
+    factor = clipFactor(a, hyper.lookup(kClipNormName), results);
   Value count = countSteps(step, a, results);
   request->optimizer->buildScalars(a, hyper,
                                    a.cast(count, builder.getF64Type()));

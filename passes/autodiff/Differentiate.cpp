@@ -175,8 +175,13 @@ void Differentiate::runOnOperation() {
     forward.push_back(&op);
   OpBuilder builder(step.getReturn());
   Cotangents cotangents;
+  // With loss scaling, gradients are those of scale * loss.
+  Value scale = step.findArgument(
+      FlatSymbolRefAttr::get(&getContext(), kLossScaleName));
   cotangents.add(builder, loss.getLoc(), loss,
-                 splat(builder, loss.getLoc(), tensorType(loss), 1.0));
+                 scale ? castTo(builder, loss.getLoc(), scale,
+                                tensorType(loss).getElementType())
+                       : splat(builder, loss.getLoc(), tensorType(loss), 1.0));
   for (Operation *op : llvm::reverse(forward))
     if (failed(differentiate(op, builder, activity, cotangents)))
       return signalPassFailure();

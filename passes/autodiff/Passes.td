@@ -90,7 +90,8 @@ def ApplyOptimizer : Pass<"ingot-apply-optimizer", "::mlir::ModuleOp"> {
     | `lion` | p -= lr (sign(beta1 m + (1 - beta1) g) + wd p); m = beta2 m + (1 - beta2) g |
 
     With `clip`, all gradients are multiplied by min(1, clip_norm / (norm + 1e-6)),
-    where `norm`, that of all gradients together, is a result named `grad_norm`.
+    where `norm`, that of all gradients together, is a result named `grad_norm`; a `clip_norm` of 0
+    leaves them as they are.
 
     A step without gradients is left alone.
   }];
@@ -99,7 +100,9 @@ def ApplyOptimizer : Pass<"ingot-apply-optimizer", "::mlir::ModuleOp"> {
            "sgd, momentum, adam, adamw, adagrad, lamb or lion">,
     Option<"noDecay", "no-decay", "std::string", "\"\"",
            "regular expression: parameters whose name matches have no weight decay">,
-    Option<"clip", "clip", "bool", "false", "clip gradients by their global norm">];
+    Option<"clip", "clip", "bool", "false", "clip gradients by their global norm">,
+    Option<"clipNorm", "clip-norm", "double", "1.0",
+           "the norm to clip at unless the trainer says otherwise; 0 does not clip">];
   let statistics = [
     Statistic<"numUpdated", "updated", "parameters updated">,
     Statistic<"numMoments", "moments", "moments added">];

@@ -1,6 +1,7 @@
 #include "passes/codegen/Manifest.h"
 
 #include "dialects/exec/Exec.h"
+#include "dialects/ingot/ir/Diagnostics.h"
 #include "dialects/ingot/ir/Dialect.h"
 #include "dialects/ingot/ir/States.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -29,27 +30,11 @@ static json::Array shapeOf(ShapedType type) {
   return shape;
 }
 
-static void collectNames(Location location,
-                         SmallVectorImpl<std::string> &names) {
-  location->walk([&](Location part) {
-    if (auto name = dyn_cast<NameLoc>(part)) {
-      if (!llvm::is_contained(names, name.getName().str()))
-        names.push_back(name.getName().str());
-      return WalkResult::skip();
-    }
-    return WalkResult::advance();
-  });
-}
-
-SmallVector<std::string> ingot::nodeNames(Location location) {
-  SmallVector<std::string> names;
-  collectNames(location, names);
-  return names;
-}
-
 static json::Object describeState(StateOp state, WeightStorage weights) {
   json::Object init;
-  if (std::optional<double> value = splatValue(state))
+  if (state.getOf())
+    init = json::Object{{"kind", "copy"}, {"of", *state.getOf()}};
+  else if (std::optional<double> value = splatValue(state))
     init = json::Object{{"kind", "fill"}, {"value", *value}};
   else if (weights != WeightStorage::None || state.getRole() != Role::Parameter)
     init = json::Object{{"kind", "weights"}};
@@ -84,6 +69,28 @@ static json::Array describePlaces(ArrayAttr places) {
   return result;
 }
 
+/// The floating-point tensors that a call writes.
+static json::Array describeOutputs(Operation &call) {
+  SmallVector<MemoryEffects::EffectInstance> effects;
+  cast<MemoryEffectOpInterface>(call).getEffects(effects);
+  json::Array outputs;
+  for (const MemoryEffects::EffectInstance &effect : effects) {
+    auto buffer = effect.getValue()
+                      ? effect.getValue().getDefiningOp<exec::BufferOp>()
+                      : exec::BufferOp();
+    if (!buffer || !isa<MemoryEffects::Write>(effect.getEffect()))
+      continue;
+    auto type = cast<MemRefType>(buffer.getType());
+    if (isa<FloatType>(type.getElementType()))
+      outputs.push_back(
+          json::Object{{"space", exec::stringifySpace(buffer.getSpace())},
+                       {"offset", static_cast<int64_t>(buffer.getOffset())},
+                       {"dtype", dtypeName(type.getElementType())},
+                       {"elements", type.getNumElements()}});
+  }
+  return outputs;
+}
+
 /// The kernels of a step in the order of their descriptors' indices.
 static json::Array describeCalls(func::FuncOp step) {
   json::Array kernels;
@@ -101,6 +108,7 @@ static json::Array describeCalls(func::FuncOp step) {
     kernels.push_back(json::Object{{"name", name},
                                    {"kind", kind},
                                    {"onnx_nodes", std::move(names)},
+                                   {"outputs", describeOutputs(op)},
                                    {"bytes", call.getCallBytes()},
                                    {"flops", call.getCallFlops()}});
   }
@@ -132,7 +140,7 @@ json::Object ingot::buildManifest(ModuleOp module, WeightStorage weights) {
       {"abi", INGOT_ABI_VERSION},
       {"model", text("ingot.model", "")},
       {"producer", "ingotc " INGOT_VERSION},
-      {"precision", "fp32"},
+      {"precision", text("ingot.precision", "fp32")},
       {"loss", loss},
       {"optimizer", text("ingot.optimizer", "")},
       {"eval_partial", !loss.starts_with("output:")},

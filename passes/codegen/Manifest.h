@@ -19,9 +19,6 @@ enum class WeightStorage { Embed, Sidecar, None };
 /// `target` and `export`, which the driver knows.
 llvm::json::Object buildManifest(mlir::ModuleOp module, WeightStorage weights);
 
-/// Names of the ONNX nodes behind a location, first seen first.
-llvm::SmallVector<std::string> nodeNames(mlir::Location location);
-
 } // namespace ingot
 
 #endif // INGOT_PASSES_CODEGEN_MANIFEST_H

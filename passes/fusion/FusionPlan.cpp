@@ -35,15 +35,9 @@ bool FusionPlan::isView(Operation *op) const {
   return op->hasTrait<SameBytes>() && isStored(op);
 }
 
-/// True if a library computes the op: those for CPUs have f16 on few.
-static bool isLibraryCall(Operation *op) {
-  return op->hasTrait<LibraryAnchor>() &&
-         !tensorType(op->getResult(0)).getElementType().isF16();
-}
-
 /// Can be computed element by element within a kernel.
 bool FusionPlan::isComputed(Operation *op) const {
-  if (!isa<ScalarBody>(op) || (isLibraryCall(op) && !limits.each))
+  if (!isa<ScalarBody>(op) || (op->hasTrait<LibraryAnchor>() && !limits.each))
     return false;
   return !op->hasTrait<OpTrait::ConstantLike>() || isFree(op);
 }

@@ -28,6 +28,13 @@ struct ingot_event {
   std::chrono::steady_clock::time_point begin, end;
 };
 
+/// Is told of every kernel and library call that has ended.
+struct ingot_observer {
+  virtual ~ingot_observer() = default;
+  /// Indices into the manifest, as in ingot_event.
+  virtual void called(int32_t function, int64_t kernel) = 0;
+};
+
 struct ingot_context {
   /// What a library keeps for one descriptor between steps.
   struct Cached {
@@ -67,6 +74,8 @@ struct ingot_context {
   bool profiling = false;
   int32_t function = 0;
   std::vector<ingot_event> events;
+  /// Null when nobody watches.
+  ingot_observer *observer = nullptr;
 
 private:
   std::map<std::pair<const void *, int>, std::unique_ptr<Cached>> cache;
@@ -75,7 +84,7 @@ private:
 
 namespace ingot::runtime {
 
-/// Times one entry point when the run is profiled.
+/// One entry point: timed when the run is profiled, looked at when watched.
 class ProfileScope {
 public:
   ProfileScope(ingot_context *context, int64_t kernel)
@@ -87,6 +96,8 @@ public:
     if (context->profiling && context->events.size() < context->maxEvents)
       context->events.push_back(
           {context->function, kernel, begin, std::chrono::steady_clock::now()});
+    if (context->observer)
+      context->observer->called(context->function, kernel);
   }
 
 private:

@@ -129,17 +129,20 @@ static void readTensor(const Field &field, int64_t blockBytes,
 static StateSpec readState(const Field &field, int64_t stateBytes) {
   StateSpec state;
   readTensor(field, stateBytes, state);
-  state.role = static_cast<StateRole>(field["role"].getChoice(
-      {"parameter", "frozen", "running", "moment", "step", "seed"}));
+  state.role = static_cast<StateRole>(
+      field["role"].getChoice({"parameter", "frozen", "running", "moment",
+                               "step", "seed", "loss_scale", "low_copy"}));
   Field init = field["init"];
   state.init = static_cast<InitKind>(
-      init["kind"].getChoice({"weights", "fill", "normal"}));
+      init["kind"].getChoice({"weights", "fill", "normal", "copy"}));
   if (state.init == InitKind::Fill)
     state.value = init["value"].getNumber();
   if (state.init == InitKind::Normal) {
     state.mean = init["mean"].getNumber();
     state.deviation = init["deviation"].getNumber();
   }
+  if (state.init == InitKind::Copy)
+    state.of = init["of"].getString();
   bool isCounter =
       state.role == StateRole::Step || state.role == StateRole::Seed;
   if (isCounter && (state.dtype != DType::I64 || state.getElements() != 1))
@@ -159,6 +162,20 @@ static void checkInput(const Field &field, const InputSpec &input,
   if (input.isBatched() && (input.shape.empty() || input.shape[0] != batch))
     throw field.makeError("the first dimension of '" + input.name +
                           "' is not the batch");
+}
+
+static KernelOutput readOutput(const Field &field, const Manifest &manifest) {
+  KernelOutput output;
+  output.dtype = field["dtype"].getDType();
+  output.inState = field["space"].getChoice({"arena", "state"}) == 1;
+  output.offset = field["offset"].getCount();
+  output.elements = field["elements"].getCount();
+  int64_t block = output.inState ? manifest.stateBytes : manifest.arenaBytes;
+  int64_t bytes;
+  if (__builtin_mul_overflow(output.elements, getSize(output.dtype), &bytes) ||
+      output.offset > block || bytes > block - output.offset)
+    throw field["offset"].makeError("an output is outside its block");
+  return output;
 }
 
 static FunctionSpec readFunction(const std::string &name, const Field &field,
@@ -191,6 +208,9 @@ static FunctionSpec readFunction(const std::string &name, const Field &field,
       kernel.kind = item["kind"].getString();
       for (const Field &node : item["onnx_nodes"].getItems())
         kernel.onnxNodes.push_back(node.getString());
+      if (item.has("outputs"))
+        for (const Field &written : item["outputs"].getItems())
+          kernel.outputs.push_back(readOutput(written, manifest));
       kernel.bytes = item["bytes"].getCount();
       kernel.flops = item["flops"].getCount();
     }
@@ -243,6 +263,15 @@ static Manifest readManifest(const Field &root) {
   manifest.arenaBytes = root["arena_bytes"].getCount();
   for (const Field &item : root["states"].getItems())
     manifest.states.push_back(readState(item, manifest.stateBytes));
+  for (const StateSpec &copy : manifest.states) {
+    if (copy.init != InitKind::Copy)
+      continue;
+    const StateSpec *original = manifest.findState(copy.of);
+    if (!original || original->shape != copy.shape ||
+        !canConvert(original->dtype, copy.dtype))
+      throw malformed("states",
+                      "'" + copy.name + "' cannot copy '" + copy.of + "'");
+  }
   for (const Field &item : root["hyperparameters"].getItems())
     manifest.hyperparameters.push_back(
         {item["name"].getString(), item["default"].getNumber()});

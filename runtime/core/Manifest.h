@@ -28,14 +28,25 @@ struct TensorSpec {
   int64_t getBytes() const { return getElements() * getSize(dtype); }
 };
 
-enum class StateRole { Parameter, Frozen, Running, Moment, Step, Seed };
-enum class InitKind { Weights, Fill, Normal };
+enum class StateRole {
+  Parameter,
+  Frozen,
+  Running,
+  Moment,
+  Step,
+  Seed,
+  LossScale,
+  LowCopy
+};
+enum class InitKind { Weights, Fill, Normal, Copy };
 
 struct StateSpec : TensorSpec {
   StateRole role = StateRole::Parameter;
   InitKind init = InitKind::Weights;
   /// The value of a fill, or mean and deviation of normal draws.
   double value = 0, mean = 0, deviation = 0;
+  /// The state that a copy follows.
+  std::string of;
 
   /// Whether the state is part of the model (not of its training).
   bool isModel() const {
@@ -56,9 +67,18 @@ struct InputSpec : TensorSpec {
   }
 };
 
+/// A floating-point tensor that a kernel writes.
+struct KernelOutput {
+  DType dtype = DType::F32;
+  int64_t offset = 0, elements = 0;
+  /// In the state block, else in the arena.
+  bool inState = false;
+};
+
 struct KernelSpec {
   std::string name, kind;
   std::vector<std::string> onnxNodes;
+  std::vector<KernelOutput> outputs;
   int64_t bytes = 0, flops = 0;
 };
 

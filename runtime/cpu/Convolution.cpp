@@ -68,7 +68,7 @@ Description::Description(const ingot_conv_desc &d) {
     padLow.push_back(d.pad_low[i]);
     padHigh.push_back(d.pad_high[i]);
   }
-  memory::data_type type = getDnnlType(d.type);
+  memory::data_type type = getDnnlType(getComputeType(d.type));
   auto plain = [&](const memory::dims &dims) {
     return memory::desc(dims, type, getRowMajorStrides(dims));
   };
@@ -86,9 +86,10 @@ static std::unique_ptr<DnnlCall> build(const ingot_conv_desc &desc, Kind kind) {
   auto call = std::make_unique<DnnlCall>();
   dnnl::convolution_forward::primitive_desc forward = d.getForward();
   if (kind == Forward) {
-    call->addInput(DNNL_ARG_SRC, d.input, forward.src_desc());
-    call->addInput(DNNL_ARG_WEIGHTS, d.filter, forward.weights_desc());
-    call->addOutput(DNNL_ARG_DST, d.output, forward.dst_desc());
+    call->addInput(DNNL_ARG_SRC, desc.type, d.input, forward.src_desc());
+    call->addInput(DNNL_ARG_WEIGHTS, desc.type, d.filter,
+                   forward.weights_desc());
+    call->addOutput(DNNL_ARG_DST, desc.type, d.output, forward.dst_desc());
     call->setPrimitive(dnnl::convolution_forward(forward),
                        forward.scratchpad_desc());
     return call;
@@ -98,9 +99,12 @@ static std::unique_ptr<DnnlCall> build(const ingot_conv_desc &desc, Kind kind) {
         getDnnlEngine(), dnnl::algorithm::convolution_direct, d.inputAny,
         d.filterAny, d.outputAny, d.strides, d.dilations, d.padLow, d.padHigh,
         forward, d.attributes);
-    call->addInput(DNNL_ARG_DIFF_DST, d.output, backward.diff_dst_desc());
-    call->addInput(DNNL_ARG_WEIGHTS, d.filter, backward.weights_desc());
-    call->addOutput(DNNL_ARG_DIFF_SRC, d.input, backward.diff_src_desc());
+    call->addInput(DNNL_ARG_DIFF_DST, desc.type, d.output,
+                   backward.diff_dst_desc());
+    call->addInput(DNNL_ARG_WEIGHTS, desc.type, d.filter,
+                   backward.weights_desc());
+    call->addOutput(DNNL_ARG_DIFF_SRC, desc.type, d.input,
+                    backward.diff_src_desc());
     call->setPrimitive(dnnl::convolution_backward_data(backward),
                        backward.scratchpad_desc());
     return call;
@@ -109,9 +113,10 @@ static std::unique_ptr<DnnlCall> build(const ingot_conv_desc &desc, Kind kind) {
       getDnnlEngine(), dnnl::algorithm::convolution_direct, d.inputAny,
       d.filterAny, d.outputAny, d.strides, d.dilations, d.padLow, d.padHigh,
       forward, d.attributes);
-  call->addInput(DNNL_ARG_DIFF_DST, d.output, backward.diff_dst_desc());
-  call->addInput(DNNL_ARG_SRC, d.input, backward.src_desc());
-  call->addOutput(DNNL_ARG_DIFF_WEIGHTS, d.filter,
+  call->addInput(DNNL_ARG_DIFF_DST, desc.type, d.output,
+                 backward.diff_dst_desc());
+  call->addInput(DNNL_ARG_SRC, desc.type, d.input, backward.src_desc());
+  call->addOutput(DNNL_ARG_DIFF_WEIGHTS, desc.type, d.filter,
                   backward.diff_weights_desc());
   call->setPrimitive(dnnl::convolution_backward_weights(backward),
                      backward.scratchpad_desc());

@@ -45,16 +45,19 @@ static memory::desc describe(int64_t batch, int64_t rows, int64_t columns,
 }
 
 static std::unique_ptr<DnnlCall> build(const ingot_matmul_desc &d) {
-  memory::desc a = describe(d.batch, d.m, d.k, d.a_type, d.transpose_a);
-  memory::desc b = describe(d.batch, d.k, d.n, d.b_type, d.transpose_b);
-  memory::desc c = describe(d.batch, d.m, d.n, d.c_type, false);
+  // An f32 result of half precision is the library's own accumulator.
+  int32_t type = getComputeType(d.a_type);
+  int32_t resultType = type == d.a_type ? d.c_type : INGOT_F32;
+  memory::desc a = describe(d.batch, d.m, d.k, type, d.transpose_a);
+  memory::desc b = describe(d.batch, d.k, d.n, type, d.transpose_b);
+  memory::desc c = describe(d.batch, d.m, d.n, resultType, false);
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   dnnl::matmul::primitive_desc primitive(getDnnlEngine(), a, b, c, attributes);
   auto call = std::make_unique<DnnlCall>();
-  call->addInput(DNNL_ARG_SRC, a, primitive.src_desc());
-  call->addInput(DNNL_ARG_WEIGHTS, b, primitive.weights_desc());
-  call->addOutput(DNNL_ARG_DST, c, primitive.dst_desc());
+  call->addInput(DNNL_ARG_SRC, d.a_type, a, primitive.src_desc());
+  call->addInput(DNNL_ARG_WEIGHTS, d.b_type, b, primitive.weights_desc());
+  call->addOutput(DNNL_ARG_DST, d.c_type, c, primitive.dst_desc());
   call->setPrimitive(dnnl::matmul(primitive), primitive.scratchpad_desc());
   return call;
 }

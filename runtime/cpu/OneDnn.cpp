@@ -6,6 +6,9 @@
 
 #include "runtime/cpu/OneDnn.h"
 
+#include "runtime/cpu/HalfPrecision.h"
+
+#include <algorithm>
 #include <stdexcept>
 
 using namespace ingot::runtime;
@@ -35,6 +38,23 @@ memory::data_type ingot::runtime::getDnnlType(int32_t type) {
   }
 }
 
+int32_t ingot::runtime::getComputeType(int32_t type) {
+  using dnnl::cpu_isa;
+  static const cpu_isa isa = dnnl::get_effective_cpu_isa();
+  auto is = [](std::initializer_list<cpu_isa> all) {
+    return std::find(all.begin(), all.end(), isa) != all.end();
+  };
+  if (type == INGOT_BF16 &&
+      !is({cpu_isa::avx512_core_bf16, cpu_isa::avx512_core_fp16,
+           cpu_isa::avx512_core_amx, cpu_isa::avx512_core_amx_fp16}))
+    return INGOT_F32;
+  if (type == INGOT_F16 &&
+      !is({cpu_isa::avx512_core_fp16, cpu_isa::avx512_core_amx,
+           cpu_isa::avx512_core_amx_fp16}))
+    return INGOT_F32;
+  return type;
+}
+
 size_t DnnlCall::reserve(size_t bytes) {
   size_t offset = scratchBytes;
   scratchBytes +=
@@ -42,11 +62,17 @@ size_t DnnlCall::reserve(size_t bytes) {
   return offset;
 }
 
-void DnnlCall::add(int argument, bool isOutput, const memory::desc &outer,
-                   const memory::desc &inner) {
+void DnnlCall::add(int argument, bool isOutput, int32_t type,
+                   const memory::desc &outer, const memory::desc &inner) {
   Operand &operand = operands.emplace_back();
   operand.argument = argument;
   operand.isOutput = isOutput;
+  operand.type = type;
+  operand.converted = getDnnlType(type) != outer.get_data_type();
+  if (operand.converted) {
+    operand.elements = static_cast<int64_t>(outer.get_size() / sizeof(float));
+    operand.convertedOffset = reserve(outer.get_size());
+  }
   operand.outer = memory(outer, getDnnlEngine(), nullptr);
   operand.reordered = outer != inner;
   if (operand.reordered) {
@@ -58,14 +84,14 @@ void DnnlCall::add(int argument, bool isOutput, const memory::desc &outer,
   arguments[argument] = operand.reordered ? operand.inner : operand.outer;
 }
 
-void DnnlCall::addInput(int argument, const memory::desc &outer,
+void DnnlCall::addInput(int argument, int32_t type, const memory::desc &outer,
                         const memory::desc &inner) {
-  add(argument, /*isOutput=*/false, outer, inner);
+  add(argument, /*isOutput=*/false, type, outer, inner);
 }
 
-void DnnlCall::addOutput(int argument, const memory::desc &outer,
+void DnnlCall::addOutput(int argument, int32_t type, const memory::desc &outer,
                          const memory::desc &inner) {
-  add(argument, /*isOutput=*/true, outer, inner);
+  add(argument, /*isOutput=*/true, type, outer, inner);
 }
 
 void DnnlCall::setPrimitive(const dnnl::primitive &made,
@@ -84,7 +110,14 @@ void DnnlCall::run(ingot_context *context,
   char *scratch = scratchBytes ? context->getScratch(scratchBytes) : nullptr;
   auto pointer = pointers.begin();
   for (Operand &operand : operands) {
-    operand.outer.set_data_handle(const_cast<void *>(*pointer++));
+    void *data = const_cast<void *>(*pointer++);
+    if (operand.converted) {
+      auto *wide = reinterpret_cast<float *>(scratch + operand.convertedOffset);
+      if (!operand.isOutput)
+        convertToF32(data, operand.type, wide, operand.elements);
+      data = wide;
+    }
+    operand.outer.set_data_handle(data);
     if (!operand.reordered)
       continue;
     operand.inner.set_data_handle(scratch + operand.scratchOffset);
@@ -98,4 +131,11 @@ void DnnlCall::run(ingot_context *context,
     if (operand.reordered && operand.isOutput)
       operand.reorder.execute(stream, operand.inner, operand.outer);
   stream.wait();
+  pointer = pointers.begin();
+  for (Operand &operand : operands) {
+    void *data = const_cast<void *>(*pointer++);
+    if (operand.converted && operand.isOutput)
+      convertFromF32(static_cast<float *>(operand.outer.get_data_handle()),
+                     data, operand.type, operand.elements);
+  }
 }

@@ -28,14 +28,21 @@ dnnl::stream &getDnnlStream();
 /// Throws std::runtime_error for types the library does not compute in.
 dnnl::memory::data_type getDnnlType(int32_t type);
 
+/// The type that the library multiplies operands of `type` in on this
+/// processor: f32 for half precision without instructions for it, which the
+/// library imitates slowly or not at all.
+int32_t getComputeType(int32_t type);
+
 /// A primitive with its operands: each is in the caller's layout, and in the
 /// library's preferred one where that differs, which then lives in scratch.
 class DnnlCall : public ingot_context::Cached {
 public:
-  /// `inner` is what the primitive wants, `outer` what the caller has.
-  void addInput(int argument, const dnnl::memory::desc &outer,
+  /// `inner` is what the primitive wants, `outer` what the caller has, but for
+  /// the element type: the caller's is `type`, converted to f32 where `outer`
+  /// says f32.
+  void addInput(int argument, int32_t type, const dnnl::memory::desc &outer,
                 const dnnl::memory::desc &inner);
-  void addOutput(int argument, const dnnl::memory::desc &outer,
+  void addOutput(int argument, int32_t type, const dnnl::memory::desc &outer,
                  const dnnl::memory::desc &inner);
   void setPrimitive(const dnnl::primitive &primitive,
                     const dnnl::memory::desc &scratchpad);
@@ -53,9 +60,14 @@ private:
     dnnl::reorder reorder;
     size_t scratchOffset = 0;
     bool reordered = false;
+    /// The caller's elements, and where they lie converted.
+    int32_t type;
+    int64_t elements = 0;
+    size_t convertedOffset = 0;
+    bool converted = false;
   };
-  void add(int argument, bool isOutput, const dnnl::memory::desc &outer,
-           const dnnl::memory::desc &inner);
+  void add(int argument, bool isOutput, int32_t type,
+           const dnnl::memory::desc &outer, const dnnl::memory::desc &inner);
   size_t reserve(size_t bytes);
 
   std::vector<Operand> operands;

@@ -78,6 +78,9 @@ void MetricsLog::write(const StepMetrics &metrics) {
   std::string norm;
   if (metrics.gradNorm)
     norm = fmt::format("\"grad_norm\": {}, ", format(*metrics.gradNorm));
+  if (metrics.lossScale)
+    norm += fmt::format("\"loss_scale\": {}, \"skipped\": {}, ",
+                        format(*metrics.lossScale), metrics.skipped);
   writeLine(fmt::format("{{\"step\": {}, \"loss\": {}, \"lr\": {}, {}"
                         "\"step_ms\": {:.3f}, \"samples_per_s\": {:.1f}}}\n",
                         metrics.step, format(metrics.loss), format(metrics.lr),

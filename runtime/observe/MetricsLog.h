@@ -19,6 +19,9 @@ struct StepMetrics {
   float loss = 0;
   double lr = 0;
   std::optional<float> gradNorm;
+  /// With loss scaling: the step's scale, and whether its update was skipped.
+  std::optional<float> lossScale;
+  bool skipped = false;
   double stepMs = 0, samplesPerSecond = 0;
 };
 

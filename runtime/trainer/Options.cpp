@@ -28,7 +28,11 @@ static constexpr std::pair<const char *, const char *> knownHyperparameters[] =
         {"beta2", "Decay of the second moment"},
         {"eps", "Added to denominators"},
         {"momentum", "Decay of the momentum"},
-        {"clip_norm", "Clip gradients to this global norm"},
+        {"clip_norm", "Clip gradients to this global norm; 0 does not clip"},
+        {"loss_scale_growth", "The loss scale grows by this factor"},
+        {"loss_scale_interval", "... after this many good steps in a row"},
+        {"loss_scale_backoff", "An overflow multiplies the loss scale by this"},
+        {"loss_scale_hysteresis", "... once there were this many"},
 };
 
 static std::string getFlag(std::string name) {
@@ -230,6 +234,13 @@ void OptionTable::addFiles(Options &options) {
                  "Write a trace for Perfetto or chrome://tracing")
       ->type_name("FILE.json")
       ->group(group);
+  app.add_option("--watch", options.watch,
+                 "Look at every value that kernels write: nan names the first "
+                 "op whose output is not finite, stats ends with a table of "
+                 "overflow and underflow (slow)")
+      ->type_name("nan|stats")
+      ->check(CLI::IsMember({"nan", "stats"}))
+      ->group(group);
   app.add_flag("--inspect{text}", options.inspect,
                "Print what is planned and exit; --inspect=json for programs")
       ->group(group);
@@ -262,6 +273,12 @@ OptionTable::OptionTable(Options &options, const Manifest &manifest) {
         ->default_str(fmt::format("{}", spec.value))
         ->group("Hyperparameters");
   }
+  if (manifest.findState("loss_scale"))
+    app.add_option("--loss-scale", options.lossScale,
+                   "Loss scale of the first step [65536]")
+        ->type_name("X")
+        ->check(CLI::PositiveNumber)
+        ->group("Hyperparameters");
   addFiles(options);
   for (const char *name : {"--data", "--eval-data"})
     app.get_option(name)->multi_option_policy(CLI::MultiOptionPolicy::Throw);

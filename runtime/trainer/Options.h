@@ -28,6 +28,10 @@ struct Options {
   ScheduleKind schedule = ScheduleKind::Constant;
   int64_t warmup = 0;
   std::string log, save, resume, init, exportPath, predict, profile;
+  /// Of the first step; with dynamic loss scaling only.
+  std::optional<double> lossScale;
+  /// Empty, "nan" or "stats".
+  std::string watch;
   /// Empty, "text" or "json".
   std::string inspect;
   int64_t ranks = 1;

@@ -46,6 +46,9 @@ public:
     return state.getData() + spec.offset;
   }
 
+  const char *getStateData() const { return state.getData(); }
+  const char *getArenaData() const { return arena.getData(); }
+
   /// Fills the batched inputs of `function` from the samples.
   void fillBatch(const Function &function, const Dataset &data,
                  const int64_t *samples, int64_t count);

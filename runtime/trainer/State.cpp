@@ -128,6 +128,18 @@ static void loadInit(Session &session, const std::string &path,
                      "' is not in the model: ignored");
 }
 
+/// Gives copies in low precision the values of what they copy.
+static void refreshCopies(Session &session) {
+  const Manifest &manifest = session.getManifest();
+  for (const StateSpec &copy : manifest.states) {
+    if (copy.init != InitKind::Copy)
+      continue;
+    const StateSpec &original = *manifest.findState(copy.of);
+    convert(session.getPlace(original), original.dtype, session.getPlace(copy),
+            copy.dtype, copy.getElements());
+  }
+}
+
 void ingot::runtime::initializeState(Session &session, uint64_t seed,
                                      const std::string &initPath,
                                      Console &console) {
@@ -144,17 +156,26 @@ void ingot::runtime::initializeState(Session &session, uint64_t seed,
   loadWeights(session);
   if (!initPath.empty())
     loadInit(session, initPath, console);
+  refreshCopies(session);
 }
 
 void ingot::runtime::restoreState(Session &session, const SafeTensors &saved,
                                   const std::string &path) {
   for (const StateSpec &spec : session.getManifest().states) {
+    if (spec.init == InitKind::Copy)
+      continue;
     auto found = saved.tensors.find(spec.name);
+    // A run may go on in another precision.
+    if (found == saved.tensors.end() && spec.role == StateRole::LossScale) {
+      fill(session.getPlace(spec), spec);
+      continue;
+    }
     if (found == saved.tensors.end())
       throw badInput(path, "no state '" + spec.name + "'",
                      "resume with a trainer of the same model and optimizer");
     assignState(session, spec, found->second, path + ": " + spec.name);
   }
+  refreshCopies(session);
 }
 
 void ingot::runtime::checkExportable(const Session &session) {

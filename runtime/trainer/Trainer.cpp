@@ -9,6 +9,7 @@
 #include "runtime/checkpoint/Checkpoint.h"
 #include "runtime/core/Console.h"
 #include "runtime/core/Error.h"
+#include "runtime/observe/Watch.h"
 #include "runtime/trainer/Evaluate.h"
 #include "runtime/trainer/Signals.h"
 #include "runtime/trainer/State.h"
@@ -40,11 +41,21 @@ Trainer::Trainer(Session &session, const Options &options, Console &console)
     restore();
     resumedStep = step;
   }
+  const StateSpec *scale = manifest.findState("loss_scale");
+  if (scale && options.lossScale)
+    convert(&*options.lossScale, DType::F64, session.getPlace(*scale),
+            scale->dtype, 1);
+  if (!options.watch.empty())
+    watch = std::make_unique<Watch>(
+        manifest, session.getStateData(), session.getArenaData(),
+        /*keepsStatistics=*/options.watch == "stats");
   openData();
   openEvalData();
   planSteps();
   log = std::make_unique<MetricsLog>(options.log, resumedStep);
 }
+
+Trainer::~Trainer() { session.getContext().observer = nullptr; }
 
 void Trainer::openData() {
   if (options.data.empty())
@@ -127,17 +138,71 @@ bool Trainer::isEpochEnd() const {
   return step % sampler->getBatchesPerEpoch() == 0;
 }
 
+int64_t Trainer::countUpdates() const {
+  if (manifest.findState("loss_scale"))
+    for (const StateSpec &spec : manifest.states)
+      if (spec.role == StateRole::Step)
+        return static_cast<int64_t>(
+            readAsDouble(session.getPlace(spec), spec.dtype));
+  return step;
+}
+
+/// A step whose loss is not finite ends the run, unless loss scaling skipped
+/// it: then only if smaller scales do not help.
+void Trainer::checkFinite(const StepMetrics &metrics) {
+  std::optional<std::string> culprit;
+  if (watch)
+    culprit = watch->describeCulprit();
+  lastSkipped = metrics.skipped;
+  if (metrics.skipped) {
+    constexpr int64_t maxAtFloor = 10;
+    ++skippedSteps;
+    skippedAtFloor = *metrics.lossScale <= 1 ? skippedAtFloor + 1 : 0;
+    if (culprit)
+      console.line(fmt::format("step {}: skipped at loss scale {}: {}",
+                               metrics.step, *metrics.lossScale, *culprit));
+    if (skippedAtFloor < maxAtFloor)
+      return;
+    finishStep();
+    throw failure(fmt::format("step {}", metrics.step),
+                  fmt::format("gradients are not finite for {} steps at a loss "
+                              "scale of 1{}",
+                              maxAtFloor, culprit ? ": " + *culprit : ""),
+                  culprit ? "compile with --keep-fp32 for that node, or lower "
+                            "--lr"
+                          : "--watch nan names the op");
+  }
+  skippedAtFloor = 0;
+  bool isLossFinite = std::isfinite(metrics.loss);
+  if (isLossFinite && !(watch && watch->sawNan()))
+    return;
+  finishStep();
+  std::string problem = isLossFinite               ? "a value is not a number"
+                        : std::isnan(metrics.loss) ? "the loss is not a number"
+                                                   : "the loss is infinite";
+  throw failure(
+      fmt::format("step {}", metrics.step),
+      problem + (culprit ? ": " + *culprit : ""),
+      culprit ? "lower --lr, add --warmup, or check the data for NaN"
+              : "lower --lr, add --warmup, or check the data for NaN; --watch "
+                "nan names the first op");
+}
+
 void Trainer::trainStep() {
   const Function &function = *session.findFunction("train_step");
   finishStep();
   stepStart = Clock::now();
   std::map<std::string, double> values = options.hyperparameters;
-  double factor = schedule.getFactor(step + 1);
+  double factor = schedule.getFactor(countUpdates() + 1);
   if (auto lr = values.find("lr"); lr != values.end())
     lr->second *= factor;
   session.fillBatch(function, *data, sampler->getBatch(step).data(),
                     manifest.batch);
+  if (watch)
+    watch->startStep(/*lastWentWell=*/!lastSkipped);
+  session.getContext().observer = watch.get();
   session.run(function, values, manifest.batch);
+  session.getContext().observer = nullptr;
   ++step;
 
   StepMetrics metrics;
@@ -147,15 +212,15 @@ void Trainer::trainStep() {
   if (function.spec->findOutput("grad_norm"))
     metrics.gradNorm =
         static_cast<float>(session.readScalar(function, "grad_norm"));
-  pending = metrics;
-  if (!std::isfinite(metrics.loss)) {
-    finishStep();
-    throw failure(fmt::format("step {}", step),
-                  fmt::format("the loss is {}", std::isnan(metrics.loss)
-                                                    ? "not a number"
-                                                    : "infinite"),
-                  "lower --lr, add --warmup, or check the data for NaN");
+  if (function.spec->findOutput("loss_scale")) {
+    metrics.lossScale =
+        static_cast<float>(session.readScalar(function, "loss_scale"));
+    metrics.skipped = session.readScalar(function, "skipped") != 0;
   }
+  pending = metrics;
+  checkFinite(metrics);
+  if (!std::isfinite(metrics.loss))
+    return;
   epochLoss += metrics.loss;
   ++epochSteps;
 }
@@ -177,11 +242,12 @@ void Trainer::report(bool atEpochEnd) {
                 std::max(seconds, 1e-9);
   int64_t epoch = sampler->getEpoch(step - 1) + 1;
   if (atEpochEnd) {
-    console.line(fmt::format("epoch {}  step {}/{}  loss {:.4f}  {:.0f} "
-                             "samples/s  {:.1f} s",
-                             epoch, step, totalSteps,
-                             epochLoss / static_cast<double>(epochSteps), rate,
-                             seconds));
+    console.line(fmt::format(
+        "epoch {}  step {}/{}  loss {:.4f}  {:.0f} "
+        "samples/s  {:.1f} s",
+        epoch, step, totalSteps,
+        epochLoss / static_cast<double>(std::max<int64_t>(epochSteps, 1)), rate,
+        seconds));
     epochLoss = 0;
     epochSteps = 0;
     epochStart = now;
@@ -191,11 +257,11 @@ void Trainer::report(bool atEpochEnd) {
   if (!console.isInteractive() || now - lastProgress < interval)
     return;
   lastProgress = now;
-  console.progress(fmt::format("epoch {}  step {}/{}  loss {:.4f}  {:.0f} "
-                               "samples/s",
-                               epoch, step, totalSteps,
-                               epochLoss / static_cast<double>(epochSteps),
-                               rate));
+  console.progress(fmt::format(
+      "epoch {}  step {}/{}  loss {:.4f}  {:.0f} "
+      "samples/s",
+      epoch, step, totalSteps,
+      epochLoss / static_cast<double>(std::max<int64_t>(epochSteps, 1)), rate));
 }
 
 void Trainer::evaluateAndLog() {
@@ -227,7 +293,8 @@ void Trainer::save() {
   info.samples = data ? data->getSamples() : 0;
   SafeTensors state;
   for (const StateSpec &spec : manifest.states)
-    state.tensors[spec.name] = viewState(session, spec);
+    if (spec.init != InitKind::Copy)
+      state.tensors[spec.name] = viewState(session, spec);
   saveCheckpoint(options.save, info, state);
   savedStep = step;
 }
@@ -258,6 +325,12 @@ void Trainer::run() {
   finishStep();
   console.clearProgress();
   session.getContext().profiling = false;
+  if (skippedSteps != 0)
+    console.line(fmt::format("{} of {} steps were skipped: their gradients "
+                             "overflowed",
+                             skippedSteps, step));
+  if (options.watch == "stats")
+    console.line(watch->makeTable());
   save();
   if (stopped)
     return;

@@ -20,11 +20,13 @@
 namespace ingot::runtime {
 
 class Console;
+class Watch;
 
 class Trainer {
 public:
   /// Opens all inputs, so that a bad one fails before the first step.
   Trainer(Session &session, const Options &options, Console &console);
+  ~Trainer();
 
   void run();
 
@@ -43,6 +45,9 @@ private:
   void evaluateAndLog();
   void save();
   bool isEpochEnd() const;
+  /// Steps that changed the model: with loss scaling, those not skipped.
+  int64_t countUpdates() const;
+  void checkFinite(const StepMetrics &metrics);
 
   Session &session;
   const Options &options;
@@ -65,6 +70,10 @@ private:
   Clock::time_point stepStart, epochStart, lastProgress;
   double epochLoss = 0;
   int64_t epochSteps = 0;
+
+  std::unique_ptr<Watch> watch;
+  int64_t skippedSteps = 0, skippedAtFloor = 0;
+  bool lastSkipped = false;
 };
 
 } // namespace ingot::runtime

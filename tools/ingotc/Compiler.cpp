@@ -211,12 +211,18 @@ int Compiler::run() {
     return exitCode();
   model = std::move(*imported);
 
+  model.module->getOperation()->setAttr(
+      kPrecisionAttr, StringAttr::get(&context, options.precision));
   PipelineOptions pipeline;
   pipeline.level = options.level;
   pipeline.loss = options.loss;
   pipeline.optimizer = options.optimizer;
   pipeline.noDecay = options.noDecay;
   pipeline.clip = options.clip;
+  pipeline.precision = options.precision;
+  pipeline.keepFp32 = options.keepFp32;
+  pipeline.forceLow = options.forceLow;
+  pipeline.lossScaling = options.lossScaling;
   if (options.emit == "mlir") {
     if (!runPasses([&](PassManager &m) { buildGraphPipeline(m, pipeline); }))
       return exitCode();

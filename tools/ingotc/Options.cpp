@@ -65,8 +65,16 @@ std::optional<CompilerOptions> ingot::parseCompilerOptions(int argc,
          "where initial values go: embed (up to 256 MiB, else sidecar), "
          "sidecar or none")
       ->check(CLI::IsMember({"embed", "sidecar", "none"}));
-  app.add_option("--precision", options.precision, "fp32")
-      ->check(CLI::IsMember({"fp32"}));
+  app.add_option("--precision", options.precision,
+                 "of contractions: fp32, bf16, or fp16 with loss scaling")
+      ->check(CLI::IsMember({"fp32", "bf16", "fp16"}));
+  app.add_option("--keep-fp32", options.keepFp32,
+                 "ONNX nodes that stay in fp32 (regular expression)");
+  app.add_option("--force-low", options.forceLow,
+                 "further ONNX nodes for the low precision (regular "
+                 "expression)");
+  app.add_flag("--loss-scaling", options.lossScaling,
+               "scale the loss dynamically without fp16 too");
   app.add_option("--target", options.target, "cpu")
       ->check(CLI::IsMember({"cpu"}));
   app.add_option("--arch", options.arch, "processor by LLVM's name, or native");

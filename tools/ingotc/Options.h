@@ -23,7 +23,8 @@ struct CompilerOptions {
   std::string trainable, freeze;
   /// embed, sidecar, none; empty: embed up to a limit.
   std::string weights;
-  std::string precision = "fp32";
+  std::string precision = "fp32", keepFp32, forceLow;
+  bool lossScaling = false;
   std::string target = "cpu", arch = "native";
   unsigned level = 2;
   /// mlir, exec, llvm, obj, exe.

@@ -12,12 +12,13 @@ def MatmulOp : Ingot_ComputeOp<"matmul", [LibraryAnchor,
     DeclareOpInterfaceMethods<ScalarBody, ["isLooped"]>,
     DeclareOpInterfaceMethods<Differentiable>,
     DeclareOpInterfaceMethods<CostModel, ["getFlops"]>,
-    DeclareOpInterfaceMethods<PrecisionRole, ["getPrecisionRole"]>]> {
+    DeclareOpInterfaceMethods<PrecisionRole, ["getPrecisionRole", "canKeepResult"]>]> {
   let summary = "matrix product over the last two dimensions, batched over the others";
   let description = [{
     lhs is [batch..., m, k], or [batch..., k, m] with `transpose_lhs`; rhs is
     [batch..., k, n], or [batch..., n, k] with `transpose_rhs`; the result is
-    [batch..., m, n]. Batch dimensions are equal. Half precision accumulates in f32.
+    [batch..., m, n]. Batch dimensions are equal. Half precision accumulates in f32, and the
+    result of operands in half precision may be f32.
   }];
   let arguments = (ins Ingot_FloatTensor:$lhs, Ingot_FloatTensor:$rhs,
                        UnitAttr:$transpose_lhs, UnitAttr:$transpose_rhs);
@@ -30,6 +31,9 @@ def MatmulOp : Ingot_ComputeOp<"matmul", [LibraryAnchor,
     /// Sizes of the product.
     struct Sizes { int64_t batch, m, n, k; };
     Sizes getSizes();
+    /// Results may be wider than inferred.
+    static bool isCompatibleReturnTypes(::mlir::TypeRange inferred,
+                                        ::mlir::TypeRange actual);
   }];
 }
 

@@ -22,6 +22,7 @@ MatmulOp::Sizes MatmulOp::getSizes() {
 bool MatmulOp::isLooped() { return true; }
 
 Precision MatmulOp::getPrecisionRole() { return Precision::Low; }
+bool MatmulOp::canKeepResult() { return true; }
 
 int64_t MatmulOp::getFlops() {
   Sizes sizes = getSizes();

@@ -14,7 +14,9 @@ using namespace ingot;
 LogicalResult MatmulOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents,
                                  const llvm::BitVector &needed,
                                  MutableArrayRef<Value> operandCotangents) {
-  Value g = cotangents[0], lhs = getLhs(), rhs = getRhs();
+  Value lhs = getLhs(), rhs = getRhs();
+  Value g = castTo(builder, getLoc(), cotangents[0],
+                   tensorType(lhs).getElementType());
   bool lhsStoredTransposed = getTransposeLhs();
   bool rhsStoredTransposed = getTransposeRhs();
   auto product = [&](Type type, Value a, bool transposeA, Value b,

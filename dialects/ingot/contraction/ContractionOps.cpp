@@ -13,6 +13,17 @@ using namespace mlir;
 using namespace ingot;
 using namespace ingot::detail;
 
+/// The inferred type, or f32 for operands in half precision.
+bool MatmulOp::isCompatibleReturnTypes(TypeRange inferred, TypeRange actual) {
+  if (inferred == actual)
+    return true;
+  auto want = cast<RankedTensorType>(inferred.front());
+  auto got = dyn_cast<RankedTensorType>(actual.front());
+  return got && got.getShape() == want.getShape() &&
+         got.getElementType().isF32() &&
+         want.getElementType().getIntOrFloatBitWidth() == 16;
+}
+
 LogicalResult
 MatmulOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
                            ValueRange operands, DictionaryAttr attributes,

@@ -73,3 +73,21 @@ void ingot::printUserDiagnostic(llvm::raw_ostream &os, Diagnostic &diagnostic) {
     os << text << "\n";
   }
 }
+
+static void collectNames(Location location,
+                         SmallVectorImpl<std::string> &names) {
+  location->walk([&](Location part) {
+    if (auto name = dyn_cast<NameLoc>(part)) {
+      if (!llvm::is_contained(names, name.getName().str()))
+        names.push_back(name.getName().str());
+      return WalkResult::skip();
+    }
+    return WalkResult::advance();
+  });
+}
+
+SmallVector<std::string> ingot::nodeNames(Location location) {
+  SmallVector<std::string> names;
+  collectNames(location, names);
+  return names;
+}

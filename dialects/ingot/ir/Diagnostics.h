@@ -14,6 +14,7 @@
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Location.h"
+#include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/raw_ostream.h"
 #include <string>
 
@@ -30,6 +31,9 @@ void emitUserWarning(mlir::Location where, const llvm::Twine &what,
 /// The place a location names for the user: an ONNX node or option by its name,
 /// a file by its path (with the line where there is one); empty if unknown.
 std::string describeLocation(mlir::Location location);
+
+/// Names of the ONNX nodes behind a location, first seen first.
+llvm::SmallVector<std::string> nodeNames(mlir::Location location);
 
 /// Prints a diagnostic in the form above; a remark or a note of another kind as
 /// further lines.

@@ -40,6 +40,7 @@ inline constexpr llvm::StringLiteral kGradientAttr = "ingot.gradient";
 /// Names of the attributes on a module.
 inline constexpr llvm::StringLiteral kModelAttr = "ingot.model";
 inline constexpr llvm::StringLiteral kLossAttr = "ingot.loss";
+inline constexpr llvm::StringLiteral kPrecisionAttr = "ingot.precision";
 inline constexpr llvm::StringLiteral kOptimizerAttr = "ingot.optimizer";
 inline constexpr llvm::StringLiteral kClassesAttr = "ingot.classes";
 inline constexpr llvm::StringLiteral kBatchAttr = "ingot.batch";
@@ -52,6 +53,9 @@ inline constexpr llvm::StringLiteral kForwardName = "forward";
 inline constexpr llvm::StringLiteral kTrainStepName = "train_step";
 inline constexpr llvm::StringLiteral kEvalStepName = "eval_step";
 inline constexpr llvm::StringLiteral kPredictName = "predict";
+
+/// The state that gradients are scaled by, see --ingot-scale-loss.
+inline constexpr llvm::StringLiteral kLossScaleName = "loss_scale";
 
 } // namespace ingot
 

@@ -31,6 +31,11 @@ class LibraryAnchor : public mlir::OpTrait::TraitBase<Op, LibraryAnchor> {};
 template <typename Op>
 class SameBytes : public mlir::OpTrait::TraitBase<Op, SameBytes> {};
 
+/// Only moves elements of its one operand, or repeats them (reshape, transpose,
+/// slice, broadcast): a conversion of its result is one of its operand.
+template <typename Op>
+class MovesElements : public mlir::OpTrait::TraitBase<Op, MovesElements> {};
+
 namespace detail {
 int64_t elementwiseFlops(mlir::Operation *op);
 int64_t operandAndResultBytes(mlir::Operation *op);

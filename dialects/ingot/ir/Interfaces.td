@@ -16,6 +16,9 @@ def LibraryAnchor : NativeOpTrait<"LibraryAnchor"> {
 def SameBytes : NativeOpTrait<"SameBytes"> {
   let cppNamespace = "::ingot";
 }
+def MovesElements : NativeOpTrait<"MovesElements"> {
+  let cppNamespace = "::ingot";
+}
 
 def Differentiable : OpInterface<"Differentiable"> {
   let cppNamespace = "::ingot";
@@ -84,7 +87,12 @@ def PrecisionRole : OpInterface<"PrecisionRole"> {
       `Follow`: takes the precision of its inputs.
     }],
     "::ingot::Precision", "getPrecisionRole", (ins),
-    "", "return ::ingot::Precision::Follow;">];
+    "", "return ::ingot::Precision::Follow;">,
+    InterfaceMethod<[{
+      True if the result may stay f32 while the operands are in low precision: what is
+      accumulated need not be rounded.
+    }],
+    "bool", "canKeepResult", (ins), "", "return false;">];
 }
 
 def ScalarBody : OpInterface<"ScalarBody"> {

@@ -6,6 +6,28 @@
 using namespace mlir;
 using namespace ingot;
 
+FlatSymbolRefAttr ingot::addState(ModuleOp module, StringRef name, Role role,
+                                  RankedTensorType type, double value) {
+  OpBuilder builder(module.getContext());
+  StateOp last;
+  for (StateOp state : module.getOps<StateOp>())
+    last = state;
+  if (last)
+    builder.setInsertionPointAfter(last);
+  else
+    builder.setInsertionPointToStart(module.getBody());
+  Type element = type.getElementType();
+  Attribute number =
+      isa<FloatType>(element)
+          ? Attribute(builder.getFloatAttr(element, value))
+          : builder.getIntegerAttr(element, static_cast<int64_t>(value));
+  auto state =
+      StateOp::create(builder, module.getLoc(), name, role, type,
+                      cast<ElementsAttr>(DenseElementsAttr::get(type, number)));
+  return FlatSymbolRefAttr::get(
+      SymbolTable(module).insert(state, std::next(Block::iterator(state))));
+}
+
 std::optional<double> ingot::splatValue(StateOp state) {
   auto value = dyn_cast<DenseElementsAttr>(state.getInitial());
   if (!value || !value.isSplat())

@@ -8,10 +8,17 @@
 #define INGOT_DIALECTS_INGOT_IR_STATES_H
 
 #include "dialects/ingot/ir/Dialect.h"
+#include "mlir/IR/BuiltinOps.h"
 #include <optional>
 #include <utility>
 
 namespace ingot {
+
+/// Adds a state with every element `value` after all others of the module. The
+/// symbol is `name`, made unique.
+mlir::FlatSymbolRefAttr addState(mlir::ModuleOp module, llvm::StringRef name,
+                                 Role role, mlir::RankedTensorType type,
+                                 double value = 0);
 
 /// The value of all elements where they are one and the same.
 std::optional<double> splatValue(StateOp state);

@@ -35,7 +35,7 @@ def IotaOp : Ingot_ShapeOp<"iota"> {
 }
 
 def BroadcastOp : Ingot_ShapeOp<"broadcast",
-    [DeclareOpInterfaceMethods<Differentiable>]> {
+    [MovesElements, DeclareOpInterfaceMethods<Differentiable>]> {
   let summary = "repeats the operand along new dimensions and those of size 1";
   let description = [{
     Operand dimension i becomes result dimension `dims[i]`; its size is that of
@@ -49,7 +49,7 @@ def BroadcastOp : Ingot_ShapeOp<"broadcast",
 }
 
 def ReshapeOp : Ingot_ShapeOp<"reshape",
-    [SameBytes, DeclareOpInterfaceMethods<Differentiable>]> {
+    [SameBytes, MovesElements, DeclareOpInterfaceMethods<Differentiable>]> {
   let summary = "the same elements in row-major order under another shape";
   let arguments = (ins Ingot_Tensor:$operand);
   let results = (outs Ingot_Tensor:$result);
@@ -59,7 +59,7 @@ def ReshapeOp : Ingot_ShapeOp<"reshape",
 }
 
 def TransposeOp : Ingot_ShapeOp<"transpose",
-    [DeclareOpInterfaceMethods<Differentiable>,
+    [MovesElements, DeclareOpInterfaceMethods<Differentiable>,
      DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
   let summary = "result dimension i is operand dimension permutation[i]";
   let arguments = (ins Ingot_Tensor:$operand, DenseI64ArrayAttr:$permutation);
@@ -69,7 +69,7 @@ def TransposeOp : Ingot_ShapeOp<"transpose",
 }
 
 def SliceOp : Ingot_ShapeOp<"slice",
-    [DeclareOpInterfaceMethods<Differentiable>,
+    [MovesElements, DeclareOpInterfaceMethods<Differentiable>,
      DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
   let summary = "elements starts[i], starts[i] + strides[i], ... below limits[i]";
   let description = "Strides are positive; a negative step is a slice of a reverse.";

@@ -14,7 +14,9 @@ def Ingot_Role : I32EnumAttr<"Role", "what a state is for", [
     I32EnumAttrCase<"Running", 2, "running">,
     I32EnumAttrCase<"Moment", 3, "moment">,
     I32EnumAttrCase<"Step", 4, "step">,
-    I32EnumAttrCase<"Seed", 5, "seed">]> {
+    I32EnumAttrCase<"Seed", 5, "seed">,
+    I32EnumAttrCase<"LossScale", 6, "loss_scale">,
+    I32EnumAttrCase<"LowCopy", 7, "low_copy">]> {
   let cppNamespace = "::ingot";
   let genSpecializedAttr = 0;
 }
@@ -25,11 +27,17 @@ def StateOp : Ingot_Op<"state", [Symbol]> {
   let description = [{
     Roles: `parameter` (trained), `frozen` (an initializer that is not), `running`
     (statistics that the forward pass updates), `moment` (optimizer), `step` (i64, steps
-    taken), `seed` (i64). The initial value is `initial`; a splat costs nothing.
+    taken), `seed` (i64), `loss_scale` (scalars of dynamic loss scaling), `low_copy` (the
+    value of the state `of`, rounded to this state's element type; never saved). The initial
+    value is `initial`, for a `low_copy` that of `of`; a splat costs nothing.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, Ingot_RoleAttr:$role,
-                       TypeAttrOf<Ingot_Tensor>:$type, ElementsAttr:$initial);
-  let assemblyFormat = "`` $role $sym_name `:` $type `=` $initial attr-dict";
+                       TypeAttrOf<Ingot_Tensor>:$type, ElementsAttr:$initial,
+                       OptionalAttr<FlatSymbolRefAttr>:$of);
+  let assemblyFormat = "`` $role $sym_name (`of` $of^)? `:` $type `=` $initial attr-dict";
+  let builders = [OpBuilder<(ins "::llvm::StringRef":$name, "::ingot::Role":$role,
+                                 "::mlir::RankedTensorType":$type, "::mlir::ElementsAttr":$initial),
+    "build($_builder, $_state, name, role, type, initial, ::mlir::FlatSymbolRefAttr());">];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     ::mlir::RankedTensorType getTensorType() {

@@ -31,6 +31,15 @@ LogicalResult StateOp::verify() {
       return emitOpError("C3: a ") << stringifyRole(getRole())
                                    << " must be tensor<i64>, got " << type;
     return success();
+  case Role::LossScale:
+    if (type.getRank() != 0)
+      return emitOpError("C4: a loss_scale must be a scalar, got ") << type;
+    return success();
+  case Role::LowCopy:
+    if (!isa<FloatType>(element) || !getOf())
+      return emitOpError(
+          "C5: a low_copy must be floating point and name what it copies");
+    return success();
   case Role::Frozen:
   case Role::Running:
     return success();

@@ -218,3 +218,13 @@ func.func @f(%a: tensor<2xf32>) -> (tensor<2xf32> {ingot.kind = "data"}) {
 func.func @f(%a: tensor<2xi64> {ingot.kind = "labels", ingot.classes = 0}) {
   return
 }
+
+// -----
+
+// expected-error @+1 {{'ingot.state' op C4: a loss_scale must be a scalar, got 'tensor<2xf32>'}}
+ingot.state loss_scale @s : tensor<2xf32> = dense<1.0> : tensor<2xf32>
+
+// -----
+
+// expected-error @+1 {{'ingot.state' op C5: a low_copy must be floating point and name what it copies}}
+ingot.state low_copy @c : tensor<2xbf16> = dense<0.0> : tensor<2xbf16>

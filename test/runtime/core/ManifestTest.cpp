@@ -17,7 +17,7 @@ namespace {
 
 json makeManifest() {
   return json::parse(R"({
-    "abi": 1, "model": "m.onnx", "producer": "p", "precision": "fp32",
+    "abi": 2, "model": "m.onnx", "producer": "p", "precision": "fp32",
     "target": {"kind": "cpu", "features": ["avx2"]},
     "loss": "cross-entropy", "optimizer": "sgd", "batch": 2,
     "eval_partial": true, "weights": "embed",
@@ -57,7 +57,7 @@ TEST(Manifest, Reads) {
 
 TEST(Manifest, RefusesAnotherAbi) {
   json m = makeManifest();
-  m["abi"] = 2;
+  m["abi"] = 999;
   expectRefused(m, "compiled for version 2");
 }
 

@@ -1,0 +1,219 @@
+//===----------------------------------------------------------------------===//
+//
+// AssignPrecision: contractions in low precision.
+//
+// Assumes that gradients are there: they are contractions too.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/ingot/ir/Builders.h"
+#include "dialects/ingot/ir/Diagnostics.h"
+#include "dialects/ingot/ir/Signature.h"
+#include "mlir/IR/Remarks.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "passes/precision/Passes.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/Support/Regex.h"
+
+namespace ingot {
+#define GEN_PASS_DEF_ASSIGNPRECISION
+#include "passes/precision/Passes.h.inc"
+} // namespace ingot
+
+using namespace mlir;
+using namespace ingot;
+
+static Type elementOf(Value value) {
+  return tensorType(value).getElementType();
+}
+
+static bool isHalf(Type element) {
+  return isa<FloatType>(element) && element.getIntOrFloatBitWidth() == 16;
+}
+
+//===----------------------------------------------------------------------===//
+// Where casts are
+//===----------------------------------------------------------------------===//
+
+/// Moves a mover to the other side of a cast, with the element type there.
+static Value moveOver(PatternRewriter &rewriter, Operation *mover,
+                      Value operand) {
+  auto type = cast<RankedTensorType>(mover->getResult(0).getType());
+  Operation *moved = rewriter.clone(*mover);
+  moved->setOperand(0, operand);
+  moved->getResult(0).setType(withElement(type, elementOf(operand)));
+  return moved->getResult(0);
+}
+
+namespace {
+
+/// cast(move(x)) to half precision = move(cast(x)).
+struct HoistNarrowing : OpRewritePattern<CastOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(CastOp op,
+                                PatternRewriter &rewriter) const override {
+    Operation *mover = op.getOperand().getDefiningOp();
+    if (!mover || !mover->hasTrait<MovesElements>() ||
+        !elementOf(op.getOperand()).isF32() ||
+        !isHalf(op.getType().getElementType()) || !mover->hasOneUse())
+      return failure();
+    Value narrow = castTo(rewriter, op.getLoc(), mover->getOperand(0),
+                          op.getType().getElementType());
+    rewriter.replaceOp(op, moveOver(rewriter, mover, narrow));
+    return success();
+  }
+};
+
+/// move(cast(x)) from half precision = cast(move(x)).
+struct SinkWidening : RewritePattern {
+  explicit SinkWidening(MLIRContext *context)
+      : RewritePattern(MatchAnyOpTypeTag(), 1, context) {}
+  LogicalResult matchAndRewrite(Operation *op,
+                                PatternRewriter &rewriter) const override {
+    if (!op->hasTrait<MovesElements>())
+      return failure();
+    auto cast = op->getOperand(0).getDefiningOp<CastOp>();
+    if (!cast || !isHalf(elementOf(cast.getOperand())) ||
+        !cast.getType().getElementType().isF32())
+      return failure();
+    Value moved = moveOver(rewriter, op, cast.getOperand());
+    rewriter.replaceOp(op, castTo(rewriter, cast.getLoc(), moved,
+                                  cast.getType().getElementType()));
+    return success();
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+struct AssignPrecision : ingot::impl::AssignPrecisionBase<AssignPrecision> {
+  using AssignPrecisionBase::AssignPrecisionBase;
+
+  LogicalResult initialize(MLIRContext *context) override {
+    if (type == "bf16")
+      low = BFloat16Type::get(context);
+    else if (type == "fp16")
+      low = Float16Type::get(context);
+    else
+      return emitUserError(
+          NameLoc::get(StringAttr::get(context, "--precision")),
+          "unknown precision '" + type + "'", "choose fp32, bf16 or fp16");
+    RewritePatternSet set(context);
+    set.add<HoistNarrowing, SinkWidening>(context);
+    CastOp::getCanonicalizationPatterns(set, context);
+    patterns = FrozenRewritePatternSet(std::move(set));
+    return success(readNames(keepFp32, "--keep-fp32", kept, context) &&
+                   readNames(forceLow, "--force-low", forced, context));
+  }
+
+  void runOnOperation() override {
+    func::FuncOp func = getOperation();
+    if (func.isDeclaration())
+      return;
+    llvm::SetVector<Operation *> chosen;
+    for (Operation &op : func.getBody().front().without_terminator())
+      if (isLow(&op))
+        chosen.insert(&op);
+    // What only reaches gradients, states and outputs keeps its digits:
+    // rounding it spares little.
+    llvm::DenseSet<Operation *> feedsLow;
+    for (Operation &op : llvm::reverse(func.getBody().front()))
+      for (Operation *user : op.getUsers())
+        if (chosen.contains(user) || feedsLow.contains(user))
+          feedsLow.insert(&op);
+    for (Operation *op : chosen)
+      lower(op, /*isReadAgain=*/feedsLow.contains(op));
+    GreedyRewriteConfig config;
+    (void)applyPatternsGreedily(func, patterns, config);
+  }
+
+private:
+  bool readNames(const std::string &text, StringRef option,
+                 std::shared_ptr<llvm::Regex> &regex, MLIRContext *context) {
+    if (text.empty())
+      return true;
+    regex = std::make_shared<llvm::Regex>(text);
+    std::string problem;
+    if (regex->isValid(problem))
+      return true;
+    (void)emitUserError(NameLoc::get(StringAttr::get(context, option)),
+                        "'" + text + "' is no regular expression: " + problem,
+                        "POSIX extended syntax, such as 'head|norm'");
+    return false;
+  }
+
+  static bool matches(const std::shared_ptr<llvm::Regex> &regex,
+                      Operation *op) {
+    return regex && llvm::any_of(nodeNames(op->getLoc()), [&](StringRef name) {
+             return regex->match(name);
+           });
+  }
+
+  bool isLow(Operation *op) {
+    auto role = dyn_cast<PrecisionRole>(op);
+    bool hasF32 = llvm::any_of(op->getOperands(), [](Value operand) {
+      return elementOf(operand).isF32();
+    });
+    if (!role || !hasF32)
+      return false;
+    auto note = [&](auto remark, StringRef why) {
+      remark << remark::metric("Op", op->getName().getStringRef())
+             << remark::reason("{0}", why);
+    };
+    auto options =
+        remark::RemarkOpts::name("precision").category(getArgument());
+    if (matches(kept, op)) {
+      if (role.getPrecisionRole() == Precision::Low) {
+        ++numKept;
+        note(remark::missed(op->getLoc(), options), "--keep-fp32 names it");
+      }
+      return false;
+    }
+    if (role.getPrecisionRole() == Precision::Low)
+      return true;
+    if (!matches(forced, op))
+      return false;
+    if (!isa<InferTypeOpInterface>(op) &&
+        !op->hasTrait<OpTrait::SameOperandsAndResultElementType>()) {
+      note(remark::missed(op->getLoc(), options),
+           "--force-low names it, but it has no low form");
+      return false;
+    }
+    return true;
+  }
+
+  /// Gives the op operands in low precision; whoever reads its results gets
+  /// them in f32, through casts.
+  void lower(Operation *op, bool isReadAgain) {
+    OpBuilder builder(op);
+    bool keepsResult = cast<PrecisionRole>(op).canKeepResult() && !isReadAgain;
+    for (OpOperand &operand : op->getOpOperands())
+      if (elementOf(operand.get()).isF32())
+        operand.set(castTo(builder, op->getLoc(), operand.get(), low));
+    ++numLow;
+    remark::passed(
+        op->getLoc(),
+        remark::RemarkOpts::name("precision").category(getArgument()))
+        << remark::metric("Op", op->getName().getStringRef())
+        << remark::metric("Result",
+                          keepsResult ? StringRef("fp32") : StringRef(type));
+    if (keepsResult)
+      return;
+    builder.setInsertionPointAfter(op);
+    for (Value result : op->getResults()) {
+      if (!elementOf(result).isF32())
+        continue;
+      Type f32 = elementOf(result);
+      result.setType(withElement(tensorType(result), low));
+      Value wide = castTo(builder, op->getLoc(), result, f32);
+      result.replaceAllUsesExcept(wide, wide.getDefiningOp());
+    }
+  }
+
+  Type low;
+  FrozenRewritePatternSet patterns;
+  std::shared_ptr<llvm::Regex> kept, forced;
+};
+
+} // namespace

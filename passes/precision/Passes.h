@@ -1,0 +1,26 @@
+//===----------------------------------------------------------------------===//
+//
+// Passes for mixed precision.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_PASSES_PRECISION_PASSES_H
+#define INGOT_PASSES_PRECISION_PASSES_H
+
+#include "dialects/ingot/ir/Dialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+#include <memory>
+
+namespace ingot {
+
+#define GEN_PASS_DECL
+#include "passes/precision/Passes.h.inc"
+
+#define GEN_PASS_REGISTRATION
+#include "passes/precision/Passes.h.inc"
+
+} // namespace ingot
+
+#endif // INGOT_PASSES_PRECISION_PASSES_H

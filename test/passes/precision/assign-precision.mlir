@@ -1,0 +1,50 @@
+// RUN: ingot-opt %s --ingot-assign-precision --split-input-file | FileCheck %s
+// RUN: ingot-opt %s --ingot-assign-precision=type=fp16 --split-input-file | FileCheck %s --check-prefix=FP16
+
+// Contractions read low precision; what is read again by one is rounded.
+// CHECK-LABEL: func.func @chain
+// CHECK: %[[X:.*]] = ingot.cast %arg0 : tensor<4x3xf32> -> tensor<4x3xbf16>
+// CHECK: %[[W:.*]] = ingot.cast %arg1
+// CHECK: %[[H:.*]] = ingot.matmul %[[X]], %[[W]] : (tensor<4x3xbf16>, tensor<3x3xbf16>) -> tensor<4x3xbf16>
+// CHECK: %[[WIDE:.*]] = ingot.cast %[[H]] : tensor<4x3xbf16> -> tensor<4x3xf32>
+// CHECK: %[[T:.*]] = ingot.tanh %[[WIDE]] : tensor<4x3xf32>
+// CHECK: %[[LOW:.*]] = ingot.cast %[[T]] : tensor<4x3xf32> -> tensor<4x3xbf16>
+// CHECK: %[[Y:.*]] = ingot.matmul %[[LOW]]{{.*}} -> tensor<4x3xf32>
+// CHECK: return %[[Y]]
+// FP16: ingot.matmul {{.*}} -> tensor<4x3xf16>
+func.func @chain(%x: tensor<4x3xf32>, %w: tensor<3x3xf32>) -> tensor<4x3xf32> {
+  %0 = ingot.matmul %x, %w : (tensor<4x3xf32>, tensor<3x3xf32>) -> tensor<4x3xf32>
+  %1 = ingot.tanh %0 : tensor<4x3xf32>
+  %2 = ingot.matmul %1, %w : (tensor<4x3xf32>, tensor<3x3xf32>) -> tensor<4x3xf32>
+  return %2 : tensor<4x3xf32>
+}
+
+// -----
+
+// Casts to low precision are before what only moves elements, casts from it
+// after: they fuse into the kernels on either side.
+// CHECK-LABEL: func.func @movers
+// CHECK: %[[LOW:.*]] = ingot.cast %arg0 : tensor<12xf32> -> tensor<12xbf16>
+// CHECK: %[[X:.*]] = ingot.reshape %[[LOW]] : tensor<12xbf16> -> tensor<4x3xbf16>
+// CHECK: %[[Y:.*]] = ingot.matmul %[[X]]
+// CHECK: %[[R:.*]] = ingot.transpose %[[Y]] [1, 0] : (tensor<4x3xbf16>) -> tensor<3x4xbf16>
+// CHECK-NOT: ingot.cast
+// CHECK: ingot.matmul {{.*}}%[[R]] : (tensor<3x3xbf16>, tensor<3x4xbf16>) -> tensor<3x4xf32>
+func.func @movers(%x: tensor<12xf32>, %w: tensor<3x3xf32>) -> tensor<3x4xf32> {
+  %0 = ingot.reshape %x : tensor<12xf32> -> tensor<4x3xf32>
+  %1 = ingot.matmul %0, %w : (tensor<4x3xf32>, tensor<3x3xf32>) -> tensor<4x3xf32>
+  %2 = ingot.transpose %1 [1, 0] : (tensor<4x3xf32>) -> tensor<3x4xf32>
+  %3 = ingot.matmul %w, %2 : (tensor<3x3xf32>, tensor<3x4xf32>) -> tensor<3x4xf32>
+  return %3 : tensor<3x4xf32>
+}
+
+// -----
+
+// Reductions stay in f32; f64 is not touched.
+// CHECK-LABEL: func.func @kept
+// CHECK-NOT: bf16
+func.func @kept(%x: tensor<4x3xf32>, %d: tensor<3x3xf64>) -> (tensor<4xf32>, tensor<3x3xf64>) {
+  %0 = ingot.reduce sum %x dims = [1] : (tensor<4x3xf32>) -> tensor<4xf32>
+  %1 = ingot.matmul %d, %d : (tensor<3x3xf64>, tensor<3x3xf64>) -> tensor<3x3xf64>
+  return %0, %1 : tensor<4xf32>, tensor<3x3xf64>
+}

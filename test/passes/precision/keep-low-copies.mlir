@@ -1,0 +1,30 @@
+// RUN: ingot-opt %s --ingot-keep-low-copies | FileCheck %s
+
+// The copy follows its weight; every function reads it, the step writes it.
+// CHECK: ingot.state low_copy @"w/bf16" of @w : tensor<2x2xbf16>
+// CHECK-LABEL: func.func @train_step
+// CHECK-SAME: %[[COPY:[a-z0-9]+]]: tensor<2x2xbf16> {ingot.state = @"w/bf16"}
+// CHECK: ingot.matmul %{{.*}}, %[[COPY]]
+// CHECK: %[[NEW:.*]] = ingot.neg
+// CHECK: %[[NEWCOPY:.*]] = ingot.cast %[[NEW]] : tensor<2x2xf32> -> tensor<2x2xbf16>
+// CHECK: return %{{.*}}, %[[NEW]], %[[NEWCOPY]]
+// CHECK-LABEL: func.func @predict
+// CHECK-NOT: @w}
+// CHECK-NOT: ingot.cast
+// CHECK: return
+ingot.state parameter @w : tensor<2x2xf32> = dense<1.0> : tensor<2x2xf32>
+func.func @train_step(%x: tensor<2x2xbf16> {ingot.kind = "data", ingot.name = "x"},
+                      %w: tensor<2x2xf32> {ingot.state = @w})
+    -> (tensor<2x2xbf16> {ingot.name = "y"}, tensor<2x2xf32> {ingot.state = @w}) {
+  %0 = ingot.cast %w : tensor<2x2xf32> -> tensor<2x2xbf16>
+  %1 = ingot.matmul %x, %0 : (tensor<2x2xbf16>, tensor<2x2xbf16>) -> tensor<2x2xbf16>
+  %2 = ingot.neg %w : tensor<2x2xf32>
+  return %1, %2 : tensor<2x2xbf16>, tensor<2x2xf32>
+}
+func.func @predict(%x: tensor<2x2xbf16> {ingot.kind = "data", ingot.name = "x"},
+                   %w: tensor<2x2xf32> {ingot.state = @w})
+    -> (tensor<2x2xbf16> {ingot.name = "y"}) {
+  %0 = ingot.cast %w : tensor<2x2xf32> -> tensor<2x2xbf16>
+  %1 = ingot.matmul %x, %0 : (tensor<2x2xbf16>, tensor<2x2xbf16>) -> tensor<2x2xbf16>
+  return %1 : tensor<2x2xbf16>
+}
