@@ -176,8 +176,8 @@ void Differentiate::runOnOperation() {
   OpBuilder builder(step.getReturn());
   Cotangents cotangents;
   // With loss scaling, gradients are those of scale * loss.
-  Value scale = step.findArgument(
-      FlatSymbolRefAttr::get(&getContext(), kLossScaleName));
+  Value scale =
+      step.findArgument(FlatSymbolRefAttr::get(&getContext(), kLossScaleName));
   cotangents.add(builder, loss.getLoc(), loss,
                  scale ? castTo(builder, loss.getLoc(), scale,
                                 tensorType(loss).getElementType())
