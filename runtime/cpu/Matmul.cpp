@@ -1,17 +1,25 @@
 //===----------------------------------------------------------------------===//
 //
-// ingot_matmul (Abi.h): oneDNN, and a plain loop for f64, which it lacks.
+// ingot_matmul (Abi.h): our own product for f32 where the processor has
+// AVX-512, oneDNN for other processors and for half precision in hardware, and
+// a plain loop for f64.
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/cpu/HalfPrecision.h"
 #include "runtime/cpu/OneDnn.h"
 #include "runtime/cpu/ThreadPool.h"
+#include "runtime/cpu/gemm/Gemm.h"
 
 #include <cstring>
 #include <memory>
 
 using namespace ingot::runtime;
 using dnnl::memory;
+
+static size_t alignUp(size_t bytes) {
+  return (bytes + INGOT_ALIGNMENT - 1) / INGOT_ALIGNMENT * INGOT_ALIGNMENT;
+}
 
 static void matmulF64(const ingot_matmul_desc &d, const double *a,
                       const double *b, double *c) {
@@ -29,6 +37,55 @@ static void matmulF64(const ingot_matmul_desc &d, const double *a,
       }
     }
   });
+}
+
+/// Multiplies in f32; operands in half precision are converted.
+static void matmulF32(ingot_context *context, const ingot_matmul_desc &d,
+                      const void *a, const void *b, void *c) {
+  Gemm gemm = {d.batch,
+               d.m,
+               d.n,
+               d.k,
+               static_cast<const float *>(a),
+               d.m * d.k,
+               d.transpose_a ? 1 : d.k,
+               d.transpose_a ? d.m : 1,
+               static_cast<const float *>(b),
+               d.k * d.n,
+               d.transpose_b ? 1 : d.n,
+               d.transpose_b ? d.k : 1,
+               static_cast<float *>(c),
+               d.m * d.n,
+               d.n};
+  size_t used = alignUp(getGemmScratchBytes(gemm));
+  auto reserve = [&](int32_t type, int64_t elements) {
+    size_t offset = used;
+    if (type != INGOT_F32)
+      used += alignUp(elements * sizeof(float));
+    return offset;
+  };
+  int64_t aElements = d.batch * d.m * d.k, bElements = d.batch * d.k * d.n;
+  int64_t cElements = d.batch * d.m * d.n;
+  size_t aOffset = reserve(d.a_type, aElements);
+  size_t bOffset = reserve(d.b_type, bElements);
+  size_t cOffset = reserve(d.c_type, cElements);
+  char *scratch = context->getScratch(used);
+  auto place = [&](size_t offset) {
+    return reinterpret_cast<float *>(scratch + offset);
+  };
+  if (d.a_type != INGOT_F32) {
+    convertToF32(a, d.a_type, place(aOffset), aElements);
+    gemm.a = place(aOffset);
+  }
+  if (d.b_type != INGOT_F32) {
+    convertToF32(b, d.b_type, place(bOffset), bElements);
+    gemm.b = place(bOffset);
+  }
+  if (d.c_type != INGOT_F32)
+    gemm.c = place(cOffset);
+  runGemm(gemm, scratch);
+  if (d.c_type != INGOT_F32)
+    convertFromF32(gemm.c, c, d.c_type, cElements);
 }
 
 /// A [batch, rows, columns] matrix, stored transposed or not.
@@ -79,6 +136,8 @@ void ingot_matmul(ingot_context *context, const ingot_matmul_desc *desc,
       std::memset(c, 0, desc->batch * desc->m * desc->n * size);
       return;
     }
+    if (getComputeType(desc->a_type) == INGOT_F32 && canRunGemm())
+      return matmulF32(context, *desc, a, b, c);
     context->getCached<DnnlCall>(desc, /*kind=*/0, [&] { return build(*desc); })
         .run(context, {a, b, c});
   });

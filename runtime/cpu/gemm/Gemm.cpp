@@ -1,0 +1,140 @@
+#include "runtime/cpu/gemm/Gemm.h"
+
+#include "runtime/cpu/Features.h"
+#include "runtime/cpu/ThreadPool.h"
+#include "runtime/cpu/gemm/Kernels.h"
+
+#include <algorithm>
+
+using namespace ingot::runtime;
+using namespace ingot::runtime::gemm;
+
+namespace {
+
+int64_t divideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
+int64_t roundUp(int64_t a, int64_t b) { return divideUp(a, b) * b; }
+
+/// Floats of a cache line: packs start on one.
+constexpr int64_t kLine = 16;
+
+/// How a product is cut up.
+struct Blocking {
+  explicit Blocking(const Gemm &g);
+
+  /// Rows and columns of a task: it packs a block of b that stays in the L2
+  /// cache, and runs down the rows of a, packed by all threads before.
+  int64_t rows, columns;
+  int64_t rowTasks, columnTasks;
+  int64_t inner, aPack, bPack;
+};
+
+Blocking::Blocking(const Gemm &g) {
+  int64_t threads = getThreadCount();
+  inner = std::min(g.k, kInner);
+  // Equal blocks, so that no thread waits for another's remainder.
+  int64_t blocks = divideUp(g.n, kColumns);
+  if (g.batch == 1 && g.n >= threads * kTileColumns)
+    blocks = roundUp(blocks, threads);
+  columns = roundUp(divideUp(g.n, blocks), kTileColumns);
+  columnTasks = divideUp(g.n, columns);
+  rows = roundUp(g.m, kTileRows);
+  if (g.batch * columnTasks < threads)
+    rows = roundUp(divideUp(g.m, threads), kTileRows);
+  rowTasks = divideUp(g.m, rows);
+  aPack = roundUp(roundUp(g.m, kTileRows) * inner, kLine);
+  bPack = columns * inner;
+}
+
+/// One block of columns of one product: c += a x b over part of the inner
+/// dimension.
+struct Task {
+  const Gemm &g;
+  const Blocking &blocking;
+  const float *packedA;
+  float *packedB;
+  int64_t batch, start, size;
+
+  void run(int64_t index) const {
+    int64_t row = index % blocking.rowTasks * blocking.rows;
+    int64_t column = index / blocking.rowTasks * blocking.columns;
+    int64_t rows = std::min(blocking.rows, g.m - row);
+    int64_t columns = std::min(blocking.columns, g.n - column);
+    packB(g.b + batch * g.bBatch + start * g.bInner + column * g.bColumn,
+          g.bInner, g.bColumn, size, columns, packedB);
+    float *c = g.c + batch * g.cBatch + row * g.cRow + column;
+    for (int64_t i = 0; i < rows; i += kTileRows)
+      for (int64_t j = 0; j < columns; j += kTileColumns)
+        multiplyTile(size, packedA + (row + i) * size, packedB + j * size,
+                     c + i * g.cRow + j, g.cRow, std::min(kTileRows, rows - i),
+                     std::min(kTileColumns, columns - j), start != 0);
+  }
+};
+
+void packRows(const Gemm &g, int64_t batch, int64_t start, int64_t size,
+              int64_t first, int64_t last, float *packed) {
+  for (int64_t i = first; i < last; i += kTileRows)
+    packA(g.a + batch * g.aBatch + i * g.aRow + start * g.aInner, g.aRow,
+          g.aInner, std::min(kTileRows, g.m - i), size, packed + i * size);
+}
+
+} // namespace
+
+bool ingot::runtime::canRunGemm() {
+#ifdef __x86_64__
+  static const bool can = findMissingFeatures({"avx512f"}).empty();
+  return can;
+#else
+  return false;
+#endif
+}
+
+size_t ingot::runtime::getGemmScratchBytes(const Gemm &g) {
+  Blocking blocking(g);
+  int64_t threads = getThreadCount();
+  // Batches are shared out whole: each thread packs its own a.
+  int64_t packs = g.batch == 1 ? 1 : threads;
+  return static_cast<size_t>(packs * blocking.aPack +
+                             threads * blocking.bPack) *
+         sizeof(float);
+}
+
+void ingot::runtime::runGemm(const Gemm &g, char *scratch) {
+  Blocking blocking(g);
+  auto *packs = reinterpret_cast<float *>(scratch);
+  int64_t threads = getThreadCount();
+  int64_t tasks = blocking.rowTasks * blocking.columnTasks;
+  if (g.batch > 1) {
+    float *bPacks = packs + threads * blocking.aPack;
+    int64_t grain = divideUp(g.batch, threads);
+    parallelFor(g.batch, grain, [&](int64_t begin, int64_t end) {
+      int64_t thread = begin / grain;
+      float *a = packs + thread * blocking.aPack;
+      float *b = bPacks + thread * blocking.bPack;
+      for (int64_t batch = begin; batch < end; ++batch)
+        for (int64_t start = 0; start < g.k; start += blocking.inner) {
+          int64_t size = std::min(blocking.inner, g.k - start);
+          packRows(g, batch, start, size, 0, g.m, a);
+          Task task{g, blocking, a, b, batch, start, size};
+          for (int64_t i = 0; i < tasks; ++i)
+            task.run(i);
+        }
+    });
+    return;
+  }
+  float *bPacks = packs + blocking.aPack;
+  int64_t grain = divideUp(tasks, threads);
+  int64_t panels = divideUp(g.m, kTileRows);
+  for (int64_t start = 0; start < g.k; start += blocking.inner) {
+    int64_t size = std::min(blocking.inner, g.k - start);
+    parallelFor(panels, /*grain=*/4, [&](int64_t begin, int64_t end) {
+      packRows(g, 0, start, size, begin * kTileRows,
+               std::min(end * kTileRows, g.m), packs);
+    });
+    parallelFor(tasks, grain, [&](int64_t begin, int64_t end) {
+      Task task{g, blocking, packs, bPacks + begin / grain * blocking.bPack,
+                0, start,    size};
+      for (int64_t i = begin; i < end; ++i)
+        task.run(i);
+    });
+  }
+}

@@ -1,0 +1,44 @@
+//===----------------------------------------------------------------------===//
+//
+// Products of f32 matrices: the blocked algorithm of Goto and van de Geijn
+// ("Anatomy of High-Performance Matrix Multiplication", 2008) in the variant
+// of BLIS (Van Zee and van de Geijn, 2015), for processors with AVX-512.
+//
+// The order in which a sum is added up depends on its length alone: neither on
+// the other sizes nor on threads.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_RUNTIME_CPU_GEMM_GEMM_H
+#define INGOT_RUNTIME_CPU_GEMM_GEMM_H
+
+#include <cstddef>
+#include <cstdint>
+
+namespace ingot::runtime {
+
+/// c = a x b for each of `batch` pairs of matrices. Strides are in elements;
+/// of each operand's two strides one is 1.
+struct Gemm {
+  int64_t batch, m, n, k;
+  const float *a;
+  int64_t aBatch, aRow, aInner;
+  const float *b;
+  int64_t bBatch, bInner, bColumn;
+  /// Rows of `c` are contiguous.
+  float *c;
+  int64_t cBatch, cRow;
+};
+
+/// Whether this processor has the instructions.
+bool canRunGemm();
+
+/// Bytes that runGemm needs to pack operands in.
+size_t getGemmScratchBytes(const Gemm &gemm);
+
+/// Multiplies on the thread pool. `scratch` is aligned to 64 bytes.
+void runGemm(const Gemm &gemm, char *scratch);
+
+} // namespace ingot::runtime
+
+#endif // INGOT_RUNTIME_CPU_GEMM_GEMM_H

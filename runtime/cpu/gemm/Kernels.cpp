@@ -1,0 +1,175 @@
+#include "runtime/cpu/gemm/Kernels.h"
+
+#ifdef __x86_64__
+#include <immintrin.h>
+
+#include <algorithm>
+
+#define INGOT_AVX512 __attribute__((target("avx512f")))
+
+using namespace ingot::runtime::gemm;
+
+static constexpr int64_t kLanes = 16;
+
+INGOT_AVX512 static __mmask16 firstLanes(int64_t count) {
+  return static_cast<__mmask16>(count >= kLanes ? 0xffffu : (1u << count) - 1u);
+}
+
+/// Row i becomes lane i of every vector.
+INGOT_AVX512 static inline void transpose(__m512 (&v)[kLanes]) {
+  __m512 t[kLanes];
+#pragma unroll
+  for (int i = 0; i < 16; i += 2) {
+    t[i] = _mm512_unpacklo_ps(v[i], v[i + 1]);
+    t[i + 1] = _mm512_unpackhi_ps(v[i], v[i + 1]);
+  }
+#pragma unroll
+  for (int i = 0; i < 16; i += 4) {
+    v[i] = _mm512_shuffle_ps(t[i], t[i + 2], 0x44);
+    v[i + 1] = _mm512_shuffle_ps(t[i], t[i + 2], 0xee);
+    v[i + 2] = _mm512_shuffle_ps(t[i + 1], t[i + 3], 0x44);
+    v[i + 3] = _mm512_shuffle_ps(t[i + 1], t[i + 3], 0xee);
+  }
+  // v[4q + r] holds columns r, r + 4, r + 8, r + 12 of rows 4q to 4q + 3.
+#pragma unroll
+  for (int r = 0; r < 4; ++r) {
+    t[r] = _mm512_shuffle_f32x4(v[r], v[4 + r], 0x88);
+    t[4 + r] = _mm512_shuffle_f32x4(v[r], v[4 + r], 0xdd);
+    t[8 + r] = _mm512_shuffle_f32x4(v[8 + r], v[12 + r], 0x88);
+    t[12 + r] = _mm512_shuffle_f32x4(v[8 + r], v[12 + r], 0xdd);
+  }
+#pragma unroll
+  for (int r = 0; r < 4; ++r) {
+    v[r] = _mm512_shuffle_f32x4(t[r], t[8 + r], 0x88);
+    v[8 + r] = _mm512_shuffle_f32x4(t[r], t[8 + r], 0xdd);
+    v[4 + r] = _mm512_shuffle_f32x4(t[4 + r], t[12 + r], 0x88);
+    v[12 + r] = _mm512_shuffle_f32x4(t[4 + r], t[12 + r], 0xdd);
+  }
+}
+
+/// Packs up to 16 lines of `size` contiguous elements as columns of `width`.
+INGOT_AVX512 static void packLines(const float *from, int64_t lineStride,
+                                   int64_t lines, int64_t size, int64_t width,
+                                   float *packed) {
+  __mmask16 stored = firstLanes(std::min(width, kLanes));
+  for (int64_t i = 0; i < size; i += kLanes) {
+    __mmask16 loaded = firstLanes(size - i);
+    __m512 v[kLanes];
+#pragma unroll
+    for (int line = 0; line < 16; ++line)
+      v[line] =
+          line < lines
+              ? _mm512_maskz_loadu_ps(loaded, from + line * lineStride + i)
+              : _mm512_setzero_ps();
+    transpose(v);
+    int64_t count = std::min(kLanes, size - i);
+    if (count == kLanes) {
+#pragma unroll
+      for (int64_t j = 0; j < 16; ++j)
+        _mm512_mask_storeu_ps(packed + (i + j) * width, stored, v[j]);
+      continue;
+    }
+    for (int64_t j = 0; j < count; ++j)
+      _mm512_mask_storeu_ps(packed + (i + j) * width, stored, v[j]);
+  }
+}
+
+INGOT_AVX512 void ingot::runtime::gemm::packA(const float *a, int64_t rowStride,
+                                              int64_t innerStride, int64_t rows,
+                                              int64_t size, float *packed) {
+  if (innerStride == 1)
+    return packLines(a, rowStride, rows, size, kTileRows, packed);
+  __mmask16 loaded = firstLanes(rows), stored = firstLanes(kTileRows);
+  for (int64_t i = 0; i < size; ++i)
+    _mm512_mask_storeu_ps(packed + i * kTileRows, stored,
+                          _mm512_maskz_loadu_ps(loaded, a + i * innerStride));
+}
+
+INGOT_AVX512 void ingot::runtime::gemm::packB(const float *b,
+                                              int64_t innerStride,
+                                              int64_t columnStride,
+                                              int64_t size, int64_t columns,
+                                              float *packed) {
+  for (int64_t j = 0; j < columns; j += kTileColumns) {
+    int64_t count = std::min(kTileColumns, columns - j);
+    if (columnStride == 1) {
+      __mmask16 low = firstLanes(count);
+      __mmask16 high = firstLanes(std::max<int64_t>(count - kLanes, 0));
+      for (int64_t i = 0; i < size; ++i) {
+        const float *row = b + i * innerStride + j;
+        _mm512_store_ps(packed + i * kTileColumns,
+                        _mm512_maskz_loadu_ps(low, row));
+        _mm512_store_ps(packed + i * kTileColumns + kLanes,
+                        _mm512_maskz_loadu_ps(high, row + kLanes));
+      }
+    } else {
+      const float *line = b + j * columnStride;
+      packLines(line, columnStride, std::min(kLanes, count), size, kTileColumns,
+                packed);
+      packLines(line + kLanes * columnStride, columnStride,
+                std::max<int64_t>(count - kLanes, 0), size, kTileColumns,
+                packed + kLanes);
+    }
+    packed += kTileColumns * size;
+  }
+}
+
+INGOT_AVX512 void
+ingot::runtime::gemm::multiplyTile(int64_t size, const float *__restrict a,
+                                   const float *__restrict b,
+                                   float *__restrict c, int64_t rowStride,
+                                   int64_t rows, int64_t columns, bool adds) {
+  __m512 sum[kTileRows][2];
+#pragma unroll
+  for (int i = 0; i < kTileRows; ++i) {
+    sum[i][0] = _mm512_setzero_ps();
+    sum[i][1] = _mm512_setzero_ps();
+    _mm_prefetch(reinterpret_cast<const char *>(c + i * rowStride),
+                 _MM_HINT_T0);
+    _mm_prefetch(reinterpret_cast<const char *>(c + i * rowStride + kLanes),
+                 _MM_HINT_T0);
+  }
+  for (int64_t k = 0; k < size; ++k) {
+    __m512 low = _mm512_load_ps(b), high = _mm512_load_ps(b + kLanes);
+    // Panels come from the L2 cache: ask ahead of time.
+    _mm_prefetch(reinterpret_cast<const char *>(b + 8 * kTileColumns),
+                 _MM_HINT_T0);
+    _mm_prefetch(reinterpret_cast<const char *>(b + 8 * kTileColumns + kLanes),
+                 _MM_HINT_T0);
+#pragma unroll
+    for (int i = 0; i < kTileRows; ++i) {
+      __m512 x = _mm512_set1_ps(a[i]);
+      sum[i][0] = _mm512_fmadd_ps(x, low, sum[i][0]);
+      sum[i][1] = _mm512_fmadd_ps(x, high, sum[i][1]);
+    }
+    a += kTileRows;
+    b += kTileColumns;
+  }
+  __mmask16 low = firstLanes(columns);
+  __mmask16 high = firstLanes(std::max<int64_t>(columns - kLanes, 0));
+#pragma unroll
+  for (int i = 0; i < kTileRows; ++i) {
+    if (i < rows) {
+      float *row = c + i * rowStride;
+      if (adds) {
+        sum[i][0] = _mm512_add_ps(sum[i][0], _mm512_maskz_loadu_ps(low, row));
+        sum[i][1] =
+            _mm512_add_ps(sum[i][1], _mm512_maskz_loadu_ps(high, row + kLanes));
+      }
+      _mm512_mask_storeu_ps(row, low, sum[i][0]);
+      _mm512_mask_storeu_ps(row + kLanes, high, sum[i][1]);
+    }
+  }
+}
+
+#else
+
+void ingot::runtime::gemm::packA(const float *, int64_t, int64_t, int64_t,
+                                 int64_t, float *) {}
+void ingot::runtime::gemm::packB(const float *, int64_t, int64_t, int64_t,
+                                 int64_t, float *) {}
+void ingot::runtime::gemm::multiplyTile(int64_t, const float *, const float *,
+                                        float *, int64_t, int64_t, int64_t,
+                                        bool) {}
+
+#endif

@@ -1,0 +1,111 @@
+// Products of random sizes and layouts against sums in double, and the promise
+// that an element's bits depend on its row and column alone.
+
+#include "runtime/cpu/gemm/Gemm.h"
+
+#include "runtime/core/Memory.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+#include <random>
+#include <vector>
+
+using namespace ingot::runtime;
+
+namespace {
+
+struct Problem {
+  Problem(std::mt19937 &random, int64_t batch, int64_t m, int64_t n, int64_t k,
+          bool transposesA, bool transposesB)
+      : a(batch * m * k), b(batch * k * n), c(batch * m * n, NAN) {
+    std::uniform_real_distribution<float> uniform(-1, 1);
+    for (std::vector<float> *values : {&a, &b})
+      for (float &value : *values)
+        value = uniform(random);
+    gemm = {batch,
+            m,
+            n,
+            k,
+            a.data(),
+            m * k,
+            transposesA ? 1 : k,
+            transposesA ? m : 1,
+            b.data(),
+            k * n,
+            transposesB ? 1 : n,
+            transposesB ? k : 1,
+            c.data(),
+            m * n,
+            n};
+  }
+
+  void run() {
+    Block scratch(static_cast<int64_t>(getGemmScratchBytes(gemm)), "scratch");
+    runGemm(gemm, scratch.getData());
+  }
+
+  double expected(int64_t batch, int64_t i, int64_t j,
+                  double &magnitude) const {
+    double sum = 0;
+    magnitude = 0;
+    for (int64_t l = 0; l < gemm.k; ++l) {
+      double term =
+          static_cast<double>(
+              gemm.a[batch * gemm.aBatch + i * gemm.aRow + l * gemm.aInner]) *
+          gemm.b[batch * gemm.bBatch + l * gemm.bInner + j * gemm.bColumn];
+      sum += term;
+      magnitude += std::fabs(term);
+    }
+    return sum;
+  }
+
+  std::vector<float> a, b, c;
+  Gemm gemm;
+};
+
+TEST(Gemm, EqualsSumsInDouble) {
+  if (!canRunGemm())
+    GTEST_SKIP() << "this processor lacks AVX-512";
+  std::mt19937 random(1);
+  auto upTo = [&](int64_t most) {
+    return static_cast<int64_t>(1 + random() % most);
+  };
+  for (int trial = 0; trial < 80; ++trial) {
+    bool isLong = trial % 10 == 0;
+    Problem problem(random, trial % 4 == 0 ? upTo(5) : 1, upTo(70),
+                    isLong ? upTo(1100) : upTo(100),
+                    isLong ? upTo(900) : upTo(60), random() % 2, random() % 2);
+    problem.run();
+    const Gemm &g = problem.gemm;
+    for (int64_t batch = 0; batch < g.batch; ++batch)
+      for (int64_t i = 0; i < g.m; ++i)
+        for (int64_t j = 0; j < g.n; ++j) {
+          double magnitude = 0, want = problem.expected(batch, i, j, magnitude);
+          double bound = 1.2e-7 * (static_cast<double>(g.k) + 1) * magnitude;
+          ASSERT_NEAR(problem.c[(batch * g.m + i) * g.n + j], want, bound)
+              << g.batch << " x " << g.m << " x " << g.n << " x " << g.k;
+        }
+  }
+}
+
+TEST(Gemm, BitsDependOnRowAndColumnAlone) {
+  if (!canRunGemm())
+    GTEST_SKIP() << "this processor lacks AVX-512";
+  std::mt19937 random(2);
+  Problem whole(random, 1, 100, 700, 500, false, false);
+  whole.run();
+  // The same product, a row and a part of the columns at a time.
+  for (int64_t i : {0, 11, 12, 99}) {
+    Problem part = whole;
+    part.gemm.a = whole.a.data() + i * 500;
+    part.gemm.b = whole.b.data() + 333;
+    part.gemm.m = 1;
+    part.gemm.n = 50;
+    part.gemm.c = part.c.data();
+    part.run();
+    for (int64_t j = 0; j < 50; ++j)
+      ASSERT_EQ(part.c[j], whole.c[i * 700 + 333 + j]);
+  }
+}
+
+} // namespace
