@@ -65,12 +65,10 @@ void ingot::buildGraphPipeline(OpPassManager &manager,
   manager.addNestedPass<func::FuncOp>(createFormFusions(fusion));
 }
 
-void ingot::buildStepPipeline(OpPassManager &manager,
-                              const PipelineOptions &options) {
-  buildGraphPipeline(manager, options);
+void ingot::buildPlacementPipeline(OpPassManager &manager, unsigned level) {
   // No simplification after this: the order of operations is the schedule.
   PlaceStepsOptions placement;
-  placement.noReuse = options.level == 0;
+  placement.noReuse = level == 0;
   manager.addPass(createPlaceSteps(placement));
 }
 
@@ -118,7 +116,8 @@ void ingot::registerPipelines() {
         pipeline.level = options.level;
         pipeline.loss = options.loss;
         pipeline.optimizer = options.optimizer;
-        buildStepPipeline(manager, pipeline);
+        buildGraphPipeline(manager, pipeline);
+        buildPlacementPipeline(manager, pipeline.level);
       });
   PassPipelineRegistration<KernelOptions>(
       "ingot-cpu-kernels", "from placed steps to kernels for the CPU",

@@ -27,9 +27,8 @@ struct PipelineOptions {
 void buildGraphPipeline(mlir::OpPassManager &manager,
                         const PipelineOptions &options);
 
-/// The same, then placed in memory: `exec` steps. The target is chosen after.
-void buildStepPipeline(mlir::OpPassManager &manager,
-                       const PipelineOptions &options);
+/// From there to places in memory: `exec` steps. The target is chosen after.
+void buildPlacementPipeline(mlir::OpPassManager &manager, unsigned level);
 
 /// From placed steps to kernels in the LLVM dialect, for the CPU. What remains
 /// is `--ingot-lower-steps`, which needs the manifest.

@@ -3,6 +3,7 @@
 #include "dialects/exec/Exec.h"
 #include "dialects/ingot/ir/Diagnostics.h"
 #include "dialects/ingot/ir/Dialect.h"
+#include "dialects/ingot/ir/Signature.h"
 #include "dialects/ingot/ir/States.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "runtime/abi/Abi.h"
@@ -162,6 +163,14 @@ json::Object ingot::buildManifest(ModuleOp module, WeightStorage weights) {
           {"default", entry.getAs<FloatAttr>("default").getValueAsDouble()}});
   manifest["states"] = std::move(states);
   manifest["hyperparameters"] = std::move(hyperparameters);
+
+  json::Array variants;
+  if (auto names = module->getAttrOfType<ArrayAttr>(kVariantsAttr))
+    for (StringAttr name : names.getAsRange<StringAttr>())
+      variants.push_back(name.getValue());
+  else
+    variants.push_back("");
+  manifest["variants"] = std::move(variants);
 
   json::Object functions;
   int64_t arena = 0;

@@ -178,10 +178,8 @@ static KernelOutput readOutput(const Field &field, const Manifest &manifest) {
   return output;
 }
 
-static FunctionSpec readFunction(const std::string &name, const Field &field,
-                                 const Manifest &manifest) {
+static FunctionSpec readFunction(const Field &field, const Manifest &manifest) {
   FunctionSpec function;
-  function.name = name;
   function.arenaBytes = field["arena_bytes"].getCount();
   if (function.arenaBytes > manifest.arenaBytes)
     throw field["arena_bytes"].makeError("more than the whole arena");
@@ -235,6 +233,15 @@ static void readExport(const Field &field, Manifest &manifest) {
   }
 }
 
+static std::string getSymbol(const std::string &name,
+                             const std::string &variant) {
+  return variant.empty() ? name : name + "[" + variant + "]";
+}
+
+std::string Manifest::getSymbol(const FunctionSpec &function) const {
+  return ::getSymbol(function.name, variants[function.variant]);
+}
+
 static Manifest readManifest(const Field &root) {
   int64_t abi = root["abi"].getCount();
   if (abi != INGOT_ABI_VERSION)
@@ -275,13 +282,28 @@ static Manifest readManifest(const Field &root) {
   for (const Field &item : root["hyperparameters"].getItems())
     manifest.hyperparameters.push_back(
         {item["name"].getString(), item["default"].getNumber()});
-  for (const char *name : {"train_step", "eval_step", "predict"})
-    if (root["functions"].has(name) &&
-        root["functions"][name].has("arena_bytes"))
-      manifest.functions.push_back(
-          readFunction(name, root["functions"][name], manifest));
-  if (!manifest.findFunction("train_step"))
-    throw malformed("functions.train_step", "missing");
+  manifest.variants.clear();
+  for (const Field &item : root["variants"].getItems())
+    manifest.variants.push_back(item.getString());
+  if (manifest.variants.empty())
+    throw malformed("variants", "empty");
+  Field functions = root["functions"];
+  for (size_t variant = 0; variant < manifest.variants.size(); ++variant)
+    for (const char *name : {"train_step", "eval_step", "predict"}) {
+      std::string symbol = getSymbol(name, manifest.variants[variant]);
+      if (!functions.has(symbol.c_str()) ||
+          !functions[symbol.c_str()].has("arena_bytes")) {
+        // Every variant has the functions of the first.
+        if (symbol.starts_with("train_step") ||
+            (variant > 0 && manifest.findFunction(name)))
+          throw malformed("functions." + symbol, "missing");
+        continue;
+      }
+      FunctionSpec function = readFunction(functions[symbol.c_str()], manifest);
+      function.name = name;
+      function.variant = variant;
+      manifest.functions.push_back(std::move(function));
+    }
   for (const FunctionSpec &function : manifest.functions)
     for (const InputSpec &input : function.inputs)
       if (input.kind == InputKind::Hyper &&
@@ -324,8 +346,12 @@ const StateSpec *Manifest::findState(std::string_view name) const {
   return findByName(states, name);
 }
 
-const FunctionSpec *Manifest::findFunction(std::string_view name) const {
-  return findByName(functions, name);
+const FunctionSpec *Manifest::findFunction(std::string_view name,
+                                           size_t variant) const {
+  for (const FunctionSpec &function : functions)
+    if (function.name == name && function.variant == variant)
+      return &function;
+  return nullptr;
 }
 
 const HyperparameterSpec *

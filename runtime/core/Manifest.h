@@ -83,7 +83,10 @@ struct KernelSpec {
 };
 
 struct FunctionSpec {
+  /// train_step, eval_step or predict.
   std::string name;
+  /// Index into the manifest's variants.
+  size_t variant = 0;
   int64_t arenaBytes = 0;
   std::vector<InputSpec> inputs;
   std::vector<TensorSpec> outputs;
@@ -117,12 +120,18 @@ struct Manifest {
   int64_t stateBytes = 0, arenaBytes = 0;
   std::vector<StateSpec> states;
   std::vector<HyperparameterSpec> hyperparameters;
-  /// In the order train_step, eval_step, predict.
+  /// What tells the variants of the functions apart, like `seq=128`; one empty
+  /// name where there are none.
+  std::vector<std::string> variants = {""};
+  /// By variant in the order train_step, eval_step, predict.
   std::vector<FunctionSpec> functions;
   std::vector<ExportPiece> exportPieces;
 
   const StateSpec *findState(std::string_view name) const;
-  const FunctionSpec *findFunction(std::string_view name) const;
+  const FunctionSpec *findFunction(std::string_view name,
+                                   size_t variant = 0) const;
+  /// The name of the function in the compiled module.
+  std::string getSymbol(const FunctionSpec &function) const;
   const HyperparameterSpec *findHyperparameter(std::string_view name) const;
 };
 

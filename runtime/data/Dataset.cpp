@@ -12,6 +12,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
+#include <map>
 
 using namespace ingot::runtime;
 
@@ -52,13 +54,16 @@ static void checkLabels(const Array &array, const InputSpec &input,
   }
 }
 
+static bool haveSameSamples(const Array &array, const InputSpec &input) {
+  return !array.shape.empty() &&
+         std::equal(array.shape.begin() + 1, array.shape.end(),
+                    input.shape.begin() + 1, input.shape.end());
+}
+
 /// Checks one array of a file against the input that it feeds.
 static void checkArray(const Array &array, const InputSpec &input,
                        const std::string &where) {
-  bool sameShape = !array.shape.empty() &&
-                   std::equal(array.shape.begin() + 1, array.shape.end(),
-                              input.shape.begin() + 1, input.shape.end());
-  if (!sameShape) {
+  if (!haveSameSamples(array, input)) {
     std::string actual = array.shape.empty() ? "[]" : describe(array.shape, 1);
     throw badInput(where,
                    "the array has shape " + actual + ", the model's input " +
@@ -86,47 +91,129 @@ static void checkArray(const Array &array, const InputSpec &input,
     checkLabels(array, input, where);
 }
 
+static bool isNpyFile(const std::string &path) {
+  return isNpy(MappedFile(path).getBytes());
+}
+
+static std::string getStem(const std::string &path) {
+  return std::filesystem::path(path).stem();
+}
+
+std::vector<FileGroup>
+ingot::runtime::groupFiles(const std::vector<std::string> &paths,
+                           const std::vector<InputSpec> &inputs) {
+  std::vector<FileGroup> groups;
+  std::map<std::filesystem::path, size_t> folders;
+  for (const std::string &path : paths) {
+    if (countBatched(inputs) == 1 || !isNpyFile(path)) {
+      groups.push_back({path});
+      continue;
+    }
+    std::filesystem::path folder = std::filesystem::path(path).parent_path();
+    auto [known, isNew] = folders.try_emplace(folder, groups.size());
+    if (isNew)
+      groups.emplace_back();
+    groups[known->second].push_back(path);
+  }
+  return groups;
+}
+
+namespace {
+
+/// The arrays of a group, by the names of the inputs.
+class Arrays {
+public:
+  Arrays(const FileGroup &group, const std::vector<InputSpec> &inputs) {
+    for (const std::string &path : group)
+      files.push_back(std::make_unique<ArrayFile>(path));
+    bool isAlone = files.size() == 1 && countBatched(inputs) == 1;
+    for (const auto &file : files) {
+      if (!file->isSingle()) {
+        for (const std::string &name : file->getNames())
+          sources[name] = {file.get(), name};
+        continue;
+      }
+      std::string name = getStem(file->getPath());
+      for (const InputSpec &input : inputs)
+        if (isAlone && input.isBatched())
+          name = input.name;
+      if (!sources.try_emplace(name, file.get(), "").second)
+        throw badInput(file->getPath(), "a file of that name came before",
+                       "give one file for each of the model's inputs");
+    }
+  }
+
+  bool has(const std::string &name) const { return sources.count(name) != 0; }
+
+  /// Throws badInput if there is none.
+  Array read(const std::string &name) const {
+    auto found = sources.find(name);
+    if (found != sources.end())
+      return found->second.first->read(found->second.second);
+    std::string names;
+    for (const auto &[other, source] : sources)
+      names += (names.empty() ? "" : ", ") + other;
+    const ArrayFile &first = *files.front();
+    if (!first.isSingle())
+      throw badInput(
+          first.getPath() + ": " + name, "no such array in the file",
+          "arrays are named after the model's inputs; the file has " + names);
+    throw badInput(first.getPath(),
+                   "no file beside it for the model's input '" + name + "'",
+                   ".npy files are named after the inputs, here " + name +
+                       ".npy; or save all arrays in one .npz with numpy.savez");
+  }
+
+  /// What messages about the array call it.
+  std::string describe(const std::string &name) const {
+    const auto &[file, inner] = sources.at(name);
+    return file->getPath() + (inner.empty() ? "" : ": " + inner);
+  }
+
+  /// Calls `visit` for arrays that feed no input.
+  template <typename Visit>
+  void forEachOther(const std::vector<std::string> &columns,
+                    Visit visit) const {
+    for (const auto &[name, source] : sources)
+      if (std::find(columns.begin(), columns.end(), name) == columns.end())
+        visit(name);
+  }
+
+  std::vector<std::unique_ptr<ArrayFile>> files;
+
+private:
+  std::map<std::string, std::pair<const ArrayFile *, std::string>> sources;
+};
+
+} // namespace
+
 Dataset::Dataset(const std::vector<std::string> &paths,
                  const std::vector<InputSpec> &inputs, Console &console) {
   for (const InputSpec &input : inputs)
     if (input.isBatched())
       columns.push_back(input.name);
-  for (const std::string &path : paths) {
-    open(path, inputs, console);
+  for (const FileGroup &group : groupFiles(paths, inputs)) {
+    open(group, inputs, console);
     starts.push_back(samples);
     samples += shards.back().samples;
   }
 }
 
-void Dataset::open(const std::string &path,
-                   const std::vector<InputSpec> &inputs, Console &console) {
+void Dataset::open(const FileGroup &group, const std::vector<InputSpec> &inputs,
+                   Console &console) {
   Shard &shard = shards.emplace_back();
-  shard.tokens = MappedFile(path);
+  shard.tokens = MappedFile(group.front());
   if (holdsTokens(shard.tokens)) {
     openTokens(shard, inputs);
     return;
   }
   shard.tokens = MappedFile();
-  shard.file = std::make_unique<ArrayFile>(path);
-  const ArrayFile &file = *shard.file;
-  if (file.isSingle() && countBatched(inputs) != 1)
-    throw badInput(path,
-                   "one .npy array, but the model needs " +
-                       std::to_string(countBatched(inputs)),
-                   "save them all in one .npz file with numpy.savez");
+  Arrays arrays(group, inputs);
   for (const InputSpec &input : inputs) {
     if (!input.isBatched())
       continue;
-    std::string where = file.isSingle() ? path : path + ": " + input.name;
-    if (!file.isSingle() && !file.has(input.name)) {
-      std::string names;
-      for (const std::string &name : file.getNames())
-        names += (names.empty() ? "" : ", ") + name;
-      throw badInput(
-          where, "no such array in the file",
-          "arrays are named after the model's inputs; the file has " + names);
-    }
-    Array array = file.read(input.name);
+    Array array = arrays.read(input.name);
+    std::string where = arrays.describe(input.name);
     checkArray(array, input, where);
     if (!shard.rows.empty() && array.shape[0] != shard.samples)
       throw badInput(where,
@@ -139,12 +226,11 @@ void Dataset::open(const std::string &path,
         array.getElements() / array.shape[0] * getSize(array.dtype);
     shard.rows.push_back({std::move(array), stride});
   }
-  if (file.isSingle())
-    return;
-  for (const std::string &name : file.getNames())
-    if (std::find(columns.begin(), columns.end(), name) == columns.end())
-      console.noteOnce("array '" + name +
-                       "' is not an input of the model: ignored");
+  arrays.forEachOther(columns, [&](const std::string &name) {
+    console.noteOnce("array '" + name +
+                     "' is not an input of the model: ignored");
+  });
+  shard.files = std::move(arrays.files);
 }
 
 /// Whether the input takes the tokens that follow those of the first.
@@ -261,14 +347,27 @@ void Dataset::fill(const std::vector<InputSpec> &inputs, const int64_t *indices,
   }
 }
 
-bool ingot::runtime::hasArrays(const std::string &path,
-                               const std::vector<InputSpec> &inputs) {
-  if (holdsTokens(MappedFile(path)))
+bool ingot::runtime::haveArrays(const FileGroup &files,
+                                const std::vector<InputSpec> &inputs) {
+  if (holdsTokens(MappedFile(files.front())))
     return true;
-  ArrayFile file(path);
-  if (file.isSingle())
-    return countBatched(inputs) == 1;
+  Arrays arrays(files, inputs);
   return std::all_of(inputs.begin(), inputs.end(), [&](const InputSpec &i) {
-    return !i.isBatched() || file.has(i.name);
+    return !i.isBatched() || arrays.has(i.name);
+  });
+}
+
+bool ingot::runtime::haveShapes(const FileGroup &files,
+                                const std::vector<InputSpec> &inputs) {
+  MappedFile tokens(files.front());
+  if (holdsTokens(tokens)) {
+    std::string_view bytes = readTokens(tokens.getBytes(), tokens.getPath());
+    return static_cast<int64_t>(bytes.size() / getSize(DType::U16)) >
+           getWindow(inputs, tokens.getPath());
+  }
+  Arrays arrays(files, inputs);
+  return std::all_of(inputs.begin(), inputs.end(), [&](const InputSpec &i) {
+    return !i.isBatched() || !arrays.has(i.name) ||
+           haveSameSamples(arrays.read(i.name), i);
   });
 }

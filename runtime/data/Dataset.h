@@ -7,6 +7,7 @@
 #ifndef INGOT_RUNTIME_DATA_DATASET_H
 #define INGOT_RUNTIME_DATA_DATASET_H
 
+#include "runtime/core/File.h"
 #include "runtime/core/Manifest.h"
 #include "runtime/data/Npy.h"
 
@@ -18,8 +19,24 @@ namespace ingot::runtime {
 
 class Console;
 
-/// The samples of one or more files, one after another. Arrays keep the type
-/// they have in the file and are converted as batches are made.
+/// Files that hold the same samples: an .npz or a file of tokens alone, or the
+/// .npy files of one folder, each named after the input that it feeds.
+using FileGroup = std::vector<std::string>;
+
+/// The groups of files that feed these inputs, in order.
+std::vector<FileGroup> groupFiles(const std::vector<std::string> &paths,
+                                  const std::vector<InputSpec> &inputs);
+
+/// Whether the samples have the shapes of the batched inputs. Does not look
+/// further: also true of files that lack an array. Throws badInput.
+bool haveShapes(const FileGroup &files, const std::vector<InputSpec> &inputs);
+
+/// Whether the files have the array that each of the batched inputs needs.
+/// Throws badInput.
+bool haveArrays(const FileGroup &files, const std::vector<InputSpec> &inputs);
+
+/// The samples of one or more files, one group after another. Arrays keep the
+/// type they have in the file and are converted as batches are made.
 class Dataset {
 public:
   /// Opens the files and checks them against the batched inputs among
@@ -44,14 +61,14 @@ private:
     int64_t stride = 0;
   };
   struct Shard {
-    /// One of them keeps the bytes.
-    std::unique_ptr<ArrayFile> file;
+    /// What keeps the bytes.
+    std::vector<std::unique_ptr<ArrayFile>> files;
     MappedFile tokens;
     /// By column, in the order of `columns`.
     std::vector<Rows> rows;
     int64_t samples = 0;
   };
-  void open(const std::string &path, const std::vector<InputSpec> &inputs,
+  void open(const FileGroup &group, const std::vector<InputSpec> &inputs,
             Console &console);
   void openTokens(Shard &shard, const std::vector<InputSpec> &inputs);
 
@@ -61,9 +78,6 @@ private:
   std::vector<int64_t> starts;
   int64_t samples = 0;
 };
-
-/// Whether the file has the array that each of the batched inputs needs.
-bool hasArrays(const std::string &path, const std::vector<InputSpec> &inputs);
 
 } // namespace ingot::runtime
 

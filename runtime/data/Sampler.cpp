@@ -15,30 +15,60 @@ using namespace ingot::runtime;
 
 /// Tells the sampler's random streams from those of other uses of the seed.
 static constexpr uint64_t streamBase = uint64_t(1) << 63;
+/// Streams of one group or of the order of batches: one for each epoch.
+static constexpr uint64_t streamsEach = uint64_t(1) << 48;
 
-Sampler::Sampler(int64_t samples, int64_t batch, bool shuffle, uint64_t seed)
-    : samples(samples), batch(batch), shuffle(shuffle), seed(seed),
-      chosen(batch) {}
+template <typename T>
+static void shuffleAll(std::vector<T> &all, Philox random) {
+  for (size_t i = all.size(); i-- > 1;)
+    std::swap(all[i], all[random.below(i + 1)]);
+}
+
+Sampler::Sampler(std::vector<int64_t> groups, int64_t batch, bool shuffle,
+                 uint64_t seed)
+    : groups(std::move(groups)), batch(batch), shuffle(shuffle), seed(seed),
+      permutations(this->groups.size()), chosen(batch) {
+  placeBatches();
+}
+
+void Sampler::placeBatches() {
+  order.clear();
+  for (size_t group = 0; group < groups.size(); ++group)
+    for (int64_t first = 0; first + batch <= groups[group]; first += batch)
+      order.push_back({group, first});
+}
+
+int64_t Sampler::getDroppedPerEpoch() const {
+  int64_t dropped = 0;
+  for (int64_t samples : groups)
+    dropped += samples % batch;
+  return dropped;
+}
 
 void Sampler::permute(int64_t epoch) {
-  permutation.resize(samples);
-  std::iota(permutation.begin(), permutation.end(), int64_t(0));
-  Philox random(seed, streamBase + static_cast<uint64_t>(epoch));
-  for (int64_t i = samples - 1; i > 0; --i)
-    std::swap(permutation[i],
-              permutation[random.below(static_cast<uint64_t>(i) + 1)]);
+  uint64_t stream = streamBase + static_cast<uint64_t>(epoch);
+  for (size_t group = 0; group < groups.size(); ++group) {
+    permutations[group].resize(groups[group]);
+    std::iota(permutations[group].begin(), permutations[group].end(),
+              int64_t(0));
+    shuffleAll(permutations[group], Philox(seed, stream));
+    stream += streamsEach;
+  }
+  // Batches of one group are in random order already.
+  placeBatches();
+  if (groups.size() > 1)
+    shuffleAll(order, Philox(seed, stream));
   permutedEpoch = epoch;
 }
 
-const std::vector<int64_t> &Sampler::getBatch(int64_t step) {
-  int64_t first = step % getBatchesPerEpoch() * batch;
-  if (!shuffle) {
-    std::iota(chosen.begin(), chosen.end(), first);
-    return chosen;
-  }
-  if (getEpoch(step) != permutedEpoch)
+Sampler::Batch Sampler::getBatch(int64_t step) {
+  if (shuffle && getEpoch(step) != permutedEpoch)
     permute(getEpoch(step));
-  chosen.assign(permutation.begin() + first,
-                permutation.begin() + first + batch);
-  return chosen;
+  auto [group, first] = order[step % getBatchesPerEpoch()];
+  if (shuffle)
+    chosen.assign(permutations[group].begin() + first,
+                  permutations[group].begin() + first + batch);
+  else
+    std::iota(chosen.begin(), chosen.end(), first);
+  return {group, chosen};
 }

@@ -28,7 +28,7 @@ static const KernelSpec *findKernel(const Manifest &manifest,
 static std::string getEventName(const Manifest &manifest,
                                 const ingot_event &event) {
   if (event.kernel < 0)
-    return manifest.functions[event.function].name;
+    return manifest.getSymbol(manifest.functions[event.function]);
   const KernelSpec *kernel = findKernel(manifest, event);
   return kernel ? kernel->name : "kernel " + std::to_string(event.kernel);
 }
@@ -58,7 +58,8 @@ void ingot::runtime::writeTrace(const std::string &path,
         {"tid", 0},
         {"ts", getMicroseconds(event.begin - start)},
         {"dur", getMicroseconds(event.end - event.begin)}};
-    item["args"] = {{"function", manifest.functions[event.function].name}};
+    item["args"] = {
+        {"function", manifest.getSymbol(manifest.functions[event.function])}};
     if (kernel)
       item["args"].update({{"onnx_nodes", kernel->onnxNodes},
                            {"bytes", kernel->bytes},
@@ -114,7 +115,7 @@ ingot::runtime::makeProfileTable(const Manifest &manifest,
         row.microseconds * 1e-3, 100 * row.microseconds / std::max(total, 1e-9),
         row.calls, row.microseconds / calls, bytes * calls / seconds * 1e-9,
         flops * calls / seconds * 1e-9,
-        manifest.functions[row.event.function].name,
+        manifest.getSymbol(manifest.functions[row.event.function]),
         getEventName(manifest, row.event));
   }
   if (sorted.size() > maxRows)

@@ -34,34 +34,46 @@ static void forEachBatch(Session &session, const Function &function,
   }
 }
 
+using Datasets = std::vector<std::unique_ptr<Dataset>>;
+
 Evaluation
-ingot::runtime::evaluate(Session &session, const Dataset &data,
+ingot::runtime::evaluate(Session &session, const Datasets &datasets,
                          const std::map<std::string, double> &hyperparameters,
                          Console &console) {
-  const Function &function = *session.findFunction("eval_step");
   const Manifest &manifest = session.getManifest();
-  int64_t samples = data.getSamples();
-  if (!manifest.evalPartial && samples % manifest.batch != 0) {
-    samples -= samples % manifest.batch;
-    if (samples == 0)
-      throw badInput("--eval-data",
-                     fmt::format("{} samples, fewer than a batch of {}, and "
-                                 "this loss cannot mask padding",
-                                 data.getSamples(), manifest.batch),
-                     "give more samples, or compile with a smaller --batch");
+  double loss = 0, count = 0, correct = 0;
+  int64_t evaluated = 0, left = 0;
+  bool hasAccuracy =
+      session.findFunction("eval_step")->spec->findOutput("correct") != nullptr;
+  for (size_t variant = 0; variant < datasets.size(); ++variant) {
+    if (!datasets[variant])
+      continue;
+    const Dataset &data = *datasets[variant];
+    const Function &function = *session.findFunction("eval_step", variant);
+    int64_t samples = data.getSamples();
+    if (!manifest.evalPartial)
+      samples -= samples % manifest.batch;
+    evaluated += samples;
+    left += data.getSamples() - samples;
+    forEachBatch(session, function, data, samples, hyperparameters,
+                 [&](int64_t) {
+                   loss += session.readScalar(function, "loss_sum");
+                   count += session.readScalar(function, "loss_count");
+                   if (hasAccuracy)
+                     correct += session.readScalar(function, "correct");
+                 });
+  }
+  if (evaluated == 0)
+    throw badInput("--eval-data",
+                   fmt::format("{} samples, fewer than a batch of {}, and "
+                               "this loss cannot mask padding",
+                               left, manifest.batch),
+                   "give more samples, or compile with a smaller --batch");
+  if (left != 0)
     console.noteOnce(fmt::format(
         "evaluation leaves out the last {} samples: a loss that the graph "
         "computes cannot mask padding",
-        data.getSamples() - samples));
-  }
-  double loss = 0, count = 0, correct = 0;
-  bool hasAccuracy = function.spec->findOutput("correct") != nullptr;
-  forEachBatch(session, function, data, samples, hyperparameters, [&](int64_t) {
-    loss += session.readScalar(function, "loss_sum");
-    count += session.readScalar(function, "loss_count");
-    if (hasAccuracy)
-      correct += session.readScalar(function, "correct");
-  });
+        left));
   Evaluation result;
   result.loss = loss / count;
   if (hasAccuracy)
@@ -70,10 +82,14 @@ ingot::runtime::evaluate(Session &session, const Dataset &data,
 }
 
 void ingot::runtime::predict(
-    Session &session, const Dataset &data,
+    Session &session, const Datasets &datasets,
     const std::map<std::string, double> &hyperparameters,
     const std::string &path, Console &console) {
-  const Function &function = *session.findFunction("predict");
+  size_t variant = 0;
+  while (!datasets[variant])
+    ++variant;
+  const Dataset &data = *datasets[variant];
+  const Function &function = *session.findFunction("predict", variant);
   int64_t batch = session.getManifest().batch, samples = data.getSamples();
   struct Column {
     const TensorSpec *spec;

@@ -24,13 +24,16 @@ struct Evaluation {
 };
 
 /// The loss over every sample once; in whole batches only if the module cannot
-/// mask padding. Throws.
-Evaluation evaluate(Session &session, const Dataset &data,
+/// mask padding. `data` is by variant, null where there is none. Throws.
+Evaluation evaluate(Session &session,
+                    const std::vector<std::unique_ptr<Dataset>> &data,
                     const std::map<std::string, double> &hyperparameters,
                     Console &console);
 
-/// Writes the model's outputs for every sample as an .npz file. Throws.
-void predict(Session &session, const Dataset &data,
+/// Writes the model's outputs for every sample as an .npz file. The samples are
+/// all of one variant. Throws.
+void predict(Session &session,
+             const std::vector<std::unique_ptr<Dataset>> &data,
              const std::map<std::string, double> &hyperparameters,
              const std::string &path, Console &console);
 

@@ -30,9 +30,28 @@ static int64_t getMemory(const FunctionSpec &function, const char *key) {
   return found == function.memory.end() ? 0 : found->second;
 }
 
+/// The training step of the variant that needs the most memory.
+static const FunctionSpec &findLargestStep(const Manifest &manifest) {
+  const FunctionSpec *largest = manifest.findFunction("train_step");
+  for (size_t v = 1; v < manifest.variants.size(); ++v) {
+    const FunctionSpec *step = manifest.findFunction("train_step", v);
+    if (getMemory(*step, "peak_bytes") > getMemory(*largest, "peak_bytes"))
+      largest = step;
+  }
+  return *largest;
+}
+
+static ordered_json describeInputs(const FunctionSpec &step) {
+  auto inputs = ordered_json::array();
+  for (const InputSpec &input : step.inputs)
+    if (input.isBatched())
+      inputs.push_back(describe(input));
+  return inputs;
+}
+
 std::string ingot::runtime::inspectAsJson(const Manifest &manifest,
                                           int64_t ranks) {
-  const FunctionSpec &step = *manifest.findFunction("train_step");
+  const FunctionSpec &step = findLargestStep(manifest);
   ordered_json json = {
       {"model", manifest.model},       {"producer", manifest.producer},
       {"target", manifest.targetKind}, {"precision", manifest.precision},
@@ -41,10 +60,18 @@ std::string ingot::runtime::inspectAsJson(const Manifest &manifest,
   json["peak_bytes"] = getMemory(step, "peak_bytes");
   for (const char *part : memoryParts)
     json[part] = getMemory(step, part);
-  json["inputs"] = ordered_json::array();
-  for (const InputSpec &input : step.inputs)
-    if (input.isBatched())
-      json["inputs"].push_back(describe(input));
+  json["inputs"] = describeInputs(step);
+  if (manifest.variants.size() > 1) {
+    json["variant"] = manifest.variants[step.variant];
+    json["variants"] = ordered_json::array();
+    for (size_t v = 0; v < manifest.variants.size(); ++v) {
+      const FunctionSpec &other = *manifest.findFunction("train_step", v);
+      json["variants"].push_back(
+          {{"name", manifest.variants[v]},
+           {"peak_bytes", getMemory(other, "peak_bytes")},
+           {"inputs", describeInputs(other)}});
+    }
+  }
   json["parameters"] = ordered_json::array();
   for (const StateSpec &state : manifest.states)
     if (state.role == StateRole::Parameter)
@@ -80,7 +107,7 @@ static std::string formatShape(const TensorSpec &tensor) {
 }
 
 std::string ingot::runtime::inspectAsText(const Manifest &manifest) {
-  const FunctionSpec &step = *manifest.findFunction("train_step");
+  const FunctionSpec &step = findLargestStep(manifest);
   std::string text = fmt::format(
       "{}: {} for {}, loss {}, optimizer {}, precision {}, batch {}\n",
       manifest.model, manifest.producer, manifest.targetKind, manifest.loss,
@@ -91,6 +118,14 @@ std::string ingot::runtime::inspectAsText(const Manifest &manifest) {
     std::string name(part);
     text += fmt::format("  {:<18}{:>12}\n", name.substr(0, name.rfind('_')),
                         formatBytes(getMemory(step, part)));
+  }
+  if (manifest.variants.size() > 1) {
+    text += "\nvariants (the rest is of the largest)\n";
+    for (size_t v = 0; v < manifest.variants.size(); ++v)
+      text += fmt::format(
+          "  {:<28}{:>12}\n", manifest.variants[v],
+          formatBytes(getMemory(*manifest.findFunction("train_step", v),
+                                "peak_bytes")));
   }
   text += "\ninputs\n";
   for (const InputSpec &input : step.inputs)

@@ -41,18 +41,20 @@ Session::Session(const ingot_module_t &module, const Manifest &manifest)
     function.spec = &manifest.functions[i];
     function.index = static_cast<int32_t>(i);
     for (uint32_t j = 0; j < module.function_count; ++j)
-      if (function.spec->name == module.functions[j].name)
+      if (manifest.getSymbol(*function.spec) == module.functions[j].name)
         function.run = module.functions[j].run;
     if (!function.run)
-      throw failure("module", "no function '" + function.spec->name + "'",
+      throw failure("module",
+                    "no function '" + manifest.getSymbol(*function.spec) + "'",
                     "compile the model again");
     functions.push_back(function);
   }
 }
 
-const Function *Session::findFunction(std::string_view name) const {
+const Function *Session::findFunction(std::string_view name,
+                                      size_t variant) const {
   for (const Function &function : functions)
-    if (function.spec->name == name)
+    if (function.spec->name == name && function.spec->variant == variant)
       return &function;
   return nullptr;
 }

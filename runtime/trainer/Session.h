@@ -35,8 +35,8 @@ public:
   const ingot_module_t &getModule() const { return module; }
   ingot_context &getContext() { return context; }
 
-  /// The function of that name; null if the module has none.
-  const Function *findFunction(std::string_view name) const;
+  /// The function of that name and variant; null if the module has none.
+  const Function *findFunction(std::string_view name, size_t variant = 0) const;
 
   /// Where a state lies.
   char *getPlace(const StateSpec &spec) {

@@ -9,18 +9,29 @@
 #include "runtime/checkpoint/Checkpoint.h"
 #include "runtime/core/Console.h"
 #include "runtime/core/Error.h"
+#include "runtime/data/VariantData.h"
 #include "runtime/observe/Watch.h"
 #include "runtime/trainer/Evaluate.h"
 #include "runtime/trainer/Signals.h"
 #include "runtime/trainer/State.h"
 
+#include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <numeric>
 
 using namespace ingot::runtime;
 
 static double getMilliseconds(std::chrono::steady_clock::duration duration) {
   return std::chrono::duration<double, std::milli>(duration).count();
+}
+
+static std::vector<int64_t>
+countSamples(const std::vector<std::unique_ptr<Dataset>> &datasets) {
+  std::vector<int64_t> counts;
+  for (const auto &data : datasets)
+    counts.push_back(data ? data->getSamples() : 0);
+  return counts;
 }
 
 Trainer::Trainer(Session &session, const Options &options, Console &console)
@@ -57,28 +68,38 @@ Trainer::Trainer(Session &session, const Options &options, Console &console)
 
 Trainer::~Trainer() { session.getContext().observer = nullptr; }
 
+Trainer::Datasets Trainer::open(const std::vector<std::string> &paths,
+                                const Function &function) {
+  std::vector<DataVariant> variants;
+  for (size_t v = 0; v < manifest.variants.size(); ++v)
+    variants.push_back(
+        {manifest.variants[v],
+         &session.findFunction(function.spec->name, v)->spec->inputs});
+  return openByVariant(paths, variants, console);
+}
+
 void Trainer::openData() {
   if (options.data.empty())
     return;
-  data = std::make_unique<Dataset>(
-      options.data, session.findFunction("train_step")->spec->inputs, console);
-  if (data->getSamples() < manifest.batch)
+  data = open(options.data, *session.findFunction("train_step"));
+  std::vector<int64_t> groups = countSamples(data);
+  int64_t samples = std::accumulate(groups.begin(), groups.end(), int64_t(0));
+  if (*std::max_element(groups.begin(), groups.end()) < manifest.batch)
     throw badInput("--data",
-                   fmt::format("{} samples, fewer than a batch of {}",
-                               data->getSamples(), manifest.batch),
+                   fmt::format("{} samples, fewer than a batch of {}", samples,
+                               manifest.batch),
                    "give more samples, or compile with a smaller --batch");
-  if (resumedSamples != 0 && resumedSamples != data->getSamples())
+  if (resumedSamples != 0 && resumedSamples != samples)
     throw badInput("--data",
                    fmt::format("{} samples, but the checkpoint's run had {}",
-                               data->getSamples(), resumedSamples),
+                               samples, resumedSamples),
                    "resume with the same data");
-  sampler.emplace(data->getSamples(), manifest.batch, shuffle,
-                  static_cast<uint64_t>(seed));
+  sampler.emplace(groups, manifest.batch, shuffle, static_cast<uint64_t>(seed));
   if (int64_t dropped = sampler->getDroppedPerEpoch())
     console.noteOnce(fmt::format(
         "each epoch leaves out {} of {} samples: they do not fill a batch of "
         "{}",
-        dropped, data->getSamples(), manifest.batch));
+        dropped, samples, manifest.batch));
 }
 
 void Trainer::openEvalData() {
@@ -90,10 +111,12 @@ void Trainer::openEvalData() {
     throw failure("--predict", "this trainer has no predict function",
                   "compile the model again");
   bool onlyPredicts = options.data.empty() && !options.predict.empty();
-  if (onlyPredicts)
-    for (const std::string &path : options.evalData)
-      if (evaluation && !hasArrays(path, evaluation->spec->inputs)) {
-        console.noteOnce(path + " has no labels: predicts without evaluating");
+  if (onlyPredicts && evaluation)
+    for (const FileGroup &files :
+         groupFiles(options.evalData, evaluation->spec->inputs))
+      if (evaluation && !haveArrays(files, evaluation->spec->inputs)) {
+        console.noteOnce(files.front() +
+                         " has no labels: predicts without evaluating");
         evaluation = nullptr;
       }
   evaluates = evaluation != nullptr;
@@ -101,8 +124,12 @@ void Trainer::openEvalData() {
   if (!opened)
     throw failure("--eval-data", "this trainer has no evaluation",
                   "compile the model again");
-  evalData = std::make_unique<Dataset>(options.evalData, opened->spec->inputs,
-                                       console);
+  evalData = open(options.evalData, *opened);
+  if (!options.predict.empty() &&
+      std::count(evalData.begin(), evalData.end(), nullptr) + 1 <
+          static_cast<int64_t>(evalData.size()))
+    throw usageError("--predict", "--eval-data has samples of several shapes",
+                     "predict the files of each shape in a run of their own");
 }
 
 void Trainer::planSteps() {
@@ -189,14 +216,15 @@ void Trainer::checkFinite(const StepMetrics &metrics) {
 }
 
 void Trainer::trainStep() {
-  const Function &function = *session.findFunction("train_step");
+  Sampler::Batch batch = sampler->getBatch(step);
+  const Function &function = *session.findFunction("train_step", batch.group);
   finishStep();
   stepStart = Clock::now();
   std::map<std::string, double> values = options.hyperparameters;
   double factor = schedule.getFactor(countUpdates() + 1);
   if (auto lr = values.find("lr"); lr != values.end())
     lr->second *= factor;
-  session.fillBatch(function, *data, sampler->getBatch(step).data(),
+  session.fillBatch(function, *data[batch.group], batch.samples.data(),
                     manifest.batch);
   if (watch)
     watch->startStep(/*lastWentWell=*/!lastSkipped);
@@ -270,7 +298,7 @@ void Trainer::evaluateAndLog() {
   finishStep();
   Clock::time_point before = Clock::now();
   Evaluation result =
-      evaluate(session, *evalData, options.hyperparameters, console);
+      evaluate(session, evalData, options.hyperparameters, console);
   evaluatedStep = step;
   log->write(EvalMetrics{step, result.loss, result.accuracy});
   std::string accuracy;
@@ -290,7 +318,8 @@ void Trainer::save() {
   info.step = step;
   info.seed = seed;
   info.shuffle = shuffle;
-  info.samples = data ? data->getSamples() : 0;
+  for (int64_t samples : countSamples(data))
+    info.samples += samples;
   SafeTensors state;
   for (const StateSpec &spec : manifest.states)
     if (spec.init != InitKind::Copy)
@@ -338,6 +367,6 @@ void Trainer::run() {
   if (!options.exportPath.empty())
     exportModel(session, options.exportPath);
   if (!options.predict.empty())
-    predict(session, *evalData, options.hyperparameters, options.predict,
+    predict(session, evalData, options.hyperparameters, options.predict,
             console);
 }

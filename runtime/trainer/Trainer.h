@@ -33,6 +33,11 @@ public:
 private:
   using Clock = std::chrono::steady_clock;
 
+  using Datasets = std::vector<std::unique_ptr<Dataset>>;
+
+  /// The samples of the files, by variant of the function.
+  Datasets open(const std::vector<std::string> &paths,
+                const Function &function);
   void openData();
   void openEvalData();
   void planSteps();
@@ -56,7 +61,8 @@ private:
   /// Of the run, which a resumed one takes over from its checkpoint.
   int64_t seed = 0, resumedSamples = 0;
   bool shuffle = true;
-  std::unique_ptr<Dataset> data, evalData;
+  /// By variant; null where there are no samples for one.
+  Datasets data, evalData;
   std::optional<Sampler> sampler;
   std::unique_ptr<MetricsLog> log;
   Schedule schedule;

@@ -123,11 +123,11 @@ def initializers(path):
     return {t.name: onnx.numpy_helper.to_array(t) for t in model.graph.initializer}
 
 
-def read_log(path):
+def read_log(path, first=1):
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     steps = [line for line in lines if "loss" in line]
     evaluations = [line for line in lines if "eval_loss" in line]
-    check([s["step"] for s in steps] == list(range(1, len(steps) + 1)), "log: steps out of order")
+    check([s["step"] for s in steps] == list(range(first, first + len(steps))), "log: steps out of order")
     return steps, evaluations
 
 
@@ -186,11 +186,12 @@ class Ingot:
             self.trainers[key] = trainer
         return self.trainers[key]
 
-    def train(self, trainer, *flags, **kwargs):
-        """Runs a trainer with a log; returns its steps and evaluations."""
+    def train(self, trainer, *flags, log_from=1, **kwargs):
+        """Runs a trainer with a log, whose first step is `log_from`; returns its
+        steps and evaluations."""
         log = self.path("log.jsonl")
         self.succeed([trainer, *flags, "--log", log], **kwargs)
-        return read_log(log)
+        return read_log(log, log_from)
 
     def check_error(self, command, status, *words, env=None):
         """Exit `status`, one error line naming `words`, one hint line."""

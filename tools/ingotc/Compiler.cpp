@@ -10,6 +10,7 @@
 #include "mlir/Remark/RemarkStreamer.h"
 #include "passes/Pipeline.h"
 #include "passes/Registration.h"
+#include "passes/Variants.h"
 #include "passes/codegen/Manifest.h"
 #include "passes/codegen/cpu/Object.h"
 #include "passes/codegen/cpu/Passes.h"
@@ -19,6 +20,7 @@
 #include "tools/ingotc/Link.h"
 #include "tools/ingotc/PassDump.h"
 
+#include "llvm/ADT/StringSet.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/FileSystem.h"
@@ -53,7 +55,11 @@ private:
     return static_cast<int>(blamesOption ? ExitCode::Usage
                                          : ExitCode::BadInput);
   }
-  bool runPasses(llvm::function_ref<void(PassManager &)> build);
+  /// The training graph of every variant, in one module.
+  LogicalResult makeGraph();
+  /// Runs passes on the module, or on `other`.
+  bool runPasses(llvm::function_ref<void(PassManager &)> build,
+                 ModuleOp other = nullptr);
   void writeModule();
   WeightStorage chooseStorage();
   /// States with values that the manifest cannot say, as safetensors.
@@ -65,6 +71,7 @@ private:
   MLIRContext context;
   ScopedDiagnosticHandler handler;
   bool blamesOption = false;
+  llvm::StringSet<> reported;
   onnx_import::ImportedModel model;
   unsigned passNumber = 0;
 };
@@ -81,6 +88,9 @@ void Compiler::report(Diagnostic &diagnostic) {
       !StringRef(text).contains("\nhint: "))
     os << "hint: this is a defect of ingotc; --dump-passes shows the module "
           "it happened in\n";
+  // Variants of a model are warned of once.
+  if (!reported.insert(text).second)
+    return;
   llvm::errs() << text;
 }
 
@@ -95,7 +105,9 @@ void Compiler::enableRemarks() {
                   "choose a file in a directory that can be written");
 }
 
-bool Compiler::runPasses(llvm::function_ref<void(PassManager &)> build) {
+bool Compiler::runPasses(llvm::function_ref<void(PassManager &)> build,
+                         ModuleOp other) {
+  ModuleOp module = other ? other : *model.module;
   PassManager manager(&context);
   build(manager);
   // A dump shows the whole module, remarks come in one order.
@@ -103,8 +115,8 @@ bool Compiler::runPasses(llvm::function_ref<void(PassManager &)> build) {
     context.disableMultithreading();
   if (!options.dumpPasses.empty())
     manager.addInstrumentation(
-        createPassDump(options.dumpPasses, *model.module, passNumber));
-  return succeeded(manager.run(*model.module));
+        createPassDump(options.dumpPasses, module, passNumber));
+  return succeeded(manager.run(module));
 }
 
 void Compiler::writeText(const std::string &path, const std::string &bytes) {
@@ -184,6 +196,43 @@ std::string Compiler::manifest(WeightStorage storage, const CpuTarget &target) {
   return llvm::formatv("{0}", llvm::json::Value(std::move(object))).str();
 }
 
+LogicalResult Compiler::makeGraph() {
+  onnx_import::ImportOptions import;
+  import.batch = options.batch;
+  import.trainable = options.trainable;
+  import.freeze = options.freeze;
+  PipelineOptions pipeline;
+  pipeline.level = options.level;
+  pipeline.loss = options.loss;
+  pipeline.optimizer = options.optimizer;
+  pipeline.noDecay = options.noDecay;
+  pipeline.clip = options.clip;
+  pipeline.precision = options.precision;
+  pipeline.keepFp32 = options.keepFp32;
+  pipeline.forceLow = options.forceLow;
+  pipeline.lossScaling = options.lossScaling;
+  for (const Variant &variant : listVariants(options.dims)) {
+    for (const auto &[name, size] : variant.dims)
+      import.dims[name] = size;
+    auto imported = onnx_import::importOnnx(options.model, import, context);
+    if (failed(imported))
+      return failure();
+    ModuleOp module = *imported->module;
+    module->setAttr(kPrecisionAttr,
+                    StringAttr::get(&context, options.precision));
+    if (!runPasses([&](PassManager &m) { buildGraphPipeline(m, pipeline); },
+                   module))
+      return failure();
+    if (!variant.name.empty())
+      nameVariant(module, variant.name);
+    if (!model.module)
+      model = std::move(*imported);
+    else if (failed(addVariant(*model.module, module)))
+      return failure();
+  }
+  return success();
+}
+
 int Compiler::run() {
   if (options.output.empty() || llvm::sys::path::filename(options.output) == "")
     throw runtime::usageError("-o", "'" + options.output + "' is no file name",
@@ -200,36 +249,14 @@ int Compiler::run() {
   context.printOpOnDiagnostic(false);
   enableRemarks();
 
-  onnx_import::ImportOptions import;
-  import.batch = options.batch;
-  for (const auto &[name, size] : options.dims)
-    import.dims[name] = size;
-  import.trainable = options.trainable;
-  import.freeze = options.freeze;
-  auto imported = onnx_import::importOnnx(options.model, import, context);
-  if (failed(imported))
+  if (failed(makeGraph()))
     return exitCode();
-  model = std::move(*imported);
-
-  model.module->getOperation()->setAttr(
-      kPrecisionAttr, StringAttr::get(&context, options.precision));
-  PipelineOptions pipeline;
-  pipeline.level = options.level;
-  pipeline.loss = options.loss;
-  pipeline.optimizer = options.optimizer;
-  pipeline.noDecay = options.noDecay;
-  pipeline.clip = options.clip;
-  pipeline.precision = options.precision;
-  pipeline.keepFp32 = options.keepFp32;
-  pipeline.forceLow = options.forceLow;
-  pipeline.lossScaling = options.lossScaling;
   if (options.emit == "mlir") {
-    if (!runPasses([&](PassManager &m) { buildGraphPipeline(m, pipeline); }))
-      return exitCode();
     writeModule();
     return 0;
   }
-  if (!runPasses([&](PassManager &m) { buildStepPipeline(m, pipeline); }))
+  if (!runPasses(
+          [&](PassManager &m) { buildPlacementPipeline(m, options.level); }))
     return exitCode();
   if (options.emit == "exec") {
     writeModule();

@@ -3,29 +3,56 @@
 #include "runtime/core/Error.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 
 using namespace ingot;
 using runtime::usageError;
 
-static std::map<std::string, int64_t>
+static std::vector<int64_t> parseSizes(std::string_view text) {
+  std::vector<int64_t> sizes;
+  const char *at = text.data(), *end = text.data() + text.size();
+  while (true) {
+    int64_t size = 0;
+    auto parsed = std::from_chars(at, end, size);
+    bool isNew = std::find(sizes.begin(), sizes.end(), size) == sizes.end();
+    if (parsed.ec != std::errc() || size <= 0 || !isNew)
+      return {};
+    sizes.push_back(size);
+    if (parsed.ptr == end)
+      return sizes;
+    if (*parsed.ptr != ',')
+      return {};
+    at = parsed.ptr + 1;
+  }
+}
+
+/// Steps are compiled anew for each combination of sizes.
+static constexpr size_t maxVariants = 64;
+
+static std::map<std::string, std::vector<int64_t>>
 parseDims(const std::vector<std::string> &texts) {
-  std::map<std::string, int64_t> dims;
+  std::map<std::string, std::vector<int64_t>> dims;
+  size_t variants = 1;
   for (const std::string &text : texts) {
     size_t equals = text.find('=');
-    int64_t size = 0;
-    bool good = equals != std::string::npos && equals > 0;
-    if (good) {
-      const char *end = text.data() + text.size();
-      auto parsed = std::from_chars(text.data() + equals + 1, end, size);
-      good = parsed.ec == std::errc() && parsed.ptr == end && size > 0;
-    }
-    if (!good)
-      throw usageError("--dim", "'" + text + "' is not NAME=N",
-                       "give a symbolic dimension and its size, like "
-                       "--dim seq=128");
-    dims[text.substr(0, equals)] = size;
+    std::vector<int64_t> sizes;
+    if (equals != std::string::npos && equals > 0)
+      sizes = parseSizes(std::string_view(text).substr(equals + 1));
+    if (sizes.empty())
+      throw usageError("--dim", "'" + text + "' is not NAME=N or NAME=N,N...",
+                       "give a symbolic dimension and its sizes, each once, "
+                       "like --dim seq=128 or --dim seq=128,256");
+    if (!dims.emplace(text.substr(0, equals), sizes).second)
+      throw usageError("--dim", "'" + text.substr(0, equals) + "' comes twice",
+                       "give all its sizes at once, like --dim seq=128,256");
+    variants *= sizes.size();
+    if (variants > maxVariants)
+      throw usageError("--dim",
+                       "more than " + std::to_string(maxVariants) +
+                           " combinations of sizes",
+                       "give fewer sizes: each combination is compiled");
   }
   return dims;
 }
@@ -55,7 +82,10 @@ std::optional<CompilerOptions> ingot::parseCompilerOptions(int argc,
                  "size of the first dimension of every data input")
       ->check(CLI::PositiveNumber)
       ->always_capture_default(false);
-  app.add_option("--dim", dims, "NAME=N: size of a symbolic dimension");
+  app.add_option(
+      "--dim", dims,
+      "NAME=N[,N...]: size of a symbolic dimension; of several, each "
+      "batch of data takes the one that fits it");
   app.add_option("--trainable", options.trainable,
                  "parameters to train (regular expression)");
   app.add_option("--freeze", options.freeze,

@@ -11,6 +11,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace ingot {
 
@@ -19,7 +20,9 @@ struct CompilerOptions {
   std::string loss, optimizer = "adamw", noDecay;
   bool clip = false;
   std::optional<int64_t> batch;
-  std::map<std::string, int64_t> dims;
+  /// The sizes of each symbolic dimension; the trainer has a variant of its
+  /// steps for every combination.
+  std::map<std::string, std::vector<int64_t>> dims;
   std::string trainable, freeze;
   /// embed, sidecar, none; empty: embed up to a limit.
   std::string weights;

@@ -14,6 +14,11 @@
 
 namespace ingot {
 
+/// On a module whose functions come in variants, for several sizes of symbolic
+/// dimensions: their names in order. The functions of the variant V are called
+/// `train_step[V]` and so on.
+inline constexpr llvm::StringLiteral kVariantsAttr = "ingot.variants";
+
 /// A function of one block, its arguments and results as the dialect documents
 /// them. A view: cheap to copy, valid while the function is.
 class Signature {

@@ -6,6 +6,7 @@
 
 #include "runtime/data/Dataset.h"
 #include "runtime/core/Console.h"
+#include "runtime/data/VariantData.h"
 #include "test/runtime/TestSupport.h"
 
 #include <cstring>
@@ -135,15 +136,53 @@ TEST_F(DatasetTest, RefusesMissingArrays) {
   writeNpz(folder / "a.npz", {{"x", makeX(1)}});
   expectRefused(folder / "a.npz", "a.npz: labels: no such array");
   writeFile(folder / "b.npy", makeX(1));
-  expectRefused(folder / "b.npy", "one .npy array, but the model needs 2");
-  EXPECT_FALSE(hasArrays(folder / "a.npz", inputs));
+  expectRefused(folder / "b.npy",
+                "no file beside it for the model's input 'x'");
+  EXPECT_FALSE(haveArrays({folder / "a.npz"}, inputs));
+}
+
+TEST_F(DatasetTest, TakesAnNpyForEachInput) {
+  writeFile(folder / "x.npy", makeX(3));
+  writeFile(folder / "labels.npy", makeLabels({4, 5, 6}));
+  std::vector<std::string> paths = {folder / "labels.npy", folder / "x.npy"};
+  EXPECT_TRUE(haveArrays(paths, inputs));
+  EXPECT_FALSE(haveArrays({folder / "x.npy"}, inputs));
+  paths.push_back(write("b.npz", makeX(2), makeLabels({8, 9})));
+  EXPECT_EQ(Dataset(paths, inputs, console).getSamples(), 5);
+  expectRefused(folder / "x.npy", "the model's input 'labels'");
+  EXPECT_INGOT_ERROR(
+      ExitCode::BadInput, "x.npy: a file of that name came before",
+      Dataset({folder / "x.npy", folder / "x.npy"}, inputs, console));
+  writeFile(folder / "labels.npy", makeLabels({4, 5}));
+  EXPECT_INGOT_ERROR(ExitCode::BadInput, "labels.npy: 2 samples",
+                     Dataset({paths[0], paths[1]}, inputs, console));
+}
+
+TEST_F(DatasetTest, SortsFilesByVariant) {
+  std::vector<InputSpec> longer = inputs;
+  longer[0].shape[1] = 3;
+  std::vector<DataVariant> variants = {{"seq=2", &inputs}, {"seq=3", &longer}};
+  std::vector<std::string> paths = {
+      write("a.npz", makeNpy<float>(DType::F32, {1, 3}, {1, 2, 3}),
+            makeLabels({1})),
+      write("b.npz", makeX(2), makeLabels({1, 2})),
+      write("c.npz", makeX(2), makeLabels({1, 2}))};
+  auto sorted = openByVariant(paths, variants, console);
+  EXPECT_EQ(sorted[0]->getSamples(), 4);
+  EXPECT_EQ(sorted[1]->getSamples(), 1);
+  EXPECT_EQ(openByVariant({paths[0]}, variants, console)[0], nullptr);
+  EXPECT_INGOT_ERROR(
+      ExitCode::BadInput, "fit no variant",
+      openByVariant({write("d.npz", makeNpy<float>(DType::F32, {1, 1}, {1}),
+                           makeLabels({1}))},
+                    variants, console));
 }
 
 TEST_F(DatasetTest, TakesALoneNpyForOneInput) {
   inputs.erase(inputs.begin() + 1);
   writeFile(folder / "b.npy", makeX(3));
   EXPECT_EQ(Dataset({folder / "b.npy"}, inputs, console).getSamples(), 3);
-  EXPECT_TRUE(hasArrays(folder / "b.npy", inputs));
+  EXPECT_TRUE(haveArrays({folder / "b.npy"}, inputs));
 }
 
 class TokensTest : public DatasetTest {
@@ -186,7 +225,7 @@ TEST_F(TokensTest, WindowsAreFollowedByTheirLabels) {
             (std::vector<int64_t>{4, 5, 6, 1, 2, 3}));
   EXPECT_EQ(std::vector<int64_t>(labels, labels + 6),
             (std::vector<int64_t>{5, 6, 7, 2, 3, 4}));
-  EXPECT_TRUE(hasArrays(folder / "t.bin", inputs));
+  EXPECT_TRUE(haveArrays({folder / "t.bin"}, inputs));
 }
 
 TEST_F(TokensTest, FollowFilesOfArrays) {

@@ -119,7 +119,7 @@ constexpr ingot_function functions[] = {
 #define INGOT_TEST_EVAL_PARTIAL "true"
 #endif
 #ifndef INGOT_TEST_ABI
-#define INGOT_TEST_ABI "2"
+#define INGOT_TEST_ABI "3"
 #endif
 
 #define X_INPUT                                                                \
@@ -136,7 +136,7 @@ constexpr ingot_function functions[] = {
 
 constexpr char manifest[] =
     R"({
-  "abi": )" INGOT_TEST_ABI
+  "variants": [""], "abi": )" INGOT_TEST_ABI
     R"(, "model": "linear.onnx", "producer": "ingot test",
   "target": {"kind": "cpu", "features": [)" INGOT_TEST_FEATURES R"(]},
   "precision": "fp32", "loss": "mse", "optimizer": "momentum", "batch": 4,

@@ -1,0 +1,56 @@
+#include "runtime/data/VariantData.h"
+
+#include "runtime/core/Error.h"
+
+#include <algorithm>
+
+using namespace ingot::runtime;
+
+static std::string describe(const DataVariant &variant) {
+  std::string text = variant.name + " (";
+  for (const InputSpec &input : *variant.inputs) {
+    if (!input.isBatched())
+      continue;
+    text += (text.ends_with("(") ? "" : ", ") + input.name + " [N";
+    for (size_t i = 1; i < input.shape.size(); ++i)
+      text += ", " + std::to_string(input.shape[i]);
+    text += "]";
+  }
+  return text + ")";
+}
+
+std::vector<std::unique_ptr<Dataset>>
+ingot::runtime::openByVariant(const std::vector<std::string> &paths,
+                              const std::vector<DataVariant> &variants,
+                              Console &console) {
+  std::vector<std::vector<std::string>> sorted(variants.size());
+  if (variants.size() == 1) {
+    // Errors that name the array say more than that nothing fits.
+    sorted.front() = paths;
+  } else {
+    for (const FileGroup &group : groupFiles(paths, *variants[0].inputs)) {
+      auto fit = std::find_if(variants.begin(), variants.end(),
+                              [&](const DataVariant &variant) {
+                                return haveShapes(group, *variant.inputs);
+                              });
+      if (fit == variants.end()) {
+        std::string known;
+        for (const DataVariant &variant : variants)
+          known += (known.empty() ? "" : ", ") + describe(variant);
+        throw badInput(group.front(),
+                       "the samples fit no variant; the trainer has " + known,
+                       "bring the arrays to one of these shapes, or compile "
+                       "with theirs in --dim");
+      }
+      auto &files = sorted[fit - variants.begin()];
+      files.insert(files.end(), group.begin(), group.end());
+    }
+  }
+  std::vector<std::unique_ptr<Dataset>> datasets;
+  for (size_t i = 0; i < variants.size(); ++i)
+    datasets.push_back(sorted[i].empty()
+                           ? nullptr
+                           : std::make_unique<Dataset>(
+                                 sorted[i], *variants[i].inputs, console));
+  return datasets;
+}

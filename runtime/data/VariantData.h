@@ -1,0 +1,28 @@
+//===----------------------------------------------------------------------===//
+//
+// Files for a trainer whose functions come in variants of other shapes.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_RUNTIME_DATA_VARIANTDATA_H
+#define INGOT_RUNTIME_DATA_VARIANTDATA_H
+
+#include "runtime/data/Dataset.h"
+
+namespace ingot::runtime {
+
+struct DataVariant {
+  std::string name;
+  const std::vector<InputSpec> *inputs;
+};
+
+/// By variant, the samples of the files that have its shapes; null where there
+/// are none. A file that fits several (tokens do) goes to the first. Throws
+/// badInput, also for a file that fits none.
+std::vector<std::unique_ptr<Dataset>>
+openByVariant(const std::vector<std::string> &paths,
+              const std::vector<DataVariant> &variants, Console &console);
+
+} // namespace ingot::runtime
+
+#endif // INGOT_RUNTIME_DATA_VARIANTDATA_H
