@@ -55,6 +55,7 @@ private:
     return static_cast<int>(blamesOption ? ExitCode::Usage
                                          : ExitCode::BadInput);
   }
+  void checkTrainable(ModuleOp module);
   /// The training graph of every variant, in one module.
   LogicalResult makeGraph();
   /// Runs passes on the module, or on `other`.
@@ -196,6 +197,22 @@ std::string Compiler::manifest(WeightStorage storage, const CpuTarget &target) {
   return llvm::formatv("{0}", llvm::json::Value(std::move(object))).str();
 }
 
+/// Throws if the options leave no parameter to train.
+void Compiler::checkTrainable(ModuleOp module) {
+  bool hasParameter = llvm::any_of(module.getOps<StateOp>(), [](StateOp state) {
+    return state.getRole() == Role::Parameter;
+  });
+  bool isFrozen = !options.freeze.empty();
+  if (hasParameter || (!isFrozen && options.trainable.empty()))
+    return;
+  throw runtime::usageError(
+      isFrozen ? "--freeze" : "--trainable",
+      "'" + (isFrozen ? options.freeze : options.trainable) +
+          "' leaves nothing to train",
+      "parameters go by the names of the ONNX initializers; the expression is "
+      "found anywhere in them, ^ and $ mark their ends");
+}
+
 LogicalResult Compiler::makeGraph() {
   onnx_import::ImportOptions import;
   import.batch = options.batch;
@@ -218,6 +235,7 @@ LogicalResult Compiler::makeGraph() {
     if (failed(imported))
       return failure();
     ModuleOp module = *imported->module;
+    checkTrainable(module);
     module->setAttr(kPrecisionAttr,
                     StringAttr::get(&context, options.precision));
     if (!runPasses([&](PassManager &m) { buildGraphPipeline(m, pipeline); },

@@ -36,6 +36,8 @@ compiler_error("unknown-dim", 2, MODEL, *FLAGS, "--dim", "nothing=3", words=["no
 compiler_error("unbound-dim", 3, MODEL, "--loss", "bce-with-logits", words=["batch"])
 compiler_error("missing-model", 3, "no-such-model.onnx", *FLAGS, words=["no-such-model.onnx"])
 compiler_error("bad-regex", 2, MODEL, *FLAGS, "--freeze", "(", words=["--freeze"])
+compiler_error("freeze-all", 2, MODEL, *FLAGS, "--freeze", ".*", words=["--freeze", "nothing to train"])
+compiler_error("train-none", 2, MODEL, *FLAGS, "--trainable", "^absent$", words=["--trainable", "nothing to train"])
 
 
 @case("ingotc-help")
