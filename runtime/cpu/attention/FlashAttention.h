@@ -1,0 +1,62 @@
+//===----------------------------------------------------------------------===//
+//
+// Attention and its gradient without a matrix of scores in memory, after
+// "FlashAttention-2" (Dao, 2023): blocks of queries meet blocks of keys in the
+// cache, with a running maximum and sum per query.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_RUNTIME_CPU_ATTENTION_FLASHATTENTION_H
+#define INGOT_RUNTIME_CPU_ATTENTION_FLASHATTENTION_H
+
+#include <cstdint>
+
+namespace ingot::runtime {
+
+/// [batch, heads, rows, columns] anywhere in memory: strides in elements, the
+/// columns contiguous. A stride of 0 repeats.
+template <typename T> struct HeadsView {
+  T *data = nullptr;
+  int64_t batchStride = 0, headStride = 0, rowStride = 0;
+
+  T *at(int64_t batch, int64_t head, int64_t row) const {
+    return data + batch * batchStride + head * headStride + row * rowStride;
+  }
+};
+
+/// result = softmax(scale * q k^T + bias, where allowed) v. Query i may look
+/// at key j if -left <= j - i <= right (negative bounds: no bound) and the mask
+/// says so. `heads` is a multiple of `keyHeads`: neighbours share keys.
+struct AttentionShape {
+  int64_t batch = 1, heads = 1, keyHeads = 1, queries = 0, keys = 0;
+  int64_t size = 0;      ///< columns of q and k
+  int64_t valueSize = 0; ///< columns of v and the result
+  float scale = 1;
+  int64_t left = -1, right = -1;
+  HeadsView<const float> bias = {};         ///< [.., queries, keys], or no data
+  HeadsView<const unsigned char> mask = {}; ///< [.., queries, keys], or no data
+};
+
+/// Bytes of scratch per thread, for either direction; aligned to 64.
+int64_t flashAttentionScratch(const AttentionShape &shape);
+
+/// Writes the result and, per query, the logarithm of the sum of exponentials
+/// (lse: [batch, heads, queries], contiguous). A query that may look nowhere
+/// has result 0 and lse +infinity. `scratch` serves every thread of the pool.
+void flashAttention(const AttentionShape &shape, HeadsView<const float> q,
+                    HeadsView<const float> k, HeadsView<const float> v,
+                    HeadsView<float> result, float *lse, void *scratch);
+
+/// The vector-Jacobian product, from what the forward pass wrote. `delta` is
+/// room for [batch, heads, queries]. Each gradient element is summed by one
+/// thread in a fixed order: the bits do not depend on the thread count.
+void flashAttentionGrad(const AttentionShape &shape, HeadsView<const float> q,
+                        HeadsView<const float> k, HeadsView<const float> v,
+                        HeadsView<const float> result, const float *lse,
+                        HeadsView<const float> cotangent, HeadsView<float> dq,
+                        HeadsView<float> dk, HeadsView<float> dv, float *delta,
+                        void *scratch);
+
+} // namespace ingot::runtime
+
+#endif // INGOT_RUNTIME_CPU_ATTENTION_FLASHATTENTION_H
