@@ -68,4 +68,16 @@ def Simplify : Pass<"ingot-simplify", "::mlir::func::FuncOp"> {
   let statistics = [Statistic<"numRounds", "rounds", "rounds until nothing changed">];
 }
 
+def ExposeValues : Pass<"ingot-expose-values", "::mlir::func::FuncOp"> {
+  let summary = "makes every floating-point value of a function one of its results";
+  let description = [{
+    For comparing two builds value by value (tools/bisect). A result is named
+    `NUMBER|PART|NODE|OP`: its place in the program, `forward` up to the loss and `backward` after it, the ONNX node, the op.
+
+    Before: `-> (tensor<f32> {ingot.name = "loss"})`
+
+    After: `-> (tensor<f32> {ingot.name = "loss"}, tensor<8x4xf32> {ingot.name = "000000|forward|fc1|matmul"}, ...)`
+  }];
+}
+
 #endif // INGOT_PASSES_GRAPH_PASSES_TD

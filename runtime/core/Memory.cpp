@@ -28,8 +28,7 @@ Block::Block(size_t size, std::string_view purpose) : size(size) {
     mapped = 0;
     throw failure(std::string(purpose),
                   "cannot allocate " + std::to_string(size) + " bytes",
-                  "free memory, or compile with a smaller --batch or a "
-                  "--memory-budget");
+                  "free memory, or compile with a smaller --batch");
   }
   data = static_cast<char *>(memory);
   if (mapped >= hugePage)

@@ -49,8 +49,8 @@ static void widenBooleans(ModuleOp module) {
     if (store.getValue().getType() != i1)
       return;
     OpBuilder builder(store);
-    store.setOperand(0, LLVM::ZExtOp::create(builder, store.getLoc(), i8,
-                                             store.getValue()));
+    store.setOperand(
+        0, LLVM::ZExtOp::create(builder, store.getLoc(), i8, store.getValue()));
   });
 }
 
