@@ -152,3 +152,26 @@ def failures(ingot):
     fixed = write_model(ingot, "kept = Reshape(mixed, shape)", shape=np.array([BATCH, 3, 8]))
     ingot.check_error(ingot.ingotc(fixed, "-o", output, *flags("seq=3,7")), 3, "node_4")
     check(not output.exists(), "a failed compile leaves a trainer")
+
+
+@case("variants-fp16")
+def variants_fp16(ingot):
+    """Variants share the low copies and the loss scale too."""
+    trainer = ingot.compile(
+        write_model(ingot), "--batch", str(BATCH), "--dim", "seq=3,7", "--loss", "mse", "--precision", "fp16"
+    )
+    source = np.random.default_rng(5)
+    files = []
+    for size in (3, 7):
+        path = ingot.path(f"{size}.npz")
+        np.savez(
+            path,
+            x=source.standard_normal((16, size, 6)).astype(np.float32),
+            labels=source.standard_normal((16, size, 5)).astype(np.float32),
+        )
+        files.append(path)
+    rows, _ = ingot.train(trainer, "--data", *files, "--epochs", "4", "--lr", "0.01", "--loss-scale", "16", "--loss-scale-interval", "8")
+    check(not any(row["skipped"] for row in rows), "a step was skipped")
+    scales = [row["loss_scale"] for row in rows]
+    check(scales == [16.0 * 2 ** (i // 8) for i in range(len(rows))], f"scales {scales}")
+    check(rows[-1]["loss"] < rows[0]["loss"], f"losses {rows[0]['loss']} to {rows[-1]['loss']}")
