@@ -212,8 +212,10 @@ TEST_F(TrainerTest, TheSameBitsTwice) {
 
 TEST_F(TrainerTest, NoShuffleFirstLoss) {
   // With the initial weights of the module, on the first four samples.
-  Array x = readNpy(makeX(4), "x");
-  Array y = readNpy(makeLabels(makeX(4)), "y");
+  // Arrays refer to the bytes they were read from.
+  std::string xBytes = makeX(4), yBytes = makeLabels(xBytes);
+  Array x = readNpy(xBytes, "x");
+  Array y = readNpy(yBytes, "y");
   double expected = 0;
   for (int i = 0; i < 4; ++i) {
     float row[3], label;
@@ -249,7 +251,8 @@ TEST_F(TrainerTest, PredictsEverySample) {
       {"--steps", "0", "--eval-data", *folder / "x.npz", "--predict", path});
   ASSERT_EQ(result.status, 0) << result.err;
   ArrayFile file(path);
-  Array y = file.read("y"), x = readNpy(makeX(10), "x");
+  std::string xBytes = makeX(10);
+  Array y = file.read("y"), x = readNpy(xBytes, "x");
   ASSERT_EQ(y.shape, (std::vector<int64_t>{10, 1}));
   for (int i = 0; i < 10; ++i) {
     float row[3], value;
