@@ -13,6 +13,7 @@
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "passes/codegen/ElementEmitter.h"
+#include "passes/codegen/ReductionSpace.h"
 #include "passes/codegen/cpu/Passes.h"
 
 namespace ingot {
@@ -25,13 +26,6 @@ using namespace ingot;
 using namespace ingot::codegen;
 
 namespace {
-
-int64_t product(ArrayRef<int64_t> sizes) {
-  int64_t result = 1;
-  for (int64_t size : sizes)
-    result *= size;
-  return result;
-}
 
 /// How launches share out a kernel.
 struct Extent {
@@ -224,52 +218,10 @@ Extent KernelBuilder::emitLoop(size_t split) {
           std::max<int64_t>(1, kElementsPerThread / (piece * work))};
 }
 
-/// The reductions a kernel yields, all over one space.
-struct Reductions {
-  SmallVector<Reduction> roots;
-  ArrayRef<int64_t> shape;
-  SmallVector<int64_t> kept, reduced;
-
-  explicit Reductions(Operation *yield) {
-    for (Value value : yield->getOperands())
-      roots.push_back(cast<Reduction>(value.getDefiningOp()));
-    shape = tensorType(roots[0]->getOperand(0)).getShape();
-    reduced = llvm::to_vector(roots[0].getReducedDims());
-    for (int64_t d = 0, rank = shape.size(); d < rank; ++d)
-      if (!llvm::is_contained(reduced, d))
-        kept.push_back(d);
-  }
-
-  SmallVector<int64_t> sizes(ArrayRef<int64_t> dims) const {
-    return llvm::map_to_vector(dims, [&](int64_t d) { return shape[d]; });
-  }
-
-  /// How many of the last `dims` are the last dimensions of the space.
-  size_t trailing(ArrayRef<int64_t> dims) const {
-    size_t count = 0;
-    while (count < dims.size() &&
-           dims[dims.size() - 1 - count] ==
-               static_cast<int64_t>(shape.size() - 1 - count))
-      ++count;
-    return count;
-  }
-
-  /// The index of an element of the space.
-  SmallVector<Value> at(ValueRange keptIndices,
-                        ValueRange reducedIndices) const {
-    SmallVector<Value> indices(shape.size());
-    for (auto [d, index] : llvm::zip_equal(kept, keptIndices))
-      indices[d] = index;
-    for (auto [d, index] : llvm::zip_equal(reduced, reducedIndices))
-      indices[d] = index;
-    return indices;
-  }
-};
-
 /// Reductions that fold the innermost dimension: each iteration is one element
 /// of the results, sums run in registers.
 Extent KernelBuilder::emitAlong(size_t split) {
-  Reductions space(yield());
+  ReductionSpace space(yield());
   SmallVector<int64_t> kept = space.sizes(space.kept);
   SmallVector<int64_t> reduced = space.sizes(space.reduced);
   ArrayRef<int64_t> outer = ArrayRef(reduced).take_front(split);
@@ -320,7 +272,7 @@ Extent KernelBuilder::emitAlong(size_t split) {
 /// Reductions that keep the innermost dimension: each iteration folds a strip
 /// of neighbouring columns, row after row.
 Extent KernelBuilder::emitAcross(size_t split) {
-  Reductions space(yield());
+  ReductionSpace space(yield());
   SmallVector<int64_t> kept = space.sizes(space.kept);
   SmallVector<int64_t> reduced = space.sizes(space.reduced);
   ArrayRef<int64_t> outer = ArrayRef(kept).take_front(split);
@@ -429,13 +381,8 @@ Extent KernelBuilder::build() {
   if (kind == FusionKind::Custom)
     return emitCustom();
   if (kind == FusionKind::Reduction) {
-    Reductions space(yield());
-    // The innermost dimension that is more than one element decides.
-    int64_t innermost = 0;
-    for (int64_t d = 0, rank = space.shape.size(); d < rank; ++d)
-      if (space.shape[d] != 1)
-        innermost = d;
-    bool along = llvm::is_contained(space.reduced, innermost);
+    ReductionSpace space(yield());
+    bool along = space.foldsInnermost();
     ArrayRef<int64_t> dims = along ? space.reduced : space.kept;
     size_t merges = std::max<size_t>(1, space.trailing(dims));
     size_t last = dims.size() - 1;

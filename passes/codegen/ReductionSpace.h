@@ -1,0 +1,40 @@
+//===----------------------------------------------------------------------===//
+//
+// The space that a reduction kernel runs over.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_PASSES_CODEGEN_REDUCTIONSPACE_H
+#define INGOT_PASSES_CODEGEN_REDUCTIONSPACE_H
+
+#include "dialects/ingot/ir/Dialect.h"
+
+namespace ingot::codegen {
+
+int64_t product(llvm::ArrayRef<int64_t> sizes);
+
+/// The reductions a kernel yields, all over one space.
+struct ReductionSpace {
+  llvm::SmallVector<Reduction> roots;
+  llvm::ArrayRef<int64_t> shape;
+  /// The dimensions of the results, and those folded away, increasing.
+  llvm::SmallVector<int64_t> kept, reduced;
+
+  explicit ReductionSpace(mlir::Operation *yield);
+
+  llvm::SmallVector<int64_t> sizes(llvm::ArrayRef<int64_t> dims) const;
+
+  /// True if the innermost dimension of more than one element is folded away.
+  bool foldsInnermost() const;
+
+  /// How many of the last `dims` are the last dimensions of the space.
+  size_t trailing(llvm::ArrayRef<int64_t> dims) const;
+
+  /// The index of an element of the space.
+  llvm::SmallVector<mlir::Value> at(mlir::ValueRange keptIndices,
+                                    mlir::ValueRange reducedIndices) const;
+};
+
+} // namespace ingot::codegen
+
+#endif // INGOT_PASSES_CODEGEN_REDUCTIONSPACE_H
