@@ -65,10 +65,14 @@ void ingot::buildGraphPipeline(OpPassManager &manager,
   manager.addNestedPass<func::FuncOp>(createFormFusions(fusion));
 }
 
-void ingot::buildPlacementPipeline(OpPassManager &manager, unsigned level) {
+void ingot::buildPlacementPipeline(OpPassManager &manager,
+                                   const PlacementOptions &options) {
   // No simplification after this: the order of operations is the schedule.
   PlaceStepsOptions placement;
-  placement.noReuse = level == 0;
+  placement.noReuse = options.level == 0;
+  placement.threads = options.machine.threads;
+  placement.multipliesBf16 = options.machine.multipliesBf16;
+  placement.multipliesF16 = options.machine.multipliesF16;
   manager.addPass(createPlaceSteps(placement));
 }
 
@@ -117,7 +121,7 @@ void ingot::registerPipelines() {
         pipeline.loss = options.loss;
         pipeline.optimizer = options.optimizer;
         buildGraphPipeline(manager, pipeline);
-        buildPlacementPipeline(manager, pipeline.level);
+        buildPlacementPipeline(manager, {pipeline.level, {}});
       });
   PassPipelineRegistration<KernelOptions>(
       "ingot-cpu-kernels", "from placed steps to kernels for the CPU",

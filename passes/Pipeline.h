@@ -8,6 +8,7 @@
 #define INGOT_PASSES_PIPELINE_H
 
 #include "mlir/Pass/PassManager.h"
+#include "runtime/abi/Scratch.h"
 #include <string>
 
 namespace ingot {
@@ -27,8 +28,16 @@ struct PipelineOptions {
 void buildGraphPipeline(mlir::OpPassManager &manager,
                         const PipelineOptions &options);
 
-/// From there to places in memory: `exec` steps. The target is chosen after.
-void buildPlacementPipeline(mlir::OpPassManager &manager, unsigned level);
+struct PlacementOptions {
+  /// -O0 to -O3.
+  unsigned level = 2;
+  /// Where library calls run.
+  abi::ScratchMachine machine;
+};
+
+/// From there to places in memory: `exec` steps.
+void buildPlacementPipeline(mlir::OpPassManager &manager,
+                            const PlacementOptions &options);
 
 /// From placed steps to kernels in the LLVM dialect, for the CPU. What remains
 /// is `--ingot-lower-steps`, which needs the manifest.

@@ -34,12 +34,22 @@ int64_t exec::byteSize(ShapedType type) {
          llvm::divideCeil(type.getElementTypeBitWidth(), 8);
 }
 
-/// Bytes of all buffers of a call.
-static int64_t operandBytes(Operation *op) {
+/// Bytes of tensors that a call reads and writes.
+static int64_t bufferBytes(ValueRange buffers) {
   int64_t bytes = 0;
-  for (Type type : op->getOperandTypes())
+  for (Type type : buffers.getTypes())
     bytes += byteSize(cast<ShapedType>(type));
   return bytes;
+}
+
+/// The three tensors of a library call, then its scratch.
+template <typename Op> static SmallVector<Value> libraryBuffers(Op op) {
+  return {op.getLhs(), op.getRhs(), op.getResult(), op.getScratch()};
+}
+
+template <typename Op> static Field scratchBytes(Op op) {
+  Value scratch = op.getScratch();
+  return {8, scratch ? byteSize(cast<ShapedType>(scratch.getType())) : 0};
 }
 
 using Effects =
@@ -129,7 +139,7 @@ LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
 StringRef LaunchOp::getEntryPoint() { return "ingot_launch"; }
 StringRef LaunchOp::getCallKind() { return "loop"; }
 int64_t LaunchOp::getCallFlops() { return getFlops(); }
-int64_t LaunchOp::getCallBytes() { return operandBytes(*this); }
+int64_t LaunchOp::getCallBytes() { return bufferBytes(getOperands()); }
 
 SmallVector<Field> LaunchOp::getDescriptor(int64_t index) {
   // The function pointer comes first; code generation fills it in.
@@ -174,7 +184,12 @@ LogicalResult exec::MatmulOp::verify() {
 
 StringRef exec::MatmulOp::getEntryPoint() { return "ingot_matmul"; }
 StringRef exec::MatmulOp::getCallKind() { return "matmul"; }
-int64_t exec::MatmulOp::getCallBytes() { return operandBytes(*this); }
+int64_t exec::MatmulOp::getCallBytes() {
+  return bufferBytes({getLhs(), getRhs(), getResult()});
+}
+SmallVector<Value> exec::MatmulOp::getBuffers() {
+  return libraryBuffers(*this);
+}
 int64_t exec::MatmulOp::getCallFlops() {
   Product p = productOf(*this);
   return 2 * p.batch * p.m * p.n * p.k;
@@ -192,6 +207,7 @@ SmallVector<Field> exec::MatmulOp::getDescriptor(int64_t index) {
           {4, dtypeOf(getRhs())},
           {4, dtypeOf(getResult())},
           {4, 0},
+          scratchBytes(*this),
           {8, index}};
 }
 
@@ -229,6 +245,7 @@ static SmallVector<Field> convDescriptor(Op op, Value input, Value filter,
   add(op.getPadHigh());
   fields.push_back({4, dtypeOf(input)});
   fields.push_back({4, 0});
+  fields.push_back(scratchBytes(op));
   fields.push_back({8, index});
   return fields;
 }
@@ -245,7 +262,10 @@ static int64_t convFlops(Value output, Value filter) {
 #define INGOT_CONVOLUTION(OP, ENTRY, INPUT, FILTER, OUTPUT)                    \
   StringRef OP::getEntryPoint() { return ENTRY; }                              \
   StringRef OP::getCallKind() { return "convolution"; }                        \
-  int64_t OP::getCallBytes() { return operandBytes(*this); }                   \
+  int64_t OP::getCallBytes() {                                                 \
+    return bufferBytes({getLhs(), getRhs(), getResult()});                     \
+  }                                                                            \
+  SmallVector<Value> OP::getBuffers() { return libraryBuffers(*this); }        \
   int64_t OP::getCallFlops() { return convFlops(OUTPUT(), FILTER()); }         \
   SmallVector<Field> OP::getDescriptor(int64_t index) {                        \
     return convDescriptor(*this, INPUT(), FILTER(), OUTPUT(), index);          \
@@ -273,7 +293,7 @@ LogicalResult CopyOp::verify() {
 StringRef CopyOp::getEntryPoint() { return "ingot_copy"; }
 StringRef CopyOp::getCallKind() { return "copy"; }
 int64_t CopyOp::getCallFlops() { return 0; }
-int64_t CopyOp::getCallBytes() { return operandBytes(*this); }
+int64_t CopyOp::getCallBytes() { return bufferBytes(getOperands()); }
 
 SmallVector<Field> CopyOp::getDescriptor(int64_t index) {
   return {{8, byteSize(cast<MemRefType>(getFrom().getType()))}, {8, index}};

@@ -55,6 +55,10 @@ def AbiCall : OpInterface<"AbiCall"> {
       "getCallBytes", (ins)>,
     InterfaceMethod<"What kind of work it is, as the manifest says it.",
       "::llvm::StringRef", "getCallKind", (ins)>,
+    InterfaceMethod<[{
+      The buffers that the entry takes, in its order; a null value is a null pointer.
+    }], "::llvm::SmallVector<::mlir::Value>", "getBuffers", (ins),
+      "", "return ::llvm::SmallVector<::mlir::Value>($_op->getOperands());">,
   ];
 }
 
@@ -108,26 +112,36 @@ def LaunchOp : Exec_CallOp<"launch", [AttrSizedOperandSegments,
   let hasVerifier = 1;
 }
 
-def MatmulOp : Exec_CallOp<"matmul"> {
+/// A call that works in memory of its own, placed in the arena while it runs.
+class Exec_LibraryOp<string mnemonic>
+    : Op<Exec_Dialect, mnemonic, [
+        DeclareOpInterfaceMethods<AbiCall, ["getBuffers"]>,
+        DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]>;
+
+def Exec_Scratch : MemRefRankOf<[I8], [1]>;
+
+def MatmulOp : Exec_LibraryOp<"matmul"> {
   let summary = "`ingot_matmul`: result = lhs x rhs over the last two dimensions";
   let arguments = (ins Exec_Buffer:$lhs, Exec_Buffer:$rhs, Exec_Buffer:$result,
+                       Optional<Exec_Scratch>:$scratch,
                        UnitAttr:$transpose_lhs, UnitAttr:$transpose_rhs);
   let assemblyFormat = [{
     $lhs (`transposed` $transpose_lhs^)? `,` $rhs (`transposed` $transpose_rhs^)? `->` $result
-    attr-dict `:` type($lhs) `,` type($rhs) `->` type($result)
+    (`scratch` $scratch^ `:` type($scratch) `,`)? attr-dict `:` type($lhs) `,` type($rhs) `->` type($result)
   }];
   let hasVerifier = 1;
 }
 
-class Exec_ConvOp<string mnemonic, string text> : Exec_CallOp<mnemonic> {
+class Exec_ConvOp<string mnemonic, string text> : Exec_LibraryOp<mnemonic> {
   let summary = text;
   let description = "Buffers in the order of the ABI entry; attributes as in `ingot.conv`.";
   let arguments = (ins Exec_Buffer:$lhs, Exec_Buffer:$rhs, Exec_Buffer:$result,
-                       DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations,
+                       Optional<Exec_Scratch>:$scratch, DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations,
                        DenseI64ArrayAttr:$pad_low, DenseI64ArrayAttr:$pad_high,
                        I64Attr:$groups);
   let assemblyFormat = [{
-    $lhs `,` $rhs `->` $result attr-dict `:` type($lhs) `,` type($rhs) `->` type($result)
+    $lhs `,` $rhs `->` $result (`scratch` $scratch^ `:` type($scratch) `,`)?
+    attr-dict `:` type($lhs) `,` type($rhs) `->` type($result)
   }];
 }
 

@@ -9,12 +9,13 @@ using namespace ingot;
 
 BufferPlan::BufferPlan(Signature signature,
                        const DenseMap<Attribute, int64_t> &stateOffsets,
+                       llvm::function_ref<int64_t(Operation *)> scratchBytes,
                        bool noReuse)
     : signature(signature), stateOffsets(stateOffsets) {
   for (Operation &op : signature.getFunction().getBody().front())
     position[&op] = position.size();
   placeStates();
-  placeArena(noReuse);
+  placeArena(scratchBytes, noReuse);
 }
 
 /// The tensor whose memory a value is: looks through views.
@@ -111,31 +112,38 @@ void BufferPlan::placeStates() {
   }
 }
 
-void BufferPlan::placeArena(bool noReuse) {
+void BufferPlan::placeArena(
+    llvm::function_ref<int64_t(Operation *)> scratchBytes, bool noReuse) {
   func::FuncOp func = signature.getFunction();
   Block &block = func.getBody().front();
   Operation *end = signature.getReturn();
   int64_t last = position.lookup(end);
-  auto create = [&](Value value, int64_t from, int64_t to) {
+  auto create = [&](int64_t bytes, int64_t from, int64_t to) {
     Interval interval;
-    interval.bytes = exec::byteSize(tensorType(value));
+    interval.bytes = bytes;
     interval.first = noReuse ? 0 : from;
     interval.last = noReuse ? last : to;
     intervals.push_back(interval);
     return static_cast<unsigned>(intervals.size() - 1);
   };
 
+  auto createFor = [&](Value value, int64_t from, int64_t to) {
+    return create(exec::byteSize(tensorType(value)), from, to);
+  };
+
   // Inputs are written before the step and stay as they are.
   for (BlockArgument argument : func.getArguments())
     if (!inState.contains(argument))
-      inArena[argument] = create(argument, 0, last);
+      inArena[argument] = createFor(argument, 0, last);
   for (Operation &op : block) {
     if (op.hasTrait<SameBytes>())
       continue;
     int64_t now = position.lookup(&op);
     for (Value result : op.getResults())
       if (!inState.contains(result))
-        inArena[result] = create(result, now, now);
+        inArena[result] = createFor(result, now, now);
+    if (int64_t bytes = scratchBytes(&op))
+      scratch[&op] = create(bytes, now, now);
   }
   for (Operation &op : block)
     for (Value operand : op.getOperands())
@@ -154,7 +162,7 @@ void BufferPlan::placeArena(bool noReuse) {
     if (inArena.contains(value) && value.getDefiningOp() &&
         outputs.insert(value).second)
       continue;
-    ownOutput[index] = create(value, last, last);
+    ownOutput[index] = createFor(value, last, last);
   }
   arenaBytes = packIntervals(intervals, INGOT_ALIGNMENT);
   for (auto [index, interval] : ownOutput)
@@ -176,11 +184,22 @@ void BufferPlan::placeArena(bool noReuse) {
             it != inArena.end() && resolve(input).getDefiningOp() &&
             input.getType() == value.getType())
           gradients.insert(it->second);
-  for (unsigned gradient : gradients) {
-    const Interval &interval = intervals[gradient];
-    if (interval.first <= peak && peak <= interval.last)
-      gradientBytes += llvm::alignTo(interval.bytes, INGOT_ALIGNMENT);
-  }
+  auto bytesAtPeak = [&](unsigned index) {
+    const Interval &interval = intervals[index];
+    bool isLive = interval.first <= peak && peak <= interval.last;
+    return isLive ? llvm::alignTo(interval.bytes, INGOT_ALIGNMENT) : 0;
+  };
+  for (unsigned gradient : gradients)
+    gradientBytes += bytesAtPeak(gradient);
+  for (auto [op, interval] : scratch)
+    workspaceBytes += bytesAtPeak(interval);
+}
+
+std::optional<Interval> BufferPlan::getScratch(Operation *op) const {
+  auto it = scratch.find(op);
+  if (it == scratch.end())
+    return std::nullopt;
+  return intervals[it->second];
 }
 
 Place BufferPlan::getPlace(Value value) const {

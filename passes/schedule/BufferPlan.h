@@ -30,13 +30,17 @@ struct FinalCopy {
 /// The memory plan of one function of fusions, anchors and views.
 class BufferPlan {
 public:
-  /// `stateOffsets`: place of each state in the state block, by symbol.
+  /// `stateOffsets`: place of each state in the state block, by symbol;
+  /// `scratchBytes`: of an operation's work memory.
   BufferPlan(Signature signature,
              const llvm::DenseMap<mlir::Attribute, int64_t> &stateOffsets,
+             llvm::function_ref<int64_t(mlir::Operation *)> scratchBytes,
              bool noReuse);
 
   /// The place of a tensor.
   Place getPlace(mlir::Value value) const;
+  /// The memory that an operation works in; none if it needs none.
+  std::optional<Interval> getScratch(mlir::Operation *op) const;
   /// The place of the output that result `index` is; none if it is a state.
   std::optional<Place> getOutputPlace(unsigned index) const;
   /// Copies that the step ends with.
@@ -49,13 +53,16 @@ public:
   int64_t getLiveBytes() const { return liveBytes; }
   /// Of these, those of gradients that wait for the optimizer.
   int64_t getGradientBytes() const { return gradientBytes; }
+  /// Of these, those that library calls work in.
+  int64_t getWorkspaceBytes() const { return workspaceBytes; }
   unsigned getStatesInPlace() const { return statesInPlace; }
 
 private:
   mlir::Value resolve(mlir::Value value) const;
   void placeStates();
   bool canReplace(mlir::BlockArgument oldValue, mlir::Value newValue) const;
-  void placeArena(bool noReuse);
+  void placeArena(llvm::function_ref<int64_t(mlir::Operation *)> scratchBytes,
+                  bool noReuse);
 
   Signature signature;
   const llvm::DenseMap<mlir::Attribute, int64_t> &stateOffsets;
@@ -64,11 +71,13 @@ private:
   llvm::DenseMap<mlir::Value, int64_t> inState;
   /// The interval of each tensor in the arena.
   llvm::DenseMap<mlir::Value, unsigned> inArena;
+  /// The interval of each operation's scratch.
+  llvm::DenseMap<mlir::Operation *, unsigned> scratch;
   /// Outputs that need memory of their own.
   llvm::DenseMap<unsigned, unsigned> ownOutput;
   llvm::SmallVector<Interval> intervals;
   llvm::SmallVector<FinalCopy> copies;
-  int64_t arenaBytes = 0, liveBytes = 0, gradientBytes = 0;
+  int64_t arenaBytes = 0, liveBytes = 0, gradientBytes = 0, workspaceBytes = 0;
   unsigned statesInPlace = 0;
 };
 

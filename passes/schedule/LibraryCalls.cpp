@@ -1,6 +1,7 @@
 #include "passes/schedule/LibraryCalls.h"
 
 #include "dialects/exec/Exec.h"
+#include "dialects/ingot/ir/Builders.h"
 #include "dialects/ingot/ir/Dialect.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -13,10 +14,11 @@ namespace {
 struct CallBuilder {
   OpBuilder &b;
   ValueRange inputs, outputs;
+  Value scratch;
 
   void operator()(MatmulOp op) const {
     exec::MatmulOp::create(b, op.getLoc(), inputs[0], inputs[1], outputs[0],
-                           op.getTransposeLhs(), op.getTransposeRhs());
+                           scratch, op.getTransposeLhs(), op.getTransposeRhs());
   }
   void operator()(ConvOp op) const { convolution<exec::ConvOp>(op); }
   void operator()(ConvInputGradOp op) const {
@@ -27,17 +29,80 @@ struct CallBuilder {
   }
 
   template <typename Call, typename Op> void convolution(Op op) const {
-    Call::create(b, op.getLoc(), inputs[0], inputs[1], outputs[0],
+    Call::create(b, op.getLoc(), inputs[0], inputs[1], outputs[0], scratch,
                  op.getStrides(), op.getDilations(), op.getPadLow(),
                  op.getPadHigh(), op.getGroups());
   }
 };
 
+int32_t abiType(Value tensor) {
+  Type element = tensorType(tensor).getElementType();
+  return element.isF64()    ? INGOT_F64
+         : element.isBF16() ? INGOT_BF16
+         : element.isF16()  ? INGOT_F16
+                            : INGOT_F32;
+}
+
+/// The sizes of an anchor as its descriptor has them.
+struct ScratchQuery {
+  const abi::ScratchMachine &machine;
+
+  int64_t operator()(MatmulOp op) const {
+    ArrayRef<int64_t> lhs = tensorType(op.getLhs()).getShape();
+    ArrayRef<int64_t> result = tensorType(op.getResult()).getShape();
+    ingot_matmul_desc desc = {};
+    desc.batch = llvm::product_of(result.drop_back(2));
+    desc.m = result[result.size() - 2];
+    desc.n = result.back();
+    desc.k = op.getTransposeLhs() ? lhs[lhs.size() - 2] : lhs.back();
+    desc.a_type = abiType(op.getLhs());
+    desc.b_type = abiType(op.getRhs());
+    desc.c_type = abiType(op.getResult());
+    return abi::getScratchBytes(desc, machine);
+  }
+  int64_t operator()(ConvOp op) const {
+    return convolution(op, op.getInput(), op.getFilter(), op.getResult());
+  }
+  int64_t operator()(ConvInputGradOp op) const {
+    return convolution(op, op.getResult(), op.getFilter(), op.getOutputGrad());
+  }
+  int64_t operator()(ConvFilterGradOp op) const {
+    return convolution(op, op.getInput(), op.getResult(), op.getOutputGrad());
+  }
+
+  template <typename Op>
+  int64_t convolution(Op op, Value input, Value filter, Value output) const {
+    ArrayRef<int64_t> in = tensorType(input).getShape();
+    ArrayRef<int64_t> out = tensorType(output).getShape();
+    ArrayRef<int64_t> taps = tensorType(filter).getShape();
+    ingot_conv_desc desc = {};
+    desc.spatial_rank = static_cast<int64_t>(in.size()) - 2;
+    desc.batch = in[0];
+    desc.in_channels = in[1];
+    desc.out_channels = out[1];
+    desc.groups = op.getGroups();
+    llvm::copy(in.drop_front(2), desc.in);
+    llvm::copy(out.drop_front(2), desc.out);
+    llvm::copy(taps.drop_front(2), desc.kernel);
+    desc.type = abiType(input);
+    return abi::getScratchBytes(desc, machine);
+  }
+};
+
 } // namespace
 
+int64_t ingot::getScratchBytes(Operation *op,
+                               const abi::ScratchMachine &machine) {
+  ScratchQuery query{machine};
+  return TypeSwitch<Operation *, int64_t>(op)
+      .Case<MatmulOp, ConvOp, ConvInputGradOp, ConvFilterGradOp>(query)
+      .Default([](Operation *) { return 0; });
+}
+
 void ingot::createLibraryCall(Operation *anchor, ValueRange inputs,
-                              ValueRange outputs, OpBuilder &builder) {
-  CallBuilder call{builder, inputs, outputs};
+                              ValueRange outputs, Value scratch,
+                              OpBuilder &builder) {
+  CallBuilder call{builder, inputs, outputs, scratch};
   TypeSwitch<Operation *>(anchor)
       .Case<MatmulOp, ConvOp, ConvInputGradOp, ConvFilterGradOp>(call);
 }

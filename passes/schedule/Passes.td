@@ -15,8 +15,9 @@ def PlaceSteps : Pass<"ingot-place-steps", "::mlir::ModuleOp"> {
     Assumes functions of fusions, library anchors and views only
     (`--ingot-form-fusions`), and keeps their order. States get fixed places in the state block, constants
     with several values become frozen states. Every other stored tensor gets a
-    place in the arena for as long as it lives (offsets by best fit, largest first); views share their
-    operand's place. A result that replaces a state is written in the
+    place in the arena for as long as it lives (offsets by best fit, largest first), and so does the memory
+    that a library call works in, for `threads` threads (runtime/abi/Scratch.h); views share their operand's
+    place. A result that replaces a state is written in the
     state's own place where nothing reads the old value any more but the very kernel that writes
     it, element by element; otherwise it is copied at the end. Equal fusions become one `exec.kernel`.
 
@@ -42,6 +43,9 @@ def PlaceSteps : Pass<"ingot-place-steps", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"noReuse", "no-reuse", "bool", "false", "give every tensor its own place">,
+    Option<"threads", "threads", "int64_t", "1", "threads that library calls run on">,
+    Option<"multipliesBf16", "multiplies-bf16", "bool", "false", "the machine multiplies bf16">,
+    Option<"multipliesF16", "multiplies-f16", "bool", "false", "the machine multiplies f16">,
   ];
   let statistics = [
     Statistic<"numKernels", "kernels", "different kernels">,

@@ -99,7 +99,10 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
   /// Builds the step beside the function, then replaces it.
   void place(func::FuncOp func) {
     Signature signature(func);
-    BufferPlan plan(signature, stateOffsets, noReuse);
+    abi::ScratchMachine machine{threads, multipliesBf16, multipliesF16};
+    BufferPlan plan(
+        signature, stateOffsets,
+        [&](Operation *op) { return getScratchBytes(op, machine); }, noReuse);
     numInPlace += plan.getStatesInPlace();
     remark::analysis(func.getLoc(),
                      remark::RemarkOpts::name("arena").category("memory"))
@@ -128,10 +131,17 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
       ++numLaunches;
       SmallVector<Value> inputs = llvm::map_to_vector(op.getOperands(), buffer);
       SmallVector<Value> outputs = llvm::map_to_vector(op.getResults(), buffer);
-      if (auto fusion = dyn_cast<FusionOp>(op))
+      if (auto fusion = dyn_cast<FusionOp>(op)) {
         launch(fusion, plan.getAliases(fusion), inputs, outputs, builder);
-      else
-        createLibraryCall(&op, inputs, outputs, builder);
+        continue;
+      }
+      Value scratch;
+      if (std::optional<Interval> at = plan.getScratch(&op))
+        scratch = exec::BufferOp::create(
+            builder, op.getLoc(),
+            MemRefType::get({at->bytes}, builder.getI8Type()),
+            exec::Space::Arena, at->offset);
+      createLibraryCall(&op, inputs, outputs, scratch, builder);
     }
     for (const FinalCopy &copy : plan.getFinalCopies()) {
       Location loc = copy.value.getLoc();
@@ -181,19 +191,21 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
     step->setAttr("exec.arena_bytes",
                   b.getI64IntegerAttr(plan.getArenaBytes()));
     int64_t gradients = plan.getGradientBytes();
+    int64_t workspace = plan.getWorkspaceBytes();
     auto bytes = [&](StringRef name, int64_t value) {
       return b.getNamedAttr(name, b.getI64IntegerAttr(value));
     };
-    step->setAttr(
-        "exec.memory",
-        b.getDictionaryAttr(
-            {bytes("peak_bytes",
-                   weightBytes + optimizerBytes + plan.getArenaBytes()),
-             bytes("weights_bytes", weightBytes),
-             bytes("optimizer_bytes", optimizerBytes),
-             bytes("gradient_bytes", gradients),
-             bytes("activation_bytes", plan.getArenaBytes() - gradients),
-             bytes("workspace_bytes", 0), bytes("communication_bytes", 0)}));
+    step->setAttr("exec.memory",
+                  b.getDictionaryAttr(
+                      {bytes("peak_bytes", weightBytes + optimizerBytes +
+                                               plan.getArenaBytes()),
+                       bytes("weights_bytes", weightBytes),
+                       bytes("optimizer_bytes", optimizerBytes),
+                       bytes("gradient_bytes", gradients),
+                       bytes("activation_bytes",
+                             plan.getArenaBytes() - gradients - workspace),
+                       bytes("workspace_bytes", workspace),
+                       bytes("communication_bytes", 0)}));
   }
 
   void launch(FusionOp fusion, ArrayRef<int64_t> aliases, ValueRange inputs,

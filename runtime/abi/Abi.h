@@ -27,7 +27,7 @@ extern "C" {
 
 /// Bumped on every change of a struct, an entry point or the manifest. The
 /// trainer refuses a module with another version at start.
-#define INGOT_ABI_VERSION 3
+#define INGOT_ABI_VERSION 4
 
 /// Alignment in bytes of both blocks and of every tensor in them.
 #define INGOT_ALIGNMENT 64
@@ -71,6 +71,9 @@ typedef struct ingot_matmul_desc {
   int32_t transpose_a, transpose_b;
   int32_t a_type, b_type, c_type;
   int32_t reserved;
+  /// Bytes at `scratch`, as planned (Scratch.h). An entry point that needs
+  /// more takes memory of its own.
+  int64_t scratch_bytes;
   int64_t index;
 } ingot_matmul_desc;
 
@@ -83,6 +86,8 @@ typedef struct ingot_conv_desc {
   int64_t dilation[INGOT_MAX_SPATIAL];
   int64_t pad_low[INGOT_MAX_SPATIAL], pad_high[INGOT_MAX_SPATIAL];
   int32_t type, reserved;
+  /// As in ingot_matmul_desc.
+  int64_t scratch_bytes;
   int64_t index;
 } ingot_conv_desc;
 
@@ -91,24 +96,28 @@ typedef struct ingot_copy_desc {
   int64_t index;
 } ingot_copy_desc;
 
+// Library calls work in `scratch`, aligned like tensors and without meaning
+// before and after the call; null if there is none.
+
 /// Runs a kernel over its extent on the runtime's thread pool.
 void ingot_launch(ingot_context *context, const ingot_kernel *kernel,
                   void *const *buffers);
 
 void ingot_matmul(ingot_context *context, const ingot_matmul_desc *desc,
-                  const void *a, const void *b, void *c);
+                  const void *a, const void *b, void *c, void *scratch);
 
 /// output = conv(input, filter).
 void ingot_conv(ingot_context *context, const ingot_conv_desc *desc,
-                const void *input, const void *filter, void *output);
+                const void *input, const void *filter, void *output,
+                void *scratch);
 /// input_grad = the gradient of conv with respect to its input.
 void ingot_conv_input_grad(ingot_context *context, const ingot_conv_desc *desc,
                            const void *output_grad, const void *filter,
-                           void *input_grad);
+                           void *input_grad, void *scratch);
 /// filter_grad = the gradient of conv with respect to its filter.
 void ingot_conv_filter_grad(ingot_context *context, const ingot_conv_desc *desc,
                             const void *output_grad, const void *input,
-                            void *filter_grad);
+                            void *filter_grad, void *scratch);
 
 /// Copies between two places that do not overlap.
 void ingot_copy(ingot_context *context, const ingot_copy_desc *desc,

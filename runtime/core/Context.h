@@ -59,12 +59,17 @@ struct ingot_context {
     return static_cast<T &>(*entry);
   }
 
-  /// Memory for the duration of one call, grown to the largest ever asked for.
-  char *getScratch(size_t bytes) {
+  /// Memory for the duration of one call: `planned`, of `plannedBytes`, where
+  /// that is enough, else a block grown to the largest ever asked for.
+  char *getScratch(size_t bytes, void *planned, int64_t plannedBytes) {
+    if (planned && bytes <= static_cast<size_t>(plannedBytes))
+      return static_cast<char *>(planned);
     if (scratch.getSize() < bytes)
       scratch = ingot::runtime::Block(bytes, "library scratch memory");
     return scratch.getData();
   }
+  /// Bytes of scratch that were not planned.
+  size_t getUnplannedBytes() const { return scratch.getSize(); }
 
   bool failed = false;
   std::string message;

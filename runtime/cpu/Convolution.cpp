@@ -125,41 +125,42 @@ static std::unique_ptr<DnnlCall> build(const ingot_conv_desc &desc, Kind kind) {
 
 static void run(ingot_context *context, const ingot_conv_desc *desc, Kind kind,
                 const char *name, const void *first, const void *second,
-                void *result) {
+                void *result, void *scratch) {
   ProfileScope scope(context, desc->index);
   guardLibraryCall(context, name, [&] {
     context->getCached<DnnlCall>(desc, kind, [&] { return build(*desc, kind); })
-        .run(context, {first, second, result});
+        .run(context, {first, second, result}, scratch, desc->scratch_bytes);
   });
 }
 
 void ingot_conv(ingot_context *context, const ingot_conv_desc *desc,
-                const void *input, const void *filter, void *output) {
+                const void *input, const void *filter, void *output,
+                void *scratch) {
   if (desc->type == INGOT_F64)
     return convolveF64(context, *desc, static_cast<const double *>(input),
                        static_cast<const double *>(filter),
                        static_cast<double *>(output));
-  run(context, desc, Forward, "convolution", input, filter, output);
+  run(context, desc, Forward, "convolution", input, filter, output, scratch);
 }
 
 void ingot_conv_input_grad(ingot_context *context, const ingot_conv_desc *desc,
                            const void *output_grad, const void *filter,
-                           void *input_grad) {
+                           void *input_grad, void *scratch) {
   if (desc->type == INGOT_F64)
     return convolveInputGradF64(
         context, *desc, static_cast<const double *>(output_grad),
         static_cast<const double *>(filter), static_cast<double *>(input_grad));
   run(context, desc, InputGradient, "gradient of a convolution's input",
-      output_grad, filter, input_grad);
+      output_grad, filter, input_grad, scratch);
 }
 
 void ingot_conv_filter_grad(ingot_context *context, const ingot_conv_desc *desc,
                             const void *output_grad, const void *input,
-                            void *filter_grad) {
+                            void *filter_grad, void *scratch) {
   if (desc->type == INGOT_F64)
     return convolveFilterGradF64(
         context, *desc, static_cast<const double *>(output_grad),
         static_cast<const double *>(input), static_cast<double *>(filter_grad));
   run(context, desc, FilterGradient, "gradient of a convolution's filter",
-      output_grad, input, filter_grad);
+      output_grad, input, filter_grad, scratch);
 }

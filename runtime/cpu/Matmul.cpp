@@ -41,7 +41,7 @@ static void matmulF64(const ingot_matmul_desc &d, const double *a,
 
 /// Multiplies in f32; operands in half precision are converted.
 static void matmulF32(ingot_context *context, const ingot_matmul_desc &d,
-                      const void *a, const void *b, void *c) {
+                      const void *a, const void *b, void *c, void *planned) {
   Gemm gemm = {d.batch,
                d.m,
                d.n,
@@ -69,7 +69,7 @@ static void matmulF32(ingot_context *context, const ingot_matmul_desc &d,
   size_t aOffset = reserve(d.a_type, aElements);
   size_t bOffset = reserve(d.b_type, bElements);
   size_t cOffset = reserve(d.c_type, cElements);
-  char *scratch = context->getScratch(used);
+  char *scratch = context->getScratch(used, planned, d.scratch_bytes);
   auto place = [&](size_t offset) {
     return reinterpret_cast<float *>(scratch + offset);
   };
@@ -120,7 +120,7 @@ static std::unique_ptr<DnnlCall> build(const ingot_matmul_desc &d) {
 }
 
 void ingot_matmul(ingot_context *context, const ingot_matmul_desc *desc,
-                  const void *a, const void *b, void *c) {
+                  const void *a, const void *b, void *c, void *scratch) {
   ProfileScope scope(context, desc->index);
   guardLibraryCall(context, "matmul", [&] {
     bool isEmpty = desc->batch == 0 || desc->m == 0 || desc->n == 0;
@@ -137,8 +137,8 @@ void ingot_matmul(ingot_context *context, const ingot_matmul_desc *desc,
       return;
     }
     if (getComputeType(desc->a_type) == INGOT_F32 && canRunGemm())
-      return matmulF32(context, *desc, a, b, c);
+      return matmulF32(context, *desc, a, b, c, scratch);
     context->getCached<DnnlCall>(desc, /*kind=*/0, [&] { return build(*desc); })
-        .run(context, {a, b, c});
+        .run(context, {a, b, c}, scratch, desc->scratch_bytes);
   });
 }

@@ -105,9 +105,12 @@ void DnnlCall::setPrimitive(const dnnl::primitive &made,
 }
 
 void DnnlCall::run(ingot_context *context,
-                   std::initializer_list<const void *> pointers) {
+                   std::initializer_list<const void *> pointers, void *given,
+                   int64_t planned) {
   dnnl::stream &stream = getDnnlStream();
-  char *scratch = scratchBytes ? context->getScratch(scratchBytes) : nullptr;
+  char *scratch = scratchBytes
+                      ? context->getScratch(scratchBytes, given, planned)
+                      : nullptr;
   auto pointer = pointers.begin();
   for (Operand &operand : operands) {
     void *data = const_cast<void *>(*pointer++);

@@ -47,9 +47,10 @@ public:
   void setPrimitive(const dnnl::primitive &primitive,
                     const dnnl::memory::desc &scratchpad);
 
-  /// Runs on the caller's pointers, in the order operands were added.
-  void run(ingot_context *context,
-           std::initializer_list<const void *> pointers);
+  /// Runs on the caller's pointers, in the order operands were added, in
+  /// the `planned` bytes that are given if they are enough.
+  void run(ingot_context *context, std::initializer_list<const void *> pointers,
+           void *given, int64_t planned);
 
 private:
   struct Operand {

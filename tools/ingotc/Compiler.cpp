@@ -28,6 +28,7 @@
 #include "llvm/Support/Path.h"
 
 #include <list>
+#include <thread>
 
 using namespace mlir;
 using namespace ingot;
@@ -143,6 +144,16 @@ WeightStorage Compiler::chooseStorage() {
     if (!splatValue(state))
       bytes += exec::byteSize(state.getTensorType());
   return bytes <= kEmbedLimit ? WeightStorage::Embed : WeightStorage::Sidecar;
+}
+
+/// The machine that the trainer is planned for: as many threads as this one
+/// has.
+abi::ScratchMachine describeMachine(const CpuTarget &target) {
+  abi::ScratchMachine machine;
+  machine.threads = std::max(1u, std::thread::hardware_concurrency());
+  machine.multipliesBf16 = llvm::is_contained(target.features, "avx512bf16");
+  machine.multipliesF16 = llvm::is_contained(target.features, "avx512fp16");
+  return machine;
 }
 
 runtime::DType dtypeOf(Type type) {
@@ -273,8 +284,8 @@ int Compiler::run() {
     writeModule();
     return 0;
   }
-  if (!runPasses(
-          [&](PassManager &m) { buildPlacementPipeline(m, options.level); }))
+  PlacementOptions placement{options.level, describeMachine(*target)};
+  if (!runPasses([&](PassManager &m) { buildPlacementPipeline(m, placement); }))
     return exitCode();
   if (options.emit == "exec") {
     writeModule();

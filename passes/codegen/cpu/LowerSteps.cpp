@@ -181,8 +181,12 @@ private:
         continue;
       }
       auto call = cast<exec::AbiCall>(op);
-      SmallVector<Value> buffers = llvm::map_to_vector(
-          op.getOperands(), [&](Value v) { return addresses.lookup(v); });
+      SmallVector<Value> buffers =
+          llvm::map_to_vector(call.getBuffers(), [&](Value v) -> Value {
+            if (!v)
+              return LLVM::ZeroOp::create(b, op.getLoc(), pointer);
+            return addresses.lookup(v);
+          });
       SmallVector<Value> arguments = {
           runtime, descriptor(b, op.getLoc(), call,
                               name + ".call." + std::to_string(index), index)};

@@ -26,6 +26,10 @@ func.func @step() attributes {exec.arena_bytes = 4096 : i64} {
   %m = exec.buffer arena 512 : memref<3x4x5xf32>
   // CHECK: exec.matmul %{{.*}} transposed, %{{.*}} -> %{{.*}} : memref<3x2x4xf32>, memref<3x2x5xf32> -> memref<3x4x5xf32>
   exec.matmul %l transposed, %r -> %m : memref<3x2x4xf32>, memref<3x2x5xf32> -> memref<3x4x5xf32>
+  %s = exec.buffer arena 2048 : memref<256xi8>
+  // CHECK: exec.matmul %{{.*}}, %{{.*}} transposed -> %{{.*}} scratch %{{.*}} : memref<256xi8>, : memref<3x4x4xf32>
+  %q = exec.buffer arena 3072 : memref<3x4x4xf32>
+  exec.matmul %q, %q transposed -> %q scratch %s : memref<256xi8>, : memref<3x4x4xf32>, memref<3x4x4xf32> -> memref<3x4x4xf32>
   %i = exec.buffer arena 1024 : memref<1x2x5x5xf32>
   %f = exec.buffer arena 1280 : memref<4x2x3x3xf32>
   %o = exec.buffer arena 1600 : memref<1x4x3x3xf32>

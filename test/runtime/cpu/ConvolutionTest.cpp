@@ -5,9 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/abi/Abi.h"
+#include "runtime/abi/Scratch.h"
 #include "runtime/core/Context.h"
 #include "runtime/core/Random.h"
+#include "runtime/cpu/ThreadPool.h"
 
 #include <gtest/gtest.h>
 
@@ -98,14 +99,18 @@ template <typename T> void check(ingot_dtype type, double tolerance) {
     std::vector<T> forward(output.size(), T(NAN));
     std::vector<T> inputGrad(input.size(), T(NAN));
     std::vector<T> filterGrad(filter.size(), T(NAN));
+    d.scratch_bytes = ingot::abi::getScratchBytes(d, {getThreadCount()});
+    Block scratch(d.scratch_bytes, "scratch");
     for (int repeat = 0; repeat < 2; ++repeat) {
-      ingot_conv(&context, &d, input.data(), filter.data(), forward.data());
+      ingot_conv(&context, &d, input.data(), filter.data(), forward.data(),
+                 scratch.getData());
       ingot_conv_input_grad(&context, &d, output.data(), filter.data(),
-                            inputGrad.data());
+                            inputGrad.data(), scratch.getData());
       ingot_conv_filter_grad(&context, &d, output.data(), input.data(),
-                             filterGrad.data());
+                             filterGrad.data(), scratch.getData());
     }
     ASSERT_FALSE(context.failed) << context.message;
+    ASSERT_EQ(context.getUnplannedBytes(), 0u);
     std::vector<double> expectedForward(output.size());
     std::vector<double> expectedInput(input.size());
     std::vector<double> expectedFilter(filter.size());

@@ -3,7 +3,9 @@
 
 #include "runtime/cpu/gemm/Gemm.h"
 
+#include "runtime/abi/Scratch.h"
 #include "runtime/core/Memory.h"
+#include "runtime/cpu/ThreadPool.h"
 
 #include <cmath>
 #include <gtest/gtest.h>
@@ -40,6 +42,12 @@ struct Problem {
   }
 
   void run() {
+    // What the compiler plans covers it.
+    ingot_matmul_desc desc = {};
+    desc.batch = gemm.batch, desc.m = gemm.m, desc.n = gemm.n, desc.k = gemm.k;
+    for (int64_t threads : {getThreadCount(), 64})
+      ASSERT_LE(getGemmScratchBytes(gemm),
+                ingot::abi::getScratchBytes(desc, {threads}));
     Block scratch(static_cast<int64_t>(getGemmScratchBytes(gemm)), "scratch");
     runGemm(gemm, scratch.getData());
   }

@@ -4,9 +4,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/abi/Abi.h"
+#include "runtime/abi/Scratch.h"
 #include "runtime/core/Context.h"
 #include "runtime/core/Random.h"
+#include "runtime/cpu/ThreadPool.h"
 
 #include <gtest/gtest.h>
 
@@ -55,12 +56,15 @@ template <typename T> void check(ingot_dtype type, double tolerance) {
     d.transpose_a = random.below(2);
     d.transpose_b = random.below(2);
     d.a_type = d.b_type = d.c_type = type;
+    d.scratch_bytes = ingot::abi::getScratchBytes(d, {getThreadCount()});
+    Block scratch(d.scratch_bytes, "scratch");
     // Twice, so that the second call takes the cached primitive.
     for (int repeat = 0; repeat < 2; ++repeat) {
       std::vector<T> a = draw<T>(random, d.batch * d.m * d.k);
       std::vector<T> b = draw<T>(random, d.batch * d.k * d.n);
       std::vector<T> c(d.batch * d.m * d.n, T(NAN));
-      ingot_matmul(&context, &d, a.data(), b.data(), c.data());
+      ingot_matmul(&context, &d, a.data(), b.data(), c.data(),
+                   scratch.getData());
       ASSERT_FALSE(context.failed) << context.message;
       std::vector<double> expected = multiply(d, a, b);
       for (size_t i = 0; i < c.size(); ++i)
@@ -69,31 +73,32 @@ template <typename T> void check(ingot_dtype type, double tolerance) {
             << d.transpose_a << d.transpose_b;
     }
   }
+  EXPECT_EQ(context.getUnplannedBytes(), 0u);
 }
 
 TEST(Matmul, F32) { check<float>(INGOT_F32, 1e-4); }
 TEST(Matmul, F64) { check<double>(INGOT_F64, 1e-12); }
 
 TEST(Matmul, UnknownTypeIsRecorded) {
-  ingot_matmul_desc d = {1, 2, 2, 2, 0, 0, 77, 77, 77, 0, 0};
+  ingot_matmul_desc d = {1, 2, 2, 2, 0, 0, 77, 77, 77, 0, 0, 0};
   float values[4] = {};
   ingot_context context;
-  ingot_matmul(&context, &d, values, values, values);
+  ingot_matmul(&context, &d, values, values, values, nullptr);
   EXPECT_TRUE(context.failed);
   EXPECT_NE(context.message.find("matmul"), std::string::npos);
   // The first failure stays, and later calls do nothing.
   std::string message = context.message;
-  ingot_matmul(&context, &d, values, values, values);
+  ingot_matmul(&context, &d, values, values, values, nullptr);
   EXPECT_EQ(context.message, message);
 }
 
 TEST(Matmul, Profiled) {
   ingot_matmul_desc d = {1,         2,         2,         2, 0, 0,
-                         INGOT_F32, INGOT_F32, INGOT_F32, 0, 5};
+                         INGOT_F32, INGOT_F32, INGOT_F32, 0, 0, 5};
   float a[4] = {1, 2, 3, 4}, c[4];
   ingot_context context;
   context.profiling = true;
-  ingot_matmul(&context, &d, a, a, c);
+  ingot_matmul(&context, &d, a, a, c, nullptr);
   ASSERT_EQ(context.events.size(), 1u);
   EXPECT_EQ(context.events[0].kernel, 5);
 }

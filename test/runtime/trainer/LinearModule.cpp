@@ -25,7 +25,7 @@ template <typename T> T *at(char *block, int64_t offset) {
 
 #ifdef INGOT_TEST_MATMUL
 constexpr ingot_matmul_desc matmul = {
-    1, batch, 1, features, 0, 0, INGOT_F32, INGOT_F32, INGOT_F32, 0, 1};
+    1, batch, 1, features, 0, 0, INGOT_F32, INGOT_F32, INGOT_F32, 0, 0, 1};
 #else
 void multiply(void *const *buffers, int64_t begin, int64_t end) {
   const float *x = static_cast<const float *>(buffers[0]);
@@ -53,7 +53,7 @@ void forward(ingot_context *context, char *state, char *arena) {
   float *x = at<float>(arena, xAt), *y = at<float>(arena, outputAt);
   float *w = at<float>(state, wAt), *b = at<float>(state, bAt);
 #ifdef INGOT_TEST_MATMUL
-  ingot_matmul(context, &matmul, x, w, y);
+  ingot_matmul(context, &matmul, x, w, y, /*scratch=*/nullptr);
 #else
   void *operands[] = {x, w, y};
   ingot_launch(context, &multiplyKernel, operands);
@@ -119,7 +119,7 @@ constexpr ingot_function functions[] = {
 #define INGOT_TEST_EVAL_PARTIAL "true"
 #endif
 #ifndef INGOT_TEST_ABI
-#define INGOT_TEST_ABI "3"
+#define INGOT_TEST_ABI "4"
 #endif
 
 #define X_INPUT                                                                \

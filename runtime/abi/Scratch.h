@@ -1,0 +1,95 @@
+//===----------------------------------------------------------------------===//
+//
+// How much scratch the entry points of Abi.h want: what the compiler places in
+// the arena for the duration of a call. Estimates from above for the machine
+// described; an entry point that needs more at run time (more threads, another
+// library) takes memory of its own.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_RUNTIME_ABI_SCRATCH_H
+#define INGOT_RUNTIME_ABI_SCRATCH_H
+
+#include "runtime/abi/Abi.h"
+
+#include <algorithm>
+
+namespace ingot::abi {
+
+/// What scratch depends on besides sizes.
+struct ScratchMachine {
+  int64_t threads = 1;
+  /// Whether the library multiplies in half precision; else operands are
+  /// converted in scratch.
+  bool multipliesBf16 = false, multipliesF16 = false;
+};
+
+namespace detail {
+
+constexpr int64_t roundUp(int64_t value, int64_t multiple) {
+  return (value + multiple - 1) / multiple * multiple;
+}
+
+/// Bytes to hold `elements` of `type` in f32, where they need converting.
+constexpr int64_t convertedBytes(const ScratchMachine &machine, int32_t type,
+                                 int64_t elements) {
+  bool converts = (type == INGOT_BF16 && !machine.multipliesBf16) ||
+                  (type == INGOT_F16 && !machine.multipliesF16);
+  return converts ? roundUp(elements * 4, INGOT_ALIGNMENT) : 0;
+}
+
+} // namespace detail
+
+/// Packed operands: all rows of a over a block of the inner dimension, and per
+/// thread a block of columns of b (runtime/cpu/gemm).
+constexpr int64_t getScratchBytes(const ingot_matmul_desc &desc,
+                                  const ScratchMachine &machine) {
+  using detail::convertedBytes, detail::roundUp;
+  if (desc.c_type == INGOT_F64)
+    return 0;
+  constexpr int64_t rows = 12, columns = 32, inner = 384, block = 480;
+  int64_t depth = std::min(desc.k, inner);
+  int64_t a = roundUp(roundUp(desc.m, rows) * depth * 4, INGOT_ALIGNMENT);
+  int64_t b = roundUp(std::min(desc.n, block), columns) * depth * 4;
+  int64_t packs = desc.batch == 1 ? 1 : machine.threads;
+  return packs * a + machine.threads * b +
+         convertedBytes(machine, desc.a_type, desc.batch * desc.m * desc.k) +
+         convertedBytes(machine, desc.b_type, desc.batch * desc.k * desc.n) +
+         convertedBytes(machine, desc.c_type, desc.batch * desc.m * desc.n);
+}
+
+/// Input, filter and output in the library's layouts, whose channels come in
+/// blocks of 16, and a sum of filters per thread in the filter's gradient.
+constexpr int64_t getScratchBytes(const ingot_conv_desc &desc,
+                                  const ScratchMachine &machine) {
+  using detail::convertedBytes, detail::roundUp;
+  if (desc.type == INGOT_F64)
+    return 0;
+  int64_t in = desc.batch, out = desc.batch, taps = 1;
+  for (int64_t i = 0; i < desc.spatial_rank; ++i) {
+    in *= desc.in[i];
+    out *= desc.out[i];
+    taps *= desc.kernel[i];
+  }
+  int64_t inChannels = desc.in_channels, outChannels = desc.out_channels;
+  int64_t converted =
+      convertedBytes(machine, desc.type, in * inChannels) +
+      convertedBytes(machine, desc.type, out * outChannels) +
+      convertedBytes(machine, desc.type,
+                     taps * inChannels / desc.groups * outChannels);
+  bool isHalf = desc.type != INGOT_F32 && converted == 0;
+  int64_t bytes = isHalf ? 2 : 4;
+  constexpr int64_t block = 16;
+  int64_t filter = taps * roundUp(inChannels / desc.groups, block) *
+                   roundUp(outChannels / desc.groups, block) * desc.groups;
+  // Sums are in f32, and with a bias beside them.
+  int64_t sums = (filter + roundUp(outChannels, block)) * 4;
+  return converted + roundUp(in * roundUp(inChannels, block) * bytes, 64) +
+         roundUp(out * roundUp(outChannels, block) * bytes, 64) +
+         roundUp(filter * bytes, 64) +
+         roundUp(sums * machine.threads, INGOT_ALIGNMENT) + (1 << 16);
+}
+
+} // namespace ingot::abi
+
+#endif // INGOT_RUNTIME_ABI_SCRATCH_H
