@@ -68,6 +68,8 @@ void ingot::buildGraphPipeline(OpPassManager &manager,
 void ingot::buildPlacementPipeline(OpPassManager &manager,
                                    const PlacementOptions &options) {
   // No simplification after this: the order of operations is the schedule.
+  if (options.level > 0)
+    manager.addNestedPass<func::FuncOp>(createOrderSteps());
   PlaceStepsOptions placement;
   placement.noReuse = options.level == 0;
   placement.threads = options.machine.threads;

@@ -22,9 +22,11 @@ struct Interval {
 };
 
 /// Sets the offsets, multiples of `alignment`; returns the bytes they span.
-/// Largest first, each at the lowest gap that fits best among its neighbours in
-/// time (Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net
-/// Inference", 2020, greedy by size).
+/// One by one, each goes to the smallest or lowest gap among its neighbours in
+/// time: in order of size (Pisarchyk and Lee, "Efficient Memory Management for
+/// Deep Neural Net Inference", 2020), of size times duration, or of duration,
+/// and again with those first that ended up above the bound. The best attempt
+/// counts; one at the bound is the last.
 int64_t packIntervals(llvm::MutableArrayRef<Interval> intervals,
                       int64_t alignment);
 

@@ -11,209 +11,126 @@ BufferPlan::BufferPlan(Signature signature,
                        const DenseMap<Attribute, int64_t> &stateOffsets,
                        llvm::function_ref<int64_t(Operation *)> scratchBytes,
                        bool noReuse)
-    : signature(signature), stateOffsets(stateOffsets) {
-  for (Operation &op : signature.getFunction().getBody().front())
-    position[&op] = position.size();
-  placeStates();
-  placeArena(scratchBytes, noReuse);
+    : signature(signature), stateOffsets(stateOffsets),
+      graph(signature, scratchBytes),
+      lifetimes(graph.getLifetimes(graph.getProgramOrder(), !noReuse)) {
+  for (auto [i, node] : llvm::enumerate(graph.getNodes()))
+    if (lifetimes.ofScratch[i] >= 0)
+      scratch[node.op] = lifetimes.ofScratch[i];
+  addOutputs();
+  arenaBytes = packIntervals(lifetimes.intervals, INGOT_ALIGNMENT);
+  copyStates();
+  measureUse();
 }
 
-/// The tensor whose memory a value is: looks through views.
-Value BufferPlan::resolve(Value value) const {
-  while (Operation *def = value.getDefiningOp()) {
-    if (!def->hasTrait<SameBytes>())
-      break;
-    value = def->getOperand(cast<OpResult>(value).getResultNumber());
-  }
-  return value;
-}
-
-/// True if an operand of a fusion is read only at the element being computed,
-/// for results of the operand's shape.
-static bool isReadPointwise(FusionOp fusion, unsigned operand) {
-  if (fusion.getKind() != FusionKind::Loop)
-    return false;
-  SmallVector<Value> work = {fusion.getBody().getArgument(operand)};
-  llvm::SmallPtrSet<Operation *, 16> seen;
-  while (!work.empty()) {
-    for (OpOperand &use : work.pop_back_val().getUses()) {
-      Operation *user = use.getOwner();
-      if (isa<YieldOp>(user))
-        continue;
-      if (!cast<ScalarBody>(user).readsPointwise(use.getOperandNumber()))
-        return false;
-      if (seen.insert(user).second)
-        llvm::append_range(work, user->getResults());
-    }
-  }
-  return true;
-}
-
-/// True if `newValue` may be written over `oldValue`, a state's current value.
-bool BufferPlan::canReplace(BlockArgument oldValue, Value newValue) const {
-  Operation *writer = newValue.getDefiningOp();
-  if (!writer || inState.contains(newValue))
-    return false;
-  // Only its maker writes a tensor, and views have none of their own.
-  if (oldValue.getType() != newValue.getType())
-    return false;
-  SmallVector<Value> names = {oldValue};
-  while (!names.empty()) {
-    Value name = names.pop_back_val();
-    for (OpOperand &use : name.getUses()) {
-      Operation *user = use.getOwner();
-      if (user->hasTrait<SameBytes>()) {
-        names.push_back(user->getResult(use.getOperandNumber()));
-        continue;
-      }
-      if (user == writer) {
-        auto fusion = dyn_cast<FusionOp>(user);
-        if (name != oldValue || !fusion ||
-            !isReadPointwise(fusion, use.getOperandNumber()))
-          return false;
-      } else if (position.lookup(user) > position.lookup(writer)) {
-        return false;
-      }
-    }
-  }
-  return true;
-}
-
-void BufferPlan::placeStates() {
-  func::FuncOp func = signature.getFunction();
-  for (BlockArgument argument : func.getArguments())
-    if (FlatSymbolRefAttr state =
-            signature.argumentState(argument.getArgNumber()))
-      inState[argument] = stateOffsets.lookup(state);
-
+/// An output that is an input, a state, or another output gets a copy.
+void BufferPlan::addOutputs() {
+  auto end = static_cast<int64_t>(graph.getNodes().size());
+  DenseSet<unsigned> outputs;
   for (OpOperand &result : signature.getReturn()->getOpOperands()) {
-    FlatSymbolRefAttr state = signature.resultState(result.getOperandNumber());
-    if (!state)
+    unsigned index = result.getOperandNumber();
+    if (signature.resultState(index))
       continue;
-    Value value = resolve(result.get());
-    BlockArgument current = signature.findArgument(state);
-    if (value == current)
+    std::optional<unsigned> buffer = graph.getBuffer(result.get());
+    if (buffer && graph.getBuffers()[*buffer].writer >= 0 &&
+        outputs.insert(*buffer).second)
       continue;
-    int64_t offset = stateOffsets.lookup(state);
-    // Without an argument nothing reads the old value.
-    bool inPlace = current ? canReplace(current, value)
-                           : value.getDefiningOp() && !inState.contains(value);
-    if (inPlace) {
-      inState[value] = offset;
-      ++statesInPlace;
-      continue;
-    }
-    remark::missed(result.get().getLoc(),
+    ownOutput[index] = lifetimes.intervals.size();
+    lifetimes.intervals.push_back(
+        {exec::byteSize(tensorType(result.get())), end, end});
+  }
+}
+
+void BufferPlan::copyStates() {
+  Operation *end = signature.getReturn();
+  for (unsigned index : graph.getCopiedStates()) {
+    Value value = end->getOperand(index);
+    FlatSymbolRefAttr state = signature.resultState(index);
+    remark::missed(value.getLoc(),
                    remark::RemarkOpts::name("in-place").category("memory"))
         << remark::reason(
                "the new value of {0} cannot take the old one's place",
                state.getValue());
-    copies.push_back({value, {exec::Space::State, offset}});
+    copies.push_back({StepGraph::resolve(value),
+                      {exec::Space::State, stateOffsets.lookup(state)}});
   }
-}
-
-void BufferPlan::placeArena(
-    llvm::function_ref<int64_t(Operation *)> scratchBytes, bool noReuse) {
-  func::FuncOp func = signature.getFunction();
-  Block &block = func.getBody().front();
-  Operation *end = signature.getReturn();
-  int64_t last = position.lookup(end);
-  auto create = [&](int64_t bytes, int64_t from, int64_t to) {
-    Interval interval;
-    interval.bytes = bytes;
-    interval.first = noReuse ? 0 : from;
-    interval.last = noReuse ? last : to;
-    intervals.push_back(interval);
-    return static_cast<unsigned>(intervals.size() - 1);
-  };
-
-  auto createFor = [&](Value value, int64_t from, int64_t to) {
-    return create(exec::byteSize(tensorType(value)), from, to);
-  };
-
-  // Inputs are written before the step and stay as they are.
-  for (BlockArgument argument : func.getArguments())
-    if (!inState.contains(argument))
-      inArena[argument] = createFor(argument, 0, last);
-  for (Operation &op : block) {
-    if (op.hasTrait<SameBytes>())
-      continue;
-    int64_t now = position.lookup(&op);
-    for (Value result : op.getResults())
-      if (!inState.contains(result))
-        inArena[result] = createFor(result, now, now);
-    if (int64_t bytes = scratchBytes(&op))
-      scratch[&op] = create(bytes, now, now);
-  }
-  for (Operation &op : block)
-    for (Value operand : op.getOperands())
-      if (auto it = inArena.find(resolve(operand)); it != inArena.end()) {
-        Interval &interval = intervals[it->second];
-        interval.last = std::max(interval.last, position.lookup(&op));
-      }
-
-  // An output that is an input, a state, or another output gets a copy.
-  DenseSet<Value> outputs;
-  for (OpOperand &result : end->getOpOperands()) {
-    unsigned index = result.getOperandNumber();
-    if (signature.resultState(index))
-      continue;
-    Value value = resolve(result.get());
-    if (inArena.contains(value) && value.getDefiningOp() &&
-        outputs.insert(value).second)
-      continue;
-    ownOutput[index] = createFor(value, last, last);
-  }
-  arenaBytes = packIntervals(intervals, INGOT_ALIGNMENT);
   for (auto [index, interval] : ownOutput)
-    copies.push_back({resolve(end->getOperand(index)),
-                      {exec::Space::Arena, intervals[interval].offset}});
+    copies.push_back(
+        {StepGraph::resolve(end->getOperand(index)),
+         {exec::Space::Arena, lifetimes.intervals[interval].offset}});
   // A copy that reads a state comes before the copy that overwrites it.
   llvm::stable_sort(copies, [&](const FinalCopy &a, const FinalCopy &b) {
-    return inState.contains(a.value) > inState.contains(b.value);
+    return !graph.getBuffer(a.value) && graph.getBuffer(b.value);
   });
+}
 
+void BufferPlan::measureUse() {
   int64_t peak = 0;
-  liveBytes = peakLiveBytes(intervals, INGOT_ALIGNMENT, &peak);
-  // A gradient is what the kernel that writes a parameter reads besides states.
-  DenseSet<unsigned> gradients;
-  for (auto [value, offset] : inState)
-    if (auto fusion = value.getDefiningOp<FusionOp>())
-      for (Value input : fusion.getInputs())
-        if (auto it = inArena.find(resolve(input));
-            it != inArena.end() && resolve(input).getDefiningOp() &&
-            input.getType() == value.getType())
-          gradients.insert(it->second);
+  use.liveBytes = peakLiveBytes(lifetimes.intervals, INGOT_ALIGNMENT, &peak);
   auto bytesAtPeak = [&](unsigned index) {
-    const Interval &interval = intervals[index];
+    const Interval &interval = lifetimes.intervals[index];
     bool isLive = interval.first <= peak && peak <= interval.last;
     return isLive ? llvm::alignTo(interval.bytes, INGOT_ALIGNMENT) : 0;
   };
-  for (unsigned gradient : gradients)
-    gradientBytes += bytesAtPeak(gradient);
   for (auto [op, interval] : scratch)
-    workspaceBytes += bytesAtPeak(interval);
+    use.workspaceBytes += bytesAtPeak(interval);
+
+  DenseSet<unsigned> counted;
+  for (unsigned gradient : findGradients())
+    if (unsigned interval = lifetimes.ofBuffer[gradient];
+        counted.insert(interval).second)
+      use.gradientBytes += bytesAtPeak(interval);
+}
+
+/// What new values of parameters and moments are computed from, in their shape:
+/// from the updates back.
+DenseSet<unsigned> BufferPlan::findGradients() const {
+  auto module = signature.getFunction()->getParentOfType<ModuleOp>();
+  DenseSet<Value> updates;
+  for (OpOperand &result : signature.getReturn()->getOpOperands())
+    if (FlatSymbolRefAttr symbol =
+            signature.resultState(result.getOperandNumber()))
+      if (StateOp state = findState(module, symbol);
+          state && (state.getRole() == Role::Parameter ||
+                    state.getRole() == Role::Moment))
+        updates.insert(StepGraph::resolve(result.get()));
+  DenseSet<unsigned> gradients;
+  ArrayRef<StepGraph::Buffer> buffers = graph.getBuffers();
+  for (unsigned i = buffers.size(); i-- > 0;) {
+    if (buffers[i].writer < 0)
+      continue;
+    ArrayRef<int64_t> shape = tensorType(buffers[i].value).getShape();
+    for (unsigned reader : buffers[i].readers)
+      for (Value result : graph.getNodes()[reader].op->getResults()) {
+        std::optional<unsigned> buffer = graph.getBuffer(result);
+        if (tensorType(result).getShape() == shape &&
+            (updates.contains(result) ||
+             (buffer && gradients.contains(*buffer))))
+          gradients.insert(i);
+      }
+  }
+  return gradients;
 }
 
 std::optional<Interval> BufferPlan::getScratch(Operation *op) const {
   auto it = scratch.find(op);
   if (it == scratch.end())
     return std::nullopt;
-  return intervals[it->second];
+  return lifetimes.intervals[it->second];
 }
 
 Place BufferPlan::getPlace(Value value) const {
-  value = resolve(value);
-  if (auto it = inState.find(value); it != inState.end())
-    return {exec::Space::State, it->second};
-  return {exec::Space::Arena, intervals[inArena.lookup(value)].offset};
+  if (FlatSymbolRefAttr state = graph.getState(value))
+    return {exec::Space::State, stateOffsets.lookup(state)};
+  unsigned interval = lifetimes.ofBuffer[*graph.getBuffer(value)];
+  return {exec::Space::Arena, lifetimes.intervals[interval].offset};
 }
 
 std::optional<Place> BufferPlan::getOutputPlace(unsigned index) const {
   if (signature.resultState(index))
     return std::nullopt;
   if (auto it = ownOutput.find(index); it != ownOutput.end())
-    return Place{exec::Space::Arena, intervals[it->second].offset};
+    return Place{exec::Space::Arena, lifetimes.intervals[it->second].offset};
   return getPlace(signature.getReturn()->getOperand(index));
 }
 

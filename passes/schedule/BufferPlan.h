@@ -8,10 +8,8 @@
 #define INGOT_PASSES_SCHEDULE_BUFFERPLAN_H
 
 #include "dialects/exec/Exec.h"
-#include "dialects/ingot/ir/Dialect.h"
-#include "dialects/ingot/ir/Signature.h"
-#include "passes/schedule/Arena.h"
-#include "llvm/ADT/DenseMap.h"
+#include "passes/schedule/StepGraph.h"
+#include "llvm/ADT/DenseSet.h"
 
 namespace ingot {
 
@@ -27,7 +25,14 @@ struct FinalCopy {
   Place to;
 };
 
-/// The memory plan of one function of fusions, anchors and views.
+/// What the memory of the arena is for, at the instant when most of it lives.
+struct ArenaUse {
+  int64_t liveBytes = 0;
+  /// Of these, gradients of parameters and what library calls work in.
+  int64_t gradientBytes = 0, workspaceBytes = 0;
+};
+
+/// The memory plan of one function of fusions, anchors and views, in its order.
 class BufferPlan {
 public:
   /// `stateOffsets`: place of each state in the state block, by symbol;
@@ -49,36 +54,25 @@ public:
   llvm::SmallVector<int64_t> getAliases(FusionOp fusion) const;
 
   int64_t getArenaBytes() const { return arenaBytes; }
-  /// The most bytes of the arena that are live at once.
-  int64_t getLiveBytes() const { return liveBytes; }
-  /// Of these, those of gradients that wait for the optimizer.
-  int64_t getGradientBytes() const { return gradientBytes; }
-  /// Of these, those that library calls work in.
-  int64_t getWorkspaceBytes() const { return workspaceBytes; }
-  unsigned getStatesInPlace() const { return statesInPlace; }
+  const ArenaUse &getUse() const { return use; }
+  unsigned getStatesInPlace() const { return graph.getStatesInPlace(); }
 
 private:
-  mlir::Value resolve(mlir::Value value) const;
-  void placeStates();
-  bool canReplace(mlir::BlockArgument oldValue, mlir::Value newValue) const;
-  void placeArena(llvm::function_ref<int64_t(mlir::Operation *)> scratchBytes,
-                  bool noReuse);
+  void addOutputs();
+  void copyStates();
+  void measureUse();
+  llvm::DenseSet<unsigned> findGradients() const;
 
   Signature signature;
   const llvm::DenseMap<mlir::Attribute, int64_t> &stateOffsets;
-  llvm::DenseMap<mlir::Operation *, int64_t> position;
-  /// Tensors that live in the state block.
-  llvm::DenseMap<mlir::Value, int64_t> inState;
-  /// The interval of each tensor in the arena.
-  llvm::DenseMap<mlir::Value, unsigned> inArena;
-  /// The interval of each operation's scratch.
+  StepGraph graph;
+  StepGraph::Lifetimes lifetimes;
   llvm::DenseMap<mlir::Operation *, unsigned> scratch;
   /// Outputs that need memory of their own.
   llvm::DenseMap<unsigned, unsigned> ownOutput;
-  llvm::SmallVector<Interval> intervals;
   llvm::SmallVector<FinalCopy> copies;
-  int64_t arenaBytes = 0, liveBytes = 0, gradientBytes = 0, workspaceBytes = 0;
-  unsigned statesInPlace = 0;
+  int64_t arenaBytes = 0;
+  ArenaUse use;
 };
 
 } // namespace ingot

@@ -9,6 +9,35 @@
 
 include "mlir/Pass/PassBase.td"
 
+def OrderSteps : Pass<"ingot-order-steps", "::mlir::func::FuncOp"> {
+  let summary = "puts operations in an order that needs little memory";
+  let description = [{
+    Assumes functions of fusions, library anchors and views only (`--ingot-form-fusions`). An
+    operation that frees at least as much memory as it takes runs as soon as it can, so that the update
+    of a parameter follows its gradient; one that takes more than it frees runs right before its first reader. The
+    result never has more bytes live at once than the order that was. Updates of states stay behind every
+    reader of the old value.
+
+    Before:
+    ```mlir
+    %g1 = ingot.matmul %a, %d1 : ...
+    %d0 = ingot.matmul %d1, %w1 : ...
+    %g0 = ingot.matmul %x, %d0 : ...
+    %n1 = ingot.fusion loop(%w1, %g1) : ...
+    %n0 = ingot.fusion loop(%w0, %g0) : ...
+    ```
+    After:
+    ```mlir
+    %d0 = ingot.matmul %d1, %w1 : ...
+    %g1 = ingot.matmul %a, %d1 : ...
+    %n1 = ingot.fusion loop(%w1, %g1) : ...
+    %g0 = ingot.matmul %x, %d0 : ...
+    %n0 = ingot.fusion loop(%w0, %g0) : ...
+    ```
+  }];
+  let dependentDialects = ["::ingot::IngotDialect"];
+}
+
 def PlaceSteps : Pass<"ingot-place-steps", "::mlir::ModuleOp"> {
   let summary = "places every tensor in memory and turns functions into `exec` steps";
   let description = [{

@@ -108,7 +108,7 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
                      remark::RemarkOpts::name("arena").category("memory"))
         << remark::metric("function", func.getName())
         << remark::metric("bytes", plan.getArenaBytes())
-        << remark::metric("live-bytes", plan.getLiveBytes());
+        << remark::metric("live-bytes", plan.getUse().liveBytes);
 
     OpBuilder builder(func);
     auto step = func::FuncOp::create(builder, func.getLoc(), func.getName(),
@@ -190,8 +190,8 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
     step->setAttr("exec.outputs", b.getArrayAttr(outputs));
     step->setAttr("exec.arena_bytes",
                   b.getI64IntegerAttr(plan.getArenaBytes()));
-    int64_t gradients = plan.getGradientBytes();
-    int64_t workspace = plan.getWorkspaceBytes();
+    int64_t gradients = plan.getUse().gradientBytes;
+    int64_t workspace = plan.getUse().workspaceBytes;
     auto bytes = [&](StringRef name, int64_t value) {
       return b.getNamedAttr(name, b.getI64IntegerAttr(value));
     };

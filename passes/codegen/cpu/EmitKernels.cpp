@@ -98,12 +98,9 @@ void KernelBuilder::createFunction() {
   function.setPrivate();
   // Buffers overlap only where the schedule says so.
   for (unsigned i = 0; i < types.size() - 2; ++i) {
-    bool shared =
-        i < numInputs()
-            ? kernel.getAliases()[i] >= 0
-            : llvm::is_contained(kernel.getAliases(),
-                                 static_cast<int64_t>(i - numInputs()));
-    if (!shared)
+    // An input that shares a result's memory is read through the result's
+    // pointer.
+    if (i >= numInputs() || kernel.getAliases()[i] < 0)
       function.setArgAttr(i, "llvm.noalias", builder.getUnitAttr());
   }
   Block *entry = function.addEntryBlock();

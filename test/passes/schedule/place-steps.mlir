@@ -56,7 +56,7 @@ func.func @train_step(%g: tensor<4x4xf32> {ingot.name = "g", ingot.kind = "data"
 //       CHECK: exec.kernel "loop" @kernel_0
 //   CHECK-NOT: exec.kernel
 // CHECK-LABEL: func.func @forward()
-//  CHECK-SAME: exec.arena_bytes = 896
+//  CHECK-SAME: exec.arena_bytes = 960
 //       CHECK: exec.launch @kernel_0
 //       CHECK: exec.matmul
 //       CHECK: exec.launch @kernel_0
@@ -65,7 +65,7 @@ func.func @forward(%x: tensor<4x4xf32> {ingot.name = "x", ingot.kind = "data"}) 
   %0 = ingot.exp %x : tensor<4x4xf32>
   %1 = ingot.matmul %0, %0 : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
   %2 = ingot.exp %1 : tensor<4x4xf32>
-  %3 = ingot.matmul %2, %2 : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %3 = ingot.matmul %2, %1 : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
   return %3 : tensor<4x4xf32>
 }
 
@@ -83,4 +83,20 @@ func.func @forward(%x: tensor<2xf32> {ingot.name = "x", ingot.kind = "data"})
   %c = ingot.constant dense<[1.0, 2.0]> : tensor<2xf32>
   %0 = ingot.mul %x, %c : tensor<2xf32>
   return %0, %x : tensor<2xf32>, tensor<2xf32>
+}
+
+// -----
+
+// Tests that a result is written over an operand that dies, where it is read
+// element by element.
+//       CHECK: exec.kernel "loop" @{{.*}} aliases = [0]
+// CHECK-LABEL: func.func @forward()
+//       CHECK: exec.matmul %{{.*}}, %{{.*}} -> %[[P:.*]] scratch
+//       CHECK: %[[FROM:.*]] = exec.buffer arena [[PLACE:.*]] : memref<4x4xf32>
+//       CHECK: %[[TO:.*]] = exec.buffer arena [[PLACE]] : memref<4x4xf32>
+//       CHECK: exec.launch @{{.*}}(%[[FROM]]) -> (%[[TO]])
+func.func @forward(%x: tensor<4x4xf32> {ingot.name = "x", ingot.kind = "data"}) -> (tensor<4x4xf32> {ingot.name = "y"}) {
+  %0 = ingot.matmul %x, %x : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %1 = ingot.exp %0 : tensor<4x4xf32>
+  return %1 : tensor<4x4xf32>
 }

@@ -1,0 +1,45 @@
+//===----------------------------------------------------------------------===//
+// Puts operations in an order that needs little memory.
+//===----------------------------------------------------------------------===//
+
+#include "mlir/IR/Remarks.h"
+#include "passes/schedule/Order.h"
+#include "passes/schedule/Passes.h"
+
+namespace ingot {
+#define GEN_PASS_DEF_ORDERSTEPS
+#include "passes/schedule/Passes.h.inc"
+} // namespace ingot
+
+using namespace mlir;
+using namespace ingot;
+
+namespace {
+
+struct OrderSteps : ingot::impl::OrderStepsBase<OrderSteps> {
+  using OrderStepsBase::OrderStepsBase;
+
+  void runOnOperation() override {
+    func::FuncOp func = getOperation();
+    if (func.isDeclaration())
+      return;
+    StepGraph graph(Signature(func), [](Operation *) { return 0; });
+    SmallVector<unsigned> program = graph.getProgramOrder();
+    SmallVector<unsigned> order = improveOrder(graph, program);
+    OrderCost before = measureOrder(graph, program);
+    OrderCost after = measureOrder(graph, order);
+    auto remark = remark::RemarkOpts::name("order").category("memory");
+    if (after < before)
+      remark::passed(func.getLoc(), remark)
+          << remark::metric("function", func.getName())
+          << remark::metric("live-bytes", after.peakBytes)
+          << remark::metric("live-bytes-before", before.peakBytes);
+    else
+      remark::missed(func.getLoc(), remark)
+          << remark::metric("function", func.getName())
+          << remark::reason("no order found that needs less memory");
+    graph.applyOrder(order);
+  }
+};
+
+} // namespace

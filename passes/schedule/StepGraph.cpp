@@ -1,0 +1,307 @@
+#include "passes/schedule/StepGraph.h"
+
+#include "dialects/exec/Exec.h"
+#include "dialects/ingot/ir/Builders.h"
+
+using namespace mlir;
+using namespace ingot;
+
+StepGraph::StepGraph(Signature signature,
+                     llvm::function_ref<int64_t(Operation *)> scratchBytes)
+    : signature(signature) {
+  for (Operation &op : signature.getFunction().getBody().front())
+    position[&op] = position.size();
+  findStates();
+  addNodes(scratchBytes);
+  addStateOrder();
+}
+
+Value StepGraph::resolve(Value value) {
+  while (Operation *def = value.getDefiningOp()) {
+    if (!def->hasTrait<SameBytes>())
+      break;
+    value = def->getOperand(cast<OpResult>(value).getResultNumber());
+  }
+  return value;
+}
+
+std::optional<unsigned> StepGraph::getBuffer(Value value) const {
+  auto it = bufferOf.find(resolve(value));
+  return it == bufferOf.end() ? std::nullopt : std::optional(it->second);
+}
+
+FlatSymbolRefAttr StepGraph::getState(Value value) const {
+  return inState.lookup(resolve(value));
+}
+
+//===----------------------------------------------------------------------===//
+// Writing in place
+//===----------------------------------------------------------------------===//
+
+/// True if an operand of a fusion is read only at the element being computed,
+/// for results of the operand's shape.
+static bool isReadPointwise(FusionOp fusion, unsigned operand) {
+  if (fusion.getKind() != FusionKind::Loop)
+    return false;
+  SmallVector<Value> work = {fusion.getBody().getArgument(operand)};
+  llvm::SmallPtrSet<Operation *, 16> seen;
+  while (!work.empty()) {
+    for (OpOperand &use : work.pop_back_val().getUses()) {
+      Operation *user = use.getOwner();
+      if (isa<YieldOp>(user))
+        continue;
+      if (!cast<ScalarBody>(user).readsPointwise(use.getOperandNumber()))
+        return false;
+      if (seen.insert(user).second)
+        llvm::append_range(work, user->getResults());
+    }
+  }
+  return true;
+}
+
+/// Calls `visit` with every use of a tensor, through views.
+static void forEachUse(Value value,
+                       llvm::function_ref<void(OpOperand &)> visit) {
+  SmallVector<Value> names = {value};
+  while (!names.empty())
+    for (OpOperand &use : names.pop_back_val().getUses()) {
+      Operation *user = use.getOwner();
+      if (user->hasTrait<SameBytes>())
+        names.push_back(user->getResult(use.getOperandNumber()));
+      else
+        visit(use);
+    }
+}
+
+/// True if `newValue` may be written over `oldValue`, a state's current value.
+bool StepGraph::canReplace(BlockArgument oldValue, Value newValue) const {
+  Operation *writer = newValue.getDefiningOp();
+  if (!writer || inState.contains(newValue))
+    return false;
+  // Only its maker writes a tensor, and views have none of their own.
+  if (oldValue.getType() != newValue.getType())
+    return false;
+  bool can = true;
+  forEachUse(oldValue, [&](OpOperand &use) {
+    if (use.getOwner() == writer) {
+      auto fusion = dyn_cast<FusionOp>(writer);
+      can &= use.get() == oldValue && fusion &&
+             isReadPointwise(fusion, use.getOperandNumber());
+    } else {
+      can &= position.lookup(use.getOwner()) < position.lookup(writer);
+    }
+  });
+  return can;
+}
+
+void StepGraph::findStates() {
+  func::FuncOp func = signature.getFunction();
+  for (BlockArgument argument : func.getArguments())
+    if (FlatSymbolRefAttr state =
+            signature.argumentState(argument.getArgNumber()))
+      inState[argument] = state;
+
+  for (OpOperand &result : signature.getReturn()->getOpOperands()) {
+    FlatSymbolRefAttr state = signature.resultState(result.getOperandNumber());
+    if (!state)
+      continue;
+    Value value = resolve(result.get());
+    BlockArgument current = signature.findArgument(state);
+    if (value == current)
+      continue;
+    // Without an argument nothing reads the old value.
+    bool inPlace = current ? canReplace(current, value)
+                           : value.getDefiningOp() && !inState.contains(value);
+    if (inPlace) {
+      inState[value] = state;
+      ++statesInPlace;
+    } else {
+      copiedStates.push_back(result.getOperandNumber());
+    }
+  }
+}
+
+/// Results that may take the memory of an operand that dies.
+void StepGraph::findInPlace(Node &node) const {
+  auto fusion = dyn_cast<FusionOp>(node.op);
+  if (!fusion)
+    return;
+  for (OpOperand &operand : fusion->getOpOperands()) {
+    std::optional<unsigned> from = getBuffer(operand.get());
+    unsigned number = operand.getOperandNumber();
+    if (!from || buffers[*from].isKept || !isReadPointwise(fusion, number))
+      continue;
+    // The same memory under another name is read elsewhere.
+    unsigned names = llvm::count_if(fusion.getInputs(), [&](Value input) {
+      return getBuffer(input) == from;
+    });
+    if (names > 1)
+      continue;
+    for (Value result : fusion.getResults())
+      if (std::optional<unsigned> to = getBuffer(result);
+          to && result.getType() == operand.get().getType())
+        node.inPlace.push_back({*to, *from});
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Nodes
+//===----------------------------------------------------------------------===//
+
+void StepGraph::addNodes(
+    llvm::function_ref<int64_t(Operation *)> scratchBytes) {
+  func::FuncOp func = signature.getFunction();
+  auto add = [&](Value value, int64_t writer) {
+    bufferOf[value] = buffers.size();
+    Buffer &buffer = buffers.emplace_back();
+    buffer.value = value;
+    buffer.bytes = exec::byteSize(tensorType(value));
+    buffer.writer = writer;
+  };
+  for (BlockArgument argument : func.getArguments())
+    if (!inState.contains(argument)) {
+      add(argument, -1);
+      buffers.back().isKept = true;
+    }
+  for (Operation &op : func.getBody().front().without_terminator()) {
+    if (op.hasTrait<SameBytes>())
+      continue;
+    unsigned index = nodes.size();
+    nodeOf[&op] = index;
+    Node &node = nodes.emplace_back();
+    node.op = &op;
+    node.scratchBytes = scratchBytes(&op);
+    for (Value result : op.getResults())
+      if (!inState.contains(result)) {
+        add(result, index);
+        node.writes.insert(buffers.size() - 1);
+      }
+    for (Value operand : op.getOperands()) {
+      addDependences(operand, index);
+      std::optional<unsigned> buffer = getBuffer(operand);
+      if (buffer && node.reads.insert(*buffer))
+        buffers[*buffer].readers.push_back(index);
+    }
+  }
+  for (Value result : signature.getReturn()->getOperands())
+    if (std::optional<unsigned> buffer = getBuffer(result))
+      buffers[*buffer].isKept = true;
+  for (Node &node : nodes)
+    findInPlace(node);
+}
+
+/// A view of several tensors waits for all of them (barriers).
+void StepGraph::addDependences(Value value, unsigned reader) {
+  Operation *def = value.getDefiningOp();
+  if (!def)
+    return;
+  if (!def->hasTrait<SameBytes>()) {
+    nodes[nodeOf.lookup(def)].successors.insert(reader);
+    return;
+  }
+  for (Value operand : def->getOperands())
+    addDependences(operand, reader);
+}
+
+/// A state's old value is read before the new one takes its place.
+void StepGraph::addStateOrder() {
+  for (Value result : signature.getReturn()->getOperands()) {
+    Value value = resolve(result);
+    Operation *writer = value.getDefiningOp();
+    FlatSymbolRefAttr state = getState(value);
+    if (!writer || !state)
+      continue;
+    if (BlockArgument current = signature.findArgument(state))
+      forEachUse(current, [&](OpOperand &use) {
+        if (use.getOwner() != writer && use.getOwner() != signature.getReturn())
+          nodes[nodeOf.lookup(use.getOwner())].successors.insert(
+              nodeOf.lookup(writer));
+      });
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Lifetimes
+//===----------------------------------------------------------------------===//
+
+SmallVector<unsigned> StepGraph::getProgramOrder() const {
+  return llvm::to_vector(llvm::seq<unsigned>(0, nodes.size()));
+}
+
+void StepGraph::applyOrder(ArrayRef<unsigned> order) const {
+  Operation *end = signature.getReturn();
+  DenseSet<Operation *> moved;
+  SmallVector<Operation *> work;
+  // What an operation reads through, first.
+  auto moveViews = [&](Operation *op) {
+    work.push_back(op);
+    while (!work.empty()) {
+      Operation *current = work.back();
+      bool isWaiting = false;
+      for (Value operand : current->getOperands()) {
+        Operation *def = operand.getDefiningOp();
+        if (!def || !def->hasTrait<SameBytes>() || moved.contains(def))
+          continue;
+        work.push_back(def);
+        isWaiting = true;
+      }
+      if (isWaiting)
+        continue;
+      work.pop_back();
+      if (current != op && moved.insert(current).second)
+        current->moveBefore(end);
+    }
+  };
+  for (unsigned node : order) {
+    moveViews(nodes[node].op);
+    nodes[node].op->moveBefore(end);
+  }
+  moveViews(end);
+}
+
+StepGraph::Lifetimes StepGraph::getLifetimes(ArrayRef<unsigned> order,
+                                             bool reuse) const {
+  SmallVector<int64_t> at(nodes.size());
+  for (auto [i, node] : llvm::enumerate(order))
+    at[node] = static_cast<int64_t>(i);
+  auto end = static_cast<int64_t>(order.size());
+  auto lastRead = [&](unsigned buffer) {
+    const Buffer &b = buffers[buffer];
+    int64_t last = b.isKept || !reuse ? end : b.writer < 0 ? 0 : at[b.writer];
+    for (unsigned reader : b.readers)
+      last = std::max(last, at[reader]);
+    return last;
+  };
+
+  Lifetimes result;
+  constexpr unsigned none = -1;
+  result.ofBuffer.assign(buffers.size(), none);
+  result.ofScratch.assign(nodes.size(), -1);
+  auto add = [&](int64_t bytes, int64_t first, int64_t last) {
+    result.intervals.push_back({bytes, reuse ? first : 0, reuse ? last : end});
+    return static_cast<unsigned>(result.intervals.size() - 1);
+  };
+  for (auto [i, buffer] : llvm::enumerate(buffers))
+    if (buffer.writer < 0)
+      result.ofBuffer[i] = add(buffer.bytes, 0, end);
+  for (unsigned index : order) {
+    const Node &node = nodes[index];
+    if (reuse)
+      for (auto [to, from] : node.inPlace) {
+        Interval &interval = result.intervals[result.ofBuffer[from]];
+        // The operand dies here, and no other result has its memory.
+        if (result.ofBuffer[to] != none || lastRead(from) != at[index] ||
+            interval.last != at[index])
+          continue;
+        result.ofBuffer[to] = result.ofBuffer[from];
+        // One instant more, so that no other result takes it as well.
+        interval.last = std::max(at[index] + 1, lastRead(to));
+      }
+    for (unsigned to : node.writes)
+      if (result.ofBuffer[to] == none)
+        result.ofBuffer[to] = add(buffers[to].bytes, at[index], lastRead(to));
+    if (node.scratchBytes > 0)
+      result.ofScratch[index] = add(node.scratchBytes, at[index], at[index]);
+  }
+  return result;
+}

@@ -1,0 +1,111 @@
+//===----------------------------------------------------------------------===//
+//
+// A function of fusions, anchors and views as the schedule sees it: operations
+// that read and write buffers, what must come before what, and how long
+// buffers live under an order.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_PASSES_SCHEDULE_STEPGRAPH_H
+#define INGOT_PASSES_SCHEDULE_STEPGRAPH_H
+
+#include "dialects/ingot/ir/Dialect.h"
+#include "dialects/ingot/ir/Signature.h"
+#include "passes/schedule/Arena.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace ingot {
+
+/// The graph of one function, from its present order.
+class StepGraph {
+public:
+  /// A tensor in the arena.
+  struct Buffer {
+    mlir::Value value;
+    int64_t bytes = 0;
+    /// The node that writes it, or -1 for an input.
+    int64_t writer = -1;
+    /// Nodes that read it, each once.
+    llvm::SmallVector<unsigned, 4> readers;
+    /// Returned, or an input, which is there before and after the step.
+    bool isKept = false;
+  };
+
+  /// A result that may be written over an operand's memory.
+  struct InPlace {
+    unsigned result, operand;
+  };
+
+  /// An operation that runs: everything but views.
+  struct Node {
+    mlir::Operation *op = nullptr;
+    /// Buffers, each once.
+    llvm::SmallSetVector<unsigned, 4> reads, writes;
+    llvm::SmallVector<InPlace, 2> inPlace;
+    /// Nodes that must come after: readers of its results, and the writer of
+    /// the state that it reads.
+    llvm::SmallSetVector<unsigned, 4> successors;
+    int64_t scratchBytes = 0;
+  };
+
+  /// How long memory lives under an order; instants are positions in it.
+  struct Lifetimes {
+    llvm::SmallVector<Interval> intervals;
+    /// The interval of each buffer; a result written in place has its
+    /// operand's.
+    llvm::SmallVector<unsigned> ofBuffer;
+    /// The interval of each node's scratch, or -1.
+    llvm::SmallVector<int64_t> ofScratch;
+  };
+
+  /// `scratchBytes`: of an operation's work memory.
+  StepGraph(Signature signature,
+            llvm::function_ref<int64_t(mlir::Operation *)> scratchBytes);
+
+  llvm::ArrayRef<Node> getNodes() const { return nodes; }
+  llvm::ArrayRef<Buffer> getBuffers() const { return buffers; }
+
+  /// The tensor whose memory a value is: looks through views.
+  static mlir::Value resolve(mlir::Value value);
+  /// The buffer of a value; none if it is a state's memory.
+  std::optional<unsigned> getBuffer(mlir::Value value) const;
+  /// The state in whose place a value is; null if it is in the arena.
+  mlir::FlatSymbolRefAttr getState(mlir::Value value) const;
+  /// New values of states that are not written in place, by result number.
+  llvm::ArrayRef<unsigned> getCopiedStates() const { return copiedStates; }
+  unsigned getStatesInPlace() const { return statesInPlace; }
+
+  /// Nodes in the function's order.
+  llvm::SmallVector<unsigned> getProgramOrder() const;
+  /// Without `reuse`, everything lives always.
+  Lifetimes getLifetimes(llvm::ArrayRef<unsigned> order,
+                         bool reuse = true) const;
+
+  /// Moves the function's operations into the order, views before their first
+  /// reader.
+  void applyOrder(llvm::ArrayRef<unsigned> order) const;
+
+private:
+  void findStates();
+  bool canReplace(mlir::BlockArgument oldValue, mlir::Value newValue) const;
+  void addNodes(llvm::function_ref<int64_t(mlir::Operation *)> scratchBytes);
+  void addDependences(mlir::Value value, unsigned reader);
+  void addStateOrder();
+  void findInPlace(Node &node) const;
+
+  Signature signature;
+  llvm::DenseMap<mlir::Operation *, unsigned> position;
+  /// Tensors that live in the state block.
+  llvm::DenseMap<mlir::Value, mlir::FlatSymbolRefAttr> inState;
+  llvm::SmallVector<unsigned> copiedStates;
+  unsigned statesInPlace = 0;
+  llvm::SmallVector<Node, 0> nodes;
+  llvm::SmallVector<Buffer, 0> buffers;
+  llvm::DenseMap<mlir::Value, unsigned> bufferOf;
+  llvm::DenseMap<mlir::Operation *, unsigned> nodeOf;
+};
+
+} // namespace ingot
+
+#endif // INGOT_PASSES_SCHEDULE_STEPGRAPH_H

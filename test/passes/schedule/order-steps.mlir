@@ -1,0 +1,71 @@
+// RUN: ingot-opt %s --ingot-order-steps --split-input-file | FileCheck %s
+
+// Tests that the update of a parameter comes as soon as its gradient is there.
+// CHECK-LABEL: func.func @updates_follow_gradients
+//       CHECK: %[[G1:.*]] = ingot.matmul %{{.*}}, %{{.*}} {tag = "g1"}
+//  CHECK-NEXT: ingot.fusion loop(%{{.*}}, %[[G1]])
+//       CHECK: %[[G0:.*]] = ingot.matmul %{{.*}}, %{{.*}} {tag = "g0"}
+//  CHECK-NEXT: ingot.fusion loop(%{{.*}}, %[[G0]])
+ingot.state parameter @a : tensor<16x16xf32> = dense<1.0> : tensor<16x16xf32>
+ingot.state parameter @b : tensor<16x16xf32> = dense<1.0> : tensor<16x16xf32>
+func.func @updates_follow_gradients(%x: tensor<16x16xf32> {ingot.name = "x", ingot.kind = "data"},
+    %a: tensor<16x16xf32> {ingot.state = @a}, %b: tensor<16x16xf32> {ingot.state = @b})
+    -> (tensor<16x16xf32> {ingot.state = @a}, tensor<16x16xf32> {ingot.state = @b}) {
+  %g1 = ingot.matmul %x, %x {tag = "g1"} : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32>
+  %g0 = ingot.matmul %x, %x {tag = "g0"} : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32>
+  %n0 = ingot.fusion loop(%a, %g0) : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32> {
+  ^bb0(%w: tensor<16x16xf32>, %g: tensor<16x16xf32>):
+    %0 = ingot.sub %w, %g : tensor<16x16xf32>
+    ingot.yield %0 : tensor<16x16xf32>
+  }
+  %n1 = ingot.fusion loop(%b, %g1) : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32> {
+  ^bb0(%w: tensor<16x16xf32>, %g: tensor<16x16xf32>):
+    %0 = ingot.sub %w, %g : tensor<16x16xf32>
+    ingot.yield %0 : tensor<16x16xf32>
+  }
+  return %n0, %n1 : tensor<16x16xf32>, tensor<16x16xf32>
+}
+
+// -----
+
+// Tests that an update stays behind every reader of the old value.
+// CHECK-LABEL: func.func @readers_first
+//       CHECK: ingot.matmul %arg0, %arg1
+//       CHECK: ingot.fusion loop(%arg1, %{{.*}})
+ingot.state parameter @a : tensor<16x16xf32> = dense<1.0> : tensor<16x16xf32>
+func.func @readers_first(%x: tensor<16x16xf32> {ingot.name = "x", ingot.kind = "data"},
+    %a: tensor<16x16xf32> {ingot.state = @a})
+    -> (tensor<16x16xf32> {ingot.name = "y"}, tensor<16x16xf32> {ingot.state = @a}) {
+  %g = ingot.matmul %x, %x : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32>
+  %y = ingot.matmul %x, %a : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32>
+  %n = ingot.fusion loop(%a, %g) : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32> {
+  ^bb0(%w: tensor<16x16xf32>, %d: tensor<16x16xf32>):
+    %0 = ingot.sub %w, %d : tensor<16x16xf32>
+    ingot.yield %0 : tensor<16x16xf32>
+  }
+  return %y, %n : tensor<16x16xf32>, tensor<16x16xf32>
+}
+
+// -----
+
+// Tests that what needs room waits for its reader, with the view it is read
+// through.
+// CHECK-LABEL: func.func @late
+//       CHECK: %[[FIRST:.*]] = ingot.matmul
+//       CHECK: %[[SUM:.*]] = ingot.matmul %[[FIRST]]
+//       CHECK: %[[BIG:.*]] = ingot.fusion
+//       CHECK: %[[VIEW:.*]] = ingot.reshape %[[BIG]]
+//  CHECK-NEXT: ingot.matmul %[[VIEW]], %[[SUM]]
+func.func @late(%x: tensor<8x32xf32> {ingot.name = "x", ingot.kind = "data"}, %s: tensor<f32> {ingot.name = "s", ingot.kind = "data"})
+    -> (tensor<32x32xf32> {ingot.name = "y"}) {
+  %big = ingot.fusion loop(%s) : (tensor<f32>) -> tensor<1024xf32> {
+  ^bb0(%v: tensor<f32>):
+    %0 = ingot.broadcast %v dims = [] : tensor<f32> -> tensor<1024xf32>
+    ingot.yield %0 : tensor<1024xf32>
+  }
+  %view = ingot.reshape %big : tensor<1024xf32> -> tensor<32x32xf32>
+  %1 = ingot.matmul %x transposed, %x : (tensor<8x32xf32>, tensor<8x32xf32>) -> tensor<32x32xf32>
+  %2 = ingot.matmul %1, %1 : (tensor<32x32xf32>, tensor<32x32xf32>) -> tensor<32x32xf32>
+  %3 = ingot.matmul %view, %2 : (tensor<32x32xf32>, tensor<32x32xf32>) -> tensor<32x32xf32>
+  return %3 : tensor<32x32xf32>
+}
