@@ -19,6 +19,7 @@ static const Registry &getRegistry() {
     registerIndexing(filled);
     registerReduction(filled);
     registerContraction(filled);
+    registerAttention(filled);
     registerConvolution(filled);
     registerPooling(filled);
     registerNormalization(filled);

@@ -64,6 +64,7 @@ void registerShape(Registry &registry);
 void registerIndexing(Registry &registry);
 void registerReduction(Registry &registry);
 void registerContraction(Registry &registry);
+void registerAttention(Registry &registry);
 void registerConvolution(Registry &registry);
 void registerPooling(Registry &registry);
 void registerNormalization(Registry &registry);

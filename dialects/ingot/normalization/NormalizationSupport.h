@@ -11,26 +11,6 @@
 
 namespace ingot {
 
-/// Statistics and exponentials are computed in f32 where the tensors are of
-/// half precision: rounding the intermediate values costs more than the casts.
-inline mlir::Type computeElement(mlir::Value value) {
-  auto element =
-      llvm::cast<mlir::FloatType>(tensorType(value).getElementType());
-  if (element.getWidth() < 32)
-    return mlir::Float32Type::get(element.getContext());
-  return element;
-}
-
-/// `value` in the precision of `computeElement`; null stays null.
-inline mlir::Value widen(Arithmetic a, mlir::Value value) {
-  return value ? a.cast(value, computeElement(value)) : value;
-}
-
-/// `value` in the element type of `like`.
-inline mlir::Value narrow(Arithmetic a, mlir::Value value, mlir::Value like) {
-  return a.cast(value, tensorType(like).getElementType());
-}
-
 /// The dimensions [from, to).
 inline llvm::SmallVector<int64_t> dimRange(int64_t from, int64_t to) {
   return llvm::to_vector(llvm::seq<int64_t>(from, to));

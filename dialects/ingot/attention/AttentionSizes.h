@@ -1,0 +1,32 @@
+//===----------------------------------------------------------------------===//
+//
+// The sizes of an attention.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_DIALECTS_INGOT_ATTENTION_ATTENTIONSIZES_H
+#define INGOT_DIALECTS_INGOT_ATTENTION_ATTENTIONSIZES_H
+
+#include "mlir/IR/Value.h"
+#include <cstdint>
+
+namespace ingot {
+
+struct AttentionSizes {
+  int64_t batch, heads, keyHeads, queries, keys, size, valueSize;
+
+  /// From operands of rank 4.
+  static AttentionSizes of(mlir::Value query, mlir::Value key,
+                           mlir::Value value);
+
+  /// Pairs of a query and a key of one head within the bounds, and the fewest
+  /// keys that a query may look at.
+  struct Window {
+    int64_t pairs, fewest;
+  };
+  Window window(int64_t left, int64_t right) const;
+};
+
+} // namespace ingot
+
+#endif // INGOT_DIALECTS_INGOT_ATTENTION_ATTENTIONSIZES_H

@@ -1,0 +1,213 @@
+#include "dialects/ingot/attention/PlainAttention.h"
+
+#include <limits>
+
+using namespace mlir;
+using namespace ingot;
+
+static double lowest(Type element) {
+  return APFloat::getLargest(cast<FloatType>(element).getFloatSemantics(),
+                             /*Negative=*/true)
+      .convertToDouble();
+}
+
+PlainAttention::PlainAttention(OpBuilder &builder, Location loc, Value query,
+                               Value key, Value value, Value bias, Value mask,
+                               double scale, int64_t left, int64_t right)
+    : builder(builder), loc(loc), a(builder, loc),
+      sizes(AttentionSizes::of(query, key, value)), scale(scale),
+      element(tensorType(query).getElementType()), wide(computeElement(query)),
+      bias(bias) {
+  q = swapHeads(query);
+  k = repeatHeads(swapHeads(key));
+  v = repeatHeads(swapHeads(value));
+  scoresType = RankedTensorType::get(
+      {sizes.batch, sizes.heads, sizes.queries, sizes.keys}, wide);
+  scores = a.mul(product(q, false, k, true, wide), scale);
+  if (bias)
+    scores = a.add(scores, broadcastTrailing(builder, loc, a.cast(bias, wide),
+                                             scoresType.getShape()));
+  allowed = findAllowed(mask, left, right);
+  rowsMayBeEmpty = bias || mask || sizes.window(left, right).fewest == 0;
+}
+
+Value PlainAttention::findAllowed(Value mask, int64_t left, int64_t right) {
+  Value result;
+  auto require = [&](Value holds) {
+    holds = broadcastTrailing(builder, loc, holds, scoresType.getShape());
+    result = result ? a.logicalAnd(result, holds) : holds;
+  };
+  if (left >= 0 || right >= 0) {
+    auto square = RankedTensorType::get({sizes.queries, sizes.keys},
+                                        builder.getI64Type());
+    Value ahead = a.sub(a.iota(square, 1), a.iota(square, 0));
+    if (right >= 0)
+      require(
+          a.compare(Predicate::LE, ahead, static_cast<double>(right)));
+    if (left >= 0)
+      require(
+          a.compare(Predicate::GE, ahead, -static_cast<double>(left)));
+  }
+  if (mask)
+    require(mask);
+  if (bias)
+    require(a.compare(Predicate::NE, bias,
+                      -std::numeric_limits<double>::infinity()));
+  return result;
+}
+
+Value PlainAttention::swapHeads(Value value) {
+  RankedTensorType type = tensorType(value);
+  ArrayRef<int64_t> s = type.getShape();
+  return TransposeOp::create(
+      builder, loc,
+      RankedTensorType::get({s[0], s[2], s[1], s[3]}, type.getElementType()),
+      value, ArrayRef<int64_t>{0, 2, 1, 3});
+}
+
+/// Each key head for every head that uses it.
+Value PlainAttention::repeatHeads(Value value) {
+  if (sizes.heads == sizes.keyHeads)
+    return value;
+  ArrayRef<int64_t> s = tensorType(value).getShape();
+  Value repeated = a.broadcast(
+      value, {s[0], s[1], sizes.heads / sizes.keyHeads, s[2], s[3]},
+      {0, 1, 3, 4});
+  return a.reshape(repeated, {s[0], sizes.heads, s[2], s[3]});
+}
+
+/// The gradient of repeatHeads.
+Value PlainAttention::sumHeads(Value value) {
+  if (sizes.heads == sizes.keyHeads)
+    return value;
+  ArrayRef<int64_t> s = tensorType(value).getShape();
+  return a.sum(a.reshape(value, {s[0], sizes.keyHeads,
+                                 sizes.heads / sizes.keyHeads, s[2], s[3]}),
+               {2});
+}
+
+Value PlainAttention::product(Value lhs, bool transposeLhs, Value rhs,
+                              bool transposeRhs, Type resultElement) {
+  ArrayRef<int64_t> l = tensorType(lhs).getShape();
+  ArrayRef<int64_t> r = tensorType(rhs).getShape();
+  auto type = RankedTensorType::get(
+      {l[0], l[1], l[transposeLhs ? 3 : 2], r[transposeRhs ? 2 : 3]},
+      resultElement);
+  return MatmulOp::create(builder, loc, type, lhs, rhs, transposeLhs,
+                          transposeRhs);
+}
+
+Value PlainAttention::spread(Value value) {
+  return a.broadcastOver(value, scoresType.getShape(), {3});
+}
+
+/// Finite where nothing is allowed, so that no difference is NaN.
+Value PlainAttention::weights() {
+  Value filled =
+      allowed ? a.select(allowed, scores, lowest(wide)) : scores;
+  Value result =
+      SoftmaxOp::create(builder, loc, scoresType, filled, /*dim=*/3);
+  return rowsMayBeEmpty ? a.select(allowed, result, 0.0) : result;
+}
+
+Value PlainAttention::output(Value weights) {
+  return swapHeads(product(a.cast(weights, element), false, v, false, element));
+}
+
+Value PlainAttention::lse() {
+  Value filled =
+      allowed ? a.select(allowed, scores, lowest(wide)) : scores;
+  Value largest = a.maxOver(filled, 3);
+  Value total = a.sum(a.exp(a.sub(filled, spread(largest))), 3);
+  Value result = a.add(largest, a.log(total));
+  if (!rowsMayBeEmpty)
+    return result;
+  Value isEmpty = a.compare(Predicate::EQ, largest, lowest(wide));
+  return a.select(isEmpty, std::numeric_limits<double>::infinity(), result);
+}
+
+/// With p the weights, g the cotangent of the output and d = sum of g output:
+/// d value = p^T g, d scores = p (g value^T - d + cotangent of lse).
+PlainAttention::Gradients PlainAttention::gradients(Value output, Value lse,
+                                                    Value outputCotangent,
+                                                    Value lseCotangent,
+                                                    bool wantsBias) {
+  Gradients result;
+  Value p = a.exp(a.sub(scores, spread(lse)));
+  if (allowed)
+    p = a.select(allowed, p, 0.0);
+  Value perQuery = lseCotangent, perPair;
+  if (outputCotangent) {
+    Value g = swapHeads(outputCotangent);
+    result.value = swapHeads(
+        sumHeads(product(a.cast(p, element), true, g, false, element)));
+    Value dot = a.sum(a.mul(a.cast(outputCotangent, wide), a.cast(output, wide)), 3);
+    // [batch, queries, heads] to [batch, heads, queries]
+    dot = TransposeOp::create(builder, loc, tensorType(lse), dot,
+                              ArrayRef<int64_t>{0, 2, 1});
+    perQuery = lseCotangent ? a.sub(lseCotangent, dot) : a.neg(dot);
+    perPair = product(g, false, v, true, wide);
+  }
+  Value ds = spread(perQuery);
+  if (perPair)
+    ds = a.add(perPair, ds);
+  ds = a.mul(p, ds);
+  if (wantsBias) {
+    SmallVector<int64_t> repeated;
+    ArrayRef<int64_t> shape = tensorType(bias).getShape();
+    for (int64_t i = 0; i < 3; ++i)
+      if (shape[i] != scoresType.getDimSize(i))
+        repeated.push_back(i);
+    result.bias = a.reshape(narrow(a, a.sum(ds, repeated), bias), shape);
+  }
+  Value scaled = a.cast(a.mul(ds, scale), element);
+  result.query = swapHeads(product(scaled, false, k, false, element));
+  result.key = swapHeads(sumHeads(product(scaled, true, q, false, element)));
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// The ops
+//===----------------------------------------------------------------------===//
+
+SmallVector<Value> AttentionOp::decompose(OpBuilder &builder) {
+  PlainAttention plain(builder, *this);
+  return {plain.output(plain.weights()), plain.lse()};
+}
+
+SmallVector<Value> AttentionGradOp::decompose(OpBuilder &builder) {
+  PlainAttention::Gradients gradients =
+      PlainAttention(builder, *this)
+          .gradients(getOutput(), getLse(), getCotangent(), Value(),
+                     /*wantsBias=*/false);
+  return {gradients.query, gradients.key, gradients.value};
+}
+
+/// The op for the gradient where that is all; through the scores where they
+/// have to be stored anyway, which the gradient of a bias is made of.
+LogicalResult AttentionOp::buildVjp(OpBuilder &builder,
+                                    ArrayRef<Value> cotangents,
+                                    const llvm::BitVector &needed,
+                                    MutableArrayRef<Value> out) {
+  bool needsBias = getBias() && needed[3];
+  if (cotangents[0] && !cotangents[1] && !needsBias) {
+    auto gradient = AttentionGradOp::create(
+        builder, getLoc(),
+        TypeRange{getQuery().getType(), getKey().getType(),
+                  getValue().getType()},
+        getQuery(), getKey(), getValue(), getResult(), getLse(), cotangents[0],
+        getBias(), getMask(), getScaleAttr(), getLeftAttr(), getRightAttr());
+    llvm::copy(gradient.getResults(), out.begin());
+    return success();
+  }
+  PlainAttention::Gradients gradients =
+      PlainAttention(builder, *this)
+          .gradients(getResult(), getLse(), cotangents[0], cotangents[1],
+                     needsBias);
+  out[0] = gradients.query;
+  out[1] = gradients.key;
+  out[2] = gradients.value;
+  if (needsBias)
+    out[3] = gradients.bias;
+  return success();
+}

@@ -1,0 +1,71 @@
+//===----------------------------------------------------------------------===//
+//
+// Attention in primitives: what its decompositions and gradients are made of.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_DIALECTS_INGOT_ATTENTION_PLAINATTENTION_H
+#define INGOT_DIALECTS_INGOT_ATTENTION_PLAINATTENTION_H
+
+#include "dialects/ingot/ir/Arithmetic.h"
+
+namespace ingot {
+
+/// Emits the scores of an attention, and from them the rest. Matrices are
+/// [batch, heads, rows, columns]; scores and weights are f32 or wider.
+class PlainAttention {
+public:
+  template <typename Op>
+  PlainAttention(mlir::OpBuilder &builder, Op op)
+      : PlainAttention(builder, op.getLoc(), op.getQuery(), op.getKey(),
+                       op.getValue(), op.getBias(), op.getMask(),
+                       op.getScale().convertToDouble(), op.getLeft(),
+                       op.getRight()) {}
+
+  /// What the forward pass gives.
+  mlir::Value output(mlir::Value weights);
+  mlir::Value weights();
+  mlir::Value lse();
+
+  struct Gradients {
+    mlir::Value query, key, value, bias;
+  };
+  /// From the results of the forward pass and their cotangents, of which one
+  /// may be null. `bias` is built only if wanted.
+  Gradients gradients(mlir::Value output, mlir::Value lse,
+                      mlir::Value outputCotangent, mlir::Value lseCotangent,
+                      bool wantsBias);
+
+private:
+  PlainAttention(mlir::OpBuilder &builder, mlir::Location loc,
+                 mlir::Value query, mlir::Value key, mlir::Value value,
+                 mlir::Value bias, mlir::Value mask, double scale, int64_t left,
+                 int64_t right);
+
+  mlir::Value findAllowed(mlir::Value mask, int64_t left, int64_t right);
+  mlir::Value swapHeads(mlir::Value value);
+  mlir::Value repeatHeads(mlir::Value value);
+  mlir::Value sumHeads(mlir::Value value);
+  mlir::Value product(mlir::Value lhs, bool transposeLhs, mlir::Value rhs,
+                      bool transposeRhs, mlir::Type element);
+  /// One value per query, along its keys.
+  mlir::Value spread(mlir::Value value);
+
+  mlir::OpBuilder &builder;
+  mlir::Location loc;
+  Arithmetic a;
+  AttentionSizes sizes;
+  double scale;
+  mlir::Type element, wide;
+  mlir::Value q, k, v, bias;
+  /// [batch, heads, queries, keys], as all that follows.
+  mlir::RankedTensorType scoresType;
+  mlir::Value scores;
+  /// Where a query may look; null where that is everywhere.
+  mlir::Value allowed;
+  bool rowsMayBeEmpty = false;
+};
+
+} // namespace ingot
+
+#endif // INGOT_DIALECTS_INGOT_ATTENTION_PLAINATTENTION_H

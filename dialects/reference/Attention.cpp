@@ -1,0 +1,137 @@
+//===----------------------------------------------------------------------===//
+// Attention: docs/spec/attention.md.
+//===----------------------------------------------------------------------===//
+
+#include "dialects/reference/Registry.h"
+
+#include <cmath>
+#include <limits>
+
+using namespace mlir;
+using namespace ingot;
+using namespace ingot::reference;
+
+namespace {
+
+/// Where a tensor [batch, rows, heads, columns] holds a row.
+struct Rows {
+  const Tensor &tensor;
+  int64_t at(int64_t batch, int64_t row, int64_t head) const {
+    ArrayRef<int64_t> s = tensor.getShape();
+    return ((batch * s[1] + row) * s[2] + head) * s[3];
+  }
+};
+
+/// One query of one head, and what it sees.
+struct Query {
+  AttentionSizes sizes;
+  double scale;
+  int64_t left, right;
+  const Tensor &q, &k, &v;
+  const Tensor *bias, *mask;
+  int64_t batch, head, query;
+
+  int64_t keyHead() const { return head / (sizes.heads / sizes.keyHeads); }
+  int64_t qRow() const { return Rows{q}.at(batch, query, head); }
+  int64_t kRow(int64_t key) const { return Rows{k}.at(batch, key, keyHead()); }
+  int64_t vRow(int64_t key) const { return Rows{v}.at(batch, key, keyHead()); }
+
+  /// The element of a bias or mask, which repeats along dimensions of size 1.
+  int64_t pairAt(const Tensor &tensor, int64_t key) const {
+    ArrayRef<int64_t> s = tensor.getShape();
+    int64_t at = s[0] == 1 ? 0 : batch;
+    at = at * s[1] + (s[1] == 1 ? 0 : head);
+    at = at * s[2] + (s[2] == 1 ? 0 : query);
+    return at * s[3] + key;
+  }
+
+  /// -infinity where the query may not look.
+  double score(int64_t key) const {
+    bool isAllowed = (left < 0 || key - query >= -left) &&
+                     (right < 0 || key - query <= right) &&
+                     (!mask || mask->integer(pairAt(*mask, key)));
+    if (!isAllowed)
+      return -std::numeric_limits<double>::infinity();
+    double sum = 0;
+    for (int64_t i = 0; i < sizes.size; ++i)
+      sum += q.real(qRow() + i) * k.real(kRow(key) + i);
+    return sum * scale + (bias ? bias->real(pairAt(*bias, key)) : 0);
+  }
+};
+
+} // namespace
+
+/// Calls `visit` for each query of each head.
+template <typename Op, typename Visit>
+static void forEachQuery(Op op, Operands in, size_t firstOptional,
+                         Visit visit) {
+  const Tensor *bias = op.getBias() ? &in[firstOptional] : nullptr;
+  const Tensor *mask =
+      op.getMask() ? &in[firstOptional + (bias ? 1 : 0)] : nullptr;
+  AttentionSizes s = op.getSizes();
+  for (int64_t b = 0; b < s.batch; ++b)
+    for (int64_t h = 0; h < s.heads; ++h)
+      for (int64_t t = 0; t < s.queries; ++t)
+        visit(Query{s, op.getScale().convertToDouble(),
+                    static_cast<int64_t>(op.getLeft()),
+                    static_cast<int64_t>(op.getRight()), in[0], in[1], in[2],
+                    bias, mask, b, h, t});
+}
+
+static void attention(AttentionOp op, Operands in, Results out) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  forEachQuery(op, in, 3, [&](const Query &at) {
+    const AttentionSizes &s = at.sizes;
+    SmallVector<double> scores;
+    double highest = -kInfinity, total = 0;
+    for (int64_t j = 0; j < s.keys; ++j) {
+      scores.push_back(at.score(j));
+      if (std::isnan(scores.back()) || scores.back() > highest)
+        highest = scores.back();
+    }
+    int64_t row = (at.batch * s.heads + at.head) * s.queries + at.query;
+    if (highest == -kInfinity) {
+      out[1].real(row) = kInfinity;
+      return;
+    }
+    for (double &score : scores)
+      total += score = std::exp(score - highest);
+    out[1].real(row) = highest + std::log(total);
+    for (int64_t j = 0; j < s.keys; ++j)
+      for (int64_t c = 0; c < s.valueSize; ++c)
+        out[0].real(Rows{out[0]}.at(at.batch, at.query, at.head) + c) +=
+            scores[j] / total * at.v.real(at.vRow(j) + c);
+  });
+}
+
+static void attentionGrad(AttentionGradOp op, Operands in, Results out) {
+  const Tensor &output = in[3], &lse = in[4], &cotangent = in[5];
+  forEachQuery(op, in, 6, [&](const Query &at) {
+    const AttentionSizes &s = at.sizes;
+    int64_t row = (at.batch * s.heads + at.head) * s.queries + at.query;
+    int64_t g = Rows{cotangent}.at(at.batch, at.query, at.head);
+    double dot = 0;
+    for (int64_t c = 0; c < s.valueSize; ++c)
+      dot += cotangent.real(g + c) * output.real(g + c);
+    for (int64_t j = 0; j < s.keys; ++j) {
+      double score = at.score(j);
+      if (score == -std::numeric_limits<double>::infinity())
+        continue;
+      double weight = std::exp(score - lse.real(row)), product = 0;
+      for (int64_t c = 0; c < s.valueSize; ++c) {
+        product += cotangent.real(g + c) * at.v.real(at.vRow(j) + c);
+        out[2].real(at.vRow(j) + c) += weight * cotangent.real(g + c);
+      }
+      double slope = weight * (product - dot) * at.scale;
+      for (int64_t c = 0; c < s.size; ++c) {
+        out[0].real(at.qRow() + c) += slope * at.k.real(at.kRow(j) + c);
+        out[1].real(at.kRow(j) + c) += slope * at.q.real(at.qRow() + c);
+      }
+    }
+  });
+}
+
+void ingot::reference::registerAttention(Registry &registry) {
+  registry.add<AttentionOp>(attention);
+  registry.add<AttentionGradOp>(attentionGrad);
+}
