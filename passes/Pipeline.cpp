@@ -58,7 +58,9 @@ void ingot::buildGraphPipeline(OpPassManager &manager,
 
   // Composites have given their gradients; from here on only primitives and
   // library anchors.
-  manager.addNestedPass<func::FuncOp>(createDecompose());
+  DecomposeOptions decomposition;
+  decomposition.keepAnchors = options.level > 0;
+  manager.addNestedPass<func::FuncOp>(createDecompose(decomposition));
   manager.addNestedPass<func::FuncOp>(createSimplify());
   FormFusionsOptions fusion;
   fusion.each = options.level == 0;

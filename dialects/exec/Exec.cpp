@@ -279,6 +279,92 @@ INGOT_CONVOLUTION(exec::ConvFilterGradOp, "ingot_conv_filter_grad", getRhs,
                   getResult, getLhs)
 
 //===----------------------------------------------------------------------===//
+// Attention
+//===----------------------------------------------------------------------===//
+
+template <typename Op>
+static SmallVector<Field> attentionDescriptor(Op op, Value output,
+                                              int64_t index) {
+  auto shape = [](Value value) {
+    return cast<MemRefType>(value.getType()).getShape();
+  };
+  ArrayRef<int64_t> q = shape(op.getQuery()), v = shape(op.getValue());
+  SmallVector<Field> fields = {
+      {8, q[0]},
+      {8, q[2]},
+      {8, v[2]},
+      {8, q[1]},
+      {8, v[1]},
+      {8, q[3]},
+      {8, v[3]},
+      {8, static_cast<int64_t>(op.getLeft())},
+      {8, static_cast<int64_t>(op.getRight())},
+      {8, llvm::bit_cast<int64_t>(op.getScale().convertToDouble())}};
+  for (Value rows :
+       SmallVector<Value>{op.getQuery(), op.getKey(), op.getValue(), output}) {
+    ArrayRef<int64_t> s = shape(rows);
+    fields.push_back({8, s[1] * s[2] * s[3]});
+    fields.push_back({8, s[2] * s[3]});
+    fields.push_back({8, s[3]});
+  }
+  for (Value pairs : SmallVector<Value>{op.getBias(), op.getMask()}) {
+    int64_t stride = 0, strides[3] = {0, 0, 0};
+    if (pairs) {
+      ArrayRef<int64_t> s = shape(pairs);
+      stride = s[3];
+      for (int i = 2; i >= 0; --i) {
+        strides[i] = s[i] == 1 ? 0 : stride;
+        stride *= s[i];
+      }
+    }
+    for (int64_t each : strides)
+      fields.push_back({8, each});
+  }
+  fields.push_back({4, dtypeOf(op.getQuery())});
+  fields.push_back({4, 0});
+  fields.push_back(scratchBytes(op));
+  fields.push_back({8, index});
+  return fields;
+}
+
+StringRef exec::AttentionOp::getEntryPoint() { return "ingot_attention"; }
+StringRef exec::AttentionOp::getCallKind() { return "attention"; }
+int64_t exec::AttentionOp::getCallFlops() { return getFlops(); }
+int64_t exec::AttentionOp::getCallBytes() {
+  return bufferBytes(getOperands()) - scratchBytes(*this).value;
+}
+SmallVector<Value> exec::AttentionOp::getBuffers() {
+  return {getQuery(), getKey(),    getValue(), getBias(),
+          getMask(),  getResult(), getLse(),   getScratch()};
+}
+SmallVector<Field> exec::AttentionOp::getDescriptor(int64_t index) {
+  return attentionDescriptor(*this, getResult(), index);
+}
+void exec::AttentionOp::getEffects(Effects &effects) {
+  addEffects(*this, 3 + (getBias() ? 1 : 0) + (getMask() ? 1 : 0), effects);
+}
+
+StringRef exec::AttentionGradOp::getEntryPoint() {
+  return "ingot_attention_grad";
+}
+StringRef exec::AttentionGradOp::getCallKind() { return "attention"; }
+int64_t exec::AttentionGradOp::getCallFlops() { return getFlops(); }
+int64_t exec::AttentionGradOp::getCallBytes() {
+  return bufferBytes(getOperands()) - scratchBytes(*this).value;
+}
+SmallVector<Value> exec::AttentionGradOp::getBuffers() {
+  return {getQuery(),     getKey(),       getValue(),     getOutput(),
+          getLse(),       getCotangent(), getBias(),      getMask(),
+          getQueryGrad(), getKeyGrad(),   getValueGrad(), getScratch()};
+}
+SmallVector<Field> exec::AttentionGradOp::getDescriptor(int64_t index) {
+  return attentionDescriptor(*this, getOutput(), index);
+}
+void exec::AttentionGradOp::getEffects(Effects &effects) {
+  addEffects(*this, 6 + (getBias() ? 1 : 0) + (getMask() ? 1 : 0), effects);
+}
+
+//===----------------------------------------------------------------------===//
 // copy
 //===----------------------------------------------------------------------===//
 

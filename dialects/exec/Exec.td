@@ -113,10 +113,10 @@ def LaunchOp : Exec_CallOp<"launch", [AttrSizedOperandSegments,
 }
 
 /// A call that works in memory of its own, placed in the arena while it runs.
-class Exec_LibraryOp<string mnemonic>
-    : Op<Exec_Dialect, mnemonic, [
+class Exec_LibraryOp<string mnemonic, list<Trait> traits = []>
+    : Op<Exec_Dialect, mnemonic, !listconcat(traits, [
         DeclareOpInterfaceMethods<AbiCall, ["getBuffers"]>,
-        DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]>;
+        DeclareOpInterfaceMethods<MemoryEffectsOpInterface>])>;
 
 def Exec_Scratch : MemRefRankOf<[I8], [1]>;
 
@@ -150,6 +150,37 @@ def ConvInputGradOp : Exec_ConvOp<"conv_input_grad",
     "`ingot_conv_input_grad`: output_grad, filter -> input_grad">;
 def ConvFilterGradOp : Exec_ConvOp<"conv_filter_grad",
     "`ingot_conv_filter_grad`: output_grad, input -> filter_grad">;
+
+def AttentionOp : Exec_LibraryOp<"attention", [AttrSizedOperandSegments]> {
+  let summary = "`ingot_attention`: query, key, value, bias, mask -> result, lse";
+  let description = "As `ingot.attention`.";
+  let arguments = (ins Exec_Buffer:$query, Exec_Buffer:$key, Exec_Buffer:$value,
+                       Optional<Exec_Buffer>:$bias, Optional<Exec_Buffer>:$mask,
+                       Exec_Buffer:$result, Exec_Buffer:$lse, Optional<Exec_Scratch>:$scratch,
+                       F64Attr:$scale, I64Attr:$left, I64Attr:$right, I64Attr:$flops);
+  let assemblyFormat = [{
+    $query `,` $key `,` $value (`bias` $bias^)? (`mask` $mask^)? `->` $result `,` $lse
+    (`scratch` $scratch^)? attr-dict `:` type(operands)
+  }];
+}
+
+def AttentionGradOp : Exec_LibraryOp<"attention_grad", [AttrSizedOperandSegments]> {
+  let summary = [{
+    `ingot_attention_grad`: query, key, value, output, lse, cotangent, bias, mask ->
+    query_grad, key_grad, value_grad
+  }];
+  let description = "As `ingot.attention_grad`.";
+  let arguments = (ins Exec_Buffer:$query, Exec_Buffer:$key, Exec_Buffer:$value,
+                       Exec_Buffer:$output, Exec_Buffer:$lse, Exec_Buffer:$cotangent,
+                       Optional<Exec_Buffer>:$bias, Optional<Exec_Buffer>:$mask,
+                       Exec_Buffer:$query_grad, Exec_Buffer:$key_grad, Exec_Buffer:$value_grad,
+                       Optional<Exec_Scratch>:$scratch,
+                       F64Attr:$scale, I64Attr:$left, I64Attr:$right, I64Attr:$flops);
+  let assemblyFormat = [{
+    $query `,` $key `,` $value `,` $output `,` $lse `,` $cotangent (`bias` $bias^)? (`mask` $mask^)? `->`
+    $query_grad `,` $key_grad `,` $value_grad (`scratch` $scratch^)? attr-dict `:` type(operands)
+  }];
+}
 
 def CopyOp : Exec_CallOp<"copy"> {
   let summary = "`ingot_copy`: a tensor's bytes to another place";

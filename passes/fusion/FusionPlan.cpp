@@ -69,7 +69,7 @@ void FusionPlan::chooseStored() {
       continue;
     for (Value operand : op.getOperands())
       if (Operation *def = operand.getDefiningOp())
-        if (!inKernel || !isFree(def))
+        if (!inKernel || isView(&op) || !isFree(def))
           store(def);
   }
 }

@@ -18,10 +18,15 @@ using namespace ingot;
 
 namespace {
 struct Decompose : public ingot::impl::DecomposeBase<Decompose> {
+  using DecomposeBase::DecomposeBase;
+
   void runOnOperation() override {
     // What a composite builds may hold composites: they are next.
     SmallVector<Decomposable> composites;
-    getOperation().walk([&](Decomposable op) { composites.push_back(op); });
+    getOperation().walk([&](Decomposable op) {
+      if (!keepAnchors || !op.hasLibraryCall())
+        composites.push_back(op);
+    });
     while (!composites.empty()) {
       Decomposable op = composites.pop_back_val();
       replace(op, composites);

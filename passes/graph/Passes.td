@@ -28,9 +28,11 @@ def Decompose : Pass<"ingot-decompose", "::mlir::func::FuncOp"> {
     ...
     ```
     Runs after differentiation: the gradients of composites are better than their
-    parts'.
+    parts'. With `keep-anchors`, those that a library call runs whole stay.
   }];
   let dependentDialects = ["::ingot::IngotDialect"];
+  let options = [
+    Option<"keepAnchors", "keep-anchors", "bool", "false", "keep what a library call runs whole">];
   let statistics = [
     Statistic<"numDecomposed", "decomposed", "composites replaced">];
 }

@@ -28,6 +28,29 @@ struct CallBuilder {
     convolution<exec::ConvFilterGradOp>(op);
   }
 
+  void operator()(AttentionOp op) const {
+    auto [bias, mask] = optional(op, 3);
+    exec::AttentionOp::create(b, op.getLoc(), inputs[0], inputs[1], inputs[2],
+                              bias, mask, outputs[0], outputs[1], scratch,
+                              op.getScale(), op.getLeft(), op.getRight(),
+                              op.getFlops());
+  }
+  void operator()(AttentionGradOp op) const {
+    auto [bias, mask] = optional(op, 6);
+    exec::AttentionGradOp::create(
+        b, op.getLoc(), inputs[0], inputs[1], inputs[2], inputs[3], inputs[4],
+        inputs[5], bias, mask, outputs[0], outputs[1], outputs[2], scratch,
+        op.getScale(), op.getLeft(), op.getRight(), op.getFlops());
+  }
+
+  /// The buffers of bias and mask, which follow the `first` ones; null where
+  /// there is none.
+  template <typename Op>
+  std::pair<Value, Value> optional(Op op, unsigned first) const {
+    Value bias = op.getBias() ? inputs[first++] : Value();
+    return {bias, op.getMask() ? inputs[first] : Value()};
+  }
+
   template <typename Call, typename Op> void convolution(Op op) const {
     Call::create(b, op.getLoc(), inputs[0], inputs[1], outputs[0], scratch,
                  op.getStrides(), op.getDilations(), op.getPadLow(),
@@ -70,6 +93,22 @@ struct ScratchQuery {
     return convolution(op, op.getInput(), op.getResult(), op.getOutputGrad());
   }
 
+  int64_t operator()(AttentionOp op) const { return attention(op); }
+  int64_t operator()(AttentionGradOp op) const { return attention(op); }
+
+  template <typename Op> int64_t attention(Op op) const {
+    AttentionSizes sizes = op.getSizes();
+    ingot_attention_desc desc = {};
+    desc.batch = sizes.batch;
+    desc.heads = sizes.heads;
+    desc.key_heads = sizes.keyHeads;
+    desc.queries = sizes.queries;
+    desc.keys = sizes.keys;
+    desc.size = sizes.size;
+    desc.value_size = sizes.valueSize;
+    return abi::getScratchBytes(desc, machine);
+  }
+
   template <typename Op>
   int64_t convolution(Op op, Value input, Value filter, Value output) const {
     ArrayRef<int64_t> in = tensorType(input).getShape();
@@ -95,7 +134,8 @@ int64_t ingot::getScratchBytes(Operation *op,
                                const abi::ScratchMachine &machine) {
   ScratchQuery query{machine};
   return TypeSwitch<Operation *, int64_t>(op)
-      .Case<MatmulOp, ConvOp, ConvInputGradOp, ConvFilterGradOp>(query)
+      .Case<MatmulOp, ConvOp, ConvInputGradOp, ConvFilterGradOp, AttentionOp,
+            AttentionGradOp>(query)
       .Default([](Operation *) { return 0; });
 }
 
@@ -104,5 +144,6 @@ void ingot::createLibraryCall(Operation *anchor, ValueRange inputs,
                               OpBuilder &builder) {
   CallBuilder call{builder, inputs, outputs, scratch};
   TypeSwitch<Operation *>(anchor)
-      .Case<MatmulOp, ConvOp, ConvInputGradOp, ConvFilterGradOp>(call);
+      .Case<MatmulOp, ConvOp, ConvInputGradOp, ConvFilterGradOp, AttentionOp,
+            AttentionGradOp>(call);
 }

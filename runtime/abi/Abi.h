@@ -27,7 +27,7 @@ extern "C" {
 
 /// Bumped on every change of a struct, an entry point or the manifest. The
 /// trainer refuses a module with another version at start.
-#define INGOT_ABI_VERSION 4
+#define INGOT_ABI_VERSION 5
 
 /// Alignment in bytes of both blocks and of every tensor in them.
 #define INGOT_ALIGNMENT 64
@@ -91,6 +91,24 @@ typedef struct ingot_conv_desc {
   int64_t index;
 } ingot_conv_desc;
 
+/// Query i of a head may look at key j if -left <= j - i <= right (-1: no
+/// bound), if the mask (one byte each) says so, and if the bias is not
+/// -infinity. `heads` is a multiple of `key_heads`: neighbours share keys.
+typedef struct ingot_attention_desc {
+  int64_t batch, heads, key_heads, queries, keys, size, value_size;
+  int64_t left, right;
+  double scale;
+  /// Elements from one batch, row (query or key) and head to the next.
+  int64_t query_strides[3], key_strides[3], value_strides[3], result_strides[3];
+  /// Elements from one batch, head and query to the next; 0 repeats. Keys are
+  /// contiguous.
+  int64_t bias_strides[3], mask_strides[3];
+  int32_t type, reserved;
+  /// As in ingot_matmul_desc.
+  int64_t scratch_bytes;
+  int64_t index;
+} ingot_attention_desc;
+
 typedef struct ingot_copy_desc {
   int64_t bytes;
   int64_t index;
@@ -118,6 +136,24 @@ void ingot_conv_input_grad(ingot_context *context, const ingot_conv_desc *desc,
 void ingot_conv_filter_grad(ingot_context *context, const ingot_conv_desc *desc,
                             const void *output_grad, const void *input,
                             void *filter_grad, void *scratch);
+
+/// result = softmax(scale * query key^T + bias, where allowed) value per head,
+/// and lse [batch, heads, queries] = the logarithm of the sum of exponentials
+/// (f32): 0 and +infinity for a query that may look nowhere. `bias` and `mask`
+/// may be null.
+void ingot_attention(ingot_context *context, const ingot_attention_desc *desc,
+                     const void *query, const void *key, const void *value,
+                     const void *bias, const void *mask, void *result,
+                     void *lse, void *scratch);
+/// The gradients, with the strides of what they are gradients of; `output` and
+/// its cotangent have those of the result.
+void ingot_attention_grad(ingot_context *context,
+                          const ingot_attention_desc *desc, const void *query,
+                          const void *key, const void *value,
+                          const void *output, const void *lse,
+                          const void *cotangent, const void *bias,
+                          const void *mask, void *query_grad, void *key_grad,
+                          void *value_grad, void *scratch);
 
 /// Copies between two places that do not overlap.
 void ingot_copy(ingot_context *context, const ingot_copy_desc *desc,

@@ -90,6 +90,20 @@ constexpr int64_t getScratchBytes(const ingot_conv_desc &desc,
          roundUp(sums * machine.threads, INGOT_ALIGNMENT) + (1 << 16);
 }
 
+/// Per thread, blocks of every operand and of scores (runtime/cpu/attention),
+/// and one number per query.
+constexpr int64_t getScratchBytes(const ingot_attention_desc &desc,
+                                  const ScratchMachine &machine) {
+  using detail::roundUp;
+  constexpr int64_t queries = 96, keys = 64, columns = 32;
+  int64_t sizes =
+      roundUp(desc.size, columns) + roundUp(desc.value_size, columns);
+  int64_t each =
+      2 * (queries + keys) * sizes + 2 * queries * keys + 2 * queries;
+  return machine.threads * roundUp(each * 4, INGOT_ALIGNMENT) +
+         roundUp(desc.batch * desc.heads * desc.queries * 4, INGOT_ALIGNMENT);
+}
+
 } // namespace ingot::abi
 
 #endif // INGOT_RUNTIME_ABI_SCRATCH_H

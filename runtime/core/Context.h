@@ -13,6 +13,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <exception>
 #include <map>
 #include <memory>
 #include <string>
@@ -110,6 +111,18 @@ private:
   int64_t kernel;
   std::chrono::steady_clock::time_point begin;
 };
+
+/// Runs `body`, turning exceptions into a failure recorded in the context.
+template <typename Body>
+void guardLibraryCall(ingot_context *context, const char *name, Body body) {
+  if (context->failed)
+    return;
+  try {
+    body();
+  } catch (const std::exception &error) {
+    context->fail(std::string(name) + ": " + error.what());
+  }
+}
 
 } // namespace ingot::runtime
 

@@ -78,18 +78,6 @@ private:
   size_t scratchBytes = 0, scratchpadOffset = 0;
 };
 
-/// Runs `body`, turning exceptions into a failure recorded in the context.
-template <typename Body>
-void guardLibraryCall(ingot_context *context, const char *name, Body body) {
-  if (context->failed)
-    return;
-  try {
-    body();
-  } catch (const std::exception &error) {
-    context->fail(std::string(name) + ": " + error.what());
-  }
-}
-
 } // namespace ingot::runtime
 
 #endif // INGOT_RUNTIME_CPU_ONEDNN_H

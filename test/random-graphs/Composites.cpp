@@ -64,6 +64,76 @@ static Operation *buildCrossEntropy(Source &s) {
                                 dim, ignored);
 }
 
+namespace {
+/// Operands of an attention and its gradient.
+struct AttentionParts {
+  Value query, key, value, bias, mask;
+  RankedTensorType output, lse;
+  FloatAttr scale;
+  IntegerAttr left, right;
+
+  explicit AttentionParts(Source &s) {
+    OpBuilder &b = s.builder;
+    int64_t batch = s.choose.between(1, 2), keyHeads = s.choose.between(1, 2);
+    int64_t heads = keyHeads * s.choose.between(1, 2);
+    int64_t queries = s.choose.between(1, 4), size = s.choose.between(1, 3);
+    int64_t keys = queries + s.choose.between(0, 2);
+    int64_t valueSize = s.choose.between(1, 3);
+    query = s.real({batch, queries, heads, size});
+    key = s.real({batch, keys, keyHeads, size});
+    value = s.real({batch, keys, keyHeads, valueSize});
+    auto repeats = [&](int64_t extent) {
+      return s.choose.chance(0.5) ? int64_t(1) : extent;
+    };
+    auto pairs = [&] {
+      return Shape{repeats(batch), repeats(heads), repeats(queries), keys};
+    };
+    if (s.choose.chance(0.4))
+      bias = s.real(pairs());
+    bool hasMask = s.choose.chance(0.4);
+    if (hasMask) {
+      // Every query may look at the first key: lse is finite.
+      mask = s.boolean(pairs());
+      auto type = withElement(tensorType(mask), b.getI64Type());
+      Value first = CompareOp::create(b, s.loc(), mask.getType(), Predicate::EQ,
+                                      IotaOp::create(b, s.loc(), type, 3),
+                                      splat(b, s.loc(), type, 0));
+      mask = OrOp::create(b, s.loc(), mask.getType(), mask, first);
+    }
+    bool hasLeft = !hasMask && s.choose.chance(0.3);
+    left = b.getI64IntegerAttr(hasLeft ? s.choose.between(0, 3) : -1);
+    right =
+        b.getI64IntegerAttr(s.choose.chance(0.4) ? s.choose.between(0, 2) : -1);
+    scale = b.getF64FloatAttr(s.choose.real(0.2, 1));
+    output = s.realType({batch, queries, heads, valueSize});
+    lse = s.realType({batch, heads, queries});
+    auto element = cast<FloatType>(lse.getElementType());
+    if (element.getWidth() < 32)
+      lse = withElement(lse, b.getF32Type());
+  }
+};
+} // namespace
+
+static Operation *buildAttention(Source &s) {
+  AttentionParts p(s);
+  return AttentionOp::create(s.builder, s.loc(), TypeRange{p.output, p.lse},
+                             p.query, p.key, p.value, p.bias, p.mask, p.scale,
+                             p.left, p.right);
+}
+
+static Operation *buildAttentionGrad(Source &s) {
+  AttentionParts p(s);
+  // The statistics of the forward pass, so that weights sum up to 1.
+  auto forward = AttentionOp::create(
+      s.builder, s.loc(), TypeRange{p.output, p.lse}, p.query, p.key, p.value,
+      p.bias, p.mask, p.scale, p.left, p.right);
+  TypeRange types{p.query.getType(), p.key.getType(), p.value.getType()};
+  return AttentionGradOp::create(s.builder, s.loc(), types, p.query, p.key,
+                                 p.value, forward.getResult(), forward.getLse(),
+                                 s.real(p.output.getShape()), p.bias, p.mask,
+                                 p.scale, p.left, p.right);
+}
+
 /// A constant of one integer.
 static Value scalar(Source &s, int64_t value) {
   auto type = RankedTensorType::get({}, s.builder.getI64Type());
@@ -96,6 +166,8 @@ void ingot::testing::addComposites(std::vector<Entry> &entries) {
   addEntry<RmsNormOp>(entries, buildRmsNorm);
   addEntry<BatchNormOp>(entries, buildBatchNorm);
   addEntry<CrossEntropyOp>(entries, buildCrossEntropy);
+  addEntry<AttentionOp>(entries, buildAttention);
+  addEntry<AttentionGradOp>(entries, buildAttentionGrad);
   addEntry<RandomUniformOp>(entries, buildRandomUniform);
   addEntry<DropoutOp>(entries, buildDropout);
 }

@@ -149,7 +149,9 @@ static llvm::Error runPasses(ModuleOp module,
 static void buildPlacement(PassManager &passes, unsigned level) {
   OpPassManager &functions = passes.nest<func::FuncOp>();
   functions.addPass(createSimplify());
-  functions.addPass(createDecompose());
+  DecomposeOptions decomposition;
+  decomposition.keepAnchors = level > 0;
+  functions.addPass(createDecompose(decomposition));
   functions.addPass(createSimplify());
   FormFusionsOptions fusion;
   fusion.each = level == 0;
@@ -172,6 +174,8 @@ static llvm::Error defineSymbols(llvm::orc::LLJIT &jit) {
   define("ingot_conv", &ingot_conv);
   define("ingot_conv_input_grad", &ingot_conv_input_grad);
   define("ingot_conv_filter_grad", &ingot_conv_filter_grad);
+  define("ingot_attention", &ingot_attention);
+  define("ingot_attention_grad", &ingot_attention_grad);
   define("ingot_copy", &ingot_copy);
   llvm::orc::JITDylib &library = jit.getMainJITDylib();
   if (llvm::Error error =

@@ -10,12 +10,13 @@ include "dialects/ingot/ir/Dialect.td"
 class Ingot_AttentionOp<string mnemonic, list<Trait> traits = []>
     : Ingot_ComputeOp<mnemonic, !listconcat(traits, [
         LibraryAnchor, AttrSizedOperandSegments,
-        DeclareOpInterfaceMethods<Decomposable>,
+        DeclareOpInterfaceMethods<Decomposable, ["hasLibraryCall"]>,
         DeclareOpInterfaceMethods<CostModel, ["getFlops"]>,
         DeclareOpInterfaceMethods<PrecisionRole, ["getPrecisionRole"]>])> {
   let extraClassDeclaration = "::ingot::AttentionSizes getSizes();";
   let extraClassDefinition = [{
     ::ingot::Precision $cppClass::getPrecisionRole() { return ::ingot::Precision::Keep; }
+    bool $cppClass::hasLibraryCall() { return getQuery().getType().getElementType().isF32(); }
     ::ingot::AttentionSizes $cppClass::getSizes() {
       return ::ingot::AttentionSizes::of(getQuery(), getKey(), getValue());
     }

@@ -33,8 +33,7 @@ AttentionSizes::Window AttentionSizes::window(int64_t left,
 }
 
 /// The rules that both ops have in common.
-template <typename Op>
-static LogicalResult checkOperands(Op op) {
+template <typename Op> static LogicalResult checkOperands(Op op) {
   auto fail = [&](const Twine &message) { return op.emitOpError(message); };
   RankedTensorType q = tensorType(op.getQuery()), k = tensorType(op.getKey());
   RankedTensorType v = tensorType(op.getValue());
@@ -120,8 +119,8 @@ LogicalResult AttentionGradOp::verify() {
                {"key_grad", tensorType(getKey()), getKeyGrad()},
                {"value_grad", tensorType(getValue()), getValueGrad()}};
   for (auto &rule : rules)
-    if (failed(checkType(fail, "C6", rule.what, rule.want,
-                         rule.value.getType())))
+    if (failed(
+            checkType(fail, "C6", rule.what, rule.want, rule.value.getType())))
       return failure();
   return success();
 }

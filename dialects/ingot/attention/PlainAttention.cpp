@@ -42,11 +42,9 @@ Value PlainAttention::findAllowed(Value mask, int64_t left, int64_t right) {
                                         builder.getI64Type());
     Value ahead = a.sub(a.iota(square, 1), a.iota(square, 0));
     if (right >= 0)
-      require(
-          a.compare(Predicate::LE, ahead, static_cast<double>(right)));
+      require(a.compare(Predicate::LE, ahead, static_cast<double>(right)));
     if (left >= 0)
-      require(
-          a.compare(Predicate::GE, ahead, -static_cast<double>(left)));
+      require(a.compare(Predicate::GE, ahead, -static_cast<double>(left)));
   }
   if (mask)
     require(mask);
@@ -70,9 +68,9 @@ Value PlainAttention::repeatHeads(Value value) {
   if (sizes.heads == sizes.keyHeads)
     return value;
   ArrayRef<int64_t> s = tensorType(value).getShape();
-  Value repeated = a.broadcast(
-      value, {s[0], s[1], sizes.heads / sizes.keyHeads, s[2], s[3]},
-      {0, 1, 3, 4});
+  Value repeated =
+      a.broadcast(value, {s[0], s[1], sizes.heads / sizes.keyHeads, s[2], s[3]},
+                  {0, 1, 3, 4});
   return a.reshape(repeated, {s[0], sizes.heads, s[2], s[3]});
 }
 
@@ -103,10 +101,8 @@ Value PlainAttention::spread(Value value) {
 
 /// Finite where nothing is allowed, so that no difference is NaN.
 Value PlainAttention::weights() {
-  Value filled =
-      allowed ? a.select(allowed, scores, lowest(wide)) : scores;
-  Value result =
-      SoftmaxOp::create(builder, loc, scoresType, filled, /*dim=*/3);
+  Value filled = allowed ? a.select(allowed, scores, lowest(wide)) : scores;
+  Value result = SoftmaxOp::create(builder, loc, scoresType, filled, /*dim=*/3);
   return rowsMayBeEmpty ? a.select(allowed, result, 0.0) : result;
 }
 
@@ -115,8 +111,7 @@ Value PlainAttention::output(Value weights) {
 }
 
 Value PlainAttention::lse() {
-  Value filled =
-      allowed ? a.select(allowed, scores, lowest(wide)) : scores;
+  Value filled = allowed ? a.select(allowed, scores, lowest(wide)) : scores;
   Value largest = a.maxOver(filled, 3);
   Value total = a.sum(a.exp(a.sub(filled, spread(largest))), 3);
   Value result = a.add(largest, a.log(total));
@@ -141,7 +136,8 @@ PlainAttention::Gradients PlainAttention::gradients(Value output, Value lse,
     Value g = swapHeads(outputCotangent);
     result.value = swapHeads(
         sumHeads(product(a.cast(p, element), true, g, false, element)));
-    Value dot = a.sum(a.mul(a.cast(outputCotangent, wide), a.cast(output, wide)), 3);
+    Value dot =
+        a.sum(a.mul(a.cast(outputCotangent, wide), a.cast(output, wide)), 3);
     // [batch, queries, heads] to [batch, heads, queries]
     dot = TransposeOp::create(builder, loc, tensorType(lse), dot,
                               ArrayRef<int64_t>{0, 2, 1});

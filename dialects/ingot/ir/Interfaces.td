@@ -48,10 +48,13 @@ def Decomposable : OpInterface<"Decomposable"> {
     A composite: kept whole where its gradient or a kernel for the whole is
     better than its parts', replaced by primitives before code generation.
   }];
-  let methods = [InterfaceMethod<
-    "Builds the same results from primitives at the builder's position.",
-    "::llvm::SmallVector<::mlir::Value>", "decompose",
-    (ins "::mlir::OpBuilder &":$builder)>];
+  let methods = [
+    InterfaceMethod<
+      "Builds the same results from primitives at the builder's position.",
+      "::llvm::SmallVector<::mlir::Value>", "decompose",
+      (ins "::mlir::OpBuilder &":$builder)>,
+    InterfaceMethod<"True if a library call runs the whole, for these types.",
+      "bool", "hasLibraryCall", (ins), "", "return false;">];
 }
 
 def ModeDependent : OpInterface<"ModeDependent"> {

@@ -114,3 +114,19 @@ func.func @view(%a: tensor<4x4xf32>, %w: tensor<8x2xf32>) -> tensor<2x2xf32> {
   %2 = ingot.matmul %1, %w : (tensor<2x8xf32>, tensor<8x2xf32>) -> tensor<2x2xf32>
   return %2 : tensor<2x2xf32>
 }
+
+// -----
+
+// Tests that a view of a constant of one value is memory: the constant is
+// stored.
+// CHECK-LABEL: func @view_of_splat
+//       CHECK:   %[[C:.*]] = ingot.fusion loop()
+//       CHECK:     ingot.constant dense<1.500000e+00> : tensor<6xf32>
+//       CHECK:   %[[V:.*]] = ingot.reshape %[[C]]
+//       CHECK:   ingot.fusion loop(%[[V]])
+func.func @view_of_splat() -> tensor<3xi64> {
+  %0 = ingot.constant dense<1.5> : tensor<6xf32>
+  %1 = ingot.reshape %0 : tensor<6xf32> -> tensor<3x2xf32>
+  %2 = ingot.argmax %1 dim = 1 : (tensor<3x2xf32>) -> tensor<3xi64>
+  return %2 : tensor<3xi64>
+}

@@ -1,0 +1,92 @@
+//===----------------------------------------------------------------------===//
+//
+// ingot_attention and ingot_attention_grad (Abi.h).
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/abi/Abi.h"
+#include "runtime/core/Context.h"
+#include "runtime/cpu/ThreadPool.h"
+#include "runtime/cpu/attention/FlashAttention.h"
+
+#include <stdexcept>
+
+using namespace ingot::runtime;
+
+template <typename T>
+static HeadsView<T> rows(T *data, const int64_t (&strides)[3]) {
+  return {data, strides[0], strides[2], strides[1]};
+}
+
+static HeadsView<const float> rows(const void *data,
+                                   const int64_t (&strides)[3]) {
+  return rows(static_cast<const float *>(data), strides);
+}
+
+static HeadsView<float> rows(void *data, const int64_t (&strides)[3]) {
+  return rows(static_cast<float *>(data), strides);
+}
+
+template <typename T>
+static HeadsView<const T> pairs(const void *data, const int64_t (&strides)[3]) {
+  return {static_cast<const T *>(data), strides[0], strides[1], strides[2]};
+}
+
+static AttentionShape shapeOf(const ingot_attention_desc &d, const void *bias,
+                              const void *mask) {
+  if (d.type != INGOT_F32)
+    throw std::invalid_argument("elements must be f32");
+  return {d.batch,
+          d.heads,
+          d.key_heads,
+          d.queries,
+          d.keys,
+          d.size,
+          d.value_size,
+          static_cast<float>(d.scale),
+          d.left,
+          d.right,
+          pairs<float>(bias, d.bias_strides),
+          pairs<unsigned char>(mask, d.mask_strides)};
+}
+
+void ingot_attention(ingot_context *context, const ingot_attention_desc *desc,
+                     const void *query, const void *key, const void *value,
+                     const void *bias, const void *mask, void *result,
+                     void *lse, void *scratch) {
+  ProfileScope scope(context, desc->index);
+  guardLibraryCall(context, "attention", [&] {
+    AttentionShape shape = shapeOf(*desc, bias, mask);
+    size_t bytes = flashAttentionScratch(shape) * getThreadCount();
+    flashAttention(
+        shape, rows(query, desc->query_strides), rows(key, desc->key_strides),
+        rows(value, desc->value_strides), rows(result, desc->result_strides),
+        static_cast<float *>(lse),
+        context->getScratch(bytes, scratch, desc->scratch_bytes));
+  });
+}
+
+void ingot_attention_grad(ingot_context *context,
+                          const ingot_attention_desc *desc, const void *query,
+                          const void *key, const void *value,
+                          const void *output, const void *lse,
+                          const void *cotangent, const void *bias,
+                          const void *mask, void *query_grad, void *key_grad,
+                          void *value_grad, void *scratch) {
+  ProfileScope scope(context, desc->index);
+  guardLibraryCall(context, "attention gradient", [&] {
+    AttentionShape shape = shapeOf(*desc, bias, mask);
+    size_t bytes = flashAttentionScratch(shape) * getThreadCount();
+    size_t perQuery = desc->batch * desc->heads * desc->queries * sizeof(float);
+    char *memory =
+        context->getScratch(bytes + perQuery, scratch, desc->scratch_bytes);
+    flashAttentionGrad(
+        shape, rows(query, desc->query_strides), rows(key, desc->key_strides),
+        rows(value, desc->value_strides), rows(output, desc->result_strides),
+        static_cast<const float *>(lse), rows(cotangent, desc->result_strides),
+        rows(query_grad, desc->query_strides),
+        rows(key_grad, desc->key_strides),
+        rows(value_grad, desc->value_strides),
+        reinterpret_cast<float *>(memory + bytes), memory);
+  });
+}

@@ -1,0 +1,18 @@
+// RUN: ingot-opt %s | ingot-opt | FileCheck %s
+// RUN: ingot-opt %s --mlir-print-op-generic | ingot-opt | FileCheck %s
+
+// CHECK-LABEL: func @plain
+func.func @plain(%q: tensor<2x5x4x8xf32>, %k: tensor<2x7x2x8xf32>, %v: tensor<2x7x2x3xf32>) {
+  // CHECK: ingot.attention %arg0, %arg1, %arg2 {scale = 2.500000e-01 : f64} : (tensor<2x5x4x8xf32>, tensor<2x7x2x8xf32>, tensor<2x7x2x3xf32>) -> (tensor<2x5x4x3xf32>, tensor<2x4x5xf32>)
+  %0:2 = ingot.attention %q, %k, %v {scale = 0.25 : f64} : (tensor<2x5x4x8xf32>, tensor<2x7x2x8xf32>, tensor<2x7x2x3xf32>) -> (tensor<2x5x4x3xf32>, tensor<2x4x5xf32>)
+  return
+}
+
+// CHECK-LABEL: func @masked
+func.func @masked(%x: tensor<2x5x4x8xf16>, %lse: tensor<2x4x5xf32>, %b: tensor<1x4x1x5xf16>, %m: tensor<2x1x1x5xi1>) {
+  // CHECK: ingot.attention %arg0, %arg0, %arg0 bias %arg2 mask %arg3 {{{.*}}} : (tensor<2x5x4x8xf16>, tensor<2x5x4x8xf16>, tensor<2x5x4x8xf16>, tensor<1x4x1x5xf16>, tensor<2x1x1x5xi1>) -> (tensor<2x5x4x8xf16>, tensor<2x4x5xf32>)
+  %0:2 = ingot.attention %x, %x, %x bias %b mask %m {scale = 1.0 : f64, left = 3 : i64, right = 0 : i64} : (tensor<2x5x4x8xf16>, tensor<2x5x4x8xf16>, tensor<2x5x4x8xf16>, tensor<1x4x1x5xf16>, tensor<2x1x1x5xi1>) -> (tensor<2x5x4x8xf16>, tensor<2x4x5xf32>)
+  // CHECK: ingot.attention_grad %arg0, %arg0, %arg0, %{{.*}}, %arg1, %arg0 mask %arg3 {scale = 1.000000e+00 : f64}
+  %1:3 = ingot.attention_grad %x, %x, %x, %0#0, %lse, %x mask %m {scale = 1.0 : f64} : (tensor<2x5x4x8xf16>, tensor<2x5x4x8xf16>, tensor<2x5x4x8xf16>, tensor<2x5x4x8xf16>, tensor<2x4x5xf32>, tensor<2x5x4x8xf16>, tensor<2x1x1x5xi1>) -> (tensor<2x5x4x8xf16>, tensor<2x5x4x8xf16>, tensor<2x5x4x8xf16>)
+  return
+}
