@@ -7,6 +7,7 @@
 #include "mlir/Transforms/Passes.h"
 #include "passes/autodiff/Passes.h"
 #include "passes/codegen/cpu/Passes.h"
+#include "passes/codegen/cuda/Passes.h"
 #include "passes/fusion/Passes.h"
 #include "passes/graph/Passes.h"
 #include "passes/precision/Passes.h"
@@ -80,9 +81,8 @@ void ingot::buildPlacementPipeline(OpPassManager &manager,
   manager.addPass(createPlaceSteps(placement));
 }
 
-void ingot::buildCpuKernelPipeline(OpPassManager &manager, unsigned level) {
-  manager.addPass(createEmitCpuKernels());
-  OpPassManager &functions = manager.nest<func::FuncOp>();
+/// From elements as ops say them to code that targets have.
+static void addScalarPasses(OpPassManager &functions, unsigned level) {
   functions.addPass(createCSEPass());
   functions.addPass(createCanonicalizerPass());
   // Half precision is computed in f32 and rounded after every operation.
@@ -96,6 +96,29 @@ void ingot::buildCpuKernelPipeline(OpPassManager &manager, unsigned level) {
   functions.addPass(createExpandMath(expansion));
   functions.addPass(createLoopInvariantCodeMotionPass());
   functions.addPass(createCSEPass());
+}
+
+void ingot::buildCpuKernelPipeline(OpPassManager &manager, unsigned level) {
+  manager.addPass(createEmitCpuKernels());
+  addScalarPasses(manager.nest<func::FuncOp>(), level);
+  manager.addPass(createConvertKernels());
+}
+
+void ingot::buildCudaKernelPipeline(OpPassManager &manager,
+                                    std::optional<int64_t> threads) {
+  EmitCudaKernelsOptions emission;
+  if (threads)
+    emission.threads = *threads;
+  manager.addPass(createEmitCudaKernels(emission));
+  // Functions are polynomials at every level: the device has no C library.
+  addScalarPasses(manager.nest<gpu::GPUModuleOp>().nest<gpu::GPUFuncOp>(),
+                  /*level=*/2);
+}
+
+void ingot::buildEmulationPipeline(OpPassManager &manager) {
+  // Few threads, so that small tensors have all that large ones have.
+  buildCudaKernelPipeline(manager, /*threads=*/64);
+  manager.addPass(createEmulateKernels());
   manager.addPass(createConvertKernels());
 }
 
@@ -132,4 +155,7 @@ void ingot::registerPipelines() {
       [](OpPassManager &manager, const KernelOptions &options) {
         buildCpuKernelPipeline(manager, options.level);
       });
+  PassPipelineRegistration<>(
+      "ingot-cuda-kernels", "from placed steps to device functions for CUDA",
+      [](OpPassManager &manager) { buildCudaKernelPipeline(manager); });
 }

@@ -9,6 +9,7 @@
 
 #include "mlir/Pass/PassManager.h"
 #include "runtime/abi/Scratch.h"
+#include <optional>
 #include <string>
 
 namespace ingot {
@@ -43,7 +44,16 @@ void buildPlacementPipeline(mlir::OpPassManager &manager,
 /// is `--ingot-lower-steps`, which needs the manifest.
 void buildCpuKernelPipeline(mlir::OpPassManager &manager, unsigned level);
 
-/// Registers `--ingot-steps` and `--ingot-cpu-kernels`.
+/// From placed steps to device functions in a `gpu.module`. `threads` is how
+/// many fill the device (see --ingot-emit-cuda-kernels).
+void buildCudaKernelPipeline(mlir::OpPassManager &manager,
+                             std::optional<int64_t> threads = std::nullopt);
+
+/// From placed steps to the same functions in the LLVM dialect, for the
+/// emulator (runtime/emulator).
+void buildEmulationPipeline(mlir::OpPassManager &manager);
+
+/// Registers `--ingot-steps`, `--ingot-cpu-kernels` and `--ingot-cuda-kernels`.
 void registerPipelines();
 
 } // namespace ingot

@@ -6,6 +6,7 @@
 #include "passes/Pipeline.h"
 #include "passes/autodiff/Passes.h"
 #include "passes/codegen/cpu/Passes.h"
+#include "passes/codegen/cuda/Passes.h"
 #include "passes/fusion/Passes.h"
 #include "passes/graph/Passes.h"
 #include "passes/precision/Passes.h"
@@ -19,6 +20,7 @@ void ingot::registerIngotPasses() {
   registerIngotFusionPasses();
   registerIngotSchedulePasses();
   registerIngotCodegenCpuPasses();
+  registerIngotCodegenCudaPasses();
   registerPipelines();
 }
 

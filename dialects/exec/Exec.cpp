@@ -3,6 +3,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "runtime/abi/Abi.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -150,6 +151,52 @@ SmallVector<Field> LaunchOp::getDescriptor(int64_t index) {
 }
 
 void LaunchOp::getEffects(Effects &effects) {
+  addEffects(*this, getInputs().size(), effects);
+}
+
+//===----------------------------------------------------------------------===//
+// launch_grid
+//===----------------------------------------------------------------------===//
+
+LogicalResult LaunchGridOp::verify() {
+  constexpr uint64_t maxGrid = (uint64_t(1) << 31) - 1, maxBlock = 1024;
+  if (getGrid() < 1 || getGrid() > maxGrid || getBlock() < 1 ||
+      getBlock() > maxBlock)
+    return emitOpError("launches ")
+           << getGrid() << " blocks of " << getBlock() << " threads";
+  return success();
+}
+
+LogicalResult
+LaunchGridOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  // After code generation kernels are bytes.
+  auto kernel = symbols.lookupNearestSymbolFrom<FunctionOpInterface>(
+      *this, getKernelAttr());
+  size_t buffers = getInputs().size() + getOutputs().size();
+  if (kernel && kernel.getNumArguments() != buffers)
+    return emitOpError("passes ") << buffers << " buffers, kernel takes "
+                                  << kernel.getNumArguments();
+  return success();
+}
+
+StringRef LaunchGridOp::getEntryPoint() { return "ingot_launch_grid"; }
+StringRef LaunchGridOp::getCallKind() { return "loop"; }
+int64_t LaunchGridOp::getCallFlops() { return getFlops(); }
+int64_t LaunchGridOp::getCallBytes() { return bufferBytes(getOperands()); }
+
+SmallVector<Field> LaunchGridOp::getDescriptor(int64_t index) {
+  // The kernel's name comes first and its code for an emulator next; code
+  // generation fills them in.
+  return {{8, 0},
+          {8, 0},
+          {4, static_cast<int64_t>(getGrid())},
+          {4, static_cast<int64_t>(getBlock())},
+          {4, static_cast<int64_t>(getNumOperands())},
+          {4, static_cast<int64_t>(getShared())},
+          {8, index}};
+}
+
+void LaunchGridOp::getEffects(Effects &effects) {
   addEffects(*this, getInputs().size(), effects);
 }
 

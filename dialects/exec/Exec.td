@@ -112,6 +112,25 @@ def LaunchOp : Exec_CallOp<"launch", [AttrSizedOperandSegments,
   let hasVerifier = 1;
 }
 
+def LaunchGridOp : Exec_CallOp<"launch_grid", [AttrSizedOperandSegments,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "runs a device kernel";
+  let description = [{
+    Becomes `ingot_launch_grid`: `grid` blocks of `block` threads each. The kernel is a `gpu.func` that
+    takes the inputs, then the outputs, and has `shared` bytes of memory for each block. An
+    `exec.launch` becomes one or, where sums are split over the device, two of these.
+  }];
+  let arguments = (ins SymbolRefAttr:$kernel, Variadic<Exec_Buffer>:$inputs,
+                       Variadic<Exec_Buffer>:$outputs, I64Attr:$flops,
+                       I64Attr:$grid, I64Attr:$block,
+                       DefaultValuedAttr<I64Attr, "0">:$shared);
+  let assemblyFormat = [{
+    $kernel `blocks` $grid `of` $block `(` $inputs `)` `->` `(` $outputs `)` attr-dict
+    `:` type($inputs) `->` type($outputs)
+  }];
+  let hasVerifier = 1;
+}
+
 /// A call that works in memory of its own, placed in the arena while it runs.
 class Exec_LibraryOp<string mnemonic, list<Trait> traits = []>
     : Op<Exec_Dialect, mnemonic, !listconcat(traits, [

@@ -4,6 +4,9 @@
 #include "dialects/ingot/ir/Scalars.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Transforms/RegionUtils.h"
 
 using namespace mlir;
 using namespace ingot;
@@ -12,6 +15,36 @@ using namespace ingot::codegen;
 MemRefType codegen::flatType(RankedTensorType type) {
   return MemRefType::get({type.getNumElements()},
                          codeType(type.getElementType()));
+}
+
+Value codegen::shapedBuffer(OpBuilder &builder, Location loc, Value buffer,
+                            RankedTensorType type) {
+  ArrayRef<int64_t> shape = type.getShape();
+  SmallVector<int64_t> strides(shape.size(), 1);
+  for (size_t i = shape.size(); i-- > 1;)
+    strides[i - 1] = strides[i] * shape[i];
+  return memref::ReinterpretCastOp::create(
+      builder, loc, MemRefType::get(shape, codeType(type.getElementType())),
+      buffer, /*offset=*/0, shape, strides);
+}
+
+bool codegen::takesIndicesApart(scf::ForOp loop) {
+  IRRewriter rewriter(loop.getContext());
+  auto function = loop->getParentOfType<FunctionOpInterface>();
+  (void)runRegionDCE(rewriter, function->getRegions());
+  llvm::DenseSet<Value> derived = {loop.getInductionVar()};
+  bool apart = false;
+  loop.getBody()->walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (!llvm::any_of(op->getOperands(),
+                      [&](Value v) { return derived.contains(v); }))
+      return;
+    if (op->getName().getDialectNamespace() == "arith" &&
+        op->getNumResults() == 1 && op->getResult(0).getType().isIndex()) {
+      derived.insert(op->getResult(0));
+      apart |= isa<arith::DivUIOp, arith::RemUIOp>(op);
+    }
+  });
+  return apart;
 }
 
 ElementEmitter::ElementEmitter(exec::KernelOp kernel, OpBuilder &builder,

@@ -10,6 +10,7 @@
 
 #include "dialects/exec/Exec.h"
 #include "dialects/ingot/ir/Dialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/DenseMap.h"
 #include <map>
 
@@ -17,6 +18,14 @@ namespace ingot::codegen {
 
 /// The type of a tensor's memory in a kernel: flat, elements as code sees them.
 mlir::MemRefType flatType(mlir::RankedTensorType type);
+
+/// A flat buffer in the shape of its tensor, row-major.
+mlir::Value shapedBuffer(mlir::OpBuilder &builder, mlir::Location loc,
+                         mlir::Value buffer, mlir::RankedTensorType type);
+
+/// True if code in the loop divides an index that derives from the loop's: after
+/// dropping what nothing in the function uses.
+bool takesIndicesApart(mlir::scf::ForOp loop);
 
 /// The ops of a kernel as scalar code. Works at the builder's position, which
 /// the caller moves; an element computed before is used again where it is in

@@ -64,6 +64,19 @@ typedef struct ingot_kernel {
   int64_t index;
 } ingot_kernel;
 
+/// A kernel on a device with blocks of threads.
+typedef struct ingot_grid_kernel {
+  /// Of the function in the module's device code, which takes the buffers'
+  /// addresses.
+  const char *name;
+  /// The same function compiled for the CPU: iteration (thread, block) of the
+  /// grid, the memory that a block shares behind the buffers. Null in trainers.
+  ingot_kernel_fn emulated;
+  int32_t grid, block;
+  int32_t buffers, shared_bytes;
+  int64_t index;
+} ingot_grid_kernel;
+
 /// c[batch..., m, n] = a x b. `transpose_a` says that a is stored [.., k, m],
 /// `transpose_b` that b is stored [.., n, k]. Accumulates in f32 (f64 for f64).
 typedef struct ingot_matmul_desc {
@@ -120,6 +133,10 @@ typedef struct ingot_copy_desc {
 /// Runs a kernel over its extent on the runtime's thread pool.
 void ingot_launch(ingot_context *context, const ingot_kernel *kernel,
                   void *const *buffers);
+
+/// Runs a kernel on the device.
+void ingot_launch_grid(ingot_context *context, const ingot_grid_kernel *kernel,
+                       void *const *buffers);
 
 void ingot_matmul(ingot_context *context, const ingot_matmul_desc *desc,
                   const void *a, const void *b, void *c, void *scratch);

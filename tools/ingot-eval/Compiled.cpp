@@ -13,6 +13,7 @@
 #include "passes/schedule/Passes.h"
 #include "runtime/abi/Abi.h"
 #include "runtime/core/Context.h"
+#include "runtime/emulator/Emulator.h"
 
 #include "llvm/ExecutionEngine/Orc/ExecutionUtils.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
@@ -54,7 +55,7 @@ public:
   llvm::Expected<std::vector<Tensor>>
   run(llvm::StringRef name, llvm::ArrayRef<Tensor> arguments) const override;
 
-  llvm::Error build(ModuleOp module, unsigned level);
+  llvm::Error build(ModuleOp module, unsigned level, Backend backend);
 
 private:
   void readSignatures(ModuleOp module);
@@ -170,6 +171,11 @@ static llvm::Error defineSymbols(llvm::orc::LLJIT &jit) {
         llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable};
   };
   define("ingot_launch", &ingot_launch);
+  define("ingot_launch_grid", &ingot_launch_grid);
+  define("ingot_emulator_check", &ingot_emulator_check);
+  define("ingot_emulator_access", &ingot_emulator_access);
+  define("ingot_emulator_barrier", &ingot_emulator_barrier);
+  define("ingot_emulator_shuffle", &ingot_emulator_shuffle);
   define("ingot_matmul", &ingot_matmul);
   define("ingot_conv", &ingot_conv);
   define("ingot_conv_input_grad", &ingot_conv_input_grad);
@@ -209,7 +215,8 @@ llvm::Error LoadedModule::load(const std::string &object) {
   return llvm::Error::success();
 }
 
-llvm::Error LoadedModule::build(ModuleOp module, unsigned level) {
+llvm::Error LoadedModule::build(ModuleOp module, unsigned level,
+                                Backend backend) {
   readSignatures(module);
   if (llvm::Error error =
           runPasses(module, [&](PassManager &p) { buildPlacement(p, level); }))
@@ -217,7 +224,10 @@ llvm::Error LoadedModule::build(ModuleOp module, unsigned level) {
   if (llvm::Error error = readPlaces(module))
     return error;
   if (llvm::Error error = runPasses(module, [&](PassManager &p) {
-        buildCpuKernelPipeline(p, level);
+        if (backend == Backend::Cpu)
+          buildCpuKernelPipeline(p, level);
+        else
+          buildEmulationPipeline(p);
         p.addPass(createLowerSteps());
       }))
     return error;
@@ -283,9 +293,9 @@ LoadedModule::run(llvm::StringRef name,
 }
 
 llvm::Expected<std::unique_ptr<CompiledModule>>
-CompiledModule::compile(ModuleOp module, unsigned level) {
+CompiledModule::compile(ModuleOp module, unsigned level, Backend backend) {
   auto loaded = std::make_unique<LoadedModule>();
-  if (llvm::Error error = loaded->build(module, level))
+  if (llvm::Error error = loaded->build(module, level, backend))
     return std::move(error);
   return loaded;
 }

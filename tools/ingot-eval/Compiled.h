@@ -1,7 +1,7 @@
 //===----------------------------------------------------------------------===//
 //
-// Functions compiled for the CPU as ingotc does it, loaded into this process:
-// what is compared with the interpreter.
+// Functions compiled as ingotc does it, loaded into this process: what is
+// compared with the interpreter.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,12 +15,16 @@
 
 namespace ingot {
 
+/// Which kernels run: the CPU's, or a CUDA device's in the emulator.
+enum class Backend { Cpu, EmulatedCuda };
+
 class CompiledModule {
 public:
   /// Compiles every function of the module at -O`level`, from simplification
   /// on. The module is used up.
   static llvm::Expected<std::unique_ptr<CompiledModule>>
-  compile(mlir::ModuleOp module, unsigned level);
+  compile(mlir::ModuleOp module, unsigned level,
+          Backend backend = Backend::Cpu);
   virtual ~CompiledModule() = default;
 
   /// The results of a function on these arguments, states among both. Memory

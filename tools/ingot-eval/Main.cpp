@@ -32,6 +32,7 @@ struct Options {
   bool expect = false;
   /// -O level of compiled code; -1 is the interpreter.
   int64_t compiled = -1;
+  ingot::Backend backend = ingot::Backend::Cpu;
 };
 } // namespace
 
@@ -95,6 +96,10 @@ static Options parseOptions(int argc, char **argv) {
   app.add_flag("--compiled{2}", level,
                "Compile for this processor as ingotc -O2 does, or with "
                "--compiled=N as -ON, instead of interpreting");
+  bool emulate = false;
+  app.add_flag("--emulate", emulate,
+               "Compile the kernels for a CUDA device and run them in the "
+               "emulator, which checks their accesses");
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp &help) {
@@ -108,13 +113,17 @@ static Options parseOptions(int argc, char **argv) {
        options.compiled < 0 || options.compiled > 3))
     throw runtime::usageError("--compiled", "'" + level + "' is no level",
                               "give a number from 0 to 3, or none");
+  if (emulate) {
+    options.backend = ingot::Backend::EmulatedCuda;
+    options.compiled = std::max<int64_t>(options.compiled, level.empty() ? 2 : 0);
+  }
   parseDims(options);
   return options;
 }
 
 /// A compiled copy of the functions that `wanted` is true for.
 static std::unique_ptr<ingot::CompiledModule>
-compileCopy(ModuleOp module, int64_t level,
+compileCopy(ModuleOp module, const Options &options,
             llvm::function_ref<bool(func::FuncOp)> wanted,
             llvm::function_ref<void(func::FuncOp)> prepare) {
   OwningOpRef<ModuleOp> copy = module.clone();
@@ -125,7 +134,8 @@ compileCopy(ModuleOp module, int64_t level,
     else
       function.erase();
   }
-  return unwrap(ingot::CompiledModule::compile(*copy, level),
+  return unwrap(ingot::CompiledModule::compile(*copy, options.compiled,
+                                               options.backend),
                 runtime::ExitCode::Failed, "--compiled",
                 "without it, the function is interpreted");
 }
@@ -139,18 +149,18 @@ static bool hasCalls(func::FuncOp function) {
   return !function.getOps<func::CallOp>().empty();
 }
 
-static int runTests(ModuleOp module, int64_t level) {
+static int runTests(ModuleOp module, const Options &options) {
   llvm::StringMap<std::vector<Tensor>> constants;
   std::unique_ptr<ingot::CompiledModule> compiled;
-  if (level >= 0)
+  if (options.compiled >= 0)
     compiled = compileCopy(
-        module, level,
+        module, options,
         [](func::FuncOp function) {
           return isTest(function) && !hasCalls(function);
         },
         [&](func::FuncOp function) {
           constants[function.getName()] =
-              unwrap(ingot::hoistConstants(function, level > 0),
+              unwrap(ingot::hoistConstants(function, options.compiled > 0),
                      runtime::ExitCode::BadInput, function.getName().str(),
                      "the interpreter takes dense and resource constants");
         });
@@ -273,7 +283,7 @@ static int runFunction(const Options &options, ModuleOp module) {
   std::unique_ptr<ingot::CompiledModule> compiled;
   if (options.compiled >= 0)
     compiled = compileCopy(
-        module, options.compiled,
+        module, options,
         [&](func::FuncOp candidate) { return candidate.getName() == where; },
         [](func::FuncOp) {});
   auto evaluator = [&](func::FuncOp called, std::vector<Tensor> arguments) {
@@ -312,7 +322,7 @@ int main(int argc, char **argv) {
         loadModule(options.model, options.import, context);
     if (!module)
       return static_cast<int>(runtime::ExitCode::BadInput);
-    return options.expect ? runTests(*module, options.compiled)
+    return options.expect ? runTests(*module, options)
                           : runFunction(options, *module);
   } catch (const runtime::Error &error) {
     std::cerr << error.format();

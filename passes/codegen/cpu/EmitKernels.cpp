@@ -10,8 +10,6 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
-#include "mlir/Transforms/RegionUtils.h"
 #include "passes/codegen/ElementEmitter.h"
 #include "passes/codegen/ReductionSpace.h"
 #include "passes/codegen/cpu/Passes.h"
@@ -56,7 +54,6 @@ private:
   /// Emits with the longest merged loop (smallest split) that leaves no index
   /// to be taken apart within it.
   Extent emitMerged(size_t first, size_t last, Emit emit);
-  bool takesIndicesApart();
 
   Extent emitLoop(size_t split);
   Extent emitAlong(size_t split);
@@ -128,35 +125,13 @@ void KernelBuilder::loop(Value from, Value to, ArrayRef<int64_t> sizes,
   emitBody(scalars().delinearize(op.getInductionVar(), sizes));
 }
 
-/// True if the merged loop divides its index: after dropping what nothing uses.
-bool KernelBuilder::takesIndicesApart() {
-  SmallVector<Operation *> divisions;
-  IRRewriter rewriter(builder.getContext());
-  (void)runRegionDCE(rewriter, function->getRegions());
-  if (!merged)
-    return false;
-  DenseSet<Value> derived = {merged.getInductionVar()};
-  bool apart = false;
-  merged.getBody()->walk<WalkOrder::PreOrder>([&](Operation *op) {
-    if (!llvm::any_of(op->getOperands(),
-                      [&](Value v) { return derived.contains(v); }))
-      return;
-    if (op->getName().getDialectNamespace() == "arith" &&
-        op->getNumResults() == 1 && op->getResult(0).getType().isIndex()) {
-      derived.insert(op->getResult(0));
-      apart |= isa<arith::DivUIOp, arith::RemUIOp>(op);
-    }
-  });
-  return apart;
-}
-
 Extent KernelBuilder::emitMerged(size_t first, size_t last, Emit emit) {
   for (size_t split = first;; ++split) {
     createFunction();
     merged = nullptr;
     Extent extent = (this->*emit)(split);
     finishFunction();
-    if (split >= last || !takesIndicesApart())
+    if (split >= last || !merged || !takesIndicesApart(merged))
       return extent;
     function.erase();
   }
@@ -349,16 +324,8 @@ Extent KernelBuilder::emitAcross(size_t split) {
 Extent KernelBuilder::emitCustom() {
   createFunction();
   auto custom = cast<KernelBody>(body.front());
-  auto shaped = [&](Value buffer, Type tensor) -> Value {
-    auto type = cast<RankedTensorType>(tensor);
-    ArrayRef<int64_t> shape = type.getShape();
-    SmallVector<int64_t> strides(shape.size(), 1);
-    for (size_t i = shape.size(); i-- > 1;)
-      strides[i - 1] = strides[i] * shape[i];
-    return memref::ReinterpretCastOp::create(
-        builder, loc, MemRefType::get(shape, codeType(type.getElementType())),
-        buffer,
-        /*offset=*/0, shape, strides);
+  auto shaped = [&](Value buffer, Type tensor) {
+    return shapedBuffer(builder, loc, buffer, cast<RankedTensorType>(tensor));
   };
   SmallVector<Value> inputs, results;
   for (Value operand : custom->getOperands())

@@ -92,12 +92,12 @@ private:
   }
 
   /// What launches call: loads the buffers' addresses and runs the kernel.
-  FlatSymbolRefAttr entryOf(FlatSymbolRefAttr kernel) {
+  FlatSymbolRefAttr entryOf(StringAttr kernel) {
     std::string name = (kernel.getValue() + ".entry").str();
     auto symbol = FlatSymbolRefAttr::get(context, name);
     if (!entries.insert(name).second)
       return symbol;
-    auto body = getOperation().lookupSymbol<LLVM::LLVMFuncOp>(kernel.getAttr());
+    auto body = getOperation().lookupSymbol<LLVM::LLVMFuncOp>(kernel);
     body.setLinkage(LLVM::Linkage::Internal);
     OpBuilder b = atModuleEnd();
     Location loc = body.getLoc();
@@ -122,27 +122,45 @@ private:
     return symbol;
   }
 
+  /// The first fields of a launch's descriptor: the kernel, as the target knows
+  /// it. Empty for other calls.
+  SmallVector<Value> kernelFields(OpBuilder &b, Operation *call) {
+    Location loc = call->getLoc();
+    auto address = [&](FlatSymbolRefAttr symbol) -> Value {
+      return LLVM::AddressOfOp::create(b, loc, pointer, symbol);
+    };
+    if (auto launch = dyn_cast<exec::LaunchOp>(call))
+      return {address(entryOf(launch.getKernelAttr().getAttr()))};
+    auto launch = dyn_cast<exec::LaunchGridOp>(call);
+    if (!launch)
+      return {};
+    StringAttr kernel = launch.getKernelAttr().getLeafReference();
+    std::string name = (kernel.getValue() + ".name").str();
+    if (entries.insert(name).second)
+      text(name, (kernel.getValue() + StringRef("\0", 1)).str());
+    bool isEmulated = getOperation().lookupSymbol<LLVM::LLVMFuncOp>(kernel);
+    return {address(FlatSymbolRefAttr::get(context, name)),
+            isEmulated ? address(entryOf(kernel))
+                       : LLVM::ZeroOp::create(b, loc, pointer)};
+  }
+
   /// The constant descriptor of a call.
   Value descriptor(OpBuilder &b, Location loc, exec::AbiCall call,
                    StringRef name, int64_t index) {
     SmallVector<exec::Field> fields = call.getDescriptor(index);
-    auto launch = dyn_cast<exec::LaunchOp>(call.getOperation());
     SmallVector<Type> types;
     for (exec::Field field : fields)
       types.push_back(IntegerType::get(context, field.bytes * 8));
-    if (launch)
+    if (isa<exec::LaunchOp, exec::LaunchGridOp>(call))
       types[0] = pointer;
+    if (isa<exec::LaunchGridOp>(call))
+      types[1] = pointer;
     auto type = LLVM::LLVMStructType::getLiteral(context, types);
     auto op =
         global(loc, type, name, LLVM::Linkage::Internal, [&](OpBuilder &inner) {
-          SmallVector<Value> values;
-          for (auto [i, field] : llvm::enumerate(fields)) {
-            if (launch && i == 0)
-              values.push_back(LLVM::AddressOfOp::create(
-                  inner, loc, pointer, entryOf(launch.getKernelAttr())));
-            else
-              values.push_back(constant(inner, loc, types[i], field.value));
-          }
+          SmallVector<Value> values = kernelFields(inner, call);
+          for (size_t i = values.size(); i < fields.size(); ++i)
+            values.push_back(constant(inner, loc, types[i], fields[i].value));
           return structure(inner, loc, type, values);
         });
     return LLVM::AddressOfOp::create(b, loc, op);
@@ -164,8 +182,9 @@ private:
     Value blocks[] = {entry->getArgument(2), entry->getArgument(1)};
 
     int64_t most = 1;
-    step.walk([&](exec::LaunchOp launch) {
-      most = std::max<int64_t>(most, launch->getNumOperands());
+    step.walk([&](Operation *op) {
+      if (isa<exec::LaunchOp, exec::LaunchGridOp>(op))
+        most = std::max<int64_t>(most, op->getNumOperands());
     });
     Value table = LLVM::AllocaOp::create(b, loc, pointer, pointer,
                                          constant(b, loc, i64, most));
@@ -190,7 +209,7 @@ private:
       SmallVector<Value> arguments = {
           runtime, descriptor(b, op.getLoc(), call,
                               name + ".call." + std::to_string(index), index)};
-      if (isa<exec::LaunchOp>(op)) {
+      if (isa<exec::LaunchOp, exec::LaunchGridOp>(op)) {
         for (auto [i, buffer] : llvm::enumerate(buffers)) {
           Value slot = LLVM::GEPOp::create(b, op.getLoc(), pointer, pointer,
                                            table, ArrayRef<LLVM::GEPArg>(i));

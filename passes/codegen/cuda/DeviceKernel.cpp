@@ -1,0 +1,250 @@
+//===----------------------------------------------------------------------===//
+// Functions, threads, loops and kernels that run a loop nest of their own.
+//===----------------------------------------------------------------------===//
+
+#include "passes/codegen/cuda/DeviceKernel.h"
+
+#include "dialects/ingot/ir/Builders.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace ingot;
+using namespace ingot::codegen;
+
+/// More blocks than this take several elements a thread.
+static constexpr int64_t kMaxGrid = 1 << 16;
+
+//===----------------------------------------------------------------------===//
+// Functions
+//===----------------------------------------------------------------------===//
+
+SmallVector<Type> DeviceKernelBuilder::inputTypes() {
+  return llvm::map_to_vector(body.getArgumentTypes(), [](Type type) -> Type {
+    return flatType(cast<RankedTensorType>(type));
+  });
+}
+
+SmallVector<Type> DeviceKernelBuilder::resultTypes() {
+  return llvm::map_to_vector(yield()->getOperandTypes(), [](Type type) -> Type {
+    return flatType(cast<RankedTensorType>(type));
+  });
+}
+
+void DeviceKernelBuilder::createFunction(StringRef suffix, TypeRange read,
+                                         TypeRange written, bool hasAliases) {
+  builder.setInsertionPointToEnd(module.getBody());
+  SmallVector<Type> types(read);
+  llvm::append_range(types, written);
+  function = gpu::GPUFuncOp::create(
+      builder, loc, (kernel.getSymName() + suffix).str(),
+      builder.getFunctionType(types, {}), TypeRange(), TypeRange(),
+      builder.getNamedAttr(gpu::GPUDialect::getKernelFuncAttrName(),
+                           builder.getUnitAttr()));
+  numRead = read.size();
+  Block &entry = function.getBody().front();
+  buffers.assign(entry.args_begin(), entry.args_begin() + types.size());
+  ArrayRef<int64_t> aliases = kernel.getAliases();
+  for (auto i : llvm::seq<size_t>(types.size())) {
+    // Buffers overlap only where the schedule says so.
+    bool shared = hasAliases &&
+                  (i < numRead ? aliases[i] >= 0
+                               : llvm::is_contained(
+                                     aliases, static_cast<int64_t>(i - numRead)));
+    if (!shared)
+      function.setArgAttr(i, "llvm.noalias", builder.getUnitAttr());
+  }
+  if (hasAliases)
+    for (auto [i, alias] : llvm::enumerate(aliases))
+      if (alias >= 0)
+        buffers[i] = buffers[numRead + alias];
+  builder.setInsertionPointToStart(&entry);
+}
+
+DeviceLaunch DeviceKernelBuilder::finishFunction(int64_t grid) {
+  builder.setInsertionPointToEnd(&function.getBody().front());
+  gpu::ReturnOp::create(builder, loc);
+  function.setKnownBlockSizeAttr(
+      builder.getDenseI32ArrayAttr({static_cast<int32_t>(kBlock), 1, 1}));
+  function.setKnownGridSizeAttr(
+      builder.getDenseI32ArrayAttr({static_cast<int32_t>(grid), 1, 1}));
+  int64_t shared = 0;
+  for (BlockArgument memory : function.getWorkgroupAttributions())
+    shared += exec::byteSize(cast<MemRefType>(memory.getType()));
+  return {function.getNameAttr(), grid, shared};
+}
+
+Value DeviceKernelBuilder::threadInBlock() {
+  return gpu::ThreadIdOp::create(builder, loc, gpu::Dimension::x);
+}
+
+Value DeviceKernelBuilder::block() {
+  return gpu::BlockIdOp::create(builder, loc, gpu::Dimension::x);
+}
+
+Value DeviceKernelBuilder::thread() {
+  ScalarEmitter e = scalars();
+  return e.add(e.mul(block(), kBlock), threadInBlock());
+}
+
+//===----------------------------------------------------------------------===//
+// Elements that a thread takes at once
+//===----------------------------------------------------------------------===//
+
+/// Elements in 16 bytes of the widest type.
+static int64_t lanesOf(TypeRange types) {
+  int64_t bytes = 1;
+  for (Type type : types)
+    bytes = std::max<int64_t>(
+        bytes,
+        llvm::divideCeil(cast<MemRefType>(type).getElementTypeBitWidth(), 8));
+  return std::max<int64_t>(1, 16 / bytes);
+}
+
+SmallVector<DeviceKernelBuilder::Indices>
+DeviceKernelBuilder::lanesAt(Value start, int64_t lanes,
+                             ArrayRef<int64_t> shape) {
+  ScalarEmitter e = scalars();
+  SmallVector<Indices> result;
+  Indices first = e.delinearize(start, shape);
+  for (int64_t lane = 0; lane < lanes; ++lane) {
+    if (linear) {
+      result.push_back(e.delinearize(e.add(start, lane), shape));
+      continue;
+    }
+    result.push_back(first);
+    if (lane > 0)
+      result.back().back() = e.add(first.back(), lane);
+  }
+  return result;
+}
+
+void DeviceKernelBuilder::emitLanes(ArrayRef<int64_t> shape, TypeRange types,
+                                    int64_t perThread,
+                                    llvm::function_ref<void(int64_t)> emit) {
+  int64_t lanes = lanesOf(types);
+  linear = true;
+  if (perThread < lanes || product(shape) % lanes != 0)
+    return emit(1);
+  emit(lanes);
+  if (lanes == 1 || !takesIndicesApart(elementLoop))
+    return;
+  function.erase();
+  linear = shape.back() % lanes != 0;
+  emit(linear ? 1 : lanes);
+}
+
+//===----------------------------------------------------------------------===//
+// Control flow
+//===----------------------------------------------------------------------===//
+
+void DeviceKernelBuilder::forEach(Value from, int64_t to, int64_t step,
+                                  llvm::function_ref<void(Value)> emitBody) {
+  OpBuilder::InsertionGuard guard(builder);
+  ScalarEmitter e = scalars();
+  auto loop =
+      scf::ForOp::create(builder, loc, from, e.index(to), e.index(step));
+  builder.setInsertionPointToStart(loop.getBody());
+  elementLoop = loop;
+  emitBody(loop.getInductionVar());
+}
+
+SmallVector<Value> DeviceKernelBuilder::fold(
+    Value from, Value to, int64_t step, ValueRange initial,
+    llvm::function_ref<SmallVector<Value>(Value, ValueRange)> emitBody) {
+  auto loop = scf::ForOp::create(builder, loc, from, to,
+                                 scalars().index(step), initial);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(loop.getBody());
+  elementLoop = loop;
+  scf::YieldOp::create(
+      builder, loc, emitBody(loop.getInductionVar(), loop.getRegionIterArgs()));
+  return llvm::to_vector_of<Value>(loop.getResults());
+}
+
+void DeviceKernelBuilder::onlyIf(Value condition,
+                                 llvm::function_ref<void()> emitBody) {
+  auto branch = scf::IfOp::create(builder, loc, condition,
+                                  /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(&branch.getThenRegion().front());
+  emitBody();
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+/// One element of every result a lane.
+DeviceKernel DeviceKernelBuilder::emitLoop() {
+  ArrayRef<int64_t> shape = tensorType(yield()->getOperand(0)).getShape();
+  int64_t count = product(shape);
+  SmallVector<Type> read = inputTypes(), written = resultTypes();
+  SmallVector<Type> all(read);
+  llvm::append_range(all, written);
+  bool isLooped = llvm::any_of(body.without_terminator(), [](Operation &op) {
+    auto scalar = dyn_cast<ScalarBody>(op);
+    return scalar && scalar.isLooped();
+  });
+  int64_t perThread = isLooped ? 1 : count / threads;
+  DeviceLaunch launch;
+  emitLanes(shape, all, perThread, [&](int64_t lanes) {
+    int64_t items = count / lanes;
+    int64_t grid =
+        std::min<int64_t>(llvm::divideCeil(items, kBlock), kMaxGrid);
+    createFunction("", read, written, /*hasAliases=*/true);
+    ElementEmitter emitter = elements();
+    forEach(thread(), items, grid * kBlock, [&](Value item) {
+      SmallVector<Indices> places =
+          lanesAt(scalars().mul(item, lanes), lanes, shape);
+      // All elements before the first store: results may replace inputs.
+      SmallVector<SmallVector<Value>> values;
+      for (const Indices &at : places) {
+        values.emplace_back();
+        for (Value result : yield()->getOperands())
+          values.back().push_back(emitter.element(result, at));
+      }
+      for (auto [at, lane] : llvm::zip_equal(places, values)) {
+        Value position = scalars().linearize(at, shape);
+        for (auto [value, buffer] : llvm::zip_equal(lane, outputs()))
+          memref::StoreOp::create(builder, loc, value, buffer, position);
+      }
+    });
+    launch = finishFunction(grid);
+  });
+  return {launch, std::nullopt, {}};
+}
+
+/// Kernels with a loop nest of their own: a thread an iteration.
+DeviceKernel DeviceKernelBuilder::emitCustom() {
+  auto custom = cast<KernelBody>(body.front());
+  int64_t extent = custom.getParallelExtent();
+  int64_t grid = std::min<int64_t>(llvm::divideCeil(extent, kBlock), kMaxGrid);
+  createFunction("", inputTypes(), resultTypes(), /*hasAliases=*/true);
+  SmallVector<Value> inputs, results;
+  for (Value operand : custom->getOperands())
+    inputs.push_back(shapedBuffer(
+        builder, loc, buffers[cast<BlockArgument>(operand).getArgNumber()],
+        cast<RankedTensorType>(operand.getType())));
+  for (auto [buffer, result] :
+       llvm::zip_equal(outputs(), custom->getResultTypes()))
+    results.push_back(
+        shapedBuffer(builder, loc, buffer, cast<RankedTensorType>(result)));
+  forEach(thread(), extent, grid * kBlock, [&](Value i) {
+    custom.emitKernel(builder, loc, inputs, results, i, scalars().add(i, 1));
+  });
+  return {finishFunction(grid), std::nullopt, {}};
+}
+
+DeviceKernel DeviceKernelBuilder::build() {
+  switch (*symbolizeFusionKind(kernel.getKind())) {
+  case FusionKind::Custom:
+    return emitCustom();
+  case FusionKind::Loop:
+    return emitLoop();
+  case FusionKind::Reduction:
+    break;
+  }
+  ReductionSpace space(yield());
+  return space.foldsInnermost() ? emitAlong(space) : emitAcross(space);
+}

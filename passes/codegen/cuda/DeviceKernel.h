@@ -1,0 +1,137 @@
+//===----------------------------------------------------------------------===//
+//
+// Generates the device functions of one kernel (header private to this folder).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_PASSES_CODEGEN_CUDA_DEVICEKERNEL_H
+#define INGOT_PASSES_CODEGEN_CUDA_DEVICEKERNEL_H
+
+#include "dialects/exec/Exec.h"
+#include "dialects/ingot/ir/Scalars.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "passes/codegen/ElementEmitter.h"
+#include "passes/codegen/ReductionSpace.h"
+
+namespace ingot::codegen {
+
+/// Threads of a warp, which shuffles work within.
+constexpr int64_t kWarp = 32;
+/// Threads of every block: eight warps keep a multiprocessor busy at any
+/// register count that ptxas may choose for them.
+constexpr int64_t kBlock = 256;
+
+/// One launch: a device function of `inputs` and `outputs`.
+struct DeviceLaunch {
+  mlir::StringAttr function;
+  int64_t grid = 1;
+  /// Bytes of memory that a block's threads share.
+  int64_t shared = 0;
+};
+
+/// What the launches of a kernel become.
+struct DeviceKernel {
+  /// Takes the kernel's inputs; writes its outputs, or `partials`.
+  DeviceLaunch main;
+  /// Sums `partials` into the outputs; empty if there are none.
+  std::optional<DeviceLaunch> finish;
+  llvm::SmallVector<mlir::MemRefType> partials;
+};
+
+/// Emits device functions at the end of a `gpu.module`.
+class DeviceKernelBuilder {
+public:
+  /// `threads` is how many fill the device: with fewer at hand, a thread takes
+  /// one element and sums are split.
+  DeviceKernelBuilder(exec::KernelOp kernel, mlir::gpu::GPUModuleOp module,
+                      int64_t threads)
+      : kernel(kernel), body(kernel.getBody().front()), module(module),
+        builder(kernel.getContext()), loc(kernel.getLoc()), threads(threads) {}
+
+  DeviceKernel build();
+
+private:
+  using Indices = llvm::SmallVector<mlir::Value>;
+  DeviceKernel emitLoop();
+  DeviceKernel emitAlong(const ReductionSpace &space);
+  DeviceKernel emitAcross(const ReductionSpace &space);
+  DeviceKernel emitCustom();
+  void emitFinish(const ReductionSpace &space, int64_t pieces,
+                  DeviceKernel &result);
+
+  /// A function of the kernel's inputs and `written`.
+  void createFunction(llvm::StringRef suffix, mlir::TypeRange read,
+                      mlir::TypeRange written, bool hasAliases);
+  DeviceLaunch finishFunction(int64_t grid);
+  /// The buffers that reductions write: outputs, or partial sums.
+  llvm::SmallVector<mlir::Type> resultTypes();
+  llvm::SmallVector<mlir::Type> inputTypes();
+  /// Emits a function whose threads take elements of `shape`, which are
+  /// `perThread` for each of them, so many at once as 16 bytes hold: as parts of
+  /// one position or, where that would divide indices, along the innermost
+  /// dimension.
+  void emitLanes(llvm::ArrayRef<int64_t> shape, mlir::TypeRange types,
+                 int64_t perThread,
+                 llvm::function_ref<void(int64_t lanes)> emit);
+  /// The indices of the elements from `start` on.
+  llvm::SmallVector<Indices> lanesAt(mlir::Value start, int64_t lanes,
+                                     llvm::ArrayRef<int64_t> shape);
+
+  mlir::Value threadInBlock();
+  mlir::Value block();
+  /// The thread's place among all threads.
+  mlir::Value thread();
+  mlir::Value shuffleXor(mlir::Value value, int64_t distance);
+  /// The sums of all lanes of a warp, in each of them.
+  void sumWarp(const ReductionSpace &space,
+               llvm::SmallVectorImpl<mlir::Value> &sums);
+  llvm::SmallVector<mlir::Value> identities(const ReductionSpace &space);
+  llvm::SmallVector<mlir::Value> combine(const ReductionSpace &space,
+                                         mlir::ValueRange sums,
+                                         mlir::ValueRange others);
+  /// Room for one accumulator of each sum and thread of a block.
+  llvm::SmallVector<mlir::Value> sharedSums(const ReductionSpace &space,
+                                            int64_t count);
+  void store(mlir::ValueRange sums, mlir::Value position);
+  void storeShared(mlir::ValueRange sums, mlir::ValueRange shared,
+                   mlir::Value position);
+  llvm::SmallVector<mlir::Value> loadShared(mlir::ValueRange shared,
+                                            mlir::Value position);
+
+  mlir::ValueRange outputs() {
+    return mlir::ValueRange(buffers).drop_front(numRead);
+  }
+  mlir::Operation *yield() { return body.getTerminator(); }
+  ScalarEmitter scalars() { return {builder, loc}; }
+  ElementEmitter elements() {
+    return ElementEmitter(kernel, builder,
+                          mlir::ValueRange(buffers).take_front(numRead));
+  }
+  void forEach(mlir::Value from, int64_t to, int64_t step,
+               llvm::function_ref<void(mlir::Value)> emitBody);
+  /// A loop that carries sums; `emitBody` returns the next ones.
+  llvm::SmallVector<mlir::Value>
+  fold(mlir::Value from, mlir::Value to, int64_t step, mlir::ValueRange initial,
+       llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value,
+                                                         mlir::ValueRange)>
+           emitBody);
+  void onlyIf(mlir::Value condition, llvm::function_ref<void()> emitBody);
+
+  exec::KernelOp kernel;
+  mlir::Block &body;
+  mlir::gpu::GPUModuleOp module;
+  mlir::OpBuilder builder;
+  mlir::Location loc;
+  int64_t threads;
+  mlir::gpu::GPUFuncOp function;
+  llvm::SmallVector<mlir::Value> buffers;
+  size_t numRead = 0;
+  /// The innermost loop over elements of the function.
+  mlir::scf::ForOp elementLoop;
+  /// Whether lanes are taken as parts of one position.
+  bool linear = true;
+};
+
+} // namespace ingot::codegen
+
+#endif // INGOT_PASSES_CODEGEN_CUDA_DEVICEKERNEL_H

@@ -1,0 +1,324 @@
+//===----------------------------------------------------------------------===//
+// Reductions. Within a piece of a sum each thread folds its own elements in
+// order, then accumulators are folded in a tree: the order never depends on how
+// fast threads are.
+//===----------------------------------------------------------------------===//
+
+#include "dialects/ingot/ir/Builders.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "passes/codegen/cuda/DeviceKernel.h"
+
+using namespace mlir;
+using namespace ingot;
+using namespace ingot::codegen;
+
+//===----------------------------------------------------------------------===//
+// Accumulators
+//===----------------------------------------------------------------------===//
+
+SmallVector<Value>
+DeviceKernelBuilder::identities(const ReductionSpace &space) {
+  return llvm::map_to_vector(space.roots, [&](Reduction root) {
+    return root.emitIdentity(builder, loc);
+  });
+}
+
+SmallVector<Value> DeviceKernelBuilder::combine(const ReductionSpace &space,
+                                                ValueRange sums,
+                                                ValueRange others) {
+  SmallVector<Value> result;
+  for (auto [root, sum, other] : llvm::zip_equal(space.roots, sums, others))
+    result.push_back(
+        const_cast<Reduction &>(root).emitCombine(builder, loc, sum, other));
+  return result;
+}
+
+/// The value that the lane at `distance` holds. Hardware shuffles 32 bits.
+Value DeviceKernelBuilder::shuffleXor(Value value, int64_t distance) {
+  ScalarEmitter e = scalars();
+  Type type = value.getType(), i32 = builder.getI32Type();
+  auto exchange = [&](Value part) -> Value {
+    return gpu::ShuffleOp::create(builder, loc, part,
+                                  e.constant(i32, distance),
+                                  e.constant(i32, kWarp),
+                                  gpu::ShuffleMode::XOR)
+        .getShuffleResult();
+  };
+  unsigned width = type.getIntOrFloatBitWidth();
+  if (width == 32)
+    return exchange(value);
+  Type bits = builder.getIntegerType(width);
+  if (type != bits)
+    value = arith::BitcastOp::create(builder, loc, bits, value);
+  Value result;
+  if (width < 32) {
+    result = exchange(arith::ExtUIOp::create(builder, loc, i32, value));
+    result = arith::TruncIOp::create(builder, loc, bits, result);
+  } else {
+    Value half = e.constant(bits, 32);
+    Value low = arith::TruncIOp::create(builder, loc, i32, value);
+    Value high = arith::TruncIOp::create(
+        builder, loc, i32, arith::ShRUIOp::create(builder, loc, value, half));
+    low = arith::ExtUIOp::create(builder, loc, bits, exchange(low));
+    high = arith::ExtUIOp::create(builder, loc, bits, exchange(high));
+    high = arith::ShLIOp::create(builder, loc, high, half);
+    result = arith::OrIOp::create(builder, loc, low, high);
+  }
+  return type == bits ? result
+                      : Value(arith::BitcastOp::create(builder, loc, type,
+                                                       result));
+}
+
+void DeviceKernelBuilder::sumWarp(const ReductionSpace &space,
+                                  SmallVectorImpl<Value> &sums) {
+  for (int64_t distance = kWarp / 2; distance > 0; distance /= 2) {
+    SmallVector<Value> others = llvm::map_to_vector(
+        sums, [&](Value sum) { return shuffleXor(sum, distance); });
+    sums = combine(space, sums, others);
+  }
+}
+
+SmallVector<Value> DeviceKernelBuilder::sharedSums(const ReductionSpace &space,
+                                                   int64_t count) {
+  auto memory = gpu::AddressSpaceAttr::get(builder.getContext(),
+                                           gpu::AddressSpace::Workgroup);
+  return llvm::map_to_vector(space.roots, [&](Reduction root) -> Value {
+    Type type = accumulatorType(
+        tensorType(root->getOperand(0)).getElementType());
+    return function.addWorkgroupAttribution(
+        MemRefType::get({count}, type, MemRefLayoutAttrInterface(), memory),
+        loc);
+  });
+}
+
+void DeviceKernelBuilder::store(ValueRange sums, Value position) {
+  for (auto [sum, buffer] : llvm::zip_equal(sums, outputs())) {
+    Type type = cast<MemRefType>(buffer.getType()).getElementType();
+    memref::StoreOp::create(builder, loc, scalars().convertFloat(sum, type),
+                            buffer, position);
+  }
+}
+
+void DeviceKernelBuilder::storeShared(ValueRange sums, ValueRange shared,
+                                      Value position) {
+  for (auto [sum, buffer] : llvm::zip_equal(sums, shared))
+    memref::StoreOp::create(builder, loc, sum, buffer, position);
+}
+
+SmallVector<Value> DeviceKernelBuilder::loadShared(ValueRange shared,
+                                                   Value position) {
+  return llvm::map_to_vector(shared, [&](Value buffer) -> Value {
+    return memref::LoadOp::create(builder, loc, buffer, position);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+/// Memory for `pieces` partial sums of each element of the results.
+static SmallVector<MemRefType> partialTypes(const ReductionSpace &space,
+                                            int64_t pieces) {
+  int64_t results = product(space.sizes(space.kept));
+  return llvm::map_to_vector(space.roots, [&](Reduction root) {
+    return MemRefType::get(
+        {results * pieces},
+        accumulatorType(tensorType(root->getOperand(0)).getElementType()));
+  });
+}
+
+/// How `length` elements of each of `sums` sums are split so that `threads` have
+/// work, in groups of `group`; pieces are multiples of `unit`.
+static std::pair<int64_t, int64_t> splitSums(int64_t sums, int64_t length,
+                                             int64_t group, int64_t unit,
+                                             int64_t threads) {
+  // A thread adds this many elements at least before a second launch pays.
+  constexpr int64_t minPerThread = 16;
+  int64_t pieces = std::min<int64_t>(llvm::divideCeil(threads, sums * group),
+                            length / (group * minPerThread));
+  if (pieces < 2)
+    return {1, length};
+  int64_t piece = llvm::alignTo(llvm::divideCeil(length, pieces), unit);
+  return {llvm::divideCeil(length, piece), piece};
+}
+
+/// Sums along the innermost dimension: a thread, a warp or a block for each
+/// piece, neighbouring threads at neighbouring elements.
+DeviceKernel DeviceKernelBuilder::emitAlong(const ReductionSpace &space) {
+  SmallVector<int64_t> kept = space.sizes(space.kept);
+  SmallVector<int64_t> reduced = space.sizes(space.reduced);
+  int64_t results = product(kept), length = product(reduced);
+  constexpr int64_t shortRow = 8, longRow = 2048;
+  int64_t group = length <= shortRow  ? 1
+                  : length <= longRow ? kWarp
+                                      : kBlock;
+  constexpr int64_t unit = 16;
+  auto [pieces, piece] = splitSums(results, length, group, unit, threads);
+
+  DeviceKernel launches;
+  SmallVector<Type> read = inputTypes(), written = resultTypes();
+  if (pieces > 1) {
+    launches.partials = partialTypes(space, pieces);
+    written.assign(launches.partials.begin(), launches.partials.end());
+  }
+  int64_t groupsInBlock = kBlock / group;
+  // As many blocks as there are pieces for: grids may be that large.
+  int64_t total = results * pieces;
+  int64_t grid = llvm::divideCeil(total, groupsInBlock);
+  emitLanes(reduced, read, length / group, [&](int64_t lanes) {
+    createFunction("", read, written, /*hasAliases=*/false);
+    ElementEmitter emitter = elements();
+    ScalarEmitter e = scalars();
+    Value inBlock = threadInBlock();
+    Value inGroup = group == 1 ? e.index(0) : e.rem(inBlock, group);
+    if (group == kBlock)
+      inGroup = inBlock;
+    Value number = e.add(e.mul(block(), groupsInBlock),
+                         group == kBlock ? e.index(0) : e.div(inBlock, group));
+    SmallVector<Value> shared;
+    if (group == kBlock)
+      shared = sharedSums(space, kBlock / kWarp);
+
+    auto emitPiece = [&] {
+      Value from = e.mul(inGroup, lanes), to = e.index(length);
+      Value result = number;
+      if (pieces > 1) {
+        result = e.div(number, pieces);
+        Value first = e.mul(e.rem(number, pieces), piece);
+        from = e.add(first, from);
+        to = arith::MinSIOp::create(builder, loc, e.add(first, piece), to);
+      }
+      SmallVector<Value> keptIndices = e.delinearize(result, kept);
+      SmallVector<Value> sums =
+          fold(from, to, group * lanes, identities(space),
+               [&](Value at, ValueRange carried) {
+                 SmallVector<Value> next(carried);
+                 for (const Indices &place : lanesAt(at, lanes, reduced)) {
+                   SmallVector<Value> indices = space.at(keptIndices, place);
+                   SmallVector<Value> values;
+                   for (Reduction root : space.roots)
+                     values.push_back(
+                         emitter.element(root->getOperand(0), indices));
+                   next = combine(space, next, values);
+                 }
+                 return next;
+               });
+      if (group == 1)
+        return store(sums, number);
+      sumWarp(space, sums);
+      auto isFirst = [&](Value index) {
+        return e.compare(arith::CmpIPredicate::eq, index, e.index(0));
+      };
+      if (group == kWarp)
+        return onlyIf(isFirst(inGroup), [&] { store(sums, number); });
+      onlyIf(isFirst(e.rem(inBlock, kWarp)), [&] {
+        storeShared(sums, shared, e.div(inBlock, kWarp));
+      });
+      gpu::BarrierOp::create(builder, loc);
+      onlyIf(isFirst(inBlock), [&] {
+        SmallVector<Value> sum = loadShared(shared, e.index(0));
+        for (int64_t warp = 1; warp < kBlock / kWarp; ++warp)
+          sum = combine(space, sum, loadShared(shared, e.index(warp)));
+        store(sum, number);
+      });
+    };
+    // Whole warps agree on this.
+    if (total % groupsInBlock != 0)
+      onlyIf(e.inRange(number, total), emitPiece);
+    else
+      emitPiece();
+    launches.main = finishFunction(grid);
+  });
+  if (pieces > 1)
+    emitFinish(space, pieces, launches);
+  return launches;
+}
+
+/// Sums across the innermost dimension: a block takes 32 neighbouring results,
+/// each of its warps every eighth element of them.
+DeviceKernel DeviceKernelBuilder::emitAcross(const ReductionSpace &space) {
+  SmallVector<int64_t> kept = space.sizes(space.kept);
+  SmallVector<int64_t> reduced = space.sizes(space.reduced);
+  int64_t results = product(kept), length = product(reduced);
+  constexpr int64_t rows = kBlock / kWarp;
+  auto [pieces, piece] = splitSums(llvm::divideCeil(results, kWarp), length,
+                                   rows, /*unit=*/1, threads / kWarp);
+  DeviceKernel launches;
+  SmallVector<Type> read = inputTypes(), written = resultTypes();
+  if (pieces > 1) {
+    launches.partials = partialTypes(space, pieces);
+    written.assign(launches.partials.begin(), launches.partials.end());
+  }
+  int64_t grid = llvm::divideCeil(results, kWarp) * pieces;
+  createFunction("", read, written, /*hasAliases=*/false);
+  ElementEmitter emitter = elements();
+  ScalarEmitter e = scalars();
+  SmallVector<Value> shared = sharedSums(space, kBlock);
+  Value inBlock = threadInBlock(), number = block();
+  Value column = e.rem(inBlock, kWarp), row = e.div(inBlock, kWarp);
+  Value tile = e.div(number, pieces), part = e.rem(number, pieces);
+  Value result = e.add(e.mul(tile, kWarp), column);
+  Value isResult = e.inRange(result, results);
+
+  onlyIf(isResult, [&] {
+    Value from = row, to = e.index(length);
+    if (pieces > 1) {
+      Value first = e.mul(part, piece);
+      from = e.add(first, row);
+      to = arith::MinSIOp::create(builder, loc, e.add(first, piece), to);
+    }
+    SmallVector<Value> keptIndices = e.delinearize(result, kept);
+    SmallVector<Value> sums = fold(
+        from, to, rows, identities(space), [&](Value at, ValueRange carried) {
+          SmallVector<Value> indices =
+              space.at(keptIndices, e.delinearize(at, reduced));
+          SmallVector<Value> values;
+          for (Reduction root : space.roots)
+            values.push_back(emitter.element(root->getOperand(0), indices));
+          return combine(space, carried, values);
+        });
+    storeShared(sums, shared, inBlock);
+  });
+  gpu::BarrierOp::create(builder, loc);
+  Value isFirst = e.compare(arith::CmpIPredicate::eq, row, e.index(0));
+  onlyIf(e.logicalAnd(isResult, isFirst), [&] {
+    SmallVector<Value> sum = loadShared(shared, inBlock);
+    for (int64_t other = 1; other < rows; ++other)
+      sum = combine(space, sum,
+                    loadShared(shared, e.add(inBlock, other * kWarp)));
+    store(sum, e.add(e.mul(result, pieces), part));
+  });
+  launches.main = finishFunction(grid);
+  if (pieces > 1)
+    emitFinish(space, pieces, launches);
+  return launches;
+}
+
+/// A warp for each result adds its partial sums.
+void DeviceKernelBuilder::emitFinish(const ReductionSpace &space,
+                                     int64_t pieces, DeviceKernel &launches) {
+  int64_t results = product(space.sizes(space.kept));
+  constexpr int64_t warps = kBlock / kWarp;
+  int64_t grid = llvm::divideCeil(results, warps);
+  SmallVector<Type> read(launches.partials.begin(), launches.partials.end());
+  createFunction("_finish", read, resultTypes(), /*hasAliases=*/false);
+  ScalarEmitter e = scalars();
+  Value inBlock = threadInBlock();
+  Value lane = e.rem(inBlock, kWarp);
+  Value result = e.add(e.mul(block(), warps), e.div(inBlock, kWarp));
+  onlyIf(e.inRange(result, results), [&] {
+    Value first = e.mul(result, pieces);
+    SmallVector<Value> sums =
+        fold(lane, e.index(pieces), kWarp, identities(space),
+             [&](Value at, ValueRange carried) {
+               return combine(space, carried,
+                              loadShared(ValueRange(buffers).take_front(numRead),
+                                         e.add(first, at)));
+             });
+    sumWarp(space, sums);
+    onlyIf(e.compare(arith::CmpIPredicate::eq, lane, e.index(0)),
+           [&] { store(sums, result); });
+  });
+  launches.finish = finishFunction(grid);
+}

@@ -1,0 +1,25 @@
+//===----------------------------------------------------------------------===//
+//
+// Passes that generate code for CUDA devices.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_PASSES_CODEGEN_CUDA_PASSES_H
+#define INGOT_PASSES_CODEGEN_CUDA_PASSES_H
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+#include <memory>
+
+namespace ingot {
+
+#define GEN_PASS_DECL
+#include "passes/codegen/cuda/Passes.h.inc"
+
+#define GEN_PASS_REGISTRATION
+#include "passes/codegen/cuda/Passes.h.inc"
+
+} // namespace ingot
+
+#endif // INGOT_PASSES_CODEGEN_CUDA_PASSES_H

@@ -1,0 +1,75 @@
+//===----------------------------------------------------------------------===//
+//
+// Code generation for CUDA devices.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_PASSES_CODEGEN_CUDA_PASSES_TD
+#define INGOT_PASSES_CODEGEN_CUDA_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def EmitCudaKernels : Pass<"ingot-emit-cuda-kernels", "::mlir::ModuleOp"> {
+  let summary = "turns `exec.kernel` into device functions";
+  let description = [{
+    All kernels become functions of one `gpu.module`, and each `exec.launch` an `exec.launch_grid`
+    (two for a sum that is split over the device). Threads take neighbouring elements, 16 bytes at
+    a time where there is enough work.
+
+    Sums along the innermost dimension are shared by a warp or a block, which exchange by
+    shuffles and shared memory; sums across it by the rows of a block of 32 columns. What would
+    leave the device idle is split: partial sums go to memory behind the planned arena, and a
+    second launch adds them. The order of every sum is fixed: results are the same from run to
+    run.
+
+    Before:
+    ```mlir
+    exec.kernel "loop" @kernel_0 aliases = [-1] {
+    ^bb0(%x: tensor<8xf32>):
+      %0 = ingot.exp %x : tensor<8xf32>
+      ingot.yield %0 : tensor<8xf32>
+    }
+    ```
+    After:
+    ```mlir
+    gpu.module @device {
+      gpu.func @kernel_0(%x: memref<8xf32>, %y: memref<8xf32>) kernel {
+        %block = gpu.block_id x
+        %thread = gpu.thread_id x
+        ...
+        scf.for %i = %position to %c8 step %c256 {
+          %0 = memref.load %x[%i] : memref<8xf32>
+          %1 = math.exp %0 : f32
+          memref.store %1, %y[%i] : memref<8xf32>
+        }
+        gpu.return
+      }
+    }
+    ```
+  }];
+  let options = [
+    Option<"threads", "threads", "int64_t", "1 << 17",
+           "how many threads fill the device: 132 multiprocessors of 1024 by default">,
+  ];
+  let statistics = [Statistic<"numKernels", "kernels", "device functions emitted">];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect",
+    "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::scf::SCFDialect"
+  ];
+}
+
+def EmulateKernels : Pass<"ingot-emulate-kernels", "::mlir::ModuleOp"> {
+  let summary = "turns device functions into functions that an emulator runs on the CPU";
+  let description = [{
+    A device function becomes a function of its buffers, the memory that a block shares, the
+    thread and the block. Every access is announced to the emulator (runtime/emulator), which
+    checks it against the buffer's bounds and against what other threads do without a barrier in between;
+    barriers and shuffles are calls of it. The code between is what the device runs.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::memref::MemRefDialect"
+  ];
+}
+
+#endif // INGOT_PASSES_CODEGEN_CUDA_PASSES_TD
