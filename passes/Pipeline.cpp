@@ -117,7 +117,7 @@ void ingot::buildCudaKernelPipeline(OpPassManager &manager,
 
 void ingot::buildEmulationPipeline(OpPassManager &manager) {
   // Few threads, so that small tensors have all that large ones have.
-  buildCudaKernelPipeline(manager, /*threads=*/64);
+  buildCudaKernelPipeline(manager, /*threads=*/512);
   manager.addPass(createEmulateKernels());
   manager.addPass(createConvertKernels());
 }

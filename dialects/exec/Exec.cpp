@@ -167,15 +167,14 @@ LogicalResult LaunchGridOp::verify() {
   return success();
 }
 
-LogicalResult
-LaunchGridOp::verifySymbolUses(SymbolTableCollection &symbols) {
+LogicalResult LaunchGridOp::verifySymbolUses(SymbolTableCollection &symbols) {
   // After code generation kernels are bytes.
   auto kernel = symbols.lookupNearestSymbolFrom<FunctionOpInterface>(
       *this, getKernelAttr());
   size_t buffers = getInputs().size() + getOutputs().size();
   if (kernel && kernel.getNumArguments() != buffers)
-    return emitOpError("passes ") << buffers << " buffers, kernel takes "
-                                  << kernel.getNumArguments();
+    return emitOpError("passes ")
+           << buffers << " buffers, kernel takes " << kernel.getNumArguments();
   return success();
 }
 

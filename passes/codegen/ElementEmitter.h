@@ -23,8 +23,8 @@ mlir::MemRefType flatType(mlir::RankedTensorType type);
 mlir::Value shapedBuffer(mlir::OpBuilder &builder, mlir::Location loc,
                          mlir::Value buffer, mlir::RankedTensorType type);
 
-/// True if code in the loop divides an index that derives from the loop's: after
-/// dropping what nothing in the function uses.
+/// True if code in the loop divides an index that derives from the loop's:
+/// after dropping what nothing in the function uses.
 bool takesIndicesApart(mlir::scf::ForOp loop);
 
 /// The ops of a kernel as scalar code. Works at the builder's position, which

@@ -98,9 +98,8 @@ private:
 Launch *Launch::current = nullptr;
 
 void Launch::fail(const std::string &problem) {
-  context->fail(std::string(kernel->name) + ", block " +
-                std::to_string(block) + ", thread " + std::to_string(thread) +
-                ": " + problem);
+  context->fail(std::string(kernel->name) + ", block " + std::to_string(block) +
+                ", thread " + std::to_string(thread) + ": " + problem);
   failed = true;
   setcontext(&scheduler);
 }
@@ -112,8 +111,7 @@ void Launch::check(int64_t index, int64_t limit) {
 
 void Launch::access(int64_t address, int64_t bytes, bool isStore) {
   auto base = reinterpret_cast<int64_t>(shared.data());
-  bool isShared =
-      address >= base && address < base + kernel->shared_bytes;
+  bool isShared = address >= base && address < base + kernel->shared_bytes;
   // Elements are accessed as what they are: their first byte stands for them.
   History &history = (isShared ? local : global)[address];
   Actor self = {block, thread, epoch};

@@ -34,12 +34,13 @@ int64_t getGraphCount() {
   return count ? std::atoll(count) : 25;
 }
 
-class CompiledGraphs
-    : public ::testing::TestWithParam<std::tuple<unsigned, unsigned>> {};
+using Variant = std::tuple<unsigned, unsigned, Backend>;
+
+class CompiledGraphs : public ::testing::TestWithParam<Variant> {};
 } // namespace
 
 TEST_P(CompiledGraphs, ComputeWhatTheInterpreterDoes) {
-  auto [level, width] = GetParam();
+  auto [level, width, backend] = GetParam();
   Builder builder(&getContext());
   FloatType element = width == 64 ? FloatType(builder.getF64Type())
                                   : FloatType(builder.getF32Type());
@@ -58,7 +59,7 @@ TEST_P(CompiledGraphs, ComputeWhatTheInterpreterDoes) {
     ASSERT_TRUE(static_cast<bool>(expected))
         << llvm::toString(expected.takeError()) << text;
     llvm::Expected<std::unique_ptr<CompiledModule>> compiled =
-        CompiledModule::compile(*graph.module, level);
+        CompiledModule::compile(*graph.module, level, backend);
     ASSERT_TRUE(static_cast<bool>(compiled))
         << llvm::toString(compiled.takeError()) << text;
     llvm::Expected<std::vector<Tensor>> actual =
@@ -75,12 +76,17 @@ TEST_P(CompiledGraphs, ComputeWhatTheInterpreterDoes) {
   }
 }
 
-static std::string
-nameOf(const ::testing::TestParamInfo<std::tuple<unsigned, unsigned>> &info) {
+static std::string nameOf(const ::testing::TestParamInfo<Variant> &info) {
   return "O" + std::to_string(std::get<0>(info.param)) + "_f" +
          std::to_string(std::get<1>(info.param));
 }
 INSTANTIATE_TEST_SUITE_P(Cpu, CompiledGraphs,
                          ::testing::Combine(::testing::Values(0u, 2u),
-                                            ::testing::Values(64u, 32u)),
+                                            ::testing::Values(64u, 32u),
+                                            ::testing::Values(Backend::Cpu)),
                          nameOf);
+INSTANTIATE_TEST_SUITE_P(
+    EmulatedCuda, CompiledGraphs,
+    ::testing::Combine(::testing::Values(2u), ::testing::Values(64u, 32u),
+                       ::testing::Values(Backend::EmulatedCuda)),
+    nameOf);

@@ -221,15 +221,17 @@ llvm::Error LoadedModule::build(ModuleOp module, unsigned level,
   if (llvm::Error error =
           runPasses(module, [&](PassManager &p) { buildPlacement(p, level); }))
     return error;
-  if (llvm::Error error = readPlaces(module))
-    return error;
   if (llvm::Error error = runPasses(module, [&](PassManager &p) {
         if (backend == Backend::Cpu)
           buildCpuKernelPipeline(p, level);
         else
           buildEmulationPipeline(p);
-        p.addPass(createLowerSteps());
       }))
+    return error;
+  if (llvm::Error error = readPlaces(module))
+    return error;
+  if (llvm::Error error = runPasses(
+          module, [](PassManager &p) { p.addPass(createLowerSteps()); }))
     return error;
   CpuTarget target = CpuTarget::host();
   llvm::LLVMContext context;

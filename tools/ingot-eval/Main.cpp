@@ -115,7 +115,8 @@ static Options parseOptions(int argc, char **argv) {
                               "give a number from 0 to 3, or none");
   if (emulate) {
     options.backend = ingot::Backend::EmulatedCuda;
-    options.compiled = std::max<int64_t>(options.compiled, level.empty() ? 2 : 0);
+    options.compiled =
+        std::max<int64_t>(options.compiled, level.empty() ? 2 : 0);
   }
   parseDims(options);
   return options;
@@ -134,10 +135,10 @@ compileCopy(ModuleOp module, const Options &options,
     else
       function.erase();
   }
-  return unwrap(ingot::CompiledModule::compile(*copy, options.compiled,
-                                               options.backend),
-                runtime::ExitCode::Failed, "--compiled",
-                "without it, the function is interpreted");
+  return unwrap(
+      ingot::CompiledModule::compile(*copy, options.compiled, options.backend),
+      runtime::ExitCode::Failed, "--compiled",
+      "without it, the function is interpreted");
 }
 
 static bool isTest(func::FuncOp function) {

@@ -48,7 +48,7 @@ def EmitCpuKernels : Pass<"ingot-emit-cpu-kernels", "::mlir::ModuleOp"> {
   ];
 }
 
-def ExpandMath : InterfacePass<"ingot-expand-math", "::mlir::FunctionOpInterface"> {
+def ExpandMath : Pass<"ingot-expand-math"> {
   let summary = "replaces f32 exp, log, tanh, erf and log1p by polynomials that vectorize";
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",

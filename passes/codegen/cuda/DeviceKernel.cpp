@@ -47,10 +47,11 @@ void DeviceKernelBuilder::createFunction(StringRef suffix, TypeRange read,
   ArrayRef<int64_t> aliases = kernel.getAliases();
   for (auto i : llvm::seq<size_t>(types.size())) {
     // Buffers overlap only where the schedule says so.
-    bool shared = hasAliases &&
-                  (i < numRead ? aliases[i] >= 0
-                               : llvm::is_contained(
-                                     aliases, static_cast<int64_t>(i - numRead)));
+    bool shared =
+        hasAliases &&
+        (i < numRead
+             ? aliases[i] >= 0
+             : llvm::is_contained(aliases, static_cast<int64_t>(i - numRead)));
     if (!shared)
       function.setArgAttr(i, "llvm.noalias", builder.getUnitAttr());
   }
@@ -152,8 +153,8 @@ void DeviceKernelBuilder::forEach(Value from, int64_t to, int64_t step,
 SmallVector<Value> DeviceKernelBuilder::fold(
     Value from, Value to, int64_t step, ValueRange initial,
     llvm::function_ref<SmallVector<Value>(Value, ValueRange)> emitBody) {
-  auto loop = scf::ForOp::create(builder, loc, from, to,
-                                 scalars().index(step), initial);
+  auto loop = scf::ForOp::create(builder, loc, from, to, scalars().index(step),
+                                 initial);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(loop.getBody());
   elementLoop = loop;
@@ -190,8 +191,7 @@ DeviceKernel DeviceKernelBuilder::emitLoop() {
   DeviceLaunch launch;
   emitLanes(shape, all, perThread, [&](int64_t lanes) {
     int64_t items = count / lanes;
-    int64_t grid =
-        std::min<int64_t>(llvm::divideCeil(items, kBlock), kMaxGrid);
+    int64_t grid = std::min<int64_t>(llvm::divideCeil(items, kBlock), kMaxGrid);
     createFunction("", read, written, /*hasAliases=*/true);
     ElementEmitter emitter = elements();
     forEach(thread(), items, grid * kBlock, [&](Value item) {

@@ -67,8 +67,8 @@ private:
   llvm::SmallVector<mlir::Type> resultTypes();
   llvm::SmallVector<mlir::Type> inputTypes();
   /// Emits a function whose threads take elements of `shape`, which are
-  /// `perThread` for each of them, so many at once as 16 bytes hold: as parts of
-  /// one position or, where that would divide indices, along the innermost
+  /// `perThread` for each of them, so many at once as 16 bytes hold: as parts
+  /// of one position or, where that would divide indices, along the innermost
   /// dimension.
   void emitLanes(llvm::ArrayRef<int64_t> shape, mlir::TypeRange types,
                  int64_t perThread,

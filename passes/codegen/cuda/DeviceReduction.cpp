@@ -39,10 +39,8 @@ Value DeviceKernelBuilder::shuffleXor(Value value, int64_t distance) {
   ScalarEmitter e = scalars();
   Type type = value.getType(), i32 = builder.getI32Type();
   auto exchange = [&](Value part) -> Value {
-    return gpu::ShuffleOp::create(builder, loc, part,
-                                  e.constant(i32, distance),
-                                  e.constant(i32, kWarp),
-                                  gpu::ShuffleMode::XOR)
+    return gpu::ShuffleOp::create(builder, loc, part, e.constant(i32, distance),
+                                  e.constant(i32, kWarp), gpu::ShuffleMode::XOR)
         .getShuffleResult();
   };
   unsigned width = type.getIntOrFloatBitWidth();
@@ -65,9 +63,9 @@ Value DeviceKernelBuilder::shuffleXor(Value value, int64_t distance) {
     high = arith::ShLIOp::create(builder, loc, high, half);
     result = arith::OrIOp::create(builder, loc, low, high);
   }
-  return type == bits ? result
-                      : Value(arith::BitcastOp::create(builder, loc, type,
-                                                       result));
+  return type == bits
+             ? result
+             : Value(arith::BitcastOp::create(builder, loc, type, result));
 }
 
 void DeviceKernelBuilder::sumWarp(const ReductionSpace &space,
@@ -84,8 +82,8 @@ SmallVector<Value> DeviceKernelBuilder::sharedSums(const ReductionSpace &space,
   auto memory = gpu::AddressSpaceAttr::get(builder.getContext(),
                                            gpu::AddressSpace::Workgroup);
   return llvm::map_to_vector(space.roots, [&](Reduction root) -> Value {
-    Type type = accumulatorType(
-        tensorType(root->getOperand(0)).getElementType());
+    Type type =
+        accumulatorType(tensorType(root->getOperand(0)).getElementType());
     return function.addWorkgroupAttribution(
         MemRefType::get({count}, type, MemRefLayoutAttrInterface(), memory),
         loc);
@@ -128,15 +126,15 @@ static SmallVector<MemRefType> partialTypes(const ReductionSpace &space,
   });
 }
 
-/// How `length` elements of each of `sums` sums are split so that `threads` have
-/// work, in groups of `group`; pieces are multiples of `unit`.
+/// How `length` elements of each of `sums` sums are split so that `threads`
+/// have work, in groups of `group`; pieces are multiples of `unit`.
 static std::pair<int64_t, int64_t> splitSums(int64_t sums, int64_t length,
                                              int64_t group, int64_t unit,
                                              int64_t threads) {
   // A thread adds this many elements at least before a second launch pays.
   constexpr int64_t minPerThread = 16;
   int64_t pieces = std::min<int64_t>(llvm::divideCeil(threads, sums * group),
-                            length / (group * minPerThread));
+                                     length / (group * minPerThread));
   if (pieces < 2)
     return {1, length};
   int64_t piece = llvm::alignTo(llvm::divideCeil(length, pieces), unit);
@@ -150,9 +148,7 @@ DeviceKernel DeviceKernelBuilder::emitAlong(const ReductionSpace &space) {
   SmallVector<int64_t> reduced = space.sizes(space.reduced);
   int64_t results = product(kept), length = product(reduced);
   constexpr int64_t shortRow = 8, longRow = 2048;
-  int64_t group = length <= shortRow  ? 1
-                  : length <= longRow ? kWarp
-                                      : kBlock;
+  int64_t group = length <= shortRow ? 1 : length <= longRow ? kWarp : kBlock;
   constexpr int64_t unit = 16;
   auto [pieces, piece] = splitSums(results, length, group, unit, threads);
 
@@ -190,20 +186,19 @@ DeviceKernel DeviceKernelBuilder::emitAlong(const ReductionSpace &space) {
         to = arith::MinSIOp::create(builder, loc, e.add(first, piece), to);
       }
       SmallVector<Value> keptIndices = e.delinearize(result, kept);
-      SmallVector<Value> sums =
-          fold(from, to, group * lanes, identities(space),
-               [&](Value at, ValueRange carried) {
-                 SmallVector<Value> next(carried);
-                 for (const Indices &place : lanesAt(at, lanes, reduced)) {
-                   SmallVector<Value> indices = space.at(keptIndices, place);
-                   SmallVector<Value> values;
-                   for (Reduction root : space.roots)
-                     values.push_back(
-                         emitter.element(root->getOperand(0), indices));
-                   next = combine(space, next, values);
-                 }
-                 return next;
-               });
+      SmallVector<Value> sums = fold(
+          from, to, group * lanes, identities(space),
+          [&](Value at, ValueRange carried) {
+            SmallVector<Value> next(carried);
+            for (const Indices &place : lanesAt(at, lanes, reduced)) {
+              SmallVector<Value> indices = space.at(keptIndices, place);
+              SmallVector<Value> values;
+              for (Reduction root : space.roots)
+                values.push_back(emitter.element(root->getOperand(0), indices));
+              next = combine(space, next, values);
+            }
+            return next;
+          });
       if (group == 1)
         return store(sums, number);
       sumWarp(space, sums);
@@ -212,9 +207,8 @@ DeviceKernel DeviceKernelBuilder::emitAlong(const ReductionSpace &space) {
       };
       if (group == kWarp)
         return onlyIf(isFirst(inGroup), [&] { store(sums, number); });
-      onlyIf(isFirst(e.rem(inBlock, kWarp)), [&] {
-        storeShared(sums, shared, e.div(inBlock, kWarp));
-      });
+      onlyIf(isFirst(e.rem(inBlock, kWarp)),
+             [&] { storeShared(sums, shared, e.div(inBlock, kWarp)); });
       gpu::BarrierOp::create(builder, loc);
       onlyIf(isFirst(inBlock), [&] {
         SmallVector<Value> sum = loadShared(shared, e.index(0));
@@ -309,13 +303,13 @@ void DeviceKernelBuilder::emitFinish(const ReductionSpace &space,
   Value result = e.add(e.mul(block(), warps), e.div(inBlock, kWarp));
   onlyIf(e.inRange(result, results), [&] {
     Value first = e.mul(result, pieces);
-    SmallVector<Value> sums =
-        fold(lane, e.index(pieces), kWarp, identities(space),
-             [&](Value at, ValueRange carried) {
-               return combine(space, carried,
-                              loadShared(ValueRange(buffers).take_front(numRead),
-                                         e.add(first, at)));
-             });
+    SmallVector<Value> sums = fold(
+        lane, e.index(pieces), kWarp, identities(space),
+        [&](Value at, ValueRange carried) {
+          return combine(space, carried,
+                         loadShared(ValueRange(buffers).take_front(numRead),
+                                    e.add(first, at)));
+        });
     sumWarp(space, sums);
     onlyIf(e.compare(arith::CmpIPredicate::eq, lane, e.index(0)),
            [&] { store(sums, result); });

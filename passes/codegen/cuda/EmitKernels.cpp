@@ -34,8 +34,7 @@ struct EmitCudaKernels : ingot::impl::EmitCudaKernelsBase<EmitCudaKernels> {
     for (auto kernel :
          llvm::make_early_inc_range(module.getOps<exec::KernelOp>())) {
       StringAttr name = kernel.getSymNameAttr();
-      DeviceKernel built =
-          DeviceKernelBuilder(kernel, device, threads).build();
+      DeviceKernel built = DeviceKernelBuilder(kernel, device, threads).build();
       numKernels += built.finish ? 2 : 1;
       kernels[name] = std::move(built);
       kernel.erase();
@@ -68,9 +67,9 @@ private:
       return;
     NamedAttrList parts(memory);
     for (StringRef part : {"peak_bytes", "workspace_bytes"})
-      parts.set(part, b.getI64IntegerAttr(
-                          memory.getAs<IntegerAttr>(part).getInt() + end -
-                          arena.getInt()));
+      parts.set(part,
+                b.getI64IntegerAttr(memory.getAs<IntegerAttr>(part).getInt() +
+                                    end - arena.getInt()));
     step->setAttr("exec.memory", parts.getDictionary(&getContext()));
   }
 
@@ -80,8 +79,8 @@ private:
     OpBuilder builder(launch);
     SmallVector<Value> partials;
     for (MemRefType type : kernel.partials) {
-      partials.push_back(exec::BufferOp::create(
-          builder, launch.getLoc(), type, exec::Space::Arena, base));
+      partials.push_back(exec::BufferOp::create(builder, launch.getLoc(), type,
+                                                exec::Space::Arena, base));
       base = llvm::alignTo(base + exec::byteSize(type), INGOT_ALIGNMENT);
     }
     ValueRange outputs = launch.getOutputs();

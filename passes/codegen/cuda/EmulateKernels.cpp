@@ -28,8 +28,8 @@ struct EmulateKernels : ingot::impl::EmulateKernelsBase<EmulateKernels> {
     declare("ingot_emulator_access", {index, index, i32}, {});
     declare("ingot_emulator_barrier", {}, {});
     declare("ingot_emulator_shuffle", {i32, i32}, {i32});
-    for (auto module :
-         llvm::make_early_inc_range(getOperation().getOps<gpu::GPUModuleOp>())) {
+    for (auto module : llvm::make_early_inc_range(
+             getOperation().getOps<gpu::GPUModuleOp>())) {
       for (auto function : module.getOps<gpu::GPUFuncOp>())
         emulate(function);
       module.erase();
@@ -66,8 +66,8 @@ private:
       position = arith::MulIOp::create(b, loc, position, limit);
       position = arith::AddIOp::create(b, loc, position, at);
     }
-    Value bytes = constant(
-        b, loc, llvm::divideCeil(type.getElementTypeBitWidth(), 8));
+    Value bytes =
+        constant(b, loc, llvm::divideCeil(type.getElementTypeBitWidth(), 8));
     Value address =
         memref::ExtractAlignedPointerAsIndexOp::create(b, loc, memory);
     address = arith::AddIOp::create(
@@ -82,9 +82,9 @@ private:
     Value bits = op.getValue();
     if (bits.getType() != i32)
       bits = arith::BitcastOp::create(b, loc, i32, bits);
-    Value other = call(b, loc, "ingot_emulator_shuffle", i32,
-                       {bits, op.getOffset()})
-                      .getResult(0);
+    Value other =
+        call(b, loc, "ingot_emulator_shuffle", i32, {bits, op.getOffset()})
+            .getResult(0);
     return op.getValue().getType() == i32
                ? other
                : arith::BitcastOp::create(b, loc, op.getValue().getType(),

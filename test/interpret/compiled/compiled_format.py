@@ -8,21 +8,23 @@ import lit.util
 
 
 class CompiledFormat(lit.formats.TestFormat):
-    """Levels 0 (each op alone) and 2 (fused) of what `ingot-eval --expect` checks."""
+    """What `ingot-eval --expect` checks, at level 0 (each op alone) and 2 (fused), for the CPU and in the
+    emulator of a CUDA device."""
 
-    LEVELS = (0, 2)
+    VARIANTS = {"O0": ["--compiled=0"], "O2": ["--compiled=2"],
+                "cuda-O0": ["--compiled=0", "--emulate"], "cuda-O2": ["--compiled=2", "--emulate"]}
 
     def getTestsInDirectory(self, suite, path, litConfig, localConfig):
         folder = os.path.dirname(suite.getSourcePath(path))
         for name in sorted(os.listdir(folder)):
             if name.endswith(".mlir"):
-                for level in self.LEVELS:
-                    yield lit.Test.Test(suite, path + (f"O{level}", name), localConfig)
+                for variant in self.VARIANTS:
+                    yield lit.Test.Test(suite, path + (variant, name), localConfig)
 
     def execute(self, test, litConfig):
-        *_, level, name = test.path_in_suite
+        *_, variant, name = test.path_in_suite
         folder = os.path.dirname(test.suite.getSourcePath(test.path_in_suite[:-2]))
-        command = ["ingot-eval", "--expect", f"--compiled={level[1:]}", os.path.join(folder, name)]
+        command = ["ingot-eval", "--expect", *self.VARIANTS[variant], os.path.join(folder, name)]
         command[0] = os.path.join(test.config.ingot_bin, command[0])
         out, err, status = lit.util.executeCommand(command, env=test.config.environment)
         if status == 0:

@@ -1,0 +1,98 @@
+// RUN: ingot-opt %s --ingot-emit-cuda-kernels=threads=512 --cse --canonicalize | FileCheck %s
+
+// The partial sums lie behind the arena, which grows.
+// CHECK-LABEL: func.func @step
+// CHECK-SAME: exec.arena_bytes = [[#ARENA:]] : i64
+// CHECK-SAME: peak_bytes = [[#ARENA]] : i64, workspace_bytes = [[#ARENA - 100 + 7]] : i64
+// CHECK: %[[IN:.*]] = exec.buffer state 0
+// CHECK: %[[OUT:.*]] = exec.buffer arena 64
+// CHECK: %[[PART:.*]] = exec.buffer arena 128
+// CHECK: exec.launch_grid @device::@long_sum blocks [[#]] of 256(%[[IN]]) -> (%[[PART]]) {flops = 16384 : i64, shared = 32 : i64}
+// CHECK: exec.launch_grid @device::@long_sum_finish blocks 1 of 256(%[[PART]]) -> (%[[OUT]])
+func.func @step() attributes {exec.arena_bytes = 100 : i64,
+    exec.memory = {peak_bytes = 100 : i64, workspace_bytes = 7 : i64}} {
+  %in = exec.buffer state 0 : memref<16384xf16>
+  %out = exec.buffer arena 64 : memref<1xf16>
+  exec.launch @long_sum(%in) -> (%out) {flops = 16384 : i64} : memref<16384xf16> -> memref<1xf16>
+  return
+}
+
+// A thread takes 16 bytes of the widest buffer where that leaves work for all.
+// CHECK-LABEL: gpu.func @pointwise(
+// CHECK-SAME: %[[X:.*]]: memref<2048xf32> {llvm.noalias}, %[[Y:.*]]: memref<2048xf32> {llvm.noalias})
+// CHECK-SAME: known_block_size = array<i32: 256, 1, 1>, known_grid_size = array<i32: 2, 1, 1>
+// CHECK: scf.for %[[I:.*]] = %{{.*}} to %c512 step %c512
+// CHECK: %[[P:.*]] = arith.muli %[[I]], %c4
+// CHECK-COUNT-4: memref.load %[[X]]
+// CHECK-COUNT-4: memref.store %{{.*}}, %[[Y]]
+exec.kernel "loop" @pointwise aliases = [-1] {
+^bb0(%x: tensor<128x16xf32>):
+  %0 = ingot.exp %x : tensor<128x16xf32>
+  ingot.yield %0 : tensor<128x16xf32>
+}
+
+// Along the innermost dimension, where a row is read more than once.
+// CHECK-LABEL: gpu.func @rows(
+// CHECK: scf.for
+// CHECK: %[[ROW:.*]] = arith.divui %{{.*}}, %c8
+// CHECK: memref.load %{{.*}}[%[[ROW]]]
+// CHECK-NOT: arith.divui
+// CHECK: gpu.return
+exec.kernel "loop" @rows aliases = [-1, -1] {
+^bb0(%x: tensor<256x8xf32>, %r: tensor<256xf32>):
+  %0 = ingot.broadcast %r dims = [0] : tensor<256xf32> -> tensor<256x8xf32>
+  %1 = ingot.add %x, %0 : tensor<256x8xf32>
+  ingot.yield %1 : tensor<256x8xf32>
+}
+
+// In place: the input's buffer is not read.
+// CHECK-LABEL: gpu.func @in_place(
+// CHECK-SAME: %{{.*}}: memref<3xf32>, %[[Y:.*]]: memref<3xf32>)
+// CHECK: memref.load %[[Y]]
+// CHECK: memref.store %{{.*}}, %[[Y]]
+exec.kernel "loop" @in_place aliases = [0] {
+^bb0(%x: tensor<3xf32>):
+  %0 = ingot.neg %x : tensor<3xf32>
+  ingot.yield %0 : tensor<3xf32>
+}
+
+// Enough rows: a warp each, no shared memory.
+// CHECK-LABEL: gpu.func @row_sums(
+// CHECK-NOT: workgroup
+// CHECK: %[[SUM:.*]] = scf.for
+// CHECK: gpu.shuffle xor %[[SUM]], %c16_i32, %c32_i32 : f32
+// CHECK: gpu.shuffle xor %{{.*}}, %c1_i32, %c32_i32 : f32
+// CHECK-NOT: gpu.barrier
+// CHECK: memref.store
+exec.kernel "reduction" @row_sums aliases = [-1] {
+^bb0(%x: tensor<8x64xf32>):
+  %0 = ingot.reduce sum %x dims = [1] : (tensor<8x64xf32>) -> tensor<8xf32>
+  ingot.yield %0 : tensor<8xf32>
+}
+
+// One long sum: blocks of it, then a launch that adds them.
+// CHECK-LABEL: gpu.func @long_sum(
+// CHECK-SAME: memref<16384xf16> {{.*}}, %[[PARTIAL:.*]]: memref<[[#PIECES:]]xf32>
+// CHECK-SAME: workgroup(%{{.*}} : memref<8xf32, #gpu.address_space<workgroup>>)
+// CHECK: gpu.barrier
+// CHECK: memref.store %{{.*}}, %[[PARTIAL]]
+// CHECK-LABEL: gpu.func @long_sum_finish(
+// CHECK-SAME: memref<[[#PIECES]]xf32> {{.*}}, %{{.*}}: memref<1xf16>
+// CHECK: gpu.shuffle xor
+exec.kernel "reduction" @long_sum aliases = [-1] {
+^bb0(%x: tensor<16384xf16>):
+  %0 = ingot.reduce sum %x dims = [0] : (tensor<16384xf16>) -> tensor<f16>
+  ingot.yield %0 : tensor<f16>
+}
+
+// Across the innermost dimension: 32 columns a block, eight rows at a time.
+// CHECK-LABEL: gpu.func @column_sums(
+// CHECK-SAME: workgroup(%[[SHARED:.*]] : memref<256xf32, #gpu.address_space<workgroup>>)
+// CHECK: scf.for {{.*}} step %c8
+// CHECK: gpu.barrier
+// CHECK-COUNT-7: arith.addf
+exec.kernel "reduction" @column_sums aliases = [-1] {
+^bb0(%x: tensor<64x40xf32>):
+  %0 = ingot.reduce sum %x dims = [0] : (tensor<64x40xf32>) -> tensor<40xf32>
+  ingot.yield %0 : tensor<40xf32>
+}
