@@ -78,6 +78,7 @@ void ingot::buildPlacementPipeline(OpPassManager &manager,
   placement.threads = options.machine.threads;
   placement.multipliesBf16 = options.machine.multipliesBf16;
   placement.multipliesF16 = options.machine.multipliesF16;
+  placement.workspace = options.machine.workspace;
   manager.addPass(createPlaceSteps(placement));
 }
 

@@ -74,6 +74,7 @@ def PlaceSteps : Pass<"ingot-place-steps", "::mlir::ModuleOp"> {
     Option<"noReuse", "no-reuse", "bool", "false", "give every tensor its own place">,
     Option<"threads", "threads", "int64_t", "1", "threads that library calls run on">,
     Option<"multipliesBf16", "multiplies-bf16", "bool", "false", "the machine multiplies bf16">,
+    Option<"workspace", "workspace", "int64_t", "0", "bytes for each library call on a device">,
     Option<"multipliesF16", "multiplies-f16", "bool", "false", "the machine multiplies f16">,
   ];
   let statistics = [

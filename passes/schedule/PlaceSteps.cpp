@@ -99,7 +99,7 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
   /// Builds the step beside the function, then replaces it.
   void place(func::FuncOp func) {
     Signature signature(func);
-    abi::ScratchMachine machine{threads, multipliesBf16, multipliesF16};
+    abi::ScratchMachine machine{threads, multipliesBf16, multipliesF16, workspace};
     BufferPlan plan(
         signature, stateOffsets,
         [&](Operation *op) { return getScratchBytes(op, machine); }, noReuse);

@@ -196,6 +196,11 @@ typedef struct ingot_module_t {
   /// manifest's "export" names as states; null when export is not possible.
   const char *export_literal;
   uint64_t export_literal_bytes;
+  /// The kernels of a device, as its machine code (0 bytes if the compiler had
+  /// no assembler) and as text for later devices; empty for the CPU.
+  const char *device_code;
+  uint64_t device_code_bytes;
+  const char *device_ptx;
 } ingot_module_t;
 
 extern const ingot_module_t ingot_module;

@@ -22,6 +22,8 @@ struct ScratchMachine {
   /// Whether the library multiplies in half precision; else operands are
   /// converted in scratch.
   bool multipliesBf16 = false, multipliesF16 = false;
+  /// On a device: bytes under which libraries choose their algorithms there.
+  int64_t workspace = 0;
 };
 
 namespace detail {
@@ -45,6 +47,8 @@ constexpr int64_t convertedBytes(const ScratchMachine &machine, int32_t type,
 constexpr int64_t getScratchBytes(const ingot_matmul_desc &desc,
                                   const ScratchMachine &machine) {
   using detail::convertedBytes, detail::roundUp;
+  if (machine.workspace != 0)
+    return machine.workspace;
   if (desc.c_type == INGOT_F64)
     return 0;
   constexpr int64_t rows = 12, columns = 32, inner = 384, block = 480;
@@ -63,6 +67,8 @@ constexpr int64_t getScratchBytes(const ingot_matmul_desc &desc,
 constexpr int64_t getScratchBytes(const ingot_conv_desc &desc,
                                   const ScratchMachine &machine) {
   using detail::convertedBytes, detail::roundUp;
+  if (machine.workspace != 0)
+    return machine.workspace;
   if (desc.type == INGOT_F64)
     return 0;
   int64_t in = desc.batch, out = desc.batch, taps = 1;

@@ -12,13 +12,14 @@
 #include "passes/Registration.h"
 #include "passes/Variants.h"
 #include "passes/codegen/Manifest.h"
-#include "passes/codegen/cpu/Object.h"
 #include "passes/codegen/cpu/Passes.h"
+#include "passes/codegen/cuda/Passes.h"
 #include "runtime/checkpoint/SafeTensors.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/File.h"
 #include "tools/ingotc/Link.h"
 #include "tools/ingotc/PassDump.h"
+#include "tools/ingotc/Target.h"
 
 #include "llvm/ADT/StringSet.h"
 #include "llvm/IR/LLVMContext.h"
@@ -28,7 +29,6 @@
 #include "llvm/Support/Path.h"
 
 #include <list>
-#include <thread>
 
 using namespace mlir;
 using namespace ingot;
@@ -66,7 +66,9 @@ private:
   WeightStorage chooseStorage();
   /// States with values that the manifest cannot say, as safetensors.
   void writeWeights(const std::string &path);
-  std::string manifest(WeightStorage storage, const CpuTarget &target);
+  /// Kernels as code of the target; a device's code goes to `device`.
+  bool makeKernels(const Target &target, DeviceCode &device);
+  std::string manifest(WeightStorage storage, const Target &target);
   void writeText(const std::string &path, const std::string &bytes);
 
   const CompilerOptions &options;
@@ -146,16 +148,6 @@ WeightStorage Compiler::chooseStorage() {
   return bytes <= kEmbedLimit ? WeightStorage::Embed : WeightStorage::Sidecar;
 }
 
-/// The machine that the trainer is planned for: as many threads as this one
-/// has.
-abi::ScratchMachine describeMachine(const CpuTarget &target) {
-  abi::ScratchMachine machine;
-  machine.threads = std::max(1u, std::thread::hardware_concurrency());
-  machine.multipliesBf16 = llvm::is_contained(target.features, "avx512bf16");
-  machine.multipliesF16 = llvm::is_contained(target.features, "avx512fp16");
-  return machine;
-}
-
 runtime::DType dtypeOf(Type type) {
   std::string name = type.isInteger(1)          ? "bool"
                      : type.isUnsignedInteger() ? "u8"
@@ -185,13 +177,9 @@ void Compiler::writeWeights(const std::string &path) {
   file.commit();
 }
 
-std::string Compiler::manifest(WeightStorage storage, const CpuTarget &target) {
+std::string Compiler::manifest(WeightStorage storage, const Target &target) {
   llvm::json::Object object = buildManifest(*model.module, storage);
-  llvm::json::Array features;
-  for (const std::string &feature : target.features)
-    features.push_back(feature);
-  object["target"] = llvm::json::Object{
-      {"kind", "cpu"}, {"cpu", target.cpu}, {"features", std::move(features)}};
+  object["target"] = target.describe();
   llvm::json::Array segments;
   for (const auto &segment : model.exportTemplate.segments) {
     if (segment.literalBytes > 0)
@@ -262,14 +250,35 @@ LogicalResult Compiler::makeGraph() {
   return success();
 }
 
+bool Compiler::makeKernels(const Target &target, DeviceCode &device) {
+  if (!target.device)
+    return runPasses(
+        [&](PassManager &m) { buildCpuKernelPipeline(m, options.level); });
+  if (!runPasses([&](PassManager &m) {
+        buildCudaKernelPipeline(m);
+        m.addNestedPass<gpu::GPUModuleOp>(createConvertDeviceKernels());
+      }))
+    return false;
+  gpu::GPUModuleOp module =
+      *model.module->getOps<gpu::GPUModuleOp>().begin();
+  auto code = generateDeviceCode(module, *target.device);
+  if (!code)
+    throw failure("codegen", llvm::toString(code.takeError()),
+                  "check the installation of CUDA, or report this with the "
+                  "model");
+  device = std::move(*code);
+  module.erase();
+  return true;
+}
+
 int Compiler::run() {
   if (options.output.empty() || llvm::sys::path::filename(options.output) == "")
     throw runtime::usageError("-o", "'" + options.output + "' is no file name",
                               "name the trainer to write");
-  auto target = CpuTarget::byName(options.arch);
-  if (!target)
-    throw runtime::usageError("--arch", llvm::toString(target.takeError()),
-                              "name a processor as LLVM does, or native");
+  Target target = Target::choose(options.target, options.arch);
+  if (options.emit == "ptx" && !target.device)
+    throw runtime::usageError("--emit", "a CPU has no PTX",
+                              "add --target cuda");
   DialectRegistry registry;
   registerIngotDialects(registry);
   context.appendDialectRegistry(registry);
@@ -284,7 +293,7 @@ int Compiler::run() {
     writeModule();
     return 0;
   }
-  PlacementOptions placement{options.level, describeMachine(*target)};
+  PlacementOptions placement{options.level, target.getMachine()};
   if (!runPasses([&](PassManager &m) { buildPlacementPipeline(m, placement); }))
     return exitCode();
   if (options.emit == "exec") {
@@ -312,19 +321,25 @@ int Compiler::run() {
   if (isExecutable)
     link.exportLiteral = model.exportTemplate.literal;
 
+  DeviceCode device;
+  if (!makeKernels(target, device))
+    return exitCode();
+  if (options.emit == "ptx") {
+    writeText(options.output, device.ptx);
+    return 0;
+  }
   LowerStepsOptions lower;
-  lower.manifest = manifest(storage, *target);
+  lower.manifest = manifest(storage, target);
+  lower.deviceCode = std::move(device.cubin);
+  lower.devicePtx = std::move(device.ptx);
   lower.weightBytes = link.weights.size();
   lower.exportBytes = link.exportLiteral.size();
-  if (!runPasses([&](PassManager &m) {
-        buildCpuKernelPipeline(m, options.level);
-        m.addPass(createLowerSteps(lower));
-      }))
+  if (!runPasses([&](PassManager &m) { m.addPass(createLowerSteps(lower)); }))
     return exitCode();
 
   llvm::LLVMContext llvmContext;
   auto module =
-      translateForCpu(*model.module, llvmContext, *target, options.level);
+      translateForCpu(*model.module, llvmContext, target.host, options.level);
   if (!module)
     throw failure("codegen", llvm::toString(module.takeError()),
                   "report this with the model");
@@ -335,7 +350,7 @@ int Compiler::run() {
     writeText(options.output, text);
     return 0;
   }
-  auto object = emitObject(**module, *target, options.level);
+  auto object = emitObject(**module, target.host, options.level);
   if (!object)
     throw failure("codegen", llvm::toString(object.takeError()),
                   "report this with the model");

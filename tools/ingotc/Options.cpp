@@ -105,17 +105,19 @@ std::optional<CompilerOptions> ingot::parseCompilerOptions(int argc,
                  "expression)");
   app.add_flag("--loss-scaling", options.lossScaling,
                "scale the loss dynamically without fp16 too");
-  app.add_option("--target", options.target, "cpu")
-      ->check(CLI::IsMember({"cpu"}));
-  app.add_option("--arch", options.arch, "processor by LLVM's name, or native");
+  app.add_option("--target", options.target, "cpu or cuda")
+      ->check(CLI::IsMember({"cpu", "cuda"}));
+  app.add_option("--arch", options.arch,
+                 "processor by LLVM's name, or native, which is the default; "
+                 "for cuda a device architecture, sm_90 by default");
   app.add_option("-O", options.level,
                  "0: every op on its own, no library, no reuse of memory; "
                  "2: fused")
       ->check(CLI::Range(0, 3));
   app.add_option("--emit", options.emit,
                  "stop at: mlir (training graph of kernels), exec (placed "
-                 "steps), llvm, obj, exe")
-      ->check(CLI::IsMember({"mlir", "exec", "llvm", "obj", "exe"}));
+                 "steps), ptx (device kernels), llvm, obj, exe")
+      ->check(CLI::IsMember({"mlir", "exec", "ptx", "llvm", "obj", "exe"}));
   app.add_option("--dump-passes", options.dumpPasses,
                  "write the module after each pass to this directory");
   app.add_option("--remarks", options.remarks,

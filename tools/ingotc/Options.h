@@ -28,7 +28,7 @@ struct CompilerOptions {
   std::string weights;
   std::string precision = "fp32", keepFp32, forceLow;
   bool lossScaling = false;
-  std::string target = "cpu", arch = "native";
+  std::string target = "cpu", arch;
   unsigned level = 2;
   /// mlir, exec, llvm, obj, exe.
   std::string emit = "exe";

@@ -19,6 +19,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Transforms/DialectConversion.h"
+#include "passes/codegen/Booleans.h"
 #include "passes/codegen/cpu/Passes.h"
 
 namespace ingot {
@@ -28,31 +29,6 @@ namespace ingot {
 
 using namespace mlir;
 using namespace ingot;
-
-/// Booleans are bytes in memory. LLVM's vectorizer takes loads and stores of i1
-/// apart, one element at a time.
-static void widenBooleans(ModuleOp module) {
-  Type i1 = IntegerType::get(module.getContext(), 1);
-  Type i8 = IntegerType::get(module.getContext(), 8);
-  module.walk([&](LLVM::LoadOp load) {
-    if (load.getType() != i1)
-      return;
-    OpBuilder builder(load);
-    Location loc = load.getLoc();
-    Value byte = LLVM::LoadOp::create(builder, loc, i8, load.getAddr());
-    Value zero = LLVM::ConstantOp::create(builder, loc, i8, 0);
-    load.replaceAllUsesWith(Value(LLVM::ICmpOp::create(
-        builder, loc, LLVM::ICmpPredicate::ne, byte, zero)));
-    load.erase();
-  });
-  module.walk([&](LLVM::StoreOp store) {
-    if (store.getValue().getType() != i1)
-      return;
-    OpBuilder builder(store);
-    store.setOperand(
-        0, LLVM::ZExtOp::create(builder, store.getLoc(), i8, store.getValue()));
-  });
-}
 
 namespace {
 struct ConvertKernels : ingot::impl::ConvertKernelsBase<ConvertKernels> {
@@ -92,7 +68,7 @@ struct ConvertKernels : ingot::impl::ConvertKernelsBase<ConvertKernels> {
     if (failed(applyPartialConversion(getOperation(), target,
                                       std::move(patterns))))
       return signalPassFailure();
-    widenBooleans(getOperation());
+    codegen::widenBooleans(getOperation());
   }
 };
 } // namespace

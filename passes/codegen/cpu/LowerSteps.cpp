@@ -250,6 +250,9 @@ private:
       text((step.getName() + ".name").str(),
            (step.getName() + StringRef("\0", 1)).str());
     text("ingot_manifest", StringRef(manifest));
+    text("ingot_device_code", StringRef(deviceCode));
+    // The driver takes PTX as a string.
+    text("ingot_device_ptx", StringRef(devicePtx.c_str(), devicePtx.size() + 1));
     global(loc, tableType, "ingot_functions", LLVM::Linkage::Internal,
            [&](OpBuilder &b) {
              Value table = LLVM::UndefOp::create(b, loc, tableType);
@@ -266,7 +269,8 @@ private:
              return table;
            });
     auto moduleType = LLVM::LLVMStructType::getLiteral(
-        context, {i32, i32, pointer, pointer, i64, pointer, i64, pointer, i64});
+        context, {i32, i32, pointer, pointer, i64, pointer, i64, pointer, i64, pointer,
+                  i64, pointer});
     global(loc, moduleType, "ingot_module", LLVM::Linkage::External,
            [&](OpBuilder &b) {
              auto address = [&](StringRef name) -> Value {
@@ -285,7 +289,8 @@ private:
                   blob(b, loc, "_binary_ingot_weights_start", weightBytes),
                   size(weightBytes),
                   blob(b, loc, "_binary_ingot_export_start", exportBytes),
-                  size(exportBytes)});
+                  size(exportBytes), address("ingot_device_code"),
+                  size(deviceCode.size()), address("ingot_device_ptx")});
            });
   }
 

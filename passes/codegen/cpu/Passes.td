@@ -86,6 +86,8 @@ def LowerSteps : Pass<"ingot-lower-steps", "::mlir::ModuleOp"> {
   let options = [
     Option<"manifest", "manifest", "std::string", "\"{}\"", "the manifest, JSON">,
     Option<"weightBytes", "weight-bytes", "uint64_t", "0", "size of the embedded weights, 0 for none">,
+    Option<"deviceCode", "device-code", "std::string", "\"\"", "machine code of a device's kernels">,
+    Option<"devicePtx", "device-ptx", "std::string", "\"\"", "the same as PTX">,
     Option<"exportBytes", "export-bytes", "uint64_t", "0", "size of the export's literal bytes, 0 for none">,
   ];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];

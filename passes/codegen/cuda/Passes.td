@@ -59,6 +59,17 @@ def EmitCudaKernels : Pass<"ingot-emit-cuda-kernels", "::mlir::ModuleOp"> {
   ];
 }
 
+def ConvertDeviceKernels : Pass<"ingot-convert-device-kernels", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "converts device functions to the LLVM and NVVM dialects";
+  let description = [{
+    Memory becomes bare pointers, indices 32 bits where every buffer has fewer elements than
+    that. What no instruction computes is called from NVIDIA's libdevice.
+  }];
+  let dependentDialects = [
+    "::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect", "::mlir::cf::ControlFlowDialect"
+  ];
+}
+
 def EmulateKernels : Pass<"ingot-emulate-kernels", "::mlir::ModuleOp"> {
   let summary = "turns device functions into functions that an emulator runs on the CPU";
   let description = [{

@@ -217,4 +217,7 @@ const ingot_module_t ingot_module = {INGOT_ABI_VERSION,
                                      reinterpret_cast<const char *>(&weights),
                                      sizeof(weights),
                                      "HEAD|TAIL",
-                                     9};
+                                     9,
+                                     nullptr,
+                                     0,
+                                     nullptr};

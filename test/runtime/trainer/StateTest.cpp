@@ -61,8 +61,9 @@ protected:
   }
 
   ingot_function functions[1] = {{"train_step", doNothing}};
-  ingot_module_t module = {INGOT_ABI_VERSION, 1, functions, nullptr, 0,
-                           nullptr,           0, nullptr,   0};
+  ingot_module_t module = {
+      INGOT_ABI_VERSION, 1, functions, nullptr, 0,      nullptr, 0,
+      nullptr,           0, nullptr,   0,       nullptr};
   Manifest manifest;
   Console console;
 };

@@ -1,0 +1,34 @@
+//===----------------------------------------------------------------------===//
+//
+// What a trainer runs on.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_TOOLS_INGOTC_TARGET_H
+#define INGOT_TOOLS_INGOTC_TARGET_H
+
+#include "passes/codegen/cpu/Object.h"
+#include "passes/codegen/cuda/DeviceCode.h"
+#include "runtime/abi/Scratch.h"
+
+#include "llvm/Support/JSON.h"
+
+namespace ingot {
+
+struct Target {
+  /// Runs the kernels or, if there is a device, only launches them.
+  CpuTarget host;
+  std::optional<CudaTarget> device;
+
+  /// From `--target` and `--arch`, which may be empty. Throws usageError.
+  static Target choose(const std::string &kind, const std::string &arch);
+
+  /// As the manifest says it.
+  llvm::json::Object describe() const;
+  /// What the scratch of library calls is planned for.
+  abi::ScratchMachine getMachine() const;
+};
+
+} // namespace ingot
+
+#endif // INGOT_TOOLS_INGOTC_TARGET_H
