@@ -65,6 +65,7 @@ void ingot::buildGraphPipeline(OpPassManager &manager,
   manager.addNestedPass<func::FuncOp>(createSimplify());
   FormFusionsOptions fusion;
   fusion.each = options.level == 0;
+  fusion.rows = options.rows;
   manager.addNestedPass<func::FuncOp>(createFormFusions(fusion));
 }
 

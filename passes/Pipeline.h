@@ -23,6 +23,8 @@ struct PipelineOptions {
   std::string precision = "fp32", keepFp32, forceLow;
   /// Dynamic loss scaling; always with fp16.
   bool lossScaling = false;
+  /// The target's code generation has `row` kernels.
+  bool rows = true;
 };
 
 /// From `@forward` to the training graph as kernels and library calls.

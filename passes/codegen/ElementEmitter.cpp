@@ -86,6 +86,8 @@ static bool isInScope(Value value, OpBuilder &builder) {
 }
 
 Value ElementEmitter::element(Value tensor, ValueRange indices) {
+  if (auto source = sources.find(tensor); source != sources.end())
+    return source->second(indices);
   Operation *op = tensor.getDefiningOp();
   Key key = {static_cast<int64_t>(reinterpret_cast<intptr_t>(
       op ? static_cast<void *>(op) : tensor.getAsOpaquePointer()))};

@@ -12,6 +12,7 @@
 #include "dialects/ingot/ir/Dialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/DenseMap.h"
+#include <functional>
 #include <map>
 
 namespace ingot::codegen {
@@ -39,6 +40,12 @@ public:
   /// The element of a tensor at `indices`.
   mlir::Value element(mlir::Value tensor, mlir::ValueRange indices);
 
+  /// Makes elements of a tensor come from elsewhere from now on.
+  using Source = std::function<mlir::Value(mlir::ValueRange indices)>;
+  void setSource(mlir::Value tensor, Source source) {
+    sources[tensor] = std::move(source);
+  }
+
   mlir::OpBuilder &getBuilder() { return builder; }
   mlir::Location getLoc() { return loc; }
 
@@ -54,6 +61,7 @@ private:
   /// Elements emitted so far, by tensor or op and indices; latest last.
   std::map<Key, llvm::SmallVector<llvm::SmallVector<mlir::Value, 1>, 1>> known;
   std::map<Key, int64_t> indexIds;
+  llvm::DenseMap<mlir::Value, Source> sources;
 };
 
 } // namespace ingot::codegen

@@ -24,6 +24,8 @@ FusionKind kindOf(const FusionNode &node) {
     return FusionKind::Reduction;
   case FusionNode::Custom:
     return FusionKind::Custom;
+  case FusionNode::Row:
+    return FusionKind::Row;
   default:
     return FusionKind::Loop;
   }
@@ -37,7 +39,7 @@ struct FormFusions : ingot::impl::FormFusionsBase<FormFusions> {
     if (func.isDeclaration())
       return;
     Block &block = func.getBody().front();
-    FusionPlan plan(block, FusionLimits{each, maxOps, maxInputs});
+    FusionPlan plan(block, FusionLimits{each, rows, maxOps, maxInputs});
 
     SmallVector<Operation *> originals = llvm::to_vector_of<Operation *>(
         llvm::make_pointer_range(block.without_terminator()));

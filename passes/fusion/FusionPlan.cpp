@@ -1,6 +1,7 @@
 #include "passes/fusion/FusionPlan.h"
 
 #include "dialects/ingot/ir/Builders.h"
+#include "dialects/ingot/structure/RowSpace.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/Remarks.h"
 #include <queue>
@@ -18,6 +19,7 @@ FusionPlan::FusionPlan(Block &block, const FusionLimits &limits)
   createNodes();
   if (!limits.each)
     mergeNodes();
+  dropUnreadRoots();
   sortNodes();
 }
 
@@ -82,6 +84,8 @@ void FusionPlan::storeShared() {
     return type.getNumElements() *
            llvm::divideCeil(type.getElementTypeBitWidth(), 8);
   };
+  // What a processor computes while memory moves a byte.
+  constexpr int64_t flopsPerByte = 8;
   // Stored values that a computed op reads in the end.
   DenseMap<Operation *, Set> leaves;
   // Stored ops that need a computed op.
@@ -101,7 +105,7 @@ void FusionPlan::storeShared() {
     if (isStored(&op) || isFree(&op))
       continue;
     Set &set = leaves[&op];
-    int64_t work = cast<CostModel>(&op).getFlops();
+    int64_t work = cast<CostModel>(&op).getFlops() / flopsPerByte;
     for (Value operand : op.getOperands()) {
       Operation *def = operand.getDefiningOp();
       if (def && isFree(def))
@@ -243,28 +247,67 @@ bool FusionPlan::reaches(unsigned from, unsigned to, bool skipDirect) const {
   return false;
 }
 
-bool FusionPlan::canMerge(unsigned earlier, unsigned later) const {
-  const FusionNode &a = nodes[earlier], &b = nodes[later];
-  if (a.kind != b.kind || a.roots.empty() || b.roots.empty() ||
-      (a.kind != FusionNode::Loop && a.kind != FusionNode::Reduction))
+/// True if two nodes make one row kernel that is worth it.
+bool FusionPlan::formRows(const FusionNode &a, const FusionNode &b,
+                          bool reads) const {
+  // Fewer rows would leave processors idle, shorter ones fill no vectors.
+  constexpr int64_t minRows = 16, minLength = 16;
+  if (!limits.rows)
     return false;
-  if (iterationSpace(a) != iterationSpace(b) ||
+  llvm::SetVector<Operation *> ops;
+  ops.insert_range(a.ops);
+  ops.insert_range(b.ops);
+  std::optional<RowSpace> space = RowSpace::of(ops.getArrayRef());
+  if (!space || space->rows < minRows || space->length < minLength)
+    return false;
+  bool sharesRow = llvm::any_of(a.inputs, [&](Value input) {
+    return b.inputs.contains(input) &&
+           tensorType(input).getNumElements() == space->rows * space->length;
+  });
+  if (!reads && !sharesRow)
+    return false;
+  SmallVector<Operation *> sorted = ops.takeVector();
+  llvm::sort(sorted, [&](Operation *x, Operation *y) {
+    return position.lookup(x) < position.lookup(y);
+  });
+  SmallVector<Value> results;
+  for (Operation *root : llvm::concat<Operation *const>(a.roots, b.roots))
+    llvm::append_range(results, root->getResults());
+  return !RowReads(*space, sorted, results).getConflict();
+}
+
+/// The kind of kernel that two nodes make together, if they should.
+std::optional<FusionNode::Kind> FusionPlan::mergedKind(unsigned earlier,
+                                                       unsigned later) const {
+  const FusionNode &a = nodes[earlier], &b = nodes[later];
+  auto isMergeable = [](const FusionNode &node) {
+    return !node.roots.empty() && node.kind != FusionNode::Single &&
+           node.kind != FusionNode::Custom;
+  };
+  if (!isMergeable(a) || !isMergeable(b) ||
       a.ops.size() + b.ops.size() > limits.maxOps ||
       a.inputs.size() + b.inputs.size() > limits.maxInputs)
-    return false;
-  // A window or product in a loop would be done again for each reader.
-  if (a.kind == FusionNode::Loop &&
-      (llvm::any_of(a.roots, [&](Operation *op) { return isLooped(op); }) ||
-       llvm::any_of(b.roots, [&](Operation *op) { return isLooped(op); })))
-    return false;
+    return std::nullopt;
   bool reads = llvm::any_of(a.roots, [&](Operation *root) {
     return llvm::any_of(root->getResults(),
                         [&](Value v) { return b.inputs.contains(v); });
   });
-  if (reads && (a.kind == FusionNode::Reduction || !readsPointwise(b, a)))
-    return false;
-  return !reaches(earlier, later, /*skipDirect=*/true) &&
-         !reaches(later, earlier, /*skipDirect=*/false);
+  auto looped = [&](Operation *op) { return isLooped(op); };
+  bool sameSpace = a.kind == b.kind && a.kind != FusionNode::Row &&
+                   iterationSpace(a) == iterationSpace(b);
+  // A window or product in a loop would be done again for each reader.
+  if (sameSpace && a.kind == FusionNode::Loop)
+    sameSpace = llvm::none_of(a.roots, looped) &&
+                llvm::none_of(b.roots, looped) &&
+                (!reads || readsPointwise(b, a));
+  if (sameSpace && a.kind == FusionNode::Reduction)
+    sameSpace = !reads;
+  if (!sameSpace && !formRows(a, b, reads))
+    return std::nullopt;
+  if (reaches(earlier, later, /*skipDirect=*/true) ||
+      reaches(later, earlier, /*skipDirect=*/false))
+    return std::nullopt;
+  return sameSpace ? a.kind : FusionNode::Row;
 }
 
 void FusionPlan::mergeNodes() {
@@ -285,10 +328,14 @@ void FusionPlan::mergeNodes() {
       readers.push_back(later);
     }
     for (unsigned earlier : candidates) {
-      if (earlier >= later || !canMerge(earlier, later))
+      if (earlier >= later)
+        continue;
+      std::optional<FusionNode::Kind> kind = mergedKind(earlier, later);
+      if (!kind)
         continue;
       // The earlier node moves into the later one, which keeps the order.
       FusionNode &from = nodes[earlier], &to = nodes[later];
+      to.kind = *kind;
       to.roots.insert(to.roots.begin(), from.roots.begin(), from.roots.end());
       llvm::sort(to.roots, [&](Operation *a, Operation *b) {
         return position.lookup(a) < position.lookup(b);
@@ -311,6 +358,28 @@ void FusionPlan::mergeNodes() {
         if (!llvm::is_contained(readersOf[input], later))
           readersOf[input].push_back(later);
     }
+  }
+}
+
+/// What only its own kernel reads need not be in memory.
+void FusionPlan::dropUnreadRoots() {
+  llvm::DenseSet<Value> read;
+  for (const FusionNode &node : nodes)
+    read.insert_range(node.inputs);
+  for (FusionNode &node : nodes) {
+    auto isUnread = [&](Operation *root) {
+      return llvm::none_of(root->getResults(),
+                           [&](Value v) { return read.contains(v); });
+    };
+    if (node.roots.size() < 2 || llvm::all_of(node.roots, isUnread))
+      continue;
+    llvm::erase_if(node.roots, [&](Operation *root) {
+      if (!isUnread(root))
+        return false;
+      stored.erase(root);
+      return true;
+    });
+    gather(node);
   }
 }
 

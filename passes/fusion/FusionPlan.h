@@ -15,6 +15,7 @@ namespace ingot {
 
 struct FusionLimits {
   bool each = false;
+  bool rows = true;
   unsigned maxOps = 200;
   unsigned maxInputs = 48;
 };
@@ -28,6 +29,7 @@ struct FusionNode {
     Loop,
     Reduction,
     Custom,
+    Row,
   };
   Kind kind = Single;
   /// Roots in program order; for Single the op itself.
@@ -60,7 +62,10 @@ private:
   void createNodes();
   void gather(FusionNode &node) const;
   void mergeNodes();
-  bool canMerge(unsigned earlier, unsigned later) const;
+  std::optional<FusionNode::Kind> mergedKind(unsigned earlier,
+                                             unsigned later) const;
+  bool formRows(const FusionNode &a, const FusionNode &b, bool reads) const;
+  void dropUnreadRoots();
   bool readsPointwise(const FusionNode &reader, const FusionNode &node) const;
   bool reaches(unsigned from, unsigned to, bool skipDirect) const;
   void sortNodes();

@@ -147,7 +147,8 @@ static llvm::Error runPasses(ModuleOp module,
   return llvm::Error::success();
 }
 
-static void buildPlacement(PassManager &passes, unsigned level) {
+static void buildPlacement(PassManager &passes, unsigned level,
+                           Backend backend) {
   OpPassManager &functions = passes.nest<func::FuncOp>();
   functions.addPass(createSimplify());
   DecomposeOptions decomposition;
@@ -156,6 +157,7 @@ static void buildPlacement(PassManager &passes, unsigned level) {
   functions.addPass(createSimplify());
   FormFusionsOptions fusion;
   fusion.each = level == 0;
+  fusion.rows = backend == Backend::Cpu;
   functions.addPass(createFormFusions(fusion));
   PlaceStepsOptions placement;
   placement.noReuse = level == 0;
@@ -218,8 +220,9 @@ llvm::Error LoadedModule::load(const std::string &object) {
 llvm::Error LoadedModule::build(ModuleOp module, unsigned level,
                                 Backend backend) {
   readSignatures(module);
-  if (llvm::Error error =
-          runPasses(module, [&](PassManager &p) { buildPlacement(p, level); }))
+  if (llvm::Error error = runPasses(module, [&](PassManager &p) {
+        buildPlacement(p, level, backend);
+      }))
     return error;
   if (llvm::Error error = runPasses(module, [&](PassManager &p) {
         if (backend == Backend::Cpu)

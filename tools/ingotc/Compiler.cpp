@@ -58,7 +58,7 @@ private:
   }
   void checkTrainable(ModuleOp module);
   /// The training graph of every variant, in one module.
-  LogicalResult makeGraph();
+  LogicalResult makeGraph(const Target &target);
   /// Runs passes on the module, or on `other`.
   bool runPasses(llvm::function_ref<void(PassManager &)> build,
                  ModuleOp other = nullptr);
@@ -212,7 +212,7 @@ void Compiler::checkTrainable(ModuleOp module) {
       "found anywhere in them, ^ and $ mark their ends");
 }
 
-LogicalResult Compiler::makeGraph() {
+LogicalResult Compiler::makeGraph(const Target &target) {
   onnx_import::ImportOptions import;
   import.batch = options.batch;
   import.trainable = options.trainable;
@@ -227,6 +227,7 @@ LogicalResult Compiler::makeGraph() {
   pipeline.keepFp32 = options.keepFp32;
   pipeline.forceLow = options.forceLow;
   pipeline.lossScaling = options.lossScaling;
+  pipeline.rows = !target.device;
   for (const Variant &variant : listVariants(options.dims)) {
     for (const auto &[name, size] : variant.dims)
       import.dims[name] = size;
@@ -287,7 +288,7 @@ int Compiler::run() {
   context.printOpOnDiagnostic(false);
   enableRemarks();
 
-  if (failed(makeGraph()))
+  if (failed(makeGraph(target)))
     return exitCode();
   if (options.emit == "mlir") {
     writeModule();

@@ -46,6 +46,19 @@ class Ingot_ArithmeticOp<string mnemonic, string text, list<Trait> traits = []>
   let hasFolder = 1;
 }
 
+/// A function whose elements take several operations each: as many as its
+/// polynomial has.
+class Ingot_FunctionOp<string mnemonic, string text, int flops>
+    : Ingot_FloatUnaryOp<mnemonic, text, [
+        DeclareOpInterfaceMethods<CostModel, ["getFlops"]>]> {
+  let extraClassDefinition = [{
+    bool $cppClass::readsPointwise(unsigned) { return true; }
+    int64_t $cppClass::getFlops() {
+      return getType().getNumElements() * }] # !cast<string>(flops) # [{;
+    }
+  }];
+}
+
 def NegOp : Ingot_UnaryOp<"neg", Ingot_NumberTensor,
     [DeclareOpInterfaceMethods<Differentiable>]> {
   let summary = "-x";
@@ -62,16 +75,16 @@ def SignOp : Ingot_UnaryOp<"sign", Ingot_NumberTensor,
 def FloorOp : Ingot_FloatUnaryOp<"floor", "largest integer not above x; the derivative is 0">;
 def CeilOp : Ingot_FloatUnaryOp<"ceil", "smallest integer not below x; the derivative is 0">;
 def RoundOp : Ingot_FloatUnaryOp<"round", "nearest integer, ties to even; the derivative is 0">;
-def ExpOp : Ingot_FloatUnaryOp<"exp", "e to the x">;
-def LogOp : Ingot_FloatUnaryOp<"log", "natural logarithm">;
-def Log1pOp : Ingot_FloatUnaryOp<"log1p", "log(1 + x), accurate near 0">;
+def ExpOp : Ingot_FunctionOp<"exp", "e to the x", 16>;
+def LogOp : Ingot_FunctionOp<"log", "natural logarithm", 24>;
+def Log1pOp : Ingot_FunctionOp<"log1p", "log(1 + x), accurate near 0", 32>;
 def SqrtOp : Ingot_FloatUnaryOp<"sqrt", "square root">;
 def RsqrtOp : Ingot_FloatUnaryOp<"rsqrt", "1 / sqrt(x)">;
-def TanhOp : Ingot_FloatUnaryOp<"tanh", "hyperbolic tangent">;
-def ErfOp : Ingot_FloatUnaryOp<"erf", "Gauss error function">;
-def SinOp : Ingot_FloatUnaryOp<"sin", "sine of x in radians">;
-def CosOp : Ingot_FloatUnaryOp<"cos", "cosine of x in radians">;
-def LogisticOp : Ingot_FloatUnaryOp<"logistic", "1 / (1 + exp(-x))">;
+def TanhOp : Ingot_FunctionOp<"tanh", "hyperbolic tangent", 32>;
+def ErfOp : Ingot_FunctionOp<"erf", "Gauss error function", 40>;
+def SinOp : Ingot_FunctionOp<"sin", "sine of x in radians", 32>;
+def CosOp : Ingot_FunctionOp<"cos", "cosine of x in radians", 32>;
+def LogisticOp : Ingot_FunctionOp<"logistic", "1 / (1 + exp(-x))", 20>;
 
 def NotOp : Ingot_UnaryOp<"not", Ingot_BoolTensor> {
   let summary = "logical negation";

@@ -15,6 +15,11 @@ int64_t ingot::detail::elementwiseFlops(Operation *op) {
   return flops;
 }
 
+SmallVector<int64_t> ingot::detail::sameDims(Value tensor) {
+  return llvm::to_vector(llvm::seq<int64_t>(
+      0, cast<RankedTensorType>(tensor.getType()).getRank()));
+}
+
 int64_t ingot::detail::operandAndResultBytes(Operation *op) {
   int64_t bytes = 0;
   auto count = [&](Type type) {

@@ -39,6 +39,8 @@ class MovesElements : public mlir::OpTrait::TraitBase<Op, MovesElements> {};
 namespace detail {
 int64_t elementwiseFlops(mlir::Operation *op);
 int64_t operandAndResultBytes(mlir::Operation *op);
+/// 0, 1, ... rank - 1.
+llvm::SmallVector<int64_t> sameDims(mlir::Value tensor);
 } // namespace detail
 
 } // namespace ingot

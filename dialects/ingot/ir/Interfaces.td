@@ -123,6 +123,16 @@ def ScalarBody : OpInterface<"ScalarBody"> {
     "bool", "readsPointwise", (ins "unsigned":$operand),
     "", "return false;">,
     InterfaceMethod<[{
+      For each dimension of an operand, the dimension of the result whose index it is read at, or -1
+      where that is index 0 always; nothing if elements are found in another way.
+    }],
+    "::std::optional<::llvm::SmallVector<int64_t>>", "getReadDims",
+    (ins "unsigned":$operand), "", [{
+      if (!$_op.readsPointwise(operand))
+        return ::std::nullopt;
+      return ::ingot::detail::sameDims($_op->getOperand(operand));
+    }]>,
+    InterfaceMethod<[{
       True if each element of the result takes a loop over operand elements
       (reductions, windows): repeating it in several consumers costs.
     }],

@@ -7,10 +7,11 @@
 
 include "dialects/ingot/ir/Dialect.td"
 
-class Ingot_ShapeOp<string mnemonic, list<Trait> traits = []>
+class Ingot_ShapeOp<string mnemonic, list<Trait> traits = [],
+                    list<string> bodyMethods = []>
     : Ingot_ComputeOp<mnemonic, !listconcat(traits, [
         DeclareOpInterfaceMethods<CostModel, ["getFlops"]>,
-        DeclareOpInterfaceMethods<ScalarBody>])> {
+        DeclareOpInterfaceMethods<ScalarBody, bodyMethods>])> {
   let extraClassDefinition = [{
     int64_t $cppClass::getFlops() { return 0; }
   }];
@@ -35,7 +36,7 @@ def IotaOp : Ingot_ShapeOp<"iota"> {
 }
 
 def BroadcastOp : Ingot_ShapeOp<"broadcast",
-    [MovesElements, DeclareOpInterfaceMethods<Differentiable>]> {
+    [MovesElements, DeclareOpInterfaceMethods<Differentiable>], ["getReadDims"]> {
   let summary = "repeats the operand along new dimensions and those of size 1";
   let description = [{
     Operand dimension i becomes result dimension `dims[i]`; its size is that of
@@ -60,7 +61,7 @@ def ReshapeOp : Ingot_ShapeOp<"reshape",
 
 def TransposeOp : Ingot_ShapeOp<"transpose",
     [MovesElements, DeclareOpInterfaceMethods<Differentiable>,
-     DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
+     DeclareOpInterfaceMethods<InferTypeOpInterface>], ["getReadDims"]> {
   let summary = "result dimension i is operand dimension permutation[i]";
   let arguments = (ins Ingot_Tensor:$operand, DenseI64ArrayAttr:$permutation);
   let results = (outs Ingot_Tensor:$result);

@@ -44,6 +44,14 @@ Elements BroadcastOp::emitElements(OpBuilder &b, Location loc,
   return {load(0, source)};
 }
 
+std::optional<SmallVector<int64_t>> BroadcastOp::getReadDims(unsigned) {
+  SmallVector<int64_t> dims;
+  for (auto [size, dim] :
+       llvm::zip_equal(tensorType(getOperand()).getShape(), getDims()))
+    dims.push_back(size == 1 ? -1 : dim);
+  return dims;
+}
+
 Elements ReshapeOp::emitElements(OpBuilder &b, Location loc, ValueRange indices,
                                  ElementSource load) {
   ScalarEmitter e{b, loc};
@@ -77,6 +85,13 @@ Elements TransposeOp::emitElements(OpBuilder &b, Location loc,
   for (auto [i, dim] : llvm::enumerate(getPermutation()))
     source[dim] = indices[i];
   return {load(0, source)};
+}
+
+std::optional<SmallVector<int64_t>> TransposeOp::getReadDims(unsigned) {
+  SmallVector<int64_t> dims(getPermutation().size());
+  for (auto [i, dim] : llvm::enumerate(getPermutation()))
+    dims[dim] = static_cast<int64_t>(i);
+  return dims;
 }
 
 Elements SliceOp::emitElements(OpBuilder &b, Location loc, ValueRange indices,

@@ -62,7 +62,8 @@ def BarrierOp : Ingot_Op<"barrier", [Pure, SameBytes]> {
 def Ingot_FusionKind : I32EnumAttr<"FusionKind", "loop structure of a fusion", [
     I32EnumAttrCase<"Loop", 0, "loop">,
     I32EnumAttrCase<"Reduction", 1, "reduction">,
-    I32EnumAttrCase<"Custom", 2, "custom">]> {
+    I32EnumAttrCase<"Custom", 2, "custom">,
+    I32EnumAttrCase<"Row", 3, "row">]> {
   let cppNamespace = "::ingot";
   let genSpecializedAttr = 0;
 }
@@ -75,7 +76,9 @@ def FusionOp : Ingot_Op<"fusion", [IsolatedFromAbove, Pure,
   let description = [{
     The body's arguments are the operands; it yields the results. `loop`: all
     results have one shape and each element is computed by one iteration.
-    `reduction`: the yielded values are reductions of one iteration space. `custom`: a single op with a loop
+    `reduction`: the yielded values are reductions of one iteration space. `row`: the space is
+    rows of equal length, results have an element per element of the space or one per row, and reductions
+    fold whole rows, so that a row need not leave the processor between them. `custom`: a single op with a loop
     nest of its own (KernelBody).
   }];
   let arguments = (ins Ingot_FusionKindAttr:$kind, Variadic<Ingot_Tensor>:$inputs);

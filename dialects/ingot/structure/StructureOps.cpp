@@ -1,4 +1,5 @@
 #include "dialects/ingot/ir/Dialect.h"
+#include "dialects/ingot/structure/RowSpace.h"
 #include "dialects/ingot/support/Verification.h"
 
 #include "mlir/IR/Matchers.h"
@@ -118,6 +119,23 @@ static LogicalResult verifyReduction(FusionOp fusion) {
   return verifyElementwiseBody(fusion);
 }
 
+static LogicalResult verifyRow(FusionOp fusion) {
+  if (failed(verifyElementwiseBody(fusion)))
+    return failure();
+  SmallVector<Operation *> ops = llvm::to_vector_of<Operation *>(
+      llvm::make_pointer_range(fusion.getBody().front().without_terminator()));
+  std::optional<RowSpace> space = RowSpace::of(ops);
+  if (!space)
+    return fusion.emitOpError("C11: a row fusion must hold a reduction over "
+                              "whole rows");
+  Operation *yield = fusion.getBody().front().getTerminator();
+  RowReads reads(*space, ops, llvm::to_vector(yield->getOperands()));
+  if (Operation *culprit = reads.getConflict())
+    return culprit->emitOpError("C12: is not computed row by row, in rows of ")
+           << space->length << " elements";
+  return success();
+}
+
 static LogicalResult verifyCustom(FusionOp fusion) {
   auto ops = fusion.getBody().front().without_terminator();
   if (!llvm::hasSingleElement(ops) || !isa<KernelBody>(*ops.begin()))
@@ -153,6 +171,8 @@ LogicalResult FusionOp::verifyRegions() {
     return verifyReduction(*this);
   case FusionKind::Custom:
     return verifyCustom(*this);
+  case FusionKind::Row:
+    return verifyRow(*this);
   }
   llvm_unreachable("unknown fusion kind");
 }

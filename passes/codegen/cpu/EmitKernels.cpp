@@ -6,12 +6,12 @@
 #include "dialects/exec/Exec.h"
 #include "dialects/ingot/ir/Builders.h"
 #include "dialects/ingot/ir/Scalars.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "passes/codegen/ElementEmitter.h"
 #include "passes/codegen/ReductionSpace.h"
+#include "passes/codegen/cpu/KernelFunction.h"
 #include "passes/codegen/cpu/Passes.h"
 
 namespace ingot {
@@ -25,23 +25,13 @@ using namespace ingot::codegen;
 
 namespace {
 
-/// How launches share out a kernel.
-struct Extent {
-  int64_t iterations = 1;
-  int64_t grain = 1;
-};
-
-/// Elements that are worth waking a thread for.
-constexpr int64_t kElementsPerThread = 8192;
 /// Accumulators of a reduction across the innermost dimension: they stay in the
 /// first-level cache.
 constexpr int64_t kStrip = 256;
 
-class KernelBuilder {
+class KernelBuilder : KernelFunction {
 public:
-  explicit KernelBuilder(exec::KernelOp kernel)
-      : kernel(kernel), body(kernel.getBody().front()),
-        builder(kernel.getContext()), loc(kernel.getLoc()) {}
+  using KernelFunction::KernelFunction;
 
   /// Emits the function beside the kernel.
   Extent build();
@@ -49,8 +39,6 @@ public:
 private:
   using Emit = Extent (KernelBuilder::*)(size_t split);
 
-  void createFunction();
-  void finishFunction();
   /// Emits with the longest merged loop (smallest split) that leaves no index
   /// to be taken apart within it.
   Extent emitMerged(size_t first, size_t last, Emit emit);
@@ -60,60 +48,13 @@ private:
   Extent emitAcross(size_t split);
   Extent emitCustom();
 
-  ValueRange outputs() { return ValueRange(buffers).drop_front(numInputs()); }
-  size_t numInputs() { return body.getNumArguments(); }
-  Operation *yield() { return body.getTerminator(); }
-  ScalarEmitter scalars() { return {builder, loc}; }
-
   /// A loop over a merged index; `body` gets the indices of `sizes`.
   template <typename Body>
   void loop(Value from, Value to, ArrayRef<int64_t> sizes, Body emitBody);
 
-  exec::KernelOp kernel;
-  Block &body;
-  OpBuilder builder;
-  Location loc;
-  func::FuncOp function;
-  SmallVector<Value> buffers;
-  Value begin, end;
   /// The merged loop of the current attempt.
   scf::ForOp merged;
 };
-
-void KernelBuilder::createFunction() {
-  SmallVector<Type> types;
-  auto append = [&](Type type) {
-    types.push_back(flatType(cast<RankedTensorType>(type)));
-  };
-  llvm::for_each(body.getArgumentTypes(), append);
-  llvm::for_each(yield()->getOperandTypes(), append);
-  types.append(2, builder.getIndexType());
-
-  builder.setInsertionPoint(kernel);
-  function = func::FuncOp::create(builder, loc, kernel.getSymName(),
-                                  builder.getFunctionType(types, {}));
-  function.setPrivate();
-  // Buffers overlap only where the schedule says so.
-  for (unsigned i = 0; i < types.size() - 2; ++i) {
-    // An input that shares a result's memory is read through the result's
-    // pointer.
-    if (i >= numInputs() || kernel.getAliases()[i] < 0)
-      function.setArgAttr(i, "llvm.noalias", builder.getUnitAttr());
-  }
-  Block *entry = function.addEntryBlock();
-  buffers.assign(entry->args_begin(), entry->args_end() - 2);
-  begin = entry->getArgument(types.size() - 2);
-  end = entry->getArgument(types.size() - 1);
-  for (auto [i, alias] : llvm::enumerate(kernel.getAliases()))
-    if (alias >= 0)
-      buffers[i] = buffers[numInputs() + alias];
-  builder.setInsertionPointToStart(entry);
-}
-
-void KernelBuilder::finishFunction() {
-  builder.setInsertionPointToEnd(&function.getBody().front());
-  func::ReturnOp::create(builder, loc);
-}
 
 template <typename Body>
 void KernelBuilder::loop(Value from, Value to, ArrayRef<int64_t> sizes,
@@ -142,8 +83,7 @@ Extent KernelBuilder::emitLoop(size_t split) {
   ArrayRef<int64_t> shape = tensorType(yield()->getOperand(0)).getShape();
   ArrayRef<int64_t> outer = shape.take_front(split);
   ArrayRef<int64_t> inner = shape.drop_front(split);
-  ElementEmitter emitter(kernel, builder,
-                         ValueRange(buffers).take_front(numInputs()));
+  ElementEmitter emitter(kernel, builder, inputs());
   auto emitElement = [&](ValueRange indices) {
     // All elements before the first store: results may replace inputs.
     SmallVector<Value> elements;
@@ -198,8 +138,7 @@ Extent KernelBuilder::emitAlong(size_t split) {
   SmallVector<int64_t> reduced = space.sizes(space.reduced);
   ArrayRef<int64_t> outer = ArrayRef(reduced).take_front(split);
   ArrayRef<int64_t> inner = ArrayRef(reduced).drop_front(split);
-  ElementEmitter emitter(kernel, builder,
-                         ValueRange(buffers).take_front(numInputs()));
+  ElementEmitter emitter(kernel, builder, inputs());
 
   auto rows = scf::ForOp::create(builder, loc, begin, end, scalars().index(1));
   OpBuilder::InsertionGuard guard(builder);
@@ -252,8 +191,7 @@ Extent KernelBuilder::emitAcross(size_t split) {
   int64_t columns = product(inner);
   int64_t strip = std::min(kStrip, columns);
   int64_t strips = llvm::divideCeil(columns, strip);
-  ElementEmitter emitter(kernel, builder,
-                         ValueRange(buffers).take_front(numInputs()));
+  ElementEmitter emitter(kernel, builder, inputs());
 
   SmallVector<Value> identities, accumulators;
   for (Reduction root : space.roots) {
@@ -344,6 +282,8 @@ Extent KernelBuilder::build() {
   auto kind = symbolizeFusionKind(kernel.getKind());
   if (kind == FusionKind::Custom)
     return emitCustom();
+  if (kind == FusionKind::Row)
+    return emitRows(kernel);
   if (kind == FusionKind::Reduction) {
     ReductionSpace space(yield());
     bool along = space.foldsInnermost();

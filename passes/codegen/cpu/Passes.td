@@ -17,7 +17,9 @@ def EmitCpuKernels : Pass<"ingot-emit-cpu-kernels", "::mlir::ModuleOp"> {
     far as no index has to be taken apart again, so that the vectorizer sees unit strides.
     Loop kernels compute an element of every result per iteration and store after all
     are computed, so results may share inputs' memory. Reductions run along the innermost dimension if it is
-    folded away; else they keep a strip of accumulators and run across it. The order of
+    folded away; else they keep a strip of accumulators and run across it. Row kernels
+    go over a row in passes, one per reduction that waits for another; what takes long to compute is kept
+    on the stack between passes. The order of
     a sum never depends on the number of threads.
 
     Before:

@@ -244,6 +244,9 @@ DeviceKernel DeviceKernelBuilder::build() {
     return emitLoop();
   case FusionKind::Reduction:
     break;
+  case FusionKind::Row:
+    // The pipeline forms none for devices (PipelineOptions::rows).
+    llvm_unreachable("no device code for rows");
   }
   ReductionSpace space(yield());
   return space.foldsInnermost() ? emitAlong(space) : emitAcross(space);

@@ -156,6 +156,45 @@ func.func @order(%i: tensor<3xi64>, %u: tensor<3x2xf32>) -> tensor<5x2xf32> {
 
 // -----
 
+func.func @no_rows(%a: tensor<4x2xf32>) -> tensor<4x2xf32> {
+  // expected-error @+1 {{C11: a row fusion must hold a reduction over whole rows}}
+  %0 = ingot.fusion row (%a) : (tensor<4x2xf32>) -> tensor<4x2xf32> {
+  ^bb0(%x: tensor<4x2xf32>):
+    %1 = ingot.exp %x : tensor<4x2xf32>
+    ingot.yield %1 : tensor<4x2xf32>
+  }
+  return %0 : tensor<4x2xf32>
+}
+
+// -----
+
+func.func @column_sums(%a: tensor<4x2xf32>) -> tensor<2xf32> {
+  // expected-error @+1 {{C11: a row fusion must hold a reduction over whole rows}}
+  %0 = ingot.fusion row (%a) : (tensor<4x2xf32>) -> tensor<2xf32> {
+  ^bb0(%x: tensor<4x2xf32>):
+    %1 = ingot.reduce sum %x dims = [0] : (tensor<4x2xf32>) -> tensor<2xf32>
+    ingot.yield %1 : tensor<2xf32>
+  }
+  return %0 : tensor<2xf32>
+}
+
+// -----
+
+// Row i of the result needs the sum of row j.
+func.func @across_rows(%a: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  %0 = ingot.fusion row (%a) : (tensor<4x4xf32>) -> tensor<4x4xf32> {
+  ^bb0(%x: tensor<4x4xf32>):
+    // expected-error @+1 {{C12: is not computed row by row, in rows of 4 elements}}
+    %1 = ingot.reduce sum %x dims = [1] : (tensor<4x4xf32>) -> tensor<4xf32>
+    %2 = ingot.broadcast %1 dims = [1] : tensor<4xf32> -> tensor<4x4xf32>
+    %3 = ingot.mul %x, %2 : tensor<4x4xf32>
+    ingot.yield %3 : tensor<4x4xf32>
+  }
+  return %0 : tensor<4x4xf32>
+}
+
+// -----
+
 // expected-error @+1 {{F1: "ingot.state" must name a state}}
 func.func @f(%a: tensor<2xf32> {ingot.state = "w"}) {
   return

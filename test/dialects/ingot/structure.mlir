@@ -61,6 +61,21 @@ func.func @reduction(%a: tensor<4x2xf32>) -> (tensor<2xf32>, tensor<2xf32>) {
   return %0#0, %0#1 : tensor<2xf32>, tensor<2xf32>
 }
 
+// CHECK-LABEL: func @rows
+func.func @rows(%a: tensor<2x2x3xf32>) -> (tensor<4x3xf32>, tensor<2x2xf32>) {
+  // Rows may be numbered by one dimension here and by two there.
+  // CHECK: ingot.fusion row(%{{.*}})
+  %0:2 = ingot.fusion row (%a) : (tensor<2x2x3xf32>) -> (tensor<4x3xf32>, tensor<2x2xf32>) {
+  ^bb0(%x: tensor<2x2x3xf32>):
+    %1 = ingot.reduce max %x dims = [2] : (tensor<2x2x3xf32>) -> tensor<2x2xf32>
+    %2 = ingot.broadcast %1 dims = [0, 1] : tensor<2x2xf32> -> tensor<2x2x3xf32>
+    %3 = ingot.sub %x, %2 : tensor<2x2x3xf32>
+    %4 = ingot.reshape %3 : tensor<2x2x3xf32> -> tensor<4x3xf32>
+    ingot.yield %4, %1 : tensor<4x3xf32>, tensor<2x2xf32>
+  }
+  return %0#0, %0#1 : tensor<4x3xf32>, tensor<2x2xf32>
+}
+
 // CHECK-LABEL: func.func @custom
 func.func @custom(%i: tensor<3xi64>, %u: tensor<3x2xf32>) -> tensor<5x2xf32> {
   // CHECK: ingot.fusion custom(%{{.*}}, %{{.*}})

@@ -56,3 +56,35 @@ func.func @forward(%x: tensor<64x512xf32> {ingot.name = "x", ingot.kind = "data"
   %0 = ingot.reduce sum %x dims = [0] : (tensor<64x512xf32>) -> tensor<512xf32>
   return %0 : tensor<512xf32>
 }
+
+// -----
+
+// Tests that a row kernel goes over each row in passes, that the exponential
+// is kept from one pass to the next, and that values per row are outside of them.
+// CHECK-LABEL: func.func private @kernel_0
+//       CHECK: %[[KEPT:.*]] = memref.alloca() {alignment = 64 : i64} : memref<64xf32>
+//       CHECK: scf.for
+//       CHECK:   scf.for {{.*}} iter_args
+//       CHECK:     arith.maximumf
+//       CHECK:   scf.for {{.*}} iter_args
+//       CHECK:     %[[E:.*]] = math.exp
+//       CHECK:     memref.store %[[E]], %[[KEPT]]
+//       CHECK:     arith.addf {{.*}} fastmath<reassoc>
+//       CHECK:   math.log
+//       CHECK:   memref.store
+//       CHECK:   scf.for
+//   CHECK-NOT:     math
+//       CHECK:     memref.load %[[KEPT]]
+//       CHECK:     memref.store
+//       CHECK: exec.launch @kernel_0{{.*}}extent = 32
+func.func @forward(%x: tensor<32x64xf32> {ingot.name = "x", ingot.kind = "data"}) -> (tensor<32x64xf32> {ingot.name = "y"}, tensor<32xf32> {ingot.name = "z"}) {
+  %0 = ingot.reduce max %x dims = [1] : (tensor<32x64xf32>) -> tensor<32xf32>
+  %1 = ingot.broadcast %0 dims = [0] : tensor<32xf32> -> tensor<32x64xf32>
+  %2 = ingot.sub %x, %1 : tensor<32x64xf32>
+  %3 = ingot.exp %2 : tensor<32x64xf32>
+  %4 = ingot.reduce sum %3 dims = [1] : (tensor<32x64xf32>) -> tensor<32xf32>
+  %5 = ingot.log %4 : tensor<32xf32>
+  %6 = ingot.broadcast %5 dims = [0] : tensor<32xf32> -> tensor<32x64xf32>
+  %7 = ingot.div %3, %6 : tensor<32x64xf32>
+  return %7, %5 : tensor<32x64xf32>, tensor<32xf32>
+}

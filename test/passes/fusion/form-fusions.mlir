@@ -130,3 +130,70 @@ func.func @view_of_splat() -> tensor<3xi64> {
   %2 = ingot.argmax %1 dim = 1 : (tensor<3x2xf32>) -> tensor<3xi64>
   return %2 : tensor<3xi64>
 }
+
+// -----
+
+// Tests that a softmax is one kernel: its reductions stay with the row, and
+// neither they nor what only the kernel reads go to memory.
+// CHECK-LABEL: func @softmax
+//       CHECK: ingot.fusion row(%{{.*}}) : (tensor<32x64xf32>) -> tensor<32x64xf32>
+//       CHECK:   ingot.reduce max
+//       CHECK:   ingot.reduce sum
+//       CHECK:   ingot.yield %{{.*}} : tensor<32x64xf32>
+//   CHECK-NOT: ingot.fusion
+func.func @softmax(%x: tensor<32x64xf32>) -> tensor<32x64xf32> {
+  %0 = ingot.reduce max %x dims = [1] : (tensor<32x64xf32>) -> tensor<32xf32>
+  %1 = ingot.broadcast %0 dims = [0] : tensor<32xf32> -> tensor<32x64xf32>
+  %2 = ingot.sub %x, %1 : tensor<32x64xf32>
+  %3 = ingot.exp %2 : tensor<32x64xf32>
+  %4 = ingot.reduce sum %3 dims = [1] : (tensor<32x64xf32>) -> tensor<32xf32>
+  %5 = ingot.broadcast %4 dims = [0] : tensor<32xf32> -> tensor<32x64xf32>
+  %6 = ingot.div %3, %5 : tensor<32x64xf32>
+  return %6 : tensor<32x64xf32>
+}
+
+// -----
+
+// Tests that a sum that others read, the residual, is stored by the kernel of
+// the statistics, whatever shape numbers its rows.
+// CHECK-LABEL: func @residual
+//       CHECK: ingot.fusion row
+//       CHECK:   ingot.yield %{{.*}}, %{{.*}}, %{{.*}} : tensor<4x8x64xf32>, tensor<4x8xf32>, tensor<4x8x64xf32>
+//   CHECK-NOT: ingot.fusion
+func.func @residual(%x: tensor<32x64xf32>, %y: tensor<4x8x64xf32>) -> (tensor<4x8x64xf32>, tensor<4x8xf32>, tensor<4x8x64xf32>) {
+  %0 = ingot.reshape %x : tensor<32x64xf32> -> tensor<4x8x64xf32>
+  %1 = ingot.add %0, %y : tensor<4x8x64xf32>
+  %2 = ingot.reduce sum %1 dims = [2] : (tensor<4x8x64xf32>) -> tensor<4x8xf32>
+  %3 = ingot.broadcast %2 dims = [0, 1] : tensor<4x8xf32> -> tensor<4x8x64xf32>
+  %4 = ingot.sub %1, %3 : tensor<4x8x64xf32>
+  return %1, %2, %4 : tensor<4x8x64xf32>, tensor<4x8xf32>, tensor<4x8x64xf32>
+}
+
+// -----
+
+// Tests that rows too few to share out, too short to fill vectors, or needed
+// by other rows make no row kernel.
+// CHECK-LABEL: func @few
+//   CHECK-NOT: ingot.fusion row
+func.func @few(%x: tensor<2x64xf32>) -> tensor<2x64xf32> {
+  %0 = ingot.reduce sum %x dims = [1] : (tensor<2x64xf32>) -> tensor<2xf32>
+  %1 = ingot.broadcast %0 dims = [0] : tensor<2xf32> -> tensor<2x64xf32>
+  %2 = ingot.sub %x, %1 : tensor<2x64xf32>
+  return %2 : tensor<2x64xf32>
+}
+// CHECK-LABEL: func @short
+//   CHECK-NOT: ingot.fusion row
+func.func @short(%x: tensor<64x2xf32>) -> tensor<64x2xf32> {
+  %0 = ingot.reduce sum %x dims = [1] : (tensor<64x2xf32>) -> tensor<64xf32>
+  %1 = ingot.broadcast %0 dims = [0] : tensor<64xf32> -> tensor<64x2xf32>
+  %2 = ingot.sub %x, %1 : tensor<64x2xf32>
+  return %2 : tensor<64x2xf32>
+}
+// CHECK-LABEL: func @transposed
+//   CHECK-NOT: ingot.fusion row
+func.func @transposed(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  %0 = ingot.reduce sum %x dims = [1] : (tensor<64x64xf32>) -> tensor<64xf32>
+  %1 = ingot.broadcast %0 dims = [1] : tensor<64xf32> -> tensor<64x64xf32>
+  %2 = ingot.sub %x, %1 : tensor<64x64xf32>
+  return %2 : tensor<64x64xf32>
+}

@@ -1,0 +1,110 @@
+#include "passes/codegen/RowSchedule.h"
+
+#include "dialects/ingot/ir/Builders.h"
+
+using namespace mlir;
+using namespace ingot;
+using namespace ingot::codegen;
+
+/// Operations per element from which on a value is kept rather than computed
+/// again from the row.
+static constexpr int64_t kWorthKeeping = 8;
+
+static SmallVector<Operation *> opsOf(exec::KernelOp kernel) {
+  return llvm::to_vector_of<Operation *>(
+      llvm::make_pointer_range(kernel.getBody().front().without_terminator()));
+}
+
+static SmallVector<Value> resultsOf(exec::KernelOp kernel) {
+  return llvm::to_vector(
+      kernel.getBody().front().getTerminator()->getOperands());
+}
+
+namespace {
+/// Finds the phase of everything.
+class Scheduler {
+public:
+  Scheduler(exec::KernelOp kernel, RowSchedule &schedule)
+      : ops(opsOf(kernel)), results(resultsOf(kernel)), schedule(schedule) {}
+
+  void run() {
+    for (Operation *op : ops)
+      place(op);
+    for (auto [i, result] : llvm::enumerate(results))
+      if (!schedule.space.hasElementPerRow(result))
+        phase(knownAt(result)).stored.push_back(i);
+    for (unsigned i = 0; i < schedule.phases.size(); ++i) {
+      for (Reduction reduction : schedule.phases[i].reductions)
+        need(reduction->getOperand(0), i);
+      for (unsigned result : schedule.phases[i].stored)
+        need(results[result], i);
+    }
+  }
+
+private:
+  RowPhase &phase(unsigned i) {
+    if (schedule.phases.size() <= i)
+      schedule.phases.resize(i + 1);
+    return schedule.phases[i];
+  }
+
+  /// The first phase that can use a value.
+  unsigned knownAt(Value value) const { return known.lookup(value); }
+
+  void place(Operation *op) {
+    unsigned first = 0;
+    for (Value operand : op->getOperands())
+      first = std::max(first, knownAt(operand));
+    auto reduction = dyn_cast<Reduction>(op);
+    bool folds = reduction && cast<ScalarBody>(op).isLooped();
+    for (Value result : op->getResults()) {
+      known[result] = folds ? first + 1 : first;
+      if (!folds && schedule.space.hasElementPerRow(result) &&
+          schedule.reads.isAligned(result))
+        phase(first).perRow.push_back(result);
+    }
+    if (folds) {
+      phase(first).reductions.push_back(reduction);
+      phase(first + 1);
+    }
+  }
+
+  /// Notes that a phase's pass computes a value.
+  void need(Value value, unsigned at) {
+    Operation *op = value.getDefiningOp();
+    if (!op || schedule.space.hasElementPerRow(value))
+      return;
+    if (!seen.insert({value, at}).second)
+      return;
+    unsigned earlier = neededAt.try_emplace(value, at).first->second;
+    if (earlier < at && schedule.reads.isAligned(value)) {
+      if (llvm::is_contained(results, value))
+        return;
+      int64_t work = cast<CostModel>(op).getFlops() /
+                     std::max<int64_t>(1, tensorType(value).getNumElements());
+      if (work >= kWorthKeeping) {
+        SmallVector<Value> &kept = schedule.phases[earlier].kept;
+        if (!llvm::is_contained(kept, value))
+          kept.push_back(value);
+        return;
+      }
+    }
+    for (Value operand : op->getOperands())
+      need(operand, at);
+  }
+
+  SmallVector<Operation *> ops;
+  SmallVector<Value> results;
+  RowSchedule &schedule;
+  llvm::DenseMap<Value, unsigned> known;
+  /// The first pass that computes a value.
+  llvm::DenseMap<Value, unsigned> neededAt;
+  llvm::DenseSet<std::pair<Value, unsigned>> seen;
+};
+} // namespace
+
+RowSchedule::RowSchedule(exec::KernelOp kernel)
+    : space(*RowSpace::of(opsOf(kernel))),
+      reads(space, opsOf(kernel), resultsOf(kernel)) {
+  Scheduler(kernel, *this).run();
+}
