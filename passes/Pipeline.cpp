@@ -60,7 +60,7 @@ void ingot::buildGraphPipeline(OpPassManager &manager,
   // Composites have given their gradients; from here on only primitives and
   // library anchors.
   DecomposeOptions decomposition;
-  decomposition.keepAnchors = options.level > 0;
+  decomposition.keepAnchors = options.level > 0 && options.keepAnchors;
   manager.addNestedPass<func::FuncOp>(createDecompose(decomposition));
   manager.addNestedPass<func::FuncOp>(createSimplify());
   FormFusionsOptions fusion;

@@ -25,6 +25,8 @@ struct PipelineOptions {
   bool lossScaling = false;
   /// The target's code generation has `row` kernels.
   bool rows = true;
+  /// Whether the target has library calls that run composites whole.
+  bool keepAnchors = true;
 };
 
 /// From `@forward` to the training graph as kernels and library calls.

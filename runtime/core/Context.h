@@ -36,6 +36,10 @@ struct ingot_observer {
   virtual void called(int32_t function, int64_t kernel) = 0;
 };
 
+namespace ingot::runtime {
+class Device;
+} // namespace ingot::runtime
+
 struct ingot_context {
   /// What a library keeps for one descriptor between steps.
   struct Cached {
@@ -74,6 +78,8 @@ struct ingot_context {
 
   bool failed = false;
   std::string message;
+  /// Where the step runs.
+  ingot::runtime::Device *device = nullptr;
 
   /// Profiles hold this many events at most: a trace that viewers can load.
   static constexpr size_t maxEvents = size_t(1) << 21;

@@ -254,6 +254,8 @@ static Manifest readManifest(const Field &root) {
   manifest.model = root["model"].getString();
   manifest.producer = root["producer"].getString();
   manifest.targetKind = root["target"]["kind"].getString();
+  if (root["target"].has("arch"))
+    manifest.targetArch = root["target"]["arch"].getString();
   for (const Field &feature : root["target"]["features"].getItems())
     manifest.features.push_back(feature.getString());
   manifest.precision = root["precision"].getString();

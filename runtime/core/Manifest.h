@@ -112,7 +112,8 @@ struct ExportPiece {
 enum class WeightsKind { Embed, Sidecar, None };
 
 struct Manifest {
-  std::string model, producer, targetKind, precision, loss, optimizer;
+  std::string model, producer, targetKind, targetArch, precision, loss,
+      optimizer;
   std::vector<std::string> features;
   int64_t batch = 0;
   bool evalPartial = true;

@@ -53,9 +53,8 @@ ValueStatistics ingot::runtime::inspectValues(const void *data, DType type,
   return statistics;
 }
 
-Watch::Watch(const Manifest &manifest, const char *state, const char *arena,
-             bool keepsStatistics)
-    : manifest(manifest), state(state), arena(arena),
+Watch::Watch(const Manifest &manifest, Reader read, bool keepsStatistics)
+    : manifest(manifest), read(std::move(read)),
       keepsStatistics(keepsStatistics) {}
 
 void Watch::startStep(bool lastWentWell) {
@@ -73,9 +72,8 @@ void Watch::called(int32_t function, int64_t kernel) {
   const KernelSpec &called = spec.kernels[kernel];
   for (size_t i = 0; i < called.outputs.size(); ++i) {
     const KernelOutput &output = called.outputs[i];
-    const char *data = (output.inState ? state : arena) + output.offset;
     ValueStatistics statistics =
-        inspectValues(data, output.dtype, output.elements);
+        inspectValues(read(output), output.dtype, output.elements);
     hasNan |= statistics.nans != 0;
     if (statistics.infinite != 0)
       infinite.insert({function, kernel});

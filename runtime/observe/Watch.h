@@ -11,6 +11,7 @@
 #include "runtime/core/Context.h"
 #include "runtime/core/Manifest.h"
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -38,10 +39,11 @@ ValueStatistics inspectValues(const void *data, DType type, int64_t count);
 
 class Watch : public ingot_observer {
 public:
-  /// `state` and `arena` are where the manifest's offsets start. With
-  /// `keepsStatistics`, all outputs of all steps are added up.
-  Watch(const Manifest &manifest, const char *state, const char *arena,
-        bool keepsStatistics);
+  /// Gives the elements of an output, until the next call.
+  using Reader = std::function<const char *(const KernelOutput &)>;
+
+  /// With `keepsStatistics`, all outputs of all steps are added up.
+  Watch(const Manifest &manifest, Reader read, bool keepsStatistics);
 
   /// Forgets what the last step had. If it went well, its kernels that wrote
   /// infinities (masks do) are not suspect in later ones.
@@ -63,7 +65,7 @@ private:
     ValueStatistics statistics;
   };
   const Manifest &manifest;
-  const char *state, *arena;
+  Reader read;
   bool keepsStatistics;
   std::optional<Culprit> culprit;
   bool hasNan = false;

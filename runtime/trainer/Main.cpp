@@ -5,8 +5,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/core/Console.h"
+#include "runtime/core/Device.h"
 #include "runtime/core/Error.h"
-#include "runtime/cpu/ThreadPool.h"
 #include "runtime/observe/Profile.h"
 #include "runtime/trainer/Inspect.h"
 #include "runtime/trainer/Trainer.h"
@@ -41,13 +41,14 @@ static void run(int argc, char **argv, Console &console) {
   if (!options.inspect.empty())
     return print(inspectAsText(manifest));
   checkRanks();
-  limitSpinning(argv);
+  prepareProcess(argv);
   Session session(ingot_module, manifest);
   Trainer(session, options, console).run();
   const std::vector<ingot_event> &events = session.getContext().events;
   if (!options.profile.empty()) {
     writeTrace(options.profile, manifest, events);
-    print(makeProfileTable(manifest, events));
+    print(session.getDevice().describe() + "\n" +
+          makeProfileTable(manifest, events));
   }
 }
 

@@ -7,35 +7,17 @@
 #include "runtime/trainer/Session.h"
 
 #include "runtime/core/Error.h"
-#include "runtime/cpu/Features.h"
 
-#include <cmath>
+#include <algorithm>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 using namespace ingot::runtime;
 
-static void checkProcessor(const Manifest &manifest) {
-  std::string names;
-  for (const std::string &name : findMissingFeatures(manifest.features))
-    names += (names.empty() ? "" : ", ") + name;
-  if (!names.empty())
-    throw failure("this processor",
-                  "lacks " + names + ", which the trainer was compiled for",
-                  "compile the model on this machine, or with an --arch that "
-                  "both machines have");
-}
-
 Session::Session(const ingot_module_t &module, const Manifest &manifest)
-    : module(module), manifest(manifest) {
-  if (manifest.targetKind != "cpu")
-    throw failure("target",
-                  "compiled for '" + manifest.targetKind +
-                      "', which this runtime does not have",
-                  "compile with --target cpu");
-  checkProcessor(manifest);
-  state = Block(manifest.stateBytes, "state");
-  arena = Block(manifest.arenaBytes, "arena");
+    : module(module), manifest(manifest), device(openDevice(module, manifest)),
+      transfers(device->getTransfers()) {
   for (size_t i = 0; i < manifest.functions.size(); ++i) {
     Function function;
     function.spec = &manifest.functions[i];
@@ -47,8 +29,35 @@ Session::Session(const ingot_module_t &module, const Manifest &manifest)
       throw failure("module",
                     "no function '" + manifest.getSymbol(*function.spec) + "'",
                     "compile the model again");
+    function.inputs = function.spec->inputs;
     functions.push_back(function);
   }
+  context.device = device.get();
+  hostState = device->getState();
+  hostInputs = device->getArena();
+  if (transfers)
+    layOutStaging();
+}
+
+void Session::layOutStaging() {
+  stateCopy = Block(manifest.stateBytes, "the host's copy of the state");
+  hostState = stateCopy.getData();
+  int64_t inputBytes = 0, scalarBytes = 0;
+  for (Function &function : functions) {
+    int64_t end = 0;
+    for (InputSpec &input : function.inputs) {
+      input.offset = end;
+      end += (input.getBytes() + INGOT_ALIGNMENT - 1) / INGOT_ALIGNMENT *
+             INGOT_ALIGNMENT;
+    }
+    inputBytes = std::max(inputBytes, end);
+    scalarBytes = std::max<int64_t>(scalarBytes, function.spec->outputs.size() *
+                                                     sizeof(double));
+  }
+  for (Staging &staging : inputs)
+    staging.data = transfers->allocate(inputBytes);
+  scalars.data = transfers->allocate(scalarBytes);
+  hostInputs = inputs[0].data;
 }
 
 const Function *Session::findFunction(std::string_view name,
@@ -59,16 +68,46 @@ const Function *Session::findFunction(std::string_view name,
   return nullptr;
 }
 
+void Session::storeState() {
+  if (!transfers)
+    return;
+  transfers->copyIn(device->getState(), hostState, manifest.stateBytes);
+  transfers->wait(transfers->mark());
+  stateCopy = Block();
+  hostState = nullptr;
+}
+
+void Session::fetchState() {
+  if (!transfers)
+    return;
+  if (!hostState) {
+    stateCopy = Block(manifest.stateBytes, "the host's copy of the state");
+    hostState = stateCopy.getData();
+  }
+  transfers->copyOut(hostState, device->getState(), manifest.stateBytes);
+  transfers->wait(transfers->mark());
+}
+
+double Session::readState(const StateSpec &spec) {
+  return readAsDouble(read(device->getState() + spec.offset, spec.getBytes()),
+                      spec.dtype);
+}
+
 void Session::fillBatch(const Function &function, const Dataset &data,
                         const int64_t *samples, int64_t count) {
-  data.fill(function.spec->inputs, samples, count, arena.getData());
+  if (transfers) {
+    std::swap(inputs[0], inputs[1]);
+    transfers->wait(inputs[0].lastUse);
+    hostInputs = inputs[0].data;
+  }
+  data.fill(function.inputs, samples, count, hostInputs);
 }
 
 void Session::run(const Function &function,
                   const std::map<std::string, double> &hyperparameters,
                   int64_t validSamples) {
-  for (const InputSpec &input : function.spec->inputs) {
-    char *place = arena.getData() + input.offset;
+  for (const InputSpec &input : function.inputs) {
+    char *place = hostInputs + input.offset;
     if (input.kind == InputKind::Hyper) {
       double value = hyperparameters.at(input.name);
       std::memcpy(place, &value, sizeof(value));
@@ -76,20 +115,58 @@ void Session::run(const Function &function,
       std::memcpy(place, &validSamples, sizeof(validSamples));
     }
   }
+  const FunctionSpec &spec = *function.spec;
+  if (transfers) {
+    for (size_t i = 0; i < spec.inputs.size(); ++i)
+      transfers->copyIn(device->getArena() + spec.inputs[i].offset,
+                        hostInputs + function.inputs[i].offset,
+                        spec.inputs[i].getBytes());
+    inputs[0].lastUse = transfers->mark();
+  }
   context.function = function.index;
   {
     ProfileScope scope(&context, /*kernel=*/-1);
-    function.run(&context, state.getData(), arena.getData());
+    device->run(context, function.index, function.run);
+  }
+  if (transfers) {
+    for (size_t i = 0; i < spec.outputs.size(); ++i)
+      if (spec.outputs[i].getElements() == 1)
+        transfers->copyOut(scalars.data + i * sizeof(double),
+                           device->getArena() + spec.outputs[i].offset,
+                           spec.outputs[i].getBytes());
+    scalars.lastUse = transfers->mark();
   }
   if (context.failed)
-    throw failure(function.spec->name, context.message,
+    throw failure(spec.name, context.message,
                   "report this with the model, or compile with -O0");
 }
 
-double Session::readScalar(const Function &function,
-                           std::string_view output) const {
+double Session::readScalar(const Function &function, std::string_view output) {
   const TensorSpec *spec = function.spec->findOutput(output);
   if (!spec || spec->getElements() != 1)
     return std::numeric_limits<double>::quiet_NaN();
-  return readAsDouble(getOutput(*spec), spec->dtype);
+  if (!transfers)
+    return readAsDouble(getOutput(*spec), spec->dtype);
+  transfers->wait(scalars.lastUse);
+  size_t index = spec - function.spec->outputs.data();
+  return readAsDouble(scalars.data + index * sizeof(double), spec->dtype);
+}
+
+const char *Session::getOutput(const TensorSpec &output) {
+  return read(device->getArena() + output.offset, output.getBytes());
+}
+
+const char *Session::read(const KernelOutput &output) {
+  char *block = output.inState ? device->getState() : device->getArena();
+  return read(block + output.offset, output.elements * getSize(output.dtype));
+}
+
+const char *Session::read(const char *place, int64_t bytes) {
+  if (!transfers)
+    return place;
+  if (static_cast<int64_t>(copy.getSize()) < bytes)
+    copy = Block(bytes, "the host's copy of a tensor");
+  transfers->copyOut(copy.getData(), place, bytes);
+  transfers->wait(transfers->mark());
+  return copy.getData();
 }

@@ -1,6 +1,7 @@
 //===----------------------------------------------------------------------===//
 //
-// A loaded module with its memory: runs the compiled functions.
+// A loaded module with its memory: runs the compiled functions, and hides from
+// the rest of the trainer whether the host shares memory with the device.
 //
 //===----------------------------------------------------------------------===//
 
@@ -9,6 +10,7 @@
 
 #include "runtime/abi/Abi.h"
 #include "runtime/core/Context.h"
+#include "runtime/core/Device.h"
 #include "runtime/core/Manifest.h"
 #include "runtime/data/Dataset.h"
 
@@ -24,11 +26,13 @@ struct Function {
   const FunctionSpec *spec = nullptr;
   ingot_step_fn run = nullptr;
   int32_t index = 0;
+  /// With their offsets in the memory that the host fills.
+  std::vector<InputSpec> inputs;
 };
 
 class Session {
 public:
-  /// Checks the module and allocates its blocks. Throws failure.
+  /// Checks the module and opens its device. Throws failure.
   Session(const ingot_module_t &module, const Manifest &manifest);
 
   const Manifest &getManifest() const { return manifest; }
@@ -38,16 +42,20 @@ public:
   /// The function of that name and variant; null if the module has none.
   const Function *findFunction(std::string_view name, size_t variant = 0) const;
 
-  /// Where a state lies.
-  char *getPlace(const StateSpec &spec) {
-    return state.getData() + spec.offset;
-  }
-  const char *getPlace(const StateSpec &spec) const {
-    return state.getData() + spec.offset;
-  }
+  const Device &getDevice() const { return *device; }
 
-  const char *getStateData() const { return state.getData(); }
-  const char *getArenaData() const { return arena.getData(); }
+  /// Where the host sees a state: between fetchState() and storeState(). At
+  /// first, all states are zeros and can be written.
+  char *getPlace(const StateSpec &spec) { return hostState + spec.offset; }
+  const char *getPlace(const StateSpec &spec) const {
+    return hostState + spec.offset;
+  }
+  /// Gives functions the states that the host wrote.
+  void storeState();
+  /// Gives the host the states that functions wrote.
+  void fetchState();
+  /// The current value of a scalar state, at any time.
+  double readState(const StateSpec &spec);
 
   /// Fills the batched inputs of `function` from the samples.
   void fillBatch(const Function &function, const Dataset &data,
@@ -57,17 +65,35 @@ public:
            const std::map<std::string, double> &hyperparameters,
            int64_t validSamples);
   /// A scalar output of the last run; NaN if the function has none so named.
-  double readScalar(const Function &function, std::string_view output) const;
-  /// An output of the last run.
-  const char *getOutput(const TensorSpec &output) const {
-    return arena.getData() + output.offset;
-  }
+  double readScalar(const Function &function, std::string_view output);
+  /// An output of the last run, until the next.
+  const char *getOutput(const TensorSpec &output);
+  /// What a kernel wrote, until the next call; for observers.
+  const char *read(const KernelOutput &output);
 
 private:
+  /// Memory of the host between which and the arena inputs and outputs are
+  /// copied.
+  struct Staging {
+    char *data = nullptr;
+    uint64_t lastUse = 0;
+  };
+  void layOutStaging();
+  const char *read(const char *place, int64_t bytes);
+
   const ingot_module_t &module;
   const Manifest &manifest;
+  std::unique_ptr<Device> device;
+  /// Goes before the device: it keeps objects of its libraries.
   ingot_context context;
-  Block state, arena;
+  /// Null if the host uses the device's memory; then all that follows is, too.
+  Transfers *transfers;
+  Block stateCopy, copy;
+  /// Two, so that a batch is filled in while the last one is copied.
+  Staging inputs[2];
+  Staging scalars;
+
+  char *hostState, *hostInputs = nullptr;
   std::vector<Function> functions;
 };
 

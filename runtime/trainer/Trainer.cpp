@@ -56,9 +56,11 @@ Trainer::Trainer(Session &session, const Options &options, Console &console)
   if (scale && options.lossScale)
     convert(&*options.lossScale, DType::F64, session.getPlace(*scale),
             scale->dtype, 1);
+  session.storeState();
   if (!options.watch.empty())
     watch = std::make_unique<Watch>(
-        manifest, session.getStateData(), session.getArenaData(),
+        manifest,
+        [&](const KernelOutput &output) { return session.read(output); },
         /*keepsStatistics=*/options.watch == "stats");
   openData();
   openEvalData();
@@ -165,12 +167,11 @@ bool Trainer::isEpochEnd() const {
   return step % sampler->getBatchesPerEpoch() == 0;
 }
 
-int64_t Trainer::countUpdates() const {
+int64_t Trainer::countUpdates() {
   if (manifest.findState("loss_scale"))
     for (const StateSpec &spec : manifest.states)
       if (spec.role == StateRole::Step)
-        return static_cast<int64_t>(
-            readAsDouble(session.getPlace(spec), spec.dtype));
+        return static_cast<int64_t>(session.readState(spec));
   return step;
 }
 
@@ -321,6 +322,7 @@ void Trainer::save() {
   for (int64_t samples : countSamples(data))
     info.samples += samples;
   SafeTensors state;
+  session.fetchState();
   for (const StateSpec &spec : manifest.states)
     if (spec.init != InitKind::Copy)
       state.tensors[spec.name] = viewState(session, spec);
@@ -364,8 +366,10 @@ void Trainer::run() {
   if (stopped)
     return;
   evaluateAndLog();
-  if (!options.exportPath.empty())
+  if (!options.exportPath.empty()) {
+    session.fetchState();
     exportModel(session, options.exportPath);
+  }
   if (!options.predict.empty())
     predict(session, evalData, options.hyperparameters, options.predict,
             console);

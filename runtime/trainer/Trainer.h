@@ -51,7 +51,7 @@ private:
   void save();
   bool isEpochEnd() const;
   /// Steps that changed the model: with loss scaling, those not skipped.
-  int64_t countUpdates() const;
+  int64_t countUpdates();
   void checkFinite(const StepMetrics &metrics);
 
   Session &session;

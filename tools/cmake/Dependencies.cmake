@@ -32,6 +32,17 @@ ingot_find(fmt "fmt" CONFIG)
 ingot_find(ZLIB "zlib")
 ingot_find(GTest "GoogleTest")
 
+# Trainers for GPUs are built where CUDA's headers are; nothing runs there.
+set(INGOT_CUDA AUTO CACHE STRING "Runtime for NVIDIA GPUs: AUTO, ON or OFF")
+if(INGOT_CUDA STREQUAL "OFF")
+  unset(CUDA_INCLUDE_DIR CACHE)
+else()
+  find_path(CUDA_INCLUDE_DIR cublasLt.h HINTS "$ENV{CUDA_HOME}/include" /usr/local/cuda/include)
+  if(INGOT_CUDA STREQUAL "ON" AND NOT CUDA_INCLUDE_DIR)
+    message(FATAL_ERROR "error: the headers of CUDA not found\nhint: set CUDA_HOME, or INGOT_CUDA=OFF")
+  endif()
+endif()
+
 set(INGOT_PYTHON "${INGOT_DEPS}/python/bin/python")
 
 list(APPEND CMAKE_MODULE_PATH "${MLIR_CMAKE_DIR}" "${LLVM_CMAKE_DIR}")

@@ -1,15 +1,17 @@
 # What ingotc links trainers from, gathered in lib/ingot of the build tree so
 # that no compiler is needed on the user's machine and the tree can be moved:
-# link.txt there lists it, one "KIND PATH" per line in link order, paths
-# relative to link.txt. Kinds:
+# link-TARGET.txt there lists it, one "KIND PATH" per line in link order, paths
+# relative to that file. Kinds:
 #   start, end   C runtime start files; the compiled step goes after the first
 #   option       an argument for the linker
 #   whole        static libraries; take everything
 #   archive      static libraries; take what is referenced
 #   bundle       shared libraries that travel with the trainer (TRAINER.libs)
 #   system       shared libraries that every machine has
-# ingot_trainer_link(archive targets... BUNDLE shared libraries...)
-function(ingot_trainer_link)
+# ingot_trainer_link(TARGET archive targets... BUNDLE shared libraries...), a
+# shared library being a target of ours, a path, or a name that the compiler
+# driver finds
+function(ingot_trainer_link target)
   cmake_parse_arguments(arg "" "" "BUNDLE" ${ARGN})
   set(dir "${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/ingot")
   set(text "# KIND PATH, in link order; paths are relative to this file.\n")
@@ -17,6 +19,15 @@ function(ingot_trainer_link)
 
   # Copies FILE, a path or a name that the compiler driver finds, to DIR/SUB.
   macro(add kind name sub)
+    if(TARGET "${name}")
+      set_target_properties(${name} PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${dir}/${sub}")
+      list(APPEND copies ${name})
+      string(APPEND text "${kind} ${sub}/lib${name}.so\n")
+    else()
+      add_file(${kind} ${name} ${sub})
+    endif()
+  endmacro()
+  macro(add_file kind name sub)
     if(IS_ABSOLUTE "${name}")
       set(found "${name}")
     else()
@@ -28,9 +39,14 @@ function(ingot_trainer_link)
     endif()
     get_filename_component(base "${name}" NAME)
     file(REAL_PATH "${found}" real)
-    list(APPEND copies "${dir}/${sub}/${base}")
-    add_custom_command(OUTPUT "${dir}/${sub}/${base}"
-      COMMAND "${CMAKE_COMMAND}" -E copy "${real}" "${dir}/${sub}/${base}" DEPENDS "${real}" VERBATIM)
+    # Targets have files in common.
+    get_property(known GLOBAL PROPERTY ingot_trainer_copies)
+    if(NOT "${dir}/${sub}/${base}" IN_LIST known)
+      set_property(GLOBAL APPEND PROPERTY ingot_trainer_copies "${dir}/${sub}/${base}")
+      list(APPEND copies "${dir}/${sub}/${base}")
+      add_custom_command(OUTPUT "${dir}/${sub}/${base}"
+        COMMAND "${CMAKE_COMMAND}" -E copy "${real}" "${dir}/${sub}/${base}" DEPENDS "${real}" VERBATIM)
+    endif()
     string(APPEND text "${kind} ${sub}/${base}\n")
   endmacro()
 
@@ -44,9 +60,9 @@ function(ingot_trainer_link)
       add(whole libclang_rt.${part}-${CMAKE_SYSTEM_PROCESSOR}.a crt)
     endforeach()
   endif()
-  foreach(target IN LISTS arg_UNPARSED_ARGUMENTS)
-    set_target_properties(${target} PROPERTIES ARCHIVE_OUTPUT_DIRECTORY "${dir}")
-    string(APPEND text "archive lib${target}.a\n")
+  foreach(archive IN LISTS arg_UNPARSED_ARGUMENTS)
+    set_target_properties(${archive} PROPERTIES ARCHIVE_OUTPUT_DIRECTORY "${dir}")
+    string(APPEND text "archive lib${archive}.a\n")
   endforeach()
   add(archive libz.a crt)
   foreach(library IN LISTS arg_BUNDLE)
@@ -62,6 +78,10 @@ function(ingot_trainer_link)
   foreach(name crtendS.o crtn.o)
     add(end ${name} crt)
   endforeach()
-  file(GENERATE OUTPUT "${dir}/link.txt" CONTENT "${text}")
-  add_custom_target(ingot_trainer_files ALL DEPENDS ${copies} ${arg_UNPARSED_ARGUMENTS})
+  file(GENERATE OUTPUT "${dir}/link-${target}.txt" CONTENT "${text}")
+  if(NOT TARGET ingot_trainer_files)
+    add_custom_target(ingot_trainer_files ALL)
+  endif()
+  add_custom_target(ingot_trainer_${target} DEPENDS ${copies} ${arg_UNPARSED_ARGUMENTS})
+  add_dependencies(ingot_trainer_files ingot_trainer_${target})
 endfunction()

@@ -228,6 +228,7 @@ LogicalResult Compiler::makeGraph(const Target &target) {
   pipeline.forceLow = options.forceLow;
   pipeline.lossScaling = options.lossScaling;
   pipeline.rows = !target.device;
+  pipeline.keepAnchors = !target.device;
   for (const Variant &variant : listVariants(options.dims)) {
     for (const auto &[name, size] : variant.dims)
       import.dims[name] = size;
@@ -251,17 +252,33 @@ LogicalResult Compiler::makeGraph(const Target &target) {
   return success();
 }
 
+/// Refuses what the runtime of GPUs has no entry point for.
+static bool hasEntryPoints(ModuleOp module) {
+  return !module
+              .walk([](Operation *op) {
+                if (!isa<exec::ConvOp, exec::ConvInputGradOp,
+                         exec::ConvFilterGradOp>(op))
+                  return WalkResult::advance();
+                (void)emitUserError(op->getLoc(),
+                                    "convolution does not run on GPUs yet",
+                                    "compile with --target cpu");
+                return WalkResult::interrupt();
+              })
+              .wasInterrupted();
+}
+
 bool Compiler::makeKernels(const Target &target, DeviceCode &device) {
   if (!target.device)
     return runPasses(
         [&](PassManager &m) { buildCpuKernelPipeline(m, options.level); });
+  if (options.emit != "ptx" && !hasEntryPoints(*model.module))
+    return false;
   if (!runPasses([&](PassManager &m) {
         buildCudaKernelPipeline(m);
         m.addNestedPass<gpu::GPUModuleOp>(createConvertDeviceKernels());
       }))
     return false;
-  gpu::GPUModuleOp module =
-      *model.module->getOps<gpu::GPUModuleOp>().begin();
+  gpu::GPUModuleOp module = *model.module->getOps<gpu::GPUModuleOp>().begin();
   auto code = generateDeviceCode(module, *target.device);
   if (!code)
     throw failure("codegen", llvm::toString(code.takeError()),
@@ -306,6 +323,7 @@ int Compiler::run() {
   WeightStorage storage = chooseStorage();
   std::string sidecar = options.output + ".safetensors";
   LinkInput link;
+  link.target = target.device ? "cuda" : "cpu";
   bool hasWeights =
       llvm::any_of(model.module->getOps<StateOp>(), [&](StateOp state) {
         return !splatValue(state) && (storage != WeightStorage::None ||

@@ -58,11 +58,15 @@ std::string runtimeDirectory() {
 }
 
 /// The list of what trainers are linked from (tools/cmake/TrainerLink.cmake).
-std::vector<LinkLine> readLinkFile(const std::string &directory) {
-  std::ifstream file(directory + "/link.txt");
+std::vector<LinkLine> readLinkFile(const std::string &directory,
+                                   const std::string &target) {
+  std::ifstream file(directory + "/link-" + target + ".txt");
   if (!file)
-    throw failure(directory, "the trainer runtime is not there",
-                  "build all targets, and keep bin and lib side by side");
+    throw failure(directory,
+                  "the trainer runtime for " + target + " is not there",
+                  target == "cuda"
+                      ? "build Ingot where the headers of CUDA are installed"
+                      : "build all targets, and keep bin and lib side by side");
   std::vector<LinkLine> lines;
   std::string text;
   while (std::getline(file, text)) {
@@ -154,7 +158,7 @@ void runLinker(const std::string &linker, const std::vector<std::string> &args,
 
 void ingot::linkTrainer(const LinkInput &input, const std::string &output) {
   std::string directory = runtimeDirectory();
-  std::vector<LinkLine> lines = readLinkFile(directory);
+  std::vector<LinkLine> lines = readLinkFile(directory, input.target);
   std::string linker = findLinker();
   ScratchDirectory scratch(output);
   std::string name = llvm::sys::path::filename(output).str();

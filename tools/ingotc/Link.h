@@ -13,6 +13,8 @@ namespace ingot {
 
 /// What the trainer is made of besides the runtime. Empty blobs are left out.
 struct LinkInput {
+  /// The device that the trainer runs on: cpu or cuda.
+  std::string target = "cpu";
   std::string object;
   /// Embedded under the names that `--ingot-lower-steps` refers to.
   std::string weights, exportLiteral;

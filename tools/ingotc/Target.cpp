@@ -31,14 +31,13 @@ Target Target::choose(const std::string &kind, const std::string &arch) {
 llvm::json::Object Target::describe() const {
   if (device)
     return llvm::json::Object{{"kind", "cuda"},
-            {"arch", device->arch},
-            {"features", llvm::json::Array()}};
+                              {"arch", device->arch},
+                              {"features", llvm::json::Array()}};
   llvm::json::Array features;
   for (const std::string &feature : host.features)
     features.push_back(feature);
-  return llvm::json::Object{{"kind", "cpu"},
-          {"cpu", host.cpu},
-          {"features", std::move(features)}};
+  return llvm::json::Object{
+      {"kind", "cpu"}, {"cpu", host.cpu}, {"features", std::move(features)}};
 }
 
 abi::ScratchMachine Target::getMachine() const {

@@ -55,7 +55,7 @@ Result runProgram(const std::vector<std::string> &command, During during) {
   return result;
 }
 
-/// Links `object` as ingotc does, by link.txt.
+/// Links `object` as ingotc does, by link-cpu.txt.
 Result linkTrainer(const std::string &object, const std::string &trainer) {
   std::vector<std::string> command = {INGOT_TEST_LLD,
                                       "-pie",
@@ -69,7 +69,7 @@ Result linkTrainer(const std::string &object, const std::string &trainer) {
                                       "-rpath",
                                       std::string(INGOT_TEST_LINK) + "/libs"};
   std::string folder = std::string(INGOT_TEST_LINK) + "/";
-  std::istringstream lines(readFile(folder + "link.txt"));
+  std::istringstream lines(readFile(folder + "link-cpu.txt"));
   bool hasObject = false;
   for (std::string line; std::getline(lines, line);) {
     if (line.empty() || line[0] == '#')

@@ -1,0 +1,69 @@
+//===----------------------------------------------------------------------===//
+//
+// Where compiled functions run, with the two blocks of memory that they work
+// on (Abi.h). A trainer is linked with one implementation: runtime/cpu, or
+// runtime/device, which loads a plugin. docs/design/device.md has the picture.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_RUNTIME_CORE_DEVICE_H
+#define INGOT_RUNTIME_CORE_DEVICE_H
+
+#include "runtime/abi/Abi.h"
+#include "runtime/core/Manifest.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace ingot::runtime {
+
+/// Copies between the host and the blocks of a device with memory of its own.
+/// Copies and runs happen one after the other as they were asked for. All
+/// throw failure.
+class Transfers {
+public:
+  virtual ~Transfers() = default;
+
+  /// Memory of the host, as long as the device lives, from and to which copies
+  /// go beside other work.
+  virtual char *allocate(size_t bytes) = 0;
+  /// The host's memory stays as it is, or is not looked at, until a wait for a
+  /// later mark.
+  virtual void copyIn(char *to, const char *from, size_t bytes) = 0;
+  virtual void copyOut(char *to, const char *from, size_t bytes) = 0;
+  /// A point in the order of copies and runs: after all asked for so far.
+  virtual uint64_t mark() = 0;
+  /// Waits until all before that point is done.
+  virtual void wait(uint64_t mark) = 0;
+};
+
+class Device {
+public:
+  virtual ~Device() = default;
+
+  /// What it is, in a line for people.
+  virtual std::string describe() const = 0;
+  /// Addresses of the blocks, as functions take them; zeros at first.
+  virtual char *getState() const = 0;
+  virtual char *getArena() const = 0;
+  /// How the host reaches the blocks; null where it uses those addresses.
+  virtual Transfers *getTransfers() = 0;
+  /// Runs function `index` of the manifest. Failures are in the context, or
+  /// thrown by the next wait.
+  virtual void run(ingot_context &context, int32_t index,
+                   ingot_step_fn function) = 0;
+};
+
+/// Called first, with the arguments of the program.
+void prepareProcess(char *const *argv);
+
+/// Checks that this machine has what the module was compiled for and allocates
+/// the blocks. Throws failure.
+std::unique_ptr<Device> openDevice(const ingot_module_t &module,
+                                   const Manifest &manifest);
+
+} // namespace ingot::runtime
+
+#endif // INGOT_RUNTIME_CORE_DEVICE_H

@@ -1,0 +1,60 @@
+//===----------------------------------------------------------------------===//
+//
+// The processor that the trainer itself runs on: the host's own memory, and
+// functions that are called (Device.h).
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/core/Context.h"
+#include "runtime/core/Device.h"
+#include "runtime/core/Error.h"
+#include "runtime/cpu/Features.h"
+#include "runtime/cpu/ThreadPool.h"
+
+using namespace ingot::runtime;
+
+static void checkProcessor(const Manifest &manifest) {
+  std::string names;
+  for (const std::string &name : findMissingFeatures(manifest.features))
+    names += (names.empty() ? "" : ", ") + name;
+  if (!names.empty())
+    throw failure("this processor",
+                  "lacks " + names + ", which the trainer was compiled for",
+                  "compile the model on this machine, or with an --arch that "
+                  "both machines have");
+}
+
+namespace {
+class CpuDevice : public Device {
+public:
+  explicit CpuDevice(const Manifest &manifest)
+      : state(manifest.stateBytes, "state"),
+        arena(manifest.arenaBytes, "arena") {}
+
+  std::string describe() const override {
+    return "CPU, " + std::to_string(getThreadCount()) + " threads";
+  }
+  char *getState() const override { return state.getData(); }
+  char *getArena() const override { return arena.getData(); }
+  Transfers *getTransfers() override { return nullptr; }
+  void run(ingot_context &context, int32_t, ingot_step_fn run) override {
+    run(&context, getState(), getArena());
+  }
+
+private:
+  Block state, arena;
+};
+} // namespace
+
+void ingot::runtime::prepareProcess(char *const *argv) { limitSpinning(argv); }
+
+std::unique_ptr<Device> ingot::runtime::openDevice(const ingot_module_t &,
+                                                   const Manifest &manifest) {
+  if (manifest.targetKind != "cpu")
+    throw failure("target",
+                  "compiled for '" + manifest.targetKind +
+                      "', which this runtime does not have",
+                  "compile with --target cpu");
+  checkProcessor(manifest);
+  return std::make_unique<CpuDevice>(manifest);
+}

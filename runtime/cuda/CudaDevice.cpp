@@ -1,0 +1,332 @@
+#include "runtime/cuda/CudaDevice.h"
+
+#include "runtime/core/Error.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
+using namespace ingot::runtime;
+
+/// In the unit that people compare with a card's memory.
+static std::string formatSize(size_t bytes) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.2f GiB",
+                static_cast<double>(bytes) / (1 << 30));
+  return text;
+}
+
+static std::string getArchName(int major, int minor) {
+  return "sm_" + std::to_string(major) + std::to_string(minor);
+}
+
+CudaDevice::CudaDevice(const ingot_module_t &module, const Manifest &manifest) {
+  openGpu();
+  loadCode(module, manifest);
+  allocateBlocks(manifest);
+  constexpr size_t outstanding = 16;
+  for (size_t i = 0; i < outstanding; ++i)
+    marks.push_back(makeEvent(CU_EVENT_DISABLE_TIMING));
+  const char *setting = std::getenv("INGOT_CUDA_GRAPH");
+  records = !setting || std::string_view(setting) != "0";
+}
+
+CudaDevice::~CudaDevice() {
+  // Also after a failure, when nothing can be done about another one.
+  if (!owner)
+    return;
+  (void)driver.cuStreamSynchronize(stream);
+  blasLt.reset();
+  for (auto &[index, recording] : recordings)
+    if (recording.graph)
+      (void)driver.cuGraphExecDestroy(recording.graph);
+  for (const std::vector<CUevent> &events : {marks, freeTimers})
+    for (CUevent event : events)
+      (void)driver.cuEventDestroy(event);
+  for (void *block : hostBlocks)
+    (void)driver.cuMemFreeHost(block);
+  for (CUdeviceptr block : {arena, state})
+    if (block)
+      (void)driver.cuMemFree(block);
+  if (code)
+    (void)driver.cuModuleUnload(code);
+  if (stream)
+    (void)driver.cuStreamDestroy(stream);
+  (void)driver.cuDevicePrimaryCtxRelease(gpu);
+}
+
+void CudaDevice::openGpu() {
+  int count = 0;
+  driver.check(driver.cuDeviceGetCount(&count), "counting GPUs");
+  if (count == 0)
+    throw failure("CUDA", "no GPU can be used",
+                  "check CUDA_VISIBLE_DEVICES and nvidia-smi, or compile with "
+                  "--target cpu");
+  driver.check(driver.cuDeviceGet(&gpu, 0), "opening the GPU");
+  // The context that libraries use as well.
+  driver.check(driver.cuDevicePrimaryCtxRetain(&owner, gpu), "opening the GPU");
+  driver.check(driver.cuCtxSetCurrent(owner), "opening the GPU");
+  driver.check(driver.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING),
+               "making a stream");
+}
+
+void CudaDevice::loadCode(const ingot_module_t &module,
+                          const Manifest &manifest) {
+  int major = 0, minor = 0;
+  driver.check(driver.cuDeviceGetAttribute(
+                   &major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, gpu),
+               "asking what the GPU is");
+  driver.check(driver.cuDeviceGetAttribute(
+                   &minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, gpu),
+               "asking what the GPU is");
+  CUresult result = CUDA_ERROR_NO_BINARY_FOR_GPU;
+  if (module.device_code_bytes != 0)
+    result = driver.cuModuleLoadDataEx(&code, module.device_code, 0, nullptr,
+                                       nullptr);
+  // Later architectures take the text.
+  if (result == CUDA_ERROR_NO_BINARY_FOR_GPU && module.device_ptx)
+    result = driver.cuModuleLoadDataEx(&code, module.device_ptx, 0, nullptr,
+                                       nullptr);
+  if (result == CUDA_ERROR_NO_BINARY_FOR_GPU ||
+      result == CUDA_ERROR_INVALID_PTX ||
+      result == CUDA_ERROR_UNSUPPORTED_PTX_VERSION)
+    throw failure("CUDA",
+                  "the GPU is " + getArchName(major, minor) +
+                      ", the trainer was compiled for " + manifest.targetArch +
+                      ": " + driver.describe(result),
+                  "compile with --arch " + getArchName(major, minor) +
+                      ", or install a later NVIDIA driver");
+  driver.check(result, "loading the kernels");
+}
+
+void CudaDevice::allocateBlocks(const Manifest &manifest) {
+  auto allocate = [&](CUdeviceptr &block, int64_t bytes) {
+    // Drivers refuse blocks of nothing.
+    bytes = std::max<int64_t>(bytes, INGOT_ALIGNMENT);
+    CUresult result = driver.cuMemAlloc(&block, bytes);
+    if (result == CUDA_ERROR_OUT_OF_MEMORY)
+      throw failure("GPU memory", describeLack(manifest),
+                    "compile with a smaller --batch or --memory-budget, or "
+                    "free memory of the GPU");
+    driver.check(result, "allocating memory of the GPU");
+    driver.check(driver.cuMemsetD8Async(block, 0, bytes, stream),
+                 "clearing memory of the GPU");
+  };
+  allocate(state, manifest.stateBytes);
+  allocate(arena, manifest.arenaBytes);
+  driver.check(driver.cuStreamSynchronize(stream),
+               "clearing memory of the GPU");
+}
+
+/// What would have to be resident, largest first.
+std::string CudaDevice::describeLack(const Manifest &manifest) const {
+  size_t free = 0, total = 0;
+  (void)driver.cuMemGetInfo(&free, &total);
+  // What is allocated of ours counts as free.
+  if (state)
+    free += manifest.stateBytes;
+  std::vector<std::pair<int64_t, std::string>> residents;
+  for (const StateSpec &spec : manifest.states)
+    residents.emplace_back(spec.getBytes(), spec.name);
+  residents.emplace_back(manifest.arenaBytes, "activations and gradients");
+  std::sort(residents.rbegin(), residents.rend());
+  constexpr size_t shown = 8;
+  std::string list;
+  for (size_t i = 0; i < std::min(residents.size(), shown); ++i)
+    list += (i == 0 ? "" : ", ") + residents[i].second + " " +
+            formatSize(residents[i].first);
+  if (residents.size() > shown)
+    list += ", and " + std::to_string(residents.size() - shown) + " more";
+  return "needs " + formatSize(manifest.stateBytes + manifest.arenaBytes) +
+         ", and " + formatSize(free) + " of " + formatSize(total) +
+         " are free: " + list;
+}
+
+std::string CudaDevice::describe() const {
+  char name[256] = "";
+  size_t free = 0, total = 0;
+  driver.check(driver.cuDeviceGetName(name, sizeof(name), gpu),
+               "asking what the GPU is");
+  driver.check(driver.cuMemGetInfo(&free, &total), "asking what the GPU is");
+  return std::string(name) + ", " + formatSize(total);
+}
+
+//===----------------------------------------------------------------------===//
+// Transfers
+//===----------------------------------------------------------------------===//
+
+char *CudaDevice::allocate(size_t bytes) {
+  void *block = nullptr;
+  driver.check(driver.cuMemHostAlloc(&block, std::max<size_t>(bytes, 1), 0),
+               "allocating page-locked memory");
+  hostBlocks.push_back(block);
+  return static_cast<char *>(block);
+}
+
+void CudaDevice::copyIn(char *to, const char *from, size_t bytes) {
+  if (bytes != 0)
+    driver.check(driver.cuMemcpyHtoDAsync(reinterpret_cast<CUdeviceptr>(to),
+                                          from, bytes, stream),
+                 "copying to the GPU");
+}
+
+void CudaDevice::copyOut(char *to, const char *from, size_t bytes) {
+  if (bytes != 0)
+    driver.check(driver.cuMemcpyDtoHAsync(
+                     to,
+                     reinterpret_cast<CUdeviceptr>(const_cast<char *>(from)),
+                     bytes, stream),
+                 "copying from the GPU");
+}
+
+uint64_t CudaDevice::mark() {
+  ++lastMark;
+  driver.check(driver.cuEventRecord(marks[lastMark % marks.size()], stream),
+               "recording an event");
+  return lastMark;
+}
+
+void CudaDevice::wait(uint64_t mark) {
+  // The event of an old mark is that of a later one now: waits longer.
+  if (mark != 0)
+    driver.check(driver.cuEventSynchronize(marks[mark % marks.size()]),
+                 "running on the GPU");
+}
+
+CUevent CudaDevice::makeEvent(unsigned flags) {
+  CUevent event = nullptr;
+  driver.check(driver.cuEventCreate(&event, flags), "making an event");
+  return event;
+}
+
+//===----------------------------------------------------------------------===//
+// Runs
+//===----------------------------------------------------------------------===//
+
+void CudaDevice::run(ingot_context &context, int32_t index,
+                     ingot_step_fn function) {
+  bool isObserved = context.profiling || context.observer;
+  Recording &recording = recordings[index];
+  guardLibraryCall(&context, "CUDA", [&] {
+    if (!records || isObserved || recording.runs++ == 0) {
+      function(&context, getState(), getArena());
+    } else {
+      if (!recording.graph)
+        recording.graph = record(context, function);
+      if (recording.graph)
+        driver.check(driver.cuGraphLaunch(recording.graph, stream),
+                     "launching the step");
+    }
+    if (context.profiling)
+      collectTimes(context);
+  });
+}
+
+CUgraphExec CudaDevice::record(ingot_context &context, ingot_step_fn function) {
+  driver.check(
+      driver.cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
+      "recording the step");
+  function(&context, getState(), getArena());
+  CUgraph graph = nullptr;
+  CUresult result = driver.cuStreamEndCapture(stream, &graph);
+  // What went wrong first says more.
+  if (context.failed)
+    return nullptr;
+  driver.check(result, "recording the step");
+  CUgraphExec executable = nullptr;
+  result = driver.cuGraphInstantiate(&executable, graph, 0);
+  (void)driver.cuGraphDestroy(graph);
+  driver.check(result, "recording the step");
+  return executable;
+}
+
+void CudaDevice::launch(const ingot_grid_kernel &kernel, void *const *buffers) {
+  CUfunction &function = kernels[&kernel];
+  if (!function)
+    driver.check(driver.cuModuleGetFunction(&function, code, kernel.name),
+                 "finding a kernel");
+  std::vector<void *> arguments(kernel.buffers);
+  for (int32_t i = 0; i < kernel.buffers; ++i)
+    arguments[i] = const_cast<void **>(&buffers[i]);
+  driver.check(driver.cuLaunchKernel(function, kernel.grid, 1, 1, kernel.block,
+                                     1, 1, kernel.shared_bytes, stream,
+                                     arguments.data(), nullptr),
+               kernel.name);
+}
+
+void CudaDevice::copy(void *to, const void *from, size_t bytes) {
+  driver.check(driver.cuMemcpyDtoDAsync(reinterpret_cast<CUdeviceptr>(to),
+                                        reinterpret_cast<CUdeviceptr>(from),
+                                        bytes, stream),
+               "copying on the GPU");
+}
+
+void CudaDevice::clear(void *to, size_t bytes) {
+  driver.check(driver.cuMemsetD8Async(reinterpret_cast<CUdeviceptr>(to), 0,
+                                      bytes, stream),
+               "clearing memory of the GPU");
+}
+
+BlasLt &CudaDevice::getBlasLt() {
+  if (!blasLt)
+    blasLt = std::make_unique<BlasLt>();
+  return *blasLt;
+}
+
+CudaDevice::Call::Call(CudaDevice &device, ingot_context &context,
+                       int64_t kernel)
+    : device(device), context(context), kernel(kernel) {
+  if (context.profiling)
+    begin = device.takeTimer();
+}
+
+CudaDevice::Call::~Call() {
+  if (context.failed)
+    return;
+  guardLibraryCall(&context, "CUDA", [&] {
+    if (begin)
+      device.timed.push_back({begin, device.takeTimer(), kernel});
+    // Reads what the call wrote through transfers, which wait for it.
+    if (context.observer)
+      context.observer->called(context.function, kernel);
+  });
+}
+
+/// An event at this point of the stream.
+CUevent CudaDevice::takeTimer() {
+  CUevent event;
+  if (freeTimers.empty()) {
+    event = makeEvent(CU_EVENT_DEFAULT);
+  } else {
+    event = freeTimers.back();
+    freeTimers.pop_back();
+  }
+  driver.check(driver.cuEventRecord(event, stream), "recording an event");
+  return event;
+}
+
+/// Turns the events of a run into times of the host's clock.
+void CudaDevice::collectTimes(ingot_context &context) {
+  using namespace std::chrono;
+  driver.check(driver.cuStreamSynchronize(stream), "running on the GPU");
+  if (timed.empty())
+    return;
+  CUevent first = timed.front().begin, last = timed.back().end;
+  auto elapsed = [&](CUevent from, CUevent to) {
+    float milliseconds = 0;
+    driver.check(driver.cuEventElapsedTime(&milliseconds, from, to),
+                 "reading an event");
+    return duration_cast<steady_clock::duration>(
+        duration<float, std::milli>(milliseconds));
+  };
+  auto start = steady_clock::now() - elapsed(first, last);
+  for (const TimedCall &call : timed) {
+    if (context.events.size() < context.maxEvents)
+      context.events.push_back({context.function, call.kernel,
+                                start + elapsed(first, call.begin),
+                                start + elapsed(first, call.end)});
+    freeTimers.insert(freeTimers.end(), {call.begin, call.end});
+  }
+  timed.clear();
+}

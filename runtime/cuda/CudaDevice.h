@@ -1,0 +1,112 @@
+//===----------------------------------------------------------------------===//
+//
+// An NVIDIA GPU: both blocks in its memory, one stream for everything, and a
+// CUDA graph for each function once it has run one time (Device.h).
+//
+// The first run of a function launches kernel by kernel, which loads code and
+// lets libraries choose algorithms; the second is recorded, and from then on a
+// run is one launch. INGOT_CUDA_GRAPH=0, profiles and watches launch one by
+// one always.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_RUNTIME_CUDA_CUDADEVICE_H
+#define INGOT_RUNTIME_CUDA_CUDADEVICE_H
+
+#include "runtime/core/Context.h"
+#include "runtime/core/Device.h"
+#include "runtime/cuda/BlasLt.h"
+#include "runtime/cuda/Driver.h"
+
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace ingot::runtime {
+
+class CudaDevice : public Device, private Transfers {
+public:
+  CudaDevice(const ingot_module_t &module, const Manifest &manifest);
+  ~CudaDevice() override;
+
+  std::string describe() const override;
+  char *getState() const override { return reinterpret_cast<char *>(state); }
+  char *getArena() const override { return reinterpret_cast<char *>(arena); }
+  Transfers *getTransfers() override { return this; }
+  void run(ingot_context &context, int32_t index,
+           ingot_step_fn function) override;
+
+  const Driver &getDriver() const { return driver; }
+  CUstream getStream() const { return stream; }
+
+  void launch(const ingot_grid_kernel &kernel, void *const *buffers);
+  void copy(void *to, const void *from, size_t bytes);
+  void clear(void *to, size_t bytes);
+  BlasLt &getBlasLt();
+
+  /// What one entry point puts into the stream: timed when the run is profiled,
+  /// looked at when watched.
+  class Call {
+  public:
+    Call(CudaDevice &device, ingot_context &context, int64_t kernel);
+    ~Call();
+
+  private:
+    CudaDevice &device;
+    ingot_context &context;
+    int64_t kernel;
+    CUevent begin = nullptr;
+  };
+
+private:
+  char *allocate(size_t bytes) override;
+  void copyIn(char *to, const char *from, size_t bytes) override;
+  void copyOut(char *to, const char *from, size_t bytes) override;
+  uint64_t mark() override;
+  void wait(uint64_t mark) override;
+
+  void openGpu();
+  void loadCode(const ingot_module_t &module, const Manifest &manifest);
+  void allocateBlocks(const Manifest &manifest);
+  CUevent makeEvent(unsigned flags);
+  std::string describeLack(const Manifest &manifest) const;
+  CUgraphExec record(ingot_context &context, ingot_step_fn function);
+  CUevent takeTimer();
+  void collectTimes(ingot_context &context);
+
+  Driver driver;
+  std::unique_ptr<BlasLt> blasLt;
+  CUdevice gpu = 0;
+  CUcontext owner = nullptr;
+  CUstream stream = nullptr;
+  CUmodule code = nullptr;
+  CUdeviceptr state = 0, arena = 0;
+  std::vector<void *> hostBlocks;
+  std::unordered_map<const ingot_grid_kernel *, CUfunction> kernels;
+
+  /// Of one function: how often it ran, and its recording.
+  struct Recording {
+    int64_t runs = 0;
+    CUgraphExec graph = nullptr;
+  };
+  std::map<int32_t, Recording> recordings;
+  bool records = true;
+
+  /// Mark i is events[i % size].
+  std::vector<CUevent> marks;
+  uint64_t lastMark = 0;
+
+  /// Of a profiled run.
+  struct TimedCall {
+    CUevent begin, end;
+    int64_t kernel;
+  };
+  std::vector<TimedCall> timed;
+  std::vector<CUevent> freeTimers;
+};
+
+} // namespace ingot::runtime
+
+#endif // INGOT_RUNTIME_CUDA_CUDADEVICE_H

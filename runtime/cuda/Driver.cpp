@@ -1,0 +1,46 @@
+#include "runtime/cuda/Driver.h"
+
+#include "runtime/core/Error.h"
+
+using namespace ingot::runtime;
+
+// The name after cuda.h's redirection.
+#define INGOT_SYMBOL_OF(name) #name
+#define INGOT_SYMBOL(name) INGOT_SYMBOL_OF(name)
+
+Driver::Driver()
+    : library("libcuda.so.1",
+              "install the NVIDIA driver, or compile with --target cpu") {
+#define INGOT_LOAD(name) library.load(name, INGOT_SYMBOL(name));
+  INGOT_CUDA_DRIVER_FUNCTIONS(INGOT_LOAD)
+#undef INGOT_LOAD
+  CUresult result = cuInit(0);
+  if (result != CUDA_SUCCESS)
+    throw failure("CUDA", "no GPU can be used: " + describe(result),
+                  "check with nvidia-smi, or compile with --target cpu");
+  int version = 0;
+  check(cuDriverGetVersion(&version), "asking for the driver's version");
+  if (version / 1000 < CUDA_VERSION / 1000)
+    throw failure("CUDA",
+                  "the driver is for CUDA " + std::to_string(version / 1000) +
+                      "." + std::to_string(version % 1000 / 10) +
+                      ", the trainer needs " +
+                      std::to_string(CUDA_VERSION / 1000),
+                  "install a later NVIDIA driver");
+}
+
+std::string Driver::describe(CUresult result) const {
+  const char *name = nullptr, *text = nullptr;
+  if (cuGetErrorName(result, &name) != CUDA_SUCCESS ||
+      cuGetErrorString(result, &text) != CUDA_SUCCESS)
+    return "error " + std::to_string(result);
+  return std::string(text) + " (" + name + ")";
+}
+
+void Driver::check(CUresult result, const char *action) const {
+  if (result == CUDA_SUCCESS)
+    return;
+  throw failure("CUDA", std::string(action) + ": " + describe(result),
+                "check the GPU with nvidia-smi; INGOT_CUDA_GRAPH=0 launches "
+                "kernels one by one");
+}

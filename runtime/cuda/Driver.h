@@ -1,0 +1,79 @@
+//===----------------------------------------------------------------------===//
+//
+// The functions of the CUDA driver that trainers use, loaded on demand.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_RUNTIME_CUDA_DRIVER_H
+#define INGOT_RUNTIME_CUDA_DRIVER_H
+
+#include "runtime/cuda/Library.h"
+
+#include <cuda.h>
+
+// Names that cuda.h redirects to their latest versions.
+#define INGOT_CUDA_DRIVER_FUNCTIONS(X)                                         \
+  X(cuInit)                                                                    \
+  X(cuDriverGetVersion)                                                        \
+  X(cuGetErrorName)                                                            \
+  X(cuGetErrorString)                                                          \
+  X(cuDeviceGet)                                                               \
+  X(cuDeviceGetCount)                                                          \
+  X(cuDeviceGetName)                                                           \
+  X(cuDeviceGetAttribute)                                                      \
+  X(cuDevicePrimaryCtxRetain)                                                  \
+  X(cuDevicePrimaryCtxRelease)                                                 \
+  X(cuCtxSetCurrent)                                                           \
+  X(cuMemGetInfo)                                                              \
+  X(cuMemAlloc)                                                                \
+  X(cuMemFree)                                                                 \
+  X(cuMemHostAlloc)                                                            \
+  X(cuMemFreeHost)                                                             \
+  X(cuMemsetD8Async)                                                           \
+  X(cuMemcpyHtoDAsync)                                                         \
+  X(cuMemcpyDtoHAsync)                                                         \
+  X(cuMemcpyDtoDAsync)                                                         \
+  X(cuStreamCreate)                                                            \
+  X(cuStreamDestroy)                                                           \
+  X(cuStreamSynchronize)                                                       \
+  X(cuStreamWaitEvent)                                                         \
+  X(cuStreamBeginCapture)                                                      \
+  X(cuStreamEndCapture)                                                        \
+  X(cuGraphInstantiate)                                                        \
+  X(cuGraphLaunch)                                                             \
+  X(cuGraphDestroy)                                                            \
+  X(cuGraphExecDestroy)                                                        \
+  X(cuEventCreate)                                                             \
+  X(cuEventRecord)                                                             \
+  X(cuEventSynchronize)                                                        \
+  X(cuEventElapsedTime)                                                        \
+  X(cuEventDestroy)                                                            \
+  X(cuModuleLoadDataEx)                                                        \
+  X(cuModuleGetFunction)                                                       \
+  X(cuModuleUnload)                                                            \
+  X(cuLaunchKernel)
+
+namespace ingot::runtime {
+
+class Driver {
+public:
+  /// Loads the driver and starts it. Throws failure if there is none, or none
+  /// that is recent enough.
+  Driver();
+
+#define INGOT_DECLARE(name) decltype(::name) *name;
+  INGOT_CUDA_DRIVER_FUNCTIONS(INGOT_DECLARE)
+#undef INGOT_DECLARE
+
+  /// Throws failure naming `action` unless `result` is success.
+  void check(CUresult result, const char *action) const;
+  /// The driver's words for `result`.
+  std::string describe(CUresult result) const;
+
+private:
+  Library library;
+};
+
+} // namespace ingot::runtime
+
+#endif // INGOT_RUNTIME_CUDA_DRIVER_H

@@ -1,0 +1,157 @@
+"""Trainers for GPUs. Where there is no GPU, stand-ins for CUDA's libraries say
+what is asked of them and in which order (test/runtime/cuda/StandIns.h); the
+kernels themselves are tested in the emulator."""
+
+import ctypes
+import json
+import re
+import shutil
+
+import numpy as np
+from harness import MODELS, Skip, case, check, golden, initializers
+
+GOLDENS = ["mlp", "cnn", "segmentation", "multilabel"]
+GRAPH_CALLS = {"cuStreamBeginCapture", "cuStreamEndCapture", "cuGraphInstantiate", "cuGraphLaunch"}
+
+
+def trainer(ingot, *flags):
+    """The mlp for sm_90, and where the stand-ins are."""
+    stand_ins = ingot.bin.parent / "lib/stand-ins"
+    if not stand_ins.exists():
+        raise Skip("built without CUDA's headers")
+    mlp = golden("mlp")
+    return mlp, ingot.compile(mlp.model, *mlp.compile_flags("adamw"), "--target", "cuda", *flags), {
+        "LD_LIBRARY_PATH": str(stand_ins)
+    }
+
+
+def recorded(ingot, *flags, env=None, steps=4):
+    """The calls that a run makes: [name, rest of the line]."""
+    mlp, program, stand_ins = trainer(ingot)
+    log = ingot.path("calls.txt")
+    env = {**stand_ins, "INGOT_STAND_IN_LOG": str(log), **(env or {})}
+    ingot.succeed([program, "--data", mlp.data, "--steps", steps, *flags], env=env)
+    calls = [(line.split() + [""])[:2] for line in log.read_text().splitlines()]
+    broken = [line for line in log.read_text().splitlines() if line.startswith("violation")]
+    check(not broken, f"calls: {broken[:3]}")
+    return [name for name, _ in calls], log.read_text()
+
+
+@case("cuda a step is one graph launch after the second")
+def one_launch(ingot):
+    names, _ = recorded(ingot, steps=5)
+    # Of the step after the recording: inputs in, one launch, scalars out.
+    begin = names.index("cuGraphLaunch")
+    steady = names[begin + 1 : names.index("cuGraphLaunch", begin + 1) + 1]
+    check(steady[-1] == "cuGraphLaunch", f"steady step: {steady}")
+    others = set(steady) - {"cuMemcpyDtoHAsync", "cuMemcpyHtoDAsync", "cuEventRecord", "cuEventSynchronize", "cuGraphLaunch"}
+    check(not others, f"a step asks for more: {sorted(others)}")
+    check(names.count("cuGraphLaunch") == 4, f"{names.count('cuGraphLaunch')} graph launches in 5 steps")
+    check(names.count("cuStreamBeginCapture") == 1, "recorded more than once")
+    # The recording holds what the first step launched, and no wait.
+    first = names[: names.index("cuStreamBeginCapture")]
+    capture = names[names.index("cuStreamBeginCapture") + 1 : names.index("cuStreamEndCapture")]
+    launches = [n for n in first if n in ("cuLaunchKernel", "cublasLtMatmul")]
+    check(capture == launches and len(launches) > 10, f"the recording differs from the first step: {capture}")
+
+
+@case("cuda everything is given back")
+def given_back(ingot):
+    for env in [{}, {"INGOT_CUDA_GRAPH": "0"}]:
+        names, log = recorded(ingot, env=env)
+        check(names[-1] == "cuDevicePrimaryCtxRelease", f"ends with {names[-3:]}")
+        check("cuDevicePrimaryCtxRelease objects=0 blocks=0" in log, f"left: {log.splitlines()[-1]}")
+        check("cublasLtDestroy objects=0" in log, "cuBLASLt objects are left")
+    check(not GRAPH_CALLS & set(names), "INGOT_CUDA_GRAPH=0 records a graph")
+
+
+@case("cuda profiles and watches launch one by one")
+def plain_launches(ingot):
+    trace = ingot.path("trace.json")
+    names, _ = recorded(ingot, "--profile", trace)
+    check(not GRAPH_CALLS & set(names), "a profile records a graph")
+    check('"ph"' in trace.read_text(), "empty trace")
+    names, _ = recorded(ingot, "--watch", "nan")
+    check(not GRAPH_CALLS & set(names), "a watch records a graph")
+
+
+@case("cuda state comes back for checkpoints and export")
+def state_comes_back(ingot):
+    mlp, program, env = trainer(ingot)
+    saved, exported = ingot.path("saved"), ingot.path("trained.onnx")
+    # Stand-ins compute nothing, so that the state stays as it was.
+    ingot.succeed([program, "--data", mlp.data, "--steps", 2, "--save", saved, "--export", exported], env=env)
+    before, after = initializers(mlp.model), initializers(exported)
+    for name, value in before.items():
+        check(np.array_equal(after[name], value), f"{name} is not what was put on the GPU")
+    ingot.succeed([program, "--data", mlp.data, "--steps", 3, "--resume", saved], env=env)
+
+
+@case("cuda memory is the plan")
+def planned_memory(ingot):
+    mlp, program, env = trainer(ingot)
+    planned = json.loads(ingot.succeed([program, "--inspect=json"]).out)["peak_bytes"]
+    _, log = recorded(ingot)
+    blocks = [int(n) for n in re.findall(r"cuMemAlloc bytes=(\d+)", log)]
+    check(len(blocks) == 2, f"{len(blocks)} blocks on the GPU")
+    check(sum(blocks) == planned, f"{sum(blocks)} bytes on the GPU, planned {planned}")
+
+
+@case("cuda what is wrong with the machine")
+def wrong_machine(ingot):
+    mlp, program, env = trainer(ingot)
+    run = [program, "--data", mlp.data, "--steps", 1]
+    ingot.succeed([program, "--help"])
+    try:
+        ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        ingot.check_error(run, 1, "libcuda.so.1")
+    for setting, words in [
+        ({"INGOT_STAND_IN_FAIL": "cuInit"}, ["no GPU", "CUDA_ERROR_NO_DEVICE"]),
+        ({"INGOT_STAND_IN_VERSION": "12040"}, ["driver", "12.4", "13"]),
+        ({"INGOT_STAND_IN_ARCH": "75"}, ["sm_75", "sm_90"]),
+        ({"INGOT_STAND_IN_MEMORY": "100000"}, ["GPU memory", "free"]),
+        ({"INGOT_STAND_IN_FAIL": "cublasLtCreate"}, ["cuBLASLt"]),
+        ({"INGOT_STAND_IN_FAIL": "cublasLtMatmulAlgoGetHeuristic"}, ["matmul", "algorithm"]),
+        ({"INGOT_STAND_IN_FAIL": "cuLaunchKernel"}, ["train_step"]),
+        ({"INGOT_STAND_IN_FAIL": "cuEventSynchronize"}, ["CUDA", "running on the GPU"]),
+    ]:
+        ingot.check_error(run, 1, *words, env={**env, **setting})
+
+
+@case("cuda other architectures take the text")
+def later_architecture(ingot):
+    _, log = recorded(ingot, env={"INGOT_STAND_IN_ARCH": "100"})
+    loads = re.findall(r"cuModuleLoadDataEx (\w+)", log)
+    check(loads == ["cubin", "ptx"], f"loads {loads}")
+
+
+@case("cuda wrong options")
+def wrong_options(ingot):
+    mlp = golden("mlp")
+    model = [mlp.model, "-o", ingot.path("trainer"), *mlp.compile_flags("adamw")]
+    ingot.check_error(ingot.ingotc(*model, "--target", "cuda", "--arch", "sm_70"), 2, "--arch")
+    ingot.check_error(ingot.ingotc(*model, "--target", "cuda", "--arch", "znver4"), 2, "--arch")
+    ingot.check_error(ingot.ingotc(*model, "--emit", "ptx"), 2, "--emit")
+
+
+@case("cuda kernels assemble without spills")
+def kernels_assemble(ingot):
+    if not shutil.which("ptxas") and not shutil.which("/usr/local/cuda/bin/ptxas"):
+        raise Skip("no ptxas")
+    models = [(golden(name).model, golden(name).compile_flags("adamw")) for name in GOLDENS]
+    models += [(path, ["--loss", "cross-entropy"]) for path in sorted(MODELS.glob("torch/gpt_default_export.onnx"))]
+    for model, flags in models:
+        for arch, precision in [("sm_80", "fp32"), ("sm_90", "fp32"), ("sm_90", "bf16"), ("sm_80", "fp16")]:
+            remarks = ingot.path("remarks.yaml")
+            ptx = remarks.with_name("kernels.ptx")
+            ingot.succeed(ingot.ingotc(model, *flags, "--target", "cuda", "--arch", arch, "--emit", "ptx",
+                                       "--precision", precision, "--remarks", remarks, "-o", ptx))
+            kernels = ptx.read_text().count(".entry ")
+            text = remarks.read_text()
+            registers = [int(n) for n in re.findall(r"takes (\d+) registers", text)]
+            what = f"{model.parent.name} {arch} {precision}"
+            check(kernels > 0 and len(registers) == kernels, f"{what}: {len(registers)} of {kernels} assembled")
+            # 256 threads a block, 65,536 registers in all.
+            check(max(registers) <= 255, f"{what}: {max(registers)} registers")
+            check("spills" not in text, f"{what}: a kernel spills")

@@ -1,0 +1,152 @@
+//===----------------------------------------------------------------------===//
+//
+// libcublasLt for tests (StandIns.h).
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/runtime/cuda/StandIns.h"
+
+#include <cublasLt.h>
+#include <map>
+#include <set>
+
+using standin::record;
+
+namespace {
+struct Layout {
+  cudaDataType type;
+  unsigned long long rows, columns;
+  long long leading;
+  std::map<int, long long> attributes;
+};
+struct Product {
+  std::map<int, int> attributes;
+};
+std::set<const void *> living;
+
+template <typename Made, typename Handle> cublasStatus_t make(Handle *handle) {
+  auto *made = new Made{};
+  living.insert(made);
+  *handle = reinterpret_cast<Handle>(made);
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t destroy(const void *handle) {
+  bool lived = living.erase(handle) != 0;
+  if (!lived)
+    record("violation", " an object of cuBLASLt is destroyed twice");
+  return lived ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_INVALID_VALUE;
+}
+const Layout &get(cublasLtMatrixLayout_t layout) {
+  return *reinterpret_cast<const Layout *>(layout);
+}
+} // namespace
+
+extern "C" {
+
+cublasStatus_t cublasLtCreate(cublasLtHandle_t *handle) {
+  if (record(__func__))
+    return CUBLAS_STATUS_NOT_INITIALIZED;
+  return make<char>(handle);
+}
+cublasStatus_t cublasLtDestroy(cublasLtHandle_t handle) {
+  destroy(handle);
+  record(__func__, " objects=%zu", living.size());
+  return CUBLAS_STATUS_SUCCESS;
+}
+const char *cublasLtGetStatusString(cublasStatus_t) {
+  return "as the test wants";
+}
+cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t *product,
+                                        cublasComputeType_t, cudaDataType_t) {
+  return make<Product>(product);
+}
+cublasStatus_t cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t product) {
+  return destroy(product);
+}
+cublasStatus_t
+cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t product,
+                               cublasLtMatmulDescAttributes_t name,
+                               const void *value, size_t bytes) {
+  int number = 0;
+  std::memcpy(&number, value, bytes < sizeof(number) ? bytes : sizeof(number));
+  reinterpret_cast<Product *>(product)->attributes[name] = number;
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t *layout,
+                                          cudaDataType type, uint64_t rows,
+                                          uint64_t columns, int64_t leading) {
+  make<Layout>(layout);
+  *reinterpret_cast<Layout *>(*layout) = {type, rows, columns, leading, {}};
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t layout) {
+  return destroy(layout);
+}
+cublasStatus_t
+cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayout_t layout,
+                                 cublasLtMatrixLayoutAttribute_t name,
+                                 const void *value, size_t bytes) {
+  long long number = 0;
+  std::memcpy(&number, value, bytes);
+  reinterpret_cast<Layout *>(layout)->attributes[name] = number;
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t
+cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t *preference) {
+  return make<Product>(preference);
+}
+cublasStatus_t
+cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference_t preference) {
+  return destroy(preference);
+}
+cublasStatus_t
+cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t,
+                                     cublasLtMatmulPreferenceAttributes_t,
+                                     const void *, size_t) {
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
+    cublasLtHandle_t, cublasLtMatmulDesc_t, cublasLtMatrixLayout_t,
+    cublasLtMatrixLayout_t, cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
+    cublasLtMatmulPreference_t, int, cublasLtMatmulHeuristicResult_t *results,
+    int *found) {
+  if (record(__func__)) {
+    *found = 0;
+    return CUBLAS_STATUS_SUCCESS;
+  }
+  results[0] = {};
+  *found = 1;
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+/// Checks that the shapes fit each other, in the library's terms.
+cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t product,
+                              const void *, const void *,
+                              cublasLtMatrixLayout_t aLayout, const void *,
+                              cublasLtMatrixLayout_t bLayout, const void *,
+                              const void *, cublasLtMatrixLayout_t cLayout,
+                              void *, cublasLtMatrixLayout_t,
+                              const cublasLtMatmulAlgo_t *, void *workspace,
+                              size_t workspaceBytes, cudaStream_t) {
+  const Layout &a = get(aLayout), &b = get(bLayout), &c = get(cLayout);
+  auto &attributes = reinterpret_cast<Product *>(product)->attributes;
+  bool transposesA = attributes[CUBLASLT_MATMUL_DESC_TRANSA] == CUBLAS_OP_T;
+  bool transposesB = attributes[CUBLASLT_MATMUL_DESC_TRANSB] == CUBLAS_OP_T;
+  auto m = transposesA ? a.columns : a.rows,
+       k = transposesA ? a.rows : a.columns;
+  auto n = transposesB ? b.rows : b.columns;
+  auto inner = transposesB ? b.columns : b.rows;
+  bool fits = m == c.rows && n == c.columns && k == inner &&
+              a.leading == static_cast<long long>(a.rows) &&
+              b.leading == static_cast<long long>(b.rows) &&
+              c.leading == static_cast<long long>(c.rows);
+  if (!fits)
+    record("violation", " cublasLtMatmul: shapes");
+  if (workspaceBytes != 0 && !workspace)
+    record("violation", " cublasLtMatmul: workspace");
+  return record(__func__, " m=%llu n=%llu k=%llu type=%d", m, n, k, c.type)
+             ? CUBLAS_STATUS_EXECUTION_FAILED
+             : CUBLAS_STATUS_SUCCESS;
+}
+
+} // extern "C"

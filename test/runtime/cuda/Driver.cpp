@@ -1,0 +1,334 @@
+//===----------------------------------------------------------------------===//
+//
+// libcuda.so.1 for tests (StandIns.h). Memory of the GPU is the host's.
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/runtime/cuda/StandIns.h"
+
+#include <cuda.h>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+
+using standin::getSetting;
+using standin::record;
+
+namespace {
+enum class Kind { Context, Stream, Event, Module, Graph, Executable };
+
+struct Object {
+  Kind kind;
+  int number;
+  /// Of modules: what they were loaded from.
+  std::string_view image = {};
+  std::set<std::string> functions = {};
+};
+
+std::map<const void *, Object *> objects;
+std::map<CUdeviceptr, size_t> blocks;
+std::map<void *, size_t> hostBlocks;
+size_t used = 0;
+bool isCapturing = false;
+
+template <typename Handle> Handle make(Kind kind) {
+  static int count = 0;
+  auto *object = new Object{kind, ++count};
+  objects[object] = object;
+  return reinterpret_cast<Handle>(object);
+}
+
+/// Null unless it lives and is of that kind.
+Object *find(const void *handle, Kind kind) {
+  auto found = objects.find(handle);
+  return found != objects.end() && found->second->kind == kind ? found->second
+                                                               : nullptr;
+}
+
+CUresult destroy(const void *handle, Kind kind) {
+  Object *object = find(handle, kind);
+  if (!object)
+    return CUDA_ERROR_INVALID_HANDLE;
+  objects.erase(handle);
+  delete object;
+  return CUDA_SUCCESS;
+}
+
+bool isOnDevice(CUdeviceptr place, size_t bytes) {
+  auto after = blocks.upper_bound(place);
+  if (after == blocks.begin())
+    return false;
+  auto [begin, size] = *--after;
+  return place - begin <= size && bytes <= size - (place - begin);
+}
+} // namespace
+
+#define FAIL_IF_ASKED(...)                                                     \
+  if (record(__func__ __VA_OPT__(, ) __VA_ARGS__))                             \
+  return CUDA_ERROR_UNKNOWN
+#define REQUIRE(condition, error)                                              \
+  if (!(condition)) {                                                          \
+    record("violation", " %s: %s", __func__, #condition);                      \
+    return error;                                                              \
+  }
+
+extern "C" {
+
+CUresult cuInit(unsigned) {
+  return record(__func__) ? CUDA_ERROR_NO_DEVICE : CUDA_SUCCESS;
+}
+CUresult cuDriverGetVersion(int *version) {
+  *version = static_cast<int>(getSetting("INGOT_STAND_IN_VERSION", 13000));
+  return CUDA_SUCCESS;
+}
+CUresult cuGetErrorName(CUresult error, const char **text) {
+  *text = error == CUDA_ERROR_NO_DEVICE ? "CUDA_ERROR_NO_DEVICE" : "CUDA_ERROR";
+  return CUDA_SUCCESS;
+}
+CUresult cuGetErrorString(CUresult error, const char **text) {
+  *text = error == CUDA_ERROR_NO_DEVICE ? "no CUDA-capable device is detected"
+                                        : "as the test wants";
+  return CUDA_SUCCESS;
+}
+CUresult cuDeviceGetCount(int *count) {
+  *count = 1;
+  return CUDA_SUCCESS;
+}
+CUresult cuDeviceGet(CUdevice *device, int) {
+  *device = 0;
+  return CUDA_SUCCESS;
+}
+CUresult cuDeviceGetName(char *name, int length, CUdevice) {
+  std::snprintf(name, length, "stand-in");
+  return CUDA_SUCCESS;
+}
+CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute,
+                              CUdevice) {
+  int arch = static_cast<int>(getSetting("INGOT_STAND_IN_ARCH", 90));
+  *value = attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR
+               ? arch / 10
+               : arch % 10;
+  return CUDA_SUCCESS;
+}
+CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice) {
+  FAIL_IF_ASKED();
+  *context = make<CUcontext>(Kind::Context);
+  return CUDA_SUCCESS;
+}
+CUresult cuDevicePrimaryCtxRelease(CUdevice) {
+  // All that is left but the context itself.
+  record(__func__, " objects=%zu blocks=%zu", objects.size() - 1,
+         blocks.size() + hostBlocks.size());
+  return CUDA_SUCCESS;
+}
+CUresult cuCtxSetCurrent(CUcontext context) {
+  REQUIRE(find(context, Kind::Context), CUDA_ERROR_INVALID_CONTEXT);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemGetInfo(size_t *free, size_t *total) {
+  *total = getSetting("INGOT_STAND_IN_MEMORY", 1L << 30);
+  *free = *total - used;
+  return CUDA_SUCCESS;
+}
+CUresult cuMemAlloc(CUdeviceptr *place, size_t bytes) {
+  FAIL_IF_ASKED(" bytes=%zu", bytes);
+  REQUIRE(!isCapturing, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+  size_t free = 0, total = 0;
+  cuMemGetInfo(&free, &total);
+  if (bytes > free)
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  used += bytes;
+  *place = reinterpret_cast<CUdeviceptr>(std::malloc(bytes));
+  blocks[*place] = bytes;
+  return CUDA_SUCCESS;
+}
+CUresult cuMemFree(CUdeviceptr place) {
+  FAIL_IF_ASKED();
+  REQUIRE(blocks.count(place), CUDA_ERROR_INVALID_VALUE);
+  used -= blocks[place];
+  blocks.erase(place);
+  std::free(reinterpret_cast<void *>(place));
+  return CUDA_SUCCESS;
+}
+CUresult cuMemHostAlloc(void **place, size_t bytes, unsigned) {
+  FAIL_IF_ASKED(" bytes=%zu", bytes);
+  *place = std::malloc(bytes);
+  hostBlocks[*place] = bytes;
+  return CUDA_SUCCESS;
+}
+CUresult cuMemFreeHost(void *place) {
+  REQUIRE(hostBlocks.erase(place), CUDA_ERROR_INVALID_VALUE);
+  std::free(place);
+  return CUDA_SUCCESS;
+}
+CUresult cuMemsetD8Async(CUdeviceptr place, unsigned char value, size_t bytes,
+                         CUstream stream) {
+  FAIL_IF_ASKED(" bytes=%zu", bytes);
+  REQUIRE(find(stream, Kind::Stream), CUDA_ERROR_INVALID_HANDLE);
+  REQUIRE(isOnDevice(place, bytes), CUDA_ERROR_INVALID_VALUE);
+  if (!isCapturing)
+    std::memset(reinterpret_cast<void *>(place), value, bytes);
+  return CUDA_SUCCESS;
+}
+CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void *from, size_t bytes,
+                           CUstream stream) {
+  FAIL_IF_ASKED(" bytes=%zu", bytes);
+  REQUIRE(find(stream, Kind::Stream), CUDA_ERROR_INVALID_HANDLE);
+  REQUIRE(isOnDevice(to, bytes), CUDA_ERROR_INVALID_VALUE);
+  REQUIRE(!isCapturing, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+  std::memcpy(reinterpret_cast<void *>(to), from, bytes);
+  return CUDA_SUCCESS;
+}
+CUresult cuMemcpyDtoHAsync(void *to, CUdeviceptr from, size_t bytes,
+                           CUstream stream) {
+  FAIL_IF_ASKED(" bytes=%zu", bytes);
+  REQUIRE(find(stream, Kind::Stream), CUDA_ERROR_INVALID_HANDLE);
+  REQUIRE(isOnDevice(from, bytes), CUDA_ERROR_INVALID_VALUE);
+  REQUIRE(!isCapturing, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+  std::memcpy(to, reinterpret_cast<const void *>(from), bytes);
+  return CUDA_SUCCESS;
+}
+CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes,
+                           CUstream stream) {
+  FAIL_IF_ASKED(" bytes=%zu", bytes);
+  REQUIRE(find(stream, Kind::Stream), CUDA_ERROR_INVALID_HANDLE);
+  REQUIRE(isOnDevice(to, bytes), CUDA_ERROR_INVALID_VALUE);
+  REQUIRE(isOnDevice(from, bytes), CUDA_ERROR_INVALID_VALUE);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuStreamCreate(CUstream *stream, unsigned) {
+  FAIL_IF_ASKED();
+  *stream = make<CUstream>(Kind::Stream);
+  return CUDA_SUCCESS;
+}
+CUresult cuStreamDestroy(CUstream stream) {
+  record(__func__);
+  return destroy(stream, Kind::Stream);
+}
+CUresult cuStreamSynchronize(CUstream stream) {
+  FAIL_IF_ASKED();
+  REQUIRE(find(stream, Kind::Stream), CUDA_ERROR_INVALID_HANDLE);
+  REQUIRE(!isCapturing, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+  return CUDA_SUCCESS;
+}
+CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode) {
+  FAIL_IF_ASKED();
+  REQUIRE(find(stream, Kind::Stream), CUDA_ERROR_INVALID_HANDLE);
+  REQUIRE(!isCapturing, CUDA_ERROR_ILLEGAL_STATE);
+  isCapturing = true;
+  return CUDA_SUCCESS;
+}
+CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph) {
+  FAIL_IF_ASKED();
+  REQUIRE(find(stream, Kind::Stream), CUDA_ERROR_INVALID_HANDLE);
+  REQUIRE(isCapturing, CUDA_ERROR_ILLEGAL_STATE);
+  isCapturing = false;
+  *graph = make<CUgraph>(Kind::Graph);
+  return CUDA_SUCCESS;
+}
+CUresult cuGraphInstantiate(CUgraphExec *executable, CUgraph graph,
+                            unsigned long long) {
+  FAIL_IF_ASKED();
+  REQUIRE(find(graph, Kind::Graph), CUDA_ERROR_INVALID_HANDLE);
+  *executable = make<CUgraphExec>(Kind::Executable);
+  return CUDA_SUCCESS;
+}
+CUresult cuGraphLaunch(CUgraphExec executable, CUstream stream) {
+  FAIL_IF_ASKED();
+  REQUIRE(find(executable, Kind::Executable), CUDA_ERROR_INVALID_HANDLE);
+  REQUIRE(find(stream, Kind::Stream), CUDA_ERROR_INVALID_HANDLE);
+  return CUDA_SUCCESS;
+}
+CUresult cuGraphDestroy(CUgraph graph) { return destroy(graph, Kind::Graph); }
+CUresult cuGraphExecDestroy(CUgraphExec executable) {
+  return destroy(executable, Kind::Executable);
+}
+
+CUresult cuEventCreate(CUevent *event, unsigned) {
+  *event = make<CUevent>(Kind::Event);
+  return CUDA_SUCCESS;
+}
+CUresult cuEventRecord(CUevent event, CUstream stream) {
+  REQUIRE(find(event, Kind::Event), CUDA_ERROR_INVALID_HANDLE);
+  REQUIRE(find(stream, Kind::Stream), CUDA_ERROR_INVALID_HANDLE);
+  record(__func__, " %d", find(event, Kind::Event)->number);
+  return CUDA_SUCCESS;
+}
+CUresult cuEventSynchronize(CUevent event) {
+  REQUIRE(find(event, Kind::Event), CUDA_ERROR_INVALID_HANDLE);
+  FAIL_IF_ASKED(" %d", find(event, Kind::Event)->number);
+  REQUIRE(!isCapturing, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+  return CUDA_SUCCESS;
+}
+CUresult cuEventElapsedTime(float *milliseconds, CUevent from, CUevent to) {
+  REQUIRE(find(from, Kind::Event), CUDA_ERROR_INVALID_HANDLE);
+  REQUIRE(find(to, Kind::Event), CUDA_ERROR_INVALID_HANDLE);
+  *milliseconds = 0;
+  return CUDA_SUCCESS;
+}
+CUresult cuEventDestroy(CUevent event) { return destroy(event, Kind::Event); }
+
+CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned,
+                            CUjit_option *, void **) {
+  const char *bytes = static_cast<const char *>(image);
+  bool isText = std::memcmp(bytes,
+                            "\x7f"
+                            "ELF",
+                            4) != 0;
+  FAIL_IF_ASKED(" %s", isText ? "ptx" : "cubin");
+  int arch = static_cast<int>(getSetting("INGOT_STAND_IN_ARCH", 90));
+  if (isText) {
+    std::string_view text(bytes);
+    int built = std::atoi(bytes + text.find(".target sm_") + 11);
+    if (arch < built)
+      return CUDA_ERROR_INVALID_PTX;
+  } else if (arch / 10 != 9) {
+    return CUDA_ERROR_NO_BINARY_FOR_GPU;
+  }
+  *module = make<CUmodule>(Kind::Module);
+  if (isText)
+    find(*module, Kind::Module)->image = bytes;
+  return CUDA_SUCCESS;
+}
+CUresult cuModuleGetFunction(CUfunction *function, CUmodule module,
+                             const char *name) {
+  Object *loaded = find(module, Kind::Module);
+  REQUIRE(loaded, CUDA_ERROR_INVALID_HANDLE);
+  REQUIRE(loaded->image.empty() ||
+              loaded->image.find(std::string(".entry ") + name + "(") !=
+                  std::string_view::npos,
+          CUDA_ERROR_NOT_FOUND);
+  *function = reinterpret_cast<CUfunction>(
+      const_cast<std::string *>(&*loaded->functions.insert(name).first));
+  return CUDA_SUCCESS;
+}
+CUresult cuModuleUnload(CUmodule module) {
+  return destroy(module, Kind::Module);
+}
+CUresult cuLaunchKernel(CUfunction function, unsigned gridX, unsigned gridY,
+                        unsigned gridZ, unsigned blockX, unsigned blockY,
+                        unsigned blockZ, unsigned shared, CUstream stream,
+                        void **arguments, void **) {
+  const std::string &name = *reinterpret_cast<const std::string *>(function);
+  FAIL_IF_ASKED(" %s grid=%u block=%u shared=%u", name.c_str(), gridX, blockX,
+                shared);
+  REQUIRE(find(stream, Kind::Stream), CUDA_ERROR_INVALID_HANDLE);
+  REQUIRE(gridX > 0 && gridY == 1 && gridZ == 1, CUDA_ERROR_INVALID_VALUE);
+  REQUIRE(blockX > 0 && blockX <= 1024 && blockY == 1 && blockZ == 1,
+          CUDA_ERROR_INVALID_VALUE);
+  REQUIRE(shared <= 48 << 10, CUDA_ERROR_INVALID_VALUE);
+  REQUIRE(arguments && isOnDevice(*static_cast<CUdeviceptr *>(*arguments), 0),
+          CUDA_ERROR_ILLEGAL_ADDRESS);
+  return CUDA_SUCCESS;
+}
+CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned) {
+  REQUIRE(find(stream, Kind::Stream), CUDA_ERROR_INVALID_HANDLE);
+  REQUIRE(find(event, Kind::Event), CUDA_ERROR_INVALID_HANDLE);
+  record(__func__, " %d", find(event, Kind::Event)->number);
+  return CUDA_SUCCESS;
+}
+
+} // extern "C"
