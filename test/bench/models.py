@@ -1,11 +1,13 @@
 """The reference models of the benchmark, with inputs and labels.
 
 Run as a program with PyTorch: `models.py export NAME DIRECTORY` writes NAME.onnx and NAME.npz,
-`models.py time NAME eager|compile STEPS` trains and prints each step's milliseconds as JSON.
+`models.py time NAME eager|compile|max-autotune STEPS` trains and prints each step's milliseconds as JSON.
+NAME is mlp, resnet18, gpt-mini or gpt2, with another batch (and tokens) as in gpt2:8x1024.
 """
 
+import argparse
 import json
-import sys
+import os
 import time
 
 import numpy
@@ -89,7 +91,7 @@ class Gpt(nn.Module):
                 nn.init.normal_(module.weight, std=0.02)
 
     def forward(self, tokens):
-        x = self.tokens(tokens) + self.positions(torch.arange(tokens.shape[1]))
+        x = self.tokens(tokens) + self.positions(torch.arange(tokens.shape[1], device=tokens.device))
         for block in self.blocks:
             x = block(x)
         return self.head(self.norm(x))
@@ -98,16 +100,21 @@ class Gpt(nn.Module):
 def make(name):
     """The model, its input and its labels."""
     torch.manual_seed(0)
+    name, _, sizes = name.partition(":")
+    sizes = [int(size) for size in sizes.split("x") if size]
     if name == "mlp":
-        return mlp(), torch.randn(128, 784), torch.randint(0, 10, (128,))
+        batch = sizes[0] if sizes else 128
+        return mlp(), torch.randn(batch, 784), torch.randint(0, 10, (batch,))
     if name == "resnet18":
-        return ResNet18(), torch.randn(64, 3, 32, 32), torch.randint(0, 10, (64,))
+        batch = sizes[0] if sizes else 64
+        return ResNet18(), torch.randn(batch, 3, 32, 32), torch.randint(0, 10, (batch,))
     if name == "gpt-mini":
         shape, vocabulary, model = (8, 256), 512, Gpt(512, 256, 6, 6, 384)
     elif name == "gpt2":
         shape, vocabulary, model = (4, 128), 50257, Gpt(50257, 1024, 12, 12, 768)
     else:
-        sys.exit(f"error: {name}: no such model\nhint: mlp, resnet18, gpt-mini or gpt2")
+        raise SystemExit(f"error: {name}: no such model\nhint: mlp, resnet18, gpt-mini or gpt2")
+    shape = tuple(sizes) or shape
     return model, torch.randint(0, vocabulary, shape), torch.randint(0, vocabulary, shape)
 
 
@@ -120,30 +127,50 @@ def export(name, directory):
     numpy.savez(f"{directory}/{name}.npz", x=x.numpy(), labels=labels.numpy())
 
 
-def measure(name, mode, steps):
-    torch.set_num_threads(len(__import__("os").sched_getaffinity(0)))
-    model, x, labels = make(name)
+def measure(name, mode, steps, device, precision):
+    torch.set_num_threads(len(os.sched_getaffinity(0)))
+    model, x, labels = (part.to(device) for part in make(name))
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, fused=True)
+    low = {"bf16": torch.bfloat16, "fp16": torch.float16}.get(precision)
+    scaler = torch.amp.GradScaler(device, enabled=precision == "fp16")
 
     def loss():
         y = model(x)
         return F.cross_entropy(y.reshape(-1, y.shape[-1]), labels.reshape(-1))
 
-    compute = torch.compile(loss) if mode == "compile" else loss
+    compute = loss
+    if mode != "eager":
+        compute = torch.compile(loss, mode=None if mode == "compile" else mode)
     times, losses = [], []
     for _ in range(steps):
         start = time.perf_counter()
         optimizer.zero_grad(set_to_none=True)
-        value = compute()
-        value.backward()
-        optimizer.step()
+        with torch.autocast(device, low, enabled=low is not None):
+            value = compute()
+        scaler.scale(value).backward()
+        scaler.step(optimizer)
+        scaler.update()
         losses.append(value.item())
+        if device == "cuda":
+            torch.cuda.synchronize()
         times.append(1e3 * (time.perf_counter() - start))
-    print(json.dumps({"step_ms": times, "loss": losses}))
+    result = {"step_ms": times, "loss": losses}
+    if device == "cuda":
+        result["peak_bytes"] = torch.cuda.max_memory_allocated()
+    print(json.dumps(result))
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "export":
-        export(*sys.argv[2:4])
-    else:
-        measure(sys.argv[2], sys.argv[3], int(sys.argv[4]))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    command = commands.add_parser("export")
+    command.add_argument("name")
+    command.add_argument("directory")
+    command = commands.add_parser("time")
+    command.add_argument("name")
+    command.add_argument("mode", choices=["eager", "compile", "max-autotune"])
+    command.add_argument("steps", type=int)
+    command.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
+    command.add_argument("--precision", choices=["fp32", "bf16", "fp16"], default="fp32")
+    options = vars(parser.parse_args())
+    {"export": export, "time": measure}[options.pop("command")](**options)

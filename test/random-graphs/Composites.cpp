@@ -127,7 +127,7 @@ static Operation *buildAttentionGrad(Source &s) {
   auto forward = AttentionOp::create(
       s.builder, s.loc(), TypeRange{p.output, p.lse}, p.query, p.key, p.value,
       p.bias, p.mask, p.scale, p.left, p.right);
-  TypeRange types{p.query.getType(), p.key.getType(), p.value.getType()};
+  Type types[] = {p.query.getType(), p.key.getType(), p.value.getType()};
   return AttentionGradOp::create(s.builder, s.loc(), types, p.query, p.key,
                                  p.value, forward.getResult(), forward.getLse(),
                                  s.real(p.output.getShape()), p.bias, p.mask,

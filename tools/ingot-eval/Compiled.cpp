@@ -2,18 +2,14 @@
 
 #include "dialects/exec/Exec.h"
 #include "dialects/ingot/ir/Dialect.h"
-#include "dialects/ingot/ir/Signature.h"
-#include "dialects/ingot/ir/States.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/Pipeline.h"
 #include "passes/codegen/cpu/Object.h"
 #include "passes/codegen/cpu/Passes.h"
-#include "passes/fusion/Passes.h"
-#include "passes/graph/Passes.h"
-#include "passes/schedule/Passes.h"
 #include "runtime/abi/Abi.h"
 #include "runtime/core/Context.h"
 #include "runtime/emulator/Emulator.h"
+#include "tools/ingot-eval/Slots.h"
 
 #include "llvm/ExecutionEngine/Orc/ExecutionUtils.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
@@ -30,26 +26,6 @@ using reference::Tensor;
 
 namespace {
 
-/// An argument or result, and its place.
-struct Slot {
-  RankedTensorType type;
-  std::string name;
-  bool isState = false;
-  int64_t offset = -1;
-};
-
-struct CompiledFunction {
-  std::vector<Slot> arguments, results;
-  int64_t arenaBytes = 0;
-  ingot_step_fn run = nullptr;
-};
-
-/// A constant of the module, or a state that not every function has.
-struct InitialState {
-  int64_t offset;
-  std::string bytes;
-};
-
 class LoadedModule : public CompiledModule {
 public:
   llvm::Expected<std::vector<Tensor>>
@@ -58,111 +34,14 @@ public:
   llvm::Error build(ModuleOp module, unsigned level, Backend backend);
 
 private:
-  void readSignatures(ModuleOp module);
-  llvm::Error readPlaces(ModuleOp module);
   llvm::Error load(const std::string &object);
 
-  llvm::StringMap<CompiledFunction> functions;
-  std::vector<InitialState> states;
-  int64_t stateBytes = 0;
+  ModuleSlots slots;
+  llvm::StringMap<ingot_step_fn> functions;
   std::unique_ptr<llvm::orc::LLJIT> jit;
 };
 
 } // namespace
-
-/// Gives everything that is no state a name, and remembers what was there.
-void LoadedModule::readSignatures(ModuleOp module) {
-  Builder builder(module.getContext());
-  for (auto function : module.getOps<func::FuncOp>()) {
-    CompiledFunction &compiled = functions[function.getName()];
-    auto slot = [&](Type type, llvm::Twine name, FlatSymbolRefAttr state) {
-      Slot result{cast<RankedTensorType>(type), name.str()};
-      if (state) {
-        result.isState = true;
-        result.name = state.getValue().str();
-      }
-      return result;
-    };
-    Signature signature(function);
-    for (unsigned i = 0; i < function.getNumArguments(); ++i) {
-      compiled.arguments.push_back(slot(function.getArgumentTypes()[i],
-                                        "x" + llvm::Twine(i),
-                                        signature.argumentState(i)));
-      const Slot &argument = compiled.arguments.back();
-      if (argument.isState)
-        continue;
-      function.setArgAttr(i, kNameAttr, builder.getStringAttr(argument.name));
-      function.setArgAttr(i, kKindAttr, builder.getStringAttr("data"));
-    }
-    for (unsigned i = 0; i < function.getNumResults(); ++i) {
-      compiled.results.push_back(slot(function.getResultTypes()[i],
-                                      "y" + llvm::Twine(i),
-                                      signature.resultState(i)));
-      const Slot &result = compiled.results.back();
-      if (!result.isState)
-        function.setResultAttr(i, kNameAttr,
-                               builder.getStringAttr(result.name));
-    }
-  }
-}
-
-llvm::Error LoadedModule::readPlaces(ModuleOp module) {
-  llvm::StringMap<int64_t> stateOffsets;
-  for (auto state : module.getOps<StateOp>()) {
-    int64_t offset = state->getAttrOfType<IntegerAttr>("exec.offset").getInt();
-    stateOffsets[state.getSymName()] = offset;
-    std::string storage;
-    states.push_back({offset, ingot::stateBytes(state, storage).str()});
-  }
-  stateBytes = module->getAttrOfType<IntegerAttr>("exec.state_bytes").getInt();
-  for (auto step : module.getOps<func::FuncOp>()) {
-    CompiledFunction &compiled = functions[step.getName()];
-    compiled.arenaBytes =
-        step->getAttrOfType<IntegerAttr>("exec.arena_bytes").getInt();
-    llvm::StringMap<int64_t> places;
-    for (StringRef list : {"exec.inputs", "exec.outputs"})
-      for (auto place :
-           step->getAttrOfType<ArrayAttr>(list).getAsRange<DictionaryAttr>())
-        places[place.getAs<StringAttr>("name").getValue()] =
-            place.getAs<IntegerAttr>("offset").getInt();
-    for (auto *slots : {&compiled.arguments, &compiled.results})
-      for (Slot &slot : *slots) {
-        auto &offsets = slot.isState ? stateOffsets : places;
-        auto found = offsets.find(slot.name);
-        if (found == offsets.end())
-          return invalid("no place for '" + slot.name + "'");
-        slot.offset = found->second;
-      }
-  }
-  return llvm::Error::success();
-}
-
-/// Fails with what the compiler said.
-static llvm::Error runPasses(ModuleOp module,
-                             llvm::function_ref<void(PassManager &)> build) {
-  PassManager passes(module.getContext());
-  build(passes);
-  if (failed(passes.run(module)))
-    return invalid("does not compile");
-  return llvm::Error::success();
-}
-
-static void buildPlacement(PassManager &passes, unsigned level,
-                           Backend backend) {
-  OpPassManager &functions = passes.nest<func::FuncOp>();
-  functions.addPass(createSimplify());
-  DecomposeOptions decomposition;
-  decomposition.keepAnchors = level > 0;
-  functions.addPass(createDecompose(decomposition));
-  functions.addPass(createSimplify());
-  FormFusionsOptions fusion;
-  fusion.each = level == 0;
-  fusion.rows = backend == Backend::Cpu;
-  functions.addPass(createFormFusions(fusion));
-  PlaceStepsOptions placement;
-  placement.noReuse = level == 0;
-  passes.addPass(createPlaceSteps(placement));
-}
 
 /// The entry points that this process is linked with, and the C library.
 static llvm::Error defineSymbols(llvm::orc::LLJIT &jit) {
@@ -213,16 +92,17 @@ llvm::Error LoadedModule::load(const std::string &object) {
     return symbol.takeError();
   const auto *module = symbol->toPtr<const ingot_module_t *>();
   for (uint32_t i = 0; i < module->function_count; ++i)
-    functions[module->functions[i].name].run = module->functions[i].run;
+    functions[module->functions[i].name] = module->functions[i].run;
   return llvm::Error::success();
 }
 
 llvm::Error LoadedModule::build(ModuleOp module, unsigned level,
                                 Backend backend) {
-  readSignatures(module);
-  if (llvm::Error error = runPasses(module, [&](PassManager &p) {
-        buildPlacement(p, level, backend);
-      }))
+  slots.readSignatures(module);
+  TestPlacement placement;
+  placement.level = level;
+  placement.rows = backend == Backend::Cpu;
+  if (llvm::Error error = placeSteps(module, placement))
     return error;
   if (llvm::Error error = runPasses(module, [&](PassManager &p) {
         if (backend == Backend::Cpu)
@@ -231,7 +111,7 @@ llvm::Error LoadedModule::build(ModuleOp module, unsigned level,
           buildEmulationPipeline(p);
       }))
     return error;
-  if (llvm::Error error = readPlaces(module))
+  if (llvm::Error error = slots.readPlaces(module))
     return error;
   if (llvm::Error error = runPasses(
           module, [](PassManager &p) { p.addPass(createLowerSteps()); }))
@@ -251,17 +131,17 @@ llvm::Expected<std::vector<Tensor>>
 LoadedModule::run(llvm::StringRef name,
                   llvm::ArrayRef<Tensor> arguments) const {
   auto found = functions.find(name);
-  if (found == functions.end() || !found->second.run)
+  if (found == functions.end())
     return invalid("'" + name + "' is not compiled");
-  const CompiledFunction &function = found->second;
+  const FunctionSlots &function = slots.functions.find(name)->second;
   if (arguments.size() != function.arguments.size())
     return invalid("'" + name + "' takes another number of arguments");
 
-  runtime::Block state(stateBytes, "states"),
+  runtime::Block state(slots.stateBytes, "states"),
       arena(function.arenaBytes, "arena");
   // All ones is NaN as a float.
   std::memset(arena.getData(), 0xFF, arena.getSize());
-  for (const InitialState &initial : states)
+  for (const InitialState &initial : slots.states)
     std::memcpy(state.getData() + initial.offset, initial.bytes.data(),
                 initial.bytes.size());
   auto at = [&](const Slot &slot) {
@@ -274,7 +154,7 @@ LoadedModule::run(llvm::StringRef name,
   }
 
   ingot_context context;
-  function.run(&context, state.getData(), arena.getData());
+  found->second(&context, state.getData(), arena.getData());
   if (context.failed)
     return invalid(context.message);
 

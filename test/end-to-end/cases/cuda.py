@@ -8,7 +8,7 @@ import re
 import shutil
 
 import numpy as np
-from harness import MODELS, Skip, case, check, golden, initializers
+from harness import MODELS, ROOT, Skip, case, check, golden, initializers
 
 GOLDENS = ["mlp", "cnn", "segmentation", "multilabel"]
 GRAPH_CALLS = {"cuStreamBeginCapture", "cuStreamEndCapture", "cuGraphInstantiate", "cuGraphLaunch"}
@@ -155,3 +155,20 @@ def kernels_assemble(ingot):
             # 256 threads a block, 65,536 registers in all.
             check(max(registers) <= 255, f"{what}: {max(registers)} registers")
             check("spills" not in text, f"{what}: a kernel spills")
+
+
+@case("cuda tests of kernels for a machine with a GPU")
+def kernel_cases(ingot):
+    _, _, env = trainer(ingot)
+    folder = ingot.path("add-O2.so").parent
+    ingot.succeed([ingot.bin / "ingot-gpu-cases", ROOT / "test/interpret/add.mlir", "-o", folder])
+    for level in ["O0", "O2"]:
+        name = folder / f"add-{level}"
+        ingot.succeed(["ld.lld-22", "-shared", "-o", f"{name}.so", f"{name}.o"])
+        log = folder / f"calls-{level}.txt"
+        # Stand-ins compute nothing: the runner has to notice.
+        result = ingot.run([ingot.bin / "ingot-gpu-run", f"{name}.so"], env={**env, "INGOT_STAND_IN_LOG": str(log)})
+        lines = [json.loads(line) for line in result.out.splitlines()]
+        check(result.status == 1 and len(lines) > 3, f"exit {result.status}, {len(lines)} functions")
+        check(any("expected" in line["difference"] for line in lines), "no difference found")
+        check("violation" not in log.read_text(), "a call is wrong")

@@ -1,0 +1,238 @@
+//===----------------------------------------------------------------------===//
+//
+// ingot-gpu-cases: compiles the functions test_* of modules for a GPU, each
+// module to a shared library that holds their arguments, and what the
+// interpreter makes of them. RunCases.cpp runs those on a machine with a GPU.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/exec/Exec.h"
+#include "dialects/ingot/ir/Dialect.h"
+#include "dialects/reference/Interpreter.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "passes/Pipeline.h"
+#include "passes/Registration.h"
+#include "passes/codegen/cpu/Object.h"
+#include "passes/codegen/cpu/Passes.h"
+#include "passes/codegen/cuda/DeviceCode.h"
+#include "passes/codegen/cuda/Passes.h"
+#include "tools/ingot-eval/Compiled.h"
+#include "tools/ingot-eval/Slots.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <CLI/CLI.hpp>
+
+using namespace mlir;
+using namespace ingot;
+using reference::invalid;
+using reference::Tensor;
+
+namespace {
+/// A function and what it should give.
+struct Case {
+  std::vector<Tensor> arguments, results;
+  std::vector<double> leeway;
+};
+} // namespace
+
+static std::string toHex(llvm::ArrayRef<char> bytes) {
+  return llvm::toHex(StringRef(bytes.data(), bytes.size()), /*LowerCase=*/true);
+}
+
+/// The names that runtime/core/DType.h has.
+static std::string getTypeName(Type element) {
+  if (element.isInteger(1))
+    return "bool";
+  if (element.isUnsignedInteger(8))
+    return "u8";
+  std::string name;
+  llvm::raw_string_ostream(name) << element;
+  return name;
+}
+
+/// Functions with calls, or with library calls that GPUs have no entry point
+/// for, are left out.
+static bool isCase(func::FuncOp function) {
+  return function.getName().starts_with("test_") &&
+         function.getOps<func::CallOp>().empty() &&
+         !function
+              .walk([](Operation *op) {
+                return isa<ConvOp, ConvInputGradOp, ConvFilterGradOp>(op)
+                           ? WalkResult::interrupt()
+                           : WalkResult::advance();
+              })
+              .wasInterrupted();
+}
+
+static llvm::Expected<llvm::StringMap<Case>> prepare(ModuleOp module) {
+  llvm::StringMap<Case> cases;
+  for (auto function :
+       llvm::make_early_inc_range(module.getOps<func::FuncOp>())) {
+    if (!isCase(function)) {
+      function.erase();
+      continue;
+    }
+    Case &made = cases[function.getName()];
+    double tolerance = 0;
+    if (auto attribute = function->getAttrOfType<FloatAttr>("ingot.tolerance"))
+      tolerance = attribute.getValueAsDouble();
+    auto arguments = hoistConstants(function, /*keepSplats=*/true);
+    if (!arguments)
+      return arguments.takeError();
+    made.arguments = std::move(*arguments);
+    auto results = reference::evaluate(function, made.arguments);
+    if (!results)
+      return results.takeError();
+    made.results = std::move(*results);
+    for (const Tensor &result : made.results)
+      made.leeway.push_back(std::max(
+          tolerance, compiledLeeway(function, result.getElementType())));
+  }
+  return cases;
+}
+
+static llvm::json::Object describe(const ModuleSlots &slots,
+                                   const llvm::StringMap<Case> &cases,
+                                   StringRef arch) {
+  llvm::json::Array functions, states;
+  int64_t arenaBytes = 0;
+  for (const auto &[name, made] : cases) {
+    const FunctionSlots &places = slots.functions.find(name)->second;
+    arenaBytes = std::max(arenaBytes, places.arenaBytes);
+    auto list = [](const std::vector<Slot> &slots,
+                   const std::vector<Tensor> &values,
+                   llvm::ArrayRef<double> leeway) {
+      llvm::json::Array array;
+      for (size_t i = 0; i < slots.size(); ++i) {
+        llvm::json::Object item{
+            {"state", slots[i].isState},
+            {"offset", slots[i].offset},
+            {"dtype", getTypeName(slots[i].type.getElementType())},
+            {"data", toHex(values[i].getRawData())}};
+        if (!leeway.empty())
+          item["leeway"] = leeway[i];
+        array.push_back(std::move(item));
+      }
+      return array;
+    };
+    functions.push_back(llvm::json::Object{
+        {"name", name},
+        {"arguments", list(places.arguments, made.arguments, {})},
+        {"results", list(places.results, made.results, made.leeway)}});
+  }
+  for (const InitialState &state : slots.states)
+    states.push_back(llvm::json::Object{
+        {"offset", state.offset},
+        {"data",
+         toHex(llvm::ArrayRef(state.bytes.data(), state.bytes.size()))}});
+  return llvm::json::Object{{"arch", arch.str()},
+                            {"state_bytes", slots.stateBytes},
+                            {"arena_bytes", arenaBytes},
+                            {"states", std::move(states)},
+                            {"functions", std::move(functions)}};
+}
+
+/// The object file of the module's cases; empty if it has none.
+static llvm::Expected<std::string> compile(ModuleOp module, unsigned level,
+                                           const CudaTarget &target) {
+  auto cases = prepare(module);
+  if (!cases)
+    return cases.takeError();
+  if (cases->empty())
+    return std::string();
+  ModuleSlots slots;
+  slots.readSignatures(module);
+  TestPlacement placement;
+  placement.level = level;
+  placement.rows = placement.keepAnchors = false;
+  placement.workspace = int64_t(32) << 20;
+  if (llvm::Error error = placeSteps(module, placement))
+    return std::move(error);
+  if (llvm::Error error = runPasses(module, [](PassManager &passes) {
+        buildCudaKernelPipeline(passes);
+        passes.addNestedPass<gpu::GPUModuleOp>(createConvertDeviceKernels());
+      }))
+    return std::move(error);
+  if (llvm::Error error = slots.readPlaces(module))
+    return std::move(error);
+  gpu::GPUModuleOp device = *module.getOps<gpu::GPUModuleOp>().begin();
+  auto code = generateDeviceCode(device, target);
+  if (!code)
+    return code.takeError();
+  device.erase();
+  LowerStepsOptions lower;
+  lower.deviceCode = code->cubin;
+  lower.devicePtx = code->ptx;
+  llvm::raw_string_ostream(lower.manifest = "")
+      << llvm::json::Value(describe(slots, *cases, target.arch));
+  if (llvm::Error error = runPasses(
+          module, [&](PassManager &p) { p.addPass(createLowerSteps(lower)); }))
+    return std::move(error);
+  auto host = CpuTarget::byName("x86-64");
+  if (!host)
+    return host.takeError();
+  llvm::LLVMContext context;
+  auto translated = translateForCpu(module, context, *host, level);
+  if (!translated)
+    return translated.takeError();
+  return emitObject(**translated, *host, level);
+}
+
+/// Writes `folder`/NAME-ON.o for every file and level.
+static llvm::Error makeCases(const std::vector<std::string> &files,
+                             const std::string &arch,
+                             const std::string &folder) {
+  auto target = CudaTarget::byName(arch);
+  if (!target)
+    return target.takeError();
+  DialectRegistry registry;
+  registerIngotDialects(registry);
+  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+  context.loadAllAvailableDialects();
+  for (const std::string &file : files)
+    for (unsigned level : {0u, 2u}) {
+      OwningOpRef<ModuleOp> module =
+          parseSourceFile<ModuleOp>(file, ParserConfig(&context));
+      if (!module)
+        return invalid(file + ": cannot be read");
+      auto object = compile(*module, level, *target);
+      if (!object)
+        return invalid(file + ": " + llvm::toString(object.takeError()));
+      if (object->empty())
+        continue;
+      std::string path = folder + "/" + llvm::sys::path::stem(file).str() +
+                         "-O" + std::to_string(level) + ".o";
+      std::error_code error;
+      llvm::raw_fd_ostream out(path, error);
+      out << *object;
+      out.close();
+      if (error || out.has_error())
+        return invalid(path + ": cannot be written");
+    }
+  return llvm::Error::success();
+}
+
+int main(int argc, char **argv) {
+  CLI::App app{"Compiles tests of the interpreter for a GPU.",
+               "ingot-gpu-cases"};
+  std::vector<std::string> files;
+  std::string arch = "sm_90", folder = ".";
+  app.add_option("FILES", files, "Modules with functions test_*")->required();
+  app.add_option("--arch", arch, "The GPU's architecture");
+  app.add_option("-o,--output", folder, "The folder to write objects to");
+  CLI11_PARSE(app, argc, argv);
+  if (llvm::Error error = makeCases(files, arch, folder)) {
+    llvm::errs() << "error: " << llvm::toString(std::move(error)) << "\n";
+    return 1;
+  }
+  return 0;
+}

@@ -1,0 +1,173 @@
+//===----------------------------------------------------------------------===//
+//
+// Runs what MakeCases.cpp made on the GPU, each function twice, and compares
+// with the interpreter's results and with itself. One line of JSON per
+// function: {"case", "ok", "difference"}.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/core/Context.h"
+#include "runtime/core/Device.h"
+#include "runtime/core/Error.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <dlfcn.h>
+#include <nlohmann/json.hpp>
+
+using namespace ingot::runtime;
+using nlohmann::json;
+
+static std::string fromHex(const std::string &text) {
+  std::string bytes(text.size() / 2, '\0');
+  for (size_t i = 0; i < bytes.size(); ++i)
+    bytes[i] = static_cast<char>(std::stoi(text.substr(2 * i, 2), nullptr, 16));
+  return bytes;
+}
+
+namespace {
+struct Value {
+  char *place;
+  std::string bytes;
+  DType type;
+  double leeway;
+};
+
+class Library {
+public:
+  explicit Library(const char *path);
+  /// Prints a line per function; returns whether all are as expected.
+  bool run();
+
+private:
+  std::vector<Value> readValues(const json &list) const;
+  /// The bytes of all results after a run from fresh memory.
+  std::vector<std::string> run(ingot_step_fn function,
+                               const std::vector<Value> &arguments,
+                               const std::vector<Value> &results);
+
+  const ingot_module_t *module;
+  json description;
+  Manifest manifest;
+  std::unique_ptr<Device> device;
+};
+} // namespace
+
+Library::Library(const char *path) {
+  void *handle = dlopen(path, RTLD_NOW);
+  if (!handle)
+    throw failure(path, dlerror(), "make the cases again");
+  module = static_cast<const ingot_module_t *>(dlsym(handle, "ingot_module"));
+  if (!module || module->abi_version != INGOT_ABI_VERSION)
+    throw failure(path, "another version", "make the cases again");
+  description =
+      json::parse(std::string_view(module->manifest, module->manifest_bytes));
+  manifest.targetKind = "cuda";
+  manifest.targetArch = description["arch"];
+  manifest.stateBytes = description["state_bytes"];
+  manifest.arenaBytes = description["arena_bytes"];
+  device = openDevice(*module, manifest);
+}
+
+std::vector<Value> Library::readValues(const json &list) const {
+  std::vector<Value> values;
+  for (const json &item : list) {
+    char *block = item["state"] ? device->getState() : device->getArena();
+    values.push_back({block + item["offset"].get<int64_t>(),
+                      fromHex(item["data"]),
+                      *parseDType(item["dtype"].get<std::string>()),
+                      item.value("leeway", 0.0)});
+  }
+  return values;
+}
+
+std::vector<std::string> Library::run(ingot_step_fn function,
+                                      const std::vector<Value> &arguments,
+                                      const std::vector<Value> &results) {
+  Transfers &transfers = *device->getTransfers();
+  // All ones is NaN as a float.
+  std::string poison(manifest.arenaBytes, '\xff');
+  transfers.copyIn(device->getArena(), poison.data(), poison.size());
+  for (const json &state : description["states"]) {
+    std::string bytes = fromHex(state["data"]);
+    transfers.copyIn(device->getState() + state["offset"].get<int64_t>(),
+                     bytes.data(), bytes.size());
+    transfers.wait(transfers.mark());
+  }
+  for (const Value &argument : arguments)
+    transfers.copyIn(argument.place, argument.bytes.data(),
+                     argument.bytes.size());
+  transfers.wait(transfers.mark());
+  ingot_context context;
+  context.device = device.get();
+  function(&context, device->getState(), device->getArena());
+  if (context.failed)
+    throw failure("run", context.message, "see compute-sanitizer");
+  std::vector<std::string> bytes;
+  for (const Value &result : results) {
+    bytes.emplace_back(result.bytes.size(), '\0');
+    transfers.copyOut(bytes.back().data(), result.place, bytes.back().size());
+  }
+  transfers.wait(transfers.mark());
+  return bytes;
+}
+
+/// Empty if they are as close as they should be.
+static std::string compare(const std::string &got, const Value &expected) {
+  if (got == expected.bytes)
+    return "";
+  int64_t count = static_cast<int64_t>(got.size()) / getSize(expected.type);
+  std::vector<double> a(count), b(count);
+  convert(got.data(), expected.type, a.data(), DType::F64, count);
+  convert(expected.bytes.data(), expected.type, b.data(), DType::F64, count);
+  for (int64_t i = 0; i < count; ++i) {
+    if (a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i])))
+      continue;
+    double scale = std::max(1.0, std::fabs(b[i]));
+    if (!(std::fabs(a[i] - b[i]) <= expected.leeway * scale))
+      return "element " + std::to_string(i) + ": " + std::to_string(a[i]) +
+             ", expected " + std::to_string(b[i]);
+  }
+  return "";
+}
+
+bool Library::run() {
+  bool all = true;
+  for (const json &item : description["functions"]) {
+    std::string name = item["name"], difference;
+    ingot_step_fn function = nullptr;
+    for (uint32_t i = 0; i < module->function_count; ++i)
+      if (name == module->functions[i].name)
+        function = module->functions[i].run;
+    std::vector<Value> arguments = readValues(item["arguments"]);
+    std::vector<Value> results = readValues(item["results"]);
+    try {
+      std::vector<std::string> got = run(function, arguments, results);
+      for (size_t i = 0; i < results.size() && difference.empty(); ++i)
+        difference = compare(got[i], results[i]);
+      if (difference.empty() && run(function, arguments, results) != got)
+        difference = "other bits in the second run";
+    } catch (const Error &error) {
+      difference = error.getWhere() + ": " + error.getWhat();
+    }
+    all &= difference.empty();
+    json line = {
+        {"case", name}, {"ok", difference.empty()}, {"difference", difference}};
+    std::printf("%s\n", line.dump().c_str());
+  }
+  return all;
+}
+
+int main(int argc, char **argv) {
+  bool all = true;
+  for (int i = 1; i < argc; ++i)
+    try {
+      all &= Library(argv[i]).run();
+    } catch (const Error &error) {
+      std::fputs(error.format().c_str(), stderr);
+      return 1;
+    }
+  return all ? 0 : 1;
+}

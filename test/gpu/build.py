@@ -1,0 +1,117 @@
+"""Makes the folder that check.py runs from on a machine with a GPU: tests of kernels, trainers, the losses
+that the processor's trainers have, and the scripts for PyTorch. build.py FOLDER; see tools/gpu-check."""
+
+import argparse
+import glob
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+# Model, precisions, and whether the processor's losses are made to compare with.
+TRAINERS = [
+    ("mlp", ["fp32", "bf16", "fp16"], True),
+    ("gpt-mini", ["fp32", "bf16", "fp16"], True),
+    ("gpt2", ["fp32", "bf16"], False),
+    ("gpt2:8x1024", ["bf16"], False),
+    ("gpt2:16x1024", ["bf16"], False),
+]
+STEPS = 20
+MAX_BYTES = 60 << 20
+
+
+def run(*command, **kwargs):
+    done = subprocess.run([str(word) for word in command], text=True, capture_output=True, **kwargs)
+    if done.returncode != 0:
+        sys.exit(f"error: {os.path.basename(str(command[0]))}: exit {done.returncode}: {done.stderr.strip()[-500:]}\n"
+                 f"hint: run it by hand: {' '.join(str(word) for word in command)}")
+    return done.stdout
+
+
+def make_cases(folder, build, arch):
+    """The interpreter's tests of every op, as shared libraries with device code."""
+    cases = os.path.join(folder, "cases")
+    os.makedirs(cases)
+    files = sorted(glob.glob(os.path.join(ROOT, "test/interpret/*.mlir")))
+    run(os.path.join(build, "bin/ingot-gpu-cases"), *files, "--arch", arch, "-o", cases)
+    for path in glob.glob(cases + "/*.o"):
+        # What a case calls is in the program that loads it.
+        run("ld.lld-22", "-shared", "-z", "noexecstack", "-o", path[:-2] + ".so", path)
+        os.remove(path)
+    shutil.copy(os.path.join(build, "bin/ingot-gpu-run"), folder)
+    return len(os.listdir(cases))
+
+
+def file_name(model, precision):
+    return model.replace(":", "-") + "-" + precision
+
+
+def make_trainers(folder, build, arch):
+    """Trainers that draw their weights by seed; their data; losses on the processor."""
+    ingotc, work = os.path.join(build, "bin/ingotc"), os.path.join(ROOT, "build/gpu-models")
+    os.makedirs(work, exist_ok=True)
+    plan = []
+    for model, precisions, compare in TRAINERS:
+        onnx = os.path.join(work, model + ".onnx")
+        if not os.path.exists(onnx):
+            run(sys.executable, os.path.join(ROOT, "test/bench/models.py"), "export", model, work)
+        data = os.path.join("data", model.replace(":", "-") + ".npz")
+        shutil.copy(os.path.join(work, model + ".npz"), os.path.join(folder, data))
+        for precision in precisions:
+            print(f"{model} {precision}", flush=True)
+            name = file_name(model, precision)
+            flags = [onnx, "--loss", "cross-entropy", "--weights", "none", "--precision", precision]
+            run(ingotc, *flags, "--target", "cuda", "--arch", arch, "-o", os.path.join(folder, name))
+            shutil.rmtree(os.path.join(folder, name + ".libs"))
+            os.symlink("libs", os.path.join(folder, name + ".libs"))
+            entry = {"name": name, "model": model, "precision": precision, "data": data}
+            if compare:
+                entry["losses"] = processor_losses(work, name, flags, os.path.join(folder, data))
+            plan.append(entry)
+    return plan
+
+
+def processor_losses(work, name, flags, data):
+    trainer, log = os.path.join(work, name), os.path.join(work, name + ".jsonl")
+    run(os.path.join(ROOT, "build/release/bin/ingotc"), *flags, "-o", trainer)
+    run(trainer, "--data", data, "--no-shuffle", "--steps", STEPS, "--log", log)
+    return [json.loads(line)["loss"] for line in open(log)]
+
+
+def copy_libraries(folder, build):
+    libraries = os.path.join(folder, "libs")
+    os.makedirs(libraries)
+    for name in ["libingot_cuda.so", "libstdc++.so.6", "libgcc_s.so.1"]:
+        shutil.copy(os.path.join(build, "lib/ingot/libs", name), libraries)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder")
+    parser.add_argument("--build", default=os.path.join(ROOT, "build/release"))
+    parser.add_argument("--arch", default="sm_90")
+    options = parser.parse_args()
+    if not os.path.exists(os.path.join(options.build, "lib/ingot/link-cuda.txt")):
+        sys.exit("error: gpu-check: built without CUDA's headers\nhint: install CUDA 13 and build again")
+    shutil.rmtree(options.folder, ignore_errors=True)
+    os.makedirs(os.path.join(options.folder, "data"))
+    copy_libraries(options.folder, options.build)
+    cases = make_cases(options.folder, options.build, options.arch)
+    trainers = make_trainers(options.folder, options.build, options.arch)
+    for script in ["test/gpu/check.py", "test/bench/models.py"]:
+        shutil.copy(os.path.join(ROOT, script), options.folder)
+    commit = run("git", "-C", ROOT, "describe", "--always", "--dirty").strip()
+    with open(os.path.join(options.folder, "plan.json"), "w") as file:
+        json.dump({"commit": commit, "arch": options.arch, "steps": STEPS, "trainers": trainers}, file, indent=1)
+    size = sum(os.path.getsize(os.path.join(d, f)) for d, _, files in os.walk(options.folder) for f in files
+               if not os.path.islink(os.path.join(d, f)))
+    print(f"{options.folder}: {cases} libraries of kernel tests, {len(trainers)} trainers, {size / (1 << 20):.1f} MiB")
+    if size > MAX_BYTES:
+        sys.exit("error: gpu-check: the folder is too large\nhint: leave out trainers")
+
+
+if __name__ == "__main__":
+    main()

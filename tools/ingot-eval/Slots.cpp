@@ -1,0 +1,109 @@
+#include "tools/ingot-eval/Slots.h"
+
+#include "dialects/exec/Exec.h"
+#include "dialects/ingot/ir/Dialect.h"
+#include "dialects/ingot/ir/Signature.h"
+#include "dialects/ingot/ir/States.h"
+#include "dialects/reference/Tensor.h"
+#include "mlir/Pass/PassManager.h"
+#include "passes/fusion/Passes.h"
+#include "passes/graph/Passes.h"
+#include "passes/schedule/Passes.h"
+
+using namespace mlir;
+using namespace ingot;
+using reference::invalid;
+
+void ModuleSlots::readSignatures(ModuleOp module) {
+  Builder builder(module.getContext());
+  for (auto function : module.getOps<func::FuncOp>()) {
+    FunctionSlots &compiled = functions[function.getName()];
+    auto slot = [&](Type type, llvm::Twine name, FlatSymbolRefAttr state) {
+      Slot result{cast<RankedTensorType>(type), name.str()};
+      if (state) {
+        result.isState = true;
+        result.name = state.getValue().str();
+      }
+      return result;
+    };
+    Signature signature(function);
+    for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+      compiled.arguments.push_back(slot(function.getArgumentTypes()[i],
+                                        "x" + llvm::Twine(i),
+                                        signature.argumentState(i)));
+      const Slot &argument = compiled.arguments.back();
+      if (argument.isState)
+        continue;
+      function.setArgAttr(i, kNameAttr, builder.getStringAttr(argument.name));
+      function.setArgAttr(i, kKindAttr, builder.getStringAttr("data"));
+    }
+    for (unsigned i = 0; i < function.getNumResults(); ++i) {
+      compiled.results.push_back(slot(function.getResultTypes()[i],
+                                      "y" + llvm::Twine(i),
+                                      signature.resultState(i)));
+      const Slot &result = compiled.results.back();
+      if (!result.isState)
+        function.setResultAttr(i, kNameAttr,
+                               builder.getStringAttr(result.name));
+    }
+  }
+}
+
+llvm::Error ModuleSlots::readPlaces(ModuleOp module) {
+  llvm::StringMap<int64_t> stateOffsets;
+  for (auto state : module.getOps<StateOp>()) {
+    int64_t offset = state->getAttrOfType<IntegerAttr>("exec.offset").getInt();
+    stateOffsets[state.getSymName()] = offset;
+    std::string storage;
+    states.push_back({offset, ingot::stateBytes(state, storage).str()});
+  }
+  stateBytes = module->getAttrOfType<IntegerAttr>("exec.state_bytes").getInt();
+  for (auto step : module.getOps<func::FuncOp>()) {
+    FunctionSlots &compiled = functions[step.getName()];
+    compiled.arenaBytes =
+        step->getAttrOfType<IntegerAttr>("exec.arena_bytes").getInt();
+    llvm::StringMap<int64_t> places;
+    for (StringRef list : {"exec.inputs", "exec.outputs"})
+      for (auto place :
+           step->getAttrOfType<ArrayAttr>(list).getAsRange<DictionaryAttr>())
+        places[place.getAs<StringAttr>("name").getValue()] =
+            place.getAs<IntegerAttr>("offset").getInt();
+    for (auto *slots : {&compiled.arguments, &compiled.results})
+      for (Slot &slot : *slots) {
+        auto &offsets = slot.isState ? stateOffsets : places;
+        auto found = offsets.find(slot.name);
+        if (found == offsets.end())
+          return invalid("no place for '" + slot.name + "'");
+        slot.offset = found->second;
+      }
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error ingot::runPasses(ModuleOp module,
+                             llvm::function_ref<void(PassManager &)> build) {
+  PassManager passes(module.getContext());
+  build(passes);
+  if (failed(passes.run(module)))
+    return invalid("does not compile");
+  return llvm::Error::success();
+}
+
+llvm::Error ingot::placeSteps(ModuleOp module, const TestPlacement &options) {
+  return runPasses(module, [&](PassManager &passes) {
+    OpPassManager &functions = passes.nest<func::FuncOp>();
+    functions.addPass(createSimplify());
+    DecomposeOptions decomposition;
+    decomposition.keepAnchors = options.level > 0 && options.keepAnchors;
+    functions.addPass(createDecompose(decomposition));
+    functions.addPass(createSimplify());
+    FormFusionsOptions fusion;
+    fusion.each = options.level == 0;
+    fusion.rows = options.rows;
+    functions.addPass(createFormFusions(fusion));
+    PlaceStepsOptions placement;
+    placement.noReuse = options.level == 0;
+    placement.workspace = options.workspace;
+    passes.addPass(createPlaceSteps(placement));
+  });
+}
