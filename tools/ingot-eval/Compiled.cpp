@@ -101,7 +101,6 @@ llvm::Error LoadedModule::build(ModuleOp module, unsigned level,
   slots.readSignatures(module);
   TestPlacement placement;
   placement.level = level;
-  placement.rows = backend == Backend::Cpu;
   if (llvm::Error error = placeSteps(module, placement))
     return error;
   if (llvm::Error error = runPasses(module, [&](PassManager &p) {

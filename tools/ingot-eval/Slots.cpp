@@ -99,7 +99,6 @@ llvm::Error ingot::placeSteps(ModuleOp module, const TestPlacement &options) {
     functions.addPass(createSimplify());
     FormFusionsOptions fusion;
     fusion.each = options.level == 0;
-    fusion.rows = options.rows;
     functions.addPass(createFormFusions(fusion));
     PlaceStepsOptions placement;
     placement.noReuse = options.level == 0;

@@ -227,7 +227,6 @@ LogicalResult Compiler::makeGraph(const Target &target) {
   pipeline.keepFp32 = options.keepFp32;
   pipeline.forceLow = options.forceLow;
   pipeline.lossScaling = options.lossScaling;
-  pipeline.rows = !target.device;
   pipeline.keepAnchors = !target.device;
   for (const Variant &variant : listVariants(options.dims)) {
     for (const auto &[name, size] : variant.dims)

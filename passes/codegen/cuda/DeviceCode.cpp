@@ -242,8 +242,8 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
       .run(module, modules);
 }
 
-llvm::Expected<DeviceCode>
-ingot::generateDeviceCode(gpu::GPUModuleOp module, const CudaTarget &target) {
+llvm::Expected<DeviceCode> ingot::generateDeviceCode(gpu::GPUModuleOp module,
+                                                     const CudaTarget &target) {
   MLIRContext &context = *module->getContext();
   registerBuiltinDialectTranslation(context);
   registerLLVMDialectTranslation(context);

@@ -92,8 +92,7 @@ Value DeviceKernelBuilder::thread() {
 // Elements that a thread takes at once
 //===----------------------------------------------------------------------===//
 
-/// Elements in 16 bytes of the widest type.
-static int64_t lanesOf(TypeRange types) {
+int64_t DeviceKernelBuilder::lanesOf(TypeRange types) {
   int64_t bytes = 1;
   for (Type type : types)
     bytes = std::max<int64_t>(
@@ -158,8 +157,11 @@ SmallVector<Value> DeviceKernelBuilder::fold(
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(loop.getBody());
   elementLoop = loop;
-  scf::YieldOp::create(
-      builder, loc, emitBody(loop.getInductionVar(), loop.getRegionIterArgs()));
+  SmallVector<Value> next =
+      emitBody(loop.getInductionVar(), loop.getRegionIterArgs());
+  // A loop without sums has its terminator already.
+  if (!next.empty())
+    scf::YieldOp::create(builder, loc, next);
   return llvm::to_vector_of<Value>(loop.getResults());
 }
 
@@ -245,8 +247,7 @@ DeviceKernel DeviceKernelBuilder::build() {
   case FusionKind::Reduction:
     break;
   case FusionKind::Row:
-    // The pipeline forms none for devices (PipelineOptions::rows).
-    llvm_unreachable("no device code for rows");
+    return emitRows();
   }
   ReductionSpace space(yield());
   return space.foldsInnermost() ? emitAlong(space) : emitAcross(space);

@@ -51,10 +51,12 @@ public:
   DeviceKernel build();
 
 private:
+  friend class DeviceRows;
   using Indices = llvm::SmallVector<mlir::Value>;
   DeviceKernel emitLoop();
   DeviceKernel emitAlong(const ReductionSpace &space);
   DeviceKernel emitAcross(const ReductionSpace &space);
+  DeviceKernel emitRows();
   DeviceKernel emitCustom();
   void emitFinish(const ReductionSpace &space, int64_t pieces,
                   DeviceKernel &result);
@@ -73,6 +75,8 @@ private:
   void emitLanes(llvm::ArrayRef<int64_t> shape, mlir::TypeRange types,
                  int64_t perThread,
                  llvm::function_ref<void(int64_t lanes)> emit);
+  /// Elements in 16 bytes of the widest type.
+  static int64_t lanesOf(mlir::TypeRange types);
   /// The indices of the elements from `start` on.
   llvm::SmallVector<Indices> lanesAt(mlir::Value start, int64_t lanes,
                                      llvm::ArrayRef<int64_t> shape);
@@ -83,14 +87,14 @@ private:
   mlir::Value thread();
   mlir::Value shuffleXor(mlir::Value value, int64_t distance);
   /// The sums of all lanes of a warp, in each of them.
-  void sumWarp(const ReductionSpace &space,
+  void sumWarp(llvm::ArrayRef<Reduction> roots,
                llvm::SmallVectorImpl<mlir::Value> &sums);
-  llvm::SmallVector<mlir::Value> identities(const ReductionSpace &space);
-  llvm::SmallVector<mlir::Value> combine(const ReductionSpace &space,
+  llvm::SmallVector<mlir::Value> identities(llvm::ArrayRef<Reduction> roots);
+  llvm::SmallVector<mlir::Value> combine(llvm::ArrayRef<Reduction> roots,
                                          mlir::ValueRange sums,
                                          mlir::ValueRange others);
   /// Room for one accumulator of each sum and thread of a block.
-  llvm::SmallVector<mlir::Value> sharedSums(const ReductionSpace &space,
+  llvm::SmallVector<mlir::Value> sharedSums(llvm::ArrayRef<Reduction> roots,
                                             int64_t count);
   void store(mlir::ValueRange sums, mlir::Value position);
   void storeShared(mlir::ValueRange sums, mlir::ValueRange shared,

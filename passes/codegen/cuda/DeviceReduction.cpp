@@ -17,18 +17,16 @@ using namespace ingot::codegen;
 // Accumulators
 //===----------------------------------------------------------------------===//
 
-SmallVector<Value>
-DeviceKernelBuilder::identities(const ReductionSpace &space) {
-  return llvm::map_to_vector(space.roots, [&](Reduction root) {
-    return root.emitIdentity(builder, loc);
-  });
+SmallVector<Value> DeviceKernelBuilder::identities(ArrayRef<Reduction> roots) {
+  return llvm::map_to_vector(
+      roots, [&](Reduction root) { return root.emitIdentity(builder, loc); });
 }
 
-SmallVector<Value> DeviceKernelBuilder::combine(const ReductionSpace &space,
+SmallVector<Value> DeviceKernelBuilder::combine(ArrayRef<Reduction> roots,
                                                 ValueRange sums,
                                                 ValueRange others) {
   SmallVector<Value> result;
-  for (auto [root, sum, other] : llvm::zip_equal(space.roots, sums, others))
+  for (auto [root, sum, other] : llvm::zip_equal(roots, sums, others))
     result.push_back(
         const_cast<Reduction &>(root).emitCombine(builder, loc, sum, other));
   return result;
@@ -68,20 +66,20 @@ Value DeviceKernelBuilder::shuffleXor(Value value, int64_t distance) {
              : Value(arith::BitcastOp::create(builder, loc, type, result));
 }
 
-void DeviceKernelBuilder::sumWarp(const ReductionSpace &space,
+void DeviceKernelBuilder::sumWarp(ArrayRef<Reduction> roots,
                                   SmallVectorImpl<Value> &sums) {
   for (int64_t distance = kWarp / 2; distance > 0; distance /= 2) {
     SmallVector<Value> others = llvm::map_to_vector(
         sums, [&](Value sum) { return shuffleXor(sum, distance); });
-    sums = combine(space, sums, others);
+    sums = combine(roots, sums, others);
   }
 }
 
-SmallVector<Value> DeviceKernelBuilder::sharedSums(const ReductionSpace &space,
+SmallVector<Value> DeviceKernelBuilder::sharedSums(ArrayRef<Reduction> roots,
                                                    int64_t count) {
   auto memory = gpu::AddressSpaceAttr::get(builder.getContext(),
                                            gpu::AddressSpace::Workgroup);
-  return llvm::map_to_vector(space.roots, [&](Reduction root) -> Value {
+  return llvm::map_to_vector(roots, [&](Reduction root) -> Value {
     Type type =
         accumulatorType(tensorType(root->getOperand(0)).getElementType());
     return function.addWorkgroupAttribution(
@@ -174,7 +172,7 @@ DeviceKernel DeviceKernelBuilder::emitAlong(const ReductionSpace &space) {
                          group == kBlock ? e.index(0) : e.div(inBlock, group));
     SmallVector<Value> shared;
     if (group == kBlock)
-      shared = sharedSums(space, kBlock / kWarp);
+      shared = sharedSums(space.roots, kBlock / kWarp);
 
     auto emitPiece = [&] {
       Value from = e.mul(inGroup, lanes), to = e.index(length);
@@ -187,7 +185,7 @@ DeviceKernel DeviceKernelBuilder::emitAlong(const ReductionSpace &space) {
       }
       SmallVector<Value> keptIndices = e.delinearize(result, kept);
       SmallVector<Value> sums = fold(
-          from, to, group * lanes, identities(space),
+          from, to, group * lanes, identities(space.roots),
           [&](Value at, ValueRange carried) {
             SmallVector<Value> next(carried);
             for (const Indices &place : lanesAt(at, lanes, reduced)) {
@@ -195,13 +193,13 @@ DeviceKernel DeviceKernelBuilder::emitAlong(const ReductionSpace &space) {
               SmallVector<Value> values;
               for (Reduction root : space.roots)
                 values.push_back(emitter.element(root->getOperand(0), indices));
-              next = combine(space, next, values);
+              next = combine(space.roots, next, values);
             }
             return next;
           });
       if (group == 1)
         return store(sums, number);
-      sumWarp(space, sums);
+      sumWarp(space.roots, sums);
       auto isFirst = [&](Value index) {
         return e.compare(arith::CmpIPredicate::eq, index, e.index(0));
       };
@@ -213,7 +211,7 @@ DeviceKernel DeviceKernelBuilder::emitAlong(const ReductionSpace &space) {
       onlyIf(isFirst(inBlock), [&] {
         SmallVector<Value> sum = loadShared(shared, e.index(0));
         for (int64_t warp = 1; warp < kBlock / kWarp; ++warp)
-          sum = combine(space, sum, loadShared(shared, e.index(warp)));
+          sum = combine(space.roots, sum, loadShared(shared, e.index(warp)));
         store(sum, number);
       });
     };
@@ -248,7 +246,7 @@ DeviceKernel DeviceKernelBuilder::emitAcross(const ReductionSpace &space) {
   createFunction("", read, written, /*hasAliases=*/false);
   ElementEmitter emitter = elements();
   ScalarEmitter e = scalars();
-  SmallVector<Value> shared = sharedSums(space, kBlock);
+  SmallVector<Value> shared = sharedSums(space.roots, kBlock);
   Value inBlock = threadInBlock(), number = block();
   Value column = e.rem(inBlock, kWarp), row = e.div(inBlock, kWarp);
   Value tile = e.div(number, pieces), part = e.rem(number, pieces);
@@ -264,13 +262,14 @@ DeviceKernel DeviceKernelBuilder::emitAcross(const ReductionSpace &space) {
     }
     SmallVector<Value> keptIndices = e.delinearize(result, kept);
     SmallVector<Value> sums = fold(
-        from, to, rows, identities(space), [&](Value at, ValueRange carried) {
+        from, to, rows, identities(space.roots),
+        [&](Value at, ValueRange carried) {
           SmallVector<Value> indices =
               space.at(keptIndices, e.delinearize(at, reduced));
           SmallVector<Value> values;
           for (Reduction root : space.roots)
             values.push_back(emitter.element(root->getOperand(0), indices));
-          return combine(space, carried, values);
+          return combine(space.roots, carried, values);
         });
     storeShared(sums, shared, inBlock);
   });
@@ -279,7 +278,7 @@ DeviceKernel DeviceKernelBuilder::emitAcross(const ReductionSpace &space) {
   onlyIf(e.logicalAnd(isResult, isFirst), [&] {
     SmallVector<Value> sum = loadShared(shared, inBlock);
     for (int64_t other = 1; other < rows; ++other)
-      sum = combine(space, sum,
+      sum = combine(space.roots, sum,
                     loadShared(shared, e.add(inBlock, other * kWarp)));
     store(sum, e.add(e.mul(result, pieces), part));
   });
@@ -304,13 +303,13 @@ void DeviceKernelBuilder::emitFinish(const ReductionSpace &space,
   onlyIf(e.inRange(result, results), [&] {
     Value first = e.mul(result, pieces);
     SmallVector<Value> sums = fold(
-        lane, e.index(pieces), kWarp, identities(space),
+        lane, e.index(pieces), kWarp, identities(space.roots),
         [&](Value at, ValueRange carried) {
-          return combine(space, carried,
+          return combine(space.roots, carried,
                          loadShared(ValueRange(buffers).take_front(numRead),
                                     e.add(first, at)));
         });
-    sumWarp(space, sums);
+    sumWarp(space.roots, sums);
     onlyIf(e.compare(arith::CmpIPredicate::eq, lane, e.index(0)),
            [&] { store(sums, result); });
   });
