@@ -25,7 +25,8 @@ void ingot::buildGraphPipeline(OpPassManager &manager,
   // Constants fold before differentiation, so that no gradient is built for
   // what the importer left of shape computations.
   manager.addNestedPass<func::FuncOp>(createSimplify());
-  manager.addPass(createAttachLoss({options.loss}));
+  bool accumulates = options.gradAccumulation > 1;
+  manager.addPass(createAttachLoss({options.loss, accumulates}));
   bool isMixed = options.precision != "fp32";
   bool scales = options.lossScaling || options.precision == "fp16";
   if (scales)
@@ -40,6 +41,8 @@ void ingot::buildGraphPipeline(OpPassManager &manager,
   }
   if (scales)
     manager.addPass(createUnscaleGradients());
+  if (accumulates)
+    manager.addPass(createAccumulateGradients({options.gradAccumulation}));
   ApplyOptimizerOptions update;
   update.optimizer = options.optimizer;
   update.noDecay = options.noDecay;
@@ -51,6 +54,8 @@ void ingot::buildGraphPipeline(OpPassManager &manager,
     manager.addPass(createGuardUpdates());
   if (isMixed)
     manager.addPass(createKeepLowCopies());
+  if (accumulates)
+    manager.addPass(createSplitMicroSteps());
   manager.addNestedPass<func::FuncOp>(createSimplify());
 
   //===--------------------------------------------------------------------===//
@@ -71,15 +76,19 @@ void ingot::buildGraphPipeline(OpPassManager &manager,
 
 void ingot::buildPlacementPipeline(OpPassManager &manager,
                                    const PlacementOptions &options) {
-  // No simplification after this: the order of operations is the schedule.
+  manager.addPass(createOutlineConstants());
+  // No simplification after this: the order of operations is the schedule, and
+  // copies would be merged with their originals.
+  RematerializeOptions remat;
+  remat.budgetBytes = options.budgetBytes;
+  remat.budgetPercent = options.budgetPercent;
+  remat.save = options.save;
+  remat.recompute = options.recompute;
+  manager.addPass(createRematerialize(remat));
   if (options.level > 0)
     manager.addNestedPass<func::FuncOp>(createOrderSteps());
   PlaceStepsOptions placement;
   placement.noReuse = options.level == 0;
-  placement.threads = options.machine.threads;
-  placement.multipliesBf16 = options.machine.multipliesBf16;
-  placement.multipliesF16 = options.machine.multipliesF16;
-  placement.workspace = options.machine.workspace;
   manager.addPass(createPlaceSteps(placement));
 }
 
@@ -150,7 +159,9 @@ void ingot::registerPipelines() {
         pipeline.loss = options.loss;
         pipeline.optimizer = options.optimizer;
         buildGraphPipeline(manager, pipeline);
-        buildPlacementPipeline(manager, {pipeline.level, {}});
+        PlacementOptions placement;
+        placement.level = pipeline.level;
+        buildPlacementPipeline(manager, placement);
       });
   PassPipelineRegistration<KernelOptions>(
       "ingot-cpu-kernels", "from placed steps to kernels for the CPU",

@@ -8,7 +8,6 @@
 #define INGOT_PASSES_PIPELINE_H
 
 #include "mlir/Pass/PassManager.h"
-#include "runtime/abi/Scratch.h"
 #include <optional>
 #include <string>
 
@@ -19,6 +18,8 @@ struct PipelineOptions {
   unsigned level = 2;
   std::string loss, optimizer = "adamw", noDecay;
   bool clip = false;
+  /// Micro-batches of a step.
+  int64_t gradAccumulation = 1;
   /// fp32, bf16 or fp16.
   std::string precision = "fp32", keepFp32, forceLow;
   /// Dynamic loss scaling; always with fp16.
@@ -36,8 +37,10 @@ void buildGraphPipeline(mlir::OpPassManager &manager,
 struct PlacementOptions {
   /// -O0 to -O3.
   unsigned level = 2;
-  /// Where library calls run.
-  abi::ScratchMachine machine;
+  /// What to compute again: see --ingot-rematerialize.
+  int64_t budgetBytes = -1;
+  double budgetPercent = -1;
+  std::string save, recompute;
 };
 
 /// From there to places in memory: `exec` steps.

@@ -162,7 +162,7 @@ void AttachLoss::buildTrainStep(Signature step, const LossOfResult &chosen) {
   Arithmetic a(builder, loc);
   Value output = terminator->getOperand(chosen.result);
 
-  Value mean;
+  Value mean, weight;
   if (chosen.loss.kind == Loss::Output) {
     mean = output;
   } else {
@@ -171,14 +171,22 @@ void AttachLoss::buildTrainStep(Signature step, const LossOfResult &chosen) {
                                      /*wantCorrect=*/false);
     Value total = a.sumAll(terms.losses);
     Type element = tensorType(total).getElementType();
+    Value count;
+    if (terms.counted)
+      count = a.sumAll(a.cast(terms.counted, element));
+    if (count && weigh) {
+      weight = count;
+      count = a.max(count, 1.0);
+    }
     // No element that counts gives 0 / 0, as in PyTorch.
-    mean = terms.counted
-               ? a.div(total, a.sumAll(a.cast(terms.counted, element)))
-               : a.div(total, tensorType(terms.losses).getNumElements());
+    mean = count ? a.div(total, count)
+                 : a.div(total, tensorType(terms.losses).getNumElements());
   }
 
   ResultList results;
   results.addNamed("loss", scalarF32(a, mean));
+  if (weight)
+    results.addNamed("loss_weight", scalarF32(a, weight));
   for (const ResultList::Entry &entry : ResultList::of(step).entries)
     if (entry.state())
       results.add(entry.value, entry.attributes);

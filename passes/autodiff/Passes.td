@@ -45,7 +45,9 @@ def AttachLoss : Pass<"ingot-attach-loss", "::mlir::ModuleOp"> {
   }];
   let options = [Option<"loss", "loss", "std::string", "\"\"",
       "cross-entropy[:AXIS], mse, bce-with-logits or output:NAME; the only "
-      "output if that is a float scalar">];
+      "output if that is a float scalar">,
+    Option<"weigh", "weigh", "bool", "false",
+      "where labels may not count, return how many the loss is the mean of as `loss_weight`; the mean of none is 0">];
 }
 
 def Differentiate : Pass<"ingot-differentiate", "::mlir::ModuleOp"> {
@@ -68,6 +70,40 @@ def Differentiate : Pass<"ingot-differentiate", "::mlir::ModuleOp"> {
     Statistic<"numDifferentiated", "ops-differentiated", "ops whose gradient was built">,
     Statistic<"numGradients", "gradients", "parameters with a gradient">,
     Statistic<"numUnreached", "unreached", "parameters that the loss does not depend on">];
+}
+
+def AccumulateGradients : Pass<"ingot-accumulate-gradients", "::mlir::ModuleOp"> {
+  let summary = "makes gradients and loss means over several micro-batches";
+  let description = [{
+    Each gradient that `@train_step` returns, and the loss, becomes the mean over this micro-batch and
+    those before it in the step, weighted by the result `loss_weight` if there is one
+    (`--ingot-attach-loss=weigh`), so that the mean is over labels that count, not over micro-batches. The sums are
+    states of the role `accumulator`. The state `@micro_step` counts micro-batches within the step: the first one does not
+    read the sums, which need not be cleared. Random ops count `@step` times `count` plus `@micro_step`.
+
+    Before: `-> (tensor<f32> {ingot.name = "loss"}, tensor<4x3xf32> {ingot.gradient = @w})`
+
+    After: `-> (tensor<f32> {ingot.name = "loss"}, tensor<4x3xf32> {ingot.gradient = @w},
+    tensor<i64> {ingot.state = @micro_step}, tensor<4x3xf32> {ingot.state = @"w/sum"}, tensor<f32> {ingot.state = @"loss/sum"})`
+
+    A `count` of 1, and a step without gradients, change nothing.
+  }];
+  let options = [Option<"count", "count", "int64_t", "1", "micro-batches of a step">];
+  let statistics = [
+    Statistic<"numAccumulated", "accumulated", "gradients that are summed">];
+}
+
+def SplitMicroSteps : Pass<"ingot-split-micro-steps", "::mlir::ModuleOp"> {
+  let summary = "makes a function for all micro-batches but the last";
+  let description = [{
+    Assumes `--ingot-accumulate-gradients`, and an optimizer after it. `@accumulate_step`, for all micro-batches of a step but
+    the last, is `@train_step` without the update: it returns the loss so far, sums and running statistics. `@train_step`, for the
+    last, no longer stores sums and sets `@micro_step` to 0.
+
+    Before: `@train_step -> (loss, w, micro_step, w/sum, loss/sum)`
+
+    After: `@accumulate_step -> (loss, micro_step, w/sum, loss/sum)`, `@train_step -> (loss, w, micro_step)`
+  }];
 }
 
 def ApplyOptimizer : Pass<"ingot-apply-optimizer", "::mlir::ModuleOp"> {

@@ -116,12 +116,43 @@ static json::Array describeCalls(func::FuncOp step) {
   return kernels;
 }
 
+/// What the arena holds at the peak.
+static json::Array describeLive(func::FuncOp step) {
+  json::Array live;
+  auto tensors = step->getAttrOfType<ArrayAttr>("exec.live");
+  if (!tensors)
+    return live;
+  for (auto tensor : tensors.getAsRange<DictionaryAttr>()) {
+    json::Array nodes;
+    for (auto name : tensor.getAs<ArrayAttr>("nodes").getAsRange<StringAttr>())
+      nodes.push_back(name.getValue());
+    live.push_back(
+        json::Object{{"kind", tensor.getAs<StringAttr>("kind").getValue()},
+                     {"onnx_nodes", std::move(nodes)},
+                     {"bytes", tensor.getAs<IntegerAttr>("bytes").getInt()}});
+  }
+  return live;
+}
+
+/// [offset, bytes, first call, last call] of every place in the arena.
+static json::Array describeIntervals(func::FuncOp step) {
+  json::Array intervals;
+  auto numbers = step->getAttrOfType<DenseI64ArrayAttr>("exec.intervals");
+  for (size_t i = 0; numbers && i + 3 < static_cast<size_t>(numbers.size());
+       i += 4)
+    intervals.push_back(json::Array{numbers[i], numbers[i + 1], numbers[i + 2],
+                                    numbers[i + 3]});
+  return intervals;
+}
+
 static json::Object describeStep(func::FuncOp step) {
   json::Object memory;
   for (NamedAttribute part : step->getAttrOfType<DictionaryAttr>("exec.memory"))
     memory[part.getName().getValue()] =
         cast<IntegerAttr>(part.getValue()).getInt();
   return json::Object{
+      {"live", describeLive(step)},
+      {"intervals", describeIntervals(step)},
       {"arena_bytes",
        step->getAttrOfType<IntegerAttr>("exec.arena_bytes").getInt()},
       {"inputs", describePlaces(step->getAttrOfType<ArrayAttr>("exec.inputs"))},
@@ -152,6 +183,9 @@ json::Object ingot::buildManifest(ModuleOp module, WeightStorage weights) {
        module->getAttrOfType<IntegerAttr>("exec.state_bytes").getInt()}};
   if (auto batch = module->getAttrOfType<IntegerAttr>("ingot.batch"))
     manifest["batch"] = batch.getInt();
+  if (auto count =
+          module->getAttrOfType<IntegerAttr>("ingot.grad_accumulation"))
+    manifest["grad_accumulation"] = count.getInt();
 
   json::Array states, hyperparameters;
   for (auto state : module.getOps<StateOp>())

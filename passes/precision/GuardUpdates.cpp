@@ -111,7 +111,9 @@ void GuardUpdates::runOnOperation() {
 
   for (ResultList::Entry &entry : results.entries) {
     FlatSymbolRefAttr state = entry.state();
-    if (!state)
+    // A sum that is not finite must stay so until the step's end.
+    if (!state ||
+        findState(getOperation(), state).getRole() == Role::Accumulator)
       continue;
     Value old = step.findArgument(state);
     if (!old)

@@ -17,28 +17,12 @@ BufferPlan::BufferPlan(Signature signature,
   for (auto [i, node] : llvm::enumerate(graph.getNodes()))
     if (lifetimes.ofScratch[i] >= 0)
       scratch[node.op] = lifetimes.ofScratch[i];
-  addOutputs();
+  for (auto [output, interval] :
+       llvm::zip_equal(graph.getOwnOutputs(), lifetimes.ofOutput))
+    ownOutput[output.result] = interval;
   arenaBytes = packIntervals(lifetimes.intervals, INGOT_ALIGNMENT);
   copyStates();
-  measureUse();
-}
-
-/// An output that is an input, a state, or another output gets a copy.
-void BufferPlan::addOutputs() {
-  auto end = static_cast<int64_t>(graph.getNodes().size());
-  DenseSet<unsigned> outputs;
-  for (OpOperand &result : signature.getReturn()->getOpOperands()) {
-    unsigned index = result.getOperandNumber();
-    if (signature.resultState(index))
-      continue;
-    std::optional<unsigned> buffer = graph.getBuffer(result.get());
-    if (buffer && graph.getBuffers()[*buffer].writer >= 0 &&
-        outputs.insert(*buffer).second)
-      continue;
-    ownOutput[index] = lifetimes.intervals.size();
-    lifetimes.intervals.push_back(
-        {exec::byteSize(tensorType(result.get())), end, end});
-  }
+  use = measureArenaUse(graph, lifetimes);
 }
 
 void BufferPlan::copyStates() {
@@ -62,54 +46,6 @@ void BufferPlan::copyStates() {
   llvm::stable_sort(copies, [&](const FinalCopy &a, const FinalCopy &b) {
     return !graph.getBuffer(a.value) && graph.getBuffer(b.value);
   });
-}
-
-void BufferPlan::measureUse() {
-  int64_t peak = 0;
-  use.liveBytes = peakLiveBytes(lifetimes.intervals, INGOT_ALIGNMENT, &peak);
-  auto bytesAtPeak = [&](unsigned index) {
-    const Interval &interval = lifetimes.intervals[index];
-    bool isLive = interval.first <= peak && peak <= interval.last;
-    return isLive ? llvm::alignTo(interval.bytes, INGOT_ALIGNMENT) : 0;
-  };
-  for (auto [op, interval] : scratch)
-    use.workspaceBytes += bytesAtPeak(interval);
-
-  DenseSet<unsigned> counted;
-  for (unsigned gradient : findGradients())
-    if (unsigned interval = lifetimes.ofBuffer[gradient];
-        counted.insert(interval).second)
-      use.gradientBytes += bytesAtPeak(interval);
-}
-
-/// What new values of parameters and moments are computed from, in their shape:
-/// from the updates back.
-DenseSet<unsigned> BufferPlan::findGradients() const {
-  auto module = signature.getFunction()->getParentOfType<ModuleOp>();
-  DenseSet<Value> updates;
-  for (OpOperand &result : signature.getReturn()->getOpOperands())
-    if (FlatSymbolRefAttr symbol =
-            signature.resultState(result.getOperandNumber()))
-      if (StateOp state = findState(module, symbol);
-          state && (state.getRole() == Role::Parameter ||
-                    state.getRole() == Role::Moment))
-        updates.insert(StepGraph::resolve(result.get()));
-  DenseSet<unsigned> gradients;
-  ArrayRef<StepGraph::Buffer> buffers = graph.getBuffers();
-  for (unsigned i = buffers.size(); i-- > 0;) {
-    if (buffers[i].writer < 0)
-      continue;
-    ArrayRef<int64_t> shape = tensorType(buffers[i].value).getShape();
-    for (unsigned reader : buffers[i].readers)
-      for (Value result : graph.getNodes()[reader].op->getResults()) {
-        std::optional<unsigned> buffer = graph.getBuffer(result);
-        if (tensorType(result).getShape() == shape &&
-            (updates.contains(result) ||
-             (buffer && gradients.contains(*buffer))))
-          gradients.insert(i);
-      }
-  }
-  return gradients;
 }
 
 std::optional<Interval> BufferPlan::getScratch(Operation *op) const {

@@ -8,8 +8,7 @@
 #define INGOT_PASSES_SCHEDULE_BUFFERPLAN_H
 
 #include "dialects/exec/Exec.h"
-#include "passes/schedule/StepGraph.h"
-#include "llvm/ADT/DenseSet.h"
+#include "passes/schedule/ArenaUse.h"
 
 namespace ingot {
 
@@ -23,13 +22,6 @@ struct Place {
 struct FinalCopy {
   mlir::Value value;
   Place to;
-};
-
-/// What the memory of the arena is for, at the instant when most of it lives.
-struct ArenaUse {
-  int64_t liveBytes = 0;
-  /// Of these, gradients of parameters and what library calls work in.
-  int64_t gradientBytes = 0, workspaceBytes = 0;
 };
 
 /// The memory plan of one function of fusions, anchors and views, in its order.
@@ -53,15 +45,17 @@ public:
   /// Per operand of a fusion, the result whose memory it shares, or -1.
   llvm::SmallVector<int64_t> getAliases(FusionOp fusion) const;
 
+  /// Places in the arena; instants are positions of what is no view.
+  llvm::ArrayRef<Interval> getIntervals() const { return lifetimes.intervals; }
   int64_t getArenaBytes() const { return arenaBytes; }
   const ArenaUse &getUse() const { return use; }
+  llvm::SmallVector<LiveTensor> listLive() const {
+    return listLiveTensors(graph, lifetimes);
+  }
   unsigned getStatesInPlace() const { return graph.getStatesInPlace(); }
 
 private:
-  void addOutputs();
   void copyStates();
-  void measureUse();
-  llvm::DenseSet<unsigned> findGradients() const;
 
   Signature signature;
   const llvm::DenseMap<mlir::Attribute, int64_t> &stateOffsets;

@@ -3,6 +3,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "mlir/IR/Remarks.h"
+#include "passes/cost/Machine.h"
+#include "passes/schedule/LibraryCalls.h"
 #include "passes/schedule/Order.h"
 #include "passes/schedule/Passes.h"
 
@@ -21,9 +23,13 @@ struct OrderSteps : ingot::impl::OrderStepsBase<OrderSteps> {
 
   void runOnOperation() override {
     func::FuncOp func = getOperation();
-    if (func.isDeclaration())
+    if (func.isDeclaration() || func->hasAttr(kScheduledAttr))
       return;
-    StepGraph graph(Signature(func), [](Operation *) { return 0; });
+    abi::ScratchMachine machine =
+        Machine::of(func->getParentOfType<ModuleOp>()).getScratchMachine();
+    StepGraph graph(Signature(func), [&](Operation *op) {
+      return getScratchBytes(op, machine);
+    });
     SmallVector<unsigned> program = graph.getProgramOrder();
     SmallVector<unsigned> order = improveOrder(graph, program);
     OrderCost before = measureOrder(graph, program);

@@ -13,6 +13,9 @@
 
 namespace ingot {
 
+/// On a function: its operations are in the order in which they run.
+inline constexpr llvm::StringLiteral kScheduledAttr = "ingot.scheduled";
+
 #define GEN_PASS_DECL
 #include "passes/schedule/Passes.h.inc"
 

@@ -9,13 +9,74 @@
 
 include "mlir/Pass/PassBase.td"
 
+def OutlineConstants : Pass<"ingot-outline-constants", "::mlir::ModuleOp"> {
+  let summary = "makes constants with several values frozen states";
+  let description = [{
+    Assumes that constants of one value are in fusions (`--ingot-form-fusions`). Equal constants, of
+    any function, share a state.
+
+    Before:
+    ```mlir
+    %c = ingot.constant dense<[1.0, 2.0]> : tensor<2xf32>
+    ```
+    After:
+    ```mlir
+    ingot.state frozen @"constant/0" : tensor<2xf32> = dense<[1.0, 2.0]> : tensor<2xf32>
+    func.func @forward(%c: tensor<2xf32> {ingot.state = @"constant/0"}) ...
+    ```
+  }];
+  let dependentDialects = ["::ingot::IngotDialect"];
+}
+
+def Rematerialize : Pass<"ingot-rematerialize", "::mlir::ModuleOp"> {
+  let summary = "runs operations again in the backward pass until the peak fits a budget";
+  let description = [{
+    Assumes functions of fusions, library anchors and views only, and constants as states; runs on those with a
+    result `loss`, in the order forward, then backward. Values that the peak keeps for later readers are computed
+    again right before these, by the operations that made them: fusions, chains of them, library calls; the
+    cheapest by time a byte first (`passes/cost`), until the planned arena and the states fit into
+    `budget-bytes`, or the arena's activations into `budget-percent` of what they take without a budget. Operations
+    that write states stay. Nothing is simplified afterwards, so that no copy is merged with its original; a copy
+    runs the same kernel as its original, so that the results have the same bits.
+
+    Plans of one model form a sequence that does not depend on the budget: a smaller budget never peaks
+    higher. A budget below what is possible is an error that names the smallest possible one. `save` and
+    `recompute` decide for operations of the ONNX nodes with matching names.
+
+    Before:
+    ```mlir
+    %a = ingot.fusion loop(%x) : ...           // large
+    %loss = ingot.fusion reduction(%a) : ...
+    %g = ingot.matmul %a transposed, %d : ...
+    ```
+    After:
+    ```mlir
+    %a = ingot.fusion loop(%x) : ...
+    %loss = ingot.fusion reduction(%a) : ...
+    %again = ingot.fusion loop(%x) : ...
+    %g = ingot.matmul %again transposed, %d : ...
+    ```
+  }];
+  let options = [
+    Option<"budgetBytes", "budget-bytes", "int64_t", "-1", "bytes of all planned memory at most">,
+    Option<"budgetPercent", "budget-percent", "double", "-1", "activations at most, in percent">,
+    Option<"save", "save", "std::string", "\"\"", "nodes never to compute again (regular expression)">,
+    Option<"recompute", "recompute", "std::string", "\"\"", "nodes to compute again in any case (regular expression)">,
+  ];
+  let statistics = [
+    Statistic<"numRecomputed", "recomputed", "operations that run again">,
+  ];
+  let dependentDialects = ["::ingot::IngotDialect"];
+}
+
 def OrderSteps : Pass<"ingot-order-steps", "::mlir::func::FuncOp"> {
   let summary = "puts operations in an order that needs little memory";
   let description = [{
     Assumes functions of fusions, library anchors and views only (`--ingot-form-fusions`). An
     operation that frees at least as much memory as it takes runs as soon as it can, so that the update
     of a parameter follows its gradient; one that takes more than it frees runs right before its first reader. The
-    result never has more bytes live at once than the order that was. Updates of states stay behind every
+    result never has more bytes live at once than the order that was. Functions that `--ingot-rematerialize` has
+    put in order stay as they are. Updates of states stay behind every
     reader of the old value.
 
     Before:
@@ -41,11 +102,10 @@ def OrderSteps : Pass<"ingot-order-steps", "::mlir::func::FuncOp"> {
 def PlaceSteps : Pass<"ingot-place-steps", "::mlir::ModuleOp"> {
   let summary = "places every tensor in memory and turns functions into `exec` steps";
   let description = [{
-    Assumes functions of fusions, library anchors and views only
-    (`--ingot-form-fusions`), and keeps their order. States get fixed places in the state block, constants
-    with several values become frozen states. Every other stored tensor gets a
+    Assumes functions of fusions, library anchors and views only (`--ingot-form-fusions`,
+    `--ingot-outline-constants`), and keeps their order. States get fixed places in the state block. Every other stored tensor gets a
     place in the arena for as long as it lives (offsets by best fit, largest first), and so does the memory
-    that a library call works in, for `threads` threads (runtime/abi/Scratch.h); views share their operand's
+    that a library call works in on the module's machine (runtime/abi/Scratch.h); views share their operand's
     place. A result that replaces a state is written in the
     state's own place where nothing reads the old value any more but the very kernel that writes
     it, element by element; otherwise it is copied at the end. Equal fusions become one `exec.kernel`.
@@ -72,10 +132,6 @@ def PlaceSteps : Pass<"ingot-place-steps", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"noReuse", "no-reuse", "bool", "false", "give every tensor its own place">,
-    Option<"threads", "threads", "int64_t", "1", "threads that library calls run on">,
-    Option<"multipliesBf16", "multiplies-bf16", "bool", "false", "the machine multiplies bf16">,
-    Option<"workspace", "workspace", "int64_t", "0", "bytes for each library call on a device">,
-    Option<"multipliesF16", "multiplies-f16", "bool", "false", "the machine multiplies f16">,
   ];
   let statistics = [
     Statistic<"numKernels", "kernels", "different kernels">,

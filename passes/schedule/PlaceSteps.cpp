@@ -4,10 +4,12 @@
 
 #include "dialects/exec/Exec.h"
 #include "dialects/ingot/ir/Builders.h"
+#include "dialects/ingot/ir/Diagnostics.h"
 #include "dialects/ingot/ir/Signature.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/Remarks.h"
+#include "passes/cost/Machine.h"
 #include "passes/schedule/BufferPlan.h"
 #include "passes/schedule/LibraryCalls.h"
 #include "passes/schedule/Passes.h"
@@ -41,8 +43,6 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
     for (func::FuncOp func : functions)
       if (failed(check(func)))
         return signalPassFailure();
-    for (func::FuncOp func : functions)
-      outlineConstants(func);
     placeStates();
     for (func::FuncOp func : functions)
       place(func);
@@ -50,32 +50,12 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
 
   LogicalResult check(func::FuncOp func) {
     for (Operation &op : func.getBody().front())
-      if (!isa<FusionOp, ConstantOp, func::ReturnOp>(op) &&
-          !op.hasTrait<LibraryAnchor>() && !op.hasTrait<SameBytes>())
+      if (!isa<FusionOp, func::ReturnOp>(op) && !op.hasTrait<LibraryAnchor>() &&
+          !op.hasTrait<SameBytes>())
         return op.emitOpError("is neither in a fusion nor a library call: run "
-                              "--ingot-form-fusions first");
+                              "--ingot-form-fusions and "
+                              "--ingot-outline-constants first");
     return success();
-  }
-
-  /// Makes constants with several values frozen states, each value once.
-  void outlineConstants(func::FuncOp func) {
-    OpBuilder builder(func);
-    Signature signature(func);
-    for (auto constant :
-         llvm::make_early_inc_range(func.getBody().getOps<ConstantOp>())) {
-      StateOp &state = constants[constant.getValue()];
-      if (!state) {
-        std::string name = "constant/" + std::to_string(constants.size() - 1);
-        state = StateOp::create(builder, constant.getLoc(), name, Role::Frozen,
-                                constant.getType(), constant.getValue());
-      }
-      auto symbol = FlatSymbolRefAttr::get(state.getSymNameAttr());
-      BlockArgument argument = signature.findArgument(symbol);
-      if (!argument)
-        argument = signature.addState(symbol, constant.getType());
-      constant.replaceAllUsesWith(Value(argument));
-      constant.erase();
-    }
   }
 
   void placeStates() {
@@ -90,7 +70,9 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
       bool isOptimizer = state.getRole() == Role::Moment ||
                          state.getRole() == Role::Step ||
                          state.getRole() == Role::Seed;
-      (isOptimizer ? optimizerBytes : weightBytes) += bytes;
+      (isOptimizer                            ? optimizerBytes
+       : state.getRole() == Role::Accumulator ? accumulatorBytes
+                                              : weightBytes) += bytes;
     }
     getOperation()->setAttr("exec.state_bytes",
                             builder.getI64IntegerAttr(offset));
@@ -99,7 +81,8 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
   /// Builds the step beside the function, then replaces it.
   void place(func::FuncOp func) {
     Signature signature(func);
-    abi::ScratchMachine machine{threads, multipliesBf16, multipliesF16, workspace};
+    abi::ScratchMachine machine =
+        Machine::of(getOperation()).getScratchMachine();
     BufferPlan plan(
         signature, stateOffsets,
         [&](Operation *op) { return getScratchBytes(op, machine); }, noReuse);
@@ -122,13 +105,19 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
                                     bufferType(value.getType()), at.space,
                                     at.offset);
     };
+    // Calls before each instant of the plan.
+    SmallVector<int64_t> callsBefore;
+    int64_t calls = 0;
     for (Operation &op : func.getBody().front().without_terminator()) {
       bool isEmpty = llvm::all_of(op.getResultTypes(), [](Type type) {
         return cast<RankedTensorType>(type).getNumElements() == 0;
       });
-      if (op.hasTrait<SameBytes>() || isEmpty)
+      if (op.hasTrait<SameBytes>())
         continue;
-      ++numLaunches;
+      callsBefore.push_back(calls);
+      if (isEmpty)
+        continue;
+      ++calls;
       SmallVector<Value> inputs = llvm::map_to_vector(op.getOperands(), buffer);
       SmallVector<Value> outputs = llvm::map_to_vector(op.getResults(), buffer);
       if (auto fusion = dyn_cast<FusionOp>(op)) {
@@ -143,17 +132,36 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
             exec::Space::Arena, at->offset);
       createLibraryCall(&op, inputs, outputs, scratch, builder);
     }
+    callsBefore.push_back(calls);
     for (const FinalCopy &copy : plan.getFinalCopies()) {
       Location loc = copy.value.getLoc();
       Value to =
           exec::BufferOp::create(builder, loc, bufferType(copy.value.getType()),
                                  copy.to.space, copy.to.offset);
       exec::CopyOp::create(builder, loc, buffer(copy.value), to);
-      ++numLaunches;
+      ++calls;
       ++numCopied;
     }
+    numLaunches += calls;
+    describeIntervals(step, plan, callsBefore, calls);
     func::ReturnOp::create(builder, func.getLoc());
     func.erase();
+  }
+
+  /// Records which calls each place in the arena is in use for: offset, bytes,
+  /// first and last call, behind all calls for what is read after the step.
+  void describeIntervals(func::FuncOp step, const BufferPlan &plan,
+                         ArrayRef<int64_t> callsBefore, int64_t calls) {
+    auto end = static_cast<int64_t>(callsBefore.size()) - 1;
+    SmallVector<int64_t> numbers;
+    for (const Interval &interval : plan.getIntervals()) {
+      int64_t last =
+          interval.last >= end ? calls : callsBefore[interval.last + 1] - 1;
+      numbers.append({interval.offset, interval.bytes,
+                      callsBefore[std::min(interval.first, end)], last});
+    }
+    step->setAttr("exec.intervals",
+                  DenseI64ArrayAttr::get(&getContext(), numbers));
   }
 
   /// Records where inputs and outputs are and what the memory is for.
@@ -190,22 +198,33 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
     step->setAttr("exec.outputs", b.getArrayAttr(outputs));
     step->setAttr("exec.arena_bytes",
                   b.getI64IntegerAttr(plan.getArenaBytes()));
+    SmallVector<Attribute> live;
+    for (const LiveTensor &tensor : plan.listLive()) {
+      SmallVector<std::string> nodes = nodeNames(tensor.location);
+      auto names = llvm::to_vector_of<StringRef>(nodes);
+      live.push_back(b.getDictionaryAttr(
+          {b.getNamedAttr("kind", b.getStringAttr(tensor.kind)),
+           b.getNamedAttr("nodes", b.getStrArrayAttr(names)),
+           b.getNamedAttr("bytes", b.getI64IntegerAttr(tensor.bytes))}));
+    }
+    step->setAttr("exec.live", b.getArrayAttr(live));
     int64_t gradients = plan.getUse().gradientBytes;
     int64_t workspace = plan.getUse().workspaceBytes;
     auto bytes = [&](StringRef name, int64_t value) {
       return b.getNamedAttr(name, b.getI64IntegerAttr(value));
     };
-    step->setAttr("exec.memory",
-                  b.getDictionaryAttr(
-                      {bytes("peak_bytes", weightBytes + optimizerBytes +
-                                               plan.getArenaBytes()),
-                       bytes("weights_bytes", weightBytes),
-                       bytes("optimizer_bytes", optimizerBytes),
-                       bytes("gradient_bytes", gradients),
-                       bytes("activation_bytes",
-                             plan.getArenaBytes() - gradients - workspace),
-                       bytes("workspace_bytes", workspace),
-                       bytes("communication_bytes", 0)}));
+    step->setAttr(
+        "exec.memory",
+        b.getDictionaryAttr(
+            {bytes("peak_bytes", weightBytes + optimizerBytes +
+                                     accumulatorBytes + plan.getArenaBytes()),
+             bytes("weights_bytes", weightBytes),
+             bytes("optimizer_bytes", optimizerBytes),
+             bytes("gradient_bytes", accumulatorBytes + gradients),
+             bytes("activation_bytes",
+                   plan.getArenaBytes() - gradients - workspace),
+             bytes("workspace_bytes", workspace),
+             bytes("communication_bytes", 0)}));
   }
 
   void launch(FusionOp fusion, ArrayRef<int64_t> aliases, ValueRange inputs,
@@ -246,10 +265,9 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
     return name;
   }
 
-  DenseMap<Attribute, StateOp> constants;
   DenseMap<Attribute, int64_t> stateOffsets;
   llvm::StringMap<StringAttr> kernels;
-  int64_t weightBytes = 0, optimizerBytes = 0;
+  int64_t weightBytes = 0, optimizerBytes = 0, accumulatorBytes = 0;
 };
 
 } // namespace

@@ -175,6 +175,8 @@ void StepGraph::addNodes(
       if (!inState.contains(result)) {
         add(result, index);
         node.writes.insert(buffers.size() - 1);
+      } else {
+        node.writesState = true;
       }
     for (Value operand : op.getOperands()) {
       addDependences(operand, index);
@@ -183,9 +185,18 @@ void StepGraph::addNodes(
         buffers[*buffer].readers.push_back(index);
     }
   }
-  for (Value result : signature.getReturn()->getOperands())
-    if (std::optional<unsigned> buffer = getBuffer(result))
+  DenseSet<unsigned> outputs;
+  for (OpOperand &result : signature.getReturn()->getOpOperands()) {
+    unsigned index = result.getOperandNumber();
+    std::optional<unsigned> buffer = getBuffer(result.get());
+    if (buffer)
       buffers[*buffer].isKept = true;
+    if (signature.resultState(index) ||
+        (buffer && buffers[*buffer].writer >= 0 &&
+         outputs.insert(*buffer).second))
+      continue;
+    ownOutputs.push_back({index, exec::byteSize(tensorType(result.get()))});
+  }
   for (Node &node : nodes)
     findInPlace(node);
 }
@@ -213,9 +224,12 @@ void StepGraph::addStateOrder() {
       continue;
     if (BlockArgument current = signature.findArgument(state))
       forEachUse(current, [&](OpOperand &use) {
-        if (use.getOwner() != writer && use.getOwner() != signature.getReturn())
-          nodes[nodeOf.lookup(use.getOwner())].successors.insert(
-              nodeOf.lookup(writer));
+        if (use.getOwner() != writer &&
+            use.getOwner() != signature.getReturn()) {
+          Node &reader = nodes[nodeOf.lookup(use.getOwner())];
+          if (reader.successors.insert(nodeOf.lookup(writer)))
+            reader.stateWriters.push_back(nodeOf.lookup(writer));
+        }
       });
   }
 }
@@ -229,6 +243,12 @@ SmallVector<unsigned> StepGraph::getProgramOrder() const {
 }
 
 void StepGraph::applyOrder(ArrayRef<unsigned> order) const {
+  applyOrder(signature, llvm::map_to_vector(order, [&](unsigned node) {
+               return nodes[node].op;
+             }));
+}
+
+void StepGraph::applyOrder(Signature signature, ArrayRef<Operation *> order) {
   Operation *end = signature.getReturn();
   DenseSet<Operation *> moved;
   SmallVector<Operation *> work;
@@ -252,9 +272,9 @@ void StepGraph::applyOrder(ArrayRef<unsigned> order) const {
         current->moveBefore(end);
     }
   };
-  for (unsigned node : order) {
-    moveViews(nodes[node].op);
-    nodes[node].op->moveBefore(end);
+  for (Operation *op : order) {
+    moveViews(op);
+    op->moveBefore(end);
   }
   moveViews(end);
 }
@@ -303,5 +323,7 @@ StepGraph::Lifetimes StepGraph::getLifetimes(ArrayRef<unsigned> order,
     if (node.scratchBytes > 0)
       result.ofScratch[index] = add(node.scratchBytes, at[index], at[index]);
   }
+  for (const OwnOutput &output : ownOutputs)
+    result.ofOutput.push_back(add(output.bytes, end, end));
   return result;
 }

@@ -12,8 +12,10 @@
 #include "dialects/ingot/ir/Dialect.h"
 #include "dialects/ingot/ir/Signature.h"
 #include "passes/schedule/Arena.h"
+#include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/SmallBitVector.h"
 
 namespace ingot {
 
@@ -43,10 +45,24 @@ public:
     /// Buffers, each once.
     llvm::SmallSetVector<unsigned, 4> reads, writes;
     llvm::SmallVector<InPlace, 2> inPlace;
-    /// Nodes that must come after: readers of its results, and the writer of
-    /// the state that it reads.
+    /// Nodes that must come after: readers of its results, and the writers of
+    /// the states that it reads.
     llvm::SmallSetVector<unsigned, 4> successors;
+    llvm::SmallVector<unsigned, 2> stateWriters;
     int64_t scratchBytes = 0;
+    /// Whether it writes a state in its place.
+    bool writesState = false;
+    /// The node that it does again, or -1; of a fusion perhaps only some
+    /// results.
+    int64_t original = -1;
+    llvm::SmallBitVector results;
+  };
+
+  /// A result of the function that needs memory of its own at the end: an
+  /// input, a state, or another output.
+  struct OwnOutput {
+    unsigned result;
+    int64_t bytes;
   };
 
   /// How long memory lives under an order; instants are positions in it.
@@ -57,12 +73,15 @@ public:
     llvm::SmallVector<unsigned> ofBuffer;
     /// The interval of each node's scratch, or -1.
     llvm::SmallVector<int64_t> ofScratch;
+    /// The interval of each of the function's own outputs.
+    llvm::SmallVector<unsigned> ofOutput;
   };
 
   /// `scratchBytes`: of an operation's work memory.
   StepGraph(Signature signature,
             llvm::function_ref<int64_t(mlir::Operation *)> scratchBytes);
 
+  Signature getSignature() const { return signature; }
   llvm::ArrayRef<Node> getNodes() const { return nodes; }
   llvm::ArrayRef<Buffer> getBuffers() const { return buffers; }
 
@@ -75,7 +94,16 @@ public:
   /// New values of states that are not written in place, by result number.
   llvm::ArrayRef<unsigned> getCopiedStates() const { return copiedStates; }
   unsigned getStatesInPlace() const { return statesInPlace; }
+  llvm::ArrayRef<OwnOutput> getOwnOutputs() const { return ownOutputs; }
 
+  /// The graph in which the nodes `again` run a second time, for readers after
+  /// the node `cut`. The copies come after all nodes; one whose results nobody
+  /// reads late is left out. Copies of fusions compute only what is read.
+  StepGraph withRecomputed(const llvm::BitVector &again, unsigned cut) const;
+
+  /// The first `originals` nodes in their order, and each of the others, which
+  /// are copies, right before the first that needs it.
+  llvm::SmallVector<unsigned> getLazyOrder(unsigned originals) const;
   /// Nodes in the function's order.
   llvm::SmallVector<unsigned> getProgramOrder() const;
   /// Without `reuse`, everything lives always.
@@ -85,8 +113,12 @@ public:
   /// Moves the function's operations into the order, views before their first
   /// reader.
   void applyOrder(llvm::ArrayRef<unsigned> order) const;
+  static void applyOrder(Signature signature,
+                         llvm::ArrayRef<mlir::Operation *> order);
 
 private:
+  /// Empty, of the same function.
+  explicit StepGraph(Signature signature) : signature(signature) {}
   void findStates();
   bool canReplace(mlir::BlockArgument oldValue, mlir::Value newValue) const;
   void addNodes(llvm::function_ref<int64_t(mlir::Operation *)> scratchBytes);
@@ -99,6 +131,7 @@ private:
   /// Tensors that live in the state block.
   llvm::DenseMap<mlir::Value, mlir::FlatSymbolRefAttr> inState;
   llvm::SmallVector<unsigned> copiedStates;
+  llvm::SmallVector<OwnOutput> ownOutputs;
   unsigned statesInPlace = 0;
   llvm::SmallVector<Node, 0> nodes;
   llvm::SmallVector<Buffer, 0> buffers;

@@ -129,9 +129,9 @@ static void readTensor(const Field &field, int64_t blockBytes,
 static StateSpec readState(const Field &field, int64_t stateBytes) {
   StateSpec state;
   readTensor(field, stateBytes, state);
-  state.role = static_cast<StateRole>(
-      field["role"].getChoice({"parameter", "frozen", "running", "moment",
-                               "step", "seed", "loss_scale", "low_copy"}));
+  state.role = static_cast<StateRole>(field["role"].getChoice(
+      {"parameter", "frozen", "running", "moment", "step", "seed", "loss_scale",
+       "low_copy", "accumulator"}));
   Field init = field["init"];
   state.init = static_cast<InitKind>(
       init["kind"].getChoice({"weights", "fill", "normal", "copy"}));
@@ -199,6 +199,25 @@ static FunctionSpec readFunction(const Field &field, const Manifest &manifest) {
     for (auto &[key, value] : field["memory"].value.items())
       function.memory[key] =
           Field(value, field.path + ".memory." + key).getCount();
+  if (field.has("live"))
+    for (const Field &item : field["live"].getItems()) {
+      LiveTensor &tensor = function.live.emplace_back();
+      tensor.kind = item["kind"].getString();
+      for (const Field &node : item["onnx_nodes"].getItems())
+        tensor.onnxNodes.push_back(node.getString());
+      tensor.bytes = item["bytes"].getCount();
+    }
+  if (field.has("intervals"))
+    for (const Field &item : field["intervals"].getItems()) {
+      std::vector<int64_t> numbers;
+      for (const Field &number : item.getItems())
+        numbers.push_back(number.getCount());
+      if (numbers.size() != 4 || numbers[0] > function.arenaBytes ||
+          numbers[1] > function.arenaBytes - numbers[0])
+        throw item.makeError("no interval of the arena");
+      function.intervals.push_back(
+          {numbers[0], numbers[1], numbers[2], numbers[3]});
+    }
   if (field.has("kernels"))
     for (const Field &item : field["kernels"].getItems()) {
       KernelSpec &kernel = function.kernels.emplace_back();
@@ -264,6 +283,10 @@ static Manifest readManifest(const Field &root) {
   manifest.batch = root["batch"].getCount();
   if (manifest.batch == 0)
     throw malformed("batch", "is zero");
+  if (root.has("grad_accumulation"))
+    manifest.gradAccumulation = root["grad_accumulation"].getCount();
+  if (manifest.gradAccumulation == 0)
+    throw malformed("grad_accumulation", "is zero");
   if (root.has("eval_partial"))
     manifest.evalPartial = root["eval_partial"].getBool();
   manifest.weights = static_cast<WeightsKind>(
@@ -291,7 +314,8 @@ static Manifest readManifest(const Field &root) {
     throw malformed("variants", "empty");
   Field functions = root["functions"];
   for (size_t variant = 0; variant < manifest.variants.size(); ++variant)
-    for (const char *name : {"train_step", "eval_step", "predict"}) {
+    for (const char *name :
+         {"train_step", "accumulate_step", "eval_step", "predict"}) {
       std::string symbol = getSymbol(name, manifest.variants[variant]);
       if (!functions.has(symbol.c_str()) ||
           !functions[symbol.c_str()].has("arena_bytes")) {

@@ -36,7 +36,8 @@ enum class StateRole {
   Step,
   Seed,
   LossScale,
-  LowCopy
+  LowCopy,
+  Accumulator
 };
 enum class InitKind { Weights, Fill, Normal, Copy };
 
@@ -48,6 +49,10 @@ struct StateSpec : TensorSpec {
   /// The state that a copy follows.
   std::string of;
 
+  /// Whether checkpoints hold the state.
+  bool isSaved() const {
+    return init != InitKind::Copy && role != StateRole::Accumulator;
+  }
   /// Whether the state is part of the model (not of its training).
   bool isModel() const {
     return role == StateRole::Parameter || role == StateRole::Frozen ||
@@ -82,8 +87,22 @@ struct KernelSpec {
   int64_t bytes = 0, flops = 0;
 };
 
+/// Memory in use at a function's peak.
+struct LiveTensor {
+  /// input, activation, gradient, workspace or output.
+  std::string kind;
+  std::vector<std::string> onnxNodes;
+  int64_t bytes = 0;
+};
+
+/// A place in the arena, in use from kernel `first` to kernel `last`, both
+/// included; what is read after the function has `last` behind all kernels.
+struct ArenaInterval {
+  int64_t offset = 0, bytes = 0, first = 0, last = 0;
+};
+
 struct FunctionSpec {
-  /// train_step, eval_step or predict.
+  /// train_step, accumulate_step, eval_step or predict.
   std::string name;
   /// Index into the manifest's variants.
   size_t variant = 0;
@@ -91,6 +110,9 @@ struct FunctionSpec {
   std::vector<InputSpec> inputs;
   std::vector<TensorSpec> outputs;
   std::map<std::string, int64_t> memory;
+  /// What lives in the arena at the peak, the largest first.
+  std::vector<LiveTensor> live;
+  std::vector<ArenaInterval> intervals;
   std::vector<KernelSpec> kernels;
 
   const TensorSpec *findOutput(std::string_view name) const;
@@ -115,7 +137,8 @@ struct Manifest {
   std::string model, producer, targetKind, targetArch, precision, loss,
       optimizer;
   std::vector<std::string> features;
-  int64_t batch = 0;
+  /// Samples of a micro-batch, and micro-batches of a step.
+  int64_t batch = 0, gradAccumulation = 1;
   bool evalPartial = true;
   WeightsKind weights = WeightsKind::Embed;
   int64_t stateBytes = 0, arenaBytes = 0;

@@ -30,14 +30,16 @@ static int64_t getMemory(const FunctionSpec &function, const char *key) {
   return found == function.memory.end() ? 0 : found->second;
 }
 
-/// The training step of the variant that needs the most memory.
+/// The part of the training step, of all variants, that needs the most memory.
 static const FunctionSpec &findLargestStep(const Manifest &manifest) {
   const FunctionSpec *largest = manifest.findFunction("train_step");
-  for (size_t v = 1; v < manifest.variants.size(); ++v) {
-    const FunctionSpec *step = manifest.findFunction("train_step", v);
-    if (getMemory(*step, "peak_bytes") > getMemory(*largest, "peak_bytes"))
-      largest = step;
-  }
+  for (size_t v = 0; v < manifest.variants.size(); ++v)
+    for (const char *name : {"train_step", "accumulate_step"}) {
+      const FunctionSpec *step = manifest.findFunction(name, v);
+      if (step &&
+          getMemory(*step, "peak_bytes") > getMemory(*largest, "peak_bytes"))
+        largest = step;
+    }
   return *largest;
 }
 
@@ -52,14 +54,23 @@ static ordered_json describeInputs(const FunctionSpec &step) {
 std::string ingot::runtime::inspectAsJson(const Manifest &manifest,
                                           int64_t ranks) {
   const FunctionSpec &step = findLargestStep(manifest);
-  ordered_json json = {
-      {"model", manifest.model},       {"producer", manifest.producer},
-      {"target", manifest.targetKind}, {"precision", manifest.precision},
-      {"loss", manifest.loss},         {"optimizer", manifest.optimizer},
-      {"batch", manifest.batch},       {"ranks", ranks}};
+  ordered_json json = {{"model", manifest.model},
+                       {"producer", manifest.producer},
+                       {"target", manifest.targetKind},
+                       {"precision", manifest.precision},
+                       {"loss", manifest.loss},
+                       {"optimizer", manifest.optimizer},
+                       {"batch", manifest.batch},
+                       {"grad_accumulation", manifest.gradAccumulation},
+                       {"ranks", ranks}};
   json["peak_bytes"] = getMemory(step, "peak_bytes");
   for (const char *part : memoryParts)
     json[part] = getMemory(step, part);
+  json["live"] = ordered_json::array();
+  for (const LiveTensor &tensor : step.live)
+    json["live"].push_back({{"kind", tensor.kind},
+                            {"onnx_nodes", tensor.onnxNodes},
+                            {"bytes", tensor.bytes}});
   json["inputs"] = describeInputs(step);
   if (manifest.variants.size() > 1) {
     json["variant"] = manifest.variants[step.variant];
@@ -80,7 +91,9 @@ std::string ingot::runtime::inspectAsJson(const Manifest &manifest,
   for (const HyperparameterSpec &spec : manifest.hyperparameters)
     json["hyperparameters"][spec.name] = spec.value;
   json["kernels"] = ordered_json::array();
-  for (const KernelSpec &kernel : step.kernels)
+  const FunctionSpec &whole =
+      *manifest.findFunction("train_step", step.variant);
+  for (const KernelSpec &kernel : whole.kernels)
     json["kernels"].push_back({{"name", kernel.name},
                                {"kind", kernel.kind},
                                {"onnx_nodes", kernel.onnxNodes},
@@ -119,6 +132,15 @@ std::string ingot::runtime::inspectAsText(const Manifest &manifest) {
     text += fmt::format("  {:<18}{:>12}\n", name.substr(0, name.rfind('_')),
                         formatBytes(getMemory(step, part)));
   }
+  constexpr size_t maxListed = 12;
+  if (!step.live.empty())
+    text += "\nlargest at the peak\n";
+  for (size_t i = 0; i < std::min(maxListed, step.live.size()); ++i) {
+    const LiveTensor &tensor = step.live[i];
+    text += fmt::format(
+        "  {:<18}{:>12}  {}\n", tensor.kind, formatBytes(tensor.bytes),
+        tensor.onnxNodes.empty() ? "" : tensor.onnxNodes.back());
+  }
   if (manifest.variants.size() > 1) {
     text += "\nvariants (the rest is of the largest)\n";
     for (size_t v = 0; v < manifest.variants.size(); ++v)
@@ -141,9 +163,11 @@ std::string ingot::runtime::inspectAsText(const Manifest &manifest) {
   for (const StateSpec &state : manifest.states)
     if (state.role == StateRole::Parameter)
       text += fmt::format("  {:<40} {}\n", state.name, formatShape(state));
-  text += fmt::format("\nkernels of a step: {}\n", step.kernels.size());
+  const FunctionSpec &whole =
+      *manifest.findFunction("train_step", step.variant);
+  text += fmt::format("\nkernels of a step: {}\n", whole.kernels.size());
   std::map<std::string, int64_t> kinds;
-  for (const KernelSpec &kernel : step.kernels)
+  for (const KernelSpec &kernel : whole.kernels)
     ++kinds[kernel.kind];
   for (const auto &[kind, kernels] : kinds)
     text += fmt::format("  {:<40} {}\n", kind, kernels);

@@ -241,6 +241,11 @@ void OptionTable::addFiles(Options &options) {
       ->type_name("nan|stats")
       ->check(CLI::IsMember({"nan", "stats"}))
       ->group(group);
+  app.add_flag("--check-memory", options.checkMemory,
+               "Fill memory that nothing lives in with NaN and look whether "
+               "kernels write there (very slow)")
+      ->excludes("--watch")
+      ->group(group);
   app.add_flag("--inspect{text}", options.inspect,
                "Print what is planned and exit; --inspect=json for programs")
       ->group(group);

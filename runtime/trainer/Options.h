@@ -32,6 +32,7 @@ struct Options {
   std::optional<double> lossScale;
   /// Empty, "nan" or "stats".
   std::string watch;
+  bool checkMemory = false;
   /// Empty, "text" or "json".
   std::string inspect;
   int64_t ranks = 1;

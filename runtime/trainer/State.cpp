@@ -162,7 +162,7 @@ void ingot::runtime::initializeState(Session &session, uint64_t seed,
 void ingot::runtime::restoreState(Session &session, const SafeTensors &saved,
                                   const std::string &path) {
   for (const StateSpec &spec : session.getManifest().states) {
-    if (spec.init == InitKind::Copy)
+    if (!spec.isSaved())
       continue;
     auto found = saved.tensors.find(spec.name);
     // A run may go on in another precision.

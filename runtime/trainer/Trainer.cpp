@@ -62,6 +62,12 @@ Trainer::Trainer(Session &session, const Options &options, Console &console)
         manifest,
         [&](const KernelOutput &output) { return session.read(output); },
         /*keepsStatistics=*/options.watch == "stats");
+  if (options.checkMemory && manifest.targetKind != "cpu")
+    throw usageError("--check-memory", "looks at the memory of a CPU alone",
+                     "compile for a CPU to check the plan");
+  if (options.checkMemory)
+    memoryCheck =
+        std::make_unique<MemoryCheck>(manifest, session.getDevice().getArena());
   openData();
   openEvalData();
   planSteps();
@@ -85,23 +91,24 @@ void Trainer::openData() {
     return;
   data = open(options.data, *session.findFunction("train_step"));
   std::vector<int64_t> groups = countSamples(data);
+  int64_t batch = getStepSamples();
   int64_t samples = std::accumulate(groups.begin(), groups.end(), int64_t(0));
-  if (*std::max_element(groups.begin(), groups.end()) < manifest.batch)
-    throw badInput("--data",
-                   fmt::format("{} samples, fewer than a batch of {}", samples,
-                               manifest.batch),
-                   "give more samples, or compile with a smaller --batch");
+  if (*std::max_element(groups.begin(), groups.end()) < batch)
+    throw badInput(
+        "--data",
+        fmt::format("{} samples, fewer than a batch of {}", samples, batch),
+        "give more samples, or compile with a smaller --batch");
   if (resumedSamples != 0 && resumedSamples != samples)
     throw badInput("--data",
                    fmt::format("{} samples, but the checkpoint's run had {}",
                                samples, resumedSamples),
                    "resume with the same data");
-  sampler.emplace(groups, manifest.batch, shuffle, static_cast<uint64_t>(seed));
+  sampler.emplace(groups, batch, shuffle, static_cast<uint64_t>(seed));
   if (int64_t dropped = sampler->getDroppedPerEpoch())
     console.noteOnce(fmt::format(
         "each epoch leaves out {} of {} samples: they do not fill a batch of "
         "{}",
-        dropped, samples, manifest.batch));
+        dropped, samples, batch));
 }
 
 void Trainer::openEvalData() {
@@ -225,13 +232,28 @@ void Trainer::trainStep() {
   double factor = schedule.getFactor(countUpdates() + 1);
   if (auto lr = values.find("lr"); lr != values.end())
     lr->second *= factor;
-  session.fillBatch(function, *data[batch.group], batch.samples.data(),
-                    manifest.batch);
   if (watch)
     watch->startStep(/*lastWentWell=*/!lastSkipped);
   session.getContext().observer = watch.get();
-  session.run(function, values, manifest.batch);
+  if (memoryCheck)
+    session.getContext().observer = memoryCheck.get();
+  for (int64_t micro = 1; micro <= manifest.gradAccumulation; ++micro) {
+    const Function &part =
+        micro < manifest.gradAccumulation
+            ? *session.findFunction("accumulate_step", batch.group)
+            : function;
+    session.fillBatch(part, *data[batch.group],
+                      batch.samples.data() + (micro - 1) * manifest.batch,
+                      manifest.batch);
+    if (memoryCheck)
+      memoryCheck->start(*part.spec);
+    session.run(part, values, manifest.batch);
+  }
   session.getContext().observer = nullptr;
+  if (memoryCheck && memoryCheck->getProblem())
+    throw failure("--check-memory", *memoryCheck->getProblem(),
+                  "this is a defect of the compiler or of that kernel: report "
+                  "it with the model");
   ++step;
 
   StepMetrics metrics;
@@ -259,7 +281,7 @@ void Trainer::finishStep() {
     return;
   pending->stepMs = getMilliseconds(Clock::now() - stepStart);
   pending->samplesPerSecond =
-      static_cast<double>(manifest.batch) / pending->stepMs * 1e3;
+      static_cast<double>(getStepSamples()) / pending->stepMs * 1e3;
   log->write(*pending);
   pending.reset();
 }
@@ -267,7 +289,7 @@ void Trainer::finishStep() {
 void Trainer::report(bool atEpochEnd) {
   Clock::time_point now = Clock::now();
   double seconds = getMilliseconds(now - epochStart) * 1e-3;
-  double rate = static_cast<double>(epochSteps * manifest.batch) /
+  double rate = static_cast<double>(epochSteps * getStepSamples()) /
                 std::max(seconds, 1e-9);
   int64_t epoch = sampler->getEpoch(step - 1) + 1;
   if (atEpochEnd) {
@@ -324,7 +346,7 @@ void Trainer::save() {
   SafeTensors state;
   session.fetchState();
   for (const StateSpec &spec : manifest.states)
-    if (spec.init != InitKind::Copy)
+    if (spec.isSaved())
       state.tensors[spec.name] = viewState(session, spec);
   saveCheckpoint(options.save, info, state);
   savedStep = step;

@@ -9,6 +9,7 @@
 
 #include "runtime/data/Dataset.h"
 #include "runtime/data/Sampler.h"
+#include "runtime/observe/MemoryCheck.h"
 #include "runtime/observe/MetricsLog.h"
 #include "runtime/trainer/Options.h"
 #include "runtime/trainer/Session.h"
@@ -50,6 +51,10 @@ private:
   void evaluateAndLog();
   void save();
   bool isEpochEnd() const;
+  /// Samples of all micro-batches of a step.
+  int64_t getStepSamples() const {
+    return manifest.batch * manifest.gradAccumulation;
+  }
   /// Steps that changed the model: with loss scaling, those not skipped.
   int64_t countUpdates();
   void checkFinite(const StepMetrics &metrics);
@@ -78,6 +83,7 @@ private:
   int64_t epochSteps = 0;
 
   std::unique_ptr<Watch> watch;
+  std::unique_ptr<MemoryCheck> memoryCheck;
   int64_t skippedSteps = 0, skippedAtFloor = 0;
   bool lastSkipped = false;
 };

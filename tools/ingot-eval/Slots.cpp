@@ -6,6 +6,7 @@
 #include "dialects/ingot/ir/States.h"
 #include "dialects/reference/Tensor.h"
 #include "mlir/Pass/PassManager.h"
+#include "passes/cost/Machine.h"
 #include "passes/fusion/Passes.h"
 #include "passes/graph/Passes.h"
 #include "passes/schedule/Passes.h"
@@ -90,6 +91,9 @@ llvm::Error ingot::runPasses(ModuleOp module,
 }
 
 llvm::Error ingot::placeSteps(ModuleOp module, const TestPlacement &options) {
+  Machine machine;
+  machine.deviceWorkspaceBytes = static_cast<double>(options.workspace);
+  module->setAttr(kMachineAttr, machine.toAttr(module.getContext()));
   return runPasses(module, [&](PassManager &passes) {
     OpPassManager &functions = passes.nest<func::FuncOp>();
     functions.addPass(createSimplify());
@@ -100,9 +104,9 @@ llvm::Error ingot::placeSteps(ModuleOp module, const TestPlacement &options) {
     FormFusionsOptions fusion;
     fusion.each = options.level == 0;
     functions.addPass(createFormFusions(fusion));
+    passes.addPass(createOutlineConstants());
     PlaceStepsOptions placement;
     placement.noReuse = options.level == 0;
-    placement.workspace = options.workspace;
     passes.addPass(createPlaceSteps(placement));
   });
 }

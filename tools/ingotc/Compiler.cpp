@@ -14,6 +14,7 @@
 #include "passes/codegen/Manifest.h"
 #include "passes/codegen/cpu/Passes.h"
 #include "passes/codegen/cuda/Passes.h"
+#include "passes/cost/Machine.h"
 #include "runtime/checkpoint/SafeTensors.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/File.h"
@@ -26,6 +27,7 @@
 #include "llvm/IR/Module.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 
 #include <list>
@@ -48,6 +50,10 @@ public:
         }) {}
 
   int run();
+  /// Places everything, without writing anything. Returns the exit status.
+  int plan();
+  /// All planned memory at its highest, after plan().
+  int64_t getPeakBytes();
 
 private:
   void report(Diagnostic &diagnostic);
@@ -57,8 +63,11 @@ private:
                                          : ExitCode::BadInput);
   }
   void checkTrainable(ModuleOp module);
+  /// The machine that the trainer is planned for: that of --machine, else one
+  /// with the target's features and as many threads as this one.
+  Machine describeMachine() const;
   /// The training graph of every variant, in one module.
-  LogicalResult makeGraph(const Target &target);
+  LogicalResult makeGraph(const Machine &machine);
   /// Runs passes on the module, or on `other`.
   bool runPasses(llvm::function_ref<void(PassManager &)> build,
                  ModuleOp other = nullptr);
@@ -74,6 +83,7 @@ private:
   const CompilerOptions &options;
   MLIRContext context;
   ScopedDiagnosticHandler handler;
+  Target target;
   bool blamesOption = false;
   llvm::StringSet<> reported;
   onnx_import::ImportedModel model;
@@ -212,7 +222,22 @@ void Compiler::checkTrainable(ModuleOp module) {
       "found anywhere in them, ^ and $ mark their ends");
 }
 
-LogicalResult Compiler::makeGraph(const Target &target) {
+Machine Compiler::describeMachine() const {
+  Machine machine = target.getMachine();
+  if (options.machine.empty())
+    return machine;
+  auto file = llvm::MemoryBuffer::getFile(options.machine);
+  if (!file)
+    throw runtime::badInput(options.machine,
+                            "cannot read: " + file.getError().message(),
+                            "name a file that ingot-measure wrote");
+  if (llvm::Error error = machine.readJson((*file)->getBuffer()))
+    throw runtime::badInput(options.machine, llvm::toString(std::move(error)),
+                            "docs/machine.md describes the file");
+  return machine;
+}
+
+LogicalResult Compiler::makeGraph(const Machine &machine) {
   onnx_import::ImportOptions import;
   import.batch = options.batch;
   import.trainable = options.trainable;
@@ -223,6 +248,7 @@ LogicalResult Compiler::makeGraph(const Target &target) {
   pipeline.optimizer = options.optimizer;
   pipeline.noDecay = options.noDecay;
   pipeline.clip = options.clip;
+  pipeline.gradAccumulation = options.gradAccumulation;
   pipeline.precision = options.precision;
   pipeline.keepFp32 = options.keepFp32;
   pipeline.forceLow = options.forceLow;
@@ -236,6 +262,7 @@ LogicalResult Compiler::makeGraph(const Target &target) {
       return failure();
     ModuleOp module = *imported->module;
     checkTrainable(module);
+    module->setAttr(kMachineAttr, machine.toAttr(&context));
     module->setAttr(kPrecisionAttr,
                     StringAttr::get(&context, options.precision));
     if (!runPasses([&](PassManager &m) { buildGraphPipeline(m, pipeline); },
@@ -288,11 +315,8 @@ bool Compiler::makeKernels(const Target &target, DeviceCode &device) {
   return true;
 }
 
-int Compiler::run() {
-  if (options.output.empty() || llvm::sys::path::filename(options.output) == "")
-    throw runtime::usageError("-o", "'" + options.output + "' is no file name",
-                              "name the trainer to write");
-  Target target = Target::choose(options.target, options.arch);
+int Compiler::plan() {
+  target = Target::choose(options.target, options.arch);
   if (options.emit == "ptx" && !target.device)
     throw runtime::usageError("--emit", "a CPU has no PTX",
                               "add --target cuda");
@@ -304,16 +328,37 @@ int Compiler::run() {
   context.printOpOnDiagnostic(false);
   enableRemarks();
 
-  if (failed(makeGraph(target)))
+  if (failed(makeGraph(describeMachine())))
     return exitCode();
-  if (options.emit == "mlir") {
-    writeModule();
+  if (options.emit == "mlir")
     return 0;
-  }
-  PlacementOptions placement{options.level, target.getMachine()};
+  PlacementOptions placement;
+  placement.level = options.level;
+  placement.budgetBytes = options.budgetBytes;
+  placement.budgetPercent = options.budgetPercent;
+  placement.save = options.save;
+  placement.recompute = options.recompute;
   if (!runPasses([&](PassManager &m) { buildPlacementPipeline(m, placement); }))
     return exitCode();
-  if (options.emit == "exec") {
+  return 0;
+}
+
+int64_t Compiler::getPeakBytes() {
+  int64_t arena = 0;
+  for (auto step : model.module->getOps<func::FuncOp>())
+    if (auto bytes = step->getAttrOfType<IntegerAttr>("exec.arena_bytes"))
+      arena = std::max(arena, bytes.getInt());
+  auto states = (*model.module)->getAttrOfType<IntegerAttr>("exec.state_bytes");
+  return states.getInt() + arena;
+}
+
+int Compiler::run() {
+  if (options.output.empty() || llvm::sys::path::filename(options.output) == "")
+    throw runtime::usageError("-o", "'" + options.output + "' is no file name",
+                              "name the trainer to write");
+  if (int status = plan())
+    return status;
+  if (options.emit == "mlir" || options.emit == "exec") {
     writeModule();
     return 0;
   }
@@ -383,6 +428,47 @@ int Compiler::run() {
 
 } // namespace
 
+/// The largest batch whose plan takes at most `options.fitBytes`; its peak in
+/// `peakBytes`. 0 if none does: then `peakBytes` is that of one sample. Returns
+/// the exit status of a batch that cannot be compiled, else 0.
+static int findBatch(CompilerOptions options, int64_t &fits,
+                     int64_t &peakBytes) {
+  options.dumpPasses.clear();
+  options.remarks.clear();
+  options.emit = "exe";
+  int64_t tooLarge = std::numeric_limits<int64_t>::max();
+  constexpr int64_t maxBatch = int64_t(1) << 24;
+  for (int64_t batch = 1; fits < maxBatch && fits + 1 < tooLarge;) {
+    options.batch = batch;
+    Compiler compiler(options);
+    if (int status = compiler.plan())
+      return status;
+    int64_t peak = compiler.getPeakBytes();
+    if (peak <= *options.fitBytes)
+      fits = batch;
+    else
+      tooLarge = batch;
+    if (batch == fits || fits == 0)
+      peakBytes = peak;
+    batch = tooLarge > maxBatch ? 2 * batch : fits + (tooLarge - fits) / 2;
+  }
+  return 0;
+}
+
+static int fitAndCompile(CompilerOptions options) {
+  int64_t peak = 0, batch = 0;
+  if (int status = findBatch(options, batch, peak))
+    return status;
+  if (batch == 0)
+    throw runtime::usageError(
+        "--fit", "one sample takes " + std::to_string(peak) + " bytes",
+        "allow that much, or recompute with --memory-budget");
+  llvm::outs() << llvm::formatv("batch {0}: {1} bytes at the peak\n", batch,
+                                peak);
+  options.batch = batch;
+  return options.output.empty() ? 0 : Compiler(options).run();
+}
+
 int ingot::compile(const CompilerOptions &options) {
-  return Compiler(options).run();
+  return options.fitBytes ? fitAndCompile(options) : Compiler(options).run();
 }

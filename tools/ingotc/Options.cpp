@@ -57,18 +57,82 @@ parseDims(const std::vector<std::string> &texts) {
   return dims;
 }
 
+namespace {
+/// SIZE or N%.
+struct Size {
+  double number;
+  bool isPercent;
+};
+} // namespace
+
+static Size parseSize(const std::string &option, const std::string &text,
+                      bool allowPercent) {
+  static constexpr std::pair<const char *, double> units[] = {
+      {"", 1},
+      {"KiB", 1024.0},
+      {"MiB", 1024.0 * 1024},
+      {"GiB", 1024.0 * 1024 * 1024},
+      {"MB", 1e6},
+      {"GB", 1e9},
+      {"%", 0}};
+  double number = -1;
+  auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
+  std::string_view unit(parsed.ptr, text.data() + text.size() - parsed.ptr);
+  while (unit.starts_with(' '))
+    unit.remove_prefix(1);
+  auto known = std::find_if(std::begin(units), std::end(units),
+                            [&](const auto &u) { return u.first == unit; });
+  bool isPercent = unit == "%";
+  double bytes = known == std::end(units) ? -1 : number * known->second;
+  if (parsed.ec != std::errc() || !(number >= 0) || bytes < 0 || bytes > 9e18 ||
+      (isPercent && (number > 100 || !allowPercent)))
+    throw usageError(
+        option, "'" + text + "' is no size",
+        std::string("give bytes, or a number with KiB, MiB, GiB, MB or GB") +
+            (allowPercent ? ", or a share of the activations like 50%" : ""));
+  return {isPercent ? number : bytes, isPercent};
+}
+
+static void parseBudget(const std::string &text, CompilerOptions &options) {
+  Size size = parseSize("--memory-budget", text, /*allowPercent=*/true);
+  if (size.isPercent)
+    options.budgetPercent = size.number;
+  else
+    options.budgetBytes = static_cast<int64_t>(size.number);
+}
+
+static void parseRemat(const std::vector<std::string> &texts,
+                       CompilerOptions &options) {
+  for (const std::string &text : texts) {
+    size_t equals = text.find('=');
+    std::string key = text.substr(0, equals);
+    std::string *value = key == "save"        ? &options.save
+                         : key == "recompute" ? &options.recompute
+                                              : nullptr;
+    if (equals == std::string::npos || !value || equals + 1 == text.size())
+      throw usageError("--remat",
+                       "'" + text + "' is not save=REGEX or recompute=REGEX",
+                       "name ONNX nodes, like --remat save=attn");
+    if (!value->empty())
+      throw usageError("--remat", "'" + key + "' comes twice",
+                       "join the expressions with |");
+    *value = text.substr(equals + 1);
+  }
+}
+
 std::optional<CompilerOptions> ingot::parseCompilerOptions(int argc,
                                                            char **argv) {
   CompilerOptions options;
   std::vector<std::string> dims;
+  std::vector<std::string> remat;
+  std::string budget, fit;
   int64_t batch = 0;
   CLI::App app("Compiles an ONNX model into an executable that trains it.",
                "ingotc");
   app.set_version_flag("--version", "ingotc " INGOT_VERSION);
   app.option_defaults()->always_capture_default();
   app.add_option("MODEL", options.model, "the ONNX model")->required();
-  app.add_option("-o,--output", options.output, "the trainer to write")
-      ->required();
+  app.add_option("-o,--output", options.output, "the trainer to write");
   app.add_option("--loss", options.loss,
                  "cross-entropy[:AXIS], mse, bce-with-logits or output:NAME; "
                  "needed unless the only output is a float scalar");
@@ -110,6 +174,24 @@ std::optional<CompilerOptions> ingot::parseCompilerOptions(int argc,
   app.add_option("--arch", options.arch,
                  "processor by LLVM's name, or native, which is the default; "
                  "for cuda a device architecture, sm_90 by default");
+  app.add_option("--grad-accumulation", options.gradAccumulation,
+                 "micro-batches of a step: the update takes the mean over all "
+                 "of them (1)")
+      ->check(CLI::Range(int64_t(1), int64_t(1) << 20));
+  CLI::Option *fitOption =
+      app.add_option("--fit", fit,
+                     "SIZE: find and print the largest batch whose plan takes "
+                     "no more; -o writes its trainer")
+          ->excludes("--batch");
+  CLI::Option *budgetOption =
+      app.add_option("--memory-budget", budget,
+                     "SIZE of all planned memory, or N% of the activations: "
+                     "recompute until the step fits");
+  app.add_option("--remat", remat,
+                 "save=REGEX or recompute=REGEX: what to do with the results "
+                 "of ONNX nodes with such names");
+  app.add_option("--machine", options.machine,
+                 "JSON file of the machine to plan for, from ingot-measure");
   app.add_option("-O", options.level,
                  "0: every op on its own, no library, no reuse of memory; "
                  "2: fused")
@@ -141,5 +223,14 @@ std::optional<CompilerOptions> ingot::parseCompilerOptions(int argc,
   if (batch > 0)
     options.batch = batch;
   options.dims = parseDims(dims);
+  if (*budgetOption)
+    parseBudget(budget, options);
+  if (!*fitOption && options.output.empty())
+    throw usageError("-o", "no file is named to write",
+                     "name the trainer to write");
+  if (*fitOption)
+    options.fitBytes = static_cast<int64_t>(
+        parseSize("--fit", fit, /*allowPercent=*/false).number);
+  parseRemat(remat, options);
   return options;
 }

@@ -32,6 +32,17 @@ struct CompilerOptions {
   unsigned level = 2;
   /// mlir, exec, llvm, obj, exe.
   std::string emit = "exe";
+  /// Micro-batches of a step.
+  int64_t gradAccumulation = 1;
+  /// Of all planned memory, or of activations in percent; negative: none.
+  int64_t budgetBytes = -1;
+  double budgetPercent = -1;
+  /// Names of nodes to save and to recompute.
+  std::string save, recompute;
+  /// Find the largest batch that takes no more.
+  std::optional<int64_t> fitBytes;
+  /// A file that describes the machine; empty: built-in figures.
+  std::string machine;
   std::string dumpPasses, remarks;
 };
 

@@ -40,19 +40,9 @@ llvm::json::Object Target::describe() const {
       {"kind", "cpu"}, {"cpu", host.cpu}, {"features", std::move(features)}};
 }
 
-abi::ScratchMachine Target::getMachine() const {
-  abi::ScratchMachine machine;
-  if (device) {
-    // What NVIDIA recommends for matrix products on its latest devices.
-    machine.workspace = int64_t(32) << 20;
-    return machine;
-  }
-  // As many threads as this machine has.
-  machine.threads = std::max(1u, std::thread::hardware_concurrency());
-  auto has = [&](const char *feature) {
-    return llvm::is_contained(host.features, feature);
-  };
-  machine.multipliesBf16 = has("avx512bf16");
-  machine.multipliesF16 = has("avx512fp16");
-  return machine;
+Machine Target::getMachine() const {
+  if (device)
+    return Machine::ofDevice();
+  return Machine::byFeatures(host.features,
+                             std::max(1u, std::thread::hardware_concurrency()));
 }

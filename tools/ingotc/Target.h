@@ -9,7 +9,7 @@
 
 #include "passes/codegen/cpu/Object.h"
 #include "passes/codegen/cuda/DeviceCode.h"
-#include "runtime/abi/Scratch.h"
+#include "passes/cost/Machine.h"
 
 #include "llvm/Support/JSON.h"
 
@@ -25,8 +25,8 @@ struct Target {
 
   /// As the manifest says it.
   llvm::json::Object describe() const;
-  /// What the scratch of library calls is planned for.
-  abi::ScratchMachine getMachine() const;
+  /// Built-in figures: as many threads as this machine has.
+  Machine getMachine() const;
 };
 
 } // namespace ingot

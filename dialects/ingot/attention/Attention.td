@@ -13,7 +13,10 @@ class Ingot_AttentionOp<string mnemonic, list<Trait> traits = []>
         DeclareOpInterfaceMethods<Decomposable, ["hasLibraryCall"]>,
         DeclareOpInterfaceMethods<CostModel, ["getFlops"]>,
         DeclareOpInterfaceMethods<PrecisionRole, ["getPrecisionRole"]>])> {
-  let extraClassDeclaration = "::ingot::AttentionSizes getSizes();";
+  let extraClassDeclaration = [{
+    ::ingot::WorkKind getWorkKind() { return ::ingot::WorkKind::Matmul; }
+    ::ingot::AttentionSizes getSizes();
+  }];
   let extraClassDefinition = [{
     ::ingot::Precision $cppClass::getPrecisionRole() { return ::ingot::Precision::Keep; }
     bool $cppClass::hasLibraryCall() { return getQuery().getType().getElementType().isF32(); }

@@ -28,6 +28,7 @@ def MatmulOp : Ingot_ComputeOp<"matmul", [LibraryAnchor,
     `:` functional-type(operands, results)
   }];
   let extraClassDeclaration = [{
+    ::ingot::WorkKind getWorkKind() { return ::ingot::WorkKind::Matmul; }
     /// Sizes of the product.
     struct Sizes { int64_t batch, m, n, k; };
     Sizes getSizes();

@@ -24,6 +24,9 @@ class Ingot_ConvolutionOp<string mnemonic, list<Trait> traits = []>
         DeclareOpInterfaceMethods<PrecisionRole, ["getPrecisionRole"]>])> {
   let results = (outs Ingot_FloatTensor:$result);
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::ingot::WorkKind getWorkKind() { return ::ingot::WorkKind::Convolution; }
+  }];
 }
 
 def ConvOp : Ingot_ConvolutionOp<"conv"> {

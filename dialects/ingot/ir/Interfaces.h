@@ -14,6 +14,9 @@
 
 namespace ingot {
 
+/// See the interface CostModel.
+enum class WorkKind { Vector, Matmul, Convolution };
+
 /// See the interface PrecisionRole.
 enum class Precision { Low, Keep, Follow };
 

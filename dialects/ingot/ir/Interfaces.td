@@ -78,6 +78,9 @@ def CostModel : OpInterface<"CostModel"> {
     InterfaceMethod<"Bytes read and written when nothing is fused.",
       "int64_t", "getBytes", (ins),
       "", [{ return ::ingot::detail::operandAndResultBytes($_op); }]>,
+    InterfaceMethod<"Which of a machine's rates the operations run at.",
+      "::ingot::WorkKind", "getWorkKind", (ins),
+      "", "return ::ingot::WorkKind::Vector;">,
   ];
 }
 

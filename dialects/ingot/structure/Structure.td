@@ -16,7 +16,8 @@ def Ingot_Role : I32EnumAttr<"Role", "what a state is for", [
     I32EnumAttrCase<"Step", 4, "step">,
     I32EnumAttrCase<"Seed", 5, "seed">,
     I32EnumAttrCase<"LossScale", 6, "loss_scale">,
-    I32EnumAttrCase<"LowCopy", 7, "low_copy">]> {
+    I32EnumAttrCase<"LowCopy", 7, "low_copy">,
+    I32EnumAttrCase<"Accumulator", 8, "accumulator">]> {
   let cppNamespace = "::ingot";
   let genSpecializedAttr = 0;
 }
@@ -28,7 +29,8 @@ def StateOp : Ingot_Op<"state", [Symbol]> {
     Roles: `parameter` (trained), `frozen` (an initializer that is not), `running`
     (statistics that the forward pass updates), `moment` (optimizer), `step` (i64, steps
     taken), `seed` (i64), `loss_scale` (scalars of dynamic loss scaling), `low_copy` (the
-    value of the state `of`, rounded to this state's element type; never saved). The initial
+    value of the state `of`, rounded to this state's element type; never saved), `accumulator` (sums over
+    the micro-batches of a step; as at the start between steps, so never saved). The initial
     value is `initial`, for a `low_copy` that of `of`; a splat costs nothing.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, Ingot_RoleAttr:$role,

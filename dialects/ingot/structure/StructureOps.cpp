@@ -41,6 +41,7 @@ LogicalResult StateOp::verify() {
       return emitOpError(
           "C5: a low_copy must be floating point and name what it copies");
     return success();
+  case Role::Accumulator:
   case Role::Frozen:
   case Role::Running:
     return success();

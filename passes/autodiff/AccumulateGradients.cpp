@@ -1,0 +1,133 @@
+//===----------------------------------------------------------------------===//
+//
+// AccumulateGradients: the gradients of a step are means over micro-batches.
+//
+// Assumes a differentiated @train_step without an optimizer.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/autodiff/Passes.h"
+
+#include "dialects/ingot/ir/Arithmetic.h"
+#include "dialects/ingot/ir/Signature.h"
+#include "dialects/ingot/ir/States.h"
+
+namespace ingot {
+#define GEN_PASS_DEF_ACCUMULATEGRADIENTS
+#include "passes/autodiff/Passes.h.inc"
+} // namespace ingot
+
+using namespace mlir;
+using namespace ingot;
+
+namespace {
+
+struct AccumulateGradients
+    : ingot::impl::AccumulateGradientsBase<AccumulateGradients> {
+  using AccumulateGradientsBase::AccumulateGradientsBase;
+
+  void runOnOperation() override {
+    func::FuncOp func = findFunction(getOperation(), kTrainStepName);
+    if (!func || count <= 1)
+      return;
+    Signature step(func);
+    ResultList results = ResultList::of(step);
+    if (llvm::none_of(results.entries, [](const ResultList::Entry &entry) {
+          return entry.gradient();
+        }))
+      return;
+    unsigned loss = *step.findResult("loss");
+    Value lossValue = results.entries[loss].value;
+    // The loss ends the forward pass: its mean stays there.
+    OpBuilder builder(step.getReturn());
+    builder.setInsertionPointAfterValue(lossValue);
+    Arithmetic a(builder, lossValue.getLoc());
+
+    Value micro = countMicroBatches(step, a, results);
+    Value isFirst = a.compare(Predicate::EQ, micro, 0.0);
+    // What a micro-batch's means are of; all the same without a weight.
+    Value weight, factor;
+    if (std::optional<unsigned> index = step.findResult("loss_weight")) {
+      weight = results.entries[*index].value;
+      results.entries.erase(results.entries.begin() + *index);
+      factor = a.div(
+          1.0, addTo(step, a, "loss_weight/sum", isFirst, weight, results));
+    }
+    auto meanOf = [&](Arithmetic at, const Twine &name, Value value) {
+      RankedTensorType type = tensorType(value);
+      if (weight)
+        value = at.mul(value, at.fill(at.cast(weight, type.getElementType()),
+                                      type.getShape()));
+      Value sum = addTo(step, at, name.str(), isFirst, value, results);
+      if (!factor)
+        return at.mul(sum, 1.0 / count);
+      return at.mul(sum, at.fill(at.cast(factor, type.getElementType()),
+                                 type.getShape()));
+    };
+    results.entries[loss].value = meanOf(a, "loss/sum", lossValue);
+
+    builder.setInsertionPoint(step.getReturn());
+    // Sums are added to the results while these are gone through.
+    for (size_t i = 0, e = results.entries.size(); i < e; ++i) {
+      Value value = results.entries[i].value;
+      if (FlatSymbolRefAttr parameter = results.entries[i].gradient()) {
+        Arithmetic at(builder, NameLoc::get(parameter.getRootReference()));
+        Value mean = meanOf(at, parameter.getValue() + "/sum",
+                            at.cast(value, computeElement(value)));
+        results.entries[i].value =
+            at.cast(mean, tensorType(value).getElementType());
+        ++numAccumulated;
+      }
+    }
+    results.apply(step);
+    getOperation()->setAttr(kGradAccumulationAttr,
+                            builder.getI64IntegerAttr(count));
+  }
+
+private:
+  /// The number of this micro-batch within the step. Random numbers get one
+  /// counter for all micro-batches of all steps.
+  Value countMicroBatches(Signature step, Arithmetic a, ResultList &results) {
+    Builder builder(&getContext());
+    auto type = RankedTensorType::get({}, builder.getI64Type());
+    FlatSymbolRefAttr symbol =
+        addState(getOperation(), "micro_step", Role::Accumulator, type);
+    Value micro = step.addState(symbol, type);
+    results.addState(symbol, a.add(micro, 1.0));
+    for (const ResultList::Entry &entry : results.entries) {
+      StateOp state =
+          entry.state() ? findState(getOperation(), entry.state()) : StateOp();
+      if (!state || state.getRole() != Role::Step)
+        continue;
+      BlockArgument steps = step.findArgument(entry.state());
+      Operation *next = entry.value.getDefiningOp();
+      if (!steps || !next)
+        continue;
+      OpBuilder start =
+          OpBuilder::atBlockBegin(&step.getFunction().getBody().front());
+      Arithmetic at(start, next->getLoc());
+      Value scaled = at.mul(steps, static_cast<double>(count));
+      Value counter = at.add(scaled, micro);
+      steps.replaceUsesWithIf(counter, [&](OpOperand &use) {
+        return use.getOwner() != next &&
+               use.getOwner() != scaled.getDefiningOp();
+      });
+    }
+    return micro;
+  }
+
+  /// The sum of `value` and those of the micro-batches before it.
+  Value addTo(Signature step, Arithmetic a, StringRef name, Value isFirst,
+              Value value, ResultList &results) {
+    RankedTensorType type = tensorType(value);
+    FlatSymbolRefAttr symbol =
+        addState(getOperation(), name, Role::Accumulator, type);
+    Value before = step.addState(symbol, type);
+    Value sum =
+        a.add(a.select(a.fill(isFirst, type.getShape()), 0.0, before), value);
+    results.addState(symbol, sum);
+    return sum;
+  }
+};
+
+} // namespace

@@ -1,0 +1,70 @@
+//===----------------------------------------------------------------------===//
+//
+// SplitMicroSteps: a function for all micro-batches of a step but the last.
+//
+// Assumes a @train_step by AccumulateGradients, with its optimizer.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/autodiff/Passes.h"
+
+#include "dialects/ingot/ir/Builders.h"
+#include "dialects/ingot/ir/Signature.h"
+
+namespace ingot {
+#define GEN_PASS_DEF_SPLITMICROSTEPS
+#include "passes/autodiff/Passes.h.inc"
+} // namespace ingot
+
+using namespace mlir;
+using namespace ingot;
+
+namespace {
+
+struct SplitMicroSteps : ingot::impl::SplitMicroStepsBase<SplitMicroSteps> {
+  void runOnOperation() override {
+    func::FuncOp func = findFunction(getOperation(), kTrainStepName);
+    if (!func || !getOperation()->hasAttr(kGradAccumulationAttr))
+      return;
+    OpBuilder builder(func);
+    auto micro = cast<func::FuncOp>(builder.clone(*func));
+    micro.setName(kAccumulateStepName);
+    keep(Signature(micro), [](StringRef name, Role role) {
+      return name == "loss" || role == Role::Accumulator ||
+             role == Role::Running;
+    });
+
+    Signature step(func);
+    keep(step, [](StringRef, Role role) { return role != Role::Accumulator; });
+    // The next step starts anew.
+    ResultList results = ResultList::of(step);
+    for (auto state : getOperation().getOps<StateOp>())
+      if (state.getRole() == Role::Accumulator &&
+          !isa<FloatType>(state.getTensorType().getElementType())) {
+        builder.setInsertionPoint(step.getReturn());
+        results.addState(
+            FlatSymbolRefAttr::get(state.getSymNameAttr()),
+            splat(builder, state.getLoc(), state.getTensorType(), 0.0));
+      }
+    results.apply(step);
+  }
+
+private:
+  /// Returns only what `wanted(name, role of the state)` holds for; the role of
+  /// what is no state is `parameter`.
+  void keep(Signature signature,
+            llvm::function_ref<bool(StringRef, Role)> wanted) {
+    ResultList results = ResultList::of(signature), kept;
+    for (auto [i, entry] : llvm::enumerate(results.entries)) {
+      FlatSymbolRefAttr state = entry.state();
+      if (wanted(signature.resultName(i),
+                 state ? findState(getOperation(), state).getRole()
+                       : Role::Parameter))
+        kept.add(entry.value, entry.attributes);
+    }
+    kept.apply(signature);
+    signature.eraseUnused();
+  }
+};
+
+} // namespace

@@ -1,0 +1,109 @@
+#include "passes/schedule/ArenaUse.h"
+
+#include "dialects/ingot/ir/Builders.h"
+#include "runtime/abi/Abi.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/MapVector.h"
+
+using namespace mlir;
+using namespace ingot;
+
+/// What new values of parameters and moments are computed from, in their shape:
+/// from the updates back.
+static DenseSet<unsigned> findGradients(const StepGraph &graph) {
+  Signature signature = graph.getSignature();
+  auto module = signature.getFunction()->getParentOfType<ModuleOp>();
+  DenseSet<Value> updates;
+  for (OpOperand &result : signature.getReturn()->getOpOperands())
+    if (FlatSymbolRefAttr symbol =
+            signature.resultState(result.getOperandNumber()))
+      if (StateOp state = findState(module, symbol);
+          state && (state.getRole() == Role::Parameter ||
+                    state.getRole() == Role::Moment))
+        updates.insert(StepGraph::resolve(result.get()));
+  DenseSet<unsigned> gradients;
+  ArrayRef<StepGraph::Buffer> buffers = graph.getBuffers();
+  for (unsigned i = buffers.size(); i-- > 0;) {
+    if (buffers[i].writer < 0)
+      continue;
+    ArrayRef<int64_t> shape = tensorType(buffers[i].value).getShape();
+    for (unsigned reader : buffers[i].readers)
+      for (Value result : graph.getNodes()[reader].op->getResults()) {
+        std::optional<unsigned> buffer = graph.getBuffer(result);
+        if (tensorType(result).getShape() == shape &&
+            (updates.contains(result) ||
+             (buffer && gradients.contains(*buffer))))
+          gradients.insert(i);
+      }
+  }
+  return gradients;
+}
+
+/// Bytes that an interval takes at an instant.
+static int64_t bytesAt(const Interval &interval, int64_t instant) {
+  bool isLive = interval.first <= instant && instant <= interval.last;
+  return isLive ? llvm::alignTo(interval.bytes, INGOT_ALIGNMENT) : 0;
+}
+
+ArenaUse ingot::measureArenaUse(const StepGraph &graph,
+                                const StepGraph::Lifetimes &lifetimes) {
+  ArenaUse use;
+  int64_t peak = 0;
+  use.liveBytes = peakLiveBytes(lifetimes.intervals, INGOT_ALIGNMENT, &peak);
+  auto bytesAtPeak = [&](unsigned index) {
+    return bytesAt(lifetimes.intervals[index], peak);
+  };
+  for (int64_t interval : lifetimes.ofScratch)
+    if (interval >= 0)
+      use.workspaceBytes += bytesAtPeak(interval);
+  DenseSet<unsigned> counted;
+  for (unsigned gradient : findGradients(graph))
+    if (unsigned interval = lifetimes.ofBuffer[gradient];
+        counted.insert(interval).second)
+      use.gradientBytes += bytesAtPeak(interval);
+  return use;
+}
+
+SmallVector<LiveTensor>
+ingot::listLiveTensors(const StepGraph &graph,
+                       const StepGraph::Lifetimes &lifetimes) {
+  int64_t peak = 0;
+  peakLiveBytes(lifetimes.intervals, INGOT_ALIGNMENT, &peak);
+  DenseSet<unsigned> gradients = findGradients(graph);
+  ArrayRef<StepGraph::Buffer> buffers = graph.getBuffers();
+  // Results in place of an operand share its memory: the last one written.
+  llvm::MapVector<unsigned, unsigned> holder;
+  for (unsigned i = 0; i < buffers.size(); ++i) {
+    unsigned interval = lifetimes.ofBuffer[i];
+    if (bytesAt(lifetimes.intervals[interval], peak) == 0 ||
+        buffers[i].writer > peak)
+      continue;
+    auto [at, isNew] = holder.try_emplace(interval, i);
+    if (!isNew && buffers[i].writer > buffers[at->second].writer)
+      at->second = i;
+  }
+  SmallVector<LiveTensor> live;
+  for (auto [interval, buffer] : holder) {
+    StringRef kind = buffers[buffer].writer < 0   ? "input"
+                     : gradients.contains(buffer) ? "gradient"
+                                                  : "activation";
+    live.push_back({kind, buffers[buffer].value.getLoc(),
+                    bytesAt(lifetimes.intervals[interval], peak)});
+  }
+  for (auto [node, interval] :
+       llvm::zip_equal(graph.getNodes(), lifetimes.ofScratch))
+    if (interval >= 0)
+      if (int64_t bytes = bytesAt(lifetimes.intervals[interval], peak))
+        live.push_back({"workspace", node.op->getLoc(), bytes});
+  for (auto [output, interval] :
+       llvm::zip_equal(graph.getOwnOutputs(), lifetimes.ofOutput))
+    if (int64_t bytes = bytesAt(lifetimes.intervals[interval], peak)) {
+      Operation *end = graph.getSignature().getReturn();
+      live.push_back(
+          {"output", end->getOperand(output.result).getLoc(), bytes});
+    }
+  llvm::stable_sort(live, [](const LiveTensor &a, const LiveTensor &b) {
+    return a.bytes > b.bytes;
+  });
+  return live;
+}

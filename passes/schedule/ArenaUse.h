@@ -1,0 +1,39 @@
+//===----------------------------------------------------------------------===//
+//
+// What the memory of the arena is for.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_PASSES_SCHEDULE_ARENAUSE_H
+#define INGOT_PASSES_SCHEDULE_ARENAUSE_H
+
+#include "passes/schedule/StepGraph.h"
+
+namespace ingot {
+
+/// The arena at the instant when most of it lives.
+struct ArenaUse {
+  int64_t liveBytes = 0;
+  /// Of these, gradients of parameters and what library calls work in.
+  int64_t gradientBytes = 0, workspaceBytes = 0;
+};
+
+ArenaUse measureArenaUse(const StepGraph &graph,
+                         const StepGraph::Lifetimes &lifetimes);
+
+/// Memory that lives at that instant.
+struct LiveTensor {
+  /// What it is for: input, activation, gradient, workspace or output.
+  llvm::StringRef kind;
+  /// Of the tensor, or of the library call that works there.
+  mlir::Location location;
+  int64_t bytes;
+};
+
+/// What lives at that instant, the largest first, in the program's order.
+llvm::SmallVector<LiveTensor>
+listLiveTensors(const StepGraph &graph, const StepGraph::Lifetimes &lifetimes);
+
+} // namespace ingot
+
+#endif // INGOT_PASSES_SCHEDULE_ARENAUSE_H

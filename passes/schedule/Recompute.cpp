@@ -1,0 +1,255 @@
+#include "passes/schedule/Recompute.h"
+
+#include "passes/schedule/Order.h"
+#include "runtime/abi/Abi.h"
+
+using namespace mlir;
+using namespace ingot;
+
+RecomputeSearch::RecomputeSearch(const StepGraph &graph, unsigned cut,
+                                 ArrayRef<double> seconds,
+                                 llvm::BitVector allowed, llvm::BitVector again)
+    : graph(graph), cut(cut), seconds(seconds), allowed(std::move(allowed)),
+      required(again), again(std::move(again)) {}
+
+double RecomputeSearch::getSeconds() const {
+  double sum = 0;
+  for (unsigned node : again.set_bits())
+    sum += seconds[node];
+  return sum;
+}
+
+/// How much lives near the peak, over all instants: where several are as high,
+/// lowering one of them is progress.
+static int64_t measureExcess(const RecomputePlan &plan) {
+  constexpr int64_t nearShare = 20;
+  int64_t limit = plan.liveBytes - plan.liveBytes / nearShare;
+  SmallVector<int64_t> change(plan.order.size() + 3, 0);
+  for (const Interval &interval : plan.lifetimes.intervals) {
+    change[interval.first] += interval.bytes;
+    change[interval.last + 1] -= interval.bytes;
+  }
+  int64_t live = 0, excess = 0;
+  for (int64_t bytes : change) {
+    live += bytes;
+    excess += std::max<int64_t>(0, live - limit);
+  }
+  return excess;
+}
+
+RecomputePlan RecomputeSearch::makePlan() const {
+  RecomputePlan plan{graph.withRecomputed(again, cut), {}, {}};
+  plan.order = improveOrder(plan.graph,
+                            plan.graph.getLazyOrder(graph.getNodes().size()));
+  plan.lifetimes = plan.graph.getLifetimes(plan.order);
+  plan.liveBytes =
+      peakLiveBytes(plan.lifetimes.intervals, INGOT_ALIGNMENT, &plan.peak);
+  plan.excess = measureExcess(plan);
+  return plan;
+}
+
+static void pack(RecomputePlan &plan) {
+  plan.arenaBytes = packIntervals(plan.lifetimes.intervals, INGOT_ALIGNMENT);
+}
+
+std::optional<RecomputePlan> RecomputeSearch::find(int64_t bytes) {
+  RecomputePlan plan = makePlan();
+  do {
+    // No arena is smaller than what lives at once.
+    if (plan.liveBytes <= bytes) {
+      pack(plan);
+      if (plan.arenaBytes <= bytes)
+        return trim(std::move(plan), bytes);
+    }
+    tried.push_back({plan.liveBytes, again});
+  } while (extend(plan));
+  return std::nullopt;
+}
+
+int64_t RecomputeSearch::findSmallest() {
+  llvm::stable_sort(
+      tried, [](const auto &a, const auto &b) { return a.first < b.first; });
+  int64_t smallest = std::numeric_limits<int64_t>::max();
+  for (auto &[liveBytes, set] : tried) {
+    if (liveBytes >= smallest)
+      break;
+    again = set;
+    RecomputePlan plan = makePlan();
+    pack(plan);
+    smallest = std::min(smallest, plan.arenaBytes);
+  }
+  return smallest;
+}
+
+void RecomputeSearch::findLifetimes(const RecomputePlan &plan) {
+  ArrayRef<StepGraph::Node> nodes = plan.graph.getNodes();
+  ArrayRef<StepGraph::Buffer> buffers = plan.graph.getBuffers();
+  auto end = static_cast<int64_t>(nodes.size());
+  SmallVector<int64_t> at(nodes.size());
+  for (auto [i, node] : llvm::enumerate(plan.order))
+    at[node] = static_cast<int64_t>(i);
+  written.assign(graph.getBuffers().size(), 0);
+  lastEarly = lastRead = written;
+  firstLate.assign(graph.getBuffers().size(), end);
+  for (auto [i, buffer] : llvm::enumerate(graph.getBuffers())) {
+    if (buffer.writer >= 0)
+      written[i] = lastEarly[i] = lastRead[i] = at[buffer.writer];
+    if (buffer.isKept)
+      lastEarly[i] = lastRead[i] = end;
+    for (unsigned reader : buffers[i].readers) {
+      lastRead[i] = std::max(lastRead[i], at[reader]);
+      if (reader <= cut)
+        lastEarly[i] = std::max(lastEarly[i], at[reader]);
+      else
+        firstLate[i] = std::min(firstLate[i], at[reader]);
+    }
+  }
+}
+
+/// True if a buffer takes memory at the peak only for readers after it.
+bool RecomputeSearch::livesAcross(unsigned buffer, int64_t peak) const {
+  return lastEarly[buffer] < peak && peak < firstLate[buffer] &&
+         peak <= lastRead[buffer];
+}
+
+/// The node and what has to run again with it, because its operands are gone
+/// by then; none if that frees nothing.
+std::optional<RecomputeSearch::Chain>
+RecomputeSearch::findChain(unsigned node, int64_t peak) const {
+  ArrayRef<StepGraph::Node> nodes = graph.getNodes();
+  ArrayRef<StepGraph::Buffer> buffers = graph.getBuffers();
+  // Keeping an operand alive that is this much smaller beats its computation.
+  constexpr int64_t smallShare = 8;
+  constexpr size_t maxNodes = 64;
+  Chain chain;
+  chain.nodes.push_back(node);
+  int64_t saved = 0;
+  double time = 0;
+  for (size_t i = 0; i < chain.nodes.size(); ++i) {
+    unsigned current = chain.nodes[i];
+    time += seconds[current];
+    int64_t largest = 0;
+    for (unsigned buffer : nodes[current].writes) {
+      largest = std::max(largest, buffers[buffer].bytes);
+      if (livesAcross(buffer, peak))
+        saved += buffers[buffer].bytes;
+    }
+    for (unsigned buffer : nodes[current].reads) {
+      int64_t writer = buffers[buffer].writer;
+      if (writer < 0 || lastRead[buffer] >= peak || again.test(writer) ||
+          llvm::is_contained(chain.nodes, writer))
+        continue;
+      bool isSmall = buffers[buffer].bytes <= largest / smallShare;
+      if (allowed.test(writer) && !isSmall && chain.nodes.size() < maxNodes)
+        chain.nodes.push_back(writer);
+      else
+        saved -= buffers[buffer].bytes;
+    }
+  }
+  if (saved <= 0)
+    return std::nullopt;
+  chain.saved = saved;
+  chain.score = time / static_cast<double>(saved);
+  return chain;
+}
+
+/// The chains that free memory at the plan's peak, the best first.
+SmallVector<RecomputeSearch::Chain>
+RecomputeSearch::listChains(const RecomputePlan &plan) {
+  findLifetimes(plan);
+  SmallVector<Chain> chains;
+  for (unsigned node = 0; node <= cut; ++node) {
+    if (again.test(node) || !allowed.test(node))
+      continue;
+    bool isLive =
+        llvm::any_of(graph.getNodes()[node].writes, [&](unsigned buffer) {
+          return livesAcross(buffer, plan.peak);
+        });
+    if (!isLive)
+      continue;
+    if (std::optional<Chain> chain = findChain(node, plan.peak))
+      chains.push_back(std::move(*chain));
+  }
+  llvm::stable_sort(
+      chains, [](const Chain &a, const Chain &b) { return a.score < b.score; });
+  return chains;
+}
+
+/// Adds chains to what is computed again, such that the peak is lower. False if
+/// there are none.
+bool RecomputeSearch::extend(RecomputePlan &plan) {
+  SmallVector<Chain> chains = listChains(plan);
+  auto attempt = [&](ArrayRef<Chain> added) {
+    llvm::BitVector before = again;
+    for (const Chain &chain : added)
+      for (unsigned node : chain.nodes)
+        again.set(node);
+    RecomputePlan next = makePlan();
+    bool isBetter = std::pair(next.liveBytes, next.excess) <
+                    std::pair(plan.liveBytes, plan.excess);
+    if (isBetter)
+      plan = std::move(next);
+    else
+      again = std::move(before);
+    return isBetter;
+  };
+
+  // The best one, and others that are as good, such as those of equal layers:
+  // large graphs take few rounds, small ones one chain a round.
+  constexpr int64_t roundShare = 128;
+  constexpr double asGood = 1.001;
+  size_t equal = 0;
+  for (int64_t saved = 0; equal < chains.size(); ++equal) {
+    const Chain &chain = chains[equal];
+    if (equal > 0 && (chain.score > chains[0].score * asGood ||
+                      saved + chain.saved > plan.liveBytes / roundShare))
+      break;
+    saved += chain.saved;
+  }
+  if (equal > 1 && attempt(ArrayRef(chains).take_front(equal)))
+    return true;
+  // A chain may need more memory where it runs than it frees here.
+  constexpr size_t maxSingle = 32, maxTogether = 16;
+  for (const Chain &chain : ArrayRef(chains).take_front(maxSingle))
+    if (attempt(chain))
+      return true;
+  for (size_t count = 2; count <= maxTogether; count *= 2)
+    if (count <= chains.size() && attempt(ArrayRef(chains).take_front(count)))
+      return true;
+  return false;
+}
+
+/// Drops what the budget does not need, the most expensive first.
+RecomputePlan RecomputeSearch::trim(RecomputePlan plan, int64_t bytes) {
+  constexpr size_t maxAttempts = 48;
+  SmallVector<unsigned> candidates;
+  for (unsigned node : again.set_bits())
+    if (!required.test(node))
+      candidates.push_back(node);
+  llvm::stable_sort(candidates, [&](unsigned a, unsigned b) {
+    return seconds[a] > seconds[b];
+  });
+  if (candidates.size() > maxAttempts)
+    candidates.resize(maxAttempts);
+  // Packing takes longer than everything else: one after all, as a rule.
+  SmallVector<unsigned> dropped;
+  int64_t liveBytes = plan.liveBytes;
+  for (unsigned node : candidates) {
+    again.reset(node);
+    int64_t without = makePlan().liveBytes;
+    if (liveBytes <= without && without <= bytes) {
+      liveBytes = without;
+      dropped.push_back(node);
+    } else {
+      again.set(node);
+    }
+  }
+  while (!dropped.empty()) {
+    RecomputePlan trimmed = makePlan();
+    pack(trimmed);
+    if (plan.arenaBytes <= trimmed.arenaBytes && trimmed.arenaBytes <= bytes)
+      return trimmed;
+    again.set(dropped.pop_back_val());
+  }
+  return plan;
+}

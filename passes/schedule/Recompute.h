@@ -1,0 +1,88 @@
+//===----------------------------------------------------------------------===//
+//
+// Which operations run a second time in the backward pass, so that their
+// results need not be kept from the forward pass (rematerialization).
+//
+// A plan is a set of operations: each runs at most once more, right before its
+// first late reader, so the times of a set add up. Plans form one sequence that
+// does not depend on the budget: from what the user asks for, each next plan
+// adds the chains of operations that free memory at the present peak, and do
+// not need more elsewhere, at the least time a byte (after "Efficient Rematerialization for Deep Networks",
+// Kumar et al., 2019, and "Training Deep Nets with Sublinear Memory Cost", Chen
+// et al., 2016, whose segments are such chains). A budget takes the first plan
+// of the sequence that fits, less what it can do without: what runs once
+// again as long as the peak rises by that and stays within the budget. A
+// smaller budget never peaks higher: either its plan is a later one of the
+// sequence, and the earlier one is above the budget before it rises; or it is
+// the same, and the first difference is something that only the larger budget
+// allows.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_PASSES_SCHEDULE_RECOMPUTE_H
+#define INGOT_PASSES_SCHEDULE_RECOMPUTE_H
+
+#include "passes/schedule/StepGraph.h"
+
+namespace ingot {
+
+struct RecomputePlan {
+  /// The graph with copies, their order, and where everything lies.
+  StepGraph graph;
+  llvm::SmallVector<unsigned> order;
+  StepGraph::Lifetimes lifetimes;
+  /// The most bytes that live at once, and at which position of the order.
+  int64_t liveBytes = 0, peak = 0;
+  /// Bytes that live above a limit just below that, summed over instants.
+  int64_t excess = 0;
+  /// Bytes of the arena; 0 before it is packed.
+  int64_t arenaBytes = 0;
+};
+
+class RecomputeSearch {
+public:
+  /// Results read after the node `cut` may be computed again, by the nodes in
+  /// `allowed`; those of `again` are in any case. `seconds`: of each node.
+  RecomputeSearch(const StepGraph &graph, unsigned cut,
+                  llvm::ArrayRef<double> seconds, llvm::BitVector allowed,
+                  llvm::BitVector again);
+
+  /// The first plan whose arena has at most `bytes`; none if there is none.
+  std::optional<RecomputePlan> find(int64_t bytes);
+  /// After a `find` in vain: the smallest arena of all plans.
+  int64_t findSmallest();
+  /// What the plan computes again, and its time.
+  const llvm::BitVector &getAgain() const { return again; }
+  double getSeconds() const;
+
+private:
+  struct Chain {
+    llvm::SmallVector<unsigned> nodes;
+    /// Bytes that it frees at the peak.
+    int64_t saved = 0;
+    /// Seconds a byte.
+    double score = 0;
+  };
+
+  RecomputePlan makePlan() const;
+  llvm::SmallVector<Chain> listChains(const RecomputePlan &plan);
+  bool extend(RecomputePlan &plan);
+  RecomputePlan trim(RecomputePlan plan, int64_t bytes);
+  void findLifetimes(const RecomputePlan &plan);
+  std::optional<Chain> findChain(unsigned node, int64_t peak) const;
+  bool livesAcross(unsigned buffer, int64_t peak) const;
+
+  const StepGraph &graph;
+  unsigned cut;
+  llvm::ArrayRef<double> seconds;
+  llvm::BitVector allowed, required, again;
+  /// Live bytes and operations of the plans so far.
+  llvm::SmallVector<std::pair<int64_t, llvm::BitVector>> tried;
+  /// Per buffer, under the present plan: when it is written, last read early,
+  /// first read late, last read at all.
+  llvm::SmallVector<int64_t> written, lastEarly, firstLate, lastRead;
+};
+
+} // namespace ingot
+
+#endif // INGOT_PASSES_SCHEDULE_RECOMPUTE_H

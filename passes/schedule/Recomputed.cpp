@@ -1,0 +1,142 @@
+//===----------------------------------------------------------------------===//
+// Step graphs in which some nodes run twice.
+//===----------------------------------------------------------------------===//
+
+#include "passes/schedule/FusionSlice.h"
+#include "passes/schedule/StepGraph.h"
+
+using namespace mlir;
+using namespace ingot;
+
+StepGraph StepGraph::withRecomputed(const llvm::BitVector &again,
+                                    unsigned cut) const {
+  StepGraph graph(signature);
+  graph.nodes = nodes;
+  graph.buffers = buffers;
+  graph.ownOutputs = ownOutputs;
+  constexpr unsigned none = -1;
+  SmallVector<unsigned> copyOf(nodes.size(), none);
+  SmallVector<unsigned> copyOfBuffer(buffers.size(), none);
+
+  // From the last to the first, so that copies know which copies read them.
+  for (unsigned n = nodes.size(); n-- > 0;) {
+    if (!again.test(n))
+      continue;
+    Operation *op = nodes[n].op;
+    llvm::SmallBitVector used(op->getNumResults());
+    for (OpResult result : op->getResults()) {
+      auto it = bufferOf.find(result);
+      if (it == bufferOf.end())
+        continue;
+      bool isRead = copyOfBuffer[it->second] != none ||
+                    llvm::any_of(buffers[it->second].readers,
+                                 [&](unsigned reader) { return reader > cut; });
+      if (isRead)
+        used.set(result.getResultNumber());
+    }
+    if (used.none())
+      continue;
+    unsigned index = graph.nodes.size();
+    copyOf[n] = index;
+    Node copy;
+    copy.op = op;
+    copy.original = n;
+    copy.scratchBytes = nodes[n].scratchBytes;
+    copy.results = used;
+    for (unsigned result : used.set_bits()) {
+      unsigned buffer = bufferOf.lookup(op->getResult(result));
+      if (copyOfBuffer[buffer] == none) {
+        copyOfBuffer[buffer] = graph.buffers.size();
+        Buffer duplicate = buffers[buffer];
+        duplicate.isKept = false;
+        graph.buffers.push_back(duplicate);
+      }
+      graph.buffers[copyOfBuffer[buffer]].writer = index;
+      copy.writes.insert(copyOfBuffer[buffer]);
+    }
+    llvm::SmallBitVector operands = neededOperands(op, used);
+    for (unsigned operand : operands.set_bits()) {
+      std::optional<unsigned> buffer = getBuffer(op->getOperand(operand));
+      if (!buffer)
+        continue;
+      copy.reads.insert(*buffer);
+      // Whoever computes it again has a reader.
+      int64_t writer = buffers[*buffer].writer;
+      if (writer >= 0 && again.test(writer) && copyOfBuffer[*buffer] == none) {
+        copyOfBuffer[*buffer] = graph.buffers.size();
+        Buffer duplicate = buffers[*buffer];
+        duplicate.isKept = false;
+        graph.buffers.push_back(duplicate);
+      }
+    }
+    for (unsigned writer : nodes[n].stateWriters)
+      copy.successors.insert(writer);
+    copy.inPlace = nodes[n].inPlace;
+    graph.nodes.push_back(std::move(copy));
+  }
+
+  // What is read late comes from the copies.
+  auto renamed = [&](unsigned buffer) {
+    return copyOfBuffer[buffer] == none ? buffer : copyOfBuffer[buffer];
+  };
+  for (Buffer &buffer : graph.buffers)
+    buffer.readers.clear();
+  for (auto [i, node] : llvm::enumerate(graph.nodes)) {
+    bool isCopy = node.original >= 0;
+    if (isCopy || i > cut) {
+      auto reads = std::move(node.reads);
+      node.reads = {};
+      for (unsigned buffer : reads) {
+        node.reads.insert(renamed(buffer));
+        int64_t writer = graph.buffers[renamed(buffer)].writer;
+        if (writer >= 0)
+          graph.nodes[writer].successors.insert(i);
+      }
+      for (InPlace &inPlace : node.inPlace) {
+        inPlace.operand = renamed(inPlace.operand);
+        if (isCopy)
+          inPlace.result = renamed(inPlace.result);
+      }
+      if (isCopy)
+        llvm::erase_if(node.inPlace, [&](const InPlace &inPlace) {
+          return !node.writes.contains(inPlace.result) ||
+                 !node.reads.contains(inPlace.operand);
+        });
+    }
+    for (unsigned buffer : node.reads)
+      graph.buffers[buffer].readers.push_back(i);
+  }
+  // Copies come after what their originals come after.
+  for (auto [i, node] : llvm::enumerate(nodes))
+    for (unsigned next : node.successors)
+      if (copyOf[next] != none)
+        graph.nodes[i].successors.insert(copyOf[next]);
+  return graph;
+}
+
+SmallVector<unsigned> StepGraph::getLazyOrder(unsigned originals) const {
+  SmallVector<SmallVector<unsigned, 2>> copiesBefore(nodes.size());
+  for (unsigned i = originals; i < nodes.size(); ++i)
+    for (unsigned next : nodes[i].successors)
+      copiesBefore[next].push_back(i);
+  SmallVector<unsigned> order, work;
+  SmallVector<bool> isPlaced(nodes.size());
+  for (unsigned i = 0; i < originals; ++i) {
+    work.push_back(i);
+    while (!work.empty()) {
+      unsigned current = work.back();
+      size_t size = work.size();
+      for (unsigned copy : copiesBefore[current])
+        if (!isPlaced[copy])
+          work.push_back(copy);
+      if (work.size() > size)
+        continue;
+      work.pop_back();
+      if (isPlaced[current])
+        continue;
+      isPlaced[current] = true;
+      order.push_back(current);
+    }
+  }
+  return order;
+}

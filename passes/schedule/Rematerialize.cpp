@@ -1,0 +1,231 @@
+//===----------------------------------------------------------------------===//
+// Recomputes what makes the peak, until it fits a budget.
+//===----------------------------------------------------------------------===//
+
+#include "dialects/exec/Exec.h"
+#include "dialects/ingot/ir/Builders.h"
+#include "dialects/ingot/ir/Diagnostics.h"
+#include "mlir/IR/Remarks.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "passes/cost/Cost.h"
+#include "passes/schedule/ArenaUse.h"
+#include "passes/schedule/FusionSlice.h"
+#include "passes/schedule/LibraryCalls.h"
+#include "passes/schedule/Passes.h"
+#include "passes/schedule/Recompute.h"
+#include "runtime/abi/Abi.h"
+#include "llvm/Support/Regex.h"
+
+namespace ingot {
+#define GEN_PASS_DEF_REMATERIALIZE
+#include "passes/schedule/Passes.h.inc"
+} // namespace ingot
+
+using namespace mlir;
+using namespace ingot;
+
+namespace {
+
+/// Writes a plan's copies into the function.
+class PlanWriter {
+public:
+  explicit PlanWriter(const RecomputePlan &plan, unsigned cut)
+      : plan(plan), cut(cut) {}
+
+  void write() {
+    ArrayRef<StepGraph::Node> nodes = plan.graph.getNodes();
+    Signature signature = plan.graph.getSignature();
+    OpBuilder builder(signature.getReturn());
+    SmallVector<Operation *> ops(nodes.size());
+    // Copies in their order: each finds the copies that it reads.
+    for (unsigned index : plan.order) {
+      const StepGraph::Node &node = nodes[index];
+      ops[index] = node.op;
+      if (node.original < 0)
+        continue;
+      SmallVector<Value> operands = llvm::map_to_vector(
+          node.op->getOperands(), [&](Value v) { return late(v, builder); });
+      SmallVector<Value> results =
+          cloneResults(builder, node.op, node.results, operands);
+      for (unsigned i : node.results.set_bits()) {
+        copies[node.op->getResult(i)] = results[i];
+        ops[index] = results[i].getDefiningOp();
+      }
+    }
+    for (auto [index, node] : llvm::enumerate(nodes))
+      if (node.original < 0 && index > cut)
+        for (OpOperand &operand : node.op->getOpOperands())
+          operand.set(late(operand.get(), builder));
+    StepGraph::applyOrder(signature,
+                          llvm::map_to_vector(plan.order, [&](unsigned index) {
+                            return ops[index];
+                          }));
+  }
+
+private:
+  /// The value as late readers see it: of the copy, through views.
+  Value late(Value value, OpBuilder &builder) {
+    if (Value copy = copies.lookup(value))
+      return copy;
+    Operation *def = value.getDefiningOp();
+    if (!def || !def->hasTrait<SameBytes>())
+      return value;
+    SmallVector<Value> operands = llvm::map_to_vector(
+        def->getOperands(), [&](Value v) { return late(v, builder); });
+    if (llvm::equal(operands, def->getOperands()))
+      return value;
+    Operation *view = builder.clone(*def);
+    view->setOperands(operands);
+    for (auto [from, to] :
+         llvm::zip_equal(def->getResults(), view->getResults()))
+      copies[from] = to;
+    return copies.lookup(value);
+  }
+
+  const RecomputePlan &plan;
+  unsigned cut;
+  DenseMap<Value, Value> copies;
+};
+
+struct Rematerialize : ingot::impl::RematerializeBase<Rematerialize> {
+  using RematerializeBase::RematerializeBase;
+
+  void runOnOperation() override {
+    if (failed(compile("save", save, saveRegex)) ||
+        failed(compile("recompute", recompute, recomputeRegex)))
+      return signalPassFailure();
+    if (budgetBytes < 0 && budgetPercent < 0 && recompute.empty())
+      return;
+    for (auto state : getOperation().getOps<StateOp>())
+      stateBytes +=
+          llvm::alignTo(exec::byteSize(state.getTensorType()), INGOT_ALIGNMENT);
+    for (auto func : getOperation().getOps<func::FuncOp>())
+      if (!func.isDeclaration() && Signature(func).findResult("loss"))
+        if (failed(fit(func)))
+          return signalPassFailure();
+  }
+
+private:
+  Location optionLoc(StringRef option) {
+    return NameLoc::get(StringAttr::get(&getContext(), option));
+  }
+
+  LogicalResult compile(StringRef key, StringRef text,
+                        std::shared_ptr<llvm::Regex> &regex) {
+    if (text.empty())
+      return success();
+    regex = std::make_shared<llvm::Regex>(text);
+    std::string problem;
+    if (!regex->isValid(problem))
+      return emitUserError(optionLoc("--remat"),
+                           key + "='" + text + "': " + problem,
+                           "give a regular expression for ONNX node names");
+    return success();
+  }
+
+  static bool matches(Operation *op,
+                      const std::shared_ptr<llvm::Regex> &regex) {
+    return regex &&
+           llvm::any_of(nodeNames(op->getLoc()), [&](const std::string &name) {
+             return regex->match(name);
+           });
+  }
+
+  /// The last node that the loss needs: what comes after is the backward pass.
+  static std::optional<unsigned> findCut(const StepGraph &graph,
+                                         Signature signature) {
+    Value loss = StepGraph::resolve(
+        signature.getReturn()->getOperand(*signature.findResult("loss")));
+    for (auto [i, node] : llvm::enumerate(graph.getNodes()))
+      if (node.op == loss.getDefiningOp())
+        return i;
+    return std::nullopt;
+  }
+
+  LogicalResult fit(func::FuncOp func) {
+    Signature signature(func);
+    Machine machine = Machine::of(getOperation());
+    abi::ScratchMachine scratch = machine.getScratchMachine();
+    StepGraph graph(
+        signature, [&](Operation *op) { return getScratchBytes(op, scratch); });
+    std::optional<unsigned> cut = findCut(graph, signature);
+    if (!cut)
+      return success();
+    ArrayRef<StepGraph::Node> nodes = graph.getNodes();
+    llvm::BitVector allowed(nodes.size()), again(nodes.size());
+    SmallVector<double> seconds;
+    double stepSeconds = 0;
+    for (auto [i, node] : llvm::enumerate(nodes)) {
+      seconds.push_back(estimateCost(node.op, machine).seconds);
+      stepSeconds += seconds.back();
+      if (i > *cut || node.writesState || !isPure(node.op))
+        continue;
+      if (!matches(node.op, saveRegex))
+        allowed.set(i);
+      if (matches(node.op, recomputeRegex))
+        again.set(i);
+    }
+
+    int64_t budget = std::numeric_limits<int64_t>::max();
+    RecomputeSearch search(graph, *cut, seconds, allowed, again);
+    if (budgetPercent >= 0)
+      budget = percentOf(graph, *cut, seconds);
+    else if (budgetBytes >= 0)
+      budget = budgetBytes - stateBytes;
+    std::optional<RecomputePlan> plan = search.find(budget);
+    if (!plan)
+      return emitUserError(
+          optionLoc("--memory-budget"),
+          "the step does not fit; the smallest possible is " +
+              Twine(stateBytes + search.findSmallest()) + " bytes" +
+              (budgetPercent >= 0 ? " at the peak" : ""),
+          "allow that much, or compile with a smaller --batch");
+    report(func, graph, search, *plan, stepSeconds);
+    PlanWriter(*plan, *cut).write();
+    func->setAttr(kScheduledAttr, UnitAttr::get(&getContext()));
+    return success();
+  }
+
+  /// The arena whose activations are `budgetPercent` of those without a budget.
+  int64_t percentOf(const StepGraph &graph, unsigned cut,
+                    ArrayRef<double> seconds) {
+    llvm::BitVector none(graph.getNodes().size());
+    RecomputeSearch search(graph, cut, seconds, none, none);
+    RecomputePlan plan = *search.find(std::numeric_limits<int64_t>::max());
+    ArenaUse use = measureArenaUse(plan.graph, plan.lifetimes);
+    int64_t other = use.gradientBytes + use.workspaceBytes;
+    auto activations = static_cast<double>(plan.arenaBytes - other);
+    return other + static_cast<int64_t>(activations * budgetPercent / 100);
+  }
+
+  void report(func::FuncOp func, const StepGraph &graph,
+              const RecomputeSearch &search, const RecomputePlan &plan,
+              double stepSeconds) {
+    for (const StepGraph::Node &node : plan.graph.getNodes()) {
+      if (node.original < 0)
+        continue;
+      ++numRecomputed;
+      int64_t bytes = 0;
+      for (unsigned buffer : node.writes)
+        bytes += plan.graph.getBuffers()[buffer].bytes;
+      remark::passed(node.op->getLoc(),
+                     remark::RemarkOpts::name("recompute").category("memory"))
+          << remark::metric("bytes", bytes);
+    }
+    remark::analysis(func.getLoc(),
+                     remark::RemarkOpts::name("budget").category("memory"))
+        << remark::metric("function", func.getName())
+        << remark::metric("peak-bytes", stateBytes + plan.arenaBytes)
+        << remark::metric("recomputed-seconds",
+                          llvm::formatv("{0:e3}", search.getSeconds()).str())
+        << remark::metric(
+               "share-of-step",
+               llvm::formatv("{0:f4}", search.getSeconds() / stepSeconds)
+                   .str());
+  }
+
+  std::shared_ptr<llvm::Regex> saveRegex, recomputeRegex;
+  int64_t stateBytes = 0;
+};
+
+} // namespace

@@ -1,0 +1,163 @@
+#include "tools/ingot-measure/Measure.h"
+
+#include "runtime/abi/Scratch.h"
+#include "runtime/core/Context.h"
+#include "runtime/cpu/ThreadPool.h"
+#include "llvm/TargetParser/Host.h"
+
+#include <atomic>
+#include <cstring>
+#include <functional>
+
+using namespace ingot;
+using namespace ingot::runtime;
+
+namespace {
+
+/// Seconds of the fastest of several calls, after one that is not counted.
+double bestSeconds(int runs, const std::function<void()> &call) {
+  using Clock = std::chrono::steady_clock;
+  call();
+  double best = std::numeric_limits<double>::max();
+  for (int i = 0; i < runs; ++i) {
+    Clock::time_point begin = Clock::now();
+    call();
+    std::chrono::duration<double> elapsed = Clock::now() - begin;
+    best = std::min(best, elapsed.count());
+  }
+  return best;
+}
+
+int64_t bytesOf(ingot_dtype type) {
+  return type == INGOT_F64 ? 8 : type == INGOT_F32 ? 4 : 2;
+}
+
+/// Zeros, which every type has in the same bytes, touched.
+Block makeZeros(int64_t bytes) {
+  Block block(bytes, "a measurement");
+  std::memset(block.getData(), 0, bytes);
+  return block;
+}
+
+/// Operations per second of a product of square matrices.
+double measureMatmul(ingot_dtype type, int64_t size) {
+  ingot_context context;
+  ingot_matmul_desc desc = {};
+  desc.batch = 1;
+  desc.m = desc.n = desc.k = size;
+  desc.a_type = desc.b_type = desc.c_type = type;
+  int64_t bytes = size * size * bytesOf(type);
+  Block a = makeZeros(bytes), b = makeZeros(bytes), c = makeZeros(bytes);
+  double seconds = bestSeconds(4, [&] {
+    ingot_matmul(&context, &desc, a.getData(), b.getData(), c.getData(),
+                 nullptr);
+  });
+  return 2.0 * size * size * size / seconds;
+}
+
+/// Operations per second of a convolution of the usual kind, 3 x 3 over 64
+/// channels: the mean of it and of its gradients.
+double measureConvolution(ingot_dtype type, int64_t extent) {
+  constexpr int64_t batch = 8, channels = 64, taps = 9;
+  ingot_context context;
+  ingot_conv_desc desc = {};
+  desc.spatial_rank = 2;
+  desc.batch = batch;
+  desc.in_channels = desc.out_channels = channels;
+  desc.groups = 1;
+  for (int axis = 0; axis < 2; ++axis) {
+    desc.in[axis] = desc.out[axis] = extent;
+    desc.kernel[axis] = 3;
+    desc.stride[axis] = desc.dilation[axis] = 1;
+    desc.pad_low[axis] = desc.pad_high[axis] = 1;
+  }
+  desc.type = type;
+  int64_t pixels = batch * extent * extent;
+  Block in = makeZeros(pixels * channels * bytesOf(type));
+  Block out = makeZeros(pixels * channels * bytesOf(type));
+  Block filter = makeZeros(taps * channels * channels * bytesOf(type));
+  double seconds = bestSeconds(3, [&] {
+    ingot_conv(&context, &desc, in.getData(), filter.getData(), out.getData(),
+               nullptr);
+    ingot_conv_input_grad(&context, &desc, out.getData(), filter.getData(),
+                          in.getData(), nullptr);
+    ingot_conv_filter_grad(&context, &desc, out.getData(), in.getData(),
+                           filter.getData(), nullptr);
+  });
+  return 3 * 2.0 * pixels * channels * channels * taps / seconds;
+}
+
+/// Bytes read and written per second by y = x + c over arrays of `bytes`.
+double measureBandwidth(int64_t bytes, int64_t repeats) {
+  Block x = makeZeros(bytes), y = makeZeros(bytes);
+  auto *from = reinterpret_cast<const float *>(x.getData());
+  auto *to = reinterpret_cast<float *>(y.getData());
+  constexpr int64_t grain = 4096;
+  double seconds = bestSeconds(5, [&] {
+    for (int64_t i = 0; i < repeats; ++i)
+      parallelFor(bytes / 4, grain, [&](int64_t begin, int64_t end) {
+        for (int64_t j = begin; j < end; ++j)
+          to[j] = from[j] + 1.0f;
+      });
+  });
+  return 2.0 * static_cast<double>(bytes * repeats) / seconds;
+}
+
+/// Elements per second of a polynomial of degree 8, of data in cache: between
+/// the plain elementwise ops and the transcendental ones.
+template <typename T> double measureVector() {
+  constexpr int64_t elements = 1 << 14, repeats = 64, grain = 1 << 12;
+  Block x = makeZeros(elements * sizeof(T)),
+        y = makeZeros(elements * sizeof(T));
+  auto *from = reinterpret_cast<const T *>(x.getData());
+  auto *to = reinterpret_cast<T *>(y.getData());
+  double seconds = bestSeconds(5, [&] {
+    for (int64_t i = 0; i < repeats; ++i)
+      parallelFor(elements, grain, [&](int64_t begin, int64_t end) {
+        for (int64_t j = begin; j < end; ++j) {
+          T v = from[j], p = v + 1;
+          for (int k = 2; k <= 8; ++k)
+            p = p * v + static_cast<T>(k);
+          to[j] = p;
+        }
+      });
+  });
+  return static_cast<double>(elements * repeats) / seconds;
+}
+
+double measureLaunch() {
+  constexpr int64_t launches = 1000;
+  return bestSeconds(3,
+                     [] {
+                       for (int64_t i = 0; i < launches; ++i)
+                         parallelFor(getThreadCount(), 1, [](int64_t, int64_t) {
+                           std::atomic_signal_fence(std::memory_order_seq_cst);
+                         });
+                     }) /
+         launches;
+}
+
+} // namespace
+
+Machine ingot::measureMachine() {
+  std::vector<std::string> features;
+  for (const auto &[name, isThere] : llvm::sys::getHostCPUFeatures())
+    if (isThere)
+      features.push_back(name.str());
+  Machine machine = Machine::byFeatures(features, getThreadCount());
+  machine.matmulF32 = measureMatmul(INGOT_F32, 1024);
+  machine.matmulF64 = measureMatmul(INGOT_F64, 256);
+  machine.matmulBf16 = measureMatmul(INGOT_BF16, 1024);
+  machine.matmulF16 = measureMatmul(INGOT_F16, 1024);
+  machine.convolutionF32 = measureConvolution(INGOT_F32, 28);
+  machine.convolutionF64 = measureConvolution(INGOT_F64, 4);
+  machine.convolutionBf16 = measureConvolution(INGOT_BF16, 28);
+  machine.convolutionF16 = measureConvolution(INGOT_F16, 28);
+  machine.vectorF32 = measureVector<float>();
+  machine.vectorF64 = measureVector<double>();
+  machine.memoryBandwidth = measureBandwidth(128 << 20, 1);
+  machine.cacheBandwidth =
+      measureBandwidth(static_cast<int64_t>(machine.cacheBytes) / 4, 64);
+  machine.launchSeconds = measureLaunch();
+  return machine;
+}

@@ -1,0 +1,22 @@
+//===----------------------------------------------------------------------===//
+//
+// Measures the figures of a machine profile on this machine.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_TOOLS_INGOT_MEASURE_MEASURE_H
+#define INGOT_TOOLS_INGOT_MEASURE_MEASURE_H
+
+#include "passes/cost/Machine.h"
+
+namespace ingot {
+
+/// Rates with the threads that a trainer would use here (OMP_NUM_THREADS, else
+/// the affinity mask); each figure is the best of several short runs, about two
+/// seconds together. What is not measured (links between ranks) has the
+/// built-in figures.
+Machine measureMachine();
+
+} // namespace ingot
+
+#endif // INGOT_TOOLS_INGOT_MEASURE_MEASURE_H
