@@ -59,8 +59,9 @@ private:
     bool folds = reduction && cast<ScalarBody>(op).isLooped();
     for (Value result : op->getResults()) {
       known[result] = folds ? first + 1 : first;
-      if (!folds && schedule.space.hasElementPerRow(result) &&
-          schedule.reads.isAligned(result))
+      bool isWanted = schedule.reads.isAligned(result) ||
+                      llvm::is_contained(results, result);
+      if (!folds && schedule.space.hasElementPerRow(result) && isWanted)
         phase(first).perRow.push_back(result);
     }
     if (folds) {

@@ -16,7 +16,8 @@ namespace ingot::codegen {
 /// One pass over the elements of a row, and what comes before it.
 struct RowPhase {
   /// Values per row to compute first, in order: what later passes use of them
-  /// is then at hand. Reductions are not among them.
+  /// is then at hand, if all reads are aligned; others are only stored.
+  /// Reductions are not among them.
   llvm::SmallVector<mlir::Value> perRow;
   /// Folded by the pass.
   llvm::SmallVector<Reduction> reductions;

@@ -126,7 +126,8 @@ void RowEmitter::emitPass(ElementEmitter &emitter, RowPhase &phase) {
 void RowEmitter::emitPhase(ElementEmitter &emitter, RowPhase &phase) {
   for (Value value : phase.perRow) {
     Value element = emitter.element(value, rowIndex(value));
-    emitter.setSource(value, [=](ValueRange) { return element; });
+    if (schedule.reads.isAligned(value))
+      emitter.setSource(value, [=](ValueRange) { return element; });
     storePerRow(value, element);
   }
   if (!phase.hasPass())

@@ -135,7 +135,8 @@ SmallVector<Value> DeviceRows::emitPass(const RowPhase &phase) {
 void DeviceRows::emitPhase(const RowPhase &phase) {
   for (Value value : phase.perRow) {
     Value element = emitter.element(value, rowIndex(value));
-    emitter.setSource(value, [=](ValueRange) { return element; });
+    if (schedule.reads.isAligned(value))
+      emitter.setSource(value, [=](ValueRange) { return element; });
     storePerRow(value, element);
   }
   if (!phase.hasPass())
