@@ -37,6 +37,7 @@ CudaDevice::~CudaDevice() {
   if (!owner)
     return;
   (void)driver.cuStreamSynchronize(stream);
+  dnn.reset();
   blasLt.reset();
   for (auto &[index, recording] : recordings)
     if (recording.graph)
@@ -272,6 +273,12 @@ BlasLt &CudaDevice::getBlasLt() {
   if (!blasLt)
     blasLt = std::make_unique<BlasLt>();
   return *blasLt;
+}
+
+Dnn &CudaDevice::getDnn() {
+  if (!dnn)
+    dnn = std::make_unique<Dnn>(stream);
+  return *dnn;
 }
 
 CudaDevice::Call::Call(CudaDevice &device, ingot_context &context,

@@ -16,6 +16,7 @@
 #include "runtime/core/Context.h"
 #include "runtime/core/Device.h"
 #include "runtime/cuda/BlasLt.h"
+#include "runtime/cuda/Dnn.h"
 #include "runtime/cuda/Driver.h"
 
 #include <map>
@@ -45,6 +46,7 @@ public:
   void copy(void *to, const void *from, size_t bytes);
   void clear(void *to, size_t bytes);
   BlasLt &getBlasLt();
+  Dnn &getDnn();
 
   /// What one entry point puts into the stream: timed when the run is profiled,
   /// looked at when watched.
@@ -78,6 +80,7 @@ private:
 
   Driver driver;
   std::unique_ptr<BlasLt> blasLt;
+  std::unique_ptr<Dnn> dnn;
   CUdevice gpu = 0;
   CUcontext owner = nullptr;
   CUstream stream = nullptr;

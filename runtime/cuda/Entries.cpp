@@ -8,6 +8,9 @@
 #include "runtime/core/Error.h"
 #include "runtime/cuda/BlasLt.h"
 #include "runtime/cuda/CudaDevice.h"
+#include "runtime/cuda/Dnn.h"
+
+#include <utility>
 
 using namespace ingot::runtime;
 
@@ -44,6 +47,56 @@ void ingot_matmul(ingot_context *context, const ingot_matmul_desc *desc,
     device.getBlasLt().multiply(*context, *desc, a, b, c, scratch,
                                 device.getStream());
   });
+}
+
+/// Computes one of a convolution's tensors from the others.
+static void convolve(ingot_context *context, const ingot_conv_desc *desc,
+                     ConvolutionResult result, const void *input,
+                     const void *filter, const void *output, void *scratch) {
+  enqueue(context, "convolution", desc->index, [&](CudaDevice &device) {
+    int64_t in = desc->batch * desc->in_channels;
+    int64_t out = desc->batch * desc->out_channels;
+    int64_t taps = desc->out_channels * (desc->in_channels / desc->groups);
+    for (int64_t i = 0; i < desc->spatial_rank; ++i) {
+      in *= desc->in[i];
+      out *= desc->out[i];
+      taps *= desc->kernel[i];
+    }
+    // Sums of no terms, which the library refuses.
+    if (in == 0 || out == 0 || taps == 0) {
+      auto [written, elements] =
+          result == ConvolutionResult::Output      ? std::pair(output, out)
+          : result == ConvolutionResult::InputGrad ? std::pair(input, in)
+                                                   : std::pair(filter, taps);
+      if (elements != 0)
+        device.clear(const_cast<void *>(written),
+                     elements * getElementBytes(desc->type));
+      return;
+    }
+    device.getDnn().convolve(*context, *desc, result, input, filter, output,
+                             scratch);
+  });
+}
+
+void ingot_conv(ingot_context *context, const ingot_conv_desc *desc,
+                const void *input, const void *filter, void *output,
+                void *scratch) {
+  convolve(context, desc, ConvolutionResult::Output, input, filter, output,
+           scratch);
+}
+
+void ingot_conv_input_grad(ingot_context *context, const ingot_conv_desc *desc,
+                           const void *output_grad, const void *filter,
+                           void *input_grad, void *scratch) {
+  convolve(context, desc, ConvolutionResult::InputGrad, input_grad, filter,
+           output_grad, scratch);
+}
+
+void ingot_conv_filter_grad(ingot_context *context, const ingot_conv_desc *desc,
+                            const void *output_grad, const void *input,
+                            void *filter_grad, void *scratch) {
+  convolve(context, desc, ConvolutionResult::FilterGrad, input, filter_grad,
+           output_grad, scratch);
 }
 
 void ingot_copy(ingot_context *context, const ingot_copy_desc *desc,

@@ -59,18 +59,9 @@ static std::string getTypeName(Type element) {
   return name;
 }
 
-/// Functions with calls, or with library calls that GPUs have no entry point
-/// for, are left out.
 static bool isCase(func::FuncOp function) {
   return function.getName().starts_with("test_") &&
-         function.getOps<func::CallOp>().empty() &&
-         !function
-              .walk([](Operation *op) {
-                return isa<ConvOp, ConvInputGradOp, ConvFilterGradOp>(op)
-                           ? WalkResult::interrupt()
-                           : WalkResult::advance();
-              })
-              .wasInterrupted();
+         function.getOps<func::CallOp>().empty();
 }
 
 static llvm::Expected<llvm::StringMap<Case>> prepare(ModuleOp module) {

@@ -15,6 +15,7 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 TRAINERS = [
     ("mlp", ["fp32", "bf16", "fp16"], True),
     ("gpt-mini", ["fp32", "bf16", "fp16"], True),
+    ("resnet18", ["fp32", "bf16"], True),
     ("gpt2", ["fp32", "bf16"], False),
     ("gpt2:8x1024", ["bf16"], False),
     ("gpt2:16x1024", ["bf16"], False),

@@ -176,7 +176,7 @@ def gpt2(check):
 
 @section("Step times of the other models, beside PyTorch", 240)
 def steps(check):
-    rows = [measure(check, t, ["eager", "compile"], 50, 90) for t in check.trainers("mlp", "gpt-mini", "gpt2")
+    rows = [measure(check, t, ["eager", "compile"], 50, 90) for t in check.trainers("mlp", "gpt-mini", "resnet18", "gpt2")
             if t["precision"] != "fp16"]
     return {"ok": bool(rows), "rows": rows}
 

@@ -278,27 +278,10 @@ LogicalResult Compiler::makeGraph(const Machine &machine) {
   return success();
 }
 
-/// Refuses what the runtime of GPUs has no entry point for.
-static bool hasEntryPoints(ModuleOp module) {
-  return !module
-              .walk([](Operation *op) {
-                if (!isa<exec::ConvOp, exec::ConvInputGradOp,
-                         exec::ConvFilterGradOp>(op))
-                  return WalkResult::advance();
-                (void)emitUserError(op->getLoc(),
-                                    "convolution does not run on GPUs yet",
-                                    "compile with --target cpu");
-                return WalkResult::interrupt();
-              })
-              .wasInterrupted();
-}
-
 bool Compiler::makeKernels(const Target &target, DeviceCode &device) {
   if (!target.device)
     return runPasses(
         [&](PassManager &m) { buildCpuKernelPipeline(m, options.level); });
-  if (options.emit != "ptx" && !hasEntryPoints(*model.module))
-    return false;
   if (!runPasses([&](PassManager &m) {
         buildCudaKernelPipeline(m);
         m.addNestedPass<gpu::GPUModuleOp>(createConvertDeviceKernels());

@@ -157,6 +157,23 @@ def kernels_assemble(ingot):
             check("spills" not in text, f"{what}: a kernel spills")
 
 
+@case("cuda convolutions take an exact engine that fits")
+def convolutions(ingot):
+    _, _, env = trainer(ingot)
+    cnn = golden("cnn")
+    program = ingot.compile(cnn.model, *cnn.compile_flags("sgd"), "--target", "cuda")
+    log = ingot.path("calls.txt")
+    env = {**env, "INGOT_STAND_IN_LOG": str(log)}
+    ingot.succeed([program, "--data", cnn.data, "--steps", 3], env=env)
+    calls = log.read_text()
+    check("violation" not in calls, "a call is wrong: " + calls[calls.find("violation") :][:200])
+    engines = set(re.findall(r"cudnnBackendExecute engine=(\d)", calls))
+    check(engines == {"2"}, f"engines {engines}")
+    check("cudnnDestroy objects=0" in calls, "cuDNN objects are left")
+    ingot.check_error([program, "--data", cnn.data, "--steps", 1], 1, "convolution", "cuDNN",
+                      env={**env, "INGOT_STAND_IN_FAIL": "cudnnCreate"})
+
+
 @case("cuda tests of kernels for a machine with a GPU")
 def kernel_cases(ingot):
     _, _, env = trainer(ingot)

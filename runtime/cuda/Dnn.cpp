@@ -1,0 +1,320 @@
+#include "runtime/cuda/Dnn.h"
+
+#include "runtime/core/Error.h"
+
+#include <array>
+#include <utility>
+
+using namespace ingot::runtime;
+
+#define INGOT_LIBRARY_NAME(major) "libcudnn.so." #major
+#define INGOT_LIBRARY_OF(major) INGOT_LIBRARY_NAME(major)
+
+Dnn::Dnn(CUstream_st *stream)
+    : library(INGOT_LIBRARY_OF(CUDNN_MAJOR),
+              "install cuDNN, or have LD_LIBRARY_PATH name its folder") {
+#define INGOT_LOAD(name) library.load(name, #name);
+  INGOT_DNN_FUNCTIONS(INGOT_LOAD)
+#undef INGOT_LOAD
+  check(cudnnCreate(&handle), "starting cuDNN");
+  check(cudnnSetStream(handle, stream), "starting cuDNN");
+}
+
+Dnn::~Dnn() {
+  if (handle)
+    (void)cudnnDestroy(handle);
+}
+
+void Dnn::check(cudnnStatus_t status, const char *action) const {
+  if (status != CUDNN_STATUS_SUCCESS)
+    throw failure("cuDNN",
+                  std::string(action) + ": " + cudnnGetErrorString(status),
+                  "check the GPU with nvidia-smi");
+}
+
+/// An object of the library, with its attributes.
+class Dnn::Descriptor {
+public:
+  Descriptor() = default;
+  Descriptor(const Dnn &dnn, cudnnBackendDescriptorType_t type) : dnn(&dnn) {
+    dnn.check(dnn.cudnnBackendCreateDescriptor(type, &handle),
+              "describing a convolution");
+  }
+  Descriptor(Descriptor &&other) noexcept { *this = std::move(other); }
+  Descriptor &operator=(Descriptor &&other) noexcept {
+    std::swap(dnn, other.dnn);
+    std::swap(handle, other.handle);
+    return *this;
+  }
+  ~Descriptor() {
+    if (handle)
+      (void)dnn->cudnnBackendDestroyDescriptor(handle);
+  }
+
+  cudnnBackendDescriptor_t get() const { return handle; }
+
+  template <typename T>
+  void set(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type,
+           const T *values, int64_t count) {
+    dnn->check(dnn->cudnnBackendSetAttribute(handle, name, type, count, values),
+               "describing a convolution");
+  }
+  void set(cudnnBackendAttributeName_t name, const Descriptor &other) {
+    set(name, CUDNN_TYPE_BACKEND_DESCRIPTOR, &other.handle, 1);
+  }
+  void set(cudnnBackendAttributeName_t name, int64_t value) {
+    set(name, CUDNN_TYPE_INT64, &value, 1);
+  }
+  void set(cudnnBackendAttributeName_t name,
+           const std::vector<int64_t> &values) {
+    set(name, CUDNN_TYPE_INT64, values.data(),
+        static_cast<int64_t>(values.size()));
+  }
+  /// How many values there are; fills in `values` as far as they go.
+  template <typename T>
+  int64_t read(cudnnBackendAttributeName_t name,
+               cudnnBackendAttributeType_t type, T *values,
+               int64_t count) const {
+    int64_t found = 0;
+    dnn->check(dnn->cudnnBackendGetAttribute(handle, name, type, count, &found,
+                                             values),
+               "asking cuDNN");
+    return found;
+  }
+  cudnnStatus_t tryFinish() { return dnn->cudnnBackendFinalize(handle); }
+  void finish() { dnn->check(tryFinish(), "describing a convolution"); }
+
+private:
+  const Dnn *dnn = nullptr;
+  cudnnBackendDescriptor_t handle = nullptr;
+};
+
+/// What the three tensors are called in plans.
+enum TensorId : int64_t { InputId = 1, FilterId, OutputId };
+
+struct Dnn::Plan : ingot_context::Cached {
+  /// Alive while the plan is.
+  Descriptor operation, graph, config, execution;
+};
+
+static cudnnDataType_t getDataType(int32_t type) {
+  switch (type) {
+  case INGOT_F64:
+    return CUDNN_DATA_DOUBLE;
+  case INGOT_BF16:
+    return CUDNN_DATA_BFLOAT16;
+  case INGOT_F16:
+    return CUDNN_DATA_HALF;
+  default:
+    return CUDNN_DATA_FLOAT;
+  }
+}
+
+Dnn::Descriptor Dnn::describeTensor(int64_t id, int32_t type,
+                                    const std::vector<int64_t> &dims) const {
+  std::vector<int64_t> strides(dims.size());
+  int64_t stride = 1;
+  for (size_t i = dims.size(); i-- > 0; stride *= dims[i])
+    strides[i] = stride;
+  cudnnDataType_t dataType = getDataType(type);
+  Descriptor tensor(*this, CUDNN_BACKEND_TENSOR_DESCRIPTOR);
+  tensor.set(CUDNN_ATTR_TENSOR_UNIQUE_ID, id);
+  tensor.set(CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, &dataType, 1);
+  tensor.set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, int64_t(INGOT_ALIGNMENT));
+  tensor.set(CUDNN_ATTR_TENSOR_DIMENSIONS, dims);
+  tensor.set(CUDNN_ATTR_TENSOR_STRIDES, strides);
+  tensor.finish();
+  return tensor;
+}
+
+namespace {
+/// Attributes of the three operations.
+struct OperationNames {
+  cudnnBackendDescriptorType_t type;
+  cudnnBackendAttributeName_t convolution, input, filter, output, alpha, beta;
+};
+} // namespace
+
+static const OperationNames &getNames(ConvolutionResult result) {
+  static const OperationNames forward = {
+      CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR,
+      CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC,
+      CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X,
+      CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W,
+      CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y,
+      CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA,
+      CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA};
+  static const OperationNames inputGrad = {
+      CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR,
+      CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC,
+      CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX,
+      CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W,
+      CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY,
+      CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA,
+      CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA};
+  static const OperationNames filterGrad = {
+      CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR,
+      CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC,
+      CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X,
+      CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW,
+      CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY,
+      CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA,
+      CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA};
+  return result == ConvolutionResult::Output      ? forward
+         : result == ConvolutionResult::InputGrad ? inputGrad
+                                                  : filterGrad;
+}
+
+Dnn::Descriptor Dnn::describeOperation(const ingot_conv_desc &desc,
+                                       ConvolutionResult result) const {
+  // The library has two spatial dimensions at least.
+  int64_t rank = desc.spatial_rank, extra = rank < 2 ? 2 - rank : 0;
+  auto spatial = [&](const int64_t *values, int64_t fill) {
+    std::vector<int64_t> all(extra, fill);
+    all.insert(all.end(), values, values + rank);
+    return all;
+  };
+  auto dims = [&](int64_t first, int64_t second, const int64_t *extents) {
+    std::vector<int64_t> all = {first, second};
+    for (int64_t extent : spatial(extents, 1))
+      all.push_back(extent);
+    return all;
+  };
+  bool isDouble = desc.type == INGOT_F64;
+  cudnnDataType_t computeType = isDouble ? CUDNN_DATA_DOUBLE : CUDNN_DATA_FLOAT;
+  cudnnConvolutionMode_t mode = CUDNN_CROSS_CORRELATION;
+  Descriptor convolution(*this, CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR);
+  convolution.set(CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE,
+                  &computeType, 1);
+  convolution.set(CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_TYPE_CONVOLUTION_MODE,
+                  &mode, 1);
+  convolution.set(CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, rank + extra);
+  convolution.set(CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS,
+                  spatial(desc.pad_low, 0));
+  convolution.set(CUDNN_ATTR_CONVOLUTION_POST_PADDINGS,
+                  spatial(desc.pad_high, 0));
+  convolution.set(CUDNN_ATTR_CONVOLUTION_DILATIONS, spatial(desc.dilation, 1));
+  convolution.set(CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES,
+                  spatial(desc.stride, 1));
+  convolution.finish();
+
+  Descriptor input = describeTensor(
+      InputId, desc.type, dims(desc.batch, desc.in_channels, desc.in));
+  Descriptor filter = describeTensor(
+      FilterId, desc.type,
+      dims(desc.out_channels, desc.in_channels / desc.groups, desc.kernel));
+  Descriptor output = describeTensor(
+      OutputId, desc.type, dims(desc.batch, desc.out_channels, desc.out));
+  const OperationNames &names = getNames(result);
+  Descriptor operation(*this, names.type);
+  operation.set(names.convolution, convolution);
+  operation.set(names.input, input);
+  operation.set(names.filter, filter);
+  operation.set(names.output, output);
+  const double alpha = 1, beta = 0;
+  const float alphaF32 = 1, betaF32 = 0;
+  if (isDouble) {
+    operation.set(names.alpha, CUDNN_TYPE_DOUBLE, &alpha, 1);
+    operation.set(names.beta, CUDNN_TYPE_DOUBLE, &beta, 1);
+  } else {
+    operation.set(names.alpha, CUDNN_TYPE_FLOAT, &alphaF32, 1);
+    operation.set(names.beta, CUDNN_TYPE_FLOAT, &betaF32, 1);
+  }
+  operation.finish();
+  return operation;
+}
+
+bool Dnn::isExact(const Descriptor &config, bool isHalf) const {
+  Descriptor engine(*this, CUDNN_BACKEND_ENGINE_DESCRIPTOR);
+  cudnnBackendDescriptor_t place = engine.get();
+  config.read(CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_TYPE_BACKEND_DESCRIPTOR,
+              &place, 1);
+  std::array<cudnnBackendNumericalNote_t, CUDNN_NUMERICAL_NOTE_TYPE_COUNT>
+      notes = {};
+  int64_t count =
+      engine.read(CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE,
+                  notes.data(), static_cast<int64_t>(notes.size()));
+  for (int64_t i = 0; i < count; ++i) {
+    // Tensor cores round f32 operands.
+    bool rounds =
+        notes[i] == CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS ||
+        notes[i] == CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION ||
+        (!isHalf && notes[i] == CUDNN_NUMERICAL_NOTE_TENSOR_CORE);
+    if (rounds || notes[i] == CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC)
+      return false;
+  }
+  return true;
+}
+
+std::unique_ptr<Dnn::Plan> Dnn::plan(const ingot_conv_desc &desc,
+                                     ConvolutionResult result) const {
+  auto plan = std::make_unique<Plan>();
+  plan->operation = describeOperation(desc, result);
+  plan->graph = Descriptor(*this, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
+  plan->graph.set(CUDNN_ATTR_OPERATIONGRAPH_OPS, plan->operation);
+  plan->graph.set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, &handle,
+                  1);
+  plan->graph.finish();
+
+  bool isHalf = desc.type == INGOT_BF16 || desc.type == INGOT_F16;
+  for (cudnnBackendHeurMode_t mode :
+       {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
+    Descriptor heuristic(*this, CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
+    heuristic.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, plan->graph);
+    heuristic.set(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, &mode, 1);
+    if (heuristic.tryFinish() != CUDNN_STATUS_SUCCESS)
+      continue;
+    constexpr int64_t most = 32;
+    std::vector<Descriptor> configs;
+    std::array<cudnnBackendDescriptor_t, most> places = {};
+    for (int64_t i = 0; i < most; ++i) {
+      configs.emplace_back(*this, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
+      places[i] = configs.back().get();
+    }
+    int64_t count =
+        heuristic.read(CUDNN_ATTR_ENGINEHEUR_RESULTS,
+                       CUDNN_TYPE_BACKEND_DESCRIPTOR, places.data(), most);
+    // Best first.
+    for (int64_t i = 0; i < std::min(count, most); ++i) {
+      if (!isExact(configs[i], isHalf))
+        continue;
+      Descriptor execution(*this, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
+      execution.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, configs[i]);
+      execution.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE,
+                    &handle, 1);
+      // Configurations may turn out not to fit.
+      if (execution.tryFinish() != CUDNN_STATUS_SUCCESS)
+        continue;
+      int64_t bytes = 0;
+      execution.read(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64,
+                     &bytes, 1);
+      if (bytes > desc.scratch_bytes)
+        continue;
+      plan->config = std::move(configs[i]);
+      plan->execution = std::move(execution);
+      return plan;
+    }
+  }
+  throw failure("cuDNN",
+                "no algorithm computes this convolution in its precision and "
+                "the same way every time, within " +
+                    std::to_string(desc.scratch_bytes) + " bytes",
+                "install a later cuDNN, or compile with --target cpu");
+}
+
+void Dnn::convolve(ingot_context &context, const ingot_conv_desc &desc,
+                   ConvolutionResult result, const void *input,
+                   const void *filter, const void *output, void *scratch) {
+  const Plan &plan =
+      context.getCached<Plan>(&desc, static_cast<int>(result),
+                              [&] { return this->plan(desc, result); });
+  const void *tensors[] = {input, filter, output};
+  Descriptor pack(*this, CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
+  pack.set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, tensors,
+           3);
+  pack.set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, {InputId, FilterId, OutputId});
+  pack.set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, &scratch, 1);
+  pack.finish();
+  check(cudnnBackendExecute(handle, plan.execution.get(), pack.get()),
+        "convolving");
+}
