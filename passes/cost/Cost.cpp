@@ -25,12 +25,19 @@ Cost ingot::estimateCost(Operation *op, const Machine &machine) {
   Cost cost;
   if (op->hasTrait<SameBytes>() || op->hasTrait<OpTrait::ConstantLike>())
     return cost;
+  SmallVector<Operation *> body = {op};
   if (auto fusion = dyn_cast<FusionOp>(op))
-    for (Operation &inner : fusion.getBody().front())
-      addWork(&inner, machine, cost);
-  else
+    body = llvm::to_vector_of<Operation *>(
+        llvm::make_pointer_range(fusion.getBody().front()));
+  return estimateCost(body, detail::operandAndResultBytes(op), machine);
+}
+
+Cost ingot::estimateCost(ArrayRef<Operation *> body, int64_t moved,
+                         const Machine &machine) {
+  Cost cost;
+  for (Operation *op : body)
     addWork(op, machine, cost);
-  cost.bytes = detail::operandAndResultBytes(op);
+  cost.bytes = moved;
   auto bytes = static_cast<double>(cost.bytes);
   cost.memorySeconds =
       bytes / (bytes <= machine.cacheBytes ? machine.cacheBandwidth

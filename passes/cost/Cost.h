@@ -27,6 +27,10 @@ struct Cost {
 /// nothing.
 Cost estimateCost(mlir::Operation *op, const Machine &machine);
 
+/// The cost of a kernel that runs the operations and moves `bytes`.
+Cost estimateCost(llvm::ArrayRef<mlir::Operation *> body, int64_t bytes,
+                  const Machine &machine);
+
 } // namespace ingot
 
 #endif // INGOT_PASSES_COST_COST_H

@@ -1,88 +1,117 @@
 #include "passes/schedule/FusionSlice.h"
 
+#include "dialects/ingot/ir/Builders.h"
 #include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
 using namespace ingot;
 
-/// A loop fusion of which only a part is wanted; null otherwise. Other kinds
-/// stay whole: how a reduction goes over its space may depend on all results.
-static FusionOp getSliced(Operation *op, const llvm::SmallBitVector &results) {
-  auto fusion = dyn_cast<FusionOp>(op);
-  if (!fusion || results.all() || fusion.getKind() != FusionKind::Loop)
-    return {};
-  return fusion;
+static bool folds(Operation *op) {
+  auto body = dyn_cast<ScalarBody>(op);
+  return !body || body.isLooped();
 }
 
-/// The body's operations and arguments behind the results.
-static DenseSet<Value> findNeeded(FusionOp fusion,
-                                  const llvm::SmallBitVector &results) {
-  Operation *yield = fusion.getBody().front().getTerminator();
-  DenseSet<Value> needed;
+FusionSlice FusionSlice::of(Operation *op, const llvm::SmallBitVector &results,
+                            const llvm::SmallBitVector &available) {
+  FusionSlice whole;
+  whole.operands.resize(op->getNumOperands(), true);
+  whole.others.resize(op->getNumResults());
+  auto fusion = dyn_cast<FusionOp>(op);
+  if (!fusion || fusion.getKind() == FusionKind::Custom)
+    return whole;
+  Block &block = fusion.getBody().front();
+  for (Operation &inner : block.without_terminator())
+    whole.body.push_back(&inner);
+  if (results.all())
+    return whole;
+
+  // One loop computes elements of one shape.
+  Operation *yield = block.getTerminator();
   SmallVector<Value> work;
   for (unsigned result : results.set_bits())
     work.push_back(yield->getOperand(result));
+  for (Value value : work)
+    if (tensorType(value).getShape() != tensorType(work.front()).getShape())
+      return whole;
+  DenseMap<Value, unsigned> given;
+  for (unsigned result : available.set_bits())
+    if (!results.test(result))
+      given.try_emplace(yield->getOperand(result), result);
+
+  FusionSlice slice;
+  slice.isWhole = false;
+  slice.operands.resize(op->getNumOperands());
+  slice.others.resize(op->getNumResults());
+  DenseSet<Value> seen(work.begin(), work.end());
+  DenseSet<Operation *> needed;
+  auto need = [&](Value value) {
+    auto known = given.find(value);
+    if (known != given.end())
+      slice.others.set(known->second);
+    else if (seen.insert(value).second)
+      work.push_back(value);
+  };
   while (!work.empty()) {
     Value value = work.pop_back_val();
-    if (!needed.insert(value).second)
+    if (auto argument = dyn_cast<BlockArgument>(value)) {
+      slice.operands.set(argument.getArgNumber());
       continue;
-    if (Operation *def = value.getDefiningOp())
-      llvm::append_range(work, def->getOperands());
+    }
+    Operation *def = value.getDefiningOp();
+    if (folds(def) && !def->hasTrait<OpTrait::ConstantLike>())
+      return whole;
+    if (!needed.insert(def).second)
+      continue;
+    for (Value operand : def->getOperands())
+      need(operand);
   }
-  return needed;
+  for (Operation &inner : block.without_terminator())
+    if (needed.contains(&inner))
+      slice.body.push_back(&inner);
+  return slice;
 }
 
-llvm::SmallBitVector
-ingot::neededOperands(Operation *op, const llvm::SmallBitVector &results) {
-  llvm::SmallBitVector operands(op->getNumOperands(), true);
-  FusionOp fusion = getSliced(op, results);
-  if (!fusion)
-    return operands;
-  DenseSet<Value> needed = findNeeded(fusion, results);
-  for (BlockArgument argument : fusion.getBody().getArguments())
-    if (!needed.contains(argument))
-      operands.reset(argument.getArgNumber());
-  return operands;
-}
-
-SmallVector<Value> ingot::cloneResults(OpBuilder &builder, Operation *op,
-                                       const llvm::SmallBitVector &results,
-                                       ValueRange operands) {
-  FusionOp fusion = getSliced(op, results);
-  if (!fusion) {
+SmallVector<Value> FusionSlice::clone(OpBuilder &builder, Operation *op,
+                                      const llvm::SmallBitVector &results,
+                                      ValueRange values,
+                                      ValueRange otherValues) const {
+  if (isWhole) {
     Operation *copy = builder.clone(*op);
-    copy->setOperands(operands);
+    copy->setOperands(values);
     return llvm::to_vector_of<Value>(copy->getResults());
   }
+  auto fusion = cast<FusionOp>(op);
   Block &body = fusion.getBody().front();
-  DenseSet<Value> needed = findNeeded(fusion, results);
-  llvm::SmallBitVector kept = neededOperands(op, results);
+  Operation *yield = body.getTerminator();
   SmallVector<Value> inputs, yielded;
   SmallVector<Type> types;
-  for (unsigned operand : kept.set_bits())
-    inputs.push_back(operands[operand]);
+  for (unsigned operand : operands.set_bits())
+    inputs.push_back(values[operand]);
+  for (unsigned other : others.set_bits())
+    inputs.push_back(otherValues[other]);
   for (unsigned result : results.set_bits())
     types.push_back(fusion.getResult(result).getType());
-  auto copy = FusionOp::create(builder, fusion.getLoc(), types,
-                               fusion.getKindAttr(), inputs);
+  auto copy = FusionOp::create(
+      builder, fusion.getLoc(), types,
+      FusionKindAttr::get(builder.getContext(), FusionKind::Loop), inputs);
   OpBuilder::InsertionGuard guard(builder);
   Block *block = builder.createBlock(&copy.getBody());
   IRMapping within;
-  for (unsigned operand : kept.set_bits()) {
-    BlockArgument argument = body.getArgument(operand);
-    within.map(argument,
-               block->addArgument(argument.getType(), argument.getLoc()));
-  }
-  for (Operation &inner : body.without_terminator())
-    if (llvm::any_of(inner.getResults(),
-                     [&](Value v) { return needed.contains(v); }))
-      builder.clone(inner, within);
+  auto addArgument = [&](Value from) {
+    within.map(from, block->addArgument(from.getType(), from.getLoc()));
+  };
+  for (unsigned operand : operands.set_bits())
+    addArgument(body.getArgument(operand));
+  for (unsigned other : others.set_bits())
+    addArgument(yield->getOperand(other));
+  for (Operation *inner : this->body)
+    builder.clone(*inner, within);
   for (unsigned result : results.set_bits())
-    yielded.push_back(within.lookup(body.getTerminator()->getOperand(result)));
+    yielded.push_back(within.lookup(yield->getOperand(result)));
   YieldOp::create(builder, fusion.getLoc(), yielded);
 
-  SmallVector<Value> values(op->getNumResults());
+  SmallVector<Value> cloned(op->getNumResults());
   for (auto [i, result] : llvm::enumerate(results.set_bits()))
-    values[result] = copy.getResult(i);
-  return values;
+    cloned[result] = copy.getResult(i);
+  return cloned;
 }

@@ -12,18 +12,32 @@
 
 namespace ingot {
 
-/// The operands that the results need: of a loop fusion those that their
-/// elements are computed from, otherwise all.
-llvm::SmallBitVector neededOperands(mlir::Operation *op,
-                                    const llvm::SmallBitVector &results);
+/// How some results of an operation are computed again, given others.
+struct FusionSlice {
+  /// Operands, and results of the original, that are read.
+  llvm::SmallBitVector operands, others;
+  /// The operations of a fusion's body that run.
+  llvm::SmallVector<mlir::Operation *> body;
+  /// The whole operation runs.
+  bool isWhole = true;
 
-/// Builds the operation again at the builder's position, with `operands` in the
-/// place of its own; of a loop fusion only what the results need. Returns a
-/// value for each result, null for those left out.
-llvm::SmallVector<mlir::Value> cloneResults(mlir::OpBuilder &builder,
-                                            mlir::Operation *op,
-                                            const llvm::SmallBitVector &results,
-                                            mlir::ValueRange operands);
+  /// What `results` need where the results `available` may be read. Elements of
+  /// a fusion's results that need no reduction (of which others may hold the
+  /// values) are computed alone, one by one; how a reduction goes over its
+  /// space may depend on all results, so otherwise all of it runs.
+  static FusionSlice of(mlir::Operation *op,
+                        const llvm::SmallBitVector &results,
+                        const llvm::SmallBitVector &available);
+
+  /// Builds the slice at the builder's position, with `operands` in the place
+  /// of the operation's own and `others` in that of its results. Returns a
+  /// value for each result, null for those left out.
+  llvm::SmallVector<mlir::Value> clone(mlir::OpBuilder &builder,
+                                       mlir::Operation *op,
+                                       const llvm::SmallBitVector &results,
+                                       mlir::ValueRange operands,
+                                       mlir::ValueRange others) const;
+};
 
 } // namespace ingot
 

@@ -7,15 +7,15 @@ using namespace mlir;
 using namespace ingot;
 
 RecomputeSearch::RecomputeSearch(const StepGraph &graph, unsigned cut,
-                                 ArrayRef<double> seconds,
+                                 ArrayRef<RecomputeRecipe> recipes,
                                  llvm::BitVector allowed, llvm::BitVector again)
-    : graph(graph), cut(cut), seconds(seconds), allowed(std::move(allowed)),
+    : graph(graph), cut(cut), recipes(recipes), allowed(std::move(allowed)),
       required(again), again(std::move(again)) {}
 
 double RecomputeSearch::getSeconds() const {
   double sum = 0;
-  for (unsigned node : again.set_bits())
-    sum += seconds[node];
+  for (unsigned buffer : again.set_bits())
+    sum += recipes[buffer].seconds;
   return sum;
 }
 
@@ -112,38 +112,38 @@ bool RecomputeSearch::livesAcross(unsigned buffer, int64_t peak) const {
          peak <= lastRead[buffer];
 }
 
-/// The node and what has to run again with it, because its operands are gone
-/// by then; none if that frees nothing.
+/// The buffer and what has to be computed again with it, because what it is
+/// computed from is gone by then; none if that frees nothing.
 std::optional<RecomputeSearch::Chain>
-RecomputeSearch::findChain(unsigned node, int64_t peak) const {
-  ArrayRef<StepGraph::Node> nodes = graph.getNodes();
+RecomputeSearch::findChain(unsigned buffer, int64_t peak) const {
   ArrayRef<StepGraph::Buffer> buffers = graph.getBuffers();
   // Keeping an operand alive that is this much smaller beats its computation.
   constexpr int64_t smallShare = 8;
-  constexpr size_t maxNodes = 64;
+  constexpr size_t maxBuffers = 64;
   Chain chain;
-  chain.nodes.push_back(node);
+  chain.buffers.push_back(buffer);
   int64_t saved = 0;
   double time = 0;
-  for (size_t i = 0; i < chain.nodes.size(); ++i) {
-    unsigned current = chain.nodes[i];
-    time += seconds[current];
-    int64_t largest = 0;
-    for (unsigned buffer : nodes[current].writes) {
-      largest = std::max(largest, buffers[buffer].bytes);
-      if (livesAcross(buffer, peak))
-        saved += buffers[buffer].bytes;
-    }
-    for (unsigned buffer : nodes[current].reads) {
-      int64_t writer = buffers[buffer].writer;
-      if (writer < 0 || lastRead[buffer] >= peak || again.test(writer) ||
-          llvm::is_contained(chain.nodes, writer))
+  for (size_t i = 0; i < chain.buffers.size(); ++i) {
+    unsigned current = chain.buffers[i];
+    time += recipes[current].seconds;
+    if (livesAcross(current, peak))
+      saved += buffers[current].bytes;
+    auto add = [&](unsigned other) {
+      if (!again.test(other) && !llvm::is_contained(chain.buffers, other))
+        chain.buffers.push_back(other);
+    };
+    for (unsigned sibling : recipes[current].siblings)
+      add(sibling);
+    for (unsigned read : recipes[current].reads) {
+      if (buffers[read].writer < 0 || lastRead[read] >= peak ||
+          again.test(read) || llvm::is_contained(chain.buffers, read))
         continue;
-      bool isSmall = buffers[buffer].bytes <= largest / smallShare;
-      if (allowed.test(writer) && !isSmall && chain.nodes.size() < maxNodes)
-        chain.nodes.push_back(writer);
+      bool isSmall = buffers[read].bytes <= buffers[current].bytes / smallShare;
+      if (allowed.test(read) && !isSmall && chain.buffers.size() < maxBuffers)
+        add(read);
       else
-        saved -= buffers[buffer].bytes;
+        saved -= buffers[read].bytes;
     }
   }
   if (saved <= 0)
@@ -158,18 +158,10 @@ SmallVector<RecomputeSearch::Chain>
 RecomputeSearch::listChains(const RecomputePlan &plan) {
   findLifetimes(plan);
   SmallVector<Chain> chains;
-  for (unsigned node = 0; node <= cut; ++node) {
-    if (again.test(node) || !allowed.test(node))
-      continue;
-    bool isLive =
-        llvm::any_of(graph.getNodes()[node].writes, [&](unsigned buffer) {
-          return livesAcross(buffer, plan.peak);
-        });
-    if (!isLive)
-      continue;
-    if (std::optional<Chain> chain = findChain(node, plan.peak))
-      chains.push_back(std::move(*chain));
-  }
+  for (unsigned buffer : allowed.set_bits())
+    if (!again.test(buffer) && livesAcross(buffer, plan.peak))
+      if (std::optional<Chain> chain = findChain(buffer, plan.peak))
+        chains.push_back(std::move(*chain));
   llvm::stable_sort(
       chains, [](const Chain &a, const Chain &b) { return a.score < b.score; });
   return chains;
@@ -182,8 +174,8 @@ bool RecomputeSearch::extend(RecomputePlan &plan) {
   auto attempt = [&](ArrayRef<Chain> added) {
     llvm::BitVector before = again;
     for (const Chain &chain : added)
-      for (unsigned node : chain.nodes)
-        again.set(node);
+      for (unsigned buffer : chain.buffers)
+        again.set(buffer);
     RecomputePlan next = makePlan();
     bool isBetter = std::pair(next.liveBytes, next.excess) <
                     std::pair(plan.liveBytes, plan.excess);
@@ -223,25 +215,25 @@ bool RecomputeSearch::extend(RecomputePlan &plan) {
 RecomputePlan RecomputeSearch::trim(RecomputePlan plan, int64_t bytes) {
   constexpr size_t maxAttempts = 48;
   SmallVector<unsigned> candidates;
-  for (unsigned node : again.set_bits())
-    if (!required.test(node))
-      candidates.push_back(node);
+  for (unsigned buffer : again.set_bits())
+    if (!required.test(buffer))
+      candidates.push_back(buffer);
   llvm::stable_sort(candidates, [&](unsigned a, unsigned b) {
-    return seconds[a] > seconds[b];
+    return recipes[a].seconds > recipes[b].seconds;
   });
   if (candidates.size() > maxAttempts)
     candidates.resize(maxAttempts);
   // Packing takes longer than everything else: one after all, as a rule.
   SmallVector<unsigned> dropped;
   int64_t liveBytes = plan.liveBytes;
-  for (unsigned node : candidates) {
-    again.reset(node);
+  for (unsigned buffer : candidates) {
+    again.reset(buffer);
     int64_t without = makePlan().liveBytes;
     if (liveBytes <= without && without <= bytes) {
       liveBytes = without;
-      dropped.push_back(node);
+      dropped.push_back(buffer);
     } else {
-      again.set(node);
+      again.set(buffer);
     }
   }
   while (!dropped.empty()) {

@@ -3,19 +3,19 @@
 // Which operations run a second time in the backward pass, so that their
 // results need not be kept from the forward pass (rematerialization).
 //
-// A plan is a set of operations: each runs at most once more, right before its
-// first late reader, so the times of a set add up. Plans form one sequence that
-// does not depend on the budget: from what the user asks for, each next plan
-// adds the chains of operations that free memory at the present peak, and do
-// not need more elsewhere, at the least time a byte (after "Efficient Rematerialization for Deep Networks",
-// Kumar et al., 2019, and "Training Deep Nets with Sublinear Memory Cost", Chen
-// et al., 2016, whose segments are such chains). A budget takes the first plan
-// of the sequence that fits, less what it can do without: what runs once
-// again as long as the peak rises by that and stays within the budget. A
-// smaller budget never peaks higher: either its plan is a later one of the
-// sequence, and the earlier one is above the budget before it rises; or it is
-// the same, and the first difference is something that only the larger budget
-// allows.
+// A plan is a set of buffers: each is computed at most once more, right before
+// its first late reader, so the times of a set add up. Plans form one sequence
+// that does not depend on the budget: from what the user asks for, each next
+// plan adds the chains of operations that free memory at the present peak, and
+// do not need more elsewhere, at the least time a byte (after "Efficient
+// Rematerialization for Deep Networks", Kumar et al., 2019, and "Training Deep
+// Nets with Sublinear Memory Cost", Chen et al., 2016, whose segments are such
+// chains). A budget takes the first plan of the sequence that fits, less what
+// it can do without: what runs once again as long as the peak rises by that and
+// stays within the budget. A smaller budget never peaks higher: either its plan
+// is a later one of the sequence, and the earlier one is above the budget
+// before it rises; or it is the same, and the first difference is something
+// that only the larger budget allows.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,13 +39,22 @@ struct RecomputePlan {
   int64_t arenaBytes = 0;
 };
 
+/// How one buffer is computed again.
+struct RecomputeRecipe {
+  double seconds = 0;
+  /// Buffers that are read.
+  llvm::SmallVector<unsigned, 4> reads;
+  /// Buffers that come with it, in no more time.
+  llvm::SmallVector<unsigned, 2> siblings;
+};
+
 class RecomputeSearch {
 public:
-  /// Results read after the node `cut` may be computed again, by the nodes in
-  /// `allowed`; those of `again` are in any case. `seconds`: of each node.
+  /// Buffers in `allowed` that are read after the node `cut` may be computed
+  /// again; those of `again` are in any case. `recipes`: of each buffer.
   RecomputeSearch(const StepGraph &graph, unsigned cut,
-                  llvm::ArrayRef<double> seconds, llvm::BitVector allowed,
-                  llvm::BitVector again);
+                  llvm::ArrayRef<RecomputeRecipe> recipes,
+                  llvm::BitVector allowed, llvm::BitVector again);
 
   /// The first plan whose arena has at most `bytes`; none if there is none.
   std::optional<RecomputePlan> find(int64_t bytes);
@@ -57,7 +66,7 @@ public:
 
 private:
   struct Chain {
-    llvm::SmallVector<unsigned> nodes;
+    llvm::SmallVector<unsigned> buffers;
     /// Bytes that it frees at the peak.
     int64_t saved = 0;
     /// Seconds a byte.
@@ -69,12 +78,12 @@ private:
   bool extend(RecomputePlan &plan);
   RecomputePlan trim(RecomputePlan plan, int64_t bytes);
   void findLifetimes(const RecomputePlan &plan);
-  std::optional<Chain> findChain(unsigned node, int64_t peak) const;
+  std::optional<Chain> findChain(unsigned buffer, int64_t peak) const;
   bool livesAcross(unsigned buffer, int64_t peak) const;
 
   const StepGraph &graph;
   unsigned cut;
-  llvm::ArrayRef<double> seconds;
+  llvm::ArrayRef<RecomputeRecipe> recipes;
   llvm::BitVector allowed, required, again;
   /// Live bytes and operations of the plans so far.
   llvm::SmallVector<std::pair<int64_t, llvm::BitVector>> tried;

@@ -2,11 +2,31 @@
 // Step graphs in which some nodes run twice.
 //===----------------------------------------------------------------------===//
 
-#include "passes/schedule/FusionSlice.h"
 #include "passes/schedule/StepGraph.h"
 
 using namespace mlir;
 using namespace ingot;
+
+bool StepGraph::isReadLate(unsigned buffer, unsigned cut) const {
+  return llvm::any_of(buffers[buffer].readers,
+                      [&](unsigned reader) { return reader > cut; });
+}
+
+FusionSlice StepGraph::getSlice(unsigned node,
+                                const llvm::SmallBitVector &results,
+                                const llvm::BitVector &again,
+                                unsigned cut) const {
+  Operation *op = nodes[node].op;
+  // What is there late in any case.
+  llvm::SmallBitVector available(op->getNumResults());
+  for (OpResult result : op->getResults()) {
+    auto it = bufferOf.find(result);
+    if (it != bufferOf.end() && !again.test(it->second) &&
+        isReadLate(it->second, cut))
+      available.set(result.getResultNumber());
+  }
+  return FusionSlice::of(op, results, available);
+}
 
 StepGraph StepGraph::withRecomputed(const llvm::BitVector &again,
                                     unsigned cut) const {
@@ -20,18 +40,15 @@ StepGraph StepGraph::withRecomputed(const llvm::BitVector &again,
 
   // From the last to the first, so that copies know which copies read them.
   for (unsigned n = nodes.size(); n-- > 0;) {
-    if (!again.test(n))
+    if (llvm::none_of(nodes[n].writes,
+                      [&](unsigned buffer) { return again.test(buffer); }))
       continue;
     Operation *op = nodes[n].op;
     llvm::SmallBitVector used(op->getNumResults());
     for (OpResult result : op->getResults()) {
       auto it = bufferOf.find(result);
-      if (it == bufferOf.end())
-        continue;
-      bool isRead = copyOfBuffer[it->second] != none ||
-                    llvm::any_of(buffers[it->second].readers,
-                                 [&](unsigned reader) { return reader > cut; });
-      if (isRead)
+      if (it != bufferOf.end() && again.test(it->second) &&
+          (copyOfBuffer[it->second] != none || isReadLate(it->second, cut)))
         used.set(result.getResultNumber());
     }
     if (used.none())
@@ -54,15 +71,31 @@ StepGraph StepGraph::withRecomputed(const llvm::BitVector &again,
       graph.buffers[copyOfBuffer[buffer]].writer = index;
       copy.writes.insert(copyOfBuffer[buffer]);
     }
-    llvm::SmallBitVector operands = neededOperands(op, used);
-    for (unsigned operand : operands.set_bits()) {
-      std::optional<unsigned> buffer = getBuffer(op->getOperand(operand));
+    FusionSlice slice = getSlice(n, used, again, cut);
+    copy.others = slice.others;
+    if (slice.isWhole)
+      for (OpResult result : op->getResults())
+        if (auto it = bufferOf.find(result);
+            it != bufferOf.end() && !used.test(result.getResultNumber())) {
+          // Written though nobody reads it.
+          Buffer unread = buffers[it->second];
+          unread.isKept = false;
+          unread.writer = index;
+          copy.writes.insert(graph.buffers.size());
+          graph.buffers.push_back(unread);
+        }
+    SmallVector<Value> inputs;
+    for (unsigned operand : slice.operands.set_bits())
+      inputs.push_back(op->getOperand(operand));
+    for (unsigned other : slice.others.set_bits())
+      inputs.push_back(op->getResult(other));
+    for (Value input : inputs) {
+      std::optional<unsigned> buffer = getBuffer(input);
       if (!buffer)
         continue;
       copy.reads.insert(*buffer);
       // Whoever computes it again has a reader.
-      int64_t writer = buffers[*buffer].writer;
-      if (writer >= 0 && again.test(writer) && copyOfBuffer[*buffer] == none) {
+      if (again.test(*buffer) && copyOfBuffer[*buffer] == none) {
         copyOfBuffer[*buffer] = graph.buffers.size();
         Buffer duplicate = buffers[*buffer];
         duplicate.isKept = false;

@@ -45,8 +45,9 @@ public:
         continue;
       SmallVector<Value> operands = llvm::map_to_vector(
           node.op->getOperands(), [&](Value v) { return late(v, builder); });
-      SmallVector<Value> results =
-          cloneResults(builder, node.op, node.results, operands);
+      FusionSlice slice = FusionSlice::of(node.op, node.results, node.others);
+      SmallVector<Value> results = slice.clone(builder, node.op, node.results,
+                                               operands, node.op->getResults());
       for (unsigned i : node.results.set_bits()) {
         copies[node.op->getResult(i)] = results[i];
         ops[index] = results[i].getDefiningOp();
@@ -152,24 +153,27 @@ private:
     if (!cut)
       return success();
     ArrayRef<StepGraph::Node> nodes = graph.getNodes();
-    llvm::BitVector allowed(nodes.size()), again(nodes.size());
-    SmallVector<double> seconds;
+    size_t buffers = graph.getBuffers().size();
+    llvm::BitVector allowed(buffers), again(buffers);
+    SmallVector<RecomputeRecipe> recipes(buffers);
     double stepSeconds = 0;
     for (auto [i, node] : llvm::enumerate(nodes)) {
-      seconds.push_back(estimateCost(node.op, machine).seconds);
-      stepSeconds += seconds.back();
+      stepSeconds += estimateCost(node.op, machine).seconds;
       if (i > *cut || node.writesState || !isPure(node.op))
         continue;
-      if (!matches(node.op, saveRegex))
-        allowed.set(i);
-      if (matches(node.op, recomputeRegex))
-        again.set(i);
+      for (unsigned buffer : node.writes) {
+        recipes[buffer] = findRecipe(graph, buffer, *cut, machine);
+        if (!matches(node.op, saveRegex))
+          allowed.set(buffer);
+        if (matches(node.op, recomputeRegex))
+          again.set(buffer);
+      }
     }
 
     int64_t budget = std::numeric_limits<int64_t>::max();
-    RecomputeSearch search(graph, *cut, seconds, allowed, again);
+    RecomputeSearch search(graph, *cut, recipes, allowed, again);
     if (budgetPercent >= 0)
-      budget = percentOf(graph, *cut, seconds);
+      budget = percentOf(graph, *cut, recipes);
     else if (budgetBytes >= 0)
       budget = budgetBytes - stateBytes;
     std::optional<RecomputePlan> plan = search.find(budget);
@@ -186,11 +190,49 @@ private:
     return success();
   }
 
+  /// How a buffer is computed again while its node's other results are kept.
+  static RecomputeRecipe findRecipe(const StepGraph &graph, unsigned buffer,
+                                    unsigned cut, const Machine &machine) {
+    const StepGraph::Buffer &target = graph.getBuffers()[buffer];
+    auto index = static_cast<unsigned>(target.writer);
+    const StepGraph::Node &node = graph.getNodes()[index];
+    auto result = cast<OpResult>(target.value);
+    llvm::SmallBitVector wanted(node.op->getNumResults());
+    wanted.set(result.getResultNumber());
+    llvm::BitVector none(graph.getBuffers().size());
+    FusionSlice slice = graph.getSlice(index, wanted, none, cut);
+
+    RecomputeRecipe recipe;
+    int64_t bytes = target.bytes;
+    auto read = [&](Value value) {
+      bytes += exec::byteSize(tensorType(value));
+      if (std::optional<unsigned> from = graph.getBuffer(value))
+        recipe.reads.push_back(*from);
+    };
+    for (unsigned operand : slice.operands.set_bits())
+      read(node.op->getOperand(operand));
+    for (unsigned other : slice.others.set_bits())
+      read(node.op->getResult(other));
+    if (!slice.isWhole) {
+      recipe.seconds = estimateCost(slice.body, bytes, machine).seconds;
+      return recipe;
+    }
+    for (unsigned sibling : node.writes)
+      if (sibling != buffer && graph.isReadLate(sibling, cut))
+        recipe.siblings.push_back(sibling);
+    // The first of the results that come together pays for all.
+    bool isFirst = llvm::all_of(
+        recipe.siblings, [&](unsigned sibling) { return buffer < sibling; });
+    if (isFirst)
+      recipe.seconds = estimateCost(node.op, machine).seconds;
+    return recipe;
+  }
+
   /// The arena whose activations are `budgetPercent` of those without a budget.
   int64_t percentOf(const StepGraph &graph, unsigned cut,
-                    ArrayRef<double> seconds) {
-    llvm::BitVector none(graph.getNodes().size());
-    RecomputeSearch search(graph, cut, seconds, none, none);
+                    ArrayRef<RecomputeRecipe> recipes) {
+    llvm::BitVector none(graph.getBuffers().size());
+    RecomputeSearch search(graph, cut, recipes, none, none);
     RecomputePlan plan = *search.find(std::numeric_limits<int64_t>::max());
     ArenaUse use = measureArenaUse(plan.graph, plan.lifetimes);
     int64_t other = use.gradientBytes + use.workspaceBytes;

@@ -12,6 +12,7 @@
 #include "dialects/ingot/ir/Dialect.h"
 #include "dialects/ingot/ir/Signature.h"
 #include "passes/schedule/Arena.h"
+#include "passes/schedule/FusionSlice.h"
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SetVector.h"
@@ -56,6 +57,8 @@ public:
     /// results.
     int64_t original = -1;
     llvm::SmallBitVector results;
+    /// Results of the original that it reads.
+    llvm::SmallBitVector others;
   };
 
   /// A result of the function that needs memory of its own at the end: an
@@ -96,9 +99,16 @@ public:
   unsigned getStatesInPlace() const { return statesInPlace; }
   llvm::ArrayRef<OwnOutput> getOwnOutputs() const { return ownOutputs; }
 
-  /// The graph in which the nodes `again` run a second time, for readers after
-  /// the node `cut`. The copies come after all nodes; one whose results nobody
-  /// reads late is left out. Copies of fusions compute only what is read.
+  /// Whether a node after `cut` reads the buffer.
+  bool isReadLate(unsigned buffer, unsigned cut) const;
+  /// How results of a node are computed again, where its other results, if not
+  /// in the buffers `again`, are there for late readers.
+  FusionSlice getSlice(unsigned node, const llvm::SmallBitVector &results,
+                       const llvm::BitVector &again, unsigned cut) const;
+  /// The graph in which the buffers `again` are computed a second time, for
+  /// readers after the node `cut`. The copies of nodes come after all nodes;
+  /// one whose results nobody reads late is left out. Copies of fusions compute
+  /// only what is read.
   StepGraph withRecomputed(const llvm::BitVector &again, unsigned cut) const;
 
   /// The first `originals` nodes in their order, and each of the others, which
