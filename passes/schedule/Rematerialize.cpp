@@ -100,7 +100,8 @@ struct Rematerialize : ingot::impl::RematerializeBase<Rematerialize> {
     for (auto state : getOperation().getOps<StateOp>())
       stateBytes +=
           llvm::alignTo(exec::byteSize(state.getTensorType()), INGOT_ALIGNMENT);
-    for (auto func : getOperation().getOps<func::FuncOp>())
+    auto functions = llvm::to_vector(getOperation().getOps<func::FuncOp>());
+    for (func::FuncOp func : functions)
       if (!func.isDeclaration() && Signature(func).findResult("loss"))
         if (failed(fit(func)))
           return signalPassFailure();
@@ -143,7 +144,8 @@ private:
     return std::nullopt;
   }
 
-  LogicalResult fit(func::FuncOp func) {
+  /// Plans for `margin` bytes less than the budget.
+  LogicalResult fit(func::FuncOp func, int64_t margin = 0) {
     Signature signature(func);
     Machine machine = Machine::of(getOperation());
     abi::ScratchMachine scratch = machine.getScratchMachine();
@@ -176,18 +178,39 @@ private:
       budget = percentOf(graph, *cut, recipes);
     else if (budgetBytes >= 0)
       budget = budgetBytes - stateBytes;
-    std::optional<RecomputePlan> plan = search.find(budget);
+    std::optional<RecomputePlan> plan = search.find(budget - margin);
     if (!plan)
       return emitUserError(
           optionLoc("--memory-budget"),
           "the step does not fit; the smallest possible is " +
-              Twine(stateBytes + search.findSmallest()) + " bytes" +
+              Twine(stateBytes + search.findSmallest() + margin) + " bytes" +
               (budgetPercent >= 0 ? " at the peak" : ""),
           "allow that much, or compile with a smaller --batch");
-    report(func, graph, search, *plan, stepSeconds);
+    OpBuilder builder(func);
+    func::FuncOp before = func.clone();
     PlanWriter(*plan, *cut).write();
+    // Parts of fusions may share memory in other ways than the whole ones that
+    // the search knows.
+    int64_t bytes = measureArena(func, scratch);
+    if (bytes > budget) {
+      builder.insert(before);
+      func.erase();
+      return fit(before, margin + bytes - budget);
+    }
+    before.erase();
+    report(func, search, *plan, bytes, stepSeconds);
     func->setAttr(kScheduledAttr, UnitAttr::get(&getContext()));
     return success();
+  }
+
+  static int64_t measureArena(func::FuncOp func,
+                              const abi::ScratchMachine &scratch) {
+    StepGraph graph(Signature(func), [&](Operation *op) {
+      return getScratchBytes(op, scratch);
+    });
+    StepGraph::Lifetimes lifetimes =
+        graph.getLifetimes(graph.getProgramOrder());
+    return packIntervals(lifetimes.intervals, INGOT_ALIGNMENT);
   }
 
   /// How a buffer is computed again while its node's other results are kept.
@@ -240,8 +263,8 @@ private:
     return other + static_cast<int64_t>(activations * budgetPercent / 100);
   }
 
-  void report(func::FuncOp func, const StepGraph &graph,
-              const RecomputeSearch &search, const RecomputePlan &plan,
+  void report(func::FuncOp func, const RecomputeSearch &search,
+              const RecomputePlan &plan, int64_t arenaBytes,
               double stepSeconds) {
     for (const StepGraph::Node &node : plan.graph.getNodes()) {
       if (node.original < 0)
@@ -257,7 +280,7 @@ private:
     remark::analysis(func.getLoc(),
                      remark::RemarkOpts::name("budget").category("memory"))
         << remark::metric("function", func.getName())
-        << remark::metric("peak-bytes", stateBytes + plan.arenaBytes)
+        << remark::metric("peak-bytes", stateBytes + arenaBytes)
         << remark::metric("recomputed-seconds",
                           llvm::formatv("{0:e3}", search.getSeconds()).str())
         << remark::metric(
