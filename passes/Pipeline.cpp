@@ -25,6 +25,10 @@ void ingot::buildGraphPipeline(OpPassManager &manager,
   // Constants fold before differentiation, so that no gradient is built for
   // what the importer left of shape computations.
   manager.addNestedPass<func::FuncOp>(createSimplify());
+  // Before differentiation: either form has its own gradient.
+  FormAttentionOptions attention;
+  attention.plain = options.level == 0;
+  manager.addNestedPass<func::FuncOp>(createFormAttention(attention));
   bool accumulates = options.gradAccumulation > 1;
   manager.addPass(createAttachLoss({options.loss, accumulates}));
   bool isMixed = options.precision != "fp32";

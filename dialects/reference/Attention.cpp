@@ -25,7 +25,7 @@ struct Rows {
 /// One query of one head, and what it sees.
 struct Query {
   AttentionSizes sizes;
-  double scale;
+  double scale, softcap;
   int64_t left, right;
   const Tensor &q, &k, &v;
   const Tensor *bias, *mask;
@@ -45,6 +45,15 @@ struct Query {
     return at * s[3] + key;
   }
 
+  /// Of the score without its bias, by the product of query and key.
+  double slope(double score) const {
+    double capped = softcap != 0 ? score / softcap : 0;
+    return scale * (1 - capped * capped);
+  }
+  double biasAt(int64_t key) const {
+    return bias ? bias->real(pairAt(*bias, key)) : 0;
+  }
+
   /// -infinity where the query may not look.
   double score(int64_t key) const {
     bool isAllowed = (left < 0 || key - query >= -left) &&
@@ -55,7 +64,10 @@ struct Query {
     double sum = 0;
     for (int64_t i = 0; i < sizes.size; ++i)
       sum += q.real(qRow() + i) * k.real(kRow(key) + i);
-    return sum * scale + (bias ? bias->real(pairAt(*bias, key)) : 0);
+    sum *= scale;
+    if (softcap != 0)
+      sum = softcap * std::tanh(sum / softcap);
+    return sum + biasAt(key);
   }
 };
 
@@ -73,6 +85,7 @@ static void forEachQuery(Op op, Operands in, size_t firstOptional,
     for (int64_t h = 0; h < s.heads; ++h)
       for (int64_t t = 0; t < s.queries; ++t)
         visit(Query{s, op.getScale().convertToDouble(),
+                    op.getSoftcap().convertToDouble(),
                     static_cast<int64_t>(op.getLeft()),
                     static_cast<int64_t>(op.getRight()), in[0], in[1], in[2],
                     bias, mask, b, h, t});
@@ -122,7 +135,7 @@ static void attentionGrad(AttentionGradOp op, Operands in, Results out) {
         product += cotangent.real(g + c) * at.v.real(at.vRow(j) + c);
         out[2].real(at.vRow(j) + c) += weight * cotangent.real(g + c);
       }
-      double slope = weight * (product - dot) * at.scale;
+      double slope = weight * (product - dot) * at.slope(score - at.biasAt(j));
       for (int64_t c = 0; c < s.size; ++c) {
         out[0].real(at.qRow() + c) += slope * at.k.real(at.kRow(j) + c);
         out[1].real(at.kRow(j) + c) += slope * at.q.real(at.qRow() + c);

@@ -37,6 +37,38 @@ def Decompose : Pass<"ingot-decompose", "::mlir::func::FuncOp"> {
     Statistic<"numDecomposed", "decomposed", "composites replaced">];
 }
 
+def FormAttention : Pass<"ingot-form-attention", "::mlir::func::FuncOp"> {
+  let summary = "makes attention one op, where a kernel that never stores the scores is worth it";
+  let description = [{
+    A softmax over the product of queries and keys, scaled anywhere, with a mask (selected, added, or both) or a
+    bias, whose result is only multiplied with the values, becomes `ingot.attention`. Masks of constants that are
+    causal or a sliding window become bounds, so that the kernel skips what they hide; key heads repeated for
+    several query heads are read where they are. Weights that anything else reads (dropout, an output), a bias that is trained, and a finite
+    fill that shows a query without keys all values stay as they are; a remark says why.
+
+    `ingot.attention` from the frontend stays, or is taken apart, by the same estimate of cost. With `plain`,
+    all are taken apart.
+
+    Before:
+    ```mlir
+    %0 = ingot.matmul %q, %k transposed : (tensor<2x4x64x16xf32>, tensor<2x4x64x16xf32>) -> tensor<2x4x64x64xf32>
+    %1 = ingot.mul %0, %scale : tensor<2x4x64x64xf32>
+    %2 = ingot.select %causal, %1, %lowest : tensor<2x4x64x64xi1>, tensor<2x4x64x64xf32>
+    %3 = ingot.softmax %2 dim = 3 : tensor<2x4x64x64xf32>
+    %4 = ingot.matmul %3, %v : (tensor<2x4x64x64xf32>, tensor<2x4x64x16xf32>) -> tensor<2x4x64x16xf32>
+    ```
+    After, where queries, keys and values are transposed back to [batch, rows, heads, columns]:
+    ```mlir
+    %result, %lse = ingot.attention %q1, %k1, %v1 {right = 0 : i64, scale = 0.25 : f64} : ...
+    %4 = ingot.transpose %result [0, 2, 1, 3] : (tensor<2x64x4x16xf32>) -> tensor<2x4x64x16xf32>
+    ```
+  }];
+  let dependentDialects = ["::ingot::IngotDialect"];
+  let options = [
+    Option<"plain", "plain", "bool", "false", "take attention apart, form none">];
+  let statistics = [Statistic<"numFormed", "formed", "attentions recognised">];
+}
+
 def Simplify : Pass<"ingot-simplify", "::mlir::func::FuncOp"> {
   let summary = "canonicalizes, removes common subexpressions, cleans up around shape ops";
   let description = [{
@@ -51,6 +83,7 @@ def Simplify : Pass<"ingot-simplify", "::mlir::func::FuncOp"> {
       becomes a reshape;
     - reshapes that only add or drop dimensions of size 1 move into a following
       `broadcast`; broadcasts, reductions and concatenations in a row are merged;
+    - a transpose of matrices between two reshapes of the batch becomes one transpose;
     - a sum of neighbouring parts, each padded with zeros, becomes a `concat`;
     - a division by a power of two becomes a multiplication.
 

@@ -118,6 +118,39 @@ struct ReshapeIntoBroadcast : OpRewritePattern<BroadcastOp> {
   }
 };
 
+/// reshape(transpose(reshape(x))) where the reshapes only merge and split the
+/// batch of matrices is the transpose of x's matrices.
+struct TransposeBetweenReshapes : OpRewritePattern<ReshapeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ReshapeOp op,
+                                PatternRewriter &rewriter) const override {
+    auto transpose = op.getOperand().getDefiningOp<TransposeOp>();
+    auto inner = transpose ? transpose.getOperand().getDefiningOp<ReshapeOp>()
+                           : ReshapeOp();
+    if (!inner || !transpose->hasOneUse())
+      return failure();
+    ArrayRef<int64_t> from = tensorType(inner.getOperand()).getShape();
+    ArrayRef<int64_t> to = op.getType().getShape();
+    ArrayRef<int64_t> merged = inner.getType().getShape();
+    size_t rank = from.size(), mergedRank = merged.size();
+    if (rank < 2 || mergedRank < 2 || to.size() != rank ||
+        from.drop_back(2) != to.drop_back(2) ||
+        from.take_back(2) != merged.take_back(2) ||
+        to[rank - 1] != from[rank - 2] || to[rank - 2] != from[rank - 1])
+      return failure();
+    auto swap = [](size_t size) {
+      auto permutation = llvm::to_vector(llvm::seq<int64_t>(0, size));
+      std::swap(permutation[size - 1], permutation[size - 2]);
+      return permutation;
+    };
+    if (transpose.getPermutation() != ArrayRef<int64_t>(swap(mergedRank)))
+      return failure();
+    rewriter.replaceOpWithNewOp<TransposeOp>(op, op.getType(),
+                                             inner.getOperand(), swap(rank));
+    return success();
+  }
+};
+
 /// Two parts next to each other, each in zeros, added up: the gradient of two
 /// slices.
 struct SumOfPads : OpRewritePattern<AddOp> {
@@ -198,6 +231,7 @@ struct ConcatOfConcat : OpRewritePattern<ConcatOp> {
 
 void ingot::populateShapeSimplifications(RewritePatternSet &patterns) {
   patterns.add<TransposeOfUnits, ReduceOverUnits, ReduceOfReduce,
-               BroadcastOfBroadcast, ReshapeIntoBroadcast, SumOfPads,
-               ConcatOfConcat>(patterns.getContext());
+               BroadcastOfBroadcast, ReshapeIntoBroadcast,
+               TransposeBetweenReshapes, SumOfPads, ConcatOfConcat>(
+      patterns.getContext());
 }

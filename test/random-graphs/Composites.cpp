@@ -69,7 +69,7 @@ namespace {
 struct AttentionParts {
   Value query, key, value, bias, mask;
   RankedTensorType output, lse;
-  FloatAttr scale;
+  FloatAttr scale, softcap;
   IntegerAttr left, right;
 
   explicit AttentionParts(Source &s) {
@@ -105,6 +105,7 @@ struct AttentionParts {
     right =
         b.getI64IntegerAttr(s.choose.chance(0.4) ? s.choose.between(0, 2) : -1);
     scale = b.getF64FloatAttr(s.choose.real(0.2, 1));
+    softcap = b.getF64FloatAttr(s.choose.chance(0.3) ? 1.5 : 0);
     output = s.realType({batch, queries, heads, valueSize});
     lse = s.realType({batch, heads, queries});
     auto element = cast<FloatType>(lse.getElementType());
@@ -118,7 +119,7 @@ static Operation *buildAttention(Source &s) {
   AttentionParts p(s);
   return AttentionOp::create(s.builder, s.loc(), TypeRange{p.output, p.lse},
                              p.query, p.key, p.value, p.bias, p.mask, p.scale,
-                             p.left, p.right);
+                             p.left, p.right, p.softcap);
 }
 
 static Operation *buildAttentionGrad(Source &s) {
@@ -126,12 +127,12 @@ static Operation *buildAttentionGrad(Source &s) {
   // The statistics of the forward pass, so that weights sum up to 1.
   auto forward = AttentionOp::create(
       s.builder, s.loc(), TypeRange{p.output, p.lse}, p.query, p.key, p.value,
-      p.bias, p.mask, p.scale, p.left, p.right);
+      p.bias, p.mask, p.scale, p.left, p.right, p.softcap);
   Type types[] = {p.query.getType(), p.key.getType(), p.value.getType()};
   return AttentionGradOp::create(s.builder, s.loc(), types, p.query, p.key,
                                  p.value, forward.getResult(), forward.getLse(),
                                  s.real(p.output.getShape()), p.bias, p.mask,
-                                 p.scale, p.left, p.right);
+                                 p.scale, p.left, p.right, p.softcap);
 }
 
 /// A constant of one integer.

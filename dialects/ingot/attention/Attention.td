@@ -19,7 +19,9 @@ class Ingot_AttentionOp<string mnemonic, list<Trait> traits = []>
   }];
   let extraClassDefinition = [{
     ::ingot::Precision $cppClass::getPrecisionRole() { return ::ingot::Precision::Keep; }
-    bool $cppClass::hasLibraryCall() { return getQuery().getType().getElementType().isF32(); }
+    bool $cppClass::hasLibraryCall() {
+      return getQuery().getType().getElementType().isF32() && getSoftcap().isZero();
+    }
     ::ingot::AttentionSizes $cppClass::getSizes() {
       return ::ingot::AttentionSizes::of(getQuery(), getKey(), getValue());
     }
@@ -34,7 +36,8 @@ def AttentionOp : Ingot_AttentionOp<"attention", [
     query is [batch, queries, heads, size], key [batch, keys, key heads, size],
     value [batch, keys, key heads, value size], the result [batch, queries, heads, value size]: heads stand
     where a projection leaves them, so that no transpose is needed. heads is a
-    multiple of key heads: neighbours share a key head.
+    multiple of key heads: neighbours share a key head. A `softcap` c that is not 0 bounds scores,
+    before the bias is added: c tanh(score / c).
 
     Query i may look at key j if -left <= j - i <= right (a bound of -1: no bound; `right = 0` is causal),
     if the mask says so, and if the bias is not -infinity. bias and mask are [batch, heads, queries, keys], with
@@ -47,7 +50,8 @@ def AttentionOp : Ingot_AttentionOp<"attention", [
                        Ingot_FloatTensor:$value, Optional<Ingot_FloatTensor>:$bias,
                        Optional<Ingot_BoolTensor>:$mask, F64Attr:$scale,
                        DefaultValuedAttr<I64Attr, "-1">:$left,
-                       DefaultValuedAttr<I64Attr, "-1">:$right);
+                       DefaultValuedAttr<I64Attr, "-1">:$right,
+                       DefaultValuedAttr<F64Attr, "0.0">:$softcap);
   let results = (outs Ingot_FloatTensor:$result, Ingot_FloatTensor:$lse);
   let assemblyFormat = [{
     $query `,` $key `,` $value (`bias` $bias^)? (`mask` $mask^)? attr-dict
@@ -67,7 +71,8 @@ def AttentionGradOp : Ingot_AttentionOp<"attention_grad"> {
                        Optional<Ingot_FloatTensor>:$bias,
                        Optional<Ingot_BoolTensor>:$mask, F64Attr:$scale,
                        DefaultValuedAttr<I64Attr, "-1">:$left,
-                       DefaultValuedAttr<I64Attr, "-1">:$right);
+                       DefaultValuedAttr<I64Attr, "-1">:$right,
+                       DefaultValuedAttr<F64Attr, "0.0">:$softcap);
   let results = (outs Ingot_FloatTensor:$query_grad, Ingot_FloatTensor:$key_grad,
                       Ingot_FloatTensor:$value_grad);
   let assemblyFormat = [{

@@ -71,6 +71,9 @@ template <typename Op> static LogicalResult checkOperands(Op op) {
   }
   if (!std::isfinite(op.getScale().convertToDouble()))
     return fail("C5: the scale must be finite");
+  double softcap = op.getSoftcap().convertToDouble();
+  if (!std::isfinite(softcap) || softcap < 0)
+    return fail("C5: softcap must be finite and not negative");
   auto left = static_cast<int64_t>(op.getLeft());
   auto right = static_cast<int64_t>(op.getRight());
   if (left < -1 || right < -1)

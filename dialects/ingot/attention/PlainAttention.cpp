@@ -13,7 +13,8 @@ static double lowest(Type element) {
 
 PlainAttention::PlainAttention(OpBuilder &builder, Location loc, Value query,
                                Value key, Value value, Value bias, Value mask,
-                               double scale, int64_t left, int64_t right)
+                               double scale, double softcap, int64_t left,
+                               int64_t right)
     : builder(builder), loc(loc), a(builder, loc),
       sizes(AttentionSizes::of(query, key, value)), scale(scale),
       element(tensorType(query).getElementType()), wide(computeElement(query)),
@@ -24,6 +25,12 @@ PlainAttention::PlainAttention(OpBuilder &builder, Location loc, Value query,
   scoresType = RankedTensorType::get(
       {sizes.batch, sizes.heads, sizes.queries, sizes.keys}, wide);
   scores = a.mul(product(q, false, k, true, wide), scale);
+  if (softcap != 0) {
+    Value bounded =
+        TanhOp::create(builder, loc, scoresType, a.div(scores, softcap));
+    capSlope = a.sub(1.0, a.square(bounded));
+    scores = a.mul(bounded, softcap);
+  }
   if (bias)
     scores = a.add(scores, broadcastTrailing(builder, loc, a.cast(bias, wide),
                                              scoresType.getShape()));
@@ -156,6 +163,8 @@ PlainAttention::Gradients PlainAttention::gradients(Value output, Value lse,
         repeated.push_back(i);
     result.bias = a.reshape(narrow(a, a.sum(ds, repeated), bias), shape);
   }
+  if (capSlope)
+    ds = a.mul(ds, capSlope);
   Value scaled = a.cast(a.mul(ds, scale), element);
   result.query = swapHeads(product(scaled, false, k, false, element));
   result.key = swapHeads(sumHeads(product(scaled, true, q, false, element)));
@@ -192,7 +201,8 @@ LogicalResult AttentionOp::buildVjp(OpBuilder &builder,
         TypeRange{getQuery().getType(), getKey().getType(),
                   getValue().getType()},
         getQuery(), getKey(), getValue(), getResult(), getLse(), cotangents[0],
-        getBias(), getMask(), getScaleAttr(), getLeftAttr(), getRightAttr());
+        getBias(), getMask(), getScaleAttr(), getLeftAttr(), getRightAttr(),
+        getSoftcapAttr());
     llvm::copy(gradient.getResults(), out.begin());
     return success();
   }

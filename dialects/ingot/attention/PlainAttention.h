@@ -17,10 +17,10 @@ class PlainAttention {
 public:
   template <typename Op>
   PlainAttention(mlir::OpBuilder &builder, Op op)
-      : PlainAttention(builder, op.getLoc(), op.getQuery(), op.getKey(),
-                       op.getValue(), op.getBias(), op.getMask(),
-                       op.getScale().convertToDouble(), op.getLeft(),
-                       op.getRight()) {}
+      : PlainAttention(
+            builder, op.getLoc(), op.getQuery(), op.getKey(), op.getValue(),
+            op.getBias(), op.getMask(), op.getScale().convertToDouble(),
+            op.getSoftcap().convertToDouble(), op.getLeft(), op.getRight()) {}
 
   /// What the forward pass gives.
   mlir::Value output(mlir::Value weights);
@@ -39,8 +39,8 @@ public:
 private:
   PlainAttention(mlir::OpBuilder &builder, mlir::Location loc,
                  mlir::Value query, mlir::Value key, mlir::Value value,
-                 mlir::Value bias, mlir::Value mask, double scale, int64_t left,
-                 int64_t right);
+                 mlir::Value bias, mlir::Value mask, double scale,
+                 double softcap, int64_t left, int64_t right);
 
   mlir::Value findAllowed(mlir::Value mask, int64_t left, int64_t right);
   mlir::Value swapHeads(mlir::Value value);
@@ -61,6 +61,8 @@ private:
   /// [batch, heads, queries, keys], as all that follows.
   mlir::RankedTensorType scoresType;
   mlir::Value scores;
+  /// The derivative of capped scores with respect to others; null if none is.
+  mlir::Value capSlope;
   /// Where a query may look; null where that is everywhere.
   mlir::Value allowed;
   bool rowsMayBeEmpty = false;

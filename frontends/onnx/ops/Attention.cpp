@@ -1,5 +1,6 @@
-// Scaled dot-product attention, taken apart into products and a softmax.
+// Scaled dot-product attention.
 
+#include "dialects/ingot/ir/Arithmetic.h"
 #include "frontends/onnx/Node.h"
 #include <cmath>
 #include <limits>
@@ -10,53 +11,35 @@ using namespace ingot::onnx_import;
 
 namespace {
 
-/// [batch, sequence, heads * size] as [batch, heads, sequence, size].
+/// [batch, sequence, heads * size] or [batch, heads, sequence, size] as
+/// [batch, sequence, heads, size].
 FailureOr<Value> splitHeads(Node &node, size_t i, int64_t heads) {
   ArrayRef<int64_t> shape = node.shape(i);
   if (node.rank(i) == 4)
-    return node.in(i);
+    return node.transpose(node.in(i), {0, 2, 1, 3});
   if (node.rank(i) != 3 || heads < 1 || shape[2] % heads)
     return node.malformed("input " + Twine(i) + " of shape " +
                           shapeText(shape) + " with " + Twine(heads) +
                           " heads");
-  return node.transpose(
-      node.reshape(node.in(i), {shape[0], shape[1], heads, shape[2] / heads}),
-      {0, 2, 1, 3});
+  return node.reshape(node.in(i),
+                      {shape[0], shape[1], heads, shape[2] / heads});
 }
 
-/// Key and value heads shared by several query heads are repeated.
-FailureOr<Value> repeatHeads(Node &node, Value value, int64_t heads) {
-  Shape shape(tensorType(value).getShape());
-  if (shape[1] == heads)
-    return value;
-  if (shape[1] < 1 || heads % shape[1])
-    return node.malformed(Twine(shape[1]) + " key heads for " + Twine(heads) +
-                          " query heads");
-  Value wide = broadcastTo(
-      node.b, node.loc, value,
-      {shape[0], shape[1], heads / shape[1], shape[2], shape[3]}, {0, 1, 3, 4});
-  return node.reshape(wide, {shape[0], heads, shape[2], shape[3]});
-}
-
-/// Where a query may look: no further than its own position for `is_causal`,
-/// and within the window. Null if everywhere.
-Value visible(Node &node, int64_t queries, int64_t keys) {
-  Shape square = {queries, keys};
-  Type i64 = node.b.getI64Type();
-  Value result;
-  auto require = [&](Predicate predicate, int64_t bound) {
-    Value ahead = node.binary<SubOp>(node.iota(square, i64, 1),
-                                     node.iota(square, i64, 0));
-    Value holds = node.compare(predicate, ahead, static_cast<double>(bound));
-    result = result ? node.binary<AndOp>(result, holds) : holds;
-  };
-  if (node.intAttr("is_causal", 0))
-    require(Predicate::LE, 0);
-  if (int64_t right = node.intAttr("right_window_size", -1); right >= 0)
-    require(Predicate::LE, right);
-  if (int64_t left = node.intAttr("left_window_size", -1); left >= 0)
-    require(Predicate::GE, -left);
-  return result;
+/// A mask, whose shape broadcasts to that of the scores, with all four
+/// dimensions and all keys.
+FailureOr<Value> readMask(Node &node, Value mask, ArrayRef<int64_t> scores) {
+  Shape shape(tensorType(mask).getShape());
+  bool fits = shape.size() <= 4;
+  if (fits)
+    shape.insert(shape.begin(), 4 - shape.size(), 1);
+  for (size_t i = 0; fits && i < 4; ++i)
+    fits = shape[i] == 1 || shape[i] == scores[i];
+  if (!fits)
+    return node.unsupported("a mask of shape " + shapeText(node.shape(3)) +
+                            " for scores of shape " + shapeText(scores));
+  mask = node.reshape(mask, shape);
+  shape[3] = scores[3];
+  return node.broadcast(mask, shape);
 }
 
 LogicalResult importAttention(Node &node) {
@@ -77,66 +60,50 @@ LogicalResult importAttention(Node &node) {
                    v = splitHeads(node, 2, keyHeads);
   if (failed(q) || failed(k) || failed(v))
     return failure();
-  node.set(1, *k);
-  node.set(2, *v);
-  if (tensorType(*q).getRank() != 4)
-    return node.malformed("queries of shape " + shapeText(node.shape(0)));
-  Shape qs(tensorType(*q).getShape());
-  k = repeatHeads(node, *k, qs[1]);
-  v = repeatHeads(node, *v, qs[1]);
-  if (failed(k) || failed(v))
-    return failure();
+  AttentionSizes sizes = AttentionSizes::of(*q, *k, *v);
+  if (sizes.keyHeads < 1 || sizes.heads % sizes.keyHeads)
+    return node.malformed(Twine(sizes.keyHeads) + " key heads for " +
+                          Twine(sizes.heads) + " query heads");
+  Shape keyShape = {sizes.batch, sizes.keys, sizes.keyHeads, sizes.size};
+  Shape valueShape = {sizes.batch, sizes.keys, sizes.keyHeads, sizes.valueSize};
+  if (!llvm::equal(tensorType(*k).getShape(), keyShape) ||
+      !llvm::equal(tensorType(*v).getShape(), valueShape))
+    return node.malformed(
+        "queries, keys and values of shapes " + shapeText(node.shape(0)) +
+        ", " + shapeText(node.shape(1)) + " and " + shapeText(node.shape(2)));
 
-  double scale =
-      node.floatAttr("scale", 1.0 / std::sqrt(static_cast<double>(qs[3])));
-  FailureOr<Value> product = node.matmul(*q, node.transpose(*k, {0, 1, 3, 2}));
-  if (failed(product))
-    return failure();
-  Value scores = node.binary<MulOp>(*product, scale);
-  if (double cap = node.floatAttr("softcap", 0.0); cap > 0.0)
-    scores = node.binary<MulOp>(
-        node.unary<TanhOp>(node.binary<DivOp>(scores, cap)), cap);
-
-  ArrayRef<int64_t> shape = tensorType(scores).getShape();
-  Value allowed = visible(node, shape[2], shape[3]);
-  if (allowed)
-    allowed = node.broadcast(allowed, shape);
+  Shape scores = {sizes.batch, sizes.heads, sizes.queries, sizes.keys};
+  Value mask, bias;
   if (node.has(3)) {
-    FailureOr<Shape> common = node.broadcastShape({scores, node.in(3)});
-    if (failed(common))
+    FailureOr<Value> read = readMask(node, node.in(3), scores);
+    if (failed(read))
       return failure();
-    if (!llvm::equal(*common, shape))
-      return node.unsupported("a mask of shape " + shapeText(node.shape(3)) +
-                              " for scores of shape " + shapeText(shape));
-    Value mask = node.broadcast(node.in(3), shape);
-    if (node.type(3).getElementType().isInteger(1))
-      allowed = allowed ? node.binary<AndOp>(allowed, mask) : mask;
-    else
-      scores = node.binary<AddOp>(
-          scores, node.cast(mask, node.type(0).getElementType()));
+    bool hides = node.type(3).getElementType().isInteger(1);
+    (hides ? mask : bias) =
+        hides ? *read : node.cast(*read, node.type(0).getElementType());
   }
-  // The lowest finite value: a row that may look nowhere stays finite.
-  if (allowed)
-    scores = node.select(
-        allowed, scores,
-        node.splatOf(scores, llvm::APFloat::getLargest(
-                                 cast<FloatType>(node.type(0).getElementType())
-                                     .getFloatSemantics(),
-                                 /*Negative=*/true)
-                                 .convertToDouble()));
-  Value weights =
-      SoftmaxOp::create(node.b, node.loc, scores.getType(), scores, 3);
-  // A mask may leave a row nothing to look at: it is zero.
-  if (allowed && (node.has(3) || node.intAttr("left_window_size", -1) >= 0))
-    weights = node.select(allowed, weights, node.splatOf(weights, 0.0));
-  FailureOr<Value> mixed = node.matmul(weights, *v);
-  if (failed(mixed))
-    return failure();
-  if (!flat)
-    return node.result(*mixed);
-  Shape ms(tensorType(*mixed).getShape());
-  return node.result(node.reshape(node.transpose(*mixed, {0, 2, 1, 3}),
-                                  {ms[0], ms[2], ms[1] * ms[3]}));
+  int64_t left = node.intAttr("left_window_size", -1);
+  int64_t right = node.intAttr("right_window_size", -1);
+  if (node.intAttr("is_causal", 0))
+    right = 0;
+  double scale =
+      node.floatAttr("scale", 1.0 / std::sqrt(static_cast<double>(sizes.size)));
+  Type element = node.type(0).getElementType();
+  Shape resultShape = {sizes.batch, sizes.queries, sizes.heads,
+                       sizes.valueSize};
+  auto attention = AttentionOp::create(
+      node.b, node.loc,
+      TypeRange{RankedTensorType::get(resultShape, element),
+                RankedTensorType::get({sizes.batch, sizes.heads, sizes.queries},
+                                      computeElement(*q))},
+      *q, *k, *v, bias, mask, node.b.getF64FloatAttr(scale),
+      node.b.getI64IntegerAttr(left), node.b.getI64IntegerAttr(right),
+      node.b.getF64FloatAttr(node.floatAttr("softcap", 0.0)));
+  return node.result(
+      flat
+          ? node.reshape(attention.getResult(), {sizes.batch, sizes.queries,
+                                                 sizes.heads * sizes.valueSize})
+          : node.transpose(attention.getResult(), {0, 2, 1, 3}));
 }
 
 } // namespace

@@ -1,5 +1,6 @@
 #include "runtime/cpu/attention/FlashAttention.h"
 
+#include "runtime/cpu/Features.h"
 #include "runtime/cpu/ThreadPool.h"
 #include "runtime/cpu/attention/FlashTasks.h"
 
@@ -9,8 +10,8 @@ using namespace ingot::runtime::flash;
 static const Tasks &tasks() {
 #if defined(__x86_64__)
   static const bool wide =
-      __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-      __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
+      findMissingFeatures({"avx512f", "avx512dq", "avx512bw", "avx512vl"})
+          .empty();
   if (wide)
     return avx512Tasks;
 #endif

@@ -1,0 +1,511 @@
+#include "passes/graph/AttentionMatch.h"
+
+#include "dialects/ingot/ir/Arithmetic.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "passes/graph/KnownValues.h"
+#include "llvm/ADT/SmallPtrSet.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace ingot;
+
+/// The value of a constant of one floating-point value.
+static std::optional<double> splatOf(Value value) {
+  DenseElementsAttr constant;
+  if (!matchPattern(value, m_Constant(&constant)) || !constant.isSplat() ||
+      !isa<FloatType>(constant.getElementType()))
+    return std::nullopt;
+  return constant.getSplatValue<APFloat>().convertToDouble();
+}
+
+/// Whether adding it to a score, or putting it in its place, hides a key: far
+/// below every other score.
+static bool hides(double value, Type element) {
+  double lowest =
+      APFloat::getLargest(cast<FloatType>(element).getFloatSemantics(), true)
+          .convertToDouble();
+  return value <= lowest / 2;
+}
+
+/// `value` without multiplications by and divisions by constants, which go into
+/// `scale`.
+static Value withoutScale(Value value, double &scale) {
+  while (value.hasOneUse()) {
+    if (auto mul = value.getDefiningOp<MulOp>()) {
+      std::optional<double> right = splatOf(mul.getRhs());
+      std::optional<double> left = splatOf(mul.getLhs());
+      if (!right && !left)
+        break;
+      scale *= right ? *right : *left;
+      value = right ? mul.getLhs() : mul.getRhs();
+    } else if (auto div = value.getDefiningOp<DivOp>()) {
+      std::optional<double> divisor = splatOf(div.getRhs());
+      if (!divisor || *divisor == 0)
+        break;
+      scale /= *divisor;
+      value = div.getLhs();
+    } else {
+      break;
+    }
+  }
+  return value;
+}
+
+/// Whether a parameter is among what the value is computed from.
+static bool dependsOnParameter(Value value) {
+  llvm::SmallPtrSet<Operation *, 16> seen;
+  SmallVector<Value> work = {value};
+  while (!work.empty()) {
+    Value next = work.pop_back_val();
+    if (Operation *def = next.getDefiningOp()) {
+      if (seen.insert(def).second)
+        llvm::append_range(work, def->getOperands());
+      continue;
+    }
+    auto argument = cast<BlockArgument>(next);
+    auto func =
+        dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp());
+    auto symbol = func ? func.getArgAttrOfType<FlatSymbolRefAttr>(
+                             argument.getArgNumber(), kStateAttr)
+                       : FlatSymbolRefAttr();
+    auto state =
+        symbol ? SymbolTable::lookupNearestSymbolFrom<StateOp>(func, symbol)
+               : StateOp();
+    if (state && state.getRole() == Role::Parameter)
+      return true;
+  }
+  return false;
+}
+
+void AttentionMatch::refuse(const Twine &why) {
+  if (problem.empty())
+    problem = why.str();
+}
+
+AttentionMatch::AttentionMatch(SoftmaxOp softmax) {
+  RankedTensorType type = softmax.getType();
+  int64_t rank = type.getRank();
+  if ((rank != 3 && rank != 4) ||
+      static_cast<int64_t>(softmax.getDim()) != rank - 1)
+    return;
+  matchScores(softmax.getOperand());
+  if (!scores)
+    return;
+  matchWeights(softmax);
+  if (!scores || !mixed)
+    return;
+  findShape(softmax);
+  if (!tensorType(scores.getLhs()).getElementType().isF32())
+    refuse("the kernel is for f32");
+  bool mayBeEmpty = getSizes().window(left, right).fewest == 0;
+  for (const Term &term : terms) {
+    mayBeEmpty |= term.kind != Term::Bias;
+    if (term.kind == Term::Bias && dependsOnParameter(term.value))
+      refuse("the bias needs a gradient, which is made of the weights");
+  }
+  if (emptyRowsSeeAll && mayBeEmpty)
+    refuse("a query that may look nowhere gets the mean of all values");
+}
+
+//===----------------------------------------------------------------------===//
+// From the softmax up
+//===----------------------------------------------------------------------===//
+
+void AttentionMatch::matchScores(Value value) {
+  bool hasOneReader = true;
+  while (true) {
+    hasOneReader &= value.hasOneUse();
+    if (auto product = value.getDefiningOp<MatmulOp>()) {
+      if (product.getTransposeLhs() || product.getType().getRank() < 3)
+        return;
+      scores = product;
+      break;
+    }
+    if (!followScores(value))
+      return;
+  }
+  if (!hasOneReader)
+    refuse("the scores have another reader");
+}
+
+/// Whether a product is behind arithmetic that a score may pass through.
+static bool leadsToProduct(Value value) {
+  for (int depth = 0; depth < 16; ++depth) {
+    Operation *def = value.getDefiningOp();
+    if (!def)
+      return false;
+    if (isa<MatmulOp>(def))
+      return true;
+    if (auto select = dyn_cast<SelectOp>(def))
+      value = splatOf(select.getOperand(1)) ? select.getOperand(2)
+                                            : select.getOperand(1);
+    else if (isa<MulOp, AddOp>(def))
+      value = splatOf(def->getOperand(0)) || !leadsToProduct(def->getOperand(0))
+                  ? def->getOperand(1)
+                  : def->getOperand(0);
+    else if (isa<DivOp, ReshapeOp>(def))
+      value = def->getOperand(0);
+    else
+      return false;
+  }
+  return false;
+}
+
+/// One step towards the product; false where there is none.
+bool AttentionMatch::followScores(Value &value) {
+  if (Value inner = withoutScale(value, scale); inner != value) {
+    value = inner;
+    return true;
+  }
+  if (auto reshape = value.getDefiningOp<ReshapeOp>()) {
+    ArrayRef<int64_t> from = tensorType(reshape.getOperand()).getShape();
+    ArrayRef<int64_t> to = reshape.getType().getShape();
+    if (from.size() < 3 || from.size() > 4 ||
+        from.take_back(2) != to.take_back(2))
+      return false;
+    value = reshape.getOperand();
+    return true;
+  }
+  if (auto select = value.getDefiningOp<SelectOp>()) {
+    std::optional<double> onTrue = splatOf(select.getOperand(1));
+    std::optional<double> onFalse = splatOf(select.getOperand(2));
+    if (!onTrue && !onFalse)
+      return false;
+    double fill = onTrue ? *onTrue : *onFalse;
+    if (!hides(fill, tensorType(value).getElementType()))
+      return false;
+    addMask({onTrue ? Term::Hidden : Term::Allowed, select.getOperand(0)},
+            std::isfinite(fill));
+    value = select.getOperand(onTrue ? 2 : 1);
+    return true;
+  }
+  if (auto add = value.getDefiningOp<AddOp>()) {
+    bool isLeft = leadsToProduct(add.getLhs());
+    addBias(isLeft ? add.getRhs() : add.getLhs());
+    value = isLeft ? add.getLhs() : add.getRhs();
+    return true;
+  }
+  return false;
+}
+
+void AttentionMatch::addBias(Value value) {
+  if (auto select = value.getDefiningOp<SelectOp>())
+    if (addMaskOf(select))
+      return;
+  if (scale != 1)
+    refuse("a bias is added before the scores are scaled");
+  terms.push_back({Term::Bias, value});
+}
+
+/// A bias of 0 and -infinity is a mask.
+bool AttentionMatch::addMaskOf(SelectOp fills) {
+  std::optional<double> onTrue = splatOf(fills.getOperand(1));
+  std::optional<double> onFalse = splatOf(fills.getOperand(2));
+  auto isMinusInfinity = [](std::optional<double> value) {
+    return value && std::isinf(*value) && *value < 0;
+  };
+  if (onTrue == 0.0 && isMinusInfinity(onFalse))
+    addMask({Term::Allowed, fills.getOperand(0)}, false);
+  else if (onFalse == 0.0 && isMinusInfinity(onTrue))
+    addMask({Term::Hidden, fills.getOperand(0)}, false);
+  else
+    return false;
+  return true;
+}
+
+void AttentionMatch::addMask(Term term, bool fillIsFinite) {
+  emptyRowsSeeAll |= fillIsFinite;
+  if (scale <= 0)
+    refuse("scores are masked and then change their sign");
+  if (auto both = term.value.getDefiningOp<AndOp>();
+      both && term.kind == Term::Allowed) {
+    addMask({Term::Allowed, both.getLhs()}, false);
+    addMask({Term::Allowed, both.getRhs()}, false);
+    return;
+  }
+  if (auto negated = term.value.getDefiningOp<NotOp>()) {
+    addMask({term.kind == Term::Allowed ? Term::Hidden : Term::Allowed,
+             negated.getOperand()},
+            false);
+    return;
+  }
+  terms.push_back(term);
+}
+
+//===----------------------------------------------------------------------===//
+// From the softmax down
+//===----------------------------------------------------------------------===//
+
+/// Whether the condition is all that hides keys.
+bool AttentionMatch::isOwnMask(Value condition) const {
+  SmallVector<Value> parts = {condition};
+  llvm::SmallPtrSet<Value, 4> own;
+  for (const Term &term : terms)
+    if (term.kind == Term::Allowed)
+      own.insert(term.value);
+  while (!parts.empty()) {
+    Value part = parts.pop_back_val();
+    if (own.erase(part))
+      continue;
+    auto both = part.getDefiningOp<AndOp>();
+    if (!both)
+      return false;
+    parts.push_back(both.getLhs());
+    parts.push_back(both.getRhs());
+  }
+  return own.empty();
+}
+
+void AttentionMatch::matchWeights(SoftmaxOp softmax) {
+  Value weights = softmax.getResult();
+  while (true) {
+    Operation *other = nullptr;
+    for (OpOperand &use : weights.getUses()) {
+      auto product = dyn_cast<MatmulOp>(use.getOwner());
+      bool isLhs =
+          product && use.getOperandNumber() == 0 && !product.getTransposeLhs();
+      if (isLhs && !mixed)
+        mixed = product;
+      else
+        other = use.getOwner();
+    }
+    if (mixed && other)
+      refuse("the weights are read by " + other->getName().getStringRef());
+    if (mixed || !other)
+      return;
+    if (!weights.hasOneUse()) {
+      // No product among the readers: no attention.
+      scores = nullptr;
+      return;
+    }
+    if (auto reshape = dyn_cast<ReshapeOp>(other)) {
+      ArrayRef<int64_t> to = reshape.getType().getShape();
+      if (to.size() < 3 || to.size() > 4 ||
+          to.take_back(2) != tensorType(weights).getShape().take_back(2)) {
+        scores = nullptr;
+        return;
+      }
+      weights = reshape.getResult();
+      continue;
+    }
+    if (auto select = dyn_cast<SelectOp>(other);
+        select && select.getOperand(1) == weights &&
+        splatOf(select.getOperand(2)) == 0.0 &&
+        isOwnMask(select.getOperand(0))) {
+      emptyRowsSeeAll = false;
+      weights = select.getResult();
+      continue;
+    }
+    // Read by something else alone, it need not be an attention.
+    if (isa<DropoutOp>(other))
+      refuse("dropout between the weights and the values");
+    else
+      scores = nullptr;
+    return;
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Shapes
+//===----------------------------------------------------------------------===//
+
+/// Batch and heads, from whichever tensor has both apart; masks that are
+/// windows become bounds.
+void AttentionMatch::findShape(SoftmaxOp softmax) {
+  SmallVector<Value> tensors = {softmax.getResult(), scores.getResult(),
+                                mixed.getResult()};
+  ArrayRef<int64_t> shape = tensorType(tensors.front()).getShape();
+  for (Value tensor : tensors)
+    if (tensorType(tensor).getRank() == 4) {
+      shape = tensorType(tensor).getShape();
+      break;
+    }
+  batch = shape[0];
+  heads = shape.size() == 4 ? shape[1] : 1;
+  queries = tensorType(scores.getResult()).getShape().take_back(2)[0];
+  keys = tensorType(scores.getResult()).getShape().back();
+
+  llvm::erase_if(terms, [&](const Term &term) { return becomesWindow(term); });
+}
+
+/// Tightens the bounds by a term that is a window.
+bool AttentionMatch::becomesWindow(const Term &term) {
+  Value pairs = term.value;
+  if (auto broadcast = pairs.getDefiningOp<BroadcastOp>()) {
+    int64_t rank = broadcast.getType().getRank();
+    ArrayRef<int64_t> dims = broadcast.getDims();
+    ArrayRef<int64_t> from = tensorType(broadcast.getOperand()).getShape();
+    if (dims.size() >= 2 && dims.back() == rank - 1 &&
+        dims[dims.size() - 2] == rank - 2 &&
+        from.take_back(2) == ArrayRef<int64_t>{queries, keys})
+      pairs = broadcast.getOperand();
+  }
+  Type element = tensorType(pairs).getElementType();
+  bool fillIsFinite = false;
+  std::optional<Window> window =
+      findWindow(pairs, [&](double value) -> std::optional<bool> {
+        if (term.kind == Term::Bias) {
+          if (value != 0 && !hides(value, element))
+            return std::nullopt;
+          fillIsFinite |= value != 0 && std::isfinite(value);
+          return value == 0;
+        }
+        return (value != 0) == (term.kind == Term::Allowed);
+      });
+  if (!window)
+    return false;
+  emptyRowsSeeAll |= fillIsFinite;
+  auto tighten = [](int64_t &bound, int64_t other) {
+    if (other >= 0)
+      bound = bound < 0 ? other : std::min(bound, other);
+  };
+  tighten(left, window->left);
+  tighten(right, window->right);
+  return true;
+}
+
+AttentionSizes AttentionMatch::getSizes() {
+  return {batch,
+          heads,
+          heads,
+          queries,
+          keys,
+          tensorType(scores.getLhs()).getShape().back(),
+          tensorType(mixed.getResult()).getShape().back()};
+}
+
+/// A mask or bias as [batch, heads, queries, keys], with 1 for dimensions along
+/// which it repeats.
+Value AttentionMatch::normalize(OpBuilder &builder, Value pairs) const {
+  Location loc = pairs.getLoc();
+  SmallVector<int64_t> shape(tensorType(pairs).getShape());
+  if (auto broadcast = pairs.getDefiningOp<BroadcastOp>()) {
+    ArrayRef<int64_t> from = tensorType(broadcast.getOperand()).getShape();
+    llvm::fill(shape, 1);
+    for (auto [size, dim] : llvm::zip_equal(from, broadcast.getDims()))
+      shape[dim] = size;
+    pairs = reshapeTo(builder, loc, broadcast.getOperand(), shape);
+  }
+  if (shape.size() == 3) {
+    bool repeats = shape[0] == 1;
+    shape = {repeats ? 1 : batch, repeats ? 1 : heads, shape[1], shape[2]};
+    pairs = reshapeTo(builder, loc, pairs, shape);
+  }
+  if (shape.back() == keys)
+    return pairs;
+  shape.back() = keys;
+  return broadcastTo(builder, loc, pairs, shape, {0, 1, 2, 3});
+}
+
+/// [batch, heads, rows, columns], heads first or in one dimension with the
+/// batch, as [batch, rows, heads, columns].
+Value AttentionMatch::asRows(OpBuilder &builder, Value matrix,
+                             bool isTransposed) const {
+  Location loc = matrix.getLoc();
+  SmallVector<int64_t> shape(tensorType(matrix).getShape());
+  if (shape.size() == 3) {
+    shape = {batch, heads, shape[1], shape[2]};
+    matrix = reshapeTo(builder, loc, matrix, shape);
+  }
+  SmallVector<int64_t> permutation = {0, 2, 1, 3};
+  if (isTransposed)
+    permutation = {0, 3, 1, 2};
+  SmallVector<int64_t> result;
+  for (int64_t from : permutation)
+    result.push_back(shape[from]);
+  return builder.createOrFold<TransposeOp>(
+      loc, RankedTensorType::get(result, tensorType(matrix).getElementType()),
+      matrix, permutation);
+}
+
+/// The key heads that rows [batch, rows, heads, columns] repeat for several
+/// heads; null if they do not.
+static Value repeatedHeads(OpBuilder &builder, Value rows) {
+  auto transpose = rows.getDefiningOp<TransposeOp>();
+  Value source = transpose ? transpose.getOperand() : rows;
+  auto reshape = source.getDefiningOp<ReshapeOp>();
+  auto broadcast = reshape ? reshape.getOperand().getDefiningOp<BroadcastOp>()
+                           : BroadcastOp();
+  if (!transpose || !broadcast || broadcast.getType().getRank() != 5 ||
+      broadcast.getDims() != ArrayRef<int64_t>{0, 1, 3, 4})
+    return {};
+  ArrayRef<int64_t> from = tensorType(broadcast.getOperand()).getShape();
+  ArrayRef<int64_t> to = broadcast.getType().getShape();
+  ArrayRef<int64_t> merged = reshape.getType().getShape();
+  if (from != ArrayRef<int64_t>{to[0], to[1], to[3], to[4]} ||
+      merged != ArrayRef<int64_t>{to[0], to[1] * to[2], to[3], to[4]})
+    return {};
+  SmallVector<int64_t> shape;
+  for (int64_t dim : transpose.getPermutation())
+    shape.push_back(from[dim]);
+  return builder.createOrFold<TransposeOp>(
+      rows.getLoc(),
+      RankedTensorType::get(shape, tensorType(rows).getElementType()),
+      broadcast.getOperand(), transpose.getPermutation());
+}
+
+AttentionOp AttentionMatch::rewrite(OpBuilder &builder) {
+  builder.setInsertionPoint(mixed);
+  Location loc = builder.getFusedLoc({scores.getLoc(), mixed.getLoc()});
+  Arithmetic a(builder, loc);
+  double factor = scale;
+  Value q = asRows(builder, withoutScale(scores.getLhs(), factor), false);
+  Value k = asRows(builder, withoutScale(scores.getRhs(), factor),
+                   !scores.getTransposeRhs());
+  Value v = asRows(builder, mixed.getRhs(), mixed.getTransposeRhs());
+  Value keyHeads = repeatedHeads(builder, k);
+  Value valueHeads = repeatedHeads(builder, v);
+  if (keyHeads && valueHeads &&
+      tensorType(keyHeads).getDimSize(2) ==
+          tensorType(valueHeads).getDimSize(2)) {
+    k = keyHeads;
+    v = valueHeads;
+  }
+
+  // The smallest shape that holds all of several masks or biases.
+  auto combine = [&](ArrayRef<Value> values, auto merge) {
+    Value result;
+    for (Value value : values) {
+      if (!result) {
+        result = value;
+        continue;
+      }
+      SmallVector<int64_t> shape(tensorType(result).getShape());
+      for (auto [size, other] :
+           llvm::zip_equal(shape, tensorType(value).getShape()))
+        size = std::max(size, other);
+      result = merge(a.broadcast(result, shape, {0, 1, 2, 3}),
+                     a.broadcast(value, shape, {0, 1, 2, 3}));
+    }
+    return result;
+  };
+  SmallVector<Value> allowed, added;
+  for (const Term &term : terms) {
+    Value pairs = normalize(builder, term.value);
+    if (term.kind == Term::Hidden)
+      pairs = NotOp::create(builder, loc, pairs.getType(), pairs);
+    (term.kind == Term::Bias ? added : allowed).push_back(pairs);
+  }
+  Value mask =
+      combine(allowed, [&](Value x, Value y) { return a.logicalAnd(x, y); });
+  Value bias = combine(added, [&](Value x, Value y) { return a.add(x, y); });
+
+  RankedTensorType qType = tensorType(q), vType = tensorType(v);
+  auto type = RankedTensorType::get(
+      {batch, queries, heads, vType.getDimSize(3)}, qType.getElementType());
+  auto lse = RankedTensorType::get({batch, heads, queries}, computeElement(q));
+  auto attention = AttentionOp::create(
+      builder, loc, TypeRange{type, lse}, q, k, v, bias, mask,
+      builder.getF64FloatAttr(factor), builder.getI64IntegerAttr(left),
+      builder.getI64IntegerAttr(right), builder.getF64FloatAttr(0));
+  Value result = TransposeOp::create(
+      builder, loc,
+      RankedTensorType::get({batch, heads, queries, vType.getDimSize(3)},
+                            type.getElementType()),
+      attention.getResult(), ArrayRef<int64_t>{0, 2, 1, 3});
+  Value replacement =
+      reshapeTo(builder, loc, result, mixed.getType().getShape());
+  mixed->getResult(0).replaceAllUsesWith(replacement);
+  return attention;
+}

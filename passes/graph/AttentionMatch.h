@@ -1,0 +1,70 @@
+//===----------------------------------------------------------------------===//
+//
+// Attention as exporters write it: a product of queries and keys, its scale and
+// masks, a softmax, a product with the values.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_PASSES_GRAPH_ATTENTIONMATCH_H
+#define INGOT_PASSES_GRAPH_ATTENTIONMATCH_H
+
+#include "dialects/ingot/ir/Dialect.h"
+#include <string>
+
+namespace ingot {
+
+/// The parts of an attention around a softmax.
+class AttentionMatch {
+public:
+  /// Looks around `softmax`. Changes nothing.
+  explicit AttentionMatch(SoftmaxOp softmax);
+
+  /// Whether scores of queries and keys come in and values are mixed, or would
+  /// be but for the problem.
+  bool isAttention() const { return scores && (mixed || !problem.empty()); }
+  /// Why the op cannot express it; empty if it can.
+  llvm::StringRef getProblem() const { return problem; }
+  /// The sizes, of an attention without a problem.
+  AttentionSizes getSizes();
+  int64_t getLeft() const { return left; }
+  int64_t getRight() const { return right; }
+
+  /// Replaces the product with the values by `ingot.attention`.
+  AttentionOp rewrite(mlir::OpBuilder &builder);
+
+private:
+  /// What hides keys or adds to scores at one point of the chain.
+  struct Term {
+    enum Kind { Allowed, Hidden, Bias } kind;
+    mlir::Value value;
+  };
+
+  void refuse(const llvm::Twine &why);
+  void matchScores(mlir::Value value);
+  bool followScores(mlir::Value &value);
+  bool becomesWindow(const Term &term);
+  void addBias(mlir::Value value);
+  void addMask(Term term, bool fillIsFinite);
+  bool addMaskOf(SelectOp fills);
+  void matchWeights(SoftmaxOp softmax);
+  bool isOwnMask(mlir::Value condition) const;
+  void findShape(SoftmaxOp softmax);
+
+  mlir::Value normalize(mlir::OpBuilder &builder, mlir::Value pairs) const;
+  mlir::Value asRows(mlir::OpBuilder &builder, mlir::Value matrix,
+                     bool isTransposed) const;
+
+  MatmulOp scores, mixed;
+  /// Of [batch, heads, queries, keys]; three dimensions have one head.
+  int64_t batch = 0, heads = 1, queries = 0, keys = 0;
+  double scale = 1;
+  int64_t left = -1, right = -1;
+  llvm::SmallVector<Term> terms;
+  /// A query that may look nowhere gets the mean of all values.
+  bool emptyRowsSeeAll = false;
+  std::string problem;
+};
+
+} // namespace ingot
+
+#endif // INGOT_PASSES_GRAPH_ATTENTIONMATCH_H

@@ -1,0 +1,136 @@
+//===----------------------------------------------------------------------===//
+//
+// FormAttention: attention becomes one op where a kernel that never stores the
+// scores is worth it, and products and a softmax where it is not.
+//
+// Assumes a simplified forward function: gradients come later, from whichever
+// form this leaves.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/ingot/ir/Builders.h"
+#include "mlir/IR/Iterators.h"
+#include "mlir/IR/Remarks.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "passes/graph/AttentionMatch.h"
+#include "passes/graph/Passes.h"
+
+namespace ingot {
+#define GEN_PASS_DEF_FORMATTENTION
+#include "passes/graph/Passes.h.inc"
+} // namespace ingot
+
+using namespace mlir;
+using namespace ingot;
+
+namespace {
+
+/// What a training step costs for one attention, in floating-point operations;
+/// bytes count as many as a core computes in the time that it moves them in.
+struct Costs {
+  double plain, whole;
+
+  Costs(const AttentionSizes &s, int64_t left, int64_t right) {
+    constexpr double kFlopsPerByte = 4;
+    // Scores, weights and their gradients, each written and read a few times.
+    constexpr double kBytesPerPair = 12 * 4;
+    double all = static_cast<double>(s.batch) * s.heads * s.queries * s.keys;
+    double sizes = s.size + s.valueSize;
+    plain = all * (6 * sizes + kBytesPerPair * kFlopsPerByte);
+    // Blocks of queries and keys are computed whole, and scores twice.
+    constexpr double kRows = 12, kColumns = 32;
+    double filled = std::ceil(s.queries / kRows) * kRows / s.queries *
+                    std::ceil(s.keys / kColumns) * kColumns / s.keys;
+    double visible =
+        static_cast<double>(s.batch) * s.heads * s.window(left, right).pairs;
+    whole = visible * filled * 8 * sizes;
+  }
+};
+
+struct FormAttention : ingot::impl::FormAttentionBase<FormAttention> {
+  using FormAttentionBase::FormAttentionBase;
+
+  void runOnOperation() override {
+    SmallVector<AttentionOp> imported;
+    SmallVector<SoftmaxOp> softmaxes;
+    getOperation().walk([&](Operation *op) {
+      if (auto attention = dyn_cast<AttentionOp>(op))
+        imported.push_back(attention);
+      else if (auto softmax = dyn_cast<SoftmaxOp>(op))
+        softmaxes.push_back(softmax);
+    });
+    for (AttentionOp op : imported)
+      if (!isKept(op))
+        takeApart(op);
+    if (!plain)
+      for (SoftmaxOp softmax : softmaxes)
+        form(softmax);
+    // What was replaced, and statistics that nothing reads.
+    getOperation()->walk<WalkOrder::PostOrder, ReverseIterator>(
+        [](Operation *op) {
+          if (isOpTriviallyDead(op))
+            op->erase();
+        });
+  }
+
+private:
+  static remark::RemarkOpts options() {
+    return remark::RemarkOpts::name("attention")
+        .category("ingot-form-attention");
+  }
+
+  /// Whether the kernel is worth it; a remark says so.
+  static bool isWorthIt(Location loc, const AttentionSizes &sizes, int64_t left,
+                        int64_t right) {
+    Costs costs(sizes, left, right);
+    if (costs.whole > costs.plain) {
+      remark::missed(loc, options())
+          << remark::reason("products and a softmax are cheaper")
+          << remark::metric("plain", costs.plain)
+          << remark::metric("whole", costs.whole);
+      return false;
+    }
+    int64_t pairs = sizes.batch * sizes.heads * sizes.queries * sizes.keys;
+    remark::passed(loc, options())
+        << remark::metric("left", left) << remark::metric("right", right)
+        << remark::metric("bytes-saved", pairs * 4)
+        << remark::metric("plain", costs.plain)
+        << remark::metric("whole", costs.whole);
+    return true;
+  }
+
+  bool isKept(AttentionOp op) {
+    if (plain)
+      return false;
+    if (!op.hasLibraryCall()) {
+      remark::missed(op.getLoc(), options())
+          << remark::reason("the kernel is for f32");
+      return false;
+    }
+    return isWorthIt(op.getLoc(), op.getSizes(), op.getLeft(), op.getRight());
+  }
+
+  static void takeApart(AttentionOp op) {
+    OpBuilder builder(op);
+    op->replaceAllUsesWith(op.decompose(builder));
+  }
+
+  void form(SoftmaxOp softmax) {
+    AttentionMatch match(softmax);
+    if (!match.isAttention())
+      return;
+    if (!match.getProblem().empty()) {
+      remark::missed(softmax.getLoc(), options())
+          << remark::reason("{0}", match.getProblem());
+      return;
+    }
+    if (!isWorthIt(softmax.getLoc(), match.getSizes(), match.getLeft(),
+                   match.getRight()))
+      return;
+    OpBuilder builder(softmax);
+    match.rewrite(builder);
+    ++numFormed;
+  }
+};
+
+} // namespace

@@ -1,0 +1,164 @@
+// RUN: ingot-opt %s --ingot-form-attention | FileCheck %s
+// RUN: ingot-opt %s --ingot-form-attention --remarks-filter=ingot-form-attention --remark-format=emitRemark 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
+// RUN: ingot-opt %s --ingot-form-attention=plain | FileCheck %s --check-prefix=PLAIN
+
+// Scales of queries, keys and scores are one; what is transposed comes from
+// where it was.
+// CHECK-LABEL: func @scales
+// CHECK-SAME:    %[[Q:[a-z0-9]+]]: tensor<2x32x3x8xf32>, %[[K:[a-z0-9]+]]: tensor<2x3x8x64xf32>, %[[V:[a-z0-9]+]]:
+// PLAIN-LABEL: func @scales
+// PLAIN-NOT:   ingot.attention
+func.func @scales(%q: tensor<2x32x3x8xf32>, %k: tensor<2x3x8x64xf32>, %v: tensor<2x3x64x8xf32>) -> tensor<2x3x32x8xf32> {
+  // CHECK-DAG:  %[[KEYS:.*]] = ingot.transpose %[[K]] [0, 3, 1, 2]
+  // CHECK-DAG:  %[[VALUES:.*]] = ingot.transpose %[[V]] [0, 2, 1, 3]
+  // CHECK:      %[[R:.*]], %{{.*}} = ingot.attention %[[Q]], %[[KEYS]], %[[VALUES]] {scale = 2.500000e-01 : f64}
+  // CHECK-NEXT: %[[T:.*]] = ingot.transpose %[[R]] [0, 2, 1, 3]
+  // CHECK-NEXT: return %[[T]]
+  // REMARK: remark: [Passed] attention | Category:ingot-form-attention | bytes-saved=49152, left=-1, {{.*}} right=-1
+  %half = ingot.constant dense<0.5> : tensor<2x3x32x8xf32>
+  %two = ingot.constant dense<2.0> : tensor<2x3x8x64xf32>
+  %four = ingot.constant dense<4.0> : tensor<2x3x32x64xf32>
+  %heads = ingot.transpose %q [0, 2, 1, 3] : (tensor<2x32x3x8xf32>) -> tensor<2x3x32x8xf32>
+  %0 = ingot.mul %heads, %half : tensor<2x3x32x8xf32>
+  %1 = ingot.mul %k, %two : tensor<2x3x8x64xf32>
+  %2 = ingot.matmul %0, %1 : (tensor<2x3x32x8xf32>, tensor<2x3x8x64xf32>) -> tensor<2x3x32x64xf32>
+  %3 = ingot.div %2, %four : tensor<2x3x32x64xf32>
+  %4 = ingot.softmax %3 dim = 3 : tensor<2x3x32x64xf32>
+  %5 = ingot.matmul %4, %v : (tensor<2x3x32x64xf32>, tensor<2x3x64x8xf32>) -> tensor<2x3x32x8xf32>
+  return %5 : tensor<2x3x32x8xf32>
+}
+
+// CHECK-LABEL: func @causal
+func.func @causal(%q: tensor<6x32x8xf32>, %k: tensor<6x32x8xf32>, %v: tensor<6x32x8xf32>) -> tensor<6x32x8xf32> {
+  // CHECK:     ingot.attention %{{[^{]*}} {right = 0 : i64, scale = 1.000000e+00 : f64}
+  // CHECK-NOT: ingot.softmax
+  %lowest = ingot.constant dense<-3.40282347E+38> : tensor<6x32x32xf32>
+  %rows = ingot.iota {dim = 0 : i64} : tensor<32x32xi64>
+  %columns = ingot.iota {dim = 1 : i64} : tensor<32x32xi64>
+  %0 = ingot.compare le %columns, %rows : (tensor<32x32xi64>, tensor<32x32xi64>) -> tensor<32x32xi1>
+  %allowed = ingot.broadcast %0 dims = [1, 2] : tensor<32x32xi1> -> tensor<6x32x32xi1>
+  %1 = ingot.matmul %q, %k transposed : (tensor<6x32x8xf32>, tensor<6x32x8xf32>) -> tensor<6x32x32xf32>
+  %2 = ingot.select %allowed, %1, %lowest : tensor<6x32x32xi1>, tensor<6x32x32xf32>
+  %3 = ingot.softmax %2 dim = 2 : tensor<6x32x32xf32>
+  %4 = ingot.matmul %3, %v : (tensor<6x32x32xf32>, tensor<6x32x8xf32>) -> tensor<6x32x8xf32>
+  return %4 : tensor<6x32x8xf32>
+}
+
+// Added, as 0 and -infinity; no key more than four before its query.
+// CHECK-LABEL: func @sliding_window
+func.func @sliding_window(%q: tensor<6x32x8xf32>, %k: tensor<6x32x8xf32>, %v: tensor<6x32x8xf32>) -> tensor<6x32x8xf32> {
+  // CHECK: ingot.attention %{{[^{]*}} {left = 4 : i64, right = 0 : i64, scale = 1.000000e+00 : f64}
+  %zero = ingot.constant dense<0.0> : tensor<32x32xf32>
+  %hidden = ingot.constant dense<0xFF800000> : tensor<32x32xf32>
+  %four = ingot.constant dense<4> : tensor<32x32xi64>
+  %none = ingot.constant dense<0> : tensor<32x32xi64>
+  %rows = ingot.iota {dim = 0 : i64} : tensor<32x32xi64>
+  %columns = ingot.iota {dim = 1 : i64} : tensor<32x32xi64>
+  %back = ingot.sub %rows, %columns : tensor<32x32xi64>
+  %near = ingot.compare le %back, %four : (tensor<32x32xi64>, tensor<32x32xi64>) -> tensor<32x32xi1>
+  %past = ingot.compare ge %back, %none : (tensor<32x32xi64>, tensor<32x32xi64>) -> tensor<32x32xi1>
+  %both = ingot.and %near, %past : tensor<32x32xi1>
+  %fill = ingot.select %both, %zero, %hidden : tensor<32x32xi1>, tensor<32x32xf32>
+  %bias = ingot.broadcast %fill dims = [1, 2] : tensor<32x32xf32> -> tensor<6x32x32xf32>
+  %0 = ingot.matmul %q, %k transposed : (tensor<6x32x8xf32>, tensor<6x32x8xf32>) -> tensor<6x32x32xf32>
+  %1 = ingot.add %0, %bias : tensor<6x32x32xf32>
+  %2 = ingot.softmax %1 dim = 2 : tensor<6x32x32xf32>
+  %3 = ingot.matmul %2, %v : (tensor<6x32x32xf32>, tensor<6x32x8xf32>) -> tensor<6x32x8xf32>
+  return %3 : tensor<6x32x8xf32>
+}
+
+// Packed sequences: no window, so a mask; it repeats over batch and heads.
+// CHECK-LABEL: func @block_diagonal
+// CHECK-SAME:    %[[DOCUMENT:[a-z0-9]+]]: tensor<2x32xi64>
+func.func @block_diagonal(%q: tensor<2x3x32x8xf32>, %document: tensor<2x32xi64>) -> tensor<2x3x32x8xf32> {
+  // CHECK: %[[SAME:.*]] = ingot.compare eq
+  // CHECK: %[[MASK:.*]] = ingot.reshape %[[SAME]] : tensor<2x32x32xi1> -> tensor<2x1x32x32xi1>
+  // CHECK: ingot.attention {{.*}} mask %[[MASK]] {right = 0 : i64
+  %hidden = ingot.constant dense<0xFF800000> : tensor<2x3x32x32xf32>
+  %rows = ingot.iota {dim = 0 : i64} : tensor<32x32xi64>
+  %columns = ingot.iota {dim = 1 : i64} : tensor<32x32xi64>
+  %past = ingot.compare le %columns, %rows : (tensor<32x32xi64>, tensor<32x32xi64>) -> tensor<32x32xi1>
+  %here = ingot.broadcast %document dims = [0, 1] : tensor<2x32xi64> -> tensor<2x32x32xi64>
+  %there = ingot.broadcast %document dims = [0, 2] : tensor<2x32xi64> -> tensor<2x32x32xi64>
+  %same = ingot.compare eq %here, %there : (tensor<2x32x32xi64>, tensor<2x32x32xi64>) -> tensor<2x32x32xi1>
+  %causal = ingot.broadcast %past dims = [2, 3] : tensor<32x32xi1> -> tensor<2x3x32x32xi1>
+  %packed = ingot.broadcast %same dims = [0, 2, 3] : tensor<2x32x32xi1> -> tensor<2x3x32x32xi1>
+  %allowed = ingot.and %causal, %packed : tensor<2x3x32x32xi1>
+  %0 = ingot.matmul %q, %q transposed : (tensor<2x3x32x8xf32>, tensor<2x3x32x8xf32>) -> tensor<2x3x32x32xf32>
+  %1 = ingot.select %allowed, %0, %hidden : tensor<2x3x32x32xi1>, tensor<2x3x32x32xf32>
+  %2 = ingot.softmax %1 dim = 3 : tensor<2x3x32x32xf32>
+  %3 = ingot.matmul %2, %q : (tensor<2x3x32x32xf32>, tensor<2x3x32x8xf32>) -> tensor<2x3x32x8xf32>
+  return %3 : tensor<2x3x32x8xf32>
+}
+
+// Key heads are read where they are.
+// CHECK-LABEL: func @grouped
+// CHECK-SAME:    %[[Q:[a-z0-9]+]]: tensor<2x4x32x8xf32>, %[[K:[a-z0-9]+]]: tensor<2x2x32x8xf32>
+func.func @grouped(%q: tensor<2x4x32x8xf32>, %k: tensor<2x2x32x8xf32>) -> tensor<2x4x32x8xf32> {
+  // CHECK: ingot.attention {{.*}} : (tensor<2x32x4x8xf32>, tensor<2x32x2x8xf32>, tensor<2x32x2x8xf32>)
+  %0 = ingot.broadcast %k dims = [0, 1, 3, 4] : tensor<2x2x32x8xf32> -> tensor<2x2x2x32x8xf32>
+  %all = ingot.reshape %0 : tensor<2x2x2x32x8xf32> -> tensor<2x4x32x8xf32>
+  %1 = ingot.matmul %q, %all transposed : (tensor<2x4x32x8xf32>, tensor<2x4x32x8xf32>) -> tensor<2x4x32x32xf32>
+  %2 = ingot.softmax %1 dim = 3 : tensor<2x4x32x32xf32>
+  %3 = ingot.matmul %2, %all : (tensor<2x4x32x32xf32>, tensor<2x4x32x8xf32>) -> tensor<2x4x32x8xf32>
+  return %3 : tensor<2x4x32x8xf32>
+}
+
+// CHECK-LABEL: func @dropout
+// CHECK-NOT:   ingot.attention
+func.func @dropout(%q: tensor<6x32x8xf32>, %seed: tensor<i64>, %step: tensor<i64>) -> tensor<6x32x8xf32> {
+  // REMARK: remark: [Missed] attention | Category:ingot-form-attention | Reason="dropout between the weights and the values"
+  %0 = ingot.matmul %q, %q transposed : (tensor<6x32x8xf32>, tensor<6x32x8xf32>) -> tensor<6x32x32xf32>
+  %1 = ingot.softmax %0 dim = 2 : tensor<6x32x32xf32>
+  %2, %mask = ingot.dropout %1, %seed, %step ratio = 0.5 stream = 1 : (tensor<6x32x32xf32>, tensor<i64>, tensor<i64>) -> (tensor<6x32x32xf32>, tensor<6x32x32xi1>)
+  %3 = ingot.matmul %2, %q : (tensor<6x32x32xf32>, tensor<6x32x8xf32>) -> tensor<6x32x8xf32>
+  return %3 : tensor<6x32x8xf32>
+}
+
+// CHECK-LABEL: func @weights_are_read
+// CHECK-NOT:   ingot.attention
+func.func @weights_are_read(%q: tensor<6x32x8xf32>) -> (tensor<6x32x8xf32>, tensor<6x32x32xf32>) {
+  // REMARK: Reason="the weights are read by func.return"
+  %0 = ingot.matmul %q, %q transposed : (tensor<6x32x8xf32>, tensor<6x32x8xf32>) -> tensor<6x32x32xf32>
+  %1 = ingot.softmax %0 dim = 2 : tensor<6x32x32xf32>
+  %2 = ingot.matmul %1, %q : (tensor<6x32x32xf32>, tensor<6x32x8xf32>) -> tensor<6x32x8xf32>
+  return %2, %1 : tensor<6x32x8xf32>, tensor<6x32x32xf32>
+}
+
+// Relative positions that are learned.
+ingot.state parameter @positions : tensor<32x32xf32> = dense<0.0> : tensor<32x32xf32>
+
+// CHECK-LABEL: func @trained_bias
+// CHECK-NOT:   ingot.attention
+func.func @trained_bias(%q: tensor<6x32x8xf32>, %positions: tensor<32x32xf32> {ingot.state = @positions}) -> tensor<6x32x8xf32> {
+  // REMARK: Reason="the bias needs a gradient, which is made of the weights"
+  %0 = ingot.matmul %q, %q transposed : (tensor<6x32x8xf32>, tensor<6x32x8xf32>) -> tensor<6x32x32xf32>
+  %1 = ingot.broadcast %positions dims = [1, 2] : tensor<32x32xf32> -> tensor<6x32x32xf32>
+  %2 = ingot.add %0, %1 : tensor<6x32x32xf32>
+  %3 = ingot.softmax %2 dim = 2 : tensor<6x32x32xf32>
+  %4 = ingot.matmul %3, %q : (tensor<6x32x32xf32>, tensor<6x32x8xf32>) -> tensor<6x32x8xf32>
+  return %4 : tensor<6x32x8xf32>
+}
+
+// A finite fill: where nothing is allowed, all keys count the same.
+// CHECK-LABEL: func @empty_rows_see_all
+// CHECK-NOT:   ingot.attention
+func.func @empty_rows_see_all(%q: tensor<6x32x8xf32>, %allowed: tensor<6x32x32xi1>) -> tensor<6x32x8xf32> {
+  // REMARK: Reason="a query that may look nowhere gets the mean of all values"
+  %lowest = ingot.constant dense<-3.40282347E+38> : tensor<6x32x32xf32>
+  %0 = ingot.matmul %q, %q transposed : (tensor<6x32x8xf32>, tensor<6x32x8xf32>) -> tensor<6x32x32xf32>
+  %1 = ingot.select %allowed, %0, %lowest : tensor<6x32x32xi1>, tensor<6x32x32xf32>
+  %2 = ingot.softmax %1 dim = 2 : tensor<6x32x32xf32>
+  %3 = ingot.matmul %2, %q : (tensor<6x32x32xf32>, tensor<6x32x8xf32>) -> tensor<6x32x8xf32>
+  return %3 : tensor<6x32x8xf32>
+}
+
+// A block of the kernel is mostly empty.
+// CHECK-LABEL: func @short
+// CHECK-NOT:   ingot.attention
+// CHECK:       return
+func.func @short(%q: tensor<2x4x3x8xf32>) -> tensor<2x4x3x8xf32> {
+  // REMARK: Reason="products and a softmax are cheaper"
+  %0:2 = ingot.attention %q, %q, %q {scale = 1.0 : f64} : (tensor<2x4x3x8xf32>, tensor<2x4x3x8xf32>, tensor<2x4x3x8xf32>) -> (tensor<2x4x3x8xf32>, tensor<2x3x4xf32>)
+  return %0#0 : tensor<2x4x3x8xf32>
+}
