@@ -18,16 +18,15 @@ static const Tasks &tasks() {
   return genericTasks;
 }
 
-/// Threads take tasks in contiguous ranges, each with its own scratch.
-static void runTasks(void (*task)(const Operands &, int64_t, float *),
-                     const Operands &operands, int64_t count, void *scratch) {
+/// Interleaved: under a causal mask, later blocks have more to do.
+static void runTasks(Task task, const Operands &operands, int64_t count,
+                     void *scratch) {
   int64_t threads = getThreadCount();
   int64_t each = flashAttentionScratch(operands.shape);
   parallelFor(threads, 1, [&](int64_t begin, int64_t end) {
     for (int64_t thread = begin; thread < end; ++thread) {
       auto *own = reinterpret_cast<float *>(static_cast<char *>(scratch) +
                                             thread * each);
-      // Interleaved: under a causal mask, later blocks have more to do.
       for (int64_t i = thread; i < count; i += threads)
         task(operands, i, own);
     }
@@ -40,9 +39,9 @@ static int64_t blocks(int64_t extent, int64_t block) {
 
 int64_t ingot::runtime::flashAttentionScratch(const AttentionShape &s) {
   int64_t ks = padded(s.size), vs = padded(s.valueSize);
-  int64_t floats = 2 * (queryBlock + keyBlock) * (ks + vs) +
-                   2 * queryBlock * keyBlock + 2 * queryBlock;
-  return (floats * static_cast<int64_t>(sizeof(float)) + 63) / 64 * 64;
+  int64_t floats = 2 * queryBlock * ks + queryBlock * vs +
+                   keyBlock * (3 * ks + 2 * vs) + 2 * queryBlock * keyBlock;
+  return floats * static_cast<int64_t>(sizeof(float));
 }
 
 void ingot::runtime::flashAttention(const AttentionShape &s,
@@ -61,20 +60,6 @@ void ingot::runtime::flashAttentionGrad(
     HeadsView<const float> v, HeadsView<const float> result, const float *lse,
     HeadsView<const float> cotangent, HeadsView<float> dq, HeadsView<float> dk,
     HeadsView<float> dv, float *delta, void *scratch) {
-  // sum over keys of weight * its gradient = result . cotangent
-  parallelFor(
-      s.batch * s.heads * s.queries, 64, [&](int64_t begin, int64_t end) {
-        for (int64_t row = begin; row < end; ++row) {
-          int64_t query = row % s.queries, head = row / s.queries % s.heads,
-                  batch = row / s.queries / s.heads;
-          const float *a = result.at(batch, head, query);
-          const float *b = cotangent.at(batch, head, query);
-          float sum = 0;
-          for (int64_t c = 0; c < s.valueSize; ++c)
-            sum += a[c] * b[c];
-          delta[row] = sum;
-        }
-      });
   Operands o{s,
              q,
              k,
@@ -87,8 +72,11 @@ void ingot::runtime::flashAttentionGrad(
              dv,
              const_cast<float *>(lse),
              delta};
-  runTasks(tasks().queryGradient, o,
-           s.batch * s.heads * blocks(s.queries, queryBlock), scratch);
-  runTasks(tasks().keyGradient, o,
-           s.batch * s.keyHeads * blocks(s.keys, keyBlock), scratch);
+  int64_t queryBlocks = s.batch * s.heads * blocks(s.queries, queryBlock);
+  runTasks(tasks().delta, o, queryBlocks, scratch);
+  int64_t heads = s.batch * s.keyHeads, threads = getThreadCount();
+  if (heads % threads == 0 || heads >= 4 * threads)
+    return runTasks(tasks().headGradient, o, heads, scratch);
+  runTasks(tasks().queryGradient, o, queryBlocks, scratch);
+  runTasks(tasks().keyGradient, o, heads * blocks(s.keys, keyBlock), scratch);
 }

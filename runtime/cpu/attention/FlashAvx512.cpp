@@ -11,5 +11,5 @@
 #pragma clang attribute pop
 
 const ingot::runtime::flash::Tasks ingot::runtime::flash::avx512Tasks = {
-    forward, queryGradient, keyGradient};
+    forward, delta, headGradient, queryGradient, keyGradient};
 #endif

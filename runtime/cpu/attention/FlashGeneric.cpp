@@ -6,4 +6,4 @@
 #include "runtime/cpu/attention/FlashTasks.inc"
 
 const ingot::runtime::flash::Tasks ingot::runtime::flash::genericTasks = {
-    forward, queryGradient, keyGradient};
+    forward, delta, headGradient, queryGradient, keyGradient};

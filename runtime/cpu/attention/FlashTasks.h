@@ -26,13 +26,34 @@ struct Operands {
   float *lse, *delta;
 };
 
-/// The tasks: a block of queries of one head forward, the same for the
-/// gradient of q, and a block of keys of one key head for those of k and v.
+/// Work that one thread does, by the index of its part.
+using Task = void (*)(const Operands &, int64_t index, float *scratch);
+
 struct Tasks {
-  void (*forward)(const Operands &, int64_t task, float *scratch);
-  void (*queryGradient)(const Operands &, int64_t task, float *scratch);
-  void (*keyGradient)(const Operands &, int64_t task, float *scratch);
+  /// A block of queries of one head.
+  Task forward;
+  /// The same, for what its gradients have in common.
+  Task delta;
+  /// All gradients of a key head and the heads that use it.
+  Task headGradient;
+  /// The same in more parts, at the price of computing scores twice: a block
+  /// of queries of one head, and a block of keys of one key head. The bits are
+  /// the same.
+  Task queryGradient, keyGradient;
 };
+
+/// What the tasks' code needs of the standard library, which is compiled for
+/// any processor.
+template <int Value> struct Constant {
+  constexpr operator int() const { return Value; }
+};
+template <int...> struct Sequence {};
+template <int Count, int... Values>
+struct MakeLanes : MakeLanes<Count - 1, Count - 1, Values...> {};
+template <int... Values> struct MakeLanes<0, Values...> {
+  using Type = Sequence<Values...>;
+};
+template <int Count> using Lanes = typename MakeLanes<Count>::Type;
 
 extern const Tasks genericTasks;
 #if defined(__x86_64__)
