@@ -27,7 +27,7 @@ void ingot::buildGraphPipeline(OpPassManager &manager,
   manager.addNestedPass<func::FuncOp>(createSimplify());
   // Before differentiation: either form has its own gradient.
   FormAttentionOptions attention;
-  attention.plain = options.level == 0;
+  attention.plain = options.level == 0 || !options.keepAnchors;
   manager.addNestedPass<func::FuncOp>(createFormAttention(attention));
   bool accumulates = options.gradAccumulation > 1;
   manager.addPass(createAttachLoss({options.loss, accumulates}));

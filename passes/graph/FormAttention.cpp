@@ -12,6 +12,7 @@
 #include "mlir/IR/Iterators.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "passes/cost/Machine.h"
 #include "passes/graph/AttentionMatch.h"
 #include "passes/graph/Passes.h"
 
@@ -25,25 +26,29 @@ using namespace ingot;
 
 namespace {
 
-/// What a training step costs for one attention, in floating-point operations;
-/// bytes count as many as a core computes in the time that it moves them in.
+/// Seconds that one attention takes in a training step.
 struct Costs {
   double plain, whole;
 
-  Costs(const AttentionSizes &s, int64_t left, int64_t right) {
-    constexpr double kFlopsPerByte = 4;
+  Costs(const AttentionSizes &s, int64_t left, int64_t right,
+        const Machine &machine) {
+    double heads = static_cast<double>(s.batch) * s.heads;
     // Scores, weights and their gradients, each written and read a few times.
     constexpr double kBytesPerPair = 12 * 4;
-    double all = static_cast<double>(s.batch) * s.heads * s.queries * s.keys;
-    double sizes = s.size + s.valueSize;
-    plain = all * (6 * sizes + kBytesPerPair * kFlopsPerByte);
-    // Blocks of queries and keys are computed whole, and scores twice.
-    constexpr double kRows = 12, kColumns = 32;
+    double all = heads * s.queries * s.keys;
+    plain = all * (6.0 * (s.size + s.valueSize) / machine.matmulF32 +
+                   kBytesPerPair / machine.memoryBandwidth);
+    // Scores are computed again backward; tiles at an edge are computed whole;
+    // exponentials and packing come on top.
+    constexpr double kRows = 12, kColumns = 32, kShareOfRate = 0.7;
     double filled = std::ceil(s.queries / kRows) * kRows / s.queries *
                     std::ceil(s.keys / kColumns) * kColumns / s.keys;
-    double visible =
-        static_cast<double>(s.batch) * s.heads * s.window(left, right).pairs;
-    whole = visible * filled * 8 * sizes;
+    int edges = (left >= 0) + (right >= 0);
+    double computed =
+        static_cast<double>(s.window(left, right).pairs) * filled +
+        edges * s.queries * (kRows + kColumns) / 2;
+    whole = heads * computed * (8.0 * s.size + 6.0 * s.valueSize) /
+            (kShareOfRate * machine.matmulF32);
   }
 };
 
@@ -80,22 +85,23 @@ private:
   }
 
   /// Whether the kernel is worth it; a remark says so.
-  static bool isWorthIt(Location loc, const AttentionSizes &sizes, int64_t left,
-                        int64_t right) {
-    Costs costs(sizes, left, right);
+  bool isWorthIt(Location loc, const AttentionSizes &sizes, int64_t left,
+                 int64_t right) {
+    Costs costs(sizes, left, right,
+                Machine::of(getOperation()->getParentOfType<ModuleOp>()));
     if (costs.whole > costs.plain) {
       remark::missed(loc, options())
           << remark::reason("products and a softmax are cheaper")
-          << remark::metric("plain", costs.plain)
-          << remark::metric("whole", costs.whole);
+          << remark::metric("plain-seconds", costs.plain)
+          << remark::metric("whole-seconds", costs.whole);
       return false;
     }
     int64_t pairs = sizes.batch * sizes.heads * sizes.queries * sizes.keys;
     remark::passed(loc, options())
         << remark::metric("left", left) << remark::metric("right", right)
         << remark::metric("bytes-saved", pairs * 4)
-        << remark::metric("plain", costs.plain)
-        << remark::metric("whole", costs.whole);
+        << remark::metric("plain-seconds", costs.plain)
+        << remark::metric("whole-seconds", costs.whole);
     return true;
   }
 

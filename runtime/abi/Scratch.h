@@ -102,10 +102,10 @@ constexpr int64_t getScratchBytes(const ingot_attention_desc &desc,
                                   const ScratchMachine &machine) {
   using detail::roundUp;
   constexpr int64_t queries = 96, keys = 64, columns = 32;
-  int64_t sizes =
-      roundUp(desc.size, columns) + roundUp(desc.value_size, columns);
-  int64_t each =
-      2 * (queries + keys) * sizes + 2 * queries * keys + 2 * queries;
+  int64_t size = roundUp(desc.size, columns);
+  int64_t valueSize = roundUp(desc.value_size, columns);
+  int64_t each = queries * (2 * size + valueSize) +
+                 keys * (3 * size + 2 * valueSize) + 2 * queries * keys;
   return machine.threads * roundUp(each * 4, INGOT_ALIGNMENT) +
          roundUp(desc.batch * desc.heads * desc.queries * 4, INGOT_ALIGNMENT);
 }

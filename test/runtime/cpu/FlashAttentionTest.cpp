@@ -130,6 +130,52 @@ TEST_P(FlashAttention, AgreesWithThePlainForm) {
   compare("dv ", dv, wv);
 }
 
+/// With two threads, two heads take the way of all blocks of a head in turn,
+/// one head that of blocks of queries and keys apart.
+TEST(FlashAttentionGradient, HasTheSameBitsInPartsOfAHead) {
+  AttentionShape s{2, 1, 1, 150, 150, 20, 20, 0.2f, 100, 0};
+  std::mt19937 random(3);
+  std::normal_distribution<float> normal;
+  int64_t each = s.queries * s.size;
+  Floats q(2 * each), k(2 * each), v(2 * each), g(2 * each);
+  for (Floats *tensor : {&q, &k, &v, &g})
+    for (float &value : *tensor)
+      value = normal(random);
+  struct Gradients {
+    Floats dq, dk, dv;
+  };
+  std::vector<char> scratch(flashAttentionScratch(s) * getThreadCount());
+  auto differentiate = [&](int64_t first, int64_t count) {
+    s.batch = count;
+    int64_t size = count * each;
+    Floats out(size), lse(count * s.queries), delta(count * s.queries);
+    Gradients result{Floats(size), Floats(size), Floats(size)};
+    auto in = [&](const Floats &x) {
+      return view(x.data() + first * each, s.queries, s.heads, s.size);
+    };
+    auto to = [&](Floats &x) {
+      return view(x.data(), s.queries, s.heads, s.size);
+    };
+    flashAttention(s, in(q), in(k), in(v), to(out), lse.data(), scratch.data());
+    flashAttentionGrad(
+        s, in(q), in(k), in(v),
+        view<const float>(out.data(), s.queries, s.heads, s.size), lse.data(),
+        in(g), to(result.dq), to(result.dk), to(result.dv), delta.data(),
+        scratch.data());
+    return result;
+  };
+  Gradients both = differentiate(0, 2);
+  for (int64_t batch = 0; batch < 2; ++batch) {
+    Gradients one = differentiate(batch, 1);
+    auto equal = [&](const Floats &x, const Floats &y) {
+      return std::equal(x.begin(), x.end(), y.begin() + batch * each);
+    };
+    EXPECT_TRUE(equal(one.dq, both.dq));
+    EXPECT_TRUE(equal(one.dk, both.dk));
+    EXPECT_TRUE(equal(one.dv, both.dv));
+  }
+}
+
 //                  batch heads kv  T    S   d   dv scale left right
 INSTANTIATE_TEST_SUITE_P(
     Cases, FlashAttention,
@@ -140,6 +186,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"window", {1, 2, 1, 210, 210, 16, 16, 0.25f, 20, 5}},
         Case{"beyond", {1, 1, 1, 200, 50, 16, 16, 0.25f, 20, 0}},
         Case{"biased", {2, 3, 3, 33, 65, 8, 8, 0.3f}, true},
+        Case{"apart", {1, 1, 1, 230, 230, 40, 24, 0.2f, 90, 0}, true},
         Case{"ragged", {3, 2, 1, 100, 100, 32, 32, 0.2f, -1, 0}, true, true}),
     [](const auto &info) { return info.param.name; });
 
