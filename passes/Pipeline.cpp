@@ -72,6 +72,11 @@ void ingot::buildGraphPipeline(OpPassManager &manager,
   decomposition.keepAnchors = options.level > 0 && options.keepAnchors;
   manager.addNestedPass<func::FuncOp>(createDecompose(decomposition));
   manager.addNestedPass<func::FuncOp>(createSimplify());
+  if (options.level > 0) {
+    // Before fusion, which decides by what is stored in which shape.
+    manager.addNestedPass<func::FuncOp>(createChooseLayouts());
+    manager.addNestedPass<func::FuncOp>(createSimplify());
+  }
   FormFusionsOptions fusion;
   fusion.each = options.level == 0;
   fusion.rows = options.rows;

@@ -1,5 +1,6 @@
 #include "dialects/exec/Exec.h"
 
+#include "dialects/ingot/convolution/WindowLayout.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -272,25 +273,26 @@ static SmallVector<Field> convDescriptor(Op op, Value input, Value filter,
   ArrayRef<int64_t> in = cast<MemRefType>(input.getType()).getShape();
   ArrayRef<int64_t> out = cast<MemRefType>(output.getType()).getShape();
   ArrayRef<int64_t> weights = cast<MemRefType>(filter.getType()).getShape();
-  auto rank = static_cast<int64_t>(in.size()) - 2;
-  SmallVector<Field> fields = {{8, rank},
+  auto rank = static_cast<int64_t>(in.size());
+  WindowLayout layout{op.getChannelsLast()};
+  SmallVector<Field> fields = {{8, rank - 2},
                                {8, in[0]},
-                               {8, in[1]},
-                               {8, out[1]},
+                               {8, in[layout.channelDim(rank)]},
+                               {8, out[layout.channelDim(rank)]},
                                {8, static_cast<int64_t>(op.getGroups())}};
   auto add = [&](ArrayRef<int64_t> sizes) {
     for (size_t d = 0; d < INGOT_MAX_SPATIAL; ++d)
       fields.push_back({8, d < sizes.size() ? sizes[d] : 0});
   };
-  add(in.drop_front(2));
-  add(out.drop_front(2));
+  add(layout.spatial(in));
+  add(layout.spatial(out));
   add(weights.drop_front(2));
   add(op.getStrides());
   add(op.getDilations());
   add(op.getPadLow());
   add(op.getPadHigh());
   fields.push_back({4, dtypeOf(input)});
-  fields.push_back({4, 0});
+  fields.push_back({4, op.getChannelsLast()});
   fields.push_back(scratchBytes(op));
   fields.push_back({8, index});
   return fields;

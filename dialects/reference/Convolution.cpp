@@ -3,6 +3,7 @@
 // triples of (input, filter, output) elements, seen from different sides.
 //===----------------------------------------------------------------------===//
 
+#include "dialects/ingot/convolution/WindowLayout.h"
 #include "dialects/reference/Registry.h"
 
 #include <array>
@@ -18,6 +19,14 @@ using Spatial = std::array<int64_t, 3>;
 struct Geometry {
   int64_t batch, inputChannels, outputChannels, groups;
   Spatial input, kernel, output, strides, dilations, low;
+  bool channelsLast;
+
+  /// Where an element of the input or output is.
+  int64_t at(int64_t image, int64_t channel, int64_t channels, int64_t position,
+             int64_t plane) const {
+    return channelsLast ? (image * plane + position) * channels + channel
+                        : (image * channels + channel) * plane + position;
+  }
 };
 } // namespace
 
@@ -31,16 +40,19 @@ static Spatial spatial(ArrayRef<int64_t> values, int64_t fill) {
 template <typename OpT>
 static Geometry getGeometry(OpT op, const Tensor &input, const Tensor &filter,
                             const Tensor &output) {
+  WindowLayout layout{op.getChannelsLast()};
+  int64_t channelDim = layout.channelDim(input.getShape().size());
   return {input.getShape()[0],
-          input.getShape()[1],
-          output.getShape()[1],
+          input.getShape()[channelDim],
+          output.getShape()[channelDim],
           static_cast<int64_t>(op.getGroups()),
-          spatial(input.getShape().drop_front(2), 1),
+          spatial(layout.spatial(input.getShape()), 1),
           spatial(filter.getShape().drop_front(2), 1),
-          spatial(output.getShape().drop_front(2), 1),
+          spatial(layout.spatial(output.getShape()), 1),
           spatial(op.getStrides(), 1),
           spatial(op.getDilations(), 1),
-          spatial(op.getPadLow(), 0)};
+          spatial(op.getPadLow(), 0),
+          layout.channelsLast};
 }
 
 /// Calls `visit(input, filter, output)` with the positions of each product
@@ -61,9 +73,7 @@ static void forEachProduct(const Geometry &g, Visit visit) {
     for (int64_t o = 0; o < g.outputChannels; ++o)
       for (int64_t c = 0; c < inPerGroup; ++c) {
         int64_t channel = o / outPerGroup * inPerGroup + c;
-        int64_t inBase = (n * g.inputChannels + channel) * inPlane;
         int64_t filterBase = (o * inPerGroup + c) * kernelPlane;
-        int64_t outBase = (n * g.outputChannels + o) * outPlane;
         for (int64_t kz = 0; kz < g.kernel[0]; ++kz)
           for (int64_t ky = 0; ky < g.kernel[1]; ++ky)
             for (int64_t kx = 0; kx < g.kernel[2]; ++kx) {
@@ -80,9 +90,12 @@ static void forEachProduct(const Geometry &g, Visit visit) {
                     int64_t x = source(2, ox, kx);
                     if (outside(2, x))
                       continue;
-                    visit(inBase + (z * g.input[1] + y) * g.input[2] + x,
+                    visit(g.at(n, channel, g.inputChannels,
+                               (z * g.input[1] + y) * g.input[2] + x, inPlane),
                           filterBase + k,
-                          outBase + (oz * g.output[1] + oy) * g.output[2] + ox);
+                          g.at(n, o, g.outputChannels,
+                               (oz * g.output[1] + oy) * g.output[2] + ox,
+                               outPlane));
                   }
                 }
               }

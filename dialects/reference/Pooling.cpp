@@ -2,6 +2,7 @@
 // Pooling: docs/spec/convolution.md.
 //===----------------------------------------------------------------------===//
 
+#include "dialects/ingot/convolution/WindowLayout.h"
 #include "dialects/reference/Registry.h"
 
 #include <cmath>
@@ -10,13 +11,28 @@ using namespace mlir;
 using namespace ingot;
 using namespace ingot::reference;
 
-/// Number of elements of one plane: all dimensions but batch and channels.
-static int64_t planeSize(const Tensor &tensor) {
-  int64_t size = 1;
-  for (int64_t extent : tensor.getShape().drop_front(2))
-    size *= extent;
-  return size;
-}
+namespace {
+/// The planes of a tensor: one per image and channel.
+struct Planes {
+  template <typename OpT>
+  Planes(OpT op, const Tensor &tensor)
+      : layout{op.getChannelsLast()}, sizes(layout.spatial(tensor.getShape())),
+        channels(
+            tensor.getShape()[layout.channelDim(tensor.getShape().size())]),
+        count(tensor.getShape()[0] * channels), size(llvm::product_of(sizes)) {}
+
+  /// Where an element of a plane is in the tensor.
+  int64_t at(int64_t plane, int64_t element) const {
+    if (!layout.channelsLast)
+      return plane * size + element;
+    return (plane / channels * size + element) * channels + plane % channels;
+  }
+
+  WindowLayout layout;
+  ArrayRef<int64_t> sizes;
+  int64_t channels, count, size;
+};
+} // namespace
 
 /// Calls `visit(window, element)` for each pair of a window of the output plane
 /// and an element of the input plane in it (padding left out), windows in
@@ -43,59 +59,52 @@ static void forEachInWindow(OpT op, ArrayRef<int64_t> input,
 
 static void maxPool(MaxPoolOp op, Operands in, Results out) {
   Tensor &result = out[0], &indices = out[1];
-  int64_t inPlane = planeSize(in[0]), outPlane = planeSize(result);
+  Planes from(op, in[0]), to(op, result);
   std::fill_n(&indices.integer(0), indices.size(), -1);
-  int64_t planes = in[0].getShape()[0] * in[0].getShape()[1];
-  for (int64_t p = 0; p < planes; ++p)
-    forEachInWindow(op, in[0].getShape().drop_front(2),
-                    result.getShape().drop_front(2),
+  for (int64_t p = 0; p < from.count; ++p)
+    forEachInWindow(op, from.sizes, to.sizes,
                     [&](int64_t window, int64_t element) {
-                      double x = in[0].real(p * inPlane + element);
-                      int64_t to = p * outPlane + window;
-                      double best = result.real(to);
-                      bool wins = indices.integer(to) < 0 ||
+                      double x = in[0].real(from.at(p, element));
+                      int64_t at = to.at(p, window);
+                      double best = result.real(at);
+                      bool wins = indices.integer(at) < 0 ||
                                   (!std::isnan(best) && !(x <= best));
                       if (!wins)
                         return;
-                      result.real(to) = x;
-                      indices.integer(to) = element;
+                      result.real(at) = x;
+                      indices.integer(at) = element;
                     });
 }
 
 static llvm::Error maxPoolGrad(MaxPoolGradOp op, Operands in, Results out) {
-  int64_t inPlane = planeSize(out[0]), outPlane = planeSize(in[0]);
-  for (int64_t i = 0; i < in[0].size(); ++i) {
-    int64_t element = in[1].integer(i);
-    if (element < 0 || element >= inPlane)
-      return invalid("index " + llvm::Twine(element) +
-                     " lies outside the input's plane");
-    out[0].real(i / outPlane * inPlane + element) += in[0].real(i);
-  }
+  Planes from(op, in[0]), to(op, out[0]);
+  for (int64_t p = 0; p < from.count; ++p)
+    for (int64_t window = 0; window < from.size; ++window) {
+      int64_t element = in[1].integer(from.at(p, window));
+      if (element < 0 || element >= to.size)
+        return invalid("index " + llvm::Twine(element) +
+                       " lies outside the input's plane");
+      out[0].real(to.at(p, element)) += in[0].real(from.at(p, window));
+    }
   return llvm::Error::success();
 }
 
 static void sumPool(SumPoolOp op, Operands in, Results out) {
-  int64_t inPlane = planeSize(in[0]), outPlane = planeSize(out[0]);
-  int64_t planes = in[0].getShape()[0] * in[0].getShape()[1];
-  for (int64_t p = 0; p < planes; ++p)
-    forEachInWindow(op, in[0].getShape().drop_front(2),
-                    out[0].getShape().drop_front(2),
-                    [&](int64_t window, int64_t element) {
-                      out[0].real(p * outPlane + window) +=
-                          in[0].real(p * inPlane + element);
-                    });
+  Planes from(op, in[0]), to(op, out[0]);
+  for (int64_t p = 0; p < from.count; ++p)
+    forEachInWindow(
+        op, from.sizes, to.sizes, [&](int64_t window, int64_t element) {
+          out[0].real(to.at(p, window)) += in[0].real(from.at(p, element));
+        });
 }
 
 static void sumPoolGrad(SumPoolGradOp op, Operands in, Results out) {
-  int64_t inPlane = planeSize(out[0]), outPlane = planeSize(in[0]);
-  int64_t planes = in[0].getShape()[0] * in[0].getShape()[1];
-  for (int64_t p = 0; p < planes; ++p)
-    forEachInWindow(op, out[0].getShape().drop_front(2),
-                    in[0].getShape().drop_front(2),
-                    [&](int64_t window, int64_t element) {
-                      out[0].real(p * inPlane + element) +=
-                          in[0].real(p * outPlane + window);
-                    });
+  Planes from(op, in[0]), to(op, out[0]);
+  for (int64_t p = 0; p < to.count; ++p)
+    forEachInWindow(
+        op, to.sizes, from.sizes, [&](int64_t window, int64_t element) {
+          out[0].real(to.at(p, element)) += in[0].real(from.at(p, window));
+        });
 }
 
 void ingot::reference::registerPooling(Registry &registry) {

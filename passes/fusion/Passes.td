@@ -9,6 +9,40 @@
 
 include "mlir/Pass/PassBase.td"
 
+def ChooseLayouts : Pass<"ingot-choose-layouts", "::mlir::func::FuncOp"> {
+  let summary = "gives convolutions, and what is between them, the order of dimensions they run best in";
+  let description = [{
+    From each op that prefers an order (Permutable), through every op that can work in
+    it: elementwise ops, pooling, reductions, broadcasts, padding. The tensors in between really have
+    the new shape, so that everything downstream stays row-major. Transposes are inserted at the
+    borders of the region only. Filters, and with them all states, keep their order. Assumes
+    primitives (`--ingot-decompose`).
+
+    Before:
+    ```mlir
+    %0 = ingot.conv %x, %w {...} : (tensor<8x3x32x32xf32>, tensor<64x3x3x3xf32>) -> tensor<8x64x32x32xf32>
+    %1 = ingot.tanh %0 : tensor<8x64x32x32xf32>
+    %2 = ingot.reduce sum %1 dims = [2, 3] : (tensor<8x64x32x32xf32>) -> tensor<8x64xf32>
+    ```
+    After:
+    ```mlir
+    %t = ingot.transpose %x[0, 2, 3, 1] : (tensor<8x3x32x32xf32>) -> tensor<8x32x32x3xf32>
+    %0 = ingot.conv %t, %w {channels_last, ...} : (tensor<8x32x32x3xf32>, tensor<64x3x3x3xf32>) -> tensor<8x32x32x64xf32>
+    %1 = ingot.tanh %0 : tensor<8x32x32x64xf32>
+    %2 = ingot.reduce sum %1 dims = [1, 2] : (tensor<8x32x32x64xf32>) -> tensor<8x64xf32>
+    ```
+  }];
+  let options = [
+    Option<"everywhere", "everywhere", "bool", "false",
+           "start from every op that has dimensions to change, whatever it prefers (for tests)">,
+  ];
+  let statistics = [
+    Statistic<"numPermuted", "permuted", "ops in another order of dimensions">,
+    Statistic<"numTransposes", "transposes", "transposes at the borders">,
+  ];
+  let dependentDialects = ["::ingot::IngotDialect"];
+}
+
 def FormFusions : Pass<"ingot-form-fusions", "::mlir::func::FuncOp"> {
   let summary = "groups ops into the regions that become kernels";
   let description = [{

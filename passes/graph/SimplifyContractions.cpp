@@ -7,6 +7,7 @@
 
 #include "passes/graph/Passes.h"
 
+#include "dialects/ingot/convolution/WindowLayout.h"
 #include "dialects/ingot/ir/Builders.h"
 
 using namespace mlir;
@@ -138,26 +139,29 @@ struct SumOfMatmuls : OpRewritePattern<ReduceOp> {
   }
 };
 
-/// Zeros around an input of N C spatial order, as the padding of a window.
+/// Zeros around an input's spatial dimensions, as the padding of a window.
 struct ZeroPadding {
   Value input;
   SmallVector<int64_t> low, high;
 
   /// The padding that the value has, added to that of the window.
-  static std::optional<ZeroPadding> of(Value value, ArrayRef<int64_t> low,
+  static std::optional<ZeroPadding> of(Value value, WindowLayout layout,
+                                       ArrayRef<int64_t> low,
                                        ArrayRef<int64_t> high) {
     auto pad = value.getDefiningOp<PadOp>();
     auto isZero = [](int64_t size) { return size == 0; };
     if (!pad || !pad.getValue().isZero() ||
-        !llvm::all_of(pad.getInterior(), isZero) ||
-        !llvm::all_of(pad.getLow().take_front(2), isZero) ||
-        !llvm::all_of(pad.getHigh().take_front(2), isZero))
+        !llvm::all_of(pad.getInterior(), isZero))
+      return std::nullopt;
+    int64_t channel = layout.channelDim(pad.getLow().size());
+    if (!isZero(pad.getLow()[0]) || !isZero(pad.getHigh()[0]) ||
+        !isZero(pad.getLow()[channel]) || !isZero(pad.getHigh()[channel]))
       return std::nullopt;
     ZeroPadding padding{pad.getOperand(), SmallVector<int64_t>(low),
                         SmallVector<int64_t>(high)};
-    for (auto [i, size] : llvm::enumerate(pad.getLow().drop_front(2)))
+    for (auto [i, size] : llvm::enumerate(layout.spatial(pad.getLow())))
       padding.low[i] += size;
-    for (auto [i, size] : llvm::enumerate(pad.getHigh().drop_front(2)))
+    for (auto [i, size] : llvm::enumerate(layout.spatial(pad.getHigh())))
       padding.high[i] += size;
     return padding;
   }
@@ -167,8 +171,8 @@ template <typename Op> struct PadIntoWindow : OpRewritePattern<Op> {
   using OpRewritePattern<Op>::OpRewritePattern;
   LogicalResult matchAndRewrite(Op op,
                                 PatternRewriter &rewriter) const override {
-    std::optional<ZeroPadding> padding =
-        ZeroPadding::of(op.getInput(), op.getPadLow(), op.getPadHigh());
+    std::optional<ZeroPadding> padding = ZeroPadding::of(
+        op.getInput(), {op.getChannelsLast()}, op.getPadLow(), op.getPadHigh());
     if (!padding)
       return failure();
     rewriter.modifyOpInPlace(op, [&] {

@@ -1,6 +1,7 @@
 #include "passes/schedule/LibraryCalls.h"
 
 #include "dialects/exec/Exec.h"
+#include "dialects/ingot/convolution/WindowLayout.h"
 #include "dialects/ingot/ir/Builders.h"
 #include "dialects/ingot/ir/Dialect.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -54,7 +55,7 @@ struct CallBuilder {
   template <typename Call, typename Op> void convolution(Op op) const {
     Call::create(b, op.getLoc(), inputs[0], inputs[1], outputs[0], scratch,
                  op.getStrides(), op.getDilations(), op.getPadLow(),
-                 op.getPadHigh(), op.getGroups());
+                 op.getPadHigh(), op.getGroups(), op.getChannelsLast());
   }
 };
 
@@ -117,13 +118,19 @@ struct ScratchQuery {
     ingot_conv_desc desc = {};
     desc.spatial_rank = static_cast<int64_t>(in.size()) - 2;
     desc.batch = in[0];
-    desc.in_channels = in[1];
-    desc.out_channels = out[1];
+    WindowLayout layout{op.getChannelsLast()};
+    desc.in_channels = in[layout.channelDim(in.size())];
+    desc.out_channels = out[layout.channelDim(out.size())];
     desc.groups = op.getGroups();
-    llvm::copy(in.drop_front(2), desc.in);
-    llvm::copy(out.drop_front(2), desc.out);
+    llvm::copy(layout.spatial(in), desc.in);
+    llvm::copy(layout.spatial(out), desc.out);
     llvm::copy(taps.drop_front(2), desc.kernel);
+    llvm::copy(op.getStrides(), desc.stride);
+    llvm::copy(op.getDilations(), desc.dilation);
+    llvm::copy(op.getPadLow(), desc.pad_low);
+    llvm::copy(op.getPadHigh(), desc.pad_high);
     desc.type = abiType(input);
+    desc.channels_last = op.getChannelsLast();
     return abi::getScratchBytes(desc, machine);
   }
 };

@@ -62,8 +62,9 @@ constexpr int64_t getScratchBytes(const ingot_matmul_desc &desc,
          convertedBytes(machine, desc.c_type, desc.batch * desc.m * desc.n);
 }
 
-/// Input, filter and output in the library's layouts, whose channels come in
-/// blocks of 16, and a sum of filters per thread in the filter's gradient.
+/// The filter in the library's layout, whose channels come in blocks of 16, a
+/// sum of filters per thread in the filter's gradient, and where channels come
+/// first input and output in the library's layouts.
 constexpr int64_t getScratchBytes(const ingot_conv_desc &desc,
                                   const ScratchMachine &machine) {
   using detail::convertedBytes, detail::roundUp;
@@ -90,9 +91,12 @@ constexpr int64_t getScratchBytes(const ingot_conv_desc &desc,
                    roundUp(outChannels / desc.groups, block) * desc.groups;
   // Sums are in f32, and with a bias beside them.
   int64_t sums = (filter + roundUp(outChannels, block)) * 4;
-  return converted + roundUp(in * roundUp(inChannels, block) * bytes, 64) +
-         roundUp(out * roundUp(outChannels, block) * bytes, 64) +
-         roundUp(filter * bytes, 64) +
+  int64_t data =
+      desc.channels_last
+          ? 0
+          : roundUp(in * roundUp(inChannels, block) * bytes, 64) +
+                roundUp(out * roundUp(outChannels, block) * bytes, 64);
+  return converted + data + roundUp(filter * bytes, 64) +
          roundUp(sums * machine.threads, INGOT_ALIGNMENT) + (1 << 16);
 }
 

@@ -1,15 +1,17 @@
 //===----------------------------------------------------------------------===//
 //
 // ingot_conv and its gradients (Abi.h) on oneDNN. Operands are plain
-// row-major; the library picks its own layouts and they are reordered in
-// scratch memory where it pays.
+// row-major; where channels come first, the library picks its own layouts and
+// they are reordered in scratch memory where it pays. Filters always are.
 //
 //===----------------------------------------------------------------------===//
 
 #include "runtime/cpu/OneDnn.h"
 #include "runtime/cpu/ReferenceConvolution.h"
 
+#include <algorithm>
 #include <memory>
+#include <numeric>
 
 using namespace ingot::runtime;
 using dnnl::memory;
@@ -43,10 +45,15 @@ struct Description {
   dnnl::primitive_attr attributes;
 };
 
-memory::dims getRowMajorStrides(const memory::dims &dims) {
+/// Strides of a dense tensor whose dimensions lie in memory in `order`.
+memory::dims getStrides(const memory::dims &dims,
+                        const std::vector<size_t> &order) {
   memory::dims strides(dims.size(), 1);
-  for (size_t i = dims.size() - 1; i > 0; --i)
-    strides[i - 1] = strides[i] * dims[i];
+  int64_t stride = 1;
+  for (size_t i = dims.size(); i-- > 0;) {
+    strides[order[i]] = stride;
+    stride *= dims[order[i]];
+  }
   return strides;
 }
 
@@ -69,15 +76,23 @@ Description::Description(const ingot_conv_desc &d) {
     padHigh.push_back(d.pad_high[i]);
   }
   memory::data_type type = getDnnlType(getComputeType(d.type));
-  auto plain = [&](const memory::dims &dims) {
-    return memory::desc(dims, type, getRowMajorStrides(dims));
+  auto plain = [&](const memory::dims &dims, bool channelsLast) {
+    std::vector<size_t> order(dims.size());
+    std::iota(order.begin(), order.end(), 0);
+    if (channelsLast)
+      std::rotate(order.begin() + 1, order.begin() + 2, order.end());
+    return memory::desc(dims, type, getStrides(dims, order));
   };
   auto any = [&](const memory::dims &dims) {
     return memory::desc(dims, type, memory::format_tag::any);
   };
-  input = plain(inputDims), inputAny = any(inputDims);
-  filter = plain(filterDims), filterAny = any(filterDims);
-  output = plain(outputDims), outputAny = any(outputDims);
+  input = plain(inputDims, d.channels_last);
+  output = plain(outputDims, d.channels_last);
+  filter = plain(filterDims, false);
+  // The library has good kernels for this order of data as it is.
+  inputAny = d.channels_last ? input : any(inputDims);
+  outputAny = d.channels_last ? output : any(outputDims);
+  filterAny = any(filterDims);
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
 }
 

@@ -68,10 +68,17 @@ struct Shape {
         for (int64_t k = 0; k < kernelSize; ++k) {
           int64_t position = getInputPosition(o, k);
           if (position >= 0)
-            visit((image * d.in_channels + first + c) * inSize + position,
+            visit(at(image, first + c, d.in_channels, position, inSize),
                   (channel * perGroup + c) * kernelSize + k,
-                  (image * d.out_channels + channel) * outSize + o);
+                  at(image, channel, d.out_channels, o, outSize));
         }
+  }
+
+  /// The linear index of an element of the input or output.
+  int64_t at(int64_t image, int64_t channel, int64_t channels, int64_t position,
+             int64_t plane) const {
+    return d.channels_last ? (image * plane + position) * channels + channel
+                           : (image * channels + channel) * plane + position;
   }
 
   const ingot_conv_desc &d;

@@ -115,6 +115,7 @@ static constexpr Pipeline kExact[] = {
 static constexpr Pipeline kInexact[] = {
     {"simplify", "ingot-simplify", 1e6},
     {"decompose", "ingot-decompose", 1e6},
+    {"layouts", "ingot-decompose,ingot-choose-layouts{everywhere}", 1e6},
     {"all", "ingot-simplify,ingot-decompose,ingot-simplify,ingot-form-fusions",
      1e6},
 };

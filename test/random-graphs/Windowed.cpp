@@ -1,3 +1,4 @@
+#include "dialects/ingot/convolution/WindowLayout.h"
 #include "test/random-graphs/Catalogue.h"
 
 using namespace mlir;
@@ -48,16 +49,17 @@ namespace {
 struct Convolution {
   Window window;
   int64_t groups;
+  WindowLayout layout;
   Shape input, filter, output;
 
   explicit Convolution(Chooser &choose)
       : window(chooseWindow(choose, /*touching=*/false)),
-        groups(choose.between(1, 2)) {
+        groups(choose.between(1, 2)), layout{choose.chance(0.3)} {
     int64_t batch = choose.between(1, 2);
     int64_t channels = choose.between(1, 2), filters = choose.between(1, 2);
-    input = join({batch, groups * channels}, window.input);
+    input = layout.join(batch, groups * channels, window.input);
     filter = join({groups * filters, channels}, window.kernel);
-    output = join({batch, groups * filters}, window.output);
+    output = layout.join(batch, groups * filters, window.output);
   }
 };
 } // namespace
@@ -70,20 +72,21 @@ static Operation *buildConvolution(Source &s, Shape Convolution::*lhs,
   Value a = s.real(c.*lhs), b = s.real(c.*rhs);
   return OpT::create(s.builder, s.loc(), s.realType(c.*result), a, b,
                      c.window.strides, c.window.dilations, c.window.low,
-                     c.window.high, c.groups);
+                     c.window.high, c.groups, c.layout.channelsLast);
 }
 
 namespace {
 /// The two tensors of a pool.
 struct Pool {
   Window window;
+  WindowLayout layout;
   Shape input, output;
 
   Pool(Chooser &choose, bool touching)
-      : window(chooseWindow(choose, touching)) {
+      : window(chooseWindow(choose, touching)), layout{choose.chance(0.3)} {
     Shape outer = choose.shape(2, 2);
-    input = join({outer[0], outer[1]}, window.input);
-    output = join({outer[0], outer[1]}, window.output);
+    input = layout.join(outer[0], outer[1], window.input);
+    output = layout.join(outer[0], outer[1], window.output);
   }
 };
 } // namespace
@@ -92,10 +95,10 @@ static Operation *buildMaxPool(Source &s) {
   Pool p(s.choose, /*touching=*/true);
   RankedTensorType type = s.realType(p.output);
   Value x = s.real(p.input);
-  return MaxPoolOp::create(s.builder, s.loc(), type,
-                           withElement(type, s.builder.getI64Type()), x,
-                           p.window.kernel, p.window.strides,
-                           p.window.dilations, p.window.low, p.window.high);
+  return MaxPoolOp::create(
+      s.builder, s.loc(), type, withElement(type, s.builder.getI64Type()), x,
+      p.window.kernel, p.window.strides, p.window.dilations, p.window.low,
+      p.window.high, p.layout.channelsLast);
 }
 
 /// The indices come from a pool, since no others mean anything.
@@ -105,7 +108,8 @@ static Operation *buildMaxPoolGrad(Source &s) {
   return MaxPoolGradOp::create(s.builder, s.loc(), pool.getInput().getType(),
                                cotangent, pool.getIndices(), pool.getKernel(),
                                pool.getStrides(), pool.getDilations(),
-                               pool.getPadLow(), pool.getPadHigh());
+                               pool.getPadLow(), pool.getPadHigh(),
+                               pool.getChannelsLast());
 }
 
 template <typename OpT>
@@ -115,7 +119,7 @@ static Operation *buildSumPool(Source &s, Shape Pool::*operand,
   Value x = s.real(p.*operand);
   return OpT::create(s.builder, s.loc(), s.realType(p.*result), x,
                      p.window.kernel, p.window.strides, p.window.dilations,
-                     p.window.low, p.window.high);
+                     p.window.low, p.window.high, p.layout.channelsLast);
 }
 
 void ingot::testing::addWindowed(std::vector<Entry> &entries) {

@@ -1,5 +1,6 @@
 //===----------------------------------------------------------------------===//
-// Convolution and pooling over 1 to 3 spatial dimensions, N C spatial order.
+// Convolution and pooling over 1 to 3 spatial dimensions, N C spatial order or,
+// with `channels_last`, N spatial C.
 // A window attribute set is the same for all: one entry per spatial dimension.
 //===----------------------------------------------------------------------===//
 
@@ -12,6 +13,7 @@ class Ingot_WindowedOp<string mnemonic, list<Trait> traits = []>
     : Ingot_ComputeOp<mnemonic, !listconcat(traits, [
         DeclareOpInterfaceMethods<ScalarBody, ["isLooped"]>,
         DeclareOpInterfaceMethods<CostModel, ["getFlops"]>])> {
+  let hasVerifier = 1;
   let extraClassDefinition = [{
     bool $cppClass::isLooped() { return true; }
   }];
@@ -19,11 +21,12 @@ class Ingot_WindowedOp<string mnemonic, list<Trait> traits = []>
 
 class Ingot_ConvolutionOp<string mnemonic, list<Trait> traits = []>
     : Ingot_WindowedOp<mnemonic, !listconcat(traits, [
+        DeclareOpInterfaceMethods<Permutable, [
+            "carriesOperand", "carriesResults", "permute", "getPreferredOrder"]>,
         LibraryAnchor,
         DeclareOpInterfaceMethods<Differentiable>,
         DeclareOpInterfaceMethods<PrecisionRole, ["getPrecisionRole"]>])> {
   let results = (outs Ingot_FloatTensor:$result);
-  let hasVerifier = 1;
   let extraClassDeclaration = [{
     ::ingot::WorkKind getWorkKind() { return ::ingot::WorkKind::Convolution; }
   }];
@@ -34,11 +37,12 @@ def ConvOp : Ingot_ConvolutionOp<"conv"> {
   let description = [{
     input [N, C, in...], filter [O, C / groups, kernel...], result [N, O, out...] with
     out = floor((in + pad_low + pad_high - dilation * (kernel - 1) - 1) / stride) + 1.
+    With `channels_last`, input [N, in..., C] and result [N, out..., O]; the filter stays as it is.
   }];
   let arguments = (ins Ingot_FloatTensor:$input, Ingot_FloatTensor:$filter,
                        DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations,
                        DenseI64ArrayAttr:$pad_low, DenseI64ArrayAttr:$pad_high,
-                       I64Attr:$groups);
+                       I64Attr:$groups, UnitAttr:$channels_last);
   let assemblyFormat = "$input `,` $filter attr-dict `:` functional-type(operands, results)";
 }
 
@@ -48,7 +52,7 @@ def ConvInputGradOp : Ingot_ConvolutionOp<"conv_input_grad"> {
   let arguments = (ins Ingot_FloatTensor:$output_grad, Ingot_FloatTensor:$filter,
                        DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations,
                        DenseI64ArrayAttr:$pad_low, DenseI64ArrayAttr:$pad_high,
-                       I64Attr:$groups);
+                       I64Attr:$groups, UnitAttr:$channels_last);
   let assemblyFormat = "$output_grad `,` $filter attr-dict `:` functional-type(operands, results)";
 }
 
@@ -57,24 +61,25 @@ def ConvFilterGradOp : Ingot_ConvolutionOp<"conv_filter_grad"> {
   let arguments = (ins Ingot_FloatTensor:$output_grad, Ingot_FloatTensor:$input,
                        DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations,
                        DenseI64ArrayAttr:$pad_low, DenseI64ArrayAttr:$pad_high,
-                       I64Attr:$groups);
+                       I64Attr:$groups, UnitAttr:$channels_last);
   let assemblyFormat = "$output_grad `,` $input attr-dict `:` functional-type(operands, results)";
 }
 
 class Ingot_PoolOp<string mnemonic, list<Trait> traits = []>
-    : Ingot_WindowedOp<mnemonic, traits> {
-  let hasVerifier = 1;
-}
+    : Ingot_WindowedOp<mnemonic, !listconcat(traits, [
+        DeclareOpInterfaceMethods<Permutable, [
+            "carriesOperand", "carriesResults", "permute"]>])>;
 
 def MaxPoolOp : Ingot_PoolOp<"max_pool", [DeclareOpInterfaceMethods<Differentiable>]> {
   let summary = "largest element of each window, and where it is";
   let description = [{
-    `indices` (i64) is the element's row-major position within its plane of the input, the first
-    of equals. Padding never wins; every window touches the input. A NaN counts as largest.
+    `indices` (i64) is the element's row-major position within its plane of the input (spatial dimensions alone, in
+    either order of dimensions), the first of equals. Padding never wins; every window touches the input. A NaN counts as largest.
   }];
   let arguments = (ins Ingot_FloatTensor:$input, DenseI64ArrayAttr:$kernel,
                        DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations,
-                       DenseI64ArrayAttr:$pad_low, DenseI64ArrayAttr:$pad_high);
+                       DenseI64ArrayAttr:$pad_low, DenseI64ArrayAttr:$pad_high,
+                       UnitAttr:$channels_last);
   let results = (outs Ingot_FloatTensor:$result, Ingot_IndexTensor:$indices);
   let assemblyFormat = "$input attr-dict `:` functional-type(operands, results)";
 }
@@ -84,7 +89,8 @@ def MaxPoolGradOp : Ingot_PoolOp<"max_pool_grad", [DeclareOpInterfaceMethods<Dif
   let arguments = (ins Ingot_FloatTensor:$output_grad, Ingot_IndexTensor:$indices,
                        DenseI64ArrayAttr:$kernel,
                        DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations,
-                       DenseI64ArrayAttr:$pad_low, DenseI64ArrayAttr:$pad_high);
+                       DenseI64ArrayAttr:$pad_low, DenseI64ArrayAttr:$pad_high,
+                       UnitAttr:$channels_last);
   let results = (outs Ingot_FloatTensor:$result);
   let assemblyFormat = "$output_grad `,` $indices attr-dict `:` functional-type(operands, results)";
 }
@@ -94,7 +100,8 @@ def SumPoolOp : Ingot_PoolOp<"sum_pool", [DeclareOpInterfaceMethods<Differentiab
   let description = "Average pooling is this divided by the window's size (a constant).";
   let arguments = (ins Ingot_FloatTensor:$input, DenseI64ArrayAttr:$kernel,
                        DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations,
-                       DenseI64ArrayAttr:$pad_low, DenseI64ArrayAttr:$pad_high);
+                       DenseI64ArrayAttr:$pad_low, DenseI64ArrayAttr:$pad_high,
+                       UnitAttr:$channels_last);
   let results = (outs Ingot_FloatTensor:$result);
   let assemblyFormat = "$input attr-dict `:` functional-type(operands, results)";
 }
@@ -103,7 +110,8 @@ def SumPoolGradOp : Ingot_PoolOp<"sum_pool_grad", [DeclareOpInterfaceMethods<Dif
   let summary = "gradient of `sum_pool`: each element collects the windows it is in";
   let arguments = (ins Ingot_FloatTensor:$output_grad, DenseI64ArrayAttr:$kernel,
                        DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations,
-                       DenseI64ArrayAttr:$pad_low, DenseI64ArrayAttr:$pad_high);
+                       DenseI64ArrayAttr:$pad_low, DenseI64ArrayAttr:$pad_high,
+                       UnitAttr:$channels_last);
   let results = (outs Ingot_FloatTensor:$result);
   let assemblyFormat = "$output_grad attr-dict `:` functional-type(operands, results)";
 }

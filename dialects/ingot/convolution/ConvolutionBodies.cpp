@@ -5,6 +5,7 @@
 // o * stride + k * dilation - pad_low, per spatial dimension.
 //===----------------------------------------------------------------------===//
 
+#include "dialects/ingot/convolution/WindowLayout.h"
 #include "dialects/ingot/ir/Builders.h"
 #include "dialects/ingot/ir/Scalars.h"
 
@@ -18,13 +19,29 @@ namespace {
 /// How output, kernel and input positions relate.
 struct Window {
   ArrayRef<int64_t> strides, dilations, padLow;
+  WindowLayout layout;
 
   template <typename Op>
   explicit Window(Op op)
       : strides(op.getStrides()), dilations(op.getDilations()),
-        padLow(op.getPadLow()) {}
+        padLow(op.getPadLow()), layout{op.getChannelsLast()} {}
 
   size_t rank() const { return strides.size(); }
+
+  ArrayRef<int64_t> spatial(Value tensor) const {
+    return layout.spatial(tensorType(tensor).getShape());
+  }
+  /// The channel's and the spatial part of an element's index.
+  Value channel(ValueRange indices) const {
+    return indices[layout.channelDim(indices.size())];
+  }
+  ValueRange spatial(ValueRange indices) const {
+    return layout.spatial(indices);
+  }
+  /// The index of an element from its parts.
+  Elements at(Value batch, Value channel, ValueRange spatial) const {
+    return layout.join(batch, channel, spatial);
+  }
 
   /// The input position under `out` and `kernel`; `inside` gains the test that
   /// it is no padding where it may be.
@@ -66,10 +83,6 @@ struct Window {
     return at;
   }
 };
-
-ArrayRef<int64_t> spatial(Value tensor) {
-  return tensorType(tensor).getShape().drop_front(2);
-}
 
 SmallVector<int64_t> concatSizes(ArrayRef<int64_t> a, ArrayRef<int64_t> b) {
   SmallVector<int64_t> sizes(a);
@@ -150,17 +163,19 @@ Elements ConvOp::emitElements(OpBuilder &b, Location loc, ValueRange indices,
   ArrayRef<int64_t> filter = tensorType(getFilter()).getShape();
   int64_t outPerGroup = filter[0] / getGroups(), inPerGroup = filter[1];
   Type element = tensorType(getResult()).getElementType();
-  Value firstChannel = e.mul(e.div(indices[1], outPerGroup), inPerGroup);
+  Value firstChannel =
+      e.mul(e.div(window.channel(indices), outPerGroup), inPerGroup);
   return {sumWindow(e, element, filter.drop_front(), [&](ValueRange at) {
     Value inside;
-    Elements in = window.inputAt(e, indices.drop_front(2), at.drop_front(),
-                                 spatial(getInput()), filter.drop_front(2),
-                                 spatial(getResult()), inside);
+    Elements in = window.inputAt(
+        e, window.spatial(indices), at.drop_front(), window.spatial(getInput()),
+        filter.drop_front(2), window.spatial(getResult()), inside);
     Value channel = e.add(firstChannel, at[0]);
     auto value = [&, in, channel, at]() -> Value {
-      return multiply(e, load(0, position(indices[0], channel, in)),
-                      load(1, position(indices[1], at[0], at.drop_front())),
-                      element);
+      return multiply(
+          e, load(0, window.at(indices[0], channel, in)),
+          load(1, position(window.channel(indices), at[0], at.drop_front())),
+          element);
     };
     return std::pair(inside, value);
   })};
@@ -173,16 +188,17 @@ Elements ConvInputGradOp::emitElements(OpBuilder &b, Location loc,
   ArrayRef<int64_t> filter = tensorType(getFilter()).getShape();
   int64_t outPerGroup = filter[0] / getGroups(), inPerGroup = filter[1];
   Type element = tensorType(getResult()).getElementType();
-  Value firstOut = e.mul(e.div(indices[1], inPerGroup), outPerGroup);
-  Value inGroup = e.rem(indices[1], inPerGroup);
+  Value firstOut =
+      e.mul(e.div(window.channel(indices), inPerGroup), outPerGroup);
+  Value inGroup = e.rem(window.channel(indices), inPerGroup);
   SmallVector<int64_t> sizes = concatSizes(outPerGroup, filter.drop_front(2));
   return {sumWindow(e, element, sizes, [&](ValueRange at) {
     Value inside;
-    Elements out = window.outputAt(e, indices.drop_front(2), at.drop_front(),
-                                   spatial(getOutputGrad()), inside);
+    Elements out = window.outputAt(e, window.spatial(indices), at.drop_front(),
+                                   window.spatial(getOutputGrad()), inside);
     Value channel = e.add(firstOut, at[0]);
     auto value = [&, out, channel, at]() -> Value {
-      return multiply(e, load(0, position(indices[0], channel, out)),
+      return multiply(e, load(0, window.at(indices[0], channel, out)),
                       load(1, position(channel, inGroup, at.drop_front())),
                       element);
     };
@@ -201,15 +217,15 @@ Elements ConvFilterGradOp::emitElements(OpBuilder &b, Location loc,
   Value channel =
       e.add(e.mul(e.div(indices[0], outPerGroup), inPerGroup), indices[1]);
   SmallVector<int64_t> sizes = concatSizes(tensorType(getInput()).getDimSize(0),
-                                           spatial(getOutputGrad()));
+                                           window.spatial(getOutputGrad()));
   return {sumWindow(e, element, sizes, [&](ValueRange at) {
     Value inside;
-    Elements in = window.inputAt(e, at.drop_front(), indices.drop_front(2),
-                                 spatial(getInput()), filter.drop_front(2),
-                                 spatial(getOutputGrad()), inside);
+    Elements in = window.inputAt(
+        e, at.drop_front(), indices.drop_front(2), window.spatial(getInput()),
+        filter.drop_front(2), window.spatial(getOutputGrad()), inside);
     auto value = [&, in, at]() -> Value {
-      return multiply(e, load(0, position(at[0], indices[0], at.drop_front())),
-                      load(1, position(at[0], channel, in)), element);
+      return multiply(e, load(0, window.at(at[0], indices[0], at.drop_front())),
+                      load(1, window.at(at[0], channel, in)), element);
     };
     return std::pair(inside, value);
   })};
@@ -236,7 +252,7 @@ Elements MaxPoolOp::emitElements(OpBuilder &b, Location loc, ValueRange indices,
                                  ElementSource load) {
   ScalarEmitter e{b, loc};
   Window window(*this);
-  ArrayRef<int64_t> in = spatial(getInput());
+  ArrayRef<int64_t> in = window.spatial(getInput());
   auto element = cast<FloatType>(tensorType(getResult()).getElementType());
   Value lowest = arith::ConstantOp::create(
       b, loc,
@@ -247,10 +263,11 @@ Elements MaxPoolOp::emitElements(OpBuilder &b, Location loc, ValueRange indices,
       getKernel(), {lowest, e.index(-1)},
       [&](const ScalarEmitter &, ValueRange k, ValueRange carried) -> Elements {
         Value inside;
-        Elements at = window.inputAt(e, indices.drop_front(2), k, in,
-                                     getKernel(), spatial(getResult()), inside);
+        Elements at =
+            window.inputAt(e, window.spatial(indices), k, in, getKernel(),
+                           window.spatial(getResult()), inside);
         auto read = [&] {
-          return load(0, position(indices[0], indices[1], at));
+          return load(0, window.at(indices[0], window.channel(indices), at));
         };
         Value x = inside
                       ? e.branch(inside, element, read, [&] { return lowest; })
@@ -279,13 +296,14 @@ Elements MaxPoolGradOp::emitElements(OpBuilder &b, Location loc,
   ScalarEmitter e{b, loc};
   Window window(*this);
   Type element = tensorType(getResult()).getElementType();
-  Value here = e.linearize(indices.drop_front(2), spatial(getResult()));
+  Value here =
+      e.linearize(window.spatial(indices), window.spatial(getResult()));
   return {sumWindow(e, element, getKernel(), [&](ValueRange k) {
     Value inside;
-    Elements out = window.outputAt(e, indices.drop_front(2), k,
-                                   spatial(getOutputGrad()), inside);
+    Elements out = window.outputAt(e, window.spatial(indices), k,
+                                   window.spatial(getOutputGrad()), inside);
     auto value = [&, out]() -> Value {
-      Elements at = position(indices[0], indices[1], out);
+      Elements at = window.at(indices[0], window.channel(indices), out);
       Value winner = load(1, at);
       winner = arith::IndexCastOp::create(b, loc, b.getIndexType(), winner);
       Value zero = e.constant(element, 0);
@@ -304,11 +322,11 @@ Elements SumPoolOp::emitElements(OpBuilder &b, Location loc, ValueRange indices,
   Type element = tensorType(getResult()).getElementType();
   return {sumWindow(e, element, getKernel(), [&](ValueRange k) {
     Value inside;
-    Elements in =
-        window.inputAt(e, indices.drop_front(2), k, spatial(getInput()),
-                       getKernel(), spatial(getResult()), inside);
+    Elements in = window.inputAt(e, window.spatial(indices), k,
+                                 window.spatial(getInput()), getKernel(),
+                                 window.spatial(getResult()), inside);
     auto value = [&, in]() -> Value {
-      return load(0, position(indices[0], indices[1], in));
+      return load(0, window.at(indices[0], window.channel(indices), in));
     };
     return std::pair(inside, value);
   })};
@@ -321,10 +339,10 @@ Elements SumPoolGradOp::emitElements(OpBuilder &b, Location loc,
   Type element = tensorType(getResult()).getElementType();
   return {sumWindow(e, element, getKernel(), [&](ValueRange k) {
     Value inside;
-    Elements out = window.outputAt(e, indices.drop_front(2), k,
-                                   spatial(getOutputGrad()), inside);
+    Elements out = window.outputAt(e, window.spatial(indices), k,
+                                   window.spatial(getOutputGrad()), inside);
     auto value = [&, out]() -> Value {
-      return load(0, position(indices[0], indices[1], out));
+      return load(0, window.at(indices[0], window.channel(indices), out));
     };
     return std::pair(inside, value);
   })};

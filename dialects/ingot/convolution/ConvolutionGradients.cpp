@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/ingot/convolution/WindowLayout.h"
 #include "dialects/ingot/ir/Builders.h"
 
 using namespace mlir;
@@ -21,7 +22,7 @@ static Value sameWindow(OpBuilder &builder, Like like, Type type, Value a,
                         Value b) {
   return Op::create(builder, like.getLoc(), type, a, b, like.getStrides(),
                     like.getDilations(), like.getPadLow(), like.getPadHigh(),
-                    like.getGroups());
+                    like.getGroups(), like.getChannelsLast());
 }
 
 LogicalResult ConvOp::buildVjp(OpBuilder &builder, Cotangents g, Needed needed,
@@ -62,9 +63,10 @@ LogicalResult MaxPoolOp::buildVjp(OpBuilder &builder, Cotangents g, Needed,
   // Positions have no derivative: without a cotangent of the values there is
   // none.
   if (g[0])
-    out[0] = MaxPoolGradOp::create(
-        builder, getLoc(), getInput().getType(), g[0], getIndices(),
-        getKernel(), getStrides(), getDilations(), getPadLow(), getPadHigh());
+    out[0] = MaxPoolGradOp::create(builder, getLoc(), getInput().getType(),
+                                   g[0], getIndices(), getKernel(),
+                                   getStrides(), getDilations(), getPadLow(),
+                                   getPadHigh(), getChannelsLast());
   return success();
 }
 
@@ -73,19 +75,21 @@ LogicalResult MaxPoolGradOp::buildVjp(OpBuilder &builder, Cotangents g,
                                       Needed needed, Gradients out) {
   if (!needed[0])
     return success();
+  WindowLayout layout{getChannelsLast()};
   auto withFlatPlanes = [&](Value value) {
     ArrayRef<int64_t> shape = tensorType(value).getShape();
-    int64_t plane = 1;
-    for (int64_t size : shape.drop_front(2))
-      plane *= size;
-    return reshapeTo(builder, getLoc(), value, {shape[0], shape[1], plane});
+    int64_t plane = llvm::product_of(layout.spatial(shape));
+    return reshapeTo(builder, getLoc(), value,
+                     layout.join(shape[0],
+                                 shape[layout.channelDim(shape.size())],
+                                 ArrayRef(plane)));
   };
   Value indices = withFlatPlanes(getIndices());
   Value taken = TakeAlongOp::create(
       builder, getLoc(),
       RankedTensorType::get(tensorType(indices).getShape(),
                             tensorType(g[0]).getElementType()),
-      withFlatPlanes(g[0]), indices, /*dim=*/2);
+      withFlatPlanes(g[0]), indices, /*dim=*/layout.channelsLast ? 1 : 2);
   out[0] = reshapeTo(builder, getLoc(), taken,
                      tensorType(getOutputGrad()).getShape());
   return success();
@@ -95,7 +99,7 @@ LogicalResult SumPoolOp::buildVjp(OpBuilder &builder, Cotangents g, Needed,
                                   Gradients out) {
   out[0] = SumPoolGradOp::create(builder, getLoc(), getInput().getType(), g[0],
                                  getKernel(), getStrides(), getDilations(),
-                                 getPadLow(), getPadHigh());
+                                 getPadLow(), getPadHigh(), getChannelsLast());
   return success();
 }
 
@@ -103,6 +107,6 @@ LogicalResult SumPoolGradOp::buildVjp(OpBuilder &builder, Cotangents g, Needed,
                                       Gradients out) {
   out[0] = SumPoolOp::create(builder, getLoc(), getOutputGrad().getType(), g[0],
                              getKernel(), getStrides(), getDilations(),
-                             getPadLow(), getPadHigh());
+                             getPadLow(), getPadHigh(), getChannelsLast());
   return success();
 }

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/ingot/convolution/WindowLayout.h"
 #include "dialects/ingot/ir/Builders.h"
 #include "dialects/ingot/ir/Dialect.h"
 #include "dialects/ingot/support/Verification.h"
@@ -17,13 +18,21 @@ namespace {
 /// How windows of `kernel` move over the spatial dimensions.
 struct Windows {
   ArrayRef<int64_t> kernel, strides, dilations, padLow, padHigh;
+  WindowLayout layout;
+
+  ArrayRef<int64_t> sizes(RankedTensorType data) const {
+    return layout.spatial(data.getShape());
+  }
+  int64_t channels(RankedTensorType data) const {
+    return data.getDimSize(layout.channelDim(data.getRank()));
+  }
 };
 } // namespace
 
 template <typename Op>
 static Windows windowsOf(Op op, ArrayRef<int64_t> kernel) {
-  return {kernel, op.getStrides(), op.getDilations(), op.getPadLow(),
-          op.getPadHigh()};
+  return {kernel,         op.getStrides(), op.getDilations(),
+          op.getPadLow(), op.getPadHigh(), {op.getChannelsLast()}};
 }
 
 /// C1 to C3: the entries make sense; large ones would overflow offsets.
@@ -55,7 +64,7 @@ static LogicalResult checkWindows(Fail fail, const Windows &windows,
   for (int64_t i = 0; i < spatial; ++i) {
     int64_t extent = windows.dilations[i] * (windows.kernel[i] - 1) + 1;
     int64_t padded =
-        input.getDimSize(i + 2) + windows.padLow[i] + windows.padHigh[i];
+        windows.sizes(input)[i] + windows.padLow[i] + windows.padHigh[i];
     if (extent > padded)
       return fail("C3: the window must fit into the padded input along spatial "
                   "dimension " +
@@ -69,14 +78,14 @@ static LogicalResult checkWindows(Fail fail, const Windows &windows,
 static SmallVector<int64_t> windowedShape(const Windows &windows,
                                           RankedTensorType input,
                                           int64_t channels) {
-  SmallVector<int64_t> shape = {input.getDimSize(0), channels};
+  SmallVector<int64_t> counts;
   for (int64_t i = 0, e = input.getRank() - 2; i < e; ++i) {
     int64_t extent = windows.dilations[i] * (windows.kernel[i] - 1) + 1;
     int64_t padded =
-        input.getDimSize(i + 2) + windows.padLow[i] + windows.padHigh[i];
-    shape.push_back((padded - extent) / windows.strides[i] + 1);
+        windows.sizes(input)[i] + windows.padLow[i] + windows.padHigh[i];
+    counts.push_back((padded - extent) / windows.strides[i] + 1);
   }
-  return shape;
+  return windows.layout.join(input.getDimSize(0), channels, counts);
 }
 
 //===----------------------------------------------------------------------===//
@@ -112,7 +121,7 @@ static LogicalResult checkConvolution(Op op, Value inputValue,
     return failure();
 
   int64_t groups = op.getGroups();
-  int64_t channels = input.getDimSize(1), filters = filter.getDimSize(0);
+  int64_t channels = windows.channels(input), filters = filter.getDimSize(0);
   if (groups < 1 || channels % groups != 0 || filters % groups != 0)
     return fail("C6: groups must divide the " + Twine(channels) +
                 " channels and the " + Twine(filters) + " filters, got " +
@@ -156,7 +165,7 @@ static LogicalResult checkPool(Op op, Value inputValue, Value outputValue,
       failed(checkWindows(fail, windows, input)))
     return failure();
   return checkShape(fail, "C5", outputName,
-                    windowedShape(windows, input, input.getDimSize(1)),
+                    windowedShape(windows, input, windows.channels(input)),
                     output.getShape());
 }
 
@@ -165,14 +174,14 @@ static LogicalResult checkTouched(Fail fail, const Windows &windows,
                                   RankedTensorType input,
                                   RankedTensorType output) {
   for (int64_t i = 0, e = input.getRank() - 2; i < e; ++i) {
-    int64_t size = input.getDimSize(i + 2), dilation = windows.dilations[i];
+    int64_t size = windows.sizes(input)[i], dilation = windows.dilations[i];
     auto touches = [&](int64_t window) {
       int64_t begin = window * windows.strides[i] - windows.padLow[i];
       int64_t skipped = begin < 0 ? llvm::divideCeil(-begin, dilation) : 0;
       return skipped < windows.kernel[i] && begin + skipped * dilation < size;
     };
     // Only windows that begin in padding may miss the input.
-    int64_t count = output.getDimSize(i + 2);
+    int64_t count = windows.sizes(output)[i];
     int64_t inside = llvm::divideCeil(windows.padLow[i], windows.strides[i]);
     bool ok = count == 0 || touches(count - 1);
     for (int64_t window = 0; ok && window < std::min(inside, count); ++window)
@@ -217,4 +226,57 @@ LogicalResult SumPoolOp::verify() {
 
 LogicalResult SumPoolGradOp::verify() {
   return checkPool(*this, getResult(), getOutputGrad(), "output_grad");
+}
+
+//===----------------------------------------------------------------------===//
+// Order of dimensions
+//===----------------------------------------------------------------------===//
+
+template <typename Op>
+static bool makeChannelsLast(Op op, ArrayRef<int64_t> order) {
+  if (op.getChannelsLast() ||
+      order != ArrayRef(WindowLayout::channelsLastOrder(order.size())))
+    return false;
+  op.setChannelsLast(true);
+  return true;
+}
+
+/// Libraries keep a vector of channels for each position. With few channels the
+/// vector is not filled; f64 is computed by plain loops.
+static SmallVector<int64_t> preferredOrder(bool channelsLast, Value input,
+                                           Value output) {
+  constexpr int64_t vector = 16;
+  int64_t rank = tensorType(input).getRank();
+  if (channelsLast || tensorType(input).getElementType().isF64() ||
+      std::max(tensorType(input).getDimSize(1),
+               tensorType(output).getDimSize(1)) < vector)
+    return {};
+  return WindowLayout::channelsLastOrder(rank);
+}
+
+#define INGOT_WINDOWED(OP, CARRIES_OPERAND, CARRIES_RESULTS)                   \
+  bool OP::permute(ArrayRef<int64_t> order) {                                  \
+    return makeChannelsLast(*this, order);                                     \
+  }                                                                            \
+  bool OP::carriesOperand([[maybe_unused]] unsigned operand) {                 \
+    return CARRIES_OPERAND;                                                    \
+  }                                                                            \
+  bool OP::carriesResults() { return CARRIES_RESULTS; }
+
+INGOT_WINDOWED(ConvOp, operand == 0, true)
+INGOT_WINDOWED(ConvInputGradOp, operand == 0, true)
+INGOT_WINDOWED(ConvFilterGradOp, true, false)
+INGOT_WINDOWED(MaxPoolOp, true, true)
+INGOT_WINDOWED(MaxPoolGradOp, true, true)
+INGOT_WINDOWED(SumPoolOp, true, true)
+INGOT_WINDOWED(SumPoolGradOp, true, true)
+
+SmallVector<int64_t> ConvOp::getPreferredOrder() {
+  return preferredOrder(getChannelsLast(), getInput(), getResult());
+}
+SmallVector<int64_t> ConvInputGradOp::getPreferredOrder() {
+  return preferredOrder(getChannelsLast(), getResult(), getOutputGrad());
+}
+SmallVector<int64_t> ConvFilterGradOp::getPreferredOrder() {
+  return preferredOrder(getChannelsLast(), getInput(), getOutputGrad());
 }

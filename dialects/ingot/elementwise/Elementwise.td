@@ -10,7 +10,7 @@ include "dialects/ingot/ir/Dialect.td"
 
 class Ingot_ElementwiseOp<string mnemonic, list<Trait> traits = []>
     : Ingot_ComputeOp<mnemonic, !listconcat(traits, [
-        SameOperandsAndResultShape, Elementwise,
+        SameOperandsAndResultShape, Elementwise, Permutable,
         DeclareOpInterfaceMethods<ScalarBody, ["readsPointwise"]>])> {
   let extraClassDefinition = [{
     bool $cppClass::readsPointwise(unsigned) { return true; }

@@ -162,6 +162,29 @@ def Reduction : OpInterface<"Reduction"> {
   ];
 }
 
+def Permutable : OpInterface<"Permutable"> {
+  let cppNamespace = "::ingot";
+  let description = [{
+    An op that can work on tensors whose dimensions are in another order. What it
+    carries are the tensors whose dimensions take the new order together; the others
+    keep theirs. An order lists, for each new dimension, the old one (as `transpose`).
+  }];
+  let methods = [
+    InterfaceMethod<"True if the operand takes the new order.", "bool",
+      "carriesOperand", (ins "unsigned":$operand), "", "return true;">,
+    InterfaceMethod<"True if the results take the new order.", "bool",
+      "carriesResults", (ins), "", "return true;">,
+    InterfaceMethod<[{
+      Changes the attributes for the new order of the carried tensors; their types are the
+      caller's to change. False, and nothing is changed, where the op has no such form.
+    }], "bool", "permute", (ins "::llvm::ArrayRef<int64_t>":$order), "",
+      "return true;">,
+    InterfaceMethod<[{
+      The order in which the op runs best, empty if it is as good as any other.
+    }], "::llvm::SmallVector<int64_t>", "getPreferredOrder", (ins), "", "return {};">,
+  ];
+}
+
 def KernelBody : OpInterface<"KernelBody"> {
   let cppNamespace = "::ingot";
   let description = [{

@@ -20,6 +20,7 @@ def ReduceOp : Ingot_ComputeOp<"reduce", [
     DeclareOpInterfaceMethods<InferTypeOpInterface>,
     DeclareOpInterfaceMethods<ScalarBody, ["isLooped"]>,
     DeclareOpInterfaceMethods<Reduction>,
+    DeclareOpInterfaceMethods<Permutable, ["carriesResults", "permute"]>,
     DeclareOpInterfaceMethods<Differentiable>,
     DeclareOpInterfaceMethods<CostModel, ["getFlops"]>,
     DeclareOpInterfaceMethods<PrecisionRole, ["getPrecisionRole"]>]> {

@@ -8,6 +8,7 @@
 #include "dialects/ingot/ir/Builders.h"
 #include "dialects/ingot/ir/Dialect.h"
 #include "dialects/ingot/support/Folding.h"
+#include "dialects/ingot/support/Permutation.h"
 #include "dialects/ingot/support/Verification.h"
 
 using namespace mlir;
@@ -57,3 +58,16 @@ OpFoldResult ReduceOp::fold(FoldAdaptor adaptor) {
   return foldReduction(adaptor.getOperand(), getKind(), getDims(),
                        tensorType(getOperand()), tensorType(getResult()));
 }
+
+/// What is kept must stay in its order: the result does.
+bool ReduceOp::permute(ArrayRef<int64_t> order) {
+  SmallVector<int64_t> dims, kept;
+  for (auto [i, dim] : llvm::enumerate(order))
+    llvm::is_contained(getDims(), dim) ? dims.push_back(i)
+                                       : kept.push_back(dim);
+  if (!llvm::is_sorted(kept))
+    return false;
+  setDims(dims);
+  return true;
+}
+bool ReduceOp::carriesResults() { return false; }

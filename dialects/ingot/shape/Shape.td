@@ -18,6 +18,7 @@ class Ingot_ShapeOp<string mnemonic, list<Trait> traits = [],
 }
 
 def ConstantOp : Ingot_ShapeOp<"constant", [ConstantLike,
+    DeclareOpInterfaceMethods<Permutable, ["permute"]>,
     DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
   let summary = "a tensor known at compile time";
   let description = "Code generation supports splats in kernels; others become read-only data.";
@@ -27,7 +28,8 @@ def ConstantOp : Ingot_ShapeOp<"constant", [ConstantLike,
   let hasFolder = 1;
 }
 
-def IotaOp : Ingot_ShapeOp<"iota"> {
+def IotaOp : Ingot_ShapeOp<"iota",
+    [DeclareOpInterfaceMethods<Permutable, ["permute"]>]> {
   let summary = "the index along dimension `dim`";
   let arguments = (ins I64Attr:$dim);
   let results = (outs Ingot_NumberTensor:$result);
@@ -36,7 +38,8 @@ def IotaOp : Ingot_ShapeOp<"iota"> {
 }
 
 def BroadcastOp : Ingot_ShapeOp<"broadcast",
-    [MovesElements, DeclareOpInterfaceMethods<Differentiable>], ["getReadDims"]> {
+    [MovesElements, DeclareOpInterfaceMethods<Permutable, ["carriesOperand", "permute"]>,
+     DeclareOpInterfaceMethods<Differentiable>], ["getReadDims"]> {
   let summary = "repeats the operand along new dimensions and those of size 1";
   let description = [{
     Operand dimension i becomes result dimension `dims[i]`; its size is that of
@@ -70,7 +73,8 @@ def TransposeOp : Ingot_ShapeOp<"transpose",
 }
 
 def SliceOp : Ingot_ShapeOp<"slice",
-    [MovesElements, DeclareOpInterfaceMethods<Differentiable>,
+    [MovesElements, DeclareOpInterfaceMethods<Permutable, ["permute"]>,
+     DeclareOpInterfaceMethods<Differentiable>,
      DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
   let summary = "elements starts[i], starts[i] + strides[i], ... below limits[i]";
   let description = "Strides are positive; a negative step is a slice of a reverse.";
@@ -85,7 +89,8 @@ def SliceOp : Ingot_ShapeOp<"slice",
 }
 
 def PadOp : Ingot_ShapeOp<"pad",
-    [DeclareOpInterfaceMethods<Differentiable>,
+    [DeclareOpInterfaceMethods<Permutable, ["permute"]>,
+     DeclareOpInterfaceMethods<Differentiable>,
      DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
   let summary = "surrounds the operand with `value`";
   let description = [{
@@ -104,7 +109,8 @@ def PadOp : Ingot_ShapeOp<"pad",
 }
 
 def ConcatOp : Ingot_ShapeOp<"concat",
-    [DeclareOpInterfaceMethods<Differentiable>,
+    [DeclareOpInterfaceMethods<Permutable, ["permute"]>,
+     DeclareOpInterfaceMethods<Differentiable>,
      DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
   let summary = "operands one after the other along `dim`";
   let arguments = (ins Variadic<Ingot_Tensor>:$inputs, I64Attr:$dim);
@@ -114,7 +120,8 @@ def ConcatOp : Ingot_ShapeOp<"concat",
 }
 
 def ReverseOp : Ingot_ShapeOp<"reverse",
-    [SameOperandsAndResultType, DeclareOpInterfaceMethods<Differentiable>]> {
+    [SameOperandsAndResultType, DeclareOpInterfaceMethods<Permutable, ["permute"]>,
+     DeclareOpInterfaceMethods<Differentiable>]> {
   let summary = "reverses the order of elements along `dims`";
   let arguments = (ins Ingot_Tensor:$operand, DenseI64ArrayAttr:$dims);
   let results = (outs Ingot_Tensor:$result);

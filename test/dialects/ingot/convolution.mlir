@@ -34,3 +34,12 @@ func.func @ranks(%a: tensor<1x1x5xf32>, %b: tensor<1x1x3xf32>, %c: tensor<1x1x4x
   %1 = ingot.conv %c, %d {dilations = array<i64: 1, 1, 1>, groups = 1 : i64, pad_high = array<i64: 1, 1, 1>, pad_low = array<i64: 1, 1, 1>, strides = array<i64: 1, 1, 1>} : (tensor<1x1x4x4x4xf32>, tensor<1x1x3x3x3xf32>) -> tensor<1x1x4x4x4xf32>
   return
 }
+
+// CHECK-LABEL: func.func @channels_last
+func.func @channels_last(%x: tensor<2x9x8x4xf32>, %w: tensor<6x4x3x2xf32>) -> tensor<2x9x8x4xf32> {
+  // CHECK: ingot.conv %{{.*}} {channels_last, {{.*}}} : (tensor<2x9x8x4xf32>, tensor<6x4x3x2xf32>) -> tensor<2x7x7x6xf32>
+  %0 = ingot.conv %x, %w {channels_last, dilations = array<i64: 1, 1>, groups = 1 : i64, pad_high = array<i64: 0, 0>, pad_low = array<i64: 0, 0>, strides = array<i64: 1, 1>} : (tensor<2x9x8x4xf32>, tensor<6x4x3x2xf32>) -> tensor<2x7x7x6xf32>
+  // CHECK: ingot.conv_input_grad %{{.*}} {channels_last, {{.*}}} : (tensor<2x7x7x6xf32>, tensor<6x4x3x2xf32>) -> tensor<2x9x8x4xf32>
+  %1 = ingot.conv_input_grad %0, %w {channels_last, dilations = array<i64: 1, 1>, groups = 1 : i64, pad_high = array<i64: 0, 0>, pad_low = array<i64: 0, 0>, strides = array<i64: 1, 1>} : (tensor<2x7x7x6xf32>, tensor<6x4x3x2xf32>) -> tensor<2x9x8x4xf32>
+  return %1 : tensor<2x9x8x4xf32>
+}

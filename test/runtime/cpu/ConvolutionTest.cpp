@@ -1,7 +1,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Convolution and its gradients against plain loops, on random shapes with
-// groups, strides, dilation and asymmetric padding, in one to three dimensions.
+// groups, strides, dilation and asymmetric padding, in one to three dimensions
+// and both orders of channels.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,6 +28,17 @@ int64_t product(const int64_t *extents, int64_t rank) {
   return result;
 }
 
+/// The linear index of an element of the input or output, from that in N C
+/// spatial order.
+int64_t place(const ingot_conv_desc &d, int64_t channels,
+              const int64_t *extents, int64_t index) {
+  int64_t plane = product(extents, d.spatial_rank);
+  if (!d.channels_last)
+    return index;
+  int64_t position = index % plane, channel = index / plane % channels;
+  return (index / plane / channels * plane + position) * channels + channel;
+}
+
 /// Calls visit(input, filter, output) for every product of the convolution,
 /// with linear indices: written from the definition, one axis at a time.
 void forEachProduct(
@@ -37,7 +49,8 @@ void forEachProduct(
   std::function<void(int64_t, int64_t, int64_t, int64_t)> descend =
       [&](int64_t axis, int64_t input, int64_t filter, int64_t output) {
         if (axis == d.spatial_rank)
-          return visit(input, filter, output);
+          return visit(place(d, d.in_channels, d.in, input), filter,
+                       place(d, d.out_channels, d.out, output));
         for (int64_t o = 0; o < d.out[axis]; ++o)
           for (int64_t k = 0; k < d.kernel[axis]; ++k) {
             int64_t i =
@@ -57,6 +70,7 @@ void forEachProduct(
 ingot_conv_desc drawDesc(Philox &random, ingot_dtype type) {
   ingot_conv_desc d = {};
   d.type = type;
+  d.channels_last = random.below(2);
   d.spatial_rank = 1 + random.below(3);
   d.batch = 1 + random.below(3);
   d.groups = random.below(3) ? 1 : 1 + random.below(4);
