@@ -76,6 +76,8 @@ void ingot::buildGraphPipeline(OpPassManager &manager,
     // Before fusion, which decides by what is stored in which shape.
     manager.addNestedPass<func::FuncOp>(createChooseLayouts());
     manager.addNestedPass<func::FuncOp>(createSimplify());
+    // After simplification, which makes one reduction of two.
+    manager.addNestedPass<func::FuncOp>(createSplitReductions());
   }
   FormFusionsOptions fusion;
   fusion.each = options.level == 0;

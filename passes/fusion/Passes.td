@@ -43,6 +43,34 @@ def ChooseLayouts : Pass<"ingot-choose-layouts", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::ingot::IngotDialect"];
 }
 
+def SplitReductions : Pass<"ingot-split-reductions", "::mlir::func::FuncOp"> {
+  let summary = "folds dimensions in two steps where one has too little parallel work";
+  let description = [{
+    A reduction with few results, such as the statistics of batch normalization, first keeps its
+    outermost dimensions, then folds those. Half precision is accumulated in f32 throughout. How a
+    reduction is split depends on its shape alone: a sum is added up in one order on
+    any number of threads.
+
+    Before:
+    ```mlir
+    %0 = ingot.reduce sum %x dims = [0, 1, 2] : (tensor<64x32x32x64xf32>) -> tensor<64xf32>
+    ```
+    After:
+    ```mlir
+    %0 = ingot.reduce sum %x dims = [1, 2] : (tensor<64x32x32x64xf32>) -> tensor<64x64xf32>
+    %1 = ingot.reduce sum %0 dims = [0] : (tensor<64x64xf32>) -> tensor<64xf32>
+    ```
+  }];
+  let options = [
+    Option<"minElements", "min-elements", "int64_t", "65536",
+           "elements from which on a reduction is worth two kernels">,
+  ];
+  let statistics = [
+    Statistic<"numSplit", "split", "reductions in two steps">,
+  ];
+  let dependentDialects = ["::ingot::IngotDialect"];
+}
+
 def FormFusions : Pass<"ingot-form-fusions", "::mlir::func::FuncOp"> {
   let summary = "groups ops into the regions that become kernels";
   let description = [{

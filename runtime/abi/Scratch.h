@@ -40,6 +40,22 @@ constexpr int64_t convertedBytes(const ScratchMachine &machine, int32_t type,
   return converts ? roundUp(elements * 4, INGOT_ALIGNMENT) : 0;
 }
 
+/// Transformed tiles, filters and products of runtime/cpu/winograd, for sums
+/// over `in` channels.
+constexpr int64_t winogradBytes(int64_t tiles, int64_t in, int64_t out,
+                                int64_t threads) {
+  constexpr int64_t points = 36, rows = 12, columns = 32, lanes = 16;
+  constexpr int64_t least = 60;
+  int64_t block = std::min(tiles, roundUp(std::max(out, least), rows));
+  int64_t panels = roundUp(out, columns) / columns;
+  int64_t filters = block == tiles ? threads : panels;
+  int64_t inPoint = roundUp(block, rows) * in + lanes;
+  int64_t outPoint = roundUp(block, rows) * columns + lanes;
+  return 4 * points *
+         (inPoint + filters * in * columns +
+          std::max(threads, panels) * outPoint);
+}
+
 } // namespace detail
 
 /// Packed operands: all rows of a over a block of the inner dimension, and per
@@ -62,12 +78,39 @@ constexpr int64_t getScratchBytes(const ingot_matmul_desc &desc,
          convertedBytes(machine, desc.c_type, desc.batch * desc.m * desc.n);
 }
 
+/// Whether a convolution has the form that runtime/cpu/winograd computes with
+/// fewer multiplications: at most half of the plain ones even where tiles of
+/// 4 x 4 outputs hang over the edge.
+constexpr bool isWinograd(const ingot_conv_desc &desc) {
+  constexpr int64_t lanes = 16, tile = 4, points = 36, taps = 9;
+  if (desc.type != INGOT_F32 || desc.spatial_rank != 2 || desc.groups != 1 ||
+      !desc.channels_last || desc.in_channels % lanes != 0 ||
+      desc.out_channels % lanes != 0 || desc.batch == 0)
+    return false;
+  int64_t tiles = 1, outputs = 1, inTiles = 1, inputs = 1;
+  for (int64_t i = 0; i < 2; ++i) {
+    if (desc.kernel[i] != 3 || desc.stride[i] != 1 || desc.dilation[i] != 1 ||
+        desc.pad_low[i] > 2 || desc.pad_high[i] > 2)
+      return false;
+    tiles *= detail::roundUp(desc.out[i], tile) / tile;
+    outputs *= desc.out[i];
+    inTiles *= detail::roundUp(desc.in[i], tile) / tile;
+    inputs *= desc.in[i];
+  }
+  // Transforming the filters pays for enough tiles.
+  constexpr int64_t least = 24;
+  return desc.batch * std::min(tiles, inTiles) >= least &&
+         2 * points * tiles <= taps * outputs &&
+         2 * points * inTiles <= taps * inputs;
+}
+
 /// The filter in the library's layout, whose channels come in blocks of 16, a
-/// sum of filters per thread in the filter's gradient, and where channels come
-/// first input and output in the library's layouts.
+/// sum of filters per thread in the filter's gradient, where channels come
+/// first input and output in the library's layouts, and where they come last
+/// but do not fill blocks an image's windows per thread.
 constexpr int64_t getScratchBytes(const ingot_conv_desc &desc,
                                   const ScratchMachine &machine) {
-  using detail::convertedBytes, detail::roundUp;
+  using detail::convertedBytes, detail::roundUp, detail::winogradBytes;
   if (machine.workspace != 0)
     return machine.workspace;
   if (desc.type == INGOT_F64)
@@ -91,13 +134,32 @@ constexpr int64_t getScratchBytes(const ingot_conv_desc &desc,
                    roundUp(outChannels / desc.groups, block) * desc.groups;
   // Sums are in f32, and with a bias beside them.
   int64_t sums = (filter + roundUp(outChannels, block)) * 4;
+  bool fills = inChannels / desc.groups % block == 0 &&
+               outChannels / desc.groups % block == 0;
+  int64_t windows = fills || desc.batch == 0
+                        ? 0
+                        : taps * inChannels / desc.groups * (out / desc.batch) *
+                              machine.threads;
   int64_t data =
       desc.channels_last
-          ? 0
+          ? roundUp(windows * bytes, 64)
           : roundUp(in * roundUp(inChannels, block) * bytes, 64) +
                 roundUp(out * roundUp(outChannels, block) * bytes, 64);
-  return converted + data + roundUp(filter * bytes, 64) +
-         roundUp(sums * machine.threads, INGOT_ALIGNMENT) + (1 << 16);
+  int64_t library = data + roundUp(filter * bytes, 64) +
+                    roundUp(sums * machine.threads, INGOT_ALIGNMENT) +
+                    (1 << 16);
+  if (!isWinograd(desc))
+    return converted + library;
+  auto countTiles = [&](const int64_t *extents) {
+    constexpr int64_t tile = 4;
+    return desc.batch * (roundUp(extents[0], tile) / tile) *
+           (roundUp(extents[1], tile) / tile);
+  };
+  return std::max({library,
+                   winogradBytes(countTiles(desc.out), inChannels, outChannels,
+                                 machine.threads),
+                   winogradBytes(countTiles(desc.in), outChannels, inChannels,
+                                 machine.threads)});
 }
 
 /// Per thread, blocks of every operand and of scores (runtime/cpu/attention),

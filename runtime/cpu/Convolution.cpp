@@ -3,11 +3,14 @@
 // ingot_conv and its gradients (Abi.h) on oneDNN. Operands are plain
 // row-major; where channels come first, the library picks its own layouts and
 // they are reordered in scratch memory where it pays. Filters always are.
+// Where Winograd's form applies, it is our own (runtime/cpu/winograd).
 //
 //===----------------------------------------------------------------------===//
 
 #include "runtime/cpu/OneDnn.h"
 #include "runtime/cpu/ReferenceConvolution.h"
+#include "runtime/cpu/ThreadPool.h"
+#include "runtime/cpu/winograd/Winograd.h"
 
 #include <algorithm>
 #include <memory>
@@ -138,11 +141,32 @@ static std::unique_ptr<DnnlCall> build(const ingot_conv_desc &desc, Kind kind) {
   return call;
 }
 
+static void runWinograd(ingot_context *context, const ingot_conv_desc &desc,
+                        Kind kind, const float *first, const float *second,
+                        float *result, void *planned) {
+  char *scratch =
+      context->getScratch(getWinogradScratchBytes(desc, getThreadCount()),
+                          planned, desc.scratch_bytes);
+  switch (kind) {
+  case Forward:
+    return convolveWinograd(desc, first, second, result, scratch);
+  case InputGradient:
+    return convolveInputGradWinograd(desc, first, second, result, scratch);
+  case FilterGradient:
+    return convolveFilterGradWinograd(desc, first, second, result, scratch);
+  }
+}
+
 static void run(ingot_context *context, const ingot_conv_desc *desc, Kind kind,
                 const char *name, const void *first, const void *second,
                 void *result, void *scratch) {
   ProfileScope scope(context, desc->index);
   guardLibraryCall(context, name, [&] {
+    if (canRunWinograd(*desc))
+      return runWinograd(context, *desc, kind,
+                         static_cast<const float *>(first),
+                         static_cast<const float *>(second),
+                         static_cast<float *>(result), scratch);
     context->getCached<DnnlCall>(desc, kind, [&] { return build(*desc, kind); })
         .run(context, {first, second, result}, scratch, desc->scratch_bytes);
   });

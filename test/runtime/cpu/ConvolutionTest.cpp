@@ -10,6 +10,7 @@
 #include "runtime/core/Context.h"
 #include "runtime/core/Random.h"
 #include "runtime/cpu/ThreadPool.h"
+#include "runtime/cpu/winograd/Winograd.h"
 
 #include <gtest/gtest.h>
 
@@ -92,9 +93,35 @@ ingot_conv_desc drawDesc(Philox &random, ingot_dtype type) {
   return d;
 }
 
-template <typename T> void check(ingot_dtype type, double tolerance) {
+/// 3 x 3 with whole vectors of channels.
+ingot_conv_desc drawWinogradDesc(Philox &random, ingot_dtype type) {
+  ingot_conv_desc d = {};
+  d.type = type;
+  d.channels_last = 1;
+  d.spatial_rank = 2;
+  d.groups = 1;
+  d.in_channels = 16 * (1 + random.below(5));
+  d.out_channels = 16 * (1 + random.below(5));
+  do {
+    d.batch = 2 + random.below(5);
+    for (int64_t i = 0; i < 2; ++i) {
+      d.kernel[i] = 3;
+      d.stride[i] = d.dilation[i] = 1;
+      d.pad_low[i] = random.below(3);
+      d.pad_high[i] = random.below(3);
+      d.in[i] = 3 + random.below(14);
+      d.out[i] = d.in[i] + d.pad_low[i] + d.pad_high[i] - 2;
+    }
+  } while (!ingot::abi::isWinograd(d));
+  return d;
+}
+
+using Draw = ingot_conv_desc (*)(Philox &random, ingot_dtype type);
+
+template <typename T>
+void check(ingot_dtype type, double tolerance, int count, Draw drawDesc) {
   Philox random(3, 4);
-  std::vector<ingot_conv_desc> descs(80);
+  std::vector<ingot_conv_desc> descs(count);
   ingot_context context;
   for (ingot_conv_desc &d : descs) {
     d = drawDesc(random, type);
@@ -148,7 +175,24 @@ template <typename T> void check(ingot_dtype type, double tolerance) {
   }
 }
 
-TEST(Convolution, F32) { check<float>(INGOT_F32, 1e-4); }
-TEST(Convolution, F64) { check<double>(INGOT_F64, 1e-12); }
+TEST(Convolution, F32) { check<float>(INGOT_F32, 1e-4, 80, drawDesc); }
+TEST(Convolution, F64) { check<double>(INGOT_F64, 1e-12, 80, drawDesc); }
+TEST(Convolution, Winograd) {
+  check<float>(INGOT_F32, 1e-4, 40, drawWinogradDesc);
+}
+
+TEST(Convolution, ScratchIsAsPlanned) {
+  Philox random(5, 6);
+  for (int64_t threads : {1, 2, 16})
+    for (int i = 0; i < 200; ++i) {
+      ingot_conv_desc d = drawWinogradDesc(random, INGOT_F32);
+      d.batch = 1 + random.below(40);
+      d.in_channels = 16 * (1 + random.below(20));
+      if (!ingot::abi::isWinograd(d))
+        continue;
+      ASSERT_LE(getWinogradScratchBytes(d, threads),
+                static_cast<size_t>(ingot::abi::getScratchBytes(d, {threads})));
+    }
+}
 
 } // namespace

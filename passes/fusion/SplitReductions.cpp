@@ -1,0 +1,92 @@
+//===----------------------------------------------------------------------===//
+//
+// SplitReductions: reductions with few results, in two steps that have enough
+// parallel work.
+//
+// How a reduction is split depends on its shape alone, never on the machine:
+// the order of a sum is the same for any number of threads.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/ingot/ir/Arithmetic.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Remarks.h"
+#include "passes/fusion/Passes.h"
+
+namespace ingot {
+#define GEN_PASS_DEF_SPLITREDUCTIONS
+#include "passes/fusion/Passes.h.inc"
+} // namespace ingot
+
+using namespace mlir;
+using namespace ingot;
+
+namespace {
+
+/// Independent pieces of work after which no more are worth a second step.
+constexpr int64_t kPieces = 16;
+/// Neighbouring results that one piece computes together.
+constexpr int64_t kStrip = 256;
+
+struct SplitReductions : ingot::impl::SplitReductionsBase<SplitReductions> {
+  using SplitReductionsBase::SplitReductionsBase;
+
+  void runOnOperation() override {
+    SmallVector<ReduceOp> reductions;
+    getOperation().walk([&](ReduceOp op) { reductions.push_back(op); });
+    for (ReduceOp op : reductions)
+      split(op);
+  }
+
+  void split(ReduceOp op) {
+    ArrayRef<int64_t> shape = tensorType(op.getOperand()).getShape();
+    ArrayRef<int64_t> dims = op.getDims();
+    if (tensorType(op.getOperand()).getNumElements() < minElements)
+      return;
+    int64_t results = tensorType(op.getResult()).getNumElements();
+    bool isAlong = dims.back() + 1 == static_cast<int64_t>(shape.size());
+    int64_t pieces = isAlong ? results : llvm::divideCeil(results, kStrip);
+    int64_t before = pieces;
+    // The outermost dimensions are left to the second step: each piece of the
+    // first is as long a stretch of memory as there can be.
+    SmallVector<int64_t> first(dims), second;
+    while (pieces < kPieces && first.size() > 1) {
+      pieces *= shape[first.front()];
+      second.push_back(first.front());
+      first.erase(first.begin());
+    }
+    auto options = remark::RemarkOpts::name("split").category("fusion");
+    if (before >= kPieces)
+      return;
+    if (second.empty() || pieces <= before) {
+      remark::missed(op.getLoc(), options)
+          << remark::reason("one dimension is all there is to reduce")
+          << remark::metric("parallel", before);
+      return;
+    }
+    // Half precision is accumulated in f32 through both steps.
+    OpBuilder builder(op);
+    Arithmetic a(builder, op.getLoc());
+    Value value = op.getOperand();
+    if (isa<FloatType>(tensorType(value).getElementType()))
+      value = widen(a, value);
+    auto reduce = [&](ArrayRef<int64_t> over) {
+      value = ReduceOp::create(builder, op.getLoc(),
+                               dropDims(tensorType(value), over), op.getKind(),
+                               value, over);
+    };
+    reduce(first);
+    // Where the dimensions that are left ended up.
+    SmallVector<int64_t> left;
+    for (int64_t dim : second)
+      left.push_back(dim -
+                     llvm::count_if(first, [&](int64_t d) { return d < dim; }));
+    reduce(left);
+    remark::passed(op.getLoc(), options) << remark::metric("parallel", pieces);
+    op.replaceAllUsesWith(narrow(a, value, op.getResult()));
+    op.erase();
+    ++numSplit;
+  }
+};
+
+} // namespace

@@ -1,0 +1,308 @@
+#include "runtime/cpu/winograd/Winograd.h"
+
+#include "runtime/abi/Scratch.h"
+#include "runtime/cpu/Features.h"
+#include "runtime/cpu/ThreadPool.h"
+#include "runtime/cpu/winograd/Kernels.h"
+
+#include <algorithm>
+#include <numeric>
+
+using namespace ingot::runtime;
+using namespace ingot::runtime::winograd;
+
+namespace {
+
+int64_t divideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
+int64_t roundUp(int64_t a, int64_t b) { return divideUp(a, b) * b; }
+
+/// An image [batch, height, width, channels], cut into tiles whose outputs do
+/// not overlap.
+struct Image {
+  int64_t height, width, channels;
+
+  /// The tile of `size` pixels whose first is (y, x), which may lie outside.
+  Tile getTile(const float *data, int64_t image, int64_t y, int64_t x,
+               int64_t size) const {
+    Tile tile;
+    tile.rowStride = width * channels;
+    tile.columnStride = channels;
+    tile.data = data + ((image * height + y) * width + x) * channels;
+    tile.firstRow = std::max<int64_t>(0, -y);
+    tile.lastRow = std::min(size, height - y);
+    tile.firstColumn = std::max<int64_t>(0, -x);
+    tile.lastColumn = std::min(size, width - x);
+    return tile;
+  }
+};
+
+/// What is convolved with what: the forward pass, or the gradient of the input
+/// as the convolution of the output's gradient with the turned filter.
+struct Problem {
+  Image in, out;
+  int64_t batch, padTop, padLeft;
+  int64_t tileRows, tileColumns, tiles;
+  /// Elements of the filter from an output channel to the next, and from an
+  /// input channel to the next.
+  int64_t filterOut, filterIn;
+  bool flipped = false;
+
+  static Problem forward(const ingot_conv_desc &d) {
+    constexpr int64_t taps = kTaps * kTaps;
+    Problem p;
+    p.in = {d.in[0], d.in[1], d.in_channels};
+    p.out = {d.out[0], d.out[1], d.out_channels};
+    p.batch = d.batch;
+    p.padTop = d.pad_low[0];
+    p.padLeft = d.pad_low[1];
+    p.filterOut = d.in_channels * taps;
+    p.filterIn = taps;
+    p.cut();
+    return p;
+  }
+  static Problem inputGrad(const ingot_conv_desc &d) {
+    Problem p = forward(d);
+    std::swap(p.in, p.out);
+    std::swap(p.filterOut, p.filterIn);
+    p.padTop = kTaps - 1 - p.padTop;
+    p.padLeft = kTaps - 1 - p.padLeft;
+    p.flipped = true;
+    p.cut();
+    return p;
+  }
+  void cut() {
+    tileRows = divideUp(out.height, kOut);
+    tileColumns = divideUp(out.width, kOut);
+    tiles = batch * tileRows * tileColumns;
+  }
+
+  Tile getIn(const float *data, int64_t tile) const {
+    return in.getTile(data, image(tile), y(tile) - padTop, x(tile) - padLeft,
+                      kIn);
+  }
+  Tile getOut(const float *data, int64_t tile) const {
+    return out.getTile(data, image(tile), y(tile), x(tile), kOut);
+  }
+
+  int64_t image(int64_t tile) const { return tile / (tileRows * tileColumns); }
+  int64_t y(int64_t tile) const { return tile / tileColumns % tileRows * kOut; }
+  int64_t x(int64_t tile) const { return tile % tileColumns * kOut; }
+};
+
+/// Transformed tiles are made and used a block at a time: as many as there are
+/// output channels, so that they and the filters weigh the same in the cache.
+/// Transformed filters, and their gradients, lie in panels of kColumns filters,
+/// each [points][in channels][kColumns]; with one block of tiles a panel is
+/// used once, and only one per thread is kept.
+struct Blocking {
+  explicit Blocking(const Problem &p, int64_t threads = getThreadCount())
+      : threads(threads) {
+    constexpr int64_t least = 60;
+    block = std::min(p.tiles, roundUp(std::max(p.out.channels, least), kRows));
+    rows = roundUp(block, kRows);
+    panels = divideUp(p.out.channels, kColumns);
+    isOneBlock = block == p.tiles;
+    filterPanel = kPoints * p.in.channels * kColumns;
+    filters = (isOneBlock ? threads : panels) * filterPanel;
+    // Off powers of two, so that points do not fall into the same cache sets.
+    inPoint = rows * p.in.channels + kLanes;
+    outPoint = rows * kColumns + kLanes;
+    // Each task has a panel of filters, and part of the tiles where there are
+    // fewer panels than threads can share.
+    splits = threads / std::gcd(threads, panels);
+  }
+
+  int64_t threads, block, rows, panels, filterPanel, filters, splits;
+  int64_t inPoint, outPoint;
+  bool isOneBlock;
+};
+
+/// The parts of scratch, as offsets in floats: the transformed input at 0.
+struct DataScratch {
+  explicit DataScratch(const Blocking &b)
+      : filters(kPoints * b.inPoint), products(filters + b.filters),
+        size(products + b.threads * kPoints * b.outPoint) {}
+  int64_t filters, products, size;
+};
+struct FilterScratch {
+  explicit FilterScratch(const Blocking &b)
+      : out(kPoints * b.inPoint),
+        filters(out + b.panels * kPoints * b.outPoint),
+        size(filters + b.filters) {}
+  int64_t out, filters, size;
+};
+
+void transformFilters(const Problem &p, const float *filter, int64_t panel,
+                      float *to) {
+  for (int64_t half = 0; half < kColumns; half += kLanes) {
+    int64_t o = panel * kColumns + half;
+    if (o >= p.out.channels)
+      return;
+    for (int64_t c = 0; c < p.in.channels; ++c)
+      transformFilter(filter + o * p.filterOut + c * p.filterIn, p.filterOut,
+                      p.flipped, to + c * kColumns + half,
+                      p.in.channels * kColumns);
+  }
+}
+
+/// Forward, or the gradient of the input.
+void convolve(const Problem &p, const float *input, const float *filter,
+              float *output, char *base) {
+  Blocking b(p);
+  DataScratch parts(b);
+  auto *inTiles = reinterpret_cast<float *>(base);
+  float *allFilters = inTiles + parts.filters;
+  float *allProducts = inTiles + parts.products;
+  if (!b.isOneBlock)
+    parallelFor(b.panels, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t panel = begin; panel < end; ++panel)
+        transformFilters(p, filter, panel, allFilters + panel * b.filterPanel);
+    });
+  for (int64_t first = 0; first < p.tiles; first += b.block) {
+    int64_t count = std::min(b.block, p.tiles - first);
+    parallelFor(count, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t t = begin; t < end; ++t) {
+        Tile tile = p.getIn(input, first + t);
+        // As `multiply` wants it: [rows][channels / 16][kRows][16].
+        float *to =
+            inTiles + t / kRows * kRows * p.in.channels + t % kRows * kLanes;
+        for (int64_t c = 0; c < p.in.channels; c += kLanes) {
+          transformInput(tile, to, b.inPoint);
+          tile.data += kLanes;
+          to += kRows * kLanes;
+        }
+      }
+    });
+    int64_t groups = divideUp(count, kRows), tasks = b.panels * b.splits;
+    int64_t grain = divideUp(tasks, b.threads);
+    parallelFor(tasks, grain, [&](int64_t begin, int64_t end) {
+      int64_t thread = begin / grain;
+      float *products = allProducts + thread * kPoints * b.outPoint;
+      for (int64_t task = begin; task < end; ++task) {
+        int64_t panel = task / b.splits, split = task % b.splits;
+        int64_t from = groups * split / b.splits * kRows;
+        int64_t to = std::min(count, groups * (split + 1) / b.splits * kRows);
+        float *filters =
+            allFilters + (b.isOneBlock ? thread : panel) * b.filterPanel;
+        if (b.isOneBlock)
+          transformFilters(p, filter, panel, filters);
+        for (int64_t point = 0; point < kPoints; ++point)
+          for (int64_t t = from; t < to; t += kRows)
+            multiply(std::min(kRows, to - t), p.in.channels,
+                     inTiles + point * b.inPoint + t * p.in.channels,
+                     filters + point * p.in.channels * kColumns,
+                     products + point * b.outPoint + t * kColumns);
+        for (int64_t t = from; t < to; ++t) {
+          Tile tile = p.getOut(output, first + t);
+          tile.data += panel * kColumns;
+          int64_t channels =
+              std::min(kColumns, p.out.channels - panel * kColumns);
+          for (int64_t c = 0; c < channels; c += kLanes) {
+            transformOutput(products + t * kColumns + c, b.outPoint, tile);
+            tile.data += kLanes;
+          }
+        }
+      }
+    });
+  }
+}
+
+} // namespace
+
+bool ingot::runtime::canRunWinograd(const ingot_conv_desc &d) {
+#ifdef __x86_64__
+  static const bool hasVectors = findMissingFeatures({"avx512f"}).empty();
+#else
+  static const bool hasVectors = false;
+#endif
+  return hasVectors && ingot::abi::isWinograd(d);
+}
+
+size_t ingot::runtime::getWinogradScratchBytes(const ingot_conv_desc &d,
+                                               int64_t threads) {
+  int64_t floats = 0;
+  for (const Problem &p : {Problem::forward(d), Problem::inputGrad(d)}) {
+    Blocking b(p, threads);
+    floats = std::max({floats, DataScratch(b).size, FilterScratch(b).size});
+  }
+  return floats * sizeof(float);
+}
+
+void ingot::runtime::convolveWinograd(const ingot_conv_desc &desc,
+                                      const float *input, const float *filter,
+                                      float *output, char *scratch) {
+  convolve(Problem::forward(desc), input, filter, output, scratch);
+}
+
+void ingot::runtime::convolveInputGradWinograd(const ingot_conv_desc &desc,
+                                               const float *outputGrad,
+                                               const float *filter,
+                                               float *inputGrad,
+                                               char *scratch) {
+  convolve(Problem::inputGrad(desc), outputGrad, filter, inputGrad, scratch);
+}
+
+void ingot::runtime::convolveFilterGradWinograd(const ingot_conv_desc &desc,
+                                                const float *outputGrad,
+                                                const float *input,
+                                                float *filterGrad, char *base) {
+  Problem p = Problem::forward(desc);
+  Blocking b(p);
+  FilterScratch parts(b);
+  auto *inTiles = reinterpret_cast<float *>(base);
+  float *outTiles = inTiles + parts.out;
+  float *allFilters = inTiles + parts.filters;
+  for (int64_t first = 0; first < p.tiles; first += b.block) {
+    int64_t count = std::min(b.block, p.tiles - first);
+    bool isLast = first + count == p.tiles;
+    parallelFor(count, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t t = begin; t < end; ++t) {
+        Tile tile = p.getIn(input, first + t);
+        for (int64_t c = 0; c < p.in.channels; c += kLanes) {
+          transformInput(tile, inTiles + t * p.in.channels + c, b.inPoint);
+          tile.data += kLanes;
+        }
+        tile = p.getOut(outputGrad, first + t);
+        for (int64_t o = 0; o < p.out.channels; o += kLanes) {
+          transformOutputGrad(tile,
+                              outTiles + o / kColumns * kPoints * b.outPoint +
+                                  t * kColumns + o % kColumns,
+                              b.outPoint);
+          tile.data += kLanes;
+        }
+      }
+    });
+    // A task is a panel of filters and part of the input channels.
+    int64_t groups = divideUp(p.in.channels, kRows);
+    int64_t tasks = b.panels * b.splits, grain = divideUp(tasks, b.threads);
+    parallelFor(tasks, grain, [&](int64_t begin, int64_t end) {
+      int64_t thread = begin / grain;
+      for (int64_t task = begin; task < end; ++task) {
+        int64_t panel = task / b.splits, split = task % b.splits;
+        int64_t from = groups * split / b.splits * kRows;
+        int64_t to =
+            std::min(p.in.channels, groups * (split + 1) / b.splits * kRows);
+        float *filters =
+            allFilters + (b.isOneBlock ? thread : panel) * b.filterPanel;
+        const float *out = outTiles + panel * kPoints * b.outPoint;
+        for (int64_t point = 0; point < kPoints; ++point)
+          for (int64_t c = from; c < to; c += kRows)
+            multiplyTransposed(
+                std::min(kRows, to - c), count, inTiles + point * b.inPoint + c,
+                p.in.channels, out + point * b.outPoint,
+                filters + (point * p.in.channels + c) * kColumns, first != 0);
+        if (!isLast)
+          continue;
+        for (int64_t half = 0; half < kColumns; half += kLanes) {
+          int64_t o = panel * kColumns + half;
+          if (o >= p.out.channels)
+            break;
+          for (int64_t c = from; c < to; ++c)
+            transformFilterGrad(
+                filters + c * kColumns + half, p.in.channels * kColumns,
+                filterGrad + o * p.filterOut + c * p.filterIn, p.filterOut);
+        }
+      }
+    });
+  }
+}
