@@ -74,8 +74,10 @@ void ingot::buildGraphPipeline(OpPassManager &manager,
   manager.addNestedPass<func::FuncOp>(createSimplify());
   if (options.level > 0) {
     // Before fusion, which decides by what is stored in which shape.
-    manager.addNestedPass<func::FuncOp>(createChooseLayouts());
-    manager.addNestedPass<func::FuncOp>(createSimplify());
+    if (options.channelsLast) {
+      manager.addNestedPass<func::FuncOp>(createChooseLayouts());
+      manager.addNestedPass<func::FuncOp>(createSimplify());
+    }
     // After simplification, which makes one reduction of two.
     manager.addNestedPass<func::FuncOp>(createSplitReductions());
   }

@@ -28,6 +28,8 @@ struct PipelineOptions {
   bool rows = true;
   /// Whether the target has library calls that run composites whole.
   bool keepAnchors = true;
+  /// Whether the target's convolutions take channels last.
+  bool channelsLast = true;
 };
 
 /// From `@forward` to the training graph as kernels and library calls.

@@ -254,6 +254,7 @@ LogicalResult Compiler::makeGraph(const Machine &machine) {
   pipeline.forceLow = options.forceLow;
   pipeline.lossScaling = options.lossScaling;
   pipeline.keepAnchors = !target.device;
+  pipeline.channelsLast = !target.device;
   for (const Variant &variant : listVariants(options.dims)) {
     for (const auto &[name, size] : variant.dims)
       import.dims[name] = size;
