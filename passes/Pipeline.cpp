@@ -83,7 +83,7 @@ void ingot::buildGraphPipeline(OpPassManager &manager,
   }
   FormFusionsOptions fusion;
   fusion.each = options.level == 0;
-  fusion.rows = options.rows;
+  fusion.epilogues = options.epilogues;
   manager.addNestedPass<func::FuncOp>(createFormFusions(fusion));
 }
 

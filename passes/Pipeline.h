@@ -24,8 +24,8 @@ struct PipelineOptions {
   std::string precision = "fp32", keepFp32, forceLow;
   /// Dynamic loss scaling; always with fp16.
   bool lossScaling = false;
-  /// The target's code generation has `row` kernels.
-  bool rows = true;
+  /// Whether the target's products call kernels that finish their elements.
+  bool epilogues = true;
   /// Whether the target has library calls that run composites whole.
   bool keepAnchors = true;
   /// Whether the target's convolutions take channels last.

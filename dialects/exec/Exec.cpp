@@ -101,8 +101,12 @@ LogicalResult KernelOp::verifyRegions() {
       return emitOpError("input ")
              << argument.getArgNumber() << " shares memory with result "
              << alias << " of " << results;
-    if (alias >= 0 &&
-        argument.getType() != body.back().getOperand(alias).getType())
+    if (alias < 0)
+      continue;
+    auto type = cast<ShapedType>(argument.getType());
+    auto result = cast<ShapedType>(body.back().getOperand(alias).getType());
+    if (type.getElementType() != result.getElementType() ||
+        type.getNumElements() != result.getNumElements())
       return emitOpError("input ")
              << argument.getArgNumber() << " shares memory with result "
              << alias << " of another type";
@@ -120,25 +124,38 @@ LogicalResult LaunchOp::verify() {
   return success();
 }
 
-LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
-  auto kernel =
-      symbols.lookupNearestSymbolFrom<KernelOp>(*this, getKernelAttr());
+/// The kernel of a call has the `first` buffers, then the call's inputs and
+/// outputs.
+template <typename Op>
+static LogicalResult verifyKernel(Op call, SymbolTableCollection &symbols,
+                                  size_t first) {
+  FlatSymbolRefAttr name = call.getKernelAttr();
+  auto kernel = symbols.lookupNearestSymbolFrom<KernelOp>(call, name);
   // After code generation the kernel is a function.
   if (!kernel)
-    return symbols.lookupNearestSymbolFrom(*this, getKernelAttr())
+    return symbols.lookupNearestSymbolFrom(call, name)
                ? success()
-               : emitOpError("no kernel named ") << getKernelAttr();
+               : call.emitOpError("no kernel named ") << name;
   Block &body = kernel.getBody().front();
-  if (body.getNumArguments() != getInputs().size() ||
-      body.getTerminator()->getNumOperands() != getOutputs().size())
-    return emitOpError("passes ")
-           << getInputs().size() << " inputs and " << getOutputs().size()
+  size_t inputs = first + call.getInputs().size();
+  if (body.getNumArguments() != inputs ||
+      body.getTerminator()->getNumOperands() != call.getOutputs().size())
+    return call.emitOpError("passes ")
+           << inputs << " inputs and " << call.getOutputs().size()
            << " outputs, kernel takes " << body.getNumArguments() << " and "
            << body.getTerminator()->getNumOperands();
   return success();
 }
 
+LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return verifyKernel(*this, symbols, /*first=*/0);
+}
+
 StringRef LaunchOp::getEntryPoint() { return "ingot_launch"; }
+SmallVector<Value> LaunchOp::getBuffers() { return {}; }
+SmallVector<Value> LaunchOp::getTable() {
+  return llvm::to_vector(getOperands());
+}
 StringRef LaunchOp::getCallKind() { return "loop"; }
 int64_t LaunchOp::getCallFlops() { return getFlops(); }
 int64_t LaunchOp::getCallBytes() { return bufferBytes(getOperands()); }
@@ -180,6 +197,10 @@ LogicalResult LaunchGridOp::verifySymbolUses(SymbolTableCollection &symbols) {
 }
 
 StringRef LaunchGridOp::getEntryPoint() { return "ingot_launch_grid"; }
+SmallVector<Value> LaunchGridOp::getBuffers() { return {}; }
+SmallVector<Value> LaunchGridOp::getTable() {
+  return llvm::to_vector(getOperands());
+}
 StringRef LaunchGridOp::getCallKind() { return "loop"; }
 int64_t LaunchGridOp::getCallFlops() { return getFlops(); }
 int64_t LaunchGridOp::getCallBytes() { return bufferBytes(getOperands()); }
@@ -209,17 +230,35 @@ struct Product {
   int64_t batch = 1, m, n, k;
 };
 
-Product productOf(exec::MatmulOp op) {
-  ArrayRef<int64_t> result =
-      cast<MemRefType>(op.getResult().getType()).getShape();
+template <typename Op> Product productOf(Op op) {
   ArrayRef<int64_t> lhs = cast<MemRefType>(op.getLhs().getType()).getShape();
+  ArrayRef<int64_t> rhs = cast<MemRefType>(op.getRhs().getType()).getShape();
+  size_t rows = lhs.size() - 2, inner = lhs.size() - 1;
   Product product;
-  for (int64_t size : result.drop_back(2))
+  for (int64_t size : lhs.drop_back(2))
     product.batch *= size;
-  product.m = result[result.size() - 2];
-  product.n = result.back();
-  product.k = op.getTransposeLhs() ? lhs[lhs.size() - 2] : lhs.back();
+  product.m = lhs[op.getTransposeLhs() ? inner : rows];
+  product.k = lhs[op.getTransposeLhs() ? rows : inner];
+  product.n = rhs[op.getTransposeRhs() ? rows : inner];
   return product;
+}
+
+/// The fields of ingot_matmul_desc.
+template <typename Op>
+SmallVector<Field> matmulDescriptor(Op op, Value result, int64_t index) {
+  Product p = productOf(op);
+  return {{8, p.batch},
+          {8, p.m},
+          {8, p.n},
+          {8, p.k},
+          {4, op.getTransposeLhs()},
+          {4, op.getTransposeRhs()},
+          {4, dtypeOf(op.getLhs())},
+          {4, dtypeOf(op.getRhs())},
+          {4, dtypeOf(result)},
+          {4, 0},
+          scratchBytes(op),
+          {8, index}};
 }
 } // namespace
 
@@ -243,23 +282,62 @@ int64_t exec::MatmulOp::getCallFlops() {
 }
 
 SmallVector<Field> exec::MatmulOp::getDescriptor(int64_t index) {
-  Product p = productOf(*this);
-  return {{8, p.batch},
-          {8, p.m},
-          {8, p.n},
-          {8, p.k},
-          {4, getTransposeLhs()},
-          {4, getTransposeRhs()},
-          {4, dtypeOf(getLhs())},
-          {4, dtypeOf(getRhs())},
-          {4, dtypeOf(getResult())},
-          {4, 0},
-          scratchBytes(*this),
-          {8, index}};
+  return matmulDescriptor(*this, getResult(), index);
 }
 
 void exec::MatmulOp::getEffects(Effects &effects) {
   addEffects(*this, 2, effects);
+}
+
+LogicalResult exec::MatmulEpilogueOp::verify() {
+  if (cast<MemRefType>(getLhs().getType()).getRank() < 2 ||
+      cast<MemRefType>(getRhs().getType()).getRank() < 2)
+    return emitOpError("operands must have rank 2 or more");
+  if (getProduct() >= getOutputs().size())
+    return emitOpError("leaves the product in output ")
+           << getProduct() << " of " << getOutputs().size();
+  Product p = productOf(*this);
+  auto type = cast<MemRefType>(getProductBuffer().getType());
+  if (type.getNumElements() != p.batch * p.m * p.n)
+    return emitOpError("leaves a product of ")
+           << p.batch * p.m * p.n << " elements in " << type;
+  return success();
+}
+
+LogicalResult
+exec::MatmulEpilogueOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return verifyKernel(*this, symbols, /*first=*/1);
+}
+
+StringRef exec::MatmulEpilogueOp::getEntryPoint() {
+  return "ingot_matmul_epilogue";
+}
+StringRef exec::MatmulEpilogueOp::getCallKind() { return "matmul"; }
+int64_t exec::MatmulEpilogueOp::getCallFlops() { return getFlops(); }
+int64_t exec::MatmulEpilogueOp::getCallBytes() {
+  return bufferBytes({getLhs(), getRhs()}) + bufferBytes(getInputs()) +
+         bufferBytes(getOutputs());
+}
+SmallVector<Value> exec::MatmulEpilogueOp::getBuffers() {
+  return {getLhs(), getRhs(), getProductBuffer(), getScratch()};
+}
+SmallVector<Value> exec::MatmulEpilogueOp::getTable() {
+  SmallVector<Value> table = {getProductBuffer()};
+  llvm::append_range(table, getInputs());
+  llvm::append_range(table, getOutputs());
+  return table;
+}
+
+SmallVector<Field> exec::MatmulEpilogueOp::getDescriptor(int64_t index) {
+  // The kernel comes first; code generation fills it in.
+  SmallVector<Field> fields = {{8, 0}};
+  llvm::append_range(fields,
+                     matmulDescriptor(*this, getProductBuffer(), index));
+  return fields;
+}
+
+void exec::MatmulEpilogueOp::getEffects(Effects &effects) {
+  addEffects(*this, 2 + getInputs().size(), effects);
 }
 
 //===----------------------------------------------------------------------===//

@@ -59,6 +59,9 @@ def AbiCall : OpInterface<"AbiCall"> {
       The buffers that the entry takes, in its order; a null value is a null pointer.
     }], "::llvm::SmallVector<::mlir::Value>", "getBuffers", (ins),
       "", "return ::llvm::SmallVector<::mlir::Value>($_op->getOperands());">,
+    InterfaceMethod<"Buffers that the entry takes as one array, behind the others.",
+      "::llvm::SmallVector<::mlir::Value>", "getTable", (ins),
+      "", "return ::llvm::SmallVector<::mlir::Value>();">,
   ];
 }
 
@@ -96,7 +99,13 @@ class Exec_CallOp<string mnemonic, list<Trait> traits = []>
         DeclareOpInterfaceMethods<AbiCall>,
         DeclareOpInterfaceMethods<MemoryEffectsOpInterface>])>;
 
-def LaunchOp : Exec_CallOp<"launch", [AttrSizedOperandSegments,
+/// A call that takes its buffers as one array.
+class Exec_LaunchOp<string mnemonic, list<Trait> traits = []>
+    : Exec_Op<mnemonic, !listconcat(traits, [
+        DeclareOpInterfaceMethods<AbiCall, ["getBuffers", "getTable"]>,
+        DeclareOpInterfaceMethods<MemoryEffectsOpInterface>])>;
+
+def LaunchOp : Exec_LaunchOp<"launch", [AttrSizedOperandSegments,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "runs a kernel";
   let description = [{
@@ -112,7 +121,7 @@ def LaunchOp : Exec_CallOp<"launch", [AttrSizedOperandSegments,
   let hasVerifier = 1;
 }
 
-def LaunchGridOp : Exec_CallOp<"launch_grid", [AttrSizedOperandSegments,
+def LaunchGridOp : Exec_LaunchOp<"launch_grid", [AttrSizedOperandSegments,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "runs a device kernel";
   let description = [{
@@ -149,6 +158,28 @@ def MatmulOp : Exec_LibraryOp<"matmul"> {
     (`scratch` $scratch^ `:` type($scratch) `,`)? attr-dict `:` type($lhs) `,` type($rhs) `->` type($result)
   }];
   let hasVerifier = 1;
+}
+
+def MatmulEpilogueOp : Exec_LaunchOp<"matmul_epilogue", [AttrSizedOperandSegments,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "`ingot_matmul_epilogue`: a product that a kernel finishes";
+  let description = [{
+    The call leaves lhs x rhs in the output number `product`. As parts of it are complete, the kernel, of
+    kind `epilogue`, turns them into the outputs: it takes the product, then the inputs.
+  }];
+  let arguments = (ins Exec_Buffer:$lhs, Exec_Buffer:$rhs, FlatSymbolRefAttr:$kernel,
+                       Variadic<Exec_Buffer>:$inputs, Variadic<Exec_Buffer>:$outputs,
+                       I64Attr:$product, Optional<Exec_Scratch>:$scratch,
+                       UnitAttr:$transpose_lhs, UnitAttr:$transpose_rhs, I64Attr:$flops);
+  let assemblyFormat = [{
+    $lhs (`transposed` $transpose_lhs^)? `,` $rhs (`transposed` $transpose_rhs^)? $kernel
+    `(` $inputs `)` `->` `(` $outputs `)` (`scratch` $scratch^)? attr-dict `:` type(operands)
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Where the product is.
+    ::mlir::Value getProductBuffer() { return getOutputs()[getProduct()]; }
+  }];
 }
 
 class Exec_ConvOp<string mnemonic, string text> : Exec_LibraryOp<mnemonic> {

@@ -26,6 +26,8 @@ FusionKind kindOf(const FusionNode &node) {
     return FusionKind::Custom;
   case FusionNode::Row:
     return FusionKind::Row;
+  case FusionNode::Epilogue:
+    return FusionKind::Epilogue;
   default:
     return FusionKind::Loop;
   }
@@ -39,7 +41,8 @@ struct FormFusions : ingot::impl::FormFusionsBase<FormFusions> {
     if (func.isDeclaration())
       return;
     Block &block = func.getBody().front();
-    FusionPlan plan(block, FusionLimits{each, rows, maxOps, maxInputs});
+    FusionPlan plan(block,
+                    FusionLimits{each, rows, epilogues, maxOps, maxInputs});
 
     SmallVector<Operation *> originals = llvm::to_vector_of<Operation *>(
         llvm::make_pointer_range(block.without_terminator()));
@@ -67,6 +70,9 @@ struct FormFusions : ingot::impl::FormFusionsBase<FormFusions> {
     SmallVector<Location> locations;
     SmallVector<Type> types;
     SmallVector<Value> results, inputs;
+    for (Operation *op : node.ops)
+      if (isa<EpilogueAnchor>(op) && !llvm::is_contained(node.roots, op))
+        locations.push_back(op->getLoc());
     for (Operation *root : node.roots) {
       locations.push_back(root->getLoc());
       llvm::append_range(results, root->getResults());

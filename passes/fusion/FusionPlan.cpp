@@ -19,6 +19,8 @@ FusionPlan::FusionPlan(Block &block, const FusionLimits &limits)
   createNodes();
   if (!limits.each)
     mergeNodes();
+  if (limits.epilogues && !limits.each)
+    formEpilogues();
   dropUnreadRoots();
   sortNodes();
 }
@@ -310,6 +312,31 @@ std::optional<FusionNode::Kind> FusionPlan::mergedKind(unsigned earlier,
   return sameSpace ? a.kind : FusionNode::Row;
 }
 
+/// The earlier node moves into the later one, which keeps the order.
+void FusionPlan::absorb(unsigned earlier, unsigned later,
+                        FusionNode::Kind kind) {
+  FusionNode &from = nodes[earlier], &to = nodes[later];
+  to.kind = kind;
+  to.roots.insert(to.roots.begin(), from.roots.begin(), from.roots.end());
+  llvm::sort(to.roots, [&](Operation *a, Operation *b) {
+    return position.lookup(a) < position.lookup(b);
+  });
+  from.roots.clear();
+  from.inputs.clear();
+  from.ops.clear();
+  for (Operation *root : to.roots)
+    nodeOf[root] = later;
+  gather(to);
+  for (unsigned next : successors[earlier])
+    if (next != later)
+      successors[later].insert(next);
+  successors[earlier].clear();
+  for (auto &set : successors)
+    if (set.remove(earlier))
+      set.insert(later);
+  successors[later].remove(later);
+}
+
 void FusionPlan::mergeNodes() {
   // Only nodes that read a value of this one, or that this one reads, gain.
   constexpr unsigned maxCandidates = 8;
@@ -333,31 +360,73 @@ void FusionPlan::mergeNodes() {
       std::optional<FusionNode::Kind> kind = mergedKind(earlier, later);
       if (!kind)
         continue;
-      // The earlier node moves into the later one, which keeps the order.
-      FusionNode &from = nodes[earlier], &to = nodes[later];
-      to.kind = *kind;
-      to.roots.insert(to.roots.begin(), from.roots.begin(), from.roots.end());
-      llvm::sort(to.roots, [&](Operation *a, Operation *b) {
-        return position.lookup(a) < position.lookup(b);
-      });
-      from.roots.clear();
-      from.inputs.clear();
-      from.ops.clear();
-      for (Operation *root : to.roots)
-        nodeOf[root] = later;
-      gather(to);
-      for (unsigned next : successors[earlier])
-        if (next != later)
-          successors[later].insert(next);
-      successors[earlier].clear();
-      for (auto &set : successors)
-        if (set.remove(earlier))
-          set.insert(later);
-      successors[later].remove(later);
-      for (Value input : to.inputs)
+      absorb(earlier, later, *kind);
+      for (Value input : nodes[later].inputs)
         if (!llvm::is_contained(readersOf[input], later))
           readersOf[input].push_back(later);
     }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Epilogues
+//===----------------------------------------------------------------------===//
+
+/// Why the call of `anchor` cannot finish what the node `reader` computes;
+/// empty if it can.
+StringRef FusionPlan::refuseEpilogue(unsigned anchor, unsigned reader) const {
+  const FusionNode &node = nodes[reader];
+  Operation *call = nodes[anchor].roots.front();
+  if (node.kind == FusionNode::Row || node.kind == FusionNode::Reduction)
+    return "a reduction reads whole rows or columns of it";
+  if (node.kind != FusionNode::Loop)
+    return "no loop reads it";
+  if (reaches(anchor, reader, /*skipDirect=*/true))
+    return "the loop also waits for another reader";
+  SmallVector<Operation *> ops(node.ops);
+  ops.insert(ops.begin(), call);
+  SmallVector<Value> results;
+  for (Operation *root : node.roots)
+    llvm::append_range(results, root->getResults());
+  RowSpace space = RowSpace::ofResult(call);
+  if (RowReads(space, ops, results, call).getConflict())
+    return "the loop goes over its elements in another order";
+  RankedTensorType type = tensorType(call->getResult(0));
+  bool hasPlace = false;
+  for (Value result : results) {
+    RankedTensorType other = tensorType(result);
+    hasPlace |= other.getElementType() == type.getElementType() &&
+                other.getNumElements() == type.getNumElements();
+    // An update replaces a state while the product is being summed up.
+    for (Value input : node.inputs)
+      if (llvm::is_contained(result.getUsers(), block.getTerminator()) &&
+          isa<BlockArgument>(input) && input.getType() == other)
+        return "the loop replaces what it reads";
+  }
+  return hasPlace ? "" : "no result of the loop can hold it";
+}
+
+/// Loops over the elements of a library call's result join the call.
+void FusionPlan::formEpilogues() {
+  for (unsigned i = 0; i < nodes.size(); ++i) {
+    if (nodes[i].kind != FusionNode::Single || nodes[i].roots.empty())
+      continue;
+    Operation *call = nodes[i].roots.front();
+    auto anchor = dyn_cast<EpilogueAnchor>(call);
+    if (!anchor || !anchor.takesEpilogue())
+      continue;
+    StringRef reason = "nothing reads it";
+    for (unsigned reader : llvm::to_vector(successors[i])) {
+      reason = refuseEpilogue(i, reader);
+      if (!reason.empty())
+        continue;
+      absorb(i, reader, FusionNode::Epilogue);
+      break;
+    }
+    if (!reason.empty())
+      remark::missed(call->getLoc(),
+                     remark::RemarkOpts::name("epilogue").category("fusion"))
+          << remark::reason("{0}", reason);
   }
 }
 

@@ -16,6 +16,7 @@ namespace ingot {
 struct FusionLimits {
   bool each = false;
   bool rows = true;
+  bool epilogues = true;
   unsigned maxOps = 200;
   unsigned maxInputs = 48;
 };
@@ -30,6 +31,7 @@ struct FusionNode {
     Reduction,
     Custom,
     Row,
+    Epilogue,
   };
   Kind kind = Single;
   /// Roots in program order; for Single the op itself.
@@ -65,6 +67,9 @@ private:
   std::optional<FusionNode::Kind> mergedKind(unsigned earlier,
                                              unsigned later) const;
   bool formRows(const FusionNode &a, const FusionNode &b, bool reads) const;
+  void absorb(unsigned earlier, unsigned later, FusionNode::Kind kind);
+  void formEpilogues();
+  llvm::StringRef refuseEpilogue(unsigned anchor, unsigned reader) const;
   void dropUnreadRoots();
   bool readsPointwise(const FusionNode &reader, const FusionNode &node) const;
   bool reaches(unsigned from, unsigned to, bool skipDirect) const;

@@ -81,8 +81,9 @@ def FormFusions : Pass<"ingot-form-fusions", "::mlir::func::FuncOp"> {
     value is the root of an `ingot.fusion`; roots with one iteration space that share
     an input, or read each other's element, share a fusion. Reductions over whole rows share
     one with what reads the same rows or their results (kind `row`), where there are at least 16 rows of at
-    least 16 elements. A root that only its own fusion reads is not stored. Library anchors, reshapes and barriers stay
-    outside. Assumes primitives only (`--ingot-decompose`).
+    least 16 elements. A loop that reads the result of a library call (EpilogueAnchor) at the element at work
+    joins the call (kind `epilogue`), which finishes elements while they are in the cache. A root that only its own
+    fusion reads is not stored. Other library anchors, reshapes and barriers stay outside. Assumes primitives only (`--ingot-decompose`).
 
     With `each`, every op is a fusion of its own and nothing is left to a library.
 
@@ -106,6 +107,7 @@ def FormFusions : Pass<"ingot-form-fusions", "::mlir::func::FuncOp"> {
   let options = [
     Option<"each", "each", "bool", "false", "one fusion per op, no library anchors">,
     Option<"rows", "rows", "bool", "true", "form row fusions">,
+    Option<"epilogues", "epilogues", "bool", "true", "form epilogue fusions">,
     Option<"maxOps", "max-ops", "unsigned", "200", "ops in one fusion at most">,
     Option<"maxInputs", "max-inputs", "unsigned", "48", "inputs of one fusion at most">,
   ];

@@ -139,6 +139,9 @@ struct ScratchQuery {
 
 int64_t ingot::getScratchBytes(Operation *op,
                                const abi::ScratchMachine &machine) {
+  if (auto fusion = dyn_cast<FusionOp>(op))
+    if (Operation *anchor = fusion.getAnchor())
+      op = anchor;
   ScratchQuery query{machine};
   return TypeSwitch<Operation *, int64_t>(op)
       .Case<MatmulOp, ConvOp, ConvInputGradOp, ConvFilterGradOp, AttentionOp,
@@ -153,4 +156,14 @@ void ingot::createLibraryCall(Operation *anchor, ValueRange inputs,
   TypeSwitch<Operation *>(anchor)
       .Case<MatmulOp, ConvOp, ConvInputGradOp, ConvFilterGradOp, AttentionOp,
             AttentionGradOp>(call);
+}
+
+void ingot::createEpilogueCall(Operation *anchor, ValueRange operands,
+                               const EpilogueKernel &kernel, Value scratch,
+                               OpBuilder &builder) {
+  auto op = cast<MatmulOp>(anchor);
+  exec::MatmulEpilogueOp::create(
+      builder, op.getLoc(), operands[0], operands[1], kernel.name.getValue(),
+      kernel.inputs, kernel.outputs, kernel.product, scratch,
+      op.getTransposeLhs(), op.getTransposeRhs(), kernel.flops);
 }

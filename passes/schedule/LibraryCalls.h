@@ -19,7 +19,24 @@ void createLibraryCall(mlir::Operation *anchor, mlir::ValueRange inputs,
                        mlir::ValueRange outputs, mlir::Value scratch,
                        mlir::OpBuilder &builder);
 
-/// Bytes that the call of `anchor` works in; 0 if `op` is no anchor.
+/// A kernel of kind `epilogue`, and its buffers beside the product.
+struct EpilogueKernel {
+  mlir::StringAttr name;
+  mlir::ValueRange inputs, outputs;
+  /// The output in whose memory the product is.
+  unsigned product;
+  /// Of the whole.
+  int64_t flops;
+};
+
+/// Emits the call of `anchor`, an EpilogueAnchor, that hands its elements to a
+/// kernel. `operands` are the buffers of the anchor's operands.
+void createEpilogueCall(mlir::Operation *anchor, mlir::ValueRange operands,
+                        const EpilogueKernel &kernel, mlir::Value scratch,
+                        mlir::OpBuilder &builder);
+
+/// Bytes that the call of an anchor works in, alone or in an epilogue fusion; 0
+/// for other ops.
 int64_t getScratchBytes(mlir::Operation *op,
                         const abi::ScratchMachine &machine);
 

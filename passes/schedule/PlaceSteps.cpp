@@ -120,7 +120,8 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
       ++calls;
       SmallVector<Value> inputs = llvm::map_to_vector(op.getOperands(), buffer);
       SmallVector<Value> outputs = llvm::map_to_vector(op.getResults(), buffer);
-      if (auto fusion = dyn_cast<FusionOp>(op)) {
+      auto fusion = dyn_cast<FusionOp>(op);
+      if (fusion && !fusion.getAnchor()) {
         launch(fusion, plan.getAliases(fusion), inputs, outputs, builder);
         continue;
       }
@@ -130,7 +131,10 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
             builder, op.getLoc(),
             MemRefType::get({at->bytes}, builder.getI8Type()),
             exec::Space::Arena, at->offset);
-      createLibraryCall(&op, inputs, outputs, scratch, builder);
+      if (fusion)
+        callWithEpilogue(fusion, inputs, outputs, scratch, builder);
+      else
+        createLibraryCall(&op, inputs, outputs, scratch, builder);
     }
     callsBefore.push_back(calls);
     for (const FinalCopy &copy : plan.getFinalCopies()) {
@@ -227,14 +231,49 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
              bytes("communication_bytes", 0)}));
   }
 
-  void launch(FusionOp fusion, ArrayRef<int64_t> aliases, ValueRange inputs,
-              ValueRange outputs, OpBuilder &builder) {
+  static int64_t flopsOf(FusionOp fusion) {
     int64_t flops = 0;
     for (Operation &op : fusion.getBody().front())
       if (auto cost = dyn_cast<CostModel>(op))
         flops += cost.getFlops();
+    return flops;
+  }
+
+  void launch(FusionOp fusion, ArrayRef<int64_t> aliases, ValueRange inputs,
+              ValueRange outputs, OpBuilder &builder) {
+    int64_t flops = flopsOf(fusion);
     exec::LaunchOp::create(builder, fusion.getLoc(), kernel(fusion, aliases),
                            inputs, outputs, flops);
+  }
+
+  /// Splits an epilogue fusion into the library call and a kernel of the rest,
+  /// which takes the call's result first.
+  void callWithEpilogue(FusionOp fusion, ArrayRef<Value> inputs,
+                        ValueRange outputs, Value scratch, OpBuilder &builder) {
+    int64_t flops = flopsOf(fusion);
+    unsigned product = *fusion.getAnchorResult();
+    Operation *anchor = fusion.getAnchor();
+    Block &body = fusion.getBody().front();
+    SmallVector<Value> operands, others;
+    for (Value operand : anchor->getOperands())
+      operands.push_back(inputs[cast<BlockArgument>(operand).getArgNumber()]);
+    Value result = anchor->getResult(0);
+    result.replaceAllUsesWith(
+        body.insertArgument(0u, result.getType(), result.getLoc()));
+    anchor->remove();
+    anchor->dropAllReferences();
+    SmallVector<int64_t> aliases = {product};
+    for (unsigned i = inputs.size(); i > 0; --i)
+      if (body.getArgument(i).use_empty())
+        body.eraseArgument(i);
+      else
+        others.insert(others.begin(), inputs[i - 1]);
+    aliases.append(others.size(), -1);
+    createEpilogueCall(
+        anchor, operands,
+        {kernel(fusion, aliases), others, outputs, product, flops}, scratch,
+        builder);
+    anchor->destroy();
   }
 
   /// The kernel of a fusion; equal fusions share one.
@@ -243,7 +282,7 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
     llvm::raw_string_ostream os(key);
     os << stringifyFusionKind(fusion.getKind()) << " ";
     llvm::interleaveComma(aliases, os);
-    llvm::interleaveComma(fusion.getInputs().getTypes(), os);
+    llvm::interleaveComma(fusion.getBody().getArgumentTypes(), os);
     OpPrintingFlags flags;
     flags.printGenericOpForm().useLocalScope();
     AsmState state(fusion, flags);

@@ -90,6 +90,18 @@ typedef struct ingot_matmul_desc {
   int64_t index;
 } ingot_matmul_desc;
 
+/// Finishes elements of a product: rows (of all batches) and columns of it that
+/// are complete. `buffers` are the product, the kernel's other inputs, then its
+/// outputs, one of which is the product's memory.
+typedef void (*ingot_epilogue_fn)(void *const *buffers, int64_t row_begin,
+                                  int64_t row_end, int64_t column_begin,
+                                  int64_t column_end);
+
+typedef struct ingot_matmul_epilogue_desc {
+  ingot_epilogue_fn epilogue;
+  ingot_matmul_desc matmul;
+} ingot_matmul_epilogue_desc;
+
 /// Convolution in NC<spatial> order, or N<spatial>C where `channels_last`;
 /// filter [out, in / groups, spatial]. Used by the forward op and by both
 /// gradients.
@@ -141,6 +153,11 @@ void ingot_launch_grid(ingot_context *context, const ingot_grid_kernel *kernel,
 
 void ingot_matmul(ingot_context *context, const ingot_matmul_desc *desc,
                   const void *a, const void *b, void *c, void *scratch);
+/// The same; the epilogue finishes every element of c once.
+void ingot_matmul_epilogue(ingot_context *context,
+                           const ingot_matmul_epilogue_desc *desc,
+                           const void *a, const void *b, void *c, void *scratch,
+                           void *const *buffers);
 
 /// output = conv(input, filter).
 void ingot_conv(ingot_context *context, const ingot_conv_desc *desc,

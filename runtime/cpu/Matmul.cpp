@@ -39,9 +39,19 @@ static void matmulF64(const ingot_matmul_desc &d, const double *a,
   });
 }
 
-/// Multiplies in f32; operands in half precision are converted.
-static void matmulF32(ingot_context *context, const ingot_matmul_desc &d,
-                      const void *a, const void *b, void *c, void *planned) {
+namespace {
+/// What finishes the elements of a product.
+struct Epilogue {
+  ingot_epilogue_fn run = nullptr;
+  void *const *buffers = nullptr;
+};
+} // namespace
+
+/// Multiplies in f32; operands in half precision are converted. Returns whether
+/// the epilogue has run.
+static bool matmulF32(ingot_context *context, const ingot_matmul_desc &d,
+                      const void *a, const void *b, void *c, void *planned,
+                      Epilogue epilogue) {
   Gemm gemm = {d.batch,
                d.m,
                d.n,
@@ -81,11 +91,16 @@ static void matmulF32(ingot_context *context, const ingot_matmul_desc &d,
     convertToF32(b, d.b_type, place(bOffset), bElements);
     gemm.b = place(bOffset);
   }
-  if (d.c_type != INGOT_F32)
-    gemm.c = place(cOffset);
+  if (d.c_type == INGOT_F32) {
+    gemm.epilogue = epilogue.run;
+    gemm.buffers = epilogue.buffers;
+    runGemm(gemm, scratch);
+    return true;
+  }
+  gemm.c = place(cOffset);
   runGemm(gemm, scratch);
-  if (d.c_type != INGOT_F32)
-    convertFromF32(gemm.c, c, d.c_type, cElements);
+  convertFromF32(gemm.c, c, d.c_type, cElements);
+  return false;
 }
 
 /// A [batch, rows, columns] matrix, stored transposed or not.
@@ -119,26 +134,52 @@ static std::unique_ptr<DnnlCall> build(const ingot_matmul_desc &d) {
   return call;
 }
 
+/// Returns whether the epilogue has run.
+static bool multiply(ingot_context *context, const ingot_matmul_desc &desc,
+                     const void *a, const void *b, void *c, void *scratch,
+                     Epilogue epilogue) {
+  if (desc.c_type == INGOT_F64) {
+    matmulF64(desc, static_cast<const double *>(a),
+              static_cast<const double *>(b), static_cast<double *>(c));
+    return false;
+  }
+  if (desc.k == 0) {
+    // A sum of no terms, which the library does not write.
+    size_t size = memory::data_type_size(getDnnlType(desc.c_type));
+    std::memset(c, 0, desc.batch * desc.m * desc.n * size);
+    return false;
+  }
+  if (getComputeType(desc.a_type) == INGOT_F32 && canRunGemm())
+    return matmulF32(context, desc, a, b, c, scratch, epilogue);
+  context->getCached<DnnlCall>(&desc, /*kind=*/0, [&] { return build(desc); })
+      .run(context, {a, b, c}, scratch, desc.scratch_bytes);
+  return false;
+}
+
+static void matmul(ingot_context *context, const ingot_matmul_desc &desc,
+                   const void *a, const void *b, void *c, void *scratch,
+                   Epilogue epilogue) {
+  ProfileScope scope(context, desc.index);
+  guardLibraryCall(context, "matmul", [&] {
+    int64_t rows = desc.batch * desc.m;
+    if (rows == 0 || desc.n == 0)
+      return;
+    bool isFinished = multiply(context, desc, a, b, c, scratch, epilogue);
+    if (!isFinished && epilogue.run)
+      parallelFor(rows, /*grain=*/8, [&](int64_t begin, int64_t end) {
+        epilogue.run(epilogue.buffers, begin, end, 0, desc.n);
+      });
+  });
+}
+
 void ingot_matmul(ingot_context *context, const ingot_matmul_desc *desc,
                   const void *a, const void *b, void *c, void *scratch) {
-  ProfileScope scope(context, desc->index);
-  guardLibraryCall(context, "matmul", [&] {
-    bool isEmpty = desc->batch == 0 || desc->m == 0 || desc->n == 0;
-    if (isEmpty)
-      return;
-    if (desc->c_type == INGOT_F64)
-      return matmulF64(*desc, static_cast<const double *>(a),
-                       static_cast<const double *>(b),
-                       static_cast<double *>(c));
-    if (desc->k == 0) {
-      // A sum of no terms, which the library does not write.
-      size_t size = memory::data_type_size(getDnnlType(desc->c_type));
-      std::memset(c, 0, desc->batch * desc->m * desc->n * size);
-      return;
-    }
-    if (getComputeType(desc->a_type) == INGOT_F32 && canRunGemm())
-      return matmulF32(context, *desc, a, b, c, scratch);
-    context->getCached<DnnlCall>(desc, /*kind=*/0, [&] { return build(*desc); })
-        .run(context, {a, b, c}, scratch, desc->scratch_bytes);
-  });
+  matmul(context, *desc, a, b, c, scratch, {});
+}
+
+void ingot_matmul_epilogue(ingot_context *context,
+                           const ingot_matmul_epilogue_desc *desc,
+                           const void *a, const void *b, void *c, void *scratch,
+                           void *const *buffers) {
+  matmul(context, desc->matmul, a, b, c, scratch, {desc->epilogue, buffers});
 }

@@ -136,7 +136,7 @@ static constexpr MathFunction kFunctions[] = {
     {"erf", build<ErfOp>, std::erf, 1},
     {"sin", build<SinOp>, std::sin, 1},
     {"cos", build<CosOp>, std::cos, 1},
-    {"logistic", build<LogisticOp>, logistic, 2.5},
+    {"logistic", build<LogisticOp>, logistic, 2},
     {"rsqrt", build<RsqrtOp>, [](double x) { return 1 / std::sqrt(x); }, 1.5},
 };
 

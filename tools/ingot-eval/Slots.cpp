@@ -103,6 +103,7 @@ llvm::Error ingot::placeSteps(ModuleOp module, const TestPlacement &options) {
     functions.addPass(createSimplify());
     FormFusionsOptions fusion;
     fusion.each = options.level == 0;
+    fusion.epilogues = options.epilogues;
     functions.addPass(createFormFusions(fusion));
     passes.addPass(createOutlineConstants());
     PlaceStepsOptions placement;

@@ -56,7 +56,7 @@ struct ModuleSlots {
 struct TestPlacement {
   unsigned level = 2;
   /// What the target has (PipelineOptions, PlacementOptions).
-  bool keepAnchors = true;
+  bool keepAnchors = true, epilogues = true;
   int64_t workspace = 0;
 };
 

@@ -253,6 +253,7 @@ LogicalResult Compiler::makeGraph(const Machine &machine) {
   pipeline.keepFp32 = options.keepFp32;
   pipeline.forceLow = options.forceLow;
   pipeline.lossScaling = options.lossScaling;
+  pipeline.epilogues = !target.device;
   pipeline.keepAnchors = !target.device;
   pipeline.channelsLast = !target.device;
   for (const Variant &variant : listVariants(options.dims)) {

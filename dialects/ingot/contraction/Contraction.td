@@ -10,6 +10,7 @@ include "dialects/ingot/ir/Dialect.td"
 def MatmulOp : Ingot_ComputeOp<"matmul", [LibraryAnchor,
     DeclareOpInterfaceMethods<InferTypeOpInterface>,
     DeclareOpInterfaceMethods<ScalarBody, ["isLooped"]>,
+    DeclareOpInterfaceMethods<EpilogueAnchor>,
     DeclareOpInterfaceMethods<Differentiable>,
     DeclareOpInterfaceMethods<CostModel, ["getFlops"]>,
     DeclareOpInterfaceMethods<PrecisionRole, ["getPrecisionRole", "canKeepResult"]>]> {

@@ -63,3 +63,8 @@ MatmulOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
   types.push_back(RankedTensorType::get(shape, lhs.getElementType()));
   return success();
 }
+
+/// Our own product has its elements in the cache block by block.
+bool MatmulOp::takesEpilogue() {
+  return tensorType(getResult()).getElementType().isF32();
+}

@@ -209,7 +209,12 @@ Elements LogisticOp::emitElements(OpBuilder &b, Location loc,
       arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OLT, x, zero);
   Value top = arith::SelectOp::create(b, loc, isBelow, decay, one);
   Value sum = arith::AddFOp::create(b, loc, one, decay);
-  return {arith::DivFOp::create(b, loc, top, sum)};
+  Value quotient = arith::DivFOp::create(b, loc, top, sum);
+  // What the sum lost by rounding: most of the error.
+  Value kept = arith::SubFOp::create(b, loc, sum, one);
+  Value lost = arith::SubFOp::create(b, loc, decay, kept);
+  Value opposite = arith::NegFOp::create(b, loc, quotient);
+  return {math::FmaOp::create(b, loc, opposite, lost, quotient)};
 }
 
 Elements NotOp::emitElements(OpBuilder &b, Location loc, ValueRange indices,

@@ -20,6 +20,16 @@ def MovesElements : NativeOpTrait<"MovesElements"> {
   let cppNamespace = "::ingot";
 }
 
+def EpilogueAnchor : OpInterface<"EpilogueAnchor"> {
+  let cppNamespace = "::ingot";
+  let description = [{
+    A library anchor of one result whose call can hand its elements, while they are in the
+    cache, to a kernel that finishes them (the fusion kind `epilogue`).
+  }];
+  let methods = [InterfaceMethod<
+    "Whether the call does so for these types.", "bool", "takesEpilogue", (ins)>];
+}
+
 def Differentiable : OpInterface<"Differentiable"> {
   let cppNamespace = "::ingot";
   let description = [{

@@ -35,6 +35,11 @@ std::optional<RowSpace> RowSpace::of(ArrayRef<Operation *> ops) {
   return std::nullopt;
 }
 
+RowSpace RowSpace::ofResult(Operation *op) {
+  ArrayRef<int64_t> shape = tensorType(op->getResult(0)).getShape();
+  return {llvm::product_of(shape.drop_back()), shape.back()};
+}
+
 std::optional<size_t> RowSpace::split(ArrayRef<int64_t> shape) const {
   int64_t trailing = 1, leading = 1;
   size_t k = shape.size();
@@ -87,7 +92,7 @@ bool RowReads::readsAligned(Operation *op, OpOperand &operand) const {
 }
 
 RowReads::RowReads(RowSpace space, ArrayRef<Operation *> ops,
-                   ArrayRef<Value> results)
+                   ArrayRef<Value> results, Operation *given)
     : space(space) {
   llvm::DenseSet<Operation *> dependent;
   llvm::DenseSet<Value> inKernel(results.begin(), results.end());
@@ -99,7 +104,7 @@ RowReads::RowReads(RowSpace space, ArrayRef<Operation *> ops,
       dependent.insert(op);
     auto reduction = dyn_cast<Reduction>(op);
     bool folds = reduction && RowSpace::of(reduction) == space;
-    if (isLooped(op) && !folds)
+    if (isLooped(op) && !folds && op != given)
       conflict = op;
   }
   for (Value result : results) {
@@ -118,7 +123,7 @@ RowReads::RowReads(RowSpace space, ArrayRef<Operation *> ops,
     if (conflict)
       return;
     for (OpOperand &operand : op->getOpOperands())
-      (isAt && readsAligned(op, operand) ? aligned : elsewhere)
+      (isAt && op != given && readsAligned(op, operand) ? aligned : elsewhere)
           .insert(operand.get());
   }
 }

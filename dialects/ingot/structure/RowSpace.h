@@ -28,6 +28,9 @@ struct RowSpace {
   /// The space of the first reduction among `ops`.
   static std::optional<RowSpace> of(llvm::ArrayRef<mlir::Operation *> ops);
 
+  /// The space whose rows are those of an op's first result.
+  static RowSpace ofResult(mlir::Operation *op);
+
   /// How many leading dimensions number the rows; nothing if the shape is not
   /// one of the space's.
   std::optional<size_t> split(llvm::ArrayRef<int64_t> shape) const;
@@ -41,9 +44,11 @@ struct RowSpace {
 /// and values per row at their row, or elsewhere.
 class RowReads {
 public:
-  /// `ops` in program order; `results` are the kernel's.
+  /// `ops` in program order; `results` are the kernel's. The elements of
+  /// `given`, if any, are computed beforehand.
   RowReads(RowSpace space, llvm::ArrayRef<mlir::Operation *> ops,
-           llvm::ArrayRef<mlir::Value> results);
+           llvm::ArrayRef<mlir::Value> results,
+           mlir::Operation *given = nullptr);
 
   /// An op that keeps the kernel from running row by row, or null.
   mlir::Operation *getConflict() const { return conflict; }

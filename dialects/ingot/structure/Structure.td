@@ -65,7 +65,8 @@ def Ingot_FusionKind : I32EnumAttr<"FusionKind", "loop structure of a fusion", [
     I32EnumAttrCase<"Loop", 0, "loop">,
     I32EnumAttrCase<"Reduction", 1, "reduction">,
     I32EnumAttrCase<"Custom", 2, "custom">,
-    I32EnumAttrCase<"Row", 3, "row">]> {
+    I32EnumAttrCase<"Row", 3, "row">,
+    I32EnumAttrCase<"Epilogue", 4, "epilogue">]> {
   let cppNamespace = "::ingot";
   let genSpecializedAttr = 0;
 }
@@ -81,7 +82,8 @@ def FusionOp : Ingot_Op<"fusion", [IsolatedFromAbove, Pure,
     `reduction`: the yielded values are reductions of one iteration space. `row`: the space is
     rows of equal length, results have an element per element of the space or one per row, and reductions
     fold whole rows, so that a row need not leave the processor between them. `custom`: a single op with a loop
-    nest of its own (KernelBody).
+    nest of its own (KernelBody). `epilogue`: a library call (EpilogueAnchor) on operands of the fusion, and
+    ops that read its result at the element at work; a result has the memory of the call's.
   }];
   let arguments = (ins Ingot_FusionKindAttr:$kind, Variadic<Ingot_Tensor>:$inputs);
   let results = (outs Variadic<Ingot_Tensor>:$results);
@@ -90,6 +92,13 @@ def FusionOp : Ingot_Op<"fusion", [IsolatedFromAbove, Pure,
     `` $kind `(` $inputs `)` attr-dict-with-keyword `:` functional-type($inputs, $results) $body
   }];
   let hasRegionVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The library call of an `epilogue`; null in fusions of other kinds.
+    ::mlir::Operation *getAnchor();
+    /// The number of the result in whose memory the call of an `epilogue` leaves its own:
+    /// that result itself or, where it is not one, the first with elements of the same type.
+    std::optional<unsigned> getAnchorResult();
+  }];
 }
 
 def YieldOp : Ingot_Op<"yield", [Pure, Terminator, ReturnLike]> {

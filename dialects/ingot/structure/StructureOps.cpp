@@ -137,6 +137,53 @@ static LogicalResult verifyRow(FusionOp fusion) {
   return success();
 }
 
+Operation *FusionOp::getAnchor() {
+  if (getKind() == FusionKind::Epilogue)
+    for (Operation &op : getBody().front())
+      if (isa<EpilogueAnchor>(op))
+        return &op;
+  return nullptr;
+}
+
+std::optional<unsigned> FusionOp::getAnchorResult() {
+  Value product = getAnchor()->getResult(0);
+  auto want = cast<RankedTensorType>(product.getType());
+  std::optional<unsigned> found;
+  Operation *yield = getBody().front().getTerminator();
+  for (auto [i, value] : llvm::enumerate(yield->getOperands())) {
+    auto type = cast<RankedTensorType>(value.getType());
+    if (value == product)
+      return i;
+    if (!found && type.getElementType() == want.getElementType() &&
+        type.getNumElements() == want.getNumElements())
+      found = i;
+  }
+  return found;
+}
+
+static LogicalResult verifyEpilogue(FusionOp fusion) {
+  if (failed(verifyElementwiseBody(fusion)))
+    return failure();
+  SmallVector<Operation *> ops = llvm::to_vector_of<Operation *>(
+      llvm::make_pointer_range(fusion.getBody().front().without_terminator()));
+  Operation *anchor = fusion.getAnchor();
+  if (llvm::count_if(ops, llvm::IsaPred<EpilogueAnchor>) != 1)
+    return fusion.emitOpError("C13: an epilogue fusion must hold one library "
+                              "call that takes an epilogue");
+  if (!llvm::all_of(anchor->getOperands(), llvm::IsaPred<BlockArgument>))
+    return anchor->emitOpError("C14: must take operands of the fusion");
+  RowSpace space = RowSpace::ofResult(anchor);
+  Operation *yield = fusion.getBody().front().getTerminator();
+  RowReads reads(space, ops, llvm::to_vector(yield->getOperands()), anchor);
+  if (Operation *culprit = reads.getConflict())
+    return culprit->emitOpError("C15: does not read the library call's result "
+                                "at the element at work");
+  if (!fusion.getAnchorResult())
+    return fusion.emitOpError("C16: no result has elements of the library "
+                              "call's type to leave them in");
+  return success();
+}
+
 static LogicalResult verifyCustom(FusionOp fusion) {
   auto ops = fusion.getBody().front().without_terminator();
   if (!llvm::hasSingleElement(ops) || !isa<KernelBody>(*ops.begin()))
@@ -174,6 +221,8 @@ LogicalResult FusionOp::verifyRegions() {
     return verifyCustom(*this);
   case FusionKind::Row:
     return verifyRow(*this);
+  case FusionKind::Epilogue:
+    return verifyEpilogue(*this);
   }
   llvm_unreachable("unknown fusion kind");
 }

@@ -304,7 +304,10 @@ struct EmitCpuKernels : ingot::impl::EmitCpuKernelsBase<EmitCpuKernels> {
     for (auto kernel :
          llvm::make_early_inc_range(getOperation().getOps<exec::KernelOp>())) {
       StringAttr name = kernel.getSymNameAttr();
-      extents[name] = KernelBuilder(kernel).build();
+      if (symbolizeFusionKind(kernel.getKind()) == FusionKind::Epilogue)
+        emitEpilogue(kernel);
+      else
+        extents[name] = KernelBuilder(kernel).build();
       kernel.erase();
       ++numKernels;
     }

@@ -34,7 +34,9 @@ private:
   void emitPass(ElementEmitter &emitter, RowPhase &phase);
   void storePerRow(Value tensor, Value element);
   /// The index of the element at work in a tensor of the space's shape.
-  SmallVector<Value> fullIndex(Value tensor);
+  SmallVector<Value> fullIndex(Value tensor) {
+    return indexInRow(scalars(), schedule.space, tensor, row, column);
+  }
   SmallVector<Value> rowIndex(Value tensor) {
     return scalars().delinearize(row, tensorType(tensor).getShape());
   }
@@ -64,16 +66,6 @@ void RowEmitter::allocateKept() {
           builder.getI64IntegerAttr(64));
       return false;
     });
-}
-
-SmallVector<Value> RowEmitter::fullIndex(Value tensor) {
-  ArrayRef<int64_t> shape = tensorType(tensor).getShape();
-  size_t split = *schedule.space.split(shape);
-  SmallVector<Value> index =
-      scalars().delinearize(row, shape.take_front(split));
-  llvm::append_range(index,
-                     scalars().delinearize(column, shape.drop_front(split)));
-  return index;
 }
 
 void RowEmitter::storePerRow(Value tensor, Value element) {

@@ -10,6 +10,7 @@
 
 #include "dialects/exec/Exec.h"
 #include "dialects/ingot/ir/Scalars.h"
+#include "dialects/ingot/structure/RowSpace.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace ingot::codegen {
@@ -31,8 +32,9 @@ public:
         builder(kernel.getContext()), loc(kernel.getLoc()) {}
 
 protected:
-  /// Begins the function beside the kernel; the builder is in it.
-  void createFunction();
+  /// Begins the function beside the kernel; the builder is in it. The buffers
+  /// are followed by ranges of indices.
+  void createFunction(unsigned ranges = 1);
   void finishFunction();
 
   mlir::ValueRange inputs() {
@@ -51,11 +53,21 @@ protected:
   mlir::Location loc;
   mlir::func::FuncOp function;
   llvm::SmallVector<mlir::Value> buffers;
-  mlir::Value begin, end;
+  /// The first range, and the second one.
+  mlir::Value begin, end, begin2, end2;
 };
+
+/// The index of an element of a row in a tensor of the space's rows.
+llvm::SmallVector<mlir::Value> indexInRow(const ScalarEmitter &e,
+                                          const RowSpace &space,
+                                          mlir::Value tensor, mlir::Value row,
+                                          mlir::Value column);
 
 /// Emits the function of a `row` kernel.
 Extent emitRows(exec::KernelOp kernel);
+
+/// Emits the function of an `epilogue` kernel.
+void emitEpilogue(exec::KernelOp kernel);
 
 } // namespace ingot::codegen
 

@@ -91,8 +91,9 @@ private:
     return LLVM::LLVMFuncOp::create(b, getOperation().getLoc(), name, type);
   }
 
-  /// What launches call: loads the buffers' addresses and runs the kernel.
-  FlatSymbolRefAttr entryOf(StringAttr kernel) {
+  /// What the runtime calls: loads the buffers' addresses and runs the kernel,
+  /// which takes `indices` indices behind them.
+  FlatSymbolRefAttr entryOf(StringAttr kernel, unsigned indices = 2) {
     std::string name = (kernel.getValue() + ".entry").str();
     auto symbol = FlatSymbolRefAttr::get(context, name);
     if (!entries.insert(name).second)
@@ -101,22 +102,22 @@ private:
     body.setLinkage(LLVM::Linkage::Internal);
     OpBuilder b = atModuleEnd();
     Location loc = body.getLoc();
+    SmallVector<Type> types = {pointer};
+    types.append(indices, i64);
     auto entry = LLVM::LLVMFuncOp::create(
         b, loc, name,
-        LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context),
-                                    {pointer, i64, i64}),
+        LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), types),
         LLVM::Linkage::Internal);
     Block *block = entry.addEntryBlock(b);
     b.setInsertionPointToStart(block);
     SmallVector<Value> arguments;
-    for (unsigned i = 0, e = body.getNumArguments() - 2; i < e; ++i) {
+    for (unsigned i = 0, e = body.getNumArguments() - indices; i < e; ++i) {
       Value slot =
           LLVM::GEPOp::create(b, loc, pointer, pointer, block->getArgument(0),
                               ArrayRef<LLVM::GEPArg>(i));
       arguments.push_back(LLVM::LoadOp::create(b, loc, pointer, slot));
     }
-    arguments.push_back(block->getArgument(1));
-    arguments.push_back(block->getArgument(2));
+    llvm::append_range(arguments, block->getArguments().drop_front());
     LLVM::CallOp::create(b, loc, body, arguments);
     LLVM::ReturnOp::create(b, loc, ValueRange());
     return symbol;
@@ -131,6 +132,8 @@ private:
     };
     if (auto launch = dyn_cast<exec::LaunchOp>(call))
       return {address(entryOf(launch.getKernelAttr().getAttr()))};
+    if (auto product = dyn_cast<exec::MatmulEpilogueOp>(call))
+      return {address(entryOf(product.getKernelAttr().getAttr(), 4))};
     auto launch = dyn_cast<exec::LaunchGridOp>(call);
     if (!launch)
       return {};
@@ -151,7 +154,7 @@ private:
     SmallVector<Type> types;
     for (exec::Field field : fields)
       types.push_back(IntegerType::get(context, field.bytes * 8));
-    if (isa<exec::LaunchOp, exec::LaunchGridOp>(call))
+    if (isa<exec::LaunchOp, exec::LaunchGridOp, exec::MatmulEpilogueOp>(call))
       types[0] = pointer;
     if (isa<exec::LaunchGridOp>(call))
       types[1] = pointer;
@@ -182,9 +185,8 @@ private:
     Value blocks[] = {entry->getArgument(2), entry->getArgument(1)};
 
     int64_t most = 1;
-    step.walk([&](Operation *op) {
-      if (isa<exec::LaunchOp, exec::LaunchGridOp>(op))
-        most = std::max<int64_t>(most, op->getNumOperands());
+    step.walk([&](exec::AbiCall call) {
+      most = std::max<int64_t>(most, call.getTable().size());
     });
     Value table = LLVM::AllocaOp::create(b, loc, pointer, pointer,
                                          constant(b, loc, i64, most));
@@ -200,25 +202,23 @@ private:
         continue;
       }
       auto call = cast<exec::AbiCall>(op);
-      SmallVector<Value> buffers =
-          llvm::map_to_vector(call.getBuffers(), [&](Value v) -> Value {
-            if (!v)
-              return LLVM::ZeroOp::create(b, op.getLoc(), pointer);
-            return addresses.lookup(v);
-          });
+      auto address = [&](Value buffer) -> Value {
+        return buffer ? addresses.lookup(buffer)
+                      : LLVM::ZeroOp::create(b, op.getLoc(), pointer);
+      };
       SmallVector<Value> arguments = {
           runtime, descriptor(b, op.getLoc(), call,
                               name + ".call." + std::to_string(index), index)};
-      if (isa<exec::LaunchOp, exec::LaunchGridOp>(op)) {
-        for (auto [i, buffer] : llvm::enumerate(buffers)) {
-          Value slot = LLVM::GEPOp::create(b, op.getLoc(), pointer, pointer,
-                                           table, ArrayRef<LLVM::GEPArg>(i));
-          LLVM::StoreOp::create(b, op.getLoc(), buffer, slot);
-        }
-        arguments.push_back(table);
-      } else {
-        llvm::append_range(arguments, buffers);
+      llvm::append_range(arguments,
+                         llvm::map_range(call.getBuffers(), address));
+      SmallVector<Value> entries = call.getTable();
+      for (auto [i, buffer] : llvm::enumerate(entries)) {
+        Value slot = LLVM::GEPOp::create(b, op.getLoc(), pointer, pointer,
+                                         table, ArrayRef<LLVM::GEPArg>(i));
+        LLVM::StoreOp::create(b, op.getLoc(), address(buffer), slot);
       }
+      if (!entries.empty())
+        arguments.push_back(table);
       SmallVector<Type> types(arguments.size(), pointer);
       auto callee = declare(call.getEntryPoint(),
                             LLVM::LLVMFunctionType::get(voidType, types));
@@ -252,7 +252,8 @@ private:
     text("ingot_manifest", StringRef(manifest));
     text("ingot_device_code", StringRef(deviceCode));
     // The driver takes PTX as a string.
-    text("ingot_device_ptx", StringRef(devicePtx.c_str(), devicePtx.size() + 1));
+    text("ingot_device_ptx",
+         StringRef(devicePtx.c_str(), devicePtx.size() + 1));
     global(loc, tableType, "ingot_functions", LLVM::Linkage::Internal,
            [&](OpBuilder &b) {
              Value table = LLVM::UndefOp::create(b, loc, tableType);
@@ -269,8 +270,8 @@ private:
              return table;
            });
     auto moduleType = LLVM::LLVMStructType::getLiteral(
-        context, {i32, i32, pointer, pointer, i64, pointer, i64, pointer, i64, pointer,
-                  i64, pointer});
+        context, {i32, i32, pointer, pointer, i64, pointer, i64, pointer, i64,
+                  pointer, i64, pointer});
     global(loc, moduleType, "ingot_module", LLVM::Linkage::External,
            [&](OpBuilder &b) {
              auto address = [&](StringRef name) -> Value {

@@ -19,7 +19,8 @@ def EmitCpuKernels : Pass<"ingot-emit-cpu-kernels", "::mlir::ModuleOp"> {
     are computed, so results may share inputs' memory. Reductions run along the innermost dimension if it is
     folded away; else they keep a strip of accumulators and run across it. Row kernels
     go over a row in passes, one per reduction that waits for another; what takes long to compute is kept
-    on the stack between passes. The order of
+    on the stack between passes. Epilogue kernels go over a range of rows and one of columns of a
+    library call's result, and no launch has them. The order of
     a sum never depends on the number of threads.
 
     Before:

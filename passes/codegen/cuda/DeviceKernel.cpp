@@ -248,6 +248,9 @@ DeviceKernel DeviceKernelBuilder::build() {
     break;
   case FusionKind::Row:
     return emitRows();
+  case FusionKind::Epilogue:
+    // The pipeline forms none for devices (PipelineOptions).
+    llvm_unreachable("no device code for epilogues");
   }
   ReductionSpace space(yield());
   return space.foldsInnermost() ? emitAlong(space) : emitAcross(space);

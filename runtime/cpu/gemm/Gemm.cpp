@@ -62,11 +62,17 @@ struct Task {
     packB(g.b + batch * g.bBatch + start * g.bInner + column * g.bColumn,
           g.bInner, g.bColumn, size, columns, packedB);
     float *c = g.c + batch * g.cBatch + row * g.cRow + column;
-    for (int64_t i = 0; i < rows; i += kTileRows)
+    bool finishes = g.epilogue && start + size == g.k;
+    for (int64_t i = 0; i < rows; i += kTileRows) {
+      int64_t count = std::min(kTileRows, rows - i);
       for (int64_t j = 0; j < columns; j += kTileColumns)
         multiplyTile(size, packedA + (row + i) * size, packedB + j * size,
-                     c + i * g.cRow + j, g.cRow, std::min(kTileRows, rows - i),
+                     c + i * g.cRow + j, g.cRow, count,
                      std::min(kTileColumns, columns - j), start != 0);
+      int64_t first = batch * g.m + row + i;
+      if (finishes)
+        g.epilogue(g.buffers, first, first + count, column, column + columns);
+    }
   }
 };
 

@@ -12,6 +12,8 @@
 #ifndef INGOT_RUNTIME_CPU_GEMM_GEMM_H
 #define INGOT_RUNTIME_CPU_GEMM_GEMM_H
 
+#include "runtime/abi/Abi.h"
+
 #include <cstddef>
 #include <cstdint>
 
@@ -28,6 +30,10 @@ struct Gemm {
   /// Rows of `c` are contiguous.
   float *c;
   int64_t cBatch, cRow;
+  /// Called with rows and columns of c, rows counted through all batches, as
+  /// they are complete. May be null.
+  ingot_epilogue_fn epilogue = nullptr;
+  void *const *buffers = nullptr;
 };
 
 /// Whether this processor has the instructions.

@@ -11,6 +11,12 @@ exec.kernel "loop" @scale aliases = [0] {
   ingot.yield %0 : tensor<8xf32>
 }
 
+exec.kernel "epilogue" @finish aliases = [0, -1] {
+^bb0(%product: tensor<3x4x5xf32>, %x: tensor<3x4x5xf32>):
+  %0 = ingot.add %product, %x : tensor<3x4x5xf32>
+  ingot.yield %0 : tensor<3x4x5xf32>
+}
+
 // CHECK-LABEL: func @step
 func.func @step() attributes {exec.arena_bytes = 4096 : i64} {
   // CHECK: %[[A:.*]] = exec.buffer arena 0 : memref<8xf32>
@@ -30,6 +36,8 @@ func.func @step() attributes {exec.arena_bytes = 4096 : i64} {
   // CHECK: exec.matmul %{{.*}}, %{{.*}} transposed -> %{{.*}} scratch %{{.*}} : memref<256xi8>, : memref<3x4x4xf32>
   %q = exec.buffer arena 3072 : memref<3x4x4xf32>
   exec.matmul %q, %q transposed -> %q scratch %s : memref<256xi8>, : memref<3x4x4xf32>, memref<3x4x4xf32> -> memref<3x4x4xf32>
+  // CHECK: exec.matmul_epilogue %{{.*}} transposed, %{{.*}} @finish(%{{.*}}) -> (%{{.*}}) scratch %{{.*}} {flops = 9 : i64, product = 0 : i64}
+  exec.matmul_epilogue %l transposed, %r @finish(%m) -> (%m) scratch %s {flops = 9 : i64, product = 0 : i64} : memref<3x2x4xf32>, memref<3x2x5xf32>, memref<3x4x5xf32>, memref<3x4x5xf32>, memref<256xi8>
   %i = exec.buffer arena 1024 : memref<1x2x5x5xf32>
   %f = exec.buffer arena 1280 : memref<4x2x3x3xf32>
   %o = exec.buffer arena 1600 : memref<1x4x3x3xf32>

@@ -267,3 +267,55 @@ ingot.state loss_scale @s : tensor<2xf32> = dense<1.0> : tensor<2xf32>
 
 // expected-error @+1 {{'ingot.state' op C5: a low_copy must be floating point and name what it copies}}
 ingot.state low_copy @c : tensor<2xbf16> = dense<0.0> : tensor<2xbf16>
+
+// -----
+
+func.func @f(%a: tensor<2x3xf32>) -> tensor<2x3xf32> {
+  // expected-error @+1 {{C13: an epilogue fusion must hold one library call that takes an epilogue}}
+  %0 = ingot.fusion epilogue(%a) : (tensor<2x3xf32>) -> tensor<2x3xf32> {
+  ^bb0(%x: tensor<2x3xf32>):
+    %1 = ingot.exp %x : tensor<2x3xf32>
+    ingot.yield %1 : tensor<2x3xf32>
+  }
+  return %0 : tensor<2x3xf32>
+}
+
+// -----
+
+func.func @f(%a: tensor<2x2xf32>) -> tensor<2x2xf32> {
+  %0 = ingot.fusion epilogue(%a) : (tensor<2x2xf32>) -> tensor<2x2xf32> {
+  ^bb0(%x: tensor<2x2xf32>):
+    %1 = ingot.exp %x : tensor<2x2xf32>
+    // expected-error @+1 {{C14: must take operands of the fusion}}
+    %2 = ingot.matmul %1, %x : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+    %3 = ingot.exp %2 : tensor<2x2xf32>
+    ingot.yield %3 : tensor<2x2xf32>
+  }
+  return %0 : tensor<2x2xf32>
+}
+
+// -----
+
+func.func @f(%a: tensor<2x2xf32>) -> tensor<2x2xf32> {
+  %0 = ingot.fusion epilogue(%a) : (tensor<2x2xf32>) -> tensor<2x2xf32> {
+  ^bb0(%x: tensor<2x2xf32>):
+    // expected-error @+1 {{C15: does not read the library call's result at the element at work}}
+    %1 = ingot.matmul %x, %x : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+    %2 = ingot.transpose %1 [1, 0] : (tensor<2x2xf32>) -> tensor<2x2xf32>
+    ingot.yield %2 : tensor<2x2xf32>
+  }
+  return %0 : tensor<2x2xf32>
+}
+
+// -----
+
+func.func @f(%a: tensor<2x2xf32>) -> tensor<2x2xbf16> {
+  // expected-error @+1 {{C16: no result has elements of the library call's type to leave them in}}
+  %0 = ingot.fusion epilogue(%a) : (tensor<2x2xf32>) -> tensor<2x2xbf16> {
+  ^bb0(%x: tensor<2x2xf32>):
+    %1 = ingot.matmul %x, %x : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+    %2 = ingot.cast %1 : tensor<2x2xf32> -> tensor<2x2xbf16>
+    ingot.yield %2 : tensor<2x2xbf16>
+  }
+  return %0 : tensor<2x2xbf16>
+}

@@ -88,3 +88,25 @@ func.func @forward(%x: tensor<32x64xf32> {ingot.name = "x", ingot.kind = "data"}
   %7 = ingot.div %3, %6 : tensor<32x64xf32>
   return %7, %5 : tensor<32x64xf32>, tensor<32xf32>
 }
+
+// -----
+
+// Tests that an epilogue is a function of rows and columns, which finds the
+// product where it leaves the result, at one index for all shapes.
+// CHECK-LABEL: func.func private @kernel_0(
+//  CHECK-SAME: %[[PRODUCT:.*]]: memref<48xf32>, %[[BIAS:.*]]: memref<6xf32> {llvm.noalias}, %[[Y:.*]]: memref<48xf32> {llvm.noalias}
+//  CHECK-SAME: %[[R0:.*]]: index, %[[R1:.*]]: index, %[[C0:.*]]: index, %[[C1:.*]]: index)
+//       CHECK: scf.for %[[ROW:.*]] = %[[R0]] to %[[R1]]
+//       CHECK:   scf.for %[[COLUMN:.*]] = %[[C0]] to %[[C1]]
+//       CHECK:     %[[P:.*]] = memref.load %[[Y]]
+//       CHECK:     %[[B:.*]] = memref.load %[[BIAS]][%[[COLUMN]]]
+//       CHECK:     %[[S:.*]] = arith.addf %[[P]], %[[B]]
+//       CHECK:     memref.store %[[S]], %[[Y]]
+//       CHECK: exec.matmul_epilogue %{{.*}}, %{{.*}} @kernel_0(%[[A:.*]]) -> (%{{.*}}) {{.*}}product = 0
+func.func @forward(%x: tensor<8x4xf32> {ingot.name = "x", ingot.kind = "data"}, %w: tensor<4x6xf32> {ingot.name = "w", ingot.kind = "data"}, %b: tensor<6xf32> {ingot.name = "b", ingot.kind = "data"}) -> (tensor<2x4x6xf32> {ingot.name = "y"}) {
+  %0 = ingot.matmul %x, %w : (tensor<8x4xf32>, tensor<4x6xf32>) -> tensor<8x6xf32>
+  %1 = ingot.reshape %0 : tensor<8x6xf32> -> tensor<2x4x6xf32>
+  %2 = ingot.broadcast %b dims = [2] : tensor<6xf32> -> tensor<2x4x6xf32>
+  %3 = ingot.add %1, %2 : tensor<2x4x6xf32>
+  return %3 : tensor<2x4x6xf32>
+}

@@ -1,4 +1,5 @@
 // RUN: ingot-opt %s --ingot-form-fusions --split-input-file | FileCheck %s
+// RUN: ingot-opt %s --ingot-form-fusions="epilogues=false" --split-input-file | FileCheck %s --check-prefix=ALONE
 // RUN: ingot-opt %s --ingot-form-fusions="each" --split-input-file | FileCheck %s --check-prefix=EACH
 
 // Tests that a chain becomes one kernel, and that -O0 keeps its ops apart.
@@ -18,12 +19,15 @@ func.func @chain(%a: tensor<8xf32>, %b: tensor<8xf32>) -> tensor<8xf32> {
 
 // -----
 
-// Tests that a library anchor stays outside, its operands and result in memory,
-// and that -O0 leaves nothing to the library.
+// Tests that a library anchor stays outside of loops, its operands and, without
+// epilogues, result in memory, and that -O0 leaves nothing to the library.
 // CHECK-LABEL: func @anchor
 //       CHECK: %[[X:.*]] = ingot.fusion loop
-//       CHECK: %[[Y:.*]] = ingot.matmul %[[X]]
-//       CHECK: ingot.fusion loop(%[[Y]])
+//       CHECK: ingot.fusion epilogue(%[[X]]
+// ALONE-LABEL: func @anchor
+//       ALONE: %[[X:.*]] = ingot.fusion loop
+//       ALONE: %[[Y:.*]] = ingot.matmul %[[X]]
+//       ALONE: ingot.fusion loop(%[[Y]])
 // EACH-LABEL: func @anchor
 //       EACH: ingot.fusion loop
 //       EACH: ingot.fusion loop
@@ -196,4 +200,58 @@ func.func @transposed(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {
   %1 = ingot.broadcast %0 dims = [1] : tensor<64xf32> -> tensor<64x64xf32>
   %2 = ingot.sub %x, %1 : tensor<64x64xf32>
   return %2 : tensor<64x64xf32>
+}
+
+// -----
+
+// Tests that what reads a product at the element at work joins the call, the
+// product in the memory of a result; and that it is one itself where others
+// read it.
+// CHECK-LABEL: func @epilogue
+//       CHECK: ingot.fusion epilogue(%{{.*}}) : (tensor<6xf32>, tensor<8x4xf32>, tensor<4x6xf32>) -> tensor<2x4x6xf32>
+//       CHECK:   ingot.matmul
+//       CHECK:   ingot.tanh
+//   CHECK-NOT: ingot.fusion
+func.func @epilogue(%x: tensor<8x4xf32>, %w: tensor<4x6xf32>, %b: tensor<6xf32>) -> tensor<2x4x6xf32> {
+  %0 = ingot.matmul %x, %w : (tensor<8x4xf32>, tensor<4x6xf32>) -> tensor<8x6xf32>
+  %1 = ingot.reshape %0 : tensor<8x6xf32> -> tensor<2x4x6xf32>
+  %2 = ingot.broadcast %b dims = [2] : tensor<6xf32> -> tensor<2x4x6xf32>
+  %3 = ingot.add %1, %2 : tensor<2x4x6xf32>
+  %4 = ingot.tanh %3 : tensor<2x4x6xf32>
+  return %4 : tensor<2x4x6xf32>
+}
+// CHECK-LABEL: func @epilogue_and_product
+//       CHECK: ingot.fusion epilogue{{.*}} -> (tensor<8x6xf32>, tensor<8x6xf32>)
+//       CHECK:   ingot.yield %{{.*}}, %{{.*}} : tensor<8x6xf32>, tensor<8x6xf32>
+func.func @epilogue_and_product(%x: tensor<8x4xf32>, %w: tensor<4x6xf32>) -> (tensor<8x6xf32>, tensor<8x6xf32>) {
+  %0 = ingot.matmul %x, %w : (tensor<8x4xf32>, tensor<4x6xf32>) -> tensor<8x6xf32>
+  %1 = ingot.tanh %0 : tensor<8x6xf32>
+  return %0, %1 : tensor<8x6xf32>, tensor<8x6xf32>
+}
+
+// -----
+
+// Tests that a product keeps to itself where its elements move, where a loop
+// replaces what it reads, and where no result can hold it.
+// CHECK-LABEL: func @moves
+//   CHECK-NOT: ingot.fusion epilogue
+func.func @moves(%x: tensor<8x4xf32>, %w: tensor<4x8xf32>) -> tensor<8x8xf32> {
+  %0 = ingot.matmul %x, %w : (tensor<8x4xf32>, tensor<4x8xf32>) -> tensor<8x8xf32>
+  %1 = ingot.transpose %0 [1, 0] : (tensor<8x8xf32>) -> tensor<8x8xf32>
+  %2 = ingot.add %0, %1 : tensor<8x8xf32>
+  return %2 : tensor<8x8xf32>
+}
+// CHECK-LABEL: func @replaces
+//   CHECK-NOT: ingot.fusion epilogue
+func.func @replaces(%x: tensor<4x8xf32>, %y: tensor<8x6xf32>, %w: tensor<4x6xf32>) -> tensor<4x6xf32> {
+  %0 = ingot.matmul %x, %y : (tensor<4x8xf32>, tensor<8x6xf32>) -> tensor<4x6xf32>
+  %1 = ingot.sub %w, %0 : tensor<4x6xf32>
+  return %1 : tensor<4x6xf32>
+}
+// CHECK-LABEL: func @narrow
+//   CHECK-NOT: ingot.fusion epilogue
+func.func @narrow(%x: tensor<8x4xf32>, %w: tensor<4x6xf32>) -> tensor<8x6xbf16> {
+  %0 = ingot.matmul %x, %w : (tensor<8x4xf32>, tensor<4x6xf32>) -> tensor<8x6xf32>
+  %1 = ingot.cast %0 : tensor<8x6xf32> -> tensor<8x6xbf16>
+  return %1 : tensor<8x6xbf16>
 }

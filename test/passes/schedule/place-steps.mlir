@@ -1,4 +1,4 @@
-// RUN: ingot-opt %s --ingot-form-fusions --ingot-outline-constants --ingot-place-steps --split-input-file | FileCheck %s
+// RUN: ingot-opt %s --ingot-form-fusions="epilogues=false" --ingot-outline-constants --ingot-place-steps --split-input-file | FileCheck %s
 
 // Tests that states get places in the state block, inputs and outputs in the
 // arena, and that an update that reads its state element by element is written

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <gtest/gtest.h>
 #include <random>
+#include <tuple>
 #include <vector>
 
 using namespace ingot::runtime;
@@ -93,6 +94,44 @@ TEST(Gemm, EqualsSumsInDouble) {
           ASSERT_NEAR(problem.c[(batch * g.m + i) * g.n + j], want, bound)
               << g.batch << " x " << g.m << " x " << g.n << " x " << g.k;
         }
+  }
+}
+
+/// Doubles elements of c, and counts them.
+struct Doubling {
+  static void run(void *const *buffers, int64_t rowBegin, int64_t rowEnd,
+                  int64_t columnBegin, int64_t columnEnd) {
+    auto *c = static_cast<float *>(buffers[0]);
+    auto *count = static_cast<int *>(buffers[1]);
+    int64_t columns = *static_cast<int64_t *>(buffers[2]);
+    for (int64_t i = rowBegin; i < rowEnd; ++i)
+      for (int64_t j = columnBegin; j < columnEnd; ++j) {
+        c[i * columns + j] *= 2;
+        ++count[i * columns + j];
+      }
+  }
+};
+
+TEST(Gemm, EpilogueFinishesEveryElementOnce) {
+  if (!canRunGemm())
+    GTEST_SKIP() << "this processor lacks AVX-512";
+  std::mt19937 random(3);
+  using Sizes = std::tuple<int64_t, int64_t, int64_t, int64_t>;
+  for (auto [batch, m, n, k] :
+       {Sizes(1, 100, 700, 900), Sizes(3, 25, 50, 400), Sizes(1, 7, 33, 5)}) {
+    Problem plain(random, batch, m, n, k, false, true), finished = plain;
+    finished.gemm.c = finished.c.data();
+    std::vector<int> count(finished.c.size(), 0);
+    int64_t columns = n;
+    void *buffers[] = {finished.c.data(), count.data(), &columns};
+    finished.gemm.epilogue = Doubling::run;
+    finished.gemm.buffers = buffers;
+    plain.run();
+    finished.run();
+    for (size_t i = 0; i < plain.c.size(); ++i) {
+      ASSERT_EQ(finished.c[i], 2 * plain.c[i]);
+      ASSERT_EQ(count[i], 1);
+    }
   }
 }
 

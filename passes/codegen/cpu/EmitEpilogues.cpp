@@ -1,0 +1,81 @@
+//===----------------------------------------------------------------------===//
+// Loops for `epilogue` kernels: over rows and columns of a library call's
+// result that are complete, and still in the cache.
+//===----------------------------------------------------------------------===//
+
+#include "dialects/ingot/ir/Builders.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "passes/codegen/ElementEmitter.h"
+#include "passes/codegen/cpu/KernelFunction.h"
+
+using namespace mlir;
+using namespace ingot;
+using namespace ingot::codegen;
+
+namespace {
+
+class EpilogueEmitter : KernelFunction {
+public:
+  using KernelFunction::KernelFunction;
+
+  void run();
+
+private:
+  void emitElement(ElementEmitter &emitter, const RowSpace &space, Value row,
+                   Value column);
+};
+
+void EpilogueEmitter::emitElement(ElementEmitter &emitter,
+                                  const RowSpace &space, Value row,
+                                  Value column) {
+  // All elements before the first store: the product is in a result's memory.
+  SmallVector<Value> elements;
+  for (Value result : yield()->getOperands())
+    elements.push_back(emitter.element(
+        result, indexInRow(scalars(), space, result, row, column)));
+  Value position = scalars().add(scalars().mul(row, space.length), column);
+  Value product = body.getArgument(0);
+  for (auto [i, result] : llvm::enumerate(yield()->getOperands()))
+    if (result != product)
+      memref::StoreOp::create(builder, loc, elements[i], outputs()[i],
+                              position);
+}
+
+void EpilogueEmitter::run() {
+  createFunction(/*ranges=*/2);
+  auto product = cast<RankedTensorType>(body.getArgument(0).getType());
+  RowSpace space = {llvm::product_of(product.getShape().drop_back()),
+                    product.getShape().back()};
+  RowReads reads(space,
+                 llvm::to_vector_of<Operation *>(
+                     llvm::make_pointer_range(body.without_terminator())),
+                 llvm::to_vector(yield()->getOperands()));
+  auto rows = scf::ForOp::create(builder, loc, begin, end, scalars().index(1));
+  builder.setInsertionPointToStart(rows.getBody());
+  auto columns =
+      scf::ForOp::create(builder, loc, begin2, end2, scalars().index(1));
+  builder.setInsertionPointToStart(columns.getBody());
+  Value row = rows.getInductionVar(), column = columns.getInductionVar();
+
+  ElementEmitter emitter(kernel, builder, inputs());
+  Value position = scalars().add(scalars().mul(row, space.length), column);
+  for (auto [argument, buffer] :
+       llvm::zip_equal(body.getArguments(), inputs())) {
+    // Whatever its shape, no index is taken apart.
+    if (tensorType(argument).getNumElements() != product.getNumElements() ||
+        !reads.isAligned(argument))
+      continue;
+    emitter.setSource(argument, [&, buffer](ValueRange) -> Value {
+      return memref::LoadOp::create(builder, loc, buffer, position);
+    });
+  }
+  emitElement(emitter, space, row, column);
+  finishFunction();
+}
+
+} // namespace
+
+void codegen::emitEpilogue(exec::KernelOp kernel) {
+  EpilogueEmitter(kernel).run();
+}

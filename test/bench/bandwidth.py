@@ -1,0 +1,136 @@
+"""Which share of the memory's bandwidth the memory-bound kernels reach, on tensors of 1 GiB.
+
+Trains models that hold one tensor of that size, with --profile, and compares the bytes per second of each
+kernel that touches all of it with those of a sum of two such tensors (STREAM's "add", by numpy in as many
+threads), measured in the same run. Needs numpy and onnx, and six times the size in memory.
+"""
+
+import argparse
+import collections
+import json
+import os
+import statistics
+import subprocess
+import tempfile
+import threading
+import time
+
+import numpy
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+STEPS = 4
+
+
+def stream(size, threads):
+    """Bytes per second of c = a + b: the best of five."""
+    a, b, c = (numpy.full(size // 4, value, numpy.float32) for value in (1, 2, 0))
+    bounds = numpy.linspace(0, len(a), threads + 1).astype(int)
+
+    def add(i):
+        part = slice(bounds[i], bounds[i + 1])
+        numpy.add(a[part], b[part], out=c[part])
+
+    best = 0
+    for _ in range(5):
+        workers = [threading.Thread(target=add, args=(i,)) for i in range(threads)]
+        start = time.perf_counter()
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+        best = max(best, 3 * a.nbytes / (time.perf_counter() - start))
+    return best
+
+
+def model(kind, rows, columns):
+    """A parameter of rows x columns through one operation, and a small product so that its result is in memory."""
+    weights = [("big", numpy.zeros((0,), numpy.float32))]
+    random = numpy.random.default_rng(0)
+    big = helper.make_tensor("big", TensorProto.FLOAT, [rows, columns], b"\0" * (4 * rows * columns), raw=True)
+    small = [("small", random.normal(0, 0.02, (columns, 16)).astype(numpy.float32)),
+             ("weight", numpy.ones(columns, numpy.float32)), ("bias", numpy.zeros(columns, numpy.float32))]
+    del weights
+    nodes = {
+        "layer-norm": [helper.make_node("LayerNormalization", ["big", "weight", "bias"], ["y"], "norm", axis=-1)],
+        "softmax": [helper.make_node("Softmax", ["big"], ["y"], "softmax", axis=-1)],
+        "gelu": [helper.make_node("Gelu", ["big"], ["y"], "gelu", approximate="tanh")],
+        "cross-entropy": [],
+    }[kind]
+    if nodes:
+        nodes.append(helper.make_node("MatMul", ["y", "small"], ["z"], "product"))
+        nodes.append(helper.make_node("ReduceMean", ["z"], ["mean"], "mean", keepdims=0))
+        nodes.append(helper.make_node("Mul", ["mean", "x"], ["scaled"], "scale"))
+        nodes.append(helper.make_node("ReduceSum", ["scaled"], ["loss"], "loss", keepdims=0))
+        outputs = [helper.make_tensor_value_info("loss", TensorProto.FLOAT, [])]
+    else:
+        nodes.append(helper.make_node("Unsqueeze", ["x", "axis"], ["column"], "column"))
+        nodes.append(helper.make_node("Add", ["big", "column"], ["logits"], "logits"))
+        outputs = [helper.make_tensor_value_info("logits", TensorProto.FLOAT, [rows, columns])]
+        small = [("axis", numpy.array([1], numpy.int64))]
+    inputs = [helper.make_tensor_value_info("x", TensorProto.FLOAT, [rows if kind == "cross-entropy" else 1])]
+    used = {name for node in nodes for name in node.input}
+    initializers = [big] + [numpy_helper.from_array(values, name) for name, values in small if name in used]
+    graph = helper.make_graph(nodes, kind, inputs, outputs, initializers)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9)
+
+
+def profile(kind, rows, columns, options, directory):
+    """The kernels that touch all of the tensor: name -> (bytes, seconds)."""
+    path = os.path.join(directory, kind)
+    onnx.save(model(kind, rows, columns), path + ".onnx", save_as_external_data=True, location=kind + ".data")
+    loss = "cross-entropy" if kind == "cross-entropy" else "output:loss"
+    subprocess.run([os.path.join(options.bin, "ingotc"), path + ".onnx", "-o", path, "--loss", loss, "--weights", "none",
+                    "--optimizer", "adamw" if kind == "gelu" else "sgd"], check=True)
+    os.remove(path + ".data")
+    samples = rows if kind == "cross-entropy" else 1
+    arrays = {"x": numpy.ones(samples, numpy.float32)}
+    if kind == "cross-entropy":
+        arrays["labels"] = numpy.arange(samples) % columns
+    numpy.savez(path + ".npz", **arrays)
+    subprocess.run([path, "--data", path + ".npz", "--steps", str(STEPS), "--profile", path + ".json"],
+                   check=True, stdout=subprocess.DEVNULL)
+    with open(path + ".json") as file:
+        events = [event for event in json.load(file)["traceEvents"]
+                  if event["args"].get("function") == "train_step" and event["cat"] == "loop"]
+    seconds, size = collections.defaultdict(list), {}
+    for event in events:
+        size[event["name"]] = event["args"]["bytes"]
+        seconds[event["name"]].append(event["dur"] * 1e-6)
+    return {name: (size[name], statistics.median(times[1:])) for name, times in seconds.items()
+            if size[name] >= 4 * rows * columns}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    kinds = ["layer-norm", "softmax", "gelu", "cross-entropy"]
+    parser.add_argument("kinds", nargs="*", default=kinds, metavar="KIND", help=" ".join(kinds))
+    parser.add_argument("--mib", type=int, default=1024, help="size of the tensor")
+    parser.add_argument("--columns", type=int, default=1024, help="length of its rows")
+    parser.add_argument("--bin", default=os.path.join(ROOT, "build", "release", "bin"))
+    parser.add_argument("--json", help="write the figures to this file")
+    options = parser.parse_args()
+    size = options.mib << 20
+    rows = size // 4 // options.columns
+
+    threads = int(os.environ.get("OMP_NUM_THREADS", len(os.sched_getaffinity(0))))
+    best = stream(size, threads)
+    print(f"stream: {best * 1e-9:.1f} GB/s\n{'model':14} {'MiB':>6} {'ms':>8} {'GB/s':>6} {'share':>6}  kernel")
+    results = {"stream": best}
+    with tempfile.TemporaryDirectory() as directory:
+        for kind in options.kinds:
+            for name, (count, seconds) in profile(kind, rows, options.columns, options, directory).items():
+                rate = count / seconds
+                results[f"{kind}/{name}"] = rate
+                print(f"{kind:14} {count >> 20:6} {seconds * 1e3:8.1f} {rate * 1e-9:6.1f} {rate / best:6.0%}  {name}",
+                      flush=True)
+    if options.json:
+        with open(options.json, "w") as file:
+            json.dump(results, file, indent=2)
+            file.write("\n")
+
+
+if __name__ == "__main__":
+    main()
