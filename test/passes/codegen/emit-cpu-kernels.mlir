@@ -110,3 +110,18 @@ func.func @forward(%x: tensor<8x4xf32> {ingot.name = "x", ingot.kind = "data"}, 
   %3 = ingot.add %1, %2 : tensor<2x4x6xf32>
   return %3 : tensor<2x4x6xf32>
 }
+
+// -----
+
+// Tests that a row kernel stores a result per row that other rows read as well.
+// CHECK-LABEL: func.func private @kernel_0
+//  CHECK-SAME: %[[Y:[a-z0-9]+]]: memref<32xi64> {llvm.noalias}, %{{[a-z0-9]+}}: memref<2048xf32> {llvm.noalias}, %{{.*}}: index
+//       CHECK: memref.store %{{.*}}, %[[Y]]
+func.func @forward(%x: tensor<32xi64> {ingot.name = "x", ingot.kind = "data"}, %t: tensor<8x64xf32> {ingot.name = "t", ingot.kind = "data"}) -> (tensor<32xi64> {ingot.name = "y"}, tensor<32x64xf32> {ingot.name = "z"}) {
+  %0 = ingot.abs %x : tensor<32xi64>
+  %1 = ingot.gather %t[%0] dim = 0 : (tensor<8x64xf32>, tensor<32xi64>) -> tensor<32x64xf32>
+  %2 = ingot.reduce sum %1 dims = [1] : (tensor<32x64xf32>) -> tensor<32xf32>
+  %3 = ingot.broadcast %2 dims = [0] : tensor<32xf32> -> tensor<32x64xf32>
+  %4 = ingot.sub %1, %3 : tensor<32x64xf32>
+  return %0, %4 : tensor<32xi64>, tensor<32x64xf32>
+}
