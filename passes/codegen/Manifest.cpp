@@ -106,12 +106,15 @@ static json::Array describeCalls(func::FuncOp step) {
     StringRef kind = call.getCallKind();
     std::string name =
         nodes.empty() ? kind.str() : nodes.back() + " (" + kind.str() + ")";
-    kernels.push_back(json::Object{{"name", name},
-                                   {"kind", kind},
-                                   {"onnx_nodes", std::move(names)},
-                                   {"outputs", describeOutputs(op)},
-                                   {"bytes", call.getCallBytes()},
-                                   {"flops", call.getCallFlops()}});
+    json::Object kernel{{"name", name},
+                        {"kind", kind},
+                        {"onnx_nodes", std::move(names)},
+                        {"outputs", describeOutputs(op)},
+                        {"bytes", call.getCallBytes()},
+                        {"flops", call.getCallFlops()}};
+    if (auto bound = op.getAttrOfType<FloatAttr>("exec.bound"))
+      kernel["bound_us"] = bound.getValueAsDouble() * 1e6;
+    kernels.push_back(std::move(kernel));
   }
   return kernels;
 }

@@ -9,11 +9,12 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/Remarks.h"
-#include "passes/cost/Machine.h"
+#include "passes/cost/Cost.h"
 #include "passes/schedule/BufferPlan.h"
 #include "passes/schedule/LibraryCalls.h"
 #include "passes/schedule/Passes.h"
 #include "runtime/abi/Abi.h"
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringMap.h"
 
 namespace ingot {
@@ -81,8 +82,8 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
   /// Builds the step beside the function, then replaces it.
   void place(func::FuncOp func) {
     Signature signature(func);
-    abi::ScratchMachine machine =
-        Machine::of(getOperation()).getScratchMachine();
+    Machine machineModel = Machine::of(getOperation());
+    abi::ScratchMachine machine = machineModel.getScratchMachine();
     BufferPlan plan(
         signature, stateOffsets,
         [&](Operation *op) { return getScratchBytes(op, machine); }, noReuse);
@@ -121,6 +122,11 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
       SmallVector<Value> inputs = llvm::map_to_vector(op.getOperands(), buffer);
       SmallVector<Value> outputs = llvm::map_to_vector(op.getResults(), buffer);
       auto fusion = dyn_cast<FusionOp>(op);
+      double seconds = estimateCost(&op, machineModel).seconds;
+      auto describeCall = llvm::make_scope_exit([&] {
+        Operation *call = &*std::prev(builder.getInsertionPoint());
+        call->setAttr("exec.bound", builder.getF64FloatAttr(seconds));
+      });
       if (fusion && !fusion.getAnchor()) {
         launch(fusion, plan.getAliases(fusion), inputs, outputs, builder);
         continue;

@@ -230,6 +230,8 @@ static FunctionSpec readFunction(const Field &field, const Manifest &manifest) {
           kernel.outputs.push_back(readOutput(written, manifest));
       kernel.bytes = item["bytes"].getCount();
       kernel.flops = item["flops"].getCount();
+      if (item.has("bound_us"))
+        kernel.boundMicroseconds = item["bound_us"].getNumber();
     }
   return function;
 }

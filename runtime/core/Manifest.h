@@ -85,6 +85,8 @@ struct KernelSpec {
   std::vector<std::string> onnxNodes;
   std::vector<KernelOutput> outputs;
   int64_t bytes = 0, flops = 0;
+  /// What it takes at least on the machine it was compiled for; 0 if unknown.
+  double boundMicroseconds = 0;
 };
 
 /// Memory in use at a function's peak.

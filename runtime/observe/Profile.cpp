@@ -100,9 +100,9 @@ ingot::runtime::makeProfileTable(const Manifest &manifest,
             [](auto &a, auto &b) { return a.microseconds > b.microseconds; });
 
   constexpr size_t maxRows = 30;
-  std::string text =
-      fmt::format("{:>10} {:>6} {:>7} {:>10} {:>8} {:>8}  {}\n", "total ms",
-                  "share", "calls", "us/call", "GB/s", "GFLOP/s", "kernel");
+  std::string text = fmt::format(
+      "{:>10} {:>6} {:>7} {:>10} {:>8} {:>8} {:>7}  {}\n", "total ms", "share",
+      "calls", "us/call", "GB/s", "GFLOP/s", "of best", "kernel");
   for (size_t i = 0; i < std::min(sorted.size(), maxRows); ++i) {
     const Row &row = sorted[i];
     const KernelSpec *kernel = findKernel(manifest, row.event);
@@ -110,11 +110,14 @@ ingot::runtime::makeProfileTable(const Manifest &manifest,
     double calls = static_cast<double>(row.calls);
     double bytes = kernel ? static_cast<double>(kernel->bytes) : 0;
     double flops = kernel ? static_cast<double>(kernel->flops) : 0;
+    // The roofline's time, as a share of the time taken.
+    double best = kernel ? kernel->boundMicroseconds : 0;
     text += fmt::format(
-        "{:>10.2f} {:>5.1f}% {:>7} {:>10.1f} {:>8.2f} {:>8.2f}  {}.{}\n",
+        "{:>10.2f} {:>5.1f}% {:>7} {:>10.1f} {:>8.2f} {:>8.2f} {:>6.0f}%  "
+        "{}.{}\n",
         row.microseconds * 1e-3, 100 * row.microseconds / std::max(total, 1e-9),
         row.calls, row.microseconds / calls, bytes * calls / seconds * 1e-9,
-        flops * calls / seconds * 1e-9,
+        flops * calls / seconds * 1e-9, best * calls / seconds * 1e-4,
         manifest.getSymbol(manifest.functions[row.event.function]),
         getEventName(manifest, row.event));
   }

@@ -98,7 +98,8 @@ std::string ingot::runtime::inspectAsJson(const Manifest &manifest,
                                {"kind", kernel.kind},
                                {"onnx_nodes", kernel.onnxNodes},
                                {"bytes", kernel.bytes},
-                               {"flops", kernel.flops}});
+                               {"flops", kernel.flops},
+                               {"bound_us", kernel.boundMicroseconds}});
   return json.dump(1, ' ', false, ordered_json::error_handler_t::replace) +
          "\n";
 }

@@ -20,6 +20,7 @@
 #include "runtime/core/File.h"
 #include "tools/ingotc/Link.h"
 #include "tools/ingotc/PassDump.h"
+#include "tools/ingotc/Report.h"
 #include "tools/ingotc/Target.h"
 
 #include "llvm/ADT/StringSet.h"
@@ -203,6 +204,8 @@ std::string Compiler::manifest(WeightStorage storage, const Target &target) {
         {"dtype", std::string(runtime::getName(dtypeOf(element)))}});
   }
   object["export"] = std::move(segments);
+  if (!options.report.empty())
+    writeText(options.report, makeReport(object, describeMachine()));
   return llvm::formatv("{0}", llvm::json::Value(std::move(object))).str();
 }
 

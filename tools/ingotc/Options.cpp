@@ -202,6 +202,9 @@ std::optional<CompilerOptions> ingot::parseCompilerOptions(int argc,
       ->check(CLI::IsMember({"mlir", "exec", "ptx", "llvm", "obj", "exe"}));
   app.add_option("--dump-passes", options.dumpPasses,
                  "write the module after each pass to this directory");
+  app.add_option("--report", options.report,
+                 "Write what was compiled to this HTML page: kernels with ONNX "
+                 "names, bytes, operations and the time they take at least");
   app.add_option("--remarks", options.remarks,
                  "write what was decided, and why, to this YAML file");
   try {

@@ -43,7 +43,7 @@ struct CompilerOptions {
   std::optional<int64_t> fitBytes;
   /// A file that describes the machine; empty: built-in figures.
   std::string machine;
-  std::string dumpPasses, remarks;
+  std::string dumpPasses, remarks, report;
 };
 
 /// Parses the command line. Returns nothing where --help or --version answered.

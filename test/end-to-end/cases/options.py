@@ -1,5 +1,6 @@
 """Options of the compiler and the trainer that change what is trained."""
 
+import json
 import math
 
 import numpy as np
@@ -124,17 +125,24 @@ def emit(ingot):
         check(len(content) > 1000 and content.startswith(start), f"--emit {kind}: {content[:20]}")
         if kind in ("mlir", "exec"):
             check(f"{'ingot' if kind == 'mlir' else 'exec'}.".encode() in content, f"--emit {kind}")
-    folder, remarks = ingot.path("passes"), ingot.path("remarks.yaml")
+    folder, remarks, report = ingot.path("passes"), ingot.path("remarks.yaml"), ingot.path("report.html")
+    trainer = ingot.path("t")
     ingot.succeed(
         ingot.ingotc(
-            G.model, "-o", ingot.path("t"), *G.compile_flags("adamw"),
-            "--dump-passes", folder, "--remarks", remarks,
+            G.model, "-o", trainer, *G.compile_flags("adamw"),
+            "--dump-passes", folder, "--remarks", remarks, "--report", report,
         )
     )  # fmt: skip
     names = sorted(path.name for path in folder.iterdir())
     numbers = sorted(int(name.split("-")[0]) for name in names)
     check(numbers == list(range(len(names))) and len(names) > 5, f"--dump-passes: {names}")
     check("fusion" in remarks.read_text(), "no remark about fusion")
+    plan = json.loads(ingot.succeed([trainer, "--inspect=json"]).out)
+    check(all(kernel["bound_us"] > 0 for kernel in plan["kernels"]), "a kernel without a bound")
+    page = report.read_text()
+    check(page.endswith("</html>\n") and "http" not in page, "--report: not a page of its own")
+    for kernel in plan["kernels"]:
+        check(", ".join(kernel["onnx_nodes"]) in page, f"--report lacks {kernel['name']}")
 
 
 @case("dimensions")
