@@ -6,7 +6,6 @@ threads), measured in the same run. Needs numpy and onnx, and six times the size
 """
 
 import argparse
-import collections
 import json
 import os
 import statistics
@@ -47,32 +46,32 @@ def stream(size, threads):
 
 def model(kind, rows, columns):
     """A parameter of rows x columns through one operation, and a small product so that its result is in memory."""
-    weights = [("big", numpy.zeros((0,), numpy.float32))]
     random = numpy.random.default_rng(0)
-    big = helper.make_tensor("big", TensorProto.FLOAT, [rows, columns], b"\0" * (4 * rows * columns), raw=True)
-    small = [("small", random.normal(0, 0.02, (columns, 16)).astype(numpy.float32)),
-             ("weight", numpy.ones(columns, numpy.float32)), ("bias", numpy.zeros(columns, numpy.float32))]
-    del weights
+    values = {"small": random.normal(0, 0.02, (columns, 16)), "weight": numpy.ones(columns),
+              "bias": numpy.zeros(columns), "axis": numpy.array([1])}
+    big = helper.make_tensor("big", TensorProto.FLOAT, [rows, columns], bytes(4 * rows * columns), raw=True)
     nodes = {
         "layer-norm": [helper.make_node("LayerNormalization", ["big", "weight", "bias"], ["y"], "norm", axis=-1)],
         "softmax": [helper.make_node("Softmax", ["big"], ["y"], "softmax", axis=-1)],
         "gelu": [helper.make_node("Gelu", ["big"], ["y"], "gelu", approximate="tanh")],
         "cross-entropy": [],
     }[kind]
-    if nodes:
+    if kind == "cross-entropy":
+        nodes.append(helper.make_node("Unsqueeze", ["x", "axis"], ["column"], "column"))
+        nodes.append(helper.make_node("Add", ["big", "column"], ["logits"], "logits"))
+        outputs = [helper.make_tensor_value_info("logits", TensorProto.FLOAT, [rows, columns])]
+    else:
         nodes.append(helper.make_node("MatMul", ["y", "small"], ["z"], "product"))
         nodes.append(helper.make_node("ReduceMean", ["z"], ["mean"], "mean", keepdims=0))
         nodes.append(helper.make_node("Mul", ["mean", "x"], ["scaled"], "scale"))
         nodes.append(helper.make_node("ReduceSum", ["scaled"], ["loss"], "loss", keepdims=0))
         outputs = [helper.make_tensor_value_info("loss", TensorProto.FLOAT, [])]
-    else:
-        nodes.append(helper.make_node("Unsqueeze", ["x", "axis"], ["column"], "column"))
-        nodes.append(helper.make_node("Add", ["big", "column"], ["logits"], "logits"))
-        outputs = [helper.make_tensor_value_info("logits", TensorProto.FLOAT, [rows, columns])]
-        small = [("axis", numpy.array([1], numpy.int64))]
     inputs = [helper.make_tensor_value_info("x", TensorProto.FLOAT, [rows if kind == "cross-entropy" else 1])]
     used = {name for node in nodes for name in node.input}
-    initializers = [big] + [numpy_helper.from_array(values, name) for name, values in small if name in used]
+    initializers = [big]
+    for name in used & values.keys():
+        kept = values[name].astype(numpy.int64 if name == "axis" else numpy.float32)
+        initializers.append(numpy_helper.from_array(kept, name))
     graph = helper.make_graph(nodes, kind, inputs, outputs, initializers)
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9)
 
@@ -91,16 +90,18 @@ def profile(kind, rows, columns, options, directory):
         arrays["labels"] = numpy.arange(samples) % columns
     numpy.savez(path + ".npz", **arrays)
     subprocess.run([path, "--data", path + ".npz", "--steps", str(STEPS), "--profile", path + ".json"],
-                   check=True, stdout=subprocess.DEVNULL)
+                   check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     with open(path + ".json") as file:
-        events = [event for event in json.load(file)["traceEvents"]
-                  if event["args"].get("function") == "train_step" and event["cat"] == "loop"]
-    seconds, size = collections.defaultdict(list), {}
-    for event in events:
-        size[event["name"]] = event["args"]["bytes"]
-        seconds[event["name"]].append(event["dur"] * 1e-6)
-    return {name: (size[name], statistics.median(times[1:])) for name, times in seconds.items()
-            if size[name] >= 4 * rows * columns}
+        events = [event for event in json.load(file)["traceEvents"] if event["args"]["function"] == "train_step"]
+    kernels = sorted((event for event in events if event["cat"] != "function"), key=lambda event: event["ts"])
+    count = len(kernels) // STEPS
+    result = {}
+    for i in range(count):
+        name, size = kernels[i]["name"], kernels[i]["args"]["bytes"]
+        seconds = statistics.median(event["dur"] for event in kernels[count + i::count]) * 1e-6
+        if kernels[i]["cat"] == "loop" and size >= 4 * rows * columns:
+            result[f"{i} {name}"] = (size, seconds)
+    return result
 
 
 def main():
