@@ -87,42 +87,42 @@ double measureConvolution(ingot_dtype type, int64_t extent) {
   return 3 * 2.0 * pixels * channels * channels * taps / seconds;
 }
 
-/// Bytes read and written per second by y = x + c over arrays of `bytes`.
-double measureBandwidth(int64_t bytes, int64_t repeats) {
+/// Bytes read and written per second by y = x + c over arrays of `bytes`, in
+/// the best of many short runs: other programs may be at work.
+double measureBandwidth(int64_t bytes, int runs) {
   Block x = makeZeros(bytes), y = makeZeros(bytes);
   auto *from = reinterpret_cast<const float *>(x.getData());
   auto *to = reinterpret_cast<float *>(y.getData());
   constexpr int64_t grain = 4096;
-  double seconds = bestSeconds(5, [&] {
-    for (int64_t i = 0; i < repeats; ++i)
-      parallelFor(bytes / 4, grain, [&](int64_t begin, int64_t end) {
-        for (int64_t j = begin; j < end; ++j)
-          to[j] = from[j] + 1.0f;
-      });
+  double seconds = bestSeconds(runs, [&] {
+    parallelFor(bytes / 4, grain, [&](int64_t begin, int64_t end) {
+      for (int64_t j = begin; j < end; ++j)
+        to[j] = from[j] + 1.0f;
+    });
   });
-  return 2.0 * static_cast<double>(bytes * repeats) / seconds;
+  return 2.0 * static_cast<double>(bytes) / seconds;
 }
 
 /// Elements per second of a polynomial of degree 8, of data in cache: between
 /// the plain elementwise ops and the transcendental ones.
 template <typename T> double measureVector() {
-  constexpr int64_t elements = 1 << 14, repeats = 64, grain = 1 << 12;
+  constexpr int64_t elements = 1 << 16, grain = 1 << 12;
+  constexpr int runs = 32;
   Block x = makeZeros(elements * sizeof(T)),
         y = makeZeros(elements * sizeof(T));
   auto *from = reinterpret_cast<const T *>(x.getData());
   auto *to = reinterpret_cast<T *>(y.getData());
-  double seconds = bestSeconds(5, [&] {
-    for (int64_t i = 0; i < repeats; ++i)
-      parallelFor(elements, grain, [&](int64_t begin, int64_t end) {
-        for (int64_t j = begin; j < end; ++j) {
-          T v = from[j], p = v + 1;
-          for (int k = 2; k <= 8; ++k)
-            p = p * v + static_cast<T>(k);
-          to[j] = p;
-        }
-      });
+  double seconds = bestSeconds(runs, [&] {
+    parallelFor(elements, grain, [&](int64_t begin, int64_t end) {
+      for (int64_t j = begin; j < end; ++j) {
+        T v = from[j], p = v + 1;
+        for (int k = 2; k <= 8; ++k)
+          p = p * v + static_cast<T>(k);
+        to[j] = p;
+      }
+    });
   });
-  return static_cast<double>(elements * repeats) / seconds;
+  return static_cast<double>(elements) / seconds;
 }
 
 double measureLaunch() {
@@ -146,16 +146,16 @@ Machine ingot::measureMachine() {
       features.push_back(name.str());
   Machine machine = Machine::byFeatures(features, getThreadCount());
   machine.matmulF32 = measureMatmul(INGOT_F32, 1024);
-  machine.matmulF64 = measureMatmul(INGOT_F64, 256);
+  machine.matmulF64 = measureMatmul(INGOT_F64, 128);
   machine.matmulBf16 = measureMatmul(INGOT_BF16, 1024);
   machine.matmulF16 = measureMatmul(INGOT_F16, 1024);
   machine.convolutionF32 = measureConvolution(INGOT_F32, 28);
-  machine.convolutionF64 = measureConvolution(INGOT_F64, 4);
+  machine.convolutionF64 = measureConvolution(INGOT_F64, 2);
   machine.convolutionBf16 = measureConvolution(INGOT_BF16, 28);
   machine.convolutionF16 = measureConvolution(INGOT_F16, 28);
   machine.vectorF32 = measureVector<float>();
   machine.vectorF64 = measureVector<double>();
-  machine.memoryBandwidth = measureBandwidth(128 << 20, 1);
+  machine.memoryBandwidth = measureBandwidth(128 << 20, 4);
   machine.cacheBandwidth =
       measureBandwidth(static_cast<int64_t>(machine.cacheBytes) / 4, 64);
   machine.launchSeconds = measureLaunch();

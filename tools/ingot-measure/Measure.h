@@ -12,9 +12,8 @@
 namespace ingot {
 
 /// Rates with the threads that a trainer would use here (OMP_NUM_THREADS, else
-/// the affinity mask); each figure is the best of several short runs, about two
-/// seconds together. What is not measured (links between ranks) has the
-/// built-in figures.
+/// the affinity mask); each figure is the best of several short runs. What is
+/// not measured (links between ranks) has the built-in figures.
 Machine measureMachine();
 
 } // namespace ingot

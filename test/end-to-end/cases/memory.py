@@ -177,3 +177,16 @@ def machine_file(ingot):
         ingot.check_error(command, 3, "machine.json")
     path.write_text('{"threads": 2, "memory_bandwidth": 1e9}')
     ingot.succeed(command)
+
+
+@case("machine-measured")
+def machine_measured(ingot):
+    """What ingot-measure finds is what ingotc takes, and it is no nonsense."""
+    path = ingot.path("machine.json")
+    ingot.succeed([ingot.bin / "ingot-measure", "-o", path])
+    figures = json.loads(path.read_text())
+    check(figures["matmul_f32"] > figures["vector_f32"] / 10 > 0, f"rates {figures}")
+    check(1e8 < figures["memory_bandwidth"] < 1e13, f"bandwidth {figures['memory_bandwidth']}")
+    command = ingot.ingotc(MLP.model, "-o", ingot.path("t"), *MLP.compile_flags("sgd"))
+    ingot.succeed([*command, "--machine", path])
+    ingot.check_error([ingot.bin / "ingot-measure", "--fast"], 2, "--fast")
