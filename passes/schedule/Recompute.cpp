@@ -66,19 +66,24 @@ std::optional<RecomputePlan> RecomputeSearch::find(int64_t bytes) {
   return std::nullopt;
 }
 
-int64_t RecomputeSearch::findSmallest() {
+RecomputePlan RecomputeSearch::findSmallest() {
   llvm::stable_sort(
       tried, [](const auto &a, const auto &b) { return a.first < b.first; });
-  int64_t smallest = std::numeric_limits<int64_t>::max();
+  std::optional<RecomputePlan> smallest;
+  llvm::BitVector chosen;
   for (auto &[liveBytes, set] : tried) {
-    if (liveBytes >= smallest)
+    if (smallest && liveBytes >= smallest->arenaBytes)
       break;
     again = set;
     RecomputePlan plan = makePlan();
     pack(plan);
-    smallest = std::min(smallest, plan.arenaBytes);
+    if (!smallest || plan.arenaBytes < smallest->arenaBytes) {
+      smallest.emplace(std::move(plan));
+      chosen = set;
+    }
   }
-  return smallest;
+  again = chosen;
+  return std::move(*smallest);
 }
 
 void RecomputeSearch::findLifetimes(const RecomputePlan &plan) {

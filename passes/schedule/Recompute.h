@@ -58,8 +58,8 @@ public:
 
   /// The first plan whose arena has at most `bytes`; none if there is none.
   std::optional<RecomputePlan> find(int64_t bytes);
-  /// After a `find` in vain: the smallest arena of all plans.
-  int64_t findSmallest();
+  /// After a `find` in vain: the plan with the smallest arena.
+  RecomputePlan findSmallest();
   /// What the plan computes again, and its time.
   const llvm::BitVector &getAgain() const { return again; }
   double getSeconds() const;

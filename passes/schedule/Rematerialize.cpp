@@ -179,19 +179,24 @@ private:
     else if (budgetBytes >= 0)
       budget = budgetBytes - stateBytes;
     std::optional<RecomputePlan> plan = search.find(budget - margin);
+    bool isSmallest = !plan;
     if (!plan)
-      return emitUserError(
-          optionLoc("--memory-budget"),
-          "the step does not fit; the smallest possible is " +
-              Twine(stateBytes + search.findSmallest() + margin) + " bytes" +
-              (budgetPercent >= 0 ? " at the peak" : ""),
-          "allow that much, or compile with a smaller --batch");
+      plan = search.findSmallest();
     OpBuilder builder(func);
     func::FuncOp before = func.clone();
     PlanWriter(*plan, *cut).write();
     // Parts of fusions may share memory in other ways than the whole ones that
     // the search knows.
     int64_t bytes = measureArena(func, scratch);
+    if (bytes > budget && isSmallest) {
+      before.erase();
+      return emitUserError(
+          optionLoc("--memory-budget"),
+          "the step does not fit; the smallest possible is " +
+              Twine(stateBytes + bytes) + " bytes" +
+              (budgetPercent >= 0 ? " at the peak" : ""),
+          "allow that much, or compile with a smaller --batch");
+    }
     if (bytes > budget) {
       builder.insert(before);
       func.erase();
