@@ -53,8 +53,8 @@ Machine Machine::byFeatures(ArrayRef<std::string> features, unsigned threads) {
   double scale = threads * (isWide ? 1.0 : isVector ? 0.6 : 0.2);
   machine.matmulF32 = 65e9 * scale;
   machine.convolutionF32 = 50e9 * scale;
-  machine.vectorF32 = 6e9 * scale;
-  machine.vectorF64 = 3e9 * scale;
+  machine.vectorF32 = 20e9 * scale;
+  machine.vectorF64 = 10e9 * scale;
   machine.matmulF64 = machine.convolutionF64 = 1.5e9 * scale;
   machine.multipliesBf16 = has("avx512bf16");
   machine.multipliesF16 = has("avx512fp16");

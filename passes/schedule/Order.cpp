@@ -25,9 +25,11 @@ namespace {
 /// others by rank.
 class ListScheduler {
 public:
-  ListScheduler(const StepGraph &graph, ArrayRef<unsigned> order)
+  /// `negligible`: bytes that count as no growth.
+  ListScheduler(const StepGraph &graph, ArrayRef<unsigned> order,
+                int64_t negligible)
       : nodes(graph.getNodes()), buffers(graph.getBuffers()),
-        rank(nodes.size()), pending(nodes.size()) {
+        rank(nodes.size()), pending(nodes.size()), negligible(negligible) {
     for (auto [i, node] : enumerate(order))
       rank[node] = static_cast<int64_t>(i);
   }
@@ -52,7 +54,7 @@ protected:
     if (!ready.contains(entry))
       return;
     int64_t bytes = growth(node);
-    if (bytes > 0)
+    if (bytes > negligible)
       return;
     ready.erase(entry);
     shrinking.insert({bytes, rank[node], node});
@@ -75,13 +77,15 @@ protected:
   SmallVector<unsigned> pending;
 
 private:
+  int64_t negligible;
   std::set<Entry> ready, shrinking;
 };
 
 class ForwardScheduler : ListScheduler {
 public:
-  ForwardScheduler(const StepGraph &graph, ArrayRef<unsigned> order)
-      : ListScheduler(graph, order) {
+  ForwardScheduler(const StepGraph &graph, ArrayRef<unsigned> order,
+                   int64_t negligible)
+      : ListScheduler(graph, order, negligible) {
     for (const StepGraph::Buffer &buffer : buffers)
       remaining.push_back(buffer.readers.size());
     for (const StepGraph::Node &node : nodes)
@@ -121,7 +125,8 @@ private:
 class BackwardScheduler : ListScheduler {
 public:
   BackwardScheduler(const StepGraph &graph, ArrayRef<unsigned> order)
-      : ListScheduler(graph, order), predecessors(nodes.size()) {
+      : ListScheduler(graph, order, /*negligible=*/0),
+        predecessors(nodes.size()) {
     for (int64_t &r : rank)
       r = -r;
     for (const StepGraph::Buffer &buffer : buffers)
@@ -183,7 +188,13 @@ SmallVector<unsigned> ingot::improveOrder(const StepGraph &graph,
     best = std::move(candidate);
     cost = other;
   };
-  attempt(ForwardScheduler(graph, best).schedule());
+  // Scalars that all updates wait for (of a step's number, say) do not hold
+  // them up: what all such nodes take together is a small share of the peak.
+  constexpr int64_t negligibleShare = 128;
+  auto count = static_cast<int64_t>(order.size());
+  int64_t negligible =
+      count == 0 ? 0 : cost.peakBytes / (count * negligibleShare);
+  attempt(ForwardScheduler(graph, best, negligible).schedule());
   attempt(BackwardScheduler(graph, best).schedule());
   return best;
 }

@@ -10,7 +10,8 @@ RecomputeSearch::RecomputeSearch(const StepGraph &graph, unsigned cut,
                                  ArrayRef<RecomputeRecipe> recipes,
                                  llvm::BitVector allowed, llvm::BitVector again)
     : graph(graph), cut(cut), recipes(recipes), allowed(std::move(allowed)),
-      required(again), again(std::move(again)) {}
+      required(again), again(std::move(again)),
+      base(improveOrder(graph, graph.getProgramOrder())) {}
 
 double RecomputeSearch::getSeconds() const {
   double sum = 0;
@@ -39,8 +40,7 @@ static int64_t measureExcess(const RecomputePlan &plan) {
 
 RecomputePlan RecomputeSearch::makePlan() const {
   RecomputePlan plan{graph.withRecomputed(again, cut), {}, {}};
-  plan.order = improveOrder(plan.graph,
-                            plan.graph.getLazyOrder(graph.getNodes().size()));
+  plan.order = improveOrder(plan.graph, plan.graph.getLazyOrder(base));
   plan.lifetimes = plan.graph.getLifetimes(plan.order);
   plan.liveBytes =
       peakLiveBytes(plan.lifetimes.intervals, INGOT_ALIGNMENT, &plan.peak);

@@ -85,6 +85,8 @@ private:
   unsigned cut;
   llvm::ArrayRef<RecomputeRecipe> recipes;
   llvm::BitVector allowed, required, again;
+  /// The order without copies.
+  llvm::SmallVector<unsigned> base;
   /// Live bytes and operations of the plans so far.
   llvm::SmallVector<std::pair<int64_t, llvm::BitVector>> tried;
   /// Per buffer, under the present plan: when it is written, last read early,

@@ -147,14 +147,15 @@ StepGraph StepGraph::withRecomputed(const llvm::BitVector &again,
   return graph;
 }
 
-SmallVector<unsigned> StepGraph::getLazyOrder(unsigned originals) const {
+SmallVector<unsigned>
+StepGraph::getLazyOrder(ArrayRef<unsigned> originals) const {
   SmallVector<SmallVector<unsigned, 2>> copiesBefore(nodes.size());
-  for (unsigned i = originals; i < nodes.size(); ++i)
+  for (unsigned i = originals.size(); i < nodes.size(); ++i)
     for (unsigned next : nodes[i].successors)
       copiesBefore[next].push_back(i);
   SmallVector<unsigned> order, work;
   SmallVector<bool> isPlaced(nodes.size());
-  for (unsigned i = 0; i < originals; ++i) {
+  for (unsigned i : originals) {
     work.push_back(i);
     while (!work.empty()) {
       unsigned current = work.back();

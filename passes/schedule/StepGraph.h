@@ -111,9 +111,10 @@ public:
   /// only what is read.
   StepGraph withRecomputed(const llvm::BitVector &again, unsigned cut) const;
 
-  /// The first `originals` nodes in their order, and each of the others, which
-  /// are copies, right before the first that needs it.
-  llvm::SmallVector<unsigned> getLazyOrder(unsigned originals) const;
+  /// The nodes `originals` in this order, and each of the others, which are
+  /// copies, right before the first that needs it.
+  llvm::SmallVector<unsigned>
+  getLazyOrder(llvm::ArrayRef<unsigned> originals) const;
   /// Nodes in the function's order.
   llvm::SmallVector<unsigned> getProgramOrder() const;
   /// Without `reuse`, everything lives always.

@@ -69,3 +69,42 @@ func.func @late(%x: tensor<8x32xf32> {ingot.name = "x", ingot.kind = "data"}, %s
   %3 = ingot.matmul %view, %2 : (tensor<32x32xf32>, tensor<32x32xf32>) -> tensor<32x32xf32>
   return %3 : tensor<32x32xf32>
 }
+
+// -----
+
+// Tests that a scalar, which takes next to nothing, does not hold up the
+// update that waits for it.
+// CHECK-LABEL: func.func @scalar
+//       CHECK: ingot.matmul {{.*}} {tag = "g1"}
+//       CHECK: ingot.fusion loop(%arg1,
+//       CHECK: ingot.matmul {{.*}} {tag = "g0"}
+//       CHECK: ingot.fusion loop(%arg2,
+ingot.state parameter @a : tensor<64x64xf32> = dense<1.0> : tensor<64x64xf32>
+ingot.state parameter @b : tensor<64x64xf32> = dense<1.0> : tensor<64x64xf32>
+func.func @scalar(%x: tensor<64x64xf32> {ingot.name = "x", ingot.kind = "data"},
+    %a: tensor<64x64xf32> {ingot.state = @a}, %b: tensor<64x64xf32> {ingot.state = @b},
+    %s: tensor<f32> {ingot.name = "s", ingot.kind = "data"})
+    -> (tensor<64x64xf32> {ingot.state = @a}, tensor<64x64xf32> {ingot.state = @b}) {
+  %g1 = ingot.matmul %x, %x {tag = "g1"} : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  %g0 = ingot.matmul %x, %x {tag = "g0"} : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  %rate = ingot.fusion loop(%s) : (tensor<f32>) -> tensor<f32> {
+  ^bb0(%v: tensor<f32>):
+    %0 = ingot.sqrt %v : tensor<f32>
+    ingot.yield %0 : tensor<f32>
+  }
+  %n0 = ingot.fusion loop(%a, %g1, %rate) : (tensor<64x64xf32>, tensor<64x64xf32>, tensor<f32>) -> tensor<64x64xf32> {
+  ^bb0(%w: tensor<64x64xf32>, %g: tensor<64x64xf32>, %r: tensor<f32>):
+    %0 = ingot.broadcast %r dims = [] : tensor<f32> -> tensor<64x64xf32>
+    %1 = ingot.mul %g, %0 : tensor<64x64xf32>
+    %2 = ingot.sub %w, %1 : tensor<64x64xf32>
+    ingot.yield %2 : tensor<64x64xf32>
+  }
+  %n1 = ingot.fusion loop(%b, %g0, %rate) : (tensor<64x64xf32>, tensor<64x64xf32>, tensor<f32>) -> tensor<64x64xf32> {
+  ^bb0(%w: tensor<64x64xf32>, %g: tensor<64x64xf32>, %r: tensor<f32>):
+    %0 = ingot.broadcast %r dims = [] : tensor<f32> -> tensor<64x64xf32>
+    %1 = ingot.mul %g, %0 : tensor<64x64xf32>
+    %2 = ingot.sub %w, %1 : tensor<64x64xf32>
+    ingot.yield %2 : tensor<64x64xf32>
+  }
+  return %n0, %n1 : tensor<64x64xf32>, tensor<64x64xf32>
+}
