@@ -38,6 +38,20 @@ void parallelFor(int64_t extent, int64_t grain, Body body) {
       &body);
 }
 
+/// Cuts [0, extent) into a range per thread: body(thread, begin, end). No two
+/// ranges have the same `thread`, which is less than getThreadCount().
+template <typename Body> void parallelShares(int64_t extent, Body body) {
+  int64_t threads = getThreadCount();
+  parallelFor(threads, 1, [&](int64_t first, int64_t last) {
+    for (int64_t thread = first; thread < last; ++thread) {
+      int64_t begin = extent * thread / threads;
+      int64_t end = extent * (thread + 1) / threads;
+      if (begin < end)
+        body(thread, begin, end);
+    }
+  });
+}
+
 } // namespace ingot::runtime
 
 #endif // INGOT_RUNTIME_CPU_THREADPOOL_H

@@ -83,6 +83,50 @@ void packRows(const Gemm &g, int64_t batch, int64_t start, int64_t size,
           g.aInner, std::min(kTileRows, g.m - i), size, packed + i * size);
 }
 
+/// Whether one block of b has all columns: then threads share it, and divide
+/// the rows of a, which each packs when it needs them.
+bool isNarrow(const Gemm &g) {
+  return g.batch == 1 && g.n <= kColumns &&
+         divideUp(g.m, kTileRows) >= divideUp(g.n, kTileColumns);
+}
+
+int64_t getNarrowPackB(const Gemm &g) {
+  return roundUp(g.n, kTileColumns) * std::min(g.k, kInner);
+}
+
+/// Threads that pack meet threads that multiply, so that neither the memory
+/// nor the arithmetic units wait.
+void runNarrow(const Gemm &g, float *scratch) {
+  float *packedB = scratch, *aPacks = packedB + getNarrowPackB(g);
+  for (int64_t start = 0; start < g.k; start += kInner) {
+    int64_t size = std::min(kInner, g.k - start);
+    parallelFor(divideUp(g.n, kTileColumns), /*grain=*/2,
+                [&](int64_t begin, int64_t end) {
+                  int64_t first = begin * kTileColumns;
+                  packB(g.b + start * g.bInner + first * g.bColumn, g.bInner,
+                        g.bColumn, size,
+                        std::min(end * kTileColumns, g.n) - first,
+                        packedB + first * size);
+                });
+    parallelShares(divideUp(g.m, kTileRows), [&](int64_t thread, int64_t begin,
+                                                 int64_t end) {
+      float *packedA = aPacks + thread * kTileRows * std::min(g.k, kInner);
+      for (int64_t i = begin; i < end; ++i) {
+        int64_t row = i * kTileRows;
+        int64_t rows = std::min(kTileRows, g.m - row);
+        packA(g.a + row * g.aRow + start * g.aInner, g.aRow, g.aInner, rows,
+              size, packedA);
+        float *c = g.c + row * g.cRow;
+        for (int64_t j = 0; j < g.n; j += kTileColumns)
+          multiplyTile(size, packedA, packedB + j * size, c + j, g.cRow, rows,
+                       std::min(kTileColumns, g.n - j), start != 0);
+        if (g.epilogue && start + size == g.k)
+          g.epilogue(g.buffers, row, row + rows, 0, g.n);
+      }
+    });
+  }
+}
+
 } // namespace
 
 bool ingot::runtime::canRunGemm() {
@@ -95,8 +139,12 @@ bool ingot::runtime::canRunGemm() {
 }
 
 size_t ingot::runtime::getGemmScratchBytes(const Gemm &g) {
-  Blocking blocking(g);
   int64_t threads = getThreadCount();
+  if (isNarrow(g))
+    return static_cast<size_t>(getNarrowPackB(g) +
+                               threads * kTileRows * std::min(g.k, kInner)) *
+           sizeof(float);
+  Blocking blocking(g);
   // Batches are shared out whole: each thread packs its own a.
   int64_t packs = g.batch == 1 ? 1 : threads;
   return static_cast<size_t>(packs * blocking.aPack +
@@ -105,15 +153,15 @@ size_t ingot::runtime::getGemmScratchBytes(const Gemm &g) {
 }
 
 void ingot::runtime::runGemm(const Gemm &g, char *scratch) {
-  Blocking blocking(g);
   auto *packs = reinterpret_cast<float *>(scratch);
+  if (isNarrow(g))
+    return runNarrow(g, packs);
+  Blocking blocking(g);
   int64_t threads = getThreadCount();
   int64_t tasks = blocking.rowTasks * blocking.columnTasks;
   if (g.batch > 1) {
     float *bPacks = packs + threads * blocking.aPack;
-    int64_t grain = divideUp(g.batch, threads);
-    parallelFor(g.batch, grain, [&](int64_t begin, int64_t end) {
-      int64_t thread = begin / grain;
+    parallelShares(g.batch, [&](int64_t thread, int64_t begin, int64_t end) {
       float *a = packs + thread * blocking.aPack;
       float *b = bPacks + thread * blocking.bPack;
       for (int64_t batch = begin; batch < end; ++batch)
@@ -128,7 +176,6 @@ void ingot::runtime::runGemm(const Gemm &g, char *scratch) {
     return;
   }
   float *bPacks = packs + blocking.aPack;
-  int64_t grain = divideUp(tasks, threads);
   int64_t panels = divideUp(g.m, kTileRows);
   for (int64_t start = 0; start < g.k; start += blocking.inner) {
     int64_t size = std::min(blocking.inner, g.k - start);
@@ -136,8 +183,8 @@ void ingot::runtime::runGemm(const Gemm &g, char *scratch) {
       packRows(g, 0, start, size, begin * kTileRows,
                std::min(end * kTileRows, g.m), packs);
     });
-    parallelFor(tasks, grain, [&](int64_t begin, int64_t end) {
-      Task task{g, blocking, packs, bPacks + begin / grain * blocking.bPack,
+    parallelShares(tasks, [&](int64_t thread, int64_t begin, int64_t end) {
+      Task task{g, blocking, packs, bPacks + thread * blocking.bPack,
                 0, start,    size};
       for (int64_t i = begin; i < end; ++i)
         task.run(i);

@@ -124,12 +124,8 @@ ingot::runtime::gemm::multiplyTile(int64_t size, const float *__restrict a,
   for (int i = 0; i < kTileRows; ++i) {
     sum[i][0] = _mm512_setzero_ps();
     sum[i][1] = _mm512_setzero_ps();
-    _mm_prefetch(reinterpret_cast<const char *>(c + i * rowStride),
-                 _MM_HINT_T0);
-    _mm_prefetch(reinterpret_cast<const char *>(c + i * rowStride + kLanes),
-                 _MM_HINT_T0);
   }
-  for (int64_t k = 0; k < size; ++k) {
+  auto multiplyStep = [&]() INGOT_AVX512 __attribute__((always_inline)) {
     __m512 low = _mm512_load_ps(b), high = _mm512_load_ps(b + kLanes);
     // Panels come from the L2 cache: ask ahead of time.
     _mm_prefetch(reinterpret_cast<const char *>(b + 8 * kTileColumns),
@@ -144,7 +140,19 @@ ingot::runtime::gemm::multiplyTile(int64_t size, const float *__restrict a,
     }
     a += kTileRows;
     b += kTileColumns;
+  };
+  // Ask for the lines of c one row at a time: all at once would hold up those
+  // of b.
+  int64_t part = size / kTileRows;
+  for (int64_t i = 0; i < kTileRows; ++i) {
+    const float *row = c + i * rowStride;
+    _mm_prefetch(reinterpret_cast<const char *>(row), _MM_HINT_T0);
+    _mm_prefetch(reinterpret_cast<const char *>(row + kLanes), _MM_HINT_T0);
+    for (int64_t k = 0; k < part; ++k)
+      multiplyStep();
   }
+  for (int64_t k = part * kTileRows; k < size; ++k)
+    multiplyStep();
   __mmask16 low = firstLanes(columns);
   __mmask16 high = firstLanes(std::max<int64_t>(columns - kLanes, 0));
 #pragma unroll

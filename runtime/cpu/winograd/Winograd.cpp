@@ -174,9 +174,7 @@ void convolve(const Problem &p, const float *input, const float *filter,
       }
     });
     int64_t groups = divideUp(count, kRows), tasks = b.panels * b.splits;
-    int64_t grain = divideUp(tasks, b.threads);
-    parallelFor(tasks, grain, [&](int64_t begin, int64_t end) {
-      int64_t thread = begin / grain;
+    parallelShares(tasks, [&](int64_t thread, int64_t begin, int64_t end) {
       float *products = allProducts + thread * kPoints * b.outPoint;
       for (int64_t task = begin; task < end; ++task) {
         int64_t panel = task / b.splits, split = task % b.splits;
@@ -274,9 +272,8 @@ void ingot::runtime::convolveFilterGradWinograd(const ingot_conv_desc &desc,
     });
     // A task is a panel of filters and part of the input channels.
     int64_t groups = divideUp(p.in.channels, kRows);
-    int64_t tasks = b.panels * b.splits, grain = divideUp(tasks, b.threads);
-    parallelFor(tasks, grain, [&](int64_t begin, int64_t end) {
-      int64_t thread = begin / grain;
+    int64_t tasks = b.panels * b.splits;
+    parallelShares(tasks, [&](int64_t thread, int64_t begin, int64_t end) {
       for (int64_t task = begin; task < end; ++task) {
         int64_t panel = task / b.splits, split = task % b.splits;
         int64_t from = groups * split / b.splits * kRows;

@@ -15,6 +15,8 @@
 
 using namespace ingot::runtime;
 
+extern "C" void omp_set_num_threads(int count);
+
 namespace {
 
 struct Problem {
@@ -153,6 +155,36 @@ TEST(Gemm, BitsDependOnRowAndColumnAlone) {
     for (int64_t j = 0; j < 50; ++j)
       ASSERT_EQ(part.c[j], whole.c[i * 700 + 333 + j]);
   }
+}
+
+/// Sets the number of threads while it lives.
+struct Threads {
+  explicit Threads(int count) : before(getThreadCount()) {
+    omp_set_num_threads(count);
+  }
+  ~Threads() { omp_set_num_threads(before); }
+  int before;
+};
+
+// Shares of unequal size, and more threads than processors.
+TEST(Gemm, ThreadsDoNotShareScratch) {
+  if (!canRunGemm())
+    GTEST_SKIP() << "this processor lacks AVX-512";
+  Threads threads(4);
+  std::mt19937 random(4);
+  using Sizes = std::tuple<int64_t, int64_t, int64_t, int64_t>;
+  for (auto [batch, m, n, k] :
+       {Sizes(10, 40, 40, 300), Sizes(1, 300, 80, 500), Sizes(1, 40, 2700, 40)})
+    for (int trial = 0; trial < 5; ++trial) {
+      Problem shared(random, batch, m, n, k, false, false), alone = shared;
+      alone.gemm.c = alone.c.data();
+      shared.run();
+      {
+        Threads one(1);
+        alone.run();
+      }
+      EXPECT_EQ(shared.c, alone.c);
+    }
 }
 
 } // namespace

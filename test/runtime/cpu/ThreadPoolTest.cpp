@@ -65,4 +65,25 @@ TEST(ThreadPool, SameRangesEveryTime) {
   EXPECT_EQ(runParallel(997, 3).ranges, runParallel(997, 3).ranges);
 }
 
+TEST(ThreadPool, EachThreadHasOneShare) {
+  for (int64_t extent : {0, 1, 2, 7, 1001}) {
+    std::mutex mutex;
+    std::vector<std::pair<int64_t, int64_t>> shares;
+    std::set<int64_t> threads;
+    parallelShares(extent, [&](int64_t thread, int64_t begin, int64_t end) {
+      std::lock_guard lock(mutex);
+      EXPECT_LT(thread, getThreadCount());
+      EXPECT_TRUE(threads.insert(thread).second);
+      shares.push_back({begin, end});
+    });
+    std::sort(shares.begin(), shares.end());
+    int64_t at = 0;
+    for (auto [begin, end] : shares) {
+      EXPECT_EQ(begin, at);
+      at = end;
+    }
+    EXPECT_EQ(at, extent);
+  }
+}
+
 } // namespace
