@@ -53,6 +53,7 @@ void ingot::buildGraphPipeline(OpPassManager &manager,
   // The norm tells whether gradients are finite.
   update.clip = options.clip || scales;
   update.clipNorm = options.clip ? 1.0 : 0.0;
+  update.momentPrecision = options.optimizerPrecision;
   manager.addPass(createApplyOptimizer(update));
   if (scales)
     manager.addPass(createGuardUpdates());

@@ -22,6 +22,8 @@ struct PipelineOptions {
   int64_t gradAccumulation = 1;
   /// fp32, bf16 or fp16.
   std::string precision = "fp32", keepFp32, forceLow;
+  /// What the optimizer's moments are stored in: fp32 or bf16.
+  std::string optimizerPrecision = "fp32";
   /// Dynamic loss scaling; always with fp16.
   bool lossScaling = false;
   /// Whether the target's products call kernels that finish their elements.

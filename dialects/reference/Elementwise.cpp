@@ -156,6 +156,20 @@ static void registerBinary(Registry &registry) {
   addLogical<XorOp>(registry, [](bool a, bool b) { return a != b; });
 }
 
+/// Rounded to bf16, whose numbers have 8 digits and, from 2^-126 down, one
+/// distance.
+static double roundByChance(double x, double drawn) {
+  static constexpr double kLargest = 0x1.fep127;
+  if (!std::isfinite(x) || x == 0)
+    return x;
+  double distance = std::ldexp(1.0, std::max(std::ilogb(x) - 7, -133));
+  double magnitude = std::fabs(x);
+  double nearer = std::floor(magnitude / distance) * distance;
+  bool isUp = drawn + (magnitude - nearer) / distance >= 1;
+  double rounded = isUp && nearer < kLargest ? nearer + distance : nearer;
+  return std::copysign(rounded, x);
+}
+
 void ingot::reference::registerElementwise(Registry &registry) {
   registerUnary(registry);
   registerBinary(registry);
@@ -171,6 +185,11 @@ void ingot::reference::registerElementwise(Registry &registry) {
     for (int64_t i = 0, e = out[0].size(); i < e; ++i)
       out[0].copy(i, in[0].integer(i) ? in[1] : in[2], i);
   });
+  registry.add<StochasticRoundOp>(
+      [](StochasticRoundOp, Operands in, Results out) {
+        for (int64_t i = 0, e = out[0].size(); i < e; ++i)
+          out[0].real(i) = roundByChance(in[0].real(i), in[1].real(i));
+      });
   registry.add<CastOp>([](CastOp op, Operands in, Results out) {
     out[0] = in[0].converted(op.getType().getElementType());
   });

@@ -26,6 +26,9 @@ using namespace ingot;
 /// torch.nn.utils.clip_grad_norm_'s guard against division by zero.
 static constexpr double kClipEpsilon = 1e-6;
 static constexpr StringLiteral kClipNormName = "clip_norm";
+/// Streams of random numbers for updates start here; those of the model, which
+/// count from 0, end before.
+static constexpr int32_t kFirstStream = 1 << 30;
 
 namespace {
 /// What the options ask for.
@@ -33,6 +36,16 @@ struct Request {
   std::unique_ptr<Optimizer> optimizer;
   /// Null if weight decay applies everywhere.
   std::unique_ptr<llvm::Regex> withoutDecay;
+  /// Moments are stored in bf16, rounded by chance.
+  bool lowMoments = false;
+};
+
+/// What all updates of a step share.
+struct Shared {
+  /// Null without clipping.
+  Value clipFactor;
+  /// Scalars that random numbers depend on; null where nothing is drawn.
+  Value seed, step;
 };
 
 struct ApplyOptimizer : public ingot::impl::ApplyOptimizerBase<ApplyOptimizer> {
@@ -43,11 +56,12 @@ struct ApplyOptimizer : public ingot::impl::ApplyOptimizerBase<ApplyOptimizer> {
 private:
   FailureOr<Request> readOptions();
   Hyperparameters addHyperparameters(Signature step, const Optimizer &update);
+  Value scalarState(Signature step, Role role, StringRef name);
   Value countSteps(Signature step, Arithmetic a, ResultList &results);
   Value clipFactor(Arithmetic a, Value clipNorm, ResultList &results);
   void updateParameter(Signature step, OpBuilder &builder,
-                       const Request &request, ResultList::Entry &result,
-                       Value clipFactor, ResultList &moments);
+                       const Request &request, const Shared &shared,
+                       ResultList::Entry &result, ResultList &moments);
 };
 } // namespace
 
@@ -68,6 +82,11 @@ FailureOr<Request> ApplyOptimizer::readOptions() {
     return emitUserError(
         optionLoc("--optimizer"), "unknown optimizer '" + optimizer + "'",
         "choose sgd, momentum, adam, adamw, adagrad, lamb or lion");
+  if (momentPrecision != "fp32" && momentPrecision != "bf16")
+    return emitUserError(optionLoc("--optimizer-precision"),
+                         "unknown precision '" + momentPrecision + "'",
+                         "choose fp32 or bf16");
+  request.lowMoments = momentPrecision == "bf16";
   if (noDecay.empty())
     return request;
   request.withoutDecay = std::make_unique<llvm::Regex>(noDecay);
@@ -100,20 +119,27 @@ Hyperparameters ApplyOptimizer::addHyperparameters(Signature step,
   return values;
 }
 
-/// Adds one to the count of steps, which may be there already for random
-/// numbers; returns the number of this step, from 1.
-Value ApplyOptimizer::countSteps(Signature step, Arithmetic a,
-                                 ResultList &results) {
+/// The state with the role, a scalar i64 that may be there already for the
+/// model's random numbers, as the step finds it.
+Value ApplyOptimizer::scalarState(Signature step, Role role, StringRef name) {
   auto type = RankedTensorType::get({}, IntegerType::get(&getContext(), 64));
   FlatSymbolRefAttr symbol;
   for (StateOp state : getOperation().getOps<StateOp>())
-    if (state.getRole() == Role::Step)
+    if (state.getRole() == role)
       symbol = FlatSymbolRefAttr::get(state.getSymNameAttr());
   if (!symbol)
-    symbol = addState(getOperation(), "step", Role::Step, type);
-  Value count = step.findArgument(symbol);
-  if (!count)
-    count = step.addState(symbol, type);
+    symbol = addState(getOperation(), name, role, type);
+  Value value = step.findArgument(symbol);
+  return value ? value : step.addState(symbol, type);
+}
+
+/// Adds one to the count of steps unless the step does so already; returns the
+/// number of this step, from 1.
+Value ApplyOptimizer::countSteps(Signature step, Arithmetic a,
+                                 ResultList &results) {
+  Value count = scalarState(step, Role::Step, "step");
+  FlatSymbolRefAttr symbol =
+      step.argumentState(cast<BlockArgument>(count).getArgNumber());
   for (const ResultList::Entry &entry : results.entries)
     if (entry.state() == symbol)
       return entry.value;
@@ -146,8 +172,9 @@ Value ApplyOptimizer::clipFactor(Arithmetic a, Value clipNorm,
 
 void ApplyOptimizer::updateParameter(Signature step, OpBuilder &builder,
                                      const Request &request,
+                                     const Shared &shared,
                                      ResultList::Entry &result,
-                                     Value clipFactor, ResultList &moments) {
+                                     ResultList &moments) {
   FlatSymbolRefAttr symbol = result.gradient();
   Value parameter = step.findArgument(symbol);
   Location loc = NameLoc::get(symbol.getRootReference());
@@ -158,24 +185,38 @@ void ApplyOptimizer::updateParameter(Signature step, OpBuilder &builder,
   ParameterUpdate one;
   one.parameter = a.cast(parameter, type.getElementType());
   one.gradient = a.cast(result.value, type.getElementType());
-  if (clipFactor)
-    one.gradient =
-        a.mul(one.gradient, a.fill(a.cast(clipFactor, type.getElementType()),
-                                   type.getShape()));
+  if (shared.clipFactor)
+    one.gradient = a.mul(
+        one.gradient, a.fill(a.cast(shared.clipFactor, type.getElementType()),
+                             type.getShape()));
   one.decays =
       !request.withoutDecay || !request.withoutDecay->match(symbol.getValue());
+  bool isLow = request.lowMoments && type.getElementType().isF32();
+  RankedTensorType momentType =
+      isLow ? withElement(type, builder.getBF16Type()) : type;
   SmallVector<FlatSymbolRefAttr> momentSymbols;
   for (StringRef moment : request.optimizer->moments()) {
     momentSymbols.push_back(ingot::addState(
         getOperation(), (symbol.getValue() + "/" + moment).str(), Role::Moment,
-        type));
-    one.moments.push_back(step.addState(momentSymbols.back(), type));
+        momentType));
+    one.moments.push_back(
+        a.cast(step.addState(momentSymbols.back(), momentType),
+               type.getElementType()));
   }
 
   Value next = request.optimizer->buildUpdate(a, one);
   ResultList updated;
   updated.addState(symbol, a.cast(next, stored.getElementType()));
   result = updated.entries.front();
+  if (isLow && !one.moments.empty()) {
+    // One number serves all moments of an element: each is right on average.
+    auto stream = static_cast<int32_t>(kFirstStream + moments.entries.size());
+    Value drawn = RandomUniformOp::create(builder, loc, type, shared.seed,
+                                          shared.step, stream);
+    for (Value &moment : one.moments)
+      moment =
+          StochasticRoundOp::create(builder, loc, momentType, moment, drawn);
+  }
   for (auto [momentSymbol, value] : llvm::zip_equal(momentSymbols, one.moments))
     moments.addState(momentSymbol, value);
   ++numUpdated;
@@ -206,17 +247,19 @@ void ApplyOptimizer::runOnOperation() {
   OpBuilder builder(step.getReturn());
   Location loc = NameLoc::get(builder.getStringAttr(optimizer));
   Arithmetic a(builder, loc);
-  Value factor;
+  Shared shared;
   if (clip)
-    factor = clipFactor(a, hyper.lookup(kClipNormName), results);
-  Value count = countSteps(step, a, results);
+    shared.clipFactor = clipFactor(a, hyper.lookup(kClipNormName), results);
+  shared.step = countSteps(step, a, results);
+  if (request->lowMoments)
+    shared.seed = scalarState(step, Role::Seed, "seed");
   request->optimizer->buildScalars(a, hyper,
-                                   a.cast(count, builder.getF64Type()));
+                                   a.cast(shared.step, builder.getF64Type()));
 
   ResultList moments;
   for (ResultList::Entry &entry : results.entries)
     if (entry.gradient())
-      updateParameter(step, builder, *request, entry, factor, moments);
+      updateParameter(step, builder, *request, shared, entry, moments);
   results.entries.append(moments.entries);
   results.apply(step);
   // Scalars that this model does not use, such as decay where nothing decays.

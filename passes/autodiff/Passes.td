@@ -129,6 +129,9 @@ def ApplyOptimizer : Pass<"ingot-apply-optimizer", "::mlir::ModuleOp"> {
     where `norm`, that of all gradients together, is a result named `grad_norm`; a `clip_norm` of 0
     leaves them as they are.
 
+    With `moment-precision=bf16`, moments of f32 updates are stored in bf16: read as f32, and written by
+    `ingot.stochastic_round`, which draws by the state `@seed`, the step and the parameter.
+
     A step without gradients is left alone.
   }];
   let options = [
@@ -138,7 +141,9 @@ def ApplyOptimizer : Pass<"ingot-apply-optimizer", "::mlir::ModuleOp"> {
            "regular expression: parameters whose name matches have no weight decay">,
     Option<"clip", "clip", "bool", "false", "clip gradients by their global norm">,
     Option<"clipNorm", "clip-norm", "double", "1.0",
-           "the norm to clip at unless the trainer says otherwise; 0 does not clip">];
+           "the norm to clip at unless the trainer says otherwise; 0 does not clip">,
+    Option<"momentPrecision", "moment-precision", "std::string", "\"fp32\"",
+           "fp32 or bf16: what moments are stored in">];
   let statistics = [
     Statistic<"numUpdated", "updated", "parameters updated">,
     Statistic<"numMoments", "moments", "moments added">];

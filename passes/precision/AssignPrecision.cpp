@@ -53,7 +53,7 @@ struct HoistNarrowing : OpRewritePattern<CastOp> {
   LogicalResult matchAndRewrite(CastOp op,
                                 PatternRewriter &rewriter) const override {
     Operation *mover = op.getOperand().getDefiningOp();
-    if (!mover || !mover->hasTrait<MovesElements>() ||
+    if (!isa_and_present<MovesElements>(mover) ||
         !elementOf(op.getOperand()).isF32() ||
         !isHalf(op.getType().getElementType()) || !mover->hasOneUse())
       return failure();
@@ -70,7 +70,7 @@ struct SinkWidening : RewritePattern {
       : RewritePattern(MatchAnyOpTypeTag(), 1, context) {}
   LogicalResult matchAndRewrite(Operation *op,
                                 PatternRewriter &rewriter) const override {
-    if (!op->hasTrait<MovesElements>())
+    if (!isa<MovesElements>(op))
       return failure();
     auto cast = op->getOperand(0).getDefiningOp<CastOp>();
     if (!cast || !isHalf(elementOf(cast.getOperand())) ||

@@ -255,6 +255,7 @@ LogicalResult Compiler::makeGraph(const Machine &machine) {
   pipeline.precision = options.precision;
   pipeline.keepFp32 = options.keepFp32;
   pipeline.forceLow = options.forceLow;
+  pipeline.optimizerPrecision = options.optimizerPrecision;
   pipeline.lossScaling = options.lossScaling;
   pipeline.epilogues = !target.device;
   pipeline.keepAnchors = !target.device;

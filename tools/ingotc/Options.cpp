@@ -167,6 +167,10 @@ std::optional<CompilerOptions> ingot::parseCompilerOptions(int argc,
   app.add_option("--force-low", options.forceLow,
                  "further ONNX nodes for the low precision (regular "
                  "expression)");
+  app.add_option("--optimizer-precision", options.optimizerPrecision,
+                 "of the optimizer's moments in memory: fp32, or bf16 with "
+                 "stochastic rounding")
+      ->check(CLI::IsMember({"fp32", "bf16"}));
   app.add_flag("--loss-scaling", options.lossScaling,
                "scale the loss dynamically without fp16 too");
   app.add_option("--target", options.target, "cpu or cuda")

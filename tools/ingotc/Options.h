@@ -27,6 +27,7 @@ struct CompilerOptions {
   /// embed, sidecar, none; empty: embed up to a limit.
   std::string weights;
   std::string precision = "fp32", keepFp32, forceLow;
+  std::string optimizerPrecision = "fp32";
   bool lossScaling = false;
   std::string target = "cpu", arch;
   unsigned level = 2;

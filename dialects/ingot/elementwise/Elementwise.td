@@ -86,13 +86,16 @@ def SinOp : Ingot_FunctionOp<"sin", "sine of x in radians", 32>;
 def CosOp : Ingot_FunctionOp<"cos", "cosine of x in radians", 32>;
 def LogisticOp : Ingot_FunctionOp<"logistic", "1 / (1 + exp(-x))", 20>;
 
-def NotOp : Ingot_UnaryOp<"not", Ingot_BoolTensor> {
+def NotOp : Ingot_UnaryOp<"not", Ingot_BoolTensor,
+    [DeclareOpInterfaceMethods<ElementFunction>]> {
   let summary = "logical negation";
   let hasFolder = 1;
 }
 
-def AddOp : Ingot_ArithmeticOp<"add", "a + b", [Commutative]>;
-def SubOp : Ingot_ArithmeticOp<"sub", "a - b">;
+def AddOp : Ingot_ArithmeticOp<"add", "a + b",
+    [Commutative, DeclareOpInterfaceMethods<ElementFunction>]>;
+def SubOp : Ingot_ArithmeticOp<"sub", "a - b",
+    [DeclareOpInterfaceMethods<ElementFunction>]>;
 def MulOp : Ingot_ArithmeticOp<"mul", "a * b", [Commutative]>;
 def DivOp : Ingot_ArithmeticOp<"div",
     "a / b; integers round towards zero, division by zero gives 0">;
@@ -110,11 +113,13 @@ def RemOp : Ingot_BinaryOp<"rem", Ingot_NumberTensor,
     [DeclareOpInterfaceMethods<Differentiable>]> {
   let summary = "remainder with the sign of a (C's fmod)";
 }
-def AndOp : Ingot_BinaryOp<"and", Ingot_BoolTensor, [Commutative]> {
+def AndOp : Ingot_BinaryOp<"and", Ingot_BoolTensor,
+    [Commutative, DeclareOpInterfaceMethods<ElementFunction>]> {
   let summary = "logical and";
   let hasFolder = 1;
 }
-def OrOp : Ingot_BinaryOp<"or", Ingot_BoolTensor, [Commutative]> {
+def OrOp : Ingot_BinaryOp<"or", Ingot_BoolTensor,
+    [Commutative, DeclareOpInterfaceMethods<ElementFunction>]> {
   let summary = "logical or";
   let hasFolder = 1;
 }
@@ -133,7 +138,8 @@ def Ingot_Predicate : I32EnumAttr<"Predicate", "comparison", [
 def Ingot_PredicateAttr : EnumAttr<Ingot_Dialect, Ingot_Predicate, "predicate">;
 
 def CompareOp : Ingot_ElementwiseOp<"compare",
-    [SameTypeOperands, DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
+    [SameTypeOperands, DeclareOpInterfaceMethods<ElementFunction>,
+     DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
   let summary = "compares; with NaN everything but `ne` is false";
   let arguments = (ins Ingot_PredicateAttr:$predicate, Ingot_Tensor:$lhs,
                        Ingot_Tensor:$rhs);
@@ -146,6 +152,7 @@ def CompareOp : Ingot_ElementwiseOp<"compare",
 
 def SelectOp : Ingot_ElementwiseOp<"select",
     [AllTypesMatch<["on_true", "on_false", "result"]>,
+     DeclareOpInterfaceMethods<ElementFunction>,
      DeclareOpInterfaceMethods<Differentiable>]> {
   let summary = "on_true where the condition holds, else on_false";
   let arguments = (ins Ingot_BoolTensor:$condition, Ingot_Tensor:$on_true,
@@ -159,7 +166,8 @@ def SelectOp : Ingot_ElementwiseOp<"select",
 }
 
 def CastOp : Ingot_ElementwiseOp<"cast",
-    [DeclareOpInterfaceMethods<Differentiable>]> {
+    [DeclareOpInterfaceMethods<ElementFunction>,
+     DeclareOpInterfaceMethods<Differentiable>]> {
   let summary = "converts the element type";
   let description = [{
     Float to float rounds to nearest even; float to integer rounds towards zero;
@@ -169,6 +177,21 @@ def CastOp : Ingot_ElementwiseOp<"cast",
   let results = (outs Ingot_Tensor:$result);
   let assemblyFormat = "$operand attr-dict `:` type($operand) `->` type($result)";
   let hasFolder = 1;
+}
+
+def StochasticRoundOp : Ingot_ElementwiseOp<"stochastic_round"> {
+  let summary = "rounds to bf16, up or down by chance, so that the mean is the operand";
+  let description = [{
+    With t the operand rounded towards zero, s the next number of bf16 away from zero, and
+    f = (x - t) / (s - t): s where drawn + f is at least 1, else t. `drawn` is uniform in [0, 1).
+    Numbers of bf16 and infinities stay, NaN is NaN, finite numbers stay finite.
+
+    A state in bf16 would lose small changes to rounding to nearest; so it keeps them on average
+    (Gupta et al., "Deep learning with limited numerical precision", ICML 2015).
+  }];
+  let arguments = (ins Ingot_TensorOf<[F32]>:$operand, Ingot_TensorOf<[F32]>:$drawn);
+  let results = (outs Ingot_TensorOf<[BF16]>:$result);
+  let assemblyFormat = "$operand `,` $drawn attr-dict `:` functional-type(operands, results)";
 }
 
 #endif // INGOT_DIALECTS_INGOT_ELEMENTWISE_ELEMENTWISE_TD

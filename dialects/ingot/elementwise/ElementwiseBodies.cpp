@@ -248,6 +248,35 @@ Elements SelectOp::emitElements(OpBuilder &b, Location loc, ValueRange indices,
                                   load(2, indices))};
 }
 
+Elements StochasticRoundOp::emitElements(OpBuilder &b, Location loc,
+                                         ValueRange indices,
+                                         ElementSource load) {
+  // Numbers of f32 are ordered by magnitude as their bits are, and bf16 is
+  // their upper half: the lower half is how far the number is from there.
+  ScalarEmitter e{b, loc};
+  Type i32 = b.getI32Type(), f32 = b.getF32Type();
+  auto word = [&](int32_t value) -> Value {
+    return arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(value));
+  };
+  Value x = load(0, indices), drawn = load(1, indices);
+  Value bits = arith::BitcastOp::create(b, loc, i32, x);
+  Value scaled = arith::MulFOp::create(b, loc, drawn, e.constant(f32, 65536));
+  Value raised = arith::AddIOp::create(
+      b, loc, bits, arith::FPToSIOp::create(b, loc, i32, scaled));
+  // Infinities stay, and the largest number has no next one.
+  Value exponent = word(0x7f800000);
+  Value isInfinite =
+      e.compare(arith::CmpIPredicate::eq,
+                arith::AndIOp::create(b, loc, raised, exponent), exponent);
+  raised = arith::SelectOp::create(b, loc, isInfinite, bits, raised);
+  Value upper = arith::TruncIOp::create(
+      b, loc, b.getI16Type(), arith::ShRUIOp::create(b, loc, raised, word(16)));
+  Value rounded = arith::BitcastOp::create(b, loc, b.getBF16Type(), upper);
+  Value isNaN = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNO, x, x);
+  return {arith::SelectOp::create(b, loc, isNaN,
+                                  e.convertFloat(x, b.getBF16Type()), rounded)};
+}
+
 /// A float towards zero as an integer; what is outside becomes the nearest
 /// value of the range, NaN becomes 0.
 static Value emitTruncation(const ScalarEmitter &e, Value x, Type type,

@@ -11,6 +11,7 @@
 #include "dialects/ingot/ir/Builders.h"
 #include "dialects/ingot/ir/Dialect.h"
 #include "dialects/ingot/support/Folding.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace ingot;
@@ -216,4 +217,29 @@ OpFoldResult SelectOp::fold(FoldAdaptor adaptor) {
     return getOnFalse();
   return foldSelect(adaptor.getCondition(), adaptor.getOnTrue(),
                     adaptor.getOnFalse());
+}
+
+//===----------------------------------------------------------------------===//
+// Elements held as doubles
+//===----------------------------------------------------------------------===//
+
+double AddOp::evaluate(ArrayRef<double> x) { return x[0] + x[1]; }
+double SubOp::evaluate(ArrayRef<double> x) { return x[0] - x[1]; }
+double NotOp::evaluate(ArrayRef<double> x) { return x[0] == 0; }
+double AndOp::evaluate(ArrayRef<double> x) { return x[0] != 0 && x[1] != 0; }
+double OrOp::evaluate(ArrayRef<double> x) { return x[0] != 0 || x[1] != 0; }
+
+double CompareOp::evaluate(ArrayRef<double> x) {
+  return holds(getPredicate(), x[0]<x[1], x[0] == x[1], x[0]> x[1]);
+}
+
+double SelectOp::evaluate(ArrayRef<double> x) {
+  return x[0] != 0 ? x[1] : x[2];
+}
+
+double CastOp::evaluate(ArrayRef<double> x) {
+  Type element = tensorType(getResult()).getElementType();
+  if (element.isInteger(1))
+    return x[0] != 0;
+  return isa<FloatType>(element) ? x[0] : std::trunc(x[0]);
 }

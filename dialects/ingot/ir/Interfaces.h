@@ -34,10 +34,13 @@ class LibraryAnchor : public mlir::OpTrait::TraitBase<Op, LibraryAnchor> {};
 template <typename Op>
 class SameBytes : public mlir::OpTrait::TraitBase<Op, SameBytes> {};
 
-/// Only moves elements of its one operand, or repeats them (reshape, transpose,
-/// slice, broadcast): a conversion of its result is one of its operand.
-template <typename Op>
-class MovesElements : public mlir::OpTrait::TraitBase<Op, MovesElements> {};
+/// See the interface MovesElements: result element [i0, i1, ...] is the
+/// operand's element number base + i0 * steps[0] + i1 * steps[1] + ... in
+/// row-major order.
+struct ElementMove {
+  int64_t base = 0;
+  llvm::SmallVector<int64_t> steps;
+};
 
 namespace detail {
 int64_t elementwiseFlops(mlir::Operation *op);

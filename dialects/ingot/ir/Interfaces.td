@@ -16,8 +16,27 @@ def LibraryAnchor : NativeOpTrait<"LibraryAnchor"> {
 def SameBytes : NativeOpTrait<"SameBytes"> {
   let cppNamespace = "::ingot";
 }
-def MovesElements : NativeOpTrait<"MovesElements"> {
+
+def MovesElements : OpInterface<"MovesElements"> {
   let cppNamespace = "::ingot";
+  let description = [{
+    Only moves elements of its one operand, or repeats them (reshape, transpose, slice,
+    broadcast): a conversion of its result is one of its operand.
+  }];
+  let methods = [InterfaceMethod<
+    "Which element of the operand each element of the result is.",
+    "::ingot::ElementMove", "getMove", (ins)>];
+}
+
+def ElementFunction : OpInterface<"ElementFunction"> {
+  let cppNamespace = "::ingot";
+  let description = [{
+    An elementwise op that analyses of constants can follow: it computes on elements held as
+    doubles (booleans are 0 and 1), exactly where these and the result are small integers.
+  }];
+  let methods = [InterfaceMethod<
+    "The element of the result.", "double", "evaluate",
+    (ins "::llvm::ArrayRef<double>":$operands)>];
 }
 
 def EpilogueAnchor : OpInterface<"EpilogueAnchor"> {

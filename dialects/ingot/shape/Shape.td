@@ -38,7 +38,7 @@ def IotaOp : Ingot_ShapeOp<"iota",
 }
 
 def BroadcastOp : Ingot_ShapeOp<"broadcast",
-    [MovesElements, DeclareOpInterfaceMethods<Permutable, ["carriesOperand", "permute"]>,
+    [DeclareOpInterfaceMethods<MovesElements>, DeclareOpInterfaceMethods<Permutable, ["carriesOperand", "permute"]>,
      DeclareOpInterfaceMethods<Differentiable>], ["getReadDims"]> {
   let summary = "repeats the operand along new dimensions and those of size 1";
   let description = [{
@@ -53,7 +53,7 @@ def BroadcastOp : Ingot_ShapeOp<"broadcast",
 }
 
 def ReshapeOp : Ingot_ShapeOp<"reshape",
-    [SameBytes, MovesElements, DeclareOpInterfaceMethods<Differentiable>]> {
+    [SameBytes, DeclareOpInterfaceMethods<MovesElements>, DeclareOpInterfaceMethods<Differentiable>]> {
   let summary = "the same elements in row-major order under another shape";
   let arguments = (ins Ingot_Tensor:$operand);
   let results = (outs Ingot_Tensor:$result);
@@ -63,7 +63,7 @@ def ReshapeOp : Ingot_ShapeOp<"reshape",
 }
 
 def TransposeOp : Ingot_ShapeOp<"transpose",
-    [MovesElements, DeclareOpInterfaceMethods<Differentiable>,
+    [DeclareOpInterfaceMethods<MovesElements>, DeclareOpInterfaceMethods<Differentiable>,
      DeclareOpInterfaceMethods<InferTypeOpInterface>], ["getReadDims"]> {
   let summary = "result dimension i is operand dimension permutation[i]";
   let arguments = (ins Ingot_Tensor:$operand, DenseI64ArrayAttr:$permutation);
@@ -73,7 +73,7 @@ def TransposeOp : Ingot_ShapeOp<"transpose",
 }
 
 def SliceOp : Ingot_ShapeOp<"slice",
-    [MovesElements, DeclareOpInterfaceMethods<Permutable, ["permute"]>,
+    [DeclareOpInterfaceMethods<MovesElements>, DeclareOpInterfaceMethods<Permutable, ["permute"]>,
      DeclareOpInterfaceMethods<Differentiable>,
      DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
   let summary = "elements starts[i], starts[i] + strides[i], ... below limits[i]";

@@ -14,6 +14,48 @@ using namespace mlir;
 using namespace ingot;
 using namespace ingot::detail;
 
+//===----------------------------------------------------------------------===//
+// Moves
+//===----------------------------------------------------------------------===//
+
+ElementMove BroadcastOp::getMove() {
+  RankedTensorType from = tensorType(getOperand());
+  SmallVector<int64_t> fromSteps = rowMajorSteps(from.getShape());
+  ElementMove move;
+  move.steps.assign(tensorType(getResult()).getRank(), 0);
+  for (auto [i, dim] : llvm::enumerate(getDims()))
+    if (from.getDimSize(i) != 1)
+      move.steps[dim] = fromSteps[i];
+  return move;
+}
+
+ElementMove ReshapeOp::getMove() {
+  return {0, rowMajorSteps(tensorType(getResult()).getShape())};
+}
+
+ElementMove TransposeOp::getMove() {
+  SmallVector<int64_t> fromSteps =
+      rowMajorSteps(tensorType(getOperand()).getShape());
+  ElementMove move;
+  for (int64_t dim : getPermutation())
+    move.steps.push_back(fromSteps[dim]);
+  return move;
+}
+
+ElementMove SliceOp::getMove() {
+  ElementMove move;
+  move.steps = rowMajorSteps(tensorType(getOperand()).getShape());
+  for (auto [i, start] : llvm::enumerate(getStarts())) {
+    move.base += start * move.steps[i];
+    move.steps[i] *= getStrides()[i];
+  }
+  return move;
+}
+
+//===----------------------------------------------------------------------===//
+// Folds
+//===----------------------------------------------------------------------===//
+
 OpFoldResult ConstantOp::fold(FoldAdaptor) { return getValue(); }
 
 OpFoldResult BroadcastOp::fold(FoldAdaptor adaptor) {
@@ -26,14 +68,8 @@ OpFoldResult BroadcastOp::fold(FoldAdaptor adaptor) {
       constant && isAddressable(to)) {
     RankedTensorType from = tensorType(getOperand());
     if (constant.isSplat() || to.getNumElements() <= kBroadcastFoldLimit ||
-        to.getNumElements() == from.getNumElements()) {
-      SmallVector<int64_t> fromSteps = rowMajorSteps(from.getShape());
-      SmallVector<int64_t> steps(to.getRank(), 0);
-      for (auto [i, dim] : llvm::enumerate(getDims()))
-        if (from.getDimSize(i) != 1)
-          steps[dim] = fromSteps[i];
-      return foldMove(constant, to, 0, steps);
-    }
+        to.getNumElements() == from.getNumElements())
+      return foldMove(constant, to, getMove());
   }
 
   // broadcast(broadcast(x)): the outer one takes x along composed dimensions.
@@ -67,12 +103,8 @@ OpFoldResult TransposeOp::fold(FoldAdaptor adaptor) {
   if (llvm::equal(permutation, llvm::seq<int64_t>(0, to.getRank())))
     return getOperand();
 
-  SmallVector<int64_t> fromSteps =
-      rowMajorSteps(tensorType(getOperand()).getShape());
-  SmallVector<int64_t> steps;
-  for (int64_t dim : permutation)
-    steps.push_back(fromSteps[dim]);
-  if (DenseElementsAttr constant = foldMove(adaptor.getOperand(), to, 0, steps))
+  if (DenseElementsAttr constant =
+          foldMove(adaptor.getOperand(), to, getMove()))
     return constant;
 
   if (auto inner = getOperand().getDefiningOp<TransposeOp>()) {
@@ -93,14 +125,8 @@ OpFoldResult SliceOp::fold(FoldAdaptor adaptor) {
   if (from == to)
     return getOperand();
 
-  int64_t base = 0;
-  SmallVector<int64_t> steps = rowMajorSteps(from.getShape());
-  for (auto [i, start] : llvm::enumerate(getStarts())) {
-    base += start * steps[i];
-    steps[i] *= getStrides()[i];
-  }
   if (DenseElementsAttr constant =
-          foldMove(adaptor.getOperand(), to, base, steps))
+          foldMove(adaptor.getOperand(), to, getMove()))
     return constant;
 
   // slice(slice(x)): element i is number start' + (start + i * stride) *
@@ -167,7 +193,7 @@ OpFoldResult ReverseOp::fold(FoldAdaptor adaptor) {
     base += steps[dim] * (type.getDimSize(dim) - 1);
     steps[dim] = -steps[dim];
   }
-  return foldMove(adaptor.getOperand(), type, base, steps);
+  return foldMove(adaptor.getOperand(), type, {base, steps});
 }
 
 OpFoldResult GatherOp::fold(FoldAdaptor adaptor) {

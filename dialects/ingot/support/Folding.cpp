@@ -270,20 +270,20 @@ static void walk(ArrayRef<int64_t> shape, int64_t base, ArrayRef<int64_t> steps,
 }
 
 template <typename T>
-static DenseElementsAttr move(DenseElementsAttr operand,
-                              RankedTensorType result, int64_t base,
-                              ArrayRef<int64_t> steps) {
+static DenseElementsAttr moveElements(DenseElementsAttr operand,
+                                      RankedTensorType result,
+                                      const ElementMove &move) {
   SmallVector<T> values;
   values.reserve(result.getNumElements());
   auto elements = operand.getValues<T>();
-  walk(result.getShape(), base, steps,
+  walk(result.getShape(), move.base, move.steps,
        [&](int64_t i) { values.push_back(elements[i]); });
   return DenseElementsAttr::get(result, values);
 }
 
 DenseElementsAttr ingot::detail::foldMove(Attribute operand,
-                                          RankedTensorType result, int64_t base,
-                                          ArrayRef<int64_t> steps) {
+                                          RankedTensorType result,
+                                          const ElementMove &move) {
   DenseElementsAttr elements = foldable(operand);
   if (!elements || !isAddressable(result) || result.getNumElements() == 0)
     return nullptr;
@@ -291,8 +291,8 @@ DenseElementsAttr ingot::detail::foldMove(Attribute operand,
     return elements.resizeSplat(result);
   if (result.getNumElements() > kFoldLimit)
     return nullptr;
-  return isFloat(elements) ? move<APFloat>(elements, result, base, steps)
-                           : move<APInt>(elements, result, base, steps);
+  return isFloat(elements) ? moveElements<APFloat>(elements, result, move)
+                           : moveElements<APInt>(elements, result, move);
 }
 
 template <typename T>

@@ -68,11 +68,10 @@ mlir::DenseElementsAttr foldCast(mlir::Attribute operand,
 /// and back changes nothing.
 bool isLosslessCast(mlir::Type from, mlir::Type to);
 
-/// Rearranges elements: result[i0, i1, ...] is the operand's element number
-/// base + i0 * steps[0] + i1 * steps[1] + ...
+/// Rearranges elements.
 mlir::DenseElementsAttr foldMove(mlir::Attribute operand,
-                                 mlir::RankedTensorType result, int64_t base,
-                                 llvm::ArrayRef<int64_t> steps);
+                                 mlir::RankedTensorType result,
+                                 const ElementMove &move);
 
 /// Rearranges elements: result element i, in row-major order, is the operand's
 /// element number source[i].

@@ -179,3 +179,28 @@ def options(ingot):
     ingot.check_error(ingot.ingotc(G.model, *common, "--precision", "bf16", "--keep-fp32", "("), 2, "--keep-fp32")
     trainer = compile_with(ingot)
     ingot.check_error([trainer, *DATA, "--steps", "1", "--loss-scale", "8"], 2, "--loss-scale")
+
+
+@case("precision-optimizer")
+def optimizer(ingot):
+    """Moments in bf16 take half the bytes, train as well, resume with the same
+    bits, and go on in fp32."""
+    flags = ["--loss", "cross-entropy", "--batch", "32"]
+    trainers = {p: ingot.compile(DIGITS / "digits.onnx", *flags, "--optimizer-precision", p) for p in ("fp32", "bf16")}
+    files = ["--data", DIGITS / "train.npz", "--eval-data", DIGITS / "eval.npz"]
+    results = {p: ingot.train(trainer, *files, "--epochs", "4")[1][-1] for p, trainer in trainers.items()}
+    check_relative("loss", [results["bf16"]["eval_loss"]], [results["fp32"]["eval_loss"]], 0.05)
+    check(results["bf16"]["eval_accuracy"] >= results["fp32"]["eval_accuracy"] - 0.01, f"{results}")
+    plans = {p: json.loads(ingot.succeed([t, "--inspect=json"]).out) for p, t in trainers.items()}
+    sizes = {p: plan["optimizer_bytes"] for p, plan in plans.items()}
+    check(sizes["bf16"] <= 0.55 * sizes["fp32"], f"bytes of moments: {sizes}")
+
+    trainer, data = trainers["bf16"], ["--data", DIGITS / "train.npz", "--no-shuffle"]
+    whole, _ = ingot.train(trainer, *data, "--steps", "8")
+    folder = ingot.path("saved")
+    ingot.train(trainer, *data, "--steps", "4", "--save", folder)
+    for other, tolerance in ((trainer, 0), (trainers["fp32"], 1e-2)):
+        log = ingot.path("log.jsonl")
+        ingot.succeed([other, *data, "--steps", "8", "--resume", folder, "--log", log])
+        rest = [json.loads(line)["loss"] for line in log.read_text().splitlines()]
+        check_relative("resumed", rest, [row["loss"] for row in whole[4:]], tolerance)
