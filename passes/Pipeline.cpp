@@ -63,6 +63,11 @@ void ingot::buildGraphPipeline(OpPassManager &manager,
     manager.addPass(createSplitMicroSteps());
   manager.addNestedPass<func::FuncOp>(createSimplify());
 
+  // While a cross entropy is one op, after simplification, which leaves no
+  // trace of how the loss and its gradient were written.
+  if (options.level > 0)
+    manager.addNestedPass<func::FuncOp>(createChunkLoss());
+
   //===--------------------------------------------------------------------===//
   // Kernels
   //===--------------------------------------------------------------------===//

@@ -103,6 +103,44 @@ def Simplify : Pass<"ingot-simplify", "::mlir::func::FuncOp"> {
   let statistics = [Statistic<"numRounds", "rounds", "rounds until nothing changed">];
 }
 
+def ChunkLoss : Pass<"ingot-chunk-loss", "::mlir::func::FuncOp"> {
+  let summary = "computes a linear layer, its cross entropy and their gradients for a part of the rows at a time";
+  let description = [{
+    Logits of many tokens over a large vocabulary are often the largest tensor of a step. Their loss and
+    gradient are computed row by row, so that a part of the rows can go all the way, from the layer's
+    product to the gradients of its operands, before the next begins: one part's logits are in memory at
+    a time, nothing is computed twice. The gradient of the weights is the sum of the parts', in order.
+
+    How many parts there are follows from the shapes: as many as leave `min-rows` rows each, so that
+    reading the weights once per part costs little beside the products. Refused where the parts'
+    sums would take more memory than the logits leave, where anything else reads the logits, and where the gradient depends on all
+    rows' losses; a remark says so.
+
+    Before:
+    ```mlir
+    %logits = ingot.matmul %x, %w transposed : (tensor<2048x64xf32>, tensor<5000x64xf32>) -> tensor<2048x5000xf32>
+    %losses, %lse = ingot.cross_entropy %logits, %labels dim = 1 : ...
+    %gradient = ... // of %logits
+    %dx = ingot.matmul %gradient, %w : (tensor<2048x5000xf32>, tensor<5000x64xf32>) -> tensor<2048x64xf32>
+    %dw = ingot.matmul %gradient transposed, %x : (tensor<2048x5000xf32>, tensor<2048x64xf32>) -> tensor<5000x64xf32>
+    ```
+    After, for each of 8 parts:
+    ```mlir
+    %x0 = ingot.slice %x starts = [0, 0] limits = [256, 64] strides = [1, 1] : ...
+    %logits0 = ingot.matmul %x0, %w transposed : (tensor<256x64xf32>, tensor<5000x64xf32>) -> tensor<256x5000xf32>
+    %losses0, %lse0 = ingot.cross_entropy %logits0, %labels0 dim = 1 : ...
+    %gradient0 = ...
+    %dx0 = ingot.matmul %gradient0, %w : (tensor<256x5000xf32>, tensor<5000x64xf32>) -> tensor<256x64xf32>
+    %dw0 = ingot.matmul %gradient0 transposed, %x0 : (tensor<256x5000xf32>, tensor<256x64xf32>) -> tensor<5000x64xf32>
+    ```
+  }];
+  let dependentDialects = ["::ingot::IngotDialect"];
+  let options = [
+    Option<"minRows", "min-rows", "int64_t", "256", "rows that a part has at least">,
+    Option<"minBytes", "min-bytes", "int64_t", "16 << 20", "what must be saved at least">];
+  let statistics = [Statistic<"numChunked", "chunked", "losses computed in parts">];
+}
+
 def ExposeValues : Pass<"ingot-expose-values", "::mlir::func::FuncOp"> {
   let summary = "makes every floating-point value of a function one of its results";
   let description = [{

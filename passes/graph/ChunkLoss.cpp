@@ -1,0 +1,422 @@
+//===----------------------------------------------------------------------===//
+//
+// ChunkLoss: a linear layer, the cross entropy of its result and the gradients
+// of both are computed for a part of the rows at a time.
+//
+// Assumes a simplified step in which cross entropies are whole. Whether and how
+// a loss is cut depends on shapes alone, never on the machine: it decides in
+// which order gradients are added up.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/ingot/ir/Builders.h"
+#include "mlir/Analysis/TopologicalSortUtils.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Iterators.h"
+#include "mlir/IR/Remarks.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "passes/graph/Passes.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+#include <numeric>
+
+namespace ingot {
+#define GEN_PASS_DEF_CHUNKLOSS
+#include "passes/graph/Passes.h.inc"
+} // namespace ingot
+
+using namespace mlir;
+using namespace ingot;
+
+namespace {
+
+int64_t countElements(Value value) {
+  return tensorType(value).getNumElements();
+}
+int64_t countRows(Value value) { return tensorType(value).getDimSize(0); }
+
+/// How an op follows when its operands come in parts: the first of `parts`
+/// equal stretches of a tensor holds the first dimension's first indices.
+struct Split {
+  enum Kind {
+    None,
+    /// The results come in parts too.
+    Rows,
+    /// The same, but what reads the result gets it whole.
+    LastRows,
+    /// The result is the sum of what parts give.
+    Sum
+  } kind = None;
+  /// Operands that are cut; the others are read whole.
+  llvm::SmallBitVector cut = {};
+
+  static Split of(Operation *op, function_ref<bool(Value)> isCut);
+};
+
+Split splitMatmul(MatmulOp op, function_ref<bool(Value)> isCut) {
+  if (tensorType(op.getResult()).getRank() != 2)
+    return {};
+  llvm::SmallBitVector both(2, true), left(2);
+  left.set(0);
+  bool lhs = isCut(op.getLhs()), rhs = isCut(op.getRhs());
+  if (lhs && !rhs && !op.getTransposeLhs())
+    return {Split::LastRows, left};
+  // Rows of both are multiplied with each other.
+  if (op.getTransposeLhs() && !op.getTransposeRhs())
+    return {Split::Sum, both};
+  return {};
+}
+
+Split Split::of(Operation *op, function_ref<bool(Value)> isCut) {
+  llvm::SmallBitVector all(op->getNumOperands(), true);
+  if (auto matmul = dyn_cast<MatmulOp>(op))
+    return splitMatmul(matmul, isCut);
+  if (auto entropy = dyn_cast<CrossEntropyOp>(op))
+    return {entropy.getDim() != 0 ? Rows : None, all};
+  if (auto largest = dyn_cast<ArgMaxOp>(op))
+    return {largest.getDim() != 0 ? Rows : None, all};
+  if (auto reduce = dyn_cast<ReduceOp>(op)) {
+    if (!llvm::is_contained(reduce.getDims(), 0))
+      return {Rows, all};
+    return {reduce.getKind() == ReductionKind::Sum ? Sum : None, all};
+  }
+  if (auto reshape = dyn_cast<ReshapeOp>(op))
+    return {tensorType(reshape.getResult()).getRank() != 0 ? Rows : None, all};
+  if (auto iota = dyn_cast<IotaOp>(op))
+    return {iota.getDim() != 0 ? Rows : None, all};
+  auto body = dyn_cast<ScalarBody>(op);
+  // Without operands, elements may depend on where they are.
+  if (!body || isa<Reduction>(op) || op->getNumOperands() == 0)
+    return {};
+  Split split{Rows, llvm::SmallBitVector(op->getNumOperands())};
+  for (OpOperand &operand : op->getOpOperands()) {
+    unsigned number = operand.getOperandNumber();
+    auto dims = body.getReadDims(number);
+    if (!dims)
+      return {};
+    for (auto [at, dim] : llvm::enumerate(*dims)) {
+      if (dim == 0 && at != 0)
+        return {};
+      if (dim == 0)
+        split.cut.set(number);
+    }
+    if (isCut(operand.get()) && !split.cut.test(number))
+      return {};
+  }
+  return split;
+}
+
+/// What reads the product of a linear layer, up to results that are no larger
+/// than the layer's operands.
+class Chunks {
+public:
+  Chunks(MatmulOp product, int64_t minRows);
+
+  StringRef getProblem() const { return problem; }
+  int64_t getParts() const { return parts; }
+  /// Of memory, while the loss is computed.
+  int64_t getBytesSaved() const;
+  void rewrite() const;
+
+private:
+  bool isBig(Value value) const {
+    return countElements(value) >= countElements(product);
+  }
+  bool isCut(Value value) const { return cut.contains(value); }
+  void follow();
+  void prune();
+  void check();
+  using Pieces = llvm::MapVector<Value, SmallVector<Value>>;
+  Value getPart(OpBuilder &builder, IRMapping &mapping, Value value,
+                int64_t part) const;
+  Operation *buildPart(OpBuilder &builder, IRMapping &mapping, Operation *op,
+                       const Split &split, int64_t part) const;
+  void startAfter(OpBuilder &builder, IRMapping &mapping, Pieces &pieces,
+                  int64_t part) const;
+
+  Value product;
+  int64_t parts = 1;
+  std::string problem;
+  /// Values that come in parts, and the ops that give them or their sum, in
+  /// program order.
+  DenseSet<Value> cut;
+  SmallVector<std::pair<Operation *, Split>> ops;
+};
+
+} // namespace
+
+Chunks::Chunks(MatmulOp product, int64_t minRows)
+    : product(product.getResult()) {
+  follow();
+  prune();
+  check();
+  int64_t rows = countRows(product), common = rows;
+  for (Value value : cut)
+    common = std::gcd(common, countRows(value));
+  for (int64_t count = 2; count <= common; ++count)
+    if (common % count == 0 && rows / count >= minRows)
+      parts = count;
+  if (problem.empty() && parts == 1)
+    problem = "there are too few rows";
+}
+
+/// Finds all ops that can be computed in parts.
+void Chunks::follow() {
+  auto test = [&](Value value) { return isCut(value); };
+  cut.insert(product);
+  llvm::SmallBitVector left(2);
+  left.set(0);
+  Operation *first = product.getDefiningOp();
+  ops.push_back({first, {Split::Rows, left}});
+  for (Operation *op = first->getNextNode(); op; op = op->getNextNode()) {
+    if (!llvm::any_of(op->getOperands(), test))
+      continue;
+    Split split = Split::of(op, test);
+    if (split.kind == Split::None)
+      continue;
+    ops.push_back({op, split});
+    if (split.kind == Split::Rows)
+      cut.insert_range(op->getResults());
+  }
+}
+
+/// Leaves those that large values go through or depend on.
+void Chunks::prune() {
+  DenseSet<Operation *> kept;
+  for (auto &[op, split] : llvm::reverse(ops)) {
+    bool isKept = llvm::any_of(op->getOperands(), [&](Value value) {
+      return isCut(value) && isBig(value);
+    });
+    for (Value result : op->getResults())
+      isKept |= isBig(result) ||
+                llvm::any_of(result.getUsers(), [&](Operation *user) {
+                  return kept.contains(user);
+                });
+    if (isKept)
+      kept.insert(op);
+    else
+      for (Value result : op->getResults())
+        cut.erase(result);
+  }
+  llvm::erase_if(ops, [&](auto &entry) { return !kept.contains(entry.first); });
+}
+
+void Chunks::check() {
+  DenseSet<Operation *> inside, dependent;
+  for (auto &[op, split] : ops)
+    inside.insert(op);
+  // What any part depends on must not depend on all of them.
+  for (Operation *op = product.getDefiningOp(); op; op = op->getNextNode()) {
+    for (Value operand : op->getOperands()) {
+      Operation *source = operand.getDefiningOp();
+      bool isAfter = inside.contains(source) || dependent.contains(source);
+      if (!isAfter)
+        continue;
+      if (!inside.contains(op))
+        dependent.insert(op);
+      else if (!isCut(operand))
+        problem = "gradients depend on the loss of all rows";
+    }
+  }
+  for (Value value : cut)
+    for (Operation *user : value.getUsers())
+      if (isBig(value) && !inside.contains(user))
+        problem = "the logits are read whole";
+}
+
+int64_t Chunks::getBytesSaved() const {
+  auto bytes = [](Value value) {
+    RankedTensorType type = tensorType(value);
+    return type.getNumElements() *
+           llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+  };
+  int64_t saved = bytes(product) - bytes(product) / parts;
+  // The sum so far is there beside the next product.
+  for (auto &[op, split] : ops)
+    if (split.kind == Split::Sum)
+      saved -= bytes(op->getResult(0));
+  return saved;
+}
+
+/// Part `part` of a value that is not computed in parts itself.
+Value Chunks::getPart(OpBuilder &builder, IRMapping &mapping, Value value,
+                      int64_t part) const {
+  if (Value known = mapping.lookupOrNull(value))
+    return known;
+  RankedTensorType type = tensorType(value);
+  SmallVector<int64_t> starts(type.getRank(), 0), limits(type.getShape());
+  SmallVector<int64_t> strides(type.getRank(), 1), shape(limits);
+  shape[0] /= parts;
+  starts[0] = part * shape[0];
+  limits[0] = starts[0] + shape[0];
+  auto partType = RankedTensorType::get(shape, type.getElementType());
+  Operation *op = value.getDefiningOp();
+  DenseElementsAttr constant;
+  if (op && matchPattern(op, m_Constant(&constant)) && constant.isSplat()) {
+    Value splat = ConstantOp::create(builder, op->getLoc(), partType,
+                                     constant.resizeSplat(partType));
+    mapping.map(value, splat);
+    return splat;
+  }
+  // What is large is computed in parts rather than stored.
+  if (op && isBig(value) && op->getNumResults() == 1) {
+    Split split = Split::of(op, [](Value) { return false; });
+    if (split.kind == Split::Rows && isa<ScalarBody>(op) && !isa<Reduction>(op))
+      return buildPart(builder, mapping, op, split, part)->getResult(0);
+  }
+  Value slice = SliceOp::create(builder, product.getLoc(), partType, value,
+                                starts, limits, strides);
+  mapping.map(value, slice);
+  return slice;
+}
+
+/// The op for part `part` of its cut operands.
+Operation *Chunks::buildPart(OpBuilder &builder, IRMapping &mapping,
+                             Operation *op, const Split &split,
+                             int64_t part) const {
+  SmallVector<Value> operands;
+  for (OpOperand &operand : op->getOpOperands())
+    operands.push_back(split.cut.test(operand.getOperandNumber())
+                           ? getPart(builder, mapping, operand.get(), part)
+                           : operand.get());
+  Operation *copy = builder.clone(*op);
+  copy->setOperands(operands);
+  if (split.kind == Split::Sum)
+    return copy;
+  for (auto [from, to] : llvm::zip(op->getResults(), copy->getResults())) {
+    RankedTensorType type = tensorType(from);
+    SmallVector<int64_t> shape(type.getShape());
+    shape[0] /= parts;
+    to.setType(RankedTensorType::get(shape, type.getElementType()));
+    mapping.map(from, to);
+  }
+  return copy;
+}
+
+/// Lets a part wait until the one before has given all it gives: otherwise the
+/// logits of several parts would be in memory together.
+void Chunks::startAfter(OpBuilder &builder, IRMapping &mapping, Pieces &pieces,
+                        int64_t part) const {
+  Value lhs = product.getDefiningOp<MatmulOp>().getLhs();
+  SmallVector<Value> operands = {getPart(builder, mapping, lhs, part)};
+  for (auto &[result, given] : pieces)
+    operands.push_back(given.back());
+  auto barrier = BarrierOp::create(builder, product.getLoc(), operands);
+  mapping.map(lhs, barrier->getResult(0));
+  for (auto [entry, value] :
+       llvm::zip(pieces, barrier->getResults().drop_front()))
+    entry.second.back() = value;
+}
+
+void Chunks::rewrite() const {
+  OpBuilder builder(ops.back().first);
+  DenseSet<Operation *> inside;
+  for (auto &[op, split] : ops)
+    inside.insert(op);
+  auto isOutside = [&](OpOperand &use) {
+    return !inside.contains(use.getOwner());
+  };
+  // Per result that is read outside, what the parts gave, or their sum.
+  Pieces pieces;
+  for (auto &[op, split] : ops)
+    for (Value result : op->getResults())
+      if (llvm::any_of(result.getUses(), isOutside))
+        pieces[result] = {};
+  for (int64_t part = 0; part < parts; ++part) {
+    IRMapping mapping;
+    if (part != 0)
+      startAfter(builder, mapping, pieces, part);
+    for (auto &[op, split] : ops) {
+      Operation *copy = buildPart(builder, mapping, op, split, part);
+      for (auto [from, to] : llvm::zip(op->getResults(), copy->getResults())) {
+        auto entry = pieces.find(from);
+        if (entry == pieces.end())
+          continue;
+        SmallVector<Value> &given = entry->second;
+        if (split.kind == Split::Sum && part != 0)
+          given.back() = AddOp::create(builder, op->getLoc(), from.getType(),
+                                       given.back(), to);
+        else
+          given.push_back(to);
+      }
+    }
+  }
+  for (auto &[result, given] : pieces) {
+    Value whole = given.front();
+    if (given.size() > 1)
+      whole = ConcatOp::create(builder, result.getLoc(), result.getType(),
+                               given, /*dim=*/0);
+    result.replaceUsesWithIf(whole, isOutside);
+  }
+  Block *block = ops.front().first->getBlock();
+  for (auto &[op, split] : llvm::reverse(ops))
+    op->erase();
+  // What reads results may stand before the last op, where parts are now.
+  sortTopologically(block);
+}
+
+namespace {
+struct ChunkLoss : ingot::impl::ChunkLossBase<ChunkLoss> {
+  using ChunkLossBase::ChunkLossBase;
+
+  void runOnOperation() override {
+    llvm::SetVector<MatmulOp> products;
+    getOperation().walk([&](CrossEntropyOp loss) {
+      if (MatmulOp product = findProduct(loss))
+        products.insert(product);
+    });
+    for (MatmulOp product : products)
+      chunk(product);
+    // What has its parts beside it.
+    getOperation()->walk<WalkOrder::PostOrder, ReverseIterator>(
+        [](Operation *op) {
+          if (isOpTriviallyDead(op))
+            op->erase();
+        });
+  }
+
+private:
+  /// The layer that logits come from, through ops that give as many elements.
+  static MatmulOp findProduct(CrossEntropyOp loss) {
+    Value value = loss.getLogits();
+    int64_t elements = countElements(value);
+    while (Operation *op = value.getDefiningOp()) {
+      if (auto product = dyn_cast<MatmulOp>(op))
+        return tensorType(product).getRank() == 2 && !product.getTransposeLhs()
+                   ? product
+                   : MatmulOp();
+      auto isSource = [&](Value operand) {
+        return countElements(operand) == elements &&
+               !isa_and_nonnull<BroadcastOp>(operand.getDefiningOp());
+      };
+      if (!isa<ScalarBody, ReshapeOp>(op) ||
+          llvm::count_if(op->getOperands(), isSource) != 1)
+        return {};
+      value = *llvm::find_if(op->getOperands(), isSource);
+    }
+    return {};
+  }
+
+  void chunk(MatmulOp product) {
+    auto options = remark::RemarkOpts::name("chunk").category(getArgument());
+    Chunks chunks(product, minRows);
+    if (!chunks.getProblem().empty()) {
+      remark::missed(product.getLoc(), options)
+          << remark::reason("{0}", chunks.getProblem());
+      return;
+    }
+    int64_t saved = chunks.getBytesSaved();
+    if (saved < minBytes) {
+      remark::missed(product.getLoc(), options)
+          << remark::reason("the sums of gradients take what logits leave")
+          << remark::metric("bytes-saved", saved);
+      return;
+    }
+    remark::passed(product.getLoc(), options)
+        << remark::metric("parts", chunks.getParts())
+        << remark::metric("bytes-saved", saved);
+    chunks.rewrite();
+    ++numChunked;
+  }
+};
+} // namespace
