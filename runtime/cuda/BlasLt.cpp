@@ -4,11 +4,8 @@
 
 using namespace ingot::runtime;
 
-#define INGOT_LIBRARY_NAME(major) "libcublasLt.so." #major
-#define INGOT_LIBRARY_OF(major) INGOT_LIBRARY_NAME(major)
-
 BlasLt::BlasLt()
-    : library(INGOT_LIBRARY_OF(CUBLAS_VER_MAJOR),
+    : library("libcublasLt.so." + std::to_string(CUBLAS_VER_MAJOR),
               "install CUDA's libraries, or have LD_LIBRARY_PATH name their "
               "folder") {
 #define INGOT_LOAD(name) library.load(name, #name);

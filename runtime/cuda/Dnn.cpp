@@ -7,11 +7,8 @@
 
 using namespace ingot::runtime;
 
-#define INGOT_LIBRARY_NAME(major) "libcudnn.so." #major
-#define INGOT_LIBRARY_OF(major) INGOT_LIBRARY_NAME(major)
-
 Dnn::Dnn(CUstream_st *stream)
-    : library(INGOT_LIBRARY_OF(CUDNN_MAJOR),
+    : library("libcudnn.so." + std::to_string(CUDNN_MAJOR),
               "install cuDNN, or have LD_LIBRARY_PATH name its folder") {
 #define INGOT_LOAD(name) library.load(name, #name);
   INGOT_DNN_FUNCTIONS(INGOT_LOAD)

@@ -54,7 +54,7 @@ class Bench:
             self.peer("export", name, self.directory)
         start = time.perf_counter()
         run([os.path.join(self.options.bin, "ingotc"), self.path(name + ".onnx"), "-o", self.path(name),
-             "--loss", "cross-entropy", "--optimizer", "adamw"])
+             "--loss", "cross-entropy", "--optimizer", "adamw", "--precision", self.options.precision])
         return time.perf_counter() - start
 
     def train(self, name):
@@ -73,7 +73,8 @@ class Bench:
             samples.setdefault("ingot", []).extend(times[2:])
             result["ingot_mib"] = max(memory, result.get("ingot_mib", 0))
             for mode in self.options.modes:
-                output, memory = self.peer("time", name, mode, str(STEPS[name]))
+                output, memory = self.peer("time", name, mode, str(STEPS[name]), "--precision",
+                                           self.options.precision)
                 peer = json.loads(output.splitlines()[-1])
                 samples.setdefault(mode, []).extend(peer["step_ms"][2:])
                 result[mode + "_mib"] = memory
@@ -91,6 +92,7 @@ def main():
     parser.add_argument("models", nargs="*", default=MODELS, metavar="MODEL", help=" ".join(MODELS))
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--modes", nargs="*", default=["eager", "compile"], help="of PyTorch; none: only our side")
+    parser.add_argument("--precision", choices=["fp32", "bf16", "fp16"], default="fp32", help="PyTorch's by autocast")
     parser.add_argument("--python", default=sys.executable, help="a Python that has PyTorch")
     parser.add_argument("--bin", default=os.path.join(ROOT, "build", "release", "bin"))
     parser.add_argument("--json", help="write the figures to this file")
@@ -99,7 +101,8 @@ def main():
         if name not in MODELS:
             fail(name, "no such model", "one of " + ", ".join(MODELS))
     baseline_path = os.path.join(HERE, "baseline.json")
-    baseline = json.load(open(baseline_path)) if os.path.exists(baseline_path) else {}
+    has_baseline = os.path.exists(baseline_path) and options.precision == "fp32"
+    baseline = json.load(open(baseline_path)) if has_baseline else {}
 
     bench, results = Bench(options), {}
     print(f"{'model':10} {'ingot ms':>9} {'peer ms':>9} {'ratio':>6} {'ingot MiB':>10} {'peer MiB':>9} {'compile s':>9}")
