@@ -44,8 +44,8 @@ struct Request {
 struct Shared {
   /// Null without clipping.
   Value clipFactor;
-  /// Scalars that random numbers depend on; null where nothing is drawn.
-  Value seed, step;
+  /// The number of this step.
+  Value step;
 };
 
 struct ApplyOptimizer : public ingot::impl::ApplyOptimizerBase<ApplyOptimizer> {
@@ -56,7 +56,6 @@ struct ApplyOptimizer : public ingot::impl::ApplyOptimizerBase<ApplyOptimizer> {
 private:
   FailureOr<Request> readOptions();
   Hyperparameters addHyperparameters(Signature step, const Optimizer &update);
-  Value scalarState(Signature step, Role role, StringRef name);
   Value countSteps(Signature step, Arithmetic a, ResultList &results);
   Value clipFactor(Arithmetic a, Value clipNorm, ResultList &results);
   void updateParameter(Signature step, OpBuilder &builder,
@@ -119,27 +118,20 @@ Hyperparameters ApplyOptimizer::addHyperparameters(Signature step,
   return values;
 }
 
-/// The state with the role, a scalar i64 that may be there already for the
-/// model's random numbers, as the step finds it.
-Value ApplyOptimizer::scalarState(Signature step, Role role, StringRef name) {
+/// Adds one to the count of steps, which may be there already for random
+/// numbers; returns the number of this step, from 1.
+Value ApplyOptimizer::countSteps(Signature step, Arithmetic a,
+                                 ResultList &results) {
   auto type = RankedTensorType::get({}, IntegerType::get(&getContext(), 64));
   FlatSymbolRefAttr symbol;
   for (StateOp state : getOperation().getOps<StateOp>())
-    if (state.getRole() == role)
+    if (state.getRole() == Role::Step)
       symbol = FlatSymbolRefAttr::get(state.getSymNameAttr());
   if (!symbol)
-    symbol = addState(getOperation(), name, role, type);
-  Value value = step.findArgument(symbol);
-  return value ? value : step.addState(symbol, type);
-}
-
-/// Adds one to the count of steps unless the step does so already; returns the
-/// number of this step, from 1.
-Value ApplyOptimizer::countSteps(Signature step, Arithmetic a,
-                                 ResultList &results) {
-  Value count = scalarState(step, Role::Step, "step");
-  FlatSymbolRefAttr symbol =
-      step.argumentState(cast<BlockArgument>(count).getArgNumber());
+    symbol = addState(getOperation(), "step", Role::Step, type);
+  Value count = step.findArgument(symbol);
+  if (!count)
+    count = step.addState(symbol, type);
   for (const ResultList::Entry &entry : results.entries)
     if (entry.state() == symbol)
       return entry.value;
@@ -210,9 +202,11 @@ void ApplyOptimizer::updateParameter(Signature step, OpBuilder &builder,
   result = updated.entries.front();
   if (isLow && !one.moments.empty()) {
     // One number serves all moments of an element: each is right on average.
+    // The model's seed, which differs between ranks, has no part in it.
+    Value seed = a.constant(tensorType(shared.step), 0);
     auto stream = static_cast<int32_t>(kFirstStream + moments.entries.size());
-    Value drawn = RandomUniformOp::create(builder, loc, type, shared.seed,
-                                          shared.step, stream);
+    Value drawn =
+        RandomUniformOp::create(builder, loc, type, seed, shared.step, stream);
     for (Value &moment : one.moments)
       moment =
           StochasticRoundOp::create(builder, loc, momentType, moment, drawn);
@@ -251,8 +245,6 @@ void ApplyOptimizer::runOnOperation() {
   if (clip)
     shared.clipFactor = clipFactor(a, hyper.lookup(kClipNormName), results);
   shared.step = countSteps(step, a, results);
-  if (request->lowMoments)
-    shared.seed = scalarState(step, Role::Seed, "seed");
   request->optimizer->buildScalars(a, hyper,
                                    a.cast(shared.step, builder.getF64Type()));
 

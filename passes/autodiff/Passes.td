@@ -130,7 +130,7 @@ def ApplyOptimizer : Pass<"ingot-apply-optimizer", "::mlir::ModuleOp"> {
     leaves them as they are.
 
     With `moment-precision=bf16`, moments of f32 updates are stored in bf16: read as f32, and written by
-    `ingot.stochastic_round`, which draws by the state `@seed`, the step and the parameter.
+    `ingot.stochastic_round`, whose draws depend on the step and the parameter alone: ranks agree.
 
     A step without gradients is left alone.
   }];
