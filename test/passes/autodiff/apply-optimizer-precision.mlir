@@ -18,12 +18,13 @@ ingot.state parameter @d : tensor<2xf64> = dense<1.0> : tensor<2xf64>
 // CHECK-LABEL: func.func @train_step(
 // CHECK-DAG:     %[[M:.*]] = ingot.cast %{{.*}} : tensor<4xbf16> -> tensor<4xf32>
 // One number an element, and a stream for each parameter.
-// CHECK:         %[[U:.*]] = ingot.random_uniform %[[SEED:[a-z0-9]+]], %[[STEP:[a-z0-9]+]] stream = [[STREAM:[0-9]+]] :
+// CHECK:         %[[SEED:.*]] = ingot.constant dense<0> : tensor<i64>
+// CHECK-NEXT:    %[[U:.*]] = ingot.random_uniform %[[SEED]], %[[STEP:[a-z0-9]+]] stream = [[STREAM:[0-9]+]] :
 // CHECK-SAME:      -> tensor<4xf32>
 // CHECK:         ingot.stochastic_round %{{.*}}, %[[U]] :
 // CHECK:         ingot.stochastic_round %{{.*}}, %[[U]] :
 // CHECK-NOT:     stream = [[STREAM]]
-// CHECK:         ingot.random_uniform %[[SEED]], %[[STEP]] stream =
+// CHECK:         ingot.random_uniform %{{.*}}, %[[STEP]] stream =
 // CHECK-SAME:      -> tensor<2xf32>
 // CHECK-NOT:     ingot.random_uniform
 // CHECK:         return
