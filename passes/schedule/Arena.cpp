@@ -19,63 +19,35 @@ static int64_t countInstants(llvm::ArrayRef<Interval> intervals) {
 
 namespace {
 
-/// Finds what lives together without looking at every pair: time is cut into
-/// spans, and each knows who lives at its start.
-class Neighbours {
-public:
-  explicit Neighbours(llvm::ArrayRef<Interval> intervals)
-      : intervals(intervals) {
-    int64_t instants = countInstants(intervals);
-    starting.resize(instants);
-    atStart.resize(instants / kSpan + 1);
-    for (auto [i, interval] : llvm::enumerate(intervals)) {
-      starting[interval.first].push_back(i);
-      // Spans that it is in at their start but does not begin in.
-      for (int64_t span = interval.first / kSpan + 1;
-           span * kSpan <= interval.last; ++span)
-        atStart[span].push_back(i);
-    }
-  }
-
-  /// Calls `visit` with every interval that lives at some time of `interval`.
-  template <typename Visit>
-  void forEach(const Interval &interval, Visit visit) const {
-    int64_t span = interval.first / kSpan;
-    auto visitIfLive = [&](unsigned other) {
-      if (intervals[other].last >= interval.first)
-        visit(other);
-    };
-    llvm::for_each(atStart[span], visitIfLive);
-    for (int64_t t = span * kSpan; t <= interval.last; ++t)
-      llvm::for_each(starting[t], visitIfLive);
-  }
-
-private:
-  static constexpr int64_t kSpan = 32;
-
-  llvm::ArrayRef<Interval> intervals;
-  std::vector<llvm::SmallVector<unsigned, 2>> starting;
-  std::vector<llvm::SmallVector<unsigned, 0>> atStart;
-};
-
 class Packer {
 public:
   Packer(llvm::ArrayRef<Interval> intervals, int64_t alignment)
-      : intervals(intervals), neighbours(intervals) {
+      : intervals(intervals) {
     for (const Interval &interval : intervals)
       sizes.push_back(llvm::alignTo(interval.bytes, alignment));
+    placed.reserve(intervals.size());
   }
 
   /// Where an interval goes of the gaps that take it.
   enum class Fit { Smallest, Lowest };
 
-  /// Offsets of one interval after the other; -1 marks the unplaced.
+  /// Offsets of one interval after the other.
   int64_t place(llvm::ArrayRef<unsigned> order, Fit fit) {
-    offsets.assign(intervals.size(), -1);
+    offsets.assign(intervals.size(), 0);
+    placed.clear();
     int64_t total = 0;
     for (unsigned current : order) {
-      offsets[current] = findOffset(current, fit);
-      total = std::max(total, offsets[current] + sizes[current]);
+      int64_t from = findOffset(current, fit), to = from + sizes[current];
+      offsets[current] = from;
+      total = std::max(total, to);
+      if (from == to)
+        continue;
+      auto at =
+          llvm::upper_bound(placed, from, [](int64_t offset, const Placed &p) {
+            return offset < p.from;
+          });
+      placed.insert(
+          at, {from, to, intervals[current].first, intervals[current].last});
     }
     return total;
   }
@@ -84,41 +56,50 @@ public:
   llvm::ArrayRef<int64_t> getSizes() const { return sizes; }
 
 private:
-  int64_t findOffset(unsigned current, Fit fit) {
-    taken.clear();
-    neighbours.forEach(intervals[current], [&](unsigned other) {
-      if (offsets[other] >= 0 && sizes[other] > 0)
-        taken.push_back({offsets[other], offsets[other] + sizes[other]});
-    });
-    llvm::sort(taken);
+  struct Placed {
+    int64_t from, to, first, last;
+  };
+
+  /// Looks at everything placed, from the lowest offset up: a pass over
+  /// one array is faster than to gather and sort what lives together.
+  int64_t findOffset(unsigned current, Fit fit) const {
+    const Interval &interval = intervals[current];
     int64_t best = -1, bestGap = std::numeric_limits<int64_t>::max(), end = 0;
-    for (auto [from, to] : taken) {
-      int64_t gap = from - end;
+    for (const Placed &other : placed) {
+      if (other.last < interval.first || interval.last < other.first)
+        continue;
+      int64_t gap = other.from - end;
       if (gap >= sizes[current] && gap < bestGap) {
         best = end;
         bestGap = gap;
         if (fit == Fit::Lowest)
           break;
       }
-      end = std::max(end, to);
+      end = std::max(end, other.to);
     }
     return best >= 0 ? best : end;
   }
 
   llvm::ArrayRef<Interval> intervals;
-  Neighbours neighbours;
   llvm::SmallVector<int64_t> sizes, offsets;
-  llvm::SmallVector<std::pair<int64_t, int64_t>> taken;
+  /// Sorted by offset.
+  std::vector<Placed> placed;
 };
 
 } // namespace
 
-/// Attempts with one rule.
-static constexpr int kRounds = 24;
+/// Attempts with one rule: fewer with many intervals, so that the time does not
+/// grow with their square.
+static int64_t countRounds(size_t intervals) {
+  constexpr int64_t most = 24, effort = 50'000'000;
+  auto count = static_cast<int64_t>(intervals);
+  return std::clamp<int64_t>(effort / (count * count + 1), 1, most);
+}
 
 int64_t ingot::packIntervals(llvm::MutableArrayRef<Interval> intervals,
                              int64_t alignment) {
   int64_t bound = peakLiveBytes(intervals, alignment);
+  int64_t rounds = countRounds(intervals.size());
   Packer packer(intervals, alignment);
   llvm::ArrayRef<int64_t> sizes = packer.getSizes();
   auto duration = [&](unsigned i) {
@@ -140,7 +121,7 @@ int64_t ingot::packIntervals(llvm::MutableArrayRef<Interval> intervals,
     llvm::stable_sort(order,
                       [&](unsigned a, unsigned b) { return key(a) > key(b); });
     // What ends up highest had no good place left: it comes first next time.
-    for (int round = 0; round < kRounds && best > bound; ++round) {
+    for (int64_t round = 0; round < rounds && best > bound; ++round) {
       attempt(order, fit);
       llvm::ArrayRef<int64_t> placed = packer.getOffsets();
       std::stable_partition(order.begin(), order.end(), [&](unsigned i) {
