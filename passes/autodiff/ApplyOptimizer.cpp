@@ -60,7 +60,8 @@ private:
   Value clipFactor(Arithmetic a, Value clipNorm, ResultList &results);
   void updateParameter(Signature step, OpBuilder &builder,
                        const Request &request, const Shared &shared,
-                       ResultList::Entry &result, ResultList &moments);
+                       ResultList::Entry &result, StateAdder &states,
+                       ResultList &moments);
 };
 } // namespace
 
@@ -166,7 +167,7 @@ void ApplyOptimizer::updateParameter(Signature step, OpBuilder &builder,
                                      const Request &request,
                                      const Shared &shared,
                                      ResultList::Entry &result,
-                                     ResultList &moments) {
+                                     StateAdder &states, ResultList &moments) {
   FlatSymbolRefAttr symbol = result.gradient();
   Value parameter = step.findArgument(symbol);
   Location loc = NameLoc::get(symbol.getRootReference());
@@ -188,9 +189,8 @@ void ApplyOptimizer::updateParameter(Signature step, OpBuilder &builder,
       isLow ? withElement(type, builder.getBF16Type()) : type;
   SmallVector<FlatSymbolRefAttr> momentSymbols;
   for (StringRef moment : request.optimizer->moments()) {
-    momentSymbols.push_back(ingot::addState(
-        getOperation(), (symbol.getValue() + "/" + moment).str(), Role::Moment,
-        momentType));
+    momentSymbols.push_back(states.add((symbol.getValue() + "/" + moment).str(),
+                                       Role::Moment, momentType));
     one.moments.push_back(
         a.cast(step.addState(momentSymbols.back(), momentType),
                type.getElementType()));
@@ -249,9 +249,10 @@ void ApplyOptimizer::runOnOperation() {
                                    a.cast(shared.step, builder.getF64Type()));
 
   ResultList moments;
+  StateAdder states(module);
   for (ResultList::Entry &entry : results.entries)
     if (entry.gradient())
-      updateParameter(step, builder, *request, shared, entry, moments);
+      updateParameter(step, builder, *request, shared, entry, states, moments);
   results.entries.append(moments.entries);
   results.apply(step);
   // Scalars that this model does not use, such as decay where nothing decays.

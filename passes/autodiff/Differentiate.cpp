@@ -143,8 +143,9 @@ void Differentiate::runOnOperation() {
   ResultList before = ResultList::of(step);
   if (before.entries.empty() || step.resultName(0) != "loss")
     return;
+  SymbolTable symbols(module);
   auto isTrained = [&](FlatSymbolRefAttr symbol) {
-    StateOp state = symbol ? findState(module, symbol) : StateOp();
+    auto state = symbol ? symbols.lookup<StateOp>(symbol.getAttr()) : StateOp();
     return state && state.getRole() == Role::Parameter;
   };
   for (const ResultList::Entry &entry : before.entries)

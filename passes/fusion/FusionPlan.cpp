@@ -157,11 +157,11 @@ void FusionPlan::createNodes() {
     nodeOf[&op] = nodes.size();
     nodes.push_back(std::move(node));
   }
-  successors.resize(nodes.size());
+  graph = KernelGraph(nodes.size());
   for (auto [i, node] : llvm::enumerate(nodes))
     for (Value input : node.inputs)
       if (Operation *def = input.getDefiningOp())
-        successors[nodeOf[def]].insert(i);
+        graph.addEdge(nodeOf[def], i);
 }
 
 /// Collects a node's ops and inputs from its roots.
@@ -230,25 +230,6 @@ bool FusionPlan::readsPointwise(const FusionNode &reader,
   return true;
 }
 
-/// True if `to` runs after `from` because of nodes in between (or directly,
-/// unless `skipDirect`).
-bool FusionPlan::reaches(unsigned from, unsigned to, bool skipDirect) const {
-  SmallVector<unsigned> work;
-  llvm::DenseSet<unsigned> seen;
-  for (unsigned next : successors[from])
-    if (!(skipDirect && next == to) && seen.insert(next).second)
-      work.push_back(next);
-  while (!work.empty()) {
-    unsigned current = work.pop_back_val();
-    if (current == to)
-      return true;
-    for (unsigned next : successors[current])
-      if (seen.insert(next).second)
-        work.push_back(next);
-  }
-  return false;
-}
-
 /// True if two nodes make one row kernel that is worth it.
 bool FusionPlan::formRows(const FusionNode &a, const FusionNode &b,
                           bool reads) const {
@@ -306,8 +287,8 @@ std::optional<FusionNode::Kind> FusionPlan::mergedKind(unsigned earlier,
     sameSpace = !reads;
   if (!sameSpace && !formRows(a, b, reads))
     return std::nullopt;
-  if (reaches(earlier, later, /*skipDirect=*/true) ||
-      reaches(later, earlier, /*skipDirect=*/false))
+  if (graph.reaches(earlier, later, /*skipDirect=*/true) ||
+      graph.reaches(later, earlier, /*skipDirect=*/false))
     return std::nullopt;
   return sameSpace ? a.kind : FusionNode::Row;
 }
@@ -327,14 +308,7 @@ void FusionPlan::absorb(unsigned earlier, unsigned later,
   for (Operation *root : to.roots)
     nodeOf[root] = later;
   gather(to);
-  for (unsigned next : successors[earlier])
-    if (next != later)
-      successors[later].insert(next);
-  successors[earlier].clear();
-  for (auto &set : successors)
-    if (set.remove(earlier))
-      set.insert(later);
-  successors[later].remove(later);
+  graph.merge(earlier, later);
 }
 
 void FusionPlan::mergeNodes() {
@@ -381,7 +355,7 @@ StringRef FusionPlan::refuseEpilogue(unsigned anchor, unsigned reader) const {
     return "a reduction reads whole rows or columns of it";
   if (node.kind != FusionNode::Loop)
     return "no loop reads it";
-  if (reaches(anchor, reader, /*skipDirect=*/true))
+  if (graph.reaches(anchor, reader, /*skipDirect=*/true))
     return "the loop also waits for another reader";
   SmallVector<Operation *> ops(node.ops);
   ops.insert(ops.begin(), call);
@@ -416,7 +390,7 @@ void FusionPlan::formEpilogues() {
     if (!anchor || !anchor.takesEpilogue())
       continue;
     StringRef reason = "nothing reads it";
-    for (unsigned reader : llvm::to_vector(successors[i])) {
+    for (unsigned reader : llvm::to_vector(graph.getSuccessors(i))) {
       reason = refuseEpilogue(i, reader);
       if (!reason.empty())
         continue;
@@ -455,8 +429,8 @@ void FusionPlan::dropUnreadRoots() {
 /// An order that respects what nodes read, otherwise the program's.
 void FusionPlan::sortNodes() {
   SmallVector<unsigned> pending(nodes.size(), 0);
-  for (auto &set : successors)
-    for (unsigned next : set)
+  for (unsigned i = 0; i < nodes.size(); ++i)
+    for (unsigned next : graph.getSuccessors(i))
       ++pending[next];
   auto after = [&](unsigned a, unsigned b) {
     return position.lookup(nodes[a].roots.back()) >
@@ -471,7 +445,7 @@ void FusionPlan::sortNodes() {
   while (!ready.empty()) {
     unsigned i = ready.top();
     ready.pop();
-    for (unsigned next : successors[i])
+    for (unsigned next : graph.getSuccessors(i))
       if (--pending[next] == 0)
         ready.push(next);
     sorted.push_back(std::move(nodes[i]));

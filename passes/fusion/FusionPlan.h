@@ -8,8 +8,8 @@
 #define INGOT_PASSES_FUSION_FUSIONPLAN_H
 
 #include "dialects/ingot/ir/Dialect.h"
+#include "passes/fusion/KernelGraph.h"
 #include "llvm/ADT/DenseMap.h"
-#include "llvm/ADT/SetVector.h"
 
 namespace ingot {
 
@@ -72,7 +72,6 @@ private:
   llvm::StringRef refuseEpilogue(unsigned anchor, unsigned reader) const;
   void dropUnreadRoots();
   bool readsPointwise(const FusionNode &reader, const FusionNode &node) const;
-  bool reaches(unsigned from, unsigned to, bool skipDirect) const;
   void sortNodes();
 
   mlir::Block &block;
@@ -83,7 +82,7 @@ private:
   llvm::SmallVector<FusionNode> nodes;
   /// The node that stores an op's results.
   llvm::DenseMap<mlir::Operation *, unsigned> nodeOf;
-  llvm::SmallVector<llvm::SetVector<unsigned>> successors;
+  KernelGraph graph;
 };
 
 } // namespace ingot

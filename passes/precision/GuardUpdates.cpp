@@ -109,11 +109,12 @@ void GuardUpdates::runOnOperation() {
   Value isFinite = a.compare(Predicate::LT, results.entries[*norm].value,
                              std::numeric_limits<double>::infinity());
 
+  SymbolTable symbols(getOperation());
   for (ResultList::Entry &entry : results.entries) {
     FlatSymbolRefAttr state = entry.state();
     // A sum that is not finite must stay so until the step's end.
     if (!state ||
-        findState(getOperation(), state).getRole() == Role::Accumulator)
+        symbols.lookup<StateOp>(state.getAttr()).getRole() == Role::Accumulator)
       continue;
     Value old = step.findArgument(state);
     if (!old)

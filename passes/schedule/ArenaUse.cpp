@@ -12,12 +12,12 @@ using namespace ingot;
 /// from the updates back.
 static DenseSet<unsigned> findGradients(const StepGraph &graph) {
   Signature signature = graph.getSignature();
-  auto module = signature.getFunction()->getParentOfType<ModuleOp>();
+  SymbolTable symbols(signature.getFunction()->getParentOfType<ModuleOp>());
   DenseSet<Value> updates;
   for (OpOperand &result : signature.getReturn()->getOpOperands())
     if (FlatSymbolRefAttr symbol =
             signature.resultState(result.getOperandNumber()))
-      if (StateOp state = findState(module, symbol);
+      if (auto state = symbols.lookup<StateOp>(symbol.getAttr());
           state && (state.getRole() == Role::Parameter ||
                     state.getRole() == Role::Moment))
         updates.insert(StepGraph::resolve(result.get()));

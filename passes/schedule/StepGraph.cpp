@@ -98,15 +98,17 @@ void StepGraph::findStates() {
   func::FuncOp func = signature.getFunction();
   for (BlockArgument argument : func.getArguments())
     if (FlatSymbolRefAttr state =
-            signature.argumentState(argument.getArgNumber()))
+            signature.argumentState(argument.getArgNumber())) {
       inState[argument] = state;
+      currentOf[state] = argument;
+    }
 
   for (OpOperand &result : signature.getReturn()->getOpOperands()) {
     FlatSymbolRefAttr state = signature.resultState(result.getOperandNumber());
     if (!state)
       continue;
     Value value = resolve(result.get());
-    BlockArgument current = signature.findArgument(state);
+    BlockArgument current = currentOf.lookup(state);
     if (value == current)
       continue;
     // Without an argument nothing reads the old value.
@@ -222,7 +224,7 @@ void StepGraph::addStateOrder() {
     FlatSymbolRefAttr state = getState(value);
     if (!writer || !state)
       continue;
-    if (BlockArgument current = signature.findArgument(state))
+    if (BlockArgument current = currentOf.lookup(state))
       forEachUse(current, [&](OpOperand &use) {
         if (use.getOwner() != writer &&
             use.getOwner() != signature.getReturn()) {

@@ -141,6 +141,8 @@ private:
   llvm::DenseMap<mlir::Operation *, unsigned> position;
   /// Tensors that live in the state block.
   llvm::DenseMap<mlir::Value, mlir::FlatSymbolRefAttr> inState;
+  /// The argument that carries each state.
+  llvm::DenseMap<mlir::Attribute, mlir::BlockArgument> currentOf;
   llvm::SmallVector<unsigned> copiedStates;
   llvm::SmallVector<OwnOutput> ownOutputs;
   unsigned statesInPlace = 0;

@@ -6,12 +6,14 @@
 using namespace mlir;
 using namespace ingot;
 
-FlatSymbolRefAttr ingot::addState(ModuleOp module, StringRef name, Role role,
-                                  RankedTensorType type, double value) {
-  OpBuilder builder(module.getContext());
-  StateOp last;
+StateAdder::StateAdder(ModuleOp module) : module(module), symbols(module) {
   for (StateOp state : module.getOps<StateOp>())
     last = state;
+}
+
+FlatSymbolRefAttr StateAdder::add(StringRef name, Role role,
+                                  RankedTensorType type, double value) {
+  OpBuilder builder(module.getContext());
   if (last)
     builder.setInsertionPointAfter(last);
   else
@@ -21,11 +23,16 @@ FlatSymbolRefAttr ingot::addState(ModuleOp module, StringRef name, Role role,
       isa<FloatType>(element)
           ? Attribute(builder.getFloatAttr(element, value))
           : builder.getIntegerAttr(element, static_cast<int64_t>(value));
-  auto state =
+  last =
       StateOp::create(builder, module.getLoc(), name, role, type,
                       cast<ElementsAttr>(DenseElementsAttr::get(type, number)));
   return FlatSymbolRefAttr::get(
-      SymbolTable(module).insert(state, std::next(Block::iterator(state))));
+      symbols.insert(last, std::next(Block::iterator(last))));
+}
+
+FlatSymbolRefAttr ingot::addState(ModuleOp module, StringRef name, Role role,
+                                  RankedTensorType type, double value) {
+  return StateAdder(module).add(name, role, type, value);
 }
 
 std::optional<double> ingot::splatValue(StateOp state) {

@@ -14,8 +14,23 @@
 
 namespace ingot {
 
-/// Adds a state with every element `value` after all others of the module. The
-/// symbol is `name`, made unique.
+/// Adds states to a module.
+class StateAdder {
+public:
+  explicit StateAdder(mlir::ModuleOp module);
+
+  /// Adds a state with every element `value` after all others of the module.
+  /// The symbol is `name`, made unique.
+  mlir::FlatSymbolRefAttr add(llvm::StringRef name, Role role,
+                              mlir::RankedTensorType type, double value = 0);
+
+private:
+  mlir::ModuleOp module;
+  mlir::SymbolTable symbols;
+  StateOp last;
+};
+
+/// Adds one state.
 mlir::FlatSymbolRefAttr addState(mlir::ModuleOp module, llvm::StringRef name,
                                  Role role, mlir::RankedTensorType type,
                                  double value = 0);

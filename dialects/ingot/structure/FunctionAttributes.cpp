@@ -13,24 +13,69 @@
 using namespace mlir;
 using namespace ingot;
 
-/// F1, F2: the attribute refers to a state of the value's type.
-static LogicalResult verifyReference(Operation *op, NamedAttribute attribute,
-                                     Type type) {
-  auto symbol = dyn_cast<FlatSymbolRefAttr>(attribute.getValue());
-  if (!symbol)
-    return op->emitOpError("F1: ")
-           << attribute.getName() << " must name a state";
+namespace {
+
+/// An attribute of a function that refers to a state.
+struct Reference {
+  NamedAttribute attribute;
+  Type type;
+};
+
+} // namespace
+
+static void addReferences(ArrayAttr attributes, ArrayRef<Type> types,
+                          SmallVectorImpl<Reference> &references) {
+  if (!attributes)
+    return;
+  for (auto [dictionary, type] :
+       llvm::zip_equal(attributes.getAsRange<DictionaryAttr>(), types))
+    for (StringRef name : {kStateAttr, kGradientAttr})
+      if (std::optional<NamedAttribute> attribute = dictionary.getNamed(name))
+        references.push_back({*attribute, type});
+}
+
+/// F1, F2: each reference is to a state of the value's type. All at once: a
+/// look-up for each would take time quadratic in the number of states.
+static LogicalResult verifyReferences(FunctionOpInterface op) {
   // A function under construction may not be in its module yet.
-  if (!op->getParentOp())
+  Operation *parent = op->getParentOp();
+  Operation *table =
+      parent ? SymbolTable::getNearestSymbolTable(parent) : nullptr;
+  if (!table)
     return success();
-  auto state = SymbolTable::lookupNearestSymbolFrom<StateOp>(op, symbol);
-  if (!state)
-    return op->emitOpError("F1: ") << attribute.getName() << " names " << symbol
-                                   << ", which is not a state";
-  // Lowered functions carry states in memory rather than as tensors.
-  if (isa<RankedTensorType>(type) && type != state.getType())
-    return op->emitOpError("F2: the value of state ")
-           << symbol << " must be " << state.getType() << ", got " << type;
+  DenseMap<StringAttr, StateOp> states;
+  for (StateOp state : table->getRegion(0).getOps<StateOp>())
+    states.try_emplace(state.getSymNameAttr(), state);
+  SmallVector<Reference> references;
+  addReferences(op.getArgAttrsAttr(), op.getArgumentTypes(), references);
+  addReferences(op.getResAttrsAttr(), op.getResultTypes(), references);
+  for (auto [attribute, type] : references) {
+    auto symbol = dyn_cast<FlatSymbolRefAttr>(attribute.getValue());
+    if (!symbol)
+      return op->emitOpError("F1: ")
+             << attribute.getName() << " must name a state";
+    StateOp state = states.lookup(symbol.getAttr());
+    if (!state)
+      return op->emitOpError("F1: ") << attribute.getName() << " names "
+                                     << symbol << ", which is not a state";
+    // Lowered functions carry states in memory rather than as tensors.
+    if (isa<RankedTensorType>(type) && type != state.getType())
+      return op->emitOpError("F2: the value of state ")
+             << symbol << " must be " << state.getType() << ", got " << type;
+  }
+  return success();
+}
+
+/// Verifies all references when asked for the function's first.
+static LogicalResult verifyIfFirst(FunctionOpInterface op,
+                                   DictionaryAttr attributes) {
+  for (ArrayAttr all : {op.getArgAttrsAttr(), op.getResAttrsAttr()}) {
+    if (!all)
+      continue;
+    for (auto dictionary : all.getAsRange<DictionaryAttr>())
+      if (dictionary.get(kStateAttr) || dictionary.get(kGradientAttr))
+        return dictionary == attributes ? verifyReferences(op) : success();
+  }
   return success();
 }
 
@@ -55,7 +100,7 @@ LogicalResult IngotDialect::verifyRegionArgAttribute(Operation *op, unsigned,
     return success();
   StringRef name = attribute.getName();
   if (name == kStateAttr)
-    return verifyReference(op, attribute, function.getArgumentTypes()[index]);
+    return verifyIfFirst(function, function.getArgAttrDict(index));
   if (name == kNameAttr)
     return verifyText(op, attribute, {});
   if (name == kKindAttr)
@@ -78,7 +123,7 @@ LogicalResult IngotDialect::verifyRegionResultAttribute(
     return success();
   StringRef name = attribute.getName();
   if (name == kStateAttr || name == kGradientAttr)
-    return verifyReference(op, attribute, function.getResultTypes()[index]);
+    return verifyIfFirst(function, function.getResultAttrDict(index));
   if (name == kNameAttr)
     return verifyText(op, attribute, {});
   return op->emitOpError("F5: a result cannot have the attribute ") << name;

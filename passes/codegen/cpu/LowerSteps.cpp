@@ -85,10 +85,13 @@ private:
   }
 
   LLVM::LLVMFuncOp declare(StringRef name, LLVM::LLVMFunctionType type) {
-    if (auto func = getOperation().lookupSymbol<LLVM::LLVMFuncOp>(name))
-      return func;
-    OpBuilder b = atModuleEnd();
-    return LLVM::LLVMFuncOp::create(b, getOperation().getLoc(), name, type);
+    LLVM::LLVMFuncOp &function = declared[name];
+    if (!function) {
+      OpBuilder b = atModuleEnd();
+      function =
+          LLVM::LLVMFuncOp::create(b, getOperation().getLoc(), name, type);
+    }
+    return function;
   }
 
   /// What the runtime calls: loads the buffers' addresses and runs the kernel,
@@ -170,63 +173,94 @@ private:
   }
 
   LLVM::LLVMFuncOp lowerStep(func::FuncOp step) {
-    Location loc = step.getLoc();
     std::string name = step.getName().str();
     step.setName(name + ".exec");
-    OpBuilder b = atModuleEnd();
+    auto calls = llvm::to_vector(step.getBody().getOps<exec::AbiCall>());
+    // Parts, since LLVM takes longer than linear time over one function.
+    constexpr size_t callsPerFunction = 64;
+    LLVM::LLVMFuncOp function;
+    if (calls.size() <= callsPerFunction) {
+      function = lowerCalls(step.getLoc(), name, name, calls, 0);
+    } else {
+      OpBuilder b = atModuleEnd();
+      function = addStepFunction(b, step.getLoc(), name);
+      for (size_t i = 0; i < calls.size(); i += callsPerFunction) {
+        LLVM::LLVMFuncOp part = lowerCalls(
+            step.getLoc(), name + ".part." + std::to_string(i), name,
+            ArrayRef(calls).drop_front(i).take_front(callsPerFunction), i);
+        part.setNoInline(true);
+        LLVM::CallOp::create(b, step.getLoc(), part, function.getArguments());
+      }
+      LLVM::ReturnOp::create(b, step.getLoc(), ValueRange());
+    }
+    step.erase();
+    return function;
+  }
+
+  /// A function of the runtime, the state block and the arena; `b` is then in
+  /// it.
+  LLVM::LLVMFuncOp addStepFunction(OpBuilder &b, Location loc, StringRef name) {
     auto voidType = LLVM::LLVMVoidType::get(context);
     auto function = LLVM::LLVMFuncOp::create(
         b, loc, name,
         LLVM::LLVMFunctionType::get(voidType, {pointer, pointer, pointer}),
         LLVM::Linkage::Internal);
-    Block *entry = function.addEntryBlock(b);
-    b.setInsertionPointToStart(entry);
-    Value runtime = entry->getArgument(0);
-    Value blocks[] = {entry->getArgument(2), entry->getArgument(1)};
+    b.setInsertionPointToStart(function.addEntryBlock(b));
+    return function;
+  }
+
+  /// A function of these calls of a step, the first of which has number
+  /// `index`.
+  LLVM::LLVMFuncOp lowerCalls(Location loc, StringRef name, StringRef step,
+                              ArrayRef<exec::AbiCall> calls, int64_t index) {
+    OpBuilder b = atModuleEnd();
+    LLVM::LLVMFuncOp function = addStepFunction(b, loc, name);
+    Value runtime = function.getArgument(0);
+    Value blocks[] = {function.getArgument(2), function.getArgument(1)};
 
     int64_t most = 1;
-    step.walk([&](exec::AbiCall call) {
+    for (exec::AbiCall call : calls)
       most = std::max<int64_t>(most, call.getTable().size());
-    });
     Value table = LLVM::AllocaOp::create(b, loc, pointer, pointer,
                                          constant(b, loc, i64, most));
     DenseMap<Value, Value> addresses;
-    int64_t index = 0;
-    for (Operation &op : step.getBody().front().without_terminator()) {
-      if (auto buffer = dyn_cast<exec::BufferOp>(op)) {
-        Value base = blocks[static_cast<unsigned>(buffer.getSpace())];
-        addresses[buffer] = LLVM::GEPOp::create(
-            b, op.getLoc(), pointer, IntegerType::get(context, 8), base,
-            ArrayRef<LLVM::GEPArg>{
-                constant(b, op.getLoc(), i64, buffer.getOffset())});
-        continue;
-      }
-      auto call = cast<exec::AbiCall>(op);
-      auto address = [&](Value buffer) -> Value {
-        return buffer ? addresses.lookup(buffer)
-                      : LLVM::ZeroOp::create(b, op.getLoc(), pointer);
+    for (exec::AbiCall call : calls) {
+      Location at = call->getLoc();
+      auto address = [&](Value value) -> Value {
+        if (!value)
+          return LLVM::ZeroOp::create(b, at, pointer);
+        Value &known = addresses[value];
+        if (!known) {
+          auto buffer = value.getDefiningOp<exec::BufferOp>();
+          known = LLVM::GEPOp::create(
+              b, buffer.getLoc(), pointer, IntegerType::get(context, 8),
+              blocks[static_cast<unsigned>(buffer.getSpace())],
+              ArrayRef<LLVM::GEPArg>{
+                  constant(b, buffer.getLoc(), i64, buffer.getOffset())});
+        }
+        return known;
       };
       SmallVector<Value> arguments = {
-          runtime, descriptor(b, op.getLoc(), call,
-                              name + ".call." + std::to_string(index), index)};
+          runtime, descriptor(b, at, call,
+                              (step + ".call." + Twine(index)).str(), index)};
       llvm::append_range(arguments,
                          llvm::map_range(call.getBuffers(), address));
       SmallVector<Value> entries = call.getTable();
       for (auto [i, buffer] : llvm::enumerate(entries)) {
-        Value slot = LLVM::GEPOp::create(b, op.getLoc(), pointer, pointer,
-                                         table, ArrayRef<LLVM::GEPArg>(i));
-        LLVM::StoreOp::create(b, op.getLoc(), address(buffer), slot);
+        Value slot = LLVM::GEPOp::create(b, at, pointer, pointer, table,
+                                         ArrayRef<LLVM::GEPArg>(i));
+        LLVM::StoreOp::create(b, at, address(buffer), slot);
       }
       if (!entries.empty())
         arguments.push_back(table);
       SmallVector<Type> types(arguments.size(), pointer);
-      auto callee = declare(call.getEntryPoint(),
-                            LLVM::LLVMFunctionType::get(voidType, types));
-      LLVM::CallOp::create(b, op.getLoc(), callee, arguments);
+      auto callee = declare(
+          call.getEntryPoint(),
+          LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), types));
+      LLVM::CallOp::create(b, at, callee, arguments);
       ++index;
     }
     LLVM::ReturnOp::create(b, loc, ValueRange());
-    step.erase();
     return function;
   }
 
@@ -299,6 +333,7 @@ private:
   LLVM::LLVMPointerType pointer;
   IntegerType i32, i64;
   llvm::StringSet<> entries;
+  llvm::StringMap<LLVM::LLVMFuncOp> declared;
 };
 
 } // namespace
