@@ -39,6 +39,38 @@ def budget_sweep(ingot):
     check(peaks == sorted(peaks, reverse=True), f"a smaller budget peaks higher: {peaks}")
 
 
+def planned_peak(ingot, model, flags, budget):
+    """The planned peak with a budget of so many bytes, or the smallest possible one."""
+    output = ingot.path("step.mlir")
+    command = ingot.ingotc(model, "-o", output, *flags, "--emit", "exec", "--weights", "none")
+    result = ingot.run([*command, "--memory-budget", str(budget)])
+    if result.status != 0:
+        found = re.search(r"smallest possible is (\d+) bytes", result.err)
+        check(found, result.err)
+        return None, int(found[1])
+    step = re.search(r"@train_step.*", output.read_text())[0]
+    return int(re.search(r"peak_bytes = (\d+)", step)[1]), None
+
+
+@case("budget-monotone")
+def budget_monotone(ingot):
+    """Twenty budgets down to the smallest possible: the peak never rises, and never exceeds the budget."""
+    convolutions = golden("cnn")
+    for model, flags in (
+        (MODEL, FLAGS),
+        (convolutions.model, convolutions.compile_flags("momentum")),
+    ):
+        free, _ = planned_peak(ingot, model, flags, 1 << 40)
+        _, smallest = planned_peak(ingot, model, flags, 1)
+        peaks = [free]
+        for i in range(1, 20):
+            budget = free - (free - smallest) * i // 19
+            peak, _ = planned_peak(ingot, model, flags, budget)
+            check(peak and peak <= budget, f"{model.name}: budget {budget}, peak {peak}")
+            peaks.append(peak)
+        check(peaks == sorted(peaks, reverse=True), f"{model.name}: a smaller budget peaks higher: {peaks}")
+
+
 @case("check-memory")
 def check_memory(ingot):
     """No kernel writes, and none reads, where nothing lives."""
