@@ -13,6 +13,7 @@
 #include "passes/codegen/ReductionSpace.h"
 #include "passes/codegen/cpu/KernelFunction.h"
 #include "passes/codegen/cpu/Passes.h"
+#include <set>
 
 namespace ingot {
 #define GEN_PASS_DEF_EMITCPUKERNELS
@@ -44,6 +45,7 @@ private:
   Extent emitMerged(size_t first, size_t last, Emit emit);
 
   Extent emitLoop(size_t split);
+  SmallVector<int64_t> findSeams(ArrayRef<int64_t> shape, size_t split);
   Extent emitAlong(size_t split);
   Extent emitAcross(size_t split);
   Extent emitCustom();
@@ -78,6 +80,28 @@ Extent KernelBuilder::emitMerged(size_t first, size_t last, Emit emit) {
   }
 }
 
+/// Where concatenations along the first merged dimension go on to the next
+/// input, with both ends: between seams, no element asks which input is its.
+SmallVector<int64_t> KernelBuilder::findSeams(ArrayRef<int64_t> shape,
+                                              size_t split) {
+  // More would be more code than it saves time.
+  constexpr size_t kMost = 8;
+  int64_t length = product(shape.drop_front(split));
+  int64_t stride = product(shape.drop_front(split + 1));
+  std::set<int64_t> seams = {0, length};
+  for (auto concat : body.getOps<ConcatOp>()) {
+    if (static_cast<size_t>(concat.getDim()) != split ||
+        tensorType(concat.getResult()).getShape() != shape)
+      continue;
+    int64_t at = 0;
+    for (Value input : concat.getInputs())
+      seams.insert((at += tensorType(input).getDimSize(split)) * stride);
+  }
+  if (seams.size() > kMost + 1)
+    return {0, length};
+  return llvm::to_vector(seams);
+}
+
 /// Loop kernels: one iteration is one element of every result.
 Extent KernelBuilder::emitLoop(size_t split) {
   ArrayRef<int64_t> shape = tensorType(yield()->getOperand(0)).getShape();
@@ -110,21 +134,30 @@ Extent KernelBuilder::emitLoop(size_t split) {
   if (iterations < 16)
     pieces = std::clamp<int64_t>(length * work / kElementsPerThread, 1, 16);
   int64_t piece = llvm::divideCeil(length, pieces);
+  SmallVector<int64_t> seams = findSeams(shape, split);
   loop(begin, end, {}, [&](ValueRange) {
     ScalarEmitter e = scalars();
     Value row = merged.getInductionVar();
-    Value from = e.index(0), to = e.index(length);
+    SmallVector<std::pair<Value, Value>> ranges;
     if (pieces > 1) {
-      from = e.mul(e.rem(row, pieces), piece);
-      to = arith::MinSIOp::create(builder, loc, e.add(from, piece), to);
+      Value from = e.mul(e.rem(row, pieces), piece);
+      Value to = arith::MinSIOp::create(builder, loc, e.add(from, piece),
+                                        e.index(length));
+      ranges.push_back({from, to});
       row = e.div(row, pieces);
+    } else {
+      ArrayRef<int64_t> bounds = seams;
+      for (auto [from, to] :
+           llvm::zip_equal(bounds.drop_back(), bounds.drop_front()))
+        ranges.push_back({e.index(from), e.index(to)});
     }
     SmallVector<Value> leading = e.delinearize(row, outer);
-    loop(from, to, inner, [&](ValueRange trailing) {
-      SmallVector<Value> indices = leading;
-      llvm::append_range(indices, trailing);
-      emitElement(indices);
-    });
+    for (auto [from, to] : ranges)
+      loop(from, to, inner, [&](ValueRange trailing) {
+        SmallVector<Value> indices = leading;
+        llvm::append_range(indices, trailing);
+        emitElement(indices);
+      });
   });
   return {iterations * pieces,
           std::max<int64_t>(1, kElementsPerThread / (piece * work))};

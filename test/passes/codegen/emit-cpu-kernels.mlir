@@ -125,3 +125,23 @@ func.func @forward(%x: tensor<32xi64> {ingot.name = "x", ingot.kind = "data"}, %
   %4 = ingot.sub %1, %3 : tensor<32x64xf32>
   return %0, %4 : tensor<32xi64>, tensor<32x64xf32>
 }
+
+// -----
+
+// Tests that a concatenation along the innermost dimension is a loop per input:
+// between seams, every element comes from the same one.
+// CHECK-LABEL: func.func private @kernel_0
+//       CHECK: scf.for
+//       CHECK:   %[[ZERO:.*]] = arith.constant 0 : index
+//       CHECK:   %[[TWO:.*]] = arith.constant 2 : index
+//       CHECK:   %[[SEAM:.*]] = arith.constant 2 : index
+//       CHECK:   %[[SIX:.*]] = arith.constant 6 : index
+//       CHECK:   scf.for %{{.*}} = %[[ZERO]] to %[[TWO]] step
+//       CHECK:   scf.for %{{.*}} = %[[SEAM]] to %[[SIX]] step
+//   CHECK-NOT:   scf.for
+//       CHECK:   return
+func.func @forward(%a: tensor<16x2xf32> {ingot.name = "a", ingot.kind = "data"}, %b: tensor<16x4xf32> {ingot.name = "b", ingot.kind = "data"}) -> (tensor<16x6xf32> {ingot.name = "y"}) {
+  %0 = ingot.neg %b : tensor<16x4xf32>
+  %1 = ingot.concat %a, %0 dim = 1 : (tensor<16x2xf32>, tensor<16x4xf32>) -> tensor<16x6xf32>
+  return %1 : tensor<16x6xf32>
+}
