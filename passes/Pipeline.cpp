@@ -10,6 +10,7 @@
 #include "passes/codegen/cuda/Passes.h"
 #include "passes/fusion/Passes.h"
 #include "passes/graph/Passes.h"
+#include "passes/parallel/Passes.h"
 #include "passes/precision/Passes.h"
 #include "passes/schedule/Passes.h"
 
@@ -30,7 +31,8 @@ void ingot::buildGraphPipeline(OpPassManager &manager,
   attention.plain = options.level == 0 || !options.keepAnchors;
   manager.addNestedPass<func::FuncOp>(createFormAttention(attention));
   bool accumulates = options.gradAccumulation > 1;
-  manager.addPass(createAttachLoss({options.loss, accumulates}));
+  manager.addPass(
+      createAttachLoss({options.loss, accumulates || options.dataParallel}));
   bool isMixed = options.precision != "fp32";
   bool scales = options.lossScaling || options.precision == "fp16";
   if (scales)
@@ -43,10 +45,16 @@ void ingot::buildGraphPipeline(OpPassManager &manager,
     manager.addNestedPass<func::FuncOp>(createAssignPrecision(
         {options.precision, options.keepFp32, options.forceLow}));
   }
-  if (scales)
-    manager.addPass(createUnscaleGradients());
   if (accumulates)
     manager.addPass(createAccumulateGradients({options.gradAccumulation}));
+  // Once per step, and before gradients are looked at: all ranks clip, and
+  // skip, alike.
+  if (options.dataParallel)
+    manager.addPass(createReduceGradients({options.bucketMb}));
+  if (accumulates || options.dataParallel)
+    manager.addPass(createAverageGradients());
+  if (scales)
+    manager.addPass(createUnscaleGradients());
   ApplyOptimizerOptions update;
   update.optimizer = options.optimizer;
   update.noDecay = options.noDecay;

@@ -26,6 +26,9 @@ struct PipelineOptions {
   std::string optimizerPrecision = "fp32";
   /// Dynamic loss scaling; always with fp16.
   bool lossScaling = false;
+  /// Gradients are means over ranks, exchanged in buckets of this size.
+  bool dataParallel = false;
+  double bucketMb = 25;
   /// Whether the target's products call kernels that finish their elements.
   bool epilogues = true;
   /// Whether the target has library calls that run composites whole.

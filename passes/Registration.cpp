@@ -9,6 +9,7 @@
 #include "passes/codegen/cuda/Passes.h"
 #include "passes/fusion/Passes.h"
 #include "passes/graph/Passes.h"
+#include "passes/parallel/Passes.h"
 #include "passes/precision/Passes.h"
 #include "passes/schedule/Passes.h"
 
@@ -17,6 +18,7 @@ void ingot::registerIngotPasses() {
   registerIngotAutodiffPasses();
   registerAutodiffPipeline();
   registerIngotPrecisionPasses();
+  registerIngotParallelPasses();
   registerIngotFusionPasses();
   registerIngotSchedulePasses();
   registerIngotCodegenCpuPasses();

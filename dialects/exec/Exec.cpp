@@ -491,6 +491,30 @@ void exec::AttentionGradOp::getEffects(Effects &effects) {
 }
 
 //===----------------------------------------------------------------------===//
+// Collectives
+//===----------------------------------------------------------------------===//
+
+#define INGOT_BUCKET(OP, ENTRY)                                                \
+  StringRef OP::getEntryPoint() { return ENTRY; }                              \
+  StringRef OP::getCallKind() { return "collective"; }                         \
+  int64_t OP::getCallFlops() { return 0; }                                     \
+  int64_t OP::getCallBytes() { return bufferBytes(getBucket()); }              \
+  SmallVector<Field> OP::getDescriptor(int64_t index) {                        \
+    return {{8, getBucket().getType().getNumElements()},                       \
+            {4, dtypeOf(getBucket())},                                         \
+            {4, static_cast<int64_t>(getNumber())},                            \
+            {8, index}};                                                       \
+  }                                                                            \
+  /* Reads and writes: what is in flight is neither before nor after. */       \
+  void OP::getEffects(Effects &effects) {                                      \
+    addEffects(*this, 1, effects);                                             \
+    addEffects(*this, 0, effects);                                             \
+  }
+
+INGOT_BUCKET(exec::AllReduceStartOp, "ingot_all_reduce_start")
+INGOT_BUCKET(exec::AllReduceWaitOp, "ingot_all_reduce_wait")
+
+//===----------------------------------------------------------------------===//
 // copy
 //===----------------------------------------------------------------------===//
 

@@ -232,6 +232,19 @@ def AttentionGradOp : Exec_LibraryOp<"attention_grad", [AttrSizedOperandSegments
   }];
 }
 
+class Exec_BucketOp<string mnemonic> : Exec_CallOp<mnemonic> {
+  let arguments = (ins Exec_Buffer:$bucket, I64Attr:$number);
+  let assemblyFormat = "$number $bucket attr-dict `:` type($bucket)";
+}
+
+def AllReduceStartOp : Exec_BucketOp<"all_reduce_start"> {
+  let summary = "`ingot_all_reduce_start`: nothing else touches the bucket until the wait";
+}
+
+def AllReduceWaitOp : Exec_BucketOp<"all_reduce_wait"> {
+  let summary = "`ingot_all_reduce_wait`: the bucket holds sums over ranks";
+}
+
 def CopyOp : Exec_CallOp<"copy"> {
   let summary = "`ingot_copy`: a tensor's bytes to another place";
   let arguments = (ins Exec_Buffer:$from, Exec_Buffer:$to);

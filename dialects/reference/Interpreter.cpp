@@ -20,6 +20,7 @@ static const Registry &getRegistry() {
     registerReduction(filled);
     registerContraction(filled);
     registerAttention(filled);
+    registerCollective(filled);
     registerConvolution(filled);
     registerPooling(filled);
     registerNormalization(filled);
@@ -60,8 +61,12 @@ public:
   /// What the block's terminator returns.
   llvm::Expected<std::vector<Tensor>> run(Block &block,
                                           std::vector<Tensor> arguments);
+  /// The same for ranks that run the block together.
+  static llvm::Expected<std::vector<std::vector<Tensor>>>
+  runRanks(Block &block, std::vector<std::vector<Tensor>> arguments);
 
 private:
+  void enter(Block &block, std::vector<Tensor> arguments);
   llvm::Error run(Operation &op);
   llvm::Expected<std::vector<Tensor>> call(func::CallOp op,
                                            std::vector<Tensor> arguments);
@@ -135,10 +140,43 @@ llvm::Error Scope::run(Operation &op) {
   return llvm::Error::success();
 }
 
-llvm::Expected<std::vector<Tensor>> Scope::run(Block &block,
-                                               std::vector<Tensor> arguments) {
+void Scope::enter(Block &block, std::vector<Tensor> arguments) {
   for (auto [value, tensor] : llvm::zip_equal(block.getArguments(), arguments))
     define(value, std::move(tensor));
+}
+
+llvm::Expected<std::vector<std::vector<Tensor>>>
+Scope::runRanks(Block &block, std::vector<std::vector<Tensor>> arguments) {
+  std::vector<Scope> ranks;
+  for (std::vector<Tensor> &own : arguments)
+    ranks.emplace_back(/*depth=*/0).enter(block, std::move(own));
+  for (Operation &op : block.without_terminator()) {
+    for (Scope &rank : ranks)
+      if (llvm::Error error = rank.run(op))
+        return at(&op, std::move(error));
+    if (isa<BucketEnd>(op)) {
+      std::vector<SmallVector<Tensor>> results;
+      for (Scope &rank : ranks)
+        results.push_back(llvm::map_to_vector(
+            op.getResults(), [&](Value v) { return rank.values.lookup(v); }));
+      combineRanks(&op, llvm::to_vector_of<Results>(results));
+      for (auto [rank, own] : llvm::zip_equal(ranks, results))
+        for (auto [value, tensor] : llvm::zip_equal(op.getResults(), own))
+          if (!value.use_empty())
+            rank.values[value] = std::move(tensor);
+    }
+    for (Scope &rank : ranks)
+      rank.release(op);
+  }
+  std::vector<std::vector<Tensor>> returned;
+  for (Scope &rank : ranks)
+    returned.push_back(rank.copyOperands(*block.getTerminator()));
+  return returned;
+}
+
+llvm::Expected<std::vector<Tensor>> Scope::run(Block &block,
+                                               std::vector<Tensor> arguments) {
+  enter(block, std::move(arguments));
   for (Operation &op : block) {
     if (op.hasTrait<OpTrait::IsTerminator>()) {
       if (!isa<func::ReturnOp, YieldOp>(op))
@@ -177,9 +215,9 @@ bool ingot::reference::isKnown(llvm::StringRef opName) {
   return getRegistry().lookup(opName) != nullptr;
 }
 
-llvm::Expected<std::vector<Tensor>>
-ingot::reference::evaluate(func::FuncOp function,
-                           std::vector<Tensor> arguments) {
+/// Whether the function can be run on these arguments.
+static llvm::Error check(func::FuncOp function,
+                         const std::vector<Tensor> &arguments) {
   if (function.isExternal())
     return invalid("function '" + function.getName() + "' has no body");
   if (!function.getBody().hasOneBlock())
@@ -198,6 +236,23 @@ ingot::reference::evaluate(func::FuncOp function,
         << "' has type " << want << ", got " << arguments[i].getType();
     return invalid(text);
   }
+  return llvm::Error::success();
+}
+
+llvm::Expected<std::vector<Tensor>>
+ingot::reference::evaluate(func::FuncOp function,
+                           std::vector<Tensor> arguments) {
+  if (llvm::Error error = check(function, arguments))
+    return std::move(error);
   return Scope(/*depth=*/0)
       .run(function.getBody().front(), std::move(arguments));
+}
+
+llvm::Expected<std::vector<std::vector<Tensor>>>
+ingot::reference::evaluateRanks(func::FuncOp function,
+                                std::vector<std::vector<Tensor>> arguments) {
+  for (const std::vector<Tensor> &own : arguments)
+    if (llvm::Error error = check(function, own))
+      return std::move(error);
+  return Scope::runRanks(function.getBody().front(), std::move(arguments));
 }

@@ -19,6 +19,11 @@ namespace ingot::reference {
 llvm::Expected<std::vector<Tensor>> evaluate(mlir::func::FuncOp function,
                                              std::vector<Tensor> arguments);
 
+/// The same for ranks that run the function together, each on its arguments.
+llvm::Expected<std::vector<std::vector<Tensor>>>
+evaluateRanks(mlir::func::FuncOp function,
+              std::vector<std::vector<Tensor>> arguments);
+
 /// The results of one computation (not a call or a fusion) on these operands,
 /// which have the types that the op says.
 llvm::Expected<llvm::SmallVector<Tensor>>

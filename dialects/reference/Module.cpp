@@ -146,9 +146,10 @@ static llvm::Expected<Tensor> bindArgument(func::FuncOp function,
   return converted;
 }
 
-llvm::Expected<NamedTensors>
-ingot::reference::runByName(func::FuncOp function, const NamedTensors &inputs,
-                            NamedTensors &states, Evaluator evaluator) {
+/// The arguments of a run, by name.
+static llvm::Expected<std::vector<Tensor>>
+bindArguments(func::FuncOp function, const NamedTensors &inputs,
+              const NamedTensors &states) {
   std::vector<Tensor> arguments;
   for (unsigned i = 0; i < function.getNumArguments(); ++i) {
     llvm::Expected<Tensor> value = bindArgument(function, i, inputs, states);
@@ -156,17 +157,62 @@ ingot::reference::runByName(func::FuncOp function, const NamedTensors &inputs,
       return value.takeError();
     arguments.push_back(std::move(*value));
   }
-  llvm::Expected<std::vector<Tensor>> results =
-      evaluator(function, std::move(arguments));
-  if (!results)
-    return results.takeError();
+  return arguments;
+}
+
+/// Puts updated states in their place; returns the other results by name.
+static NamedTensors sortResults(func::FuncOp function,
+                                std::vector<Tensor> results,
+                                NamedTensors &states) {
   NamedTensors outputs;
-  for (auto [i, result] : llvm::enumerate(*results)) {
+  for (auto [i, result] : llvm::enumerate(results)) {
     StringRef state = stateName(function.getResultAttr(i, kStateAttr));
     if (state.empty())
       outputs[resultName(function, i)] = std::move(result);
     else
       states[state.str()] = std::move(result);
+  }
+  return outputs;
+}
+
+llvm::Expected<NamedTensors>
+ingot::reference::runByName(func::FuncOp function, const NamedTensors &inputs,
+                            NamedTensors &states, Evaluator evaluator) {
+  llvm::Expected<std::vector<Tensor>> arguments =
+      bindArguments(function, inputs, states);
+  if (!arguments)
+    return arguments.takeError();
+  llvm::Expected<std::vector<Tensor>> results =
+      evaluator(function, std::move(*arguments));
+  if (!results)
+    return results.takeError();
+  return sortResults(function, std::move(*results), states);
+}
+
+llvm::Expected<NamedTensors>
+ingot::reference::runRanksByName(func::FuncOp function,
+                                 llvm::ArrayRef<NamedTensors> inputs,
+                                 NamedTensors &states) {
+  std::vector<std::vector<Tensor>> arguments;
+  for (const NamedTensors &own : inputs) {
+    llvm::Expected<std::vector<Tensor>> bound =
+        bindArguments(function, own, states);
+    if (!bound)
+      return bound.takeError();
+    arguments.push_back(std::move(*bound));
+  }
+  llvm::Expected<std::vector<std::vector<Tensor>>> results =
+      evaluateRanks(function, std::move(arguments));
+  if (!results)
+    return results.takeError();
+  NamedTensors outputs = sortResults(function, results->front(), states);
+  for (auto [rank, own] : llvm::enumerate(*results)) {
+    NamedTensors others;
+    sortResults(function, std::move(own), others);
+    for (const auto &[name, value] : others)
+      if (states[name].getRawData() != value.getRawData())
+        return invalid("state '" + name + "' of rank " + llvm::Twine(rank) +
+                       " is not rank 0's");
   }
   return outputs;
 }

@@ -51,6 +51,12 @@ llvm::Expected<NamedTensors> runByName(mlir::func::FuncOp function,
                                        NamedTensors &states,
                                        Evaluator evaluator = evaluate);
 
+/// The same for ranks that run the function together, each on its inputs; the
+/// results are rank 0's. Fails if ranks end with different states.
+llvm::Expected<NamedTensors> runRanksByName(mlir::func::FuncOp function,
+                                            llvm::ArrayRef<NamedTensors> inputs,
+                                            NamedTensors &states);
+
 /// Calls the function, which has no arguments and returns pairs of an actual
 /// and an expected tensor, and compares each pair: by bits (every NaN equals
 /// every other), or within the function's `ingot.tolerance` relative to the

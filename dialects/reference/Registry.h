@@ -69,6 +69,12 @@ void registerConvolution(Registry &registry);
 void registerPooling(Registry &registry);
 void registerNormalization(Registry &registry);
 void registerRandom(Registry &registry);
+void registerCollective(Registry &registry);
+
+/// What a collective does beyond one rank: `results` are those of the op on
+/// each rank alone, and become those of the ranks together.
+void combineRanks(mlir::Operation *op,
+                  llvm::ArrayRef<llvm::MutableArrayRef<Tensor>> results);
 
 } // namespace ingot::reference
 

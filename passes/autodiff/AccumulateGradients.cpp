@@ -1,6 +1,6 @@
 //===----------------------------------------------------------------------===//
 //
-// AccumulateGradients: the gradients of a step are means over micro-batches.
+// AccumulateGradients: the gradients of a step are sums over micro-batches.
 //
 // Assumes a differentiated @train_step without an optimizer.
 //
@@ -38,33 +38,26 @@ struct AccumulateGradients
       return;
     unsigned loss = *step.findResult("loss");
     Value lossValue = results.entries[loss].value;
-    // The loss ends the forward pass: its mean stays there.
+    // The loss ends the forward pass: its sum stays there.
     OpBuilder builder(step.getReturn());
     builder.setInsertionPointAfterValue(lossValue);
     Arithmetic a(builder, lossValue.getLoc());
 
     Value micro = countMicroBatches(step, a, results);
     Value isFirst = a.compare(Predicate::EQ, micro, 0.0);
-    // What a micro-batch's means are of; all the same without a weight.
-    Value weight, factor;
+    results.entries[loss].value =
+        addTo(step, a, "loss/sum", isFirst, lossValue, results);
     if (std::optional<unsigned> index = step.findResult("loss_weight")) {
-      weight = results.entries[*index].value;
-      results.entries.erase(results.entries.begin() + *index);
-      factor = a.div(
-          1.0, addTo(step, a, "loss_weight/sum", isFirst, weight, results));
+      Value weight = results.entries[*index].value;
+      results.entries[*index].value =
+          addTo(step, a, "loss_weight/sum", isFirst, weight, results);
+    } else {
+      ResultList weight;
+      weight.addNamed("loss_weight",
+                      a.constantLike(lossValue, static_cast<double>(count)));
+      results.entries.insert(results.entries.begin() + loss + 1,
+                             weight.entries.front());
     }
-    auto meanOf = [&](Arithmetic at, const Twine &name, Value value) {
-      RankedTensorType type = tensorType(value);
-      if (weight)
-        value = at.mul(value, at.fill(at.cast(weight, type.getElementType()),
-                                      type.getShape()));
-      Value sum = addTo(step, at, name.str(), isFirst, value, results);
-      if (!factor)
-        return at.mul(sum, 1.0 / count);
-      return at.mul(sum, at.fill(at.cast(factor, type.getElementType()),
-                                 type.getShape()));
-    };
-    results.entries[loss].value = meanOf(a, "loss/sum", lossValue);
 
     builder.setInsertionPoint(step.getReturn());
     // Sums are added to the results while these are gone through.
@@ -72,10 +65,9 @@ struct AccumulateGradients
       Value value = results.entries[i].value;
       if (FlatSymbolRefAttr parameter = results.entries[i].gradient()) {
         Arithmetic at(builder, NameLoc::get(parameter.getRootReference()));
-        Value mean = meanOf(at, parameter.getValue() + "/sum",
-                            at.cast(value, computeElement(value)));
         results.entries[i].value =
-            at.cast(mean, tensorType(value).getElementType());
+            addTo(step, at, (parameter.getValue() + "/sum").str(), isFirst,
+                  at.cast(value, computeElement(value)), results);
         ++numAccumulated;
       }
     }

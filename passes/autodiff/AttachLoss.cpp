@@ -171,16 +171,17 @@ void AttachLoss::buildTrainStep(Signature step, const LossOfResult &chosen) {
                                      /*wantCorrect=*/false);
     Value total = a.sumAll(terms.losses);
     Type element = tensorType(total).getElementType();
+    auto elements =
+        static_cast<double>(tensorType(terms.losses).getNumElements());
     Value count;
     if (terms.counted)
       count = a.sumAll(a.cast(terms.counted, element));
     if (count && weigh) {
-      weight = count;
-      count = a.max(count, 1.0);
+      weight = a.div(count, elements);
+      count = {};
     }
     // No element that counts gives 0 / 0, as in PyTorch.
-    mean = count ? a.div(total, count)
-                 : a.div(total, tensorType(terms.losses).getNumElements());
+    mean = count ? a.div(total, count) : a.div(total, elements);
   }
 
   ResultList results;

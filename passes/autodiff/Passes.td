@@ -47,7 +47,8 @@ def AttachLoss : Pass<"ingot-attach-loss", "::mlir::ModuleOp"> {
       "cross-entropy[:AXIS], mse, bce-with-logits or output:NAME; the only "
       "output if that is a float scalar">,
     Option<"weigh", "weigh", "bool", "false",
-      "where labels may not count, return how many the loss is the mean of as `loss_weight`; the mean of none is 0">];
+      "where labels may not count, divide by the number of all, and return the share that counts as `loss_weight`: "
+      "sums of both, over micro-batches or ranks, give the mean">];
 }
 
 def Differentiate : Pass<"ingot-differentiate", "::mlir::ModuleOp"> {
@@ -73,17 +74,17 @@ def Differentiate : Pass<"ingot-differentiate", "::mlir::ModuleOp"> {
 }
 
 def AccumulateGradients : Pass<"ingot-accumulate-gradients", "::mlir::ModuleOp"> {
-  let summary = "makes gradients and loss means over several micro-batches";
+  let summary = "adds gradients and loss up over several micro-batches";
   let description = [{
-    Each gradient that `@train_step` returns, and the loss, becomes the mean over this micro-batch and
-    those before it in the step, weighted by the result `loss_weight` if there is one
-    (`--ingot-attach-loss=weigh`), so that the mean is over labels that count, not over micro-batches. The sums are
+    Each gradient that `@train_step` returns, the loss, and its weight become the sum over this micro-batch and
+    those before it in the step; without the result `loss_weight` (`--ingot-attach-loss=weigh`) each micro-batch weighs 1.
+    `--ingot-average-gradients` makes means of them. The sums are
     states of the role `accumulator`. The state `@micro_step` counts micro-batches within the step: the first one does not
     read the sums, which need not be cleared. Random ops count `@step` times `count` plus `@micro_step`.
 
     Before: `-> (tensor<f32> {ingot.name = "loss"}, tensor<4x3xf32> {ingot.gradient = @w})`
 
-    After: `-> (tensor<f32> {ingot.name = "loss"}, tensor<4x3xf32> {ingot.gradient = @w},
+    After: `-> (tensor<f32> {ingot.name = "loss"}, tensor<f32> {ingot.name = "loss_weight"}, tensor<4x3xf32> {ingot.gradient = @w},
     tensor<i64> {ingot.state = @micro_step}, tensor<4x3xf32> {ingot.state = @"w/sum"}, tensor<f32> {ingot.state = @"loss/sum"})`
 
     A `count` of 1, and a step without gradients, change nothing.
@@ -91,6 +92,18 @@ def AccumulateGradients : Pass<"ingot-accumulate-gradients", "::mlir::ModuleOp">
   let options = [Option<"count", "count", "int64_t", "1", "micro-batches of a step">];
   let statistics = [
     Statistic<"numAccumulated", "accumulated", "gradients that are summed">];
+}
+
+def AverageGradients : Pass<"ingot-average-gradients", "::mlir::ModuleOp"> {
+  let summary = "divides gradients and loss by the weight that they are sums of";
+  let description = [{
+    Sums over micro-batches (`--ingot-accumulate-gradients`) and ranks (`--ingot-reduce-gradients`) become means: over labels that
+    count, where not all do, and not over micro-batches or ranks. A step without the result `loss_weight` is left alone.
+
+    Before: `-> (tensor<f32> {ingot.name = "loss"}, tensor<f32> {ingot.name = "loss_weight"}, tensor<4x3xf32> {ingot.gradient = @w})`
+
+    After: `-> (tensor<f32> {ingot.name = "loss"}, tensor<4x3xf32> {ingot.gradient = @w})`
+  }];
 }
 
 def SplitMicroSteps : Pass<"ingot-split-micro-steps", "::mlir::ModuleOp"> {

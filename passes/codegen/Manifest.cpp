@@ -179,6 +179,7 @@ json::Object ingot::buildManifest(ModuleOp module, WeightStorage weights) {
       {"loss", loss},
       {"optimizer", text("ingot.optimizer", "")},
       {"eval_partial", !loss.starts_with("output:")},
+      {"data_parallel", module->hasAttr(kDataParallelAttr)},
       {"weights", weights == WeightStorage::Embed     ? "embed"
                   : weights == WeightStorage::Sidecar ? "sidecar"
                                                       : "none"},

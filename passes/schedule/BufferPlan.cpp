@@ -58,8 +58,10 @@ std::optional<Interval> BufferPlan::getScratch(Operation *op) const {
 Place BufferPlan::getPlace(Value value) const {
   if (FlatSymbolRefAttr state = graph.getState(value))
     return {exec::Space::State, stateOffsets.lookup(state)};
-  unsigned interval = lifetimes.ofBuffer[*graph.getBuffer(value)];
-  return {exec::Space::Arena, lifetimes.intervals[interval].offset};
+  unsigned buffer = *graph.getBuffer(value);
+  const Interval &interval = lifetimes.intervals[lifetimes.ofBuffer[buffer]];
+  return {exec::Space::Arena,
+          interval.offset + graph.getBuffers()[buffer].offset};
 }
 
 std::optional<Place> BufferPlan::getOutputPlace(unsigned index) const {

@@ -158,6 +158,14 @@ void ingot::createLibraryCall(Operation *anchor, ValueRange inputs,
             AttentionGradOp>(call);
 }
 
+void ingot::createBucketCall(Operation *end, Value bucket, int64_t number,
+                             OpBuilder &builder) {
+  if (isa<AllReduceStartOp>(end))
+    exec::AllReduceStartOp::create(builder, end->getLoc(), bucket, number);
+  else
+    exec::AllReduceWaitOp::create(builder, end->getLoc(), bucket, number);
+}
+
 void ingot::createEpilogueCall(Operation *anchor, ValueRange operands,
                                const EpilogueKernel &kernel, Value scratch,
                                OpBuilder &builder) {

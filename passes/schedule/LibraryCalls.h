@@ -19,6 +19,10 @@ void createLibraryCall(mlir::Operation *anchor, mlir::ValueRange inputs,
                        mlir::ValueRange outputs, mlir::Value scratch,
                        mlir::OpBuilder &builder);
 
+/// Emits the call of one end of a bucket, whose parts are in its memory.
+void createBucketCall(mlir::Operation *end, mlir::Value bucket, int64_t number,
+                      mlir::OpBuilder &builder);
+
 /// A kernel of kind `epilogue`, and its buffers beside the product.
 struct EpilogueKernel {
   mlir::StringAttr name;

@@ -7,6 +7,7 @@
 
 using namespace llvm;
 using namespace ingot;
+using mlir::Value;
 
 OrderCost ingot::measureOrder(const StepGraph &graph,
                               ArrayRef<unsigned> order) {
@@ -177,11 +178,55 @@ private:
 
 } // namespace
 
+/// The order with every bucket under way as soon as its parts are there, and
+/// behind everything else, bucket by bucket, what waits for them.
+static SmallVector<unsigned> overlapBuckets(const StepGraph &graph,
+                                            ArrayRef<unsigned> order) {
+  ArrayRef<StepGraph::Node> nodes = graph.getNodes();
+  // One more than the last bucket that a node needs, from the first one that
+  // starts; 0 for what needs none.
+  SmallVector<unsigned> needs(nodes.size(), 0);
+  // Where the last operation that comes before is.
+  SmallVector<size_t> after(nodes.size(), 0);
+  DenseMap<Value, unsigned> numbers;
+  for (auto [i, index] : enumerate(order)) {
+    const StepGraph::Node &node = nodes[index];
+    if (auto end = dyn_cast<BucketEnd>(node.op)) {
+      Value bucket = end.getBucket();
+      if (bucket.getDefiningOp() == node.op)
+        numbers.try_emplace(bucket, numbers.size() + 1);
+      else
+        needs[index] = std::max(needs[index], numbers.lookup(bucket));
+    }
+    for (unsigned next : node.successors) {
+      needs[next] = std::max(needs[next], needs[index]);
+      after[next] = std::max(after[next], i + 1);
+    }
+  }
+  if (numbers.empty())
+    return to_vector(order);
+  // Starts as if they were right behind what they wait for.
+  SmallVector<std::tuple<unsigned, size_t, bool, unsigned>> keyed;
+  for (auto [i, index] : enumerate(order)) {
+    bool isStart = numbers.contains(nodes[index].op->getNumResults() == 1
+                                        ? nodes[index].op->getResult(0)
+                                        : Value());
+    keyed.push_back(
+        {needs[index], isStart ? after[index] : i + 1, isStart, index});
+  }
+  stable_sort(keyed, [](const auto &a, const auto &b) {
+    return std::tuple(std::get<0>(a), std::get<1>(a), std::get<2>(a)) <
+           std::tuple(std::get<0>(b), std::get<1>(b), std::get<2>(b));
+  });
+  return map_to_vector(keyed, [](const auto &key) { return std::get<3>(key); });
+}
+
 SmallVector<unsigned> ingot::improveOrder(const StepGraph &graph,
                                           ArrayRef<unsigned> order) {
-  SmallVector<unsigned> best(order);
+  SmallVector<unsigned> best = overlapBuckets(graph, order);
   OrderCost cost = measureOrder(graph, best);
-  auto attempt = [&](SmallVector<unsigned> candidate) {
+  auto attempt = [&](ArrayRef<unsigned> scheduled) {
+    SmallVector<unsigned> candidate = overlapBuckets(graph, scheduled);
     OrderCost other = measureOrder(graph, candidate);
     if (other >= cost)
       return;

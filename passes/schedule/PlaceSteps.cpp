@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/exec/Exec.h"
+#include "dialects/ingot/collective/BucketLayout.h"
 #include "dialects/ingot/ir/Builders.h"
 #include "dialects/ingot/ir/Diagnostics.h"
 #include "dialects/ingot/ir/Signature.h"
@@ -94,6 +95,7 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
         << remark::metric("bytes", plan.getArenaBytes())
         << remark::metric("live-bytes", plan.getUse().liveBytes);
 
+    bucketNumbers.clear();
     OpBuilder builder(func);
     auto step = func::FuncOp::create(builder, func.getLoc(), func.getName(),
                                      builder.getFunctionType({}, {}));
@@ -118,6 +120,10 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
       callsBefore.push_back(calls);
       if (isEmpty)
         continue;
+      if (auto end = dyn_cast<BucketEnd>(op)) {
+        calls += callBucket(end, plan, builder);
+        continue;
+      }
       ++calls;
       SmallVector<Value> inputs = llvm::map_to_vector(op.getOperands(), buffer);
       SmallVector<Value> outputs = llvm::map_to_vector(op.getResults(), buffer);
@@ -237,6 +243,52 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
              bytes("communication_bytes", 0)}));
   }
 
+  /// Emits one end of a bucket, with copies of the parts that are not in its
+  /// memory; returns the number of calls.
+  int64_t callBucket(BucketEnd end, const BufferPlan &plan,
+                     OpBuilder &builder) {
+    Location loc = end.getLoc();
+    Place place = plan.getPlace(end.getBucket());
+    Value bucket = exec::BufferOp::create(builder, loc,
+                                          bufferType(end.getBucket().getType()),
+                                          place.space, place.offset);
+    bool isStart = end.getBucket().getDefiningOp() == end;
+    if (isStart)
+      bucketNumbers[end.getBucket()] = bucketNumbers.size();
+    auto call = [&] {
+      createBucketCall(end, bucket, bucketNumbers.lookup(end.getBucket()),
+                       builder);
+    };
+    int64_t calls = 1,
+            size = tensorType(end.getBucket()).getElementTypeBitWidth() / 8;
+    if (!isStart)
+      call();
+    BucketLayout layout = BucketLayout::of(end.getParts().getTypes());
+    for (auto [part, offset] :
+         llvm::zip_equal(end.getParts(), layout.offsets)) {
+      Place at = plan.getPlace(part);
+      int64_t inBucket = place.offset + offset * size;
+      MemRefType type = bufferType(part.getType());
+      if (type.getNumElements() == 0 ||
+          (at.space == place.space && at.offset == inBucket))
+        continue;
+      Value outside =
+          exec::BufferOp::create(builder, loc, type, at.space, at.offset);
+      Value inside =
+          exec::BufferOp::create(builder, loc, type, place.space, inBucket);
+      exec::CopyOp::create(builder, loc, isStart ? outside : inside,
+                           isStart ? inside : outside);
+      remark::missed(part.getLoc(),
+                     remark::RemarkOpts::name("bucket").category("memory"))
+          << remark::reason("cannot be in the memory of its bucket: copied");
+      ++calls;
+      ++numCopied;
+    }
+    if (isStart)
+      call();
+    return calls;
+  }
+
   static int64_t flopsOf(FusionOp fusion) {
     int64_t flops = 0;
     for (Operation &op : fusion.getBody().front())
@@ -311,6 +363,7 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
   }
 
   DenseMap<Attribute, int64_t> stateOffsets;
+  DenseMap<Value, int64_t> bucketNumbers;
   llvm::StringMap<StringAttr> kernels;
   int64_t weightBytes = 0, optimizerBytes = 0, accumulatorBytes = 0;
 };

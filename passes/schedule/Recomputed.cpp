@@ -66,6 +66,7 @@ StepGraph StepGraph::withRecomputed(const llvm::BitVector &again,
         copyOfBuffer[buffer] = graph.buffers.size();
         Buffer duplicate = buffers[buffer];
         duplicate.isKept = false;
+        duplicate.bucket = -1;
         graph.buffers.push_back(duplicate);
       }
       graph.buffers[copyOfBuffer[buffer]].writer = index;
@@ -80,6 +81,7 @@ StepGraph StepGraph::withRecomputed(const llvm::BitVector &again,
           // Written though nobody reads it.
           Buffer unread = buffers[it->second];
           unread.isKept = false;
+          unread.bucket = -1;
           unread.writer = index;
           copy.writes.insert(graph.buffers.size());
           graph.buffers.push_back(unread);
@@ -99,6 +101,7 @@ StepGraph StepGraph::withRecomputed(const llvm::BitVector &again,
         copyOfBuffer[*buffer] = graph.buffers.size();
         Buffer duplicate = buffers[*buffer];
         duplicate.isKept = false;
+        duplicate.bucket = -1;
         graph.buffers.push_back(duplicate);
       }
     }

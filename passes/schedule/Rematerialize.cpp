@@ -138,8 +138,18 @@ private:
                                          Signature signature) {
     Value loss = StepGraph::resolve(
         signature.getReturn()->getOperand(*signature.findResult("loss")));
+    Operation *last = loss.getDefiningOp();
+    // Of a sum over ranks: where this rank's part is ready.
+    auto findBucket = [](Operation *op) {
+      for (Value operand : op->getOperands())
+        if (auto end = operand.getDefiningOp<BucketEnd>())
+          return end.getBucket().getDefiningOp();
+      return static_cast<Operation *>(nullptr);
+    };
+    if (Operation *start = last ? findBucket(last) : nullptr)
+      last = start;
     for (auto [i, node] : llvm::enumerate(graph.getNodes()))
-      if (node.op == loss.getDefiningOp())
+      if (node.op == last)
         return i;
     return std::nullopt;
   }
@@ -161,7 +171,8 @@ private:
     double stepSeconds = 0;
     for (auto [i, node] : llvm::enumerate(nodes)) {
       stepSeconds += estimateCost(node.op, machine).seconds;
-      if (i > *cut || node.writesState || !isPure(node.op))
+      if (i > *cut || node.writesState || !isPure(node.op) ||
+          isa<BucketEnd>(node.op))
         continue;
       for (unsigned buffer : node.writes) {
         recipes[buffer] = findRecipe(graph, buffer, *cut, machine);

@@ -1,6 +1,7 @@
 #include "passes/schedule/StepGraph.h"
 
 #include "dialects/exec/Exec.h"
+#include "dialects/ingot/collective/BucketLayout.h"
 #include "dialects/ingot/ir/Builders.h"
 
 using namespace mlir;
@@ -131,7 +132,8 @@ void StepGraph::findInPlace(Node &node) const {
   for (OpOperand &operand : fusion->getOpOperands()) {
     std::optional<unsigned> from = getBuffer(operand.get());
     unsigned number = operand.getOperandNumber();
-    if (!from || buffers[*from].isKept || !isReadPointwise(fusion, number))
+    if (!from || buffers[*from].isKept || buffers[*from].bucket >= 0 ||
+        !isReadPointwise(fusion, number))
       continue;
     // The same memory under another name is read elsewhere.
     unsigned names = llvm::count_if(fusion.getInputs(), [&](Value input) {
@@ -141,7 +143,8 @@ void StepGraph::findInPlace(Node &node) const {
       continue;
     for (Value result : fusion.getResults())
       if (std::optional<unsigned> to = getBuffer(result);
-          to && result.getType() == operand.get().getType())
+          to && buffers[*to].bucket < 0 &&
+          result.getType() == operand.get().getType())
         node.inPlace.push_back({*to, *from});
   }
 }
@@ -199,8 +202,42 @@ void StepGraph::addNodes(
       continue;
     ownOutputs.push_back({index, exec::byteSize(tensorType(result.get()))});
   }
+  for (unsigned i = 0; i < nodes.size(); ++i)
+    findParts(i);
   for (Node &node : nodes)
     findInPlace(node);
+}
+
+/// Puts the parts of a bucket in its memory, where they can be.
+void StepGraph::findParts(unsigned index) {
+  auto end = dyn_cast<BucketEnd>(nodes[index].op);
+  std::optional<unsigned> bucket =
+      end ? getBuffer(end.getBucket()) : std::nullopt;
+  if (!bucket)
+    return;
+  int64_t size = tensorType(end.getBucket()).getElementTypeBitWidth() / 8;
+  BucketLayout layout = BucketLayout::of(end.getParts().getTypes());
+  for (auto [part, offset] : llvm::zip_equal(end.getParts(), layout.offsets)) {
+    std::optional<unsigned> number = getBuffer(part);
+    if (!number || buffers[*number].bucket >= 0)
+      continue;
+    Buffer &buffer = buffers[*number];
+    if (buffer.writer != index) {
+      // The sum takes the part's place: others must have read it.
+      bool isFree = buffer.writer >= 0 && !buffer.isKept &&
+                    !isa<BucketEnd>(nodes[buffer.writer].op) &&
+                    llvm::all_of(buffer.readers, [&](unsigned reader) {
+                      return reader <= index;
+                    });
+      if (!isFree)
+        continue;
+      for (unsigned reader : buffer.readers)
+        if (reader != index)
+          nodes[reader].successors.insert(index);
+    }
+    buffer.bucket = *bucket;
+    buffer.offset = offset * size;
+  }
 }
 
 /// A view of several tensors waits for all of them (barriers).
@@ -320,10 +357,19 @@ StepGraph::Lifetimes StepGraph::getLifetimes(ArrayRef<unsigned> order,
         interval.last = std::max(at[index] + 1, lastRead(to));
       }
     for (unsigned to : node.writes)
-      if (result.ofBuffer[to] == none)
+      if (result.ofBuffer[to] == none && buffers[to].bucket < 0)
         result.ofBuffer[to] = add(buffers[to].bytes, at[index], lastRead(to));
     if (node.scratchBytes > 0)
       result.ofScratch[index] = add(node.scratchBytes, at[index], at[index]);
+  }
+  for (auto [i, buffer] : llvm::enumerate(buffers)) {
+    if (buffer.bucket < 0)
+      continue;
+    result.ofBuffer[i] = result.ofBuffer[buffer.bucket];
+    Interval &interval = result.intervals[result.ofBuffer[i]];
+    if (reuse)
+      interval.first = std::min(interval.first, at[buffer.writer]);
+    interval.last = std::max(interval.last, lastRead(i));
   }
   for (const OwnOutput &output : ownOutputs)
     result.ofOutput.push_back(add(output.bytes, end, end));

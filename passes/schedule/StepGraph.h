@@ -33,6 +33,8 @@ public:
     llvm::SmallVector<unsigned, 4> readers;
     /// Returned, or an input, which is there before and after the step.
     bool isKept = false;
+    /// The bucket in whose memory it is, or -1, and at which byte.
+    int64_t bucket = -1, offset = 0;
   };
 
   /// A result that may be written over an operand's memory.
@@ -136,6 +138,7 @@ private:
   void addDependences(mlir::Value value, unsigned reader);
   void addStateOrder();
   void findInPlace(Node &node) const;
+  void findParts(unsigned index);
 
   Signature signature;
   llvm::DenseMap<mlir::Operation *, unsigned> position;

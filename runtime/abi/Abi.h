@@ -27,7 +27,7 @@ extern "C" {
 
 /// Bumped on every change of a struct, an entry point or the manifest. The
 /// trainer refuses a module with another version at start.
-#define INGOT_ABI_VERSION 7
+#define INGOT_ABI_VERSION 8
 
 /// Alignment in bytes of both blocks and of every tensor in them.
 #define INGOT_ALIGNMENT 64
@@ -189,6 +189,21 @@ void ingot_attention_grad(ingot_context *context,
                           const void *cotangent, const void *bias,
                           const void *mask, void *query_grad, void *key_grad,
                           void *value_grad, void *scratch);
+
+/// What all ranks exchange together: of their buckets of one number.
+typedef struct ingot_bucket_desc {
+  int64_t elements;
+  int32_t type, number;
+  int64_t index;
+} ingot_bucket_desc;
+
+/// Starts to add up a bucket over all ranks, in its place. Nothing else touches
+/// it until the wait.
+void ingot_all_reduce_start(ingot_context *context,
+                            const ingot_bucket_desc *desc, void *bucket);
+/// Waits until the bucket holds the sums.
+void ingot_all_reduce_wait(ingot_context *context,
+                           const ingot_bucket_desc *desc, void *bucket);
 
 /// Copies between two places that do not overlap.
 void ingot_copy(ingot_context *context, const ingot_copy_desc *desc,

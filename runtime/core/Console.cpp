@@ -24,6 +24,8 @@ Console::Console() {
 }
 
 void Console::line(std::string_view text) {
+  if (silent)
+    return;
   clearProgress();
   std::string whole(text);
   whole += '\n';
@@ -36,7 +38,7 @@ void Console::noteOnce(const std::string &text) {
 }
 
 void Console::progress(std::string_view text) {
-  if (!interactive)
+  if (!interactive || silent)
     return;
   std::string whole = "\r\x1b[K" + std::string(text);
   std::fwrite(whole.data(), 1, whole.size(), stderr);

@@ -23,6 +23,9 @@ public:
   /// Whether stderr is a terminal that can redraw a line.
   bool isInteractive() const { return interactive; }
 
+  /// Says nothing but errors from now on: another rank does.
+  void silence() { silent = true; }
+
   /// A line on stderr.
   void line(std::string_view text);
   /// `note: TEXT`, once per text and run.
@@ -33,7 +36,7 @@ public:
   void print(const Error &error);
 
 private:
-  bool interactive, color, progressShown = false;
+  bool interactive, color, progressShown = false, silent = false;
   std::set<std::string> said;
 };
 

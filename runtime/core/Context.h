@@ -9,6 +9,7 @@
 #ifndef INGOT_RUNTIME_CORE_CONTEXT_H
 #define INGOT_RUNTIME_CORE_CONTEXT_H
 
+#include "runtime/core/Error.h"
 #include "runtime/core/Memory.h"
 
 #include <chrono>
@@ -16,6 +17,7 @@
 #include <exception>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,6 +30,10 @@ struct ingot_event {
   int64_t kernel;
   std::chrono::steady_clock::time_point begin, end;
 };
+
+namespace ingot::runtime {
+class Communicator;
+} // namespace ingot::runtime
 
 /// Is told of every kernel and library call that has ended.
 struct ingot_observer {
@@ -54,6 +60,13 @@ struct ingot_context {
     }
   }
 
+  /// The same, of what already says what to do about it.
+  void fail(ingot::runtime::Error problem) {
+    if (!failed)
+      error = std::move(problem);
+    fail(std::string(error->what()));
+  }
+
   /// The kept object for `descriptor`, made by `make` on first use. `kind`
   /// tells uses of one descriptor apart.
   template <typename T, typename Make>
@@ -78,6 +91,7 @@ struct ingot_context {
 
   bool failed = false;
   std::string message;
+  std::optional<ingot::runtime::Error> error;
   /// Where the step runs.
   ingot::runtime::Device *device = nullptr;
 
@@ -88,6 +102,8 @@ struct ingot_context {
   std::vector<ingot_event> events;
   /// Null when nobody watches.
   ingot_observer *observer = nullptr;
+  /// Null for a rank alone.
+  ingot::runtime::Communicator *ranks = nullptr;
 
 private:
   std::map<std::pair<const void *, int>, std::unique_ptr<Cached>> cache;

@@ -291,6 +291,8 @@ static Manifest readManifest(const Field &root) {
     throw malformed("grad_accumulation", "is zero");
   if (root.has("eval_partial"))
     manifest.evalPartial = root["eval_partial"].getBool();
+  if (root.has("data_parallel"))
+    manifest.dataParallel = root["data_parallel"].getBool();
   manifest.weights = static_cast<WeightsKind>(
       root["weights"].getChoice({"embed", "sidecar", "none"}));
   manifest.stateBytes = root["state_bytes"].getCount();

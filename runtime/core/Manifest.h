@@ -141,7 +141,7 @@ struct Manifest {
   std::vector<std::string> features;
   /// Samples of a micro-batch, and micro-batches of a step.
   int64_t batch = 0, gradAccumulation = 1;
-  bool evalPartial = true;
+  bool evalPartial = true, dataParallel = false;
   WeightsKind weights = WeightsKind::Embed;
   int64_t stateBytes = 0, arenaBytes = 0;
   std::vector<StateSpec> states;

@@ -37,9 +37,10 @@ static double getMicroseconds(std::chrono::steady_clock::duration duration) {
   return std::chrono::duration<double, std::micro>(duration).count();
 }
 
-void ingot::runtime::writeTrace(const std::string &path,
-                                const Manifest &manifest,
-                                const std::vector<ingot_event> &events) {
+void ingot::runtime::writeTrace(
+    const std::string &path, const Manifest &manifest,
+    const std::vector<ingot_event> &events,
+    const std::vector<CommunicationEvent> &collectives) {
   AtomicFile file(path);
   file.write("{\"displayTimeUnit\": \"ms\", \"traceEvents\": [\n");
   // A function's event comes after those within it, so the first to begin is
@@ -48,6 +49,12 @@ void ingot::runtime::writeTrace(const std::string &path,
   for (const ingot_event &event : events)
     start = std::min(start, event.begin);
   bool isFirst = true;
+  auto write = [&](const nlohmann::ordered_json &item) {
+    file.write(
+        (isFirst ? "" : ",\n") +
+        item.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    isFirst = false;
+  };
   for (const ingot_event &event : events) {
     const KernelSpec *kernel = findKernel(manifest, event);
     nlohmann::ordered_json item = {
@@ -64,10 +71,26 @@ void ingot::runtime::writeTrace(const std::string &path,
       item["args"].update({{"onnx_nodes", kernel->onnxNodes},
                            {"bytes", kernel->bytes},
                            {"flops", kernel->flops}});
-    file.write(
-        (isFirst ? "" : ",\n") +
-        item.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
-    isFirst = false;
+    write(item);
+  }
+  // Those that overlap have tracks of their own.
+  std::vector<CommunicationEvent::Time> tracks;
+  for (const CommunicationEvent &event : collectives) {
+    if (event.begin < start || event.end == CommunicationEvent::Time())
+      continue;
+    size_t track = 0;
+    while (track < tracks.size() && tracks[track] > event.begin)
+      ++track;
+    tracks.resize(std::max(tracks.size(), track + 1));
+    tracks[track] = event.end;
+    write({{"name", event.what},
+           {"cat", "communication"},
+           {"ph", "X"},
+           {"pid", 0},
+           {"tid", 1 + track},
+           {"ts", getMicroseconds(event.begin - start)},
+           {"dur", getMicroseconds(event.end - event.begin)},
+           {"args", {{"step", event.step}, {"bytes", event.bytes}}}});
   }
   file.write("\n]}\n");
   file.commit();

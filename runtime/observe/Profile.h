@@ -7,6 +7,7 @@
 #ifndef INGOT_RUNTIME_OBSERVE_PROFILE_H
 #define INGOT_RUNTIME_OBSERVE_PROFILE_H
 
+#include "runtime/comm/Communicator.h"
 #include "runtime/core/Context.h"
 #include "runtime/core/Manifest.h"
 
@@ -15,9 +16,11 @@
 
 namespace ingot::runtime {
 
-/// Writes the events as a Chrome trace. Throws failure.
+/// Writes the events as a Chrome trace, collectives beside kernels. Throws
+/// failure.
 void writeTrace(const std::string &path, const Manifest &manifest,
-                const std::vector<ingot_event> &events);
+                const std::vector<ingot_event> &events,
+                const std::vector<CommunicationEvent> &collectives);
 
 /// A table of the kernels that took longest: time, share, rates.
 std::string makeProfileTable(const Manifest &manifest,

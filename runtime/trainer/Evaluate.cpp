@@ -6,6 +6,7 @@
 
 #include "runtime/trainer/Evaluate.h"
 
+#include "runtime/comm/Communicator.h"
 #include "runtime/core/Console.h"
 #include "runtime/core/Error.h"
 
@@ -17,15 +18,16 @@
 using namespace ingot::runtime;
 
 /// Runs `function` over the samples in order, a batch at a time, and calls
-/// `visit` with the number of samples in each.
+/// `visit` with the number of samples in each; of `size` ranks, `rank` takes
+/// every so many.
 template <typename Visit>
 static void forEachBatch(Session &session, const Function &function,
                          const Dataset &data, int64_t samples,
                          const std::map<std::string, double> &hyperparameters,
-                         Visit visit) {
+                         int64_t rank, int64_t size, Visit visit) {
   int64_t batch = session.getManifest().batch;
   std::vector<int64_t> indices(batch);
-  for (int64_t first = 0; first < samples; first += batch) {
+  for (int64_t first = rank * batch; first < samples; first += size * batch) {
     int64_t count = std::min(batch, samples - first);
     std::iota(indices.begin(), indices.end(), first);
     session.fillBatch(function, data, indices.data(), count);
@@ -39,9 +41,10 @@ using Datasets = std::vector<std::unique_ptr<Dataset>>;
 Evaluation
 ingot::runtime::evaluate(Session &session, const Datasets &datasets,
                          const std::map<std::string, double> &hyperparameters,
-                         Console &console) {
+                         Communicator &ranks, Console &console) {
   const Manifest &manifest = session.getManifest();
-  double loss = 0, count = 0, correct = 0;
+  enum { Loss, Count, Correct };
+  double sums[3] = {};
   int64_t evaluated = 0, left = 0;
   bool hasAccuracy =
       session.findFunction("eval_step")->spec->findOutput("correct") != nullptr;
@@ -56,11 +59,11 @@ ingot::runtime::evaluate(Session &session, const Datasets &datasets,
     evaluated += samples;
     left += data.getSamples() - samples;
     forEachBatch(session, function, data, samples, hyperparameters,
-                 [&](int64_t) {
-                   loss += session.readScalar(function, "loss_sum");
-                   count += session.readScalar(function, "loss_count");
+                 ranks.getRank(), ranks.getSize(), [&](int64_t) {
+                   sums[Loss] += session.readScalar(function, "loss_sum");
+                   sums[Count] += session.readScalar(function, "loss_count");
                    if (hasAccuracy)
-                     correct += session.readScalar(function, "correct");
+                     sums[Correct] += session.readScalar(function, "correct");
                  });
   }
   if (evaluated == 0)
@@ -74,10 +77,11 @@ ingot::runtime::evaluate(Session &session, const Datasets &datasets,
         "evaluation leaves out the last {} samples: a loss that the graph "
         "computes cannot mask padding",
         left));
+  ranks.allReduce(sums, 3, DType::F64, "sums of an evaluation");
   Evaluation result;
-  result.loss = loss / count;
+  result.loss = sums[Loss] / sums[Count];
   if (hasAccuracy)
-    result.accuracy = correct / count;
+    result.accuracy = sums[Correct] / sums[Count];
   return result;
 }
 
@@ -109,7 +113,7 @@ void ingot::runtime::predict(
     column.bytes.reserve(column.rowBytes * samples);
   }
   forEachBatch(session, function, data, samples, hyperparameters,
-               [&](int64_t count) {
+               /*rank=*/0, /*size=*/1, [&](int64_t count) {
                  for (Column &column : columns)
                    column.bytes.append(session.getOutput(*column.spec),
                                        column.rowBytes * count);

@@ -16,6 +16,7 @@
 
 namespace ingot::runtime {
 
+class Communicator;
 class Console;
 
 struct Evaluation {
@@ -24,11 +25,12 @@ struct Evaluation {
 };
 
 /// The loss over every sample once; in whole batches only if the module cannot
-/// mask padding. `data` is by variant, null where there is none. Throws.
+/// mask padding. `data` is by variant, null where there is none. Ranks share
+/// the batches out and get the same result. Throws.
 Evaluation evaluate(Session &session,
                     const std::vector<std::unique_ptr<Dataset>> &data,
                     const std::map<std::string, double> &hyperparameters,
-                    Console &console);
+                    Communicator &ranks, Console &console);
 
 /// Writes the model's outputs for every sample as an .npz file. The samples are
 /// all of one variant. Throws.

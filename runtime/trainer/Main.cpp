@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/comm/Communicator.h"
 #include "runtime/core/Console.h"
 #include "runtime/core/Device.h"
 #include "runtime/core/Error.h"
@@ -35,18 +36,30 @@ static void run(int argc, char **argv, Console &console) {
   ParsedOptions parsed = parseOptions(argc, argv, manifest);
   if (!parsed.options)
     return print(parsed.answer);
-  const Options &options = *parsed.options;
+  Options &options = *parsed.options;
   if (options.inspect == "json")
     return print(inspectAsJson(manifest, options.ranks));
   if (!options.inspect.empty())
     return print(inspectAsText(manifest));
-  checkRanks();
+  if (!manifest.dataParallel)
+    checkRanks();
   prepareProcess(argv);
+  Communicator ranks(manifest.dataParallel ? connectRanks()
+                                           : makeSelfCollectives());
+  ranks.setLimit(std::chrono::seconds(options.commTimeout));
+  if (ranks.getRank() != 0) {
+    console.silence();
+    options.writeNothing();
+  }
+  if (!options.profile.empty())
+    ranks.record();
   Session session(ingot_module, manifest);
-  Trainer(session, options, console).run();
+  session.getContext().ranks = &ranks;
+  Trainer(session, options, console, ranks).run();
+  ranks.finish();
   const std::vector<ingot_event> &events = session.getContext().events;
   if (!options.profile.empty()) {
-    writeTrace(options.profile, manifest, events);
+    writeTrace(options.profile, manifest, events, ranks.getEvents());
     print(session.getDevice().describe() + "\n" +
           makeProfileTable(manifest, events));
   }

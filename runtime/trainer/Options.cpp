@@ -284,6 +284,13 @@ OptionTable::OptionTable(Options &options, const Manifest &manifest) {
         ->type_name("X")
         ->check(CLI::PositiveNumber)
         ->group("Hyperparameters");
+  if (manifest.dataParallel)
+    app.add_option("--comm-timeout", options.commTimeout,
+                   "Seconds that ranks wait for each other before they give up")
+        ->type_name("SECONDS")
+        ->check(atLeast(1))
+        ->capture_default_str()
+        ->group("Run");
   addFiles(options);
   for (const char *name : {"--data", "--eval-data"})
     app.get_option(name)->multi_option_policy(CLI::MultiOptionPolicy::Throw);

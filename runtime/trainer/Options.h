@@ -36,6 +36,14 @@ struct Options {
   /// Empty, "text" or "json".
   std::string inspect;
   int64_t ranks = 1;
+  /// Seconds that ranks wait for each other.
+  int64_t commTimeout = 600;
+
+  /// Leaves files to another rank.
+  void writeNothing() {
+    for (std::string *path : {&log, &save, &exportPath, &predict, &profile})
+      path->clear();
+  }
 };
 
 /// What the command line asks for; nothing if it was --help or --version, whose

@@ -136,6 +136,8 @@ void Session::run(const Function &function,
                            spec.outputs[i].getBytes());
     scalars.lastUse = transfers->mark();
   }
+  if (context.error)
+    throw *context.error;
   if (context.failed)
     throw failure(spec.name, context.message,
                   "report this with the model, or compile with -O0");

@@ -6,6 +6,7 @@
 
 #include "runtime/trainer/State.h"
 
+#include "runtime/comm/Communicator.h"
 #include "runtime/core/Console.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/Random.h"
@@ -13,6 +14,7 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <zlib.h>
 
 using namespace ingot::runtime;
 
@@ -176,6 +178,40 @@ void ingot::runtime::restoreState(Session &session, const SafeTensors &saved,
     assignState(session, spec, found->second, path + ": " + spec.name);
   }
   refreshCopies(session);
+}
+
+static int64_t getChecksum(const char *data, int64_t bytes) {
+  return static_cast<int64_t>(crc32_z(0, reinterpret_cast<const Bytef *>(data),
+                                      static_cast<z_size_t>(bytes)));
+}
+
+void ingot::runtime::shareState(Session &session, Communicator &ranks,
+                                int64_t step) {
+  if (ranks.getSize() == 1)
+    return;
+  const Manifest &manifest = session.getManifest();
+  const ingot_module_t &module = session.getModule();
+  ranks.checkEqual(
+      getChecksum(module.manifest, static_cast<int64_t>(module.manifest_bytes)),
+      "trainer", "start one file on all ranks");
+  ranks.checkEqual(step, "step to go on from",
+                   "give all ranks the same checkpoint");
+  const StateSpec &first = manifest.states.front();
+  char *state = session.getPlace(first) - first.offset;
+  ranks.broadcast(state, manifest.stateBytes, 0, "the initial state");
+  ranks.checkEqual(getChecksum(state, manifest.stateBytes), "initial state",
+                   "check the network and the memory of that machine");
+  // Ranks see different samples, and drop different elements of them. Rank 0's
+  // seed stays as it is: that is the one in checkpoints.
+  constexpr uint64_t spread = 0x9E3779B97F4A7C15;
+  for (const StateSpec &spec : manifest.states)
+    if (spec.role == StateRole::Seed) {
+      uint64_t seed;
+      char *place = session.getPlace(spec);
+      std::memcpy(&seed, place, sizeof(seed));
+      seed += spread * static_cast<uint64_t>(ranks.getRank());
+      std::memcpy(place, &seed, sizeof(seed));
+    }
 }
 
 void ingot::runtime::checkExportable(const Session &session) {

@@ -12,6 +12,7 @@
 
 namespace ingot::runtime {
 
+class Communicator;
 class Console;
 
 /// Gives every state its initial value: as the manifest says, then from
@@ -22,6 +23,10 @@ void initializeState(Session &session, uint64_t seed,
 /// Gives every state its value from a checkpoint at `path`. Throws badInput.
 void restoreState(Session &session, const SafeTensors &saved,
                   const std::string &path);
+
+/// Gives all ranks the states of rank 0, and each its own random numbers.
+/// Throws failure where ranks do not run the same trainer from the same step.
+void shareState(Session &session, Communicator &ranks, int64_t step);
 
 /// The state as a view.
 TensorView viewState(const Session &session, const StateSpec &spec);

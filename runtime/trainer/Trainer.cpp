@@ -7,6 +7,7 @@
 #include "runtime/trainer/Trainer.h"
 
 #include "runtime/checkpoint/Checkpoint.h"
+#include "runtime/comm/Communicator.h"
 #include "runtime/core/Console.h"
 #include "runtime/core/Error.h"
 #include "runtime/data/VariantData.h"
@@ -19,6 +20,7 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <numeric>
+#include <utility>
 
 using namespace ingot::runtime;
 
@@ -34,9 +36,10 @@ countSamples(const std::vector<std::unique_ptr<Dataset>> &datasets) {
   return counts;
 }
 
-Trainer::Trainer(Session &session, const Options &options, Console &console)
+Trainer::Trainer(Session &session, const Options &options, Console &console,
+                 Communicator &ranks)
     : session(session), options(options), manifest(session.getManifest()),
-      console(console), seed(options.seed.value_or(0)),
+      console(console), ranks(ranks), seed(options.seed.value_or(0)),
       shuffle(!options.noShuffle) {
   for (const std::string &path :
        {options.exportPath, options.predict, options.profile})
@@ -52,11 +55,13 @@ Trainer::Trainer(Session &session, const Options &options, Console &console)
     restore();
     resumedStep = step;
   }
+  shareState(session, ranks, step);
   const StateSpec *scale = manifest.findState("loss_scale");
   if (scale && options.lossScale)
     convert(&*options.lossScale, DType::F64, session.getPlace(*scale),
             scale->dtype, 1);
   session.storeState();
+  ranks.setInterruption(getReceivedSignal);
   if (!options.watch.empty())
     watch = std::make_unique<Watch>(
         manifest,
@@ -223,8 +228,23 @@ void Trainer::checkFinite(const StepMetrics &metrics) {
                 "nan names the first op");
 }
 
+/// Whether to end after this step. Ranks agree on it a step late, so that none
+/// waits for the others.
+bool Trainer::shouldStop() {
+  if (ranks.getSize() == 1)
+    return getReceivedSignal() != nullptr;
+  ranks.wait(std::exchange(agreement, 0));
+  bool stop = signals != 0;
+  signals = getReceivedSignal() ? 1 : 0;
+  if (!stop && step < totalSteps)
+    agreement =
+        ranks.startAllReduce(&signals, 1, DType::I32, "agreement on stopping");
+  return stop;
+}
+
 void Trainer::trainStep() {
   Sampler::Batch batch = sampler->getBatch(step);
+  ranks.setStep(step + 1);
   const Function &function = *session.findFunction("train_step", batch.group);
   finishStep();
   stepStart = Clock::now();
@@ -242,8 +262,9 @@ void Trainer::trainStep() {
         micro < manifest.gradAccumulation
             ? *session.findFunction("accumulate_step", batch.group)
             : function;
+    int64_t turn = (micro - 1) * ranks.getSize() + ranks.getRank();
     session.fillBatch(part, *data[batch.group],
-                      batch.samples.data() + (micro - 1) * manifest.batch,
+                      batch.samples.data() + turn * manifest.batch,
                       manifest.batch);
     if (memoryCheck)
       memoryCheck->start(*part.spec);
@@ -321,7 +342,7 @@ void Trainer::evaluateAndLog() {
   finishStep();
   Clock::time_point before = Clock::now();
   Evaluation result =
-      evaluate(session, evalData, options.hyperparameters, console);
+      evaluate(session, evalData, options.hyperparameters, ranks, console);
   evaluatedStep = step;
   log->write(EvalMetrics{step, result.loss, result.accuracy});
   std::string accuracy;
@@ -370,8 +391,10 @@ void Trainer::run() {
       evaluateAndLog();
     if (options.saveEvery && step % *options.saveEvery == 0)
       save();
-    if (const char *signal = getReceivedSignal()) {
-      console.line(fmt::format("{}: stopping after step {}", signal, step));
+    if (shouldStop()) {
+      const char *signal = getReceivedSignal();
+      console.line(fmt::format("{}: stopping after step {}",
+                               signal ? signal : "another rank", step));
       stopped = true;
     }
   }

@@ -7,6 +7,7 @@
 #ifndef INGOT_RUNTIME_TRAINER_TRAINER_H
 #define INGOT_RUNTIME_TRAINER_TRAINER_H
 
+#include "runtime/comm/Communicator.h"
 #include "runtime/data/Dataset.h"
 #include "runtime/data/Sampler.h"
 #include "runtime/observe/MemoryCheck.h"
@@ -26,7 +27,8 @@ class Watch;
 class Trainer {
 public:
   /// Opens all inputs, so that a bad one fails before the first step.
-  Trainer(Session &session, const Options &options, Console &console);
+  Trainer(Session &session, const Options &options, Console &console,
+          Communicator &ranks);
   ~Trainer();
 
   void run();
@@ -45,6 +47,7 @@ private:
   void restore();
   /// Takes one step, after finishing the one before.
   void trainStep();
+  bool shouldStop();
   /// Logs the last step: its time ends where the next thing starts.
   void finishStep();
   void report(bool isEpochEnd);
@@ -53,7 +56,7 @@ private:
   bool isEpochEnd() const;
   /// Samples of all micro-batches of a step.
   int64_t getStepSamples() const {
-    return manifest.batch * manifest.gradAccumulation;
+    return manifest.batch * manifest.gradAccumulation * ranks.getSize();
   }
   /// Steps that changed the model: with loss scaling, those not skipped.
   int64_t countUpdates();
@@ -63,6 +66,7 @@ private:
   const Options &options;
   const Manifest &manifest;
   Console &console;
+  Communicator &ranks;
   /// Of the run, which a resumed one takes over from its checkpoint.
   int64_t seed = 0, resumedSamples = 0;
   bool shuffle = true;
@@ -75,6 +79,10 @@ private:
   int64_t step = 0, totalSteps = 0;
   std::optional<int64_t> evaluatedStep, savedStep;
   bool evaluates = false, stopped = false;
+
+  /// How many ranks got a signal, once the agreement has ended.
+  int32_t signals = 0;
+  Communicator::Ticket agreement = 0;
 
   /// The last step, until finishStep.
   std::optional<StepMetrics> pending;

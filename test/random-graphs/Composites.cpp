@@ -1,5 +1,7 @@
 #include "test/random-graphs/Catalogue.h"
 
+#include "dialects/ingot/collective/BucketLayout.h"
+
 using namespace mlir;
 using namespace ingot;
 using namespace ingot::testing;
@@ -160,6 +162,18 @@ static Operation *buildDropout(Source &s) {
                            s.choose.between(0, 10));
 }
 
+/// Both ends of a bucket: only its parts are for other ops.
+static Operation *buildBucket(Source &s) {
+  SmallVector<Value> parts;
+  for (int64_t i = 0, count = s.choose.between(1, 3); i < count; ++i)
+    parts.push_back(s.real(s.choose.shape()));
+  int64_t elements = BucketLayout::of(ValueRange(parts).getTypes()).elements;
+  auto start = AllReduceStartOp::create(s.builder, s.loc(),
+                                        s.realType({elements}), parts);
+  return AllReduceWaitOp::create(
+      s.builder, s.loc(), ValueRange(parts).getTypes(), start.getBucket());
+}
+
 void ingot::testing::addComposites(std::vector<Entry> &entries) {
   addEntry<SoftmaxOp>(entries, buildSoftmaxLike<SoftmaxOp>);
   addEntry<LogSoftmaxOp>(entries, buildSoftmaxLike<LogSoftmaxOp>);
@@ -167,6 +181,8 @@ void ingot::testing::addComposites(std::vector<Entry> &entries) {
   addEntry<RmsNormOp>(entries, buildRmsNorm);
   addEntry<BatchNormOp>(entries, buildBatchNorm);
   addEntry<CrossEntropyOp>(entries, buildCrossEntropy);
+  addEntry<AllReduceStartOp>(entries, buildBucket);
+  addEntry<AllReduceWaitOp>(entries, buildBucket);
   addEntry<AttentionOp>(entries, buildAttention);
   addEntry<AttentionGradOp>(entries, buildAttentionGrad);
   addEntry<RandomUniformOp>(entries, buildRandomUniform);

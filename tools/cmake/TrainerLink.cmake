@@ -7,12 +7,15 @@
 #   whole        static libraries; take everything
 #   archive      static libraries; take what is referenced
 #   bundle       shared libraries that travel with the trainer (TRAINER.libs)
+#   transport    shared libraries that travel with data parallel trainers, which
+#                load them
 #   system       shared libraries that every machine has
-# ingot_trainer_link(TARGET archive targets... BUNDLE shared libraries...), a
-# shared library being a target of ours, a path, or a name that the compiler
-# driver finds
+# ingot_trainer_link(TARGET archive targets... BUNDLE shared libraries...
+#                    TRANSPORT targets...)
+# A shared library of the bundle is a target of ours, a path, or a name that the
+# compiler driver finds.
 function(ingot_trainer_link target)
-  cmake_parse_arguments(arg "" "" "BUNDLE" ${ARGN})
+  cmake_parse_arguments(arg "" "" "BUNDLE;TRANSPORT" ${ARGN})
   set(dir "${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/ingot")
   set(text "# KIND PATH, in link order; paths are relative to this file.\n")
   set(copies "")
@@ -71,6 +74,10 @@ function(ingot_trainer_link target)
   foreach(name libstdc++.so.6 libgcc_s.so.1)
     add(bundle ${name} libs)
   endforeach()
+  foreach(target IN LISTS arg_TRANSPORT)
+    set_target_properties(${target} PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${dir}/libs")
+    string(APPEND text "transport libs/lib${target}.so\n")
+  endforeach()
   foreach(name libm.so.6 libc.so.6 ld-linux-x86-64.so.2)
     add(system ${name} crt)
   endforeach()
@@ -82,6 +89,6 @@ function(ingot_trainer_link target)
   if(NOT TARGET ingot_trainer_files)
     add_custom_target(ingot_trainer_files ALL)
   endif()
-  add_custom_target(ingot_trainer_${target} DEPENDS ${copies} ${arg_UNPARSED_ARGUMENTS})
+  add_custom_target(ingot_trainer_${target} DEPENDS ${copies} ${arg_UNPARSED_ARGUMENTS} ${arg_TRANSPORT})
   add_dependencies(ingot_trainer_files ingot_trainer_${target})
 endfunction()

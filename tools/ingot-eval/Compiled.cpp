@@ -64,6 +64,8 @@ static llvm::Error defineSymbols(llvm::orc::LLJIT &jit) {
   define("ingot_conv_filter_grad", &ingot_conv_filter_grad);
   define("ingot_attention", &ingot_attention);
   define("ingot_attention_grad", &ingot_attention_grad);
+  define("ingot_all_reduce_start", &ingot_all_reduce_start);
+  define("ingot_all_reduce_wait", &ingot_all_reduce_wait);
   define("ingot_copy", &ingot_copy);
   llvm::orc::JITDylib &library = jit.getMainJITDylib();
   if (llvm::Error error =

@@ -28,7 +28,7 @@ struct Options {
   std::string model, function, inputs, states, outputs, stateOut;
   std::vector<std::string> dims;
   ingot::onnx_import::ImportOptions import;
-  int64_t steps = 1;
+  int64_t steps = 1, ranks = 1;
   bool expect = false;
   /// -O level of compiled code; -1 is the interpreter.
   int64_t compiled = -1;
@@ -82,6 +82,11 @@ static Options parseOptions(int argc, char **argv) {
   app.add_option("--steps", options.steps,
                  "Run the function N times, each from the states of the last")
       ->check(CLI::PositiveNumber);
+  CLI::Option *ranks =
+      app.add_option("--ranks", options.ranks,
+                     "Run the function on N ranks together, which take parts "
+                     "of --inputs in turn; the outputs are those of the first")
+          ->check(CLI::PositiveNumber);
   app.add_option("--batch", options.import.batch,
                  "Size of the first dimension of each input of an ONNX model")
       ->check(CLI::PositiveNumber);
@@ -95,7 +100,8 @@ static Options parseOptions(int argc, char **argv) {
   std::string level;
   app.add_flag("--compiled{2}", level,
                "Compile for this processor as ingotc -O2 does, or with "
-               "--compiled=N as -ON, instead of interpreting");
+               "--compiled=N as -ON, instead of interpreting")
+      ->excludes(ranks);
   bool emulate = false;
   app.add_flag("--emulate", emulate,
                "Compile the kernels for a CUDA device and run them in the "
@@ -291,12 +297,19 @@ static int runFunction(const Options &options, ModuleOp module) {
     return compiled ? compiled->run(where, arguments)
                     : evaluate(called, std::move(arguments));
   };
+  auto run = [&](int64_t step) {
+    std::vector<NamedTensors> parts;
+    for (int64_t rank = 0; rank < options.ranks; ++rank)
+      parts.push_back(
+          inputsOfStep(function, inputs, step * options.ranks + rank));
+    return options.ranks == 1
+               ? runByName(function, parts.front(), states, evaluator)
+               : runRanksByName(function, parts, states);
+  };
   std::vector<NamedTensors> steps;
   for (int64_t step = 0; step < options.steps; ++step)
     steps.push_back(
-        unwrap(runByName(function, inputsOfStep(function, inputs, step), states,
-                         evaluator),
-               runtime::ExitCode::BadInput, where,
+        unwrap(run(step), runtime::ExitCode::BadInput, where,
                "the arrays have the shapes of the function's arguments"));
   NamedTensors outputs =
       options.steps == 1 ? std::move(steps.front()) : stack(steps);

@@ -257,6 +257,8 @@ LogicalResult Compiler::makeGraph(const Machine &machine) {
   pipeline.forceLow = options.forceLow;
   pipeline.optimizerPrecision = options.optimizerPrecision;
   pipeline.lossScaling = options.lossScaling;
+  pipeline.dataParallel = options.dataParallel;
+  pipeline.bucketMb = options.bucketMb;
   pipeline.epilogues = !target.device;
   pipeline.keepAnchors = !target.device;
   pipeline.channelsLast = !target.device;
@@ -271,6 +273,8 @@ LogicalResult Compiler::makeGraph(const Machine &machine) {
     module->setAttr(kMachineAttr, machine.toAttr(&context));
     module->setAttr(kPrecisionAttr,
                     StringAttr::get(&context, options.precision));
+    if (options.dataParallel)
+      module->setAttr(kDataParallelAttr, UnitAttr::get(&context));
     if (!runPasses([&](PassManager &m) { buildGraphPipeline(m, pipeline); },
                    module))
       return failure();
@@ -309,6 +313,9 @@ int Compiler::plan() {
   if (options.emit == "ptx" && !target.device)
     throw runtime::usageError("--emit", "a CPU has no PTX",
                               "add --target cuda");
+  if (options.dataParallel && target.device)
+    throw runtime::usageError("--data-parallel", "is for CPUs so far",
+                              "compile with --target cpu");
   DialectRegistry registry;
   registerIngotDialects(registry);
   context.appendDialectRegistry(registry);
@@ -411,6 +418,7 @@ int Compiler::run() {
     return 0;
   }
   link.object = std::move(*object);
+  link.dataParallel = options.dataParallel;
   linkTrainer(link, options.output);
   return 0;
 }

@@ -167,6 +167,8 @@ void ingot::linkTrainer(const LinkInput &input, const std::string &output) {
   std::string executable = scratch.path(name);
   std::vector<std::string> start, middle, end;
   for (const LinkLine &line : lines) {
+    if (line.kind == "transport")
+      continue;
     std::vector<std::string> &part = line.kind == "start" ? start
                                      : line.kind == "end" ? end
                                                           : middle;
@@ -217,6 +219,11 @@ void ingot::linkTrainer(const LinkInput &input, const std::string &output) {
             llvm::sys::path::filename(line.path) == needed)
           fs::copy_file(line.path, libraries + "/" + needed,
                         fs::copy_options::overwrite_existing);
+    for (const LinkLine &line : lines)
+      if (input.dataParallel && line.kind == "transport")
+        fs::copy_file(line.path,
+                      fs::path(libraries) / fs::path(line.path).filename(),
+                      fs::copy_options::overwrite_existing);
     // What the bundled libraries need themselves.
     for (const auto &entry : fs::directory_iterator(libraries))
       for (const std::string &needed : neededLibraries(entry.path().string()))

@@ -18,6 +18,8 @@ struct LinkInput {
   std::string object;
   /// Embedded under the names that `--ingot-lower-steps` refers to.
   std::string weights, exportLiteral;
+  /// Takes the transports along.
+  bool dataParallel = false;
 };
 
 /// Links the executable `output` with LLD and the prebuilt runtime, and puts

@@ -173,6 +173,11 @@ std::optional<CompilerOptions> ingot::parseCompilerOptions(int argc,
       ->check(CLI::IsMember({"fp32", "bf16"}));
   app.add_flag("--loss-scaling", options.lossScaling,
                "scale the loss dynamically without fp16 too");
+  app.add_flag("--data-parallel", options.dataParallel,
+               "average gradients over the ranks that mpirun starts");
+  app.add_option("--bucket-mb", options.bucketMb,
+                 "MiB of gradients that are exchanged at a time")
+      ->check(CLI::Range(0.001, 4096.0));
   app.add_option("--target", options.target, "cpu or cuda")
       ->check(CLI::IsMember({"cpu", "cuda"}));
   app.add_option("--arch", options.arch,

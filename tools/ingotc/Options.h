@@ -29,6 +29,8 @@ struct CompilerOptions {
   std::string precision = "fp32", keepFp32, forceLow;
   std::string optimizerPrecision = "fp32";
   bool lossScaling = false;
+  bool dataParallel = false;
+  double bucketMb = 25;
   std::string target = "cpu", arch;
   unsigned level = 2;
   /// mlir, exec, llvm, obj, exe.

@@ -42,6 +42,8 @@ inline constexpr llvm::StringLiteral kGradientAttr = "ingot.gradient";
 inline constexpr llvm::StringLiteral kModelAttr = "ingot.model";
 inline constexpr llvm::StringLiteral kLossAttr = "ingot.loss";
 inline constexpr llvm::StringLiteral kPrecisionAttr = "ingot.precision";
+/// Present where steps average gradients over ranks.
+inline constexpr llvm::StringLiteral kDataParallelAttr = "ingot.data_parallel";
 inline constexpr llvm::StringLiteral kOptimizerAttr = "ingot.optimizer";
 inline constexpr llvm::StringLiteral kClassesAttr = "ingot.classes";
 inline constexpr llvm::StringLiteral kBatchAttr = "ingot.batch";

@@ -49,6 +49,19 @@ def EpilogueAnchor : OpInterface<"EpilogueAnchor"> {
     "Whether the call does so for these types.", "bool", "takesEpilogue", (ins)>];
 }
 
+def BucketEnd : OpInterface<"BucketEnd"> {
+  let cppNamespace = "::ingot";
+  let description = [{
+    An op that puts tensors into a bucket or takes them out of it, without changing them: parts lie in the
+    bucket's memory as BucketLayout says, so that the planner need not copy. What happens between
+    the two ends is not repeated, and other work goes on meanwhile.
+  }];
+  let methods = [
+    InterfaceMethod<"The tensors.", "::mlir::ValueRange", "getParts", (ins)>,
+    InterfaceMethod<"The bucket, of rank 1.", "::mlir::Value", "getBucket", (ins)>,
+  ];
+}
+
 def Differentiable : OpInterface<"Differentiable"> {
   let cppNamespace = "::ingot";
   let description = [{

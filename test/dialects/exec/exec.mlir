@@ -47,5 +47,9 @@ func.func @step() attributes {exec.arena_bytes = 4096 : i64} {
   exec.conv_input_grad %o, %f -> %i {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pad_low = array<i64: 0, 0>, pad_high = array<i64: 0, 0>, groups = 1 : i64} : memref<1x4x3x3xf32>, memref<4x2x3x3xf32> -> memref<1x2x5x5xf32>
   // CHECK: exec.conv_filter_grad
   exec.conv_filter_grad %o, %i -> %f {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pad_low = array<i64: 0, 0>, pad_high = array<i64: 0, 0>, groups = 1 : i64} : memref<1x4x3x3xf32>, memref<1x2x5x5xf32> -> memref<4x2x3x3xf32>
+  // CHECK: exec.all_reduce_start 3 %[[A]] : memref<8xf32>
+  exec.all_reduce_start 3 %a : memref<8xf32>
+  // CHECK: exec.all_reduce_wait 3 %[[A]] : memref<8xf32>
+  exec.all_reduce_wait 3 %a : memref<8xf32>
   return
 }

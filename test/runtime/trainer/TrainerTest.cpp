@@ -85,7 +85,7 @@ Result linkTrainer(const std::string &object, const std::string &trainer) {
     else if (kind == "whole")
       command.insert(command.end(),
                      {"--whole-archive", folder + what, "--no-whole-archive"});
-    else
+    else if (kind != "transport")
       command.push_back(folder + what);
   }
   return runProgram(command, [](pid_t) {});

@@ -1,0 +1,30 @@
+//===----------------------------------------------------------------------===//
+//
+// Where the parts of a bucket lie in it (docs/spec/collective.md).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_DIALECTS_INGOT_COLLECTIVE_BUCKETLAYOUT_H
+#define INGOT_DIALECTS_INGOT_COLLECTIVE_BUCKETLAYOUT_H
+
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/TypeRange.h"
+
+namespace ingot {
+
+struct BucketLayout {
+  /// Where each part starts is a multiple of this many bytes.
+  static constexpr int64_t kAlignment = 64;
+
+  /// The first element of each part.
+  llvm::SmallVector<int64_t> offsets;
+  /// Of the bucket, with what is between parts.
+  int64_t elements = 0;
+
+  /// Of parts of one element type.
+  static BucketLayout of(mlir::TypeRange parts);
+};
+
+} // namespace ingot
+
+#endif // INGOT_DIALECTS_INGOT_COLLECTIVE_BUCKETLAYOUT_H

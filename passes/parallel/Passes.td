@@ -1,0 +1,46 @@
+//===----------------------------------------------------------------------===//
+//
+// Data parallel training: what the ranks of a run exchange.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_PASSES_PARALLEL_PASSES_TD
+#define INGOT_PASSES_PARALLEL_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def ReduceGradients : Pass<"ingot-reduce-gradients", "::mlir::ModuleOp"> {
+  let summary = "adds gradients up over ranks, in buckets";
+  let description = [{
+    Each gradient that `@train_step` returns, the loss, and its weight become the sum over the ranks of the run; without the
+    result `loss_weight` (`--ingot-attach-loss=weigh`) each rank weighs 1. `--ingot-average-gradients` makes means of
+    them: of what counts on all ranks together, whatever each rank's share. Running statistics become
+    the mean over ranks, so that all states stay equal on all ranks.
+
+    Tensors of one element type share buckets of about `bucket-mb`, in the order in which they are computed, so that
+    the first can be under way while later ones are computed; one larger than a bucket has its own. A bucket
+    starts after its last part, and is waited for at the end of the step, before the
+    optimizer that is added there. All ranks run the same step, hence start the same
+    buckets in the same order.
+
+    Before:
+    ```mlir
+    return %loss, %gw, %gb
+    ```
+    After:
+    ```mlir
+    %bucket = ingot.all_reduce_start %loss, %one, %gb, %gw : (tensor<f32>, tensor<f32>, tensor<3xf32>, tensor<4x3xf32>) -> tensor<60xf32>
+    %sums:4 = ingot.all_reduce_wait %bucket : (tensor<60xf32>) -> (tensor<f32>, tensor<f32>, tensor<3xf32>, tensor<4x3xf32>)
+    return %sums#0, %sums#1, %sums#3, %sums#2
+    ```
+  }];
+  let options = [
+    Option<"bucketMb", "bucket-mb", "double", "25.0", "size of a bucket in MiB">,
+  ];
+  let statistics = [
+    Statistic<"numBuckets", "buckets", "buckets of gradients">,
+  ];
+  let dependentDialects = ["::ingot::IngotDialect"];
+}
+
+#endif // INGOT_PASSES_PARALLEL_PASSES_TD

@@ -1,0 +1,160 @@
+//===----------------------------------------------------------------------===//
+//
+// ReduceGradients: gradients become sums over ranks, in buckets.
+//
+// Assumes a differentiated @train_step without an optimizer. Buckets of 25 MiB
+// are what PyTorch's DistributedDataParallel takes (Li et al., "PyTorch
+// Distributed", 2020).
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/ingot/collective/BucketLayout.h"
+#include "dialects/ingot/ir/Arithmetic.h"
+#include "dialects/ingot/ir/Signature.h"
+#include "mlir/IR/Remarks.h"
+#include "passes/parallel/Passes.h"
+
+namespace ingot {
+#define GEN_PASS_DEF_REDUCEGRADIENTS
+#include "passes/parallel/Passes.h.inc"
+} // namespace ingot
+
+using namespace mlir;
+using namespace ingot;
+
+namespace {
+
+struct Bucket {
+  SmallVector<Value> parts;
+  int64_t bytes = 0;
+};
+
+struct ReduceGradients : ingot::impl::ReduceGradientsBase<ReduceGradients> {
+  using ReduceGradientsBase::ReduceGradientsBase;
+
+  void runOnOperation() override {
+    func::FuncOp func = findFunction(getOperation(), kTrainStepName);
+    if (!func)
+      return;
+    Signature step(func);
+    ResultList results = ResultList::of(step);
+    if (llvm::none_of(results.entries, [](const ResultList::Entry &entry) {
+          return entry.gradient();
+        }))
+      return;
+    Value ranks = addWeight(step, results);
+    // What the forward pass ends with has buckets of its own: they would keep
+    // the memory for gradients through the whole backward pass.
+    llvm::SetVector<Value> statistics, gradients;
+    statistics.insert(ranks);
+    for (const ResultList::Entry &entry : results.entries)
+      if (isReduced(step, entry))
+        (entry.gradient() ? gradients : statistics).insert(entry.value);
+    gradients.set_subtract(statistics);
+    DenseMap<Value, Value> sums;
+    for (const Bucket &bucket : fill(step, statistics.takeVector()))
+      reduce(step, bucket, sums);
+    for (const Bucket &bucket : fill(step, gradients.takeVector()))
+      reduce(step, bucket, sums);
+
+    OpBuilder builder(step.getReturn());
+    for (ResultList::Entry &entry : results.entries) {
+      if (!isReduced(step, entry))
+        continue;
+      entry.value = sums.lookup(entry.value);
+      if (!entry.state())
+        continue;
+      Arithmetic a(builder, entry.value.getLoc());
+      RankedTensorType type = tensorType(entry.value);
+      Value count = a.cast(sums.lookup(ranks), type.getElementType());
+      entry.value = a.div(entry.value, a.fill(count, type.getShape()));
+    }
+    results.apply(step);
+  }
+
+private:
+  /// Makes sure that the step returns the loss's weight. Returns what each rank
+  /// counts as: 1.
+  Value addWeight(Signature step, ResultList &results) {
+    unsigned loss = *step.findResult("loss");
+    OpBuilder builder =
+        OpBuilder::atBlockBegin(&step.getFunction().getBody().front());
+    Arithmetic a(builder, results.entries[loss].value.getLoc());
+    Value one = a.constantLike(results.entries[loss].value, 1.0);
+    if (!step.findResult("loss_weight")) {
+      ResultList weight;
+      weight.addNamed("loss_weight", one);
+      results.entries.insert(results.entries.begin() + loss + 1,
+                             weight.entries.front());
+    }
+    return one;
+  }
+
+  bool isReduced(Signature step, const ResultList::Entry &entry) {
+    if (FlatSymbolRefAttr symbol = entry.state())
+      return findState(getOperation(), symbol).getRole() == Role::Running &&
+             isa<FloatType>(tensorType(entry.value).getElementType());
+    if (entry.gradient())
+      return true;
+    auto name = entry.attributes.getAs<StringAttr>("ingot.name");
+    return name && (name == "loss" || name == "loss_weight");
+  }
+
+  /// Puts tensors into buckets in the order in which they are computed.
+  SmallVector<Bucket> fill(Signature step, SmallVector<Value> parts) {
+    DenseMap<Operation *, int64_t> position;
+    for (Operation &op : step.getFunction().getBody().front())
+      position[&op] = position.size();
+    llvm::stable_sort(parts, [&](Value a, Value b) {
+      auto at = [&](Value value) {
+        Operation *def = value.getDefiningOp();
+        return def ? position.lookup(def) : -1;
+      };
+      return at(a) < at(b);
+    });
+
+    const auto limit = static_cast<int64_t>(bucketMb * (1 << 20));
+    SmallVector<Bucket> buckets;
+    // The bucket of each element type that has room.
+    DenseMap<Type, size_t> open;
+    for (Value part : parts) {
+      RankedTensorType type = tensorType(part);
+      int64_t bytes =
+          type.getNumElements() * (type.getElementTypeBitWidth() / 8);
+      auto [it, isNew] =
+          open.try_emplace(type.getElementType(), buckets.size());
+      if (isNew || buckets[it->second].bytes + bytes > limit) {
+        it->second = buckets.size();
+        buckets.emplace_back();
+      }
+      Bucket &bucket = buckets[it->second];
+      bucket.parts.push_back(part);
+      bucket.bytes += bytes;
+    }
+    return buckets;
+  }
+
+  void reduce(Signature step, const Bucket &bucket,
+              DenseMap<Value, Value> &sums) {
+    Value last = bucket.parts.back();
+    OpBuilder builder(step.getReturn());
+    if (last.getDefiningOp())
+      builder.setInsertionPointAfterValue(last);
+    Location loc = NameLoc::get(
+        builder.getStringAttr("bucket " + Twine(numBuckets.getValue())));
+    TypeRange types = ValueRange(bucket.parts).getTypes();
+    auto whole = RankedTensorType::get({BucketLayout::of(types).elements},
+                                       tensorType(last).getElementType());
+    auto start = AllReduceStartOp::create(builder, loc, whole, bucket.parts);
+    builder.setInsertionPoint(step.getReturn());
+    auto wait = AllReduceWaitOp::create(builder, loc, types, start.getBucket());
+    for (auto [part, sum] : llvm::zip_equal(bucket.parts, wait.getParts()))
+      sums[part] = sum;
+    ++numBuckets;
+    remark::passed(loc, remark::RemarkOpts::name("bucket").category("parallel"))
+        << remark::metric("tensors", bucket.parts.size())
+        << remark::metric("bytes", bucket.bytes);
+  }
+};
+
+} // namespace

@@ -1,0 +1,85 @@
+#include "runtime/comm/Collectives.h"
+
+#include "runtime/core/Error.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <dlfcn.h>
+
+using namespace ingot::runtime;
+
+namespace {
+
+struct Done : Pending {
+  bool test() override { return true; }
+};
+
+class SelfCollectives : public Collectives {
+public:
+  SelfCollectives() : Collectives(0, 1) {}
+  std::string describe() const override { return "self"; }
+
+  std::unique_ptr<Pending> startAllReduce(void *, int64_t, DType) override {
+    return std::make_unique<Done>();
+  }
+  std::unique_ptr<Pending> startReduceScatter(const void *from, void *to,
+                                              int64_t elements,
+                                              DType type) override {
+    return startAllGather(from, to, elements * ::getSize(type));
+  }
+  std::unique_ptr<Pending> startAllGather(const void *from, void *to,
+                                          int64_t bytes) override {
+    if (bytes != 0)
+      std::memcpy(to, from, static_cast<size_t>(bytes));
+    return std::make_unique<Done>();
+  }
+  std::unique_ptr<Pending> startBroadcast(void *, int64_t, int64_t) override {
+    return std::make_unique<Done>();
+  }
+};
+
+} // namespace
+
+std::unique_ptr<Collectives> ingot::runtime::makeSelfCollectives() {
+  return std::make_unique<SelfCollectives>();
+}
+
+static int64_t readCount(const char *variable) {
+  const char *value = std::getenv(variable);
+  return value ? std::strtol(value, nullptr, 10) : 0;
+}
+
+int64_t ingot::runtime::countLaunchedRanks() {
+  for (const char *variable : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"})
+    if (int64_t count = readCount(variable))
+      return count;
+  // A step of srun, not the allocation's size, which mpirun and a shell see.
+  if (std::getenv("SLURM_STEP_ID") && std::getenv("SLURM_PROCID"))
+    if (int64_t count = readCount("SLURM_STEP_NUM_TASKS"))
+      return count;
+  if (int64_t count = readCount("WORLD_SIZE"); count > 1)
+    throw usageError("WORLD_SIZE",
+                     "ranks on CPUs are started by MPI, not by torchrun",
+                     "mpirun -n " + std::to_string(count) + " ./trainer ...");
+  return 1;
+}
+
+std::unique_ptr<Collectives> ingot::runtime::connectRanks() {
+  if (countLaunchedRanks() == 1)
+    return makeSelfCollectives();
+  constexpr const char *hint =
+      "install Open MPI (libopenmpi3), or run one rank without mpirun";
+  // Open MPI's own plugins look for its symbols among the global ones.
+  void *library = dlopen("libingot_mpi.so", RTLD_NOW | RTLD_GLOBAL);
+  if (!library)
+    throw failure("MPI", dlerror(), hint);
+  auto *connect = reinterpret_cast<decltype(&ingot_connect_mpi)>(
+      dlsym(library, "ingot_connect_mpi"));
+  if (!connect)
+    throw failure("MPI", dlerror(), hint);
+  char message[512] = "";
+  std::unique_ptr<Collectives> ranks(connect(message, sizeof(message)));
+  if (!ranks)
+    throw failure("MPI", message, hint);
+  return ranks;
+}

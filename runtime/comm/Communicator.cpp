@@ -1,0 +1,290 @@
+#include "runtime/comm/Communicator.h"
+
+#include "runtime/core/Error.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+
+using namespace ingot::runtime;
+
+using Clock = std::chrono::steady_clock;
+
+struct Communicator::Operation {
+  CommunicationEvent event;
+  std::function<std::unique_ptr<Pending>(Collectives &)> begin;
+  std::unique_ptr<Pending> pending;
+  bool isDone = false;
+  std::string error;
+};
+
+struct Communicator::Stream {
+  explicit Stream(std::unique_ptr<Collectives> transport)
+      : transport(std::move(transport)) {}
+
+  void run();
+  /// Starts and polls what there is; whether anything ended.
+  bool advance(std::unique_lock<std::mutex> &lock);
+  void end(Operation &operation);
+
+  std::unique_ptr<Collectives> transport;
+  std::mutex mutex;
+  /// To the thread, and from it.
+  std::condition_variable asked, ended;
+  std::map<Ticket, Operation> operations;
+  /// Not handed to the transport yet; under way.
+  std::deque<Ticket> queue;
+  std::vector<Ticket> active;
+  std::deque<CommunicationEvent> events;
+  size_t mostEvents = 64;
+  Ticket last = 0;
+  bool isClosing = false, isAbandoned = false;
+};
+
+//===----------------------------------------------------------------------===//
+// The thread
+//===----------------------------------------------------------------------===//
+
+void Communicator::Stream::end(Operation &operation) {
+  operation.isDone = true;
+  operation.event.end = Clock::now();
+  operation.pending.reset();
+  events.push_back(operation.event);
+  if (events.size() > mostEvents)
+    events.pop_front();
+}
+
+bool Communicator::Stream::advance(std::unique_lock<std::mutex> &lock) {
+  auto guarded = [&](Operation &operation, auto call) {
+    // References into the map stay valid: only waits erase, after the end.
+    lock.unlock();
+    std::string error;
+    bool isOver = false;
+    try {
+      isOver = call(operation);
+    } catch (const std::exception &problem) {
+      error = problem.what();
+      isOver = true;
+    }
+    lock.lock();
+    operation.error = error;
+    return isOver;
+  };
+  bool any = false;
+  while (!queue.empty() && !isAbandoned) {
+    Ticket ticket = queue.front();
+    queue.pop_front();
+    Operation &operation = operations.at(ticket);
+    operation.event.begin = Clock::now();
+    bool failed = guarded(operation, [&](Operation &started) {
+      started.pending = started.begin(*transport);
+      return false;
+    });
+    if (failed) {
+      end(operation);
+      ended.notify_all();
+    } else {
+      active.push_back(ticket);
+    }
+    any = true;
+  }
+  for (size_t i = 0; i < active.size() && !isAbandoned;) {
+    Operation &operation = operations.at(active[i]);
+    if (!guarded(operation,
+                 [](Operation &polled) { return polled.pending->test(); })) {
+      ++i;
+      continue;
+    }
+    active.erase(active.begin() + static_cast<int64_t>(i));
+    end(operation);
+    ended.notify_all();
+    any = true;
+  }
+  return any;
+}
+
+void Communicator::Stream::run() {
+  constexpr auto shortest = std::chrono::microseconds(20);
+  constexpr auto longest = std::chrono::microseconds(200);
+  auto pause = shortest;
+  std::unique_lock lock(mutex);
+  while (!isAbandoned) {
+    if (queue.empty() && active.empty()) {
+      if (isClosing)
+        return;
+      asked.wait(lock);
+      continue;
+    }
+    if (advance(lock)) {
+      pause = shortest;
+      continue;
+    }
+    // A new operation ends the pause.
+    asked.wait_for(lock, pause);
+    pause = std::min(2 * pause, longest);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// The others
+//===----------------------------------------------------------------------===//
+
+Communicator::Communicator(std::unique_ptr<Collectives> transport)
+    : rank(transport->getRank()), size(transport->getSize()),
+      stream(std::make_shared<Stream>(std::move(transport))) {
+  if (size > 1)
+    thread = std::thread([stream = stream] { stream->run(); });
+}
+
+Communicator::~Communicator() {
+  if (!thread.joinable())
+    return;
+  {
+    std::lock_guard lock(stream->mutex);
+    stream->isAbandoned = true;
+  }
+  stream->asked.notify_one();
+  // It may be stuck in the transport.
+  thread.detach();
+}
+
+std::string Communicator::describe() const {
+  return stream->transport->describe();
+}
+
+Communicator::Ticket Communicator::start(
+    std::string what, int64_t bytes,
+    std::function<std::unique_ptr<Pending>(Collectives &)> begin) {
+  CommunicationEvent event;
+  event.what = std::move(what);
+  event.bytes = bytes;
+  event.step = step;
+  event.asked = Clock::now();
+  Ticket ticket;
+  {
+    std::lock_guard lock(stream->mutex);
+    ticket = ++stream->last;
+    Operation &operation = stream->operations[ticket];
+    operation.event = std::move(event);
+    operation.begin = std::move(begin);
+    stream->queue.push_back(ticket);
+  }
+  stream->asked.notify_one();
+  return ticket;
+}
+
+void Communicator::fail(const Operation &operation, const std::string &problem,
+                        const std::string &hint) {
+  std::string where = "rank " + std::to_string(rank) + ", step " +
+                      std::to_string(operation.event.step);
+  throw failure(where, operation.event.what + ": " + problem, hint);
+}
+
+void Communicator::wait(Ticket ticket) {
+  if (ticket == 0)
+    return;
+  constexpr auto interval = std::chrono::milliseconds(50);
+  // What a launcher that ends all ranks leaves them.
+  constexpr auto grace = std::chrono::milliseconds(400);
+  Clock::time_point start = Clock::now();
+  std::optional<Clock::time_point> interrupted;
+  std::unique_lock lock(stream->mutex);
+  Operation &operation = stream->operations.at(ticket);
+  while (!operation.isDone) {
+    stream->ended.wait_for(lock, interval);
+    Clock::time_point now = Clock::now();
+    const char *signal = interruption ? interruption() : nullptr;
+    if (signal && !interrupted)
+      interrupted = now;
+    if (operation.isDone)
+      break;
+    if (interrupted && now - *interrupted > grace)
+      fail(operation,
+           std::string("was under way when the run was ended (") + signal + ")",
+           "see the messages of other ranks and of the launcher");
+    if (now - start > limit)
+      fail(operation,
+           "has not ended for " + std::to_string(limit.count()) + " s",
+           "see which rank stopped or is slow; --comm-timeout sets the limit");
+  }
+  if (!operation.error.empty())
+    fail(operation, operation.error,
+         "see the messages of other ranks, and the network");
+  stream->operations.erase(ticket);
+}
+
+Communicator::Ticket Communicator::startAllReduce(void *data, int64_t elements,
+                                                  DType type,
+                                                  std::string what) {
+  if (size == 1)
+    return 0;
+  int64_t bytes = elements * ::getSize(type);
+  return start(std::move(what), bytes, [=](Collectives &transport) {
+    return transport.startAllReduce(data, elements, type);
+  });
+}
+
+void Communicator::allReduce(void *data, int64_t elements, DType type,
+                             const std::string &what) {
+  wait(startAllReduce(data, elements, type, what));
+}
+
+void Communicator::allGather(const void *from, void *to, int64_t bytes,
+                             const std::string &what) {
+  wait(start(what, bytes, [=](Collectives &transport) {
+    return transport.startAllGather(from, to, bytes);
+  }));
+}
+
+void Communicator::broadcast(void *data, int64_t bytes, int64_t root,
+                             const std::string &what) {
+  if (size > 1)
+    wait(start(what, bytes, [=](Collectives &transport) {
+      return transport.startBroadcast(data, bytes, root);
+    }));
+}
+
+void Communicator::checkEqual(int64_t value, const std::string &what,
+                              const std::string &hint) {
+  if (size == 1)
+    return;
+  std::vector<int64_t> all(size);
+  allGather(&value, all.data(), sizeof(value), "comparison of the " + what);
+  for (size_t other = 1; other < all.size(); ++other)
+    if (all[other] != all[0])
+      throw failure("rank " + std::to_string(other),
+                    "another " + what + " than rank 0's", hint);
+}
+
+void Communicator::finish() {
+  if (!thread.joinable())
+    return;
+  {
+    std::lock_guard lock(stream->mutex);
+    stream->isClosing = true;
+  }
+  stream->asked.notify_one();
+  thread.join();
+  stream->transport->finish();
+}
+
+void Communicator::record() {
+  std::lock_guard lock(stream->mutex);
+  stream->mostEvents = size_t(1) << 20;
+  stream->events.clear();
+}
+
+std::vector<CommunicationEvent> Communicator::getEvents() const {
+  std::lock_guard lock(stream->mutex);
+  std::vector<CommunicationEvent> all(stream->events.begin(),
+                                      stream->events.end());
+  for (const auto &[ticket, operation] : stream->operations)
+    if (!operation.isDone)
+      all.push_back(operation.event);
+  return all;
+}

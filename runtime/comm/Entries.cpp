@@ -1,0 +1,61 @@
+//===----------------------------------------------------------------------===//
+//
+// The entry points for collectives (Abi.h), for buckets in the host's memory.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/abi/Abi.h"
+#include "runtime/comm/Communicator.h"
+#include "runtime/core/Context.h"
+
+using namespace ingot::runtime;
+
+namespace {
+/// A bucket under way, kept under its address.
+struct Bucket : ingot_context::Cached {
+  Communicator::Ticket ticket = 0;
+};
+} // namespace
+
+static Bucket &getBucket(ingot_context *context, const void *address) {
+  return context->getCached<Bucket>(address, /*kind=*/0,
+                                    [] { return std::make_unique<Bucket>(); });
+}
+
+static DType getType(const ingot_bucket_desc &desc) {
+  switch (desc.type) {
+  case INGOT_F64:
+    return DType::F64;
+  case INGOT_BF16:
+    return DType::BF16;
+  case INGOT_F16:
+    return DType::F16;
+  default:
+    return DType::F32;
+  }
+}
+
+void ingot_all_reduce_start(ingot_context *context,
+                            const ingot_bucket_desc *desc, void *bucket) {
+  ProfileScope scope(context, desc->index);
+  guardLibraryCall(context, "all-reduce", [&] {
+    if (context->ranks)
+      getBucket(context, bucket).ticket = context->ranks->startAllReduce(
+          bucket, desc->elements, getType(*desc),
+          "all-reduce of bucket " + std::to_string(desc->number));
+  });
+}
+
+void ingot_all_reduce_wait(ingot_context *context,
+                           const ingot_bucket_desc *desc, void *bucket) {
+  ProfileScope scope(context, desc->index);
+  if (context->failed || !context->ranks)
+    return;
+  Bucket &kept = getBucket(context, bucket);
+  try {
+    context->ranks->wait(kept.ticket);
+  } catch (const Error &error) {
+    context->fail(error);
+  }
+  kept.ticket = 0;
+}

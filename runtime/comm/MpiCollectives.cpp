@@ -1,0 +1,206 @@
+//===----------------------------------------------------------------------===//
+//
+// Collectives over MPI: a library of its own, loaded where ranks are launched,
+// so that trainers run alone on machines without MPI.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/comm/Collectives.h"
+
+#include <mpi.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <limits>
+#include <stdexcept>
+#include <vector>
+
+using namespace ingot::runtime;
+
+static void check(int status) {
+  if (status == MPI_SUCCESS)
+    return;
+  char text[MPI_MAX_ERROR_STRING] = "";
+  int length = 0;
+  MPI_Error_string(status, text, &length);
+  throw std::runtime_error(std::string(text, length));
+}
+
+//===----------------------------------------------------------------------===//
+// Half precision
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+float toFloat(uint16_t value, DType type) {
+  float result;
+  convert(&value, type, &result, DType::F32, 1);
+  return result;
+}
+
+/// sum += addend, element by element; MPI calls it with its own types.
+template <DType type>
+void addHalf(void *addend, void *sum, int *count, MPI_Datatype *) {
+  auto *from = static_cast<const uint16_t *>(addend);
+  auto *to = static_cast<uint16_t *>(sum);
+  for (int i = 0; i < *count; ++i) {
+    float total = toFloat(to[i], type) + toFloat(from[i], type);
+    convert(&total, DType::F32, &to[i], type, 1);
+  }
+}
+
+/// How MPI sees an element type.
+struct Element {
+  MPI_Datatype type;
+  MPI_Op sum;
+};
+
+//===----------------------------------------------------------------------===//
+// Operations
+//===----------------------------------------------------------------------===//
+
+/// Counts of MPI are of type int: large data goes in pieces.
+constexpr int64_t kMostPerCall = int64_t(1) << 30;
+
+class Requests : public Pending {
+public:
+  bool test() override {
+    int done = 0;
+    check(MPI_Testall(static_cast<int>(all.size()), all.data(), &done,
+                      MPI_STATUSES_IGNORE));
+    return done != 0;
+  }
+  MPI_Request *add() { return &all.emplace_back(MPI_REQUEST_NULL); }
+
+private:
+  std::vector<MPI_Request> all;
+};
+
+class MpiCollectives : public Collectives {
+public:
+  MpiCollectives(int rank, int size, bool ownsMpi)
+      : Collectives(rank, size), ownsMpi(ownsMpi) {
+    // Messages of the run's own, apart from those of whoever uses MPI as well.
+    check(MPI_Comm_dup(MPI_COMM_WORLD, &ranks));
+    MPI_Comm_set_errhandler(ranks, MPI_ERRORS_RETURN);
+    check(MPI_Op_create(addHalf<DType::BF16>, /*commute=*/1, &addBf16));
+    check(MPI_Op_create(addHalf<DType::F16>, /*commute=*/1, &addF16));
+  }
+  void finish() override {
+    MPI_Op_free(&addBf16);
+    MPI_Op_free(&addF16);
+    MPI_Comm_free(&ranks);
+    if (ownsMpi)
+      MPI_Finalize();
+  }
+
+  std::string describe() const override {
+    char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    int length = 0;
+    MPI_Get_library_version(version, &length);
+    std::string text(version, length);
+    return "mpi: " + text.substr(0, text.find_first_of(",\n"));
+  }
+
+  std::unique_ptr<Pending> startAllReduce(void *data, int64_t elements,
+                                          DType type) override {
+    auto requests = std::make_unique<Requests>();
+    Element element = getElement(type);
+    forEachPiece(elements, [&](int64_t first, int count) {
+      check(MPI_Iallreduce(MPI_IN_PLACE, at(data, first, type), count,
+                           element.type, element.sum, ranks, requests->add()));
+    });
+    return requests;
+  }
+
+  std::unique_ptr<Pending> startReduceScatter(const void *from, void *to,
+                                              int64_t elements,
+                                              DType type) override {
+    auto requests = std::make_unique<Requests>();
+    Element element = getElement(type);
+    if (elements > kMostPerCall)
+      throw std::runtime_error("more than 2^30 elements in a reduce-scatter");
+    check(MPI_Ireduce_scatter_block(from, to, static_cast<int>(elements),
+                                    element.type, element.sum, ranks,
+                                    requests->add()));
+    return requests;
+  }
+
+  std::unique_ptr<Pending> startAllGather(const void *from, void *to,
+                                          int64_t bytes) override {
+    auto requests = std::make_unique<Requests>();
+    if (bytes > kMostPerCall)
+      throw std::runtime_error("more than 1 GiB in an all-gather");
+    auto count = static_cast<int>(bytes);
+    check(MPI_Iallgather(from, count, MPI_BYTE, to, count, MPI_BYTE, ranks,
+                         requests->add()));
+    return requests;
+  }
+
+  std::unique_ptr<Pending> startBroadcast(void *data, int64_t bytes,
+                                          int64_t root) override {
+    auto requests = std::make_unique<Requests>();
+    forEachPiece(bytes, [&](int64_t first, int count) {
+      check(MPI_Ibcast(static_cast<char *>(data) + first, count, MPI_BYTE,
+                       static_cast<int>(root), ranks, requests->add()));
+    });
+    return requests;
+  }
+
+private:
+  static char *at(void *data, int64_t element, DType type) {
+    return static_cast<char *>(data) + element * ingot::runtime::getSize(type);
+  }
+
+  template <typename Body>
+  static void forEachPiece(int64_t elements, Body body) {
+    for (int64_t first = 0; first < elements; first += kMostPerCall)
+      body(first, static_cast<int>(std::min(kMostPerCall, elements - first)));
+  }
+
+  Element getElement(DType type) const {
+    switch (type) {
+    case DType::F32:
+      return {MPI_FLOAT, MPI_SUM};
+    case DType::F64:
+      return {MPI_DOUBLE, MPI_SUM};
+    case DType::BF16:
+      return {MPI_UINT16_T, addBf16};
+    case DType::F16:
+      return {MPI_UINT16_T, addF16};
+    case DType::I64:
+      return {MPI_INT64_T, MPI_SUM};
+    case DType::I32:
+      return {MPI_INT32_T, MPI_SUM};
+    default:
+      throw std::runtime_error("no sum over ranks of this element type");
+    }
+  }
+
+  MPI_Comm ranks = MPI_COMM_NULL;
+  MPI_Op addBf16 = MPI_OP_NULL, addF16 = MPI_OP_NULL;
+  bool ownsMpi;
+};
+
+} // namespace
+
+Collectives *ingot_connect_mpi(char *message, int64_t capacity) {
+  try {
+    int isInitialized = 0, level = 0, rank = 0, size = 1;
+    check(MPI_Initialized(&isInitialized));
+    // Steps communicate from a thread of their own, one at a time.
+    if (!isInitialized)
+      check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &level));
+    else
+      check(MPI_Query_thread(&level));
+    if (level < MPI_THREAD_SERIALIZED)
+      throw std::runtime_error("this MPI is for programs of one thread only");
+    check(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
+    check(MPI_Comm_size(MPI_COMM_WORLD, &size));
+    return new MpiCollectives(rank, size, !isInitialized);
+  } catch (const std::exception &error) {
+    std::snprintf(message, static_cast<size_t>(capacity), "%s", error.what());
+    return nullptr;
+  }
+}

@@ -1,0 +1,40 @@
+// RUN: ingot-opt %s --split-input-file --verify-diagnostics
+
+func.func @rank(%x: tensor<2x2xf32>) -> tensor<2x2xf32> {
+  // expected-error@+1 {{C1: the bucket must have rank 1, got 2}}
+  %0 = ingot.all_reduce_start %x : (tensor<2x2xf32>) -> tensor<2x2xf32>
+  %1 = ingot.all_reduce_wait %0 : (tensor<2x2xf32>) -> tensor<2x2xf32>
+  return %1 : tensor<2x2xf32>
+}
+
+// -----
+
+func.func @element(%x: tensor<2xf32>, %y: tensor<2xbf16>) -> tensor<2xf32> {
+  // expected-error@+1 {{C2: parts and bucket must have one element type, got 'bf16' and 'f32'}}
+  %0 = ingot.all_reduce_start %x, %y : (tensor<2xf32>, tensor<2xbf16>) -> tensor<4xf32>
+  return %x : tensor<2xf32>
+}
+
+// -----
+
+func.func @count(%x: tensor<2xf32>, %y: tensor<3xf32>) -> tensor<2xf32> {
+  // expected-error@+1 {{C3: the bucket must have as many elements as its parts take, 19, got 6}}
+  %0 = ingot.all_reduce_start %x, %y : (tensor<2xf32>, tensor<3xf32>) -> tensor<6xf32>
+  return %x : tensor<2xf32>
+}
+
+// -----
+
+func.func @user(%x: tensor<2xf32>) -> tensor<2xf32> {
+  // expected-error@+1 {{C4: nothing but all_reduce_wait may use the bucket}}
+  %0 = ingot.all_reduce_start %x : (tensor<2xf32>) -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+}
+
+// -----
+
+func.func @source(%x: tensor<2xf32>) -> tensor<2xf32> {
+  // expected-error@+1 {{C5: the bucket must come from all_reduce_start}}
+  %0 = ingot.all_reduce_wait %x : (tensor<2xf32>) -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+}

@@ -1,0 +1,167 @@
+"""Several ranks do what one does with the whole batch."""
+
+import json
+import shutil
+
+import numpy as np
+from harness import Skip, case, check, check_close, golden, initializers, read_log
+
+MODELS = {"mlp": "adamw", "regression": "momentum", "multilabel": "adagrad", "loss-in-graph": "sgd"}
+STEPS = 50
+ALONE = {"OMP_NUM_THREADS": "1"}
+
+
+def mpirun(ranks):
+    if not shutil.which("mpirun"):
+        raise Skip("mpirun is not there")
+    return ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", str(ranks)]
+
+
+def compile_for(ingot, g, optimizer, ranks, *flags):
+    loss = ["--loss", g.loss] if g.loss else []
+    return ingot.compile(
+        g.model, *loss, "--optimizer", optimizer, "--batch", str(g.batch // ranks), "--data-parallel", *flags
+    )
+
+
+def run_ranks(ingot, ranks, trainer, *flags):
+    """The log's steps and evaluations."""
+    log = ingot.path("log.jsonl")
+    launcher = mpirun(ranks) if ranks > 1 else []
+    ingot.succeed([*launcher, trainer, *flags, "--log", log], env=ALONE)
+    return read_log(log)
+
+
+def losses(ingot, ranks, trainer, *flags):
+    return [step["loss"] for step in run_ranks(ingot, ranks, trainer, *flags)[0]]
+
+
+def equal_to_one_rank(name, optimizer):
+    def run(ingot):
+        g = golden(name)
+        flags = ["--data", g.data, "--steps", STEPS, "--no-shuffle"]
+        want = losses(ingot, 1, compile_for(ingot, g, optimizer, 1), *flags)
+        for ranks in (2, 4):
+            if g.batch % ranks:
+                continue
+            trainer = compile_for(ingot, g, optimizer, ranks, "--bucket-mb", "0.01")
+            check_close(f"{ranks} ranks", losses(ingot, ranks, trainer, *flags), want, 1e-5)
+
+    return run
+
+
+for model, optimizer in MODELS.items():
+    case(f"ranks-{model}")(equal_to_one_rank(model, optimizer))
+
+
+@case("ranks-shuffle-clip")
+def shuffled(ingot):
+    """All ranks clip by one norm, and evaluate together."""
+    g = golden("mlp")
+    flags = ["--data", g.data, "--eval-data", g.data, "--steps", STEPS, "--seed", 5, "--clip-norm", 0.5]
+    want = run_ranks(ingot, 1, compile_for(ingot, g, "adamw", 1, "--clip"), *flags)
+    got = run_ranks(ingot, 2, compile_for(ingot, g, "adamw", 2, "--clip"), *flags)
+    for key in ("loss", "grad_norm"):
+        check_close(key, [s[key] for s in got[0]], [s[key] for s in want[0]], 1e-5)
+    for key in ("eval_loss", "eval_accuracy"):
+        check_close(key, got[1][-1][key], want[1][-1][key], 1e-5)
+
+
+@case("ranks-masks")
+def masks(ingot):
+    """Means are over labels that count, whichever rank has them."""
+    g = golden("mlp")
+    with np.load(g.data) as arrays:
+        data = {name: arrays[name] for name in arrays}
+    keep = np.random.default_rng(3).random(len(data["labels"])) < 0.6
+    # A rank without any.
+    keep[: g.batch // 4] = False
+    data["labels"] = np.where(keep, data["labels"], -100)
+    path = ingot.path("masked.npz")
+    np.savez(path, **data)
+    flags = ["--data", path, "--steps", STEPS, "--no-shuffle"]
+    want = losses(ingot, 1, ingot.compile(g.model, *g.compile_flags("adamw")), *flags)
+    for ranks, accumulation in ((4, 1), (2, 2), (1, 4)):
+        trainer = compile_for(ingot, g, "adamw", ranks * accumulation, "--grad-accumulation", str(accumulation))
+        got = losses(ingot, ranks, trainer, *flags)
+        check_close(f"{ranks} ranks, {accumulation} micro-batches", got, want, 1e-5)
+
+
+@case("ranks-low-precision")
+def low_precision(ingot):
+    """Ranks skip the same steps and scale alike."""
+    g = golden("mlp")
+    flags = ["--data", g.data, "--steps", STEPS, "--no-shuffle"]
+    for precision in ("bf16", "fp16"):
+        logs = []
+        for ranks in (1, 2):
+            trainer = compile_for(ingot, g, "adamw", ranks, "--precision", precision)
+            logs.append(run_ranks(ingot, ranks, trainer, *flags)[0])
+        want, got = logs
+        check_close(precision, [s["loss"] for s in got], [s["loss"] for s in want], 1e-2)
+        if precision == "fp16":
+            check([s["loss_scale"] for s in got] == [s["loss_scale"] for s in want], "other loss scales")
+
+
+@case("ranks-files")
+def files(ingot):
+    """Rank 0 alone writes, and what it writes is what one rank would; a checkpoint
+    goes on with another number of ranks."""
+    g = golden("mlp")
+    paths = {ranks: (ingot.path("save"), ingot.path("trained.onnx")) for ranks in (1, 2)}
+    trainers = {ranks: compile_for(ingot, g, "adamw", ranks) for ranks in (1, 2)}
+    for ranks, (save, export) in paths.items():
+        flags = ["--data", g.data, "--no-shuffle", "--steps", 10, "--save", save, "--export", export]
+        losses(ingot, ranks, trainers[ranks], *flags)
+    one, two = (initializers(paths[ranks][1]) for ranks in (1, 2))
+    for name, value in one.items():
+        check_close(name, two[name], value, 1e-5)
+    flags = ["--data", g.data, "--steps", 14, "--no-shuffle"]
+    log = ingot.path("log.jsonl")
+    ingot.succeed([trainers[1], *flags, "--resume", paths[2][0], "--log", log])
+    resumed = [step["loss"] for step in read_log(log, first=11)[0]]
+    whole = losses(ingot, 1, trainers[1], *flags)
+    check_close("resumed", resumed, whole[10:], 1e-5)
+
+
+@case("ranks-trace")
+def trace(ingot):
+    """Collectives are in the profile, under way while kernels run."""
+    g = golden("mlp")
+    trainer = compile_for(ingot, g, "adamw", 2, "--bucket-mb", "0.01")
+    path = ingot.path("trace.json")
+    ingot.succeed([*mpirun(2), trainer, "--data", g.data, "--steps", "3", "--profile", path], env=ALONE)
+    events = json.loads(path.read_text())["traceEvents"]
+    sums = [e for e in events if e["name"].startswith("all-reduce of bucket")]
+    check({e["args"]["step"] for e in sums} == {1, 2, 3}, "not every step has collectives")
+    check(len(sums) >= 6, f"{len(sums)} collectives in three steps")
+    kernels = [e for e in events if e["tid"] == 0 and e["cat"] in ("loop", "row", "matmul")]
+
+    def overlap(a, b):
+        return a["ts"] < b["ts"] + b["dur"] and b["ts"] < a["ts"] + a["dur"]
+
+    check(any(overlap(s, k) for s in sums for k in kernels), "no collective beside a kernel")
+
+
+@case("ranks-messages")
+def messages(ingot):
+    """One rank speaks, errors name what is wrong."""
+    g = golden("mlp")
+    trainer = compile_for(ingot, g, "adamw", 2)
+    said = ingot.succeed([*mpirun(2), trainer, "--data", g.data, "--epochs", "1"], env=ALONE).err
+    check(said.count("epoch 1 ") == 1, f"the epoch is reported {said.count('epoch 1 ')} times: {said!r}")
+    # torchrun starts ranks that do not know of each other.
+    ingot.check_error([trainer, "--data", g.data], 2, "WORLD_SIZE", env={"WORLD_SIZE": "2"})
+    alone = ingot.compile(g.model, *g.compile_flags("adamw"))
+    result = ingot.run([*mpirun(2), alone, "--data", g.data, "--steps", "1"])
+    check(result.status == 2, f"exit {result.status} of a trainer for one rank")
+    check("--data-parallel" in result.err, f"no word of --data-parallel: {result.err!r}")
+    # Two files in one run.
+    other = compile_for(ingot, g, "adamw", 2, "--clip")
+    command = [
+        *mpirun(1), trainer, "--data", g.data, "--steps", "1",
+        ":", "-n", "1", other, "--data", g.data, "--steps", "1",
+    ]  # fmt: skip
+    result = ingot.run(command, env=ALONE, timeout=60)
+    check(result.status == 1, f"exit {result.status} of two trainers in one run")
+    check("another trainer than rank 0's" in result.err, f"two trainers in one run: {result.err!r}")

@@ -1,0 +1,141 @@
+//===----------------------------------------------------------------------===//
+//
+// The communication stream over a transport that the tests steer, as one rank
+// of two.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/comm/Communicator.h"
+#include "runtime/core/Error.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <stdexcept>
+
+using namespace ingot::runtime;
+
+namespace {
+
+/// What the transport was asked for, and may do.
+struct Script {
+  std::atomic<int> started = 0;
+  /// Operations with a smaller number may end.
+  std::atomic<int> mayEnd = 0;
+  std::atomic<int> failing = -1;
+};
+
+class ScriptedCollectives : public Collectives {
+public:
+  explicit ScriptedCollectives(Script &script)
+      : Collectives(/*rank=*/1, /*size=*/2), script(script) {}
+
+  std::string describe() const override { return "script"; }
+  std::unique_ptr<Pending> startAllReduce(void *, int64_t, DType) override {
+    return start();
+  }
+  std::unique_ptr<Pending> startReduceScatter(const void *, void *, int64_t,
+                                              DType) override {
+    return start();
+  }
+  std::unique_ptr<Pending> startAllGather(const void *, void *,
+                                          int64_t) override {
+    return start();
+  }
+  std::unique_ptr<Pending> startBroadcast(void *, int64_t, int64_t) override {
+    return start();
+  }
+
+private:
+  struct Scripted : Pending {
+    Scripted(Script &script, int number) : script(script), number(number) {}
+    bool test() override {
+      if (number == script.failing)
+        throw std::runtime_error("connection reset");
+      return number < script.mayEnd;
+    }
+    Script &script;
+    int number;
+  };
+  std::unique_ptr<Pending> start() {
+    return std::make_unique<Scripted>(script, script.started++);
+  }
+  Script &script;
+};
+
+struct CommunicatorTest : ::testing::Test {
+  Script script;
+  Communicator ranks{std::make_unique<ScriptedCollectives>(script)};
+  float data[4] = {};
+
+  Communicator::Ticket start(const std::string &what) {
+    return ranks.startAllReduce(data, 4, DType::F32, what);
+  }
+  void awaitStarted(int count) {
+    while (script.started < count)
+      std::this_thread::yield();
+  }
+  Error catchFailure(Communicator::Ticket ticket) {
+    try {
+      ranks.wait(ticket);
+    } catch (const Error &error) {
+      return error;
+    }
+    return failure("nothing", "was thrown", "");
+  }
+};
+
+TEST_F(CommunicatorTest, GoesOnWhileOthersCompute) {
+  Communicator::Ticket first = start("a"), second = start("b");
+  awaitStarted(2);
+  script.mayEnd = 2;
+  // Those that have ended before the wait, in any order.
+  ranks.wait(second);
+  ranks.wait(first);
+  ranks.finish();
+}
+
+TEST_F(CommunicatorTest, NamesWhatDoesNotEnd) {
+  ranks.setLimit(std::chrono::seconds(0));
+  ranks.setStep(7);
+  Error error = catchFailure(start("all-reduce of bucket 3"));
+  EXPECT_EQ(error.getWhere(), "rank 1, step 7");
+  EXPECT_NE(error.getWhat().find("all-reduce of bucket 3"), std::string::npos);
+  EXPECT_NE(error.getHint().find("--comm-timeout"), std::string::npos);
+  // It is among the last events, without an end.
+  std::vector<CommunicationEvent> events = ranks.getEvents();
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(events[0].step, 7);
+  EXPECT_EQ(events[0].bytes, 16);
+  EXPECT_EQ(events[0].end, CommunicationEvent::Time());
+}
+
+TEST_F(CommunicatorTest, PassesFailuresOfTheTransportOn) {
+  script.failing = 1;
+  script.mayEnd = 1;
+  Communicator::Ticket good = start("good"), bad = start("bad");
+  ranks.wait(good);
+  Error error = catchFailure(bad);
+  EXPECT_EQ(error.getWhat(), "bad: connection reset");
+}
+
+TEST_F(CommunicatorTest, EndsWithTheRun) {
+  ranks.setInterruption([] { return "SIGTERM"; });
+  Error error = catchFailure(start("sum"));
+  EXPECT_NE(error.getWhat().find("SIGTERM"), std::string::npos);
+}
+
+TEST_F(CommunicatorTest, KeepsEventsForProfiles) {
+  ranks.record();
+  script.mayEnd = 100;
+  for (int i = 0; i < 100; ++i)
+    ranks.wait(start("operation " + std::to_string(i)));
+  std::vector<CommunicationEvent> events = ranks.getEvents();
+  ASSERT_EQ(events.size(), 100u);
+  EXPECT_EQ(events[42].what, "operation 42");
+  EXPECT_LE(events[42].asked, events[42].begin);
+  EXPECT_LE(events[42].begin, events[42].end);
+  ranks.finish();
+}
+
+} // namespace
