@@ -50,7 +50,8 @@ void ingot::buildGraphPipeline(OpPassManager &manager,
   // Once per step, and before gradients are looked at: all ranks clip, and
   // skip, alike.
   if (options.dataParallel)
-    manager.addPass(createReduceGradients({options.bucketMb}));
+    manager.addPass(
+        createReduceGradients({options.bucketMb, options.gradComm}));
   if (accumulates || options.dataParallel)
     manager.addPass(createAverageGradients());
   if (scales)

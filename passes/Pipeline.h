@@ -26,9 +26,10 @@ struct PipelineOptions {
   std::string optimizerPrecision = "fp32";
   /// Dynamic loss scaling; always with fp16.
   bool lossScaling = false;
-  /// Gradients are means over ranks, exchanged in buckets of this size.
+  /// Gradients are means over ranks: see --ingot-reduce-gradients.
   bool dataParallel = false;
-  double bucketMb = 25;
+  double bucketMb = 0;
+  std::string gradComm;
   /// Whether the target's products call kernels that finish their elements.
   bool epilogues = true;
   /// Whether the target has library calls that run composites whole.

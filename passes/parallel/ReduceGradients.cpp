@@ -2,17 +2,21 @@
 //
 // ReduceGradients: gradients become sums over ranks, in buckets.
 //
-// Assumes a differentiated @train_step without an optimizer. Buckets of 25 MiB
-// are what PyTorch's DistributedDataParallel takes (Li et al., "PyTorch
-// Distributed", 2020).
+// Assumes a differentiated @train_step without an optimizer. Buckets in the
+// order of the backward pass, and of at most 25 MiB, are those of Li et al.,
+// "PyTorch Distributed", 2020.
 //
 //===----------------------------------------------------------------------===//
 
 #include "dialects/ingot/collective/BucketLayout.h"
 #include "dialects/ingot/ir/Arithmetic.h"
+#include "dialects/ingot/ir/Diagnostics.h"
 #include "dialects/ingot/ir/Signature.h"
 #include "mlir/IR/Remarks.h"
+#include "passes/cost/Machine.h"
 #include "passes/parallel/Passes.h"
+
+#include <cmath>
 
 namespace ingot {
 #define GEN_PASS_DEF_REDUCEGRADIENTS
@@ -42,7 +46,19 @@ struct ReduceGradients : ingot::impl::ReduceGradientsBase<ReduceGradients> {
           return entry.gradient();
         }))
       return;
+    if (gradComm != "" && gradComm != "bf16" && gradComm != "fp16") {
+      (void)emitUserError(
+          NameLoc::get(StringAttr::get(&getContext(), "--grad-comm")),
+          "'" + gradComm + "' is no type that gradients can be sent as",
+          "choose bf16 or fp16");
+      return signalPassFailure();
+    }
     Value ranks = addWeight(step, results);
+    if (!gradComm.empty())
+      for (ResultList::Entry &entry : results.entries)
+        if (entry.gradient() &&
+            tensorType(entry.value).getElementType().isF32())
+          entry.value = castGradient(step, entry.value, getSentType());
     // What the forward pass ends with has buckets of its own: they would keep
     // the memory for gradients through the whole backward pass.
     llvm::SetVector<Value> statistics, gradients;
@@ -62,8 +78,12 @@ struct ReduceGradients : ingot::impl::ReduceGradientsBase<ReduceGradients> {
       if (!isReduced(step, entry))
         continue;
       entry.value = sums.lookup(entry.value);
-      if (!entry.state())
+      if (!entry.state()) {
+        if (entry.gradient() && !gradComm.empty())
+          entry.value = Arithmetic(builder, entry.value.getLoc())
+                            .cast(entry.value, builder.getF32Type());
         continue;
+      }
       Arithmetic a(builder, entry.value.getLoc());
       RankedTensorType type = tensorType(entry.value);
       Value count = a.cast(sums.lookup(ranks), type.getElementType());
@@ -90,6 +110,38 @@ private:
     return one;
   }
 
+  Type getSentType() {
+    Builder builder(&getContext());
+    return gradComm == "bf16" ? Type(builder.getBF16Type())
+                              : builder.getF16Type();
+  }
+
+  /// Right behind the gradient, so that it is written in that type alone.
+  static Value castGradient(Signature step, Value gradient, Type element) {
+    OpBuilder builder(step.getReturn());
+    if (gradient.getDefiningOp())
+      builder.setInsertionPointAfterValue(gradient);
+    return Arithmetic(builder, gradient.getLoc()).cast(gradient, element);
+  }
+
+  static int64_t byteSize(Value tensor) {
+    RankedTensorType type = tensorType(tensor);
+    return type.getNumElements() * (type.getElementTypeBitWidth() / 8);
+  }
+
+  /// Bytes that a bucket should have, of `bytes` in all.
+  int64_t chooseSize(int64_t bytes) {
+    constexpr double mebi = 1 << 20, most = 25;
+    if (bucketMb > 0)
+      return static_cast<int64_t>(bucketMb * mebi);
+    // A communication thread asleep notices the end of an operation this late.
+    constexpr double pollSeconds = 200e-6;
+    Machine machine = Machine::of(getOperation());
+    double size = std::sqrt(static_cast<double>(bytes) * machine.linkBandwidth *
+                            (machine.linkSeconds + pollSeconds));
+    return static_cast<int64_t>(std::min(size, most * mebi));
+  }
+
   bool isReduced(Signature step, const ResultList::Entry &entry) {
     if (FlatSymbolRefAttr symbol = entry.state())
       return findState(getOperation(), symbol).getRole() == Role::Running &&
@@ -113,16 +165,17 @@ private:
       return at(a) < at(b);
     });
 
-    const auto limit = static_cast<int64_t>(bucketMb * (1 << 20));
+    int64_t total = 0;
+    for (Value part : parts)
+      total += byteSize(part);
+    const int64_t limit = chooseSize(total);
     SmallVector<Bucket> buckets;
     // The bucket of each element type that has room.
     DenseMap<Type, size_t> open;
     for (Value part : parts) {
-      RankedTensorType type = tensorType(part);
-      int64_t bytes =
-          type.getNumElements() * (type.getElementTypeBitWidth() / 8);
+      int64_t bytes = byteSize(part);
       auto [it, isNew] =
-          open.try_emplace(type.getElementType(), buckets.size());
+          open.try_emplace(tensorType(part).getElementType(), buckets.size());
       if (isNew || buckets[it->second].bytes + bytes > limit) {
         it->second = buckets.size();
         buckets.emplace_back();

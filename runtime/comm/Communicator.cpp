@@ -1,6 +1,7 @@
 #include "runtime/comm/Communicator.h"
 
 #include "runtime/core/Error.h"
+#include "runtime/core/File.h"
 
 #include <algorithm>
 #include <condition_variable>
@@ -287,4 +288,24 @@ std::vector<CommunicationEvent> Communicator::getEvents() const {
     if (!operation.isDone)
       all.push_back(operation.event);
   return all;
+}
+
+void Communicator::writeEvents(const std::string &path) const {
+  std::vector<CommunicationEvent> events = getEvents();
+  AtomicFile file(path);
+  auto time = [&](const char *name, CommunicationEvent::Time when) {
+    if (when == CommunicationEvent::Time())
+      return std::string();
+    double ms =
+        std::chrono::duration<double, std::milli>(when - events.front().asked)
+            .count();
+    return std::string(", \"") + name + "\": " + std::to_string(ms);
+  };
+  for (const CommunicationEvent &event : events)
+    file.write("{\"rank\": " + std::to_string(rank) +
+               ", \"step\": " + std::to_string(event.step) + ", \"what\": \"" +
+               event.what + "\", \"bytes\": " + std::to_string(event.bytes) +
+               time("asked_ms", event.asked) + time("begin_ms", event.begin) +
+               time("end_ms", event.end) + "}\n");
+  file.commit();
 }

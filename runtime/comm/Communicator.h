@@ -86,6 +86,8 @@ public:
   void record();
   /// Those that were kept; without record(), the last ones.
   std::vector<CommunicationEvent> getEvents() const;
+  /// Writes them as lines of JSON, times in ms since the first. Throws failure.
+  void writeEvents(const std::string &path) const;
 
 private:
   struct Operation;

@@ -55,7 +55,14 @@ static void run(int argc, char **argv, Console &console) {
     ranks.record();
   Session session(ingot_module, manifest);
   session.getContext().ranks = &ranks;
-  Trainer(session, options, console, ranks).run();
+  try {
+    Trainer(session, options, console, ranks).run();
+  } catch (const Error &) {
+    if (!options.commRecord.empty())
+      ranks.writeEvents(options.commRecord + "." +
+                        std::to_string(ranks.getRank()) + ".jsonl");
+    throw;
+  }
   ranks.finish();
   const std::vector<ingot_event> &events = session.getContext().events;
   if (!options.profile.empty()) {

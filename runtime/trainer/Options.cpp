@@ -284,13 +284,19 @@ OptionTable::OptionTable(Options &options, const Manifest &manifest) {
         ->type_name("X")
         ->check(CLI::PositiveNumber)
         ->group("Hyperparameters");
-  if (manifest.dataParallel)
+  if (manifest.dataParallel) {
     app.add_option("--comm-timeout", options.commTimeout,
                    "Seconds that ranks wait for each other before they give up")
         ->type_name("SECONDS")
         ->check(atLeast(1))
         ->capture_default_str()
         ->group("Run");
+    app.add_option("--comm-record", options.commRecord,
+                   "If the run fails, each rank writes its last collectives to "
+                   "PREFIX.RANK.jsonl")
+        ->type_name("PREFIX")
+        ->group("Files");
+  }
   addFiles(options);
   for (const char *name : {"--data", "--eval-data"})
     app.get_option(name)->multi_option_policy(CLI::MultiOptionPolicy::Throw);

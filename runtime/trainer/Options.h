@@ -38,6 +38,8 @@ struct Options {
   int64_t ranks = 1;
   /// Seconds that ranks wait for each other.
   int64_t commTimeout = 600;
+  /// What each rank's last collectives are written to if a run fails.
+  std::string commRecord;
 
   /// Leaves files to another rank.
   void writeNothing() {

@@ -259,6 +259,7 @@ LogicalResult Compiler::makeGraph(const Machine &machine) {
   pipeline.lossScaling = options.lossScaling;
   pipeline.dataParallel = options.dataParallel;
   pipeline.bucketMb = options.bucketMb;
+  pipeline.gradComm = options.gradComm;
   pipeline.epilogues = !target.device;
   pipeline.keepAnchors = !target.device;
   pipeline.channelsLast = !target.device;

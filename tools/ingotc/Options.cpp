@@ -176,8 +176,12 @@ std::optional<CompilerOptions> ingot::parseCompilerOptions(int argc,
   app.add_flag("--data-parallel", options.dataParallel,
                "average gradients over the ranks that mpirun starts");
   app.add_option("--bucket-mb", options.bucketMb,
-                 "MiB of gradients that are exchanged at a time")
+                 "MiB of gradients that are exchanged at a time (by the "
+                 "machine's link)")
       ->check(CLI::Range(0.001, 4096.0));
+  app.add_option("--grad-comm", options.gradComm,
+                 "bf16 or fp16: what gradients are sent as (fp32)")
+      ->check(CLI::IsMember({"bf16", "fp16"}));
   app.add_option("--target", options.target, "cpu or cuda")
       ->check(CLI::IsMember({"cpu", "cuda"}));
   app.add_option("--arch", options.arch,

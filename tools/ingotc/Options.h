@@ -30,7 +30,8 @@ struct CompilerOptions {
   std::string optimizerPrecision = "fp32";
   bool lossScaling = false;
   bool dataParallel = false;
-  double bucketMb = 25;
+  double bucketMb = 0;
+  std::string gradComm;
   std::string target = "cpu", arch;
   unsigned level = 2;
   /// mlir, exec, llvm, obj, exe.

@@ -1,10 +1,16 @@
 """Several ranks do what one does with the whole batch."""
 
 import json
+import os
+import pathlib
+import re
 import shutil
+import signal
+import subprocess
+import time
 
 import numpy as np
-from harness import Skip, case, check, check_close, golden, initializers, read_log
+from harness import Failure, Skip, case, check, check_close, golden, initializers, read_log
 
 MODELS = {"mlp": "adamw", "regression": "momentum", "multilabel": "adagrad", "loss-in-graph": "sgd"}
 STEPS = 50
@@ -101,6 +107,101 @@ def low_precision(ingot):
         check_close(precision, [s["loss"] for s in got], [s["loss"] for s in want], 1e-2)
         if precision == "fp16":
             check([s["loss_scale"] for s in got] == [s["loss_scale"] for s in want], "other loss scales")
+
+
+@case("ranks-grad-comm")
+def grad_comm(ingot):
+    """Gradients of 16 bits on the way: close, and not the same."""
+    g = golden("mlp")
+    flags = ["--data", g.data, "--steps", STEPS, "--no-shuffle"]
+    want = losses(ingot, 2, compile_for(ingot, g, "adamw", 2), *flags)
+    for sent in ("bf16", "fp16"):
+        got = losses(ingot, 2, compile_for(ingot, g, "adamw", 2, "--grad-comm", sent), *flags)
+        check_close(sent, got, want, 1e-2)
+        check(got != want, f"{sent}: nothing was rounded")
+
+
+@case("ranks-repeat")
+def repeat(ingot):
+    """The same bits from run to run."""
+    g = golden("mlp")
+    trainer = compile_for(ingot, g, "adamw", 4)
+    flags = ["--data", g.data, "--steps", 20, "--seed", 3]
+    first, second = (losses(ingot, 3, trainer, *flags) for _ in range(2))
+    check(first == second, "two runs differ")
+
+
+def signal_one(ingot, trainer, number, *flags):
+    """Sends the signal to rank 1 in the middle of a run; the launcher's result, and
+    the last collectives of rank 0."""
+    g = golden("mlp")
+    record = ingot.path("record")
+    command = [*mpirun(2), trainer, "--data", g.data, "--epochs", "1000000", "--comm-record", record, *flags]
+    process = subprocess.Popen(
+        [str(part) for part in command],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **ALONE},
+    )
+    victim = None
+    until = time.monotonic() + 30
+    while victim is None and time.monotonic() < until:
+        time.sleep(0.2)
+        for entry in pathlib.Path("/proc").glob("[0-9]*"):
+            try:
+                own = f"{trainer}\0" in (entry / "cmdline").read_text()
+                ours = f"PPid:\t{process.pid}\n" in (entry / "status").read_text()
+                rank = "OMPI_COMM_WORLD_RANK=1\0" in (entry / "environ").read_text()
+            except OSError:
+                continue
+            if own and ours and rank:
+                victim = int(entry.name)
+    check(victim, "rank 1 did not start")
+    time.sleep(1)
+    os.kill(victim, number)
+    start = time.monotonic()
+    try:
+        _, err = process.communicate(timeout=30)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        raise Failure("the run goes on")
+    path = pathlib.Path(f"{record}.0.jsonl")
+    lines = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    return process.returncode, err, time.monotonic() - start, lines
+
+
+def check_named(err, lines):
+    """Rank 0 says where it was."""
+    check(re.search(r"error: rank 0, step [0-9]+: .*: ", err), f"no word from rank 0: {err!r}")
+    check(any("end_ms" not in line for line in lines), "no collective under way in the record")
+    check(any(line["what"].startswith("all-reduce of bucket") for line in lines), "no bucket in the record")
+
+
+@case("ranks-killed")
+def killed(ingot):
+    """A rank that dies ends the run; the checkpoint goes on."""
+    g = golden("mlp")
+    trainer = compile_for(ingot, g, "adamw", 2)
+    save = ingot.path("save")
+    status, err, _, lines = signal_one(ingot, trainer, signal.SIGKILL, "--save", save, "--save-every", "1")
+    check(status != 0, "exit 0 of a run that lost a rank")
+    check_named(err, lines)
+    step = json.loads(next(save.rglob("*.json")).read_text())["step"] if save.exists() else 0
+    check(step > 0, "no checkpoint")
+    losses_after = ingot.succeed([*mpirun(2), trainer, "--data", g.data, "--resume", save, "--steps", step + 3], env=ALONE)
+    check(losses_after.status == 0, "does not resume")
+
+
+@case("ranks-stopped")
+def stopped(ingot):
+    """A rank that hangs ends the run after the limit."""
+    trainer = compile_for(ingot, golden("mlp"), "adamw", 2)
+    status, err, seconds, lines = signal_one(ingot, trainer, signal.SIGSTOP, "--comm-timeout", "2")
+    check(status == 1, f"exit {status} of a run that hung")
+    check(seconds < 15, f"took {seconds:.0f} s")
+    check("has not ended for 2 s" in err, f"no word of the limit: {err!r}")
+    check_named(err, lines)
 
 
 @case("ranks-files")

@@ -1,5 +1,6 @@
 // RUN: ingot-opt %s --pass-pipeline='builtin.module(ingot-reduce-gradients{bucket-mb=0.0001})' --split-input-file | FileCheck %s
 // RUN: ingot-opt %s --ingot-reduce-gradients --split-input-file | FileCheck %s --check-prefix=LARGE
+// RUN: ingot-opt %s --ingot-reduce-gradients=grad-comm=bf16 --split-input-file | FileCheck %s --check-prefix=ROUNDED
 
 // Tests that the loss and its weight are summed by themselves, that buckets fill
 // up in the order in which gradients are computed, start right after their last
@@ -23,6 +24,11 @@
 // LARGE: ingot.all_reduce_start %{{.+}}, %{{.+}}, %{{.+}} -> tensor<52xf32>
 // LARGE-NOT: ingot.all_reduce_start
 // LARGE: return
+// ROUNDED-LABEL: func.func @train_step
+// ROUNDED: ingot.all_reduce_start %{{.+}}, %{{.+}} : (tensor<f32>, tensor<f32>)
+// ROUNDED: %[[A:.+]] = ingot.cast %{{.+}} : tensor<4x2xf32> -> tensor<4x2xbf16>
+// ROUNDED: ingot.all_reduce_start %[[A]], %{{.+}}, %{{.+}} : (tensor<4x2xbf16>, tensor<8xbf16>, tensor<20xbf16>)
+// ROUNDED: ingot.cast %{{.+}} : tensor<4x2xbf16> -> tensor<4x2xf32>
 module {
   ingot.state parameter @a : tensor<4x2xf32> = dense<0.0> : tensor<4x2xf32>
   ingot.state parameter @b : tensor<8xf32> = dense<0.0> : tensor<8xf32>
