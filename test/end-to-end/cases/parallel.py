@@ -187,10 +187,12 @@ def killed(ingot):
     status, err, _, lines = signal_one(ingot, trainer, signal.SIGKILL, "--save", save, "--save-every", "1")
     check(status != 0, "exit 0 of a run that lost a rank")
     check_named(err, lines)
-    step = json.loads(next(save.rglob("*.json")).read_text())["step"] if save.exists() else 0
+    step = max((json.loads(p.read_text())["step"] for p in save.rglob("checkpoint.json")), default=0)
     check(step > 0, "no checkpoint")
-    losses_after = ingot.succeed([*mpirun(2), trainer, "--data", g.data, "--resume", save, "--steps", step + 3], env=ALONE)
-    check(losses_after.status == 0, "does not resume")
+    log = ingot.path("log.jsonl")
+    flags = ["--data", g.data, "--resume", save, "--steps", step + 3, "--log", log]
+    ingot.succeed([*mpirun(2), trainer, *flags], env=ALONE)
+    check(len(read_log(log, first=step + 1)[0]) == 3, "does not go on")
 
 
 @case("ranks-stopped")
