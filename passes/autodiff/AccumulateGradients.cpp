@@ -65,9 +65,11 @@ struct AccumulateGradients
       Value value = results.entries[i].value;
       if (FlatSymbolRefAttr parameter = results.entries[i].gradient()) {
         Arithmetic at(builder, NameLoc::get(parameter.getRootReference()));
-        results.entries[i].value =
+        Value sum =
             addTo(step, at, (parameter.getValue() + "/sum").str(), isFirst,
                   at.cast(value, computeElement(value)), results);
+        results.entries[i].value =
+            at.cast(sum, tensorType(value).getElementType());
         ++numAccumulated;
       }
     }

@@ -79,9 +79,11 @@ struct ReduceGradients : ingot::impl::ReduceGradientsBase<ReduceGradients> {
         continue;
       entry.value = sums.lookup(entry.value);
       if (!entry.state()) {
-        if (entry.gradient() && !gradComm.empty())
-          entry.value = Arithmetic(builder, entry.value.getLoc())
-                            .cast(entry.value, builder.getF32Type());
+        if (FlatSymbolRefAttr parameter = entry.gradient())
+          entry.value =
+              Arithmetic(builder, entry.value.getLoc())
+                  .cast(entry.value, tensorType(step.findArgument(parameter))
+                                         .getElementType());
         continue;
       }
       Arithmetic a(builder, entry.value.getLoc());
