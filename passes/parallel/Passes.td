@@ -18,8 +18,8 @@ def ReduceGradients : Pass<"ingot-reduce-gradients", "::mlir::ModuleOp"> {
     and sums after each addition; the loss is not. Running statistics become
     the mean over ranks, so that all states stay equal on all ranks.
 
-    Tensors of one element type share buckets of about `bucket-mb`, in the order in which they are computed, so that
-    the first can be under way while later ones are computed; one larger than a bucket has its own. Unless it is given, the size
+    Tensors of one element type share buckets, in the order in which they are computed, so that
+    the first can be under way while later ones are computed; a bucket that has reached `bucket-mb` is full. Unless it is given, the size
     is where what the last bucket exposes, its time on the link, equals what all buckets wait for, their latencies
     (sqrt(bytes of all x bandwidth x latency) of the machine, docs/machine.md), and at most 25 MiB. A bucket
     starts after its last part, and is waited for at the end of the step, before the

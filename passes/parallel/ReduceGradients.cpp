@@ -154,7 +154,9 @@ private:
     return name && (name == "loss" || name == "loss_weight");
   }
 
-  /// Puts tensors into buckets in the order in which they are computed.
+  /// Puts tensors into buckets in the order in which they are computed. A
+  /// bucket is full when it has reached its size: small tensors never travel
+  /// alone.
   SmallVector<Bucket> fill(Signature step, SmallVector<Value> parts) {
     DenseMap<Operation *, int64_t> position;
     for (Operation &op : step.getFunction().getBody().front())
@@ -178,7 +180,7 @@ private:
       int64_t bytes = byteSize(part);
       auto [it, isNew] =
           open.try_emplace(tensorType(part).getElementType(), buckets.size());
-      if (isNew || buckets[it->second].bytes + bytes > limit) {
+      if (isNew || buckets[it->second].bytes >= limit) {
         it->second = buckets.size();
         buckets.emplace_back();
       }

@@ -1,4 +1,4 @@
-// RUN: ingot-opt %s --pass-pipeline='builtin.module(ingot-reduce-gradients{bucket-mb=0.0001})' --split-input-file | FileCheck %s
+// RUN: ingot-opt %s --pass-pipeline='builtin.module(ingot-reduce-gradients{bucket-mb=0.00005})' --split-input-file | FileCheck %s
 // RUN: ingot-opt %s --ingot-reduce-gradients --split-input-file | FileCheck %s --check-prefix=LARGE
 // RUN: ingot-opt %s --ingot-reduce-gradients=grad-comm=bf16 --split-input-file | FileCheck %s --check-prefix=ROUNDED
 
