@@ -35,60 +35,15 @@ int64_t countElements(Value value) {
 }
 int64_t countRows(Value value) { return tensorType(value).getDimSize(0); }
 
-/// How an op follows when its operands come in parts: the first of `parts`
-/// equal stretches of a tensor holds the first dimension's first indices.
-struct Split {
-  enum Kind {
-    None,
-    /// The results come in parts too.
-    Rows,
-    /// The same, but what reads the result gets it whole.
-    LastRows,
-    /// The result is the sum of what parts give.
-    Sum
-  } kind = None;
-  /// Operands that are cut; the others are read whole.
-  llvm::SmallBitVector cut = {};
-
-  static Split of(Operation *op, function_ref<bool(Value)> isCut);
-};
-
-Split splitMatmul(MatmulOp op, function_ref<bool(Value)> isCut) {
-  if (tensorType(op.getResult()).getRank() != 2)
-    return {};
-  llvm::SmallBitVector both(2, true), left(2);
-  left.set(0);
-  bool lhs = isCut(op.getLhs()), rhs = isCut(op.getRhs());
-  if (lhs && !rhs && !op.getTransposeLhs())
-    return {Split::LastRows, left};
-  // Rows of both are multiplied with each other.
-  if (op.getTransposeLhs() && !op.getTransposeRhs())
-    return {Split::Sum, both};
-  return {};
-}
-
-Split Split::of(Operation *op, function_ref<bool(Value)> isCut) {
-  llvm::SmallBitVector all(op->getNumOperands(), true);
-  if (auto matmul = dyn_cast<MatmulOp>(op))
-    return splitMatmul(matmul, isCut);
-  if (auto entropy = dyn_cast<CrossEntropyOp>(op))
-    return {entropy.getDim() != 0 ? Rows : None, all};
-  if (auto largest = dyn_cast<ArgMaxOp>(op))
-    return {largest.getDim() != 0 ? Rows : None, all};
-  if (auto reduce = dyn_cast<ReduceOp>(op)) {
-    if (!llvm::is_contained(reduce.getDims(), 0))
-      return {Rows, all};
-    return {reduce.getKind() == ReductionKind::Sum ? Sum : None, all};
-  }
-  if (auto reshape = dyn_cast<ReshapeOp>(op))
-    return {tensorType(reshape.getResult()).getRank() != 0 ? Rows : None, all};
-  if (auto iota = dyn_cast<IotaOp>(op))
-    return {iota.getDim() != 0 ? Rows : None, all};
+/// How an op follows when some values come in parts.
+RowParts splitRows(Operation *op, function_ref<bool(Value)> isCut) {
+  if (auto rows = dyn_cast<RowSplit>(op))
+    return rows.splitRows(isCut);
   auto body = dyn_cast<ScalarBody>(op);
   // Without operands, elements may depend on where they are.
   if (!body || isa<Reduction>(op) || op->getNumOperands() == 0)
     return {};
-  Split split{Rows, llvm::SmallBitVector(op->getNumOperands())};
+  RowParts split{RowParts::Rows, llvm::SmallBitVector(op->getNumOperands())};
   for (OpOperand &operand : op->getOpOperands()) {
     unsigned number = operand.getOperandNumber();
     auto dims = body.getReadDims(number);
@@ -130,7 +85,7 @@ private:
   Value getPart(OpBuilder &builder, IRMapping &mapping, Value value,
                 int64_t part) const;
   Operation *buildPart(OpBuilder &builder, IRMapping &mapping, Operation *op,
-                       const Split &split, int64_t part) const;
+                       const RowParts &split, int64_t part) const;
   void startAfter(OpBuilder &builder, IRMapping &mapping, Pieces &pieces,
                   int64_t part) const;
 
@@ -140,7 +95,7 @@ private:
   /// Values that come in parts, and the ops that give them or their sum, in
   /// program order.
   DenseSet<Value> cut;
-  SmallVector<std::pair<Operation *, Split>> ops;
+  SmallVector<std::pair<Operation *, RowParts>> ops;
 };
 
 } // namespace
@@ -167,15 +122,15 @@ void Chunks::follow() {
   llvm::SmallBitVector left(2);
   left.set(0);
   Operation *first = product.getDefiningOp();
-  ops.push_back({first, {Split::Rows, left}});
+  ops.push_back({first, {RowParts::Rows, left}});
   for (Operation *op = first->getNextNode(); op; op = op->getNextNode()) {
     if (!llvm::any_of(op->getOperands(), test))
       continue;
-    Split split = Split::of(op, test);
-    if (split.kind == Split::None)
+    RowParts split = splitRows(op, test);
+    if (split.kind == RowParts::None)
       continue;
     ops.push_back({op, split});
-    if (split.kind == Split::Rows)
+    if (split.kind == RowParts::Rows)
       cut.insert_range(op->getResults());
   }
 }
@@ -233,7 +188,7 @@ int64_t Chunks::getBytesSaved() const {
   int64_t saved = bytes(product) - bytes(product) / parts;
   // The sum so far is there beside the next product.
   for (auto &[op, split] : ops)
-    if (split.kind == Split::Sum)
+    if (split.kind == RowParts::Sum)
       saved -= bytes(op->getResult(0));
   return saved;
 }
@@ -260,8 +215,9 @@ Value Chunks::getPart(OpBuilder &builder, IRMapping &mapping, Value value,
   }
   // What is large is computed in parts rather than stored.
   if (op && isBig(value) && op->getNumResults() == 1) {
-    Split split = Split::of(op, [](Value) { return false; });
-    if (split.kind == Split::Rows && isa<ScalarBody>(op) && !isa<Reduction>(op))
+    RowParts split = splitRows(op, [](Value) { return false; });
+    if (split.kind == RowParts::Rows && isa<ScalarBody>(op) &&
+        !isa<Reduction>(op))
       return buildPart(builder, mapping, op, split, part)->getResult(0);
   }
   Value slice = SliceOp::create(builder, product.getLoc(), partType, value,
@@ -272,7 +228,7 @@ Value Chunks::getPart(OpBuilder &builder, IRMapping &mapping, Value value,
 
 /// The op for part `part` of its cut operands.
 Operation *Chunks::buildPart(OpBuilder &builder, IRMapping &mapping,
-                             Operation *op, const Split &split,
+                             Operation *op, const RowParts &split,
                              int64_t part) const {
   SmallVector<Value> operands;
   for (OpOperand &operand : op->getOpOperands())
@@ -281,7 +237,7 @@ Operation *Chunks::buildPart(OpBuilder &builder, IRMapping &mapping,
                            : operand.get());
   Operation *copy = builder.clone(*op);
   copy->setOperands(operands);
-  if (split.kind == Split::Sum)
+  if (split.kind == RowParts::Sum)
     return copy;
   for (auto [from, to] : llvm::zip(op->getResults(), copy->getResults())) {
     RankedTensorType type = tensorType(from);
@@ -333,7 +289,7 @@ void Chunks::rewrite() const {
         if (entry == pieces.end())
           continue;
         SmallVector<Value> &given = entry->second;
-        if (split.kind == Split::Sum && part != 0)
+        if (split.kind == RowParts::Sum && part != 0)
           given.back() = AddOp::create(builder, op->getLoc(), from.getType(),
                                        given.back(), to);
         else

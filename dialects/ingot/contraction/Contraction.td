@@ -11,6 +11,7 @@ def MatmulOp : Ingot_ComputeOp<"matmul", [LibraryAnchor,
     DeclareOpInterfaceMethods<InferTypeOpInterface>,
     DeclareOpInterfaceMethods<ScalarBody, ["isLooped"]>,
     DeclareOpInterfaceMethods<EpilogueAnchor>,
+    DeclareOpInterfaceMethods<RowSplit>,
     DeclareOpInterfaceMethods<Differentiable>,
     DeclareOpInterfaceMethods<CostModel, ["getFlops"]>,
     DeclareOpInterfaceMethods<PrecisionRole, ["getPrecisionRole", "canKeepResult"]>]> {

@@ -68,3 +68,16 @@ MatmulOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
 bool MatmulOp::takesEpilogue() {
   return tensorType(getResult()).getElementType().isF32();
 }
+
+RowParts MatmulOp::splitRows(function_ref<bool(Value)> isCut) {
+  if (tensorType(getResult()).getRank() != 2)
+    return {};
+  llvm::SmallBitVector both(2, true), left(2);
+  left.set(0);
+  if (isCut(getLhs()) && !isCut(getRhs()) && !getTransposeLhs())
+    return {RowParts::LastRows, left};
+  // Rows of both are multiplied with each other.
+  if (getTransposeLhs() && !getTransposeRhs())
+    return {RowParts::Sum, both};
+  return {};
+}

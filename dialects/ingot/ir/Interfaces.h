@@ -11,6 +11,7 @@
 #include "mlir/IR/OpDefinition.h"
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/SmallBitVector.h"
 
 namespace ingot {
 
@@ -40,6 +41,21 @@ class SameBytes : public mlir::OpTrait::TraitBase<Op, SameBytes> {};
 struct ElementMove {
   int64_t base = 0;
   llvm::SmallVector<int64_t> steps;
+};
+
+/// See the interface RowSplit.
+struct RowParts {
+  enum Kind {
+    None,
+    /// The results come in parts too.
+    Rows,
+    /// The same, but what reads the result gets it whole.
+    LastRows,
+    /// The result is the sum of what parts give.
+    Sum
+  } kind = None;
+  /// Operands that are cut; the others are read whole.
+  llvm::SmallBitVector cut = {};
 };
 
 namespace detail {

@@ -28,6 +28,19 @@ def MovesElements : OpInterface<"MovesElements"> {
     "::ingot::ElementMove", "getMove", (ins)>];
 }
 
+def RowSplit : OpInterface<"RowSplit"> {
+  let cppNamespace = "::ingot";
+  let description = [{
+    How an op follows when tensors come in parts: equal stretches of their first dimension.
+    Ops that compute one element from elements elsewhere (`ScalarBody`, `getReadDims`) need not say.
+  }];
+  let methods = [InterfaceMethod<[{
+      What one part gives. `isCut` says which values come in parts already.
+    }],
+    "::ingot::RowParts", "splitRows",
+    (ins "::llvm::function_ref<bool(::mlir::Value)>":$isCut)>];
+}
+
 def ElementFunction : OpInterface<"ElementFunction"> {
   let cppNamespace = "::ingot";
   let description = [{

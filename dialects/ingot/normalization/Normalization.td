@@ -81,7 +81,8 @@ def BatchNormOp : Ingot_CompositeOp<"batch_norm", [
   let hasVerifier = 1;
 }
 
-def CrossEntropyOp : Ingot_CompositeOp<"cross_entropy"> {
+def CrossEntropyOp : Ingot_CompositeOp<"cross_entropy",
+    [DeclareOpInterfaceMethods<RowSplit>]> {
   let summary = "-log softmax(logits)[label] for each label";
   let description = [{
     Classes along `dim` of the logits; labels (i64) have the logits' shape without

@@ -20,6 +20,7 @@ def ReduceOp : Ingot_ComputeOp<"reduce", [
     DeclareOpInterfaceMethods<InferTypeOpInterface>,
     DeclareOpInterfaceMethods<ScalarBody, ["isLooped"]>,
     DeclareOpInterfaceMethods<Reduction>,
+    DeclareOpInterfaceMethods<RowSplit>,
     DeclareOpInterfaceMethods<Permutable, ["carriesResults", "permute"]>,
     DeclareOpInterfaceMethods<Differentiable>,
     DeclareOpInterfaceMethods<CostModel, ["getFlops"]>,
@@ -42,6 +43,7 @@ def ReduceOp : Ingot_ComputeOp<"reduce", [
 
 def ArgMaxOp : Ingot_ComputeOp<"argmax", [
     DeclareOpInterfaceMethods<InferTypeOpInterface>,
+    DeclareOpInterfaceMethods<RowSplit>,
     DeclareOpInterfaceMethods<ScalarBody, ["isLooped"]>]> {
   let summary = "index (i64) of the largest element along `dim`, the first of equals";
   let description = "`dim` disappears and is not empty. A NaN counts as largest.";

@@ -29,7 +29,8 @@ def ConstantOp : Ingot_ShapeOp<"constant", [ConstantLike,
 }
 
 def IotaOp : Ingot_ShapeOp<"iota",
-    [DeclareOpInterfaceMethods<Permutable, ["permute"]>]> {
+    [DeclareOpInterfaceMethods<RowSplit>,
+     DeclareOpInterfaceMethods<Permutable, ["permute"]>]> {
   let summary = "the index along dimension `dim`";
   let arguments = (ins I64Attr:$dim);
   let results = (outs Ingot_NumberTensor:$result);
@@ -53,7 +54,8 @@ def BroadcastOp : Ingot_ShapeOp<"broadcast",
 }
 
 def ReshapeOp : Ingot_ShapeOp<"reshape",
-    [SameBytes, DeclareOpInterfaceMethods<MovesElements>, DeclareOpInterfaceMethods<Differentiable>]> {
+    [SameBytes, DeclareOpInterfaceMethods<MovesElements>,
+     DeclareOpInterfaceMethods<RowSplit>, DeclareOpInterfaceMethods<Differentiable>]> {
   let summary = "the same elements in row-major order under another shape";
   let arguments = (ins Ingot_Tensor:$operand);
   let results = (outs Ingot_Tensor:$result);

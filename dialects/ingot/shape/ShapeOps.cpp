@@ -263,3 +263,13 @@ LogicalResult ScatterAddOp::verify() {
                     replaceDim(result.getShape(), getDim(), indices.getShape()),
                     updates.getShape());
 }
+
+RowParts ReshapeOp::splitRows(function_ref<bool(Value)>) {
+  bool hasRows = tensorType(getResult()).getRank() != 0;
+  return {hasRows ? RowParts::Rows : RowParts::None,
+          llvm::SmallBitVector(1, true)};
+}
+
+RowParts IotaOp::splitRows(function_ref<bool(Value)>) {
+  return {getDim() != 0 ? RowParts::Rows : RowParts::None, {}};
+}
