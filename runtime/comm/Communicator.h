@@ -74,6 +74,7 @@ public:
 
   /// How long a wait may take.
   void setLimit(std::chrono::seconds seconds) { limit = seconds; }
+  std::chrono::seconds getLimit() const { return limit; }
   /// What operations from now on belong to.
   void setStep(int64_t number) { step = number; }
   /// The name of a signal that asks to end the run, or null: it ends waits that

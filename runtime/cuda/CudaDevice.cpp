@@ -21,6 +21,15 @@ static std::string getArchName(int major, int minor) {
   return "sm_" + std::to_string(major) + std::to_string(minor);
 }
 
+/// Of the ranks that a launcher started on this machine, which one this is.
+static int getLocalRank() {
+  for (const char *variable :
+       {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"})
+    if (const char *value = std::getenv(variable))
+      return std::max(0, std::atoi(value));
+  return 0;
+}
+
 CudaDevice::CudaDevice(const ingot_module_t &module, const Manifest &manifest) {
   openGpu();
   loadCode(module, manifest);
@@ -37,6 +46,7 @@ CudaDevice::~CudaDevice() {
   if (!owner)
     return;
   (void)driver.cuStreamSynchronize(stream);
+  nccl.reset();
   dnn.reset();
   blasLt.reset();
   for (auto &[index, recording] : recordings)
@@ -64,7 +74,13 @@ void CudaDevice::openGpu() {
     throw failure("CUDA", "no GPU can be used",
                   "check CUDA_VISIBLE_DEVICES and nvidia-smi, or compile with "
                   "--target cpu");
-  driver.check(driver.cuDeviceGet(&gpu, 0), "opening the GPU");
+  int local = getLocalRank();
+  if (local >= count)
+    throw failure("CUDA",
+                  "rank " + std::to_string(local) + " of this machine has no " +
+                      "GPU: " + std::to_string(count) + " can be used",
+                  "start as many ranks on a machine as it has GPUs");
+  driver.check(driver.cuDeviceGet(&gpu, local), "opening the GPU");
   // The context that libraries use as well.
   driver.check(driver.cuDevicePrimaryCtxRetain(&owner, gpu), "opening the GPU");
   driver.check(driver.cuCtxSetCurrent(owner), "opening the GPU");
@@ -189,10 +205,13 @@ uint64_t CudaDevice::mark() {
 }
 
 void CudaDevice::wait(uint64_t mark) {
+  if (mark == 0)
+    return;
   // The event of an old mark is that of a later one now: waits longer.
-  if (mark != 0)
-    driver.check(driver.cuEventSynchronize(marks[mark % marks.size()]),
-                 "running on the GPU");
+  CUevent event = marks[mark % marks.size()];
+  if (nccl)
+    nccl->wait(event);
+  driver.check(driver.cuEventSynchronize(event), "running on the GPU");
 }
 
 CUevent CudaDevice::makeEvent(unsigned flags) {
@@ -279,6 +298,12 @@ Dnn &CudaDevice::getDnn() {
   if (!dnn)
     dnn = std::make_unique<Dnn>(stream);
   return *dnn;
+}
+
+Nccl &CudaDevice::getNccl(Communicator &ranks) {
+  if (!nccl)
+    nccl = std::make_unique<Nccl>(driver, ranks);
+  return *nccl;
 }
 
 CudaDevice::Call::Call(CudaDevice &device, ingot_context &context,

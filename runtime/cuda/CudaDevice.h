@@ -18,6 +18,7 @@
 #include "runtime/cuda/BlasLt.h"
 #include "runtime/cuda/Dnn.h"
 #include "runtime/cuda/Driver.h"
+#include "runtime/cuda/Nccl.h"
 
 #include <map>
 #include <memory>
@@ -47,6 +48,7 @@ public:
   void clear(void *to, size_t bytes);
   BlasLt &getBlasLt();
   Dnn &getDnn();
+  Nccl &getNccl(Communicator &ranks);
 
   /// What one entry point puts into the stream: timed when the run is profiled,
   /// looked at when watched.
@@ -81,6 +83,7 @@ private:
   Driver driver;
   std::unique_ptr<BlasLt> blasLt;
   std::unique_ptr<Dnn> dnn;
+  std::unique_ptr<Nccl> nccl;
   CUdevice gpu = 0;
   CUcontext owner = nullptr;
   CUstream stream = nullptr;

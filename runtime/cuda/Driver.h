@@ -44,6 +44,7 @@
   X(cuGraphDestroy)                                                            \
   X(cuGraphExecDestroy)                                                        \
   X(cuEventCreate)                                                             \
+  X(cuEventQuery)                                                              \
   X(cuEventRecord)                                                             \
   X(cuEventSynchronize)                                                        \
   X(cuEventElapsedTime)                                                        \

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/abi/Abi.h"
+#include "runtime/comm/Communicator.h"
 #include "runtime/core/Error.h"
 #include "runtime/cuda/BlasLt.h"
 #include "runtime/cuda/CudaDevice.h"
@@ -97,6 +98,26 @@ void ingot_conv_filter_grad(ingot_context *context, const ingot_conv_desc *desc,
                             void *filter_grad, void *scratch) {
   convolve(context, desc, ConvolutionResult::FilterGrad, input, filter_grad,
            output_grad, scratch);
+}
+
+void ingot_all_reduce_start(ingot_context *context,
+                            const ingot_bucket_desc *desc, void *bucket) {
+  if (!context->ranks || context->ranks->getSize() == 1)
+    return;
+  enqueue(context, "all-reduce", desc->index, [&](CudaDevice &device) {
+    device.getNccl(*context->ranks)
+        .startAllReduce(bucket, desc->elements, desc->type, desc->number,
+                        device.getStream());
+  });
+}
+
+void ingot_all_reduce_wait(ingot_context *context,
+                           const ingot_bucket_desc *desc, void *) {
+  if (!context->ranks || context->ranks->getSize() == 1)
+    return;
+  enqueue(context, "all-reduce", desc->index, [&](CudaDevice &device) {
+    device.getNccl(*context->ranks).join(desc->number, device.getStream());
+  });
 }
 
 void ingot_copy(ingot_context *context, const ingot_copy_desc *desc,

@@ -314,9 +314,6 @@ int Compiler::plan() {
   if (options.emit == "ptx" && !target.device)
     throw runtime::usageError("--emit", "a CPU has no PTX",
                               "add --target cuda");
-  if (options.dataParallel && target.device)
-    throw runtime::usageError("--data-parallel", "is for CPUs so far",
-                              "compile with --target cpu");
   DialectRegistry registry;
   registerIngotDialects(registry);
   context.appendDialectRegistry(registry);

@@ -126,6 +126,60 @@ def later_architecture(ingot):
     check(loads == ["cubin", "ptx"], f"loads {loads}")
 
 
+def run_two_ranks(ingot, gpus):
+    """Two ranks on stand-ins; the command, its environment and a log for each."""
+    if not shutil.which("mpirun"):
+        raise Skip("mpirun is not there")
+    mlp, program, env = trainer(ingot, "--data-parallel", "--bucket-mb", "0.01")
+    logs = ingot.path("calls")
+    script = f"INGOT_STAND_IN_LOG={logs}.$OMPI_COMM_WORLD_RANK exec {program} --data {mlp.data} --steps 3"
+    command = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", "2", "bash", "-c", script]
+    return command, {**env, "INGOT_STAND_IN_GPUS": gpus, "OMP_NUM_THREADS": "1"}, logs
+
+
+@case("cuda ranks add up on a stream of their own")
+def ranks(ingot):
+    command, env, logs = run_two_ranks(ingot, "2")
+    ingot.succeed(command, env=env)
+    for rank in range(2):
+        lines = logs.with_name(f"calls.{rank}").read_text().splitlines()
+        check(not [line for line in lines if line.startswith("violation")], f"rank {rank}: {lines}")
+        names = [line.split()[0] for line in lines]
+        check(f"cuDeviceGet {rank}" in lines, f"rank {rank} has another's GPU")
+        check(f"ncclCommInitRank rank={rank} of=2" in lines, f"rank {rank}: {lines[:20]}")
+        check(names[-1] == "cuDevicePrimaryCtxRelease" and "objects=0 blocks=0" in lines[-1], f"left: {lines[-1]}")
+        check(names.count("ncclCommDestroy") == 1, "NCCL is not ended")
+        # Each bucket follows what fills it, and is waited for once: recorded with the step.
+        begin, end = names.index("cuStreamBeginCapture"), names.index("cuStreamEndCapture")
+        step = lines[begin + 1 : end]
+        starts = [i for i, line in enumerate(step) if line.startswith("ncclAllReduce")]
+        check(len(starts) > 1, f"{len(starts)} buckets")
+        joined = []
+        for i in starts:
+            ready, done = step[i - 2].split(), step[i + 1].split()
+            check(ready[0] == "cuEventRecord" and step[i - 1] == f"cuStreamWaitEvent {ready[1]}", f"{step[i - 2 : i]}")
+            check(done[0] == "cuEventRecord", f"after an all-reduce: {done}")
+            joins = [j for j, line in enumerate(step) if line == f"cuStreamWaitEvent {done[1]}"]
+            check(len(joins) == 1 and joins[0] > i, f"bucket waited for {len(joins)} times")
+            joined += joins
+        between = [line for line in step[starts[0] : min(joined)] if line.startswith(("cuLaunch", "cublas"))]
+        check(between, "nothing is computed while the first bucket is under way")
+
+
+@case("cuda ranks go wrong")
+def ranks_fail(ingot):
+    command, env, _ = run_two_ranks(ingot, "2")
+    for setting, words in [
+        ({"INGOT_STAND_IN_GPUS": "1"}, "has no GPU"),
+        ({"INGOT_STAND_IN_FAIL": "ncclCommInitRank"}, "NCCL"),
+        ({"INGOT_STAND_IN_FAIL": "ncclAllReduce"}, "NCCL"),
+    ]:
+        # The launcher has its own words around ours.
+        result = ingot.run(command, env={**env, **setting})
+        errors = [line for line in result.err.splitlines() if line.startswith("error: ")]
+        check(result.status == 1 and any(words in line for line in errors), f"{setting}: {result.err[-500:]}")
+
+
 @case("cuda wrong options")
 def wrong_options(ingot):
     mlp = golden("mlp")

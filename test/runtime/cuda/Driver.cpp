@@ -92,11 +92,12 @@ CUresult cuGetErrorString(CUresult error, const char **text) {
   return CUDA_SUCCESS;
 }
 CUresult cuDeviceGetCount(int *count) {
-  *count = 1;
+  *count = static_cast<int>(getSetting("INGOT_STAND_IN_GPUS", 1));
   return CUDA_SUCCESS;
 }
-CUresult cuDeviceGet(CUdevice *device, int) {
-  *device = 0;
+CUresult cuDeviceGet(CUdevice *device, int number) {
+  record(__func__, " %d", number);
+  *device = number;
   return CUDA_SUCCESS;
 }
 CUresult cuDeviceGetName(char *name, int length, CUdevice) {
@@ -261,6 +262,10 @@ CUresult cuEventSynchronize(CUevent event) {
   REQUIRE(find(event, Kind::Event), CUDA_ERROR_INVALID_HANDLE);
   FAIL_IF_ASKED(" %d", find(event, Kind::Event)->number);
   REQUIRE(!isCapturing, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+  return CUDA_SUCCESS;
+}
+CUresult cuEventQuery(CUevent event) {
+  REQUIRE(find(event, Kind::Event), CUDA_ERROR_INVALID_HANDLE);
   return CUDA_SUCCESS;
 }
 CUresult cuEventElapsedTime(float *milliseconds, CUevent from, CUevent to) {

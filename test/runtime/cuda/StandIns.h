@@ -6,6 +6,7 @@
 //
 // Environment:
 //   INGOT_STAND_IN_LOG     the file to append one line per call to
+//   INGOT_STAND_IN_GPUS    how many there are (1)
 //   INGOT_STAND_IN_ARCH    the GPU's compute capability (90)
 //   INGOT_STAND_IN_MEMORY  bytes of the GPU (1 GiB)
 //   INGOT_STAND_IN_VERSION of the driver (13000)

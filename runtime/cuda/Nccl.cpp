@@ -1,0 +1,105 @@
+#include "runtime/cuda/Nccl.h"
+
+#include "runtime/abi/Abi.h"
+#include "runtime/comm/Communicator.h"
+#include "runtime/core/Error.h"
+
+#include <thread>
+
+using namespace ingot::runtime;
+
+static ncclDataType_t getType(int32_t type) {
+  switch (type) {
+  case INGOT_F64:
+    return ncclFloat64;
+  case INGOT_BF16:
+    return ncclBfloat16;
+  case INGOT_F16:
+    return ncclFloat16;
+  default:
+    return ncclFloat32;
+  }
+}
+
+Nccl::Nccl(const Driver &driver, Communicator &ranks)
+    : driver(driver), ranks(ranks),
+      library("libnccl.so." + std::to_string(NCCL_MAJOR),
+              "install NCCL, or have LD_LIBRARY_PATH name its folder") {
+#define INGOT_LOAD(name) library.load(name, #name);
+  INGOT_NCCL_FUNCTIONS(INGOT_LOAD)
+#undef INGOT_LOAD
+  ncclUniqueId id{};
+  if (ranks.getRank() == 0)
+    check(ncclGetUniqueId(&id), "starting NCCL");
+  ranks.broadcast(&id, sizeof(id), 0, "the address for NCCL");
+  check(ncclCommInitRank(&communicator, static_cast<int>(ranks.getSize()), id,
+                         static_cast<int>(ranks.getRank())),
+        "connecting the GPUs");
+  driver.check(driver.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING),
+               "making a stream");
+}
+
+Nccl::~Nccl() {
+  // Also after a failure, when nothing can be done about another one.
+  if (communicator)
+    (void)ncclCommDestroy(communicator);
+  for (auto &[bucket, pair] : events)
+    for (CUevent event : {pair.ready, pair.done})
+      if (event)
+        (void)driver.cuEventDestroy(event);
+  if (stream)
+    (void)driver.cuStreamDestroy(stream);
+}
+
+void Nccl::check(ncclResult_t result, const char *action) const {
+  if (result != ncclSuccess && result != ncclInProgress)
+    throw failure("NCCL",
+                  std::string(action) + ": " + ncclGetErrorString(result),
+                  "NCCL_DEBUG=WARN says more; see the other ranks' messages");
+}
+
+void Nccl::startAllReduce(void *data, int64_t elements, int32_t type,
+                          int32_t bucket, CUstream step) {
+  Events &pair = events[bucket];
+  for (CUevent *event : {&pair.ready, &pair.done})
+    if (!*event)
+      driver.check(driver.cuEventCreate(event, CU_EVENT_DISABLE_TIMING),
+                   "making an event");
+  driver.check(driver.cuEventRecord(pair.ready, step), "recording an event");
+  driver.check(driver.cuStreamWaitEvent(stream, pair.ready, 0),
+               "waiting for a bucket");
+  check(ncclAllReduce(data, data, static_cast<size_t>(elements), getType(type),
+                      ncclSum, communicator,
+                      reinterpret_cast<cudaStream_t>(stream)),
+        "adding up over ranks");
+  driver.check(driver.cuEventRecord(pair.done, stream), "recording an event");
+}
+
+void Nccl::join(int32_t bucket, CUstream step) {
+  driver.check(driver.cuStreamWaitEvent(step, events.at(bucket).done, 0),
+               "waiting for a bucket");
+}
+
+void Nccl::abandon(const std::string &problem) {
+  // Ends what the GPU waits for, so that the process can end.
+  (void)ncclCommAbort(communicator);
+  communicator = nullptr;
+  throw failure("rank " + std::to_string(ranks.getRank()), "NCCL: " + problem,
+                "see the messages of other ranks; NCCL_DEBUG=WARN says more");
+}
+
+void Nccl::wait(CUevent event) {
+  constexpr auto pause = std::chrono::microseconds(50);
+  auto start = std::chrono::steady_clock::now();
+  while (communicator && driver.cuEventQuery(event) == CUDA_ERROR_NOT_READY) {
+    ncclResult_t state = ncclSuccess;
+    ncclResult_t asked = ncclCommGetAsyncError(communicator, &state);
+    if (asked != ncclSuccess ||
+        (state != ncclSuccess && state != ncclInProgress))
+      abandon(ncclGetErrorString(asked != ncclSuccess ? asked : state));
+    if (std::chrono::steady_clock::now() - start > ranks.getLimit())
+      abandon("a step has not ended for " +
+              std::to_string(ranks.getLimit().count()) + " s");
+    std::this_thread::sleep_for(pause);
+  }
+}
