@@ -100,23 +100,34 @@ void ingot_conv_filter_grad(ingot_context *context, const ingot_conv_desc *desc,
            output_grad, scratch);
 }
 
-void ingot_all_reduce_start(ingot_context *context,
-                            const ingot_bucket_desc *desc, void *bucket) {
+/// Runs `body(nccl, stream)` unless the rank is alone. Failures keep what they
+/// say to do about them.
+template <typename Body>
+static void exchange(ingot_context *context, const ingot_bucket_desc &desc,
+                     Body body) {
   if (!context->ranks || context->ranks->getSize() == 1)
     return;
-  enqueue(context, "all-reduce", desc->index, [&](CudaDevice &device) {
-    device.getNccl(*context->ranks)
-        .startAllReduce(bucket, desc->elements, desc->type, desc->number,
-                        device.getStream());
+  enqueue(context, "all-reduce", desc.index, [&](CudaDevice &device) {
+    try {
+      body(device.getNccl(*context->ranks), device.getStream());
+    } catch (const Error &error) {
+      context->fail(error);
+    }
+  });
+}
+
+void ingot_all_reduce_start(ingot_context *context,
+                            const ingot_bucket_desc *desc, void *bucket) {
+  exchange(context, *desc, [&](Nccl &nccl, CUstream stream) {
+    nccl.startAllReduce(bucket, desc->elements, desc->type, desc->number,
+                        stream);
   });
 }
 
 void ingot_all_reduce_wait(ingot_context *context,
                            const ingot_bucket_desc *desc, void *) {
-  if (!context->ranks || context->ranks->getSize() == 1)
-    return;
-  enqueue(context, "all-reduce", desc->index, [&](CudaDevice &device) {
-    device.getNccl(*context->ranks).join(desc->number, device.getStream());
+  exchange(context, *desc, [&](Nccl &nccl, CUstream stream) {
+    nccl.join(desc->number, stream);
   });
 }
 
