@@ -5,7 +5,6 @@ kernel that touches all of it with those of a sum of two such tensors (STREAM's 
 threads), measured in the same run. Needs numpy and onnx, and six times the size in memory.
 """
 
-import argparse
 import json
 import os
 import statistics
@@ -18,9 +17,11 @@ import numpy
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-ROOT = os.path.dirname(os.path.dirname(HERE))
+import bench
+
 STEPS = 4
+# Kinds of kernels, apart from library calls.
+GENERATED = {"loop", "reduction", "row"}
 
 
 def stream(size, threads):
@@ -99,19 +100,17 @@ def profile(kind, rows, columns, options, directory):
     for i in range(count):
         name, size = kernels[i]["name"], kernels[i]["args"]["bytes"]
         seconds = statistics.median(event["dur"] for event in kernels[count + i::count]) * 1e-6
-        if kernels[i]["cat"] == "loop" and size >= 4 * rows * columns:
+        if kernels[i]["cat"] in GENERATED and size >= 4 * rows * columns:
             result[f"{i} {name}"] = (size, seconds)
     return result
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = bench.make_parser(__doc__)
     kinds = ["layer-norm", "softmax", "gelu", "cross-entropy"]
     parser.add_argument("kinds", nargs="*", default=kinds, metavar="KIND", help=" ".join(kinds))
     parser.add_argument("--mib", type=int, default=1024, help="size of the tensor")
     parser.add_argument("--columns", type=int, default=1024, help="length of its rows")
-    parser.add_argument("--bin", default=os.path.join(ROOT, "build", "release", "bin"))
-    parser.add_argument("--json", help="write the figures to this file")
     options = parser.parse_args()
     size = options.mib << 20
     rows = size // 4 // options.columns
@@ -127,10 +126,7 @@ def main():
                 results[f"{kind}/{name}"] = rate
                 print(f"{kind:14} {count >> 20:6} {seconds * 1e3:8.1f} {rate * 1e-9:6.1f} {rate / best:6.0%}  {name}",
                       flush=True)
-    if options.json:
-        with open(options.json, "w") as file:
-            json.dump(results, file, indent=2)
-            file.write("\n")
+    bench.write_json(options.json, results)
 
 
 if __name__ == "__main__":

@@ -24,6 +24,22 @@ def fail(where, what, hint):
     sys.exit(f"error: {where}: {what}\nhint: {hint}")
 
 
+def make_parser(text):
+    """The options that all benches have."""
+    parser = argparse.ArgumentParser(description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bin", default=os.path.join(ROOT, "build", "release", "bin"), help="the folder of ingotc")
+    parser.add_argument("--json", help="write the figures to this file")
+    return parser
+
+
+def write_json(path, results):
+    """Does nothing without a path."""
+    if path:
+        with open(path, "w") as file:
+            json.dump(results, file, indent=2)
+            file.write("\n")
+
+
 def run(command):
     """Runs a command; its output and its peak resident memory in MiB."""
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -47,11 +63,14 @@ class Bench:
     def peer(self, *arguments):
         return run([self.options.python, os.path.join(HERE, "models.py"), *arguments])
 
-    def compile(self, name):
+    def export(self, name):
         # Weights follow from the order in which models.py draws them: an older export is another model.
         data, source = self.path(name + ".npz"), os.path.join(HERE, "models.py")
         if not os.path.exists(data) or os.path.getmtime(data) < os.path.getmtime(source):
             self.peer("export", name, self.directory)
+
+    def compile(self, name):
+        self.export(name)
         start = time.perf_counter()
         run([os.path.join(self.options.bin, "ingotc"), self.path(name + ".onnx"), "-o", self.path(name),
              "--loss", "cross-entropy", "--optimizer", "adamw", "--precision", self.options.precision])
@@ -88,14 +107,12 @@ class Bench:
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = make_parser(__doc__)
     parser.add_argument("models", nargs="*", default=MODELS, metavar="MODEL", help=" ".join(MODELS))
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--modes", nargs="*", default=["eager", "compile"], help="of PyTorch; none: only our side")
     parser.add_argument("--precision", choices=["fp32", "bf16", "fp16"], default="fp32", help="PyTorch's by autocast")
     parser.add_argument("--python", default=sys.executable, help="a Python that has PyTorch")
-    parser.add_argument("--bin", default=os.path.join(ROOT, "build", "release", "bin"))
-    parser.add_argument("--json", help="write the figures to this file")
     options = parser.parse_args()
     for name in options.models:
         if name not in MODELS:
@@ -115,10 +132,7 @@ def main():
         before = baseline.get(name, {}).get("ratio")
         if before and result.get("ratio", before) * TOLERANCE < before:
             print(f"  slower than the baseline: ratio {before:.2f} before")
-    if options.json:
-        with open(options.json, "w") as file:
-            json.dump(results, file, indent=2)
-            file.write("\n")
+    write_json(options.json, results)
 
 
 if __name__ == "__main__":

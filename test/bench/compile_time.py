@@ -4,7 +4,6 @@ Prints the seconds of ingotc for each, of which the passes over the graph (--emi
 first depth. Needs numpy and onnx.
 """
 
-import argparse
 import json
 import os
 import subprocess
@@ -15,8 +14,8 @@ import numpy
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-ROOT = os.path.dirname(os.path.dirname(HERE))
+import bench
+
 
 
 class Transformer:
@@ -89,10 +88,8 @@ class Transformer:
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = bench.make_parser(__doc__)
     parser.add_argument("depths", nargs="*", type=int, default=[12, 24, 48, 96])
-    parser.add_argument("--bin", default=os.path.join(ROOT, "build", "release", "bin"))
-    parser.add_argument("--json", help="write the figures to this file")
     options = parser.parse_args()
     ingotc = os.path.join(options.bin, "ingotc")
 
@@ -111,10 +108,7 @@ def main():
             result = results[depth] = {"compile_s": seconds(), "graph_s": seconds("--emit", "mlir")}
             growth = result["compile_s"] / results[options.depths[0]]["compile_s"]
             print(f"{depth:6} {result['compile_s']:10.2f} {result['graph_s']:8.2f} {growth:7.2f}", flush=True)
-    if options.json:
-        with open(options.json, "w") as file:
-            json.dump(results, file, indent=2)
-            file.write("\n")
+    bench.write_json(options.json, results)
 
 
 if __name__ == "__main__":

@@ -4,18 +4,16 @@ Every run draws its order of samples by the seed. The loss of a run is the mean 
 bf16 or fp16 over that of fp32, less one. Needs numpy and the compiler; the text is the licences of a Debian machine.
 """
 
-import argparse
 import glob
 import json
 import os
 import subprocess
 import sys
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-ROOT = os.path.dirname(os.path.dirname(HERE))
-EXAMPLES = os.path.join(ROOT, "docs", "examples")
+import bench
+
+EXAMPLES = os.path.join(bench.ROOT, "docs", "examples")
 PRECISIONS = ["fp32", "bf16", "fp16"]
-LICENSES = "/usr/share/common-licenses/{}"
 
 
 class Example:
@@ -41,7 +39,7 @@ class Example:
 
 def examples(directory):
     text = os.path.join(directory, "text.bin")
-    files = sorted(name for name in glob.glob(LICENSES.format("*")) if not os.path.islink(name))
+    files = sorted(name for name in glob.glob("/usr/share/common-licenses/*") if not os.path.islink(name))
     tokens = os.path.join(EXAMPLES, "bytes", "tokens.py")
     subprocess.run([sys.executable, tokens, text, *files], check=True, stdout=subprocess.DEVNULL)
     schedule = ["--schedule", "cosine", "--warmup", "50"]
@@ -58,13 +56,13 @@ def examples(directory):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--bin", default=os.path.join(ROOT, "build", "release", "bin"))
+    parser = bench.make_parser(__doc__)
     parser.add_argument("models", nargs="*", help="digits, bytes; both by default")
     parser.add_argument("--seeds", type=int, nargs="*", default=[1, 2, 3])
     options = parser.parse_args()
-    directory = os.path.join(ROOT, "build", "convergence")
+    directory = os.path.join(bench.ROOT, "build", "convergence")
     os.makedirs(directory, exist_ok=True)
+    results = {}
     print(f"{'model':8} {'seed':>4} {'fp32':>8} {'bf16':>8} {'fp16':>8} {'bf16 %':>7} {'fp16 %':>7}")
     for name, example in examples(directory).items():
         if options.models and name not in options.models:
@@ -74,9 +72,11 @@ def main():
             example.compile(options.bin, program, precision)
         for seed in options.seeds:
             losses = [example.train(programs[precision], seed) for precision in PRECISIONS]
+            results[f"{name}/{seed}"] = dict(zip(PRECISIONS, losses))
             percent = [100 * (loss / losses[0] - 1) for loss in losses[1:]]
             print(f"{name:8} {seed:4} " + " ".join(f"{loss:8.4f}" for loss in losses)
                   + " " + " ".join(f"{p:+7.2f}" for p in percent), flush=True)
+    bench.write_json(options.json, results)
 
 
 if __name__ == "__main__":

@@ -61,9 +61,7 @@ class Frontier(bench.Bench):
 
     def measure(self):
         self.points, peers = [], {}
-        data = self.path(self.options.model + ".npz")
-        if not os.path.exists(data):
-            self.peer("export", self.options.model, self.directory)
+        self.export(self.options.model)
         for budget in ["", *self.options.budgets]:
             self.build(budget)
         peaks = [point["peak_bytes"] for point in self.points]
@@ -141,16 +139,14 @@ def plot(result, path):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = bench.make_parser(__doc__)
     parser.add_argument("model", help="of models.py")
     parser.add_argument("--budgets", nargs="*", default=["75%", "50%", "25%", "smallest"],
                         help="of --memory-budget, falling; or smallest")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--steps", type=int, default=6)
     parser.add_argument("--peer", action="store_true", help="time PyTorch as well")
-    parser.add_argument("--json", help="write the figures to this file")
     parser.add_argument("--plot", help="draw the frontier to this PNG file")
-    parser.add_argument("--bin", default=os.path.join(bench.ROOT, "build", "release", "bin"))
     parser.add_argument("--peer-mode", choices=["eager", "checkpoint"], help=argparse.SUPPRESS)
     options = parser.parse_args()
     options.python = os.environ.get("INGOT_TORCH_PYTHON", sys.executable)
@@ -166,10 +162,7 @@ def main():
     for mode, point in result["peer"].items():
         print(f"{mode:12} {'':9} {point['saved_bytes'] / MIB:12.1f} {point['step_ms']:9.1f} "
               f"{point['step_ms'] / result['peer']['eager']['step_ms']:6.3f}")
-    if options.json:
-        with open(options.json, "w") as file:
-            json.dump(result, file, indent=2)
-            file.write("\n")
+    bench.write_json(options.json, result)
     if options.plot:
         plot(result, options.plot)
 

@@ -126,7 +126,7 @@ TEST_P(MixedPrecisionGraphs, StayWithinTheRoundingOfTheirInputs) {
     if (!hasHalves(*graph.module))
       continue;
     ++tried;
-    compareWithInterpreter(graph, /*level=*/2, backend, 16 * half.rounding);
+    compareWithInterpreter(graph, /*level=*/2, backend, 2 * half.rounding);
     if (HasFailure())
       return;
   }

@@ -2,7 +2,7 @@
 // Packing on random intervals: what must hold, and how close to the bound.
 //===----------------------------------------------------------------------===//
 
-#include "passes/schedule/Arena.h"
+#include "passes/schedule/arena/Arena.h"
 #include "gtest/gtest.h"
 
 #include <random>
