@@ -1,6 +1,7 @@
 #include "dialects/exec/Exec.h"
 
 #include "dialects/ingot/convolution/WindowLayout.h"
+#include "dialects/ingot/ir/Builders.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -29,11 +30,6 @@ void ExecDialect::initialize() {
 #define GET_OP_LIST
 #include "dialects/exec/ExecOps.cpp.inc"
       >();
-}
-
-int64_t exec::byteSize(ShapedType type) {
-  return type.getNumElements() *
-         llvm::divideCeil(type.getElementTypeBitWidth(), 8);
 }
 
 /// Bytes of tensors that a call reads and writes.

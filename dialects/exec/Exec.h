@@ -23,9 +23,6 @@ struct Field {
   int64_t value;
 };
 
-/// Bytes of a buffer; elements of less than a byte take one.
-int64_t byteSize(mlir::ShapedType type);
-
 } // namespace ingot::exec
 
 #include "dialects/exec/Exec.h.inc"

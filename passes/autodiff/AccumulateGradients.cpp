@@ -32,9 +32,7 @@ struct AccumulateGradients
       return;
     Signature step(func);
     ResultList results = ResultList::of(step);
-    if (llvm::none_of(results.entries, [](const ResultList::Entry &entry) {
-          return entry.gradient();
-        }))
+    if (!results.hasGradients())
       return;
     unsigned loss = *step.findResult("loss");
     Value lossValue = results.entries[loss].value;

@@ -229,9 +229,7 @@ void ApplyOptimizer::runOnOperation() {
     return;
   Signature step(func);
   ResultList results = ResultList::of(step);
-  if (llvm::none_of(results.entries, [](const ResultList::Entry &entry) {
-        return entry.gradient();
-      }))
+  if (!results.hasGradients())
     return;
   FailureOr<Request> request = readOptions();
   if (failed(request))

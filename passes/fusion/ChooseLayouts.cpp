@@ -151,8 +151,7 @@ Value LayoutRegion::transposed(Value value, const Order &order) {
   builder.setInsertionPointAfterValue(value);
   ++transposes;
   RankedTensorType type = permutedType(value, order);
-  transposedBytes += type.getNumElements() *
-                     llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+  transposedBytes += byteSize(type);
   return TransposeOp::create(builder, value.getLoc(), type, value, order);
 }
 

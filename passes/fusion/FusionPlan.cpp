@@ -81,11 +81,7 @@ void FusionPlan::chooseStored() {
 /// Values that several kernels read: stored where that moves fewer bytes.
 void FusionPlan::storeShared() {
   using Set = llvm::SmallSetVector<void *, 8>;
-  auto bytesOf = [](Value value) {
-    RankedTensorType type = tensorType(value);
-    return type.getNumElements() *
-           llvm::divideCeil(type.getElementTypeBitWidth(), 8);
-  };
+  auto bytesOf = [](Value value) { return byteSize(tensorType(value)); };
   // What a processor computes while memory moves a byte.
   constexpr int64_t flopsPerByte = 8;
   // Stored values that a computed op reads in the end.

@@ -180,11 +180,7 @@ void Chunks::check() {
 }
 
 int64_t Chunks::getBytesSaved() const {
-  auto bytes = [](Value value) {
-    RankedTensorType type = tensorType(value);
-    return type.getNumElements() *
-           llvm::divideCeil(type.getElementTypeBitWidth(), 8);
-  };
+  auto bytes = [](Value value) { return byteSize(tensorType(value)); };
   int64_t saved = bytes(product) - bytes(product) / parts;
   // The sum so far is there beside the next product.
   for (auto &[op, split] : ops)

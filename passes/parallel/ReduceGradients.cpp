@@ -42,9 +42,7 @@ struct ReduceGradients : ingot::impl::ReduceGradientsBase<ReduceGradients> {
       return;
     Signature step(func);
     ResultList results = ResultList::of(step);
-    if (llvm::none_of(results.entries, [](const ResultList::Entry &entry) {
-          return entry.gradient();
-        }))
+    if (!results.hasGradients())
       return;
     if (gradComm != "" && gradComm != "bf16" && gradComm != "fp16") {
       (void)emitUserError(
@@ -67,11 +65,12 @@ struct ReduceGradients : ingot::impl::ReduceGradientsBase<ReduceGradients> {
       if (isReduced(step, entry))
         (entry.gradient() ? gradients : statistics).insert(entry.value);
     gradients.set_subtract(statistics);
+    SmallVector<Bucket> buckets = fill(step, statistics.takeVector());
+    llvm::append_range(buckets, fill(step, gradients.takeVector()));
     DenseMap<Value, Value> sums;
-    for (const Bucket &bucket : fill(step, statistics.takeVector()))
-      reduce(step, bucket, sums);
-    for (const Bucket &bucket : fill(step, gradients.takeVector()))
-      reduce(step, bucket, sums);
+    for (auto [number, bucket] : llvm::enumerate(buckets))
+      reduce(step, bucket, number, sums);
+    numBuckets += buckets.size();
 
     OpBuilder builder(step.getReturn());
     for (ResultList::Entry &entry : results.entries) {
@@ -126,11 +125,6 @@ private:
     return Arithmetic(builder, gradient.getLoc()).cast(gradient, element);
   }
 
-  static int64_t byteSize(Value tensor) {
-    RankedTensorType type = tensorType(tensor);
-    return type.getNumElements() * (type.getElementTypeBitWidth() / 8);
-  }
-
   /// Bytes that a bucket should have, of `bytes` in all.
   int64_t chooseSize(int64_t bytes) {
     constexpr double mebi = 1 << 20, most = 25;
@@ -171,13 +165,13 @@ private:
 
     int64_t total = 0;
     for (Value part : parts)
-      total += byteSize(part);
+      total += byteSize(tensorType(part));
     const int64_t limit = chooseSize(total);
     SmallVector<Bucket> buckets;
     // The bucket of each element type that has room.
     DenseMap<Type, size_t> open;
     for (Value part : parts) {
-      int64_t bytes = byteSize(part);
+      int64_t bytes = byteSize(tensorType(part));
       auto [it, isNew] =
           open.try_emplace(tensorType(part).getElementType(), buckets.size());
       if (isNew || buckets[it->second].bytes >= limit) {
@@ -191,14 +185,14 @@ private:
     return buckets;
   }
 
-  void reduce(Signature step, const Bucket &bucket,
+  void reduce(Signature step, const Bucket &bucket, size_t number,
               DenseMap<Value, Value> &sums) {
     Value last = bucket.parts.back();
     OpBuilder builder(step.getReturn());
     if (last.getDefiningOp())
       builder.setInsertionPointAfterValue(last);
-    Location loc = NameLoc::get(
-        builder.getStringAttr("bucket " + Twine(numBuckets.getValue())));
+    Location loc =
+        NameLoc::get(builder.getStringAttr("bucket " + Twine(number)));
     TypeRange types = ValueRange(bucket.parts).getTypes();
     auto whole = RankedTensorType::get({BucketLayout::of(types).elements},
                                        tensorType(last).getElementType());
@@ -207,8 +201,8 @@ private:
     auto wait = AllReduceWaitOp::create(builder, loc, types, start.getBucket());
     for (auto [part, sum] : llvm::zip_equal(bucket.parts, wait.getParts()))
       sums[part] = sum;
-    ++numBuckets;
-    remark::passed(loc, remark::RemarkOpts::name("bucket").category("parallel"))
+    remark::passed(loc,
+                   remark::RemarkOpts::name("bucket").category(getArgument()))
         << remark::metric("tensors", bucket.parts.size())
         << remark::metric("bytes", bucket.bytes);
   }

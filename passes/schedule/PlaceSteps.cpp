@@ -11,9 +11,9 @@
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/cost/Cost.h"
-#include "passes/schedule/BufferPlan.h"
 #include "passes/schedule/LibraryCalls.h"
 #include "passes/schedule/Passes.h"
+#include "passes/schedule/arena/BufferPlan.h"
 #include "runtime/abi/Abi.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringMap.h"
@@ -67,7 +67,7 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
       stateOffsets[FlatSymbolRefAttr::get(state.getSymNameAttr())] = offset;
       state->setAttr("exec.offset", builder.getI64IntegerAttr(offset));
       int64_t bytes =
-          llvm::alignTo(exec::byteSize(state.getTensorType()), INGOT_ALIGNMENT);
+          llvm::alignTo(byteSize(state.getTensorType()), INGOT_ALIGNMENT);
       offset += bytes;
       bool isOptimizer = state.getRole() == Role::Moment ||
                          state.getRole() == Role::Step ||

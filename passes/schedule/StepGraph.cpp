@@ -160,7 +160,7 @@ void StepGraph::addNodes(
     bufferOf[value] = buffers.size();
     Buffer &buffer = buffers.emplace_back();
     buffer.value = value;
-    buffer.bytes = exec::byteSize(tensorType(value));
+    buffer.bytes = byteSize(tensorType(value));
     buffer.writer = writer;
   };
   for (BlockArgument argument : func.getArguments())
@@ -200,7 +200,7 @@ void StepGraph::addNodes(
         (buffer && buffers[*buffer].writer >= 0 &&
          outputs.insert(*buffer).second))
       continue;
-    ownOutputs.push_back({index, exec::byteSize(tensorType(result.get()))});
+    ownOutputs.push_back({index, byteSize(tensorType(result.get()))});
   }
   for (unsigned i = 0; i < nodes.size(); ++i)
     findParts(i);

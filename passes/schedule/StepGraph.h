@@ -11,8 +11,8 @@
 
 #include "dialects/ingot/ir/Dialect.h"
 #include "dialects/ingot/ir/Signature.h"
-#include "passes/schedule/Arena.h"
-#include "passes/schedule/FusionSlice.h"
+#include "passes/schedule/arena/Arena.h"
+#include "passes/schedule/recompute/FusionSlice.h"
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SetVector.h"

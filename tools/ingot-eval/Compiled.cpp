@@ -1,6 +1,7 @@
 #include "tools/ingot-eval/Compiled.h"
 
 #include "dialects/exec/Exec.h"
+#include "dialects/ingot/ir/Builders.h"
 #include "dialects/ingot/ir/Dialect.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/Pipeline.h"
@@ -172,7 +173,7 @@ LoadedModule::run(llvm::StringRef name,
   std::vector<Tensor> results;
   for (const Slot &slot : function.results) {
     auto result = Tensor::fromRawData(
-        slot.type, llvm::ArrayRef<char>(at(slot), exec::byteSize(slot.type)));
+        slot.type, llvm::ArrayRef<char>(at(slot), byteSize(slot.type)));
     if (!result)
       return result.takeError();
     results.push_back(std::move(*result));

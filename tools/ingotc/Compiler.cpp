@@ -1,6 +1,7 @@
 #include "tools/ingotc/Compiler.h"
 
 #include "dialects/exec/Exec.h"
+#include "dialects/ingot/ir/Builders.h"
 #include "dialects/ingot/ir/Diagnostics.h"
 #include "dialects/ingot/ir/Dialect.h"
 #include "dialects/ingot/ir/States.h"
@@ -155,7 +156,7 @@ WeightStorage Compiler::chooseStorage() {
   int64_t bytes = 0;
   for (auto state : model.module->getOps<StateOp>())
     if (!splatValue(state))
-      bytes += exec::byteSize(state.getTensorType());
+      bytes += byteSize(state.getTensorType());
   return bytes <= kEmbedLimit ? WeightStorage::Embed : WeightStorage::Sidecar;
 }
 

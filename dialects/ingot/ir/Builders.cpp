@@ -3,6 +3,11 @@
 using namespace mlir;
 using namespace ingot;
 
+int64_t ingot::byteSize(ShapedType type) {
+  return type.getNumElements() *
+         llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+}
+
 RankedTensorType ingot::withElement(RankedTensorType type, Type element) {
   return RankedTensorType::get(type.getShape(), element);
 }

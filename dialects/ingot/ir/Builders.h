@@ -17,6 +17,9 @@ inline mlir::RankedTensorType tensorType(mlir::Value value) {
   return llvm::cast<mlir::RankedTensorType>(value.getType());
 }
 
+/// Bytes of a tensor or buffer; elements of less than a byte take one.
+int64_t byteSize(mlir::ShapedType type);
+
 /// `type` with another element type.
 mlir::RankedTensorType withElement(mlir::RankedTensorType type,
                                    mlir::Type element);

@@ -1,5 +1,6 @@
 #include "dialects/ingot/ir/Interfaces.h"
 
+#include "dialects/ingot/ir/Builders.h"
 #include "mlir/IR/BuiltinTypes.h"
 
 using namespace mlir;
@@ -24,8 +25,7 @@ int64_t ingot::detail::operandAndResultBytes(Operation *op) {
   int64_t bytes = 0;
   auto count = [&](Type type) {
     if (auto tensor = dyn_cast<RankedTensorType>(type))
-      bytes += tensor.getNumElements() *
-               llvm::divideCeil(tensor.getElementTypeBitWidth(), 8);
+      bytes += byteSize(tensor);
   };
   llvm::for_each(op->getOperandTypes(), count);
   llvm::for_each(op->getResultTypes(), count);

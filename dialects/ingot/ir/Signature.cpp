@@ -130,6 +130,11 @@ void ResultList::addGradient(FlatSymbolRefAttr parameter, Value value) {
   add(value, single(value, kGradientAttr, parameter));
 }
 
+bool ResultList::hasGradients() const {
+  return llvm::any_of(entries,
+                      [](const Entry &entry) { return entry.gradient(); });
+}
+
 void ResultList::apply(Signature signature) const {
   func::FuncOp func = signature.getFunction();
   SmallVector<Value> values;

@@ -74,6 +74,8 @@ public:
   void addGradient(mlir::FlatSymbolRefAttr parameter, mlir::Value value);
   void add(mlir::Value value, mlir::DictionaryAttr attributes);
 
+  bool hasGradients() const;
+
   /// Makes the function return these.
   void apply(Signature signature) const;
 

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef INGOT_DIALECTS_REFERENCE_PHILOX_H
-#define INGOT_DIALECTS_REFERENCE_PHILOX_H
+#ifndef INGOT_DIALECTS_REFERENCE_OPS_PHILOX_H
+#define INGOT_DIALECTS_REFERENCE_OPS_PHILOX_H
 
 #include <array>
 #include <cstdint>
@@ -18,4 +18,4 @@ std::array<uint32_t, 4> philox(std::array<uint32_t, 4> counter,
 
 } // namespace ingot::reference
 
-#endif // INGOT_DIALECTS_REFERENCE_PHILOX_H
+#endif // INGOT_DIALECTS_REFERENCE_OPS_PHILOX_H

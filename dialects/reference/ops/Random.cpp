@@ -2,8 +2,8 @@
 // Counter-based random numbers: docs/spec/random.md.
 //===----------------------------------------------------------------------===//
 
-#include "dialects/reference/Philox.h"
 #include "dialects/reference/Registry.h"
+#include "dialects/reference/ops/Philox.h"
 
 using namespace mlir;
 using namespace ingot;

@@ -71,7 +71,7 @@ DeviceLaunch DeviceKernelBuilder::finishFunction(int64_t grid) {
       builder.getDenseI32ArrayAttr({static_cast<int32_t>(grid), 1, 1}));
   int64_t shared = 0;
   for (BlockArgument memory : function.getWorkgroupAttributions())
-    shared += exec::byteSize(cast<MemRefType>(memory.getType()));
+    shared += byteSize(cast<MemRefType>(memory.getType()));
   return {function.getNameAttr(), grid, shared};
 }
 

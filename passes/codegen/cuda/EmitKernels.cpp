@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/exec/Exec.h"
+#include "dialects/ingot/ir/Builders.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -81,7 +82,7 @@ private:
     for (MemRefType type : kernel.partials) {
       partials.push_back(exec::BufferOp::create(builder, launch.getLoc(), type,
                                                 exec::Space::Arena, base));
-      base = llvm::alignTo(base + exec::byteSize(type), INGOT_ALIGNMENT);
+      base = llvm::alignTo(base + byteSize(type), INGOT_ALIGNMENT);
     }
     ValueRange outputs = launch.getOutputs();
     emitLaunch(launch, kernel.main, launch.getInputs(),

@@ -4,6 +4,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/exec/Exec.h"
+#include "dialects/ingot/ir/Builders.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -108,7 +109,7 @@ private:
     SmallVector<std::pair<BlockArgument, int64_t>> shared;
     for (BlockArgument memory : function.getWorkgroupAttributions()) {
       shared.push_back({memory, sharedBytes});
-      sharedBytes += exec::byteSize(cast<MemRefType>(memory.getType()));
+      sharedBytes += byteSize(cast<MemRefType>(memory.getType()));
     }
     SmallVector<Type> types(function.getFunctionType().getInputs());
     auto blockMemory = MemRefType::get({std::max<int64_t>(sharedBytes, 1)},

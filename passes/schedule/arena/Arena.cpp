@@ -1,4 +1,4 @@
-#include "passes/schedule/Arena.h"
+#include "passes/schedule/arena/Arena.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"

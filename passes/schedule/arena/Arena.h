@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef INGOT_PASSES_SCHEDULE_ARENA_H
-#define INGOT_PASSES_SCHEDULE_ARENA_H
+#ifndef INGOT_PASSES_SCHEDULE_ARENA_ARENA_H
+#define INGOT_PASSES_SCHEDULE_ARENA_ARENA_H
 
 #include "llvm/ADT/ArrayRef.h"
 #include <cstdint>
@@ -37,4 +37,4 @@ int64_t peakLiveBytes(llvm::ArrayRef<Interval> intervals, int64_t alignment,
 
 } // namespace ingot
 
-#endif // INGOT_PASSES_SCHEDULE_ARENA_H
+#endif // INGOT_PASSES_SCHEDULE_ARENA_ARENA_H

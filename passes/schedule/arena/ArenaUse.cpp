@@ -1,4 +1,4 @@
-#include "passes/schedule/ArenaUse.h"
+#include "passes/schedule/arena/ArenaUse.h"
 
 #include "dialects/ingot/ir/Builders.h"
 #include "runtime/abi/Abi.h"

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef INGOT_PASSES_SCHEDULE_ARENAUSE_H
-#define INGOT_PASSES_SCHEDULE_ARENAUSE_H
+#ifndef INGOT_PASSES_SCHEDULE_ARENA_ARENAUSE_H
+#define INGOT_PASSES_SCHEDULE_ARENA_ARENAUSE_H
 
 #include "passes/schedule/StepGraph.h"
 
@@ -36,4 +36,4 @@ listLiveTensors(const StepGraph &graph, const StepGraph::Lifetimes &lifetimes);
 
 } // namespace ingot
 
-#endif // INGOT_PASSES_SCHEDULE_ARENAUSE_H
+#endif // INGOT_PASSES_SCHEDULE_ARENA_ARENAUSE_H

@@ -1,4 +1,4 @@
-#include "passes/schedule/BufferPlan.h"
+#include "passes/schedule/arena/BufferPlan.h"
 
 #include "dialects/ingot/ir/Builders.h"
 #include "mlir/IR/Remarks.h"

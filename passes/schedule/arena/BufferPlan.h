@@ -4,11 +4,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef INGOT_PASSES_SCHEDULE_BUFFERPLAN_H
-#define INGOT_PASSES_SCHEDULE_BUFFERPLAN_H
+#ifndef INGOT_PASSES_SCHEDULE_ARENA_BUFFERPLAN_H
+#define INGOT_PASSES_SCHEDULE_ARENA_BUFFERPLAN_H
 
 #include "dialects/exec/Exec.h"
-#include "passes/schedule/ArenaUse.h"
+#include "passes/schedule/arena/ArenaUse.h"
 
 namespace ingot {
 
@@ -71,4 +71,4 @@ private:
 
 } // namespace ingot
 
-#endif // INGOT_PASSES_SCHEDULE_BUFFERPLAN_H
+#endif // INGOT_PASSES_SCHEDULE_ARENA_BUFFERPLAN_H

@@ -1,4 +1,4 @@
-#include "passes/schedule/FusionSlice.h"
+#include "passes/schedule/recompute/FusionSlice.h"
 
 #include "dialects/ingot/ir/Builders.h"
 #include "mlir/IR/IRMapping.h"

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef INGOT_PASSES_SCHEDULE_FUSIONSLICE_H
-#define INGOT_PASSES_SCHEDULE_FUSIONSLICE_H
+#ifndef INGOT_PASSES_SCHEDULE_RECOMPUTE_FUSIONSLICE_H
+#define INGOT_PASSES_SCHEDULE_RECOMPUTE_FUSIONSLICE_H
 
 #include "dialects/ingot/ir/Dialect.h"
 #include "llvm/ADT/SmallBitVector.h"
@@ -41,4 +41,4 @@ struct FusionSlice {
 
 } // namespace ingot
 
-#endif // INGOT_PASSES_SCHEDULE_FUSIONSLICE_H
+#endif // INGOT_PASSES_SCHEDULE_RECOMPUTE_FUSIONSLICE_H

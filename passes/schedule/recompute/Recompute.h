@@ -19,8 +19,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef INGOT_PASSES_SCHEDULE_RECOMPUTE_H
-#define INGOT_PASSES_SCHEDULE_RECOMPUTE_H
+#ifndef INGOT_PASSES_SCHEDULE_RECOMPUTE_RECOMPUTE_H
+#define INGOT_PASSES_SCHEDULE_RECOMPUTE_RECOMPUTE_H
 
 #include "passes/schedule/StepGraph.h"
 
@@ -96,4 +96,4 @@ private:
 
 } // namespace ingot
 
-#endif // INGOT_PASSES_SCHEDULE_RECOMPUTE_H
+#endif // INGOT_PASSES_SCHEDULE_RECOMPUTE_RECOMPUTE_H

@@ -8,11 +8,11 @@
 #include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "passes/cost/Cost.h"
-#include "passes/schedule/ArenaUse.h"
-#include "passes/schedule/FusionSlice.h"
 #include "passes/schedule/LibraryCalls.h"
 #include "passes/schedule/Passes.h"
-#include "passes/schedule/Recompute.h"
+#include "passes/schedule/arena/ArenaUse.h"
+#include "passes/schedule/recompute/FusionSlice.h"
+#include "passes/schedule/recompute/Recompute.h"
 #include "runtime/abi/Abi.h"
 #include "llvm/Support/Regex.h"
 
@@ -99,7 +99,7 @@ struct Rematerialize : ingot::impl::RematerializeBase<Rematerialize> {
       return;
     for (auto state : getOperation().getOps<StateOp>())
       stateBytes +=
-          llvm::alignTo(exec::byteSize(state.getTensorType()), INGOT_ALIGNMENT);
+          llvm::alignTo(byteSize(state.getTensorType()), INGOT_ALIGNMENT);
     auto functions = llvm::to_vector(getOperation().getOps<func::FuncOp>());
     for (func::FuncOp func : functions)
       if (!func.isDeclaration() && Signature(func).findResult("loss"))
@@ -244,7 +244,7 @@ private:
     RecomputeRecipe recipe;
     int64_t bytes = target.bytes;
     auto read = [&](Value value) {
-      bytes += exec::byteSize(tensorType(value));
+      bytes += byteSize(tensorType(value));
       if (std::optional<unsigned> from = graph.getBuffer(value))
         recipe.reads.push_back(*from);
     };
