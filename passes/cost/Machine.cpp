@@ -26,6 +26,7 @@ static constexpr Field kFields[] = {
     {"convolution_f64", &Machine::convolutionF64},
     {"convolution_bf16", &Machine::convolutionBf16},
     {"convolution_f16", &Machine::convolutionF16},
+    {"attention_f32", &Machine::attentionF32},
     {"multiplies_bf16", &Machine::multipliesBf16},
     {"multiplies_f16", &Machine::multipliesF16},
     {"memory_bandwidth", &Machine::memoryBandwidth},
@@ -53,6 +54,8 @@ Machine Machine::byFeatures(ArrayRef<std::string> features, unsigned threads) {
   double scale = threads * (isWide ? 1.0 : isVector ? 0.6 : 0.2);
   machine.matmulF32 = 65e9 * scale;
   machine.convolutionF32 = 50e9 * scale;
+  // Exponentials, and tiles of scores that are computed twice, count nothing.
+  machine.attentionF32 = 0.4 * machine.matmulF32;
   machine.vectorF32 = 20e9 * scale;
   machine.vectorF64 = 10e9 * scale;
   machine.matmulF64 = machine.convolutionF64 = 1.5e9 * scale;
@@ -77,6 +80,7 @@ Machine Machine::ofDevice() {
   machine.vectorF32 = 4e12;
   machine.vectorF64 = 2e12;
   machine.matmulF32 = machine.convolutionF32 = 40e12;
+  machine.attentionF32 = 16e12;
   machine.matmulF64 = machine.convolutionF64 = 20e12;
   machine.matmulBf16 = machine.matmulF16 = 600e12;
   machine.convolutionBf16 = machine.convolutionF16 = 400e12;
@@ -154,6 +158,8 @@ double Machine::getRate(WorkKind kind, Type element) const {
   case WorkKind::Convolution:
     return choose(convolutionF32, convolutionF64, convolutionBf16,
                   convolutionF16);
+  case WorkKind::Attention:
+    return choose(attentionF32, matmulF64, matmulBf16, matmulF16);
   }
   llvm_unreachable("all kinds of work are handled");
 }

@@ -87,6 +87,41 @@ double measureConvolution(ingot_dtype type, int64_t extent) {
   return 3 * 2.0 * pixels * channels * channels * taps / seconds;
 }
 
+/// Operations per second of causal attention, forward: what may run again.
+double measureAttention() {
+  constexpr int64_t heads = 16, tokens = 512, size = 64;
+  ingot_context context;
+  ingot_attention_desc desc = {};
+  desc.batch = 1;
+  desc.heads = desc.key_heads = heads;
+  desc.queries = desc.keys = tokens;
+  desc.size = desc.value_size = size;
+  desc.left = -1;
+  desc.scale = 0.125;
+  desc.type = INGOT_F32;
+  for (int64_t *strides : {desc.query_strides, desc.key_strides,
+                           desc.value_strides, desc.result_strides}) {
+    strides[0] = tokens * heads * size;
+    strides[1] = heads * size;
+    strides[2] = size;
+  }
+  abi::ScratchMachine threads = {};
+  threads.threads = getThreadCount();
+  desc.scratch_bytes = abi::getScratchBytes(desc, threads);
+  int64_t bytes = tokens * heads * size * 4;
+  Block query = makeZeros(bytes), key = makeZeros(bytes),
+        value = makeZeros(bytes), result = makeZeros(bytes),
+        lse = makeZeros(heads * tokens * 4),
+        scratch = makeZeros(desc.scratch_bytes);
+  double seconds = bestSeconds(4, [&] {
+    ingot_attention(&context, &desc, query.getData(), key.getData(),
+                    value.getData(), nullptr, nullptr, result.getData(),
+                    lse.getData(), scratch.getData());
+  });
+  constexpr int64_t pairs = tokens * (tokens + 1) / 2;
+  return 4.0 * heads * pairs * size / seconds;
+}
+
 /// Bytes read and written per second by y = x + c over arrays of `bytes`, in
 /// the best of many short runs: other programs may be at work.
 double measureBandwidth(int64_t bytes, int runs) {
@@ -153,6 +188,7 @@ Machine ingot::measureMachine() {
   machine.convolutionF64 = measureConvolution(INGOT_F64, 2);
   machine.convolutionBf16 = measureConvolution(INGOT_BF16, 28);
   machine.convolutionF16 = measureConvolution(INGOT_F16, 28);
+  machine.attentionF32 = measureAttention();
   machine.vectorF32 = measureVector<float>();
   machine.vectorF64 = measureVector<double>();
   machine.memoryBandwidth = measureBandwidth(128 << 20, 4);

@@ -14,7 +14,7 @@ class Ingot_AttentionOp<string mnemonic, list<Trait> traits = []>
         DeclareOpInterfaceMethods<CostModel, ["getFlops"]>,
         DeclareOpInterfaceMethods<PrecisionRole, ["getPrecisionRole"]>])> {
   let extraClassDeclaration = [{
-    ::ingot::WorkKind getWorkKind() { return ::ingot::WorkKind::Matmul; }
+    ::ingot::WorkKind getWorkKind() { return ::ingot::WorkKind::Attention; }
     ::ingot::AttentionSizes getSizes();
   }];
   let extraClassDefinition = [{

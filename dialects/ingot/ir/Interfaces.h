@@ -16,7 +16,7 @@
 namespace ingot {
 
 /// See the interface CostModel.
-enum class WorkKind { Vector, Matmul, Convolution };
+enum class WorkKind { Vector, Matmul, Convolution, Attention };
 
 /// See the interface PrecisionRole.
 enum class Precision { Low, Keep, Follow };

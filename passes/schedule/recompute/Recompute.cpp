@@ -11,7 +11,12 @@ RecomputeSearch::RecomputeSearch(const StepGraph &graph, unsigned cut,
                                  llvm::BitVector allowed, llvm::BitVector again)
     : graph(graph), cut(cut), recipes(recipes), allowed(std::move(allowed)),
       required(again), again(std::move(again)),
-      base(improveOrder(graph, graph.getProgramOrder())) {}
+      base(improveOrder(graph, graph.getProgramOrder())),
+      users(recipes.size()) {
+  for (auto [i, recipe] : llvm::enumerate(recipes))
+    for (unsigned read : recipe.reads)
+      users[read].push_back(i);
+}
 
 double RecomputeSearch::getSeconds() const {
   double sum = 0;
@@ -155,7 +160,37 @@ RecomputeSearch::findChain(unsigned buffer, int64_t peak) const {
     return std::nullopt;
   chain.saved = saved;
   chain.score = time / static_cast<double>(saved);
+  addRelatives(chain, time, peak);
   return chain;
+}
+
+/// Adds what the chain's values, computed again for one reader, give at little
+/// more: queries, keys and values are parts of one product.
+void RecomputeSearch::addRelatives(Chain &chain, double time,
+                                   int64_t peak) const {
+  ArrayRef<StepGraph::Buffer> buffers = graph.getBuffers();
+  auto isThere = [&](unsigned read) {
+    return buffers[read].writer < 0 || lastRead[read] >= peak ||
+           again.test(read) || llvm::is_contained(chain.buffers, read);
+  };
+  for (size_t i = 0; i < chain.buffers.size(); ++i) {
+    if (livesAcross(chain.buffers[i], peak))
+      continue;
+    for (unsigned other : users[chain.buffers[i]]) {
+      int64_t bytes = buffers[other].bytes;
+      if (!allowed.test(other) || again.test(other) ||
+          llvm::is_contained(chain.buffers, other) ||
+          !livesAcross(other, peak) ||
+          recipes[other].seconds >= chain.score * static_cast<double>(bytes) ||
+          !recipes[other].siblings.empty() ||
+          !llvm::all_of(recipes[other].reads, isThere))
+        continue;
+      chain.buffers.push_back(other);
+      chain.saved += bytes;
+      time += recipes[other].seconds;
+      chain.score = time / static_cast<double>(chain.saved);
+    }
+  }
 }
 
 /// The chains that free memory at the plan's peak, the best first.
@@ -216,16 +251,20 @@ bool RecomputeSearch::extend(RecomputePlan &plan) {
   return false;
 }
 
-/// Drops what the budget does not need, the most expensive first.
+/// Drops what the budget does not need, the dearest first.
 RecomputePlan RecomputeSearch::trim(RecomputePlan plan, int64_t bytes) {
   constexpr size_t maxAttempts = 48;
+  ArrayRef<StepGraph::Buffer> buffers = graph.getBuffers();
   SmallVector<unsigned> candidates;
   for (unsigned buffer : again.set_bits())
     if (!required.test(buffer))
       candidates.push_back(buffer);
-  llvm::stable_sort(candidates, [&](unsigned a, unsigned b) {
-    return recipes[a].seconds > recipes[b].seconds;
-  });
+  // By time a byte: of what the budget has left, the most time.
+  auto isDearer = [&](unsigned a, unsigned b) {
+    return recipes[a].seconds * static_cast<double>(buffers[b].bytes) >
+           recipes[b].seconds * static_cast<double>(buffers[a].bytes);
+  };
+  llvm::stable_sort(candidates, isDearer);
   if (candidates.size() > maxAttempts)
     candidates.resize(maxAttempts);
   // Packing takes longer than everything else: one after all, as a rule.

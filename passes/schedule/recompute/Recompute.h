@@ -79,6 +79,7 @@ private:
   RecomputePlan trim(RecomputePlan plan, int64_t bytes);
   void findLifetimes(const RecomputePlan &plan);
   std::optional<Chain> findChain(unsigned buffer, int64_t peak) const;
+  void addRelatives(Chain &chain, double time, int64_t peak) const;
   bool livesAcross(unsigned buffer, int64_t peak) const;
 
   const StepGraph &graph;
@@ -87,6 +88,8 @@ private:
   llvm::BitVector allowed, required, again;
   /// The order without copies.
   llvm::SmallVector<unsigned> base;
+  /// Of each buffer, those that are computed from it.
+  llvm::SmallVector<llvm::SmallVector<unsigned, 2>> users;
   /// Live bytes and operations of the plans so far.
   llvm::SmallVector<std::pair<int64_t, llvm::BitVector>> tried;
   /// Per buffer, under the present plan: when it is written, last read early,
