@@ -113,8 +113,11 @@ void ingot::buildPlacementPipeline(OpPassManager &manager,
   remat.save = options.save;
   remat.recompute = options.recompute;
   manager.addPass(createRematerialize(remat));
-  if (options.level > 0)
+  if (options.level > 0) {
     manager.addNestedPass<func::FuncOp>(createOrderSteps());
+    // Whether a kernel can wait for another depends on the order.
+    manager.addNestedPass<func::FuncOp>(createGroupKernels());
+  }
   PlaceStepsOptions placement;
   placement.noReuse = options.level == 0;
   manager.addPass(createPlaceSteps(placement));

@@ -7,6 +7,10 @@ using namespace mlir;
 using namespace ingot;
 
 static void addWork(Operation *op, const Machine &machine, Cost &cost) {
+  // A loop of a group.
+  if (auto part = dyn_cast<FusionOp>(op))
+    for (Operation &inner : part.getBody().front())
+      addWork(&inner, machine, cost);
   auto model = dyn_cast<CostModel>(op);
   if (!model)
     return;

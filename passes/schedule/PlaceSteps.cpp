@@ -128,13 +128,14 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
       SmallVector<Value> inputs = llvm::map_to_vector(op.getOperands(), buffer);
       SmallVector<Value> outputs = llvm::map_to_vector(op.getResults(), buffer);
       auto fusion = dyn_cast<FusionOp>(op);
-      double seconds = estimateCost(&op, machineModel).seconds;
+      Cost cost = estimateCost(&op, machineModel);
       auto describeCall = llvm::make_scope_exit([&] {
         Operation *call = &*std::prev(builder.getInsertionPoint());
-        call->setAttr("exec.bound", builder.getF64FloatAttr(seconds));
+        call->setAttr("exec.bound", builder.getF64FloatAttr(cost.seconds));
       });
       if (fusion && !fusion.getAnchor()) {
-        launch(fusion, plan.getAliases(fusion), inputs, outputs, builder);
+        launch(fusion, plan.getAliases(fusion), inputs, outputs, cost.flops,
+               builder);
         continue;
       }
       Value scratch;
@@ -144,7 +145,7 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
             MemRefType::get({at->bytes}, builder.getI8Type()),
             exec::Space::Arena, at->offset);
       if (fusion)
-        callWithEpilogue(fusion, inputs, outputs, scratch, builder);
+        callWithEpilogue(fusion, inputs, outputs, scratch, cost.flops, builder);
       else
         createLibraryCall(&op, inputs, outputs, scratch, builder);
     }
@@ -289,17 +290,8 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
     return calls;
   }
 
-  static int64_t flopsOf(FusionOp fusion) {
-    int64_t flops = 0;
-    for (Operation &op : fusion.getBody().front())
-      if (auto cost = dyn_cast<CostModel>(op))
-        flops += cost.getFlops();
-    return flops;
-  }
-
   void launch(FusionOp fusion, ArrayRef<int64_t> aliases, ValueRange inputs,
-              ValueRange outputs, OpBuilder &builder) {
-    int64_t flops = flopsOf(fusion);
+              ValueRange outputs, int64_t flops, OpBuilder &builder) {
     exec::LaunchOp::create(builder, fusion.getLoc(), kernel(fusion, aliases),
                            inputs, outputs, flops);
   }
@@ -307,8 +299,8 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
   /// Splits an epilogue fusion into the library call and a kernel of the rest,
   /// which takes the call's result first.
   void callWithEpilogue(FusionOp fusion, ArrayRef<Value> inputs,
-                        ValueRange outputs, Value scratch, OpBuilder &builder) {
-    int64_t flops = flopsOf(fusion);
+                        ValueRange outputs, Value scratch, int64_t flops,
+                        OpBuilder &builder) {
     unsigned product = *fusion.getAnchorResult();
     Operation *anchor = fusion.getAnchor();
     Block &body = fusion.getBody().front();

@@ -40,8 +40,20 @@ FlatSymbolRefAttr StepGraph::getState(Value value) const {
 //===----------------------------------------------------------------------===//
 
 /// True if an operand of a fusion is read only at the element being computed,
-/// for results of the operand's shape.
-static bool isReadPointwise(FusionOp fusion, unsigned operand) {
+/// for results of the operand's shape, and by the loop that makes `result`.
+static bool isReadPointwise(FusionOp fusion, unsigned operand,
+                            unsigned result) {
+  if (fusion.getKind() == FusionKind::Group) {
+    auto made = cast<OpResult>(
+        fusion.getBody().front().getTerminator()->getOperand(result));
+    return llvm::all_of(fusion.getBody().getArgument(operand).getUses(),
+                        [&](OpOperand &use) {
+                          return use.getOwner() == made.getOwner() &&
+                                 isReadPointwise(cast<FusionOp>(use.getOwner()),
+                                                 use.getOperandNumber(),
+                                                 made.getResultNumber());
+                        });
+  }
   if (fusion.getKind() != FusionKind::Loop)
     return false;
   SmallVector<Value> work = {fusion.getBody().getArgument(operand)};
@@ -87,7 +99,8 @@ bool StepGraph::canReplace(BlockArgument oldValue, Value newValue) const {
     if (use.getOwner() == writer) {
       auto fusion = dyn_cast<FusionOp>(writer);
       can &= use.get() == oldValue && fusion &&
-             isReadPointwise(fusion, use.getOperandNumber());
+             isReadPointwise(fusion, use.getOperandNumber(),
+                             cast<OpResult>(newValue).getResultNumber());
     } else {
       can &= position.lookup(use.getOwner()) < position.lookup(writer);
     }
@@ -132,8 +145,7 @@ void StepGraph::findInPlace(Node &node) const {
   for (OpOperand &operand : fusion->getOpOperands()) {
     std::optional<unsigned> from = getBuffer(operand.get());
     unsigned number = operand.getOperandNumber();
-    if (!from || buffers[*from].isKept || buffers[*from].bucket >= 0 ||
-        !isReadPointwise(fusion, number))
+    if (!from || buffers[*from].isKept || buffers[*from].bucket >= 0)
       continue;
     // The same memory under another name is read elsewhere.
     unsigned names = llvm::count_if(fusion.getInputs(), [&](Value input) {
@@ -141,10 +153,11 @@ void StepGraph::findInPlace(Node &node) const {
     });
     if (names > 1)
       continue;
-    for (Value result : fusion.getResults())
+    for (OpResult result : fusion->getResults())
       if (std::optional<unsigned> to = getBuffer(result);
           to && buffers[*to].bucket < 0 &&
-          result.getType() == operand.get().getType())
+          result.getType() == operand.get().getType() &&
+          isReadPointwise(fusion, number, result.getResultNumber()))
         node.inPlace.push_back({*to, *from});
   }
 }

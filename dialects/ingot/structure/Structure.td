@@ -66,7 +66,8 @@ def Ingot_FusionKind : I32EnumAttr<"FusionKind", "loop structure of a fusion", [
     I32EnumAttrCase<"Reduction", 1, "reduction">,
     I32EnumAttrCase<"Custom", 2, "custom">,
     I32EnumAttrCase<"Row", 3, "row">,
-    I32EnumAttrCase<"Epilogue", 4, "epilogue">]> {
+    I32EnumAttrCase<"Epilogue", 4, "epilogue">,
+    I32EnumAttrCase<"Group", 5, "group">]> {
   let cppNamespace = "::ingot";
   let genSpecializedAttr = 0;
 }
@@ -83,7 +84,8 @@ def FusionOp : Ingot_Op<"fusion", [IsolatedFromAbove, Pure,
     rows of equal length, results have an element per element of the space or one per row, and reductions
     fold whole rows, so that a row need not leave the processor between them. `custom`: a single op with a loop
     nest of its own (KernelBody). `epilogue`: a library call (EpilogueAnchor) on operands of the fusion, and
-    ops that read its result at the element at work; a result has the memory of the call's.
+    ops that read its result at the element at work; a result has the memory of the call's. `group`:
+    `loop` fusions that read nothing of each other; the results are theirs, one after the other.
   }];
   let arguments = (ins Ingot_FusionKindAttr:$kind, Variadic<Ingot_Tensor>:$inputs);
   let results = (outs Variadic<Ingot_Tensor>:$results);

@@ -199,6 +199,23 @@ static LogicalResult verifyCustom(FusionOp fusion) {
   return success();
 }
 
+static LogicalResult verifyGroup(FusionOp fusion) {
+  SmallVector<Value> results;
+  for (Operation &op : fusion.getBody().front().without_terminator()) {
+    auto part = dyn_cast<FusionOp>(op);
+    if (!part || part.getKind() != FusionKind::Loop ||
+        !llvm::all_of(part.getInputs(), llvm::IsaPred<BlockArgument>))
+      return op.emitOpError("C17: a group fusion must hold loop fusions, which "
+                            "take operands of the group");
+    llvm::append_range(results, part.getResults());
+  }
+  Operation *yield = fusion.getBody().front().getTerminator();
+  if (llvm::to_vector(yield->getOperands()) != results)
+    return fusion.emitOpError("C18: a group fusion must yield the results of "
+                              "its loops in order");
+  return success();
+}
+
 LogicalResult FusionOp::verifyRegions() {
   if (getBody().getArgumentTypes() != getInputs().getTypes())
     return emitOpError("C1: the body's arguments must be the inputs, want ")
@@ -223,6 +240,8 @@ LogicalResult FusionOp::verifyRegions() {
     return verifyRow(*this);
   case FusionKind::Epilogue:
     return verifyEpilogue(*this);
+  case FusionKind::Group:
+    return verifyGroup(*this);
   }
   llvm_unreachable("unknown fusion kind");
 }

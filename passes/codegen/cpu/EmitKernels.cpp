@@ -337,8 +337,11 @@ struct EmitCpuKernels : ingot::impl::EmitCpuKernelsBase<EmitCpuKernels> {
     for (auto kernel :
          llvm::make_early_inc_range(getOperation().getOps<exec::KernelOp>())) {
       StringAttr name = kernel.getSymNameAttr();
-      if (symbolizeFusionKind(kernel.getKind()) == FusionKind::Epilogue)
+      auto kind = symbolizeFusionKind(kernel.getKind());
+      if (kind == FusionKind::Epilogue)
         emitEpilogue(kernel);
+      else if (kind == FusionKind::Group)
+        extents[name] = buildGroup(kernel);
       else
         extents[name] = KernelBuilder(kernel).build();
       kernel.erase();
@@ -349,6 +352,22 @@ struct EmitCpuKernels : ingot::impl::EmitCpuKernelsBase<EmitCpuKernels> {
       launch.setExtent(extent.iterations);
       launch.setGrain(extent.grain);
     });
+  }
+
+  static Extent buildGroup(exec::KernelOp group) {
+    SmallVector<GroupPart> parts = outlineParts(group);
+    llvm::MapVector<exec::KernelOp, Extent> built;
+    SmallVector<Extent> extents;
+    for (GroupPart &part : parts) {
+      auto [it, isNew] = built.try_emplace(part.kernel);
+      if (isNew)
+        it->second = KernelBuilder(part.kernel).build();
+      extents.push_back(it->second);
+    }
+    Extent extent = emitGroup(group, parts, extents);
+    for (auto &[kernel, ignored] : built)
+      kernel.erase();
+    return extent;
   }
 };
 

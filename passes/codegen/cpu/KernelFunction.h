@@ -12,6 +12,7 @@
 #include "dialects/ingot/ir/Scalars.h"
 #include "dialects/ingot/structure/RowSpace.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/codegen/GroupParts.h"
 
 namespace ingot::codegen {
 
@@ -68,6 +69,10 @@ Extent emitRows(exec::KernelOp kernel);
 
 /// Emits the function of an `epilogue` kernel.
 void emitEpilogue(exec::KernelOp kernel);
+
+/// Emits the function of a `group` kernel, which calls those of its parts.
+Extent emitGroup(exec::KernelOp kernel, llvm::ArrayRef<GroupPart> parts,
+                 llvm::ArrayRef<Extent> extents);
 
 } // namespace ingot::codegen
 

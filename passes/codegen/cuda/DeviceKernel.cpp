@@ -248,6 +248,8 @@ DeviceKernel DeviceKernelBuilder::build() {
     break;
   case FusionKind::Row:
     return emitRows();
+  case FusionKind::Group:
+    return emitGroup();
   case FusionKind::Epilogue:
     // The pipeline forms none for devices (PipelineOptions).
     llvm_unreachable("no device code for epilogues");

@@ -58,6 +58,7 @@ private:
   DeviceKernel emitAcross(const ReductionSpace &space);
   DeviceKernel emitRows();
   DeviceKernel emitCustom();
+  DeviceKernel emitGroup();
   void emitFinish(const ReductionSpace &space, int64_t pieces,
                   DeviceKernel &result);
 

@@ -195,6 +195,44 @@ func.func @across_rows(%a: tensor<4x4xf32>) -> tensor<4x4xf32> {
 
 // -----
 
+// A loop that reads another one's result cannot run beside it.
+func.func @dependent_group(%a: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %0:2 = ingot.fusion group (%a) : (tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  ^bb0(%x: tensor<4xf32>):
+    %1 = ingot.fusion loop (%x) : (tensor<4xf32>) -> tensor<4xf32> {
+    ^bb0(%y: tensor<4xf32>):
+      %3 = ingot.exp %y : tensor<4xf32>
+      ingot.yield %3 : tensor<4xf32>
+    }
+    // expected-error @+1 {{C17: a group fusion must hold loop fusions, which take operands of the group}}
+    %2 = ingot.fusion loop (%1) : (tensor<4xf32>) -> tensor<4xf32> {
+    ^bb0(%y: tensor<4xf32>):
+      %3 = ingot.exp %y : tensor<4xf32>
+      ingot.yield %3 : tensor<4xf32>
+    }
+    ingot.yield %1, %2 : tensor<4xf32>, tensor<4xf32>
+  }
+  return %0#0, %0#1 : tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
+func.func @group_order(%a: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  // expected-error @+1 {{C18: a group fusion must yield the results of its loops in order}}
+  %0:2 = ingot.fusion group (%a) : (tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  ^bb0(%x: tensor<4xf32>):
+    %1 = ingot.fusion loop (%x) : (tensor<4xf32>) -> tensor<4xf32> {
+    ^bb0(%y: tensor<4xf32>):
+      %3 = ingot.exp %y : tensor<4xf32>
+      ingot.yield %3 : tensor<4xf32>
+    }
+    ingot.yield %1, %x : tensor<4xf32>, tensor<4xf32>
+  }
+  return %0#0, %0#1 : tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
 // expected-error @+1 {{F1: "ingot.state" must name a state}}
 func.func @f(%a: tensor<2xf32> {ingot.state = "w"}) {
   return

@@ -1,0 +1,358 @@
+//===----------------------------------------------------------------------===//
+// Runs small loops that read nothing of each other as one kernel. Assumes that
+// operations are in the order in which they run.
+//===----------------------------------------------------------------------===//
+
+#include "dialects/ingot/ir/Builders.h"
+#include "mlir/IR/Remarks.h"
+#include "passes/cost/Cost.h"
+#include "passes/schedule/LibraryCalls.h"
+#include "passes/schedule/Passes.h"
+#include "passes/schedule/StepGraph.h"
+#include "runtime/abi/Abi.h"
+
+namespace ingot {
+#define GEN_PASS_DEF_GROUPKERNELS
+#include "passes/schedule/Passes.h.inc"
+} // namespace ingot
+
+using namespace mlir;
+using namespace ingot;
+
+namespace {
+
+/// No place in the order.
+constexpr unsigned none = -1;
+
+/// Loops that run as one kernel, where the last of them is in the order.
+struct Group {
+  SmallVector<unsigned> nodes;
+  llvm::DenseSet<Value> buffers;
+  /// The first node in the order that needs one of them.
+  unsigned neededAt = none;
+
+  unsigned place() const { return nodes.back(); }
+};
+
+/// Chooses groups for one order. Nodes have their place in it as their number.
+class GroupPlan {
+public:
+  GroupPlan(const StepGraph &graph, const Machine &machine, unsigned maxBuffers)
+      : nodes(graph.getNodes()), machine(machine), maxBuffers(maxBuffers),
+        lifetimes(graph.getLifetimes(graph.getProgramOrder())) {
+    live.resize(nodes.size() + 2);
+    for (const Interval &interval : lifetimes.intervals)
+      addLive(interval.bytes, interval.first, interval.last);
+    peakBytes = *llvm::max_element(live);
+  }
+
+  /// At no instant that a group adds to, more than `share` of the peak lives.
+  void choose(double share);
+
+  ArrayRef<Group> getGroups() const { return groups; }
+  /// Loops that stay alone and why.
+  ArrayRef<std::pair<unsigned, std::string>> getRefusals() const {
+    return refusals;
+  }
+
+private:
+  std::string refuseLoop(FusionOp fusion) const;
+  std::string refuse(const Group &group, unsigned node, int64_t limit);
+  std::string keepUntil(const Group &group, unsigned node, int64_t limit);
+  bool overwritesShared(const Group &group, unsigned node) const;
+  void add(Group &group, unsigned node);
+  /// The first node in the order that needs this one.
+  unsigned neededAt(unsigned node) const {
+    unsigned first = none;
+    for (unsigned next : nodes[node].successors)
+      first = std::min(first, next);
+    return first;
+  }
+
+  void addLive(int64_t bytes, int64_t first, int64_t last) {
+    bytes = llvm::alignTo(bytes, INGOT_ALIGNMENT);
+    for (int64_t at = first; at <= last; ++at)
+      live[at] += bytes;
+  }
+
+  ArrayRef<StepGraph::Node> nodes;
+  const Machine &machine;
+  unsigned maxBuffers;
+  StepGraph::Lifetimes lifetimes;
+  /// Bytes in use at each instant.
+  SmallVector<int64_t> live;
+  int64_t peakBytes = 0;
+  SmallVector<Group> groups;
+  SmallVector<std::pair<unsigned, std::string>> refusals;
+};
+
+/// Why the loop is better off alone, whatever else there is.
+std::string GroupPlan::refuseLoop(FusionOp fusion) const {
+  // A start is then less than 2 % of the kernel's time.
+  constexpr double maxLaunches = 50;
+  Cost cost = estimateCost(fusion, machine);
+  if (cost.seconds > maxLaunches * machine.launchSeconds)
+    return "its start is a small part of its time";
+  return "";
+}
+
+/// Whether one loop would be written over what another one still reads.
+bool GroupPlan::overwritesShared(const Group &group, unsigned node) const {
+  auto overwrites = [&](unsigned writer, unsigned reader) {
+    return llvm::any_of(nodes[writer].inPlace, [&](StepGraph::InPlace pair) {
+      return nodes[reader].reads.contains(pair.operand);
+    });
+  };
+  return llvm::any_of(group.nodes, [&](unsigned other) {
+    return overwrites(node, other) || overwrites(other, node);
+  });
+}
+
+/// Keeps what the group reads until `node` runs, if memory allows.
+std::string GroupPlan::keepUntil(const Group &group, unsigned node,
+                                 int64_t limit) {
+  SmallVector<std::pair<unsigned, int64_t>> extended;
+  double rereadSeconds = 0;
+  for (unsigned member : group.nodes)
+    for (unsigned buffer : nodes[member].reads) {
+      unsigned number = lifetimes.ofBuffer[buffer];
+      Interval &interval = lifetimes.intervals[number];
+      if (interval.last >= node)
+        continue;
+      extended.push_back({number, interval.last});
+      addLive(interval.bytes, interval.last + 1, node);
+      interval.last = node;
+      auto bytes = static_cast<double>(interval.bytes);
+      if (bytes <= machine.cacheBytes)
+        rereadSeconds +=
+            bytes / machine.memoryBandwidth - bytes / machine.cacheBandwidth;
+    }
+  int64_t most = 0;
+  for (auto [number, last] : extended)
+    for (int64_t at = last + 1; at <= node; ++at)
+      most = std::max(most, live[at]);
+  std::string reason;
+  if (most > limit)
+    reason = "the peak would rise to " + std::to_string(most) + " bytes";
+  else if (group.place() + 1 != node && rereadSeconds > machine.launchSeconds)
+    reason = "its operands would leave the cache";
+  if (reason.empty())
+    return "";
+  for (auto [number, last] : extended) {
+    Interval &interval = lifetimes.intervals[number];
+    addLive(-interval.bytes, last + 1, interval.last);
+    interval.last = last;
+  }
+  return reason;
+}
+
+/// Why the group cannot wait for `node` and run with it; if it can, its
+/// operands are kept.
+std::string GroupPlan::refuse(const Group &group, unsigned node,
+                              int64_t limit) {
+  if (group.neededAt <= node)
+    return "what comes before the next loop reads its result";
+  // The others of a group that the step's end alone waits for could not wait
+  // for further ones.
+  if ((group.neededAt == none) != (neededAt(node) == none))
+    return "only one of it and the next loop is read within the step";
+  unsigned buffers = group.buffers.size() + nodes[node].op->getNumResults();
+  for (Value operand : nodes[node].op->getOperands())
+    buffers += !group.buffers.contains(operand);
+  if (buffers > maxBuffers)
+    return "the group has all the buffers that a kernel takes";
+  if (overwritesShared(group, node))
+    return "one loop would overwrite what another reads";
+  return keepUntil(group, node, limit);
+}
+
+void GroupPlan::add(Group &group, unsigned node) {
+  group.nodes.push_back(node);
+  group.buffers.insert_range(nodes[node].op->getOperands());
+  group.buffers.insert_range(nodes[node].op->getResults());
+  group.neededAt = std::min(group.neededAt, neededAt(node));
+}
+
+void GroupPlan::choose(double share) {
+  auto limit = static_cast<int64_t>(static_cast<double>(peakBytes) * share);
+  // Numbers of groups that may still grow, and why the last loop could not
+  // join.
+  constexpr size_t maxOpen = 4;
+  SmallVector<std::pair<unsigned, std::string>> open;
+  auto close = [&](size_t i) {
+    auto &[number, reason] = open[i];
+    if (groups[number].nodes.size() == 1)
+      refusals.push_back({groups[number].place(), reason});
+    open.erase(open.begin() + static_cast<ptrdiff_t>(i));
+  };
+  for (auto [index, node] : llvm::enumerate(nodes)) {
+    auto end = dyn_cast<BucketEnd>(node.op);
+    if (end && end.getBucket().getDefiningOp() != node.op)
+      while (!open.empty()) {
+        open.front().second = "the next bucket would hold it up";
+        close(0);
+      }
+    auto fusion = dyn_cast<FusionOp>(node.op);
+    if (!fusion || fusion.getKind() != FusionKind::Loop ||
+        tensorType(fusion.getResult(0)).getNumElements() == 0)
+      continue;
+    if (std::string reason = refuseLoop(fusion); !reason.empty()) {
+      refusals.push_back({index, reason});
+      continue;
+    }
+    bool joined = false;
+    for (size_t i = open.size(); i-- > 0 && !joined;) {
+      Group &group = groups[open[i].first];
+      std::string reason = refuse(group, index, limit);
+      joined = reason.empty();
+      if (joined)
+        add(group, index);
+      else
+        open[i].second = reason;
+      if (!joined && group.neededAt <= index)
+        close(i);
+    }
+    if (joined)
+      continue;
+    if (open.size() == maxOpen)
+      close(0);
+    open.push_back({groups.size(), "no other small loop comes after it"});
+    add(groups.emplace_back(), index);
+  }
+  while (!open.empty())
+    close(0);
+  llvm::erase_if(groups,
+                 [](const Group &group) { return group.nodes.size() < 2; });
+}
+
+struct GroupKernels : ingot::impl::GroupKernelsBase<GroupKernels> {
+  using GroupKernelsBase::GroupKernelsBase;
+
+  void runOnOperation() override {
+    func::FuncOp func = getOperation();
+    if (func.isDeclaration())
+      return;
+    Machine machine = Machine::of(func->getParentOfType<ModuleOp>());
+    auto graphOf = [&] {
+      return StepGraph(Signature(func), [&](Operation *op) {
+        return getScratchBytes(op, machine.getScratchMachine());
+      });
+    };
+    StepGraph graph = graphOf();
+    if (graph.getNodes().empty())
+      return;
+    SmallVector<Operation *> order;
+    for (const StepGraph::Node &node : graph.getNodes())
+      order.push_back(node.op);
+    int64_t bytes = arenaBytes(graph);
+    // What lives at once is a bound that packing does not always reach.
+    for (double share : {1.0, 0.95, 0.8}) {
+      GroupPlan plan(graph, machine, maxBuffers);
+      plan.choose(share);
+      SmallVector<FusionOp> fusions = form(plan, graph, order);
+      if (fusions.empty() || arenaBytes(graphOf()) <= bytes) {
+        explain(plan, graph, fusions, machine);
+        return;
+      }
+      for (FusionOp fusion : fusions)
+        dissolve(fusion);
+      StepGraph::applyOrder(graph.getSignature(), order);
+    }
+    remark::missed(func.getLoc(),
+                   remark::RemarkOpts::name("group").category("fusion"))
+        << remark::metric("function", func.getName())
+        << remark::reason("no groups found that fit in the arena");
+  }
+
+  static int64_t arenaBytes(const StepGraph &graph) {
+    StepGraph::Lifetimes lifetimes =
+        graph.getLifetimes(graph.getProgramOrder());
+    return packIntervals(lifetimes.intervals, INGOT_ALIGNMENT);
+  }
+
+  /// Makes fusions of the plan's groups.
+  SmallVector<FusionOp> form(const GroupPlan &plan, const StepGraph &graph,
+                             ArrayRef<Operation *> order) {
+    SmallVector<FusionOp> fusions;
+    SmallVector<Operation *> grouped(order);
+    for (const Group &group : plan.getGroups()) {
+      SmallVector<FusionOp> parts;
+      for (unsigned node : group.nodes) {
+        parts.push_back(cast<FusionOp>(order[node]));
+        grouped[node] = nullptr;
+      }
+      fusions.push_back(form(parts));
+      grouped[group.place()] = fusions.back();
+    }
+    llvm::erase(grouped, nullptr);
+    StepGraph::applyOrder(graph.getSignature(), grouped);
+    return fusions;
+  }
+
+  static FusionOp form(ArrayRef<FusionOp> parts) {
+    SmallVector<Location> locations;
+    SmallVector<Value> results;
+    llvm::SetVector<Value> inputs;
+    for (FusionOp part : parts) {
+      locations.push_back(part.getLoc());
+      inputs.insert(part.getInputs().begin(), part.getInputs().end());
+      llvm::append_range(results, part.getResults());
+    }
+    OpBuilder builder(parts.back());
+    Location loc = FusedLoc::get(builder.getContext(), locations);
+    auto fusion = FusionOp::create(
+        builder, loc, ValueRange(results).getTypes(),
+        FusionKindAttr::get(builder.getContext(), FusionKind::Group),
+        inputs.getArrayRef());
+    Block *body = builder.createBlock(&fusion.getBody());
+    DenseMap<Value, Value> within;
+    for (Value input : inputs)
+      within[input] = body->addArgument(input.getType(), input.getLoc());
+    for (auto [result, own] : llvm::zip_equal(results, fusion.getResults()))
+      result.replaceAllUsesWith(own);
+    for (FusionOp part : parts) {
+      part->moveBefore(body, body->end());
+      for (OpOperand &operand : part->getOpOperands())
+        operand.set(within.lookup(operand.get()));
+    }
+    YieldOp::create(builder, loc, results);
+    return fusion;
+  }
+
+  /// Puts the loops of a group back in its place.
+  static void dissolve(FusionOp fusion) {
+    Block &body = fusion.getBody().front();
+    Operation *yield = body.getTerminator();
+    fusion.replaceAllUsesWith(llvm::to_vector(yield->getOperands()));
+    yield->erase();
+    for (Operation &part : llvm::make_early_inc_range(body)) {
+      for (OpOperand &operand : part.getOpOperands())
+        operand.set(fusion.getOperand(
+            cast<BlockArgument>(operand.get()).getArgNumber()));
+      part.moveBefore(fusion);
+    }
+    fusion.erase();
+  }
+
+  void explain(const GroupPlan &plan, const StepGraph &graph,
+               ArrayRef<FusionOp> fusions, const Machine &machine) {
+    auto options = remark::RemarkOpts::name("group").category("fusion");
+    for (auto [group, formed] : llvm::zip_equal(plan.getGroups(), fusions)) {
+      FusionOp fusion = formed;
+      auto saved = static_cast<double>(group.nodes.size() - 1);
+      remark::passed(fusion.getLoc(), options)
+          << remark::metric("loops", group.nodes.size())
+          << remark::metric("buffers",
+                            fusion->getNumOperands() + fusion->getNumResults())
+          << remark::metric("microseconds-saved",
+                            saved * machine.launchSeconds * 1e6);
+      numGroups += 1;
+      numGrouped += group.nodes.size();
+    }
+    for (const auto &[node, reason] : plan.getRefusals())
+      remark::missed(graph.getNodes()[node].op->getLoc(), options)
+          << remark::reason("{0}", reason);
+  }
+};
+
+} // namespace
