@@ -28,6 +28,34 @@ static bool hides(double value, Type element) {
   return value <= lowest / 2;
 }
 
+/// Whether f32 holds what the elements are computed in.
+static bool isComputedInF32(Value value) {
+  return computeElement(value).isF32();
+}
+
+/// The weights where they are numbers and 0 elsewhere, which exporters write
+/// for queries that look nowhere; null if the readers are not just that.
+static SelectOp guardAgainstNaN(Value weights) {
+  SelectOp guard;
+  for (Operation *user : weights.getUsers()) {
+    auto compare = dyn_cast<CompareOp>(user);
+    bool isTest = compare && compare.getPredicate() == Predicate::NE &&
+                  compare.getLhs() == compare.getRhs() && compare->hasOneUse();
+    if (isTest)
+      user = *compare->user_begin();
+    auto select = dyn_cast<SelectOp>(user);
+    auto test =
+        select ? select.getCondition().getDefiningOp<CompareOp>() : CompareOp();
+    if (!test || test.getLhs() != weights || test.getRhs() != weights ||
+        test.getPredicate() != Predicate::NE ||
+        splatOf(select.getOnTrue()) != 0.0 || select.getOnFalse() != weights ||
+        (guard && guard != select))
+      return {};
+    guard = select;
+  }
+  return guard;
+}
+
 /// `value` without multiplications by and divisions by constants, which go into
 /// `scale`.
 static Value withoutScale(Value value, double &scale) {
@@ -96,7 +124,7 @@ AttentionMatch::AttentionMatch(SoftmaxOp softmax) {
   if (!scores || !mixed)
     return;
   findShape(softmax);
-  if (!tensorType(scores.getLhs()).getElementType().isF32())
+  if (!isComputedInF32(scores.getLhs()))
     refuse("the kernel is for f32");
   bool mayBeEmpty = getSizes().window(left, right).fewest == 0;
   for (const Term &term : terms) {
@@ -144,7 +172,7 @@ static bool leadsToProduct(Value value) {
       value = splatOf(def->getOperand(0)) || !leadsToProduct(def->getOperand(0))
                   ? def->getOperand(1)
                   : def->getOperand(0);
-    else if (isa<DivOp, ReshapeOp>(def))
+    else if (isa<DivOp, ReshapeOp, CastOp>(def))
       value = def->getOperand(0);
     else
       return false;
@@ -156,6 +184,12 @@ static bool leadsToProduct(Value value) {
 bool AttentionMatch::followScores(Value &value) {
   if (Value inner = withoutScale(value, scale); inner != value) {
     value = inner;
+    return true;
+  }
+  // The kernel computes scores in f32, and does not round them.
+  if (auto cast = value.getDefiningOp<CastOp>();
+      cast && isComputedInF32(value) && isComputedInF32(cast.getOperand())) {
+    value = cast.getOperand();
     return true;
   }
   if (auto reshape = value.getDefiningOp<ReshapeOp>()) {
@@ -260,6 +294,11 @@ bool AttentionMatch::isOwnMask(Value condition) const {
 void AttentionMatch::matchWeights(SoftmaxOp softmax) {
   Value weights = softmax.getResult();
   while (true) {
+    // A query that looks nowhere has the result 0.
+    if (SelectOp guard = guardAgainstNaN(weights)) {
+      weights = guard.getResult();
+      continue;
+    }
     Operation *other = nullptr;
     for (OpOperand &use : weights.getUses()) {
       auto product = dyn_cast<MatmulOp>(use.getOwner());
@@ -278,6 +317,11 @@ void AttentionMatch::matchWeights(SoftmaxOp softmax) {
       // No product among the readers: no attention.
       scores = nullptr;
       return;
+    }
+    if (auto cast = dyn_cast<CastOp>(other);
+        cast && isComputedInF32(cast.getResult())) {
+      weights = cast.getResult();
+      continue;
     }
     if (auto reshape = dyn_cast<ReshapeOp>(other)) {
       ArrayRef<int64_t> to = reshape.getType().getShape();
@@ -491,10 +535,16 @@ AttentionOp AttentionMatch::rewrite(OpBuilder &builder) {
       combine(allowed, [&](Value x, Value y) { return a.logicalAnd(x, y); });
   Value bias = combine(added, [&](Value x, Value y) { return a.add(x, y); });
 
-  RankedTensorType qType = tensorType(q), vType = tensorType(v);
-  auto type = RankedTensorType::get(
-      {batch, queries, heads, vType.getDimSize(3)}, qType.getElementType());
-  auto lse = RankedTensorType::get({batch, heads, queries}, computeElement(q));
+  // Half precision is widened: the kernel is for f32.
+  Type element = mixed.getType().getElementType();
+  Type f32 = builder.getF32Type();
+  for (Value *operand : {&q, &k, &v, &bias})
+    if (*operand)
+      *operand = castTo(builder, loc, *operand, f32);
+  RankedTensorType vType = tensorType(v);
+  auto type =
+      RankedTensorType::get({batch, queries, heads, vType.getDimSize(3)}, f32);
+  auto lse = RankedTensorType::get({batch, heads, queries}, f32);
   auto attention = AttentionOp::create(
       builder, loc, TypeRange{type, lse}, q, k, v, bias, mask,
       builder.getF64FloatAttr(factor), builder.getI64IntegerAttr(left),
@@ -502,8 +552,9 @@ AttentionOp AttentionMatch::rewrite(OpBuilder &builder) {
   Value result = TransposeOp::create(
       builder, loc,
       RankedTensorType::get({batch, heads, queries, vType.getDimSize(3)},
-                            type.getElementType()),
-      attention.getResult(), ArrayRef<int64_t>{0, 2, 1, 3});
+                            element),
+      castTo(builder, loc, attention.getResult(), element),
+      ArrayRef<int64_t>{0, 2, 1, 3});
   Value replacement =
       reshapeTo(builder, loc, result, mixed.getType().getShape());
   mixed->getResult(0).replaceAllUsesWith(replacement);

@@ -43,7 +43,9 @@ def FormAttention : Pass<"ingot-form-attention", "::mlir::func::FuncOp"> {
     A softmax over the product of queries and keys, scaled anywhere, with a mask (selected, added, or both) or a
     bias, whose result is only multiplied with the values, becomes `ingot.attention`. Masks of constants that are
     causal or a sliding window become bounds, so that the kernel skips what they hide; key heads repeated for
-    several query heads are read where they are. Weights that anything else reads (dropout, an output), a bias that is trained, and a finite
+    several query heads are read where they are. Zeros in place of weights that are not numbers, as PyTorch's exporter writes
+    them for queries that look nowhere, are what the op gives. Half precision is widened around the op, which then
+    rounds nothing in between. Weights that anything else reads (dropout, an output), a bias that is trained, and a finite
     fill that shows a query without keys all values stay as they are; a remark says why.
 
     `ingot.attention` from the frontend stays, or is taken apart, by the same estimate of cost. With `plain`,

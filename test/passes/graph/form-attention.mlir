@@ -104,6 +104,50 @@ func.func @grouped(%q: tensor<2x4x32x8xf32>, %k: tensor<2x2x32x8xf32>) -> tensor
   return %3 : tensor<2x4x32x8xf32>
 }
 
+// Zeros where weights are not numbers, as exporters write them.
+// CHECK-LABEL: func @guarded
+// CHECK-NOT:   ingot.softmax
+func.func @guarded(%q: tensor<6x32x8xf32>, %allowed: tensor<6x32x32xi1>) -> tensor<6x32x8xf32> {
+  // CHECK: ingot.attention {{.*}} mask
+  %hidden = ingot.constant dense<0xFF800000> : tensor<6x32x32xf32>
+  %zero = ingot.constant dense<0.0> : tensor<6x32x32xf32>
+  %0 = ingot.matmul %q, %q transposed : (tensor<6x32x8xf32>, tensor<6x32x8xf32>) -> tensor<6x32x32xf32>
+  %1 = ingot.select %allowed, %0, %hidden : tensor<6x32x32xi1>, tensor<6x32x32xf32>
+  %2 = ingot.softmax %1 dim = 2 : tensor<6x32x32xf32>
+  %nan = ingot.compare ne %2, %2 : (tensor<6x32x32xf32>, tensor<6x32x32xf32>) -> tensor<6x32x32xi1>
+  %3 = ingot.select %nan, %zero, %2 : tensor<6x32x32xi1>, tensor<6x32x32xf32>
+  %4 = ingot.matmul %3, %q : (tensor<6x32x32xf32>, tensor<6x32x8xf32>) -> tensor<6x32x8xf32>
+  return %4 : tensor<6x32x8xf32>
+}
+
+// Another fill than 0 is no guard.
+// CHECK-LABEL: func @filled
+// CHECK-NOT:   ingot.attention
+func.func @filled(%q: tensor<6x32x8xf32>) -> tensor<6x32x8xf32> {
+  %one = ingot.constant dense<1.0> : tensor<6x32x32xf32>
+  %0 = ingot.matmul %q, %q transposed : (tensor<6x32x8xf32>, tensor<6x32x8xf32>) -> tensor<6x32x32xf32>
+  %1 = ingot.softmax %0 dim = 2 : tensor<6x32x32xf32>
+  %nan = ingot.compare ne %1, %1 : (tensor<6x32x32xf32>, tensor<6x32x32xf32>) -> tensor<6x32x32xi1>
+  %2 = ingot.select %nan, %one, %1 : tensor<6x32x32xi1>, tensor<6x32x32xf32>
+  %3 = ingot.matmul %2, %q : (tensor<6x32x32xf32>, tensor<6x32x8xf32>) -> tensor<6x32x8xf32>
+  return %3 : tensor<6x32x8xf32>
+}
+
+// Half precision around a softmax in f32: widened before, rounded behind.
+// CHECK-LABEL: func @half
+// CHECK-SAME:    %[[Q:[a-z0-9]+]]: tensor<6x32x8xbf16>
+func.func @half(%q: tensor<6x32x8xbf16>) -> tensor<6x32x8xbf16> {
+  // CHECK: %[[WIDE:.*]] = ingot.cast {{.*}} -> tensor<6x32x1x8xf32>
+  // CHECK: %[[RESULT:.*]], %{{.*}} = ingot.attention %[[WIDE]]
+  // CHECK: ingot.cast %[[RESULT]] : tensor<6x32x1x8xf32> -> tensor<6x32x1x8xbf16>
+  %0 = ingot.matmul %q, %q transposed : (tensor<6x32x8xbf16>, tensor<6x32x8xbf16>) -> tensor<6x32x32xbf16>
+  %1 = ingot.cast %0 : tensor<6x32x32xbf16> -> tensor<6x32x32xf32>
+  %2 = ingot.softmax %1 dim = 2 : tensor<6x32x32xf32>
+  %3 = ingot.cast %2 : tensor<6x32x32xf32> -> tensor<6x32x32xbf16>
+  %4 = ingot.matmul %3, %q : (tensor<6x32x32xbf16>, tensor<6x32x8xbf16>) -> tensor<6x32x8xbf16>
+  return %4 : tensor<6x32x8xbf16>
+}
+
 // CHECK-LABEL: func @dropout
 // CHECK-NOT:   ingot.attention
 func.func @dropout(%q: tensor<6x32x8xf32>, %seed: tensor<i64>, %step: tensor<i64>) -> tensor<6x32x8xf32> {
