@@ -4,6 +4,8 @@
 #include "frontends/onnx/Tensors.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/Regex.h"
+#include <cmath>
+#include <cstring>
 
 using namespace mlir;
 using namespace ingot;
@@ -84,8 +86,22 @@ static bool isSetting(StringRef op, int input) {
          ((op == "Resize" || op == "Upsample") && input > 0) || op == "Range";
 }
 
-/// Constants of the computation among the floating initializers: settings, and
-/// scalars with a name that exporters make up (`onnx::Mul_12`,
+/// A scalar that is infinite or not a number, which nobody trains: what hides a
+/// score, say.
+static bool isNoNumber(const onnx::TensorProto &tensor) {
+  if (tensor.data_type() != onnx::TensorProto::FLOAT || tensor.dims_size() != 0)
+    return false;
+  float value = 0;
+  if (tensor.raw_data().size() == sizeof value)
+    std::memcpy(&value, tensor.raw_data().data(), sizeof value);
+  else if (tensor.float_data_size() == 1)
+    value = tensor.float_data(0);
+  return !std::isfinite(value);
+}
+
+/// Constants of the computation among the floating initializers: settings,
+/// scalars that are no numbers, and those with a name that exporters make up
+/// (`onnx::Mul_12`,
 /// `/attn/Constant_output_0`).
 static llvm::StringSet<> findConstants(const onnx::GraphProto &graph) {
   llvm::StringSet<> constants;
@@ -95,8 +111,8 @@ static llvm::StringSet<> findConstants(const onnx::GraphProto &graph) {
         constants.insert(node.input(i));
   for (const onnx::TensorProto &tensor : graph.initializer()) {
     StringRef name = tensor.name();
-    if (tensor.dims_size() == 0 &&
-        (name.contains("::") || name.starts_with("/")))
+    if (isNoNumber(tensor) || (tensor.dims_size() == 0 &&
+                               (name.contains("::") || name.starts_with("/"))))
       constants.insert(name);
   }
   return constants;

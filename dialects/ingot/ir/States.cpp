@@ -44,6 +44,8 @@ std::optional<double> ingot::splatValue(StateOp state) {
     bool lossy;
     element.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven,
                     &lossy);
+    if (!element.isFinite())
+      return std::nullopt;
     return element.convertToDouble();
   }
   APInt element = value.getSplatValue<APInt>();

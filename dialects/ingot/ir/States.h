@@ -35,7 +35,7 @@ mlir::FlatSymbolRefAttr addState(mlir::ModuleOp module, llvm::StringRef name,
                                  Role role, mlir::RankedTensorType type,
                                  double value = 0);
 
-/// The value of all elements where they are one and the same.
+/// The value of all elements where they are one and the same number.
 std::optional<double> splatValue(StateOp state);
 
 /// The elements' bytes, row-major, little endian, booleans one byte each.
