@@ -2,7 +2,8 @@
 
 Checks that the planned peak never rises when the budget falls and that the losses stay the same bits. With
 --peer, PyTorch's eager mode and its checkpoint of each block run in the same rounds; their memory is what
-autograd saves, ours is the arena's activations at the peak. Needs numpy; PyTorch for --peer and to export;
+autograd saves, ours is the arena's activations at the peak. With --json, a run adds its rounds to those that the
+file holds of the same trainers: slow models can be timed in parts. Needs numpy; PyTorch for --peer and to export;
 matplotlib for --plot. INGOT_TORCH_PYTHON names the Python with PyTorch, as for tools/bench.
 """
 
@@ -23,7 +24,7 @@ MIB = 2**20
 class Frontier(bench.Bench):
     def command(self, *flags):
         return [os.path.join(self.options.bin, "ingotc"), self.path(self.options.model + ".onnx"),
-                "--loss", "cross-entropy", "--weights", "embed", *flags]
+                "--loss", "cross-entropy", "--weights", "none", *flags]
 
     def smallest(self, output):
         result = subprocess.run(self.command("-o", output, "--memory-budget", "1"), capture_output=True, text=True)
@@ -40,7 +41,7 @@ class Frontier(bench.Bench):
         seconds = time.perf_counter() - start
         plan = json.loads(bench.run([output, "--inspect=json"])[0])
         self.points.append({"trainer": output, "peak_bytes": plan["peak_bytes"], "compile_s": seconds,
-                            "activation_bytes": plan["activation_bytes"], "step_ms": [], "loss": None})
+                            "activation_bytes": plan["activation_bytes"], "step_ms": [], "loss": []})
 
     def train_point(self, point):
         log = point["trainer"] + ".jsonl"
@@ -59,25 +60,43 @@ class Frontier(bench.Bench):
                                "--steps", str(self.options.steps), self.options.model])
         return json.loads(output.splitlines()[-1])
 
-    def measure(self):
-        self.points, peers = [], {}
+    def build_all(self):
         self.export(self.options.model)
         for budget in ["", *self.options.budgets]:
             self.build(budget)
         peaks = [point["peak_bytes"] for point in self.points]
         if peaks != sorted(peaks, reverse=True):
             bench.fail("frontier", f"a smaller budget peaks higher: {peaks}", "report it")
+
+    def measure(self):
+        """The samples of all rounds, of earlier runs too."""
+        record = self.options.json and os.path.exists(self.options.json) and json.load(open(self.options.json))
+        key = {"model": self.options.model, "budgets": self.options.budgets}
+        if record and any(record[name] != value for name, value in key.items()):
+            bench.fail(self.options.json, "is of another model or of other budgets", "remove it, or name another file")
+        result = record or {**key, "ingot": [], "peer": {}}
+        self.points, peers = result["ingot"], result["peer"]
+        if not record:
+            self.build_all()
         for _ in range(self.options.rounds):
             for point in self.points:
                 self.train_point(point)
             for mode in ("eager", "checkpoint") if self.options.peer else ():
-                result = self.peer_point(mode)
-                peer = peers.setdefault(mode, {"saved_bytes": result["saved_bytes"], "step_ms": []})
-                peer["step_ms"] += result["step_ms"]
-        for point in [*self.points, *peers.values()]:
-            point["step_ms"] = statistics.median(point["step_ms"])
-            point.pop("trainer", None)
-        return {"model": self.options.model, "ingot": self.points, "peer": peers}
+                timed = self.peer_point(mode)
+                peer = peers.setdefault(mode, {"saved_bytes": timed["saved_bytes"], "step_ms": []})
+                peer["step_ms"] += timed["step_ms"]
+            bench.write_json(self.options.json, result)
+        bench.write_json(self.options.json, result)
+        return result
+
+
+def summarize(result):
+    """With medians in the place of samples."""
+    def middle(point):
+        return {**point, "step_ms": statistics.median(point["step_ms"] or [float("nan")])}
+
+    return {**result, "ingot": [middle(point) for point in result["ingot"]],
+            "peer": {mode: middle(point) for mode, point in result["peer"].items()}}
 
 
 def time_peer(name, mode, steps):
@@ -153,7 +172,7 @@ def main():
     if options.peer_mode:
         time_peer(options.model, options.peer_mode, options.steps)
         return
-    result = Frontier(options).measure()
+    result = summarize(Frontier(options).measure())
     first = result["ingot"][0]
     print(f"{'':12} {'peak MiB':>9} {'activations':>12} {'step ms':>9} {'ratio':>6} {'compile s':>9}")
     for point in result["ingot"]:
@@ -162,7 +181,6 @@ def main():
     for mode, point in result["peer"].items():
         print(f"{mode:12} {'':9} {point['saved_bytes'] / MIB:12.1f} {point['step_ms']:9.1f} "
               f"{point['step_ms'] / result['peer']['eager']['step_ms']:6.3f}")
-    bench.write_json(options.json, result)
     if options.plot:
         plot(result, options.plot)
 

@@ -59,32 +59,58 @@ static void pack(RecomputePlan &plan) {
 
 std::optional<RecomputePlan> RecomputeSearch::find(int64_t bytes) {
   RecomputePlan plan = makePlan();
+  bool refines = countAttempts() > 0;
   do {
     // No arena is smaller than what lives at once.
-    if (plan.liveBytes <= bytes) {
+    if (plan.liveBytes <= bytes && (tried.empty() || !refines)) {
       pack(plan);
       if (plan.arenaBytes <= bytes)
         return trim(std::move(plan), bytes);
     }
-    tried.push_back({plan.liveBytes, again});
+    remember(plan);
   } while (extend(plan));
+  if (!refines)
+    return std::nullopt;
+  refine();
+  return findCheapest(bytes);
+}
+
+void RecomputeSearch::remember(const RecomputePlan &plan) {
+  tried.push_back({getSeconds(), plan.liveBytes, again});
+}
+
+/// Of the plans so far, the one that takes the least time and fits.
+std::optional<RecomputePlan> RecomputeSearch::findCheapest(int64_t bytes) {
+  llvm::stable_sort(tried, [](const Tried &a, const Tried &b) {
+    return a.seconds < b.seconds;
+  });
+  for (const Tried &attempt : tried) {
+    if (attempt.liveBytes > bytes)
+      continue;
+    again = attempt.again;
+    RecomputePlan plan = makePlan();
+    pack(plan);
+    if (plan.arenaBytes <= bytes)
+      return trim(std::move(plan), bytes);
+  }
   return std::nullopt;
 }
 
 RecomputePlan RecomputeSearch::findSmallest() {
-  llvm::stable_sort(
-      tried, [](const auto &a, const auto &b) { return a.first < b.first; });
+  llvm::stable_sort(tried, [](const Tried &a, const Tried &b) {
+    return a.liveBytes < b.liveBytes;
+  });
   std::optional<RecomputePlan> smallest;
   llvm::BitVector chosen;
-  for (auto &[liveBytes, set] : tried) {
-    if (smallest && liveBytes >= smallest->arenaBytes)
+  for (const Tried &attempt : tried) {
+    if (smallest && attempt.liveBytes >= smallest->arenaBytes)
       break;
-    again = set;
+    again = attempt.again;
     RecomputePlan plan = makePlan();
     pack(plan);
     if (!smallest || plan.arenaBytes < smallest->arenaBytes) {
       smallest.emplace(std::move(plan));
-      chosen = set;
+      chosen = attempt.again;
     }
   }
   again = chosen;
@@ -251,20 +277,25 @@ bool RecomputeSearch::extend(RecomputePlan &plan) {
   return false;
 }
 
-/// Drops what the budget does not need, the dearest first.
-RecomputePlan RecomputeSearch::trim(RecomputePlan plan, int64_t bytes) {
-  constexpr size_t maxAttempts = 48;
+/// What is computed again and need not be, by time a byte: of what a budget has
+/// left, the most time.
+SmallVector<unsigned> RecomputeSearch::listDearest() const {
   ArrayRef<StepGraph::Buffer> buffers = graph.getBuffers();
   SmallVector<unsigned> candidates;
   for (unsigned buffer : again.set_bits())
     if (!required.test(buffer))
       candidates.push_back(buffer);
-  // By time a byte: of what the budget has left, the most time.
-  auto isDearer = [&](unsigned a, unsigned b) {
+  llvm::stable_sort(candidates, [&](unsigned a, unsigned b) {
     return recipes[a].seconds * static_cast<double>(buffers[b].bytes) >
            recipes[b].seconds * static_cast<double>(buffers[a].bytes);
-  };
-  llvm::stable_sort(candidates, isDearer);
+  });
+  return candidates;
+}
+
+/// Drops what the budget does not need, the dearest first.
+RecomputePlan RecomputeSearch::trim(RecomputePlan plan, int64_t bytes) {
+  constexpr size_t maxAttempts = 48;
+  SmallVector<unsigned> candidates = listDearest();
   if (candidates.size() > maxAttempts)
     candidates.resize(maxAttempts);
   // Packing takes longer than everything else: one after all, as a rule.

@@ -10,12 +10,14 @@
 // do not need more elsewhere, at the least time a byte (after "Efficient
 // Rematerialization for Deep Networks", Kumar et al., 2019, and "Training Deep
 // Nets with Sublinear Memory Cost", Chen et al., 2016, whose segments are such
-// chains). A budget takes the first plan of the sequence that fits, less what
-// it can do without: what runs once again as long as the peak rises by that and
-// stays within the budget. A smaller budget never peaks higher: either its plan
-// is a later one of the sequence, and the earlier one is above the budget
-// before it rises; or it is the same, and the first difference is something
-// that only the larger budget allows.
+// chains). Where the graph is small enough, a local search then looks at each
+// of their peaks for a plan that takes less time (Refine.cpp). A budget takes
+// the plan that takes the least time of those that fit, less what it can do
+// without: what runs once again as long as the peak rises by that and stays
+// within the budget. A smaller budget never peaks higher: either its plan is
+// another one, and the larger budget's is above the smaller budget before it
+// rises; or it is the same, and the first difference is something that only
+// the larger budget allows.
 //
 //===----------------------------------------------------------------------===//
 
@@ -73,7 +75,24 @@ private:
     double score = 0;
   };
 
+  /// A plan that has been looked at.
+  struct Tried {
+    double seconds;
+    int64_t liveBytes;
+    llvm::BitVector again;
+  };
+
   RecomputePlan makePlan() const;
+  void remember(const RecomputePlan &plan);
+  std::optional<RecomputePlan> findCheapest(int64_t bytes);
+  int64_t countAttempts() const;
+  void refine();
+  void exchange(int64_t bytes, int64_t &attempts);
+  bool complete(int64_t bytes, std::optional<unsigned> without, double seconds,
+                int64_t &attempts);
+  void drop(int64_t bytes, int64_t &attempts);
+  void prune();
+  llvm::SmallVector<unsigned> listDearest() const;
   llvm::SmallVector<Chain> listChains(const RecomputePlan &plan);
   bool extend(RecomputePlan &plan);
   RecomputePlan trim(RecomputePlan plan, int64_t bytes);
@@ -90,8 +109,7 @@ private:
   llvm::SmallVector<unsigned> base;
   /// Of each buffer, those that are computed from it.
   llvm::SmallVector<llvm::SmallVector<unsigned, 2>> users;
-  /// Live bytes and operations of the plans so far.
-  llvm::SmallVector<std::pair<int64_t, llvm::BitVector>> tried;
+  llvm::SmallVector<Tried> tried;
   /// Per buffer, under the present plan: when it is written, last read early,
   /// first read late, last read at all.
   llvm::SmallVector<int64_t> written, lastEarly, firstLate, lastRead;
