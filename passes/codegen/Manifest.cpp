@@ -148,6 +148,15 @@ static json::Array describeIntervals(func::FuncOp step) {
   return intervals;
 }
 
+/// What each of these places is for.
+static json::Array describeIntervalKinds(func::FuncOp step) {
+  json::Array kinds;
+  if (auto names = step->getAttrOfType<ArrayAttr>("exec.interval_kinds"))
+    for (auto name : names.getAsRange<StringAttr>())
+      kinds.push_back(name.getValue());
+  return kinds;
+}
+
 static json::Object describeStep(func::FuncOp step) {
   json::Object memory;
   for (NamedAttribute part : step->getAttrOfType<DictionaryAttr>("exec.memory"))
@@ -156,6 +165,7 @@ static json::Object describeStep(func::FuncOp step) {
   return json::Object{
       {"live", describeLive(step)},
       {"intervals", describeIntervals(step)},
+      {"interval_kinds", describeIntervalKinds(step)},
       {"arena_bytes",
        step->getAttrOfType<IntegerAttr>("exec.arena_bytes").getInt()},
       {"inputs", describePlaces(step->getAttrOfType<ArrayAttr>("exec.inputs"))},

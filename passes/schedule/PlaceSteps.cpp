@@ -166,7 +166,8 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
   }
 
   /// Records which calls each place in the arena is in use for: offset, bytes,
-  /// first and last call, behind all calls for what is read after the step.
+  /// first and last call, behind all calls for what is read after the step;
+  /// and what for.
   void describeIntervals(func::FuncOp step, const BufferPlan &plan,
                          ArrayRef<int64_t> callsBefore, int64_t calls) {
     auto end = static_cast<int64_t>(callsBefore.size()) - 1;
@@ -177,8 +178,10 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
       numbers.append({interval.offset, interval.bytes,
                       callsBefore[std::min(interval.first, end)], last});
     }
-    step->setAttr("exec.intervals",
-                  DenseI64ArrayAttr::get(&getContext(), numbers));
+    Builder b(&getContext());
+    step->setAttr("exec.intervals", b.getDenseI64ArrayAttr(numbers));
+    step->setAttr("exec.interval_kinds",
+                  b.getStrArrayAttr(plan.listIntervalKinds()));
   }
 
   /// Records where inputs and outputs are and what the memory is for.
@@ -227,6 +230,7 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
     step->setAttr("exec.live", b.getArrayAttr(live));
     int64_t gradients = plan.getUse().gradientBytes;
     int64_t workspace = plan.getUse().workspaceBytes;
+    int64_t communication = plan.getUse().communicationBytes;
     auto bytes = [&](StringRef name, int64_t value) {
       return b.getNamedAttr(name, b.getI64IntegerAttr(value));
     };
@@ -238,10 +242,10 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
              bytes("weights_bytes", weightBytes),
              bytes("optimizer_bytes", optimizerBytes),
              bytes("gradient_bytes", accumulatorBytes + gradients),
-             bytes("activation_bytes",
-                   plan.getArenaBytes() - gradients - workspace),
+             bytes("activation_bytes", plan.getArenaBytes() - gradients -
+                                           workspace - communication),
              bytes("workspace_bytes", workspace),
-             bytes("communication_bytes", 0)}));
+             bytes("communication_bytes", communication)}));
   }
 
   /// Emits one end of a bucket, with copies of the parts that are not in its

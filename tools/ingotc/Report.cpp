@@ -1,5 +1,6 @@
 #include "tools/ingotc/Report.h"
 
+#include "tools/ingotc/MemoryPlot.h"
 #include "llvm/Support/FormatVariadic.h"
 
 #include <algorithm>
@@ -118,6 +119,7 @@ std::string ingot::makeReport(const json::Object &manifest,
     os << "<h2>" << escape(name) << "</h2>\n";
     const json::Object &function = *functions.getObject(name);
     writeMemory(os, function);
+    writeMemoryPlot(os, function);
     writeKernels(os, function);
   }
   os << "</html>\n";

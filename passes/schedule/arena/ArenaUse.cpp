@@ -45,22 +45,43 @@ static int64_t bytesAt(const Interval &interval, int64_t instant) {
   return isLive ? llvm::alignTo(interval.bytes, INGOT_ALIGNMENT) : 0;
 }
 
+SmallVector<StringRef> ingot::listKinds(const StepGraph &graph,
+                                        const StepGraph::Lifetimes &lifetimes) {
+  SmallVector<StringRef> kinds(lifetimes.intervals.size(), "activation");
+  ArrayRef<StepGraph::Buffer> buffers = graph.getBuffers();
+  for (auto [i, buffer] : llvm::enumerate(buffers)) {
+    StringRef &kind = kinds[lifetimes.ofBuffer[i]];
+    if (buffer.writer < 0)
+      kind = "input";
+    else if (isa<BucketEnd>(graph.getNodes()[buffer.writer].op))
+      kind = "communication";
+  }
+  // A bucket with gradients in its memory is theirs.
+  for (unsigned gradient : findGradients(graph))
+    kinds[lifetimes.ofBuffer[gradient]] = "gradient";
+  for (int64_t interval : lifetimes.ofScratch)
+    if (interval >= 0)
+      kinds[interval] = "workspace";
+  for (unsigned interval : lifetimes.ofOutput)
+    kinds[interval] = "output";
+  return kinds;
+}
+
 ArenaUse ingot::measureArenaUse(const StepGraph &graph,
                                 const StepGraph::Lifetimes &lifetimes) {
   ArenaUse use;
   int64_t peak = 0;
   use.liveBytes = peakLiveBytes(lifetimes.intervals, INGOT_ALIGNMENT, &peak);
-  auto bytesAtPeak = [&](unsigned index) {
-    return bytesAt(lifetimes.intervals[index], peak);
-  };
-  for (int64_t interval : lifetimes.ofScratch)
-    if (interval >= 0)
-      use.workspaceBytes += bytesAtPeak(interval);
-  DenseSet<unsigned> counted;
-  for (unsigned gradient : findGradients(graph))
-    if (unsigned interval = lifetimes.ofBuffer[gradient];
-        counted.insert(interval).second)
-      use.gradientBytes += bytesAtPeak(interval);
+  for (auto [kind, interval] :
+       llvm::zip_equal(listKinds(graph, lifetimes), lifetimes.intervals)) {
+    int64_t bytes = bytesAt(interval, peak);
+    if (kind == "workspace")
+      use.workspaceBytes += bytes;
+    else if (kind == "gradient")
+      use.gradientBytes += bytes;
+    else if (kind == "communication")
+      use.communicationBytes += bytes;
+  }
   return use;
 }
 
@@ -69,7 +90,7 @@ ingot::listLiveTensors(const StepGraph &graph,
                        const StepGraph::Lifetimes &lifetimes) {
   int64_t peak = 0;
   peakLiveBytes(lifetimes.intervals, INGOT_ALIGNMENT, &peak);
-  DenseSet<unsigned> gradients = findGradients(graph);
+  SmallVector<StringRef> kinds = listKinds(graph, lifetimes);
   ArrayRef<StepGraph::Buffer> buffers = graph.getBuffers();
   // Results in place of an operand share its memory: the last one written.
   llvm::MapVector<unsigned, unsigned> holder;
@@ -84,10 +105,7 @@ ingot::listLiveTensors(const StepGraph &graph,
   }
   SmallVector<LiveTensor> live;
   for (auto [interval, buffer] : holder) {
-    StringRef kind = buffers[buffer].writer < 0   ? "input"
-                     : gradients.contains(buffer) ? "gradient"
-                                                  : "activation";
-    live.push_back({kind, buffers[buffer].value.getLoc(),
+    live.push_back({kinds[interval], buffers[buffer].value.getLoc(),
                     bytesAt(lifetimes.intervals[interval], peak)});
   }
   for (auto [node, interval] :

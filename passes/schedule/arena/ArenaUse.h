@@ -14,16 +14,22 @@ namespace ingot {
 /// The arena at the instant when most of it lives.
 struct ArenaUse {
   int64_t liveBytes = 0;
-  /// Of these, gradients of parameters and what library calls work in.
-  int64_t gradientBytes = 0, workspaceBytes = 0;
+  /// Of these, gradients of parameters, what library calls work in, and buckets
+  /// that gradients are copied to.
+  int64_t gradientBytes = 0, workspaceBytes = 0, communicationBytes = 0;
 };
 
 ArenaUse measureArenaUse(const StepGraph &graph,
                          const StepGraph::Lifetimes &lifetimes);
 
+/// What each interval is for: input, activation, gradient, communication,
+/// workspace or output.
+llvm::SmallVector<llvm::StringRef>
+listKinds(const StepGraph &graph, const StepGraph::Lifetimes &lifetimes);
+
 /// Memory that lives at that instant.
 struct LiveTensor {
-  /// What it is for: input, activation, gradient, workspace or output.
+  /// See listKinds.
   llvm::StringRef kind;
   /// Of the tensor, or of the library call that works there.
   mlir::Location location;

@@ -52,6 +52,10 @@ public:
   llvm::SmallVector<LiveTensor> listLive() const {
     return listLiveTensors(graph, lifetimes);
   }
+  /// What each place is for.
+  llvm::SmallVector<llvm::StringRef> listIntervalKinds() const {
+    return listKinds(graph, lifetimes);
+  }
   unsigned getStatesInPlace() const { return graph.getStatesInPlace(); }
 
 private:

@@ -274,7 +274,8 @@ private:
     RecomputeSearch search(graph, cut, recipes, none, none);
     RecomputePlan plan = *search.find(std::numeric_limits<int64_t>::max());
     ArenaUse use = measureArenaUse(plan.graph, plan.lifetimes);
-    int64_t other = use.gradientBytes + use.workspaceBytes;
+    int64_t other =
+        use.gradientBytes + use.workspaceBytes + use.communicationBytes;
     auto activations = static_cast<double>(plan.arenaBytes - other);
     return other + static_cast<int64_t>(activations * budgetPercent / 100);
   }

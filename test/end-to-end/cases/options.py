@@ -2,6 +2,7 @@
 
 import json
 import math
+from xml.etree import ElementTree
 
 import numpy as np
 
@@ -143,6 +144,13 @@ def emit(ingot):
     check(page.endswith("</html>\n") and "http" not in page, "--report: not a page of its own")
     for kernel in plan["kernels"]:
         check(", ".join(kernel["onnx_nodes"]) in page, f"--report lacks {kernel['name']}")
+    picture = ElementTree.fromstring(page[page.index("<svg") : page.index("</svg>") + len("</svg>")])
+    labels = [text.text for text in picture.iter("text")]
+    for kind in ("weights", "optimizer", "activation", "gradient"):
+        check(kind in labels, f"--report's picture lacks {kind}: {labels}")
+    highest = max(float(label.split()[0]) for label in labels if label.endswith(" MiB"))
+    check(0.9 * plan["peak_bytes"] <= 2**20 * (highest + 0.05), f"highest {highest} MiB of {plan['peak_bytes']}")
+    check(f"<td class=text>{plan['live'][0]['onnx_nodes'][-1]}</td>" in page, "--report lacks what lives at the peak")
 
 
 @case("dimensions")
