@@ -1,4 +1,4 @@
-"""Writes goldens/attention/: what PyTorch computes for each kind of attention.
+"""Writes goldens-attention/: what PyTorch computes for each kind of attention.
 
 Needs PyTorch and onnxscript. Run it after changing a case, and check the
 result in; the tests themselves need neither.
@@ -21,7 +21,7 @@ import torch.nn.functional as F
 from goldens import floats, ids, savez
 from torch import nn
 
-FOLDER = pathlib.Path(__file__).parent / "goldens/attention"
+FOLDER = pathlib.Path(__file__).parent / "goldens-attention"
 BATCH, STEPS, TOKENS, WIDTH, HEADS = 2, 8, 40, 16, 4
 LR = 0.5
 

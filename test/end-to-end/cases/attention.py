@@ -5,9 +5,9 @@ import json
 
 import numpy as np
 
-from harness import GOLDENS, case, check, check_relative, initializers
+from harness import HERE, case, check, check_relative, initializers
 
-FOLDER = GOLDENS / "attention"
+FOLDER = HERE / "goldens-attention"
 GOLDEN = json.loads((FOLDER / "golden.json").read_text())
 
 # What makes one form or the other the cheaper one.
