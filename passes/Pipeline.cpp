@@ -94,7 +94,8 @@ void ingot::buildGraphPipeline(OpPassManager &manager,
       manager.addNestedPass<func::FuncOp>(createSimplify());
     }
     // After simplification, which makes one reduction of two.
-    manager.addNestedPass<func::FuncOp>(createSplitReductions());
+    if (options.splitReductions)
+      manager.addNestedPass<func::FuncOp>(createSplitReductions());
   }
   FormFusionsOptions fusion;
   fusion.each = options.level == 0;

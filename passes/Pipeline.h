@@ -36,6 +36,9 @@ struct PipelineOptions {
   bool keepAnchors = true;
   /// Whether the target's convolutions take channels last.
   bool channelsLast = true;
+  /// Whether reductions with few results need a second kernel to have parallel
+  /// work; false where code generation shares out sums by itself.
+  bool splitReductions = true;
 };
 
 /// From `@forward` to the training graph as kernels and library calls.

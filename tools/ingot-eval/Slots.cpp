@@ -106,6 +106,8 @@ llvm::Error ingot::placeSteps(ModuleOp module, const TestPlacement &options) {
     fusion.epilogues = options.epilogues;
     functions.addPass(createFormFusions(fusion));
     passes.addPass(createOutlineConstants());
+    if (options.level > 0)
+      passes.addNestedPass<func::FuncOp>(createGroupKernels());
     PlaceStepsOptions placement;
     placement.noReuse = options.level == 0;
     passes.addPass(createPlaceSteps(placement));

@@ -264,6 +264,7 @@ LogicalResult Compiler::makeGraph(const Machine &machine) {
   pipeline.epilogues = !target.device;
   pipeline.keepAnchors = !target.device;
   pipeline.channelsLast = !target.device;
+  pipeline.splitReductions = !target.device;
   for (const Variant &variant : listVariants(options.dims)) {
     for (const auto &[name, size] : variant.dims)
       import.dims[name] = size;
