@@ -8,6 +8,7 @@
 
 #include "runtime/core/Error.h"
 
+#include <cstdint>
 #include <string>
 #include <sys/mman.h>
 #include <utility>
@@ -44,4 +45,13 @@ void Block::swap(Block &other) noexcept {
   std::swap(data, other.data);
   std::swap(size, other.size);
   std::swap(mapped, other.mapped);
+}
+
+void ingot::runtime::releasePages(std::string_view bytes) {
+  constexpr uintptr_t page = 4096;
+  auto first = reinterpret_cast<uintptr_t>(bytes.data());
+  uintptr_t from = (first + page - 1) / page * page;
+  uintptr_t to = (first + bytes.size()) / page * page;
+  if (from < to)
+    (void)madvise(reinterpret_cast<void *>(from), to - from, MADV_DONTNEED);
 }

@@ -37,6 +37,10 @@ private:
   size_t size = 0, mapped = 0;
 };
 
+/// Gives back the memory of pages that a file backs and nobody has written:
+/// they are read again from the file when they are asked for.
+void releasePages(std::string_view bytes);
+
 } // namespace ingot::runtime
 
 #endif // INGOT_RUNTIME_CORE_MEMORY_H

@@ -9,6 +9,7 @@
 #include "runtime/comm/Communicator.h"
 #include "runtime/core/Console.h"
 #include "runtime/core/Error.h"
+#include "runtime/core/Memory.h"
 #include "runtime/core/Random.h"
 
 #include <algorithm>
@@ -104,6 +105,8 @@ static void loadWeights(Session &session) {
                      "compile the model again");
     assignState(session, spec, found->second, where + ": " + spec.name);
   }
+  // Copied: nothing reads them again.
+  releasePages(bytes);
 }
 
 static void loadInit(Session &session, const std::string &path,

@@ -230,13 +230,17 @@ Machine Compiler::describeMachine() const {
   Machine machine = target.getMachine();
   if (options.machine.empty())
     return machine;
-  auto file = llvm::MemoryBuffer::getFile(options.machine);
+  if (options.machine == "measured" && target.device)
+    throw runtime::usageError("--machine", "measures processors, not GPUs",
+                              "name a file with the GPU's figures");
+  std::string path =
+      options.machine == "measured" ? findMeasuredProfile() : options.machine;
+  auto file = llvm::MemoryBuffer::getFile(path);
   if (!file)
-    throw runtime::badInput(options.machine,
-                            "cannot read: " + file.getError().message(),
+    throw runtime::badInput(path, "cannot read: " + file.getError().message(),
                             "name a file that ingot-measure wrote");
   if (llvm::Error error = machine.readJson((*file)->getBuffer()))
-    throw runtime::badInput(options.machine, llvm::toString(std::move(error)),
+    throw runtime::badInput(path, llvm::toString(std::move(error)),
                             "docs/machine.md describes the file");
   return machine;
 }

@@ -204,7 +204,8 @@ std::optional<CompilerOptions> ingot::parseCompilerOptions(int argc,
                  "save=REGEX or recompute=REGEX: what to do with the results "
                  "of ONNX nodes with such names");
   app.add_option("--machine", options.machine,
-                 "JSON file of the machine to plan for, from ingot-measure");
+                 "JSON file of the machine to plan for, from ingot-measure; "
+                 "measured: this one, measured once and kept");
   app.add_option("-O", options.level,
                  "0: every op on its own, no library, no reuse of memory; "
                  "2: fused")

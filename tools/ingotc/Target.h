@@ -29,6 +29,11 @@ struct Target {
   Machine getMachine() const;
 };
 
+/// The profile that ingot-measure wrote of this machine: once for a kind of
+/// processor, number of threads and version, in the user's cache directory. The
+/// first call measures. Throws failure.
+std::string findMeasuredProfile();
+
 } // namespace ingot
 
 #endif // INGOT_TOOLS_INGOTC_TARGET_H

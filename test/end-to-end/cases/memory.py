@@ -222,3 +222,21 @@ def machine_measured(ingot):
     command = ingot.ingotc(MLP.model, "-o", ingot.path("t"), *MLP.compile_flags("sgd"))
     ingot.succeed([*command, "--machine", path])
     ingot.check_error([ingot.bin / "ingot-measure", "--fast"], 2, "--fast")
+
+
+@case("machine-cached")
+def machine_cached(ingot):
+    """--machine measured measures once; the profile that is kept is the one that plans."""
+    command = ingot.ingotc(MLP.model, "-o", ingot.path("t"), *MLP.compile_flags("sgd"), "--machine", "measured")
+    cache, file = ingot.path("cache"), ingot.path("file")
+    environment = {"XDG_CACHE_HOME": str(cache)}
+    ingot.succeed(command, env=environment)
+    (kept,) = cache.glob("ingot/machine-*.json")
+    figures = kept.read_text()
+    ingot.succeed(command, env=environment)
+    check(kept.read_text() == figures, "measured twice")
+    kept.write_text('{"speed": 1}')
+    ingot.check_error(command, 3, kept.name, env=environment)
+    file.write_text("")
+    environment["XDG_CACHE_HOME"] = str(file)
+    ingot.check_error(command, 1, "--machine measured", env=environment)
