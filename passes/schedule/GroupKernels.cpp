@@ -46,8 +46,8 @@ public:
     peakBytes = *llvm::max_element(live);
   }
 
-  /// At no instant that a group adds to, more than `share` of the peak lives.
-  void choose(double share);
+  /// At no instant that a group adds to, more than the peak lives.
+  void choose();
 
   ArrayRef<Group> getGroups() const { return groups; }
   /// Loops that stay alone and why.
@@ -57,8 +57,8 @@ public:
 
 private:
   std::string refuseLoop(FusionOp fusion) const;
-  std::string refuse(const Group &group, unsigned node, int64_t limit);
-  std::string keepUntil(const Group &group, unsigned node, int64_t limit);
+  std::string refuse(const Group &group, unsigned node);
+  std::string keepUntil(const Group &group, unsigned node);
   bool overwritesShared(const Group &group, unsigned node) const;
   void add(Group &group, unsigned node);
   /// The first node in the order that needs this one.
@@ -109,8 +109,7 @@ bool GroupPlan::overwritesShared(const Group &group, unsigned node) const {
 }
 
 /// Keeps what the group reads until `node` runs, if memory allows.
-std::string GroupPlan::keepUntil(const Group &group, unsigned node,
-                                 int64_t limit) {
+std::string GroupPlan::keepUntil(const Group &group, unsigned node) {
   SmallVector<std::pair<unsigned, int64_t>> extended;
   double rereadSeconds = 0;
   for (unsigned member : group.nodes)
@@ -132,7 +131,7 @@ std::string GroupPlan::keepUntil(const Group &group, unsigned node,
     for (int64_t at = last + 1; at <= node; ++at)
       most = std::max(most, live[at]);
   std::string reason;
-  if (most > limit)
+  if (most > peakBytes)
     reason = "the peak would rise to " + std::to_string(most) + " bytes";
   else if (group.place() + 1 != node && rereadSeconds > machine.launchSeconds)
     reason = "its operands would leave the cache";
@@ -148,8 +147,7 @@ std::string GroupPlan::keepUntil(const Group &group, unsigned node,
 
 /// Why the group cannot wait for `node` and run with it; if it can, its
 /// operands are kept.
-std::string GroupPlan::refuse(const Group &group, unsigned node,
-                              int64_t limit) {
+std::string GroupPlan::refuse(const Group &group, unsigned node) {
   if (group.neededAt <= node)
     return "what comes before the next loop reads its result";
   // The others of a group that the step's end alone waits for could not wait
@@ -163,7 +161,7 @@ std::string GroupPlan::refuse(const Group &group, unsigned node,
     return "the group has all the buffers that a kernel takes";
   if (overwritesShared(group, node))
     return "one loop would overwrite what another reads";
-  return keepUntil(group, node, limit);
+  return keepUntil(group, node);
 }
 
 void GroupPlan::add(Group &group, unsigned node) {
@@ -173,8 +171,7 @@ void GroupPlan::add(Group &group, unsigned node) {
   group.neededAt = std::min(group.neededAt, neededAt(node));
 }
 
-void GroupPlan::choose(double share) {
-  auto limit = static_cast<int64_t>(static_cast<double>(peakBytes) * share);
+void GroupPlan::choose() {
   // Numbers of groups that may still grow, and why the last loop could not
   // join.
   constexpr size_t maxOpen = 4;
@@ -203,7 +200,7 @@ void GroupPlan::choose(double share) {
     bool joined = false;
     for (size_t i = open.size(); i-- > 0 && !joined;) {
       Group &group = groups[open[i].first];
-      std::string reason = refuse(group, index, limit);
+      std::string reason = refuse(group, index);
       joined = reason.empty();
       if (joined)
         add(group, index);
@@ -241,27 +238,36 @@ struct GroupKernels : ingot::impl::GroupKernelsBase<GroupKernels> {
     StepGraph graph = graphOf();
     if (graph.getNodes().empty())
       return;
-    SmallVector<Operation *> order;
+    GroupPlan plan(graph, machine, maxBuffers);
+    plan.choose();
+    order.clear();
     for (const StepGraph::Node &node : graph.getNodes())
       order.push_back(node.op);
+    fusions.assign(plan.getGroups().size(), nullptr);
+    // What lives at once is a bound that packing does not always reach: groups
+    // that do not fit are tried by halves.
     int64_t bytes = arenaBytes(graph);
-    // What lives at once is a bound that packing does not always reach.
-    for (double share : {1.0, 0.95, 0.8}) {
-      GroupPlan plan(graph, machine, maxBuffers);
-      plan.choose(share);
-      SmallVector<FusionOp> fusions = form(plan, graph, order);
-      if (fusions.empty() || arenaBytes(graphOf()) <= bytes) {
-        explain(plan, graph, fusions, machine);
+    unsigned attempts = 16;
+    auto attempt = [&](auto &attempt, size_t from, size_t to) -> void {
+      if (from == to || attempts == 0)
         return;
-      }
-      for (FusionOp fusion : fusions)
-        dissolve(fusion);
-      StepGraph::applyOrder(graph.getSignature(), order);
-    }
-    remark::missed(func.getLoc(),
-                   remark::RemarkOpts::name("group").category("fusion"))
-        << remark::metric("function", func.getName())
-        << remark::reason("no groups found that fit in the arena");
+      --attempts;
+      for (size_t i = from; i < to; ++i)
+        form(plan.getGroups()[i], i);
+      applyOrder(graph);
+      if (arenaBytes(graphOf()) <= bytes)
+        return;
+      for (size_t i = from; i < to; ++i)
+        dissolve(plan.getGroups()[i], i);
+      applyOrder(graph);
+      if (to - from == 1)
+        return;
+      size_t half = from + (to - from) / 2;
+      attempt(attempt, half, to);
+      attempt(attempt, from, half);
+    };
+    attempt(attempt, 0, plan.getGroups().size());
+    explain(plan, graph, machine);
   }
 
   static int64_t arenaBytes(const StepGraph &graph) {
@@ -270,23 +276,21 @@ struct GroupKernels : ingot::impl::GroupKernelsBase<GroupKernels> {
     return packIntervals(lifetimes.intervals, INGOT_ALIGNMENT);
   }
 
-  /// Makes fusions of the plan's groups.
-  SmallVector<FusionOp> form(const GroupPlan &plan, const StepGraph &graph,
-                             ArrayRef<Operation *> order) {
-    SmallVector<FusionOp> fusions;
-    SmallVector<Operation *> grouped(order);
-    for (const Group &group : plan.getGroups()) {
-      SmallVector<FusionOp> parts;
-      for (unsigned node : group.nodes) {
-        parts.push_back(cast<FusionOp>(order[node]));
-        grouped[node] = nullptr;
-      }
-      fusions.push_back(form(parts));
-      grouped[group.place()] = fusions.back();
+  void applyOrder(const StepGraph &graph) {
+    SmallVector<Operation *> left(order);
+    llvm::erase(left, nullptr);
+    StepGraph::applyOrder(graph.getSignature(), left);
+  }
+
+  /// Makes a fusion of a group of the plan.
+  void form(const Group &group, size_t number) {
+    SmallVector<FusionOp> parts;
+    for (unsigned node : group.nodes) {
+      parts.push_back(cast<FusionOp>(order[node]));
+      order[node] = nullptr;
     }
-    llvm::erase(grouped, nullptr);
-    StepGraph::applyOrder(graph.getSignature(), grouped);
-    return fusions;
+    fusions[number] = form(parts);
+    order[group.place()] = fusions[number];
   }
 
   static FusionOp form(ArrayRef<FusionOp> parts) {
@@ -319,26 +323,36 @@ struct GroupKernels : ingot::impl::GroupKernelsBase<GroupKernels> {
     return fusion;
   }
 
-  /// Puts the loops of a group back in its place.
-  static void dissolve(FusionOp fusion) {
+  /// Puts the loops of a group back in their places.
+  void dissolve(const Group &group, size_t number) {
+    FusionOp fusion = fusions[number];
     Block &body = fusion.getBody().front();
     Operation *yield = body.getTerminator();
     fusion.replaceAllUsesWith(llvm::to_vector(yield->getOperands()));
     yield->erase();
-    for (Operation &part : llvm::make_early_inc_range(body)) {
-      for (OpOperand &operand : part.getOpOperands())
+    SmallVector<Operation *> parts =
+        llvm::to_vector_of<Operation *>(llvm::make_pointer_range(body));
+    for (auto [node, part] : llvm::zip_equal(group.nodes, parts)) {
+      for (OpOperand &operand : part->getOpOperands())
         operand.set(fusion.getOperand(
             cast<BlockArgument>(operand.get()).getArgNumber()));
-      part.moveBefore(fusion);
+      part->moveBefore(fusion);
+      order[node] = part;
     }
     fusion.erase();
+    fusions[number] = nullptr;
   }
 
   void explain(const GroupPlan &plan, const StepGraph &graph,
-               ArrayRef<FusionOp> fusions, const Machine &machine) {
+               const Machine &machine) {
     auto options = remark::RemarkOpts::name("group").category("fusion");
-    for (auto [group, formed] : llvm::zip_equal(plan.getGroups(), fusions)) {
-      FusionOp fusion = formed;
+    for (auto [group, fusion] : llvm::zip_equal(plan.getGroups(), fusions)) {
+      if (!fusion) {
+        remark::missed(order[group.place()]->getLoc(), options)
+            << remark::metric("loops", group.nodes.size())
+            << remark::reason("the arena would be larger");
+        continue;
+      }
       auto saved = static_cast<double>(group.nodes.size() - 1);
       remark::passed(fusion.getLoc(), options)
           << remark::metric("loops", group.nodes.size())
@@ -353,6 +367,11 @@ struct GroupKernels : ingot::impl::GroupKernelsBase<GroupKernels> {
       remark::missed(graph.getNodes()[node].op->getLoc(), options)
           << remark::reason("{0}", reason);
   }
+
+  /// What is where in the order; null where a loop joined a later one.
+  SmallVector<Operation *> order;
+  /// Of each group; null where it is not formed.
+  SmallVector<FusionOp> fusions;
 };
 
 } // namespace
