@@ -28,12 +28,13 @@ void ingot::buildGraphPipeline(OpPassManager &manager,
   manager.addNestedPass<func::FuncOp>(createSimplify());
   // Before differentiation: either form has its own gradient.
   FormAttentionOptions attention;
-  attention.plain = options.level == 0 || !options.keepAnchors;
+  bool isMixed = options.precision != "fp32";
+  attention.plain = options.level == 0 || (options.device && !isMixed);
+  attention.device = options.device;
   manager.addNestedPass<func::FuncOp>(createFormAttention(attention));
   bool accumulates = options.gradAccumulation > 1;
   manager.addPass(
       createAttachLoss({options.loss, accumulates || options.dataParallel}));
-  bool isMixed = options.precision != "fp32";
   bool scales = options.lossScaling || options.precision == "fp16";
   if (scales)
     manager.addPass(createScaleLoss());
@@ -42,8 +43,9 @@ void ingot::buildGraphPipeline(OpPassManager &manager,
     // Transposes and repeated matrices become attributes of contractions
     // before casts are between them.
     manager.addNestedPass<func::FuncOp>(createSimplify());
-    manager.addNestedPass<func::FuncOp>(createAssignPrecision(
-        {options.precision, options.keepFp32, options.forceLow}));
+    manager.addNestedPass<func::FuncOp>(
+        createAssignPrecision({options.precision, options.keepFp32,
+                               options.forceLow, options.device}));
   }
   if (accumulates)
     manager.addPass(createAccumulateGradients({options.gradAccumulation}));
@@ -84,22 +86,20 @@ void ingot::buildGraphPipeline(OpPassManager &manager,
   // Composites have given their gradients; from here on only primitives and
   // library anchors.
   DecomposeOptions decomposition;
-  decomposition.keepAnchors = options.level > 0 && options.keepAnchors;
+  decomposition.keepAnchors = options.level > 0;
+  decomposition.device = options.device;
   manager.addNestedPass<func::FuncOp>(createDecompose(decomposition));
   manager.addNestedPass<func::FuncOp>(createSimplify());
-  if (options.level > 0) {
+  if (options.level > 0 && !options.device) {
     // Before fusion, which decides by what is stored in which shape.
-    if (options.channelsLast) {
-      manager.addNestedPass<func::FuncOp>(createChooseLayouts());
-      manager.addNestedPass<func::FuncOp>(createSimplify());
-    }
+    manager.addNestedPass<func::FuncOp>(createChooseLayouts());
+    manager.addNestedPass<func::FuncOp>(createSimplify());
     // After simplification, which makes one reduction of two.
-    if (options.splitReductions)
-      manager.addNestedPass<func::FuncOp>(createSplitReductions());
+    manager.addNestedPass<func::FuncOp>(createSplitReductions());
   }
   FormFusionsOptions fusion;
   fusion.each = options.level == 0;
-  fusion.epilogues = options.epilogues;
+  fusion.epilogues = !options.device;
   manager.addNestedPass<func::FuncOp>(createFormFusions(fusion));
 }
 

@@ -30,15 +30,10 @@ struct PipelineOptions {
   bool dataParallel = false;
   double bucketMb = 0;
   std::string gradComm;
-  /// Whether the target's products call kernels that finish their elements.
-  bool epilogues = true;
-  /// Whether the target has library calls that run composites whole.
-  bool keepAnchors = true;
-  /// Whether the target's convolutions take channels last.
-  bool channelsLast = true;
-  /// Whether reductions with few results need a second kernel to have parallel
-  /// work; false where code generation shares out sums by itself.
-  bool splitReductions = true;
+  /// For a device: products call no kernels that finish their elements,
+  /// convolutions take no channels last, attention is in half precision, and
+  /// code generation shares out reductions by itself.
+  bool device = false;
 };
 
 /// From `@forward` to the training graph as kernels and library calls.

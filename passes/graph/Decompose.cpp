@@ -24,7 +24,7 @@ struct Decompose : public ingot::impl::DecomposeBase<Decompose> {
     // What a composite builds may hold composites: they are next.
     SmallVector<Decomposable> composites;
     getOperation().walk([&](Decomposable op) {
-      if (!keepAnchors || !op.hasLibraryCall())
+      if (!keepAnchors || !op.hasLibraryCall(device))
         composites.push_back(op);
     });
     while (!composites.empty()) {

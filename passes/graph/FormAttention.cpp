@@ -86,7 +86,14 @@ private:
 
   /// Whether the kernel is worth it; a remark says so.
   bool isWorthIt(Location loc, const AttentionSizes &sizes, int64_t left,
-                 int64_t right) {
+                 int64_t right, bool hasTerms) {
+    if (device && (hasTerms || !sizes.fitDevice(left, right))) {
+      remark::missed(loc, options())
+          << remark::reason("the device's kernel takes bounds only, heads of a "
+                            "multiple of 8 up to 128 columns, and queries that "
+                            "see a key");
+      return false;
+    }
     Costs costs(sizes, left, right,
                 Machine::of(getOperation()->getParentOfType<ModuleOp>()));
     if (costs.whole > costs.plain) {
@@ -108,12 +115,15 @@ private:
   bool isKept(AttentionOp op) {
     if (plain)
       return false;
-    if (!op.hasLibraryCall()) {
+    // The device's types come with --ingot-assign-precision.
+    if (!device && !op.hasLibraryCall(device)) {
       remark::missed(op.getLoc(), options())
           << remark::reason("the kernel is for f32");
       return false;
     }
-    return isWorthIt(op.getLoc(), op.getSizes(), op.getLeft(), op.getRight());
+    bool hasTerms = op.getBias() || op.getMask() || !op.getSoftcap().isZero();
+    return isWorthIt(op.getLoc(), op.getSizes(), op.getLeft(), op.getRight(),
+                     hasTerms);
   }
 
   static void takeApart(AttentionOp op) {
@@ -131,7 +141,7 @@ private:
       return;
     }
     if (!isWorthIt(softmax.getLoc(), match.getSizes(), match.getLeft(),
-                   match.getRight()))
+                   match.getRight(), match.hasTerms()))
       return;
     OpBuilder builder(softmax);
     match.rewrite(builder);

@@ -32,7 +32,8 @@ def Decompose : Pass<"ingot-decompose", "::mlir::func::FuncOp"> {
   }];
   let dependentDialects = ["::ingot::IngotDialect"];
   let options = [
-    Option<"keepAnchors", "keep-anchors", "bool", "false", "keep what a library call runs whole">];
+    Option<"keepAnchors", "keep-anchors", "bool", "false", "keep what a library call runs whole">,
+    Option<"device", "device", "bool", "false", "the library is that of a device">];
   let statistics = [
     Statistic<"numDecomposed", "decomposed", "composites replaced">];
 }
@@ -67,7 +68,9 @@ def FormAttention : Pass<"ingot-form-attention", "::mlir::func::FuncOp"> {
   }];
   let dependentDialects = ["::ingot::IngotDialect"];
   let options = [
-    Option<"plain", "plain", "bool", "false", "take attention apart, form none">];
+    Option<"plain", "plain", "bool", "false", "take attention apart, form none">,
+    Option<"device", "device", "bool", "false",
+           "for a device, which runs attention in half precision between bounds">];
   let statistics = [Statistic<"numFormed", "formed", "attentions recognised">];
 }
 

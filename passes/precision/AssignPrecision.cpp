@@ -150,13 +150,19 @@ private:
            });
   }
 
+  static bool isLowered(PrecisionRole role, Value value) {
+    return elementOf(value).isF32() && !role.isStatistic(value);
+  }
+
   bool isLow(Operation *op) {
     auto role = dyn_cast<PrecisionRole>(op);
-    bool hasF32 = llvm::any_of(op->getOperands(), [](Value operand) {
-      return elementOf(operand).isF32();
-    });
-    if (!role || !hasF32)
+    if (!role || llvm::none_of(op->getOperands(), [&](Value operand) {
+          return isLowered(role, operand);
+        }))
       return false;
+    bool runsLow =
+        role.getPrecisionRole() == Precision::Low ||
+        (device && role.getPrecisionRole() == Precision::LowOnDevice);
     auto note = [&](auto remark, StringRef why) {
       remark << remark::metric("Op", op->getName().getStringRef())
              << remark::reason("{0}", why);
@@ -164,13 +170,13 @@ private:
     auto options =
         remark::RemarkOpts::name("precision").category(getArgument());
     if (matches(kept, op)) {
-      if (role.getPrecisionRole() == Precision::Low) {
+      if (runsLow) {
         ++numKept;
         note(remark::missed(op->getLoc(), options), "--keep-fp32 names it");
       }
       return false;
     }
-    if (role.getPrecisionRole() == Precision::Low)
+    if (runsLow)
       return true;
     if (!matches(forced, op))
       return false;
@@ -187,9 +193,10 @@ private:
   /// them in f32, through casts.
   void lower(Operation *op, bool isReadAgain) {
     OpBuilder builder(op);
-    bool keepsResult = cast<PrecisionRole>(op).canKeepResult() && !isReadAgain;
+    auto role = cast<PrecisionRole>(op);
+    bool keepsResult = role.canKeepResult() && !isReadAgain;
     for (OpOperand &operand : op->getOpOperands())
-      if (elementOf(operand.get()).isF32())
+      if (isLowered(role, operand.get()))
         operand.set(castTo(builder, op->getLoc(), operand.get(), low));
     ++numLow;
     remark::passed(
@@ -202,7 +209,7 @@ private:
       return;
     builder.setInsertionPointAfter(op);
     for (Value result : op->getResults()) {
-      if (!elementOf(result).isF32())
+      if (!isLowered(role, result))
         continue;
       Type f32 = elementOf(result);
       result.setType(withElement(tensorType(result), low));

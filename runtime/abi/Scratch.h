@@ -162,11 +162,16 @@ constexpr int64_t getScratchBytes(const ingot_conv_desc &desc,
                                  machine.threads)});
 }
 
-/// Per thread, blocks of every operand and of scores (runtime/cpu/attention),
-/// and one number per query.
+/// On a processor: per thread, blocks of every operand and of scores
+/// (runtime/cpu/attention), and one number per query.
 constexpr int64_t getScratchBytes(const ingot_attention_desc &desc,
                                   const ScratchMachine &machine) {
   using detail::roundUp;
+  // The gradient of queries is summed up in f32, beside two sums per query.
+  if (machine.workspace != 0)
+    return machine.workspace +
+           roundUp(desc.batch * desc.heads * desc.queries * (desc.size + 2) * 4,
+                   INGOT_ALIGNMENT);
   constexpr int64_t queries = 96, keys = 64, columns = 32;
   int64_t size = roundUp(desc.size, columns);
   int64_t valueSize = roundUp(desc.value_size, columns);

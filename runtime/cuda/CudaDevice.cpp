@@ -47,6 +47,7 @@ CudaDevice::~CudaDevice() {
     return;
   (void)driver.cuStreamSynchronize(stream);
   nccl.reset();
+  attention.reset();
   dnn.reset();
   blasLt.reset();
   for (auto &[index, recording] : recordings)
@@ -298,6 +299,12 @@ Dnn &CudaDevice::getDnn() {
   if (!dnn)
     dnn = std::make_unique<Dnn>(stream);
   return *dnn;
+}
+
+DnnAttention &CudaDevice::getAttention() {
+  if (!attention)
+    attention = std::make_unique<DnnAttention>(getDnn(), driver);
+  return *attention;
 }
 
 Nccl &CudaDevice::getNccl(Communicator &ranks) {

@@ -17,6 +17,7 @@
 #include "runtime/core/Device.h"
 #include "runtime/cuda/BlasLt.h"
 #include "runtime/cuda/Dnn.h"
+#include "runtime/cuda/DnnAttention.h"
 #include "runtime/cuda/Driver.h"
 #include "runtime/cuda/Nccl.h"
 
@@ -48,6 +49,7 @@ public:
   void clear(void *to, size_t bytes);
   BlasLt &getBlasLt();
   Dnn &getDnn();
+  DnnAttention &getAttention();
   Nccl &getNccl(Communicator &ranks);
 
   /// What one entry point puts into the stream: timed when the run is profiled,
@@ -83,6 +85,7 @@ private:
   Driver driver;
   std::unique_ptr<BlasLt> blasLt;
   std::unique_ptr<Dnn> dnn;
+  std::unique_ptr<DnnAttention> attention;
   std::unique_ptr<Nccl> nccl;
   CUdevice gpu = 0;
   CUcontext owner = nullptr;

@@ -44,6 +44,9 @@ public:
                 ConvolutionResult result, const void *input, const void *filter,
                 const void *output, void *scratch);
 
+  const Library &getLibrary() const { return library; }
+  cudnnHandle_t getHandle() const { return handle; }
+
 private:
   class Descriptor;
   struct Plan;

@@ -10,6 +10,7 @@
 #include "runtime/cuda/BlasLt.h"
 #include "runtime/cuda/CudaDevice.h"
 #include "runtime/cuda/Dnn.h"
+#include "runtime/cuda/DnnAttention.h"
 
 #include <utility>
 
@@ -98,6 +99,33 @@ void ingot_conv_filter_grad(ingot_context *context, const ingot_conv_desc *desc,
                             void *filter_grad, void *scratch) {
   convolve(context, desc, ConvolutionResult::FilterGrad, input, filter_grad,
            output_grad, scratch);
+}
+
+// What the compiler leaves to these has neither bias nor mask.
+
+void ingot_attention(ingot_context *context, const ingot_attention_desc *desc,
+                     const void *query, const void *key, const void *value,
+                     const void *, const void *, void *result, void *lse,
+                     void *scratch) {
+  enqueue(context, "attention", desc->index, [&](CudaDevice &device) {
+    device.getAttention().forward(*context, *desc,
+                                  {query, key, value, result, lse}, scratch);
+  });
+}
+
+void ingot_attention_grad(ingot_context *context,
+                          const ingot_attention_desc *desc, const void *query,
+                          const void *key, const void *value,
+                          const void *output, const void *lse,
+                          const void *cotangent, const void *, const void *,
+                          void *query_grad, void *key_grad, void *value_grad,
+                          void *scratch) {
+  enqueue(context, "attention", desc->index, [&](CudaDevice &device) {
+    device.getAttention().backward(*context, *desc,
+                                   {query, key, value, output, lse, cotangent,
+                                    query_grad, key_grad, value_grad},
+                                   scratch);
+  });
 }
 
 /// Runs `body(nccl, stream)` unless the rank is alone. Failures keep what they

@@ -24,6 +24,10 @@ public:
     function = reinterpret_cast<Function *>(find(symbol));
   }
 
+  const std::string &getName() const { return name; }
+  /// As dlopen gave it.
+  void *getHandle() const { return handle; }
+
 private:
   void *find(const char *symbol) const;
 

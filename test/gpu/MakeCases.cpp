@@ -144,7 +144,8 @@ static llvm::Expected<std::string> compile(ModuleOp module, unsigned level,
   slots.readSignatures(module);
   TestPlacement placement;
   placement.level = level;
-  placement.keepAnchors = placement.epilogues = false;
+  placement.device = true;
+  placement.epilogues = false;
   placement.workspace = int64_t(32) << 20;
   if (llvm::Error error = placeSteps(module, placement))
     return std::move(error);

@@ -104,3 +104,24 @@ func.func @test_bias() -> (tensor<1x2x2x2xf32>, tensor<1x2x2x2xf32>, tensor<1x2x
   return %actual#0, %expected0, %actual#1, %expected1 : tensor<1x2x2x2xf32>, tensor<1x2x2x2xf32>, tensor<1x2x2xf32>, tensor<1x2x2xf32>
 }
 
+
+// In half precision, as devices run it whole: against f32.
+
+func.func @test_half() -> (tensor<2x64x2x16xf32>, tensor<2x64x2x16xf32>, tensor<2x2x64xf32>, tensor<2x2x64xf32>) attributes {ingot.tolerance = 2.0e-2} {
+  %i = ingot.iota {dim = 0 : i64} : tensor<12288xf32>
+  %step = ingot.constant dense<0.37> : tensor<12288xf32>
+  %angle = ingot.mul %i, %step : tensor<12288xf32>
+  %wave = ingot.sin %angle : tensor<12288xf32>
+  %flat = ingot.cast %wave : tensor<12288xf32> -> tensor<12288xbf16>
+  %all = ingot.reshape %flat : tensor<12288xbf16> -> tensor<2x64x6x16xbf16>
+  %q = ingot.slice %all starts = [0, 0, 0, 0] limits = [2, 64, 2, 16] strides = [1, 1, 1, 1] : (tensor<2x64x6x16xbf16>) -> tensor<2x64x2x16xbf16>
+  %k = ingot.slice %all starts = [0, 0, 2, 0] limits = [2, 64, 4, 16] strides = [1, 1, 1, 1] : (tensor<2x64x6x16xbf16>) -> tensor<2x64x2x16xbf16>
+  %v = ingot.slice %all starts = [0, 0, 4, 0] limits = [2, 64, 6, 16] strides = [1, 1, 1, 1] : (tensor<2x64x6x16xbf16>) -> tensor<2x64x2x16xbf16>
+  %half:2 = ingot.attention %q, %k, %v {scale = 0.25 : f64, right = 0 : i64} : (tensor<2x64x2x16xbf16>, tensor<2x64x2x16xbf16>, tensor<2x64x2x16xbf16>) -> (tensor<2x64x2x16xbf16>, tensor<2x2x64xf32>)
+  %actual = ingot.cast %half#0 : tensor<2x64x2x16xbf16> -> tensor<2x64x2x16xf32>
+  %qf = ingot.cast %q : tensor<2x64x2x16xbf16> -> tensor<2x64x2x16xf32>
+  %kf = ingot.cast %k : tensor<2x64x2x16xbf16> -> tensor<2x64x2x16xf32>
+  %vf = ingot.cast %v : tensor<2x64x2x16xbf16> -> tensor<2x64x2x16xf32>
+  %expected:2 = ingot.attention %qf, %kf, %vf {scale = 0.25 : f64, right = 0 : i64} : (tensor<2x64x2x16xf32>, tensor<2x64x2x16xf32>, tensor<2x64x2x16xf32>) -> (tensor<2x64x2x16xf32>, tensor<2x2x64xf32>)
+  return %actual, %expected#0, %half#1, %expected#1 : tensor<2x64x2x16xf32>, tensor<2x64x2x16xf32>, tensor<2x2x64xf32>, tensor<2x2x64xf32>
+}

@@ -98,7 +98,8 @@ llvm::Error ingot::placeSteps(ModuleOp module, const TestPlacement &options) {
     OpPassManager &functions = passes.nest<func::FuncOp>();
     functions.addPass(createSimplify());
     DecomposeOptions decomposition;
-    decomposition.keepAnchors = options.level > 0 && options.keepAnchors;
+    decomposition.keepAnchors = options.level > 0;
+    decomposition.device = options.device;
     functions.addPass(createDecompose(decomposition));
     functions.addPass(createSimplify());
     FormFusionsOptions fusion;

@@ -55,8 +55,9 @@ struct ModuleSlots {
 /// What the functions of a test are compiled with besides a target's kernels.
 struct TestPlacement {
   unsigned level = 2;
-  /// What the target has (PipelineOptions, PlacementOptions).
-  bool keepAnchors = true, epilogues = true;
+  /// Whether library calls are the device's, and whether products call kernels
+  /// that finish their elements.
+  bool device = false, epilogues = true;
   int64_t workspace = 0;
 };
 

@@ -265,10 +265,7 @@ LogicalResult Compiler::makeGraph(const Machine &machine) {
   pipeline.dataParallel = options.dataParallel;
   pipeline.bucketMb = options.bucketMb;
   pipeline.gradComm = options.gradComm;
-  pipeline.epilogues = !target.device;
-  pipeline.keepAnchors = !target.device;
-  pipeline.channelsLast = !target.device;
-  pipeline.splitReductions = !target.device;
+  pipeline.device = target.device.has_value();
   for (const Variant &variant : listVariants(options.dims)) {
     for (const auto &[name, size] : variant.dims)
       import.dims[name] = size;

@@ -12,15 +12,24 @@ class Ingot_AttentionOp<string mnemonic, list<Trait> traits = []>
         LibraryAnchor, AttrSizedOperandSegments,
         DeclareOpInterfaceMethods<Decomposable, ["hasLibraryCall"]>,
         DeclareOpInterfaceMethods<CostModel, ["getFlops"]>,
-        DeclareOpInterfaceMethods<PrecisionRole, ["getPrecisionRole"]>])> {
+        DeclareOpInterfaceMethods<PrecisionRole, ["getPrecisionRole", "isStatistic"]>])> {
   let extraClassDeclaration = [{
     ::ingot::WorkKind getWorkKind() { return ::ingot::WorkKind::Attention; }
     ::ingot::AttentionSizes getSizes();
   }];
   let extraClassDefinition = [{
-    ::ingot::Precision $cppClass::getPrecisionRole() { return ::ingot::Precision::Keep; }
-    bool $cppClass::hasLibraryCall() {
-      return getQuery().getType().getElementType().isF32() && getSoftcap().isZero();
+    ::ingot::Precision $cppClass::getPrecisionRole() {
+      return ::ingot::Precision::LowOnDevice;
+    }
+    bool $cppClass::isStatistic(::mlir::Value value) {
+      return value == getLse() || value == getBias();
+    }
+    bool $cppClass::hasLibraryCall(bool onDevice) {
+      ::mlir::Type element = getQuery().getType().getElementType();
+      if (!onDevice)
+        return element.isF32() && getSoftcap().isZero();
+      return (element.isBF16() || element.isF16()) && getSoftcap().isZero() && !getBias() &&
+             !getMask() && getSizes().fitDevice(getLeft(), getRight());
     }
     ::ingot::AttentionSizes $cppClass::getSizes() {
       return ::ingot::AttentionSizes::of(getQuery(), getKey(), getValue());

@@ -32,6 +32,15 @@ AttentionSizes::Window AttentionSizes::window(int64_t left,
   return window;
 }
 
+bool AttentionSizes::fitDevice(int64_t left, int64_t right) const {
+  auto fits = [](int64_t columns) {
+    return columns % 8 == 0 && columns <= 128;
+  };
+  bool knowsBounds = right == 0 || (right < 0 && left < 0);
+  return fits(size) && fits(valueSize) && knowsBounds &&
+         window(left, right).fewest > 0;
+}
+
 /// The rules that both ops have in common.
 template <typename Op> static LogicalResult checkOperands(Op op) {
   auto fail = [&](const Twine &message) { return op.emitOpError(message); };

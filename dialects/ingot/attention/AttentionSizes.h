@@ -25,6 +25,9 @@ struct AttentionSizes {
     int64_t pairs, fewest;
   };
   Window window(int64_t left, int64_t right) const;
+
+  /// Whether the library of a device (cuDNN) takes these sizes and bounds.
+  bool fitDevice(int64_t left, int64_t right) const;
 };
 
 } // namespace ingot

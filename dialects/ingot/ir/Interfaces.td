@@ -108,8 +108,11 @@ def Decomposable : OpInterface<"Decomposable"> {
       "Builds the same results from primitives at the builder's position.",
       "::llvm::SmallVector<::mlir::Value>", "decompose",
       (ins "::mlir::OpBuilder &":$builder)>,
-    InterfaceMethod<"True if a library call runs the whole, for these types.",
-      "bool", "hasLibraryCall", (ins), "", "return false;">];
+    InterfaceMethod<[{
+      True if a library call runs the whole, for these types: of the processor's runtime or
+      of the device's.
+    }],
+      "bool", "hasLibraryCall", (ins "bool":$onDevice), "", "return false;">];
 }
 
 def ModeDependent : OpInterface<"ModeDependent"> {
@@ -144,6 +147,7 @@ def PrecisionRole : OpInterface<"PrecisionRole"> {
   let description = "The op's place in mixed precision.";
   let methods = [InterfaceMethod<[{
       `Low`: runs in the low precision (contractions, accumulating in fp32).
+      `LowOnDevice`: does so on devices, whose libraries know no other; stays in fp32 elsewhere.
       `Keep`: stays in fp32 (statistics, losses, reductions, optimizer).
       `Follow`: takes the precision of its inputs.
     }],
@@ -153,7 +157,11 @@ def PrecisionRole : OpInterface<"PrecisionRole"> {
       True if the result may stay f32 while the operands are in low precision: what is
       accumulated need not be rounded.
     }],
-    "bool", "canKeepResult", (ins), "", "return false;">];
+    "bool", "canKeepResult", (ins), "", "return false;">,
+    InterfaceMethod<[{
+      True if an operand or result stays f32 in an op of low precision: a statistic.
+    }],
+    "bool", "isStatistic", (ins "::mlir::Value":$value), "", "return false;">];
 }
 
 def ScalarBody : OpInterface<"ScalarBody"> {

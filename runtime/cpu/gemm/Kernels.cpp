@@ -90,26 +90,36 @@ INGOT_AVX512 void ingot::runtime::gemm::packB(const float *b,
                                               int64_t columnStride,
                                               int64_t size, int64_t columns,
                                               float *packed) {
+  int64_t whole = columns / kTileColumns * kTileColumns;
+  if (columnStride == 1) {
+    // Along the rows, which are contiguous, into all panels.
+    __mmask16 low = firstLanes(columns - whole);
+    __mmask16 high = firstLanes(std::max<int64_t>(columns - whole - kLanes, 0));
+    for (int64_t i = 0; i < size; ++i) {
+      const float *from = b + i * innerStride;
+      float *to = packed + i * kTileColumns;
+      for (int64_t j = 0; j < whole; j += kTileColumns) {
+        _mm512_store_ps(to + j * size, _mm512_loadu_ps(from + j));
+        _mm512_store_ps(to + j * size + kLanes,
+                        _mm512_loadu_ps(from + j + kLanes));
+      }
+      if (whole < columns) {
+        _mm512_store_ps(to + whole * size,
+                        _mm512_maskz_loadu_ps(low, from + whole));
+        _mm512_store_ps(to + whole * size + kLanes,
+                        _mm512_maskz_loadu_ps(high, from + whole + kLanes));
+      }
+    }
+    return;
+  }
   for (int64_t j = 0; j < columns; j += kTileColumns) {
     int64_t count = std::min(kTileColumns, columns - j);
-    if (columnStride == 1) {
-      __mmask16 low = firstLanes(count);
-      __mmask16 high = firstLanes(std::max<int64_t>(count - kLanes, 0));
-      for (int64_t i = 0; i < size; ++i) {
-        const float *row = b + i * innerStride + j;
-        _mm512_store_ps(packed + i * kTileColumns,
-                        _mm512_maskz_loadu_ps(low, row));
-        _mm512_store_ps(packed + i * kTileColumns + kLanes,
-                        _mm512_maskz_loadu_ps(high, row + kLanes));
-      }
-    } else {
-      const float *line = b + j * columnStride;
-      packLines(line, columnStride, std::min(kLanes, count), size, kTileColumns,
-                packed);
-      packLines(line + kLanes * columnStride, columnStride,
-                std::max<int64_t>(count - kLanes, 0), size, kTileColumns,
-                packed + kLanes);
-    }
+    const float *line = b + j * columnStride;
+    packLines(line, columnStride, std::min(kLanes, count), size, kTileColumns,
+              packed);
+    packLines(line + kLanes * columnStride, columnStride,
+              std::max<int64_t>(count - kLanes, 0), size, kTileColumns,
+              packed + kLanes);
     packed += kTileColumns * size;
   }
 }

@@ -1,0 +1,235 @@
+#include "runtime/cuda/DnnAttention.h"
+
+#include "runtime/core/Error.h"
+
+#include <cstdlib>
+
+#define NV_CUDNN_FRONTEND_USE_DYNAMIC_LOADING
+#include <cudnn_frontend.h>
+
+using namespace ingot::runtime;
+namespace fe = cudnn_frontend;
+
+// Where the graph library looks for cuDNN.
+namespace cudnn_frontend {
+void *cudnn_dlhandle = nullptr;
+} // namespace cudnn_frontend
+
+DnnAttention::DnnAttention(const Dnn &dnn, const Driver &driver)
+    : dnn(dnn), driver(driver),
+      cudart("libcudart.so." + std::to_string(CUDART_VERSION / 1000),
+             "install CUDA's libraries, or have LD_LIBRARY_PATH name their "
+             "folder") {
+  fe::cudnn_dlhandle = dnn.getLibrary().getHandle();
+  // By the name of what is loaded now; of several versions it warns.
+  (void)setenv("CUDNN_FRONTEND_CUDART_LIB_NAME", cudart.getName().c_str(),
+               /*overwrite=*/0);
+}
+
+struct DnnAttention::Plan : ingot_context::Cached {
+  explicit Plan(const Driver &driver) : driver(driver) {}
+  ~Plan() override {
+    if (workspace)
+      (void)driver.cuMemFree(workspace);
+  }
+
+  const Driver &driver;
+  fe::graph::Graph graph;
+  /// Operands have the numbers 1, 2, ... in the order of their struct.
+  int64_t operands = 0;
+  /// What the algorithm wants, if that is more than was planned.
+  CUdeviceptr workspace = 0;
+};
+
+using Tensor = std::shared_ptr<fe::graph::Tensor_attributes>;
+
+static void check(fe::error_t status, const char *action) {
+  if (status.is_bad())
+    throw failure("cuDNN", std::string(action) + ": " + status.get_message(),
+                  "install a later cuDNN, or compile with --precision fp32");
+}
+
+namespace {
+
+/// The extents and strides of tensors of one attention: as the library has
+/// them, [batch, heads, rows, columns].
+struct Layout {
+  explicit Layout(const ingot_attention_desc &desc) : desc(desc) {}
+
+  using Dims = std::vector<int64_t>;
+  Dims query() const {
+    return {desc.batch, desc.heads, desc.queries, desc.size};
+  }
+  Dims key() const {
+    return {desc.batch, desc.key_heads, desc.keys, desc.size};
+  }
+  Dims value() const {
+    return {desc.batch, desc.key_heads, desc.keys, desc.value_size};
+  }
+  Dims result() const {
+    return {desc.batch, desc.heads, desc.queries, desc.value_size};
+  }
+  Dims lse() const { return {desc.batch, desc.heads, desc.queries, 1}; }
+  Dims lseStrides() const {
+    return {desc.heads * desc.queries, desc.queries, 1, 1};
+  }
+  /// Of a descriptor's strides: of batch, row and head.
+  static Dims strides(const int64_t *of) { return {of[0], of[2], of[1], 1}; }
+
+  const ingot_attention_desc &desc;
+};
+
+} // namespace
+
+static void addOutput(const Tensor &tensor, int64_t &number,
+                      const Layout::Dims &dims, const Layout::Dims &strides) {
+  tensor->set_output(true).set_uid(++number).set_dim(dims).set_stride(strides);
+}
+
+static Tensor addInput(fe::graph::Graph &graph, int64_t &number,
+                       const Layout::Dims &dims, const Layout::Dims &strides) {
+  return graph.tensor(
+      fe::graph::Tensor_attributes().set_uid(++number).set_dim(dims).set_stride(
+          strides));
+}
+
+static void setTypes(fe::graph::Graph &graph,
+                     const ingot_attention_desc &desc) {
+  graph
+      .set_io_data_type(desc.type == INGOT_BF16 ? fe::DataType_t::BFLOAT16
+                                                : fe::DataType_t::HALF)
+      .set_intermediate_data_type(fe::DataType_t::FLOAT)
+      .set_compute_data_type(fe::DataType_t::FLOAT);
+}
+
+/// What both directions have in common.
+template <typename Attributes>
+static Attributes makeAttributes(const ingot_attention_desc &desc) {
+  Attributes attributes;
+  attributes.set_name("attention")
+      .set_attn_scale(static_cast<float>(desc.scale));
+  if (desc.right >= 0)
+    attributes.set_diagonal_alignment(fe::DiagonalAlignment_t::TOP_LEFT)
+        .set_diagonal_band_right_bound(static_cast<int>(desc.right));
+  // The library counts the diagonal.
+  if (desc.left >= 0)
+    attributes.set_diagonal_band_left_bound(static_cast<int>(desc.left + 1));
+  return attributes;
+}
+
+/// Describes the computation; returns how many operands it has.
+static int64_t describeForward(fe::graph::Graph &graph,
+                               const ingot_attention_desc &desc) {
+  int64_t number = 0;
+  Layout layout(desc);
+  setTypes(graph, desc);
+  Tensor query = addInput(graph, number, layout.query(),
+                          Layout::strides(desc.query_strides));
+  Tensor key =
+      addInput(graph, number, layout.key(), Layout::strides(desc.key_strides));
+  Tensor value = addInput(graph, number, layout.value(),
+                          Layout::strides(desc.value_strides));
+  auto attributes = makeAttributes<fe::graph::SDPA_attributes>(desc);
+  attributes.set_generate_stats(true);
+  auto [result, lse] = graph.sdpa(query, key, value, attributes);
+  addOutput(result, number, layout.result(),
+            Layout::strides(desc.result_strides));
+  addOutput(lse, number, layout.lse(), layout.lseStrides());
+  lse->set_data_type(fe::DataType_t::FLOAT);
+  return number;
+}
+
+static int64_t describeBackward(fe::graph::Graph &graph,
+                                const ingot_attention_desc &desc) {
+  int64_t number = 0;
+  Layout layout(desc);
+  setTypes(graph, desc);
+  auto queryStrides = Layout::strides(desc.query_strides);
+  auto keyStrides = Layout::strides(desc.key_strides);
+  auto valueStrides = Layout::strides(desc.value_strides);
+  auto resultStrides = Layout::strides(desc.result_strides);
+  Tensor query = addInput(graph, number, layout.query(), queryStrides);
+  Tensor key = addInput(graph, number, layout.key(), keyStrides);
+  Tensor value = addInput(graph, number, layout.value(), valueStrides);
+  Tensor output = addInput(graph, number, layout.result(), resultStrides);
+  Tensor lse = addInput(graph, number, layout.lse(), layout.lseStrides());
+  lse->set_data_type(fe::DataType_t::FLOAT);
+  Tensor cotangent = addInput(graph, number, layout.result(), resultStrides);
+  auto attributes = makeAttributes<fe::graph::SDPA_backward_attributes>(desc);
+  attributes.set_deterministic_algorithm(true);
+  auto [queryGrad, keyGrad, valueGrad] = graph.sdpa_backward(
+      query, key, value, output, cotangent, lse, attributes);
+  addOutput(queryGrad, number, layout.query(), queryStrides);
+  addOutput(keyGrad, number, layout.key(), keyStrides);
+  addOutput(valueGrad, number, layout.value(), valueStrides);
+  return number;
+}
+
+static int64_t describe(fe::graph::Graph &graph,
+                        const ingot_attention_desc &desc, bool isGradient) {
+  return isGradient ? describeBackward(graph, desc)
+                    : describeForward(graph, desc);
+}
+
+std::unique_ptr<DnnAttention::Plan>
+DnnAttention::plan(const ingot_attention_desc &desc, bool isGradient) const {
+  auto plan = std::make_unique<Plan>(driver);
+  plan->operands = describe(plan->graph, desc, isGradient);
+  check(plan->graph.build(dnn.getHandle(), {fe::HeurMode_t::A}),
+        "planning attention");
+  int64_t bytes = 0;
+  check(plan->graph.get_workspace_size(bytes), "planning attention");
+  if (bytes > desc.scratch_bytes)
+    driver.check(driver.cuMemAlloc(&plan->workspace, bytes),
+                 "allocating memory of the GPU for attention");
+  return plan;
+}
+
+std::string ingot::runtime::findAttentionProblem(
+    const Library &cudnn, const ingot_attention_desc &desc, bool isGradient,
+    const std::string &device, int architecture) {
+  fe::cudnn_dlhandle = cudnn.getHandle();
+  auto properties = std::make_shared<fe::DeviceProperties>();
+  check(properties->deserialize({device.begin(), device.end()}),
+        "reading the properties of a device");
+  fe::graph::Graph graph;
+  graph.set_device_properties(properties).set_sm_version(architecture);
+  (void)describe(graph, desc, isGradient);
+  fe::error_t status = graph.build({fe::HeurMode_t::A});
+  // Kernels were chosen, and there is no driver to compile them with.
+  bool isChosen = status.get_message().find("libcuda") != std::string::npos;
+  return status.is_good() || isChosen ? "" : status.get_message();
+}
+
+void DnnAttention::run(const Plan &plan, const void *const *operands,
+                       void *scratch) const {
+  std::unordered_map<int64_t, void *> pointers;
+  for (int64_t i = 0; i < plan.operands; ++i)
+    pointers[i + 1] = const_cast<void *>(operands[i]);
+  void *workspace =
+      plan.workspace ? reinterpret_cast<void *>(plan.workspace) : scratch;
+  check(plan.graph.execute(dnn.getHandle(), pointers, workspace),
+        "computing attention");
+}
+
+void DnnAttention::forward(ingot_context &context,
+                           const ingot_attention_desc &desc,
+                           const Forward &operands, void *scratch) {
+  const Plan &planned = context.getCached<Plan>(
+      &desc, /*kind=*/0, [&] { return plan(desc, /*isGradient=*/false); });
+  const void *pointers[] = {operands.query, operands.key, operands.value,
+                            operands.result, operands.lse};
+  run(planned, pointers, scratch);
+}
+
+void DnnAttention::backward(ingot_context &context,
+                            const ingot_attention_desc &desc,
+                            const Backward &operands, void *scratch) {
+  const Plan &planned = context.getCached<Plan>(
+      &desc, /*kind=*/1, [&] { return plan(desc, /*isGradient=*/true); });
+  const void *pointers[] = {
+      operands.query,     operands.key,     operands.value,
+      operands.output,    operands.lse,     operands.cotangent,
+      operands.queryGrad, operands.keyGrad, operands.valueGrad};
+  run(planned, pointers, scratch);
+}

@@ -1,0 +1,68 @@
+//===----------------------------------------------------------------------===//
+//
+// Attention in half precision by cuDNN's fused kernels, through its graph
+// library (cudnn-frontend): forward with the logarithms that the gradient
+// reads, and the gradient, the same bits every time.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_RUNTIME_CUDA_DNNATTENTION_H
+#define INGOT_RUNTIME_CUDA_DNNATTENTION_H
+
+#include "runtime/abi/Abi.h"
+#include "runtime/core/Context.h"
+#include "runtime/cuda/Dnn.h"
+#include "runtime/cuda/Driver.h"
+
+#include <memory>
+#include <string>
+
+namespace ingot::runtime {
+
+class DnnAttention {
+public:
+  /// Operands as ingot_attention and ingot_attention_grad have them.
+  struct Forward {
+    const void *query, *key, *value;
+    void *result, *lse;
+  };
+  struct Backward {
+    const void *query, *key, *value, *output, *lse, *cotangent;
+    void *queryGrad, *keyGrad, *valueGrad;
+  };
+
+  /// Works on the stream of `dnn`. Throws failure if CUDA's runtime library,
+  /// which the graphs use, is not there.
+  DnnAttention(const Dnn &dnn, const Driver &driver);
+
+  /// Puts the work into the stream. The compiler leaves to this what cuDNN
+  /// takes: AttentionSizes::fitDevice. Throws failure.
+  void forward(ingot_context &context, const ingot_attention_desc &desc,
+               const Forward &operands, void *scratch);
+  void backward(ingot_context &context, const ingot_attention_desc &desc,
+                const Backward &operands, void *scratch);
+
+private:
+  struct Plan;
+
+  std::unique_ptr<Plan> plan(const ingot_attention_desc &desc,
+                             bool isGradient) const;
+  void run(const Plan &plan, const void *const *operands, void *scratch) const;
+
+  const Dnn &dnn;
+  const Driver &driver;
+  Library cudart;
+};
+
+/// Why cuDNN has no kernel for an attention, or for its gradient, on a GPU that
+/// need not be there; empty if it has. `device` is cuDNN's description of the
+/// GPU (CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION), `architecture` 90 for
+/// sm_90.
+[[gnu::visibility("default")]] std::string
+findAttentionProblem(const Library &cudnn, const ingot_attention_desc &desc,
+                     bool isGradient, const std::string &device,
+                     int architecture);
+
+} // namespace ingot::runtime
+
+#endif // INGOT_RUNTIME_CUDA_DNNATTENTION_H

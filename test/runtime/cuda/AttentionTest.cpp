@@ -1,0 +1,112 @@
+// What cuDNN, if it is installed, says of our descriptions of attention: it
+// chooses kernels for a GPU that is described, not there.
+
+#include "runtime/core/Error.h"
+#include "runtime/cuda/DnnAttention.h"
+#include "gtest/gtest.h"
+
+#include <optional>
+#include <ostream>
+
+using namespace ingot::runtime;
+
+namespace {
+
+/// An H100 (SXM), and an A100 where it differs.
+std::string describeGpu(bool isHopper) {
+  std::string text = R"({"driverVersion": 13000,
+    "maxGridSize": [2147483647, 65535, 65535],
+    "maxBlockSize": [1024, 1024, 64], "regsPerBlock": 65536, "warpSize": 32,
+    "maxSharedMemoryPerBlock": 49152, "reservedSharedMemoryPerBlock": 1024,
+    "maxRegistersPerSM": 65536, "maxCtasPerSM": 32, "maxThreadsPerBlock": 1024,
+    "maxThreadsPerSM": 2048, "pciDeviceId": 0, "isTccDriver": 0,
+    "supportCoopLaunch": 1, "cudaDeviceId": 0, "totalGlobalMem": 85028765696,
+    "driverVer": 13000, )";
+  return text + (isHopper ? R"("deviceVer": 900, "multiProcessorCount": 132,
+    "smClockRateKHz": 1980000, "memClockRateKHz": 2619000,
+    "l2CacheSize": 52428800, "maxSharedMemoryPerBlockOptin": 232448,
+    "deviceName": "NVIDIA H100 80GB HBM3"})"
+                          : R"("deviceVer": 800, "multiProcessorCount": 108,
+    "smClockRateKHz": 1410000, "memClockRateKHz": 1593000,
+    "l2CacheSize": 41943040, "maxSharedMemoryPerBlockOptin": 166912,
+    "deviceName": "NVIDIA A100-SXM4-80GB"})");
+}
+
+struct Case {
+  const char *name;
+  int64_t batch, heads, keyHeads, queries, size, left, right;
+  int32_t type;
+
+  friend void PrintTo(const Case &of, std::ostream *out) { *out << of.name; }
+};
+
+/// Queries, keys and values side by side, as one product leaves them.
+ingot_attention_desc describe(const Case &of) {
+  ingot_attention_desc desc = {};
+  desc.batch = of.batch;
+  desc.heads = of.heads;
+  desc.key_heads = of.keyHeads;
+  desc.queries = desc.keys = of.queries;
+  desc.size = desc.value_size = of.size;
+  desc.left = of.left;
+  desc.right = of.right;
+  desc.scale = 0.125;
+  desc.type = of.type;
+  auto lay = [&](int64_t (&strides)[3], int64_t row) {
+    strides[0] = of.queries * row;
+    strides[1] = row;
+    strides[2] = of.size;
+  };
+  int64_t row = (of.heads + 2 * of.keyHeads) * of.size;
+  lay(desc.query_strides, row);
+  lay(desc.key_strides, row);
+  lay(desc.value_strides, row);
+  lay(desc.result_strides, of.heads * of.size);
+  return desc;
+}
+
+std::optional<Library> findDnn() {
+  try {
+    return Library("libcudnn.so." + std::to_string(CUDNN_MAJOR), "");
+  } catch (const Error &) {
+    return std::nullopt;
+  }
+}
+
+class DnnAttentionPlans : public ::testing::TestWithParam<Case> {};
+
+TEST_P(DnnAttentionPlans, HaveKernels) {
+  std::optional<Library> cudnn = findDnn();
+  if (!cudnn)
+    GTEST_SKIP() << "cuDNN is not installed";
+  for (bool isHopper : {true, false})
+    for (bool isGradient : {false, true}) {
+      SCOPED_TRACE(std::string(isHopper ? "sm_90" : "sm_80") +
+                   (isGradient ? ", gradient" : ""));
+      EXPECT_EQ(findAttentionProblem(*cudnn, describe(GetParam()), isGradient,
+                                     describeGpu(isHopper), isHopper ? 90 : 80),
+                "");
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    , DnnAttentionPlans,
+    ::testing::Values(Case{"gpt2", 8, 12, 12, 1024, 64, -1, 0, INGOT_BF16},
+                      Case{"gpt2_fp16", 8, 12, 12, 1024, 64, -1, 0, INGOT_F16},
+                      Case{"mini", 8, 6, 6, 256, 64, -1, 0, INGOT_BF16},
+                      Case{"full", 2, 4, 4, 200, 32, -1, -1, INGOT_BF16},
+                      Case{"grouped", 2, 32, 8, 2048, 128, -1, 0, INGOT_BF16},
+                      Case{"window", 1, 8, 8, 4096, 64, 511, 0, INGOT_BF16}),
+    [](const auto &info) { return info.param.name; });
+
+TEST(DnnAttention, SaysWhatIsNotTaken) {
+  std::optional<Library> cudnn = findDnn();
+  if (!cudnn)
+    GTEST_SKIP() << "cuDNN is not installed";
+  Case odd = {"odd", 2, 4, 4, 256, 60, -1, 0, INGOT_BF16};
+  EXPECT_NE(findAttentionProblem(*cudnn, describe(odd), /*isGradient=*/false,
+                                 describeGpu(true), 90),
+            "");
+}
+
+} // namespace
