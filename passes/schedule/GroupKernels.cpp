@@ -6,7 +6,6 @@
 #include "dialects/ingot/ir/Builders.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/cost/Cost.h"
-#include "passes/schedule/LibraryCalls.h"
 #include "passes/schedule/Passes.h"
 #include "passes/schedule/StepGraph.h"
 #include "runtime/abi/Abi.h"
@@ -230,12 +229,8 @@ struct GroupKernels : ingot::impl::GroupKernelsBase<GroupKernels> {
     if (func.isDeclaration())
       return;
     Machine machine = Machine::of(func->getParentOfType<ModuleOp>());
-    auto graphOf = [&] {
-      return StepGraph(Signature(func), [&](Operation *op) {
-        return getScratchBytes(op, machine.getScratchMachine());
-      });
-    };
-    StepGraph graph = graphOf();
+    abi::ScratchMachine scratch = machine.getScratchMachine();
+    StepGraph graph(Signature(func), scratch);
     if (graph.getNodes().empty())
       return;
     GroupPlan plan(graph, machine, maxBuffers);
@@ -246,7 +241,7 @@ struct GroupKernels : ingot::impl::GroupKernelsBase<GroupKernels> {
     fusions.assign(plan.getGroups().size(), nullptr);
     // What lives at once is a bound that packing does not always reach: groups
     // that do not fit are tried by halves.
-    int64_t bytes = arenaBytes(graph);
+    int64_t bytes = graph.getArenaBytes();
     unsigned attempts = 16;
     auto attempt = [&](auto &attempt, size_t from, size_t to) -> void {
       if (from == to || attempts == 0)
@@ -255,7 +250,7 @@ struct GroupKernels : ingot::impl::GroupKernelsBase<GroupKernels> {
       for (size_t i = from; i < to; ++i)
         form(plan.getGroups()[i], i);
       applyOrder(graph);
-      if (arenaBytes(graphOf()) <= bytes)
+      if (StepGraph(graph.getSignature(), scratch).getArenaBytes() <= bytes)
         return;
       for (size_t i = from; i < to; ++i)
         dissolve(plan.getGroups()[i], i);
@@ -268,12 +263,6 @@ struct GroupKernels : ingot::impl::GroupKernelsBase<GroupKernels> {
     };
     attempt(attempt, 0, plan.getGroups().size());
     explain(plan, graph, machine);
-  }
-
-  static int64_t arenaBytes(const StepGraph &graph) {
-    StepGraph::Lifetimes lifetimes =
-        graph.getLifetimes(graph.getProgramOrder());
-    return packIntervals(lifetimes.intervals, INGOT_ALIGNMENT);
   }
 
   void applyOrder(const StepGraph &graph) {

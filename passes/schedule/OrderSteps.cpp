@@ -4,7 +4,6 @@
 
 #include "mlir/IR/Remarks.h"
 #include "passes/cost/Machine.h"
-#include "passes/schedule/LibraryCalls.h"
 #include "passes/schedule/Order.h"
 #include "passes/schedule/Passes.h"
 
@@ -27,9 +26,7 @@ struct OrderSteps : ingot::impl::OrderStepsBase<OrderSteps> {
       return;
     abi::ScratchMachine machine =
         Machine::of(func->getParentOfType<ModuleOp>()).getScratchMachine();
-    StepGraph graph(Signature(func), [&](Operation *op) {
-      return getScratchBytes(op, machine);
-    });
+    StepGraph graph(Signature(func), machine);
     SmallVector<unsigned> program = graph.getProgramOrder();
     SmallVector<unsigned> order = improveOrder(graph, program);
     OrderCost before = measureOrder(graph, program);

@@ -85,9 +85,7 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
     Signature signature(func);
     Machine machineModel = Machine::of(getOperation());
     abi::ScratchMachine machine = machineModel.getScratchMachine();
-    BufferPlan plan(
-        signature, stateOffsets,
-        [&](Operation *op) { return getScratchBytes(op, machine); }, noReuse);
+    BufferPlan plan(signature, stateOffsets, machine, noReuse);
     numInPlace += plan.getStatesInPlace();
     remark::analysis(func.getLoc(),
                      remark::RemarkOpts::name("arena").category("memory"))

@@ -3,17 +3,17 @@
 #include "dialects/exec/Exec.h"
 #include "dialects/ingot/collective/BucketLayout.h"
 #include "dialects/ingot/ir/Builders.h"
+#include "passes/schedule/LibraryCalls.h"
 
 using namespace mlir;
 using namespace ingot;
 
-StepGraph::StepGraph(Signature signature,
-                     llvm::function_ref<int64_t(Operation *)> scratchBytes)
+StepGraph::StepGraph(Signature signature, const abi::ScratchMachine &machine)
     : signature(signature) {
   for (Operation &op : signature.getFunction().getBody().front())
     position[&op] = position.size();
   findStates();
-  addNodes(scratchBytes);
+  addNodes(machine);
   addStateOrder();
 }
 
@@ -166,8 +166,7 @@ void StepGraph::findInPlace(Node &node) const {
 // Nodes
 //===----------------------------------------------------------------------===//
 
-void StepGraph::addNodes(
-    llvm::function_ref<int64_t(Operation *)> scratchBytes) {
+void StepGraph::addNodes(const abi::ScratchMachine &machine) {
   func::FuncOp func = signature.getFunction();
   auto add = [&](Value value, int64_t writer) {
     bufferOf[value] = buffers.size();
@@ -188,7 +187,7 @@ void StepGraph::addNodes(
     nodeOf[&op] = index;
     Node &node = nodes.emplace_back();
     node.op = &op;
-    node.scratchBytes = scratchBytes(&op);
+    node.scratchBytes = getScratchBytes(&op, machine);
     for (Value result : op.getResults())
       if (!inState.contains(result)) {
         add(result, index);
@@ -329,6 +328,11 @@ void StepGraph::applyOrder(Signature signature, ArrayRef<Operation *> order) {
     op->moveBefore(end);
   }
   moveViews(end);
+}
+
+int64_t StepGraph::getArenaBytes() const {
+  Lifetimes lifetimes = getLifetimes(getProgramOrder());
+  return packIntervals(lifetimes.intervals, INGOT_ALIGNMENT);
 }
 
 StepGraph::Lifetimes StepGraph::getLifetimes(ArrayRef<unsigned> order,

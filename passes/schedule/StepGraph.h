@@ -13,6 +13,7 @@
 #include "dialects/ingot/ir/Signature.h"
 #include "passes/schedule/arena/Arena.h"
 #include "passes/schedule/recompute/FusionSlice.h"
+#include "runtime/abi/Scratch.h"
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SetVector.h"
@@ -82,9 +83,8 @@ public:
     llvm::SmallVector<unsigned> ofOutput;
   };
 
-  /// `scratchBytes`: of an operation's work memory.
-  StepGraph(Signature signature,
-            llvm::function_ref<int64_t(mlir::Operation *)> scratchBytes);
+  /// Operations have the work memory that they want on `machine`.
+  StepGraph(Signature signature, const abi::ScratchMachine &machine);
 
   Signature getSignature() const { return signature; }
   llvm::ArrayRef<Node> getNodes() const { return nodes; }
@@ -122,6 +122,8 @@ public:
   /// Without `reuse`, everything lives always.
   Lifetimes getLifetimes(llvm::ArrayRef<unsigned> order,
                          bool reuse = true) const;
+  /// Of the arena in the function's order.
+  int64_t getArenaBytes() const;
 
   /// Moves the function's operations into the order, views before their first
   /// reader.
@@ -134,7 +136,7 @@ private:
   explicit StepGraph(Signature signature) : signature(signature) {}
   void findStates();
   bool canReplace(mlir::BlockArgument oldValue, mlir::Value newValue) const;
-  void addNodes(llvm::function_ref<int64_t(mlir::Operation *)> scratchBytes);
+  void addNodes(const abi::ScratchMachine &machine);
   void addDependences(mlir::Value value, unsigned reader);
   void addStateOrder();
   void findInPlace(Node &node) const;

@@ -21,7 +21,7 @@ DnnAttention::DnnAttention(const Dnn &dnn, const Driver &driver)
              "install CUDA's libraries, or have LD_LIBRARY_PATH name their "
              "folder") {
   fe::cudnn_dlhandle = dnn.getLibrary().getHandle();
-  // By the name of what is loaded now; of several versions it warns.
+  // The graph library looks for CUDA's by name; this one is loaded.
   (void)setenv("CUDNN_FRONTEND_CUDART_LIB_NAME", cudart.getName().c_str(),
                /*overwrite=*/0);
 }
@@ -49,59 +49,6 @@ static void check(fe::error_t status, const char *action) {
                   "install a later cuDNN, or compile with --precision fp32");
 }
 
-namespace {
-
-/// The extents and strides of tensors of one attention: as the library has
-/// them, [batch, heads, rows, columns].
-struct Layout {
-  explicit Layout(const ingot_attention_desc &desc) : desc(desc) {}
-
-  using Dims = std::vector<int64_t>;
-  Dims query() const {
-    return {desc.batch, desc.heads, desc.queries, desc.size};
-  }
-  Dims key() const {
-    return {desc.batch, desc.key_heads, desc.keys, desc.size};
-  }
-  Dims value() const {
-    return {desc.batch, desc.key_heads, desc.keys, desc.value_size};
-  }
-  Dims result() const {
-    return {desc.batch, desc.heads, desc.queries, desc.value_size};
-  }
-  Dims lse() const { return {desc.batch, desc.heads, desc.queries, 1}; }
-  Dims lseStrides() const {
-    return {desc.heads * desc.queries, desc.queries, 1, 1};
-  }
-  /// Of a descriptor's strides: of batch, row and head.
-  static Dims strides(const int64_t *of) { return {of[0], of[2], of[1], 1}; }
-
-  const ingot_attention_desc &desc;
-};
-
-} // namespace
-
-static void addOutput(const Tensor &tensor, int64_t &number,
-                      const Layout::Dims &dims, const Layout::Dims &strides) {
-  tensor->set_output(true).set_uid(++number).set_dim(dims).set_stride(strides);
-}
-
-static Tensor addInput(fe::graph::Graph &graph, int64_t &number,
-                       const Layout::Dims &dims, const Layout::Dims &strides) {
-  return graph.tensor(
-      fe::graph::Tensor_attributes().set_uid(++number).set_dim(dims).set_stride(
-          strides));
-}
-
-static void setTypes(fe::graph::Graph &graph,
-                     const ingot_attention_desc &desc) {
-  graph
-      .set_io_data_type(desc.type == INGOT_BF16 ? fe::DataType_t::BFLOAT16
-                                                : fe::DataType_t::HALF)
-      .set_intermediate_data_type(fe::DataType_t::FLOAT)
-      .set_compute_data_type(fe::DataType_t::FLOAT);
-}
-
 /// What both directions have in common.
 template <typename Attributes>
 static Attributes makeAttributes(const ingot_attention_desc &desc) {
@@ -117,58 +64,103 @@ static Attributes makeAttributes(const ingot_attention_desc &desc) {
   return attributes;
 }
 
-/// Describes the computation; returns how many operands it has.
-static int64_t describeForward(fe::graph::Graph &graph,
-                               const ingot_attention_desc &desc) {
-  int64_t number = 0;
-  Layout layout(desc);
-  setTypes(graph, desc);
-  Tensor query = addInput(graph, number, layout.query(),
-                          Layout::strides(desc.query_strides));
-  Tensor key =
-      addInput(graph, number, layout.key(), Layout::strides(desc.key_strides));
-  Tensor value = addInput(graph, number, layout.value(),
-                          Layout::strides(desc.value_strides));
-  auto attributes = makeAttributes<fe::graph::SDPA_attributes>(desc);
-  attributes.set_generate_stats(true);
-  auto [result, lse] = graph.sdpa(query, key, value, attributes);
-  addOutput(result, number, layout.result(),
-            Layout::strides(desc.result_strides));
-  addOutput(lse, number, layout.lse(), layout.lseStrides());
-  lse->set_data_type(fe::DataType_t::FLOAT);
-  return number;
-}
+namespace {
 
-static int64_t describeBackward(fe::graph::Graph &graph,
-                                const ingot_attention_desc &desc) {
-  int64_t number = 0;
-  Layout layout(desc);
-  setTypes(graph, desc);
-  auto queryStrides = Layout::strides(desc.query_strides);
-  auto keyStrides = Layout::strides(desc.key_strides);
-  auto valueStrides = Layout::strides(desc.value_strides);
-  auto resultStrides = Layout::strides(desc.result_strides);
-  Tensor query = addInput(graph, number, layout.query(), queryStrides);
-  Tensor key = addInput(graph, number, layout.key(), keyStrides);
-  Tensor value = addInput(graph, number, layout.value(), valueStrides);
-  Tensor output = addInput(graph, number, layout.result(), resultStrides);
-  Tensor lse = addInput(graph, number, layout.lse(), layout.lseStrides());
-  lse->set_data_type(fe::DataType_t::FLOAT);
-  Tensor cotangent = addInput(graph, number, layout.result(), resultStrides);
-  auto attributes = makeAttributes<fe::graph::SDPA_backward_attributes>(desc);
-  attributes.set_deterministic_algorithm(true);
-  auto [queryGrad, keyGrad, valueGrad] = graph.sdpa_backward(
-      query, key, value, output, cotangent, lse, attributes);
-  addOutput(queryGrad, number, layout.query(), queryStrides);
-  addOutput(keyGrad, number, layout.key(), keyStrides);
-  addOutput(valueGrad, number, layout.value(), valueStrides);
-  return number;
-}
+/// Describes an attention to the library, whose tensors are [batch, heads,
+/// rows, columns].
+class GraphBuilder {
+public:
+  GraphBuilder(fe::graph::Graph &graph, const ingot_attention_desc &desc)
+      : graph(graph), desc(desc) {
+    graph
+        .set_io_data_type(desc.type == INGOT_BF16 ? fe::DataType_t::BFLOAT16
+                                                  : fe::DataType_t::HALF)
+        .set_intermediate_data_type(fe::DataType_t::FLOAT)
+        .set_compute_data_type(fe::DataType_t::FLOAT);
+  }
 
+  /// Returns how many operands there are: they have the numbers 1, 2, ...
+  int64_t addForward() {
+    Tensor query = add(getQuery()), key = add(getKey()),
+           value = add(getValue());
+    auto attributes = makeAttributes<fe::graph::SDPA_attributes>(desc);
+    attributes.set_generate_stats(true);
+    auto [result, lse] = graph.sdpa(query, key, value, attributes);
+    addOutput(result, getResult());
+    addOutput(lse, getLse());
+    return number;
+  }
+
+  int64_t addBackward() {
+    Tensor query = add(getQuery()), key = add(getKey()),
+           value = add(getValue());
+    Tensor output = add(getResult()), lse = add(getLse());
+    Tensor cotangent = add(getResult());
+    auto attributes = makeAttributes<fe::graph::SDPA_backward_attributes>(desc);
+    attributes.set_deterministic_algorithm(true);
+    auto [queryGrad, keyGrad, valueGrad] = graph.sdpa_backward(
+        query, key, value, output, cotangent, lse, attributes);
+    addOutput(queryGrad, getQuery());
+    addOutput(keyGrad, getKey());
+    addOutput(valueGrad, getValue());
+    return number;
+  }
+
+private:
+  using Attributes = fe::graph::Tensor_attributes;
+
+  /// `strides`: of batch, row and head.
+  static Attributes describe(int64_t batch, int64_t heads, int64_t rows,
+                             int64_t columns, const int64_t *strides) {
+    return Attributes()
+        .set_dim({batch, heads, rows, columns})
+        .set_stride({strides[0], strides[2], strides[1], 1});
+  }
+  Attributes getQuery() const {
+    return describe(desc.batch, desc.heads, desc.queries, desc.size,
+                    desc.query_strides);
+  }
+  Attributes getKey() const {
+    return describe(desc.batch, desc.key_heads, desc.keys, desc.size,
+                    desc.key_strides);
+  }
+  Attributes getValue() const {
+    return describe(desc.batch, desc.key_heads, desc.keys, desc.value_size,
+                    desc.value_strides);
+  }
+  Attributes getResult() const {
+    return describe(desc.batch, desc.heads, desc.queries, desc.value_size,
+                    desc.result_strides);
+  }
+  Attributes getLse() const {
+    int64_t strides[] = {desc.heads * desc.queries, 1, desc.queries};
+    return describe(desc.batch, desc.heads, desc.queries, 1, strides)
+        .set_data_type(fe::DataType_t::FLOAT);
+  }
+
+  Tensor add(Attributes attributes) {
+    return graph.tensor(attributes.set_uid(++number));
+  }
+  void addOutput(const Tensor &tensor, const Attributes &as) {
+    tensor->set_output(true)
+        .set_uid(++number)
+        .set_dim(as.get_dim())
+        .set_stride(as.get_stride())
+        .set_data_type(as.get_data_type());
+  }
+
+  fe::graph::Graph &graph;
+  const ingot_attention_desc &desc;
+  int64_t number = 0;
+};
+
+} // namespace
+
+/// Returns the number of operands.
 static int64_t describe(fe::graph::Graph &graph,
                         const ingot_attention_desc &desc, bool isGradient) {
-  return isGradient ? describeBackward(graph, desc)
-                    : describeForward(graph, desc);
+  GraphBuilder builder(graph, desc);
+  return isGradient ? builder.addBackward() : builder.addForward();
 }
 
 std::unique_ptr<DnnAttention::Plan>

@@ -21,8 +21,8 @@
 #include "runtime/core/File.h"
 #include "tools/ingotc/Link.h"
 #include "tools/ingotc/PassDump.h"
-#include "tools/ingotc/Report.h"
 #include "tools/ingotc/Target.h"
+#include "tools/ingotc/report/Report.h"
 
 #include "llvm/ADT/StringSet.h"
 #include "llvm/IR/LLVMContext.h"

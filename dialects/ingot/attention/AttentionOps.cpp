@@ -34,10 +34,11 @@ AttentionSizes::Window AttentionSizes::window(int64_t left,
 
 bool AttentionSizes::fitDevice(int64_t left, int64_t right) const {
   auto fits = [](int64_t columns) {
-    return columns % 8 == 0 && columns <= 128;
+    return columns > 0 && columns % 8 == 0 && columns <= 128;
   };
   bool knowsBounds = right == 0 || (right < 0 && left < 0);
-  return fits(size) && fits(valueSize) && knowsBounds &&
+  bool isEmpty = batch * heads * queries * keys == 0;
+  return !isEmpty && fits(size) && fits(valueSize) && knowsBounds &&
          window(left, right).fewest > 0;
 }
 

@@ -9,10 +9,9 @@ using namespace ingot;
 
 BufferPlan::BufferPlan(Signature signature,
                        const DenseMap<Attribute, int64_t> &stateOffsets,
-                       llvm::function_ref<int64_t(Operation *)> scratchBytes,
-                       bool noReuse)
+                       const abi::ScratchMachine &machine, bool noReuse)
     : signature(signature), stateOffsets(stateOffsets),
-      graph(signature, scratchBytes),
+      graph(signature, machine),
       lifetimes(graph.getLifetimes(graph.getProgramOrder(), !noReuse)) {
   for (auto [i, node] : llvm::enumerate(graph.getNodes()))
     if (lifetimes.ofScratch[i] >= 0)

@@ -27,12 +27,10 @@ struct FinalCopy {
 /// The memory plan of one function of fusions, anchors and views, in its order.
 class BufferPlan {
 public:
-  /// `stateOffsets`: place of each state in the state block, by symbol;
-  /// `scratchBytes`: of an operation's work memory.
+  /// `stateOffsets`: place of each state in the state block, by symbol.
   BufferPlan(Signature signature,
              const llvm::DenseMap<mlir::Attribute, int64_t> &stateOffsets,
-             llvm::function_ref<int64_t(mlir::Operation *)> scratchBytes,
-             bool noReuse);
+             const abi::ScratchMachine &machine, bool noReuse);
 
   /// The place of a tensor.
   Place getPlace(mlir::Value value) const;

@@ -8,7 +8,6 @@
 #include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "passes/cost/Cost.h"
-#include "passes/schedule/LibraryCalls.h"
 #include "passes/schedule/Passes.h"
 #include "passes/schedule/arena/ArenaUse.h"
 #include "passes/schedule/recompute/FusionSlice.h"
@@ -159,8 +158,7 @@ private:
     Signature signature(func);
     Machine machine = Machine::of(getOperation());
     abi::ScratchMachine scratch = machine.getScratchMachine();
-    StepGraph graph(
-        signature, [&](Operation *op) { return getScratchBytes(op, scratch); });
+    StepGraph graph(signature, scratch);
     std::optional<unsigned> cut = findCut(graph, signature);
     if (!cut)
       return success();
@@ -198,7 +196,7 @@ private:
     PlanWriter(*plan, *cut).write();
     // Parts of fusions may share memory in other ways than the whole ones that
     // the search knows.
-    int64_t bytes = measureArena(func, scratch);
+    int64_t bytes = StepGraph(signature, scratch).getArenaBytes();
     if (bytes > budget && isSmallest) {
       before.erase();
       return emitUserError(
@@ -217,16 +215,6 @@ private:
     report(func, search, *plan, bytes, stepSeconds);
     func->setAttr(kScheduledAttr, UnitAttr::get(&getContext()));
     return success();
-  }
-
-  static int64_t measureArena(func::FuncOp func,
-                              const abi::ScratchMachine &scratch) {
-    StepGraph graph(Signature(func), [&](Operation *op) {
-      return getScratchBytes(op, scratch);
-    });
-    StepGraph::Lifetimes lifetimes =
-        graph.getLifetimes(graph.getProgramOrder());
-    return packIntervals(lifetimes.intervals, INGOT_ALIGNMENT);
   }
 
   /// How a buffer is computed again while its node's other results are kept.

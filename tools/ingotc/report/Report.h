@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef INGOT_TOOLS_INGOTC_REPORT_H
-#define INGOT_TOOLS_INGOTC_REPORT_H
+#ifndef INGOT_TOOLS_INGOTC_REPORT_REPORT_H
+#define INGOT_TOOLS_INGOTC_REPORT_REPORT_H
 
 #include "passes/cost/Machine.h"
 #include "llvm/Support/JSON.h"
@@ -20,4 +20,4 @@ std::string makeReport(const llvm::json::Object &manifest,
 
 } // namespace ingot
 
-#endif // INGOT_TOOLS_INGOTC_REPORT_H
+#endif // INGOT_TOOLS_INGOTC_REPORT_REPORT_H

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef INGOT_TOOLS_INGOTC_MEMORYPLOT_H
-#define INGOT_TOOLS_INGOTC_MEMORYPLOT_H
+#ifndef INGOT_TOOLS_INGOTC_REPORT_MEMORYPLOT_H
+#define INGOT_TOOLS_INGOTC_REPORT_MEMORYPLOT_H
 
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
@@ -19,4 +19,4 @@ void writeMemoryPlot(llvm::raw_ostream &os, const llvm::json::Object &function);
 
 } // namespace ingot
 
-#endif // INGOT_TOOLS_INGOTC_MEMORYPLOT_H
+#endif // INGOT_TOOLS_INGOTC_REPORT_MEMORYPLOT_H

@@ -1,4 +1,4 @@
-#include "tools/ingotc/MemoryPlot.h"
+#include "tools/ingotc/report/MemoryPlot.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"

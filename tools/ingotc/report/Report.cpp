@@ -1,6 +1,6 @@
-#include "tools/ingotc/Report.h"
+#include "tools/ingotc/report/Report.h"
 
-#include "tools/ingotc/MemoryPlot.h"
+#include "tools/ingotc/report/MemoryPlot.h"
 #include "llvm/Support/FormatVariadic.h"
 
 #include <algorithm>
