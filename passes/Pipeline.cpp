@@ -38,6 +38,9 @@ void ingot::buildGraphPipeline(OpPassManager &manager,
   bool scales = options.lossScaling || options.precision == "fp16";
   if (scales)
     manager.addPass(createScaleLoss());
+  // The gradient has exchanges of its own.
+  if (options.dataParallel && options.syncBatchNorm)
+    manager.addPass(createSynchronizeBatchNorm());
   manager.addPass(createDifferentiate());
   if (isMixed) {
     // Transposes and repeated matrices become attributes of contractions
@@ -53,7 +56,8 @@ void ingot::buildGraphPipeline(OpPassManager &manager,
   // skip, alike.
   if (options.dataParallel)
     manager.addPass(
-        createReduceGradients({options.bucketMb, options.gradComm}));
+        createReduceGradients(
+            {options.bucketMb, options.gradComm, options.zero}));
   if (accumulates || options.dataParallel)
     manager.addPass(createAverageGradients());
   if (scales)
@@ -68,6 +72,9 @@ void ingot::buildGraphPipeline(OpPassManager &manager,
   manager.addPass(createApplyOptimizer(update));
   if (scales)
     manager.addPass(createGuardUpdates());
+  // Before copies of whole parameters are made.
+  if (options.dataParallel && options.zero > 0)
+    manager.addPass(createShardUpdates({/*gradients=*/options.zero > 1}));
   if (isMixed)
     manager.addPass(createKeepLowCopies());
   if (accumulates)

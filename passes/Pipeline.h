@@ -30,6 +30,10 @@ struct PipelineOptions {
   bool dataParallel = false;
   double bucketMb = 0;
   std::string gradComm;
+  /// Stage of ZeRO, 0 to 2: see --ingot-shard-updates.
+  unsigned zero = 0;
+  /// Batch normalization takes statistics of all ranks.
+  bool syncBatchNorm = false;
   /// For a device: products call no kernels that finish their elements,
   /// convolutions take no channels last, attention is in half precision, and
   /// code generation shares out reductions by itself.

@@ -62,7 +62,8 @@ LogicalResult ingot::addVariant(ModuleOp module, ModuleOp from) {
                          "another trainer");
   for (auto state : from.getOps<StateOp>()) {
     auto known = module.lookupSymbol<StateOp>(state.getSymName());
-    if (!known || known.getTensorType() != state.getTensorType())
+    if (!known || known.getTensorType() != state.getTensorType() ||
+        known.getShard() != state.getShard())
       return emitUserError(state.getLoc(),
                            "the type or the use of this state depends on " +
                                name,

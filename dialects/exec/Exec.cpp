@@ -74,11 +74,20 @@ static int32_t dtypeOf(Value buffer) {
   return INGOT_F32;
 }
 
+/// `shard_first` and `shard_of` of a descriptor; zeros without a shard.
+static std::array<Field, 2>
+shardFields(std::optional<ArrayRef<int64_t>> shard) {
+  return {{{8, shard ? (*shard)[0] : 0}, {8, shard ? (*shard)[1] : 0}}};
+}
+
 LogicalResult BufferOp::verify() {
   auto offset = static_cast<int64_t>(getOffset());
-  if (offset < 0 || offset % INGOT_ALIGNMENT != 0)
+  // An address, or a tensor.
+  int64_t alignment =
+      getSpace() == Space::Shard ? sizeof(void *) : INGOT_ALIGNMENT;
+  if (offset < 0 || offset % alignment != 0)
     return emitOpError("offset must be a multiple of ")
-           << INGOT_ALIGNMENT << ", got " << offset;
+           << alignment << ", got " << offset;
   return success();
 }
 
@@ -158,9 +167,12 @@ int64_t LaunchOp::getCallBytes() { return bufferBytes(getOperands()); }
 
 SmallVector<Field> LaunchOp::getDescriptor(int64_t index) {
   // The function pointer comes first; code generation fills it in.
+  auto [first, of] = shardFields(getShard());
   return {{8, 0},
           {8, static_cast<int64_t>(getExtent())},
           {8, static_cast<int64_t>(getGrain())},
+          first,
+          of,
           {8, index}};
 }
 
@@ -509,6 +521,32 @@ void exec::AttentionGradOp::getEffects(Effects &effects) {
 
 INGOT_BUCKET(exec::AllReduceStartOp, "ingot_all_reduce_start")
 INGOT_BUCKET(exec::AllReduceWaitOp, "ingot_all_reduce_wait")
+INGOT_BUCKET(exec::ReduceScatterStartOp, "ingot_reduce_scatter_start")
+INGOT_BUCKET(exec::ReduceScatterWaitOp, "ingot_reduce_scatter_wait")
+INGOT_BUCKET(exec::AllGatherStartOp, "ingot_all_gather_start")
+INGOT_BUCKET(exec::AllGatherWaitOp, "ingot_all_gather_wait")
+
+StringRef exec::ShardSquareSumOp::getEntryPoint() {
+  return "ingot_shard_square_sum";
+}
+StringRef exec::ShardSquareSumOp::getCallKind() { return "reduction"; }
+int64_t exec::ShardSquareSumOp::getCallFlops() {
+  return 2 * cast<MemRefType>(getInput().getType()).getNumElements();
+}
+int64_t exec::ShardSquareSumOp::getCallBytes() {
+  return bufferBytes(getOperands());
+}
+SmallVector<Field> exec::ShardSquareSumOp::getDescriptor(int64_t index) {
+  return {{8, cast<MemRefType>(getInput().getType()).getNumElements()},
+          {4, dtypeOf(getInput())},
+          {4, 0},
+          {8, static_cast<int64_t>(getFirst())},
+          {8, static_cast<int64_t>(getOf())},
+          {8, index}};
+}
+void exec::ShardSquareSumOp::getEffects(Effects &effects) {
+  addEffects(*this, 1, effects);
+}
 
 //===----------------------------------------------------------------------===//
 // copy
@@ -528,7 +566,13 @@ int64_t CopyOp::getCallFlops() { return 0; }
 int64_t CopyOp::getCallBytes() { return bufferBytes(getOperands()); }
 
 SmallVector<Field> CopyOp::getDescriptor(int64_t index) {
-  return {{8, byteSize(cast<MemRefType>(getFrom().getType()))}, {8, index}};
+  auto type = cast<MemRefType>(getFrom().getType());
+  auto [first, of] = shardFields(getShard());
+  return {{8, byteSize(type)},
+          {8, llvm::divideCeil(type.getElementTypeBitWidth(), 8)},
+          first,
+          of,
+          {8, index}};
 }
 
 void CopyOp::getEffects(Effects &effects) { addEffects(*this, 1, effects); }

@@ -66,7 +66,8 @@ def AbiCall : OpInterface<"AbiCall"> {
 }
 
 def Exec_Space : I32EnumAttr<"Space", "block of memory", [
-    I32EnumAttrCase<"Arena", 0, "arena">, I32EnumAttrCase<"State", 1, "state">]> {
+    I32EnumAttrCase<"Arena", 0, "arena">, I32EnumAttrCase<"State", 1, "state">,
+    I32EnumAttrCase<"Shard", 2, "shard">]> {
   let cppNamespace = "::ingot::exec";
   let genSpecializedAttr = 0;
 }
@@ -74,6 +75,10 @@ def Exec_SpaceAttr : EnumAttr<Exec_Dialect, Exec_Space, "space">;
 
 def BufferOp : Exec_Op<"buffer", [Pure]> {
   let summary = "a tensor's place: bytes from `offset` on in the arena or the state block";
+  let description = [{
+    A `shard` is memory that has only the rank's elements; at `offset` in the state block is the address that
+    the tensor's first element would have.
+  }];
   let arguments = (ins Exec_SpaceAttr:$space, I64Attr:$offset);
   let results = (outs Exec_Buffer:$result);
   let assemblyFormat = "$space $offset attr-dict `:` type($result)";
@@ -110,11 +115,13 @@ def LaunchOp : Exec_LaunchOp<"launch", [AttrSizedOperandSegments,
   let summary = "runs a kernel";
   let description = [{
     Becomes `ingot_launch`. `extent` independent iterations, at least `grain` a thread, are set by code
-    generation, which knows the kernel's loops.
+    generation, which knows the kernel's loops. With `shard`, the first element's place in a bucket and the
+    bucket's elements, only iterations in the rank's shard run.
   }];
   let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<Exec_Buffer>:$inputs,
                        Variadic<Exec_Buffer>:$outputs, I64Attr:$flops,
-                       DefaultValuedAttr<I64Attr, "0">:$extent, DefaultValuedAttr<I64Attr, "0">:$grain);
+                       DefaultValuedAttr<I64Attr, "0">:$extent, DefaultValuedAttr<I64Attr, "0">:$grain,
+                       OptionalAttr<DenseI64ArrayAttr>:$shard);
   let assemblyFormat = [{
     $kernel `(` $inputs `)` `->` `(` $outputs `)` attr-dict `:` type($inputs) `->` type($outputs)
   }];
@@ -245,9 +252,32 @@ def AllReduceWaitOp : Exec_BucketOp<"all_reduce_wait"> {
   let summary = "`ingot_all_reduce_wait`: the bucket holds sums over ranks";
 }
 
+def ReduceScatterStartOp : Exec_BucketOp<"reduce_scatter_start"> {
+  let summary = "`ingot_reduce_scatter_start`: nothing else touches the bucket until the wait";
+}
+
+def ReduceScatterWaitOp : Exec_BucketOp<"reduce_scatter_wait"> {
+  let summary = "`ingot_reduce_scatter_wait`: the rank's shard of the bucket holds sums over ranks";
+}
+
+def AllGatherStartOp : Exec_BucketOp<"all_gather_start"> {
+  let summary = "`ingot_all_gather_start`: nothing else touches the bucket until the wait";
+}
+
+def AllGatherWaitOp : Exec_BucketOp<"all_gather_wait"> {
+  let summary = "`ingot_all_gather_wait`: the bucket holds the shards of all ranks";
+}
+
+def ShardSquareSumOp : Exec_CallOp<"shard_square_sum"> {
+  let summary = "`ingot_shard_square_sum`: of the tensor's elements in the rank's shard";
+  let arguments = (ins Exec_Buffer:$input, Exec_Buffer:$result, I64Attr:$first, I64Attr:$of);
+  let assemblyFormat = "$input `at` $first `of` $of `->` $result attr-dict `:` type($input) `->` type($result)";
+}
+
 def CopyOp : Exec_CallOp<"copy"> {
   let summary = "`ingot_copy`: a tensor's bytes to another place";
-  let arguments = (ins Exec_Buffer:$from, Exec_Buffer:$to);
+  let description = "With `shard`, as `exec.launch` has it, only elements in the rank's shard.";
+  let arguments = (ins Exec_Buffer:$from, Exec_Buffer:$to, OptionalAttr<DenseI64ArrayAttr>:$shard);
   let assemblyFormat = "$from `->` $to attr-dict `:` type($from) `->` type($to)";
   let hasVerifier = 1;
 }

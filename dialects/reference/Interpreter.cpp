@@ -154,12 +154,18 @@ Scope::runRanks(Block &block, std::vector<std::vector<Tensor>> arguments) {
     for (Scope &rank : ranks)
       if (llvm::Error error = rank.run(op))
         return at(&op, std::move(error));
-    if (isa<BucketEnd>(op)) {
+    if (knowsRanks(&op)) {
       std::vector<SmallVector<Tensor>> results;
-      for (Scope &rank : ranks)
+      std::vector<SmallVector<const Tensor *>> operands;
+      for (Scope &rank : ranks) {
         results.push_back(llvm::map_to_vector(
             op.getResults(), [&](Value v) { return rank.values.lookup(v); }));
-      combineRanks(&op, llvm::to_vector_of<Results>(results));
+        operands.push_back(llvm::map_to_vector(
+            op.getOperands(),
+            [&](Value v) -> const Tensor * { return &rank.values.at(v); }));
+      }
+      combineRanks(&op, llvm::to_vector_of<Operands>(operands),
+                   llvm::to_vector_of<Results>(results));
       for (auto [rank, own] : llvm::zip_equal(ranks, results))
         for (auto [value, tensor] : llvm::zip_equal(op.getResults(), own))
           if (!value.use_empty())

@@ -2,6 +2,7 @@
 
 #include "dialects/ingot/ir/Dialect.h"
 #include "dialects/reference/Interpreter.h"
+#include "dialects/reference/Registry.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cmath>
 #include <cstring>
@@ -206,11 +207,19 @@ ingot::reference::runRanksByName(func::FuncOp function,
   if (!results)
     return results.takeError();
   NamedTensors outputs = sortResults(function, results->front(), states);
+  SymbolTable symbols(function->getParentOfType<ModuleOp>());
+  auto ranks = static_cast<int64_t>(results->size());
   for (auto [rank, own] : llvm::enumerate(*results)) {
     NamedTensors others;
     sortResults(function, std::move(own), others);
     for (const auto &[name, value] : others)
-      if (states[name].getRawData() != value.getRawData())
+      if (auto shard = symbols.lookup<StateOp>(name).getShard()) {
+        auto [begin, end] =
+            shardOf((*shard)[1], static_cast<int64_t>(rank), ranks);
+        for (int64_t i = std::max<int64_t>(0, begin - (*shard)[0]);
+             i < std::min(value.size(), end - (*shard)[0]); ++i)
+          states[name].copy(i, value, i);
+      } else if (states[name].getRawData() != value.getRawData())
         return invalid("state '" + name + "' of rank " + llvm::Twine(rank) +
                        " is not rank 0's");
   }

@@ -71,10 +71,20 @@ void registerNormalization(Registry &registry);
 void registerRandom(Registry &registry);
 void registerCollective(Registry &registry);
 
-/// What a collective does beyond one rank: `results` are those of the op on
-/// each rank alone, and become those of the ranks together.
-void combineRanks(mlir::Operation *op,
-                  llvm::ArrayRef<llvm::MutableArrayRef<Tensor>> results);
+/// The elements [begin, end) of a bucket of `of` in the shard of one of `ranks`.
+std::pair<int64_t, int64_t> shardOf(int64_t of, int64_t rank, int64_t ranks);
+
+/// What the op gives of several batches, whose statistics it takes together.
+void normalizeBatches(BatchNormOp op, llvm::ArrayRef<Operands> operands,
+                      llvm::ArrayRef<Results> results);
+
+/// Whether an op's results depend on other ranks, or on their number.
+bool knowsRanks(mlir::Operation *op);
+
+/// What such an op does beyond one rank: `results` are those of the op on each
+/// rank alone, and become those of the ranks together.
+void combineRanks(mlir::Operation *op, llvm::ArrayRef<Operands> operands,
+                  llvm::ArrayRef<Results> results);
 
 } // namespace ingot::reference
 

@@ -8,6 +8,7 @@
 
 #include "passes/autodiff/Passes.h"
 
+#include "dialects/ingot/collective/Shards.h"
 #include "dialects/ingot/ir/Diagnostics.h"
 #include "dialects/ingot/ir/Signature.h"
 #include "dialects/ingot/ir/States.h"
@@ -57,7 +58,8 @@ private:
   FailureOr<Request> readOptions();
   Hyperparameters addHyperparameters(Signature step, const Optimizer &update);
   Value countSteps(Signature step, Arithmetic a, ResultList &results);
-  Value clipFactor(Arithmetic a, Value clipNorm, ResultList &results);
+  Value clipFactor(OpBuilder &builder, Arithmetic a, Value clipNorm,
+                   const Shards &shards, ResultList &results);
   void updateParameter(Signature step, OpBuilder &builder,
                        const Request &request, const Shared &shared,
                        ResultList::Entry &result, StateAdder &states,
@@ -141,19 +143,62 @@ Value ApplyOptimizer::countSteps(Signature step, Arithmetic a,
   return next;
 }
 
+/// The sum of the squares of the gradient's elements that the rank has. Of a
+/// gradient that is a sum over ranks times scalars, from that sum: nothing else
+/// has to be in memory.
+static Value shardSquareSum(OpBuilder &builder, Arithmetic a, Value gradient,
+                            Shard shard) {
+  Type f64 = builder.getF64Type();
+  Value factor;
+  while (Operation *def = gradient.getDefiningOp()) {
+    if (auto cast = dyn_cast<CastOp>(def)) {
+      gradient = cast->getOperand(0);
+      continue;
+    }
+    auto product = dyn_cast<MulOp>(def);
+    auto scale = product ? product.getRhs().getDefiningOp<BroadcastOp>()
+                         : BroadcastOp();
+    if (!scale || tensorType(scale->getOperand(0)).getRank() != 0)
+      break;
+    Value scalar = a.cast(scale->getOperand(0), f64);
+    factor = factor ? a.mul(factor, scalar) : scalar;
+    gradient = product.getLhs();
+  }
+  Value sum = ShardSquareSumOp::create(builder, gradient.getLoc(),
+                                       RankedTensorType::get({}, f64), gradient,
+                                       shard.first, shard.of);
+  return factor ? a.mul(sum, a.square(factor)) : sum;
+}
+
 /// min(1, clip_norm / (norm of all gradients + epsilon)), or 1 for a clip_norm
 /// of 0; reports the norm.
-Value ApplyOptimizer::clipFactor(Arithmetic a, Value clipNorm,
+Value ApplyOptimizer::clipFactor(OpBuilder &builder, Arithmetic a,
+                                 Value clipNorm, const Shards &shards,
                                  ResultList &results) {
   Type f64 = Float64Type::get(&getContext());
-  Value squares;
+  Value squares, ownSquares;
+  auto addTo = [&](Value &sum, Value addend) {
+    sum = sum ? a.add(sum, addend) : addend;
+  };
   for (const ResultList::Entry &entry : results.entries) {
     if (!entry.gradient())
       continue;
+    if (std::optional<Shard> shard = shards.lookup(entry.value)) {
+      addTo(ownSquares, shardSquareSum(builder, a, entry.value, *shard));
+      continue;
+    }
     Value gradient =
         a.cast(entry.value, updateElement(tensorType(entry.value)));
-    Value square = a.cast(a.sumAll(a.square(gradient)), f64);
-    squares = squares ? a.add(squares, square) : square;
+    addTo(squares, a.cast(a.sumAll(a.square(gradient)), f64));
+  }
+  if (ownSquares) {
+    Location loc = NameLoc::get(builder.getStringAttr("norm of all shards"));
+    auto start = AllReduceStartOp::create(
+        builder, loc, RankedTensorType::get({1}, f64), ownSquares);
+    addTo(squares, AllReduceWaitOp::create(builder, loc, ownSquares.getType(),
+                                           start.getBucket())
+                       .getParts()
+                       .front());
   }
   Value norm = a.sqrt(squares);
   results.addNamed("grad_norm", a.cast(norm, Float32Type::get(&getContext())));
@@ -235,13 +280,26 @@ void ApplyOptimizer::runOnOperation() {
   if (failed(request))
     return signalPassFailure();
 
+  FailureOr<Shards> shards = Shards::of(func);
+  if (failed(shards))
+    return signalPassFailure();
+  if (!shards->empty() && !request->optimizer->isElementwise()) {
+    (void)emitUserError(
+        NameLoc::get(StringAttr::get(&getContext(), "--optimizer")),
+        "'" + optimizer + "' takes norms of whole parameters, of which a rank "
+                          "has its shard alone with --zero",
+        "choose another optimizer, or compile with --zero 0");
+    return signalPassFailure();
+  }
+
   Hyperparameters hyper = addHyperparameters(step, *request->optimizer);
   OpBuilder builder(step.getReturn());
   Location loc = NameLoc::get(builder.getStringAttr(optimizer));
   Arithmetic a(builder, loc);
   Shared shared;
   if (clip)
-    shared.clipFactor = clipFactor(a, hyper.lookup(kClipNormName), results);
+    shared.clipFactor = clipFactor(builder, a, hyper.lookup(kClipNormName),
+                                   *shards, results);
   shared.step = countSteps(step, a, results);
   request->optimizer->buildScalars(a, hyper,
                                    a.cast(shared.step, builder.getF64Type()));

@@ -151,6 +151,7 @@ public:
                                              {"weight_decay", 1e-2}};
     return all;
   }
+  bool isElementwise() const override { return false; }
   void buildScalars(Arithmetic a, const Hyperparameters &hyper,
                     Value step) override {
     AdamBase::buildScalars(a, hyper, step);

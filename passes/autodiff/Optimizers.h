@@ -46,6 +46,9 @@ public:
   /// as zero.
   virtual llvm::ArrayRef<llvm::StringLiteral> moments() const = 0;
 
+  /// Whether an element's update depends on no other elements.
+  virtual bool isElementwise() const { return true; }
+
   /// Builds the scalars that all updates share. `step` is the number of this
   /// step from 1, in f64.
   virtual void buildScalars(Arithmetic a, const Hyperparameters &hyper,

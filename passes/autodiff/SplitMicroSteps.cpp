@@ -29,17 +29,17 @@ struct SplitMicroSteps : ingot::impl::SplitMicroStepsBase<SplitMicroSteps> {
     OpBuilder builder(func);
     auto micro = cast<func::FuncOp>(builder.clone(*func));
     micro.setName(kAccumulateStepName);
-    keep(Signature(micro), [](StringRef name, Role role) {
-      return name == "loss" || role == Role::Accumulator ||
-             role == Role::Running;
+    keep(Signature(micro), [](StringRef name, StateOp state) {
+      return name == "loss" ||
+             (state && (isSum(state) || state.getRole() == Role::Running));
     });
 
     Signature step(func);
-    keep(step, [](StringRef, Role role) { return role != Role::Accumulator; });
+    keep(step, [](StringRef, StateOp state) { return !state || !isSum(state); });
     // The next step starts anew.
     ResultList results = ResultList::of(step);
     for (auto state : getOperation().getOps<StateOp>())
-      if (state.getRole() == Role::Accumulator &&
+      if (isSum(state) &&
           !isa<FloatType>(state.getTensorType().getElementType())) {
         builder.setInsertionPoint(step.getReturn());
         results.addState(
@@ -50,16 +50,21 @@ struct SplitMicroSteps : ingot::impl::SplitMicroStepsBase<SplitMicroSteps> {
   }
 
 private:
-  /// Returns only what `wanted(name, role of the state)` holds for; the role of
-  /// what is no state is `parameter`.
+  /// Whether a state is a sum over micro-batches: those over ranks come once a
+  /// step, and are in shards.
+  static bool isSum(StateOp state) {
+    return state.getRole() == Role::Accumulator && !state.getShard();
+  }
+
+  /// Returns only what `wanted(name, state)` holds for; the state is null for
+  /// what is none.
   void keep(Signature signature,
-            llvm::function_ref<bool(StringRef, Role)> wanted) {
+            llvm::function_ref<bool(StringRef, StateOp)> wanted) {
     ResultList results = ResultList::of(signature), kept;
     for (auto [i, entry] : llvm::enumerate(results.entries)) {
       FlatSymbolRefAttr state = entry.state();
       if (wanted(signature.resultName(i),
-                 state ? findState(getOperation(), state).getRole()
-                       : Role::Parameter))
+                 state ? findState(getOperation(), state) : StateOp()))
         kept.add(entry.value, entry.attributes);
     }
     kept.apply(signature);

@@ -44,13 +44,16 @@ static json::Object describeState(StateOp state, WeightStorage weights) {
     init = json::Object{
         {"kind", "normal"}, {"mean", mean}, {"deviation", deviation}};
   }
-  return json::Object{
+  json::Object described{
       {"name", state.getSymName()},
       {"role", stringifyRole(state.getRole())},
       {"dtype", dtypeName(state.getTensorType().getElementType())},
       {"shape", shapeOf(state.getTensorType())},
       {"offset", state->getAttrOfType<IntegerAttr>("exec.offset").getInt()},
       {"init", std::move(init)}};
+  if (std::optional<ArrayRef<int64_t>> shard = state.getShard())
+    described["shard"] = json::Array{(*shard)[0], (*shard)[1]};
+  return described;
 }
 
 static json::Array describePlaces(ArrayAttr places) {
@@ -70,16 +73,21 @@ static json::Array describePlaces(ArrayAttr places) {
   return result;
 }
 
-/// The floating-point tensors that a call writes.
+/// The floating-point tensors that a call writes, and that this rank has whole.
 static json::Array describeOutputs(Operation &call) {
   SmallVector<MemoryEffects::EffectInstance> effects;
   cast<MemoryEffectOpInterface>(call).getEffects(effects);
   json::Array outputs;
+  auto launch = dyn_cast<exec::LaunchOp>(call);
+  if ((launch && launch.getShard()) ||
+      isa<exec::ReduceScatterWaitOp, exec::AllGatherStartOp>(call))
+    return outputs;
   for (const MemoryEffects::EffectInstance &effect : effects) {
     auto buffer = effect.getValue()
                       ? effect.getValue().getDefiningOp<exec::BufferOp>()
                       : exec::BufferOp();
-    if (!buffer || !isa<MemoryEffects::Write>(effect.getEffect()))
+    if (!buffer || buffer.getSpace() == exec::Space::Shard ||
+        !isa<MemoryEffects::Write>(effect.getEffect()))
       continue;
     auto type = cast<MemRefType>(buffer.getType());
     if (isa<FloatType>(type.getElementType()))

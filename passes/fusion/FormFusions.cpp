@@ -41,7 +41,10 @@ struct FormFusions : ingot::impl::FormFusionsBase<FormFusions> {
     if (func.isDeclaration())
       return;
     Block &block = func.getBody().front();
-    FusionPlan plan(block,
+    FailureOr<Shards> shards = Shards::of(func);
+    if (failed(shards))
+      return signalPassFailure();
+    FusionPlan plan(block, *shards,
                     FusionLimits{each, rows, epilogues, maxOps, maxInputs});
 
     SmallVector<Operation *> originals = llvm::to_vector_of<Operation *>(

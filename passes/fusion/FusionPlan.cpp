@@ -9,8 +9,9 @@
 using namespace mlir;
 using namespace ingot;
 
-FusionPlan::FusionPlan(Block &block, const FusionLimits &limits)
-    : block(block), limits(limits) {
+FusionPlan::FusionPlan(Block &block, const Shards &shards,
+                       const FusionLimits &limits)
+    : block(block), shards(shards), limits(limits) {
   for (Operation &op : block)
     position[&op] = position.size();
   chooseStored();
@@ -183,7 +184,8 @@ void FusionPlan::gather(FusionNode &node) const {
 }
 
 /// The iteration space of a kernel: nodes with another one never merge.
-static std::pair<Type, Attribute> iterationSpace(const FusionNode &node) {
+std::pair<Type, Attribute>
+FusionPlan::getIterationSpace(const FusionNode &node) const {
   Operation *root = node.roots.front();
   if (node.kind == FusionNode::Reduction) {
     auto dims = cast<Reduction>(root).getReducedDims();
@@ -193,9 +195,10 @@ static std::pair<Type, Attribute> iterationSpace(const FusionNode &node) {
             builder.getDenseI64ArrayAttr(dims)};
   }
   auto type = tensorType(root->getResult(0));
+  std::optional<Shard> shard = shards.lookup(root->getResult(0));
   return {RankedTensorType::get(type.getShape(),
                                 IntegerType::get(root->getContext(), 1)),
-          Attribute()};
+          shard ? shard->toAttr(root->getContext()) : Attribute()};
 }
 
 /// True if every read of `node`'s results in `reader` is at the element that is
@@ -231,7 +234,11 @@ bool FusionPlan::formRows(const FusionNode &a, const FusionNode &b,
                           bool reads) const {
   // Fewer rows would leave processors idle, shorter ones fill no vectors.
   constexpr int64_t minRows = 16, minLength = 16;
-  if (!limits.rows)
+  auto isSharded = [&](Operation *root) {
+    return shards.lookup(root->getResult(0)).has_value();
+  };
+  if (!limits.rows || llvm::any_of(a.roots, isSharded) ||
+      llvm::any_of(b.roots, isSharded))
     return false;
   llvm::SetVector<Operation *> ops;
   ops.insert_range(a.ops);
@@ -273,7 +280,7 @@ std::optional<FusionNode::Kind> FusionPlan::mergedKind(unsigned earlier,
   });
   auto looped = [&](Operation *op) { return isLooped(op); };
   bool sameSpace = a.kind == b.kind && a.kind != FusionNode::Row &&
-                   iterationSpace(a) == iterationSpace(b);
+                   getIterationSpace(a) == getIterationSpace(b);
   // A window or product in a loop would be done again for each reader.
   if (sameSpace && a.kind == FusionNode::Loop)
     sameSpace = llvm::none_of(a.roots, looped) &&

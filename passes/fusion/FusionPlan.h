@@ -7,7 +7,7 @@
 #ifndef INGOT_PASSES_FUSION_FUSIONPLAN_H
 #define INGOT_PASSES_FUSION_FUSIONPLAN_H
 
-#include "dialects/ingot/ir/Dialect.h"
+#include "dialects/ingot/collective/Shards.h"
 #include "passes/fusion/KernelGraph.h"
 #include "llvm/ADT/DenseMap.h"
 
@@ -46,7 +46,9 @@ struct FusionNode {
 /// The plan for one block of primitives.
 class FusionPlan {
 public:
-  FusionPlan(mlir::Block &block, const FusionLimits &limits);
+  /// `shards`: of the block's function. A kernel computes in one shard alone.
+  FusionPlan(mlir::Block &block, const Shards &shards,
+             const FusionLimits &limits);
 
   /// Nodes in an order in which they can run.
   llvm::ArrayRef<FusionNode> getNodes() const { return nodes; }
@@ -74,7 +76,11 @@ private:
   bool readsPointwise(const FusionNode &reader, const FusionNode &node) const;
   void sortNodes();
 
+  std::pair<mlir::Type, mlir::Attribute>
+  getIterationSpace(const FusionNode &node) const;
+
   mlir::Block &block;
+  const Shards &shards;
   FusionLimits limits;
   llvm::DenseMap<mlir::Operation *, unsigned> position;
   /// Ops whose results are in memory.

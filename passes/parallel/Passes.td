@@ -23,7 +23,7 @@ def ReduceGradients : Pass<"ingot-reduce-gradients", "::mlir::ModuleOp"> {
     is where what the last bucket exposes, its time on the link, equals what all buckets wait for, their latencies
     (sqrt(bytes of all x bandwidth x latency) of the machine, docs/machine.md), and at most 25 MiB. A bucket
     starts after its last part, and is waited for at the end of the step, before the
-    optimizer that is added there. All ranks run the same step, hence start the same
+    optimizer that is added there. With `zero`, buckets of gradients are reduce-scattered. All ranks run the same step, hence start the same
     buckets in the same order.
 
     Before:
@@ -40,9 +40,73 @@ def ReduceGradients : Pass<"ingot-reduce-gradients", "::mlir::ModuleOp"> {
   let options = [
     Option<"bucketMb", "bucket-mb", "double", "0.0", "size of a bucket in MiB; 0 chooses by the machine's link">,
     Option<"gradComm", "grad-comm", "std::string", "\"\"", "bf16 or fp16: what f32 gradients are sent as">,
+    Option<"zero", "zero", "unsigned", "0", "1 or 2: each rank gets its shard of the sums (see --ingot-shard-updates)">,
   ];
   let statistics = [
     Statistic<"numBuckets", "buckets", "buckets of gradients">,
+  ];
+  let dependentDialects = ["::ingot::IngotDialect"];
+}
+
+def ShardUpdates : Pass<"ingot-shard-updates", "::mlir::ModuleOp"> {
+  let summary = "each rank updates its shard of the parameters";
+  let description = [{
+    Works on steps whose gradients were reduce-scattered (`--ingot-reduce-gradients=zero=1`), after the optimizer: what
+    is computed from a shard of gradients is a shard. New values of parameters are collected from all ranks, a bucket
+    of them for each bucket of gradients; moments become states of which a rank holds its shard alone. This is
+    stage 1 of Rajbhandari et al., "ZeRO: Memory Optimizations Toward Training Trillion Parameter Models", 2020.
+    With `gradients`, stage 2, so do the sums of gradients: as states (`W/gradient`) they leave the
+    bucket, whose memory is free once it has been reduced.
+
+    An update that needs more than the rank's elements (norms of single parameters, as lamb's) is an error.
+
+    Before:
+    ```mlir
+    ingot.state moment @w/momentum : tensor<96xf32> = dense<0.0>
+    %g = ingot.reduce_scatter_wait %bucket : (tensor<96xf32>) -> tensor<96xf32>
+    %m = ingot.add %momentum, %g : tensor<96xf32>
+    %next = ingot.sub %w, %m : tensor<96xf32>
+    return %next, %m
+    ```
+    After:
+    ```mlir
+    ingot.state moment @w/momentum : tensor<96xf32> = dense<0.0> {shard = array<i64: 0, 96>}
+    %g = ingot.reduce_scatter_wait %bucket : (tensor<96xf32>) -> tensor<96xf32>
+    %m = ingot.add %momentum, %g : tensor<96xf32>
+    %next = ingot.sub %w, %m : tensor<96xf32>
+    %start = ingot.all_gather_start %next : (tensor<96xf32>) -> tensor<96xf32>
+    %whole = ingot.all_gather_wait %start : (tensor<96xf32>) -> tensor<96xf32>
+    return %whole, %m
+    ```
+  }];
+  let options = [
+    Option<"gradients", "gradients", "bool", "false", "ranks keep their shard of the gradients alone">,
+  ];
+  let statistics = [
+    Statistic<"numParameters", "parameters", "parameters updated in shards">,
+    Statistic<"numStates", "states", "states held in shards">,
+  ];
+  let dependentDialects = ["::ingot::IngotDialect"];
+}
+
+def SynchronizeBatchNorm : Pass<"ingot-synchronize-batch-norm", "::mlir::ModuleOp"> {
+  let summary = "batch normalization takes the statistics of all ranks' batches";
+  let description = [{
+    Marks each `batch_norm` of `@train_step`. Its decomposition and its gradient add up sums over ranks where they need them: the
+    mean and the variance in the forward pass, one more time in the backward pass. The step waits for
+    each. N ranks then do what one does with the whole batch.
+
+    Before:
+    ```mlir
+    ingot.batch_norm %x, %scale, %bias, %mean, %variance {epsilon = 1.0e-5 : f64, momentum = 0.9 : f64}
+    ```
+    After:
+    ```mlir
+    ingot.batch_norm %x, %scale, %bias, %mean, %variance {epsilon = 1.0e-5 : f64, momentum = 0.9 : f64, over_ranks}
+    ```
+  }];
+  let statistics = [
+    Statistic<"numSynchronized", "synchronized", "normalizations that take statistics of all ranks">,
   ];
   let dependentDialects = ["::ingot::IngotDialect"];
 }

@@ -28,8 +28,10 @@ using namespace ingot;
 
 namespace {
 
+using Entry = ResultList::Entry;
+
 struct Bucket {
-  SmallVector<Value> parts;
+  SmallVector<Entry *> entries;
   int64_t bytes = 0;
 };
 
@@ -53,30 +55,33 @@ struct ReduceGradients : ingot::impl::ReduceGradientsBase<ReduceGradients> {
     }
     Value ranks = addWeight(step, results);
     if (!gradComm.empty())
-      for (ResultList::Entry &entry : results.entries)
+      for (Entry &entry : results.entries)
         if (entry.gradient() &&
             tensorType(entry.value).getElementType().isF32())
           entry.value = castGradient(step, entry.value, getSentType());
     // What the forward pass ends with has buckets of its own: they would keep
     // the memory for gradients through the whole backward pass.
-    llvm::SetVector<Value> statistics, gradients;
-    statistics.insert(ranks);
-    for (const ResultList::Entry &entry : results.entries)
+    SmallVector<Entry *> statistics, gradients;
+    for (Entry &entry : results.entries)
       if (isReduced(step, entry))
-        (entry.gradient() ? gradients : statistics).insert(entry.value);
-    gradients.set_subtract(statistics);
-    SmallVector<Bucket> buckets = fill(step, statistics.takeVector());
-    llvm::append_range(buckets, fill(step, gradients.takeVector()));
-    DenseMap<Value, Value> sums;
-    for (auto [number, bucket] : llvm::enumerate(buckets))
-      reduce(step, bucket, number, sums);
-    numBuckets += buckets.size();
+        (entry.gradient() ? gradients : statistics).push_back(&entry);
+    Entry weight{ranks, {}};
+    statistics.push_back(&weight);
+    size_t number = 0;
+    for (const Bucket &bucket : fill(step, statistics))
+      reduce<AllReduceStartOp, AllReduceWaitOp>(step, bucket, number++);
+    for (const Bucket &bucket : fill(step, gradients))
+      if (zero > 0)
+        reduce<ReduceScatterStartOp, ReduceScatterWaitOp>(step, bucket,
+                                                          number++);
+      else
+        reduce<AllReduceStartOp, AllReduceWaitOp>(step, bucket, number++);
+    numBuckets += number;
 
     OpBuilder builder(step.getReturn());
-    for (ResultList::Entry &entry : results.entries) {
+    for (Entry &entry : results.entries) {
       if (!isReduced(step, entry))
         continue;
-      entry.value = sums.lookup(entry.value);
       if (!entry.state()) {
         if (FlatSymbolRefAttr parameter = entry.gradient())
           entry.value =
@@ -87,7 +92,7 @@ struct ReduceGradients : ingot::impl::ReduceGradientsBase<ReduceGradients> {
       }
       Arithmetic a(builder, entry.value.getLoc());
       RankedTensorType type = tensorType(entry.value);
-      Value count = a.cast(sums.lookup(ranks), type.getElementType());
+      Value count = a.cast(weight.value, type.getElementType());
       entry.value = a.div(entry.value, a.fill(count, type.getShape()));
     }
     results.apply(step);
@@ -138,7 +143,7 @@ private:
     return static_cast<int64_t>(std::min(size, most * mebi));
   }
 
-  bool isReduced(Signature step, const ResultList::Entry &entry) {
+  bool isReduced(Signature step, const Entry &entry) {
     if (FlatSymbolRefAttr symbol = entry.state())
       return findState(getOperation(), symbol).getRole() == Role::Running &&
              isa<FloatType>(tensorType(entry.value).getElementType());
@@ -151,59 +156,71 @@ private:
   /// Puts tensors into buckets in the order in which they are computed. A
   /// bucket is full when it has reached its size: small tensors never travel
   /// alone.
-  SmallVector<Bucket> fill(Signature step, SmallVector<Value> parts) {
+  SmallVector<Bucket> fill(Signature step, SmallVector<Entry *> entries) {
     DenseMap<Operation *, int64_t> position;
     for (Operation &op : step.getFunction().getBody().front())
       position[&op] = position.size();
-    llvm::stable_sort(parts, [&](Value a, Value b) {
-      auto at = [&](Value value) {
-        Operation *def = value.getDefiningOp();
+    llvm::stable_sort(entries, [&](Entry *a, Entry *b) {
+      auto at = [&](Entry *entry) {
+        Operation *def = entry->value.getDefiningOp();
         return def ? position.lookup(def) : -1;
       };
       return at(a) < at(b);
     });
 
     int64_t total = 0;
-    for (Value part : parts)
-      total += byteSize(tensorType(part));
+    for (Entry *entry : entries)
+      total += byteSize(tensorType(entry->value));
     const int64_t limit = chooseSize(total);
     SmallVector<Bucket> buckets;
     // The bucket of each element type that has room.
     DenseMap<Type, size_t> open;
-    for (Value part : parts) {
-      int64_t bytes = byteSize(tensorType(part));
-      auto [it, isNew] =
-          open.try_emplace(tensorType(part).getElementType(), buckets.size());
+    for (Entry *entry : entries) {
+      RankedTensorType type = tensorType(entry->value);
+      auto [it, isNew] = open.try_emplace(type.getElementType(), buckets.size());
       if (isNew || buckets[it->second].bytes >= limit) {
         it->second = buckets.size();
         buckets.emplace_back();
       }
       Bucket &bucket = buckets[it->second];
-      bucket.parts.push_back(part);
-      bucket.bytes += bytes;
+      bucket.entries.push_back(entry);
+      bucket.bytes += byteSize(type);
     }
     return buckets;
   }
 
-  void reduce(Signature step, const Bucket &bucket, size_t number,
-              DenseMap<Value, Value> &sums) {
-    Value last = bucket.parts.back();
+  /// Entries become what the bucket's ranks have in common. One tensor travels
+  /// once, but in shards each parameter has a part of its own.
+  template <typename Start, typename Wait>
+  void reduce(Signature step, const Bucket &bucket, size_t number) {
+    constexpr bool sharded = std::is_same_v<Start, ReduceScatterStartOp>;
+    SmallVector<Value> parts;
+    DenseMap<Value, unsigned> known;
+    SmallVector<unsigned> partOf;
+    for (Entry *entry : bucket.entries) {
+      auto [it, isNew] = known.try_emplace(entry->value, parts.size());
+      partOf.push_back(sharded ? parts.size() : it->second);
+      if (isNew || sharded)
+        parts.push_back(entry->value);
+    }
+    Value last = parts.back();
     OpBuilder builder(step.getReturn());
     if (last.getDefiningOp())
       builder.setInsertionPointAfterValue(last);
     Location loc =
         NameLoc::get(builder.getStringAttr("bucket " + Twine(number)));
-    TypeRange types = ValueRange(bucket.parts).getTypes();
-    auto whole = RankedTensorType::get({BucketLayout::of(types).elements},
-                                       tensorType(last).getElementType());
-    auto start = AllReduceStartOp::create(builder, loc, whole, bucket.parts);
+    TypeRange types = ValueRange(parts).getTypes();
+    auto whole =
+        RankedTensorType::get({BucketLayout::of(types, sharded).elements},
+                              tensorType(last).getElementType());
+    auto start = Start::create(builder, loc, whole, parts);
     builder.setInsertionPoint(step.getReturn());
-    auto wait = AllReduceWaitOp::create(builder, loc, types, start.getBucket());
-    for (auto [part, sum] : llvm::zip_equal(bucket.parts, wait.getParts()))
-      sums[part] = sum;
+    auto wait = Wait::create(builder, loc, types, start.getBucket());
+    for (auto [entry, part] : llvm::zip_equal(bucket.entries, partOf))
+      entry->value = wait.getParts()[part];
     remark::passed(loc,
                    remark::RemarkOpts::name("bucket").category(getArgument()))
-        << remark::metric("tensors", bucket.parts.size())
+        << remark::metric("tensors", parts.size())
         << remark::metric("bytes", bucket.bytes);
   }
 };

@@ -3,6 +3,7 @@
 // operations are in the order in which they run.
 //===----------------------------------------------------------------------===//
 
+#include "dialects/ingot/collective/Shards.h"
 #include "dialects/ingot/ir/Builders.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/cost/Cost.h"
@@ -36,8 +37,10 @@ struct Group {
 /// Chooses groups for one order. Nodes have their place in it as their number.
 class GroupPlan {
 public:
-  GroupPlan(const StepGraph &graph, const Machine &machine, unsigned maxBuffers)
-      : nodes(graph.getNodes()), machine(machine), maxBuffers(maxBuffers),
+  GroupPlan(const StepGraph &graph, const Shards &shards,
+            const Machine &machine, unsigned maxBuffers)
+      : nodes(graph.getNodes()), shards(shards), machine(machine),
+        maxBuffers(maxBuffers),
         lifetimes(graph.getLifetimes(graph.getProgramOrder())) {
     live.resize(nodes.size() + 2);
     for (const Interval &interval : lifetimes.intervals)
@@ -75,6 +78,7 @@ private:
   }
 
   ArrayRef<StepGraph::Node> nodes;
+  const Shards &shards;
   const Machine &machine;
   unsigned maxBuffers;
   StepGraph::Lifetimes lifetimes;
@@ -87,6 +91,8 @@ private:
 
 /// Why the loop is better off alone, whatever else there is.
 std::string GroupPlan::refuseLoop(FusionOp fusion) const {
+  if (shards.lookup(fusion.getResult(0)))
+    return "it runs on the rank's shard alone";
   // A start is then less than 2 % of the kernel's time.
   constexpr double maxLaunches = 50;
   Cost cost = estimateCost(fusion, machine);
@@ -231,9 +237,12 @@ struct GroupKernels : ingot::impl::GroupKernelsBase<GroupKernels> {
     Machine machine = Machine::of(func->getParentOfType<ModuleOp>());
     abi::ScratchMachine scratch = machine.getScratchMachine();
     StepGraph graph(Signature(func), scratch);
+    FailureOr<Shards> shards = Shards::of(func);
+    if (failed(shards))
+      return signalPassFailure();
     if (graph.getNodes().empty())
       return;
-    GroupPlan plan(graph, machine, maxBuffers);
+    GroupPlan plan(graph, *shards, machine, maxBuffers);
     plan.choose();
     order.clear();
     for (const StepGraph::Node &node : graph.getNodes())

@@ -44,6 +44,11 @@ struct CallBuilder {
         op.getScale(), op.getLeft(), op.getRight(), op.getFlops());
   }
 
+  void operator()(ShardSquareSumOp op) const {
+    exec::ShardSquareSumOp::create(b, op.getLoc(), inputs[0], outputs[0],
+                                   op.getFirst(), op.getOf());
+  }
+
   /// The buffers of bias and mask, which follow the `first` ones; null where
   /// there is none.
   template <typename Op>
@@ -155,15 +160,42 @@ void ingot::createLibraryCall(Operation *anchor, ValueRange inputs,
   CallBuilder call{builder, inputs, outputs, scratch};
   TypeSwitch<Operation *>(anchor)
       .Case<MatmulOp, ConvOp, ConvInputGradOp, ConvFilterGradOp, AttentionOp,
-            AttentionGradOp>(call);
+            AttentionGradOp, ShardSquareSumOp>(call);
 }
+
+namespace {
+/// One overload per end of a bucket.
+struct BucketCallBuilder {
+  OpBuilder &b;
+  Value bucket;
+  int64_t number;
+
+  template <typename Call, typename Op> void call(Op op) const {
+    Call::create(b, op.getLoc(), bucket, number);
+  }
+  void operator()(AllReduceStartOp op) const {
+    call<exec::AllReduceStartOp>(op);
+  }
+  void operator()(AllReduceWaitOp op) const { call<exec::AllReduceWaitOp>(op); }
+  void operator()(ReduceScatterStartOp op) const {
+    call<exec::ReduceScatterStartOp>(op);
+  }
+  void operator()(ReduceScatterWaitOp op) const {
+    call<exec::ReduceScatterWaitOp>(op);
+  }
+  void operator()(AllGatherStartOp op) const {
+    call<exec::AllGatherStartOp>(op);
+  }
+  void operator()(AllGatherWaitOp op) const { call<exec::AllGatherWaitOp>(op); }
+};
+} // namespace
 
 void ingot::createBucketCall(Operation *end, Value bucket, int64_t number,
                              OpBuilder &builder) {
-  if (isa<AllReduceStartOp>(end))
-    exec::AllReduceStartOp::create(builder, end->getLoc(), bucket, number);
-  else
-    exec::AllReduceWaitOp::create(builder, end->getLoc(), bucket, number);
+  BucketCallBuilder call{builder, bucket, number};
+  TypeSwitch<Operation *>(end)
+      .Case<AllReduceStartOp, AllReduceWaitOp, ReduceScatterStartOp,
+            ReduceScatterWaitOp, AllGatherStartOp, AllGatherWaitOp>(call);
 }
 
 void ingot::createEpilogueCall(Operation *anchor, ValueRange operands,

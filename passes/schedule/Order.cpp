@@ -178,6 +178,48 @@ private:
 
 } // namespace
 
+/// The order with waits that leave nothing in their bucket's memory right
+/// before the second bucket after theirs starts: one is under way all the time.
+static SmallVector<unsigned> freeBuckets(const StepGraph &graph,
+                                         ArrayRef<unsigned> order) {
+  constexpr size_t underWay = 2;
+  ArrayRef<StepGraph::Node> nodes = graph.getNodes();
+  SmallVector<size_t> starts;
+  DenseMap<Value, size_t> numbers;
+  // Where the last operation that comes before is.
+  SmallVector<size_t> after(nodes.size(), 0);
+  // Waits by the place before which they go.
+  DenseMap<size_t, unsigned> moved;
+  DenseSet<unsigned> isMoved;
+  for (auto [i, index] : enumerate(order)) {
+    const StepGraph::Node &node = nodes[index];
+    for (unsigned next : node.successors)
+      after[next] = std::max(after[next], i + 1);
+    auto end = dyn_cast<BucketEnd>(node.op);
+    if (!end || end.isBlocking())
+      continue;
+    if (end.getBucket().getDefiningOp() == node.op) {
+      numbers[end.getBucket()] = starts.size();
+      starts.push_back(i);
+      continue;
+    }
+    size_t later = numbers.lookup(end.getBucket()) + underWay;
+    if (!node.writes.empty() || later >= starts.size() ||
+        after[index] > starts[later])
+      continue;
+    moved[starts[later]] = index;
+    isMoved.insert(index);
+  }
+  SmallVector<unsigned> result;
+  for (auto [i, index] : enumerate(order)) {
+    if (auto wait = moved.find(i); wait != moved.end())
+      result.push_back(wait->second);
+    if (!isMoved.contains(index))
+      result.push_back(index);
+  }
+  return result;
+}
+
 /// The order with every bucket under way as soon as its parts are there, and
 /// behind everything else, bucket by bucket, what waits for them.
 static SmallVector<unsigned> overlapBuckets(const StepGraph &graph,
@@ -191,7 +233,7 @@ static SmallVector<unsigned> overlapBuckets(const StepGraph &graph,
   DenseMap<Value, unsigned> numbers;
   for (auto [i, index] : enumerate(order)) {
     const StepGraph::Node &node = nodes[index];
-    if (auto end = dyn_cast<BucketEnd>(node.op)) {
+    if (auto end = dyn_cast<BucketEnd>(node.op); end && !end.isBlocking()) {
       Value bucket = end.getBucket();
       if (bucket.getDefiningOp() == node.op)
         numbers.try_emplace(bucket, numbers.size() + 1);
@@ -218,7 +260,9 @@ static SmallVector<unsigned> overlapBuckets(const StepGraph &graph,
     return std::tuple(std::get<0>(a), std::get<1>(a), std::get<2>(a)) <
            std::tuple(std::get<0>(b), std::get<1>(b), std::get<2>(b));
   });
-  return map_to_vector(keyed, [](const auto &key) { return std::get<3>(key); });
+  return freeBuckets(graph, map_to_vector(keyed, [](const auto &key) {
+                       return std::get<3>(key);
+                     }));
 }
 
 SmallVector<unsigned> ingot::improveOrder(const StepGraph &graph,

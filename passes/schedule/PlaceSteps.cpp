@@ -4,6 +4,7 @@
 
 #include "dialects/exec/Exec.h"
 #include "dialects/ingot/collective/BucketLayout.h"
+#include "dialects/ingot/collective/Shards.h"
 #include "dialects/ingot/ir/Builders.h"
 #include "dialects/ingot/ir/Diagnostics.h"
 #include "dialects/ingot/ir/Signature.h"
@@ -26,6 +27,8 @@ namespace ingot {
 using namespace mlir;
 using namespace ingot;
 
+static_assert(BucketLayout::kShardElements == INGOT_SHARD_ELEMENTS);
+
 namespace {
 
 MemRefType bufferType(Type tensor) {
@@ -47,7 +50,8 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
         return signalPassFailure();
     placeStates();
     for (func::FuncOp func : functions)
-      place(func);
+      if (failed(place(func)))
+        return signalPassFailure();
   }
 
   LogicalResult check(func::FuncOp func) {
@@ -63,11 +67,10 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
   void placeStates() {
     Builder builder(&getContext());
     int64_t offset = 0;
-    for (auto state : getOperation().getOps<StateOp>()) {
-      stateOffsets[FlatSymbolRefAttr::get(state.getSymNameAttr())] = offset;
+    auto put = [&](StateOp state, exec::Space space, int64_t bytes) {
+      statePlaces[FlatSymbolRefAttr::get(state.getSymNameAttr())] = {space,
+                                                                     offset};
       state->setAttr("exec.offset", builder.getI64IntegerAttr(offset));
-      int64_t bytes =
-          llvm::alignTo(byteSize(state.getTensorType()), INGOT_ALIGNMENT);
       offset += bytes;
       bool isOptimizer = state.getRole() == Role::Moment ||
                          state.getRole() == Role::Step ||
@@ -75,17 +78,37 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
       (isOptimizer                            ? optimizerBytes
        : state.getRole() == Role::Accumulator ? accumulatorBytes
                                               : weightBytes) += bytes;
+    };
+    for (auto state : getOperation().getOps<StateOp>())
+      if (!state.getShard())
+        put(state, exec::Space::State,
+            llvm::alignTo(byteSize(state.getTensorType()), INGOT_ALIGNMENT));
+    // Memory for shards comes with the number of ranks: here are addresses.
+    StateOp last;
+    for (auto state : getOperation().getOps<StateOp>())
+      if (state.getShard()) {
+        put(state, exec::Space::Shard, sizeof(void *));
+        last = state;
+      }
+    if (int64_t rest = llvm::alignTo(offset, INGOT_ALIGNMENT) - offset) {
+      offset += rest;
+      (last.getRole() == Role::Accumulator ? accumulatorBytes
+                                           : optimizerBytes) += rest;
     }
     getOperation()->setAttr("exec.state_bytes",
                             builder.getI64IntegerAttr(offset));
   }
 
   /// Builds the step beside the function, then replaces it.
-  void place(func::FuncOp func) {
+  LogicalResult place(func::FuncOp func) {
     Signature signature(func);
+    FailureOr<Shards> found = Shards::of(func);
+    if (failed(found))
+      return failure();
+    shards = std::move(*found);
     Machine machineModel = Machine::of(getOperation());
     abi::ScratchMachine machine = machineModel.getScratchMachine();
-    BufferPlan plan(signature, stateOffsets, machine, noReuse);
+    BufferPlan plan(signature, statePlaces, machine, noReuse);
     numInPlace += plan.getStatesInPlace();
     remark::analysis(func.getLoc(),
                      remark::RemarkOpts::name("arena").category("memory"))
@@ -153,7 +176,8 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
       Value to =
           exec::BufferOp::create(builder, loc, bufferType(copy.value.getType()),
                                  copy.to.space, copy.to.offset);
-      exec::CopyOp::create(builder, loc, buffer(copy.value), to);
+      exec::CopyOp::create(builder, loc, buffer(copy.value), to,
+                           shardOf(copy.value));
       ++calls;
       ++numCopied;
     }
@@ -161,6 +185,13 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
     describeIntervals(step, plan, callsBefore, calls);
     func::ReturnOp::create(builder, func.getLoc());
     func.erase();
+    return success();
+  }
+
+  /// Null for a tensor that the rank has whole.
+  DenseI64ArrayAttr shardOf(Value value) {
+    std::optional<Shard> shard = shards.lookup(value);
+    return shard ? shard->toAttr(&getContext()) : DenseI64ArrayAttr();
   }
 
   /// Records which calls each place in the arena is in use for: offset, bytes,
@@ -266,7 +297,7 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
             size = tensorType(end.getBucket()).getElementTypeBitWidth() / 8;
     if (!isStart)
       call();
-    BucketLayout layout = BucketLayout::of(end.getParts().getTypes());
+    BucketLayout layout = BucketLayout::of(end);
     for (auto [part, offset] :
          llvm::zip_equal(end.getParts(), layout.offsets)) {
       Place at = plan.getPlace(part);
@@ -280,7 +311,7 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
       Value inside =
           exec::BufferOp::create(builder, loc, type, place.space, inBucket);
       exec::CopyOp::create(builder, loc, isStart ? outside : inside,
-                           isStart ? inside : outside);
+                           isStart ? inside : outside, shardOf(part));
       remark::missed(part.getLoc(),
                      remark::RemarkOpts::name("bucket").category("memory"))
           << remark::reason("cannot be in the memory of its bucket: copied");
@@ -295,7 +326,8 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
   void launch(FusionOp fusion, ArrayRef<int64_t> aliases, ValueRange inputs,
               ValueRange outputs, int64_t flops, OpBuilder &builder) {
     exec::LaunchOp::create(builder, fusion.getLoc(), kernel(fusion, aliases),
-                           inputs, outputs, flops);
+                           inputs, outputs, flops, /*extent=*/0, /*grain=*/0,
+                           shardOf(fusion.getResult(0)));
   }
 
   /// Splits an epilogue fusion into the library call and a kernel of the rest,
@@ -356,7 +388,9 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
     return name;
   }
 
-  DenseMap<Attribute, int64_t> stateOffsets;
+  DenseMap<Attribute, Place> statePlaces;
+  /// Of the function at hand.
+  Shards shards;
   DenseMap<Value, int64_t> bucketNumbers;
   llvm::StringMap<StringAttr> kernels;
   int64_t weightBytes = 0, optimizerBytes = 0, accumulatorBytes = 0;

@@ -228,7 +228,7 @@ void StepGraph::findParts(unsigned index) {
   if (!bucket)
     return;
   int64_t size = tensorType(end.getBucket()).getElementTypeBitWidth() / 8;
-  BucketLayout layout = BucketLayout::of(end.getParts().getTypes());
+  BucketLayout layout = BucketLayout::of(end);
   for (auto [part, offset] : llvm::zip_equal(end.getParts(), layout.offsets)) {
     std::optional<unsigned> number = getBuffer(part);
     if (!number || buffers[*number].bucket >= 0)

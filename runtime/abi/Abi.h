@@ -11,6 +11,8 @@
 // counters: what outlives a step) and `arena` (inputs, outputs, everything that
 // lives within a step). Every tensor is dense, row-major, at a byte offset
 // fixed at compile time. Offsets are in the manifest (docs/manifest.md).
+// A state of which ranks have shards is elsewhere: at its offset is the address
+// that its first element would have.
 // Element types: f64, f32, f16, bf16, i64, i32, i8, u8 and bool (one byte, 0 or
 // 1).
 //
@@ -27,10 +29,14 @@ extern "C" {
 
 /// Bumped on every change of a struct, an entry point or the manifest. The
 /// trainer refuses a module with another version at start.
-#define INGOT_ABI_VERSION 8
+#define INGOT_ABI_VERSION 9
 
 /// Alignment in bytes of both blocks and of every tensor in them.
 #define INGOT_ALIGNMENT 64
+
+/// Ranks have shards of a bucket: equal stretches, but for the last, of a multiple
+/// of this many elements (runtime/core/Shard.h).
+#define INGOT_SHARD_ELEMENTS 32
 
 #define INGOT_MAX_SPATIAL 3
 #define INGOT_MAX_BATCH_DIMS 4
@@ -55,11 +61,14 @@ typedef void (*ingot_step_fn)(ingot_context *context, char *state, char *arena);
 typedef void (*ingot_kernel_fn)(void *const *buffers, int64_t begin,
                                 int64_t end);
 
-/// A generated kernel. `grain` is the fewest iterations worth a thread.
+/// A generated kernel. `grain` is the fewest iterations worth a thread. Where
+/// `shard_of` is not 0, iterations are elements, the first of which is at
+/// `shard_first` of a bucket of that many: only those in the rank's shard run.
 typedef struct ingot_kernel {
   ingot_kernel_fn body;
   int64_t extent;
   int64_t grain;
+  int64_t shard_first, shard_of;
   /// Index into the function's "kernels" in the manifest; for profiles.
   int64_t index;
 } ingot_kernel;
@@ -136,7 +145,9 @@ typedef struct ingot_attention_desc {
 } ingot_attention_desc;
 
 typedef struct ingot_copy_desc {
-  int64_t bytes;
+  int64_t bytes, element_bytes;
+  /// As in ingot_kernel: only elements in the rank's shard are copied.
+  int64_t shard_first, shard_of;
   int64_t index;
 } ingot_copy_desc;
 
@@ -204,6 +215,32 @@ void ingot_all_reduce_start(ingot_context *context,
 /// Waits until the bucket holds the sums.
 void ingot_all_reduce_wait(ingot_context *context,
                            const ingot_bucket_desc *desc, void *bucket);
+
+/// The same for sums of which each rank gets its shard: the bucket's other
+/// elements have no meaning afterwards.
+void ingot_reduce_scatter_start(ingot_context *context,
+                                const ingot_bucket_desc *desc, void *bucket);
+void ingot_reduce_scatter_wait(ingot_context *context,
+                               const ingot_bucket_desc *desc, void *bucket);
+/// The same for a bucket of which each rank has its shard at first, and all
+/// elements afterwards.
+void ingot_all_gather_start(ingot_context *context,
+                            const ingot_bucket_desc *desc, void *bucket);
+void ingot_all_gather_wait(ingot_context *context,
+                           const ingot_bucket_desc *desc, void *bucket);
+
+/// A tensor in a bucket, as in ingot_kernel.
+typedef struct ingot_shard_desc {
+  int64_t elements;
+  int32_t type, reserved;
+  int64_t shard_first, shard_of;
+  int64_t index;
+} ingot_shard_desc;
+
+/// result = the sum of the squares of the elements in the rank's shard.
+void ingot_shard_square_sum(ingot_context *context,
+                            const ingot_shard_desc *desc, const void *input,
+                            double *result);
 
 /// Copies between two places that do not overlap.
 void ingot_copy(ingot_context *context, const ingot_copy_desc *desc,

@@ -33,14 +33,22 @@ static uint32_t computeCrc(std::string_view bytes) {
       crc32_z(0, reinterpret_cast<const Bytef *>(bytes.data()), bytes.size()));
 }
 
-/// What checkpoint.json holds; a file of any other bytes is damaged.
-static std::string formatInfo(const CheckpointInfo &info, uint32_t stateCrc) {
-  nlohmann::ordered_json json = {{"format", 1},
+static std::string getShardName(int64_t rank) {
+  return "shard-" + std::to_string(rank) + ".safetensors";
+}
+
+/// What checkpoint.json holds; a file of any other bytes is damaged. Format 2
+/// has shards.
+static std::string formatInfo(const CheckpointInfo &info, uint32_t stateCrc,
+                              const std::vector<uint32_t> &shardCrcs) {
+  nlohmann::ordered_json json = {{"format", shardCrcs.empty() ? 1 : 2},
                                  {"step", info.step},
                                  {"seed", info.seed},
                                  {"shuffle", info.shuffle},
                                  {"samples", info.samples},
                                  {"state_crc32", stateCrc}};
+  if (!shardCrcs.empty())
+    json["shards_crc32"] = shardCrcs;
   json["crc32"] = computeCrc(json.dump());
   return json.dump(1) + "\n";
 }
@@ -99,9 +107,25 @@ static bool giveName(const std::string &temporary, const std::string &final) {
          rename(temporary.c_str(), final.c_str()) == 0;
 }
 
+/// Writes a file of tensors; returns its checksum.
+static uint32_t saveTensors(const std::string &path, const SafeTensors &state) {
+  {
+    AtomicFile file(path);
+    writeSafeTensors(file, state);
+    file.commit();
+  }
+  return computeCrc(MappedFile(path).getBytes());
+}
+
+uint32_t ingot::runtime::saveShards(const std::string &folder, int64_t rank,
+                                    const SafeTensors &shards) {
+  return saveTensors(folder + "/" + getShardName(rank), shards);
+}
+
 void ingot::runtime::saveCheckpoint(const std::string &directory,
                                     const CheckpointInfo &info,
-                                    const SafeTensors &state) {
+                                    const SafeTensors &state,
+                                    const ShardWriter &writeShards) {
   std::error_code error;
   fs::create_directories(directory, error);
   std::string name = std::string(prefix) + std::to_string(info.step);
@@ -112,16 +136,18 @@ void ingot::runtime::saveCheckpoint(const std::string &directory,
   if (error)
     throw failure(directory, "cannot write: " + error.message(),
                   "check the path, its permissions and the free space");
-  std::string statePath = temporary + "/" + stateName;
-  {
-    AtomicFile file(statePath);
-    writeSafeTensors(file, state);
-    file.commit();
-  }
-  {
+  try {
+    // First: the other ranks wait for their turn.
+    std::vector<uint32_t> shardCrcs;
+    if (writeShards)
+      shardCrcs = writeShards(temporary);
+    uint32_t stateCrc = saveTensors(temporary + "/" + stateName, state);
     AtomicFile file(temporary + "/" + infoName);
-    file.write(formatInfo(info, computeCrc(MappedFile(statePath).getBytes())));
+    file.write(formatInfo(info, stateCrc, shardCrcs));
     file.commit();
+  } catch (const Error &) {
+    fs::remove_all(temporary, error);
+    throw;
   }
   if (!giveName(temporary, final)) {
     std::string reason = describeErrno();
@@ -153,7 +179,8 @@ static std::string findCheckpoint(const std::string &directory) {
 
 CheckpointInfo ingot::runtime::loadCheckpoint(
     const std::string &directory,
-    const std::function<void(const SafeTensors &, const std::string &)> &load) {
+    const std::function<void(const CheckpointState &, const std::string &)>
+        &load) {
   std::string path = findCheckpoint(directory);
   std::string infoPath = path + "/" + infoName;
   MappedFile infoFile(infoPath);
@@ -170,7 +197,8 @@ CheckpointInfo ingot::runtime::loadCheckpoint(
       throw damaged(field);
     return json[field].get<int64_t>();
   };
-  if (readCount("format") != 1)
+  int64_t format = readCount("format");
+  if (format != 1 && format != 2)
     throw damaged("format");
   CheckpointInfo info;
   info.step = readCount("step");
@@ -181,15 +209,35 @@ CheckpointInfo ingot::runtime::loadCheckpoint(
   info.shuffle = json["shuffle"].get<bool>();
 
   int64_t stateCrc = readCount("state_crc32");
-  if (infoFile.getBytes() != formatInfo(info, static_cast<uint32_t>(stateCrc)))
+  std::vector<uint32_t> shardCrcs;
+  if (format == 2) {
+    if (!json.contains("shards_crc32") || !json["shards_crc32"].is_array())
+      throw damaged("shards_crc32");
+    for (const auto &crc : json["shards_crc32"])
+      shardCrcs.push_back(crc.is_number_unsigned()
+                              ? static_cast<uint32_t>(crc.get<uint64_t>())
+                              : 0);
+  }
+  if (infoFile.getBytes() !=
+      formatInfo(info, static_cast<uint32_t>(stateCrc), shardCrcs))
     throw badInput(infoPath, "the checksum does not match",
                    "resume from another checkpoint of the folder");
 
-  std::string statePath = path + "/" + stateName;
-  MappedFile stateFile(statePath);
-  if (computeCrc(stateFile.getBytes()) != stateCrc)
-    throw badInput(statePath, "the checksum does not match",
-                   "resume from another checkpoint of the folder");
-  load(readSafeTensors(stateFile.getBytes(), statePath), statePath);
+  std::vector<MappedFile> files;
+  auto open = [&](const std::string &name, uint32_t crc) {
+    std::string filePath = path + "/" + name;
+    const MappedFile &file = files.emplace_back(filePath);
+    if (computeCrc(file.getBytes()) != crc)
+      throw badInput(filePath, "the checksum does not match",
+                     "resume from another checkpoint of the folder");
+    return readSafeTensors(file.getBytes(), filePath);
+  };
+  CheckpointState state;
+  files.reserve(1 + shardCrcs.size());
+  state.whole = open(stateName, static_cast<uint32_t>(stateCrc));
+  for (size_t rank = 0; rank < shardCrcs.size(); ++rank)
+    state.shards.push_back(
+        open(getShardName(static_cast<int64_t>(rank)), shardCrcs[rank]));
+  load(state, path + "/" + stateName);
   return info;
 }

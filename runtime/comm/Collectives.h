@@ -46,12 +46,14 @@ public:
   virtual std::unique_ptr<Pending> startAllReduce(void *data, int64_t elements,
                                                   DType type) = 0;
 
-  /// The sum over ranks of `elements` of every rank's part of `from`, which
-  /// has parts in the order of ranks; `to` gets this rank's.
-  virtual std::unique_ptr<Pending> startReduceScatter(const void *from,
-                                                      void *to,
-                                                      int64_t elements,
-                                                      DType type) = 0;
+  /// This rank's shard (core/Shard.h) of data = sum over ranks; its other
+  /// elements have no meaning afterwards.
+  virtual std::unique_ptr<Pending>
+  startReduceScatter(void *data, int64_t elements, DType type) = 0;
+
+  /// Every shard of data = that of the rank that has it.
+  virtual std::unique_ptr<Pending>
+  startGatherShards(void *data, int64_t elements, DType type) = 0;
 
   /// `to` gets `bytes` from every rank, in the order of ranks. `from` is no
   /// part of `to`.

@@ -230,6 +230,30 @@ Communicator::Ticket Communicator::startAllReduce(void *data, int64_t elements,
   });
 }
 
+Communicator::Ticket Communicator::startReduceScatter(void *data,
+                                                      int64_t elements,
+                                                      DType type,
+                                                      std::string what) {
+  if (size == 1)
+    return 0;
+  int64_t bytes = elements * ::getSize(type);
+  return start(std::move(what), bytes, [=](Collectives &transport) {
+    return transport.startReduceScatter(data, elements, type);
+  });
+}
+
+Communicator::Ticket Communicator::startGatherShards(void *data,
+                                                     int64_t elements,
+                                                     DType type,
+                                                     std::string what) {
+  if (size == 1)
+    return 0;
+  int64_t bytes = elements * ::getSize(type);
+  return start(std::move(what), bytes, [=](Collectives &transport) {
+    return transport.startGatherShards(data, elements, type);
+  });
+}
+
 void Communicator::allReduce(void *data, int64_t elements, DType type,
                              const std::string &what) {
   wait(startAllReduce(data, elements, type, what));

@@ -53,6 +53,12 @@ public:
   /// messages: "all-reduce of bucket 3".
   Ticket startAllReduce(void *data, int64_t elements, DType type,
                         std::string what);
+  /// The same for sums of which each rank gets its shard (core/Shard.h), and for
+  /// a bucket of which each rank has its shard at first.
+  Ticket startReduceScatter(void *data, int64_t elements, DType type,
+                            std::string what);
+  Ticket startGatherShards(void *data, int64_t elements, DType type,
+                           std::string what);
   /// Throws failure, naming rank, step and operation, if the operation does not
   /// end within the limit, fails, or if the run is being ended.
   void wait(Ticket ticket);

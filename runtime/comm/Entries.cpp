@@ -35,19 +35,23 @@ static DType getType(const ingot_bucket_desc &desc) {
   }
 }
 
-void ingot_all_reduce_start(ingot_context *context,
-                            const ingot_bucket_desc *desc, void *bucket) {
+using Start = Communicator::Ticket (Communicator::*)(void *, int64_t, DType,
+                                                     std::string);
+
+/// `name`: "all-reduce".
+static void startBucket(ingot_context *context, const ingot_bucket_desc *desc,
+                        void *bucket, const char *name, Start start) {
   ProfileScope scope(context, desc->index);
-  guardLibraryCall(context, "all-reduce", [&] {
+  guardLibraryCall(context, name, [&] {
     if (context->ranks)
-      getBucket(context, bucket).ticket = context->ranks->startAllReduce(
+      getBucket(context, bucket).ticket = (context->ranks->*start)(
           bucket, desc->elements, getType(*desc),
-          "all-reduce of bucket " + std::to_string(desc->number));
+          name + (" of bucket " + std::to_string(desc->number)));
   });
 }
 
-void ingot_all_reduce_wait(ingot_context *context,
-                           const ingot_bucket_desc *desc, void *bucket) {
+static void waitForBucket(ingot_context *context, const ingot_bucket_desc *desc,
+                          void *bucket) {
   ProfileScope scope(context, desc->index);
   if (context->failed || !context->ranks)
     return;
@@ -58,4 +62,37 @@ void ingot_all_reduce_wait(ingot_context *context,
     context->fail(error);
   }
   kept.ticket = 0;
+}
+
+void ingot_all_reduce_start(ingot_context *context,
+                            const ingot_bucket_desc *desc, void *bucket) {
+  startBucket(context, desc, bucket, "all-reduce",
+              &Communicator::startAllReduce);
+}
+
+void ingot_all_reduce_wait(ingot_context *context,
+                           const ingot_bucket_desc *desc, void *bucket) {
+  waitForBucket(context, desc, bucket);
+}
+
+void ingot_reduce_scatter_start(ingot_context *context,
+                                const ingot_bucket_desc *desc, void *bucket) {
+  startBucket(context, desc, bucket, "reduce-scatter",
+              &Communicator::startReduceScatter);
+}
+
+void ingot_reduce_scatter_wait(ingot_context *context,
+                               const ingot_bucket_desc *desc, void *bucket) {
+  waitForBucket(context, desc, bucket);
+}
+
+void ingot_all_gather_start(ingot_context *context,
+                            const ingot_bucket_desc *desc, void *bucket) {
+  startBucket(context, desc, bucket, "all-gather",
+              &Communicator::startGatherShards);
+}
+
+void ingot_all_gather_wait(ingot_context *context,
+                           const ingot_bucket_desc *desc, void *bucket) {
+  waitForBucket(context, desc, bucket);
 }

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/comm/Collectives.h"
+#include "runtime/core/Shard.h"
 
 #include <mpi.h>
 
@@ -114,16 +115,37 @@ public:
     return requests;
   }
 
-  std::unique_ptr<Pending> startReduceScatter(const void *from, void *to,
-                                              int64_t elements,
+  /// A reduction to each rank: they leave its shard where it is, which MPI's
+  /// reduce-scatters do not.
+  std::unique_ptr<Pending> startReduceScatter(void *data, int64_t elements,
                                               DType type) override {
     auto requests = std::make_unique<Requests>();
     Element element = getElement(type);
-    if (elements > kMostPerCall)
-      throw std::runtime_error("more than 2^30 elements in a reduce-scatter");
-    check(MPI_Ireduce_scatter_block(from, to, static_cast<int>(elements),
-                                    element.type, element.sum, ranks,
-                                    requests->add()));
+    for (int64_t root = 0; root < getSize(); ++root) {
+      ElementRange shard = getShard(elements, root, getSize());
+      forEachPiece(shard.getCount(), [&](int64_t first, int count) {
+        char *place = at(data, shard.begin + first, type);
+        bool isOwn = root == getRank();
+        check(MPI_Ireduce(isOwn ? MPI_IN_PLACE : place, isOwn ? place : nullptr,
+                          count, element.type, element.sum,
+                          static_cast<int>(root), ranks, requests->add()));
+      });
+    }
+    return requests;
+  }
+
+  std::unique_ptr<Pending> startGatherShards(void *data, int64_t elements,
+                                             DType type) override {
+    auto requests = std::make_unique<Requests>();
+    for (int64_t root = 0; root < getSize(); ++root) {
+      ElementRange shard = getShard(elements, root, getSize());
+      int64_t bytes = shard.getCount() * ingot::runtime::getSize(type);
+      char *from = at(data, shard.begin, type);
+      forEachPiece(bytes, [&](int64_t first, int count) {
+        check(MPI_Ibcast(from + first, count, MPI_BYTE, static_cast<int>(root),
+                         ranks, requests->add()));
+      });
+    }
     return requests;
   }
 

@@ -104,6 +104,7 @@ struct ingot_context {
   ingot_observer *observer = nullptr;
   /// Null for a rank alone.
   ingot::runtime::Communicator *ranks = nullptr;
+  int64_t rank = 0, rankCount = 1;
 
 private:
   std::map<std::pair<const void *, int>, std::unique_ptr<Cached>> cache;

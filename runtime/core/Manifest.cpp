@@ -106,8 +106,10 @@ public:
 
 } // namespace
 
+/// `bytesAtOffset`: what is there, if it is not the tensor.
 static void readTensor(const Field &field, int64_t blockBytes,
-                       TensorSpec &tensor) {
+                       TensorSpec &tensor,
+                       std::optional<int64_t> bytesAtOffset = {}) {
   tensor.name = field["name"].getString();
   tensor.dtype = field["dtype"].getDType();
   int64_t bytes = getSize(tensor.dtype);
@@ -119,16 +121,27 @@ static void readTensor(const Field &field, int64_t blockBytes,
     bytes *= extent;
   }
   tensor.offset = field["offset"].getCount();
-  if (tensor.offset + bytes > blockBytes)
+  if (tensor.offset + bytesAtOffset.value_or(bytes) > blockBytes)
     throw field["offset"].makeError("'" + tensor.name +
                                     "' is outside its block");
-  if (tensor.offset % getSize(tensor.dtype) != 0)
+  if (tensor.offset % bytesAtOffset.value_or(getSize(tensor.dtype)) != 0)
     throw field["offset"].makeError("'" + tensor.name + "' is not aligned");
 }
 
 static StateSpec readState(const Field &field, int64_t stateBytes) {
   StateSpec state;
-  readTensor(field, stateBytes, state);
+  bool isSharded = field.has("shard");
+  readTensor(field, stateBytes, state,
+             isSharded ? std::optional<int64_t>(sizeof(char *)) : std::nullopt);
+  if (isSharded) {
+    std::vector<Field> place = field["shard"].getItems();
+    if (place.size() != 2)
+      throw field["shard"].makeError("not a place in a bucket");
+    state.shard = {place[0].getCount(), place[1].getCount()};
+    if (state.shard->of < state.getElements() ||
+        state.shard->first > state.shard->of - state.getElements())
+      throw field["shard"].makeError("outside its bucket");
+  }
   state.role = static_cast<StateRole>(field["role"].getChoice(
       {"parameter", "frozen", "running", "moment", "step", "seed", "loss_scale",
        "low_copy", "accumulator"}));
@@ -370,6 +383,30 @@ static auto findByName(const Range &range, std::string_view name)
 
 const TensorSpec *FunctionSpec::findOutput(std::string_view name) const {
   return findByName(outputs, name);
+}
+
+ElementRange StateSpec::getHeld(int64_t rank, int64_t ranks) const {
+  if (!shard)
+    return {0, getElements()};
+  return getShard(getElements(), shard->first, shard->of, rank, ranks);
+}
+
+int64_t StateSpec::getShardBytes(int64_t rank, int64_t ranks) const {
+  int64_t bytes = getHeld(rank, ranks).getCount() * getSize(dtype);
+  return (bytes + INGOT_ALIGNMENT - 1) / INGOT_ALIGNMENT * INGOT_ALIGNMENT;
+}
+
+bool Manifest::hasShards() const {
+  return std::any_of(states.begin(), states.end(),
+                     [](const StateSpec &state) { return state.shard; });
+}
+
+int64_t Manifest::getShardBytes(int64_t rank, int64_t ranks) const {
+  int64_t bytes = 0;
+  for (const StateSpec &state : states)
+    if (state.shard)
+      bytes += state.getShardBytes(rank, ranks);
+  return bytes;
 }
 
 const StateSpec *Manifest::findState(std::string_view name) const {

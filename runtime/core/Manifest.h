@@ -8,6 +8,7 @@
 #define INGOT_RUNTIME_CORE_MANIFEST_H
 
 #include "runtime/core/DType.h"
+#include "runtime/core/Shard.h"
 
 #include <map>
 #include <optional>
@@ -41,6 +42,12 @@ enum class StateRole {
 };
 enum class InitKind { Weights, Fill, Normal, Copy };
 
+/// Where a tensor is in a bucket of which ranks have shards (Shard.h).
+struct ShardPlace {
+  int64_t first = 0, of = 0;
+};
+
+/// With `shard`, at its offset is an address (Abi.h).
 struct StateSpec : TensorSpec {
   StateRole role = StateRole::Parameter;
   InitKind init = InitKind::Weights;
@@ -48,6 +55,12 @@ struct StateSpec : TensorSpec {
   double value = 0, mean = 0, deviation = 0;
   /// The state that a copy follows.
   std::string of;
+  std::optional<ShardPlace> shard;
+
+  /// The elements that `rank` of `ranks` has.
+  ElementRange getHeld(int64_t rank, int64_t ranks) const;
+  /// What they take, aligned.
+  int64_t getShardBytes(int64_t rank, int64_t ranks) const;
 
   /// Whether checkpoints hold the state.
   bool isSaved() const {
@@ -154,6 +167,9 @@ struct Manifest {
   std::vector<ExportPiece> exportPieces;
 
   const StateSpec *findState(std::string_view name) const;
+  bool hasShards() const;
+  /// Memory for the states that ranks have shards of, on `rank` of `ranks`.
+  int64_t getShardBytes(int64_t rank, int64_t ranks) const;
   const FunctionSpec *findFunction(std::string_view name,
                                    size_t variant = 0) const;
   /// The name of the function in the compiled module.

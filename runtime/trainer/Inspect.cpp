@@ -19,15 +19,30 @@ static constexpr const char *memoryParts[] = {
     "weights_bytes",    "optimizer_bytes", "gradient_bytes",
     "activation_bytes", "workspace_bytes", "communication_bytes"};
 
+static int64_t getMemory(const FunctionSpec &function, const char *key) {
+  auto found = function.memory.find(key);
+  return found == function.memory.end() ? 0 : found->second;
+}
+
+/// A part of the function's memory on the first of `ranks`, which has the
+/// largest shards.
+static int64_t getMemory(const Manifest &manifest, const FunctionSpec &function,
+                         const std::string &key, int64_t ranks) {
+  int64_t bytes = getMemory(function, key.c_str());
+  for (const StateSpec &state : manifest.states) {
+    bool isGradient = state.role == StateRole::Accumulator;
+    if (state.shard && (key == "peak_bytes" ||
+                        key == (isGradient ? "gradient_bytes"
+                                           : "optimizer_bytes")))
+      bytes += state.getShardBytes(/*rank=*/0, ranks);
+  }
+  return bytes;
+}
+
 static ordered_json describe(const TensorSpec &tensor) {
   return {{"name", tensor.name},
           {"dtype", getName(tensor.dtype)},
           {"shape", tensor.shape}};
-}
-
-static int64_t getMemory(const FunctionSpec &function, const char *key) {
-  auto found = function.memory.find(key);
-  return found == function.memory.end() ? 0 : found->second;
 }
 
 /// The part of the training step, of all variants, that needs the most memory.
@@ -63,9 +78,9 @@ std::string ingot::runtime::inspectAsJson(const Manifest &manifest,
                        {"batch", manifest.batch},
                        {"grad_accumulation", manifest.gradAccumulation},
                        {"ranks", ranks}};
-  json["peak_bytes"] = getMemory(step, "peak_bytes");
+  json["peak_bytes"] = getMemory(manifest, step, "peak_bytes", ranks);
   for (const char *part : memoryParts)
-    json[part] = getMemory(step, part);
+    json[part] = getMemory(manifest, step, part, ranks);
   json["live"] = ordered_json::array();
   for (const LiveTensor &tensor : step.live)
     json["live"].push_back({{"kind", tensor.kind},
@@ -79,7 +94,7 @@ std::string ingot::runtime::inspectAsJson(const Manifest &manifest,
       const FunctionSpec &other = *manifest.findFunction("train_step", v);
       json["variants"].push_back(
           {{"name", manifest.variants[v]},
-           {"peak_bytes", getMemory(other, "peak_bytes")},
+           {"peak_bytes", getMemory(manifest, other, "peak_bytes", ranks)},
            {"inputs", describeInputs(other)}});
     }
   }
@@ -120,18 +135,19 @@ static std::string formatShape(const TensorSpec &tensor) {
                      fmt::join(tensor.shape, ", "));
 }
 
-std::string ingot::runtime::inspectAsText(const Manifest &manifest) {
+std::string ingot::runtime::inspectAsText(const Manifest &manifest,
+                                          int64_t ranks) {
   const FunctionSpec &step = findLargestStep(manifest);
   std::string text = fmt::format(
       "{}: {} for {}, loss {}, optimizer {}, precision {}, batch {}\n",
       manifest.model, manifest.producer, manifest.targetKind, manifest.loss,
       manifest.optimizer, manifest.precision, manifest.batch);
   text += fmt::format("\nmemory at the peak  {:>12}\n",
-                      formatBytes(getMemory(step, "peak_bytes")));
+                      formatBytes(getMemory(manifest, step, "peak_bytes", ranks)));
   for (const char *part : memoryParts) {
     std::string name(part);
     text += fmt::format("  {:<18}{:>12}\n", name.substr(0, name.rfind('_')),
-                        formatBytes(getMemory(step, part)));
+                        formatBytes(getMemory(manifest, step, part, ranks)));
   }
   constexpr size_t maxListed = 12;
   if (!step.live.empty())
@@ -147,8 +163,9 @@ std::string ingot::runtime::inspectAsText(const Manifest &manifest) {
     for (size_t v = 0; v < manifest.variants.size(); ++v)
       text += fmt::format(
           "  {:<28}{:>12}\n", manifest.variants[v],
-          formatBytes(getMemory(*manifest.findFunction("train_step", v),
-                                "peak_bytes")));
+          formatBytes(getMemory(manifest,
+                                *manifest.findFunction("train_step", v),
+                                "peak_bytes", ranks)));
   }
   text += "\ninputs\n";
   for (const InputSpec &input : step.inputs)

@@ -14,7 +14,7 @@
 namespace ingot::runtime {
 
 std::string inspectAsJson(const Manifest &manifest, int64_t ranks);
-std::string inspectAsText(const Manifest &manifest);
+std::string inspectAsText(const Manifest &manifest, int64_t ranks);
 
 } // namespace ingot::runtime
 

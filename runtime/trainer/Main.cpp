@@ -40,7 +40,7 @@ static void run(int argc, char **argv, Console &console) {
   if (options.inspect == "json")
     return print(inspectAsJson(manifest, options.ranks));
   if (!options.inspect.empty())
-    return print(inspectAsText(manifest));
+    return print(inspectAsText(manifest, options.ranks));
   if (!manifest.dataParallel)
     checkRanks();
   prepareProcess(argv);
@@ -49,11 +49,11 @@ static void run(int argc, char **argv, Console &console) {
   ranks.setLimit(std::chrono::seconds(options.commTimeout));
   if (ranks.getRank() != 0) {
     console.silence();
-    options.writeNothing();
+    options.writeNothing(manifest.hasShards());
   }
   if (!options.profile.empty())
     ranks.record();
-  Session session(ingot_module, manifest);
+  Session session(ingot_module, manifest, ranks.getRank(), ranks.getSize());
   session.getContext().ranks = &ranks;
   try {
     Trainer(session, options, console, ranks).run();

@@ -41,10 +41,12 @@ struct Options {
   /// What each rank's last collectives are written to if a run fails.
   std::string commRecord;
 
-  /// Leaves files to another rank.
-  void writeNothing() {
-    for (std::string *path : {&log, &save, &exportPath, &predict, &profile})
+  /// Leaves files to rank 0, but for its shards of checkpoints.
+  void writeNothing(bool hasShards) {
+    for (std::string *path : {&log, &exportPath, &predict, &profile})
       path->clear();
+    if (!hasShards)
+      save.clear();
   }
 };
 

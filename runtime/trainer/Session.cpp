@@ -15,7 +15,8 @@
 
 using namespace ingot::runtime;
 
-Session::Session(const ingot_module_t &module, const Manifest &manifest)
+Session::Session(const ingot_module_t &module, const Manifest &manifest,
+                 int64_t rank, int64_t ranks)
     : module(module), manifest(manifest), device(openDevice(module, manifest)),
       transfers(device->getTransfers()) {
   for (size_t i = 0; i < manifest.functions.size(); ++i) {
@@ -33,10 +34,25 @@ Session::Session(const ingot_module_t &module, const Manifest &manifest)
     functions.push_back(function);
   }
   context.device = device.get();
+  context.rank = rank;
+  context.rankCount = ranks;
   hostState = device->getState();
   hostInputs = device->getArena();
   if (transfers)
     layOutStaging();
+  layOutShards();
+}
+
+void Session::layOutShards() {
+  int64_t bytes = manifest.getShardBytes(context.rank, context.rankCount);
+  shards = Block(bytes, "shards of the state");
+  char *place = shards.getData();
+  for (const StateSpec &state : manifest.states) {
+    if (!state.shard)
+      continue;
+    shardPlaces[&state] = place - getHeld(state).begin * getSize(state.dtype);
+    place += state.getShardBytes(context.rank, context.rankCount);
+  }
 }
 
 void Session::layOutStaging() {
@@ -69,6 +85,8 @@ const Function *Session::findFunction(std::string_view name,
 }
 
 void Session::storeState() {
+  for (const auto &[state, place] : shardPlaces)
+    std::memcpy(hostState + state->offset, &place, sizeof(place));
   if (!transfers)
     return;
   transfers->copyIn(device->getState(), hostState, manifest.stateBytes);

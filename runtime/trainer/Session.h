@@ -32,8 +32,10 @@ struct Function {
 
 class Session {
 public:
-  /// Checks the module and opens its device. Throws failure.
-  Session(const ingot_module_t &module, const Manifest &manifest);
+  /// Checks the module and opens its device, as `rank` of `ranks`. Throws
+  /// failure.
+  Session(const ingot_module_t &module, const Manifest &manifest,
+          int64_t rank = 0, int64_t ranks = 1);
 
   const Manifest &getManifest() const { return manifest; }
   const ingot_module_t &getModule() const { return module; }
@@ -46,9 +48,19 @@ public:
 
   /// Where the host sees a state: between fetchState() and storeState(). At
   /// first, all states are zeros and can be written.
-  char *getPlace(const StateSpec &spec) { return hostState + spec.offset; }
+  /// Of a state in shards, only the elements that getHeld() says are there.
+  char *getPlace(const StateSpec &spec) {
+    return spec.shard ? shardPlaces.at(&spec) : hostState + spec.offset;
+  }
   const char *getPlace(const StateSpec &spec) const {
-    return hostState + spec.offset;
+    return spec.shard ? shardPlaces.at(&spec) : hostState + spec.offset;
+  }
+  /// All that is not in shards.
+  char *getStates() { return hostState; }
+  int64_t getRanks() const { return context.rankCount; }
+  /// The elements of the state that this rank has.
+  ElementRange getHeld(const StateSpec &spec) const {
+    return spec.getHeld(context.rank, context.rankCount);
   }
   /// Gives functions the states that the host wrote.
   void storeState();
@@ -79,6 +91,7 @@ private:
     uint64_t lastUse = 0;
   };
   void layOutStaging();
+  void layOutShards();
   const char *read(const char *place, int64_t bytes);
 
   const ingot_module_t &module;
@@ -92,6 +105,10 @@ private:
   /// Two, so that a batch is filled in while the last one is copied.
   Staging inputs[2];
   Staging scalars;
+
+  /// Shards of states, and where each state would start.
+  Block shards;
+  std::map<const StateSpec *, char *> shardPlaces;
 
   char *hostState, *hostInputs = nullptr;
   std::vector<Function> functions;

@@ -19,15 +19,17 @@
 
 using namespace ingot::runtime;
 
-static void fill(char *place, const StateSpec &spec) {
-  int64_t size = getSize(spec.dtype), elements = spec.getElements();
+static void fill(Session &session, const StateSpec &spec) {
+  char *place = session.getPlace(spec);
+  int64_t size = getSize(spec.dtype);
   char element[sizeof(double)] = {};
   convert(&spec.value, DType::F64, element, spec.dtype, 1);
   // A session's memory starts as zeros: leave those pages untouched, so that
   // the moments of a large model do not delay its first step.
   if (std::all_of(element, element + size, [](char c) { return c == 0; }))
     return;
-  for (int64_t i = 0; i < elements; ++i)
+  ElementRange held = session.getHeld(spec);
+  for (int64_t i = held.begin; i < held.end; ++i)
     std::memcpy(place + i * size, element, size);
 }
 
@@ -63,8 +65,10 @@ static void assignState(Session &session, const StateSpec &spec,
                    "element type " + std::string(getName(tensor.dtype)) +
                        ", the model has " + std::string(getName(spec.dtype)),
                    "use weights of the same model");
-  convert(tensor.data.data(), tensor.dtype, session.getPlace(spec), spec.dtype,
-          spec.getElements());
+  ElementRange held = session.getHeld(spec);
+  convert(tensor.data.data() + held.begin * getSize(tensor.dtype), tensor.dtype,
+          session.getPlace(spec) + held.begin * getSize(spec.dtype), spec.dtype,
+          held.getCount());
 }
 
 TensorView ingot::runtime::viewState(const Session &session,
@@ -151,7 +155,7 @@ void ingot::runtime::initializeState(Session &session, uint64_t seed,
   for (const StateSpec &spec : session.getManifest().states) {
     char *place = session.getPlace(spec);
     if (spec.init == InitKind::Fill)
-      fill(place, spec);
+      fill(session, spec);
     else if (spec.init == InitKind::Normal)
       drawNormal(place, spec, seed);
     if (spec.role == StateRole::Seed)
@@ -164,23 +168,124 @@ void ingot::runtime::initializeState(Session &session, uint64_t seed,
   refreshCopies(session);
 }
 
-void ingot::runtime::restoreState(Session &session, const SafeTensors &saved,
+/// Puts together the elements of a state that this rank has from shards that
+/// ranks have saved. Returns false if no shard holds any of it.
+static bool assignShards(Session &session, const StateSpec &spec,
+                         const std::vector<SafeTensors> &shards,
+                         const std::string &where) {
+  ElementRange held = session.getHeld(spec);
+  int64_t found = 0;
+  bool isThere = false;
+  for (const SafeTensors &shard : shards) {
+    auto tensor = shard.tensors.find(spec.name);
+    auto start = shard.metadata.find(spec.name);
+    if (tensor == shard.tensors.end() || start == shard.metadata.end())
+      continue;
+    isThere = true;
+    const TensorView &piece = tensor->second;
+    int64_t first = std::strtoll(start->second.c_str(), nullptr, 10);
+    int64_t count = piece.shape.size() == 1 ? piece.shape[0] : -1;
+    if (count < 0 || first < 0 || first > spec.getElements() - count ||
+        !isFloat(piece.dtype) || !isFloat(spec.dtype))
+      throw badInput(where, "a shard does not fit the model's " +
+                                describe(spec.shape),
+                     "resume with a trainer of the same model and optimizer");
+    int64_t begin = std::max(first, held.begin);
+    int64_t end = std::min(first + count, held.end);
+    if (begin >= end)
+      continue;
+    convert(piece.data.data() + (begin - first) * getSize(piece.dtype),
+            piece.dtype, session.getPlace(spec) + begin * getSize(spec.dtype),
+            spec.dtype, end - begin);
+    found += end - begin;
+  }
+  if (isThere && found != held.getCount())
+    throw badInput(where, "shards do not hold all elements",
+                   "resume from another checkpoint of the folder");
+  return isThere;
+}
+
+void ingot::runtime::restoreState(Session &session,
+                                  const CheckpointState &saved,
                                   const std::string &path) {
   for (const StateSpec &spec : session.getManifest().states) {
     if (!spec.isSaved())
       continue;
-    auto found = saved.tensors.find(spec.name);
-    // A run may go on in another precision.
-    if (found == saved.tensors.end() && spec.role == StateRole::LossScale) {
-      fill(session.getPlace(spec), spec);
+    std::string where = path + ": " + spec.name;
+    auto found = saved.whole.tensors.find(spec.name);
+    if (found != saved.whole.tensors.end())
+      assignState(session, spec, found->second, where);
+    else if (assignShards(session, spec, saved.shards, where))
       continue;
-    }
-    if (found == saved.tensors.end())
+    // A run may go on in another precision.
+    else if (spec.role == StateRole::LossScale)
+      fill(session, spec);
+    else
       throw badInput(path, "no state '" + spec.name + "'",
                      "resume with a trainer of the same model and optimizer");
-    assignState(session, spec, found->second, path + ": " + spec.name);
   }
   refreshCopies(session);
+}
+
+static bool isInShards(const Session &session, const StateSpec &spec) {
+  return spec.shard && session.getRanks() > 1;
+}
+
+SafeTensors ingot::runtime::viewWholeStates(const Session &session) {
+  SafeTensors state;
+  for (const StateSpec &spec : session.getManifest().states)
+    if (spec.isSaved() && !isInShards(session, spec))
+      state.tensors[spec.name] = viewState(session, spec);
+  return state;
+}
+
+static SafeTensors viewShards(const Session &session) {
+  SafeTensors shards;
+  for (const StateSpec &spec : session.getManifest().states) {
+    ElementRange held = session.getHeld(spec);
+    if (!spec.isSaved() || !isInShards(session, spec) || held.getCount() == 0)
+      continue;
+    int64_t size = getSize(spec.dtype);
+    shards.tensors[spec.name] = {
+        spec.dtype,
+        {held.getCount()},
+        {session.getPlace(spec) + held.begin * size,
+         static_cast<size_t>(held.getCount() * size)}};
+    shards.metadata[spec.name] = std::to_string(held.begin);
+  }
+  return shards;
+}
+
+std::vector<uint32_t> ingot::runtime::saveAllShards(const Session &session,
+                                                    Communicator &ranks,
+                                                    std::string folder) {
+  auto length = static_cast<int64_t>(folder.size());
+  ranks.broadcast(&length, sizeof(length), 0, "the checkpoint's folder");
+  folder.resize(length);
+  ranks.broadcast(folder.data(), length, 0, "the checkpoint's folder");
+
+  struct Outcome {
+    int64_t isWritten = 0, crc = 0;
+  } own;
+  std::optional<Error> problem;
+  try {
+    own = {1, saveShards(folder, ranks.getRank(), viewShards(session))};
+  } catch (const Error &error) {
+    problem = error;
+  }
+  std::vector<Outcome> all(ranks.getSize());
+  ranks.allGather(&own, all.data(), sizeof(own), "checksums of the checkpoint");
+  if (problem)
+    throw *problem;
+  std::vector<uint32_t> crcs;
+  for (const Outcome &outcome : all) {
+    if (outcome.isWritten == 0)
+      throw failure("rank " + std::to_string(crcs.size()),
+                    "cannot write its part of the checkpoint",
+                    "see its message; all ranks have to see one --save folder");
+    crcs.push_back(static_cast<uint32_t>(outcome.crc));
+  }
+  return crcs;
 }
 
 static int64_t getChecksum(const char *data, int64_t bytes) {
@@ -199,8 +304,7 @@ void ingot::runtime::shareState(Session &session, Communicator &ranks,
       "trainer", "start one file on all ranks");
   ranks.checkEqual(step, "step to go on from",
                    "give all ranks the same checkpoint");
-  const StateSpec &first = manifest.states.front();
-  char *state = session.getPlace(first) - first.offset;
+  char *state = session.getStates();
   ranks.broadcast(state, manifest.stateBytes, 0, "the initial state");
   ranks.checkEqual(getChecksum(state, manifest.stateBytes), "initial state",
                    "check the network and the memory of that machine");

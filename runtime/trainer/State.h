@@ -7,7 +7,7 @@
 #ifndef INGOT_RUNTIME_TRAINER_STATE_H
 #define INGOT_RUNTIME_TRAINER_STATE_H
 
-#include "runtime/checkpoint/SafeTensors.h"
+#include "runtime/checkpoint/Checkpoint.h"
 #include "runtime/trainer/Session.h"
 
 namespace ingot::runtime {
@@ -20,9 +20,19 @@ class Console;
 void initializeState(Session &session, uint64_t seed,
                      const std::string &initPath, Console &console);
 
-/// Gives every state its value from a checkpoint at `path`. Throws badInput.
-void restoreState(Session &session, const SafeTensors &saved,
+/// Gives every state its value from a checkpoint at `path`, whose shards may be
+/// of another number of ranks. Throws badInput.
+void restoreState(Session &session, const CheckpointState &saved,
                   const std::string &path);
+
+/// The states that this rank has whole, for a checkpoint.
+SafeTensors viewWholeStates(const Session &session);
+
+/// Writes this rank's shards into rank 0's folder, together with all ranks;
+/// returns the checksums of all files. Throws failure on all ranks where one
+/// cannot write.
+std::vector<uint32_t> saveAllShards(const Session &session, Communicator &ranks,
+                                    std::string folder);
 
 /// Gives all ranks the states of rank 0, and each its own random numbers.
 /// Throws failure where ranks do not run the same trainer from the same step.

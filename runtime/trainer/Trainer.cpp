@@ -158,7 +158,8 @@ void Trainer::planSteps() {
 
 void Trainer::restore() {
   CheckpointInfo info = loadCheckpoint(
-      options.resume, [&](const SafeTensors &saved, const std::string &path) {
+      options.resume,
+      [&](const CheckpointState &saved, const std::string &path) {
         restoreState(session, saved, path);
       });
   step = info.step;
@@ -364,12 +365,16 @@ void Trainer::save() {
   info.shuffle = shuffle;
   for (int64_t samples : countSamples(data))
     info.samples += samples;
-  SafeTensors state;
   session.fetchState();
-  for (const StateSpec &spec : manifest.states)
-    if (spec.isSaved())
-      state.tensors[spec.name] = viewState(session, spec);
-  saveCheckpoint(options.save, info, state);
+  ShardWriter writeShards;
+  if (manifest.hasShards() && ranks.getSize() > 1)
+    writeShards = [&](const std::string &folder) {
+      return saveAllShards(session, ranks, folder);
+    };
+  if (ranks.getRank() == 0)
+    saveCheckpoint(options.save, info, viewWholeStates(session), writeShards);
+  else
+    writeShards("");
   savedStep = step;
 }
 

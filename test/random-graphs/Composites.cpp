@@ -162,16 +162,45 @@ static Operation *buildDropout(Source &s) {
                            s.choose.between(0, 10));
 }
 
-/// Both ends of a bucket: only its parts are for other ops.
-static Operation *buildBucket(Source &s) {
+static SmallVector<Value> chooseParts(Source &s) {
   SmallVector<Value> parts;
   for (int64_t i = 0, count = s.choose.between(1, 3); i < count; ++i)
     parts.push_back(s.real(s.choose.shape()));
-  int64_t elements = BucketLayout::of(ValueRange(parts).getTypes()).elements;
-  auto start = AllReduceStartOp::create(s.builder, s.loc(),
-                                        s.realType({elements}), parts);
-  return AllReduceWaitOp::create(
-      s.builder, s.loc(), ValueRange(parts).getTypes(), start.getBucket());
+  return parts;
+}
+
+/// Both ends of a bucket: only its parts are for other ops.
+template <typename Start, typename Wait>
+static Operation *exchange(Source &s, ValueRange parts, bool sharded) {
+  int64_t elements = BucketLayout::of(parts.getTypes(), sharded).elements;
+  auto start =
+      Start::create(s.builder, s.loc(), s.realType({elements}), parts);
+  return Wait::create(s.builder, s.loc(), parts.getTypes(), start.getBucket());
+}
+
+static Operation *buildBucket(Source &s) {
+  return exchange<AllReduceStartOp, AllReduceWaitOp>(s, chooseParts(s),
+                                                     /*sharded=*/false);
+}
+
+static Operation *scatter(Source &s) {
+  return exchange<ReduceScatterStartOp, ReduceScatterWaitOp>(
+      s, chooseParts(s), /*sharded=*/true);
+}
+
+/// Parts of which ranks have shards are whole again for other ops.
+static Operation *buildShards(Source &s) {
+  return exchange<AllGatherStartOp, AllGatherWaitOp>(s, scatter(s)->getResults(),
+                                                     /*sharded=*/true);
+}
+
+static Operation *buildShardSquareSum(Source &s) {
+  Operation *wait = scatter(s);
+  int64_t elements =
+      tensorType(cast<ReduceScatterWaitOp>(wait).getBucket()).getNumElements();
+  return ShardSquareSumOp::create(
+      s.builder, s.loc(), RankedTensorType::get({}, s.builder.getF64Type()),
+      wait->getResult(0), /*first=*/0, elements);
 }
 
 void ingot::testing::addComposites(std::vector<Entry> &entries) {
@@ -183,6 +212,11 @@ void ingot::testing::addComposites(std::vector<Entry> &entries) {
   addEntry<CrossEntropyOp>(entries, buildCrossEntropy);
   addEntry<AllReduceStartOp>(entries, buildBucket);
   addEntry<AllReduceWaitOp>(entries, buildBucket);
+  addEntry<ReduceScatterStartOp>(entries, buildShards);
+  addEntry<ReduceScatterWaitOp>(entries, buildShards);
+  addEntry<AllGatherStartOp>(entries, buildShards);
+  addEntry<AllGatherWaitOp>(entries, buildShards);
+  addEntry<ShardSquareSumOp>(entries, buildShardSquareSum);
   addEntry<AttentionOp>(entries, buildAttention);
   addEntry<AttentionGradOp>(entries, buildAttentionGrad);
   addEntry<RandomUniformOp>(entries, buildRandomUniform);

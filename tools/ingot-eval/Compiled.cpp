@@ -19,6 +19,7 @@
 #include "llvm/Support/TargetSelect.h"
 
 #include <cstring>
+#include <map>
 
 using namespace mlir;
 using namespace ingot;
@@ -67,6 +68,11 @@ static llvm::Error defineSymbols(llvm::orc::LLJIT &jit) {
   define("ingot_attention_grad", &ingot_attention_grad);
   define("ingot_all_reduce_start", &ingot_all_reduce_start);
   define("ingot_all_reduce_wait", &ingot_all_reduce_wait);
+  define("ingot_reduce_scatter_start", &ingot_reduce_scatter_start);
+  define("ingot_reduce_scatter_wait", &ingot_reduce_scatter_wait);
+  define("ingot_all_gather_start", &ingot_all_gather_start);
+  define("ingot_all_gather_wait", &ingot_all_gather_wait);
+  define("ingot_shard_square_sum", &ingot_shard_square_sum);
   define("ingot_copy", &ingot_copy);
   llvm::orc::JITDylib &library = jit.getMainJITDylib();
   if (llvm::Error error =
@@ -145,11 +151,21 @@ LoadedModule::run(llvm::StringRef name,
       arena(function.arenaBytes, "arena");
   // All ones is NaN as a float.
   std::memset(arena.getData(), 0xFF, arena.getSize());
-  for (const InitialState &initial : slots.states)
-    std::memcpy(state.getData() + initial.offset, initial.bytes.data(),
-                initial.bytes.size());
+  std::map<int64_t, runtime::Block> shards;
+  for (const InitialState &initial : slots.states) {
+    char *place = state.getData() + initial.offset;
+    if (initial.isShard) {
+      runtime::Block &shard = shards[initial.offset] =
+          runtime::Block(initial.bytes.size(), "shard");
+      char *data = shard.getData();
+      std::memcpy(place, &data, sizeof(data));
+      place = data;
+    }
+    std::memcpy(place, initial.bytes.data(), initial.bytes.size());
+  }
   auto at = [&](const Slot &slot) {
-    return (slot.isState ? state : arena).getData() + slot.offset;
+    return slot.isShard ? shards.at(slot.offset).getData()
+                        : (slot.isState ? state : arena).getData() + slot.offset;
   };
   std::vector<std::vector<char>> given;
   for (auto [slot, argument] : llvm::zip_equal(function.arguments, arguments)) {

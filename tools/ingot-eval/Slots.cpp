@@ -10,6 +10,7 @@
 #include "passes/fusion/Passes.h"
 #include "passes/graph/Passes.h"
 #include "passes/schedule/Passes.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace ingot;
@@ -52,11 +53,15 @@ void ModuleSlots::readSignatures(ModuleOp module) {
 
 llvm::Error ModuleSlots::readPlaces(ModuleOp module) {
   llvm::StringMap<int64_t> stateOffsets;
+  llvm::StringSet<> shards;
   for (auto state : module.getOps<StateOp>()) {
     int64_t offset = state->getAttrOfType<IntegerAttr>("exec.offset").getInt();
     stateOffsets[state.getSymName()] = offset;
     std::string storage;
-    states.push_back({offset, ingot::stateBytes(state, storage).str()});
+    states.push_back({offset, ingot::stateBytes(state, storage).str(),
+                      state.getShard().has_value()});
+    if (state.getShard())
+      shards.insert(state.getSymName());
   }
   stateBytes = module->getAttrOfType<IntegerAttr>("exec.state_bytes").getInt();
   for (auto step : module.getOps<func::FuncOp>()) {
@@ -76,6 +81,7 @@ llvm::Error ModuleSlots::readPlaces(ModuleOp module) {
         if (found == offsets.end())
           return invalid("no place for '" + slot.name + "'");
         slot.offset = found->second;
+        slot.isShard = slot.isState && shards.contains(slot.name);
       }
   }
   return llvm::Error::success();

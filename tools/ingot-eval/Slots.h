@@ -27,6 +27,9 @@ struct Slot {
   std::string name;
   bool isState = false;
   int64_t offset = -1;
+  /// Memory of its own, whose address is at the offset: a rank alone has all of
+  /// a state in shards.
+  bool isShard = false;
 };
 
 struct FunctionSlots {
@@ -38,6 +41,7 @@ struct FunctionSlots {
 struct InitialState {
   int64_t offset;
   std::string bytes;
+  bool isShard = false;
 };
 
 struct ModuleSlots {

@@ -21,6 +21,7 @@
 #include "runtime/core/File.h"
 #include "tools/ingotc/Link.h"
 #include "tools/ingotc/PassDump.h"
+#include "tools/ingotc/Plan.h"
 #include "tools/ingotc/Target.h"
 #include "tools/ingotc/report/Report.h"
 
@@ -265,6 +266,8 @@ LogicalResult Compiler::makeGraph(const Machine &machine) {
   pipeline.dataParallel = options.dataParallel;
   pipeline.bucketMb = options.bucketMb;
   pipeline.gradComm = options.gradComm;
+  pipeline.zero = options.zero;
+  pipeline.syncBatchNorm = options.syncBatchNorm;
   pipeline.device = target.device.has_value();
   for (const Variant &variant : listVariants(options.dims)) {
     for (const auto &[name, size] : variant.dims)
@@ -350,11 +353,19 @@ int64_t Compiler::getPeakBytes() {
 }
 
 int Compiler::run() {
+  if (options.cluster && options.output.empty() && options.emit == "exe") {
+    if (int status = plan())
+      return status;
+    llvm::outs() << describePlans(*model.module, *options.cluster);
+    return 0;
+  }
   if (options.output.empty() || llvm::sys::path::filename(options.output) == "")
     throw runtime::usageError("-o", "'" + options.output + "' is no file name",
                               "name the trainer to write");
   if (int status = plan())
     return status;
+  if (options.cluster && options.emit != "mlir")
+    llvm::outs() << describePlans(*model.module, *options.cluster);
   if (options.emit == "mlir" || options.emit == "exec") {
     writeModule();
     return 0;

@@ -1,6 +1,7 @@
 #include "tools/ingotc/Options.h"
 
 #include "runtime/core/Error.h"
+#include "runtime/core/File.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -182,6 +183,19 @@ std::optional<CompilerOptions> ingot::parseCompilerOptions(int argc,
   app.add_option("--grad-comm", options.gradComm,
                  "bf16 or fp16: what gradients are sent as (fp32)")
       ->check(CLI::IsMember({"bf16", "fp16"}));
+  app.add_option("--zero", options.zero,
+                 "ranks share the memory of the optimizer's state (1), and of "
+                 "reduced gradients (2) (0)")
+      ->check(CLI::Range(0U, 2U))
+      ->needs("--data-parallel");
+  app.add_flag("--sync-batch-norm", options.syncBatchNorm,
+               "batch normalization takes the statistics of all ranks' samples")
+      ->needs("--data-parallel");
+  std::string cluster;
+  app.add_option("--plan", cluster,
+                 "print what a step takes on many ranks of the cluster in this "
+                 "JSON file (docs/cluster.md)")
+      ->needs("--data-parallel");
   app.add_option("--target", options.target, "cpu or cuda")
       ->check(CLI::IsMember({"cpu", "cuda"}));
   app.add_option("--arch", options.arch,
@@ -237,12 +251,25 @@ std::optional<CompilerOptions> ingot::parseCompilerOptions(int argc,
                      named ? text.substr(colon + 2) : text,
                      "ingotc --help lists the options");
   }
+  if (options.zero > 0 && options.target != "cpu")
+    throw usageError("--zero", "updates in shards run on CPUs only",
+                     "compile with --target cpu, or --zero 0");
   if (batch > 0)
     options.batch = batch;
   options.dims = parseDims(dims);
   if (*budgetOption)
     parseBudget(budget, options);
-  if (!*fitOption && options.output.empty())
+  if (!cluster.empty()) {
+    runtime::MappedFile file(cluster);
+    std::string_view text = file.getBytes();
+    llvm::Expected<Cluster> read =
+        Cluster::read(llvm::StringRef(text.data(), text.size()));
+    if (!read)
+      throw runtime::badInput(cluster, llvm::toString(read.takeError()),
+                              "docs/cluster.md describes the file");
+    options.cluster = *read;
+  }
+  if (!*fitOption && cluster.empty() && options.output.empty())
     throw usageError("-o", "no file is named to write",
                      "name the trainer to write");
   if (*fitOption)

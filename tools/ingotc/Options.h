@@ -7,6 +7,8 @@
 #ifndef INGOT_TOOLS_INGOTC_OPTIONS_H
 #define INGOT_TOOLS_INGOTC_OPTIONS_H
 
+#include "passes/cost/Cluster.h"
+
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -32,6 +34,10 @@ struct CompilerOptions {
   bool dataParallel = false;
   double bucketMb = 0;
   std::string gradComm;
+  unsigned zero = 0;
+  bool syncBatchNorm = false;
+  /// The cluster that steps are planned for, and where that was read.
+  std::optional<Cluster> cluster;
   std::string target = "cpu", arch;
   unsigned level = 2;
   /// mlir, exec, llvm, obj, exe.

@@ -7,24 +7,50 @@
 
 include "dialects/ingot/ir/Dialect.td"
 
-class Ingot_CollectiveOp<string mnemonic>
-    : Ingot_ComputeOp<mnemonic, [LibraryAnchor, BucketEnd,
+class Ingot_CollectiveOp<string mnemonic, string sharded = "false", list<string> methods = []>
+    : Ingot_ComputeOp<mnemonic, [LibraryAnchor,
+        DeclareOpInterfaceMethods<BucketEnd, !listconcat(["isSharded"], methods)>,
         DeclareOpInterfaceMethods<PrecisionRole, ["getPrecisionRole"]>]> {
   let extraClassDefinition = [{
     ::ingot::Precision $cppClass::getPrecisionRole() { return ::ingot::Precision::Keep; }
+    bool $cppClass::isSharded() { return }] # sharded # [{; }
   }];
   let hasVerifier = 1;
 }
 
-def AllReduceStartOp : Ingot_CollectiveOp<"all_reduce_start"> {
+def AllReduceStartOp : Ingot_CollectiveOp<"all_reduce_start", "false", ["isBlocking"]> {
   let summary = "starts to add up a bucket of tensors over the ranks of the run";
   let description = [{
     The bucket holds the parts one after another, each from a multiple of 64 bytes on. Communication goes on
-    behind what runs until the wait; nothing else may use the bucket.
+    behind what runs until the wait; nothing else may use the bucket. `blocking` says that the step needs the sums
+    to go on.
 
     ```mlir
     %bucket = ingot.all_reduce_start %a, %b : (tensor<4x4xf32>, tensor<2xf32>) -> tensor<18xf32>
     %c, %d = ingot.all_reduce_wait %bucket : (tensor<18xf32>) -> (tensor<4x4xf32>, tensor<2xf32>)
+    ```
+  }];
+  let arguments = (ins Variadic<Ingot_FloatTensor>:$parts, UnitAttr:$blocking);
+  let results = (outs Ingot_FloatTensor:$bucket);
+  let assemblyFormat = "$parts attr-dict `:` functional-type(operands, results)";
+}
+
+def AllReduceWaitOp : Ingot_CollectiveOp<"all_reduce_wait", "false", ["isBlocking"]> {
+  let summary = "waits for a bucket and takes it apart: each element is the sum over ranks";
+  let arguments = (ins Ingot_FloatTensor:$bucket);
+  let results = (outs Variadic<Ingot_FloatTensor>:$parts);
+  let assemblyFormat = "$bucket attr-dict `:` functional-type(operands, results)";
+}
+
+def ReduceScatterStartOp : Ingot_CollectiveOp<"reduce_scatter_start", "true"> {
+  let summary = "starts to add up a bucket of tensors over ranks, each of which gets its shard of the sums";
+  let description = [{
+    As `all_reduce_start`, with half the communication; parts start at multiples of 32 elements, so that tensors of
+    other element types can have the same shards.
+
+    ```mlir
+    %bucket = ingot.reduce_scatter_start %a, %b : (tensor<4x4xf32>, tensor<2xf32>) -> tensor<34xf32>
+    %c, %d = ingot.reduce_scatter_wait %bucket : (tensor<34xf32>) -> (tensor<4x4xf32>, tensor<2xf32>)
     ```
   }];
   let arguments = (ins Variadic<Ingot_FloatTensor>:$parts);
@@ -32,11 +58,52 @@ def AllReduceStartOp : Ingot_CollectiveOp<"all_reduce_start"> {
   let assemblyFormat = "$parts attr-dict `:` functional-type(operands, results)";
 }
 
-def AllReduceWaitOp : Ingot_CollectiveOp<"all_reduce_wait"> {
-  let summary = "waits for a bucket and takes it apart: each element is the sum over ranks";
+def ReduceScatterWaitOp : Ingot_CollectiveOp<"reduce_scatter_wait", "true"> {
+  let summary = "waits for a bucket and takes it apart: elements in the rank's shard are sums over ranks";
+  let description = [{
+    The other elements are unspecified: only elementwise ops, `shard_square_sum` and `all_gather_start` take
+    such a tensor.
+  }];
   let arguments = (ins Ingot_FloatTensor:$bucket);
   let results = (outs Variadic<Ingot_FloatTensor>:$parts);
   let assemblyFormat = "$bucket attr-dict `:` functional-type(operands, results)";
+}
+
+def AllGatherStartOp : Ingot_CollectiveOp<"all_gather_start", "true"> {
+  let summary = "starts to collect a bucket of tensors of which each rank has its shard";
+  let description = [{
+    The opposite of `reduce_scatter_wait`, with the same layout.
+
+    ```mlir
+    %bucket = ingot.all_gather_start %a, %b : (tensor<4x4xf32>, tensor<2xf32>) -> tensor<34xf32>
+    %c, %d = ingot.all_gather_wait %bucket : (tensor<34xf32>) -> (tensor<4x4xf32>, tensor<2xf32>)
+    ```
+  }];
+  let arguments = (ins Variadic<Ingot_FloatTensor>:$parts);
+  let results = (outs Ingot_FloatTensor:$bucket);
+  let assemblyFormat = "$parts attr-dict `:` functional-type(operands, results)";
+}
+
+def AllGatherWaitOp : Ingot_CollectiveOp<"all_gather_wait", "true"> {
+  let summary = "waits for a bucket and takes it apart: every rank has all elements";
+  let arguments = (ins Ingot_FloatTensor:$bucket);
+  let results = (outs Variadic<Ingot_FloatTensor>:$parts);
+  let assemblyFormat = "$bucket attr-dict `:` functional-type(operands, results)";
+}
+
+def ShardSquareSumOp : Ingot_ComputeOp<"shard_square_sum", [LibraryAnchor,
+    DeclareOpInterfaceMethods<PrecisionRole, ["getPrecisionRole"]>]> {
+  let summary = "the sum of the squares of a tensor's elements that are in the rank's shard";
+  let description = [{
+    `first` and `of` place the tensor in a bucket of `of` elements. Summed over ranks, it is the square of the norm.
+  }];
+  let arguments = (ins Ingot_FloatTensor:$input, I64Attr:$first, I64Attr:$of);
+  let results = (outs Ingot_TensorOf<[F64]>:$result);
+  let assemblyFormat = "$input `at` $first `of` $of attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+  let extraClassDefinition = [{
+    ::ingot::Precision $cppClass::getPrecisionRole() { return ::ingot::Precision::Keep; }
+  }];
 }
 
 #endif // INGOT_DIALECTS_INGOT_COLLECTIVE_COLLECTIVE_TD

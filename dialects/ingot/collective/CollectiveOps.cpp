@@ -12,21 +12,27 @@
 using namespace mlir;
 using namespace ingot;
 
-BucketLayout BucketLayout::of(TypeRange parts) {
+BucketLayout BucketLayout::of(TypeRange parts, bool sharded) {
   BucketLayout layout;
   for (Type type : parts) {
     auto part = cast<RankedTensorType>(type);
     int64_t size = part.getElementTypeBitWidth() / 8;
-    layout.elements = llvm::alignTo(layout.elements, kAlignment / size);
+    layout.elements = llvm::alignTo(
+        layout.elements, sharded ? kShardElements : kAlignment / size);
     layout.offsets.push_back(layout.elements);
     layout.elements += part.getNumElements();
   }
   return layout;
 }
 
+BucketLayout BucketLayout::of(BucketEnd end) {
+  return of(end.getParts().getTypes(), end.isSharded());
+}
+
 /// The rules that both ends of a bucket have in common.
-static LogicalResult checkBucket(Operation *op, Value bucket,
-                                 ValueRange parts) {
+static LogicalResult checkBucket(BucketEnd op) {
+  Value bucket = op.getBucket();
+  ValueRange parts = op.getParts();
   RankedTensorType whole = tensorType(bucket);
   if (whole.getRank() != 1)
     return op->emitOpError("C1: the bucket must have rank 1, got ")
@@ -37,7 +43,7 @@ static LogicalResult checkBucket(Operation *op, Value bucket,
                              "got ")
              << tensorType(part).getElementType() << " and "
              << whole.getElementType();
-  int64_t elements = BucketLayout::of(parts.getTypes()).elements;
+  int64_t elements = BucketLayout::of(op).elements;
   if (elements != whole.getNumElements())
     return op->emitOpError("C3: the bucket must have as many elements as its "
                            "parts take, ")
@@ -45,19 +51,75 @@ static LogicalResult checkBucket(Operation *op, Value bucket,
   return success();
 }
 
-LogicalResult AllReduceStartOp::verify() {
-  if (failed(checkBucket(*this, getBucket(), getParts())))
+template <typename Wait, typename Start>
+static LogicalResult checkStart(Start op) {
+  if (failed(checkBucket(op)))
     return failure();
-  if (!llvm::all_of(getBucket().getUsers(),
-                    [](Operation *user) { return isa<AllReduceWaitOp>(user); }))
-    return emitOpError("C4: nothing but all_reduce_wait may use the bucket");
+  if (!llvm::all_of(op.getBucket().getUsers(),
+                    [](Operation *user) { return isa<Wait>(user); }))
+    return op.emitOpError("C4: nothing but ")
+           << Wait::getOperationName().substr(strlen("ingot."))
+           << " may use the bucket";
   return success();
 }
 
-LogicalResult AllReduceWaitOp::verify() {
-  if (failed(checkBucket(*this, getBucket(), getParts())))
+template <typename Start, typename Wait> static LogicalResult checkWait(Wait op) {
+  if (failed(checkBucket(op)))
     return failure();
-  if (!getBucket().getDefiningOp<AllReduceStartOp>())
-    return emitOpError("C5: the bucket must come from all_reduce_start");
+  if (!op.getBucket().template getDefiningOp<Start>())
+    return op.emitOpError("C5: the bucket must come from ")
+           << Start::getOperationName().substr(strlen("ingot."));
+  return success();
+}
+
+bool AllReduceStartOp::isBlocking() { return getBlocking(); }
+bool AllReduceWaitOp::isBlocking() {
+  auto start = getBucket().getDefiningOp<AllReduceStartOp>();
+  return start && start.getBlocking();
+}
+
+SmallVector<Value> ingot::sumOverRanks(OpBuilder &builder, Location loc,
+                                       ValueRange parts) {
+  auto bucket =
+      RankedTensorType::get({BucketLayout::of(parts.getTypes()).elements},
+                            tensorType(parts.front()).getElementType());
+  auto start = AllReduceStartOp::create(builder, loc, bucket, parts,
+                                        /*blocking=*/true);
+  return llvm::to_vector_of<Value>(
+      AllReduceWaitOp::create(builder, loc, parts.getTypes(),
+                              start.getBucket())
+          .getParts());
+}
+
+LogicalResult AllReduceStartOp::verify() {
+  return checkStart<AllReduceWaitOp>(*this);
+}
+LogicalResult AllReduceWaitOp::verify() {
+  return checkWait<AllReduceStartOp>(*this);
+}
+LogicalResult ReduceScatterStartOp::verify() {
+  return checkStart<ReduceScatterWaitOp>(*this);
+}
+LogicalResult ReduceScatterWaitOp::verify() {
+  return checkWait<ReduceScatterStartOp>(*this);
+}
+LogicalResult AllGatherStartOp::verify() {
+  return checkStart<AllGatherWaitOp>(*this);
+}
+LogicalResult AllGatherWaitOp::verify() {
+  return checkWait<AllGatherStartOp>(*this);
+}
+
+LogicalResult ShardSquareSumOp::verify() {
+  auto first = static_cast<int64_t>(getFirst());
+  auto of = static_cast<int64_t>(getOf());
+  int64_t elements = tensorType(getInput()).getNumElements();
+  if (first < 0 || first % BucketLayout::kShardElements != 0 ||
+      of < elements || first > of - elements)
+    return emitOpError("C6: the tensor must be in its bucket, at a multiple of ")
+           << BucketLayout::kShardElements << ", got " << elements
+           << " elements at " << first << " of " << of;
+  if (tensorType(getResult()).getRank() != 0)
+    return emitOpError("C7: the result must be a scalar");
   return success();
 }

@@ -72,6 +72,10 @@ def BucketEnd : OpInterface<"BucketEnd"> {
   let methods = [
     InterfaceMethod<"The tensors.", "::mlir::ValueRange", "getParts", (ins)>,
     InterfaceMethod<"The bucket, of rank 1.", "::mlir::Value", "getBucket", (ins)>,
+    InterfaceMethod<"Whether each rank has a shard of the bucket: the layout is then one for all element types.",
+      "bool", "isSharded", (ins)>,
+    InterfaceMethod<"Whether the step cannot go on without it: nothing is moved in between.",
+      "bool", "isBlocking", (ins), "", "return false;">,
   ];
 }
 

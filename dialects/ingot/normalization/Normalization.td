@@ -69,11 +69,12 @@ def BatchNormOp : Ingot_CompositeOp<"batch_norm", [
     divided by n - 1 if `unbiased` (PyTorch) and by n if not (the ONNX operator).
     No gradient passes to or from running statistics. Everything but operand and
     result has shape [channels]. The inference form uses the running statistics and keeps them.
+    With `over_ranks`, statistics are those of the batches of all ranks.
   }];
   let arguments = (ins Ingot_FloatTensor:$operand, Ingot_FloatTensor:$scale,
                        Ingot_FloatTensor:$bias, Ingot_FloatTensor:$running_mean,
                        Ingot_FloatTensor:$running_variance, F64Attr:$epsilon,
-                       F64Attr:$momentum, UnitAttr:$unbiased);
+                       F64Attr:$momentum, UnitAttr:$unbiased, UnitAttr:$over_ranks);
   let results = (outs Ingot_FloatTensor:$result, Ingot_FloatTensor:$new_mean,
                       Ingot_FloatTensor:$new_variance, Ingot_FloatTensor:$mean,
                       Ingot_FloatTensor:$rstd);

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/ingot/collective/BucketLayout.h"
 #include "dialects/ingot/normalization/NormalizationSupport.h"
 
 using namespace mlir;
@@ -105,10 +106,19 @@ SmallVector<Value> BatchNormOp::decompose(OpBuilder &builder) {
   Arithmetic a(builder, getLoc());
   NormDims dims = NormDims::channel(getOperand());
   Value x = widen(a, getOperand());
-  Value mean = a.div(a.sum(x, dims.reduced), dims.count());
+  Value sum = a.sum(x, dims.reduced);
+  Value count = a.constantLike(sum, dims.count());
+  if (getOverRanks()) {
+    SmallVector<Value> sums = sumOverRanks(builder, getLoc(), {sum, count});
+    sum = sums[0];
+    count = sums[1];
+  }
+  Value mean = a.div(sum, count);
   Value centered = a.sub(x, dims.spreadStatistic(a, mean));
   Value squares = a.sum(a.square(centered), dims.reduced);
-  Value variance = a.div(squares, dims.count());
+  if (getOverRanks())
+    squares = sumOverRanks(builder, getLoc(), squares).front();
+  Value variance = a.div(squares, count);
   Value rstd = rstdOf(a, variance, getEpsilon());
   Value result = scaleAndShift(a, dims, centered, rstd, getScale(), getBias());
 
@@ -121,7 +131,7 @@ SmallVector<Value> BatchNormOp::decompose(OpBuilder &builder) {
   };
   // One element per channel has no unbiased variance: 0 / 0, which is NaN.
   Value reported =
-      getUnbiased() ? a.div(squares, dims.count() - 1.0) : variance;
+      getUnbiased() ? a.div(squares, a.sub(count, 1.0)) : variance;
   return {narrow(a, result, getResult()), blend(getRunningMean(), mean),
           blend(getRunningVariance(), reported), narrow(a, mean, getMean()),
           narrow(a, rstd, getRstd())};

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/ingot/collective/BucketLayout.h"
 #include "dialects/ingot/normalization/NormalizationSupport.h"
 
 using namespace mlir;
@@ -202,10 +203,16 @@ LogicalResult BatchNormOp::buildVjp(OpBuilder &builder, Cotangents cotangents,
       sum = a.sum(g, dims.reduced);
     if (needed[0] || needed[1])
       sumNormalized = a.sum(a.mul(g, norm.n), dims.reduced);
-    if (needed[0])
-      gradient = a.mul(norm.operandGradient(g, a.div(sum, dims.count()),
-                                            a.div(sumNormalized, dims.count())),
+    if (needed[0]) {
+      // Those of scale and bias stay this rank's, as all gradients.
+      SmallVector<Value> sums = {sum, sumNormalized,
+                                 a.constantLike(sum, dims.count())};
+      if (getOverRanks())
+        sums = sumOverRanks(builder, getLoc(), sums);
+      gradient = a.mul(norm.operandGradient(g, a.div(sums[0], sums[2]),
+                                            a.div(sums[1], sums[2])),
                        dims.spreadAffine(a, norm.scale));
+    }
     if (needed[1])
       out[1] = narrow(a, sumNormalized, getScale());
     if (needed[2])
@@ -213,6 +220,8 @@ LogicalResult BatchNormOp::buildVjp(OpBuilder &builder, Cotangents cotangents,
   }
   if (!needed[0])
     return success();
+  if (getOverRanks() && (cotangents[3] || cotangents[4]))
+    return emitOpError("has no gradient of statistics over ranks");
   gradient =
       norm.throughStatistics(builder, gradient, cotangents[3], cotangents[4]);
   out[0] = narrow(a, gradient, getOperand());

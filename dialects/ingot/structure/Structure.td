@@ -32,14 +32,18 @@ def StateOp : Ingot_Op<"state", [Symbol]> {
     value of the state `of`, rounded to this state's element type; never saved), `accumulator` (sums over
     the micro-batches of a step; as at the start between steps, so never saved). The initial
     value is `initial`, for a `low_copy` that of `of`; a splat costs nothing.
+
+    A state with `shard` is held in parts: each rank has the elements that are in its shard of a
+    bucket (docs/spec/collective.md). `shard` says which of the bucket's elements is the state's first, and how many
+    the bucket has.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, Ingot_RoleAttr:$role,
                        TypeAttrOf<Ingot_Tensor>:$type, ElementsAttr:$initial,
-                       OptionalAttr<FlatSymbolRefAttr>:$of);
+                       OptionalAttr<FlatSymbolRefAttr>:$of, OptionalAttr<DenseI64ArrayAttr>:$shard);
   let assemblyFormat = "`` $role $sym_name (`of` $of^)? `:` $type `=` $initial attr-dict";
   let builders = [OpBuilder<(ins "::llvm::StringRef":$name, "::ingot::Role":$role,
                                  "::mlir::RankedTensorType":$type, "::mlir::ElementsAttr":$initial),
-    "build($_builder, $_state, name, role, type, initial, ::mlir::FlatSymbolRefAttr());">];
+    "build($_builder, $_state, name, role, type, initial, ::mlir::FlatSymbolRefAttr(), ::mlir::DenseI64ArrayAttr());">];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     ::mlir::RankedTensorType getTensorType() {

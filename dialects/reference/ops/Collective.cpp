@@ -5,38 +5,113 @@
 #include "dialects/ingot/collective/BucketLayout.h"
 #include "dialects/reference/Registry.h"
 
+#include <limits>
+
 using namespace mlir;
 using namespace ingot;
 using namespace ingot::reference;
 
-static void start(AllReduceStartOp op, Operands in, Results out) {
-  BucketLayout layout = BucketLayout::of(op.getParts().getTypes());
+/// Puts parts into a bucket.
+template <typename Op> static void start(Op op, Operands in, Results out) {
+  BucketLayout layout = BucketLayout::of(cast<BucketEnd>(op.getOperation()));
   for (size_t part = 0; part < in.size(); ++part)
     for (int64_t i = 0; i < in[part].size(); ++i)
       out[0].real(layout.offsets[part] + i) = in[part].real(i);
 }
 
-static void wait(AllReduceWaitOp op, Operands in, Results out) {
-  BucketLayout layout = BucketLayout::of(op.getParts().getTypes());
+/// Takes them out.
+template <typename Op> static void wait(Op op, Operands in, Results out) {
+  BucketLayout layout = BucketLayout::of(cast<BucketEnd>(op.getOperation()));
   for (size_t part = 0; part < out.size(); ++part)
     for (int64_t i = 0; i < out[part].size(); ++i)
       out[part].real(i) = in[0].real(layout.offsets[part] + i);
 }
 
-void ingot::reference::registerCollective(Registry &registry) {
-  registry.add<AllReduceStartOp>(start);
-  registry.add<AllReduceWaitOp>(wait);
+std::pair<int64_t, int64_t>
+ingot::reference::shardOf(int64_t of, int64_t rank, int64_t ranks) {
+  constexpr int64_t unit = BucketLayout::kShardElements;
+  int64_t units = (of + unit - 1) / unit;
+  int64_t each = (units + ranks - 1) / ranks * unit;
+  return {std::min(of, rank * each), std::min(of, (rank + 1) * each)};
 }
 
-void ingot::reference::combineRanks(Operation *op, ArrayRef<Results> results) {
-  if (!isa<AllReduceStartOp>(op))
-    return;
+/// Of the elements that one of `ranks` has.
+static double squareSum(ShardSquareSumOp op, const Tensor &input, int64_t rank,
+                        int64_t ranks) {
+  auto first = static_cast<int64_t>(op.getFirst());
+  auto [begin, end] =
+      shardOf(static_cast<int64_t>(op.getOf()), rank, ranks);
+  double sum = 0;
+  for (int64_t i = std::max<int64_t>(0, begin - first);
+       i < std::min(input.size(), end - first); ++i)
+    sum += input.real(i) * input.real(i);
+  return sum;
+}
+
+void ingot::reference::registerCollective(Registry &registry) {
+  registry.add<AllReduceStartOp>(start<AllReduceStartOp>);
+  registry.add<AllReduceWaitOp>(wait<AllReduceWaitOp>);
+  registry.add<ReduceScatterStartOp>(start<ReduceScatterStartOp>);
+  registry.add<ReduceScatterWaitOp>(wait<ReduceScatterWaitOp>);
+  registry.add<AllGatherStartOp>(start<AllGatherStartOp>);
+  registry.add<AllGatherWaitOp>(wait<AllGatherWaitOp>);
+  registry.add<ShardSquareSumOp>(
+      [](ShardSquareSumOp op, Operands in, Results out) {
+        out[0].real(0) = squareSum(op, in[0], /*rank=*/0, /*ranks=*/1);
+      });
+}
+
+/// The elements of all ranks added up in their order.
+static Tensor sumOver(ArrayRef<Results> results) {
   Tensor sum = results.front()[0];
   for (Results other : results.drop_front()) {
     for (int64_t i = 0; i < sum.size(); ++i)
       sum.real(i) += other[0].real(i);
     sum.roundToElementType();
   }
-  for (Results rank : results)
-    rank[0] = sum;
+  return sum;
+}
+
+bool ingot::reference::knowsRanks(Operation *op) {
+  auto norm = dyn_cast<BatchNormOp>(op);
+  return isa<BucketEnd, ShardSquareSumOp>(op) || (norm && norm.getOverRanks());
+}
+
+void ingot::reference::combineRanks(Operation *op, ArrayRef<Operands> operands,
+                                    ArrayRef<Results> results) {
+  auto ranks = static_cast<int64_t>(results.size());
+  if (isa<AllReduceStartOp, ReduceScatterStartOp>(op)) {
+    Tensor sum = sumOver(results);
+    for (Results rank : results)
+      rank[0] = sum;
+  }
+  if (isa<ReduceScatterStartOp>(op))
+    for (int64_t rank = 0; rank < ranks; ++rank) {
+      Tensor &bucket = results[rank][0];
+      auto [begin, end] = shardOf(bucket.size(), rank, ranks);
+      // What uses the others shows.
+      for (int64_t i = 0; i < bucket.size(); ++i)
+        if (i < begin || i >= end)
+          bucket.real(i) = std::numeric_limits<double>::quiet_NaN();
+    }
+  if (isa<AllGatherStartOp>(op)) {
+    Tensor all = results.front()[0];
+    for (int64_t rank = 0; rank < ranks; ++rank) {
+      auto [begin, end] = shardOf(all.size(), rank, ranks);
+      for (int64_t i = begin; i < end; ++i)
+        all.real(i) = results[rank][0].real(i);
+    }
+    for (Results rank : results)
+      rank[0] = all;
+  }
+  if (auto norm = dyn_cast<BatchNormOp>(op)) {
+    normalizeBatches(norm, operands, results);
+    for (Results rank : results)
+      for (Tensor &tensor : rank)
+        tensor.roundToElementType();
+  }
+  if (auto sum = dyn_cast<ShardSquareSumOp>(op))
+    for (int64_t rank = 0; rank < ranks; ++rank)
+      results[rank][0].real(0) =
+          squareSum(sum, operands[rank][0], rank, ranks);
 }

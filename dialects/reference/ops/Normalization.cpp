@@ -124,32 +124,46 @@ static void rmsNorm(RmsNormOp op, Operands in, Results out) {
   }
 }
 
-static void batchNorm(BatchNormOp op, Operands in, Results out) {
-  const Tensor &x = in[0], &scale = in[1], &bias = in[2];
+void ingot::reference::normalizeBatches(BatchNormOp op, ArrayRef<Operands> in,
+                                        ArrayRef<Results> out) {
   double epsilon = op.getEpsilon().convertToDouble();
   double momentum = op.getMomentum().convertToDouble();
-  Split split(x.getShape(), 1);
-  double count = split.outer * split.inner;
+  Split split(in[0][0].getShape(), 1);
+  double count = split.outer * split.inner * static_cast<double>(in.size());
   for (int64_t c = 0; c < split.size; ++c) {
     auto forEach = [&](auto visit) {
-      for (int64_t o = 0; o < split.outer; ++o)
-        for (int64_t n = 0; n < split.inner; ++n)
-          visit(split.at(o, c, n));
+      for (size_t batch = 0; batch < in.size(); ++batch)
+        for (int64_t o = 0; o < split.outer; ++o)
+          for (int64_t n = 0; n < split.inner; ++n)
+            visit(batch, split.at(o, c, n));
     };
     double sum = 0, squares = 0;
-    forEach([&](int64_t i) { sum += x.real(i); });
+    forEach([&](size_t batch, int64_t i) { sum += in[batch][0].real(i); });
     double mean = sum / count;
-    forEach([&](int64_t i) { squares += std::pow(x.real(i) - mean, 2); });
+    forEach([&](size_t batch, int64_t i) {
+      squares += std::pow(in[batch][0].real(i) - mean, 2);
+    });
     double rstd = 1 / std::sqrt(squares / count + epsilon);
-    forEach([&](int64_t i) {
-      out[0].real(i) = (x.real(i) - mean) * rstd * scale.real(c) + bias.real(c);
+    forEach([&](size_t batch, int64_t i) {
+      out[batch][0].real(i) =
+          (in[batch][0].real(i) - mean) * rstd * in[batch][1].real(c) +
+          in[batch][2].real(c);
     });
     double variance = squares / (op.getUnbiased() ? count - 1 : count);
-    out[1].real(c) = in[3].real(c) * momentum + mean * (1 - momentum);
-    out[2].real(c) = in[4].real(c) * momentum + variance * (1 - momentum);
-    out[3].real(c) = mean;
-    out[4].real(c) = rstd;
+    for (auto [operands, results] : llvm::zip_equal(in, out)) {
+      auto blend = [&](const Tensor &running, double value) {
+        return running.real(c) * momentum + value * (1 - momentum);
+      };
+      results[1].real(c) = blend(operands[3], mean);
+      results[2].real(c) = blend(operands[4], variance);
+      results[3].real(c) = mean;
+      results[4].real(c) = rstd;
+    }
   }
+}
+
+static void batchNorm(BatchNormOp op, Operands in, Results out) {
+  normalizeBatches(op, in, out);
 }
 
 void ingot::reference::registerNormalization(Registry &registry) {

@@ -34,8 +34,9 @@ class KernelBuilder : KernelFunction {
 public:
   using KernelFunction::KernelFunction;
 
-  /// Emits the function beside the kernel.
-  Extent build();
+  /// Emits the function beside the kernel. With `flat`, iterations of a loop
+  /// are elements.
+  Extent build(bool flat);
 
 private:
   using Emit = Extent (KernelBuilder::*)(size_t split);
@@ -311,7 +312,7 @@ Extent KernelBuilder::emitCustom() {
   return {custom.getParallelExtent(), 16};
 }
 
-Extent KernelBuilder::build() {
+Extent KernelBuilder::build(bool flat) {
   auto kind = symbolizeFusionKind(kernel.getKind());
   if (kind == FusionKind::Custom)
     return emitCustom();
@@ -328,12 +329,19 @@ Extent KernelBuilder::build() {
                             : &KernelBuilder::emitAcross);
   }
   size_t rank = tensorType(yield()->getOperand(0)).getRank();
-  return emitMerged(0, rank == 0 ? 0 : rank - 1, &KernelBuilder::emitLoop);
+  return emitMerged(0, rank == 0 || flat ? 0 : rank - 1,
+                    &KernelBuilder::emitLoop);
 }
 
 struct EmitCpuKernels : ingot::impl::EmitCpuKernelsBase<EmitCpuKernels> {
   void runOnOperation() override {
     llvm::DenseMap<StringAttr, Extent> extents;
+    // Launched for the elements of a shard.
+    llvm::DenseSet<StringAttr> flat;
+    getOperation().walk([&](exec::LaunchOp launch) {
+      if (launch.getShard())
+        flat.insert(launch.getKernelAttr().getAttr());
+    });
     for (auto kernel :
          llvm::make_early_inc_range(getOperation().getOps<exec::KernelOp>())) {
       StringAttr name = kernel.getSymNameAttr();
@@ -343,15 +351,23 @@ struct EmitCpuKernels : ingot::impl::EmitCpuKernelsBase<EmitCpuKernels> {
       else if (kind == FusionKind::Group)
         extents[name] = buildGroup(kernel);
       else
-        extents[name] = KernelBuilder(kernel).build();
+        extents[name] = KernelBuilder(kernel).build(flat.contains(name));
       kernel.erase();
       ++numKernels;
     }
-    getOperation().walk([&](exec::LaunchOp launch) {
+    auto setExtent = [&](exec::LaunchOp launch) -> WalkResult {
       Extent extent = extents.lookup(launch.getKernelAttr().getAttr());
+      auto type = cast<MemRefType>(launch.getOutputs().front().getType());
+      if (launch.getShard() && extent.iterations != type.getNumElements())
+        return launch.emitOpError("runs ")
+               << extent.iterations
+               << " iterations, not one for each element of its shards";
       launch.setExtent(extent.iterations);
       launch.setGrain(extent.grain);
-    });
+      return WalkResult::advance();
+    };
+    if (getOperation().walk(setExtent).wasInterrupted())
+      signalPassFailure();
   }
 
   static Extent buildGroup(exec::KernelOp group) {
@@ -361,7 +377,7 @@ struct EmitCpuKernels : ingot::impl::EmitCpuKernelsBase<EmitCpuKernels> {
     for (GroupPart &part : parts) {
       auto [it, isNew] = built.try_emplace(part.kernel);
       if (isNew)
-        it->second = KernelBuilder(part.kernel).build();
+        it->second = KernelBuilder(part.kernel).build(/*flat=*/false);
       extents.push_back(it->second);
     }
     Extent extent = emitGroup(group, parts, extents);

@@ -216,7 +216,7 @@ private:
     OpBuilder b = atModuleEnd();
     LLVM::LLVMFuncOp function = addStepFunction(b, loc, name);
     Value runtime = function.getArgument(0);
-    Value blocks[] = {function.getArgument(2), function.getArgument(1)};
+    Value state = function.getArgument(1), arena = function.getArgument(2);
 
     int64_t most = 1;
     for (exec::AbiCall call : calls)
@@ -232,11 +232,14 @@ private:
         Value &known = addresses[value];
         if (!known) {
           auto buffer = value.getDefiningOp<exec::BufferOp>();
+          bool inArena = buffer.getSpace() == exec::Space::Arena;
           known = LLVM::GEPOp::create(
               b, buffer.getLoc(), pointer, IntegerType::get(context, 8),
-              blocks[static_cast<unsigned>(buffer.getSpace())],
+              inArena ? arena : state,
               ArrayRef<LLVM::GEPArg>{
                   constant(b, buffer.getLoc(), i64, buffer.getOffset())});
+          if (buffer.getSpace() == exec::Space::Shard)
+            known = LLVM::LoadOp::create(b, buffer.getLoc(), pointer, known);
         }
         return known;
       };

@@ -8,9 +8,9 @@ using namespace mlir;
 using namespace ingot;
 
 BufferPlan::BufferPlan(Signature signature,
-                       const DenseMap<Attribute, int64_t> &stateOffsets,
+                       const DenseMap<Attribute, Place> &statePlaces,
                        const abi::ScratchMachine &machine, bool noReuse)
-    : signature(signature), stateOffsets(stateOffsets),
+    : signature(signature), statePlaces(statePlaces),
       graph(signature, machine),
       lifetimes(graph.getLifetimes(graph.getProgramOrder(), !noReuse)) {
   for (auto [i, node] : llvm::enumerate(graph.getNodes()))
@@ -34,8 +34,7 @@ void BufferPlan::copyStates() {
         << remark::reason(
                "the new value of {0} cannot take the old one's place",
                state.getValue());
-    copies.push_back({StepGraph::resolve(value),
-                      {exec::Space::State, stateOffsets.lookup(state)}});
+    copies.push_back({StepGraph::resolve(value), statePlaces.lookup(state)});
   }
   for (auto [index, interval] : ownOutput)
     copies.push_back(
@@ -56,7 +55,7 @@ std::optional<Interval> BufferPlan::getScratch(Operation *op) const {
 
 Place BufferPlan::getPlace(Value value) const {
   if (FlatSymbolRefAttr state = graph.getState(value))
-    return {exec::Space::State, stateOffsets.lookup(state)};
+    return statePlaces.lookup(state);
   unsigned buffer = *graph.getBuffer(value);
   const Interval &interval = lifetimes.intervals[lifetimes.ofBuffer[buffer]];
   return {exec::Space::Arena,

@@ -27,9 +27,9 @@ struct FinalCopy {
 /// The memory plan of one function of fusions, anchors and views, in its order.
 class BufferPlan {
 public:
-  /// `stateOffsets`: place of each state in the state block, by symbol.
+  /// `statePlaces`: of each state, by symbol.
   BufferPlan(Signature signature,
-             const llvm::DenseMap<mlir::Attribute, int64_t> &stateOffsets,
+             const llvm::DenseMap<mlir::Attribute, Place> &statePlaces,
              const abi::ScratchMachine &machine, bool noReuse);
 
   /// The place of a tensor.
@@ -60,7 +60,7 @@ private:
   void copyStates();
 
   Signature signature;
-  const llvm::DenseMap<mlir::Attribute, int64_t> &stateOffsets;
+  const llvm::DenseMap<mlir::Attribute, Place> &statePlaces;
   StepGraph graph;
   StepGraph::Lifetimes lifetimes;
   llvm::DenseMap<mlir::Operation *, unsigned> scratch;

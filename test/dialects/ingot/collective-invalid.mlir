@@ -38,3 +38,35 @@ func.func @source(%x: tensor<2xf32>) -> tensor<2xf32> {
   %0 = ingot.all_reduce_wait %x : (tensor<2xf32>) -> tensor<2xf32>
   return %0 : tensor<2xf32>
 }
+
+// -----
+
+func.func @scatter_layout(%x: tensor<2xf32>, %y: tensor<3xf32>) -> tensor<2xf32> {
+  // expected-error@+1 {{C3: the bucket must have as many elements as its parts take, 35, got 19}}
+  %0 = ingot.reduce_scatter_start %x, %y : (tensor<2xf32>, tensor<3xf32>) -> tensor<19xf32>
+  return %x : tensor<2xf32>
+}
+
+// -----
+
+func.func @gather_source(%x: tensor<2xf32>) -> tensor<2xf32> {
+  // expected-error@+1 {{C5: the bucket must come from all_gather_start}}
+  %0 = ingot.all_gather_wait %x : (tensor<2xf32>) -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+}
+
+// -----
+
+func.func @place(%x: tensor<2xf32>) -> tensor<f64> {
+  // expected-error@+1 {{C6: the tensor must be in its bucket, at a multiple of 32, got 2 elements at 31 of 64}}
+  %0 = ingot.shard_square_sum %x at 31 of 64 : tensor<2xf32> -> tensor<f64>
+  return %0 : tensor<f64>
+}
+
+// -----
+
+func.func @scalar(%x: tensor<2xf32>) -> tensor<1xf64> {
+  // expected-error@+1 {{C7: the result must be a scalar}}
+  %0 = ingot.shard_square_sum %x at 0 of 2 : tensor<2xf32> -> tensor<1xf64>
+  return %0 : tensor<1xf64>
+}

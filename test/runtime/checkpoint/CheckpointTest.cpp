@@ -30,8 +30,8 @@ protected:
 
   CheckpointInfo load(const std::string &from) {
     return loadCheckpoint(from,
-                          [&](const SafeTensors &state, const std::string &) {
-                            value = state.tensors.at("v").data;
+                          [&](const CheckpointState &state, const std::string &) {
+                            value = state.whole.tensors.at("v").data;
                           });
   }
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/comm/Collectives.h"
+#include "runtime/core/Shard.h"
 
 #include <gtest/gtest.h>
 
@@ -92,12 +93,25 @@ TEST(Collectives, AllReduce) {
 TEST(Collectives, ReduceScatter) {
   for (DType type : types)
     for (int64_t length : lengths) {
-      std::vector<char> from = fill(rank(), 0, length * size(), type);
-      std::vector<char> to(length * ingot::runtime::getSize(type));
-      complete(ranks->startReduceScatter(from.data(), to.data(), length, type));
-      for (int64_t i = 0; i < length; ++i)
-        ASSERT_EQ(read(to, i, type), sumOf(rank() * length + i))
-            << getName(type) << " " << i;
+      std::vector<char> data = fill(rank(), 0, length, type);
+      complete(ranks->startReduceScatter(data.data(), length, type));
+      ElementRange own = getShard(length, rank(), size());
+      for (int64_t i = own.begin; i < own.end; ++i)
+        ASSERT_EQ(read(data, i, type), sumOf(i)) << getName(type) << " " << i;
+    }
+}
+
+TEST(Collectives, GatherShards) {
+  for (DType type : types)
+    for (int64_t length : lengths) {
+      std::vector<char> data = fill(rank(), 0, length, type);
+      complete(ranks->startGatherShards(data.data(), length, type));
+      for (int64_t r = 0; r < size(); ++r) {
+        ElementRange shard = getShard(length, r, size());
+        for (int64_t i = shard.begin; i < shard.end; ++i)
+          ASSERT_EQ(read(data, i, type), draw(r, i))
+              << getName(type) << " " << i;
+      }
     }
 }
 

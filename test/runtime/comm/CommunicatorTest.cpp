@@ -34,8 +34,10 @@ public:
   std::unique_ptr<Pending> startAllReduce(void *, int64_t, DType) override {
     return start();
   }
-  std::unique_ptr<Pending> startReduceScatter(const void *, void *, int64_t,
-                                              DType) override {
+  std::unique_ptr<Pending> startReduceScatter(void *, int64_t, DType) override {
+    return start();
+  }
+  std::unique_ptr<Pending> startGatherShards(void *, int64_t, DType) override {
     return start();
   }
   std::unique_ptr<Pending> startAllGather(const void *, void *,

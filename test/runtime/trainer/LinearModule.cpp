@@ -37,7 +37,7 @@ void multiply(void *const *buffers, int64_t begin, int64_t end) {
       y[i] += x[i * features + j] * w[j];
   }
 }
-constexpr ingot_kernel multiplyKernel = {multiply, batch, 1, 1};
+constexpr ingot_kernel multiplyKernel = {multiply, batch, 1, 0, 0, 1};
 #endif
 
 void addBias(void *const *buffers, int64_t begin, int64_t end) {
@@ -46,7 +46,7 @@ void addBias(void *const *buffers, int64_t begin, int64_t end) {
   for (int64_t i = begin; i < end; ++i)
     y[i] += *b;
 }
-constexpr ingot_kernel addBiasKernel = {addBias, batch, 1, 0};
+constexpr ingot_kernel addBiasKernel = {addBias, batch, 1, 0, 0, 0};
 
 /// y = x w + b.
 void forward(ingot_context *context, char *state, char *arena) {

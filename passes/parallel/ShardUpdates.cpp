@@ -1,0 +1,141 @@
+//===----------------------------------------------------------------------===//
+//
+// ShardUpdates: each rank updates its shard of the parameters.
+//
+// Assumes gradients that were reduce-scattered, and an optimizer whose updates
+// work element by element: Rajbhandari et al., "ZeRO: Memory Optimizations
+// Toward Training Trillion Parameter Models", 2020.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/ingot/collective/BucketLayout.h"
+#include "dialects/ingot/collective/Shards.h"
+#include "dialects/ingot/ir/Builders.h"
+#include "dialects/ingot/ir/Signature.h"
+#include "dialects/ingot/ir/States.h"
+#include "mlir/IR/Remarks.h"
+#include "passes/parallel/Passes.h"
+
+namespace ingot {
+#define GEN_PASS_DEF_SHARDUPDATES
+#include "passes/parallel/Passes.h.inc"
+} // namespace ingot
+
+using namespace mlir;
+using namespace ingot;
+
+using Entry = ResultList::Entry;
+
+namespace {
+
+struct ShardUpdates : ingot::impl::ShardUpdatesBase<ShardUpdates> {
+  using ShardUpdatesBase::ShardUpdatesBase;
+
+  void runOnOperation() override {
+    func::FuncOp func = findFunction(getOperation(), kTrainStepName);
+    if (!func)
+      return;
+    FailureOr<Shards> shards = Shards::of(func);
+    if (failed(shards))
+      return signalPassFailure();
+    if (shards->empty())
+      return;
+    Signature step(func);
+    ResultList results = ResultList::of(step);
+    // Parameters by where they are in which bucket of gradients.
+    llvm::MapVector<Operation *, std::map<int64_t, Entry *>> buckets;
+    for (Entry &entry : results.entries) {
+      std::optional<Shard> shard = shards->lookup(entry.value);
+      if (!shard || !entry.state())
+        continue;
+      StateOp state = findState(getOperation(), entry.state());
+      if (state.getRole() == Role::Parameter) {
+        Operation *bucket = findBucket(entry.value, *shard, *shards);
+        if (!buckets[bucket].try_emplace(shard->first, &entry).second) {
+          bucket->emitOpError("two parameters have one place in a bucket");
+          return signalPassFailure();
+        }
+      } else {
+        state.setShardAttr(shard->toAttr(&getContext()));
+        ++numStates;
+      }
+    }
+    size_t number = 0;
+    for (auto &[bucket, entries] : buckets)
+      if (failed(gather(step, cast<ReduceScatterWaitOp>(bucket), entries,
+                        number++)))
+        return signalPassFailure();
+    if (gradients)
+      for (auto &[bucket, entries] : buckets)
+        keepGradients(cast<ReduceScatterWaitOp>(bucket), entries, results);
+    results.apply(step);
+  }
+
+private:
+  /// The reduce-scatter that a value is computed from.
+  static Operation *findBucket(Value value, Shard shard,
+                               const Shards &shards) {
+    SmallVector<Value> work = {value};
+    llvm::SmallPtrSet<Operation *, 16> seen;
+    while (!work.empty()) {
+      Operation *def = work.pop_back_val().getDefiningOp();
+      if (!def || !seen.insert(def).second)
+        continue;
+      if (isa<ReduceScatterWaitOp>(def))
+        return def;
+      for (Value operand : def->getOperands())
+        if (shards.lookup(operand) == shard)
+          work.push_back(operand);
+    }
+    llvm_unreachable("a shard comes from a reduce-scatter");
+  }
+
+  /// Makes new values of a bucket's parameters whole.
+  LogicalResult gather(Signature step, ReduceScatterWaitOp sums,
+                       const std::map<int64_t, Entry *> &entries,
+                       size_t number) {
+    SmallVector<Value> parts;
+    for (auto [first, entry] : entries)
+      parts.push_back(entry->value);
+    OpBuilder builder(step.getReturn());
+    Location loc =
+        NameLoc::get(builder.getStringAttr("parameters " + Twine(number)));
+    TypeRange types = ValueRange(parts).getTypes();
+    BucketLayout layout = BucketLayout::of(types, /*sharded=*/true);
+    if (parts.size() != sums.getParts().size() ||
+        layout.elements !=
+            tensorType(sums.getBucket()).getNumElements())
+      return sums.emitOpError("not every part is a parameter's gradient");
+    auto whole = RankedTensorType::get(
+        {layout.elements}, tensorType(parts.front()).getElementType());
+    auto start = AllGatherStartOp::create(builder, loc, whole, parts);
+    auto wait = AllGatherWaitOp::create(builder, loc, types, start.getBucket());
+    for (auto [entry, part] : llvm::zip_equal(entries, wait.getParts()))
+      entry.second->value = part;
+    numParameters += parts.size();
+    remark::passed(loc,
+                   remark::RemarkOpts::name("shard").category(getArgument()))
+        << remark::metric("tensors", parts.size())
+        << remark::metric("elements", layout.elements);
+    return success();
+  }
+
+  /// Makes the rank's shard of the sums states.
+  void keepGradients(ReduceScatterWaitOp sums,
+                     const std::map<int64_t, Entry *> &entries,
+                     ResultList &results) {
+    StateAdder states(getOperation());
+    int64_t elements = tensorType(sums.getBucket()).getNumElements();
+    for (auto [entry, part] : llvm::zip_equal(entries, sums.getParts())) {
+      FlatSymbolRefAttr symbol =
+          states.add((entry.second->state().getValue() + "/gradient").str(),
+                     Role::Accumulator, tensorType(part));
+      findState(getOperation(), symbol)
+          .setShardAttr(Shard{entry.first, elements}.toAttr(&getContext()));
+      results.addState(symbol, part);
+      ++numStates;
+    }
+  }
+};
+
+} // namespace

@@ -1,0 +1,45 @@
+//===----------------------------------------------------------------------===//
+//
+// SynchronizeBatchNorm: statistics of all ranks' batches.
+//
+// Assumes a step that has not been differentiated.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/ingot/ir/Signature.h"
+#include "mlir/IR/Remarks.h"
+#include "passes/parallel/Passes.h"
+
+namespace ingot {
+#define GEN_PASS_DEF_SYNCHRONIZEBATCHNORM
+#include "passes/parallel/Passes.h.inc"
+} // namespace ingot
+
+using namespace mlir;
+using namespace ingot;
+
+namespace {
+
+struct SynchronizeBatchNorm
+    : ingot::impl::SynchronizeBatchNormBase<SynchronizeBatchNorm> {
+  void runOnOperation() override {
+    func::FuncOp func = findFunction(getOperation(), kTrainStepName);
+    if (!func)
+      return;
+    func.walk([&](BatchNormOp norm) {
+      norm.setOverRanks(true);
+      ++numSynchronized;
+      remark::passed(
+          norm.getLoc(),
+          remark::RemarkOpts::name("synchronized").category(getArgument()))
+          << remark::metric("exchanges", 3);
+    });
+    if (numSynchronized.getValue() == 0)
+      remark::missed(
+          func.getLoc(),
+          remark::RemarkOpts::name("synchronized").category(getArgument()))
+          << remark::reason("the model has no batch normalization");
+  }
+};
+
+} // namespace
