@@ -55,9 +55,8 @@ void ingot::buildGraphPipeline(OpPassManager &manager,
   // Once per step, and before gradients are looked at: all ranks clip, and
   // skip, alike.
   if (options.dataParallel)
-    manager.addPass(
-        createReduceGradients(
-            {options.bucketMb, options.gradComm, options.zero}));
+    manager.addPass(createReduceGradients(
+        {options.bucketMb, options.gradComm, options.zero}));
   if (accumulates || options.dataParallel)
     manager.addPass(createAverageGradients());
   if (scales)

@@ -126,6 +126,8 @@ LogicalResult KernelOp::verifyRegions() {
 LogicalResult LaunchOp::verify() {
   if (getOutputs().empty())
     return emitOpError("writes nothing");
+  if (getShard() && getShard()->size() != 2)
+    return emitOpError("names no place in a bucket");
   return success();
 }
 
@@ -557,6 +559,8 @@ LogicalResult CopyOp::verify() {
   int64_t to = byteSize(cast<MemRefType>(getTo().getType()));
   if (from != to)
     return emitOpError("copies ") << from << " bytes into " << to;
+  if (getShard() && getShard()->size() != 2)
+    return emitOpError("names no place in a bucket");
   return success();
 }
 

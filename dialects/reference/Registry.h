@@ -71,7 +71,8 @@ void registerNormalization(Registry &registry);
 void registerRandom(Registry &registry);
 void registerCollective(Registry &registry);
 
-/// The elements [begin, end) of a bucket of `of` in the shard of one of `ranks`.
+/// The elements [begin, end) of a bucket of `of` in the shard of one of
+/// `ranks`.
 std::pair<int64_t, int64_t> shardOf(int64_t of, int64_t rank, int64_t ranks);
 
 /// What the op gives of several batches, whose statistics it takes together.

@@ -156,8 +156,8 @@ static Value shardSquareSum(OpBuilder &builder, Arithmetic a, Value gradient,
       continue;
     }
     auto product = dyn_cast<MulOp>(def);
-    auto scale = product ? product.getRhs().getDefiningOp<BroadcastOp>()
-                         : BroadcastOp();
+    auto scale =
+        product ? product.getRhs().getDefiningOp<BroadcastOp>() : BroadcastOp();
     if (!scale || tensorType(scale->getOperand(0)).getRank() != 0)
       break;
     Value scalar = a.cast(scale->getOperand(0), f64);
@@ -286,8 +286,9 @@ void ApplyOptimizer::runOnOperation() {
   if (!shards->empty() && !request->optimizer->isElementwise()) {
     (void)emitUserError(
         NameLoc::get(StringAttr::get(&getContext(), "--optimizer")),
-        "'" + optimizer + "' takes norms of whole parameters, of which a rank "
-                          "has its shard alone with --zero",
+        "'" + optimizer +
+            "' takes norms of whole parameters, of which a rank "
+            "has its shard alone with --zero",
         "choose another optimizer, or compile with --zero 0");
     return signalPassFailure();
   }
@@ -298,8 +299,8 @@ void ApplyOptimizer::runOnOperation() {
   Arithmetic a(builder, loc);
   Shared shared;
   if (clip)
-    shared.clipFactor = clipFactor(builder, a, hyper.lookup(kClipNormName),
-                                   *shards, results);
+    shared.clipFactor =
+        clipFactor(builder, a, hyper.lookup(kClipNormName), *shards, results);
   shared.step = countSteps(step, a, results);
   request->optimizer->buildScalars(a, hyper,
                                    a.cast(shared.step, builder.getF64Type()));

@@ -35,7 +35,8 @@ struct SplitMicroSteps : ingot::impl::SplitMicroStepsBase<SplitMicroSteps> {
     });
 
     Signature step(func);
-    keep(step, [](StringRef, StateOp state) { return !state || !isSum(state); });
+    keep(step,
+         [](StringRef, StateOp state) { return !state || !isSum(state); });
     // The next step starts anew.
     ResultList results = ResultList::of(step);
     for (auto state : getOperation().getOps<StateOp>())

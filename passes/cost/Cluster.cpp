@@ -17,8 +17,8 @@ static Error checkFields(const json::Object &object, StringRef where,
                          ArrayRef<StringRef> known) {
   for (const auto &field : object)
     if (!is_contained(known, StringRef(field.first)))
-      return makeError("unknown field '" + where + StringRef(field.first).str() +
-                       "'");
+      return makeError("unknown field '" + where +
+                       StringRef(field.first).str() + "'");
   return Error::success();
 }
 
@@ -102,8 +102,8 @@ Expected<Cluster> Cluster::read(StringRef text) {
 /// part on.
 static double getRingSeconds(Link link, double bytes, int64_t count) {
   auto others = static_cast<double>(count - 1);
-  return others * (link.seconds +
-                   bytes / static_cast<double>(count) / link.bandwidth);
+  return others *
+         (link.seconds + bytes / static_cast<double>(count) / link.bandwidth);
 }
 
 /// The same up or down a binary tree, all bytes at each level.

@@ -35,8 +35,8 @@ struct Cluster {
   static llvm::Expected<Cluster> read(llvm::StringRef text);
 
   /// The time of an exchange of `bytes` by that many ranks: rings within nodes
-  /// around rings between nodes, each of which carries one rank's part, or trees where
-  /// that is less (Thakur et al., "Optimization of Collective
+  /// around rings between nodes, each of which carries one rank's part, or
+  /// trees where that is less (Thakur et al., "Optimization of Collective
   /// Communication Operations in MPICH", 2005).
   double getSeconds(Exchange exchange, double bytes, int64_t count) const;
 };

@@ -177,7 +177,8 @@ private:
     DenseMap<Type, size_t> open;
     for (Entry *entry : entries) {
       RankedTensorType type = tensorType(entry->value);
-      auto [it, isNew] = open.try_emplace(type.getElementType(), buckets.size());
+      auto [it, isNew] =
+          open.try_emplace(type.getElementType(), buckets.size());
       if (isNew || buckets[it->second].bytes >= limit) {
         it->second = buckets.size();
         buckets.emplace_back();

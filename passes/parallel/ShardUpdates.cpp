@@ -73,8 +73,7 @@ struct ShardUpdates : ingot::impl::ShardUpdatesBase<ShardUpdates> {
 
 private:
   /// The reduce-scatter that a value is computed from.
-  static Operation *findBucket(Value value, Shard shard,
-                               const Shards &shards) {
+  static Operation *findBucket(Value value, Shard shard, const Shards &shards) {
     SmallVector<Value> work = {value};
     llvm::SmallPtrSet<Operation *, 16> seen;
     while (!work.empty()) {
@@ -103,8 +102,7 @@ private:
     TypeRange types = ValueRange(parts).getTypes();
     BucketLayout layout = BucketLayout::of(types, /*sharded=*/true);
     if (parts.size() != sums.getParts().size() ||
-        layout.elements !=
-            tensorType(sums.getBucket()).getNumElements())
+        layout.elements != tensorType(sums.getBucket()).getNumElements())
       return sums.emitOpError("not every part is a parameter's gradient");
     auto whole = RankedTensorType::get(
         {layout.elements}, tensorType(parts.front()).getElementType());

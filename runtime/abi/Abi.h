@@ -34,8 +34,8 @@ extern "C" {
 /// Alignment in bytes of both blocks and of every tensor in them.
 #define INGOT_ALIGNMENT 64
 
-/// Ranks have shards of a bucket: equal stretches, but for the last, of a multiple
-/// of this many elements (runtime/core/Shard.h).
+/// Ranks have shards of a bucket: equal stretches, but for the last, of a
+/// multiple of this many elements (runtime/core/Shard.h).
 #define INGOT_SHARD_ELEMENTS 32
 
 #define INGOT_MAX_SPATIAL 3

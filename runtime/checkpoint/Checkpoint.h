@@ -4,9 +4,9 @@
 // DIR/latest names the newest whole one. At every instant `latest` names a
 // checkpoint that is complete on disk.
 //
-// States that ranks have shards of are in shard-R.safetensors, one of each rank:
-// a tensor of rank 1 under the state's name, and under that name in the file's
-// metadata the state's element that is its first.
+// States that ranks have shards of are in shard-R.safetensors, one of each
+// rank: a tensor of rank 1 under the state's name, and under that name in the
+// file's metadata the state's element that is its first.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,8 +39,8 @@ struct CheckpointState {
 uint32_t saveShards(const std::string &folder, int64_t rank,
                     const SafeTensors &shards);
 
-/// Makes all ranks write their shards into the folder, and returns the checksums
-/// of their files. May throw.
+/// Makes all ranks write their shards into the folder, and returns the
+/// checksums of their files. May throw.
 using ShardWriter =
     std::function<std::vector<uint32_t>(const std::string &folder)>;
 
@@ -52,10 +52,10 @@ void saveCheckpoint(const std::string &directory, const CheckpointInfo &info,
 
 /// Reads the checkpoint that `latest` names, or `directory` itself if it is
 /// one, and hands its state to `load` with its path. Throws badInput.
-CheckpointInfo loadCheckpoint(
-    const std::string &directory,
-    const std::function<void(const CheckpointState &state,
-                             const std::string &path)> &load);
+CheckpointInfo
+loadCheckpoint(const std::string &directory,
+               const std::function<void(const CheckpointState &state,
+                                        const std::string &path)> &load);
 
 } // namespace ingot::runtime
 

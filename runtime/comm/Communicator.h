@@ -53,8 +53,8 @@ public:
   /// messages: "all-reduce of bucket 3".
   Ticket startAllReduce(void *data, int64_t elements, DType type,
                         std::string what);
-  /// The same for sums of which each rank gets its shard (core/Shard.h), and for
-  /// a bucket of which each rank has its shard at first.
+  /// The same for sums of which each rank gets its shard (core/Shard.h), and
+  /// for a bucket of which each rank has its shard at first.
   Ticket startReduceScatter(void *data, int64_t elements, DType type,
                             std::string what);
   Ticket startGatherShards(void *data, int64_t elements, DType type,

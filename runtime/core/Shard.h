@@ -20,8 +20,8 @@ struct ElementRange {
   int64_t getCount() const { return end - begin; }
 };
 
-/// The shard that `rank` of `ranks` has of a bucket of `of` elements. Shards are
-/// equal and in the order of ranks; the last ones may be shorter, or empty.
+/// The shard that `rank` of `ranks` has of a bucket of `of` elements. Shards
+/// are equal and in the order of ranks; the last ones may be shorter, or empty.
 inline ElementRange getShard(int64_t of, int64_t rank, int64_t ranks) {
   constexpr int64_t unit = INGOT_SHARD_ELEMENTS;
   int64_t units = (of + unit - 1) / unit;

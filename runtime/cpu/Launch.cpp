@@ -34,10 +34,9 @@ void ingot_launch(ingot_context *context, const ingot_kernel *kernel,
     return;
   ProfileScope scope(context, kernel->index);
   ElementRange range = getElements(context, kernel, kernel->extent);
-  parallelFor(range.getCount(), kernel->grain,
-              [=](int64_t begin, int64_t end) {
-                kernel->body(buffers, range.begin + begin, range.begin + end);
-              });
+  parallelFor(range.getCount(), kernel->grain, [=](int64_t begin, int64_t end) {
+    kernel->body(buffers, range.begin + begin, range.begin + end);
+  });
 }
 
 void ingot_copy(ingot_context *context, const ingot_copy_desc *desc,
@@ -85,9 +84,9 @@ void ingot_shard_square_sum(ingot_context *context,
   parallelFor(blocks, grain, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       int64_t first = range.begin + i * block;
-      sums[i] = sumSquares(
-          static_cast<const char *>(input) + first * getSize(type), type,
-          std::min(block, range.end - first));
+      sums[i] =
+          sumSquares(static_cast<const char *>(input) + first * getSize(type),
+                     type, std::min(block, range.end - first));
     }
   });
   *result = std::accumulate(sums.begin(), sums.end(), 0.0);

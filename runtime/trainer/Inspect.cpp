@@ -31,9 +31,9 @@ static int64_t getMemory(const Manifest &manifest, const FunctionSpec &function,
   int64_t bytes = getMemory(function, key.c_str());
   for (const StateSpec &state : manifest.states) {
     bool isGradient = state.role == StateRole::Accumulator;
-    if (state.shard && (key == "peak_bytes" ||
-                        key == (isGradient ? "gradient_bytes"
-                                           : "optimizer_bytes")))
+    if (state.shard &&
+        (key == "peak_bytes" ||
+         key == (isGradient ? "gradient_bytes" : "optimizer_bytes")))
       bytes += state.getShardBytes(/*rank=*/0, ranks);
   }
   return bytes;
@@ -142,8 +142,9 @@ std::string ingot::runtime::inspectAsText(const Manifest &manifest,
       "{}: {} for {}, loss {}, optimizer {}, precision {}, batch {}\n",
       manifest.model, manifest.producer, manifest.targetKind, manifest.loss,
       manifest.optimizer, manifest.precision, manifest.batch);
-  text += fmt::format("\nmemory at the peak  {:>12}\n",
-                      formatBytes(getMemory(manifest, step, "peak_bytes", ranks)));
+  text +=
+      fmt::format("\nmemory at the peak  {:>12}\n",
+                  formatBytes(getMemory(manifest, step, "peak_bytes", ranks)));
   for (const char *part : memoryParts) {
     std::string name(part);
     text += fmt::format("  {:<18}{:>12}\n", name.substr(0, name.rfind('_')),
@@ -161,11 +162,10 @@ std::string ingot::runtime::inspectAsText(const Manifest &manifest,
   if (manifest.variants.size() > 1) {
     text += "\nvariants (the rest is of the largest)\n";
     for (size_t v = 0; v < manifest.variants.size(); ++v)
-      text += fmt::format(
-          "  {:<28}{:>12}\n", manifest.variants[v],
-          formatBytes(getMemory(manifest,
-                                *manifest.findFunction("train_step", v),
-                                "peak_bytes", ranks)));
+      text += fmt::format("  {:<28}{:>12}\n", manifest.variants[v],
+                          formatBytes(getMemory(
+                              manifest, *manifest.findFunction("train_step", v),
+                              "peak_bytes", ranks)));
   }
   text += "\ninputs\n";
   for (const InputSpec &input : step.inputs)

@@ -187,8 +187,8 @@ static bool assignShards(Session &session, const StateSpec &spec,
     int64_t count = piece.shape.size() == 1 ? piece.shape[0] : -1;
     if (count < 0 || first < 0 || first > spec.getElements() - count ||
         !isFloat(piece.dtype) || !isFloat(spec.dtype))
-      throw badInput(where, "a shard does not fit the model's " +
-                                describe(spec.shape),
+      throw badInput(where,
+                     "a shard does not fit the model's " + describe(spec.shape),
                      "resume with a trainer of the same model and optimizer");
     int64_t begin = std::max(first, held.begin);
     int64_t end = std::min(first + count, held.end);
@@ -246,11 +246,10 @@ static SafeTensors viewShards(const Session &session) {
     if (!spec.isSaved() || !isInShards(session, spec) || held.getCount() == 0)
       continue;
     int64_t size = getSize(spec.dtype);
-    shards.tensors[spec.name] = {
-        spec.dtype,
-        {held.getCount()},
-        {session.getPlace(spec) + held.begin * size,
-         static_cast<size_t>(held.getCount() * size)}};
+    shards.tensors[spec.name] = {spec.dtype,
+                                 {held.getCount()},
+                                 {session.getPlace(spec) + held.begin * size,
+                                  static_cast<size_t>(held.getCount() * size)}};
     shards.metadata[spec.name] = std::to_string(held.begin);
   }
   return shards;

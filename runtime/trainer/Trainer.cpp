@@ -157,9 +157,9 @@ void Trainer::planSteps() {
 }
 
 void Trainer::restore() {
-  CheckpointInfo info = loadCheckpoint(
-      options.resume,
-      [&](const CheckpointState &saved, const std::string &path) {
+  CheckpointInfo info =
+      loadCheckpoint(options.resume, [&](const CheckpointState &saved,
+                                         const std::string &path) {
         restoreState(session, saved, path);
       });
   step = info.step;

@@ -173,8 +173,7 @@ static SmallVector<Value> chooseParts(Source &s) {
 template <typename Start, typename Wait>
 static Operation *exchange(Source &s, ValueRange parts, bool sharded) {
   int64_t elements = BucketLayout::of(parts.getTypes(), sharded).elements;
-  auto start =
-      Start::create(s.builder, s.loc(), s.realType({elements}), parts);
+  auto start = Start::create(s.builder, s.loc(), s.realType({elements}), parts);
   return Wait::create(s.builder, s.loc(), parts.getTypes(), start.getBucket());
 }
 
@@ -184,13 +183,14 @@ static Operation *buildBucket(Source &s) {
 }
 
 static Operation *scatter(Source &s) {
-  return exchange<ReduceScatterStartOp, ReduceScatterWaitOp>(
-      s, chooseParts(s), /*sharded=*/true);
+  return exchange<ReduceScatterStartOp, ReduceScatterWaitOp>(s, chooseParts(s),
+                                                             /*sharded=*/true);
 }
 
 /// Parts of which ranks have shards are whole again for other ops.
 static Operation *buildShards(Source &s) {
-  return exchange<AllGatherStartOp, AllGatherWaitOp>(s, scatter(s)->getResults(),
+  return exchange<AllGatherStartOp, AllGatherWaitOp>(s,
+                                                     scatter(s)->getResults(),
                                                      /*sharded=*/true);
 }
 

@@ -164,8 +164,9 @@ LoadedModule::run(llvm::StringRef name,
     std::memcpy(place, initial.bytes.data(), initial.bytes.size());
   }
   auto at = [&](const Slot &slot) {
-    return slot.isShard ? shards.at(slot.offset).getData()
-                        : (slot.isState ? state : arena).getData() + slot.offset;
+    return slot.isShard
+               ? shards.at(slot.offset).getData()
+               : (slot.isState ? state : arena).getData() + slot.offset;
   };
   std::vector<std::vector<char>> given;
   for (auto [slot, argument] : llvm::zip_equal(function.arguments, arguments)) {

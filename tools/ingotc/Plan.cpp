@@ -25,15 +25,12 @@ public:
   void play(func::FuncOp step) {
     for (Operation &op : step.getBody().front())
       llvm::TypeSwitch<Operation *>(&op)
-          .Case<exec::AllReduceStartOp>([&](auto start) {
-            begin(start, Exchange::AllReduce);
-          })
-          .Case<exec::ReduceScatterStartOp>([&](auto start) {
-            begin(start, Exchange::ReduceScatter);
-          })
-          .Case<exec::AllGatherStartOp>([&](auto start) {
-            begin(start, Exchange::AllGather);
-          })
+          .Case<exec::AllReduceStartOp>(
+              [&](auto start) { begin(start, Exchange::AllReduce); })
+          .Case<exec::ReduceScatterStartOp>(
+              [&](auto start) { begin(start, Exchange::ReduceScatter); })
+          .Case<exec::AllGatherStartOp>(
+              [&](auto start) { begin(start, Exchange::AllGather); })
           .Case<exec::AllReduceWaitOp, exec::ReduceScatterWaitOp,
                 exec::AllGatherWaitOp>(
               [&](auto wait) { finish(wait.getNumber()); })

@@ -23,8 +23,8 @@ struct RankPlan {
   int64_t memoryBytes = 0;
 };
 
-/// Plays the calls of placed steps through: exchanges go on one at a time beside
-/// calls, from their start to their wait.
+/// Plays the calls of placed steps through: exchanges go on one at a time
+/// beside calls, from their start to their wait.
 RankPlan planRanks(mlir::ModuleOp module, const Cluster &cluster,
                    int64_t ranks);
 

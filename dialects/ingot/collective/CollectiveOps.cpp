@@ -63,7 +63,8 @@ static LogicalResult checkStart(Start op) {
   return success();
 }
 
-template <typename Start, typename Wait> static LogicalResult checkWait(Wait op) {
+template <typename Start, typename Wait>
+static LogicalResult checkWait(Wait op) {
   if (failed(checkBucket(op)))
     return failure();
   if (!op.getBucket().template getDefiningOp<Start>())
@@ -86,8 +87,7 @@ SmallVector<Value> ingot::sumOverRanks(OpBuilder &builder, Location loc,
   auto start = AllReduceStartOp::create(builder, loc, bucket, parts,
                                         /*blocking=*/true);
   return llvm::to_vector_of<Value>(
-      AllReduceWaitOp::create(builder, loc, parts.getTypes(),
-                              start.getBucket())
+      AllReduceWaitOp::create(builder, loc, parts.getTypes(), start.getBucket())
           .getParts());
 }
 
@@ -114,9 +114,10 @@ LogicalResult ShardSquareSumOp::verify() {
   auto first = static_cast<int64_t>(getFirst());
   auto of = static_cast<int64_t>(getOf());
   int64_t elements = tensorType(getInput()).getNumElements();
-  if (first < 0 || first % BucketLayout::kShardElements != 0 ||
-      of < elements || first > of - elements)
-    return emitOpError("C6: the tensor must be in its bucket, at a multiple of ")
+  if (first < 0 || first % BucketLayout::kShardElements != 0 || of < elements ||
+      first > of - elements)
+    return emitOpError(
+               "C6: the tensor must be in its bucket, at a multiple of ")
            << BucketLayout::kShardElements << ", got " << elements
            << " elements at " << first << " of " << of;
   if (tensorType(getResult()).getRank() != 0)

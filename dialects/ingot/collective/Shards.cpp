@@ -18,8 +18,7 @@ FailureOr<Shards> Shards::of(func::FuncOp function) {
   auto module = function->getParentOfType<ModuleOp>();
   SymbolTable symbols(module);
   for (BlockArgument argument : function.getArguments()) {
-    FlatSymbolRefAttr symbol =
-        signature.argumentState(argument.getArgNumber());
+    FlatSymbolRefAttr symbol = signature.argumentState(argument.getArgNumber());
     auto state = symbol ? symbols.lookup<StateOp>(symbol.getAttr()) : StateOp();
     if (std::optional<ArrayRef<int64_t>> shard =
             state ? state.getShard() : std::nullopt)
@@ -65,8 +64,8 @@ LogicalResult Shards::visit(Operation &op) {
       if (failed(visit(inner)))
         return failure();
     std::optional<Shard> common;
-    for (auto [result, value] :
-         llvm::zip_equal(op.getResults(), body.getTerminator()->getOperands())) {
+    for (auto [result, value] : llvm::zip_equal(
+             op.getResults(), body.getTerminator()->getOperands())) {
       std::optional<Shard> shard = lookup(value);
       if (!shard || (common && *common != *shard))
         return op.emitOpError("C9: computes what is in several shards, or "

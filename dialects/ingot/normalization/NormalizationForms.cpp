@@ -130,8 +130,7 @@ SmallVector<Value> BatchNormOp::decompose(OpBuilder &builder) {
     return a.add(a.mul(running, momentum), a.mul(batch, 1.0 - momentum));
   };
   // One element per channel has no unbiased variance: 0 / 0, which is NaN.
-  Value reported =
-      getUnbiased() ? a.div(squares, a.sub(count, 1.0)) : variance;
+  Value reported = getUnbiased() ? a.div(squares, a.sub(count, 1.0)) : variance;
   return {narrow(a, result, getResult()), blend(getRunningMean(), mean),
           blend(getRunningVariance(), reported), narrow(a, mean, getMean()),
           narrow(a, rstd, getRstd())};

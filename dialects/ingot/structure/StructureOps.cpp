@@ -19,6 +19,14 @@ LogicalResult StateOp::verify() {
     return failure();
 
   Type element = type.getElementType();
+  if (std::optional<ArrayRef<int64_t>> shard = getShard()) {
+    bool isPlace = shard->size() == 2 && (*shard)[0] >= 0 &&
+                   (*shard)[1] >= type.getNumElements() &&
+                   (*shard)[0] <= (*shard)[1] - type.getNumElements();
+    if (!isPlace || !isa<FloatType>(element))
+      return emitOpError("C6: a state in shards must be floating point, and in "
+                         "its bucket");
+  }
   switch (getRole()) {
   case Role::Parameter:
   case Role::Moment:

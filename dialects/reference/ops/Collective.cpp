@@ -27,8 +27,8 @@ template <typename Op> static void wait(Op op, Operands in, Results out) {
       out[part].real(i) = in[0].real(layout.offsets[part] + i);
 }
 
-std::pair<int64_t, int64_t>
-ingot::reference::shardOf(int64_t of, int64_t rank, int64_t ranks) {
+std::pair<int64_t, int64_t> ingot::reference::shardOf(int64_t of, int64_t rank,
+                                                      int64_t ranks) {
   constexpr int64_t unit = BucketLayout::kShardElements;
   int64_t units = (of + unit - 1) / unit;
   int64_t each = (units + ranks - 1) / ranks * unit;
@@ -39,8 +39,7 @@ ingot::reference::shardOf(int64_t of, int64_t rank, int64_t ranks) {
 static double squareSum(ShardSquareSumOp op, const Tensor &input, int64_t rank,
                         int64_t ranks) {
   auto first = static_cast<int64_t>(op.getFirst());
-  auto [begin, end] =
-      shardOf(static_cast<int64_t>(op.getOf()), rank, ranks);
+  auto [begin, end] = shardOf(static_cast<int64_t>(op.getOf()), rank, ranks);
   double sum = 0;
   for (int64_t i = std::max<int64_t>(0, begin - first);
        i < std::min(input.size(), end - first); ++i)
@@ -112,6 +111,5 @@ void ingot::reference::combineRanks(Operation *op, ArrayRef<Operands> operands,
   }
   if (auto sum = dyn_cast<ShardSquareSumOp>(op))
     for (int64_t rank = 0; rank < ranks; ++rank)
-      results[rank][0].real(0) =
-          squareSum(sum, operands[rank][0], rank, ranks);
+      results[rank][0].real(0) = squareSum(sum, operands[rank][0], rank, ranks);
 }

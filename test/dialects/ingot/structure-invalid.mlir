@@ -357,3 +357,8 @@ func.func @f(%a: tensor<2x2xf32>) -> tensor<2x2xbf16> {
   }
   return %0 : tensor<2x2xbf16>
 }
+
+// -----
+
+// expected-error@+1 {{C6: a state in shards must be floating point, and in its bucket}}
+ingot.state moment @m : tensor<4xf32> = dense<0.0> : tensor<4xf32> {shard = array<i64: 32, 35>}

@@ -113,7 +113,9 @@ def plan(ingot):
     cluster = ingot.path("cluster.json")
     link = {"latency_us": 5, "bandwidth_gbps": 8}
     cluster.write_text(json.dumps({"ranks": [1, 2, 4096], "between": link, "step_ms": 2}))
-    command = [ingot.ingotc, g.model, "--loss", g.loss, "--batch", 16, "--data-parallel", "--bucket-mb", 1, "--plan", cluster]
+    command = ingot.ingotc(
+        g.model, "--loss", g.loss, "--batch", 16, "--data-parallel", "--bucket-mb", 1, "--plan", cluster
+    )
     plain = json.loads(ingot.succeed(command).out)
     check_close("a rank alone", [plain[0]["step_ms"], plain[0]["exchange_ms"]], [2, 0], 1e-6)
     # Two ranks exchange each byte once in each direction; the loss has a bucket, too.

@@ -29,10 +29,10 @@ protected:
   }
 
   CheckpointInfo load(const std::string &from) {
-    return loadCheckpoint(from,
-                          [&](const CheckpointState &state, const std::string &) {
-                            value = state.whole.tensors.at("v").data;
-                          });
+    return loadCheckpoint(
+        from, [&](const CheckpointState &state, const std::string &) {
+          value = state.whole.tensors.at("v").data;
+        });
   }
 
   TemporaryFolder folder;
