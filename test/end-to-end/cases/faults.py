@@ -12,8 +12,8 @@ import signal
 import subprocess
 import time
 
-from cases.parallel import ALONE, compile_for, mpirun
 from harness import Failure, Skip, case, check, golden
+from launch import ALONE, compile_for, mpirun
 
 RANKS = 2
 # Ranks wait for each other so long; what the launcher and a busy machine add.

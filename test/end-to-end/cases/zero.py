@@ -4,8 +4,8 @@ import json
 
 import numpy as np
 
-from cases.parallel import ALONE, compile_for, losses, mpirun, run_ranks
 from harness import case, check, check_close, golden, initializers, read_log
+from launch import ALONE, compile_for, losses, mpirun, run_ranks
 
 STEPS = 50
 
