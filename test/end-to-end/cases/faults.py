@@ -89,7 +89,7 @@ class Run:
 
 
 def signal_rank(number):
-    def inject(ingot, choose, trainer):
+    def inject(ingot, choose, trainer, stage):
         run = Run(ingot, trainer)
         run.wait_for_checkpoint()
         time.sleep(choose.uniform(0, 0.5))
@@ -101,7 +101,7 @@ def signal_rank(number):
     return inject
 
 
-def mismatched(ingot, choose, trainer):
+def mismatched(ingot, choose, trainer, stage):
     """Another file on one rank: nothing is trained, hence nothing saved."""
     other = compile_for(ingot, golden("mlp"), "sgd", RANKS)
     run = Run(ingot, trainer, trainer2=other)
@@ -109,7 +109,7 @@ def mismatched(ingot, choose, trainer):
     return run
 
 
-def too_many_ranks(ingot, choose, trainer):
+def too_many_ranks(ingot, choose, trainer, stage):
     """More ranks than the data has batches for."""
     g = golden("mlp")
     own = ["--data", g.data, "--steps", 1, "--comm-timeout", TIMEOUT]
@@ -118,9 +118,10 @@ def too_many_ranks(ingot, choose, trainer):
     check(result.status != 0 and "fewer than a batch" in result.err, f"too many ranks: {result.err!r}")
 
 
-def full_disk(ingot, choose, trainer):
+def full_disk(ingot, choose, trainer, stage):
     """One rank may write so much and no more: its files end early."""
-    victim = choose.randrange(RANKS)
+    # Without shards only rank 0 writes any.
+    victim = choose.randrange(RANKS) if stage != "0" else 0
     limit = choose.randrange(1, 8)
     # Without the signal, writes fail as on a full disk.
     script = f'[ $OMPI_COMM_WORLD_RANK = {victim} ] && {{ trap "" XFSZ; ulimit -f {limit}; }}; exec "$@"'
@@ -130,7 +131,7 @@ def full_disk(ingot, choose, trainer):
     return run
 
 
-def dropped_link(ingot, choose, trainer):
+def dropped_link(ingot, choose, trainer, stage):
     """The network between the ranks goes away, and takes packets with it."""
     if os.geteuid() != 0 or not shutil.which("unshare") or not shutil.which("ip"):
         raise Skip("no network namespaces")
@@ -159,7 +160,7 @@ FAULTS = {
 def inject(ingot, name, choose):
     stage = choose.choice(["0", "1", "2"])
     trainer = compile_for(ingot, golden("mlp"), "adamw", RANKS, "--zero", stage)
-    run = FAULTS[name](ingot, choose, trainer)
+    run = FAULTS[name](ingot, choose, trainer, stage)
     if run is None:
         return
     finished = newest(run.save)

@@ -119,7 +119,7 @@ constexpr ingot_function functions[] = {
 #define INGOT_TEST_EVAL_PARTIAL "true"
 #endif
 #ifndef INGOT_TEST_ABI
-#define INGOT_TEST_ABI "8"
+#define INGOT_TEST_ABI "9"
 #endif
 
 #define X_INPUT                                                                \
