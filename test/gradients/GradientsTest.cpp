@@ -216,14 +216,15 @@ TEST_P(Decomposition, EqualsComposite) {
 }
 
 static std::string nameOf(const ::testing::TestParamInfo<size_t> &info) {
-  std::string name = catalogue()[info.param].opName.drop_front(6).str();
+  std::string name =
+      catalogue()[info.param].opNames.front().drop_front(6).str();
   return name + "_" + std::to_string(info.param);
 }
 /// The numbers of the entries whose op has the interface.
 template <typename Interface> static std::vector<size_t> entriesWith() {
   std::vector<size_t> numbers;
   for (auto [number, entry] : llvm::enumerate(catalogue()))
-    if (RegisteredOperationName::lookup(entry.opName, &getContext())
+    if (RegisteredOperationName::lookup(entry.opNames.front(), &getContext())
             ->hasInterface<Interface>())
       numbers.push_back(number);
   return numbers;
@@ -238,7 +239,7 @@ INSTANTIATE_TEST_SUITE_P(Op, Decomposition,
 /// The inference form uses the running statistics and keeps them.
 TEST(InferenceForm, OfBatchNorm) {
   auto entry = llvm::find_if(catalogue(), [](const Entry &entry) {
-    return entry.opName == BatchNormOp::getOperationName();
+    return entry.opNames.front() == BatchNormOp::getOperationName();
   });
   for (int number = 0; number < kInstances; ++number) {
     Instance instance(getContext(), *entry, number,

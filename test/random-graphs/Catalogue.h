@@ -90,7 +90,8 @@ public:
 };
 
 struct Entry {
-  llvm::StringRef opName;
+  /// Of the op that is built, then of those built along with it.
+  llvm::SmallVector<llvm::StringRef> opNames;
   std::function<mlir::Operation *(Source &)> build;
 };
 
@@ -103,10 +104,11 @@ void addIndexing(std::vector<Entry> &entries);
 void addWindowed(std::vector<Entry> &entries);
 void addComposites(std::vector<Entry> &entries);
 
-template <typename OpT>
+template <typename OpT, typename... Others>
 void addEntry(std::vector<Entry> &entries,
               std::function<mlir::Operation *(Source &)> build) {
-  entries.push_back({OpT::getOperationName(), std::move(build)});
+  entries.push_back({{OpT::getOperationName(), Others::getOperationName()...},
+                     std::move(build)});
 }
 
 } // namespace ingot::testing

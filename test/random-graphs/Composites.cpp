@@ -210,12 +210,9 @@ void ingot::testing::addComposites(std::vector<Entry> &entries) {
   addEntry<RmsNormOp>(entries, buildRmsNorm);
   addEntry<BatchNormOp>(entries, buildBatchNorm);
   addEntry<CrossEntropyOp>(entries, buildCrossEntropy);
-  addEntry<AllReduceStartOp>(entries, buildBucket);
-  addEntry<AllReduceWaitOp>(entries, buildBucket);
-  addEntry<ReduceScatterStartOp>(entries, buildShards);
-  addEntry<ReduceScatterWaitOp>(entries, buildShards);
-  addEntry<AllGatherStartOp>(entries, buildShards);
-  addEntry<AllGatherWaitOp>(entries, buildShards);
+  addEntry<AllReduceWaitOp, AllReduceStartOp>(entries, buildBucket);
+  addEntry<AllGatherWaitOp, AllGatherStartOp, ReduceScatterWaitOp,
+           ReduceScatterStartOp>(entries, buildShards);
   addEntry<ShardSquareSumOp>(entries, buildShardSquareSum);
   addEntry<AttentionOp>(entries, buildAttention);
   addEntry<AttentionGradOp>(entries, buildAttentionGrad);
