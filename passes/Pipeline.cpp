@@ -71,6 +71,8 @@ void ingot::buildGraphPipeline(OpPassManager &manager,
   manager.addPass(createApplyOptimizer(update));
   if (scales)
     manager.addPass(createGuardUpdates());
+  if (options.dataParallel)
+    manager.addPass(createCompressGradients({options.gradComm}));
   // Before copies of whole parameters are made.
   if (options.dataParallel && options.zero > 0)
     manager.addPass(createShardUpdates({/*gradients=*/options.zero > 1}));

@@ -194,10 +194,23 @@ llvm::Expected<NamedTensors>
 ingot::reference::runRanksByName(func::FuncOp function,
                                  llvm::ArrayRef<NamedTensors> inputs,
                                  NamedTensors &states) {
+  SymbolTable symbols(function->getParentOfType<ModuleOp>());
+  auto isOwn = [&](const std::string &name) {
+    auto state = symbols.lookup<StateOp>(name);
+    return state && state.getRole() == Role::Residual;
+  };
+  auto nameOn = [](const std::string &name, size_t rank) {
+    return rank == 0 ? name : name + "@" + std::to_string(rank);
+  };
   std::vector<std::vector<Tensor>> arguments;
-  for (const NamedTensors &own : inputs) {
+  for (auto [rank, own] : llvm::enumerate(inputs)) {
+    NamedTensors before = states;
+    for (auto &[name, value] : before)
+      if (auto found = states.find(nameOn(name, rank));
+          isOwn(name) && found != states.end())
+        value = found->second;
     llvm::Expected<std::vector<Tensor>> bound =
-        bindArguments(function, own, states);
+        bindArguments(function, own, before);
     if (!bound)
       return bound.takeError();
     arguments.push_back(std::move(*bound));
@@ -207,13 +220,14 @@ ingot::reference::runRanksByName(func::FuncOp function,
   if (!results)
     return results.takeError();
   NamedTensors outputs = sortResults(function, results->front(), states);
-  SymbolTable symbols(function->getParentOfType<ModuleOp>());
   auto ranks = static_cast<int64_t>(results->size());
   for (auto [rank, own] : llvm::enumerate(*results)) {
     NamedTensors others;
     sortResults(function, std::move(own), others);
     for (const auto &[name, value] : others)
-      if (auto shard = symbols.lookup<StateOp>(name).getShard()) {
+      if (isOwn(name)) {
+        states[nameOn(name, rank)] = value;
+      } else if (auto shard = symbols.lookup<StateOp>(name).getShard()) {
         auto [begin, end] =
             shardOf((*shard)[1], static_cast<int64_t>(rank), ranks);
         for (int64_t i = std::max<int64_t>(0, begin - (*shard)[0]);

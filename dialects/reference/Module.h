@@ -52,7 +52,8 @@ llvm::Expected<NamedTensors> runByName(mlir::func::FuncOp function,
                                        Evaluator evaluator = evaluate);
 
 /// The same for ranks that run the function together, each on its inputs; the
-/// results are rank 0's. Fails if ranks end with different states.
+/// results are rank 0's. Fails if ranks end with different states, but for
+/// residuals: those of rank 2 are called `NAME@2` in `states`.
 llvm::Expected<NamedTensors> runRanksByName(mlir::func::FuncOp function,
                                             llvm::ArrayRef<NamedTensors> inputs,
                                             NamedTensors &states);

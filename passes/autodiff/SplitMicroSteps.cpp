@@ -34,10 +34,26 @@ struct SplitMicroSteps : ingot::impl::SplitMicroStepsBase<SplitMicroSteps> {
              (state && (isSum(state) || state.getRole() == Role::Running));
     });
 
-    Signature step(func);
+    for (auto other : getOperation().getOps<func::FuncOp>())
+      if (other != micro && hasSums(Signature(other)))
+        startAnew(Signature(other));
+  }
+
+private:
+  bool hasSums(Signature signature) {
+    for (unsigned i = 0, e = signature.getReturn()->getNumOperands(); i < e;
+         ++i)
+      if (FlatSymbolRefAttr state = signature.resultState(i);
+          state && isSum(findState(getOperation(), state)))
+        return true;
+    return false;
+  }
+
+  /// Sums end with the step.
+  void startAnew(Signature step) {
     keep(step,
          [](StringRef, StateOp state) { return !state || !isSum(state); });
-    // The next step starts anew.
+    OpBuilder builder(step.getReturn());
     ResultList results = ResultList::of(step);
     for (auto state : getOperation().getOps<StateOp>())
       if (isSum(state) &&
@@ -50,7 +66,6 @@ struct SplitMicroSteps : ingot::impl::SplitMicroStepsBase<SplitMicroSteps> {
     results.apply(step);
   }
 
-private:
   /// Whether a state is a sum over micro-batches: those over ranks come once a
   /// step, and are in shards.
   static bool isSum(StateOp state) {

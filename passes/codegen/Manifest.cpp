@@ -208,6 +208,9 @@ json::Object ingot::buildManifest(ModuleOp module, WeightStorage weights) {
   if (auto count =
           module->getAttrOfType<IntegerAttr>("ingot.grad_accumulation"))
     manifest["grad_accumulation"] = count.getInt();
+  if (auto count =
+          module->getAttrOfType<IntegerAttr>("ingot.uncompressed_steps"))
+    manifest["uncompressed_steps"] = count.getInt();
 
   json::Array states, hyperparameters;
   for (auto state : module.getOps<StateOp>())

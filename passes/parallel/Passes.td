@@ -39,7 +39,7 @@ def ReduceGradients : Pass<"ingot-reduce-gradients", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"bucketMb", "bucket-mb", "double", "0.0", "size of a bucket in MiB; 0 chooses by the machine's link">,
-    Option<"gradComm", "grad-comm", "std::string", "\"\"", "bf16 or fp16: what f32 gradients are sent as">,
+    Option<"gradComm", "grad-comm", "std::string", "\"\"", "bf16 or fp16: what f32 gradients are sent as; powersgd:RANK is --ingot-compress-gradients'">,
     Option<"zero", "zero", "unsigned", "0", "1 or 2: each rank gets its shard of the sums (see --ingot-shard-updates)">,
   ];
   let statistics = [
@@ -85,6 +85,49 @@ def ShardUpdates : Pass<"ingot-shard-updates", "::mlir::ModuleOp"> {
   let statistics = [
     Statistic<"numParameters", "parameters", "parameters updated in shards">,
     Statistic<"numStates", "states", "states held in shards">,
+  ];
+  let dependentDialects = ["::ingot::IngotDialect"];
+}
+
+def CompressGradients : Pass<"ingot-compress-gradients", "::mlir::ModuleOp"> {
+  let summary = "gradients travel as products of matrices of low rank";
+  let description = [{
+    With `powersgd:RANK` in `grad-comm`, a gradient of n x m elements (the first dimension, and all others) leaves its bucket, which
+    gets the rank x n elements of its product with the rows of a `basis` instead. Their sum over ranks is made orthonormal (Gram-Schmidt), and a second bucket
+    adds up its product with the gradient, rank x m elements. The sum of gradients becomes the product of both: n m / (rank (n + m))
+    times less to send. What a rank's gradient has beyond that is its `residual`, added to the next step's, so that nothing is lost; the
+    second sums are the next step's basis (warm start). Gradients that would not shrink `min-rate` times (2 by default) stay in their bucket, vectors among
+    them; a remark says so. Vogels et al., 2019.
+
+    The first steps (`start:STEPS`, 10 by default) send whole gradients, which change most then: they run `@uncompressed_step`, the
+    function as it was before. `bf16` or `fp16` is what all of this is sent as. A step that loss scaling skips leaves residuals and bases
+    alone.
+
+    Before:
+    ```mlir
+    %bucket = ingot.all_reduce_start %g : (tensor<8x6xf32>) -> tensor<48xf32>
+    %sum = ingot.all_reduce_wait %bucket : (tensor<48xf32>) -> tensor<8x6xf32>
+    ```
+    After, with rank 1:
+    ```mlir
+    %whole = ingot.add %g, %residual : tensor<8x6xf32>
+    %p = ingot.matmul %basis, %whole transposed : (tensor<1x6xf32>, tensor<8x6xf32>) -> tensor<1x8xf32>
+    %bucket = ingot.all_reduce_start %p : (tensor<1x8xf32>) -> tensor<8xf32>
+    %psum = ingot.all_reduce_wait %bucket : (tensor<8xf32>) -> tensor<1x8xf32>
+    // %rows: %psum, orthonormal
+    %q = ingot.matmul %rows, %whole : (tensor<1x8xf32>, tensor<8x6xf32>) -> tensor<1x6xf32>
+    %second = ingot.all_reduce_start %q : (tensor<1x6xf32>) -> tensor<6xf32>
+    %next_basis = ingot.all_reduce_wait %second : (tensor<6xf32>) -> tensor<1x6xf32>
+    %sum = ingot.matmul %rows transposed, %next_basis : (tensor<1x8xf32>, tensor<1x6xf32>) -> tensor<8x6xf32>
+    %own = ingot.matmul %rows transposed, %q : (tensor<1x8xf32>, tensor<1x6xf32>) -> tensor<8x6xf32>
+    %next_residual = ingot.sub %whole, %own : tensor<8x6xf32>
+    ```
+  }];
+  let options = [
+    Option<"gradComm", "grad-comm", "std::string", "\"\"", "powersgd:RANK, start:STEPS, min-rate:RATE, separated by commas, beside bf16 or fp16">,
+  ];
+  let statistics = [
+    Statistic<"numMatrices", "matrices", "gradients that travel in low rank">,
   ];
   let dependentDialects = ["::ingot::IngotDialect"];
 }

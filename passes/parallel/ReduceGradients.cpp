@@ -14,6 +14,7 @@
 #include "dialects/ingot/ir/Signature.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/cost/Machine.h"
+#include "passes/parallel/GradComm.h"
 #include "passes/parallel/Passes.h"
 
 #include <cmath>
@@ -46,19 +47,15 @@ struct ReduceGradients : ingot::impl::ReduceGradientsBase<ReduceGradients> {
     ResultList results = ResultList::of(step);
     if (!results.hasGradients())
       return;
-    if (gradComm != "" && gradComm != "bf16" && gradComm != "fp16") {
-      (void)emitUserError(
-          NameLoc::get(StringAttr::get(&getContext(), "--grad-comm")),
-          "'" + gradComm + "' is no type that gradients can be sent as",
-          "choose bf16 or fp16");
+    FailureOr<GradComm> how = GradComm::parse(&getContext(), gradComm);
+    if (failed(how))
       return signalPassFailure();
-    }
     Value ranks = addWeight(step, results);
-    if (!gradComm.empty())
+    if (Type sent = how->getSentType(&getContext()))
       for (Entry &entry : results.entries)
         if (entry.gradient() &&
             tensorType(entry.value).getElementType().isF32())
-          entry.value = castGradient(step, entry.value, getSentType());
+          entry.value = castGradient(step, entry.value, sent);
     // What the forward pass ends with has buckets of its own: they would keep
     // the memory for gradients through the whole backward pass.
     SmallVector<Entry *> statistics, gradients;
@@ -114,12 +111,6 @@ private:
                              weight.entries.front());
     }
     return one;
-  }
-
-  Type getSentType() {
-    Builder builder(&getContext());
-    return gradComm == "bf16" ? Type(builder.getBF16Type())
-                              : builder.getF16Type();
   }
 
   /// Right behind the gradient, so that it is written in that type alone.

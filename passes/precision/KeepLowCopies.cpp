@@ -53,10 +53,15 @@ struct KeepLowCopies : ingot::impl::KeepLowCopiesBase<KeepLowCopies> {
       if (!func.isDeclaration())
         replaceCasts(func, copies);
 
-    func::FuncOp func = findFunction(module, kTrainStepName);
-    if (!func)
-      return;
-    Signature step(func);
+    for (auto func : module.getOps<func::FuncOp>())
+      if (!func.isDeclaration())
+        updateCopies(Signature(func), copies);
+  }
+
+private:
+  /// With what they copy.
+  template <typename Copies>
+  static void updateCopies(Signature step, const Copies &copies) {
     ResultList results = ResultList::of(step), updated;
     OpBuilder builder(step.getReturn());
     for (auto [key, copy] : copies)
@@ -64,11 +69,12 @@ struct KeepLowCopies : ingot::impl::KeepLowCopiesBase<KeepLowCopies> {
         if (entry.state() == key.first)
           updated.addState(copy, castTo(builder, entry.value.getLoc(),
                                         entry.value, key.second));
+    if (updated.entries.empty())
+      return;
     results.entries.append(updated.entries);
     results.apply(step);
   }
 
-private:
   template <typename Copies>
   void replaceCasts(func::FuncOp func, Copies &copies) {
     Signature signature(func);

@@ -72,9 +72,10 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
                                                                      offset};
       state->setAttr("exec.offset", builder.getI64IntegerAttr(offset));
       offset += bytes;
-      bool isOptimizer = state.getRole() == Role::Moment ||
-                         state.getRole() == Role::Step ||
-                         state.getRole() == Role::Seed;
+      bool isOptimizer =
+          state.getRole() == Role::Moment || state.getRole() == Role::Step ||
+          state.getRole() == Role::Seed || state.getRole() == Role::Residual ||
+          state.getRole() == Role::Basis;
       (isOptimizer                            ? optimizerBytes
        : state.getRole() == Role::Accumulator ? accumulatorBytes
                                               : weightBytes) += bytes;
@@ -150,7 +151,7 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
       SmallVector<Value> outputs = llvm::map_to_vector(op.getResults(), buffer);
       auto fusion = dyn_cast<FusionOp>(op);
       Cost cost = estimateCost(&op, machineModel);
-      auto describeCall = llvm::make_scope_exit([&] {
+      auto describeCall = llvm::scope_exit([&] {
         Operation *call = &*std::prev(builder.getInsertionPoint());
         call->setAttr("exec.bound", builder.getF64FloatAttr(cost.seconds));
       });

@@ -6,7 +6,8 @@
 //
 // States that ranks have shards of are in shard-R.safetensors, one of each
 // rank: a tensor of rank 1 under the state's name, and under that name in the
-// file's metadata the state's element that is its first.
+// file's metadata the state's element that is its first. States of which each
+// rank has its own value are there too, whole.
 //
 //===----------------------------------------------------------------------===//
 

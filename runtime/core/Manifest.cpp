@@ -144,7 +144,7 @@ static StateSpec readState(const Field &field, int64_t stateBytes) {
   }
   state.role = static_cast<StateRole>(field["role"].getChoice(
       {"parameter", "frozen", "running", "moment", "step", "seed", "loss_scale",
-       "low_copy", "accumulator"}));
+       "low_copy", "accumulator", "residual", "basis"}));
   Field init = field["init"];
   state.init = static_cast<InitKind>(
       init["kind"].getChoice({"weights", "fill", "normal", "copy"}));
@@ -302,6 +302,8 @@ static Manifest readManifest(const Field &root) {
     manifest.gradAccumulation = root["grad_accumulation"].getCount();
   if (manifest.gradAccumulation == 0)
     throw malformed("grad_accumulation", "is zero");
+  if (root.has("uncompressed_steps"))
+    manifest.uncompressedSteps = root["uncompressed_steps"].getCount();
   if (root.has("eval_partial"))
     manifest.evalPartial = root["eval_partial"].getBool();
   if (root.has("data_parallel"))
@@ -331,13 +333,15 @@ static Manifest readManifest(const Field &root) {
     throw malformed("variants", "empty");
   Field functions = root["functions"];
   for (size_t variant = 0; variant < manifest.variants.size(); ++variant)
-    for (const char *name :
-         {"train_step", "accumulate_step", "eval_step", "predict"}) {
+    for (const char *name : {"train_step", "uncompressed_step",
+                             "accumulate_step", "eval_step", "predict"}) {
       std::string symbol = getSymbol(name, manifest.variants[variant]);
       if (!functions.has(symbol.c_str()) ||
           !functions[symbol.c_str()].has("arena_bytes")) {
         // Every variant has the functions of the first.
         if (symbol.starts_with("train_step") ||
+            (symbol.starts_with("uncompressed_step") &&
+             manifest.uncompressedSteps > 0) ||
             (variant > 0 && manifest.findFunction(name)))
           throw malformed("functions." + symbol, "missing");
         continue;
@@ -397,8 +401,9 @@ int64_t StateSpec::getShardBytes(int64_t rank, int64_t ranks) const {
 }
 
 bool Manifest::hasShards() const {
-  return std::any_of(states.begin(), states.end(),
-                     [](const StateSpec &state) { return state.shard; });
+  return std::any_of(states.begin(), states.end(), [](const StateSpec &state) {
+    return state.shard || state.isOwn();
+  });
 }
 
 int64_t Manifest::getShardBytes(int64_t rank, int64_t ranks) const {

@@ -38,7 +38,9 @@ enum class StateRole {
   Seed,
   LossScale,
   LowCopy,
-  Accumulator
+  Accumulator,
+  Residual,
+  Basis
 };
 enum class InitKind { Weights, Fill, Normal, Copy };
 
@@ -62,9 +64,16 @@ struct StateSpec : TensorSpec {
   /// What they take, aligned.
   int64_t getShardBytes(int64_t rank, int64_t ranks) const;
 
+  /// Whether each rank has a value of its own.
+  bool isOwn() const { return role == StateRole::Residual; }
   /// Whether checkpoints hold the state.
   bool isSaved() const {
     return init != InitKind::Copy && role != StateRole::Accumulator;
+  }
+  /// Whether a run may go on from a checkpoint without the state.
+  bool isOptional() const {
+    return role == StateRole::LossScale || role == StateRole::Residual ||
+           role == StateRole::Basis;
   }
   /// Whether the state is part of the model (not of its training).
   bool isModel() const {
@@ -117,7 +126,7 @@ struct ArenaInterval {
 };
 
 struct FunctionSpec {
-  /// train_step, accumulate_step, eval_step or predict.
+  /// train_step, uncompressed_step, accumulate_step, eval_step or predict.
   std::string name;
   /// Index into the manifest's variants.
   size_t variant = 0;
@@ -154,6 +163,8 @@ struct Manifest {
   std::vector<std::string> features;
   /// Samples of a micro-batch, and micro-batches of a step.
   int64_t batch = 0, gradAccumulation = 1;
+  /// How many steps, from the first on, run uncompressed_step.
+  int64_t uncompressedSteps = 0;
   bool evalPartial = true, dataParallel = false;
   WeightsKind weights = WeightsKind::Embed;
   int64_t stateBytes = 0, arenaBytes = 0;
@@ -167,6 +178,7 @@ struct Manifest {
   std::vector<ExportPiece> exportPieces;
 
   const StateSpec *findState(std::string_view name) const;
+  /// Whether ranks have states of which they save their own part.
   bool hasShards() const;
   /// Memory for the states that ranks have shards of, on `rank` of `ranks`.
   int64_t getShardBytes(int64_t rank, int64_t ranks) const;

@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <map>
 #include <zlib.h>
 
 using namespace ingot::runtime;
@@ -78,13 +79,16 @@ TensorView ingot::runtime::viewState(const Session &session,
           {session.getPlace(spec), static_cast<size_t>(spec.getBytes())}};
 }
 
-/// The compiler's weights: in the executable, or beside it.
-static void loadWeights(Session &session) {
+using StateList = std::vector<const StateSpec *>;
+
+/// Those of the states that are among the compiler's weights: in the
+/// executable, or beside it.
+static void loadWeights(Session &session, StateList states) {
   const Manifest &manifest = session.getManifest();
-  bool needed = std::any_of(
-      manifest.states.begin(), manifest.states.end(),
-      [](const StateSpec &s) { return s.init == InitKind::Weights; });
-  if (!needed)
+  std::erase_if(states, [](const StateSpec *spec) {
+    return spec->init != InitKind::Weights;
+  });
+  if (states.empty())
     return;
   MappedFile sidecar;
   std::string where = "embedded weights";
@@ -100,14 +104,12 @@ static void loadWeights(Session &session) {
     bytes = {session.getModule().weights, session.getModule().weights_bytes};
   }
   SafeTensors weights = readSafeTensors(bytes, where);
-  for (const StateSpec &spec : manifest.states) {
-    if (spec.init != InitKind::Weights)
-      continue;
-    auto found = weights.tensors.find(spec.name);
+  for (const StateSpec *spec : states) {
+    auto found = weights.tensors.find(spec->name);
     if (found == weights.tensors.end())
-      throw badInput(where, "no tensor '" + spec.name + "'",
+      throw badInput(where, "no tensor '" + spec->name + "'",
                      "compile the model again");
-    assignState(session, spec, found->second, where + ": " + spec.name);
+    assignState(session, *spec, found->second, where + ": " + spec->name);
   }
   // Copied: nothing reads them again.
   releasePages(bytes);
@@ -149,20 +151,28 @@ static void refreshCopies(Session &session) {
   }
 }
 
+static void initialize(Session &session, const StateList &states,
+                       uint64_t seed) {
+  for (const StateSpec *spec : states) {
+    char *place = session.getPlace(*spec);
+    if (spec->init == InitKind::Fill)
+      fill(session, *spec);
+    else if (spec->init == InitKind::Normal)
+      drawNormal(place, *spec, seed);
+    if (spec->role == StateRole::Seed)
+      convert(&seed, DType::U64, place, DType::I64, 1);
+  }
+  loadWeights(session, states);
+}
+
 void ingot::runtime::initializeState(Session &session, uint64_t seed,
                                      const std::string &initPath,
                                      Console &console) {
-  for (const StateSpec &spec : session.getManifest().states) {
-    char *place = session.getPlace(spec);
-    if (spec.init == InitKind::Fill)
-      fill(session, spec);
-    else if (spec.init == InitKind::Normal)
-      drawNormal(place, spec, seed);
-    if (spec.role == StateRole::Seed)
-      convert(&seed, DType::U64, place, DType::I64, 1);
-  }
+  StateList states;
+  for (const StateSpec &spec : session.getManifest().states)
+    states.push_back(&spec);
   // Before --init, which may leave constants of the graph to the trainer.
-  loadWeights(session);
+  initialize(session, states, seed);
   if (!initPath.empty())
     loadInit(session, initPath, console);
   refreshCopies(session);
@@ -205,30 +215,69 @@ static bool assignShards(Session &session, const StateSpec &spec,
   return isThere;
 }
 
+/// Adds up what the ranks that saved have not sent yet: each goes on with its
+/// share of them, so that the mean over ranks stays.
+static void restoreOwn(Session &session, const StateSpec &spec,
+                       const CheckpointState &saved, const std::string &where) {
+  const int64_t rank = session.getContext().rank, ranks = session.getRanks();
+  const auto savedRanks = std::max<int64_t>(1, saved.shards.size());
+  const float weight =
+      static_cast<float>(ranks) / static_cast<float>(savedRanks);
+  std::vector<float> sum(spec.getElements()), part(sum.size());
+  auto add = [&](const SafeTensors &tensors) {
+    auto found = tensors.tensors.find(spec.name);
+    if (found == tensors.tensors.end())
+      return;
+    const TensorView &tensor = found->second;
+    if (tensor.shape != spec.shape || !isFloat(tensor.dtype))
+      throw badInput(where,
+                     "shape " + describe(tensor.shape) + ", the model has " +
+                         describe(spec.shape),
+                     "resume with a trainer of the same model and compression");
+    convert(tensor.data.data(), tensor.dtype,
+            reinterpret_cast<char *>(part.data()), DType::F32, part.size());
+    for (size_t i = 0; i < sum.size(); ++i)
+      sum[i] += weight * part[i];
+  };
+  if (rank == 0)
+    add(saved.whole);
+  for (size_t from = rank; from < saved.shards.size(); from += ranks)
+    add(saved.shards[from]);
+  convert(sum.data(), DType::F32, session.getPlace(spec), spec.dtype,
+          sum.size());
+}
+
 void ingot::runtime::restoreState(Session &session,
                                   const CheckpointState &saved,
                                   const std::string &path) {
+  StateList missing;
   for (const StateSpec &spec : session.getManifest().states) {
     if (!spec.isSaved())
       continue;
     std::string where = path + ": " + spec.name;
+    if (spec.isOwn()) {
+      restoreOwn(session, spec, saved, where);
+      continue;
+    }
     auto found = saved.whole.tensors.find(spec.name);
     if (found != saved.whole.tensors.end())
       assignState(session, spec, found->second, where);
     else if (assignShards(session, spec, saved.shards, where))
       continue;
-    // A run may go on in another precision.
-    else if (spec.role == StateRole::LossScale)
-      fill(session, spec);
+    // A run may go on in another precision, or with compressed gradients.
+    else if (spec.isOptional())
+      missing.push_back(&spec);
     else
       throw badInput(path, "no state '" + spec.name + "'",
                      "resume with a trainer of the same model and optimizer");
   }
+  initialize(session, missing, /*seed=*/0);
   refreshCopies(session);
 }
 
+/// Whether rank 0 alone cannot save the state.
 static bool isInShards(const Session &session, const StateSpec &spec) {
-  return spec.shard && session.getRanks() > 1;
+  return (spec.shard || spec.isOwn()) && session.getRanks() > 1;
 }
 
 SafeTensors ingot::runtime::viewWholeStates(const Session &session) {
@@ -245,6 +294,10 @@ static SafeTensors viewShards(const Session &session) {
     ElementRange held = session.getHeld(spec);
     if (!spec.isSaved() || !isInShards(session, spec) || held.getCount() == 0)
       continue;
+    if (spec.isOwn()) {
+      shards.tensors[spec.name] = viewState(session, spec);
+      continue;
+    }
     int64_t size = getSize(spec.dtype);
     shards.tensors[spec.name] = {spec.dtype,
                                  {held.getCount()},
@@ -303,10 +356,16 @@ void ingot::runtime::shareState(Session &session, Communicator &ranks,
       "trainer", "start one file on all ranks");
   ranks.checkEqual(step, "step to go on from",
                    "give all ranks the same checkpoint");
+  std::map<const StateSpec *, std::string> own;
+  for (const StateSpec &spec : manifest.states)
+    if (spec.isOwn())
+      own[&spec] = viewState(session, spec).data;
   char *state = session.getStates();
   ranks.broadcast(state, manifest.stateBytes, 0, "the initial state");
   ranks.checkEqual(getChecksum(state, manifest.stateBytes), "initial state",
                    "check the network and the memory of that machine");
+  for (const auto &[spec, value] : own)
+    std::memcpy(session.getPlace(*spec), value.data(), value.size());
   // Ranks see different samples, and drop different elements of them. Rank 0's
   // seed stays as it is: that is the one in checkpoints.
   constexpr uint64_t spread = 0x9E3779B97F4A7C15;

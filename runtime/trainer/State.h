@@ -21,7 +21,8 @@ void initializeState(Session &session, uint64_t seed,
                      const std::string &initPath, Console &console);
 
 /// Gives every state its value from a checkpoint at `path`, whose shards may be
-/// of another number of ranks. Throws badInput.
+/// of another number of ranks. States that it may lack, and does, have their
+/// initial values. Throws badInput.
 void restoreState(Session &session, const CheckpointState &saved,
                   const std::string &path);
 
@@ -34,7 +35,8 @@ SafeTensors viewWholeStates(const Session &session);
 std::vector<uint32_t> saveAllShards(const Session &session, Communicator &ranks,
                                     std::string folder);
 
-/// Gives all ranks the states of rank 0, and each its own random numbers.
+/// Gives all ranks the states of rank 0, but for each rank's own ones, and each
+/// its own random numbers.
 /// Throws failure where ranks do not run the same trainer from the same step.
 void shareState(Session &session, Communicator &ranks, int64_t step);
 

@@ -246,7 +246,9 @@ bool Trainer::shouldStop() {
 void Trainer::trainStep() {
   Sampler::Batch batch = sampler->getBatch(step);
   ranks.setStep(step + 1);
-  const Function &function = *session.findFunction("train_step", batch.group);
+  const Function &function = *session.findFunction(
+      step < manifest.uncompressedSteps ? "uncompressed_step" : "train_step",
+      batch.group);
   finishStep();
   stepStart = Clock::now();
   std::map<std::string, double> values = options.hyperparameters;

@@ -1,5 +1,6 @@
 #include "tools/ingotc/Options.h"
 
+#include "passes/parallel/GradComm.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/File.h"
 
@@ -181,8 +182,9 @@ std::optional<CompilerOptions> ingot::parseCompilerOptions(int argc,
                  "machine's link)")
       ->check(CLI::Range(0.001, 4096.0));
   app.add_option("--grad-comm", options.gradComm,
-                 "bf16 or fp16: what gradients are sent as (fp32)")
-      ->check(CLI::IsMember({"bf16", "fp16"}));
+                 "what gradients are sent as: bf16, fp16, powersgd:RANK with "
+                 "start:STEPS and min-rate:RATE, separated by commas (fp32)")
+      ->needs("--data-parallel");
   app.add_option("--zero", options.zero,
                  "ranks share the memory of the optimizer's state (1), and of "
                  "reduced gradients (2) (0)")
@@ -254,6 +256,13 @@ std::optional<CompilerOptions> ingot::parseCompilerOptions(int argc,
   if (options.zero > 0 && options.target != "cpu")
     throw usageError("--zero", "updates in shards run on CPUs only",
                      "compile with --target cpu, or --zero 0");
+  llvm::Expected<GradComm> gradComm = GradComm::parse(options.gradComm);
+  if (!gradComm)
+    throw usageError("--grad-comm", llvm::toString(gradComm.takeError()),
+                     GradComm::kHint.str());
+  if (options.zero > 0 && gradComm->rank > 0)
+    throw usageError("--grad-comm", "PowerSGD needs whole gradients",
+                     "compile with --zero 0, or send bf16");
   if (batch > 0)
     options.batch = batch;
   options.dims = parseDims(dims);

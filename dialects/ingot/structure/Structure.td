@@ -17,7 +17,9 @@ def Ingot_Role : I32EnumAttr<"Role", "what a state is for", [
     I32EnumAttrCase<"Seed", 5, "seed">,
     I32EnumAttrCase<"LossScale", 6, "loss_scale">,
     I32EnumAttrCase<"LowCopy", 7, "low_copy">,
-    I32EnumAttrCase<"Accumulator", 8, "accumulator">]> {
+    I32EnumAttrCase<"Accumulator", 8, "accumulator">,
+    I32EnumAttrCase<"Residual", 9, "residual">,
+    I32EnumAttrCase<"Basis", 10, "basis">]> {
   let cppNamespace = "::ingot";
   let genSpecializedAttr = 0;
 }
@@ -30,7 +32,8 @@ def StateOp : Ingot_Op<"state", [Symbol]> {
     (statistics that the forward pass updates), `moment` (optimizer), `step` (i64, steps
     taken), `seed` (i64), `loss_scale` (scalars of dynamic loss scaling), `low_copy` (the
     value of the state `of`, rounded to this state's element type; never saved), `accumulator` (sums over
-    the micro-batches of a step; as at the start between steps, so never saved). The initial
+    the micro-batches of a step; as at the start between steps, so never saved), `residual` (what a rank has not
+    sent of a gradient yet: each rank has its own), `basis` (what gradients are compressed with). The initial
     value is `initial`, for a `low_copy` that of `of`; a splat costs nothing.
 
     A state with `shard` is held in parts: each rank has the elements that are in its shard of a

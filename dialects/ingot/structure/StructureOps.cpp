@@ -30,6 +30,8 @@ LogicalResult StateOp::verify() {
   switch (getRole()) {
   case Role::Parameter:
   case Role::Moment:
+  case Role::Residual:
+  case Role::Basis:
     if (!isa<FloatType>(element))
       return emitOpError("C2: a ") << stringifyRole(getRole())
                                    << " must be floating point, got " << type;

@@ -1,0 +1,347 @@
+//===----------------------------------------------------------------------===//
+//
+// CompressGradients: matrices of low rank travel instead of gradients.
+//
+// Assumes a step with its optimizer, and guarded updates if it has them.
+// Vogels, Karimireddy, Jaggi, "PowerSGD: Practical Low-Rank Gradient
+// Compression for Distributed Optimization", 2019, Algorithms 1 and 2.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/ingot/collective/BucketLayout.h"
+#include "dialects/ingot/ir/Arithmetic.h"
+#include "dialects/ingot/ir/Signature.h"
+#include "dialects/ingot/ir/States.h"
+#include "mlir/IR/Remarks.h"
+#include "passes/parallel/GradComm.h"
+#include "passes/parallel/Passes.h"
+
+#include <random>
+
+namespace ingot {
+#define GEN_PASS_DEF_COMPRESSGRADIENTS
+#include "passes/parallel/Passes.h.inc"
+} // namespace ingot
+
+using namespace mlir;
+using namespace ingot;
+
+namespace {
+
+/// A gradient as a matrix of `rows` by `columns`, with the states and what they
+/// hold at the step's start.
+struct Matrix {
+  unsigned part;
+  int64_t rows, columns;
+  FlatSymbolRefAttr residualState, basisState;
+  Value residual, basis;
+  /// What the rank has to send: the gradient, and what was not sent before.
+  Value whole;
+};
+
+struct CompressGradients
+    : ingot::impl::CompressGradientsBase<CompressGradients> {
+  using CompressGradientsBase::CompressGradientsBase;
+
+  void runOnOperation() override {
+    func::FuncOp func = findFunction(getOperation(), kTrainStepName);
+    FailureOr<GradComm> parsed = GradComm::parse(&getContext(), gradComm);
+    if (failed(parsed))
+      return signalPassFailure();
+    how = *parsed;
+    if (!func || how.rank == 0)
+      return;
+    Signature step(func);
+    ResultList results = ResultList::of(step);
+    parameters = findParameters(results);
+    SmallVector<AllReduceStartOp> buckets;
+    func.walk([&](AllReduceStartOp start) {
+      ResultRange sums = getWait(start).getParts();
+      llvm::for_each(sums, [&](Value sum) { explain(sum); });
+      if (llvm::any_of(sums, [&](Value sum) { return isCompressed(sum); }))
+        buckets.push_back(start);
+    });
+    if (buckets.empty())
+      return;
+    if (how.start > 0) {
+      OpBuilder builder(func);
+      auto whole = cast<func::FuncOp>(builder.clone(*func));
+      whole.setName(kUncompressedStepName);
+      getOperation()->setAttr(kUncompressedStepsAttr,
+                              builder.getI64IntegerAttr(how.start));
+    }
+    for (AllReduceStartOp start : buckets)
+      compress(step, start, results);
+    results.apply(step);
+  }
+
+private:
+  using Parameters = DenseMap<Value, FlatSymbolRefAttr>;
+
+  static AllReduceWaitOp getWait(AllReduceStartOp start) {
+    return cast<AllReduceWaitOp>(*start.getBucket().user_begin());
+  }
+
+  /// The parameters that sums of gradients update: what their new values are
+  /// computed from, in their shape.
+  Parameters findParameters(const ResultList &results) {
+    Parameters parameters;
+    for (const ResultList::Entry &entry : results.entries) {
+      FlatSymbolRefAttr symbol = entry.state();
+      if (!symbol ||
+          findState(getOperation(), symbol).getRole() != Role::Parameter)
+        continue;
+      ArrayRef<int64_t> shape = tensorType(entry.value).getShape();
+      SmallVector<Value> work = {entry.value};
+      llvm::SmallPtrSet<Value, 16> seen;
+      while (!work.empty()) {
+        Value value = work.pop_back_val();
+        Operation *def = value.getDefiningOp();
+        if (!def || !seen.insert(value).second)
+          continue;
+        if (isa<AllReduceWaitOp>(def)) {
+          parameters[value] = symbol;
+          continue;
+        }
+        for (Value operand : def->getOperands())
+          if (tensorType(operand).getShape() == shape)
+            work.push_back(operand);
+      }
+    }
+    return parameters;
+  }
+
+  double getRate(RankedTensorType type) const {
+    double rows = type.getRank() < 2 ? 1 : type.getDimSize(0);
+    double columns = static_cast<double>(type.getNumElements()) / rows;
+    return rows * columns / (static_cast<double>(how.rank) * (rows + columns));
+  }
+
+  /// Whether the sum of a gradient is to be computed from its factors.
+  bool isCompressed(Value sum) const {
+    return parameters.contains(sum) && getRate(tensorType(sum)) >= how.minRate;
+  }
+
+  void explain(Value sum) {
+    FlatSymbolRefAttr parameter = parameters.lookup(sum);
+    if (!parameter)
+      return;
+    auto options = remark::RemarkOpts::name("compress").category(getArgument());
+    Location loc = NameLoc::get(parameter.getAttr());
+    double rate = getRate(tensorType(sum));
+    if (isCompressed(sum))
+      remark::passed(loc, options)
+          << remark::metric("rank", how.rank) << remark::metric("rate", rate);
+    else
+      remark::missed(loc, options)
+          << remark::reason("it would not shrink enough")
+          << remark::metric("rate", rate);
+  }
+
+  Matrix addStates(Signature step, unsigned part, Value sum) {
+    RankedTensorType type = tensorType(sum);
+    int64_t rows = type.getDimSize(0), columns = type.getNumElements() / rows;
+    Builder builder(&getContext());
+    std::string name = parameters.lookup(sum).getValue().str();
+    auto residual =
+        RankedTensorType::get({rows, columns}, builder.getF32Type());
+    auto basis =
+        RankedTensorType::get({how.rank, columns}, builder.getF32Type());
+    Matrix matrix{part, rows, columns, {}, {}, {}, {}, {}};
+    StateAdder states(getOperation());
+    matrix.residualState =
+        states.add(name + "/residual", Role::Residual, residual);
+    matrix.basisState = states.add(name + "/basis", Role::Basis, basis);
+    findState(getOperation(), matrix.basisState)
+        .setInitialAttr(drawNormal(basis, numMatrices.getValue()));
+    matrix.residual = step.addState(matrix.residualState, residual);
+    matrix.basis = step.addState(matrix.basisState, basis);
+    ++numMatrices;
+    return matrix;
+  }
+
+  static DenseElementsAttr drawNormal(RankedTensorType type, uint64_t seed) {
+    // Sums of uniform numbers: standard libraries draw normal ones differently.
+    std::mt19937_64 engine(seed);
+    std::vector<float> values(type.getNumElements());
+    for (float &value : values) {
+      double sum = -6;
+      for (int i = 0; i < 12; ++i)
+        sum += static_cast<double>(engine() >> 11) * 0x1p-53;
+      value = static_cast<float>(sum);
+    }
+    return DenseElementsAttr::get(type, ArrayRef<float>(values));
+  }
+
+  /// Replaces the exchange of a bucket by two: of the products of its matrices
+  /// with their bases, beside what stays as it is, and of the matrices'
+  /// products with the orthonormal rows that come of these.
+  void compress(Signature step, AllReduceStartOp start, ResultList &results) {
+    AllReduceWaitOp wait = getWait(start);
+    SmallVector<Matrix> matrices;
+    SmallVector<Value> sent, oldSums;
+    for (auto [i, part, sum] :
+         llvm::enumerate(start.getParts(), wait.getParts())) {
+      if (isCompressed(sum)) {
+        matrices.push_back(addStates(step, i, sum));
+        continue;
+      }
+      sent.push_back(part);
+      oldSums.push_back(sum);
+    }
+    Type element = tensorType(start.getBucket()).getElementType();
+    Type f32 = Float32Type::get(&getContext());
+    Value scale = step.findArgument(
+        FlatSymbolRefAttr::get(&getContext(), kLossScaleName));
+
+    OpBuilder builder(start);
+    Arithmetic a(builder, start.getLoc());
+    for (Matrix &matrix : matrices) {
+      matrix.whole = makeWhole(a, matrix, start.getParts()[matrix.part], scale);
+      Value rows = multiply(builder, matrix.basis, matrix.whole,
+                            /*transposeLhs=*/false, /*transposeRhs=*/true);
+      sent.push_back(a.cast(rows, element));
+    }
+    ValueRange sums = exchange(builder, wait, start.getLoc(), sent);
+    for (auto [old, sum] : llvm::zip(oldSums, sums))
+      old.replaceAllUsesWith(sum);
+
+    builder.setInsertionPoint(wait);
+    SmallVector<Value> columns;
+    SmallVector<std::pair<Value, Value>> factors;
+    for (auto [matrix, sum] :
+         llvm::zip_equal(matrices, sums.take_back(matrices.size()))) {
+      factors.push_back(orthonormalize(a, builder, a.cast(sum, f32)));
+      columns.push_back(a.cast(
+          multiply(builder, factors.back().first, matrix.whole), element));
+    }
+    std::string name =
+        cast<NameLoc>(start.getLoc()).getName().getValue().str() + ", columns";
+    ValueRange columnSums = exchange(
+        builder, wait, NameLoc::get(builder.getStringAttr(name)), columns);
+    builder.setInsertionPoint(wait);
+    for (auto [i, matrix] : llvm::enumerate(matrices)) {
+      auto [factor, isUsed] = factors[i];
+      auto expand = [&](Value columns) {
+        return multiply(builder, factor, columns, /*transposeLhs=*/true);
+      };
+      Value own = a.cast(columns[i], f32), all = a.cast(columnSums[i], f32);
+      replaceSum(a, wait.getParts()[matrix.part], expand(all));
+      Value residual = a.sub(matrix.whole, expand(own));
+      if (scale)
+        residual =
+            a.div(residual, a.fill(scale, {matrix.rows, matrix.columns}));
+      // A row that vanished says nothing of the columns: with zeros it would
+      // vanish in all later steps.
+      Value keeps = a.broadcast(isUsed, {how.rank, matrix.columns}, {0});
+      Value basis = a.select(keeps, all, matrix.basis);
+      // Where it is known whether the step is skipped.
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPoint(step.getReturn());
+      update(a, step, results, matrix.residualState, matrix.residual, residual);
+      update(a, step, results, matrix.basisState, matrix.basis, basis);
+    }
+    wait.erase();
+    start.erase();
+  }
+
+  /// The gradient in f32, before it was rounded for its way, and the residual.
+  /// Residuals are in units of gradients that are not scaled.
+  static Value makeWhole(Arithmetic a, const Matrix &matrix, Value part,
+                         Value scale) {
+    if (auto cast = part.getDefiningOp<CastOp>())
+      part = cast.getOperand();
+    int64_t shape[] = {matrix.rows, matrix.columns};
+    Value gradient = a.reshape(
+        a.cast(part, tensorType(matrix.residual).getElementType()), shape);
+    return a.add(gradient, scale ? a.mul(matrix.residual, a.fill(scale, shape))
+                                 : matrix.residual);
+  }
+
+  static Value multiply(OpBuilder &builder, Value lhs, Value rhs,
+                        bool transposeLhs = false, bool transposeRhs = false) {
+    int64_t rows = tensorType(lhs).getDimSize(transposeLhs ? 1 : 0);
+    int64_t columns = tensorType(rhs).getDimSize(transposeRhs ? 0 : 1);
+    auto type = RankedTensorType::get({rows, columns},
+                                      tensorType(lhs).getElementType());
+    return MatmulOp::create(builder, rhs.getLoc(), type, lhs, rhs, transposeLhs,
+                            transposeRhs);
+  }
+
+  /// Starts at the builder, waits before `wait`. The parts come back as sums.
+  static ValueRange exchange(OpBuilder &builder, AllReduceWaitOp wait,
+                             Location loc, ValueRange parts) {
+    TypeRange types = parts.getTypes();
+    auto whole =
+        RankedTensorType::get({BucketLayout::of(types).elements},
+                              tensorType(parts.front()).getElementType());
+    auto start = AllReduceStartOp::create(builder, loc, whole, parts);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPoint(wait);
+    return AllReduceWaitOp::create(builder, loc, types, start.getBucket())
+        .getParts();
+  }
+
+  /// Orthonormal rows that span the same space, by Gram-Schmidt, and which of
+  /// them there are: those of rows that depend on earlier ones are zeros.
+  std::pair<Value, Value> orthonormalize(Arithmetic a, OpBuilder &builder,
+                                         Value rows) {
+    int64_t size = tensorType(rows).getDimSize(1);
+    SmallVector<Value> done, used;
+    for (int64_t i = 0; i < how.rank; ++i) {
+      Value row = SliceOp::create(
+          builder, rows.getLoc(), rows, ArrayRef<int64_t>{i, 0},
+          ArrayRef<int64_t>{i + 1, size}, ArrayRef<int64_t>{1, 1});
+      Value before = a.sumAll(a.square(row));
+      for (Value other : done)
+        row = a.sub(
+            row, a.mul(other, a.fill(a.sumAll(a.mul(row, other)), {1, size})));
+      Value after = a.sumAll(a.square(row));
+      // Below this, what is left is rounding.
+      constexpr double least = 1e-6;
+      Value isUsed = a.compare(Predicate::GT, after, a.mul(before, least));
+      Value factor = a.select(isUsed, a.rsqrt(after), 0.0);
+      done.push_back(a.mul(row, a.fill(factor, {1, size})));
+      used.push_back(a.reshape(isUsed, {1}));
+    }
+    if (done.size() == 1)
+      return {done.front(), used.front()};
+    auto join = [&](ArrayRef<Value> parts) -> Value {
+      SmallVector<int64_t> shape(tensorType(parts.front()).getShape());
+      shape[0] = how.rank;
+      auto type = RankedTensorType::get(
+          shape, tensorType(parts.front()).getElementType());
+      return ConcatOp::create(builder, rows.getLoc(), type, parts, /*dim=*/0);
+    };
+    return {join(done), join(used)};
+  }
+
+  /// What was rounded for its way is not any more.
+  static void replaceSum(Arithmetic a, Value old, Value sum) {
+    RankedTensorType type = tensorType(old);
+    sum = a.reshape(sum, type.getShape());
+    for (Operation *user : llvm::make_early_inc_range(old.getUsers()))
+      if (auto cast = dyn_cast<CastOp>(user);
+          cast && cast.getType() == sum.getType())
+        cast.replaceAllUsesWith(sum);
+    if (!old.use_empty())
+      old.replaceAllUsesWith(a.cast(sum, type.getElementType()));
+  }
+
+  /// A step that is skipped leaves the state alone.
+  static void update(Arithmetic a, Signature step, ResultList &results,
+                     FlatSymbolRefAttr state, Value old, Value value) {
+    if (std::optional<unsigned> skipped = step.findResult("skipped")) {
+      Value isSkipped =
+          a.compare(Predicate::GT, results.entries[*skipped].value, 0.0);
+      value =
+          a.select(a.fill(isSkipped, tensorType(old).getShape()), old, value);
+    }
+    results.addState(state, value);
+  }
+
+  GradComm how;
+  Parameters parameters;
+};
+
+} // namespace
