@@ -513,6 +513,9 @@ void exec::AttentionGradOp::getEffects(Effects &effects) {
     return {{8, getBucket().getType().getNumElements()},                       \
             {4, dtypeOf(getBucket())},                                         \
             {4, static_cast<int64_t>(getNumber())},                            \
+            {4, static_cast<int64_t>(getCode())},                              \
+            {4, 0},                                                            \
+            {8, static_cast<int64_t>(getKept())},                              \
             {8, index}};                                                       \
   }                                                                            \
   /* Reads and writes: what is in flight is neither before nor after. */       \
@@ -527,6 +530,23 @@ INGOT_BUCKET(exec::ReduceScatterStartOp, "ingot_reduce_scatter_start")
 INGOT_BUCKET(exec::ReduceScatterWaitOp, "ingot_reduce_scatter_wait")
 INGOT_BUCKET(exec::AllGatherStartOp, "ingot_all_gather_start")
 INGOT_BUCKET(exec::AllGatherWaitOp, "ingot_all_gather_wait")
+
+StringRef exec::CompressOp::getEntryPoint() { return "ingot_compress"; }
+StringRef exec::CompressOp::getCallKind() { return "compression"; }
+int64_t exec::CompressOp::getCallFlops() {
+  return 2 * cast<MemRefType>(getInput().getType()).getNumElements();
+}
+int64_t exec::CompressOp::getCallBytes() { return bufferBytes(getOperands()); }
+SmallVector<Field> exec::CompressOp::getDescriptor(int64_t index) {
+  return {{8, cast<MemRefType>(getInput().getType()).getNumElements()},
+          {4, static_cast<int64_t>(getCode())},
+          {4, 0},
+          {8, static_cast<int64_t>(getKept())},
+          {8, index}};
+}
+void exec::CompressOp::getEffects(Effects &effects) {
+  addEffects(*this, 1, effects);
+}
 
 StringRef exec::ShardSquareSumOp::getEntryPoint() {
   return "ingot_shard_square_sum";

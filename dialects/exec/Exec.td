@@ -240,7 +240,8 @@ def AttentionGradOp : Exec_LibraryOp<"attention_grad", [AttrSizedOperandSegments
 }
 
 class Exec_BucketOp<string mnemonic> : Exec_CallOp<mnemonic> {
-  let arguments = (ins Exec_Buffer:$bucket, I64Attr:$number);
+  let arguments = (ins Exec_Buffer:$bucket, I64Attr:$number, DefaultValuedAttr<I64Attr, "0">:$code,
+                       DefaultValuedAttr<I64Attr, "0">:$kept);
   let assemblyFormat = "$number $bucket attr-dict `:` type($bucket)";
 }
 
@@ -266,6 +267,12 @@ def AllGatherStartOp : Exec_BucketOp<"all_gather_start"> {
 
 def AllGatherWaitOp : Exec_BucketOp<"all_gather_wait"> {
   let summary = "`ingot_all_gather_wait`: the bucket holds the shards of all ranks";
+}
+
+def CompressOp : Exec_CallOp<"compress"> {
+  let summary = "`ingot_compress`: what a message of that code can say of the input";
+  let arguments = (ins Exec_Buffer:$input, Exec_Buffer:$result, I64Attr:$code, I64Attr:$kept);
+  let assemblyFormat = "$input `->` $result attr-dict `:` type($input) `->` type($result)";
 }
 
 def ShardSquareSumOp : Exec_CallOp<"shard_square_sum"> {

@@ -1,10 +1,12 @@
 //===----------------------------------------------------------------------===//
 //
-// CompressGradients: matrices of low rank travel instead of gradients.
+// CompressGradients: matrices of low rank, small integers or the largest
+// elements travel instead of gradients; what is left comes later.
 //
 // Assumes a step with its optimizer, and guarded updates if it has them.
 // Vogels, Karimireddy, Jaggi, "PowerSGD: Practical Low-Rank Gradient
-// Compression for Distributed Optimization", 2019, Algorithms 1 and 2.
+// Compression for Distributed Optimization", 2019, Algorithms 1 and 2; Stich,
+// Cordonnier, Jaggi, "Sparsified SGD with Memory", 2018.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,6 +18,7 @@
 #include "passes/parallel/GradComm.h"
 #include "passes/parallel/Passes.h"
 
+#include <cmath>
 #include <random>
 
 namespace ingot {
@@ -49,7 +52,7 @@ struct CompressGradients
     if (failed(parsed))
       return signalPassFailure();
     how = *parsed;
-    if (!func || how.rank == 0)
+    if (!func || !how.compresses())
       return;
     Signature step(func);
     ResultList results = ResultList::of(step);
@@ -70,8 +73,13 @@ struct CompressGradients
       getOperation()->setAttr(kUncompressedStepsAttr,
                               builder.getI64IntegerAttr(how.start));
     }
+    scale = step.findArgument(
+        FlatSymbolRefAttr::get(&getContext(), kLossScaleName));
     for (AllReduceStartOp start : buckets)
-      compress(step, start, results);
+      if (how.code)
+        encode(step, start, results);
+      else
+        factorize(step, start, results);
     results.apply(step);
   }
 
@@ -111,7 +119,12 @@ private:
     return parameters;
   }
 
+  /// How much less is sent of a gradient.
   double getRate(RankedTensorType type) const {
+    constexpr double int8Block = 256;
+    if (how.code)
+      return *how.code == Code::TopK ? 1 / (2 * how.share)
+                                     : 4 * int8Block / (4 + int8Block);
     double rows = type.getRank() < 2 ? 1 : type.getDimSize(0);
     double columns = static_cast<double>(type.getNumElements()) / rows;
     return rows * columns / (static_cast<double>(how.rank) * (rows + columns));
@@ -119,7 +132,8 @@ private:
 
   /// Whether the sum of a gradient is to be computed from its factors.
   bool isCompressed(Value sum) const {
-    return parameters.contains(sum) && getRate(tensorType(sum)) >= how.minRate;
+    return parameters.contains(sum) &&
+           (how.code || getRate(tensorType(sum)) >= how.minRate);
   }
 
   void explain(Value sum) {
@@ -130,8 +144,7 @@ private:
     Location loc = NameLoc::get(parameter.getAttr());
     double rate = getRate(tensorType(sum));
     if (isCompressed(sum))
-      remark::passed(loc, options)
-          << remark::metric("rank", how.rank) << remark::metric("rate", rate);
+      remark::passed(loc, options) << remark::metric("rate", rate);
     else
       remark::missed(loc, options)
           << remark::reason("it would not shrink enough")
@@ -176,7 +189,7 @@ private:
   /// Replaces the exchange of a bucket by two: of the products of its matrices
   /// with their bases, beside what stays as it is, and of the matrices'
   /// products with the orthonormal rows that come of these.
-  void compress(Signature step, AllReduceStartOp start, ResultList &results) {
+  void factorize(Signature step, AllReduceStartOp start, ResultList &results) {
     AllReduceWaitOp wait = getWait(start);
     SmallVector<Matrix> matrices;
     SmallVector<Value> sent, oldSums;
@@ -191,13 +204,13 @@ private:
     }
     Type element = tensorType(start.getBucket()).getElementType();
     Type f32 = Float32Type::get(&getContext());
-    Value scale = step.findArgument(
-        FlatSymbolRefAttr::get(&getContext(), kLossScaleName));
 
     OpBuilder builder(start);
     Arithmetic a(builder, start.getLoc());
     for (Matrix &matrix : matrices) {
-      matrix.whole = makeWhole(a, matrix, start.getParts()[matrix.part], scale);
+      Value gradient = a.reshape(widen(a, start.getParts()[matrix.part]),
+                                 {matrix.rows, matrix.columns});
+      matrix.whole = addResidual(a, gradient, matrix.residual);
       Value rows = multiply(builder, matrix.basis, matrix.whole,
                             /*transposeLhs=*/false, /*transposeRhs=*/true);
       sent.push_back(a.cast(rows, element));
@@ -227,10 +240,7 @@ private:
       };
       Value own = a.cast(columns[i], f32), all = a.cast(columnSums[i], f32);
       replaceSum(a, wait.getParts()[matrix.part], expand(all));
-      Value residual = a.sub(matrix.whole, expand(own));
-      if (scale)
-        residual =
-            a.div(residual, a.fill(scale, {matrix.rows, matrix.columns}));
+      Value residual = makeResidual(a, matrix.whole, expand(own));
       // A row that vanished says nothing of the columns: with zeros it would
       // vanish in all later steps.
       Value keeps = a.broadcast(isUsed, {how.rank, matrix.columns}, {0});
@@ -245,17 +255,90 @@ private:
     start.erase();
   }
 
-  /// The gradient in f32, before it was rounded for its way, and the residual.
-  /// Residuals are in units of gradients that are not scaled.
-  static Value makeWhole(Arithmetic a, const Matrix &matrix, Value part,
-                         Value scale) {
+  /// Replaces the exchange of a bucket by one of fewer bytes for each element,
+  /// or of fewer elements.
+  void encode(Signature step, AllReduceStartOp start, ResultList &results) {
+    AllReduceWaitOp wait = getWait(start);
+    OpBuilder builder(start);
+    Arithmetic a(builder, start.getLoc());
+    SmallVector<Value> flat, kept, keptSums;
+    for (auto [part, sum] : llvm::zip_equal(start.getParts(), wait.getParts()))
+      if (isCompressed(sum)) {
+        flat.push_back(
+            a.reshape(widen(a, part), {tensorType(sum).getNumElements()}));
+      } else {
+        kept.push_back(part);
+        keptSums.push_back(sum);
+      }
+    Value gradient = join(builder, flat);
+    RankedTensorType type = tensorType(gradient);
+    std::string name = cast<NameLoc>(start.getLoc()).getName().getValue().str();
+    FlatSymbolRefAttr state =
+        addState(getOperation(), name + "/residual", Role::Residual, type);
+    Value old = step.addState(state, type);
+    Value whole = addResidual(a, gradient, old);
+    int64_t elements = type.getNumElements(), count = 0;
+    if (how.code == Code::TopK)
+      count = std::max<int64_t>(
+          1, std::llround(static_cast<double>(elements) * how.share));
+    Value sent = CompressOp::create(builder, start.getLoc(), type, whole,
+                                    *how.code, count);
+    if (!kept.empty())
+      for (auto [old, sum] : llvm::zip_equal(
+               keptSums, exchange(builder, wait, start.getLoc(), kept)))
+        old.replaceAllUsesWith(sum);
+    auto code = CodeAttr::get(&getContext(), *how.code);
+    Value sums = exchange(builder, wait, start.getLoc(), sent, code, count)[0];
+    builder.setInsertionPoint(wait);
+    int64_t first = 0;
+    for (Value sum : wait.getParts()) {
+      if (!isCompressed(sum))
+        continue;
+      int64_t next = first + tensorType(sum).getNumElements();
+      replaceSum(a, sum,
+                 SliceOp::create(
+                     builder, start.getLoc(), sums, ArrayRef<int64_t>{first},
+                     ArrayRef<int64_t>{next}, ArrayRef<int64_t>{1}));
+      first = next;
+    }
+    Value residual = makeResidual(a, whole, sent);
+    builder.setInsertionPoint(step.getReturn());
+    update(a, step, results, state, old, residual);
+    wait.erase();
+    start.erase();
+  }
+
+  /// The gradient in f32, before it was rounded for its way.
+  static Value widen(Arithmetic a, Value part) {
     if (auto cast = part.getDefiningOp<CastOp>())
       part = cast.getOperand();
-    int64_t shape[] = {matrix.rows, matrix.columns};
-    Value gradient = a.reshape(
-        a.cast(part, tensorType(matrix.residual).getElementType()), shape);
-    return a.add(gradient, scale ? a.mul(matrix.residual, a.fill(scale, shape))
-                                 : matrix.residual);
+    return a.cast(part, Float32Type::get(part.getContext()));
+  }
+
+  /// Residuals are in units of gradients that are not scaled.
+  Value addResidual(Arithmetic a, Value gradient, Value residual) const {
+    ArrayRef<int64_t> shape = tensorType(gradient).getShape();
+    return a.add(gradient,
+                 scale ? a.mul(residual, a.fill(scale, shape)) : residual);
+  }
+  Value makeResidual(Arithmetic a, Value whole, Value sent) const {
+    Value left = a.sub(whole, sent);
+    return scale ? a.div(left, a.fill(scale, tensorType(whole).getShape()))
+                 : left;
+  }
+
+  /// One after another.
+  static Value join(OpBuilder &builder, ArrayRef<Value> parts) {
+    if (parts.size() == 1)
+      return parts.front();
+    RankedTensorType type = tensorType(parts.front());
+    SmallVector<int64_t> shape(type.getShape());
+    shape[0] = 0;
+    for (Value part : parts)
+      shape[0] += tensorType(part).getDimSize(0);
+    return ConcatOp::create(builder, parts.front().getLoc(),
+                            RankedTensorType::get(shape, type.getElementType()),
+                            parts, /*dim=*/0);
   }
 
   static Value multiply(OpBuilder &builder, Value lhs, Value rhs,
@@ -270,12 +353,14 @@ private:
 
   /// Starts at the builder, waits before `wait`. The parts come back as sums.
   static ValueRange exchange(OpBuilder &builder, AllReduceWaitOp wait,
-                             Location loc, ValueRange parts) {
+                             Location loc, ValueRange parts, CodeAttr code = {},
+                             int64_t kept = 0) {
     TypeRange types = parts.getTypes();
     auto whole =
         RankedTensorType::get({BucketLayout::of(types).elements},
                               tensorType(parts.front()).getElementType());
-    auto start = AllReduceStartOp::create(builder, loc, whole, parts);
+    auto start = AllReduceStartOp::create(builder, loc, whole, parts,
+                                          /*blocking=*/false, code, kept);
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPoint(wait);
     return AllReduceWaitOp::create(builder, loc, types, start.getBucket())
@@ -304,16 +389,7 @@ private:
       done.push_back(a.mul(row, a.fill(factor, {1, size})));
       used.push_back(a.reshape(isUsed, {1}));
     }
-    if (done.size() == 1)
-      return {done.front(), used.front()};
-    auto join = [&](ArrayRef<Value> parts) -> Value {
-      SmallVector<int64_t> shape(tensorType(parts.front()).getShape());
-      shape[0] = how.rank;
-      auto type = RankedTensorType::get(
-          shape, tensorType(parts.front()).getElementType());
-      return ConcatOp::create(builder, rows.getLoc(), type, parts, /*dim=*/0);
-    };
-    return {join(done), join(used)};
+    return {join(builder, done), join(builder, used)};
   }
 
   /// What was rounded for its way is not any more.
@@ -341,6 +417,8 @@ private:
   }
 
   GradComm how;
+  /// The loss scale; null without one.
+  Value scale;
   Parameters parameters;
 };
 

@@ -15,7 +15,7 @@ Type GradComm::getSentType(MLIRContext *context) const {
 
 llvm::Expected<GradComm> GradComm::parse(StringRef text) {
   GradComm parsed;
-  bool hasDetails = false;
+  bool hasStart = false, hasRate = false;
   SmallVector<StringRef> words;
   if (!text.empty())
     text.split(words, ',');
@@ -26,22 +26,32 @@ llvm::Expected<GradComm> GradComm::parse(StringRef text) {
       isFine = parsed.sent.empty();
       parsed.sent = word == "bf16" ? "bf16" : "fp16";
     } else if (key == "powersgd") {
-      isFine = !value.getAsInteger(10, parsed.rank) && parsed.rank >= 1 &&
-               parsed.rank <= 64;
+      isFine = !parsed.compresses() && !value.getAsInteger(10, parsed.rank) &&
+               parsed.rank >= 1 && parsed.rank <= 64;
+    } else if (word == "int8") {
+      isFine = !parsed.compresses();
+      parsed.code = Code::Int8;
+    } else if (key == "topk") {
+      isFine = !parsed.compresses() && !value.getAsDouble(parsed.share) &&
+               parsed.share > 0 && parsed.share < 0.5;
+      parsed.code = Code::TopK;
     } else if (key == "start") {
       isFine = !value.getAsInteger(10, parsed.start) && parsed.start >= 0;
-      hasDetails = true;
+      hasStart = true;
     } else if (key == "min-rate") {
       isFine = !value.getAsDouble(parsed.minRate) && parsed.minRate >= 1;
-      hasDetails = true;
+      hasRate = true;
     }
     if (!isFine)
       return llvm::createStringError("'" + word +
                                      "' is no way to send gradients");
   }
-  if (hasDetails && parsed.rank == 0)
-    return llvm::createStringError(
-        "start and min-rate say nothing without powersgd:RANK");
+  if ((hasStart && !parsed.compresses()) || (hasRate && parsed.rank == 0))
+    return llvm::createStringError("start and min-rate say nothing without "
+                                   "powersgd, start not without a compression");
+  if (parsed.code && !parsed.sent.empty())
+    return llvm::createStringError("'" + parsed.sent + "' is no way to send " +
+                                   stringifyCode(*parsed.code));
   return parsed;
 }
 

@@ -90,12 +90,16 @@ def ShardUpdates : Pass<"ingot-shard-updates", "::mlir::ModuleOp"> {
 }
 
 def CompressGradients : Pass<"ingot-compress-gradients", "::mlir::ModuleOp"> {
-  let summary = "gradients travel as products of matrices of low rank";
+  let summary = "less than gradients travels, and what is left comes later";
   let description = [{
-    With `powersgd:RANK` in `grad-comm`, a gradient of n x m elements (the first dimension, and all others) leaves its bucket, which
+    With `int8` in `grad-comm`, the gradients of a bucket travel as integers with a scale for each block of 256, with `topk:SHARE` that share of
+    the elements, those of largest magnitude, with their indices: `compress` says which, and the bucket's `code` how it is sent. What a rank's gradients have beyond that is the
+    bucket's `residual`, added to the next step's, so that nothing is lost.
+
+    With `powersgd:RANK`, a gradient of n x m elements (the first dimension, and all others) leaves its bucket, which
     gets the rank x n elements of its product with the rows of a `basis` instead. Their sum over ranks is made orthonormal (Gram-Schmidt), and a second bucket
     adds up its product with the gradient, rank x m elements. The sum of gradients becomes the product of both: n m / (rank (n + m))
-    times less to send. What a rank's gradient has beyond that is its `residual`, added to the next step's, so that nothing is lost; the
+    times less to send. The residual is the gradient's own, and the
     second sums are the next step's basis (warm start). Gradients that would not shrink `min-rate` times (2 by default) stay in their bucket, vectors among
     them; a remark says so. Vogels et al., 2019.
 
@@ -124,10 +128,10 @@ def CompressGradients : Pass<"ingot-compress-gradients", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [
-    Option<"gradComm", "grad-comm", "std::string", "\"\"", "powersgd:RANK, start:STEPS, min-rate:RATE, separated by commas, beside bf16 or fp16">,
+    Option<"gradComm", "grad-comm", "std::string", "\"\"", "powersgd:RANK (with min-rate:RATE), int8 or topk:SHARE, with start:STEPS, separated by commas; bf16 or fp16 beside powersgd">,
   ];
   let statistics = [
-    Statistic<"numMatrices", "matrices", "gradients that travel in low rank">,
+    Statistic<"numMatrices", "matrices", "gradients that travel as products of matrices">,
   ];
   let dependentDialects = ["::ingot::IngotDialect"];
 }

@@ -44,6 +44,11 @@ struct CallBuilder {
         op.getScale(), op.getLeft(), op.getRight(), op.getFlops());
   }
 
+  void operator()(CompressOp op) const {
+    exec::CompressOp::create(b, op.getLoc(), inputs[0], outputs[0],
+                             static_cast<int64_t>(op.getCode()), op.getKept());
+  }
+
   void operator()(ShardSquareSumOp op) const {
     exec::ShardSquareSumOp::create(b, op.getLoc(), inputs[0], outputs[0],
                                    op.getFirst(), op.getOf());
@@ -160,7 +165,7 @@ void ingot::createLibraryCall(Operation *anchor, ValueRange inputs,
   CallBuilder call{builder, inputs, outputs, scratch};
   TypeSwitch<Operation *>(anchor)
       .Case<MatmulOp, ConvOp, ConvInputGradOp, ConvFilterGradOp, AttentionOp,
-            AttentionGradOp, ShardSquareSumOp>(call);
+            AttentionGradOp, CompressOp, ShardSquareSumOp>(call);
 }
 
 namespace {
@@ -173,10 +178,21 @@ struct BucketCallBuilder {
   template <typename Call, typename Op> void call(Op op) const {
     Call::create(b, op.getLoc(), bucket, number);
   }
-  void operator()(AllReduceStartOp op) const {
-    call<exec::AllReduceStartOp>(op);
+  /// `start`: says how the bucket is sent.
+  template <typename Call>
+  void allReduce(Location loc, AllReduceStartOp start) const {
+    std::optional<Code> code = start.getCode();
+    Call::create(b, loc, bucket, number,
+                 code ? static_cast<int64_t>(*code) : INGOT_PLAIN,
+                 start.getKept());
   }
-  void operator()(AllReduceWaitOp op) const { call<exec::AllReduceWaitOp>(op); }
+  void operator()(AllReduceStartOp op) const {
+    allReduce<exec::AllReduceStartOp>(op.getLoc(), op);
+  }
+  void operator()(AllReduceWaitOp op) const {
+    allReduce<exec::AllReduceWaitOp>(
+        op.getLoc(), op.getBucket().getDefiningOp<AllReduceStartOp>());
+  }
   void operator()(ReduceScatterStartOp op) const {
     call<exec::ReduceScatterStartOp>(op);
   }

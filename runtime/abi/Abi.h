@@ -29,7 +29,7 @@ extern "C" {
 
 /// Bumped on every change of a struct, an entry point or the manifest. The
 /// trainer refuses a module with another version at start.
-#define INGOT_ABI_VERSION 9
+#define INGOT_ABI_VERSION 10
 
 /// Alignment in bytes of both blocks and of every tensor in them.
 #define INGOT_ALIGNMENT 64
@@ -201,12 +201,35 @@ void ingot_attention_grad(ingot_context *context,
                           const void *mask, void *query_grad, void *key_grad,
                           void *value_grad, void *scratch);
 
-/// What all ranks exchange together: of their buckets of one number.
+/// How a bucket is sent: as it is; each block of elements as integers and a
+/// scale; some elements with their indices.
+#define INGOT_PLAIN 0
+#define INGOT_INT8 1
+#define INGOT_TOPK 2
+/// Elements that have one scale.
+#define INGOT_INT8_BLOCK 256
+
+/// What all ranks exchange together: of their buckets of one number. With a
+/// code, the type is f32, and the elements are what ingot_compress makes of
+/// some with the same `code` and `kept`.
 typedef struct ingot_bucket_desc {
   int64_t elements;
   int32_t type, number;
+  int32_t code, reserved;
+  int64_t kept;
   int64_t index;
 } ingot_bucket_desc;
+
+typedef struct ingot_compress_desc {
+  int64_t elements;
+  int32_t code, reserved;
+  int64_t kept;
+  int64_t index;
+} ingot_compress_desc;
+
+/// result = what can be sent of the input.
+void ingot_compress(ingot_context *context, const ingot_compress_desc *desc,
+                    const float *input, float *result);
 
 /// Starts to add up a bucket over all ranks, in its place. Nothing else touches
 /// it until the wait.

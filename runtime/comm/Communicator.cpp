@@ -261,9 +261,15 @@ void Communicator::allReduce(void *data, int64_t elements, DType type,
 
 void Communicator::allGather(const void *from, void *to, int64_t bytes,
                              const std::string &what) {
-  wait(start(what, bytes, [=](Collectives &transport) {
+  wait(startAllGather(from, to, bytes, what));
+}
+
+Communicator::Ticket Communicator::startAllGather(const void *from, void *to,
+                                                  int64_t bytes,
+                                                  std::string what) {
+  return start(std::move(what), bytes, [=](Collectives &transport) {
     return transport.startAllGather(from, to, bytes);
-  }));
+  });
 }
 
 void Communicator::broadcast(void *data, int64_t bytes, int64_t root,

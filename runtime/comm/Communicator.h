@@ -59,13 +59,15 @@ public:
                             std::string what);
   Ticket startGatherShards(void *data, int64_t elements, DType type,
                            std::string what);
+  /// `to` gets `bytes` from every rank, in the order of ranks.
+  Ticket startAllGather(const void *from, void *to, int64_t bytes,
+                        std::string what);
   /// Throws failure, naming rank, step and operation, if the operation does not
   /// end within the limit, fails, or if the run is being ended.
   void wait(Ticket ticket);
 
   void allReduce(void *data, int64_t elements, DType type,
                  const std::string &what);
-  /// `to` gets `bytes` from every rank, in the order of ranks.
   void allGather(const void *from, void *to, int64_t bytes,
                  const std::string &what);
   /// data = that of rank `root`.

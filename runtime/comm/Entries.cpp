@@ -6,7 +6,9 @@
 
 #include "runtime/abi/Abi.h"
 #include "runtime/comm/Communicator.h"
+#include "runtime/comm/Encoding.h"
 #include "runtime/core/Context.h"
+#include "runtime/core/Memory.h"
 
 using namespace ingot::runtime;
 
@@ -14,6 +16,8 @@ namespace {
 /// A bucket under way, kept under its address.
 struct Bucket : ingot_context::Cached {
   Communicator::Ticket ticket = 0;
+  /// With a code: the rank's own message, and those of all.
+  Block message, messages;
 };
 } // namespace
 
@@ -64,8 +68,38 @@ static void waitForBucket(ingot_context *context, const ingot_bucket_desc *desc,
   kept.ticket = 0;
 }
 
+static Encoding getEncoding(const ingot_bucket_desc &desc) {
+  return {desc.code, desc.elements, desc.kept};
+}
+
+/// Sends the bucket as a message.
+static void startEncoded(ingot_context *context, const ingot_bucket_desc *desc,
+                         void *bucket) {
+  ProfileScope scope(context, desc->index);
+  guardLibraryCall(context, "all-reduce", [&] {
+    if (!context->ranks)
+      return;
+    Encoding encoding = getEncoding(*desc);
+    int64_t bytes = encoding.getMessageBytes();
+    Bucket &kept = getBucket(context, bucket);
+    if (kept.message.getSize() == 0) {
+      kept.message = Block(bytes, "a message");
+      kept.messages =
+          Block(bytes * context->ranks->getSize(), "the messages of all ranks");
+    }
+    encoding.encode(static_cast<const float *>(bucket), kept.message.getData());
+    kept.ticket = context->ranks->startAllGather(
+        kept.message.getData(), kept.messages.getData(), bytes,
+        "all-reduce of bucket " + std::to_string(desc->number));
+  });
+}
+
 void ingot_all_reduce_start(ingot_context *context,
                             const ingot_bucket_desc *desc, void *bucket) {
+  if (desc->code != INGOT_PLAIN) {
+    startEncoded(context, desc, bucket);
+    return;
+  }
   startBucket(context, desc, bucket, "all-reduce",
               &Communicator::startAllReduce);
 }
@@ -73,6 +107,18 @@ void ingot_all_reduce_start(ingot_context *context,
 void ingot_all_reduce_wait(ingot_context *context,
                            const ingot_bucket_desc *desc, void *bucket) {
   waitForBucket(context, desc, bucket);
+  if (desc->code != INGOT_PLAIN && context->ranks && !context->failed)
+    getEncoding(*desc).decode(getBucket(context, bucket).messages.getData(),
+                              context->ranks->getSize(),
+                              static_cast<float *>(bucket));
+}
+
+void ingot_compress(ingot_context *context, const ingot_compress_desc *desc,
+                    const float *input, float *result) {
+  if (context->failed)
+    return;
+  ProfileScope scope(context, desc->index);
+  Encoding(desc->code, desc->elements, desc->kept).approximate(input, result);
 }
 
 void ingot_reduce_scatter_start(ingot_context *context,

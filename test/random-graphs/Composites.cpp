@@ -194,6 +194,21 @@ static Operation *buildShards(Source &s) {
                                                      /*sharded=*/true);
 }
 
+/// Of whole numbers: elsewhere, what is rounded before decides how this
+/// rounds.
+static Operation *buildCompress(Source &s) {
+  Shape shape = s.choose.shape();
+  auto type = RankedTensorType::get(shape, s.builder.getI64Type());
+  Value counted = castTo(s.builder, s.loc(),
+                         IotaOp::create(s.builder, s.loc(), type,
+                                        s.choose.between(0, shape.size() - 1)),
+                         s.builder.getF32Type());
+  bool keeps = s.choose.chance(0.5);
+  int64_t kept = keeps ? s.choose.between(1, type.getNumElements()) : 0;
+  return CompressOp::create(s.builder, s.loc(), counted.getType(), counted,
+                            keeps ? Code::TopK : Code::Int8, kept);
+}
+
 static Operation *buildShardSquareSum(Source &s) {
   Operation *wait = scatter(s);
   int64_t elements =
@@ -213,6 +228,7 @@ void ingot::testing::addComposites(std::vector<Entry> &entries) {
   addEntry<AllReduceWaitOp, AllReduceStartOp>(entries, buildBucket);
   addEntry<AllGatherWaitOp, AllGatherStartOp, ReduceScatterWaitOp,
            ReduceScatterStartOp>(entries, buildShards);
+  addEntry<CompressOp>(entries, buildCompress);
   addEntry<ShardSquareSumOp>(entries, buildShardSquareSum);
   addEntry<AttentionOp>(entries, buildAttention);
   addEntry<AttentionGradOp>(entries, buildAttentionGrad);

@@ -72,6 +72,7 @@ static llvm::Error defineSymbols(llvm::orc::LLJIT &jit) {
   define("ingot_reduce_scatter_wait", &ingot_reduce_scatter_wait);
   define("ingot_all_gather_start", &ingot_all_gather_start);
   define("ingot_all_gather_wait", &ingot_all_gather_wait);
+  define("ingot_compress", &ingot_compress);
   define("ingot_shard_square_sum", &ingot_shard_square_sum);
   define("ingot_copy", &ingot_copy);
   llvm::orc::JITDylib &library = jit.getMainJITDylib();

@@ -182,8 +182,8 @@ std::optional<CompilerOptions> ingot::parseCompilerOptions(int argc,
                  "machine's link)")
       ->check(CLI::Range(0.001, 4096.0));
   app.add_option("--grad-comm", options.gradComm,
-                 "what gradients are sent as: bf16, fp16, powersgd:RANK with "
-                 "start:STEPS and min-rate:RATE, separated by commas (fp32)")
+                 "what gradients are sent as: bf16, fp16, powersgd:RANK, int8, "
+                 "topk:SHARE, and start:STEPS, separated by commas (fp32)")
       ->needs("--data-parallel");
   app.add_option("--zero", options.zero,
                  "ranks share the memory of the optimizer's state (1), and of "
@@ -260,9 +260,12 @@ std::optional<CompilerOptions> ingot::parseCompilerOptions(int argc,
   if (!gradComm)
     throw usageError("--grad-comm", llvm::toString(gradComm.takeError()),
                      GradComm::kHint.str());
-  if (options.zero > 0 && gradComm->rank > 0)
-    throw usageError("--grad-comm", "PowerSGD needs whole gradients",
+  if (options.zero > 0 && gradComm->compresses())
+    throw usageError("--grad-comm", "compression needs whole gradients",
                      "compile with --zero 0, or send bf16");
+  if (options.target != "cpu" && gradComm->code)
+    throw usageError("--grad-comm", "int8 and topk run on CPUs only",
+                     "compile with --target cpu, or send powersgd:4");
   if (batch > 0)
     options.batch = batch;
   options.dims = parseDims(dims);

@@ -7,6 +7,14 @@
 
 include "dialects/ingot/ir/Dialect.td"
 
+def Ingot_Code : I32EnumAttr<"Code", "how tensors are sent", [
+    I32EnumAttrCase<"Int8", 1, "int8">,
+    I32EnumAttrCase<"TopK", 2, "topk">]> {
+  let cppNamespace = "::ingot";
+  let genSpecializedAttr = 0;
+}
+def Ingot_CodeAttr : EnumAttr<Ingot_Dialect, Ingot_Code, "code">;
+
 class Ingot_CollectiveOp<string mnemonic, string sharded = "false", list<string> methods = []>
     : Ingot_ComputeOp<mnemonic, [LibraryAnchor,
         DeclareOpInterfaceMethods<BucketEnd, !listconcat(["isSharded"], methods)>,
@@ -23,15 +31,19 @@ def AllReduceStartOp : Ingot_CollectiveOp<"all_reduce_start", "false", ["isBlock
   let description = [{
     The bucket holds the parts one after another, each from a multiple of 64 bytes on. Communication goes on
     behind what runs until the wait; nothing else may use the bucket. `blocking` says that the step needs the sums
-    to go on.
+    to go on. With `code` the bucket is f32, and sent in fewer bytes, which say all of what comes from a `compress`
+    with the same `code` and `kept`.
 
     ```mlir
     %bucket = ingot.all_reduce_start %a, %b : (tensor<4x4xf32>, tensor<2xf32>) -> tensor<18xf32>
     %c, %d = ingot.all_reduce_wait %bucket : (tensor<18xf32>) -> (tensor<4x4xf32>, tensor<2xf32>)
     ```
   }];
-  let arguments = (ins Variadic<Ingot_FloatTensor>:$parts, UnitAttr:$blocking);
+  let arguments = (ins Variadic<Ingot_FloatTensor>:$parts, UnitAttr:$blocking,
+                       OptionalAttr<Ingot_CodeAttr>:$code, DefaultValuedAttr<I64Attr, "0">:$kept);
   let results = (outs Ingot_FloatTensor:$bucket);
+  let builders = [OpBuilder<(ins "::mlir::Type":$bucket, "::mlir::ValueRange":$parts, CArg<"bool", "false">:$blocking),
+    "build($_builder, $_state, bucket, parts, blocking, ::ingot::CodeAttr(), 0);">];
   let assemblyFormat = "$parts attr-dict `:` functional-type(operands, results)";
 }
 
@@ -89,6 +101,27 @@ def AllGatherWaitOp : Ingot_CollectiveOp<"all_gather_wait", "true"> {
   let arguments = (ins Ingot_FloatTensor:$bucket);
   let results = (outs Variadic<Ingot_FloatTensor>:$parts);
   let assemblyFormat = "$bucket attr-dict `:` functional-type(operands, results)";
+}
+
+def CompressOp : Ingot_ComputeOp<"compress", [LibraryAnchor, SameOperandsAndResultType,
+    DeclareOpInterfaceMethods<PrecisionRole, ["getPrecisionRole"]>]> {
+  let summary = "what can be said of a tensor in few bytes";
+  let description = [{
+    `int8`: each element as a whole number from -127 to 127 times the scale of its block of 256 elements, in row-major order: its
+    largest magnitude / 127. In a block that is not finite, all elements are NaN. `topk`: the `kept` elements of largest magnitude,
+    the first of equal ones, NaN above all; zeros elsewhere.
+
+    ```mlir
+    %sent = ingot.compress %x {code = #ingot<code topk>, kept = 12 : i64} : tensor<1200xf32>
+    ```
+  }];
+  let arguments = (ins Ingot_TensorOf<[F32]>:$input, Ingot_CodeAttr:$code, DefaultValuedAttr<I64Attr, "0">:$kept);
+  let results = (outs Ingot_TensorOf<[F32]>:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input)";
+  let hasVerifier = 1;
+  let extraClassDefinition = [{
+    ::ingot::Precision $cppClass::getPrecisionRole() { return ::ingot::Precision::Keep; }
+  }];
 }
 
 def ShardSquareSumOp : Ingot_ComputeOp<"shard_square_sum", [LibraryAnchor,

@@ -91,9 +91,30 @@ SmallVector<Value> ingot::sumOverRanks(OpBuilder &builder, Location loc,
           .getParts());
 }
 
-LogicalResult AllReduceStartOp::verify() {
-  return checkStart<AllReduceWaitOp>(*this);
+template <typename Op> static LogicalResult checkKept(Op op, int64_t elements) {
+  auto kept = static_cast<int64_t>(op.getKept());
+  bool isFine = op.getCode() == Code::TopK ? 0 < kept && kept <= elements &&
+                                                 elements < (int64_t(1) << 32)
+                                           : kept == 0;
+  if (!isFine)
+    return op.emitOpError("C10: topk keeps 1 to ")
+           << elements << " elements, others none; got " << kept;
+  return success();
 }
+
+LogicalResult AllReduceStartOp::verify() {
+  RankedTensorType bucket = tensorType(getBucket());
+  if (failed(checkStart<AllReduceWaitOp>(*this)))
+    return failure();
+  if (getCode() && !bucket.getElementType().isF32())
+    return emitOpError("C11: a bucket with a code is f32, got ") << bucket;
+  return checkKept(*this, bucket.getNumElements());
+}
+
+LogicalResult CompressOp::verify() {
+  return checkKept(*this, tensorType(getInput()).getNumElements());
+}
+
 LogicalResult AllReduceWaitOp::verify() {
   return checkWait<AllReduceStartOp>(*this);
 }

@@ -5,7 +5,10 @@
 #include "dialects/ingot/collective/BucketLayout.h"
 #include "dialects/reference/Registry.h"
 
+#include <cfloat>
+#include <cmath>
 #include <limits>
+#include <numeric>
 
 using namespace mlir;
 using namespace ingot;
@@ -47,6 +50,45 @@ static double squareSum(ShardSquareSumOp op, const Tensor &input, int64_t rank,
   return sum;
 }
 
+/// In f32, as the description has it.
+static void compress(CompressOp op, Operands in, Results out) {
+  const Tensor &x = in[0];
+  if (op.getCode() == Code::TopK) {
+    std::vector<int64_t> order(x.size());
+    std::iota(order.begin(), order.end(), 0);
+    auto magnitude = [&](int64_t i) {
+      double value = std::abs(x.real(i));
+      return std::pair(std::isnan(value), value);
+    };
+    std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+      auto [aIsNan, aSize] = magnitude(a);
+      auto [bIsNan, bSize] = magnitude(b);
+      return aIsNan != bIsNan ? aIsNan : aSize > bSize;
+    });
+    for (int64_t i = 0; i < static_cast<int64_t>(op.getKept()); ++i)
+      out[0].real(order[i]) = x.real(order[i]);
+    return;
+  }
+  constexpr int64_t block = 256;
+  for (int64_t first = 0; first < x.size(); first += block) {
+    int64_t end = std::min(first + block, x.size());
+    float largest = 0;
+    for (int64_t i = first; i < end; ++i)
+      if (float size = std::abs(static_cast<float>(x.real(i)));
+          !(size <= largest) && !std::isnan(largest))
+        largest = size;
+    float scale = largest / 127;
+    bool isFinite = std::isfinite(scale);
+    for (int64_t i = first; i < end; ++i) {
+      float inverse = scale >= FLT_MIN ? 1 / scale : 0;
+      out[0].real(i) =
+          isFinite
+              ? std::nearbyint(static_cast<float>(x.real(i)) * inverse) * scale
+              : std::numeric_limits<double>::quiet_NaN();
+    }
+  }
+}
+
 void ingot::reference::registerCollective(Registry &registry) {
   registry.add<AllReduceStartOp>(start<AllReduceStartOp>);
   registry.add<AllReduceWaitOp>(wait<AllReduceWaitOp>);
@@ -54,6 +96,7 @@ void ingot::reference::registerCollective(Registry &registry) {
   registry.add<ReduceScatterWaitOp>(wait<ReduceScatterWaitOp>);
   registry.add<AllGatherStartOp>(start<AllGatherStartOp>);
   registry.add<AllGatherWaitOp>(wait<AllGatherWaitOp>);
+  registry.add<CompressOp>(compress);
   registry.add<ShardSquareSumOp>(
       [](ShardSquareSumOp op, Operands in, Results out) {
         out[0].real(0) = squareSum(op, in[0], /*rank=*/0, /*ranks=*/1);

@@ -1,6 +1,7 @@
-"""Ranks that send gradients compressed (--grad-comm powersgd:RANK)."""
+"""Ranks that send gradients compressed (--grad-comm powersgd:RANK, int8, topk:SHARE)."""
 
 import json
+import math
 
 from harness import case, check, check_close, golden, read_log
 from launch import ALONE, compile_for, losses, mpirun, run_ranks
@@ -8,6 +9,16 @@ from launch import ALONE, compile_for, losses, mpirun, run_ranks
 STEPS = 50
 RANK, START = 2, 3
 SENT = f"powersgd:{RANK},start:{START}"
+
+
+def shapes_of(ingot, trainer):
+    return [p["shape"] for p in json.loads(ingot.succeed([trainer, "--inspect=json"]).out)["parameters"]]
+
+
+def bytes_of_steps(trace):
+    """What a rank hands to all-reduces of buckets, by step."""
+    events = [e["args"] for e in json.loads(trace.read_text())["traceEvents"] if "of bucket" in e["name"]]
+    return {step: sum(e["bytes"] for e in events if e["step"] == step) for step in (START, START + 1)}
 
 
 @case("compression-losses")
@@ -48,21 +59,46 @@ def sent_bytes(ingot):
     trainer = compile_for(ingot, g, "momentum", 2, "--grad-comm", SENT)
     path = ingot.path("trace.json")
     ingot.succeed([*mpirun(2), trainer, "--data", g.data, "--steps", START + 1, "--profile", path], env=ALONE)
-    events = [e["args"] for e in json.loads(path.read_text())["traceEvents"] if "of bucket" in e["name"]]
-    shapes = [p["shape"] for p in json.loads(ingot.succeed([trainer, "--inspect=json"]).out)["parameters"]]
+    sent = bytes_of_steps(path)
+    shapes = shapes_of(ingot, trainer)
 
     def elements(shape, compressed):
         n, m = shape[0], shape[-1] if len(shape) > 1 else 1
         shrinks = len(shape) > 1 and n * m >= 2 * RANK * (n + m)
         return RANK * (n + m) if compressed and shrinks else n * m
 
-    sent = {step: sum(e["bytes"] for e in events if e["step"] == step) for step in (START, START + 1)}
     whole, compressed = (4 * sum(elements(shape, c) for shape in shapes) for c in (False, True))
     # Parts of buckets start at multiples of 64 bytes; the loss and its weight are sent, too.
     slack = 64 * (2 * len(shapes) + 4)
     check(whole <= sent[START] <= whole + slack, f"{sent[START]} bytes for {whole}")
     check(compressed <= sent[START + 1] <= compressed + slack, f"{sent[START + 1]} bytes for {compressed}")
     check(compressed < whole / 3, "nothing was compressed")
+
+
+@case("compression-codes")
+def codes(ingot):
+    """Integers of 8 bits with a scale per 256 elements; the largest elements with their indices."""
+    g = golden("mlp")
+    flags = ["--data", g.data, "--no-shuffle"]
+    plain = losses(ingot, 2, compile_for(ingot, g, "momentum", 2), *flags, "--steps", STEPS)
+    for code, drop in (("int8", 0.99), ("topk:0.05", 0.6)):
+        trainer = compile_for(ingot, g, "momentum", 2, "--grad-comm", f"{code},start:{START}", "--bucket-mb", 8)
+        save, trace = ingot.path("save"), ingot.path("trace.json")
+        got = losses(ingot, 2, trainer, *flags, "--steps", STEPS, "--save", save, "--save-every", 20)
+        check(got[: START + 1] == plain[: START + 1], "the first steps are compressed")
+        check(got[START + 1 :] != plain[START + 1 :], "no step is compressed")
+        check(got[-1] < plain[0] - drop * (plain[0] - plain[-1]), f"{code} ends at {got[-1]}, without at {plain[-1]}")
+        log = ingot.path("log.jsonl")
+        resume = [*mpirun(2), trainer, *flags, "--steps", STEPS, "--resume", save / "step-40", "--log", log]
+        ingot.succeed(resume, env=ALONE)
+        check([s["loss"] for s in read_log(log, first=41)[0]] == got[40:], f"{code}: other bits after a resume")
+
+        ingot.succeed([*mpirun(2), trainer, *flags, "--steps", START + 1, "--profile", trace], env=ALONE)
+        elements = sum(math.prod(shape) for shape in shapes_of(ingot, trainer))
+        want = 260 * -(-elements // 256) if code == "int8" else 8 * round(elements * 0.05)
+        sent = bytes_of_steps(trace)[START + 1]
+        # The loss, its weight and the count of ranks have a bucket of their own.
+        check(want <= sent <= want + 192, f"{code}: {sent} bytes, not {want}")
 
 
 @case("compression-checkpoints")
@@ -99,7 +135,9 @@ def checkpoints(ingot):
 def errors(ingot):
     g = golden("mlp")
     command = ingot.ingotc(g.model, "-o", ingot.path("out"), "--loss", g.loss, "--data-parallel")
-    for sent, what in {"int4": "int4", "powersgd": "powersgd", "powersgd:x": "powersgd:x", "start:5": "start"}.items():
+    for sent, what in {"int4": "int4", "powersgd": "powersgd", "powersgd:x": "powersgd:x", "start:5": "start", "topk:2": "topk:2",
+                       "int8,topk:0.1": "topk:0.1", "bf16,int8": "int8"}.items():
         ingot.check_error([*command, "--grad-comm", sent], 2, what)
     ingot.check_error([*command, "--grad-comm", "powersgd:2", "--zero", "1"], 2, "--grad-comm")
+    ingot.check_error([*command, "--grad-comm", "int8", "--target", "cuda"], 2, "--grad-comm")
     ingot.check_error(ingot.ingotc(g.model, "-o", ingot.path("out"), "--loss", g.loss, "--grad-comm", "bf16"), 2, "--grad-comm")

@@ -1,24 +1,39 @@
 // RUN: ingot-opt %s "--ingot-compress-gradients=grad-comm=powersgd:2,min-rate:1.5" --split-input-file | FileCheck %s
+// RUN: ingot-opt %s "--ingot-compress-gradients=grad-comm=int8" --split-input-file | FileCheck %s --check-prefix=INT8
 // RUN: ingot-opt %s "--ingot-compress-gradients=grad-comm=bf16" --split-input-file | FileCheck %s --check-prefix=WITHOUT
 // RUN: ingot-opt %s "--ingot-compress-gradients=grad-comm=powersgd:2,min-rate:1.5" --split-input-file --remarks-filter=ingot-compress-gradients --remark-format=emitRemark 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARKS
 // RUN: not ingot-opt %s "--ingot-compress-gradients=grad-comm=powersgd:0" 2>&1 | FileCheck %s --check-prefix=RANK
 // RUN: not ingot-opt %s "--ingot-compress-gradients=grad-comm=bf16,start:5" 2>&1 | FileCheck %s --check-prefix=START
 
 // Tests that the steps of a run agree with the algorithm written down in NumPy, on simulated ranks.
-// RUN: %python %S/Inputs/powersgd.py make %t.npz %t.states.npz
-// RUN: ingot-opt %s "--ingot-compress-gradients=grad-comm=powersgd:2,min-rate:1.5,start:0" --split-input-file | %python %S/Inputs/powersgd.py first > %t.mlir
+// RUN: %python %S/Inputs/compression.py make %t.npz %t.states.npz
+// RUN: ingot-opt %s "--ingot-compress-gradients=grad-comm=powersgd:2,min-rate:1.5,start:0" --split-input-file | %python %S/Inputs/compression.py first > %t.mlir
 // RUN: ingot-eval %t.mlir --function train_step --ranks 4 --inputs %t.npz --states %t.states.npz --steps 3 --outputs %t.out.npz --state-out %t.end.npz
-// RUN: %python %S/Inputs/powersgd.py check %t.npz %t.states.npz %t.end.npz | FileCheck %s --check-prefix=AGREES
+// RUN: %python %S/Inputs/compression.py check %t.npz %t.states.npz %t.end.npz | FileCheck %s --check-prefix=AGREES
 // AGREES: 4 states agree
+// RUN: ingot-opt %s "--ingot-compress-gradients=grad-comm=topk:0.1,start:0" --split-input-file | %python %S/Inputs/compression.py first > %t.topk.mlir
+// RUN: ingot-eval %t.topk.mlir --function train_step --ranks 4 --inputs %t.npz --steps 3 --outputs %t.out.npz --state-out %t.end.npz
+// RUN: %python %S/Inputs/compression.py topk %t.npz %t.end.npz | FileCheck %s --check-prefix=TOPK
+// TOPK: 3 states agree
 
 // RANK: error: loc("--grad-comm"): 'powersgd:0' is no way to send gradients
-// START: error: loc("--grad-comm"): start and min-rate say nothing without powersgd:RANK
+// START: error: loc("--grad-comm"): start and min-rate say nothing without powersgd
 
-// REMARKS-DAG: [Passed] compress | Category:ingot-compress-gradients | rank=2, rate=1.71
+// REMARKS-DAG: [Passed] compress | Category:ingot-compress-gradients | rate=1.71
 // REMARKS-DAG: [Missed] compress | {{.*}}Reason="it would not shrink enough
 
 // Tests that a matrix leaves its bucket for two products, that a vector and a matrix that would not shrink stay, that
 // there are states for both, and that the function as it was is there for the first steps.
+// INT8: ingot.state residual @"bucket 0/residual" : tensor<58xf32>
+// INT8-LABEL: func.func @uncompressed_step
+// INT8-LABEL: func.func @train_step
+// INT8-SAME: %[[RESIDUAL:arg[0-9]+]]: tensor<58xf32> {ingot.state = @"bucket 0/residual"}
+// INT8: %[[FLAT:.+]] = ingot.concat %{{.+}}, %{{.+}}, %{{.+}} dim = 0 : (tensor<48xf32>, tensor<6xf32>, tensor<4xf32>)
+// INT8: %[[WHOLE:.+]] = ingot.add %[[FLAT]], %[[RESIDUAL]]
+// INT8: %[[SENT:.+]] = ingot.compress %[[WHOLE]] {code = #ingot<code int8>}
+// INT8: ingot.all_reduce_start %[[SENT]] {code = #ingot<code int8>} : (tensor<58xf32>) -> tensor<58xf32>
+// INT8: ingot.slice {{.*}} starts = [48] limits = [54]
+// INT8: ingot.sub %[[WHOLE]], %[[SENT]]
 // WITHOUT-NOT: uncompressed_step
 // WITHOUT: ingot.all_reduce_start %{{.+}}, %{{.+}}, %{{.+}} : (tensor<8x6xf32>, tensor<6xf32>, tensor<2x2xf32>)
 // CHECK: ingot.uncompressed_steps = 10 : i64

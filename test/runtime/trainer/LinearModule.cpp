@@ -119,7 +119,7 @@ constexpr ingot_function functions[] = {
 #define INGOT_TEST_EVAL_PARTIAL "true"
 #endif
 #ifndef INGOT_TEST_ABI
-#define INGOT_TEST_ABI "9"
+#define INGOT_TEST_ABI "10"
 #endif
 
 #define X_INPUT                                                                \
@@ -217,7 +217,7 @@ const ingot_module_t ingot_module = {INGOT_ABI_VERSION,
                                      reinterpret_cast<const char *>(&weights),
                                      sizeof(weights),
                                      "HEAD|TAIL",
-                                     9,
+                                     10,
                                      nullptr,
                                      0,
                                      nullptr};

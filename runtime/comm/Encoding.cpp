@@ -1,0 +1,159 @@
+#include "runtime/comm/Encoding.h"
+
+#include "runtime/cpu/ThreadPool.h"
+
+#include <algorithm>
+#include <bit>
+#include <cfloat>
+#include <cmath>
+#include <cstring>
+#include <vector>
+
+using namespace ingot::runtime;
+
+namespace {
+constexpr int64_t kBlock = INGOT_INT8_BLOCK;
+/// Blocks that are worth a thread.
+constexpr int64_t kBlockGrain = 256;
+
+/// A block in INGOT_INT8's message.
+struct Int8Block {
+  float scale;
+  int8_t values[kBlock];
+};
+
+/// An element in INGOT_TOPK's.
+struct KeptElement {
+  uint32_t index;
+  float value;
+};
+} // namespace
+
+/// The magnitude as a number that grows with it; NaN is above infinity.
+static uint32_t getMagnitude(float value) {
+  return std::bit_cast<uint32_t>(value) & 0x7FFFFFFF;
+}
+
+static float getScale(const float *block, int64_t count) {
+  uint32_t largest = 0;
+  for (int64_t i = 0; i < count; ++i)
+    largest = std::max(largest, getMagnitude(block[i]));
+  return std::bit_cast<float>(largest) / 127;
+}
+
+/// 0 where the scale is too small to divide by, or no number.
+static float invert(float scale) {
+  return scale >= FLT_MIN && scale <= FLT_MAX ? 1 / scale : 0;
+}
+
+Encoding::Encoding(int32_t code, int64_t elements, int64_t kept)
+    : code(code), elements(elements), kept(kept) {}
+
+int64_t Encoding::getMessageBytes() const {
+  if (code == INGOT_TOPK)
+    return kept * static_cast<int64_t>(sizeof(KeptElement));
+  return (elements + kBlock - 1) / kBlock *
+         static_cast<int64_t>(sizeof(Int8Block));
+}
+
+void Encoding::approximate(const float *from, float *to) const {
+  if (code == INGOT_TOPK)
+    return keepLargest(from, to);
+  int64_t blocks = (elements + kBlock - 1) / kBlock;
+  parallelFor(blocks, kBlockGrain, [=, this](int64_t begin, int64_t end) {
+    for (int64_t block = begin; block < end; ++block) {
+      int64_t first = block * kBlock;
+      int64_t count = std::min(kBlock, elements - first);
+      float scale = getScale(from + first, count), inverse = invert(scale);
+      for (int64_t i = first; i < first + count; ++i)
+        to[i] = std::nearbyint(from[i] * inverse) * scale;
+    }
+  });
+}
+
+/// Magnitudes are counted by their upper, then by their lower half: which one
+/// is the last to be kept follows without sorting.
+void Encoding::keepLargest(const float *from, float *to) const {
+  constexpr int64_t kinds = 1 << 16;
+  auto findLast = [&](int64_t wanted, auto classify) {
+    std::vector<int64_t> counts(kinds);
+    for (int64_t i = 0; i < elements; ++i)
+      if (int64_t kind = classify(getMagnitude(from[i])); kind >= 0)
+        ++counts[kind];
+    int64_t kind = kinds - 1;
+    for (; kind > 0 && counts[kind] < wanted; --kind)
+      wanted -= counts[kind];
+    return std::pair(kind, wanted);
+  };
+  auto [upper, rest] = findLast(
+      kept, [](uint32_t magnitude) -> int64_t { return magnitude >> 16; });
+  auto [lower, ties] = findLast(rest, [&](uint32_t magnitude) -> int64_t {
+    return magnitude >> 16 == upper ? int64_t(magnitude & 0xFFFF) : -1;
+  });
+  // Of equal ones, the first.
+  auto last = static_cast<uint32_t>(upper << 16 | lower);
+  int64_t left = ties;
+  for (int64_t i = 0; i < elements; ++i) {
+    uint32_t magnitude = getMagnitude(from[i]);
+    bool isKept = magnitude > last || (magnitude == last && left-- > 0);
+    to[i] = isKept ? from[i] : 0;
+  }
+}
+
+void Encoding::encode(const float *from, char *message) const {
+  if (code == INGOT_TOPK) {
+    auto *out = reinterpret_cast<KeptElement *>(message);
+    auto *end = out + kept;
+    for (int64_t i = 0; i < elements && out != end; ++i)
+      // NaN is not 0.
+      if (from[i] != 0)
+        *out++ = {static_cast<uint32_t>(i), from[i]};
+    std::fill(out, end, KeptElement{0, 0.0f});
+    return;
+  }
+  auto *out = reinterpret_cast<Int8Block *>(message);
+  int64_t blocks = (elements + kBlock - 1) / kBlock;
+  parallelFor(blocks, kBlockGrain, [=, this](int64_t begin, int64_t end) {
+    for (int64_t block = begin; block < end; ++block) {
+      int64_t first = block * kBlock;
+      int64_t count = std::min(kBlock, elements - first);
+      float scale = getScale(from + first, count), inverse = invert(scale);
+      out[block].scale = scale;
+      for (int64_t i = 0; i < count; ++i)
+        // NaN, of which the scale is one too, is no integer.
+        out[block].values[i] =
+            inverse == 0 ? 0
+                         : static_cast<int8_t>(
+                               std::nearbyint(from[first + i] * inverse));
+      std::fill(out[block].values + count, out[block].values + kBlock, 0);
+    }
+  });
+}
+
+void Encoding::decode(const char *messages, int64_t count, float *sum) const {
+  int64_t bytes = getMessageBytes();
+  if (code == INGOT_TOPK) {
+    std::memset(sum, 0, elements * sizeof(float));
+    for (int64_t message = 0; message < count; ++message) {
+      auto *kepts =
+          reinterpret_cast<const KeptElement *>(messages + message * bytes);
+      for (int64_t i = 0; i < kept; ++i)
+        sum[kepts[i].index] += kepts[i].value;
+    }
+    return;
+  }
+  int64_t blocks = (elements + kBlock - 1) / kBlock;
+  parallelFor(blocks, kBlockGrain, [=, this](int64_t begin, int64_t end) {
+    for (int64_t block = begin; block < end; ++block) {
+      float *to = sum + block * kBlock;
+      int64_t size = std::min(kBlock, elements - block * kBlock);
+      std::fill(to, to + size, 0.0f);
+      for (int64_t message = 0; message < count; ++message) {
+        const Int8Block &from = reinterpret_cast<const Int8Block *>(
+            messages + message * bytes)[block];
+        for (int64_t i = 0; i < size; ++i)
+          to[i] += static_cast<float>(from.values[i]) * from.scale;
+      }
+    }
+  });
+}
