@@ -29,6 +29,7 @@ static constexpr Field kFields[] = {
     {"attention_f32", &Machine::attentionF32},
     {"multiplies_bf16", &Machine::multipliesBf16},
     {"multiplies_f16", &Machine::multipliesF16},
+    {"packs_halves", &Machine::packsHalves},
     {"memory_bandwidth", &Machine::memoryBandwidth},
     {"cache_bandwidth", &Machine::cacheBandwidth},
     {"cache_bytes", &Machine::cacheBytes},
@@ -61,6 +62,7 @@ Machine Machine::byFeatures(ArrayRef<std::string> features, unsigned threads) {
   machine.matmulF64 = machine.convolutionF64 = 1.5e9 * scale;
   machine.multipliesBf16 = has("avx512bf16");
   machine.multipliesF16 = has("avx512fp16");
+  machine.packsHalves = has("avx512bw") && has("avx512vl");
   // Half precision is converted where the processor cannot multiply it.
   double half = has("amx-bf16") ? 10 : machine.multipliesBf16 ? 2 : 0.9;
   machine.matmulBf16 = half * machine.matmulF32;
@@ -118,8 +120,8 @@ llvm::Error Machine::readJson(StringRef text) {
     if (!field)
       return llvm::createStringError("no field named '" + name + "'");
     std::optional<double> number = value.getAsNumber();
-    bool mayBeZero =
-        name.starts_with("multiplies_") || name == "device_workspace_bytes";
+    bool mayBeZero = name.starts_with("multiplies_") ||
+                     name == "packs_halves" || name == "device_workspace_bytes";
     if (!number || *number < 0 || (*number == 0 && !mayBeZero))
       return llvm::createStringError("'" + name + "' is not a positive number");
     this->*field->value = *number;
@@ -166,5 +168,6 @@ double Machine::getRate(WorkKind kind, Type element) const {
 
 abi::ScratchMachine Machine::getScratchMachine() const {
   return {static_cast<int64_t>(threads), multipliesBf16 != 0,
-          multipliesF16 != 0, static_cast<int64_t>(deviceWorkspaceBytes)};
+          multipliesF16 != 0, static_cast<int64_t>(deviceWorkspaceBytes),
+          packsHalves != 0};
 }

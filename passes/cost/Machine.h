@@ -31,6 +31,8 @@ struct Machine {
   double attentionF32 = 25e9;
   /// 1 if contractions in half precision need no conversion.
   double multipliesBf16 = 0, multipliesF16 = 0;
+  /// 1 if matrix products that do need one read halves as they are stored.
+  double packsHalves = 0;
   /// Bytes per second of all threads; data up to `cacheBytes` stays in cache.
   double memoryBandwidth = 12e9, cacheBandwidth = 60e9, cacheBytes = 1 << 20;
   /// On a device: bytes under which libraries choose their algorithms there; 0

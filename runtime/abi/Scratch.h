@@ -24,6 +24,8 @@ struct ScratchMachine {
   bool multipliesBf16 = false, multipliesF16 = false;
   /// On a device: bytes under which libraries choose their algorithms there.
   int64_t workspace = 0;
+  /// Whether products read half precision as it is stored (runtime/cpu/gemm).
+  bool packsHalves = false;
 };
 
 namespace detail {
@@ -58,8 +60,29 @@ constexpr int64_t winogradBytes(int64_t tiles, int64_t in, int64_t out,
 
 } // namespace detail
 
+/// What of a product is summed up in f32 before it is rounded to half
+/// precision: all rows of some columns, or some products of a batch.
+struct SumPart {
+  int64_t batches, columns;
+
+  /// Parts that stay in the outer caches, and are wide enough for packing the
+  /// left side to cost little.
+  static constexpr SumPart of(const ingot_matmul_desc &desc, int64_t threads) {
+    constexpr int64_t elements = 1 << 20, leastColumns = 480, tile = 32;
+    int64_t most = threads * elements / std::max<int64_t>(desc.m, 1);
+    if (desc.batch > 1) {
+      int64_t batches = std::max(most / std::max<int64_t>(desc.n, 1), threads);
+      return {std::min(desc.batch, batches), desc.n};
+    }
+    int64_t parts = desc.n / std::max(most, leastColumns) + 1;
+    int64_t columns = detail::roundUp((desc.n + parts - 1) / parts, tile);
+    return {desc.batch, std::min(desc.n, columns)};
+  }
+};
+
 /// Packed operands: all rows of a over a block of the inner dimension, and per
-/// thread a block of columns of b (runtime/cpu/gemm).
+/// thread a block of columns of b (runtime/cpu/gemm). Beside them sums, or
+/// where packs cannot read half precision all operands, in f32.
 constexpr int64_t getScratchBytes(const ingot_matmul_desc &desc,
                                   const ScratchMachine &machine) {
   using detail::convertedBytes, detail::roundUp;
@@ -72,10 +95,18 @@ constexpr int64_t getScratchBytes(const ingot_matmul_desc &desc,
   int64_t a = roundUp(roundUp(desc.m, rows) * depth * 4, INGOT_ALIGNMENT);
   int64_t b = roundUp(std::min(desc.n, block), columns) * depth * 4;
   int64_t packs = desc.batch == 1 ? 1 : machine.threads;
-  return packs * a + machine.threads * b +
+  int64_t packed = packs * a + machine.threads * b;
+  int64_t sums = desc.batch * desc.m * desc.n;
+  if (machine.packsHalves) {
+    SumPart part = SumPart::of(desc, machine.threads);
+    sums = part.batches * desc.m * part.columns;
+  }
+  packed += convertedBytes(machine, desc.c_type, sums);
+  if (machine.packsHalves)
+    return packed;
+  return packed +
          convertedBytes(machine, desc.a_type, desc.batch * desc.m * desc.k) +
-         convertedBytes(machine, desc.b_type, desc.batch * desc.k * desc.n) +
-         convertedBytes(machine, desc.c_type, desc.batch * desc.m * desc.n);
+         convertedBytes(machine, desc.b_type, desc.batch * desc.k * desc.n);
 }
 
 /// Whether a convolution has the form that runtime/cpu/winograd computes with

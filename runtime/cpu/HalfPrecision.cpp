@@ -65,14 +65,21 @@ convertAllWide(const From *from, To *to, int64_t count) {
 }
 #endif
 
+/// What converts on the calling thread.
 template <auto convert, typename From, typename To>
-static void convertInParallel(const From *from, To *to, int64_t count) {
+static auto chooseConversion() {
   auto *body = convertAll<convert, From, To>;
 #ifdef __x86_64__
   static const bool isWide = findMissingFeatures({"avx512f"}).empty();
   if (isWide)
     body = convertAllWide<convert, From, To>;
 #endif
+  return body;
+}
+
+template <auto convert, typename From, typename To>
+static void convertInParallel(const From *from, To *to, int64_t count) {
+  auto *body = chooseConversion<convert, From, To>();
   constexpr int64_t grain = 1 << 15;
   parallelFor(count, grain, [=](int64_t begin, int64_t end) {
     body(from + begin, to + begin, end - begin);
@@ -95,4 +102,13 @@ void ingot::runtime::convertFromF32(const float *from, void *to, int32_t type,
     convertInParallel<roundToF16>(from, half, count);
   else
     convertInParallel<roundToBf16>(from, half, count);
+}
+
+void ingot::runtime::roundFromF32(const float *from, void *to, int32_t type,
+                                  int64_t count) {
+  auto *half = static_cast<uint16_t *>(to);
+  if (type == INGOT_F16)
+    chooseConversion<roundToF16, float, uint16_t>()(from, half, count);
+  else
+    chooseConversion<roundToBf16, float, uint16_t>()(from, half, count);
 }

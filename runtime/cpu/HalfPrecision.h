@@ -18,6 +18,9 @@ void convertToF32(const void *from, int32_t type, float *to, int64_t count);
 /// Rounds `count` elements to `type`, to nearest even; NaN stays NaN.
 void convertFromF32(const float *from, void *to, int32_t type, int64_t count);
 
+/// The same on the calling thread.
+void roundFromF32(const float *from, void *to, int32_t type, int64_t count);
+
 } // namespace ingot::runtime
 
 #endif // INGOT_RUNTIME_CPU_HALFPRECISION_H

@@ -1,21 +1,24 @@
 //===----------------------------------------------------------------------===//
 //
-// ingot_matmul (Abi.h): our own product for f32 where the processor has
-// AVX-512, oneDNN for other processors and for half precision in hardware, and
-// a plain loop for f64.
+// ingot_matmul (Abi.h): our own product in f32 where the processor has AVX-512,
+// oneDNN for other processors and for half precision in hardware, and a plain
+// loop for f64.
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/abi/Scratch.h"
 #include "runtime/cpu/HalfPrecision.h"
 #include "runtime/cpu/OneDnn.h"
 #include "runtime/cpu/ThreadPool.h"
 #include "runtime/cpu/gemm/Gemm.h"
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 
 using namespace ingot::runtime;
 using dnnl::memory;
+using ingot::runtime::gemm::Elements;
 
 static size_t alignUp(size_t bytes) {
   return (bytes + INGOT_ALIGNMENT - 1) / INGOT_ALIGNMENT * INGOT_ALIGNMENT;
@@ -47,60 +50,86 @@ struct Epilogue {
 };
 } // namespace
 
-/// Multiplies in f32; operands in half precision are converted. Returns whether
-/// the epilogue has run.
-static bool matmulF32(ingot_context *context, const ingot_matmul_desc &d,
+namespace {
+/// Rounds finished sums to half precision, then runs the epilogue on them.
+struct Rounding {
+  const float *sums;
+  int64_t sumsRow;
+  void *c;
+  int32_t type;
+  /// Elements from one row of c to the next, and where the sums belong.
+  int64_t cRow, firstRow, firstColumn;
+  Epilogue epilogue;
+
+  static void run(void *const *buffers, int64_t rowBegin, int64_t rowEnd,
+                  int64_t columnBegin, int64_t columnEnd) {
+    const auto &r = *static_cast<const Rounding *>(buffers[0]);
+    int64_t row = r.firstRow + rowBegin, column = r.firstColumn + columnBegin;
+    for (int64_t i = 0; i < rowEnd - rowBegin; ++i)
+      roundFromF32(r.sums + (rowBegin + i) * r.sumsRow + columnBegin,
+                   static_cast<uint16_t *>(r.c) + (row + i) * r.cRow + column,
+                   r.type, columnEnd - columnBegin);
+    if (r.epilogue.run)
+      r.epilogue.run(r.epilogue.buffers, row, r.firstRow + rowEnd, column,
+                     r.firstColumn + columnEnd);
+  }
+};
+} // namespace
+
+/// Multiplies in f32. Operands in half precision are converted as they are
+/// packed, a result in half precision as parts of it are complete.
+static void matmulF32(ingot_context *context, const ingot_matmul_desc &d,
                       const void *a, const void *b, void *c, void *planned,
                       Epilogue epilogue) {
   Gemm gemm = {d.batch,
                d.m,
                d.n,
                d.k,
-               static_cast<const float *>(a),
+               {a, d.a_type},
                d.m * d.k,
                d.transpose_a ? 1 : d.k,
                d.transpose_a ? d.m : 1,
-               static_cast<const float *>(b),
+               {b, d.b_type},
                d.k * d.n,
                d.transpose_b ? 1 : d.n,
                d.transpose_b ? d.k : 1,
                static_cast<float *>(c),
                d.m * d.n,
-               d.n};
-  size_t used = alignUp(getGemmScratchBytes(gemm));
-  auto reserve = [&](int32_t type, int64_t elements) {
-    size_t offset = used;
-    if (type != INGOT_F32)
-      used += alignUp(elements * sizeof(float));
-    return offset;
-  };
-  int64_t aElements = d.batch * d.m * d.k, bElements = d.batch * d.k * d.n;
-  int64_t cElements = d.batch * d.m * d.n;
-  size_t aOffset = reserve(d.a_type, aElements);
-  size_t bOffset = reserve(d.b_type, bElements);
-  size_t cOffset = reserve(d.c_type, cElements);
-  char *scratch = context->getScratch(used, planned, d.scratch_bytes);
-  auto place = [&](size_t offset) {
-    return reinterpret_cast<float *>(scratch + offset);
-  };
-  if (d.a_type != INGOT_F32) {
-    convertToF32(a, d.a_type, place(aOffset), aElements);
-    gemm.a = place(aOffset);
-  }
-  if (d.b_type != INGOT_F32) {
-    convertToF32(b, d.b_type, place(bOffset), bElements);
-    gemm.b = place(bOffset);
-  }
+               d.n,
+               epilogue.run,
+               epilogue.buffers};
   if (d.c_type == INGOT_F32) {
-    gemm.epilogue = epilogue.run;
-    gemm.buffers = epilogue.buffers;
-    runGemm(gemm, scratch);
-    return true;
+    size_t bytes = getGemmScratchBytes(gemm);
+    return runGemm(gemm, context->getScratch(bytes, planned, d.scratch_bytes));
   }
-  gemm.c = place(cOffset);
-  runGemm(gemm, scratch);
-  convertFromF32(gemm.c, c, d.c_type, cElements);
-  return false;
+  auto part = ingot::abi::SumPart::of(d, getThreadCount());
+  gemm.batch = part.batches;
+  gemm.cRow = part.columns;
+  gemm.cBatch = d.m * part.columns;
+  size_t packs = 0;
+  for (int64_t columns : {part.columns, (d.n - 1) % part.columns + 1}) {
+    gemm.n = columns;
+    packs = std::max(packs, alignUp(getGemmScratchBytes(gemm)));
+  }
+  size_t sums = part.batches * gemm.cBatch * sizeof(float);
+  char *scratch = context->getScratch(packs + sums, planned, d.scratch_bytes);
+  gemm.c = reinterpret_cast<float *>(scratch + packs);
+  Rounding rounding = {gemm.c, gemm.cRow, c, d.c_type, d.n, 0, 0, epilogue};
+  void *const buffers[] = {&rounding};
+  gemm.epilogue = Rounding::run;
+  gemm.buffers = buffers;
+  // Either all batches or all columns are in one part.
+  for (int64_t batch = 0; batch < d.batch; batch += part.batches)
+    for (int64_t column = 0; column < d.n; column += part.columns) {
+      gemm.batch = std::min(part.batches, d.batch - batch);
+      gemm.n = std::min(part.columns, d.n - column);
+      gemm.a = Elements{a, d.a_type} + batch * gemm.aBatch;
+      gemm.b =
+          Elements{b, d.b_type} + batch * gemm.bBatch + column * gemm.bColumn;
+      rounding.firstRow = batch * d.m;
+      rounding.firstColumn = column;
+      runGemm(gemm, scratch);
+    }
 }
 
 /// A [batch, rows, columns] matrix, stored transposed or not.
@@ -149,8 +178,10 @@ static bool multiply(ingot_context *context, const ingot_matmul_desc &desc,
     std::memset(c, 0, desc.batch * desc.m * desc.n * size);
     return false;
   }
-  if (getComputeType(desc.a_type) == INGOT_F32 && canRunGemm())
-    return matmulF32(context, desc, a, b, c, scratch, epilogue);
+  if (getComputeType(desc.a_type) == INGOT_F32 && canRunGemm()) {
+    matmulF32(context, desc, a, b, c, scratch, epilogue);
+    return true;
+  }
   context->getCached<DnnlCall>(&desc, /*kind=*/0, [&] { return build(desc); })
       .run(context, {a, b, c}, scratch, desc.scratch_bytes);
   return false;

@@ -131,7 +131,8 @@ void runNarrow(const Gemm &g, float *scratch) {
 
 bool ingot::runtime::canRunGemm() {
 #ifdef __x86_64__
-  static const bool can = findMissingFeatures({"avx512f"}).empty();
+  static const bool can =
+      findMissingFeatures({"avx512f", "avx512bw", "avx512vl"}).empty();
   return can;
 #else
   return false;

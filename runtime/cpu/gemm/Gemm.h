@@ -1,6 +1,6 @@
 //===----------------------------------------------------------------------===//
 //
-// Products of f32 matrices: the blocked algorithm of Goto and van de Geijn
+// Products of matrices in f32: the blocked algorithm of Goto and van de Geijn
 // ("Anatomy of High-Performance Matrix Multiplication", 2008) in the variant
 // of BLIS (Van Zee and van de Geijn, 2015), for processors with AVX-512.
 //
@@ -13,19 +13,21 @@
 #define INGOT_RUNTIME_CPU_GEMM_GEMM_H
 
 #include "runtime/abi/Abi.h"
+#include "runtime/cpu/gemm/Kernels.h"
 
 #include <cstddef>
 #include <cstdint>
 
 namespace ingot::runtime {
 
-/// c = a x b for each of `batch` pairs of matrices. Strides are in elements;
-/// of each operand's two strides one is 1.
+/// c = a x b for each of `batch` pairs of matrices, which are multiplied and
+/// added up in f32. Strides are in elements; of each operand's two strides one
+/// is 1.
 struct Gemm {
   int64_t batch, m, n, k;
-  const float *a;
+  gemm::Elements a;
   int64_t aBatch, aRow, aInner;
-  const float *b;
+  gemm::Elements b;
   int64_t bBatch, bInner, bColumn;
   /// Rows of `c` are contiguous.
   float *c;

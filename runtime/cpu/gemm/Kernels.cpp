@@ -1,19 +1,64 @@
 #include "runtime/cpu/gemm/Kernels.h"
 
+#include "runtime/abi/Abi.h"
+
 #ifdef __x86_64__
 #include <immintrin.h>
 
 #include <algorithm>
-
-#define INGOT_AVX512 __attribute__((target("avx512f")))
+#endif
 
 using namespace ingot::runtime::gemm;
+
+Elements Elements::operator+(int64_t count) const {
+  int64_t bytes = count * (type == INGOT_F32 ? 4 : 2);
+  return {static_cast<const char *>(data) + bytes, type};
+}
+
+#ifdef __x86_64__
+#define INGOT_AVX512 __attribute__((target("avx512f,avx512bw,avx512vl")))
 
 static constexpr int64_t kLanes = 16;
 
 INGOT_AVX512 static __mmask16 firstLanes(int64_t count) {
   return static_cast<__mmask16>(count >= kLanes ? 0xffffu : (1u << count) - 1u);
 }
+
+// What loads 16 elements, or those of a mask, as f32.
+namespace {
+struct F32 {
+  using Element = float;
+  INGOT_AVX512 static __m512 load(const float *from) {
+    return _mm512_loadu_ps(from);
+  }
+  INGOT_AVX512 static __m512 load(__mmask16 mask, const float *from) {
+    return _mm512_maskz_loadu_ps(mask, from);
+  }
+};
+
+struct Bf16 {
+  INGOT_AVX512 static __m512 widen(__m256i halves) {
+    return _mm512_castsi512_ps(
+        _mm512_slli_epi32(_mm512_cvtepu16_epi32(halves), 16));
+  }
+};
+
+struct F16 {
+  INGOT_AVX512 static __m512 widen(__m256i halves) {
+    return _mm512_cvtph_ps(halves);
+  }
+};
+
+template <typename Half> struct Widening {
+  using Element = uint16_t;
+  INGOT_AVX512 static __m512 load(const uint16_t *from) {
+    return Half::widen(_mm256_loadu_epi16(from));
+  }
+  INGOT_AVX512 static __m512 load(__mmask16 mask, const uint16_t *from) {
+    return Half::widen(_mm256_maskz_loadu_epi16(mask, from));
+  }
+};
+} // namespace
 
 /// Row i becomes lane i of every vector.
 INGOT_AVX512 static inline void transpose(__m512 (&v)[kLanes]) {
@@ -48,19 +93,18 @@ INGOT_AVX512 static inline void transpose(__m512 (&v)[kLanes]) {
 }
 
 /// Packs up to 16 lines of `size` contiguous elements as columns of `width`.
-INGOT_AVX512 static void packLines(const float *from, int64_t lineStride,
-                                   int64_t lines, int64_t size, int64_t width,
-                                   float *packed) {
+template <typename Load>
+INGOT_AVX512 static void packLines(const typename Load::Element *from,
+                                   int64_t lineStride, int64_t lines,
+                                   int64_t size, int64_t width, float *packed) {
   __mmask16 stored = firstLanes(std::min(width, kLanes));
   for (int64_t i = 0; i < size; i += kLanes) {
     __mmask16 loaded = firstLanes(size - i);
     __m512 v[kLanes];
 #pragma unroll
     for (int line = 0; line < 16; ++line)
-      v[line] =
-          line < lines
-              ? _mm512_maskz_loadu_ps(loaded, from + line * lineStride + i)
-              : _mm512_setzero_ps();
+      v[line] = line < lines ? Load::load(loaded, from + line * lineStride + i)
+                             : _mm512_setzero_ps();
     transpose(v);
     int64_t count = std::min(kLanes, size - i);
     if (count == kLanes) {
@@ -74,54 +118,85 @@ INGOT_AVX512 static void packLines(const float *from, int64_t lineStride,
   }
 }
 
-INGOT_AVX512 void ingot::runtime::gemm::packA(const float *a, int64_t rowStride,
-                                              int64_t innerStride, int64_t rows,
-                                              int64_t size, float *packed) {
+template <typename Load>
+INGOT_AVX512 static void packRows(const typename Load::Element *a,
+                                  int64_t rowStride, int64_t innerStride,
+                                  int64_t rows, int64_t size, float *packed) {
   if (innerStride == 1)
-    return packLines(a, rowStride, rows, size, kTileRows, packed);
+    return packLines<Load>(a, rowStride, rows, size, kTileRows, packed);
   __mmask16 loaded = firstLanes(rows), stored = firstLanes(kTileRows);
   for (int64_t i = 0; i < size; ++i)
     _mm512_mask_storeu_ps(packed + i * kTileRows, stored,
-                          _mm512_maskz_loadu_ps(loaded, a + i * innerStride));
+                          Load::load(loaded, a + i * innerStride));
 }
 
-INGOT_AVX512 void ingot::runtime::gemm::packB(const float *b,
-                                              int64_t innerStride,
-                                              int64_t columnStride,
-                                              int64_t size, int64_t columns,
-                                              float *packed) {
+template <typename Load>
+INGOT_AVX512 static void packColumns(const typename Load::Element *b,
+                                     int64_t innerStride, int64_t columnStride,
+                                     int64_t size, int64_t columns,
+                                     float *packed) {
   int64_t whole = columns / kTileColumns * kTileColumns;
   if (columnStride == 1) {
     // Along the rows, which are contiguous, into all panels.
     __mmask16 low = firstLanes(columns - whole);
     __mmask16 high = firstLanes(std::max<int64_t>(columns - whole - kLanes, 0));
     for (int64_t i = 0; i < size; ++i) {
-      const float *from = b + i * innerStride;
+      const typename Load::Element *from = b + i * innerStride;
       float *to = packed + i * kTileColumns;
       for (int64_t j = 0; j < whole; j += kTileColumns) {
-        _mm512_store_ps(to + j * size, _mm512_loadu_ps(from + j));
-        _mm512_store_ps(to + j * size + kLanes,
-                        _mm512_loadu_ps(from + j + kLanes));
+        _mm512_store_ps(to + j * size, Load::load(from + j));
+        _mm512_store_ps(to + j * size + kLanes, Load::load(from + j + kLanes));
       }
       if (whole < columns) {
-        _mm512_store_ps(to + whole * size,
-                        _mm512_maskz_loadu_ps(low, from + whole));
+        _mm512_store_ps(to + whole * size, Load::load(low, from + whole));
         _mm512_store_ps(to + whole * size + kLanes,
-                        _mm512_maskz_loadu_ps(high, from + whole + kLanes));
+                        Load::load(high, from + whole + kLanes));
       }
     }
     return;
   }
   for (int64_t j = 0; j < columns; j += kTileColumns) {
     int64_t count = std::min(kTileColumns, columns - j);
-    const float *line = b + j * columnStride;
-    packLines(line, columnStride, std::min(kLanes, count), size, kTileColumns,
-              packed);
-    packLines(line + kLanes * columnStride, columnStride,
-              std::max<int64_t>(count - kLanes, 0), size, kTileColumns,
-              packed + kLanes);
+    const typename Load::Element *line = b + j * columnStride;
+    packLines<Load>(line, columnStride, std::min(kLanes, count), size,
+                    kTileColumns, packed);
+    packLines<Load>(line + kLanes * columnStride, columnStride,
+                    std::max<int64_t>(count - kLanes, 0), size, kTileColumns,
+                    packed + kLanes);
     packed += kTileColumns * size;
   }
+}
+
+/// Calls the function with what loads the elements, and with where they are.
+template <typename Function>
+static void visit(Elements elements, Function function) {
+  switch (elements.type) {
+  case INGOT_BF16:
+    return function(Widening<Bf16>(),
+                    static_cast<const uint16_t *>(elements.data));
+  case INGOT_F16:
+    return function(Widening<F16>(),
+                    static_cast<const uint16_t *>(elements.data));
+  default:
+    return function(F32(), static_cast<const float *>(elements.data));
+  }
+}
+
+void ingot::runtime::gemm::packA(Elements a, int64_t rowStride,
+                                 int64_t innerStride, int64_t rows,
+                                 int64_t size, float *packed) {
+  visit(a, [&](auto load, const auto *data) {
+    packRows<decltype(load)>(data, rowStride, innerStride, rows, size, packed);
+  });
+}
+
+void ingot::runtime::gemm::packB(Elements b, int64_t innerStride,
+                                 int64_t columnStride, int64_t size,
+                                 int64_t columns, float *packed) {
+  visit(b, [&](auto load, const auto *data) {
+    packColumns<decltype(load)>(data, innerStride, columnStride, size, columns,
+                                packed);
+  });
 }
 
 INGOT_AVX512 void
@@ -182,10 +257,10 @@ ingot::runtime::gemm::multiplyTile(int64_t size, const float *__restrict a,
 
 #else
 
-void ingot::runtime::gemm::packA(const float *, int64_t, int64_t, int64_t,
-                                 int64_t, float *) {}
-void ingot::runtime::gemm::packB(const float *, int64_t, int64_t, int64_t,
-                                 int64_t, float *) {}
+void ingot::runtime::gemm::packA(Elements, int64_t, int64_t, int64_t, int64_t,
+                                 float *) {}
+void ingot::runtime::gemm::packB(Elements, int64_t, int64_t, int64_t, int64_t,
+                                 float *) {}
 void ingot::runtime::gemm::multiplyTile(int64_t, const float *, const float *,
                                         float *, int64_t, int64_t, int64_t,
                                         bool) {}

@@ -31,11 +31,11 @@ struct Problem {
             m,
             n,
             k,
-            a.data(),
+            {a.data(), INGOT_F32},
             m * k,
             transposesA ? 1 : k,
             transposesA ? m : 1,
-            b.data(),
+            {b.data(), INGOT_F32},
             k * n,
             transposesB ? 1 : n,
             transposesB ? k : 1,
@@ -62,8 +62,8 @@ struct Problem {
     for (int64_t l = 0; l < gemm.k; ++l) {
       double term =
           static_cast<double>(
-              gemm.a[batch * gemm.aBatch + i * gemm.aRow + l * gemm.aInner]) *
-          gemm.b[batch * gemm.bBatch + l * gemm.bInner + j * gemm.bColumn];
+              a[batch * gemm.aBatch + i * gemm.aRow + l * gemm.aInner]) *
+          b[batch * gemm.bBatch + l * gemm.bInner + j * gemm.bColumn];
       sum += term;
       magnitude += std::fabs(term);
     }
@@ -146,8 +146,8 @@ TEST(Gemm, BitsDependOnRowAndColumnAlone) {
   // The same product, a row and a part of the columns at a time.
   for (int64_t i : {0, 11, 12, 99}) {
     Problem part = whole;
-    part.gemm.a = whole.a.data() + i * 500;
-    part.gemm.b = whole.b.data() + 333;
+    part.gemm.a = whole.gemm.a + i * 500;
+    part.gemm.b = whole.gemm.b + 333;
     part.gemm.m = 1;
     part.gemm.n = 50;
     part.gemm.c = part.c.data();
