@@ -81,6 +81,28 @@ private:
 };
 } // namespace
 
+/// What gradients start from. With loss scaling they are those of scale * loss.
+static Value buildStart(Signature step, OpBuilder &builder, Location loc,
+                        RankedTensorType type) {
+  Value scale = step.findArgument(
+      FlatSymbolRefAttr::get(builder.getContext(), kLossScaleName));
+  return scale ? castTo(builder, loc, scale, type.getElementType())
+               : splat(builder, loc, type, 1.0);
+}
+
+/// Gives the backward pass that the step came with what it starts from.
+static void startBackward(Signature step) {
+  std::optional<unsigned> index = step.findInput(kCotangentKind);
+  if (!index)
+    return;
+  func::FuncOp func = step.getFunction();
+  BlockArgument cotangent = func.getArgument(*index);
+  OpBuilder builder = OpBuilder::atBlockBegin(&func.getBody().front());
+  cotangent.replaceAllUsesWith(
+      buildStart(step, builder, cotangent.getLoc(), tensorType(cotangent)));
+  (void)func.eraseArgument(*index);
+}
+
 /// One error for all ops on the way that have no gradient.
 LogicalResult Differentiate::checkGradients(Block &block,
                                             const Activity &activity) {
@@ -148,9 +170,10 @@ void Differentiate::runOnOperation() {
     auto state = symbol ? symbols.lookup<StateOp>(symbol.getAttr()) : StateOp();
     return state && state.getRole() == Role::Parameter;
   };
-  for (const ResultList::Entry &entry : before.entries)
-    if (entry.gradient() || isTrained(entry.state()))
-      return;
+  if (llvm::any_of(before.entries, [&](const ResultList::Entry &entry) {
+        return entry.gradient() || isTrained(entry.state());
+      }))
+    return startBackward(step);
 
   // In the order of the states, whether the step still reads them or not.
   SmallVector<std::pair<StateOp, Value>> trained;
@@ -176,13 +199,8 @@ void Differentiate::runOnOperation() {
     forward.push_back(&op);
   OpBuilder builder(step.getReturn());
   Cotangents cotangents;
-  // With loss scaling, gradients are those of scale * loss.
-  Value scale =
-      step.findArgument(FlatSymbolRefAttr::get(&getContext(), kLossScaleName));
   cotangents.add(builder, loss.getLoc(), loss,
-                 scale ? castTo(builder, loss.getLoc(), scale,
-                                tensorType(loss).getElementType())
-                       : splat(builder, loss.getLoc(), tensorType(loss), 1.0));
+                 buildStart(step, builder, loss.getLoc(), tensorType(loss)));
   for (Operation *op : llvm::reverse(forward))
     if (failed(differentiate(op, builder, activity, cotangents)))
       return signalPassFailure();

@@ -65,7 +65,8 @@ def Differentiate : Pass<"ingot-differentiate", "::mlir::ModuleOp"> {
     A parameter that the loss does not depend on has no gradient, which a remark
     says; the optimizer leaves it as it is. A loss that depends on no parameter is an error. Ops without a gradient on the way from a
     parameter to the loss are one error that names them all. A step that has no loss, or updates its
-    parameters already (an imported training graph), is left alone.
+    parameters already, is left alone. So is one that holds its backward pass (an imported training graph), but for
+    the scalar input of kind `cotangent` that its gradients start from: that becomes 1, or the loss scale.
   }];
   let statistics = [
     Statistic<"numDifferentiated", "ops-differentiated", "ops whose gradient was built">,

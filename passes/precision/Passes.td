@@ -14,7 +14,8 @@ def ScaleLoss : Pass<"ingot-scale-loss", "::mlir::ModuleOp"> {
   let description = [{
     Half precision has few exponents: gradients below 6e-8 vanish in fp16. Adds the state
     `@loss_scale` as an argument of `@train_step` that `--ingot-differentiate` starts from in place of 1, so that all
-    gradients are scaled by it. `--ingot-unscale-gradients` and `--ingot-guard-updates`
+    gradients are scaled by it. A step that holds its backward pass already (an imported training graph) has to say where that
+    starts, by an input of kind `cotangent`; without one it is an error. `--ingot-unscale-gradients` and `--ingot-guard-updates`
     complete it. Micikevicius et al., "Mixed Precision Training", 2018.
 
     Before: `func.func @train_step(%x: ...)`

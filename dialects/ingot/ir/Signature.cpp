@@ -40,6 +40,13 @@ BlockArgument Signature::findArgument(FlatSymbolRefAttr state) const {
   return {};
 }
 
+std::optional<unsigned> Signature::findInput(StringRef kind) const {
+  for (unsigned i = 0, e = func.getNumArguments(); i < e; ++i)
+    if (argumentKind(i) == kind)
+      return i;
+  return std::nullopt;
+}
+
 std::optional<unsigned> Signature::findResult(StringRef name) const {
   for (unsigned i = 0; i < func.getNumResults(); ++i)
     if (resultName(i) == name)

@@ -19,6 +19,9 @@ namespace ingot {
 /// `train_step[V]` and so on.
 inline constexpr llvm::StringLiteral kVariantsAttr = "ingot.variants";
 
+/// `ingot.kind` of what the gradients of an imported training step start from.
+inline constexpr llvm::StringLiteral kCotangentKind = "cotangent";
+
 /// A function of one block, its arguments and results as the dialect documents
 /// them. A view: cheap to copy, valid while the function is.
 class Signature {
@@ -42,6 +45,8 @@ public:
 
   /// The argument that carries the state; null if none does.
   mlir::BlockArgument findArgument(mlir::FlatSymbolRefAttr state) const;
+  /// The number of the first argument of the kind.
+  std::optional<unsigned> findInput(llvm::StringRef kind) const;
   /// The number of the result with the name.
   std::optional<unsigned> findResult(llvm::StringRef name) const;
   /// Arguments before the first state: data, labels and the like.

@@ -104,7 +104,8 @@ LogicalResult IngotDialect::verifyRegionArgAttribute(Operation *op, unsigned,
   if (name == kNameAttr)
     return verifyText(op, attribute, {});
   if (name == kKindAttr)
-    return verifyText(op, attribute, {"data", "labels", "hyper", "valid"});
+    return verifyText(op, attribute,
+                      {"data", "labels", "hyper", "valid", "cotangent"});
   if (name == kClassesAttr) {
     auto classes = dyn_cast<IntegerAttr>(attribute.getValue());
     if (!classes || !classes.getValue().isStrictlyPositive())

@@ -270,7 +270,7 @@ func.func @f(%a: tensor<2xf32> {ingot.name = 3}) {
 
 // -----
 
-// expected-error @+1 {{F4: "ingot.kind" must be one of data, labels, hyper, valid, got "date"}}
+// expected-error @+1 {{F4: "ingot.kind" must be one of data, labels, hyper, valid, cotangent, got "date"}}
 func.func @f(%a: tensor<2xf32> {ingot.kind = "date"}) {
   return
 }
