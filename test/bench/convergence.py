@@ -28,9 +28,9 @@ class Example:
         self.model, self.data, self.steps = model, data, steps
         self.compile_flags, self.flags = compile_flags, flags
 
-    def compile(self, bin, out, precision, *flags):
+    def compile(self, bin, out, precision):
         command = [os.path.join(bin, "ingotc"), self.model, "-o", out, "--precision", precision]
-        subprocess.run([*command, "--loss", "cross-entropy", *self.compile_flags, *flags], check=True)
+        subprocess.run([*command, "--loss", "cross-entropy", *self.compile_flags], check=True)
 
     def train(self, program, seed, *flags):
         log = program + ".jsonl"
@@ -95,9 +95,12 @@ def main():
             continue
         programs = {precision: os.path.join(directory, f"{name}-{precision}") for precision in PRECISIONS}
         for precision, program in programs.items():
-            example.compile(options.bin, program, precision, *(["--weights", "sidecar"] if precision == "fp32" else []))
-        rounded = programs["fp32"] + "-rounded.safetensors"
-        round_weights(programs["fp32"] + ".safetensors", rounded)
+            example.compile(options.bin, program, precision)
+        start = programs["fp32"] + "-start"
+        command = [programs["fp32"], "--data", example.data, "--steps", "0", "--save", start]
+        subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
+        rounded = start + ".safetensors"
+        round_weights(os.path.join(start, "step-0", "state.safetensors"), rounded)
         percents = []
         for seed in options.seeds:
             losses = [example.train(programs[precision], seed) for precision in PRECISIONS]
