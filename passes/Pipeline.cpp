@@ -32,6 +32,9 @@ void ingot::buildGraphPipeline(OpPassManager &manager,
   attention.plain = options.level == 0 || (options.device && !isMixed);
   attention.device = options.device;
   manager.addNestedPass<func::FuncOp>(createFormAttention(attention));
+  // Gradients of one product are one product each.
+  if (options.level > 0 && !options.device)
+    manager.addNestedPass<func::FuncOp>(createMergeProjections());
   bool accumulates = options.gradAccumulation > 1;
   manager.addPass(
       createAttachLoss({options.loss, accumulates || options.dataParallel}));

@@ -438,10 +438,10 @@ static SmallVector<Field> attentionDescriptor(Op op, Value output,
       {8, llvm::bit_cast<int64_t>(op.getScale().convertToDouble())}};
   for (Value rows :
        SmallVector<Value>{op.getQuery(), op.getKey(), op.getValue(), output}) {
-    ArrayRef<int64_t> s = shape(rows);
-    fields.push_back({8, s[1] * s[2] * s[3]});
-    fields.push_back({8, s[2] * s[3]});
-    fields.push_back({8, s[3]});
+    auto [strides, offset] =
+        cast<MemRefType>(rows.getType()).getStridesAndOffset();
+    for (int64_t each : ArrayRef(strides).drop_back())
+      fields.push_back({8, each});
   }
   for (Value pairs : SmallVector<Value>{op.getBias(), op.getMask()}) {
     int64_t stride = 0, strides[3] = {0, 0, 0};

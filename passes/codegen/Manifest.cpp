@@ -73,6 +73,18 @@ static json::Array describePlaces(ArrayAttr places) {
   return result;
 }
 
+/// Elements from the first to the last of a buffer, with those between its
+/// rows.
+static int64_t countSpanned(MemRefType type) {
+  if (type.getNumElements() == 0)
+    return 0;
+  int64_t last = 0;
+  for (auto [size, stride] :
+       llvm::zip_equal(type.getShape(), type.getStridesAndOffset().first))
+    last += (size - 1) * stride;
+  return last + 1;
+}
+
 /// The floating-point tensors that a call writes, and that this rank has whole.
 static json::Array describeOutputs(Operation &call) {
   SmallVector<MemoryEffects::EffectInstance> effects;
@@ -95,7 +107,7 @@ static json::Array describeOutputs(Operation &call) {
           json::Object{{"space", exec::stringifySpace(buffer.getSpace())},
                        {"offset", static_cast<int64_t>(buffer.getOffset())},
                        {"dtype", dtypeName(type.getElementType())},
-                       {"elements", type.getNumElements()}});
+                       {"elements", countSpanned(type)}});
   }
   return outputs;
 }

@@ -74,6 +74,41 @@ def FormAttention : Pass<"ingot-form-attention", "::mlir::func::FuncOp"> {
   let statistics = [Statistic<"numFormed", "formed", "attentions recognised">];
 }
 
+def MergeProjections : Pass<"ingot-merge-projections", "::mlir::func::FuncOp"> {
+  let summary = "makes one product of layers that share an input, and lets attention read parts of it in place";
+  let description = [{
+    Products of one input with several weights of the same role, as queries, keys and values have them in most
+    exports, become one product over the weights one after the other, with their biases. Differentiation
+    then gives one product for the gradient of the input, where parts would be added up, and
+    one for those of the weights. The price is a copy of the weights in every step, and of the parts, unless
+    attention reads them: the machine's rates decide, and a remark says what was weighed.
+
+    `ingot.attention` whose queries, keys and values are parts of one tensor becomes
+    `ingot.packed_attention`, for layers that were merged here or by the author of the model. Imported
+    training steps stay as they are.
+
+    Before:
+    ```mlir
+    %0 = ingot.matmul %x, %wq transposed : (tensor<64x32xf32>, tensor<32x32xf32>) -> tensor<64x32xf32>
+    %1 = ingot.matmul %x, %wk transposed : (tensor<64x32xf32>, tensor<32x32xf32>) -> tensor<64x32xf32>
+    %2 = ingot.matmul %x, %wv transposed : (tensor<64x32xf32>, tensor<32x32xf32>) -> tensor<64x32xf32>
+    ... // reshapes to tensor<2x32x2x16xf32>
+    %result, %lse = ingot.attention %q, %k, %v {scale = 0.25 : f64} : ...
+    ```
+    After:
+    ```mlir
+    %0 = ingot.concat %wq, %wk, %wv dim = 0 : (tensor<32x32xf32>, tensor<32x32xf32>, tensor<32x32xf32>) -> tensor<96x32xf32>
+    %1 = ingot.matmul %x, %0 transposed : (tensor<64x32xf32>, tensor<96x32xf32>) -> tensor<64x96xf32>
+    %2 = ingot.reshape %1 : tensor<64x96xf32> -> tensor<2x32x6x16xf32>
+    %result, %lse = ingot.packed_attention %2 {key_heads = 2 : i64, scale = 0.25 : f64} : ...
+    ```
+  }];
+  let dependentDialects = ["::ingot::IngotDialect"];
+  let statistics = [
+    Statistic<"numMerged", "merged", "products of several layers">,
+    Statistic<"numPacked", "packed", "attentions that read one tensor">];
+}
+
 def Simplify : Pass<"ingot-simplify", "::mlir::func::FuncOp"> {
   let summary = "canonicalizes, removes common subexpressions, cleans up around shape ops";
   let description = [{

@@ -65,9 +65,12 @@ struct ShardUpdates : ingot::impl::ShardUpdatesBase<ShardUpdates> {
       if (failed(gather(step, cast<ReduceScatterWaitOp>(bucket), entries,
                         number++)))
         return signalPassFailure();
+    // Entries are referred to until all are known.
+    ResultList kept;
     if (gradients)
       for (auto &[bucket, entries] : buckets)
-        keepGradients(cast<ReduceScatterWaitOp>(bucket), entries, results);
+        keepGradients(cast<ReduceScatterWaitOp>(bucket), entries, kept);
+    results.entries.append(kept.entries);
     results.apply(step);
   }
 

@@ -54,6 +54,46 @@ struct CallBuilder {
                                    op.getFirst(), op.getOf());
   }
 
+  void operator()(PackedAttentionOp op) const {
+    auto [bias, mask] = optional(op, 1);
+    auto [query, key, value] = unpack(op, inputs[0]);
+    exec::AttentionOp::create(b, op.getLoc(), query, key, value, bias, mask,
+                              outputs[0], outputs[1], scratch, op.getScale(),
+                              op.getLeft(), op.getRight(), op.getFlops());
+  }
+  void operator()(PackedAttentionGradOp op) const {
+    auto [bias, mask] = optional(op, 4);
+    auto [query, key, value] = unpack(op, inputs[0]);
+    auto [dq, dk, dv] = unpack(op, outputs[0]);
+    exec::AttentionGradOp::create(b, op.getLoc(), query, key, value, inputs[1],
+                                  inputs[2], inputs[3], bias, mask, dq, dk, dv,
+                                  scratch, op.getScale(), op.getLeft(),
+                                  op.getRight(), op.getFlops());
+  }
+
+  /// Queries, keys and values within a packed buffer.
+  template <typename Op>
+  std::array<Value, 3> unpack(Op op, Value packed) const {
+    auto whole = packed.getDefiningOp<exec::BufferOp>();
+    auto type = cast<MemRefType>(packed.getType());
+    SmallVector<int64_t> shape(type.getShape());
+    auto strides = type.getStridesAndOffset().first;
+    AttentionSizes sizes = op.getSizes();
+    int64_t counts[] = {sizes.heads, sizes.keyHeads, sizes.keyHeads};
+    std::array<Value, 3> parts;
+    for (auto [part, first, count] :
+         llvm::zip_equal(parts, op.getFirstHeads(), counts)) {
+      shape[2] = count;
+      int64_t bytes = first * strides[2] * type.getElementTypeBitWidth() / 8;
+      part = exec::BufferOp::create(
+          b, op.getLoc(),
+          MemRefType::get(shape, type.getElementType(),
+                          StridedLayoutAttr::get(b.getContext(), 0, strides)),
+          whole.getSpace(), whole.getOffset() + bytes);
+    }
+    return parts;
+  }
+
   /// The buffers of bias and mask, which follow the `first` ones; null where
   /// there is none.
   template <typename Op>
@@ -106,6 +146,8 @@ struct ScratchQuery {
 
   int64_t operator()(AttentionOp op) const { return attention(op); }
   int64_t operator()(AttentionGradOp op) const { return attention(op); }
+  int64_t operator()(PackedAttentionOp op) const { return attention(op); }
+  int64_t operator()(PackedAttentionGradOp op) const { return attention(op); }
 
   template <typename Op> int64_t attention(Op op) const {
     AttentionSizes sizes = op.getSizes();
@@ -155,7 +197,7 @@ int64_t ingot::getScratchBytes(Operation *op,
   ScratchQuery query{machine};
   return TypeSwitch<Operation *, int64_t>(op)
       .Case<MatmulOp, ConvOp, ConvInputGradOp, ConvFilterGradOp, AttentionOp,
-            AttentionGradOp>(query)
+            AttentionGradOp, PackedAttentionOp, PackedAttentionGradOp>(query)
       .Default([](Operation *) { return 0; });
 }
 
@@ -165,7 +207,8 @@ void ingot::createLibraryCall(Operation *anchor, ValueRange inputs,
   CallBuilder call{builder, inputs, outputs, scratch};
   TypeSwitch<Operation *>(anchor)
       .Case<MatmulOp, ConvOp, ConvInputGradOp, ConvFilterGradOp, AttentionOp,
-            AttentionGradOp, CompressOp, ShardSquareSumOp>(call);
+            AttentionGradOp, PackedAttentionOp, PackedAttentionGradOp,
+            CompressOp, ShardSquareSumOp>(call);
 }
 
 namespace {

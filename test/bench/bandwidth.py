@@ -1,8 +1,11 @@
 """Which share of the memory's bandwidth the memory-bound kernels reach, on tensors of 1 GiB.
 
 Trains models that hold one tensor of that size, with --profile, and compares the bytes per second of each
-kernel that touches all of it with those of a sum of two such tensors (STREAM's "add", by numpy in as many
-threads), measured in the same run. Needs numpy and onnx, and six times the size in memory.
+kernel that touches all of it with those of three patterns by numpy in as many threads: a sum of two such tensors
+into a third (STREAM's "add"; shares are of it), a copy, and a sum in place. The patterns run before and after each
+model, the best of all runs counts. What is written to a new place is also read by the processor first: add moves
+four tensors where three count, a copy three for two, a sum in place three for three. Needs numpy and onnx,
+and six times the size in memory.
 """
 
 import json
@@ -24,25 +27,28 @@ STEPS = 4
 GENERATED = {"loop", "reduction", "row"}
 
 
-def stream(size, threads):
-    """Bytes per second of c = a + b: the best of five."""
-    a, b, c = (numpy.full(size // 4, value, numpy.float32) for value in (1, 2, 0))
-    bounds = numpy.linspace(0, len(a), threads + 1).astype(int)
+# What each pattern does with parts of three tensors, and how many tensors count.
+PATTERNS = {
+    "add": (lambda a, b, c: numpy.add(a, b, out=c), 3),
+    "copy": (lambda a, b, c: numpy.copyto(c, a), 2),
+    "in place": (lambda a, b, c: numpy.add(a, b, out=a), 3),
+}
 
-    def add(i):
-        part = slice(bounds[i], bounds[i + 1])
-        numpy.add(a[part], b[part], out=c[part])
 
-    best = 0
-    for _ in range(5):
-        workers = [threading.Thread(target=add, args=(i,)) for i in range(threads)]
-        start = time.perf_counter()
-        for worker in workers:
-            worker.start()
-        for worker in workers:
-            worker.join()
-        best = max(best, 3 * a.nbytes / (time.perf_counter() - start))
-    return best
+def stream(size, threads, best):
+    """Raises `best`, bytes per second by pattern, to what four runs of each reach."""
+    tensors = [numpy.full(size // 4, value, numpy.float32) for value in (1, 0, 0)]
+    bounds = numpy.linspace(0, size // 4, threads + 1).astype(int)
+    parts = [[tensor[bounds[i] : bounds[i + 1]] for tensor in tensors] for i in range(threads)]
+    for name, (run, count) in PATTERNS.items():
+        for _ in range(4):
+            workers = [threading.Thread(target=run, args=part) for part in parts]
+            start = time.perf_counter()
+            for worker in workers:
+                worker.start()
+            for worker in workers:
+                worker.join()
+            best[name] = max(best.get(name, 0), count * size / (time.perf_counter() - start))
 
 
 def model(kind, rows, columns):
@@ -116,16 +122,21 @@ def main():
     rows = size // 4 // options.columns
 
     threads = int(os.environ.get("OMP_NUM_THREADS", len(os.sched_getaffinity(0))))
-    best = stream(size, threads)
-    print(f"stream: {best * 1e-9:.1f} GB/s\n{'model':14} {'MiB':>6} {'ms':>8} {'GB/s':>6} {'share':>6}  kernel")
-    results = {"stream": best}
+    best, kernels = {}, {}
+    stream(size, threads, best)
     with tempfile.TemporaryDirectory() as directory:
         for kind in options.kinds:
-            for name, (count, seconds) in profile(kind, rows, options.columns, options, directory).items():
-                rate = count / seconds
-                results[f"{kind}/{name}"] = rate
-                print(f"{kind:14} {count >> 20:6} {seconds * 1e3:8.1f} {rate * 1e-9:6.1f} {rate / best:6.0%}  {name}",
-                      flush=True)
+            for name, measured in profile(kind, rows, options.columns, options, directory).items():
+                kernels[kind, name] = measured
+            stream(size, threads, best)
+    for name, rate in best.items():
+        print(f"{name}: {rate * 1e-9:.1f} GB/s")
+    print(f"{'model':14} {'MiB':>6} {'ms':>8} {'GB/s':>6} {'share':>6}  kernel")
+    results = {f"stream/{name}": rate for name, rate in best.items()}
+    for (kind, name), (count, seconds) in kernels.items():
+        rate = count / seconds
+        results[f"{kind}/{name}"] = rate
+        print(f"{kind:14} {count >> 20:6} {seconds * 1e3:8.1f} {rate * 1e-9:6.1f} {rate / best['add']:6.0%}  {name}")
     bench.write_json(options.json, results)
 
 

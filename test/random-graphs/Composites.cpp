@@ -69,21 +69,27 @@ static Operation *buildCrossEntropy(Source &s) {
 namespace {
 /// Operands of an attention and its gradient.
 struct AttentionParts {
-  Value query, key, value, bias, mask;
+  Value query, key, value, packed, bias, mask;
   RankedTensorType output, lse;
   FloatAttr scale, softcap;
-  IntegerAttr left, right;
+  IntegerAttr left, right, headCount;
 
-  explicit AttentionParts(Source &s) {
+  /// `isPacked`: in one tensor.
+  explicit AttentionParts(Source &s, bool isPacked = false) {
     OpBuilder &b = s.builder;
     int64_t batch = s.choose.between(1, 2), keyHeads = s.choose.between(1, 2);
     int64_t heads = keyHeads * s.choose.between(1, 2);
     int64_t queries = s.choose.between(1, 4), size = s.choose.between(1, 3);
-    int64_t keys = queries + s.choose.between(0, 2);
-    int64_t valueSize = s.choose.between(1, 3);
-    query = s.real({batch, queries, heads, size});
-    key = s.real({batch, keys, keyHeads, size});
-    value = s.real({batch, keys, keyHeads, valueSize});
+    int64_t keys = isPacked ? queries : queries + s.choose.between(0, 2);
+    int64_t valueSize = isPacked ? size : s.choose.between(1, 3);
+    headCount = b.getI64IntegerAttr(keyHeads);
+    if (isPacked) {
+      packed = s.real({batch, queries, heads + 2 * keyHeads, size});
+    } else {
+      query = s.real({batch, queries, heads, size});
+      key = s.real({batch, keys, keyHeads, size});
+      value = s.real({batch, keys, keyHeads, valueSize});
+    }
     auto repeats = [&](int64_t extent) {
       return s.choose.chance(0.5) ? int64_t(1) : extent;
     };
@@ -135,6 +141,25 @@ static Operation *buildAttentionGrad(Source &s) {
                                  p.value, forward.getResult(), forward.getLse(),
                                  s.real(p.output.getShape()), p.bias, p.mask,
                                  p.scale, p.left, p.right, p.softcap);
+}
+
+static PackedAttentionOp packedAttention(Source &s, const AttentionParts &p) {
+  return PackedAttentionOp::create(
+      s.builder, s.loc(), TypeRange{p.output, p.lse}, p.packed, p.bias, p.mask,
+      p.headCount, p.scale, p.left, p.right);
+}
+
+static Operation *buildPackedAttention(Source &s) {
+  return packedAttention(s, AttentionParts(s, /*isPacked=*/true));
+}
+
+static Operation *buildPackedAttentionGrad(Source &s) {
+  AttentionParts p(s, /*isPacked=*/true);
+  PackedAttentionOp forward = packedAttention(s, p);
+  return PackedAttentionGradOp::create(
+      s.builder, s.loc(), p.packed.getType(), p.packed, forward.getResult(),
+      forward.getLse(), s.real(p.output.getShape()), p.bias, p.mask,
+      p.headCount, p.scale, p.left, p.right);
 }
 
 /// A constant of one integer.
@@ -232,6 +257,8 @@ void ingot::testing::addComposites(std::vector<Entry> &entries) {
   addEntry<ShardSquareSumOp>(entries, buildShardSquareSum);
   addEntry<AttentionOp>(entries, buildAttention);
   addEntry<AttentionGradOp>(entries, buildAttentionGrad);
+  addEntry<PackedAttentionOp>(entries, buildPackedAttention);
+  addEntry<PackedAttentionGradOp>(entries, buildPackedAttentionGrad);
   addEntry<RandomUniformOp>(entries, buildRandomUniform);
   addEntry<DropoutOp>(entries, buildDropout);
 }

@@ -13,17 +13,26 @@ class Ingot_AttentionOp<string mnemonic, list<Trait> traits = []>
         DeclareOpInterfaceMethods<Decomposable, ["hasLibraryCall"]>,
         DeclareOpInterfaceMethods<CostModel, ["getFlops"]>,
         DeclareOpInterfaceMethods<PrecisionRole, ["getPrecisionRole", "isStatistic"]>])> {
-  let extraClassDeclaration = [{
+  code baseDeclaration = [{
     ::ingot::WorkKind getWorkKind() { return ::ingot::WorkKind::Attention; }
     ::ingot::AttentionSizes getSizes();
   }];
-  let extraClassDefinition = [{
+  let extraClassDeclaration = baseDeclaration;
+  code baseDefinition = [{
     ::ingot::Precision $cppClass::getPrecisionRole() {
       return ::ingot::Precision::LowOnDevice;
     }
     bool $cppClass::isStatistic(::mlir::Value value) {
       return value == getLse() || value == getBias();
     }
+  }];
+  let hasVerifier = 1;
+}
+
+/// Queries, keys and values in a tensor each.
+class Ingot_SeparateAttentionOp<string mnemonic, list<Trait> traits = []>
+    : Ingot_AttentionOp<mnemonic, traits> {
+  let extraClassDefinition = baseDefinition # [{
     bool $cppClass::hasLibraryCall(bool onDevice) {
       ::mlir::Type element = getQuery().getType().getElementType();
       if (!onDevice)
@@ -35,10 +44,30 @@ class Ingot_AttentionOp<string mnemonic, list<Trait> traits = []>
       return ::ingot::AttentionSizes::of(getQuery(), getKey(), getValue());
     }
   }];
-  let hasVerifier = 1;
 }
 
-def AttentionOp : Ingot_AttentionOp<"attention", [
+/// Queries, keys and values side by side in one tensor.
+class Ingot_PackedAttentionOp<string mnemonic, list<Trait> traits = []>
+    : Ingot_AttentionOp<mnemonic, traits> {
+  let extraClassDeclaration = baseDeclaration # [{
+    /// The first head of queries, keys and values.
+    ::std::array<int64_t, 3> getFirstHeads() {
+      ::ingot::AttentionSizes sizes = getSizes();
+      return {0, sizes.heads, sizes.heads + sizes.keyHeads};
+    }
+  }];
+  let extraClassDefinition = baseDefinition # [{
+    bool $cppClass::hasLibraryCall(bool onDevice) {
+      ::mlir::RankedTensorType type = getPacked().getType();
+      return !onDevice && type.getElementType().isF32() && getSizes().packsAligned(4);
+    }
+    ::ingot::AttentionSizes $cppClass::getSizes() {
+      return ::ingot::AttentionSizes::ofPacked(getPacked(), getKeyHeads());
+    }
+  }];
+}
+
+def AttentionOp : Ingot_SeparateAttentionOp<"attention", [
     DeclareOpInterfaceMethods<Differentiable>]> {
   let summary = "softmax(scale * query key^T + bias, where allowed) value, for each head";
   let description = [{
@@ -68,7 +97,7 @@ def AttentionOp : Ingot_AttentionOp<"attention", [
   }];
 }
 
-def AttentionGradOp : Ingot_AttentionOp<"attention_grad"> {
+def AttentionGradOp : Ingot_SeparateAttentionOp<"attention_grad"> {
   let summary = "the gradients of `attention` with respect to query, key and value";
   let description = [{
     `output` and `lse` are the results of `attention` on the other operands,
@@ -87,6 +116,57 @@ def AttentionGradOp : Ingot_AttentionOp<"attention_grad"> {
   let assemblyFormat = [{
     $query `,` $key `,` $value `,` $output `,` $lse `,` $cotangent
     (`bias` $bias^)? (`mask` $mask^)? attr-dict `:` functional-type(operands, results)
+  }];
+}
+
+def PackedAttentionOp : Ingot_PackedAttentionOp<"packed_attention", [
+    DeclareOpInterfaceMethods<Differentiable>]> {
+  let summary = "`attention` of queries, keys and values that lie side by side in one tensor";
+  let description = [{
+    packed is [batch, rows, heads + 2 key heads, size], as one projection leaves it: the heads of
+    the queries, then those of the keys, then those of the values. The rest is as in `attention`; the
+    result is [batch, rows, heads, size]. The kernel reads all three where they are, and its gradient
+    writes theirs side by side, for one product.
+
+    Before `--ingot-merge-projections`:
+    ```mlir
+    %q = ingot.slice %y starts = [0, 0, 0] limits = [8, 256, 384] strides = [1, 1, 1] : ...
+    %k = ingot.slice %y starts = [0, 0, 384] limits = [8, 256, 768] strides = [1, 1, 1] : ...
+    %v = ingot.slice %y starts = [0, 0, 768] limits = [8, 256, 1152] strides = [1, 1, 1] : ...
+    %result, %lse = ingot.attention %q1, %k1, %v1 {right = 0 : i64, scale = 0.125 : f64} : ...
+    ```
+    After, where `%q1`, `%k1` and `%v1` were these as [8, 256, 6, 64]:
+    ```mlir
+    %0 = ingot.reshape %y : tensor<8x256x1152xf32> -> tensor<8x256x18x64xf32>
+    %result, %lse = ingot.packed_attention %0 {key_heads = 6 : i64, right = 0 : i64, scale = 0.125 : f64} : ...
+    ```
+  }];
+  let arguments = (ins Ingot_FloatTensor:$packed, Optional<Ingot_FloatTensor>:$bias,
+                       Optional<Ingot_BoolTensor>:$mask, I64Attr:$key_heads, F64Attr:$scale,
+                       DefaultValuedAttr<I64Attr, "-1">:$left,
+                       DefaultValuedAttr<I64Attr, "-1">:$right);
+  let results = (outs Ingot_FloatTensor:$result, Ingot_FloatTensor:$lse);
+  let assemblyFormat = [{
+    $packed (`bias` $bias^)? (`mask` $mask^)? attr-dict `:` functional-type(operands, results)
+  }];
+}
+
+def PackedAttentionGradOp : Ingot_PackedAttentionOp<"packed_attention_grad"> {
+  let summary = "the gradient of `packed_attention` with respect to packed";
+  let description = [{
+    `output` and `lse` are the results of `packed_attention` on the other operands,
+    `cotangent` is that of `output`.
+  }];
+  let arguments = (ins Ingot_FloatTensor:$packed, Ingot_FloatTensor:$output,
+                       Ingot_FloatTensor:$lse, Ingot_FloatTensor:$cotangent,
+                       Optional<Ingot_FloatTensor>:$bias,
+                       Optional<Ingot_BoolTensor>:$mask, I64Attr:$key_heads, F64Attr:$scale,
+                       DefaultValuedAttr<I64Attr, "-1">:$left,
+                       DefaultValuedAttr<I64Attr, "-1">:$right);
+  let results = (outs Ingot_FloatTensor:$packed_grad);
+  let assemblyFormat = [{
+    $packed `,` $output `,` $lse `,` $cotangent (`bias` $bias^)? (`mask` $mask^)? attr-dict
+    `:` functional-type(operands, results)
   }];
 }
 

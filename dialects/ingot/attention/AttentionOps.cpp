@@ -7,6 +7,7 @@
 
 #include "dialects/ingot/ir/Builders.h"
 #include "dialects/ingot/support/Verification.h"
+#include "runtime/abi/Abi.h"
 #include <cmath>
 
 using namespace mlir;
@@ -17,6 +18,16 @@ AttentionSizes AttentionSizes::of(Value query, Value key, Value value) {
   ArrayRef<int64_t> q = tensorType(query).getShape();
   ArrayRef<int64_t> k = tensorType(key).getShape();
   return {q[0], q[2], k[2], q[1], k[1], q[3], tensorType(value).getDimSize(3)};
+}
+
+AttentionSizes AttentionSizes::ofPacked(Value packed, int64_t keyHeads) {
+  ArrayRef<int64_t> s = tensorType(packed).getShape();
+  return {s[0], s[2] - 2 * keyHeads, keyHeads, s[1], s[1], s[3], s[3]};
+}
+
+bool AttentionSizes::packsAligned(int64_t bytes) const {
+  return heads * size * bytes % INGOT_ALIGNMENT == 0 &&
+         keyHeads * size * bytes % INGOT_ALIGNMENT == 0;
 }
 
 AttentionSizes::Window AttentionSizes::window(int64_t left,
@@ -42,7 +53,38 @@ bool AttentionSizes::fitDevice(int64_t left, int64_t right) const {
          window(left, right).fewest > 0;
 }
 
-/// The rules that both ops have in common.
+/// The rules that all ops have in common.
+template <typename Op> static LogicalResult checkPairs(Op op) {
+  auto fail = [&](const Twine &message) { return op.emitOpError(message); };
+  AttentionSizes s = op.getSizes();
+  if (s.keyHeads < 1 || s.heads < 0 || s.heads % s.keyHeads != 0)
+    return fail("C3: heads must be a multiple of key heads, got " +
+                Twine(s.heads) + " and " + Twine(s.keyHeads));
+  int64_t sizes[] = {s.batch, s.heads, s.queries, s.keys};
+  for (auto [name, value] : {std::pair<StringRef, Value>{"bias", op.getBias()},
+                             {"mask", op.getMask()}}) {
+    if (!value)
+      continue;
+    ArrayRef<int64_t> shape = tensorType(value).getShape();
+    bool fits = shape.size() == 4 && shape[3] == s.keys;
+    for (size_t i = 0; fits && i < 3; ++i)
+      fits = shape[i] == 1 || shape[i] == sizes[i];
+    if (!fits)
+      return fail("C4: the " + name + " must have shape " + listText(sizes) +
+                  ", with 1 for any dimension but the last, got " +
+                  listText(shape));
+  }
+  if (!std::isfinite(op.getScale().convertToDouble()))
+    return fail("C5: the scale must be finite");
+  auto left = static_cast<int64_t>(op.getLeft());
+  auto right = static_cast<int64_t>(op.getRight());
+  if (left < -1 || right < -1)
+    return fail("C5: bounds must be at least -1, got " + Twine(left) + " and " +
+                Twine(right));
+  return success();
+}
+
+/// Those of three tensors.
 template <typename Op> static LogicalResult checkOperands(Op op) {
   auto fail = [&](const Twine &message) { return op.emitOpError(message); };
   RankedTensorType q = tensorType(op.getQuery()), k = tensorType(op.getKey());
@@ -62,40 +104,25 @@ template <typename Op> static LogicalResult checkOperands(Op op) {
       failed(checkElement(fail, "C2", "the value", q.getElementType(),
                           v.getElementType())))
     return failure();
-  if (s.keyHeads < 1 || s.heads % s.keyHeads != 0)
-    return fail("C3: heads must be a multiple of key heads, got " +
-                Twine(s.heads) + " and " + Twine(s.keyHeads));
-  int64_t sizes[] = {s.batch, s.heads, s.queries, s.keys};
-  for (auto [name, value] : {std::pair<StringRef, Value>{"bias", op.getBias()},
-                             {"mask", op.getMask()}}) {
-    if (!value)
-      continue;
-    ArrayRef<int64_t> shape = tensorType(value).getShape();
-    bool fits = shape.size() == 4 && shape[3] == s.keys;
-    for (size_t i = 0; fits && i < 3; ++i)
-      fits = shape[i] == 1 || shape[i] == sizes[i];
-    if (!fits)
-      return fail("C4: the " + name + " must have shape " + listText(sizes) +
-                  ", with 1 for any dimension but the last, got " +
-                  listText(shape));
-  }
-  if (!std::isfinite(op.getScale().convertToDouble()))
-    return fail("C5: the scale must be finite");
   double softcap = op.getSoftcap().convertToDouble();
   if (!std::isfinite(softcap) || softcap < 0)
     return fail("C5: softcap must be finite and not negative");
-  auto left = static_cast<int64_t>(op.getLeft());
-  auto right = static_cast<int64_t>(op.getRight());
-  if (left < -1 || right < -1)
-    return fail("C5: bounds must be at least -1, got " + Twine(left) + " and " +
-                Twine(right));
-  return success();
+  return checkPairs(op);
+}
+
+/// Those of one tensor.
+template <typename Op> static LogicalResult checkPacked(Op op) {
+  int64_t rank = tensorType(op.getPacked()).getRank();
+  if (rank != 4)
+    return op.emitOpError("C1: packed must have rank 4, got ") << rank;
+  return checkPairs(op);
 }
 
 /// The type of lse: statistics of half precision are f32.
 template <typename Op> static RankedTensorType lseType(Op op) {
   AttentionSizes s = op.getSizes();
-  auto element = cast<FloatType>(tensorType(op.getQuery()).getElementType());
+  auto element =
+      cast<FloatType>(tensorType(op->getOperand(0)).getElementType());
   Type wide = element.getWidth() < 32 ? Float32Type::get(op.getContext())
                                       : Type(element);
   return RankedTensorType::get({s.batch, s.heads, s.queries}, wide);
@@ -104,49 +131,75 @@ template <typename Op> static RankedTensorType lseType(Op op) {
 template <typename Op> static RankedTensorType outputType(Op op) {
   AttentionSizes s = op.getSizes();
   return RankedTensorType::get({s.batch, s.queries, s.heads, s.valueSize},
-                               tensorType(op.getQuery()).getElementType());
+                               tensorType(op->getOperand(0)).getElementType());
+}
+
+template <typename Op> static LogicalResult checkResults(Op op) {
+  auto fail = [&](const Twine &message) { return op.emitOpError(message); };
+  if (failed(checkType(fail, "C6", "the result", outputType(op),
+                       op.getResult().getType())))
+    return failure();
+  return checkType(fail, "C6", "lse", lseType(op), op.getLse().getType());
 }
 
 LogicalResult AttentionOp::verify() {
-  auto fail = [&](const Twine &message) { return emitOpError(message); };
-  if (failed(checkOperands(*this)))
-    return failure();
-  if (failed(checkType(fail, "C6", "the result", outputType(*this),
-                       getResult().getType())))
-    return failure();
-  return checkType(fail, "C6", "lse", lseType(*this), getLse().getType());
+  return failed(checkOperands(*this)) ? failure() : checkResults(*this);
 }
 
-LogicalResult AttentionGradOp::verify() {
-  auto fail = [&](const Twine &message) { return emitOpError(message); };
-  if (failed(checkOperands(*this)))
-    return failure();
-  struct {
-    StringRef what;
-    RankedTensorType want;
-    Value value;
-  } rules[] = {{"output", outputType(*this), getOutput()},
-               {"lse", lseType(*this), getLse()},
-               {"the cotangent", outputType(*this), getCotangent()},
-               {"query_grad", tensorType(getQuery()), getQueryGrad()},
-               {"key_grad", tensorType(getKey()), getKeyGrad()},
-               {"value_grad", tensorType(getValue()), getValueGrad()}};
-  for (auto &rule : rules)
+LogicalResult PackedAttentionOp::verify() {
+  return failed(checkPacked(*this)) ? failure() : checkResults(*this);
+}
+
+namespace {
+/// A value and the type that it must have.
+struct TypeRule {
+  StringRef what;
+  RankedTensorType want;
+  Value value;
+};
+} // namespace
+
+static LogicalResult checkTypes(Operation *op, ArrayRef<TypeRule> rules) {
+  auto fail = [&](const Twine &message) { return op->emitOpError(message); };
+  for (const TypeRule &rule : rules)
     if (failed(
             checkType(fail, "C6", rule.what, rule.want, rule.value.getType())))
       return failure();
   return success();
 }
 
-/// Two products forward (scores and mix); five back.
-int64_t AttentionOp::getFlops() {
-  AttentionSizes s = getSizes();
-  int64_t pairs = s.window(getLeft(), getRight()).pairs;
-  return 2 * s.batch * s.heads * pairs * (s.size + s.valueSize);
+LogicalResult AttentionGradOp::verify() {
+  if (failed(checkOperands(*this)))
+    return failure();
+  return checkTypes(*this,
+                    {{"output", outputType(*this), getOutput()},
+                     {"lse", lseType(*this), getLse()},
+                     {"the cotangent", outputType(*this), getCotangent()},
+                     {"query_grad", tensorType(getQuery()), getQueryGrad()},
+                     {"key_grad", tensorType(getKey()), getKeyGrad()},
+                     {"value_grad", tensorType(getValue()), getValueGrad()}});
 }
 
-int64_t AttentionGradOp::getFlops() {
-  AttentionSizes s = getSizes();
-  int64_t pairs = s.window(getLeft(), getRight()).pairs;
-  return 2 * s.batch * s.heads * pairs * (3 * s.size + 2 * s.valueSize);
+LogicalResult PackedAttentionGradOp::verify() {
+  if (failed(checkPacked(*this)))
+    return failure();
+  return checkTypes(
+      *this, {{"output", outputType(*this), getOutput()},
+              {"lse", lseType(*this), getLse()},
+              {"the cotangent", outputType(*this), getCotangent()},
+              {"packed_grad", tensorType(getPacked()), getPackedGrad()}});
 }
+
+/// Two products forward (scores and mix); five back.
+template <typename Op> static int64_t countFlops(Op op, bool isGradient) {
+  AttentionSizes s = op.getSizes();
+  int64_t pairs = s.window(op.getLeft(), op.getRight()).pairs;
+  int64_t columns =
+      isGradient ? 3 * s.size + 2 * s.valueSize : s.size + s.valueSize;
+  return 2 * s.batch * s.heads * pairs * columns;
+}
+
+int64_t AttentionOp::getFlops() { return countFlops(*this, false); }
+int64_t AttentionGradOp::getFlops() { return countFlops(*this, true); }
+int64_t PackedAttentionOp::getFlops() { return countFlops(*this, false); }
+int64_t PackedAttentionGradOp::getFlops() { return countFlops(*this, true); }

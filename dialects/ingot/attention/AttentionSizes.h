@@ -18,6 +18,8 @@ struct AttentionSizes {
   /// From operands of rank 4.
   static AttentionSizes of(mlir::Value query, mlir::Value key,
                            mlir::Value value);
+  /// From one operand that holds all three, with so many key heads.
+  static AttentionSizes ofPacked(mlir::Value packed, int64_t keyHeads);
 
   /// Pairs of a query and a key of one head within the bounds, and the fewest
   /// keys that a query may look at.
@@ -25,6 +27,10 @@ struct AttentionSizes {
     int64_t pairs, fewest;
   };
   Window window(int64_t left, int64_t right) const;
+
+  /// Whether keys and values of a packed row begin where tensors may
+  /// (INGOT_ALIGNMENT), with elements of `bytes`.
+  bool packsAligned(int64_t bytes) const;
 
   /// Whether the library of a device (cuDNN) takes these sizes and bounds.
   bool fitDevice(int64_t left, int64_t right) const;

@@ -217,3 +217,78 @@ LogicalResult AttentionOp::buildVjp(OpBuilder &builder,
     out[3] = gradients.bias;
   return success();
 }
+
+//===----------------------------------------------------------------------===//
+// Packed: the parts, as ops of their own
+//===----------------------------------------------------------------------===//
+
+/// Queries, keys and values of a packed attention.
+template <typename Op>
+static std::array<Value, 3> unpack(OpBuilder &builder, Op op) {
+  RankedTensorType type = tensorType(op.getPacked());
+  AttentionSizes sizes = op.getSizes();
+  int64_t counts[] = {sizes.heads, sizes.keyHeads, sizes.keyHeads};
+  std::array<Value, 3> parts;
+  for (auto [part, first, count] :
+       llvm::zip_equal(parts, op.getFirstHeads(), counts)) {
+    SmallVector<int64_t> starts(4, 0), limits(type.getShape()), strides(4, 1);
+    SmallVector<int64_t> shape(limits);
+    starts[2] = first;
+    limits[2] = first + count;
+    shape[2] = count;
+    part = SliceOp::create(builder, op.getLoc(),
+                           RankedTensorType::get(shape, type.getElementType()),
+                           op.getPacked(), starts, limits, strides);
+  }
+  return parts;
+}
+
+SmallVector<Value> PackedAttentionOp::decompose(OpBuilder &builder) {
+  auto [query, key, value] = unpack(builder, *this);
+  auto separate = AttentionOp::create(
+      builder, getLoc(), getResultTypes(), query, key, value, getBias(),
+      getMask(), getScaleAttr(), getLeftAttr(), getRightAttr(),
+      builder.getF64FloatAttr(0));
+  return {separate.getResult(), separate.getLse()};
+}
+
+SmallVector<Value> PackedAttentionGradOp::decompose(OpBuilder &builder) {
+  auto [query, key, value] = unpack(builder, *this);
+  auto separate = AttentionGradOp::create(
+      builder, getLoc(),
+      TypeRange{query.getType(), key.getType(), value.getType()}, query, key,
+      value, getOutput(), getLse(), getCotangent(), getBias(), getMask(),
+      getScaleAttr(), getLeftAttr(), getRightAttr(),
+      builder.getF64FloatAttr(0));
+  return {ConcatOp::create(builder, getLoc(), getPacked().getType(),
+                           separate.getResults(), /*dim=*/2)};
+}
+
+LogicalResult PackedAttentionOp::buildVjp(OpBuilder &builder,
+                                          ArrayRef<Value> cotangents,
+                                          const llvm::BitVector &needed,
+                                          MutableArrayRef<Value> out) {
+  bool needsBias = getBias() && needed[1];
+  if (cotangents[0] && !cotangents[1] && !needsBias) {
+    out[0] = PackedAttentionGradOp::create(
+        builder, getLoc(), getPacked().getType(), getPacked(), getResult(),
+        getLse(), cotangents[0], getBias(), getMask(), getKeyHeadsAttr(),
+        getScaleAttr(), getLeftAttr(), getRightAttr());
+    return success();
+  }
+  auto [query, key, value] = unpack(builder, *this);
+  PlainAttention plain(builder, getLoc(), query, key, value, getBias(),
+                       getMask(), getScale().convertToDouble(), /*softcap=*/0,
+                       getLeft(), getRight());
+  PlainAttention::Gradients gradients = plain.gradients(
+      getResult(), getLse(), cotangents[0], cotangents[1], needsBias);
+  // Without a cotangent of the result, values have no gradient.
+  if (!gradients.value)
+    gradients.value = splatLike(builder, value, 0);
+  out[0] = ConcatOp::create(
+      builder, getLoc(), getPacked().getType(),
+      ValueRange{gradients.query, gradients.key, gradients.value}, /*dim=*/2);
+  if (needsBias)
+    out[1] = gradients.bias;
+  return success();
+}

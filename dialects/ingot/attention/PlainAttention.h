@@ -22,6 +22,11 @@ public:
             op.getBias(), op.getMask(), op.getScale().convertToDouble(),
             op.getSoftcap().convertToDouble(), op.getLeft(), op.getRight()) {}
 
+  PlainAttention(mlir::OpBuilder &builder, mlir::Location loc,
+                 mlir::Value query, mlir::Value key, mlir::Value value,
+                 mlir::Value bias, mlir::Value mask, double scale,
+                 double softcap, int64_t left, int64_t right);
+
   /// What the forward pass gives.
   mlir::Value output(mlir::Value weights);
   mlir::Value weights();
@@ -37,11 +42,6 @@ public:
                       bool wantsBias);
 
 private:
-  PlainAttention(mlir::OpBuilder &builder, mlir::Location loc,
-                 mlir::Value query, mlir::Value key, mlir::Value value,
-                 mlir::Value bias, mlir::Value mask, double scale,
-                 double softcap, int64_t left, int64_t right);
-
   mlir::Value findAllowed(mlir::Value mask, int64_t left, int64_t right);
   mlir::Value swapHeads(mlir::Value value);
   mlir::Value repeatHeads(mlir::Value value);

@@ -13,12 +13,14 @@ using namespace ingot::reference;
 
 namespace {
 
-/// Where a tensor [batch, rows, heads, columns] holds a row.
+/// Where a tensor [batch, rows, heads, columns] holds a row, its heads counted
+/// from `first` on.
 struct Rows {
   const Tensor &tensor;
+  int64_t first = 0;
   int64_t at(int64_t batch, int64_t row, int64_t head) const {
     ArrayRef<int64_t> s = tensor.getShape();
-    return ((batch * s[1] + row) * s[2] + head) * s[3];
+    return ((batch * s[1] + row) * s[2] + first + head) * s[3];
   }
 };
 
@@ -27,14 +29,14 @@ struct Query {
   AttentionSizes sizes;
   double scale, softcap;
   int64_t left, right;
-  const Tensor &q, &k, &v;
+  Rows q, k, v;
   const Tensor *bias, *mask;
   int64_t batch, head, query;
 
   int64_t keyHead() const { return head / (sizes.heads / sizes.keyHeads); }
-  int64_t qRow() const { return Rows{q}.at(batch, query, head); }
-  int64_t kRow(int64_t key) const { return Rows{k}.at(batch, key, keyHead()); }
-  int64_t vRow(int64_t key) const { return Rows{v}.at(batch, key, keyHead()); }
+  int64_t qRow() const { return q.at(batch, query, head); }
+  int64_t kRow(int64_t key) const { return k.at(batch, key, keyHead()); }
+  int64_t vRow(int64_t key) const { return v.at(batch, key, keyHead()); }
 
   /// The element of a bias or mask, which repeats along dimensions of size 1.
   int64_t pairAt(const Tensor &tensor, int64_t key) const {
@@ -63,7 +65,7 @@ struct Query {
       return -std::numeric_limits<double>::infinity();
     double sum = 0;
     for (int64_t i = 0; i < sizes.size; ++i)
-      sum += q.real(qRow() + i) * k.real(kRow(key) + i);
+      sum += q.tensor.real(qRow() + i) * k.tensor.real(kRow(key) + i);
     sum *= scale;
     if (softcap != 0)
       sum = softcap * std::tanh(sum / softcap);
@@ -73,10 +75,31 @@ struct Query {
 
 } // namespace
 
+static double softcapOf(AttentionOp op) {
+  return op.getSoftcap().convertToDouble();
+}
+static double softcapOf(AttentionGradOp op) {
+  return op.getSoftcap().convertToDouble();
+}
+template <typename Op> static double softcapOf(Op) { return 0; }
+
+/// Queries, keys and values among tensors that are like the first operands.
+template <typename Op, typename Tensors>
+static std::array<Rows, 3> partsOf(Op op, const Tensors &tensors) {
+  if constexpr (llvm::is_one_of<Op, PackedAttentionOp,
+                                PackedAttentionGradOp>()) {
+    auto [query, key, value] = op.getFirstHeads();
+    return {Rows{tensors[0], query}, {tensors[0], key}, {tensors[0], value}};
+  } else {
+    return {Rows{tensors[0]}, {tensors[1]}, {tensors[2]}};
+  }
+}
+
 /// Calls `visit` for each query of each head.
 template <typename Op, typename Visit>
 static void forEachQuery(Op op, Operands in, size_t firstOptional,
                          Visit visit) {
+  std::array<Rows, 3> parts = partsOf(op, in);
   const Tensor *bias = op.getBias() ? &in[firstOptional] : nullptr;
   const Tensor *mask =
       op.getMask() ? &in[firstOptional + (bias ? 1 : 0)] : nullptr;
@@ -84,16 +107,17 @@ static void forEachQuery(Op op, Operands in, size_t firstOptional,
   for (int64_t b = 0; b < s.batch; ++b)
     for (int64_t h = 0; h < s.heads; ++h)
       for (int64_t t = 0; t < s.queries; ++t)
-        visit(Query{s, op.getScale().convertToDouble(),
-                    op.getSoftcap().convertToDouble(),
+        visit(Query{s, op.getScale().convertToDouble(), softcapOf(op),
                     static_cast<int64_t>(op.getLeft()),
-                    static_cast<int64_t>(op.getRight()), in[0], in[1], in[2],
-                    bias, mask, b, h, t});
+                    static_cast<int64_t>(op.getRight()), parts[0], parts[1],
+                    parts[2], bias, mask, b, h, t});
 }
 
-static void attention(AttentionOp op, Operands in, Results out) {
+/// `first` is where bias and mask stand among the operands.
+template <typename Op, size_t first>
+static void attention(Op op, Operands in, Results out) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  forEachQuery(op, in, 3, [&](const Query &at) {
+  forEachQuery(op, in, first, [&](const Query &at) {
     const AttentionSizes &s = at.sizes;
     SmallVector<double> scores;
     double highest = -kInfinity, total = 0;
@@ -113,13 +137,17 @@ static void attention(AttentionOp op, Operands in, Results out) {
     for (int64_t j = 0; j < s.keys; ++j)
       for (int64_t c = 0; c < s.valueSize; ++c)
         out[0].real(Rows{out[0]}.at(at.batch, at.query, at.head) + c) +=
-            scores[j] / total * at.v.real(at.vRow(j) + c);
+            scores[j] / total * at.v.tensor.real(at.vRow(j) + c);
   });
 }
 
-static void attentionGrad(AttentionGradOp op, Operands in, Results out) {
-  const Tensor &output = in[3], &lse = in[4], &cotangent = in[5];
-  forEachQuery(op, in, 6, [&](const Query &at) {
+template <typename Op, size_t first>
+static void attentionGrad(Op op, Operands in, Results out) {
+  const Tensor &output = in[first - 3], &lse = in[first - 2];
+  const Tensor &cotangent = in[first - 1];
+  // Gradients lie as what they are gradients of.
+  size_t inKeys = out.size() == 1 ? 0 : 1, inValues = out.size() == 1 ? 0 : 2;
+  forEachQuery(op, in, first, [&](const Query &at) {
     const AttentionSizes &s = at.sizes;
     int64_t row = (at.batch * s.heads + at.head) * s.queries + at.query;
     int64_t g = Rows{cotangent}.at(at.batch, at.query, at.head);
@@ -132,19 +160,22 @@ static void attentionGrad(AttentionGradOp op, Operands in, Results out) {
         continue;
       double weight = std::exp(score - lse.real(row)), product = 0;
       for (int64_t c = 0; c < s.valueSize; ++c) {
-        product += cotangent.real(g + c) * at.v.real(at.vRow(j) + c);
-        out[2].real(at.vRow(j) + c) += weight * cotangent.real(g + c);
+        product += cotangent.real(g + c) * at.v.tensor.real(at.vRow(j) + c);
+        out[inValues].real(at.vRow(j) + c) += weight * cotangent.real(g + c);
       }
       double slope = weight * (product - dot) * at.slope(score - at.biasAt(j));
       for (int64_t c = 0; c < s.size; ++c) {
-        out[0].real(at.qRow() + c) += slope * at.k.real(at.kRow(j) + c);
-        out[1].real(at.kRow(j) + c) += slope * at.q.real(at.qRow() + c);
+        out[0].real(at.qRow() + c) += slope * at.k.tensor.real(at.kRow(j) + c);
+        out[inKeys].real(at.kRow(j) + c) +=
+            slope * at.q.tensor.real(at.qRow() + c);
       }
     }
   });
 }
 
 void ingot::reference::registerAttention(Registry &registry) {
-  registry.add<AttentionOp>(attention);
-  registry.add<AttentionGradOp>(attentionGrad);
+  registry.add<AttentionOp>(attention<AttentionOp, 3>);
+  registry.add<AttentionGradOp>(attentionGrad<AttentionGradOp, 6>);
+  registry.add<PackedAttentionOp>(attention<PackedAttentionOp, 1>);
+  registry.add<PackedAttentionGradOp>(attentionGrad<PackedAttentionGradOp, 4>);
 }

@@ -62,3 +62,35 @@ func.func @c6_gradient(%q: tensor<2x5x4x8xf32>, %lse: tensor<2x4x5xf32>) {
   %0:3 = ingot.attention_grad %q, %q, %q, %q, %lse, %q {scale = 1.0 : f64} : (tensor<2x5x4x8xf32>, tensor<2x5x4x8xf32>, tensor<2x5x4x8xf32>, tensor<2x5x4x8xf32>, tensor<2x4x5xf32>, tensor<2x5x4x8xf32>) -> (tensor<2x5x4x8xf32>, tensor<2x4x5xf32>, tensor<2x5x4x8xf32>)
   return
 }
+
+// -----
+
+func.func @packed_c1(%x: tensor<5x8xf32>) {
+  // expected-error @+1 {{C1: packed must have rank 4, got 2}}
+  %0:2 = ingot.packed_attention %x {key_heads = 1 : i64, scale = 1.0 : f64} : (tensor<5x8xf32>) -> (tensor<5x8xf32>, tensor<5xf32>)
+  return
+}
+
+// -----
+
+func.func @packed_c3(%x: tensor<2x5x7x16xf32>) {
+  // expected-error @+1 {{C3: heads must be a multiple of key heads, got 3 and 2}}
+  %0:2 = ingot.packed_attention %x {key_heads = 2 : i64, scale = 1.0 : f64} : (tensor<2x5x7x16xf32>) -> (tensor<2x5x3x16xf32>, tensor<2x3x5xf32>)
+  return
+}
+
+// -----
+
+func.func @packed_c3_few(%x: tensor<2x5x3x16xf32>) {
+  // expected-error @+1 {{C3: heads must be a multiple of key heads, got -1 and 2}}
+  %0:2 = ingot.packed_attention %x {key_heads = 2 : i64, scale = 1.0 : f64} : (tensor<2x5x3x16xf32>) -> (tensor<2x5x3x16xf32>, tensor<2x3x5xf32>)
+  return
+}
+
+// -----
+
+func.func @packed_c6(%x: tensor<2x5x6x16xf32>, %lse: tensor<2x4x5xf32>, %g: tensor<2x5x4x16xf32>) {
+  // expected-error @+1 {{C6: packed_grad must be 'tensor<2x5x6x16xf32>', got 'tensor<2x5x4x16xf32>'}}
+  %0 = ingot.packed_attention_grad %x, %g, %lse, %g {key_heads = 1 : i64, scale = 1.0 : f64} : (tensor<2x5x6x16xf32>, tensor<2x5x4x16xf32>, tensor<2x4x5xf32>, tensor<2x5x4x16xf32>) -> tensor<2x5x4x16xf32>
+  return
+}

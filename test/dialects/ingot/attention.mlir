@@ -16,3 +16,12 @@ func.func @masked(%x: tensor<2x5x4x8xf16>, %lse: tensor<2x4x5xf32>, %b: tensor<1
   %1:3 = ingot.attention_grad %x, %x, %x, %0#0, %lse, %x mask %m {scale = 1.0 : f64} : (tensor<2x5x4x8xf16>, tensor<2x5x4x8xf16>, tensor<2x5x4x8xf16>, tensor<2x5x4x8xf16>, tensor<2x4x5xf32>, tensor<2x5x4x8xf16>, tensor<2x1x1x5xi1>) -> (tensor<2x5x4x8xf16>, tensor<2x5x4x8xf16>, tensor<2x5x4x8xf16>)
   return
 }
+
+// CHECK-LABEL: func @packed
+func.func @packed(%x: tensor<2x5x8x16xf32>, %lse: tensor<2x4x5xf32>, %g: tensor<2x5x4x16xf32>, %b: tensor<1x4x1x5xf32>, %m: tensor<2x1x1x5xi1>) {
+  // CHECK: ingot.packed_attention %arg0 bias %arg3 mask %arg4 {key_heads = 2 : i64, right = 0 : i64, scale = 1.000000e+00 : f64} : (tensor<2x5x8x16xf32>, tensor<1x4x1x5xf32>, tensor<2x1x1x5xi1>) -> (tensor<2x5x4x16xf32>, tensor<2x4x5xf32>)
+  %0:2 = ingot.packed_attention %x bias %b mask %m {key_heads = 2 : i64, right = 0 : i64, scale = 1.0 : f64} : (tensor<2x5x8x16xf32>, tensor<1x4x1x5xf32>, tensor<2x1x1x5xi1>) -> (tensor<2x5x4x16xf32>, tensor<2x4x5xf32>)
+  // CHECK: ingot.packed_attention_grad %arg0, %{{.*}}, %arg1, %arg2 {key_heads = 2 : i64, scale = 1.000000e+00 : f64}
+  %1 = ingot.packed_attention_grad %x, %0#0, %lse, %g {key_heads = 2 : i64, scale = 1.0 : f64} : (tensor<2x5x8x16xf32>, tensor<2x5x4x16xf32>, tensor<2x4x5xf32>, tensor<2x5x4x16xf32>) -> tensor<2x5x8x16xf32>
+  return
+}

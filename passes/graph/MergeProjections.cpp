@@ -1,0 +1,377 @@
+//===----------------------------------------------------------------------===//
+//
+// MergeProjections: layers that share an input become one product, and
+// attention reads queries, keys and values where that product leaves them.
+//
+// Assumes a simplified forward function with attention formed: gradients come
+// later, and with them one product for each gradient too.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/ingot/ir/Builders.h"
+#include "dialects/ingot/ir/Diagnostics.h"
+#include "dialects/ingot/ir/Signature.h"
+#include "mlir/IR/Iterators.h"
+#include "mlir/IR/Remarks.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "passes/cost/Machine.h"
+#include "passes/graph/Passes.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace ingot {
+#define GEN_PASS_DEF_MERGEPROJECTIONS
+#include "passes/graph/Passes.h.inc"
+} // namespace ingot
+
+using namespace mlir;
+using namespace ingot;
+
+static int64_t lastSize(Value value) {
+  return tensorType(value).getShape().back();
+}
+
+namespace {
+
+/// A product with a weight, what is added to each of its rows, and the rows
+/// under the shape in which they are read.
+struct Projection {
+  MatmulOp product;
+  BlockArgument weight, bias;
+  Value result;
+
+  /// Nothing if the right side is no weight.
+  static std::optional<Projection> of(MatmulOp product);
+
+  int64_t columns() const { return lastSize(result); }
+  /// Of [.., columns].
+  ArrayRef<int64_t> rowShape() const {
+    return tensorType(result).getShape().drop_back();
+  }
+};
+
+/// Part of the rows of `whole`: `count` of `width` neighbouring elements from
+/// `first` on, after `rows` dimensions are merged.
+struct RowPart {
+  Value whole;
+  int64_t rows = 0, width = 0, first = 0, count = 0;
+
+  /// Nothing if the value is no such part.
+  static std::optional<RowPart> of(Value value);
+};
+
+} // namespace
+
+/// The value before reshapes.
+static Value unreshaped(Value value) {
+  while (auto reshape = value.getDefiningOp<ReshapeOp>())
+    value = reshape.getOperand();
+  return value;
+}
+
+std::optional<Projection> Projection::of(MatmulOp product) {
+  auto weight = dyn_cast<BlockArgument>(product.getRhs());
+  if (!weight || product.getType().getRank() != 2 || product.getTransposeLhs())
+    return std::nullopt;
+  Projection layer{product, weight, {}, product.getResult()};
+  int64_t columns = layer.columns();
+  while (layer.result.hasOneUse()) {
+    Operation *user = *layer.result.user_begin();
+    if (auto reshape = dyn_cast<ReshapeOp>(user)) {
+      ArrayRef<int64_t> shape = reshape.getType().getShape();
+      if (shape.empty() || shape.back() != columns)
+        break;
+      layer.result = reshape.getResult();
+      continue;
+    }
+    auto add = dyn_cast<AddOp>(user);
+    if (!add || layer.bias)
+      break;
+    Value other = add.getLhs() == layer.result ? add.getRhs() : add.getLhs();
+    auto broadcast = other.getDefiningOp<BroadcastOp>();
+    if (!broadcast ||
+        broadcast.getDims() !=
+            ArrayRef<int64_t>{broadcast.getType().getRank() - 1} ||
+        !isa<BlockArgument>(broadcast.getOperand()))
+      break;
+    layer.bias = cast<BlockArgument>(broadcast.getOperand());
+    layer.result = add.getResult();
+  }
+  return layer;
+}
+
+std::optional<RowPart> RowPart::of(Value value) {
+  auto slice = unreshaped(value).getDefiningOp<SliceOp>();
+  if (!slice)
+    return std::nullopt;
+  ArrayRef<int64_t> shape = tensorType(slice.getOperand()).getShape();
+  std::optional<size_t> cut;
+  for (size_t i = 0; i < shape.size(); ++i) {
+    if (slice.getStarts()[i] == 0 && slice.getLimits()[i] == shape[i] &&
+        slice.getStrides()[i] == 1)
+      continue;
+    if (cut || slice.getStrides()[i] != 1)
+      return std::nullopt;
+    cut = i;
+  }
+  if (!cut)
+    return std::nullopt;
+  int64_t inner = llvm::product_of(shape.drop_front(*cut + 1));
+  return RowPart{slice.getOperand(), llvm::product_of(shape.take_front(*cut)),
+                 shape[*cut] * inner, slice.getStarts()[*cut] * inner,
+                 (slice.getLimits()[*cut] - slice.getStarts()[*cut]) * inner};
+}
+
+/// Why a kernel cannot read the operands of an attention side by side; empty if
+/// it can.
+static StringRef whyNotPacked(AttentionOp op) {
+  AttentionSizes sizes = op.getSizes();
+  if (!op.hasLibraryCall(/*onDevice=*/false))
+    return "the kernel is for f32";
+  if (sizes.queries != sizes.keys || sizes.size != sizes.valueSize)
+    return "queries and values are not as large as keys";
+  if (!sizes.packsAligned(4))
+    return "keys or values would not begin at an aligned address";
+  return "";
+}
+
+namespace {
+
+struct MergeProjections : ingot::impl::MergeProjectionsBase<MergeProjections> {
+  using MergeProjectionsBase::MergeProjectionsBase;
+
+  void runOnOperation() override {
+    func::FuncOp func = getOperation();
+    if (func.isDeclaration() || holdsGradients())
+      return;
+    SmallVector<AttentionOp> attentions;
+    func.walk([&](AttentionOp op) { attentions.push_back(op); });
+    for (auto &[key, layers] : findLayers())
+      mergeLayers(layers, attentions);
+    for (AttentionOp op : attentions)
+      pack(op);
+    // Slices that nothing reads.
+    func->walk<WalkOrder::PostOrder, ReverseIterator>([](Operation *op) {
+      if (isOpTriviallyDead(op))
+        op->erase();
+    });
+  }
+
+private:
+  static remark::RemarkOpts options(StringRef name) {
+    return remark::RemarkOpts::name(name).category("ingot-merge-projections");
+  }
+
+  /// An imported training step, which says itself how gradients come about.
+  bool holdsGradients() {
+    Signature signature(getOperation());
+    return llvm::any_of(
+        llvm::seq(signature.getReturn()->getNumOperands()),
+        [&](unsigned i) { return bool(signature.resultGradient(i)); });
+  }
+
+  /// What layers must have in common to become one.
+  using Key = std::tuple<Value, unsigned, unsigned, Type, unsigned>;
+
+  llvm::MapVector<Key, SmallVector<Projection>> findLayers() {
+    llvm::MapVector<Key, SmallVector<Projection>> layers;
+    Signature signature(getOperation());
+    auto module = getOperation()->getParentOfType<ModuleOp>();
+    auto roleOf = [&](BlockArgument argument) -> std::optional<Role> {
+      auto symbol = signature.argumentState(argument.getArgNumber());
+      StateOp state = symbol ? findState(module, symbol) : StateOp();
+      return state ? std::optional(state.getRole()) : std::nullopt;
+    };
+    getOperation().walk([&](MatmulOp product) {
+      std::optional<Projection> layer = Projection::of(product);
+      if (!layer)
+        return;
+      // A frozen weight in a product of trained ones would have a gradient.
+      std::optional<Role> role = roleOf(layer->weight);
+      if (!role || (layer->bias && roleOf(layer->bias) != role))
+        return;
+      auto rows = RankedTensorType::get(
+          layer->rowShape(), tensorType(layer->result).getElementType());
+      layers[{product.getLhs(), product.getTransposeRhs(), bool(layer->bias),
+              rows, static_cast<unsigned>(*role)}]
+          .push_back(*layer);
+    });
+    return layers;
+  }
+
+  void mergeLayers(ArrayRef<Projection> layers,
+                   ArrayRef<AttentionOp> attentions);
+  bool areWorthIt(ArrayRef<Projection> layers, bool readInPlace);
+  void merge(ArrayRef<Projection> layers);
+  void pack(AttentionOp op);
+};
+
+} // namespace
+
+/// First those that one attention reads, then the others together.
+void MergeProjections::mergeLayers(ArrayRef<Projection> layers,
+                                   ArrayRef<AttentionOp> attentions) {
+  if (layers.size() < 2)
+    return;
+  llvm::SmallMapVector<Value, Projection, 4> left;
+  for (Projection layer : layers)
+    left.insert({layer.result, layer});
+  for (AttentionOp op : attentions) {
+    SmallVector<Projection> read;
+    for (Value operand : {op.getQuery(), op.getKey(), op.getValue()})
+      if (auto *found = left.find(unreshaped(operand)); found != left.end())
+        read.push_back(found->second);
+    if (read.size() != 3)
+      continue;
+    for (Projection layer : read)
+      left.erase(layer.result);
+    bool readInPlace = whyNotPacked(op).empty();
+    if (areWorthIt(read, readInPlace))
+      merge(read);
+  }
+  SmallVector<Projection> others;
+  for (auto &[result, layer] : left)
+    others.push_back(layer);
+  if (others.size() > 1 && areWorthIt(others, /*readInPlace=*/false))
+    merge(others);
+}
+
+/// Compares what merging saves with what it costs, in a training step.
+bool MergeProjections::areWorthIt(ArrayRef<Projection> layers,
+                                  bool readInPlace) {
+  Machine machine = Machine::of(getOperation()->getParentOfType<ModuleOp>());
+  auto move = [&](double bytes) {
+    return bytes / (bytes <= machine.cacheBytes ? machine.cacheBandwidth
+                                                : machine.memoryBandwidth);
+  };
+  double weights = 0, rows = 0;
+  for (Projection layer : layers) {
+    weights += byteSize(tensorType(layer.weight));
+    rows += byteSize(tensorType(layer.result));
+  }
+  MatmulOp first = layers.front().product;
+  double input = byteSize(tensorType(first.getLhs()));
+  double fewer = layers.size() - 1;
+  // Calls for the result and two gradients; the input is packed for two of
+  // them, its gradient added up from parts.
+  double saved = fewer * (3 * machine.launchSeconds + 4 * move(input));
+  double cost = 2 * machine.launchSeconds + 2 * move(weights);
+  // Parts cut out of the result and put together into its gradient.
+  if (!readInPlace)
+    cost += 2 * machine.launchSeconds + 4 * move(rows);
+  auto describe = [&](auto remark) {
+    for (Projection layer : layers)
+      for (const std::string &name : nodeNames(layer.product.getLoc()))
+        remark << remark::metric("Layer", name);
+    remark << remark::metric("saved-seconds", saved)
+           << remark::metric("cost-seconds", cost);
+  };
+  Location loc = first.getLoc();
+  if (cost < saved) {
+    describe(remark::passed(loc, options("projections")));
+    return true;
+  }
+  auto remark = remark::missed(loc, options("projections"));
+  remark << remark::reason("{0}", readInPlace
+                                      ? "a copy of the weights costs more"
+                                      : "its parts would be copied");
+  describe(std::move(remark));
+  return false;
+}
+
+/// One product over weights, and biases, one after the other.
+void MergeProjections::merge(ArrayRef<Projection> layers) {
+  MatmulOp first = layers.front().product;
+  for (Projection layer : layers)
+    if (layer.product->isBeforeInBlock(first))
+      first = layer.product;
+  OpBuilder builder(first);
+  SmallVector<Location> locations;
+  SmallVector<Value> weights, biases;
+  int64_t columns = 0;
+  for (Projection layer : layers) {
+    locations.push_back(layer.product.getLoc());
+    weights.push_back(layer.weight);
+    if (layer.bias)
+      biases.push_back(layer.bias);
+    columns += layer.columns();
+  }
+  Location loc = builder.getFusedLoc(locations);
+  Type element = first.getType().getElementType();
+  auto sized = [&](ArrayRef<int64_t> shape) {
+    return RankedTensorType::get(shape, element);
+  };
+  int64_t inner = tensorType(first.getLhs()).getDimSize(1);
+  bool transposed = first.getTransposeRhs();
+  Value weight = ConcatOp::create(
+      builder, loc,
+      transposed ? sized({columns, inner}) : sized({inner, columns}), weights,
+      /*dim=*/transposed ? 0 : 1);
+  Value whole = MatmulOp::create(
+      builder, loc, sized({first.getType().getDimSize(0), columns}),
+      first.getLhs(), weight, /*transpose_lhs=*/false, transposed);
+  SmallVector<int64_t> shape(layers.front().rowShape());
+  shape.push_back(columns);
+  int64_t last = shape.size() - 1;
+  whole = reshapeTo(builder, loc, whole, shape);
+  if (!biases.empty()) {
+    Value bias =
+        ConcatOp::create(builder, loc, sized({columns}), biases, /*dim=*/0);
+    whole = AddOp::create(builder, loc, whole.getType(), whole,
+                          broadcastTo(builder, loc, bias, shape, {last}));
+  }
+  SmallVector<int64_t> starts(shape.size(), 0), limits(shape);
+  SmallVector<int64_t> strides(shape.size(), 1);
+  limits[last] = 0;
+  for (Projection layer : layers) {
+    starts[last] = limits[last];
+    limits[last] += layer.columns();
+    Value part =
+        SliceOp::create(builder, layer.product.getLoc(), layer.result.getType(),
+                        whole, starts, limits, strides);
+    layer.result.replaceAllUsesWith(part);
+  }
+  ++numMerged;
+}
+
+/// Lets attention read parts of one tensor there.
+void MergeProjections::pack(AttentionOp op) {
+  SmallVector<RowPart> parts;
+  for (Value operand : {op.getQuery(), op.getKey(), op.getValue()}) {
+    std::optional<RowPart> part = RowPart::of(operand);
+    if (!part || (!parts.empty() && part->whole != parts.front().whole))
+      return;
+    parts.push_back(*part);
+  }
+  AttentionSizes sizes = op.getSizes();
+  int64_t queries = sizes.heads * sizes.size;
+  int64_t keys = sizes.keyHeads * sizes.size;
+  auto isAt = [&](const RowPart &part, int64_t first, int64_t count) {
+    return part.rows == sizes.batch * sizes.queries &&
+           part.width == queries + 2 * keys && part.first == first &&
+           part.count == count;
+  };
+  StringRef problem = whyNotPacked(op);
+  if (problem.empty() &&
+      (!isAt(parts[0], 0, queries) || !isAt(parts[1], queries, keys) ||
+       !isAt(parts[2], queries + keys, keys)))
+    problem = "rows do not hold all queries, then keys, then values";
+  if (!problem.empty()) {
+    remark::missed(op.getLoc(), options("packed-attention"))
+        << remark::reason("{0}", problem);
+    return;
+  }
+  OpBuilder builder(op);
+  Value packed = reshapeTo(builder, op.getLoc(), parts.front().whole,
+                           {sizes.batch, sizes.queries,
+                            sizes.heads + 2 * sizes.keyHeads, sizes.size});
+  // Written and read back, in either direction.
+  remark::passed(op.getLoc(), options("packed-attention"))
+      << remark::metric("bytes-saved", 4 * byteSize(tensorType(packed)));
+  auto attention = PackedAttentionOp::create(
+      builder, op.getLoc(), op.getResultTypes(), packed, op.getBias(),
+      op.getMask(), builder.getI64IntegerAttr(sizes.keyHeads),
+      op.getScaleAttr(), op.getLeftAttr(), op.getRightAttr());
+  op->replaceAllUsesWith(attention->getResults());
+  op->erase();
+  ++numPacked;
+}
