@@ -58,7 +58,8 @@ class Bench:
         os.makedirs(self.directory, exist_ok=True)
 
     def path(self, name):
-        return os.path.join(self.directory, name)
+        # The loader's search path has no names with a colon.
+        return os.path.join(self.directory, name.replace(":", "-"))
 
     def peer(self, *arguments):
         return run([self.options.python, os.path.join(HERE, "models.py"), *arguments])
@@ -68,6 +69,8 @@ class Bench:
         data, source = self.path(name + ".npz"), os.path.join(HERE, "models.py")
         if not os.path.exists(data) or os.path.getmtime(data) < os.path.getmtime(source):
             self.peer("export", name, self.directory)
+            for suffix in (".onnx", ".npz"):
+                os.replace(os.path.join(self.directory, name + suffix), self.path(name + suffix))
 
     def compile(self, name):
         self.export(name)

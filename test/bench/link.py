@@ -44,9 +44,10 @@ class Link(bench.Bench):
 
     def build(self):
         self.export(self.options.model)
-        self.trainer = self.path(self.options.model + "-link")
-        bench.run([os.path.join(self.options.bin, "ingotc"), self.path(self.options.model + ".onnx"), "-o", self.trainer,
-                   "--loss", "cross-entropy", "--batch", str(self.options.batch), "--data-parallel", *self.options.flags])
+        self.export(self.options.part)
+        self.trainer = self.path(self.options.part + "-link")
+        bench.run([os.path.join(self.options.bin, "ingotc"), self.path(self.options.part + ".onnx"), "-o", self.trainer,
+                   "--loss", "cross-entropy", "--data-parallel", *self.options.flags])
 
     def train(self, log, *flags):
         return [self.trainer, "--data", self.path(self.options.model + ".npz"), "--no-shuffle", "--steps",
@@ -66,9 +67,8 @@ class Link(bench.Bench):
         self.launch((MPI + self.train(log, *flags), {}))
         return self.times(log)
 
-    def peer(self, mode):
-        command = [self.options.python, os.path.abspath(__file__), "--peer-mode", mode, "--batch",
-                   str(self.options.batch), "--steps", str(self.options.steps), "--skip", str(self.options.skip),
+    def peer_times(self, mode):
+        command = [self.options.python, os.path.abspath(__file__), "--peer-mode", mode, "--steps", str(self.options.steps), "--skip", str(self.options.skip),
                    self.options.model]
         outputs = self.launch(*((command, {"RANK": str(rank)}) for rank in range(2)))
         return json.loads(outputs[0].splitlines()[-1])
@@ -100,7 +100,8 @@ def time_peer(options):
     torch.set_num_threads(1)
     dist.init_process_group("gloo", init_method="tcp://127.0.0.1:29517", rank=rank, world_size=2)
     model, x, labels = models.make(options.model)
-    part = slice(rank * options.batch, (rank + 1) * options.batch)
+    batch = len(x) // 2
+    part = slice(rank * batch, (rank + 1) * batch)
     x, labels = x[part], labels[part].reshape(-1)
     ddp = options.peer_mode == "ddp"
     runner = torch.nn.parallel.DistributedDataParallel(model) if ddp else model
@@ -123,9 +124,9 @@ def time_peer(options):
 
 def main():
     parser = bench.make_parser(__doc__)
-    parser.add_argument("model", nargs="?", default="gpt-mini", help="of models.py")
+    parser.add_argument("model", nargs="?", default="gpt-mini", help="of models.py, with the batch of both ranks")
+    parser.add_argument("--part", default="gpt-mini:4x256", help="the same with the batch of one")
     parser.add_argument("--rate", default="2gbit", help="of the link, as tc has it; none leaves it as it is")
-    parser.add_argument("--batch", type=int, default=4, help="of a rank")
     parser.add_argument("--flags", nargs="*", default=[], help="further ones of ingotc, each with = for its value")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--steps", type=int, default=10)
@@ -152,7 +153,7 @@ def main():
         samples.setdefault("alone", []).extend(link.alone())
         samples.setdefault("together", []).extend(link.together())
         for mode in PEERS if options.peer else ():
-            samples.setdefault("peer " + mode, []).extend(link.peer(mode))
+            samples.setdefault("peer " + mode, []).extend(link.peer_times(mode))
     middle = {name: statistics.median(values) for name, values in samples.items()}
     wire = 0 if options.rate == "none" else 2 * sent * 8e-6 / gigabits(options.rate)
     bound = max(middle["alone"], ready + wire)

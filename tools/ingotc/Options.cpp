@@ -284,6 +284,12 @@ std::optional<CompilerOptions> ingot::parseCompilerOptions(int argc,
   if (!*fitOption && cluster.empty() && options.output.empty())
     throw usageError("-o", "no file is named to write",
                      "name the trainer to write");
+  if (options.output.find(':', options.output.rfind('/') + 1) !=
+      std::string::npos)
+    throw usageError("-o",
+                     "a trainer whose name has a ':' would not find its "
+                     "libraries",
+                     "choose another name");
   if (*fitOption)
     options.fitBytes = static_cast<int64_t>(
         parseSize("--fit", fit, /*allowPercent=*/false).number);

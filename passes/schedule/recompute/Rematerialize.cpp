@@ -153,15 +153,53 @@ private:
     return std::nullopt;
   }
 
+  /// Moves what the loss alone needs behind the last node that it needs and
+  /// others do, too: nothing waits for the loss, which may come late.
+  static void hastenLoss(const StepGraph &graph, unsigned loss) {
+    ArrayRef<StepGraph::Node> nodes = graph.getNodes();
+    ArrayRef<StepGraph::Buffer> buffers = graph.getBuffers();
+    llvm::BitVector isForLoss(nodes.size());
+    isForLoss.set(loss);
+    unsigned last = loss;
+    for (unsigned i = loss; i-- > 0;) {
+      auto isRead = [&](unsigned buffer) {
+        return llvm::any_of(buffers[buffer].readers,
+                            [&](unsigned reader) { return isForLoss[reader]; });
+      };
+      auto isReadAlone = [&](unsigned buffer) {
+        return !buffers[buffer].isKept &&
+               llvm::all_of(buffers[buffer].readers,
+                            [&](unsigned reader) { return isForLoss[reader]; });
+      };
+      if (!llvm::any_of(nodes[i].writes, isRead))
+        continue;
+      if (!nodes[i].writesState && llvm::all_of(nodes[i].writes, isReadAlone))
+        isForLoss.set(i);
+      else if (last == loss)
+        last = i;
+    }
+    if (last == loss)
+      return;
+    SmallVector<Operation *> order;
+    for (bool comesLater : {false, true})
+      for (auto [i, node] : llvm::enumerate(nodes))
+        if ((i > last && !isForLoss[i]) == comesLater)
+          order.push_back(node.op);
+    StepGraph::applyOrder(graph.getSignature(), order);
+  }
+
   /// Plans for `margin` bytes less than the budget.
   LogicalResult fit(func::FuncOp func, int64_t margin = 0) {
     Signature signature(func);
     Machine machine = Machine::of(getOperation());
     abi::ScratchMachine scratch = machine.getScratchMachine();
+    StepGraph given(signature, scratch);
+    std::optional<unsigned> loss = findCut(given, signature);
+    if (!loss)
+      return success();
+    hastenLoss(given, *loss);
     StepGraph graph(signature, scratch);
     std::optional<unsigned> cut = findCut(graph, signature);
-    if (!cut)
-      return success();
     ArrayRef<StepGraph::Node> nodes = graph.getNodes();
     size_t buffers = graph.getBuffers().size();
     llvm::BitVector allowed(buffers), again(buffers);

@@ -24,6 +24,12 @@ def compiler_error(name, status, *flags, words=()):
     case(f"ingotc-{name}")(run)
 
 
+@case("ingotc-colon")
+def colon(ingot):
+    """The loader's search path has no names with a colon."""
+    ingot.check_error(ingot.ingotc(MODEL, *FLAGS, "-o", ingot.path("a:b")), 2, "-o", "libraries")
+
+
 compiler_error("unknown-option", 2, MODEL, *FLAGS, "--frobnicate", words=["--frobnicate"])
 compiler_error("no-model", 2)
 compiler_error("no-loss", 2, MODEL, "--batch", "8", words=["--loss"])
