@@ -1,6 +1,7 @@
 """Step time against memory: a model's trainers under falling budgets, alternating in one run.
 
-Checks that the planned peak never rises when the budget falls and that the losses stay the same bits. With
+A machine's speed may change within a run: before and after each trainer the one without a budget runs, and a figure
+is the median of ratios to the mean of the two; so for PyTorch. Checks that the planned peak never rises when the budget falls and that the losses stay the same bits. With
 --peer, PyTorch's eager mode and its checkpoint of each block run in the same rounds; their memory is what
 autograd saves, ours is the arena's activations at the peak. With --json, a run adds its rounds to those that the
 file holds of the same trainers: slow models can be timed in parts. Needs numpy; PyTorch for --peer and to export;
@@ -41,7 +42,7 @@ class Frontier(bench.Bench):
         seconds = time.perf_counter() - start
         plan = json.loads(bench.run([output, "--inspect=json"])[0])
         self.points.append({"trainer": output, "peak_bytes": plan["peak_bytes"], "compile_s": seconds,
-                            "activation_bytes": plan["activation_bytes"], "step_ms": [], "loss": []})
+                            "activation_bytes": plan["activation_bytes"], "step_ms": [], "ratio": [], "loss": []})
 
     def train_point(self, point):
         log = point["trainer"] + ".jsonl"
@@ -49,16 +50,21 @@ class Frontier(bench.Bench):
                    "--steps", str(self.options.steps), "--log", log])
         with open(log) as file:
             lines = [json.loads(line) for line in file]
-        point["step_ms"] += [line["step_ms"] for line in lines[1:]]
+        times = [line["step_ms"] for line in lines[1:]]
+        point["step_ms"] += times
         losses = [line["loss"] for line in lines]
         if losses != self.points[0]["loss"] and self.points[0]["loss"]:
             bench.fail("frontier", f"other losses under a budget: {losses}", "report it")
         point["loss"] = losses
+        return statistics.median(times)
 
-    def peer_point(self, mode):
+    def peer_point(self, peers, mode):
         output, _ = bench.run([self.options.python, os.path.abspath(__file__), "--peer-mode", mode,
                                "--steps", str(self.options.steps), self.options.model])
-        return json.loads(output.splitlines()[-1])
+        timed = json.loads(output.splitlines()[-1])
+        peer = peers.setdefault(mode, {"saved_bytes": timed["saved_bytes"], "step_ms": [], "ratio": []})
+        peer["step_ms"] += timed["step_ms"]
+        return statistics.median(timed["step_ms"])
 
     def build_all(self):
         self.export(self.options.model)
@@ -79,12 +85,14 @@ class Frontier(bench.Bench):
         if not record:
             self.build_all()
         for _ in range(self.options.rounds):
-            for point in self.points:
-                self.train_point(point)
-            for mode in ("eager", "checkpoint") if self.options.peer else ():
-                timed = self.peer_point(mode)
-                peer = peers.setdefault(mode, {"saved_bytes": timed["saved_bytes"], "step_ms": []})
-                peer["step_ms"] += timed["step_ms"]
+            before = self.train_point(self.points[0])
+            for point in self.points[1:]:
+                ms, after = self.train_point(point), self.train_point(self.points[0])
+                point["ratio"].append(2 * ms / (before + after))
+                before = after
+            if self.options.peer:
+                before, ms, after = (self.peer_point(peers, mode) for mode in ("eager", "checkpoint", "eager"))
+                peers["checkpoint"]["ratio"].append(2 * ms / (before + after))
             bench.write_json(self.options.json, result)
         bench.write_json(self.options.json, result)
         return result
@@ -93,7 +101,8 @@ class Frontier(bench.Bench):
 def summarize(result):
     """With medians in the place of samples."""
     def middle(point):
-        return {**point, "step_ms": statistics.median(point["step_ms"] or [float("nan")])}
+        return {**point, **{key: statistics.median(point[key] or [empty])
+                            for key, empty in (("step_ms", float("nan")), ("ratio", 1.0))}}
 
     return {**result, "ingot": [middle(point) for point in result["ingot"]],
             "peer": {mode: middle(point) for mode, point in result["peer"].items()}}
@@ -141,13 +150,12 @@ def plot(result, path):
     from matplotlib import pyplot
 
     figure, axes = pyplot.subplots(figsize=(6, 4))
-    series = {"Ingot (activations at the peak)": [(p["activation_bytes"], p["step_ms"]) for p in result["ingot"]]}
+    series = {"Ingot (activations at the peak)": [(p["activation_bytes"], p["ratio"]) for p in result["ingot"]]}
     if result["peer"]:
         series["PyTorch, checkpoint per block (saved by autograd)"] = [
-            (p["saved_bytes"], p["step_ms"]) for p in result["peer"].values()]
+            (p["saved_bytes"], p["ratio"]) for p in result["peer"].values()]
     for (label, points), marker in zip(series.items(), "os"):
-        reference = points[0][1]
-        axes.plot([b / MIB for b, _ in points], [ms / reference for _, ms in points], marker=marker, label=label)
+        axes.plot([b / MIB for b, _ in points], [ratio for _, ratio in points], marker=marker, label=label)
     axes.set_xlabel("MiB")
     axes.set_ylabel("step time, of the one without a budget")
     axes.set_title(result["model"])
@@ -173,14 +181,13 @@ def main():
         time_peer(options.model, options.peer_mode, options.steps)
         return
     result = summarize(Frontier(options).measure())
-    first = result["ingot"][0]
     print(f"{'':12} {'peak MiB':>9} {'activations':>12} {'step ms':>9} {'ratio':>6} {'compile s':>9}")
     for point in result["ingot"]:
         print(f"{'ingot':12} {point['peak_bytes'] / MIB:9.1f} {point['activation_bytes'] / MIB:12.1f} "
-              f"{point['step_ms']:9.1f} {point['step_ms'] / first['step_ms']:6.3f} {point['compile_s']:9.2f}")
+              f"{point['step_ms']:9.1f} {point['ratio']:6.3f} {point['compile_s']:9.2f}")
     for mode, point in result["peer"].items():
         print(f"{mode:12} {'':9} {point['saved_bytes'] / MIB:12.1f} {point['step_ms']:9.1f} "
-              f"{point['step_ms'] / result['peer']['eager']['step_ms']:6.3f}")
+              f"{point['ratio']:6.3f}")
     if options.plot:
         plot(result, options.plot)
 
