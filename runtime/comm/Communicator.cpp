@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <cstring>
 #include <deque>
 #include <map>
 #include <mutex>
@@ -267,6 +268,10 @@ void Communicator::allGather(const void *from, void *to, int64_t bytes,
 Communicator::Ticket Communicator::startAllGather(const void *from, void *to,
                                                   int64_t bytes,
                                                   std::string what) {
+  if (size == 1) {
+    std::memcpy(to, from, bytes);
+    return 0;
+  }
   return start(std::move(what), bytes, [=](Collectives &transport) {
     return transport.startAllGather(from, to, bytes);
   });

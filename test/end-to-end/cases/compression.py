@@ -94,6 +94,9 @@ def codes(ingot):
         check([s["loss"] for s in read_log(log, first=41)[0]] == got[40:], f"{code}: other bits after a resume")
 
         ingot.succeed([*mpirun(2), trainer, *flags, "--steps", START + 1, "--profile", trace], env=ALONE)
+        alone = losses(ingot, 1, trainer, *flags, "--steps", START + 5)
+        check(len(alone) == START + 5, "a rank alone does not compress")
+
         elements = sum(math.prod(shape) for shape in shapes_of(ingot, trainer))
         want = 260 * -(-elements // 256) if code == "int8" else 8 * round(elements * 0.05)
         sent = bytes_of_steps(trace)[START + 1]
