@@ -49,7 +49,8 @@ static ordered_json describe(const TensorSpec &tensor) {
 static const FunctionSpec &findLargestStep(const Manifest &manifest) {
   const FunctionSpec *largest = manifest.findFunction("train_step");
   for (size_t v = 0; v < manifest.variants.size(); ++v)
-    for (const char *name : {"train_step", "uncompressed_step", "accumulate_step"}) {
+    for (const char *name :
+         {"train_step", "uncompressed_step", "accumulate_step"}) {
       const FunctionSpec *step = manifest.findFunction(name, v);
       if (step &&
           getMemory(*step, "peak_bytes") > getMemory(*largest, "peak_bytes"))

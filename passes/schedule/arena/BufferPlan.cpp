@@ -10,8 +10,7 @@ using namespace ingot;
 BufferPlan::BufferPlan(Signature signature,
                        const DenseMap<Attribute, Place> &statePlaces,
                        const abi::ScratchMachine &machine, bool noReuse)
-    : signature(signature), statePlaces(statePlaces),
-      graph(signature, machine),
+    : signature(signature), statePlaces(statePlaces), graph(signature, machine),
       lifetimes(graph.getLifetimes(graph.getProgramOrder(), !noReuse)) {
   for (auto [i, node] : llvm::enumerate(graph.getNodes()))
     if (lifetimes.ofScratch[i] >= 0)
