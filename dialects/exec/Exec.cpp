@@ -1,5 +1,6 @@
 #include "dialects/exec/Exec.h"
 
+#include "dialects/exec/CallSupport.h"
 #include "dialects/ingot/convolution/WindowLayout.h"
 #include "dialects/ingot/ir/Builders.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -32,12 +33,31 @@ void ExecDialect::initialize() {
       >();
 }
 
-/// Bytes of tensors that a call reads and writes.
-static int64_t bufferBytes(ValueRange buffers) {
+int64_t exec::bufferBytes(ValueRange buffers) {
   int64_t bytes = 0;
   for (Type type : buffers.getTypes())
     bytes += byteSize(cast<ShapedType>(type));
   return bytes;
+}
+
+void exec::addEffects(Operation *op, unsigned reads, Effects &effects) {
+  for (OpOperand &operand : op->getOpOperands()) {
+    if (operand.getOperandNumber() < reads)
+      effects.emplace_back(MemoryEffects::Read::get(), &operand);
+    else
+      effects.emplace_back(MemoryEffects::Write::get(), &operand);
+  }
+}
+
+int32_t exec::dtypeOf(Value buffer) {
+  Type element = cast<MemRefType>(buffer.getType()).getElementType();
+  if (element.isF64())
+    return INGOT_F64;
+  if (element.isBF16())
+    return INGOT_BF16;
+  if (element.isF16())
+    return INGOT_F16;
+  return INGOT_F32;
 }
 
 /// The three tensors of a library call, then its scratch.
@@ -48,30 +68,6 @@ template <typename Op> static SmallVector<Value> libraryBuffers(Op op) {
 template <typename Op> static Field scratchBytes(Op op) {
   Value scratch = op.getScratch();
   return {8, scratch ? byteSize(cast<ShapedType>(scratch.getType())) : 0};
-}
-
-using Effects =
-    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>;
-
-/// Reads the first operands, writes the others.
-static void addEffects(Operation *op, unsigned reads, Effects &effects) {
-  for (OpOperand &operand : op->getOpOperands()) {
-    if (operand.getOperandNumber() < reads)
-      effects.emplace_back(MemoryEffects::Read::get(), &operand);
-    else
-      effects.emplace_back(MemoryEffects::Write::get(), &operand);
-  }
-}
-
-static int32_t dtypeOf(Value buffer) {
-  Type element = cast<MemRefType>(buffer.getType()).getElementType();
-  if (element.isF64())
-    return INGOT_F64;
-  if (element.isBF16())
-    return INGOT_BF16;
-  if (element.isF16())
-    return INGOT_F16;
-  return INGOT_F32;
 }
 
 /// `shard_first` and `shard_of` of a descriptor; zeros without a shard.
@@ -498,76 +494,6 @@ SmallVector<Field> exec::AttentionGradOp::getDescriptor(int64_t index) {
 }
 void exec::AttentionGradOp::getEffects(Effects &effects) {
   addEffects(*this, 6 + (getBias() ? 1 : 0) + (getMask() ? 1 : 0), effects);
-}
-
-//===----------------------------------------------------------------------===//
-// Collectives
-//===----------------------------------------------------------------------===//
-
-#define INGOT_BUCKET(OP, ENTRY)                                                \
-  StringRef OP::getEntryPoint() { return ENTRY; }                              \
-  StringRef OP::getCallKind() { return "collective"; }                         \
-  int64_t OP::getCallFlops() { return 0; }                                     \
-  int64_t OP::getCallBytes() { return bufferBytes(getBucket()); }              \
-  SmallVector<Field> OP::getDescriptor(int64_t index) {                        \
-    return {{8, getBucket().getType().getNumElements()},                       \
-            {4, dtypeOf(getBucket())},                                         \
-            {4, static_cast<int64_t>(getNumber())},                            \
-            {4, static_cast<int64_t>(getCode())},                              \
-            {4, 0},                                                            \
-            {8, static_cast<int64_t>(getKept())},                              \
-            {8, index}};                                                       \
-  }                                                                            \
-  /* Reads and writes: what is in flight is neither before nor after. */       \
-  void OP::getEffects(Effects &effects) {                                      \
-    addEffects(*this, 1, effects);                                             \
-    addEffects(*this, 0, effects);                                             \
-  }
-
-INGOT_BUCKET(exec::AllReduceStartOp, "ingot_all_reduce_start")
-INGOT_BUCKET(exec::AllReduceWaitOp, "ingot_all_reduce_wait")
-INGOT_BUCKET(exec::ReduceScatterStartOp, "ingot_reduce_scatter_start")
-INGOT_BUCKET(exec::ReduceScatterWaitOp, "ingot_reduce_scatter_wait")
-INGOT_BUCKET(exec::AllGatherStartOp, "ingot_all_gather_start")
-INGOT_BUCKET(exec::AllGatherWaitOp, "ingot_all_gather_wait")
-
-StringRef exec::CompressOp::getEntryPoint() { return "ingot_compress"; }
-StringRef exec::CompressOp::getCallKind() { return "compression"; }
-int64_t exec::CompressOp::getCallFlops() {
-  return 2 * cast<MemRefType>(getInput().getType()).getNumElements();
-}
-int64_t exec::CompressOp::getCallBytes() { return bufferBytes(getOperands()); }
-SmallVector<Field> exec::CompressOp::getDescriptor(int64_t index) {
-  return {{8, cast<MemRefType>(getInput().getType()).getNumElements()},
-          {4, static_cast<int64_t>(getCode())},
-          {4, 0},
-          {8, static_cast<int64_t>(getKept())},
-          {8, index}};
-}
-void exec::CompressOp::getEffects(Effects &effects) {
-  addEffects(*this, 1, effects);
-}
-
-StringRef exec::ShardSquareSumOp::getEntryPoint() {
-  return "ingot_shard_square_sum";
-}
-StringRef exec::ShardSquareSumOp::getCallKind() { return "reduction"; }
-int64_t exec::ShardSquareSumOp::getCallFlops() {
-  return 2 * cast<MemRefType>(getInput().getType()).getNumElements();
-}
-int64_t exec::ShardSquareSumOp::getCallBytes() {
-  return bufferBytes(getOperands());
-}
-SmallVector<Field> exec::ShardSquareSumOp::getDescriptor(int64_t index) {
-  return {{8, cast<MemRefType>(getInput().getType()).getNumElements()},
-          {4, dtypeOf(getInput())},
-          {4, 0},
-          {8, static_cast<int64_t>(getFirst())},
-          {8, static_cast<int64_t>(getOf())},
-          {8, index}};
-}
-void exec::ShardSquareSumOp::getEffects(Effects &effects) {
-  addEffects(*this, 1, effects);
 }
 
 //===----------------------------------------------------------------------===//

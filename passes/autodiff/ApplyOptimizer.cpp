@@ -193,8 +193,7 @@ Value ApplyOptimizer::clipFactor(OpBuilder &builder, Arithmetic a,
   }
   if (ownSquares) {
     Location loc = NameLoc::get(builder.getStringAttr("norm of all shards"));
-    auto start = AllReduceStartOp::create(
-        builder, loc, RankedTensorType::get({1}, f64), ownSquares);
+    auto start = AllReduceStartOp::create(builder, loc, ownSquares);
     addTo(squares, AllReduceWaitOp::create(builder, loc, ownSquares.getType(),
                                            start.getBucket())
                        .getParts()

@@ -14,13 +14,6 @@
 
 namespace ingot {
 
-/// On a module: how many micro-batches make up a step; absent for one.
-inline constexpr llvm::StringLiteral kGradAccumulationAttr =
-    "ingot.grad_accumulation";
-
-/// The function of all micro-batches of a step but the last.
-inline constexpr llvm::StringLiteral kAccumulateStepName = "accumulate_step";
-
 #define GEN_PASS_DECL
 #include "passes/autodiff/Passes.h.inc"
 

@@ -217,11 +217,9 @@ json::Object ingot::buildManifest(ModuleOp module, WeightStorage weights) {
        module->getAttrOfType<IntegerAttr>("exec.state_bytes").getInt()}};
   if (auto batch = module->getAttrOfType<IntegerAttr>("ingot.batch"))
     manifest["batch"] = batch.getInt();
-  if (auto count =
-          module->getAttrOfType<IntegerAttr>("ingot.grad_accumulation"))
+  if (auto count = module->getAttrOfType<IntegerAttr>(kGradAccumulationAttr))
     manifest["grad_accumulation"] = count.getInt();
-  if (auto count =
-          module->getAttrOfType<IntegerAttr>("ingot.uncompressed_steps"))
+  if (auto count = module->getAttrOfType<IntegerAttr>(kUncompressedStepsAttr))
     manifest["uncompressed_steps"] = count.getInt();
 
   json::Array states, hyperparameters;

@@ -296,26 +296,17 @@ void MergeProjections::merge(ArrayRef<Projection> layers) {
     columns += layer.columns();
   }
   Location loc = builder.getFusedLoc(locations);
-  Type element = first.getType().getElementType();
-  auto sized = [&](ArrayRef<int64_t> shape) {
-    return RankedTensorType::get(shape, element);
-  };
-  int64_t inner = tensorType(first.getLhs()).getDimSize(1);
   bool transposed = first.getTransposeRhs();
-  Value weight = ConcatOp::create(
-      builder, loc,
-      transposed ? sized({columns, inner}) : sized({inner, columns}), weights,
-      /*dim=*/transposed ? 0 : 1);
-  Value whole = MatmulOp::create(
-      builder, loc, sized({first.getType().getDimSize(0), columns}),
-      first.getLhs(), weight, /*transpose_lhs=*/false, transposed);
+  Value weight =
+      ConcatOp::create(builder, loc, weights, /*dim=*/transposed ? 0 : 1);
+  Value whole = MatmulOp::create(builder, loc, first.getLhs(), weight,
+                                 /*transpose_lhs=*/false, transposed);
   SmallVector<int64_t> shape(layers.front().rowShape());
   shape.push_back(columns);
   int64_t last = shape.size() - 1;
   whole = reshapeTo(builder, loc, whole, shape);
   if (!biases.empty()) {
-    Value bias =
-        ConcatOp::create(builder, loc, sized({columns}), biases, /*dim=*/0);
+    Value bias = ConcatOp::create(builder, loc, biases, /*dim=*/0);
     whole = AddOp::create(builder, loc, whole.getType(), whole,
                           broadcastTo(builder, loc, bias, shape, {last}));
   }

@@ -10,16 +10,16 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/ingot/collective/BucketLayout.h"
 #include "dialects/ingot/ir/Arithmetic.h"
 #include "dialects/ingot/ir/Signature.h"
 #include "dialects/ingot/ir/States.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/parallel/GradComm.h"
 #include "passes/parallel/Passes.h"
+#include "runtime/abi/Message.h"
+#include "runtime/core/Random.h"
 
 #include <cmath>
-#include <random>
 
 namespace ingot {
 #define GEN_PASS_DEF_COMPRESSGRADIENTS
@@ -119,12 +119,22 @@ private:
     return parameters;
   }
 
+  /// How many elements of so many `topk` keeps.
+  int64_t countKept(int64_t elements) const {
+    if (how.code != Code::TopK)
+      return 0;
+    auto kept = std::llround(static_cast<double>(elements) * how.share);
+    return std::max<int64_t>(1, kept);
+  }
+
   /// How much less is sent of a gradient.
   double getRate(RankedTensorType type) const {
-    constexpr double int8Block = 256;
-    if (how.code)
-      return *how.code == Code::TopK ? 1 / (2 * how.share)
-                                     : 4 * int8Block / (4 + int8Block);
+    if (how.code) {
+      constexpr int64_t many = 1 << 20;
+      return 4.0 * many /
+             static_cast<double>(abi::getMessageBytes(
+                 static_cast<int32_t>(*how.code), many, countKept(many)));
+    }
     double rows = type.getRank() < 2 ? 1 : type.getDimSize(0);
     double columns = static_cast<double>(type.getNumElements()) / rows;
     return rows * columns / (static_cast<double>(how.rank) * (rows + columns));
@@ -174,15 +184,10 @@ private:
   }
 
   static DenseElementsAttr drawNormal(RankedTensorType type, uint64_t seed) {
-    // Sums of uniform numbers: standard libraries draw normal ones differently.
-    std::mt19937_64 engine(seed);
+    runtime::Philox random(seed, /*stream=*/0);
     std::vector<float> values(type.getNumElements());
-    for (float &value : values) {
-      double sum = -6;
-      for (int i = 0; i < 12; ++i)
-        sum += static_cast<double>(engine() >> 11) * 0x1p-53;
-      value = static_cast<float>(sum);
-    }
+    for (float &value : values)
+      value = static_cast<float>(random.normal());
     return DenseElementsAttr::get(type, ArrayRef<float>(values));
   }
 
@@ -277,10 +282,7 @@ private:
         addState(getOperation(), name + "/residual", Role::Residual, type);
     Value old = step.addState(state, type);
     Value whole = addResidual(a, gradient, old);
-    int64_t elements = type.getNumElements(), count = 0;
-    if (how.code == Code::TopK)
-      count = std::max<int64_t>(
-          1, std::llround(static_cast<double>(elements) * how.share));
+    int64_t count = countKept(type.getNumElements());
     Value sent = CompressOp::create(builder, start.getLoc(), type, whole,
                                     *how.code, count);
     if (!kept.empty())
@@ -329,25 +331,12 @@ private:
 
   /// One after another.
   static Value join(OpBuilder &builder, ArrayRef<Value> parts) {
-    if (parts.size() == 1)
-      return parts.front();
-    RankedTensorType type = tensorType(parts.front());
-    SmallVector<int64_t> shape(type.getShape());
-    shape[0] = 0;
-    for (Value part : parts)
-      shape[0] += tensorType(part).getDimSize(0);
-    return ConcatOp::create(builder, parts.front().getLoc(),
-                            RankedTensorType::get(shape, type.getElementType()),
-                            parts, /*dim=*/0);
+    return ConcatOp::create(builder, parts.front().getLoc(), parts, /*dim=*/0);
   }
 
   static Value multiply(OpBuilder &builder, Value lhs, Value rhs,
                         bool transposeLhs = false, bool transposeRhs = false) {
-    int64_t rows = tensorType(lhs).getDimSize(transposeLhs ? 1 : 0);
-    int64_t columns = tensorType(rhs).getDimSize(transposeRhs ? 0 : 1);
-    auto type = RankedTensorType::get({rows, columns},
-                                      tensorType(lhs).getElementType());
-    return MatmulOp::create(builder, rhs.getLoc(), type, lhs, rhs, transposeLhs,
+    return MatmulOp::create(builder, rhs.getLoc(), lhs, rhs, transposeLhs,
                             transposeRhs);
   }
 
@@ -356,10 +345,7 @@ private:
                              Location loc, ValueRange parts, CodeAttr code = {},
                              int64_t kept = 0) {
     TypeRange types = parts.getTypes();
-    auto whole =
-        RankedTensorType::get({BucketLayout::of(types).elements},
-                              tensorType(parts.front()).getElementType());
-    auto start = AllReduceStartOp::create(builder, loc, whole, parts,
+    auto start = AllReduceStartOp::create(builder, loc, parts,
                                           /*blocking=*/false, code, kept);
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPoint(wait);

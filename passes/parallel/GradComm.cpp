@@ -46,9 +46,10 @@ llvm::Expected<GradComm> GradComm::parse(StringRef text) {
       return llvm::createStringError("'" + word +
                                      "' is no way to send gradients");
   }
-  if ((hasStart && !parsed.compresses()) || (hasRate && parsed.rank == 0))
-    return llvm::createStringError("start and min-rate say nothing without "
-                                   "powersgd, start not without a compression");
+  if (hasStart && !parsed.compresses())
+    return llvm::createStringError("start says nothing without a compression");
+  if (hasRate && parsed.rank == 0)
+    return llvm::createStringError("min-rate says nothing without powersgd");
   if (parsed.code && !parsed.sent.empty())
     return llvm::createStringError("'" + parsed.sent + "' is no way to send " +
                                    stringifyCode(*parsed.code));

@@ -15,13 +15,6 @@
 
 namespace ingot {
 
-/// The training step for the first steps, which exchange whole gradients, and
-/// on a module the number of these steps.
-inline constexpr llvm::StringLiteral kUncompressedStepName =
-    "uncompressed_step";
-inline constexpr llvm::StringLiteral kUncompressedStepsAttr =
-    "ingot.uncompressed_steps";
-
 #define GEN_PASS_DECL
 #include "passes/parallel/Passes.h.inc"
 

@@ -8,7 +8,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/ingot/collective/BucketLayout.h"
 #include "dialects/ingot/ir/Arithmetic.h"
 #include "dialects/ingot/ir/Diagnostics.h"
 #include "dialects/ingot/ir/Signature.h"
@@ -202,10 +201,7 @@ private:
     Location loc =
         NameLoc::get(builder.getStringAttr("bucket " + Twine(number)));
     TypeRange types = ValueRange(parts).getTypes();
-    auto whole =
-        RankedTensorType::get({BucketLayout::of(types, sharded).elements},
-                              tensorType(last).getElementType());
-    auto start = Start::create(builder, loc, whole, parts);
+    auto start = Start::create(builder, loc, parts);
     builder.setInsertionPoint(step.getReturn());
     auto wait = Wait::create(builder, loc, types, start.getBucket());
     for (auto [entry, part] : llvm::zip_equal(bucket.entries, partOf))

@@ -107,9 +107,7 @@ private:
     if (parts.size() != sums.getParts().size() ||
         layout.elements != tensorType(sums.getBucket()).getNumElements())
       return sums.emitOpError("not every part is a parameter's gradient");
-    auto whole = RankedTensorType::get(
-        {layout.elements}, tensorType(parts.front()).getElementType());
-    auto start = AllGatherStartOp::create(builder, loc, whole, parts);
+    auto start = AllGatherStartOp::create(builder, loc, parts);
     auto wait = AllGatherWaitOp::create(builder, loc, types, start.getBucket());
     for (auto [entry, part] : llvm::zip_equal(entries, wait.getParts()))
       entry.second->value = part;

@@ -109,6 +109,9 @@ struct CallBuilder {
   }
 };
 
+static_assert(static_cast<int>(Code::Int8) == INGOT_INT8 &&
+              static_cast<int>(Code::TopK) == INGOT_TOPK);
+
 int32_t abiType(Value tensor) {
   Type element = tensorType(tensor).getElementType();
   return element.isF64()    ? INGOT_F64

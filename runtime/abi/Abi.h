@@ -35,7 +35,7 @@ extern "C" {
 #define INGOT_ALIGNMENT 64
 
 /// Ranks have shards of a bucket: equal stretches, but for the last, of a
-/// multiple of this many elements (runtime/core/Shard.h).
+/// multiple of this many elements (runtime/abi/Shard.h).
 #define INGOT_SHARD_ELEMENTS 32
 
 #define INGOT_MAX_SPATIAL 3

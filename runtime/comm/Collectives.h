@@ -46,7 +46,7 @@ public:
   virtual std::unique_ptr<Pending> startAllReduce(void *data, int64_t elements,
                                                   DType type) = 0;
 
-  /// This rank's shard (core/Shard.h) of data = sum over ranks; its other
+  /// This rank's shard (abi/Shard.h) of data = sum over ranks; its other
   /// elements have no meaning afterwards.
   virtual std::unique_ptr<Pending>
   startReduceScatter(void *data, int64_t elements, DType type) = 0;

@@ -220,39 +220,38 @@ void Communicator::wait(Ticket ticket) {
   stream->operations.erase(ticket);
 }
 
-Communicator::Ticket Communicator::startAllReduce(void *data, int64_t elements,
-                                                  DType type,
-                                                  std::string what) {
+Communicator::Ticket Communicator::startInPlace(InPlace operation, void *data,
+                                                int64_t elements, DType type,
+                                                std::string what) {
   if (size == 1)
     return 0;
   int64_t bytes = elements * ::getSize(type);
   return start(std::move(what), bytes, [=](Collectives &transport) {
-    return transport.startAllReduce(data, elements, type);
+    return (transport.*operation)(data, elements, type);
   });
+}
+
+Communicator::Ticket Communicator::startAllReduce(void *data, int64_t elements,
+                                                  DType type,
+                                                  std::string what) {
+  return startInPlace(&Collectives::startAllReduce, data, elements, type,
+                      std::move(what));
 }
 
 Communicator::Ticket Communicator::startReduceScatter(void *data,
                                                       int64_t elements,
                                                       DType type,
                                                       std::string what) {
-  if (size == 1)
-    return 0;
-  int64_t bytes = elements * ::getSize(type);
-  return start(std::move(what), bytes, [=](Collectives &transport) {
-    return transport.startReduceScatter(data, elements, type);
-  });
+  return startInPlace(&Collectives::startReduceScatter, data, elements, type,
+                      std::move(what));
 }
 
 Communicator::Ticket Communicator::startGatherShards(void *data,
                                                      int64_t elements,
                                                      DType type,
                                                      std::string what) {
-  if (size == 1)
-    return 0;
-  int64_t bytes = elements * ::getSize(type);
-  return start(std::move(what), bytes, [=](Collectives &transport) {
-    return transport.startGatherShards(data, elements, type);
-  });
+  return startInPlace(&Collectives::startGatherShards, data, elements, type,
+                      std::move(what));
 }
 
 void Communicator::allReduce(void *data, int64_t elements, DType type,

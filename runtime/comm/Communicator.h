@@ -53,7 +53,7 @@ public:
   /// messages: "all-reduce of bucket 3".
   Ticket startAllReduce(void *data, int64_t elements, DType type,
                         std::string what);
-  /// The same for sums of which each rank gets its shard (core/Shard.h), and
+  /// The same for sums of which each rank gets its shard (abi/Shard.h), and
   /// for a bucket of which each rank has its shard at first.
   Ticket startReduceScatter(void *data, int64_t elements, DType type,
                             std::string what);
@@ -102,6 +102,10 @@ private:
   struct Operation;
   struct Stream;
 
+  using InPlace = std::unique_ptr<Pending> (Collectives::*)(void *, int64_t,
+                                                            DType);
+  Ticket startInPlace(InPlace operation, void *data, int64_t elements,
+                      DType type, std::string what);
   Ticket start(std::string what, int64_t bytes,
                std::function<std::unique_ptr<Pending>(Collectives &)> begin);
   [[noreturn]] void fail(const Operation &operation, const std::string &problem,

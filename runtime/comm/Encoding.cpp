@@ -1,5 +1,6 @@
 #include "runtime/comm/Encoding.h"
 
+#include "runtime/abi/Message.h"
 #include "runtime/cpu/ThreadPool.h"
 
 #include <algorithm>
@@ -10,23 +11,14 @@
 #include <vector>
 
 using namespace ingot::runtime;
+using ingot::abi::Int8Block;
+using ingot::abi::KeptElement;
+namespace abi = ingot::abi;
 
 namespace {
 constexpr int64_t kBlock = INGOT_INT8_BLOCK;
 /// Blocks that are worth a thread.
 constexpr int64_t kBlockGrain = 256;
-
-/// A block in INGOT_INT8's message.
-struct Int8Block {
-  float scale;
-  int8_t values[kBlock];
-};
-
-/// An element in INGOT_TOPK's.
-struct KeptElement {
-  uint32_t index;
-  float value;
-};
 } // namespace
 
 /// The magnitude as a number that grows with it; NaN is above infinity.
@@ -50,24 +42,28 @@ Encoding::Encoding(int32_t code, int64_t elements, int64_t kept)
     : code(code), elements(elements), kept(kept) {}
 
 int64_t Encoding::getMessageBytes() const {
-  if (code == INGOT_TOPK)
-    return kept * static_cast<int64_t>(sizeof(KeptElement));
-  return (elements + kBlock - 1) / kBlock *
-         static_cast<int64_t>(sizeof(Int8Block));
+  return abi::getMessageBytes(code, elements, kept);
+}
+
+/// Calls `body(block, first, count)` for each block of elements.
+template <typename Body>
+static void forEachBlock(int64_t elements, const Body &body) {
+  int64_t blocks = (elements + kBlock - 1) / kBlock;
+  parallelFor(blocks, kBlockGrain, [&](int64_t begin, int64_t end) {
+    for (int64_t block = begin; block < end; ++block) {
+      int64_t first = block * kBlock;
+      body(block, first, std::min(kBlock, elements - first));
+    }
+  });
 }
 
 void Encoding::approximate(const float *from, float *to) const {
   if (code == INGOT_TOPK)
     return keepLargest(from, to);
-  int64_t blocks = (elements + kBlock - 1) / kBlock;
-  parallelFor(blocks, kBlockGrain, [=, this](int64_t begin, int64_t end) {
-    for (int64_t block = begin; block < end; ++block) {
-      int64_t first = block * kBlock;
-      int64_t count = std::min(kBlock, elements - first);
-      float scale = getScale(from + first, count), inverse = invert(scale);
-      for (int64_t i = first; i < first + count; ++i)
-        to[i] = std::nearbyint(from[i] * inverse) * scale;
-    }
+  forEachBlock(elements, [=](int64_t, int64_t first, int64_t count) {
+    float scale = getScale(from + first, count), inverse = invert(scale);
+    for (int64_t i = first; i < first + count; ++i)
+      to[i] = std::nearbyint(from[i] * inverse) * scale;
   });
 }
 
@@ -112,21 +108,16 @@ void Encoding::encode(const float *from, char *message) const {
     return;
   }
   auto *out = reinterpret_cast<Int8Block *>(message);
-  int64_t blocks = (elements + kBlock - 1) / kBlock;
-  parallelFor(blocks, kBlockGrain, [=, this](int64_t begin, int64_t end) {
-    for (int64_t block = begin; block < end; ++block) {
-      int64_t first = block * kBlock;
-      int64_t count = std::min(kBlock, elements - first);
-      float scale = getScale(from + first, count), inverse = invert(scale);
-      out[block].scale = scale;
-      for (int64_t i = 0; i < count; ++i)
-        // NaN, of which the scale is one too, is no integer.
-        out[block].values[i] =
-            inverse == 0 ? 0
-                         : static_cast<int8_t>(
-                               std::nearbyint(from[first + i] * inverse));
-      std::fill(out[block].values + count, out[block].values + kBlock, 0);
-    }
+  forEachBlock(elements, [=](int64_t block, int64_t first, int64_t count) {
+    float scale = getScale(from + first, count), inverse = invert(scale);
+    out[block].scale = scale;
+    for (int64_t i = 0; i < count; ++i)
+      // NaN, of which the scale is one too, is no integer.
+      out[block].values[i] =
+          inverse == 0
+              ? 0
+              : static_cast<int8_t>(std::nearbyint(from[first + i] * inverse));
+    std::fill(out[block].values + count, out[block].values + kBlock, 0);
   });
 }
 
@@ -142,18 +133,14 @@ void Encoding::decode(const char *messages, int64_t count, float *sum) const {
     }
     return;
   }
-  int64_t blocks = (elements + kBlock - 1) / kBlock;
-  parallelFor(blocks, kBlockGrain, [=, this](int64_t begin, int64_t end) {
-    for (int64_t block = begin; block < end; ++block) {
-      float *to = sum + block * kBlock;
-      int64_t size = std::min(kBlock, elements - block * kBlock);
-      std::fill(to, to + size, 0.0f);
-      for (int64_t message = 0; message < count; ++message) {
-        const Int8Block &from = reinterpret_cast<const Int8Block *>(
-            messages + message * bytes)[block];
-        for (int64_t i = 0; i < size; ++i)
-          to[i] += static_cast<float>(from.values[i]) * from.scale;
-      }
+  forEachBlock(elements, [=](int64_t block, int64_t first, int64_t size) {
+    float *to = sum + first;
+    std::fill(to, to + size, 0.0f);
+    for (int64_t message = 0; message < count; ++message) {
+      const Int8Block &from = reinterpret_cast<const Int8Block *>(
+          messages + message * bytes)[block];
+      for (int64_t i = 0; i < size; ++i)
+        to[i] += static_cast<float>(from.values[i]) * from.scale;
     }
   });
 }

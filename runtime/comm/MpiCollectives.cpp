@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/abi/Shard.h"
 #include "runtime/comm/Collectives.h"
-#include "runtime/core/Shard.h"
 
 #include <mpi.h>
 

@@ -7,8 +7,8 @@
 #ifndef INGOT_RUNTIME_CORE_MANIFEST_H
 #define INGOT_RUNTIME_CORE_MANIFEST_H
 
+#include "runtime/abi/Shard.h"
 #include "runtime/core/DType.h"
-#include "runtime/core/Shard.h"
 
 #include <map>
 #include <optional>

@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/abi/Abi.h"
+#include "runtime/abi/Shard.h"
 #include "runtime/core/Context.h"
 #include "runtime/core/DType.h"
-#include "runtime/core/Shard.h"
 #include "runtime/cpu/ThreadPool.h"
 
 #include <cstring>

@@ -1,7 +1,5 @@
 #include "test/random-graphs/Catalogue.h"
 
-#include "dialects/ingot/collective/BucketLayout.h"
-
 using namespace mlir;
 using namespace ingot;
 using namespace ingot::testing;
@@ -196,27 +194,23 @@ static SmallVector<Value> chooseParts(Source &s) {
 
 /// Both ends of a bucket: only its parts are for other ops.
 template <typename Start, typename Wait>
-static Operation *exchange(Source &s, ValueRange parts, bool sharded) {
-  int64_t elements = BucketLayout::of(parts.getTypes(), sharded).elements;
-  auto start = Start::create(s.builder, s.loc(), s.realType({elements}), parts);
+static Operation *exchange(Source &s, ValueRange parts) {
+  auto start = Start::create(s.builder, s.loc(), parts);
   return Wait::create(s.builder, s.loc(), parts.getTypes(), start.getBucket());
 }
 
 static Operation *buildBucket(Source &s) {
-  return exchange<AllReduceStartOp, AllReduceWaitOp>(s, chooseParts(s),
-                                                     /*sharded=*/false);
+  return exchange<AllReduceStartOp, AllReduceWaitOp>(s, chooseParts(s));
 }
 
 static Operation *scatter(Source &s) {
-  return exchange<ReduceScatterStartOp, ReduceScatterWaitOp>(s, chooseParts(s),
-                                                             /*sharded=*/true);
+  return exchange<ReduceScatterStartOp, ReduceScatterWaitOp>(s, chooseParts(s));
 }
 
 /// Parts of which ranks have shards are whole again for other ops.
 static Operation *buildShards(Source &s) {
   return exchange<AllGatherStartOp, AllGatherWaitOp>(s,
-                                                     scatter(s)->getResults(),
-                                                     /*sharded=*/true);
+                                                     scatter(s)->getResults());
 }
 
 /// Of whole numbers: elsewhere, what is rounded before decides how this

@@ -4,7 +4,8 @@
 #include "dialects/ingot/ir/Builders.h"
 #include "dialects/ingot/ir/Signature.h"
 #include "passes/cost/Machine.h"
-#include "runtime/core/Shard.h"
+#include "runtime/abi/Message.h"
+#include "runtime/abi/Shard.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/JSON.h"
 
@@ -48,8 +49,15 @@ private:
   template <typename Op> void begin(Op start, Exchange exchange) {
     if (plan.ranks == 1)
       return;
-    auto bytes = static_cast<double>(
-        byteSize(cast<ShapedType>(start.getBucket().getType())));
+    auto type = cast<ShapedType>(start.getBucket().getType());
+    auto bytes = static_cast<double>(byteSize(type));
+    // With a code, every rank gets the messages of all.
+    if (auto code = static_cast<int32_t>(start.getCode())) {
+      exchange = Exchange::AllGather;
+      bytes = static_cast<double>(
+          plan.ranks *
+          abi::getMessageBytes(code, type.getNumElements(), start.getKept()));
+    }
     double seconds = cluster.getSeconds(exchange, bytes, plan.ranks);
     linkFree = std::max(now, linkFree) + seconds;
     plan.exchangeSeconds += seconds;
@@ -108,10 +116,10 @@ static RankPlan play(ModuleOp module, const Cluster &cluster, int64_t ranks,
   for (auto func : module.getOps<func::FuncOp>()) {
     if (!step && func.getName().starts_with(kTrainStepName))
       step = func;
-    if (!micro && func.getName().starts_with("accumulate_step"))
+    if (!micro && func.getName().starts_with(kAccumulateStepName))
       micro = func;
   }
-  auto count = module->getAttrOfType<IntegerAttr>("ingot.grad_accumulation");
+  auto count = module->getAttrOfType<IntegerAttr>(kGradAccumulationAttr);
   for (int64_t i = 1; micro && count && i < count.getInt(); ++i)
     player.play(micro);
   player.play(step);
@@ -133,7 +141,7 @@ RankPlan ingot::planRanks(ModuleOp module, const Cluster &cluster,
 
 std::string ingot::describePlans(ModuleOp module, const Cluster &cluster) {
   auto batch = module->getAttrOfType<IntegerAttr>(kBatchAttr);
-  auto count = module->getAttrOfType<IntegerAttr>("ingot.grad_accumulation");
+  auto count = module->getAttrOfType<IntegerAttr>(kGradAccumulationAttr);
   int64_t samples = (batch ? batch.getInt() : 1) * (count ? count.getInt() : 1);
   llvm::json::Array plans;
   for (int64_t ranks : cluster.ranks) {

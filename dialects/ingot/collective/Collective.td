@@ -42,8 +42,8 @@ def AllReduceStartOp : Ingot_CollectiveOp<"all_reduce_start", "false", ["isBlock
   let arguments = (ins Variadic<Ingot_FloatTensor>:$parts, UnitAttr:$blocking,
                        OptionalAttr<Ingot_CodeAttr>:$code, DefaultValuedAttr<I64Attr, "0">:$kept);
   let results = (outs Ingot_FloatTensor:$bucket);
-  let builders = [OpBuilder<(ins "::mlir::Type":$bucket, "::mlir::ValueRange":$parts, CArg<"bool", "false">:$blocking),
-    "build($_builder, $_state, bucket, parts, blocking, ::ingot::CodeAttr(), 0);">];
+  let builders = [OpBuilder<(ins "::mlir::ValueRange":$parts, CArg<"bool", "false">:$blocking,
+                                 CArg<"::ingot::CodeAttr", "{}">:$code, CArg<"int64_t", "0">:$kept)>];
   let assemblyFormat = "$parts attr-dict `:` functional-type(operands, results)";
 }
 
@@ -67,6 +67,7 @@ def ReduceScatterStartOp : Ingot_CollectiveOp<"reduce_scatter_start", "true"> {
   }];
   let arguments = (ins Variadic<Ingot_FloatTensor>:$parts);
   let results = (outs Ingot_FloatTensor:$bucket);
+  let builders = [OpBuilder<(ins "::mlir::ValueRange":$parts)>];
   let assemblyFormat = "$parts attr-dict `:` functional-type(operands, results)";
 }
 
@@ -93,6 +94,7 @@ def AllGatherStartOp : Ingot_CollectiveOp<"all_gather_start", "true"> {
   }];
   let arguments = (ins Variadic<Ingot_FloatTensor>:$parts);
   let results = (outs Ingot_FloatTensor:$bucket);
+  let builders = [OpBuilder<(ins "::mlir::ValueRange":$parts)>];
   let assemblyFormat = "$parts attr-dict `:` functional-type(operands, results)";
 }
 

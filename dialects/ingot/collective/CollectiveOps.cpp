@@ -29,6 +29,28 @@ BucketLayout BucketLayout::of(BucketEnd end) {
   return of(end.getParts().getTypes(), end.isSharded());
 }
 
+/// The bucket for the parts.
+static RankedTensorType bucketType(ValueRange parts, bool sharded) {
+  return RankedTensorType::get(
+      {BucketLayout::of(parts.getTypes(), sharded).elements},
+      tensorType(parts.front()).getElementType());
+}
+
+void AllReduceStartOp::build(OpBuilder &builder, OperationState &state,
+                             ValueRange parts, bool blocking, CodeAttr code,
+                             int64_t kept) {
+  build(builder, state, bucketType(parts, /*sharded=*/false), parts, blocking,
+        code, kept);
+}
+void ReduceScatterStartOp::build(OpBuilder &builder, OperationState &state,
+                                 ValueRange parts) {
+  build(builder, state, bucketType(parts, /*sharded=*/true), parts);
+}
+void AllGatherStartOp::build(OpBuilder &builder, OperationState &state,
+                             ValueRange parts) {
+  build(builder, state, bucketType(parts, /*sharded=*/true), parts);
+}
+
 /// The rules that both ends of a bucket have in common.
 static LogicalResult checkBucket(BucketEnd op) {
   Value bucket = op.getBucket();
@@ -81,11 +103,7 @@ bool AllReduceWaitOp::isBlocking() {
 
 SmallVector<Value> ingot::sumOverRanks(OpBuilder &builder, Location loc,
                                        ValueRange parts) {
-  auto bucket =
-      RankedTensorType::get({BucketLayout::of(parts.getTypes()).elements},
-                            tensorType(parts.front()).getElementType());
-  auto start = AllReduceStartOp::create(builder, loc, bucket, parts,
-                                        /*blocking=*/true);
+  auto start = AllReduceStartOp::create(builder, loc, parts, /*blocking=*/true);
   return llvm::to_vector_of<Value>(
       AllReduceWaitOp::create(builder, loc, parts.getTypes(), start.getBucket())
           .getParts());

@@ -47,6 +47,12 @@ inline constexpr llvm::StringLiteral kDataParallelAttr = "ingot.data_parallel";
 inline constexpr llvm::StringLiteral kOptimizerAttr = "ingot.optimizer";
 inline constexpr llvm::StringLiteral kClassesAttr = "ingot.classes";
 inline constexpr llvm::StringLiteral kBatchAttr = "ingot.batch";
+/// How many micro-batches make up a step; absent for one.
+inline constexpr llvm::StringLiteral kGradAccumulationAttr =
+    "ingot.grad_accumulation";
+/// How many steps exchange whole gradients, where later ones do not.
+inline constexpr llvm::StringLiteral kUncompressedStepsAttr =
+    "ingot.uncompressed_steps";
 /// An array of {name, default} in the order of the step's arguments.
 inline constexpr llvm::StringLiteral kHyperparametersAttr =
     "ingot.hyperparameters";
@@ -54,6 +60,11 @@ inline constexpr llvm::StringLiteral kHyperparametersAttr =
 /// Names of the functions of a module.
 inline constexpr llvm::StringLiteral kForwardName = "forward";
 inline constexpr llvm::StringLiteral kTrainStepName = "train_step";
+/// The training step for all micro-batches of a step but the last, and for the
+/// first steps where those exchange whole gradients.
+inline constexpr llvm::StringLiteral kAccumulateStepName = "accumulate_step";
+inline constexpr llvm::StringLiteral kUncompressedStepName =
+    "uncompressed_step";
 inline constexpr llvm::StringLiteral kEvalStepName = "eval_step";
 inline constexpr llvm::StringLiteral kPredictName = "predict";
 

@@ -4,11 +4,13 @@
 
 #include "dialects/ingot/collective/BucketLayout.h"
 #include "dialects/reference/Registry.h"
+#include "llvm/ADT/STLExtras.h"
 
 #include <cfloat>
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <tuple>
 
 using namespace mlir;
 using namespace ingot;
@@ -56,15 +58,13 @@ static void compress(CompressOp op, Operands in, Results out) {
   if (op.getCode() == Code::TopK) {
     std::vector<int64_t> order(x.size());
     std::iota(order.begin(), order.end(), 0);
-    auto magnitude = [&](int64_t i) {
-      double value = std::abs(x.real(i));
-      return std::pair(std::isnan(value), value);
+    // NaN first, of equal ones that of the smaller index.
+    auto rank = [&](int64_t i) {
+      double size = std::abs(x.real(i));
+      bool isNan = std::isnan(size);
+      return std::tuple(!isNan, isNan ? 0 : -size, i);
     };
-    std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
-      auto [aIsNan, aSize] = magnitude(a);
-      auto [bIsNan, bSize] = magnitude(b);
-      return aIsNan != bIsNan ? aIsNan : aSize > bSize;
-    });
+    llvm::sort(order, [&](int64_t a, int64_t b) { return rank(a) < rank(b); });
     for (int64_t i = 0; i < static_cast<int64_t>(op.getKept()); ++i)
       out[0].real(order[i]) = x.real(order[i]);
     return;

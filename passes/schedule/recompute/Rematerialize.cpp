@@ -154,8 +154,9 @@ private:
   }
 
   /// Moves what the loss alone needs behind the last node that it needs and
-  /// others do, too: nothing waits for the loss, which may come late.
-  static void hastenLoss(const StepGraph &graph, unsigned loss) {
+  /// others do, too: nothing waits for the loss, which may come late. Returns
+  /// whether anything moved.
+  static bool hastenLoss(const StepGraph &graph, unsigned loss) {
     ArrayRef<StepGraph::Node> nodes = graph.getNodes();
     ArrayRef<StepGraph::Buffer> buffers = graph.getBuffers();
     llvm::BitVector isForLoss(nodes.size());
@@ -178,14 +179,18 @@ private:
       else if (last == loss)
         last = i;
     }
-    if (last == loss)
-      return;
+    bool isLate = false;
+    for (unsigned i = last + 1; i <= loss; ++i)
+      isLate |= !isForLoss[i];
+    if (!isLate)
+      return false;
     SmallVector<Operation *> order;
     for (bool comesLater : {false, true})
       for (auto [i, node] : llvm::enumerate(nodes))
         if ((i > last && !isForLoss[i]) == comesLater)
           order.push_back(node.op);
     StepGraph::applyOrder(graph.getSignature(), order);
+    return true;
   }
 
   /// Plans for `margin` bytes less than the budget.
@@ -193,13 +198,12 @@ private:
     Signature signature(func);
     Machine machine = Machine::of(getOperation());
     abi::ScratchMachine scratch = machine.getScratchMachine();
-    StepGraph given(signature, scratch);
-    std::optional<unsigned> loss = findCut(given, signature);
-    if (!loss)
-      return success();
-    hastenLoss(given, *loss);
     StepGraph graph(signature, scratch);
     std::optional<unsigned> cut = findCut(graph, signature);
+    if (!cut)
+      return success();
+    if (hastenLoss(graph, *cut))
+      return fit(func, margin);
     ArrayRef<StepGraph::Node> nodes = graph.getNodes();
     size_t buffers = graph.getBuffers().size();
     llvm::BitVector allowed(buffers), again(buffers);

@@ -122,6 +122,9 @@ def plan(ingot):
     params = json.loads(ingot.succeed([compile_for(ingot, g, "adamw", 2), "--inspect=json"]).out)["parameters"]
     seconds = 4 * sum(np.prod(p["shape"], dtype=int) for p in params) / 1e9 + 4 * 5e-6
     check_close("two ranks", plain[1]["exchange_ms"], 1e3 * seconds, 0.02)
+    # A message of each rank: a quarter of the bytes once, where sums go around twice, by half.
+    coded = json.loads(ingot.succeed([*command, "--grad-comm", "int8"]).out)
+    check_close("int8", coded[1]["exchange_ms"] - 4 * 5e-3, (plain[1]["exchange_ms"] - 4 * 5e-3) * 260 / 1024, 0.05)
     for one in plain:
         check_close("the step", one["step_ms"], one["compute_ms"] + one["exposed_ms"], 1e-6)
         check(one["exposed_ms"] <= one["exchange_ms"], f"waits longer than exchanges take: {one}")

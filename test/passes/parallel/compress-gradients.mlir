@@ -17,7 +17,7 @@
 // TOPK: 3 states agree
 
 // RANK: error: loc("--grad-comm"): 'powersgd:0' is no way to send gradients
-// START: error: loc("--grad-comm"): start and min-rate say nothing without powersgd
+// START: error: loc("--grad-comm"): start says nothing without a compression
 
 // REMARKS-DAG: [Passed] compress | Category:ingot-compress-gradients | rate=1.71
 // REMARKS-DAG: [Missed] compress | {{.*}}Reason="it would not shrink enough

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/comm/Collectives.h"
-#include "runtime/core/Shard.h"
+#include "runtime/abi/Shard.h"
 
 #include <gtest/gtest.h>
 

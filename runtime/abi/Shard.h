@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef INGOT_RUNTIME_CORE_SHARD_H
-#define INGOT_RUNTIME_CORE_SHARD_H
+#ifndef INGOT_RUNTIME_ABI_SHARD_H
+#define INGOT_RUNTIME_ABI_SHARD_H
 
 #include "runtime/abi/Abi.h"
 
@@ -40,4 +40,4 @@ inline ElementRange getShard(int64_t elements, int64_t first, int64_t of,
 
 } // namespace ingot::runtime
 
-#endif // INGOT_RUNTIME_CORE_SHARD_H
+#endif // INGOT_RUNTIME_ABI_SHARD_H

@@ -1,0 +1,38 @@
+//===----------------------------------------------------------------------===//
+//
+// What a rank sends of a bucket with a code: known to the compiler, which plans
+// with it, and to the runtime.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_RUNTIME_ABI_MESSAGE_H
+#define INGOT_RUNTIME_ABI_MESSAGE_H
+
+#include "runtime/abi/Abi.h"
+
+namespace ingot::abi {
+
+/// A block of elements in a message of INGOT_INT8.
+struct Int8Block {
+  float scale;
+  int8_t values[INGOT_INT8_BLOCK];
+};
+
+/// An element in a message of INGOT_TOPK.
+struct KeptElement {
+  uint32_t index;
+  float value;
+};
+
+/// Of a message for f32 elements. `code`: not INGOT_PLAIN.
+constexpr int64_t getMessageBytes(int32_t code, int64_t elements,
+                                  int64_t kept) {
+  if (code == INGOT_TOPK)
+    return kept * static_cast<int64_t>(sizeof(KeptElement));
+  int64_t blocks = (elements + INGOT_INT8_BLOCK - 1) / INGOT_INT8_BLOCK;
+  return blocks * static_cast<int64_t>(sizeof(Int8Block));
+}
+
+} // namespace ingot::abi
+
+#endif // INGOT_RUNTIME_ABI_MESSAGE_H
