@@ -58,17 +58,37 @@ private:
   DenseSet<Value> dependent, relevant;
 };
 
-/// The cotangents of values, summed as they come.
+/// True for an op whose result repeats elements of its operand.
+bool repeatsElements(Operation *op) {
+  return isa_and_present<MovesElements>(op) &&
+         tensorType(op->getOperand(0)).getNumElements() <
+             tensorType(op->getResult(0)).getNumElements();
+}
+
+/// The cotangents of values, summed as they come. Those of a repeated value
+/// stay apart: their sums over the repetitions are smaller, and what a layer
+/// needs for its own is not kept until those of all layers are there.
 class Cotangents {
 public:
-  Value get(Value value) const { return sums.lookup(value); }
+  /// At most one, but for a repeated value.
+  ArrayRef<Value> getParts(Value value) const {
+    auto found = parts.find(value);
+    return found == parts.end() ? ArrayRef<Value>() : found->second;
+  }
+  Value get(Value value) const {
+    ArrayRef<Value> found = getParts(value);
+    return found.empty() ? Value() : found.front();
+  }
   void add(OpBuilder &builder, Location loc, Value value, Value cotangent) {
-    Value &sum = sums[value];
-    sum = addOrNull(builder, loc, sum, cotangent);
+    SmallVector<Value, 1> &known = parts[value];
+    if (known.empty() || repeatsElements(value.getDefiningOp()))
+      known.push_back(cotangent);
+    else
+      known.front() = addOrNull(builder, loc, known.front(), cotangent);
   }
 
 private:
-  DenseMap<Value, Value> sums;
+  DenseMap<Value, SmallVector<Value, 1>> parts;
 };
 
 struct Differentiate : public ingot::impl::DifferentiateBase<Differentiate> {
@@ -132,27 +152,35 @@ LogicalResult Differentiate::checkGradients(Block &block,
 LogicalResult Differentiate::differentiate(Operation *op, OpBuilder &builder,
                                            const Activity &activity,
                                            Cotangents &cotangents) {
-  SmallVector<Value> resultCotangents;
-  for (Value result : op->getResults())
-    resultCotangents.push_back(cotangents.get(result));
   llvm::BitVector needed(op->getNumOperands());
   for (auto [i, operand] : llvm::enumerate(op->getOperands()))
     if (activity.isActive(operand))
       needed.set(i);
-  if (needed.none() || llvm::none_of(resultCotangents, [](Value value) {
-        return static_cast<bool>(value);
-      }))
+  SmallVector<SmallVector<Value>> rounds;
+  if (repeatsElements(op)) {
+    for (Value part : cotangents.getParts(op->getResult(0)))
+      rounds.push_back({part});
+  } else {
+    rounds.push_back(llvm::map_to_vector(
+        op->getResults(), [&](Value v) { return cotangents.get(v); }));
+    if (llvm::none_of(rounds.front(),
+                      [](Value value) { return static_cast<bool>(value); }))
+      return success();
+  }
+  if (needed.none() || rounds.empty())
     return success();
 
-  SmallVector<Value> operandCotangents(op->getNumOperands());
-  if (failed(cast<Differentiable>(op).buildVjp(builder, resultCotangents,
-                                               needed, operandCotangents)))
-    return failure();
+  for (ArrayRef<Value> resultCotangents : rounds) {
+    SmallVector<Value> operandCotangents(op->getNumOperands());
+    if (failed(cast<Differentiable>(op).buildVjp(builder, resultCotangents,
+                                                 needed, operandCotangents)))
+      return failure();
+    for (unsigned i : needed.set_bits())
+      if (operandCotangents[i])
+        cotangents.add(builder, op->getLoc(), op->getOperand(i),
+                       operandCotangents[i]);
+  }
   ++numDifferentiated;
-  for (unsigned i : needed.set_bits())
-    if (operandCotangents[i])
-      cotangents.add(builder, op->getLoc(), op->getOperand(i),
-                     operandCotangents[i]);
   return success();
 }
 

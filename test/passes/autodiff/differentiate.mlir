@@ -49,6 +49,31 @@ func.func @train_step(%w: tensor<f32> {ingot.state = @w}) -> (tensor<f32> {ingot
 
 // -----
 
+// Cotangents of repeated values are summed over the repetitions before they are added.
+ingot.state parameter @w : tensor<4xf32> = dense<1.0> : tensor<4xf32>
+
+// CHECK-LABEL: func.func @train_step(
+// CHECK-SAME:    %[[X:[a-z0-9]+]]: tensor<8x4xf32> {ingot.kind = "data", ingot.name = "x"}
+// CHECK-SAME:    %[[Y:[a-z0-9]+]]: tensor<8x4xf32> {ingot.kind = "data", ingot.name = "y"}
+// CHECK:         %[[FROM_Y:.*]] = ingot.mul %{{.*}}, %[[Y]] : tensor<8x4xf32>
+// CHECK-NEXT:    %[[FROM_X:.*]] = ingot.mul %{{.*}}, %[[X]] : tensor<8x4xf32>
+// CHECK-NEXT:    %[[Y_SUM:.*]] = ingot.reduce sum %[[FROM_Y]] dims = [0]
+// CHECK-NEXT:    %[[X_SUM:.*]] = ingot.reduce sum %[[FROM_X]] dims = [0]
+// CHECK-NEXT:    %[[SUM:.*]] = ingot.add %[[Y_SUM]], %[[X_SUM]] : tensor<4xf32>
+// CHECK-NEXT:    return %{{.*}}, %[[SUM]]
+func.func @train_step(%x: tensor<8x4xf32> {ingot.kind = "data", ingot.name = "x"},
+                      %y: tensor<8x4xf32> {ingot.kind = "data", ingot.name = "y"},
+                      %w: tensor<4xf32> {ingot.state = @w}) -> (tensor<f32> {ingot.name = "loss"}) {
+  %0 = ingot.broadcast %w dims = [1] : tensor<4xf32> -> tensor<8x4xf32>
+  %1 = ingot.mul %x, %0 : tensor<8x4xf32>
+  %2 = ingot.mul %y, %0 : tensor<8x4xf32>
+  %3 = ingot.add %1, %2 : tensor<8x4xf32>
+  %4 = ingot.reduce sum %3 dims = [0, 1] : (tensor<8x4xf32>) -> tensor<f32>
+  return %4 : tensor<f32>
+}
+
+// -----
+
 // Parameters that the loss does not depend on have no gradient; one that it depends
 // on through steps alone has zero. Integers carry nothing.
 ingot.state parameter @used : tensor<2xf32> = dense<1.0> : tensor<2xf32>
