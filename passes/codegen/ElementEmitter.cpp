@@ -28,6 +28,27 @@ Value codegen::shapedBuffer(OpBuilder &builder, Location loc, Value buffer,
       buffer, /*offset=*/0, shape, strides);
 }
 
+void codegen::emitKernelBody(OpBuilder &builder, Location loc,
+                             KernelBody kernel, ArrayRef<Value> buffers,
+                             Value begin, Value end) {
+  llvm::SmallDenseMap<Value, Value> shaped;
+  auto shape = [&](Value buffer, Value tensor) {
+    Value &view = shaped[buffer];
+    if (!view || cast<MemRefType>(view.getType()).getShape() !=
+                     tensorType(tensor).getShape())
+      view = shapedBuffer(builder, loc, buffer, tensorType(tensor));
+    return view;
+  };
+  SmallVector<Value> inputs, results;
+  for (Value operand : kernel->getOperands())
+    inputs.push_back(
+        shape(buffers[cast<BlockArgument>(operand).getArgNumber()], operand));
+  for (auto [buffer, result] : llvm::zip_equal(
+           buffers.take_back(kernel->getNumResults()), kernel->getResults()))
+    results.push_back(shape(buffer, result));
+  kernel.emitKernel(builder, loc, inputs, results, begin, end);
+}
+
 bool codegen::takesIndicesApart(scf::ForOp loop) {
   IRRewriter rewriter(loop.getContext());
   auto function = loop->getParentOfType<FunctionOpInterface>();

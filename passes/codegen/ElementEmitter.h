@@ -24,6 +24,13 @@ mlir::MemRefType flatType(mlir::RankedTensorType type);
 mlir::Value shapedBuffer(mlir::OpBuilder &builder, mlir::Location loc,
                          mlir::Value buffer, mlir::RankedTensorType type);
 
+/// Emits iterations [begin, end) of a kernel with a loop nest of its own on
+/// flat buffers, of the kernel's arguments, then of the results. An input that
+/// has a result's buffer is in its place.
+void emitKernelBody(mlir::OpBuilder &builder, mlir::Location loc,
+                    KernelBody kernel, mlir::ArrayRef<mlir::Value> buffers,
+                    mlir::Value begin, mlir::Value end);
+
 /// True if code in the loop divides an index that derives from the loop's:
 /// after dropping what nothing in the function uses.
 bool takesIndicesApart(mlir::scf::ForOp loop);

@@ -1,12 +1,15 @@
 //===----------------------------------------------------------------------===//
 //
-// Simplifications of arithmetic that leave every bit as it is.
+// Simplifications of arithmetic. They leave every bit as it is, but for sums of
+// gradients, which are added up in another order.
 //
 //===----------------------------------------------------------------------===//
 
 #include "passes/graph/Passes.h"
 
+#include "dialects/ingot/ir/Builders.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/IR/Remarks.h"
 
 using namespace mlir;
 using namespace ingot;
@@ -32,8 +35,45 @@ struct DivByPowerOfTwo : OpRewritePattern<DivOp> {
     return success();
   }
 };
+
+/// x + scatter_add(updates) = scatter_add(updates) into x: no tensor of zeros
+/// beside x, and only rows that something is added to are touched. Embeddings
+/// that are also a projection, or are looked up several times, have such
+/// gradients.
+struct AddOfScatter : OpRewritePattern<AddOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(AddOp op,
+                                PatternRewriter &rewriter) const override {
+    // A result in half precision is rounded where it is stored.
+    if (tensorType(op.getResult()).getElementTypeBitWidth() < 32)
+      return failure();
+    Value into = op.getLhs();
+    auto scatter = op.getRhs().getDefiningOp<ScatterAddOp>();
+    if (!isZeroBased(scatter)) {
+      into = op.getRhs();
+      scatter = op.getLhs().getDefiningOp<ScatterAddOp>();
+    }
+    if (!isZeroBased(scatter))
+      return failure();
+    remark::passed(
+        scatter.getLoc(),
+        remark::RemarkOpts::name("scatter-into").category("ingot-simplify"))
+        << remark::metric("bytes-saved",
+                          byteSize(tensorType(scatter.getResult())));
+    rewriter.replaceOpWithNewOp<ScatterAddOp>(
+        op, op.getType(), scatter.getIndices(), scatter.getUpdates(), into,
+        scatter.getDim());
+    return success();
+  }
+
+private:
+  /// One that adds to zeros, and that nothing else reads.
+  static bool isZeroBased(ScatterAddOp scatter) {
+    return scatter && !scatter.getInit() && scatter->hasOneUse();
+  }
+};
 } // namespace
 
 void ingot::populateArithmeticSimplifications(RewritePatternSet &patterns) {
-  patterns.add<DivByPowerOfTwo>(patterns.getContext());
+  patterns.add<AddOfScatter, DivByPowerOfTwo>(patterns.getContext());
 }

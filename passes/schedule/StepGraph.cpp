@@ -54,6 +54,14 @@ static bool isReadPointwise(FusionOp fusion, unsigned operand,
                                                  made.getResultNumber());
                         });
   }
+  if (fusion.getKind() == FusionKind::Custom) {
+    auto custom = cast<KernelBody>(fusion.getBody().front().front());
+    return llvm::all_of(fusion.getBody().getArgument(operand).getUses(),
+                        [&](OpOperand &use) {
+                          return use.getOwner() == custom &&
+                                 custom.readsPointwise(use.getOperandNumber());
+                        });
+  }
   if (fusion.getKind() != FusionKind::Loop)
     return false;
   SmallVector<Value> work = {fusion.getBody().getArgument(operand)};

@@ -61,3 +61,16 @@ func.func @test_nothing() -> (tensor<2x2xf32>, tensor<2x2xf32>) {
   %expected = ingot.constant dense<[[0.0, 0.0], [0.0, 0.0]]> : tensor<2x2xf32>
   func.return %actual, %expected : tensor<2x2xf32>, tensor<2x2xf32>
 }
+
+func.func @test_into() -> (tensor<3x2xf32>, tensor<3x2xf32>) {
+  %0 = ingot.constant dense<[2, 0, 2]> : tensor<3xi64>
+  %1 = ingot.constant dense<[[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]> :
+      tensor<3x2xf32>
+  %2 = ingot.constant dense<[[0.5, 0.0], [7.0, 8.0], [0.0, -1.0]]> :
+      tensor<3x2xf32>
+  %actual = ingot.scatter_add %1 [%0] into %2 dim = 0 : (tensor<3xi64>,
+      tensor<3x2xf32>, tensor<3x2xf32>) -> tensor<3x2xf32>
+  %expected = ingot.constant dense<[[3.5, 4.0], [7.0, 8.0], [6.0, 7.0]]> :
+      tensor<3x2xf32>
+  func.return %actual, %expected : tensor<3x2xf32>, tensor<3x2xf32>
+}

@@ -47,8 +47,9 @@ static Operation *buildScatterAdd(Source &s) {
   Shape picked = s.choose.shape(s.choose.between(0, 2), 3);
   Value indices = s.indices(indexType(s, picked), shape[dim]);
   Value updates = s.real(replaceDim(shape, dim, picked));
+  Value init = s.choose.chance(0.5) ? s.real(shape) : Value();
   return ScatterAddOp::create(s.builder, s.loc(), s.realType(shape), indices,
-                              updates, dim);
+                              updates, init, dim);
 }
 
 void ingot::testing::addIndexing(std::vector<Entry> &entries) {

@@ -262,8 +262,14 @@ def KernelBody : OpInterface<"KernelBody"> {
     InterfaceMethod<"Independent iterations that threads may share out.",
       "int64_t", "getParallelExtent", (ins)>,
     InterfaceMethod<[{
+      True if each iteration reads the operand only where it alone writes the
+      result, which may then take the operand's memory.
+    }], "bool", "readsPointwise", (ins "unsigned":$operand), "",
+      "return false;">,
+    InterfaceMethod<[{
       Emits the loops for iterations [begin, end) of the extent. `inputs` and
-      `outputs` are memrefs of the operands and results.
+      `outputs` are memrefs of the operands and results; an input whose memory
+      a result has taken is that result's memref.
     }],
     "void", "emitKernel",
     (ins "::mlir::OpBuilder &":$builder, "::mlir::Location":$loc,

@@ -160,16 +160,22 @@ def TakeAlongOp : Ingot_ShapeOp<"take_along",
 }
 
 def ScatterAddOp : Ingot_ComputeOp<"scatter_add",
-    [DeclareOpInterfaceMethods<KernelBody>,
+    [DeclareOpInterfaceMethods<KernelBody, ["readsPointwise"]>,
      DeclareOpInterfaceMethods<Differentiable>]> {
-  let summary = "adds rows into a zero tensor at indices along `dim`: the gradient of gather";
+  let summary = "adds rows into a tensor at indices along `dim`: the gradient of gather";
   let description = [{
-    result[a..., r, b...] is the sum over all i with indices[i...] = r of
-    updates[a..., i..., b...], in the order of i. Indices are clamped.
+    result[a..., r, b...] is init[a..., r, b...], or zero without `init`, plus
+    updates[a..., i..., b...] for all i with indices[i...] = r, in the order of i.
+    Indices are clamped. The result may take the memory of `init`, of which then only
+    the rows that something is added to are touched.
   }];
-  let arguments = (ins Ingot_IndexTensor:$indices, Ingot_FloatTensor:$updates, I64Attr:$dim);
+  let arguments = (ins Ingot_IndexTensor:$indices, Ingot_FloatTensor:$updates,
+                       Optional<Ingot_FloatTensor>:$init, I64Attr:$dim);
   let results = (outs Ingot_FloatTensor:$result);
-  let assemblyFormat = "$updates `[` $indices `]` `dim` `=` $dim attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = [{
+    $updates `[` $indices `]` (`into` $init^)? `dim` `=` $dim attr-dict `:`
+    functional-type(operands, results)
+  }];
   let hasVerifier = 1;
 }
 

@@ -218,6 +218,10 @@ int64_t ScatterAddOp::getParallelExtent() {
   return threeDims(tensorType(getResult()).getShape(), getDim(), 1)[2];
 }
 
+bool ScatterAddOp::readsPointwise(unsigned operand) {
+  return operand >= getODSOperandIndexAndLength(2).first;
+}
+
 void ScatterAddOp::emitKernel(OpBuilder &b, Location loc, ValueRange inputs,
                               ValueRange outputs, Value begin, Value end) {
   ScalarEmitter e{b, loc};
@@ -242,15 +246,21 @@ void ScatterAddOp::emitKernel(OpBuilder &b, Location loc, ValueRange inputs,
     b.setInsertionPointToStart(loop.getBody());
     body(loop.getInductionVar());
   };
-  e.loops({out[0], out[1]}, {},
-          [&](const ScalarEmitter &in, ValueRange at, ValueRange) -> Elements {
-            Value zero = in.constant(element, 0);
-            overColumns(in, [&](Value column) {
-              memref::StoreOp::create(b, loc, zero, result,
-                                      SmallVector<Value>{at[0], at[1], column});
-            });
-            return {};
+  bool isInPlace = getInit() && inputs[2] == outputs[0];
+  Value init = getInit() && !isInPlace ? view(inputs[2], out) : Value();
+  if (!isInPlace)
+    e.loops(
+        {out[0], out[1]}, {},
+        [&](const ScalarEmitter &in, ValueRange at, ValueRange) -> Elements {
+          Value zero = in.constant(element, 0);
+          overColumns(in, [&](Value column) {
+            SmallVector<Value> target{at[0], at[1], column};
+            Value first =
+                init ? memref::LoadOp::create(b, loc, init, target) : zero;
+            memref::StoreOp::create(b, loc, first, result, target);
           });
+          return {};
+        });
   e.loops({out[0], count}, {},
           [&](const ScalarEmitter &in, ValueRange at, ValueRange) -> Elements {
             Value row = in.clampedIndex(

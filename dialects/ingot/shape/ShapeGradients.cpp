@@ -107,8 +107,9 @@ LogicalResult ReverseOp::buildVjp(OpBuilder &builder, Cotangents g, Needed,
 LogicalResult GatherOp::buildVjp(OpBuilder &builder, Cotangents g,
                                  Needed needed, Gradients out) {
   if (needed[0])
-    out[0] = ScatterAddOp::create(builder, getLoc(), getOperand().getType(),
-                                  getIndices(), g[0], getDim());
+    out[0] =
+        ScatterAddOp::create(builder, getLoc(), getOperand().getType(),
+                             getIndices(), g[0], /*init=*/Value(), getDim());
   return success();
 }
 
@@ -117,6 +118,8 @@ LogicalResult ScatterAddOp::buildVjp(OpBuilder &builder, Cotangents g,
   if (needed[1])
     out[1] = GatherOp::create(builder, getLoc(), getUpdates().getType(), g[0],
                               getIndices(), getDim());
+  if (getInit() && needed[2])
+    out[2] = g[0];
   return success();
 }
 
@@ -149,7 +152,7 @@ LogicalResult TakeAlongOp::buildVjp(OpBuilder &builder, Cotangents g,
       builder, getLoc(),
       RankedTensorType::get({from.getNumElements()}, from.getElementType()),
       a.reshape(positions, {to.getNumElements()}),
-      a.reshape(g[0], {to.getNumElements()}), /*dim=*/0);
+      a.reshape(g[0], {to.getNumElements()}), /*init=*/Value(), /*dim=*/0);
   out[0] = a.reshape(sums, from.getShape());
   return success();
 }

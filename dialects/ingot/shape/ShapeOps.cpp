@@ -259,6 +259,9 @@ LogicalResult ScatterAddOp::verify() {
     return failure();
   if (result.getDimSize(getDim()) == 0 && indices.getNumElements() != 0)
     return emitOpError("C3: dimension ") << getDim() << " must not be empty";
+  if (getInit() && getInit().getType() != result)
+    return emitOpError("C5: init must have the result's type ")
+           << result << ", got " << getInit().getType();
   return checkShape(fail, "C4", "updates",
                     replaceDim(result.getShape(), getDim(), indices.getShape()),
                     updates.getShape());

@@ -53,6 +53,9 @@ static llvm::Error takeAlong(TakeAlongOp op, Operands in, Results out) {
 static llvm::Error scatterAdd(ScatterAddOp op, Operands in, Results out) {
   const Tensor &indices = in[0], &updates = in[1];
   Split to(out[0].getShape(), op.getDim());
+  if (op.getInit())
+    for (int64_t i = 0; i < out[0].size(); ++i)
+      out[0].copy(i, in[2], i);
   for (int64_t o = 0; o < to.outer; ++o)
     for (int64_t i = 0; i < indices.size(); ++i) {
       llvm::Expected<int64_t> row = clamped(indices.integer(i), to.size);

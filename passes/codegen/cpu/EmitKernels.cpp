@@ -296,18 +296,7 @@ Extent KernelBuilder::emitAcross(size_t split) {
 Extent KernelBuilder::emitCustom() {
   createFunction();
   auto custom = cast<KernelBody>(body.front());
-  auto shaped = [&](Value buffer, Type tensor) {
-    return shapedBuffer(builder, loc, buffer, cast<RankedTensorType>(tensor));
-  };
-  SmallVector<Value> inputs, results;
-  for (Value operand : custom->getOperands())
-    inputs.push_back(
-        shaped(buffers[cast<BlockArgument>(operand).getArgNumber()],
-               operand.getType()));
-  for (auto [buffer, result] :
-       llvm::zip_equal(outputs(), custom->getResultTypes()))
-    results.push_back(shaped(buffer, result));
-  custom.emitKernel(builder, loc, inputs, results, begin, end);
+  emitKernelBody(builder, loc, custom, buffers, begin, end);
   finishFunction();
   return {custom.getParallelExtent(), 16};
 }

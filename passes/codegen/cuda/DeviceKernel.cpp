@@ -223,17 +223,8 @@ DeviceKernel DeviceKernelBuilder::emitCustom() {
   int64_t extent = custom.getParallelExtent();
   int64_t grid = std::min<int64_t>(llvm::divideCeil(extent, kBlock), kMaxGrid);
   createFunction("", inputTypes(), resultTypes(), /*hasAliases=*/true);
-  SmallVector<Value> inputs, results;
-  for (Value operand : custom->getOperands())
-    inputs.push_back(shapedBuffer(
-        builder, loc, buffers[cast<BlockArgument>(operand).getArgNumber()],
-        cast<RankedTensorType>(operand.getType())));
-  for (auto [buffer, result] :
-       llvm::zip_equal(outputs(), custom->getResultTypes()))
-    results.push_back(
-        shapedBuffer(builder, loc, buffer, cast<RankedTensorType>(result)));
   forEach(thread(), extent, grid * kBlock, [&](Value i) {
-    custom.emitKernel(builder, loc, inputs, results, i, scalars().add(i, 1));
+    emitKernelBody(builder, loc, custom, buffers, i, scalars().add(i, 1));
   });
   return {finishFunction(grid), std::nullopt, {}};
 }

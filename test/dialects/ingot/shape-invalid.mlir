@@ -291,3 +291,11 @@ func.func @scatter_c4(%i: tensor<3xi64>, %u: tensor<4x2xf32>) {
   %0 = ingot.scatter_add %u[%i] dim = 0 : (tensor<3xi64>, tensor<4x2xf32>) -> tensor<5x2xf32>
   return
 }
+
+// -----
+
+func.func @scatter_c5(%i: tensor<3xi64>, %u: tensor<3x2xf32>, %g: tensor<4x2xf32>) {
+  // expected-error @+1 {{C5: init must have the result's type 'tensor<5x2xf32>', got 'tensor<4x2xf32>'}}
+  %0 = ingot.scatter_add %u[%i] into %g dim = 0 : (tensor<3xi64>, tensor<3x2xf32>, tensor<4x2xf32>) -> tensor<5x2xf32>
+  return
+}

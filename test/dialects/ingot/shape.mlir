@@ -39,6 +39,8 @@ func.func @moves(%a: tensor<2x3xf32>, %i: tensor<4xi64>, %j: tensor<2x1xi32>, %u
   %9 = ingot.take_along %a[%j] dim = 1 : (tensor<2x3xf32>, tensor<2x1xi32>) -> tensor<2x1xf32>
   // CHECK: ingot.scatter_add %{{.*}}[%{{.*}}] dim = 1 : (tensor<4xi64>, tensor<2x4xf32>) -> tensor<2x3xf32>
   %10 = ingot.scatter_add %u[%i] dim = 1 : (tensor<4xi64>, tensor<2x4xf32>) -> tensor<2x3xf32>
+  // CHECK: ingot.scatter_add %{{.*}}[%{{.*}}] into %{{.*}} dim = 1 : (tensor<4xi64>, tensor<2x4xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+  %11 = ingot.scatter_add %u[%i] into %a dim = 1 : (tensor<4xi64>, tensor<2x4xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
   return
 }
 

@@ -173,3 +173,29 @@ func.func @merge(%x: tensor<4xf32>, %c: tensor<4xi1>) -> tensor<4xf32> {
   %2 = ingot.select %c, %0, %1 : tensor<4xi1>, tensor<4xf32>
   return %2 : tensor<4xf32>
 }
+
+// A sum with scattered rows adds them into the other term. Not where something
+// else reads the rows alone, or in half precision, which rounds between.
+// CHECK-LABEL: func @scatter_into
+// CHECK-SAME:    (%[[G:.*]]: tensor<9x2xf32>, %[[H:.*]]: tensor<9x2xbf16>,
+func.func @scatter_into(%g: tensor<9x2xf32>, %h: tensor<9x2xbf16>, %u: tensor<3x2xf32>, %v: tensor<3x2xbf16>,
+                        %i: tensor<3xi64>)
+    -> (tensor<9x2xf32>, tensor<9x2xf32>, tensor<9x2xf32>, tensor<9x2xf32>, tensor<9x2xbf16>) {
+  // CHECK: %[[ONE:.*]] = ingot.scatter_add %{{.*}} into %[[G]] dim = 0
+  // CHECK: %[[TWO:.*]] = ingot.scatter_add %{{.*}} into %[[ONE]] dim = 0
+  %0 = ingot.scatter_add %u[%i] dim = 0 : (tensor<3xi64>, tensor<3x2xf32>) -> tensor<9x2xf32>
+  %1 = ingot.add %0, %g : tensor<9x2xf32>
+  %exp = ingot.exp %u : tensor<3x2xf32>
+  %2 = ingot.scatter_add %exp[%i] dim = 0 : (tensor<3xi64>, tensor<3x2xf32>) -> tensor<9x2xf32>
+  %3 = ingot.add %1, %2 : tensor<9x2xf32>
+  // CHECK: %[[ROWS:.*]] = ingot.scatter_add %{{.*}}[%{{.*}}] dim = 0
+  // CHECK: ingot.add %{{.*}}, %[[ROWS]]
+  %neg = ingot.neg %u : tensor<3x2xf32>
+  %4 = ingot.scatter_add %neg[%i] dim = 0 : (tensor<3xi64>, tensor<3x2xf32>) -> tensor<9x2xf32>
+  %5 = ingot.add %g, %4 : tensor<9x2xf32>
+  // CHECK: ingot.scatter_add %{{.*}}[%{{.*}}] dim = 0 : (tensor<3xi64>, tensor<3x2xbf16>)
+  // CHECK: ingot.add
+  %6 = ingot.scatter_add %v[%i] dim = 0 : (tensor<3xi64>, tensor<3x2xbf16>) -> tensor<9x2xbf16>
+  %7 = ingot.add %h, %6 : tensor<9x2xbf16>
+  return %1, %3, %4, %5, %7 : tensor<9x2xf32>, tensor<9x2xf32>, tensor<9x2xf32>, tensor<9x2xf32>, tensor<9x2xbf16>
+}

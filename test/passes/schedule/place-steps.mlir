@@ -100,3 +100,23 @@ func.func @forward(%x: tensor<4x4xf32> {ingot.name = "x", ingot.kind = "data"}) 
   %1 = ingot.exp %0 : tensor<4x4xf32>
   return %1 : tensor<4x4xf32>
 }
+
+// -----
+
+// Tests that rows are added where the other gradient is, but not where that is
+// read once more.
+//       CHECK: exec.kernel "custom" @{{.*}} aliases = [-1, -1, -1]
+//       CHECK: exec.kernel "custom" @[[IN_PLACE:.*]] aliases = [-1, -1, 0]
+// CHECK-LABEL: func.func @forward()
+//       CHECK: exec.launch @[[IN_PLACE]]
+func.func @forward(%x: tensor<4x4xf32> {ingot.name = "x", ingot.kind = "data"},
+                   %i: tensor<2xi64> {ingot.name = "i", ingot.kind = "data"},
+                   %u: tensor<2x4xf32> {ingot.name = "u", ingot.kind = "data"})
+    -> (tensor<4x4xf32> {ingot.name = "y"}, tensor<4x4xf32> {ingot.name = "z"}) {
+  %0 = ingot.matmul %x, %x : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %1 = ingot.scatter_add %u[%i] into %0 dim = 0 : (tensor<2xi64>, tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %2 = ingot.matmul %1, %x : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %3 = ingot.scatter_add %u[%i] into %2 dim = 0 : (tensor<2xi64>, tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %4 = ingot.matmul %3, %2 : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  return %3, %4 : tensor<4x4xf32>, tensor<4x4xf32>
+}
