@@ -6,6 +6,7 @@
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
 #include "passes/autodiff/Passes.h"
+#include "passes/codegen/cpu/Object.h"
 #include "passes/codegen/cpu/Passes.h"
 #include "passes/codegen/cuda/Passes.h"
 #include "passes/fusion/Passes.h"
@@ -136,7 +137,8 @@ void ingot::buildPlacementPipeline(OpPassManager &manager,
 }
 
 /// From elements as ops say them to code that targets have.
-static void addScalarPasses(OpPassManager &functions, unsigned level) {
+static void addScalarPasses(OpPassManager &functions, unsigned level,
+                            bool ldexp = false) {
   functions.addPass(createCSEPass());
   functions.addPass(createCanonicalizerPass());
   // Half precision is computed in f32 and rounded after every operation.
@@ -147,14 +149,17 @@ static void addScalarPasses(OpPassManager &functions, unsigned level) {
   // Polynomials first repeat what neighbours computed: CSE again.
   ExpandMathOptions expansion;
   expansion.polynomials = level > 0;
+  expansion.ldexp = ldexp;
   functions.addPass(createExpandMath(expansion));
   functions.addPass(createLoopInvariantCodeMotionPass());
   functions.addPass(createCSEPass());
 }
 
-void ingot::buildCpuKernelPipeline(OpPassManager &manager, unsigned level) {
+void ingot::buildCpuKernelPipeline(OpPassManager &manager, unsigned level,
+                                   const CpuTarget &target) {
   manager.addPass(createEmitCpuKernels());
-  addScalarPasses(manager.nest<func::FuncOp>(), level);
+  addScalarPasses(manager.nest<func::FuncOp>(), level,
+                  llvm::is_contained(target.features, "avx512f"));
   manager.addPass(createConvertKernels());
 }
 
@@ -209,7 +214,7 @@ void ingot::registerPipelines() {
   PassPipelineRegistration<KernelOptions>(
       "ingot-cpu-kernels", "from placed steps to kernels for the CPU",
       [](OpPassManager &manager, const KernelOptions &options) {
-        buildCpuKernelPipeline(manager, options.level);
+        buildCpuKernelPipeline(manager, options.level, CpuTarget());
       });
   PassPipelineRegistration<>(
       "ingot-cuda-kernels", "from placed steps to device functions for CUDA",

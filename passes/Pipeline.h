@@ -13,6 +13,8 @@
 
 namespace ingot {
 
+struct CpuTarget;
+
 struct PipelineOptions {
   /// -O0 to -O3.
   unsigned level = 2;
@@ -59,7 +61,8 @@ void buildPlacementPipeline(mlir::OpPassManager &manager,
 
 /// From placed steps to kernels in the LLVM dialect, for the CPU. What remains
 /// is `--ingot-lower-steps`, which needs the manifest.
-void buildCpuKernelPipeline(mlir::OpPassManager &manager, unsigned level);
+void buildCpuKernelPipeline(mlir::OpPassManager &manager, unsigned level,
+                            const CpuTarget &target);
 
 /// From placed steps to device functions in a `gpu.module`. `threads` is how
 /// many fill the device (see --ingot-emit-cuda-kernels).

@@ -161,7 +161,9 @@ SmallVector<Value> LaunchOp::getTable() {
 }
 StringRef LaunchOp::getCallKind() { return "loop"; }
 int64_t LaunchOp::getCallFlops() { return getFlops(); }
-int64_t LaunchOp::getCallBytes() { return bufferBytes(getOperands()); }
+int64_t LaunchOp::getCallBytes() {
+  return getBytes().value_or(bufferBytes(getOperands()));
+}
 
 SmallVector<Field> LaunchOp::getDescriptor(int64_t index) {
   // The function pointer comes first; code generation fills it in.
@@ -209,7 +211,9 @@ SmallVector<Value> LaunchGridOp::getTable() {
 }
 StringRef LaunchGridOp::getCallKind() { return "loop"; }
 int64_t LaunchGridOp::getCallFlops() { return getFlops(); }
-int64_t LaunchGridOp::getCallBytes() { return bufferBytes(getOperands()); }
+int64_t LaunchGridOp::getCallBytes() {
+  return getBytes().value_or(bufferBytes(getOperands()));
+}
 
 SmallVector<Field> LaunchGridOp::getDescriptor(int64_t index) {
   // The kernel's name comes first and its code for an emulator next; code

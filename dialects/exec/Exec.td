@@ -115,11 +115,13 @@ def LaunchOp : Exec_LaunchOp<"launch", [AttrSizedOperandSegments,
   let summary = "runs a kernel";
   let description = [{
     Becomes `ingot_launch`. `extent` independent iterations, at least `grain` a thread, are set by code
-    generation, which knows the kernel's loops. With `shard`, the first element's place in a bucket and the
+    generation, which knows the kernel's loops. `bytes` are what it moves, where that is less than all of its
+    buffers. With `shard`, the first element's place in a bucket and the
     bucket's elements, only iterations in the rank's shard run.
   }];
   let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<Exec_Buffer>:$inputs,
                        Variadic<Exec_Buffer>:$outputs, I64Attr:$flops,
+                       OptionalAttr<I64Attr>:$bytes,
                        DefaultValuedAttr<I64Attr, "0">:$extent, DefaultValuedAttr<I64Attr, "0">:$grain,
                        OptionalAttr<DenseI64ArrayAttr>:$shard);
   let assemblyFormat = [{
@@ -137,7 +139,7 @@ def LaunchGridOp : Exec_LaunchOp<"launch_grid", [AttrSizedOperandSegments,
     `exec.launch` becomes one or, where sums are split over the device, two of these.
   }];
   let arguments = (ins SymbolRefAttr:$kernel, Variadic<Exec_Buffer>:$inputs,
-                       Variadic<Exec_Buffer>:$outputs, I64Attr:$flops,
+                       Variadic<Exec_Buffer>:$outputs, I64Attr:$flops, OptionalAttr<I64Attr>:$bytes,
                        I64Attr:$grid, I64Attr:$block,
                        DefaultValuedAttr<I64Attr, "0">:$shared);
   let assemblyFormat = [{

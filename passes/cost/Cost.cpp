@@ -25,15 +25,57 @@ static void addWork(Operation *op, const Machine &machine, Cost &cost) {
       machine.getRate(model.getWorkKind(), tensorType(typed).getElementType());
 }
 
+/// Bytes that a kernel reads of its inputs at most. Every element of a result
+/// takes one element of what it is computed from, or all of them if it loops:
+/// of a table in which few rows are looked up, few are read.
+static int64_t countReadBytes(FusionOp fusion) {
+  DenseMap<Value, int64_t> read;
+  auto need = [&](Value value, int64_t elements) {
+    int64_t &sum = read[value];
+    sum = std::min(sum + elements, tensorType(value).getNumElements());
+  };
+  auto needAll = [&](Value value) {
+    need(value, tensorType(value).getNumElements());
+  };
+  int64_t bytes = 0;
+  Block &body = fusion.getBody().front();
+  for (Operation &op : llvm::reverse(body)) {
+    // A loop of a group: what it reads itself is counted there.
+    if (auto part = dyn_cast<FusionOp>(op)) {
+      bytes += countReadBytes(part);
+      continue;
+    }
+    auto scalar = dyn_cast<ScalarBody>(op);
+    int64_t elements = 0;
+    for (Value result : op.getResults())
+      elements = std::max(elements, read.lookup(result));
+    for (Value operand : op.getOperands())
+      if (scalar && !scalar.isLooped())
+        need(operand, elements);
+      else
+        needAll(operand);
+  }
+  for (Value argument : body.getArguments())
+    if (int64_t elements = read.lookup(argument)) {
+      RankedTensorType type = tensorType(argument);
+      bytes += byteSize(type) / type.getNumElements() * elements;
+    }
+  return bytes;
+}
+
 Cost ingot::estimateCost(Operation *op, const Machine &machine) {
   Cost cost;
   if (op->hasTrait<SameBytes>() || op->hasTrait<OpTrait::ConstantLike>())
     return cost;
-  SmallVector<Operation *> body = {op};
-  if (auto fusion = dyn_cast<FusionOp>(op))
-    body = llvm::to_vector_of<Operation *>(
-        llvm::make_pointer_range(fusion.getBody().front()));
-  return estimateCost(body, detail::operandAndResultBytes(op), machine);
+  auto fusion = dyn_cast<FusionOp>(op);
+  if (!fusion)
+    return estimateCost(op, detail::operandAndResultBytes(op), machine);
+  int64_t bytes = countReadBytes(fusion);
+  for (Value result : fusion.getResults())
+    bytes += byteSize(tensorType(result));
+  auto body = llvm::to_vector_of<Operation *>(
+      llvm::make_pointer_range(fusion.getBody().front()));
+  return estimateCost(body, bytes, machine);
 }
 
 Cost ingot::estimateCost(ArrayRef<Operation *> body, int64_t moved,

@@ -14,8 +14,8 @@ namespace ingot {
 struct Cost {
   /// Operations, by kind of work at the rate of its element type.
   int64_t flops = 0;
-  /// Bytes read from and written to memory: operands and results; what stays
-  /// within a fusion costs none.
+  /// Bytes read from and written to memory: results, and of operands at most
+  /// as many elements as are looked up; what stays within a fusion costs none.
   int64_t bytes = 0;
   /// The time of the operations alone, of the bytes alone, and of the whole:
   /// the larger of the two and the launch (the roofline model of Williams,

@@ -156,8 +156,7 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
         call->setAttr("exec.bound", builder.getF64FloatAttr(cost.seconds));
       });
       if (fusion && !fusion.getAnchor()) {
-        launch(fusion, plan.getAliases(fusion), inputs, outputs, cost.flops,
-               builder);
+        launch(fusion, plan.getAliases(fusion), inputs, outputs, cost, builder);
         continue;
       }
       Value scratch;
@@ -325,10 +324,13 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
   }
 
   void launch(FusionOp fusion, ArrayRef<int64_t> aliases, ValueRange inputs,
-              ValueRange outputs, int64_t flops, OpBuilder &builder) {
-    exec::LaunchOp::create(builder, fusion.getLoc(), kernel(fusion, aliases),
-                           inputs, outputs, flops, /*extent=*/0, /*grain=*/0,
-                           shardOf(fusion.getResult(0)));
+              ValueRange outputs, const Cost &cost, OpBuilder &builder) {
+    auto call = exec::LaunchOp::create(
+        builder, fusion.getLoc(), kernel(fusion, aliases), inputs, outputs,
+        cost.flops, /*bytes=*/IntegerAttr(), /*extent=*/0, /*grain=*/0,
+        shardOf(fusion.getResult(0)));
+    if (cost.bytes < call.getCallBytes())
+      call.setBytes(cost.bytes);
   }
 
   /// Splits an epilogue fusion into the library call and a kernel of the rest,

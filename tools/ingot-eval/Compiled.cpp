@@ -110,6 +110,7 @@ llvm::Error LoadedModule::load(const std::string &object) {
 llvm::Error LoadedModule::build(ModuleOp module, unsigned level,
                                 Backend backend) {
   slots.readSignatures(module);
+  CpuTarget target = CpuTarget::host();
   TestPlacement placement;
   placement.level = level;
   placement.epilogues = backend == Backend::Cpu;
@@ -117,7 +118,7 @@ llvm::Error LoadedModule::build(ModuleOp module, unsigned level,
     return error;
   if (llvm::Error error = runPasses(module, [&](PassManager &p) {
         if (backend == Backend::Cpu)
-          buildCpuKernelPipeline(p, level);
+          buildCpuKernelPipeline(p, level, target);
         else
           buildEmulationPipeline(p);
       }))
@@ -127,7 +128,6 @@ llvm::Error LoadedModule::build(ModuleOp module, unsigned level,
   if (llvm::Error error = runPasses(
           module, [](PassManager &p) { p.addPass(createLowerSteps()); }))
     return error;
-  CpuTarget target = CpuTarget::host();
   llvm::LLVMContext context;
   auto translated = translateForCpu(module, context, target, level);
   if (!translated)

@@ -297,8 +297,9 @@ LogicalResult Compiler::makeGraph(const Machine &machine) {
 
 bool Compiler::makeKernels(const Target &target, DeviceCode &device) {
   if (!target.device)
-    return runPasses(
-        [&](PassManager &m) { buildCpuKernelPipeline(m, options.level); });
+    return runPasses([&](PassManager &m) {
+      buildCpuKernelPipeline(m, options.level, target.host);
+    });
   if (!runPasses([&](PassManager &m) {
         buildCudaKernelPipeline(m);
         m.addNestedPass<gpu::GPUModuleOp>(createConvertDeviceKernels());

@@ -77,15 +77,18 @@ Value ReduceOp::emitCombine(OpBuilder &b, Location loc, Value accumulator,
     if (isFloat)
       return arith::MulFOp::create(b, loc, accumulator, x, flags);
     return arith::MulIOp::create(b, loc, accumulator, x);
+  // NaN wins; of zeros either sign will do, which takes half the instructions.
   case ReductionKind::Max:
     if (isFloat)
-      return arith::MaximumFOp::create(b, loc, accumulator, x);
+      return arith::MaximumFOp::create(b, loc, accumulator, x,
+                                       arith::FastMathFlags::nsz);
     if (isUnsigned)
       return arith::MaxUIOp::create(b, loc, accumulator, x);
     return arith::MaxSIOp::create(b, loc, accumulator, x);
   case ReductionKind::Min:
     if (isFloat)
-      return arith::MinimumFOp::create(b, loc, accumulator, x);
+      return arith::MinimumFOp::create(b, loc, accumulator, x,
+                                       arith::FastMathFlags::nsz);
     if (isUnsigned)
       return arith::MinUIOp::create(b, loc, accumulator, x);
     return arith::MinSIOp::create(b, loc, accumulator, x);

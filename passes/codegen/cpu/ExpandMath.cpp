@@ -7,9 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/Math/Transforms/Passes.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "passes/codegen/cpu/Passes.h"
 #include <cmath>
@@ -28,6 +27,8 @@ namespace {
 struct Emitter {
   OpBuilder &b;
   Location loc;
+  /// The processor has an instruction for x * 2^n.
+  bool scales;
 
   Value real(double value) const {
     return arith::ConstantOp::create(b, loc, b.getF32FloatAttr(value));
@@ -95,9 +96,18 @@ struct Emitter {
   Value powerOfTwo(Value n) const {
     return fromBits(shiftLeft(addWhole(n, whole(127)), 23));
   }
+  /// x * 2^n, also where that is a denormal or infinite.
+  Value scale(Value x, Value n) const {
+    if (scales)
+      return LLVM::LoadExpOp::create(b, loc, x.getType(), x, n);
+    Value half = shiftRight(n, 1);
+    x = mul(x, powerOfTwo(half));
+    return mul(x, powerOfTwo(subWhole(n, half)));
+  }
 
   Value exp(Value x) const;
   Value log(Value x) const;
+  Value log1p(Value x) const;
   Value tanh(Value x) const;
   Value erf(Value x) const;
 };
@@ -117,11 +127,7 @@ Value Emitter::exp(Value x) const {
   Value p = polynomial(r, {1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3,
                            4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1});
   p = fma(p, mul(r, r), r);
-  p = add(p, real(1));
-  // In two steps, which reach denormals and infinity.
-  Value half = shiftRight(n, 1);
-  p = mul(p, powerOfTwo(half));
-  return mul(p, powerOfTwo(subWhole(n, half)));
+  return scale(add(p, real(1)), n);
 }
 
 /// log(2^n m) with m around 1; coefficients from Cephes.
@@ -147,6 +153,19 @@ Value Emitter::log(Value x) const {
   p = select(less(x, real(infinity)), p, x);
   p = select(less(x, real(0)), real(std::nan("")), p);
   return select(equal(x, real(0)), real(-infinity), p);
+}
+
+/// log(u) with u = 1 + x, and to first order what u lost in rounding.
+Value Emitter::log1p(Value x) const {
+  Value u = add(x, real(1));
+  // 1 is exact in the smaller term of the sum, whichever that is.
+  Value lost = select(less(x, real(1)), sub(x, sub(u, real(1))),
+                      sub(real(1), sub(u, x)));
+  Value rest = div(lost, u);
+  // Not a number where the logarithm is infinite.
+  rest = select(less(abs(rest), real(1)), rest, real(0));
+  // Of u = 1 the rest is x, with its sign if that is 0.
+  return select(equal(u, real(1)), x, add(log(u), rest));
 }
 
 /// Around 0 a polynomial from Cephes, else 1 - 2 / (e^2|x| + 1).
@@ -177,19 +196,20 @@ Value Emitter::erf(Value x) const {
 
 template <typename Op> struct Expand : OpRewritePattern<Op> {
   using Form = Value (Emitter::*)(Value) const;
-  Expand(MLIRContext *context, Form form)
-      : OpRewritePattern<Op>(context), form(form) {}
+  Expand(MLIRContext *context, Form form, bool scales)
+      : OpRewritePattern<Op>(context), form(form), scales(scales) {}
 
   LogicalResult matchAndRewrite(Op op,
                                 PatternRewriter &rewriter) const override {
     if (!op.getType().isF32())
       return failure();
-    Emitter emitter{rewriter, op.getLoc()};
+    Emitter emitter{rewriter, op.getLoc(), scales};
     rewriter.replaceOp(op, (emitter.*form)(op.getOperand()));
     return success();
   }
 
   Form form;
+  bool scales;
 };
 
 struct ExpandMath : ingot::impl::ExpandMathBase<ExpandMath> {
@@ -200,14 +220,12 @@ struct ExpandMath : ingot::impl::ExpandMathBase<ExpandMath> {
     RewritePatternSet patterns(context);
     arith::populateExpandBFloat16Patterns(patterns);
     if (polynomials) {
-      patterns.add<Expand<math::ExpOp>>(context, &Emitter::exp);
-      patterns.add<Expand<math::LogOp>>(context, &Emitter::log);
-      patterns.add<Expand<math::TanhOp>>(context, &Emitter::tanh);
-      patterns.add<Expand<math::ErfOp>>(context, &Emitter::erf);
-      // In terms of log. Sines of large arguments are for the C library.
-      populateMathPolynomialApproximationPatterns(patterns, [](StringRef name) {
-        return name == math::Log1pOp::getOperationName();
-      });
+      patterns.add<Expand<math::ExpOp>>(context, &Emitter::exp, ldexp);
+      patterns.add<Expand<math::LogOp>>(context, &Emitter::log, ldexp);
+      patterns.add<Expand<math::TanhOp>>(context, &Emitter::tanh, ldexp);
+      patterns.add<Expand<math::ErfOp>>(context, &Emitter::erf, ldexp);
+      patterns.add<Expand<math::Log1pOp>>(context, &Emitter::log1p, ldexp);
+      // Sines of large arguments are for the C library.
     }
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();

@@ -54,8 +54,8 @@ def EmitCpuKernels : Pass<"ingot-emit-cpu-kernels", "::mlir::ModuleOp"> {
 def ExpandMath : Pass<"ingot-expand-math"> {
   let summary = "replaces f32 exp, log, tanh, erf and log1p by polynomials that vectorize";
   let dependentDialects = [
-    "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
-    "::mlir::vector::VectorDialect"
+    "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
+    "::mlir::math::MathDialect"
   ];
   let description = [{
     Only kernels have any; f64 goes to the C library. Conversions between f32 and bf16,
@@ -63,6 +63,8 @@ def ExpandMath : Pass<"ingot-expand-math"> {
   }];
   let options = [
     Option<"polynomials", "polynomials", "bool", "true", "expand functions; else only conversions">,
+    Option<"ldexp", "ldexp", "bool", "false",
+           "use llvm.intr.ldexp, for which the target has an instruction (AVX-512)">,
   ];
 }
 

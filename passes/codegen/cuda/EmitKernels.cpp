@@ -87,23 +87,24 @@ private:
     ValueRange outputs = launch.getOutputs();
     emitLaunch(launch, kernel.main, launch.getInputs(),
                kernel.finish ? ValueRange(partials) : outputs,
-               launch.getFlops(), builder);
+               launch.getFlops(), launch.getBytesAttr(), builder);
     if (kernel.finish)
       emitLaunch(launch, *kernel.finish, partials, outputs, /*flops=*/0,
-                 builder);
+                 /*bytes=*/{}, builder);
     launch.erase();
     return base;
   }
 
   void emitLaunch(exec::LaunchOp launch, const DeviceLaunch &grid,
                   ValueRange inputs, ValueRange outputs, int64_t flops,
-                  OpBuilder &builder) {
+                  IntegerAttr bytes, OpBuilder &builder) {
     MLIRContext *context = &getContext();
     auto symbol = SymbolRefAttr::get(
         context, kDeviceModule,
         FlatSymbolRefAttr::get(context, grid.function.getValue()));
     exec::LaunchGridOp::create(builder, launch.getLoc(), symbol, inputs,
-                               outputs, flops, grid.grid, kBlock, grid.shared);
+                               outputs, flops, bytes, grid.grid, kBlock,
+                               grid.shared);
   }
 };
 

@@ -1,14 +1,19 @@
 // RUN: ingot-opt %s --split-input-file --ingot-expand-math | FileCheck %s
 // RUN: ingot-opt %s --split-input-file --ingot-expand-math=polynomials=false | FileCheck %s --check-prefix=CALLS
+// RUN: ingot-opt %s --split-input-file --ingot-expand-math=ldexp | FileCheck %s --check-prefix=LDEXP
 
 // Nothing is left to call; the errors' bounds are in CompiledMathTest.
 
 // CHECK-LABEL: @polynomials
-// CHECK-NOT:     math.{{exp|log|log1p|tanh|erf}} {{.*}} : f32
+// CHECK-NOT:     {{math.(exp|log|log1p|tanh|erf) .* : f32|llvm.intr.ldexp}}
 // CHECK:         return
 // CALLS-LABEL: @polynomials
 // CALLS:         math.exp
 // CALLS:         math.erf
+// Three of the functions scale by a power of two; without the instruction, by two factors.
+// LDEXP-LABEL: @polynomials
+// LDEXP-COUNT-3: llvm.intr.ldexp
+// LDEXP-NOT:     llvm.intr.ldexp
 func.func @polynomials(%x: f32) -> (f32, f32, f32, f32, f32) {
   %0 = math.exp %x : f32
   %1 = math.log %x : f32

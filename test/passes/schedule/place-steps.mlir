@@ -120,3 +120,16 @@ func.func @forward(%x: tensor<4x4xf32> {ingot.name = "x", ingot.kind = "data"},
   %4 = ingot.matmul %3, %2 : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
   return %3, %4 : tensor<4x4xf32>, tensor<4x4xf32>
 }
+
+// -----
+
+// Tests that of a table only the rows that are looked up count as moved: four rows
+// of 32 bytes, four indices of 8, and the result.
+// CHECK-LABEL: func.func @train_step()
+//       CHECK: exec.launch {{.*}} {bytes = 288 : i64,
+func.func @train_step(%table: tensor<1000x8xf32> {ingot.name = "table", ingot.kind = "data"},
+                      %rows: tensor<4xi64> {ingot.name = "rows", ingot.kind = "data"})
+    -> (tensor<4x8xf32> {ingot.name = "y"}) {
+  %0 = ingot.gather %table[%rows] dim = 0 : (tensor<1000x8xf32>, tensor<4xi64>) -> tensor<4x8xf32>
+  return %0 : tensor<4x8xf32>
+}
