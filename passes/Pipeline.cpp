@@ -118,6 +118,9 @@ void ingot::buildGraphPipeline(OpPassManager &manager,
 void ingot::buildPlacementPipeline(OpPassManager &manager,
                                    const PlacementOptions &options) {
   manager.addPass(createOutlineConstants());
+  // When nothing moves ops between functions any more, before memory is looked
+  // at.
+  manager.addPass(createDeferGathers());
   // No simplification after this: the order of operations is the schedule, and
   // copies would be merged with their originals.
   RematerializeOptions remat;

@@ -6,6 +6,8 @@
 #include "llvm/Support/raw_ostream.h"
 #include <cmath>
 #include <cstring>
+#include <limits>
+#include <utility>
 
 using namespace mlir;
 using namespace ingot;
@@ -199,16 +201,36 @@ ingot::reference::runRanksByName(func::FuncOp function,
     auto state = symbols.lookup<StateOp>(name);
     return state && state.getRole() == Role::Residual;
   };
+  // Of states in shards: where they are in how large a bucket.
+  using InBucket = std::optional<std::pair<int64_t, int64_t>>;
+  auto placeOf = [&](const std::string &name) -> InBucket {
+    auto state = symbols.lookup<StateOp>(name);
+    if (auto shard = state ? state.getShard() : std::nullopt)
+      return {{(*shard)[0], (*shard)[1]}};
+    if (auto gathered = state ? state.getGathered() : std::nullopt)
+      return {{(*gathered)[1], (*gathered)[2]}};
+    return {};
+  };
   auto nameOn = [](const std::string &name, size_t rank) {
     return rank == 0 ? name : name + "@" + std::to_string(rank);
   };
   std::vector<std::vector<Tensor>> arguments;
   for (auto [rank, own] : llvm::enumerate(inputs)) {
     NamedTensors before = states;
-    for (auto &[name, value] : before)
+    for (auto &[name, value] : before) {
       if (auto found = states.find(nameOn(name, rank));
           isOwn(name) && found != states.end())
         value = found->second;
+      // What uses elements that a rank does not have shows.
+      if (auto place = placeOf(name)) {
+        Tensor whole = std::exchange(value, Tensor(value.getType()));
+        for (int64_t i = 0; i < value.size(); ++i)
+          value.real(i) = std::numeric_limits<double>::quiet_NaN();
+        copyShard(value, whole, place->first, place->second,
+                  static_cast<int64_t>(rank),
+                  static_cast<int64_t>(inputs.size()));
+      }
+    }
     llvm::Expected<std::vector<Tensor>> bound =
         bindArguments(function, own, before);
     if (!bound)
@@ -227,12 +249,9 @@ ingot::reference::runRanksByName(func::FuncOp function,
     for (const auto &[name, value] : others)
       if (isOwn(name)) {
         states[nameOn(name, rank)] = value;
-      } else if (auto shard = symbols.lookup<StateOp>(name).getShard()) {
-        auto [begin, end] =
-            shardOf((*shard)[1], static_cast<int64_t>(rank), ranks);
-        for (int64_t i = std::max<int64_t>(0, begin - (*shard)[0]);
-             i < std::min(value.size(), end - (*shard)[0]); ++i)
-          states[name].copy(i, value, i);
+      } else if (auto place = placeOf(name)) {
+        copyShard(states[name], value, place->first, place->second,
+                  static_cast<int64_t>(rank), ranks);
       } else if (states[name].getRawData() != value.getRawData())
         return invalid("state '" + name + "' of rank " + llvm::Twine(rank) +
                        " is not rank 0's");

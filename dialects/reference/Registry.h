@@ -75,6 +75,11 @@ void registerCollective(Registry &registry);
 /// `ranks`.
 std::pair<int64_t, int64_t> shardOf(int64_t of, int64_t rank, int64_t ranks);
 
+/// Copies the elements in the rank's shard, of tensors whose first element is
+/// at `first` of a bucket of `of` elements.
+void copyShard(Tensor &to, const Tensor &from, int64_t first, int64_t of,
+               int64_t rank, int64_t ranks);
+
 /// What the op gives of several batches, whose statistics it takes together.
 void normalizeBatches(BatchNormOp op, llvm::ArrayRef<Operands> operands,
                       llvm::ArrayRef<Results> results);

@@ -89,6 +89,44 @@ def ShardUpdates : Pass<"ingot-shard-updates", "::mlir::ModuleOp"> {
   let dependentDialects = ["::ingot::IngotDialect"];
 }
 
+def DeferGathers : Pass<"ingot-defer-gathers", "::mlir::ModuleOp"> {
+  let summary = "new parameters travel behind the next forward pass";
+  let description = [{
+    Assumes functions of kernels. A bucket of new parameters that a step collects at its end (`--ingot-shard-updates`) and only
+    returns need not be waited for there: the parameters become states of one bucket (`gathered`), in whose memory the
+    updates write the rank's shard and the ranks' shards meet, so that the bucket takes no memory of its own, and nothing is
+    copied. All functions that read one of them, of training, evaluation and prediction, take it from a
+    `state_gather_wait`, which the schedule puts right before the first reader. Buckets start to travel when all updates are done, in the order in which
+    the step needs their parameters.
+
+    Where the step goes on with a new value, or another function writes the parameters in another way, a remark says so, and the step
+    waits at its end.
+
+    Before:
+    ```mlir
+    ingot.state parameter @w : tensor<96xf32> = dense<0.0>
+    func.func @train_step(%w: tensor<96xf32> {ingot.state = @w}) -> (tensor<96xf32> {ingot.state = @w}) {
+      %next = ingot.fusion loop(%w, %gradient) : ...
+      %start = ingot.all_gather_start %next : (tensor<96xf32>) -> tensor<96xf32>
+      %whole = ingot.all_gather_wait %start : (tensor<96xf32>) -> tensor<96xf32>
+      return %whole
+    ```
+    After:
+    ```mlir
+    ingot.state parameter @w : tensor<96xf32> = dense<0.0> {gathered = array<i64: 0, 0, 96>}
+    func.func @train_step(%w: tensor<96xf32> {ingot.state = @w}) -> (tensor<96xf32> {ingot.state = @w}) {
+      %whole = ingot.state_gather_wait 0 %w at [0] of 96 : (tensor<96xf32>) -> tensor<96xf32>
+      %next = ingot.fusion loop(%whole, %gradient) : ...
+      %later = ingot.state_gather_start 0 %next at [0] of 96 : (tensor<96xf32>) -> tensor<96xf32>
+      return %later
+    ```
+  }];
+  let statistics = [
+    Statistic<"numDeferred", "deferred", "buckets of parameters that the next step waits for">,
+  ];
+  let dependentDialects = ["::ingot::IngotDialect"];
+}
+
 def CompressGradients : Pass<"ingot-compress-gradients", "::mlir::ModuleOp"> {
   let summary = "less than gradients travels, and what is left comes later";
   let description = [{

@@ -19,6 +19,8 @@
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringMap.h"
 
+#include <map>
+
 namespace ingot {
 #define GEN_PASS_DEF_PLACESTEPS
 #include "passes/schedule/Passes.h.inc"
@@ -36,6 +38,14 @@ MemRefType bufferType(Type tensor) {
   return MemRefType::get(type.getShape(), type.getElementType());
 }
 
+bool isStart(BucketEnd end) { return end.getBucket().getDefiningOp() == end; }
+
+/// A bucket of states.
+struct Gather {
+  int64_t offset = 0;
+  MemRefType bucket;
+};
+
 struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
   using PlaceStepsBase::PlaceStepsBase;
 
@@ -45,16 +55,31 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
     for (auto func : module.getOps<func::FuncOp>())
       if (!func.isDeclaration())
         functions.push_back(func);
+    placeStates();
     for (func::FuncOp func : functions)
       if (failed(check(func)))
         return signalPassFailure();
-    placeStates();
+    // Buckets of states have one number in all functions, behind the others.
+    for (func::FuncOp func : functions)
+      firstGather = std::max<int64_t>(
+          firstGather, llvm::count_if(func.getOps<BucketEnd>(), isStart));
     for (func::FuncOp func : functions)
       if (failed(place(func)))
         return signalPassFailure();
   }
 
   LogicalResult check(func::FuncOp func) {
+    auto inBucket = [&](auto op) -> LogicalResult {
+      if (gathers.contains(static_cast<int64_t>(op.getBucket())))
+        return success();
+      return op.emitOpError("no state is in the bucket ") << op.getBucket();
+    };
+    for (auto wait : func.getOps<StateGatherWaitOp>())
+      if (failed(inBucket(wait)))
+        return failure();
+    for (auto start : func.getOps<StateGatherStartOp>())
+      if (failed(inBucket(start)))
+        return failure();
     for (Operation &op : func.getBody().front())
       if (!isa<FusionOp, func::ReturnOp>(op) && !op.hasTrait<LibraryAnchor>() &&
           !op.hasTrait<SameBytes>())
@@ -67,10 +92,11 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
   void placeStates() {
     Builder builder(&getContext());
     int64_t offset = 0;
-    auto put = [&](StateOp state, exec::Space space, int64_t bytes) {
-      statePlaces[FlatSymbolRefAttr::get(state.getSymNameAttr())] = {space,
-                                                                     offset};
-      state->setAttr("exec.offset", builder.getI64IntegerAttr(offset));
+    auto place = [&](StateOp state, exec::Space space, int64_t at) {
+      statePlaces[FlatSymbolRefAttr::get(state.getSymNameAttr())] = {space, at};
+      state->setAttr("exec.offset", builder.getI64IntegerAttr(at));
+    };
+    auto take = [&](StateOp state, int64_t bytes) {
       offset += bytes;
       bool isOptimizer =
           state.getRole() == Role::Moment || state.getRole() == Role::Step ||
@@ -80,15 +106,32 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
        : state.getRole() == Role::Accumulator ? accumulatorBytes
                                               : weightBytes) += bytes;
     };
-    for (auto state : getOperation().getOps<StateOp>())
-      if (!state.getShard())
-        put(state, exec::Space::State,
-            llvm::alignTo(byteSize(state.getTensorType()), INGOT_ALIGNMENT));
+    for (auto state : getOperation().getOps<StateOp>()) {
+      if (state.getShard())
+        continue;
+      RankedTensorType type = state.getTensorType();
+      int64_t bytes = byteSize(type), at = offset;
+      bool isNew = true;
+      if (std::optional<ArrayRef<int64_t>> gathered = state.getGathered()) {
+        Gather &gather = gathers[(*gathered)[0]];
+        isNew = !gather.bucket;
+        if (isNew)
+          gather = {offset,
+                    MemRefType::get({(*gathered)[2]}, type.getElementType())};
+        int64_t size = type.getElementTypeBitWidth() / 8;
+        bytes = (*gathered)[2] * size;
+        at = gather.offset + (*gathered)[1] * size;
+      }
+      place(state, exec::Space::State, at);
+      if (isNew)
+        take(state, llvm::alignTo(bytes, INGOT_ALIGNMENT));
+    }
     // Memory for shards comes with the number of ranks: here are addresses.
     StateOp last;
     for (auto state : getOperation().getOps<StateOp>())
       if (state.getShard()) {
-        put(state, exec::Space::Shard, sizeof(void *));
+        place(state, exec::Space::Shard, offset);
+        take(state, sizeof(void *));
         last = state;
       }
     if (int64_t rest = llvm::alignTo(offset, INGOT_ALIGNMENT) - offset) {
@@ -130,6 +173,8 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
                                     bufferType(value.getType()), at.space,
                                     at.offset);
     };
+    // Buckets of states, in their order.
+    std::map<int64_t, Location> started;
     // Calls before each instant of the plan.
     SmallVector<int64_t> callsBefore;
     int64_t calls = 0;
@@ -137,6 +182,13 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
       bool isEmpty = llvm::all_of(op.getResultTypes(), [](Type type) {
         return cast<RankedTensorType>(type).getNumElements() == 0;
       });
+      if (auto wait = dyn_cast<StateGatherWaitOp>(op)) {
+        callGather<exec::AllGatherWaitOp>(wait.getLoc(), wait.getBucket(),
+                                          builder);
+        ++calls;
+      }
+      if (auto start = dyn_cast<StateGatherStartOp>(op))
+        started.insert({start.getBucket(), start.getLoc()});
       if (op.hasTrait<SameBytes>())
         continue;
       callsBefore.push_back(calls);
@@ -180,6 +232,10 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
                            shardOf(copy.value));
       ++calls;
       ++numCopied;
+    }
+    for (auto [number, loc] : started) {
+      callGather<exec::AllGatherStartOp>(loc, number, builder);
+      ++calls;
     }
     numLaunches += calls;
     describeIntervals(step, plan, callsBefore, calls);
@@ -286,8 +342,8 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
     Value bucket = exec::BufferOp::create(builder, loc,
                                           bufferType(end.getBucket().getType()),
                                           place.space, place.offset);
-    bool isStart = end.getBucket().getDefiningOp() == end;
-    if (isStart)
+    const bool starts = isStart(end);
+    if (starts)
       bucketNumbers[end.getBucket()] = bucketNumbers.size();
     auto call = [&] {
       createBucketCall(end, bucket, bucketNumbers.lookup(end.getBucket()),
@@ -295,7 +351,7 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
     };
     int64_t calls = 1,
             size = tensorType(end.getBucket()).getElementTypeBitWidth() / 8;
-    if (!isStart)
+    if (!starts)
       call();
     BucketLayout layout = BucketLayout::of(end);
     for (auto [part, offset] :
@@ -310,17 +366,25 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
           exec::BufferOp::create(builder, loc, type, at.space, at.offset);
       Value inside =
           exec::BufferOp::create(builder, loc, type, place.space, inBucket);
-      exec::CopyOp::create(builder, loc, isStart ? outside : inside,
-                           isStart ? inside : outside, shardOf(part));
+      exec::CopyOp::create(builder, loc, starts ? outside : inside,
+                           starts ? inside : outside, shardOf(part));
       remark::missed(part.getLoc(),
                      remark::RemarkOpts::name("bucket").category("memory"))
           << remark::reason("cannot be in the memory of its bucket: copied");
       ++calls;
       ++numCopied;
     }
-    if (isStart)
+    if (starts)
       call();
     return calls;
+  }
+
+  template <typename Call>
+  void callGather(Location loc, int64_t number, OpBuilder &builder) {
+    const Gather &gather = gathers.at(number);
+    Value bucket = exec::BufferOp::create(builder, loc, gather.bucket,
+                                          exec::Space::State, gather.offset);
+    Call::create(builder, loc, bucket, firstGather + number);
   }
 
   void launch(FusionOp fusion, ArrayRef<int64_t> aliases, ValueRange inputs,
@@ -392,6 +456,9 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
   }
 
   DenseMap<Attribute, Place> statePlaces;
+  /// By number.
+  std::map<int64_t, Gather> gathers;
+  int64_t firstGather = 0;
   /// Of the function at hand.
   Shards shards;
   DenseMap<Value, int64_t> bucketNumbers;

@@ -106,7 +106,8 @@ bool StepGraph::canReplace(BlockArgument oldValue, Value newValue) const {
   forEachUse(oldValue, [&](OpOperand &use) {
     if (use.getOwner() == writer) {
       auto fusion = dyn_cast<FusionOp>(writer);
-      can &= use.get() == oldValue && fusion &&
+      // Under the same type, a view has the same elements.
+      can &= use.get().getType() == oldValue.getType() && fusion &&
              isReadPointwise(fusion, use.getOperandNumber(),
                              cast<OpResult>(newValue).getResultNumber());
     } else {

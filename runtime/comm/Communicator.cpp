@@ -190,13 +190,24 @@ void Communicator::fail(const Operation &operation, const std::string &problem,
 void Communicator::wait(Ticket ticket) {
   if (ticket == 0)
     return;
+  std::unique_lock lock(stream->mutex);
+  waitForEnd(lock, stream->operations.at(ticket));
+  stream->operations.erase(ticket);
+}
+
+void Communicator::waitForAll() {
+  std::unique_lock lock(stream->mutex);
+  for (const auto &[ticket, operation] : stream->operations)
+    waitForEnd(lock, operation);
+}
+
+void Communicator::waitForEnd(std::unique_lock<std::mutex> &lock,
+                              const Operation &operation) {
   constexpr auto interval = std::chrono::milliseconds(50);
   // What a launcher that ends all ranks leaves them.
   constexpr auto grace = std::chrono::milliseconds(400);
   Clock::time_point start = Clock::now();
   std::optional<Clock::time_point> interrupted;
-  std::unique_lock lock(stream->mutex);
-  Operation &operation = stream->operations.at(ticket);
   while (!operation.isDone) {
     stream->ended.wait_for(lock, interval);
     Clock::time_point now = Clock::now();
@@ -217,7 +228,6 @@ void Communicator::wait(Ticket ticket) {
   if (!operation.error.empty())
     fail(operation, operation.error,
          "see the messages of other ranks, and the network");
-  stream->operations.erase(ticket);
 }
 
 Communicator::Ticket Communicator::startInPlace(InPlace operation, void *data,

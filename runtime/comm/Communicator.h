@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -65,6 +66,8 @@ public:
   /// Throws failure, naming rank, step and operation, if the operation does not
   /// end within the limit, fails, or if the run is being ended.
   void wait(Ticket ticket);
+  /// The same for all that is under way; it can still be waited for.
+  void waitForAll();
 
   void allReduce(void *data, int64_t elements, DType type,
                  const std::string &what);
@@ -108,6 +111,8 @@ private:
                       DType type, std::string what);
   Ticket start(std::string what, int64_t bytes,
                std::function<std::unique_ptr<Pending>(Collectives &)> begin);
+  void waitForEnd(std::unique_lock<std::mutex> &lock,
+                  const Operation &operation);
   [[noreturn]] void fail(const Operation &operation, const std::string &problem,
                          const std::string &hint);
 

@@ -6,6 +6,7 @@
 
 #include "runtime/trainer/Session.h"
 
+#include "runtime/comm/Communicator.h"
 #include "runtime/core/Error.h"
 
 #include <algorithm>
@@ -96,6 +97,9 @@ void Session::storeState() {
 }
 
 void Session::fetchState() {
+  // What steps left under way.
+  if (context.ranks)
+    context.ranks->waitForAll();
   if (!transfers)
     return;
   if (!hostState) {

@@ -406,6 +406,7 @@ void Trainer::run() {
     }
   }
   finishStep();
+  ranks.waitForAll();
   console.clearProgress();
   session.getContext().profiling = false;
   if (skippedSteps != 0)

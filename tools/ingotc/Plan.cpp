@@ -36,8 +36,16 @@ public:
                 exec::AllGatherWaitOp>(
               [&](auto wait) { finish(wait.getNumber()); })
           .Default([&](Operation *call) { compute(call); });
-    // Buckets are numbered by function.
-    ends.clear();
+  }
+
+  bool isAnythingUnderWay() const { return !ends.empty(); }
+  /// What is under way goes on in the next step, which starts now.
+  void startNext() {
+    for (auto &[number, end] : ends)
+      end -= now;
+    linkFree -= now;
+    now = 0;
+    plan = RankPlan{plan.ranks};
   }
 
   RankPlan take() {
@@ -66,6 +74,7 @@ private:
 
   void finish(uint64_t number) {
     double wait = std::max(0.0, ends.lookup(number) - now);
+    ends.erase(number);
     plan.exposedSeconds += wait;
     now += wait;
   }
@@ -87,7 +96,8 @@ private:
   double launchSeconds, scale;
   RankPlan plan;
   double now = 0, linkFree = 0;
-  /// When the exchanges under way end, by number.
+  /// When the exchanges under way end, by number: of their function, or of
+  /// states.
   DenseMap<uint64_t, double> ends;
 };
 
@@ -120,9 +130,17 @@ static RankPlan play(ModuleOp module, const Cluster &cluster, int64_t ranks,
       micro = func;
   }
   auto count = module->getAttrOfType<IntegerAttr>(kGradAccumulationAttr);
-  for (int64_t i = 1; micro && count && i < count.getInt(); ++i)
-    player.play(micro);
-  player.play(step);
+  auto takeStep = [&] {
+    for (int64_t i = 1; micro && count && i < count.getInt(); ++i)
+      player.play(micro);
+    player.play(step);
+  };
+  takeStep();
+  // A step waits for what the one before has started.
+  if (player.isAnythingUnderWay()) {
+    player.startNext();
+    takeStep();
+  }
   RankPlan plan = player.take();
   auto memory = step->getAttrOfType<DictionaryAttr>("exec.memory");
   plan.memoryBytes = memory.getAs<IntegerAttr>("peak_bytes").getInt() +

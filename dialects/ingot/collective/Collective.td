@@ -105,6 +105,40 @@ def AllGatherWaitOp : Ingot_CollectiveOp<"all_gather_wait", "true"> {
   let assemblyFormat = "$bucket attr-dict `:` functional-type(operands, results)";
 }
 
+class Ingot_StateGatherOp<string mnemonic> : Ingot_Op<mnemonic, [Pure, SameBytes]> {
+  let arguments = (ins Variadic<Ingot_FloatTensor>:$parts, I64Attr:$bucket, DenseI64ArrayAttr:$firsts, I64Attr:$of);
+  let results = (outs Variadic<Ingot_FloatTensor>:$results);
+  let assemblyFormat = "$bucket $parts `at` $firsts `of` $of attr-dict `:` functional-type(operands, results)";
+  let builders = [OpBuilder<(ins "::mlir::ValueRange":$parts, "int64_t":$bucket,
+                                 "::llvm::ArrayRef<int64_t>":$firsts, "int64_t":$of)>];
+  let hasVerifier = 1;
+}
+
+def StateGatherStartOp : Ingot_StateGatherOp<"state_gather_start"> {
+  let summary = "new values of states, which are collected from all ranks behind the end of the step";
+  let description = [{
+    Each result is the operand of the same position, of which the rank has its shard. The function returns it as the value of
+    a state with `gathered`. What collects the bucket, in the memory of the states, starts when the step has computed everything, and
+    goes on until a function needs one of them: it takes the values of all arguments for such states from `state_gather_wait`.
+
+    ```mlir
+    %u, %v = ingot.state_gather_start 0 %a, %b at [0, 32] of 34 : (tensor<4x4xf32>, tensor<2xf32>) -> (tensor<4x4xf32>, tensor<2xf32>)
+    return %u, %v
+    ```
+  }];
+}
+
+def StateGatherWaitOp : Ingot_StateGatherOp<"state_gather_wait"> {
+  let summary = "waits, if its bucket is under way, for values of states: every rank has all elements";
+  let description = [{
+    The operands are arguments of the function for states with `gathered`, in one bucket, some of them or all.
+
+    ```mlir
+    %u, %v = ingot.state_gather_wait 0 %a, %b at [0, 32] of 34 : (tensor<4x4xf32>, tensor<2xf32>) -> (tensor<4x4xf32>, tensor<2xf32>)
+    ```
+  }];
+}
+
 def CompressOp : Ingot_ComputeOp<"compress", [LibraryAnchor, SameOperandsAndResultType,
     DeclareOpInterfaceMethods<PrecisionRole, ["getPrecisionRole"]>]> {
   let summary = "what can be said of a tensor in few bytes";

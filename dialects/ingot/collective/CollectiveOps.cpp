@@ -149,6 +149,48 @@ LogicalResult AllGatherWaitOp::verify() {
   return checkWait<AllGatherStartOp>(*this);
 }
 
+//===----------------------------------------------------------------------===//
+// Buckets of states
+//===----------------------------------------------------------------------===//
+
+void StateGatherStartOp::build(OpBuilder &builder, OperationState &state,
+                               ValueRange parts, int64_t bucket,
+                               ArrayRef<int64_t> firsts, int64_t of) {
+  build(builder, state, parts.getTypes(), parts, bucket, firsts, of);
+}
+void StateGatherWaitOp::build(OpBuilder &builder, OperationState &state,
+                              ValueRange parts, int64_t bucket,
+                              ArrayRef<int64_t> firsts, int64_t of) {
+  build(builder, state, parts.getTypes(), parts, bucket, firsts, of);
+}
+
+template <typename Op> static LogicalResult checkStateGather(Op op) {
+  if (op.getOperandTypes() != op.getResultTypes())
+    return op.emitOpError("C12: results must have the operands' types, want ")
+           << op.getOperandTypes() << ", got " << op.getResultTypes();
+  if (op.getParts().size() != op.getFirsts().size() || op.getParts().empty())
+    return op.emitOpError("C13: each part needs its place in the bucket, got ")
+           << op.getParts().size() << " parts and " << op.getFirsts().size()
+           << " places";
+  Type element = tensorType(op.getParts().front()).getElementType();
+  auto of = static_cast<int64_t>(op.getOf());
+  for (auto [part, first] : llvm::zip_equal(op.getParts(), op.getFirsts())) {
+    RankedTensorType type = tensorType(part);
+    if (type.getElementType() != element || first < 0 ||
+        first % BucketLayout::kShardElements != 0 ||
+        of < type.getNumElements() || first > of - type.getNumElements())
+      return op.emitOpError(
+                 "C13: parts must be of one element type and in their "
+                 "bucket, at multiples of ")
+             << BucketLayout::kShardElements << ", got " << type << " at "
+             << first << " of " << of;
+  }
+  return success();
+}
+
+LogicalResult StateGatherStartOp::verify() { return checkStateGather(*this); }
+LogicalResult StateGatherWaitOp::verify() { return checkStateGather(*this); }
+
 LogicalResult ShardSquareSumOp::verify() {
   auto first = static_cast<int64_t>(getFirst());
   auto of = static_cast<int64_t>(getOf());

@@ -23,11 +23,26 @@ FailureOr<Shards> Shards::of(func::FuncOp function) {
     if (std::optional<ArrayRef<int64_t>> shard =
             state ? state.getShard() : std::nullopt)
       result.shards[argument] = {(*shard)[0], (*shard)[1]};
+    if (std::optional<ArrayRef<int64_t>> gathered =
+            state ? state.getGathered() : std::nullopt)
+      result.shards[argument] = {(*gathered)[1], (*gathered)[2]};
   }
   for (Operation &op : function.getBody().front())
     if (failed(result.visit(op)))
       return failure();
   return result;
+}
+
+/// A part's shards are those of its place in the states' bucket.
+template <typename Op>
+static LogicalResult checkPlaces(Op op,
+                                 ArrayRef<std::optional<Shard>> operands) {
+  for (auto [shard, first] : llvm::zip_equal(operands, op.getFirsts()))
+    if (shard && *shard != Shard{first, static_cast<int64_t>(op.getOf())})
+      return op.emitOpError("C8: a part must be where its shards are: at ")
+             << shard->first << " of " << shard->of << ", got " << first
+             << " of " << op.getOf();
+  return success();
 }
 
 LogicalResult Shards::visit(Operation &op) {
@@ -53,6 +68,14 @@ LogicalResult Shards::visit(Operation &op) {
                << shard->first << " of " << shard->of << ", got " << first
                << " of " << layout.elements;
     return success();
+  }
+  if (auto wait = dyn_cast<StateGatherWaitOp>(op))
+    return checkPlaces(wait, operands);
+  if (auto start = dyn_cast<StateGatherStartOp>(op)) {
+    for (auto [result, shard] : llvm::zip_equal(op.getResults(), operands))
+      if (shard)
+        shards[result] = *shard;
+    return checkPlaces(start, operands);
   }
   if (auto fusion = dyn_cast<FusionOp>(op)) {
     Block &body = fusion.getBody().front();

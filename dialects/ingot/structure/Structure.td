@@ -39,14 +39,19 @@ def StateOp : Ingot_Op<"state", [Symbol]> {
     A state with `shard` is held in parts: each rank has the elements that are in its shard of a
     bucket (docs/spec/collective.md). `shard` says which of the bucket's elements is the state's first, and how many
     the bucket has.
+
+    A parameter with `gathered` is whole on every rank, but what a step wrote of it only in the rank's shard until a function has
+    waited for its bucket (`state_gather_wait`). `gathered` is the number of the bucket, its element that is the state's first, and how many
+    it has. States of one bucket lie in memory as the bucket has them.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, Ingot_RoleAttr:$role,
                        TypeAttrOf<Ingot_Tensor>:$type, ElementsAttr:$initial,
-                       OptionalAttr<FlatSymbolRefAttr>:$of, OptionalAttr<DenseI64ArrayAttr>:$shard);
+                       OptionalAttr<FlatSymbolRefAttr>:$of, OptionalAttr<DenseI64ArrayAttr>:$shard,
+                       OptionalAttr<DenseI64ArrayAttr>:$gathered);
   let assemblyFormat = "`` $role $sym_name (`of` $of^)? `:` $type `=` $initial attr-dict";
   let builders = [OpBuilder<(ins "::llvm::StringRef":$name, "::ingot::Role":$role,
                                  "::mlir::RankedTensorType":$type, "::mlir::ElementsAttr":$initial),
-    "build($_builder, $_state, name, role, type, initial, ::mlir::FlatSymbolRefAttr(), ::mlir::DenseI64ArrayAttr());">];
+    "build($_builder, $_state, name, role, type, initial, ::mlir::FlatSymbolRefAttr(), ::mlir::DenseI64ArrayAttr(), ::mlir::DenseI64ArrayAttr());">];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     ::mlir::RankedTensorType getTensorType() {

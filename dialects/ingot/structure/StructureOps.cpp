@@ -27,6 +27,15 @@ LogicalResult StateOp::verify() {
       return emitOpError("C6: a state in shards must be floating point, and in "
                          "its bucket");
   }
+  if (std::optional<ArrayRef<int64_t>> gathered = getGathered()) {
+    bool isPlace = gathered->size() == 3 && (*gathered)[0] >= 0 &&
+                   (*gathered)[1] >= 0 &&
+                   (*gathered)[2] >= type.getNumElements() &&
+                   (*gathered)[1] <= (*gathered)[2] - type.getNumElements();
+    if (!isPlace || getRole() != Role::Parameter || getShard())
+      return emitOpError("C7: a state that is gathered must be a parameter "
+                         "that is not in shards, and in its bucket");
+  }
   switch (getRole()) {
   case Role::Parameter:
   case Role::Moment:

@@ -32,12 +32,26 @@ template <typename Op> static void wait(Op op, Operands in, Results out) {
       out[part].real(i) = in[0].real(layout.offsets[part] + i);
 }
 
+template <typename Op> static void pass(Op, Operands in, Results out) {
+  for (size_t part = 0; part < out.size(); ++part)
+    for (int64_t i = 0; i < out[part].size(); ++i)
+      out[part].real(i) = in[part].real(i);
+}
+
 std::pair<int64_t, int64_t> ingot::reference::shardOf(int64_t of, int64_t rank,
                                                       int64_t ranks) {
   constexpr int64_t unit = BucketLayout::kShardElements;
   int64_t units = (of + unit - 1) / unit;
   int64_t each = (units + ranks - 1) / ranks * unit;
   return {std::min(of, rank * each), std::min(of, (rank + 1) * each)};
+}
+
+void ingot::reference::copyShard(Tensor &to, const Tensor &from, int64_t first,
+                                 int64_t of, int64_t rank, int64_t ranks) {
+  auto [begin, end] = shardOf(of, rank, ranks);
+  for (int64_t i = std::max<int64_t>(0, begin - first);
+       i < std::min(from.size(), end - first); ++i)
+    to.copy(i, from, i);
 }
 
 /// Of the elements that one of `ranks` has.
@@ -96,6 +110,8 @@ void ingot::reference::registerCollective(Registry &registry) {
   registry.add<ReduceScatterWaitOp>(wait<ReduceScatterWaitOp>);
   registry.add<AllGatherStartOp>(start<AllGatherStartOp>);
   registry.add<AllGatherWaitOp>(wait<AllGatherWaitOp>);
+  registry.add<StateGatherStartOp>(pass<StateGatherStartOp>);
+  registry.add<StateGatherWaitOp>(pass<StateGatherWaitOp>);
   registry.add<CompressOp>(compress);
   registry.add<ShardSquareSumOp>(
       [](ShardSquareSumOp op, Operands in, Results out) {
@@ -116,7 +132,8 @@ static Tensor sumOver(ArrayRef<Results> results) {
 
 bool ingot::reference::knowsRanks(Operation *op) {
   auto norm = dyn_cast<BatchNormOp>(op);
-  return isa<BucketEnd, ShardSquareSumOp>(op) || (norm && norm.getOverRanks());
+  return isa<BucketEnd, ShardSquareSumOp, StateGatherWaitOp>(op) ||
+         (norm && norm.getOverRanks());
 }
 
 void ingot::reference::combineRanks(Operation *op, ArrayRef<Operands> operands,
@@ -146,6 +163,15 @@ void ingot::reference::combineRanks(Operation *op, ArrayRef<Operands> operands,
     for (Results rank : results)
       rank[0] = all;
   }
+  if (auto wait = dyn_cast<StateGatherWaitOp>(op))
+    for (auto [part, first] : llvm::enumerate(wait.getFirsts())) {
+      Tensor all = results.front()[part];
+      for (int64_t rank = 1; rank < ranks; ++rank)
+        copyShard(all, results[rank][part], first,
+                  static_cast<int64_t>(wait.getOf()), rank, ranks);
+      for (Results rank : results)
+        rank[part] = all;
+    }
   if (auto norm = dyn_cast<BatchNormOp>(op)) {
     normalizeBatches(norm, operands, results);
     for (Results rank : results)

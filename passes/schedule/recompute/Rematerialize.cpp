@@ -96,9 +96,16 @@ struct Rematerialize : ingot::impl::RematerializeBase<Rematerialize> {
       return signalPassFailure();
     if (budgetBytes < 0 && budgetPercent < 0 && recompute.empty())
       return;
-    for (auto state : getOperation().getOps<StateOp>())
-      stateBytes +=
-          llvm::alignTo(byteSize(state.getTensorType()), INGOT_ALIGNMENT);
+    for (auto state : getOperation().getOps<StateOp>()) {
+      RankedTensorType type = state.getTensorType();
+      int64_t bytes = byteSize(type);
+      // The first of a bucket stands for all.
+      if (std::optional<ArrayRef<int64_t>> gathered = state.getGathered())
+        bytes = (*gathered)[1] == 0
+                    ? (*gathered)[2] * type.getElementTypeBitWidth() / 8
+                    : 0;
+      stateBytes += llvm::alignTo(bytes, INGOT_ALIGNMENT);
+    }
     auto functions = llvm::to_vector(getOperation().getOps<func::FuncOp>());
     for (func::FuncOp func : functions)
       if (!func.isDeclaration() && Signature(func).findResult("loss"))

@@ -94,3 +94,27 @@ func.func @code_type(%x: tensor<2xbf16>) -> tensor<2xbf16> {
   %0 = ingot.all_reduce_start %x {code = #ingot<code int8>} : (tensor<2xbf16>) -> tensor<2xbf16>
   return %x : tensor<2xbf16>
 }
+
+// -----
+
+func.func @state_types(%x: tensor<4xf32>) -> tensor<2x2xf32> {
+  // expected-error@+1 {{C12: results must have the operands' types, want 'tensor<4xf32>', got 'tensor<2x2xf32>'}}
+  %0 = ingot.state_gather_wait 0 %x at [0] of 4 : (tensor<4xf32>) -> tensor<2x2xf32>
+  return %0 : tensor<2x2xf32>
+}
+
+// -----
+
+func.func @state_places(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error@+1 {{C13: each part needs its place in the bucket, got 1 parts and 2 places}}
+  %0 = ingot.state_gather_wait 0 %x at [0, 32] of 36 : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+func.func @state_outside(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error@+1 {{C13: parts must be of one element type and in their bucket, at multiples of 32, got 'tensor<4xf32>' at 32 of 35}}
+  %0 = ingot.state_gather_start 0 %x at [32] of 35 : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}

@@ -8,6 +8,15 @@
 // RUN: %python %S/Inputs/ranks.py compare %t.one.npz %t.four.npz | FileCheck %s --check-prefix=OUTPUTS
 // RUN: %python %S/Inputs/ranks.py compare %t.one.state.npz %t.four.state.npz w b w/exp_avg w/exp_avg_sq b/exp_avg | FileCheck %s --check-prefix=STATES
 
+// The same with parameters that the next step collects: between steps a rank has its shard of them.
+// RUN: ingot-opt %t.four.mlir --ingot-defer-gathers > %t.deferred.mlir
+// RUN: FileCheck %s --check-prefix=DEFERRED --input-file=%t.deferred.mlir
+// RUN: ingot-eval %t.deferred.mlir --function train_step --ranks 4 --inputs %t.npz --steps 3 --outputs %t.deferred.npz --state-out %t.deferred.state.npz
+// RUN: %python %S/Inputs/ranks.py compare %t.one.npz %t.deferred.npz | FileCheck %s --check-prefix=OUTPUTS
+// RUN: %python %S/Inputs/ranks.py compare %t.one.state.npz %t.deferred.state.npz w b w/exp_avg w/exp_avg_sq b/exp_avg | FileCheck %s --check-prefix=STATES
+
+// DEFERRED-COUNT-1: ingot.state_gather_wait
+// DEFERRED-COUNT-1: ingot.state_gather_start
 // OUTPUTS: 2 arrays agree
 // STATES: 5 arrays agree
 ingot.state parameter @w : tensor<4x3xf32> = dense<[[0.1, -0.2, 0.3], [0.5, 0.4, -0.1], [-0.3, 0.2, 0.1], [0.0, 0.6, -0.7]]> : tensor<4x3xf32>

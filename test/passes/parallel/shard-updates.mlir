@@ -68,3 +68,52 @@ module {
     return %next : tensor<7xf32>
   }
 }
+
+// -----
+
+// Tests a bucket for each of many parameters: results are added while others are still to be read.
+// CHECK-LABEL: func.func @train_step
+// CHECK-COUNT-7: ingot.all_gather_wait
+// GRADIENTS-DAG: ingot.state accumulator @"w0/gradient" : tensor<4xf32> = dense<0.000000e+00> : tensor<4xf32> {shard = array<i64: 0, 4>}
+// GRADIENTS-DAG: ingot.state accumulator @"w1/gradient" : tensor<4xf32> = dense<0.000000e+00> : tensor<4xf32> {shard = array<i64: 0, 4>}
+// GRADIENTS-DAG: ingot.state accumulator @"w2/gradient" : tensor<4xf32> = dense<0.000000e+00> : tensor<4xf32> {shard = array<i64: 0, 4>}
+// GRADIENTS-DAG: ingot.state accumulator @"w3/gradient" : tensor<4xf32> = dense<0.000000e+00> : tensor<4xf32> {shard = array<i64: 0, 4>}
+// GRADIENTS-DAG: ingot.state accumulator @"w4/gradient" : tensor<4xf32> = dense<0.000000e+00> : tensor<4xf32> {shard = array<i64: 0, 4>}
+// GRADIENTS-DAG: ingot.state accumulator @"w5/gradient" : tensor<4xf32> = dense<0.000000e+00> : tensor<4xf32> {shard = array<i64: 0, 4>}
+// GRADIENTS-DAG: ingot.state accumulator @"w6/gradient" : tensor<4xf32> = dense<0.000000e+00> : tensor<4xf32> {shard = array<i64: 0, 4>}
+// GRADIENTS-COUNT-7: ingot.all_gather_wait
+module {
+  ingot.state parameter @w0 : tensor<4xf32> = dense<0.0> : tensor<4xf32>
+  ingot.state parameter @w1 : tensor<4xf32> = dense<0.0> : tensor<4xf32>
+  ingot.state parameter @w2 : tensor<4xf32> = dense<0.0> : tensor<4xf32>
+  ingot.state parameter @w3 : tensor<4xf32> = dense<0.0> : tensor<4xf32>
+  ingot.state parameter @w4 : tensor<4xf32> = dense<0.0> : tensor<4xf32>
+  ingot.state parameter @w5 : tensor<4xf32> = dense<0.0> : tensor<4xf32>
+  ingot.state parameter @w6 : tensor<4xf32> = dense<0.0> : tensor<4xf32>
+  func.func @train_step(%g0: tensor<4xf32>, %g1: tensor<4xf32>, %g2: tensor<4xf32>, %g3: tensor<4xf32>, %g4: tensor<4xf32>, %g5: tensor<4xf32>, %g6: tensor<4xf32>,
+      %w0: tensor<4xf32> {ingot.state = @w0}, %w1: tensor<4xf32> {ingot.state = @w1}, %w2: tensor<4xf32> {ingot.state = @w2}, %w3: tensor<4xf32> {ingot.state = @w3}, %w4: tensor<4xf32> {ingot.state = @w4}, %w5: tensor<4xf32> {ingot.state = @w5}, %w6: tensor<4xf32> {ingot.state = @w6})
+      -> (tensor<4xf32> {ingot.state = @w0}, tensor<4xf32> {ingot.state = @w1}, tensor<4xf32> {ingot.state = @w2}, tensor<4xf32> {ingot.state = @w3}, tensor<4xf32> {ingot.state = @w4}, tensor<4xf32> {ingot.state = @w5}, tensor<4xf32> {ingot.state = @w6}) {
+    %b0 = ingot.reduce_scatter_start %g0 : (tensor<4xf32>) -> tensor<4xf32>
+    %b1 = ingot.reduce_scatter_start %g1 : (tensor<4xf32>) -> tensor<4xf32>
+    %b2 = ingot.reduce_scatter_start %g2 : (tensor<4xf32>) -> tensor<4xf32>
+    %b3 = ingot.reduce_scatter_start %g3 : (tensor<4xf32>) -> tensor<4xf32>
+    %b4 = ingot.reduce_scatter_start %g4 : (tensor<4xf32>) -> tensor<4xf32>
+    %b5 = ingot.reduce_scatter_start %g5 : (tensor<4xf32>) -> tensor<4xf32>
+    %b6 = ingot.reduce_scatter_start %g6 : (tensor<4xf32>) -> tensor<4xf32>
+    %s0 = ingot.reduce_scatter_wait %b0 : (tensor<4xf32>) -> tensor<4xf32>
+    %n0 = ingot.sub %w0, %s0 : tensor<4xf32>
+    %s1 = ingot.reduce_scatter_wait %b1 : (tensor<4xf32>) -> tensor<4xf32>
+    %n1 = ingot.sub %w1, %s1 : tensor<4xf32>
+    %s2 = ingot.reduce_scatter_wait %b2 : (tensor<4xf32>) -> tensor<4xf32>
+    %n2 = ingot.sub %w2, %s2 : tensor<4xf32>
+    %s3 = ingot.reduce_scatter_wait %b3 : (tensor<4xf32>) -> tensor<4xf32>
+    %n3 = ingot.sub %w3, %s3 : tensor<4xf32>
+    %s4 = ingot.reduce_scatter_wait %b4 : (tensor<4xf32>) -> tensor<4xf32>
+    %n4 = ingot.sub %w4, %s4 : tensor<4xf32>
+    %s5 = ingot.reduce_scatter_wait %b5 : (tensor<4xf32>) -> tensor<4xf32>
+    %n5 = ingot.sub %w5, %s5 : tensor<4xf32>
+    %s6 = ingot.reduce_scatter_wait %b6 : (tensor<4xf32>) -> tensor<4xf32>
+    %n6 = ingot.sub %w6, %s6 : tensor<4xf32>
+    return %n0, %n1, %n2, %n3, %n4, %n5, %n6 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+  }
+}

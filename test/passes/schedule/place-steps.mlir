@@ -119,6 +119,41 @@ func.func @forward(%x: tensor<4x4xf32> {ingot.name = "x", ingot.kind = "data"},
   %3 = ingot.scatter_add %u[%i] into %2 dim = 0 : (tensor<2xi64>, tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
   %4 = ingot.matmul %3, %2 : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
   return %3, %4 : tensor<4x4xf32>, tensor<4x4xf32>
+
+// -----
+
+// Tests that parameters of one bucket lie as the bucket has them, that an update writes them there, and that the bucket is waited for
+// before its first reader and started at the end: buckets by number, which follow those within functions.
+//   CHECK-DAG: ingot.state parameter @v {{.*}}exec.offset = 256
+//   CHECK-DAG: ingot.state parameter @u {{.*}}exec.offset = 320
+//   CHECK-DAG: ingot.state parameter @w {{.*}}exec.offset = 0
+// CHECK-LABEL: func.func @train_step()
+//       CHECK: exec.reduce_scatter_start 0
+//       CHECK: %[[SUM:.*]] = exec.buffer arena
+//       CHECK: exec.reduce_scatter_wait 0 %[[SUM]]
+//       CHECK: %[[OLD:.*]] = exec.buffer state 0 : memref<66xf32>
+//       CHECK: exec.all_gather_wait 2 %[[OLD]]
+//       CHECK: exec.launch {{.*}} shard = array<i64: 0, 66>}
+//   CHECK-NOT: exec.copy
+//       CHECK: %[[FIRST:.*]] = exec.buffer state 320 : memref<3xf32>
+//       CHECK: exec.all_gather_start 1 %[[FIRST]]
+//       CHECK: %[[NEW:.*]] = exec.buffer state 0 : memref<66xf32>
+//       CHECK: exec.all_gather_start 2 %[[NEW]]
+//       CHECK: return
+ingot.state parameter @w : tensor<40xf32> = dense<1.0> : tensor<40xf32> {gathered = array<i64: 1, 0, 66>}
+ingot.state parameter @u : tensor<3xf32> = dense<1.0> : tensor<3xf32> {gathered = array<i64: 0, 0, 3>}
+ingot.state parameter @v : tensor<2xf32> = dense<1.0> : tensor<2xf32> {gathered = array<i64: 1, 64, 66>}
+func.func @train_step(%g: tensor<40xf32> {ingot.name = "g", ingot.kind = "data"}, %h: tensor<2xf32> {ingot.name = "h", ingot.kind = "data"},
+                      %w: tensor<40xf32> {ingot.state = @w}, %v: tensor<2xf32> {ingot.state = @v}, %u: tensor<3xf32> {ingot.state = @u})
+    -> (tensor<40xf32> {ingot.state = @w}, tensor<2xf32> {ingot.state = @v}, tensor<3xf32> {ingot.state = @u}) {
+  %start = ingot.reduce_scatter_start %g, %h : (tensor<40xf32>, tensor<2xf32>) -> tensor<66xf32>
+  %sums:2 = ingot.reduce_scatter_wait %start : (tensor<66xf32>) -> (tensor<40xf32>, tensor<2xf32>)
+  %old:2 = ingot.state_gather_wait 1 %w, %v at [0, 64] of 66 : (tensor<40xf32>, tensor<2xf32>) -> (tensor<40xf32>, tensor<2xf32>)
+  %nw = ingot.sub %old#0, %sums#0 : tensor<40xf32>
+  %nv = ingot.sub %old#1, %sums#1 : tensor<2xf32>
+  %later:2 = ingot.state_gather_start 1 %nw, %nv at [0, 64] of 66 : (tensor<40xf32>, tensor<2xf32>) -> (tensor<40xf32>, tensor<2xf32>)
+  %u1 = ingot.state_gather_start 0 %u at [0] of 3 : (tensor<3xf32>) -> tensor<3xf32>
+  return %later#0, %later#1, %u1 : tensor<40xf32>, tensor<2xf32>, tensor<3xf32>
 }
 
 // -----
