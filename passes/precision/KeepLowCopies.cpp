@@ -51,6 +51,9 @@ struct KeepLowCopies : ingot::impl::KeepLowCopiesBase<KeepLowCopies> {
     llvm::MapVector<std::pair<Attribute, Type>, FlatSymbolRefAttr> copies;
     for (auto func : module.getOps<func::FuncOp>())
       if (!func.isDeclaration())
+        findTravelling(Signature(func));
+    for (auto func : module.getOps<func::FuncOp>())
+      if (!func.isDeclaration())
         replaceCasts(func, copies);
 
     for (auto func : module.getOps<func::FuncOp>())
@@ -59,6 +62,14 @@ struct KeepLowCopies : ingot::impl::KeepLowCopiesBase<KeepLowCopies> {
   }
 
 private:
+  /// Finds the weights whose new value comes out of a bucket: a copy would have
+  /// the step wait for it.
+  void findTravelling(Signature step) {
+    for (const ResultList::Entry &entry : ResultList::of(step).entries)
+      if (entry.state() && entry.value.getDefiningOp<BucketEnd>())
+        travelling.insert(entry.state());
+  }
+
   /// With what they copy.
   template <typename Copies>
   static void updateCopies(Signature step, const Copies &copies) {
@@ -83,6 +94,16 @@ private:
       StateOp state = weight ? findState(getOperation(), weight) : StateOp();
       if (!state || !isWeight(state))
         continue;
+      if (travelling.contains(weight)) {
+        if (explained.insert(weight).second)
+          remark::missed(
+              state.getLoc(),
+              remark::RemarkOpts::name("low-copy").category(getArgument()))
+              << remark::metric("Weight", state.getSymName())
+              << remark::reason("its new value travels until the next step "
+                                "needs it: rounded there");
+        continue;
+      }
       llvm::SmallDenseMap<Type, Value> arguments;
       for (CastOp cast : castsOf(func.getArgument(i))) {
         RankedTensorType type = cast.getType();
@@ -113,5 +134,7 @@ private:
         << remark::metric("Weight", state.getSymName());
     return copy;
   }
+
+  llvm::DenseSet<Attribute> travelling, explained;
 };
 } // namespace

@@ -99,7 +99,8 @@ def KeepLowCopies : Pass<"ingot-keep-low-copies", "::mlir::ModuleOp"> {
   let description = [{
     A parameter that contractions read through a cast gets a second state in the low
     type, which the kernel that updates the parameter writes as well: no step converts weights. The trainer
-    derives it from the parameter at start; checkpoints do not hold it.
+    derives it from the parameter at start; checkpoints do not hold it. A parameter that ranks collect at the end of the
+    step (`all_gather_wait`) has none, so that it can travel until the next step (`--ingot-defer-gathers`) converts it.
 
     Before:
     ```mlir

@@ -1,4 +1,6 @@
-// RUN: ingot-opt %s --ingot-keep-low-copies | FileCheck %s
+// RUN: ingot-opt %s --ingot-keep-low-copies --split-input-file | FileCheck %s
+// RUN: ingot-opt %s --ingot-keep-low-copies --split-input-file --remarks-filter=ingot-keep-low-copies --remark-format=emitRemark 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARKS
+
 
 // The copy follows its weight; every function reads it, the step writes it.
 // CHECK: ingot.state low_copy @"w/bf16" of @w : tensor<2x2xbf16>
@@ -27,4 +29,25 @@ func.func @predict(%x: tensor<2x2xbf16> {ingot.kind = "data", ingot.name = "x"},
   %0 = ingot.cast %w : tensor<2x2xf32> -> tensor<2x2xbf16>
   %1 = ingot.matmul %x, %0 : (tensor<2x2xbf16>, tensor<2x2xbf16>) -> tensor<2x2xbf16>
   return %1 : tensor<2x2xbf16>
+}
+
+// -----
+
+// Tests that a weight that ranks collect has no copy, which the step would have to wait for.
+// CHECK-LABEL: func.func @train_step
+// CHECK-SAME: %[[W:[a-z0-9]+]]: tensor<2x2xf32> {ingot.state = @w}
+// CHECK: ingot.cast %[[W]]
+// CHECK: %[[WHOLE:.*]] = ingot.all_gather_wait
+// CHECK: return %{{.*}}, %[[WHOLE]] :
+// REMARKS: remark: {{.*}}Missed{{.*}}its new value travels until the next step needs it
+ingot.state parameter @w : tensor<2x2xf32> = dense<1.0> : tensor<2x2xf32>
+func.func @train_step(%x: tensor<2x2xbf16> {ingot.kind = "data", ingot.name = "x"},
+                      %w: tensor<2x2xf32> {ingot.state = @w})
+    -> (tensor<2x2xbf16> {ingot.name = "y"}, tensor<2x2xf32> {ingot.state = @w}) {
+  %0 = ingot.cast %w : tensor<2x2xf32> -> tensor<2x2xbf16>
+  %1 = ingot.matmul %x, %0 : (tensor<2x2xbf16>, tensor<2x2xbf16>) -> tensor<2x2xbf16>
+  %2 = ingot.neg %w : tensor<2x2xf32>
+  %start = ingot.all_gather_start %2 : (tensor<2x2xf32>) -> tensor<4xf32>
+  %3 = ingot.all_gather_wait %start : (tensor<4xf32>) -> tensor<2x2xf32>
+  return %1, %3 : tensor<2x2xbf16>, tensor<2x2xf32>
 }

@@ -119,6 +119,7 @@ func.func @forward(%x: tensor<4x4xf32> {ingot.name = "x", ingot.kind = "data"},
   %3 = ingot.scatter_add %u[%i] into %2 dim = 0 : (tensor<2xi64>, tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
   %4 = ingot.matmul %3, %2 : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
   return %3, %4 : tensor<4x4xf32>, tensor<4x4xf32>
+}
 
 // -----
 
