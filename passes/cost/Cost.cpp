@@ -84,10 +84,7 @@ Cost ingot::estimateCost(ArrayRef<Operation *> body, int64_t moved,
   for (Operation *op : body)
     addWork(op, machine, cost);
   cost.bytes = moved;
-  auto bytes = static_cast<double>(cost.bytes);
-  cost.memorySeconds =
-      bytes / (bytes <= machine.cacheBytes ? machine.cacheBandwidth
-                                           : machine.memoryBandwidth);
+  cost.memorySeconds = machine.getMoveSeconds(static_cast<double>(moved));
   cost.seconds =
       std::max(cost.computeSeconds, cost.memorySeconds) + machine.launchSeconds;
   return cost;

@@ -57,6 +57,10 @@ struct Machine {
   mlir::DictionaryAttr toAttr(mlir::MLIRContext *context) const;
 
   double getRate(WorkKind kind, mlir::Type element) const;
+  /// How long so many bytes take, from memory or from the caches.
+  double getMoveSeconds(double bytes) const {
+    return bytes / (bytes <= cacheBytes ? cacheBandwidth : memoryBandwidth);
+  }
   abi::ScratchMachine getScratchMachine() const;
 };
 

@@ -239,10 +239,7 @@ void MergeProjections::mergeLayers(ArrayRef<Projection> layers,
 bool MergeProjections::areWorthIt(ArrayRef<Projection> layers,
                                   bool readInPlace) {
   Machine machine = Machine::of(getOperation()->getParentOfType<ModuleOp>());
-  auto move = [&](double bytes) {
-    return bytes / (bytes <= machine.cacheBytes ? machine.cacheBandwidth
-                                                : machine.memoryBandwidth);
-  };
+  auto move = [&](double bytes) { return machine.getMoveSeconds(bytes); };
   double weights = 0, rows = 0;
   for (Projection layer : layers) {
     weights += byteSize(tensorType(layer.weight));
