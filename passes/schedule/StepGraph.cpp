@@ -40,7 +40,8 @@ FlatSymbolRefAttr StepGraph::getState(Value value) const {
 //===----------------------------------------------------------------------===//
 
 /// True if an operand of a fusion is read only at the element being computed,
-/// for results of the operand's shape, and by the loop that makes `result`.
+/// for results of as many elements, and by the loop that makes `result`. A
+/// reshape leaves elements where they are in memory.
 static bool isReadPointwise(FusionOp fusion, unsigned operand,
                             unsigned result) {
   if (fusion.getKind() == FusionKind::Group) {
@@ -71,7 +72,8 @@ static bool isReadPointwise(FusionOp fusion, unsigned operand,
       Operation *user = use.getOwner();
       if (isa<YieldOp>(user))
         continue;
-      if (!cast<ScalarBody>(user).readsPointwise(use.getOperandNumber()))
+      if (!user->hasTrait<SameBytes>() &&
+          !cast<ScalarBody>(user).readsPointwise(use.getOperandNumber()))
         return false;
       if (seen.insert(user).second)
         llvm::append_range(work, user->getResults());
@@ -146,6 +148,13 @@ void StepGraph::findStates() {
   }
 }
 
+/// True for tensors of as many elements of the same type.
+static bool haveSameElements(Value a, Value b) {
+  RankedTensorType left = tensorType(a), right = tensorType(b);
+  return left.getElementType() == right.getElementType() &&
+         left.getNumElements() == right.getNumElements();
+}
+
 /// Results that may take the memory of an operand that dies.
 void StepGraph::findInPlace(Node &node) const {
   auto fusion = dyn_cast<FusionOp>(node.op);
@@ -165,7 +174,7 @@ void StepGraph::findInPlace(Node &node) const {
     for (OpResult result : fusion->getResults())
       if (std::optional<unsigned> to = getBuffer(result);
           to && buffers[*to].bucket < 0 &&
-          result.getType() == operand.get().getType() &&
+          haveSameElements(result, operand.get()) &&
           isReadPointwise(fusion, number, result.getResultNumber()))
         node.inPlace.push_back({*to, *from});
   }

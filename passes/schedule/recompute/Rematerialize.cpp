@@ -8,6 +8,7 @@
 #include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "passes/cost/Cost.h"
+#include "passes/schedule/Order.h"
 #include "passes/schedule/Passes.h"
 #include "passes/schedule/arena/ArenaUse.h"
 #include "passes/schedule/recompute/FusionSlice.h"
@@ -108,9 +109,11 @@ struct Rematerialize : ingot::impl::RematerializeBase<Rematerialize> {
     }
     auto functions = llvm::to_vector(getOperation().getOps<func::FuncOp>());
     for (func::FuncOp func : functions)
-      if (!func.isDeclaration() && Signature(func).findResult("loss"))
+      if (!func.isDeclaration() && Signature(func).findResult("loss")) {
+        budget = findBudget(func);
         if (failed(fit(func)))
           return signalPassFailure();
+      }
   }
 
 private:
@@ -230,13 +233,13 @@ private:
       }
     }
 
-    int64_t budget = std::numeric_limits<int64_t>::max();
     RecomputeSearch search(graph, *cut, recipes, allowed, again);
-    if (budgetPercent >= 0)
-      budget = percentOf(graph, *cut, recipes);
-    else if (budgetBytes >= 0)
-      budget = budgetBytes - stateBytes;
     std::optional<RecomputePlan> plan = search.find(budget - margin);
+    // The search starts from one order; --ingot-order-steps may find a better
+    // one, which needs no recomputation.
+    if (again.none() && !(plan && search.getAgain().none()) &&
+        planWithout(graph).arenaBytes <= budget - margin)
+      return success();
     bool isSmallest = !plan;
     if (!plan)
       plan = search.findSmallest();
@@ -304,16 +307,29 @@ private:
     return recipe;
   }
 
-  /// The arena whose activations are `budgetPercent` of those without a budget.
-  int64_t percentOf(const StepGraph &graph, unsigned cut,
-                    ArrayRef<RecomputeRecipe> recipes) {
-    llvm::BitVector none(graph.getBuffers().size());
-    RecomputeSearch search(graph, cut, recipes, none, none);
-    RecomputePlan plan = *search.find(std::numeric_limits<int64_t>::max());
-    ArenaUse use = measureArenaUse(plan.graph, plan.lifetimes);
+  /// The arena of a step that recomputes nothing, and what it is used for.
+  struct Unchanged {
+    int64_t arenaBytes;
+    ArenaUse use;
+  };
+  static Unchanged planWithout(const StepGraph &graph) {
+    StepGraph::Lifetimes lifetimes =
+        graph.getLifetimes(improveOrder(graph, graph.getProgramOrder()));
+    int64_t bytes = packIntervals(lifetimes.intervals, INGOT_ALIGNMENT);
+    return {bytes, measureArenaUse(graph, lifetimes)};
+  }
+
+  /// Of the arena. `budgetPercent` is of the activations without a budget.
+  int64_t findBudget(func::FuncOp func) {
+    if (budgetPercent < 0)
+      return budgetBytes < 0 ? std::numeric_limits<int64_t>::max()
+                             : budgetBytes - stateBytes;
+    StepGraph graph(Signature(func),
+                    Machine::of(getOperation()).getScratchMachine());
+    auto [bytes, use] = planWithout(graph);
     int64_t other =
         use.gradientBytes + use.workspaceBytes + use.communicationBytes;
-    auto activations = static_cast<double>(plan.arenaBytes - other);
+    auto activations = static_cast<double>(bytes - other);
     return other + static_cast<int64_t>(activations * budgetPercent / 100);
   }
 
@@ -344,7 +360,7 @@ private:
   }
 
   std::shared_ptr<llvm::Regex> saveRegex, recomputeRegex;
-  int64_t stateBytes = 0;
+  int64_t stateBytes = 0, budget = 0;
 };
 
 } // namespace

@@ -169,3 +169,24 @@ func.func @train_step(%table: tensor<1000x8xf32> {ingot.name = "table", ingot.ki
   %0 = ingot.gather %table[%rows] dim = 0 : (tensor<1000x8xf32>, tensor<4xi64>) -> tensor<4x8xf32>
   return %0 : tensor<4x8xf32>
 }
+
+// -----
+
+// Tests that a reshape on the way does not hinder that: elements stay where they
+// are in memory.
+//       CHECK: exec.kernel "loop" @[[KERNEL:.*]] aliases = [0, -1]
+// CHECK-LABEL: func.func @forward()
+//       CHECK: exec.matmul
+//       CHECK: %[[FROM:.*]] = exec.buffer arena [[PLACE:.*]] : memref<4x4xf32>
+//       CHECK: %[[TO:.*]] = exec.buffer arena [[PLACE]] : memref<2x2x4xf32>
+//       CHECK: exec.launch @[[KERNEL]](%[[FROM]], %{{.*}}) -> (%[[TO]])
+func.func @forward(%x: tensor<4x4xf32> {ingot.name = "x", ingot.kind = "data"},
+                   %b: tensor<2x2xf32> {ingot.name = "b", ingot.kind = "data"}) -> (tensor<4x4xf32> {ingot.name = "y"}) {
+  %0 = ingot.matmul %x, %x : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %1 = ingot.reshape %0 : tensor<4x4xf32> -> tensor<2x2x4xf32>
+  %2 = ingot.broadcast %b dims = [0, 1] : tensor<2x2xf32> -> tensor<2x2x4xf32>
+  %3 = ingot.add %1, %2 : tensor<2x2x4xf32>
+  %4 = ingot.reshape %3 : tensor<2x2x4xf32> -> tensor<4x4xf32>
+  %5 = ingot.matmul %4, %4 : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  return %5 : tensor<4x4xf32>
+}
