@@ -31,15 +31,16 @@ static Expected<double> readNumber(const json::Object &object, StringRef where,
   return *number;
 }
 
-static Expected<Link> readLink(const json::Object &root, StringRef name) {
+/// A time and a rate, as seconds and bytes per second.
+static Expected<Link> readLink(const json::Object &root, StringRef name,
+                               StringRef time = "latency_us") {
   const json::Object *object = root.getObject(name);
   if (!object)
     return makeError("'" + name + "' must be an object");
   std::string where = (name + ".").str();
-  if (Error error =
-          checkFields(*object, where, {"latency_us", "bandwidth_gbps"}))
+  if (Error error = checkFields(*object, where, {time, "bandwidth_gbps"}))
     return std::move(error);
-  Expected<double> latency = readNumber(*object, where, "latency_us");
+  Expected<double> latency = readNumber(*object, where, time);
   if (!latency)
     return latency.takeError();
   Expected<double> bandwidth = readNumber(*object, where, "bandwidth_gbps");
@@ -57,7 +58,7 @@ Expected<Cluster> Cluster::read(StringRef text) {
     return makeError("must be one object");
   if (Error error = checkFields(
           *root, "",
-          {"ranks", "ranks_per_node", "inside", "between", "step_ms"}))
+          {"ranks", "ranks_per_node", "inside", "between", "host", "step_ms"}))
     return std::move(error);
   Cluster cluster;
   constexpr int64_t most = int64_t(1) << 20;
@@ -88,6 +89,12 @@ Expected<Cluster> Cluster::read(StringRef text) {
     cluster.inside = *inside;
   } else if (cluster.ranksPerNode > 1) {
     return makeError("'inside' must say how ranks of a node are linked");
+  }
+  if (root->get("host")) {
+    Expected<Link> host = readLink(*root, "host", "exchange_us");
+    if (!host)
+      return host.takeError();
+    cluster.host = HostWork{host->seconds, host->bandwidth};
   }
   if (root->get("step_ms")) {
     Expected<double> step = readNumber(*root, "", "step_ms");
@@ -123,4 +130,15 @@ double Cluster::getSeconds(Exchange exchange, double bytes,
                 getTreeSeconds(between, bytes, nodes);
   half = std::min(half, tree);
   return exchange == Exchange::AllReduce ? 2 * half : half;
+}
+
+double Cluster::getHostSeconds(Exchange exchange, double bytes,
+                               int64_t count) const {
+  if (!host || count == 1)
+    return 0;
+  double others = static_cast<double>(count - 1) / static_cast<double>(count);
+  double moved = 2 * others * bytes;
+  if (exchange == Exchange::AllReduce)
+    moved *= 2;
+  return host->seconds + moved / host->bandwidth;
 }

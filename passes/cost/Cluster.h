@@ -21,6 +21,12 @@ struct Link {
   double seconds = 0, bandwidth = 0;
 };
 
+/// What exchanges take from the processors that compute: seconds of each, and
+/// the rate at which these move bytes into messages and out of them.
+struct HostWork {
+  double seconds = 0, bandwidth = 0;
+};
+
 /// Nodes of equally many ranks. Within a node, each rank has a link `inside`;
 /// nodes have one link each, which their ranks share.
 struct Cluster {
@@ -28,6 +34,8 @@ struct Cluster {
   llvm::SmallVector<int64_t> ranks;
   int64_t ranksPerNode = 1;
   Link inside, between;
+  /// None where processors, or parts of a network, do nothing else.
+  std::optional<HostWork> host;
   /// What a step takes alone, measured; without it, what the cost model says.
   std::optional<double> stepSeconds;
 
@@ -39,6 +47,10 @@ struct Cluster {
   /// trees where that is less (Thakur et al., "Optimization of Collective
   /// Communication Operations in MPICH", 2005).
   double getSeconds(Exchange exchange, double bytes, int64_t count) const;
+
+  /// What it takes from a rank's computing: each rank sends and receives all
+  /// parts but one, for an all-reduce twice.
+  double getHostSeconds(Exchange exchange, double bytes, int64_t count) const;
 };
 
 } // namespace ingot

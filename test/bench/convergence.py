@@ -1,7 +1,8 @@
-"""Whether training in 16 bits ends where fp32 does: the two examples, several seeds, equal steps.
+"""Whether training in 16 bits, or with compressed gradients, ends where fp32 does: the two examples, several seeds, equal steps.
 
 Every run draws its order of samples by the seed. The loss of a run is the mean of its last fifth; a figure is that of
-bf16 or fp16 over that of fp32, less one. Training amplifies any difference: `start` is fp32 again, from weights rounded
+another way over that of the first, less one. With --grad-comm, ways are values of that option, the first being whole gradients, and
+--ranks share the batch. Training amplifies any difference: `start` is fp32 again, from weights rounded
 once to bf16, and says how far two runs of the same precision end from each other. The mean over the seeds has its
 standard error beside it. Needs numpy and the compiler; the text is the licences of a Debian machine.
 """
@@ -9,6 +10,7 @@ standard error beside it. Needs numpy and the compiler; the text is the licences
 import glob
 import json
 import os
+import re
 import statistics
 import struct
 import subprocess
@@ -24,18 +26,26 @@ PRECISIONS = ["fp32", "bf16", "fp16"]
 class Example:
     """A model, its data, and how it is trained."""
 
-    def __init__(self, model, data, steps, compile_flags, flags):
-        self.model, self.data, self.steps = model, data, steps
+    def __init__(self, model, data, steps, batch, compile_flags, flags):
+        self.model, self.data, self.steps, self.batch = model, data, steps, batch
         self.compile_flags, self.flags = compile_flags, flags
+        self.launch = []
 
-    def compile(self, bin, out, precision):
-        command = [os.path.join(bin, "ingotc"), self.model, "-o", out, "--precision", precision]
+    def compile(self, bin, out, *flags):
+        command = [os.path.join(bin, "ingotc"), self.model, "-o", out, "--batch", str(self.batch), *flags]
         subprocess.run([*command, "--loss", "cross-entropy", *self.compile_flags], check=True)
+
+    def share(self, ranks):
+        """Trains on ranks of one thread, which share the batch."""
+        if self.batch % ranks != 0:
+            bench.fail("--ranks", f"{ranks} ranks do not share a batch of {self.batch}", "give a divisor")
+        self.batch //= ranks
+        self.launch = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-x", "OMP_NUM_THREADS=1", "-n", str(ranks)]
 
     def train(self, program, seed, *flags):
         log = program + ".jsonl"
         command = [program, "--data", self.data, "--steps", str(self.steps), "--seed", str(seed), "--log", log]
-        subprocess.run([*command, *self.flags, *flags], check=True, stderr=subprocess.DEVNULL)
+        subprocess.run([*self.launch, *command, *self.flags, *flags], check=True, stderr=subprocess.DEVNULL)
         with open(log) as file:
             losses = [json.loads(line)["loss"] for line in file]
         last = losses[-max(1, len(losses) // 5) :]
@@ -70,11 +80,11 @@ def examples(directory):
     return {
         "digits": Example(
             os.path.join(EXAMPLES, "digits", "digits.onnx"), os.path.join(EXAMPLES, "digits", "train.npz"),
-            90, ["--batch", "32"], [],
+            90, 32, [], [],
         ),
         "bytes": Example(
             os.path.join(EXAMPLES, "bytes", "bytes.onnx"), text,
-            600, ["--batch", "16", "--clip"], ["--lr", "1e-3", *schedule],
+            600, 16, ["--clip"], ["--lr", "1e-3", *schedule],
         ),
     }  # fmt: skip
 
@@ -83,28 +93,42 @@ def main():
     parser = bench.make_parser(__doc__)
     parser.add_argument("models", nargs="*", help="digits, bytes; both by default")
     parser.add_argument("--seeds", type=int, nargs="*", default=[1, 2, 3])
+    parser.add_argument("--steps", type=int, help="instead of those of the example")
+    parser.add_argument("--grad-comm", nargs="*", help="compare these, as powersgd:4, with whole gradients, in fp32")
+    parser.add_argument("--ranks", type=int, default=2, help="of --grad-comm")
+    parser.add_argument("--flags", nargs="*", default=[], help="further ones of trainers, each with = for its value")
     options = parser.parse_args()
+    ways = {precision: ["--precision", precision] for precision in PRECISIONS}
+    if options.grad_comm:
+        ways = {"whole": ["--data-parallel"]}
+        ways.update({way: ["--data-parallel", "--grad-comm", way] for way in options.grad_comm})
     directory = os.path.join(bench.ROOT, "build", "convergence")
     os.makedirs(directory, exist_ok=True)
     results = {}
-    columns = [*PRECISIONS, "start"]
+    columns = [*ways] if options.grad_comm else [*ways, "start"]
     print(f"{'model':8} {'seed':>5} " + " ".join(f"{c:>8}" for c in columns)
-          + " " + " ".join(f"{c + ' %':>12}" for c in columns[1:]))  # fmt: skip
+          + " " + " ".join(f"{c + ' %':>12}" for c in columns[1:]), flush=True)  # fmt: skip
     for name, example in examples(directory).items():
         if options.models and name not in options.models:
             continue
-        programs = {precision: os.path.join(directory, f"{name}-{precision}") for precision in PRECISIONS}
-        for precision, program in programs.items():
-            example.compile(options.bin, program, precision)
-        start = programs["fp32"] + "-start"
-        command = [programs["fp32"], "--data", example.data, "--steps", "0", "--save", start]
-        subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
-        rounded = start + ".safetensors"
-        round_weights(os.path.join(start, "step-0", "state.safetensors"), rounded)
+        example.steps = options.steps or example.steps
+        if options.grad_comm:
+            example.share(options.ranks)
+        names = {way: re.sub(r"[^\w.]", "-", way) for way in ways}
+        programs = {way: os.path.join(directory, f"{name}-{names[way]}") for way in ways}
+        for way, program in programs.items():
+            example.compile(options.bin, program, *ways[way])
+        if not options.grad_comm:
+            start = programs["fp32"] + "-start"
+            command = [programs["fp32"], "--data", example.data, "--steps", "0", "--save", start]
+            subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
+            rounded = start + ".safetensors"
+            round_weights(os.path.join(start, "step-0", "state.safetensors"), rounded)
         percents = []
         for seed in options.seeds:
-            losses = [example.train(programs[precision], seed) for precision in PRECISIONS]
-            losses.append(example.train(programs["fp32"], seed, "--init", rounded))
+            losses = [example.train(program, seed, *options.flags) for program in programs.values()]
+            if not options.grad_comm:
+                losses.append(example.train(programs["fp32"], seed, *options.flags, "--init", rounded))
             results[f"{name}/{seed}"] = dict(zip(columns, losses))
             percents.append([100 * (loss / losses[0] - 1) for loss in losses[1:]])
             print(f"{name:8} {seed:5} " + " ".join(f"{loss:8.4f}" for loss in losses)

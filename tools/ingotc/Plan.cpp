@@ -69,6 +69,9 @@ private:
     double seconds = cluster.getSeconds(exchange, bytes, plan.ranks);
     linkFree = std::max(now, linkFree) + seconds;
     plan.exchangeSeconds += seconds;
+    double host = cluster.getHostSeconds(exchange, bytes, plan.ranks);
+    plan.hostSeconds += host;
+    now += host;
     ends[start.getNumber()] = linkFree;
   }
 
@@ -171,6 +174,7 @@ std::string ingot::describePlans(ModuleOp module, const Cluster &cluster) {
         {"compute_ms", plan.computeSeconds * 1e3},
         {"exchange_ms", plan.exchangeSeconds * 1e3},
         {"exposed_ms", plan.exposedSeconds * 1e3},
+        {"host_ms", plan.hostSeconds * 1e3},
         {"samples_per_s",
          static_cast<double>(ranks * samples) / plan.stepSeconds},
         {"memory_bytes", plan.memoryBytes}});

@@ -19,6 +19,8 @@ struct RankPlan {
   /// side with calls), and what calls wait for exchanges.
   double stepSeconds = 0, computeSeconds = 0, exchangeSeconds = 0,
          exposedSeconds = 0;
+  /// What moving data of exchanges takes from the processors that compute.
+  double hostSeconds = 0;
   /// Planned memory of rank 0, which has the largest shards.
   int64_t memoryBytes = 0;
 };

@@ -128,6 +128,16 @@ def plan(ingot):
     for one in plain:
         check_close("the step", one["step_ms"], one["compute_ms"] + one["exposed_ms"], 1e-6)
         check(one["exposed_ms"] <= one["exchange_ms"], f"waits longer than exchanges take: {one}")
+    # What computes moves the data, too: in and out, once for each half of an exchange.
+    cluster.write_text(json.dumps(
+        {"ranks": [1, 2], "between": link, "host": {"exchange_us": 100, "bandwidth_gbps": 16}, "step_ms": 2}))  # fmt: skip
+    moved = json.loads(ingot.succeed(command).out)
+    check(moved[0]["host_ms"] == 0, "a rank alone sends")
+    exchanges = round((moved[1]["host_ms"] - 1e3 * 4 * sum(np.prod(p["shape"], dtype=int) for p in params) / 1e9) / 0.1)
+    check(exchanges == 2, f"{moved[1]['host_ms']} ms for the loss and a bucket")
+    check_close("with sending", moved[1]["step_ms"],
+                sum(moved[1][part] for part in ("compute_ms", "host_ms", "exposed_ms")), 1e-6)  # fmt: skip
+    cluster.write_text(json.dumps({"ranks": [1, 2, 4096], "between": link, "step_ms": 2}))
     shards = json.loads(ingot.succeed([*command, "--zero", "2"]).out)
     memory = [one["memory_bytes"] for one in shards]
     check(memory[0] > memory[1] > memory[2], f"memory does not shrink: {memory}")
