@@ -106,8 +106,11 @@ def main():
     os.makedirs(directory, exist_ok=True)
     results = {}
     columns = [*ways] if options.grad_comm else [*ways, "start"]
-    print(f"{'model':8} {'seed':>5} " + " ".join(f"{c:>8}" for c in columns)
-          + " " + " ".join(f"{c + ' %':>12}" for c in columns[1:]), flush=True)  # fmt: skip
+    # Of a loss, and of what is less or more of it.
+    width = max(8, *map(len, columns))
+    wide = max(12, width + 2)
+    print(f"{'model':8} {'seed':>5} " + " ".join(f"{c:>{width}}" for c in columns)
+          + " " + " ".join(f"{c + ' %':>{wide}}" for c in columns[1:]), flush=True)  # fmt: skip
     for name, example in examples(directory).items():
         if options.models and name not in options.models:
             continue
@@ -131,13 +134,13 @@ def main():
                 losses.append(example.train(programs["fp32"], seed, *options.flags, "--init", rounded))
             results[f"{name}/{seed}"] = dict(zip(columns, losses))
             percents.append([100 * (loss / losses[0] - 1) for loss in losses[1:]])
-            print(f"{name:8} {seed:5} " + " ".join(f"{loss:8.4f}" for loss in losses)
-                  + " " + " ".join(f"{p:+12.2f}" for p in percents[-1]), flush=True)  # fmt: skip
+            print(f"{name:8} {seed:5} " + " ".join(f"{loss:{width}.4f}" for loss in losses)
+                  + " " + " ".join(f"{p:+{wide}.2f}" for p in percents[-1]), flush=True)  # fmt: skip
         if len(percents) > 1:
             figures = [
                 f"{statistics.mean(p):+.2f} ± {statistics.stdev(p) / len(p) ** 0.5:.2f}" for p in zip(*percents)
             ]
-            print(f"{name:8} {'mean':>5} " + " " * 9 * len(columns) + " ".join(f"{f:>12}" for f in figures), flush=True)
+            print(f"{name:8} {'mean':>5} " + " " * (width + 1) * len(columns) + " ".join(f"{f:>{wide}}" for f in figures), flush=True)
     bench.write_json(options.json, results)
 
 
