@@ -63,7 +63,8 @@ LogicalResult ingot::addVariant(ModuleOp module, ModuleOp from) {
   for (auto state : from.getOps<StateOp>()) {
     auto known = module.lookupSymbol<StateOp>(state.getSymName());
     if (!known || known.getTensorType() != state.getTensorType() ||
-        known.getShard() != state.getShard())
+        known.getShard() != state.getShard() ||
+        known.getHalves() != state.getHalves())
       return emitUserError(state.getLoc(),
                            "the type or the use of this state depends on " +
                                name,

@@ -28,17 +28,56 @@ llvm::Expected<NamedTensors> ingot::reference::initialStates(ModuleOp module) {
                      "': " + llvm::toString(value.takeError()));
     states[state.getSymName().str()] = std::move(*value);
   }
+  if (llvm::Error error = refreshCopies(module, states))
+    return std::move(error);
+  return states;
+}
+
+llvm::Error ingot::reference::refreshCopies(ModuleOp module,
+                                            NamedTensors &states) {
+  SymbolTable symbols(module);
   for (StateOp state : module.getOps<StateOp>()) {
     if (!state.getOf())
       continue;
     auto original = states.find(state.getOf()->str());
-    if (original == states.end())
+    auto of = symbols.lookup<StateOp>(*state.getOf());
+    if (original == states.end() || !of)
       return invalid("state '" + state.getSymName() +
                      "': the module has no state '" + *state.getOf() + "'");
-    states[state.getSymName().str()] =
-        original->second.converted(state.getTensorType().getElementType());
+    const Tensor &whole = original->second;
+    Tensor &copy = states[state.getSymName().str()];
+    if (!of.getHalves()) {
+      copy = whole.converted(state.getTensorType().getElementType());
+      continue;
+    }
+    Tensor half(state.getTensorType());
+    for (int64_t i = 0; i < half.size(); ++i)
+      if (half.isFloat())
+        half.real(i) = upperHalf(whole.real(i));
+      else
+        half.integer(i) = lowerHalf(whole.real(i));
+    copy = std::move(half);
   }
-  return states;
+  return llvm::Error::success();
+}
+
+/// Gives states in halves, which functions do not take, their values.
+static void joinStates(func::FuncOp function, NamedTensors &states) {
+  auto module = function->getParentOfType<ModuleOp>();
+  if (!module)
+    return;
+  for (StateOp state : module.getOps<StateOp>()) {
+    if (!state.getHalves())
+      continue;
+    auto half = [&](unsigned i) -> const Tensor & {
+      auto symbol = cast<FlatSymbolRefAttr>((*state.getHalves())[i]);
+      return states[symbol.getValue().str()];
+    };
+    Tensor whole(state.getTensorType());
+    for (int64_t i = 0; i < whole.size(); ++i)
+      whole.real(i) = joinHalves(half(0).real(i), half(1).integer(i));
+    states[state.getSymName().str()] = std::move(whole);
+  }
 }
 
 /// The name of the state that an argument or result stands for, else empty.
@@ -189,7 +228,9 @@ ingot::reference::runByName(func::FuncOp function, const NamedTensors &inputs,
       evaluator(function, std::move(*arguments));
   if (!results)
     return results.takeError();
-  return sortResults(function, std::move(*results), states);
+  NamedTensors outputs = sortResults(function, std::move(*results), states);
+  joinStates(function, states);
+  return outputs;
 }
 
 llvm::Expected<NamedTensors>
@@ -256,6 +297,7 @@ ingot::reference::runRanksByName(func::FuncOp function,
         return invalid("state '" + name + "' of rank " + llvm::Twine(rank) +
                        " is not rank 0's");
   }
+  joinStates(function, states);
   return outputs;
 }
 

@@ -26,6 +26,10 @@ using NamedTensors =
 /// The initial value of every `ingot.state` of the module.
 llvm::Expected<NamedTensors> initialStates(mlir::ModuleOp module);
 
+/// Gives the states that follow others, `of` which they are copies or halves,
+/// their values.
+llvm::Error refreshCopies(mlir::ModuleOp module, NamedTensors &states);
+
 /// The name of an argument that is no state: its `ingot.name`, or `argN`.
 std::string argumentName(mlir::func::FuncOp function, unsigned index);
 

@@ -44,6 +44,25 @@ double ingot::reference::roundToFloat(double value, Type element) {
   return roundThrough(value, cast<FloatType>(element).getFloatSemantics());
 }
 
+/// Of f32; of NaN the quiet one.
+static uint32_t bitsOf(double value) {
+  return std::isnan(value)
+             ? 0x7fc00000
+             : llvm::bit_cast<uint32_t>(static_cast<float>(value));
+}
+
+double ingot::reference::upperHalf(double value) {
+  return llvm::bit_cast<float>((bitsOf(value) + 0x8000) & 0xffff0000);
+}
+
+int64_t ingot::reference::lowerHalf(double value) {
+  return static_cast<int16_t>(bitsOf(value));
+}
+
+double ingot::reference::joinHalves(double upper, int64_t lower) {
+  return llvm::bit_cast<float>(bitsOf(upper) + static_cast<uint32_t>(lower));
+}
+
 std::pair<int64_t, int64_t> ingot::reference::integerRange(Type element) {
   unsigned width = element.getIntOrFloatBitWidth();
   if (width == 1)
@@ -95,8 +114,8 @@ llvm::Error Tensor::checkType(RankedTensorType type) {
   Type element = type.getElementType();
   bool known = element.isF16() || element.isBF16() || element.isF32() ||
                element.isF64() || element.isInteger(1) ||
-               element.isInteger(8) || element.isInteger(32) ||
-               element.isInteger(64);
+               element.isInteger(8) || element.isSignlessInteger(16) ||
+               element.isInteger(32) || element.isInteger(64);
   if (!known)
     return invalid("tensors of type " + text + " are not supported");
   if (!type.hasStaticShape())
@@ -150,6 +169,8 @@ llvm::Expected<Tensor> Tensor::fromRawData(RankedTensorType type,
       tensor.integers[i] = load<int64_t>(data, i);
     } else if (element.isInteger(32)) {
       tensor.integers[i] = load<int32_t>(data, i);
+    } else if (element.isInteger(16)) {
+      tensor.integers[i] = load<int16_t>(data, i);
     } else if (element.isInteger(1)) {
       tensor.integers[i] = data[i] != 0;
     } else {
@@ -179,6 +200,8 @@ std::vector<char> Tensor::getRawData() const {
       store(data, i, integers[i]);
     } else if (element.isInteger(32)) {
       store(data, i, static_cast<int32_t>(integers[i]));
+    } else if (element.isInteger(16)) {
+      store(data, i, static_cast<int16_t>(integers[i]));
     } else {
       data[i] = static_cast<char>(integers[i]);
     }

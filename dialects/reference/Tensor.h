@@ -97,6 +97,12 @@ double distance(const Tensor &a, const Tensor &b);
 /// `value` as the floating element type holds it, to nearest even.
 double roundToFloat(double value, mlir::Type element);
 
+/// A number of f32 as one of bf16, ties away from zero, and the lower 16 bits:
+/// docs/spec/elementwise.md.
+double upperHalf(double value);
+int64_t lowerHalf(double value);
+double joinHalves(double upper, int64_t lower);
+
 /// `value` as the integer type holds it, modulo its range.
 int64_t wrapToInteger(int64_t value, mlir::Type element);
 

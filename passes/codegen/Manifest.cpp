@@ -49,8 +49,16 @@ static json::Object describeState(StateOp state, WeightStorage weights) {
       {"role", stringifyRole(state.getRole())},
       {"dtype", dtypeName(state.getTensorType().getElementType())},
       {"shape", shapeOf(state.getTensorType())},
-      {"offset", state->getAttrOfType<IntegerAttr>("exec.offset").getInt()},
       {"init", std::move(init)}};
+  if (std::optional<ArrayAttr> halves = state.getHalves()) {
+    json::Array names;
+    for (auto half : halves->getAsRange<FlatSymbolRefAttr>())
+      names.push_back(half.getValue());
+    described["halves"] = std::move(names);
+  } else {
+    described["offset"] =
+        state->getAttrOfType<IntegerAttr>("exec.offset").getInt();
+  }
   if (std::optional<ArrayRef<int64_t>> shard = state.getShard())
     described["shard"] = json::Array{(*shard)[0], (*shard)[1]};
   return described;

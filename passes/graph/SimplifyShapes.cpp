@@ -227,11 +227,33 @@ struct ConcatOfConcat : OpRewritePattern<ConcatOp> {
   }
 };
 
+/// Rows of a number in halves: the rows of either half, joined, so that no
+/// kernel joins a whole table for several readers of few rows.
+struct GatherOfHalves : OpRewritePattern<GatherOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(GatherOp op,
+                                PatternRewriter &rewriter) const override {
+    auto join = op.getOperand().getDefiningOp<JoinHalvesOp>();
+    if (!join)
+      return failure();
+    auto gathered = [&](Value half) -> Value {
+      return GatherOp::create(rewriter, op.getLoc(),
+                              withElement(tensorType(op.getResult()),
+                                          tensorType(half).getElementType()),
+                              half, op.getIndices(), op.getDim());
+    };
+    Value upper = gathered(join.getUpper()), lower = gathered(join.getLower());
+    rewriter.replaceOpWithNewOp<JoinHalvesOp>(op, op.getResult().getType(),
+                                              upper, lower);
+    return success();
+  }
+};
+
 } // namespace
 
 void ingot::populateShapeSimplifications(RewritePatternSet &patterns) {
-  patterns.add<TransposeOfUnits, ReduceOverUnits, ReduceOfReduce,
-               BroadcastOfBroadcast, ReshapeIntoBroadcast,
-               TransposeBetweenReshapes, SumOfPads, ConcatOfConcat>(
-      patterns.getContext());
+  patterns
+      .add<TransposeOfUnits, ReduceOverUnits, ReduceOfReduce,
+           BroadcastOfBroadcast, ReshapeIntoBroadcast, TransposeBetweenReshapes,
+           SumOfPads, ConcatOfConcat, GatherOfHalves>(patterns.getContext());
 }

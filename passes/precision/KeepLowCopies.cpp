@@ -1,11 +1,13 @@
 //===----------------------------------------------------------------------===//
 //
-// KeepLowCopies: weights in low precision, written with their masters.
+// KeepLowCopies: weights in low precision, written with their masters, which
+// are the copies and what those lack.
 //
 // Assumes that all updates of states are in the step.
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/ingot/collective/BucketLayout.h"
 #include "dialects/ingot/ir/Builders.h"
 #include "dialects/ingot/ir/Signature.h"
 #include "dialects/ingot/ir/States.h"
@@ -59,6 +61,8 @@ struct KeepLowCopies : ingot::impl::KeepLowCopiesBase<KeepLowCopies> {
     for (auto func : module.getOps<func::FuncOp>())
       if (!func.isDeclaration())
         updateCopies(Signature(func), copies);
+    for (auto [key, copy] : copies)
+      splitMaster(cast<FlatSymbolRefAttr>(key.first), key.second, copy);
   }
 
 private:
@@ -119,6 +123,89 @@ private:
       }
     }
     signature.eraseUnused();
+  }
+
+  SmallVector<func::FuncOp> functions() {
+    return llvm::filter_to_vector(
+        getOperation().getOps<func::FuncOp>(),
+        [](func::FuncOp func) { return !func.isDeclaration(); });
+  }
+
+  /// Why the weight has to be stored whole; empty if it need not.
+  StringRef whyWhole(FlatSymbolRefAttr weight, Type copy) {
+    StateOp state = findState(getOperation(), weight);
+    if (!copy.isBF16() || !state.getTensorType().getElementType().isF32())
+      return "only bf16 is the upper half of fp32";
+    bool isUpdated = false;
+    for (func::FuncOp func : functions())
+      for (const ResultList::Entry &entry :
+           ResultList::of(Signature(func)).entries) {
+        if (entry.state() != weight)
+          continue;
+        isUpdated = true;
+        Operation *writer = entry.value.getDefiningOp();
+        while (writer && writer->hasTrait<SameBytes>())
+          writer = writer->getOperand(0).getDefiningOp();
+        if (isa_and_nonnull<BucketEnd>(writer))
+          return "ranks exchange it whole";
+      }
+    return isUpdated ? "" : "it is not trained";
+  }
+
+  /// Stores the copy and the lower half in place of the weight.
+  void splitMaster(FlatSymbolRefAttr weight, Type element,
+                   FlatSymbolRefAttr upper) {
+    ModuleOp module = getOperation();
+    StateOp state = findState(module, weight);
+    auto options =
+        remark::RemarkOpts::name("split-master").category(getArgument());
+    if (StringRef reason = whyWhole(weight, element); !reason.empty()) {
+      remark::missed(state.getLoc(), options)
+          << remark::metric("Weight", weight.getValue())
+          << remark::reason("{0}", reason);
+      return;
+    }
+    RankedTensorType type = state.getTensorType();
+    RankedTensorType upperType = withElement(type, element);
+    RankedTensorType lowerType =
+        withElement(type, IntegerType::get(&getContext(), 16));
+    FlatSymbolRefAttr lower =
+        addState(module, (weight.getValue() + "/lower").str(), Role::LowerHalf,
+                 lowerType);
+    findState(module, lower).setOfAttr(weight);
+    state.setHalvesAttr(ArrayAttr::get(&getContext(), {upper, lower}));
+    for (func::FuncOp func : functions()) {
+      Signature signature(func);
+      ResultList results = ResultList::of(signature), updated;
+      OpBuilder builder(signature.getReturn());
+      for (const ResultList::Entry &entry : results.entries) {
+        Location loc = entry.value.getLoc();
+        if (entry.state() == weight) {
+          updated.addState(
+              upper, UpperHalfOp::create(builder, loc, upperType, entry.value));
+          updated.addState(
+              lower, LowerHalfOp::create(builder, loc, lowerType, entry.value));
+        } else if (entry.state() != upper) {
+          updated.add(entry.value, entry.attributes);
+        }
+      }
+      updated.apply(signature);
+      BlockArgument master = signature.findArgument(weight);
+      if (!master)
+        continue;
+      BlockArgument high = signature.findArgument(upper);
+      if (!high)
+        high = signature.addState(upper, upperType);
+      BlockArgument low = signature.addState(lower, lowerType);
+      builder.setInsertionPointToStart(&func.getBody().front());
+      master.replaceAllUsesWith(
+          JoinHalvesOp::create(builder, state.getLoc(), type, high, low));
+      signature.eraseUnused();
+    }
+    ++numSplit;
+    remark::passed(state.getLoc(), options)
+        << remark::metric("Weight", weight.getValue())
+        << remark::metric("bytes-saved", byteSize(upperType));
   }
 
   FlatSymbolRefAttr createCopy(StateOp state, RankedTensorType type) {

@@ -102,19 +102,29 @@ def KeepLowCopies : Pass<"ingot-keep-low-copies", "::mlir::ModuleOp"> {
     derives it from the parameter at start; checkpoints do not hold it. A parameter that ranks collect at the end of the
     step (`all_gather_wait`) has none, so that it can travel until the next step (`--ingot-defer-gathers`) converts it.
 
+    A copy in bf16 is the upper half of its master, rounded: then only the master's lower half is kept beside it, and
+    six bytes a weight become four. The step reads the master as `ingot.join_halves` of both and writes it as
+    `ingot.upper_half` and `ingot.lower_half`. A master that a collective writes stays whole.
+
     Before:
     ```mlir
     %0 = ingot.cast %w : tensor<4x4xf32> -> tensor<4x4xbf16>
     ...
     return %new : tensor<4x4xf32>
     ```
-    After: `%0` is an argument `{ingot.state = @"w/bf16"}`, and the step returns
+    After: `%0` is an argument `{ingot.state = @"w/bf16"}`, `%lower` one `{ingot.state = @"w/lower"}`, and the step reads
+    and returns
     ```mlir
-    %1 = ingot.cast %new : tensor<4x4xf32> -> tensor<4x4xbf16>
-    return %new, %1 : tensor<4x4xf32>, tensor<4x4xbf16>
+    %w = ingot.join_halves %0, %lower : (tensor<4x4xbf16>, tensor<4x4xi16>) -> tensor<4x4xf32>
+    ...
+    %1 = ingot.upper_half %new : (tensor<4x4xf32>) -> tensor<4x4xbf16>
+    %2 = ingot.lower_half %new : (tensor<4x4xf32>) -> tensor<4x4xi16>
+    return %1, %2 : tensor<4x4xbf16>, tensor<4x4xi16>
     ```
   }];
-  let statistics = [Statistic<"numCopies", "copies", "weights kept in low precision">];
+  let statistics = [
+    Statistic<"numCopies", "copies", "weights kept in low precision">,
+    Statistic<"numSplit", "split", "masters kept in halves">];
 }
 
 #endif // INGOT_PASSES_PRECISION_PASSES_TD

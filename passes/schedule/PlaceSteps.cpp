@@ -107,7 +107,7 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
                                               : weightBytes) += bytes;
     };
     for (auto state : getOperation().getOps<StateOp>()) {
-      if (state.getShard())
+      if (state.getShard() || state.getHalves())
         continue;
       RankedTensorType type = state.getTensorType();
       int64_t bytes = byteSize(type), at = offset;

@@ -29,7 +29,7 @@ extern "C" {
 
 /// Bumped on every change of a struct, an entry point or the manifest. The
 /// trainer refuses a module with another version at start.
-#define INGOT_ABI_VERSION 10
+#define INGOT_ABI_VERSION 11
 
 /// Alignment in bytes of both blocks and of every tensor in them.
 #define INGOT_ALIGNMENT 64

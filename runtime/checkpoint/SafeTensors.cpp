@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 using namespace ingot::runtime;
 using nlohmann::json;
@@ -114,6 +115,11 @@ SafeTensors ingot::runtime::readSafeTensors(std::string_view bytes,
   return content;
 }
 
+int64_t TensorView::getBytes() const {
+  return std::accumulate(shape.begin(), shape.end(), getSize(dtype),
+                         std::multiplies<>());
+}
+
 void ingot::runtime::writeSafeTensors(AtomicFile &file,
                                       const SafeTensors &content) {
   // Wide types first, so that every tensor is aligned to its element.
@@ -133,8 +139,8 @@ void ingot::runtime::writeSafeTensors(AtomicFile &file,
     header[item->first] = {
         {"dtype", getSafeTensorsName(tensor.dtype)},
         {"shape", tensor.shape},
-        {"data_offsets", {offset, offset + tensor.data.size()}}};
-    offset += tensor.data.size();
+        {"data_offsets", {offset, offset + tensor.getBytes()}}};
+    offset += tensor.getBytes();
   }
   std::string text =
       header.dump(-1, ' ', false, json::error_handler_t::replace);
@@ -144,6 +150,11 @@ void ingot::runtime::writeSafeTensors(AtomicFile &file,
     size[i] = static_cast<char>(static_cast<uint64_t>(text.size()) >> (8 * i));
   file.write(size);
   file.write(text);
-  for (const auto *item : order)
-    file.write(item->second.data);
+  for (const auto *item : order) {
+    const TensorView &tensor = item->second;
+    if (tensor.pieces)
+      tensor.pieces([&](std::string_view piece) { file.write(piece); });
+    else
+      file.write(tensor.data);
+  }
 }

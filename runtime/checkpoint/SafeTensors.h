@@ -10,6 +10,7 @@
 #include "runtime/core/DType.h"
 #include "runtime/core/File.h"
 
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -19,9 +20,16 @@ namespace ingot::runtime {
 
 /// A tensor in a file, or one to be written; `data` is not owned.
 struct TensorView {
+  using Sink = std::function<void(std::string_view)>;
+
   DType dtype = DType::F32;
   std::vector<int64_t> shape;
   std::string_view data;
+  /// Of a tensor to be written that is not in memory as a whole, instead of
+  /// `data`: calls back with one piece after the other.
+  std::function<void(const Sink &)> pieces = {};
+
+  int64_t getBytes() const;
 };
 
 struct SafeTensors {

@@ -248,3 +248,29 @@ double ingot::runtime::readAsDouble(const void *element, DType type) {
   convert(element, type, &value, DType::F64, 1);
   return value;
 }
+
+void ingot::runtime::splitHalves(const float *from, void *upper, void *lower,
+                                 int64_t count) {
+  for (int64_t i = 0; i < count; ++i) {
+    // Of NaN the quiet one, whose sum is NaN, too.
+    uint32_t bits =
+        from[i] == from[i] ? std::bit_cast<uint32_t>(from[i]) : 0x7fc00000;
+    uint16_t halves[] = {static_cast<uint16_t>((bits + 0x8000) >> 16),
+                         static_cast<uint16_t>(bits)};
+    std::memcpy(static_cast<char *>(upper) + 2 * i, &halves[0], 2);
+    std::memcpy(static_cast<char *>(lower) + 2 * i, &halves[1], 2);
+  }
+}
+
+void ingot::runtime::joinHalves(const void *upper, const void *lower, float *to,
+                                int64_t count) {
+  for (int64_t i = 0; i < count; ++i) {
+    uint16_t high;
+    int16_t low;
+    std::memcpy(&high, static_cast<const char *>(upper) + 2 * i, 2);
+    std::memcpy(&low, static_cast<const char *>(lower) + 2 * i, 2);
+    // A lower half of 2^15 or more has raised the upper one.
+    to[i] = std::bit_cast<float>((uint32_t(high) << 16) +
+                                 static_cast<uint32_t>(int32_t(low)));
+  }
+}

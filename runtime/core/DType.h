@@ -59,6 +59,11 @@ bool fitsIn(const void *data, DType from, DType to, int64_t count, int64_t &at);
 void convert(const void *from, DType fromType, void *to, DType toType,
              int64_t count);
 
+/// Numbers of f32 as their nearest of bf16, ties away from zero, and the lower
+/// 16 bits (docs/spec/elementwise.md); no side needs alignment.
+void splitHalves(const float *from, void *upper, void *lower, int64_t count);
+void joinHalves(const void *upper, const void *lower, float *to, int64_t count);
+
 /// One element as a double (integers beyond 2^53 round).
 double readAsDouble(const void *element, DType type);
 

@@ -106,10 +106,8 @@ public:
 
 } // namespace
 
-/// `bytesAtOffset`: what is there, if it is not the tensor.
-static void readTensor(const Field &field, int64_t blockBytes,
-                       TensorSpec &tensor,
-                       std::optional<int64_t> bytesAtOffset = {}) {
+/// Name, type and shape; returns the bytes.
+static int64_t readType(const Field &field, TensorSpec &tensor) {
   tensor.name = field["name"].getString();
   tensor.dtype = field["dtype"].getDType();
   int64_t bytes = getSize(tensor.dtype);
@@ -120,6 +118,14 @@ static void readTensor(const Field &field, int64_t blockBytes,
       throw dim.makeError("the size overflows");
     bytes *= extent;
   }
+  return bytes;
+}
+
+/// `bytesAtOffset`: what is there, if it is not the tensor.
+static void readTensor(const Field &field, int64_t blockBytes,
+                       TensorSpec &tensor,
+                       std::optional<int64_t> bytesAtOffset = {}) {
+  int64_t bytes = readType(field, tensor);
   tensor.offset = field["offset"].getCount();
   if (tensor.offset + bytesAtOffset.value_or(bytes) > blockBytes)
     throw field["offset"].makeError("'" + tensor.name +
@@ -131,8 +137,15 @@ static void readTensor(const Field &field, int64_t blockBytes,
 static StateSpec readState(const Field &field, int64_t stateBytes) {
   StateSpec state;
   bool isSharded = field.has("shard");
-  readTensor(field, stateBytes, state,
-             isSharded ? std::optional<int64_t>(sizeof(char *)) : std::nullopt);
+  if (field.has("halves")) {
+    readType(field, state);
+    for (const Field &half : field["halves"].getItems())
+      state.halves.push_back(half.getString());
+  } else {
+    readTensor(field, stateBytes, state,
+               isSharded ? std::optional<int64_t>(sizeof(char *))
+                         : std::nullopt);
+  }
   if (isSharded) {
     std::vector<Field> place = field["shard"].getItems();
     if (place.size() != 2)
@@ -144,7 +157,7 @@ static StateSpec readState(const Field &field, int64_t stateBytes) {
   }
   state.role = static_cast<StateRole>(field["role"].getChoice(
       {"parameter", "frozen", "running", "moment", "step", "seed", "loss_scale",
-       "low_copy", "accumulator", "residual", "basis"}));
+       "low_copy", "accumulator", "residual", "basis", "lower_half"}));
   Field init = field["init"];
   state.init = static_cast<InitKind>(
       init["kind"].getChoice({"weights", "fill", "normal", "copy"}));
@@ -267,6 +280,21 @@ static void readExport(const Field &field, Manifest &manifest) {
   }
 }
 
+/// A state in halves has one of bf16 and one of i16, stored themselves.
+static void checkHalves(const StateSpec &state, const Manifest &manifest) {
+  if (state.halves.empty())
+    return;
+  auto isHalf = [&](const std::string &name, DType dtype) {
+    const StateSpec *half = manifest.findState(name);
+    return half && half->init == InitKind::Copy && half->of == state.name &&
+           half->dtype == dtype && half->halves.empty() && !half->shard;
+  };
+  if (state.dtype != DType::F32 || state.shard || state.halves.size() != 2 ||
+      !isHalf(state.halves[0], DType::BF16) ||
+      !isHalf(state.halves[1], DType::I16))
+    throw malformed("states", "'" + state.name + "' has no such halves");
+}
+
 static std::string getSymbol(const std::string &name,
                              const std::string &variant) {
   return variant.empty() ? name : name + "[" + variant + "]";
@@ -318,11 +346,14 @@ static Manifest readManifest(const Field &root) {
     if (copy.init != InitKind::Copy)
       continue;
     const StateSpec *original = manifest.findState(copy.of);
+    bool isHalf = copy.role == StateRole::LowerHalf;
     if (!original || original->shape != copy.shape ||
-        !canConvert(original->dtype, copy.dtype))
+        (!isHalf && !canConvert(original->dtype, copy.dtype)))
       throw malformed("states",
                       "'" + copy.name + "' cannot copy '" + copy.of + "'");
   }
+  for (const StateSpec &state : manifest.states)
+    checkHalves(state, manifest);
   for (const Field &item : root["hyperparameters"].getItems())
     manifest.hyperparameters.push_back(
         {item["name"].getString(), item["default"].getNumber()});

@@ -40,7 +40,8 @@ enum class StateRole {
   LowCopy,
   Accumulator,
   Residual,
-  Basis
+  Basis,
+  LowerHalf
 };
 enum class InitKind { Weights, Fill, Normal, Copy };
 
@@ -58,6 +59,9 @@ struct StateSpec : TensorSpec {
   /// The state that a copy follows.
   std::string of;
   std::optional<ShardPlace> shard;
+  /// The states that hold its upper and lower half (splitHalves), if it is not
+  /// stored itself.
+  std::vector<std::string> halves;
 
   /// The elements that `rank` of `ranks` has.
   ElementRange getHeld(int64_t rank, int64_t ranks) const;

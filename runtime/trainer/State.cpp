@@ -11,6 +11,7 @@
 #include "runtime/core/Error.h"
 #include "runtime/core/Memory.h"
 #include "runtime/core/Random.h"
+#include "runtime/trainer/StateValues.h"
 
 #include <algorithm>
 #include <cstring>
@@ -20,8 +21,10 @@
 
 using namespace ingot::runtime;
 
+/// Elements that are made at a time.
+static constexpr int64_t written = 4096;
+
 static void fill(Session &session, const StateSpec &spec) {
-  char *place = session.getPlace(spec);
   int64_t size = getSize(spec.dtype);
   char element[sizeof(double)] = {};
   convert(&spec.value, DType::F64, element, spec.dtype, 1);
@@ -30,17 +33,23 @@ static void fill(Session &session, const StateSpec &spec) {
   if (std::all_of(element, element + size, [](char c) { return c == 0; }))
     return;
   ElementRange held = session.getHeld(spec);
-  for (int64_t i = held.begin; i < held.end; ++i)
-    std::memcpy(place + i * size, element, size);
+  std::string values;
+  for (int64_t i = 0, e = std::min(written, held.getCount()); i < e; ++i)
+    values.append(element, size);
+  for (int64_t i = held.begin; i < held.end; i += written)
+    writeValues(session, spec, i, std::min(written, held.end - i),
+                values.data(), spec.dtype);
 }
 
-static void drawNormal(char *place, const StateSpec &spec, uint64_t seed) {
+static void drawNormal(Session &session, const StateSpec &spec, uint64_t seed) {
   // A stream per name: values do not depend on the other parameters.
   Philox random(seed, hashName(spec.name) >> 1);
-  int64_t size = getSize(spec.dtype), elements = spec.getElements();
-  for (int64_t i = 0; i < elements; ++i) {
-    double value = spec.mean + spec.deviation * random.normal();
-    convert(&value, DType::F64, place + i * size, spec.dtype, 1);
+  std::vector<double> values(std::min(written, spec.getElements()));
+  for (int64_t i = 0; i < spec.getElements(); i += written) {
+    int64_t some = std::min(written, spec.getElements() - i);
+    for (int64_t k = 0; k < some; ++k)
+      values[k] = spec.mean + spec.deviation * random.normal();
+    writeValues(session, spec, i, some, values.data(), DType::F64);
   }
 }
 
@@ -67,16 +76,21 @@ static void assignState(Session &session, const StateSpec &spec,
                        ", the model has " + std::string(getName(spec.dtype)),
                    "use weights of the same model");
   ElementRange held = session.getHeld(spec);
-  convert(tensor.data.data() + held.begin * getSize(tensor.dtype), tensor.dtype,
-          session.getPlace(spec) + held.begin * getSize(spec.dtype), spec.dtype,
-          held.getCount());
+  writeValues(session, spec, held.begin, held.getCount(),
+              tensor.data.data() + held.begin * getSize(tensor.dtype),
+              tensor.dtype);
 }
 
 TensorView ingot::runtime::viewState(const Session &session,
                                      const StateSpec &spec) {
-  return {spec.dtype,
-          spec.shape,
-          {session.getPlace(spec), static_cast<size_t>(spec.getBytes())}};
+  TensorView view{spec.dtype, spec.shape, {}};
+  if (spec.halves.empty())
+    view.data = {session.getPlace(spec), static_cast<size_t>(spec.getBytes())};
+  else
+    view.pieces = [&session, &spec](const TensorView::Sink &take) {
+      readPieces(session, spec, take);
+    };
+  return view;
 }
 
 using StateList = std::vector<const StateSpec *>;
@@ -146,6 +160,9 @@ static void refreshCopies(Session &session) {
     if (copy.init != InitKind::Copy)
       continue;
     const StateSpec &original = *manifest.findState(copy.of);
+    // Halves are the original.
+    if (!original.halves.empty())
+      continue;
     convert(session.getPlace(original), original.dtype, session.getPlace(copy),
             copy.dtype, copy.getElements());
   }
@@ -154,13 +171,12 @@ static void refreshCopies(Session &session) {
 static void initialize(Session &session, const StateList &states,
                        uint64_t seed) {
   for (const StateSpec *spec : states) {
-    char *place = session.getPlace(*spec);
     if (spec->init == InitKind::Fill)
       fill(session, *spec);
     else if (spec->init == InitKind::Normal)
-      drawNormal(place, *spec, seed);
+      drawNormal(session, *spec, seed);
     if (spec->role == StateRole::Seed)
-      convert(&seed, DType::U64, place, DType::I64, 1);
+      convert(&seed, DType::U64, session.getPlace(*spec), DType::I64, 1);
   }
   loadWeights(session, states);
 }
@@ -204,9 +220,9 @@ static bool assignShards(Session &session, const StateSpec &spec,
     int64_t end = std::min(first + count, held.end);
     if (begin >= end)
       continue;
-    convert(piece.data.data() + (begin - first) * getSize(piece.dtype),
-            piece.dtype, session.getPlace(spec) + begin * getSize(spec.dtype),
-            spec.dtype, end - begin);
+    writeValues(session, spec, begin, end - begin,
+                piece.data.data() + (begin - first) * getSize(piece.dtype),
+                piece.dtype);
     found += end - begin;
   }
   if (isThere && found != held.getCount())
@@ -408,8 +424,7 @@ void ingot::runtime::exportModel(const Session &session,
     const StateSpec &spec = *manifest.findState(piece.state);
     int64_t elements = spec.getElements();
     converted.resize(elements * getSize(piece.dtype));
-    convert(session.getPlace(spec), spec.dtype, converted.data(), piece.dtype,
-            elements);
+    readValues(session, spec, 0, elements, converted.data(), piece.dtype);
     file.write(converted);
   }
   file.commit();

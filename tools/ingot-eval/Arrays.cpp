@@ -23,6 +23,8 @@ static std::pair<Type, DType> elementFor(DType dtype, MLIRContext &context) {
     return {BFloat16Type::get(&context), dtype};
   case DType::I32:
     return {IntegerType::get(&context, 32), dtype};
+  case DType::I16:
+    return {IntegerType::get(&context, 16), dtype};
   case DType::I8:
     return {IntegerType::get(&context, 8), dtype};
   case DType::U8:
@@ -30,7 +32,6 @@ static std::pair<Type, DType> elementFor(DType dtype, MLIRContext &context) {
   case DType::Bool:
     return {IntegerType::get(&context, 1), dtype};
   case DType::I64:
-  case DType::I16:
   case DType::U16:
   case DType::U32:
   case DType::U64:
@@ -50,6 +51,8 @@ static DType dtypeOf(Type element) {
     return DType::Bool;
   if (element.isInteger(8))
     return element.isUnsignedInteger() ? DType::U8 : DType::I8;
+  if (element.isInteger(16))
+    return DType::I16;
   return element.isInteger(32) ? DType::I32 : DType::I64;
 }
 

@@ -275,6 +275,9 @@ static int runFunction(const Options &options, ModuleOp module) {
                                 "give each state an array of its shape");
       state->second = tensor.converted(state->second.getElementType());
     }
+  if (llvm::Error error = refreshCopies(module, states))
+    throw runtime::badInput(options.model, llvm::toString(std::move(error)),
+                            "copies name states of the module");
 
   std::vector<std::string> required = requiredInputs(function);
   NamedTensors inputs;

@@ -55,6 +55,8 @@ llvm::Error ModuleSlots::readPlaces(ModuleOp module) {
   llvm::StringMap<int64_t> stateOffsets;
   llvm::StringSet<> shards;
   for (auto state : module.getOps<StateOp>()) {
+    if (state.getHalves())
+      continue;
     int64_t offset = state->getAttrOfType<IntegerAttr>("exec.offset").getInt();
     stateOffsets[state.getSymName()] = offset;
     std::string storage;

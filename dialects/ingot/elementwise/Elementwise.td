@@ -194,4 +194,33 @@ def StochasticRoundOp : Ingot_ElementwiseOp<"stochastic_round"> {
   let assemblyFormat = "$operand `,` $drawn attr-dict `:` functional-type(operands, results)";
 }
 
+def UpperHalfOp : Ingot_ElementwiseOp<"upper_half"> {
+  let summary = "rounds to bf16 so that `lower_half` is what is missing";
+  let description = [{
+    The nearest number of bf16, of two as near the one away from zero; NaN is NaN. Only at such ties does it
+    differ from `cast`. With `lower_half` it is the number itself (`join_halves`), in as many bits, of which
+    products read half: no copy in bf16 beside a master in f32.
+
+    Before Kalamkar et al., "Optimizing Deep Learning Recommender Systems' Training On CPU Cluster
+    Architectures", SC 2020 (Split-SGD-BF16), who cut off the lower half instead of rounding.
+  }];
+  let arguments = (ins Ingot_TensorOf<[F32]>:$operand);
+  let results = (outs Ingot_TensorOf<[BF16]>:$result);
+  let assemblyFormat = "$operand attr-dict `:` functional-type(operands, results)";
+}
+
+def LowerHalfOp : Ingot_ElementwiseOp<"lower_half"> {
+  let summary = "the lower 16 bits of a number of f32; 0 of NaN";
+  let arguments = (ins Ingot_TensorOf<[F32]>:$operand);
+  let results = (outs Ingot_TensorOf<[I16]>:$result);
+  let assemblyFormat = "$operand attr-dict `:` functional-type(operands, results)";
+}
+
+def JoinHalvesOp : Ingot_ElementwiseOp<"join_halves"> {
+  let summary = "the number of f32 of which these are `upper_half` and `lower_half`";
+  let arguments = (ins Ingot_TensorOf<[BF16]>:$upper, Ingot_TensorOf<[I16]>:$lower);
+  let results = (outs Ingot_TensorOf<[F32]>:$result);
+  let assemblyFormat = "$upper `,` $lower attr-dict `:` functional-type(operands, results)";
+}
+
 #endif // INGOT_DIALECTS_INGOT_ELEMENTWISE_ELEMENTWISE_TD

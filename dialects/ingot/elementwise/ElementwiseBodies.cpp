@@ -277,6 +277,48 @@ Elements StochasticRoundOp::emitElements(OpBuilder &b, Location loc,
                                   e.convertFloat(x, b.getBF16Type()), rounded)};
 }
 
+/// Bits of f32, of NaN the quiet one: the sum with 2^15 is NaN, too.
+static Value emitBits(const ScalarEmitter &e, Value x) {
+  Type i32 = e.b.getI32Type();
+  Value quiet =
+      arith::ConstantOp::create(e.b, e.loc, e.b.getI32IntegerAttr(0x7fc00000));
+  Value isNaN =
+      arith::CmpFOp::create(e.b, e.loc, arith::CmpFPredicate::UNO, x, x);
+  return arith::SelectOp::create(e.b, e.loc, isNaN, quiet,
+                                 arith::BitcastOp::create(e.b, e.loc, i32, x));
+}
+
+Elements UpperHalfOp::emitElements(OpBuilder &b, Location loc,
+                                   ValueRange indices, ElementSource load) {
+  auto word = [&](int32_t value) -> Value {
+    return arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(value));
+  };
+  Value raised = arith::AddIOp::create(
+      b, loc, emitBits({b, loc}, load(0, indices)), word(1 << 15));
+  Value upper = arith::TruncIOp::create(
+      b, loc, b.getI16Type(), arith::ShRUIOp::create(b, loc, raised, word(16)));
+  return {arith::BitcastOp::create(b, loc, b.getBF16Type(), upper)};
+}
+
+Elements LowerHalfOp::emitElements(OpBuilder &b, Location loc,
+                                   ValueRange indices, ElementSource load) {
+  return {arith::TruncIOp::create(b, loc, b.getI16Type(),
+                                  emitBits({b, loc}, load(0, indices)))};
+}
+
+Elements JoinHalvesOp::emitElements(OpBuilder &b, Location loc,
+                                    ValueRange indices, ElementSource load) {
+  Type i16 = b.getI16Type(), i32 = b.getI32Type();
+  Value upper = arith::ExtUIOp::create(
+      b, loc, i32, arith::BitcastOp::create(b, loc, i16, load(0, indices)));
+  // Sign extension takes 2^16 off where rounding has added it.
+  Value lower = arith::ExtSIOp::create(b, loc, i32, load(1, indices));
+  Value sixteen = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(16));
+  Value bits = arith::AddIOp::create(
+      b, loc, arith::ShLIOp::create(b, loc, upper, sixteen), lower);
+  return {arith::BitcastOp::create(b, loc, b.getF32Type(), bits)};
+}
+
 /// A float towards zero as an integer; what is outside becomes the nearest
 /// value of the range, NaN becomes 0.
 static Value emitTruncation(const ScalarEmitter &e, Value x, Type type,

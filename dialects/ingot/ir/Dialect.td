@@ -50,8 +50,11 @@ def Ingot_Dialect : Dialect {
 
 def Ingot_Float : AnyTypeOf<[F16, BF16, F32, F64], "floating point">;
 def Ingot_Int : AnyTypeOf<[I8, UI8, I32, I64], "integer">;
-def Ingot_Element : AnyTypeOf<[F16, BF16, F32, F64, I1, I8, UI8, I32, I64],
-                              "floating point, integer or boolean">;
+/// I16 is the lower half of a number of f32 (`ingot.lower_half`): bits, not
+/// an integer to compute with.
+def Ingot_Element
+    : AnyTypeOf<[F16, BF16, F32, F64, I1, I8, UI8, I16, I32, I64],
+                "floating point, integer or boolean">;
 
 /// A tensor of static shape, small enough that offsets and sums of sizes in
 /// bytes stay far from overflow.

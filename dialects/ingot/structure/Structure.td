@@ -19,7 +19,8 @@ def Ingot_Role : I32EnumAttr<"Role", "what a state is for", [
     I32EnumAttrCase<"LowCopy", 7, "low_copy">,
     I32EnumAttrCase<"Accumulator", 8, "accumulator">,
     I32EnumAttrCase<"Residual", 9, "residual">,
-    I32EnumAttrCase<"Basis", 10, "basis">]> {
+    I32EnumAttrCase<"Basis", 10, "basis">,
+    I32EnumAttrCase<"LowerHalf", 11, "lower_half">]> {
   let cppNamespace = "::ingot";
   let genSpecializedAttr = 0;
 }
@@ -33,8 +34,12 @@ def StateOp : Ingot_Op<"state", [Symbol]> {
     taken), `seed` (i64), `loss_scale` (scalars of dynamic loss scaling), `low_copy` (the
     value of the state `of`, rounded to this state's element type; never saved), `accumulator` (sums over
     the micro-batches of a step; as at the start between steps, so never saved), `residual` (what a rank has not
-    sent of a gradient yet: each rank has its own), `basis` (what gradients are compressed with). The initial
-    value is `initial`, for a `low_copy` that of `of`; a splat costs nothing.
+    sent of a gradient yet: each rank has its own), `basis` (what gradients are compressed with), `lower_half` (of
+    the value of the state `of`; never saved). The initial value is `initial`, for a `low_copy` and a `lower_half`
+    that of `of`; a splat costs nothing.
+
+    A parameter with `halves`, a `low_copy` in bf16 and a `lower_half`, has no memory of its own: its value is
+    `ingot.join_halves` of those, which functions read and write in its place. Files have the whole value.
 
     A state with `shard` is held in parts: each rank has the elements that are in its shard of a
     bucket (docs/spec/collective.md). `shard` says which of the bucket's elements is the state's first, and how many
@@ -47,11 +52,12 @@ def StateOp : Ingot_Op<"state", [Symbol]> {
   let arguments = (ins SymbolNameAttr:$sym_name, Ingot_RoleAttr:$role,
                        TypeAttrOf<Ingot_Tensor>:$type, ElementsAttr:$initial,
                        OptionalAttr<FlatSymbolRefAttr>:$of, OptionalAttr<DenseI64ArrayAttr>:$shard,
-                       OptionalAttr<DenseI64ArrayAttr>:$gathered);
+                       OptionalAttr<DenseI64ArrayAttr>:$gathered,
+                       OptionalAttr<FlatSymbolRefArrayAttr>:$halves);
   let assemblyFormat = "`` $role $sym_name (`of` $of^)? `:` $type `=` $initial attr-dict";
   let builders = [OpBuilder<(ins "::llvm::StringRef":$name, "::ingot::Role":$role,
                                  "::mlir::RankedTensorType":$type, "::mlir::ElementsAttr":$initial),
-    "build($_builder, $_state, name, role, type, initial, ::mlir::FlatSymbolRefAttr(), ::mlir::DenseI64ArrayAttr(), ::mlir::DenseI64ArrayAttr());">];
+    "build($_builder, $_state, name, role, type, initial, ::mlir::FlatSymbolRefAttr(), ::mlir::DenseI64ArrayAttr(), ::mlir::DenseI64ArrayAttr(), ::mlir::ArrayAttr());">];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     ::mlir::RankedTensorType getTensorType() {

@@ -36,6 +36,11 @@ LogicalResult StateOp::verify() {
       return emitOpError("C7: a state that is gathered must be a parameter "
                          "that is not in shards, and in its bucket");
   }
+  if (ArrayAttr halves = getHalvesAttr();
+      halves &&
+      (getRole() != Role::Parameter || !element.isF32() || halves.size() != 2))
+    return emitOpError("C8: a state in halves must be a parameter of f32 and "
+                       "name two of them");
   switch (getRole()) {
   case Role::Parameter:
   case Role::Moment:
@@ -59,6 +64,11 @@ LogicalResult StateOp::verify() {
     if (!isa<FloatType>(element) || !getOf())
       return emitOpError(
           "C5: a low_copy must be floating point and name what it copies");
+    return success();
+  case Role::LowerHalf:
+    if (!element.isSignlessInteger(16) || !getOf())
+      return emitOpError(
+          "C9: a lower_half must be of i16 and name what it is a half of");
     return success();
   case Role::Accumulator:
   case Role::Frozen:

@@ -170,7 +170,23 @@ static double roundByChance(double x, double drawn) {
   return std::copysign(rounded, x);
 }
 
+static void registerHalves(Registry &registry) {
+  registry.add<UpperHalfOp>([](UpperHalfOp, Operands in, Results out) {
+    for (int64_t i = 0, e = out[0].size(); i < e; ++i)
+      out[0].real(i) = upperHalf(in[0].real(i));
+  });
+  registry.add<LowerHalfOp>([](LowerHalfOp, Operands in, Results out) {
+    for (int64_t i = 0, e = out[0].size(); i < e; ++i)
+      out[0].integer(i) = lowerHalf(in[0].real(i));
+  });
+  registry.add<JoinHalvesOp>([](JoinHalvesOp, Operands in, Results out) {
+    for (int64_t i = 0, e = out[0].size(); i < e; ++i)
+      out[0].real(i) = joinHalves(in[0].real(i), in[1].integer(i));
+  });
+}
+
 void ingot::reference::registerElementwise(Registry &registry) {
+  registerHalves(registry);
   registerUnary(registry);
   registerBinary(registry);
   registry.add<CompareOp>([](CompareOp op, Operands in, Results out) {

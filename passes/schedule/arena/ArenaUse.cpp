@@ -19,6 +19,7 @@ static DenseSet<unsigned> findGradients(const StepGraph &graph) {
             signature.resultState(result.getOperandNumber()))
       if (auto state = symbols.lookup<StateOp>(symbol.getAttr());
           state && (state.getRole() == Role::Parameter ||
+                    state.getRole() == Role::LowerHalf ||
                     state.getRole() == Role::Moment))
         updates.insert(StepGraph::resolve(result.get()));
   DenseSet<unsigned> gradients;

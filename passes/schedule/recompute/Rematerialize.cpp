@@ -98,6 +98,8 @@ struct Rematerialize : ingot::impl::RematerializeBase<Rematerialize> {
     if (budgetBytes < 0 && budgetPercent < 0 && recompute.empty())
       return;
     for (auto state : getOperation().getOps<StateOp>()) {
+      if (state.getHalves())
+        continue;
       RankedTensorType type = state.getTensorType();
       int64_t bytes = byteSize(type);
       // The first of a bucket stands for all.

@@ -308,6 +308,16 @@ ingot.state low_copy @c : tensor<2xbf16> = dense<0.0> : tensor<2xbf16>
 
 // -----
 
+// expected-error @+1 {{'ingot.state' op C8: a state in halves must be a parameter of f32 and name two of them}}
+ingot.state parameter @w : tensor<2xf32> = dense<0.0> : tensor<2xf32> {halves = [@c]}
+
+// -----
+
+// expected-error @+1 {{'ingot.state' op C9: a lower_half must be of i16 and name what it is a half of}}
+ingot.state lower_half @c : tensor<2xi16> = dense<0> : tensor<2xi16>
+
+// -----
+
 func.func @f(%a: tensor<2x3xf32>) -> tensor<2x3xf32> {
   // expected-error @+1 {{C13: an epilogue fusion must hold one library call that takes an epilogue}}
   %0 = ingot.fusion epilogue(%a) : (tensor<2x3xf32>) -> tensor<2x3xf32> {

@@ -60,6 +60,33 @@ def resume(ingot):
         check_relative("resumed", rest, [row["loss"] for row in whole[4:]], 5e-2)
 
 
+@case("precision-halves")
+def halves(ingot):
+    """Masters in halves are the weights bit for bit: as they came, in files,
+    and in a trainer that has them whole."""
+    trainer = compile_with(ingot, "--precision", "bf16")
+    plain = compile_with(ingot)
+    planned, whole = (json.loads(ingot.succeed([t, "--inspect=json"]).out) for t in (trainer, plain))
+    rounding = 64 * len(planned["parameters"])
+    check(planned["weights_bytes"] <= whole["weights_bytes"] + rounding, f"{planned['weights_bytes']} B of weights")
+    before, after, again = ingot.path("before.onnx"), ingot.path("after.onnx"), ingot.path("again.onnx")
+    ingot.succeed([trainer, *DATA, "--steps", "0", "--export", before])
+    start = initializers(G.model)
+    check(all(np.array_equal(v, start[k]) for k, v in initializers(before).items()), "weights changed at rest")
+    folder = ingot.path("halves")
+    whole, _ = ingot.train(trainer, *DATA, "--steps", "6", "--export", after)
+    ingot.train(trainer, *DATA, "--steps", "4", "--save", folder)
+    log = ingot.path("log.jsonl")
+    ingot.succeed([trainer, *DATA, "--steps", "6", "--resume", folder, "--log", log, "--export", again, "--save", folder])
+    rest = [json.loads(line)["loss"] for line in log.read_text().splitlines()]
+    check(rest == [row["loss"] for row in whole[4:]], "losses differ after a resume")
+    a, b = initializers(after), initializers(again)
+    check(all(np.array_equal(a[k], b[k]) for k in a), "parameters differ after a resume")
+    ingot.succeed([plain, *DATA, "--steps", "6", "--resume", folder, "--export", again])
+    b = initializers(again)
+    check(all(np.array_equal(a[k], b[k]) for k in a), "a trainer in fp32 reads other parameters")
+
+
 def with_overflows(ingot, steps):
     """The data in order for `steps` steps with the batches whose samples are
     infinite, and the same without them."""

@@ -199,3 +199,15 @@ func.func @scatter_into(%g: tensor<9x2xf32>, %h: tensor<9x2xbf16>, %u: tensor<3x
   %7 = ingot.add %h, %6 : tensor<9x2xbf16>
   return %1, %3, %4, %5, %7 : tensor<9x2xf32>, tensor<9x2xf32>, tensor<9x2xf32>, tensor<9x2xf32>, tensor<9x2xbf16>
 }
+
+// Rows of a number in halves are joined rows of the halves.
+// CHECK-LABEL: func @gather_of_halves
+// CHECK-SAME:    (%[[U:.*]]: tensor<9x2xbf16>, %[[L:.*]]: tensor<9x2xi16>, %[[I:.*]]: tensor<3xi64>)
+func.func @gather_of_halves(%u: tensor<9x2xbf16>, %l: tensor<9x2xi16>, %i: tensor<3xi64>) -> tensor<3x2xf32> {
+  // CHECK-DAG: %[[UPPER:.*]] = ingot.gather %[[U]][%[[I]]] dim = 0
+  // CHECK-DAG: %[[LOWER:.*]] = ingot.gather %[[L]][%[[I]]] dim = 0
+  // CHECK: ingot.join_halves %[[UPPER]], %[[LOWER]] : (tensor<3x2xbf16>, tensor<3x2xi16>) -> tensor<3x2xf32>
+  %0 = ingot.join_halves %u, %l : (tensor<9x2xbf16>, tensor<9x2xi16>) -> tensor<9x2xf32>
+  %1 = ingot.gather %0[%i] dim = 0 : (tensor<9x2xf32>, tensor<3xi64>) -> tensor<3x2xf32>
+  return %1 : tensor<3x2xf32>
+}

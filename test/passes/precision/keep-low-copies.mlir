@@ -2,14 +2,23 @@
 // RUN: ingot-opt %s --ingot-keep-low-copies --split-input-file --remarks-filter=ingot-keep-low-copies --remark-format=emitRemark 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARKS
 
 
-// The copy follows its weight; every function reads it, the step writes it.
+// The copy follows its weight; every function reads it, the step writes it,
+// and what it lacks of the weight, which is nowhere else.
+// REMARKS: remark{{.*}}low-copy{{.*}}Weight=w
+// REMARKS: remark{{.*}}split-master{{.*}}Weight=w
+// CHECK: ingot.state parameter @w {{.*}} {halves = [@"w/bf16", @"w/lower"]}
 // CHECK: ingot.state low_copy @"w/bf16" of @w : tensor<2x2xbf16>
+// CHECK: ingot.state lower_half @"w/lower" of @w : tensor<2x2xi16>
 // CHECK-LABEL: func.func @train_step
 // CHECK-SAME: %[[COPY:[a-z0-9]+]]: tensor<2x2xbf16> {ingot.state = @"w/bf16"}
+// CHECK-SAME: %[[LOWER:[a-z0-9]+]]: tensor<2x2xi16> {ingot.state = @"w/lower"}
+// CHECK-SAME: -> (tensor<2x2xbf16> {ingot.name = "y"}, tensor<2x2xbf16> {ingot.state = @"w/bf16"}, tensor<2x2xi16> {ingot.state = @"w/lower"})
+// CHECK: %[[OLD:.*]] = ingot.join_halves %[[COPY]], %[[LOWER]]
 // CHECK: ingot.matmul %{{.*}}, %[[COPY]]
-// CHECK: %[[NEW:.*]] = ingot.neg
-// CHECK: %[[NEWCOPY:.*]] = ingot.cast %[[NEW]] : tensor<2x2xf32> -> tensor<2x2xbf16>
-// CHECK: return %{{.*}}, %[[NEW]], %[[NEWCOPY]]
+// CHECK: %[[NEW:.*]] = ingot.neg %[[OLD]]
+// CHECK: %[[NEWCOPY:.*]] = ingot.upper_half %[[NEW]]
+// CHECK: %[[NEWLOWER:.*]] = ingot.lower_half %[[NEW]]
+// CHECK: return %{{.*}}, %[[NEWCOPY]], %[[NEWLOWER]]
 // CHECK-LABEL: func.func @predict
 // CHECK-NOT: @w}
 // CHECK-NOT: ingot.cast
@@ -50,4 +59,23 @@ func.func @train_step(%x: tensor<2x2xbf16> {ingot.kind = "data", ingot.name = "x
   %start = ingot.all_gather_start %2 : (tensor<2x2xf32>) -> tensor<4xf32>
   %3 = ingot.all_gather_wait %start : (tensor<4xf32>) -> tensor<2x2xf32>
   return %1, %3 : tensor<2x2xbf16>, tensor<2x2xf32>
+}
+
+// -----
+
+// A copy in fp16 is no half: the master stays.
+// REMARKS: remark{{.*}}split-master{{.*}}only bf16 is the upper half of fp32
+// CHECK-LABEL: func.func @train_step
+// CHECK-SAME: {ingot.state = @w}
+// CHECK: %[[NEW:.*]] = ingot.neg
+// CHECK: %[[NEWCOPY:.*]] = ingot.cast %[[NEW]] : tensor<2x2xf32> -> tensor<2x2xf16>
+// CHECK: return %{{.*}}, %[[NEW]], %[[NEWCOPY]]
+ingot.state parameter @w : tensor<2x2xf32> = dense<1.0> : tensor<2x2xf32>
+func.func @train_step(%x: tensor<2x2xf16> {ingot.kind = "data", ingot.name = "x"},
+                      %w: tensor<2x2xf32> {ingot.state = @w})
+    -> (tensor<2x2xf16> {ingot.name = "y"}, tensor<2x2xf32> {ingot.state = @w}) {
+  %0 = ingot.cast %w : tensor<2x2xf32> -> tensor<2x2xf16>
+  %1 = ingot.matmul %x, %0 : (tensor<2x2xf16>, tensor<2x2xf16>) -> tensor<2x2xf16>
+  %2 = ingot.neg %w : tensor<2x2xf32>
+  return %1, %2 : tensor<2x2xf16>, tensor<2x2xf32>
 }

@@ -17,7 +17,7 @@ namespace {
 
 json makeManifest() {
   return json::parse(R"({
-    "abi": 10, "variants": [""], "model": "m.onnx", "producer": "p", "precision": "fp32",
+    "abi": 11, "variants": [""], "model": "m.onnx", "producer": "p", "precision": "fp32",
     "target": {"kind": "cpu", "features": ["avx2"]},
     "loss": "cross-entropy", "optimizer": "sgd", "batch": 2,
     "eval_partial": true, "weights": "embed",

@@ -6,6 +6,7 @@
 
 #include "runtime/trainer/State.h"
 #include "runtime/core/Console.h"
+#include "runtime/trainer/StateValues.h"
 #include "test/runtime/TestSupport.h"
 
 #include <cmath>
@@ -67,6 +68,42 @@ protected:
   Manifest manifest;
   Console console;
 };
+
+// Halves hold the values bit for bit, of which the upper one is the nearest.
+TEST_F(StateTest, Halves) {
+  std::vector<float> whole = initialize(1);
+  manifest.states[0].halves = {"w/bf16", "w/lower"};
+  addState("w/bf16", StateRole::LowCopy, DType::BF16, {4000}, 0);
+  addState("w/lower", StateRole::LowerHalf, DType::I16, {4000}, 8192);
+  for (size_t i : {2, 3}) {
+    manifest.states[i].init = InitKind::Copy;
+    manifest.states[i].of = "w";
+  }
+  Session session(module, manifest);
+  initializeState(session, 1, "", console);
+  const StateSpec &spec = *manifest.findState("w");
+  std::vector<float> values(whole.size()), nearest(whole.size());
+  readValues(session, spec, 0, spec.getElements(), values.data(), DType::F32);
+  EXPECT_EQ(values, whole);
+  readValues(session, *manifest.findState("w/bf16"), 0, spec.getElements(),
+             nearest.data(), DType::F32);
+  for (size_t i = 0; i < whole.size(); ++i)
+    EXPECT_LE(std::fabs(nearest[i] - whole[i]), std::fabs(whole[i]) / 256);
+
+  std::string bytes;
+  viewState(session, spec).pieces([&](std::string_view piece) {
+    bytes += piece;
+  });
+  ASSERT_EQ(bytes.size(), whole.size() * sizeof(float));
+  EXPECT_EQ(std::memcmp(bytes.data(), whole.data(), bytes.size()), 0);
+
+  std::vector<double> others = {1.5, -0.1, 3.4028234663852886e38};
+  writeValues(session, spec, 5, 3, others.data(), DType::F64);
+  readValues(session, spec, 4, 5, values.data(), DType::F32);
+  std::vector<float> expected = {whole[4], 1.5F, -0.1F, 3.40282347e38F,
+                                 whole[8]};
+  EXPECT_EQ(std::vector(values.begin(), values.begin() + 5), expected);
+}
 
 TEST_F(StateTest, NormalDraws) {
   std::vector<float> values = initialize(1);
