@@ -14,7 +14,8 @@ STEPS = 50
 def equal(ingot):
     """Stages, ranks and micro-batches make no difference."""
     g = golden("mlp")
-    flags = ["--data", g.data, "--steps", STEPS, "--no-shuffle"]
+    # Not in the order of the file: see cases/parallel.py.
+    flags = ["--data", g.data, "--steps", STEPS, "--seed", "5"]
     want = losses(ingot, 1, compile_for(ingot, g, "adamw", 1), *flags)
     for stage in ("1", "2"):
         for ranks, accumulation in ((1, 1), (2, 1), (2, 2), (4, 1)):
