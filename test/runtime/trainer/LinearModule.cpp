@@ -118,8 +118,10 @@ constexpr ingot_function functions[] = {
 #ifndef INGOT_TEST_EVAL_PARTIAL
 #define INGOT_TEST_EVAL_PARTIAL "true"
 #endif
+#define INGOT_TEXT_OF(NUMBER) #NUMBER
+#define INGOT_TEXT(NUMBER) INGOT_TEXT_OF(NUMBER)
 #ifndef INGOT_TEST_ABI
-#define INGOT_TEST_ABI "10"
+#define INGOT_TEST_ABI INGOT_TEXT(INGOT_ABI_VERSION)
 #endif
 
 #define X_INPUT                                                                \
