@@ -13,6 +13,7 @@
 #include "dialects/ingot/collective/BucketLayout.h"
 #include "dialects/ingot/ir/Builders.h"
 #include "dialects/ingot/ir/Signature.h"
+#include "dialects/ingot/support/Views.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/parallel/Passes.h"
 #include "llvm/ADT/MapVector.h"
@@ -41,15 +42,9 @@ struct Bucket {
 int64_t findFirstUse(Value value,
                      const DenseMap<Operation *, int64_t> &position) {
   int64_t first = std::numeric_limits<int64_t>::max();
-  SmallVector<Value> names = {value};
-  while (!names.empty())
-    for (OpOperand &use : names.pop_back_val().getUses()) {
-      Operation *user = use.getOwner();
-      if (user->hasTrait<SameBytes>())
-        names.push_back(user->getResult(use.getOperandNumber()));
-      else
-        first = std::min(first, position.lookup(user));
-    }
+  forEachUseThroughViews(value, [&](OpOperand &use) {
+    first = std::min(first, position.lookup(use.getOwner()));
+  });
   return first;
 }
 

@@ -11,6 +11,7 @@
 #include "dialects/ingot/ir/Builders.h"
 #include "dialects/ingot/ir/Signature.h"
 #include "dialects/ingot/ir/States.h"
+#include "dialects/ingot/support/Views.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/precision/Passes.h"
 #include "llvm/ADT/MapVector.h"
@@ -143,10 +144,7 @@ private:
         if (entry.state() != weight)
           continue;
         isUpdated = true;
-        Operation *writer = entry.value.getDefiningOp();
-        while (writer && writer->hasTrait<SameBytes>())
-          writer = writer->getOperand(0).getDefiningOp();
-        if (isa_and_nonnull<BucketEnd>(writer))
+        if (resolveViews(entry.value).getDefiningOp<BucketEnd>())
           return "ranks exchange it whole";
       }
     return isUpdated ? "" : "it is not trained";

@@ -14,12 +14,10 @@
 #include "passes/cost/Cost.h"
 #include "passes/schedule/LibraryCalls.h"
 #include "passes/schedule/Passes.h"
-#include "passes/schedule/arena/BufferPlan.h"
+#include "passes/schedule/arena/StatePlaces.h"
 #include "runtime/abi/Abi.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringMap.h"
-
-#include <map>
 
 namespace ingot {
 #define GEN_PASS_DEF_PLACESTEPS
@@ -39,12 +37,6 @@ MemRefType bufferType(Type tensor) {
 }
 
 bool isStart(BucketEnd end) { return end.getBucket().getDefiningOp() == end; }
-
-/// A bucket of states.
-struct Gather {
-  int64_t offset = 0;
-  MemRefType bucket;
-};
 
 struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
   using PlaceStepsBase::PlaceStepsBase;
@@ -70,7 +62,7 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
 
   LogicalResult check(func::FuncOp func) {
     auto inBucket = [&](auto op) -> LogicalResult {
-      if (gathers.contains(static_cast<int64_t>(op.getBucket())))
+      if (states->gathers.contains(static_cast<int64_t>(op.getBucket())))
         return success();
       return op.emitOpError("no state is in the bucket ") << op.getBucket();
     };
@@ -91,56 +83,16 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
 
   void placeStates() {
     Builder builder(&getContext());
-    int64_t offset = 0;
-    auto place = [&](StateOp state, exec::Space space, int64_t at) {
-      statePlaces[FlatSymbolRefAttr::get(state.getSymNameAttr())] = {space, at};
-      state->setAttr("exec.offset", builder.getI64IntegerAttr(at));
-    };
-    auto take = [&](StateOp state, int64_t bytes) {
-      offset += bytes;
-      bool isOptimizer =
-          state.getRole() == Role::Moment || state.getRole() == Role::Step ||
-          state.getRole() == Role::Seed || state.getRole() == Role::Residual ||
-          state.getRole() == Role::Basis;
-      (isOptimizer                            ? optimizerBytes
-       : state.getRole() == Role::Accumulator ? accumulatorBytes
-                                              : weightBytes) += bytes;
-    };
+    states.emplace(getOperation());
     for (auto state : getOperation().getOps<StateOp>()) {
-      if (state.getShard() || state.getHalves())
-        continue;
-      RankedTensorType type = state.getTensorType();
-      int64_t bytes = byteSize(type), at = offset;
-      bool isNew = true;
-      if (std::optional<ArrayRef<int64_t>> gathered = state.getGathered()) {
-        Gather &gather = gathers[(*gathered)[0]];
-        isNew = !gather.bucket;
-        if (isNew)
-          gather = {offset,
-                    MemRefType::get({(*gathered)[2]}, type.getElementType())};
-        int64_t size = type.getElementTypeBitWidth() / 8;
-        bytes = (*gathered)[2] * size;
-        at = gather.offset + (*gathered)[1] * size;
-      }
-      place(state, exec::Space::State, at);
-      if (isNew)
-        take(state, llvm::alignTo(bytes, INGOT_ALIGNMENT));
-    }
-    // Memory for shards comes with the number of ranks: here are addresses.
-    StateOp last;
-    for (auto state : getOperation().getOps<StateOp>())
-      if (state.getShard()) {
-        place(state, exec::Space::Shard, offset);
-        take(state, sizeof(void *));
-        last = state;
-      }
-    if (int64_t rest = llvm::alignTo(offset, INGOT_ALIGNMENT) - offset) {
-      offset += rest;
-      (last.getRole() == Role::Accumulator ? accumulatorBytes
-                                           : optimizerBytes) += rest;
+      auto found =
+          states->places.find(FlatSymbolRefAttr::get(state.getSymNameAttr()));
+      if (found != states->places.end())
+        state->setAttr("exec.offset",
+                       builder.getI64IntegerAttr(found->second.offset));
     }
     getOperation()->setAttr("exec.state_bytes",
-                            builder.getI64IntegerAttr(offset));
+                            builder.getI64IntegerAttr(states->getBytes()));
   }
 
   /// Builds the step beside the function, then replaces it.
@@ -152,7 +104,7 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
     shards = std::move(*found);
     Machine machineModel = Machine::of(getOperation());
     abi::ScratchMachine machine = machineModel.getScratchMachine();
-    BufferPlan plan(signature, statePlaces, machine, noReuse);
+    BufferPlan plan(signature, states->places, machine, noReuse);
     numInPlace += plan.getStatesInPlace();
     remark::analysis(func.getLoc(),
                      remark::RemarkOpts::name("arena").category("memory"))
@@ -322,11 +274,10 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
     step->setAttr(
         "exec.memory",
         b.getDictionaryAttr(
-            {bytes("peak_bytes", weightBytes + optimizerBytes +
-                                     accumulatorBytes + plan.getArenaBytes()),
-             bytes("weights_bytes", weightBytes),
-             bytes("optimizer_bytes", optimizerBytes),
-             bytes("gradient_bytes", accumulatorBytes + gradients),
+            {bytes("peak_bytes", states->getBytes() + plan.getArenaBytes()),
+             bytes("weights_bytes", states->weightBytes),
+             bytes("optimizer_bytes", states->optimizerBytes),
+             bytes("gradient_bytes", states->accumulatorBytes + gradients),
              bytes("activation_bytes", plan.getArenaBytes() - gradients -
                                            workspace - communication),
              bytes("workspace_bytes", workspace),
@@ -381,7 +332,7 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
 
   template <typename Call>
   void callGather(Location loc, int64_t number, OpBuilder &builder) {
-    const Gather &gather = gathers.at(number);
+    const StatePlaces::Gather &gather = states->gathers.at(number);
     Value bucket = exec::BufferOp::create(builder, loc, gather.bucket,
                                           exec::Space::State, gather.offset);
     Call::create(builder, loc, bucket, firstGather + number);
@@ -455,15 +406,12 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
     return name;
   }
 
-  DenseMap<Attribute, Place> statePlaces;
-  /// By number.
-  std::map<int64_t, Gather> gathers;
+  std::optional<StatePlaces> states;
   int64_t firstGather = 0;
   /// Of the function at hand.
   Shards shards;
   DenseMap<Value, int64_t> bucketNumbers;
   llvm::StringMap<StringAttr> kernels;
-  int64_t weightBytes = 0, optimizerBytes = 0, accumulatorBytes = 0;
 };
 
 } // namespace

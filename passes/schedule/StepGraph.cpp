@@ -3,6 +3,7 @@
 #include "dialects/exec/Exec.h"
 #include "dialects/ingot/collective/BucketLayout.h"
 #include "dialects/ingot/ir/Builders.h"
+#include "dialects/ingot/support/Views.h"
 #include "passes/schedule/LibraryCalls.h"
 
 using namespace mlir;
@@ -17,22 +18,13 @@ StepGraph::StepGraph(Signature signature, const abi::ScratchMachine &machine)
   addStateOrder();
 }
 
-Value StepGraph::resolve(Value value) {
-  while (Operation *def = value.getDefiningOp()) {
-    if (!def->hasTrait<SameBytes>())
-      break;
-    value = def->getOperand(cast<OpResult>(value).getResultNumber());
-  }
-  return value;
-}
-
 std::optional<unsigned> StepGraph::getBuffer(Value value) const {
-  auto it = bufferOf.find(resolve(value));
+  auto it = bufferOf.find(resolveViews(value));
   return it == bufferOf.end() ? std::nullopt : std::optional(it->second);
 }
 
 FlatSymbolRefAttr StepGraph::getState(Value value) const {
-  return inState.lookup(resolve(value));
+  return inState.lookup(resolveViews(value));
 }
 
 //===----------------------------------------------------------------------===//
@@ -82,20 +74,6 @@ static bool isReadPointwise(FusionOp fusion, unsigned operand,
   return true;
 }
 
-/// Calls `visit` with every use of a tensor, through views.
-static void forEachUse(Value value,
-                       llvm::function_ref<void(OpOperand &)> visit) {
-  SmallVector<Value> names = {value};
-  while (!names.empty())
-    for (OpOperand &use : names.pop_back_val().getUses()) {
-      Operation *user = use.getOwner();
-      if (user->hasTrait<SameBytes>())
-        names.push_back(user->getResult(use.getOperandNumber()));
-      else
-        visit(use);
-    }
-}
-
 /// True if `newValue` may be written over `oldValue`, a state's current value.
 bool StepGraph::canReplace(BlockArgument oldValue, Value newValue) const {
   Operation *writer = newValue.getDefiningOp();
@@ -105,7 +83,7 @@ bool StepGraph::canReplace(BlockArgument oldValue, Value newValue) const {
   if (oldValue.getType() != newValue.getType())
     return false;
   bool can = true;
-  forEachUse(oldValue, [&](OpOperand &use) {
+  forEachUseThroughViews(oldValue, [&](OpOperand &use) {
     if (use.getOwner() == writer) {
       auto fusion = dyn_cast<FusionOp>(writer);
       // Under the same type, a view has the same elements.
@@ -132,7 +110,7 @@ void StepGraph::findStates() {
     FlatSymbolRefAttr state = signature.resultState(result.getOperandNumber());
     if (!state)
       continue;
-    Value value = resolve(result.get());
+    Value value = resolveViews(result.get());
     BlockArgument current = currentOf.lookup(state);
     if (value == current)
       continue;
@@ -286,13 +264,13 @@ void StepGraph::addDependences(Value value, unsigned reader) {
 /// A state's old value is read before the new one takes its place.
 void StepGraph::addStateOrder() {
   for (Value result : signature.getReturn()->getOperands()) {
-    Value value = resolve(result);
+    Value value = resolveViews(result);
     Operation *writer = value.getDefiningOp();
     FlatSymbolRefAttr state = getState(value);
     if (!writer || !state)
       continue;
     if (BlockArgument current = currentOf.lookup(state))
-      forEachUse(current, [&](OpOperand &use) {
+      forEachUseThroughViews(current, [&](OpOperand &use) {
         if (use.getOwner() != writer &&
             use.getOwner() != signature.getReturn()) {
           Node &reader = nodes[nodeOf.lookup(use.getOwner())];

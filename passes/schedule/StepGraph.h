@@ -90,8 +90,6 @@ public:
   llvm::ArrayRef<Node> getNodes() const { return nodes; }
   llvm::ArrayRef<Buffer> getBuffers() const { return buffers; }
 
-  /// The tensor whose memory a value is: looks through views.
-  static mlir::Value resolve(mlir::Value value);
   /// The buffer of a value; none if it is a state's memory.
   std::optional<unsigned> getBuffer(mlir::Value value) const;
   /// The state in whose place a value is; null if it is in the arena.

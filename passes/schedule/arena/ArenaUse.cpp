@@ -1,6 +1,7 @@
 #include "passes/schedule/arena/ArenaUse.h"
 
 #include "dialects/ingot/ir/Builders.h"
+#include "dialects/ingot/support/Views.h"
 #include "runtime/abi/Abi.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/MapVector.h"
@@ -21,7 +22,7 @@ static DenseSet<unsigned> findGradients(const StepGraph &graph) {
           state && (state.getRole() == Role::Parameter ||
                     state.getRole() == Role::LowerHalf ||
                     state.getRole() == Role::Moment))
-        updates.insert(StepGraph::resolve(result.get()));
+        updates.insert(resolveViews(result.get()));
   DenseSet<unsigned> gradients;
   ArrayRef<StepGraph::Buffer> buffers = graph.getBuffers();
   for (unsigned i = buffers.size(); i-- > 0;) {

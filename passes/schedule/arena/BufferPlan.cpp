@@ -1,6 +1,7 @@
 #include "passes/schedule/arena/BufferPlan.h"
 
 #include "dialects/ingot/ir/Builders.h"
+#include "dialects/ingot/support/Views.h"
 #include "mlir/IR/Remarks.h"
 #include "runtime/abi/Abi.h"
 
@@ -33,11 +34,11 @@ void BufferPlan::copyStates() {
         << remark::reason(
                "the new value of {0} cannot take the old one's place",
                state.getValue());
-    copies.push_back({StepGraph::resolve(value), statePlaces.lookup(state)});
+    copies.push_back({resolveViews(value), statePlaces.lookup(state)});
   }
   for (auto [index, interval] : ownOutput)
     copies.push_back(
-        {StepGraph::resolve(end->getOperand(index)),
+        {resolveViews(end->getOperand(index)),
          {exec::Space::Arena, lifetimes.intervals[interval].offset}});
   // A copy that reads a state comes before the copy that overwrites it.
   llvm::stable_sort(copies, [&](const FinalCopy &a, const FinalCopy &b) {

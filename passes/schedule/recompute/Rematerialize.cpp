@@ -5,12 +5,14 @@
 #include "dialects/exec/Exec.h"
 #include "dialects/ingot/ir/Builders.h"
 #include "dialects/ingot/ir/Diagnostics.h"
+#include "dialects/ingot/support/Views.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "passes/cost/Cost.h"
 #include "passes/schedule/Order.h"
 #include "passes/schedule/Passes.h"
 #include "passes/schedule/arena/ArenaUse.h"
+#include "passes/schedule/arena/StatePlaces.h"
 #include "passes/schedule/recompute/FusionSlice.h"
 #include "passes/schedule/recompute/Recompute.h"
 #include "runtime/abi/Abi.h"
@@ -97,18 +99,8 @@ struct Rematerialize : ingot::impl::RematerializeBase<Rematerialize> {
       return signalPassFailure();
     if (budgetBytes < 0 && budgetPercent < 0 && recompute.empty())
       return;
-    for (auto state : getOperation().getOps<StateOp>()) {
-      if (state.getHalves())
-        continue;
-      RankedTensorType type = state.getTensorType();
-      int64_t bytes = byteSize(type);
-      // The first of a bucket stands for all.
-      if (std::optional<ArrayRef<int64_t>> gathered = state.getGathered())
-        bytes = (*gathered)[1] == 0
-                    ? (*gathered)[2] * type.getElementTypeBitWidth() / 8
-                    : 0;
-      stateBytes += llvm::alignTo(bytes, INGOT_ALIGNMENT);
-    }
+    StatePlaces states(getOperation());
+    stateBytes = states.getBytes() + states.shardBytes;
     auto functions = llvm::to_vector(getOperation().getOps<func::FuncOp>());
     for (func::FuncOp func : functions)
       if (!func.isDeclaration() && Signature(func).findResult("loss")) {
@@ -147,7 +139,7 @@ private:
   /// The last node that the loss needs: what comes after is the backward pass.
   static std::optional<unsigned> findCut(const StepGraph &graph,
                                          Signature signature) {
-    Value loss = StepGraph::resolve(
+    Value loss = resolveViews(
         signature.getReturn()->getOperand(*signature.findResult("loss")));
     Operation *last = loss.getDefiningOp();
     // Of a sum over ranks: where this rank's part is ready.

@@ -1,0 +1,61 @@
+#include "passes/schedule/arena/StatePlaces.h"
+
+#include "dialects/ingot/ir/Builders.h"
+#include "runtime/abi/Abi.h"
+
+using namespace mlir;
+using namespace ingot;
+
+int64_t &StatePlaces::getPart(Role role) {
+  switch (role) {
+  case Role::Moment:
+  case Role::Step:
+  case Role::Seed:
+  case Role::Residual:
+  case Role::Basis:
+    return optimizerBytes;
+  case Role::Accumulator:
+    return accumulatorBytes;
+  default:
+    return weightBytes;
+  }
+}
+
+void StatePlaces::place(StateOp state) {
+  RankedTensorType type = state.getTensorType();
+  int64_t bytes = byteSize(type), at = getBytes();
+  bool isNew = true;
+  if (std::optional<ArrayRef<int64_t>> gathered = state.getGathered()) {
+    Gather &gather = gathers[(*gathered)[0]];
+    isNew = !gather.bucket;
+    if (isNew)
+      gather = {at, MemRefType::get({(*gathered)[2]}, type.getElementType())};
+    int64_t size = type.getElementTypeBitWidth() / 8;
+    bytes = (*gathered)[2] * size;
+    at = gather.offset + (*gathered)[1] * size;
+  }
+  places[FlatSymbolRefAttr::get(state.getSymNameAttr())] = {exec::Space::State,
+                                                            at};
+  if (isNew)
+    getPart(state.getRole()) += llvm::alignTo(bytes, INGOT_ALIGNMENT);
+}
+
+StatePlaces::StatePlaces(ModuleOp module) {
+  SmallVector<StateOp> inShards;
+  for (auto state : module.getOps<StateOp>()) {
+    if (state.getShard())
+      inShards.push_back(state);
+    else if (!state.getHalves())
+      place(state);
+  }
+  for (StateOp state : inShards) {
+    places[FlatSymbolRefAttr::get(state.getSymNameAttr())] = {
+        exec::Space::Shard, getBytes()};
+    getPart(state.getRole()) += sizeof(void *);
+    shardBytes +=
+        llvm::alignTo(byteSize(state.getTensorType()), INGOT_ALIGNMENT);
+  }
+  if (!inShards.empty())
+    getPart(inShards.back().getRole()) +=
+        llvm::alignTo(getBytes(), INGOT_ALIGNMENT) - getBytes();
+}
