@@ -266,7 +266,7 @@ SmallVector<Field> matmulDescriptor(Op op, Value result, int64_t index) {
           {4, dtypeOf(op.getLhs())},
           {4, dtypeOf(op.getRhs())},
           {4, dtypeOf(result)},
-          {4, 0},
+          {4, op.getOnTiles()},
           scratchBytes(op),
           {8, index}};
 }

@@ -161,7 +161,7 @@ def MatmulOp : Exec_LibraryOp<"matmul"> {
   let summary = "`ingot_matmul`: result = lhs x rhs over the last two dimensions";
   let arguments = (ins Exec_Buffer:$lhs, Exec_Buffer:$rhs, Exec_Buffer:$result,
                        Optional<Exec_Scratch>:$scratch,
-                       UnitAttr:$transpose_lhs, UnitAttr:$transpose_rhs);
+                       UnitAttr:$transpose_lhs, UnitAttr:$transpose_rhs, UnitAttr:$on_tiles);
   let assemblyFormat = [{
     $lhs (`transposed` $transpose_lhs^)? `,` $rhs (`transposed` $transpose_rhs^)? `->` $result
     (`scratch` $scratch^ `:` type($scratch) `,`)? attr-dict `:` type($lhs) `,` type($rhs) `->` type($result)
@@ -179,7 +179,7 @@ def MatmulEpilogueOp : Exec_LaunchOp<"matmul_epilogue", [AttrSizedOperandSegment
   let arguments = (ins Exec_Buffer:$lhs, Exec_Buffer:$rhs, FlatSymbolRefAttr:$kernel,
                        Variadic<Exec_Buffer>:$inputs, Variadic<Exec_Buffer>:$outputs,
                        I64Attr:$product, Optional<Exec_Scratch>:$scratch,
-                       UnitAttr:$transpose_lhs, UnitAttr:$transpose_rhs, I64Attr:$flops);
+                       UnitAttr:$transpose_lhs, UnitAttr:$transpose_rhs, UnitAttr:$on_tiles, I64Attr:$flops);
   let assemblyFormat = [{
     $lhs (`transposed` $transpose_lhs^)? `,` $rhs (`transposed` $transpose_rhs^)? $kernel
     `(` $inputs `)` `->` `(` $outputs `)` (`scratch` $scratch^)? attr-dict `:` type(operands)

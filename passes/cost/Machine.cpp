@@ -30,6 +30,8 @@ static constexpr Field kFields[] = {
     {"multiplies_bf16", &Machine::multipliesBf16},
     {"multiplies_f16", &Machine::multipliesF16},
     {"packs_halves", &Machine::packsHalves},
+    {"tiles_halves", &Machine::tilesHalves},
+    {"tiles_f32", &Machine::tilesF32},
     {"memory_bandwidth", &Machine::memoryBandwidth},
     {"cache_bandwidth", &Machine::cacheBandwidth},
     {"cache_bytes", &Machine::cacheBytes},
@@ -53,22 +55,26 @@ Machine Machine::byFeatures(ArrayRef<std::string> features, unsigned threads) {
   machine.threads = threads;
   bool isWide = has("avx512f"), isVector = has("avx2");
   double scale = threads * (isWide ? 1.0 : isVector ? 0.6 : 0.2);
-  machine.matmulF32 = 65e9 * scale;
+  double multiplyAdds = 65e9 * scale;
   machine.convolutionF32 = 50e9 * scale;
   // Exponentials, and tiles of scores that are computed twice, count nothing.
-  machine.attentionF32 = 0.4 * machine.matmulF32;
+  machine.attentionF32 = 0.4 * multiplyAdds;
   machine.vectorF32 = 20e9 * scale;
   machine.vectorF64 = 10e9 * scale;
   machine.matmulF64 = machine.convolutionF64 = 1.5e9 * scale;
   machine.multipliesBf16 = has("avx512bf16");
   machine.multipliesF16 = has("avx512fp16");
   machine.packsHalves = has("avx512bw") && has("avx512vl");
+  bool hasTiles =
+      machine.packsHalves != 0 && has("amx-tile") && has("amx-bf16");
+  machine.tilesHalves = machine.tilesF32 = hasTiles;
+  machine.matmulF32 = (hasTiles ? 1.6 : 1) * multiplyAdds;
   // Half precision is converted where the processor cannot multiply it.
-  double half = has("amx-bf16") ? 10 : machine.multipliesBf16 ? 2 : 0.9;
-  machine.matmulBf16 = half * machine.matmulF32;
+  double half = hasTiles ? 10 : machine.multipliesBf16 ? 2 : 0.9;
+  machine.matmulBf16 = (hasTiles ? 6 : half) * multiplyAdds;
   machine.convolutionBf16 = half * machine.convolutionF32;
   double low = machine.multipliesF16 ? 2 : 0.9;
-  machine.matmulF16 = low * machine.matmulF32;
+  machine.matmulF16 = (hasTiles ? 2.3 : low) * multiplyAdds;
   machine.convolutionF16 = low * machine.convolutionF32;
   machine.memoryBandwidth = std::min(8e9 * threads, 100e9);
   machine.cacheBandwidth = 40e9 * threads;
@@ -121,7 +127,8 @@ llvm::Error Machine::readJson(StringRef text) {
       return llvm::createStringError("no field named '" + name + "'");
     std::optional<double> number = value.getAsNumber();
     bool mayBeZero = name.starts_with("multiplies_") ||
-                     name == "packs_halves" || name == "device_workspace_bytes";
+                     name.starts_with("tiles_") || name == "packs_halves" ||
+                     name == "device_workspace_bytes";
     if (!number || *number < 0 || (*number == 0 && !mayBeZero))
       return llvm::createStringError("'" + name + "' is not a positive number");
     this->*field->value = *number;
@@ -167,7 +174,11 @@ double Machine::getRate(WorkKind kind, Type element) const {
 }
 
 abi::ScratchMachine Machine::getScratchMachine() const {
-  return {static_cast<int64_t>(threads), multipliesBf16 != 0,
-          multipliesF16 != 0, static_cast<int64_t>(deviceWorkspaceBytes),
-          packsHalves != 0};
+  return {static_cast<int64_t>(threads),
+          multipliesBf16 != 0,
+          multipliesF16 != 0,
+          static_cast<int64_t>(deviceWorkspaceBytes),
+          packsHalves != 0,
+          tilesHalves != 0,
+          tilesF32 != 0};
 }

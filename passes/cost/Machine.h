@@ -33,6 +33,9 @@ struct Machine {
   double multipliesBf16 = 0, multipliesF16 = 0;
   /// 1 if matrix products that do need one read halves as they are stored.
   double packsHalves = 0;
+  /// 1 if matrix products are computed on tile units: of half precision, and of
+  /// f32 in parts.
+  double tilesHalves = 0, tilesF32 = 0;
   /// Bytes per second of all threads; data up to `cacheBytes` stays in cache.
   double memoryBandwidth = 12e9, cacheBandwidth = 60e9, cacheBytes = 1 << 20;
   /// On a device: bytes under which libraries choose their algorithms there; 0

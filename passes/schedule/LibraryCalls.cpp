@@ -11,15 +11,40 @@ using namespace ingot;
 
 namespace {
 
+int32_t abiType(Value tensor) {
+  Type element = tensorType(tensor).getElementType();
+  return element.isF64()    ? INGOT_F64
+         : element.isBF16() ? INGOT_BF16
+         : element.isF16()  ? INGOT_F16
+                            : INGOT_F32;
+}
+
+/// Sizes and types of a product as its descriptor has them.
+ingot_matmul_desc describe(MatmulOp op) {
+  ArrayRef<int64_t> lhs = tensorType(op.getLhs()).getShape();
+  ArrayRef<int64_t> result = tensorType(op.getResult()).getShape();
+  ingot_matmul_desc desc = {};
+  desc.batch = llvm::product_of(result.drop_back(2));
+  desc.m = result[result.size() - 2];
+  desc.n = result.back();
+  desc.k = op.getTransposeLhs() ? lhs[lhs.size() - 2] : lhs.back();
+  desc.a_type = abiType(op.getLhs());
+  desc.b_type = abiType(op.getRhs());
+  desc.c_type = abiType(op.getResult());
+  return desc;
+}
+
 /// One overload per anchor: the only place where the two dialects meet.
 struct CallBuilder {
+  const abi::ScratchMachine &machine;
   OpBuilder &b;
   ValueRange inputs, outputs;
   Value scratch;
 
   void operator()(MatmulOp op) const {
     exec::MatmulOp::create(b, op.getLoc(), inputs[0], inputs[1], outputs[0],
-                           scratch, op.getTransposeLhs(), op.getTransposeRhs());
+                           scratch, op.getTransposeLhs(), op.getTransposeRhs(),
+                           ingot::isOnTiles(op, machine));
   }
   void operator()(ConvOp op) const { convolution<exec::ConvOp>(op); }
   void operator()(ConvInputGradOp op) const {
@@ -112,30 +137,12 @@ struct CallBuilder {
 static_assert(static_cast<int>(Code::Int8) == INGOT_INT8 &&
               static_cast<int>(Code::TopK) == INGOT_TOPK);
 
-int32_t abiType(Value tensor) {
-  Type element = tensorType(tensor).getElementType();
-  return element.isF64()    ? INGOT_F64
-         : element.isBF16() ? INGOT_BF16
-         : element.isF16()  ? INGOT_F16
-                            : INGOT_F32;
-}
-
 /// The sizes of an anchor as its descriptor has them.
 struct ScratchQuery {
   const abi::ScratchMachine &machine;
 
   int64_t operator()(MatmulOp op) const {
-    ArrayRef<int64_t> lhs = tensorType(op.getLhs()).getShape();
-    ArrayRef<int64_t> result = tensorType(op.getResult()).getShape();
-    ingot_matmul_desc desc = {};
-    desc.batch = llvm::product_of(result.drop_back(2));
-    desc.m = result[result.size() - 2];
-    desc.n = result.back();
-    desc.k = op.getTransposeLhs() ? lhs[lhs.size() - 2] : lhs.back();
-    desc.a_type = abiType(op.getLhs());
-    desc.b_type = abiType(op.getRhs());
-    desc.c_type = abiType(op.getResult());
-    return abi::getScratchBytes(desc, machine);
+    return abi::getScratchBytes(describe(op), machine);
   }
   int64_t operator()(ConvOp op) const {
     return convolution(op, op.getInput(), op.getFilter(), op.getResult());
@@ -206,8 +213,9 @@ int64_t ingot::getScratchBytes(Operation *op,
 
 void ingot::createLibraryCall(Operation *anchor, ValueRange inputs,
                               ValueRange outputs, Value scratch,
+                              const abi::ScratchMachine &machine,
                               OpBuilder &builder) {
-  CallBuilder call{builder, inputs, outputs, scratch};
+  CallBuilder call{machine, builder, inputs, outputs, scratch};
   TypeSwitch<Operation *>(anchor)
       .Case<MatmulOp, ConvOp, ConvInputGradOp, ConvFilterGradOp, AttentionOp,
             AttentionGradOp, PackedAttentionOp, PackedAttentionGradOp,
@@ -260,6 +268,10 @@ void ingot::createBucketCall(Operation *end, Value bucket, int64_t number,
             ReduceScatterWaitOp, AllGatherStartOp, AllGatherWaitOp>(call);
 }
 
+bool ingot::isOnTiles(Operation *anchor, const abi::ScratchMachine &machine) {
+  return isOnTiles(describe(cast<MatmulOp>(anchor)), machine);
+}
+
 void ingot::createEpilogueCall(Operation *anchor, ValueRange operands,
                                const EpilogueKernel &kernel, Value scratch,
                                OpBuilder &builder) {
@@ -267,5 +279,5 @@ void ingot::createEpilogueCall(Operation *anchor, ValueRange operands,
   exec::MatmulEpilogueOp::create(
       builder, op.getLoc(), operands[0], operands[1], kernel.name.getValue(),
       kernel.inputs, kernel.outputs, kernel.product, scratch,
-      op.getTransposeLhs(), op.getTransposeRhs(), kernel.flops);
+      op.getTransposeLhs(), op.getTransposeRhs(), kernel.onTiles, kernel.flops);
 }

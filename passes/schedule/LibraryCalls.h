@@ -14,9 +14,11 @@ namespace ingot {
 
 /// Emits the call of `anchor`, an op with the trait LibraryAnchor, at the
 /// builder's position. `inputs` and `outputs` are the buffers of its operands
-/// and results, `scratch` is null or memory that the call may work in.
+/// and results, `scratch` is null or memory that the call may work in, on
+/// `machine`.
 void createLibraryCall(mlir::Operation *anchor, mlir::ValueRange inputs,
                        mlir::ValueRange outputs, mlir::Value scratch,
+                       const abi::ScratchMachine &machine,
                        mlir::OpBuilder &builder);
 
 /// Emits the call of one end of a bucket, whose parts are in its memory.
@@ -31,7 +33,12 @@ struct EpilogueKernel {
   unsigned product;
   /// Of the whole.
   int64_t flops;
+  /// Where the product is computed.
+  bool onTiles;
 };
+
+/// Whether an anchor's product runs on the tile units of `machine`.
+bool isOnTiles(mlir::Operation *anchor, const abi::ScratchMachine &machine);
 
 /// Emits the call of `anchor`, an EpilogueAnchor, that hands its elements to a
 /// kernel. `operands` are the buffers of the anchor's operands.

@@ -170,9 +170,10 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
             MemRefType::get({at->bytes}, builder.getI8Type()),
             exec::Space::Arena, at->offset);
       if (fusion)
-        callWithEpilogue(fusion, inputs, outputs, scratch, cost.flops, builder);
+        callWithEpilogue(fusion, inputs, outputs, scratch, cost.flops, machine,
+                         builder);
       else
-        createLibraryCall(&op, inputs, outputs, scratch, builder);
+        createLibraryCall(&op, inputs, outputs, scratch, machine, builder);
     }
     callsBefore.push_back(calls);
     for (const FinalCopy &copy : plan.getFinalCopies()) {
@@ -352,6 +353,7 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
   /// which takes the call's result first.
   void callWithEpilogue(FusionOp fusion, ArrayRef<Value> inputs,
                         ValueRange outputs, Value scratch, int64_t flops,
+                        const abi::ScratchMachine &machine,
                         OpBuilder &builder) {
     unsigned product = *fusion.getAnchorResult();
     Operation *anchor = fusion.getAnchor();
@@ -359,6 +361,7 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
     SmallVector<Value> operands, others;
     for (Value operand : anchor->getOperands())
       operands.push_back(inputs[cast<BlockArgument>(operand).getArgNumber()]);
+    bool onTiles = isOnTiles(anchor, machine);
     Value result = anchor->getResult(0);
     result.replaceAllUsesWith(
         body.insertArgument(0u, result.getType(), result.getLoc()));
@@ -373,8 +376,8 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
     aliases.append(others.size(), -1);
     createEpilogueCall(
         anchor, operands,
-        {kernel(fusion, aliases), others, outputs, product, flops}, scratch,
-        builder);
+        {kernel(fusion, aliases), others, outputs, product, flops, onTiles},
+        scratch, builder);
     anchor->destroy();
   }
 

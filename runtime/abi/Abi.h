@@ -29,7 +29,7 @@ extern "C" {
 
 /// Bumped on every change of a struct, an entry point or the manifest. The
 /// trainer refuses a module with another version at start.
-#define INGOT_ABI_VERSION 11
+#define INGOT_ABI_VERSION 12
 
 /// Alignment in bytes of both blocks and of every tensor in them.
 #define INGOT_ALIGNMENT 64
@@ -92,7 +92,9 @@ typedef struct ingot_matmul_desc {
   int64_t batch, m, n, k;
   int32_t transpose_a, transpose_b;
   int32_t a_type, b_type, c_type;
-  int32_t reserved;
+  /// Whether to multiply on the processor's tile units, if it has any; f32 in
+  /// parts, then (runtime/cpu/gemm).
+  int32_t on_tiles;
   /// Bytes at `scratch`, as planned (Scratch.h). An entry point that needs
   /// more takes memory of its own.
   int64_t scratch_bytes;

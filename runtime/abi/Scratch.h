@@ -26,6 +26,9 @@ struct ScratchMachine {
   int64_t workspace = 0;
   /// Whether products read half precision as it is stored (runtime/cpu/gemm).
   bool packsHalves = false;
+  /// Whether products are computed on tile units: of half precision, and of f32
+  /// in parts (runtime/cpu/gemm).
+  bool tilesHalves = false, tilesF32 = false;
 };
 
 namespace detail {
@@ -80,6 +83,18 @@ struct SumPart {
   }
 };
 
+/// Whether a product is computed on tile units. Sums in f32 of less than half a
+/// step of these are not worth it; the choice depends on their length alone, as
+/// the order in which they are added up does.
+constexpr bool isOnTiles(const ingot_matmul_desc &desc,
+                         const ScratchMachine &machine) {
+  constexpr int64_t leastDepth = 16;
+  if (desc.a_type != desc.b_type || desc.a_type == INGOT_F64)
+    return false;
+  return desc.a_type == INGOT_F32 ? machine.tilesF32 && desc.k >= leastDepth
+                                  : machine.tilesHalves;
+}
+
 /// Packed operands: all rows of a over a block of the inner dimension, and per
 /// thread a block of columns of b (runtime/cpu/gemm). Beside them sums, or
 /// where packs cannot read half precision all operands, in f32.
@@ -90,17 +105,28 @@ constexpr int64_t getScratchBytes(const ingot_matmul_desc &desc,
     return machine.workspace;
   if (desc.c_type == INGOT_F64)
     return 0;
-  constexpr int64_t rows = 12, columns = 32, inner = 384, block = 480;
+  constexpr int64_t columns = 32, block = 480, step = 32;
+  bool onTiles = isOnTiles(desc, machine);
+  int64_t parts = desc.a_type == INGOT_F32   ? 3
+                  : desc.a_type == INGOT_F16 ? 2
+                                             : 1;
+  int64_t rows = onTiles ? 32 : 12, bytes = onTiles ? 2 * parts : 4;
+  int64_t inner = onTiles && parts == 1 ? 768 : 384;
   int64_t depth = std::min(desc.k, inner);
-  int64_t a = roundUp(roundUp(desc.m, rows) * depth * 4, INGOT_ALIGNMENT);
-  int64_t b = roundUp(std::min(desc.n, block), columns) * depth * 4;
+  if (onTiles)
+    depth = roundUp(depth, step);
+  int64_t a = roundUp(roundUp(desc.m, rows) * depth * bytes, INGOT_ALIGNMENT);
+  int64_t b = roundUp(std::min(desc.n, block), columns) * depth * bytes;
   int64_t packs = desc.batch == 1 ? 1 : machine.threads;
   int64_t packed = packs * a + machine.threads * b;
   int64_t sums = desc.batch * desc.m * desc.n;
-  if (machine.packsHalves) {
+  if (onTiles || machine.packsHalves) {
     SumPart part = SumPart::of(desc, machine.threads);
     sums = part.batches * desc.m * part.columns;
   }
+  if (onTiles)
+    return packed +
+           (desc.c_type == INGOT_F32 ? 0 : roundUp(sums * 4, INGOT_ALIGNMENT));
   packed += convertedBytes(machine, desc.c_type, sums);
   if (machine.packsHalves)
     return packed;

@@ -1,8 +1,8 @@
 //===----------------------------------------------------------------------===//
 //
-// ingot_matmul (Abi.h): our own product in f32 where the processor has AVX-512,
-// oneDNN for other processors and for half precision in hardware, and a plain
-// loop for f64.
+// ingot_matmul (Abi.h): our own product on tile units (AMX), and in f32 where
+// the processor has AVX-512; oneDNN for other processors and for half precision
+// on vector units; a plain loop for f64.
 //
 //===----------------------------------------------------------------------===//
 
@@ -76,11 +76,11 @@ struct Rounding {
 };
 } // namespace
 
-/// Multiplies in f32. Operands in half precision are converted as they are
-/// packed, a result in half precision as parts of it are complete.
-static void matmulF32(ingot_context *context, const ingot_matmul_desc &d,
-                      const void *a, const void *b, void *c, void *planned,
-                      Epilogue epilogue) {
+/// Adds up in f32. Vector units convert operands in half precision as they pack
+/// them; a result in half precision is rounded as parts of it are complete.
+static void multiplyPacked(ingot_context *context, const ingot_matmul_desc &d,
+                           bool onTiles, const void *a, const void *b, void *c,
+                           void *planned, Epilogue epilogue) {
   Gemm gemm = {d.batch,
                d.m,
                d.n,
@@ -97,7 +97,8 @@ static void matmulF32(ingot_context *context, const ingot_matmul_desc &d,
                d.m * d.n,
                d.n,
                epilogue.run,
-               epilogue.buffers};
+               epilogue.buffers,
+               onTiles};
   if (d.c_type == INGOT_F32) {
     size_t bytes = getGemmScratchBytes(gemm);
     return runGemm(gemm, context->getScratch(bytes, planned, d.scratch_bytes));
@@ -178,8 +179,9 @@ static bool multiply(ingot_context *context, const ingot_matmul_desc &desc,
     std::memset(c, 0, desc.batch * desc.m * desc.n * size);
     return false;
   }
-  if (getComputeType(desc.a_type) == INGOT_F32 && canRunGemm()) {
-    matmulF32(context, desc, a, b, c, scratch, epilogue);
+  bool onTiles = desc.on_tiles && hasTileUnits();
+  if (onTiles || (getComputeType(desc.a_type) == INGOT_F32 && canRunGemm())) {
+    multiplyPacked(context, desc, onTiles, a, b, c, scratch, epilogue);
     return true;
   }
   context->getCached<DnnlCall>(&desc, /*kind=*/0, [&] { return build(desc); })

@@ -2,12 +2,14 @@
 
 #include "runtime/abi/Scratch.h"
 #include "runtime/core/Context.h"
+#include "runtime/cpu/HalfPrecision.h"
 #include "runtime/cpu/ThreadPool.h"
 #include "llvm/TargetParser/Host.h"
 
 #include <atomic>
 #include <cstring>
 #include <functional>
+#include <random>
 
 using namespace ingot;
 using namespace ingot::runtime;
@@ -39,15 +41,34 @@ Block makeZeros(int64_t bytes) {
   return block;
 }
 
-/// Operations per second of a product of square matrices.
-double measureMatmul(ingot_dtype type, int64_t size) {
+/// Random numbers near 1: processors multiply zeros faster, for less power.
+Block makeNumbers(ingot_dtype type, int64_t count) {
+  Block block(count * bytesOf(type), "a measurement");
+  std::minstd_rand random;
+  for (int64_t i = 0; i < count; ++i) {
+    float value = 1 + static_cast<float>(random() % 65536) / 65536;
+    double wide = value;
+    char *to = block.getData() + i * bytesOf(type);
+    if (type == INGOT_F64)
+      std::memcpy(to, &wide, sizeof(wide));
+    else if (type == INGOT_F32)
+      std::memcpy(to, &value, sizeof(value));
+    else
+      roundFromF32(&value, reinterpret_cast<uint16_t *>(to), type, 1);
+  }
+  return block;
+}
+
+/// Operations per second of a product of square matrices on `machine`.
+double measureMatmul(ingot_dtype type, int64_t size, const Machine &machine) {
   ingot_context context;
   ingot_matmul_desc desc = {};
   desc.batch = 1;
   desc.m = desc.n = desc.k = size;
   desc.a_type = desc.b_type = desc.c_type = type;
-  int64_t bytes = size * size * bytesOf(type);
-  Block a = makeZeros(bytes), b = makeZeros(bytes), c = makeZeros(bytes);
+  desc.on_tiles = isOnTiles(desc, machine.getScratchMachine());
+  Block a = makeNumbers(type, size * size), b = makeNumbers(type, size * size),
+        c = makeZeros(size * size * bytesOf(type));
   double seconds = bestSeconds(4, [&] {
     ingot_matmul(&context, &desc, a.getData(), b.getData(), c.getData(),
                  nullptr);
@@ -180,10 +201,10 @@ Machine ingot::measureMachine() {
     if (isThere)
       features.push_back(name.str());
   Machine machine = Machine::byFeatures(features, getThreadCount());
-  machine.matmulF32 = measureMatmul(INGOT_F32, 1024);
-  machine.matmulF64 = measureMatmul(INGOT_F64, 128);
-  machine.matmulBf16 = measureMatmul(INGOT_BF16, 1024);
-  machine.matmulF16 = measureMatmul(INGOT_F16, 1024);
+  machine.matmulF32 = measureMatmul(INGOT_F32, 1024, machine);
+  machine.matmulF64 = measureMatmul(INGOT_F64, 128, machine);
+  machine.matmulBf16 = measureMatmul(INGOT_BF16, 1024, machine);
+  machine.matmulF16 = measureMatmul(INGOT_F16, 1024, machine);
   machine.convolutionF32 = measureConvolution(INGOT_F32, 28);
   machine.convolutionF64 = measureConvolution(INGOT_F64, 2);
   machine.convolutionBf16 = measureConvolution(INGOT_BF16, 28);

@@ -5,6 +5,8 @@
 #include "runtime/cpu/gemm/Kernels.h"
 
 #include <algorithm>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 using namespace ingot::runtime;
 using namespace ingot::runtime::gemm;
@@ -14,13 +16,15 @@ namespace {
 int64_t divideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
 int64_t roundUp(int64_t a, int64_t b) { return divideUp(a, b) * b; }
 
-/// Floats of a cache line: packs start on one.
-constexpr int64_t kLine = 16;
+const Kernels &chooseKernels(const Gemm &g) {
+  return g.onTiles ? getTileKernels(g.a.type) : getVectorKernels();
+}
 
-/// How a product is cut up.
+/// How a product is cut up. Packs are in bytes.
 struct Blocking {
-  explicit Blocking(const Gemm &g);
+  Blocking(const Gemm &g, const Kernels &kernels);
 
+  const Kernels &kernels;
   /// Rows and columns of a task: it packs a block of b that stays in the L2
   /// cache, and runs down the rows of a, packed by all threads before.
   int64_t rows, columns;
@@ -28,21 +32,22 @@ struct Blocking {
   int64_t inner, aPack, bPack;
 };
 
-Blocking::Blocking(const Gemm &g) {
+Blocking::Blocking(const Gemm &g, const Kernels &kernels) : kernels(kernels) {
   int64_t threads = getThreadCount();
-  inner = std::min(g.k, kInner);
+  inner = std::min(g.k, kernels.inner);
   // Equal blocks, so that no thread waits for another's remainder.
-  int64_t blocks = divideUp(g.n, kColumns);
-  if (g.batch == 1 && g.n >= threads * kTileColumns)
+  int64_t blocks = divideUp(g.n, kernels.columns);
+  if (g.batch == 1 && g.n >= threads * kernels.tileColumns)
     blocks = roundUp(blocks, threads);
-  columns = roundUp(divideUp(g.n, blocks), kTileColumns);
+  columns = roundUp(divideUp(g.n, blocks), kernels.tileColumns);
   columnTasks = divideUp(g.n, columns);
-  rows = roundUp(g.m, kTileRows);
+  rows = roundUp(g.m, kernels.tileRows);
   if (g.batch * columnTasks < threads)
-    rows = roundUp(divideUp(g.m, threads), kTileRows);
+    rows = roundUp(divideUp(g.m, threads), kernels.tileRows);
   rowTasks = divideUp(g.m, rows);
-  aPack = roundUp(roundUp(g.m, kTileRows) * inner, kLine);
-  bPack = columns * inner;
+  aPack = roundUp(roundUp(g.m, kernels.tileRows) * kernels.getLineBytes(inner),
+                  INGOT_ALIGNMENT);
+  bPack = columns * kernels.getLineBytes(inner);
 }
 
 /// One block of columns of one product: c += a x b over part of the inner
@@ -50,25 +55,29 @@ Blocking::Blocking(const Gemm &g) {
 struct Task {
   const Gemm &g;
   const Blocking &blocking;
-  const float *packedA;
-  float *packedB;
+  const char *packedA;
+  char *packedB;
   int64_t batch, start, size;
 
   void run(int64_t index) const {
+    const Kernels &kernels = blocking.kernels;
     int64_t row = index % blocking.rowTasks * blocking.rows;
     int64_t column = index / blocking.rowTasks * blocking.columns;
     int64_t rows = std::min(blocking.rows, g.m - row);
     int64_t columns = std::min(blocking.columns, g.n - column);
-    packB(g.b + batch * g.bBatch + start * g.bInner + column * g.bColumn,
-          g.bInner, g.bColumn, size, columns, packedB);
+    kernels.packB(g.b + batch * g.bBatch + start * g.bInner +
+                      column * g.bColumn,
+                  g.bInner, g.bColumn, size, columns, packedB);
     float *c = g.c + batch * g.cBatch + row * g.cRow + column;
+    int64_t lineBytes = kernels.getLineBytes(size);
     bool finishes = g.epilogue && start + size == g.k;
-    for (int64_t i = 0; i < rows; i += kTileRows) {
-      int64_t count = std::min(kTileRows, rows - i);
-      for (int64_t j = 0; j < columns; j += kTileColumns)
-        multiplyTile(size, packedA + (row + i) * size, packedB + j * size,
-                     c + i * g.cRow + j, g.cRow, count,
-                     std::min(kTileColumns, columns - j), start != 0);
+    for (int64_t i = 0; i < rows; i += kernels.tileRows) {
+      int64_t count = std::min(kernels.tileRows, rows - i);
+      for (int64_t j = 0; j < columns; j += kernels.tileColumns)
+        kernels.multiplyTile(
+            size, packedA + (row + i) * lineBytes, packedB + j * lineBytes,
+            c + i * g.cRow + j, g.cRow, count,
+            std::min(kernels.tileColumns, columns - j), start != 0);
       int64_t first = batch * g.m + row + i;
       if (finishes)
         g.epilogue(g.buffers, first, first + count, column, column + columns);
@@ -76,54 +85,68 @@ struct Task {
   }
 };
 
-void packRows(const Gemm &g, int64_t batch, int64_t start, int64_t size,
-              int64_t first, int64_t last, float *packed) {
-  for (int64_t i = first; i < last; i += kTileRows)
-    packA(g.a + batch * g.aBatch + i * g.aRow + start * g.aInner, g.aRow,
-          g.aInner, std::min(kTileRows, g.m - i), size, packed + i * size);
+void packRows(const Gemm &g, const Kernels &kernels, int64_t batch,
+              int64_t start, int64_t size, int64_t first, int64_t last,
+              char *packed) {
+  for (int64_t i = first; i < last; i += kernels.tileRows)
+    kernels.packA(g.a + batch * g.aBatch + i * g.aRow + start * g.aInner,
+                  g.aRow, g.aInner, std::min(kernels.tileRows, g.m - i), size,
+                  packed + i * kernels.getLineBytes(size));
 }
 
 /// Whether one block of b has all columns: then threads share it, and divide
 /// the rows of a, which each packs when it needs them.
-bool isNarrow(const Gemm &g) {
-  return g.batch == 1 && g.n <= kColumns &&
-         divideUp(g.m, kTileRows) >= divideUp(g.n, kTileColumns);
+bool isNarrow(const Gemm &g, const Kernels &kernels) {
+  return g.batch == 1 && g.n <= kernels.columns &&
+         divideUp(g.m, kernels.tileRows) >= divideUp(g.n, kernels.tileColumns);
 }
 
-int64_t getNarrowPackB(const Gemm &g) {
-  return roundUp(g.n, kTileColumns) * std::min(g.k, kInner);
+int64_t getNarrowPackB(const Gemm &g, const Kernels &kernels) {
+  return roundUp(g.n, kernels.tileColumns) *
+         kernels.getLineBytes(std::min(g.k, kernels.inner));
+}
+
+/// Of one thread.
+int64_t getNarrowPackA(const Gemm &g, const Kernels &kernels) {
+  return kernels.tileRows * kernels.getLineBytes(std::min(g.k, kernels.inner));
 }
 
 /// Threads that pack meet threads that multiply, so that neither the memory
 /// nor the arithmetic units wait.
-void runNarrow(const Gemm &g, float *scratch) {
-  float *packedB = scratch, *aPacks = packedB + getNarrowPackB(g);
-  for (int64_t start = 0; start < g.k; start += kInner) {
-    int64_t size = std::min(kInner, g.k - start);
-    parallelFor(divideUp(g.n, kTileColumns), /*grain=*/2,
+void runNarrow(const Gemm &g, const Kernels &kernels, char *scratch) {
+  char *packedB = scratch, *aPacks = packedB + getNarrowPackB(g, kernels);
+  for (int64_t start = 0; start < g.k; start += kernels.inner) {
+    int64_t size = std::min(kernels.inner, g.k - start);
+    int64_t lineBytes = kernels.getLineBytes(size);
+    parallelFor(divideUp(g.n, kernels.tileColumns), /*grain=*/2,
                 [&](int64_t begin, int64_t end) {
-                  int64_t first = begin * kTileColumns;
-                  packB(g.b + start * g.bInner + first * g.bColumn, g.bInner,
-                        g.bColumn, size,
-                        std::min(end * kTileColumns, g.n) - first,
-                        packedB + first * size);
+                  int64_t first = begin * kernels.tileColumns;
+                  kernels.packB(g.b + start * g.bInner + first * g.bColumn,
+                                g.bInner, g.bColumn, size,
+                                std::min(end * kernels.tileColumns, g.n) -
+                                    first,
+                                packedB + first * lineBytes);
                 });
-    parallelShares(divideUp(g.m, kTileRows), [&](int64_t thread, int64_t begin,
-                                                 int64_t end) {
-      float *packedA = aPacks + thread * kTileRows * std::min(g.k, kInner);
-      for (int64_t i = begin; i < end; ++i) {
-        int64_t row = i * kTileRows;
-        int64_t rows = std::min(kTileRows, g.m - row);
-        packA(g.a + row * g.aRow + start * g.aInner, g.aRow, g.aInner, rows,
-              size, packedA);
-        float *c = g.c + row * g.cRow;
-        for (int64_t j = 0; j < g.n; j += kTileColumns)
-          multiplyTile(size, packedA, packedB + j * size, c + j, g.cRow, rows,
-                       std::min(kTileColumns, g.n - j), start != 0);
-        if (g.epilogue && start + size == g.k)
-          g.epilogue(g.buffers, row, row + rows, 0, g.n);
-      }
-    });
+    parallelShares(
+        divideUp(g.m, kernels.tileRows),
+        [&](int64_t thread, int64_t begin, int64_t end) {
+          char *packedA = aPacks + thread * getNarrowPackA(g, kernels);
+          kernels.begin();
+          for (int64_t i = begin; i < end; ++i) {
+            int64_t row = i * kernels.tileRows;
+            int64_t rows = std::min(kernels.tileRows, g.m - row);
+            kernels.packA(g.a + row * g.aRow + start * g.aInner, g.aRow,
+                          g.aInner, rows, size, packedA);
+            float *c = g.c + row * g.cRow;
+            for (int64_t j = 0; j < g.n; j += kernels.tileColumns)
+              kernels.multiplyTile(
+                  size, packedA, packedB + j * lineBytes, c + j, g.cRow, rows,
+                  std::min(kernels.tileColumns, g.n - j), start != 0);
+            if (g.epilogue && start + size == g.k)
+              g.epilogue(g.buffers, row, row + rows, 0, g.n);
+          }
+          kernels.end();
+        });
   }
 }
 
@@ -139,56 +162,71 @@ bool ingot::runtime::canRunGemm() {
 #endif
 }
 
+bool ingot::runtime::hasTileUnits() {
+#ifdef __x86_64__
+  // The system gives out tile registers on request.
+  constexpr long requestPermission = 0x1023, tileData = 18;
+  static const bool can =
+      canRunGemm() && findMissingFeatures({"amx-tile", "amx-bf16"}).empty() &&
+      syscall(SYS_arch_prctl, requestPermission, tileData) == 0;
+  return can;
+#else
+  return false;
+#endif
+}
+
 size_t ingot::runtime::getGemmScratchBytes(const Gemm &g) {
+  const Kernels &kernels = chooseKernels(g);
   int64_t threads = getThreadCount();
-  if (isNarrow(g))
-    return static_cast<size_t>(getNarrowPackB(g) +
-                               threads * kTileRows * std::min(g.k, kInner)) *
-           sizeof(float);
-  Blocking blocking(g);
+  if (isNarrow(g, kernels))
+    return static_cast<size_t>(getNarrowPackB(g, kernels) +
+                               threads * getNarrowPackA(g, kernels));
+  Blocking blocking(g, kernels);
   // Batches are shared out whole: each thread packs its own a.
   int64_t packs = g.batch == 1 ? 1 : threads;
-  return static_cast<size_t>(packs * blocking.aPack +
-                             threads * blocking.bPack) *
-         sizeof(float);
+  return static_cast<size_t>(packs * blocking.aPack + threads * blocking.bPack);
 }
 
 void ingot::runtime::runGemm(const Gemm &g, char *scratch) {
-  auto *packs = reinterpret_cast<float *>(scratch);
-  if (isNarrow(g))
-    return runNarrow(g, packs);
-  Blocking blocking(g);
+  const Kernels &kernels = chooseKernels(g);
+  if (isNarrow(g, kernels))
+    return runNarrow(g, kernels, scratch);
+  Blocking blocking(g, kernels);
   int64_t threads = getThreadCount();
   int64_t tasks = blocking.rowTasks * blocking.columnTasks;
   if (g.batch > 1) {
-    float *bPacks = packs + threads * blocking.aPack;
+    char *bPacks = scratch + threads * blocking.aPack;
     parallelShares(g.batch, [&](int64_t thread, int64_t begin, int64_t end) {
-      float *a = packs + thread * blocking.aPack;
-      float *b = bPacks + thread * blocking.bPack;
+      char *a = scratch + thread * blocking.aPack;
+      char *b = bPacks + thread * blocking.bPack;
+      kernels.begin();
       for (int64_t batch = begin; batch < end; ++batch)
         for (int64_t start = 0; start < g.k; start += blocking.inner) {
           int64_t size = std::min(blocking.inner, g.k - start);
-          packRows(g, batch, start, size, 0, g.m, a);
+          packRows(g, kernels, batch, start, size, 0, g.m, a);
           Task task{g, blocking, a, b, batch, start, size};
           for (int64_t i = 0; i < tasks; ++i)
             task.run(i);
         }
+      kernels.end();
     });
     return;
   }
-  float *bPacks = packs + blocking.aPack;
-  int64_t panels = divideUp(g.m, kTileRows);
+  char *bPacks = scratch + blocking.aPack;
+  int64_t panels = divideUp(g.m, kernels.tileRows);
   for (int64_t start = 0; start < g.k; start += blocking.inner) {
     int64_t size = std::min(blocking.inner, g.k - start);
     parallelFor(panels, /*grain=*/4, [&](int64_t begin, int64_t end) {
-      packRows(g, 0, start, size, begin * kTileRows,
-               std::min(end * kTileRows, g.m), packs);
+      packRows(g, kernels, 0, start, size, begin * kernels.tileRows,
+               std::min(end * kernels.tileRows, g.m), scratch);
     });
     parallelShares(tasks, [&](int64_t thread, int64_t begin, int64_t end) {
-      Task task{g, blocking, packs, bPacks + thread * blocking.bPack,
+      Task task{g, blocking, scratch, bPacks + thread * blocking.bPack,
                 0, start,    size};
+      kernels.begin();
       for (int64_t i = begin; i < end; ++i)
         task.run(i);
+      kernels.end();
     });
   }
 }

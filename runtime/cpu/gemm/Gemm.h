@@ -2,7 +2,8 @@
 //
 // Products of matrices in f32: the blocked algorithm of Goto and van de Geijn
 // ("Anatomy of High-Performance Matrix Multiplication", 2008) in the variant
-// of BLIS (Van Zee and van de Geijn, 2015), for processors with AVX-512.
+// of BLIS (Van Zee and van de Geijn, 2015), for processors with AVX-512 and,
+// with what they multiply split in three, for the tile units of AMX.
 //
 // The order in which a sum is added up depends on its length alone: neither on
 // the other sizes nor on threads.
@@ -36,10 +37,15 @@ struct Gemm {
   /// they are complete. May be null.
   ingot_epilogue_fn epilogue = nullptr;
   void *const *buffers = nullptr;
+  /// Whether tile units do it (gemm::getTileKernels): both operands have one
+  /// type, and the processor has them. Else vector units do.
+  bool onTiles = false;
 };
 
-/// Whether this processor has the instructions.
+/// Whether this processor has AVX-512, without which nothing here runs, and
+/// AMX.
 bool canRunGemm();
+bool hasTileUnits();
 
 /// Bytes that runGemm needs to pack operands in.
 size_t getGemmScratchBytes(const Gemm &gemm);

@@ -1,6 +1,6 @@
 //===----------------------------------------------------------------------===//
 //
-// The innermost loops of a product, with AVX-512.
+// The innermost loops of a product, by the processor's units that run them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,26 +20,46 @@ struct Elements {
   Elements operator+(int64_t count) const;
 };
 
-/// A tile of the result: 24 vector registers of accumulators.
-inline constexpr int64_t kTileRows = 12, kTileColumns = 32;
-/// A panel of a, kTileRows x kInner, stays in the L1 cache; a block of b,
-/// kInner x kColumns, in the L2 cache.
-inline constexpr int64_t kInner = 384, kColumns = 480;
+struct Kernels {
+  /// A tile of the result, whose sums stay in registers.
+  int64_t tileRows, tileColumns;
+  /// A block of b, inner x columns, stays in the L2 cache beside panels of a,
+  /// tileRows x inner.
+  int64_t inner, columns;
+  /// Bytes of a row of a or a column of b, packed; packs start at multiples of
+  /// 64.
+  int64_t (*getLineBytes)(int64_t size);
+  /// Packs a panel of a: `rows` (at most tileRows) x `size` elements, filled up
+  /// with zeros.
+  void (*packA)(Elements a, int64_t rowStride, int64_t innerStride,
+                int64_t rows, int64_t size, char *packed);
+  /// Packs `size` x `columns` elements of b: panels of tileColumns one after
+  /// the other, filled up with zeros.
+  void (*packB)(Elements b, int64_t innerStride, int64_t columnStride,
+                int64_t size, int64_t columns, char *packed);
+  /// The product of a panel of a and one of b goes to `rows` x `columns`
+  /// elements of c, or is added to them.
+  void (*multiplyTile)(int64_t size, const char *a, const char *b, float *c,
+                       int64_t rowStride, int64_t rows, int64_t columns,
+                       bool adds);
+  /// A thread calls them before its first tile and after its last.
+  void (*begin)();
+  void (*end)();
+};
 
-/// Packs `rows` (at most kTileRows) x `size` elements of a, column by column
-/// of kTileRows elements, filled up with zeros.
-void packA(Elements a, int64_t rowStride, int64_t innerStride, int64_t rows,
-           int64_t size, float *packed);
+/// With AVX-512, for operands as they are.
+const Kernels &getVectorKernels();
 
-/// Packs `size` x `columns` elements of b: panels of kTileColumns, row by row,
-/// filled up with zeros.
-void packB(Elements b, int64_t innerStride, int64_t columnStride, int64_t size,
-           int64_t columns, float *packed);
-
-/// The product of a panel of a and one of b goes to `rows` x `columns` elements
-/// of c, or is added to them.
-void multiplyTile(int64_t size, const float *a, const float *b, float *c,
-                  int64_t rowStride, int64_t rows, int64_t columns, bool adds);
+/// With AMX, whose units multiply bf16 and add up in f32, for operands of the
+/// type. An element of f16 is the sum of two numbers in bf16, and a product
+/// that of all four products between them; one of f32 is the sum of three, and
+/// a product that of the six largest. What is left out is at most 2^-21 of a
+/// product and has either sign: about as much as one rounding in f32, of which
+/// there are fewer than in a chain of multiply-adds (Henry, Tang and Heinecke,
+/// "Leveraging the bfloat16 Artificial Intelligence Datatype For
+/// Higher-Precision Computations", 2019). Numbers of f32 below 2^-110 lose
+/// digits, and infinity times a number is NaN.
+const Kernels &getTileKernels(int32_t type);
 
 } // namespace ingot::runtime::gemm
 

@@ -56,6 +56,7 @@ ingot::abi::ScratchMachine describeMachine() {
   machine.multipliesBf16 = has("avx512bf16");
   machine.multipliesF16 = has("avx512fp16");
   machine.packsHalves = canRunGemm();
+  machine.tilesHalves = machine.tilesF32 = hasTileUnits();
   return machine;
 }
 

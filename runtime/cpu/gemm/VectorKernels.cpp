@@ -3,7 +3,7 @@
 #include "runtime/abi/Abi.h"
 
 #ifdef __x86_64__
-#include <immintrin.h>
+#include "runtime/cpu/gemm/Lanes.h"
 
 #include <algorithm>
 #endif
@@ -16,80 +16,13 @@ Elements Elements::operator+(int64_t count) const {
 }
 
 #ifdef __x86_64__
-#define INGOT_AVX512 __attribute__((target("avx512f,avx512bw,avx512vl")))
+/// 24 vector registers of sums.
+static constexpr int64_t kTileRows = 12, kTileColumns = 32;
+/// A panel of a stays in the L1 cache.
+static constexpr int64_t kInner = 384, kColumns = 480;
 
-static constexpr int64_t kLanes = 16;
-
-INGOT_AVX512 static __mmask16 firstLanes(int64_t count) {
-  return static_cast<__mmask16>(count >= kLanes ? 0xffffu : (1u << count) - 1u);
-}
-
-// What loads 16 elements, or those of a mask, as f32.
-namespace {
-struct F32 {
-  using Element = float;
-  INGOT_AVX512 static __m512 load(const float *from) {
-    return _mm512_loadu_ps(from);
-  }
-  INGOT_AVX512 static __m512 load(__mmask16 mask, const float *from) {
-    return _mm512_maskz_loadu_ps(mask, from);
-  }
-};
-
-struct Bf16 {
-  INGOT_AVX512 static __m512 widen(__m256i halves) {
-    return _mm512_castsi512_ps(
-        _mm512_slli_epi32(_mm512_cvtepu16_epi32(halves), 16));
-  }
-};
-
-struct F16 {
-  INGOT_AVX512 static __m512 widen(__m256i halves) {
-    return _mm512_cvtph_ps(halves);
-  }
-};
-
-template <typename Half> struct Widening {
-  using Element = uint16_t;
-  INGOT_AVX512 static __m512 load(const uint16_t *from) {
-    return Half::widen(_mm256_loadu_epi16(from));
-  }
-  INGOT_AVX512 static __m512 load(__mmask16 mask, const uint16_t *from) {
-    return Half::widen(_mm256_maskz_loadu_epi16(mask, from));
-  }
-};
-} // namespace
-
-/// Row i becomes lane i of every vector.
-INGOT_AVX512 static inline void transpose(__m512 (&v)[kLanes]) {
-  __m512 t[kLanes];
-#pragma unroll
-  for (int i = 0; i < 16; i += 2) {
-    t[i] = _mm512_unpacklo_ps(v[i], v[i + 1]);
-    t[i + 1] = _mm512_unpackhi_ps(v[i], v[i + 1]);
-  }
-#pragma unroll
-  for (int i = 0; i < 16; i += 4) {
-    v[i] = _mm512_shuffle_ps(t[i], t[i + 2], 0x44);
-    v[i + 1] = _mm512_shuffle_ps(t[i], t[i + 2], 0xee);
-    v[i + 2] = _mm512_shuffle_ps(t[i + 1], t[i + 3], 0x44);
-    v[i + 3] = _mm512_shuffle_ps(t[i + 1], t[i + 3], 0xee);
-  }
-  // v[4q + r] holds columns r, r + 4, r + 8, r + 12 of rows 4q to 4q + 3.
-#pragma unroll
-  for (int r = 0; r < 4; ++r) {
-    t[r] = _mm512_shuffle_f32x4(v[r], v[4 + r], 0x88);
-    t[4 + r] = _mm512_shuffle_f32x4(v[r], v[4 + r], 0xdd);
-    t[8 + r] = _mm512_shuffle_f32x4(v[8 + r], v[12 + r], 0x88);
-    t[12 + r] = _mm512_shuffle_f32x4(v[8 + r], v[12 + r], 0xdd);
-  }
-#pragma unroll
-  for (int r = 0; r < 4; ++r) {
-    v[r] = _mm512_shuffle_f32x4(t[r], t[8 + r], 0x88);
-    v[8 + r] = _mm512_shuffle_f32x4(t[r], t[8 + r], 0xdd);
-    v[4 + r] = _mm512_shuffle_f32x4(t[4 + r], t[12 + r], 0x88);
-    v[12 + r] = _mm512_shuffle_f32x4(t[4 + r], t[12 + r], 0xdd);
-  }
+static int64_t getLineBytes(int64_t size) {
+  return size * static_cast<int64_t>(sizeof(float));
 }
 
 /// Packs up to 16 lines of `size` contiguous elements as columns of `width`.
@@ -167,43 +100,28 @@ INGOT_AVX512 static void packColumns(const typename Load::Element *b,
   }
 }
 
-/// Calls the function with what loads the elements, and with where they are.
-template <typename Function>
-static void visit(Elements elements, Function function) {
-  switch (elements.type) {
-  case INGOT_BF16:
-    return function(Widening<Bf16>(),
-                    static_cast<const uint16_t *>(elements.data));
-  case INGOT_F16:
-    return function(Widening<F16>(),
-                    static_cast<const uint16_t *>(elements.data));
-  default:
-    return function(F32(), static_cast<const float *>(elements.data));
-  }
-}
-
-void ingot::runtime::gemm::packA(Elements a, int64_t rowStride,
-                                 int64_t innerStride, int64_t rows,
-                                 int64_t size, float *packed) {
+static void packA(Elements a, int64_t rowStride, int64_t innerStride,
+                  int64_t rows, int64_t size, char *packed) {
   visit(a, [&](auto load, const auto *data) {
-    packRows<decltype(load)>(data, rowStride, innerStride, rows, size, packed);
+    packRows<decltype(load)>(data, rowStride, innerStride, rows, size,
+                             reinterpret_cast<float *>(packed));
   });
 }
 
-void ingot::runtime::gemm::packB(Elements b, int64_t innerStride,
-                                 int64_t columnStride, int64_t size,
-                                 int64_t columns, float *packed) {
+static void packB(Elements b, int64_t innerStride, int64_t columnStride,
+                  int64_t size, int64_t columns, char *packed) {
   visit(b, [&](auto load, const auto *data) {
     packColumns<decltype(load)>(data, innerStride, columnStride, size, columns,
-                                packed);
+                                reinterpret_cast<float *>(packed));
   });
 }
 
-INGOT_AVX512 void
-ingot::runtime::gemm::multiplyTile(int64_t size, const float *__restrict a,
-                                   const float *__restrict b,
-                                   float *__restrict c, int64_t rowStride,
-                                   int64_t rows, int64_t columns, bool adds) {
+INGOT_AVX512 static void multiplyTile(int64_t size, const char *panelA,
+                                      const char *panelB, float *__restrict c,
+                                      int64_t rowStride, int64_t rows,
+                                      int64_t columns, bool adds) {
+  const auto *__restrict a = reinterpret_cast<const float *>(panelA);
+  const auto *__restrict b = reinterpret_cast<const float *>(panelB);
   __m512 sum[kTileRows][2];
 #pragma unroll
   for (int i = 0; i < kTileRows; ++i) {
@@ -255,14 +173,19 @@ ingot::runtime::gemm::multiplyTile(int64_t size, const float *__restrict a,
   }
 }
 
+const Kernels &ingot::runtime::gemm::getVectorKernels() {
+  auto nothing = [] {};
+  static constexpr Kernels kernels = {
+      kTileRows, kTileColumns, kInner,       kColumns, getLineBytes,
+      packA,     packB,        multiplyTile, nothing,  nothing};
+  return kernels;
+}
+
 #else
 
-void ingot::runtime::gemm::packA(Elements, int64_t, int64_t, int64_t, int64_t,
-                                 float *) {}
-void ingot::runtime::gemm::packB(Elements, int64_t, int64_t, int64_t, int64_t,
-                                 float *) {}
-void ingot::runtime::gemm::multiplyTile(int64_t, const float *, const float *,
-                                        float *, int64_t, int64_t, int64_t,
-                                        bool) {}
+const Kernels &ingot::runtime::gemm::getVectorKernels() {
+  static constexpr Kernels kernels = {};
+  return kernels;
+}
 
 #endif

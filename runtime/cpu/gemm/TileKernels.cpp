@@ -1,0 +1,361 @@
+#include "runtime/cpu/gemm/Kernels.h"
+
+#ifdef __x86_64__
+#include "runtime/cpu/gemm/Lanes.h"
+
+#include <algorithm>
+
+using namespace ingot::runtime::gemm;
+
+#define INGOT_AMX                                                              \
+  __attribute__((target("amx-tile,amx-bf16,avx512f,avx512bw,avx512vl")))
+
+/// Rows of a tile register, bytes of a row and of the register, and how many
+/// elements of the inner dimension, in bf16, a row of a holds.
+static constexpr int64_t kRows = 16, kRowBytes = 64, kTileBytes = 1024,
+                         kDepth = 32;
+/// The result's tile: two by two registers.
+static constexpr int64_t kTileRows = 32, kTileColumns = 32;
+static constexpr int64_t kColumns = 480;
+/// A panel has, for every kDepth elements of the inner dimension, the parts
+/// from the largest to the smallest, of each two registers.
+static constexpr int64_t kPartBytes = 2 * kTileBytes;
+
+//===----------------------------------------------------------------------===//
+// Elements as parts in bf16
+//
+// A format says how to load 32 elements that follow each other in the inner
+// dimension of 1 row or column ("line"), or 2 of 16 ("pairs"), as 16 pairs in
+// bf16 for each part.
+//===----------------------------------------------------------------------===//
+
+INGOT_AVX512 static inline __mmask16 lanes(int64_t count) {
+  return count > 0 ? firstLanes(count) : 0;
+}
+
+namespace {
+
+/// 16 numbers of f32 as a sum of `parts` whose lower halves are zero. The first
+/// is rounded towards zero, so that large numbers stay finite, the next to the
+/// nearest, so that what is left has either sign.
+template <int64_t parts> struct Split {
+  INGOT_AVX512 explicit Split(__m512 x) {
+    const __m512i upper = _mm512_set1_epi32(static_cast<int>(0xffff0000u));
+#pragma unroll
+    for (int64_t i = 0; i < parts; ++i) {
+      __m512i bits = _mm512_castps_si512(x);
+      if (i == 1 && parts > 2)
+        bits = _mm512_add_epi32(bits, _mm512_set1_epi32(0x8000));
+      part[i] = _mm512_and_si512(bits, upper);
+      x = _mm512_sub_ps(x, _mm512_castsi512_ps(part[i]));
+    }
+  }
+  __m512i part[parts];
+};
+
+/// What is widened to f32 and split.
+template <typename Load, int64_t parts> struct SplitFormat {
+  using Element = typename Load::Element;
+  static constexpr int64_t kParts = parts, kInner = 384;
+
+  INGOT_AVX512 static void loadLine(const Element *from, int64_t count,
+                                    __m512i (&to)[parts]) {
+    // The upper halves of two vectors, one behind the other.
+    const __m512i upperHalves = _mm512_set_epi16(
+        63, 61, 59, 57, 55, 53, 51, 49, 47, 45, 43, 41, 39, 37, 35, 33, 31, 29,
+        27, 25, 23, 21, 19, 17, 15, 13, 11, 9, 7, 5, 3, 1);
+    Split<parts> low(Load::load(lanes(count), from));
+    Split<parts> high(Load::load(lanes(count - kLanes), from + kLanes));
+#pragma unroll
+    for (int64_t i = 0; i < parts; ++i)
+      to[i] = _mm512_permutex2var_epi16(low.part[i], upperHalves, high.part[i]);
+  }
+
+  INGOT_AVX512 static void loadPairs(const Element *from, int64_t stride,
+                                     int64_t rows, int64_t count,
+                                     __m512i (&to)[parts]) {
+    __m512 even = _mm512_setzero_ps(), odd = even;
+    if (rows > 0)
+      even = Load::load(lanes(count), from);
+    if (rows > 1)
+      odd = Load::load(lanes(count), from + stride);
+    Split<parts> first(even), second(odd);
+#pragma unroll
+    for (int64_t i = 0; i < parts; ++i)
+      to[i] =
+          _mm512_or_si512(_mm512_srli_epi32(first.part[i], 16), second.part[i]);
+  }
+};
+
+/// What is in bf16 already.
+struct PlainFormat {
+  using Element = uint16_t;
+  static constexpr int64_t kParts = 1, kInner = 768;
+
+  INGOT_AVX512 static void loadLine(const Element *from, int64_t count,
+                                    __m512i (&to)[1]) {
+    auto mask = static_cast<__mmask32>(count >= kDepth ? 0xffffffffu
+                                                       : (1u << count) - 1u);
+    to[0] = _mm512_maskz_loadu_epi16(mask, from);
+  }
+
+  INGOT_AVX512 static void loadPairs(const Element *from, int64_t stride,
+                                     int64_t rows, int64_t count,
+                                     __m512i (&to)[1]) {
+    __m256i even = _mm256_setzero_si256(), odd = even;
+    if (rows > 0)
+      even = _mm256_maskz_loadu_epi16(lanes(count), from);
+    if (rows > 1)
+      odd = _mm256_maskz_loadu_epi16(lanes(count), from + stride);
+    to[0] = _mm512_or_si512(_mm512_cvtepu16_epi32(even),
+                            _mm512_slli_epi32(_mm512_cvtepu16_epi32(odd), 16));
+  }
+};
+
+using F32Format = SplitFormat<F32, 3>;
+using F16Format = SplitFormat<Widening<F16>, 2>;
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Packing
+//===----------------------------------------------------------------------===//
+
+template <typename Format> static int64_t getLineBytes(int64_t size) {
+  return (size + kDepth - 1) / kDepth * Format::kParts * kPartBytes / kTileRows;
+}
+
+/// An operand as one tile register after the other sees it: `lines` rows of a
+/// or columns of b, of `size` elements. Of the two strides one is 1.
+template <typename Format> struct Operand {
+  const typename Format::Element *data;
+  int64_t lineStride, innerStride, lines, size;
+  static constexpr int64_t kParts = Format::kParts;
+
+  /// Loads lines from `line` on: 16 of them, kDepth elements from `inner` on.
+  /// Rows of the register are lines if `byLines`, else pairs.
+  INGOT_AVX512 void load(int64_t line, int64_t inner, bool byLines,
+                         char *tile) const {
+    bool isContiguous = innerStride == 1;
+    if (byLines == isContiguous) {
+#pragma unroll
+      for (int64_t i = 0; i < kRows; ++i) {
+        __m512i row[kParts];
+        loadRow(line, inner, i, row);
+        for (int64_t part = 0; part < kParts; ++part)
+          _mm512_store_si512(tile + part * kPartBytes + i * kRowBytes,
+                             row[part]);
+      }
+      return;
+    }
+    __m512 rows[kParts][kRows];
+#pragma unroll
+    for (int64_t i = 0; i < kRows; ++i) {
+      __m512i row[kParts];
+      loadRow(line, inner, i, row);
+      for (int64_t part = 0; part < kParts; ++part)
+        rows[part][i] = _mm512_castsi512_ps(row[part]);
+    }
+    for (int64_t part = 0; part < kParts; ++part) {
+      transpose(rows[part]);
+#pragma unroll
+      for (int64_t i = 0; i < kRows; ++i)
+        _mm512_store_ps(tile + part * kPartBytes + i * kRowBytes,
+                        rows[part][i]);
+    }
+  }
+
+private:
+  /// The i-th of 16 vectors, in the direction that is contiguous.
+  INGOT_AVX512 void loadRow(int64_t line, int64_t inner, int64_t i,
+                            __m512i (&to)[kParts]) const {
+    if (innerStride == 1) {
+      if (line + i < lines)
+        return Format::loadLine(data + (line + i) * lineStride + inner,
+                                size - inner, to);
+      for (__m512i &part : to)
+        part = _mm512_setzero_si512();
+      return;
+    }
+    int64_t k = inner + 2 * i;
+    Format::loadPairs(data + k * innerStride + line, innerStride, size - k,
+                      lines - line, to);
+  }
+};
+
+template <typename Format>
+static void packA(Elements a, int64_t rowStride, int64_t innerStride,
+                  int64_t rows, int64_t size, char *packed) {
+  using Element = typename Format::Element;
+  Operand<Format> operand = {static_cast<const Element *>(a.data), rowStride,
+                             innerStride, rows, size};
+  for (int64_t k = 0; k < size; k += kDepth) {
+    operand.load(0, k, /*byLines=*/true, packed);
+    operand.load(kRows, k, /*byLines=*/true, packed + kTileBytes);
+    packed += Format::kParts * kPartBytes;
+  }
+}
+
+template <typename Format>
+static void packB(Elements b, int64_t innerStride, int64_t columnStride,
+                  int64_t size, int64_t columns, char *packed) {
+  using Element = typename Format::Element;
+  Operand<Format> operand = {static_cast<const Element *>(b.data), columnStride,
+                             innerStride, columns, size};
+  int64_t panelBytes = kTileColumns * getLineBytes<Format>(size);
+  auto pack = [&](int64_t k, int64_t j) {
+    char *tiles = packed + j / kTileColumns * panelBytes +
+                  k / kDepth * Format::kParts * kPartBytes;
+    operand.load(j, k, /*byLines=*/false, tiles);
+    operand.load(j + kRows, k, /*byLines=*/false, tiles + kTileBytes);
+  };
+  // Along what is contiguous.
+  if (innerStride == 1) {
+    for (int64_t j = 0; j < columns; j += kTileColumns)
+      for (int64_t k = 0; k < size; k += kDepth)
+        pack(k, j);
+    return;
+  }
+  for (int64_t k = 0; k < size; k += kDepth)
+    for (int64_t j = 0; j < columns; j += kTileColumns)
+      pack(k, j);
+}
+
+//===----------------------------------------------------------------------===//
+// Multiplying
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// What LDTILECFG reads: palette 1, of every register 16 rows of 64 bytes.
+struct alignas(64) TileConfig {
+  uint8_t palette = 1, startRow = 0, reserved[14] = {};
+  uint16_t rowBytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
+  uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
+};
+} // namespace
+
+INGOT_AMX static void begin() {
+  static const TileConfig config;
+  _tile_loadconfig(&config);
+}
+
+INGOT_AMX static void end() { _tile_release(); }
+
+// Registers: 0 to 3 are the sums, by rows; 4 and 5 hold rows of a, 6 and 7
+// columns of b. Every sum is added to once in four products, as long as one
+// takes.
+
+/// The next part of a times that of b which is loaded.
+INGOT_AMX static inline void multiplyNextA(const char *a) {
+  _tile_loadd(4, a, kRowBytes);
+  _tile_dpbf16ps(0, 4, 6);
+  _tile_dpbf16ps(1, 4, 7);
+  _tile_loadd(5, a + kTileBytes, kRowBytes);
+  _tile_dpbf16ps(2, 5, 6);
+  _tile_dpbf16ps(3, 5, 7);
+}
+
+/// The next part of b times that of a which is loaded.
+INGOT_AMX static inline void multiplyNextB(const char *b) {
+  _tile_loadd(6, b, kRowBytes);
+  _tile_dpbf16ps(0, 4, 6);
+  _tile_dpbf16ps(2, 5, 6);
+  _tile_loadd(7, b + kTileBytes, kRowBytes);
+  _tile_dpbf16ps(1, 4, 7);
+  _tile_dpbf16ps(3, 5, 7);
+}
+
+template <typename Format>
+INGOT_AMX static inline void multiplyStep(const char *a, const char *b) {
+  _tile_loadd(6, b, kRowBytes);
+  _tile_loadd(7, b + kTileBytes, kRowBytes);
+  if constexpr (Format::kParts == 1) {
+    multiplyNextA(a);
+  } else if constexpr (Format::kParts == 2) {
+    multiplyNextA(a + kPartBytes);
+    multiplyNextA(a);
+    multiplyNextB(b + kPartBytes);
+    multiplyNextA(a + kPartBytes);
+  } else {
+    multiplyNextA(a + 2 * kPartBytes);
+    multiplyNextA(a + kPartBytes);
+    multiplyNextA(a);
+    multiplyNextB(b + 2 * kPartBytes);
+    multiplyNextB(b + kPartBytes);
+    multiplyNextA(a + kPartBytes);
+  }
+}
+
+template <typename Format>
+INGOT_AMX static void multiplyTile(int64_t size, const char *a, const char *b,
+                                   float *c, int64_t rowStride, int64_t rows,
+                                   int64_t columns, bool adds) {
+  alignas(64) float part[kTileRows * kTileColumns];
+  // Sums of one block are added up apart: fewer roundings of large numbers.
+  bool isDirect = !adds && rows == kTileRows && columns == kTileColumns;
+  float *sums = isDirect ? c : part;
+  int64_t sumsRow = isDirect ? rowStride : kTileColumns;
+  int64_t lineBytes = sumsRow * static_cast<int64_t>(sizeof(float));
+  _tile_zero(0);
+  _tile_zero(1);
+  _tile_zero(2);
+  _tile_zero(3);
+  int64_t asked = 0;
+  for (int64_t k = 0; k < size; k += kDepth) {
+    // Asks for the lines of c a few at a time, without a branch.
+#pragma unroll
+    for (int64_t i = 0; i < 3; ++i) {
+      const float *row = c + std::min(asked++, rows - 1) * rowStride;
+      __builtin_prefetch(row, 1);
+      __builtin_prefetch(row + kLanes, 1);
+    }
+    multiplyStep<Format>(a, b);
+    a += Format::kParts * kPartBytes;
+    b += Format::kParts * kPartBytes;
+  }
+  _tile_stored(0, sums, lineBytes);
+  _tile_stored(1, sums + kRows, lineBytes);
+  _tile_stored(2, sums + kRows * sumsRow, lineBytes);
+  _tile_stored(3, sums + kRows * sumsRow + kRows, lineBytes);
+  if (isDirect)
+    return;
+  __mmask16 low = lanes(columns), high = lanes(columns - kLanes);
+  for (int64_t i = 0; i < rows; ++i) {
+    float *row = c + i * rowStride;
+    __m512 left = _mm512_load_ps(part + i * kTileColumns);
+    __m512 right = _mm512_load_ps(part + i * kTileColumns + kLanes);
+    if (adds) {
+      left = _mm512_add_ps(left, _mm512_maskz_loadu_ps(low, row));
+      right = _mm512_add_ps(right, _mm512_maskz_loadu_ps(high, row + kLanes));
+    }
+    _mm512_mask_storeu_ps(row, low, left);
+    _mm512_mask_storeu_ps(row + kLanes, high, right);
+  }
+}
+
+template <typename Format>
+static constexpr Kernels kKernels = {kTileRows,
+                                     kTileColumns,
+                                     Format::kInner,
+                                     kColumns,
+                                     getLineBytes<Format>,
+                                     packA<Format>,
+                                     packB<Format>,
+                                     multiplyTile<Format>,
+                                     begin,
+                                     end};
+
+const Kernels &ingot::runtime::gemm::getTileKernels(int32_t type) {
+  return type == INGOT_BF16  ? kKernels<PlainFormat>
+         : type == INGOT_F16 ? kKernels<F16Format>
+                             : kKernels<F32Format>;
+}
+
+#else
+
+const ingot::runtime::gemm::Kernels &
+ingot::runtime::gemm::getTileKernels(int32_t) {
+  return getVectorKernels();
+}
+
+#endif
