@@ -124,9 +124,20 @@ constexpr int64_t getScratchBytes(const ingot_matmul_desc &desc,
     SumPart part = SumPart::of(desc, machine.threads);
     sums = part.batches * desc.m * part.columns;
   }
-  if (onTiles)
-    return packed +
-           (desc.c_type == INGOT_F32 ? 0 : roundUp(sums * 4, INGOT_ALIGNMENT));
+  if (onTiles) {
+    if (desc.c_type != INGOT_F32)
+      packed += roundUp(sums * 4, INGOT_ALIGNMENT);
+    if (parts == 3 || desc.batch != 1)
+      return packed;
+    // All of the inner dimension, where a block of b then stays in the cache;
+    // per thread a panel of a, and sums to round.
+    constexpr int64_t cacheBytes = 5 << 18;
+    int64_t line = roundUp(desc.k, step) * bytes;
+    int64_t width = std::min(roundUp(desc.n, columns), block);
+    int64_t panel = rows * (line + width * 4);
+    return std::max(packed, std::min(width * line, cacheBytes) +
+                                machine.threads * panel);
+  }
   packed += convertedBytes(machine, desc.c_type, sums);
   if (machine.packsHalves)
     return packed;

@@ -97,12 +97,20 @@ static void multiplyPacked(ingot_context *context, const ingot_matmul_desc &d,
                d.m * d.n,
                d.n,
                epilogue.run,
-               epilogue.buffers,
-               onTiles};
+               epilogue.buffers};
+  gemm.onTiles = onTiles;
   if (d.c_type == INGOT_F32) {
     size_t bytes = getGemmScratchBytes(gemm);
     return runGemm(gemm, context->getScratch(bytes, planned, d.scratch_bytes));
   }
+  gemm.roundedType = d.c_type;
+  gemm.rounded = static_cast<uint16_t *>(c);
+  gemm.roundedRow = d.n;
+  if (canRound(gemm)) {
+    size_t bytes = getGemmScratchBytes(gemm);
+    return runGemm(gemm, context->getScratch(bytes, planned, d.scratch_bytes));
+  }
+  gemm.roundedType = INGOT_F32;
   auto part = ingot::abi::SumPart::of(d, getThreadCount());
   gemm.batch = part.batches;
   gemm.cRow = part.columns;

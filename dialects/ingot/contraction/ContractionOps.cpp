@@ -64,9 +64,9 @@ MatmulOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
   return success();
 }
 
-/// Our own product has its elements in the cache block by block.
+/// Our own products have their elements in the cache block by block.
 bool MatmulOp::takesEpilogue() {
-  return tensorType(getResult()).getElementType().isF32();
+  return !tensorType(getResult()).getElementType().isF64();
 }
 
 RowParts MatmulOp::splitRows(function_ref<bool(Value)> isCut) {

@@ -1,6 +1,7 @@
 #include "runtime/cpu/gemm/Gemm.h"
 
 #include "runtime/cpu/Features.h"
+#include "runtime/cpu/HalfPrecision.h"
 #include "runtime/cpu/ThreadPool.h"
 #include "runtime/cpu/gemm/Kernels.h"
 
@@ -94,60 +95,128 @@ void packRows(const Gemm &g, const Kernels &kernels, int64_t batch,
                   packed + i * kernels.getLineBytes(size));
 }
 
-/// Whether one block of b has all columns: then threads share it, and divide
-/// the rows of a, which each packs when it needs them.
-bool isNarrow(const Gemm &g, const Kernels &kernels) {
-  return g.batch == 1 && g.n <= kernels.columns &&
-         divideUp(g.m, kernels.tileRows) >= divideUp(g.n, kernels.tileColumns);
-}
+/// A product in which threads share a block of b and divide the rows of a,
+/// which each packs when it needs them: threads that pack meet threads that
+/// multiply, so that neither the memory nor the arithmetic units wait.
+class Panels {
+public:
+  Panels(const Gemm &g, const Kernels &kernels);
 
-int64_t getNarrowPackB(const Gemm &g, const Kernels &kernels) {
-  return roundUp(g.n, kernels.tileColumns) *
-         kernels.getLineBytes(std::min(g.k, kernels.inner));
-}
-
-/// Of one thread.
-int64_t getNarrowPackA(const Gemm &g, const Kernels &kernels) {
-  return kernels.tileRows * kernels.getLineBytes(std::min(g.k, kernels.inner));
-}
-
-/// Threads that pack meet threads that multiply, so that neither the memory
-/// nor the arithmetic units wait.
-void runNarrow(const Gemm &g, const Kernels &kernels, char *scratch) {
-  char *packedB = scratch, *aPacks = packedB + getNarrowPackB(g, kernels);
-  for (int64_t start = 0; start < g.k; start += kernels.inner) {
-    int64_t size = std::min(kernels.inner, g.k - start);
-    int64_t lineBytes = kernels.getLineBytes(size);
-    parallelFor(divideUp(g.n, kernels.tileColumns), /*grain=*/2,
-                [&](int64_t begin, int64_t end) {
-                  int64_t first = begin * kernels.tileColumns;
-                  kernels.packB(g.b + start * g.bInner + first * g.bColumn,
-                                g.bInner, g.bColumn, size,
-                                std::min(end * kernels.tileColumns, g.n) -
-                                    first,
-                                packedB + first * lineBytes);
-                });
-    parallelShares(
-        divideUp(g.m, kernels.tileRows),
-        [&](int64_t thread, int64_t begin, int64_t end) {
-          char *packedA = aPacks + thread * getNarrowPackA(g, kernels);
-          kernels.begin();
-          for (int64_t i = begin; i < end; ++i) {
-            int64_t row = i * kernels.tileRows;
-            int64_t rows = std::min(kernels.tileRows, g.m - row);
-            kernels.packA(g.a + row * g.aRow + start * g.aInner, g.aRow,
-                          g.aInner, rows, size, packedA);
-            float *c = g.c + row * g.cRow;
-            for (int64_t j = 0; j < g.n; j += kernels.tileColumns)
-              kernels.multiplyTile(
-                  size, packedA, packedB + j * lineBytes, c + j, g.cRow, rows,
-                  std::min(kernels.tileColumns, g.n - j), start != 0);
-            if (g.epilogue && start + size == g.k)
-              g.epilogue(g.buffers, row, row + rows, 0, g.n);
-          }
-          kernels.end();
-        });
+  /// Whether the product is of this kind: many rows for the columns.
+  bool fits() const;
+  /// Whether sums are complete when a thread leaves its panel of a.
+  bool isWhole() const { return inner == g.k; }
+  int64_t getScratchBytes() const {
+    return packB + getThreadCount() * (packA + sumsBytes);
   }
+  void run(char *scratch) const;
+
+private:
+  /// A panel of a times the block of b from column `column` on; elements from
+  /// `start` on of the inner dimension.
+  void runPanel(int64_t row, int64_t column, int64_t start, const char *b,
+                char *a, float *sums) const;
+  void finish(int64_t row, int64_t rows, int64_t column, int64_t count,
+              const float *sums) const;
+
+  const Gemm &g;
+  const Kernels &kernels;
+  int64_t columns, inner;
+  /// Bytes of packs, and of sums that are rounded before they go to memory.
+  int64_t packB, packA, sumsBytes;
+};
+
+Panels::Panels(const Gemm &g, const Kernels &kernels) : g(g), kernels(kernels) {
+  inner = std::min(g.k, kernels.inner);
+  columns = kernels.columns;
+  if (kernels.isChain) {
+    // All of the inner dimension, if enough columns of it stay in the cache.
+    constexpr int64_t cacheBytes = 5 << 18, leastColumns = 384;
+    int64_t most = cacheBytes / kernels.getLineBytes(g.k) /
+                   kernels.tileColumns * kernels.tileColumns;
+    if (most >= std::min(g.n, leastColumns)) {
+      inner = g.k;
+      columns = std::min(columns, std::max(most, kernels.tileColumns));
+    }
+  }
+  // Equal blocks.
+  columns = roundUp(divideUp(g.n, divideUp(g.n, columns)), kernels.tileColumns);
+  packB = columns * kernels.getLineBytes(inner);
+  packA = kernels.tileRows * kernels.getLineBytes(inner);
+  bool rounds = g.roundedType != INGOT_F32 && isWhole();
+  sumsBytes =
+      rounds ? kernels.tileRows * columns * static_cast<int64_t>(sizeof(float))
+             : 0;
+}
+
+bool Panels::fits() const {
+  int64_t panels = divideUp(g.m, kernels.tileRows);
+  return g.batch == 1 && panels >= divideUp(columns, kernels.tileColumns) &&
+         (isWhole() || g.n <= columns);
+}
+
+void Panels::finish(int64_t row, int64_t rows, int64_t column, int64_t count,
+                    const float *sums) const {
+  if (sumsBytes != 0)
+    for (int64_t i = 0; i < rows; ++i)
+      roundFromF32(sums + i * columns,
+                   g.rounded + (row + i) * g.roundedRow + column, g.roundedType,
+                   count);
+  if (g.epilogue)
+    g.epilogue(g.buffers, row, row + rows, column, column + count);
+}
+
+void Panels::runPanel(int64_t row, int64_t column, int64_t start, const char *b,
+                      char *a, float *sums) const {
+  int64_t size = std::min(inner, g.k - start);
+  int64_t rows = std::min(kernels.tileRows, g.m - row);
+  int64_t count = std::min(columns, g.n - column);
+  kernels.packA(g.a + row * g.aRow + start * g.aInner, g.aRow, g.aInner, rows,
+                size, a);
+  float *c = sumsBytes != 0 ? sums : g.c + row * g.cRow + column;
+  int64_t cRow = sumsBytes != 0 ? columns : g.cRow;
+  int64_t lineBytes = kernels.getLineBytes(size);
+  // Parts of the panel that stay in the L1 cache.
+  int64_t depth = kernels.isChain ? kernels.depth : size;
+  for (int64_t k = 0; k < size; k += depth) {
+    int64_t part = std::min(depth, size - k);
+    const char *partA = a + kernels.getLineBytes(k) * kernels.tileRows;
+    const char *partB = b + kernels.getLineBytes(k) * kernels.tileColumns;
+    for (int64_t j = 0; j < count; j += kernels.tileColumns)
+      kernels.multiplyTile(part, partA, partB + j * lineBytes, c + j, cRow,
+                           rows, std::min(kernels.tileColumns, count - j),
+                           start + k != 0);
+  }
+  if (start + size == g.k)
+    finish(row, rows, column, count, sums);
+}
+
+void Panels::run(char *scratch) const {
+  char *aPacks = scratch + packB;
+  for (int64_t column = 0; column < g.n; column += columns)
+    for (int64_t start = 0; start < g.k; start += inner) {
+      int64_t size = std::min(inner, g.k - start);
+      int64_t count = std::min(columns, g.n - column);
+      parallelFor(divideUp(count, kernels.tileColumns), /*grain=*/2,
+                  [&](int64_t begin, int64_t end) {
+                    int64_t first = begin * kernels.tileColumns;
+                    kernels.packB(
+                        g.b + start * g.bInner + (column + first) * g.bColumn,
+                        g.bInner, g.bColumn, size,
+                        std::min(end * kernels.tileColumns, count) - first,
+                        scratch + first * kernels.getLineBytes(size));
+                  });
+      parallelShares(divideUp(g.m, kernels.tileRows),
+                     [&](int64_t thread, int64_t begin, int64_t end) {
+                       char *a = aPacks + thread * (packA + sumsBytes);
+                       auto *sums = reinterpret_cast<float *>(a + packA);
+                       kernels.begin();
+                       for (int64_t i = begin; i < end; ++i)
+                         runPanel(i * kernels.tileRows, column, start, scratch,
+                                  a, sums);
+                       kernels.end();
+                     });
+    }
 }
 
 } // namespace
@@ -175,12 +244,16 @@ bool ingot::runtime::hasTileUnits() {
 #endif
 }
 
+bool ingot::runtime::canRound(const Gemm &g) {
+  Panels panels(g, chooseKernels(g));
+  return panels.fits() && panels.isWhole();
+}
+
 size_t ingot::runtime::getGemmScratchBytes(const Gemm &g) {
   const Kernels &kernels = chooseKernels(g);
   int64_t threads = getThreadCount();
-  if (isNarrow(g, kernels))
-    return static_cast<size_t>(getNarrowPackB(g, kernels) +
-                               threads * getNarrowPackA(g, kernels));
+  if (Panels panels(g, kernels); panels.fits())
+    return static_cast<size_t>(panels.getScratchBytes());
   Blocking blocking(g, kernels);
   // Batches are shared out whole: each thread packs its own a.
   int64_t packs = g.batch == 1 ? 1 : threads;
@@ -189,8 +262,8 @@ size_t ingot::runtime::getGemmScratchBytes(const Gemm &g) {
 
 void ingot::runtime::runGemm(const Gemm &g, char *scratch) {
   const Kernels &kernels = chooseKernels(g);
-  if (isNarrow(g, kernels))
-    return runNarrow(g, kernels, scratch);
+  if (Panels panels(g, kernels); panels.fits())
+    return panels.run(scratch);
   Blocking blocking(g, kernels);
   int64_t threads = getThreadCount();
   int64_t tasks = blocking.rowTasks * blocking.columnTasks;

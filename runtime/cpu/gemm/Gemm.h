@@ -5,8 +5,8 @@
 // of BLIS (Van Zee and van de Geijn, 2015), for processors with AVX-512 and,
 // with what they multiply split in three, for the tile units of AMX.
 //
-// The order in which a sum is added up depends on its length alone: neither on
-// the other sizes nor on threads.
+// The order in which a sum is added up depends on its length and the type of
+// the operands alone: neither on the other sizes nor on threads.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,6 +37,11 @@ struct Gemm {
   /// they are complete. May be null.
   ingot_epilogue_fn epilogue = nullptr;
   void *const *buffers = nullptr;
+  /// Where the result is in half precision: if canRound(), it goes to `rounded`
+  /// and `c` is not used, else the caller rounds `c`.
+  int32_t roundedType = INGOT_F32;
+  uint16_t *rounded = nullptr;
+  int64_t roundedRow = 0;
   /// Whether tile units do it (gemm::getTileKernels): both operands have one
   /// type, and the processor has them. Else vector units do.
   bool onTiles = false;
@@ -46,6 +51,9 @@ struct Gemm {
 /// AMX.
 bool canRunGemm();
 bool hasTileUnits();
+
+/// Whether runGemm rounds the result, whose type is `roundedType`.
+bool canRound(const Gemm &gemm);
 
 /// Bytes that runGemm needs to pack operands in.
 size_t getGemmScratchBytes(const Gemm &gemm);

@@ -26,6 +26,11 @@ struct Kernels {
   /// A block of b, inner x columns, stays in the L2 cache beside panels of a,
   /// tileRows x inner.
   int64_t inner, columns;
+  /// Whether sums are one chain along the inner dimension, so that its blocks
+  /// can have any size, in multiples of `depth`: that of a panel of a in the L1
+  /// cache. Else blocks of `inner` are added up apart.
+  bool isChain;
+  int64_t depth;
   /// Bytes of a row of a or a column of b, packed; packs start at multiples of
   /// 64.
   int64_t (*getLineBytes)(int64_t size);

@@ -56,7 +56,8 @@ template <int64_t parts> struct Split {
 /// What is widened to f32 and split.
 template <typename Load, int64_t parts> struct SplitFormat {
   using Element = typename Load::Element;
-  static constexpr int64_t kParts = parts, kInner = 384;
+  static constexpr int64_t kParts = parts, kInner = 384, kSteps = 12 / parts;
+  static constexpr bool kIsChain = parts < 3;
 
   INGOT_AVX512 static void loadLine(const Element *from, int64_t count,
                                     __m512i (&to)[parts]) {
@@ -90,7 +91,8 @@ template <typename Load, int64_t parts> struct SplitFormat {
 /// What is in bf16 already.
 struct PlainFormat {
   using Element = uint16_t;
-  static constexpr int64_t kParts = 1, kInner = 768;
+  static constexpr int64_t kParts = 1, kInner = 768, kSteps = 12;
+  static constexpr bool kIsChain = true;
 
   INGOT_AVX512 static void loadLine(const Element *from, int64_t count,
                                     __m512i (&to)[1]) {
@@ -165,6 +167,23 @@ template <typename Format> struct Operand {
     }
   }
 
+  /// Packs up to kTileRows lines, whose elements are contiguous, as rows, one
+  /// after the other.
+  INGOT_AVX512 void packLines(char *packed) const {
+    for (int64_t i = 0; i < kTileRows; ++i) {
+      char *to = packed + i / kRows * kTileBytes + i % kRows * kRowBytes;
+      const typename Format::Element *line = data + i * lineStride;
+      for (int64_t k = 0; k < size; k += kDepth) {
+        __m512i row[kParts];
+        if (i < lines)
+          Format::loadLine(line + k, size - k, row);
+        for (int64_t part = 0; part < kParts; ++part, to += kPartBytes)
+          _mm512_store_si512(to,
+                             i < lines ? row[part] : _mm512_setzero_si512());
+      }
+    }
+  }
+
 private:
   /// The i-th of 16 vectors, in the direction that is contiguous.
   INGOT_AVX512 void loadRow(int64_t line, int64_t inner, int64_t i,
@@ -189,6 +208,8 @@ static void packA(Elements a, int64_t rowStride, int64_t innerStride,
   using Element = typename Format::Element;
   Operand<Format> operand = {static_cast<const Element *>(a.data), rowStride,
                              innerStride, rows, size};
+  if (innerStride == 1)
+    return operand.packLines(packed);
   for (int64_t k = 0; k < size; k += kDepth) {
     operand.load(0, k, /*byLines=*/true, packed);
     operand.load(kRows, k, /*byLines=*/true, packed + kTileBytes);
@@ -291,15 +312,30 @@ INGOT_AMX static void multiplyTile(int64_t size, const char *a, const char *b,
                                    float *c, int64_t rowStride, int64_t rows,
                                    int64_t columns, bool adds) {
   alignas(64) float part[kTileRows * kTileColumns];
-  // Sums of one block are added up apart: fewer roundings of large numbers.
-  bool isDirect = !adds && rows == kTileRows && columns == kTileColumns;
+  bool isWhole = rows == kTileRows && columns == kTileColumns;
+  // Sums of a block are added up apart, or with what c has.
+  bool isDirect = isWhole && (!adds || Format::kIsChain);
   float *sums = isDirect ? c : part;
   int64_t sumsRow = isDirect ? rowStride : kTileColumns;
   int64_t lineBytes = sumsRow * static_cast<int64_t>(sizeof(float));
-  _tile_zero(0);
-  _tile_zero(1);
-  _tile_zero(2);
-  _tile_zero(3);
+  __mmask16 low = lanes(columns), high = lanes(columns - kLanes);
+  if (Format::kIsChain && adds) {
+    for (int64_t i = 0; !isDirect && i < rows; ++i) {
+      const float *row = c + i * rowStride;
+      _mm512_store_ps(part + i * kTileColumns, _mm512_maskz_loadu_ps(low, row));
+      _mm512_store_ps(part + i * kTileColumns + kLanes,
+                      _mm512_maskz_loadu_ps(high, row + kLanes));
+    }
+    _tile_loadd(0, sums, lineBytes);
+    _tile_loadd(1, sums + kRows, lineBytes);
+    _tile_loadd(2, sums + kRows * sumsRow, lineBytes);
+    _tile_loadd(3, sums + kRows * sumsRow + kRows, lineBytes);
+  } else {
+    _tile_zero(0);
+    _tile_zero(1);
+    _tile_zero(2);
+    _tile_zero(3);
+  }
   int64_t asked = 0;
   for (int64_t k = 0; k < size; k += kDepth) {
     // Asks for the lines of c a few at a time, without a branch.
@@ -319,12 +355,11 @@ INGOT_AMX static void multiplyTile(int64_t size, const char *a, const char *b,
   _tile_stored(3, sums + kRows * sumsRow + kRows, lineBytes);
   if (isDirect)
     return;
-  __mmask16 low = lanes(columns), high = lanes(columns - kLanes);
   for (int64_t i = 0; i < rows; ++i) {
     float *row = c + i * rowStride;
     __m512 left = _mm512_load_ps(part + i * kTileColumns);
     __m512 right = _mm512_load_ps(part + i * kTileColumns + kLanes);
-    if (adds) {
+    if (adds && !Format::kIsChain) {
       left = _mm512_add_ps(left, _mm512_maskz_loadu_ps(low, row));
       right = _mm512_add_ps(right, _mm512_maskz_loadu_ps(high, row + kLanes));
     }
@@ -338,6 +373,8 @@ static constexpr Kernels kKernels = {kTileRows,
                                      kTileColumns,
                                      Format::kInner,
                                      kColumns,
+                                     Format::kIsChain,
+                                     Format::kSteps *kDepth,
                                      getLineBytes<Format>,
                                      packA<Format>,
                                      packB<Format>,

@@ -176,8 +176,9 @@ INGOT_AVX512 static void multiplyTile(int64_t size, const char *panelA,
 const Kernels &ingot::runtime::gemm::getVectorKernels() {
   auto nothing = [] {};
   static constexpr Kernels kernels = {
-      kTileRows, kTileColumns, kInner,       kColumns, getLineBytes,
-      packA,     packB,        multiplyTile, nothing,  nothing};
+      kTileRows, kTileColumns, kInner, kColumns, /*isChain=*/false,
+      kInner,    getLineBytes, packA,  packB,    multiplyTile,
+      nothing,   nothing};
   return kernels;
 }
 

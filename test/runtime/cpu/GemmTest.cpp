@@ -1,5 +1,6 @@
-// Products of random sizes and layouts against sums in double, and the promise
-// that an element's bits depend on its row and column alone.
+// Products of random sizes and layouts against sums in double, on vector units
+// and on tile units where there are some, and the promise that an element's
+// bits depend on its row and column alone.
 
 #include "runtime/cpu/gemm/Gemm.h"
 
@@ -9,6 +10,7 @@
 
 #include <cmath>
 #include <gtest/gtest.h>
+#include <limits>
 #include <random>
 #include <tuple>
 #include <vector>
@@ -21,7 +23,7 @@ namespace {
 
 struct Problem {
   Problem(std::mt19937 &random, int64_t batch, int64_t m, int64_t n, int64_t k,
-          bool transposesA, bool transposesB)
+          bool transposesA, bool transposesB, bool onTiles = false)
       : a(batch * m * k), b(batch * k * n), c(batch * m * n, NAN) {
     std::uniform_real_distribution<float> uniform(-1, 1);
     for (std::vector<float> *values : {&a, &b})
@@ -42,15 +44,20 @@ struct Problem {
             c.data(),
             m * n,
             n};
+    gemm.onTiles = onTiles;
   }
 
   void run() {
     // What the compiler plans covers it.
     ingot_matmul_desc desc = {};
     desc.batch = gemm.batch, desc.m = gemm.m, desc.n = gemm.n, desc.k = gemm.k;
-    for (int64_t threads : {getThreadCount(), 64})
-      ASSERT_LE(getGemmScratchBytes(gemm),
-                ingot::abi::getScratchBytes(desc, {threads}));
+    for (int64_t threads : {getThreadCount(), 64}) {
+      ingot::abi::ScratchMachine machine = {threads};
+      machine.tilesF32 = gemm.onTiles;
+      if (isOnTiles(desc, machine) == gemm.onTiles)
+        ASSERT_LE(getGemmScratchBytes(gemm),
+                  ingot::abi::getScratchBytes(desc, machine));
+    }
     Block scratch(static_cast<int64_t>(getGemmScratchBytes(gemm)), "scratch");
     runGemm(gemm, scratch.getData());
   }
@@ -71,12 +78,21 @@ struct Problem {
   }
 
   std::vector<float> a, b, c;
-  Gemm gemm;
+  ingot::runtime::Gemm gemm;
 };
 
-TEST(Gemm, EqualsSumsInDouble) {
-  if (!canRunGemm())
-    GTEST_SKIP() << "this processor lacks AVX-512";
+/// By the units that multiply: true for tile units.
+class Gemm : public testing::TestWithParam<bool> {
+  void SetUp() override {
+    if (!(GetParam() ? hasTileUnits() : canRunGemm()))
+      GTEST_SKIP() << "this processor lacks the units";
+  }
+};
+INSTANTIATE_TEST_SUITE_P(, Gemm, testing::Bool(), [](const auto &info) {
+  return info.param ? "OnTiles" : "OnVectors";
+});
+
+TEST_P(Gemm, EqualsSumsInDouble) {
   std::mt19937 random(1);
   auto upTo = [&](int64_t most) {
     return static_cast<int64_t>(1 + random() % most);
@@ -85,9 +101,10 @@ TEST(Gemm, EqualsSumsInDouble) {
     bool isLong = trial % 10 == 0;
     Problem problem(random, trial % 4 == 0 ? upTo(5) : 1, upTo(70),
                     isLong ? upTo(1100) : upTo(100),
-                    isLong ? upTo(900) : upTo(60), random() % 2, random() % 2);
+                    isLong ? upTo(900) : upTo(60), random() % 2, random() % 2,
+                    GetParam());
     problem.run();
-    const Gemm &g = problem.gemm;
+    const ingot::runtime::Gemm &g = problem.gemm;
     for (int64_t batch = 0; batch < g.batch; ++batch)
       for (int64_t i = 0; i < g.m; ++i)
         for (int64_t j = 0; j < g.n; ++j) {
@@ -114,14 +131,13 @@ struct Doubling {
   }
 };
 
-TEST(Gemm, EpilogueFinishesEveryElementOnce) {
-  if (!canRunGemm())
-    GTEST_SKIP() << "this processor lacks AVX-512";
+TEST_P(Gemm, EpilogueFinishesEveryElementOnce) {
   std::mt19937 random(3);
   using Sizes = std::tuple<int64_t, int64_t, int64_t, int64_t>;
   for (auto [batch, m, n, k] :
        {Sizes(1, 100, 700, 900), Sizes(3, 25, 50, 400), Sizes(1, 7, 33, 5)}) {
-    Problem plain(random, batch, m, n, k, false, true), finished = plain;
+    Problem plain(random, batch, m, n, k, false, true, GetParam()),
+        finished = plain;
     finished.gemm.c = finished.c.data();
     std::vector<int> count(finished.c.size(), 0);
     int64_t columns = n;
@@ -137,11 +153,9 @@ TEST(Gemm, EpilogueFinishesEveryElementOnce) {
   }
 }
 
-TEST(Gemm, BitsDependOnRowAndColumnAlone) {
-  if (!canRunGemm())
-    GTEST_SKIP() << "this processor lacks AVX-512";
+TEST_P(Gemm, BitsDependOnRowAndColumnAlone) {
   std::mt19937 random(2);
-  Problem whole(random, 1, 100, 700, 500, false, false);
+  Problem whole(random, 1, 100, 700, 500, false, false, GetParam());
   whole.run();
   // The same product, a row and a part of the columns at a time.
   for (int64_t i : {0, 11, 12, 99}) {
@@ -167,16 +181,15 @@ struct Threads {
 };
 
 // Shares of unequal size, and more threads than processors.
-TEST(Gemm, ThreadsDoNotShareScratch) {
-  if (!canRunGemm())
-    GTEST_SKIP() << "this processor lacks AVX-512";
+TEST_P(Gemm, ThreadsDoNotShareScratch) {
   Threads threads(4);
   std::mt19937 random(4);
   using Sizes = std::tuple<int64_t, int64_t, int64_t, int64_t>;
   for (auto [batch, m, n, k] :
        {Sizes(10, 40, 40, 300), Sizes(1, 300, 80, 500), Sizes(1, 40, 2700, 40)})
     for (int trial = 0; trial < 5; ++trial) {
-      Problem shared(random, batch, m, n, k, false, false), alone = shared;
+      Problem shared(random, batch, m, n, k, false, false, GetParam()),
+          alone = shared;
       alone.gemm.c = alone.c.data();
       shared.run();
       {
@@ -185,6 +198,70 @@ TEST(Gemm, ThreadsDoNotShareScratch) {
       }
       EXPECT_EQ(shared.c, alone.c);
     }
+}
+
+/// Root of the mean squared error, over that of the results.
+double getError(const Problem &problem) {
+  const ingot::runtime::Gemm &g = problem.gemm;
+  double errors = 0, results = 0, magnitude;
+  for (int64_t i = 0; i < g.m; ++i)
+    for (int64_t j = 0; j < g.n; ++j) {
+      double want = problem.expected(0, i, j, magnitude);
+      errors += std::pow(problem.c[i * g.n + j] - want, 2);
+      results += want * want;
+    }
+  return std::sqrt(errors / results);
+}
+
+// Parts in bf16 lose nothing. Numbers of one size and of many, where one term
+// makes a sum and six products of parts are rounded for one; sums with and
+// without cancellation.
+TEST(GemmAccuracy, TilesAreAsAccurateAsMultiplyAdds) {
+  if (!hasTileUnits())
+    GTEST_SKIP() << "this processor lacks tile units";
+  std::mt19937 random(5);
+  std::uniform_real_distribution<float> exponent(-30, 30);
+  for (bool isWide : {false, true})
+    for (bool isPositive : {false, true})
+      for (int64_t k : {16, 300, 1500}) {
+        Problem vectors(random, 1, 40, 60, k, false, true);
+        for (std::vector<float> *values : {&vectors.a, &vectors.b})
+          for (float &value : *values) {
+            if (isPositive)
+              value = std::fabs(value);
+            if (isWide)
+              value *= std::exp2(exponent(random));
+          }
+        Problem tiles = vectors;
+        tiles.gemm.c = tiles.c.data();
+        tiles.gemm.onTiles = true;
+        vectors.run();
+        tiles.run();
+        EXPECT_LE(getError(tiles), (isWide ? 2 : 1.05) * getError(vectors))
+            << k << " " << isWide << isPositive;
+      }
+}
+
+// The largest numbers stay finite, and what is not finite is not lost.
+TEST(GemmAccuracy, TilesKeepExtremes) {
+  if (!hasTileUnits())
+    GTEST_SKIP() << "this processor lacks tile units";
+  std::mt19937 random(6);
+  Problem problem(random, 1, 33, 33, 40, false, false, /*onTiles=*/true);
+  constexpr float largest = std::numeric_limits<float>::max();
+  problem.a.assign(problem.a.size(), 0);
+  problem.b.assign(problem.b.size(), 0);
+  problem.b[0] = 1;
+  problem.a[0] = largest;
+  problem.a[1 * 40] = std::numeric_limits<float>::infinity();
+  problem.a[2 * 40] = std::numeric_limits<float>::quiet_NaN();
+  problem.a[3 * 40] = 0x1p-100f;
+  problem.run();
+  EXPECT_EQ(problem.c[0], largest);
+  EXPECT_FALSE(std::isfinite(problem.c[1 * 33]));
+  EXPECT_TRUE(std::isnan(problem.c[2 * 33]));
+  EXPECT_EQ(problem.c[3 * 33], 0x1p-100f);
+  EXPECT_EQ(problem.c[4 * 33], 0);
 }
 
 } // namespace

@@ -74,6 +74,7 @@ template <typename T> void check(ingot_dtype type, double tolerance) {
     d.transpose_a = random.below(2);
     d.transpose_b = random.below(2);
     d.a_type = d.b_type = d.c_type = type;
+    d.on_tiles = isOnTiles(d, describeMachine());
     d.scratch_bytes = ingot::abi::getScratchBytes(d, describeMachine());
     Block scratch(d.scratch_bytes, "scratch");
     // Twice, so that the second call takes the cached primitive.
@@ -122,15 +123,17 @@ TEST(Matmul, HalvesAreRoundedOnce) {
     int32_t result;
   };
   for (int32_t type : {INGOT_BF16, INGOT_F16})
-    for (Case size : {Case{1, 5, 40, 500, type}, Case{1, 3000, 1300, 3, type},
-                      Case{40, 300, 270, 3, type}, Case{3, 13, 35, 20, type},
-                      Case{1, 17, 300, 40, INGOT_F32}})
+    for (Case size :
+         {Case{1, 5, 40, 500, type}, Case{1, 3000, 1300, 3, type},
+          Case{1, 100, 500, 1000, type}, Case{40, 300, 270, 3, type},
+          Case{3, 13, 35, 20, type}, Case{1, 17, 300, 40, INGOT_F32}})
       for (bool transposes : {false, true}) {
         ingot_matmul_epilogue_desc e = {};
         ingot_matmul_desc &d = e.matmul;
         d.batch = size.batch, d.m = size.m, d.n = size.n, d.k = size.k;
         d.transpose_a = transposes, d.transpose_b = !transposes;
         d.a_type = d.b_type = type, d.c_type = size.result;
+        d.on_tiles = isOnTiles(d, describeMachine());
         d.scratch_bytes = ingot::abi::getScratchBytes(d, describeMachine());
         e.epilogue = Doubling::run;
         Block scratch(d.scratch_bytes, "scratch");
