@@ -457,7 +457,7 @@ static SmallVector<Field> attentionDescriptor(Op op, Value output,
       fields.push_back({8, each});
   }
   fields.push_back({4, dtypeOf(op.getQuery())});
-  fields.push_back({4, 0});
+  fields.push_back({4, op.getOnTiles()});
   fields.push_back(scratchBytes(op));
   fields.push_back({8, index});
   return fields;

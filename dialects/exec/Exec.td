@@ -216,7 +216,7 @@ def AttentionOp : Exec_LibraryOp<"attention", [AttrSizedOperandSegments]> {
   let arguments = (ins Exec_Buffer:$query, Exec_Buffer:$key, Exec_Buffer:$value,
                        Optional<Exec_Buffer>:$bias, Optional<Exec_Buffer>:$mask,
                        Exec_Buffer:$result, Exec_Buffer:$lse, Optional<Exec_Scratch>:$scratch,
-                       F64Attr:$scale, I64Attr:$left, I64Attr:$right, I64Attr:$flops);
+                       F64Attr:$scale, I64Attr:$left, I64Attr:$right, UnitAttr:$on_tiles, I64Attr:$flops);
   let assemblyFormat = [{
     $query `,` $key `,` $value (`bias` $bias^)? (`mask` $mask^)? `->` $result `,` $lse
     (`scratch` $scratch^)? attr-dict `:` type(operands)
@@ -234,7 +234,7 @@ def AttentionGradOp : Exec_LibraryOp<"attention_grad", [AttrSizedOperandSegments
                        Optional<Exec_Buffer>:$bias, Optional<Exec_Buffer>:$mask,
                        Exec_Buffer:$query_grad, Exec_Buffer:$key_grad, Exec_Buffer:$value_grad,
                        Optional<Exec_Scratch>:$scratch,
-                       F64Attr:$scale, I64Attr:$left, I64Attr:$right, I64Attr:$flops);
+                       F64Attr:$scale, I64Attr:$left, I64Attr:$right, UnitAttr:$on_tiles, I64Attr:$flops);
   let assemblyFormat = [{
     $query `,` $key `,` $value `,` $output `,` $lse `,` $cotangent (`bias` $bias^)? (`mask` $mask^)? `->`
     $query_grad `,` $key_grad `,` $value_grad (`scratch` $scratch^)? attr-dict `:` type(operands)

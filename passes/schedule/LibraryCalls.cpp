@@ -59,14 +59,15 @@ struct CallBuilder {
     exec::AttentionOp::create(b, op.getLoc(), inputs[0], inputs[1], inputs[2],
                               bias, mask, outputs[0], outputs[1], scratch,
                               op.getScale(), op.getLeft(), op.getRight(),
-                              op.getFlops());
+                              attendsOnTiles(op), op.getFlops());
   }
   void operator()(AttentionGradOp op) const {
     auto [bias, mask] = optional(op, 6);
     exec::AttentionGradOp::create(
         b, op.getLoc(), inputs[0], inputs[1], inputs[2], inputs[3], inputs[4],
         inputs[5], bias, mask, outputs[0], outputs[1], outputs[2], scratch,
-        op.getScale(), op.getLeft(), op.getRight(), op.getFlops());
+        op.getScale(), op.getLeft(), op.getRight(), attendsOnTiles(op),
+        op.getFlops());
   }
 
   void operator()(CompressOp op) const {
@@ -84,16 +85,17 @@ struct CallBuilder {
     auto [query, key, value] = unpack(op, inputs[0]);
     exec::AttentionOp::create(b, op.getLoc(), query, key, value, bias, mask,
                               outputs[0], outputs[1], scratch, op.getScale(),
-                              op.getLeft(), op.getRight(), op.getFlops());
+                              op.getLeft(), op.getRight(), attendsOnTiles(op),
+                              op.getFlops());
   }
   void operator()(PackedAttentionGradOp op) const {
     auto [bias, mask] = optional(op, 4);
     auto [query, key, value] = unpack(op, inputs[0]);
     auto [dq, dk, dv] = unpack(op, outputs[0]);
-    exec::AttentionGradOp::create(b, op.getLoc(), query, key, value, inputs[1],
-                                  inputs[2], inputs[3], bias, mask, dq, dk, dv,
-                                  scratch, op.getScale(), op.getLeft(),
-                                  op.getRight(), op.getFlops());
+    exec::AttentionGradOp::create(
+        b, op.getLoc(), query, key, value, inputs[1], inputs[2], inputs[3],
+        bias, mask, dq, dk, dv, scratch, op.getScale(), op.getLeft(),
+        op.getRight(), attendsOnTiles(op), op.getFlops());
   }
 
   /// Queries, keys and values within a packed buffer.
@@ -125,6 +127,12 @@ struct CallBuilder {
   std::pair<Value, Value> optional(Op op, unsigned first) const {
     Value bias = op.getBias() ? inputs[first++] : Value();
     return {bias, op.getMask() ? inputs[first] : Value()};
+  }
+
+  bool attendsOnTiles(Operation *op) const {
+    ingot_attention_desc desc = {};
+    desc.type = abiType(op->getOperand(0));
+    return isOnTiles(desc, machine);
   }
 
   template <typename Call, typename Op> void convolution(Op op) const {

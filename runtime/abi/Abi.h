@@ -140,8 +140,9 @@ typedef struct ingot_attention_desc {
   /// Elements from one batch, head and query to the next; 0 repeats. Keys are
   /// contiguous.
   int64_t bias_strides[3], mask_strides[3];
-  int32_t type, reserved;
+  int32_t type;
   /// As in ingot_matmul_desc.
+  int32_t on_tiles;
   int64_t scratch_bytes;
   int64_t index;
 } ingot_attention_desc;

@@ -230,6 +230,12 @@ constexpr int64_t getScratchBytes(const ingot_conv_desc &desc,
                                  machine.threads)});
 }
 
+/// Whether attention multiplies on tile units.
+constexpr bool isOnTiles(const ingot_attention_desc &desc,
+                         const ScratchMachine &machine) {
+  return desc.type == INGOT_F32 && machine.tilesF32;
+}
+
 /// On a processor: per thread, blocks of every operand and of scores
 /// (runtime/cpu/attention), and one number per query.
 constexpr int64_t getScratchBytes(const ingot_attention_desc &desc,
@@ -243,9 +249,15 @@ constexpr int64_t getScratchBytes(const ingot_attention_desc &desc,
   constexpr int64_t queries = 96, keys = 64, columns = 32;
   int64_t size = roundUp(desc.size, columns);
   int64_t valueSize = roundUp(desc.value_size, columns);
-  int64_t each = queries * (2 * size + valueSize) +
-                 keys * (3 * size + 2 * valueSize) + 2 * queries * keys;
-  return machine.threads * roundUp(each * 4, INGOT_ALIGNMENT) +
+  int64_t sums =
+      2 * queries * keys + queries * size + keys * (size + valueSize);
+  int64_t rows = queries * (size + valueSize) + keys * (2 * size + valueSize);
+  int64_t bytes = (sums + rows) * 4;
+  // Three parts of two bytes, queries twice, and a strip of weights.
+  if (isOnTiles(desc, machine))
+    bytes = sums * 4 + (rows + queries * (size + valueSize)) * 6 +
+            columns * queries * 6;
+  return machine.threads * roundUp(bytes, INGOT_ALIGNMENT) +
          roundUp(desc.batch * desc.heads * desc.queries * 4, INGOT_ALIGNMENT);
 }
 

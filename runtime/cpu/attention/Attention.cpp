@@ -8,6 +8,7 @@
 #include "runtime/core/Context.h"
 #include "runtime/cpu/ThreadPool.h"
 #include "runtime/cpu/attention/FlashAttention.h"
+#include "runtime/cpu/gemm/Gemm.h"
 
 #include <stdexcept>
 
@@ -47,7 +48,8 @@ static AttentionShape shapeOf(const ingot_attention_desc &d, const void *bias,
           d.left,
           d.right,
           pairs<float>(bias, d.bias_strides),
-          pairs<unsigned char>(mask, d.mask_strides)};
+          pairs<unsigned char>(mask, d.mask_strides),
+          d.on_tiles && hasTileUnits()};
 }
 
 void ingot_attention(ingot_context *context, const ingot_attention_desc *desc,

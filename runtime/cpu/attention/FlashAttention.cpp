@@ -7,6 +7,13 @@
 using namespace ingot::runtime;
 using namespace ingot::runtime::flash;
 
+/// Extents of packed operands are multiples of it.
+static constexpr int64_t kStep = 32;
+
+static const gemm::Kernels *findTiles(const AttentionShape &shape) {
+  return shape.onTiles ? &gemm::getTileKernels(INGOT_F32) : nullptr;
+}
+
 static const Tasks &tasks() {
 #if defined(__x86_64__)
   static const bool wide =
@@ -24,12 +31,16 @@ static void runTasks(Task task, const Operands &operands, int64_t count,
   int64_t threads = getThreadCount();
   int64_t each = flashAttentionScratch(operands.shape);
   parallelFor(threads, 1, [&](int64_t begin, int64_t end) {
+    if (operands.tiles)
+      operands.tiles->begin();
     for (int64_t thread = begin; thread < end; ++thread) {
       auto *own = reinterpret_cast<float *>(static_cast<char *>(scratch) +
                                             thread * each);
       for (int64_t i = thread; i < count; i += threads)
         task(operands, i, own);
     }
+    if (operands.tiles)
+      operands.tiles->end();
   });
 }
 
@@ -39,9 +50,18 @@ static int64_t blocks(int64_t extent, int64_t block) {
 
 int64_t ingot::runtime::flashAttentionScratch(const AttentionShape &s) {
   int64_t ks = padded(s.size), vs = padded(s.valueSize);
-  int64_t floats = 2 * queryBlock * ks + queryBlock * vs +
-                   keyBlock * (3 * ks + 2 * vs) + 2 * queryBlock * keyBlock;
-  return floats * static_cast<int64_t>(sizeof(float));
+  // Gradients need the most: what is summed up, then operands.
+  int64_t sums =
+      2 * queryBlock * keyBlock + queryBlock * ks + keyBlock * (ks + vs);
+  int64_t rows = queryBlock * (ks + vs) + keyBlock * (2 * ks + vs);
+  constexpr auto bytes = static_cast<int64_t>(sizeof(float));
+  if (!s.onTiles)
+    return (sums + rows) * bytes;
+  const gemm::Kernels &kernels = gemm::getTileKernels(INGOT_F32);
+  // Rows of queries on both sides, and a strip of weights.
+  return sums * bytes +
+         (rows + queryBlock * (ks + vs)) * kernels.getLineBytes(kStep) / kStep +
+         kernels.tileRows * kernels.getLineBytes(queryBlock);
 }
 
 void ingot::runtime::flashAttention(const AttentionShape &s,
@@ -50,7 +70,8 @@ void ingot::runtime::flashAttention(const AttentionShape &s,
                                     HeadsView<const float> v,
                                     HeadsView<float> result, float *lse,
                                     void *scratch) {
-  Operands o{s, q, k, v, {}, {}, result, {}, {}, {}, lse, nullptr};
+  Operands o{s,  q,  k,  v,   {},      {},          result,
+             {}, {}, {}, lse, nullptr, findTiles(s)};
   runTasks(tasks().forward, o,
            s.batch * s.heads * blocks(s.queries, queryBlock), scratch);
 }
@@ -71,7 +92,8 @@ void ingot::runtime::flashAttentionGrad(
              dk,
              dv,
              const_cast<float *>(lse),
-             delta};
+             delta,
+             findTiles(s)};
   int64_t queryBlocks = s.batch * s.heads * blocks(s.queries, queryBlock);
   runTasks(tasks().delta, o, queryBlocks, scratch);
   int64_t heads = s.batch * s.keyHeads, threads = getThreadCount();

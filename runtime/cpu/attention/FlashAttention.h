@@ -35,6 +35,9 @@ struct AttentionShape {
   int64_t left = -1, right = -1;
   HeadsView<const float> bias = {};         ///< [.., queries, keys], or no data
   HeadsView<const unsigned char> mask = {}; ///< [.., queries, keys], or no data
+  /// Whether tile units multiply (gemm::getTileKernels); the processor has
+  /// them.
+  bool onTiles = false;
 };
 
 /// Bytes of scratch per thread, for either direction; aligned to 64.

@@ -7,7 +7,9 @@
 #ifndef INGOT_RUNTIME_CPU_ATTENTION_FLASHTASKS_H
 #define INGOT_RUNTIME_CPU_ATTENTION_FLASHTASKS_H
 
+#include "runtime/abi/Abi.h"
 #include "runtime/cpu/attention/FlashAttention.h"
+#include "runtime/cpu/gemm/Kernels.h"
 
 namespace ingot::runtime::flash {
 
@@ -24,6 +26,8 @@ struct Operands {
   HeadsView<const float> q, k, v, result, cotangent;
   HeadsView<float> out, dq, dk, dv;
   float *lse, *delta;
+  /// What multiplies, where tile units do; else null.
+  const gemm::Kernels *tiles;
 };
 
 /// Work that one thread does, by the index of its part.

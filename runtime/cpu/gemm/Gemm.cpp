@@ -130,11 +130,15 @@ Panels::Panels(const Gemm &g, const Kernels &kernels) : g(g), kernels(kernels) {
   inner = std::min(g.k, kernels.inner);
   columns = kernels.columns;
   if (kernels.isChain) {
-    // All of the inner dimension, if enough columns of it stay in the cache.
-    constexpr int64_t cacheBytes = 5 << 18, leastColumns = 384;
+    // All of the inner dimension, if a block of columns that is worth it stays
+    // in the cache. More blocks than one pack a again: for many rows, and in
+    // the order in which they are stored.
+    constexpr int64_t cacheBytes = 5 << 18, leastColumns = 384, manyRows = 1024;
     int64_t most = cacheBytes / kernels.getLineBytes(g.k) /
                    kernels.tileColumns * kernels.tileColumns;
-    if (most >= std::min(g.n, leastColumns)) {
+    bool isOneBlock = g.n <= std::min(most, columns);
+    if (isOneBlock ||
+        (most >= leastColumns && g.aInner == 1 && g.m >= manyRows)) {
       inner = g.k;
       columns = std::min(columns, std::max(most, kernels.tileColumns));
     }
@@ -286,13 +290,16 @@ void ingot::runtime::runGemm(const Gemm &g, char *scratch) {
     return;
   }
   char *bPacks = scratch + blocking.aPack;
+  // Fewer are packed faster than handed over.
+  constexpr int64_t leastRows = 48;
   int64_t panels = divideUp(g.m, kernels.tileRows);
   for (int64_t start = 0; start < g.k; start += blocking.inner) {
     int64_t size = std::min(blocking.inner, g.k - start);
-    parallelFor(panels, /*grain=*/4, [&](int64_t begin, int64_t end) {
-      packRows(g, kernels, 0, start, size, begin * kernels.tileRows,
-               std::min(end * kernels.tileRows, g.m), scratch);
-    });
+    parallelFor(panels, leastRows / kernels.tileRows,
+                [&](int64_t begin, int64_t end) {
+                  packRows(g, kernels, 0, start, size, begin * kernels.tileRows,
+                           std::min(end * kernels.tileRows, g.m), scratch);
+                });
     parallelShares(tasks, [&](int64_t thread, int64_t begin, int64_t end) {
       Task task{g, blocking, scratch, bPacks + thread * blocking.bPack,
                 0, start,    size};

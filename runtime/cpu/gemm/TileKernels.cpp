@@ -59,27 +59,33 @@ template <typename Load, int64_t parts> struct SplitFormat {
   static constexpr int64_t kParts = parts, kInner = 384, kSteps = 12 / parts;
   static constexpr bool kIsChain = parts < 3;
 
-  INGOT_AVX512 static void loadLine(const Element *from, int64_t count,
-                                    __m512i (&to)[parts]) {
+  template <bool isWhole>
+  INGOT_AVX512 static inline void loadLine(const Element *from, int64_t count,
+                                           __m512i (&to)[parts]) {
     // The upper halves of two vectors, one behind the other.
     const __m512i upperHalves = _mm512_set_epi16(
         63, 61, 59, 57, 55, 53, 51, 49, 47, 45, 43, 41, 39, 37, 35, 33, 31, 29,
         27, 25, 23, 21, 19, 17, 15, 13, 11, 9, 7, 5, 3, 1);
-    Split<parts> low(Load::load(lanes(count), from));
-    Split<parts> high(Load::load(lanes(count - kLanes), from + kLanes));
+    Split<parts> low(isWhole ? Load::load(from)
+                             : Load::load(lanes(count), from));
+    Split<parts> high(isWhole
+                          ? Load::load(from + kLanes)
+                          : Load::load(lanes(count - kLanes), from + kLanes));
 #pragma unroll
     for (int64_t i = 0; i < parts; ++i)
       to[i] = _mm512_permutex2var_epi16(low.part[i], upperHalves, high.part[i]);
   }
 
-  INGOT_AVX512 static void loadPairs(const Element *from, int64_t stride,
-                                     int64_t rows, int64_t count,
-                                     __m512i (&to)[parts]) {
+  template <bool isWhole>
+  INGOT_AVX512 static inline void loadPairs(const Element *from, int64_t stride,
+                                            int64_t rows, int64_t count,
+                                            __m512i (&to)[parts]) {
     __m512 even = _mm512_setzero_ps(), odd = even;
-    if (rows > 0)
-      even = Load::load(lanes(count), from);
-    if (rows > 1)
-      odd = Load::load(lanes(count), from + stride);
+    if (isWhole || rows > 0)
+      even = isWhole ? Load::load(from) : Load::load(lanes(count), from);
+    if (isWhole || rows > 1)
+      odd = isWhole ? Load::load(from + stride)
+                    : Load::load(lanes(count), from + stride);
     Split<parts> first(even), second(odd);
 #pragma unroll
     for (int64_t i = 0; i < parts; ++i)
@@ -94,21 +100,24 @@ struct PlainFormat {
   static constexpr int64_t kParts = 1, kInner = 768, kSteps = 12;
   static constexpr bool kIsChain = true;
 
-  INGOT_AVX512 static void loadLine(const Element *from, int64_t count,
-                                    __m512i (&to)[1]) {
-    auto mask = static_cast<__mmask32>(count >= kDepth ? 0xffffffffu
-                                                       : (1u << count) - 1u);
+  template <bool isWhole>
+  INGOT_AVX512 static inline void loadLine(const Element *from, int64_t count,
+                                           __m512i (&to)[1]) {
+    auto mask = static_cast<__mmask32>(
+        isWhole || count >= kDepth ? 0xffffffffu : (1u << count) - 1u);
     to[0] = _mm512_maskz_loadu_epi16(mask, from);
   }
 
-  INGOT_AVX512 static void loadPairs(const Element *from, int64_t stride,
-                                     int64_t rows, int64_t count,
-                                     __m512i (&to)[1]) {
+  template <bool isWhole>
+  INGOT_AVX512 static inline void loadPairs(const Element *from, int64_t stride,
+                                            int64_t rows, int64_t count,
+                                            __m512i (&to)[1]) {
+    __mmask16 mask = isWhole ? 0xffff : lanes(count);
     __m256i even = _mm256_setzero_si256(), odd = even;
-    if (rows > 0)
-      even = _mm256_maskz_loadu_epi16(lanes(count), from);
-    if (rows > 1)
-      odd = _mm256_maskz_loadu_epi16(lanes(count), from + stride);
+    if (isWhole || rows > 0)
+      even = _mm256_maskz_loadu_epi16(mask, from);
+    if (isWhole || rows > 1)
+      odd = _mm256_maskz_loadu_epi16(mask, from + stride);
     to[0] = _mm512_or_si512(_mm512_cvtepu16_epi32(even),
                             _mm512_slli_epi32(_mm512_cvtepu16_epi32(odd), 16));
   }
@@ -138,33 +147,14 @@ template <typename Format> struct Operand {
   /// Rows of the register are lines if `byLines`, else pairs.
   INGOT_AVX512 void load(int64_t line, int64_t inner, bool byLines,
                          char *tile) const {
-    bool isContiguous = innerStride == 1;
-    if (byLines == isContiguous) {
-#pragma unroll
-      for (int64_t i = 0; i < kRows; ++i) {
-        __m512i row[kParts];
-        loadRow(line, inner, i, row);
-        for (int64_t part = 0; part < kParts; ++part)
-          _mm512_store_si512(tile + part * kPartBytes + i * kRowBytes,
-                             row[part]);
-      }
-      return;
-    }
-    __m512 rows[kParts][kRows];
-#pragma unroll
-    for (int64_t i = 0; i < kRows; ++i) {
-      __m512i row[kParts];
-      loadRow(line, inner, i, row);
-      for (int64_t part = 0; part < kParts; ++part)
-        rows[part][i] = _mm512_castsi512_ps(row[part]);
-    }
-    for (int64_t part = 0; part < kParts; ++part) {
-      transpose(rows[part]);
-#pragma unroll
-      for (int64_t i = 0; i < kRows; ++i)
-        _mm512_store_ps(tile + part * kPartBytes + i * kRowBytes,
-                        rows[part][i]);
-    }
+    bool isWhole = line + kRows <= lines && inner + kDepth <= size;
+    bool isDirect = byLines == (innerStride == 1);
+    if (isWhole)
+      isDirect ? loadDirect<true>(line, inner, tile)
+               : loadTransposed<true>(line, inner, tile);
+    else
+      isDirect ? loadDirect<false>(line, inner, tile)
+               : loadTransposed<false>(line, inner, tile);
   }
 
   /// Packs up to kTileRows lines, whose elements are contiguous, as rows, one
@@ -173,32 +163,79 @@ template <typename Format> struct Operand {
     for (int64_t i = 0; i < kTileRows; ++i) {
       char *to = packed + i / kRows * kTileBytes + i % kRows * kRowBytes;
       const typename Format::Element *line = data + i * lineStride;
-      for (int64_t k = 0; k < size; k += kDepth) {
-        __m512i row[kParts];
+      int64_t k = 0;
+      __m512i row[kParts];
+      if (i < lines)
+        for (; k + kDepth <= size; k += kDepth) {
+          Format::template loadLine<true>(line + k, kDepth, row);
+          to = storeRow(row, to);
+        }
+      for (; k < size; k += kDepth) {
+        setZero(row);
         if (i < lines)
-          Format::loadLine(line + k, size - k, row);
-        for (int64_t part = 0; part < kParts; ++part, to += kPartBytes)
-          _mm512_store_si512(to,
-                             i < lines ? row[part] : _mm512_setzero_si512());
+          Format::template loadLine<false>(line + k, size - k, row);
+        to = storeRow(row, to);
       }
     }
   }
 
 private:
+  INGOT_AVX512 static inline void setZero(__m512i (&row)[kParts]) {
+    for (__m512i &part : row)
+      part = _mm512_setzero_si512();
+  }
+
+  /// Returns where the row's next elements go.
+  INGOT_AVX512 static inline char *storeRow(const __m512i (&row)[kParts],
+                                            char *to) {
+#pragma unroll
+    for (int64_t part = 0; part < kParts; ++part)
+      _mm512_store_si512(to + part * kPartBytes, row[part]);
+    return to + kParts * kPartBytes;
+  }
+
+  template <bool isWhole>
+  INGOT_AVX512 void loadDirect(int64_t line, int64_t inner, char *tile) const {
+#pragma unroll 4
+    for (int64_t i = 0; i < kRows; ++i) {
+      __m512i row[kParts];
+      loadRow<isWhole>(line, inner, i, row);
+      storeRow(row, tile + i * kRowBytes);
+    }
+  }
+
+  template <bool isWhole>
+  INGOT_AVX512 void loadTransposed(int64_t line, int64_t inner,
+                                   char *tile) const {
+    loadDirect<isWhole>(line, inner, tile);
+#pragma unroll
+    for (int64_t part = 0; part < kParts; ++part) {
+      __m512 rows[kRows];
+      char *at = tile + part * kPartBytes;
+#pragma unroll
+      for (int64_t i = 0; i < kRows; ++i)
+        rows[i] = _mm512_load_ps(at + i * kRowBytes);
+      transpose(rows);
+#pragma unroll
+      for (int64_t i = 0; i < kRows; ++i)
+        _mm512_store_ps(at + i * kRowBytes, rows[i]);
+    }
+  }
+
   /// The i-th of 16 vectors, in the direction that is contiguous.
-  INGOT_AVX512 void loadRow(int64_t line, int64_t inner, int64_t i,
-                            __m512i (&to)[kParts]) const {
+  template <bool isWhole>
+  INGOT_AVX512 inline void loadRow(int64_t line, int64_t inner, int64_t i,
+                                   __m512i (&to)[kParts]) const {
     if (innerStride == 1) {
-      if (line + i < lines)
-        return Format::loadLine(data + (line + i) * lineStride + inner,
-                                size - inner, to);
-      for (__m512i &part : to)
-        part = _mm512_setzero_si512();
+      setZero(to);
+      if (isWhole || line + i < lines)
+        Format::template loadLine<isWhole>(
+            data + (line + i) * lineStride + inner, size - inner, to);
       return;
     }
     int64_t k = inner + 2 * i;
-    Format::loadPairs(data + k * innerStride + line, innerStride, size - k,
-                      lines - line, to);
+    Format::template loadPairs<isWhole>(
+        data + k * innerStride + line, innerStride, size - k, lines - line, to);
   }
 };
 

@@ -16,8 +16,8 @@ using nlohmann::json;
 namespace {
 
 json makeManifest() {
-  return json::parse(R"({
-    "abi": 11, "variants": [""], "model": "m.onnx", "producer": "p", "precision": "fp32",
+  json manifest = json::parse(R"({
+    "variants": [""], "model": "m.onnx", "producer": "p", "precision": "fp32",
     "target": {"kind": "cpu", "features": ["avx2"]},
     "loss": "cross-entropy", "optimizer": "sgd", "batch": 2,
     "eval_partial": true, "weights": "embed",
@@ -38,6 +38,8 @@ json makeManifest() {
       "kernels": [{"name": "k", "kind": "loop", "onnx_nodes": ["n"],
                    "bytes": 1, "flops": 2}]}},
     "export": [{"literal": 3}, {"state": "w", "dtype": "f32"}]})");
+  manifest["abi"] = INGOT_ABI_VERSION;
+  return manifest;
 }
 
 void expectRefused(const json &manifest, const std::string &part) {

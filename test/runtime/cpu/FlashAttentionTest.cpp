@@ -1,5 +1,7 @@
 #include "runtime/cpu/attention/FlashAttention.h"
+#include "runtime/core/Memory.h"
 #include "runtime/cpu/ThreadPool.h"
+#include "runtime/cpu/gemm/Gemm.h"
 #include "gtest/gtest.h"
 #include <cmath>
 #include <random>
@@ -23,11 +25,19 @@ HeadsView<T> view(T *data, int64_t rows, int64_t heads, int64_t columns) {
   return {data, rows * heads * columns, columns, heads * columns};
 }
 
-class FlashAttention : public testing::TestWithParam<Case> {};
+/// On vector units, or on tile units where there are some.
+class FlashAttention : public testing::TestWithParam<std::tuple<Case, bool>> {
+  void SetUp() override {
+    if (std::get<1>(GetParam()) && !hasTileUnits())
+      GTEST_SKIP() << "this processor lacks tile units";
+  }
+};
 
 /// The plain form in double precision, with its gradient by the chain rule.
 TEST_P(FlashAttention, AgreesWithThePlainForm) {
-  AttentionShape s = GetParam().shape;
+  auto [test, onTiles] = GetParam();
+  AttentionShape s = test.shape;
+  s.onTiles = onTiles;
   std::mt19937 random(7);
   std::normal_distribution<float> normal;
   auto draw = [&](int64_t count) {
@@ -46,14 +56,14 @@ TEST_P(FlashAttention, AgreesWithThePlainForm) {
   for (int64_t b = 0; b < s.batch; ++b)
     for (int64_t j = 0; j < s.keys; ++j)
       mask[b * s.keys + j] = j < s.keys * (s.batch - 1 - b) / s.batch;
-  if (GetParam().bias)
+  if (test.bias)
     s.bias = {bias.data(), 0, s.queries * s.keys, s.keys};
-  if (GetParam().mask)
+  if (test.mask)
     s.mask = {mask.data(), s.keys, 0, 0};
 
   Floats out(rows * s.valueSize, NAN), lse(rows, NAN), delta(rows);
   Floats dq(q.size(), NAN), dk(k.size(), NAN), dv(v.size(), NAN);
-  std::vector<char> scratch(flashAttentionScratch(s) * getThreadCount());
+  Block scratch(flashAttentionScratch(s) * getThreadCount(), "scratch");
   auto in = [](const Floats &x, int64_t rows, int64_t heads, int64_t columns) {
     return view(x.data(), rows, heads, columns);
   };
@@ -63,13 +73,13 @@ TEST_P(FlashAttention, AgreesWithThePlainForm) {
   auto gv = in(g, s.queries, s.heads, s.valueSize);
   flashAttention(s, qv, kv, vv,
                  view(out.data(), s.queries, s.heads, s.valueSize), lse.data(),
-                 scratch.data());
+                 scratch.getData());
   flashAttentionGrad(s, qv, kv, vv, in(out, s.queries, s.heads, s.valueSize),
                      lse.data(), gv,
                      view(dq.data(), s.queries, s.heads, s.size),
                      view(dk.data(), s.keys, s.keyHeads, s.size),
                      view(dv.data(), s.keys, s.keyHeads, s.valueSize),
-                     delta.data(), scratch.data());
+                     delta.data(), scratch.getData());
 
   std::vector<double> wo(out.size()), wq(q.size()), wk(k.size()), wv(v.size());
   auto offset = [](const auto &view, const auto &x, int64_t b, int64_t h,
@@ -132,8 +142,16 @@ TEST_P(FlashAttention, AgreesWithThePlainForm) {
 
 /// With two threads, two heads take the way of all blocks of a head in turn,
 /// one head that of blocks of queries and keys apart.
-TEST(FlashAttentionGradient, HasTheSameBitsInPartsOfAHead) {
+class FlashAttentionGradient : public testing::TestWithParam<bool> {};
+INSTANTIATE_TEST_SUITE_P(, FlashAttentionGradient, testing::Bool(),
+                         [](const auto &info) {
+                           return info.param ? "OnTiles" : "OnVectors";
+                         });
+TEST_P(FlashAttentionGradient, HasTheSameBitsInPartsOfAHead) {
   AttentionShape s{2, 1, 1, 150, 150, 20, 20, 0.2f, 100, 0};
+  s.onTiles = GetParam();
+  if (s.onTiles && !hasTileUnits())
+    GTEST_SKIP() << "this processor lacks tile units";
   std::mt19937 random(3);
   std::normal_distribution<float> normal;
   int64_t each = s.queries * s.size;
@@ -144,7 +162,7 @@ TEST(FlashAttentionGradient, HasTheSameBitsInPartsOfAHead) {
   struct Gradients {
     Floats dq, dk, dv;
   };
-  std::vector<char> scratch(flashAttentionScratch(s) * getThreadCount());
+  Block scratch(flashAttentionScratch(s) * getThreadCount(), "scratch");
   auto differentiate = [&](int64_t first, int64_t count) {
     s.batch = count;
     int64_t size = count * each;
@@ -156,12 +174,13 @@ TEST(FlashAttentionGradient, HasTheSameBitsInPartsOfAHead) {
     auto to = [&](Floats &x) {
       return view(x.data(), s.queries, s.heads, s.size);
     };
-    flashAttention(s, in(q), in(k), in(v), to(out), lse.data(), scratch.data());
+    flashAttention(s, in(q), in(k), in(v), to(out), lse.data(),
+                   scratch.getData());
     flashAttentionGrad(
         s, in(q), in(k), in(v),
         view<const float>(out.data(), s.queries, s.heads, s.size), lse.data(),
         in(g), to(result.dq), to(result.dk), to(result.dv), delta.data(),
-        scratch.data());
+        scratch.getData());
     return result;
   };
   Gradients both = differentiate(0, 2);
@@ -179,15 +198,23 @@ TEST(FlashAttentionGradient, HasTheSameBitsInPartsOfAHead) {
 //                  batch heads kv  T    S   d   dv scale left right
 INSTANTIATE_TEST_SUITE_P(
     Cases, FlashAttention,
-    testing::Values(
-        Case{"plain", {2, 2, 2, 130, 97, 64, 64, 0.125f}},
-        Case{"causal", {1, 2, 2, 200, 200, 64, 64, 0.125f, -1, 0}},
-        Case{"grouped", {1, 6, 2, 70, 70, 24, 40, 0.2f, -1, 0}},
-        Case{"window", {1, 2, 1, 210, 210, 16, 16, 0.25f, 20, 5}},
-        Case{"beyond", {1, 1, 1, 200, 50, 16, 16, 0.25f, 20, 0}},
-        Case{"biased", {2, 3, 3, 33, 65, 8, 8, 0.3f}, true},
-        Case{"apart", {1, 1, 1, 230, 230, 40, 24, 0.2f, 90, 0}, true},
-        Case{"ragged", {3, 2, 1, 100, 100, 32, 32, 0.2f, -1, 0}, true, true}),
-    [](const auto &info) { return info.param.name; });
+    testing::Combine(
+        testing::Values(
+            Case{"plain", {2, 2, 2, 130, 97, 64, 64, 0.125f}},
+            Case{"causal", {1, 2, 2, 200, 200, 64, 64, 0.125f, -1, 0}},
+            Case{"grouped", {1, 6, 2, 70, 70, 24, 40, 0.2f, -1, 0}},
+            Case{"window", {1, 2, 1, 210, 210, 16, 16, 0.25f, 20, 5}},
+            Case{"beyond", {1, 1, 1, 200, 50, 16, 16, 0.25f, 20, 0}},
+            Case{"biased", {2, 3, 3, 33, 65, 8, 8, 0.3f}, true},
+            Case{"apart", {1, 1, 1, 230, 230, 40, 24, 0.2f, 90, 0}, true},
+            Case{"ragged",
+                 {3, 2, 1, 100, 100, 32, 32, 0.2f, -1, 0},
+                 true,
+                 true}),
+        testing::Bool()),
+    [](const auto &info) {
+      return std::string(std::get<0>(info.param).name) +
+             (std::get<1>(info.param) ? "OnTiles" : "");
+    });
 
 } // namespace
