@@ -49,6 +49,9 @@ static std::optional<SmallVector<DenseElementsAttr>> evaluate(Operation *op) {
 
 void onnx_import::foldFrom(OpBuilder &builder, Operation *first,
                            llvm::function_ref<void(Value, Value)> replaced) {
+  // Ops go away together, after all that takes their place is there: a new
+  // value in the memory of an old one would pass for it.
+  SmallVector<Operation *> dead;
   for (Operation *op = first, *next = nullptr; op; op = next) {
     next = op->getNextNode();
     if (op->hasTrait<OpTrait::ConstantLike>() || op->getNumResults() == 0 ||
@@ -73,6 +76,8 @@ void onnx_import::foldFrom(OpBuilder &builder, Operation *first,
       from.replaceAllUsesWith(to);
       replaced(from, to);
     }
-    op->erase();
+    dead.push_back(op);
   }
+  for (Operation *op : llvm::reverse(dead))
+    op->erase();
 }
