@@ -1,19 +1,26 @@
 // Matrix products of ours (runtime/cpu/gemm) against oneDNN called alone, both
 // sides alternating in one run: the products of gpt2 at 4 x 128 tokens and of
 // gpt-mini at 8 x 256, forward (x w^T), by the input (dy w) and by the weights
-// (dy^T x). Prints GFLOP/s of each, the best of the rounds, and the ratio.
+// (dy^T x), with results in f32. Prints GFLOP/s of each, the best of the
+// rounds, and the ratio. On tile units where the processor has them; `vectors`
+// are those of f32 all the same.
 //
 //   cmake --build --preset release --target ingot-bench-products
-//   OMP_NUM_THREADS=2 build/release/bin/ingot-bench-products [ROUNDS]
+//   OMP_NUM_THREADS=2 build/release/bin/ingot-bench-products
+//       [ROUNDS [f32|bf16|f16|vectors]]
 
 #include "dnnl.hpp"
 #include "runtime/core/Memory.h"
+#include "runtime/cpu/HalfPrecision.h"
+#include "runtime/cpu/OneDnn.h"
 #include "runtime/cpu/gemm/Gemm.h"
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <random>
+#include <string_view>
 
 using namespace ingot::runtime;
 using dnnl::memory;
@@ -32,46 +39,56 @@ template <typename Function> double measure(Function run) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-/// A matrix in memory of its own, as a trainer has it.
+/// A matrix in memory of its own, as a trainer has it. Random digits:
+/// processors multiply others faster, for less power.
 struct Matrix {
-  explicit Matrix(int64_t elements)
-      : block(elements * static_cast<int64_t>(sizeof(float)), "matrix"),
-        data(reinterpret_cast<float *>(block.getData())) {
-    for (int64_t i = 0; i < elements; ++i)
-      data[i] = static_cast<float>(i % 97) / 97.0f - 0.5f;
+  Matrix(int64_t elements, int32_t type)
+      : block(elements * (type == INGOT_F32 ? 4 : 2), "matrix"),
+        data(block.getData()) {
+    std::minstd_rand random;
+    for (int64_t i = 0; i < elements; ++i) {
+      float value = static_cast<float>(random() % 65536) / 65536 - 0.5f;
+      if (type == INGOT_F32)
+        static_cast<float *>(data)[i] = value;
+      else
+        roundFromF32(&value, static_cast<uint16_t *>(data) + i, type, 1);
+    }
   }
   Block block;
-  float *data;
+  void *data;
 };
 
-memory::desc describe(int64_t rows, int64_t columns, bool transposed) {
+memory::desc describe(int64_t rows, int64_t columns, int32_t type,
+                      bool transposed) {
   return {{rows, columns},
-          memory::data_type::f32,
+          getDnnlType(type),
           transposed ? memory::dims{1, rows} : memory::dims{columns, 1}};
 }
 
-double compare(const Product &p, int rounds, dnnl::engine &engine,
-               dnnl::stream &stream) {
-  Matrix a(p.m * p.k), b(p.k * p.n), ours(p.m * p.n), theirs(p.m * p.n);
+double compare(const Product &p, int32_t type, bool onTiles, int rounds,
+               dnnl::engine &engine, dnnl::stream &stream) {
+  Matrix a(p.m * p.k, type), b(p.k * p.n, type), ours(p.m * p.n, INGOT_F32),
+      theirs(p.m * p.n, INGOT_F32);
   Gemm gemm = {1,
                p.m,
                p.n,
                p.k,
-               {a.data, INGOT_F32},
+               {a.data, type},
                0,
                p.transposesA ? 1 : p.k,
                p.transposesA ? p.m : 1,
-               {b.data, INGOT_F32},
+               {b.data, type},
                0,
                p.transposesB ? 1 : p.n,
                p.transposesB ? p.k : 1,
-               ours.data,
+               static_cast<float *>(ours.data),
                0,
                p.n};
+  gemm.onTiles = onTiles;
   Block scratch(static_cast<int64_t>(getGemmScratchBytes(gemm)), "scratch");
-  memory::desc aDesc = describe(p.m, p.k, p.transposesA);
-  memory::desc bDesc = describe(p.k, p.n, p.transposesB);
-  memory::desc cDesc = describe(p.m, p.n, false);
+  memory::desc aDesc = describe(p.m, p.k, type, p.transposesA);
+  memory::desc bDesc = describe(p.k, p.n, type, p.transposesB);
+  memory::desc cDesc = describe(p.m, p.n, INGOT_F32, false);
   dnnl::matmul matmul({engine, aDesc, bDesc, cDesc});
   memory aMemory(aDesc, engine, a.data), bMemory(bDesc, engine, b.data);
   memory cMemory(cDesc, engine, theirs.data);
@@ -103,12 +120,21 @@ double compare(const Product &p, int rounds, dnnl::engine &engine,
 
 int main(int argc, char **argv) {
   int rounds = argc > 1 ? std::atoi(argv[1]) : 20;
-  if (rounds <= 0 || !canRunGemm()) {
+  std::string_view name = argc > 2 ? argv[2] : "f32";
+  int32_t type = name == "bf16"                       ? INGOT_BF16
+                 : name == "f16"                      ? INGOT_F16
+                 : name == "f32" || name == "vectors" ? INGOT_F32
+                                                      : -1;
+  bool onTiles = hasTileUnits() && name != "vectors";
+  bool canRun = canRunGemm() && (type == INGOT_F32 || onTiles);
+  if (rounds <= 0 || type < 0 || !canRun) {
     std::fprintf(stderr,
-                 "error: %s\nhint: ingot-bench-products [ROUNDS], on a "
-                 "processor with AVX-512\n",
+                 "error: %s\nhint: ingot-bench-products [ROUNDS "
+                 "[f32|bf16|f16|vectors]], on a processor with AVX-512, for "
+                 "16 bits with AMX\n",
                  rounds <= 0 ? "ROUNDS: not a positive number"
-                             : "this processor lacks AVX-512");
+                 : type < 0  ? "not a type"
+                             : "this processor lacks the units");
     return 2;
   }
   dnnl::engine engine(dnnl::engine::kind::cpu, 0);
@@ -125,7 +151,8 @@ int main(int argc, char **argv) {
     for (Product product : {Product{rows, out, in, false, true},
                             Product{rows, in, out, false, false},
                             Product{out, in, rows, true, false}})
-      worst = std::min(worst, compare(product, rounds, engine, stream));
+      worst = std::min(worst,
+                       compare(product, type, onTiles, rounds, engine, stream));
   std::printf("lowest ratio %.2f\n", worst);
   return 0;
 }

@@ -26,7 +26,8 @@ static constexpr int64_t kPartBytes = 2 * kTileBytes;
 //
 // A format says how to load 32 elements that follow each other in the inner
 // dimension of 1 row or column ("line"), or 2 of 16 ("pairs"), as 16 pairs in
-// bf16 for each part.
+// bf16 for each part; and how much of that dimension is a block (kInner), and
+// a panel in the L1 cache (kSteps times kDepth).
 //===----------------------------------------------------------------------===//
 
 INGOT_AVX512 static inline __mmask16 lanes(int64_t count) {
