@@ -95,7 +95,7 @@ constexpr bool isOnTiles(const ingot_matmul_desc &desc,
                                   : machine.tilesHalves;
 }
 
-/// Packed operands: all rows of a over a block of the inner dimension, and per
+/// Packed operands: rows of a over a block of the inner dimension, and per
 /// thread a block of columns of b (runtime/cpu/gemm). Beside them sums, or
 /// where packs cannot read half precision all operands, in f32.
 constexpr int64_t getScratchBytes(const ingot_matmul_desc &desc,
@@ -115,7 +115,11 @@ constexpr int64_t getScratchBytes(const ingot_matmul_desc &desc,
   int64_t depth = std::min(desc.k, inner);
   if (onTiles)
     depth = roundUp(depth, step);
-  int64_t a = roundUp(roundUp(desc.m, rows) * depth * bytes, INGOT_ALIGNMENT);
+  // A product without a batch packs so many rows at a time.
+  constexpr int64_t mostRows = 8192;
+  int64_t packedRows = desc.batch == 1 ? std::min(desc.m, mostRows) : desc.m;
+  int64_t a =
+      roundUp(roundUp(packedRows, rows) * depth * bytes, INGOT_ALIGNMENT);
   int64_t b = roundUp(std::min(desc.n, block), columns) * depth * bytes;
   int64_t packs = desc.batch == 1 ? 1 : machine.threads;
   int64_t packed = packs * a + machine.threads * b;

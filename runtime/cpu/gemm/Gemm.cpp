@@ -14,6 +14,10 @@ using namespace ingot::runtime::gemm;
 
 namespace {
 
+/// Rows of a that are packed at a time: their packs do not grow with the
+/// product (Scratch.h).
+constexpr int64_t kMostRows = 8192;
+
 int64_t divideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
 int64_t roundUp(int64_t a, int64_t b) { return divideUp(a, b) * b; }
 
@@ -79,7 +83,7 @@ struct Task {
             size, packedA + (row + i) * lineBytes, packedB + j * lineBytes,
             c + i * g.cRow + j, g.cRow, count,
             std::min(kernels.tileColumns, columns - j), start != 0);
-      int64_t first = batch * g.m + row + i;
+      int64_t first = g.firstRow + batch * g.m + row + i;
       if (finishes)
         g.epilogue(g.buffers, first, first + count, column, column + columns);
     }
@@ -223,51 +227,8 @@ void Panels::run(char *scratch) const {
     }
 }
 
-} // namespace
-
-bool ingot::runtime::canRunGemm() {
-#ifdef __x86_64__
-  static const bool can =
-      findMissingFeatures({"avx512f", "avx512bw", "avx512vl"}).empty();
-  return can;
-#else
-  return false;
-#endif
-}
-
-bool ingot::runtime::hasTileUnits() {
-#ifdef __x86_64__
-  // The system gives out tile registers on request.
-  constexpr long requestPermission = 0x1023, tileData = 18;
-  static const bool can =
-      canRunGemm() && findMissingFeatures({"amx-tile", "amx-bf16"}).empty() &&
-      syscall(SYS_arch_prctl, requestPermission, tileData) == 0;
-  return can;
-#else
-  return false;
-#endif
-}
-
-bool ingot::runtime::canRound(const Gemm &g) {
-  Panels panels(g, chooseKernels(g));
-  return panels.fits() && panels.isWhole();
-}
-
-size_t ingot::runtime::getGemmScratchBytes(const Gemm &g) {
-  const Kernels &kernels = chooseKernels(g);
-  int64_t threads = getThreadCount();
-  if (Panels panels(g, kernels); panels.fits())
-    return static_cast<size_t>(panels.getScratchBytes());
-  Blocking blocking(g, kernels);
-  // Batches are shared out whole: each thread packs its own a.
-  int64_t packs = g.batch == 1 ? 1 : threads;
-  return static_cast<size_t>(packs * blocking.aPack + threads * blocking.bPack);
-}
-
-void ingot::runtime::runGemm(const Gemm &g, char *scratch) {
-  const Kernels &kernels = chooseKernels(g);
-  if (Panels panels(g, kernels); panels.fits())
-    return panels.run(scratch);
+/// Packs all rows of a, then takes blocks of b in parallel.
+void runBlocks(const Gemm &g, const Kernels &kernels, char *scratch) {
   Blocking blocking(g, kernels);
   int64_t threads = getThreadCount();
   int64_t tasks = blocking.rowTasks * blocking.columnTasks;
@@ -309,4 +270,66 @@ void ingot::runtime::runGemm(const Gemm &g, char *scratch) {
       kernels.end();
     });
   }
+}
+
+} // namespace
+
+bool ingot::runtime::canRunGemm() {
+#ifdef __x86_64__
+  static const bool can =
+      findMissingFeatures({"avx512f", "avx512bw", "avx512vl"}).empty();
+  return can;
+#else
+  return false;
+#endif
+}
+
+bool ingot::runtime::hasTileUnits() {
+#ifdef __x86_64__
+  // The system gives out tile registers on request.
+  constexpr long requestPermission = 0x1023, tileData = 18;
+  static const bool can =
+      canRunGemm() && findMissingFeatures({"amx-tile", "amx-bf16"}).empty() &&
+      syscall(SYS_arch_prctl, requestPermission, tileData) == 0;
+  return can;
+#else
+  return false;
+#endif
+}
+
+bool ingot::runtime::canRound(const Gemm &g) {
+  Panels panels(g, chooseKernels(g));
+  return panels.fits() && panels.isWhole();
+}
+
+size_t ingot::runtime::getGemmScratchBytes(const Gemm &g) {
+  const Kernels &kernels = chooseKernels(g);
+  int64_t threads = getThreadCount();
+  if (Panels panels(g, kernels); panels.fits())
+    return static_cast<size_t>(panels.getScratchBytes());
+  Gemm part = g;
+  if (g.batch == 1)
+    part.m = std::min(g.m, kMostRows);
+  Blocking blocking(part, kernels);
+  // Batches are shared out whole: each thread packs its own a.
+  int64_t packs = g.batch == 1 ? 1 : threads;
+  return static_cast<size_t>(packs * blocking.aPack + threads * blocking.bPack);
+}
+
+void ingot::runtime::runGemm(const Gemm &g, char *scratch) {
+  const Kernels &kernels = chooseKernels(g);
+  if (Panels panels(g, kernels); panels.fits())
+    return panels.run(scratch);
+  if (g.batch == 1 && g.m > kMostRows) {
+    Gemm part = g;
+    for (int64_t row = 0; row < g.m; row += kMostRows) {
+      part.m = std::min(kMostRows, g.m - row);
+      part.a = g.a + row * g.aRow;
+      part.c = g.c + row * g.cRow;
+      part.firstRow = g.firstRow + row;
+      runBlocks(part, kernels, scratch);
+    }
+    return;
+  }
+  runBlocks(g, kernels, scratch);
 }

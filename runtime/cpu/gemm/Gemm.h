@@ -37,6 +37,8 @@ struct Gemm {
   /// they are complete. May be null.
   ingot_epilogue_fn epilogue = nullptr;
   void *const *buffers = nullptr;
+  /// What the epilogue calls row 0.
+  int64_t firstRow = 0;
   /// Where the result is in half precision: if canRound(), it goes to `rounded`
   /// and `c` is not used, else the caller rounds `c`.
   int32_t roundedType = INGOT_F32;

@@ -134,8 +134,8 @@ struct Doubling {
 TEST_P(Gemm, EpilogueFinishesEveryElementOnce) {
   std::mt19937 random(3);
   using Sizes = std::tuple<int64_t, int64_t, int64_t, int64_t>;
-  for (auto [batch, m, n, k] :
-       {Sizes(1, 100, 700, 900), Sizes(3, 25, 50, 400), Sizes(1, 7, 33, 5)}) {
+  for (auto [batch, m, n, k] : {Sizes(1, 100, 700, 900), Sizes(3, 25, 50, 400),
+                                Sizes(1, 7, 33, 5), Sizes(1, 8250, 500, 20)}) {
     Problem plain(random, batch, m, n, k, false, true, GetParam()),
         finished = plain;
     finished.gemm.c = finished.c.data();
