@@ -1,4 +1,5 @@
 #include "runtime/cpu/attention/FlashAttention.h"
+#include "runtime/abi/Scratch.h"
 #include "runtime/core/Memory.h"
 #include "runtime/cpu/ThreadPool.h"
 #include "runtime/cpu/gemm/Gemm.h"
@@ -60,6 +61,15 @@ TEST_P(FlashAttention, AgreesWithThePlainForm) {
     s.bias = {bias.data(), 0, s.queries * s.keys, s.keys};
   if (test.mask)
     s.mask = {mask.data(), s.keys, 0, 0};
+
+  // What the compiler plans covers it.
+  ingot_attention_desc desc = {};
+  desc.size = s.size;
+  desc.value_size = s.valueSize;
+  ingot::abi::ScratchMachine machine = {getThreadCount()};
+  machine.tilesF32 = s.onTiles;
+  ASSERT_LE(flashAttentionScratch(s) * getThreadCount(),
+            ingot::abi::getScratchBytes(desc, machine));
 
   Floats out(rows * s.valueSize, NAN), lse(rows, NAN), delta(rows);
   Floats dq(q.size(), NAN), dk(k.size(), NAN), dv(v.size(), NAN);
