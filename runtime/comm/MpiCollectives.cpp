@@ -5,57 +5,32 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/abi/Shard.h"
 #include "runtime/comm/Collectives.h"
+#include "runtime/comm/MpiRing.h"
 
 #include <mpi.h>
 
 #include <cstdint>
 #include <cstdio>
-#include <cstring>
-#include <limits>
 #include <stdexcept>
 #include <vector>
 
 using namespace ingot::runtime;
 
-static void check(int status) {
-  if (status == MPI_SUCCESS)
-    return;
-  char text[MPI_MAX_ERROR_STRING] = "";
-  int length = 0;
-  MPI_Error_string(status, text, &length);
-  throw std::runtime_error(std::string(text, length));
-}
-
-//===----------------------------------------------------------------------===//
-// Half precision
-//===----------------------------------------------------------------------===//
-
 namespace {
-
-float toFloat(uint16_t value, DType type) {
-  float result;
-  convert(&value, type, &result, DType::F32, 1);
-  return result;
-}
-
-/// sum += addend, element by element; MPI calls it with its own types.
-template <DType type>
-void addHalf(void *addend, void *sum, int *count, MPI_Datatype *) {
-  auto *from = static_cast<const uint16_t *>(addend);
-  auto *to = static_cast<uint16_t *>(sum);
-  for (int i = 0; i < *count; ++i) {
-    float total = toFloat(to[i], type) + toFloat(from[i], type);
-    convert(&total, DType::F32, &to[i], type, 1);
-  }
-}
 
 /// How MPI sees an element type.
 struct Element {
   MPI_Datatype type;
   MPI_Op sum;
 };
+
+/// sum += addend, element by element; MPI calls it with its own types.
+template <DType type>
+void addHalf(void *addend, void *sum, int *count, MPI_Datatype *) {
+  addElements(static_cast<const char *>(addend), static_cast<char *>(sum),
+              *count, type);
+}
 
 //===----------------------------------------------------------------------===//
 // Operations
@@ -64,12 +39,18 @@ struct Element {
 /// Counts of MPI are of type int: large data goes in pieces.
 constexpr int64_t kMostPerCall = int64_t(1) << 30;
 
+/// The least that MPI has to know.
+constexpr int kTags = 1 << 15;
+
+/// Shards that are not worth a ring, whose messages follow one another.
+constexpr int64_t kSmallShard = 16 << 10;
+
 class Requests : public Pending {
 public:
   bool test() override {
     int done = 0;
-    check(MPI_Testall(static_cast<int>(all.size()), all.data(), &done,
-                      MPI_STATUSES_IGNORE));
+    checkMpi(MPI_Testall(static_cast<int>(all.size()), all.data(), &done,
+                         MPI_STATUSES_IGNORE));
     return done != 0;
   }
   MPI_Request *add() { return &all.emplace_back(MPI_REQUEST_NULL); }
@@ -83,10 +64,10 @@ public:
   MpiCollectives(int rank, int size, bool ownsMpi)
       : Collectives(rank, size), ownsMpi(ownsMpi) {
     // Messages of the run's own, apart from those of whoever uses MPI as well.
-    check(MPI_Comm_dup(MPI_COMM_WORLD, &ranks));
+    checkMpi(MPI_Comm_dup(MPI_COMM_WORLD, &ranks));
     MPI_Comm_set_errhandler(ranks, MPI_ERRORS_RETURN);
-    check(MPI_Op_create(addHalf<DType::BF16>, /*commute=*/1, &addBf16));
-    check(MPI_Op_create(addHalf<DType::F16>, /*commute=*/1, &addF16));
+    checkMpi(MPI_Op_create(addHalf<DType::BF16>, /*commute=*/1, &addBf16));
+    checkMpi(MPI_Op_create(addHalf<DType::F16>, /*commute=*/1, &addF16));
   }
   void finish() override {
     MPI_Op_free(&addBf16);
@@ -106,47 +87,24 @@ public:
 
   std::unique_ptr<Pending> startAllReduce(void *data, int64_t elements,
                                           DType type) override {
+    int64_t bytes = elements * ingot::runtime::getSize(type);
+    if (bytes >= kSmallShard * getSize())
+      return startRing(MpiRing::Part::Both, data, elements, type);
     auto requests = std::make_unique<Requests>();
     Element element = getElement(type);
-    forEachPiece(elements, [&](int64_t first, int count) {
-      check(MPI_Iallreduce(MPI_IN_PLACE, at(data, first, type), count,
-                           element.type, element.sum, ranks, requests->add()));
-    });
+    checkMpi(MPI_Iallreduce(MPI_IN_PLACE, data, static_cast<int>(elements),
+                            element.type, element.sum, ranks, requests->add()));
     return requests;
   }
 
-  /// A reduction to each rank: they leave its shard where it is, which MPI's
-  /// reduce-scatters do not.
   std::unique_ptr<Pending> startReduceScatter(void *data, int64_t elements,
                                               DType type) override {
-    auto requests = std::make_unique<Requests>();
-    Element element = getElement(type);
-    for (int64_t root = 0; root < getSize(); ++root) {
-      ElementRange shard = getShard(elements, root, getSize());
-      forEachPiece(shard.getCount(), [&](int64_t first, int count) {
-        char *place = at(data, shard.begin + first, type);
-        bool isOwn = root == getRank();
-        check(MPI_Ireduce(isOwn ? MPI_IN_PLACE : place, isOwn ? place : nullptr,
-                          count, element.type, element.sum,
-                          static_cast<int>(root), ranks, requests->add()));
-      });
-    }
-    return requests;
+    return startRing(MpiRing::Part::Reduce, data, elements, type);
   }
 
   std::unique_ptr<Pending> startGatherShards(void *data, int64_t elements,
                                              DType type) override {
-    auto requests = std::make_unique<Requests>();
-    for (int64_t root = 0; root < getSize(); ++root) {
-      ElementRange shard = getShard(elements, root, getSize());
-      int64_t bytes = shard.getCount() * ingot::runtime::getSize(type);
-      char *from = at(data, shard.begin, type);
-      forEachPiece(bytes, [&](int64_t first, int count) {
-        check(MPI_Ibcast(from + first, count, MPI_BYTE, static_cast<int>(root),
-                         ranks, requests->add()));
-      });
-    }
-    return requests;
+    return startRing(MpiRing::Part::Gather, data, elements, type);
   }
 
   std::unique_ptr<Pending> startAllGather(const void *from, void *to,
@@ -155,8 +113,8 @@ public:
     if (bytes > kMostPerCall)
       throw std::runtime_error("more than 1 GiB in an all-gather");
     auto count = static_cast<int>(bytes);
-    check(MPI_Iallgather(from, count, MPI_BYTE, to, count, MPI_BYTE, ranks,
-                         requests->add()));
+    checkMpi(MPI_Iallgather(from, count, MPI_BYTE, to, count, MPI_BYTE, ranks,
+                            requests->add()));
     return requests;
   }
 
@@ -164,15 +122,21 @@ public:
                                           int64_t root) override {
     auto requests = std::make_unique<Requests>();
     forEachPiece(bytes, [&](int64_t first, int count) {
-      check(MPI_Ibcast(static_cast<char *>(data) + first, count, MPI_BYTE,
-                       static_cast<int>(root), ranks, requests->add()));
+      checkMpi(MPI_Ibcast(static_cast<char *>(data) + first, count, MPI_BYTE,
+                          static_cast<int>(root), ranks, requests->add()));
     });
     return requests;
   }
 
 private:
-  static char *at(void *data, int64_t element, DType type) {
-    return static_cast<char *>(data) + element * ingot::runtime::getSize(type);
+  std::unique_ptr<Pending> startRing(MpiRing::Part part, void *data,
+                                     int64_t elements, DType type) {
+    if (getSize() == 1)
+      return std::make_unique<Requests>();
+    // All ranks start the same operations in the same order.
+    lastTag = (lastTag + 1) % kTags;
+    return std::make_unique<MpiRing>(ranks, lastTag, part, data, elements, type,
+                                     staging);
   }
 
   template <typename Body>
@@ -202,6 +166,8 @@ private:
 
   MPI_Comm ranks = MPI_COMM_NULL;
   MPI_Op addBf16 = MPI_OP_NULL, addF16 = MPI_OP_NULL;
+  StagingPool staging;
+  int lastTag = 0;
   bool ownsMpi;
 };
 
@@ -210,16 +176,17 @@ private:
 Collectives *ingot_connect_mpi(char *message, int64_t capacity) {
   try {
     int isInitialized = 0, level = 0, rank = 0, size = 1;
-    check(MPI_Initialized(&isInitialized));
+    checkMpi(MPI_Initialized(&isInitialized));
     // Steps communicate from a thread of their own, one at a time.
     if (!isInitialized)
-      check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &level));
+      checkMpi(
+          MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &level));
     else
-      check(MPI_Query_thread(&level));
+      checkMpi(MPI_Query_thread(&level));
     if (level < MPI_THREAD_SERIALIZED)
       throw std::runtime_error("this MPI is for programs of one thread only");
-    check(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
-    check(MPI_Comm_size(MPI_COMM_WORLD, &size));
+    checkMpi(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
+    checkMpi(MPI_Comm_size(MPI_COMM_WORLD, &size));
     return new MpiCollectives(rank, size, !isInitialized);
   } catch (const std::exception &error) {
     std::snprintf(message, static_cast<size_t>(capacity), "%s", error.what());

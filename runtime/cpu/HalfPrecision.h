@@ -1,7 +1,6 @@
 //===----------------------------------------------------------------------===//
 //
-// bf16 and f16 on processors that do not compute in them: whole arrays to f32
-// and back, on the thread pool.
+// core/HalfPrecision.h on the thread pool.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,14 +11,9 @@
 
 namespace ingot::runtime {
 
-/// Widens `count` elements of `type`, INGOT_BF16 or INGOT_F16. Exact.
 void convertToF32(const void *from, int32_t type, float *to, int64_t count);
 
-/// Rounds `count` elements to `type`, to nearest even; NaN stays NaN.
 void convertFromF32(const float *from, void *to, int32_t type, int64_t count);
-
-/// The same on the calling thread.
-void roundFromF32(const float *from, void *to, int32_t type, int64_t count);
 
 } // namespace ingot::runtime
 

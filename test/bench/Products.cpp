@@ -10,8 +10,8 @@
 //       [ROUNDS [f32|bf16|f16|vectors]]
 
 #include "dnnl.hpp"
+#include "runtime/core/HalfPrecision.h"
 #include "runtime/core/Memory.h"
-#include "runtime/cpu/HalfPrecision.h"
 #include "runtime/cpu/OneDnn.h"
 #include "runtime/cpu/gemm/Gemm.h"
 

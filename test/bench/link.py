@@ -18,8 +18,8 @@ import time
 
 import bench
 
-MPI = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", "2", "--mca", "btl", "tcp,self",
-       "--mca", "btl_tcp_if_include", "lo", "--mca", "pml", "ob1"]
+MPI = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", "2"]
+TCP = ["--mca", "btl", "tcp,self", "--mca", "btl_tcp_if_include", "lo", "--mca", "pml", "ob1"]
 PEERS = ("none", "ddp", "serial")
 
 
@@ -64,7 +64,8 @@ class Link(bench.Bench):
 
     def together(self, *flags):
         log = self.path("link.jsonl")
-        self.launch((MPI + self.train(log, *flags), {}))
+        transport = [] if self.options.shared_memory else TCP
+        self.launch((MPI + transport + self.train(log, *flags), {}))
         return self.times(log)
 
     def peer_times(self, mode):
@@ -127,6 +128,7 @@ def main():
     parser.add_argument("model", nargs="?", default="gpt-mini", help="of models.py, with the batch of both ranks")
     parser.add_argument("--part", default="gpt-mini:4x256", help="the same with the batch of one")
     parser.add_argument("--rate", default="2gbit", help="of the link, as tc has it; none leaves it as it is")
+    parser.add_argument("--shared-memory", action="store_true", help="what MPI takes on one machine, instead of TCP")
     parser.add_argument("--flags", nargs="*", default=[], help="further ones of ingotc, each with = for its value")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--steps", type=int, default=10)
@@ -142,6 +144,8 @@ def main():
     if not options.inside:
         os.execvp("unshare", ["unshare", "-n", sys.executable, os.path.abspath(__file__), "--inside", *sys.argv[1:]])
     subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+    if options.shared_memory and options.rate != "none":
+        bench.fail("--shared-memory", "no link to shape", "give --rate none as well")
     link = Link(options)
     link.build()
     ready, sent = link.profile()
@@ -157,7 +161,7 @@ def main():
     middle = {name: statistics.median(values) for name, values in samples.items()}
     wire = 0 if options.rate == "none" else 2 * sent * 8e-6 / gigabits(options.rate)
     bound = max(middle["alone"], ready + wire)
-    result = {"model": options.model, "rate": options.rate, "flags": options.flags, "first_bucket_ms": ready,
+    result = {"model": options.model, "rate": options.rate, "flags": options.flags, "shared_memory": options.shared_memory, "first_bucket_ms": ready,
               "sent_bytes": sent, "wire_ms": wire, "bound_ms": bound, "step_ms": middle}
     print(f"a rank sends {sent / 1e6:.1f} MB, {wire:.0f} ms on the link for both; the first bucket is ready after {ready:.0f} ms")
     for name, ms in middle.items():

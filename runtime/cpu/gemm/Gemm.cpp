@@ -1,7 +1,7 @@
 #include "runtime/cpu/gemm/Gemm.h"
 
-#include "runtime/cpu/Features.h"
-#include "runtime/cpu/HalfPrecision.h"
+#include "runtime/core/Features.h"
+#include "runtime/core/HalfPrecision.h"
 #include "runtime/cpu/ThreadPool.h"
 #include "runtime/cpu/gemm/Kernels.h"
 

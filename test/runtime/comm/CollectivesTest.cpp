@@ -68,7 +68,8 @@ double sumOf(int64_t i) {
 
 const DType types[] = {DType::F32, DType::F64, DType::BF16,
                        DType::F16, DType::I64, DType::I32};
-const int64_t lengths[] = {0, 1, 3, 1000, 100003};
+/// The last one goes in several chunks on any number of ranks here.
+const int64_t lengths[] = {0, 1, 3, 1000, 100003, 2500007};
 
 TEST(Collectives, RanksAreNumbered) {
   EXPECT_EQ(size(), countLaunchedRanks());

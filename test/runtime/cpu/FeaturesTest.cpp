@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/cpu/Features.h"
+#include "runtime/core/Features.h"
 
 #include <gtest/gtest.h>
 

@@ -6,8 +6,9 @@
 
 #include "runtime/abi/Scratch.h"
 #include "runtime/core/Context.h"
+#include "runtime/core/Features.h"
+#include "runtime/core/HalfPrecision.h"
 #include "runtime/core/Random.h"
-#include "runtime/cpu/Features.h"
 #include "runtime/cpu/HalfPrecision.h"
 #include "runtime/cpu/ThreadPool.h"
 #include "runtime/cpu/gemm/Gemm.h"

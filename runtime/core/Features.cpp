@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/cpu/Features.h"
+#include "runtime/core/Features.h"
 
 #include <array>
 #include <cpuid.h>
