@@ -71,7 +71,7 @@ struct SumPart {
   /// Parts that stay in the outer caches, and are wide enough for packing the
   /// left side to cost little.
   static constexpr SumPart of(const ingot_matmul_desc &desc, int64_t threads) {
-    constexpr int64_t elements = 1 << 20, leastColumns = 480, tile = 32;
+    constexpr int64_t elements = 1 << 20, leastColumns = 512, tile = 32;
     int64_t most = threads * elements / std::max<int64_t>(desc.m, 1);
     if (desc.batch > 1) {
       int64_t batches = std::max(most / std::max<int64_t>(desc.n, 1), threads);
@@ -105,8 +105,9 @@ constexpr int64_t getScratchBytes(const ingot_matmul_desc &desc,
     return machine.workspace;
   if (desc.c_type == INGOT_F64)
     return 0;
-  constexpr int64_t columns = 32, block = 480, step = 32;
+  constexpr int64_t columns = 32, step = 32;
   bool onTiles = isOnTiles(desc, machine);
+  int64_t block = onTiles ? 512 : 480;
   int64_t parts = desc.a_type == INGOT_F32   ? 3
                   : desc.a_type == INGOT_F16 ? 2
                                              : 1;
@@ -129,18 +130,27 @@ constexpr int64_t getScratchBytes(const ingot_matmul_desc &desc,
     sums = part.batches * desc.m * part.columns;
   }
   if (onTiles) {
-    if (desc.c_type != INGOT_F32)
-      packed += roundUp(sums * 4, INGOT_ALIGNMENT);
-    if (parts == 3 || desc.batch != 1)
+    // A thread's sums of a panel, where they are complete, else all.
+    bool rounds = desc.c_type != INGOT_F32;
+    bool isWhole = desc.batch == 1 && desc.k <= inner;
+    if (rounds)
+      packed += isWhole ? machine.threads * rows * block * 4
+                        : roundUp(sums * 4, INGOT_ALIGNMENT);
+    if (desc.batch != 1)
       return packed;
-    // All of the inner dimension, where a block of b then stays in the cache;
-    // per thread a panel of a, and sums to round.
-    constexpr int64_t cacheBytes = 5 << 18;
+    // A block of b that stays in the cache; per thread panels of a, which may
+    // be kept from one block to the next, and sums to round.
+    constexpr int64_t cacheBytes = 5 << 18, keptBytes = 850 << 10;
+    constexpr int64_t mostColumns = 768;
     int64_t line = roundUp(desc.k, step) * bytes;
-    int64_t width = std::min(roundUp(desc.n, columns), block);
-    int64_t panel = rows * (line + width * 4);
-    return std::max(packed, std::min(width * line, cacheBytes) +
-                                machine.threads * panel);
+    int64_t width = std::min(roundUp(desc.n, columns), mostColumns);
+    int64_t panel = rows * line;
+    int64_t share = (desc.m + rows - 1) / rows / machine.threads + 1;
+    panel = std::max(panel, std::min(share * panel, keptBytes));
+    int64_t perThread = panel + (rounds ? rows * width * 4 : 0);
+    int64_t shared =
+        std::min(width * line, std::max(cacheBytes, columns * line));
+    return std::max(packed, shared + machine.threads * perThread);
   }
   packed += convertedBytes(machine, desc.c_type, sums);
   if (machine.packsHalves)

@@ -1,7 +1,6 @@
 #include "runtime/cpu/gemm/Gemm.h"
 
 #include "runtime/core/Features.h"
-#include "runtime/core/HalfPrecision.h"
 #include "runtime/cpu/ThreadPool.h"
 #include "runtime/cpu/gemm/Kernels.h"
 
@@ -18,6 +17,10 @@ namespace {
 /// product (Scratch.h).
 constexpr int64_t kMostRows = 8192;
 
+/// Rows from which on threads rather divide them than columns, though then they
+/// wait for each other at every block.
+constexpr int64_t kManyRows = 1024;
+
 int64_t divideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
 int64_t roundUp(int64_t a, int64_t b) { return divideUp(a, b) * b; }
 
@@ -25,182 +28,235 @@ const Kernels &chooseKernels(const Gemm &g) {
   return g.onTiles ? getTileKernels(g.a.type) : getVectorKernels();
 }
 
-/// How a product is cut up. Packs are in bytes.
-struct Blocking {
-  Blocking(const Gemm &g, const Kernels &kernels);
+//===----------------------------------------------------------------------===//
+// A panel of a times a block of b
+//===----------------------------------------------------------------------===//
 
-  const Kernels &kernels;
-  /// Rows and columns of a task: it packs a block of b that stays in the L2
-  /// cache, and runs down the rows of a, packed by all threads before.
-  int64_t rows, columns;
-  int64_t rowTasks, columnTasks;
-  int64_t inner, aPack, bPack;
+/// Part of a matrix that is needed soon: asked for a few lines at a time, while
+/// the units that multiply are busy.
+class Prefetch {
+public:
+  Prefetch() = default;
+  /// `rows` of `rowBytes`; all of them are asked for within `calls`.
+  Prefetch(const void *data, int64_t rows, int64_t rowBytes, int64_t stride,
+           int64_t calls)
+      : row(static_cast<const char *>(data)), rows(rows),
+        lines(divideUp(rowBytes, kLineBytes)), stride(stride),
+        each(divideUp(rows * lines, calls)) {}
+
+  void askToRead() {
+    ask([](const char *at) { __builtin_prefetch(at, 0, 2); });
+  }
+  void askToWrite() {
+    ask([](const char *at) { __builtin_prefetch(at, 1, 2); });
+  }
+
+private:
+  static constexpr int64_t kLineBytes = 64;
+
+  template <typename Ask> void ask(Ask askFor) {
+    for (int64_t i = 0; i < each && rows > 0; ++i) {
+      askFor(row + line * kLineBytes);
+      if (++line < lines)
+        continue;
+      line = 0;
+      row += stride;
+      --rows;
+    }
+  }
+
+  const char *row = nullptr;
+  int64_t rows = 0, lines = 0, stride = 0, each = 0, line = 0;
 };
 
-Blocking::Blocking(const Gemm &g, const Kernels &kernels) : kernels(kernels) {
-  int64_t threads = getThreadCount();
-  inner = std::min(g.k, kernels.inner);
-  // Equal blocks, so that no thread waits for another's remainder.
-  int64_t blocks = divideUp(g.n, kernels.columns);
-  if (g.batch == 1 && g.n >= threads * kernels.tileColumns)
-    blocks = roundUp(blocks, threads);
-  columns = roundUp(divideUp(g.n, blocks), kernels.tileColumns);
-  columnTasks = divideUp(g.n, columns);
-  rows = roundUp(g.m, kernels.tileRows);
-  if (g.batch * columnTasks < threads)
-    rows = roundUp(divideUp(g.m, threads), kernels.tileRows);
-  rowTasks = divideUp(g.m, rows);
-  aPack = roundUp(roundUp(g.m, kernels.tileRows) * kernels.getLineBytes(inner),
-                  INGOT_ALIGNMENT);
-  bPack = columns * kernels.getLineBytes(inner);
-}
+/// What the ways to cut up a product share. Packs are in bytes.
+struct Cutting {
+  Cutting(const Gemm &g, const Kernels &kernels)
+      : g(g), kernels(kernels), inner(std::min(g.k, kernels.inner)),
+        columns(kernels.columns) {}
 
-/// One block of columns of one product: c += a x b over part of the inner
-/// dimension.
-struct Task {
+  /// Whether sums are complete after one panel and one block.
+  bool isWhole() const { return inner == g.k; }
+  bool rounds() const { return g.roundedType != INGOT_F32; }
+  /// Of sums that are rounded before they go to memory.
+  int64_t getSumsBytes() const {
+    return rounds() ? kernels.tileRows * columns *
+                          static_cast<int64_t>(sizeof(float))
+                    : 0;
+  }
+  int64_t getPanelBytes() const {
+    return kernels.tileRows * kernels.getLineBytes(inner);
+  }
+  int64_t getBlockBytes() const {
+    return columns * kernels.getLineBytes(inner);
+  }
+  int64_t countCalls(int64_t size, int64_t count) const {
+    return divideUp(size, getDepth(size)) *
+           divideUp(count, kernels.tileColumns);
+  }
+
+  void packPanel(int64_t batch, int64_t row, int64_t start, char *a) const {
+    kernels.packA(g.a + batch * g.aBatch + row * g.aRow + start * g.aInner,
+                  g.aRow, g.aInner, std::min(kernels.tileRows, g.m - row),
+                  std::min(inner, g.k - start), a);
+  }
+  /// What packPanel will read.
+  Prefetch getPanel(int64_t row, int64_t start, int64_t calls) const;
+
+  /// A packed panel times `count` columns of a packed block, elements from
+  /// `start` on of the inner dimension; finishes what is complete.
+  void multiply(int64_t batch, int64_t row, int64_t column, int64_t count,
+                int64_t start, const char *a, const char *b, float *sums,
+                Prefetch next) const;
+
   const Gemm &g;
-  const Blocking &blocking;
-  const char *packedA;
-  char *packedB;
-  int64_t batch, start, size;
+  const Kernels &kernels;
+  /// Of a block of b.
+  int64_t inner, columns;
 
-  void run(int64_t index) const {
-    const Kernels &kernels = blocking.kernels;
-    int64_t row = index % blocking.rowTasks * blocking.rows;
-    int64_t column = index / blocking.rowTasks * blocking.columns;
-    int64_t rows = std::min(blocking.rows, g.m - row);
-    int64_t columns = std::min(blocking.columns, g.n - column);
-    kernels.packB(g.b + batch * g.bBatch + start * g.bInner +
-                      column * g.bColumn,
-                  g.bInner, g.bColumn, size, columns, packedB);
-    float *c = g.c + batch * g.cBatch + row * g.cRow + column;
-    int64_t lineBytes = kernels.getLineBytes(size);
-    bool finishes = g.epilogue && start + size == g.k;
-    for (int64_t i = 0; i < rows; i += kernels.tileRows) {
-      int64_t count = std::min(kernels.tileRows, rows - i);
-      for (int64_t j = 0; j < columns; j += kernels.tileColumns)
-        kernels.multiplyTile(
-            size, packedA + (row + i) * lineBytes, packedB + j * lineBytes,
-            c + i * g.cRow + j, g.cRow, count,
-            std::min(kernels.tileColumns, columns - j), start != 0);
-      int64_t first = g.firstRow + batch * g.m + row + i;
-      if (finishes)
-        g.epilogue(g.buffers, first, first + count, column, column + columns);
-    }
+private:
+  /// Of the parts of a panel that stay in the L1 cache.
+  int64_t getDepth(int64_t size) const {
+    return kernels.isChain ? kernels.depth : size;
   }
 };
 
-void packRows(const Gemm &g, const Kernels &kernels, int64_t batch,
-              int64_t start, int64_t size, int64_t first, int64_t last,
-              char *packed) {
-  for (int64_t i = first; i < last; i += kernels.tileRows)
-    kernels.packA(g.a + batch * g.aBatch + i * g.aRow + start * g.aInner,
-                  g.aRow, g.aInner, std::min(kernels.tileRows, g.m - i), size,
-                  packed + i * kernels.getLineBytes(size));
+Prefetch Cutting::getPanel(int64_t row, int64_t start, int64_t calls) const {
+  int64_t size = std::min(inner, g.k - start);
+  int64_t rows = std::min(kernels.tileRows, g.m - row);
+  int64_t bytes = g.a.type == INGOT_F32 ? 4 : 2;
+  if (rows <= 0)
+    return {};
+  const void *data = (g.a + row * g.aRow + start * g.aInner).data;
+  return g.aInner == 1
+             ? Prefetch(data, rows, size * bytes, g.aRow * bytes, calls)
+             : Prefetch(data, size, rows * bytes, g.aInner * bytes, calls);
 }
+
+void Cutting::multiply(int64_t batch, int64_t row, int64_t column,
+                       int64_t count, int64_t start, const char *a,
+                       const char *b, float *sums, Prefetch next) const {
+  int64_t size = std::min(inner, g.k - start);
+  int64_t rows = std::min(kernels.tileRows, g.m - row);
+  float *c = rounds() ? sums : g.c + batch * g.cBatch + row * g.cRow + column;
+  int64_t cRow = rounds() ? columns : g.cRow;
+  uint16_t *rounded = g.rounded + row * g.roundedRow + column;
+  Prefetch output;
+  if (rounds())
+    output = Prefetch(rounded, rows, count * sizeof(uint16_t),
+                      g.roundedRow * sizeof(uint16_t), countCalls(size, count));
+  int64_t lineBytes = kernels.getLineBytes(size), depth = getDepth(size);
+  for (int64_t k = 0; k < size; k += depth) {
+    int64_t part = std::min(depth, size - k);
+    const char *partA = a + kernels.getLineBytes(k) * kernels.tileRows;
+    const char *partB = b + kernels.getLineBytes(k) * kernels.tileColumns;
+    for (int64_t j = 0; j < count; j += kernels.tileColumns) {
+      next.askToRead();
+      output.askToWrite();
+      kernels.multiplyTile(part, partA, partB + j * lineBytes, c + j, cRow,
+                           rows, std::min(kernels.tileColumns, count - j),
+                           start + k != 0);
+    }
+  }
+  if (start + size != g.k)
+    return;
+  for (int64_t i = 0; rounds() && i < rows; ++i)
+    kernels.round(sums + i * columns, g.roundedType, rounded + i * g.roundedRow,
+                  count);
+  if (!g.epilogue)
+    return;
+  int64_t first = g.firstRow + batch * g.m + row;
+  g.epilogue(g.buffers, first, first + rows, column, column + count);
+}
+
+//===----------------------------------------------------------------------===//
+// Many rows
+//===----------------------------------------------------------------------===//
 
 /// A product in which threads share a block of b and divide the rows of a,
 /// which each packs when it needs them: threads that pack meet threads that
 /// multiply, so that neither the memory nor the arithmetic units wait.
-class Panels {
+class Panels : Cutting {
 public:
   Panels(const Gemm &g, const Kernels &kernels);
 
   /// Whether the product is of this kind: many rows for the columns.
   bool fits() const;
-  /// Whether sums are complete when a thread leaves its panel of a.
-  bool isWhole() const { return inner == g.k; }
+  using Cutting::isWhole;
   int64_t getScratchBytes() const {
-    return packB + getThreadCount() * (packA + sumsBytes);
+    return getBlockBytes() + getThreadCount() * getThreadBytes();
   }
   void run(char *scratch) const;
 
 private:
-  /// A panel of a times the block of b from column `column` on; elements from
-  /// `start` on of the inner dimension.
-  void runPanel(int64_t row, int64_t column, int64_t start, const char *b,
-                char *a, float *sums) const;
-  void finish(int64_t row, int64_t rows, int64_t column, int64_t count,
-              const float *sums) const;
+  int64_t getThreadBytes() const { return packA + getSumsBytes(); }
+  void runShare(int64_t begin, int64_t end, int64_t column, int64_t start,
+                const char *b, char *a) const;
 
-  const Gemm &g;
-  const Kernels &kernels;
-  int64_t columns, inner;
-  /// Bytes of packs, and of sums that are rounded before they go to memory.
-  int64_t packB, packA, sumsBytes;
+  /// Whether a thread keeps all its panels from one block of columns to the
+  /// next, and what it packs in.
+  bool keepsPanels;
+  int64_t packA;
 };
 
-Panels::Panels(const Gemm &g, const Kernels &kernels) : g(g), kernels(kernels) {
-  inner = std::min(g.k, kernels.inner);
-  columns = kernels.columns;
+Panels::Panels(const Gemm &g, const Kernels &kernels) : Cutting(g, kernels) {
+  // What a block takes of the L2 cache.
+  constexpr int64_t cacheBytes = 5 << 18;
   if (kernels.isChain) {
     // All of the inner dimension, if a block of columns that is worth it stays
     // in the cache. More blocks than one pack a again: for many rows, and in
-    // the order in which they are stored.
-    constexpr int64_t cacheBytes = 5 << 18, leastColumns = 384, manyRows = 1024;
+    // the order in which they are stored. Else all columns.
+    constexpr int64_t leastColumns = 384, mostColumns = 768;
     int64_t most = cacheBytes / kernels.getLineBytes(g.k) /
                    kernels.tileColumns * kernels.tileColumns;
-    bool isOneBlock = g.n <= std::min(most, columns);
-    if (isOneBlock ||
-        (most >= leastColumns && g.aInner == 1 && g.m >= manyRows)) {
+    int64_t all = roundUp(g.n, kernels.tileColumns);
+    if (g.n <= std::min(most, columns) ||
+        (most >= leastColumns && g.aInner == 1 && g.m >= kManyRows)) {
       inner = g.k;
       columns = std::min(columns, std::max(most, kernels.tileColumns));
+    } else if (all <= mostColumns) {
+      columns = all;
+      int64_t depths = cacheBytes / all / kernels.getLineBytes(kernels.depth);
+      int64_t blocks =
+          divideUp(g.k, std::max<int64_t>(depths, 1) * kernels.depth);
+      inner = std::min(g.k, roundUp(divideUp(g.k, blocks), kernels.depth));
     }
   }
   // Equal blocks.
   columns = roundUp(divideUp(g.n, divideUp(g.n, columns)), kernels.tileColumns);
-  packB = columns * kernels.getLineBytes(inner);
-  packA = kernels.tileRows * kernels.getLineBytes(inner);
-  bool rounds = g.roundedType != INGOT_F32 && isWhole();
-  sumsBytes =
-      rounds ? kernels.tileRows * columns * static_cast<int64_t>(sizeof(float))
-             : 0;
+  constexpr int64_t keptBytes = 850 << 10;
+  int64_t share = divideUp(divideUp(g.m, kernels.tileRows), getThreadCount());
+  keepsPanels =
+      isWhole() && columns < g.n && share * getPanelBytes() <= keptBytes;
+  packA = getPanelBytes() * (keepsPanels ? share : 1);
 }
 
 bool Panels::fits() const {
   int64_t panels = divideUp(g.m, kernels.tileRows);
-  return g.batch == 1 && panels >= divideUp(columns, kernels.tileColumns) &&
-         (isWhole() || g.n <= columns);
+  return g.batch == 1 && 2 * panels >= divideUp(columns, kernels.tileColumns) &&
+         (g.n <= columns || (isWhole() && g.m >= kManyRows));
 }
 
-void Panels::finish(int64_t row, int64_t rows, int64_t column, int64_t count,
-                    const float *sums) const {
-  if (sumsBytes != 0)
-    for (int64_t i = 0; i < rows; ++i)
-      roundFromF32(sums + i * columns,
-                   g.rounded + (row + i) * g.roundedRow + column, g.roundedType,
-                   count);
-  if (g.epilogue)
-    g.epilogue(g.buffers, row, row + rows, column, column + count);
-}
-
-void Panels::runPanel(int64_t row, int64_t column, int64_t start, const char *b,
-                      char *a, float *sums) const {
-  int64_t size = std::min(inner, g.k - start);
-  int64_t rows = std::min(kernels.tileRows, g.m - row);
+void Panels::runShare(int64_t begin, int64_t end, int64_t column, int64_t start,
+                      const char *b, char *a) const {
+  auto *sums = reinterpret_cast<float *>(a + packA);
   int64_t count = std::min(columns, g.n - column);
-  kernels.packA(g.a + row * g.aRow + start * g.aInner, g.aRow, g.aInner, rows,
-                size, a);
-  float *c = sumsBytes != 0 ? sums : g.c + row * g.cRow + column;
-  int64_t cRow = sumsBytes != 0 ? columns : g.cRow;
-  int64_t lineBytes = kernels.getLineBytes(size);
-  // Parts of the panel that stay in the L1 cache.
-  int64_t depth = kernels.isChain ? kernels.depth : size;
-  for (int64_t k = 0; k < size; k += depth) {
-    int64_t part = std::min(depth, size - k);
-    const char *partA = a + kernels.getLineBytes(k) * kernels.tileRows;
-    const char *partB = b + kernels.getLineBytes(k) * kernels.tileColumns;
-    for (int64_t j = 0; j < count; j += kernels.tileColumns)
-      kernels.multiplyTile(part, partA, partB + j * lineBytes, c + j, cRow,
-                           rows, std::min(kernels.tileColumns, count - j),
-                           start + k != 0);
+  bool packs = !keepsPanels || column == 0;
+  int64_t calls = countCalls(std::min(inner, g.k - start), count);
+  for (int64_t i = begin; i < end; ++i) {
+    int64_t row = i * kernels.tileRows;
+    char *panel = a + (keepsPanels ? (i - begin) * getPanelBytes() : 0);
+    if (packs)
+      packPanel(/*batch=*/0, row, start, panel);
+    Prefetch next;
+    if (packs && i + 1 < end)
+      next = getPanel(row + kernels.tileRows, start, calls);
+    multiply(/*batch=*/0, row, column, count, start, panel, b, sums, next);
   }
-  if (start + size == g.k)
-    finish(row, rows, column, count, sums);
 }
 
 void Panels::run(char *scratch) const {
-  char *aPacks = scratch + packB;
+  char *packs = scratch + getBlockBytes();
   for (int64_t column = 0; column < g.n; column += columns)
     for (int64_t start = 0; start < g.k; start += inner) {
       int64_t size = std::min(inner, g.k - start);
@@ -216,57 +272,116 @@ void Panels::run(char *scratch) const {
                   });
       parallelShares(divideUp(g.m, kernels.tileRows),
                      [&](int64_t thread, int64_t begin, int64_t end) {
-                       char *a = aPacks + thread * (packA + sumsBytes);
-                       auto *sums = reinterpret_cast<float *>(a + packA);
                        kernels.begin();
-                       for (int64_t i = begin; i < end; ++i)
-                         runPanel(i * kernels.tileRows, column, start, scratch,
-                                  a, sums);
+                       runShare(begin, end, column, start, scratch,
+                                packs + thread * getThreadBytes());
                        kernels.end();
                      });
     }
 }
 
-/// Packs all rows of a, then takes blocks of b in parallel.
-void runBlocks(const Gemm &g, const Kernels &kernels, char *scratch) {
-  Blocking blocking(g, kernels);
+//===----------------------------------------------------------------------===//
+// Few rows
+//===----------------------------------------------------------------------===//
+
+/// A product in which threads share a, packed by all before, and divide the
+/// columns of b. Or each thread takes products of a batch.
+class Blocks : Cutting {
+public:
+  Blocks(const Gemm &g, const Kernels &kernels);
+
+  bool isWhole() const { return g.batch == 1 && Cutting::isWhole(); }
+  int64_t getScratchBytes() const {
+    // Batches are shared out whole: each thread packs its own a.
+    int64_t threads = getThreadCount();
+    return (g.batch == 1 ? 1 : threads) * packA + threads * getThreadBytes();
+  }
+  void run(char *scratch) const;
+
+private:
+  int64_t getThreadBytes() const { return getBlockBytes() + getSumsBytes(); }
+  void packRows(int64_t batch, int64_t start, int64_t first, int64_t last,
+                char *packed) const;
+  /// Packs a block of b, and runs down rows of a.
+  void runTask(int64_t task, int64_t batch, int64_t start, const char *a,
+               char *b) const;
+
+  /// Rows of a task.
+  int64_t rows;
+  int64_t rowTasks, columnTasks;
+  int64_t packA;
+};
+
+Blocks::Blocks(const Gemm &g, const Kernels &kernels) : Cutting(g, kernels) {
   int64_t threads = getThreadCount();
-  int64_t tasks = blocking.rowTasks * blocking.columnTasks;
+  // Equal blocks, so that no thread waits for another's remainder.
+  int64_t blocks = divideUp(g.n, columns);
+  if (g.batch == 1 && g.n >= threads * kernels.tileColumns)
+    blocks = roundUp(blocks, threads);
+  columns = roundUp(divideUp(g.n, blocks), kernels.tileColumns);
+  columnTasks = divideUp(g.n, columns);
+  rows = roundUp(g.m, kernels.tileRows);
+  if (g.batch * columnTasks < threads)
+    rows = roundUp(divideUp(g.m, threads), kernels.tileRows);
+  rowTasks = divideUp(g.m, rows);
+  packA = roundUp(roundUp(g.m, kernels.tileRows) * kernels.getLineBytes(inner),
+                  INGOT_ALIGNMENT);
+}
+
+void Blocks::packRows(int64_t batch, int64_t start, int64_t first, int64_t last,
+                      char *packed) const {
+  int64_t lineBytes = kernels.getLineBytes(std::min(inner, g.k - start));
+  for (int64_t i = first; i < last; i += kernels.tileRows)
+    packPanel(batch, i, start, packed + i * lineBytes);
+}
+
+void Blocks::runTask(int64_t task, int64_t batch, int64_t start, const char *a,
+                     char *b) const {
+  int64_t first = task % rowTasks * rows;
+  int64_t column = task / rowTasks * columns;
+  int64_t size = std::min(inner, g.k - start);
+  int64_t count = std::min(columns, g.n - column);
+  kernels.packB(g.b + batch * g.bBatch + start * g.bInner + column * g.bColumn,
+                g.bInner, g.bColumn, size, count, b);
+  auto *sums = reinterpret_cast<float *>(b + getBlockBytes());
+  int64_t last = std::min(first + rows, g.m);
+  for (int64_t row = first; row < last; row += kernels.tileRows)
+    multiply(batch, row, column, count, start,
+             a + row * kernels.getLineBytes(size), b, sums, {});
+}
+
+void Blocks::run(char *scratch) const {
+  int64_t threads = getThreadCount(), tasks = rowTasks * columnTasks;
   if (g.batch > 1) {
-    char *bPacks = scratch + threads * blocking.aPack;
+    char *bPacks = scratch + threads * packA;
     parallelShares(g.batch, [&](int64_t thread, int64_t begin, int64_t end) {
-      char *a = scratch + thread * blocking.aPack;
-      char *b = bPacks + thread * blocking.bPack;
+      char *a = scratch + thread * packA;
+      char *b = bPacks + thread * getThreadBytes();
       kernels.begin();
       for (int64_t batch = begin; batch < end; ++batch)
-        for (int64_t start = 0; start < g.k; start += blocking.inner) {
-          int64_t size = std::min(blocking.inner, g.k - start);
-          packRows(g, kernels, batch, start, size, 0, g.m, a);
-          Task task{g, blocking, a, b, batch, start, size};
-          for (int64_t i = 0; i < tasks; ++i)
-            task.run(i);
+        for (int64_t start = 0; start < g.k; start += inner) {
+          packRows(batch, start, 0, g.m, a);
+          for (int64_t task = 0; task < tasks; ++task)
+            runTask(task, batch, start, a, b);
         }
       kernels.end();
     });
     return;
   }
-  char *bPacks = scratch + blocking.aPack;
+  char *bPacks = scratch + packA;
   // Fewer are packed faster than handed over.
   constexpr int64_t leastRows = 48;
   int64_t panels = divideUp(g.m, kernels.tileRows);
-  for (int64_t start = 0; start < g.k; start += blocking.inner) {
-    int64_t size = std::min(blocking.inner, g.k - start);
+  for (int64_t start = 0; start < g.k; start += inner) {
     parallelFor(panels, leastRows / kernels.tileRows,
                 [&](int64_t begin, int64_t end) {
-                  packRows(g, kernels, 0, start, size, begin * kernels.tileRows,
+                  packRows(0, start, begin * kernels.tileRows,
                            std::min(end * kernels.tileRows, g.m), scratch);
                 });
     parallelShares(tasks, [&](int64_t thread, int64_t begin, int64_t end) {
-      Task task{g, blocking, scratch, bPacks + thread * blocking.bPack,
-                0, start,    size};
       kernels.begin();
-      for (int64_t i = begin; i < end; ++i)
-        task.run(i);
+      for (int64_t task = begin; task < end; ++task)
+        runTask(task, 0, start, scratch, bPacks + thread * getThreadBytes());
       kernels.end();
     });
   }
@@ -289,7 +404,8 @@ bool ingot::runtime::hasTileUnits() {
   // The system gives out tile registers on request.
   constexpr long requestPermission = 0x1023, tileData = 18;
   static const bool can =
-      canRunGemm() && findMissingFeatures({"amx-tile", "amx-bf16"}).empty() &&
+      canRunGemm() &&
+      findMissingFeatures({"amx-tile", "amx-bf16", "avx512bf16"}).empty() &&
       syscall(SYS_arch_prctl, requestPermission, tileData) == 0;
   return can;
 #else
@@ -298,38 +414,35 @@ bool ingot::runtime::hasTileUnits() {
 }
 
 bool ingot::runtime::canRound(const Gemm &g) {
-  Panels panels(g, chooseKernels(g));
-  return panels.fits() && panels.isWhole();
+  const Kernels &kernels = chooseKernels(g);
+  if (Panels panels(g, kernels); panels.fits())
+    return panels.isWhole();
+  return Blocks(g, kernels).isWhole();
 }
 
 size_t ingot::runtime::getGemmScratchBytes(const Gemm &g) {
   const Kernels &kernels = chooseKernels(g);
-  int64_t threads = getThreadCount();
   if (Panels panels(g, kernels); panels.fits())
     return static_cast<size_t>(panels.getScratchBytes());
   Gemm part = g;
   if (g.batch == 1)
     part.m = std::min(g.m, kMostRows);
-  Blocking blocking(part, kernels);
-  // Batches are shared out whole: each thread packs its own a.
-  int64_t packs = g.batch == 1 ? 1 : threads;
-  return static_cast<size_t>(packs * blocking.aPack + threads * blocking.bPack);
+  return static_cast<size_t>(Blocks(part, kernels).getScratchBytes());
 }
 
 void ingot::runtime::runGemm(const Gemm &g, char *scratch) {
   const Kernels &kernels = chooseKernels(g);
   if (Panels panels(g, kernels); panels.fits())
     return panels.run(scratch);
-  if (g.batch == 1 && g.m > kMostRows) {
-    Gemm part = g;
-    for (int64_t row = 0; row < g.m; row += kMostRows) {
-      part.m = std::min(kMostRows, g.m - row);
-      part.a = g.a + row * g.aRow;
-      part.c = g.c + row * g.cRow;
-      part.firstRow = g.firstRow + row;
-      runBlocks(part, kernels, scratch);
-    }
-    return;
+  if (g.batch > 1 || g.m <= kMostRows)
+    return Blocks(g, kernels).run(scratch);
+  Gemm part = g;
+  for (int64_t row = 0; row < g.m; row += kMostRows) {
+    part.m = std::min(kMostRows, g.m - row);
+    part.a = g.a + row * g.aRow;
+    part.c = g.c + row * g.cRow;
+    part.rounded = g.rounded + row * g.roundedRow;
+    part.firstRow = g.firstRow + row;
+    Blocks(part, kernels).run(scratch);
   }
-  runBlocks(g, kernels, scratch);
 }

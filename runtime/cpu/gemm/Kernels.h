@@ -27,8 +27,8 @@ struct Kernels {
   /// tileRows x inner.
   int64_t inner, columns;
   /// Whether sums are one chain along the inner dimension, so that its blocks
-  /// can have any size, in multiples of `depth`: that of a panel of a in the L1
-  /// cache. Else blocks of `inner` are added up apart.
+  /// can have any size, in multiples of `depth`: that of a panel of a which
+  /// stays in the L1 cache. Else blocks of `inner` are added up apart.
   bool isChain;
   int64_t depth;
   /// Bytes of a row of a or a column of b, packed; packs start at multiples of
@@ -47,6 +47,9 @@ struct Kernels {
   void (*multiplyTile)(int64_t size, const char *a, const char *b, float *c,
                        int64_t rowStride, int64_t rows, int64_t columns,
                        bool adds);
+  /// Rounds sums to half precision, to nearest even; numbers that are subnormal
+  /// in bf16 may become zero.
+  void (*round)(const float *sums, int32_t type, uint16_t *to, int64_t count);
   /// A thread calls them before its first tile and after its last.
   void (*begin)();
   void (*end)();

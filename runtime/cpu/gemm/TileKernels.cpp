@@ -10,6 +10,9 @@ using namespace ingot::runtime::gemm;
 #define INGOT_AMX                                                              \
   __attribute__((target("amx-tile,amx-bf16,avx512f,avx512bw,avx512vl")))
 
+#define INGOT_BF16_UNITS                                                       \
+  __attribute__((target("avx512bf16,avx512f,avx512bw,avx512vl")))
+
 /// Rows of a tile register, bytes of a row and of the register, and how many
 /// elements of the inner dimension, in bf16, a row of a holds.
 static constexpr int64_t kRows = 16, kRowBytes = 64, kTileBytes = 1024,
@@ -98,7 +101,7 @@ template <typename Load, int64_t parts> struct SplitFormat {
 /// What is in bf16 already.
 struct PlainFormat {
   using Element = uint16_t;
-  static constexpr int64_t kParts = 1, kInner = 768, kSteps = 12;
+  static constexpr int64_t kParts = 1, kInner = 768, kSteps = 8;
   static constexpr bool kIsChain = true;
 
   template <bool isWhole>
@@ -406,6 +409,34 @@ INGOT_AMX static void multiplyTile(int64_t size, const char *a, const char *b,
   }
 }
 
+/// The instruction for bf16 takes numbers below 2^-126 as zero.
+INGOT_BF16_UNITS static inline __m512i roundPairs(__m512 low, __m512 high,
+                                                  int32_t type) {
+  if (type == INGOT_BF16)
+    return reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(high, low));
+  constexpr int toNearest = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
+  return _mm512_inserti64x4(
+      _mm512_castsi256_si512(_mm512_cvtps_ph(low, toNearest)),
+      _mm512_cvtps_ph(high, toNearest), 1);
+}
+
+INGOT_BF16_UNITS static void roundSums(const float *sums, int32_t type,
+                                       uint16_t *to, int64_t count) {
+  constexpr int64_t step = 2 * kLanes;
+  int64_t i = 0;
+  for (; i + step <= count; i += step)
+    _mm512_storeu_si512(to + i,
+                        roundPairs(_mm512_loadu_ps(sums + i),
+                                   _mm512_loadu_ps(sums + i + kLanes), type));
+  if (i == count)
+    return;
+  __mmask16 low = lanes(count - i), high = lanes(count - i - kLanes);
+  __m512i last =
+      roundPairs(_mm512_maskz_loadu_ps(low, sums + i),
+                 _mm512_maskz_loadu_ps(high, sums + i + kLanes), type);
+  _mm512_mask_storeu_epi16(to + i, _mm512_kunpackw(high, low), last);
+}
+
 template <typename Format>
 static constexpr Kernels kKernels = {kTileRows,
                                      kTileColumns,
@@ -417,6 +448,7 @@ static constexpr Kernels kKernels = {kTileRows,
                                      packA<Format>,
                                      packB<Format>,
                                      multiplyTile<Format>,
+                                     roundSums,
                                      begin,
                                      end};
 

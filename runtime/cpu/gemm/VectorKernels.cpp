@@ -1,3 +1,4 @@
+#include "runtime/core/HalfPrecision.h"
 #include "runtime/cpu/gemm/Kernels.h"
 
 #include "runtime/abi/Abi.h"
@@ -175,10 +176,12 @@ INGOT_AVX512 static void multiplyTile(int64_t size, const char *panelA,
 
 const Kernels &ingot::runtime::gemm::getVectorKernels() {
   auto nothing = [] {};
+  auto round = [](const float *sums, int32_t type, uint16_t *to,
+                  int64_t count) { roundFromF32(sums, to, type, count); };
   static constexpr Kernels kernels = {
       kTileRows, kTileColumns, kInner, kColumns, /*isChain=*/false,
       kInner,    getLineBytes, packA,  packB,    multiplyTile,
-      nothing,   nothing};
+      round,     nothing,      nothing};
   return kernels;
 }
 
