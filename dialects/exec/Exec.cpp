@@ -381,6 +381,7 @@ static SmallVector<Field> convDescriptor(Op op, Value input, Value filter,
   add(op.getPadHigh());
   fields.push_back({4, dtypeOf(input)});
   fields.push_back({4, op.getChannelsLast()});
+  fields.push_back({4, op.getOnTiles()});
   fields.push_back(scratchBytes(op));
   fields.push_back({8, index});
   return fields;

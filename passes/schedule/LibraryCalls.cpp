@@ -34,6 +34,45 @@ ingot_matmul_desc describe(MatmulOp op) {
   return desc;
 }
 
+/// The sizes of a convolution as its descriptor has them.
+template <typename Op>
+ingot_conv_desc describe(Op op, Value input, Value filter, Value output) {
+  ArrayRef<int64_t> in = tensorType(input).getShape();
+  ArrayRef<int64_t> out = tensorType(output).getShape();
+  ArrayRef<int64_t> taps = tensorType(filter).getShape();
+  ingot_conv_desc desc = {};
+  desc.spatial_rank = static_cast<int64_t>(in.size()) - 2;
+  desc.batch = in[0];
+  WindowLayout layout{op.getChannelsLast()};
+  desc.in_channels = in[layout.channelDim(in.size())];
+  desc.out_channels = out[layout.channelDim(out.size())];
+  desc.groups = op.getGroups();
+  llvm::copy(layout.spatial(in), desc.in);
+  llvm::copy(layout.spatial(out), desc.out);
+  llvm::copy(taps.drop_front(2), desc.kernel);
+  llvm::copy(op.getStrides(), desc.stride);
+  llvm::copy(op.getDilations(), desc.dilation);
+  llvm::copy(op.getPadLow(), desc.pad_low);
+  llvm::copy(op.getPadHigh(), desc.pad_high);
+  desc.type = abiType(input);
+  desc.channels_last = op.getChannelsLast();
+  return desc;
+}
+
+ingot_conv_desc describe(ConvOp op) {
+  return describe(op, op.getInput(), op.getFilter(), op.getResult());
+}
+ingot_conv_desc describe(ConvInputGradOp op) {
+  return describe(op, op.getResult(), op.getFilter(), op.getOutputGrad());
+}
+ingot_conv_desc describe(ConvFilterGradOp op) {
+  return describe(op, op.getInput(), op.getResult(), op.getOutputGrad());
+}
+
+abi::ConvKind getKind(ConvOp) { return abi::ConvKind::Forward; }
+abi::ConvKind getKind(ConvInputGradOp) { return abi::ConvKind::InputGrad; }
+abi::ConvKind getKind(ConvFilterGradOp) { return abi::ConvKind::FilterGrad; }
+
 /// One overload per anchor: the only place where the two dialects meet.
 struct CallBuilder {
   const abi::ScratchMachine &machine;
@@ -138,7 +177,8 @@ struct CallBuilder {
   template <typename Call, typename Op> void convolution(Op op) const {
     Call::create(b, op.getLoc(), inputs[0], inputs[1], outputs[0], scratch,
                  op.getStrides(), op.getDilations(), op.getPadLow(),
-                 op.getPadHigh(), op.getGroups(), op.getChannelsLast());
+                 op.getPadHigh(), op.getGroups(), op.getChannelsLast(),
+                 isOnTiles(describe(op), getKind(op), machine));
   }
 };
 
@@ -152,15 +192,9 @@ struct ScratchQuery {
   int64_t operator()(MatmulOp op) const {
     return abi::getScratchBytes(describe(op), machine);
   }
-  int64_t operator()(ConvOp op) const {
-    return convolution(op, op.getInput(), op.getFilter(), op.getResult());
-  }
-  int64_t operator()(ConvInputGradOp op) const {
-    return convolution(op, op.getResult(), op.getFilter(), op.getOutputGrad());
-  }
-  int64_t operator()(ConvFilterGradOp op) const {
-    return convolution(op, op.getInput(), op.getResult(), op.getOutputGrad());
-  }
+  int64_t operator()(ConvOp op) const { return convolution(op); }
+  int64_t operator()(ConvInputGradOp op) const { return convolution(op); }
+  int64_t operator()(ConvFilterGradOp op) const { return convolution(op); }
 
   int64_t operator()(AttentionOp op) const { return attention(op); }
   int64_t operator()(AttentionGradOp op) const { return attention(op); }
@@ -180,27 +214,12 @@ struct ScratchQuery {
     return abi::getScratchBytes(desc, machine);
   }
 
-  template <typename Op>
-  int64_t convolution(Op op, Value input, Value filter, Value output) const {
-    ArrayRef<int64_t> in = tensorType(input).getShape();
-    ArrayRef<int64_t> out = tensorType(output).getShape();
-    ArrayRef<int64_t> taps = tensorType(filter).getShape();
-    ingot_conv_desc desc = {};
-    desc.spatial_rank = static_cast<int64_t>(in.size()) - 2;
-    desc.batch = in[0];
-    WindowLayout layout{op.getChannelsLast()};
-    desc.in_channels = in[layout.channelDim(in.size())];
-    desc.out_channels = out[layout.channelDim(out.size())];
-    desc.groups = op.getGroups();
-    llvm::copy(layout.spatial(in), desc.in);
-    llvm::copy(layout.spatial(out), desc.out);
-    llvm::copy(taps.drop_front(2), desc.kernel);
-    llvm::copy(op.getStrides(), desc.stride);
-    llvm::copy(op.getDilations(), desc.dilation);
-    llvm::copy(op.getPadLow(), desc.pad_low);
-    llvm::copy(op.getPadHigh(), desc.pad_high);
-    desc.type = abiType(input);
-    desc.channels_last = op.getChannelsLast();
+  template <typename Op> int64_t convolution(Op op) const {
+    ingot_conv_desc desc = describe(op);
+    abi::ConvKind kind = getKind(op);
+    if (machine.workspace == 0 && isOnTiles(desc, kind, machine))
+      return abi::ProductOfWindows(desc, kind, machine.threads)
+          .getScratchBytes();
     return abi::getScratchBytes(desc, machine);
   }
 };

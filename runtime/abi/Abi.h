@@ -29,7 +29,7 @@ extern "C" {
 
 /// Bumped on every change of a struct, an entry point or the manifest. The
 /// trainer refuses a module with another version at start.
-#define INGOT_ABI_VERSION 12
+#define INGOT_ABI_VERSION 13
 
 /// Alignment in bytes of both blocks and of every tensor in them.
 #define INGOT_ALIGNMENT 64
@@ -124,6 +124,7 @@ typedef struct ingot_conv_desc {
   int64_t pad_low[INGOT_MAX_SPATIAL], pad_high[INGOT_MAX_SPATIAL];
   int32_t type, channels_last;
   /// As in ingot_matmul_desc.
+  int32_t on_tiles;
   int64_t scratch_bytes;
   int64_t index;
 } ingot_conv_desc;

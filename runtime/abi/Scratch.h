@@ -186,6 +186,69 @@ constexpr bool isWinograd(const ingot_conv_desc &desc) {
          2 * points * inTiles <= taps * inputs;
 }
 
+/// The entry points of convolutions.
+enum class ConvKind { Forward, InputGrad, FilterGrad };
+
+/// Whether a convolution is computed as a product on tile units
+/// (runtime/cpu/ProductConvolution.h): in half precision, where rows of the
+/// image are so short that the library is slow.
+constexpr bool isOnTiles(const ingot_conv_desc &desc, ConvKind kind,
+                         const ScratchMachine &machine) {
+  constexpr int64_t lanes = 32, shortRow = 4, shortGradRow = 8;
+  bool isHalf = desc.type == INGOT_BF16 || desc.type == INGOT_F16;
+  if (!isHalf || !machine.tilesHalves || desc.spatial_rank != 2 ||
+      desc.groups != 1 || !desc.channels_last || desc.batch == 0 ||
+      desc.in_channels % lanes != 0 || desc.out_channels % lanes != 0)
+    return false;
+  if (kind == ConvKind::InputGrad)
+    return desc.stride[0] == 1 && desc.stride[1] == 1 && desc.in[1] <= shortRow;
+  return desc.out[1] <= (kind == ConvKind::Forward ? shortRow : shortGradRow);
+}
+
+/// A convolution as a product of its windows, which are gathered a part at a
+/// time.
+struct ProductOfWindows {
+  constexpr ProductOfWindows(const ingot_conv_desc &desc, ConvKind kind,
+                             int64_t threads) {
+    constexpr int64_t mostBytes = 10 << 20, half = 2;
+    taps = desc.kernel[0] * desc.kernel[1];
+    const int64_t *positions = kind == ConvKind::InputGrad ? desc.in : desc.out;
+    rows = desc.batch * positions[0] * positions[1];
+    int64_t in = desc.in_channels, out = desc.out_channels;
+    int64_t channels = kind == ConvKind::InputGrad ? out : in;
+    matmul.batch = 1;
+    matmul.a_type = matmul.b_type = matmul.c_type = desc.type;
+    matmul.on_tiles = 1;
+    // The filter's gradient has columns for each tap; else parts are rows.
+    bool byTaps = kind == ConvKind::FilterGrad;
+    int64_t partBytes = (byTaps ? rows : taps) * channels * half;
+    int64_t parts = byTaps ? taps : rows;
+    part = std::clamp<int64_t>(mostBytes / std::max<int64_t>(partBytes, 1), 1,
+                               std::max<int64_t>(parts, 1));
+    rowsBytes = detail::roundUp(part * partBytes, INGOT_ALIGNMENT);
+    filterBytes = detail::roundUp(taps * in * out * half, INGOT_ALIGNMENT);
+    matmul.transpose_a = byTaps;
+    matmul.m = byTaps ? out : part;
+    matmul.n = byTaps ? part * in : kind == ConvKind::Forward ? out : in;
+    matmul.k = byTaps ? rows : taps * channels;
+    ScratchMachine machine;
+    machine.threads = threads;
+    machine.tilesHalves = true;
+    matmul.scratch_bytes = ingot::abi::getScratchBytes(matmul, machine);
+  }
+
+  constexpr int64_t getScratchBytes() const {
+    return rowsBytes + filterBytes + matmul.scratch_bytes;
+  }
+
+  /// Positions and taps; rows of a part, or for the filter's gradient taps.
+  int64_t rows, taps, part;
+  /// Of the windows of a part, and of the filter in another order.
+  int64_t rowsBytes, filterBytes;
+  /// The product of a part; the last one is smaller.
+  ingot_matmul_desc matmul = {};
+};
+
 /// The filter in the library's layout, whose channels come in blocks of 16, a
 /// sum of filters per thread in the filter's gradient, where channels come
 /// first input and output in the library's layouts, and where they come last

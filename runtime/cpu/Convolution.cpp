@@ -3,13 +3,16 @@
 // ingot_conv and its gradients (Abi.h) on oneDNN. Operands are plain
 // row-major; where channels come first, the library picks its own layouts and
 // they are reordered in scratch memory where it pays. Filters always are.
-// Where Winograd's form applies, it is our own (runtime/cpu/winograd).
+// Where Winograd's form applies, it is our own (runtime/cpu/winograd), and so
+// are convolutions of small images on tile units (ProductConvolution.h).
 //
 //===----------------------------------------------------------------------===//
 
 #include "runtime/cpu/OneDnn.h"
+#include "runtime/cpu/ProductConvolution.h"
 #include "runtime/cpu/ReferenceConvolution.h"
 #include "runtime/cpu/ThreadPool.h"
+#include "runtime/cpu/gemm/Gemm.h"
 #include "runtime/cpu/winograd/Winograd.h"
 
 #include <algorithm>
@@ -18,10 +21,9 @@
 
 using namespace ingot::runtime;
 using dnnl::memory;
+using ingot::abi::ConvKind;
 
 namespace {
-
-enum Kind { Forward, InputGradient, FilterGradient };
 
 /// One convolution in the library's words.
 struct Description {
@@ -99,11 +101,12 @@ Description::Description(const ingot_conv_desc &d) {
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
 }
 
-static std::unique_ptr<DnnlCall> build(const ingot_conv_desc &desc, Kind kind) {
+static std::unique_ptr<DnnlCall> build(const ingot_conv_desc &desc,
+                                       ConvKind kind) {
   Description d(desc);
   auto call = std::make_unique<DnnlCall>();
   dnnl::convolution_forward::primitive_desc forward = d.getForward();
-  if (kind == Forward) {
+  if (kind == ConvKind::Forward) {
     call->addInput(DNNL_ARG_SRC, desc.type, d.input, forward.src_desc());
     call->addInput(DNNL_ARG_WEIGHTS, desc.type, d.filter,
                    forward.weights_desc());
@@ -112,7 +115,7 @@ static std::unique_ptr<DnnlCall> build(const ingot_conv_desc &desc, Kind kind) {
                        forward.scratchpad_desc());
     return call;
   }
-  if (kind == InputGradient) {
+  if (kind == ConvKind::InputGrad) {
     dnnl::convolution_backward_data::primitive_desc backward(
         getDnnlEngine(), dnnl::algorithm::convolution_direct, d.inputAny,
         d.filterAny, d.outputAny, d.strides, d.dilations, d.padLow, d.padHigh,
@@ -142,32 +145,37 @@ static std::unique_ptr<DnnlCall> build(const ingot_conv_desc &desc, Kind kind) {
 }
 
 static void runWinograd(ingot_context *context, const ingot_conv_desc &desc,
-                        Kind kind, const float *first, const float *second,
+                        ConvKind kind, const float *first, const float *second,
                         float *result, void *planned) {
   char *scratch =
       context->getScratch(getWinogradScratchBytes(desc, getThreadCount()),
                           planned, desc.scratch_bytes);
   switch (kind) {
-  case Forward:
+  case ConvKind::Forward:
     return convolveWinograd(desc, first, second, result, scratch);
-  case InputGradient:
+  case ConvKind::InputGrad:
     return convolveInputGradWinograd(desc, first, second, result, scratch);
-  case FilterGradient:
+  case ConvKind::FilterGrad:
     return convolveFilterGradWinograd(desc, first, second, result, scratch);
   }
 }
 
-static void run(ingot_context *context, const ingot_conv_desc *desc, Kind kind,
-                const char *name, const void *first, const void *second,
-                void *result, void *scratch) {
+static void run(ingot_context *context, const ingot_conv_desc *desc,
+                ConvKind kind, const char *name, const void *first,
+                const void *second, void *result, void *scratch) {
   ProfileScope scope(context, desc->index);
   guardLibraryCall(context, name, [&] {
+    if (desc->on_tiles && hasTileUnits())
+      return convolveAsProduct(context, *desc, kind, first, second, result,
+                               scratch);
     if (canRunWinograd(*desc))
       return runWinograd(context, *desc, kind,
                          static_cast<const float *>(first),
                          static_cast<const float *>(second),
                          static_cast<float *>(result), scratch);
-    context->getCached<DnnlCall>(desc, kind, [&] { return build(*desc, kind); })
+    context
+        ->getCached<DnnlCall>(desc, static_cast<int>(kind),
+                              [&] { return build(*desc, kind); })
         .run(context, {first, second, result}, scratch, desc->scratch_bytes);
   });
 }
@@ -179,7 +187,8 @@ void ingot_conv(ingot_context *context, const ingot_conv_desc *desc,
     return convolveF64(context, *desc, static_cast<const double *>(input),
                        static_cast<const double *>(filter),
                        static_cast<double *>(output));
-  run(context, desc, Forward, "convolution", input, filter, output, scratch);
+  run(context, desc, ConvKind::Forward, "convolution", input, filter, output,
+      scratch);
 }
 
 void ingot_conv_input_grad(ingot_context *context, const ingot_conv_desc *desc,
@@ -189,7 +198,7 @@ void ingot_conv_input_grad(ingot_context *context, const ingot_conv_desc *desc,
     return convolveInputGradF64(
         context, *desc, static_cast<const double *>(output_grad),
         static_cast<const double *>(filter), static_cast<double *>(input_grad));
-  run(context, desc, InputGradient, "gradient of a convolution's input",
+  run(context, desc, ConvKind::InputGrad, "gradient of a convolution's input",
       output_grad, filter, input_grad, scratch);
 }
 
@@ -200,6 +209,6 @@ void ingot_conv_filter_grad(ingot_context *context, const ingot_conv_desc *desc,
     return convolveFilterGradF64(
         context, *desc, static_cast<const double *>(output_grad),
         static_cast<const double *>(input), static_cast<double *>(filter_grad));
-  run(context, desc, FilterGradient, "gradient of a convolution's filter",
+  run(context, desc, ConvKind::FilterGrad, "gradient of a convolution's filter",
       output_grad, input, filter_grad, scratch);
 }

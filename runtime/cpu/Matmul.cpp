@@ -9,6 +9,7 @@
 #include "runtime/abi/Scratch.h"
 #include "runtime/core/HalfPrecision.h"
 #include "runtime/cpu/OneDnn.h"
+#include "runtime/cpu/Product.h"
 #include "runtime/cpu/ThreadPool.h"
 #include "runtime/cpu/gemm/Gemm.h"
 
@@ -43,14 +44,6 @@ static void matmulF64(const ingot_matmul_desc &d, const double *a,
 }
 
 namespace {
-/// What finishes the elements of a product.
-struct Epilogue {
-  ingot_epilogue_fn run = nullptr;
-  void *const *buffers = nullptr;
-};
-} // namespace
-
-namespace {
 /// Rounds finished sums to half precision, then runs the epilogue on them.
 struct Rounding {
   const float *sums;
@@ -76,11 +69,10 @@ struct Rounding {
 };
 } // namespace
 
-/// Adds up in f32. Vector units convert operands in half precision as they pack
-/// them; a result in half precision is rounded as parts of it are complete.
-static void multiplyPacked(ingot_context *context, const ingot_matmul_desc &d,
-                           bool onTiles, const void *a, const void *b, void *c,
-                           void *planned, Epilogue epilogue) {
+void ingot::runtime::multiplyPacked(ingot_context *context,
+                                    const ingot_matmul_desc &d, bool onTiles,
+                                    const void *a, const void *b, void *c,
+                                    void *planned, Epilogue epilogue) {
   Gemm gemm = {d.batch,
                d.m,
                d.n,
