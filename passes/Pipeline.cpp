@@ -141,7 +141,7 @@ void ingot::buildPlacementPipeline(OpPassManager &manager,
 
 /// From elements as ops say them to code that targets have.
 static void addScalarPasses(OpPassManager &functions, unsigned level,
-                            bool ldexp = false) {
+                            const ExpandMathOptions &units = {}) {
   functions.addPass(createCSEPass());
   functions.addPass(createCanonicalizerPass());
   // Half precision is computed in f32 and rounded after every operation.
@@ -150,9 +150,8 @@ static void addScalarPasses(OpPassManager &functions, unsigned level,
   half.sourceTypeStrs = {"bf16", "f16"};
   functions.addPass(arith::createArithEmulateUnsupportedFloats(half));
   // Polynomials first repeat what neighbours computed: CSE again.
-  ExpandMathOptions expansion;
+  ExpandMathOptions expansion = units;
   expansion.polynomials = level > 0;
-  expansion.ldexp = ldexp;
   functions.addPass(createExpandMath(expansion));
   functions.addPass(createLoopInvariantCodeMotionPass());
   functions.addPass(createCSEPass());
@@ -161,8 +160,10 @@ static void addScalarPasses(OpPassManager &functions, unsigned level,
 void ingot::buildCpuKernelPipeline(OpPassManager &manager, unsigned level,
                                    const CpuTarget &target) {
   manager.addPass(createEmitCpuKernels());
-  addScalarPasses(manager.nest<func::FuncOp>(), level,
-                  llvm::is_contained(target.features, "avx512f"));
+  ExpandMathOptions units;
+  units.ldexp = llvm::is_contained(target.features, "avx512f");
+  units.roundBf16 = llvm::is_contained(target.features, "avx512bf16");
+  addScalarPasses(manager.nest<func::FuncOp>(), level, units);
   manager.addPass(createConvertKernels());
 }
 

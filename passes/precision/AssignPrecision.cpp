@@ -55,8 +55,13 @@ struct HoistNarrowing : OpRewritePattern<CastOp> {
     Operation *mover = op.getOperand().getDefiningOp();
     if (!isa_and_present<MovesElements>(mover) ||
         !elementOf(op.getOperand()).isF32() ||
-        !isHalf(op.getType().getElementType()) || !mover->hasOneUse())
+        !isHalf(op.getType().getElementType()))
       return failure();
+    // Equal ones become one later.
+    for (Operation *user : mover->getUsers())
+      if (auto other = dyn_cast<CastOp>(user);
+          !other || other.getType() != op.getType())
+        return failure();
     Value narrow = castTo(rewriter, op.getLoc(), mover->getOperand(0),
                           op.getType().getElementType());
     rewriter.replaceOp(op, moveOver(rewriter, mover, narrow));
@@ -126,9 +131,46 @@ struct AssignPrecision : ingot::impl::AssignPrecisionBase<AssignPrecision> {
       lower(op, /*isReadAgain=*/feedsLow.contains(op));
     GreedyRewriteConfig config;
     (void)applyPatternsGreedily(func, patterns, config);
+    SmallVector<CastOp> casts(func.getOps<CastOp>());
+    for (CastOp cast : casts)
+      if (elementOf(cast.getResult()) == low)
+        reduceRounded(cast);
   }
 
 private:
+  /// What is stored in low precision, and else only summed up or the like, is
+  /// read from there: one value for all, instead of a second one in f32 or
+  /// computing it twice.
+  void reduceRounded(CastOp rounded) {
+    // Fewer elements are not worth their digits.
+    constexpr int64_t leastRatio = 8;
+    Value value = rounded.getOperand();
+    if (!elementOf(value).isF32() || !value.getDefiningOp())
+      return;
+    int64_t elements = tensorType(value).getNumElements();
+    SmallVector<OpOperand *> reads;
+    for (OpOperand &use : value.getUses()) {
+      Operation *user = use.getOwner();
+      if (auto cast = dyn_cast<CastOp>(user);
+          cast && elementOf(cast.getResult()) == low)
+        continue;
+      bool reduces = llvm::all_of(user->getResults(), [&](Value result) {
+        return tensorType(result).getNumElements() * leastRatio <= elements;
+      });
+      if (user->getNumResults() == 0 || !reduces || matches(kept, user))
+        return;
+      reads.push_back(&use);
+    }
+    if (reads.empty())
+      return;
+    rounded->moveAfter(value.getDefiningOp());
+    OpBuilder builder(rounded.getContext());
+    builder.setInsertionPointAfter(rounded);
+    Value wide = castTo(builder, rounded.getLoc(), rounded, elementOf(value));
+    for (OpOperand *read : reads)
+      read->set(wide);
+  }
+
   bool readNames(const std::string &text, StringRef option,
                  std::shared_ptr<llvm::Regex> &regex, MLIRContext *context) {
     if (text.empty())

@@ -34,7 +34,8 @@ def AssignPrecision : Pass<"ingot-assign-precision", "::mlir::func::FuncOp"> {
     computes in f32: `Keep` ops because they must, `Follow` ops because inside a fused
     loop that costs nothing; what they read and write in memory takes the type of the
     contraction beside them, since casts to low precision move up and casts to f32 move down
-    through ops that only move elements, to where they fuse. Works on any function, an imported training
+    through ops that only move elements, to where they fuse. A value that is read in low precision and else only reduced (the
+    gradient of a bias is a sum over what the gradients of weights multiply) is reduced as rounded. Works on any function, an imported training
     step as well.
 
     Before:

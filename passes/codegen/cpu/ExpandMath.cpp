@@ -212,6 +212,25 @@ template <typename Op> struct Expand : OpRewritePattern<Op> {
   bool scales;
 };
 
+/// The type stays as it is elsewhere, where bf16 is bits that are moved around.
+struct RoundByInstruction : OpRewritePattern<arith::TruncFOp> {
+  RoundByInstruction(MLIRContext *context)
+      : OpRewritePattern(context, /*benefit=*/2) {}
+
+  LogicalResult matchAndRewrite(arith::TruncFOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!op.getType().isBF16() || !op.getIn().getType().isF32())
+      return failure();
+    Location loc = op.getLoc();
+    Value rounded =
+        LLVM::FPTruncOp::create(rewriter, loc, op.getType(), op.getIn());
+    Value bits =
+        LLVM::BitcastOp::create(rewriter, loc, rewriter.getI16Type(), rounded);
+    rewriter.replaceOpWithNewOp<arith::BitcastOp>(op, op.getType(), bits);
+    return success();
+  }
+};
+
 struct ExpandMath : ingot::impl::ExpandMathBase<ExpandMath> {
   using ExpandMathBase::ExpandMathBase;
 
@@ -219,6 +238,8 @@ struct ExpandMath : ingot::impl::ExpandMathBase<ExpandMath> {
     MLIRContext *context = &getContext();
     RewritePatternSet patterns(context);
     arith::populateExpandBFloat16Patterns(patterns);
+    if (roundBf16)
+      patterns.add<RoundByInstruction>(context);
     if (polynomials) {
       patterns.add<Expand<math::ExpOp>>(context, &Emitter::exp, ldexp);
       patterns.add<Expand<math::LogOp>>(context, &Emitter::log, ldexp);

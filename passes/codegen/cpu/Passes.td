@@ -65,6 +65,8 @@ def ExpandMath : Pass<"ingot-expand-math"> {
     Option<"polynomials", "polynomials", "bool", "true", "expand functions; else only conversions">,
     Option<"ldexp", "ldexp", "bool", "false",
            "use llvm.intr.ldexp, for which the target has an instruction (AVX-512)">,
+    Option<"roundBf16", "round-bf16", "bool", "false",
+           "round to bf16 by the target's instruction (AVX512-BF16), which takes numbers below 2^-126 as zero">,
   ];
 }
 

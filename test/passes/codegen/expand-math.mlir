@@ -1,6 +1,7 @@
 // RUN: ingot-opt %s --split-input-file --ingot-expand-math | FileCheck %s
 // RUN: ingot-opt %s --split-input-file --ingot-expand-math=polynomials=false | FileCheck %s --check-prefix=CALLS
 // RUN: ingot-opt %s --split-input-file --ingot-expand-math=ldexp | FileCheck %s --check-prefix=LDEXP
+// RUN: ingot-opt %s --split-input-file --ingot-expand-math=round-bf16 | FileCheck %s --check-prefix=ROUND
 
 // Nothing is left to call; the errors' bounds are in CompiledMathTest.
 
@@ -47,4 +48,20 @@ func.func @bf16(%x: bf16) -> bf16 {
   %1 = arith.addf %0, %0 : f32
   %2 = arith.truncf %1 : f32 to bf16
   func.return %2 : bf16
+}
+
+// -----
+
+// By integers, or by the processor's instruction.
+
+// CHECK-LABEL: @round
+// CHECK-NOT:     truncf
+// CHECK:         arith.shrui
+// ROUND-LABEL: @round
+// ROUND:         %[[HALF:.*]] = llvm.fptrunc %{{.*}} : f32 to bf16
+// ROUND-NEXT:    %[[BITS:.*]] = llvm.bitcast %[[HALF]] : bf16 to i16
+// ROUND-NEXT:    arith.bitcast %[[BITS]] : i16 to bf16
+func.func @round(%x: f32) -> bf16 {
+  %0 = arith.truncf %x : f32 to bf16
+  func.return %0 : bf16
 }
