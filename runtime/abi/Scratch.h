@@ -132,7 +132,7 @@ constexpr int64_t getScratchBytes(const ingot_matmul_desc &desc,
   if (onTiles) {
     // A thread's sums of a panel, where they are complete, else all.
     bool rounds = desc.c_type != INGOT_F32;
-    bool isWhole = desc.batch == 1 && desc.k <= inner;
+    bool isWhole = desc.k <= inner;
     if (rounds)
       packed += isWhole ? machine.threads * rows * block * 4
                         : roundUp(sums * 4, INGOT_ALIGNMENT);

@@ -24,7 +24,28 @@ public:
 private:
   void emitElement(ElementEmitter &emitter, const RowSpace &space, Value row,
                    Value column);
+  /// Asks for the next row's part of a buffer. Rows of a call are short pieces
+  /// far apart, which no processor foresees.
+  void prefetch(Value buffer, bool isWrite, const RowSpace &space, Value row);
 };
+
+void EpilogueEmitter::prefetch(Value buffer, bool isWrite,
+                               const RowSpace &space, Value row) {
+  constexpr unsigned lineBits = 64 * 8;
+  unsigned bits = cast<MemRefType>(buffer.getType()).getElementTypeBitWidth();
+  Value one = scalars().index(1);
+  Value last = arith::SubIOp::create(builder, loc, end, one);
+  Value next =
+      arith::MinSIOp::create(builder, loc, scalars().add(row, one), last);
+  Value start = scalars().mul(next, space.length);
+  auto lines = scf::ForOp::create(builder, loc, begin2, end2,
+                                  scalars().index(lineBits / bits));
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(lines.getBody());
+  memref::PrefetchOp::create(builder, loc, buffer,
+                             scalars().add(start, lines.getInductionVar()),
+                             isWrite, /*localityHint=*/3, /*isDataCache=*/true);
+}
 
 void EpilogueEmitter::emitElement(ElementEmitter &emitter,
                                   const RowSpace &space, Value row,
@@ -53,23 +74,31 @@ void EpilogueEmitter::run() {
                  llvm::to_vector(yield()->getOperands()));
   auto rows = scf::ForOp::create(builder, loc, begin, end, scalars().index(1));
   builder.setInsertionPointToStart(rows.getBody());
+  Value row = rows.getInductionVar();
+  ElementEmitter emitter(kernel, builder, inputs());
+  SmallVector<std::pair<Value, Value>> aligned;
+  for (auto [argument, buffer] : llvm::zip_equal(body.getArguments(), inputs()))
+    if (tensorType(argument).getNumElements() == product.getNumElements() &&
+        reads.isAligned(argument))
+      aligned.emplace_back(argument, buffer);
+  for (auto [argument, buffer] : aligned)
+    if (argument != body.getArgument(0))
+      prefetch(buffer, /*isWrite=*/false, space, row);
+  for (auto [result, buffer] :
+       llvm::zip_equal(yield()->getOperands(), outputs()))
+    if (result != body.getArgument(0))
+      prefetch(buffer, /*isWrite=*/true, space, row);
+
   auto columns =
       scf::ForOp::create(builder, loc, begin2, end2, scalars().index(1));
   builder.setInsertionPointToStart(columns.getBody());
-  Value row = rows.getInductionVar(), column = columns.getInductionVar();
-
-  ElementEmitter emitter(kernel, builder, inputs());
+  Value column = columns.getInductionVar();
+  // Whatever its shape, no index is taken apart.
   Value position = scalars().add(scalars().mul(row, space.length), column);
-  for (auto [argument, buffer] :
-       llvm::zip_equal(body.getArguments(), inputs())) {
-    // Whatever its shape, no index is taken apart.
-    if (tensorType(argument).getNumElements() != product.getNumElements() ||
-        !reads.isAligned(argument))
-      continue;
-    emitter.setSource(argument, [&, buffer](ValueRange) -> Value {
+  for (auto [argument, buffer] : aligned)
+    emitter.setSource(argument, [&, buffer = buffer](ValueRange) -> Value {
       return memref::LoadOp::create(builder, loc, buffer, position);
     });
-  }
   emitElement(emitter, space, row, column);
   finishFunction();
 }

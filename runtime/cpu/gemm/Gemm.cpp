@@ -140,7 +140,7 @@ void Cutting::multiply(int64_t batch, int64_t row, int64_t column,
   int64_t rows = std::min(kernels.tileRows, g.m - row);
   float *c = rounds() ? sums : g.c + batch * g.cBatch + row * g.cRow + column;
   int64_t cRow = rounds() ? columns : g.cRow;
-  uint16_t *rounded = g.rounded + row * g.roundedRow + column;
+  uint16_t *rounded = g.rounded + (batch * g.m + row) * g.roundedRow + column;
   Prefetch output;
   if (rounds())
     output = Prefetch(rounded, rows, count * sizeof(uint16_t),
@@ -290,7 +290,7 @@ class Blocks : Cutting {
 public:
   Blocks(const Gemm &g, const Kernels &kernels);
 
-  bool isWhole() const { return g.batch == 1 && Cutting::isWhole(); }
+  using Cutting::isWhole;
   int64_t getScratchBytes() const {
     // Batches are shared out whole: each thread packs its own a.
     int64_t threads = getThreadCount();

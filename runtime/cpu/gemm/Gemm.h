@@ -40,7 +40,8 @@ struct Gemm {
   /// What the epilogue calls row 0.
   int64_t firstRow = 0;
   /// Where the result is in half precision: if canRound(), it goes to `rounded`
-  /// and `c` is not used, else the caller rounds `c`.
+  /// (batches one behind the other) and `c` is not used, else the caller rounds
+  /// `c`.
   int32_t roundedType = INGOT_F32;
   uint16_t *rounded = nullptr;
   int64_t roundedRow = 0;
