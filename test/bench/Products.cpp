@@ -1,18 +1,20 @@
 // Matrix products of ours (runtime/cpu/gemm) against oneDNN called alone, both
 // sides alternating in one run: the products of gpt2 at 4 x 128 tokens and of
 // gpt-mini at 8 x 256, forward (x w^T), by the input (dy w) and by the weights
-// (dy^T x), with results in f32. Prints GFLOP/s of each, the best of the
-// rounds, and the ratio. On tile units where the processor has them; `vectors`
-// are those of f32 all the same.
+// (dy^T x). Prints GFLOP/s of each, the best of the rounds, and the ratio. On
+// tile units where the processor has them; `vectors` are those of f32 all the
+// same.
 //
 //   cmake --build --preset release --target ingot-bench-products
 //   OMP_NUM_THREADS=2 build/release/bin/ingot-bench-products
 //       [ROUNDS [f32|bf16|f16|vectors]]
 
 #include "dnnl.hpp"
+#include "runtime/core/Context.h"
 #include "runtime/core/HalfPrecision.h"
 #include "runtime/core/Memory.h"
 #include "runtime/cpu/OneDnn.h"
+#include "runtime/cpu/Product.h"
 #include "runtime/cpu/gemm/Gemm.h"
 
 #include <algorithm>
@@ -67,36 +69,34 @@ memory::desc describe(int64_t rows, int64_t columns, int32_t type,
 
 double compare(const Product &p, int32_t type, bool onTiles, int rounds,
                dnnl::engine &engine, dnnl::stream &stream) {
-  Matrix a(p.m * p.k, type), b(p.k * p.n, type), ours(p.m * p.n, INGOT_F32),
-      theirs(p.m * p.n, INGOT_F32);
-  Gemm gemm = {1,
-               p.m,
-               p.n,
-               p.k,
-               {a.data, type},
-               0,
-               p.transposesA ? 1 : p.k,
-               p.transposesA ? p.m : 1,
-               {b.data, type},
-               0,
-               p.transposesB ? 1 : p.n,
-               p.transposesB ? p.k : 1,
-               static_cast<float *>(ours.data),
-               0,
-               p.n};
-  gemm.onTiles = onTiles;
-  Block scratch(static_cast<int64_t>(getGemmScratchBytes(gemm)), "scratch");
+  // As trainers have them: activations are half precision again, gradients of
+  // weights are not.
+  int32_t resultType = p.transposesA ? INGOT_F32 : type;
+  Matrix a(p.m * p.k, type), b(p.k * p.n, type), ours(p.m * p.n, resultType),
+      theirs(p.m * p.n, resultType);
+  ingot_matmul_desc product = {};
+  product.batch = 1;
+  product.m = p.m;
+  product.n = p.n;
+  product.k = p.k;
+  product.transpose_a = p.transposesA;
+  product.transpose_b = p.transposesB;
+  product.a_type = product.b_type = type;
+  product.c_type = resultType;
+  ingot_context context;
   memory::desc aDesc = describe(p.m, p.k, type, p.transposesA);
   memory::desc bDesc = describe(p.k, p.n, type, p.transposesB);
-  memory::desc cDesc = describe(p.m, p.n, INGOT_F32, false);
+  memory::desc cDesc = describe(p.m, p.n, resultType, false);
   dnnl::matmul matmul({engine, aDesc, bDesc, cDesc});
   memory aMemory(aDesc, engine, a.data), bMemory(bDesc, engine, b.data);
   memory cMemory(cDesc, engine, theirs.data);
 
   double ownSeconds = 1e9, seconds = 1e9;
   for (int round = 0; round < rounds; ++round) {
-    ownSeconds = std::min(ownSeconds,
-                          measure([&] { runGemm(gemm, scratch.getData()); }));
+    ownSeconds = std::min(ownSeconds, measure([&] {
+                            multiplyPacked(&context, product, onTiles, a.data,
+                                           b.data, ours.data, nullptr);
+                          }));
     seconds = std::min(seconds, measure([&] {
                          matmul.execute(stream, {{DNNL_ARG_SRC, aMemory},
                                                  {DNNL_ARG_WEIGHTS, bMemory},
