@@ -86,7 +86,8 @@ void EpilogueEmitter::run() {
       prefetch(buffer, /*isWrite=*/false, space, row);
   for (auto [result, buffer] :
        llvm::zip_equal(yield()->getOperands(), outputs()))
-    if (result != body.getArgument(0))
+    // The product has just been written.
+    if (result != body.getArgument(0) && buffer != inputs().front())
       prefetch(buffer, /*isWrite=*/true, space, row);
 
   auto columns =

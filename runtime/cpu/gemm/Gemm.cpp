@@ -140,11 +140,13 @@ void Cutting::multiply(int64_t batch, int64_t row, int64_t column,
   int64_t rows = std::min(kernels.tileRows, g.m - row);
   float *c = rounds() ? sums : g.c + batch * g.cBatch + row * g.cRow + column;
   int64_t cRow = rounds() ? columns : g.cRow;
-  uint16_t *rounded = g.rounded + (batch * g.m + row) * g.roundedRow + column;
+  uint16_t *rounded = nullptr;
   Prefetch output;
-  if (rounds())
+  if (rounds()) {
+    rounded = g.rounded + (batch * g.m + row) * g.roundedRow + column;
     output = Prefetch(rounded, rows, count * sizeof(uint16_t),
                       g.roundedRow * sizeof(uint16_t), countCalls(size, count));
+  }
   int64_t lineBytes = kernels.getLineBytes(size), depth = getDepth(size);
   for (int64_t k = 0; k < size; k += depth) {
     int64_t part = std::min(depth, size - k);
@@ -441,7 +443,8 @@ void ingot::runtime::runGemm(const Gemm &g, char *scratch) {
     part.m = std::min(kMostRows, g.m - row);
     part.a = g.a + row * g.aRow;
     part.c = g.c + row * g.cRow;
-    part.rounded = g.rounded + row * g.roundedRow;
+    if (g.rounded)
+      part.rounded = g.rounded + row * g.roundedRow;
     part.firstRow = g.firstRow + row;
     Blocks(part, kernels).run(scratch);
   }

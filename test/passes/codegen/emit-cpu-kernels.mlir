@@ -113,6 +113,25 @@ func.func @forward(%x: tensor<8x4xf32> {ingot.name = "x", ingot.kind = "data"}, 
 
 // -----
 
+// Tests that an epilogue asks for the next row of what it reads besides the
+// product, line by line, and not for the product's.
+// CHECK-LABEL: func.func private @kernel_0(
+//  CHECK-SAME: %{{.*}}: memref<48xf32>, %[[X:.*]]: memref<48xf32> {llvm.noalias}, %[[Y:.*]]: memref<48xf32> {llvm.noalias}
+//       CHECK: scf.for %[[ROW:.*]] =
+//       CHECK:   arith.minsi
+//       CHECK:   scf.for
+//       CHECK:     memref.prefetch %[[X]][%{{.*}}], read, locality<3>, data
+//   CHECK-NOT:   memref.prefetch
+//       CHECK:   memref.store %{{.*}}, %[[Y]]
+func.func @forward(%x: tensor<8x4xf32> {ingot.name = "x", ingot.kind = "data"}, %w: tensor<4x6xf32> {ingot.name = "w", ingot.kind = "data"}, %r: tensor<8x6xf32> {ingot.name = "r", ingot.kind = "data"}) -> (tensor<2x4x6xf32> {ingot.name = "y"}) {
+  %0 = ingot.matmul %x, %w : (tensor<8x4xf32>, tensor<4x6xf32>) -> tensor<8x6xf32>
+  %1 = ingot.mul %0, %r : tensor<8x6xf32>
+  %2 = ingot.reshape %1 : tensor<8x6xf32> -> tensor<2x4x6xf32>
+  return %2 : tensor<2x4x6xf32>
+}
+
+// -----
+
 // Tests that a row kernel stores a result per row that other rows read as well.
 // CHECK-LABEL: func.func private @kernel_0
 //  CHECK-SAME: %[[Y:[a-z0-9]+]]: memref<32xi64> {llvm.noalias}, %{{[a-z0-9]+}}: memref<2048xf32> {llvm.noalias}, %{{.*}}: index

@@ -64,3 +64,34 @@ func.func @attention(%x: tensor<1x8x2x8xf32>, %g: tensor<1x8x2x8xf32>) -> tensor
   %d:3 = ingot.attention_grad %x, %x, %x, %r, %lse, %g {scale = 1.0 : f64} : (tensor<1x8x2x8xf32>, tensor<1x8x2x8xf32>, tensor<1x8x2x8xf32>, tensor<1x8x2x8xf32>, tensor<1x2x8xf32>, tensor<1x8x2x8xf32>) -> (tensor<1x8x2x8xf32>, tensor<1x8x2x8xf32>, tensor<1x8x2x8xf32>)
   return %d#0 : tensor<1x8x2x8xf32>
 }
+
+// -----
+
+// What is stored in low precision and else only summed up is summed up as stored, through a view as well.
+// CHECK-LABEL: func.func @reduced
+// CHECK: %[[X:.*]] = ingot.exp
+// CHECK-NEXT: %[[LOW:.*]] = ingot.cast %[[X]] : tensor<2x8x32xf32> -> tensor<2x8x32xbf16>
+// CHECK-NEXT: %[[WIDE:.*]] = ingot.cast %[[LOW]] : tensor<2x8x32xbf16> -> tensor<2x8x32xf32>
+// CHECK: ingot.reduce sum %[[WIDE]]
+func.func @reduced(%x: tensor<2x8x32xf32>, %w: tensor<32x8xf32>, %g: tensor<16x8xf32>) -> (tensor<16x8xf32>, tensor<32x8xf32>, tensor<32xf32>) {
+  %0 = ingot.exp %x : tensor<2x8x32xf32>
+  %1 = ingot.reduce sum %0 dims = [0, 1] : (tensor<2x8x32xf32>) -> tensor<32xf32>
+  %2 = ingot.reshape %0 : tensor<2x8x32xf32> -> tensor<16x32xf32>
+  %3 = ingot.matmul %2, %w : (tensor<16x32xf32>, tensor<32x8xf32>) -> tensor<16x8xf32>
+  %4 = ingot.matmul %2 transposed, %g : (tensor<16x32xf32>, tensor<16x8xf32>) -> tensor<32x8xf32>
+  return %3, %4, %1 : tensor<16x8xf32>, tensor<32x8xf32>, tensor<32xf32>
+}
+
+// -----
+
+// Not where f32 is there for another reader.
+// CHECK-LABEL: func.func @read_in_f32
+// CHECK: %[[X:.*]] = ingot.exp
+// CHECK: ingot.reduce sum %[[X]]
+func.func @read_in_f32(%x: tensor<16x32xf32>, %w: tensor<32x8xf32>) -> (tensor<16x8xf32>, tensor<32xf32>, tensor<16x32xf32>) {
+  %0 = ingot.exp %x : tensor<16x32xf32>
+  %1 = ingot.matmul %0, %w : (tensor<16x32xf32>, tensor<32x8xf32>) -> tensor<16x8xf32>
+  %2 = ingot.reduce sum %0 dims = [0] : (tensor<16x32xf32>) -> tensor<32xf32>
+  %3 = ingot.add %0, %0 : tensor<16x32xf32>
+  return %1, %2, %3 : tensor<16x8xf32>, tensor<32xf32>, tensor<16x32xf32>
+}
