@@ -142,7 +142,7 @@ private:
   /// read from there: one value for all, instead of a second one in f32 or
   /// computing it twice.
   void reduceRounded(CastOp rounded) {
-    // Fewer elements are not worth their digits.
+    // Results that are not much smaller are read on as often as the value.
     constexpr int64_t leastRatio = 8;
     Value value = rounded.getOperand();
     if (!elementOf(value).isF32() || !value.getDefiningOp())
@@ -167,8 +167,13 @@ private:
     OpBuilder builder(rounded.getContext());
     builder.setInsertionPointAfter(rounded);
     Value wide = castTo(builder, rounded.getLoc(), rounded, elementOf(value));
-    for (OpOperand *read : reads)
+    for (OpOperand *read : reads) {
       read->set(wide);
+      remark::passed(
+          read->getOwner()->getLoc(),
+          remark::RemarkOpts::name("reduce-rounded").category(getArgument()))
+          << remark::metric("Op", read->getOwner()->getName().getStringRef());
+    }
   }
 
   bool readNames(const std::string &text, StringRef option,

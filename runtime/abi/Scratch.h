@@ -190,8 +190,8 @@ constexpr bool isWinograd(const ingot_conv_desc &desc) {
 enum class ConvKind { Forward, InputGrad, FilterGrad };
 
 /// Whether a convolution is computed as a product on tile units
-/// (runtime/cpu/ProductConvolution.h): in half precision, where rows of the
-/// image are so short that the library is slow.
+/// (runtime/cpu/convolution/ProductConvolution.h): in half precision, where
+/// rows of the image are so short that the library is slow.
 constexpr bool isOnTiles(const ingot_conv_desc &desc, ConvKind kind,
                          const ScratchMachine &machine) {
   constexpr int64_t lanes = 32, shortRow = 4, shortGradRow = 8;

@@ -1,6 +1,6 @@
 #include "runtime/comm/MpiRing.h"
 
-#include "runtime/core/HalfPrecision.h"
+#include "runtime/cpu/HalfPrecision.h"
 
 #include <algorithm>
 #include <stdexcept>

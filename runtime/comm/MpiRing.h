@@ -29,8 +29,7 @@ void checkMpi(int status);
 /// sum += addend, element by element. Half precision adds in f32 and rounds.
 void addElements(const char *addend, char *sum, int64_t count, DType type);
 
-/// Memory for what arrives, kept from one operation to the next: fresh pages
-/// cost as much as the copy.
+/// Memory for what arrives, kept from one operation to the next.
 class StagingPool {
 public:
   using Block = std::vector<char>;

@@ -8,7 +8,7 @@
 #include "runtime/core/Context.h"
 #include "runtime/core/Device.h"
 #include "runtime/core/Error.h"
-#include "runtime/core/Features.h"
+#include "runtime/cpu/Features.h"
 #include "runtime/cpu/ThreadPool.h"
 
 using namespace ingot::runtime;

@@ -1,19 +1,22 @@
 //===----------------------------------------------------------------------===//
 //
-// core/HalfPrecision.h on the thread pool.
+// bf16 and f16 on processors that do not compute in them: arrays to f32 and
+// back, on the calling thread.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef INGOT_RUNTIME_CPU_HALFPRECISION_H
 #define INGOT_RUNTIME_CPU_HALFPRECISION_H
 
-#include "runtime/abi/Abi.h"
+#include <cstdint>
 
 namespace ingot::runtime {
 
-void convertToF32(const void *from, int32_t type, float *to, int64_t count);
+/// Widens `count` elements of `type`, INGOT_BF16 or INGOT_F16. Exact.
+void widenToF32(const void *from, int32_t type, float *to, int64_t count);
 
-void convertFromF32(const float *from, void *to, int32_t type, int64_t count);
+/// Rounds `count` elements to `type`, to nearest even; NaN stays NaN.
+void roundFromF32(const float *from, void *to, int32_t type, int64_t count);
 
 } // namespace ingot::runtime
 

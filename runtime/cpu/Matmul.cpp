@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/abi/Scratch.h"
-#include "runtime/core/HalfPrecision.h"
+#include "runtime/cpu/HalfPrecision.h"
 #include "runtime/cpu/OneDnn.h"
 #include "runtime/cpu/Product.h"
 #include "runtime/cpu/ThreadPool.h"

@@ -7,6 +7,7 @@
 #include "runtime/cpu/OneDnn.h"
 
 #include "runtime/cpu/HalfPrecision.h"
+#include "runtime/cpu/ThreadPool.h"
 
 #include <algorithm>
 #include <stdexcept>
@@ -104,6 +105,14 @@ void DnnlCall::setPrimitive(const dnnl::primitive &made,
   arguments[DNNL_ARG_SCRATCHPAD] = scratchpad;
 }
 
+/// Converts elements: `convert(first, count)`.
+template <typename Convert>
+static void inParallel(int64_t elements, Convert convert) {
+  constexpr int64_t grain = 1 << 15;
+  parallelFor(elements, grain,
+              [&](int64_t begin, int64_t end) { convert(begin, end - begin); });
+}
+
 void DnnlCall::run(ingot_context *context,
                    std::initializer_list<const void *> pointers, void *given,
                    int64_t planned) {
@@ -117,7 +126,10 @@ void DnnlCall::run(ingot_context *context,
     if (operand.converted) {
       auto *wide = reinterpret_cast<float *>(scratch + operand.convertedOffset);
       if (!operand.isOutput)
-        convertToF32(data, operand.type, wide, operand.elements);
+        inParallel(operand.elements, [&](int64_t first, int64_t count) {
+          widenToF32(static_cast<uint16_t *>(data) + first, operand.type,
+                     wide + first, count);
+        });
       data = wide;
     }
     operand.outer.set_data_handle(data);
@@ -137,8 +149,13 @@ void DnnlCall::run(ingot_context *context,
   pointer = pointers.begin();
   for (Operand &operand : operands) {
     void *data = const_cast<void *>(*pointer++);
-    if (operand.converted && operand.isOutput)
-      convertFromF32(static_cast<float *>(operand.outer.get_data_handle()),
-                     data, operand.type, operand.elements);
+    if (!operand.converted || !operand.isOutput)
+      continue;
+    const auto *wide =
+        static_cast<const float *>(operand.outer.get_data_handle());
+    inParallel(operand.elements, [&](int64_t first, int64_t count) {
+      roundFromF32(wide + first, static_cast<uint16_t *>(data) + first,
+                   operand.type, count);
+    });
   }
 }

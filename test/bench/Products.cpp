@@ -11,8 +11,8 @@
 
 #include "dnnl.hpp"
 #include "runtime/core/Context.h"
-#include "runtime/core/HalfPrecision.h"
 #include "runtime/core/Memory.h"
+#include "runtime/cpu/HalfPrecision.h"
 #include "runtime/cpu/OneDnn.h"
 #include "runtime/cpu/Product.h"
 #include "runtime/cpu/gemm/Gemm.h"

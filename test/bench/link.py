@@ -161,8 +161,8 @@ def main():
     middle = {name: statistics.median(values) for name, values in samples.items()}
     wire = 0 if options.rate == "none" else 2 * sent * 8e-6 / gigabits(options.rate)
     bound = max(middle["alone"], ready + wire)
-    result = {"model": options.model, "rate": options.rate, "flags": options.flags, "shared_memory": options.shared_memory, "first_bucket_ms": ready,
-              "sent_bytes": sent, "wire_ms": wire, "bound_ms": bound, "step_ms": middle}
+    result = {"model": options.model, "rate": options.rate, "flags": options.flags,
+              "shared_memory": options.shared_memory, "first_bucket_ms": ready, "sent_bytes": sent, "wire_ms": wire, "bound_ms": bound, "step_ms": middle}
     print(f"a rank sends {sent / 1e6:.1f} MB, {wire:.0f} ms on the link for both; the first bucket is ready after {ready:.0f} ms")
     for name, ms in middle.items():
         print(f"{name:12} {ms:8.1f} ms")

@@ -2,7 +2,7 @@
 
 #include "runtime/abi/Scratch.h"
 #include "runtime/core/Context.h"
-#include "runtime/core/HalfPrecision.h"
+#include "runtime/cpu/HalfPrecision.h"
 #include "runtime/cpu/ThreadPool.h"
 #include "llvm/TargetParser/Host.h"
 

@@ -1,6 +1,6 @@
 #include "runtime/cpu/attention/FlashAttention.h"
 
-#include "runtime/core/Features.h"
+#include "runtime/cpu/Features.h"
 #include "runtime/cpu/ThreadPool.h"
 #include "runtime/cpu/attention/FlashTasks.h"
 

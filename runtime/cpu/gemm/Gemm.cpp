@@ -1,6 +1,6 @@
 #include "runtime/cpu/gemm/Gemm.h"
 
-#include "runtime/core/Features.h"
+#include "runtime/cpu/Features.h"
 #include "runtime/cpu/ThreadPool.h"
 #include "runtime/cpu/gemm/Kernels.h"
 

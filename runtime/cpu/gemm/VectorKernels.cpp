@@ -1,4 +1,4 @@
-#include "runtime/core/HalfPrecision.h"
+#include "runtime/cpu/HalfPrecision.h"
 #include "runtime/cpu/gemm/Kernels.h"
 
 #include "runtime/abi/Abi.h"

@@ -1,7 +1,7 @@
 #include "runtime/cpu/winograd/Winograd.h"
 
 #include "runtime/abi/Scratch.h"
-#include "runtime/core/Features.h"
+#include "runtime/cpu/Features.h"
 #include "runtime/cpu/ThreadPool.h"
 #include "runtime/cpu/winograd/Kernels.h"
 

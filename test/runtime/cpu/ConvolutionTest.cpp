@@ -8,8 +8,8 @@
 
 #include "runtime/abi/Scratch.h"
 #include "runtime/core/Context.h"
-#include "runtime/core/HalfPrecision.h"
 #include "runtime/core/Random.h"
+#include "runtime/cpu/HalfPrecision.h"
 #include "runtime/cpu/ThreadPool.h"
 #include "runtime/cpu/gemm/Gemm.h"
 #include "runtime/cpu/winograd/Winograd.h"

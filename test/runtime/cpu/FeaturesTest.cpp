@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/core/Features.h"
+#include "runtime/cpu/Features.h"
 
 #include <gtest/gtest.h>
 

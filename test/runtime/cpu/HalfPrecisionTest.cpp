@@ -3,6 +3,7 @@
 
 #include "runtime/cpu/HalfPrecision.h"
 
+#include "runtime/abi/Abi.h"
 #include "runtime/core/DType.h"
 
 #include <bit>
@@ -29,7 +30,7 @@ TEST_P(HalfPrecisionTest, WidensEveryValue) {
     all[i] = static_cast<uint16_t>(i);
   auto count = static_cast<int64_t>(all.size());
   std::vector<float> actual(all.size()), expected(all.size());
-  convertToF32(all.data(), GetParam(), actual.data(), count);
+  widenToF32(all.data(), GetParam(), actual.data(), count);
   convert(all.data(), getDType(), expected.data(), DType::F32, count);
   for (size_t i = 0; i < all.size(); ++i) {
     if (std::isnan(expected[i]))
@@ -55,13 +56,13 @@ TEST_P(HalfPrecisionTest, RoundsToNearestEven) {
     }
   auto count = static_cast<int64_t>(values.size());
   std::vector<uint16_t> actual(values.size()), expected(values.size());
-  convertFromF32(values.data(), actual.data(), GetParam(), count);
+  roundFromF32(values.data(), actual.data(), GetParam(), count);
   convert(values.data(), DType::F32, expected.data(), getDType(), count);
   for (size_t i = 0; i < values.size(); ++i) {
     if (!std::isnan(values[i]))
       ASSERT_EQ(actual[i], expected[i]) << values[i];
     float back = 0;
-    convertToF32(&actual[i], GetParam(), &back, 1);
+    widenToF32(&actual[i], GetParam(), &back, 1);
     ASSERT_EQ(std::isnan(back), std::isnan(values[i])) << values[i];
   }
 }

@@ -6,9 +6,8 @@
 
 #include "runtime/abi/Scratch.h"
 #include "runtime/core/Context.h"
-#include "runtime/core/Features.h"
-#include "runtime/core/HalfPrecision.h"
 #include "runtime/core/Random.h"
+#include "runtime/cpu/Features.h"
 #include "runtime/cpu/HalfPrecision.h"
 #include "runtime/cpu/ThreadPool.h"
 #include "runtime/cpu/gemm/Gemm.h"
@@ -109,7 +108,7 @@ struct Doubling {
     for (int64_t i = rowBegin; i < rowEnd; ++i)
       for (int64_t j = columnBegin; j < columnEnd; ++j) {
         float value;
-        convertToF32(c + i * columns + j, type, &value, 1);
+        widenToF32(c + i * columns + j, type, &value, 1);
         value *= 2;
         roundFromF32(&value, c + i * columns + j, type, 1);
       }
@@ -143,7 +142,7 @@ TEST(Matmul, HalvesAreRoundedOnce) {
         std::vector<uint16_t> lowA(a.size()), lowB(b.size());
         for (auto [wide, low] : {std::pair(&a, &lowA), std::pair(&b, &lowB)}) {
           roundFromF32(wide->data(), low->data(), type, wide->size());
-          convertToF32(low->data(), type, wide->data(), wide->size());
+          widenToF32(low->data(), type, wide->data(), wide->size());
         }
         std::vector<float> c(d.batch * d.m * d.n, NAN);
         ingot_context context;
@@ -161,7 +160,7 @@ TEST(Matmul, HalvesAreRoundedOnce) {
         if (size.result != INGOT_F32) {
           std::vector<uint16_t> low(c.size());
           std::memcpy(low.data(), c.data(), 2 * c.size());
-          convertToF32(low.data(), type, c.data(), c.size());
+          widenToF32(low.data(), type, c.data(), c.size());
           factor = 2, rounding = type == INGOT_BF16 ? 0x1p-8 : 0x1p-11;
         }
         std::vector<double> expected = multiply(d, a, b);

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/core/Features.h"
+#include "runtime/cpu/Features.h"
 
 #include <array>
 #include <cpuid.h>

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/cpu/ReferenceConvolution.h"
+#include "runtime/cpu/convolution/ReferenceConvolution.h"
 
 #include "runtime/core/Context.h"
 #include "runtime/cpu/ThreadPool.h"

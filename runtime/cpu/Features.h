@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef INGOT_RUNTIME_CORE_FEATURES_H
-#define INGOT_RUNTIME_CORE_FEATURES_H
+#ifndef INGOT_RUNTIME_CPU_FEATURES_H
+#define INGOT_RUNTIME_CPU_FEATURES_H
 
 #include <string>
 #include <vector>
@@ -20,4 +20,4 @@ findMissingFeatures(const std::vector<std::string> &features);
 
 } // namespace ingot::runtime
 
-#endif // INGOT_RUNTIME_CORE_FEATURES_H
+#endif // INGOT_RUNTIME_CPU_FEATURES_H

@@ -9,8 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef INGOT_RUNTIME_CPU_PRODUCTCONVOLUTION_H
-#define INGOT_RUNTIME_CPU_PRODUCTCONVOLUTION_H
+#ifndef INGOT_RUNTIME_CPU_CONVOLUTION_PRODUCTCONVOLUTION_H
+#define INGOT_RUNTIME_CPU_CONVOLUTION_PRODUCTCONVOLUTION_H
 
 #include "runtime/abi/Scratch.h"
 
@@ -27,4 +27,4 @@ void convolveAsProduct(ingot_context *context, const ingot_conv_desc &desc,
 
 } // namespace ingot::runtime
 
-#endif // INGOT_RUNTIME_CPU_PRODUCTCONVOLUTION_H
+#endif // INGOT_RUNTIME_CPU_CONVOLUTION_PRODUCTCONVOLUTION_H

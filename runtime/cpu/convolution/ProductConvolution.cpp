@@ -1,4 +1,4 @@
-#include "runtime/cpu/ProductConvolution.h"
+#include "runtime/cpu/convolution/ProductConvolution.h"
 
 #include "runtime/core/Context.h"
 #include "runtime/cpu/Product.h"

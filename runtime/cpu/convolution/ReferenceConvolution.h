@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef INGOT_RUNTIME_CPU_REFERENCECONVOLUTION_H
-#define INGOT_RUNTIME_CPU_REFERENCECONVOLUTION_H
+#ifndef INGOT_RUNTIME_CPU_CONVOLUTION_REFERENCECONVOLUTION_H
+#define INGOT_RUNTIME_CPU_CONVOLUTION_REFERENCECONVOLUTION_H
 
 #include "runtime/abi/Abi.h"
 
@@ -23,4 +23,4 @@ void convolveFilterGradF64(ingot_context *context, const ingot_conv_desc &desc,
 
 } // namespace ingot::runtime
 
-#endif // INGOT_RUNTIME_CPU_REFERENCECONVOLUTION_H
+#endif // INGOT_RUNTIME_CPU_CONVOLUTION_REFERENCECONVOLUTION_H

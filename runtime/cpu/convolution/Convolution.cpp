@@ -9,9 +9,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/cpu/OneDnn.h"
-#include "runtime/cpu/ProductConvolution.h"
-#include "runtime/cpu/ReferenceConvolution.h"
 #include "runtime/cpu/ThreadPool.h"
+#include "runtime/cpu/convolution/ProductConvolution.h"
+#include "runtime/cpu/convolution/ReferenceConvolution.h"
 #include "runtime/cpu/gemm/Gemm.h"
 #include "runtime/cpu/winograd/Winograd.h"
 
