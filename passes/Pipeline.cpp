@@ -32,10 +32,12 @@ void ingot::buildGraphPipeline(OpPassManager &manager,
   bool isMixed = options.precision != "fp32";
   attention.plain = options.level == 0 || (options.device && !isMixed);
   attention.device = options.device;
+  attention.precision = options.precision;
   manager.addNestedPass<func::FuncOp>(createFormAttention(attention));
   // Gradients of one product are one product each.
   if (options.level > 0 && !options.device)
-    manager.addNestedPass<func::FuncOp>(createMergeProjections());
+    manager.addNestedPass<func::FuncOp>(
+        createMergeProjections({options.precision}));
   bool accumulates = options.gradAccumulation > 1;
   manager.addPass(
       createAttachLoss({options.loss, accumulates || options.dataParallel}));
@@ -50,9 +52,8 @@ void ingot::buildGraphPipeline(OpPassManager &manager,
     // Transposes and repeated matrices become attributes of contractions
     // before casts are between them.
     manager.addNestedPass<func::FuncOp>(createSimplify());
-    manager.addNestedPass<func::FuncOp>(
-        createAssignPrecision({options.precision, options.keepFp32,
-                               options.forceLow, options.device}));
+    manager.addNestedPass<func::FuncOp>(createAssignPrecision(
+        {options.precision, options.keepFp32, options.forceLow}));
   }
   if (accumulates)
     manager.addPass(createAccumulateGradients({options.gradAccumulation}));
@@ -163,7 +164,10 @@ void ingot::buildCpuKernelPipeline(OpPassManager &manager, unsigned level,
   ExpandMathOptions units;
   units.ldexp = llvm::is_contained(target.features, "avx512f");
   units.roundBf16 = llvm::is_contained(target.features, "avx512bf16");
-  addScalarPasses(manager.nest<func::FuncOp>(), level, units);
+  OpPassManager &functions = manager.nest<func::FuncOp>();
+  addScalarPasses(functions, level, units);
+  if (level > 1)
+    functions.addPass(createPrefetchStreams());
   manager.addPass(createConvertKernels());
 }
 

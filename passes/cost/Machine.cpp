@@ -27,6 +27,8 @@ static constexpr Field kFields[] = {
     {"convolution_bf16", &Machine::convolutionBf16},
     {"convolution_f16", &Machine::convolutionF16},
     {"attention_f32", &Machine::attentionF32},
+    {"attention_bf16", &Machine::attentionBf16},
+    {"attention_f16", &Machine::attentionF16},
     {"multiplies_bf16", &Machine::multipliesBf16},
     {"multiplies_f16", &Machine::multipliesF16},
     {"packs_halves", &Machine::packsHalves},
@@ -58,7 +60,8 @@ Machine Machine::byFeatures(ArrayRef<std::string> features, unsigned threads) {
   double multiplyAdds = 65e9 * scale;
   machine.convolutionF32 = 50e9 * scale;
   // Exponentials, and tiles of scores that are computed twice, count nothing.
-  machine.attentionF32 = 0.4 * multiplyAdds;
+  machine.attentionF32 = machine.attentionBf16 = machine.attentionF16 =
+      0.4 * multiplyAdds;
   machine.vectorF32 = 20e9 * scale;
   machine.vectorF64 = 10e9 * scale;
   machine.matmulF64 = machine.convolutionF64 = 1.5e9 * scale;
@@ -68,6 +71,8 @@ Machine Machine::byFeatures(ArrayRef<std::string> features, unsigned threads) {
   bool hasTiles =
       machine.packsHalves != 0 && has("amx-tile") && has("amx-bf16");
   machine.tilesHalves = machine.tilesF32 = hasTiles;
+  if (hasTiles)
+    machine.attentionBf16 = machine.attentionF16 = 1.2 * multiplyAdds;
   machine.matmulF32 = (hasTiles ? 1.6 : 1) * multiplyAdds;
   // Half precision is converted where the processor cannot multiply it.
   double half = hasTiles ? 10 : machine.multipliesBf16 ? 2 : 0.9;
@@ -89,6 +94,7 @@ Machine Machine::ofDevice() {
   machine.vectorF64 = 2e12;
   machine.matmulF32 = machine.convolutionF32 = 40e12;
   machine.attentionF32 = 16e12;
+  machine.attentionBf16 = machine.attentionF16 = 200e12;
   machine.matmulF64 = machine.convolutionF64 = 20e12;
   machine.matmulBf16 = machine.matmulF16 = 600e12;
   machine.convolutionBf16 = machine.convolutionF16 = 400e12;
@@ -168,7 +174,7 @@ double Machine::getRate(WorkKind kind, Type element) const {
     return choose(convolutionF32, convolutionF64, convolutionBf16,
                   convolutionF16);
   case WorkKind::Attention:
-    return choose(attentionF32, matmulF64, matmulBf16, matmulF16);
+    return choose(attentionF32, matmulF64, attentionBf16, attentionF16);
   }
   llvm_unreachable("all kinds of work are handled");
 }

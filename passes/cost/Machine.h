@@ -27,8 +27,8 @@ struct Machine {
   double matmulF32 = 60e9, matmulF64 = 2e9, matmulBf16 = 60e9, matmulF16 = 60e9;
   double convolutionF32 = 40e9, convolutionF64 = 2e9, convolutionBf16 = 40e9,
          convolutionF16 = 40e9;
-  /// Attention, which has a kernel for f32 alone.
-  double attentionF32 = 25e9;
+  /// Attention; in f64 it is products and a softmax.
+  double attentionF32 = 25e9, attentionBf16 = 25e9, attentionF16 = 25e9;
   /// 1 if contractions in half precision need no conversion.
   double multipliesBf16 = 0, multipliesF16 = 0;
   /// 1 if matrix products that do need one read halves as they are stored.

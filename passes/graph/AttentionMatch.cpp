@@ -125,7 +125,7 @@ AttentionMatch::AttentionMatch(SoftmaxOp softmax) {
     return;
   findShape(softmax);
   if (!isComputedInF32(scores.getLhs()))
-    refuse("the kernel is for f32");
+    refuse("the kernel does not take the elements");
   bool mayBeEmpty = getSizes().window(left, right).fewest == 0;
   for (const Term &term : terms) {
     mayBeEmpty |= term.kind != Term::Bias;
@@ -409,6 +409,10 @@ bool AttentionMatch::becomesWindow(const Term &term) {
   return true;
 }
 
+Type AttentionMatch::getElement() {
+  return tensorType(scores.getLhs()).getElementType();
+}
+
 AttentionSizes AttentionMatch::getSizes() {
   return {batch,
           heads,
@@ -535,15 +539,14 @@ AttentionOp AttentionMatch::rewrite(OpBuilder &builder) {
       combine(allowed, [&](Value x, Value y) { return a.logicalAnd(x, y); });
   Value bias = combine(added, [&](Value x, Value y) { return a.add(x, y); });
 
-  // Half precision is widened: the kernel is for f32.
+  // The kernel computes in f32, whatever it reads.
   Type element = mixed.getType().getElementType();
   Type f32 = builder.getF32Type();
-  for (Value *operand : {&q, &k, &v, &bias})
-    if (*operand)
-      *operand = castTo(builder, loc, *operand, f32);
+  if (bias)
+    bias = castTo(builder, loc, bias, f32);
   RankedTensorType vType = tensorType(v);
-  auto type =
-      RankedTensorType::get({batch, queries, heads, vType.getDimSize(3)}, f32);
+  auto type = RankedTensorType::get(
+      {batch, queries, heads, vType.getDimSize(3)}, element);
   auto lse = RankedTensorType::get({batch, heads, queries}, f32);
   auto attention = AttentionOp::create(
       builder, loc, TypeRange{type, lse}, q, k, v, bias, mask,
@@ -553,8 +556,7 @@ AttentionOp AttentionMatch::rewrite(OpBuilder &builder) {
       builder, loc,
       RankedTensorType::get({batch, heads, queries, vType.getDimSize(3)},
                             element),
-      castTo(builder, loc, attention.getResult(), element),
-      ArrayRef<int64_t>{0, 2, 1, 3});
+      attention.getResult(), ArrayRef<int64_t>{0, 2, 1, 3});
   Value replacement =
       reshapeTo(builder, loc, result, mixed.getType().getShape());
   mixed->getResult(0).replaceAllUsesWith(replacement);

@@ -26,6 +26,8 @@ public:
   llvm::StringRef getProblem() const { return problem; }
   /// The sizes, of an attention without a problem.
   AttentionSizes getSizes();
+  /// What the products read.
+  mlir::Type getElement();
   int64_t getLeft() const { return left; }
   int64_t getRight() const { return right; }
   /// Whether bounds do not say all: there is a mask or a bias.

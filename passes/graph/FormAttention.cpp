@@ -30,14 +30,15 @@ namespace {
 struct Costs {
   double plain, whole;
 
-  Costs(const AttentionSizes &s, int64_t left, int64_t right,
+  Costs(const AttentionSizes &s, int64_t left, int64_t right, Type element,
         const Machine &machine) {
     double heads = static_cast<double>(s.batch) * s.heads;
     // Scores, weights and their gradients, each written and read a few times.
-    constexpr double kBytesPerPair = 12 * 4;
+    double bytesPerPair = 12.0 * element.getIntOrFloatBitWidth() / 8;
     double all = heads * s.queries * s.keys;
-    plain = all * (6.0 * (s.size + s.valueSize) / machine.matmulF32 +
-                   kBytesPerPair / machine.memoryBandwidth);
+    plain = all * (6.0 * (s.size + s.valueSize) /
+                       machine.getRate(WorkKind::Matmul, element) +
+                   bytesPerPair / machine.memoryBandwidth);
     // Scores are computed again backward; tiles at an edge are computed whole;
     // exponentials and packing come on top.
     // The machine's rate counts neither.
@@ -49,7 +50,7 @@ struct Costs {
         static_cast<double>(s.window(left, right).pairs) * filled +
         edges * s.queries * (kRows + kColumns) / 2;
     whole = heads * computed * (8.0 * s.size + 6.0 * s.valueSize) /
-            (kComputedMore * machine.attentionF32);
+            (kComputedMore * machine.getRate(WorkKind::Attention, element));
   }
 };
 
@@ -87,7 +88,7 @@ private:
 
   /// Whether the kernel is worth it; a remark says so.
   bool isWorthIt(Location loc, const AttentionSizes &sizes, int64_t left,
-                 int64_t right, bool hasTerms) {
+                 int64_t right, Type element, bool hasTerms) {
     if (device && (hasTerms || !sizes.fitDevice(left, right))) {
       remark::missed(loc, options())
           << remark::reason("the device's kernel takes bounds only, heads of a "
@@ -95,7 +96,10 @@ private:
                             "see a key");
       return false;
     }
-    Costs costs(sizes, left, right,
+    Type chosen = typeOfPrecision(&getContext(), precision);
+    if (element.isF32() && chosen)
+      element = chosen;
+    Costs costs(sizes, left, right, element,
                 Machine::of(getOperation()->getParentOfType<ModuleOp>()));
     if (costs.whole > costs.plain) {
       remark::missed(loc, options())
@@ -107,7 +111,8 @@ private:
     int64_t pairs = sizes.batch * sizes.heads * sizes.queries * sizes.keys;
     remark::passed(loc, options())
         << remark::metric("left", left) << remark::metric("right", right)
-        << remark::metric("bytes-saved", pairs * 4)
+        << remark::metric("bytes-saved",
+                          pairs * element.getIntOrFloatBitWidth() / 8)
         << remark::metric("plain-seconds", costs.plain)
         << remark::metric("whole-seconds", costs.whole);
     return true;
@@ -119,12 +124,13 @@ private:
     // The device's types come with --ingot-assign-precision.
     if (!device && !op.hasLibraryCall(device)) {
       remark::missed(op.getLoc(), options())
-          << remark::reason("the kernel is for f32");
+          << remark::reason("the kernel does not take the elements, or a "
+                            "soft cap");
       return false;
     }
     bool hasTerms = op.getBias() || op.getMask() || !op.getSoftcap().isZero();
     return isWorthIt(op.getLoc(), op.getSizes(), op.getLeft(), op.getRight(),
-                     hasTerms);
+                     op.getQuery().getType().getElementType(), hasTerms);
   }
 
   static void takeApart(AttentionOp op) {
@@ -142,7 +148,7 @@ private:
       return;
     }
     if (!isWorthIt(softmax.getLoc(), match.getSizes(), match.getLeft(),
-                   match.getRight(), match.hasTerms()))
+                   match.getRight(), match.getElement(), match.hasTerms()))
       return;
     OpBuilder builder(softmax);
     match.rewrite(builder);

@@ -123,13 +123,17 @@ std::optional<RowPart> RowPart::of(Value value) {
 
 /// Why a kernel cannot read the operands of an attention side by side; empty if
 /// it can.
-static StringRef whyNotPacked(AttentionOp op) {
+static StringRef whyNotPacked(AttentionOp op, StringRef precision) {
   AttentionSizes sizes = op.getSizes();
   if (!op.hasLibraryCall(/*onDevice=*/false))
-    return "the kernel is for f32";
+    return "the kernel does not take the elements";
   if (sizes.queries != sizes.keys || sizes.size != sizes.valueSize)
     return "queries and values are not as large as keys";
-  if (!sizes.packsAligned(4))
+  Type element = op.getQuery().getType().getElementType();
+  Type chosen = typeOfPrecision(op.getContext(), precision);
+  if (element.isF32() && chosen)
+    element = chosen;
+  if (!sizes.packsAligned(element))
     return "keys or values would not begin at an aligned address";
   return "";
 }
@@ -224,7 +228,7 @@ void MergeProjections::mergeLayers(ArrayRef<Projection> layers,
       continue;
     for (Projection layer : read)
       left.erase(layer.result);
-    bool readInPlace = whyNotPacked(op).empty();
+    bool readInPlace = whyNotPacked(op, precision).empty();
     if (areWorthIt(read, readInPlace))
       merge(read);
   }
@@ -338,7 +342,7 @@ void MergeProjections::pack(AttentionOp op) {
            part.width == queries + 2 * keys && part.first == first &&
            part.count == count;
   };
-  StringRef problem = whyNotPacked(op);
+  StringRef problem = whyNotPacked(op, precision);
   if (problem.empty() &&
       (!isAt(parts[0], 0, queries) || !isAt(parts[1], queries, keys) ||
        !isAt(parts[2], queries + keys, keys)))

@@ -45,8 +45,8 @@ def FormAttention : Pass<"ingot-form-attention", "::mlir::func::FuncOp"> {
     bias, whose result is only multiplied with the values, becomes `ingot.attention`. Masks of constants that are
     causal or a sliding window become bounds, so that the kernel skips what they hide; key heads repeated for
     several query heads are read where they are. Zeros in place of weights that are not numbers, as PyTorch's exporter writes
-    them for queries that look nowhere, are what the op gives. Half precision is widened around the op, which then
-    rounds nothing in between. Weights that anything else reads (dropout, an output), a bias that is trained, and a finite
+    them for queries that look nowhere, are what the op gives. The op computes in f32 what was computed in half
+    precision in between. Weights that anything else reads (dropout, an output), a bias that is trained, and a finite
     fill that shows a query without keys all values stay as they are; a remark says why.
 
     `ingot.attention` from the frontend stays, or is taken apart, by the same estimate of cost. With `plain`,
@@ -70,7 +70,9 @@ def FormAttention : Pass<"ingot-form-attention", "::mlir::func::FuncOp"> {
   let options = [
     Option<"plain", "plain", "bool", "false", "take attention apart, form none">,
     Option<"device", "device", "bool", "false",
-           "for a device, which runs attention in half precision between bounds">];
+           "for a device, which runs attention in half precision between bounds">,
+    Option<"precision", "precision", "std::string", "\"fp32\"",
+           "what f32 will be computed in: fp32, bf16 or fp16">];
   let statistics = [Statistic<"numFormed", "formed", "attentions recognised">];
 }
 
@@ -104,6 +106,9 @@ def MergeProjections : Pass<"ingot-merge-projections", "::mlir::func::FuncOp"> {
     ```
   }];
   let dependentDialects = ["::ingot::IngotDialect"];
+  let options = [
+    Option<"precision", "precision", "std::string", "\"fp32\"",
+           "what f32 will be computed in: fp32, bf16 or fp16">];
   let statistics = [
     Statistic<"numMerged", "merged", "products of several layers">,
     Statistic<"numPacked", "packed", "attentions that read one tensor">];

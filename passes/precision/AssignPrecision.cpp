@@ -96,11 +96,8 @@ struct AssignPrecision : ingot::impl::AssignPrecisionBase<AssignPrecision> {
   using AssignPrecisionBase::AssignPrecisionBase;
 
   LogicalResult initialize(MLIRContext *context) override {
-    if (type == "bf16")
-      low = BFloat16Type::get(context);
-    else if (type == "fp16")
-      low = Float16Type::get(context);
-    else
+    low = typeOfPrecision(context, type);
+    if (!low || low.isF32())
       return emitUserError(
           NameLoc::get(StringAttr::get(context, "--precision")),
           "unknown precision '" + type + "'", "choose fp32, bf16 or fp16");
@@ -207,9 +204,7 @@ private:
           return isLowered(role, operand);
         }))
       return false;
-    bool runsLow =
-        role.getPrecisionRole() == Precision::Low ||
-        (device && role.getPrecisionRole() == Precision::LowOnDevice);
+    bool runsLow = role.getPrecisionRole() == Precision::Low;
     auto note = [&](auto remark, StringRef why) {
       remark << remark::metric("Op", op->getName().getStringRef())
              << remark::reason("{0}", why);

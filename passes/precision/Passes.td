@@ -27,9 +27,9 @@ def ScaleLoss : Pass<"ingot-scale-loss", "::mlir::ModuleOp"> {
 }
 
 def AssignPrecision : Pass<"ingot-assign-precision", "::mlir::func::FuncOp"> {
-  let summary = "runs contractions in low precision";
+  let summary = "runs contractions and attention in low precision";
   let description = [{
-    Ops whose PrecisionRole is `Low` (for a device: `LowOnDevice` too) get operands in the low type; their results are low where they are
+    Ops whose PrecisionRole is `Low` get operands in the low type; their results are low where they are
     read again, and f32 where they are gradients of parameters (if the op can keep them). All else
     computes in f32: `Keep` ops because they must, `Follow` ops because inside a fused
     loop that costs nothing; what they read and write in memory takes the type of the
@@ -56,7 +56,6 @@ def AssignPrecision : Pass<"ingot-assign-precision", "::mlir::func::FuncOp"> {
            "regular expression: ops of these ONNX nodes stay in fp32">,
     Option<"forceLow", "force-low", "std::string", "\"\"",
            "regular expression: ops of these ONNX nodes compute in low precision">,
-    Option<"device", "device", "bool", "false", "for a device: `LowOnDevice` ops are low">,
   ];
   let statistics = [
     Statistic<"numLow", "low", "ops in low precision">,

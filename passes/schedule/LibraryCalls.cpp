@@ -211,6 +211,7 @@ struct ScratchQuery {
     desc.keys = sizes.keys;
     desc.size = sizes.size;
     desc.value_size = sizes.valueSize;
+    desc.type = abiType(op->getOperand(0));
     return abi::getScratchBytes(desc, machine);
   }
 

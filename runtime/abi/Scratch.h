@@ -45,6 +45,11 @@ constexpr int64_t convertedBytes(const ScratchMachine &machine, int32_t type,
   return converts ? roundUp(elements * 4, INGOT_ALIGNMENT) : 0;
 }
 
+/// How many numbers in bf16 an element is on tile units.
+constexpr int64_t partsOf(int32_t type) {
+  return type == INGOT_F32 ? 3 : type == INGOT_F16 ? 2 : 1;
+}
+
 /// Transformed tiles, filters and products of runtime/cpu/winograd, for sums
 /// over `in` channels.
 constexpr int64_t winogradBytes(int64_t tiles, int64_t in, int64_t out,
@@ -108,9 +113,7 @@ constexpr int64_t getScratchBytes(const ingot_matmul_desc &desc,
   constexpr int64_t columns = 32, step = 32;
   bool onTiles = isOnTiles(desc, machine);
   int64_t block = onTiles ? 512 : 480;
-  int64_t parts = desc.a_type == INGOT_F32   ? 3
-                  : desc.a_type == INGOT_F16 ? 2
-                                             : 1;
+  int64_t parts = detail::partsOf(desc.a_type);
   int64_t rows = onTiles ? 32 : 12, bytes = onTiles ? 2 * parts : 4;
   int64_t inner = onTiles && parts == 1 ? 768 : 384;
   int64_t depth = std::min(desc.k, inner);
@@ -310,7 +313,9 @@ constexpr int64_t getScratchBytes(const ingot_conv_desc &desc,
 /// Whether attention multiplies on tile units.
 constexpr bool isOnTiles(const ingot_attention_desc &desc,
                          const ScratchMachine &machine) {
-  return desc.type == INGOT_F32 && machine.tilesF32;
+  return desc.type == INGOT_F32   ? machine.tilesF32
+         : desc.type == INGOT_F64 ? false
+                                  : machine.tilesHalves;
 }
 
 /// On a processor: per thread, blocks of every operand and of scores
@@ -328,12 +333,17 @@ constexpr int64_t getScratchBytes(const ingot_attention_desc &desc,
   int64_t valueSize = roundUp(desc.value_size, columns);
   int64_t sums =
       2 * queries * keys + queries * size + keys * (size + valueSize);
+  // Of half precision, gradients of all queries that share keys.
+  if (desc.type != INGOT_F32)
+    sums +=
+        desc.heads / std::max<int64_t>(desc.key_heads, 1) * desc.queries * size;
   int64_t rows = queries * (size + valueSize) + keys * (2 * size + valueSize);
   int64_t bytes = (sums + rows) * 4;
-  // Three parts of two bytes, queries twice, and a strip of weights.
+  // Parts of two bytes, queries twice, and a strip of weights.
   if (isOnTiles(desc, machine))
-    bytes = sums * 4 + (rows + queries * (size + valueSize)) * 6 +
-            columns * queries * 6;
+    bytes =
+        sums * 4 + (rows + queries * (size + valueSize) + columns * queries) *
+                       2 * detail::partsOf(desc.type);
   return machine.threads * roundUp(bytes, INGOT_ALIGNMENT) +
          roundUp(desc.batch * desc.heads * desc.queries * 4, INGOT_ALIGNMENT);
 }

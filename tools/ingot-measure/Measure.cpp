@@ -109,7 +109,7 @@ double measureConvolution(ingot_dtype type, int64_t extent) {
 }
 
 /// Operations per second of causal attention, forward: what may run again.
-double measureAttention() {
+double measureAttention(int32_t type, const Machine &machine) {
   constexpr int64_t heads = 16, tokens = 512, size = 64;
   ingot_context context;
   ingot_attention_desc desc = {};
@@ -119,16 +119,15 @@ double measureAttention() {
   desc.size = desc.value_size = size;
   desc.left = -1;
   desc.scale = 0.125;
-  desc.type = INGOT_F32;
+  desc.type = type;
   for (int64_t *strides : {desc.query_strides, desc.key_strides,
                            desc.value_strides, desc.result_strides}) {
     strides[0] = tokens * heads * size;
     strides[1] = heads * size;
     strides[2] = size;
   }
-  abi::ScratchMachine threads = {};
-  threads.threads = getThreadCount();
-  desc.scratch_bytes = abi::getScratchBytes(desc, threads);
+  desc.on_tiles = isOnTiles(desc, machine.getScratchMachine());
+  desc.scratch_bytes = abi::getScratchBytes(desc, machine.getScratchMachine());
   int64_t bytes = tokens * heads * size * 4;
   Block query = makeZeros(bytes), key = makeZeros(bytes),
         value = makeZeros(bytes), result = makeZeros(bytes),
@@ -209,7 +208,9 @@ Machine ingot::measureMachine() {
   machine.convolutionF64 = measureConvolution(INGOT_F64, 2);
   machine.convolutionBf16 = measureConvolution(INGOT_BF16, 28);
   machine.convolutionF16 = measureConvolution(INGOT_F16, 28);
-  machine.attentionF32 = measureAttention();
+  machine.attentionF32 = measureAttention(INGOT_F32, machine);
+  machine.attentionBf16 = measureAttention(INGOT_BF16, machine);
+  machine.attentionF16 = measureAttention(INGOT_F16, machine);
   machine.vectorF32 = measureVector<float>();
   machine.vectorF64 = measureVector<double>();
   machine.memoryBandwidth = measureBandwidth(128 << 20, 4);

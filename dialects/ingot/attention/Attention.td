@@ -16,14 +16,20 @@ class Ingot_AttentionOp<string mnemonic, list<Trait> traits = []>
   code baseDeclaration = [{
     ::ingot::WorkKind getWorkKind() { return ::ingot::WorkKind::Attention; }
     ::ingot::AttentionSizes getSizes();
+    /// Whether the kernel for processors takes the elements.
+    bool hasKernelTypes();
   }];
   let extraClassDeclaration = baseDeclaration;
   code baseDefinition = [{
     ::ingot::Precision $cppClass::getPrecisionRole() {
-      return ::ingot::Precision::LowOnDevice;
+      return ::ingot::Precision::Low;
     }
     bool $cppClass::isStatistic(::mlir::Value value) {
       return value == getLse() || value == getBias();
+    }
+    bool $cppClass::hasKernelTypes() {
+      bool addsF32 = !getBias() || ::mlir::getElementTypeOrSelf(getBias()).isF32();
+      return addsF32 && !::mlir::getElementTypeOrSelf(getOperation()->getOperand(0)).isF64();
     }
   }];
   let hasVerifier = 1;
@@ -36,7 +42,7 @@ class Ingot_SeparateAttentionOp<string mnemonic, list<Trait> traits = []>
     bool $cppClass::hasLibraryCall(bool onDevice) {
       ::mlir::Type element = getQuery().getType().getElementType();
       if (!onDevice)
-        return element.isF32() && getSoftcap().isZero();
+        return hasKernelTypes() && getSoftcap().isZero();
       return (element.isBF16() || element.isF16()) && getSoftcap().isZero() && !getBias() &&
              !getMask() && getSizes().fitDevice(getLeft(), getRight());
     }
@@ -58,8 +64,8 @@ class Ingot_PackedAttentionOp<string mnemonic, list<Trait> traits = []>
   }];
   let extraClassDefinition = baseDefinition # [{
     bool $cppClass::hasLibraryCall(bool onDevice) {
-      ::mlir::RankedTensorType type = getPacked().getType();
-      return !onDevice && type.getElementType().isF32() && getSizes().packsAligned(4);
+      return !onDevice && hasKernelTypes() &&
+             getSizes().packsAligned(getPacked().getType().getElementType());
     }
     ::ingot::AttentionSizes $cppClass::getSizes() {
       return ::ingot::AttentionSizes::ofPacked(getPacked(), getKeyHeads());

@@ -25,7 +25,8 @@ AttentionSizes AttentionSizes::ofPacked(Value packed, int64_t keyHeads) {
   return {s[0], s[2] - 2 * keyHeads, keyHeads, s[1], s[1], s[3], s[3]};
 }
 
-bool AttentionSizes::packsAligned(int64_t bytes) const {
+bool AttentionSizes::packsAligned(Type element) const {
+  int64_t bytes = element.getIntOrFloatBitWidth() / 8;
   return heads * size * bytes % INGOT_ALIGNMENT == 0 &&
          keyHeads * size * bytes % INGOT_ALIGNMENT == 0;
 }

@@ -8,6 +8,14 @@ int64_t ingot::byteSize(ShapedType type) {
          llvm::divideCeil(type.getElementTypeBitWidth(), 8);
 }
 
+FloatType ingot::typeOfPrecision(MLIRContext *context, StringRef name) {
+  if (name == "fp32")
+    return Float32Type::get(context);
+  if (name == "bf16")
+    return BFloat16Type::get(context);
+  return name == "fp16" ? FloatType(Float16Type::get(context)) : FloatType();
+}
+
 RankedTensorType ingot::withElement(RankedTensorType type, Type element) {
   return RankedTensorType::get(type.getShape(), element);
 }

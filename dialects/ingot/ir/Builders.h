@@ -20,6 +20,10 @@ inline mlir::RankedTensorType tensorType(mlir::Value value) {
 /// Bytes of a tensor or buffer; elements of less than a byte take one.
 int64_t byteSize(mlir::ShapedType type);
 
+/// The type that a precision names (fp32, bf16, fp16); null for other names.
+mlir::FloatType typeOfPrecision(mlir::MLIRContext *context,
+                                llvm::StringRef name);
+
 /// `type` with another element type.
 mlir::RankedTensorType withElement(mlir::RankedTensorType type,
                                    mlir::Type element);

@@ -19,7 +19,7 @@ namespace ingot {
 enum class WorkKind { Vector, Matmul, Convolution, Attention };
 
 /// See the interface PrecisionRole.
-enum class Precision { Low, LowOnDevice, Keep, Follow };
+enum class Precision { Low, Keep, Follow };
 
 /// Emits the element of operand `operand` at `indices`.
 using ElementSource =

@@ -151,7 +151,6 @@ def PrecisionRole : OpInterface<"PrecisionRole"> {
   let description = "The op's place in mixed precision.";
   let methods = [InterfaceMethod<[{
       `Low`: runs in the low precision (contractions, accumulating in fp32).
-      `LowOnDevice`: does so on devices, whose libraries know no other; stays in fp32 elsewhere.
       `Keep`: stays in fp32 (statistics, losses, reductions, optimizer).
       `Follow`: takes the precision of its inputs.
     }],

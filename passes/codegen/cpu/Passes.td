@@ -70,6 +70,46 @@ def ExpandMath : Pass<"ingot-expand-math"> {
   ];
 }
 
+def PrefetchStreams : Pass<"ingot-prefetch-streams", "::mlir::func::FuncOp"> {
+  let summary = "lets loops over more than the caches hold ask for what they will touch";
+  let description = [{
+    Innermost loops run in pieces, and each asks for the lines that the next one will touch, of
+    every buffer along which it moves by one element. Kernels of fewer bytes are left alone: what is in
+    the caches needs no asking. Values do not change, but for the order in which a sum over a row adds up.
+
+    Before:
+    ```mlir
+    scf.for %i = %begin to %end step %c1 {
+      %0 = memref.load %x[%i] : memref<1000000xf32>
+      %1 = arith.mulf %0, %0 : f32
+      memref.store %1, %x[%i] : memref<1000000xf32>
+    }
+    ```
+    After:
+    ```mlir
+    scf.for %p = %begin to %end step %c512 {
+      %0 = arith.addi %p, %c512 : index
+      %1 = arith.minsi %0, %end : index
+      scf.for %i = %p to %1 step %c16 {
+        %2 = arith.addi %i, %c512 : index
+        %3 = arith.minsi %2, %c999999 : index
+        memref.prefetch %x[%3], read, locality<3>, data : memref<1000000xf32>
+      }
+      scf.for %i = %p to %1 step %c1 { ... }
+    }
+    ```
+  }];
+  let options = [
+    Option<"leastBytes", "least-bytes", "int64_t", "2097152",
+           "bytes of all of a kernel's buffers, from which on it is treated; of a buffer, a sixteenth">,
+    Option<"piece", "piece", "int64_t", "512", "iterations of a piece">,
+  ];
+  let statistics = [Statistic<"numStreams", "streams", "streams of elements asked for">];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"
+  ];
+}
+
 def ConvertKernels : Pass<"ingot-convert-kernels", "::mlir::ModuleOp"> {
   let summary = "converts kernel functions to the LLVM dialect";
   let description = [{

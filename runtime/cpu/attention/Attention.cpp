@@ -14,19 +14,31 @@
 
 using namespace ingot::runtime;
 
-template <typename T>
-static HeadsView<T> rows(T *data, const int64_t (&strides)[3]) {
-  return {data, strides[0], strides[2], strides[1]};
-}
+namespace {
 
-static HeadsView<const float> rows(const void *data,
-                                   const int64_t (&strides)[3]) {
-  return rows(static_cast<const float *>(data), strides);
-}
+/// Reads strides in elements.
+class RowsOf {
+public:
+  explicit RowsOf(const ingot_attention_desc &desc)
+      : bytes(desc.type == INGOT_F32 ? 4 : 2) {}
 
-static HeadsView<float> rows(void *data, const int64_t (&strides)[3]) {
-  return rows(static_cast<float *>(data), strides);
-}
+  ReadRows operator()(const void *data, const int64_t (&strides)[3]) const {
+    return view(static_cast<const char *>(data), strides);
+  }
+  WrittenRows operator()(void *data, const int64_t (&strides)[3]) const {
+    return view(static_cast<char *>(data), strides);
+  }
+
+private:
+  template <typename T>
+  HeadsView<T> view(T *data, const int64_t (&strides)[3]) const {
+    return {data, strides[0] * bytes, strides[2] * bytes, strides[1] * bytes};
+  }
+
+  int64_t bytes;
+};
+
+} // namespace
 
 template <typename T>
 static HeadsView<const T> pairs(const void *data, const int64_t (&strides)[3]) {
@@ -35,8 +47,8 @@ static HeadsView<const T> pairs(const void *data, const int64_t (&strides)[3]) {
 
 static AttentionShape shapeOf(const ingot_attention_desc &d, const void *bias,
                               const void *mask) {
-  if (d.type != INGOT_F32)
-    throw std::invalid_argument("elements must be f32");
+  if (d.type == INGOT_F64)
+    throw std::invalid_argument("elements must be f32, bf16 or f16");
   return {d.batch,
           d.heads,
           d.key_heads,
@@ -49,6 +61,7 @@ static AttentionShape shapeOf(const ingot_attention_desc &d, const void *bias,
           d.right,
           pairs<float>(bias, d.bias_strides),
           pairs<unsigned char>(mask, d.mask_strides),
+          d.type,
           d.on_tiles && hasTileUnits()};
 }
 
@@ -59,6 +72,7 @@ void ingot_attention(ingot_context *context, const ingot_attention_desc *desc,
   ProfileScope scope(context, desc->index);
   guardLibraryCall(context, "attention", [&] {
     AttentionShape shape = shapeOf(*desc, bias, mask);
+    RowsOf rows(*desc);
     size_t bytes = flashAttentionScratch(shape) * getThreadCount();
     flashAttention(
         shape, rows(query, desc->query_strides), rows(key, desc->key_strides),
@@ -78,6 +92,7 @@ void ingot_attention_grad(ingot_context *context,
   ProfileScope scope(context, desc->index);
   guardLibraryCall(context, "attention gradient", [&] {
     AttentionShape shape = shapeOf(*desc, bias, mask);
+    RowsOf rows(*desc);
     size_t bytes = flashAttentionScratch(shape) * getThreadCount();
     size_t perQuery = desc->batch * desc->heads * desc->queries * sizeof(float);
     char *memory =

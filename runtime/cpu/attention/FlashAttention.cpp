@@ -11,7 +11,7 @@ using namespace ingot::runtime::flash;
 static constexpr int64_t kStep = 32;
 
 static const gemm::Kernels *findTiles(const AttentionShape &shape) {
-  return shape.onTiles ? &gemm::getTileKernels(INGOT_F32) : nullptr;
+  return shape.onTiles ? &gemm::getTileKernels(shape.type) : nullptr;
 }
 
 static const Tasks &tasks() {
@@ -53,34 +53,34 @@ int64_t ingot::runtime::flashAttentionScratch(const AttentionShape &s) {
   // Gradients need the most: what is summed up, then operands.
   int64_t sums =
       2 * queryBlock * keyBlock + queryBlock * ks + keyBlock * (ks + vs);
+  if (isHalf(s))
+    sums += s.heads / s.keyHeads * s.queries * ks;
   int64_t rows = queryBlock * (ks + vs) + keyBlock * (2 * ks + vs);
   constexpr auto bytes = static_cast<int64_t>(sizeof(float));
   if (!s.onTiles)
     return (sums + rows) * bytes;
-  const gemm::Kernels &kernels = gemm::getTileKernels(INGOT_F32);
+  const gemm::Kernels &kernels = gemm::getTileKernels(s.type);
   // Rows of queries on both sides, and a strip of weights.
   return sums * bytes +
          (rows + queryBlock * (ks + vs)) * kernels.getLineBytes(kStep) / kStep +
          kernels.tileRows * kernels.getLineBytes(queryBlock);
 }
 
-void ingot::runtime::flashAttention(const AttentionShape &s,
-                                    HeadsView<const float> q,
-                                    HeadsView<const float> k,
-                                    HeadsView<const float> v,
-                                    HeadsView<float> result, float *lse,
-                                    void *scratch) {
+void ingot::runtime::flashAttention(const AttentionShape &s, ReadRows q,
+                                    ReadRows k, ReadRows v, WrittenRows result,
+                                    float *lse, void *scratch) {
   Operands o{s,  q,  k,  v,   {},      {},          result,
              {}, {}, {}, lse, nullptr, findTiles(s)};
   runTasks(tasks().forward, o,
            s.batch * s.heads * blocks(s.queries, queryBlock), scratch);
 }
 
-void ingot::runtime::flashAttentionGrad(
-    const AttentionShape &s, HeadsView<const float> q, HeadsView<const float> k,
-    HeadsView<const float> v, HeadsView<const float> result, const float *lse,
-    HeadsView<const float> cotangent, HeadsView<float> dq, HeadsView<float> dk,
-    HeadsView<float> dv, float *delta, void *scratch) {
+void ingot::runtime::flashAttentionGrad(const AttentionShape &s, ReadRows q,
+                                        ReadRows k, ReadRows v, ReadRows result,
+                                        const float *lse, ReadRows cotangent,
+                                        WrittenRows dq, WrittenRows dk,
+                                        WrittenRows dv, float *delta,
+                                        void *scratch) {
   Operands o{s,
              q,
              k,

@@ -9,11 +9,11 @@
 #ifndef INGOT_RUNTIME_CPU_ATTENTION_FLASHATTENTION_H
 #define INGOT_RUNTIME_CPU_ATTENTION_FLASHATTENTION_H
 
-#include <cstdint>
+#include "runtime/abi/Abi.h"
 
 namespace ingot::runtime {
 
-/// [batch, heads, rows, columns] anywhere in memory: strides in elements, the
+/// [batch, heads, rows, columns] anywhere in memory: strides in units of T, the
 /// columns contiguous. A stride of 0 repeats.
 template <typename T> struct HeadsView {
   T *data = nullptr;
@@ -24,9 +24,16 @@ template <typename T> struct HeadsView {
   }
 };
 
+/// Operands and results, by bytes: their type is that of the shape.
+using ReadRows = HeadsView<const char>;
+using WrittenRows = HeadsView<char>;
+
 /// result = softmax(scale * q k^T + bias, where allowed) v. Query i may look
 /// at key j if -left <= j - i <= right (negative bounds: no bound) and the mask
-/// says so. `heads` is a multiple of `keyHeads`: neighbours share keys.
+/// says so. `heads` is a multiple of `keyHeads`: neighbours share keys. Scores
+/// and sums are in f32, whatever the type; on tile units, weights and the
+/// gradients of scores are rounded to what a product reads
+/// (gemm::Kernels::packA).
 struct AttentionShape {
   int64_t batch = 1, heads = 1, keyHeads = 1, queries = 0, keys = 0;
   int64_t size = 0;      ///< columns of q and k
@@ -35,6 +42,7 @@ struct AttentionShape {
   int64_t left = -1, right = -1;
   HeadsView<const float> bias = {};         ///< [.., queries, keys], or no data
   HeadsView<const unsigned char> mask = {}; ///< [.., queries, keys], or no data
+  int32_t type = INGOT_F32;                 ///< or INGOT_BF16, INGOT_F16
   /// Whether tile units multiply (gemm::getTileKernels); the processor has
   /// them.
   bool onTiles = false;
@@ -46,19 +54,16 @@ int64_t flashAttentionScratch(const AttentionShape &shape);
 /// Writes the result and, per query, the logarithm of the sum of exponentials
 /// (lse: [batch, heads, queries], contiguous). A query that may look nowhere
 /// has result 0 and lse +infinity. `scratch` serves every thread of the pool.
-void flashAttention(const AttentionShape &shape, HeadsView<const float> q,
-                    HeadsView<const float> k, HeadsView<const float> v,
-                    HeadsView<float> result, float *lse, void *scratch);
+void flashAttention(const AttentionShape &shape, ReadRows q, ReadRows k,
+                    ReadRows v, WrittenRows result, float *lse, void *scratch);
 
 /// The vector-Jacobian product, from what the forward pass wrote. `delta` is
 /// room for [batch, heads, queries]. Each gradient element is summed by one
 /// thread in a fixed order: the bits do not depend on the thread count.
-void flashAttentionGrad(const AttentionShape &shape, HeadsView<const float> q,
-                        HeadsView<const float> k, HeadsView<const float> v,
-                        HeadsView<const float> result, const float *lse,
-                        HeadsView<const float> cotangent, HeadsView<float> dq,
-                        HeadsView<float> dk, HeadsView<float> dv, float *delta,
-                        void *scratch);
+void flashAttentionGrad(const AttentionShape &shape, ReadRows q, ReadRows k,
+                        ReadRows v, ReadRows result, const float *lse,
+                        ReadRows cotangent, WrittenRows dq, WrittenRows dk,
+                        WrittenRows dv, float *delta, void *scratch);
 
 } // namespace ingot::runtime
 

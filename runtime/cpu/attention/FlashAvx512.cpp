@@ -1,5 +1,6 @@
 // The tasks for x86 processors with AVX-512.
 
+#include "runtime/cpu/HalfPrecision.h"
 #include "runtime/cpu/attention/FlashTasks.h"
 
 #if defined(__x86_64__)

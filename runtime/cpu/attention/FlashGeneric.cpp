@@ -1,5 +1,6 @@
 // The tasks for any processor: four lanes, which every target has.
 
+#include "runtime/cpu/HalfPrecision.h"
 #include "runtime/cpu/attention/FlashTasks.h"
 
 #define FLASH_LANES 4

@@ -7,7 +7,6 @@
 #ifndef INGOT_RUNTIME_CPU_ATTENTION_FLASHTASKS_H
 #define INGOT_RUNTIME_CPU_ATTENTION_FLASHTASKS_H
 
-#include "runtime/abi/Abi.h"
 #include "runtime/cpu/attention/FlashAttention.h"
 #include "runtime/cpu/gemm/Kernels.h"
 
@@ -16,6 +15,13 @@ namespace ingot::runtime::flash {
 /// Rows of a block of queries, and of a block of keys.
 constexpr int64_t queryBlock = 96, keyBlock = 64;
 
+inline bool isHalf(const AttentionShape &shape) {
+  return shape.type != INGOT_F32;
+}
+inline int64_t elementBytes(const AttentionShape &shape) {
+  return isHalf(shape) ? 2 : 4;
+}
+
 /// Columns of a packed tile.
 inline int64_t padded(int64_t columns) { return (columns + 31) / 32 * 32; }
 inline int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
@@ -23,8 +29,8 @@ inline int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
 struct Operands {
   const AttentionShape &shape;
-  HeadsView<const float> q, k, v, result, cotangent;
-  HeadsView<float> out, dq, dk, dv;
+  ReadRows q, k, v, result, cotangent;
+  WrittenRows out, dq, dk, dv;
   float *lse, *delta;
   /// What multiplies, where tile units do; else null.
   const gemm::Kernels *tiles;

@@ -35,7 +35,8 @@ struct Kernels {
   /// 64.
   int64_t (*getLineBytes)(int64_t size);
   /// Packs a panel of a: `rows` (at most tileRows) x `size` elements, filled up
-  /// with zeros.
+  /// with zeros. Kernels for half precision take f32 too, which they round to
+  /// the nearest sum of the parts that an element has.
   void (*packA)(Elements a, int64_t rowStride, int64_t innerStride,
                 int64_t rows, int64_t size, char *packed);
   /// Packs `size` x `columns` elements of b: panels of tileColumns one after

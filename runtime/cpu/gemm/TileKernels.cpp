@@ -7,11 +7,10 @@
 
 using namespace ingot::runtime::gemm;
 
+/// What processors with these units have.
 #define INGOT_AMX                                                              \
-  __attribute__((target("amx-tile,amx-bf16,avx512f,avx512bw,avx512vl")))
-
-#define INGOT_BF16_UNITS                                                       \
-  __attribute__((target("avx512bf16,avx512f,avx512bw,avx512vl")))
+  __attribute__((                                                              \
+      target("amx-tile,amx-bf16,avx512bf16,avx512f,avx512bw,avx512vl")))
 
 /// Rows of a tile register, bytes of a row and of the register, and how many
 /// elements of the inner dimension, in bf16, a row of a holds.
@@ -33,7 +32,7 @@ static constexpr int64_t kPartBytes = 2 * kTileBytes;
 // a panel in the L1 cache (kSteps times kDepth).
 //===----------------------------------------------------------------------===//
 
-INGOT_AVX512 static inline __mmask16 lanes(int64_t count) {
+INGOT_AMX static inline __mmask16 lanes(int64_t count) {
   return count > 0 ? firstLanes(count) : 0;
 }
 
@@ -43,12 +42,12 @@ namespace {
 /// is rounded towards zero, so that large numbers stay finite, the next to the
 /// nearest, so that what is left has either sign.
 template <int64_t parts> struct Split {
-  INGOT_AVX512 explicit Split(__m512 x) {
+  INGOT_AMX explicit Split(__m512 x) {
     const __m512i upper = _mm512_set1_epi32(static_cast<int>(0xffff0000u));
 #pragma unroll
     for (int64_t i = 0; i < parts; ++i) {
       __m512i bits = _mm512_castps_si512(x);
-      if (i == 1 && parts > 2)
+      if (i == 1)
         bits = _mm512_add_epi32(bits, _mm512_set1_epi32(0x8000));
       part[i] = _mm512_and_si512(bits, upper);
       x = _mm512_sub_ps(x, _mm512_castsi512_ps(part[i]));
@@ -64,8 +63,8 @@ template <typename Load, int64_t parts> struct SplitFormat {
   static constexpr bool kIsChain = parts < 3;
 
   template <bool isWhole>
-  INGOT_AVX512 static inline void loadLine(const Element *from, int64_t count,
-                                           __m512i (&to)[parts]) {
+  INGOT_AMX static inline void loadLine(const Element *from, int64_t count,
+                                        __m512i (&to)[parts]) {
     // The upper halves of two vectors, one behind the other.
     const __m512i upperHalves = _mm512_set_epi16(
         63, 61, 59, 57, 55, 53, 51, 49, 47, 45, 43, 41, 39, 37, 35, 33, 31, 29,
@@ -81,9 +80,9 @@ template <typename Load, int64_t parts> struct SplitFormat {
   }
 
   template <bool isWhole>
-  INGOT_AVX512 static inline void loadPairs(const Element *from, int64_t stride,
-                                            int64_t rows, int64_t count,
-                                            __m512i (&to)[parts]) {
+  INGOT_AMX static inline void loadPairs(const Element *from, int64_t stride,
+                                         int64_t rows, int64_t count,
+                                         __m512i (&to)[parts]) {
     __m512 even = _mm512_setzero_ps(), odd = even;
     if (isWhole || rows > 0)
       even = isWhole ? Load::load(from) : Load::load(lanes(count), from);
@@ -105,17 +104,17 @@ struct PlainFormat {
   static constexpr bool kIsChain = true;
 
   template <bool isWhole>
-  INGOT_AVX512 static inline void loadLine(const Element *from, int64_t count,
-                                           __m512i (&to)[1]) {
+  INGOT_AMX static inline void loadLine(const Element *from, int64_t count,
+                                        __m512i (&to)[1]) {
     auto mask = static_cast<__mmask32>(
         isWhole || count >= kDepth ? 0xffffffffu : (1u << count) - 1u);
     to[0] = _mm512_maskz_loadu_epi16(mask, from);
   }
 
   template <bool isWhole>
-  INGOT_AVX512 static inline void loadPairs(const Element *from, int64_t stride,
-                                            int64_t rows, int64_t count,
-                                            __m512i (&to)[1]) {
+  INGOT_AMX static inline void loadPairs(const Element *from, int64_t stride,
+                                         int64_t rows, int64_t count,
+                                         __m512i (&to)[1]) {
     __mmask16 mask = isWhole ? 0xffff : lanes(count);
     __m256i even = _mm256_setzero_si256(), odd = even;
     if (isWhole || rows > 0)
@@ -127,8 +126,50 @@ struct PlainFormat {
   }
 };
 
+/// f32 rounded to the nearest number in bf16.
+struct RoundedFormat {
+  using Element = float;
+  static constexpr int64_t kParts = 1;
+
+  INGOT_AMX static inline __m512i round(__m512 low, __m512 high) {
+    return reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(high, low));
+  }
+
+  template <bool isWhole>
+  INGOT_AMX static inline void loadLine(const float *from, int64_t count,
+                                        __m512i (&to)[1]) {
+    to[0] = isWhole ? round(F32::load(from), F32::load(from + kLanes))
+                    : round(F32::load(lanes(count), from),
+                            F32::load(lanes(count - kLanes), from + kLanes));
+  }
+
+  template <bool isWhole>
+  INGOT_AMX static inline void loadPairs(const float *from, int64_t stride,
+                                         int64_t rows, int64_t count,
+                                         __m512i (&to)[1]) {
+    const __m512i interleaved = _mm512_set_epi16(
+        31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8, 23, 7, 22,
+        6, 21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
+    __m512 even = _mm512_setzero_ps(), odd = even;
+    if (isWhole || rows > 0)
+      even = isWhole ? F32::load(from) : F32::load(lanes(count), from);
+    if (isWhole || rows > 1)
+      odd = isWhole ? F32::load(from + stride)
+                    : F32::load(lanes(count), from + stride);
+    to[0] = _mm512_permutexvar_epi16(interleaved, round(even, odd));
+  }
+};
+
 using F32Format = SplitFormat<F32, 3>;
 using F16Format = SplitFormat<Widening<F16>, 2>;
+
+/// How the kernels of a format take f32.
+template <typename Format> struct F32As {
+  using Type = SplitFormat<F32, Format::kParts>;
+};
+template <> struct F32As<PlainFormat> {
+  using Type = RoundedFormat;
+};
 
 } // namespace
 
@@ -149,8 +190,8 @@ template <typename Format> struct Operand {
 
   /// Loads lines from `line` on: 16 of them, kDepth elements from `inner` on.
   /// Rows of the register are lines if `byLines`, else pairs.
-  INGOT_AVX512 void load(int64_t line, int64_t inner, bool byLines,
-                         char *tile) const {
+  INGOT_AMX void load(int64_t line, int64_t inner, bool byLines,
+                      char *tile) const {
     bool isWhole = line + kRows <= lines && inner + kDepth <= size;
     bool isDirect = byLines == (innerStride == 1);
     if (isWhole)
@@ -163,7 +204,7 @@ template <typename Format> struct Operand {
 
   /// Packs up to kTileRows lines, whose elements are contiguous, as rows, one
   /// after the other.
-  INGOT_AVX512 void packLines(char *packed) const {
+  INGOT_AMX void packLines(char *packed) const {
     for (int64_t i = 0; i < kTileRows; ++i) {
       char *to = packed + i / kRows * kTileBytes + i % kRows * kRowBytes;
       const typename Format::Element *line = data + i * lineStride;
@@ -183,15 +224,37 @@ template <typename Format> struct Operand {
     }
   }
 
+  /// Asks for kDepth rows of kTileColumns elements, or the other way round,
+  /// whichever is contiguous; past the end of that, for what comes after.
+  /// Processors do not foresee so many rows at once.
+  void prefetch(int64_t line, int64_t inner) const {
+    bool byInner = innerStride == 1;
+    if (byInner && inner >= size) {
+      inner -= size;
+      line += kTileColumns;
+    } else if (!byInner && line >= lines) {
+      line -= lines;
+      inner += kDepth;
+    }
+    if (line >= lines || inner >= size)
+      return;
+    const auto *from = data + line * lineStride + inner * innerStride;
+    int64_t stride = byInner ? lineStride : innerStride;
+    int64_t count = byInner ? std::min(kTileColumns, lines - line)
+                            : std::min(kDepth, size - inner);
+    for (int64_t i = 0; i < count; ++i)
+      __builtin_prefetch(from + i * stride);
+  }
+
 private:
-  INGOT_AVX512 static inline void setZero(__m512i (&row)[kParts]) {
+  INGOT_AMX static inline void setZero(__m512i (&row)[kParts]) {
     for (__m512i &part : row)
       part = _mm512_setzero_si512();
   }
 
   /// Returns where the row's next elements go.
-  INGOT_AVX512 static inline char *storeRow(const __m512i (&row)[kParts],
-                                            char *to) {
+  INGOT_AMX static inline char *storeRow(const __m512i (&row)[kParts],
+                                         char *to) {
 #pragma unroll
     for (int64_t part = 0; part < kParts; ++part)
       _mm512_store_si512(to + part * kPartBytes, row[part]);
@@ -199,7 +262,7 @@ private:
   }
 
   template <bool isWhole>
-  INGOT_AVX512 void loadDirect(int64_t line, int64_t inner, char *tile) const {
+  INGOT_AMX void loadDirect(int64_t line, int64_t inner, char *tile) const {
 #pragma unroll 4
     for (int64_t i = 0; i < kRows; ++i) {
       __m512i row[kParts];
@@ -209,8 +272,7 @@ private:
   }
 
   template <bool isWhole>
-  INGOT_AVX512 void loadTransposed(int64_t line, int64_t inner,
-                                   char *tile) const {
+  INGOT_AMX void loadTransposed(int64_t line, int64_t inner, char *tile) const {
     loadDirect<isWhole>(line, inner, tile);
 #pragma unroll
     for (int64_t part = 0; part < kParts; ++part) {
@@ -228,8 +290,8 @@ private:
 
   /// The i-th of 16 vectors, in the direction that is contiguous.
   template <bool isWhole>
-  INGOT_AVX512 inline void loadRow(int64_t line, int64_t inner, int64_t i,
-                                   __m512i (&to)[kParts]) const {
+  INGOT_AMX inline void loadRow(int64_t line, int64_t inner, int64_t i,
+                                __m512i (&to)[kParts]) const {
     if (innerStride == 1) {
       setZero(to);
       if (isWhole || line + i < lines)
@@ -244,8 +306,9 @@ private:
 };
 
 template <typename Format>
-static void packA(Elements a, int64_t rowStride, int64_t innerStride,
-                  int64_t rows, int64_t size, char *packed) {
+INGOT_AMX static void packRows(Elements a, int64_t rowStride,
+                               int64_t innerStride, int64_t rows, int64_t size,
+                               char *packed) {
   using Element = typename Format::Element;
   Operand<Format> operand = {static_cast<const Element *>(a.data), rowStride,
                              innerStride, rows, size};
@@ -256,6 +319,15 @@ static void packA(Elements a, int64_t rowStride, int64_t innerStride,
     operand.load(kRows, k, /*byLines=*/true, packed + kTileBytes);
     packed += Format::kParts * kPartBytes;
   }
+}
+
+template <typename Format>
+static void packA(Elements a, int64_t rowStride, int64_t innerStride,
+                  int64_t rows, int64_t size, char *packed) {
+  bool isF32 = a.type == INGOT_F32;
+  auto *pack =
+      isF32 ? packRows<typename F32As<Format>::Type> : packRows<Format>;
+  pack(a, rowStride, innerStride, rows, size, packed);
 }
 
 template <typename Format>
@@ -274,13 +346,17 @@ static void packB(Elements b, int64_t innerStride, int64_t columnStride,
   // Along what is contiguous.
   if (innerStride == 1) {
     for (int64_t j = 0; j < columns; j += kTileColumns)
-      for (int64_t k = 0; k < size; k += kDepth)
+      for (int64_t k = 0; k < size; k += kDepth) {
+        operand.prefetch(j, k + 2 * kDepth);
         pack(k, j);
+      }
     return;
   }
   for (int64_t k = 0; k < size; k += kDepth)
-    for (int64_t j = 0; j < columns; j += kTileColumns)
+    for (int64_t j = 0; j < columns; j += kTileColumns) {
+      operand.prefetch(j + 2 * kTileColumns, k);
       pack(k, j);
+    }
 }
 
 //===----------------------------------------------------------------------===//
@@ -410,8 +486,8 @@ INGOT_AMX static void multiplyTile(int64_t size, const char *a, const char *b,
 }
 
 /// The instruction for bf16 takes numbers below 2^-126 as zero.
-INGOT_BF16_UNITS static inline __m512i roundPairs(__m512 low, __m512 high,
-                                                  int32_t type) {
+INGOT_AMX static inline __m512i roundPairs(__m512 low, __m512 high,
+                                           int32_t type) {
   if (type == INGOT_BF16)
     return reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(high, low));
   constexpr int toNearest = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
@@ -420,8 +496,8 @@ INGOT_BF16_UNITS static inline __m512i roundPairs(__m512 low, __m512 high,
       _mm512_cvtps_ph(high, toNearest), 1);
 }
 
-INGOT_BF16_UNITS static void roundSums(const float *sums, int32_t type,
-                                       uint16_t *to, int64_t count) {
+INGOT_AMX static void roundSums(const float *sums, int32_t type, uint16_t *to,
+                                int64_t count) {
   constexpr int64_t step = 2 * kLanes;
   int64_t i = 0;
   for (; i + step <= count; i += step)

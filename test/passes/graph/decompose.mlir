@@ -63,19 +63,21 @@ func.func @dropout(%x: tensor<8xf32>, %seed: tensor<i64>, %step: tensor<i64>) ->
   return %0 : tensor<8xf32>
 }
 
-// A processor's library runs attention in f32, a device's in half precision
-// and with bounds alone.
+// A processor's kernel runs attention but for f64 and soft caps, a device's in
+// half precision and with bounds alone.
 // HOST-LABEL:   func.func @attention
-// HOST:         ingot.attention {{.*}}tensor<1x8x2x8xf32>
+// HOST-COUNT-4: ingot.attention
 // HOST-NOT:     ingot.attention
 // DEVICE-LABEL: func.func @attention
 // DEVICE-NOT:   ingot.attention
 // DEVICE:       ingot.attention {{.*}}right = 0{{.*}}tensor<1x8x2x8xbf16>
 // DEVICE-NOT:   ingot.attention
-func.func @attention(%x: tensor<1x8x2x8xf32>, %h: tensor<1x8x2x8xbf16>, %m: tensor<1x1x8x8xi1>, %o: tensor<1x8x2x4xbf16>) -> (tensor<1x8x2x8xf32>, tensor<1x8x2x8xbf16>, tensor<1x8x2x8xbf16>, tensor<1x8x2x4xbf16>) {
+func.func @attention(%x: tensor<1x8x2x8xf32>, %h: tensor<1x8x2x8xbf16>, %m: tensor<1x1x8x8xi1>, %o: tensor<1x8x2x4xbf16>, %d: tensor<1x8x2x8xf64>) -> (tensor<1x8x2x8xf32>, tensor<1x8x2x8xbf16>, tensor<1x8x2x8xbf16>, tensor<1x8x2x4xbf16>, tensor<1x8x2x8xf64>, tensor<1x8x2x8xf32>) {
   %0, %l0 = ingot.attention %x, %x, %x {scale = 1.0 : f64} : (tensor<1x8x2x8xf32>, tensor<1x8x2x8xf32>, tensor<1x8x2x8xf32>) -> (tensor<1x8x2x8xf32>, tensor<1x2x8xf32>)
   %1, %l1 = ingot.attention %h, %h, %h {scale = 1.0 : f64, right = 0 : i64} : (tensor<1x8x2x8xbf16>, tensor<1x8x2x8xbf16>, tensor<1x8x2x8xbf16>) -> (tensor<1x8x2x8xbf16>, tensor<1x2x8xf32>)
   %2, %l2 = ingot.attention %h, %h, %h mask %m {scale = 1.0 : f64} : (tensor<1x8x2x8xbf16>, tensor<1x8x2x8xbf16>, tensor<1x8x2x8xbf16>, tensor<1x1x8x8xi1>) -> (tensor<1x8x2x8xbf16>, tensor<1x2x8xf32>)
   %3, %l3 = ingot.attention %o, %o, %o {scale = 1.0 : f64} : (tensor<1x8x2x4xbf16>, tensor<1x8x2x4xbf16>, tensor<1x8x2x4xbf16>) -> (tensor<1x8x2x4xbf16>, tensor<1x2x8xf32>)
-  return %0, %1, %2, %3 : tensor<1x8x2x8xf32>, tensor<1x8x2x8xbf16>, tensor<1x8x2x8xbf16>, tensor<1x8x2x4xbf16>
+  %4, %l4 = ingot.attention %d, %d, %d {scale = 1.0 : f64} : (tensor<1x8x2x8xf64>, tensor<1x8x2x8xf64>, tensor<1x8x2x8xf64>) -> (tensor<1x8x2x8xf64>, tensor<1x2x8xf64>)
+  %5, %l5 = ingot.attention %x, %x, %x {scale = 1.0 : f64, softcap = 2.0 : f64} : (tensor<1x8x2x8xf32>, tensor<1x8x2x8xf32>, tensor<1x8x2x8xf32>) -> (tensor<1x8x2x8xf32>, tensor<1x2x8xf32>)
+  return %0, %1, %2, %3, %4, %5 : tensor<1x8x2x8xf32>, tensor<1x8x2x8xbf16>, tensor<1x8x2x8xbf16>, tensor<1x8x2x4xbf16>, tensor<1x8x2x8xf64>, tensor<1x8x2x8xf32>
 }

@@ -1,6 +1,5 @@
 // RUN: ingot-opt %s --ingot-assign-precision --split-input-file | FileCheck %s
 // RUN: ingot-opt %s --ingot-assign-precision=type=fp16 --split-input-file | FileCheck %s --check-prefix=FP16
-// RUN: ingot-opt %s --ingot-assign-precision=device --split-input-file | FileCheck %s --check-prefix=DEVICE
 
 // Contractions read low precision; what is read again by one is rounded.
 // CHECK-LABEL: func.func @chain
@@ -52,13 +51,11 @@ func.func @kept(%x: tensor<4x3xf32>, %d: tensor<3x3xf64>) -> (tensor<4xf32>, ten
 
 // -----
 
-// Attention is low on devices alone; its statistics are f32 there too.
+// Attention is low; its statistics are f32.
 // CHECK-LABEL: func.func @attention
-// CHECK-NOT: bf16
-// DEVICE-LABEL: func.func @attention
-// DEVICE-COUNT-3: ingot.cast %arg0 : tensor<1x8x2x8xf32> -> tensor<1x8x2x8xbf16>
-// DEVICE: %[[R:.*]], %[[LSE:.*]] = ingot.attention {{.*}} -> (tensor<1x8x2x8xbf16>, tensor<1x2x8xf32>)
-// DEVICE: ingot.attention_grad %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %[[LSE]], %{{.*}}tensor<1x2x8xf32>, tensor<1x8x2x8xbf16>)
+// CHECK-COUNT-3: ingot.cast %arg0 : tensor<1x8x2x8xf32> -> tensor<1x8x2x8xbf16>
+// CHECK: %[[R:.*]], %[[LSE:.*]] = ingot.attention {{.*}} -> (tensor<1x8x2x8xbf16>, tensor<1x2x8xf32>)
+// CHECK: ingot.attention_grad %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %[[LSE]], %{{.*}}tensor<1x2x8xf32>, tensor<1x8x2x8xbf16>)
 func.func @attention(%x: tensor<1x8x2x8xf32>, %g: tensor<1x8x2x8xf32>) -> tensor<1x8x2x8xf32> {
   %r, %lse = ingot.attention %x, %x, %x {scale = 1.0 : f64} : (tensor<1x8x2x8xf32>, tensor<1x8x2x8xf32>, tensor<1x8x2x8xf32>) -> (tensor<1x8x2x8xf32>, tensor<1x2x8xf32>)
   %d:3 = ingot.attention_grad %x, %x, %x, %r, %lse, %g {scale = 1.0 : f64} : (tensor<1x8x2x8xf32>, tensor<1x8x2x8xf32>, tensor<1x8x2x8xf32>, tensor<1x8x2x8xf32>, tensor<1x2x8xf32>, tensor<1x8x2x8xf32>) -> (tensor<1x8x2x8xf32>, tensor<1x8x2x8xf32>, tensor<1x8x2x8xf32>)

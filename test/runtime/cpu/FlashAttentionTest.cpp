@@ -1,10 +1,12 @@
 #include "runtime/cpu/attention/FlashAttention.h"
 #include "runtime/abi/Scratch.h"
 #include "runtime/core/Memory.h"
+#include "runtime/cpu/HalfPrecision.h"
 #include "runtime/cpu/ThreadPool.h"
 #include "runtime/cpu/gemm/Gemm.h"
 #include "gtest/gtest.h"
 #include <cmath>
+#include <cstring>
 #include <random>
 #include <vector>
 
@@ -14,30 +16,64 @@ namespace {
 
 using Floats = std::vector<float>;
 
+/// Numbers in memory as one of the types that the kernel takes.
+struct Stored {
+  int32_t type;
+  std::vector<char> bytes;
+
+  explicit Stored(int32_t type, const Floats &values)
+      : type(type), bytes(values.size() * elementBytes()) {
+    if (type == INGOT_F32)
+      std::memcpy(bytes.data(), values.data(), bytes.size());
+    else
+      roundFromF32(values.data(), bytes.data(), type, values.size());
+  }
+  Stored(int32_t type, size_t count) : Stored(type, Floats(count, NAN)) {}
+
+  int64_t elementBytes() const { return type == INGOT_F32 ? 4 : 2; }
+  Floats read() const {
+    Floats values(bytes.size() / elementBytes());
+    if (type == INGOT_F32)
+      std::memcpy(values.data(), bytes.data(), bytes.size());
+    else
+      widenToF32(bytes.data(), type, values.data(), values.size());
+    return values;
+  }
+  /// As [batch, rows, heads, columns]: heads are strided.
+  template <typename View>
+  View view(int64_t rows, int64_t heads, int64_t columns) const {
+    int64_t row = heads * columns * elementBytes();
+    return {const_cast<char *>(bytes.data()), rows * row,
+            columns * elementBytes(), row};
+  }
+  ReadRows in(int64_t rows, int64_t heads, int64_t columns) const {
+    return view<ReadRows>(rows, heads, columns);
+  }
+  WrittenRows out(int64_t rows, int64_t heads, int64_t columns) {
+    return view<WrittenRows>(rows, heads, columns);
+  }
+};
+
 struct Case {
   const char *name;
   AttentionShape shape;
   bool bias = false, mask = false;
 };
 
-/// All tensors as [batch, rows, heads, columns]: heads are strided.
-template <typename T>
-HeadsView<T> view(T *data, int64_t rows, int64_t heads, int64_t columns) {
-  return {data, rows * heads * columns, columns, heads * columns};
-}
-
-/// On vector units, or on tile units where there are some.
-class FlashAttention : public testing::TestWithParam<std::tuple<Case, bool>> {
+/// Of each type, on vector units, or on tile units where there are some.
+class FlashAttention
+    : public testing::TestWithParam<std::tuple<Case, int32_t, bool>> {
   void SetUp() override {
-    if (std::get<1>(GetParam()) && !hasTileUnits())
+    if (std::get<2>(GetParam()) && !hasTileUnits())
       GTEST_SKIP() << "this processor lacks tile units";
   }
 };
 
 /// The plain form in double precision, with its gradient by the chain rule.
 TEST_P(FlashAttention, AgreesWithThePlainForm) {
-  auto [test, onTiles] = GetParam();
+  auto [test, type, onTiles] = GetParam();
   AttentionShape s = test.shape;
+  s.type = type;
   s.onTiles = onTiles;
   std::mt19937 random(7);
   std::normal_distribution<float> normal;
@@ -48,9 +84,11 @@ TEST_P(FlashAttention, AgreesWithThePlainForm) {
     return values;
   };
   int64_t rows = s.batch * s.heads * s.queries;
-  Floats q = draw(rows * s.size), g = draw(rows * s.valueSize);
-  Floats k = draw(s.batch * s.keyHeads * s.keys * s.size);
-  Floats v = draw(s.batch * s.keyHeads * s.keys * s.valueSize);
+  int64_t keyRows = s.batch * s.keyHeads * s.keys;
+  Stored qs(type, draw(rows * s.size)), gs(type, draw(rows * s.valueSize));
+  Stored ks(type, draw(keyRows * s.size)),
+      vs(type, draw(keyRows * s.valueSize));
+  Floats q = qs.read(), g = gs.read(), k = ks.read(), v = vs.read();
   Floats bias = draw(s.heads * s.queries * s.keys);
   // Sequences of different lengths; the last one is empty.
   std::vector<unsigned char> mask(s.batch * s.keys);
@@ -64,45 +102,58 @@ TEST_P(FlashAttention, AgreesWithThePlainForm) {
 
   // What the compiler plans covers it.
   ingot_attention_desc desc = {};
+  desc.heads = s.heads;
+  desc.key_heads = s.keyHeads;
+  desc.queries = s.queries;
   desc.size = s.size;
   desc.value_size = s.valueSize;
+  desc.type = s.type;
   ingot::abi::ScratchMachine machine = {getThreadCount()};
-  machine.tilesF32 = s.onTiles;
+  machine.tilesF32 = machine.tilesHalves = s.onTiles;
   ASSERT_LE(flashAttentionScratch(s) * getThreadCount(),
             ingot::abi::getScratchBytes(desc, machine));
 
-  Floats out(rows * s.valueSize, NAN), lse(rows, NAN), delta(rows);
-  Floats dq(q.size(), NAN), dk(k.size(), NAN), dv(v.size(), NAN);
+  Stored out(type, g.size()), dq(type, q.size()), dk(type, k.size()),
+      dv(type, v.size());
+  Floats lse(rows, NAN), delta(rows);
   Block scratch(flashAttentionScratch(s) * getThreadCount(), "scratch");
-  auto in = [](const Floats &x, int64_t rows, int64_t heads, int64_t columns) {
-    return view(x.data(), rows, heads, columns);
-  };
-  auto qv = in(q, s.queries, s.heads, s.size);
-  auto kv = in(k, s.keys, s.keyHeads, s.size);
-  auto vv = in(v, s.keys, s.keyHeads, s.valueSize);
-  auto gv = in(g, s.queries, s.heads, s.valueSize);
-  flashAttention(s, qv, kv, vv,
-                 view(out.data(), s.queries, s.heads, s.valueSize), lse.data(),
-                 scratch.getData());
-  flashAttentionGrad(s, qv, kv, vv, in(out, s.queries, s.heads, s.valueSize),
-                     lse.data(), gv,
-                     view(dq.data(), s.queries, s.heads, s.size),
-                     view(dk.data(), s.keys, s.keyHeads, s.size),
-                     view(dv.data(), s.keys, s.keyHeads, s.valueSize),
-                     delta.data(), scratch.getData());
+  ReadRows qv = qs.in(s.queries, s.heads, s.size);
+  ReadRows kv = ks.in(s.keys, s.keyHeads, s.size);
+  ReadRows vv = vs.in(s.keys, s.keyHeads, s.valueSize);
+  flashAttention(s, qv, kv, vv, out.out(s.queries, s.heads, s.valueSize),
+                 lse.data(), scratch.getData());
+  flashAttentionGrad(
+      s, qv, kv, vv, out.in(s.queries, s.heads, s.valueSize), lse.data(),
+      gs.in(s.queries, s.heads, s.valueSize),
+      dq.out(s.queries, s.heads, s.size), dk.out(s.keys, s.keyHeads, s.size),
+      dv.out(s.keys, s.keyHeads, s.valueSize), delta.data(), scratch.getData());
 
-  std::vector<double> wo(out.size()), wq(q.size()), wk(k.size()), wv(v.size());
-  auto offset = [](const auto &view, const auto &x, int64_t b, int64_t h,
-                   int64_t r) { return view.at(b, h, r) - x.data(); };
+  // Each with the sum of what is rounded on the way to it: stored numbers,
+  // weights, and what their gradients are made of.
+  struct Sums {
+    std::vector<double> sum, rounded;
+    explicit Sums(size_t size) : sum(size), rounded(size) {}
+    void add(int64_t at, double value, double most) {
+      sum[at] += value;
+      rounded[at] += most;
+    }
+  };
+  Sums wo(g.size()), wq(q.size()), wk(k.size()), wv(v.size());
+  auto offset = [](int64_t rows, int64_t heads, int64_t columns, int64_t b,
+                   int64_t h, int64_t r) {
+    return ((b * rows + r) * heads + h) * columns;
+  };
   for (int64_t b = 0; b < s.batch; ++b)
     for (int64_t h = 0; h < s.heads; ++h)
       for (int64_t i = 0; i < s.queries; ++i) {
         int64_t kh = h / (s.heads / s.keyHeads);
-        int64_t qo = offset(qv, q, b, h, i), go = offset(gv, g, b, h, i);
+        int64_t qo = offset(s.queries, s.heads, s.size, b, h, i);
+        int64_t go = offset(s.queries, s.heads, s.valueSize, b, h, i);
         std::vector<double> p(s.keys), dp(s.keys);
-        double top = -INFINITY, total = 0, mean = 0;
+        double top = -INFINITY, total = 0, mean = 0, products = 0;
         for (int64_t j = 0; j < s.keys; ++j) {
-          int64_t ko = offset(kv, k, b, kh, j), vo = offset(vv, v, b, kh, j);
+          int64_t ko = offset(s.keys, s.keyHeads, s.size, b, kh, j);
+          int64_t vo = offset(s.keys, s.keyHeads, s.valueSize, b, kh, j);
           for (int64_t c = 0; c < s.size; ++c)
             p[j] += double(s.scale) * q[qo + c] * k[ko + c];
           for (int64_t c = 0; c < s.valueSize; ++c)
@@ -119,6 +170,13 @@ TEST_P(FlashAttention, AgreesWithThePlainForm) {
           total += x = std::isinf(x) ? 0 : std::exp(x - top);
         for (int64_t j = 0; j < s.keys; ++j)
           mean += (p[j] /= total > 0 ? total : 1) * dp[j];
+        Floats result(s.valueSize);
+        for (int64_t j = 0; j < s.keys; ++j)
+          for (int64_t c = 0; c < s.valueSize; ++c)
+            result[c] +=
+                p[j] * v[offset(s.keys, s.keyHeads, s.valueSize, b, kh, j) + c];
+        for (int64_t c = 0; c < s.valueSize; ++c)
+          products += std::abs(g[go + c] * result[c]);
         double want = total > 0 ? top + std::log(total) : INFINITY;
         float got = lse[(b * s.heads + h) * s.queries + i];
         if (total > 0)
@@ -126,22 +184,28 @@ TEST_P(FlashAttention, AgreesWithThePlainForm) {
         else
           ASSERT_EQ(got, INFINITY);
         for (int64_t j = 0; j < s.keys; ++j) {
-          int64_t ko = offset(kv, k, b, kh, j), vo = offset(vv, v, b, kh, j);
+          int64_t ko = offset(s.keys, s.keyHeads, s.size, b, kh, j);
+          int64_t vo = offset(s.keys, s.keyHeads, s.valueSize, b, kh, j);
           double ds = p[j] * (dp[j] - mean) * s.scale;
+          double most = p[j] * (std::abs(dp[j] - mean) + products) * s.scale;
           for (int64_t c = 0; c < s.size; ++c) {
-            wq[qo + c] += ds * k[ko + c];
-            wk[ko + c] += ds * q[qo + c];
+            wq.add(qo + c, ds * k[ko + c], std::abs(most * k[ko + c]));
+            wk.add(ko + c, ds * q[qo + c], std::abs(most * q[qo + c]));
           }
           for (int64_t c = 0; c < s.valueSize; ++c) {
-            wo[go + c] += p[j] * v[vo + c];
-            wv[vo + c] += p[j] * g[go + c];
+            wo.add(go + c, p[j] * v[vo + c], std::abs(p[j] * v[vo + c]));
+            wv.add(vo + c, p[j] * g[go + c], std::abs(p[j] * g[go + c]));
           }
         }
       }
-  auto compare = [](const char *what, const Floats &got,
-                    const std::vector<double> &want) {
+  // Of each sum: as an operand is rounded, and as it is stored.
+  double unit = type == INGOT_F32 ? 0 : type == INGOT_BF16 ? 0x1p-8 : 0x1p-11;
+  auto compare = [&](const char *what, const Stored &stored, const Sums &want) {
+    Floats got = stored.read();
     for (size_t i = 0; i < got.size(); ++i)
-      ASSERT_NEAR(got[i], want[i], 1e-5 + 1e-5 * std::abs(want[i]))
+      ASSERT_NEAR(got[i], want.sum[i],
+                  1e-5 + 1e-5 * std::abs(want.sum[i]) +
+                      2 * unit * want.rounded[i])
           << what << i;
   };
   compare("out ", out, wo);
@@ -152,58 +216,77 @@ TEST_P(FlashAttention, AgreesWithThePlainForm) {
 
 /// With two threads, two heads take the way of all blocks of a head in turn,
 /// one head that of blocks of queries and keys apart.
-class FlashAttentionGradient : public testing::TestWithParam<bool> {};
-INSTANTIATE_TEST_SUITE_P(, FlashAttentionGradient, testing::Bool(),
-                         [](const auto &info) {
-                           return info.param ? "OnTiles" : "OnVectors";
-                         });
+class FlashAttentionGradient
+    : public testing::TestWithParam<std::tuple<int32_t, bool>> {};
 TEST_P(FlashAttentionGradient, HasTheSameBitsInPartsOfAHead) {
+  auto [type, onTiles] = GetParam();
   AttentionShape s{2, 1, 1, 150, 150, 20, 20, 0.2f, 100, 0};
-  s.onTiles = GetParam();
+  s.type = type;
+  s.onTiles = onTiles;
   if (s.onTiles && !hasTileUnits())
     GTEST_SKIP() << "this processor lacks tile units";
   std::mt19937 random(3);
   std::normal_distribution<float> normal;
   int64_t each = s.queries * s.size;
-  Floats q(2 * each), k(2 * each), v(2 * each), g(2 * each);
-  for (Floats *tensor : {&q, &k, &v, &g})
-    for (float &value : *tensor)
+  auto draw = [&] {
+    Floats values(2 * each);
+    for (float &value : values)
       value = normal(random);
+    return Stored(type, values);
+  };
+  Stored q = draw(), k = draw(), v = draw(), g = draw();
   struct Gradients {
-    Floats dq, dk, dv;
+    Stored dq, dk, dv;
   };
   Block scratch(flashAttentionScratch(s) * getThreadCount(), "scratch");
   auto differentiate = [&](int64_t first, int64_t count) {
     s.batch = count;
-    int64_t size = count * each;
-    Floats out(size), lse(count * s.queries), delta(count * s.queries);
-    Gradients result{Floats(size), Floats(size), Floats(size)};
-    auto in = [&](const Floats &x) {
-      return view(x.data() + first * each, s.queries, s.heads, s.size);
+    size_t size = count * each;
+    Stored out(type, size);
+    Floats lse(count * s.queries), delta(count * s.queries);
+    Gradients result{{type, size}, {type, size}, {type, size}};
+    auto in = [&](const Stored &x) {
+      ReadRows rows = x.in(s.queries, s.heads, s.size);
+      rows.data += first * each * x.elementBytes();
+      return rows;
     };
-    auto to = [&](Floats &x) {
-      return view(x.data(), s.queries, s.heads, s.size);
-    };
+    auto to = [&](Stored &x) { return x.out(s.queries, s.heads, s.size); };
     flashAttention(s, in(q), in(k), in(v), to(out), lse.data(),
                    scratch.getData());
-    flashAttentionGrad(
-        s, in(q), in(k), in(v),
-        view<const float>(out.data(), s.queries, s.heads, s.size), lse.data(),
-        in(g), to(result.dq), to(result.dk), to(result.dv), delta.data(),
-        scratch.getData());
+    flashAttentionGrad(s, in(q), in(k), in(v),
+                       out.in(s.queries, s.heads, s.size), lse.data(), in(g),
+                       to(result.dq), to(result.dk), to(result.dv),
+                       delta.data(), scratch.getData());
     return result;
   };
   Gradients both = differentiate(0, 2);
   for (int64_t batch = 0; batch < 2; ++batch) {
     Gradients one = differentiate(batch, 1);
-    auto equal = [&](const Floats &x, const Floats &y) {
-      return std::equal(x.begin(), x.end(), y.begin() + batch * each);
+    auto equal = [&](const Stored &x, const Stored &y) {
+      return std::equal(x.bytes.begin(), x.bytes.end(),
+                        y.bytes.begin() + batch * each * x.elementBytes());
     };
     EXPECT_TRUE(equal(one.dq, both.dq));
     EXPECT_TRUE(equal(one.dk, both.dk));
     EXPECT_TRUE(equal(one.dv, both.dv));
   }
 }
+
+std::string nameOf(int32_t type, bool onTiles) {
+  std::string name = type == INGOT_F32    ? "F32"
+                     : type == INGOT_BF16 ? "Bf16"
+                                          : "F16";
+  return name + (onTiles ? "OnTiles" : "OnVectors");
+}
+
+const auto kTypes = testing::Values(INGOT_F32, INGOT_BF16, INGOT_F16);
+
+INSTANTIATE_TEST_SUITE_P(, FlashAttentionGradient,
+                         testing::Combine(kTypes, testing::Bool()),
+                         [](const auto &info) {
+                           return nameOf(std::get<0>(info.param),
+                                         std::get<1>(info.param));
+                         });
 
 //                  batch heads kv  T    S   d   dv scale left right
 INSTANTIATE_TEST_SUITE_P(
@@ -221,10 +304,10 @@ INSTANTIATE_TEST_SUITE_P(
                  {3, 2, 1, 100, 100, 32, 32, 0.2f, -1, 0},
                  true,
                  true}),
-        testing::Bool()),
+        kTypes, testing::Bool()),
     [](const auto &info) {
-      return std::string(std::get<0>(info.param).name) +
-             (std::get<1>(info.param) ? "OnTiles" : "");
+      return std::get<0>(info.param).name +
+             nameOf(std::get<1>(info.param), std::get<2>(info.param));
     });
 
 } // namespace

@@ -1,0 +1,186 @@
+//===----------------------------------------------------------------------===//
+// PrefetchStreams: loops over more than the caches hold ask for what they will
+// touch.
+//
+// A processor foresees a few streams of neighbouring lines by itself, and not
+// far: one loop over one array reads at half the rate of memory or less.
+//===----------------------------------------------------------------------===//
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
+#include "passes/codegen/cpu/Passes.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace ingot {
+#define GEN_PASS_DEF_PREFETCHSTREAMS
+#include "passes/codegen/cpu/Passes.h.inc"
+} // namespace ingot
+
+using namespace mlir;
+
+namespace {
+
+constexpr int64_t kLineBytes = 64;
+
+int64_t bytesOf(MemRefType type) {
+  int64_t bits = std::max(8u, type.getElementTypeBitWidth());
+  return type.getNumElements() * bits / 8;
+}
+
+/// How far `index` moves while the loop's counter moves by 1; nothing where it
+/// is not plain arithmetic on the counter.
+std::optional<int64_t> findStride(Value index, scf::ForOp loop) {
+  if (index == loop.getInductionVar())
+    return 1;
+  if (loop.isDefinedOutsideOfLoop(index))
+    return 0;
+  Operation *op = index.getDefiningOp();
+  if (!op || !isa<arith::AddIOp, arith::SubIOp, arith::MulIOp>(op))
+    return std::nullopt;
+  std::optional<int64_t> lhs = findStride(op->getOperand(0), loop);
+  std::optional<int64_t> rhs = findStride(op->getOperand(1), loop);
+  if (!lhs || !rhs)
+    return std::nullopt;
+  if (isa<arith::AddIOp>(op))
+    return *lhs + *rhs;
+  if (isa<arith::SubIOp>(op))
+    return *lhs - *rhs;
+  APInt factor;
+  if (matchPattern(op->getOperand(1), m_ConstantInt(&factor)))
+    return *lhs * factor.getSExtValue();
+  if (matchPattern(op->getOperand(0), m_ConstantInt(&factor)))
+    return *rhs * factor.getSExtValue();
+  return *lhs == 0 && *rhs == 0 ? std::optional(0) : std::nullopt;
+}
+
+/// A buffer and an index into it that moves on by 1.
+using Stream = std::pair<Value, Value>;
+
+struct PrefetchStreams : ingot::impl::PrefetchStreamsBase<PrefetchStreams> {
+  using PrefetchStreamsBase::PrefetchStreamsBase;
+
+  void runOnOperation() override {
+    func::FuncOp function = getOperation();
+    int64_t bytes = 0;
+    for (Type type : function.getArgumentTypes())
+      if (auto buffer = dyn_cast<MemRefType>(type))
+        bytes += bytesOf(buffer);
+    if (bytes < leastBytes)
+      return;
+    SmallVector<scf::ForOp> innermost;
+    function.walk([&](scf::ForOp loop) {
+      bool isInnermost = true;
+      loop.getBody()->walk([&](scf::ForOp) { isInnermost = false; });
+      if (isInnermost)
+        innermost.push_back(loop);
+    });
+    for (scf::ForOp loop : innermost) {
+      llvm::SetVector<Stream> streams = findStreams(loop);
+      if (!streams.empty())
+        cut(loop, streams.getArrayRef());
+    }
+  }
+
+private:
+  /// What every iteration touches, of buffers that matter.
+  llvm::SetVector<Stream> findStreams(scf::ForOp loop) {
+    llvm::SetVector<Stream> streams;
+    APInt step;
+    if (!matchPattern(loop.getStep(), m_ConstantInt(&step)) || !step.isOne())
+      return streams;
+    auto add = [&](Value buffer, ValueRange index) {
+      bool isBuffer = isa<BlockArgument>(buffer) && index.size() == 1;
+      if (isBuffer &&
+          bytesOf(cast<MemRefType>(buffer.getType())) >= leastBytes / 16 &&
+          findStride(index.front(), loop) == 1)
+        streams.insert({buffer, index.front()});
+    };
+    for (Operation &op : loop.getBody()->without_terminator())
+      if (auto load = dyn_cast<memref::LoadOp>(op))
+        add(load.getMemRef(), load.getIndices());
+      else if (auto store = dyn_cast<memref::StoreOp>(op))
+        add(store.getMemRef(), store.getIndices());
+    return streams;
+  }
+
+  /// Makes the loop one over pieces, each of which asks for the next one.
+  void cut(scf::ForOp loop, ArrayRef<Stream> streams) {
+    Location loc = loop.getLoc();
+    OpBuilder builder(loop);
+    auto constant = [&](int64_t value) -> Value {
+      return arith::ConstantIndexOp::create(builder, loc, value);
+    };
+    Value size = constant(piece);
+    auto pieces =
+        scf::ForOp::create(builder, loc, loop.getLowerBound(),
+                           loop.getUpperBound(), size, loop.getInitArgs());
+    loop.replaceAllUsesWith(pieces.getResults());
+    Block *body = pieces.getBody();
+    builder.setInsertionPointToStart(body);
+    Value from = pieces.getInductionVar();
+    Value to = arith::MinSIOp::create(
+        builder, loc, arith::AddIOp::create(builder, loc, from, size),
+        loop.getUpperBound());
+    // Elements of a line, and the streams of such elements.
+    llvm::MapVector<int64_t, SmallVector<Stream>> byLine;
+    for (Stream stream : streams) {
+      auto type = cast<MemRefType>(stream.first.getType());
+      byLine[kLineBytes * type.getNumElements() / bytesOf(type)].push_back(
+          stream);
+    }
+    for (auto &[elements, group] : byLine) {
+      auto lines =
+          scf::ForOp::create(builder, loc, from, to, constant(elements));
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointToStart(lines.getBody());
+      IRMapping mapping;
+      mapping.map(loop.getInductionVar(), lines.getInductionVar());
+      for (auto [buffer, index] : group)
+        prefetch(builder, loc, buffer,
+                 copyIndex(builder, index, loop, mapping));
+      numStreams += group.size();
+    }
+    // Without results it has a terminator.
+    if (pieces.getNumResults() == 0)
+      loop->moveBefore(body->getTerminator());
+    else
+      loop->moveBefore(body, body->end());
+    loop.setLowerBound(from);
+    loop.setUpperBound(to);
+    loop.getInitArgsMutable().assign(pieces.getRegionIterArgs());
+    if (pieces.getNumResults() == 0)
+      return;
+    builder.setInsertionPointToEnd(body);
+    scf::YieldOp::create(builder, loc, loop.getResults());
+  }
+
+  /// Asks for the line a piece ahead. In memory the next row follows.
+  void prefetch(OpBuilder &builder, Location loc, Value buffer, Value index) {
+    int64_t last = cast<MemRefType>(buffer.getType()).getNumElements() - 1;
+    Value ahead = arith::AddIOp::create(
+        builder, loc, index,
+        arith::ConstantIndexOp::create(builder, loc, piece));
+    ahead = arith::MinSIOp::create(
+        builder, loc, ahead,
+        arith::ConstantIndexOp::create(builder, loc, last));
+    memref::PrefetchOp::create(builder, loc, buffer, ahead, /*isWrite=*/false,
+                               /*localityHint=*/3, /*isDataCache=*/true);
+  }
+
+  /// The arithmetic that makes an index, for another counter.
+  static Value copyIndex(OpBuilder &builder, Value index, scf::ForOp loop,
+                         IRMapping &mapping) {
+    if (mapping.contains(index) || loop.isDefinedOutsideOfLoop(index))
+      return mapping.lookupOrDefault(index);
+    Operation *op = index.getDefiningOp();
+    for (Value operand : op->getOperands())
+      mapping.map(operand, copyIndex(builder, operand, loop, mapping));
+    return builder.clone(*op, mapping)->getResult(0);
+  }
+};
+
+} // namespace
