@@ -100,7 +100,7 @@ def PrefetchStreams : Pass<"ingot-prefetch-streams", "::mlir::func::FuncOp"> {
     ```
   }];
   let options = [
-    Option<"leastBytes", "least-bytes", "int64_t", "2097152",
+    Option<"leastBytes", "least-bytes", "int64_t", "524288",
            "bytes of all of a kernel's buffers, from which on it is treated; of a buffer, a sixteenth">,
     Option<"piece", "piece", "int64_t", "512", "iterations of a piece">,
   ];

@@ -26,6 +26,9 @@ namespace {
 
 constexpr int64_t kLineBytes = 64;
 
+/// More keep memory busy by themselves.
+constexpr size_t kMostStreams = 3;
+
 int64_t bytesOf(MemRefType type) {
   int64_t bits = std::max(8u, type.getElementTypeBitWidth());
   return type.getNumElements() * bits / 8;
@@ -80,7 +83,7 @@ struct PrefetchStreams : ingot::impl::PrefetchStreamsBase<PrefetchStreams> {
     });
     for (scf::ForOp loop : innermost) {
       llvm::SetVector<Stream> streams = findStreams(loop);
-      if (!streams.empty())
+      if (!streams.empty() && streams.size() <= kMostStreams)
         cut(loop, streams.getArrayRef());
     }
   }

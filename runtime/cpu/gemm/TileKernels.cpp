@@ -314,7 +314,11 @@ INGOT_AMX static void packRows(Elements a, int64_t rowStride,
                              innerStride, rows, size};
   if (innerStride == 1)
     return operand.packLines(packed);
+  const Element *from = operand.data + kTileRows;
   for (int64_t k = 0; k < size; k += kDepth) {
+    // For the next panel: these rows are pieces far apart.
+    for (int64_t i = 0; i < kDepth; ++i)
+      __builtin_prefetch(from + (k + i) * innerStride, 0, 2);
     operand.load(0, k, /*byLines=*/true, packed);
     operand.load(kRows, k, /*byLines=*/true, packed + kTileBytes);
     packed += Format::kParts * kPartBytes;
