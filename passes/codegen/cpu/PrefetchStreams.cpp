@@ -13,7 +13,6 @@
 #include "mlir/IR/Matchers.h"
 #include "passes/codegen/cpu/Passes.h"
 #include "llvm/ADT/MapVector.h"
-#include "llvm/ADT/SetVector.h"
 
 namespace ingot {
 #define GEN_PASS_DEF_PREFETCHSTREAMS
@@ -34,15 +33,20 @@ int64_t bytesOf(MemRefType type) {
   return type.getNumElements() * bits / 8;
 }
 
-/// How far `index` moves while the loop's counter moves by 1; nothing where it
-/// is not plain arithmetic on the counter.
+/// How far `index` moves while the counter of `loop` moves by 1 and those of
+/// loops within it stay; nothing where it is not plain arithmetic on them.
 std::optional<int64_t> findStride(Value index, scf::ForOp loop) {
   if (index == loop.getInductionVar())
     return 1;
-  if (loop.isDefinedOutsideOfLoop(index))
+  if (!loop.getRegion().isAncestor(index.getParentRegion()))
     return 0;
   Operation *op = index.getDefiningOp();
-  if (!op || !isa<arith::AddIOp, arith::SubIOp, arith::MulIOp>(op))
+  if (!op) {
+    auto inner = dyn_cast<scf::ForOp>(index.getParentBlock()->getParentOp());
+    bool isCounter = inner && index == inner.getInductionVar();
+    return isCounter ? std::optional<int64_t>(0) : std::nullopt;
+  }
+  if (!isa<arith::AddIOp, arith::SubIOp, arith::MulIOp>(op))
     return std::nullopt;
   std::optional<int64_t> lhs = findStride(op->getOperand(0), loop);
   std::optional<int64_t> rhs = findStride(op->getOperand(1), loop);
@@ -57,11 +61,28 @@ std::optional<int64_t> findStride(Value index, scf::ForOp loop) {
     return *lhs * factor.getSExtValue();
   if (matchPattern(op->getOperand(0), m_ConstantInt(&factor)))
     return *rhs * factor.getSExtValue();
-  return *lhs == 0 && *rhs == 0 ? std::optional(0) : std::nullopt;
+  return *lhs == 0 && *rhs == 0 ? std::optional<int64_t>(0) : std::nullopt;
 }
 
-/// A buffer and an index into it that moves on by 1.
-using Stream = std::pair<Value, Value>;
+/// How often the loop runs, if that is known.
+std::optional<int64_t> findLength(scf::ForOp loop) {
+  APInt lower, upper;
+  if (!matchPattern(loop.getLowerBound(), m_ConstantInt(&lower)) ||
+      !matchPattern(loop.getUpperBound(), m_ConstantInt(&upper)))
+    return std::nullopt;
+  return upper.getSExtValue() - lower.getSExtValue();
+}
+
+/// An index into a buffer that moves on by 1.
+struct Stream {
+  Value buffer, index;
+  /// From an element to the one that is asked for with it.
+  int64_t distance;
+
+  bool operator==(const Stream &other) const {
+    return buffer == other.buffer && index == other.index;
+  }
+};
 
 struct PrefetchStreams : ingot::impl::PrefetchStreamsBase<PrefetchStreams> {
   using PrefetchStreamsBase::PrefetchStreamsBase;
@@ -82,25 +103,30 @@ struct PrefetchStreams : ingot::impl::PrefetchStreamsBase<PrefetchStreams> {
         innermost.push_back(loop);
     });
     for (scf::ForOp loop : innermost) {
-      llvm::SetVector<Stream> streams = findStreams(loop);
+      SmallVector<Stream> streams = findStreams(loop);
       if (!streams.empty() && streams.size() <= kMostStreams)
-        cut(loop, streams.getArrayRef());
+        cut(loop, streams);
     }
   }
 
 private:
   /// What every iteration touches, of buffers that matter.
-  llvm::SetVector<Stream> findStreams(scf::ForOp loop) {
-    llvm::SetVector<Stream> streams;
+  SmallVector<Stream> findStreams(scf::ForOp loop) {
+    SmallVector<Stream> streams;
     APInt step;
     if (!matchPattern(loop.getStep(), m_ConstantInt(&step)) || !step.isOne())
       return streams;
     auto add = [&](Value buffer, ValueRange index) {
-      bool isBuffer = isa<BlockArgument>(buffer) && index.size() == 1;
-      if (isBuffer &&
-          bytesOf(cast<MemRefType>(buffer.getType())) >= leastBytes / 16 &&
-          findStride(index.front(), loop) == 1)
-        streams.insert({buffer, index.front()});
+      if (!isa<BlockArgument>(buffer) || index.size() != 1 ||
+          bytesOf(cast<MemRefType>(buffer.getType())) < leastBytes / 16 ||
+          findStride(index.front(), loop) != 1)
+        return;
+      std::optional<int64_t> distance = findDistance(index.front(), loop);
+      if (!distance)
+        return;
+      Stream stream = {buffer, index.front(), *distance};
+      if (!llvm::is_contained(streams, stream))
+        streams.push_back(stream);
     };
     for (Operation &op : loop.getBody()->without_terminator())
       if (auto load = dyn_cast<memref::LoadOp>(op))
@@ -108,6 +134,19 @@ private:
       else if (auto store = dyn_cast<memref::StoreOp>(op))
         add(store.getMemRef(), store.getIndices());
     return streams;
+  }
+
+  /// About a piece further: in the loop, or as many rounds on of the one around
+  /// a short loop.
+  std::optional<int64_t> findDistance(Value index, scf::ForOp loop) {
+    std::optional<int64_t> length = findLength(loop);
+    auto around = loop->getParentOfType<scf::ForOp>();
+    if (!length || *length > piece || !around)
+      return piece;
+    std::optional<int64_t> stride = findStride(index, around);
+    if (!stride || *length <= 0)
+      return std::nullopt;
+    return *stride * std::max<int64_t>(1, piece / *length);
   }
 
   /// Makes the loop one over pieces, each of which asks for the next one.
@@ -130,8 +169,8 @@ private:
         loop.getUpperBound());
     // Elements of a line, and the streams of such elements.
     llvm::MapVector<int64_t, SmallVector<Stream>> byLine;
-    for (Stream stream : streams) {
-      auto type = cast<MemRefType>(stream.first.getType());
+    for (const Stream &stream : streams) {
+      auto type = cast<MemRefType>(stream.buffer.getType());
       byLine[kLineBytes * type.getNumElements() / bytesOf(type)].push_back(
           stream);
     }
@@ -142,9 +181,9 @@ private:
       builder.setInsertionPointToStart(lines.getBody());
       IRMapping mapping;
       mapping.map(loop.getInductionVar(), lines.getInductionVar());
-      for (auto [buffer, index] : group)
-        prefetch(builder, loc, buffer,
-                 copyIndex(builder, index, loop, mapping));
+      for (const Stream &stream : group)
+        prefetch(builder, loc, stream,
+                 copyIndex(builder, stream.index, loop, mapping));
       numStreams += group.size();
     }
     // Without results it has a terminator.
@@ -161,17 +200,19 @@ private:
     scf::YieldOp::create(builder, loc, loop.getResults());
   }
 
-  /// Asks for the line a piece ahead. In memory the next row follows.
-  void prefetch(OpBuilder &builder, Location loc, Value buffer, Value index) {
-    int64_t last = cast<MemRefType>(buffer.getType()).getNumElements() - 1;
-    Value ahead = arith::AddIOp::create(
-        builder, loc, index,
-        arith::ConstantIndexOp::create(builder, loc, piece));
-    ahead = arith::MinSIOp::create(
-        builder, loc, ahead,
-        arith::ConstantIndexOp::create(builder, loc, last));
-    memref::PrefetchOp::create(builder, loc, buffer, ahead, /*isWrite=*/false,
-                               /*localityHint=*/3, /*isDataCache=*/true);
+  static void prefetch(OpBuilder &builder, Location loc, const Stream &stream,
+                       Value index) {
+    auto constant = [&](int64_t value) -> Value {
+      return arith::ConstantIndexOp::create(builder, loc, value);
+    };
+    auto type = cast<MemRefType>(stream.buffer.getType());
+    Value ahead =
+        arith::AddIOp::create(builder, loc, index, constant(stream.distance));
+    ahead = arith::MinSIOp::create(builder, loc, ahead,
+                                   constant(type.getNumElements() - 1));
+    memref::PrefetchOp::create(builder, loc, stream.buffer, ahead,
+                               /*isWrite=*/false, /*localityHint=*/3,
+                               /*isDataCache=*/true);
   }
 
   /// The arithmetic that makes an index, for another counter.

@@ -181,6 +181,16 @@ template <typename Format> static int64_t getLineBytes(int64_t size) {
   return (size + kDepth - 1) / kDepth * Format::kParts * kPartBytes / kTileRows;
 }
 
+/// Asks for pieces of rows that fill a tile's: those are kDepth elements, or
+/// kTileColumns. Close to the processor (3), or less so (2).
+template <int locality, typename Element>
+static void askFor(const Element *from, int64_t rows, int64_t stride) {
+  constexpr int64_t line = kRowBytes / static_cast<int64_t>(sizeof(Element));
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < kDepth; j += line)
+      __builtin_prefetch(from + i * stride + j, 0, locality);
+}
+
 /// An operand as one tile register after the other sees it: `lines` rows of a
 /// or columns of b, of `size` elements. Of the two strides one is 1.
 template <typename Format> struct Operand {
@@ -242,8 +252,7 @@ template <typename Format> struct Operand {
     int64_t stride = byInner ? lineStride : innerStride;
     int64_t count = byInner ? std::min(kTileColumns, lines - line)
                             : std::min(kDepth, size - inner);
-    for (int64_t i = 0; i < count; ++i)
-      __builtin_prefetch(from + i * stride);
+    askFor<3>(from, count, stride);
   }
 
 private:
@@ -314,11 +323,10 @@ INGOT_AMX static void packRows(Elements a, int64_t rowStride,
                              innerStride, rows, size};
   if (innerStride == 1)
     return operand.packLines(packed);
-  const Element *from = operand.data + kTileRows;
   for (int64_t k = 0; k < size; k += kDepth) {
     // For the next panel: these rows are pieces far apart.
-    for (int64_t i = 0; i < kDepth; ++i)
-      __builtin_prefetch(from + (k + i) * innerStride, 0, 2);
+    askFor<2>(operand.data + kTileRows + k * innerStride,
+              std::min(kDepth, size - k), innerStride);
     operand.load(0, k, /*byLines=*/true, packed);
     operand.load(kRows, k, /*byLines=*/true, packed + kTileBytes);
     packed += Format::kParts * kPartBytes;

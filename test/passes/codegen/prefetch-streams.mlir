@@ -66,6 +66,29 @@ func.func @sum(%x: memref<100000xf32>, %s: memref<1xf32>) {
   return
 }
 
+// Short pieces of long rows: two rows further, not beside the piece.
+// CHECK-LABEL: func @columns
+func.func @columns(%x: memref<100000xf32>, %s: memref<64xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c256 = arith.constant 256 : index
+  %c100 = arith.constant 100 : index
+  %c1000 = arith.constant 1000 : index
+  scf.for %row = %c0 to %c100 step %c1 {
+    %first = arith.muli %row, %c1000 : index
+    // CHECK: %[[C2000:.*]] = arith.constant 2000
+    // CHECK: %[[AHEAD:.*]] = arith.addi %{{.*}}, %[[C2000]]
+    // CHECK: %[[NEXT:.*]] = arith.minsi %[[AHEAD]]
+    // CHECK: memref.prefetch %{{.*}}[%[[NEXT]]]
+    scf.for %i = %c0 to %c256 step %c1 {
+      %at = arith.addi %first, %i : index
+      %0 = memref.load %x[%at] : memref<100000xf32>
+      memref.store %0, %s[%i] : memref<64xf32>
+    }
+  }
+  return
+}
+
 // What the caches hold needs no asking.
 // CHECK-LABEL: func @small
 // CHECK-NOT:     memref.prefetch
