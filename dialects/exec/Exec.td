@@ -76,8 +76,8 @@ def Exec_SpaceAttr : EnumAttr<Exec_Dialect, Exec_Space, "space">;
 def BufferOp : Exec_Op<"buffer", [Pure]> {
   let summary = "a tensor's place: bytes from `offset` on in the arena or the state block";
   let description = [{
-    A `shard` is memory that has only the rank's elements; at `offset` in the state block is the address that
-    the tensor's first element would have.
+    A `shard` is memory that has only the rank's elements; at `offset` in the table of `ingot_shards` is the address
+    that the tensor's first element would have.
   }];
   let arguments = (ins Exec_SpaceAttr:$space, I64Attr:$offset);
   let results = (outs Exec_Buffer:$result);

@@ -29,7 +29,7 @@ extern "C" {
 
 /// Bumped on every change of a struct, an entry point or the manifest. The
 /// trainer refuses a module with another version at start.
-#define INGOT_ABI_VERSION 13
+#define INGOT_ABI_VERSION 14
 
 /// Alignment in bytes of both blocks and of every tensor in them.
 #define INGOT_ALIGNMENT 64
@@ -154,6 +154,10 @@ typedef struct ingot_copy_desc {
   int64_t shard_first, shard_of;
   int64_t index;
 } ingot_copy_desc;
+
+/// The addresses that tensors in shards would start at, by number: a rank has
+/// memory for the elements of its shards only.
+char *const *ingot_shards(ingot_context *context);
 
 // Library calls work in `scratch`, aligned like tensors and without meaning
 // before and after the call; null if there is none.

@@ -105,6 +105,8 @@ struct ingot_context {
   /// Null for a rank alone.
   ingot::runtime::Communicator *ranks = nullptr;
   int64_t rank = 0, rankCount = 1;
+  /// For ingot_shards.
+  std::vector<char *> shards;
 
 private:
   std::map<std::pair<const void *, int>, std::unique_ptr<Cached>> cache;

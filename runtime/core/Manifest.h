@@ -50,7 +50,7 @@ struct ShardPlace {
   int64_t first = 0, of = 0;
 };
 
-/// With `shard`, at its offset is an address (Abi.h).
+/// With `shard`, its offset is that of an address (ingot_shards).
 struct StateSpec : TensorSpec {
   StateRole role = StateRole::Parameter;
   InitKind init = InitKind::Weights;

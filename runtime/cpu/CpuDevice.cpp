@@ -36,13 +36,17 @@ public:
   }
   char *getState() const override { return state.getData(); }
   char *getArena() const override { return arena.getData(); }
+  char *allocateShards(int64_t bytes) override {
+    shards = Block(bytes, "shards of the state");
+    return shards.getData();
+  }
   Transfers *getTransfers() override { return nullptr; }
   void run(ingot_context &context, int32_t, ingot_step_fn run) override {
     run(&context, getState(), getArena());
   }
 
 private:
-  Block state, arena;
+  Block state, arena, shards;
 };
 } // namespace
 

@@ -39,6 +39,10 @@ void ingot_launch(ingot_context *context, const ingot_kernel *kernel,
   });
 }
 
+char *const *ingot_shards(ingot_context *context) {
+  return context->shards.data();
+}
+
 void ingot_copy(ingot_context *context, const ingot_copy_desc *desc,
                 const void *from, void *to) {
   if (context->failed)

@@ -30,10 +30,12 @@ static int getLocalRank() {
   return 0;
 }
 
-CudaDevice::CudaDevice(const ingot_module_t &module, const Manifest &manifest) {
+CudaDevice::CudaDevice(const ingot_module_t &module, const Manifest &manifest)
+    : manifest(manifest) {
   openGpu();
-  loadCode(module, manifest);
-  allocateBlocks(manifest);
+  loadCode(module);
+  state = allocateZeros(manifest.stateBytes);
+  arena = allocateZeros(manifest.arenaBytes);
   constexpr size_t outstanding = 16;
   for (size_t i = 0; i < outstanding; ++i)
     marks.push_back(makeEvent(CU_EVENT_DISABLE_TIMING));
@@ -58,7 +60,7 @@ CudaDevice::~CudaDevice() {
       (void)driver.cuEventDestroy(event);
   for (void *block : hostBlocks)
     (void)driver.cuMemFreeHost(block);
-  for (CUdeviceptr block : {arena, state})
+  for (CUdeviceptr block : {shards, arena, state})
     if (block)
       (void)driver.cuMemFree(block);
   if (code)
@@ -89,8 +91,7 @@ void CudaDevice::openGpu() {
                "making a stream");
 }
 
-void CudaDevice::loadCode(const ingot_module_t &module,
-                          const Manifest &manifest) {
+void CudaDevice::loadCode(const ingot_module_t &module) {
   int major = 0, minor = 0;
   driver.check(driver.cuDeviceGetAttribute(
                    &major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, gpu),
@@ -118,36 +119,45 @@ void CudaDevice::loadCode(const ingot_module_t &module,
   driver.check(result, "loading the kernels");
 }
 
-void CudaDevice::allocateBlocks(const Manifest &manifest) {
-  auto allocate = [&](CUdeviceptr &block, int64_t bytes) {
-    // Drivers refuse blocks of nothing.
-    bytes = std::max<int64_t>(bytes, INGOT_ALIGNMENT);
-    CUresult result = driver.cuMemAlloc(&block, bytes);
-    if (result == CUDA_ERROR_OUT_OF_MEMORY)
-      throw failure("GPU memory", describeLack(manifest),
-                    "compile with a smaller --batch or --memory-budget, or "
-                    "free memory of the GPU");
-    driver.check(result, "allocating memory of the GPU");
-    driver.check(driver.cuMemsetD8Async(block, 0, bytes, stream),
-                 "clearing memory of the GPU");
-  };
-  allocate(state, manifest.stateBytes);
-  allocate(arena, manifest.arenaBytes);
+CUdeviceptr CudaDevice::allocateZeros(int64_t bytes) {
+  // Drivers refuse blocks of nothing.
+  bytes = std::max<int64_t>(bytes, INGOT_ALIGNMENT);
+  CUdeviceptr block = 0;
+  CUresult result = driver.cuMemAlloc(&block, bytes);
+  if (result == CUDA_ERROR_OUT_OF_MEMORY)
+    throw failure("GPU memory", describeLack(),
+                  "compile with a smaller --batch or --memory-budget, or "
+                  "free memory of the GPU");
+  driver.check(result, "allocating memory of the GPU");
+  driver.check(driver.cuMemsetD8Async(block, 0, bytes, stream),
+               "clearing memory of the GPU");
   driver.check(driver.cuStreamSynchronize(stream),
                "clearing memory of the GPU");
+  return block;
+}
+
+char *CudaDevice::allocateShards(int64_t bytes) {
+  shardBytes = bytes;
+  shards = allocateZeros(bytes);
+  return reinterpret_cast<char *>(shards);
 }
 
 /// What would have to be resident, largest first.
-std::string CudaDevice::describeLack(const Manifest &manifest) const {
+std::string CudaDevice::describeLack() const {
   size_t free = 0, total = 0;
   (void)driver.cuMemGetInfo(&free, &total);
   // What is allocated of ours counts as free.
   if (state)
     free += manifest.stateBytes;
+  if (arena)
+    free += manifest.arenaBytes;
   std::vector<std::pair<int64_t, std::string>> residents;
   for (const StateSpec &spec : manifest.states)
-    residents.emplace_back(spec.getBytes(), spec.name);
+    if (!spec.shard)
+      residents.emplace_back(spec.getBytes(), spec.name);
   residents.emplace_back(manifest.arenaBytes, "activations and gradients");
+  if (shardBytes != 0)
+    residents.emplace_back(shardBytes, "the rank's shards of states");
   std::sort(residents.rbegin(), residents.rend());
   constexpr size_t shown = 8;
   std::string list;
@@ -156,7 +166,8 @@ std::string CudaDevice::describeLack(const Manifest &manifest) const {
             formatSize(residents[i].first);
   if (residents.size() > shown)
     list += ", and " + std::to_string(residents.size() - shown) + " more";
-  return "needs " + formatSize(manifest.stateBytes + manifest.arenaBytes) +
+  return "needs " +
+         formatSize(manifest.stateBytes + manifest.arenaBytes + shardBytes) +
          ", and " + formatSize(free) + " of " + formatSize(total) +
          " are free: " + list;
 }

@@ -37,6 +37,7 @@ public:
   std::string describe() const override;
   char *getState() const override { return reinterpret_cast<char *>(state); }
   char *getArena() const override { return reinterpret_cast<char *>(arena); }
+  char *allocateShards(int64_t bytes) override;
   Transfers *getTransfers() override { return this; }
   void run(ingot_context &context, int32_t index,
            ingot_step_fn function) override;
@@ -74,14 +75,15 @@ private:
   void wait(uint64_t mark) override;
 
   void openGpu();
-  void loadCode(const ingot_module_t &module, const Manifest &manifest);
-  void allocateBlocks(const Manifest &manifest);
+  void loadCode(const ingot_module_t &module);
+  CUdeviceptr allocateZeros(int64_t bytes);
   CUevent makeEvent(unsigned flags);
-  std::string describeLack(const Manifest &manifest) const;
+  std::string describeLack() const;
   CUgraphExec record(ingot_context &context, ingot_step_fn function);
   CUevent takeTimer();
   void collectTimes(ingot_context &context);
 
+  const Manifest &manifest;
   Driver driver;
   std::unique_ptr<BlasLt> blasLt;
   std::unique_ptr<Dnn> dnn;
@@ -91,7 +93,8 @@ private:
   CUcontext owner = nullptr;
   CUstream stream = nullptr;
   CUmodule code = nullptr;
-  CUdeviceptr state = 0, arena = 0;
+  CUdeviceptr state = 0, arena = 0, shards = 0;
+  int64_t shardBytes = 0;
   std::vector<void *> hostBlocks;
   std::unordered_map<const ingot_grid_kernel *, CUfunction> kernels;
 

@@ -31,6 +31,10 @@ static int64_t getElementBytes(int32_t type) {
   return type == INGOT_F64 ? 8 : type == INGOT_F32 ? 4 : 2;
 }
 
+char *const *ingot_shards(ingot_context *context) {
+  return context->shards.data();
+}
+
 void ingot_launch_grid(ingot_context *context, const ingot_grid_kernel *kernel,
                        void *const *buffers) {
   enqueue(context, kernel->name, kernel->index,

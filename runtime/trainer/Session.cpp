@@ -39,26 +39,45 @@ Session::Session(const ingot_module_t &module, const Manifest &manifest,
   context.rankCount = ranks;
   hostState = device->getState();
   hostInputs = device->getArena();
+  layOutShards();
   if (transfers)
     layOutStaging();
-  layOutShards();
 }
 
 void Session::layOutShards() {
-  int64_t bytes = manifest.getShardBytes(context.rank, context.rankCount);
-  shards = Block(bytes, "shards of the state");
-  char *place = shards.getData();
+  bool isSharded = false;
+  for (const StateSpec &state : manifest.states)
+    isSharded |= state.shard.has_value();
+  if (!isSharded)
+    return;
+  // A rank may have none of the elements.
+  shardBytes = std::max<int64_t>(
+      manifest.getShardBytes(context.rank, context.rankCount), INGOT_ALIGNMENT);
+  shards = hostShards = device->allocateShards(shardBytes);
+  int64_t place = 0;
   for (const StateSpec &state : manifest.states) {
     if (!state.shard)
       continue;
-    shardPlaces[&state] = place - getHeld(state).begin * getSize(state.dtype);
+    int64_t offset = place - getHeld(state).begin * getSize(state.dtype);
+    shardOffsets[&state] = offset;
+    size_t number = state.offset / sizeof(char *);
+    context.shards.resize(std::max(context.shards.size(), number + 1));
+    context.shards[number] = shards + offset;
     place += state.getShardBytes(context.rank, context.rankCount);
   }
 }
 
-void Session::layOutStaging() {
+void Session::makeStateCopy() {
   stateCopy = Block(manifest.stateBytes, "the host's copy of the state");
   hostState = stateCopy.getData();
+  if (!shards)
+    return;
+  shardCopy = Block(shardBytes, "the host's copy of the state's shards");
+  hostShards = shardCopy.getData();
+}
+
+void Session::layOutStaging() {
+  makeStateCopy();
   int64_t inputBytes = 0, scalarBytes = 0;
   for (Function &function : functions) {
     int64_t end = 0;
@@ -86,14 +105,15 @@ const Function *Session::findFunction(std::string_view name,
 }
 
 void Session::storeState() {
-  for (const auto &[state, place] : shardPlaces)
-    std::memcpy(hostState + state->offset, &place, sizeof(place));
   if (!transfers)
     return;
   transfers->copyIn(device->getState(), hostState, manifest.stateBytes);
+  if (shards)
+    transfers->copyIn(shards, hostShards, shardBytes);
   transfers->wait(transfers->mark());
   stateCopy = Block();
-  hostState = nullptr;
+  shardCopy = Block();
+  hostState = hostShards = nullptr;
 }
 
 void Session::fetchState() {
@@ -102,11 +122,11 @@ void Session::fetchState() {
     context.ranks->waitForAll();
   if (!transfers)
     return;
-  if (!hostState) {
-    stateCopy = Block(manifest.stateBytes, "the host's copy of the state");
-    hostState = stateCopy.getData();
-  }
+  if (!hostState)
+    makeStateCopy();
   transfers->copyOut(hostState, device->getState(), manifest.stateBytes);
+  if (shards)
+    transfers->copyOut(hostShards, shards, shardBytes);
   transfers->wait(transfers->mark());
 }
 

@@ -50,10 +50,12 @@ public:
   /// first, all states are zeros and can be written.
   /// Of a state in shards, only the elements that getHeld() says are there.
   char *getPlace(const StateSpec &spec) {
-    return spec.shard ? shardPlaces.at(&spec) : hostState + spec.offset;
+    return spec.shard ? hostShards + shardOffsets.at(&spec)
+                      : hostState + spec.offset;
   }
   const char *getPlace(const StateSpec &spec) const {
-    return spec.shard ? shardPlaces.at(&spec) : hostState + spec.offset;
+    return spec.shard ? hostShards + shardOffsets.at(&spec)
+                      : hostState + spec.offset;
   }
   /// All that is not in shards.
   char *getStates() { return hostState; }
@@ -92,6 +94,7 @@ private:
   };
   void layOutStaging();
   void layOutShards();
+  void makeStateCopy();
   const char *read(const char *place, int64_t bytes);
 
   const ingot_module_t &module;
@@ -101,16 +104,17 @@ private:
   ingot_context context;
   /// Null if the host uses the device's memory; then all that follows is, too.
   Transfers *transfers;
-  Block stateCopy, copy;
+  Block stateCopy, shardCopy, copy;
   /// Two, so that a batch is filled in while the last one is copied.
   Staging inputs[2];
   Staging scalars;
 
-  /// Shards of states, and where each state would start.
-  Block shards;
-  std::map<const StateSpec *, char *> shardPlaces;
+  /// The block for shards of states, and where in it each state would start.
+  char *shards = nullptr;
+  int64_t shardBytes = 0;
+  std::map<const StateSpec *, int64_t> shardOffsets;
 
-  char *hostState, *hostInputs = nullptr;
+  char *hostState, *hostShards = nullptr, *hostInputs = nullptr;
   std::vector<Function> functions;
 };
 

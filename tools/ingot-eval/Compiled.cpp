@@ -75,6 +75,7 @@ static llvm::Error defineSymbols(llvm::orc::LLJIT &jit) {
   define("ingot_compress", &ingot_compress);
   define("ingot_shard_square_sum", &ingot_shard_square_sum);
   define("ingot_copy", &ingot_copy);
+  define("ingot_shards", &ingot_shards);
   llvm::orc::JITDylib &library = jit.getMainJITDylib();
   if (llvm::Error error =
           library.define(llvm::orc::absoluteSymbols(std::move(symbols))))
@@ -152,15 +153,19 @@ LoadedModule::run(llvm::StringRef name,
       arena(function.arenaBytes, "arena");
   // All ones is NaN as a float.
   std::memset(arena.getData(), 0xFF, arena.getSize());
+  ingot_context context;
   std::map<int64_t, runtime::Block> shards;
   for (const InitialState &initial : slots.states) {
-    char *place = state.getData() + initial.offset;
+    char *place = nullptr;
     if (initial.isShard) {
-      runtime::Block &shard = shards[initial.offset] =
+      auto &shard = shards[initial.offset] =
           runtime::Block(initial.bytes.size(), "shard");
-      char *data = shard.getData();
-      std::memcpy(place, &data, sizeof(data));
-      place = data;
+      place = shard.getData();
+      size_t number = initial.offset / sizeof(char *);
+      context.shards.resize(std::max(context.shards.size(), number + 1));
+      context.shards[number] = place;
+    } else {
+      place = state.getData() + initial.offset;
     }
     std::memcpy(place, initial.bytes.data(), initial.bytes.size());
   }
@@ -175,7 +180,6 @@ LoadedModule::run(llvm::StringRef name,
     std::memcpy(at(slot), given.back().data(), given.back().size());
   }
 
-  ingot_context context;
   found->second(&context, state.getData(), arena.getData());
   if (context.failed)
     return invalid(context.message);

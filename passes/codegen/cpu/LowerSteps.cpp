@@ -224,6 +224,7 @@ private:
     Value table = LLVM::AllocaOp::create(b, loc, pointer, pointer,
                                          constant(b, loc, i64, most));
     DenseMap<Value, Value> addresses;
+    Value shards;
     for (exec::AbiCall call : calls) {
       Location at = call->getLoc();
       auto address = [&](Value value) -> Value {
@@ -232,13 +233,18 @@ private:
         Value &known = addresses[value];
         if (!known) {
           auto buffer = value.getDefiningOp<exec::BufferOp>();
+          bool isShard = buffer.getSpace() == exec::Space::Shard;
+          if (isShard && !shards)
+            shards = findShards(b, loc, runtime);
           bool inArena = buffer.getSpace() == exec::Space::Arena;
           known = LLVM::GEPOp::create(
               b, buffer.getLoc(), pointer, IntegerType::get(context, 8),
-              inArena ? arena : state,
+              isShard   ? shards
+              : inArena ? arena
+                        : state,
               ArrayRef<LLVM::GEPArg>{
                   constant(b, buffer.getLoc(), i64, buffer.getOffset())});
-          if (buffer.getSpace() == exec::Space::Shard)
+          if (isShard)
             known = LLVM::LoadOp::create(b, buffer.getLoc(), pointer, known);
         }
         return known;
@@ -265,6 +271,13 @@ private:
     }
     LLVM::ReturnOp::create(b, loc, ValueRange());
     return function;
+  }
+
+  /// The table of addresses of shards.
+  Value findShards(OpBuilder &b, Location loc, Value runtime) {
+    auto callee = declare("ingot_shards",
+                          LLVM::LLVMFunctionType::get(pointer, {pointer}));
+    return LLVM::CallOp::create(b, loc, callee, runtime).getResult();
   }
 
   /// An address that the link provides, or null.

@@ -48,14 +48,12 @@ StatePlaces::StatePlaces(ModuleOp module) {
     else if (!state.getHalves())
       place(state);
   }
+  int64_t at = 0;
   for (StateOp state : inShards) {
     places[FlatSymbolRefAttr::get(state.getSymNameAttr())] = {
-        exec::Space::Shard, getBytes()};
-    getPart(state.getRole()) += sizeof(void *);
+        exec::Space::Shard, at};
+    at += sizeof(void *);
     shardBytes +=
         llvm::alignTo(byteSize(state.getTensorType()), INGOT_ALIGNMENT);
   }
-  if (!inShards.empty())
-    getPart(inShards.back().getRole()) +=
-        llvm::alignTo(getBytes(), INGOT_ALIGNMENT) - getBytes();
 }

@@ -21,8 +21,8 @@ struct StatePlaces {
 
   explicit StatePlaces(mlir::ModuleOp module);
 
-  /// By symbol; none for a state in halves. A state in shards has an address
-  /// there: memory for shards comes with the number of ranks.
+  /// By symbol; none for a state in halves. That of a state in shards is in the
+  /// table of their addresses: their memory comes with the number of ranks.
   llvm::DenseMap<mlir::Attribute, Place> places;
   /// By number.
   std::map<int64_t, Gather> gathers;
