@@ -190,6 +190,8 @@ LogicalResult LaunchGridOp::verify() {
       getBlock() > maxBlock)
     return emitOpError("launches ")
            << getGrid() << " blocks of " << getBlock() << " threads";
+  if (getShard() && (getShard()->size() != 2 || getExtent() == 0))
+    return emitOpError("names no place in a bucket, or no extent");
   return success();
 }
 
@@ -198,7 +200,7 @@ LogicalResult LaunchGridOp::verifySymbolUses(SymbolTableCollection &symbols) {
   auto kernel = symbols.lookupNearestSymbolFrom<FunctionOpInterface>(
       *this, getKernelAttr());
   size_t buffers = getInputs().size() + getOutputs().size();
-  if (kernel && kernel.getNumArguments() != buffers)
+  if (kernel && kernel.getNumArguments() != buffers + (getExtent() != 0))
     return emitOpError("passes ")
            << buffers << " buffers, kernel takes " << kernel.getNumArguments();
   return success();
@@ -218,12 +220,16 @@ int64_t LaunchGridOp::getCallBytes() {
 SmallVector<Field> LaunchGridOp::getDescriptor(int64_t index) {
   // The kernel's name comes first and its code for an emulator next; code
   // generation fills them in.
+  auto [first, of] = shardFields(getShard());
   return {{8, 0},
           {8, 0},
           {4, static_cast<int64_t>(getGrid())},
           {4, static_cast<int64_t>(getBlock())},
           {4, static_cast<int64_t>(getNumOperands())},
           {4, static_cast<int64_t>(getShared())},
+          {8, static_cast<int64_t>(getExtent())},
+          first,
+          of,
           {8, index}};
 }
 

@@ -136,12 +136,15 @@ def LaunchGridOp : Exec_LaunchOp<"launch_grid", [AttrSizedOperandSegments,
   let description = [{
     Becomes `ingot_launch_grid`: `grid` blocks of `block` threads each. The kernel is a `gpu.func` that
     takes the inputs, then the outputs, and has `shared` bytes of memory for each block. An
-    `exec.launch` becomes one or, where sums are split over the device, two of these.
+    `exec.launch` becomes one or, where sums are split over the device, two of these. With `extent`, the kernel takes a
+    range of so many iterations behind them, a memref<2xi64>: all, or, with `shard`, those in the rank's shard.
   }];
   let arguments = (ins SymbolRefAttr:$kernel, Variadic<Exec_Buffer>:$inputs,
                        Variadic<Exec_Buffer>:$outputs, I64Attr:$flops, OptionalAttr<I64Attr>:$bytes,
                        I64Attr:$grid, I64Attr:$block,
-                       DefaultValuedAttr<I64Attr, "0">:$shared);
+                       DefaultValuedAttr<I64Attr, "0">:$shared,
+                       DefaultValuedAttr<I64Attr, "0">:$extent,
+                       OptionalAttr<DenseI64ArrayAttr>:$shard);
   let assemblyFormat = [{
     $kernel `blocks` $grid `of` $block `(` $inputs `)` `->` `(` $outputs `)` attr-dict
     `:` type($inputs) `->` type($outputs)

@@ -99,7 +99,8 @@ static json::Array describeOutputs(Operation &call) {
   cast<MemoryEffectOpInterface>(call).getEffects(effects);
   json::Array outputs;
   auto launch = dyn_cast<exec::LaunchOp>(call);
-  if ((launch && launch.getShard()) ||
+  auto grid = dyn_cast<exec::LaunchGridOp>(call);
+  if ((launch && launch.getShard()) || (grid && grid.getShard()) ||
       isa<exec::ReduceScatterWaitOp, exec::AllGatherStartOp>(call))
     return outputs;
   for (const MemoryEffects::EffectInstance &effect : effects) {

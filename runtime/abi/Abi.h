@@ -73,7 +73,10 @@ typedef struct ingot_kernel {
   int64_t index;
 } ingot_kernel;
 
-/// A kernel on a device with blocks of threads.
+/// A kernel on a device with blocks of threads. Where `extent` is not 0, it
+/// runs a range of so many iterations: behind the buffers it takes the address
+/// of the first one and the end, two i64 where it can read them. They are as in
+/// ingot_kernel.
 typedef struct ingot_grid_kernel {
   /// Of the function in the module's device code, which takes the buffers'
   /// addresses.
@@ -83,6 +86,8 @@ typedef struct ingot_grid_kernel {
   ingot_kernel_fn emulated;
   int32_t grid, block;
   int32_t buffers, shared_bytes;
+  int64_t extent;
+  int64_t shard_first, shard_of;
   int64_t index;
 } ingot_grid_kernel;
 

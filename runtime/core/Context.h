@@ -9,6 +9,7 @@
 #ifndef INGOT_RUNTIME_CORE_CONTEXT_H
 #define INGOT_RUNTIME_CORE_CONTEXT_H
 
+#include "runtime/abi/Shard.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/Memory.h"
 
@@ -114,6 +115,17 @@ private:
 };
 
 namespace ingot::runtime {
+
+/// Of what a descriptor says, the elements that this rank has; all `elements`
+/// of a tensor that is not in shards.
+template <typename Desc>
+ElementRange getElements(const ingot_context *context, const Desc *desc,
+                         int64_t elements) {
+  if (desc->shard_of == 0)
+    return {0, elements};
+  return getShard(elements, desc->shard_first, desc->shard_of, context->rank,
+                  context->rankCount);
+}
 
 /// One entry point: timed when the run is profiled, looked at when watched.
 class ProfileScope {

@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/abi/Abi.h"
-#include "runtime/abi/Shard.h"
 #include "runtime/core/Context.h"
 #include "runtime/core/DType.h"
 #include "runtime/cpu/ThreadPool.h"
@@ -16,17 +15,6 @@
 #include <vector>
 
 using namespace ingot::runtime;
-
-/// Of what a descriptor says, the elements that this rank has; all `elements`
-/// of a tensor that is not in shards.
-template <typename Desc>
-static ElementRange getElements(const ingot_context *context, const Desc *desc,
-                                int64_t elements) {
-  if (desc->shard_of == 0)
-    return {0, elements};
-  return getShard(elements, desc->shard_first, desc->shard_of, context->rank,
-                  context->rankCount);
-}
 
 void ingot_launch(ingot_context *context, const ingot_kernel *kernel,
                   void *const *buffers) {

@@ -60,6 +60,8 @@ CudaDevice::~CudaDevice() {
       (void)driver.cuEventDestroy(event);
   for (void *block : hostBlocks)
     (void)driver.cuMemFreeHost(block);
+  for (auto &[range, place] : bounds)
+    (void)driver.cuMemFree(place);
   for (CUdeviceptr block : {shards, arena, state})
     if (block)
       (void)driver.cuMemFree(block);
@@ -273,7 +275,22 @@ CUgraphExec CudaDevice::record(ingot_context &context, ingot_step_fn function) {
   return executable;
 }
 
-void CudaDevice::launch(const ingot_grid_kernel &kernel, void *const *buffers) {
+/// Asked for in a function's first run, before one is recorded.
+CUdeviceptr CudaDevice::getBounds(ElementRange range) {
+  CUdeviceptr &place = bounds[{range.begin, range.end}];
+  if (place)
+    return place;
+  const int64_t values[] = {range.begin, range.end};
+  driver.check(driver.cuMemAlloc(&place, sizeof(values)),
+               "allocating memory of the GPU");
+  driver.check(driver.cuMemcpyHtoDAsync(place, values, sizeof(values), stream),
+               "copying to the GPU");
+  driver.check(driver.cuStreamSynchronize(stream), "copying to the GPU");
+  return place;
+}
+
+void CudaDevice::launch(const ingot_context &context,
+                        const ingot_grid_kernel &kernel, void *const *buffers) {
   CUfunction &function = kernels[&kernel];
   if (!function)
     driver.check(driver.cuModuleGetFunction(&function, code, kernel.name),
@@ -281,6 +298,11 @@ void CudaDevice::launch(const ingot_grid_kernel &kernel, void *const *buffers) {
   std::vector<void *> arguments(kernel.buffers);
   for (int32_t i = 0; i < kernel.buffers; ++i)
     arguments[i] = const_cast<void **>(&buffers[i]);
+  CUdeviceptr range = 0;
+  if (kernel.extent != 0) {
+    range = getBounds(getElements(&context, &kernel, kernel.extent));
+    arguments.push_back(&range);
+  }
   driver.check(driver.cuLaunchKernel(function, kernel.grid, 1, 1, kernel.block,
                                      1, 1, kernel.shared_bytes, stream,
                                      arguments.data(), nullptr),

@@ -45,7 +45,8 @@ public:
   const Driver &getDriver() const { return driver; }
   CUstream getStream() const { return stream; }
 
-  void launch(const ingot_grid_kernel &kernel, void *const *buffers);
+  void launch(const ingot_context &context, const ingot_grid_kernel &kernel,
+              void *const *buffers);
   void copy(void *to, const void *from, size_t bytes);
   void clear(void *to, size_t bytes);
   BlasLt &getBlasLt();
@@ -77,6 +78,7 @@ private:
   void openGpu();
   void loadCode(const ingot_module_t &module);
   CUdeviceptr allocateZeros(int64_t bytes);
+  CUdeviceptr getBounds(ElementRange range);
   CUevent makeEvent(unsigned flags);
   std::string describeLack() const;
   CUgraphExec record(ingot_context &context, ingot_step_fn function);
@@ -97,6 +99,8 @@ private:
   int64_t shardBytes = 0;
   std::vector<void *> hostBlocks;
   std::unordered_map<const ingot_grid_kernel *, CUfunction> kernels;
+  /// Ranges of elements, where kernels read them.
+  std::map<std::pair<int64_t, int64_t>, CUdeviceptr> bounds;
 
   /// Of one function: how often it ran, and its recording.
   struct Recording {

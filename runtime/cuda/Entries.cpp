@@ -37,8 +37,9 @@ char *const *ingot_shards(ingot_context *context) {
 
 void ingot_launch_grid(ingot_context *context, const ingot_grid_kernel *kernel,
                        void *const *buffers) {
-  enqueue(context, kernel->name, kernel->index,
-          [&](CudaDevice &device) { device.launch(*kernel, buffers); });
+  enqueue(context, kernel->name, kernel->index, [&](CudaDevice &device) {
+    device.launch(*context, *kernel, buffers);
+  });
 }
 
 void ingot_matmul(ingot_context *context, const ingot_matmul_desc *desc,
@@ -165,8 +166,14 @@ void ingot_all_reduce_wait(ingot_context *context,
 
 void ingot_copy(ingot_context *context, const ingot_copy_desc *desc,
                 const void *from, void *to) {
-  enqueue(context, "copy", desc->index,
-          [&](CudaDevice &device) { device.copy(to, from, desc->bytes); });
+  int64_t size = desc->element_bytes;
+  ElementRange range = getElements(context, desc, desc->bytes / size);
+  enqueue(context, "copy", desc->index, [&](CudaDevice &device) {
+    if (range.getCount() != 0)
+      device.copy(static_cast<char *>(to) + range.begin * size,
+                  static_cast<const char *>(from) + range.begin * size,
+                  range.getCount() * size);
+  });
 }
 
 void ingot::runtime::prepareProcess(char *const *) {}

@@ -54,6 +54,10 @@ public:
       : context(context), kernel(kernel),
         buffers(buffers, buffers + kernel->buffers), threads(kernel->block),
         shared(static_cast<size_t>(kernel->shared_bytes) + 1) {
+    ElementRange range = getElements(context, kernel, kernel->extent);
+    bounds = {range.begin, range.end};
+    if (kernel->extent != 0)
+      this->buffers.push_back(bounds.data());
     this->buffers.push_back(shared.data());
   }
 
@@ -85,6 +89,7 @@ private:
   ingot_context *context;
   const ingot_grid_kernel *kernel;
   std::vector<void *> buffers;
+  std::array<int64_t, 2> bounds;
   std::vector<Thread> threads;
   std::vector<char> shared;
   std::vector<std::unique_ptr<Coroutine>> coroutines;

@@ -31,7 +31,8 @@ namespace {
 class LoadedModule : public CompiledModule {
 public:
   llvm::Expected<std::vector<Tensor>>
-  run(llvm::StringRef name, llvm::ArrayRef<Tensor> arguments) const override;
+  run(llvm::StringRef name, llvm::ArrayRef<Tensor> arguments, int64_t rank,
+      int64_t ranks) const override;
 
   llvm::Error build(ModuleOp module, unsigned level, Backend backend);
 
@@ -140,8 +141,8 @@ llvm::Error LoadedModule::build(ModuleOp module, unsigned level,
 }
 
 llvm::Expected<std::vector<Tensor>>
-LoadedModule::run(llvm::StringRef name,
-                  llvm::ArrayRef<Tensor> arguments) const {
+LoadedModule::run(llvm::StringRef name, llvm::ArrayRef<Tensor> arguments,
+                  int64_t rank, int64_t ranks) const {
   auto found = functions.find(name);
   if (found == functions.end())
     return invalid("'" + name + "' is not compiled");
@@ -154,6 +155,8 @@ LoadedModule::run(llvm::StringRef name,
   // All ones is NaN as a float.
   std::memset(arena.getData(), 0xFF, arena.getSize());
   ingot_context context;
+  context.rank = rank;
+  context.rankCount = ranks;
   std::map<int64_t, runtime::Block> shards;
   for (const InitialState &initial : slots.states) {
     char *place = nullptr;

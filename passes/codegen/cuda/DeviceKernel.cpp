@@ -36,6 +36,9 @@ void DeviceKernelBuilder::createFunction(StringRef suffix, TypeRange read,
   builder.setInsertionPointToEnd(module.getBody());
   SmallVector<Type> types(read);
   llvm::append_range(types, written);
+  size_t numBuffers = types.size();
+  if (rangeUnit != 0)
+    types.push_back(MemRefType::get({2}, builder.getI64Type()));
   function = gpu::GPUFuncOp::create(
       builder, loc, (kernel.getSymName() + suffix).str(),
       builder.getFunctionType(types, {}), TypeRange(), TypeRange(),
@@ -43,9 +46,10 @@ void DeviceKernelBuilder::createFunction(StringRef suffix, TypeRange read,
                            builder.getUnitAttr()));
   numRead = read.size();
   Block &entry = function.getBody().front();
-  buffers.assign(entry.args_begin(), entry.args_begin() + types.size());
+  buffers.assign(entry.args_begin(), entry.args_begin() + numBuffers);
+  bounds = rangeUnit != 0 ? Value(entry.getArgument(numBuffers)) : Value();
   ArrayRef<int64_t> aliases = kernel.getAliases();
-  for (auto i : llvm::seq<size_t>(types.size())) {
+  for (auto i : llvm::seq<size_t>(numBuffers)) {
     // Buffers overlap only where the schedule says so.
     bool shared =
         hasAliases &&
@@ -124,7 +128,8 @@ void DeviceKernelBuilder::emitLanes(ArrayRef<int64_t> shape, TypeRange types,
                                     llvm::function_ref<void(int64_t)> emit) {
   int64_t lanes = lanesOf(types);
   linear = true;
-  if (perThread < lanes || product(shape) % lanes != 0)
+  if (perThread < lanes || product(shape) % lanes != 0 ||
+      rangeUnit % lanes != 0)
     return emit(1);
   emit(lanes);
   if (lanes == 1 || !takesIndicesApart(elementLoop))
@@ -138,12 +143,26 @@ void DeviceKernelBuilder::emitLanes(ArrayRef<int64_t> shape, TypeRange types,
 // Control flow
 //===----------------------------------------------------------------------===//
 
-void DeviceKernelBuilder::forEach(Value from, int64_t to, int64_t step,
+std::pair<Value, Value> DeviceKernelBuilder::range(int64_t count,
+                                                   int64_t lanes) {
+  ScalarEmitter e = scalars();
+  if (!bounds)
+    return {e.index(0), e.index(count / lanes)};
+  auto bound = [&](int64_t i) {
+    Value loaded = memref::LoadOp::create(builder, loc, bounds, e.index(i));
+    return e.div(arith::IndexCastOp::create(builder, loc,
+                                            builder.getIndexType(), loaded),
+                 lanes);
+  };
+  Value begin = bound(0);
+  return {begin, bound(1)};
+}
+
+void DeviceKernelBuilder::forEach(Value from, Value to, int64_t step,
                                   llvm::function_ref<void(Value)> emitBody) {
   OpBuilder::InsertionGuard guard(builder);
   ScalarEmitter e = scalars();
-  auto loop =
-      scf::ForOp::create(builder, loc, from, e.index(to), e.index(step));
+  auto loop = scf::ForOp::create(builder, loc, from, to, e.index(step));
   builder.setInsertionPointToStart(loop.getBody());
   elementLoop = loop;
   emitBody(loop.getInductionVar());
@@ -196,25 +215,27 @@ DeviceKernel DeviceKernelBuilder::emitLoop() {
     int64_t grid = std::min<int64_t>(llvm::divideCeil(items, kBlock), kMaxGrid);
     createFunction("", read, written, /*hasAliases=*/true);
     ElementEmitter emitter = elements();
-    forEach(thread(), items, grid * kBlock, [&](Value item) {
-      SmallVector<Indices> places =
-          lanesAt(scalars().mul(item, lanes), lanes, shape);
-      // All elements before the first store: results may replace inputs.
-      SmallVector<SmallVector<Value>> values;
-      for (const Indices &at : places) {
-        values.emplace_back();
-        for (Value result : yield()->getOperands())
-          values.back().push_back(emitter.element(result, at));
-      }
-      for (auto [at, lane] : llvm::zip_equal(places, values)) {
-        Value position = scalars().linearize(at, shape);
-        for (auto [value, buffer] : llvm::zip_equal(lane, outputs()))
-          memref::StoreOp::create(builder, loc, value, buffer, position);
-      }
-    });
+    auto [first, end] = range(count, lanes);
+    forEach(
+        scalars().add(first, thread()), end, grid * kBlock, [&](Value item) {
+          SmallVector<Indices> places =
+              lanesAt(scalars().mul(item, lanes), lanes, shape);
+          // All elements before the first store: results may replace inputs.
+          SmallVector<SmallVector<Value>> values;
+          for (const Indices &at : places) {
+            values.emplace_back();
+            for (Value result : yield()->getOperands())
+              values.back().push_back(emitter.element(result, at));
+          }
+          for (auto [at, lane] : llvm::zip_equal(places, values)) {
+            Value position = scalars().linearize(at, shape);
+            for (auto [value, buffer] : llvm::zip_equal(lane, outputs()))
+              memref::StoreOp::create(builder, loc, value, buffer, position);
+          }
+        });
     launch = finishFunction(grid);
   });
-  return {launch, std::nullopt, {}};
+  return {launch, std::nullopt, {}, rangeUnit != 0 ? count : 0};
 }
 
 /// Kernels with a loop nest of their own: a thread an iteration.
@@ -223,7 +244,7 @@ DeviceKernel DeviceKernelBuilder::emitCustom() {
   int64_t extent = custom.getParallelExtent();
   int64_t grid = std::min<int64_t>(llvm::divideCeil(extent, kBlock), kMaxGrid);
   createFunction("", inputTypes(), resultTypes(), /*hasAliases=*/true);
-  forEach(thread(), extent, grid * kBlock, [&](Value i) {
+  forEach(thread(), scalars().index(extent), grid * kBlock, [&](Value i) {
     emitKernelBody(builder, loc, custom, buffers, i, scalars().add(i, 1));
   });
   return {finishFunction(grid), std::nullopt, {}};

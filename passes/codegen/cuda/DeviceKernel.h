@@ -36,17 +36,22 @@ struct DeviceKernel {
   /// Sums `partials` into the outputs; empty if there are none.
   std::optional<DeviceLaunch> finish;
   llvm::SmallVector<mlir::MemRefType> partials;
+  /// Elements, of which `main` takes a range; 0 if it runs all.
+  int64_t extent = 0;
 };
 
 /// Emits device functions at the end of a `gpu.module`.
 class DeviceKernelBuilder {
 public:
   /// `threads` is how many fill the device: with fewer at hand, a thread takes
-  /// one element and sums are split.
+  /// one element and sums are split. With `rangeUnit` not 0, the kernel takes
+  /// elements of a range that begins and ends at multiples of it, or at the
+  /// last one: a loop over elements, or a reduction of all of them.
   DeviceKernelBuilder(exec::KernelOp kernel, mlir::gpu::GPUModuleOp module,
-                      int64_t threads)
+                      int64_t threads, int64_t rangeUnit = 0)
       : kernel(kernel), body(kernel.getBody().front()), module(module),
-        builder(kernel.getContext()), loc(kernel.getLoc()), threads(threads) {}
+        builder(kernel.getContext()), loc(kernel.getLoc()), threads(threads),
+        rangeUnit(rangeUnit) {}
 
   DeviceKernel build();
 
@@ -112,8 +117,10 @@ private:
     return ElementEmitter(kernel, builder,
                           mlir::ValueRange(buffers).take_front(numRead));
   }
-  void forEach(mlir::Value from, int64_t to, int64_t step,
+  void forEach(mlir::Value from, mlir::Value to, int64_t step,
                llvm::function_ref<void(mlir::Value)> emitBody);
+  /// Of `count` elements those that run, in units of `lanes`: begin and end.
+  std::pair<mlir::Value, mlir::Value> range(int64_t count, int64_t lanes = 1);
   /// A loop that carries sums; `emitBody` returns the next ones.
   llvm::SmallVector<mlir::Value>
   fold(mlir::Value from, mlir::Value to, int64_t step, mlir::ValueRange initial,
@@ -127,9 +134,11 @@ private:
   mlir::gpu::GPUModuleOp module;
   mlir::OpBuilder builder;
   mlir::Location loc;
-  int64_t threads;
+  int64_t threads, rangeUnit;
   mlir::gpu::GPUFuncOp function;
   llvm::SmallVector<mlir::Value> buffers;
+  /// The range, if the function takes one.
+  mlir::Value bounds;
   size_t numRead = 0;
   /// The innermost loop over elements of the function.
   mlir::scf::ForOp elementLoop;

@@ -175,14 +175,15 @@ DeviceKernel DeviceKernelBuilder::emitAlong(const ReductionSpace &space) {
       shared = sharedSums(space.roots, kBlock / kWarp);
 
     auto emitPiece = [&] {
-      Value from = e.mul(inGroup, lanes), to = e.index(length);
+      auto [from, to] = range(length);
       Value result = number;
       if (pieces > 1) {
         result = e.div(number, pieces);
         Value first = e.mul(e.rem(number, pieces), piece);
-        from = e.add(first, from);
+        from = arith::MaxSIOp::create(builder, loc, first, from);
         to = arith::MinSIOp::create(builder, loc, e.add(first, piece), to);
       }
+      from = e.add(from, e.mul(inGroup, lanes));
       SmallVector<Value> keptIndices = e.delinearize(result, kept);
       SmallVector<Value> sums = fold(
           from, to, group * lanes, identities(space.roots),
@@ -222,6 +223,7 @@ DeviceKernel DeviceKernelBuilder::emitAlong(const ReductionSpace &space) {
       emitPiece();
     launches.main = finishFunction(grid);
   });
+  launches.extent = rangeUnit != 0 && results == 1 ? length : 0;
   if (pieces > 1)
     emitFinish(space, pieces, launches);
   return launches;
@@ -295,6 +297,8 @@ void DeviceKernelBuilder::emitFinish(const ReductionSpace &space,
   constexpr int64_t warps = kBlock / kWarp;
   int64_t grid = llvm::divideCeil(results, warps);
   SmallVector<Type> read(launches.partials.begin(), launches.partials.end());
+  // Partial sums are of the range already.
+  rangeUnit = 0;
   createFunction("_finish", read, resultTypes(), /*hasAliases=*/false);
   ScalarEmitter e = scalars();
   Value inBlock = threadInBlock();

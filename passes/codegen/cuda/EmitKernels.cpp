@@ -12,6 +12,8 @@
 #include "passes/codegen/cuda/Passes.h"
 #include "runtime/abi/Abi.h"
 
+#include <numeric>
+
 namespace ingot {
 #define GEN_PASS_DEF_EMITCUDAKERNELS
 #include "passes/codegen/cuda/Passes.h.inc"
@@ -31,11 +33,20 @@ struct EmitCudaKernels : ingot::impl::EmitCudaKernelsBase<EmitCudaKernels> {
     OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
     auto device =
         gpu::GPUModuleOp::create(builder, module.getLoc(), kDeviceModule);
+    for (auto sum : llvm::to_vector(findAll<exec::ShardSquareSumOp>(module)))
+      generateSum(sum);
+    llvm::DenseMap<StringAttr, int64_t> units = findRangeUnits(module);
     llvm::DenseMap<StringAttr, DeviceKernel> kernels;
     for (auto kernel :
          llvm::make_early_inc_range(module.getOps<exec::KernelOp>())) {
       StringAttr name = kernel.getSymNameAttr();
-      DeviceKernel built = DeviceKernelBuilder(kernel, device, threads).build();
+      int64_t unit = units.lookup(name);
+      DeviceKernel built =
+          DeviceKernelBuilder(kernel, device, threads, unit).build();
+      if (unit != 0 && built.extent == 0) {
+        kernel.emitOpError("is no loop over the elements of shards");
+        return signalPassFailure();
+      }
       numKernels += built.finish ? 2 : 1;
       kernels[name] = std::move(built);
       kernel.erase();
@@ -46,6 +57,59 @@ struct EmitCudaKernels : ingot::impl::EmitCudaKernelsBase<EmitCudaKernels> {
 
 private:
   static constexpr llvm::StringLiteral kDeviceModule = "device";
+
+  template <typename Op> static SmallVector<Op> findAll(ModuleOp module) {
+    SmallVector<Op> found;
+    module.walk([&](Op op) { found.push_back(op); });
+    return found;
+  }
+
+  /// Of the kernels that some launch runs for a shard: what beginnings of
+  /// shards, and of tensors in their buckets, are multiples of.
+  static llvm::DenseMap<StringAttr, int64_t> findRangeUnits(ModuleOp module) {
+    llvm::DenseMap<StringAttr, int64_t> units;
+    for (exec::LaunchOp launch : findAll<exec::LaunchOp>(module))
+      if (std::optional<ArrayRef<int64_t>> shard = launch.getShard()) {
+        int64_t &unit = units[launch.getKernelAttr().getAttr()];
+        unit = std::gcd(std::gcd<int64_t>(unit, INGOT_SHARD_ELEMENTS),
+                        (*shard)[0]);
+      }
+    return units;
+  }
+
+  /// A kernel in place of the library call: squares in double, added up.
+  void generateSum(exec::ShardSquareSumOp sum) {
+    auto buffer = cast<MemRefType>(sum.getInput().getType());
+    auto type =
+        RankedTensorType::get(buffer.getShape(), buffer.getElementType());
+    StringAttr &name = sums[type];
+    if (!name) {
+      OpBuilder builder = OpBuilder::atBlockBegin(getOperation().getBody());
+      name = builder.getStringAttr("shard_square_sum_" +
+                                   std::to_string(sums.size() - 1));
+      auto kernel = exec::KernelOp::create(
+          builder, sum.getLoc(), name,
+          builder.getStringAttr(stringifyFusionKind(FusionKind::Reduction)),
+          builder.getDenseI64ArrayAttr({-1}));
+      Block *body =
+          builder.createBlock(&kernel.getBody(), {}, type, {sum.getLoc()});
+      Value x = castTo(builder, sum.getLoc(), body->getArgument(0),
+                       builder.getF64Type());
+      Value square = MulOp::create(builder, sum.getLoc(), x.getType(), x, x);
+      Value total =
+          sumOver(builder, sum.getLoc(), square,
+                  llvm::to_vector(llvm::seq<int64_t>(0, type.getRank())));
+      YieldOp::create(builder, sum.getLoc(), total);
+    }
+    OpBuilder builder(sum);
+    exec::LaunchOp::create(
+        builder, sum.getLoc(), name, sum.getInput(), sum.getResult(),
+        /*flops=*/2 * type.getNumElements(), /*bytes=*/IntegerAttr(),
+        /*extent=*/0, /*grain=*/0,
+        builder.getDenseI64ArrayAttr({static_cast<int64_t>(sum.getFirst()),
+                                      static_cast<int64_t>(sum.getOf())}));
+    sum.erase();
+  }
 
   void lowerStep(func::FuncOp step,
                  const llvm::DenseMap<StringAttr, DeviceKernel> &kernels) {
@@ -85,9 +149,12 @@ private:
       base = llvm::alignTo(base + byteSize(type), INGOT_ALIGNMENT);
     }
     ValueRange outputs = launch.getOutputs();
-    emitLaunch(launch, kernel.main, launch.getInputs(),
-               kernel.finish ? ValueRange(partials) : outputs,
-               launch.getFlops(), launch.getBytesAttr(), builder);
+    exec::LaunchGridOp main =
+        emitLaunch(launch, kernel.main, launch.getInputs(),
+                   kernel.finish ? ValueRange(partials) : outputs,
+                   launch.getFlops(), launch.getBytesAttr(), builder);
+    main.setExtent(kernel.extent);
+    main.setShardAttr(launch.getShardAttr());
     if (kernel.finish)
       emitLaunch(launch, *kernel.finish, partials, outputs, /*flops=*/0,
                  /*bytes=*/{}, builder);
@@ -95,17 +162,22 @@ private:
     return base;
   }
 
-  void emitLaunch(exec::LaunchOp launch, const DeviceLaunch &grid,
-                  ValueRange inputs, ValueRange outputs, int64_t flops,
-                  IntegerAttr bytes, OpBuilder &builder) {
+  exec::LaunchGridOp emitLaunch(exec::LaunchOp launch, const DeviceLaunch &grid,
+                                ValueRange inputs, ValueRange outputs,
+                                int64_t flops, IntegerAttr bytes,
+                                OpBuilder &builder) {
     MLIRContext *context = &getContext();
     auto symbol = SymbolRefAttr::get(
         context, kDeviceModule,
         FlatSymbolRefAttr::get(context, grid.function.getValue()));
-    exec::LaunchGridOp::create(builder, launch.getLoc(), symbol, inputs,
-                               outputs, flops, bytes, grid.grid, kBlock,
-                               grid.shared);
+    return exec::LaunchGridOp::create(builder, launch.getLoc(), symbol, inputs,
+                                      outputs, flops, bytes, grid.grid, kBlock,
+                                      grid.shared, /*extent=*/0,
+                                      /*shard=*/DenseI64ArrayAttr());
   }
+
+  /// The kernels of sums of squares, by what they read.
+  llvm::DenseMap<Type, StringAttr> sums;
 };
 
 } // namespace
