@@ -53,6 +53,8 @@ struct PlacementOptions {
   int64_t budgetBytes = -1;
   double budgetPercent = -1;
   std::string save, recompute;
+  /// For a device.
+  bool device = false;
 };
 
 /// From there to places in memory: `exec` steps.

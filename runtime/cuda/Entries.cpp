@@ -27,10 +27,6 @@ static void enqueue(ingot_context *context, const char *name, int64_t kernel,
   });
 }
 
-static int64_t getElementBytes(int32_t type) {
-  return type == INGOT_F64 ? 8 : type == INGOT_F32 ? 4 : 2;
-}
-
 char *const *ingot_shards(ingot_context *context) {
   return context->shards.data();
 }
@@ -136,11 +132,11 @@ void ingot_attention_grad(ingot_context *context,
 /// Runs `body(nccl, stream)` unless the rank is alone. Failures keep what they
 /// say to do about them.
 template <typename Body>
-static void exchange(ingot_context *context, const ingot_bucket_desc &desc,
-                     Body body) {
+static void exchange(ingot_context *context, const char *name,
+                     const ingot_bucket_desc &desc, Body body) {
   if (!context->ranks || context->ranks->getSize() == 1)
     return;
-  enqueue(context, "all-reduce", desc.index, [&](CudaDevice &device) {
+  enqueue(context, name, desc.index, [&](CudaDevice &device) {
     try {
       body(device.getNccl(*context->ranks), device.getStream());
     } catch (const Error &error) {
@@ -149,19 +145,52 @@ static void exchange(ingot_context *context, const ingot_bucket_desc &desc,
   });
 }
 
+using Start = void (Nccl::*)(const Nccl::Bucket &, CUstream);
+
+static void startBucket(ingot_context *context, const char *name,
+                        const ingot_bucket_desc &desc, void *bucket,
+                        Start start) {
+  exchange(context, name, desc, [&](Nccl &nccl, CUstream stream) {
+    (nccl.*start)({bucket, desc.elements, desc.type, desc.number}, stream);
+  });
+}
+
+static void waitForBucket(ingot_context *context, const char *name,
+                          const ingot_bucket_desc &desc) {
+  exchange(context, name, desc, [&](Nccl &nccl, CUstream stream) {
+    nccl.join(desc.number, stream);
+  });
+}
+
 void ingot_all_reduce_start(ingot_context *context,
                             const ingot_bucket_desc *desc, void *bucket) {
-  exchange(context, *desc, [&](Nccl &nccl, CUstream stream) {
-    nccl.startAllReduce(bucket, desc->elements, desc->type, desc->number,
-                        stream);
-  });
+  startBucket(context, "all-reduce", *desc, bucket, &Nccl::startAllReduce);
 }
 
 void ingot_all_reduce_wait(ingot_context *context,
                            const ingot_bucket_desc *desc, void *) {
-  exchange(context, *desc, [&](Nccl &nccl, CUstream stream) {
-    nccl.join(desc->number, stream);
-  });
+  waitForBucket(context, "all-reduce", *desc);
+}
+
+void ingot_reduce_scatter_start(ingot_context *context,
+                                const ingot_bucket_desc *desc, void *bucket) {
+  startBucket(context, "reduce-scatter", *desc, bucket,
+              &Nccl::startReduceScatter);
+}
+
+void ingot_reduce_scatter_wait(ingot_context *context,
+                               const ingot_bucket_desc *desc, void *) {
+  waitForBucket(context, "reduce-scatter", *desc);
+}
+
+void ingot_all_gather_start(ingot_context *context,
+                            const ingot_bucket_desc *desc, void *bucket) {
+  startBucket(context, "all-gather", *desc, bucket, &Nccl::startAllGather);
+}
+
+void ingot_all_gather_wait(ingot_context *context,
+                           const ingot_bucket_desc *desc, void *) {
+  waitForBucket(context, "all-gather", *desc);
 }
 
 void ingot_copy(ingot_context *context, const ingot_copy_desc *desc,

@@ -1,6 +1,6 @@
 #include "runtime/cuda/Nccl.h"
 
-#include "runtime/abi/Abi.h"
+#include "runtime/abi/Shard.h"
 #include "runtime/comm/Communicator.h"
 #include "runtime/core/Error.h"
 
@@ -58,9 +58,9 @@ void Nccl::check(ncclResult_t result, const char *action) const {
                   "NCCL_DEBUG=WARN says more; see the other ranks' messages");
 }
 
-void Nccl::startAllReduce(void *data, int64_t elements, int32_t type,
-                          int32_t bucket, CUstream step) {
-  Events &pair = events[bucket];
+template <typename Exchange>
+void Nccl::start(const Bucket &bucket, CUstream step, Exchange exchange) {
+  Events &pair = events[bucket.number];
   for (CUevent *event : {&pair.ready, &pair.done})
     if (!*event)
       driver.check(driver.cuEventCreate(event, CU_EVENT_DISABLE_TIMING),
@@ -68,11 +68,71 @@ void Nccl::startAllReduce(void *data, int64_t elements, int32_t type,
   driver.check(driver.cuEventRecord(pair.ready, step), "recording an event");
   driver.check(driver.cuStreamWaitEvent(stream, pair.ready, 0),
                "waiting for a bucket");
-  check(ncclAllReduce(data, data, static_cast<size_t>(elements), getType(type),
-                      ncclSum, communicator,
-                      reinterpret_cast<cudaStream_t>(stream)),
-        "adding up over ranks");
+  exchange(reinterpret_cast<cudaStream_t>(stream));
   driver.check(driver.cuEventRecord(pair.done, stream), "recording an event");
+}
+
+template <typename Exchange>
+void Nccl::forEachShard(const Bucket &bucket, Exchange exchange) {
+  int64_t size = getElementBytes(bucket.type);
+  check(ncclGroupStart(), "exchanging shards");
+  for (int64_t rank = 0; rank < ranks.getSize(); ++rank) {
+    ElementRange range = getShard(bucket.elements, rank, ranks.getSize());
+    if (range.getCount() != 0)
+      exchange(static_cast<char *>(bucket.data) + range.begin * size,
+               static_cast<size_t>(range.getCount()), static_cast<int>(rank));
+  }
+  check(ncclGroupEnd(), "exchanging shards");
+}
+
+/// The elements of each rank's shard, if all have as many; else 0.
+static int64_t findEqualShare(int64_t elements, int64_t ranks) {
+  int64_t each = getShard(elements, 0, ranks).getCount();
+  return each * ranks == elements ? each : 0;
+}
+
+void Nccl::startAllReduce(const Bucket &bucket, CUstream step) {
+  start(bucket, step, [&](cudaStream_t stream) {
+    check(ncclAllReduce(bucket.data, bucket.data,
+                        static_cast<size_t>(bucket.elements),
+                        getType(bucket.type), ncclSum, communicator, stream),
+          "adding up over ranks");
+  });
+}
+
+void Nccl::startReduceScatter(const Bucket &bucket, CUstream step) {
+  ncclDataType_t type = getType(bucket.type);
+  start(bucket, step, [&](cudaStream_t stream) {
+    int64_t each = findEqualShare(bucket.elements, ranks.getSize());
+    if (each == 0)
+      return forEachShard(bucket, [&](char *shard, size_t count, int rank) {
+        check(ncclReduce(shard, shard, count, type, ncclSum, rank, communicator,
+                         stream),
+              "adding up over ranks");
+      });
+    int64_t first = ranks.getRank() * each * getElementBytes(bucket.type);
+    check(ncclReduceScatter(
+              bucket.data, static_cast<char *>(bucket.data) + first,
+              static_cast<size_t>(each), type, ncclSum, communicator, stream),
+          "adding up over ranks");
+  });
+}
+
+void Nccl::startAllGather(const Bucket &bucket, CUstream step) {
+  ncclDataType_t type = getType(bucket.type);
+  start(bucket, step, [&](cudaStream_t stream) {
+    int64_t each = findEqualShare(bucket.elements, ranks.getSize());
+    if (each == 0)
+      return forEachShard(bucket, [&](char *shard, size_t count, int rank) {
+        check(ncclBroadcast(shard, shard, count, type, rank, communicator,
+                            stream),
+              "collecting shards");
+      });
+    int64_t first = ranks.getRank() * each * getElementBytes(bucket.type);
+    check(ncclAllGather(static_cast<char *>(bucket.data) + first, bucket.data,
+                        static_cast<size_t>(each), type, communicator, stream),
+          "collecting shards");
+  });
 }
 
 void Nccl::join(int32_t bucket, CUstream step) {

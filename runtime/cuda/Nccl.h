@@ -1,6 +1,6 @@
 //===----------------------------------------------------------------------===//
 //
-// All-reduces between GPUs by NCCL, loaded on demand, on a stream of their own.
+// Exchanges between GPUs by NCCL, loaded on demand, on a stream of their own.
 //
 // Operations may be recorded into a CUDA graph: the stream forks from that of
 // the step by an event, and joins it by another. All ranks ask for the same
@@ -18,13 +18,19 @@
 #include <nccl.h>
 
 #define INGOT_NCCL_FUNCTIONS(X)                                                \
+  X(ncclAllGather)                                                             \
   X(ncclAllReduce)                                                             \
+  X(ncclBroadcast)                                                             \
   X(ncclCommAbort)                                                             \
   X(ncclCommDestroy)                                                           \
   X(ncclCommGetAsyncError)                                                     \
   X(ncclCommInitRank)                                                          \
   X(ncclGetErrorString)                                                        \
-  X(ncclGetUniqueId)
+  X(ncclGetUniqueId)                                                           \
+  X(ncclGroupEnd)                                                              \
+  X(ncclGroupStart)                                                            \
+  X(ncclReduce)                                                                \
+  X(ncclReduceScatter)
 
 namespace ingot::runtime {
 
@@ -37,11 +43,23 @@ public:
   Nccl(const Driver &driver, Communicator &ranks);
   ~Nccl();
 
-  /// data = sum over ranks, after what `stream` holds by now and beside what it
-  /// gets until the join. `type` is of Abi.h. Throws failure.
-  void startAllReduce(void *data, int64_t elements, int32_t type,
-                      int32_t bucket, CUstream stream);
-  /// What `stream` gets from now on comes after the bucket's all-reduce.
+  /// What all ranks exchange in one place: elements of a type of Abi.h.
+  struct Bucket {
+    void *data;
+    int64_t elements;
+    int32_t type, number;
+  };
+  // Each comes after what `stream` holds by now, and runs beside what it gets
+  // until the join. All throw failure.
+
+  /// data = sum over ranks.
+  void startAllReduce(const Bucket &bucket, CUstream stream);
+  /// The same for the elements of the rank's shard (Shard.h); the others have
+  /// no meaning afterwards.
+  void startReduceScatter(const Bucket &bucket, CUstream stream);
+  /// Every rank gets all shards.
+  void startAllGather(const Bucket &bucket, CUstream stream);
+  /// What `stream` gets from now on comes after the bucket's exchange.
   void join(int32_t bucket, CUstream stream);
 
   /// Waits for an event that may depend on other ranks. Throws failure if one
@@ -49,10 +67,18 @@ public:
   void wait(CUevent event);
 
 private:
-  /// Of one bucket: its parts are there; its sums are.
+  /// Of one bucket: its parts are there; the exchange is done.
   struct Events {
     CUevent ready = nullptr, done = nullptr;
   };
+
+  /// Runs `exchange(stream)` on NCCL's stream, between the bucket's events.
+  template <typename Exchange>
+  void start(const Bucket &bucket, CUstream step, Exchange exchange);
+  /// Calls `exchange(shard, rank)` for each rank that has one, as one
+  /// operation.
+  template <typename Exchange>
+  void forEachShard(const Bucket &bucket, Exchange exchange);
 
   void check(ncclResult_t result, const char *action) const;
   [[noreturn]] void abandon(const std::string &problem);

@@ -253,9 +253,6 @@ std::optional<CompilerOptions> ingot::parseCompilerOptions(int argc,
                      named ? text.substr(colon + 2) : text,
                      "ingotc --help lists the options");
   }
-  if (options.zero > 0 && options.target != "cpu")
-    throw usageError("--zero", "updates in shards run on CPUs only",
-                     "compile with --target cpu, or --zero 0");
   llvm::Expected<GradComm> gradComm = GradComm::parse(options.gradComm);
   if (!gradComm)
     throw usageError("--grad-comm", llvm::toString(gradComm.takeError()),

@@ -126,32 +126,43 @@ def later_architecture(ingot):
     check(loads == ["cubin", "ptx"], f"loads {loads}")
 
 
-def run_two_ranks(ingot, gpus):
-    """Two ranks on stand-ins; the command, its environment and a log for each."""
+def run_ranks(ingot, gpus, *flags, ranks=2, trainer_flags=""):
+    """Ranks on stand-ins; the command, its environment and a log for each."""
     if not shutil.which("mpirun"):
         raise Skip("mpirun is not there")
-    mlp, program, env = trainer(ingot, "--data-parallel", "--bucket-mb", "0.01")
+    mlp, program, env = trainer(ingot, "--data-parallel", "--bucket-mb", "0.01", *flags)
     logs = ingot.path("calls")
-    script = f"INGOT_STAND_IN_LOG={logs}.$OMPI_COMM_WORLD_RANK exec {program} --data {mlp.data} --steps 3"
-    command = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", "2", "bash", "-c", script]
-    return command, {**env, "INGOT_STAND_IN_GPUS": gpus, "OMP_NUM_THREADS": "1"}, logs
+    script = f"INGOT_STAND_IN_LOG={logs}.$OMPI_COMM_WORLD_RANK exec {program} --data {mlp.data} --steps 3 {trainer_flags}"
+    command = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", str(ranks), "bash", "-c", script]
+    return command, {**env, "INGOT_STAND_IN_GPUS": str(gpus), "OMP_NUM_THREADS": "1"}, logs
+
+
+def read_calls(logs, rank):
+    """A rank's calls, a line each, of which none is wrong."""
+    lines = logs.with_name(f"{logs.name}.{rank}").read_text().splitlines()
+    check(not [line for line in lines if line.startswith("violation")], f"rank {rank}: {lines}")
+    check("objects=0 blocks=0" in lines[-1], f"rank {rank} leaves: {lines[-1]}")
+    return lines
+
+
+def recorded_step(lines):
+    names = [line.split()[0] for line in lines]
+    return lines[names.index("cuStreamBeginCapture") + 1 : names.index("cuStreamEndCapture")]
 
 
 @case("cuda ranks add up on a stream of their own")
 def ranks(ingot):
-    command, env, logs = run_two_ranks(ingot, "2")
+    command, env, logs = run_ranks(ingot, 2)
     ingot.succeed(command, env=env)
     for rank in range(2):
-        lines = logs.with_name(f"calls.{rank}").read_text().splitlines()
-        check(not [line for line in lines if line.startswith("violation")], f"rank {rank}: {lines}")
+        lines = read_calls(logs, rank)
         names = [line.split()[0] for line in lines]
         check(f"cuDeviceGet {rank}" in lines, f"rank {rank} has another's GPU")
         check(f"ncclCommInitRank rank={rank} of=2" in lines, f"rank {rank}: {lines[:20]}")
-        check(names[-1] == "cuDevicePrimaryCtxRelease" and "objects=0 blocks=0" in lines[-1], f"left: {lines[-1]}")
+        check(names[-1] == "cuDevicePrimaryCtxRelease", f"ends with {lines[-1]}")
         check(names.count("ncclCommDestroy") == 1, "NCCL is not ended")
         # Each bucket follows what fills it, and is waited for once: recorded with the step.
-        begin, end = names.index("cuStreamBeginCapture"), names.index("cuStreamEndCapture")
-        step = lines[begin + 1 : end]
+        step = recorded_step(lines)
         starts = [i for i, line in enumerate(step) if line.startswith("ncclAllReduce")]
         check(len(starts) > 1, f"{len(starts)} buckets")
         joined = []
@@ -168,7 +179,7 @@ def ranks(ingot):
 
 @case("cuda ranks go wrong")
 def ranks_fail(ingot):
-    command, env, _ = run_two_ranks(ingot, "2")
+    command, env, _ = run_ranks(ingot, 2)
     for setting, words in [
         ({"INGOT_STAND_IN_GPUS": "1"}, "has no GPU"),
         ({"INGOT_STAND_IN_FAIL": "ncclCommInitRank"}, "NCCL"),
@@ -178,6 +189,47 @@ def ranks_fail(ingot):
         result = ingot.run(command, env={**env, **setting})
         errors = [line for line in result.err.splitlines() if line.startswith("error: ")]
         check(result.status == 1 and any(words in line for line in errors), f"{setting}: {result.err[-500:]}")
+
+
+@case("cuda ranks update their shards")
+def shards(ingot):
+    saved = ingot.path("saved")
+    for zero, ranks in (("1", 2), ("2", 3)):
+        command, env, logs = run_ranks(ingot, ranks, "--zero", zero, ranks=ranks, trainer_flags=f"--save {saved}")
+        ingot.succeed(command, env=env)
+        received = [0] * ranks
+        for rank in range(ranks):
+            lines = read_calls(logs, rank)
+            step = recorded_step(lines)
+            names = [line.split()[0] for line in step]
+            # Counts and losses are summed up whole, gradients are not.
+            whole = [int(n) for n in re.findall(r"ncclAllReduce elements=(\d+)", "\n".join(step))]
+            check(sum(whole) < 64, f"{whole} elements are exchanged whole")
+            # All that is started is waited for within the recording.
+            starts = [i for i in range(1, len(step)) if step[i].startswith("nccl") and not step[i - 1].startswith("nccl")]
+            for i in starts:
+                ready = step[i - 1].split()[1]
+                check(step[i - 2 : i] == [f"cuEventRecord {ready}", f"cuStreamWaitEvent {ready}"], f"{step[i - 2 : i]}")
+                end = next(j for j in range(i, len(step)) if step[j].startswith("cuEventRecord"))
+                joins = [j for j in range(end, len(step)) if step[j] == f"cuStreamWaitEvent {step[end].split()[1]}"]
+                check(len(joins) == 1, f"an exchange is waited for {len(joins)} times")
+            scattered = {"ncclReduceScatter", "ncclReduce"} & set(names)
+            gathered = {"ncclAllGather", "ncclBroadcast"} & set(names)
+            check(scattered and gathered, f"rank {rank} exchanges no shards: {sorted(set(names))}")
+            # Groups hold one operation for each rank that has elements.
+            depth, most = 0, 0
+            for name in names:
+                depth = depth + 1 if name in ("ncclReduce", "ncclBroadcast") else 0
+                most = max(most, depth)
+            check(most <= ranks, f"{most} operations in one group")
+            # Moments: the third block is what the rank has of them.
+            blocks = [int(n) for n in re.findall(r"cuMemAlloc bytes=(\d+)", "\n".join(lines))]
+            received[rank] = blocks[2]
+        total = sum(received)
+        check(max(received) < 0.75 * total, f"shards of {received} bytes")
+        # Where a run with other ranks goes on.
+        again, env, _ = run_ranks(ingot, 2, "--zero", zero, trainer_flags=f"--resume {saved}")
+        ingot.succeed(again, env=env)
 
 
 @case("cuda wrong options")

@@ -62,6 +62,15 @@ bool isOnDevice(CUdeviceptr place, size_t bytes) {
   auto [begin, size] = *--after;
   return place - begin <= size && bytes <= size - (place - begin);
 }
+
+/// Of a tensor in shards the rank may have later elements only: such a one
+/// starts before a block.
+bool mayBeTensor(CUdeviceptr place) {
+  constexpr CUdeviceptr most = CUdeviceptr(1) << 26;
+  auto after = blocks.lower_bound(place);
+  return isOnDevice(place, 0) ||
+         (after != blocks.end() && after->first - place <= most);
+}
 } // namespace
 
 #define FAIL_IF_ASKED(...)                                                     \
@@ -325,7 +334,7 @@ CUresult cuLaunchKernel(CUfunction function, unsigned gridX, unsigned gridY,
   REQUIRE(blockX > 0 && blockX <= 1024 && blockY == 1 && blockZ == 1,
           CUDA_ERROR_INVALID_VALUE);
   REQUIRE(shared <= 48 << 10, CUDA_ERROR_INVALID_VALUE);
-  REQUIRE(arguments && isOnDevice(*static_cast<CUdeviceptr *>(*arguments), 0),
+  REQUIRE(arguments && mayBeTensor(*static_cast<CUdeviceptr *>(*arguments)),
           CUDA_ERROR_ILLEGAL_ADDRESS);
   return CUDA_SUCCESS;
 }

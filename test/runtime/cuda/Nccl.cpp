@@ -65,4 +65,50 @@ ncclResult_t ncclAllReduce(const void *from, void *to, size_t elements,
              : ncclSuccess;
 }
 
+ncclResult_t ncclGroupStart() {
+  return record(__func__) ? ncclSystemError : ncclSuccess;
+}
+
+ncclResult_t ncclGroupEnd() {
+  return record(__func__) ? ncclSystemError : ncclSuccess;
+}
+
+ncclResult_t ncclReduce(const void *from, void *to, size_t elements,
+                        ncclDataType_t, ncclRedOp_t op, int root,
+                        ncclComm_t communicator, cudaStream_t stream) {
+  if (!living.count(communicator) || from != to || op != ncclSum || !stream)
+    record("violation", " reduce of wrong arguments");
+  return record(__func__, " elements=%zu root=%d", elements, root)
+             ? ncclRemoteError
+             : ncclSuccess;
+}
+
+ncclResult_t ncclBroadcast(const void *from, void *to, size_t elements,
+                           ncclDataType_t, int root, ncclComm_t communicator,
+                           cudaStream_t stream) {
+  if (!living.count(communicator) || from != to || !stream)
+    record("violation", " broadcast of wrong arguments");
+  return record(__func__, " elements=%zu root=%d", elements, root)
+             ? ncclRemoteError
+             : ncclSuccess;
+}
+
+ncclResult_t ncclReduceScatter(const void *, void *, size_t elements,
+                               ncclDataType_t, ncclRedOp_t op,
+                               ncclComm_t communicator, cudaStream_t stream) {
+  if (!living.count(communicator) || op != ncclSum || !stream)
+    record("violation", " reduce-scatter of wrong arguments");
+  return record(__func__, " elements=%zu", elements) ? ncclRemoteError
+                                                     : ncclSuccess;
+}
+
+ncclResult_t ncclAllGather(const void *, void *, size_t elements,
+                           ncclDataType_t, ncclComm_t communicator,
+                           cudaStream_t stream) {
+  if (!living.count(communicator) || !stream)
+    record("violation", " all-gather of wrong arguments");
+  return record(__func__, " elements=%zu", elements) ? ncclRemoteError
+                                                     : ncclSuccess;
+}
+
 } // extern "C"
