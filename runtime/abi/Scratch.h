@@ -333,10 +333,13 @@ constexpr int64_t getScratchBytes(const ingot_attention_desc &desc,
   int64_t valueSize = roundUp(desc.value_size, columns);
   int64_t sums =
       2 * queries * keys + queries * size + keys * (size + valueSize);
-  // Of half precision, gradients of all queries that share keys.
+  // Of half precision, gradients of all queries that share keys, or where
+  // these are too many a block of them.
+  constexpr int64_t most = 2 << 20;
+  int64_t shared =
+      desc.heads / std::max<int64_t>(desc.key_heads, 1) * desc.queries * size;
   if (desc.type != INGOT_F32)
-    sums +=
-        desc.heads / std::max<int64_t>(desc.key_heads, 1) * desc.queries * size;
+    sums += shared <= most ? shared : queries * size;
   int64_t rows = queries * (size + valueSize) + keys * (2 * size + valueSize);
   int64_t bytes = (sums + rows) * 4;
   // Parts of two bytes, queries twice, and a strip of weights.

@@ -54,7 +54,7 @@ int64_t ingot::runtime::flashAttentionScratch(const AttentionShape &s) {
   int64_t sums =
       2 * queryBlock * keyBlock + queryBlock * ks + keyBlock * (ks + vs);
   if (isHalf(s))
-    sums += s.heads / s.keyHeads * s.queries * ks;
+    sums += countQuerySums(s);
   int64_t rows = queryBlock * (ks + vs) + keyBlock * (2 * ks + vs);
   constexpr auto bytes = static_cast<int64_t>(sizeof(float));
   if (!s.onTiles)
@@ -97,7 +97,8 @@ void ingot::runtime::flashAttentionGrad(const AttentionShape &s, ReadRows q,
   int64_t queryBlocks = s.batch * s.heads * blocks(s.queries, queryBlock);
   runTasks(tasks().delta, o, queryBlocks, scratch);
   int64_t heads = s.batch * s.keyHeads, threads = getThreadCount();
-  if (heads % threads == 0 || heads >= 4 * threads)
+  bool isEven = heads % threads == 0 || heads >= 4 * threads;
+  if (isEven && keepsHeads(s))
     return runTasks(tasks().headGradient, o, heads, scratch);
   runTasks(tasks().queryGradient, o, queryBlocks, scratch);
   runTasks(tasks().keyGradient, o, heads * blocks(s.keys, keyBlock), scratch);

@@ -27,6 +27,19 @@ inline int64_t padded(int64_t columns) { return (columns + 31) / 32 * 32; }
 inline int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 inline int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
+/// Whether a thread can sum up the gradients of all queries that share keys: in
+/// f32 where they are, in half precision beside them, up to 8 MiB.
+inline bool keepsHeads(const AttentionShape &s) {
+  constexpr int64_t most = 2 << 20;
+  return !isHalf(s) ||
+         s.heads / s.keyHeads * s.queries * padded(s.size) <= most;
+}
+/// Numbers beside operands for that, or for a block of queries.
+inline int64_t countQuerySums(const AttentionShape &s) {
+  int64_t rows = keepsHeads(s) ? s.heads / s.keyHeads * s.queries : queryBlock;
+  return rows * padded(s.size);
+}
+
 struct Operands {
   const AttentionShape &shape;
   ReadRows q, k, v, result, cotangent;

@@ -272,6 +272,32 @@ TEST_P(FlashAttentionGradient, HasTheSameBitsInPartsOfAHead) {
   }
 }
 
+/// Whether a thread keeps the gradients of all heads that share keys, or a
+/// block of them.
+TEST(FlashAttentionScratch, IsPlannedForManyQueries) {
+  for (int64_t queries : {1, 95, 1024, 4096, 4097, 100000})
+    for (int32_t type : {INGOT_F32, INGOT_BF16, INGOT_F16})
+      for (bool onTiles : {false, true}) {
+        if (onTiles && !hasTileUnits())
+          continue;
+        AttentionShape s{1, 8, 1, queries, queries, 64, 64};
+        s.type = type;
+        s.onTiles = onTiles;
+        ingot_attention_desc desc = {};
+        desc.heads = s.heads;
+        desc.key_heads = s.keyHeads;
+        desc.queries = s.queries;
+        desc.size = s.size;
+        desc.value_size = s.valueSize;
+        desc.type = s.type;
+        ingot::abi::ScratchMachine machine;
+        machine.tilesF32 = machine.tilesHalves = onTiles;
+        int64_t planned = ingot::abi::getScratchBytes(desc, machine);
+        EXPECT_LE(flashAttentionScratch(s), planned);
+        EXPECT_LE(planned, 10 << 20);
+      }
+}
+
 std::string nameOf(int32_t type, bool onTiles) {
   std::string name = type == INGOT_F32    ? "F32"
                      : type == INGOT_BF16 ? "Bf16"
