@@ -30,9 +30,10 @@ namespace {
 
 class LoadedModule : public CompiledModule {
 public:
-  llvm::Expected<std::vector<Tensor>>
-  run(llvm::StringRef name, llvm::ArrayRef<Tensor> arguments, int64_t rank,
-      int64_t ranks) const override;
+  llvm::Expected<std::vector<Tensor>> run(llvm::StringRef name,
+                                          llvm::ArrayRef<Tensor> arguments,
+                                          int64_t rank,
+                                          int64_t ranks) const override;
 
   llvm::Error build(ModuleOp module, unsigned level, Backend backend);
 

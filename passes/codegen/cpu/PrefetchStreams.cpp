@@ -11,6 +11,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/IR/Remarks.h"
 #include "passes/codegen/cpu/Passes.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -104,8 +105,19 @@ struct PrefetchStreams : ingot::impl::PrefetchStreamsBase<PrefetchStreams> {
     });
     for (scf::ForOp loop : innermost) {
       SmallVector<Stream> streams = findStreams(loop);
-      if (!streams.empty() && streams.size() <= kMostStreams)
-        cut(loop, streams);
+      if (streams.empty())
+        continue;
+      auto options =
+          remark::RemarkOpts::name("prefetch").category(getArgument());
+      if (streams.size() > kMostStreams) {
+        remark::missed(loop.getLoc(), options)
+            << remark::reason("so many arrays keep memory busy")
+            << remark::metric("arrays", streams.size());
+        continue;
+      }
+      remark::passed(loop.getLoc(), options)
+          << remark::metric("arrays", streams.size());
+      cut(loop, streams);
     }
   }
 

@@ -1,4 +1,8 @@
 // RUN: ingot-opt %s --pass-pipeline='builtin.module(func.func(ingot-prefetch-streams{least-bytes=65536}))' | FileCheck %s
+// RUN: ingot-opt %s --pass-pipeline='builtin.module(func.func(ingot-prefetch-streams{least-bytes=65536}))' --remarks-filter=ingot-prefetch-streams --remark-format=emitRemark 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
+
+// REMARK: [Passed] prefetch | Category:ingot-prefetch-streams | arrays=2
+// REMARK: [Missed] prefetch | Category:ingot-prefetch-streams | Reason="so many arrays keep memory busy", arrays=4
 
 // A piece asks for the next one: 16 elements of x a line, 32 of y, and no
 // further than the buffer. z is small, and b is read in another order.
@@ -85,6 +89,24 @@ func.func @columns(%x: memref<100000xf32>, %s: memref<64xf32>) {
       %0 = memref.load %x[%at] : memref<100000xf32>
       memref.store %0, %s[%i] : memref<64xf32>
     }
+  }
+  return
+}
+
+// An optimizer's update goes over four.
+// CHECK-LABEL: func @four
+// CHECK-NOT:     memref.prefetch
+func.func @four(%x: memref<100000xf32>, %y: memref<100000xf32>, %z: memref<100000xf32>, %w: memref<100000xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = arith.constant 100000 : index
+  scf.for %i = %c0 to %n step %c1 {
+    %0 = memref.load %x[%i] : memref<100000xf32>
+    %1 = memref.load %y[%i] : memref<100000xf32>
+    %2 = memref.load %z[%i] : memref<100000xf32>
+    %3 = arith.addf %0, %1 : f32
+    %4 = arith.addf %3, %2 : f32
+    memref.store %4, %w[%i] : memref<100000xf32>
   }
   return
 }
