@@ -76,7 +76,8 @@ def PrefetchStreams : Pass<"ingot-prefetch-streams", "::mlir::func::FuncOp"> {
     Innermost loops run in pieces, and each asks for the lines that the next one will touch, of
     every buffer along which it moves by one element; loops shorter than a piece ask for what later rounds of the
     loop around them will. Kernels of fewer bytes are left alone, what is in the caches needs no asking, and so are loops
-    over more than three buffers, which keep memory busy by themselves. Values do not change, but for the order in which a sum over a row adds up.
+    over more than three buffers, which keep memory busy by themselves, and functions that ask already: an epilogue's
+    next row is elsewhere. Values do not change, but for the order in which a sum over a row adds up.
 
     Before:
     ```mlir

@@ -94,7 +94,8 @@ struct PrefetchStreams : ingot::impl::PrefetchStreamsBase<PrefetchStreams> {
     for (Type type : function.getArgumentTypes())
       if (auto buffer = dyn_cast<MemRefType>(type))
         bytes += bytesOf(buffer);
-    if (bytes < leastBytes)
+    auto asks = [](memref::PrefetchOp) { return WalkResult::interrupt(); };
+    if (bytes < leastBytes || function.walk(asks).wasInterrupted())
       return;
     SmallVector<scf::ForOp> innermost;
     function.walk([&](scf::ForOp loop) {

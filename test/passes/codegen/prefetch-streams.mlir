@@ -111,6 +111,21 @@ func.func @four(%x: memref<100000xf32>, %y: memref<100000xf32>, %z: memref<10000
   return
 }
 
+// Epilogues know better what comes next.
+// CHECK-LABEL: func @asking
+// CHECK:         memref.prefetch
+// CHECK-NOT:     memref.prefetch
+func.func @asking(%x: memref<100000xf32>, %begin: index, %end: index) {
+  %c1 = arith.constant 1 : index
+  memref.prefetch %x[%end], read, locality<3>, data : memref<100000xf32>
+  scf.for %i = %begin to %end step %c1 {
+    %0 = memref.load %x[%i] : memref<100000xf32>
+    %1 = arith.addf %0, %0 : f32
+    memref.store %1, %x[%i] : memref<100000xf32>
+  }
+  return
+}
+
 // What the caches hold needs no asking.
 // CHECK-LABEL: func @small
 // CHECK-NOT:     memref.prefetch
