@@ -96,9 +96,7 @@ private:
                             "see a key");
       return false;
     }
-    Type chosen = typeOfPrecision(&getContext(), precision);
-    if (element.isF32() && chosen)
-      element = chosen;
+    element = elementInPrecision(element, precision);
     Costs costs(sizes, left, right, element,
                 Machine::of(getOperation()->getParentOfType<ModuleOp>()));
     if (costs.whole > costs.plain) {

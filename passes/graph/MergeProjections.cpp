@@ -129,10 +129,8 @@ static StringRef whyNotPacked(AttentionOp op, StringRef precision) {
     return "the kernel does not take the elements";
   if (sizes.queries != sizes.keys || sizes.size != sizes.valueSize)
     return "queries and values are not as large as keys";
-  Type element = op.getQuery().getType().getElementType();
-  Type chosen = typeOfPrecision(op.getContext(), precision);
-  if (element.isF32() && chosen)
-    element = chosen;
+  Type element =
+      elementInPrecision(op.getQuery().getType().getElementType(), precision);
   if (!sizes.packsAligned(element))
     return "keys or values would not begin at an aligned address";
   return "";

@@ -72,23 +72,28 @@ void Nccl::start(const Bucket &bucket, CUstream step, Exchange exchange) {
   driver.check(driver.cuEventRecord(pair.done, stream), "recording an event");
 }
 
-template <typename Exchange>
-void Nccl::forEachShard(const Bucket &bucket, Exchange exchange) {
-  int64_t size = getElementBytes(bucket.type);
-  check(ncclGroupStart(), "exchanging shards");
-  for (int64_t rank = 0; rank < ranks.getSize(); ++rank) {
-    ElementRange range = getShard(bucket.elements, rank, ranks.getSize());
-    if (range.getCount() != 0)
-      exchange(static_cast<char *>(bucket.data) + range.begin * size,
-               static_cast<size_t>(range.getCount()), static_cast<int>(rank));
-  }
-  check(ncclGroupEnd(), "exchanging shards");
-}
-
-/// The elements of each rank's shard, if all have as many; else 0.
-static int64_t findEqualShare(int64_t elements, int64_t ranks) {
-  int64_t each = getShard(elements, 0, ranks).getCount();
-  return each * ranks == elements ? each : 0;
+template <typename Whole, typename Part>
+void Nccl::exchangeShards(const Bucket &bucket, CUstream step, Whole whole,
+                          Part part) {
+  auto *data = static_cast<char *>(bucket.data);
+  int64_t size = getElementBytes(bucket.type), count = ranks.getSize();
+  int64_t each = getShard(bucket.elements, 0, count).getCount();
+  start(bucket, step, [&](cudaStream_t stream) {
+    if (each * count == bucket.elements)
+      return check(whole(data + ranks.getRank() * each * size,
+                         static_cast<size_t>(each), stream),
+                   "exchanging shards");
+    check(ncclGroupStart(), "exchanging shards");
+    for (int64_t rank = 0; rank < count; ++rank) {
+      ElementRange range = getShard(bucket.elements, rank, count);
+      if (range.getCount() != 0)
+        check(part(data + range.begin * size,
+                   static_cast<size_t>(range.getCount()),
+                   static_cast<int>(rank), stream),
+              "exchanging shards");
+    }
+    check(ncclGroupEnd(), "exchanging shards");
+  });
 }
 
 void Nccl::startAllReduce(const Bucket &bucket, CUstream step) {
@@ -102,37 +107,30 @@ void Nccl::startAllReduce(const Bucket &bucket, CUstream step) {
 
 void Nccl::startReduceScatter(const Bucket &bucket, CUstream step) {
   ncclDataType_t type = getType(bucket.type);
-  start(bucket, step, [&](cudaStream_t stream) {
-    int64_t each = findEqualShare(bucket.elements, ranks.getSize());
-    if (each == 0)
-      return forEachShard(bucket, [&](char *shard, size_t count, int rank) {
-        check(ncclReduce(shard, shard, count, type, ncclSum, rank, communicator,
-                         stream),
-              "adding up over ranks");
+  exchangeShards(
+      bucket, step,
+      [&](char *own, size_t each, cudaStream_t stream) {
+        return ncclReduceScatter(bucket.data, own, each, type, ncclSum,
+                                 communicator, stream);
+      },
+      [&](char *shard, size_t count, int rank, cudaStream_t stream) {
+        return ncclReduce(shard, shard, count, type, ncclSum, rank,
+                          communicator, stream);
       });
-    int64_t first = ranks.getRank() * each * getElementBytes(bucket.type);
-    check(ncclReduceScatter(
-              bucket.data, static_cast<char *>(bucket.data) + first,
-              static_cast<size_t>(each), type, ncclSum, communicator, stream),
-          "adding up over ranks");
-  });
 }
 
 void Nccl::startAllGather(const Bucket &bucket, CUstream step) {
   ncclDataType_t type = getType(bucket.type);
-  start(bucket, step, [&](cudaStream_t stream) {
-    int64_t each = findEqualShare(bucket.elements, ranks.getSize());
-    if (each == 0)
-      return forEachShard(bucket, [&](char *shard, size_t count, int rank) {
-        check(ncclBroadcast(shard, shard, count, type, rank, communicator,
-                            stream),
-              "collecting shards");
+  exchangeShards(
+      bucket, step,
+      [&](char *own, size_t each, cudaStream_t stream) {
+        return ncclAllGather(own, bucket.data, each, type, communicator,
+                             stream);
+      },
+      [&](char *shard, size_t count, int rank, cudaStream_t stream) {
+        return ncclBroadcast(shard, shard, count, type, rank, communicator,
+                             stream);
       });
-    int64_t first = ranks.getRank() * each * getElementBytes(bucket.type);
-    check(ncclAllGather(static_cast<char *>(bucket.data) + first, bucket.data,
-                        static_cast<size_t>(each), type, communicator, stream),
-          "collecting shards");
-  });
 }
 
 void Nccl::join(int32_t bucket, CUstream step) {

@@ -75,10 +75,12 @@ private:
   /// Runs `exchange(stream)` on NCCL's stream, between the bucket's events.
   template <typename Exchange>
   void start(const Bucket &bucket, CUstream step, Exchange exchange);
-  /// Calls `exchange(shard, rank)` for each rank that has one, as one
-  /// operation.
-  template <typename Exchange>
-  void forEachShard(const Bucket &bucket, Exchange exchange);
+  /// Exchanges the shards by `whole(own shard, elements of each, stream)` where
+  /// all have as many; else by one operation of `part(shard, elements, rank,
+  /// stream)` for each rank that has any.
+  template <typename Whole, typename Part>
+  void exchangeShards(const Bucket &bucket, CUstream step, Whole whole,
+                      Part part);
 
   void check(ncclResult_t result, const char *action) const;
   [[noreturn]] void abandon(const std::string &problem);

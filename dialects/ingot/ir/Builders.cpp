@@ -16,6 +16,11 @@ FloatType ingot::typeOfPrecision(MLIRContext *context, StringRef name) {
   return name == "fp16" ? FloatType(Float16Type::get(context)) : FloatType();
 }
 
+Type ingot::elementInPrecision(Type element, StringRef precision) {
+  FloatType chosen = typeOfPrecision(element.getContext(), precision);
+  return element.isF32() && chosen ? chosen : element;
+}
+
 RankedTensorType ingot::withElement(RankedTensorType type, Type element) {
   return RankedTensorType::get(type.getShape(), element);
 }

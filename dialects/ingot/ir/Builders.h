@@ -24,6 +24,10 @@ int64_t byteSize(mlir::ShapedType type);
 mlir::FloatType typeOfPrecision(mlir::MLIRContext *context,
                                 llvm::StringRef name);
 
+/// What a trainer of that precision computes elements in: f32 becomes its type,
+/// others stay.
+mlir::Type elementInPrecision(mlir::Type element, llvm::StringRef precision);
+
 /// `type` with another element type.
 mlir::RankedTensorType withElement(mlir::RankedTensorType type,
                                    mlir::Type element);

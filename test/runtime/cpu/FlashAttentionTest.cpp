@@ -60,6 +60,20 @@ struct Case {
   bool bias = false, mask = false;
 };
 
+/// What the compiler plans.
+int64_t planScratch(const AttentionShape &s, int64_t threads) {
+  ingot_attention_desc desc = {};
+  desc.heads = s.heads;
+  desc.key_heads = s.keyHeads;
+  desc.queries = s.queries;
+  desc.size = s.size;
+  desc.value_size = s.valueSize;
+  desc.type = s.type;
+  ingot::abi::ScratchMachine machine = {threads};
+  machine.tilesF32 = machine.tilesHalves = s.onTiles;
+  return ingot::abi::getScratchBytes(desc, machine);
+}
+
 /// Of each type, on vector units, or on tile units where there are some.
 class FlashAttention
     : public testing::TestWithParam<std::tuple<Case, int32_t, bool>> {
@@ -101,17 +115,8 @@ TEST_P(FlashAttention, AgreesWithThePlainForm) {
     s.mask = {mask.data(), s.keys, 0, 0};
 
   // What the compiler plans covers it.
-  ingot_attention_desc desc = {};
-  desc.heads = s.heads;
-  desc.key_heads = s.keyHeads;
-  desc.queries = s.queries;
-  desc.size = s.size;
-  desc.value_size = s.valueSize;
-  desc.type = s.type;
-  ingot::abi::ScratchMachine machine = {getThreadCount()};
-  machine.tilesF32 = machine.tilesHalves = s.onTiles;
   ASSERT_LE(flashAttentionScratch(s) * getThreadCount(),
-            ingot::abi::getScratchBytes(desc, machine));
+            planScratch(s, getThreadCount()));
 
   Stored out(type, g.size()), dq(type, q.size()), dk(type, k.size()),
       dv(type, v.size());
@@ -283,16 +288,7 @@ TEST(FlashAttentionScratch, IsPlannedForManyQueries) {
         AttentionShape s{1, 8, 1, queries, queries, 64, 64};
         s.type = type;
         s.onTiles = onTiles;
-        ingot_attention_desc desc = {};
-        desc.heads = s.heads;
-        desc.key_heads = s.keyHeads;
-        desc.queries = s.queries;
-        desc.size = s.size;
-        desc.value_size = s.valueSize;
-        desc.type = s.type;
-        ingot::abi::ScratchMachine machine;
-        machine.tilesF32 = machine.tilesHalves = onTiles;
-        int64_t planned = ingot::abi::getScratchBytes(desc, machine);
+        int64_t planned = planScratch(s, /*threads=*/1);
         EXPECT_LE(flashAttentionScratch(s), planned);
         EXPECT_LE(planned, 10 << 20);
       }
