@@ -318,8 +318,42 @@ constexpr bool isOnTiles(const ingot_attention_desc &desc,
                                   : machine.tilesHalves;
 }
 
-/// On a processor: per thread, blocks of every operand and of scores
-/// (runtime/cpu/attention), and one number per query.
+/// What a thread of runtime/cpu/attention works in.
+struct AttentionScratch {
+  /// Rows of a block of queries, and of a block of keys.
+  static constexpr int64_t queryBlock = 96, keyBlock = 64;
+
+  constexpr AttentionScratch(const ingot_attention_desc &desc, bool onTiles) {
+    constexpr int64_t columns = 32, most = 2 << 20;
+    int64_t size = detail::roundUp(desc.size, columns);
+    int64_t valueSize = detail::roundUp(desc.value_size, columns);
+    int64_t heads = desc.heads / std::max<int64_t>(desc.key_heads, 1);
+    bool isHalf = desc.type != INGOT_F32;
+    int64_t shared = heads * desc.queries * size;
+    keepsHeads = !isHalf || shared <= most;
+    querySums = !isHalf ? 0 : keepsHeads ? shared : queryBlock * size;
+    // Gradients need the most: what is summed up, then operands.
+    int64_t sums = 2 * queryBlock * keyBlock + queryBlock * size +
+                   keyBlock * (size + valueSize) + querySums;
+    int64_t queries = queryBlock * (size + valueSize);
+    int64_t rows = queries + keyBlock * (2 * size + valueSize);
+    // On tiles parts of two bytes, queries on both sides, and a strip of
+    // weights.
+    bytes = onTiles ? sums * 4 + (rows + queries + columns * queryBlock) * 2 *
+                                     detail::partsOf(desc.type)
+                    : (sums + rows) * 4;
+    bytes = detail::roundUp(bytes, INGOT_ALIGNMENT);
+  }
+
+  /// Whether it sums up the gradients of all queries that share keys: in f32
+  /// where they are, in half precision beside them, up to 8 MiB.
+  bool keepsHeads;
+  /// Numbers beside operands for that, or for a block of queries.
+  int64_t querySums;
+  int64_t bytes;
+};
+
+/// On a processor: what threads work in, and one number per query.
 constexpr int64_t getScratchBytes(const ingot_attention_desc &desc,
                                   const ScratchMachine &machine) {
   using detail::roundUp;
@@ -328,26 +362,8 @@ constexpr int64_t getScratchBytes(const ingot_attention_desc &desc,
     return machine.workspace +
            roundUp(desc.batch * desc.heads * desc.queries * (desc.size + 2) * 4,
                    INGOT_ALIGNMENT);
-  constexpr int64_t queries = 96, keys = 64, columns = 32;
-  int64_t size = roundUp(desc.size, columns);
-  int64_t valueSize = roundUp(desc.value_size, columns);
-  int64_t sums =
-      2 * queries * keys + queries * size + keys * (size + valueSize);
-  // Of half precision, gradients of all queries that share keys, or where
-  // these are too many a block of them.
-  constexpr int64_t most = 2 << 20;
-  int64_t shared =
-      desc.heads / std::max<int64_t>(desc.key_heads, 1) * desc.queries * size;
-  if (desc.type != INGOT_F32)
-    sums += shared <= most ? shared : queries * size;
-  int64_t rows = queries * (size + valueSize) + keys * (2 * size + valueSize);
-  int64_t bytes = (sums + rows) * 4;
-  // Parts of two bytes, queries twice, and a strip of weights.
-  if (isOnTiles(desc, machine))
-    bytes =
-        sums * 4 + (rows + queries * (size + valueSize) + columns * queries) *
-                       2 * detail::partsOf(desc.type);
-  return machine.threads * roundUp(bytes, INGOT_ALIGNMENT) +
+  AttentionScratch thread(desc, isOnTiles(desc, machine));
+  return machine.threads * thread.bytes +
          roundUp(desc.batch * desc.heads * desc.queries * 4, INGOT_ALIGNMENT);
 }
 

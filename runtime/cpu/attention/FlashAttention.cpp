@@ -7,9 +7,6 @@
 using namespace ingot::runtime;
 using namespace ingot::runtime::flash;
 
-/// Extents of packed operands are multiples of it.
-static constexpr int64_t kStep = 32;
-
 static const gemm::Kernels *findTiles(const AttentionShape &shape) {
   return shape.onTiles ? &gemm::getTileKernels(shape.type) : nullptr;
 }
@@ -49,21 +46,7 @@ static int64_t blocks(int64_t extent, int64_t block) {
 }
 
 int64_t ingot::runtime::flashAttentionScratch(const AttentionShape &s) {
-  int64_t ks = padded(s.size), vs = padded(s.valueSize);
-  // Gradients need the most: what is summed up, then operands.
-  int64_t sums =
-      2 * queryBlock * keyBlock + queryBlock * ks + keyBlock * (ks + vs);
-  if (isHalf(s))
-    sums += countQuerySums(s);
-  int64_t rows = queryBlock * (ks + vs) + keyBlock * (2 * ks + vs);
-  constexpr auto bytes = static_cast<int64_t>(sizeof(float));
-  if (!s.onTiles)
-    return (sums + rows) * bytes;
-  const gemm::Kernels &kernels = gemm::getTileKernels(s.type);
-  // Rows of queries on both sides, and a strip of weights.
-  return sums * bytes +
-         (rows + queryBlock * (ks + vs)) * kernels.getLineBytes(kStep) / kStep +
-         kernels.tileRows * kernels.getLineBytes(queryBlock);
+  return getScratch(s).bytes;
 }
 
 void ingot::runtime::flashAttention(const AttentionShape &s, ReadRows q,
@@ -98,7 +81,7 @@ void ingot::runtime::flashAttentionGrad(const AttentionShape &s, ReadRows q,
   runTasks(tasks().delta, o, queryBlocks, scratch);
   int64_t heads = s.batch * s.keyHeads, threads = getThreadCount();
   bool isEven = heads % threads == 0 || heads >= 4 * threads;
-  if (isEven && keepsHeads(s))
+  if (isEven && getScratch(s).keepsHeads)
     return runTasks(tasks().headGradient, o, heads, scratch);
   runTasks(tasks().queryGradient, o, queryBlocks, scratch);
   runTasks(tasks().keyGradient, o, heads * blocks(s.keys, keyBlock), scratch);

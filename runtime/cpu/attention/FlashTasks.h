@@ -7,13 +7,14 @@
 #ifndef INGOT_RUNTIME_CPU_ATTENTION_FLASHTASKS_H
 #define INGOT_RUNTIME_CPU_ATTENTION_FLASHTASKS_H
 
+#include "runtime/abi/Scratch.h"
 #include "runtime/cpu/attention/FlashAttention.h"
 #include "runtime/cpu/gemm/Kernels.h"
 
 namespace ingot::runtime::flash {
 
-/// Rows of a block of queries, and of a block of keys.
-constexpr int64_t queryBlock = 96, keyBlock = 64;
+constexpr int64_t queryBlock = abi::AttentionScratch::queryBlock;
+constexpr int64_t keyBlock = abi::AttentionScratch::keyBlock;
 
 inline bool isHalf(const AttentionShape &shape) {
   return shape.type != INGOT_F32;
@@ -27,17 +28,16 @@ inline int64_t padded(int64_t columns) { return (columns + 31) / 32 * 32; }
 inline int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 inline int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
-/// Whether a thread can sum up the gradients of all queries that share keys: in
-/// f32 where they are, in half precision beside them, up to 8 MiB.
-inline bool keepsHeads(const AttentionShape &s) {
-  constexpr int64_t most = 2 << 20;
-  return !isHalf(s) ||
-         s.heads / s.keyHeads * s.queries * padded(s.size) <= most;
-}
-/// Numbers beside operands for that, or for a block of queries.
-inline int64_t countQuerySums(const AttentionShape &s) {
-  int64_t rows = keepsHeads(s) ? s.heads / s.keyHeads * s.queries : queryBlock;
-  return rows * padded(s.size);
+/// What a thread works in.
+inline abi::AttentionScratch getScratch(const AttentionShape &s) {
+  ingot_attention_desc desc = {};
+  desc.heads = s.heads;
+  desc.key_heads = s.keyHeads;
+  desc.queries = s.queries;
+  desc.size = s.size;
+  desc.value_size = s.valueSize;
+  desc.type = s.type;
+  return {desc, s.onTiles};
 }
 
 struct Operands {

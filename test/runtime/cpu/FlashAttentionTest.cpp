@@ -1,5 +1,4 @@
 #include "runtime/cpu/attention/FlashAttention.h"
-#include "runtime/abi/Scratch.h"
 #include "runtime/core/Memory.h"
 #include "runtime/cpu/HalfPrecision.h"
 #include "runtime/cpu/ThreadPool.h"
@@ -60,20 +59,6 @@ struct Case {
   bool bias = false, mask = false;
 };
 
-/// What the compiler plans.
-int64_t planScratch(const AttentionShape &s, int64_t threads) {
-  ingot_attention_desc desc = {};
-  desc.heads = s.heads;
-  desc.key_heads = s.keyHeads;
-  desc.queries = s.queries;
-  desc.size = s.size;
-  desc.value_size = s.valueSize;
-  desc.type = s.type;
-  ingot::abi::ScratchMachine machine = {threads};
-  machine.tilesF32 = machine.tilesHalves = s.onTiles;
-  return ingot::abi::getScratchBytes(desc, machine);
-}
-
 /// Of each type, on vector units, or on tile units where there are some.
 class FlashAttention
     : public testing::TestWithParam<std::tuple<Case, int32_t, bool>> {
@@ -113,10 +98,6 @@ TEST_P(FlashAttention, AgreesWithThePlainForm) {
     s.bias = {bias.data(), 0, s.queries * s.keys, s.keys};
   if (test.mask)
     s.mask = {mask.data(), s.keys, 0, 0};
-
-  // What the compiler plans covers it.
-  ASSERT_LE(flashAttentionScratch(s) * getThreadCount(),
-            planScratch(s, getThreadCount()));
 
   Stored out(type, g.size()), dq(type, q.size()), dk(type, k.size()),
       dv(type, v.size());
@@ -277,21 +258,16 @@ TEST_P(FlashAttentionGradient, HasTheSameBitsInPartsOfAHead) {
   }
 }
 
-/// Whether a thread keeps the gradients of all heads that share keys, or a
-/// block of them.
-TEST(FlashAttentionScratch, IsPlannedForManyQueries) {
-  for (int64_t queries : {1, 95, 1024, 4096, 4097, 100000})
-    for (int32_t type : {INGOT_F32, INGOT_BF16, INGOT_F16})
-      for (bool onTiles : {false, true}) {
-        if (onTiles && !hasTileUnits())
-          continue;
-        AttentionShape s{1, 8, 1, queries, queries, 64, 64};
-        s.type = type;
-        s.onTiles = onTiles;
-        int64_t planned = planScratch(s, /*threads=*/1);
-        EXPECT_LE(flashAttentionScratch(s), planned);
-        EXPECT_LE(planned, 10 << 20);
-      }
+/// A thread keeps the gradients of all heads that share keys, or a block.
+TEST(FlashAttentionScratch, StaysSmallForManyQueries) {
+  for (int32_t type : {INGOT_F32, INGOT_BF16, INGOT_F16}) {
+    AttentionShape s{1, 8, 1, 4096, 4096, 64, 64};
+    s.type = type;
+    int64_t most = flashAttentionScratch(s);
+    EXPECT_LE(most, 10 << 20);
+    s.queries = s.keys = 100000;
+    EXPECT_LE(flashAttentionScratch(s), most);
+  }
 }
 
 std::string nameOf(int32_t type, bool onTiles) {
