@@ -37,6 +37,31 @@ INGOT_BUCKET(exec::ReduceScatterWaitOp, "ingot_reduce_scatter_wait")
 INGOT_BUCKET(exec::AllGatherStartOp, "ingot_all_gather_start")
 INGOT_BUCKET(exec::AllGatherWaitOp, "ingot_all_gather_wait")
 
+/// Bytes of one rank's message.
+static int64_t messageBytes(Value messages) {
+  auto type = cast<MemRefType>(messages.getType());
+  return bufferBytes(messages) / type.getDimSize(0);
+}
+
+#define INGOT_MESSAGES(OP, ENTRY)                                              \
+  StringRef OP::getEntryPoint() { return ENTRY; }                              \
+  StringRef OP::getCallKind() { return "collective"; }                         \
+  int64_t OP::getCallFlops() { return 0; }                                     \
+  int64_t OP::getCallBytes() { return messageBytes(getMessages()); }           \
+  SmallVector<Field> OP::getDescriptor(int64_t index) {                        \
+    return {{8, messageBytes(getMessages())},                                  \
+            {4, static_cast<int64_t>(getNumber())},                            \
+            {4, 0},                                                            \
+            {8, index}};                                                       \
+  }                                                                            \
+  void OP::getEffects(Effects &effects) {                                      \
+    addEffects(*this, (*this)->getNumOperands(), effects);                     \
+    addEffects(*this, 0, effects);                                             \
+  }
+
+INGOT_MESSAGES(exec::GatherMessagesStartOp, "ingot_gather_messages_start")
+INGOT_MESSAGES(exec::GatherMessagesWaitOp, "ingot_gather_messages_wait")
+
 StringRef exec::CompressOp::getEntryPoint() { return "ingot_compress"; }
 StringRef exec::CompressOp::getCallKind() { return "compression"; }
 int64_t exec::CompressOp::getCallFlops() {

@@ -28,6 +28,7 @@ def Exec_Dialect : Dialect {
     | `exec.memory` | function | the parts of the planned peak, in bytes |
     | `exec.state_bytes` | module | size of the state block |
     | `exec.offset` | `ingot.state` | the state's place in the state block |
+    | `exec.messages` | module | for each place of messages from all ranks: its offset in the table of addresses, and bytes of a rank |
   }];
   let useDefaultAttributePrinterParser = 1;
   let dependentDialects = ["::mlir::memref::MemRefDialect"];
@@ -76,8 +77,8 @@ def Exec_SpaceAttr : EnumAttr<Exec_Dialect, Exec_Space, "space">;
 def BufferOp : Exec_Op<"buffer", [Pure]> {
   let summary = "a tensor's place: bytes from `offset` on in the arena or the state block";
   let description = [{
-    A `shard` is memory that has only the rank's elements; at `offset` in the table of `ingot_shards` is the address
-    that the tensor's first element would have.
+    A `shard` is memory that depends on how many ranks there are: of the rank's elements alone, or of messages of all ranks. At
+    `offset` in the table of `ingot_shards` is the address that the tensor's first element has or would have.
   }];
   let arguments = (ins Exec_SpaceAttr:$space, I64Attr:$offset);
   let results = (outs Exec_Buffer:$result);
@@ -137,7 +138,8 @@ def LaunchGridOp : Exec_LaunchOp<"launch_grid", [AttrSizedOperandSegments,
     Becomes `ingot_launch_grid`: `grid` blocks of `block` threads each. The kernel is a `gpu.func` that
     takes the inputs, then the outputs, and has `shared` bytes of memory for each block. An
     `exec.launch` becomes one or, where sums are split over the device, two of these. With `extent`, the kernel takes a
-    range of so many iterations behind them, a memref<2xi64>: all, or, with `shard`, those in the rank's shard.
+    range of so many iterations behind them, a memref<2xi64>: all, or, with `shard`, those in the rank's shard. An extent of
+    -1 is the number of ranks.
   }];
   let arguments = (ins SymbolRefAttr:$kernel, Variadic<Exec_Buffer>:$inputs,
                        Variadic<Exec_Buffer>:$outputs, I64Attr:$flops, OptionalAttr<I64Attr>:$bytes,
@@ -272,6 +274,22 @@ def AllGatherStartOp : Exec_BucketOp<"all_gather_start"> {
 
 def AllGatherWaitOp : Exec_BucketOp<"all_gather_wait"> {
   let summary = "`ingot_all_gather_wait`: the bucket holds the shards of all ranks";
+}
+
+def GatherMessagesStartOp : Exec_CallOp<"gather_messages_start"> {
+  let summary = "`ingot_gather_messages_start`: nothing else touches either until the wait";
+  let description = [{
+    On devices, a bucket with a code is exchanged in these steps: kernels make a message of it, all ranks get the messages of all,
+    and a kernel adds them up. `messages` has a row for each rank, more than there can be.
+  }];
+  let arguments = (ins Exec_Buffer:$message, Exec_Buffer:$messages, I64Attr:$number);
+  let assemblyFormat = "$number $message `->` $messages attr-dict `:` type($message) `->` type($messages)";
+}
+
+def GatherMessagesWaitOp : Exec_CallOp<"gather_messages_wait"> {
+  let summary = "`ingot_gather_messages_wait`: the messages of all ranks are there";
+  let arguments = (ins Exec_Buffer:$messages, I64Attr:$number);
+  let assemblyFormat = "$number $messages attr-dict `:` type($messages)";
 }
 
 def CompressOp : Exec_CallOp<"compress"> {

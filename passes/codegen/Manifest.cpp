@@ -240,6 +240,13 @@ json::Object ingot::buildManifest(ModuleOp module, WeightStorage weights) {
           {"name", entry.getAs<StringAttr>("name").getValue()},
           {"default", entry.getAs<FloatAttr>("default").getValueAsDouble()}});
   manifest["states"] = std::move(states);
+  if (auto places = module->getAttrOfType<ArrayAttr>("exec.messages")) {
+    json::Array messages;
+    for (auto place : places.getAsRange<DenseI64ArrayAttr>())
+      messages.push_back(
+          json::Object{{"offset", place[0]}, {"rank_bytes", place[1]}});
+    manifest["messages"] = std::move(messages);
+  }
   manifest["hyperparameters"] = std::move(hyperparameters);
 
   json::Array variants;

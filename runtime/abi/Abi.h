@@ -29,7 +29,7 @@ extern "C" {
 
 /// Bumped on every change of a struct, an entry point or the manifest. The
 /// trainer refuses a module with another version at start.
-#define INGOT_ABI_VERSION 14
+#define INGOT_ABI_VERSION 15
 
 /// Alignment in bytes of both blocks and of every tensor in them.
 #define INGOT_ALIGNMENT 64
@@ -73,10 +73,12 @@ typedef struct ingot_kernel {
   int64_t index;
 } ingot_kernel;
 
+#define INGOT_RANKS (-1)
+
 /// A kernel on a device with blocks of threads. Where `extent` is not 0, it
 /// runs a range of so many iterations: behind the buffers it takes the address
 /// of the first one and the end, two i64 where it can read them. They are as in
-/// ingot_kernel.
+/// ingot_kernel; INGOT_RANKS of them are as many as there are ranks.
 typedef struct ingot_grid_kernel {
   /// Of the function in the module's device code, which takes the buffers'
   /// addresses.
@@ -160,8 +162,9 @@ typedef struct ingot_copy_desc {
   int64_t index;
 } ingot_copy_desc;
 
-/// The addresses that tensors in shards would start at, by number: a rank has
-/// memory for the elements of its shards only.
+/// Addresses of what depends on how many ranks there are, by number: those that
+/// tensors in shards would start at, of which a rank has memory for the elements
+/// of its shards only; and of messages (ingot_gather_messages_start).
 char *const *ingot_shards(ingot_context *context);
 
 // Library calls work in `scratch`, aligned like tensors and without meaning
@@ -243,6 +246,23 @@ typedef struct ingot_compress_desc {
 /// result = what can be sent of the input.
 void ingot_compress(ingot_context *context, const ingot_compress_desc *desc,
                     const float *input, float *result);
+
+/// What a rank sends to all others, and they to it.
+typedef struct ingot_message_desc {
+  /// Of one message.
+  int64_t bytes;
+  int32_t number, reserved;
+  int64_t index;
+} ingot_message_desc;
+
+/// Starts to put the messages of all ranks one after the other. Nothing else
+/// touches them until the wait. For devices, where kernels make messages of
+/// buckets with a code, and add them up.
+void ingot_gather_messages_start(ingot_context *context,
+                                 const ingot_message_desc *desc,
+                                 const void *message, void *messages);
+void ingot_gather_messages_wait(ingot_context *context,
+                                const ingot_message_desc *desc, void *messages);
 
 /// Starts to add up a bucket over all ranks, in its place. Nothing else touches
 /// it until the wait.

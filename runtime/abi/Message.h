@@ -18,7 +18,9 @@ struct Int8Block {
   int8_t values[INGOT_INT8_BLOCK];
 };
 
-/// An element in a message of INGOT_TOPK.
+/// An element in a message of INGOT_TOPK. Those that say nothing add 0 to the
+/// first element; on devices, where messages are in order, their index is that
+/// behind the last one.
 struct KeptElement {
   uint32_t index;
   float value;

@@ -10,6 +10,8 @@
 #include "runtime/core/Context.h"
 #include "runtime/core/Memory.h"
 
+#include <cstring>
+
 using namespace ingot::runtime;
 
 namespace {
@@ -54,12 +56,12 @@ static void startBucket(ingot_context *context, const ingot_bucket_desc *desc,
   });
 }
 
-static void waitForBucket(ingot_context *context, const ingot_bucket_desc *desc,
-                          void *bucket) {
-  ProfileScope scope(context, desc->index);
+/// For what has been started for that address.
+static void wait(ingot_context *context, int64_t index, void *address) {
+  ProfileScope scope(context, index);
   if (context->failed || !context->ranks)
     return;
-  Bucket &kept = getBucket(context, bucket);
+  Bucket &kept = getBucket(context, address);
   try {
     context->ranks->wait(kept.ticket);
   } catch (const Error &error) {
@@ -106,11 +108,34 @@ void ingot_all_reduce_start(ingot_context *context,
 
 void ingot_all_reduce_wait(ingot_context *context,
                            const ingot_bucket_desc *desc, void *bucket) {
-  waitForBucket(context, desc, bucket);
+  wait(context, desc->index, bucket);
   if (desc->code != INGOT_PLAIN && context->ranks && !context->failed)
     getEncoding(*desc).decode(getBucket(context, bucket).messages.getData(),
                               context->ranks->getSize(),
                               static_cast<float *>(bucket));
+}
+
+void ingot_gather_messages_start(ingot_context *context,
+                                 const ingot_message_desc *desc,
+                                 const void *message, void *messages) {
+  ProfileScope scope(context, desc->index);
+  guardLibraryCall(context, "all-reduce", [&] {
+    auto *all = static_cast<char *>(messages);
+    if (context->ranks)
+      getBucket(context, messages).ticket = context->ranks->startAllGather(
+          message, all, desc->bytes,
+          "all-reduce of bucket " + std::to_string(desc->number));
+    else
+      // Ranks that are all alike.
+      for (int64_t rank = 0; rank < context->rankCount; ++rank)
+        std::memcpy(all + rank * desc->bytes, message, desc->bytes);
+  });
+}
+
+void ingot_gather_messages_wait(ingot_context *context,
+                                const ingot_message_desc *desc,
+                                void *messages) {
+  wait(context, desc->index, messages);
 }
 
 void ingot_compress(ingot_context *context, const ingot_compress_desc *desc,
@@ -129,7 +154,7 @@ void ingot_reduce_scatter_start(ingot_context *context,
 
 void ingot_reduce_scatter_wait(ingot_context *context,
                                const ingot_bucket_desc *desc, void *bucket) {
-  waitForBucket(context, desc, bucket);
+  wait(context, desc->index, bucket);
 }
 
 void ingot_all_gather_start(ingot_context *context,
@@ -140,5 +165,5 @@ void ingot_all_gather_start(ingot_context *context,
 
 void ingot_all_gather_wait(ingot_context *context,
                            const ingot_bucket_desc *desc, void *bucket) {
-  waitForBucket(context, desc, bucket);
+  wait(context, desc->index, bucket);
 }

@@ -117,12 +117,12 @@ private:
 namespace ingot::runtime {
 
 /// Of what a descriptor says, the elements that this rank has; all `elements`
-/// of a tensor that is not in shards.
+/// of a tensor that is not in shards; ranks, of which there are INGOT_RANKS.
 template <typename Desc>
 ElementRange getElements(const ingot_context *context, const Desc *desc,
                          int64_t elements) {
   if (desc->shard_of == 0)
-    return {0, elements};
+    return {0, elements == INGOT_RANKS ? context->rankCount : elements};
   return getShard(elements, desc->shard_first, desc->shard_of, context->rank,
                   context->rankCount);
 }

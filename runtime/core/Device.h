@@ -48,8 +48,8 @@ public:
   /// Addresses of the blocks, as functions take them; zeros at first.
   virtual char *getState() const = 0;
   virtual char *getArena() const = 0;
-  /// Makes the block for the rank's shards of states: zeros. Called once.
-  /// Throws failure.
+  /// Makes the block for the rank's shards of states and the messages of all
+  /// ranks: zeros. Called once. Throws failure.
   virtual char *allocateShards(int64_t bytes) = 0;
   /// How the host reaches the blocks; null where it uses those addresses.
   virtual Transfers *getTransfers() = 0;

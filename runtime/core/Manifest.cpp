@@ -340,6 +340,14 @@ static Manifest readManifest(const Field &root) {
       root["weights"].getChoice({"embed", "sidecar", "none"}));
   manifest.stateBytes = root["state_bytes"].getCount();
   manifest.arenaBytes = root["arena_bytes"].getCount();
+  if (root.has("messages"))
+    for (const Field &item : root["messages"].getItems()) {
+      int64_t offset = item["offset"].getCount();
+      constexpr int64_t maxTable = 1 << 20;
+      if (offset % sizeof(char *) != 0 || offset > maxTable)
+        throw item["offset"].makeError("no place of an address");
+      manifest.messages.push_back({offset, item["rank_bytes"].getCount()});
+    }
   for (const Field &item : root["states"].getItems())
     manifest.states.push_back(readState(item, manifest.stateBytes));
   for (const StateSpec &copy : manifest.states) {
@@ -426,9 +434,16 @@ ElementRange StateSpec::getHeld(int64_t rank, int64_t ranks) const {
   return getShard(getElements(), shard->first, shard->of, rank, ranks);
 }
 
-int64_t StateSpec::getShardBytes(int64_t rank, int64_t ranks) const {
-  int64_t bytes = getHeld(rank, ranks).getCount() * getSize(dtype);
+static int64_t align(int64_t bytes) {
   return (bytes + INGOT_ALIGNMENT - 1) / INGOT_ALIGNMENT * INGOT_ALIGNMENT;
+}
+
+int64_t StateSpec::getShardBytes(int64_t rank, int64_t ranks) const {
+  return align(getHeld(rank, ranks).getCount() * getSize(dtype));
+}
+
+int64_t MessageSpec::getBytes(int64_t ranks) const {
+  return align(rankBytes * ranks);
 }
 
 bool Manifest::hasShards() const {
@@ -442,6 +457,13 @@ int64_t Manifest::getShardBytes(int64_t rank, int64_t ranks) const {
   for (const StateSpec &state : states)
     if (state.shard)
       bytes += state.getShardBytes(rank, ranks);
+  return bytes;
+}
+
+int64_t Manifest::getMessageBytes(int64_t ranks) const {
+  int64_t bytes = 0;
+  for (const MessageSpec &message : messages)
+    bytes += message.getBytes(ranks);
   return bytes;
 }
 

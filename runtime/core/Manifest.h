@@ -159,6 +159,15 @@ struct ExportPiece {
   DType dtype = DType::F32;
 };
 
+/// Where messages of all ranks go (ingot_gather_messages_start): the place of
+/// their address in the table of ingot_shards, and what each rank sends at most.
+struct MessageSpec {
+  int64_t offset = 0, rankBytes = 0;
+
+  /// Of all ranks.
+  int64_t getBytes(int64_t ranks) const;
+};
+
 enum class WeightsKind { Embed, Sidecar, None };
 
 struct Manifest {
@@ -173,6 +182,7 @@ struct Manifest {
   WeightsKind weights = WeightsKind::Embed;
   int64_t stateBytes = 0, arenaBytes = 0;
   std::vector<StateSpec> states;
+  std::vector<MessageSpec> messages;
   std::vector<HyperparameterSpec> hyperparameters;
   /// What tells the variants of the functions apart, like `seq=128`; one empty
   /// name where there are none.
@@ -186,6 +196,8 @@ struct Manifest {
   bool hasShards() const;
   /// Memory for the states that ranks have shards of, on `rank` of `ranks`.
   int64_t getShardBytes(int64_t rank, int64_t ranks) const;
+  /// Memory for the messages of so many ranks.
+  int64_t getMessageBytes(int64_t ranks) const;
   const FunctionSpec *findFunction(std::string_view name,
                                    size_t variant = 0) const;
   /// The name of the function in the compiled module.

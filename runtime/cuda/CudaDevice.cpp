@@ -159,7 +159,7 @@ std::string CudaDevice::describeLack() const {
       residents.emplace_back(spec.getBytes(), spec.name);
   residents.emplace_back(manifest.arenaBytes, "activations and gradients");
   if (shardBytes != 0)
-    residents.emplace_back(shardBytes, "the rank's shards of states");
+    residents.emplace_back(shardBytes, "shards and messages of ranks");
   std::sort(residents.rbegin(), residents.rend());
   constexpr size_t shown = 8;
   std::string list;

@@ -129,12 +129,16 @@ void ingot_attention_grad(ingot_context *context,
   });
 }
 
+static bool isAlone(const ingot_context *context) {
+  return !context->ranks || context->ranks->getSize() == 1;
+}
+
 /// Runs `body(nccl, stream)` unless the rank is alone. Failures keep what they
 /// say to do about them.
-template <typename Body>
-static void exchange(ingot_context *context, const char *name,
-                     const ingot_bucket_desc &desc, Body body) {
-  if (!context->ranks || context->ranks->getSize() == 1)
+template <typename Desc, typename Body>
+static void exchange(ingot_context *context, const char *name, const Desc &desc,
+                     Body body) {
+  if (isAlone(context))
     return;
   enqueue(context, name, desc.index, [&](CudaDevice &device) {
     try {
@@ -155,8 +159,9 @@ static void startBucket(ingot_context *context, const char *name,
   });
 }
 
+template <typename Desc>
 static void waitForBucket(ingot_context *context, const char *name,
-                          const ingot_bucket_desc &desc) {
+                          const Desc &desc) {
   exchange(context, name, desc, [&](Nccl &nccl, CUstream stream) {
     nccl.join(desc.number, stream);
   });
@@ -170,6 +175,24 @@ void ingot_all_reduce_start(ingot_context *context,
 void ingot_all_reduce_wait(ingot_context *context,
                            const ingot_bucket_desc *desc, void *) {
   waitForBucket(context, "all-reduce", *desc);
+}
+
+void ingot_gather_messages_start(ingot_context *context,
+                                 const ingot_message_desc *desc,
+                                 const void *message, void *messages) {
+  constexpr const char *name = "gathering messages";
+  if (isAlone(context))
+    return enqueue(context, name, desc->index, [&](CudaDevice &device) {
+      device.copy(messages, message, desc->bytes);
+    });
+  exchange(context, name, *desc, [&](Nccl &nccl, CUstream stream) {
+    nccl.startGather(message, messages, desc->bytes, desc->number, stream);
+  });
+}
+
+void ingot_gather_messages_wait(ingot_context *context,
+                                const ingot_message_desc *desc, void *) {
+  waitForBucket(context, "gathering messages", *desc);
 }
 
 void ingot_reduce_scatter_start(ingot_context *context,

@@ -59,8 +59,8 @@ void Nccl::check(ncclResult_t result, const char *action) const {
 }
 
 template <typename Exchange>
-void Nccl::start(const Bucket &bucket, CUstream step, Exchange exchange) {
-  Events &pair = events[bucket.number];
+void Nccl::start(int32_t bucket, CUstream step, Exchange exchange) {
+  Events &pair = events[bucket];
   for (CUevent *event : {&pair.ready, &pair.done})
     if (!*event)
       driver.check(driver.cuEventCreate(event, CU_EVENT_DISABLE_TIMING),
@@ -78,7 +78,7 @@ void Nccl::exchangeShards(const Bucket &bucket, CUstream step, Whole whole,
   auto *data = static_cast<char *>(bucket.data);
   int64_t size = getElementBytes(bucket.type), count = ranks.getSize();
   int64_t each = getShard(bucket.elements, 0, count).getCount();
-  start(bucket, step, [&](cudaStream_t stream) {
+  start(bucket.number, step, [&](cudaStream_t stream) {
     if (each * count == bucket.elements)
       return check(whole(data + ranks.getRank() * each * size,
                          static_cast<size_t>(each), stream),
@@ -97,7 +97,7 @@ void Nccl::exchangeShards(const Bucket &bucket, CUstream step, Whole whole,
 }
 
 void Nccl::startAllReduce(const Bucket &bucket, CUstream step) {
-  start(bucket, step, [&](cudaStream_t stream) {
+  start(bucket.number, step, [&](cudaStream_t stream) {
     check(ncclAllReduce(bucket.data, bucket.data,
                         static_cast<size_t>(bucket.elements),
                         getType(bucket.type), ncclSum, communicator, stream),
@@ -131,6 +131,15 @@ void Nccl::startAllGather(const Bucket &bucket, CUstream step) {
         return ncclBroadcast(shard, shard, count, type, rank, communicator,
                              stream);
       });
+}
+
+void Nccl::startGather(const void *message, void *messages, int64_t bytes,
+                       int32_t bucket, CUstream step) {
+  start(bucket, step, [&](cudaStream_t stream) {
+    check(ncclAllGather(message, messages, static_cast<size_t>(bytes), ncclInt8,
+                        communicator, stream),
+          "gathering messages");
+  });
 }
 
 void Nccl::join(int32_t bucket, CUstream step) {

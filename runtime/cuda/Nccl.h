@@ -59,6 +59,9 @@ public:
   void startReduceScatter(const Bucket &bucket, CUstream stream);
   /// Every rank gets all shards.
   void startAllGather(const Bucket &bucket, CUstream stream);
+  /// messages = those of all ranks, one after the other, each of `bytes`.
+  void startGather(const void *message, void *messages, int64_t bytes,
+                   int32_t bucket, CUstream stream);
   /// What `stream` gets from now on comes after the bucket's exchange.
   void join(int32_t bucket, CUstream stream);
 
@@ -74,7 +77,7 @@ private:
 
   /// Runs `exchange(stream)` on NCCL's stream, between the bucket's events.
   template <typename Exchange>
-  void start(const Bucket &bucket, CUstream step, Exchange exchange);
+  void start(int32_t bucket, CUstream step, Exchange exchange);
   /// Exchanges the shards by `whole(own shard, elements of each, stream)` where
   /// all have as many; else by one operation of `part(shard, elements, rank,
   /// stream)` for each rank that has any.

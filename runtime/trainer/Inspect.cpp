@@ -25,7 +25,7 @@ static int64_t getMemory(const FunctionSpec &function, const char *key) {
 }
 
 /// A part of the function's memory on the first of `ranks`, which has the
-/// largest shards.
+/// largest shards, with messages of them all.
 static int64_t getMemory(const Manifest &manifest, const FunctionSpec &function,
                          const std::string &key, int64_t ranks) {
   int64_t bytes = getMemory(function, key.c_str());
@@ -36,6 +36,8 @@ static int64_t getMemory(const Manifest &manifest, const FunctionSpec &function,
          key == (isGradient ? "gradient_bytes" : "optimizer_bytes")))
       bytes += state.getShardBytes(/*rank=*/0, ranks);
   }
+  if (key == "peak_bytes" || key == "communication_bytes")
+    bytes += manifest.getMessageBytes(ranks);
   return bytes;
 }
 

@@ -48,22 +48,32 @@ void Session::layOutShards() {
   bool isSharded = false;
   for (const StateSpec &state : manifest.states)
     isSharded |= state.shard.has_value();
-  if (!isSharded)
+  if (!isSharded && manifest.messages.empty())
     return;
   // A rank may have none of the elements.
-  shardBytes = std::max<int64_t>(
-      manifest.getShardBytes(context.rank, context.rankCount), INGOT_ALIGNMENT);
-  shards = hostShards = device->allocateShards(shardBytes);
-  int64_t place = 0;
+  shardBytes = manifest.getShardBytes(context.rank, context.rankCount);
+  char *place = device->allocateShards(std::max<int64_t>(
+      shardBytes + manifest.getMessageBytes(context.rankCount),
+      INGOT_ALIGNMENT));
+  if (isSharded)
+    shards = hostShards = place;
+  auto setAddress = [&](int64_t offset, char *address) {
+    size_t number = offset / sizeof(char *);
+    context.shards.resize(std::max(context.shards.size(), number + 1));
+    context.shards[number] = address;
+  };
+  char *block = place;
   for (const StateSpec &state : manifest.states) {
     if (!state.shard)
       continue;
-    int64_t offset = place - getHeld(state).begin * getSize(state.dtype);
-    shardOffsets[&state] = offset;
-    size_t number = state.offset / sizeof(char *);
-    context.shards.resize(std::max(context.shards.size(), number + 1));
-    context.shards[number] = shards + offset;
+    char *first = place - getHeld(state).begin * getSize(state.dtype);
+    shardOffsets[&state] = first - block;
+    setAddress(state.offset, first);
     place += state.getShardBytes(context.rank, context.rankCount);
+  }
+  for (const MessageSpec &message : manifest.messages) {
+    setAddress(message.offset, place);
+    place += message.getBytes(context.rankCount);
   }
 }
 

@@ -125,7 +125,12 @@ static llvm::json::Object describe(const ModuleSlots &slots,
         {"offset", state.offset},
         {"data",
          toHex(llvm::ArrayRef(state.bytes.data(), state.bytes.size()))}});
+  llvm::json::Array messages;
+  for (const MessagePlace &message : slots.messages)
+    messages.push_back(llvm::json::Object{{"offset", message.offset},
+                                          {"rank_bytes", message.rankBytes}});
   return llvm::json::Object{{"arch", arch.str()},
+                            {"messages", std::move(messages)},
                             {"state_bytes", slots.stateBytes},
                             {"arena_bytes", arenaBytes},
                             {"states", std::move(states)},

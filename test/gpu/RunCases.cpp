@@ -52,6 +52,8 @@ private:
   json description;
   Manifest manifest;
   std::unique_ptr<Device> device;
+  /// For ingot_shards.
+  std::vector<char *> addresses;
 };
 } // namespace
 
@@ -68,7 +70,18 @@ Library::Library(const char *path) {
   manifest.targetArch = description["arch"];
   manifest.stateBytes = description["state_bytes"];
   manifest.arenaBytes = description["arena_bytes"];
+  for (const json &message : description["messages"])
+    manifest.messages.push_back({message["offset"], message["rank_bytes"]});
   device = openDevice(*module, manifest);
+  if (manifest.messages.empty())
+    return;
+  char *place = device->allocateShards(manifest.getMessageBytes(/*ranks=*/1));
+  for (const MessageSpec &message : manifest.messages) {
+    size_t number = message.offset / sizeof(char *);
+    addresses.resize(std::max(addresses.size(), number + 1));
+    addresses[number] = place;
+    place += message.getBytes(/*ranks=*/1);
+  }
 }
 
 std::vector<Value> Library::readValues(const json &list) const {
@@ -102,6 +115,7 @@ std::vector<std::string> Library::run(ingot_step_fn function,
   transfers.wait(transfers.mark());
   ingot_context context;
   context.device = device.get();
+  context.shards = addresses;
   function(&context, device->getState(), device->getArena());
   if (context.failed)
     throw failure("run", context.message, "see compute-sanitizer");

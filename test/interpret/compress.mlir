@@ -1,5 +1,7 @@
 // RUN: ingot-eval --expect %s
 // RUN: ingot-eval --expect --compiled %s
+// RUN: ingot-opt --ingot-decompose %s | ingot-eval --expect -
+// RUN: ingot-opt --ingot-decompose %s | ingot-eval --expect --compiled --emulate -
 
 // 127 is the largest, so that the scale is 1; 2.5 and -3.5 are ties, which go to even.
 func.func @test_int8() -> (tensor<2x3xf32>, tensor<2x3xf32>) {

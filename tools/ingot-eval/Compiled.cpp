@@ -74,6 +74,8 @@ static llvm::Error defineSymbols(llvm::orc::LLJIT &jit) {
   define("ingot_reduce_scatter_wait", &ingot_reduce_scatter_wait);
   define("ingot_all_gather_start", &ingot_all_gather_start);
   define("ingot_all_gather_wait", &ingot_all_gather_wait);
+  define("ingot_gather_messages_start", &ingot_gather_messages_start);
+  define("ingot_gather_messages_wait", &ingot_gather_messages_wait);
   define("ingot_compress", &ingot_compress);
   define("ingot_shard_square_sum", &ingot_shard_square_sum);
   define("ingot_copy", &ingot_copy);
@@ -159,15 +161,18 @@ LoadedModule::run(llvm::StringRef name, llvm::ArrayRef<Tensor> arguments,
   context.rank = rank;
   context.rankCount = ranks;
   std::map<int64_t, runtime::Block> shards;
+  auto addShard = [&](int64_t offset, size_t bytes) {
+    auto &shard = shards[offset] = runtime::Block(bytes, "shard");
+    size_t number = offset / sizeof(char *);
+    context.shards.resize(std::max(context.shards.size(), number + 1));
+    return context.shards[number] = shard.getData();
+  };
+  for (const MessagePlace &message : slots.messages)
+    addShard(message.offset, message.rankBytes * ranks);
   for (const InitialState &initial : slots.states) {
     char *place = nullptr;
     if (initial.isShard) {
-      auto &shard = shards[initial.offset] =
-          runtime::Block(initial.bytes.size(), "shard");
-      place = shard.getData();
-      size_t number = initial.offset / sizeof(char *);
-      context.shards.resize(std::max(context.shards.size(), number + 1));
-      context.shards[number] = place;
+      place = addShard(initial.offset, initial.bytes.size());
     } else {
       place = state.getData() + initial.offset;
     }

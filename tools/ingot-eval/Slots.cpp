@@ -66,6 +66,9 @@ llvm::Error ModuleSlots::readPlaces(ModuleOp module) {
       shards.insert(state.getSymName());
   }
   stateBytes = module->getAttrOfType<IntegerAttr>("exec.state_bytes").getInt();
+  if (auto places = module->getAttrOfType<ArrayAttr>("exec.messages"))
+    for (auto place : places.getAsRange<DenseI64ArrayAttr>())
+      messages.push_back({place[0], place[1]});
   for (auto step : module.getOps<func::FuncOp>()) {
     FunctionSlots &compiled = functions[step.getName()];
     compiled.arenaBytes =

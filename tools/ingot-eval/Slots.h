@@ -44,9 +44,16 @@ struct InitialState {
   bool isShard = false;
 };
 
+/// Where messages of all ranks go: the place of their address, and bytes of
+/// each.
+struct MessagePlace {
+  int64_t offset, rankBytes;
+};
+
 struct ModuleSlots {
   llvm::StringMap<FunctionSlots> functions;
   std::vector<InitialState> states;
+  std::vector<MessagePlace> messages;
   int64_t stateBytes = 0;
 
   /// Before compilation: gives everything that is no state a name, and

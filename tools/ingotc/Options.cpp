@@ -260,9 +260,6 @@ std::optional<CompilerOptions> ingot::parseCompilerOptions(int argc,
   if (options.zero > 0 && gradComm->compresses())
     throw usageError("--grad-comm", "compression needs whole gradients",
                      "compile with --zero 0, or send bf16");
-  if (options.target != "cpu" && gradComm->code)
-    throw usageError("--grad-comm", "int8 and topk run on CPUs only",
-                     "compile with --target cpu, or send powersgd:4");
   if (batch > 0)
     options.batch = batch;
   options.dims = parseDims(dims);

@@ -140,12 +140,16 @@ def StateGatherWaitOp : Ingot_StateGatherOp<"state_gather_wait"> {
 }
 
 def CompressOp : Ingot_ComputeOp<"compress", [LibraryAnchor, SameOperandsAndResultType,
+    DeclareOpInterfaceMethods<Decomposable, ["hasLibraryCall"]>,
     DeclareOpInterfaceMethods<PrecisionRole, ["getPrecisionRole"]>]> {
   let summary = "what can be said of a tensor in few bytes";
   let description = [{
     `int8`: each element as a whole number from -127 to 127 times the scale of its block of 256 elements, in row-major order: its
     largest magnitude / 127. In a block that is not finite, all elements are NaN. `topk`: the `kept` elements of largest magnitude,
     the first of equal ones, NaN above all; zeros elsewhere.
+
+    Taken apart, which is what devices run, `topk` finds the last element to be kept by its magnitude and index as one number, four
+    bits at a time: each time it counts the elements that are at least 15 candidates.
 
     ```mlir
     %sent = ingot.compress %x {code = #ingot<code topk>, kept = 12 : i64} : tensor<1200xf32>
@@ -157,6 +161,7 @@ def CompressOp : Ingot_ComputeOp<"compress", [LibraryAnchor, SameOperandsAndResu
   let hasVerifier = 1;
   let extraClassDefinition = [{
     ::ingot::Precision $cppClass::getPrecisionRole() { return ::ingot::Precision::Keep; }
+    bool $cppClass::hasLibraryCall(bool onDevice) { return !onDevice; }
   }];
 }
 

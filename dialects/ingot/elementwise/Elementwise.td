@@ -223,4 +223,11 @@ def JoinHalvesOp : Ingot_ElementwiseOp<"join_halves"> {
   let assemblyFormat = "$upper `,` $lower attr-dict `:` functional-type(operands, results)";
 }
 
+def MagnitudeOp : Ingot_ElementwiseOp<"magnitude"> {
+  let summary = "the bits of |x| as a number, which is the larger the larger |x| is; NaN is above infinity";
+  let arguments = (ins Ingot_TensorOf<[F32]>:$operand);
+  let results = (outs Ingot_TensorOf<[I32]>:$result);
+  let assemblyFormat = "$operand attr-dict `:` functional-type(operands, results)";
+}
+
 #endif // INGOT_DIALECTS_INGOT_ELEMENTWISE_ELEMENTWISE_TD

@@ -319,6 +319,15 @@ Elements JoinHalvesOp::emitElements(OpBuilder &b, Location loc,
   return {arith::BitcastOp::create(b, loc, b.getF32Type(), bits)};
 }
 
+Elements MagnitudeOp::emitElements(OpBuilder &b, Location loc,
+                                   ValueRange indices, ElementSource load) {
+  Value bits =
+      arith::BitcastOp::create(b, loc, b.getI32Type(), load(0, indices));
+  Value rest =
+      arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(0x7fffffff));
+  return {arith::AndIOp::create(b, loc, bits, rest)};
+}
+
 /// A float towards zero as an integer; what is outside becomes the nearest
 /// value of the range, NaN becomes 0.
 static Value emitTruncation(const ScalarEmitter &e, Value x, Type type,

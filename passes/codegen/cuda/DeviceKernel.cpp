@@ -33,23 +33,12 @@ SmallVector<Type> DeviceKernelBuilder::resultTypes() {
 
 void DeviceKernelBuilder::createFunction(StringRef suffix, TypeRange read,
                                          TypeRange written, bool hasAliases) {
-  builder.setInsertionPointToEnd(module.getBody());
   SmallVector<Type> types(read);
   llvm::append_range(types, written);
-  size_t numBuffers = types.size();
-  if (rangeUnit != 0)
-    types.push_back(MemRefType::get({2}, builder.getI64Type()));
-  function = gpu::GPUFuncOp::create(
-      builder, loc, (kernel.getSymName() + suffix).str(),
-      builder.getFunctionType(types, {}), TypeRange(), TypeRange(),
-      builder.getNamedAttr(gpu::GPUDialect::getKernelFuncAttrName(),
-                           builder.getUnitAttr()));
+  startFunction(kernel.getSymName() + suffix, types, rangeUnit != 0);
   numRead = read.size();
-  Block &entry = function.getBody().front();
-  buffers.assign(entry.args_begin(), entry.args_begin() + numBuffers);
-  bounds = rangeUnit != 0 ? Value(entry.getArgument(numBuffers)) : Value();
   ArrayRef<int64_t> aliases = kernel.getAliases();
-  for (auto i : llvm::seq<size_t>(numBuffers)) {
+  for (auto i : llvm::seq<size_t>(buffers.size())) {
     // Buffers overlap only where the schedule says so.
     bool shared =
         hasAliases &&
@@ -63,33 +52,6 @@ void DeviceKernelBuilder::createFunction(StringRef suffix, TypeRange read,
     for (auto [i, alias] : llvm::enumerate(aliases))
       if (alias >= 0)
         buffers[i] = buffers[numRead + alias];
-  builder.setInsertionPointToStart(&entry);
-}
-
-DeviceLaunch DeviceKernelBuilder::finishFunction(int64_t grid) {
-  builder.setInsertionPointToEnd(&function.getBody().front());
-  gpu::ReturnOp::create(builder, loc);
-  function.setKnownBlockSizeAttr(
-      builder.getDenseI32ArrayAttr({static_cast<int32_t>(kBlock), 1, 1}));
-  function.setKnownGridSizeAttr(
-      builder.getDenseI32ArrayAttr({static_cast<int32_t>(grid), 1, 1}));
-  int64_t shared = 0;
-  for (BlockArgument memory : function.getWorkgroupAttributions())
-    shared += byteSize(cast<MemRefType>(memory.getType()));
-  return {function.getNameAttr(), grid, shared};
-}
-
-Value DeviceKernelBuilder::threadInBlock() {
-  return gpu::ThreadIdOp::create(builder, loc, gpu::Dimension::x);
-}
-
-Value DeviceKernelBuilder::block() {
-  return gpu::BlockIdOp::create(builder, loc, gpu::Dimension::x);
-}
-
-Value DeviceKernelBuilder::thread() {
-  ScalarEmitter e = scalars();
-  return e.add(e.mul(block(), kBlock), threadInBlock());
 }
 
 //===----------------------------------------------------------------------===//
@@ -148,49 +110,8 @@ std::pair<Value, Value> DeviceKernelBuilder::range(int64_t count,
   ScalarEmitter e = scalars();
   if (!bounds)
     return {e.index(0), e.index(count / lanes)};
-  auto bound = [&](int64_t i) {
-    Value loaded = memref::LoadOp::create(builder, loc, bounds, e.index(i));
-    return e.div(arith::IndexCastOp::create(builder, loc,
-                                            builder.getIndexType(), loaded),
-                 lanes);
-  };
-  Value begin = bound(0);
-  return {begin, bound(1)};
-}
-
-void DeviceKernelBuilder::forEach(Value from, Value to, int64_t step,
-                                  llvm::function_ref<void(Value)> emitBody) {
-  OpBuilder::InsertionGuard guard(builder);
-  ScalarEmitter e = scalars();
-  auto loop = scf::ForOp::create(builder, loc, from, to, e.index(step));
-  builder.setInsertionPointToStart(loop.getBody());
-  elementLoop = loop;
-  emitBody(loop.getInductionVar());
-}
-
-SmallVector<Value> DeviceKernelBuilder::fold(
-    Value from, Value to, int64_t step, ValueRange initial,
-    llvm::function_ref<SmallVector<Value>(Value, ValueRange)> emitBody) {
-  auto loop = scf::ForOp::create(builder, loc, from, to, scalars().index(step),
-                                 initial);
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToStart(loop.getBody());
-  elementLoop = loop;
-  SmallVector<Value> next =
-      emitBody(loop.getInductionVar(), loop.getRegionIterArgs());
-  // A loop without sums has its terminator already.
-  if (!next.empty())
-    scf::YieldOp::create(builder, loc, next);
-  return llvm::to_vector_of<Value>(loop.getResults());
-}
-
-void DeviceKernelBuilder::onlyIf(Value condition,
-                                 llvm::function_ref<void()> emitBody) {
-  auto branch = scf::IfOp::create(builder, loc, condition,
-                                  /*withElseRegion=*/false);
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToStart(&branch.getThenRegion().front());
-  emitBody();
+  Value begin = e.div(loadBound(0), lanes);
+  return {begin, e.div(loadBound(1), lanes)};
 }
 
 //===----------------------------------------------------------------------===//

@@ -8,26 +8,11 @@
 #define INGOT_PASSES_CODEGEN_CUDA_DEVICEKERNEL_H
 
 #include "dialects/exec/Exec.h"
-#include "dialects/ingot/ir/Scalars.h"
-#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "passes/codegen/ElementEmitter.h"
 #include "passes/codegen/ReductionSpace.h"
+#include "passes/codegen/cuda/DeviceFunction.h"
 
 namespace ingot::codegen {
-
-/// Threads of a warp, which shuffles work within.
-constexpr int64_t kWarp = 32;
-/// Threads of every block: eight warps keep a multiprocessor busy at any
-/// register count that ptxas may choose for them.
-constexpr int64_t kBlock = 256;
-
-/// One launch: a device function of `inputs` and `outputs`.
-struct DeviceLaunch {
-  mlir::StringAttr function;
-  int64_t grid = 1;
-  /// Bytes of memory that a block's threads share.
-  int64_t shared = 0;
-};
 
 /// What the launches of a kernel become.
 struct DeviceKernel {
@@ -40,8 +25,8 @@ struct DeviceKernel {
   int64_t extent = 0;
 };
 
-/// Emits device functions at the end of a `gpu.module`.
-class DeviceKernelBuilder {
+/// Emits the device functions of a kernel.
+class DeviceKernelBuilder : DeviceFunctionBuilder {
 public:
   /// `threads` is how many fill the device: with fewer at hand, a thread takes
   /// one element and sums are split. With `rangeUnit` not 0, the kernel takes
@@ -49,9 +34,9 @@ public:
   /// last one: a loop over elements, or a reduction of all of them.
   DeviceKernelBuilder(exec::KernelOp kernel, mlir::gpu::GPUModuleOp module,
                       int64_t threads, int64_t rangeUnit = 0)
-      : kernel(kernel), body(kernel.getBody().front()), module(module),
-        builder(kernel.getContext()), loc(kernel.getLoc()), threads(threads),
-        rangeUnit(rangeUnit) {}
+      : DeviceFunctionBuilder(module, kernel.getLoc()), kernel(kernel),
+        body(kernel.getBody().front()), threads(threads), rangeUnit(rangeUnit) {
+  }
 
   DeviceKernel build();
 
@@ -70,7 +55,6 @@ private:
   /// A function of the kernel's inputs and `written`.
   void createFunction(llvm::StringRef suffix, mlir::TypeRange read,
                       mlir::TypeRange written, bool hasAliases);
-  DeviceLaunch finishFunction(int64_t grid);
   /// The buffers that reductions write: outputs, or partial sums.
   llvm::SmallVector<mlir::Type> resultTypes();
   llvm::SmallVector<mlir::Type> inputTypes();
@@ -87,11 +71,6 @@ private:
   llvm::SmallVector<Indices> lanesAt(mlir::Value start, int64_t lanes,
                                      llvm::ArrayRef<int64_t> shape);
 
-  mlir::Value threadInBlock();
-  mlir::Value block();
-  /// The thread's place among all threads.
-  mlir::Value thread();
-  mlir::Value shuffleXor(mlir::Value value, int64_t distance);
   /// The sums of all lanes of a warp, in each of them.
   void sumWarp(llvm::ArrayRef<Reduction> roots,
                llvm::SmallVectorImpl<mlir::Value> &sums);
@@ -112,36 +91,17 @@ private:
     return mlir::ValueRange(buffers).drop_front(numRead);
   }
   mlir::Operation *yield() { return body.getTerminator(); }
-  ScalarEmitter scalars() { return {builder, loc}; }
   ElementEmitter elements() {
     return ElementEmitter(kernel, builder,
                           mlir::ValueRange(buffers).take_front(numRead));
   }
-  void forEach(mlir::Value from, mlir::Value to, int64_t step,
-               llvm::function_ref<void(mlir::Value)> emitBody);
   /// Of `count` elements those that run, in units of `lanes`: begin and end.
   std::pair<mlir::Value, mlir::Value> range(int64_t count, int64_t lanes = 1);
-  /// A loop that carries sums; `emitBody` returns the next ones.
-  llvm::SmallVector<mlir::Value>
-  fold(mlir::Value from, mlir::Value to, int64_t step, mlir::ValueRange initial,
-       llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value,
-                                                         mlir::ValueRange)>
-           emitBody);
-  void onlyIf(mlir::Value condition, llvm::function_ref<void()> emitBody);
 
   exec::KernelOp kernel;
   mlir::Block &body;
-  mlir::gpu::GPUModuleOp module;
-  mlir::OpBuilder builder;
-  mlir::Location loc;
   int64_t threads, rangeUnit;
-  mlir::gpu::GPUFuncOp function;
-  llvm::SmallVector<mlir::Value> buffers;
-  /// The range, if the function takes one.
-  mlir::Value bounds;
   size_t numRead = 0;
-  /// The innermost loop over elements of the function.
-  mlir::scf::ForOp elementLoop;
   /// Whether lanes are taken as parts of one position.
   bool linear = true;
 };

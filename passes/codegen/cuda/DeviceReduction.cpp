@@ -32,40 +32,6 @@ SmallVector<Value> DeviceKernelBuilder::combine(ArrayRef<Reduction> roots,
   return result;
 }
 
-/// The value that the lane at `distance` holds. Hardware shuffles 32 bits.
-Value DeviceKernelBuilder::shuffleXor(Value value, int64_t distance) {
-  ScalarEmitter e = scalars();
-  Type type = value.getType(), i32 = builder.getI32Type();
-  auto exchange = [&](Value part) -> Value {
-    return gpu::ShuffleOp::create(builder, loc, part, e.constant(i32, distance),
-                                  e.constant(i32, kWarp), gpu::ShuffleMode::XOR)
-        .getShuffleResult();
-  };
-  unsigned width = type.getIntOrFloatBitWidth();
-  if (width == 32)
-    return exchange(value);
-  Type bits = builder.getIntegerType(width);
-  if (type != bits)
-    value = arith::BitcastOp::create(builder, loc, bits, value);
-  Value result;
-  if (width < 32) {
-    result = exchange(arith::ExtUIOp::create(builder, loc, i32, value));
-    result = arith::TruncIOp::create(builder, loc, bits, result);
-  } else {
-    Value half = e.constant(bits, 32);
-    Value low = arith::TruncIOp::create(builder, loc, i32, value);
-    Value high = arith::TruncIOp::create(
-        builder, loc, i32, arith::ShRUIOp::create(builder, loc, value, half));
-    low = arith::ExtUIOp::create(builder, loc, bits, exchange(low));
-    high = arith::ExtUIOp::create(builder, loc, bits, exchange(high));
-    high = arith::ShLIOp::create(builder, loc, high, half);
-    result = arith::OrIOp::create(builder, loc, low, high);
-  }
-  return type == bits
-             ? result
-             : Value(arith::BitcastOp::create(builder, loc, type, result));
-}
-
 void DeviceKernelBuilder::sumWarp(ArrayRef<Reduction> roots,
                                   SmallVectorImpl<Value> &sums) {
   for (int64_t distance = kWarp / 2; distance > 0; distance /= 2) {
@@ -77,22 +43,18 @@ void DeviceKernelBuilder::sumWarp(ArrayRef<Reduction> roots,
 
 SmallVector<Value> DeviceKernelBuilder::sharedSums(ArrayRef<Reduction> roots,
                                                    int64_t count) {
-  auto memory = gpu::AddressSpaceAttr::get(builder.getContext(),
-                                           gpu::AddressSpace::Workgroup);
-  return llvm::map_to_vector(roots, [&](Reduction root) -> Value {
-    Type type =
-        accumulatorType(tensorType(root->getOperand(0)).getElementType());
-    return function.addWorkgroupAttribution(
-        MemRefType::get({count}, type, MemRefLayoutAttrInterface(), memory),
-        loc);
+  return llvm::map_to_vector(roots, [&](Reduction root) {
+    return addShared(
+        count,
+        accumulatorType(tensorType(root->getOperand(0)).getElementType()));
   });
 }
 
 void DeviceKernelBuilder::store(ValueRange sums, Value position) {
   for (auto [sum, buffer] : llvm::zip_equal(sums, outputs())) {
     Type type = cast<MemRefType>(buffer.getType()).getElementType();
-    memref::StoreOp::create(builder, loc, scalars().convertFloat(sum, type),
-                            buffer, position);
+    DeviceFunctionBuilder::store(scalars().convertFloat(sum, type), buffer,
+                                 position);
   }
 }
 
@@ -208,7 +170,7 @@ DeviceKernel DeviceKernelBuilder::emitAlong(const ReductionSpace &space) {
         return onlyIf(isFirst(inGroup), [&] { store(sums, number); });
       onlyIf(isFirst(e.rem(inBlock, kWarp)),
              [&] { storeShared(sums, shared, e.div(inBlock, kWarp)); });
-      gpu::BarrierOp::create(builder, loc);
+      synchronizeBlock();
       onlyIf(isFirst(inBlock), [&] {
         SmallVector<Value> sum = loadShared(shared, e.index(0));
         for (int64_t warp = 1; warp < kBlock / kWarp; ++warp)
@@ -275,7 +237,7 @@ DeviceKernel DeviceKernelBuilder::emitAcross(const ReductionSpace &space) {
         });
     storeShared(sums, shared, inBlock);
   });
-  gpu::BarrierOp::create(builder, loc);
+  synchronizeBlock();
   Value isFirst = e.compare(arith::CmpIPredicate::eq, row, e.index(0));
   onlyIf(e.logicalAnd(isResult, isFirst), [&] {
     SmallVector<Value> sum = loadShared(shared, inBlock);

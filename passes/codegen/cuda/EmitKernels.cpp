@@ -9,6 +9,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "passes/codegen/cuda/DeviceKernel.h"
+#include "passes/codegen/cuda/MessageExchange.h"
 #include "passes/codegen/cuda/Passes.h"
 #include "runtime/abi/Abi.h"
 
@@ -51,13 +52,24 @@ struct EmitCudaKernels : ingot::impl::EmitCudaKernelsBase<EmitCudaKernels> {
       kernels[name] = std::move(built);
       kernel.erase();
     }
-    for (auto step : module.getOps<func::FuncOp>())
-      lowerStep(step, kernels);
+    MessageExchange messages(module, device);
+    for (auto step : module.getOps<func::FuncOp>()) {
+      if (!step->hasAttr("exec.arena_bytes"))
+        continue;
+      StepLaunches launches(step);
+      messages.lower(step, launches);
+      step.walk([&](exec::LaunchOp launch) {
+        lowerLaunch(launch,
+                    kernels.find(launch.getKernelAttr().getAttr())->second,
+                    launches);
+      });
+      launches.finish();
+    }
+    messages.finish();
+    numKernels += messages.countKernels();
   }
 
 private:
-  static constexpr llvm::StringLiteral kDeviceModule = "device";
-
   template <typename Op> static SmallVector<Op> findAll(ModuleOp module) {
     SmallVector<Op> found;
     module.walk([&](Op op) { found.push_back(op); });
@@ -111,69 +123,23 @@ private:
     sum.erase();
   }
 
-  void lowerStep(func::FuncOp step,
-                 const llvm::DenseMap<StringAttr, DeviceKernel> &kernels) {
-    auto arena = step->getAttrOfType<IntegerAttr>("exec.arena_bytes");
-    if (!arena)
-      return;
-    // All split sums of a step use the same memory, one after the other.
-    int64_t base = llvm::alignTo(arena.getInt(), INGOT_ALIGNMENT), end = base;
-    step.walk([&](exec::LaunchOp launch) {
-      const DeviceKernel &kernel =
-          kernels.find(launch.getKernelAttr().getAttr())->second;
-      end = std::max(end, lowerLaunch(launch, kernel, base));
-    });
-    if (end == base)
-      return;
-    Builder b(&getContext());
-    step->setAttr("exec.arena_bytes", b.getI64IntegerAttr(end));
-    auto memory = step->getAttrOfType<DictionaryAttr>("exec.memory");
-    if (!memory)
-      return;
-    NamedAttrList parts(memory);
-    for (StringRef part : {"peak_bytes", "workspace_bytes"})
-      parts.set(part,
-                b.getI64IntegerAttr(memory.getAs<IntegerAttr>(part).getInt() +
-                                    end - arena.getInt()));
-    step->setAttr("exec.memory", parts.getDictionary(&getContext()));
-  }
-
-  /// Returns the end of the partial sums, which start at `base`.
-  int64_t lowerLaunch(exec::LaunchOp launch, const DeviceKernel &kernel,
-                      int64_t base) {
+  void lowerLaunch(exec::LaunchOp launch, const DeviceKernel &kernel,
+                   StepLaunches &launches) {
     OpBuilder builder(launch);
-    SmallVector<Value> partials;
-    for (MemRefType type : kernel.partials) {
-      partials.push_back(exec::BufferOp::create(builder, launch.getLoc(), type,
-                                                exec::Space::Arena, base));
-      base = llvm::alignTo(base + byteSize(type), INGOT_ALIGNMENT);
-    }
+    Location loc = launch.getLoc();
+    // All split sums of a step use the same memory, one after the other.
+    SmallVector<Value> partials = launches.lend(builder, loc, kernel.partials);
     ValueRange outputs = launch.getOutputs();
     exec::LaunchGridOp main =
-        emitLaunch(launch, kernel.main, launch.getInputs(),
-                   kernel.finish ? ValueRange(partials) : outputs,
-                   launch.getFlops(), launch.getBytesAttr(), builder);
+        StepLaunches::launch(builder, loc, kernel.main, launch.getInputs(),
+                             kernel.finish ? ValueRange(partials) : outputs);
+    main.setFlops(launch.getFlops());
+    main.setBytesAttr(launch.getBytesAttr());
     main.setExtent(kernel.extent);
     main.setShardAttr(launch.getShardAttr());
     if (kernel.finish)
-      emitLaunch(launch, *kernel.finish, partials, outputs, /*flops=*/0,
-                 /*bytes=*/{}, builder);
+      StepLaunches::launch(builder, loc, *kernel.finish, partials, outputs);
     launch.erase();
-    return base;
-  }
-
-  exec::LaunchGridOp emitLaunch(exec::LaunchOp launch, const DeviceLaunch &grid,
-                                ValueRange inputs, ValueRange outputs,
-                                int64_t flops, IntegerAttr bytes,
-                                OpBuilder &builder) {
-    MLIRContext *context = &getContext();
-    auto symbol = SymbolRefAttr::get(
-        context, kDeviceModule,
-        FlatSymbolRefAttr::get(context, grid.function.getValue()));
-    return exec::LaunchGridOp::create(builder, launch.getLoc(), symbol, inputs,
-                                      outputs, flops, bytes, grid.grid, kBlock,
-                                      grid.shared, /*extent=*/0,
-                                      /*shard=*/DenseI64ArrayAttr());
   }
 
   /// The kernels of sums of squares, by what they read.

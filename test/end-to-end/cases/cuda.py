@@ -232,6 +232,28 @@ def shards(ingot):
         ingot.succeed(again, env=env)
 
 
+@case("cuda ranks send messages")
+def messages(ingot):
+    for code, kernels in (("int8", ["encode"]), ("topk:0.05", ["count", "encode"])):
+        command, env, logs = run_ranks(ingot, 2, "--grad-comm", f"{code},start:0")
+        ingot.succeed(command, env=env)
+        _, program, _ = trainer(ingot, "--data-parallel", "--bucket-mb", "0.01", "--grad-comm", f"{code},start:0")
+        planned = json.loads(ingot.succeed([program, "--inspect=json", "--ranks", 2]).out)
+        for rank in range(2):
+            lines = read_calls(logs, rank)
+            step = recorded_step(lines)
+            gathers = [i for i, line in enumerate(step) if line.startswith("ncclAllGather")]
+            check(gathers, f"{code}: no message is sent")
+            for i in gathers:
+                # Made on the step's stream, then sent; added up once it has been waited for.
+                made = [line.split()[1].split("_")[-1] for line in step[i - 2 - len(kernels) : i - 2]]
+                check(made == kernels, f"{code}: before a message: {step[i - 4 : i]}")
+                joined = step.index(f"cuStreamWaitEvent {step[i + 1].split()[1]}", i)
+                check("_decode grid" in step[joined + 1], f"{code}: after the wait: {step[joined + 1]}")
+            blocks = [int(n) for n in re.findall(r"cuMemAlloc bytes=(\d+)", "\n".join(lines))]
+            check(sum(blocks[:3]) == planned["peak_bytes"], f"{code}: {blocks} bytes, planned {planned['peak_bytes']}")
+
+
 @case("cuda wrong options")
 def wrong_options(ingot):
     mlp = golden("mlp")
@@ -246,6 +268,9 @@ def kernels_assemble(ingot):
     if not shutil.which("ptxas") and not shutil.which("/usr/local/cuda/bin/ptxas"):
         raise Skip("no ptxas")
     models = [(golden(name).model, golden(name).compile_flags("adamw")) for name in GOLDENS]
+    mlp = golden("mlp")
+    models += [(mlp.model, [*mlp.compile_flags("sgd"), "--data-parallel", "--grad-comm", f"{code},start:0"])
+               for code in ("int8", "topk:0.05")]
     models += [(path, ["--loss", "cross-entropy"]) for path in sorted(MODELS.glob("torch/gpt_default_export.onnx"))]
     for model, flags in models:
         for arch, precision in [("sm_80", "fp32"), ("sm_90", "fp32"), ("sm_90", "bf16"), ("sm_80", "fp16")]:

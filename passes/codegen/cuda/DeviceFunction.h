@@ -1,0 +1,81 @@
+//===----------------------------------------------------------------------===//
+//
+// Builds device functions: their threads, loops and exchanges (header private
+// to this folder).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_PASSES_CODEGEN_CUDA_DEVICEFUNCTION_H
+#define INGOT_PASSES_CODEGEN_CUDA_DEVICEFUNCTION_H
+
+#include "dialects/ingot/ir/Scalars.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+namespace ingot::codegen {
+
+/// Threads of a warp, which shuffles work within.
+constexpr int64_t kWarp = 32;
+/// Threads of every block: eight warps keep a multiprocessor busy at any
+/// register count that ptxas may choose for them.
+constexpr int64_t kBlock = 256;
+
+/// One launch: a device function of `inputs` and `outputs`.
+struct DeviceLaunch {
+  mlir::StringAttr function;
+  int64_t grid = 1;
+  /// Bytes of memory that a block's threads share.
+  int64_t shared = 0;
+};
+
+/// Emits functions at the end of a `gpu.module`, one after the other.
+class DeviceFunctionBuilder {
+protected:
+  DeviceFunctionBuilder(mlir::gpu::GPUModuleOp module, mlir::Location loc)
+      : module(module), builder(module.getContext()), loc(loc) {}
+
+  /// A function of buffers and, behind them, of the range that it runs.
+  void startFunction(const llvm::Twine &name, mlir::TypeRange types,
+                     bool takesRange);
+  DeviceLaunch finishFunction(int64_t grid);
+  /// Memory that the threads of a block share.
+  mlir::Value addShared(int64_t count, mlir::Type type);
+
+  mlir::Value threadInBlock();
+  mlir::Value block();
+  /// The thread's place among all threads.
+  mlir::Value thread();
+  void synchronizeBlock();
+  /// The value that the lane at `distance` in the warp holds.
+  mlir::Value shuffleXor(mlir::Value value, int64_t distance);
+  /// An end of the function's range.
+  mlir::Value loadBound(int64_t end);
+
+  mlir::Value load(mlir::Value buffer, mlir::ValueRange at);
+  void store(mlir::Value value, mlir::Value buffer, mlir::ValueRange at);
+
+  ScalarEmitter scalars() { return {builder, loc}; }
+  void forEach(mlir::Value from, mlir::Value to, int64_t step,
+               llvm::function_ref<void(mlir::Value)> emitBody);
+  /// A loop that carries sums; `emitBody` returns the next ones.
+  llvm::SmallVector<mlir::Value>
+  fold(mlir::Value from, mlir::Value to, int64_t step, mlir::ValueRange initial,
+       llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value,
+                                                         mlir::ValueRange)>
+           emitBody);
+  void onlyIf(mlir::Value condition, llvm::function_ref<void()> emitBody);
+
+  mlir::gpu::GPUModuleOp module;
+  mlir::OpBuilder builder;
+  mlir::Location loc;
+  mlir::gpu::GPUFuncOp function;
+  llvm::SmallVector<mlir::Value> buffers;
+  /// The range, if the function takes one.
+  mlir::Value bounds;
+  /// The innermost loop over elements of the function.
+  mlir::scf::ForOp elementLoop;
+};
+
+} // namespace ingot::codegen
+
+#endif // INGOT_PASSES_CODEGEN_CUDA_DEVICEFUNCTION_H
