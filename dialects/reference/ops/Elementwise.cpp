@@ -189,9 +189,9 @@ void ingot::reference::registerElementwise(Registry &registry) {
   registerHalves(registry);
   registry.add<MagnitudeOp>([](MagnitudeOp, Operands in, Results out) {
     for (int64_t i = 0, e = out[0].size(); i < e; ++i)
-      out[0].integer(i) = std::bit_cast<uint32_t>(static_cast<float>(
-                              std::abs(in[0].real(i)))) &
-                          0x7FFFFFFF;
+      out[0].integer(i) =
+          std::bit_cast<uint32_t>(static_cast<float>(std::abs(in[0].real(i)))) &
+          0x7FFFFFFF;
   });
   registerUnary(registry);
   registerBinary(registry);
