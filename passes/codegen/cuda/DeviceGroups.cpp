@@ -60,8 +60,10 @@ DeviceKernel DeviceKernelBuilder::emitGroup() {
   llvm::MapVector<exec::KernelOp, DeviceLaunch> built;
   for (GroupPart &part : parts)
     if (auto [it, isNew] = built.try_emplace(part.kernel); isNew)
-      it->second =
-          DeviceKernelBuilder(part.kernel, module, threads).build().main;
+      it->second = DeviceKernelBuilder(part.kernel, module, threads)
+                       .asPart()
+                       .build()
+                       .main;
 
   createFunction("", inputTypes(), resultTypes(), /*hasAliases=*/true);
   int64_t grid = 0;

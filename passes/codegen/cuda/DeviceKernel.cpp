@@ -129,6 +129,9 @@ DeviceKernel DeviceKernelBuilder::emitLoop() {
     auto scalar = dyn_cast<ScalarBody>(op);
     return scalar && scalar.isLooped();
   });
+  if (!isLooped)
+    if (std::optional<DeviceKernel> tiled = emitTiles())
+      return *tiled;
   int64_t perThread = isLooped ? 1 : count / threads;
   DeviceLaunch launch;
   emitLanes(shape, all, perThread, [&](int64_t lanes) {

@@ -38,12 +38,20 @@ public:
         body(kernel.getBody().front()), threads(threads), rangeUnit(rangeUnit) {
   }
 
+  /// The function is to become a part of another, without shared memory.
+  DeviceKernelBuilder &asPart() {
+    mayShare = false;
+    return *this;
+  }
+
   DeviceKernel build();
 
 private:
   friend class DeviceRows;
   using Indices = llvm::SmallVector<mlir::Value>;
   DeviceKernel emitLoop();
+  /// The same through shared memory; nothing if no input is read transposed.
+  std::optional<DeviceKernel> emitTiles();
   DeviceKernel emitAlong(const ReductionSpace &space);
   DeviceKernel emitAcross(const ReductionSpace &space);
   DeviceKernel emitRows();
@@ -101,6 +109,7 @@ private:
   exec::KernelOp kernel;
   mlir::Block &body;
   int64_t threads, rangeUnit;
+  bool mayShare = true;
   size_t numRead = 0;
   /// Whether lanes are taken as parts of one position.
   bool linear = true;

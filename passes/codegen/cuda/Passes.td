@@ -17,7 +17,8 @@ def EmitCudaKernels : Pass<"ingot-emit-cuda-kernels", "::mlir::ModuleOp"> {
     a time where there is enough work.
 
     Sums along the innermost dimension are shared by a warp or a block, which exchange by
-    shuffles and shared memory; sums across it by the rows of a block of 32 columns. What would
+    shuffles and shared memory; sums across it by the rows of a block of 32 columns. Inputs that are read transposed come through
+    shared memory, in tiles of 32 x 32 elements. A bucket with a code is exchanged as messages, which kernels make and add up. What would
     leave the device idle is split: partial sums go to memory behind the planned arena, and a
     second launch adds them. The order of every sum is fixed: results are the same from run to
     run.

@@ -96,3 +96,31 @@ exec.kernel "reduction" @column_sums aliases = [-1] {
   %0 = ingot.reduce sum %x dims = [0] : (tensor<64x40xf32>) -> tensor<40xf32>
   ingot.yield %0 : tensor<40xf32>
 }
+
+// An input in another order comes through shared memory: 32 x 32 elements a block, in rows of 33.
+// CHECK-LABEL: gpu.func @transposed(
+// CHECK-SAME: %[[X:.*]]: memref<7000xf32>{{.*}}, %[[Y:.*]]: memref<7000xbf16>{{.*}}, %[[R:.*]]: memref<7000xf32>
+// CHECK-SAME: workgroup(%[[TILE:.*]] : memref<1056xbf16, #gpu.address_space<workgroup>>)
+// CHECK-SAME: known_grid_size = array<i32: 12, 1, 1>
+// CHECK-COUNT-4: memref.store %{{.*}}, %[[TILE]]
+// CHECK: gpu.barrier
+// CHECK: memref.load %[[TILE]]
+// CHECK: memref.load %[[X]]
+// CHECK: memref.store %{{.*}}, %[[R]]
+exec.kernel "loop" @transposed aliases = [-1, -1] {
+^bb0(%x: tensor<70x100xf32>, %y: tensor<100x70xbf16>):
+  %0 = ingot.transpose %y [1, 0] : (tensor<100x70xbf16>) -> tensor<70x100xbf16>
+  %1 = ingot.cast %0 : tensor<70x100xbf16> -> tensor<70x100xf32>
+  %2 = ingot.add %x, %1 : tensor<70x100xf32>
+  ingot.yield %2 : tensor<70x100xf32>
+}
+
+// Too narrow for tiles.
+// CHECK-LABEL: gpu.func @narrow(
+// CHECK-NOT: gpu.barrier
+// CHECK: gpu.return
+exec.kernel "loop" @narrow aliases = [-1] {
+^bb0(%x: tensor<700x8xf32>):
+  %0 = ingot.transpose %x [1, 0] : (tensor<700x8xf32>) -> tensor<8x700xf32>
+  ingot.yield %0 : tensor<8x700xf32>
+}
