@@ -200,7 +200,8 @@ LogicalResult LaunchGridOp::verifySymbolUses(SymbolTableCollection &symbols) {
   auto kernel = symbols.lookupNearestSymbolFrom<FunctionOpInterface>(
       *this, getKernelAttr());
   size_t buffers = getInputs().size() + getOutputs().size();
-  if (kernel && kernel.getNumArguments() != buffers + (getExtent() != 0))
+  size_t bounds = getExtent() != 0 ? 2 : 0;
+  if (kernel && kernel.getNumArguments() != buffers + bounds)
     return emitOpError("passes ")
            << buffers << " buffers, kernel takes " << kernel.getNumArguments();
   return success();

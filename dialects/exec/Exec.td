@@ -138,7 +138,7 @@ def LaunchGridOp : Exec_LaunchOp<"launch_grid", [AttrSizedOperandSegments,
     Becomes `ingot_launch_grid`: `grid` blocks of `block` threads each. The kernel is a `gpu.func` that
     takes the inputs, then the outputs, and has `shared` bytes of memory for each block. An
     `exec.launch` becomes one or, where sums are split over the device, two of these. With `extent`, the kernel takes a
-    range of so many iterations behind them, a memref<2xi64>: all, or, with `shard`, those in the rank's shard. An extent of
+    range of so many iterations behind them, as two i64: all, or, with `shard`, those in the rank's shard. An extent of
     -1 is the number of ranks.
   }];
   let arguments = (ins SymbolRefAttr:$kernel, Variadic<Exec_Buffer>:$inputs,

@@ -76,15 +76,16 @@ typedef struct ingot_kernel {
 #define INGOT_RANKS (-1)
 
 /// A kernel on a device with blocks of threads. Where `extent` is not 0, it
-/// runs a range of so many iterations: behind the buffers it takes the address
-/// of the first one and the end, two i64 where it can read them. They are as in
-/// ingot_kernel; INGOT_RANKS of them are as many as there are ranks.
+/// runs a range of so many iterations: behind the buffers it takes the first one
+/// and the end, two i64. They are as in ingot_kernel; INGOT_RANKS of them are as
+/// many as there are ranks.
 typedef struct ingot_grid_kernel {
   /// Of the function in the module's device code, which takes the buffers'
   /// addresses.
   const char *name;
   /// The same function compiled for the CPU: iteration (thread, block) of the
-  /// grid, the memory that a block shares behind the buffers. Null in trainers.
+  /// grid; behind the buffers the addresses of the range and of the memory that a
+  /// block shares. Null in trainers.
   ingot_kernel_fn emulated;
   int32_t grid, block;
   int32_t buffers, shared_bytes;

@@ -60,8 +60,6 @@ CudaDevice::~CudaDevice() {
       (void)driver.cuEventDestroy(event);
   for (void *block : hostBlocks)
     (void)driver.cuMemFreeHost(block);
-  for (auto &[range, place] : bounds)
-    (void)driver.cuMemFree(place);
   for (CUdeviceptr block : {shards, arena, state})
     if (block)
       (void)driver.cuMemFree(block);
@@ -275,20 +273,6 @@ CUgraphExec CudaDevice::record(ingot_context &context, ingot_step_fn function) {
   return executable;
 }
 
-/// Asked for in a function's first run, before one is recorded.
-CUdeviceptr CudaDevice::getBounds(ElementRange range) {
-  CUdeviceptr &place = bounds[{range.begin, range.end}];
-  if (place)
-    return place;
-  const int64_t values[] = {range.begin, range.end};
-  driver.check(driver.cuMemAlloc(&place, sizeof(values)),
-               "allocating memory of the GPU");
-  driver.check(driver.cuMemcpyHtoDAsync(place, values, sizeof(values), stream),
-               "copying to the GPU");
-  driver.check(driver.cuStreamSynchronize(stream), "copying to the GPU");
-  return place;
-}
-
 void CudaDevice::launch(const ingot_context &context,
                         const ingot_grid_kernel &kernel, void *const *buffers) {
   CUfunction &function = kernels[&kernel];
@@ -298,10 +282,10 @@ void CudaDevice::launch(const ingot_context &context,
   std::vector<void *> arguments(kernel.buffers);
   for (int32_t i = 0; i < kernel.buffers; ++i)
     arguments[i] = const_cast<void **>(&buffers[i]);
-  CUdeviceptr range = 0;
+  ElementRange range;
   if (kernel.extent != 0) {
-    range = getBounds(getElements(&context, &kernel, kernel.extent));
-    arguments.push_back(&range);
+    range = getElements(&context, &kernel, kernel.extent);
+    arguments.insert(arguments.end(), {&range.begin, &range.end});
   }
   driver.check(driver.cuLaunchKernel(function, kernel.grid, 1, 1, kernel.block,
                                      1, 1, kernel.shared_bytes, stream,

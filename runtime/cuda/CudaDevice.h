@@ -78,7 +78,6 @@ private:
   void openGpu();
   void loadCode(const ingot_module_t &module);
   CUdeviceptr allocateZeros(int64_t bytes);
-  CUdeviceptr getBounds(ElementRange range);
   CUevent makeEvent(unsigned flags);
   std::string describeLack() const;
   CUgraphExec record(ingot_context &context, ingot_step_fn function);
@@ -99,8 +98,6 @@ private:
   int64_t shardBytes = 0;
   std::vector<void *> hostBlocks;
   std::unordered_map<const ingot_grid_kernel *, CUfunction> kernels;
-  /// Ranges of elements, where kernels read them.
-  std::map<std::pair<int64_t, int64_t>, CUdeviceptr> bounds;
 
   /// Of one function: how often it ran, and its recording.
   struct Recording {

@@ -74,10 +74,36 @@ void addLibdevice(RewritePatternSet &patterns) {
 struct ConvertDeviceKernels
     : ingot::impl::ConvertDeviceKernelsBase<ConvertDeviceKernels> {
   void runOnOperation() override {
+    // 32 bits are enough for indices of most functions, and faster.
+    SmallVector<Operation *> small, large;
+    for (auto function : getOperation().getOps<gpu::GPUFuncOp>())
+      (hasSmallBuffers(function) ? small : large).push_back(function);
+    if (failed(convert(small, /*indexBits=*/32)) ||
+        failed(convert(large, /*indexBits=*/64)))
+      return signalPassFailure();
+    codegen::widenBooleans(getOperation());
+    // What the arena's layout promises, for accesses of 16 bytes.
+    OpBuilder builder(&getContext());
+    for (auto function : getOperation().getOps<LLVM::LLVMFuncOp>())
+      for (unsigned i = 0; i < function.getNumArguments(); ++i)
+        if (isa<LLVM::LLVMPointerType>(function.getArgumentTypes()[i]))
+          function.setArgAttr(i, LLVM::LLVMDialect::getAlignAttrName(),
+                              builder.getI64IntegerAttr(INGOT_ALIGNMENT));
+  }
+
+private:
+  static bool hasSmallBuffers(gpu::GPUFuncOp function) {
+    return llvm::all_of(function.getArgumentTypes(), [](Type type) {
+      auto buffer = dyn_cast<MemRefType>(type);
+      return !buffer || buffer.getNumElements() < int64_t(1) << 31;
+    });
+  }
+
+  LogicalResult convert(ArrayRef<Operation *> functions, unsigned indexBits) {
     MLIRContext *context = &getContext();
     LowerToLLVMOptions options(context);
     options.useBarePtrCallConv = true;
-    options.overrideIndexBitwidth(hasSmallBuffers() ? 32 : 64);
+    options.overrideIndexBitwidth(indexBits);
     LLVMTypeConverter types(context, options);
     configureGpuToNVVMTypeConverter(types);
     // Only moved around by now (see --ingot-expand-math).
@@ -97,28 +123,7 @@ struct ConvertDeviceKernels
     cf::populateControlFlowToLLVMConversionPatterns(types, patterns);
     populateVectorToLLVMConversionPatterns(types, patterns);
     populateGpuToNVVMConversionPatterns(types, patterns);
-    if (failed(applyPartialConversion(getOperation(), target,
-                                      std::move(patterns))))
-      return signalPassFailure();
-    codegen::widenBooleans(getOperation());
-    // What the arena's layout promises, for accesses of 16 bytes.
-    OpBuilder builder(context);
-    for (auto function : getOperation().getOps<LLVM::LLVMFuncOp>())
-      for (unsigned i = 0; i < function.getNumArguments(); ++i)
-        if (isa<LLVM::LLVMPointerType>(function.getArgumentTypes()[i]))
-          function.setArgAttr(i, LLVM::LLVMDialect::getAlignAttrName(),
-                              builder.getI64IntegerAttr(INGOT_ALIGNMENT));
-  }
-
-private:
-  bool hasSmallBuffers() {
-    WalkResult result = getOperation().walk([](gpu::GPUFuncOp function) {
-      for (Type type : function.getArgumentTypes())
-        if (cast<MemRefType>(type).getNumElements() >= (int64_t(1) << 31))
-          return WalkResult::interrupt();
-      return WalkResult::advance();
-    });
-    return !result.wasInterrupted();
+    return applyPartialConversion(functions, target, std::move(patterns));
   }
 };
 

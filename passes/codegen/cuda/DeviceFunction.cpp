@@ -12,11 +12,12 @@ using namespace ingot;
 using namespace ingot::codegen;
 
 void DeviceFunctionBuilder::startFunction(const Twine &name, TypeRange given,
-                                          bool takesRange) {
+                                          bool withRange) {
   builder.setInsertionPointToEnd(module.getBody());
   SmallVector<Type> types(given);
+  takesRange = withRange;
   if (takesRange)
-    types.push_back(MemRefType::get({2}, builder.getI64Type()));
+    types.append(2, builder.getI64Type());
   function = gpu::GPUFuncOp::create(
       builder, loc, name.str(), builder.getFunctionType(types, {}), TypeRange(),
       TypeRange(),
@@ -24,7 +25,6 @@ void DeviceFunctionBuilder::startFunction(const Twine &name, TypeRange given,
                            builder.getUnitAttr()));
   Block &entry = function.getBody().front();
   buffers.assign(entry.args_begin(), entry.args_begin() + given.size());
-  bounds = takesRange ? Value(entry.getArgument(given.size())) : Value();
   elementLoop = nullptr;
   builder.setInsertionPointToStart(&entry);
 }
@@ -66,9 +66,14 @@ void DeviceFunctionBuilder::synchronizeBlock() {
   gpu::BarrierOp::create(builder, loc);
 }
 
-Value DeviceFunctionBuilder::loadBound(int64_t end) {
-  return arith::IndexCastOp::create(builder, loc, builder.getIndexType(),
-                                    load(bounds, scalars().index(end)));
+std::pair<Value, Value> DeviceFunctionBuilder::getBounds() {
+  auto get = [&](size_t end) -> Value {
+    return arith::IndexCastOp::create(
+        builder, loc, builder.getIndexType(),
+        function.getArgument(static_cast<unsigned>(buffers.size() + end)));
+  };
+  Value begin = get(0);
+  return {begin, get(1)};
 }
 
 Value DeviceFunctionBuilder::load(Value buffer, ValueRange at) {

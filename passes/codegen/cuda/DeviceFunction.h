@@ -36,7 +36,7 @@ protected:
 
   /// A function of buffers and, behind them, of the range that it runs.
   void startFunction(const llvm::Twine &name, mlir::TypeRange types,
-                     bool takesRange);
+                     bool withRange);
   DeviceLaunch finishFunction(int64_t grid);
   /// Memory that the threads of a block share.
   mlir::Value addShared(int64_t count, mlir::Type type);
@@ -48,8 +48,8 @@ protected:
   void synchronizeBlock();
   /// The value that the lane at `distance` in the warp holds.
   mlir::Value shuffleXor(mlir::Value value, int64_t distance);
-  /// An end of the function's range.
-  mlir::Value loadBound(int64_t end);
+  /// The first of the function's range, and the one behind the last.
+  std::pair<mlir::Value, mlir::Value> getBounds();
 
   mlir::Value load(mlir::Value buffer, mlir::ValueRange at);
   void store(mlir::Value value, mlir::Value buffer, mlir::ValueRange at);
@@ -70,8 +70,8 @@ protected:
   mlir::Location loc;
   mlir::gpu::GPUFuncOp function;
   llvm::SmallVector<mlir::Value> buffers;
-  /// The range, if the function takes one.
-  mlir::Value bounds;
+  /// Whether the function takes a range.
+  bool takesRange = false;
   /// The innermost loop over elements of the function.
   mlir::scf::ForOp elementLoop;
 };

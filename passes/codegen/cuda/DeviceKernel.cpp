@@ -108,10 +108,10 @@ void DeviceKernelBuilder::emitLanes(ArrayRef<int64_t> shape, TypeRange types,
 std::pair<Value, Value> DeviceKernelBuilder::range(int64_t count,
                                                    int64_t lanes) {
   ScalarEmitter e = scalars();
-  if (!bounds)
+  if (!takesRange)
     return {e.index(0), e.index(count / lanes)};
-  Value begin = e.div(loadBound(0), lanes);
-  return {begin, e.div(loadBound(1), lanes)};
+  auto [begin, end] = getBounds();
+  return {e.div(begin, lanes), e.div(end, lanes)};
 }
 
 //===----------------------------------------------------------------------===//

@@ -169,7 +169,7 @@ DeviceLaunch DeviceMessages::decodeIntegers(const Twine &name) {
   startFunction(name, {getMessagesType(), getBucketType()},
                 /*takesRange=*/true);
   ScalarEmitter e = scalars();
-  Value from = loadBound(0), to = loadBound(1);
+  auto [from, to] = getBounds();
   Value number = thread();
   onlyIf(e.inRange(number, sent), [&] {
     Value place = e.mul(e.div(number, kBlockWords), kStride);
@@ -360,7 +360,7 @@ DeviceLaunch DeviceMessages::decodeKept(const Twine &name) {
   forEach(inBlock, e.index(kTile), kBlock,
           [&](Value i) { store(e.constant(f32, 0), sums, i); });
   synchronizeBlock();
-  Value from = loadBound(0), to = loadBound(1);
+  auto [from, to] = getBounds();
   forEach(from, to, 1, [&](Value rank) {
     Value begin = findKept(buffers[0], rank, first);
     Value last = arith::MinUIOp::create(builder, loc, e.add(first, kTile),

@@ -92,6 +92,30 @@ private:
                                           other);
   }
 
+  /// All that the emulator passes is addresses.
+  static void takeRangeFromMemory(gpu::GPUFuncOp function) {
+    Block &entry = function.getBody().front();
+    unsigned end = function.getNumArguments(), first = end;
+    while (first > 0 && entry.getArgument(first - 1).getType().isInteger(64))
+      --first;
+    if (first == end)
+      return;
+    Location loc = function.getLoc();
+    OpBuilder b = OpBuilder::atBlockBegin(&entry);
+    auto type = MemRefType::get({end - first}, b.getI64Type());
+    Value range = entry.insertArgument(first, type, loc);
+    for (unsigned i = 0; i < end - first; ++i) {
+      Value at = arith::ConstantIndexOp::create(b, loc, i);
+      entry.getArgument(first + 1 + i)
+          .replaceAllUsesWith(memref::LoadOp::create(b, loc, range, at));
+    }
+    entry.eraseArguments(first + 1, end - first);
+    SmallVector<Type> types(function.getFunctionType().getInputs());
+    types.resize(first);
+    types.push_back(type);
+    function.setFunctionType(b.getFunctionType(types, {}));
+  }
+
   void emulate(gpu::GPUFuncOp function) {
     OpBuilder b(function->getParentOp());
     Location loc = function.getLoc();
@@ -105,6 +129,7 @@ private:
           });
     });
 
+    takeRangeFromMemory(function);
     int64_t sharedBytes = 0;
     SmallVector<std::pair<BlockArgument, int64_t>> shared;
     for (BlockArgument memory : function.getWorkgroupAttributions()) {

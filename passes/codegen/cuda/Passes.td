@@ -63,7 +63,7 @@ def EmitCudaKernels : Pass<"ingot-emit-cuda-kernels", "::mlir::ModuleOp"> {
 def ConvertDeviceKernels : Pass<"ingot-convert-device-kernels", "::mlir::gpu::GPUModuleOp"> {
   let summary = "converts device functions to the LLVM and NVVM dialects";
   let description = [{
-    Memory becomes bare pointers, indices 32 bits where every buffer has fewer elements than
+    Memory becomes bare pointers, indices 32 bits where every buffer of a function has fewer elements than
     that. What no instruction computes is called from NVIDIA's libdevice.
   }];
   let dependentDialects = [

@@ -55,7 +55,7 @@ func.func @other_step() attributes {exec.arena_bytes = 8192 : i64} {
 // CHECK-LABEL: gpu.func @message_0_encode(
 // CHECK: gpu.shuffle xor
 // CHECK: math.roundeven
-// CHECK-LABEL: gpu.func @message_0_decode(%{{.*}}: memref<65536x325xi32>, %{{.*}}: memref<1100xf32>, %{{.*}}: memref<2xi64>)
+// CHECK-LABEL: gpu.func @message_0_decode(%{{.*}}: memref<65536x325xi32>, %{{.*}}: memref<1100xf32>, %{{.*}}: i64, %{{.*}}: i64)
 // CHECK-LABEL: gpu.func @message_1_count(
 // CHECK-LABEL: gpu.func @message_1_encode(
 // CHECK: gpu.barrier
