@@ -28,11 +28,11 @@ static Value quantize(Arithmetic a, OpBuilder &builder, Value x) {
   Value isNormal = a.logicalAnd(a.compare(Predicate::GE, scale, FLT_MIN),
                                 a.compare(Predicate::LE, scale, FLT_MAX));
   Value inverse = a.select(isNormal, a.div(1.0, scale), 0.0);
-  Value numbers = RoundOp::create(
-      builder, x.getLoc(), padded.getType(),
-      a.mul(padded, a.broadcastOver(inverse, shape, {1})));
-  Value result = a.reshape(
-      a.mul(numbers, a.broadcastOver(scale, shape, {1})), {left});
+  Value numbers =
+      RoundOp::create(builder, x.getLoc(), padded.getType(),
+                      a.mul(padded, a.broadcastOver(inverse, shape, {1})));
+  Value result =
+      a.reshape(a.mul(numbers, a.broadcastOver(scale, shape, {1})), {left});
   return SliceOp::create(builder, x.getLoc(), result, ArrayRef<int64_t>{0},
                          ArrayRef<int64_t>{elements}, ArrayRef<int64_t>{1});
 }
@@ -69,8 +69,7 @@ static Value keepLargest(Arithmetic a, OpBuilder &builder, Value x,
           a.compare(Predicate::GE, count, static_cast<double>(kept)), i64);
       digit = digit ? a.add(digit, isEnough) : isEnough;
     }
-    least = a.add(least,
-                  a.mul(digit, static_cast<double>(int64_t(1) << done)));
+    least = a.add(least, a.mul(digit, static_cast<double>(int64_t(1) << done)));
   }
   return a.select(a.compare(Predicate::GE, keys, a.fill(least, {elements})), x,
                   0.0);
@@ -80,9 +79,9 @@ SmallVector<Value> CompressOp::decompose(OpBuilder &builder) {
   Arithmetic a(builder, getLoc());
   RankedTensorType type = getType();
   Value x = a.reshape(getInput(), {type.getNumElements()});
-  Value result = getCode() == Code::TopK
-                     ? keepLargest(a, builder, x,
-                                   static_cast<int64_t>(getKept()))
-                     : quantize(a, builder, x);
+  Value result =
+      getCode() == Code::TopK
+          ? keepLargest(a, builder, x, static_cast<int64_t>(getKept()))
+          : quantize(a, builder, x);
   return {a.reshape(result, type.getShape())};
 }
