@@ -26,6 +26,7 @@ def Exec_Dialect : Dialect {
     | `exec.arena_bytes` | function | size of the arena the function needs |
     | `exec.inputs`, `exec.outputs` | function | dictionaries with `name`, `kind`, `type`, `offset` (in the arena) |
     | `exec.memory` | function | the parts of the planned peak, in bytes |
+    | `exec.staging_bytes` | function | size of the blocks that its inputs come through on a device; part of the workspace |
     | `exec.state_bytes` | module | size of the state block |
     | `exec.offset` | `ingot.state` | the state's place in the state block |
     | `exec.messages` | module | for each place of messages from all ranks: its offset in the table of addresses, and bytes of a rank |

@@ -258,15 +258,18 @@ json::Object ingot::buildManifest(ModuleOp module, WeightStorage weights) {
   manifest["variants"] = std::move(variants);
 
   json::Object functions;
-  int64_t arena = 0;
+  int64_t arena = 0, staging = 0;
   for (auto step : module.getOps<func::FuncOp>()) {
     if (!step->hasAttr("exec.arena_bytes"))
       continue;
     arena = std::max(
         arena, step->getAttrOfType<IntegerAttr>("exec.arena_bytes").getInt());
+    if (auto bytes = step->getAttrOfType<IntegerAttr>("exec.staging_bytes"))
+      staging = std::max(staging, bytes.getInt());
     functions[step.getName()] = describeStep(step);
   }
   manifest["functions"] = std::move(functions);
   manifest["arena_bytes"] = arena;
+  manifest["staging_bytes"] = staging;
   return manifest;
 }

@@ -64,6 +64,8 @@ struct Machine {
   double getMoveSeconds(double bytes) const {
     return bytes / (bytes <= cacheBytes ? cacheBandwidth : memoryBandwidth);
   }
+  /// Whether functions run in a memory that the host does not share.
+  bool isDevice() const { return deviceWorkspaceBytes != 0; }
   abi::ScratchMachine getScratchMachine() const;
 };
 

@@ -153,6 +153,9 @@ def PlaceSteps : Pass<"ingot-place-steps", "::mlir::ModuleOp"> {
     state's own place where nothing reads the old value any more but the very kernel that writes
     it, element by element; otherwise it is copied at the end. Equal fusions become one `exec.kernel`.
 
+    On a device (the module's machine), inputs come through blocks beside the arena, so that those of the next step are
+    copied while a step runs: `exec.staging_bytes`, which count as workspace.
+
     With `no-reuse`, places in the arena are never used twice.
 
     Before:

@@ -117,7 +117,7 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
     auto step = func::FuncOp::create(builder, func.getLoc(), func.getName(),
                                      builder.getFunctionType({}, {}));
     builder.setInsertionPointToStart(step.addEntryBlock());
-    describe(step, signature, plan);
+    describe(step, signature, plan, machineModel);
 
     auto buffer = [&](Value value) -> Value {
       Place at = plan.getPlace(value);
@@ -223,8 +223,8 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
   }
 
   /// Records where inputs and outputs are and what the memory is for.
-  void describe(func::FuncOp step, Signature signature,
-                const BufferPlan &plan) {
+  void describe(func::FuncOp step, Signature signature, const BufferPlan &plan,
+                const Machine &machine) {
     Builder b(&getContext());
     auto entry = [&](StringRef name, StringRef kind, Type type, Place at,
                      Attribute classes = {}) {
@@ -266,6 +266,9 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
            b.getNamedAttr("bytes", b.getI64IntegerAttr(tensor.bytes))}));
     }
     step->setAttr("exec.live", b.getArrayAttr(live));
+    int64_t staging = getStagingBytes(signature, machine);
+    if (staging != 0)
+      step->setAttr("exec.staging_bytes", b.getI64IntegerAttr(staging));
     int64_t gradients = plan.getUse().gradientBytes;
     int64_t workspace = plan.getUse().workspaceBytes;
     int64_t communication = plan.getUse().communicationBytes;
@@ -275,13 +278,14 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
     step->setAttr(
         "exec.memory",
         b.getDictionaryAttr(
-            {bytes("peak_bytes", states->getBytes() + plan.getArenaBytes()),
+            {bytes("peak_bytes",
+                   states->getBytes() + plan.getArenaBytes() + staging),
              bytes("weights_bytes", states->weightBytes),
              bytes("optimizer_bytes", states->optimizerBytes),
              bytes("gradient_bytes", states->accumulatorBytes + gradients),
              bytes("activation_bytes", plan.getArenaBytes() - gradients -
                                            workspace - communication),
-             bytes("workspace_bytes", workspace),
+             bytes("workspace_bytes", workspace + staging),
              bytes("communication_bytes", communication)}));
   }
 

@@ -34,6 +34,10 @@ extern "C" {
 /// Alignment in bytes of both blocks and of every tensor in them.
 #define INGOT_ALIGNMENT 64
 
+/// On a device with memory of its own, inputs come through this many blocks in
+/// turn: one is filled while a function reads what came through another.
+#define INGOT_STAGING_BLOCKS 2
+
 /// Ranks have shards of a bucket: equal stretches, but for the last, of a
 /// multiple of this many elements (runtime/abi/Shard.h).
 #define INGOT_SHARD_ELEMENTS 32

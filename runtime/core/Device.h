@@ -19,9 +19,16 @@
 
 namespace ingot::runtime {
 
-/// Copies between the host and the blocks of a device with memory of its own.
-/// Copies and runs happen one after the other as they were asked for. All
-/// throw failure.
+/// What a device with memory of its own does one thing after the other, as it
+/// was asked for; queues run beside each other.
+enum class Queue {
+  /// Runs of functions, and copies of what they read and write.
+  Runs,
+  /// Copies of inputs from the host to the staging blocks.
+  Inputs
+};
+
+/// Copies between the host and the blocks of such a device. All throw failure.
 class Transfers {
 public:
   virtual ~Transfers() = default;
@@ -29,14 +36,26 @@ public:
   /// Memory of the host, as long as the device lives, from and to which copies
   /// go beside other work.
   virtual char *allocate(size_t bytes) = 0;
+  /// The manifest's staging blocks, in the device's memory.
+  virtual char *getStaging() const = 0;
   /// The host's memory stays as it is, or is not looked at, until a wait for a
   /// later mark.
-  virtual void copyIn(char *to, const char *from, size_t bytes) = 0;
+  virtual void copyIn(Queue queue, char *to, const char *from,
+                      size_t bytes) = 0;
+  /// In the queue of runs, as the next.
   virtual void copyOut(char *to, const char *from, size_t bytes) = 0;
-  /// A point in the order of copies and runs: after all asked for so far.
-  virtual uint64_t mark() = 0;
+  virtual void copyWithin(char *to, const char *from, size_t bytes) = 0;
+
+  /// Names a point in the order of a queue, which may be set again and again.
+  /// One that was never set is in the past.
+  using Mark = size_t;
+  virtual Mark makeMark() = 0;
+  /// After all that the queue was asked for so far.
+  virtual void setMark(Mark mark, Queue queue) = 0;
   /// Waits until all before that point is done.
-  virtual void wait(uint64_t mark) = 0;
+  virtual void wait(Mark mark) = 0;
+  /// Has what the queue is asked for from now on wait for that, not the host.
+  virtual void holdBack(Queue queue, Mark mark) = 0;
 };
 
 class Device {

@@ -348,6 +348,8 @@ static Manifest readManifest(const Field &root) {
         throw item["offset"].makeError("no place of an address");
       manifest.messages.push_back({offset, item["rank_bytes"].getCount()});
     }
+  if (root.has("staging_bytes"))
+    manifest.stagingBytes = root["staging_bytes"].getCount();
   for (const Field &item : root["states"].getItems())
     manifest.states.push_back(readState(item, manifest.stateBytes));
   for (const StateSpec &copy : manifest.states) {
@@ -396,6 +398,11 @@ static Manifest readManifest(const Field &root) {
           !manifest.findHyperparameter(input.name))
         throw malformed("functions." + function.name + ".inputs",
                         "no hyperparameter '" + input.name + "'");
+  for (const FunctionSpec &function : manifest.functions)
+    if (manifest.stagingBytes != 0 &&
+        manifest.stagingBytes / INGOT_STAGING_BLOCKS < function.getInputBytes())
+      throw malformed("staging_bytes",
+                      "too small for the inputs of " + function.name);
   if (root.has("export"))
     readExport(root["export"], manifest);
   return manifest;
@@ -408,12 +415,18 @@ Manifest ingot::runtime::parseManifest(std::string_view text) {
   return readManifest(Field(root, ""));
 }
 
+static int64_t align(int64_t bytes) {
+  return (bytes + INGOT_ALIGNMENT - 1) / INGOT_ALIGNMENT * INGOT_ALIGNMENT;
+}
+
 int64_t TensorSpec::getElements() const {
   int64_t elements = 1;
   for (int64_t extent : shape)
     elements *= extent;
   return elements;
 }
+
+int64_t TensorSpec::getAlignedBytes() const { return align(getBytes()); }
 
 template <typename Range>
 static auto findByName(const Range &range, std::string_view name)
@@ -424,6 +437,13 @@ static auto findByName(const Range &range, std::string_view name)
   return nullptr;
 }
 
+int64_t FunctionSpec::getInputBytes() const {
+  int64_t bytes = 0;
+  for (const InputSpec &input : inputs)
+    bytes += input.getAlignedBytes();
+  return bytes;
+}
+
 const TensorSpec *FunctionSpec::findOutput(std::string_view name) const {
   return findByName(outputs, name);
 }
@@ -432,10 +452,6 @@ ElementRange StateSpec::getHeld(int64_t rank, int64_t ranks) const {
   if (!shard)
     return {0, getElements()};
   return getShard(getElements(), shard->first, shard->of, rank, ranks);
-}
-
-static int64_t align(int64_t bytes) {
-  return (bytes + INGOT_ALIGNMENT - 1) / INGOT_ALIGNMENT * INGOT_ALIGNMENT;
 }
 
 int64_t StateSpec::getShardBytes(int64_t rank, int64_t ranks) const {

@@ -27,6 +27,7 @@ struct TensorSpec {
 
   int64_t getElements() const;
   int64_t getBytes() const { return getElements() * getSize(dtype); }
+  int64_t getAlignedBytes() const;
 };
 
 enum class StateRole {
@@ -144,6 +145,8 @@ struct FunctionSpec {
   std::vector<KernelSpec> kernels;
 
   const TensorSpec *findOutput(std::string_view name) const;
+  /// What the inputs take one after the other, each aligned.
+  int64_t getInputBytes() const;
 };
 
 struct HyperparameterSpec {
@@ -181,6 +184,8 @@ struct Manifest {
   bool evalPartial = true, dataParallel = false;
   WeightsKind weights = WeightsKind::Embed;
   int64_t stateBytes = 0, arenaBytes = 0;
+  /// Of all blocks that inputs come through, on a device (Abi.h).
+  int64_t stagingBytes = 0;
   std::vector<StateSpec> states;
   std::vector<MessageSpec> messages;
   std::vector<HyperparameterSpec> hyperparameters;

@@ -36,9 +36,8 @@ CudaDevice::CudaDevice(const ingot_module_t &module, const Manifest &manifest)
   loadCode(module);
   state = allocateZeros(manifest.stateBytes);
   arena = allocateZeros(manifest.arenaBytes);
-  constexpr size_t outstanding = 16;
-  for (size_t i = 0; i < outstanding; ++i)
-    marks.push_back(makeEvent(CU_EVENT_DISABLE_TIMING));
+  if (manifest.stagingBytes != 0)
+    staging = allocateZeros(manifest.stagingBytes);
   const char *setting = std::getenv("INGOT_CUDA_GRAPH");
   records = !setting || std::string_view(setting) != "0";
 }
@@ -47,7 +46,9 @@ CudaDevice::~CudaDevice() {
   // Also after a failure, when nothing can be done about another one.
   if (!owner)
     return;
-  (void)driver.cuStreamSynchronize(stream);
+  for (CUstream queue : {inputStream, stream})
+    if (queue)
+      (void)driver.cuStreamSynchronize(queue);
   nccl.reset();
   attention.reset();
   dnn.reset();
@@ -60,13 +61,14 @@ CudaDevice::~CudaDevice() {
       (void)driver.cuEventDestroy(event);
   for (void *block : hostBlocks)
     (void)driver.cuMemFreeHost(block);
-  for (CUdeviceptr block : {shards, arena, state})
+  for (CUdeviceptr block : {shards, staging, arena, state})
     if (block)
       (void)driver.cuMemFree(block);
   if (code)
     (void)driver.cuModuleUnload(code);
-  if (stream)
-    (void)driver.cuStreamDestroy(stream);
+  for (CUstream queue : {inputStream, stream})
+    if (queue)
+      (void)driver.cuStreamDestroy(queue);
   (void)driver.cuDevicePrimaryCtxRelease(gpu);
 }
 
@@ -87,8 +89,9 @@ void CudaDevice::openGpu() {
   // The context that libraries use as well.
   driver.check(driver.cuDevicePrimaryCtxRetain(&owner, gpu), "opening the GPU");
   driver.check(driver.cuCtxSetCurrent(owner), "opening the GPU");
-  driver.check(driver.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING),
-               "making a stream");
+  for (CUstream *queue : {&stream, &inputStream})
+    driver.check(driver.cuStreamCreate(queue, CU_STREAM_NON_BLOCKING),
+                 "making a stream");
 }
 
 void CudaDevice::loadCode(const ingot_module_t &module) {
@@ -151,11 +154,15 @@ std::string CudaDevice::describeLack() const {
     free += manifest.stateBytes;
   if (arena)
     free += manifest.arenaBytes;
+  if (staging)
+    free += manifest.stagingBytes;
   std::vector<std::pair<int64_t, std::string>> residents;
   for (const StateSpec &spec : manifest.states)
     if (!spec.shard)
       residents.emplace_back(spec.getBytes(), spec.name);
   residents.emplace_back(manifest.arenaBytes, "activations and gradients");
+  if (manifest.stagingBytes != 0)
+    residents.emplace_back(manifest.stagingBytes, "inputs under way");
   if (shardBytes != 0)
     residents.emplace_back(shardBytes, "shards and messages of ranks");
   std::sort(residents.rbegin(), residents.rend());
@@ -167,7 +174,8 @@ std::string CudaDevice::describeLack() const {
   if (residents.size() > shown)
     list += ", and " + std::to_string(residents.size() - shown) + " more";
   return "needs " +
-         formatSize(manifest.stateBytes + manifest.arenaBytes + shardBytes) +
+         formatSize(manifest.stateBytes + manifest.arenaBytes +
+                    manifest.stagingBytes + shardBytes) +
          ", and " + formatSize(free) + " of " + formatSize(total) +
          " are free: " + list;
 }
@@ -193,10 +201,10 @@ char *CudaDevice::allocate(size_t bytes) {
   return static_cast<char *>(block);
 }
 
-void CudaDevice::copyIn(char *to, const char *from, size_t bytes) {
+void CudaDevice::copyIn(Queue queue, char *to, const char *from, size_t bytes) {
   if (bytes != 0)
     driver.check(driver.cuMemcpyHtoDAsync(reinterpret_cast<CUdeviceptr>(to),
-                                          from, bytes, stream),
+                                          from, bytes, getStream(queue)),
                  "copying to the GPU");
 }
 
@@ -209,21 +217,35 @@ void CudaDevice::copyOut(char *to, const char *from, size_t bytes) {
                  "copying from the GPU");
 }
 
-uint64_t CudaDevice::mark() {
-  ++lastMark;
-  driver.check(driver.cuEventRecord(marks[lastMark % marks.size()], stream),
-               "recording an event");
-  return lastMark;
+void CudaDevice::copyWithin(char *to, const char *from, size_t bytes) {
+  if (bytes != 0)
+    copy(to, from, bytes);
 }
 
-void CudaDevice::wait(uint64_t mark) {
-  if (mark == 0)
-    return;
-  // The event of an old mark is that of a later one now: waits longer.
-  CUevent event = marks[mark % marks.size()];
-  if (nccl)
-    nccl->wait(event);
-  driver.check(driver.cuEventSynchronize(event), "running on the GPU");
+Transfers::Mark CudaDevice::makeMark() {
+  marks.push_back(makeEvent(CU_EVENT_DISABLE_TIMING));
+  return marks.size() - 1;
+}
+
+void CudaDevice::setMark(Mark mark, Queue queue) {
+  driver.check(driver.cuEventRecord(marks[mark], getStream(queue)),
+               "recording an event");
+}
+
+void CudaDevice::wait(Mark mark) {
+  CUevent event = marks[mark];
+  CUresult state = driver.cuEventQuery(event);
+  if (state == CUDA_ERROR_NOT_READY) {
+    if (nccl)
+      nccl->wait(event);
+    state = driver.cuEventSynchronize(event);
+  }
+  driver.check(state, "running on the GPU");
+}
+
+void CudaDevice::holdBack(Queue queue, Mark mark) {
+  driver.check(driver.cuStreamWaitEvent(getStream(queue), marks[mark], 0),
+               "waiting for a copy");
 }
 
 CUevent CudaDevice::makeEvent(unsigned flags) {

@@ -1,7 +1,8 @@
 //===----------------------------------------------------------------------===//
 //
-// An NVIDIA GPU: both blocks in its memory, one stream for everything, and a
-// CUDA graph for each function once it has run one time (Device.h).
+// An NVIDIA GPU: the blocks in its memory, a stream for runs and one for copies
+// of inputs, and a CUDA graph for each function once it has run one time
+// (Device.h).
 //
 // The first run of a function launches kernel by kernel, which loads code and
 // lets libraries choose algorithms; the second is recorded, and from then on a
@@ -43,6 +44,7 @@ public:
            ingot_step_fn function) override;
 
   const Driver &getDriver() const { return driver; }
+  /// That of runs.
   CUstream getStream() const { return stream; }
 
   void launch(const ingot_context &context, const ingot_grid_kernel &kernel,
@@ -70,10 +72,19 @@ public:
 
 private:
   char *allocate(size_t bytes) override;
-  void copyIn(char *to, const char *from, size_t bytes) override;
+  char *getStaging() const override {
+    return reinterpret_cast<char *>(staging);
+  }
+  void copyIn(Queue queue, char *to, const char *from, size_t bytes) override;
   void copyOut(char *to, const char *from, size_t bytes) override;
-  uint64_t mark() override;
-  void wait(uint64_t mark) override;
+  void copyWithin(char *to, const char *from, size_t bytes) override;
+  Mark makeMark() override;
+  void setMark(Mark mark, Queue queue) override;
+  void wait(Mark mark) override;
+  void holdBack(Queue queue, Mark mark) override;
+  CUstream getStream(Queue queue) const {
+    return queue == Queue::Inputs ? inputStream : stream;
+  }
 
   void openGpu();
   void loadCode(const ingot_module_t &module);
@@ -92,9 +103,9 @@ private:
   std::unique_ptr<Nccl> nccl;
   CUdevice gpu = 0;
   CUcontext owner = nullptr;
-  CUstream stream = nullptr;
+  CUstream stream = nullptr, inputStream = nullptr;
   CUmodule code = nullptr;
-  CUdeviceptr state = 0, arena = 0, shards = 0;
+  CUdeviceptr state = 0, arena = 0, staging = 0, shards = 0;
   int64_t shardBytes = 0;
   std::vector<void *> hostBlocks;
   std::unordered_map<const ingot_grid_kernel *, CUfunction> kernels;
@@ -107,9 +118,7 @@ private:
   std::map<int32_t, Recording> recordings;
   bool records = true;
 
-  /// Mark i is events[i % size].
   std::vector<CUevent> marks;
-  uint64_t lastMark = 0;
 
   /// Of a profiled run.
   struct TimedCall {

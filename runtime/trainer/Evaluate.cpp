@@ -18,8 +18,8 @@
 using namespace ingot::runtime;
 
 /// Runs `function` over the samples in order, a batch at a time, and calls
-/// `visit` with the number of samples in each; of `size` ranks, `rank` takes
-/// every so many.
+/// `visit` with the number of samples in each; of `size` ranks, `rank`
+/// takes every so many.
 template <typename Visit>
 static void forEachBatch(Session &session, const Function &function,
                          const Dataset &data, int64_t samples,
@@ -60,10 +60,11 @@ ingot::runtime::evaluate(Session &session, const Datasets &datasets,
     left += data.getSamples() - samples;
     forEachBatch(session, function, data, samples, hyperparameters,
                  ranks.getRank(), ranks.getSize(), [&](int64_t) {
-                   sums[Loss] += session.readScalar(function, "loss_sum");
-                   sums[Count] += session.readScalar(function, "loss_count");
+                   Results results = session.fetchResults(function);
+                   sums[Loss] += session.readScalar(results, "loss_sum");
+                   sums[Count] += session.readScalar(results, "loss_count");
                    if (hasAccuracy)
-                     sums[Correct] += session.readScalar(function, "correct");
+                     sums[Correct] += session.readScalar(results, "correct");
                  });
   }
   if (evaluated == 0)

@@ -22,6 +22,10 @@ struct Schedule {
 
   /// What step `step` (from 1) multiplies the learning rate by.
   double getFactor(int64_t step) const;
+  /// Whether that is the same for all steps from `step` on.
+  bool isConstantFrom(int64_t step) const {
+    return kind == ScheduleKind::Constant && step > warmup;
+  }
 };
 
 } // namespace ingot::runtime

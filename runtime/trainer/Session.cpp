@@ -90,20 +90,42 @@ void Session::layOutStaging() {
   makeStateCopy();
   int64_t inputBytes = 0, scalarBytes = 0;
   for (Function &function : functions) {
-    int64_t end = 0;
-    for (InputSpec &input : function.inputs) {
-      input.offset = end;
-      end += (input.getBytes() + INGOT_ALIGNMENT - 1) / INGOT_ALIGNMENT *
-             INGOT_ALIGNMENT;
-    }
-    inputBytes = std::max(inputBytes, end);
+    layOutInputs(function);
+    inputBytes = std::max(inputBytes, function.spec->getInputBytes());
     scalarBytes = std::max<int64_t>(scalarBytes, function.spec->outputs.size() *
                                                      sizeof(double));
   }
-  for (Staging &staging : inputs)
-    staging.data = transfers->allocate(inputBytes);
-  scalars.data = transfers->allocate(scalarBytes);
-  hostInputs = inputs[0].data;
+  char *block = transfers->getStaging();
+  for (Staging &staging : inputs) {
+    staging = {transfers->allocate(inputBytes), block, transfers->makeMark(),
+               transfers->makeMark()};
+    block += manifest.stagingBytes / INGOT_STAGING_BLOCKS;
+  }
+  for (Results &place : results)
+    place = {nullptr, transfers->allocate(scalarBytes), transfers->makeMark()};
+  copied = transfers->makeMark();
+  hostInputs = inputs[0].host;
+}
+
+/// Inputs are in the order that they have in the arena: those that are side by
+/// side there are copied as one.
+void Session::layOutInputs(Function &function) {
+  std::vector<InputSpec *> order;
+  for (InputSpec &input : function.inputs)
+    order.push_back(&input);
+  std::sort(order.begin(), order.end(),
+            [](auto *a, auto *b) { return a->offset < b->offset; });
+  std::vector<Function::Stretch> &stretches = function.stretches;
+  int64_t end = 0;
+  for (InputSpec *input : order) {
+    if (stretches.empty() ||
+        stretches.back().to - stretches.back().from != input->offset - end)
+      stretches.push_back({end, input->offset, 0});
+    Function::Stretch &stretch = stretches.back();
+    stretch.bytes = end - stretch.from + input->getBytes();
+    input->offset = end;
+    end += input->getAlignedBytes();
+  }
 }
 
 const Function *Session::findFunction(std::string_view name,
@@ -117,10 +139,11 @@ const Function *Session::findFunction(std::string_view name,
 void Session::storeState() {
   if (!transfers)
     return;
-  transfers->copyIn(device->getState(), hostState, manifest.stateBytes);
+  transfers->copyIn(Queue::Runs, device->getState(), hostState,
+                    manifest.stateBytes);
   if (shards)
-    transfers->copyIn(shards, hostShards, shardBytes);
-  transfers->wait(transfers->mark());
+    transfers->copyIn(Queue::Runs, shards, hostShards, shardBytes);
+  waitForCopies();
   stateCopy = Block();
   shardCopy = Block();
   hostState = hostShards = nullptr;
@@ -137,22 +160,37 @@ void Session::fetchState() {
   transfers->copyOut(hostState, device->getState(), manifest.stateBytes);
   if (shards)
     transfers->copyOut(hostShards, shards, shardBytes);
-  transfers->wait(transfers->mark());
+  waitForCopies();
 }
 
-double Session::readState(const StateSpec &spec) {
-  return readAsDouble(read(device->getState() + spec.offset, spec.getBytes()),
-                      spec.dtype);
+void Session::waitForCopies() {
+  transfers->setMark(copied, Queue::Runs);
+  transfers->wait(copied);
 }
 
 void Session::fillBatch(const Function &function, const Dataset &data,
                         const int64_t *samples, int64_t count) {
   if (transfers) {
-    std::swap(inputs[0], inputs[1]);
-    transfers->wait(inputs[0].lastUse);
-    hostInputs = inputs[0].data;
+    std::rotate(inputs.begin(), inputs.begin() + 1, inputs.end());
+    transfers->wait(inputs[0].sent);
+    hostInputs = inputs[0].host;
   }
   data.fill(function.inputs, samples, count, hostInputs);
+}
+
+/// While the last run goes on, the inputs cross to the device; from there they
+/// take the last run's place in the arena as the next thing after it.
+void Session::sendInputs(const Function &function) {
+  const Staging &block = inputs[0];
+  transfers->holdBack(Queue::Inputs, block.taken);
+  transfers->copyIn(Queue::Inputs, block.device, block.host,
+                    function.spec->getInputBytes());
+  transfers->setMark(block.sent, Queue::Inputs);
+  transfers->holdBack(Queue::Runs, block.sent);
+  for (const Function::Stretch &stretch : function.stretches)
+    transfers->copyWithin(device->getArena() + stretch.to,
+                          block.device + stretch.from, stretch.bytes);
+  transfers->setMark(block.taken, Queue::Runs);
 }
 
 void Session::run(const Function &function,
@@ -167,43 +205,46 @@ void Session::run(const Function &function,
       std::memcpy(place, &validSamples, sizeof(validSamples));
     }
   }
-  const FunctionSpec &spec = *function.spec;
-  if (transfers) {
-    for (size_t i = 0; i < spec.inputs.size(); ++i)
-      transfers->copyIn(device->getArena() + spec.inputs[i].offset,
-                        hostInputs + function.inputs[i].offset,
-                        spec.inputs[i].getBytes());
-    inputs[0].lastUse = transfers->mark();
-  }
+  if (transfers)
+    sendInputs(function);
   context.function = function.index;
   {
     ProfileScope scope(&context, /*kernel=*/-1);
     device->run(context, function.index, function.run);
   }
-  if (transfers) {
-    for (size_t i = 0; i < spec.outputs.size(); ++i)
-      if (spec.outputs[i].getElements() == 1)
-        transfers->copyOut(scalars.data + i * sizeof(double),
-                           device->getArena() + spec.outputs[i].offset,
-                           spec.outputs[i].getBytes());
-    scalars.lastUse = transfers->mark();
-  }
   if (context.error)
     throw *context.error;
   if (context.failed)
-    throw failure(spec.name, context.message,
+    throw failure(function.spec->name, context.message,
                   "report this with the model, or compile with -O0");
 }
 
-double Session::readScalar(const Function &function, std::string_view output) {
-  const TensorSpec *spec = function.spec->findOutput(output);
+Results Session::fetchResults(const Function &function) {
+  if (!transfers)
+    return {function.spec};
+  std::rotate(results.begin(), results.begin() + 1, results.end());
+  Results &last = results[0];
+  last.function = function.spec;
+  char *place = last.scalars;
+  for (const TensorSpec &output : function.spec->outputs) {
+    if (output.getElements() == 1)
+      transfers->copyOut(place, device->getArena() + output.offset,
+                         output.getBytes());
+    place += sizeof(double);
+  }
+  transfers->setMark(last.arrived, Queue::Runs);
+  return last;
+}
+
+double Session::readScalar(const Results &from, std::string_view output) {
+  const TensorSpec *spec = from.function->findOutput(output);
   if (!spec || spec->getElements() != 1)
     return std::numeric_limits<double>::quiet_NaN();
   if (!transfers)
     return readAsDouble(getOutput(*spec), spec->dtype);
-  transfers->wait(scalars.lastUse);
-  size_t index = spec - function.spec->outputs.data();
-  return readAsDouble(scalars.data + index * sizeof(double), spec->dtype);
+  transfers->wait(from.arrived);
+  size_t index = spec - from.function->outputs.data();
+  return readAsDouble(from.scalars + index * sizeof(double), spec->dtype);
 }
 
 const char *Session::getOutput(const TensorSpec &output) {
@@ -221,6 +262,6 @@ const char *Session::read(const char *place, int64_t bytes) {
   if (static_cast<int64_t>(copy.getSize()) < bytes)
     copy = Block(bytes, "the host's copy of a tensor");
   transfers->copyOut(copy.getData(), place, bytes);
-  transfers->wait(transfers->mark());
+  waitForCopies();
   return copy.getData();
 }

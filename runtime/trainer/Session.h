@@ -14,6 +14,7 @@
 #include "runtime/core/Manifest.h"
 #include "runtime/data/Dataset.h"
 
+#include <array>
 #include <map>
 #include <string>
 #include <string_view>
@@ -28,6 +29,19 @@ struct Function {
   int32_t index = 0;
   /// With their offsets in the memory that the host fills.
   std::vector<InputSpec> inputs;
+  /// Where inputs are in a staging block, and where in the arena.
+  struct Stretch {
+    int64_t from, to, bytes;
+  };
+  std::vector<Stretch> stretches;
+};
+
+/// The scalar outputs of a run, on their way to the host.
+struct Results {
+  const FunctionSpec *function = nullptr;
+  /// Where they are once `arrived` is past; null if they are in the arena.
+  char *scalars = nullptr;
+  Transfers::Mark arrived = 0;
 };
 
 class Session {
@@ -68,8 +82,6 @@ public:
   void storeState();
   /// Gives the host the states that functions wrote.
   void fetchState();
-  /// The current value of a scalar state, at any time.
-  double readState(const StateSpec &spec);
 
   /// Fills the batched inputs of `function` from the samples.
   void fillBatch(const Function &function, const Dataset &data,
@@ -78,21 +90,29 @@ public:
   void run(const Function &function,
            const std::map<std::string, double> &hyperparameters,
            int64_t validSamples);
-  /// A scalar output of the last run; NaN if the function has none so named.
-  double readScalar(const Function &function, std::string_view output);
+  /// Asks for the scalar outputs of the last run, which was of `function`.
+  Results fetchResults(const Function &function);
+  /// How many more runs may be started, and their results asked for, before the
+  /// results of one are read: none where a run is a call.
+  size_t getRunsAhead() const { return transfers ? results.size() - 1 : 0; }
+  /// A scalar, which has arrived then; NaN if the function has none so named.
+  double readScalar(const Results &from, std::string_view output);
   /// An output of the last run, until the next.
   const char *getOutput(const TensorSpec &output);
   /// What a kernel wrote, until the next call; for observers.
   const char *read(const KernelOutput &output);
 
 private:
-  /// Memory of the host between which and the arena inputs and outputs are
-  /// copied.
+  /// What inputs come through in turn: the host's memory, and the device's.
   struct Staging {
-    char *data = nullptr;
-    uint64_t lastUse = 0;
+    char *host = nullptr, *device = nullptr;
+    /// The host's memory has been copied; the device's has.
+    Transfers::Mark sent = 0, taken = 0;
   };
   void layOutStaging();
+  void waitForCopies();
+  void layOutInputs(Function &function);
+  void sendInputs(const Function &function);
   void layOutShards();
   void makeStateCopy();
   const char *read(const char *place, int64_t bytes);
@@ -105,9 +125,12 @@ private:
   /// Null if the host uses the device's memory; then all that follows is, too.
   Transfers *transfers;
   Block stateCopy, shardCopy, copy;
-  /// Two, so that a batch is filled in while the last one is copied.
-  Staging inputs[2];
-  Staging scalars;
+  /// The first is filled, or was last.
+  std::array<Staging, INGOT_STAGING_BLOCKS> inputs;
+  /// The first was asked for last.
+  std::array<Results, 2> results;
+  /// Of copies that the host waits for at once.
+  Transfers::Mark copied = 0;
 
   /// The block for shards of states, and where in it each state would start.
   char *shards = nullptr;

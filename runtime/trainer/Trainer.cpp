@@ -17,16 +17,11 @@
 #include "runtime/trainer/State.h"
 
 #include <algorithm>
-#include <cmath>
 #include <fmt/format.h>
 #include <numeric>
 #include <utility>
 
 using namespace ingot::runtime;
-
-static double getMilliseconds(std::chrono::steady_clock::duration duration) {
-  return std::chrono::duration<double, std::milli>(duration).count();
-}
 
 static std::vector<int64_t>
 countSamples(const std::vector<std::unique_ptr<Dataset>> &datasets) {
@@ -56,10 +51,15 @@ Trainer::Trainer(Session &session, const Options &options, Console &console,
     resumedStep = step;
   }
   shareState(session, ranks, step);
-  const StateSpec *scale = manifest.findState("loss_scale");
-  if (scale && options.lossScale)
-    convert(&*options.lossScale, DType::F64, session.getPlace(*scale),
-            scale->dtype, 1);
+  if (const StateSpec *scale = manifest.findState("loss_scale")) {
+    if (options.lossScale)
+      convert(&*options.lossScale, DType::F64, session.getPlace(*scale),
+              scale->dtype, 1);
+    for (const StateSpec &spec : manifest.states)
+      if (spec.role == StateRole::Step)
+        skippedBefore = step - static_cast<int64_t>(readAsDouble(
+                                   session.getPlace(spec), spec.dtype));
+  }
   session.storeState();
   ranks.setInterruption(getReceivedSignal);
   if (!options.watch.empty())
@@ -77,6 +77,9 @@ Trainer::Trainer(Session &session, const Options &options, Console &console,
   openEvalData();
   planSteps();
   log = std::make_unique<MetricsLog>(options.log, resumedStep);
+  // Who looks into steps looks at one at a time.
+  if (!watch && options.profile.empty())
+    stepsAhead = session.getRunsAhead();
 }
 
 Trainer::~Trainer() { session.getContext().observer = nullptr; }
@@ -180,53 +183,18 @@ bool Trainer::isEpochEnd() const {
   return step % sampler->getBatchesPerEpoch() == 0;
 }
 
-int64_t Trainer::countUpdates() {
-  if (manifest.findState("loss_scale"))
-    for (const StateSpec &spec : manifest.states)
-      if (spec.role == StateRole::Step)
-        return static_cast<int64_t>(session.readState(spec));
-  return step;
-}
-
-/// A step whose loss is not finite ends the run, unless loss scaling skipped
-/// it: then only if smaller scales do not help.
-void Trainer::checkFinite(const StepMetrics &metrics) {
-  std::optional<std::string> culprit;
-  if (watch)
-    culprit = watch->describeCulprit();
-  lastSkipped = metrics.skipped;
-  if (metrics.skipped) {
-    constexpr int64_t maxAtFloor = 10;
-    ++skippedSteps;
-    skippedAtFloor = *metrics.lossScale <= 1 ? skippedAtFloor + 1 : 0;
-    if (culprit)
-      console.line(fmt::format("step {}: skipped at loss scale {}: {}",
-                               metrics.step, *metrics.lossScale, *culprit));
-    if (skippedAtFloor < maxAtFloor)
-      return;
-    finishStep();
-    throw failure(fmt::format("step {}", metrics.step),
-                  fmt::format("gradients are not finite for {} steps at a loss "
-                              "scale of 1{}",
-                              maxAtFloor, culprit ? ": " + *culprit : ""),
-                  culprit ? "compile with --keep-fp32 for that node, or lower "
-                            "--lr"
-                          : "--watch nan names the op");
-  }
-  skippedAtFloor = 0;
-  bool isLossFinite = std::isfinite(metrics.loss);
-  if (isLossFinite && !(watch && watch->sawNan()))
-    return;
-  finishStep();
-  std::string problem = isLossFinite               ? "a value is not a number"
-                        : std::isnan(metrics.loss) ? "the loss is not a number"
-                                                   : "the loss is infinite";
-  throw failure(
-      fmt::format("step {}", metrics.step),
-      problem + (culprit ? ": " + *culprit : ""),
-      culprit ? "lower --lr, add --warmup, or check the data for NaN"
-              : "lower --lr, add --warmup, or check the data for NaN; --watch "
-                "nan names the first op");
+/// What the next step multiplies the learning rate by. Schedules count updates
+/// of the model, so that a step which may yet be skipped is waited for where
+/// that makes a difference.
+double Trainer::getRateFactor() {
+  auto countUpdates = [&] {
+    return step - skippedBefore - progress->getSkippedSteps();
+  };
+  if (manifest.findState("loss_scale") &&
+      !schedule.isConstantFrom(countUpdates() + 1 -
+                               static_cast<int64_t>(started.size())))
+    finishSteps();
+  return schedule.getFactor(countUpdates() + 1);
 }
 
 /// Whether to end after this step. Ranks agree on it a step late, so that none
@@ -249,14 +217,11 @@ void Trainer::trainStep() {
   const Function &function = *session.findFunction(
       step < manifest.uncompressedSteps ? "uncompressed_step" : "train_step",
       batch.group);
-  finishStep();
-  stepStart = Clock::now();
   std::map<std::string, double> values = options.hyperparameters;
-  double factor = schedule.getFactor(countUpdates() + 1);
   if (auto lr = values.find("lr"); lr != values.end())
-    lr->second *= factor;
+    lr->second *= getRateFactor();
   if (watch)
-    watch->startStep(/*lastWentWell=*/!lastSkipped);
+    watch->startStep(/*lastWentWell=*/!progress->wasLastSkipped());
   session.getContext().observer = watch.get();
   if (memoryCheck)
     session.getContext().observer = memoryCheck.get();
@@ -279,71 +244,37 @@ void Trainer::trainStep() {
                   "this is a defect of the compiler or of that kernel: report "
                   "it with the model");
   ++step;
-
-  StepMetrics metrics;
-  metrics.step = step;
-  metrics.loss = static_cast<float>(session.readScalar(function, "loss"));
-  metrics.lr = values.count("lr") ? values["lr"] : 0;
-  if (function.spec->findOutput("grad_norm"))
-    metrics.gradNorm =
-        static_cast<float>(session.readScalar(function, "grad_norm"));
-  if (function.spec->findOutput("loss_scale")) {
-    metrics.lossScale =
-        static_cast<float>(session.readScalar(function, "loss_scale"));
-    metrics.skipped = session.readScalar(function, "skipped") != 0;
-  }
-  pending = metrics;
-  checkFinite(metrics);
-  if (!std::isfinite(metrics.loss))
-    return;
-  epochLoss += metrics.loss;
-  ++epochSteps;
+  started.push_back({step, values.count("lr") ? values["lr"] : 0,
+                     session.fetchResults(function)});
+  finishSteps(stepsAhead);
 }
 
-void Trainer::finishStep() {
-  if (!pending)
-    return;
-  pending->stepMs = getMilliseconds(Clock::now() - stepStart);
-  pending->samplesPerSecond =
-      static_cast<double>(getStepSamples()) / pending->stepMs * 1e3;
-  log->write(*pending);
-  pending.reset();
-}
-
-void Trainer::report(bool atEpochEnd) {
-  Clock::time_point now = Clock::now();
-  double seconds = getMilliseconds(now - epochStart) * 1e-3;
-  double rate = static_cast<double>(epochSteps * getStepSamples()) /
-                std::max(seconds, 1e-9);
-  int64_t epoch = sampler->getEpoch(step - 1) + 1;
-  if (atEpochEnd) {
-    console.line(fmt::format(
-        "epoch {}  step {}/{}  loss {:.4f}  {:.0f} "
-        "samples/s  {:.1f} s",
-        epoch, step, totalSteps,
-        epochLoss / static_cast<double>(std::max<int64_t>(epochSteps, 1)), rate,
-        seconds));
-    epochLoss = 0;
-    epochSteps = 0;
-    epochStart = now;
-    return;
+void Trainer::finishSteps(size_t underWay) {
+  while (started.size() > underWay) {
+    auto [number, lr, results] = started.front();
+    started.pop_front();
+    auto read = [&](std::string_view output) {
+      return static_cast<float>(session.readScalar(results, output));
+    };
+    StepMetrics metrics;
+    metrics.step = number;
+    metrics.lr = lr;
+    metrics.loss = read("loss");
+    if (results.function->findOutput("grad_norm"))
+      metrics.gradNorm = read("grad_norm");
+    if (results.function->findOutput("loss_scale")) {
+      metrics.lossScale = read("loss_scale");
+      metrics.skipped = read("skipped") != 0;
+    }
+    progress->add(metrics);
   }
-  constexpr auto interval = std::chrono::milliseconds(100);
-  if (!console.isInteractive() || now - lastProgress < interval)
-    return;
-  lastProgress = now;
-  console.progress(fmt::format(
-      "epoch {}  step {}/{}  loss {:.4f}  {:.0f} "
-      "samples/s",
-      epoch, step, totalSteps,
-      epochLoss / static_cast<double>(std::max<int64_t>(epochSteps, 1)), rate));
 }
 
 void Trainer::evaluateAndLog() {
   if (!evaluates || evaluatedStep == step)
     return;
-  finishStep();
-  Clock::time_point before = Clock::now();
+  finishSteps();
+  progress->pause();
   Evaluation result =
       evaluate(session, evalData, options.hyperparameters, ranks, console);
   evaluatedStep = step;
@@ -353,14 +284,14 @@ void Trainer::evaluateAndLog() {
     accuracy = fmt::format("  eval_accuracy {:.4f}", *result.accuracy);
   console.line(
       fmt::format("step {}  eval_loss {:.4f}{}", step, result.loss, accuracy));
-  // The epoch's rate counts training alone.
-  epochStart += Clock::now() - before;
+  progress->resume();
 }
 
 void Trainer::save() {
   if (options.save.empty() || savedStep == step)
     return;
-  finishStep();
+  finishSteps();
+  progress->pause();
   CheckpointInfo info;
   info.step = step;
   info.seed = seed;
@@ -378,21 +309,23 @@ void Trainer::save() {
   else
     writeShards("");
   savedStep = step;
+  progress->resume();
 }
 
 void Trainer::run() {
   watchSignals();
-  epochStart = Clock::now();
+  progress.emplace(console, *log, watch.get(), getStepSamples());
   session.getContext().profiling = !options.profile.empty();
   while (step < totalSteps && !stopped) {
     trainStep();
     bool last = step == totalSteps;
     if (isEpochEnd() || last) {
-      report(/*atEpochEnd=*/true);
+      finishSteps();
+      progress->endEpoch(sampler->getEpoch(step - 1) + 1, totalSteps);
       if (!options.evalEvery)
         evaluateAndLog();
-    } else {
-      report(/*atEpochEnd=*/false);
+    } else if (int64_t known = progress->getStep()) {
+      progress->show(sampler->getEpoch(known - 1) + 1, totalSteps);
     }
     if (options.evalEvery && (step % *options.evalEvery == 0 || last))
       evaluateAndLog();
@@ -405,14 +338,14 @@ void Trainer::run() {
       stopped = true;
     }
   }
-  finishStep();
+  finishSteps();
   ranks.waitForAll();
   console.clearProgress();
   session.getContext().profiling = false;
-  if (skippedSteps != 0)
+  if (int64_t skipped = progress->getSkippedSteps())
     console.line(fmt::format("{} of {} steps were skipped: their gradients "
                              "overflowed",
-                             skippedSteps, step));
+                             skipped, step));
   if (options.watch == "stats")
     console.line(watch->makeTable());
   save();

@@ -12,10 +12,11 @@
 #include "runtime/data/Sampler.h"
 #include "runtime/observe/MemoryCheck.h"
 #include "runtime/observe/MetricsLog.h"
+#include "runtime/observe/Progress.h"
 #include "runtime/trainer/Options.h"
 #include "runtime/trainer/Session.h"
 
-#include <chrono>
+#include <deque>
 #include <memory>
 #include <optional>
 
@@ -34,8 +35,6 @@ public:
   void run();
 
 private:
-  using Clock = std::chrono::steady_clock;
-
   using Datasets = std::vector<std::unique_ptr<Dataset>>;
 
   /// The samples of the files, by variant of the function.
@@ -45,12 +44,12 @@ private:
   void openEvalData();
   void planSteps();
   void restore();
-  /// Takes one step, after finishing the one before.
+  /// Starts one step, and finishes those before that it may not overtake.
   void trainStep();
+  /// Takes in the results of the oldest steps until so many are under way.
+  void finishSteps(size_t underWay = 0);
+  double getRateFactor();
   bool shouldStop();
-  /// Logs the last step: its time ends where the next thing starts.
-  void finishStep();
-  void report(bool isEpochEnd);
   void evaluateAndLog();
   void save();
   bool isEpochEnd() const;
@@ -58,9 +57,6 @@ private:
   int64_t getStepSamples() const {
     return manifest.batch * manifest.gradAccumulation * ranks.getSize();
   }
-  /// Steps that changed the model: with loss scaling, those not skipped.
-  int64_t countUpdates();
-  void checkFinite(const StepMetrics &metrics);
 
   Session &session;
   const Options &options;
@@ -74,9 +70,12 @@ private:
   Datasets data, evalData;
   std::optional<Sampler> sampler;
   std::unique_ptr<MetricsLog> log;
+  std::optional<Progress> progress;
   Schedule schedule;
   /// Steps taken, and to take in all.
   int64_t step = 0, totalSteps = 0;
+  /// Of the steps before this run, those that loss scaling skipped.
+  int64_t skippedBefore = 0;
   std::optional<int64_t> evaluatedStep, savedStep;
   bool evaluates = false, stopped = false;
 
@@ -84,16 +83,18 @@ private:
   int32_t signals = 0;
   Communicator::Ticket agreement = 0;
 
-  /// The last step, until finishStep.
-  std::optional<StepMetrics> pending;
-  Clock::time_point stepStart, epochStart, lastProgress;
-  double epochLoss = 0;
-  int64_t epochSteps = 0;
+  /// A step under way.
+  struct Started {
+    int64_t step;
+    double lr;
+    Results results;
+  };
+  std::deque<Started> started;
+  /// How many steps may be before the next is started.
+  size_t stepsAhead = 0;
 
   std::unique_ptr<Watch> watch;
   std::unique_ptr<MemoryCheck> memoryCheck;
-  int64_t skippedSteps = 0, skippedAtFloor = 0;
-  bool lastSkipped = false;
 };
 
 } // namespace ingot::runtime

@@ -54,6 +54,7 @@ private:
   std::unique_ptr<Device> device;
   /// For ingot_shards.
   std::vector<char *> addresses;
+  Transfers::Mark done = 0;
 };
 } // namespace
 
@@ -73,6 +74,7 @@ Library::Library(const char *path) {
   for (const json &message : description["messages"])
     manifest.messages.push_back({message["offset"], message["rank_bytes"]});
   device = openDevice(*module, manifest);
+  done = device->getTransfers()->makeMark();
   if (manifest.messages.empty())
     return;
   char *place = device->allocateShards(manifest.getMessageBytes(/*ranks=*/1));
@@ -100,19 +102,25 @@ std::vector<std::string> Library::run(ingot_step_fn function,
                                       const std::vector<Value> &arguments,
                                       const std::vector<Value> &results) {
   Transfers &transfers = *device->getTransfers();
+  auto wait = [&] {
+    transfers.setMark(done, Queue::Runs);
+    transfers.wait(done);
+  };
   // All ones is NaN as a float.
   std::string poison(manifest.arenaBytes, '\xff');
-  transfers.copyIn(device->getArena(), poison.data(), poison.size());
+  transfers.copyIn(Queue::Runs, device->getArena(), poison.data(),
+                   poison.size());
   for (const json &state : description["states"]) {
     std::string bytes = fromHex(state["data"]);
-    transfers.copyIn(device->getState() + state["offset"].get<int64_t>(),
+    transfers.copyIn(Queue::Runs,
+                     device->getState() + state["offset"].get<int64_t>(),
                      bytes.data(), bytes.size());
-    transfers.wait(transfers.mark());
+    wait();
   }
   for (const Value &argument : arguments)
-    transfers.copyIn(argument.place, argument.bytes.data(),
+    transfers.copyIn(Queue::Runs, argument.place, argument.bytes.data(),
                      argument.bytes.size());
-  transfers.wait(transfers.mark());
+  wait();
   ingot_context context;
   context.device = device.get();
   context.shards = addresses;
@@ -124,7 +132,7 @@ std::vector<std::string> Library::run(ingot_step_fn function,
     bytes.emplace_back(result.bytes.size(), '\0');
     transfers.copyOut(bytes.back().data(), result.place, bytes.back().size());
   }
-  transfers.wait(transfers.mark());
+  wait();
   return bytes;
 }
 

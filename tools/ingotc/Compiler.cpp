@@ -346,12 +346,15 @@ int Compiler::plan() {
 }
 
 int64_t Compiler::getPeakBytes() {
-  int64_t arena = 0;
-  for (auto step : model.module->getOps<func::FuncOp>())
+  int64_t arena = 0, staging = 0;
+  for (auto step : model.module->getOps<func::FuncOp>()) {
     if (auto bytes = step->getAttrOfType<IntegerAttr>("exec.arena_bytes"))
       arena = std::max(arena, bytes.getInt());
+    if (auto bytes = step->getAttrOfType<IntegerAttr>("exec.staging_bytes"))
+      staging = std::max(staging, bytes.getInt());
+  }
   auto states = (*model.module)->getAttrOfType<IntegerAttr>("exec.state_bytes");
-  return states.getInt() + arena;
+  return states.getInt() + arena + staging;
 }
 
 int Compiler::run() {

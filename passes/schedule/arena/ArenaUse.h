@@ -7,6 +7,7 @@
 #ifndef INGOT_PASSES_SCHEDULE_ARENA_ARENAUSE_H
 #define INGOT_PASSES_SCHEDULE_ARENA_ARENAUSE_H
 
+#include "passes/cost/Machine.h"
 #include "passes/schedule/StepGraph.h"
 
 namespace ingot {
@@ -18,6 +19,10 @@ struct ArenaUse {
   /// that gradients are copied to.
   int64_t gradientBytes = 0, workspaceBytes = 0, communicationBytes = 0;
 };
+
+/// What the function's inputs take beside the arena on a device, where they
+/// come through blocks of their own (INGOT_STAGING_BLOCKS); 0 on a CPU.
+int64_t getStagingBytes(Signature signature, const Machine &machine);
 
 ArenaUse measureArenaUse(const StepGraph &graph,
                          const StepGraph::Lifetimes &lifetimes);

@@ -100,10 +100,12 @@ struct Rematerialize : ingot::impl::RematerializeBase<Rematerialize> {
     if (budgetBytes < 0 && budgetPercent < 0 && recompute.empty())
       return;
     StatePlaces states(getOperation());
-    stateBytes = states.getBytes() + states.shardBytes;
+    Machine machine = Machine::of(getOperation());
     auto functions = llvm::to_vector(getOperation().getOps<func::FuncOp>());
     for (func::FuncOp func : functions)
       if (!func.isDeclaration() && Signature(func).findResult("loss")) {
+        fixedBytes = states.getBytes() + states.shardBytes +
+                     getStagingBytes(Signature(func), machine);
         budget = findBudget(func);
         if (failed(fit(func)))
           return signalPassFailure();
@@ -248,7 +250,7 @@ private:
       return emitUserError(
           optionLoc("--memory-budget"),
           "the step does not fit; the smallest possible is " +
-              Twine(stateBytes + bytes) + " bytes" +
+              Twine(fixedBytes + bytes) + " bytes" +
               (budgetPercent >= 0 ? " at the peak" : ""),
           "allow that much, or compile with a smaller --batch");
     }
@@ -317,7 +319,7 @@ private:
   int64_t findBudget(func::FuncOp func) {
     if (budgetPercent < 0)
       return budgetBytes < 0 ? std::numeric_limits<int64_t>::max()
-                             : budgetBytes - stateBytes;
+                             : budgetBytes - fixedBytes;
     StepGraph graph(Signature(func),
                     Machine::of(getOperation()).getScratchMachine());
     auto [bytes, use] = planWithout(graph);
@@ -344,7 +346,7 @@ private:
     remark::analysis(func.getLoc(),
                      remark::RemarkOpts::name("budget").category("memory"))
         << remark::metric("function", func.getName())
-        << remark::metric("peak-bytes", stateBytes + arenaBytes)
+        << remark::metric("peak-bytes", fixedBytes + arenaBytes)
         << remark::metric("recomputed-seconds",
                           llvm::formatv("{0:e3}", search.getSeconds()).str())
         << remark::metric(
@@ -354,7 +356,8 @@ private:
   }
 
   std::shared_ptr<llvm::Regex> saveRegex, recomputeRegex;
-  int64_t stateBytes = 0, budget = 0;
+  /// Beside the arena: states, and staging of inputs.
+  int64_t fixedBytes = 0, budget = 0;
 };
 
 } // namespace

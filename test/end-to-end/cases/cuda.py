@@ -3,12 +3,13 @@ what is asked of them and in which order (test/runtime/cuda/StandIns.h); the
 kernels themselves are tested in the emulator."""
 
 import ctypes
+import itertools
 import json
 import re
 import shutil
 
 import numpy as np
-from harness import MODELS, ROOT, Skip, case, check, golden, initializers
+from harness import MODELS, ROOT, Skip, case, check, golden, initializers, read_log
 
 GOLDENS = ["mlp", "cnn", "segmentation", "multilabel"]
 GRAPH_CALLS = {"cuStreamBeginCapture", "cuStreamEndCapture", "cuGraphInstantiate", "cuGraphLaunch"}
@@ -25,9 +26,9 @@ def trainer(ingot, *flags):
     }
 
 
-def recorded(ingot, *flags, env=None, steps=4):
+def recorded(ingot, *flags, env=None, steps=4, compiled=()):
     """The calls that a run makes: [name, rest of the line]."""
-    mlp, program, stand_ins = trainer(ingot)
+    mlp, program, stand_ins = trainer(ingot, *compiled)
     log = ingot.path("calls.txt")
     env = {**stand_ins, "INGOT_STAND_IN_LOG": str(log), **(env or {})}
     ingot.succeed([program, "--data", mlp.data, "--steps", steps, *flags], env=env)
@@ -39,20 +40,81 @@ def recorded(ingot, *flags, env=None, steps=4):
 
 @case("cuda a step is one graph launch after the second")
 def one_launch(ingot):
-    names, _ = recorded(ingot, steps=5)
-    # Of the step after the recording: inputs in, one launch, scalars out.
-    begin = names.index("cuGraphLaunch")
-    steady = names[begin + 1 : names.index("cuGraphLaunch", begin + 1) + 1]
-    check(steady[-1] == "cuGraphLaunch", f"steady step: {steady}")
-    others = set(steady) - {"cuMemcpyDtoHAsync", "cuMemcpyHtoDAsync", "cuEventRecord", "cuEventSynchronize", "cuGraphLaunch"}
-    check(not others, f"a step asks for more: {sorted(others)}")
+    names, log = recorded(ingot, steps=5)
     check(names.count("cuGraphLaunch") == 4, f"{names.count('cuGraphLaunch')} graph launches in 5 steps")
     check(names.count("cuStreamBeginCapture") == 1, "recorded more than once")
     # The recording holds what the first step launched, and no wait.
-    first = names[: names.index("cuStreamBeginCapture")]
-    capture = names[names.index("cuStreamBeginCapture") + 1 : names.index("cuStreamEndCapture")]
-    launches = [n for n in first if n in ("cuLaunchKernel", "cublasLtMatmul")]
-    check(capture == launches and len(launches) > 10, f"the recording differs from the first step: {capture}")
+    begin, end = names.index("cuStreamBeginCapture"), names.index("cuStreamEndCapture")
+    first = [n for n in names[:begin] if n in ("cuLaunchKernel", "cublasLtMatmul")]
+    check(names[begin + 1 : end] == first and len(first) > 10, f"the recording differs: {names[begin + 1 : end]}")
+    # Of a steady step: inputs to a staging block on a stream of their own, from there to the arena, one launch,
+    # scalars out.
+    lines = [line.split() for line in log.splitlines()]
+    launches = [i for i, line in enumerate(lines) if line[0] == "cuGraphLaunch"]
+    runs = lines[launches[0]][1]
+    for before, at in zip(launches[1:], launches[2:]):
+        step = lines[before + 1 : at]
+        order = [name for name, _ in itertools.groupby(line[0] for line in step)]
+        check(order == ["cuMemcpyDtoHAsync", "cuEventRecord", "cuEventSynchronize", "cuStreamWaitEvent", "cuMemcpyHtoDAsync",
+                        "cuEventRecord", "cuStreamWaitEvent", "cuMemcpyDtoDAsync", "cuEventRecord"], f"steady step: {order}")
+        copies = {name: [line[2] for line in step if line[0] == f"cuMemcpy{name}Async"] for name in ("DtoH", "HtoD", "DtoD")}
+        check(set(copies["DtoH"] + copies["DtoD"]) == {runs}, f"copies beside the step: {copies}")
+        check(len(copies["HtoD"]) == 1 and copies["HtoD"] != [runs], f"inputs: {copies}")
+        check(len(copies["DtoD"]) < 8, f"{len(copies['DtoD'])} copies of inputs")
+
+
+def launches_ahead(log):
+    """Of each wait of the host for what came after a graph launch, how many launches were made since then."""
+    launches, recorded_at, ahead = 0, {}, []
+    for line in log.splitlines():
+        name, argument = (line.split() + [""])[:2]
+        launches += name == "cuGraphLaunch"
+        if name == "cuEventRecord":
+            recorded_at[argument] = launches
+        if name == "cuEventSynchronize" and recorded_at[argument]:
+            ahead.append(launches - recorded_at[argument])
+    return ahead
+
+
+@case("cuda the next step is launched before the last one's results are waited for")
+def no_waits(ingot):
+    for compiled, flags in [([], ["--schedule", "cosine"]), (["--precision", "bf16"], []), (["--precision", "fp16"], [])]:
+        _, log = recorded(ingot, *flags, compiled=compiled, steps=8)
+        check(launches_ahead(log) == [1] * 6 + [0], f"{compiled}: {launches_ahead(log)}")
+        check("cuStreamSynchronize" not in log[log.index("cuGraphLaunch") : log.rindex("cuGraphLaunch")], "waits for all")
+    # What schedules count is known once a step has not been skipped.
+    _, log = recorded(ingot, "--schedule", "cosine", compiled=["--precision", "fp16"], steps=8)
+    check(set(launches_ahead(log)) == {0}, f"{launches_ahead(log)}")
+
+
+@case("cuda logs and stops are those of a processor")
+def logs(ingot):
+    mlp, program, env = trainer(ingot)
+    log, broken = ingot.path("log.jsonl"), ingot.path("broken")
+    run = [program, "--data", mlp.data, "--log", log]
+    ingot.succeed([*run, "--steps", 7, "--eval-data", mlp.data, "--eval-every", 3, "--save", ingot.path("saved"), "--save-every", 2], env=env)
+    order = [(line["step"], "eval_loss" in line) for line in map(json.loads, log.read_text().splitlines())]
+    expected = [(step, which) for step in range(1, 8) for which in (False, True) if not which or step in (3, 6, 7)]
+    check(order == expected, f"{order}")
+    # A loss that is not finite is noticed with one more step under way, and before a checkpoint holds it.
+    for flags, launched in [([], 4), (["--save", broken, "--save-every", 1], 3)]:
+        calls = ingot.path("calls.txt")
+        calls.unlink(missing_ok=True)
+        ingot.check_error([*run, "--steps", 9, *flags], 1, "step 4", "the loss is not a number",
+                          env={**env, "INGOT_STAND_IN_NAN": "3", "INGOT_STAND_IN_LOG": str(calls)})
+        steps, _ = read_log(log)
+        check(len(steps) == 4 and steps[3]["loss"] is None, f"{steps}")
+        check(calls.read_text().count("cuGraphLaunch") == launched, f"{calls.read_text().count('cuGraphLaunch')} launches")
+    saved = json.loads(next(broken.rglob("checkpoint.json")).read_text())
+    check(saved["step"] == 3, f"saved: {saved}")
+
+
+@case("cuda micro-batches come through the staging blocks")
+def micro_batches(ingot):
+    names, _ = recorded(ingot, compiled=["--grad-accumulation", "3"], steps=5)
+    # The state, and a batch each.
+    check(names.count("cuMemcpyHtoDAsync") == 1 + 3 * 5, f"{names.count('cuMemcpyHtoDAsync')} copies to the GPU")
+    check(names.count("cuMemcpyDtoHAsync") == 5, "results of micro-batches are copied")
 
 
 @case("cuda everything is given back")
@@ -93,8 +155,15 @@ def planned_memory(ingot):
     planned = json.loads(ingot.succeed([program, "--inspect=json"]).out)["peak_bytes"]
     _, log = recorded(ingot)
     blocks = [int(n) for n in re.findall(r"cuMemAlloc bytes=(\d+)", log)]
-    check(len(blocks) == 2, f"{len(blocks)} blocks on the GPU")
+    check(len(blocks) == 3, f"{len(blocks)} blocks on the GPU")
     check(sum(blocks) == planned, f"{sum(blocks)} bytes on the GPU, planned {planned}")
+    # Budgets are of all of it.
+    smallest = re.search(r"smallest possible is (\d+)", ingot.run(
+        ingot.ingotc(mlp.model, *mlp.compile_flags("adamw"), "--target", "cuda", "--memory-budget", 1000,
+                     "-o", ingot.path("small"))).err)
+    program = ingot.compile(mlp.model, *mlp.compile_flags("adamw"), "--target", "cuda", "--memory-budget", smallest[1])
+    planned = json.loads(ingot.succeed([program, "--inspect=json"]).out)["peak_bytes"]
+    check(planned <= int(smallest[1]), f"{planned} bytes, with a budget of {smallest[1]}")
 
 
 @case("cuda what is wrong with the machine")
@@ -222,9 +291,9 @@ def shards(ingot):
                 depth = depth + 1 if name in ("ncclReduce", "ncclBroadcast") else 0
                 most = max(most, depth)
             check(most <= ranks, f"{most} operations in one group")
-            # Moments: the third block is what the rank has of them.
+            # Moments: the block after state, arena and staging is what the rank has of them.
             blocks = [int(n) for n in re.findall(r"cuMemAlloc bytes=(\d+)", "\n".join(lines))]
-            received[rank] = blocks[2]
+            received[rank] = blocks[3]
         total = sum(received)
         check(max(received) < 0.75 * total, f"shards of {received} bytes")
         # Where a run with other ranks goes on.

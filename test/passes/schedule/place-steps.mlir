@@ -190,3 +190,22 @@ func.func @forward(%x: tensor<4x4xf32> {ingot.name = "x", ingot.kind = "data"},
   %5 = ingot.matmul %4, %4 : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
   return %5 : tensor<4x4xf32>
 }
+
+// -----
+
+// Tests that inputs of a device come through two blocks beside the arena: of
+// 32 and 4 bytes, each aligned. They are part of the peak.
+// CHECK-LABEL: func.func @train_step()
+//  CHECK-SAME: exec.arena_bytes = [[#ARENA:]] : i64
+//  CHECK-SAME: exec.memory = {
+//  CHECK-SAME: peak_bytes = [[#ARENA + 256]] : i64
+//  CHECK-SAME: workspace_bytes = 256 : i64
+//  CHECK-SAME: exec.staging_bytes = 256 : i64
+module attributes {ingot.machine = {device_workspace_bytes = 1.0 : f64}} {
+  func.func @train_step(%x: tensor<8xf32> {ingot.name = "x", ingot.kind = "data"},
+                        %s: tensor<f32> {ingot.name = "lr", ingot.kind = "hyper"}) -> (tensor<8xf32> {ingot.name = "y"}) {
+    %0 = ingot.broadcast %s dims = [] : tensor<f32> -> tensor<8xf32>
+    %1 = ingot.mul %x, %0 : tensor<8xf32>
+    return %1 : tensor<8xf32>
+  }
+}

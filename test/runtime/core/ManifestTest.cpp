@@ -78,6 +78,17 @@ TEST(Manifest, RefusesWhatLeavesItsBlock) {
   expectRefused(m, "more than the whole arena");
 }
 
+TEST(Manifest, RefusesStagingThatInputsDoNotFit) {
+  json m = makeManifest();
+  int64_t block = parseManifest(m.dump()).functions[0].getInputBytes();
+  EXPECT_GT(block, 0);
+  EXPECT_EQ(block % INGOT_ALIGNMENT, 0);
+  m["staging_bytes"] = INGOT_STAGING_BLOCKS * block;
+  EXPECT_EQ(parseManifest(m.dump()).stagingBytes, INGOT_STAGING_BLOCKS * block);
+  m["staging_bytes"] = INGOT_STAGING_BLOCKS * block - 1;
+  expectRefused(m, "too small for the inputs of train_step");
+}
+
 TEST(Manifest, RefusesWhatDoesNotFitTogether) {
   json m = makeManifest();
   m["functions"]["train_step"]["inputs"][0]["shape"] = {3, 3};

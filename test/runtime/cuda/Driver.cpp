@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "test/runtime/cuda/Order.h"
 #include "test/runtime/cuda/StandIns.h"
 
 #include <cuda.h>
@@ -11,9 +12,13 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 using standin::getSetting;
+using standin::Moment;
 using standin::record;
+using standin::Region;
 
 namespace {
 enum class Kind { Context, Stream, Event, Module, Graph, Executable };
@@ -24,6 +29,11 @@ struct Object {
   /// Of modules: what they were loaded from.
   std::string_view image = {};
   std::set<std::string> functions = {};
+  /// Of events: what comes before, and how often the host has asked since.
+  Moment moment = {};
+  int queries = 0;
+  /// Of graphs: what their kernels read and write.
+  std::vector<Region> regions = {};
 };
 
 std::map<const void *, Object *> objects;
@@ -31,6 +41,9 @@ std::map<CUdeviceptr, size_t> blocks;
 std::map<void *, size_t> hostBlocks;
 size_t used = 0;
 bool isCapturing = false;
+/// Of the recording that is under way.
+std::vector<Region> captured;
+standin::Order order;
 
 template <typename Handle> Handle make(Kind kind) {
   static int count = 0;
@@ -61,6 +74,42 @@ bool isOnDevice(CUdeviceptr place, size_t bytes) {
     return false;
   auto [begin, size] = *--after;
   return place - begin <= size && bytes <= size - (place - begin);
+}
+
+Region onDevice(CUdeviceptr place, size_t bytes, bool isWritten) {
+  return {static_cast<uintptr_t>(place), bytes, isWritten};
+}
+
+/// Empty unless it is page-locked: copies of other memory are done when they
+/// return.
+Region onHost(const void *place, size_t bytes) {
+  auto after = hostBlocks.upper_bound(const_cast<void *>(place));
+  if (after == hostBlocks.begin())
+    return {};
+  auto [block, size] = *--after;
+  auto begin = reinterpret_cast<uintptr_t>(place);
+  if (begin - reinterpret_cast<uintptr_t>(block) >= size)
+    return {};
+  return {begin, bytes, /*isWritten=*/true, /*isHost=*/true};
+}
+
+/// The whole block that a kernel's tensor is in.
+Region findBlock(CUdeviceptr place) {
+  auto after = blocks.upper_bound(place);
+  if (after == blocks.begin())
+    return {};
+  auto [begin, size] = *--after;
+  return onDevice(begin, size, /*isWritten=*/true);
+}
+
+/// Puts an operation into a stream, or into the recording.
+bool put(CUstream stream, const std::vector<Region> &regions) {
+  if (!isCapturing)
+    return order.put(find(stream, Kind::Stream)->number, regions);
+  for (const Region &region : regions)
+    if (std::find(captured.begin(), captured.end(), region) == captured.end())
+      captured.push_back(region);
+  return true;
 }
 
 /// Of a tensor in shards the rank may have later elements only: such a one
@@ -157,6 +206,8 @@ CUresult cuMemAlloc(CUdeviceptr *place, size_t bytes) {
 CUresult cuMemFree(CUdeviceptr place) {
   FAIL_IF_ASKED();
   REQUIRE(blocks.count(place), CUDA_ERROR_INVALID_VALUE);
+  bool isIdle = order.isIdle(findBlock(place));
+  REQUIRE(isIdle, CUDA_ERROR_INVALID_VALUE);
   used -= blocks[place];
   blocks.erase(place);
   std::free(reinterpret_cast<void *>(place));
@@ -169,7 +220,10 @@ CUresult cuMemHostAlloc(void **place, size_t bytes, unsigned) {
   return CUDA_SUCCESS;
 }
 CUresult cuMemFreeHost(void *place) {
-  REQUIRE(hostBlocks.erase(place), CUDA_ERROR_INVALID_VALUE);
+  REQUIRE(hostBlocks.count(place), CUDA_ERROR_INVALID_VALUE);
+  bool isIdle = order.isIdle(onHost(place, hostBlocks[place]));
+  REQUIRE(isIdle, CUDA_ERROR_INVALID_VALUE);
+  hostBlocks.erase(place);
   std::free(place);
   return CUDA_SUCCESS;
 }
@@ -178,34 +232,48 @@ CUresult cuMemsetD8Async(CUdeviceptr place, unsigned char value, size_t bytes,
   FAIL_IF_ASKED(" bytes=%zu", bytes);
   REQUIRE(find(stream, Kind::Stream), CUDA_ERROR_INVALID_HANDLE);
   REQUIRE(isOnDevice(place, bytes), CUDA_ERROR_INVALID_VALUE);
+  bool isOrdered = put(stream, {onDevice(place, bytes, /*isWritten=*/true)});
+  REQUIRE(isOrdered, CUDA_ERROR_ILLEGAL_STATE);
   if (!isCapturing)
     std::memset(reinterpret_cast<void *>(place), value, bytes);
   return CUDA_SUCCESS;
 }
 CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void *from, size_t bytes,
                            CUstream stream) {
-  FAIL_IF_ASKED(" bytes=%zu", bytes);
   REQUIRE(find(stream, Kind::Stream), CUDA_ERROR_INVALID_HANDLE);
+  FAIL_IF_ASKED(" bytes=%zu stream=%d", bytes,
+                find(stream, Kind::Stream)->number);
   REQUIRE(isOnDevice(to, bytes), CUDA_ERROR_INVALID_VALUE);
   REQUIRE(!isCapturing, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+  bool isOrdered = put(
+      stream, {onDevice(to, bytes, /*isWritten=*/true), onHost(from, bytes)});
+  REQUIRE(isOrdered, CUDA_ERROR_ILLEGAL_STATE);
   std::memcpy(reinterpret_cast<void *>(to), from, bytes);
   return CUDA_SUCCESS;
 }
 CUresult cuMemcpyDtoHAsync(void *to, CUdeviceptr from, size_t bytes,
                            CUstream stream) {
-  FAIL_IF_ASKED(" bytes=%zu", bytes);
   REQUIRE(find(stream, Kind::Stream), CUDA_ERROR_INVALID_HANDLE);
+  FAIL_IF_ASKED(" bytes=%zu stream=%d", bytes,
+                find(stream, Kind::Stream)->number);
   REQUIRE(isOnDevice(from, bytes), CUDA_ERROR_INVALID_VALUE);
   REQUIRE(!isCapturing, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+  bool isOrdered = put(
+      stream, {onDevice(from, bytes, /*isWritten=*/false), onHost(to, bytes)});
+  REQUIRE(isOrdered, CUDA_ERROR_ILLEGAL_STATE);
   std::memcpy(to, reinterpret_cast<const void *>(from), bytes);
   return CUDA_SUCCESS;
 }
 CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes,
                            CUstream stream) {
-  FAIL_IF_ASKED(" bytes=%zu", bytes);
   REQUIRE(find(stream, Kind::Stream), CUDA_ERROR_INVALID_HANDLE);
+  FAIL_IF_ASKED(" bytes=%zu stream=%d", bytes,
+                find(stream, Kind::Stream)->number);
   REQUIRE(isOnDevice(to, bytes), CUDA_ERROR_INVALID_VALUE);
   REQUIRE(isOnDevice(from, bytes), CUDA_ERROR_INVALID_VALUE);
+  bool isOrdered = put(stream, {onDevice(to, bytes, /*isWritten=*/true),
+                                onDevice(from, bytes, /*isWritten=*/false)});
+  REQUIRE(isOrdered, CUDA_ERROR_ILLEGAL_STATE);
   return CUDA_SUCCESS;
 }
 
@@ -222,6 +290,7 @@ CUresult cuStreamSynchronize(CUstream stream) {
   FAIL_IF_ASKED();
   REQUIRE(find(stream, Kind::Stream), CUDA_ERROR_INVALID_HANDLE);
   REQUIRE(!isCapturing, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+  order.waitFor(order.getMoment(find(stream, Kind::Stream)->number));
   return CUDA_SUCCESS;
 }
 CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode) {
@@ -237,6 +306,8 @@ CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph) {
   REQUIRE(isCapturing, CUDA_ERROR_ILLEGAL_STATE);
   isCapturing = false;
   *graph = make<CUgraph>(Kind::Graph);
+  find(*graph, Kind::Graph)->regions = std::move(captured);
+  captured.clear();
   return CUDA_SUCCESS;
 }
 CUresult cuGraphInstantiate(CUgraphExec *executable, CUgraph graph,
@@ -244,12 +315,22 @@ CUresult cuGraphInstantiate(CUgraphExec *executable, CUgraph graph,
   FAIL_IF_ASKED();
   REQUIRE(find(graph, Kind::Graph), CUDA_ERROR_INVALID_HANDLE);
   *executable = make<CUgraphExec>(Kind::Executable);
+  find(*executable, Kind::Executable)->regions =
+      find(graph, Kind::Graph)->regions;
   return CUDA_SUCCESS;
 }
 CUresult cuGraphLaunch(CUgraphExec executable, CUstream stream) {
-  FAIL_IF_ASKED();
   REQUIRE(find(executable, Kind::Executable), CUDA_ERROR_INVALID_HANDLE);
   REQUIRE(find(stream, Kind::Stream), CUDA_ERROR_INVALID_HANDLE);
+  FAIL_IF_ASKED(" stream=%d", find(stream, Kind::Stream)->number);
+  const std::vector<Region> &regions =
+      find(executable, Kind::Executable)->regions;
+  bool isOrdered = put(stream, regions);
+  REQUIRE(isOrdered, CUDA_ERROR_ILLEGAL_STATE);
+  static int launches = 0;
+  if (++launches == getSetting("INGOT_STAND_IN_NAN", 0))
+    for (const Region &region : regions)
+      std::memset(reinterpret_cast<void *>(region.begin), 0xff, region.bytes);
   return CUDA_SUCCESS;
 }
 CUresult cuGraphDestroy(CUgraph graph) { return destroy(graph, Kind::Graph); }
@@ -264,22 +345,36 @@ CUresult cuEventCreate(CUevent *event, unsigned) {
 CUresult cuEventRecord(CUevent event, CUstream stream) {
   REQUIRE(find(event, Kind::Event), CUDA_ERROR_INVALID_HANDLE);
   REQUIRE(find(stream, Kind::Stream), CUDA_ERROR_INVALID_HANDLE);
-  record(__func__, " %d", find(event, Kind::Event)->number);
+  Object &object = *find(event, Kind::Event);
+  record(__func__, " %d", object.number);
+  if (!isCapturing) {
+    object.moment = order.getMoment(find(stream, Kind::Stream)->number);
+    object.queries = 0;
+  }
   return CUDA_SUCCESS;
 }
 CUresult cuEventSynchronize(CUevent event) {
   REQUIRE(find(event, Kind::Event), CUDA_ERROR_INVALID_HANDLE);
   FAIL_IF_ASKED(" %d", find(event, Kind::Event)->number);
   REQUIRE(!isCapturing, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+  order.waitFor(find(event, Kind::Event)->moment);
   return CUDA_SUCCESS;
 }
 CUresult cuEventQuery(CUevent event) {
   REQUIRE(find(event, Kind::Event), CUDA_ERROR_INVALID_HANDLE);
+  Object &object = *find(event, Kind::Event);
+  // Who asks again and again waits.
+  if (!order.isPast(object.moment) && object.queries++ == 0)
+    return CUDA_ERROR_NOT_READY;
+  order.waitFor(object.moment);
   return CUDA_SUCCESS;
 }
 CUresult cuEventElapsedTime(float *milliseconds, CUevent from, CUevent to) {
-  REQUIRE(find(from, Kind::Event), CUDA_ERROR_INVALID_HANDLE);
-  REQUIRE(find(to, Kind::Event), CUDA_ERROR_INVALID_HANDLE);
+  for (CUevent event : {from, to}) {
+    REQUIRE(find(event, Kind::Event), CUDA_ERROR_INVALID_HANDLE);
+    REQUIRE(order.isPast(find(event, Kind::Event)->moment),
+            CUDA_ERROR_NOT_READY);
+  }
   *milliseconds = 0;
   return CUDA_SUCCESS;
 }
@@ -336,12 +431,18 @@ CUresult cuLaunchKernel(CUfunction function, unsigned gridX, unsigned gridY,
   REQUIRE(shared <= 48 << 10, CUDA_ERROR_INVALID_VALUE);
   REQUIRE(arguments && mayBeTensor(*static_cast<CUdeviceptr *>(*arguments)),
           CUDA_ERROR_ILLEGAL_ADDRESS);
+  bool isOrdered =
+      put(stream, {findBlock(*static_cast<CUdeviceptr *>(*arguments))});
+  REQUIRE(isOrdered, CUDA_ERROR_ILLEGAL_STATE);
   return CUDA_SUCCESS;
 }
 CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned) {
   REQUIRE(find(stream, Kind::Stream), CUDA_ERROR_INVALID_HANDLE);
   REQUIRE(find(event, Kind::Event), CUDA_ERROR_INVALID_HANDLE);
   record(__func__, " %d", find(event, Kind::Event)->number);
+  if (!isCapturing)
+    order.holdBack(find(stream, Kind::Stream)->number,
+                   find(event, Kind::Event)->moment);
   return CUDA_SUCCESS;
 }
 

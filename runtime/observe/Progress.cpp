@@ -1,0 +1,116 @@
+//===----------------------------------------------------------------------===//
+//
+// How training goes.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/observe/Progress.h"
+
+#include "runtime/core/Console.h"
+#include "runtime/core/Error.h"
+#include "runtime/observe/Watch.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <optional>
+#include <string>
+
+using namespace ingot::runtime;
+
+static double getMilliseconds(std::chrono::steady_clock::duration duration) {
+  return std::chrono::duration<double, std::milli>(duration).count();
+}
+
+Progress::Progress(Console &console, MetricsLog &log, const Watch *watch,
+                   int64_t stepSamples)
+    : console(console), log(log), watch(watch), stepSamples(stepSamples),
+      stepStart(Clock::now()), epochStart(stepStart) {}
+
+void Progress::add(StepMetrics metrics) {
+  Clock::time_point now = Clock::now();
+  metrics.stepMs = getMilliseconds(now - stepStart);
+  metrics.samplesPerSecond =
+      static_cast<double>(stepSamples) / metrics.stepMs * 1e3;
+  stepStart = now;
+  step = metrics.step;
+  log.write(metrics);
+  checkFinite(metrics);
+  if (!std::isfinite(metrics.loss))
+    return;
+  epochLoss += metrics.loss;
+  ++epochSteps;
+}
+
+void Progress::checkFinite(const StepMetrics &metrics) {
+  std::optional<std::string> culprit;
+  if (watch)
+    culprit = watch->describeCulprit();
+  lastSkipped = metrics.skipped;
+  if (metrics.skipped) {
+    constexpr int64_t maxAtFloor = 10;
+    ++skippedSteps;
+    skippedAtFloor = *metrics.lossScale <= 1 ? skippedAtFloor + 1 : 0;
+    if (culprit)
+      console.line(fmt::format("step {}: skipped at loss scale {}: {}",
+                               metrics.step, *metrics.lossScale, *culprit));
+    if (skippedAtFloor < maxAtFloor)
+      return;
+    throw failure(fmt::format("step {}", metrics.step),
+                  fmt::format("gradients are not finite for {} steps at a loss "
+                              "scale of 1{}",
+                              maxAtFloor, culprit ? ": " + *culprit : ""),
+                  culprit ? "compile with --keep-fp32 for that node, or lower "
+                            "--lr"
+                          : "--watch nan names the op");
+  }
+  skippedAtFloor = 0;
+  bool isLossFinite = std::isfinite(metrics.loss);
+  if (isLossFinite && !(watch && watch->sawNan()))
+    return;
+  std::string problem = isLossFinite               ? "a value is not a number"
+                        : std::isnan(metrics.loss) ? "the loss is not a number"
+                                                   : "the loss is infinite";
+  throw failure(
+      fmt::format("step {}", metrics.step),
+      problem + (culprit ? ": " + *culprit : ""),
+      culprit ? "lower --lr, add --warmup, or check the data for NaN"
+              : "lower --lr, add --warmup, or check the data for NaN; --watch "
+                "nan names the first op");
+}
+
+void Progress::pause() { paused = Clock::now(); }
+
+void Progress::resume() {
+  stepStart = Clock::now();
+  epochStart += stepStart - paused;
+}
+
+std::string Progress::describe(int64_t epoch, int64_t totalSteps,
+                               Clock::time_point now) const {
+  double seconds = getMilliseconds(now - epochStart) * 1e-3;
+  auto steps = static_cast<double>(std::max<int64_t>(epochSteps, 1));
+  return fmt::format("epoch {}  step {}/{}  loss {:.4f}  {:.0f} samples/s",
+                     epoch, step, totalSteps, epochLoss / steps,
+                     static_cast<double>(epochSteps * stepSamples) /
+                         std::max(seconds, 1e-9));
+}
+
+void Progress::endEpoch(int64_t epoch, int64_t totalSteps) {
+  Clock::time_point now = Clock::now();
+  console.line(
+      describe(epoch, totalSteps, now) +
+      fmt::format("  {:.1f} s", getMilliseconds(now - epochStart) * 1e-3));
+  epochLoss = 0;
+  epochSteps = 0;
+  epochStart = now;
+}
+
+void Progress::show(int64_t epoch, int64_t totalSteps) {
+  constexpr auto interval = std::chrono::milliseconds(100);
+  Clock::time_point now = Clock::now();
+  if (!console.isInteractive() || now - lastShown < interval)
+    return;
+  lastShown = now;
+  console.progress(describe(epoch, totalSteps, now));
+}
