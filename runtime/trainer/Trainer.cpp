@@ -211,6 +211,23 @@ bool Trainer::shouldStop() {
   return stop;
 }
 
+void Trainer::startStep(const Function &last, const Sampler::Batch &batch,
+                        const std::map<std::string, double> &hyperparameters) {
+  for (int64_t micro = 1; micro <= manifest.gradAccumulation; ++micro) {
+    const Function &part =
+        micro < manifest.gradAccumulation
+            ? *session.findFunction("accumulate_step", batch.group)
+            : last;
+    int64_t turn = (micro - 1) * ranks.getSize() + ranks.getRank();
+    session.fillBatch(part, *data[batch.group],
+                      batch.samples.data() + turn * manifest.batch,
+                      manifest.batch);
+    if (memoryCheck)
+      memoryCheck->start(*part.spec);
+    session.run(part, hyperparameters, manifest.batch);
+  }
+}
+
 void Trainer::trainStep() {
   Sampler::Batch batch = sampler->getBatch(step);
   ranks.setStep(step + 1);
@@ -225,18 +242,12 @@ void Trainer::trainStep() {
   session.getContext().observer = watch.get();
   if (memoryCheck)
     session.getContext().observer = memoryCheck.get();
-  for (int64_t micro = 1; micro <= manifest.gradAccumulation; ++micro) {
-    const Function &part =
-        micro < manifest.gradAccumulation
-            ? *session.findFunction("accumulate_step", batch.group)
-            : function;
-    int64_t turn = (micro - 1) * ranks.getSize() + ranks.getRank();
-    session.fillBatch(part, *data[batch.group],
-                      batch.samples.data() + turn * manifest.batch,
-                      manifest.batch);
-    if (memoryCheck)
-      memoryCheck->start(*part.spec);
-    session.run(part, values, manifest.batch);
+  try {
+    startStep(function, batch, values);
+  } catch (const Error &) {
+    // Whatever keeps this step from running, those before did run.
+    finishSteps();
+    throw;
   }
   session.getContext().observer = nullptr;
   if (memoryCheck && memoryCheck->getProblem())

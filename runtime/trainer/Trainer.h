@@ -46,6 +46,9 @@ private:
   void restore();
   /// Starts one step, and finishes those before that it may not overtake.
   void trainStep();
+  /// Runs the micro-batches, the last of them by `last`.
+  void startStep(const Function &last, const Sampler::Batch &batch,
+                 const std::map<std::string, double> &hyperparameters);
   /// Takes in the results of the oldest steps until so many are under way.
   void finishSteps(size_t underWay = 0);
   double getRateFactor();

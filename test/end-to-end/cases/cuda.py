@@ -96,6 +96,9 @@ def logs(ingot):
     order = [(line["step"], "eval_loss" in line) for line in map(json.loads, log.read_text().splitlines())]
     expected = [(step, which) for step in range(1, 8) for which in (False, True) if not which or step in (3, 6, 7)]
     check(order == expected, f"{order}")
+    # Steps before one that cannot be started are there.
+    ingot.check_error([*run, "--steps", 6], 1, "recording the step", env={**env, "INGOT_STAND_IN_FAIL": "cuStreamBeginCapture"})
+    check(len(read_log(log)[0]) == 1, "the log lacks a step")
     # A loss that is not finite is noticed with one more step under way, and before a checkpoint holds it.
     for flags, launched in [([], 4), (["--save", broken, "--save-every", 1], 3)]:
         calls = ingot.path("calls.txt")
