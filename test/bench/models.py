@@ -1,18 +1,23 @@
 """The reference models of the benchmark, with inputs and labels.
 
 Run as a program with PyTorch: `models.py export NAME DIRECTORY` writes NAME.onnx and NAME.npz,
-`models.py time NAME eager|compile|max-autotune STEPS` trains and prints each step's milliseconds as JSON.
-NAME is mlp, resnet18, gpt-mini or gpt2, with another batch (and tokens) as in gpt2:8x1024.
+`models.py time NAME eager|compile|max-autotune STEPS` trains and prints each step's milliseconds as JSON,
+`models.py attention BATCH TOKENS` times cuDNN's attention alone, as in the model of that name.
+NAME is mlp, resnet18, gpt-mini, gpt2, gpt2-xl or attention, with another batch (and tokens) as in gpt2:8x1024.
+Files of gpt2-xl have its shapes but not its values: compile them with --weights none.
 """
 
 import argparse
 import json
+import math
 import os
+import statistics
 import time
 
 import numpy
 import torch
 from torch import nn
+from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.nn import functional as F
 
 
@@ -97,6 +102,21 @@ class Gpt(nn.Module):
         return self.head(self.norm(x))
 
 
+class Attention(nn.Module):
+    """One layer of causal attention, 16 heads of 64, between small tables."""
+
+    def __init__(self):
+        super().__init__()
+        self.tokens, self.qkv, self.head = nn.Embedding(256, 1024), nn.Linear(1024, 3072), nn.Linear(1024, 256)
+
+    def forward(self, tokens):
+        q, k, v = (
+            part.view(*tokens.shape, 16, 64).transpose(1, 2) for part in self.qkv(self.tokens(tokens)).split(1024, 2)
+        )
+        y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        return self.head(y.transpose(1, 2).reshape(*tokens.shape, 1024))
+
+
 def make(name):
     """The model, its input and its labels."""
     torch.manual_seed(0)
@@ -112,24 +132,60 @@ def make(name):
         shape, vocabulary, model = (8, 256), 512, Gpt(512, 256, 6, 6, 384)
     elif name == "gpt2":
         shape, vocabulary, model = (4, 128), 50257, Gpt(50257, 1024, 12, 12, 768)
+    elif name == "gpt2-xl":
+        shape, vocabulary, model = (1, 1024), 50257, Gpt(50257, 1024, 48, 25, 1600)
+    elif name == "attention":
+        shape, vocabulary, model = (16, 1024), 256, Attention()
     else:
-        raise SystemExit(f"error: {name}: no such model\nhint: mlp, resnet18, gpt-mini or gpt2")
+        raise SystemExit(f"error: {name}: no such model\nhint: mlp, resnet18, gpt-mini, gpt2, gpt2-xl or attention")
     shape = tuple(sizes) or shape
     return model, torch.randint(0, vocabulary, shape), torch.randint(0, vocabulary, shape)
 
 
 def export(name, directory):
     model, x, labels = make(name)
+    # Later opsets keep attention whole: masks of long sequences need not be made then.
     torch.onnx.export(
         model, (x,), f"{directory}/{name}.onnx", dynamo=True, optimize=False, external_data=False,
-        input_names=["x"], output_names=["y"], opset_version=18,
+        input_names=["x"], output_names=["y"], opset_version=23 if name.startswith("attention") else 18,
     )
     numpy.savez(f"{directory}/{name}.npz", x=x.numpy(), labels=labels.numpy())
 
 
+def export_shapes(name, directory):
+    """The same of a model that is never made, for any batch: its matrices are views of one file of random values, its
+    vectors ones and zeros."""
+    import onnx_ir
+
+    with FakeTensorMode():
+        model, x, labels = make(name)
+        program = torch.onnx.export(
+            model, (x,), dynamo=True, optimize=False, input_names=["x"], output_names=["y"], opset_version=18,
+            dynamic_shapes=({0: torch.export.Dim("batch")},),
+        )
+    source = numpy.random.default_rng(0)
+    values = list(program.model.graph.initializers.values())
+    sizes = {value.name: math.prod(value.shape) for value in values}
+    drawn = source.normal(scale=0.02, size=max(sizes.values())).astype("f")
+    drawn.tofile(f"{directory}/{name}.bin")
+    for value in values:
+        if len(value.shape) > 1:
+            value.const_value = onnx_ir.ExternalTensor(
+                f"{name}.bin", 0, 4 * sizes[value.name], value.dtype, shape=value.shape, name=value.name,
+                base_dir=directory,
+            )
+        elif isinstance(value.const_value.raw, torch.Tensor):
+            ones = value.name.endswith("norm.weight")
+            value.const_value = onnx_ir.tensor(numpy.full(sizes[value.name], float(ones), "f"), name=value.name)
+    onnx_ir.save(program.model, f"{directory}/{name}.onnx")
+    tokens = [source.integers(0, 50257, tuple(part.shape)) for part in (x, labels)]
+    numpy.savez(f"{directory}/{name}.npz", x=tokens[0], labels=tokens[1])
+
+
 def measure(name, mode, steps, device, precision):
     torch.set_num_threads(len(os.sched_getaffinity(0)))
-    model, x, labels = (part.to(device) for part in make(name))
+    with torch.device(device):
+        model, x, labels = make(name)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, fused=True)
     low = {"bf16": torch.bfloat16, "fp16": torch.float16}.get(precision)
     scaler = torch.amp.GradScaler(device, enabled=precision == "fp16")
@@ -160,6 +216,30 @@ def measure(name, mode, steps, device, precision):
     print(json.dumps(result))
 
 
+def time_attention(batch, tokens):
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+
+    shape = (batch, 16, tokens, 64)
+    q, k, v = (torch.randn(shape, device="cuda", dtype=torch.bfloat16, requires_grad=True) for _ in range(3))
+    cotangent = torch.randn(shape, device="cuda", dtype=torch.bfloat16)
+
+    def repeat(run):
+        times = []
+        for _ in range(25):
+            begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+            begin.record()
+            result = run()
+            end.record()
+            times.append((begin, end))
+        torch.cuda.synchronize()
+        return statistics.median(begin.elapsed_time(end) for begin, end in times[5:]), result
+
+    with sdpa_kernel(SDPBackend.CUDNN_ATTENTION):
+        forward, y = repeat(lambda: F.scaled_dot_product_attention(q, k, v, is_causal=True))
+        backward, _ = repeat(lambda: torch.autograd.grad(y, (q, k, v), cotangent, retain_graph=True))
+    print(json.dumps({"forward_ms": forward, "backward_ms": backward}))
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
@@ -172,5 +252,11 @@ if __name__ == "__main__":
     command.add_argument("steps", type=int)
     command.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     command.add_argument("--precision", choices=["fp32", "bf16", "fp16"], default="fp32")
+    command = commands.add_parser("attention")
+    command.add_argument("batch", type=int)
+    command.add_argument("tokens", type=int)
     options = vars(parser.parse_args())
-    {"export": export, "time": measure}[options.pop("command")](**options)
+    if options["command"] == "export" and options["name"].startswith("gpt2-xl"):
+        options["command"] = "export-shapes"
+    commands = {"export": export, "export-shapes": export_shapes, "time": measure, "attention": time_attention}
+    commands[options.pop("command")](**options)

@@ -19,6 +19,11 @@ TRAINERS = [
     ("gpt2", ["fp32", "bf16"], False),
     ("gpt2:8x1024", ["bf16"], False),
     ("gpt2:16x1024", ["bf16"], False),
+    # As many tokens at each length.
+    *((f"attention:{16384 // length}x{length}", ["bf16"], False) for length in (1024, 2048, 4096, 8192, 16384)),
+    # 1.5 billion parameters: where PyTorch has room, too, and what fits 80 GB.
+    ("gpt2-xl:8x1024", ["bf16"], False),
+    ("gpt2-xl:20x1024", ["bf16"], False),
 ]
 STEPS = 20
 MAX_BYTES = 60 << 20
@@ -65,6 +70,9 @@ def make_trainers(folder, build, arch):
             print(f"{model} {precision}", flush=True)
             name = file_name(model, precision)
             flags = [onnx, "--loss", "cross-entropy", "--weights", "none", "--precision", precision]
+            if model.startswith("gpt2-xl:"):
+                # The file is for any batch.
+                flags += ["--batch", model.split(":")[1].split("x")[0]]
             run(ingotc, *flags, "--target", "cuda", "--arch", arch, "-o", os.path.join(folder, name))
             shutil.rmtree(os.path.join(folder, name + ".libs"))
             os.symlink("libs", os.path.join(folder, name + ".libs"))

@@ -1,17 +1,19 @@
 #!/usr/bin/env python3
 """Checks trainers on this machine's GPU: check.py [--out FOLDER] [--only SECTION...]
 
-Writes report.json and report.md to FOLDER after every section. What an earlier run finished is not done again
-(--again does); what there was no time or no tool for says so. Needs a driver, CUDA 13's libraries, and for the
-comparison a Python with PyTorch (INGOT_TORCH_PYTHON, or this one).
+Writes report.json and report.md, and traces, to FOLDER after every section. A run ends after some minutes (--limit);
+the next one goes on: what is finished is not done again (--again does), and what there was no time or no tool for says
+so. Needs a driver, CUDA 13's libraries, and for the comparison a Python with PyTorch (INGOT_TORCH_PYTHON, or this one).
 """
 
 import argparse
+import bisect
 import glob
 import json
 import math
 import os
 import shutil
+import sqlite3
 import statistics
 import subprocess
 import sys
@@ -26,6 +28,8 @@ PEAKS = {
 }
 # Relative to the processor's trainer over the first steps.
 LOSS_TOLERANCE = {"fp32": 1e-3, "bf16": 2e-2, "fp16": 2e-2}
+# What attention within a step has to reach of cuDNN's speed alone.
+ATTENTION_SHARE = 0.95
 SECTIONS = {}
 
 
@@ -50,10 +54,11 @@ class Check:
         self.plan = json.load(open(os.path.join(HERE, "plan.json")))
         self.python = os.environ.get("INGOT_TORCH_PYTHON", sys.executable)
         self.gpu = None
+        self.section_deadline = self.deadline
 
     def run(self, *command, timeout=120, check=True, env=None):
         command = [str(word) for word in command]
-        timeout = max(1, min(timeout, self.deadline - time.monotonic()))
+        timeout = max(1, min(timeout, self.section_deadline - time.monotonic()))
         try:
             done = subprocess.run(command, text=True, capture_output=True, timeout=timeout, errors="replace",
                                   env={**os.environ, **(env or {})})
@@ -70,15 +75,27 @@ class Check:
                  "--steps", steps, "--log", log, *flags, env=env)
         return [json.loads(line) for line in open(log)]
 
+    def profile(self, trainer, steps, name):
+        """The kernels and calls of a run, by step."""
+        trace = os.path.join(self.options.out, name)
+        self.train(trainer, steps, "--profile", trace)
+        events = [e for e in json.load(open(trace))["traceEvents"] if e["args"].get("function") == "train_step"]
+        ends = sorted(e["ts"] + e["dur"] for e in events if e["cat"] == "function")
+        calls = [[] for _ in ends]
+        for event in events:
+            if event["cat"] != "function":
+                calls[min(bisect.bisect_left(ends, event["ts"]), len(ends) - 1)].append(event)
+        return calls
+
     def inspect(self, trainer):
         return json.loads(self.run(os.path.join(HERE, trainer["name"]), "--inspect=json").stdout)
 
     def trainers(self, *models):
         return [t for t in self.plan["trainers"] if not models or t["model"] in models]
 
-    def peer(self, model, mode, steps, precision, timeout):
-        done = self.run(self.python, os.path.join(HERE, "models.py"), "time", model, mode, steps, "--device", "cuda",
-                        "--precision", precision, timeout=timeout)
+    def torch(self, *arguments, timeout=120):
+        """What models.py prints at last."""
+        done = self.run(self.python, os.path.join(HERE, "models.py"), *arguments, timeout=timeout)
         return json.loads(done.stdout.splitlines()[-1])
 
 
@@ -134,16 +151,17 @@ def losses(check):
     return {"ok": bool(rows) and not problems, "rows": rows, "problems": problems}
 
 
-def measure(check, trainer, modes, steps, timeout):
-    """Our step beside PyTorch's, alternating: two rounds of each."""
+def measure(check, trainer, modes, steps, timeout, rounds=2):
+    """Our step beside PyTorch's, alternating."""
     ours, row = [], {"trainer": trainer["name"]}
     plan = check.inspect(trainer)
     peers = {mode: [] for mode in modes}
-    for _ in range(2):
+    for _ in range(rounds):
         ours += [line["step_ms"] for line in check.train(trainer, steps)][5:]
         for mode in modes:
             try:
-                peer = check.peer(trainer["model"], mode, steps, trainer["precision"], timeout)
+                peer = check.torch("time", trainer["model"], mode, steps, "--device", "cuda", "--precision",
+                                   trainer["precision"], timeout=timeout)
                 peers[mode] += peer["step_ms"][5:]
                 row[mode + "_bytes"] = peer["peak_bytes"]
             except (RuntimeError, Skip) as error:
@@ -168,19 +186,6 @@ def measure(check, trainer, modes, steps, timeout):
     return row
 
 
-@section("gpt2 124M in bf16 at 8 x 1024, beside PyTorch", 180)
-def gpt2(check):
-    rows = [measure(check, t, ["eager", "compile"], 25, 120) for t in check.trainers("gpt2:8x1024")]
-    return {"ok": bool(rows), "rows": rows}
-
-
-@section("Step times of the other models, beside PyTorch", 240)
-def steps(check):
-    rows = [measure(check, t, ["eager", "compile"], 50, 90) for t in check.trainers("mlp", "gpt-mini", "resnet18", "gpt2")
-            if t["precision"] != "fp16"]
-    return {"ok": bool(rows), "rows": rows}
-
-
 @section("Memory-bound kernels as a share of the copy bandwidth", 60)
 def bandwidth(check):
     code = ("import torch; a = torch.empty(1 << 28, device='cuda'); b = torch.empty_like(a); e = torch.cuda.Event\n"
@@ -191,12 +196,12 @@ def bandwidth(check):
     copy = statistics.median(copies[2:])
     rows = []
     for trainer in check.trainers("gpt2:8x1024"):
-        trace = os.path.join(check.options.out, "trace.json")
-        check.train(trainer, 4, "--profile", trace)
         kernels = {}
-        for event in json.load(open(trace))["traceEvents"]:
-            if event["cat"] not in ("function", "matmul") and event["args"].get("bytes", 0) > 32 << 20:
-                kernels.setdefault(event["name"], []).append((event["args"]["bytes"] / event["dur"] * 1e-3, event["dur"]))
+        for step in check.profile(trainer, 4, "bandwidth.json"):
+            for event in step:
+                if event["cat"] != "matmul" and event["args"]["bytes"] > 32 << 20 and event["dur"] > 0:
+                    kernels.setdefault(event["name"], []).append(
+                        (event["args"]["bytes"] / event["dur"] * 1e-3, event["dur"]))
         for name, runs in kernels.items():
             rows.append({"kernel": name, "gb_per_s": statistics.median(r[0] for r in runs),
                          "share": statistics.median(r[0] for r in runs) / copy,
@@ -205,25 +210,160 @@ def bandwidth(check):
     return {"ok": bool(rows), "figures": {"copy_gb_per_s": copy}, "rows": rows[:40]}
 
 
-@section("compute-sanitizer on the kernels", 150)
+@section("Attention in a step beside cuDNN's alone, causal, 16 heads of 64, bf16", 150)
+def attention(check):
+    rows, problems = [], []
+    for trainer in check.trainers():
+        if not trainer["model"].startswith("attention:"):
+            continue
+        batch, tokens = trainer["model"].split(":")[1].split("x")
+        times = {}
+        for step in check.profile(trainer, 8, trainer["name"] + ".json")[2:]:
+            for event in step:
+                if event["cat"] == "attention":
+                    times.setdefault(event["args"]["flops"], []).append(event["dur"] * 1e-3)
+        if len(times) != 2:
+            raise RuntimeError(f"{trainer['name']}: {len(times)} calls of attention")
+        row = {"tokens": int(tokens), "batch": int(batch)}
+        # The gradient has more to compute.
+        for flops, name in zip(sorted(times), ("forward", "backward")):
+            row[name + "_ms"] = statistics.median(times[flops])
+            row[name + "_tflops"] = flops / max(row[name + "_ms"], 1e-6) * 1e-9
+        try:
+            alone = check.torch("attention", batch, tokens)
+            for name in ("forward", "backward"):
+                row[name + "_share"] = alone[name + "_ms"] / row[name + "_ms"]
+                if row[name + "_share"] < ATTENTION_SHARE:
+                    problems.append(f"{tokens} tokens {name}: {row[name + '_share']:.3f} of cuDNN's speed alone")
+        except (RuntimeError, Skip) as error:
+            row["peer_problem"] = str(error)[-200:]
+        rows.append(row)
+    return {"ok": bool(rows) and not problems, "rows": rows, "problems": problems}
+
+
+def merge(intervals):
+    """Sorted, those that meet as one."""
+    merged = []
+    for begin, end in sorted(intervals):
+        if merged and begin <= merged[-1][1]:
+            merged[-1][1] = max(merged[-1][1], end)
+        else:
+            merged.append([begin, end])
+    return merged
+
+
+def total(intervals):
+    return sum(end - begin for begin, end in intervals)
+
+
+def read_timeline(path):
+    """Of a run that nsys recorded, with the steps that are one graph launch: the share of the time that the GPU was
+    busy, the longest gap, copies of inputs beside kernels, and launches that came while the step before still ran."""
+    base = sqlite3.connect(path)
+    launches = base.execute("SELECT r.start, r.correlationId FROM CUPTI_ACTIVITY_KIND_RUNTIME r JOIN StringIds s "
+                            "ON r.nameId = s.id WHERE s.value LIKE 'cuGraphLaunch%' ORDER BY r.start").fetchall()
+    kernels = base.execute("SELECT start, end, correlationId FROM CUPTI_ACTIVITY_KIND_KERNEL").fetchall()
+    # 1: from the host to the device.
+    copies = base.execute("SELECT start, end FROM CUPTI_ACTIVITY_KIND_MEMCPY WHERE copyKind = 1").fetchall()
+    others = base.execute("SELECT start, end FROM CUPTI_ACTIVITY_KIND_MEMCPY WHERE copyKind != 1").fetchall()
+    steps = []
+    for start, correlation in launches:
+        ran = merge((begin, end) for begin, end, of in kernels if of == correlation)
+        if ran:
+            steps.append((start, ran))
+    # The first launches still warm up.
+    steps = steps[2:]
+    if len(steps) < 2:
+        raise RuntimeError(f"{len(launches)} graph launches, of which {len(steps) + 2} have kernels")
+    first, last = steps[0][1][0][0], steps[-1][1][-1][1]
+    busy = merge([tuple(i) for _, ran in steps for i in ran] + [i for i in others if first <= i[0] and i[1] <= last])
+    gaps = [b - a for (_, a), (b, _) in zip(busy, busy[1:])]
+    inputs = [i for i in copies if first <= i[0] and i[1] <= last]
+    beside = sum(max(0, min(end, e) - max(begin, b)) for begin, end in inputs for b, e in busy)
+    ahead = sum(start < before[-1][1] for (_, before), (start, _) in zip(steps, steps[1:]))
+    return {"steps_seen": len(steps), "busy_share_seen": total(busy) / (last - first),
+            "longest_gap_us": max(gaps, default=0) * 1e-3, "input_copies": len(inputs),
+            "input_copies_beside_kernels": beside / total(inputs) if inputs else "none",
+            "launched_before_the_last_ended": f"{ahead} of {len(steps) - 1}"}
+
+
+@section("Where the time of a step goes: gpt2 124M in bf16 at 8 x 1024", 90)
+def timeline(check):
+    figures, problems = {}, []
+    for trainer in check.trainers("gpt2:8x1024"):
+        step_ms = statistics.median(line["step_ms"] for line in check.train(trainer, 30)[5:])
+        calls = check.profile(trainer, 5, "timeline.json")[-1]
+        ran = merge((e["ts"], e["ts"] + e["dur"]) for e in calls)
+        gaps = [b - a for (_, a), (b, _) in zip(ran, ran[1:])]
+        figures = {"step_ms": step_ms, "calls": len(calls), "calls_ms": total(ran) * 1e-3,
+                   # Above 1, calls one by one take longer than they do in one launch.
+                   "calls_share_of_step": total(ran) * 1e-3 / step_ms if step_ms else 0,
+                   "one_by_one_gaps_ms": sum(gaps) * 1e-3, "one_by_one_longest_gap_us": max(gaps, default=0)}
+        nsys = shutil.which("nsys") or "/usr/local/cuda/bin/nsys"
+        if not os.path.exists(nsys):
+            figures["overlap"] = "not seen: no nsys on this machine"
+            continue
+        report = os.path.join(check.options.out, "timeline")
+        check.run(nsys, "profile", "-t", "cuda", "--cuda-graph-trace=node", "--force-overwrite=true", "-o", report,
+                  os.path.join(HERE, trainer["name"]), "--data", os.path.join(HERE, trainer["data"]), "--steps", "16")
+        check.run(nsys, "export", "--type", "sqlite", "--force-overwrite=true", "-o", report + ".sqlite", report + ".nsys-rep")
+        figures.update(read_timeline(report + ".sqlite"))
+        ahead, of = figures["launched_before_the_last_ended"].split(" of ")
+        if ahead != of:
+            problems.append(f"the host waits for a step before it launches the next: {ahead} of {of} launches were ahead")
+    return {"ok": bool(figures) and not problems, "figures": figures, "problems": problems}
+
+
+@section("compute-sanitizer on the kernels", 180)
 def sanitizer(check):
     tool = shutil.which("compute-sanitizer") or "/usr/local/cuda/bin/compute-sanitizer"
     if not os.path.exists(tool):
         raise Skip("no compute-sanitizer on this machine")
-    problems, count = [], 0
     libraries = sorted(glob.glob(os.path.join(HERE, "cases/*-O2.so")))
+    figures, problems, some = {}, [], 8
     for kind in ["memcheck", "racecheck"]:
-        done = check.run(tool, "--tool", kind, "--error-exitcode", "7", os.path.join(HERE, "ingot-gpu-run"), *libraries,
-                         timeout=75, check=False)
-        count += 1
-        if done.returncode == 7:
-            problems.append(f"{kind}: {done.stdout.strip()[-400:]}")
-    return {"ok": not problems, "figures": {"tools": count}, "problems": problems}
+        covered, end = 0, time.monotonic() + 85
+        while covered < len(libraries) and time.monotonic() < end:
+            part = libraries[covered : covered + some]
+            try:
+                done = check.run(tool, "--tool", kind, "--error-exitcode", "7", os.path.join(HERE, "ingot-gpu-run"), *part,
+                                 timeout=end - time.monotonic(), check=False)
+            except Skip:
+                break
+            if done.returncode == 7:
+                names = ", ".join(os.path.basename(path) for path in part)
+                problems.append(f"{kind}: {names}: {done.stdout.strip()[-400:]}")
+            covered += len(part)
+        figures[kind] = f"{covered} of {len(libraries)} libraries"
+        if covered == 0:
+            problems.append(f"{kind}: no end within its time")
+    return {"ok": not problems, "figures": figures, "problems": problems}
 
 
-@section("gpt2 124M in bf16 at 16 x 1024, beside PyTorch with max-autotune", 300)
+@section("Step times of the other models, beside PyTorch", 240)
+def steps(check):
+    rows = [measure(check, t, ["eager", "compile"], 50, 90) for t in check.trainers("mlp", "gpt-mini", "resnet18", "gpt2")
+            if t["precision"] != "fp16"]
+    return {"ok": bool(rows), "rows": rows}
+
+
+@section("gpt2 124M in bf16 at 8 x 1024, beside PyTorch", 330)
+def gpt2(check):
+    rows = [measure(check, t, ["eager", "compile", "max-autotune"], 25, 150) for t in check.trainers("gpt2:8x1024")]
+    return {"ok": bool(rows), "rows": rows}
+
+
+@section("gpt2 124M in bf16 at 16 x 1024, beside PyTorch", 330)
 def large(check):
-    rows = [measure(check, t, ["compile", "max-autotune"], 25, 140) for t in check.trainers("gpt2:16x1024")]
+    rows = [measure(check, t, ["compile", "max-autotune"], 25, 150) for t in check.trainers("gpt2:16x1024")]
+    return {"ok": bool(rows), "rows": rows}
+
+
+@section("GPT-2 of 1.5 billion parameters in bf16: beside PyTorch, and at the batch that fits 80 GB", 450)
+def xl(check):
+    rows = [measure(check, t, modes, 15, 180, rounds=1)
+            for model, modes in [("gpt2-xl:20x1024", []), ("gpt2-xl:8x1024", ["eager", "compile"])]
+            for t in check.trainers(model)]
     return {"ok": bool(rows), "rows": rows}
 
 
@@ -267,14 +407,18 @@ def main():
         earlier = json.load(open(report))
         if earlier["commit"] == check.plan["commit"]:
             results = {name: r for name, r in earlier["sections"].items() if "skipped" not in r}
+    ran = 0
     for name, (title, seconds, function) in SECTIONS.items():
         if name not in check.options.only or (name in results and not check.options.again):
             continue
         start = time.monotonic()
         print(f"{name}: {title}", flush=True)
         try:
-            if check.deadline - start < min(30, seconds):
-                raise Skip("out of time")
+            # Half a section says little; the next run has time for it.
+            if check.deadline - start < seconds and ran:
+                raise Skip("out of time: run check.py again")
+            ran += 1
+            check.section_deadline = min(check.deadline, start + seconds)
             check.gpu = results.get("machine", {}).get("figures", {}).get("gpu")
             results[name] = function(check)
         except Skip as skip:

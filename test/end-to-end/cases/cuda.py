@@ -3,10 +3,13 @@ what is asked of them and in which order (test/runtime/cuda/StandIns.h); the
 kernels themselves are tested in the emulator."""
 
 import ctypes
+import importlib.util
 import itertools
 import json
 import re
 import shutil
+import sqlite3
+import sys
 
 import numpy as np
 from harness import MODELS, ROOT, Skip, case, check, golden, initializers, read_log
@@ -392,3 +395,67 @@ def kernel_cases(ingot):
         check(result.status == 1 and len(lines) > 3, f"exit {result.status}, {len(lines)} functions")
         check(any("expected" in line["difference"] for line in lines), "no difference found")
         check("violation" not in log.read_text(), "a call is wrong")
+
+
+def checker():
+    """test/gpu/check.py as a module."""
+    spec = importlib.util.spec_from_file_location("check", ROOT / "test/gpu/check.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@case("cuda a recorded timeline says what overlaps")
+def timeline(ingot):
+    def record(steps):
+        """Launches at 10, 110, ... with two kernels and a copy of inputs each, as nsys writes them."""
+        path = ingot.path("timeline.sqlite")
+        base = sqlite3.connect(path)
+        base.execute("CREATE TABLE StringIds (id, value)")
+        base.execute("CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start, end, nameId, correlationId)")
+        base.execute("CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start, end, correlationId)")
+        base.execute("CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (start, end, copyKind)")
+        base.executemany("INSERT INTO StringIds VALUES (?, ?)", [(1, "cuGraphLaunch"), (2, "cuEventSynchronize")])
+        for step, launch in enumerate(steps):
+            begin = 100 * step + 50
+            base.execute("INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (?, ?, 1, ?)", (launch, launch + 5, step))
+            base.execute("INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (?, ?, 2, ?)", (launch + 6, launch + 9, 50 + step))
+            base.executemany("INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (?, ?, ?)",
+                             [(begin, begin + 40, step), (begin + 50, begin + 90, step)])
+            # Half of it beside a kernel; the next step's copy within the GPU fills the gap between steps.
+            base.execute("INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (?, ?, 1)", (begin + 30, begin + 50))
+            base.execute("INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (?, ?, 8)", (begin + 90, begin + 100))
+        base.commit()
+        return path
+
+    read = checker().read_timeline
+    figures = read(record([10, 60, 160, 260, 360, 460]))
+    check(figures["steps_seen"] == 4, f"{figures}")
+    check(abs(figures["busy_share_seen"] - (4 * 80 + 3 * 10) / 390) < 1e-9, f"{figures}")
+    check(abs(figures["longest_gap_us"] - 0.01) < 1e-9, f"{figures}")
+    check(figures["input_copies"] == 4 and figures["input_copies_beside_kernels"] == 0.5, f"{figures}")
+    check(figures["launched_before_the_last_ended"] == "3 of 3", f"{figures}")
+    # One launch waits for the step before.
+    figures = read(record([10, 60, 160, 260, 445, 460]))
+    check(figures["launched_before_the_last_ended"] == "2 of 3", f"{figures}")
+
+
+@case("cuda gpu-check reports what it finds and goes on where it ended")
+def gpu_check(ingot):
+    mlp, program, env = trainer(ingot)
+    folder = ingot.path("plan.json").parent
+    for path in (ROOT / "test/gpu/check.py", program, mlp.data):
+        shutil.copy(path, folder)
+    shutil.copytree(f"{program}.libs", folder / f"{program.name}.libs")
+    entry = {"name": program.name, "model": "gpt2:8x1024", "precision": "fp32", "data": mlp.data.name, "losses": [1.0] * 4}
+    (folder / "plan.json").write_text(json.dumps({"commit": "x", "arch": "sm_90", "steps": 4, "trainers": [entry]}))
+    command = [sys.executable, folder / "check.py", "--only", "losses", "timeline", "--out", folder / "out"]
+    first = ingot.run(command, env=env)
+    # Stand-ins compute nothing, which is not the processor's loss.
+    report = json.loads((folder / "out/report.json").read_text())["sections"]
+    check(first.status == 1 and not report["losses"]["ok"], f"{report}")
+    check(any("from the processor's losses" in problem for problem in report["losses"]["problems"]), f"{report['losses']}")
+    check(report["timeline"]["figures"]["calls"] > 10, f"{report['timeline']}")
+    check("FAILED" in (folder / "out/report.md").read_text(), "the report says nothing of a failure")
+    second = ingot.run([*command[:-3], "bandwidth", *command[-2:]], env=env)
+    check("losses:" not in second.out and "bandwidth:" in second.out, f"{second.out}")
