@@ -34,11 +34,9 @@ public:
 
   /// A line for the epoch's steps, with the last step added.
   void endEpoch(int64_t epoch, int64_t totalSteps);
-  /// The progress line, at times.
+  /// The progress line, at times, with the same.
   void show(int64_t epoch, int64_t totalSteps);
 
-  /// The last step that was added; 0 if none was.
-  int64_t getStep() const { return step; }
   int64_t getSkippedSteps() const { return skippedSteps; }
   bool wasLastSkipped() const { return lastSkipped; }
 

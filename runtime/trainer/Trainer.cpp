@@ -179,8 +179,8 @@ void Trainer::restore() {
   shuffle = info.shuffle;
 }
 
-bool Trainer::isEpochEnd() const {
-  return step % sampler->getBatchesPerEpoch() == 0;
+bool Trainer::endsEpoch(int64_t number) const {
+  return number == totalSteps || number % sampler->getBatchesPerEpoch() == 0;
 }
 
 /// What the next step multiplies the learning rate by. Schedules count updates
@@ -278,6 +278,11 @@ void Trainer::finishSteps(size_t underWay) {
       metrics.skipped = read("skipped") != 0;
     }
     progress->add(metrics);
+    int64_t epoch = sampler->getEpoch(number - 1) + 1;
+    if (endsEpoch(number))
+      progress->endEpoch(epoch, totalSteps);
+    else
+      progress->show(epoch, totalSteps);
   }
 }
 
@@ -329,16 +334,8 @@ void Trainer::run() {
   session.getContext().profiling = !options.profile.empty();
   while (step < totalSteps && !stopped) {
     trainStep();
-    bool last = step == totalSteps;
-    if (isEpochEnd() || last) {
-      finishSteps();
-      progress->endEpoch(sampler->getEpoch(step - 1) + 1, totalSteps);
-      if (!options.evalEvery)
-        evaluateAndLog();
-    } else if (int64_t known = progress->getStep()) {
-      progress->show(sampler->getEpoch(known - 1) + 1, totalSteps);
-    }
-    if (options.evalEvery && (step % *options.evalEvery == 0 || last))
+    if (options.evalEvery ? step % *options.evalEvery == 0 || step == totalSteps
+                          : endsEpoch(step))
       evaluateAndLog();
     if (options.saveEvery && step % *options.saveEvery == 0)
       save();

@@ -55,7 +55,8 @@ private:
   bool shouldStop();
   void evaluateAndLog();
   void save();
-  bool isEpochEnd() const;
+  /// Whether it is the last step of an epoch, or of the run.
+  bool endsEpoch(int64_t number) const;
   /// Samples of all micro-batches of a step.
   int64_t getStepSamples() const {
     return manifest.batch * manifest.gradAccumulation * ranks.getSize();

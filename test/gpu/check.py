@@ -72,7 +72,7 @@ class Check:
         """The log of a run."""
         log = os.path.join(self.options.out, "log.jsonl")
         self.run(os.path.join(HERE, trainer["name"]), "--data", os.path.join(HERE, trainer["data"]), "--no-shuffle",
-                 "--steps", steps, "--log", log, *flags, env=env)
+                 "--steps", steps, "--log", log, *flags, timeout=240, env=env)
         return [json.loads(line) for line in open(log)]
 
     def profile(self, trainer, steps, name):
