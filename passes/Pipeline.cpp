@@ -103,13 +103,17 @@ void ingot::buildGraphPipeline(OpPassManager &manager,
   decomposition.device = options.device;
   manager.addNestedPass<func::FuncOp>(createDecompose(decomposition));
   manager.addNestedPass<func::FuncOp>(createSimplify());
-  if (options.level > 0 && !options.device) {
+  if (options.level > 0) {
     // Before fusion, which decides by what is stored in which shape.
-    manager.addNestedPass<func::FuncOp>(createChooseLayouts());
+    ChooseLayoutsOptions layouts;
+    layouts.device = options.device;
+    manager.addNestedPass<func::FuncOp>(createChooseLayouts(layouts));
     manager.addNestedPass<func::FuncOp>(createSimplify());
-    // After simplification, which makes one reduction of two.
-    manager.addNestedPass<func::FuncOp>(createSplitReductions());
   }
+  // After simplification, which makes one reduction of two. Kernels of devices
+  // split reductions themselves.
+  if (options.level > 0 && !options.device)
+    manager.addNestedPass<func::FuncOp>(createSplitReductions());
   FormFusionsOptions fusion;
   fusion.each = options.level == 0;
   fusion.epilogues = !options.device;

@@ -381,13 +381,14 @@ static SmallVector<Field> convDescriptor(Op op, Value input, Value filter,
   };
   add(layout.spatial(in));
   add(layout.spatial(out));
-  add(weights.drop_front(2));
+  add(WindowLayout{op.getFilterChannelsLast()}.spatial(weights));
   add(op.getStrides());
   add(op.getDilations());
   add(op.getPadLow());
   add(op.getPadHigh());
   fields.push_back({4, dtypeOf(input)});
   fields.push_back({4, op.getChannelsLast()});
+  fields.push_back({4, op.getFilterChannelsLast()});
   fields.push_back({4, op.getOnTiles()});
   fields.push_back(scratchBytes(op));
   fields.push_back({8, index});

@@ -203,7 +203,8 @@ class Exec_ConvOp<string mnemonic, string text> : Exec_LibraryOp<mnemonic> {
   let arguments = (ins Exec_Buffer:$lhs, Exec_Buffer:$rhs, Exec_Buffer:$result,
                        Optional<Exec_Scratch>:$scratch, DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations,
                        DenseI64ArrayAttr:$pad_low, DenseI64ArrayAttr:$pad_high,
-                       I64Attr:$groups, UnitAttr:$channels_last, UnitAttr:$on_tiles);
+                       I64Attr:$groups, UnitAttr:$channels_last, UnitAttr:$filter_channels_last,
+                       UnitAttr:$on_tiles);
   let assemblyFormat = [{
     $lhs `,` $rhs `->` $result (`scratch` $scratch^ `:` type($scratch) `,`)?
     attr-dict `:` type($lhs) `,` type($rhs) `->` type($result)

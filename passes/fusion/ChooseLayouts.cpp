@@ -30,7 +30,9 @@ namespace {
 /// The ops of a block that work in another order, and their rewriting.
 class LayoutRegion {
 public:
-  explicit LayoutRegion(Block &block) : block(block) {}
+  /// `others`: tensors that ops of the region do not carry take the order too,
+  /// each between transposes of its own.
+  LayoutRegion(Block &block, bool others) : block(block), others(others) {}
 
   /// Adds the op and, from there on, every op that can take the same order.
   void grow(Operation *seed, const Order &order);
@@ -49,6 +51,7 @@ private:
   void rewrite(Operation *op, const Order &order);
 
   Block &block;
+  bool others;
   DenseMap<Operation *, Order> orders;
   SmallVector<Operation *> pending;
   /// Values in the order of the region.
@@ -165,11 +168,12 @@ Value LayoutRegion::inNewOrder(Value value, const Order &order) {
 void LayoutRegion::rewrite(Operation *op, const Order &order) {
   auto permutable = cast<Permutable>(op);
   Operation *copy = permutedCopy(op, order);
+  bool takesAll = others && cast<Permutable>(copy).permuteOthers();
   for (OpOperand &operand : copy->getOpOperands())
-    if (permutable.carriesOperand(operand.getOperandNumber()))
+    if (takesAll || permutable.carriesOperand(operand.getOperandNumber()))
       operand.set(inNewOrder(operand.get(), order));
   OpBuilder(op).insert(copy);
-  if (!permutable.carriesResults()) {
+  if (!permutable.carriesResults() && !takesAll) {
     op->replaceAllUsesWith(copy);
     return;
   }
@@ -209,10 +213,10 @@ struct ChooseLayouts : ingot::impl::ChooseLayoutsBase<ChooseLayouts> {
     if (func.isDeclaration())
       return;
     Block &block = func.getBody().front();
-    LayoutRegion region(block);
+    LayoutRegion region(block, /*others=*/device);
     for (Operation &op : block)
       if (auto permutable = dyn_cast<Permutable>(op)) {
-        Order order = permutable.getPreferredOrder();
+        Order order = permutable.getPreferredOrder(device);
         if (everywhere)
           order = channelsLastOrder(permutable);
         if (!order.empty())

@@ -15,8 +15,9 @@ def ChooseLayouts : Pass<"ingot-choose-layouts", "::mlir::func::FuncOp"> {
     From each op that prefers an order (Permutable), through every op that can work in
     it: elementwise ops, pooling, reductions, broadcasts, padding. The tensors in between really have
     the new shape, so that everything downstream stays row-major. Transposes are inserted at the
-    borders of the region only. Filters, and with them all states, keep their order. Assumes
-    primitives (`--ingot-decompose`).
+    borders of the region only. Filters, and with them all states, keep their order: on a device, whose
+    library would reorder them at every call, they are transposed to the new one and their gradients back.
+    Assumes primitives (`--ingot-decompose`).
 
     Before:
     ```mlir
@@ -35,6 +36,7 @@ def ChooseLayouts : Pass<"ingot-choose-layouts", "::mlir::func::FuncOp"> {
   let options = [
     Option<"everywhere", "everywhere", "bool", "false",
            "start from every op that has dimensions to change, whatever it prefers (for tests)">,
+    Option<"device", "device", "bool", "false", "library calls are those of a GPU">,
   ];
   let statistics = [
     Statistic<"numPermuted", "permuted", "ops in another order of dimensions">,

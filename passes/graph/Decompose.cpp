@@ -23,10 +23,7 @@ struct Decompose : public ingot::impl::DecomposeBase<Decompose> {
   void runOnOperation() override {
     // What a composite builds may hold composites: they are next.
     SmallVector<Decomposable> composites;
-    getOperation().walk([&](Decomposable op) {
-      if (!keepAnchors || !op.hasLibraryCall(device))
-        composites.push_back(op);
-    });
+    getOperation().walk([&](Decomposable op) { add(op, composites); });
     while (!composites.empty()) {
       Decomposable op = composites.pop_back_val();
       replace(op, composites);
@@ -35,7 +32,12 @@ struct Decompose : public ingot::impl::DecomposeBase<Decompose> {
   }
 
 private:
-  static void replace(Decomposable op, SmallVectorImpl<Decomposable> &next) {
+  void add(Decomposable op, SmallVectorImpl<Decomposable> &composites) {
+    if (!keepAnchors || !op.hasLibraryCall(device))
+      composites.push_back(op);
+  }
+
+  void replace(Decomposable op, SmallVectorImpl<Decomposable> &next) {
     Operation *before = op->getPrevNode();
     OpBuilder builder(op);
     op->replaceAllUsesWith(op.decompose(builder));
@@ -50,7 +52,7 @@ private:
       if (isOpTriviallyDead(part))
         part->erase();
       else if (auto composite = dyn_cast<Decomposable>(part))
-        next.push_back(composite);
+        add(composite, next);
   }
 };
 } // namespace

@@ -49,13 +49,15 @@ ingot_conv_desc describe(Op op, Value input, Value filter, Value output) {
   desc.groups = op.getGroups();
   llvm::copy(layout.spatial(in), desc.in);
   llvm::copy(layout.spatial(out), desc.out);
-  llvm::copy(taps.drop_front(2), desc.kernel);
+  llvm::copy(WindowLayout{op.getFilterChannelsLast()}.spatial(taps),
+             desc.kernel);
   llvm::copy(op.getStrides(), desc.stride);
   llvm::copy(op.getDilations(), desc.dilation);
   llvm::copy(op.getPadLow(), desc.pad_low);
   llvm::copy(op.getPadHigh(), desc.pad_high);
   desc.type = abiType(input);
   desc.channels_last = op.getChannelsLast();
+  desc.filter_channels_last = op.getFilterChannelsLast();
   return desc;
 }
 
@@ -178,6 +180,7 @@ struct CallBuilder {
     Call::create(b, op.getLoc(), inputs[0], inputs[1], outputs[0], scratch,
                  op.getStrides(), op.getDilations(), op.getPadLow(),
                  op.getPadHigh(), op.getGroups(), op.getChannelsLast(),
+                 op.getFilterChannelsLast(),
                  isOnTiles(describe(op), getKind(op), machine));
   }
 };

@@ -126,15 +126,15 @@ typedef struct ingot_matmul_epilogue_desc {
 } ingot_matmul_epilogue_desc;
 
 /// Convolution in NC<spatial> order, or N<spatial>C where `channels_last`;
-/// filter [out, in / groups, spatial]. Used by the forward op and by both
-/// gradients.
+/// filter [out, in / groups, spatial], or [out, spatial, in / groups] where
+/// `filter_channels_last`. Used by the forward op and by both gradients.
 typedef struct ingot_conv_desc {
   int64_t spatial_rank, batch, in_channels, out_channels, groups;
   int64_t in[INGOT_MAX_SPATIAL], out[INGOT_MAX_SPATIAL];
   int64_t kernel[INGOT_MAX_SPATIAL], stride[INGOT_MAX_SPATIAL];
   int64_t dilation[INGOT_MAX_SPATIAL];
   int64_t pad_low[INGOT_MAX_SPATIAL], pad_high[INGOT_MAX_SPATIAL];
-  int32_t type, channels_last;
+  int32_t type, channels_last, filter_channels_last;
   /// As in ingot_matmul_desc.
   int32_t on_tiles;
   int64_t scratch_bytes;

@@ -169,8 +169,9 @@ constexpr int64_t getScratchBytes(const ingot_matmul_desc &desc,
 constexpr bool isWinograd(const ingot_conv_desc &desc) {
   constexpr int64_t lanes = 16, tile = 4, points = 36, taps = 9;
   if (desc.type != INGOT_F32 || desc.spatial_rank != 2 || desc.groups != 1 ||
-      !desc.channels_last || desc.in_channels % lanes != 0 ||
-      desc.out_channels % lanes != 0 || desc.batch == 0)
+      !desc.channels_last || desc.filter_channels_last ||
+      desc.in_channels % lanes != 0 || desc.out_channels % lanes != 0 ||
+      desc.batch == 0)
     return false;
   int64_t tiles = 1, outputs = 1, inTiles = 1, inputs = 1;
   for (int64_t i = 0; i < 2; ++i) {
@@ -200,8 +201,9 @@ constexpr bool isOnTiles(const ingot_conv_desc &desc, ConvKind kind,
   constexpr int64_t lanes = 32, shortRow = 4, shortGradRow = 8;
   bool isHalf = desc.type == INGOT_BF16 || desc.type == INGOT_F16;
   if (!isHalf || !machine.tilesHalves || desc.spatial_rank != 2 ||
-      desc.groups != 1 || !desc.channels_last || desc.batch == 0 ||
-      desc.in_channels % lanes != 0 || desc.out_channels % lanes != 0)
+      desc.groups != 1 || !desc.channels_last || desc.filter_channels_last ||
+      desc.batch == 0 || desc.in_channels % lanes != 0 ||
+      desc.out_channels % lanes != 0)
     return false;
   if (kind == ConvKind::InputGrad)
     return desc.stride[0] == 1 && desc.stride[1] == 1 && desc.in[1] <= shortRow;
@@ -252,6 +254,27 @@ struct ProductOfWindows {
   ingot_matmul_desc matmul = {};
 };
 
+/// On a device: what the library copies to have channels last and in eights,
+/// as tensor cores take them, or the channels of a group beside each other.
+constexpr int64_t getDeviceCopyBytes(const ingot_conv_desc &desc) {
+  constexpr int64_t eight = 8, half = 2;
+  if (desc.type != INGOT_BF16 && desc.type != INGOT_F16)
+    return 0;
+  auto bytes = [&](int64_t rows, const int64_t *extents, int64_t channels,
+                   bool channelsLast) {
+    if (channelsLast && channels % eight == 0 && desc.groups == 1)
+      return int64_t(0);
+    for (int64_t i = 0; i < desc.spatial_rank; ++i)
+      rows *= extents[i];
+    return detail::roundUp(rows * detail::roundUp(channels, eight) * half,
+                           INGOT_ALIGNMENT);
+  };
+  return bytes(desc.batch, desc.in, desc.in_channels, desc.channels_last) +
+         bytes(desc.batch, desc.out, desc.out_channels, desc.channels_last) +
+         bytes(desc.out_channels, desc.kernel, desc.in_channels / desc.groups,
+               desc.filter_channels_last);
+}
+
 /// The filter in the library's layout, whose channels come in blocks of 16, a
 /// sum of filters per thread in the filter's gradient, where channels come
 /// first input and output in the library's layouts, and where they come last
@@ -260,7 +283,7 @@ constexpr int64_t getScratchBytes(const ingot_conv_desc &desc,
                                   const ScratchMachine &machine) {
   using detail::convertedBytes, detail::roundUp, detail::winogradBytes;
   if (machine.workspace != 0)
-    return machine.workspace;
+    return machine.workspace + getDeviceCopyBytes(desc);
   if (desc.type == INGOT_F64)
     return 0;
   int64_t in = desc.batch, out = desc.batch, taps = 1;

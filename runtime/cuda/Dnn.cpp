@@ -2,17 +2,22 @@
 
 #include "runtime/core/Error.h"
 
+#include <algorithm>
 #include <array>
+#include <numeric>
 #include <utility>
 
 using namespace ingot::runtime;
 
-Dnn::Dnn(CUstream_st *stream)
+Dnn::Dnn()
     : library("libcudnn.so." + std::to_string(CUDNN_MAJOR),
               "install cuDNN, or have LD_LIBRARY_PATH name its folder") {
 #define INGOT_LOAD(name) library.load(name, #name);
   INGOT_DNN_FUNCTIONS(INGOT_LOAD)
 #undef INGOT_LOAD
+}
+
+Dnn::Dnn(CUstream_st *stream) : Dnn() {
   check(cudnnCreate(&handle), "starting cuDNN");
   check(cudnnSetStream(handle, stream), "starting cuDNN");
 }
@@ -92,7 +97,27 @@ enum TensorId : int64_t { InputId = 1, FilterId, OutputId };
 struct Dnn::Plan : ingot_context::Cached {
   /// Alive while the plan is.
   Descriptor operation, graph, config, execution;
+  ConvolutionChoice choice;
 };
+
+/// What an engine says of its numbers.
+struct Dnn::Engine {
+  bool rounds = false, varies = false, onTensorCores = false;
+
+  /// Whether it computes in the operands' precision, and the same bits every
+  /// time. Tensor cores round f32 operands.
+  bool isExact(bool isHalf) const {
+    return !rounds && !varies && (isHalf || !onTensorCores);
+  }
+};
+
+Dnn::Dnn(const std::string &device) : Dnn() {
+  properties =
+      std::make_unique<Descriptor>(*this, CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR);
+  properties->set(CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, CUDNN_TYPE_CHAR,
+                  device.data(), static_cast<int64_t>(device.size()));
+  properties->finish();
+}
 
 static cudnnDataType_t getDataType(int32_t type) {
   switch (type) {
@@ -108,11 +133,16 @@ static cudnnDataType_t getDataType(int32_t type) {
 }
 
 Dnn::Descriptor Dnn::describeTensor(int64_t id, int32_t type,
-                                    const std::vector<int64_t> &dims) const {
+                                    const std::vector<int64_t> &dims,
+                                    bool channelsLast) const {
+  std::vector<size_t> order(dims.size());
+  std::iota(order.begin(), order.end(), 0);
+  if (channelsLast)
+    std::rotate(order.begin() + 1, order.begin() + 2, order.end());
   std::vector<int64_t> strides(dims.size());
   int64_t stride = 1;
-  for (size_t i = dims.size(); i-- > 0; stride *= dims[i])
-    strides[i] = stride;
+  for (size_t i = dims.size(); i-- > 0; stride *= dims[order[i]])
+    strides[order[i]] = stride;
   cudnnDataType_t dataType = getDataType(type);
   Descriptor tensor(*this, CUDNN_BACKEND_TENSOR_DESCRIPTOR);
   tensor.set(CUDNN_ATTR_TENSOR_UNIQUE_ID, id);
@@ -195,13 +225,16 @@ Dnn::Descriptor Dnn::describeOperation(const ingot_conv_desc &desc,
                   spatial(desc.stride, 1));
   convolution.finish();
 
-  Descriptor input = describeTensor(
-      InputId, desc.type, dims(desc.batch, desc.in_channels, desc.in));
+  Descriptor input = describeTensor(InputId, desc.type,
+                                    dims(desc.batch, desc.in_channels, desc.in),
+                                    desc.channels_last);
   Descriptor filter = describeTensor(
       FilterId, desc.type,
-      dims(desc.out_channels, desc.in_channels / desc.groups, desc.kernel));
+      dims(desc.out_channels, desc.in_channels / desc.groups, desc.kernel),
+      desc.filter_channels_last);
   Descriptor output = describeTensor(
-      OutputId, desc.type, dims(desc.batch, desc.out_channels, desc.out));
+      OutputId, desc.type, dims(desc.batch, desc.out_channels, desc.out),
+      desc.channels_last);
   const OperationNames &names = getNames(result);
   Descriptor operation(*this, names.type);
   operation.set(names.convolution, convolution);
@@ -221,7 +254,7 @@ Dnn::Descriptor Dnn::describeOperation(const ingot_conv_desc &desc,
   return operation;
 }
 
-bool Dnn::isExact(const Descriptor &config, bool isHalf) const {
+Dnn::Engine Dnn::getEngine(const Descriptor &config) const {
   Descriptor engine(*this, CUDNN_BACKEND_ENGINE_DESCRIPTOR);
   cudnnBackendDescriptor_t place = engine.get();
   config.read(CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_TYPE_BACKEND_DESCRIPTOR,
@@ -231,16 +264,15 @@ bool Dnn::isExact(const Descriptor &config, bool isHalf) const {
   int64_t count =
       engine.read(CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE,
                   notes.data(), static_cast<int64_t>(notes.size()));
+  Engine found;
   for (int64_t i = 0; i < count; ++i) {
-    // Tensor cores round f32 operands.
-    bool rounds =
+    found.rounds |=
         notes[i] == CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS ||
-        notes[i] == CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION ||
-        (!isHalf && notes[i] == CUDNN_NUMERICAL_NOTE_TENSOR_CORE);
-    if (rounds || notes[i] == CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC)
-      return false;
+        notes[i] == CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION;
+    found.varies |= notes[i] == CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC;
+    found.onTensorCores |= notes[i] == CUDNN_NUMERICAL_NOTE_TENSOR_CORE;
   }
-  return true;
+  return found;
 }
 
 std::unique_ptr<Dnn::Plan> Dnn::plan(const ingot_conv_desc &desc,
@@ -249,8 +281,9 @@ std::unique_ptr<Dnn::Plan> Dnn::plan(const ingot_conv_desc &desc,
   plan->operation = describeOperation(desc, result);
   plan->graph = Descriptor(*this, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
   plan->graph.set(CUDNN_ATTR_OPERATIONGRAPH_OPS, plan->operation);
-  plan->graph.set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, &handle,
-                  1);
+  if (handle)
+    plan->graph.set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE,
+                    &handle, 1);
   plan->graph.finish();
 
   bool isHalf = desc.type == INGOT_BF16 || desc.type == INGOT_F16;
@@ -259,6 +292,8 @@ std::unique_ptr<Dnn::Plan> Dnn::plan(const ingot_conv_desc &desc,
     Descriptor heuristic(*this, CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
     heuristic.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, plan->graph);
     heuristic.set(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, &mode, 1);
+    if (properties)
+      heuristic.set(CUDNN_ATTR_ENGINEHEUR_DEVICEPROP, *properties);
     if (heuristic.tryFinish() != CUDNN_STATUS_SUCCESS)
       continue;
     constexpr int64_t most = 32;
@@ -273,12 +308,16 @@ std::unique_ptr<Dnn::Plan> Dnn::plan(const ingot_conv_desc &desc,
                        CUDNN_TYPE_BACKEND_DESCRIPTOR, places.data(), most);
     // Best first.
     for (int64_t i = 0; i < std::min(count, most); ++i) {
-      if (!isExact(configs[i], isHalf))
+      Engine engine = getEngine(configs[i]);
+      if (!engine.isExact(isHalf))
         continue;
       Descriptor execution(*this, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
       execution.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, configs[i]);
-      execution.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE,
-                    &handle, 1);
+      if (properties)
+        execution.set(CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP, *properties);
+      else
+        execution.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE,
+                      &handle, 1);
       // Configurations may turn out not to fit.
       if (execution.tryFinish() != CUDNN_STATUS_SUCCESS)
         continue;
@@ -289,6 +328,7 @@ std::unique_ptr<Dnn::Plan> Dnn::plan(const ingot_conv_desc &desc,
         continue;
       plan->config = std::move(configs[i]);
       plan->execution = std::move(execution);
+      plan->choice = {bytes, engine.onTensorCores};
       return plan;
     }
   }
@@ -297,6 +337,17 @@ std::unique_ptr<Dnn::Plan> Dnn::plan(const ingot_conv_desc &desc,
                 "the same way every time, within " +
                     std::to_string(desc.scratch_bytes) + " bytes",
                 "install a later cuDNN, or compile with --target cpu");
+}
+
+ConvolutionChoice Dnn::choose(const ingot_conv_desc &desc,
+                              ConvolutionResult result) const {
+  return plan(desc, result)->choice;
+}
+
+ConvolutionChoice ingot::runtime::chooseConvolution(const ingot_conv_desc &desc,
+                                                    ConvolutionResult result,
+                                                    const std::string &device) {
+  return Dnn(device).choose(desc, result);
 }
 
 void Dnn::convolve(ingot_context &context, const ingot_conv_desc &desc,

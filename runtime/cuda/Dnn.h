@@ -13,6 +13,7 @@
 
 #include <cudnn.h>
 #include <memory>
+#include <string>
 #include <vector>
 
 #define INGOT_DNN_FUNCTIONS(X)                                                 \
@@ -32,10 +33,19 @@ namespace ingot::runtime {
 /// Which of the three tensors of a convolution is computed from the others.
 enum class ConvolutionResult { Output, InputGrad, FilterGrad };
 
+/// How cuDNN computes a convolution.
+struct ConvolutionChoice {
+  int64_t workspaceBytes = 0;
+  bool onTensorCores = false;
+};
+
 class Dnn {
 public:
   /// Works on `stream`. Throws failure if there is none.
   explicit Dnn(CUstream_st *stream);
+  /// Only plans, for a GPU that need not be there: `device` is cuDNN's
+  /// description of it (CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION).
+  explicit Dnn(const std::string &device);
   ~Dnn();
 
   /// Puts a convolution (Abi.h) or one of its gradients into the stream.
@@ -44,23 +54,31 @@ public:
                 ConvolutionResult result, const void *input, const void *filter,
                 const void *output, void *scratch);
 
+  /// What `convolve` would take. Throws failure if there is nothing.
+  ConvolutionChoice choose(const ingot_conv_desc &desc,
+                           ConvolutionResult result) const;
+
   const Library &getLibrary() const { return library; }
   cudnnHandle_t getHandle() const { return handle; }
 
 private:
   class Descriptor;
   struct Plan;
+  struct Engine;
 
+  /// Loads the library.
+  Dnn();
   std::unique_ptr<Plan> plan(const ingot_conv_desc &desc,
                              ConvolutionResult result) const;
+  /// `dims` begin with batch and channels, or with those of a filter.
   Descriptor describeTensor(int64_t id, int32_t type,
-                            const std::vector<int64_t> &dims) const;
+                            const std::vector<int64_t> &dims,
+                            bool channelsLast) const;
   /// The convolution as an operation on three tensors.
   Descriptor describeOperation(const ingot_conv_desc &desc,
                                ConvolutionResult result) const;
-  /// Whether an engine computes in the operands' precision, and the same bits
-  /// every time.
-  bool isExact(const Descriptor &config, bool isHalf) const;
+  /// The engine of a configuration.
+  Engine getEngine(const Descriptor &config) const;
   void check(cudnnStatus_t status, const char *action) const;
 
   Library library;
@@ -68,7 +86,15 @@ private:
   INGOT_DNN_FUNCTIONS(INGOT_DECLARE)
 #undef INGOT_DECLARE
   cudnnHandle_t handle = nullptr;
+  /// In place of the handle, where there is no GPU.
+  std::unique_ptr<Descriptor> properties;
 };
+
+/// Which kernels cuDNN has for a convolution or its gradients on a GPU that is
+/// described (see Dnn), not there. Throws failure if there are none.
+[[gnu::visibility("default")]] ConvolutionChoice
+chooseConvolution(const ingot_conv_desc &desc, ConvolutionResult result,
+                  const std::string &device);
 
 } // namespace ingot::runtime
 

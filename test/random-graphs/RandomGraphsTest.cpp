@@ -116,6 +116,8 @@ static constexpr Pipeline kInexact[] = {
     {"simplify", "ingot-simplify", 1e6},
     {"decompose", "ingot-decompose", 1e6},
     {"layouts", "ingot-decompose,ingot-choose-layouts{everywhere}", 1e6},
+    {"device_layouts",
+     "ingot-decompose,ingot-choose-layouts{everywhere device}", 1e6},
     {"all", "ingot-simplify,ingot-decompose,ingot-simplify,ingot-form-fusions",
      1e6},
 };

@@ -37,28 +37,22 @@ static Window chooseWindow(Chooser &choose, bool touching) {
   return w;
 }
 
-static Shape join(std::initializer_list<int64_t> outer,
-                  ArrayRef<int64_t> spatial) {
-  Shape shape(outer);
-  llvm::append_range(shape, spatial);
-  return shape;
-}
-
 namespace {
 /// The three tensors of a convolution.
 struct Convolution {
   Window window;
   int64_t groups;
-  WindowLayout layout;
+  WindowLayout layout, filterLayout;
   Shape input, filter, output;
 
   explicit Convolution(Chooser &choose)
       : window(chooseWindow(choose, /*touching=*/false)),
-        groups(choose.between(1, 2)), layout{choose.chance(0.3)} {
+        groups(choose.between(1, 2)), layout{choose.chance(0.3)},
+        filterLayout{choose.chance(0.3)} {
     int64_t batch = choose.between(1, 2);
     int64_t channels = choose.between(1, 2), filters = choose.between(1, 2);
     input = layout.join(batch, groups * channels, window.input);
-    filter = join({groups * filters, channels}, window.kernel);
+    filter = filterLayout.join(groups * filters, channels, window.kernel);
     output = layout.join(batch, groups * filters, window.output);
   }
 };
@@ -72,7 +66,8 @@ static Operation *buildConvolution(Source &s, Shape Convolution::*lhs,
   Value a = s.real(c.*lhs), b = s.real(c.*rhs);
   return OpT::create(s.builder, s.loc(), s.realType(c.*result), a, b,
                      c.window.strides, c.window.dilations, c.window.low,
-                     c.window.high, c.groups, c.layout.channelsLast);
+                     c.window.high, c.groups, c.layout.channelsLast,
+                     c.filterLayout.channelsLast);
 }
 
 namespace {

@@ -22,7 +22,7 @@ class Ingot_WindowedOp<string mnemonic, list<Trait> traits = []>
 class Ingot_ConvolutionOp<string mnemonic, list<Trait> traits = []>
     : Ingot_WindowedOp<mnemonic, !listconcat(traits, [
         DeclareOpInterfaceMethods<Permutable, [
-            "carriesOperand", "carriesResults", "permute", "getPreferredOrder"]>,
+            "carriesOperand", "carriesResults", "permute", "permuteOthers", "getPreferredOrder"]>,
         LibraryAnchor,
         DeclareOpInterfaceMethods<Differentiable>,
         DeclareOpInterfaceMethods<PrecisionRole, ["getPrecisionRole"]>])> {
@@ -37,12 +37,14 @@ def ConvOp : Ingot_ConvolutionOp<"conv"> {
   let description = [{
     input [N, C, in...], filter [O, C / groups, kernel...], result [N, O, out...] with
     out = floor((in + pad_low + pad_high - dilation * (kernel - 1) - 1) / stride) + 1.
-    With `channels_last`, input [N, in..., C] and result [N, out..., O]; the filter stays as it is.
+    With `channels_last`, input [N, in..., C] and result [N, out..., O]; with `filter_channels_last`,
+    filter [O, kernel..., C / groups].
   }];
   let arguments = (ins Ingot_FloatTensor:$input, Ingot_FloatTensor:$filter,
                        DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations,
                        DenseI64ArrayAttr:$pad_low, DenseI64ArrayAttr:$pad_high,
-                       I64Attr:$groups, UnitAttr:$channels_last);
+                       I64Attr:$groups, UnitAttr:$channels_last,
+                       UnitAttr:$filter_channels_last);
   let assemblyFormat = "$input `,` $filter attr-dict `:` functional-type(operands, results)";
 }
 
@@ -52,7 +54,8 @@ def ConvInputGradOp : Ingot_ConvolutionOp<"conv_input_grad"> {
   let arguments = (ins Ingot_FloatTensor:$output_grad, Ingot_FloatTensor:$filter,
                        DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations,
                        DenseI64ArrayAttr:$pad_low, DenseI64ArrayAttr:$pad_high,
-                       I64Attr:$groups, UnitAttr:$channels_last);
+                       I64Attr:$groups, UnitAttr:$channels_last,
+                       UnitAttr:$filter_channels_last);
   let assemblyFormat = "$output_grad `,` $filter attr-dict `:` functional-type(operands, results)";
 }
 
@@ -61,7 +64,8 @@ def ConvFilterGradOp : Ingot_ConvolutionOp<"conv_filter_grad"> {
   let arguments = (ins Ingot_FloatTensor:$output_grad, Ingot_FloatTensor:$input,
                        DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations,
                        DenseI64ArrayAttr:$pad_low, DenseI64ArrayAttr:$pad_high,
-                       I64Attr:$groups, UnitAttr:$channels_last);
+                       I64Attr:$groups, UnitAttr:$channels_last,
+                       UnitAttr:$filter_channels_last);
   let assemblyFormat = "$output_grad `,` $input attr-dict `:` functional-type(operands, results)";
 }
 

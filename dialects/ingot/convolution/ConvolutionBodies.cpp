@@ -90,11 +90,25 @@ SmallVector<int64_t> concatSizes(ArrayRef<int64_t> a, ArrayRef<int64_t> b) {
   return sizes;
 }
 
-Elements position(Value first, Value second, ValueRange rest) {
-  Elements at = {first, second};
-  llvm::append_range(at, rest);
-  return at;
-}
+/// The parts of a filter's shape.
+struct FilterShape {
+  template <typename Op>
+  FilterShape(Op op, Value filter)
+      : layout{op.getFilterChannelsLast()},
+        shape(tensorType(filter).getShape()),
+        outPerGroup(shape[0] / op.getGroups()),
+        inPerGroup(shape[layout.channelDim(shape.size())]),
+        kernel(layout.spatial(shape)) {}
+
+  Elements at(Value out, Value in, ValueRange taps) const {
+    return layout.join(out, in, taps);
+  }
+
+  WindowLayout layout;
+  ArrayRef<int64_t> shape;
+  int64_t outPerGroup, inPerGroup;
+  ArrayRef<int64_t> kernel;
+};
 
 /// Sums terms over a loop nest, half precision in f32. `term(at)` gives the
 /// test that there is a term (null: always) and a function that emits it.
@@ -160,21 +174,21 @@ Elements ConvOp::emitElements(OpBuilder &b, Location loc, ValueRange indices,
                               ElementSource load) {
   ScalarEmitter e{b, loc};
   Window window(*this);
-  ArrayRef<int64_t> filter = tensorType(getFilter()).getShape();
-  int64_t outPerGroup = filter[0] / getGroups(), inPerGroup = filter[1];
+  FilterShape filter(*this, getFilter());
   Type element = tensorType(getResult()).getElementType();
-  Value firstChannel =
-      e.mul(e.div(window.channel(indices), outPerGroup), inPerGroup);
-  return {sumWindow(e, element, filter.drop_front(), [&](ValueRange at) {
+  Value firstChannel = e.mul(e.div(window.channel(indices), filter.outPerGroup),
+                             filter.inPerGroup);
+  SmallVector<int64_t> sizes = concatSizes(filter.inPerGroup, filter.kernel);
+  return {sumWindow(e, element, sizes, [&](ValueRange at) {
     Value inside;
-    Elements in = window.inputAt(
-        e, window.spatial(indices), at.drop_front(), window.spatial(getInput()),
-        filter.drop_front(2), window.spatial(getResult()), inside);
+    Elements in = window.inputAt(e, window.spatial(indices), at.drop_front(),
+                                 window.spatial(getInput()), filter.kernel,
+                                 window.spatial(getResult()), inside);
     Value channel = e.add(firstChannel, at[0]);
     auto value = [&, in, channel, at]() -> Value {
       return multiply(
           e, load(0, window.at(indices[0], channel, in)),
-          load(1, position(window.channel(indices), at[0], at.drop_front())),
+          load(1, filter.at(window.channel(indices), at[0], at.drop_front())),
           element);
     };
     return std::pair(inside, value);
@@ -185,13 +199,12 @@ Elements ConvInputGradOp::emitElements(OpBuilder &b, Location loc,
                                        ValueRange indices, ElementSource load) {
   ScalarEmitter e{b, loc};
   Window window(*this);
-  ArrayRef<int64_t> filter = tensorType(getFilter()).getShape();
-  int64_t outPerGroup = filter[0] / getGroups(), inPerGroup = filter[1];
+  FilterShape filter(*this, getFilter());
   Type element = tensorType(getResult()).getElementType();
-  Value firstOut =
-      e.mul(e.div(window.channel(indices), inPerGroup), outPerGroup);
-  Value inGroup = e.rem(window.channel(indices), inPerGroup);
-  SmallVector<int64_t> sizes = concatSizes(outPerGroup, filter.drop_front(2));
+  Value firstOut = e.mul(e.div(window.channel(indices), filter.inPerGroup),
+                         filter.outPerGroup);
+  Value inGroup = e.rem(window.channel(indices), filter.inPerGroup);
+  SmallVector<int64_t> sizes = concatSizes(filter.outPerGroup, filter.kernel);
   return {sumWindow(e, element, sizes, [&](ValueRange at) {
     Value inside;
     Elements out = window.outputAt(e, window.spatial(indices), at.drop_front(),
@@ -199,7 +212,7 @@ Elements ConvInputGradOp::emitElements(OpBuilder &b, Location loc,
     Value channel = e.add(firstOut, at[0]);
     auto value = [&, out, channel, at]() -> Value {
       return multiply(e, load(0, window.at(indices[0], channel, out)),
-                      load(1, position(channel, inGroup, at.drop_front())),
+                      load(1, filter.at(channel, inGroup, at.drop_front())),
                       element);
     };
     return std::pair(inside, value);
@@ -211,18 +224,19 @@ Elements ConvFilterGradOp::emitElements(OpBuilder &b, Location loc,
                                         ElementSource load) {
   ScalarEmitter e{b, loc};
   Window window(*this);
-  ArrayRef<int64_t> filter = tensorType(getResult()).getShape();
-  int64_t outPerGroup = filter[0] / getGroups(), inPerGroup = filter[1];
+  FilterShape filter(*this, getResult());
   Type element = tensorType(getResult()).getElementType();
   Value channel =
-      e.add(e.mul(e.div(indices[0], outPerGroup), inPerGroup), indices[1]);
+      e.add(e.mul(e.div(indices[0], filter.outPerGroup), filter.inPerGroup),
+            indices[filter.layout.channelDim(indices.size())]);
   SmallVector<int64_t> sizes = concatSizes(tensorType(getInput()).getDimSize(0),
                                            window.spatial(getOutputGrad()));
   return {sumWindow(e, element, sizes, [&](ValueRange at) {
     Value inside;
-    Elements in = window.inputAt(
-        e, at.drop_front(), indices.drop_front(2), window.spatial(getInput()),
-        filter.drop_front(2), window.spatial(getOutputGrad()), inside);
+    Elements in =
+        window.inputAt(e, at.drop_front(), filter.layout.spatial(indices),
+                       window.spatial(getInput()), filter.kernel,
+                       window.spatial(getOutputGrad()), inside);
     auto value = [&, in, at]() -> Value {
       return multiply(e, load(0, window.at(at[0], indices[0], at.drop_front())),
                       load(1, window.at(at[0], channel, in)), element);

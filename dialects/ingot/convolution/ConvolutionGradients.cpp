@@ -22,7 +22,8 @@ static Value sameWindow(OpBuilder &builder, Like like, Type type, Value a,
                         Value b) {
   return Op::create(builder, like.getLoc(), type, a, b, like.getStrides(),
                     like.getDilations(), like.getPadLow(), like.getPadHigh(),
-                    like.getGroups(), like.getChannelsLast());
+                    like.getGroups(), like.getChannelsLast(),
+                    like.getFilterChannelsLast());
 }
 
 LogicalResult ConvOp::buildVjp(OpBuilder &builder, Cotangents g, Needed needed,

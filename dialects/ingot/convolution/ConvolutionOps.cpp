@@ -114,8 +114,10 @@ static LogicalResult checkConvolution(Op op, Value inputValue,
     return fail("C5: " + names.filter + " must have the rank of " +
                 names.input + ", want " + Twine(input.getRank()) + ", got " +
                 Twine(filter.getRank()));
-  ArrayRef<int64_t> kernel =
-      filter.getShape().drop_front(std::min<int64_t>(2, filter.getRank()));
+  WindowLayout filterLayout{op.getFilterChannelsLast()};
+  ArrayRef<int64_t> kernel;
+  if (filter.getRank() > 2)
+    kernel = filterLayout.spatial(filter.getShape());
   Windows windows = windowsOf(op, kernel);
   if (failed(checkWindows(fail, windows, input)))
     return failure();
@@ -126,10 +128,11 @@ static LogicalResult checkConvolution(Op op, Value inputValue,
     return fail("C6: groups must divide the " + Twine(channels) +
                 " channels and the " + Twine(filters) + " filters, got " +
                 Twine(groups));
-  if (filter.getDimSize(1) != channels / groups)
-    return fail("C7: " + names.filter +
-                " must have channels / groups = " + Twine(channels / groups) +
-                " channels, got " + Twine(filter.getDimSize(1)));
+  int64_t perGroup =
+      filter.getDimSize(filterLayout.channelDim(filter.getRank()));
+  if (perGroup != channels / groups)
+    return fail("C7: " + names.filter + " must have channels / groups = " +
+                Twine(channels / groups) + " channels, got " + Twine(perGroup));
   return checkShape(fail, "C8", names.output,
                     windowedShape(windows, input, filters), output.getShape());
 }
@@ -241,17 +244,28 @@ static bool makeChannelsLast(Op op, ArrayRef<int64_t> order) {
   return true;
 }
 
-/// Libraries keep a vector of channels for each position. With few channels the
-/// vector is not filled; f64 is computed by plain loops.
-static SmallVector<int64_t> preferredOrder(bool channelsLast, Value input,
-                                           Value output) {
+template <typename Op> static bool makeFilterChannelsLast(Op op) {
+  if (op.getFilterChannelsLast())
+    return false;
+  op.setFilterChannelsLast(true);
+  return true;
+}
+
+/// Libraries of processors keep a vector of channels for each position. With
+/// few channels the vector is not filled; f64 is computed by plain loops. A
+/// device's tensor cores take channels last, and in half precision alone:
+/// kernels of the others are made for channels first.
+static SmallVector<int64_t> preferredOrder(bool channelsLast, bool onDevice,
+                                           Value input, Value output) {
   constexpr int64_t vector = 16;
-  int64_t rank = tensorType(input).getRank();
-  if (channelsLast || tensorType(input).getElementType().isF64() ||
-      std::max(tensorType(input).getDimSize(1),
-               tensorType(output).getDimSize(1)) < vector)
+  RankedTensorType type = tensorType(input);
+  Type element = type.getElementType();
+  bool isHalf = element.isBF16() || element.isF16();
+  bool fillsVector =
+      std::max(type.getDimSize(1), tensorType(output).getDimSize(1)) >= vector;
+  if (channelsLast || element.isF64() || (onDevice ? !isHalf : !fillsVector))
     return {};
-  return WindowLayout::channelsLastOrder(rank);
+  return WindowLayout::channelsLastOrder(type.getRank());
 }
 
 #define INGOT_WINDOWED(OP, CARRIES_OPERAND, CARRIES_RESULTS)                   \
@@ -271,12 +285,12 @@ INGOT_WINDOWED(MaxPoolGradOp, true, true)
 INGOT_WINDOWED(SumPoolOp, true, true)
 INGOT_WINDOWED(SumPoolGradOp, true, true)
 
-SmallVector<int64_t> ConvOp::getPreferredOrder() {
-  return preferredOrder(getChannelsLast(), getInput(), getResult());
-}
-SmallVector<int64_t> ConvInputGradOp::getPreferredOrder() {
-  return preferredOrder(getChannelsLast(), getResult(), getOutputGrad());
-}
-SmallVector<int64_t> ConvFilterGradOp::getPreferredOrder() {
-  return preferredOrder(getChannelsLast(), getInput(), getOutputGrad());
-}
+#define INGOT_CONVOLUTION(OP, INPUT, OUTPUT)                                   \
+  bool OP::permuteOthers() { return makeFilterChannelsLast(*this); }           \
+  SmallVector<int64_t> OP::getPreferredOrder(bool onDevice) {                  \
+    return preferredOrder(getChannelsLast(), onDevice, INPUT(), OUTPUT());     \
+  }
+
+INGOT_CONVOLUTION(ConvOp, getInput, getResult)
+INGOT_CONVOLUTION(ConvInputGradOp, getResult, getOutputGrad)
+INGOT_CONVOLUTION(ConvFilterGradOp, getInput, getOutputGrad)

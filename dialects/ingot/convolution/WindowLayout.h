@@ -14,7 +14,8 @@
 
 namespace ingot {
 
-/// [N, C, spatial...] or [N, spatial..., C]. Filters are in no such order.
+/// [N, C, spatial...] or [N, spatial..., C]. Filters are [O, C, spatial...]
+/// likewise, in an order of their own.
 struct WindowLayout {
   bool channelsLast;
 

@@ -246,8 +246,12 @@ def Permutable : OpInterface<"Permutable"> {
     }], "bool", "permute", (ins "::llvm::ArrayRef<int64_t>":$order), "",
       "return true;">,
     InterfaceMethod<[{
-      The order in which the op runs best, empty if it is as good as any other.
-    }], "::llvm::SmallVector<int64_t>", "getPreferredOrder", (ins), "", "return {};">,
+      Changes the attributes so that the tensors that keep their order (filters) take it as well: their types, and
+      transposes around the op, are the caller's. False, and nothing is changed, where the op has no such form.
+    }], "bool", "permuteOthers", (ins), "", "return false;">,
+    InterfaceMethod<[{
+      The order in which the op runs best, on a processor or a device; empty if it is as good as any other.
+    }], "::llvm::SmallVector<int64_t>", "getPreferredOrder", (ins "bool":$onDevice), "", "return {};">,
   ];
 }
 

@@ -19,13 +19,19 @@ using Spatial = std::array<int64_t, 3>;
 struct Geometry {
   int64_t batch, inputChannels, outputChannels, groups;
   Spatial input, kernel, output, strides, dilations, low;
-  bool channelsLast;
+  bool channelsLast, filterChannelsLast;
 
   /// Where an element of the input or output is.
   int64_t at(int64_t image, int64_t channel, int64_t channels, int64_t position,
              int64_t plane) const {
     return channelsLast ? (image * plane + position) * channels + channel
                         : (image * channels + channel) * plane + position;
+  }
+  /// Where an element of the filter is.
+  int64_t filterAt(int64_t out, int64_t in, int64_t inPerGroup, int64_t tap,
+                   int64_t taps) const {
+    return filterChannelsLast ? (out * taps + tap) * inPerGroup + in
+                              : (out * inPerGroup + in) * taps + tap;
   }
 };
 } // namespace
@@ -47,12 +53,15 @@ static Geometry getGeometry(OpT op, const Tensor &input, const Tensor &filter,
           output.getShape()[channelDim],
           static_cast<int64_t>(op.getGroups()),
           spatial(layout.spatial(input.getShape()), 1),
-          spatial(filter.getShape().drop_front(2), 1),
+          spatial(WindowLayout{op.getFilterChannelsLast()}.spatial(
+                      filter.getShape()),
+                  1),
           spatial(layout.spatial(output.getShape()), 1),
           spatial(op.getStrides(), 1),
           spatial(op.getDilations(), 1),
           spatial(op.getPadLow(), 0),
-          layout.channelsLast};
+          layout.channelsLast,
+          op.getFilterChannelsLast()};
 }
 
 /// Calls `visit(input, filter, output)` with the positions of each product
@@ -73,7 +82,6 @@ static void forEachProduct(const Geometry &g, Visit visit) {
     for (int64_t o = 0; o < g.outputChannels; ++o)
       for (int64_t c = 0; c < inPerGroup; ++c) {
         int64_t channel = o / outPerGroup * inPerGroup + c;
-        int64_t filterBase = (o * inPerGroup + c) * kernelPlane;
         for (int64_t kz = 0; kz < g.kernel[0]; ++kz)
           for (int64_t ky = 0; ky < g.kernel[1]; ++ky)
             for (int64_t kx = 0; kx < g.kernel[2]; ++kx) {
@@ -92,7 +100,7 @@ static void forEachProduct(const Geometry &g, Visit visit) {
                       continue;
                     visit(g.at(n, channel, g.inputChannels,
                                (z * g.input[1] + y) * g.input[2] + x, inPlane),
-                          filterBase + k,
+                          g.filterAt(o, c, inPerGroup, k, kernelPlane),
                           g.at(n, o, g.outputChannels,
                                (oz * g.output[1] + oy) * g.output[2] + ox,
                                outPlane));

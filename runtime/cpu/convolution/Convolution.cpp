@@ -81,11 +81,13 @@ Description::Description(const ingot_conv_desc &d) {
     padHigh.push_back(d.pad_high[i]);
   }
   memory::data_type type = getDnnlType(getComputeType(d.type));
-  auto plain = [&](const memory::dims &dims, bool channelsLast) {
+  auto plain = [&](const memory::dims &dims, bool channelsLast,
+                   int64_t channelDim = 1) {
     std::vector<size_t> order(dims.size());
     std::iota(order.begin(), order.end(), 0);
+    auto channel = order.begin() + channelDim;
     if (channelsLast)
-      std::rotate(order.begin() + 1, order.begin() + 2, order.end());
+      std::rotate(channel, channel + 1, order.end());
     return memory::desc(dims, type, getStrides(dims, order));
   };
   auto any = [&](const memory::dims &dims) {
@@ -93,7 +95,8 @@ Description::Description(const ingot_conv_desc &d) {
   };
   input = plain(inputDims, d.channels_last);
   output = plain(outputDims, d.channels_last);
-  filter = plain(filterDims, false);
+  filter = plain(filterDims, d.filter_channels_last,
+                 /*channelDim=*/d.groups != 1 ? 2 : 1);
   // The library has good kernels for this order of data as it is.
   inputAny = d.channels_last ? input : any(inputDims);
   outputAny = d.channels_last ? output : any(outputDims);

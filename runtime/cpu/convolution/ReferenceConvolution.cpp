@@ -69,7 +69,9 @@ struct Shape {
           int64_t position = getInputPosition(o, k);
           if (position >= 0)
             visit(at(image, first + c, d.in_channels, position, inSize),
-                  (channel * perGroup + c) * kernelSize + k,
+                  d.filter_channels_last
+                      ? (channel * kernelSize + k) * perGroup + c
+                      : (channel * perGroup + c) * kernelSize + k,
                   at(image, channel, d.out_channels, o, outSize));
         }
   }

@@ -382,6 +382,21 @@ def convolutions(ingot):
                       env={**env, "INGOT_STAND_IN_FAIL": "cudnnCreate"})
 
 
+@case("cuda convolutions have channels last in half precision")
+def convolution_layouts(ingot):
+    _, _, env = trainer(ingot)
+    cnn = golden("cnn")
+    for precision, order in [("fp32", "first"), ("bf16", "last"), ("fp16", "last")]:
+        program = ingot.compile(cnn.model, *cnn.compile_flags("sgd"), "--target", "cuda", "--precision", precision)
+        log = ingot.path("calls.txt")
+        ingot.succeed([program, "--data", cnn.data, "--steps", 1], env={**env, "INGOT_STAND_IN_LOG": str(log)})
+        calls = log.read_text()
+        check("violation" not in calls, "a call is wrong: " + calls[calls.find("violation") :][:200])
+        lines = re.findall(r"convolution channels (.*)", calls)
+        # Data, filter and result of each convolution and each gradient.
+        check(len(lines) >= 5 and set(lines) == {f"data={order} filter={order} result={order}"}, f"{precision}: {lines}")
+
+
 @case("cuda tests of kernels for a machine with a GPU")
 def kernel_cases(ingot):
     _, _, env = trainer(ingot)

@@ -1,9 +1,16 @@
 // RUN: ingot-opt %s --ingot-choose-layouts --split-input-file | FileCheck %s
 // RUN: ingot-opt %s --ingot-choose-layouts --split-input-file --remarks-filter=layout --remark-format=emitRemark 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
+// RUN: ingot-opt %s --ingot-choose-layouts=device --split-input-file | FileCheck %s --check-prefix=DEVICE
+// RUN: ingot-opt %s --ingot-choose-layouts=device --split-input-file --remarks-filter=layout --remark-format=emitRemark 2>&1 >/dev/null | FileCheck %s --check-prefix=DEVICE-REMARK
 
 // From convolution to convolution no element moves: broadcasts of channels,
 // constants and reductions over positions take the order for nothing.
 // REMARK: remark: {{.*}}channels last
+// A device's library is as fast with channels first in f32.
+// DEVICE-REMARK: remark: {{.*}}no other order is known to be faster
+// DEVICE-LABEL: func.func @chain
+// DEVICE-NOT: transpose
+// DEVICE: return
 // CHECK-LABEL: func.func @chain
 // CHECK: %[[X:.+]] = ingot.transpose %arg0 [0, 2, 3, 1]
 // CHECK: %[[A:.+]] = ingot.conv %[[X]], %arg1 {channels_last
@@ -93,4 +100,30 @@ func.func @broadcast_outside(%x: tensor<2x16x6x5xf32>, %w: tensor<16x16x1x1xf32>
   %2 = ingot.mul %0, %1 : tensor<2x16x6x5xf32>
   %3 = ingot.reduce sum %2 dims = [2, 3] : (tensor<2x16x6x5xf32>) -> tensor<2x16xf32>
   return %3 : tensor<2x16xf32>
+}
+
+// -----
+
+// On a device half precision has channels last however few they are, and so
+// have its filters: transposed once for a convolution and a gradient, and back
+// where a filter's gradient leaves. What reads that keeps its order.
+// DEVICE-REMARK: remark: {{.*}}channels last
+// DEVICE-LABEL: func.func @halves
+// DEVICE-DAG: %[[X:.+]] = ingot.transpose %arg0 [0, 2, 3, 1] : (tensor<8x3x6x6xbf16>) -> tensor<8x6x6x3xbf16>
+// DEVICE-DAG: %[[W:.+]] = ingot.transpose %arg1 [0, 2, 3, 1] : (tensor<4x3x1x2xbf16>) -> tensor<4x1x2x3xbf16>
+// DEVICE: %[[Y:.+]] = ingot.conv %[[X]], %[[W]] {channels_last, {{.*}}filter_channels_last
+// DEVICE: %[[T:.+]] = ingot.tanh %[[Y]] : tensor<8x6x5x4xbf16>
+// DEVICE: %[[DX:.+]] = ingot.conv_input_grad %[[T]], %[[W]] {channels_last, {{.*}}filter_channels_last
+// DEVICE: %[[DW:.+]] = ingot.conv_filter_grad %[[T]], %[[X]] {channels_last, {{.*}}filter_channels_last{{.*}} -> tensor<4x1x2x3xbf16>
+// DEVICE: %[[BACK:.+]] = ingot.transpose %[[DW]] [0, 3, 1, 2] : (tensor<4x1x2x3xbf16>) -> tensor<4x3x1x2xbf16>
+// DEVICE: ingot.add %[[BACK]], %arg1
+// CHECK-LABEL: func.func @halves
+// CHECK-NOT: channels_last
+func.func @halves(%x: tensor<8x3x6x6xbf16>, %w: tensor<4x3x1x2xbf16>) -> (tensor<8x3x6x6xbf16>, tensor<4x3x1x2xbf16>) {
+  %0 = ingot.conv %x, %w {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pad_low = array<i64: 0, 0>, pad_high = array<i64: 0, 0>, groups = 1 : i64} : (tensor<8x3x6x6xbf16>, tensor<4x3x1x2xbf16>) -> tensor<8x4x6x5xbf16>
+  %1 = ingot.tanh %0 : tensor<8x4x6x5xbf16>
+  %2 = ingot.conv_input_grad %1, %w {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pad_low = array<i64: 0, 0>, pad_high = array<i64: 0, 0>, groups = 1 : i64} : (tensor<8x4x6x5xbf16>, tensor<4x3x1x2xbf16>) -> tensor<8x3x6x6xbf16>
+  %3 = ingot.conv_filter_grad %1, %x {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pad_low = array<i64: 0, 0>, pad_high = array<i64: 0, 0>, groups = 1 : i64} : (tensor<8x4x6x5xbf16>, tensor<8x3x6x6xbf16>) -> tensor<4x3x1x2xbf16>
+  %4 = ingot.add %3, %w : tensor<4x3x1x2xbf16>
+  return %2, %4 : tensor<8x3x6x6xbf16>, tensor<4x3x1x2xbf16>
 }

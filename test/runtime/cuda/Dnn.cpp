@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cudnn.h>
 #include <map>
+#include <numeric>
 #include <set>
 #include <vector>
 
@@ -41,7 +42,30 @@ int64_t getNumber(const Descriptor &descriptor,
   return found == descriptor.numbers.end() ? 0 : found->second.front();
 }
 
-/// Checks that the extents of a convolution fit each other.
+/// Where a dense tensor has its channels.
+const char *findChannels(const Descriptor &tensor) {
+  const std::vector<int64_t> &dims =
+      tensor.numbers.at(CUDNN_ATTR_TENSOR_DIMENSIONS);
+  auto isDense = [&](const std::vector<size_t> &order) {
+    int64_t stride = 1;
+    for (size_t i = order.size(); i-- > 0; stride *= dims[order[i]])
+      if (tensor.numbers.at(CUDNN_ATTR_TENSOR_STRIDES).at(order[i]) != stride)
+        return false;
+    return true;
+  };
+  std::vector<size_t> order(dims.size());
+  std::iota(order.begin(), order.end(), 0);
+  if (isDense(order))
+    return "first";
+  std::rotate(order.begin() + 1, order.begin() + 2, order.end());
+  if (isDense(order))
+    return "last";
+  record("violation", " cuDNN: the strides of a tensor");
+  return "nowhere";
+}
+
+/// Checks that the extents of a convolution fit each other, and writes down in
+/// which order its dimensions are.
 void checkOperation(const Descriptor &operation,
                     cudnnBackendAttributeName_t convolution,
                     cudnnBackendAttributeName_t x,
@@ -67,6 +91,10 @@ void checkOperation(const Descriptor &operation,
   }
   if (!fits)
     record("violation", " cuDNN: the shapes of a convolution");
+  record("convolution", " channels data=%s filter=%s result=%s",
+         findChannels(*operation.parts.at(x)),
+         findChannels(*operation.parts.at(w)),
+         findChannels(*operation.parts.at(y)));
 }
 } // namespace
 
