@@ -34,10 +34,11 @@ void ingot::buildGraphPipeline(OpPassManager &manager,
   attention.device = options.device;
   attention.precision = options.precision;
   manager.addNestedPass<func::FuncOp>(createFormAttention(attention));
-  // Gradients of one product are one product each.
-  if (options.level > 0 && !options.device)
+  // Gradients of one product are one product each. Where attention stays
+  // products there is nothing that would read parts in place.
+  if (options.level > 0 && !attention.plain)
     manager.addNestedPass<func::FuncOp>(
-        createMergeProjections({options.precision}));
+        createMergeProjections({options.precision, options.device}));
   bool accumulates = options.gradAccumulation > 1;
   manager.addPass(
       createAttachLoss({options.loss, accumulates || options.dataParallel}));

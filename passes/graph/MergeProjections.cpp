@@ -123,10 +123,14 @@ std::optional<RowPart> RowPart::of(Value value) {
 
 /// Why a kernel cannot read the operands of an attention side by side; empty if
 /// it can.
-static StringRef whyNotPacked(AttentionOp op, StringRef precision) {
+static StringRef whyNotPacked(AttentionOp op, StringRef precision,
+                              bool onDevice) {
   AttentionSizes sizes = op.getSizes();
   if (!op.hasLibraryCall(/*onDevice=*/false))
     return "the kernel does not take the elements";
+  bool hasTerms = op.getBias() || op.getMask();
+  if (onDevice && (hasTerms || !sizes.fitDevice(op.getLeft(), op.getRight())))
+    return "the device's kernel does not take the sizes, bounds or mask";
   if (sizes.queries != sizes.keys || sizes.size != sizes.valueSize)
     return "queries and values are not as large as keys";
   Type element =
@@ -226,7 +230,7 @@ void MergeProjections::mergeLayers(ArrayRef<Projection> layers,
       continue;
     for (Projection layer : read)
       left.erase(layer.result);
-    bool readInPlace = whyNotPacked(op, precision).empty();
+    bool readInPlace = whyNotPacked(op, precision, device).empty();
     if (areWorthIt(read, readInPlace))
       merge(read);
   }
@@ -340,7 +344,7 @@ void MergeProjections::pack(AttentionOp op) {
            part.width == queries + 2 * keys && part.first == first &&
            part.count == count;
   };
-  StringRef problem = whyNotPacked(op, precision);
+  StringRef problem = whyNotPacked(op, precision, device);
   if (problem.empty() &&
       (!isAt(parts[0], 0, queries) || !isAt(parts[1], queries, keys) ||
        !isAt(parts[2], queries + keys, keys)))

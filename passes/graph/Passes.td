@@ -108,7 +108,8 @@ def MergeProjections : Pass<"ingot-merge-projections", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::ingot::IngotDialect"];
   let options = [
     Option<"precision", "precision", "std::string", "\"fp32\"",
-           "what f32 will be computed in: fp32, bf16 or fp16">];
+           "what f32 will be computed in: fp32, bf16 or fp16">,
+    Option<"device", "device", "bool", "false", "attention is that of a device">];
   let statistics = [
     Statistic<"numMerged", "merged", "products of several layers">,
     Statistic<"numPacked", "packed", "attentions that read one tensor">];

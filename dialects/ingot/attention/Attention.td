@@ -64,8 +64,13 @@ class Ingot_PackedAttentionOp<string mnemonic, list<Trait> traits = []>
   }];
   let extraClassDefinition = baseDefinition # [{
     bool $cppClass::hasLibraryCall(bool onDevice) {
-      return !onDevice && hasKernelTypes() &&
-             getSizes().packsAligned(getPacked().getType().getElementType());
+      ::mlir::Type element = getPacked().getType().getElementType();
+      if (!getSizes().packsAligned(element))
+        return false;
+      if (!onDevice)
+        return hasKernelTypes();
+      return (element.isBF16() || element.isF16()) && !getBias() && !getMask() &&
+             getSizes().fitDevice(getLeft(), getRight());
     }
     ::ingot::AttentionSizes $cppClass::getSizes() {
       return ::ingot::AttentionSizes::ofPacked(getPacked(), getKeyHeads());

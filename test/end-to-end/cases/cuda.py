@@ -397,6 +397,31 @@ def convolution_layouts(ingot):
         check(len(lines) >= 5 and set(lines) == {f"data={order} filter={order} result={order}"}, f"{precision}: {lines}")
 
 
+@case("cuda attention reads and writes parts of one tensor in half precision")
+def packed_attention(ingot):
+    trainer(ingot)
+    model, loss = ROOT / "docs/examples/bytes/bytes.onnx", ["--loss", "cross-entropy", "--batch", "8"]
+    for precision in ["fp32", "bf16", "fp16"]:
+        steps = ingot.path("steps.mlir")
+        ingot.succeed(ingot.ingotc(model, *loss, "--target", "cuda", "--precision", precision, "--emit", "exec", "-o", steps))
+        calls, places = 0, {}
+        for line in steps.read_text().splitlines():
+            part = re.search(r"(%\w+) = exec\.buffer +arena (\d+) : memref<8x128x4x16x\w+, strided<\[24576, 192, 16, 1\]>>", line)
+            if part:
+                places[part[1]] = int(part[2])
+            call = re.search(r"exec\.attention(_grad)? (.*?) scratch ", line)
+            if not call:
+                continue
+            calls += 1
+            read, written = (re.findall(r"%\w+", side) for side in call[2].split("->"))
+            # Four heads of 16 columns, 128 bytes, from one part to the next.
+            for parts in [read[:3], *([written] if call[1] else [])]:
+                first, second, third = (places.get(part, 0) for part in parts)
+                check(third - second == second - first == 128, f"{precision}: {line}")
+        # In f32 it is products and a softmax.
+        check((calls > 0) == (precision != "fp32"), f"{precision}: {calls} calls")
+
+
 @case("cuda tests of kernels for a machine with a GPU")
 def kernel_cases(ingot):
     _, _, env = trainer(ingot)

@@ -81,3 +81,32 @@ func.func @attention(%x: tensor<1x8x2x8xf32>, %h: tensor<1x8x2x8xbf16>, %m: tens
   %5, %l5 = ingot.attention %x, %x, %x {scale = 1.0 : f64, softcap = 2.0 : f64} : (tensor<1x8x2x8xf32>, tensor<1x8x2x8xf32>, tensor<1x8x2x8xf32>) -> (tensor<1x8x2x8xf32>, tensor<1x2x8xf32>)
   return %0, %1, %2, %3, %4, %5 : tensor<1x8x2x8xf32>, tensor<1x8x2x8xbf16>, tensor<1x8x2x8xbf16>, tensor<1x8x2x4xbf16>, tensor<1x8x2x8xf64>, tensor<1x8x2x8xf32>
 }
+
+// Where the parts of a packed tensor are aligned, a device takes them in half
+// precision where they are (%h); else they become tensors of their own, which
+// may fit (%u), or products (%x).
+// HOST-LABEL:   func.func @packed_attention
+// HOST:         ingot.packed_attention_grad {{.*}}bf16
+// HOST:         ingot.attention_grad
+// HOST:         ingot.packed_attention_grad {{.*}}f32
+// DEVICE-LABEL: func.func @packed_attention
+// DEVICE-SAME:  (%[[H:[a-z0-9]+]]: tensor<1x8x24x8xbf16>, %[[U:[a-z0-9]+]]: tensor<1x8x6x8xbf16>
+// DEVICE-NOT:   ingot.slice
+// DEVICE:       %[[R:.+]], %[[L:.+]] = ingot.packed_attention %[[H]] {key_heads = 8
+// DEVICE:       ingot.packed_attention_grad %[[H]], %[[R]], %[[L]], %[[R]] {key_heads = 8
+// DEVICE:       %[[Q:.+]] = ingot.slice %[[U]] starts = [0, 0, 0, 0] limits = [1, 8, 2, 8]
+// DEVICE:       %[[K:.+]] = ingot.slice %[[U]] starts = [0, 0, 2, 0] limits = [1, 8, 4, 8]
+// DEVICE:       %[[V:.+]] = ingot.slice %[[U]] starts = [0, 0, 4, 0] limits = [1, 8, 6, 8]
+// DEVICE:       %[[R1:.+]], %[[L1:.+]] = ingot.attention %[[Q]], %[[K]], %[[V]]
+// DEVICE:       %[[DQ:.+]], %[[DK:.+]], %[[DV:.+]] = ingot.attention_grad {{.*}}, %[[R1]], %[[L1]], %[[R1]]
+// DEVICE:       ingot.concat %[[DQ]], %[[DK]], %[[DV]] dim = 2
+// DEVICE-NOT:   attention
+func.func @packed_attention(%h: tensor<1x8x24x8xbf16>, %u: tensor<1x8x6x8xbf16>, %x: tensor<1x8x6x8xf32>) -> (tensor<1x8x24x8xbf16>, tensor<1x8x6x8xbf16>, tensor<1x8x6x8xf32>) {
+  %0, %l0 = ingot.packed_attention %h {key_heads = 8 : i64, scale = 1.0 : f64, right = 0 : i64} : (tensor<1x8x24x8xbf16>) -> (tensor<1x8x8x8xbf16>, tensor<1x8x8xf32>)
+  %1 = ingot.packed_attention_grad %h, %0, %l0, %0 {key_heads = 8 : i64, scale = 1.0 : f64, right = 0 : i64} : (tensor<1x8x24x8xbf16>, tensor<1x8x8x8xbf16>, tensor<1x8x8xf32>, tensor<1x8x8x8xbf16>) -> tensor<1x8x24x8xbf16>
+  %2, %l2 = ingot.packed_attention %u {key_heads = 2 : i64, scale = 1.0 : f64} : (tensor<1x8x6x8xbf16>) -> (tensor<1x8x2x8xbf16>, tensor<1x2x8xf32>)
+  %3 = ingot.packed_attention_grad %u, %2, %l2, %2 {key_heads = 2 : i64, scale = 1.0 : f64} : (tensor<1x8x6x8xbf16>, tensor<1x8x2x8xbf16>, tensor<1x2x8xf32>, tensor<1x8x2x8xbf16>) -> tensor<1x8x6x8xbf16>
+  %4, %l4 = ingot.packed_attention %x {key_heads = 2 : i64, scale = 1.0 : f64} : (tensor<1x8x6x8xf32>) -> (tensor<1x8x2x8xf32>, tensor<1x2x8xf32>)
+  %5 = ingot.packed_attention_grad %x, %4, %l4, %4 {key_heads = 2 : i64, scale = 1.0 : f64} : (tensor<1x8x6x8xf32>, tensor<1x8x2x8xf32>, tensor<1x2x8xf32>, tensor<1x8x2x8xf32>) -> tensor<1x8x6x8xf32>
+  return %1, %3, %5 : tensor<1x8x24x8xbf16>, tensor<1x8x6x8xbf16>, tensor<1x8x6x8xf32>
+}

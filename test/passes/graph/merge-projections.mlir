@@ -1,5 +1,7 @@
 // RUN: ingot-opt %s --split-input-file --ingot-merge-projections | FileCheck %s
 // RUN: ingot-opt %s --split-input-file --ingot-merge-projections --remarks-filter=ingot-merge-projections --remark-format=emitRemark 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
+// RUN: ingot-opt %s --split-input-file --ingot-merge-projections="device precision=bf16" | FileCheck %s --check-prefix=DEVICE
+// RUN: ingot-opt %s --split-input-file --ingot-merge-projections="device precision=bf16" --remarks-filter=ingot-merge-projections --remark-format=emitRemark 2>&1 >/dev/null | FileCheck %s --check-prefix=DEVICE-REMARK
 
 // Queries, keys and values of one input, two heads to a key head, in no order.
 ingot.state parameter @wq : tensor<64x32xf32> = dense<0.0> : tensor<64x32xf32>
@@ -8,6 +10,10 @@ ingot.state parameter @wv : tensor<32x32xf32> = dense<0.0> : tensor<32x32xf32>
 ingot.state parameter @bq : tensor<64xf32> = dense<0.0> : tensor<64xf32>
 ingot.state parameter @bk : tensor<32xf32> = dense<0.0> : tensor<32xf32>
 ingot.state parameter @bv : tensor<32xf32> = dense<0.0> : tensor<32xf32>
+// DEVICE-LABEL: func @forward
+// DEVICE:       ingot.packed_attention {{.*}} {key_heads = 2 : i64, right = 0 : i64
+// DEVICE-REMARK: remark: [Passed] projections
+// DEVICE-REMARK: remark: [Passed] packed-attention
 // CHECK-LABEL: func @forward
 // CHECK-SAME:    %[[X:arg[0-9]+]]: {{[^)]*}} %[[WQ:arg[0-9]+]]: tensor<64x32xf32>{{.*}} %[[WK:arg[0-9]+]]: tensor<32x32xf32>{{.*}} %[[WV:arg[0-9]+]]: tensor<32x32xf32>{{.*}} %[[BQ:arg[0-9]+]]: tensor<64xf32>{{.*}} %[[BK:arg[0-9]+]]: tensor<32xf32>{{.*}} %[[BV:arg[0-9]+]]: tensor<32xf32>
 func.func @forward(%x: tensor<512x32xf32> {ingot.kind = "data", ingot.name = "x"},
@@ -47,7 +53,11 @@ func.func @forward(%x: tensor<512x32xf32> {ingot.kind = "data", ingot.name = "x"
 
 // -----
 
-// Parts of one tensor, cut along any dimension; a mask goes along.
+// Parts of one tensor, cut along any dimension; a mask goes along, but not on
+// a device.
+// DEVICE-LABEL: func @parts
+// DEVICE:       ingot.attention {{.*}} mask
+// DEVICE-REMARK: remark: [Missed] packed-attention | {{.*}} Reason="the device's kernel does not take the sizes, bounds or mask"
 // CHECK-LABEL: func @parts
 // CHECK-SAME:    %[[X:arg[0-9]+]]: tensor<2x32x3x2x16xf32>, %[[MASK:arg[0-9]+]]:
 // CHECK-NEXT:  %[[HEADS:.*]] = ingot.reshape %[[X]] : tensor<2x32x3x2x16xf32> -> tensor<2x32x6x16xf32>

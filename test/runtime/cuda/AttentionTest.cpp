@@ -21,8 +21,9 @@ struct Case {
   friend void PrintTo(const Case &of, std::ostream *out) { *out << of.name; }
 };
 
-/// Queries, keys and values side by side, as one product leaves them.
-ingot_attention_desc describe(const Case &of) {
+/// With `isPacked`, queries, keys and values lie side by side, as one product
+/// leaves them, and so do their gradients; else in a tensor each.
+ingot_attention_desc describe(const Case &of, bool isPacked) {
   ingot_attention_desc desc = {};
   desc.batch = of.batch;
   desc.heads = of.heads;
@@ -39,9 +40,10 @@ ingot_attention_desc describe(const Case &of) {
     strides[2] = of.size;
   };
   int64_t row = (of.heads + 2 * of.keyHeads) * of.size;
-  lay(desc.query_strides, row);
-  lay(desc.key_strides, row);
-  lay(desc.value_strides, row);
+  int64_t keyRow = isPacked ? row : of.keyHeads * of.size;
+  lay(desc.query_strides, isPacked ? row : of.heads * of.size);
+  lay(desc.key_strides, keyRow);
+  lay(desc.value_strides, keyRow);
   lay(desc.result_strides, of.heads * of.size);
   return desc;
 }
@@ -53,13 +55,16 @@ TEST_P(DnnAttentionPlans, HaveKernels) {
   if (!cudnn)
     GTEST_SKIP() << "cuDNN is not installed";
   for (bool isHopper : {true, false})
-    for (bool isGradient : {false, true}) {
-      SCOPED_TRACE(std::string(isHopper ? "sm_90" : "sm_80") +
-                   (isGradient ? ", gradient" : ""));
-      EXPECT_EQ(findAttentionProblem(*cudnn, describe(GetParam()), isGradient,
-                                     describeGpu(isHopper), isHopper ? 90 : 80),
-                "");
-    }
+    for (bool isGradient : {false, true})
+      for (bool isPacked : {false, true}) {
+        SCOPED_TRACE(std::string(isHopper ? "sm_90" : "sm_80") +
+                     (isGradient ? ", gradient" : "") +
+                     (isPacked ? ", packed" : ""));
+        EXPECT_EQ(findAttentionProblem(*cudnn, describe(GetParam(), isPacked),
+                                       isGradient, describeGpu(isHopper),
+                                       isHopper ? 90 : 80),
+                  "");
+      }
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -77,8 +82,8 @@ TEST(DnnAttention, SaysWhatIsNotTaken) {
   if (!cudnn)
     GTEST_SKIP() << "cuDNN is not installed";
   Case odd = {"odd", 2, 4, 4, 256, 60, -1, 0, INGOT_BF16};
-  EXPECT_NE(findAttentionProblem(*cudnn, describe(odd), /*isGradient=*/false,
-                                 describeGpu(true), 90),
+  EXPECT_NE(findAttentionProblem(*cudnn, describe(odd, /*isPacked=*/true),
+                                 /*isGradient=*/false, describeGpu(true), 90),
             "");
 }
 
