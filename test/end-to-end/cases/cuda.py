@@ -501,3 +501,24 @@ def gpu_check(ingot):
     check("FAILED" in (folder / "out/report.md").read_text(), "the report says nothing of a failure")
     second = ingot.run([*command[:-3], "bandwidth", *command[-2:]], env=env)
     check("losses:" not in second.out and "bandwidth:" in second.out, f"{second.out}")
+
+
+@case("cuda tests of library calls for a machine with a GPU")
+def library_cases(ingot):
+    _, _, env = trainer(ingot)
+    folder = ingot.path("log.txt").parent
+    files = [ROOT / f"test/interpret/{name}.mlir" for name in ["channels-last", "packed-attention-low"]]
+    ingot.succeed([ingot.bin / "ingot-gpu-cases", *files, "-o", folder])
+    # Attention in half precision is a call that takes parts of one tensor.
+    attention = (folder / "packed-attention-low-O2.o").read_bytes()
+    check(b"ingot_attention_grad" in attention, "attention is taken apart")
+    name, log = folder / "channels-last-O2", folder / "log.txt"
+    ingot.succeed(["ld.lld-22", "-shared", "-o", f"{name}.so", f"{name}.o"])
+    ingot.run([ingot.bin / "ingot-gpu-run", f"{name}.so"], env={**env, "INGOT_STAND_IN_LOG": str(log)})
+    lines = re.findall(r"convolution channels (.*)", log.read_text())
+    orders = {f"data={order} filter={order} result={order}": 0 for order in ["first", "last"]}
+    for line in lines:
+        orders[line] += 1
+    # Three functions, each with both orders of a convolution and its gradients.
+    check(set(orders.values()) == {9}, f"{orders}")
+    check("violation" not in log.read_text(), "a call is wrong")
