@@ -246,3 +246,11 @@ func.func @max_pool_grad_c7(%a0: tensor<1x3x2x2xf32>, %a1: tensor<1x3x2x1xi64>) 
   %0 = ingot.max_pool_grad %a0, %a1 {dilations = array<i64: 1, 1>, kernel = array<i64: 2, 2>, pad_high = array<i64: 0, 0>, pad_low = array<i64: 0, 0>, strides = array<i64: 2, 2>} : (tensor<1x3x2x2xf32>, tensor<1x3x2x1xi64>) -> tensor<1x3x4x4xf32>
   return
 }
+
+// -----
+
+func.func @conv_filter_channels_last_c7(%x: tensor<2x4x9x8xf32>, %w: tensor<6x4x3x2xf32>) {
+  // expected-error @+1 {{C7: the filter must have channels / groups = 4 channels, got 2}}
+  %0 = ingot.conv %x, %w {filter_channels_last, dilations = array<i64: 1, 1>, groups = 1 : i64, pad_high = array<i64: 0, 0>, pad_low = array<i64: 0, 0>, strides = array<i64: 1, 1>} : (tensor<2x4x9x8xf32>, tensor<6x4x3x2xf32>) -> tensor<2x6x6x6xf32>
+  return
+}

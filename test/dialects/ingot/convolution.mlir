@@ -43,3 +43,13 @@ func.func @channels_last(%x: tensor<2x9x8x4xf32>, %w: tensor<6x4x3x2xf32>) -> te
   %1 = ingot.conv_input_grad %0, %w {channels_last, dilations = array<i64: 1, 1>, groups = 1 : i64, pad_high = array<i64: 0, 0>, pad_low = array<i64: 0, 0>, strides = array<i64: 1, 1>} : (tensor<2x7x7x6xf32>, tensor<6x4x3x2xf32>) -> tensor<2x9x8x4xf32>
   return %1 : tensor<2x9x8x4xf32>
 }
+
+// The order of filters is an attribute of its own.
+// CHECK-LABEL: func.func @filter_channels_last
+func.func @filter_channels_last(%x: tensor<2x4x9x8xf32>, %w: tensor<6x3x2x4xf32>) -> tensor<6x3x2x4xf32> {
+  // CHECK: ingot.conv %{{.*}} {dilations = {{.*}}, filter_channels_last, {{.*}}} : (tensor<2x4x9x8xf32>, tensor<6x3x2x4xf32>) -> tensor<2x6x7x7xf32>
+  %0 = ingot.conv %x, %w {filter_channels_last, dilations = array<i64: 1, 1>, groups = 1 : i64, pad_high = array<i64: 0, 0>, pad_low = array<i64: 0, 0>, strides = array<i64: 1, 1>} : (tensor<2x4x9x8xf32>, tensor<6x3x2x4xf32>) -> tensor<2x6x7x7xf32>
+  // CHECK: ingot.conv_filter_grad %{{.*}} {dilations = {{.*}}, filter_channels_last, {{.*}}} : (tensor<2x6x7x7xf32>, tensor<2x4x9x8xf32>) -> tensor<6x3x2x4xf32>
+  %1 = ingot.conv_filter_grad %0, %x {filter_channels_last, dilations = array<i64: 1, 1>, groups = 1 : i64, pad_high = array<i64: 0, 0>, pad_low = array<i64: 0, 0>, strides = array<i64: 1, 1>} : (tensor<2x6x7x7xf32>, tensor<2x4x9x8xf32>) -> tensor<6x3x2x4xf32>
+  return %1 : tensor<6x3x2x4xf32>
+}

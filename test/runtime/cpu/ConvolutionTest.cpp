@@ -31,12 +31,10 @@ int64_t product(const int64_t *extents, int64_t rank) {
   return result;
 }
 
-/// The linear index of an element of the input or output, from that in N C
-/// spatial order.
-int64_t place(const ingot_conv_desc &d, int64_t channels,
-              const int64_t *extents, int64_t index) {
-  int64_t plane = product(extents, d.spatial_rank);
-  if (!d.channels_last)
+/// The linear index of an element, from that with channels first.
+int64_t place(bool channelsLast, int64_t channels, int64_t plane,
+              int64_t index) {
+  if (!channelsLast)
     return index;
   int64_t position = index % plane, channel = index / plane % channels;
   return (index / plane / channels * plane + position) * channels + channel;
@@ -49,11 +47,16 @@ void forEachProduct(
     const std::function<void(int64_t, int64_t, int64_t)> &visit) {
   int64_t perGroup = d.in_channels / d.groups;
   int64_t outPerGroup = d.out_channels / d.groups;
+  int64_t inPlane = product(d.in, d.spatial_rank);
+  int64_t outPlane = product(d.out, d.spatial_rank);
+  int64_t taps = product(d.kernel, d.spatial_rank);
   std::function<void(int64_t, int64_t, int64_t, int64_t)> descend =
       [&](int64_t axis, int64_t input, int64_t filter, int64_t output) {
         if (axis == d.spatial_rank)
-          return visit(place(d, d.in_channels, d.in, input), filter,
-                       place(d, d.out_channels, d.out, output));
+          return visit(
+              place(d.channels_last, d.in_channels, inPlane, input),
+              place(d.filter_channels_last, perGroup, taps, filter),
+              place(d.channels_last, d.out_channels, outPlane, output));
         for (int64_t o = 0; o < d.out[axis]; ++o)
           for (int64_t k = 0; k < d.kernel[axis]; ++k) {
             int64_t i =
@@ -74,6 +77,7 @@ ingot_conv_desc drawDesc(Philox &random, ingot_dtype type) {
   ingot_conv_desc d = {};
   d.type = type;
   d.channels_last = random.below(2);
+  d.filter_channels_last = random.below(4) == 0;
   d.spatial_rank = 1 + random.below(3);
   d.batch = 1 + random.below(3);
   d.groups = random.below(3) ? 1 : 1 + random.below(4);
