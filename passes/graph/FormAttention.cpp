@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/ingot/attention/PlainAttention.h"
 #include "dialects/ingot/ir/Builders.h"
 #include "mlir/IR/Iterators.h"
 #include "mlir/IR/Remarks.h"
@@ -16,6 +17,8 @@
 #include "passes/graph/AttentionMatch.h"
 #include "passes/graph/Passes.h"
 
+#include <limits>
+
 namespace ingot {
 #define GEN_PASS_DEF_FORMATTENTION
 #include "passes/graph/Passes.h.inc"
@@ -23,6 +26,69 @@ namespace ingot {
 
 using namespace mlir;
 using namespace ingot;
+
+/// Has a device's kernel, which adds a bias and knows no mask, run an attention
+/// with terms: what is hidden gets a score so low that its weight is 0. A query
+/// that sees no key would then have the mean of its values: its result is
+/// replaced by 0, and with it what its gradients come from.
+static void makeTermsBias(AttentionOp op) {
+  // Exponentials of differences from any other score are 0; and what rounding
+  // leaves of the difference of two such scores is small (a power of 2 below
+  // ten), so that weights of a query without keys stay finite in f16 too.
+  constexpr double hidden = -0x1p24;
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  OpBuilder builder(op);
+  Location loc = op.getLoc();
+  Arithmetic a(builder, loc);
+  Type f32 = builder.getF32Type();
+  AttentionSizes sizes = op.getSizes();
+  Value bias = op.getBias(), allowed = op.getMask();
+  SmallVector<int64_t> shape(4, 1);
+  for (Value term : {bias, allowed})
+    if (term)
+      for (auto [size, other] :
+           llvm::zip_equal(shape, tensorType(term).getShape()))
+        size = std::max(size, other);
+  if (allowed)
+    allowed = broadcastTrailing(builder, loc, allowed, shape);
+  if (bias) {
+    bias = broadcastTrailing(builder, loc, a.cast(bias, f32), shape);
+    Value counts = a.compare(Predicate::NE, bias, -infinity);
+    allowed = allowed ? a.logicalAnd(allowed, counts) : counts;
+    bias = a.max(bias, hidden);
+  } else {
+    bias = a.constant(RankedTensorType::get(shape, f32), 0.0);
+  }
+  bias = a.select(allowed, bias, hidden);
+
+  auto left = static_cast<int64_t>(op.getLeft());
+  auto right = static_cast<int64_t>(op.getRight());
+  if (left >= 0 || right >= 0) {
+    shape[2] = sizes.queries;
+    Value within = emitWithinBounds(builder, loc, sizes, left, right);
+    allowed = a.logicalAnd(broadcastTrailing(builder, loc, allowed, shape),
+                           broadcastTrailing(builder, loc, within, shape));
+  }
+  // [batch, heads, queries], any of which may be 1, to the result's order.
+  Value sees = a.maxOver(a.cast(allowed, f32), 3);
+  sees = a.compare(Predicate::GT, sees, 0.0);
+  auto turned = RankedTensorType::get({shape[0], shape[2], shape[1]},
+                                      builder.getI1Type());
+  sees = TransposeOp::create(builder, loc, turned, sees,
+                             ArrayRef<int64_t>{0, 2, 1});
+  sees = a.reshape(sees, {shape[0], shape[2], shape[1], 1});
+
+  op.getBiasMutable().assign(bias);
+  op.getMaskMutable().clear();
+  Value result = op.getResult();
+  builder.setInsertionPointAfter(op);
+  Value seen = a.select(
+      broadcastTrailing(builder, loc, sees, tensorType(result).getShape()),
+      result, 0.0);
+  result.replaceUsesWithIf(seen, [&](OpOperand &use) {
+    return use.getOwner() != seen.getDefiningOp();
+  });
+}
 
 namespace {
 
@@ -67,7 +133,9 @@ struct FormAttention : ingot::impl::FormAttentionBase<FormAttention> {
         softmaxes.push_back(softmax);
     });
     for (AttentionOp op : imported)
-      if (!isKept(op))
+      if (isKept(op))
+        adapt(op);
+      else
         takeApart(op);
     if (!plain)
       for (SoftmaxOp softmax : softmaxes)
@@ -88,12 +156,12 @@ private:
 
   /// Whether the kernel is worth it; a remark says so.
   bool isWorthIt(Location loc, const AttentionSizes &sizes, int64_t left,
-                 int64_t right, Type element, bool hasTerms) {
-    if (device && (hasTerms || !sizes.fitDevice(left, right))) {
+                 int64_t right, Type element) {
+    if (device && !sizes.fitDevice(left, right)) {
       remark::missed(loc, options())
-          << remark::reason("the device's kernel takes bounds only, heads of a "
-                            "multiple of 8 up to 128 columns, and queries that "
-                            "see a key");
+          << remark::reason("the device's kernel takes heads of a multiple of "
+                            "8 up to 128 columns, and bounds within which each "
+                            "query sees a key");
       return false;
     }
     element = elementInPrecision(element, precision);
@@ -119,16 +187,29 @@ private:
   bool isKept(AttentionOp op) {
     if (plain)
       return false;
-    // The device's types come with --ingot-assign-precision.
-    if (!device && !op.hasLibraryCall(device)) {
+    // Half precision comes with --ingot-assign-precision; a mask becomes a
+    // bias.
+    if (!op.hasLibraryCall(/*onDevice=*/false)) {
       remark::missed(op.getLoc(), options())
           << remark::reason("the kernel does not take the elements, or a "
                             "soft cap");
       return false;
     }
-    bool hasTerms = op.getBias() || op.getMask() || !op.getSoftcap().isZero();
+    if (device && hasTerms(op) && !op.getLse().use_empty()) {
+      remark::missed(op.getLoc(), options())
+          << remark::reason("the logarithms of sums are read, which differ "
+                            "where a query sees no key");
+      return false;
+    }
     return isWorthIt(op.getLoc(), op.getSizes(), op.getLeft(), op.getRight(),
-                     op.getQuery().getType().getElementType(), hasTerms);
+                     op.getQuery().getType().getElementType());
+  }
+
+  static bool hasTerms(AttentionOp op) { return op.getBias() || op.getMask(); }
+
+  void adapt(AttentionOp op) {
+    if (device && hasTerms(op))
+      makeTermsBias(op);
   }
 
   static void takeApart(AttentionOp op) {
@@ -146,10 +227,10 @@ private:
       return;
     }
     if (!isWorthIt(softmax.getLoc(), match.getSizes(), match.getLeft(),
-                   match.getRight(), match.getElement(), match.hasTerms()))
+                   match.getRight(), match.getElement()))
       return;
     OpBuilder builder(softmax);
-    match.rewrite(builder);
+    adapt(match.rewrite(builder));
     ++numFormed;
   }
 };

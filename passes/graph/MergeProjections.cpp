@@ -128,8 +128,8 @@ static StringRef whyNotPacked(AttentionOp op, StringRef precision,
   AttentionSizes sizes = op.getSizes();
   if (!op.hasLibraryCall(/*onDevice=*/false))
     return "the kernel does not take the elements";
-  bool hasTerms = op.getBias() || op.getMask();
-  if (onDevice && (hasTerms || !sizes.fitDevice(op.getLeft(), op.getRight())))
+  if (onDevice &&
+      (op.getMask() || !sizes.fitDevice(op.getLeft(), op.getRight())))
     return "the device's kernel does not take the sizes, bounds or mask";
   if (sizes.queries != sizes.keys || sizes.size != sizes.valueSize)
     return "queries and values are not as large as keys";

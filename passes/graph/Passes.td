@@ -50,7 +50,8 @@ def FormAttention : Pass<"ingot-form-attention", "::mlir::func::FuncOp"> {
     fill that shows a query without keys all values stay as they are; a remark says why.
 
     `ingot.attention` from the frontend stays, or is taken apart, by the same estimate of cost. With `plain`,
-    all are taken apart.
+    all are taken apart. For a device, whose kernel adds a bias and knows no mask, what is hidden gets a bias of
+    -2^24, and a query that sees no key the result 0 after the call.
 
     Before:
     ```mlir
@@ -70,7 +71,7 @@ def FormAttention : Pass<"ingot-form-attention", "::mlir::func::FuncOp"> {
   let options = [
     Option<"plain", "plain", "bool", "false", "take attention apart, form none">,
     Option<"device", "device", "bool", "false",
-           "for a device, which runs attention in half precision between bounds">,
+           "for a device, which runs attention in half precision, without a mask">,
     Option<"precision", "precision", "std::string", "\"fp32\"",
            "what f32 will be computed in: fp32, bf16 or fp16">];
   let statistics = [Statistic<"numFormed", "formed", "attentions recognised">];

@@ -35,7 +35,8 @@ struct DnnAttention::Plan : ingot_context::Cached {
 
   const Driver &driver;
   fe::graph::Graph graph;
-  /// Operands have the numbers 1, 2, ... in the order of their struct.
+  /// Operands have the numbers 1, 2, ... in the order of their struct, a bias
+  /// even if there is none.
   int64_t operands = 0;
   /// What the algorithm wants, if that is more than was planned.
   CUdeviceptr workspace = 0;
@@ -70,8 +71,9 @@ namespace {
 /// rows, columns].
 class GraphBuilder {
 public:
-  GraphBuilder(fe::graph::Graph &graph, const ingot_attention_desc &desc)
-      : graph(graph), desc(desc) {
+  GraphBuilder(fe::graph::Graph &graph, const ingot_attention_desc &desc,
+               bool hasBias)
+      : graph(graph), desc(desc), hasBias(hasBias) {
     graph
         .set_io_data_type(desc.type == INGOT_BF16 ? fe::DataType_t::BFLOAT16
                                                   : fe::DataType_t::HALF)
@@ -85,6 +87,7 @@ public:
            value = add(getValue());
     auto attributes = makeAttributes<fe::graph::SDPA_attributes>(desc);
     attributes.set_generate_stats(true);
+    addBias(attributes);
     auto [result, lse] = graph.sdpa(query, key, value, attributes);
     addOutput(result, getResult());
     addOutput(lse, getLse());
@@ -98,6 +101,7 @@ public:
     Tensor cotangent = add(getResult());
     auto attributes = makeAttributes<fe::graph::SDPA_backward_attributes>(desc);
     attributes.set_deterministic_algorithm(true);
+    addBias(attributes);
     auto [queryGrad, keyGrad, valueGrad] = graph.sdpa_backward(
         query, key, value, output, cotangent, lse, attributes);
     addOutput(queryGrad, getQuery());
@@ -138,6 +142,25 @@ private:
         .set_data_type(fe::DataType_t::FLOAT);
   }
 
+  /// The bias has a number even if there is none.
+  template <typename Operation> void addBias(Operation &operation) {
+    int64_t uid = ++number;
+    if (!hasBias)
+      return;
+    std::vector<int64_t> dims = {desc.batch, desc.heads, desc.queries,
+                                 desc.keys};
+    for (size_t i = 0; i < 3; ++i)
+      if (desc.bias_strides[i] == 0)
+        dims[i] = 1;
+    std::vector<int64_t> strides = {dims[1] * dims[2] * dims[3],
+                                    dims[2] * dims[3], dims[3], 1};
+    operation.set_bias(graph.tensor(Attributes()
+                                        .set_uid(uid)
+                                        .set_dim(dims)
+                                        .set_stride(strides)
+                                        .set_data_type(fe::DataType_t::FLOAT)));
+  }
+
   Tensor add(Attributes attributes) {
     return graph.tensor(attributes.set_uid(++number));
   }
@@ -151,6 +174,7 @@ private:
 
   fe::graph::Graph &graph;
   const ingot_attention_desc &desc;
+  bool hasBias;
   int64_t number = 0;
 };
 
@@ -158,15 +182,17 @@ private:
 
 /// Returns the number of operands.
 static int64_t describe(fe::graph::Graph &graph,
-                        const ingot_attention_desc &desc, bool isGradient) {
-  GraphBuilder builder(graph, desc);
+                        const ingot_attention_desc &desc, bool hasBias,
+                        bool isGradient) {
+  GraphBuilder builder(graph, desc, hasBias);
   return isGradient ? builder.addBackward() : builder.addForward();
 }
 
 std::unique_ptr<DnnAttention::Plan>
-DnnAttention::plan(const ingot_attention_desc &desc, bool isGradient) const {
+DnnAttention::plan(const ingot_attention_desc &desc, bool hasBias,
+                   bool isGradient) const {
   auto plan = std::make_unique<Plan>(driver);
-  plan->operands = describe(plan->graph, desc, isGradient);
+  plan->operands = describe(plan->graph, desc, hasBias, isGradient);
   check(plan->graph.build(dnn.getHandle(), {fe::HeurMode_t::A}),
         "planning attention");
   int64_t bytes = 0;
@@ -178,15 +204,15 @@ DnnAttention::plan(const ingot_attention_desc &desc, bool isGradient) const {
 }
 
 std::string ingot::runtime::findAttentionProblem(
-    const Library &cudnn, const ingot_attention_desc &desc, bool isGradient,
-    const std::string &device, int architecture) {
+    const Library &cudnn, const ingot_attention_desc &desc, bool hasBias,
+    bool isGradient, const std::string &device, int architecture) {
   fe::cudnn_dlhandle = cudnn.getHandle();
   auto properties = std::make_shared<fe::DeviceProperties>();
   check(properties->deserialize({device.begin(), device.end()}),
         "reading the properties of a device");
   fe::graph::Graph graph;
   graph.set_device_properties(properties).set_sm_version(architecture);
-  (void)describe(graph, desc, isGradient);
+  (void)describe(graph, desc, hasBias, isGradient);
   fe::error_t status = graph.build({fe::HeurMode_t::A});
   // Kernels were chosen, and there is no driver to compile them with.
   bool isChosen = status.get_message().find("libcuda") != std::string::npos;
@@ -197,7 +223,8 @@ void DnnAttention::run(const Plan &plan, const void *const *operands,
                        void *scratch) const {
   std::unordered_map<int64_t, void *> pointers;
   for (int64_t i = 0; i < plan.operands; ++i)
-    pointers[i + 1] = const_cast<void *>(operands[i]);
+    if (operands[i])
+      pointers[i + 1] = const_cast<void *>(operands[i]);
   void *workspace =
       plan.workspace ? reinterpret_cast<void *>(plan.workspace) : scratch;
   check(plan.graph.execute(dnn.getHandle(), pointers, workspace),
@@ -207,21 +234,23 @@ void DnnAttention::run(const Plan &plan, const void *const *operands,
 void DnnAttention::forward(ingot_context &context,
                            const ingot_attention_desc &desc,
                            const Forward &operands, void *scratch) {
-  const Plan &planned = context.getCached<Plan>(
-      &desc, /*kind=*/0, [&] { return plan(desc, /*isGradient=*/false); });
-  const void *pointers[] = {operands.query, operands.key, operands.value,
-                            operands.result, operands.lse};
+  const Plan &planned = context.getCached<Plan>(&desc, /*kind=*/0, [&] {
+    return plan(desc, operands.bias, /*isGradient=*/false);
+  });
+  const void *pointers[] = {operands.query, operands.key,    operands.value,
+                            operands.bias,  operands.result, operands.lse};
   run(planned, pointers, scratch);
 }
 
 void DnnAttention::backward(ingot_context &context,
                             const ingot_attention_desc &desc,
                             const Backward &operands, void *scratch) {
-  const Plan &planned = context.getCached<Plan>(
-      &desc, /*kind=*/1, [&] { return plan(desc, /*isGradient=*/true); });
+  const Plan &planned = context.getCached<Plan>(&desc, /*kind=*/1, [&] {
+    return plan(desc, operands.bias, /*isGradient=*/true);
+  });
   const void *pointers[] = {
-      operands.query,     operands.key,     operands.value,
-      operands.output,    operands.lse,     operands.cotangent,
-      operands.queryGrad, operands.keyGrad, operands.valueGrad};
+      operands.query,   operands.key,       operands.value, operands.output,
+      operands.lse,     operands.cotangent, operands.bias,  operands.queryGrad,
+      operands.keyGrad, operands.valueGrad};
   run(planned, pointers, scratch);
 }

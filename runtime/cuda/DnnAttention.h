@@ -21,13 +21,14 @@ namespace ingot::runtime {
 
 class DnnAttention {
 public:
-  /// Operands as ingot_attention and ingot_attention_grad have them.
+  /// Operands as ingot_attention and ingot_attention_grad have them. A bias,
+  /// where there is one, shows each query a key.
   struct Forward {
-    const void *query, *key, *value;
+    const void *query, *key, *value, *bias;
     void *result, *lse;
   };
   struct Backward {
-    const void *query, *key, *value, *output, *lse, *cotangent;
+    const void *query, *key, *value, *output, *lse, *cotangent, *bias;
     void *queryGrad, *keyGrad, *valueGrad;
   };
 
@@ -45,7 +46,7 @@ public:
 private:
   struct Plan;
 
-  std::unique_ptr<Plan> plan(const ingot_attention_desc &desc,
+  std::unique_ptr<Plan> plan(const ingot_attention_desc &desc, bool hasBias,
                              bool isGradient) const;
   void run(const Plan &plan, const void *const *operands, void *scratch) const;
 
@@ -60,7 +61,7 @@ private:
 /// sm_90.
 [[gnu::visibility("default")]] std::string
 findAttentionProblem(const Library &cudnn, const ingot_attention_desc &desc,
-                     bool isGradient, const std::string &device,
+                     bool hasBias, bool isGradient, const std::string &device,
                      int architecture);
 
 } // namespace ingot::runtime

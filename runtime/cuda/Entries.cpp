@@ -102,15 +102,15 @@ void ingot_conv_filter_grad(ingot_context *context, const ingot_conv_desc *desc,
            output_grad, scratch);
 }
 
-// What the compiler leaves to these has neither bias nor mask.
+// What the compiler leaves to these has no mask.
 
 void ingot_attention(ingot_context *context, const ingot_attention_desc *desc,
                      const void *query, const void *key, const void *value,
-                     const void *, const void *, void *result, void *lse,
+                     const void *bias, const void *, void *result, void *lse,
                      void *scratch) {
   enqueue(context, "attention", desc->index, [&](CudaDevice &device) {
-    device.getAttention().forward(*context, *desc,
-                                  {query, key, value, result, lse}, scratch);
+    device.getAttention().forward(
+        *context, *desc, {query, key, value, bias, result, lse}, scratch);
   });
 }
 
@@ -118,13 +118,13 @@ void ingot_attention_grad(ingot_context *context,
                           const ingot_attention_desc *desc, const void *query,
                           const void *key, const void *value,
                           const void *output, const void *lse,
-                          const void *cotangent, const void *, const void *,
+                          const void *cotangent, const void *bias, const void *,
                           void *query_grad, void *key_grad, void *value_grad,
                           void *scratch) {
   enqueue(context, "attention", desc->index, [&](CudaDevice &device) {
     device.getAttention().backward(*context, *desc,
                                    {query, key, value, output, lse, cotangent,
-                                    query_grad, key_grad, value_grad},
+                                    bias, query_grad, key_grad, value_grad},
                                    scratch);
   });
 }

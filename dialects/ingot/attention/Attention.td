@@ -43,7 +43,7 @@ class Ingot_SeparateAttentionOp<string mnemonic, list<Trait> traits = []>
       ::mlir::Type element = getQuery().getType().getElementType();
       if (!onDevice)
         return hasKernelTypes() && getSoftcap().isZero();
-      return (element.isBF16() || element.isF16()) && getSoftcap().isZero() && !getBias() &&
+      return (element.isBF16() || element.isF16()) && getSoftcap().isZero() && hasKernelTypes() &&
              !getMask() && getSizes().fitDevice(getLeft(), getRight());
     }
     ::ingot::AttentionSizes $cppClass::getSizes() {
@@ -69,7 +69,7 @@ class Ingot_PackedAttentionOp<string mnemonic, list<Trait> traits = []>
         return false;
       if (!onDevice)
         return hasKernelTypes();
-      return (element.isBF16() || element.isF16()) && !getBias() && !getMask() &&
+      return (element.isBF16() || element.isF16()) && hasKernelTypes() && !getMask() &&
              getSizes().fitDevice(getLeft(), getRight());
     }
     ::ingot::AttentionSizes $cppClass::getSizes() {

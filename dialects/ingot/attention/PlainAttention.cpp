@@ -11,6 +11,21 @@ static double lowest(Type element) {
       .convertToDouble();
 }
 
+Value ingot::emitWithinBounds(OpBuilder &builder, Location loc,
+                              const AttentionSizes &sizes, int64_t left,
+                              int64_t right) {
+  Arithmetic a(builder, loc);
+  auto square =
+      RankedTensorType::get({sizes.queries, sizes.keys}, builder.getI64Type());
+  Value ahead = a.sub(a.iota(square, 1), a.iota(square, 0));
+  Value past, recent;
+  if (right >= 0)
+    past = a.compare(Predicate::LE, ahead, static_cast<double>(right));
+  if (left >= 0)
+    recent = a.compare(Predicate::GE, ahead, -static_cast<double>(left));
+  return past && recent ? a.logicalAnd(past, recent) : past ? past : recent;
+}
+
 PlainAttention::PlainAttention(OpBuilder &builder, Location loc, Value query,
                                Value key, Value value, Value bias, Value mask,
                                double scale, double softcap, int64_t left,
@@ -44,15 +59,8 @@ Value PlainAttention::findAllowed(Value mask, int64_t left, int64_t right) {
     holds = broadcastTrailing(builder, loc, holds, scoresType.getShape());
     result = result ? a.logicalAnd(result, holds) : holds;
   };
-  if (left >= 0 || right >= 0) {
-    auto square = RankedTensorType::get({sizes.queries, sizes.keys},
-                                        builder.getI64Type());
-    Value ahead = a.sub(a.iota(square, 1), a.iota(square, 0));
-    if (right >= 0)
-      require(a.compare(Predicate::LE, ahead, static_cast<double>(right)));
-    if (left >= 0)
-      require(a.compare(Predicate::GE, ahead, -static_cast<double>(left)));
-  }
+  if (left >= 0 || right >= 0)
+    require(emitWithinBounds(builder, loc, sizes, left, right));
   if (mask)
     require(mask);
   if (bias)

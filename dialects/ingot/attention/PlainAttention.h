@@ -11,6 +11,12 @@
 
 namespace ingot {
 
+/// Emits for pairs [queries, keys] whether the key is within the bounds, of
+/// which there is one.
+mlir::Value emitWithinBounds(mlir::OpBuilder &builder, mlir::Location loc,
+                             const AttentionSizes &sizes, int64_t left,
+                             int64_t right);
+
 /// Emits the scores of an attention, and from them the rest. Matrices are
 /// [batch, heads, rows, columns]; scores and weights are f32 or wider.
 class PlainAttention {

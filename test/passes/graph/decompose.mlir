@@ -110,3 +110,11 @@ func.func @packed_attention(%h: tensor<1x8x24x8xbf16>, %u: tensor<1x8x6x8xbf16>,
   %5 = ingot.packed_attention_grad %x, %4, %l4, %4 {key_heads = 2 : i64, scale = 1.0 : f64} : (tensor<1x8x6x8xf32>, tensor<1x8x2x8xf32>, tensor<1x2x8xf32>, tensor<1x8x2x8xf32>) -> tensor<1x8x6x8xf32>
   return %1, %3, %5 : tensor<1x8x24x8xbf16>, tensor<1x8x6x8xbf16>, tensor<1x8x6x8xf32>
 }
+
+// A device's kernel adds a bias in f32.
+// DEVICE-LABEL: func.func @bias
+// DEVICE:       ingot.attention {{.*}} bias %{{.*}} {
+func.func @bias(%h: tensor<1x8x2x8xbf16>, %b: tensor<1x1x1x8xf32>) -> tensor<1x8x2x8xbf16> {
+  %0, %l0 = ingot.attention %h, %h, %h bias %b {scale = 1.0 : f64} : (tensor<1x8x2x8xbf16>, tensor<1x8x2x8xbf16>, tensor<1x8x2x8xbf16>, tensor<1x1x1x8xf32>) -> (tensor<1x8x2x8xbf16>, tensor<1x2x8xf32>)
+  return %0 : tensor<1x8x2x8xbf16>
+}

@@ -1,5 +1,7 @@
 // RUN: ingot-opt %s --ingot-form-attention | FileCheck %s
 // RUN: ingot-opt %s --ingot-form-attention --remarks-filter=ingot-form-attention --remark-format=emitRemark 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
+// RUN: ingot-opt %s --ingot-form-attention="device precision=bf16" | FileCheck %s --check-prefix=DEVICE
+// RUN: ingot-opt %s --ingot-form-attention="device precision=bf16" --remarks-filter=ingot-form-attention --remark-format=emitRemark 2>&1 >/dev/null | FileCheck %s --check-prefix=DEVICE-REMARK
 // RUN: ingot-opt %s --ingot-form-attention=plain | FileCheck %s --check-prefix=PLAIN
 
 // Scales of queries, keys and scores are one; what is transposed comes from
@@ -205,4 +207,32 @@ func.func @short(%q: tensor<2x4x3x8xf32>) -> tensor<2x4x3x8xf32> {
   // REMARK: Reason="products and a softmax are cheaper"
   %0:2 = ingot.attention %q, %q, %q {scale = 1.0 : f64} : (tensor<2x4x3x8xf32>, tensor<2x4x3x8xf32>, tensor<2x4x3x8xf32>) -> (tensor<2x4x3x8xf32>, tensor<2x3x4xf32>)
   return %0#0 : tensor<2x4x3x8xf32>
+}
+
+// A device's kernel adds a bias and knows no mask: what the mask hides gets a
+// score that no other is near, and a query that sees nothing has 0.
+// DEVICE-LABEL: func @device_mask
+// DEVICE-SAME:  (%[[X:[a-z0-9]+]]: tensor<2x512x4x16xf32>, %[[MASK:[a-z0-9]+]]: tensor<2x1x1x512xi1>)
+// DEVICE:       %[[ZERO:.+]] = ingot.constant dense<0.000000e+00>
+// DEVICE:       %[[HIDDEN:.+]] = ingot.constant dense<0xCB800000>
+// DEVICE:       %[[BIAS:.+]] = ingot.select %[[MASK]], %[[ZERO]], %[[HIDDEN]] : tensor<2x1x1x512xi1>
+// DEVICE:       %[[SEES:.+]] = ingot.reshape {{.*}} -> tensor<2x512x1x1xi1>
+// DEVICE:       %[[R:.+]], %{{.+}} = ingot.attention %[[X]], %[[X]], %[[X]] bias %[[BIAS]] {right = 0
+// DEVICE:       %[[ALL:.+]] = ingot.broadcast %[[SEES]]
+// DEVICE:       %[[OUT:.+]] = ingot.select %[[ALL]], %[[R]],
+// DEVICE:       return %[[OUT]]
+// DEVICE-REMARK: remark: [Passed] attention
+func.func @device_mask(%x: tensor<2x512x4x16xf32>, %mask: tensor<2x1x1x512xi1>) -> tensor<2x512x4x16xf32> {
+  %r, %l = ingot.attention %x, %x, %x mask %mask {right = 0 : i64, scale = 0.25 : f64} : (tensor<2x512x4x16xf32>, tensor<2x512x4x16xf32>, tensor<2x512x4x16xf32>, tensor<2x1x1x512xi1>) -> (tensor<2x512x4x16xf32>, tensor<2x4x512xf32>)
+  return %r : tensor<2x512x4x16xf32>
+}
+
+// DEVICE-LABEL: func @device_refuses
+// DEVICE-NOT:   ingot.attention
+// DEVICE-REMARK: remark: [Missed] attention | {{.*}} Reason="the logarithms of sums are read, which differ where a query sees no key"
+// DEVICE-REMARK: remark: [Missed] attention | {{.*}} Reason="the device's kernel takes heads of a multiple of 8 up to 128 columns, and bounds within which each query sees a key"
+func.func @device_refuses(%x: tensor<2x512x4x16xf32>, %mask: tensor<2x1x1x512xi1>, %y: tensor<2x512x4x12xf32>) -> (tensor<2x512x4x16xf32>, tensor<2x4x512xf32>, tensor<2x512x4x12xf32>) {
+  %r, %l = ingot.attention %x, %x, %x mask %mask {right = 0 : i64, scale = 0.25 : f64} : (tensor<2x512x4x16xf32>, tensor<2x512x4x16xf32>, tensor<2x512x4x16xf32>, tensor<2x1x1x512xi1>) -> (tensor<2x512x4x16xf32>, tensor<2x4x512xf32>)
+  %r1, %l1 = ingot.attention %y, %y, %y {right = 0 : i64, scale = 0.25 : f64} : (tensor<2x512x4x12xf32>, tensor<2x512x4x12xf32>, tensor<2x512x4x12xf32>) -> (tensor<2x512x4x12xf32>, tensor<2x4x512xf32>)
+  return %r, %l, %r1 : tensor<2x512x4x16xf32>, tensor<2x4x512xf32>, tensor<2x512x4x12xf32>
 }

@@ -48,6 +48,15 @@ ingot_attention_desc describe(const Case &of, bool isPacked) {
   return desc;
 }
 
+/// A bias of keys alone, as of a padding mask, or of pairs of each head.
+enum class Bias { None, Keys, Pairs };
+
+void addBias(ingot_attention_desc &desc, Bias bias) {
+  desc.bias_strides[0] = bias == Bias::Keys ? desc.keys : 0;
+  desc.bias_strides[1] = bias == Bias::Pairs ? desc.queries * desc.keys : 0;
+  desc.bias_strides[2] = bias == Bias::Pairs ? desc.keys : 0;
+}
+
 class DnnAttentionPlans : public ::testing::TestWithParam<Case> {};
 
 TEST_P(DnnAttentionPlans, HaveKernels) {
@@ -56,15 +65,21 @@ TEST_P(DnnAttentionPlans, HaveKernels) {
     GTEST_SKIP() << "cuDNN is not installed";
   for (bool isHopper : {true, false})
     for (bool isGradient : {false, true})
-      for (bool isPacked : {false, true}) {
-        SCOPED_TRACE(std::string(isHopper ? "sm_90" : "sm_80") +
-                     (isGradient ? ", gradient" : "") +
-                     (isPacked ? ", packed" : ""));
-        EXPECT_EQ(findAttentionProblem(*cudnn, describe(GetParam(), isPacked),
-                                       isGradient, describeGpu(isHopper),
-                                       isHopper ? 90 : 80),
-                  "");
-      }
+      for (bool isPacked : {false, true})
+        for (Bias bias : {Bias::None, Bias::Keys, Bias::Pairs}) {
+          SCOPED_TRACE(std::string(isHopper ? "sm_90" : "sm_80") +
+                       (isGradient ? ", gradient" : "") +
+                       (isPacked ? ", packed" : "") +
+                       (bias == Bias::Keys    ? ", bias of keys"
+                        : bias == Bias::Pairs ? ", bias of pairs"
+                                              : ""));
+          ingot_attention_desc desc = describe(GetParam(), isPacked);
+          addBias(desc, bias);
+          EXPECT_EQ(findAttentionProblem(*cudnn, desc, bias != Bias::None,
+                                         isGradient, describeGpu(isHopper),
+                                         isHopper ? 90 : 80),
+                    "");
+        }
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -83,7 +98,8 @@ TEST(DnnAttention, SaysWhatIsNotTaken) {
     GTEST_SKIP() << "cuDNN is not installed";
   Case odd = {"odd", 2, 4, 4, 256, 60, -1, 0, INGOT_BF16};
   EXPECT_NE(findAttentionProblem(*cudnn, describe(odd, /*isPacked=*/true),
-                                 /*isGradient=*/false, describeGpu(true), 90),
+                                 /*hasBias=*/false, /*isGradient=*/false,
+                                 describeGpu(true), 90),
             "");
 }
 
