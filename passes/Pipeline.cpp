@@ -55,6 +55,10 @@ void ingot::buildGraphPipeline(OpPassManager &manager,
     manager.addNestedPass<func::FuncOp>(createSimplify());
     manager.addNestedPass<func::FuncOp>(createAssignPrecision(
         {options.precision, options.keepFp32, options.forceLow}));
+    // Before copies of biases in low precision are made.
+    if (options.level > 0 && options.device)
+      manager.addNestedPass<func::FuncOp>(
+          createRoundEpilogues({options.keepFp32}));
   }
   if (accumulates)
     manager.addPass(createAccumulateGradients({options.gradAccumulation}));
@@ -117,7 +121,7 @@ void ingot::buildGraphPipeline(OpPassManager &manager,
     manager.addNestedPass<func::FuncOp>(createSplitReductions());
   FormFusionsOptions fusion;
   fusion.each = options.level == 0;
-  fusion.epilogues = !options.device;
+  fusion.libraryEpilogues = options.device;
   manager.addNestedPass<func::FuncOp>(createFormFusions(fusion));
 }
 

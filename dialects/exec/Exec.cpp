@@ -184,27 +184,59 @@ void LaunchOp::getEffects(Effects &effects) {
 // launch_grid
 //===----------------------------------------------------------------------===//
 
-LogicalResult LaunchGridOp::verify() {
+/// The fields of ingot_grid_kernel.
+template <typename Op>
+static SmallVector<Field>
+gridDescriptor(Op op, size_t buffers, int64_t index, uint64_t extent = 0,
+               std::optional<ArrayRef<int64_t>> shard = std::nullopt) {
+  // The kernel's name comes first and its code for an emulator next; code
+  // generation fills them in.
+  auto [first, of] = shardFields(shard);
+  return {{8, 0},
+          {8, 0},
+          {4, static_cast<int64_t>(op.getGrid())},
+          {4, static_cast<int64_t>(op.getBlock())},
+          {4, static_cast<int64_t>(buffers)},
+          {4, static_cast<int64_t>(op.getShared())},
+          {8, static_cast<int64_t>(extent)},
+          first,
+          of,
+          {8, index}};
+}
+
+/// A kernel of a device takes so many buffers, and others.
+template <typename Op>
+static LogicalResult verifyGridKernel(Op call, SymbolTableCollection &symbols,
+                                      size_t buffers, size_t others = 0) {
+  // After code generation kernels are bytes.
+  auto kernel = symbols.lookupNearestSymbolFrom<FunctionOpInterface>(
+      call, call.getKernelAttr());
+  if (kernel && kernel.getNumArguments() != buffers + others)
+    return call.emitOpError("passes ")
+           << buffers << " buffers, kernel takes " << kernel.getNumArguments();
+  return success();
+}
+
+template <typename Op> static LogicalResult verifyGrid(Op op) {
   constexpr uint64_t maxGrid = (uint64_t(1) << 31) - 1, maxBlock = 1024;
-  if (getGrid() < 1 || getGrid() > maxGrid || getBlock() < 1 ||
-      getBlock() > maxBlock)
-    return emitOpError("launches ")
-           << getGrid() << " blocks of " << getBlock() << " threads";
+  if (op.getGrid() < 1 || op.getGrid() > maxGrid || op.getBlock() < 1 ||
+      op.getBlock() > maxBlock)
+    return op.emitOpError("launches ")
+           << op.getGrid() << " blocks of " << op.getBlock() << " threads";
+  return success();
+}
+
+LogicalResult LaunchGridOp::verify() {
+  if (failed(verifyGrid(*this)))
+    return failure();
   if (getShard() && (getShard()->size() != 2 || getExtent() == 0))
     return emitOpError("names no place in a bucket, or no extent");
   return success();
 }
 
 LogicalResult LaunchGridOp::verifySymbolUses(SymbolTableCollection &symbols) {
-  // After code generation kernels are bytes.
-  auto kernel = symbols.lookupNearestSymbolFrom<FunctionOpInterface>(
-      *this, getKernelAttr());
-  size_t buffers = getInputs().size() + getOutputs().size();
-  size_t bounds = getExtent() != 0 ? 2 : 0;
-  if (kernel && kernel.getNumArguments() != buffers + bounds)
-    return emitOpError("passes ")
-           << buffers << " buffers, kernel takes " << kernel.getNumArguments();
-  return success();
+  return verifyGridKernel(*this, symbols, getNumOperands(),
+                          /*others=*/getExtent() != 0 ? 2 : 0);
 }
 
 StringRef LaunchGridOp::getEntryPoint() { return "ingot_launch_grid"; }
@@ -219,19 +251,8 @@ int64_t LaunchGridOp::getCallBytes() {
 }
 
 SmallVector<Field> LaunchGridOp::getDescriptor(int64_t index) {
-  // The kernel's name comes first and its code for an emulator next; code
-  // generation fills them in.
-  auto [first, of] = shardFields(getShard());
-  return {{8, 0},
-          {8, 0},
-          {4, static_cast<int64_t>(getGrid())},
-          {4, static_cast<int64_t>(getBlock())},
-          {4, static_cast<int64_t>(getNumOperands())},
-          {4, static_cast<int64_t>(getShared())},
-          {8, static_cast<int64_t>(getExtent())},
-          first,
-          of,
-          {8, index}};
+  return gridDescriptor(*this, getNumOperands(), index, getExtent(),
+                        getShard());
 }
 
 void LaunchGridOp::getEffects(Effects &effects) {
@@ -306,43 +327,78 @@ void exec::MatmulOp::getEffects(Effects &effects) {
   addEffects(*this, 2, effects);
 }
 
-LogicalResult exec::MatmulEpilogueOp::verify() {
-  if (cast<MemRefType>(getLhs().getType()).getRank() < 2 ||
-      cast<MemRefType>(getRhs().getType()).getRank() < 2)
-    return emitOpError("operands must have rank 2 or more");
-  if (getProduct() >= getOutputs().size())
-    return emitOpError("leaves the product in output ")
-           << getProduct() << " of " << getOutputs().size();
-  Product p = productOf(*this);
-  auto type = cast<MemRefType>(getProductBuffer().getType());
+/// Numbers that `library` has.
+static constexpr size_t kLibraryFields = 5;
+
+/// Of a call that leaves its product in one of its outputs.
+template <typename Op> static LogicalResult verifyProduct(Op op) {
+  if (cast<MemRefType>(op.getLhs().getType()).getRank() < 2 ||
+      cast<MemRefType>(op.getRhs().getType()).getRank() < 2)
+    return op.emitOpError("operands must have rank 2 or more");
+  if (op.getProduct() >= op.getOutputs().size())
+    return op.emitOpError("leaves the product in output ")
+           << op.getProduct() << " of " << op.getOutputs().size();
+  Product p = productOf(op);
+  auto type = cast<MemRefType>(op.getProductBuffer().getType());
   if (type.getNumElements() != p.batch * p.m * p.n)
-    return emitOpError("leaves a product of ")
+    return op.emitOpError("leaves a product of ")
            << p.batch * p.m * p.n << " elements in " << type;
+  std::optional<ArrayRef<int64_t>> library = op.getLibrary();
+  auto buffers =
+      static_cast<int64_t>(1 + op.getInputs().size() + op.getOutputs().size());
+  bool isKnown =
+      !library || (library->size() == kLibraryFields &&
+                   library->front() >= INGOT_IDENTITY &&
+                   library->front() <= INGOT_GELU_GRAD && library->back() > 0 &&
+                   llvm::all_of(library->drop_front(), [&](int64_t number) {
+                     return number >= -1 && number < buffers;
+                   }));
+  if (!isKnown)
+    return op.emitOpError("names no epilogue of ") << buffers << " buffers";
   return success();
 }
+
+/// Bytes of a product that the kernel finds where it was computed.
+template <typename Op> static int64_t countEpilogueBytes(Op op) {
+  return bufferBytes({op.getLhs(), op.getRhs()}) + bufferBytes(op.getInputs()) +
+         bufferBytes(op.getOutputs());
+}
+
+template <typename Op> static SmallVector<Value> epilogueTable(Op op) {
+  SmallVector<Value> table = {op.getProductBuffer()};
+  llvm::append_range(table, op.getInputs());
+  llvm::append_range(table, op.getOutputs());
+  return table;
+}
+
+#define INGOT_PRODUCT_WITH_EPILOGUE(OP, ENTRY)                                 \
+  LogicalResult OP::verify() { return verifyProduct(*this); }                  \
+  StringRef OP::getEntryPoint() { return ENTRY; }                              \
+  StringRef OP::getCallKind() { return "matmul"; }                             \
+  int64_t OP::getCallFlops() { return getFlops(); }                            \
+  int64_t OP::getCallBytes() { return countEpilogueBytes(*this); }             \
+  SmallVector<Value> OP::getBuffers() {                                        \
+    return {getLhs(), getRhs(), getProductBuffer(), getScratch()};             \
+  }                                                                            \
+  SmallVector<Value> OP::getTable() { return epilogueTable(*this); }           \
+  void OP::getEffects(Effects &effects) {                                      \
+    addEffects(*this, 2 + getInputs().size(), effects);                        \
+  }
+
+INGOT_PRODUCT_WITH_EPILOGUE(exec::MatmulEpilogueOp, "ingot_matmul_epilogue")
+INGOT_PRODUCT_WITH_EPILOGUE(exec::MatmulEpilogueGridOp,
+                            "ingot_matmul_epilogue_grid")
+#undef INGOT_PRODUCT_WITH_EPILOGUE
 
 LogicalResult
 exec::MatmulEpilogueOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return verifyKernel(*this, symbols, /*first=*/1);
 }
 
-StringRef exec::MatmulEpilogueOp::getEntryPoint() {
-  return "ingot_matmul_epilogue";
-}
-StringRef exec::MatmulEpilogueOp::getCallKind() { return "matmul"; }
-int64_t exec::MatmulEpilogueOp::getCallFlops() { return getFlops(); }
-int64_t exec::MatmulEpilogueOp::getCallBytes() {
-  return bufferBytes({getLhs(), getRhs()}) + bufferBytes(getInputs()) +
-         bufferBytes(getOutputs());
-}
-SmallVector<Value> exec::MatmulEpilogueOp::getBuffers() {
-  return {getLhs(), getRhs(), getProductBuffer(), getScratch()};
-}
-SmallVector<Value> exec::MatmulEpilogueOp::getTable() {
-  SmallVector<Value> table = {getProductBuffer()};
-  llvm::append_range(table, getInputs());
-  llvm::append_range(table, getOutputs());
-  return table;
+LogicalResult
+exec::MatmulEpilogueGridOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return verifyGridKernel(*this, symbols,
+                          1 + getInputs().size() + getOutputs().size());
 }
 
 SmallVector<Field> exec::MatmulEpilogueOp::getDescriptor(int64_t index) {
@@ -353,8 +409,17 @@ SmallVector<Field> exec::MatmulEpilogueOp::getDescriptor(int64_t index) {
   return fields;
 }
 
-void exec::MatmulEpilogueOp::getEffects(Effects &effects) {
-  addEffects(*this, 2 + getInputs().size(), effects);
+SmallVector<Field> exec::MatmulEpilogueGridOp::getDescriptor(int64_t index) {
+  SmallVector<Field> fields = gridDescriptor(
+      *this, 1 + getInputs().size() + getOutputs().size(), index);
+  llvm::append_range(fields,
+                     matmulDescriptor(*this, getProductBuffer(), index));
+  static constexpr std::array<int64_t, kLibraryFields> none = {-1, -1, -1, -1,
+                                                               -1};
+  for (int64_t number : getLibrary().value_or(none))
+    fields.push_back({4, number});
+  fields.push_back({4, 0});
+  return fields;
 }
 
 //===----------------------------------------------------------------------===//

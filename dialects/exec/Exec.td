@@ -175,20 +175,51 @@ def MatmulOp : Exec_LibraryOp<"matmul"> {
   let hasVerifier = 1;
 }
 
+/// The entry's activation, then the numbers of bias, addend, pre-activation and
+/// result among the kernel's buffers; -1 where there is none.
+def Exec_LibraryEpilogue : OptionalAttr<DenseI64ArrayAttr>;
+
 def MatmulEpilogueOp : Exec_LaunchOp<"matmul_epilogue", [AttrSizedOperandSegments,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "`ingot_matmul_epilogue`: a product that a kernel finishes";
   let description = [{
     The call leaves lhs x rhs in the output number `product`. As parts of it are complete, the kernel, of
-    kind `epilogue`, turns them into the outputs: it takes the product, then the inputs.
+    kind `epilogue`, turns them into the outputs: it takes the product, then the inputs. `library` is for
+    devices (`exec.matmul_epilogue_grid`).
   }];
   let arguments = (ins Exec_Buffer:$lhs, Exec_Buffer:$rhs, FlatSymbolRefAttr:$kernel,
                        Variadic<Exec_Buffer>:$inputs, Variadic<Exec_Buffer>:$outputs,
                        I64Attr:$product, Optional<Exec_Scratch>:$scratch,
-                       UnitAttr:$transpose_lhs, UnitAttr:$transpose_rhs, UnitAttr:$on_tiles, I64Attr:$flops);
+                       UnitAttr:$transpose_lhs, UnitAttr:$transpose_rhs, UnitAttr:$on_tiles, I64Attr:$flops,
+                       Exec_LibraryEpilogue:$library);
   let assemblyFormat = [{
     $lhs (`transposed` $transpose_lhs^)? `,` $rhs (`transposed` $transpose_rhs^)? $kernel
     `(` $inputs `)` `->` `(` $outputs `)` (`scratch` $scratch^)? attr-dict `:` type(operands)
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Where the product is.
+    ::mlir::Value getProductBuffer() { return getOutputs()[getProduct()]; }
+  }];
+}
+
+def MatmulEpilogueGridOp : Exec_LaunchOp<"matmul_epilogue_grid", [AttrSizedOperandSegments,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "`ingot_matmul_epilogue_grid`: a product that a device's library or kernel finishes";
+  let description = [{
+    As `exec.matmul_epilogue`, with the kernel and its `grid`, `block` and `shared` of an
+    `exec.launch_grid`. With `library`, the call may be one of the library's, which does what the kernel does.
+  }];
+  let arguments = (ins Exec_Buffer:$lhs, Exec_Buffer:$rhs, SymbolRefAttr:$kernel,
+                       Variadic<Exec_Buffer>:$inputs, Variadic<Exec_Buffer>:$outputs,
+                       I64Attr:$product, Optional<Exec_Scratch>:$scratch,
+                       UnitAttr:$transpose_lhs, UnitAttr:$transpose_rhs, UnitAttr:$on_tiles, I64Attr:$flops,
+                       I64Attr:$grid, I64Attr:$block, DefaultValuedAttr<I64Attr, "0">:$shared,
+                       Exec_LibraryEpilogue:$library);
+  let assemblyFormat = [{
+    $lhs (`transposed` $transpose_lhs^)? `,` $rhs (`transposed` $transpose_rhs^)?
+    $kernel `blocks` $grid `of` $block `(` $inputs `)` `->` `(` $outputs `)` (`scratch` $scratch^)?
+    attr-dict `:` type(operands)
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{

@@ -7,6 +7,7 @@
 #include "mlir/IR/Remarks.h"
 #include "passes/fusion/FusionPlan.h"
 #include "passes/fusion/Passes.h"
+#include "llvm/ADT/StringExtras.h"
 
 namespace ingot {
 #define GEN_PASS_DEF_FORMFUSIONS
@@ -33,6 +34,36 @@ FusionKind kindOf(const FusionNode &node) {
   }
 }
 
+/// With the numbers of inputs and results that it names.
+LibraryEpilogueAttr describe(const LibraryEpilogue &epilogue,
+                             ArrayRef<Value> inputs, ArrayRef<Value> results) {
+  auto number = [](Value value,
+                   ArrayRef<Value> values) -> std::optional<int64_t> {
+    const auto *found = value ? llvm::find(values, value) : values.end();
+    return found == values.end()
+               ? std::nullopt
+               : std::optional<int64_t>(found - values.begin());
+  };
+  bool isGradient = epilogue.activation == Activation::GeluGrad;
+  return LibraryEpilogueAttr::get(
+      epilogue.result.getContext(), epilogue.activation,
+      number(epilogue.bias, inputs), number(epilogue.addend, inputs),
+      number(epilogue.preactivation, isGradient ? inputs : results),
+      *number(epilogue.result, results));
+}
+
+/// As remarks name it, such as "addend bias gelu".
+std::string listParts(const LibraryEpilogue &epilogue) {
+  SmallVector<StringRef> parts;
+  if (epilogue.addend)
+    parts.push_back("addend");
+  if (epilogue.bias)
+    parts.push_back("bias");
+  if (epilogue.activation != Activation::Identity)
+    parts.push_back(stringifyActivation(epilogue.activation));
+  return llvm::join(parts, " ");
+}
+
 struct FormFusions : ingot::impl::FormFusionsBase<FormFusions> {
   using FormFusionsBase::FormFusionsBase;
 
@@ -45,7 +76,8 @@ struct FormFusions : ingot::impl::FormFusionsBase<FormFusions> {
     if (failed(shards))
       return signalPassFailure();
     FusionPlan plan(block, *shards,
-                    FusionLimits{each, rows, epilogues, maxOps, maxInputs});
+                    FusionLimits{each, rows, epilogues, libraryEpilogues,
+                                 maxOps, maxInputs});
 
     SmallVector<Operation *> originals = llvm::to_vector_of<Operation *>(
         llvm::make_pointer_range(block.without_terminator()));
@@ -88,7 +120,10 @@ struct FormFusions : ingot::impl::FormFusionsBase<FormFusions> {
 
     auto fusion = FusionOp::create(
         builder, loc, types,
-        FusionKindAttr::get(builder.getContext(), kindOf(node)), inputs);
+        FusionKindAttr::get(builder.getContext(), kindOf(node)), inputs,
+        node.library
+            ? describe(*node.library, node.inputs.getArrayRef(), results)
+            : LibraryEpilogueAttr());
     OpBuilder::InsertionGuard guard(builder);
     Block *body = builder.createBlock(&fusion.getBody());
     IRMapping within;
@@ -104,6 +139,10 @@ struct FormFusions : ingot::impl::FormFusionsBase<FormFusions> {
 
     numFusions += 1;
     numFused += node.ops.size();
+    if (node.library)
+      remark::passed(loc,
+                     remark::RemarkOpts::name("epilogue").category("fusion"))
+          << remark::metric("library", listParts(*node.library));
     if (node.ops.size() > 1)
       remark::passed(loc, remark::RemarkOpts::name("fused").category("fusion"))
           << remark::metric("ops", node.ops.size())

@@ -15,13 +15,18 @@ FusionPlan::FusionPlan(Block &block, const Shards &shards,
   for (Operation &op : block)
     position[&op] = position.size();
   chooseStored();
-  if (!limits.each)
+  if (!limits.each) {
+    if (limits.libraryEpilogues)
+      chooseLibraryEpilogues();
     storeShared();
+  }
   createNodes();
-  if (!limits.each)
+  if (!limits.each) {
+    formLibraryEpilogues();
     mergeNodes();
-  if (limits.epilogues && !limits.each)
-    formEpilogues();
+    if (limits.epilogues && !limits.libraryEpilogues)
+      formEpilogues();
+  }
   dropUnreadRoots();
   sortNodes();
 }
@@ -268,7 +273,7 @@ std::optional<FusionNode::Kind> FusionPlan::mergedKind(unsigned earlier,
   const FusionNode &a = nodes[earlier], &b = nodes[later];
   auto isMergeable = [](const FusionNode &node) {
     return !node.roots.empty() && node.kind != FusionNode::Single &&
-           node.kind != FusionNode::Custom;
+           node.kind != FusionNode::Custom && node.kind != FusionNode::Epilogue;
   };
   if (!isMergeable(a) || !isMergeable(b) ||
       a.ops.size() + b.ops.size() > limits.maxOps ||
@@ -349,6 +354,12 @@ void FusionPlan::mergeNodes() {
 // Epilogues
 //===----------------------------------------------------------------------===//
 
+static void noteNoEpilogue(Operation *call, StringRef reason) {
+  remark::missed(call->getLoc(),
+                 remark::RemarkOpts::name("epilogue").category("fusion"))
+      << remark::reason("{0}", reason);
+}
+
 /// Why the call of `anchor` cannot finish what the node `reader` computes;
 /// empty if it can.
 StringRef FusionPlan::refuseEpilogue(unsigned anchor, unsigned reader) const {
@@ -401,10 +412,116 @@ void FusionPlan::formEpilogues() {
       break;
     }
     if (!reason.empty())
-      remark::missed(call->getLoc(),
-                     remark::RemarkOpts::name("epilogue").category("fusion"))
-          << remark::reason("{0}", reason);
+      noteNoEpilogue(call, reason);
   }
+}
+
+//===----------------------------------------------------------------------===//
+// Epilogues of libraries
+//===----------------------------------------------------------------------===//
+
+/// True if stored values besides those of the epilogue are computed from the
+/// product: it would have to be in memory.
+bool FusionPlan::isReadBehind(MatmulOp product,
+                              const LibraryEpilogue &epilogue) const {
+  auto isWithin = [&](Value value) {
+    return value == epilogue.result || value == epilogue.preactivation;
+  };
+  if (epilogue.preactivation == product.getResult())
+    return false;
+  SmallVector<Value> work = {product.getResult()};
+  DenseSet<Value> seen;
+  while (!work.empty()) {
+    Value value = work.pop_back_val();
+    for (Operation *user : value.getUsers()) {
+      if (user->getNumResults() == 1 && isWithin(user->getResult(0)))
+        continue;
+      if (isStored(user))
+        return true;
+      for (Value result : user->getResults())
+        if (seen.insert(result).second)
+          work.push_back(result);
+    }
+  }
+  return false;
+}
+
+/// Stores what products leave in memory if a library finishes them. Other
+/// decisions follow.
+void FusionPlan::chooseLibraryEpilogues() {
+  for (Operation &op : block) {
+    auto anchor = dyn_cast<EpilogueAnchor>(op);
+    auto product = dyn_cast<MatmulOp>(op);
+    if (!anchor || !product)
+      continue;
+    StringRef reason;
+    auto match = [&](bool activations) {
+      LibraryEpilogueRules rules;
+      auto isStoredOp = [&](Operation *def) { return isStored(def); };
+      rules.isStored = isStoredOp;
+      rules.activations = activations;
+      std::optional<LibraryEpilogue> found =
+          matchLibraryEpilogue(product, rules, reason);
+      if (found && isReadBehind(product, *found)) {
+        reason = "others read the product as well";
+        found = std::nullopt;
+      }
+      return found;
+    };
+    std::optional<LibraryEpilogue> found = match(/*activations=*/true);
+    if (!found) {
+      StringRef first = reason;
+      found = match(/*activations=*/false);
+      reason = first;
+    }
+    if (!found) {
+      noteNoEpilogue(product, reason);
+      continue;
+    }
+    for (Value value :
+         {found->bias, found->addend, found->preactivation, found->result})
+      if (value)
+        store(value.getDefiningOp());
+    libraryEpilogues.push_back({product, *found});
+  }
+}
+
+/// Returns why not; empty if it is done.
+StringRef FusionPlan::formLibraryEpilogue(MatmulOp product,
+                                          const LibraryEpilogue &epilogue) {
+  unsigned anchor = nodeOf[product];
+  unsigned reader = nodeOf[epilogue.result.getDefiningOp()];
+  bool writesMore = epilogue.activation == Activation::Gelu &&
+                    epilogue.preactivation &&
+                    epilogue.preactivation != product.getResult();
+  if (writesMore) {
+    unsigned other = nodeOf[epilogue.preactivation.getDefiningOp()];
+    unsigned earlier = std::min(reader, other), later = std::max(reader, other);
+    if (earlier != later) {
+      if (nodes[earlier].kind != FusionNode::Loop ||
+          nodes[later].kind != FusionNode::Loop ||
+          getIterationSpace(nodes[earlier]) !=
+              getIterationSpace(nodes[later]) ||
+          graph.reaches(earlier, later, /*skipDirect=*/true) ||
+          graph.reaches(later, earlier, /*skipDirect=*/false))
+        return "what its gelu is taken at is not computed with the result";
+      absorb(earlier, later, FusionNode::Loop);
+    }
+    reader = later;
+  }
+  if (StringRef reason = refuseEpilogue(anchor, reader); !reason.empty())
+    return reason;
+  absorb(anchor, reader, FusionNode::Epilogue);
+  nodes[reader].library = epilogue;
+  return "";
+}
+
+/// Before other nodes are merged: a library takes no other work along.
+void FusionPlan::formLibraryEpilogues() {
+  for (const auto &[product, epilogue] : libraryEpilogues)
+    if (StringRef reason = formLibraryEpilogue(product, epilogue);
+        !reason.empty())
+      noteNoEpilogue(product, reason);
 }
 
 /// What only its own kernel reads need not be in memory.

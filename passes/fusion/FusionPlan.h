@@ -9,6 +9,7 @@
 
 #include "dialects/ingot/collective/Shards.h"
 #include "passes/fusion/KernelGraph.h"
+#include "passes/fusion/LibraryEpilogue.h"
 #include "llvm/ADT/DenseMap.h"
 
 namespace ingot {
@@ -17,6 +18,8 @@ struct FusionLimits {
   bool each = false;
   bool rows = true;
   bool epilogues = true;
+  /// Epilogues that libraries of devices have, and no others.
+  bool libraryEpilogues = false;
   unsigned maxOps = 200;
   unsigned maxInputs = 48;
 };
@@ -41,6 +44,8 @@ struct FusionNode {
   /// All ops of the node in program order: the roots and what is computed
   /// within.
   llvm::SmallVector<mlir::Operation *> ops;
+  /// What an Epilogue is to a library, if it has such.
+  std::optional<LibraryEpilogue> library;
 };
 
 /// The plan for one block of primitives.
@@ -72,6 +77,11 @@ private:
   void absorb(unsigned earlier, unsigned later, FusionNode::Kind kind);
   void formEpilogues();
   llvm::StringRef refuseEpilogue(unsigned anchor, unsigned reader) const;
+  void chooseLibraryEpilogues();
+  bool isReadBehind(MatmulOp product, const LibraryEpilogue &epilogue) const;
+  void formLibraryEpilogues();
+  llvm::StringRef formLibraryEpilogue(MatmulOp product,
+                                      const LibraryEpilogue &epilogue);
   void dropUnreadRoots();
   bool readsPointwise(const FusionNode &reader, const FusionNode &node) const;
   void sortNodes();
@@ -89,6 +99,8 @@ private:
   /// The node that stores an op's results.
   llvm::DenseMap<mlir::Operation *, unsigned> nodeOf;
   KernelGraph graph;
+  /// Products with what will finish them.
+  llvm::SmallVector<std::pair<MatmulOp, LibraryEpilogue>> libraryEpilogues;
 };
 
 } // namespace ingot

@@ -87,6 +87,9 @@ def FormFusions : Pass<"ingot-form-fusions", "::mlir::func::FuncOp"> {
     joins the call (kind `epilogue`), which finishes elements while they are in the cache. A root that only its own
     fusion reads is not stored. Other library anchors, reshapes and barriers stay outside. Assumes primitives only (`--ingot-decompose`).
 
+    With `library-epilogues`, only bias, residual, ReLU, GELU by tanh and its gradient join products, if they are in the
+    product's element type where libraries have them so (`library` of `ingot.fusion`): whatever else reads a product stays a kernel.
+
     With `each`, every op is a fusion of its own and nothing is left to a library.
 
     Before:
@@ -110,12 +113,50 @@ def FormFusions : Pass<"ingot-form-fusions", "::mlir::func::FuncOp"> {
     Option<"each", "each", "bool", "false", "one fusion per op, no library anchors">,
     Option<"rows", "rows", "bool", "true", "form row fusions">,
     Option<"epilogues", "epilogues", "bool", "true", "form epilogue fusions">,
+    Option<"libraryEpilogues", "library-epilogues", "bool", "false",
+           "form epilogue fusions of what libraries of devices have, and no others">,
     Option<"maxOps", "max-ops", "unsigned", "200", "ops in one fusion at most">,
     Option<"maxInputs", "max-inputs", "unsigned", "48", "inputs of one fusion at most">,
   ];
   let statistics = [
     Statistic<"numFusions", "fusions", "fusions formed">,
     Statistic<"numFused", "ops-fused", "ops in fusions">,
+  ];
+  let dependentDialects = ["::ingot::IngotDialect"];
+}
+
+def RoundEpilogues : Pass<"ingot-round-epilogues", "::mlir::func::FuncOp"> {
+  let summary = "rounds what follows products where epilogues of libraries do";
+  let description = [{
+    Libraries of devices finish a product in half precision with a bias of the same type, and leave what the
+    activation was computed from in that type too. So where ReLU, GELU by tanh, or nothing but a bias follows a product and the result is rounded
+    to its type: the bias is rounded, the derivative of ReLU is taken at the rounded result, and whatever else reads what GELU is computed from reads it
+    rounded. Autocast of PyTorch rounds there as well. Other sums, such as with a residual in f32, keep their digits. Assumes precision
+    assigned (`--ingot-assign-precision`).
+
+    Before:
+    ```mlir
+    %0 = ingot.cast %p : tensor<4x8xbf16> -> tensor<4x8xf32>
+    %1 = ingot.broadcast %b dims = [1] : tensor<8xf32> -> tensor<4x8xf32>
+    %2 = ingot.add %0, %1 : tensor<4x8xf32>
+    %3 = ingot.cast %2 : tensor<4x8xf32> -> tensor<4x8xbf16>
+    ```
+    After:
+    ```mlir
+    %0 = ingot.cast %p : tensor<4x8xbf16> -> tensor<4x8xf32>
+    %r = ingot.cast %b : tensor<8xf32> -> tensor<8xbf16>
+    %w = ingot.cast %r : tensor<8xbf16> -> tensor<8xf32>
+    %1 = ingot.broadcast %w dims = [1] : tensor<8xf32> -> tensor<4x8xf32>
+    %2 = ingot.add %0, %1 : tensor<4x8xf32>
+    %3 = ingot.cast %2 : tensor<4x8xf32> -> tensor<4x8xbf16>
+    ```
+  }];
+  let options = [
+    Option<"keepFp32", "keep-fp32", "std::string", "",
+           "regular expression of ONNX nodes around which nothing is rounded">,
+  ];
+  let statistics = [
+    Statistic<"numRounded", "rounded", "epilogues that round">,
   ];
   let dependentDialects = ["::ingot::IngotDialect"];
 }

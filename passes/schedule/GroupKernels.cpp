@@ -305,7 +305,7 @@ struct GroupKernels : ingot::impl::GroupKernelsBase<GroupKernels> {
     auto fusion = FusionOp::create(
         builder, loc, ValueRange(results).getTypes(),
         FusionKindAttr::get(builder.getContext(), FusionKind::Group),
-        inputs.getArrayRef());
+        inputs.getArrayRef(), /*library=*/LibraryEpilogueAttr());
     Block *body = builder.createBlock(&fusion.getBody());
     DenseMap<Value, Value> within;
     for (Value input : inputs)

@@ -35,6 +35,8 @@ struct EpilogueKernel {
   int64_t flops;
   /// Where the product is computed.
   bool onTiles;
+  /// As in exec.matmul_epilogue; null for what only the kernel can do.
+  mlir::DenseI64ArrayAttr library;
 };
 
 /// Whether an anchor's product runs on the tile units of `machine`.

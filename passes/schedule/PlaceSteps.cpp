@@ -28,6 +28,10 @@ using namespace mlir;
 using namespace ingot;
 
 static_assert(BucketLayout::kShardElements == INGOT_SHARD_ELEMENTS);
+static_assert(static_cast<int>(Activation::Identity) == INGOT_IDENTITY &&
+              static_cast<int>(Activation::Relu) == INGOT_RELU &&
+              static_cast<int>(Activation::Gelu) == INGOT_GELU &&
+              static_cast<int>(Activation::GeluGrad) == INGOT_GELU_GRAD);
 
 namespace {
 
@@ -372,17 +376,46 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
     anchor->remove();
     anchor->dropAllReferences();
     SmallVector<int64_t> aliases = {product};
-    for (unsigned i = inputs.size(); i > 0; --i)
-      if (body.getArgument(i).use_empty())
-        body.eraseArgument(i);
-      else
-        others.insert(others.begin(), inputs[i - 1]);
+    // The kernel's buffers: the product, inputs that it reads, outputs.
+    SmallVector<int64_t> placeOfInput(inputs.size(), -1);
+    for (unsigned i = 0, e = inputs.size(); i < e; ++i) {
+      if (body.getArgument(others.size() + 1).use_empty()) {
+        body.eraseArgument(others.size() + 1);
+        continue;
+      }
+      others.push_back(inputs[i]);
+      placeOfInput[i] = static_cast<int64_t>(others.size());
+    }
     aliases.append(others.size(), -1);
-    createEpilogueCall(
-        anchor, operands,
-        {kernel(fusion, aliases), others, outputs, product, flops, onTiles},
-        scratch, builder);
+    DenseI64ArrayAttr library =
+        placeEpilogue(fusion.getLibraryAttr(), placeOfInput, 1 + others.size());
+    createEpilogueCall(anchor, operands,
+                       {kernel(fusion, aliases), others, outputs, product,
+                        flops, onTiles, library},
+                       scratch, builder);
     anchor->destroy();
+  }
+
+  /// `library` in terms of the kernel's buffers; outputs start at
+  /// `firstOutput`.
+  DenseI64ArrayAttr placeEpilogue(LibraryEpilogueAttr library,
+                                  ArrayRef<int64_t> placeOfInput,
+                                  int64_t firstOutput) {
+    if (!library)
+      return {};
+    auto input = [&](std::optional<int64_t> number) {
+      return number ? placeOfInput[*number] : -1;
+    };
+    auto output = [&](std::optional<int64_t> number) {
+      return number ? firstOutput + *number : -1;
+    };
+    bool readsPreactivation = library.getActivation() == Activation::GeluGrad;
+    return DenseI64ArrayAttr::get(
+        &getContext(), {static_cast<int64_t>(library.getActivation()),
+                        input(library.getBias()), input(library.getAddend()),
+                        readsPreactivation ? input(library.getPreactivation())
+                                           : output(library.getPreactivation()),
+                        output(library.getResult())});
   }
 
   /// The kernel of a fusion; equal fusions share one.

@@ -125,6 +125,31 @@ typedef struct ingot_matmul_epilogue_desc {
   ingot_matmul_desc matmul;
 } ingot_matmul_epilogue_desc;
 
+/// What becomes of a product's elements, after bias and addend.
+typedef enum ingot_activation {
+  INGOT_IDENTITY = 0,
+  INGOT_RELU = 1,
+  /// The form with tanh.
+  INGOT_GELU = 2,
+  /// The product times the derivative of gelu at the pre-activation.
+  INGOT_GELU_GRAD = 3,
+} ingot_activation;
+
+/// A product on a device that `finish` turns into its outputs, in place. The
+/// other fields say the same to a library with such epilogues: result =
+/// activation(product + addend + bias). Numbers are of `buffers`; -1: none.
+typedef struct ingot_matmul_epilogue_grid_desc {
+  ingot_grid_kernel finish;
+  ingot_matmul_desc matmul;
+  /// An ingot_activation; -1 for what only the kernel can do.
+  int32_t activation;
+  /// Of the product's type: n elements, and as many as the product has.
+  int32_t bias, addend;
+  /// Written by gelu, read by its gradient.
+  int32_t preactivation;
+  int32_t result, reserved;
+} ingot_matmul_epilogue_grid_desc;
+
 /// Convolution in NC<spatial> order, or N<spatial>C where `channels_last`;
 /// filter [out, in / groups, spatial], or [out, spatial, in / groups] where
 /// `filter_channels_last`. Used by the forward op and by both gradients.
@@ -190,6 +215,13 @@ void ingot_matmul_epilogue(ingot_context *context,
                            const ingot_matmul_epilogue_desc *desc,
                            const void *a, const void *b, void *c, void *scratch,
                            void *const *buffers);
+
+/// The same on a device: the product is finished once it is complete, or by the
+/// library that computes it. `buffers` are those of an ingot_epilogue_fn.
+void ingot_matmul_epilogue_grid(ingot_context *context,
+                                const ingot_matmul_epilogue_grid_desc *desc,
+                                const void *a, const void *b, void *c,
+                                void *scratch, void *const *buffers);
 
 /// output = conv(input, filter).
 void ingot_conv(ingot_context *context, const ingot_conv_desc *desc,

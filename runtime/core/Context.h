@@ -90,6 +90,9 @@ struct ingot_context {
   /// Bytes of scratch that were not planned.
   size_t getUnplannedBytes() const { return scratch.getSize(); }
 
+  /// What the user should know of how the step runs, though it is right.
+  std::vector<std::string> notes;
+
   bool failed = false;
   std::string message;
   std::optional<ingot::runtime::Error> error;

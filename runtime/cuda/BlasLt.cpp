@@ -41,7 +41,7 @@ struct BlasLt::Plan : ingot_context::Cached {
   cublasLtMatmulDesc_t product = nullptr;
   cublasLtMatrixLayout_t a = nullptr, b = nullptr, c = nullptr;
   cublasLtMatmulAlgo_t algorithm = {};
-  bool isDouble = false;
+  bool isDouble = false, isSupported = false;
 };
 
 static cudaDataType_t getDataType(int32_t type) {
@@ -59,7 +59,8 @@ static cudaDataType_t getDataType(int32_t type) {
 
 // The library's matrices are column-major: a row-major matrix is the transpose
 // of one, and c^T = b^T a^T.
-std::unique_ptr<BlasLt::Plan> BlasLt::plan(const ingot_matmul_desc &desc) {
+std::unique_ptr<BlasLt::Plan>
+BlasLt::describe(const ingot_matmul_desc &desc) const {
   auto plan = std::make_unique<Plan>(*this);
   plan->isDouble = desc.c_type == INGOT_F64;
   // Full f32: what users compare with has TF32 off.
@@ -102,7 +103,52 @@ std::unique_ptr<BlasLt::Plan> BlasLt::plan(const ingot_matmul_desc &desc) {
   else
     lay(plan->b, desc.a_type, desc.m, desc.k);
   lay(plan->c, desc.c_type, desc.m, desc.n);
+  return plan;
+}
 
+static cublasLtEpilogue_t
+getEpilogue(const ingot_matmul_epilogue_grid_desc &desc) {
+  bool hasBias = desc.bias >= 0;
+  switch (desc.activation) {
+  case INGOT_RELU:
+    return hasBias ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_RELU;
+  case INGOT_GELU:
+    if (desc.preactivation >= 0)
+      return hasBias ? CUBLASLT_EPILOGUE_GELU_AUX_BIAS
+                     : CUBLASLT_EPILOGUE_GELU_AUX;
+    return hasBias ? CUBLASLT_EPILOGUE_GELU_BIAS : CUBLASLT_EPILOGUE_GELU;
+  case INGOT_GELU_GRAD:
+    return CUBLASLT_EPILOGUE_DGELU;
+  default:
+    return hasBias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
+  }
+}
+
+// Addresses stay what they are from one step to the next: they belong to the
+// description, where choosing an algorithm sees how they are aligned.
+void BlasLt::describe(Plan &plan, const ingot_matmul_epilogue_grid_desc &desc,
+                      void *const *buffers) const {
+  auto set = [&](cublasLtMatmulDescAttributes_t which, auto value) {
+    check(cublasLtMatmulDescSetAttribute(plan.product, which, &value,
+                                         sizeof(value)),
+          "describing an epilogue");
+  };
+  set(CUBLASLT_MATMUL_DESC_EPILOGUE, getEpilogue(desc));
+  if (desc.bias >= 0) {
+    set(CUBLASLT_MATMUL_DESC_BIAS_POINTER,
+        static_cast<const void *>(buffers[desc.bias]));
+    set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE,
+        static_cast<int32_t>(getDataType(desc.matmul.c_type)));
+  }
+  if (desc.preactivation >= 0) {
+    set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, buffers[desc.preactivation]);
+    set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, desc.matmul.n);
+    set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_BATCH_STRIDE,
+        desc.matmul.m * desc.matmul.n);
+  }
+}
+
+bool BlasLt::chooseAlgorithm(Plan &plan, const ingot_matmul_desc &desc) const {
   cublasLtMatmulPreference_t preference = nullptr;
   check(cublasLtMatmulPreferenceCreate(&preference), "choosing an algorithm");
   auto prefer = [&](cublasLtMatmulPreferenceAttributes_t what, auto value) {
@@ -122,31 +168,93 @@ std::unique_ptr<BlasLt::Plan> BlasLt::plan(const ingot_matmul_desc &desc) {
   cublasLtMatmulHeuristicResult_t best = {};
   int found = 0;
   if (status == CUBLAS_STATUS_SUCCESS)
-    status = cublasLtMatmulAlgoGetHeuristic(handle, plan->product, plan->a,
-                                            plan->b, plan->c, plan->c,
-                                            preference, 1, &best, &found);
+    status = cublasLtMatmulAlgoGetHeuristic(handle, plan.product, plan.a,
+                                            plan.b, plan.c, plan.c, preference,
+                                            1, &best, &found);
   (void)cublasLtMatmulPreferenceDestroy(preference);
+  if (status == CUBLAS_STATUS_SUCCESS)
+    status = found == 0 ? CUBLAS_STATUS_NOT_SUPPORTED : best.state;
+  if (status == CUBLAS_STATUS_NOT_SUPPORTED)
+    return false;
   check(status, "choosing an algorithm");
-  check(found == 0 ? CUBLAS_STATUS_NOT_SUPPORTED : best.state,
-        "choosing an algorithm");
-  plan->algorithm = best.algo;
-  return plan;
+  plan.algorithm = best.algo;
+  return plan.isSupported = true;
+}
+
+cublasStatus_t BlasLt::run(const Plan &plan, const void *a, const void *b,
+                           const void *addend, void *result, void *scratch,
+                           int64_t scratchBytes, CUstream_st *stream) const {
+  const double one = 1, zero = 0;
+  const float oneF32 = 1, zeroF32 = 0;
+  const void *alpha = &oneF32, *beta = addend ? &oneF32 : &zeroF32;
+  if (plan.isDouble) {
+    alpha = &one;
+    beta = addend ? &one : &zero;
+  }
+  return cublasLtMatmul(handle, plan.product, alpha, b, plan.a, a, plan.b, beta,
+                        addend ? addend : result, plan.c, result, plan.c,
+                        &plan.algorithm, scratch, scratchBytes, stream);
 }
 
 void BlasLt::multiply(ingot_context &context, const ingot_matmul_desc &desc,
                       const void *a, const void *b, void *c, void *scratch,
                       CUstream_st *stream) {
-  const Plan &plan = context.getCached<Plan>(&desc, /*kind=*/0,
-                                             [&] { return this->plan(desc); });
-  const double one = 1, zero = 0;
-  const float oneF32 = 1, zeroF32 = 0;
-  const void *alpha = &oneF32, *beta = &zeroF32;
-  if (plan.isDouble) {
-    alpha = &one;
-    beta = &zero;
-  }
-  check(cublasLtMatmul(handle, plan.product, alpha, b, plan.a, a, plan.b, beta,
-                       c, plan.c, c, plan.c, &plan.algorithm, scratch,
-                       desc.scratch_bytes, stream),
+  const Plan &plan = context.getCached<Plan>(&desc, /*kind=*/0, [&] {
+    auto made = describe(desc);
+    if (!chooseAlgorithm(*made, desc))
+      check(CUBLAS_STATUS_NOT_SUPPORTED, "choosing an algorithm");
+    return made;
+  });
+  check(run(plan, a, b, /*addend=*/nullptr, c, scratch, desc.scratch_bytes,
+            stream),
         "multiplying matrices");
+}
+
+/// For people to find it again in a report of the compiler.
+static std::string describeLack(const ingot_matmul_epilogue_grid_desc &desc) {
+  const ingot_matmul_desc &matmul = desc.matmul;
+  std::string epilogue;
+  if (desc.addend >= 0)
+    epilogue += " and addend";
+  if (desc.bias >= 0)
+    epilogue += " and bias";
+  switch (desc.activation) {
+  case INGOT_RELU:
+    epilogue += " and relu";
+    break;
+  case INGOT_GELU:
+    epilogue += " and gelu";
+    break;
+  case INGOT_GELU_GRAD:
+    epilogue += " and gelu's gradient";
+    break;
+  default:
+    break;
+  }
+  return "cuBLASLt has no product of " + std::to_string(matmul.m) + " x " +
+         std::to_string(matmul.k) + " and " + std::to_string(matmul.k) + " x " +
+         std::to_string(matmul.n) + " elements with" + epilogue.substr(4) +
+         ": a kernel follows it";
+}
+
+bool BlasLt::multiply(ingot_context &context,
+                      const ingot_matmul_epilogue_grid_desc &desc,
+                      const void *a, const void *b, void *scratch,
+                      void *const *buffers, CUstream_st *stream) {
+  const ingot_matmul_desc &matmul = desc.matmul;
+  if (desc.activation < 0)
+    return false;
+  Plan &plan = context.getCached<Plan>(&desc, /*kind=*/1, [&] {
+    auto made = describe(matmul);
+    describe(*made, desc, buffers);
+    if (!chooseAlgorithm(*made, matmul))
+      context.notes.push_back(describeLack(desc));
+    return made;
+  });
+  if (!plan.isSupported)
+    return false;
+  check(run(plan, a, b, desc.addend >= 0 ? buffers[desc.addend] : nullptr,
+            buffers[desc.result], scratch, matmul.scratch_bytes, stream),
+        "multiplying matrices");
+  return true;
 }

@@ -42,10 +42,23 @@ public:
   void multiply(ingot_context &context, const ingot_matmul_desc &desc,
                 const void *a, const void *b, void *c, void *scratch,
                 CUstream_st *stream);
+  /// Puts a product with its epilogue into the stream, if the library has it:
+  /// says so. What is chosen the first time is kept. Throws failure.
+  bool multiply(ingot_context &context,
+                const ingot_matmul_epilogue_grid_desc &desc, const void *a,
+                const void *b, void *scratch, void *const *buffers,
+                CUstream_st *stream);
 
 private:
   struct Plan;
-  std::unique_ptr<Plan> plan(const ingot_matmul_desc &desc);
+  std::unique_ptr<Plan> describe(const ingot_matmul_desc &desc) const;
+  void describe(Plan &plan, const ingot_matmul_epilogue_grid_desc &desc,
+                void *const *buffers) const;
+  /// False if there is none.
+  bool chooseAlgorithm(Plan &plan, const ingot_matmul_desc &desc) const;
+  cublasStatus_t run(const Plan &plan, const void *a, const void *b,
+                     const void *addend, void *result, void *scratch,
+                     int64_t scratchBytes, CUstream_st *stream) const;
   void check(cublasStatus_t status, const char *action) const;
 
   Library library;

@@ -38,17 +38,40 @@ void ingot_launch_grid(ingot_context *context, const ingot_grid_kernel *kernel,
   });
 }
 
+static int64_t countBytes(const ingot_matmul_desc &desc) {
+  return desc.batch * desc.m * desc.n * getElementBytes(desc.c_type);
+}
+
+static void multiply(CudaDevice &device, ingot_context &context,
+                     const ingot_matmul_desc &desc, const void *a,
+                     const void *b, void *c, void *scratch) {
+  if (desc.k == 0)
+    return device.clear(c, countBytes(desc));
+  device.getBlasLt().multiply(context, desc, a, b, c, scratch,
+                              device.getStream());
+}
+
 void ingot_matmul(ingot_context *context, const ingot_matmul_desc *desc,
                   const void *a, const void *b, void *c, void *scratch) {
   enqueue(context, "matmul", desc->index, [&](CudaDevice &device) {
-    int64_t bytes =
-        desc->batch * desc->m * desc->n * getElementBytes(desc->c_type);
-    if (bytes == 0)
+    if (countBytes(*desc) != 0)
+      multiply(device, *context, *desc, a, b, c, scratch);
+  });
+}
+
+void ingot_matmul_epilogue_grid(ingot_context *context,
+                                const ingot_matmul_epilogue_grid_desc *desc,
+                                const void *a, const void *b, void *c,
+                                void *scratch, void *const *buffers) {
+  const ingot_matmul_desc &product = desc->matmul;
+  enqueue(context, "matmul", product.index, [&](CudaDevice &device) {
+    if (countBytes(product) == 0 ||
+        (product.k != 0 &&
+         device.getBlasLt().multiply(*context, *desc, a, b, scratch, buffers,
+                                     device.getStream())))
       return;
-    if (desc->k == 0)
-      return device.clear(c, bytes);
-    device.getBlasLt().multiply(*context, *desc, a, b, c, scratch,
-                                device.getStream());
+    multiply(device, *context, product, a, b, c, scratch);
+    device.launch(*context, desc->finish, buffers);
   });
 }
 

@@ -269,3 +269,11 @@ void ingot_launch_grid(ingot_context *context, const ingot_grid_kernel *kernel,
   ProfileScope scope(context, kernel->index);
   Launch(context, kernel, buffers).run();
 }
+
+void ingot_matmul_epilogue_grid(ingot_context *context,
+                                const ingot_matmul_epilogue_grid_desc *desc,
+                                const void *a, const void *b, void *c,
+                                void *scratch, void *const *buffers) {
+  ingot_matmul(context, &desc->matmul, a, b, c, scratch);
+  ingot_launch_grid(context, &desc->finish, buffers);
+}

@@ -150,7 +150,7 @@ static llvm::Expected<std::string> compile(ModuleOp module, unsigned level,
   TestPlacement placement;
   placement.level = level;
   placement.device = true;
-  placement.epilogues = false;
+  placement.libraryEpilogues = true;
   placement.workspace = int64_t(32) << 20;
   if (llvm::Error error = placeSteps(module, placement))
     return std::move(error);

@@ -63,6 +63,7 @@ static llvm::Error defineSymbols(llvm::orc::LLJIT &jit) {
   define("ingot_emulator_shuffle", &ingot_emulator_shuffle);
   define("ingot_matmul", &ingot_matmul);
   define("ingot_matmul_epilogue", &ingot_matmul_epilogue);
+  define("ingot_matmul_epilogue_grid", &ingot_matmul_epilogue_grid);
   define("ingot_conv", &ingot_conv);
   define("ingot_conv_input_grad", &ingot_conv_input_grad);
   define("ingot_conv_filter_grad", &ingot_conv_filter_grad);
@@ -118,7 +119,7 @@ llvm::Error LoadedModule::build(ModuleOp module, unsigned level,
   CpuTarget target = CpuTarget::host();
   TestPlacement placement;
   placement.level = level;
-  placement.epilogues = backend == Backend::Cpu;
+  placement.libraryEpilogues = backend == Backend::EmulatedCuda;
   if (llvm::Error error = placeSteps(module, placement))
     return error;
   if (llvm::Error error = runPasses(module, [&](PassManager &p) {

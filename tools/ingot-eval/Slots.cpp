@@ -115,7 +115,7 @@ llvm::Error ingot::placeSteps(ModuleOp module, const TestPlacement &options) {
     functions.addPass(createSimplify());
     FormFusionsOptions fusion;
     fusion.each = options.level == 0;
-    fusion.epilogues = options.epilogues;
+    fusion.libraryEpilogues = options.libraryEpilogues;
     functions.addPass(createFormFusions(fusion));
     passes.addPass(createOutlineConstants());
     if (options.level > 0)

@@ -66,9 +66,9 @@ struct ModuleSlots {
 /// What the functions of a test are compiled with besides a target's kernels.
 struct TestPlacement {
   unsigned level = 2;
-  /// Whether library calls are the device's, and whether products call kernels
-  /// that finish their elements.
-  bool device = false, epilogues = true;
+  /// Whether library calls are the device's, and whether products have the
+  /// epilogues that its library has, or any.
+  bool device = false, libraryEpilogues = false;
   int64_t workspace = 0;
 };
 

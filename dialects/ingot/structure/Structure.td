@@ -92,6 +92,35 @@ def Ingot_FusionKind : I32EnumAttr<"FusionKind", "loop structure of a fusion", [
 def Ingot_FusionKindAttr
     : EnumAttr<Ingot_Dialect, Ingot_FusionKind, "fusion_kind">;
 
+def Ingot_Activation : I32EnumAttr<"Activation", "function of a product's elements", [
+    I32EnumAttrCase<"Identity", 0, "identity">,
+    I32EnumAttrCase<"Relu", 1, "relu">,
+    I32EnumAttrCase<"Gelu", 2, "gelu">,
+    I32EnumAttrCase<"GeluGrad", 3, "gelu_grad">]> {
+  let cppNamespace = "::ingot";
+  let genSpecializedAttr = 0;
+}
+
+def Ingot_LibraryEpilogueAttr : AttrDef<Ingot_Dialect, "LibraryEpilogue"> {
+  let mnemonic = "library_epilogue";
+  let summary = "an epilogue in the terms of libraries of matrix products";
+  let description = [{
+    The result number `result` is activation(product + addend + bias), with input number `bias`
+    repeated for each row and input number `addend` of the product's size. `gelu` is the
+    form with tanh; the result number `preactivation`, if there is one, is what it is computed from. `gelu_grad` is
+    the product times the derivative of `gelu` at the input number `preactivation`.
+  }];
+  let parameters = (ins EnumParameter<Ingot_Activation>:$activation,
+                        OptionalParameter<"std::optional<int64_t>">:$bias,
+                        OptionalParameter<"std::optional<int64_t>">:$addend,
+                        OptionalParameter<"std::optional<int64_t>">:$preactivation,
+                        "int64_t":$result);
+  let assemblyFormat = [{
+    `<` $activation (`bias` `=` $bias^)? (`addend` `=` $addend^)?
+    (`preactivation` `=` $preactivation^)? `result` `=` $result `>`
+  }];
+}
+
 def FusionOp : Ingot_Op<"fusion", [IsolatedFromAbove, Pure,
     SingleBlockImplicitTerminator<"::ingot::YieldOp">]> {
   let summary = "ops that run as one kernel";
@@ -104,8 +133,11 @@ def FusionOp : Ingot_Op<"fusion", [IsolatedFromAbove, Pure,
     nest of its own (KernelBody). `epilogue`: a library call (EpilogueAnchor) on operands of the fusion, and
     ops that read its result at the element at work; a result has the memory of the call's. `group`:
     `loop` fusions that read nothing of each other; the results are theirs, one after the other.
+
+    `library` says what an `epilogue` computes to a library that has such epilogues.
   }];
-  let arguments = (ins Ingot_FusionKindAttr:$kind, Variadic<Ingot_Tensor>:$inputs);
+  let arguments = (ins Ingot_FusionKindAttr:$kind, Variadic<Ingot_Tensor>:$inputs,
+                       OptionalAttr<Ingot_LibraryEpilogueAttr>:$library);
   let results = (outs Variadic<Ingot_Tensor>:$results);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{

@@ -210,6 +210,21 @@ static LogicalResult verifyEpilogue(FusionOp fusion) {
   if (!fusion.getAnchorResult())
     return fusion.emitOpError("C16: no result has elements of the library "
                               "call's type to leave them in");
+  LibraryEpilogueAttr library = fusion.getLibraryAttr();
+  if (!library)
+    return success();
+  auto isNumber = [](std::optional<int64_t> number, size_t count) {
+    return !number || (*number >= 0 && *number < static_cast<int64_t>(count));
+  };
+  bool readsPreactivation = library.getActivation() == Activation::GeluGrad;
+  size_t inputs = fusion.getInputs().size(), results = fusion.getNumResults();
+  if (!isNumber(library.getBias(), inputs) ||
+      !isNumber(library.getAddend(), inputs) ||
+      !isNumber(library.getPreactivation(),
+                readsPreactivation ? inputs : results) ||
+      !isNumber(library.getResult(), results) ||
+      (readsPreactivation && !library.getPreactivation()))
+    return fusion.emitOpError("C19: `library` must name inputs and results");
   return success();
 }
 
@@ -246,6 +261,8 @@ static LogicalResult verifyGroup(FusionOp fusion) {
 }
 
 LogicalResult FusionOp::verifyRegions() {
+  if (getLibrary() && getKind() != FusionKind::Epilogue)
+    return emitOpError("C19: only an epilogue fusion has `library`");
   if (getBody().getArgumentTypes() != getInputs().getTypes())
     return emitOpError("C1: the body's arguments must be the inputs, want ")
            << getInputs().getTypes() << ", got "

@@ -126,6 +126,15 @@ private:
     return symbol;
   }
 
+  /// The device kernel that a call runs; null for other calls.
+  static StringAttr gridKernelOf(Operation *call) {
+    if (auto launch = dyn_cast<exec::LaunchGridOp>(call))
+      return launch.getKernelAttr().getLeafReference();
+    if (auto product = dyn_cast<exec::MatmulEpilogueGridOp>(call))
+      return product.getKernelAttr().getLeafReference();
+    return {};
+  }
+
   /// The first fields of a launch's descriptor: the kernel, as the target knows
   /// it. Empty for other calls.
   SmallVector<Value> kernelFields(OpBuilder &b, Operation *call) {
@@ -137,10 +146,9 @@ private:
       return {address(entryOf(launch.getKernelAttr().getAttr()))};
     if (auto product = dyn_cast<exec::MatmulEpilogueOp>(call))
       return {address(entryOf(product.getKernelAttr().getAttr(), 4))};
-    auto launch = dyn_cast<exec::LaunchGridOp>(call);
-    if (!launch)
+    StringAttr kernel = gridKernelOf(call);
+    if (!kernel)
       return {};
-    StringAttr kernel = launch.getKernelAttr().getLeafReference();
     std::string name = (kernel.getValue() + ".name").str();
     if (entries.insert(name).second)
       text(name, (kernel.getValue() + StringRef("\0", 1)).str());
@@ -157,9 +165,10 @@ private:
     SmallVector<Type> types;
     for (exec::Field field : fields)
       types.push_back(IntegerType::get(context, field.bytes * 8));
-    if (isa<exec::LaunchOp, exec::LaunchGridOp, exec::MatmulEpilogueOp>(call))
+    bool hasGrid = gridKernelOf(call) != nullptr;
+    if (hasGrid || isa<exec::LaunchOp, exec::MatmulEpilogueOp>(call))
       types[0] = pointer;
-    if (isa<exec::LaunchGridOp>(call))
+    if (hasGrid)
       types[1] = pointer;
     auto type = LLVM::LLVMStructType::getLiteral(context, types);
     auto op =

@@ -120,7 +120,14 @@ std::pair<Value, Value> DeviceKernelBuilder::range(int64_t count,
 
 /// One element of every result a lane.
 DeviceKernel DeviceKernelBuilder::emitLoop() {
-  ArrayRef<int64_t> shape = tensorType(yield()->getOperand(0)).getShape();
+  // A product that is itself a result is there.
+  SmallVector<unsigned> computed;
+  for (OpOperand &result : yield()->getOpOperands())
+    if (!isa<BlockArgument>(result.get()) ||
+        kernel.getKind() != stringifyFusionKind(FusionKind::Epilogue))
+      computed.push_back(result.getOperandNumber());
+  ArrayRef<int64_t> shape =
+      tensorType(yield()->getOperand(computed.front())).getShape();
   int64_t count = product(shape);
   SmallVector<Type> read = inputTypes(), written = resultTypes();
   SmallVector<Type> all(read);
@@ -140,23 +147,26 @@ DeviceKernel DeviceKernelBuilder::emitLoop() {
     createFunction("", read, written, /*hasAliases=*/true);
     ElementEmitter emitter = elements();
     auto [first, end] = range(count, lanes);
-    forEach(
-        scalars().add(first, thread()), end, grid * kBlock, [&](Value item) {
-          SmallVector<Indices> places =
-              lanesAt(scalars().mul(item, lanes), lanes, shape);
-          // All elements before the first store: results may replace inputs.
-          SmallVector<SmallVector<Value>> values;
-          for (const Indices &at : places) {
-            values.emplace_back();
-            for (Value result : yield()->getOperands())
-              values.back().push_back(emitter.element(result, at));
-          }
-          for (auto [at, lane] : llvm::zip_equal(places, values)) {
-            Value position = scalars().linearize(at, shape);
-            for (auto [value, buffer] : llvm::zip_equal(lane, outputs()))
-              memref::StoreOp::create(builder, loc, value, buffer, position);
-          }
-        });
+    forEach(scalars().add(first, thread()), end, grid * kBlock,
+            [&](Value item) {
+              SmallVector<Indices> places =
+                  lanesAt(scalars().mul(item, lanes), lanes, shape);
+              // All elements before the first store: results may replace
+              // inputs.
+              SmallVector<SmallVector<Value>> values;
+              for (const Indices &at : places) {
+                values.emplace_back();
+                for (unsigned result : computed)
+                  values.back().push_back(
+                      emitter.element(yield()->getOperand(result), at));
+              }
+              for (auto [at, lane] : llvm::zip_equal(places, values)) {
+                Value position = scalars().linearize(at, shape);
+                for (auto [value, result] : llvm::zip_equal(lane, computed))
+                  memref::StoreOp::create(builder, loc, value,
+                                          outputs()[result], position);
+              }
+            });
     launch = finishFunction(grid);
   });
   return {launch, std::nullopt, {}, rangeUnit != 0 ? count : 0};
@@ -179,6 +189,8 @@ DeviceKernel DeviceKernelBuilder::build() {
   case FusionKind::Custom:
     return emitCustom();
   case FusionKind::Loop:
+  // Once the product is in memory.
+  case FusionKind::Epilogue:
     return emitLoop();
   case FusionKind::Reduction:
     break;
@@ -186,9 +198,6 @@ DeviceKernel DeviceKernelBuilder::build() {
     return emitRows();
   case FusionKind::Group:
     return emitGroup();
-  case FusionKind::Epilogue:
-    // The pipeline forms none for devices (PipelineOptions).
-    llvm_unreachable("no device code for epilogues");
   }
   ReductionSpace space(yield());
   return space.foldsInnermost() ? emitAlong(space) : emitAcross(space);

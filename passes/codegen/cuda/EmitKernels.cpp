@@ -63,6 +63,11 @@ struct EmitCudaKernels : ingot::impl::EmitCudaKernelsBase<EmitCudaKernels> {
                     kernels.find(launch.getKernelAttr().getAttr())->second,
                     launches);
       });
+      step.walk([&](exec::MatmulEpilogueOp product) {
+        lowerProduct(
+            product,
+            kernels.find(product.getKernelAttr().getAttr())->second.main);
+      });
       launches.finish();
     }
     messages.finish();
@@ -140,6 +145,19 @@ private:
     if (kernel.finish)
       StepLaunches::launch(builder, loc, *kernel.finish, partials, outputs);
     launch.erase();
+  }
+
+  void lowerProduct(exec::MatmulEpilogueOp product, const DeviceLaunch &grid) {
+    OpBuilder builder(product);
+    auto call = exec::MatmulEpilogueGridOp::create(
+        builder, product.getLoc(), product.getLhs(), product.getRhs(),
+        StepLaunches::getSymbol(builder, grid), product.getInputs(),
+        product.getOutputs(), product.getProduct(), product.getScratch(),
+        product.getTransposeLhs(), product.getTransposeRhs(),
+        product.getOnTiles(), product.getFlops(), grid.grid, kBlock,
+        grid.shared, product.getLibraryAttr());
+    call->setDiscardableAttrs(product->getDiscardableAttrDictionary());
+    product.erase();
   }
 
   /// The kernels of sums of squares, by what they read.

@@ -53,16 +53,20 @@ void StepLaunches::finish() {
   step->setAttr("exec.memory", parts.getDictionary(b.getContext()));
 }
 
+SymbolRefAttr StepLaunches::getSymbol(Builder &builder,
+                                      const DeviceLaunch &grid) {
+  MLIRContext *context = builder.getContext();
+  return SymbolRefAttr::get(
+      context, kDeviceModule,
+      FlatSymbolRefAttr::get(context, grid.function.getValue()));
+}
+
 exec::LaunchGridOp StepLaunches::launch(OpBuilder &builder, Location loc,
                                         const DeviceLaunch &grid,
                                         ValueRange inputs, ValueRange outputs) {
-  MLIRContext *context = builder.getContext();
-  auto symbol = SymbolRefAttr::get(
-      context, kDeviceModule,
-      FlatSymbolRefAttr::get(context, grid.function.getValue()));
-  return exec::LaunchGridOp::create(builder, loc, symbol, inputs, outputs,
-                                    /*flops=*/0, /*bytes=*/IntegerAttr(),
-                                    grid.grid, kBlock, grid.shared,
-                                    /*extent=*/0,
-                                    /*shard=*/DenseI64ArrayAttr());
+  return exec::LaunchGridOp::create(
+      builder, loc, getSymbol(builder, grid), inputs, outputs,
+      /*flops=*/0, /*bytes=*/IntegerAttr(), grid.grid, kBlock, grid.shared,
+      /*extent=*/0,
+      /*shard=*/DenseI64ArrayAttr());
 }

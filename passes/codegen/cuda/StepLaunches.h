@@ -32,6 +32,8 @@ public:
   /// Makes the memory part of the step's.
   void finish();
 
+  static mlir::SymbolRefAttr getSymbol(mlir::Builder &builder,
+                                       const DeviceLaunch &grid);
   static exec::LaunchGridOp launch(mlir::OpBuilder &builder, mlir::Location loc,
                                    const DeviceLaunch &grid,
                                    mlir::ValueRange inputs,

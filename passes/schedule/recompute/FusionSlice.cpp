@@ -93,7 +93,8 @@ SmallVector<Value> FusionSlice::clone(OpBuilder &builder, Operation *op,
     types.push_back(fusion.getResult(result).getType());
   auto copy = FusionOp::create(
       builder, fusion.getLoc(), types,
-      FusionKindAttr::get(builder.getContext(), FusionKind::Loop), inputs);
+      FusionKindAttr::get(builder.getContext(), FusionKind::Loop), inputs,
+      /*library=*/{});
   OpBuilder::InsertionGuard guard(builder);
   Block *block = builder.createBlock(&copy.getBody());
   IRMapping within;

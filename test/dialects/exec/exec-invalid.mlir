@@ -96,3 +96,18 @@ func.func @copy_of_other_size() {
   exec.copy %a -> %b : memref<8xf32> -> memref<4xf32>
   return
 }
+
+// -----
+
+exec.kernel "epilogue" @finish aliases = [0] {
+^bb0(%product: tensor<4x4xf32>):
+  %0 = ingot.exp %product : tensor<4x4xf32>
+  ingot.yield %0 : tensor<4x4xf32>
+}
+
+func.func @epilogue_of_no_buffer() {
+  %a = exec.buffer arena 0 : memref<4x4xf32>
+  // expected-error @+1 {{names no epilogue of 2 buffers}}
+  exec.matmul_epilogue %a, %a @finish() -> (%a) {flops = 9 : i64, product = 0 : i64, library = array<i64: 0, 2, -1, -1, 1>} : memref<4x4xf32>, memref<4x4xf32>, memref<4x4xf32>
+  return
+}

@@ -38,6 +38,8 @@ func.func @step() attributes {exec.arena_bytes = 4096 : i64} {
   exec.matmul %q, %q transposed -> %q scratch %s : memref<256xi8>, : memref<3x4x4xf32>, memref<3x4x4xf32> -> memref<3x4x4xf32>
   // CHECK: exec.matmul_epilogue %{{.*}} transposed, %{{.*}} @finish(%{{.*}}) -> (%{{.*}}) scratch %{{.*}} {flops = 9 : i64, product = 0 : i64}
   exec.matmul_epilogue %l transposed, %r @finish(%m) -> (%m) scratch %s {flops = 9 : i64, product = 0 : i64} : memref<3x2x4xf32>, memref<3x2x5xf32>, memref<3x4x5xf32>, memref<3x4x5xf32>, memref<256xi8>
+  // CHECK: exec.matmul_epilogue_grid %{{.*}} transposed, %{{.*}} @finish blocks 1 of 256(%{{.*}}) -> (%{{.*}}) {flops = 9 : i64, library = array<i64: 0, -1, 1, -1, 2>, product = 0 : i64}
+  exec.matmul_epilogue_grid %l transposed, %r @finish blocks 1 of 256(%m) -> (%m) {flops = 9 : i64, product = 0 : i64, library = array<i64: 0, -1, 1, -1, 2>} : memref<3x2x4xf32>, memref<3x2x5xf32>, memref<3x4x5xf32>, memref<3x4x5xf32>
   %i = exec.buffer arena 1024 : memref<1x2x5x5xf32>
   %f = exec.buffer arena 1280 : memref<4x2x3x3xf32>
   %o = exec.buffer arena 1600 : memref<1x4x3x3xf32>

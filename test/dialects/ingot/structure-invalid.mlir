@@ -377,3 +377,27 @@ ingot.state moment @m : tensor<4xf32> = dense<0.0> : tensor<4xf32> {shard = arra
 
 // expected-error@+1 {{C7: a state that is gathered must be a parameter that is not in shards, and in its bucket}}
 ingot.state moment @m : tensor<4xf32> = dense<0.0> : tensor<4xf32> {gathered = array<i64: 0, 0, 35>}
+
+// -----
+
+func.func @f(%a: tensor<2x2xf32>) -> tensor<2x2xf32> {
+  // expected-error @+1 {{C19: `library` must name inputs and results}}
+  %0 = ingot.fusion epilogue(%a) attributes {library = #ingot.library_epilogue<relu bias = 1 result = 0>} : (tensor<2x2xf32>) -> tensor<2x2xf32> {
+  ^bb0(%x: tensor<2x2xf32>):
+    %1 = ingot.matmul %x, %x : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+    ingot.yield %1 : tensor<2x2xf32>
+  }
+  return %0 : tensor<2x2xf32>
+}
+
+// -----
+
+func.func @f(%a: tensor<2x2xf32>) -> tensor<2x2xf32> {
+  // expected-error @+1 {{C19: only an epilogue fusion has `library`}}
+  %0 = ingot.fusion loop(%a) attributes {library = #ingot.library_epilogue<relu result = 0>} : (tensor<2x2xf32>) -> tensor<2x2xf32> {
+  ^bb0(%x: tensor<2x2xf32>):
+    %1 = ingot.exp %x : tensor<2x2xf32>
+    ingot.yield %1 : tensor<2x2xf32>
+  }
+  return %0 : tensor<2x2xf32>
+}

@@ -20,7 +20,7 @@ struct Layout {
   std::map<int, long long> attributes;
 };
 struct Product {
-  std::map<int, int> attributes;
+  std::map<int, long long> attributes;
 };
 std::set<const void *> living;
 
@@ -38,6 +38,32 @@ cublasStatus_t destroy(const void *handle) {
 }
 const Layout &get(cublasLtMatrixLayout_t layout) {
   return *reinterpret_cast<const Layout *>(layout);
+}
+long long getAttribute(cublasLtMatmulDesc_t product, int name) {
+  auto &attributes = reinterpret_cast<Product *>(product)->attributes;
+  auto found = attributes.find(name);
+  return found == attributes.end() ? 0 : found->second;
+}
+int getEpilogue(cublasLtMatmulDesc_t product) {
+  auto set =
+      static_cast<int>(getAttribute(product, CUBLASLT_MATMUL_DESC_EPILOGUE));
+  return set == 0 ? CUBLASLT_EPILOGUE_DEFAULT : set;
+}
+
+/// The library's rules for what epilogues read and write beside the result.
+void checkEpilogue(cublasLtMatmulDesc_t product, const Layout &c) {
+  constexpr int readsBias = CUBLASLT_EPILOGUE_BIAS, hasAux = 128, multiple = 8;
+  auto get = [&](int name) { return getAttribute(product, name); };
+  int epilogue = getEpilogue(product);
+  if ((epilogue & readsBias) != 0 &&
+      (!get(CUBLASLT_MATMUL_DESC_BIAS_POINTER) ||
+       get(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE) != c.type))
+    record("violation", " cublasLtMatmul: bias");
+  long long leading = get(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD);
+  if ((epilogue & hasAux) != 0 &&
+      (!get(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER) ||
+       leading < static_cast<long long>(c.rows) || leading % multiple != 0))
+    record("violation", " cublasLtMatmul: auxiliary matrix");
 }
 } // namespace
 
@@ -67,8 +93,8 @@ cublasStatus_t
 cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t product,
                                cublasLtMatmulDescAttributes_t name,
                                const void *value, size_t bytes) {
-  int number = 0;
-  std::memcpy(&number, value, bytes < sizeof(number) ? bytes : sizeof(number));
+  long long number = 0;
+  std::memcpy(&number, value, bytes);
   reinterpret_cast<Product *>(product)->attributes[name] = number;
   return CUBLAS_STATUS_SUCCESS;
 }
@@ -106,7 +132,7 @@ cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t,
   return CUBLAS_STATUS_SUCCESS;
 }
 cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
-    cublasLtHandle_t, cublasLtMatmulDesc_t, cublasLtMatrixLayout_t,
+    cublasLtHandle_t, cublasLtMatmulDesc_t product, cublasLtMatrixLayout_t,
     cublasLtMatrixLayout_t, cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
     cublasLtMatmulPreference_t, int, cublasLtMatmulHeuristicResult_t *results,
     int *found) {
@@ -114,8 +140,10 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
     *found = 0;
     return CUBLAS_STATUS_SUCCESS;
   }
+  bool isPlain = getEpilogue(product) == CUBLASLT_EPILOGUE_DEFAULT;
   results[0] = {};
-  *found = 1;
+  *found =
+      isPlain || !standin::getSetting("INGOT_STAND_IN_NO_EPILOGUES", 0) ? 1 : 0;
   return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -123,15 +151,16 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
 cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t product,
                               const void *, const void *,
                               cublasLtMatrixLayout_t aLayout, const void *,
-                              cublasLtMatrixLayout_t bLayout, const void *,
+                              cublasLtMatrixLayout_t bLayout, const void *beta,
                               const void *, cublasLtMatrixLayout_t cLayout,
                               void *, cublasLtMatrixLayout_t,
                               const cublasLtMatmulAlgo_t *, void *workspace,
                               size_t workspaceBytes, cudaStream_t) {
   const Layout &a = get(aLayout), &b = get(bLayout), &c = get(cLayout);
-  auto &attributes = reinterpret_cast<Product *>(product)->attributes;
-  bool transposesA = attributes[CUBLASLT_MATMUL_DESC_TRANSA] == CUBLAS_OP_T;
-  bool transposesB = attributes[CUBLASLT_MATMUL_DESC_TRANSB] == CUBLAS_OP_T;
+  bool transposesA =
+      getAttribute(product, CUBLASLT_MATMUL_DESC_TRANSA) == CUBLAS_OP_T;
+  bool transposesB =
+      getAttribute(product, CUBLASLT_MATMUL_DESC_TRANSB) == CUBLAS_OP_T;
   auto m = transposesA ? a.columns : a.rows,
        k = transposesA ? a.rows : a.columns;
   auto n = transposesB ? b.rows : b.columns;
@@ -144,7 +173,11 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t product,
     record("violation", " cublasLtMatmul: shapes");
   if (workspaceBytes != 0 && !workspace)
     record("violation", " cublasLtMatmul: workspace");
-  return record(__func__, " m=%llu n=%llu k=%llu type=%d", m, n, k, c.type)
+  checkEpilogue(product, c);
+  bool accumulates =
+      c.type != CUDA_R_64F && *static_cast<const float *>(beta) != 0;
+  return record(__func__, " m=%llu n=%llu k=%llu type=%d epilogue=%d beta=%d",
+                m, n, k, c.type, getEpilogue(product), accumulates)
              ? CUBLAS_STATUS_EXECUTION_FAILED
              : CUBLAS_STATUS_SUCCESS;
 }
