@@ -12,9 +12,13 @@ import sqlite3
 import sys
 
 import numpy as np
+import onnx
+import onnx.helper as oh
+import onnx.numpy_helper
 from harness import MODELS, ROOT, Skip, case, check, golden, initializers, read_log
 
 GOLDENS = ["mlp", "cnn", "segmentation", "multilabel"]
+GRAPH_CALLS_OF_RECORDING = ("cuStreamBeginCapture", "cuStreamEndCapture")
 GRAPH_CALLS = {"cuStreamBeginCapture", "cuStreamEndCapture", "cuGraphInstantiate", "cuGraphLaunch"}
 
 
@@ -522,3 +526,66 @@ def library_cases(ingot):
     # Three functions, each with both orders of a convolution and its gradients.
     check(set(orders.values()) == {9}, f"{orders}")
     check("violation" not in log.read_text(), "a call is wrong")
+
+
+def write_network(ingot):
+    """Layers with GELU by tanh and ReLU; the model and data for it."""
+    rng = np.random.default_rng(0)
+    sizes = [24, 32, 16, 8]
+    tensors, nodes = [], []
+    for i, (inputs, outputs) in enumerate(zip(sizes, sizes[1:])):
+        for name, value in [(f"w{i}", rng.normal(0, 0.3, (inputs, outputs))), (f"b{i}", rng.normal(0, 0.3, outputs))]:
+            tensors.append(onnx.numpy_helper.from_array(value.astype(np.float32), name))
+        last = i + 2 == len(sizes)
+        nodes.append(oh.make_node("MatMul", [f"y{i}" if i else "x", f"w{i}"], [f"p{i}"]))
+        nodes.append(oh.make_node("Add", [f"p{i}", f"b{i}"], ["y" if last else f"z{i}"]))
+    nodes.insert(2, oh.make_node("Gelu", ["z0"], ["y1"], approximate="tanh"))
+    nodes.insert(5, oh.make_node("Relu", ["z1"], ["y2"]))
+    value = oh.make_tensor_value_info
+    graph = oh.make_graph(nodes, "network", [value("x", 1, ["n", 24])], [value("y", 1, ["n", 8])], tensors)
+    model, data = ingot.path("network.onnx"), ingot.path("data.npz")
+    onnx.save(oh.make_model(graph, opset_imports=[oh.make_opsetid("", 20)], ir_version=10), model)
+    np.savez(data, x=rng.normal(size=(64, 24)).astype(np.float32), labels=rng.integers(0, 8, 64))
+    return model, data
+
+
+@case("cuda products have the library's epilogues")
+def library_epilogues(ingot):
+    _, _, stand_ins = trainer(ingot)
+    model, data = write_network(ingot)
+    flags = ["--loss", "cross-entropy", "--batch", "16", "--precision", "bf16", "--target", "cuda"]
+    program = ingot.compile(model, *flags)
+
+    def run(**settings):
+        log = ingot.path("calls.txt")
+        env = {**stand_ins, "INGOT_STAND_IN_LOG": str(log), **settings}
+        result = ingot.succeed([program, "--data", data, "--steps", "4"], env=env)
+        lines = log.read_text().splitlines()
+        broken = [line for line in lines if line.startswith("violation")]
+        check(not broken, f"calls: {broken[:3]}")
+        begin, end = (next(i for i, line in enumerate(lines) if line.startswith(name)) for name in GRAPH_CALLS_OF_RECORDING)
+        launches = [line for line in lines[:begin] if line.startswith(("cuLaunchKernel", "cublasLtMatmul "))]
+        check(launches == lines[begin + 1 : end], "the recording differs from the first step")
+        return launches, result.err
+
+    # GELU with bias and what it is computed from, ReLU with bias, GELU's derivative.
+    wanted = [4 | 32 | 128, 4 | 2, 64 | 128]
+    with_epilogues, said = run()
+    found = [int(n) for n in re.findall(r"epilogue=(\d+)", "\n".join(with_epilogues)) if n != "1"]
+    check(found == wanted, f"epilogues {found}, want {wanted}")
+    check("cuBLASLt has no" not in said, said)
+    # A library without them: the product, then a kernel, and a line that says so.
+    without, said = run(INGOT_STAND_IN_NO_EPILOGUES="1")
+    check(len(without) == len(with_epilogues) + 3, f"{len(without)} launches, with epilogues {len(with_epilogues)}")
+    at = 0
+    for line in with_epilogues:
+        name = line.split()[0]
+        check(without[at].split()[0] == name, f"{without[at]} in place of {line}")
+        at += 1
+        if name == "cublasLtMatmul":
+            check("epilogue=1 " in without[at - 1], f"{without[at - 1]}")
+        if "epilogue=" in line and "epilogue=1 " not in line:
+            check(without[at].startswith("cuLaunchKernel"), f"{without[at]} after a product without its epilogue")
+            at += 1
+    for words in ("bias and gelu:", "bias and relu:", "gelu's gradient:"):
+        check(said.count(words) == 1, f"not said once: {words} in {said}")
