@@ -4,14 +4,18 @@
 
 using namespace ingot::runtime;
 
-BlasLt::BlasLt()
+BlasLt::BlasLt(const Driver &driver, CUstream stream, const std::string &gpu)
     : library("libcublasLt.so." + std::to_string(CUBLAS_VER_MAJOR),
               "install CUDA's libraries, or have LD_LIBRARY_PATH name their "
-              "folder") {
+              "folder"),
+      stream(stream) {
 #define INGOT_LOAD(name) library.load(name, #name);
   INGOT_BLASLT_FUNCTIONS(INGOT_LOAD)
 #undef INGOT_LOAD
   check(cublasLtCreate(&handle), "starting cuBLASLt");
+  tuner = ProductTuner::create(driver, stream,
+                               gpu + ", cuBLASLt " +
+                                   std::to_string(cublasLtGetVersion()));
 }
 
 BlasLt::~BlasLt() {
@@ -41,6 +45,7 @@ struct BlasLt::Plan : ingot_context::Cached {
   cublasLtMatmulDesc_t product = nullptr;
   cublasLtMatrixLayout_t a = nullptr, b = nullptr, c = nullptr;
   cublasLtMatmulAlgo_t algorithm = {};
+  cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
   bool isDouble = false, isSupported = false;
 };
 
@@ -133,7 +138,8 @@ void BlasLt::describe(Plan &plan, const ingot_matmul_epilogue_grid_desc &desc,
                                          sizeof(value)),
           "describing an epilogue");
   };
-  set(CUBLASLT_MATMUL_DESC_EPILOGUE, getEpilogue(desc));
+  plan.epilogue = getEpilogue(desc);
+  set(CUBLASLT_MATMUL_DESC_EPILOGUE, plan.epilogue);
   if (desc.bias >= 0) {
     set(CUBLASLT_MATMUL_DESC_BIAS_POINTER,
         static_cast<const void *>(buffers[desc.bias]));
@@ -148,7 +154,9 @@ void BlasLt::describe(Plan &plan, const ingot_matmul_epilogue_grid_desc &desc,
   }
 }
 
-bool BlasLt::chooseAlgorithm(Plan &plan, const ingot_matmul_desc &desc) const {
+bool BlasLt::chooseAlgorithm(ingot_context &context, Plan &plan,
+                             const ingot_matmul_desc &desc,
+                             const Places &places) {
   cublasLtMatmulPreference_t preference = nullptr;
   check(cublasLtMatmulPreferenceCreate(&preference), "choosing an algorithm");
   auto prefer = [&](cublasLtMatmulPreferenceAttributes_t what, auto value) {
@@ -165,49 +173,105 @@ bool BlasLt::chooseAlgorithm(Plan &plan, const ingot_matmul_desc &desc) const {
                      CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
     if (status == CUBLAS_STATUS_SUCCESS)
       status = prefer(which, alignment);
-  cublasLtMatmulHeuristicResult_t best = {};
+  // As many as a user who asks for it waits for.
+  constexpr int candidates = 8;
+  std::vector<cublasLtMatmulHeuristicResult_t> results(tuner ? candidates : 1);
   int found = 0;
   if (status == CUBLAS_STATUS_SUCCESS)
-    status = cublasLtMatmulAlgoGetHeuristic(handle, plan.product, plan.a,
-                                            plan.b, plan.c, plan.c, preference,
-                                            1, &best, &found);
+    status = cublasLtMatmulAlgoGetHeuristic(
+        handle, plan.product, plan.a, plan.b, plan.c, plan.c, preference,
+        static_cast<int>(results.size()), results.data(), &found);
   (void)cublasLtMatmulPreferenceDestroy(preference);
   if (status == CUBLAS_STATUS_SUCCESS)
-    status = found == 0 ? CUBLAS_STATUS_NOT_SUPPORTED : best.state;
+    status = found == 0 ? CUBLAS_STATUS_NOT_SUPPORTED : results.front().state;
   if (status == CUBLAS_STATUS_NOT_SUPPORTED)
     return false;
   check(status, "choosing an algorithm");
-  plan.algorithm = best.algo;
+  std::vector<cublasLtMatmulAlgo_t> algorithms;
+  for (int i = 0; i < found; ++i)
+    if (results[i].state == CUBLAS_STATUS_SUCCESS)
+      algorithms.push_back(results[i].algo);
+  plan.algorithm = algorithms.front();
+  if (tuner)
+    tune(context, plan, desc, algorithms, places);
   return plan.isSupported = true;
 }
 
-cublasStatus_t BlasLt::run(const Plan &plan, const void *a, const void *b,
-                           const void *addend, void *result, void *scratch,
-                           int64_t scratchBytes, CUstream_st *stream) const {
+/// All that algorithms are chosen by.
+static std::string describeProduct(const ingot_matmul_desc &desc,
+                                   cublasLtEpilogue_t epilogue,
+                                   bool accumulates) {
+  std::string text;
+  for (int64_t number :
+       {desc.batch, desc.m, desc.n, desc.k, int64_t(desc.transpose_a),
+        int64_t(desc.transpose_b), int64_t(desc.a_type), int64_t(desc.b_type),
+        int64_t(desc.c_type), desc.scratch_bytes, int64_t(epilogue),
+        int64_t(accumulates)})
+    text += (text.empty() ? "" : " ") + std::to_string(number);
+  return text;
+}
+
+/// Takes the fastest, as measured now or before.
+void BlasLt::tune(ingot_context &context, Plan &plan,
+                  const ingot_matmul_desc &desc,
+                  const std::vector<cublasLtMatmulAlgo_t> &algorithms,
+                  const Places &places) {
+  std::string key =
+      describeProduct(desc, plan.epilogue, places.addend != nullptr);
+  if (std::optional<cublasLtMatmulAlgo_t> kept = tuner->find(key)) {
+    cublasLtMatmulHeuristicResult_t result = {};
+    cublasStatus_t status = cublasLtMatmulAlgoCheck(
+        handle, plan.product, plan.a, plan.b, plan.c, plan.c, &*kept, &result);
+    if (status == CUBLAS_STATUS_SUCCESS &&
+        result.workspaceSize <= static_cast<size_t>(desc.scratch_bytes)) {
+      plan.algorithm = *kept;
+      return;
+    }
+  }
+  std::optional<float> best;
+  cublasLtMatmulAlgo_t fastest = plan.algorithm;
+  for (const cublasLtMatmulAlgo_t &algorithm : algorithms) {
+    plan.algorithm = algorithm;
+    // The result is written again and again from the same inputs.
+    std::optional<float> time =
+        tuner->time([&] { return run(plan, places) == CUBLAS_STATUS_SUCCESS; });
+    if (time && (!best || *time < *best)) {
+      best = time;
+      fastest = algorithm;
+    }
+  }
+  plan.algorithm = fastest;
+  if (std::string problem = tuner->keep(key, fastest); !problem.empty())
+    context.notes.push_back("algorithms chosen by INGOT_CUDA_TUNE are not "
+                            "kept: " +
+                            problem);
+}
+
+cublasStatus_t BlasLt::run(const Plan &plan, const Places &places) const {
   const double one = 1, zero = 0;
   const float oneF32 = 1, zeroF32 = 0;
-  const void *alpha = &oneF32, *beta = addend ? &oneF32 : &zeroF32;
+  bool accumulates = places.addend != nullptr;
+  const void *alpha = &oneF32, *beta = accumulates ? &oneF32 : &zeroF32;
   if (plan.isDouble) {
     alpha = &one;
-    beta = addend ? &one : &zero;
+    beta = accumulates ? &one : &zero;
   }
-  return cublasLtMatmul(handle, plan.product, alpha, b, plan.a, a, plan.b, beta,
-                        addend ? addend : result, plan.c, result, plan.c,
-                        &plan.algorithm, scratch, scratchBytes, stream);
+  return cublasLtMatmul(
+      handle, plan.product, alpha, places.b, plan.a, places.a, plan.b, beta,
+      accumulates ? places.addend : places.result, plan.c, places.result,
+      plan.c, &plan.algorithm, places.scratch, places.scratchBytes, stream);
 }
 
 void BlasLt::multiply(ingot_context &context, const ingot_matmul_desc &desc,
-                      const void *a, const void *b, void *c, void *scratch,
-                      CUstream_st *stream) {
+                      const void *a, const void *b, void *c, void *scratch) {
+  Places places = {a, b, /*addend=*/nullptr, c, scratch, desc.scratch_bytes};
   const Plan &plan = context.getCached<Plan>(&desc, /*kind=*/0, [&] {
     auto made = describe(desc);
-    if (!chooseAlgorithm(*made, desc))
+    if (!chooseAlgorithm(context, *made, desc, places))
       check(CUBLAS_STATUS_NOT_SUPPORTED, "choosing an algorithm");
     return made;
   });
-  check(run(plan, a, b, /*addend=*/nullptr, c, scratch, desc.scratch_bytes,
-            stream),
-        "multiplying matrices");
+  check(run(plan, places), "multiplying matrices");
 }
 
 /// For people to find it again in a report of the compiler.
@@ -240,21 +304,25 @@ static std::string describeLack(const ingot_matmul_epilogue_grid_desc &desc) {
 bool BlasLt::multiply(ingot_context &context,
                       const ingot_matmul_epilogue_grid_desc &desc,
                       const void *a, const void *b, void *scratch,
-                      void *const *buffers, CUstream_st *stream) {
+                      void *const *buffers) {
   const ingot_matmul_desc &matmul = desc.matmul;
   if (desc.activation < 0)
     return false;
-  Plan &plan = context.getCached<Plan>(&desc, /*kind=*/1, [&] {
+  Places places = {a,
+                   b,
+                   desc.addend >= 0 ? buffers[desc.addend] : nullptr,
+                   buffers[desc.result],
+                   scratch,
+                   matmul.scratch_bytes};
+  const Plan &plan = context.getCached<Plan>(&desc, /*kind=*/1, [&] {
     auto made = describe(matmul);
     describe(*made, desc, buffers);
-    if (!chooseAlgorithm(*made, matmul))
+    if (!chooseAlgorithm(context, *made, matmul, places))
       context.notes.push_back(describeLack(desc));
     return made;
   });
   if (!plan.isSupported)
     return false;
-  check(run(plan, a, b, desc.addend >= 0 ? buffers[desc.addend] : nullptr,
-            buffers[desc.result], scratch, matmul.scratch_bytes, stream),
-        "multiplying matrices");
+  check(run(plan, places), "multiplying matrices");
   return true;
 }

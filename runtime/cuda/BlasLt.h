@@ -10,15 +10,19 @@
 #include "runtime/abi/Abi.h"
 #include "runtime/core/Context.h"
 #include "runtime/cuda/Library.h"
+#include "runtime/cuda/ProductTuner.h"
 
 #include <cublasLt.h>
 #include <memory>
+#include <vector>
 
 #define INGOT_BLASLT_FUNCTIONS(X)                                              \
   X(cublasLtCreate)                                                            \
   X(cublasLtDestroy)                                                           \
   X(cublasLtGetStatusString)                                                   \
+  X(cublasLtGetVersion)                                                        \
   X(cublasLtMatmul)                                                            \
+  X(cublasLtMatmulAlgoCheck)                                                   \
   X(cublasLtMatmulAlgoGetHeuristic)                                            \
   X(cublasLtMatmulDescCreate)                                                  \
   X(cublasLtMatmulDescDestroy)                                                 \
@@ -34,31 +38,38 @@ namespace ingot::runtime {
 
 class BlasLt {
 public:
-  /// Throws failure if there is none.
-  BlasLt();
+  /// For products in the stream of a GPU of that name. Throws failure if there
+  /// is none.
+  BlasLt(const Driver &driver, CUstream stream, const std::string &gpu);
   ~BlasLt();
 
   /// Puts c = a x b (ingot_matmul) into the stream. Throws failure.
   void multiply(ingot_context &context, const ingot_matmul_desc &desc,
-                const void *a, const void *b, void *c, void *scratch,
-                CUstream_st *stream);
+                const void *a, const void *b, void *c, void *scratch);
   /// Puts a product with its epilogue into the stream, if the library has it:
   /// says so. What is chosen the first time is kept. Throws failure.
   bool multiply(ingot_context &context,
                 const ingot_matmul_epilogue_grid_desc &desc, const void *a,
-                const void *b, void *scratch, void *const *buffers,
-                CUstream_st *stream);
+                const void *b, void *scratch, void *const *buffers);
 
 private:
   struct Plan;
   std::unique_ptr<Plan> describe(const ingot_matmul_desc &desc) const;
   void describe(Plan &plan, const ingot_matmul_epilogue_grid_desc &desc,
                 void *const *buffers) const;
+  /// What a plan's product reads, writes and works in.
+  struct Places {
+    const void *a, *b, *addend;
+    void *result, *scratch;
+    int64_t scratchBytes;
+  };
   /// False if there is none.
-  bool chooseAlgorithm(Plan &plan, const ingot_matmul_desc &desc) const;
-  cublasStatus_t run(const Plan &plan, const void *a, const void *b,
-                     const void *addend, void *result, void *scratch,
-                     int64_t scratchBytes, CUstream_st *stream) const;
+  bool chooseAlgorithm(ingot_context &context, Plan &plan,
+                       const ingot_matmul_desc &desc, const Places &places);
+  void tune(ingot_context &context, Plan &plan, const ingot_matmul_desc &desc,
+            const std::vector<cublasLtMatmulAlgo_t> &algorithms,
+            const Places &places);
+  cublasStatus_t run(const Plan &plan, const Places &places) const;
   void check(cublasStatus_t status, const char *action) const;
 
   Library library;
@@ -66,6 +77,9 @@ private:
   INGOT_BLASLT_FUNCTIONS(INGOT_DECLARE)
 #undef INGOT_DECLARE
   cublasLtHandle_t handle = nullptr;
+  CUstream stream;
+  /// Null where the library's first choice is taken.
+  std::unique_ptr<ProductTuner> tuner;
 };
 
 } // namespace ingot::runtime

@@ -180,13 +180,17 @@ std::string CudaDevice::describeLack() const {
          " are free: " + list;
 }
 
-std::string CudaDevice::describe() const {
+std::string CudaDevice::getName() const {
   char name[256] = "";
-  size_t free = 0, total = 0;
   driver.check(driver.cuDeviceGetName(name, sizeof(name), gpu),
                "asking what the GPU is");
+  return name;
+}
+
+std::string CudaDevice::describe() const {
+  size_t free = 0, total = 0;
   driver.check(driver.cuMemGetInfo(&free, &total), "asking what the GPU is");
-  return std::string(name) + ", " + formatSize(total);
+  return getName() + ", " + formatSize(total);
 }
 
 //===----------------------------------------------------------------------===//
@@ -330,7 +334,7 @@ void CudaDevice::clear(void *to, size_t bytes) {
 
 BlasLt &CudaDevice::getBlasLt() {
   if (!blasLt)
-    blasLt = std::make_unique<BlasLt>();
+    blasLt = std::make_unique<BlasLt>(driver, stream, getName());
   return *blasLt;
 }
 

@@ -86,6 +86,7 @@ private:
     return queue == Queue::Inputs ? inputStream : stream;
   }
 
+  std::string getName() const;
   void openGpu();
   void loadCode(const ingot_module_t &module);
   CUdeviceptr allocateZeros(int64_t bytes);

@@ -47,8 +47,7 @@ static void multiply(CudaDevice &device, ingot_context &context,
                      const void *b, void *c, void *scratch) {
   if (desc.k == 0)
     return device.clear(c, countBytes(desc));
-  device.getBlasLt().multiply(context, desc, a, b, c, scratch,
-                              device.getStream());
+  device.getBlasLt().multiply(context, desc, a, b, c, scratch);
 }
 
 void ingot_matmul(ingot_context *context, const ingot_matmul_desc *desc,
@@ -67,8 +66,7 @@ void ingot_matmul_epilogue_grid(ingot_context *context,
   enqueue(context, "matmul", product.index, [&](CudaDevice &device) {
     if (countBytes(product) == 0 ||
         (product.k != 0 &&
-         device.getBlasLt().multiply(*context, *desc, a, b, scratch, buffers,
-                                     device.getStream())))
+         device.getBlasLt().multiply(*context, *desc, a, b, scratch, buffers)))
       return;
     multiply(device, *context, product, a, b, c, scratch);
     device.launch(*context, desc->finish, buffers);

@@ -9,6 +9,7 @@
 #include "dialects/reference/Interpreter.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/Registration.h"
+#include "passes/fusion/Passes.h"
 #include "passes/precision/Passes.h"
 #include "test/random-graphs/RandomGraph.h"
 #include "tools/ingot-eval/Compiled.h"
@@ -122,6 +123,8 @@ TEST_P(MixedPrecisionGraphs, StayWithinTheRoundingOfTheirInputs) {
     PassManager passes(&getContext(), ModuleOp::getOperationName());
     passes.addNestedPass<func::FuncOp>(
         createAssignPrecision({half.name, "", ""}));
+    if (backend == Backend::EmulatedCuda)
+      passes.addNestedPass<func::FuncOp>(createRoundEpilogues());
     ASSERT_TRUE(succeeded(passes.run(*graph.module)));
     if (!hasHalves(*graph.module))
       continue;

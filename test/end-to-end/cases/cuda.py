@@ -589,3 +589,49 @@ def library_epilogues(ingot):
             at += 1
     for words in ("bias and gelu:", "bias and relu:", "gelu's gradient:"):
         check(said.count(words) == 1, f"not said once: {words} in {said}")
+
+
+@case("cuda algorithms of products are tried and kept")
+def tuning(ingot):
+    mlp, program, stand_ins = trainer(ingot)
+
+    def run(**settings):
+        log = ingot.path("calls.txt")
+        env = {**stand_ins, "INGOT_STAND_IN_LOG": str(log), **settings}
+        result = ingot.succeed([program, "--data", mlp.data, "--steps", "3"], env=env)
+        lines = log.read_text().splitlines()
+        check(not [line for line in lines if line.startswith("violation")], "violations")
+        check("cublasLtDestroy objects=0" in lines and lines[-1].endswith("objects=0 blocks=0"), f"left: {lines[-1]}")
+        recorded = lines[lines.index("cuStreamBeginCapture") :]
+        check("cuEventElapsedTime" not in recorded, "products are timed in the recording")
+        chosen = {re.search(r"algorithm=(\d)", line)[1] for line in recorded if line.startswith("cublasLtMatmul ")}
+        return chosen, lines.count("cuEventElapsedTime"), result.err
+
+    chosen, timings, _ = run()
+    check(chosen == {"1"} and timings == 0, f"without being asked: algorithms {chosen}, {timings} timings")
+    # Five times of each algorithm: the second is the fastest.
+    kept = ingot.path("kept") / "choices.txt"
+    chosen, timings, _ = run(INGOT_CUDA_TUNE=str(kept), INGOT_STAND_IN_TIMES="555552222244444")
+    check(chosen == {"2"} and timings > 0 and timings % 15 == 0, f"algorithms {chosen}, {timings} timings")
+    chosen, timings, _ = run(INGOT_CUDA_TUNE=str(kept))
+    check(chosen == {"2"} and timings == 0, f"with the file: algorithms {chosen}, {timings} timings")
+    # Of a run, the fastest time counts.
+    chosen, _, _ = run(INGOT_CUDA_TUNE=str(ingot.path("other.txt")), INGOT_STAND_IN_TIMES="555553333395919")
+    check(chosen == {"3"}, f"algorithms {chosen}")
+    # Other machines' choices, and what is none, are no choices.
+    text = kept.read_text()
+    for broken in [text.replace("stand-in", "another"), text.replace("000000000000002", "00000000000000z"), "", "junk\n" + text]:
+        kept.write_text(broken)
+        chosen, timings, _ = run(INGOT_CUDA_TUNE=str(kept))
+        check(chosen == {"1"} and timings > 0, f"algorithms {chosen}, {timings} timings from {broken[:80]!r}")
+    # One that the library does not know is not run.
+    kept.write_text(text.replace("0000000000000002", "0000000000000009"))
+    chosen, timings, _ = run(INGOT_CUDA_TUNE=str(kept))
+    check(chosen == {"1"} and timings > 0, f"an unknown algorithm: {chosen}, {timings} timings")
+    home = ingot.path("home")
+    chosen, _, said = run(INGOT_CUDA_TUNE="1", XDG_CACHE_HOME=str(home))
+    check((home / "ingot/cublaslt.txt").exists(), f"no file in the cache: {said}")
+    blocked = ingot.path("file")
+    blocked.write_text("")
+    _, _, said = run(INGOT_CUDA_TUNE=str(blocked / "choices.txt"))
+    check(said.count("are not kept") == 1, said)

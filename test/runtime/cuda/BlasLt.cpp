@@ -23,6 +23,7 @@ struct Product {
   std::map<int, long long> attributes;
 };
 std::set<const void *> living;
+constexpr int algorithms = 3;
 
 template <typename Made, typename Handle> cublasStatus_t make(Handle *handle) {
   auto *made = new Made{};
@@ -82,6 +83,7 @@ cublasStatus_t cublasLtDestroy(cublasLtHandle_t handle) {
 const char *cublasLtGetStatusString(cublasStatus_t) {
   return "as the test wants";
 }
+size_t cublasLtGetVersion() { return 130000; }
 cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t *product,
                                         cublasComputeType_t, cudaDataType_t) {
   return make<Product>(product);
@@ -131,31 +133,44 @@ cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t,
                                      const void *, size_t) {
   return CUBLAS_STATUS_SUCCESS;
 }
+/// Algorithms 1 to 3, as many as are asked for.
 cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
     cublasLtHandle_t, cublasLtMatmulDesc_t product, cublasLtMatrixLayout_t,
     cublasLtMatrixLayout_t, cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
-    cublasLtMatmulPreference_t, int, cublasLtMatmulHeuristicResult_t *results,
-    int *found) {
-  if (record(__func__)) {
-    *found = 0;
+    cublasLtMatmulPreference_t, int most,
+    cublasLtMatmulHeuristicResult_t *results, int *found) {
+  *found = 0;
+  if (record(__func__))
     return CUBLAS_STATUS_SUCCESS;
-  }
   bool isPlain = getEpilogue(product) == CUBLASLT_EPILOGUE_DEFAULT;
-  results[0] = {};
-  *found =
-      isPlain || !standin::getSetting("INGOT_STAND_IN_NO_EPILOGUES", 0) ? 1 : 0;
+  if (!isPlain && standin::getSetting("INGOT_STAND_IN_NO_EPILOGUES", 0))
+    return CUBLAS_STATUS_SUCCESS;
+  for (; *found < most && *found < algorithms; ++*found) {
+    results[*found] = {};
+    results[*found].algo.data[0] = *found + 1;
+  }
   return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t
+cublasLtMatmulAlgoCheck(cublasLtHandle_t, cublasLtMatmulDesc_t,
+                        cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
+                        cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
+                        const cublasLtMatmulAlgo_t *algorithm,
+                        cublasLtMatmulHeuristicResult_t *result) {
+  record(__func__);
+  *result = {};
+  bool isKnown = algorithm->data[0] >= 1 && algorithm->data[0] <= algorithms;
+  return isKnown ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_NOT_SUPPORTED;
 }
 
 /// Checks that the shapes fit each other, in the library's terms.
-cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t product,
-                              const void *, const void *,
-                              cublasLtMatrixLayout_t aLayout, const void *,
-                              cublasLtMatrixLayout_t bLayout, const void *beta,
-                              const void *, cublasLtMatrixLayout_t cLayout,
-                              void *, cublasLtMatrixLayout_t,
-                              const cublasLtMatmulAlgo_t *, void *workspace,
-                              size_t workspaceBytes, cudaStream_t) {
+cublasStatus_t
+cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t product, const void *,
+               const void *, cublasLtMatrixLayout_t aLayout, const void *,
+               cublasLtMatrixLayout_t bLayout, const void *beta, const void *,
+               cublasLtMatrixLayout_t cLayout, void *, cublasLtMatrixLayout_t,
+               const cublasLtMatmulAlgo_t *algorithm, void *workspace,
+               size_t workspaceBytes, cudaStream_t) {
   const Layout &a = get(aLayout), &b = get(bLayout), &c = get(cLayout);
   bool transposesA =
       getAttribute(product, CUBLASLT_MATMUL_DESC_TRANSA) == CUBLAS_OP_T;
@@ -176,8 +191,11 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t product,
   checkEpilogue(product, c);
   bool accumulates =
       c.type != CUDA_R_64F && *static_cast<const float *>(beta) != 0;
-  return record(__func__, " m=%llu n=%llu k=%llu type=%d epilogue=%d beta=%d",
-                m, n, k, c.type, getEpilogue(product), accumulates)
+  return record(
+             __func__,
+             " m=%llu n=%llu k=%llu type=%d epilogue=%d beta=%d algorithm=%d",
+             m, n, k, c.type, getEpilogue(product), accumulates,
+             static_cast<int>(algorithm->data[0]))
              ? CUBLAS_STATUS_EXECUTION_FAILED
              : CUBLAS_STATUS_SUCCESS;
 }

@@ -375,7 +375,13 @@ CUresult cuEventElapsedTime(float *milliseconds, CUevent from, CUevent to) {
     REQUIRE(order.isPast(find(event, Kind::Event)->moment),
             CUDA_ERROR_NOT_READY);
   }
-  *milliseconds = 0;
+  record(__func__);
+  // One after the other, again and again.
+  static size_t reads = 0;
+  const char *times = std::getenv("INGOT_STAND_IN_TIMES");
+  size_t count = times ? std::strlen(times) : 0;
+  *milliseconds =
+      count == 0 ? 0 : static_cast<float>(times[reads++ % count] - '0');
   return CUDA_SUCCESS;
 }
 CUresult cuEventDestroy(CUevent event) { return destroy(event, Kind::Event); }

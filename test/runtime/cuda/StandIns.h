@@ -13,6 +13,7 @@
 //   INGOT_STAND_IN_FAIL    the function that fails
 //   INGOT_STAND_IN_NAN     the graph launch after which all values are NaN
 //   INGOT_STAND_IN_NO_EPILOGUES  products have none (0)
+//   INGOT_STAND_IN_TIMES   digits: milliseconds between events, in turn
 //
 //===----------------------------------------------------------------------===//
 
