@@ -55,6 +55,8 @@ private:
   /// For ingot_shards.
   std::vector<char *> addresses;
   Transfers::Mark done = 0;
+  /// Of the last run.
+  std::vector<std::string> notes;
 };
 } // namespace
 
@@ -127,6 +129,7 @@ std::vector<std::string> Library::run(ingot_step_fn function,
   function(&context, device->getState(), device->getArena());
   if (context.failed)
     throw failure("run", context.message, "see compute-sanitizer");
+  notes = context.notes;
   std::vector<std::string> bytes;
   for (const Value &result : results) {
     bytes.emplace_back(result.bytes.size(), '\0');
@@ -159,6 +162,7 @@ bool Library::run() {
   bool all = true;
   for (const json &item : description["functions"]) {
     std::string name = item["name"], difference;
+    notes.clear();
     ingot_step_fn function = nullptr;
     for (uint32_t i = 0; i < module->function_count; ++i)
       if (name == module->functions[i].name)
@@ -175,8 +179,10 @@ bool Library::run() {
       difference = error.getWhere() + ": " + error.getWhat();
     }
     all &= difference.empty();
-    json line = {
-        {"case", name}, {"ok", difference.empty()}, {"difference", difference}};
+    json line = {{"case", name},
+                 {"ok", difference.empty()},
+                 {"difference", difference},
+                 {"notes", notes}};
     std::printf("%s\n", line.dump().c_str());
   }
   return all;

@@ -123,7 +123,9 @@ def kernels(check):
         if done.returncode != 0 and all(line["ok"] for line in found):
             lines.append({"case": name, "ok": False, "difference": done.stderr.strip()[-300:]})
     failed = [f"{line['case']}: {line['difference']}" for line in lines if not line["ok"]]
-    return {"ok": bool(lines) and not failed, "figures": {"functions": len(lines), "failed": len(failed)},
+    notes = sorted({note for line in lines for note in line.get("notes", [])})
+    return {"ok": bool(lines) and not failed,
+            "figures": {"functions": len(lines), "failed": len(failed), "notes": "; ".join(notes) or "none"},
             "problems": failed}
 
 
