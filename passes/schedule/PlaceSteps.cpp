@@ -18,6 +18,7 @@
 #include "runtime/abi/Abi.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringMap.h"
+#include <utility>
 
 namespace ingot {
 #define GEN_PASS_DEF_PLACESTEPS
@@ -261,16 +262,23 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
     step->setAttr("exec.arena_bytes",
                   b.getI64IntegerAttr(plan.getArenaBytes()));
     SmallVector<Attribute> live;
-    for (const LiveTensor &tensor : plan.listLive()) {
-      SmallVector<std::string> nodes = nodeNames(tensor.location);
+    auto addLive = [&](StringRef kind, ArrayRef<std::string> nodes,
+                       int64_t bytes) {
       auto names = llvm::to_vector_of<StringRef>(nodes);
       live.push_back(b.getDictionaryAttr(
-          {b.getNamedAttr("kind", b.getStringAttr(tensor.kind)),
+          {b.getNamedAttr("kind", b.getStringAttr(kind)),
            b.getNamedAttr("nodes", b.getStrArrayAttr(names)),
-           b.getNamedAttr("bytes", b.getI64IntegerAttr(tensor.bytes))}));
+           b.getNamedAttr("bytes", b.getI64IntegerAttr(bytes))}));
+    };
+    int64_t staging = getStagingBytes(signature, machine), unlisted = staging;
+    for (const LiveTensor &tensor : plan.listLive()) {
+      if (tensor.bytes < unlisted)
+        addLive("staging", {}, std::exchange(unlisted, 0));
+      addLive(tensor.kind, nodeNames(tensor.location), tensor.bytes);
     }
+    if (unlisted != 0)
+      addLive("staging", {}, unlisted);
     step->setAttr("exec.live", b.getArrayAttr(live));
-    int64_t staging = getStagingBytes(signature, machine);
     if (staging != 0)
       step->setAttr("exec.staging_bytes", b.getI64IntegerAttr(staging));
     int64_t gradients = plan.getUse().gradientBytes;

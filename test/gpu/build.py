@@ -23,7 +23,7 @@ TRAINERS = [
     ("gpt2:16x1024", ["bf16"], False),
     # As many tokens at each length.
     *((f"attention:{16384 // length}x{length}", ["bf16"], False) for length in (1024, 2048, 4096, 8192, 16384)),
-    # 1.5 billion parameters: where PyTorch has room, too, and what fits 80 GB.
+    # 1.5 billion parameters: where PyTorch has room, too, and what fits 80 GB with some for libraries.
     ("gpt2-xl:8x1024", ["bf16"], False),
     ("gpt2-xl:20x1024", ["bf16"], False),
 ]

@@ -197,6 +197,7 @@ func.func @forward(%x: tensor<4x4xf32> {ingot.name = "x", ingot.kind = "data"},
 // 32 and 4 bytes, each aligned. They are part of the peak.
 // CHECK-LABEL: func.func @train_step()
 //  CHECK-SAME: exec.arena_bytes = [[#ARENA:]] : i64
+//  CHECK-SAME: exec.live = [{bytes = 256 : i64, kind = "staging", nodes = []}, {
 //  CHECK-SAME: exec.memory = {
 //  CHECK-SAME: peak_bytes = [[#ARENA + 256]] : i64
 //  CHECK-SAME: workspace_bytes = 256 : i64
