@@ -399,7 +399,7 @@ static Manifest readManifest(const Field &root) {
         throw malformed("functions." + function.name + ".inputs",
                         "no hyperparameter '" + input.name + "'");
   for (const FunctionSpec &function : manifest.functions)
-    if (manifest.stagingBytes != 0 &&
+    if ((manifest.targetKind != "cpu" || manifest.stagingBytes != 0) &&
         manifest.stagingBytes / INGOT_STAGING_BLOCKS < function.getInputBytes())
       throw malformed("staging_bytes",
                       "too small for the inputs of " + function.name);

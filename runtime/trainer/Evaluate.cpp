@@ -18,8 +18,8 @@
 using namespace ingot::runtime;
 
 /// Runs `function` over the samples in order, a batch at a time, and calls
-/// `visit` with the number of samples in each; of `size` ranks, `rank`
-/// takes every so many.
+/// `visit` with the number of samples in each; of `size` ranks, `rank` takes
+/// every so many.
 template <typename Visit>
 static void forEachBatch(Session &session, const Function &function,
                          const Dataset &data, int64_t samples,

@@ -87,6 +87,10 @@ TEST(Manifest, RefusesStagingThatInputsDoNotFit) {
   EXPECT_EQ(parseManifest(m.dump()).stagingBytes, INGOT_STAGING_BLOCKS * block);
   m["staging_bytes"] = INGOT_STAGING_BLOCKS * block - 1;
   expectRefused(m, "too small for the inputs of train_step");
+  m.erase("staging_bytes");
+  EXPECT_EQ(parseManifest(m.dump()).stagingBytes, 0);
+  m["target"]["kind"] = "cuda";
+  expectRefused(m, "too small for the inputs of train_step");
 }
 
 TEST(Manifest, RefusesWhatDoesNotFitTogether) {
