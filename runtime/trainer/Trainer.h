@@ -94,7 +94,7 @@ private:
     Results results;
   };
   std::deque<Started> started;
-  /// How many steps may be before the next is started.
+  /// How many steps may be under way when the next is started.
   size_t stepsAhead = 0;
 
   std::unique_ptr<Watch> watch;
