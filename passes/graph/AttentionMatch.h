@@ -30,8 +30,6 @@ public:
   mlir::Type getElement();
   int64_t getLeft() const { return left; }
   int64_t getRight() const { return right; }
-  /// Whether bounds do not say all: there is a mask or a bias.
-  bool hasTerms() const { return !terms.empty(); }
 
   /// Replaces the product with the values by `ingot.attention`.
   AttentionOp rewrite(mlir::OpBuilder &builder);

@@ -254,19 +254,22 @@ struct ProductOfWindows {
   ingot_matmul_desc matmul = {};
 };
 
-/// On a device: what the library copies to have channels last and in eights,
-/// as tensor cores take them, or the channels of a group beside each other.
+/// On a device: what the library copies for its kernels. On tensor cores, in
+/// half precision, they take channels last and in eights, and the channels of
+/// groups apart; in f32 they take channels first.
 constexpr int64_t getDeviceCopyBytes(const ingot_conv_desc &desc) {
-  constexpr int64_t eight = 8, half = 2;
-  if (desc.type != INGOT_BF16 && desc.type != INGOT_F16)
+  if (desc.type == INGOT_F64)
     return 0;
+  bool isHalf = desc.type != INGOT_F32;
+  int64_t multiple = isHalf ? 8 : 1, size = isHalf ? 2 : 4;
   auto bytes = [&](int64_t rows, const int64_t *extents, int64_t channels,
                    bool channelsLast) {
-    if (channelsLast && channels % eight == 0 && desc.groups == 1)
+    bool isSplit = isHalf && desc.groups != 1;
+    if (channelsLast == isHalf && channels % multiple == 0 && !isSplit)
       return int64_t(0);
     for (int64_t i = 0; i < desc.spatial_rank; ++i)
       rows *= extents[i];
-    return detail::roundUp(rows * detail::roundUp(channels, eight) * half,
+    return detail::roundUp(rows * detail::roundUp(channels, multiple) * size,
                            INGOT_ALIGNMENT);
   };
   return bytes(desc.batch, desc.in, desc.in_channels, desc.channels_last) +

@@ -124,6 +124,9 @@ TEST(DnnConvolution, KeepsF32) {
         withScratch(describe(stage, INGOT_F32, Order::First)), result, gpu);
     EXPECT_FALSE(choice.onTensorCores);
     EXPECT_LT(choice.workspaceBytes, 1 << 20);
+    // One that is kept in f32 among others.
+    EXPECT_NO_THROW(chooseConvolution(
+        withScratch(describe(stage, INGOT_F32, Order::Last)), result, gpu));
   });
 }
 
