@@ -34,7 +34,8 @@ FusionKind kindOf(const FusionNode &node) {
   }
 }
 
-/// With the numbers of inputs and results that it names.
+/// With the numbers of inputs and results that it names; null if nothing reads
+/// what it is for.
 LibraryEpilogueAttr describe(const LibraryEpilogue &epilogue,
                              ArrayRef<Value> inputs, ArrayRef<Value> results) {
   auto number = [](Value value,
@@ -45,11 +46,13 @@ LibraryEpilogueAttr describe(const LibraryEpilogue &epilogue,
                : std::optional<int64_t>(found - values.begin());
   };
   bool isGradient = epilogue.activation == Activation::GeluGrad;
+  std::optional<int64_t> result = number(epilogue.result, results);
+  if (!result)
+    return {};
   return LibraryEpilogueAttr::get(
       epilogue.result.getContext(), epilogue.activation,
       number(epilogue.bias, inputs), number(epilogue.addend, inputs),
-      number(epilogue.preactivation, isGradient ? inputs : results),
-      *number(epilogue.result, results));
+      number(epilogue.preactivation, isGradient ? inputs : results), *result);
 }
 
 /// As remarks name it, such as "addend bias gelu".

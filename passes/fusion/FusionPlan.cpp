@@ -480,8 +480,11 @@ void FusionPlan::chooseLibraryEpilogues() {
     }
     for (Value value :
          {found->bias, found->addend, found->preactivation, found->result})
-      if (value)
-        store(value.getDefiningOp());
+      // A view is of something stored.
+      for (Operation *def = value ? value.getDefiningOp() : nullptr; def;
+           def = def->hasTrait<SameBytes>() ? def->getOperand(0).getDefiningOp()
+                                            : nullptr)
+        store(def);
     libraryEpilogues.push_back({product, *found});
   }
 }

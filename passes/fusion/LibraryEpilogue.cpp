@@ -14,6 +14,13 @@ static Type elementOf(Value value) {
   return tensorType(value).getElementType();
 }
 
+/// The value whose elements reshapes pass on.
+static Value skipReshapes(Value value) {
+  while (auto reshape = value.getDefiningOp<ReshapeOp>())
+    value = reshape.getOperand();
+  return value;
+}
+
 static bool isSplat(Value value) {
   DenseElementsAttr constant;
   return matchPattern(value, m_Constant(&constant)) && constant.isSplat();
@@ -100,9 +107,7 @@ bool Matcher::takeBias(OpOperand &use) {
 }
 
 bool Matcher::takeAddend(Value other) {
-  Value tensor = narrow(other);
-  while (auto reshape = tensor.getDefiningOp<ReshapeOp>())
-    tensor = reshape.getOperand();
+  Value tensor = skipReshapes(narrow(other));
   RankedTensorType type = tensorType(product.getResult());
   if (found.addend || isSplat(tensor) || elementOf(tensor) != element ||
       tensorType(tensor).getNumElements() != type.getNumElements() ||
@@ -123,7 +128,7 @@ bool Matcher::takeSummand(OpOperand &other) {
 bool Matcher::takeResult(Value value) {
   found.activated = value;
   if (element.isF32()) {
-    found.result = value;
+    found.result = skipReshapes(value);
     return true;
   }
   for (Operation *user : value.getUsers())
@@ -194,7 +199,7 @@ bool Matcher::takesGelu(const Polynomial &computed,
 
 bool Matcher::takeGelu() {
   // As many as gelu and its gradient take, however they are written.
-  constexpr size_t maxOps = 96;
+  constexpr size_t maxOps = 192;
   Polynomials polynomials(rules.isStored);
   unsigned sum = polynomials.getVariable(found.sum);
   llvm::SetVector<Operation *> work;
@@ -230,14 +235,10 @@ bool Matcher::takePreactivation() {
       if (auto cast = dyn_cast<CastOp>(user);
           cast && cast.getType().getElementType() == element)
         found.preactivation = cast;
+    found.preactivation = skipReshapes(found.preactivation);
     // A sum without summands is the product itself.
-    while (Operation *def = found.preactivation.getDefiningOp()) {
-      bool moves = isa<ReshapeOp>(def) ||
-                   narrow(found.preactivation) != found.preactivation;
-      if (!moves || found.bias || found.addend)
-        break;
-      found.preactivation = def->getOperand(0);
-    }
+    if (!found.bias && !found.addend)
+      found.preactivation = skipReshapes(narrow(found.preactivation));
     if (elementOf(found.preactivation) != element && !rules.wideBias)
       return refuse("what its gelu is taken at is not rounded to the product's "
                     "type");

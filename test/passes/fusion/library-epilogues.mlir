@@ -266,3 +266,27 @@ func.func @odd_columns(%a: tensor<4x8xf32>, %w: tensor<8x20xf32>, %b: tensor<20x
   %sum = ingot.reduce sum %x dims = [1] : (tensor<4x20xf32>) -> tensor<4xf32>
   return %y, %sum : tensor<4x20xf32>, tensor<4xf32>
 }
+
+// -----
+
+// Tests that the product's memory is that of the sum where a reshape is behind
+// it, and that a bias which is a view of something computed is in memory.
+// CHECK-LABEL: func @reshape_behind
+//       CHECK: %[[B:.*]] = ingot.fusion loop(%arg2)
+//       CHECK: %[[VIEW:.*]] = ingot.reshape %[[B]]
+//       CHECK: %[[SUM:.*]] = ingot.fusion epilogue(%arg0, %arg1, %[[VIEW]])
+//  CHECK-SAME:   library = #ingot.library_epilogue<identity bias = 2 result = 0>
+//       CHECK: ingot.fusion {{.*}}(%[[SUM]])
+func.func @reshape_behind(%a: tensor<16x32xf32>, %w: tensor<32x16xf32>, %b: tensor<4x4xf32>) -> tensor<4x4x16xf32> {
+  %0 = ingot.matmul %a, %w : (tensor<16x32xf32>, tensor<32x16xf32>) -> tensor<16x16xf32>
+  %e = ingot.exp %b : tensor<4x4xf32>
+  %v = ingot.reshape %e : tensor<4x4xf32> -> tensor<16xf32>
+  %1 = ingot.broadcast %v dims = [1] : tensor<16xf32> -> tensor<16x16xf32>
+  %2 = ingot.add %0, %1 : tensor<16x16xf32>
+  %3 = ingot.reshape %2 : tensor<16x16xf32> -> tensor<4x4x16xf32>
+  %4 = ingot.exp %3 : tensor<4x4x16xf32>
+  %5 = ingot.reduce sum %4 dims = [2] : (tensor<4x4x16xf32>) -> tensor<4x4xf32>
+  %6 = ingot.broadcast %5 dims = [0, 1] : tensor<4x4xf32> -> tensor<4x4x16xf32>
+  %7 = ingot.div %4, %6 : tensor<4x4x16xf32>
+  return %7 : tensor<4x4x16xf32>
+}
