@@ -314,7 +314,7 @@ bool BlasLt::multiply(ingot_context &context,
                    buffers[desc.result],
                    scratch,
                    matmul.scratch_bytes};
-  const Plan &plan = context.getCached<Plan>(&desc, /*kind=*/1, [&] {
+  Plan &plan = context.getCached<Plan>(&desc, /*kind=*/1, [&] {
     auto made = describe(matmul);
     describe(*made, desc, buffers);
     if (!chooseAlgorithm(context, *made, matmul, places))
@@ -323,6 +323,13 @@ bool BlasLt::multiply(ingot_context &context,
   });
   if (!plan.isSupported)
     return false;
-  check(run(plan, places), "multiplying matrices");
+  cublasStatus_t status = run(plan, places);
+  // Algorithms may look at more than what they are chosen by.
+  if (status == CUBLAS_STATUS_NOT_SUPPORTED) {
+    plan.isSupported = false;
+    context.notes.push_back(describeLack(desc));
+    return false;
+  }
+  check(status, "multiplying matrices");
   return true;
 }

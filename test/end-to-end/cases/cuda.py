@@ -589,6 +589,10 @@ def library_epilogues(ingot):
             at += 1
     for words in ("bias and gelu:", "bias and relu:", "gelu's gradient:"):
         check(said.count(words) == 1, f"not said once: {words} in {said}")
+    # One that finds out when it runs.
+    late, said = run(INGOT_STAND_IN_NO_EPILOGUES="2")
+    check(late == without, f"{late} in place of {without}")
+    check(said.count("cuBLASLt has no") == 3, said)
 
 
 @case("cuda algorithms of products are tried and kept")

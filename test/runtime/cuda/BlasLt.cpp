@@ -143,7 +143,7 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
   if (record(__func__))
     return CUBLAS_STATUS_SUCCESS;
   bool isPlain = getEpilogue(product) == CUBLASLT_EPILOGUE_DEFAULT;
-  if (!isPlain && standin::getSetting("INGOT_STAND_IN_NO_EPILOGUES", 0))
+  if (!isPlain && standin::getSetting("INGOT_STAND_IN_NO_EPILOGUES", 0) == 1)
     return CUBLAS_STATUS_SUCCESS;
   for (; *found < most && *found < algorithms; ++*found) {
     results[*found] = {};
@@ -189,6 +189,11 @@ cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t product, const void *,
   if (workspaceBytes != 0 && !workspace)
     record("violation", " cublasLtMatmul: workspace");
   checkEpilogue(product, c);
+  if (getEpilogue(product) != CUBLASLT_EPILOGUE_DEFAULT &&
+      standin::getSetting("INGOT_STAND_IN_NO_EPILOGUES", 0) == 2) {
+    record("refused", " %s", __func__);
+    return CUBLAS_STATUS_NOT_SUPPORTED;
+  }
   bool accumulates =
       c.type != CUDA_R_64F && *static_cast<const float *>(beta) != 0;
   return record(

@@ -12,7 +12,8 @@
 //   INGOT_STAND_IN_VERSION of the driver (13000)
 //   INGOT_STAND_IN_FAIL    the function that fails
 //   INGOT_STAND_IN_NAN     the graph launch after which all values are NaN
-//   INGOT_STAND_IN_NO_EPILOGUES  products have none (0)
+//   INGOT_STAND_IN_NO_EPILOGUES  products have none: 1 when algorithms are
+//                          asked for, 2 when one runs (0)
 //   INGOT_STAND_IN_TIMES   digits: milliseconds between events, in turn
 //
 //===----------------------------------------------------------------------===//
