@@ -422,14 +422,14 @@ void FusionPlan::formEpilogues() {
 
 /// True if stored values besides those of the epilogue are computed from the
 /// product: it would have to be in memory.
-bool FusionPlan::isReadBehind(MatmulOp product,
+bool FusionPlan::isReadBehind(Value product,
                               const LibraryEpilogue &epilogue) const {
   auto isWithin = [&](Value value) {
     return value == epilogue.result || value == epilogue.preactivation;
   };
-  if (epilogue.preactivation == product.getResult())
+  if (epilogue.preactivation == product)
     return false;
-  SmallVector<Value> work = {product.getResult()};
+  SmallVector<Value> work = {product};
   DenseSet<Value> seen;
   while (!work.empty()) {
     Value value = work.pop_back_val();
@@ -450,9 +450,7 @@ bool FusionPlan::isReadBehind(MatmulOp product,
 /// decisions follow.
 void FusionPlan::chooseLibraryEpilogues() {
   for (Operation &op : block) {
-    auto anchor = dyn_cast<EpilogueAnchor>(op);
-    auto product = dyn_cast<MatmulOp>(op);
-    if (!anchor || !product)
+    if (!isa<EpilogueAnchor>(op))
       continue;
     StringRef reason;
     auto match = [&](bool activations) {
@@ -461,8 +459,8 @@ void FusionPlan::chooseLibraryEpilogues() {
       rules.isStored = isStoredOp;
       rules.activations = activations;
       std::optional<LibraryEpilogue> found =
-          matchLibraryEpilogue(product, rules, reason);
-      if (found && isReadBehind(product, *found)) {
+          matchLibraryEpilogue(&op, rules, reason);
+      if (found && isReadBehind(op.getResult(0), *found)) {
         reason = "others read the product as well";
         found = std::nullopt;
       }
@@ -475,7 +473,7 @@ void FusionPlan::chooseLibraryEpilogues() {
       reason = first;
     }
     if (!found) {
-      noteNoEpilogue(product, reason);
+      noteNoEpilogue(&op, reason);
       continue;
     }
     for (Value value :
@@ -485,18 +483,18 @@ void FusionPlan::chooseLibraryEpilogues() {
            def = def->hasTrait<SameBytes>() ? def->getOperand(0).getDefiningOp()
                                             : nullptr)
         store(def);
-    libraryEpilogues.push_back({product, *found});
+    libraryEpilogues.push_back({&op, *found});
   }
 }
 
 /// Returns why not; empty if it is done.
-StringRef FusionPlan::formLibraryEpilogue(MatmulOp product,
+StringRef FusionPlan::formLibraryEpilogue(Operation *call,
                                           const LibraryEpilogue &epilogue) {
-  unsigned anchor = nodeOf[product];
+  unsigned anchor = nodeOf[call];
   unsigned reader = nodeOf[epilogue.result.getDefiningOp()];
   bool writesMore = epilogue.activation == Activation::Gelu &&
                     epilogue.preactivation &&
-                    epilogue.preactivation != product.getResult();
+                    epilogue.preactivation != call->getResult(0);
   if (writesMore) {
     unsigned other = nodeOf[epilogue.preactivation.getDefiningOp()];
     unsigned earlier = std::min(reader, other), later = std::max(reader, other);
@@ -521,10 +519,9 @@ StringRef FusionPlan::formLibraryEpilogue(MatmulOp product,
 
 /// Before other nodes are merged: a library takes no other work along.
 void FusionPlan::formLibraryEpilogues() {
-  for (const auto &[product, epilogue] : libraryEpilogues)
-    if (StringRef reason = formLibraryEpilogue(product, epilogue);
-        !reason.empty())
-      noteNoEpilogue(product, reason);
+  for (const auto &[call, epilogue] : libraryEpilogues)
+    if (StringRef reason = formLibraryEpilogue(call, epilogue); !reason.empty())
+      noteNoEpilogue(call, reason);
 }
 
 /// What only its own kernel reads need not be in memory.

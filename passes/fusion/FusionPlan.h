@@ -78,9 +78,9 @@ private:
   void formEpilogues();
   llvm::StringRef refuseEpilogue(unsigned anchor, unsigned reader) const;
   void chooseLibraryEpilogues();
-  bool isReadBehind(MatmulOp product, const LibraryEpilogue &epilogue) const;
+  bool isReadBehind(mlir::Value product, const LibraryEpilogue &epilogue) const;
   void formLibraryEpilogues();
-  llvm::StringRef formLibraryEpilogue(MatmulOp product,
+  llvm::StringRef formLibraryEpilogue(mlir::Operation *call,
                                       const LibraryEpilogue &epilogue);
   void dropUnreadRoots();
   bool readsPointwise(const FusionNode &reader, const FusionNode &node) const;
@@ -99,8 +99,9 @@ private:
   /// The node that stores an op's results.
   llvm::DenseMap<mlir::Operation *, unsigned> nodeOf;
   KernelGraph graph;
-  /// Products with what will finish them.
-  llvm::SmallVector<std::pair<MatmulOp, LibraryEpilogue>> libraryEpilogues;
+  /// Library calls with what will finish their results.
+  llvm::SmallVector<std::pair<mlir::Operation *, LibraryEpilogue>>
+      libraryEpilogues;
 };
 
 } // namespace ingot

@@ -30,9 +30,9 @@ namespace {
 
 class Matcher {
 public:
-  Matcher(MatmulOp product, const LibraryEpilogueRules &rules)
-      : product(product), rules(rules), element(elementOf(product.getResult())),
-        columns(tensorType(product.getResult()).getShape().back()) {}
+  Matcher(Value product, const LibraryEpilogueRules &rules)
+      : product(product), rules(rules), element(elementOf(product)),
+        columns(tensorType(product).getShape().back()) {}
 
   bool match();
 
@@ -62,7 +62,7 @@ private:
     return false;
   }
 
-  MatmulOp product;
+  Value product;
   const LibraryEpilogueRules &rules;
   Type element;
   int64_t columns;
@@ -96,8 +96,7 @@ bool Matcher::takeBias(OpOperand &use) {
   int64_t last = broadcast.getType().getRank() - 1;
   Value vector = narrow(broadcast.getOperand());
   if (broadcast.getDims() != ArrayRef(last) ||
-      tensorType(vector).getShape() != ArrayRef(columns) ||
-      tensorType(product.getResult()).getShape().back() != columns)
+      tensorType(vector).getShape() != ArrayRef(columns))
     return false;
   if (elementOf(vector) != element && !rules.wideBias)
     return refuse("its bias has more digits than the product");
@@ -108,10 +107,10 @@ bool Matcher::takeBias(OpOperand &use) {
 
 bool Matcher::takeAddend(Value other) {
   Value tensor = skipReshapes(narrow(other));
-  RankedTensorType type = tensorType(product.getResult());
+  RankedTensorType type = tensorType(product);
   if (found.addend || isSplat(tensor) || elementOf(tensor) != element ||
       tensorType(tensor).getNumElements() != type.getNumElements() ||
-      tensor == product.getResult() || tensor.getDefiningOp<BroadcastOp>())
+      tensor == product || tensor.getDefiningOp<BroadcastOp>())
     return false;
   // What others read as well will be in memory.
   if (!isInMemory(tensor) && tensor.hasOneUse())
@@ -253,7 +252,7 @@ bool Matcher::takePreactivation() {
 bool Matcher::match() {
   if (!element.isF32() && element.getIntOrFloatBitWidth() != 16)
     return refuse("it is in f64");
-  Value value = skipMoves(product.getResult());
+  Value value = skipMoves(product);
   while (value.hasOneUse()) {
     auto add = dyn_cast<AddOp>(*value.user_begin());
     if (!add || !takeSummand(add->getOpOperand(add.getLhs() == value ? 1 : 0)))
@@ -305,8 +304,13 @@ DenseSet<Operation *> ingot::findActivation(const LibraryEpilogue &epilogue) {
 }
 
 std::optional<LibraryEpilogue>
-ingot::matchLibraryEpilogue(MatmulOp product, const LibraryEpilogueRules &rules,
+ingot::matchLibraryEpilogue(Operation *call, const LibraryEpilogueRules &rules,
                             StringRef &reason) {
+  auto product = dyn_cast<MatmulOp>(call);
+  if (!product) {
+    reason = "libraries finish matrix products alone";
+    return std::nullopt;
+  }
   Matcher matcher(product, rules);
   if (matcher.match())
     return matcher.found;

@@ -38,9 +38,10 @@ struct LibraryEpilogueRules {
   bool activations = true;
 };
 
-/// The largest epilogue behind `product`; `reason` says why there is none.
+/// The largest epilogue behind `call`, a library anchor of one result; `reason`
+/// says why there is none.
 std::optional<LibraryEpilogue>
-matchLibraryEpilogue(MatmulOp product, const LibraryEpilogueRules &rules,
+matchLibraryEpilogue(mlir::Operation *call, const LibraryEpilogueRules &rules,
                      llvm::StringRef &reason);
 
 /// The ops from the sum to what an activation makes of it.

@@ -32,9 +32,10 @@ struct RoundEpilogues : ingot::impl::RoundEpiloguesBase<RoundEpilogues> {
   using RoundEpiloguesBase::RoundEpiloguesBase;
 
   void runOnOperation() override {
-    SmallVector<MatmulOp> products(getOperation().getOps<MatmulOp>());
-    for (MatmulOp product : products) {
-      if (tensorType(product.getResult()).getElementTypeBitWidth() != 16)
+    SmallVector<EpilogueAnchor> calls(getOperation().getOps<EpilogueAnchor>());
+    for (Operation *call : calls) {
+      Type element = tensorType(call->getResult(0)).getElementType();
+      if (element.getIntOrFloatBitWidth() != 16)
         continue;
       LibraryEpilogueRules rules;
       auto isStored = [](Operation *) { return false; };
@@ -42,9 +43,9 @@ struct RoundEpilogues : ingot::impl::RoundEpiloguesBase<RoundEpilogues> {
       rules.wideBias = true;
       StringRef reason;
       std::optional<LibraryEpilogue> found =
-          matchLibraryEpilogue(product, rules, reason);
+          matchLibraryEpilogue(call, rules, reason);
       if (found && found->activation != Activation::GeluGrad && !isKept(*found))
-        round(*found, tensorType(product.getResult()).getElementType());
+        round(*found, element);
     }
   }
 
