@@ -366,3 +366,19 @@ func.func @test_gelu_gradient_f16() -> (tensor<3x8xf16>, tensor<3x8xf16>, tensor
   %want1 = ingot.constant dense<[[-0.0220947265625, 0.314453125, 0.00616455078125, 0.0184326171875, -0.466796875, 0.671875, 0.115234375, -0.546875], [-0.027099609375, 0.48046875, -0.044677734375, -0.46875, 0.024169921875, 0.478515625, -0.0098876953125, -0.60546875], [-0.4765625, 0.205078125, 0.047119140625, 0.1455078125, -0.08349609375, 0.09033203125, -0.1318359375, -1.671875]]> : tensor<3x8xf16>
   return %y, %want0, %dy, %want1 : tensor<3x8xf16>, tensor<3x8xf16>, tensor<3x8xf16>, tensor<3x8xf16>
 }
+
+// What is no number stays none: overflow is to be seen behind ReLU.
+// CHECK-LABEL: func @test_relu_of_nan
+//       CHECK: library = #ingot.library_epilogue<relu bias = {{.*}} result = 0>
+func.func @test_relu_of_nan() -> (tensor<2x8xf32>, tensor<2x8xf32>) {
+  %a = ingot.constant dense<[[0x7FC00000, 1.0], [-1.0, -2.0]]> : tensor<2x2xf32>
+  %w = ingot.constant dense<1.0> : tensor<2x8xf32>
+  %b = ingot.constant dense<[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]> : tensor<8xf32>
+  %zero = ingot.constant dense<0.0> : tensor<2x8xf32>
+  %0 = ingot.matmul %a, %w : (tensor<2x2xf32>, tensor<2x8xf32>) -> tensor<2x8xf32>
+  %1 = ingot.broadcast %b dims = [1] : tensor<8xf32> -> tensor<2x8xf32>
+  %2 = ingot.add %0, %1 : tensor<2x8xf32>
+  %3 = ingot.max %2, %zero : tensor<2x8xf32>
+  %want = ingot.constant dense<[[0x7FC00000, 0x7FC00000, 0x7FC00000, 0x7FC00000, 0x7FC00000, 0x7FC00000, 0x7FC00000, 0x7FC00000], [0.0, 0.0, 0.0, 1.0, 2.0, 3.0, 4.0, 5.0]]> : tensor<2x8xf32>
+  return %3, %want : tensor<2x8xf32>, tensor<2x8xf32>
+}
