@@ -67,6 +67,7 @@ ingot::runtime::evaluate(Session &session, const Datasets &datasets,
                      sums[Correct] += session.readScalar(results, "correct");
                  });
   }
+  session.sayNotes(console);
   if (evaluated == 0)
     throw badInput("--eval-data",
                    fmt::format("{} samples, fewer than a batch of {}, and "
@@ -119,6 +120,7 @@ void ingot::runtime::predict(
                    column.bytes.append(session.getOutput(*column.spec),
                                        column.rowBytes * count);
                });
+  session.sayNotes(console);
   ZipWriter writer(path);
   for (const Column &column : columns) {
     std::vector<int64_t> shape = column.spec->shape;

@@ -7,6 +7,7 @@
 #include "runtime/trainer/Session.h"
 
 #include "runtime/comm/Communicator.h"
+#include "runtime/core/Console.h"
 #include "runtime/core/Error.h"
 
 #include <algorithm>
@@ -234,6 +235,11 @@ Results Session::fetchResults(const Function &function) {
   }
   transfers->setMark(last.arrived, Queue::Runs);
   return last;
+}
+
+void Session::sayNotes(Console &console) const {
+  for (const std::string &note : context.notes)
+    console.noteOnce(note);
 }
 
 double Session::readScalar(const Results &from, std::string_view output) {

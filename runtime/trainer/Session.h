@@ -44,6 +44,8 @@ struct Results {
   Transfers::Mark arrived = 0;
 };
 
+class Console;
+
 class Session {
 public:
   /// Checks the module and opens its device, as `rank` of `ranks`. Throws
@@ -97,6 +99,8 @@ public:
   size_t getRunsAhead() const { return transfers ? results.size() - 1 : 0; }
   /// A scalar, which has arrived then; NaN if the function has none so named.
   double readScalar(const Results &from, std::string_view output);
+  /// Says, once each, what the user should know of how functions run.
+  void sayNotes(Console &console) const;
   /// An output of the last run, until the next.
   const char *getOutput(const TensorSpec &output);
   /// What a kernel wrote, until the next call; for observers.

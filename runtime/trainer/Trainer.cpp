@@ -250,8 +250,7 @@ void Trainer::trainStep() {
     throw;
   }
   session.getContext().observer = nullptr;
-  for (const std::string &note : session.getContext().notes)
-    console.noteOnce(note);
+  session.sayNotes(console);
   if (memoryCheck && memoryCheck->getProblem())
     throw failure("--check-memory", *memoryCheck->getProblem(),
                   "this is a defect of the compiler or of that kernel: report "
