@@ -21,8 +21,8 @@ namespace ingot::runtime {
 
 class DnnAttention {
 public:
-  /// Operands as ingot_attention and ingot_attention_grad have them. A bias,
-  /// where there is one, shows each query a key.
+  /// Operands as ingot_attention and ingot_attention_grad have them. The bias
+  /// may be null; its numbers are finite.
   struct Forward {
     const void *query, *key, *value, *bias;
     void *result, *lse;
