@@ -187,7 +187,8 @@ void LaunchOp::getEffects(Effects &effects) {
 /// The fields of ingot_grid_kernel.
 template <typename Op>
 static SmallVector<Field>
-gridDescriptor(Op op, size_t buffers, int64_t index, uint64_t extent = 0,
+gridDescriptor(Op op, size_t buffers, int64_t index, bool anyGrid = false,
+               uint64_t extent = 0,
                std::optional<ArrayRef<int64_t>> shard = std::nullopt) {
   // The kernel's name comes first and its code for an emulator next; code
   // generation fills them in.
@@ -198,6 +199,8 @@ gridDescriptor(Op op, size_t buffers, int64_t index, uint64_t extent = 0,
           {4, static_cast<int64_t>(op.getBlock())},
           {4, static_cast<int64_t>(buffers)},
           {4, static_cast<int64_t>(op.getShared())},
+          {4, anyGrid},
+          {4, 0},
           {8, static_cast<int64_t>(extent)},
           first,
           of,
@@ -251,8 +254,8 @@ int64_t LaunchGridOp::getCallBytes() {
 }
 
 SmallVector<Field> LaunchGridOp::getDescriptor(int64_t index) {
-  return gridDescriptor(*this, getNumOperands(), index, getExtent(),
-                        getShard());
+  return gridDescriptor(*this, getNumOperands(), index, getAnyGrid(),
+                        getExtent(), getShard());
 }
 
 void LaunchGridOp::getEffects(Effects &effects) {

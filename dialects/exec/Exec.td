@@ -140,12 +140,12 @@ def LaunchGridOp : Exec_LaunchOp<"launch_grid", [AttrSizedOperandSegments,
     takes the inputs, then the outputs, and has `shared` bytes of memory for each block. An
     `exec.launch` becomes one or, where sums are split over the device, two of these. With `extent`, the kernel takes a
     range of so many iterations behind them, as two i64: all, or, with `shard`, those in the rank's shard. An extent of
-    -1 is the number of ranks.
+    -1 is the number of ranks. With `any_grid`, any number of blocks computes the same.
   }];
   let arguments = (ins SymbolRefAttr:$kernel, Variadic<Exec_Buffer>:$inputs,
                        Variadic<Exec_Buffer>:$outputs, I64Attr:$flops, OptionalAttr<I64Attr>:$bytes,
                        I64Attr:$grid, I64Attr:$block,
-                       DefaultValuedAttr<I64Attr, "0">:$shared,
+                       DefaultValuedAttr<I64Attr, "0">:$shared, UnitAttr:$any_grid,
                        DefaultValuedAttr<I64Attr, "0">:$extent,
                        OptionalAttr<DenseI64ArrayAttr>:$shard);
   let assemblyFormat = [{

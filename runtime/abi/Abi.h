@@ -80,19 +80,21 @@ typedef struct ingot_kernel {
 #define INGOT_RANKS (-1)
 
 /// A kernel on a device with blocks of threads. Where `extent` is not 0, it
-/// runs a range of so many iterations: behind the buffers it takes the first one
-/// and the end, two i64. They are as in ingot_kernel; INGOT_RANKS of them are as
-/// many as there are ranks.
+/// runs a range of so many iterations: behind the buffers it takes the first
+/// one and the end, two i64. They are as in ingot_kernel; INGOT_RANKS of them
+/// are as many as there are ranks.
 typedef struct ingot_grid_kernel {
   /// Of the function in the module's device code, which takes the buffers'
   /// addresses.
   const char *name;
   /// The same function compiled for the CPU: iteration (thread, block) of the
-  /// grid; behind the buffers the addresses of the range and of the memory that a
-  /// block shares. Null in trainers.
+  /// grid; behind the buffers the addresses of the range and of the memory that
+  /// a block shares. Null in trainers.
   ingot_kernel_fn emulated;
   int32_t grid, block;
   int32_t buffers, shared_bytes;
+  /// Whether any number of blocks computes the same.
+  int32_t any_grid, reserved;
   int64_t extent;
   int64_t shard_first, shard_of;
   int64_t index;
@@ -193,8 +195,8 @@ typedef struct ingot_copy_desc {
 } ingot_copy_desc;
 
 /// Addresses of what depends on how many ranks there are, by number: those that
-/// tensors in shards would start at, of which a rank has memory for the elements
-/// of its shards only; and of messages (ingot_gather_messages_start).
+/// tensors in shards would start at, of which a rank has memory for the
+/// elements of its shards only; and of messages (ingot_gather_messages_start).
 char *const *ingot_shards(ingot_context *context);
 
 // Library calls work in `scratch`, aligned like tensors and without meaning

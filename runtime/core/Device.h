@@ -70,6 +70,10 @@ public:
   /// Makes the block for the rank's shards of states and the messages of all
   /// ranks: zeros. Called once. Throws failure.
   virtual char *allocateShards(int64_t bytes) = 0;
+  /// Tries out in the first runs of functions what is fastest, and keeps the
+  /// choices in the file, or where users keep such things if `path` is empty.
+  /// Called before the first run. False if there is nothing to choose.
+  virtual bool tune(const std::string &) { return false; }
   /// How the host reaches the blocks; null where it uses those addresses.
   virtual Transfers *getTransfers() = 0;
   /// Runs function `index` of the manifest. Failures are in the context, or

@@ -2,20 +2,20 @@
 
 #include "runtime/core/Error.h"
 
+#include <cstdio>
+#include <cstdlib>
+
 using namespace ingot::runtime;
 
-BlasLt::BlasLt(const Driver &driver, CUstream stream, const std::string &gpu)
+BlasLt::BlasLt(CUstream stream, Tuner *tuner)
     : library("libcublasLt.so." + std::to_string(CUBLAS_VER_MAJOR),
               "install CUDA's libraries, or have LD_LIBRARY_PATH name their "
               "folder"),
-      stream(stream) {
+      stream(stream), tuner(tuner) {
 #define INGOT_LOAD(name) library.load(name, #name);
   INGOT_BLASLT_FUNCTIONS(INGOT_LOAD)
 #undef INGOT_LOAD
   check(cublasLtCreate(&handle), "starting cuBLASLt");
-  tuner = ProductTuner::create(driver, stream,
-                               gpu + ", cuBLASLt " +
-                                   std::to_string(cublasLtGetVersion()));
 }
 
 BlasLt::~BlasLt() {
@@ -211,14 +211,41 @@ static std::string describeProduct(const ingot_matmul_desc &desc,
   return text;
 }
 
+static std::string toHex(const cublasLtMatmulAlgo_t &algorithm) {
+  std::string text;
+  for (uint64_t word : algorithm.data) {
+    char digits[17];
+    std::snprintf(digits, sizeof(digits), "%016llx",
+                  static_cast<unsigned long long>(word));
+    text += digits;
+  }
+  return text;
+}
+
+static std::optional<cublasLtMatmulAlgo_t> fromHex(const std::string &text) {
+  constexpr size_t digits = 16;
+  cublasLtMatmulAlgo_t algorithm = {};
+  size_t words = sizeof(algorithm.data) / sizeof(algorithm.data[0]);
+  if (text.size() != words * digits ||
+      text.find_first_not_of("0123456789abcdef") != std::string::npos)
+    return std::nullopt;
+  for (size_t i = 0; i < words; ++i)
+    algorithm.data[i] =
+        std::strtoull(text.substr(i * digits, digits).c_str(), nullptr, 16);
+  return algorithm;
+}
+
 /// Takes the fastest, as measured now or before.
 void BlasLt::tune(ingot_context &context, Plan &plan,
                   const ingot_matmul_desc &desc,
                   const std::vector<cublasLtMatmulAlgo_t> &algorithms,
                   const Places &places) {
   std::string key =
+      "product by cuBLASLt " + std::to_string(cublasLtGetVersion()) + ": " +
       describeProduct(desc, plan.epilogue, places.addend != nullptr);
-  if (std::optional<cublasLtMatmulAlgo_t> kept = tuner->find(key)) {
+  std::optional<cublasLtMatmulAlgo_t> kept =
+      fromHex(tuner->find(key).value_or(""));
+  if (kept) {
     cublasLtMatmulHeuristicResult_t result = {};
     cublasStatus_t status = cublasLtMatmulAlgoCheck(
         handle, plan.product, plan.a, plan.b, plan.c, plan.c, &*kept, &result);
@@ -241,10 +268,7 @@ void BlasLt::tune(ingot_context &context, Plan &plan,
     }
   }
   plan.algorithm = fastest;
-  if (std::string problem = tuner->keep(key, fastest); !problem.empty())
-    context.notes.push_back("algorithms chosen by INGOT_CUDA_TUNE are not "
-                            "kept: " +
-                            problem);
+  tuner->keep(key, toHex(fastest));
 }
 
 cublasStatus_t BlasLt::run(const Plan &plan, const Places &places) const {

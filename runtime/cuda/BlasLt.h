@@ -10,7 +10,7 @@
 #include "runtime/abi/Abi.h"
 #include "runtime/core/Context.h"
 #include "runtime/cuda/Library.h"
-#include "runtime/cuda/ProductTuner.h"
+#include "runtime/cuda/Tuner.h"
 
 #include <cublasLt.h>
 #include <memory>
@@ -38,9 +38,9 @@ namespace ingot::runtime {
 
 class BlasLt {
 public:
-  /// For products in the stream of a GPU of that name. Throws failure if there
-  /// is none.
-  BlasLt(const Driver &driver, CUstream stream, const std::string &gpu);
+  /// For products in that stream, with algorithms that `tuner` finds, if it is
+  /// not null. Throws failure if there is no library.
+  BlasLt(CUstream stream, Tuner *tuner);
   ~BlasLt();
 
   /// Puts c = a x b (ingot_matmul) into the stream. Throws failure.
@@ -79,7 +79,7 @@ private:
   cublasLtHandle_t handle = nullptr;
   CUstream stream;
   /// Null where the library's first choice is taken.
-  std::unique_ptr<ProductTuner> tuner;
+  Tuner *tuner;
 };
 
 } // namespace ingot::runtime

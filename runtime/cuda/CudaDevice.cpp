@@ -31,7 +31,7 @@ static int getLocalRank() {
 }
 
 CudaDevice::CudaDevice(const ingot_module_t &module, const Manifest &manifest)
-    : manifest(manifest) {
+    : module(module), manifest(manifest) {
   openGpu();
   loadCode(module);
   state = allocateZeros(manifest.stateBytes);
@@ -53,6 +53,8 @@ CudaDevice::~CudaDevice() {
   attention.reset();
   dnn.reset();
   blasLt.reset();
+  launches.reset();
+  tuner.reset();
   for (auto &[index, recording] : recordings)
     if (recording.graph)
       (void)driver.cuGraphExecDestroy(recording.graph);
@@ -267,8 +269,12 @@ void CudaDevice::run(ingot_context &context, int32_t index,
   bool isObserved = context.profiling || context.observer;
   Recording &recording = recordings[index];
   guardLibraryCall(&context, "CUDA", [&] {
-    if (!records || isObserved || recording.runs++ == 0) {
+    if (!records || isObserved || recording.runs++ == 0 || !recording.isTuned) {
       function(&context, getState(), getArena());
+      recording.isTuned = !launches || launches->finishRun();
+      if (tuner && !tuner->getProblem().empty())
+        context.notes.push_back("what --tune chooses is not kept: " +
+                                tuner->getProblem());
     } else {
       if (!recording.graph)
         recording.graph = record(context, function);
@@ -279,6 +285,13 @@ void CudaDevice::run(ingot_context &context, int32_t index,
     if (context.profiling)
       collectTimes(context);
   });
+}
+
+bool CudaDevice::tune(const std::string &path) {
+  tuner = std::make_unique<Tuner>(driver, stream, getName(), path);
+  launches = std::make_unique<LaunchTuner>(*tuner, driver, stream, gpu,
+                                           module.device_ptx);
+  return true;
 }
 
 CUgraphExec CudaDevice::record(ingot_context &context, ingot_step_fn function) {
@@ -313,10 +326,16 @@ void CudaDevice::launch(const ingot_context &context,
     range = getElements(&context, &kernel, kernel.extent);
     arguments.insert(arguments.end(), {&range.begin, &range.end});
   }
-  driver.check(driver.cuLaunchKernel(function, kernel.grid, 1, 1, kernel.block,
-                                     1, 1, kernel.shared_bytes, stream,
-                                     arguments.data(), nullptr),
-               kernel.name);
+  auto put = [&](int32_t blocks) {
+    driver.check(driver.cuLaunchKernel(function, blocks, 1, 1, kernel.block, 1,
+                                       1, kernel.shared_bytes, stream,
+                                       arguments.data(), nullptr),
+                 kernel.name);
+  };
+  if (launches && kernel.any_grid)
+    launches->launch(kernel, put);
+  else
+    put(kernel.grid);
 }
 
 void CudaDevice::copy(void *to, const void *from, size_t bytes) {
@@ -334,7 +353,7 @@ void CudaDevice::clear(void *to, size_t bytes) {
 
 BlasLt &CudaDevice::getBlasLt() {
   if (!blasLt)
-    blasLt = std::make_unique<BlasLt>(driver, stream, getName());
+    blasLt = std::make_unique<BlasLt>(stream, tuner.get());
   return *blasLt;
 }
 

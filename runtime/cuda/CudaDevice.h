@@ -20,6 +20,7 @@
 #include "runtime/cuda/Dnn.h"
 #include "runtime/cuda/DnnAttention.h"
 #include "runtime/cuda/Driver.h"
+#include "runtime/cuda/LaunchTuner.h"
 #include "runtime/cuda/Nccl.h"
 
 #include <map>
@@ -40,6 +41,7 @@ public:
   char *getArena() const override { return reinterpret_cast<char *>(arena); }
   char *allocateShards(int64_t bytes) override;
   Transfers *getTransfers() override { return this; }
+  bool tune(const std::string &path) override;
   void run(ingot_context &context, int32_t index,
            ingot_step_fn function) override;
 
@@ -96,8 +98,11 @@ private:
   CUevent takeTimer();
   void collectTimes(ingot_context &context);
 
+  const ingot_module_t &module;
   const Manifest &manifest;
   Driver driver;
+  std::unique_ptr<Tuner> tuner;
+  std::unique_ptr<LaunchTuner> launches;
   std::unique_ptr<BlasLt> blasLt;
   std::unique_ptr<Dnn> dnn;
   std::unique_ptr<DnnAttention> attention;
@@ -111,9 +116,11 @@ private:
   std::vector<void *> hostBlocks;
   std::unordered_map<const ingot_grid_kernel *, CUfunction> kernels;
 
-  /// Of one function: how often it ran, and its recording.
+  /// Of one function: how often it ran, whether launches are still tried out,
+  /// and its recording.
   struct Recording {
     int64_t runs = 0;
+    bool isTuned = false;
     CUgraphExec graph = nullptr;
   };
   std::map<int32_t, Recording> recordings;

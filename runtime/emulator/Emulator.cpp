@@ -65,6 +65,7 @@ public:
   void check(int64_t index, int64_t limit);
   void access(int64_t address, int64_t bytes, bool isStore);
   void barrier() { wait(State::AtBarrier); }
+  int64_t countBlocks() const { return kernel->grid; }
   int32_t shuffle(int32_t value, int32_t distance);
 
   /// The launch whose thread runs.
@@ -255,6 +256,8 @@ void ingot_emulator_check(int64_t index, int64_t limit) {
 void ingot_emulator_access(int64_t address, int64_t bytes, int32_t isStore) {
   Launch::current->access(address, bytes, isStore != 0);
 }
+
+int64_t ingot_emulator_blocks(void) { return Launch::current->countBlocks(); }
 
 void ingot_emulator_barrier(void) { Launch::current->barrier(); }
 

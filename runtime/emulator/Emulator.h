@@ -21,6 +21,8 @@ extern "C" {
 void ingot_emulator_check(int64_t index, int64_t limit);
 /// An access to `bytes` bytes at `address` is next.
 void ingot_emulator_access(int64_t address, int64_t bytes, int32_t is_store);
+/// How many blocks were launched.
+int64_t ingot_emulator_blocks(void);
 /// Waits for all threads of the block.
 void ingot_emulator_barrier(void);
 /// Waits for all lanes of the warp; returns the value of the lane whose number

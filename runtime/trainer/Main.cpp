@@ -55,6 +55,10 @@ static void run(int argc, char **argv, Console &console) {
     ranks.record();
   Session session(ingot_module, manifest, ranks.getRank(), ranks.getSize());
   session.getContext().ranks = &ranks;
+  if (!options.tune.empty() &&
+      !session.tune(options.tune == "cache" ? "" : options.tune))
+    throw usageError("--tune", "on a processor there is nothing to choose",
+                     "leave it out, or compile with --target cuda");
   try {
     Trainer(session, options, console, ranks).run();
   } catch (const Error &) {

@@ -246,6 +246,10 @@ void OptionTable::addFiles(Options &options) {
                "kernels write there (very slow)")
       ->excludes("--watch")
       ->group(group);
+  app.add_flag("--tune{cache}", options.tune,
+               "On a GPU: try out in the first steps what is fastest; choices "
+               "are kept for later runs, with --tune=FILE in that file")
+      ->group(group);
   app.add_flag("--inspect{text}", options.inspect,
                "Print what is planned and exit; --inspect=json for programs")
       ->group(group);

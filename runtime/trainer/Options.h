@@ -35,6 +35,8 @@ struct Options {
   bool checkMemory = false;
   /// Empty, "text" or "json".
   std::string inspect;
+  /// The file to keep choices in, `cache` for the user's; empty without.
+  std::string tune;
   int64_t ranks = 1;
   /// Seconds that ranks wait for each other.
   int64_t commTimeout = 600;

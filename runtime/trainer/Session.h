@@ -61,6 +61,8 @@ public:
   const Function *findFunction(std::string_view name, size_t variant = 0) const;
 
   const Device &getDevice() const { return *device; }
+  /// Device::tune.
+  bool tune(const std::string &path) { return device->tune(path); }
 
   /// Where the host sees a state: between fetchState() and storeState(). At
   /// first, all states are zeros and can be written.

@@ -60,6 +60,7 @@ static llvm::Error defineSymbols(llvm::orc::LLJIT &jit) {
   define("ingot_emulator_check", &ingot_emulator_check);
   define("ingot_emulator_access", &ingot_emulator_access);
   define("ingot_emulator_barrier", &ingot_emulator_barrier);
+  define("ingot_emulator_blocks", &ingot_emulator_blocks);
   define("ingot_emulator_shuffle", &ingot_emulator_shuffle);
   define("ingot_matmul", &ingot_matmul);
   define("ingot_matmul_epilogue", &ingot_matmul_epilogue);

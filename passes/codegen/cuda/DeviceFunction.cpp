@@ -29,17 +29,18 @@ void DeviceFunctionBuilder::startFunction(const Twine &name, TypeRange given,
   builder.setInsertionPointToStart(&entry);
 }
 
-DeviceLaunch DeviceFunctionBuilder::finishFunction(int64_t grid) {
+DeviceLaunch DeviceFunctionBuilder::finishFunction(int64_t grid, bool anyGrid) {
   builder.setInsertionPointToEnd(&function.getBody().front());
   gpu::ReturnOp::create(builder, loc);
   function.setKnownBlockSizeAttr(
       builder.getDenseI32ArrayAttr({static_cast<int32_t>(kBlock), 1, 1}));
-  function.setKnownGridSizeAttr(
-      builder.getDenseI32ArrayAttr({static_cast<int32_t>(grid), 1, 1}));
+  if (!anyGrid)
+    function.setKnownGridSizeAttr(
+        builder.getDenseI32ArrayAttr({static_cast<int32_t>(grid), 1, 1}));
   int64_t shared = 0;
   for (BlockArgument memory : function.getWorkgroupAttributions())
     shared += byteSize(cast<MemRefType>(memory.getType()));
-  return {function.getNameAttr(), grid, shared};
+  return {function.getNameAttr(), grid, shared, anyGrid};
 }
 
 Value DeviceFunctionBuilder::threadInBlock() {
@@ -53,6 +54,11 @@ Value DeviceFunctionBuilder::block() {
 Value DeviceFunctionBuilder::thread() {
   ScalarEmitter e = scalars();
   return e.add(e.mul(block(), kBlock), threadInBlock());
+}
+
+Value DeviceFunctionBuilder::countThreads() {
+  return scalars().mul(gpu::GridDimOp::create(builder, loc, gpu::Dimension::x),
+                       kBlock);
 }
 
 Value DeviceFunctionBuilder::addShared(int64_t count, Type type) {
@@ -118,11 +124,11 @@ Value DeviceFunctionBuilder::shuffleXor(Value value, int64_t distance) {
              : Value(arith::BitcastOp::create(builder, loc, type, result));
 }
 
-void DeviceFunctionBuilder::forEach(Value from, Value to, int64_t step,
+void DeviceFunctionBuilder::forEach(Value from, Value to, Value step,
                                     llvm::function_ref<void(Value)> emitBody) {
   OpBuilder::InsertionGuard guard(builder);
   ScalarEmitter e = scalars();
-  auto loop = scf::ForOp::create(builder, loc, from, to, e.index(step));
+  auto loop = scf::ForOp::create(builder, loc, from, to, step);
   builder.setInsertionPointToStart(loop.getBody());
   elementLoop = loop;
   emitBody(loop.getInductionVar());

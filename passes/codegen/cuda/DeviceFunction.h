@@ -26,6 +26,8 @@ struct DeviceLaunch {
   int64_t grid = 1;
   /// Bytes of memory that a block's threads share.
   int64_t shared = 0;
+  /// Whether any number of blocks computes the same.
+  bool anyGrid = false;
 };
 
 /// Emits functions at the end of a `gpu.module`, one after the other.
@@ -37,7 +39,7 @@ protected:
   /// A function of buffers and, behind them, of the range that it runs.
   void startFunction(const llvm::Twine &name, mlir::TypeRange types,
                      bool withRange);
-  DeviceLaunch finishFunction(int64_t grid);
+  DeviceLaunch finishFunction(int64_t grid, bool anyGrid = false);
   /// Memory that the threads of a block share.
   mlir::Value addShared(int64_t count, mlir::Type type);
 
@@ -45,6 +47,8 @@ protected:
   mlir::Value block();
   /// The thread's place among all threads.
   mlir::Value thread();
+  /// How many threads there are, as the kernel is launched.
+  mlir::Value countThreads();
   void synchronizeBlock();
   /// The value that the lane at `distance` in the warp holds.
   mlir::Value shuffleXor(mlir::Value value, int64_t distance);
@@ -55,8 +59,12 @@ protected:
   void store(mlir::Value value, mlir::Value buffer, mlir::ValueRange at);
 
   ScalarEmitter scalars() { return {builder, loc}; }
-  void forEach(mlir::Value from, mlir::Value to, int64_t step,
+  void forEach(mlir::Value from, mlir::Value to, mlir::Value step,
                llvm::function_ref<void(mlir::Value)> emitBody);
+  void forEach(mlir::Value from, mlir::Value to, int64_t step,
+               llvm::function_ref<void(mlir::Value)> emitBody) {
+    forEach(from, to, scalars().index(step), emitBody);
+  }
   /// A loop that carries sums; `emitBody` returns the next ones.
   llvm::SmallVector<mlir::Value>
   fold(mlir::Value from, mlir::Value to, int64_t step, mlir::ValueRange initial,

@@ -118,6 +118,11 @@ std::pair<Value, Value> DeviceKernelBuilder::range(int64_t count,
 // Kernels
 //===----------------------------------------------------------------------===//
 
+Value DeviceKernelBuilder::countThreads(int64_t grid) {
+  return isPart ? scalars().index(grid * kBlock)
+                : DeviceFunctionBuilder::countThreads();
+}
+
 /// One element of every result a lane.
 DeviceKernel DeviceKernelBuilder::emitLoop() {
   // A product that is itself a result is there.
@@ -147,7 +152,7 @@ DeviceKernel DeviceKernelBuilder::emitLoop() {
     createFunction("", read, written, /*hasAliases=*/true);
     ElementEmitter emitter = elements();
     auto [first, end] = range(count, lanes);
-    forEach(scalars().add(first, thread()), end, grid * kBlock,
+    forEach(scalars().add(first, thread()), end, countThreads(grid),
             [&](Value item) {
               SmallVector<Indices> places =
                   lanesAt(scalars().mul(item, lanes), lanes, shape);
@@ -167,7 +172,7 @@ DeviceKernel DeviceKernelBuilder::emitLoop() {
                                           outputs()[result], position);
               }
             });
-    launch = finishFunction(grid);
+    launch = finishFunction(grid, /*anyGrid=*/!isPart);
   });
   return {launch, std::nullopt, {}, rangeUnit != 0 ? count : 0};
 }
@@ -178,10 +183,10 @@ DeviceKernel DeviceKernelBuilder::emitCustom() {
   int64_t extent = custom.getParallelExtent();
   int64_t grid = std::min<int64_t>(llvm::divideCeil(extent, kBlock), kMaxGrid);
   createFunction("", inputTypes(), resultTypes(), /*hasAliases=*/true);
-  forEach(thread(), scalars().index(extent), grid * kBlock, [&](Value i) {
+  forEach(thread(), scalars().index(extent), countThreads(grid), [&](Value i) {
     emitKernelBody(builder, loc, custom, buffers, i, scalars().add(i, 1));
   });
-  return {finishFunction(grid), std::nullopt, {}};
+  return {finishFunction(grid, /*anyGrid=*/!isPart), std::nullopt, {}};
 }
 
 DeviceKernel DeviceKernelBuilder::build() {

@@ -38,9 +38,10 @@ public:
         body(kernel.getBody().front()), threads(threads), rangeUnit(rangeUnit) {
   }
 
-  /// The function is to become a part of another, without shared memory.
+  /// The function is to become a part of another, of so many blocks of it and
+  /// without shared memory.
   DeviceKernelBuilder &asPart() {
-    mayShare = false;
+    isPart = true;
     return *this;
   }
 
@@ -49,6 +50,7 @@ public:
 private:
   friend class DeviceRows;
   using Indices = llvm::SmallVector<mlir::Value>;
+  mlir::Value countThreads(int64_t grid);
   DeviceKernel emitLoop();
   /// The same through shared memory; nothing if no input is read transposed.
   std::optional<DeviceKernel> emitTiles();
@@ -109,7 +111,7 @@ private:
   exec::KernelOp kernel;
   mlir::Block &body;
   int64_t threads, rangeUnit;
-  bool mayShare = true;
+  bool isPart = false;
   size_t numRead = 0;
   /// Whether lanes are taken as parts of one position.
   bool linear = true;

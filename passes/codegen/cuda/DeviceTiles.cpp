@@ -82,7 +82,7 @@ int64_t findColumns(const std::optional<Dims> &dims, BlockArgument argument,
 
 std::optional<DeviceKernel> DeviceKernelBuilder::emitTiles() {
   ArrayRef<int64_t> shape = tensorType(yield()->getOperand(0)).getShape();
-  if (rangeUnit != 0 || !mayShare ||
+  if (rangeUnit != 0 || isPart ||
       !llvm::all_of(yield()->getOperandTypes(), [&](Type type) {
         return cast<RankedTensorType>(type).getShape() == shape;
       }))

@@ -28,6 +28,7 @@ struct EmulateKernels : ingot::impl::EmulateKernelsBase<EmulateKernels> {
     declare("ingot_emulator_check", {index, index}, {});
     declare("ingot_emulator_access", {index, index, i32}, {});
     declare("ingot_emulator_barrier", {}, {});
+    declare("ingot_emulator_blocks", {}, {index});
     declare("ingot_emulator_shuffle", {i32, i32}, {i32});
     for (auto module : llvm::make_early_inc_range(
              getOperation().getOps<gpu::GPUModuleOp>())) {
@@ -165,6 +166,11 @@ private:
       llvm::TypeSwitch<Operation *>(op)
           .Case([&](gpu::ThreadIdOp) { replace(op, thread); })
           .Case([&](gpu::BlockIdOp) { replace(op, number); })
+          .Case([&](gpu::GridDimOp) {
+            replace(op,
+                    call(at, op->getLoc(), "ingot_emulator_blocks", index, {})
+                        .getResult(0));
+          })
           .Case([&](gpu::ShuffleOp exchange) {
             exchange.getShuffleResult().replaceAllUsesWith(shuffle(exchange));
             op->erase();

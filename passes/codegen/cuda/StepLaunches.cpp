@@ -67,6 +67,6 @@ exec::LaunchGridOp StepLaunches::launch(OpBuilder &builder, Location loc,
   return exec::LaunchGridOp::create(
       builder, loc, getSymbol(builder, grid), inputs, outputs,
       /*flops=*/0, /*bytes=*/IntegerAttr(), grid.grid, kBlock, grid.shared,
-      /*extent=*/0,
+      grid.anyGrid, /*extent=*/0,
       /*shard=*/DenseI64ArrayAttr());
 }

@@ -31,6 +31,7 @@ exec.kernel "epilogue" @finish aliases = [0] {
 }
 gpu.module @device {
   gpu.func @grid(%x: memref<8xf32>, %y: memref<8xf32>) kernel { gpu.return }
+  gpu.func @finish(%x: memref<16xf32>, %y: memref<16xf32>) kernel { gpu.return }
 }
 func.func @step() attributes {exec.arena_bytes = 4096 : i64} {
   %x = exec.buffer arena 0 : memref<8xf32>
@@ -47,6 +48,7 @@ func.func @step() attributes {exec.arena_bytes = 4096 : i64} {
   exec.launch_grid @device::@grid blocks 1 of 256(%x) -> (%y) {flops = 8 : i64} : memref<8xf32> -> memref<8xf32>
   exec.matmul %m, %m -> %m : memref<1x4x4xf32>, memref<1x4x4xf32> -> memref<1x4x4xf32>
   exec.matmul_epilogue %m, %m @finish() -> (%m) {product = 0 : i64, flops = 8 : i64} : memref<1x4x4xf32>, memref<1x4x4xf32>, memref<1x4x4xf32>
+  exec.matmul_epilogue_grid %m, %m @device::@finish blocks 1 of 256() -> (%m) {product = 0 : i64, flops = 8 : i64} : memref<1x4x4xf32>, memref<1x4x4xf32>, memref<1x4x4xf32>
   exec.conv %i, %k -> %i CONV : memref<1x1x4x4xf32>, memref<1x1x1x1xf32> -> memref<1x1x4x4xf32>
   exec.conv_input_grad %i, %k -> %i CONV : memref<1x1x4x4xf32>, memref<1x1x1x1xf32> -> memref<1x1x4x4xf32>
   exec.conv_filter_grad %i, %i -> %k CONV : memref<1x1x4x4xf32>, memref<1x1x4x4xf32> -> memref<1x1x1x1xf32>
@@ -77,6 +79,7 @@ const llvm::StringMap<size_t> kStructs = {
     {"ingot_launch_grid", sizeof(ingot_grid_kernel)},
     {"ingot_matmul", sizeof(ingot_matmul_desc)},
     {"ingot_matmul_epilogue", sizeof(ingot_matmul_epilogue_desc)},
+    {"ingot_matmul_epilogue_grid", sizeof(ingot_matmul_epilogue_grid_desc)},
     {"ingot_conv", sizeof(ingot_conv_desc)},
     {"ingot_conv_input_grad", sizeof(ingot_conv_desc)},
     {"ingot_conv_filter_grad", sizeof(ingot_conv_desc)},

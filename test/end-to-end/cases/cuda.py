@@ -332,7 +332,7 @@ def messages(ingot):
                 joined = step.index(f"cuStreamWaitEvent {step[i + 1].split()[1]}", i)
                 check("_decode grid" in step[joined + 1], f"{code}: after the wait: {step[joined + 1]}")
             blocks = [int(n) for n in re.findall(r"cuMemAlloc bytes=(\d+)", "\n".join(lines))]
-            check(sum(blocks[:3]) == planned["peak_bytes"], f"{code}: {blocks} bytes, planned {planned['peak_bytes']}")
+            check(sum(blocks) == planned["peak_bytes"], f"{code}: {blocks} bytes, planned {planned['peak_bytes']}")
 
 
 @case("cuda wrong options")
@@ -599,10 +599,10 @@ def library_epilogues(ingot):
 def tuning(ingot):
     mlp, program, stand_ins = trainer(ingot)
 
-    def run(**settings):
+    def run(*flags, **settings):
         log = ingot.path("calls.txt")
         env = {**stand_ins, "INGOT_STAND_IN_LOG": str(log), **settings}
-        result = ingot.succeed([program, "--data", mlp.data, "--steps", "3"], env=env)
+        result = ingot.succeed([program, "--data", mlp.data, "--steps", "3", *flags], env=env)
         lines = log.read_text().splitlines()
         check(not [line for line in lines if line.startswith("violation")], "violations")
         check("cublasLtDestroy objects=0" in lines and lines[-1].endswith("objects=0 blocks=0"), f"left: {lines[-1]}")
@@ -615,27 +615,76 @@ def tuning(ingot):
     check(chosen == {"1"} and timings == 0, f"without being asked: algorithms {chosen}, {timings} timings")
     # Five times of each algorithm: the second is the fastest.
     kept = ingot.path("kept") / "choices.txt"
-    chosen, timings, _ = run(INGOT_CUDA_TUNE=str(kept), INGOT_STAND_IN_TIMES="555552222244444")
+    chosen, timings, _ = run(f"--tune={kept}", INGOT_STAND_IN_TIMES="555552222244444")
     check(chosen == {"2"} and timings > 0 and timings % 15 == 0, f"algorithms {chosen}, {timings} timings")
-    chosen, timings, _ = run(INGOT_CUDA_TUNE=str(kept))
+    chosen, timings, _ = run(f"--tune={kept}")
     check(chosen == {"2"} and timings == 0, f"with the file: algorithms {chosen}, {timings} timings")
     # Of a run, the fastest time counts.
-    chosen, _, _ = run(INGOT_CUDA_TUNE=str(ingot.path("other.txt")), INGOT_STAND_IN_TIMES="555553333395919")
+    chosen, _, _ = run(f"--tune={ingot.path('other.txt')}", INGOT_STAND_IN_TIMES="555553333395919")
     check(chosen == {"3"}, f"algorithms {chosen}")
     # Other machines' choices, and what is none, are no choices.
     text = kept.read_text()
     for broken in [text.replace("stand-in", "another"), text.replace("000000000000002", "00000000000000z"), "", "junk\n" + text]:
         kept.write_text(broken)
-        chosen, timings, _ = run(INGOT_CUDA_TUNE=str(kept))
+        chosen, timings, _ = run(f"--tune={kept}")
         check(chosen == {"1"} and timings > 0, f"algorithms {chosen}, {timings} timings from {broken[:80]!r}")
     # One that the library does not know is not run.
     kept.write_text(text.replace("0000000000000002", "0000000000000009"))
-    chosen, timings, _ = run(INGOT_CUDA_TUNE=str(kept))
+    chosen, timings, _ = run(f"--tune={kept}")
     check(chosen == {"1"} and timings > 0, f"an unknown algorithm: {chosen}, {timings} timings")
     home = ingot.path("home")
-    chosen, _, said = run(INGOT_CUDA_TUNE="1", XDG_CACHE_HOME=str(home))
-    check((home / "ingot/cublaslt.txt").exists(), f"no file in the cache: {said}")
+    chosen, _, said = run("--tune", XDG_CACHE_HOME=str(home))
+    check((home / "ingot/tuned.txt").exists(), f"no file in the cache: {said}")
     blocked = ingot.path("file")
     blocked.write_text("")
-    _, _, said = run(INGOT_CUDA_TUNE=str(blocked / "choices.txt"))
-    check(said.count("are not kept") == 1, said)
+    _, _, said = run(f"--tune={blocked / 'choices.txt'}")
+    check(said.count("is not kept") == 1, said)
+
+
+@case("cuda launches are tried and kept")
+def launches(ingot):
+    mlp, program, stand_ins = trainer(ingot)
+    kept = ingot.path("choices.txt")
+    # Two and more blocks for one multiprocessor.
+    env = {**stand_ins, "INGOT_STAND_IN_MULTIPROCESSORS": "1"}
+
+    def run(steps):
+        """Blocks of the launches of each kernel, and of those in the recording; how often is timed."""
+        log = ingot.path("calls.txt")
+        ingot.succeed([program, "--data", mlp.data, "--steps", steps, f"--tune={kept}"],
+                      env={**env, "INGOT_STAND_IN_LOG": str(log)})
+        lines = log.read_text().splitlines()
+        check(not [line for line in lines if line.startswith("violation")], "violations")
+        check(lines[-1].endswith("objects=0 blocks=0"), f"left: {lines[-1]}")
+        at, end = lines.index("cuStreamBeginCapture"), lines.index("cuStreamEndCapture")
+        grids = {}
+        for line in lines[:at]:
+            if found := re.match(r"cuLaunchKernel (\S+) grid=(\d+)", line):
+                grids.setdefault(found[1], []).append(int(found[2]))
+        recorded = {}
+        for line in lines[at:end]:
+            if found := re.match(r"cuLaunchKernel (\S+) grid=(\d+)", line):
+                recorded.setdefault(found[1], []).append(int(found[2]))
+        return grids, recorded, lines.count("cuEventElapsedTime")
+
+    grids, recorded, timings = run(24)
+    tried = {name: used for name, used in grids.items() if len(set(used)) > 1}
+    check(tried and timings > 0, f"nothing is tried: {grids}")
+    for name, used in tried.items():
+        full, launches = max(used), len(recorded[name])
+        expected = [full] + [blocks for blocks in (32, 16, 8, 4, 2) if blocks < full]
+        # Each three times, one a step; then what was chosen, until all are.
+        for turns in (used[i::launches] for i in range(launches)):
+            check(turns[: 3 * len(expected)] == 3 * expected, f"{name}: {turns}")
+            check(set(turns[3 * len(expected) :]) <= {full}, f"{name}: {turns}")
+        check(set(recorded[name]) == {full}, f"{name}: {recorded[name]}")
+    # Sums take the blocks that their order is of.
+    check(len(tried) < len(grids), "every kernel runs in any number of blocks")
+    # What the file says is launched from the first step on.
+    lines = [line.rsplit("\t", 1)[0] + "\t2" if "\tblocks of " in line else line for line in kept.read_text().splitlines()]
+    kept.write_text("\n".join(lines) + "\n")
+    grids, recorded, timings = run(3)
+    check(timings == 0, f"{timings} timings with the file")
+    check(all(set(grids[name]) == {2} == set(recorded[name]) for name in tried), f"{grids}")
+    cpu = ingot.compile(mlp.model, *mlp.compile_flags("adamw"))
+    ingot.check_error([cpu, "--data", mlp.data, "--steps", 1, "--tune"], 2, "--tune")

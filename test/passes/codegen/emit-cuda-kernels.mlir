@@ -20,8 +20,10 @@ func.func @step() attributes {exec.arena_bytes = 100 : i64,
 // A thread takes 16 bytes of the widest buffer where that leaves work for all.
 // CHECK-LABEL: gpu.func @pointwise(
 // CHECK-SAME: %[[X:.*]]: memref<2048xf32> {llvm.noalias}, %[[Y:.*]]: memref<2048xf32> {llvm.noalias})
-// CHECK-SAME: known_block_size = array<i32: 256, 1, 1>, known_grid_size = array<i32: 2, 1, 1>
-// CHECK: scf.for %[[I:.*]] = %{{.*}} to %c512 step %c512
+// CHECK-SAME: known_block_size = array<i32: 256, 1, 1>}
+// CHECK: %[[BLOCKS:.*]] = gpu.grid_dim
+// CHECK: %[[THREADS:.*]] = arith.muli %[[BLOCKS]], %c256
+// CHECK: scf.for %[[I:.*]] = %{{.*}} to %c512 step %[[THREADS]]
 // CHECK: %[[P:.*]] = arith.muli %[[I]], %c4
 // CHECK-COUNT-4: memref.load %[[X]]
 // CHECK-COUNT-4: memref.store %{{.*}}, %[[Y]]

@@ -17,7 +17,7 @@
 
 // The entry's descriptor: the kernel's name and shape, the product, the epilogue.
 // LOWERED-DAG: llvm.func @ingot_matmul_epilogue_grid(!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr)
-// LOWERED-DAG: @train_step.call.0() {{.*}} !llvm.struct<(ptr, ptr, i32, i32, i32, i32, i64, i64, i64, i64, i64, i64, i64, i64, i32, i32, i32, i32, i32, i32, i64, i64, i32, i32, i32, i32, i32, i32)>
+// LOWERED-DAG: @train_step.call.0() {{.*}} !llvm.struct<(ptr, ptr, i32, i32, i32, i32, i32, i32, i64, i64, i64, i64, i64, i64, i64, i64, i32, i32, i32, i32, i32, i32, i64, i64, i32, i32, i32, i32, i32, i32)>
 func.func @train_step(%a: tensor<8x8xf32> {ingot.name = "a", ingot.kind = "data"}, %w: tensor<8x16xf32> {ingot.name = "w", ingot.kind = "data"},
                       %r: tensor<8x16xf32> {ingot.name = "r", ingot.kind = "data"}, %b: tensor<16xf32> {ingot.name = "b", ingot.kind = "data"})
     -> (tensor<2x4x16xf32> {ingot.name = "y"}) {

@@ -165,9 +165,13 @@ CUresult cuDeviceGetName(char *name, int length, CUdevice) {
 CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute,
                               CUdevice) {
   int arch = static_cast<int>(getSetting("INGOT_STAND_IN_ARCH", 90));
-  *value = attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR
-               ? arch / 10
-               : arch % 10;
+  if (attribute == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)
+    *value =
+        static_cast<int>(getSetting("INGOT_STAND_IN_MULTIPROCESSORS", 132));
+  else
+    *value = attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR
+                 ? arch / 10
+                 : arch % 10;
   return CUDA_SUCCESS;
 }
 CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice) {

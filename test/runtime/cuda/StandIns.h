@@ -9,6 +9,7 @@
 //   INGOT_STAND_IN_GPUS    how many there are (1)
 //   INGOT_STAND_IN_ARCH    the GPU's compute capability (90)
 //   INGOT_STAND_IN_MEMORY  bytes of the GPU (1 GiB)
+//   INGOT_STAND_IN_MULTIPROCESSORS  of the GPU (132)
 //   INGOT_STAND_IN_VERSION of the driver (13000)
 //   INGOT_STAND_IN_FAIL    the function that fails
 //   INGOT_STAND_IN_NAN     the graph launch after which all values are NaN

@@ -1,0 +1,53 @@
+//===----------------------------------------------------------------------===//
+//
+// What is fastest on a GPU, by trying: algorithms of libraries, and numbers of
+// blocks. Choices are kept in a file.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_RUNTIME_CUDA_TUNER_H
+#define INGOT_RUNTIME_CUDA_TUNER_H
+
+#include "runtime/cuda/Driver.h"
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace ingot::runtime {
+
+class Tuner {
+public:
+  /// Keeps choices for `gpu` in the file; in the user's cache where `path` is
+  /// empty.
+  Tuner(const Driver &driver, CUstream stream, std::string gpu,
+        std::string path);
+  ~Tuner();
+
+  /// What was chosen before for what `key` describes; neither has tabs or ends
+  /// of lines.
+  std::optional<std::string> find(const std::string &key) const;
+  /// Keeps a choice, in the file as well.
+  void keep(const std::string &key, const std::string &choice);
+  /// What went wrong with the file; empty if nothing did.
+  const std::string &getProblem() const { return problem; }
+  /// Milliseconds that what `put` puts into the stream takes; nothing if it
+  /// returns false. Waits for the GPU. Throws failure.
+  std::optional<float> time(const std::function<bool()> &put);
+
+private:
+  void read();
+
+  const Driver &driver;
+  CUstream stream;
+  std::string gpu, path, problem;
+  CUevent begin = nullptr, end = nullptr;
+  /// Lines of the file: GPU and key, and the choice.
+  std::map<std::string, std::string> choices;
+};
+
+} // namespace ingot::runtime
+
+#endif // INGOT_RUNTIME_CUDA_TUNER_H
