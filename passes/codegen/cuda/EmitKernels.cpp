@@ -8,9 +8,9 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "passes/codegen/cuda/DeviceKernel.h"
 #include "passes/codegen/cuda/MessageExchange.h"
 #include "passes/codegen/cuda/Passes.h"
+#include "passes/codegen/cuda/kernels/DeviceKernel.h"
 #include "runtime/abi/Abi.h"
 
 #include <numeric>

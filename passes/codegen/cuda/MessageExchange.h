@@ -1,7 +1,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Exchanges of buckets with a code, on devices: kernels make and read messages
-// (header private to this folder).
+// (header private to this target).
 //
 //===----------------------------------------------------------------------===//
 
@@ -9,8 +9,8 @@
 #define INGOT_PASSES_CODEGEN_CUDA_MESSAGEEXCHANGE_H
 
 #include "mlir/IR/BuiltinOps.h"
-#include "passes/codegen/cuda/DeviceMessages.h"
 #include "passes/codegen/cuda/StepLaunches.h"
+#include "passes/codegen/cuda/kernels/DeviceMessages.h"
 
 #include <map>
 

@@ -1,7 +1,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Launches of device functions in a step, and memory for them behind what is
-// planned of its arena (header private to this folder).
+// planned of its arena (header private to this target).
 //
 //===----------------------------------------------------------------------===//
 
@@ -10,7 +10,7 @@
 
 #include "dialects/exec/Exec.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "passes/codegen/cuda/DeviceFunction.h"
+#include "passes/codegen/cuda/kernels/DeviceFunction.h"
 
 namespace ingot::codegen {
 

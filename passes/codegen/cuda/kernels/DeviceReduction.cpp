@@ -7,7 +7,7 @@
 #include "dialects/ingot/ir/Builders.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "passes/codegen/cuda/DeviceKernel.h"
+#include "passes/codegen/cuda/kernels/DeviceKernel.h"
 
 using namespace mlir;
 using namespace ingot;

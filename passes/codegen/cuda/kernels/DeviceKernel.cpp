@@ -2,7 +2,7 @@
 // Functions, threads, loops and kernels that run a loop nest of their own.
 //===----------------------------------------------------------------------===//
 
-#include "passes/codegen/cuda/DeviceKernel.h"
+#include "passes/codegen/cuda/kernels/DeviceKernel.h"
 
 #include "dialects/ingot/ir/Builders.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"

@@ -6,7 +6,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/codegen/GroupParts.h"
-#include "passes/codegen/cuda/DeviceKernel.h"
+#include "passes/codegen/cuda/kernels/DeviceKernel.h"
 
 using namespace mlir;
 using namespace ingot;

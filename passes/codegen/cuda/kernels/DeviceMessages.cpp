@@ -3,7 +3,7 @@
 // are found again, not chosen.
 //===----------------------------------------------------------------------===//
 
-#include "passes/codegen/cuda/DeviceMessages.h"
+#include "passes/codegen/cuda/kernels/DeviceMessages.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"

@@ -9,7 +9,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "passes/codegen/RowSchedule.h"
-#include "passes/codegen/cuda/DeviceKernel.h"
+#include "passes/codegen/cuda/kernels/DeviceKernel.h"
 
 using namespace mlir;
 using namespace ingot;

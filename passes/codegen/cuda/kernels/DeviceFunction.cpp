@@ -2,7 +2,7 @@
 // Functions, threads and loops.
 //===----------------------------------------------------------------------===//
 
-#include "passes/codegen/cuda/DeviceFunction.h"
+#include "passes/codegen/cuda/kernels/DeviceFunction.h"
 
 #include "dialects/ingot/ir/Builders.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"

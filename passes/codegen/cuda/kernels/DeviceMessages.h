@@ -1,15 +1,15 @@
 //===----------------------------------------------------------------------===//
 //
 // Device functions that make messages of buckets with a code, and add messages
-// up (header private to this folder). What is in a message: runtime/abi/
+// up (header private to this target). What is in a message: runtime/abi/
 // Message.h; here it is words of 32 bits.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef INGOT_PASSES_CODEGEN_CUDA_DEVICEMESSAGES_H
-#define INGOT_PASSES_CODEGEN_CUDA_DEVICEMESSAGES_H
+#ifndef INGOT_PASSES_CODEGEN_CUDA_KERNELS_DEVICEMESSAGES_H
+#define INGOT_PASSES_CODEGEN_CUDA_KERNELS_DEVICEMESSAGES_H
 
-#include "passes/codegen/cuda/DeviceFunction.h"
+#include "passes/codegen/cuda/kernels/DeviceFunction.h"
 #include "runtime/abi/Message.h"
 
 namespace ingot::codegen {
@@ -67,4 +67,4 @@ private:
 
 } // namespace ingot::codegen
 
-#endif // INGOT_PASSES_CODEGEN_CUDA_DEVICEMESSAGES_H
+#endif // INGOT_PASSES_CODEGEN_CUDA_KERNELS_DEVICEMESSAGES_H

@@ -1,12 +1,12 @@
 //===----------------------------------------------------------------------===//
 //
 // Builds device functions: their threads, loops and exchanges (header private
-// to this folder).
+// to this target).
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef INGOT_PASSES_CODEGEN_CUDA_DEVICEFUNCTION_H
-#define INGOT_PASSES_CODEGEN_CUDA_DEVICEFUNCTION_H
+#ifndef INGOT_PASSES_CODEGEN_CUDA_KERNELS_DEVICEFUNCTION_H
+#define INGOT_PASSES_CODEGEN_CUDA_KERNELS_DEVICEFUNCTION_H
 
 #include "dialects/ingot/ir/Scalars.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -86,4 +86,4 @@ protected:
 
 } // namespace ingot::codegen
 
-#endif // INGOT_PASSES_CODEGEN_CUDA_DEVICEFUNCTION_H
+#endif // INGOT_PASSES_CODEGEN_CUDA_KERNELS_DEVICEFUNCTION_H

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/ingot/ir/Builders.h"
-#include "passes/codegen/cuda/DeviceKernel.h"
+#include "passes/codegen/cuda/kernels/DeviceKernel.h"
 
 using namespace mlir;
 using namespace ingot;

@@ -1,16 +1,16 @@
 //===----------------------------------------------------------------------===//
 //
-// Generates the device functions of one kernel (header private to this folder).
+// Generates the device functions of one kernel (header private to this target).
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef INGOT_PASSES_CODEGEN_CUDA_DEVICEKERNEL_H
-#define INGOT_PASSES_CODEGEN_CUDA_DEVICEKERNEL_H
+#ifndef INGOT_PASSES_CODEGEN_CUDA_KERNELS_DEVICEKERNEL_H
+#define INGOT_PASSES_CODEGEN_CUDA_KERNELS_DEVICEKERNEL_H
 
 #include "dialects/exec/Exec.h"
 #include "passes/codegen/ElementEmitter.h"
 #include "passes/codegen/ReductionSpace.h"
-#include "passes/codegen/cuda/DeviceFunction.h"
+#include "passes/codegen/cuda/kernels/DeviceFunction.h"
 
 namespace ingot::codegen {
 
@@ -119,4 +119,4 @@ private:
 
 } // namespace ingot::codegen
 
-#endif // INGOT_PASSES_CODEGEN_CUDA_DEVICEKERNEL_H
+#endif // INGOT_PASSES_CODEGEN_CUDA_KERNELS_DEVICEKERNEL_H

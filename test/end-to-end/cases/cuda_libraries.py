@@ -1,0 +1,258 @@
+"""Kernels for GPUs, and calls of CUDA's libraries, on stand-ins (stand_ins.py)."""
+
+import re
+import shutil
+
+import numpy as np
+import onnx
+import onnx.helper as oh
+import onnx.numpy_helper
+from harness import MODELS, ROOT, Skip, case, check, golden
+from stand_ins import recorded, trainer
+
+GOLDENS = ["mlp", "cnn", "segmentation", "multilabel"]
+GRAPH_CALLS_OF_RECORDING = ("cuStreamBeginCapture", "cuStreamEndCapture")
+
+
+@case("cuda kernels assemble without spills")
+def kernels_assemble(ingot):
+    if not shutil.which("ptxas") and not shutil.which("/usr/local/cuda/bin/ptxas"):
+        raise Skip("no ptxas")
+    models = [(golden(name).model, golden(name).compile_flags("adamw")) for name in GOLDENS]
+    mlp = golden("mlp")
+    models += [(mlp.model, [*mlp.compile_flags("sgd"), "--data-parallel", "--grad-comm", f"{code},start:0"])
+               for code in ("int8", "topk:0.05")]
+    models += [(path, ["--loss", "cross-entropy"]) for path in sorted(MODELS.glob("torch/gpt_default_export.onnx"))]
+    for model, flags in models:
+        for arch, precision in [("sm_80", "fp32"), ("sm_90", "fp32"), ("sm_90", "bf16"), ("sm_80", "fp16")]:
+            remarks = ingot.path("remarks.yaml")
+            ptx = remarks.with_name("kernels.ptx")
+            ingot.succeed(ingot.ingotc(model, *flags, "--target", "cuda", "--arch", arch, "--emit", "ptx",
+                                       "--precision", precision, "--remarks", remarks, "-o", ptx))
+            kernels = ptx.read_text().count(".entry ")
+            text = remarks.read_text()
+            registers = [int(n) for n in re.findall(r"takes (\d+) registers", text)]
+            what = f"{model.parent.name} {arch} {precision}"
+            check(kernels > 0 and len(registers) == kernels, f"{what}: {len(registers)} of {kernels} assembled")
+            # 256 threads a block, 65,536 registers in all.
+            check(max(registers) <= 255, f"{what}: {max(registers)} registers")
+            check("spills" not in text, f"{what}: a kernel spills")
+
+
+@case("cuda convolutions take an exact engine that fits")
+def convolutions(ingot):
+    _, _, env = trainer(ingot)
+    cnn = golden("cnn")
+    program = ingot.compile(cnn.model, *cnn.compile_flags("sgd"), "--target", "cuda")
+    log = ingot.path("calls.txt")
+    env = {**env, "INGOT_STAND_IN_LOG": str(log)}
+    ingot.succeed([program, "--data", cnn.data, "--steps", 3], env=env)
+    calls = log.read_text()
+    check("violation" not in calls, "a call is wrong: " + calls[calls.find("violation") :][:200])
+    engines = set(re.findall(r"cudnnBackendExecute engine=(\d)", calls))
+    check(engines == {"2"}, f"engines {engines}")
+    check("cudnnDestroy objects=0" in calls, "cuDNN objects are left")
+    ingot.check_error([program, "--data", cnn.data, "--steps", 1], 1, "convolution", "cuDNN",
+                      env={**env, "INGOT_STAND_IN_FAIL": "cudnnCreate"})
+
+
+@case("cuda convolutions have channels last in half precision")
+def convolution_layouts(ingot):
+    _, _, env = trainer(ingot)
+    cnn = golden("cnn")
+    for precision, order in [("fp32", "first"), ("bf16", "last"), ("fp16", "last")]:
+        program = ingot.compile(cnn.model, *cnn.compile_flags("sgd"), "--target", "cuda", "--precision", precision)
+        log = ingot.path("calls.txt")
+        ingot.succeed([program, "--data", cnn.data, "--steps", 1], env={**env, "INGOT_STAND_IN_LOG": str(log)})
+        calls = log.read_text()
+        check("violation" not in calls, "a call is wrong: " + calls[calls.find("violation") :][:200])
+        lines = re.findall(r"convolution channels (.*)", calls)
+        # Data, filter and result of each convolution and each gradient.
+        check(len(lines) >= 5 and set(lines) == {f"data={order} filter={order} result={order}"}, f"{precision}: {lines}")
+
+
+@case("cuda attention reads and writes parts of one tensor in half precision")
+def packed_attention(ingot):
+    trainer(ingot)
+    model, loss = ROOT / "docs/examples/bytes/bytes.onnx", ["--loss", "cross-entropy", "--batch", "8"]
+    for precision in ["fp32", "bf16", "fp16"]:
+        steps = ingot.path("steps.mlir")
+        ingot.succeed(ingot.ingotc(model, *loss, "--target", "cuda", "--precision", precision, "--emit", "exec", "-o", steps))
+        calls, places = 0, {}
+        for line in steps.read_text().splitlines():
+            part = re.search(r"(%\w+) = exec\.buffer +arena (\d+) : memref<8x128x4x16x\w+, strided<\[24576, 192, 16, 1\]>>", line)
+            if part:
+                places[part[1]] = int(part[2])
+            call = re.search(r"exec\.attention(_grad)? (.*?) scratch ", line)
+            if not call:
+                continue
+            calls += 1
+            read, written = (re.findall(r"%\w+", side) for side in call[2].split("->"))
+            # Four heads of 16 columns, 128 bytes, from one part to the next.
+            for parts in [read[:3], *([written] if call[1] else [])]:
+                first, second, third = (places.get(part, 0) for part in parts)
+                check(third - second == second - first == 128, f"{precision}: {line}")
+        # In f32 it is products and a softmax.
+        check((calls > 0) == (precision != "fp32"), f"{precision}: {calls} calls")
+
+
+def write_network(ingot):
+    """Layers with GELU by tanh and ReLU; the model and data for it."""
+    rng = np.random.default_rng(0)
+    sizes = [24, 32, 16, 8]
+    tensors, nodes = [], []
+    for i, (inputs, outputs) in enumerate(zip(sizes, sizes[1:])):
+        for name, value in [(f"w{i}", rng.normal(0, 0.3, (inputs, outputs))), (f"b{i}", rng.normal(0, 0.3, outputs))]:
+            tensors.append(onnx.numpy_helper.from_array(value.astype(np.float32), name))
+        last = i + 2 == len(sizes)
+        nodes.append(oh.make_node("MatMul", [f"y{i}" if i else "x", f"w{i}"], [f"p{i}"]))
+        nodes.append(oh.make_node("Add", [f"p{i}", f"b{i}"], ["y" if last else f"z{i}"]))
+    nodes.insert(2, oh.make_node("Gelu", ["z0"], ["y1"], approximate="tanh"))
+    nodes.insert(5, oh.make_node("Relu", ["z1"], ["y2"]))
+    value = oh.make_tensor_value_info
+    graph = oh.make_graph(nodes, "network", [value("x", 1, ["n", 24])], [value("y", 1, ["n", 8])], tensors)
+    model, data = ingot.path("network.onnx"), ingot.path("data.npz")
+    onnx.save(oh.make_model(graph, opset_imports=[oh.make_opsetid("", 20)], ir_version=10), model)
+    np.savez(data, x=rng.normal(size=(64, 24)).astype(np.float32), labels=rng.integers(0, 8, 64))
+    return model, data
+
+
+@case("cuda products have the library's epilogues")
+def library_epilogues(ingot):
+    _, _, stand_ins = trainer(ingot)
+    model, data = write_network(ingot)
+    flags = ["--loss", "cross-entropy", "--batch", "16", "--precision", "bf16", "--target", "cuda"]
+    program = ingot.compile(model, *flags)
+
+    def run(**settings):
+        log = ingot.path("calls.txt")
+        env = {**stand_ins, "INGOT_STAND_IN_LOG": str(log), **settings}
+        result = ingot.succeed([program, "--data", data, "--steps", "4"], env=env)
+        lines = log.read_text().splitlines()
+        broken = [line for line in lines if line.startswith("violation")]
+        check(not broken, f"calls: {broken[:3]}")
+        begin, end = (next(i for i, line in enumerate(lines) if line.startswith(name)) for name in GRAPH_CALLS_OF_RECORDING)
+        launches = [line for line in lines[:begin] if line.startswith(("cuLaunchKernel", "cublasLtMatmul "))]
+        check(launches == lines[begin + 1 : end], "the recording differs from the first step")
+        return launches, result.err
+
+    # GELU with bias and what it is computed from, ReLU with bias, GELU's derivative.
+    wanted = [4 | 32 | 128, 4 | 2, 64 | 128]
+    with_epilogues, said = run()
+    found = [int(n) for n in re.findall(r"epilogue=(\d+)", "\n".join(with_epilogues)) if n != "1"]
+    check(found == wanted, f"epilogues {found}, want {wanted}")
+    check("cuBLASLt has no" not in said, said)
+    # A library without them: the product, then a kernel, and a line that says so.
+    without, said = run(INGOT_STAND_IN_NO_EPILOGUES="1")
+    check(len(without) == len(with_epilogues) + 3, f"{len(without)} launches, with epilogues {len(with_epilogues)}")
+    at = 0
+    for line in with_epilogues:
+        name = line.split()[0]
+        check(without[at].split()[0] == name, f"{without[at]} in place of {line}")
+        at += 1
+        if name == "cublasLtMatmul":
+            check("epilogue=1 " in without[at - 1], f"{without[at - 1]}")
+        if "epilogue=" in line and "epilogue=1 " not in line:
+            check(without[at].startswith("cuLaunchKernel"), f"{without[at]} after a product without its epilogue")
+            at += 1
+    for words in ("bias and gelu:", "bias and relu:", "gelu's gradient:"):
+        check(said.count(words) == 1, f"not said once: {words} in {said}")
+    # One that finds out when it runs.
+    late, said = run(INGOT_STAND_IN_NO_EPILOGUES="2")
+    check(late == without, f"{late} in place of {without}")
+    check(said.count("cuBLASLt has no") == 3, said)
+
+
+@case("cuda algorithms of products are tried and kept")
+def tuning(ingot):
+    mlp, program, stand_ins = trainer(ingot)
+
+    def run(*flags, **settings):
+        log = ingot.path("calls.txt")
+        env = {**stand_ins, "INGOT_STAND_IN_LOG": str(log), **settings}
+        result = ingot.succeed([program, "--data", mlp.data, "--steps", "3", *flags], env=env)
+        lines = log.read_text().splitlines()
+        check(not [line for line in lines if line.startswith("violation")], "violations")
+        check("cublasLtDestroy objects=0" in lines and lines[-1].endswith("objects=0 blocks=0"), f"left: {lines[-1]}")
+        recorded = lines[lines.index("cuStreamBeginCapture") :]
+        check("cuEventElapsedTime" not in recorded, "products are timed in the recording")
+        chosen = {re.search(r"algorithm=(\d)", line)[1] for line in recorded if line.startswith("cublasLtMatmul ")}
+        return chosen, lines.count("cuEventElapsedTime"), result.err
+
+    chosen, timings, _ = run()
+    check(chosen == {"1"} and timings == 0, f"without being asked: algorithms {chosen}, {timings} timings")
+    # Five times of each algorithm: the second is the fastest.
+    kept = ingot.path("kept") / "choices.txt"
+    chosen, timings, _ = run(f"--tune={kept}", INGOT_STAND_IN_TIMES="555552222244444")
+    check(chosen == {"2"} and timings > 0 and timings % 15 == 0, f"algorithms {chosen}, {timings} timings")
+    chosen, timings, _ = run(f"--tune={kept}")
+    check(chosen == {"2"} and timings == 0, f"with the file: algorithms {chosen}, {timings} timings")
+    # Of a run, the fastest time counts.
+    chosen, _, _ = run(f"--tune={ingot.path('other.txt')}", INGOT_STAND_IN_TIMES="555553333395919")
+    check(chosen == {"3"}, f"algorithms {chosen}")
+    # Other machines' choices, and what is none, are no choices.
+    text = kept.read_text()
+    for broken in [text.replace("stand-in", "another"), text.replace("000000000000002", "00000000000000z"), "", "junk\n" + text]:
+        kept.write_text(broken)
+        chosen, timings, _ = run(f"--tune={kept}")
+        check(chosen == {"1"} and timings > 0, f"algorithms {chosen}, {timings} timings from {broken[:80]!r}")
+    # One that the library does not know is not run.
+    kept.write_text(text.replace("0000000000000002", "0000000000000009"))
+    chosen, timings, _ = run(f"--tune={kept}")
+    check(chosen == {"1"} and timings > 0, f"an unknown algorithm: {chosen}, {timings} timings")
+    home = ingot.path("home")
+    chosen, _, said = run("--tune", XDG_CACHE_HOME=str(home))
+    check((home / "ingot/tuned.txt").exists(), f"no file in the cache: {said}")
+    blocked = ingot.path("file")
+    blocked.write_text("")
+    _, _, said = run(f"--tune={blocked / 'choices.txt'}")
+    check(said.count("is not kept") == 1, said)
+
+
+@case("cuda launches are tried and kept")
+def launches(ingot):
+    mlp, program, stand_ins = trainer(ingot)
+    kept = ingot.path("choices.txt")
+    # Two and more blocks for one multiprocessor.
+    env = {**stand_ins, "INGOT_STAND_IN_MULTIPROCESSORS": "1"}
+
+    def run(steps):
+        """Blocks of the launches of each kernel, and of those in the recording; how often is timed."""
+        log = ingot.path("calls.txt")
+        ingot.succeed([program, "--data", mlp.data, "--steps", steps, f"--tune={kept}"],
+                      env={**env, "INGOT_STAND_IN_LOG": str(log)})
+        lines = log.read_text().splitlines()
+        check(not [line for line in lines if line.startswith("violation")], "violations")
+        check(lines[-1].endswith("objects=0 blocks=0"), f"left: {lines[-1]}")
+        at, end = lines.index("cuStreamBeginCapture"), lines.index("cuStreamEndCapture")
+        grids = {}
+        for line in lines[:at]:
+            if found := re.match(r"cuLaunchKernel (\S+) grid=(\d+)", line):
+                grids.setdefault(found[1], []).append(int(found[2]))
+        recorded = {}
+        for line in lines[at:end]:
+            if found := re.match(r"cuLaunchKernel (\S+) grid=(\d+)", line):
+                recorded.setdefault(found[1], []).append(int(found[2]))
+        return grids, recorded, lines.count("cuEventElapsedTime")
+
+    grids, recorded, timings = run(24)
+    tried = {name: used for name, used in grids.items() if len(set(used)) > 1}
+    check(tried and timings > 0, f"nothing is tried: {grids}")
+    for name, used in tried.items():
+        full, launches = max(used), len(recorded[name])
+        expected = [full] + [blocks for blocks in (32, 16, 8, 4, 2) if blocks < full]
+        # Each three times, one a step; then what was chosen, until all are.
+        for turns in (used[i::launches] for i in range(launches)):
+            check(turns[: 3 * len(expected)] == 3 * expected, f"{name}: {turns}")
+            check(set(turns[3 * len(expected) :]) <= {full}, f"{name}: {turns}")
+        check(set(recorded[name]) == {full}, f"{name}: {recorded[name]}")
+    # Sums take the blocks that their order is of.
+    check(len(tried) < len(grids), "every kernel runs in any number of blocks")
+    # What the file says is launched from the first step on.
+    lines = [line.rsplit("\t", 1)[0] + "\t2" if "\tblocks of " in line else line for line in kept.read_text().splitlines()]
+    kept.write_text("\n".join(lines) + "\n")
+    grids, recorded, timings = run(3)
+    check(timings == 0, f"{timings} timings with the file")
+    check(all(set(grids[name]) == {2} == set(recorded[name]) for name in tried), f"{grids}")
+    cpu = ingot.compile(mlp.model, *mlp.compile_flags("adamw"))
+    ingot.check_error([cpu, "--data", mlp.data, "--steps", 1, "--tune"], 2, "--tune")
