@@ -107,7 +107,8 @@ typedef struct ingot_matmul_desc {
   int32_t transpose_a, transpose_b;
   int32_t a_type, b_type, c_type;
   /// Whether to multiply on the processor's tile units, if it has any; f32 in
-  /// parts, then (runtime/cpu/gemm).
+  /// parts, then (runtime/cpu/gemm). On a GPU whether f32 may be rounded to
+  /// TF32.
   int32_t on_tiles;
   /// Bytes at `scratch`, as planned (Scratch.h). An entry point that needs
   /// more takes memory of its own.

@@ -27,7 +27,7 @@ struct ScratchMachine {
   /// Whether products read half precision as it is stored (runtime/cpu/gemm).
   bool packsHalves = false;
   /// Whether products are computed on tile units: of half precision, and of f32
-  /// in parts (runtime/cpu/gemm).
+  /// in parts (runtime/cpu/gemm); on a device, of f32 in TF32.
   bool tilesHalves = false, tilesF32 = false;
 };
 
@@ -94,6 +94,9 @@ struct SumPart {
 constexpr bool isOnTiles(const ingot_matmul_desc &desc,
                          const ScratchMachine &machine) {
   constexpr int64_t leastDepth = 16;
+  if (machine.workspace != 0)
+    return machine.tilesF32 && desc.c_type == INGOT_F32 &&
+           desc.a_type == INGOT_F32 && desc.b_type == INGOT_F32;
   if (desc.a_type != desc.b_type || desc.a_type == INGOT_F64)
     return false;
   return desc.a_type == INGOT_F32 ? machine.tilesF32 && desc.k >= leastDepth
@@ -199,6 +202,8 @@ enum class ConvKind { Forward, InputGrad, FilterGrad };
 constexpr bool isOnTiles(const ingot_conv_desc &desc, ConvKind kind,
                          const ScratchMachine &machine) {
   constexpr int64_t lanes = 32, shortRow = 4, shortGradRow = 8;
+  if (machine.workspace != 0)
+    return machine.tilesF32 && desc.type == INGOT_F32;
   bool isHalf = desc.type == INGOT_BF16 || desc.type == INGOT_F16;
   if (!isHalf || !machine.tilesHalves || desc.spatial_rank != 2 ||
       desc.groups != 1 || !desc.channels_last || desc.filter_channels_last ||

@@ -163,7 +163,8 @@ struct ExportPiece {
 };
 
 /// Where messages of all ranks go (ingot_gather_messages_start): the place of
-/// their address in the table of ingot_shards, and what each rank sends at most.
+/// their address in the table of ingot_shards, and what each rank sends at
+/// most.
 struct MessageSpec {
   int64_t offset = 0, rankBytes = 0;
 

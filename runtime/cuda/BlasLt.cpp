@@ -68,10 +68,10 @@ std::unique_ptr<BlasLt::Plan>
 BlasLt::describe(const ingot_matmul_desc &desc) const {
   auto plan = std::make_unique<Plan>(*this);
   plan->isDouble = desc.c_type == INGOT_F64;
-  // Full f32: what users compare with has TF32 off.
   check(cublasLtMatmulDescCreate(&plan->product,
-                                 plan->isDouble ? CUBLAS_COMPUTE_64F
-                                                : CUBLAS_COMPUTE_32F,
+                                 plan->isDouble  ? CUBLAS_COMPUTE_64F
+                                 : desc.on_tiles ? CUBLAS_COMPUTE_32F_FAST_TF32
+                                                 : CUBLAS_COMPUTE_32F,
                                  plan->isDouble ? CUDA_R_64F : CUDA_R_32F),
         "describing a product");
   auto transpose = [&](cublasLtMatmulDescAttributes_t which, bool is) {
@@ -205,8 +205,8 @@ static std::string describeProduct(const ingot_matmul_desc &desc,
   for (int64_t number :
        {desc.batch, desc.m, desc.n, desc.k, int64_t(desc.transpose_a),
         int64_t(desc.transpose_b), int64_t(desc.a_type), int64_t(desc.b_type),
-        int64_t(desc.c_type), desc.scratch_bytes, int64_t(epilogue),
-        int64_t(accumulates)})
+        int64_t(desc.c_type), int64_t(desc.on_tiles), desc.scratch_bytes,
+        int64_t(epilogue), int64_t(accumulates)})
     text += (text.empty() ? "" : " ") + std::to_string(number);
   return text;
 }

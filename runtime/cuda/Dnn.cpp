@@ -105,9 +105,9 @@ struct Dnn::Engine {
   bool rounds = false, varies = false, onTensorCores = false;
 
   /// Whether it computes in the operands' precision, and the same bits every
-  /// time. Tensor cores round f32 operands.
-  bool isExact(bool isHalf) const {
-    return !rounds && !varies && (isHalf || !onTensorCores);
+  /// time. Tensor cores round f32 operands to TF32.
+  bool isExact(bool mayRound) const {
+    return !rounds && !varies && (mayRound || !onTensorCores);
   }
 };
 
@@ -286,7 +286,8 @@ std::unique_ptr<Dnn::Plan> Dnn::plan(const ingot_conv_desc &desc,
                     &handle, 1);
   plan->graph.finish();
 
-  bool isHalf = desc.type == INGOT_BF16 || desc.type == INGOT_F16;
+  bool rounds =
+      desc.type == INGOT_BF16 || desc.type == INGOT_F16 || desc.on_tiles;
   for (cudnnBackendHeurMode_t mode :
        {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
     Descriptor heuristic(*this, CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
@@ -309,7 +310,7 @@ std::unique_ptr<Dnn::Plan> Dnn::plan(const ingot_conv_desc &desc,
     // Best first.
     for (int64_t i = 0; i < std::min(count, most); ++i) {
       Engine engine = getEngine(configs[i]);
-      if (!engine.isExact(isHalf))
+      if (!engine.isExact(rounds))
         continue;
       Descriptor execution(*this, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
       execution.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, configs[i]);

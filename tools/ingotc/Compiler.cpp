@@ -229,6 +229,7 @@ void Compiler::checkTrainable(ModuleOp module) {
 
 Machine Compiler::describeMachine() const {
   Machine machine = target.getMachine();
+  machine.tilesF32 = options.tf32 ? 1 : machine.tilesF32;
   if (options.machine.empty())
     return machine;
   if (options.machine == "measured" && target.device)

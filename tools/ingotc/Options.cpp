@@ -164,6 +164,9 @@ std::optional<CompilerOptions> ingot::parseCompilerOptions(int argc,
   app.add_option("--precision", options.precision,
                  "of contractions: fp32, bf16, or fp16 with loss scaling")
       ->check(CLI::IsMember({"fp32", "bf16", "fp16"}));
+  app.add_flag("--tf32", options.tf32,
+               "products and convolutions in fp32 round their operands to 10 "
+               "bits behind the point, on a GPU's tensor cores");
   app.add_option("--keep-fp32", options.keepFp32,
                  "ONNX nodes that stay in fp32 (regular expression)");
   app.add_option("--force-low", options.forceLow,
@@ -260,6 +263,9 @@ std::optional<CompilerOptions> ingot::parseCompilerOptions(int argc,
   if (options.zero > 0 && gradComm->compresses())
     throw usageError("--grad-comm", "compression needs whole gradients",
                      "compile with --zero 0, or send bf16");
+  if (options.tf32 && options.target == "cpu")
+    throw usageError("--tf32", "processors have no such type",
+                     "leave it out, or compile with --target cuda");
   if (batch > 0)
     options.batch = batch;
   options.dims = parseDims(dims);

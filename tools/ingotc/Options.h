@@ -29,6 +29,8 @@ struct CompilerOptions {
   /// embed, sidecar, none; empty: embed up to a limit.
   std::string weights;
   std::string precision = "fp32", keepFp32, forceLow;
+  /// GPUs may round operands of products in fp32 to TF32.
+  bool tf32 = false;
   std::string optimizerPrecision = "fp32";
   bool lossScaling = false;
   bool dataParallel = false;

@@ -163,6 +163,16 @@ def library_epilogues(ingot):
     check(said.count("cuBLASLt has no") == 3, said)
 
 
+@case("cuda products are in TF32 where the user says so")
+def tf32(ingot):
+    mlp = golden("mlp")
+    for flags, compute in [((), "68"), (("--tf32",), "77"), (("--tf32", "--precision", "bf16"), "68")]:
+        _, log = recorded(ingot, compiled=flags)
+        found = set(re.findall(r"cublasLtMatmulDescCreate compute=(\d+)", log))
+        check(found == {compute}, f"{flags}: computes in {found}")
+    ingot.check_error(ingot.ingotc(mlp.model, "-o", ingot.path("out"), *mlp.compile_flags("sgd"), "--tf32"), 2, "--tf32")
+
+
 @case("cuda algorithms of products are tried and kept")
 def tuning(ingot):
     mlp, program, stand_ins = trainer(ingot)

@@ -85,7 +85,9 @@ const char *cublasLtGetStatusString(cublasStatus_t) {
 }
 size_t cublasLtGetVersion() { return 130000; }
 cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t *product,
-                                        cublasComputeType_t, cudaDataType_t) {
+                                        cublasComputeType_t compute,
+                                        cudaDataType_t) {
+  record(__func__, " compute=%d", static_cast<int>(compute));
   return make<Product>(product);
 }
 cublasStatus_t cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t product) {
