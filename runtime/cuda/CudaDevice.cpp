@@ -249,6 +249,13 @@ void CudaDevice::wait(Mark mark) {
   driver.check(state, "running on the GPU");
 }
 
+void CudaDevice::waitForRuns() {
+  if (!runsDone)
+    runsDone = makeMark();
+  setMark(*runsDone, Queue::Runs);
+  wait(*runsDone);
+}
+
 void CudaDevice::holdBack(Queue queue, Mark mark) {
   driver.check(driver.cuStreamWaitEvent(getStream(queue), marks[mark], 0),
                "waiting for a copy");
@@ -271,6 +278,8 @@ void CudaDevice::run(ingot_context &context, int32_t index,
   guardLibraryCall(&context, "CUDA", [&] {
     if (!records || isObserved || recording.runs++ == 0 || !recording.isTuned) {
       function(&context, getState(), getArena());
+      if (launches && launches->hasTrials())
+        waitForRuns();
       recording.isTuned = !launches || launches->finishRun();
       if (tuner && !tuner->getProblem().empty())
         context.notes.push_back("what --tune chooses is not kept: " +
@@ -410,7 +419,7 @@ CUevent CudaDevice::takeTimer() {
 /// Turns the events of a run into times of the host's clock.
 void CudaDevice::collectTimes(ingot_context &context) {
   using namespace std::chrono;
-  driver.check(driver.cuStreamSynchronize(stream), "running on the GPU");
+  waitForRuns();
   if (timed.empty())
     return;
   CUevent first = timed.front().begin, last = timed.back().end;

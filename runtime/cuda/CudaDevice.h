@@ -25,6 +25,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -95,6 +96,7 @@ private:
   CUevent makeEvent(unsigned flags);
   std::string describeLack() const;
   CUgraphExec record(ingot_context &context, ingot_step_fn function);
+  void waitForRuns();
   CUevent takeTimer();
   void collectTimes(ingot_context &context);
 
@@ -127,6 +129,8 @@ private:
   bool records = true;
 
   std::vector<CUevent> marks;
+  /// Behind all runs so far, where they are waited for.
+  std::optional<Mark> runsDone;
 
   /// Of a profiled run.
   struct TimedCall {

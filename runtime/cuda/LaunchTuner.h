@@ -26,8 +26,10 @@ public:
   /// Launches by `put(blocks)`.
   void launch(const ingot_grid_kernel &kernel,
               const std::function<void(int32_t)> &put);
-  /// Waits for the run and reads what it took. Returns whether all of its
-  /// launches have been chosen.
+  /// Whether the run has launches to be timed: wait for it, then.
+  bool hasTrials() const { return !trials.empty(); }
+  /// Reads what a run took that is over. Returns whether all of its launches
+  /// have been chosen.
   bool finishRun();
 
 private:

@@ -12,6 +12,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <sys/mman.h>
 #include <utility>
 #include <vector>
 
@@ -93,13 +94,33 @@ Region onHost(const void *place, size_t bytes) {
   return {begin, bytes, /*isWritten=*/true, /*isHost=*/true};
 }
 
-/// The whole block that a kernel's tensor is in.
+/// Nothing is at this many bytes in front of a block: of a tensor in shards the
+/// rank may have later elements only, so that the tensor starts there.
+constexpr size_t gap = size_t(1) << 26;
+
+CUdeviceptr allocate(size_t bytes) {
+  void *place = mmap(nullptr, gap + bytes, PROT_NONE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (place == MAP_FAILED)
+    return 0;
+  char *block = static_cast<char *>(place) + gap;
+  return mprotect(block, bytes, PROT_READ | PROT_WRITE) == 0
+             ? reinterpret_cast<CUdeviceptr>(block)
+             : 0;
+}
+
+void release(CUdeviceptr block, size_t bytes) {
+  munmap(reinterpret_cast<char *>(block) - gap, gap + bytes);
+}
+
+/// The whole block that a kernel's tensor is in, of no bytes if there is none.
 Region findBlock(CUdeviceptr place) {
-  auto after = blocks.upper_bound(place);
-  if (after == blocks.begin())
+  auto block = blocks.upper_bound(place);
+  if (isOnDevice(place, 0))
+    --block;
+  else if (block == blocks.end() || block->first - place > gap)
     return {};
-  auto [begin, size] = *--after;
-  return onDevice(begin, size, /*isWritten=*/true);
+  return onDevice(block->first, block->second, /*isWritten=*/true);
 }
 
 /// Puts an operation into a stream, or into the recording.
@@ -110,15 +131,6 @@ bool put(CUstream stream, const std::vector<Region> &regions) {
     if (std::find(captured.begin(), captured.end(), region) == captured.end())
       captured.push_back(region);
   return true;
-}
-
-/// Of a tensor in shards the rank may have later elements only: such a one
-/// starts before a block.
-bool mayBeTensor(CUdeviceptr place) {
-  constexpr CUdeviceptr most = CUdeviceptr(1) << 26;
-  auto after = blocks.lower_bound(place);
-  return isOnDevice(place, 0) ||
-         (after != blocks.end() && after->first - place <= most);
 }
 } // namespace
 
@@ -202,8 +214,10 @@ CUresult cuMemAlloc(CUdeviceptr *place, size_t bytes) {
   cuMemGetInfo(&free, &total);
   if (bytes > free)
     return CUDA_ERROR_OUT_OF_MEMORY;
+  *place = allocate(bytes);
+  if (!*place)
+    return CUDA_ERROR_OUT_OF_MEMORY;
   used += bytes;
-  *place = reinterpret_cast<CUdeviceptr>(std::malloc(bytes));
   blocks[*place] = bytes;
   return CUDA_SUCCESS;
 }
@@ -213,8 +227,8 @@ CUresult cuMemFree(CUdeviceptr place) {
   bool isIdle = order.isIdle(findBlock(place));
   REQUIRE(isIdle, CUDA_ERROR_INVALID_VALUE);
   used -= blocks[place];
+  release(place, blocks[place]);
   blocks.erase(place);
-  std::free(reinterpret_cast<void *>(place));
   return CUDA_SUCCESS;
 }
 CUresult cuMemHostAlloc(void **place, size_t bytes, unsigned) {
@@ -439,10 +453,10 @@ CUresult cuLaunchKernel(CUfunction function, unsigned gridX, unsigned gridY,
   REQUIRE(blockX > 0 && blockX <= 1024 && blockY == 1 && blockZ == 1,
           CUDA_ERROR_INVALID_VALUE);
   REQUIRE(shared <= 48 << 10, CUDA_ERROR_INVALID_VALUE);
-  REQUIRE(arguments && mayBeTensor(*static_cast<CUdeviceptr *>(*arguments)),
-          CUDA_ERROR_ILLEGAL_ADDRESS);
-  bool isOrdered =
-      put(stream, {findBlock(*static_cast<CUdeviceptr *>(*arguments))});
+  REQUIRE(arguments, CUDA_ERROR_INVALID_VALUE);
+  Region tensor = findBlock(*static_cast<CUdeviceptr *>(*arguments));
+  REQUIRE(tensor.bytes != 0, CUDA_ERROR_ILLEGAL_ADDRESS);
+  bool isOrdered = put(stream, {tensor});
   REQUIRE(isOrdered, CUDA_ERROR_ILLEGAL_STATE);
   return CUDA_SUCCESS;
 }
