@@ -120,15 +120,12 @@ void ingot_gather_messages_start(ingot_context *context,
                                  const void *message, void *messages) {
   ProfileScope scope(context, desc->index);
   guardLibraryCall(context, "all-reduce", [&] {
-    auto *all = static_cast<char *>(messages);
     if (context->ranks)
       getBucket(context, messages).ticket = context->ranks->startAllGather(
-          message, all, desc->bytes,
+          message, messages, desc->bytes,
           "all-reduce of bucket " + std::to_string(desc->number));
     else
-      // Ranks that are all alike.
-      for (int64_t rank = 0; rank < context->rankCount; ++rank)
-        std::memcpy(all + rank * desc->bytes, message, desc->bytes);
+      std::memcpy(messages, message, desc->bytes);
   });
 }
 

@@ -281,9 +281,9 @@ void CudaDevice::run(ingot_context &context, int32_t index,
       if (launches && launches->hasTrials())
         waitForRuns();
       recording.isTuned = !launches || launches->finishRun();
-      if (tuner && !tuner->getProblem().empty())
-        context.notes.push_back("what --tune chooses is not kept: " +
-                                tuner->getProblem());
+      if (std::string problem = tuner ? tuner->takeProblem() : "";
+          !problem.empty())
+        context.notes.push_back("what --tune chooses is not kept: " + problem);
     } else {
       if (!recording.graph)
         recording.graph = record(context, function);

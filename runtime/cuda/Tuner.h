@@ -15,6 +15,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 namespace ingot::runtime {
 
@@ -31,8 +32,8 @@ public:
   std::optional<std::string> find(const std::string &key) const;
   /// Keeps a choice, in the file as well.
   void keep(const std::string &key, const std::string &choice);
-  /// What went wrong with the file; empty if nothing did.
-  const std::string &getProblem() const { return problem; }
+  /// What went wrong with the file since the last call; empty if nothing did.
+  std::string takeProblem() { return std::exchange(problem, ""); }
   /// Milliseconds that what `put` puts into the stream takes; nothing if it
   /// returns false. Waits for the GPU. Throws failure.
   std::optional<float> time(const std::function<bool()> &put);

@@ -30,10 +30,9 @@ namespace {
 
 class LoadedModule : public CompiledModule {
 public:
-  llvm::Expected<std::vector<Tensor>> run(llvm::StringRef name,
-                                          llvm::ArrayRef<Tensor> arguments,
-                                          int64_t rank,
-                                          int64_t ranks) const override;
+  llvm::Expected<std::vector<Tensor>>
+  run(llvm::StringRef name, llvm::ArrayRef<Tensor> arguments, int64_t rank,
+      int64_t ranks, runtime::Communicator *others) const override;
 
   llvm::Error build(ModuleOp module, unsigned level, Backend backend);
 
@@ -147,7 +146,8 @@ llvm::Error LoadedModule::build(ModuleOp module, unsigned level,
 
 llvm::Expected<std::vector<Tensor>>
 LoadedModule::run(llvm::StringRef name, llvm::ArrayRef<Tensor> arguments,
-                  int64_t rank, int64_t ranks) const {
+                  int64_t rank, int64_t ranks,
+                  runtime::Communicator *others) const {
   auto found = functions.find(name);
   if (found == functions.end())
     return invalid("'" + name + "' is not compiled");
@@ -162,6 +162,7 @@ LoadedModule::run(llvm::StringRef name, llvm::ArrayRef<Tensor> arguments,
   ingot_context context;
   context.rank = rank;
   context.rankCount = ranks;
+  context.ranks = others;
   std::map<int64_t, runtime::Block> shards;
   auto addShard = [&](int64_t offset, size_t bytes) {
     auto &shard = shards[offset] = runtime::Block(bytes, "shard");

@@ -15,6 +15,10 @@
 
 namespace ingot {
 
+namespace runtime {
+class Communicator;
+} // namespace runtime
+
 /// Which kernels run: the CPU's, or a CUDA device's in the emulator.
 enum class Backend { Cpu, EmulatedCuda };
 
@@ -30,10 +34,11 @@ public:
   /// The results of a function on these arguments, states among both. Memory
   /// that the function has no business to read holds NaNs; writing what it has
   /// no business to write is an error. As one of several ranks: of what these
-  /// have in shards its own, without hearing of others.
+  /// have in shards its own, and of others what `others` says, if anything.
   virtual llvm::Expected<std::vector<reference::Tensor>>
   run(llvm::StringRef function, llvm::ArrayRef<reference::Tensor> arguments,
-      int64_t rank = 0, int64_t ranks = 1) const = 0;
+      int64_t rank = 0, int64_t ranks = 1,
+      runtime::Communicator *others = nullptr) const = 0;
 };
 
 /// Makes constants arguments, so that nothing is folded: all of them, or with

@@ -70,7 +70,7 @@ void MessageExchange::lower(exec::AllReduceStartOp start,
   start.erase();
 }
 
-void MessageExchange::lower(exec::AllReduceWaitOp wait, StepLaunches &) {
+void MessageExchange::lower(exec::AllReduceWaitOp wait) {
   const Kernels &how = getKernels(wait);
   OpBuilder builder(wait);
   Location loc = wait.getLoc();
@@ -94,7 +94,7 @@ void MessageExchange::lower(func::FuncOp step, StepLaunches &launches) {
       lower(start, launches);
     if (auto wait = dyn_cast<exec::AllReduceWaitOp>(op);
         wait && wait.getCode() != INGOT_PLAIN)
-      lower(wait, launches);
+      lower(wait);
   }
 }
 

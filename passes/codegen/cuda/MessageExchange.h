@@ -36,7 +36,7 @@ private:
   template <typename Op>
   mlir::Value getMessages(Op op, mlir::OpBuilder &builder);
   void lower(exec::AllReduceStartOp start, StepLaunches &launches);
-  void lower(exec::AllReduceWaitOp wait, StepLaunches &launches);
+  void lower(exec::AllReduceWaitOp wait);
 
   mlir::ModuleOp module;
   mlir::gpu::GPUModuleOp device;

@@ -171,6 +171,16 @@ def tf32(ingot):
         found = set(re.findall(r"cublasLtMatmulDescCreate compute=(\d+)", log))
         check(found == {compute}, f"{flags}: computes in {found}")
     ingot.check_error(ingot.ingotc(mlp.model, "-o", ingot.path("out"), *mlp.compile_flags("sgd"), "--tf32"), 2, "--tf32")
+    # Convolutions: the first engine rounds so.
+    _, _, env = trainer(ingot)
+    cnn = golden("cnn")
+    for flags, engine in [((), "2"), (("--tf32",), "0")]:
+        program = ingot.compile(cnn.model, *cnn.compile_flags("sgd"), "--target", "cuda", *flags)
+        log = ingot.path(f"calls-{engine}.txt")
+        ingot.succeed([program, "--data", cnn.data, "--steps", 1],
+                      env={**env, "INGOT_STAND_IN_LOG": str(log), "INGOT_STAND_IN_TENSOR_CORES": "1"})
+        engines = set(re.findall(r"cudnnBackendExecute engine=(\d)", log.read_text()))
+        check(engines == {engine}, f"{flags}: engines {engines}")
 
 
 @case("cuda algorithms of products are tried and kept")

@@ -192,7 +192,9 @@ cudnnBackendGetAttribute(const cudnnBackendDescriptor_t descriptor,
   } else if (name == CUDNN_ATTR_ENGINE_NUMERICAL_NOTE) {
     *count = object->engine == 0;
     *static_cast<cudnnBackendNumericalNote_t *>(values) =
-        CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC;
+        standin::getSetting("INGOT_STAND_IN_TENSOR_CORES", 0)
+            ? CUDNN_NUMERICAL_NOTE_TENSOR_CORE
+            : CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC;
   } else if (name == CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE) {
     *static_cast<int64_t *>(values) =
         object->engine == 1 ? int64_t(1) << 60 : 256;

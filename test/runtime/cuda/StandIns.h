@@ -15,6 +15,8 @@
 //   INGOT_STAND_IN_NAN     the graph launch after which all values are NaN
 //   INGOT_STAND_IN_NO_EPILOGUES  products have none: 1 when algorithms are
 //                          asked for, 2 when one runs (0)
+//   INGOT_STAND_IN_TENSOR_CORES  the first engine for a convolution computes
+//                          the same bits every time, on tensor cores (0)
 //   INGOT_STAND_IN_TIMES   digits: milliseconds between events, in turn
 //
 //===----------------------------------------------------------------------===//

@@ -144,13 +144,10 @@ DeviceLaunch DeviceMessages::encodeIntegers(const Twine &name) {
             builder, loc,
             arith::MulFOp::create(builder, loc, values[i + byte], inverse));
         // NaN, of which the scale is one too, is no integer.
-        Value integer = arith::SelectOp::create(
-            builder, loc, isNormal,
-            arith::FPToSIOp::create(
-                builder, loc, builder.getI32Type(),
-                arith::SelectOp::create(builder, loc, isNormal, rounded,
-                                        e.constant(f32, 0))),
-            word(0));
+        Value integer = arith::FPToSIOp::create(
+            builder, loc, builder.getI32Type(),
+            arith::SelectOp::create(builder, loc, isNormal, rounded,
+                                    e.constant(f32, 0)));
         Value bits = arith::AndIOp::create(builder, loc, integer, word(0xFF));
         packed = arith::OrIOp::create(
             builder, loc, packed,
