@@ -8,6 +8,7 @@
 #define INGOT_DIALECTS_EXEC_CALLSUPPORT_H
 
 #include "dialects/exec/Exec.h"
+#include "dialects/ingot/ir/Builders.h"
 
 namespace ingot::exec {
 
@@ -22,6 +23,18 @@ void addEffects(mlir::Operation *op, unsigned reads, Effects &effects);
 
 /// The element type as descriptors have it (Abi.h).
 int32_t dtypeOf(mlir::Value buffer);
+
+/// The three tensors of a library call, then its scratch.
+template <typename Op> llvm::SmallVector<mlir::Value> libraryBuffers(Op op) {
+  return {op.getLhs(), op.getRhs(), op.getResult(), op.getScratch()};
+}
+
+/// The field of its size in a descriptor.
+template <typename Op> Field scratchBytes(Op op) {
+  mlir::Value scratch = op.getScratch();
+  return {8, scratch ? byteSize(llvm::cast<mlir::ShapedType>(scratch.getType()))
+                     : 0};
+}
 
 } // namespace ingot::exec
 

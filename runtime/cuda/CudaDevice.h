@@ -16,12 +16,12 @@
 
 #include "runtime/core/Context.h"
 #include "runtime/core/Device.h"
-#include "runtime/cuda/BlasLt.h"
-#include "runtime/cuda/Dnn.h"
-#include "runtime/cuda/DnnAttention.h"
 #include "runtime/cuda/Driver.h"
 #include "runtime/cuda/LaunchTuner.h"
-#include "runtime/cuda/Nccl.h"
+#include "runtime/cuda/libraries/BlasLt.h"
+#include "runtime/cuda/libraries/Dnn.h"
+#include "runtime/cuda/libraries/DnnAttention.h"
+#include "runtime/cuda/libraries/Nccl.h"
 
 #include <map>
 #include <memory>

@@ -8,7 +8,7 @@
 #define INGOT_RUNTIME_CUDA_DRIVER_H
 
 #include "runtime/abi/Abi.h"
-#include "runtime/cuda/Library.h"
+#include "runtime/cuda/libraries/Library.h"
 
 #include <cuda.h>
 

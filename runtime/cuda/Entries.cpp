@@ -7,10 +7,10 @@
 #include "runtime/abi/Abi.h"
 #include "runtime/comm/Communicator.h"
 #include "runtime/core/Error.h"
-#include "runtime/cuda/BlasLt.h"
 #include "runtime/cuda/CudaDevice.h"
-#include "runtime/cuda/Dnn.h"
-#include "runtime/cuda/DnnAttention.h"
+#include "runtime/cuda/libraries/BlasLt.h"
+#include "runtime/cuda/libraries/Dnn.h"
+#include "runtime/cuda/libraries/DnnAttention.h"
 
 #include <utility>
 

@@ -2,7 +2,7 @@
 // chooses kernels for a GPU that is described, not there.
 
 #include "runtime/core/Error.h"
-#include "runtime/cuda/DnnAttention.h"
+#include "runtime/cuda/libraries/DnnAttention.h"
 #include "test/runtime/cuda/DescribedGpus.h"
 #include "gtest/gtest.h"
 

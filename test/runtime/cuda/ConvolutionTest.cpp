@@ -2,7 +2,7 @@
 // convolutions: it chooses for a GPU that is described, not there.
 
 #include "runtime/abi/Scratch.h"
-#include "runtime/cuda/Dnn.h"
+#include "runtime/cuda/libraries/Dnn.h"
 #include "test/runtime/cuda/DescribedGpus.h"
 #include "gtest/gtest.h"
 

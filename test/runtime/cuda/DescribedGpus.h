@@ -8,7 +8,7 @@
 #define INGOT_TEST_RUNTIME_CUDA_DESCRIBEDGPUS_H
 
 #include "runtime/core/Error.h"
-#include "runtime/cuda/Library.h"
+#include "runtime/cuda/libraries/Library.h"
 
 #include <cudnn.h>
 #include <optional>

@@ -4,13 +4,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef INGOT_RUNTIME_CUDA_BLASLT_H
-#define INGOT_RUNTIME_CUDA_BLASLT_H
+#ifndef INGOT_RUNTIME_CUDA_LIBRARIES_BLASLT_H
+#define INGOT_RUNTIME_CUDA_LIBRARIES_BLASLT_H
 
 #include "runtime/abi/Abi.h"
 #include "runtime/core/Context.h"
-#include "runtime/cuda/Library.h"
 #include "runtime/cuda/Tuner.h"
+#include "runtime/cuda/libraries/Library.h"
 
 #include <cublasLt.h>
 #include <memory>
@@ -84,4 +84,4 @@ private:
 
 } // namespace ingot::runtime
 
-#endif // INGOT_RUNTIME_CUDA_BLASLT_H
+#endif // INGOT_RUNTIME_CUDA_LIBRARIES_BLASLT_H

@@ -1,4 +1,4 @@
-#include "runtime/cuda/Dnn.h"
+#include "runtime/cuda/libraries/Dnn.h"
 
 #include "runtime/core/Error.h"
 

@@ -1,4 +1,4 @@
-#include "runtime/cuda/DnnAttention.h"
+#include "runtime/cuda/libraries/DnnAttention.h"
 
 #include "runtime/core/Error.h"
 

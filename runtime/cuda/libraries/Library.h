@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef INGOT_RUNTIME_CUDA_LIBRARY_H
-#define INGOT_RUNTIME_CUDA_LIBRARY_H
+#ifndef INGOT_RUNTIME_CUDA_LIBRARIES_LIBRARY_H
+#define INGOT_RUNTIME_CUDA_LIBRARIES_LIBRARY_H
 
 #include <string>
 
@@ -37,4 +37,4 @@ private:
 
 } // namespace ingot::runtime
 
-#endif // INGOT_RUNTIME_CUDA_LIBRARY_H
+#endif // INGOT_RUNTIME_CUDA_LIBRARIES_LIBRARY_H

@@ -1,4 +1,4 @@
-#include "runtime/cuda/Library.h"
+#include "runtime/cuda/libraries/Library.h"
 
 #include "runtime/core/Error.h"
 

@@ -6,13 +6,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef INGOT_RUNTIME_CUDA_DNNATTENTION_H
-#define INGOT_RUNTIME_CUDA_DNNATTENTION_H
+#ifndef INGOT_RUNTIME_CUDA_LIBRARIES_DNNATTENTION_H
+#define INGOT_RUNTIME_CUDA_LIBRARIES_DNNATTENTION_H
 
 #include "runtime/abi/Abi.h"
 #include "runtime/core/Context.h"
-#include "runtime/cuda/Dnn.h"
 #include "runtime/cuda/Driver.h"
+#include "runtime/cuda/libraries/Dnn.h"
 
 #include <memory>
 #include <string>
@@ -66,4 +66,4 @@ findAttentionProblem(const Library &cudnn, const ingot_attention_desc &desc,
 
 } // namespace ingot::runtime
 
-#endif // INGOT_RUNTIME_CUDA_DNNATTENTION_H
+#endif // INGOT_RUNTIME_CUDA_LIBRARIES_DNNATTENTION_H

@@ -8,11 +8,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef INGOT_RUNTIME_CUDA_NCCL_H
-#define INGOT_RUNTIME_CUDA_NCCL_H
+#ifndef INGOT_RUNTIME_CUDA_LIBRARIES_NCCL_H
+#define INGOT_RUNTIME_CUDA_LIBRARIES_NCCL_H
 
 #include "runtime/cuda/Driver.h"
-#include "runtime/cuda/Library.h"
+#include "runtime/cuda/libraries/Library.h"
 
 #include <map>
 #include <nccl.h>
@@ -101,4 +101,4 @@ private:
 
 } // namespace ingot::runtime
 
-#endif // INGOT_RUNTIME_CUDA_NCCL_H
+#endif // INGOT_RUNTIME_CUDA_LIBRARIES_NCCL_H

@@ -1,4 +1,4 @@
-#include "runtime/cuda/BlasLt.h"
+#include "runtime/cuda/libraries/BlasLt.h"
 
 #include "runtime/core/Error.h"
 

@@ -1,4 +1,4 @@
-#include "runtime/cuda/Nccl.h"
+#include "runtime/cuda/libraries/Nccl.h"
 
 #include "runtime/abi/Shard.h"
 #include "runtime/comm/Communicator.h"

@@ -4,12 +4,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef INGOT_RUNTIME_CUDA_DNN_H
-#define INGOT_RUNTIME_CUDA_DNN_H
+#ifndef INGOT_RUNTIME_CUDA_LIBRARIES_DNN_H
+#define INGOT_RUNTIME_CUDA_LIBRARIES_DNN_H
 
 #include "runtime/abi/Abi.h"
 #include "runtime/core/Context.h"
-#include "runtime/cuda/Library.h"
+#include "runtime/cuda/libraries/Library.h"
 
 #include <cudnn.h>
 #include <memory>
@@ -98,4 +98,4 @@ chooseConvolution(const ingot_conv_desc &desc, ConvolutionResult result,
 
 } // namespace ingot::runtime
 
-#endif // INGOT_RUNTIME_CUDA_DNN_H
+#endif // INGOT_RUNTIME_CUDA_LIBRARIES_DNN_H
