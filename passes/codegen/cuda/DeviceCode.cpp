@@ -22,6 +22,8 @@
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/Transforms/IPO/Internalize.h"
+#include "llvm/Transforms/Scalar/InferAlignment.h"
+#include "llvm/Transforms/Vectorize/LoadStoreVectorizer.h"
 
 using namespace mlir;
 using namespace ingot;
@@ -142,6 +144,14 @@ static llvm::Error linkLibdevice(llvm::Module &module) {
       });
   if (failed)
     return llvm::createStringError(path + ": cannot be linked");
+  // Registers are spilled around calls.
+  for (llvm::Function &function : module) {
+    if (function.isDeclaration() ||
+        function.getCallingConv() == llvm::CallingConv::PTX_Kernel)
+      continue;
+    function.removeFnAttr(llvm::Attribute::NoInline);
+    function.addFnAttr(llvm::Attribute::AlwaysInline);
+  }
   return llvm::Error::success();
 }
 
@@ -238,6 +248,14 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, components, modules);
+  // Accesses of 16 bytes are formed while each still has its buffer, whose
+  // alignment is known: the end of the pipeline has equal code of several loops
+  // choose among theirs.
+  builder.registerScalarOptimizerLateEPCallback(
+      [](llvm::FunctionPassManager &passes, llvm::OptimizationLevel) {
+        passes.addPass(llvm::InferAlignmentPass());
+        passes.addPass(llvm::LoadStoreVectorizerPass());
+      });
   builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3)
       .run(module, modules);
 }

@@ -39,6 +39,26 @@ def kernels_assemble(ingot):
             check("spills" not in text, f"{what}: a kernel spills")
 
 
+@case("cuda updates move 16 bytes at a time")
+def wide_updates(ingot):
+    size, layers = 1024, 3
+    weight = np.zeros((size, size), np.float32)
+    tensors = [onnx.numpy_helper.from_array(weight, f"w{i}") for i in range(layers)]
+    nodes = [oh.make_node("MatMul", [f"y{i}", f"w{i}"], [f"y{i + 1}"]) for i in range(layers)]
+    value = oh.make_tensor_value_info
+    graph = oh.make_graph(nodes, "network", [value("y0", 1, [8, size])], [value(f"y{layers}", 1, [8, size])], tensors)
+    model, ptx = ingot.path("network.onnx"), ingot.path("kernels.ptx")
+    onnx.save(oh.make_model(graph, opset_imports=[oh.make_opsetid("", 20)], ir_version=10), model)
+    ingot.succeed(ingot.ingotc(model, "--loss", "mse", "--target", "cuda", "--emit", "ptx", "-o", ptx))
+    kernels = re.findall(r"\.entry \w+\(([^{]*)\{(.*?)\n\}", ptx.read_text(), re.S)
+    # One kernel for the weights, gradients and two moments of all layers.
+    updates = [code for parameters, code in kernels if parameters.count(".param") > 4 * layers]
+    check(len(updates) == 1, f"{len(updates)} kernels update")
+    check("ld.global.v4.b32" in updates[0] and "st.global.v4.b32" in updates[0], "elements are moved one by one")
+    # The loss's sum is in the same grid.
+    check(updates[0].count("st.global.b32") <= 1, "some elements are moved one by one")
+
+
 @case("cuda convolutions take an exact engine that fits")
 def convolutions(ingot):
     _, _, env = trainer(ingot)

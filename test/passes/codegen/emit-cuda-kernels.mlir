@@ -49,7 +49,7 @@ exec.kernel "loop" @rows aliases = [-1, -1] {
 
 // In place: the input's buffer is not read.
 // CHECK-LABEL: gpu.func @in_place(
-// CHECK-SAME: %{{.*}}: memref<3xf32>, %[[Y:.*]]: memref<3xf32>)
+// CHECK-SAME: %{{.*}}: memref<3xf32> {llvm.noalias}, %[[Y:.*]]: memref<3xf32> {llvm.noalias})
 // CHECK: memref.load %[[Y]]
 // CHECK: memref.store %{{.*}}, %[[Y]]
 exec.kernel "loop" @in_place aliases = [0] {
@@ -87,12 +87,17 @@ exec.kernel "reduction" @long_sum aliases = [-1] {
   ingot.yield %0 : tensor<f16>
 }
 
-// Across the innermost dimension: 32 columns a block, eight rows at a time.
+// Across the innermost dimension: ten threads read a row, 16 bytes each; a block
+// takes 16 rows at a time, and each thread reads four of its own at once.
 // CHECK-LABEL: gpu.func @column_sums(
-// CHECK-SAME: workgroup(%[[SHARED:.*]] : memref<256xf32, #gpu.address_space<workgroup>>)
-// CHECK: scf.for {{.*}} step %c8
+// CHECK-SAME: workgroup(%[[SHARED:.*]] : memref<1024xf32, #gpu.address_space<workgroup>>)
+// CHECK: arith.remui %{{.*}}, %c16
+// CHECK: scf.for {{.*}} step %c16 iter_args(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) -> (f32, f32, f32, f32)
+// CHECK-COUNT-4: memref.load
+// CHECK: } {loop_annotation = #[[UNROLL:.*]]}
+// CHECK-COUNT-4: memref.store %{{.*}}, %[[SHARED]]
 // CHECK: gpu.barrier
-// CHECK-COUNT-7: arith.addf
+// CHECK-COUNT-15: arith.addf
 exec.kernel "reduction" @column_sums aliases = [-1] {
 ^bb0(%x: tensor<64x40xf32>):
   %0 = ingot.reduce sum %x dims = [0] : (tensor<64x40xf32>) -> tensor<40xf32>

@@ -8,7 +8,7 @@
 // PLACED: exec.matmul_epilogue %{{.*}}, %{{.*}} @kernel_0(%[[B:.*]], %[[R:.*]]) -> (%[[Y:.*]]) {{.*}}library = array<i64: 1, 1, 2, -1, 3>, product = 0
 // CHECK: %[[B:.*]] = exec.buffer {{.*}} memref<16xf32>
 // CHECK: exec.matmul_epilogue_grid %{{.*}}, %{{.*}} @device::@kernel_0 blocks [[GRID:[0-9]+]] of 256(%[[B]], %[[R:.*]]) -> (%[[Y:.*]]) {{.*}}library = array<i64: 1, 1, 2, -1, 3>
-// CHECK: gpu.func @kernel_0(%[[P:[a-z0-9]+]]: memref<128xf32>, %[[BIAS:[a-z0-9]+]]: memref<16xf32> {llvm.noalias}, %[[RESIDUAL:[a-z0-9]+]]: memref<128xf32> {llvm.noalias}, %[[OUT:[a-z0-9]+]]: memref<128xf32>)
+// CHECK: gpu.func @kernel_0(%[[P:[a-z0-9]+]]: memref<128xf32> {llvm.noalias}, %[[BIAS:[a-z0-9]+]]: memref<16xf32> {llvm.noalias}, %[[RESIDUAL:[a-z0-9]+]]: memref<128xf32> {llvm.noalias}, %[[OUT:[a-z0-9]+]]: memref<128xf32> {llvm.noalias})
 // CHECK-NOT: memref.load %[[P]]
 // CHECK-DAG: memref.load %[[OUT]]
 // CHECK-DAG: memref.load %[[BIAS]]

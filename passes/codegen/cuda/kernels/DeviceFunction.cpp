@@ -5,6 +5,8 @@
 #include "passes/codegen/cuda/kernels/DeviceFunction.h"
 
 #include "dialects/ingot/ir/Builders.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
@@ -37,6 +39,10 @@ DeviceLaunch DeviceFunctionBuilder::finishFunction(int64_t grid, bool anyGrid) {
   if (!anyGrid)
     function.setKnownGridSizeAttr(
         builder.getDenseI32ArrayAttr({static_cast<int32_t>(grid), 1, 1}));
+  // One block shares its multiprocessor's registers with nothing.
+  if (grid == 1)
+    function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
+                      builder.getI32IntegerAttr(1));
   int64_t shared = 0;
   for (BlockArgument memory : function.getWorkgroupAttributions())
     shared += byteSize(cast<MemRefType>(memory.getType()));
@@ -127,18 +133,31 @@ Value DeviceFunctionBuilder::shuffleXor(Value value, int64_t distance) {
 void DeviceFunctionBuilder::forEach(Value from, Value to, Value step,
                                     llvm::function_ref<void(Value)> emitBody) {
   OpBuilder::InsertionGuard guard(builder);
-  ScalarEmitter e = scalars();
   auto loop = scf::ForOp::create(builder, loc, from, to, step);
   builder.setInsertionPointToStart(loop.getBody());
   elementLoop = loop;
   emitBody(loop.getInductionVar());
 }
 
+static LLVM::LoopAnnotationAttr unrolledBy(int64_t count, OpBuilder &builder) {
+  auto unroll = LLVM::LoopUnrollAttr::get(
+      builder.getContext(), /*disable=*/{}, builder.getI32IntegerAttr(count),
+      /*runtimeDisable=*/{}, /*full=*/{}, /*followupUnrolled=*/{},
+      /*followupRemainder=*/{}, /*followupAll=*/{});
+  return LLVM::LoopAnnotationAttr::get(builder.getContext(), {}, {}, {}, unroll,
+                                       {}, {}, {}, {}, {}, {}, {}, {}, {}, {},
+                                       {});
+}
+
 SmallVector<Value> DeviceFunctionBuilder::fold(
     Value from, Value to, int64_t step, ValueRange initial,
-    llvm::function_ref<SmallVector<Value>(Value, ValueRange)> emitBody) {
+    llvm::function_ref<SmallVector<Value>(Value, ValueRange)> emitBody,
+    int64_t unroll) {
   auto loop = scf::ForOp::create(builder, loc, from, to, scalars().index(step),
                                  initial);
+  if (unroll > 1)
+    loop->setAttr(LLVM::LoopAnnotationAttr::getMnemonic(),
+                  unrolledBy(unroll, builder));
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(loop.getBody());
   elementLoop = loop;

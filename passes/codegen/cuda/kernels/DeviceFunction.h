@@ -65,12 +65,14 @@ protected:
                llvm::function_ref<void(mlir::Value)> emitBody) {
     forEach(from, to, scalars().index(step), emitBody);
   }
-  /// A loop that carries sums; `emitBody` returns the next ones.
+  /// A loop that carries sums; `emitBody` returns the next ones. Of `unroll`
+  /// iterations all reads are under way at once.
   llvm::SmallVector<mlir::Value>
   fold(mlir::Value from, mlir::Value to, int64_t step, mlir::ValueRange initial,
        llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value,
                                                          mlir::ValueRange)>
-           emitBody);
+           emitBody,
+       int64_t unroll = 1);
   void onlyIf(mlir::Value condition, llvm::function_ref<void()> emitBody);
 
   mlir::gpu::GPUModuleOp module;

@@ -57,13 +57,13 @@ void choose(ArrayRef<Branch> branches, Value block, OpBuilder &builder) {
 
 DeviceKernel DeviceKernelBuilder::emitGroup() {
   SmallVector<GroupPart> parts = outlineParts(kernel);
+  // They fill the GPU together.
+  int64_t share = std::max<int64_t>(1, threads / parts.size());
   llvm::MapVector<exec::KernelOp, DeviceLaunch> built;
   for (GroupPart &part : parts)
     if (auto [it, isNew] = built.try_emplace(part.kernel); isNew)
-      it->second = DeviceKernelBuilder(part.kernel, module, threads)
-                       .asPart()
-                       .build()
-                       .main;
+      it->second =
+          DeviceKernelBuilder(part.kernel, module, share).asPart().build().main;
 
   createFunction("", inputTypes(), resultTypes(), /*hasAliases=*/true);
   int64_t grid = 0;

@@ -37,19 +37,12 @@ void DeviceKernelBuilder::createFunction(StringRef suffix, TypeRange read,
   llvm::append_range(types, written);
   startFunction(kernel.getSymName() + suffix, types, rangeUnit != 0);
   numRead = read.size();
-  ArrayRef<int64_t> aliases = kernel.getAliases();
-  for (auto i : llvm::seq<size_t>(buffers.size())) {
-    // Buffers overlap only where the schedule says so.
-    bool shared =
-        hasAliases &&
-        (i < numRead
-             ? aliases[i] >= 0
-             : llvm::is_contained(aliases, static_cast<int64_t>(i - numRead)));
-    if (!shared)
-      function.setArgAttr(i, "llvm.noalias", builder.getUnitAttr());
-  }
+  // Buffers overlap only where the schedule says so, and of two that do only
+  // the result's is used.
+  for (auto i : llvm::seq<size_t>(buffers.size()))
+    function.setArgAttr(i, "llvm.noalias", builder.getUnitAttr());
   if (hasAliases)
-    for (auto [i, alias] : llvm::enumerate(aliases))
+    for (auto [i, alias] : llvm::enumerate(kernel.getAliases()))
       if (alias >= 0)
         buffers[i] = buffers[numRead + alias];
 }
@@ -60,10 +53,12 @@ void DeviceKernelBuilder::createFunction(StringRef suffix, TypeRange read,
 
 int64_t DeviceKernelBuilder::lanesOf(TypeRange types) {
   int64_t bytes = 1;
-  for (Type type : types)
-    bytes = std::max<int64_t>(
-        bytes,
-        llvm::divideCeil(cast<MemRefType>(type).getElementTypeBitWidth(), 8));
+  for (Type type : types) {
+    auto buffer = cast<MemRefType>(type);
+    if (buffer.getNumElements() > 1)
+      bytes = std::max<int64_t>(
+          bytes, llvm::divideCeil(buffer.getElementTypeBitWidth(), 8));
+  }
   return std::max<int64_t>(1, 16 / bytes);
 }
 

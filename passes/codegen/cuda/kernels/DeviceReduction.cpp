@@ -75,6 +75,9 @@ SmallVector<Value> DeviceKernelBuilder::loadShared(ValueRange shared,
 // Kernels
 //===----------------------------------------------------------------------===//
 
+/// Iterations of a sum whose reads are under way at once.
+static constexpr int64_t kRowsInFlight = 4;
+
 /// Memory for `pieces` partial sums of each element of the results.
 static SmallVector<MemRefType> partialTypes(const ReductionSpace &space,
                                             int64_t pieces) {
@@ -191,62 +194,83 @@ DeviceKernel DeviceKernelBuilder::emitAlong(const ReductionSpace &space) {
   return launches;
 }
 
-/// Sums across the innermost dimension: a block takes 32 neighbouring results,
-/// each of its warps every eighth element of them.
+/// Sums across the innermost dimension: a block takes up to 32 threads'
+/// columns, neighbouring results that a thread reads as 16 bytes, and its other
+/// threads every so-manieth row of them.
 DeviceKernel DeviceKernelBuilder::emitAcross(const ReductionSpace &space) {
   SmallVector<int64_t> kept = space.sizes(space.kept);
   SmallVector<int64_t> reduced = space.sizes(space.reduced);
   int64_t results = product(kept), length = product(reduced);
-  constexpr int64_t rows = kBlock / kWarp;
-  auto [pieces, piece] = splitSums(llvm::divideCeil(results, kWarp), length,
-                                   rows, /*unit=*/1, threads / kWarp);
-  DeviceKernel launches;
   SmallVector<Type> read = inputTypes(), written = resultTypes();
+  int64_t lanes = lanesOf(read);
+  linear = kept.back() % lanes != 0;
+  if (linear)
+    lanes = 1;
+  int64_t columns =
+      std::min<int64_t>(kWarp, llvm::PowerOf2Ceil(results / lanes));
+  int64_t rows = kBlock / columns, width = columns * lanes;
+  int64_t tiles = llvm::divideCeil(results, width);
+  auto [pieces, piece] =
+      splitSums(tiles, length, rows, /*unit=*/1, threads / columns);
+  DeviceKernel launches;
   if (pieces > 1) {
     launches.partials = partialTypes(space, pieces);
     written.assign(launches.partials.begin(), launches.partials.end());
   }
-  int64_t grid = llvm::divideCeil(results, kWarp) * pieces;
   createFunction("", read, written, /*hasAliases=*/false);
   ElementEmitter emitter = elements();
   ScalarEmitter e = scalars();
-  SmallVector<Value> shared = sharedSums(space.roots, kBlock);
+  SmallVector<Value> shared = sharedSums(space.roots, rows * width);
   Value inBlock = threadInBlock(), number = block();
-  Value column = e.rem(inBlock, kWarp), row = e.div(inBlock, kWarp);
+  Value column = e.rem(inBlock, columns), row = e.div(inBlock, columns);
   Value tile = e.div(number, pieces), part = e.rem(number, pieces);
-  Value result = e.add(e.mul(tile, kWarp), column);
-  Value isResult = e.inRange(result, results);
+  Value firstResult = e.mul(tile, width);
+  Value result = e.add(firstResult, e.mul(column, lanes));
 
-  onlyIf(isResult, [&] {
+  onlyIf(e.inRange(result, results), [&] {
     Value from = row, to = e.index(length);
     if (pieces > 1) {
       Value first = e.mul(part, piece);
       from = e.add(first, row);
       to = arith::MinSIOp::create(builder, loc, e.add(first, piece), to);
     }
-    SmallVector<Value> keptIndices = e.delinearize(result, kept);
+    SmallVector<Indices> places = lanesAt(result, lanes, kept);
+    SmallVector<Value> initial;
+    for (int64_t lane = 0; lane < lanes; ++lane)
+      llvm::append_range(initial, identities(space.roots));
+    size_t numSums = space.roots.size();
     SmallVector<Value> sums = fold(
-        from, to, rows, identities(space.roots),
+        from, to, rows, initial,
         [&](Value at, ValueRange carried) {
-          SmallVector<Value> indices =
-              space.at(keptIndices, e.delinearize(at, reduced));
-          SmallVector<Value> values;
-          for (Reduction root : space.roots)
-            values.push_back(emitter.element(root->getOperand(0), indices));
-          return combine(space.roots, carried, values);
-        });
-    storeShared(sums, shared, inBlock);
+          SmallVector<Value> reducedIndices = e.delinearize(at, reduced);
+          SmallVector<Value> next;
+          for (auto [lane, place] : llvm::enumerate(places)) {
+            SmallVector<Value> indices = space.at(place, reducedIndices);
+            SmallVector<Value> values;
+            for (Reduction root : space.roots)
+              values.push_back(emitter.element(root->getOperand(0), indices));
+            llvm::append_range(
+                next, combine(space.roots,
+                              carried.slice(lane * numSums, numSums), values));
+          }
+          return next;
+        },
+        kRowsInFlight);
+    for (int64_t lane = 0; lane < lanes; ++lane)
+      storeShared(ValueRange(sums).slice(lane * numSums, numSums), shared,
+                  e.add(e.mul(inBlock, lanes), lane));
   });
   synchronizeBlock();
-  Value isFirst = e.compare(arith::CmpIPredicate::eq, row, e.index(0));
-  onlyIf(e.logicalAnd(isResult, isFirst), [&] {
-    SmallVector<Value> sum = loadShared(shared, inBlock);
-    for (int64_t other = 1; other < rows; ++other)
-      sum = combine(space.roots, sum,
-                    loadShared(shared, e.add(inBlock, other * kWarp)));
-    store(sum, e.add(e.mul(result, pieces), part));
-  });
-  launches.main = finishFunction(grid);
+  Value mine = e.add(firstResult, inBlock);
+  onlyIf(e.logicalAnd(e.inRange(inBlock, width), e.inRange(mine, results)),
+         [&] {
+           SmallVector<Value> sum = loadShared(shared, inBlock);
+           for (int64_t other = 1; other < rows; ++other)
+             sum = combine(space.roots, sum,
+                           loadShared(shared, e.add(inBlock, other * width)));
+           store(sum, e.add(e.mul(mine, pieces), part));
+         });
+  launches.main = finishFunction(tiles * pieces);
   if (pieces > 1)
     emitFinish(space, pieces, launches);
   return launches;
