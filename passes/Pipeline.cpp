@@ -42,6 +42,8 @@ void ingot::buildGraphPipeline(OpPassManager &manager,
   bool accumulates = options.gradAccumulation > 1;
   manager.addPass(
       createAttachLoss({options.loss, accumulates || options.dataParallel}));
+  if (options.level > 0 && options.device)
+    manager.addPass(createPadClasses({options.precision}));
   bool scales = options.lossScaling || options.precision == "fp16";
   if (scales)
     manager.addPass(createScaleLoss());
@@ -86,8 +88,11 @@ void ingot::buildGraphPipeline(OpPassManager &manager,
   // Before copies of whole parameters are made.
   if (options.dataParallel && options.zero > 0)
     manager.addPass(createShardUpdates({/*gradients=*/options.zero > 1}));
-  if (isMixed)
+  if (isMixed) {
+    // Brings casts to the weights.
+    manager.addNestedPass<func::FuncOp>(createSimplify());
     manager.addPass(createKeepLowCopies());
+  }
   if (accumulates)
     manager.addPass(createSplitMicroSteps());
   manager.addNestedPass<func::FuncOp>(createSimplify());

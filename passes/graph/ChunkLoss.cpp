@@ -328,25 +328,28 @@ struct ChunkLoss : ingot::impl::ChunkLossBase<ChunkLoss> {
   }
 
 private:
-  /// The layer that logits come from, through ops that give as many elements.
+  /// The layer that logits come from, through ops that give as many elements;
+  /// null if there is none, or several.
   static MatmulOp findProduct(CrossEntropyOp loss) {
-    Value value = loss.getLogits();
-    int64_t elements = countElements(value);
-    while (Operation *op = value.getDefiningOp()) {
-      if (auto product = dyn_cast<MatmulOp>(op))
-        return tensorType(product).getRank() == 2 && !product.getTransposeLhs()
-                   ? product
-                   : MatmulOp();
-      auto isSource = [&](Value operand) {
-        return countElements(operand) == elements &&
-               !isa_and_nonnull<BroadcastOp>(operand.getDefiningOp());
-      };
-      if (!isa<ScalarBody, ReshapeOp>(op) ||
-          llvm::count_if(op->getOperands(), isSource) != 1)
-        return {};
-      value = *llvm::find_if(op->getOperands(), isSource);
+    int64_t elements = countElements(loss.getLogits());
+    llvm::SetVector<Value> values;
+    values.insert(loss.getLogits());
+    MatmulOp found;
+    for (size_t i = 0; i < values.size(); ++i) {
+      Operation *op = values[i].getDefiningOp();
+      if (auto product = dyn_cast_or_null<MatmulOp>(op)) {
+        if (found)
+          return {};
+        found = product;
+      } else if (isa_and_nonnull<ScalarBody, ReshapeOp>(op)) {
+        for (Value operand : op->getOperands())
+          if (countElements(operand) == elements)
+            values.insert(operand);
+      }
     }
-    return {};
+    return found && tensorType(found).getRank() == 2 && !found.getTransposeLhs()
+               ? found
+               : MatmulOp();
   }
 
   void chunk(MatmulOp product) {

@@ -16,6 +16,7 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "passes/cost/Machine.h"
 #include "passes/graph/Passes.h"
+#include "passes/graph/Projection.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace ingot {
@@ -26,28 +27,7 @@ namespace ingot {
 using namespace mlir;
 using namespace ingot;
 
-static int64_t lastSize(Value value) {
-  return tensorType(value).getShape().back();
-}
-
 namespace {
-
-/// A product with a weight, what is added to each of its rows, and the rows
-/// under the shape in which they are read.
-struct Projection {
-  MatmulOp product;
-  BlockArgument weight, bias;
-  Value result;
-
-  /// Nothing if the right side is no weight.
-  static std::optional<Projection> of(MatmulOp product);
-
-  int64_t columns() const { return lastSize(result); }
-  /// Of [.., columns].
-  ArrayRef<int64_t> rowShape() const {
-    return tensorType(result).getShape().drop_back();
-  }
-};
 
 /// Part of the rows of `whole`: `count` of `width` neighbouring elements from
 /// `first` on, after `rows` dimensions are merged.
@@ -60,44 +40,6 @@ struct RowPart {
 };
 
 } // namespace
-
-/// The value before reshapes.
-static Value unreshaped(Value value) {
-  while (auto reshape = value.getDefiningOp<ReshapeOp>())
-    value = reshape.getOperand();
-  return value;
-}
-
-std::optional<Projection> Projection::of(MatmulOp product) {
-  auto weight = dyn_cast<BlockArgument>(product.getRhs());
-  if (!weight || product.getType().getRank() != 2 || product.getTransposeLhs())
-    return std::nullopt;
-  Projection layer{product, weight, {}, product.getResult()};
-  int64_t columns = layer.columns();
-  while (layer.result.hasOneUse()) {
-    Operation *user = *layer.result.user_begin();
-    if (auto reshape = dyn_cast<ReshapeOp>(user)) {
-      ArrayRef<int64_t> shape = reshape.getType().getShape();
-      if (shape.empty() || shape.back() != columns)
-        break;
-      layer.result = reshape.getResult();
-      continue;
-    }
-    auto add = dyn_cast<AddOp>(user);
-    if (!add || layer.bias)
-      break;
-    Value other = add.getLhs() == layer.result ? add.getRhs() : add.getLhs();
-    auto broadcast = other.getDefiningOp<BroadcastOp>();
-    if (!broadcast ||
-        broadcast.getDims() !=
-            ArrayRef<int64_t>{broadcast.getType().getRank() - 1} ||
-        !isa<BlockArgument>(broadcast.getOperand()))
-      break;
-    layer.bias = cast<BlockArgument>(broadcast.getOperand());
-    layer.result = add.getResult();
-  }
-  return layer;
-}
 
 std::optional<RowPart> RowPart::of(Value value) {
   auto slice = unreshaped(value).getDefiningOp<SliceOp>();

@@ -116,6 +116,40 @@ def MergeProjections : Pass<"ingot-merge-projections", "::mlir::func::FuncOp"> {
     Statistic<"numPacked", "packed", "attentions that read one tensor">];
 }
 
+def PadClasses : Pass<"ingot-pad-classes", "::mlir::ModuleOp"> {
+  let summary = "gives rows of logits a size that a device's libraries read and write whole";
+  let description = [{
+    Tensor cores take rows that begin at multiples of 16 bytes; the logits of a vocabulary of 50,257 words, and their
+    gradient, which two more products read, have none. The layer in front of a cross entropy gets further
+    classes, up to rows of a multiple of 128 bytes: zeros in its weight and bias. Their logits become -infinity, so that their
+    probability and their gradient are exactly 0, and losses do not change. Everything else that reads the logits reads the
+    classes that there are.
+
+    The price is a copy of the weight in every step. It is paid where the products take longer than that by the
+    machine's rates; a remark says what was weighed. Evaluation, which has one product of the three, stays.
+
+    Before:
+    ```mlir
+    %0 = ingot.matmul %x, %w transposed : (tensor<512x64xf32>, tensor<1001x64xf32>) -> tensor<512x1001xf32>
+    %losses, %lse = ingot.cross_entropy %0, %labels dim = 1 : ...
+    ```
+    After:
+    ```mlir
+    %0 = ingot.pad %w low = [0, 0] high = [23, 0] interior = [0, 0] value = 0.0 : (tensor<1001x64xf32>) -> tensor<1024x64xf32>
+    %1 = ingot.matmul %x, %0 transposed : (tensor<512x64xf32>, tensor<1024x64xf32>) -> tensor<512x1024xf32>
+    %2 = ingot.iota {dim = 1 : i64} : tensor<512x1024xi64>
+    %3 = ingot.compare lt %2, %classes : (tensor<512x1024xi64>, tensor<512x1024xi64>) -> tensor<512x1024xi1>
+    %4 = ingot.select %3, %1, %infinite : tensor<512x1024xi1>, tensor<512x1024xf32>
+    %losses, %lse = ingot.cross_entropy %4, %labels dim = 1 : ...
+    ```
+  }];
+  let dependentDialects = ["::ingot::IngotDialect"];
+  let options = [
+    Option<"precision", "precision", "std::string", "\"fp32\"",
+           "what f32 will be computed in: fp32, bf16 or fp16">];
+  let statistics = [Statistic<"numPadded", "padded", "layers with further classes">];
+}
+
 def Simplify : Pass<"ingot-simplify", "::mlir::func::FuncOp"> {
   let summary = "canonicalizes, removes common subexpressions, cleans up around shape ops";
   let description = [{

@@ -249,11 +249,78 @@ struct GatherOfHalves : OpRewritePattern<GatherOp> {
   }
 };
 
+/// A cast to fewer bits goes in front of what only moves elements: fewer bytes
+/// are moved, and copies of weights in half precision are read where they are.
+template <typename Op> struct NarrowBefore : OpRewritePattern<CastOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(CastOp cast,
+                                PatternRewriter &rewriter) const override {
+    auto op = cast.getOperand().template getDefiningOp<Op>();
+    auto from =
+        dyn_cast<FloatType>(tensorType(cast.getOperand()).getElementType());
+    auto to = dyn_cast<FloatType>(cast.getType().getElementType());
+    if (!op || !op->hasOneUse() || !from || !to ||
+        to.getWidth() >= from.getWidth() || !isExact(op, to))
+      return failure();
+    rewriter.setInsertionPoint(op);
+    SmallVector<Value> operands;
+    for (Value operand : op->getOperands())
+      operands.push_back(castTo(rewriter, cast.getLoc(), operand, to));
+    Operation *narrow = rewriter.clone(*op);
+    narrow->setOperands(operands);
+    narrow->getResult(0).setType(cast.getType());
+    rewriter.replaceOp(cast, narrow);
+    return success();
+  }
+
+private:
+  /// Whether what the op adds to the elements is the same in fewer bits.
+  static bool isExact(Op op, FloatType type) {
+    if constexpr (std::is_same_v<Op, PadOp>) {
+      bool losesInfo = false;
+      llvm::APFloat value = op.getValue();
+      value.convert(type.getFloatSemantics(), llvm::APFloat::rmTowardZero,
+                    &losesInfo);
+      return !losesInfo;
+    }
+    return true;
+  }
+};
+
+/// What is added to the first rows of a table is added to the table.
+struct ScatterIntoFirstRows : OpRewritePattern<ScatterAddOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ScatterAddOp op,
+                                PatternRewriter &rewriter) const override {
+    auto rows =
+        op.getInit() ? op.getInit().getDefiningOp<SliceOp>() : SliceOp();
+    if (!rows || !rows->hasOneUse())
+      return failure();
+    Value table = rows.getOperand();
+    ArrayRef<int64_t> shape = tensorType(table).getShape();
+    int64_t dim = op.getDim(), count = rows.getLimits()[dim];
+    for (auto [d, size] : llvm::enumerate(shape))
+      if (rows.getStarts()[d] != 0 || rows.getStrides()[d] != 1 ||
+          (static_cast<int64_t>(d) != dim && rows.getLimits()[d] != size))
+        return failure();
+    // Where an index is clamped does not change.
+    Value indices = op.getIndices();
+    indices = MinOp::create(rewriter, op.getLoc(), indices.getType(), indices,
+                            splatLike(rewriter, indices, count - 1));
+    Value sums = ScatterAddOp::create(rewriter, op.getLoc(), table.getType(),
+                                      indices, op.getUpdates(), table, dim);
+    rewriter.replaceOpWithNewOp<SliceOp>(op, sums, rows.getStarts(),
+                                         rows.getLimits(), rows.getStrides());
+    return success();
+  }
+};
+
 } // namespace
 
 void ingot::populateShapeSimplifications(RewritePatternSet &patterns) {
   patterns
       .add<TransposeOfUnits, ReduceOverUnits, ReduceOfReduce,
            BroadcastOfBroadcast, ReshapeIntoBroadcast, TransposeBetweenReshapes,
-           SumOfPads, ConcatOfConcat, GatherOfHalves>(patterns.getContext());
+           SumOfPads, ConcatOfConcat, GatherOfHalves, NarrowBefore<PadOp>,
+           NarrowBefore<ConcatOp>, ScatterIntoFirstRows>(patterns.getContext());
 }

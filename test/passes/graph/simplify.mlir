@@ -211,3 +211,43 @@ func.func @gather_of_halves(%u: tensor<9x2xbf16>, %l: tensor<9x2xi16>, %i: tenso
   %1 = ingot.gather %0[%i] dim = 0 : (tensor<9x2xf32>, tensor<3xi64>) -> tensor<3x2xf32>
   return %1 : tensor<3x2xf32>
 }
+
+// Fewer bytes are padded and put together; not where padding would round, or
+// something else reads all digits.
+// CHECK-LABEL: func @narrow_before
+// CHECK-SAME:    (%[[X:.*]]: tensor<3xf32>, %[[Y:.*]]: tensor<2xf32>)
+func.func @narrow_before(%x: tensor<3xf32>, %y: tensor<2xf32>) -> (tensor<4xbf16>, tensor<5xbf16>, tensor<4xbf16>, tensor<4xf16>, tensor<4xf32>) {
+  // CHECK-DAG: %[[X16:.*]] = ingot.cast %[[X]] : tensor<3xf32> -> tensor<3xbf16>
+  // CHECK-DAG: %[[Y16:.*]] = ingot.cast %[[Y]] : tensor<2xf32> -> tensor<2xbf16>
+  // CHECK-DAG: ingot.pad %[[X16]] low = [0] high = [1] interior = [0] value = 0xFFF0000000000000 : (tensor<3xbf16>) -> tensor<4xbf16>
+  // CHECK-DAG: ingot.concat %[[X16]], %[[Y16]] dim = 0 : (tensor<3xbf16>, tensor<2xbf16>) -> tensor<5xbf16>
+  %0 = ingot.pad %x low = [0] high = [1] interior = [0] value = 0xFFF0000000000000 : (tensor<3xf32>) -> tensor<4xf32>
+  %1 = ingot.cast %0 : tensor<4xf32> -> tensor<4xbf16>
+  %2 = ingot.concat %x, %y dim = 0 : (tensor<3xf32>, tensor<2xf32>) -> tensor<5xf32>
+  %3 = ingot.cast %2 : tensor<5xf32> -> tensor<5xbf16>
+  // CHECK-DAG: ingot.pad %[[X]] low = [0] high = [1] interior = [0] value = 1.000000e-01 : (tensor<3xf32>) -> tensor<4xf32>
+  %4 = ingot.pad %x low = [0] high = [1] interior = [0] value = 0.1 : (tensor<3xf32>) -> tensor<4xf32>
+  %5 = ingot.cast %4 : tensor<4xf32> -> tensor<4xbf16>
+  // CHECK-DAG: ingot.pad %[[X]] low = [1] high = [0] interior = [0] value = 0.000000e+00 : (tensor<3xf32>) -> tensor<4xf32>
+  %6 = ingot.pad %x low = [1] high = [0] interior = [0] value = 0.0 : (tensor<3xf32>) -> tensor<4xf32>
+  %7 = ingot.cast %6 : tensor<4xf32> -> tensor<4xf16>
+  return %1, %3, %5, %7, %6 : tensor<4xbf16>, tensor<5xbf16>, tensor<4xbf16>, tensor<4xf16>, tensor<4xf32>
+}
+
+// Sums into the first rows of a table are sums into the table; an index beyond
+// them still adds to the last.
+// CHECK-LABEL: func @scatter_into_first_rows
+// CHECK-SAME:    (%[[T:.*]]: tensor<16x2xf32>, %[[U:.*]]: tensor<3x2xf32>, %[[I:.*]]: tensor<3xi64>)
+func.func @scatter_into_first_rows(%t: tensor<16x2xf32>, %u: tensor<3x2xf32>, %i: tensor<3xi64>) -> (tensor<9x2xf32>, tensor<9x2xf32>) {
+  // CHECK-DAG: %[[LAST:.*]] = ingot.constant dense<8> : tensor<3xi64>
+  // CHECK-DAG: %[[CLAMPED:.*]] = ingot.min %[[I]], %[[LAST]]
+  // CHECK: %[[SUMS:.*]] = ingot.scatter_add %[[U]][%[[CLAMPED]]] into %[[T]] dim = 0
+  // CHECK: ingot.slice %[[SUMS]] starts = [0, 0] limits = [9, 2] strides = [1, 1]
+  %0 = ingot.slice %t starts = [0, 0] limits = [9, 2] strides = [1, 1] : (tensor<16x2xf32>) -> tensor<9x2xf32>
+  %1 = ingot.scatter_add %u[%i] into %0 dim = 0 : (tensor<3xi64>, tensor<3x2xf32>, tensor<9x2xf32>) -> tensor<9x2xf32>
+  // CHECK: %[[MIDDLE:.*]] = ingot.slice %[[T]] starts = [1, 0]
+  // CHECK: ingot.scatter_add %[[U]][%[[I]]] into %[[MIDDLE]]
+  %2 = ingot.slice %t starts = [1, 0] limits = [10, 2] strides = [1, 1] : (tensor<16x2xf32>) -> tensor<9x2xf32>
+  %3 = ingot.scatter_add %u[%i] into %2 dim = 0 : (tensor<3xi64>, tensor<3x2xf32>, tensor<9x2xf32>) -> tensor<9x2xf32>
+  return %1, %3 : tensor<9x2xf32>, tensor<9x2xf32>
+}

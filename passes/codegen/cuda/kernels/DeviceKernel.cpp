@@ -52,10 +52,12 @@ void DeviceKernelBuilder::createFunction(StringRef suffix, TypeRange read,
 //===----------------------------------------------------------------------===//
 
 int64_t DeviceKernelBuilder::lanesOf(TypeRange types) {
-  int64_t bytes = 1;
+  int64_t most = 0, bytes = 1;
+  for (Type type : types)
+    most = std::max(most, cast<MemRefType>(type).getNumElements());
   for (Type type : types) {
     auto buffer = cast<MemRefType>(type);
-    if (buffer.getNumElements() > 1)
+    if (buffer.getNumElements() == most)
       bytes = std::max<int64_t>(
           bytes, llvm::divideCeil(buffer.getElementTypeBitWidth(), 8));
   }
@@ -85,9 +87,9 @@ void DeviceKernelBuilder::emitLanes(ArrayRef<int64_t> shape, TypeRange types,
                                     llvm::function_ref<void(int64_t)> emit) {
   int64_t lanes = lanesOf(types);
   linear = true;
-  if (perThread < lanes || product(shape) % lanes != 0 ||
-      rangeUnit % lanes != 0)
-    return emit(1);
+  while (lanes > 1 && (perThread < lanes || product(shape) % lanes != 0 ||
+                       rangeUnit % lanes != 0))
+    lanes /= 2;
   emit(lanes);
   if (lanes == 1 || !takesIndicesApart(elementLoop))
     return;

@@ -75,8 +75,8 @@ SmallVector<Value> DeviceKernelBuilder::loadShared(ValueRange shared,
 // Kernels
 //===----------------------------------------------------------------------===//
 
-/// Iterations of a sum whose reads are under way at once.
-static constexpr int64_t kRowsInFlight = 4;
+/// Elements of a thread whose reads are under way at once.
+static constexpr int64_t kElementsInFlight = 16;
 
 /// Memory for `pieces` partial sums of each element of the results.
 static SmallVector<MemRefType> partialTypes(const ReductionSpace &space,
@@ -255,7 +255,7 @@ DeviceKernel DeviceKernelBuilder::emitAcross(const ReductionSpace &space) {
           }
           return next;
         },
-        kRowsInFlight);
+        kElementsInFlight / std::max<int64_t>(lanes, 4));
     for (int64_t lane = 0; lane < lanes; ++lane)
       storeShared(ValueRange(sums).slice(lane * numSums, numSums), shared,
                   e.add(e.mul(inBlock, lanes), lane));

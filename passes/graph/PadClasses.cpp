@@ -1,0 +1,185 @@
+//===----------------------------------------------------------------------===//
+//
+// PadClasses: rows of logits get a size that libraries of devices read and
+// write whole.
+//
+// Assumes a simplified @train_step with its loss; gradients come later, and
+// with them those of the further classes, which are 0.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/ingot/ir/Arithmetic.h"
+#include "dialects/ingot/ir/Builders.h"
+#include "dialects/ingot/ir/Diagnostics.h"
+#include "dialects/ingot/ir/Signature.h"
+#include "mlir/IR/Iterators.h"
+#include "mlir/IR/Remarks.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "passes/cost/Machine.h"
+#include "passes/graph/Passes.h"
+#include "passes/graph/Projection.h"
+
+namespace ingot {
+#define GEN_PASS_DEF_PADCLASSES
+#include "passes/graph/Passes.h.inc"
+} // namespace ingot
+
+using namespace mlir;
+using namespace ingot;
+
+/// Bytes that tensor cores take of a row at a time: rows are to begin at
+/// multiples of it (cuBLAS 13, "Tensor Core Usage").
+static constexpr int64_t kUnit = 16;
+/// What rows are padded to: a line of a device's cache.
+static constexpr int64_t kLine = 128;
+
+/// `value` with `count` elements more at the end of dimension `dim`.
+static Value padEnd(OpBuilder &builder, Location loc, Value value, int64_t dim,
+                    int64_t count, double padding) {
+  SmallVector<int64_t> none(tensorType(value).getRank(), 0), high(none);
+  high[dim] = count;
+  return PadOp::create(builder, loc, value, none, high, none,
+                       llvm::APFloat(padding));
+}
+
+/// `value` without its last `count` columns.
+static Value dropColumns(OpBuilder &builder, Value value, int64_t count) {
+  SmallVector<int64_t> limits(tensorType(value).getShape());
+  limits.back() -= count;
+  SmallVector<int64_t> starts(limits.size(), 0), strides(limits.size(), 1);
+  return SliceOp::create(builder, value.getLoc(), value, starts, limits,
+                         strides);
+}
+
+namespace {
+struct PadClasses : ingot::impl::PadClassesBase<PadClasses> {
+  using PadClassesBase::PadClassesBase;
+
+  void runOnOperation() override {
+    func::FuncOp step = findFunction(getOperation(), kTrainStepName);
+    if (!step)
+      return;
+    step.walk([&](CrossEntropyOp loss) {
+      std::optional<Projection> layer = findLayer(loss);
+      if (!layer)
+        return;
+      int64_t further = countFurther(*layer);
+      if (further > 0 && isWorthIt(*layer, further))
+        pad(loss, *layer, further);
+    });
+    // The layer as it was.
+    step->walk<WalkOrder::PostOrder, ReverseIterator>([](Operation *op) {
+      if (isOpTriviallyDead(op))
+        op->erase();
+    });
+  }
+
+private:
+  /// The layer that gives the logits, of which classes are the columns.
+  static std::optional<Projection> findLayer(CrossEntropyOp loss) {
+    Value logits = unreshaped(loss.getLogits());
+    Value value = logits;
+    if (auto add = value.getDefiningOp<AddOp>()) {
+      bool isBias = unreshaped(add.getLhs()).getDefiningOp<BroadcastOp>();
+      value = unreshaped(isBias ? add.getRhs() : add.getLhs());
+    }
+    auto product = value.getDefiningOp<MatmulOp>();
+    std::optional<Projection> layer =
+        product ? Projection::of(product) : std::nullopt;
+    ArrayRef<int64_t> shape = tensorType(loss.getLogits()).getShape();
+    bool areColumns = layer && unreshaped(layer->result) == logits &&
+                      loss.getDim() + 1 == shape.size() &&
+                      shape.back() == layer->columns();
+    return areColumns ? layer : std::nullopt;
+  }
+
+  Type computedElement(Projection layer) {
+    return elementInPrecision(layer.product.getType().getElementType(),
+                              precision);
+  }
+
+  /// Classes that a row needs to be as long as libraries like; 0 if it is.
+  int64_t countFurther(Projection layer) {
+    int64_t bytes = computedElement(layer).getIntOrFloatBitWidth() / 8;
+    int64_t row = layer.columns() * bytes;
+    return row % kUnit == 0 ? 0 : (llvm::alignTo(row, kLine) - row) / bytes;
+  }
+
+  /// Weighs the products with the copy of the weight.
+  bool isWorthIt(Projection layer, int64_t further) {
+    Machine machine = Machine::of(getOperation());
+    Location loc = layer.product.getLoc();
+    auto options =
+        remark::RemarkOpts::name("classes").category("ingot-pad-classes");
+    Type element = computedElement(layer);
+    if (element.isF64() || (element.isF32() && machine.tilesF32 == 0)) {
+      remark::missed(loc, options)
+          << remark::reason("{0} is not multiplied on tensor cores", element);
+      return false;
+    }
+    // The layer and the gradients of both operands. A row that begins anywhere
+    // is read in pieces; that this doubles their time is a guess on the safe
+    // side.
+    double saved = 3 * layer.product.getFlops() /
+                   machine.getRate(WorkKind::Matmul, element);
+    // Both read and written: the weight as it is multiplied, and its gradient.
+    double weight = byteSize(tensorType(layer.weight)),
+           copied = weight / 32 * element.getIntOrFloatBitWidth();
+    double cost = 2 * machine.launchSeconds +
+                  2 * machine.getMoveSeconds(copied) +
+                  2 * machine.getMoveSeconds(weight);
+    auto describe = [&](auto remark) {
+      remark << remark::metric("classes", layer.columns())
+             << remark::metric("further", further)
+             << remark::metric("saved-seconds", saved)
+             << remark::metric("cost-seconds", cost);
+    };
+    if (cost < saved) {
+      describe(remark::passed(loc, options));
+      return true;
+    }
+    auto remark = remark::missed(loc, options);
+    remark << remark::reason("the products are too small");
+    describe(std::move(remark));
+    return false;
+  }
+
+  void pad(CrossEntropyOp loss, Projection layer, int64_t further) {
+    MatmulOp product = layer.product;
+    Location loc = product.getLoc();
+    OpBuilder builder(product);
+    bool transposed = product.getTransposeRhs();
+    Value weight =
+        padEnd(builder, loc, layer.weight, transposed ? 0 : 1, further, 0);
+    Value whole = MatmulOp::create(builder, loc, product.getLhs(), weight,
+                                   /*transpose_lhs=*/false, transposed);
+    RankedTensorType type = tensorType(layer.result);
+    SmallVector<int64_t> shape(type.getShape());
+    shape.back() += further;
+    whole = reshapeTo(builder, loc, whole, shape);
+    int64_t last = shape.size() - 1;
+    if (layer.bias) {
+      Value bias = padEnd(builder, loc, layer.bias, 0, further, 0);
+      whole = AddOp::create(builder, loc, whole.getType(), whole,
+                            broadcastTo(builder, loc, bias, shape, {last}));
+    }
+    // By where an element is: no kernel has to read which classes there are.
+    Arithmetic a(builder, loc);
+    Value isClass = a.compare(
+        Predicate::LT,
+        a.iota(RankedTensorType::get(shape, builder.getI64Type()), last),
+        layer.columns());
+    Value masked =
+        a.select(isClass, whole, -std::numeric_limits<double>::infinity());
+
+    SmallVector<int64_t> read(tensorType(loss.getLogits()).getShape());
+    read.back() += further;
+    Value logits = reshapeTo(builder, loc, masked, read);
+    loss.getLogitsMutable().assign(logits);
+    Value result = layer.result;
+    if (!result.use_empty())
+      result.replaceAllUsesWith(dropColumns(builder, whole, further));
+    ++numPadded;
+  }
+};
+} // namespace
