@@ -134,9 +134,8 @@ void ingot::buildPlacementPipeline(OpPassManager &manager,
                                    const PlacementOptions &options) {
   manager.addPass(createOutlineConstants());
   // When nothing moves ops between functions any more, before memory is looked
-  // at. What a graph of a device starts it has to wait for.
-  if (!options.device)
-    manager.addPass(createDeferGathers());
+  // at.
+  manager.addPass(createDeferGathers());
   // No simplification after this: the order of operations is the schedule, and
   // copies would be merged with their originals.
   RematerializeOptions remat;

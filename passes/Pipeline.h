@@ -37,8 +37,8 @@ struct PipelineOptions {
   /// Batch normalization takes statistics of all ranks.
   bool syncBatchNorm = false;
   /// For a device: products call no kernels that finish their elements,
-  /// convolutions take no channels last, attention is in half precision, and
-  /// code generation shares out reductions by itself.
+  /// convolutions have channels last on tensor cores alone, attention is in
+  /// half precision, and code generation shares out reductions by itself.
   bool device = false;
 };
 
@@ -53,8 +53,6 @@ struct PlacementOptions {
   int64_t budgetBytes = -1;
   double budgetPercent = -1;
   std::string save, recompute;
-  /// For a device.
-  bool device = false;
 };
 
 /// From there to places in memory: `exec` steps.

@@ -10,7 +10,7 @@ using namespace mlir;
 using namespace ingot;
 using namespace ingot::exec;
 
-#define INGOT_BUCKET(OP, ENTRY)                                                \
+#define INGOT_BUCKET(OP, ENTRY, DEFERRED)                                      \
   StringRef OP::getEntryPoint() { return ENTRY; }                              \
   StringRef OP::getCallKind() { return "collective"; }                         \
   int64_t OP::getCallFlops() { return 0; }                                     \
@@ -20,7 +20,7 @@ using namespace ingot::exec;
             {4, dtypeOf(getBucket())},                                         \
             {4, static_cast<int64_t>(getNumber())},                            \
             {4, static_cast<int64_t>(getCode())},                              \
-            {4, 0},                                                            \
+            {4, DEFERRED},                                                     \
             {8, static_cast<int64_t>(getKept())},                              \
             {8, index}};                                                       \
   }                                                                            \
@@ -30,12 +30,12 @@ using namespace ingot::exec;
     addEffects(*this, 0, effects);                                             \
   }
 
-INGOT_BUCKET(exec::AllReduceStartOp, "ingot_all_reduce_start")
-INGOT_BUCKET(exec::AllReduceWaitOp, "ingot_all_reduce_wait")
-INGOT_BUCKET(exec::ReduceScatterStartOp, "ingot_reduce_scatter_start")
-INGOT_BUCKET(exec::ReduceScatterWaitOp, "ingot_reduce_scatter_wait")
-INGOT_BUCKET(exec::AllGatherStartOp, "ingot_all_gather_start")
-INGOT_BUCKET(exec::AllGatherWaitOp, "ingot_all_gather_wait")
+INGOT_BUCKET(exec::AllReduceStartOp, "ingot_all_reduce_start", 0)
+INGOT_BUCKET(exec::AllReduceWaitOp, "ingot_all_reduce_wait", 0)
+INGOT_BUCKET(exec::ReduceScatterStartOp, "ingot_reduce_scatter_start", 0)
+INGOT_BUCKET(exec::ReduceScatterWaitOp, "ingot_reduce_scatter_wait", 0)
+INGOT_BUCKET(exec::AllGatherStartOp, "ingot_all_gather_start", getDeferred())
+INGOT_BUCKET(exec::AllGatherWaitOp, "ingot_all_gather_wait", 0)
 
 /// Bytes of one rank's message.
 static int64_t messageBytes(Value messages) {

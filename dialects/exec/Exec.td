@@ -303,6 +303,11 @@ def ReduceScatterWaitOp : Exec_BucketOp<"reduce_scatter_wait"> {
 
 def AllGatherStartOp : Exec_BucketOp<"all_gather_start"> {
   let summary = "`ingot_all_gather_start`: nothing else touches the bucket until the wait";
+  let description = [{
+    `deferred` says that the wait is in a later run of this or another function.
+  }];
+  let arguments = (ins Exec_Buffer:$bucket, I64Attr:$number, DefaultValuedAttr<I64Attr, "0">:$code,
+                       DefaultValuedAttr<I64Attr, "0">:$kept, UnitAttr:$deferred);
 }
 
 def AllGatherWaitOp : Exec_BucketOp<"all_gather_wait"> {

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/ingot/collective/BucketLayout.h"
+#include "dialects/ingot/collective/StateOnly.h"
 #include "dialects/ingot/ir/Builders.h"
 #include "dialects/ingot/ir/Signature.h"
 #include "dialects/ingot/support/Views.h"
@@ -38,15 +39,34 @@ struct Bucket {
   std::string problem;
 };
 
-/// The place of the first op that reads the value, through views.
-int64_t findFirstUse(Value value,
-                     const DenseMap<Operation *, int64_t> &position) {
-  int64_t first = std::numeric_limits<int64_t>::max();
-  forEachUseThroughViews(value, [&](OpOperand &use) {
-    first = std::min(first, position.lookup(use.getOwner()));
-  });
-  return first;
-}
+/// Where a function needs its values first.
+class FirstUses {
+public:
+  explicit FirstUses(func::FuncOp function)
+      : stateOnly(findStateOnlyOps(function)) {
+    for (Operation &op : function.getBody().front())
+      position[&op] = static_cast<int64_t>(position.size());
+  }
+
+  /// The place of the first op that reads the value, through views; of what is
+  /// computed from states alone, where that is read: the schedule has it wait.
+  int64_t find(Value value) const {
+    int64_t first = std::numeric_limits<int64_t>::max();
+    forEachUseThroughViews(value, [&](OpOperand &use) {
+      Operation *user = use.getOwner();
+      if (!stateOnly.contains(user))
+        first = std::min(first, position.lookup(user));
+      else
+        for (Value result : user->getResults())
+          first = std::min(first, find(result));
+    });
+    return first;
+  }
+
+private:
+  llvm::DenseSet<Operation *> stateOnly;
+  DenseMap<Operation *, int64_t> position;
+};
 
 struct DeferGathers : ingot::impl::DeferGathersBase<DeferGathers> {
   using DeferGathersBase::DeferGathersBase;
@@ -86,9 +106,10 @@ private:
     Buckets buckets;
     // The bucket that a state is in, by the list of the bucket's states.
     DenseMap<Attribute, Attribute> bucketOf;
-    for (func::FuncOp func : functions)
+    for (func::FuncOp func : functions) {
+      FirstUses uses(func);
       for (auto wait : func.getOps<AllGatherWaitOp>()) {
-        Bucket found = inspect(Signature(func), wait);
+        Bucket found = inspect(Signature(func), uses, wait);
         SmallVector<Attribute> list(found.states.begin(), found.states.end());
         auto key = ArrayAttr::get(&getContext(), list);
         auto [it, isNew] = buckets.insert({key, found});
@@ -98,6 +119,7 @@ private:
           if (state)
             bucketOf[state] = key;
       }
+    }
     // What other functions write would not be waited for by those that read.
     for (func::FuncOp func : functions) {
       Signature signature(func);
@@ -117,10 +139,7 @@ private:
   }
 
   /// The states that the parts of a bucket become.
-  Bucket inspect(Signature step, AllGatherWaitOp wait) {
-    DenseMap<Operation *, int64_t> position;
-    for (Operation &op : step.getFunction().getBody().front())
-      position[&op] = static_cast<int64_t>(position.size());
+  Bucket inspect(Signature step, const FirstUses &uses, AllGatherWaitOp wait) {
     Bucket bucket;
     bucket.waits.push_back(wait);
     bucket.neededAt = std::numeric_limits<int64_t>::max();
@@ -138,8 +157,7 @@ private:
         if (bucket.problem.empty())
           bucket.problem = "not every part is the new value of a parameter";
       } else if (BlockArgument current = step.findArgument(symbol)) {
-        bucket.neededAt =
-            std::min(bucket.neededAt, findFirstUse(current, position));
+        bucket.neededAt = std::min(bucket.neededAt, uses.find(current));
       }
     }
     return bucket;

@@ -97,7 +97,7 @@ def DeferGathers : Pass<"ingot-defer-gathers", "::mlir::ModuleOp"> {
     updates write the rank's shard and the ranks' shards meet, so that the bucket takes no memory of its own, and nothing is
     copied. All functions that read one of them, of training, evaluation and prediction, take it from a
     `state_gather_wait`, which the schedule puts right before the first reader. Buckets start to travel when all updates are done, in the order in which
-    the step needs their parameters.
+    the step needs their parameters, or what it computes from states alone.
 
     Where the step goes on with a new value, or another function writes the parameters in another way, a remark says so, and the step
     waits at its end.

@@ -1,12 +1,15 @@
 #include "passes/schedule/Order.h"
 
+#include "dialects/ingot/collective/StateOnly.h"
 #include "runtime/abi/Abi.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <map>
 #include <set>
 
 using namespace llvm;
 using namespace ingot;
+using mlir::Operation;
 using mlir::Value;
 
 OrderCost ingot::measureOrder(const StepGraph &graph,
@@ -220,10 +223,108 @@ static SmallVector<unsigned> freeBuckets(const StepGraph &graph,
   return result;
 }
 
+/// Adds the buckets of states that a value waits for.
+static void findGathers(Value value, std::set<int64_t> &buckets) {
+  Operation *view = value.getDefiningOp();
+  if (!view || !view->hasTrait<SameBytes>())
+    return;
+  if (auto wait = dyn_cast<StateGatherWaitOp>(view))
+    buckets.insert(static_cast<int64_t>(wait.getBucket()));
+  for (Value operand : view->getOperands())
+    findGathers(operand, buckets);
+}
+
+/// The order in which what is computed from states alone waits for a bucket of
+/// them no earlier than the first that needs any of it; with `together` no
+/// later either.
+static SmallVector<unsigned> moveBehindWaits(const StepGraph &graph,
+                                             ArrayRef<unsigned> order,
+                                             bool together) {
+  ArrayRef<StepGraph::Node> nodes = graph.getNodes();
+  ArrayRef<StepGraph::Buffer> buffers = graph.getBuffers();
+  DenseSet<Operation *> stateOnly =
+      findStateOnlyOps(graph.getSignature().getFunction());
+  // Of the nodes that move, what they wait for.
+  std::map<unsigned, std::set<int64_t>> waits;
+  SmallVector<size_t> place(nodes.size());
+  for (auto [i, index] : enumerate(order)) {
+    const StepGraph::Node &node = nodes[index];
+    place[index] = i;
+    bool isKept =
+        node.writesState || node.successors.empty() ||
+        any_of(node.writes, [&](unsigned to) { return buffers[to].isKept; });
+    if (!stateOnly.contains(node.op) || isKept)
+      continue;
+    std::set<int64_t> found;
+    for (Value operand : node.op->getOperands())
+      findGathers(operand, found);
+    for (unsigned buffer : node.reads)
+      if (auto writer = waits.find(buffers[buffer].writer);
+          writer != waits.end())
+        found.insert(writer->second.begin(), writer->second.end());
+    if (!found.empty())
+      waits[index] = std::move(found);
+  }
+  if (waits.empty())
+    return to_vector(order);
+  // Where the first successor is. What waits for several buckets reads what
+  // waits for one: it has its place first.
+  auto findLimit = [&](unsigned index) {
+    size_t limit = order.size();
+    for (unsigned next : nodes[index].successors)
+      limit = std::min(limit, place[next]);
+    return limit;
+  };
+  for (unsigned index : reverse(order))
+    if (auto found = waits.find(index);
+        found != waits.end() && found->second.size() > 1)
+      place[index] = findLimit(index);
+  std::map<int64_t, size_t> placeOf;
+  for (unsigned index : reverse(order)) {
+    auto found = waits.find(index);
+    if (found == waits.end() || found->second.size() > 1)
+      continue;
+    auto [bucket, isNew] =
+        placeOf.try_emplace(*found->second.begin(), order.size());
+    // Its readers in the bucket have the bucket's place.
+    for (unsigned next : nodes[index].successors)
+      if (auto other = waits.find(next);
+          other == waits.end() || other->second != found->second)
+        bucket->second = std::min(bucket->second, place[next]);
+  }
+  SmallVector<std::tuple<size_t, unsigned, size_t, unsigned>> keyed;
+  for (auto [i, index] : enumerate(order)) {
+    auto found = waits.find(index);
+    bool moves = found != waits.end();
+    bool isAlone = moves && found->second.size() > 1;
+    size_t at = place[index];
+    if (moves && !isAlone) {
+      size_t first = placeOf.at(*found->second.begin());
+      at = together ? first : std::max(i, first);
+    }
+    keyed.push_back({at, moves ? isAlone : 2, i, index});
+  }
+  sort(keyed);
+  return map_to_vector(keyed, [](const auto &key) { return std::get<3>(key); });
+}
+
+/// The same, together, so that it can be one kernel, if memory allows.
+static SmallVector<unsigned> waitLate(const StepGraph &graph,
+                                      ArrayRef<unsigned> order) {
+  SmallVector<unsigned> late = moveBehindWaits(graph, order, /*together=*/true);
+  if (ArrayRef(late) == order)
+    return late;
+  if (measureOrder(graph, late).peakBytes <=
+      measureOrder(graph, order).peakBytes)
+    return late;
+  return moveBehindWaits(graph, order, /*together=*/false);
+}
+
 /// The order with every bucket under way as soon as its parts are there, and
 /// behind everything else, bucket by bucket, what waits for them.
 static SmallVector<unsigned> overlapBuckets(const StepGraph &graph,
-                                            ArrayRef<unsigned> order) {
+                                            ArrayRef<unsigned> scheduled) {
+  SmallVector<unsigned> order = waitLate(graph, scheduled);
   ArrayRef<StepGraph::Node> nodes = graph.getNodes();
   // One more than the last bucket that a node needs, from the first one that
   // starts; 0 for what needs none.
@@ -246,7 +347,7 @@ static SmallVector<unsigned> overlapBuckets(const StepGraph &graph,
     }
   }
   if (numbers.empty())
-    return to_vector(order);
+    return order;
   // Starts as if they were right behind what they wait for.
   SmallVector<std::tuple<unsigned, size_t, bool, unsigned>> keyed;
   for (auto [i, index] : enumerate(order)) {

@@ -75,7 +75,8 @@ def OrderSteps : Pass<"ingot-order-steps", "::mlir::func::FuncOp"> {
     Assumes functions of fusions, library anchors and views only (`--ingot-form-fusions`). An
     operation that frees at least as much memory as it takes runs as soon as it can, so that the update
     of a parameter follows its gradient; one that takes more than it frees runs right before its first reader. The
-    result never has more bytes live at once than the order that was. Functions that `--ingot-rematerialize` has
+    result never has more bytes live at once than the order that was. What is computed from states alone waits for their bucket
+    (`state_gather_wait`) no earlier than the first operation that needs any of it. Functions that `--ingot-rematerialize` has
     put in order stay as they are. Updates of states stay behind every
     reader of the old value.
 

@@ -140,8 +140,8 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
         return cast<RankedTensorType>(type).getNumElements() == 0;
       });
       if (auto wait = dyn_cast<StateGatherWaitOp>(op)) {
-        callGather<exec::AllGatherWaitOp>(wait.getLoc(), wait.getBucket(),
-                                          builder);
+        createGather<exec::AllGatherWaitOp>(wait.getLoc(), wait.getBucket(),
+                                            builder);
         ++calls;
       }
       if (auto start = dyn_cast<StateGatherStartOp>(op))
@@ -192,7 +192,8 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
       ++numCopied;
     }
     for (auto [number, loc] : started) {
-      callGather<exec::AllGatherStartOp>(loc, number, builder);
+      createGather<exec::AllGatherStartOp>(loc, number, builder)
+          .setDeferred(true);
       ++calls;
     }
     numLaunches += calls;
@@ -348,11 +349,11 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
   }
 
   template <typename Call>
-  void callGather(Location loc, int64_t number, OpBuilder &builder) {
+  Call createGather(Location loc, int64_t number, OpBuilder &builder) {
     const StatePlaces::Gather &gather = states->gathers.at(number);
     Value bucket = exec::BufferOp::create(builder, loc, gather.bucket,
                                           exec::Space::State, gather.offset);
-    Call::create(builder, loc, bucket, firstGather + number);
+    return Call::create(builder, loc, bucket, firstGather + number);
   }
 
   void launch(FusionOp fusion, ArrayRef<int64_t> aliases, ValueRange inputs,

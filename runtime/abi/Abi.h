@@ -29,7 +29,7 @@ extern "C" {
 
 /// Bumped on every change of a struct, an entry point or the manifest. The
 /// trainer refuses a module with another version at start.
-#define INGOT_ABI_VERSION 15
+#define INGOT_ABI_VERSION 16
 
 /// Alignment in bytes of both blocks and of every tensor in them.
 #define INGOT_ALIGNMENT 64
@@ -267,11 +267,12 @@ void ingot_attention_grad(ingot_context *context,
 
 /// What all ranks exchange together: of their buckets of one number. With a
 /// code, the type is f32, and the elements are what ingot_compress makes of
-/// some with the same `code` and `kept`.
+/// some with the same `code` and `kept`. `deferred`: of an all-gather that a
+/// later run of a function waits for, or the host before it reads the state.
 typedef struct ingot_bucket_desc {
   int64_t elements;
   int32_t type, number;
-  int32_t code, reserved;
+  int32_t code, deferred;
   int64_t kept;
   int64_t index;
 } ingot_bucket_desc;
@@ -319,7 +320,7 @@ void ingot_reduce_scatter_start(ingot_context *context,
 void ingot_reduce_scatter_wait(ingot_context *context,
                                const ingot_bucket_desc *desc, void *bucket);
 /// The same for a bucket of which each rank has its shard at first, and all
-/// elements afterwards.
+/// elements afterwards. A wait does nothing for a bucket that is not under way.
 void ingot_all_gather_start(ingot_context *context,
                             const ingot_bucket_desc *desc, void *bucket);
 void ingot_all_gather_wait(ingot_context *context,

@@ -80,6 +80,10 @@ public:
   /// thrown by the next wait.
   virtual void run(ingot_context &context, int32_t index,
                    ingot_step_fn function) = 0;
+  /// Ends what functions left for later ones to gather, so that the block of
+  /// states has the values of all ranks. All ranks call it at the same point.
+  /// Throws failure.
+  virtual void completeState() {}
 };
 
 /// Called first, with the arguments of the program.

@@ -55,7 +55,7 @@ CudaDevice::~CudaDevice() {
   blasLt.reset();
   launches.reset();
   tuner.reset();
-  for (auto &[index, recording] : recordings)
+  for (auto &[key, recording] : recordings)
     if (recording.graph)
       (void)driver.cuGraphExecDestroy(recording.graph);
   for (const std::vector<CUevent> &events : {marks, freeTimers})
@@ -274,10 +274,11 @@ CUevent CudaDevice::makeEvent(unsigned flags) {
 void CudaDevice::run(ingot_context &context, int32_t index,
                      ingot_step_fn function) {
   bool isObserved = context.profiling || context.observer;
-  Recording &recording = recordings[index];
+  bool gathers = nccl && !nccl->getDeferred().empty();
+  Recording &recording = recordings[{index, gathers}];
   guardLibraryCall(&context, "CUDA", [&] {
     if (!records || isObserved || recording.runs++ == 0 || !recording.isTuned) {
-      function(&context, getState(), getArena());
+      call(context, function);
       if (launches && launches->hasTrials())
         waitForRuns();
       recording.isTuned = !launches || launches->finishRun();
@@ -285,15 +286,42 @@ void CudaDevice::run(ingot_context &context, int32_t index,
           !problem.empty())
         context.notes.push_back("what --tune chooses is not kept: " + problem);
     } else {
-      if (!recording.graph)
+      if (!recording.graph) {
         recording.graph = record(context, function);
+        if (nccl)
+          recording.deferred = nccl->getDeferred();
+      }
       if (recording.graph)
         driver.check(driver.cuGraphLaunch(recording.graph, stream),
                      "launching the step");
+      if (nccl)
+        nccl->setDeferred(recording.deferred);
     }
     if (context.profiling)
       collectTimes(context);
   });
+}
+
+/// Gathers go on behind what the function does until it needs them, and end
+/// with it.
+void CudaDevice::call(ingot_context &context, ingot_step_fn function) {
+  try {
+    if (nccl)
+      nccl->startDeferred(stream);
+    function(&context, getState(), getArena());
+    if (nccl && !context.failed)
+      nccl->joinAll(stream);
+  } catch (const Error &error) {
+    context.fail(error);
+  }
+}
+
+void CudaDevice::completeState() {
+  if (!nccl || nccl->getDeferred().empty())
+    return;
+  nccl->startDeferred(stream);
+  nccl->joinAll(stream);
+  waitForRuns();
 }
 
 bool CudaDevice::tune(const std::string &path) {
@@ -307,7 +335,7 @@ CUgraphExec CudaDevice::record(ingot_context &context, ingot_step_fn function) {
   driver.check(
       driver.cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
       "recording the step");
-  function(&context, getState(), getArena());
+  call(context, function);
   CUgraph graph = nullptr;
   CUresult result = driver.cuStreamEndCapture(stream, &graph);
   // What went wrong first says more.

@@ -9,6 +9,9 @@
 // run is one launch. INGOT_CUDA_GRAPH=0, profiles and watches launch one by
 // one always.
 //
+// What a function leaves to be gathered from the ranks, the next one begins
+// with: a graph ends what it starts.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef INGOT_RUNTIME_CUDA_CUDADEVICE_H
@@ -28,6 +31,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace ingot::runtime {
@@ -45,6 +49,7 @@ public:
   bool tune(const std::string &path) override;
   void run(ingot_context &context, int32_t index,
            ingot_step_fn function) override;
+  void completeState() override;
 
   const Driver &getDriver() const { return driver; }
   /// That of runs.
@@ -95,6 +100,7 @@ private:
   CUdeviceptr allocateZeros(int64_t bytes);
   CUevent makeEvent(unsigned flags);
   std::string describeLack() const;
+  void call(ingot_context &context, ingot_step_fn function);
   CUgraphExec record(ingot_context &context, ingot_step_fn function);
   void waitForRuns();
   CUevent takeTimer();
@@ -119,13 +125,15 @@ private:
   std::unordered_map<const ingot_grid_kernel *, CUfunction> kernels;
 
   /// Of one function: how often it ran, whether launches are still tried out,
-  /// and its recording.
+  /// its recording, and what that leaves to be gathered.
   struct Recording {
     int64_t runs = 0;
     bool isTuned = false;
     CUgraphExec graph = nullptr;
+    std::vector<Nccl::Bucket> deferred;
   };
-  std::map<int32_t, Recording> recordings;
+  /// By function, and whether it begins with gathers.
+  std::map<std::pair<int32_t, bool>, Recording> recordings;
   bool records = true;
 
   std::vector<CUevent> marks;

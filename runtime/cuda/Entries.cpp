@@ -172,11 +172,15 @@ static void exchange(ingot_context *context, const char *name, const Desc &desc,
 
 using Start = void (Nccl::*)(const Nccl::Bucket &, CUstream);
 
+static Nccl::Bucket getBucket(const ingot_bucket_desc &desc, void *data) {
+  return {data, desc.elements, desc.type, desc.number};
+}
+
 static void startBucket(ingot_context *context, const char *name,
                         const ingot_bucket_desc &desc, void *bucket,
                         Start start) {
   exchange(context, name, desc, [&](Nccl &nccl, CUstream stream) {
-    (nccl.*start)({bucket, desc.elements, desc.type, desc.number}, stream);
+    (nccl.*start)(getBucket(desc, bucket), stream);
   });
 }
 
@@ -229,7 +233,11 @@ void ingot_reduce_scatter_wait(ingot_context *context,
 
 void ingot_all_gather_start(ingot_context *context,
                             const ingot_bucket_desc *desc, void *bucket) {
-  startBucket(context, "all-gather", *desc, bucket, &Nccl::startAllGather);
+  if (!desc->deferred)
+    return startBucket(context, "all-gather", *desc, bucket,
+                       &Nccl::startAllGather);
+  exchange(context, "all-gather", *desc,
+           [&](Nccl &nccl, CUstream) { nccl.defer(getBucket(*desc, bucket)); });
 }
 
 void ingot_all_gather_wait(ingot_context *context,

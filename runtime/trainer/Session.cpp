@@ -154,6 +154,7 @@ void Session::fetchState() {
   // What steps left under way.
   if (context.ranks)
     context.ranks->waitForAll();
+  completeState();
   if (!transfers)
     return;
   if (!hostState)

@@ -84,7 +84,9 @@ public:
   }
   /// Gives functions the states that the host wrote.
   void storeState();
-  /// Gives the host the states that functions wrote.
+  /// Device::completeState: before functions that not all ranks run alike.
+  void completeState() { device->completeState(); }
+  /// Gives the host the states that functions wrote, completed.
   void fetchState();
 
   /// Fills the batched inputs of `function` from the samples.

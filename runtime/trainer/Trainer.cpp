@@ -291,6 +291,8 @@ void Trainer::evaluateAndLog() {
   if (!evaluates || evaluatedStep == step)
     return;
   finishSteps();
+  // A rank may have fewer batches than others, or none.
+  session.completeState();
   progress->pause();
   Evaluation result =
       evaluate(session, evalData, options.hyperparameters, ranks, console);
@@ -338,8 +340,11 @@ void Trainer::run() {
     if (options.evalEvery ? step % *options.evalEvery == 0 || step == totalSteps
                           : endsEpoch(step))
       evaluateAndLog();
-    if (options.saveEvery && step % *options.saveEvery == 0)
+    if (options.saveEvery && step % *options.saveEvery == 0) {
+      // Rank 0 may save alone.
+      session.completeState();
       save();
+    }
     if (shouldStop()) {
       const char *signal = getReceivedSignal();
       console.line(fmt::format("{}: stopping after step {}",
@@ -349,6 +354,7 @@ void Trainer::run() {
   }
   finishSteps();
   ranks.waitForAll();
+  session.completeState();
   console.clearProgress();
   session.getContext().profiling = false;
   if (int64_t skipped = progress->getSkippedSteps())

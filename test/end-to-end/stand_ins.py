@@ -8,13 +8,13 @@ from harness import Skip, check, golden
 GRAPH_CALLS = {"cuStreamBeginCapture", "cuStreamEndCapture", "cuGraphInstantiate", "cuGraphLaunch"}
 
 
-def trainer(ingot, *flags):
+def trainer(ingot, *flags, optimizer="adamw"):
     """The mlp for sm_90, and where the stand-ins are."""
     stand_ins = ingot.bin.parent / "lib/stand-ins"
     if not stand_ins.exists():
         raise Skip("built without CUDA's headers")
     mlp = golden("mlp")
-    return mlp, ingot.compile(mlp.model, *mlp.compile_flags("adamw"), "--target", "cuda", *flags), {
+    return mlp, ingot.compile(mlp.model, *mlp.compile_flags(optimizer), "--target", "cuda", *flags), {
         "LD_LIBRARY_PATH": str(stand_ins)
     }
 
@@ -31,13 +31,13 @@ def recorded(ingot, *flags, env=None, steps=4, compiled=()):
     return [name for name, _ in calls], log.read_text()
 
 
-def run_ranks(ingot, gpus, *flags, ranks=2, trainer_flags=""):
+def run_ranks(ingot, gpus, *flags, ranks=2, steps=3, trainer_flags="", optimizer="adamw", bucket="0.01"):
     """Ranks on stand-ins; the command, its environment and a log for each."""
     if not shutil.which("mpirun"):
         raise Skip("mpirun is not there")
-    mlp, program, env = trainer(ingot, "--data-parallel", "--bucket-mb", "0.01", *flags)
+    mlp, program, env = trainer(ingot, "--data-parallel", "--bucket-mb", bucket, *flags, optimizer=optimizer)
     logs = ingot.path("calls")
-    script = f"INGOT_STAND_IN_LOG={logs}.$OMPI_COMM_WORLD_RANK exec {program} --data {mlp.data} --steps 3 {trainer_flags}"
+    script = f"INGOT_STAND_IN_LOG={logs}.$OMPI_COMM_WORLD_RANK exec {program} --data {mlp.data} --steps {steps} {trainer_flags}"
     command = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", str(ranks), "bash", "-c", script]
     return command, {**env, "INGOT_STAND_IN_GPUS": str(gpus), "OMP_NUM_THREADS": "1"}, logs
 

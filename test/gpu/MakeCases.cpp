@@ -149,7 +149,6 @@ static llvm::Expected<std::string> compile(ModuleOp module, unsigned level,
   slots.readSignatures(module);
   TestPlacement placement;
   placement.level = level;
-  placement.device = true;
   placement.libraryEpilogues = true;
   placement.workspace = int64_t(32) << 20;
   if (llvm::Error error = placeSteps(module, placement))

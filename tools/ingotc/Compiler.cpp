@@ -335,7 +335,6 @@ int Compiler::plan() {
   if (options.emit == "mlir")
     return 0;
   PlacementOptions placement;
-  placement.device = options.target != "cpu";
   placement.level = options.level;
   placement.budgetBytes = options.budgetBytes;
   placement.budgetPercent = options.budgetPercent;

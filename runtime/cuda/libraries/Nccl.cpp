@@ -70,6 +70,7 @@ void Nccl::start(int32_t bucket, CUstream step, Exchange exchange) {
                "waiting for a bucket");
   exchange(reinterpret_cast<cudaStream_t>(stream));
   driver.check(driver.cuEventRecord(pair.done, stream), "recording an event");
+  underWay.insert(bucket);
 }
 
 template <typename Whole, typename Part>
@@ -142,9 +143,20 @@ void Nccl::startGather(const void *message, void *messages, int64_t bytes,
   });
 }
 
+void Nccl::startDeferred(CUstream step) {
+  for (const Bucket &bucket : std::exchange(deferred, {}))
+    startAllGather(bucket, step);
+}
+
 void Nccl::join(int32_t bucket, CUstream step) {
-  driver.check(driver.cuStreamWaitEvent(step, events.at(bucket).done, 0),
-               "waiting for a bucket");
+  if (underWay.erase(bucket) != 0)
+    driver.check(driver.cuStreamWaitEvent(step, events.at(bucket).done, 0),
+                 "waiting for a bucket");
+}
+
+void Nccl::joinAll(CUstream step) {
+  while (!underWay.empty())
+    join(*underWay.begin(), step);
 }
 
 void Nccl::abandon(const std::string &problem) {

@@ -16,6 +16,9 @@
 
 #include <map>
 #include <nccl.h>
+#include <set>
+#include <utility>
+#include <vector>
 
 #define INGOT_NCCL_FUNCTIONS(X)                                                \
   X(ncclAllGather)                                                             \
@@ -59,11 +62,22 @@ public:
   void startReduceScatter(const Bucket &bucket, CUstream stream);
   /// Every rank gets all shards.
   void startAllGather(const Bucket &bucket, CUstream stream);
+  /// Has the next run of a function begin with startAllGather.
+  void defer(const Bucket &bucket) { deferred.push_back(bucket); }
+  /// Starts what was deferred.
+  void startDeferred(CUstream stream);
+  const std::vector<Bucket> &getDeferred() const { return deferred; }
+  void setDeferred(std::vector<Bucket> buckets) {
+    deferred = std::move(buckets);
+  }
   /// messages = those of all ranks, one after the other, each of `bytes`.
   void startGather(const void *message, void *messages, int64_t bytes,
                    int32_t bucket, CUstream stream);
-  /// What `stream` gets from now on comes after the bucket's exchange.
+  /// What `stream` gets from now on comes after the bucket's exchange, if that
+  /// is under way.
   void join(int32_t bucket, CUstream stream);
+  /// The same for all that is under way.
+  void joinAll(CUstream stream);
 
   /// Waits for an event that may depend on other ranks. Throws failure if one
   /// of them fails, or nothing happens for as long as a wait may take.
@@ -97,6 +111,9 @@ private:
   ncclComm_t communicator = nullptr;
   CUstream stream = nullptr;
   std::map<int32_t, Events> events;
+  /// Buckets that have started and not been joined.
+  std::set<int32_t> underWay;
+  std::vector<Bucket> deferred;
 };
 
 } // namespace ingot::runtime

@@ -3,7 +3,8 @@
 import json
 import re
 
-from harness import case, check
+import numpy as np
+from harness import case, check, golden
 from stand_ins import read_calls, recorded, recorded_step, run_ranks, trainer
 
 
@@ -48,11 +49,36 @@ def ranks_fail(ingot):
         check(result.status == 1 and any(words in line for line in errors), f"{setting}: {result.err[-500:]}")
 
 
+GATHERS = {"ncclAllGather", "ncclBroadcast"}
+
+
+@case("cuda ranks gather parameters alike")
+def gathers(ingot):
+    mlp = golden("mlp")
+    few = ingot.path("few.npz")
+    with np.load(mlp.data) as data:
+        np.savez(few, **{name: values[:5] for name, values in data.items()})
+    # Samples for one rank's batch; micro-batches, which leave nothing to be gathered; and checkpoints of rank 0 alone.
+    for flags, optimizer, trainer_flags in (
+        ((), "adamw", f"--eval-data {few} --eval-every 2"),
+        (("--grad-accumulation", "2"), "adamw", ""),
+        ((), "sgd", f"--save {ingot.path('saved')} --save-every 2"),
+    ):
+        command, env, logs = run_ranks(ingot, 2, "--zero", "1", *flags, steps=6, bucket="0.001",
+                                       trainer_flags=trainer_flags, optimizer=optimizer)
+        ingot.succeed(command, env=env)
+        # But for how a rank starts and waits, and addresses.
+        exchange = re.compile(r"nccl(?!Comm|GetUniqueId)")
+        calls = [[line.split(" stream=")[0] for line in read_calls(logs, rank) if exchange.match(line)] for rank in range(2)]
+        check(calls[0] == calls[1], "ranks exchange different things")
+        check(any(line.startswith(tuple(GATHERS)) for line in calls[0]), f"nothing is gathered: {calls[0][:5]}")
+
+
 @case("cuda ranks update their shards")
 def shards(ingot):
     saved = ingot.path("saved")
     for zero, ranks in (("1", 2), ("2", 3)):
-        command, env, logs = run_ranks(ingot, ranks, "--zero", zero, ranks=ranks, trainer_flags=f"--save {saved}")
+        command, env, logs = run_ranks(ingot, ranks, "--zero", zero, ranks=ranks, bucket="0.001", trainer_flags=f"--save {saved}")
         ingot.succeed(command, env=env)
         received = [0] * ranks
         for rank in range(ranks):
@@ -70,8 +96,25 @@ def shards(ingot):
                 end = next(j for j in range(i, len(step)) if step[j].startswith("cuEventRecord"))
                 joins = [j for j in range(end, len(step)) if step[j] == f"cuStreamWaitEvent {step[end].split()[1]}"]
                 check(len(joins) == 1, f"an exchange is waited for {len(joins)} times")
+            # New parameters travel behind the next step: it begins with what the one before has left, and waits late.
+            kernels = [i for i, name in enumerate(names) if name in ("cuLaunchKernel", "cublasLtMatmul")]
+            begins = [i for i in starts if i < kernels[0]]
+            joins = []
+            for i in starts:
+                end = next(j for j in range(i, len(step)) if step[j].startswith("cuEventRecord"))
+                gathers = bool(GATHERS & set(names[i:end]))
+                check(gathers == (i in begins), f"{step[i:end]} after {sum(k < i for k in kernels)} kernels")
+                if gathers:
+                    joins.append(step.index(f"cuStreamWaitEvent {step[end].split()[1]}", end))
+            check(len(begins) > 1 and max(joins) > kernels[1], f"gathers at {begins}, waited for at {joins}")
+            # The second step, the recording, and at the end what the last one has left.
+            count = sum(name in GATHERS for name in names)
+            every = [line.split()[0] for line in lines]
+            check(sum(name in GATHERS for name in every) == 3 * count, "gathers are lost or repeated")
+            last = len(every) - every[::-1].index("cuGraphLaunch")
+            check(sum(name in GATHERS for name in every[last:]) == count, "the last parameters are not gathered")
             scattered = {"ncclReduceScatter", "ncclReduce"} & set(names)
-            gathered = {"ncclAllGather", "ncclBroadcast"} & set(names)
+            gathered = GATHERS & set(names)
             check(scattered and gathered, f"rank {rank} exchanges no shards: {sorted(set(names))}")
             # Groups hold one operation for each rank that has elements.
             depth, most = 0, 0

@@ -94,3 +94,31 @@ module {
     return %0 : tensor<40xf32>
   }
 }
+
+// -----
+
+// Tests that a parameter is needed where a function reads what it computes from it: copies in another type come first in the
+// step, in any order.
+// CHECK-DAG: ingot.state parameter @first {{.*}}gathered = array<i64: 0, 0, 40>
+// CHECK-DAG: ingot.state parameter @second {{.*}}gathered = array<i64: 1, 0, 40>
+module {
+  ingot.state parameter @first : tensor<40xf32> = dense<0.0> : tensor<40xf32>
+  ingot.state parameter @second : tensor<40xf32> = dense<0.0> : tensor<40xf32>
+  func.func @train_step(%x: tensor<40xbf16>, %g: tensor<40xf32>, %first: tensor<40xf32> {ingot.state = @first},
+      %second: tensor<40xf32> {ingot.state = @second})
+      -> (tensor<40xf32> {ingot.state = @first}, tensor<40xf32> {ingot.state = @second}, tensor<40xbf16> {ingot.name = "y"}) {
+    %c1 = ingot.cast %second : tensor<40xf32> -> tensor<40xbf16>
+    %c0 = ingot.cast %first : tensor<40xf32> -> tensor<40xbf16>
+    %a = ingot.add %x, %c0 : tensor<40xbf16>
+    %b = ingot.mul %a, %c1 : tensor<40xbf16>
+    %g0 = ingot.reduce_scatter_start %g : (tensor<40xf32>) -> tensor<40xf32>
+    %s0 = ingot.reduce_scatter_wait %g0 : (tensor<40xf32>) -> tensor<40xf32>
+    %n1 = ingot.sub %second, %s0 : tensor<40xf32>
+    %t1 = ingot.all_gather_start %n1 : (tensor<40xf32>) -> tensor<40xf32>
+    %w1 = ingot.all_gather_wait %t1 : (tensor<40xf32>) -> tensor<40xf32>
+    %n0 = ingot.sub %first, %s0 : tensor<40xf32>
+    %t0 = ingot.all_gather_start %n0 : (tensor<40xf32>) -> tensor<40xf32>
+    %w0 = ingot.all_gather_wait %t0 : (tensor<40xf32>) -> tensor<40xf32>
+    return %w0, %w1, %b : tensor<40xf32>, tensor<40xf32>, tensor<40xbf16>
+  }
+}

@@ -108,3 +108,89 @@ func.func @scalar(%x: tensor<64x64xf32> {ingot.name = "x", ingot.kind = "data"},
   }
   return %n0, %n1 : tensor<64x64xf32>, tensor<64x64xf32>
 }
+
+// -----
+
+// Tests that what is computed from parameters alone waits for their bucket no
+// earlier than what needs it, all of a bucket together; the update stays behind
+// all readers.
+// CHECK-LABEL: func.func @waits_late
+//       CHECK: %[[W0:.*]] = ingot.state_gather_wait 0 %arg1 at [0] of 256
+//       CHECK: %[[C0:.*]] = ingot.fusion loop(%[[W0]])
+//       CHECK: %[[P:.*]] = ingot.matmul %arg0, %[[C0]]
+//       CHECK: %[[W1:.*]]:2 = ingot.state_gather_wait 1 %arg2, %arg3
+//       CHECK: %[[C1:.*]] = ingot.fusion loop(%[[W1]]#0)
+//       CHECK: %[[C2:.*]] = ingot.fusion loop(%[[W1]]#1)
+//       CHECK: %[[Q:.*]] = ingot.matmul %[[P]], %[[C1]]
+//       CHECK: ingot.matmul %[[Q]], %[[C2]]
+//       CHECK: return
+ingot.state parameter @w0 : tensor<16x16xf32> = dense<1.0> : tensor<16x16xf32> {gathered = array<i64: 0, 0, 256>}
+ingot.state parameter @w1 : tensor<16x16xf32> = dense<1.0> : tensor<16x16xf32> {gathered = array<i64: 1, 0, 512>}
+ingot.state parameter @w2 : tensor<16x16xf32> = dense<1.0> : tensor<16x16xf32> {gathered = array<i64: 1, 256, 512>}
+ingot.state parameter @wide : tensor<16x512xbf16> = dense<1.0> : tensor<16x512xbf16>
+func.func @waits_late(%x: tensor<16x16xbf16> {ingot.name = "x", ingot.kind = "data"}, %w0: tensor<16x16xf32> {ingot.state = @w0},
+    %w1: tensor<16x16xf32> {ingot.state = @w1}, %w2: tensor<16x16xf32> {ingot.state = @w2},
+    %wide: tensor<16x512xbf16> {ingot.state = @wide}) -> (tensor<16x512xbf16> {ingot.name = "y"}) {
+  %0 = ingot.state_gather_wait 0 %w0 at [0] of 256 : (tensor<16x16xf32>) -> tensor<16x16xf32>
+  %1:2 = ingot.state_gather_wait 1 %w1, %w2 at [0, 256] of 512 : (tensor<16x16xf32>, tensor<16x16xf32>) -> (tensor<16x16xf32>, tensor<16x16xf32>)
+  %c1 = ingot.fusion loop(%1#0) : (tensor<16x16xf32>) -> tensor<16x16xbf16> {
+  ^bb0(%w: tensor<16x16xf32>):
+    %c = ingot.cast %w : tensor<16x16xf32> -> tensor<16x16xbf16>
+    ingot.yield %c : tensor<16x16xbf16>
+  }
+  %c0 = ingot.fusion loop(%0) : (tensor<16x16xf32>) -> tensor<16x16xbf16> {
+  ^bb0(%w: tensor<16x16xf32>):
+    %c = ingot.cast %w : tensor<16x16xf32> -> tensor<16x16xbf16>
+    ingot.yield %c : tensor<16x16xbf16>
+  }
+  %c2 = ingot.fusion loop(%1#1) : (tensor<16x16xf32>) -> tensor<16x16xbf16> {
+  ^bb0(%w: tensor<16x16xf32>):
+    %c = ingot.cast %w : tensor<16x16xf32> -> tensor<16x16xbf16>
+    ingot.yield %c : tensor<16x16xbf16>
+  }
+  %p = ingot.matmul %x, %c0 : (tensor<16x16xbf16>, tensor<16x16xbf16>) -> tensor<16x16xbf16>
+  %q = ingot.matmul %p, %c1 : (tensor<16x16xbf16>, tensor<16x16xbf16>) -> tensor<16x16xbf16>
+  %r = ingot.matmul %q, %c2 : (tensor<16x16xbf16>, tensor<16x16xbf16>) -> tensor<16x16xbf16>
+  %y = ingot.matmul %r, %wide : (tensor<16x16xbf16>, tensor<16x512xbf16>) -> tensor<16x512xbf16>
+  return %y : tensor<16x512xbf16>
+}
+
+// -----
+
+// Tests that what waits for several buckets comes after what waits for one, and
+// that what goes into a state keeps its place.
+// CHECK-LABEL: func.func @waits_for_both
+//       CHECK: ingot.fusion loop(%arg3)
+//       CHECK: %[[P:.*]] = ingot.matmul %arg0, %arg0
+//       CHECK: %[[W0:.*]] = ingot.state_gather_wait 0
+//       CHECK: %[[C0:.*]] = ingot.fusion loop(%[[W0]])
+//       CHECK: ingot.state_gather_wait 1
+//       CHECK: %[[BOTH:.*]] = ingot.fusion loop(%[[C0]], %{{.*}})
+//       CHECK: ingot.matmul %[[P]], %[[BOTH]]
+ingot.state parameter @w0 : tensor<16x16xf32> = dense<1.0> : tensor<16x16xf32> {gathered = array<i64: 0, 0, 256>}
+ingot.state parameter @w1 : tensor<16x16xf32> = dense<1.0> : tensor<16x16xf32> {gathered = array<i64: 1, 0, 256>}
+ingot.state step @step : tensor<i64> = dense<0> : tensor<i64>
+func.func @waits_for_both(%x: tensor<16x16xf32> {ingot.name = "x", ingot.kind = "data"}, %w0: tensor<16x16xf32> {ingot.state = @w0},
+    %w1: tensor<16x16xf32> {ingot.state = @w1}, %step: tensor<i64> {ingot.state = @step})
+    -> (tensor<16x16xf32> {ingot.name = "y"}, tensor<i64> {ingot.state = @step}) {
+  %next = ingot.fusion loop(%step) : (tensor<i64>) -> tensor<i64> {
+  ^bb0(%s: tensor<i64>):
+    %n = ingot.add %s, %s : tensor<i64>
+    ingot.yield %n : tensor<i64>
+  }
+  %0 = ingot.state_gather_wait 0 %w0 at [0] of 256 : (tensor<16x16xf32>) -> tensor<16x16xf32>
+  %1 = ingot.state_gather_wait 1 %w1 at [0] of 256 : (tensor<16x16xf32>) -> tensor<16x16xf32>
+  %c0 = ingot.fusion loop(%0) : (tensor<16x16xf32>) -> tensor<16x16xf32> {
+  ^bb0(%w: tensor<16x16xf32>):
+    %c = ingot.neg %w : tensor<16x16xf32>
+    ingot.yield %c : tensor<16x16xf32>
+  }
+  %both = ingot.fusion loop(%c0, %1) : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32> {
+  ^bb0(%v: tensor<16x16xf32>, %w: tensor<16x16xf32>):
+    %c = ingot.add %v, %w : tensor<16x16xf32>
+    ingot.yield %c : tensor<16x16xf32>
+  }
+  %p = ingot.matmul %x, %x : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32>
+  %y = ingot.matmul %p, %both : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32>
+  return %y, %next : tensor<16x16xf32>, tensor<i64>
+}

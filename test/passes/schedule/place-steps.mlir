@@ -137,9 +137,9 @@ func.func @forward(%x: tensor<4x4xf32> {ingot.name = "x", ingot.kind = "data"},
 //       CHECK: exec.launch {{.*}} shard = array<i64: 0, 66>}
 //   CHECK-NOT: exec.copy
 //       CHECK: %[[FIRST:.*]] = exec.buffer state 320 : memref<3xf32>
-//       CHECK: exec.all_gather_start 1 %[[FIRST]]
+//       CHECK: exec.all_gather_start 1 %[[FIRST]] {deferred}
 //       CHECK: %[[NEW:.*]] = exec.buffer state 0 : memref<66xf32>
-//       CHECK: exec.all_gather_start 2 %[[NEW]]
+//       CHECK: exec.all_gather_start 2 %[[NEW]] {deferred}
 //       CHECK: return
 ingot.state parameter @w : tensor<40xf32> = dense<1.0> : tensor<40xf32> {gathered = array<i64: 1, 0, 66>}
 ingot.state parameter @u : tensor<3xf32> = dense<1.0> : tensor<3xf32> {gathered = array<i64: 0, 0, 3>}

@@ -30,9 +30,10 @@ struct Object {
   /// Of modules: what they were loaded from.
   std::string_view image = {};
   std::set<std::string> functions = {};
-  /// Of events: what comes before, and how often the host has asked since.
+  /// Of events: what comes before, and how often the host has asked since; the
+  /// recording that it is part of, 0 outside.
   Moment moment = {};
-  int queries = 0;
+  int queries = 0, recording = 0;
   /// Of graphs: what their kernels read and write.
   std::vector<Region> regions = {};
 };
@@ -42,9 +43,12 @@ std::map<CUdeviceptr, size_t> blocks;
 std::map<void *, size_t> hostBlocks;
 size_t used = 0;
 bool isCapturing = false;
-/// Of the recording that is under way.
+/// Of the recording that is under way, or was last.
+int recordings = 0;
 std::vector<Region> captured;
-standin::Order order;
+standin::Order order, recordedOrder;
+/// Its last operation of each stream.
+Moment recordedLast;
 
 template <typename Handle> Handle make(Kind kind) {
   static int count = 0;
@@ -123,10 +127,18 @@ Region findBlock(CUdeviceptr place) {
   return onDevice(block->first, block->second, /*isWritten=*/true);
 }
 
+/// Puts an operation without memory into the recording.
+void putRecorded(CUstream stream) {
+  int number = find(stream, Kind::Stream)->number;
+  (void)recordedOrder.put(number, {});
+  recordedLast.include(recordedOrder.getMoment(number));
+}
+
 /// Puts an operation into a stream, or into the recording.
 bool put(CUstream stream, const std::vector<Region> &regions) {
   if (!isCapturing)
     return order.put(find(stream, Kind::Stream)->number, regions);
+  putRecorded(stream);
   for (const Region &region : regions)
     if (std::find(captured.begin(), captured.end(), region) == captured.end())
       captured.push_back(region);
@@ -316,6 +328,9 @@ CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode) {
   REQUIRE(find(stream, Kind::Stream), CUDA_ERROR_INVALID_HANDLE);
   REQUIRE(!isCapturing, CUDA_ERROR_ILLEGAL_STATE);
   isCapturing = true;
+  ++recordings;
+  recordedOrder = standin::Order();
+  recordedLast = Moment();
   return CUDA_SUCCESS;
 }
 CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph) {
@@ -323,6 +338,9 @@ CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph) {
   REQUIRE(find(stream, Kind::Stream), CUDA_ERROR_INVALID_HANDLE);
   REQUIRE(isCapturing, CUDA_ERROR_ILLEGAL_STATE);
   isCapturing = false;
+  bool isJoined = recordedOrder.getMoment(find(stream, Kind::Stream)->number)
+                      .includes(recordedLast);
+  REQUIRE(isJoined, CUDA_ERROR_STREAM_CAPTURE_UNJOINED);
   *graph = make<CUgraph>(Kind::Graph);
   find(*graph, Kind::Graph)->regions = std::move(captured);
   captured.clear();
@@ -365,10 +383,10 @@ CUresult cuEventRecord(CUevent event, CUstream stream) {
   REQUIRE(find(stream, Kind::Stream), CUDA_ERROR_INVALID_HANDLE);
   Object &object = *find(event, Kind::Event);
   record(__func__, " %d", object.number);
-  if (!isCapturing) {
-    object.moment = order.getMoment(find(stream, Kind::Stream)->number);
-    object.queries = 0;
-  }
+  int number = find(stream, Kind::Stream)->number;
+  object.recording = isCapturing ? recordings : 0;
+  object.moment = (isCapturing ? recordedOrder : order).getMoment(number);
+  object.queries = 0;
   return CUDA_SUCCESS;
 }
 CUresult cuEventSynchronize(CUevent event) {
@@ -463,10 +481,15 @@ CUresult cuLaunchKernel(CUfunction function, unsigned gridX, unsigned gridY,
 CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned) {
   REQUIRE(find(stream, Kind::Stream), CUDA_ERROR_INVALID_HANDLE);
   REQUIRE(find(event, Kind::Event), CUDA_ERROR_INVALID_HANDLE);
-  record(__func__, " %d", find(event, Kind::Event)->number);
-  if (!isCapturing)
-    order.holdBack(find(stream, Kind::Stream)->number,
-                   find(event, Kind::Event)->moment);
+  const Object &object = *find(event, Kind::Event);
+  record(__func__, " %d", object.number);
+  // A recording and what is outside do not wait for each other.
+  REQUIRE(object.recording == (isCapturing ? recordings : 0),
+          CUDA_ERROR_STREAM_CAPTURE_ISOLATION);
+  (isCapturing ? recordedOrder : order)
+      .holdBack(find(stream, Kind::Stream)->number, object.moment);
+  if (isCapturing)
+    putRecorded(stream);
   return CUDA_SUCCESS;
 }
 
