@@ -117,6 +117,7 @@ void ingot::buildGraphPipeline(OpPassManager &manager,
     // Before fusion, which decides by what is stored in which shape.
     ChooseLayoutsOptions layouts;
     layouts.device = options.device;
+    layouts.tf32 = options.tf32;
     manager.addNestedPass<func::FuncOp>(createChooseLayouts(layouts));
     manager.addNestedPass<func::FuncOp>(createSimplify());
   }

@@ -40,6 +40,8 @@ struct PipelineOptions {
   /// convolutions have channels last on tensor cores alone, attention is in
   /// half precision, and code generation shares out reductions by itself.
   bool device = false;
+  /// The device may round f32 to TF32.
+  bool tf32 = false;
 };
 
 /// From `@forward` to the training graph as kernels and library calls.

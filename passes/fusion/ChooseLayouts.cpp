@@ -216,7 +216,7 @@ struct ChooseLayouts : ingot::impl::ChooseLayoutsBase<ChooseLayouts> {
     LayoutRegion region(block, /*others=*/device);
     for (Operation &op : block)
       if (auto permutable = dyn_cast<Permutable>(op)) {
-        Order order = permutable.getPreferredOrder(device);
+        Order order = permutable.getPreferredOrder(device, tf32);
         if (everywhere)
           order = channelsLastOrder(permutable);
         if (!order.empty())

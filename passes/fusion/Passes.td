@@ -37,6 +37,7 @@ def ChooseLayouts : Pass<"ingot-choose-layouts", "::mlir::func::FuncOp"> {
     Option<"everywhere", "everywhere", "bool", "false",
            "start from every op that has dimensions to change, whatever it prefers (for tests)">,
     Option<"device", "device", "bool", "false", "library calls are those of a GPU">,
+    Option<"tf32", "tf32", "bool", "false", "on a GPU: f32 is rounded to TF32 for tensor cores">,
   ];
   let statistics = [
     Statistic<"numPermuted", "permuted", "ops in another order of dimensions">,

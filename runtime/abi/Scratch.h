@@ -259,18 +259,20 @@ struct ProductOfWindows {
   ingot_matmul_desc matmul = {};
 };
 
-/// On a device: what the library copies for its kernels. On tensor cores, in
-/// half precision, they take channels last and in eights, and the channels of
-/// groups apart; in f32 they take channels first.
-constexpr int64_t getDeviceCopyBytes(const ingot_conv_desc &desc) {
+/// On a device: what the library copies for its kernels. On tensor cores they
+/// take channels last, in units of 16 bytes, and the channels of groups apart;
+/// f32, which these round, is copied in any case on GPUs before sm_90. Beside
+/// tensor cores they take channels first.
+constexpr int64_t getDeviceCopyBytes(const ingot_conv_desc &desc,
+                                     bool roundsF32) {
   if (desc.type == INGOT_F64)
     return 0;
-  bool isHalf = desc.type != INGOT_F32;
-  int64_t multiple = isHalf ? 8 : 1, size = isHalf ? 2 : 4;
+  bool isHalf = desc.type != INGOT_F32, onTensorCores = isHalf || roundsF32;
+  int64_t size = isHalf ? 2 : 4, multiple = onTensorCores ? 16 / size : 1;
   auto bytes = [&](int64_t rows, const int64_t *extents, int64_t channels,
                    bool channelsLast) {
-    bool isSplit = isHalf && desc.groups != 1;
-    if (channelsLast == isHalf && channels % multiple == 0 && !isSplit)
+    bool isCopied = onTensorCores && (!isHalf || desc.groups != 1);
+    if (channelsLast == onTensorCores && channels % multiple == 0 && !isCopied)
       return int64_t(0);
     for (int64_t i = 0; i < desc.spatial_rank; ++i)
       rows *= extents[i];
@@ -291,7 +293,7 @@ constexpr int64_t getScratchBytes(const ingot_conv_desc &desc,
                                   const ScratchMachine &machine) {
   using detail::convertedBytes, detail::roundUp, detail::winogradBytes;
   if (machine.workspace != 0)
-    return machine.workspace + getDeviceCopyBytes(desc);
+    return machine.workspace + getDeviceCopyBytes(desc, machine.tilesF32);
   if (desc.type == INGOT_F64)
     return 0;
   int64_t in = desc.batch, out = desc.batch, taps = 1;

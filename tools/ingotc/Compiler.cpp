@@ -270,6 +270,7 @@ LogicalResult Compiler::makeGraph(const Machine &machine) {
   pipeline.zero = options.zero;
   pipeline.syncBatchNorm = options.syncBatchNorm;
   pipeline.device = target.device.has_value();
+  pipeline.tf32 = pipeline.device && machine.tilesF32 != 0;
   for (const Variant &variant : listVariants(options.dims)) {
     for (const auto &[name, size] : variant.dims)
       import.dims[name] = size;

@@ -250,8 +250,9 @@ def Permutable : OpInterface<"Permutable"> {
       transposes around the op, are the caller's. False, and nothing is changed, where the op has no such form.
     }], "bool", "permuteOthers", (ins), "", "return false;">,
     InterfaceMethod<[{
-      The order in which the op runs best, on a processor or a device; empty if it is as good as any other.
-    }], "::llvm::SmallVector<int64_t>", "getPreferredOrder", (ins "bool":$onDevice), "", "return {};">,
+      The order in which the op runs best, on a processor or a device, which may round f32 for its tensor cores (TF32); empty if it
+      is as good as any other.
+    }], "::llvm::SmallVector<int64_t>", "getPreferredOrder", (ins "bool":$onDevice, "bool":$roundsF32), "", "return {};">,
   ];
 }
 

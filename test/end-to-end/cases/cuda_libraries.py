@@ -76,12 +76,12 @@ def convolutions(ingot):
                       env={**env, "INGOT_STAND_IN_FAIL": "cudnnCreate"})
 
 
-@case("cuda convolutions have channels last in half precision")
+@case("cuda convolutions have channels last on tensor cores")
 def convolution_layouts(ingot):
     _, _, env = trainer(ingot)
     cnn = golden("cnn")
-    for precision, order in [("fp32", "first"), ("bf16", "last"), ("fp16", "last")]:
-        program = ingot.compile(cnn.model, *cnn.compile_flags("sgd"), "--target", "cuda", "--precision", precision)
+    for precision, order in [("fp32", "first"), ("fp32 --tf32", "last"), ("bf16", "last"), ("fp16", "last")]:
+        program = ingot.compile(cnn.model, *cnn.compile_flags("sgd"), "--target", "cuda", "--precision", *precision.split())
         log = ingot.path("calls.txt")
         ingot.succeed([program, "--data", cnn.data, "--steps", 1], env={**env, "INGOT_STAND_IN_LOG": str(log)})
         calls = log.read_text()

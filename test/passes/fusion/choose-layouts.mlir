@@ -1,6 +1,7 @@
 // RUN: ingot-opt %s --ingot-choose-layouts --split-input-file | FileCheck %s
 // RUN: ingot-opt %s --ingot-choose-layouts --split-input-file --remarks-filter=layout --remark-format=emitRemark 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
 // RUN: ingot-opt %s --ingot-choose-layouts=device --split-input-file | FileCheck %s --check-prefix=DEVICE
+// RUN: ingot-opt %s --ingot-choose-layouts="device tf32" --split-input-file | FileCheck %s --check-prefix=TF32
 // RUN: ingot-opt %s --ingot-choose-layouts=device --split-input-file --remarks-filter=layout --remark-format=emitRemark 2>&1 >/dev/null | FileCheck %s --check-prefix=DEVICE-REMARK
 
 // From convolution to convolution no element moves: broadcasts of channels,
@@ -11,6 +12,11 @@
 // DEVICE-LABEL: func.func @chain
 // DEVICE-NOT: transpose
 // DEVICE: return
+// Rounded f32 is on tensor cores, as half precision.
+// TF32-LABEL: func.func @chain
+// TF32-DAG: %[[X:.+]] = ingot.transpose %arg0 [0, 2, 3, 1]
+// TF32-DAG: %[[W:.+]] = ingot.transpose %arg1 [0, 2, 3, 1] : (tensor<16x3x3x3xf32>) -> tensor<16x3x3x3xf32>
+// TF32: ingot.conv %[[X]], %[[W]] {channels_last, {{.*}}filter_channels_last
 // CHECK-LABEL: func.func @chain
 // CHECK: %[[X:.+]] = ingot.transpose %arg0 [0, 2, 3, 1]
 // CHECK: %[[A:.+]] = ingot.conv %[[X]], %arg1 {channels_last
@@ -79,10 +85,12 @@ func.func @followers(%x: tensor<2x16x6x4xf32>, %w: tensor<16x16x1x1xf32>, %w2: t
 
 // -----
 
-// Few channels do not fill a vector.
+// Few channels do not fill a vector. Tensor cores take them so as well.
 // REMARK: remark: {{.*}}no other order is known to be faster
 // CHECK-LABEL: func.func @few_channels
 // CHECK-NOT: channels_last
+// TF32-LABEL: func.func @few_channels
+// TF32: ingot.conv {{.*}} {channels_last
 func.func @few_channels(%x: tensor<2x3x6x6xf32>, %w: tensor<4x3x1x1xf32>) -> tensor<2x4x6x6xf32> {
   %0 = ingot.conv %x, %w {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pad_low = array<i64: 0, 0>, pad_high = array<i64: 0, 0>, groups = 1 : i64} : (tensor<2x3x6x6xf32>, tensor<4x3x1x1xf32>) -> tensor<2x4x6x6xf32>
   return %0 : tensor<2x4x6x6xf32>
@@ -126,4 +134,15 @@ func.func @halves(%x: tensor<8x3x6x6xbf16>, %w: tensor<4x3x1x2xbf16>) -> (tensor
   %3 = ingot.conv_filter_grad %1, %x {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pad_low = array<i64: 0, 0>, pad_high = array<i64: 0, 0>, groups = 1 : i64} : (tensor<8x4x6x5xbf16>, tensor<8x3x6x6xbf16>) -> tensor<4x3x1x2xbf16>
   %4 = ingot.add %3, %w : tensor<4x3x1x2xbf16>
   return %2, %4 : tensor<8x3x6x6xbf16>, tensor<4x3x1x2xbf16>
+}
+
+// -----
+
+// f64 is on no tensor cores that round.
+// TF32-LABEL: func.func @doubles
+// TF32-NOT: channels_last
+// TF32: return
+func.func @doubles(%x: tensor<2x16x6x6xf64>, %w: tensor<16x16x1x1xf64>) -> tensor<2x16x6x6xf64> {
+  %0 = ingot.conv %x, %w {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pad_low = array<i64: 0, 0>, pad_high = array<i64: 0, 0>, groups = 1 : i64} : (tensor<2x16x6x6xf64>, tensor<16x16x1x1xf64>) -> tensor<2x16x6x6xf64>
+  return %0 : tensor<2x16x6x6xf64>
 }

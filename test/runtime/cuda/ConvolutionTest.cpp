@@ -65,6 +65,16 @@ ingot_conv_desc withScratch(ingot_conv_desc desc) {
 
 class DnnConvolutionPlans : public ::testing::TestWithParam<Case> {};
 
+/// Of f32 that may be rounded.
+ingot_conv_desc withTf32Scratch(ingot_conv_desc desc) {
+  ingot::abi::ScratchMachine machine;
+  machine.workspace = 32 << 20;
+  machine.tilesF32 = true;
+  desc.on_tiles = 1;
+  desc.scratch_bytes = ingot::abi::getScratchBytes(desc, machine);
+  return desc;
+}
+
 // In the memory that the compiler plans there are kernels on tensor cores.
 TEST_P(DnnConvolutionPlans, AreOnTensorCores) {
   if (!findDnn())
@@ -75,6 +85,9 @@ TEST_P(DnnConvolutionPlans, AreOnTensorCores) {
           withScratch(describe(GetParam(), type, Order::Last));
       EXPECT_TRUE(chooseConvolution(desc, result, gpu).onTensorCores);
     }
+    ingot_conv_desc desc =
+        withTf32Scratch(describe(GetParam(), INGOT_F32, Order::Last));
+    EXPECT_TRUE(chooseConvolution(desc, result, gpu).onTensorCores);
   });
 }
 
@@ -128,6 +141,33 @@ TEST(DnnConvolution, KeepsF32) {
     EXPECT_NO_THROW(chooseConvolution(
         withScratch(describe(stage, INGOT_F32, Order::Last)), result, gpu));
   });
+}
+
+// Rounded f32: channels last leave sm_90 nothing to copy, and less to earlier
+// GPUs, whose kernels copy one side or both in either order.
+TEST(DnnConvolution, PrefersChannelsLastInTf32) {
+  if (!findDnn())
+    GTEST_SKIP() << "cuDNN is not installed";
+  for (const Case &stage : {Case{"stage1", 32, 64, 56, 64, 3, 1},
+                            Case{"stage2_first", 32, 64, 56, 128, 3, 2},
+                            Case{"stage2", 32, 128, 28, 128, 3, 1},
+                            Case{"stage3", 32, 256, 14, 256, 3, 1},
+                            Case{"stage4", 32, 512, 7, 512, 3, 1}})
+    forEachPlan([&](const std::string &gpu, ConvolutionResult result) {
+      SCOPED_TRACE(stage.name);
+      auto choose = [&](Order order) {
+        ingot_conv_desc desc = describe(stage, INGOT_F32, order);
+        desc.on_tiles = 1;
+        desc.scratch_bytes = int64_t(1) << 30;
+        return chooseConvolution(desc, result, gpu);
+      };
+      ConvolutionChoice first = choose(Order::First),
+                        last = choose(Order::Last);
+      EXPECT_TRUE(first.onTensorCores && last.onTensorCores);
+      EXPECT_LE(last.workspaceBytes, first.workspaceBytes);
+      if (gpu == describeGpu(/*isHopper=*/true))
+        EXPECT_LT(last.workspaceBytes, 3 << 19);
+    });
 }
 
 TEST(DnnConvolution, SaysWhatDoesNotFit) {
