@@ -396,7 +396,7 @@ BlasLt &CudaDevice::getBlasLt() {
 
 Dnn &CudaDevice::getDnn() {
   if (!dnn)
-    dnn = std::make_unique<Dnn>(stream);
+    dnn = std::make_unique<Dnn>(stream, tuner.get());
   return *dnn;
 }
 

@@ -17,7 +17,8 @@ Dnn::Dnn()
 #undef INGOT_LOAD
 }
 
-Dnn::Dnn(CUstream_st *stream) : Dnn() {
+Dnn::Dnn(CUstream_st *stream, Tuner *tuner) : Dnn() {
+  this->tuner = tuner;
   check(cudnnCreate(&handle), "starting cuDNN");
   check(cudnnSetStream(handle, stream), "starting cuDNN");
 }
@@ -94,10 +95,16 @@ private:
 /// What the three tensors are called in plans.
 enum TensorId : int64_t { InputId = 1, FilterId, OutputId };
 
-struct Dnn::Plan : ingot_context::Cached {
-  /// Alive while the plan is.
-  Descriptor operation, graph, config, execution;
+struct Dnn::Algorithm {
+  /// Alive while the execution is.
+  Descriptor config, execution;
   ConvolutionChoice choice;
+};
+
+struct Dnn::Plan : ingot_context::Cached {
+  /// Alive while the algorithm is.
+  Descriptor operation, graph;
+  Algorithm algorithm;
 };
 
 /// What an engine says of its numbers.
@@ -275,8 +282,38 @@ Dnn::Engine Dnn::getEngine(const Descriptor &config) const {
   return found;
 }
 
-std::unique_ptr<Dnn::Plan> Dnn::plan(const ingot_conv_desc &desc,
-                                     ConvolutionResult result) const {
+std::string Dnn::getName(const Descriptor &config) const {
+  Descriptor engine(*this, CUDNN_BACKEND_ENGINE_DESCRIPTOR);
+  cudnnBackendDescriptor_t place = engine.get();
+  config.read(CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_TYPE_BACKEND_DESCRIPTOR,
+              &place, 1);
+  int64_t number = 0;
+  engine.read(CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, &number, 1);
+  std::vector<Descriptor> knobs;
+  std::array<cudnnBackendDescriptor_t, CUDNN_KNOB_TYPE_COUNTS> places = {};
+  for (cudnnBackendDescriptor_t &place : places) {
+    knobs.emplace_back(*this, CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR);
+    place = knobs.back().get();
+  }
+  int64_t count =
+      config.read(CUDNN_ATTR_ENGINECFG_KNOB_CHOICES,
+                  CUDNN_TYPE_BACKEND_DESCRIPTOR, places.data(), places.size());
+  std::string name = std::to_string(number);
+  for (int64_t i = 0; i < count; ++i) {
+    cudnnBackendKnobType_t type = {};
+    int64_t value = 0;
+    knobs[i].read(CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE, CUDNN_TYPE_KNOB_TYPE, &type,
+                  1);
+    knobs[i].read(CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE, CUDNN_TYPE_INT64, &value,
+                  1);
+    name += " " + std::to_string(static_cast<int>(type)) + "=" +
+            std::to_string(value);
+  }
+  return name;
+}
+
+std::unique_ptr<Dnn::Plan> Dnn::describe(const ingot_conv_desc &desc,
+                                         ConvolutionResult result) const {
   auto plan = std::make_unique<Plan>();
   plan->operation = describeOperation(desc, result);
   plan->graph = Descriptor(*this, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
@@ -285,32 +322,49 @@ std::unique_ptr<Dnn::Plan> Dnn::plan(const ingot_conv_desc &desc,
     plan->graph.set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE,
                     &handle, 1);
   plan->graph.finish();
+  return plan;
+}
 
+std::vector<Dnn::Algorithm> Dnn::findAlgorithms(const Plan &plan,
+                                                const ingot_conv_desc &desc,
+                                                size_t most,
+                                                const std::string &name) const {
   bool rounds =
       desc.type == INGOT_BF16 || desc.type == INGOT_F16 || desc.on_tiles;
+  // Who takes the first need not know which it is.
+  bool isNamed = tuner || properties;
+  std::vector<Algorithm> found;
   for (cudnnBackendHeurMode_t mode :
        {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
     Descriptor heuristic(*this, CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
-    heuristic.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, plan->graph);
+    heuristic.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, plan.graph);
     heuristic.set(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, &mode, 1);
     if (properties)
       heuristic.set(CUDNN_ATTR_ENGINEHEUR_DEVICEPROP, *properties);
     if (heuristic.tryFinish() != CUDNN_STATUS_SUCCESS)
       continue;
-    constexpr int64_t most = 32;
+    constexpr int64_t mostConfigs = 32;
     std::vector<Descriptor> configs;
-    std::array<cudnnBackendDescriptor_t, most> places = {};
-    for (int64_t i = 0; i < most; ++i) {
+    std::array<cudnnBackendDescriptor_t, mostConfigs> places = {};
+    for (int64_t i = 0; i < mostConfigs; ++i) {
       configs.emplace_back(*this, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
       places[i] = configs.back().get();
     }
-    int64_t count =
-        heuristic.read(CUDNN_ATTR_ENGINEHEUR_RESULTS,
-                       CUDNN_TYPE_BACKEND_DESCRIPTOR, places.data(), most);
+    int64_t count = heuristic.read(CUDNN_ATTR_ENGINEHEUR_RESULTS,
+                                   CUDNN_TYPE_BACKEND_DESCRIPTOR, places.data(),
+                                   mostConfigs);
     // Best first.
-    for (int64_t i = 0; i < std::min(count, most); ++i) {
+    for (int64_t i = 0; i < std::min(count, mostConfigs); ++i) {
       Engine engine = getEngine(configs[i]);
       if (!engine.isExact(rounds))
+        continue;
+      std::string own = isNamed ? getName(configs[i]) : "";
+      // The second heuristic repeats some of the first.
+      bool isKnown = isNamed && std::any_of(found.begin(), found.end(),
+                                            [&](const Algorithm &other) {
+                                              return other.choice.name == own;
+                                            });
+      if (isKnown || (!name.empty() && own != name))
         continue;
       Descriptor execution(*this, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
       execution.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, configs[i]);
@@ -327,22 +381,105 @@ std::unique_ptr<Dnn::Plan> Dnn::plan(const ingot_conv_desc &desc,
                      &bytes, 1);
       if (bytes > desc.scratch_bytes)
         continue;
-      plan->config = std::move(configs[i]);
-      plan->execution = std::move(execution);
-      plan->choice = {bytes, engine.onTensorCores};
-      return plan;
+      found.push_back({std::move(configs[i]), std::move(execution),
+                       ConvolutionChoice{bytes, engine.onTensorCores, own}});
+      if (found.size() == most)
+        return found;
     }
   }
-  throw failure("cuDNN",
-                "no algorithm computes this convolution in its precision and "
-                "the same way every time, within " +
-                    std::to_string(desc.scratch_bytes) + " bytes",
-                "install a later cuDNN, or compile with --target cpu");
+  return found;
+}
+
+Dnn::Algorithm Dnn::findFirst(const Plan &plan,
+                              const ingot_conv_desc &desc) const {
+  std::vector<Algorithm> algorithms = findAlgorithms(plan, desc, /*most=*/1);
+  if (algorithms.empty())
+    throw failure("cuDNN",
+                  "no algorithm computes this convolution in its precision and "
+                  "the same way every time, within " +
+                      std::to_string(desc.scratch_bytes) + " bytes",
+                  "install a later cuDNN, or compile with --target cpu");
+  return std::move(algorithms.front());
+}
+
+/// As many as a user who asks for it waits for.
+static constexpr size_t mostTried = 8;
+
+/// All that algorithms are chosen by.
+static std::string describeConvolution(const ingot_conv_desc &desc,
+                                       ConvolutionResult result) {
+  std::string text;
+  auto add = [&](int64_t number) {
+    text += (text.empty() ? "" : " ") + std::to_string(number);
+  };
+  for (int64_t number :
+       {int64_t(result), desc.spatial_rank, desc.batch, desc.in_channels,
+        desc.out_channels, desc.groups, int64_t(desc.type),
+        int64_t(desc.channels_last), int64_t(desc.filter_channels_last),
+        int64_t(desc.on_tiles), desc.scratch_bytes})
+    add(number);
+  for (const int64_t *extents : {desc.in, desc.out, desc.kernel, desc.stride,
+                                 desc.dilation, desc.pad_low, desc.pad_high})
+    std::for_each(extents, extents + desc.spatial_rank, add);
+  return text;
+}
+
+void Dnn::tune(Plan &plan, const ingot_conv_desc &desc,
+               ConvolutionResult result, const Tensors &tensors,
+               void *scratch) const {
+  std::string key = "convolution by cuDNN " +
+                    std::to_string(cudnnGetVersion()) + ": " +
+                    describeConvolution(desc, result);
+  std::vector<Algorithm> algorithms;
+  if (std::optional<std::string> kept = tuner->find(key))
+    algorithms = findAlgorithms(plan, desc, /*most=*/1, *kept);
+  if (!algorithms.empty()) {
+    plan.algorithm = std::move(algorithms.front());
+    return;
+  }
+  algorithms = findAlgorithms(plan, desc, mostTried);
+  std::optional<float> best;
+  for (Algorithm &algorithm : algorithms) {
+    // The result is written again and again from the same inputs.
+    std::optional<float> time = tuner->time([&] {
+      return run(algorithm, tensors, scratch) == CUDNN_STATUS_SUCCESS;
+    });
+    if (time && (!best || *time < *best)) {
+      best = time;
+      plan.algorithm = std::move(algorithm);
+    }
+  }
+  if (best)
+    tuner->keep(key, plan.algorithm.choice.name);
+}
+
+std::unique_ptr<Dnn::Plan> Dnn::plan(const ingot_conv_desc &desc,
+                                     ConvolutionResult result,
+                                     const Tensors &tensors,
+                                     void *scratch) const {
+  auto plan = describe(desc, result);
+  if (tuner)
+    tune(*plan, desc, result, tensors, scratch);
+  if (!plan->algorithm.execution.get())
+    plan->algorithm = findFirst(*plan, desc);
+  return plan;
 }
 
 ConvolutionChoice Dnn::choose(const ingot_conv_desc &desc,
                               ConvolutionResult result) const {
-  return plan(desc, result)->choice;
+  auto plan = describe(desc, result);
+  return findFirst(*plan, desc).choice;
+}
+
+std::vector<ConvolutionChoice> Dnn::list(const ingot_conv_desc &desc,
+                                         ConvolutionResult result,
+                                         const std::string &name) const {
+  auto plan = describe(desc, result);
+  std::vector<ConvolutionChoice> choices;
+  for (const Algorithm &algorithm :
+       findAlgorithms(*plan, desc, mostTried, name))
+    choices.push_back(algorithm.choice);
+  return choices;
 }
 
 ConvolutionChoice ingot::runtime::chooseConvolution(const ingot_conv_desc &desc,
@@ -351,19 +488,30 @@ ConvolutionChoice ingot::runtime::chooseConvolution(const ingot_conv_desc &desc,
   return Dnn(device).choose(desc, result);
 }
 
-void Dnn::convolve(ingot_context &context, const ingot_conv_desc &desc,
-                   ConvolutionResult result, const void *input,
-                   const void *filter, const void *output, void *scratch) {
-  const Plan &plan =
-      context.getCached<Plan>(&desc, static_cast<int>(result),
-                              [&] { return this->plan(desc, result); });
-  const void *tensors[] = {input, filter, output};
+std::vector<ConvolutionChoice> ingot::runtime::listConvolutions(
+    const ingot_conv_desc &desc, ConvolutionResult result,
+    const std::string &device, const std::string &name) {
+  return Dnn(device).list(desc, result, name);
+}
+
+cudnnStatus_t Dnn::run(const Algorithm &algorithm, const Tensors &tensors,
+                       void *scratch) const {
   Descriptor pack(*this, CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
   pack.set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, tensors,
            3);
   pack.set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, {InputId, FilterId, OutputId});
   pack.set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, &scratch, 1);
   pack.finish();
-  check(cudnnBackendExecute(handle, plan.execution.get(), pack.get()),
-        "convolving");
+  return cudnnBackendExecute(handle, algorithm.execution.get(), pack.get());
+}
+
+void Dnn::convolve(ingot_context &context, const ingot_conv_desc &desc,
+                   ConvolutionResult result, const void *input,
+                   const void *filter, const void *output, void *scratch) {
+  Tensors tensors = {input, filter, output};
+  const Plan &plan =
+      context.getCached<Plan>(&desc, static_cast<int>(result), [&] {
+        return this->plan(desc, result, tensors, scratch);
+      });
+  check(run(plan.algorithm, tensors, scratch), "convolving");
 }

@@ -249,6 +249,66 @@ def tuning(ingot):
     check(said.count("is not kept") == 1, said)
 
 
+@case("cuda algorithms of convolutions are tried and kept")
+def convolution_tuning(ingot):
+    _, _, stand_ins = trainer(ingot)
+    cnn = golden("cnn")
+    program = ingot.compile(cnn.model, *cnn.compile_flags("sgd"), "--target", "cuda")
+    kept, last = ingot.path("choices.txt"), ingot.path("last.txt")
+
+    def run(path=None, **settings):
+        """Engines in the recording and before it, and how often is timed. Products and launches have their choices."""
+        log = ingot.path("calls.txt")
+        flags = [] if path is None else [f"--tune={path}"]
+        env = {**stand_ins, "INGOT_STAND_IN_LOG": str(log), "INGOT_STAND_IN_ENGINES": "6", **settings}
+        ingot.succeed([program, "--data", cnn.data, "--steps", "24", *flags], env=env)
+        lines = log.read_text().splitlines()
+        check(not [line for line in lines if line.startswith("violation")], "violations")
+        check("cudnnDestroy objects=0" in lines and lines[-1].endswith("objects=0 blocks=0"), f"left: {lines[-1]}")
+        at = lines.index("cuStreamBeginCapture")
+        engines = [[int(n) for n in re.findall(r"cudnnBackendExecute engine=(\d)", "\n".join(part))]
+                   for part in (lines[at:], lines[:at])]
+        return set(engines[0]), engines[1], lines.count("cuEventElapsedTime")
+
+    def without_convolutions(text):
+        return "".join(line + "\n" for line in text.splitlines() if not line.startswith("stand-in\tconvolution"))
+
+    chosen, tried, _ = run()
+    check(chosen == {2} == set(tried), f"without being asked: engines {chosen}, {tried}")
+    # Products and launches first, so that only convolutions are timed.
+    run(kept)
+    text = kept.read_text()
+    others = without_convolutions(text)
+    check(others != text and others.count("\n") > 1, text)
+
+    def retry(text, **settings):
+        last.write_text(text)
+        return run(last, **settings)
+
+    # The first two do not fit; of four, the third is the fastest.
+    chosen, tried, timings = retry(others, INGOT_STAND_IN_TIMES="55555444442222233333")
+    check(chosen == {4} and set(tried) == {2, 3, 4, 5}, f"engines {chosen}, tried {tried}")
+    check(timings > 0 and timings % 20 == 0, f"{timings} timings")
+    found = last.read_text()
+    lines = [line for line in found.splitlines() if line.startswith("stand-in\tconvolution by cuDNN ")]
+    check(len(lines) * 20 == timings and all(re.search(r"\t3 \d+=1$", line) for line in lines), f"{lines}")
+    # With the file the same is taken, and nothing else run.
+    chosen, tried, timings = retry(found)
+    check(chosen == {4} == set(tried) and timings == 0, f"with the file: {chosen}, {tried}, {timings} timings")
+    # One that cannot run is no choice.
+    chosen, _, timings = retry(others, INGOT_STAND_IN_TIMES="333332222255555", INGOT_STAND_IN_BROKEN_ENGINE="2")
+    check(chosen == {4} and timings > 0, f"a broken engine: {chosen}, {timings} timings")
+    # What the library does not propose, another version's choice, and a GPU's other than this.
+    for stale, settings in [
+        (re.sub(r"\t3 (\d+)=1\n", r"\t3 \1=7\n", found), {}),
+        (re.sub(r"\t3 \d+=1\n", "\tjunk\n", found), {}),
+        (found, {"INGOT_STAND_IN_DNN_VERSION": "99999"}),
+        (found.replace("stand-in\tconvolution", "another\tconvolution"), {}),
+    ]:
+        chosen, _, timings = retry(stale, **settings)
+        check(chosen == {2} and timings > 0, f"{settings}: engines {chosen}, {timings} timings from {stale[:300]!r}")
+
+
 @case("cuda launches are tried and kept")
 def launches(ingot):
     mlp, program, stand_ins = trainer(ingot)

@@ -7,6 +7,7 @@
 #include "gtest/gtest.h"
 
 #include <ostream>
+#include <set>
 
 using namespace ingot::runtime;
 using namespace ingot::testing;
@@ -168,6 +169,30 @@ TEST(DnnConvolution, PrefersChannelsLastInTf32) {
       if (gpu == describeGpu(/*isHopper=*/true))
         EXPECT_LT(last.workspaceBytes, 3 << 19);
     });
+}
+
+// What --tune keeps of an algorithm says which it is.
+TEST(DnnConvolution, FindsAlgorithmsByName) {
+  if (!findDnn())
+    GTEST_SKIP() << "cuDNN is not installed";
+  const Case stage = {"stage2", 32, 128, 28, 128, 3, 1};
+  ingot_conv_desc desc = withScratch(describe(stage, INGOT_BF16, Order::Last));
+  forEachPlan([&](const std::string &gpu, ConvolutionResult result) {
+    std::vector<ConvolutionChoice> all = listConvolutions(desc, result, gpu);
+    EXPECT_GT(all.size(), 1U);
+    EXPECT_LE(all.size(), 8U);
+    EXPECT_EQ(all.front().name, chooseConvolution(desc, result, gpu).name);
+    std::set<std::string> names;
+    for (const ConvolutionChoice &choice : all) {
+      EXPECT_TRUE(names.insert(choice.name).second) << choice.name;
+      std::vector<ConvolutionChoice> found =
+          listConvolutions(desc, result, gpu, choice.name);
+      ASSERT_EQ(found.size(), 1U) << choice.name;
+      EXPECT_EQ(found[0].name, choice.name);
+      EXPECT_EQ(found[0].workspaceBytes, choice.workspaceBytes);
+    }
+    EXPECT_TRUE(listConvolutions(desc, result, gpu, "none").empty());
+  });
 }
 
 TEST(DnnConvolution, SaysWhatDoesNotFit) {

@@ -1,7 +1,9 @@
 //===----------------------------------------------------------------------===//
 //
-// libcudnn for tests (StandIns.h). Of the three engines it proposes, the first
-// is not deterministic and the second wants more memory than anyone has.
+// libcudnn for tests (StandIns.h). Of the engines it proposes, three or
+// INGOT_STAND_IN_ENGINES, the first is not deterministic and the second wants
+// more memory than anyone has. From the fourth on they are one engine in
+// several settings.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,7 +29,11 @@ struct Descriptor {
 };
 
 std::set<const void *> living;
-constexpr int64_t engines = 3;
+constexpr int64_t withSettings = 3;
+
+int64_t countEngines() {
+  return standin::getSetting("INGOT_STAND_IN_ENGINES", 3);
+}
 
 Descriptor *find(const void *handle) {
   if (living.count(handle))
@@ -113,6 +119,9 @@ cudnnStatus_t cudnnSetStream(cudnnHandle_t, cudaStream_t stream) {
     record("violation", " cudnnSetStream: the default stream");
   return CUDNN_STATUS_SUCCESS;
 }
+size_t cudnnGetVersion() {
+  return standin::getSetting("INGOT_STAND_IN_DNN_VERSION", CUDNN_VERSION);
+}
 const char *cudnnGetErrorString(cudnnStatus_t) { return "as the test wants"; }
 
 cudnnStatus_t
@@ -183,8 +192,8 @@ cudnnBackendGetAttribute(const cudnnBackendDescriptor_t descriptor,
   if (type == CUDNN_TYPE_BACKEND_DESCRIPTOR) {
     auto *places = static_cast<cudnnBackendDescriptor_t *>(values);
     if (name == CUDNN_ATTR_ENGINEHEUR_RESULTS) {
-      *count = engines;
-      for (int64_t i = 0; i < std::min(requested, engines); ++i)
+      *count = countEngines();
+      for (int64_t i = 0; i < std::min(requested, *count); ++i)
         find(places[i])->engine = i;
     } else {
       find(places[0])->engine = object->engine;
@@ -195,6 +204,13 @@ cudnnBackendGetAttribute(const cudnnBackendDescriptor_t descriptor,
         standin::getSetting("INGOT_STAND_IN_TENSOR_CORES", 0)
             ? CUDNN_NUMERICAL_NOTE_TENSOR_CORE
             : CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC;
+  } else if (name == CUDNN_ATTR_ENGINE_GLOBAL_INDEX) {
+    *static_cast<int64_t *>(values) = std::min(object->engine, withSettings);
+  } else if (name == CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE) {
+    *static_cast<cudnnBackendKnobType_t *>(values) = CUDNN_KNOB_TYPE_SPLIT_K;
+  } else if (name == CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE) {
+    *static_cast<int64_t *>(values) =
+        std::max(int64_t(0), object->engine - withSettings);
   } else if (name == CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE) {
     *static_cast<int64_t *>(values) =
         object->engine == 1 ? int64_t(1) << 60 : 256;
@@ -205,7 +221,10 @@ cudnnStatus_t cudnnBackendExecute(cudnnHandle_t, cudnnBackendDescriptor_t plan,
                                   cudnnBackendDescriptor_t pack) {
   if (getNumber(*find(pack), CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS) == 0)
     record("violation", " cudnnBackendExecute: no tensors");
-  return record(__func__, " engine=%d", static_cast<int>(find(plan)->engine))
+  int64_t engine = find(plan)->engine;
+  bool isBroken =
+      standin::getSetting("INGOT_STAND_IN_BROKEN_ENGINE", -1) == engine;
+  return record(__func__, " engine=%d", static_cast<int>(engine)) || isBroken
              ? CUDNN_STATUS_EXECUTION_FAILED
              : CUDNN_STATUS_SUCCESS;
 }
