@@ -219,8 +219,10 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
     for (const Interval &interval : plan.getIntervals()) {
       int64_t last =
           interval.last >= end ? calls : callsBefore[interval.last + 1] - 1;
-      numbers.append({interval.offset, interval.bytes,
-                      callsBefore[std::min(interval.first, end)], last});
+      // Inputs are there before buckets of states are waited for.
+      int64_t first =
+          interval.first == 0 ? 0 : callsBefore[std::min(interval.first, end)];
+      numbers.append({interval.offset, interval.bytes, first, last});
     }
     Builder b(&getContext());
     step->setAttr("exec.intervals", b.getDenseI64ArrayAttr(numbers));

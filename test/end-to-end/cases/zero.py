@@ -92,6 +92,15 @@ def memory(ingot):
                 check(abs(plan["gradient_bytes"] - 4 * elements / ranks) < slack, f"{plan['gradient_bytes']} bytes")
 
 
+@case("zero-check-memory")
+def check_memory(ingot):
+    """What steps wait for first leaves the inputs alone."""
+    g = golden("mlp")
+    for options in ([], ["--precision", "bf16"]):
+        trainer = compile_for(ingot, g, "adamw", 2, "--zero", "1", "--bucket-mb", "0.01", *options)
+        losses(ingot, 2, trainer, "--data", g.data, "--steps", 3, "--check-memory")
+
+
 @case("zero-exchanges")
 def exchanges(ingot):
     """Gradients and parameters are exchanged once a step, whatever the micro-batches."""
