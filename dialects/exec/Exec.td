@@ -249,32 +249,40 @@ def ConvFilterGradOp : Exec_ConvOp<"conv_filter_grad",
     "`ingot_conv_filter_grad`: output_grad, input -> filter_grad">;
 
 def AttentionOp : Exec_LibraryOp<"attention", [AttrSizedOperandSegments]> {
-  let summary = "`ingot_attention`: query, key, value, bias, mask -> result, lse";
+  let summary = "`ingot_attention`: query, key, value, bias, mask, lengths, seed, step -> result, lse";
   let description = "As `ingot.attention`.";
   let arguments = (ins Exec_Buffer:$query, Exec_Buffer:$key, Exec_Buffer:$value,
                        Optional<Exec_Buffer>:$bias, Optional<Exec_Buffer>:$mask,
+                       Optional<Exec_Buffer>:$lengths, Optional<Exec_Buffer>:$seed, Optional<Exec_Buffer>:$step,
                        Exec_Buffer:$result, Exec_Buffer:$lse, Optional<Exec_Scratch>:$scratch,
-                       F64Attr:$scale, I64Attr:$left, I64Attr:$right, UnitAttr:$on_tiles, I64Attr:$flops);
+                       F64Attr:$scale, I64Attr:$left, I64Attr:$right,
+                       DefaultValuedAttr<F64Attr, "0.0">:$ratio, DefaultValuedAttr<I32Attr, "0">:$stream,
+                       UnitAttr:$on_tiles, I64Attr:$flops);
   let assemblyFormat = [{
-    $query `,` $key `,` $value (`bias` $bias^)? (`mask` $mask^)? `->` $result `,` $lse
+    $query `,` $key `,` $value (`bias` $bias^)? (`mask` $mask^)?
+    (`lengths` $lengths^)? (`dropout` $seed^ `,` $step)? `->` $result `,` $lse
     (`scratch` $scratch^)? attr-dict `:` type(operands)
   }];
 }
 
 def AttentionGradOp : Exec_LibraryOp<"attention_grad", [AttrSizedOperandSegments]> {
   let summary = [{
-    `ingot_attention_grad`: query, key, value, output, lse, cotangent, bias, mask ->
+    `ingot_attention_grad`: query, key, value, output, lse, cotangent, bias, mask, lengths, seed, step ->
     query_grad, key_grad, value_grad
   }];
   let description = "As `ingot.attention_grad`.";
   let arguments = (ins Exec_Buffer:$query, Exec_Buffer:$key, Exec_Buffer:$value,
                        Exec_Buffer:$output, Exec_Buffer:$lse, Exec_Buffer:$cotangent,
                        Optional<Exec_Buffer>:$bias, Optional<Exec_Buffer>:$mask,
+                       Optional<Exec_Buffer>:$lengths, Optional<Exec_Buffer>:$seed, Optional<Exec_Buffer>:$step,
                        Exec_Buffer:$query_grad, Exec_Buffer:$key_grad, Exec_Buffer:$value_grad,
                        Optional<Exec_Scratch>:$scratch,
-                       F64Attr:$scale, I64Attr:$left, I64Attr:$right, UnitAttr:$on_tiles, I64Attr:$flops);
+                       F64Attr:$scale, I64Attr:$left, I64Attr:$right,
+                       DefaultValuedAttr<F64Attr, "0.0">:$ratio, DefaultValuedAttr<I32Attr, "0">:$stream,
+                       UnitAttr:$on_tiles, I64Attr:$flops);
   let assemblyFormat = [{
-    $query `,` $key `,` $value `,` $output `,` $lse `,` $cotangent (`bias` $bias^)? (`mask` $mask^)? `->`
+    $query `,` $key `,` $value `,` $output `,` $lse `,` $cotangent (`bias` $bias^)? (`mask` $mask^)?
+    (`lengths` $lengths^)? (`dropout` $seed^ `,` $step)? `->`
     $query_grad `,` $key_grad `,` $value_grad (`scratch` $scratch^)? attr-dict `:` type(operands)
   }];
 }

@@ -99,7 +99,8 @@ static SmallVector<Field> attentionDescriptor(Op op, Value output,
       {8, v[3]},
       {8, static_cast<int64_t>(op.getLeft())},
       {8, static_cast<int64_t>(op.getRight())},
-      {8, llvm::bit_cast<int64_t>(op.getScale().convertToDouble())}};
+      {8, llvm::bit_cast<int64_t>(op.getScale().convertToDouble())},
+      {8, llvm::bit_cast<int64_t>(op.getRatio().convertToDouble())}};
   for (Value rows :
        SmallVector<Value>{op.getQuery(), op.getKey(), op.getValue(), output}) {
     auto [strides, offset] =
@@ -122,9 +123,20 @@ static SmallVector<Field> attentionDescriptor(Op op, Value output,
   }
   fields.push_back({4, dtypeOf(op.getQuery())});
   fields.push_back({4, op.getOnTiles()});
+  fields.push_back({4, static_cast<int64_t>(op.getStream())});
+  fields.push_back({4, 0});
   fields.push_back(scratchBytes(op));
   fields.push_back({8, index});
   return fields;
+}
+
+/// Reads the first operands and those that may follow.
+template <typename Op>
+static void addAttentionEffects(Op op, unsigned first, Effects &effects) {
+  for (Value optional : {op.getBias(), op.getMask(), op.getLengths(),
+                         op.getSeed(), op.getStep()})
+    first += optional ? 1 : 0;
+  addEffects(op, first, effects);
 }
 
 StringRef exec::AttentionOp::getEntryPoint() { return "ingot_attention"; }
@@ -134,14 +146,15 @@ int64_t exec::AttentionOp::getCallBytes() {
   return bufferBytes(getOperands()) - scratchBytes(*this).value;
 }
 SmallVector<Value> exec::AttentionOp::getBuffers() {
-  return {getQuery(), getKey(),    getValue(), getBias(),
-          getMask(),  getResult(), getLse(),   getScratch()};
+  return {getQuery(),  getKey(),     getValue(),  getBias(),
+          getMask(),   getLengths(), getSeed(),   getStep(),
+          getResult(), getLse(),     getScratch()};
 }
 SmallVector<Field> exec::AttentionOp::getDescriptor(int64_t index) {
   return attentionDescriptor(*this, getResult(), index);
 }
 void exec::AttentionOp::getEffects(Effects &effects) {
-  addEffects(*this, 3 + (getBias() ? 1 : 0) + (getMask() ? 1 : 0), effects);
+  addAttentionEffects(*this, 3, effects);
 }
 
 StringRef exec::AttentionGradOp::getEntryPoint() {
@@ -153,13 +166,14 @@ int64_t exec::AttentionGradOp::getCallBytes() {
   return bufferBytes(getOperands()) - scratchBytes(*this).value;
 }
 SmallVector<Value> exec::AttentionGradOp::getBuffers() {
-  return {getQuery(),     getKey(),       getValue(),     getOutput(),
-          getLse(),       getCotangent(), getBias(),      getMask(),
-          getQueryGrad(), getKeyGrad(),   getValueGrad(), getScratch()};
+  return {getQuery(),   getKey(),       getValue(),  getOutput(),
+          getLse(),     getCotangent(), getBias(),   getMask(),
+          getLengths(), getSeed(),      getStep(),   getQueryGrad(),
+          getKeyGrad(), getValueGrad(), getScratch()};
 }
 SmallVector<Field> exec::AttentionGradOp::getDescriptor(int64_t index) {
   return attentionDescriptor(*this, getOutput(), index);
 }
 void exec::AttentionGradOp::getEffects(Effects &effects) {
-  addEffects(*this, 6 + (getBias() ? 1 : 0) + (getMask() ? 1 : 0), effects);
+  addAttentionEffects(*this, 6, effects);
 }

@@ -1,6 +1,6 @@
 #include "passes/graph/AttentionMatch.h"
 
-#include "dialects/ingot/ir/Arithmetic.h"
+#include "dialects/ingot/attention/PlainAttention.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "passes/graph/KnownValues.h"
@@ -126,7 +126,8 @@ AttentionMatch::AttentionMatch(SoftmaxOp softmax) {
   findShape(softmax);
   if (!isComputedInF32(scores.getLhs()))
     refuse("the kernel does not take the elements");
-  bool mayBeEmpty = getSizes().window(left, right).fewest == 0;
+  bool mayBeEmpty =
+      getSizes().window(left, right).fewest == 0 || !lengths.empty();
   for (const Term &term : terms) {
     mayBeEmpty |= term.kind != Term::Bias;
     if (term.kind == Term::Bias && dependsOnParameter(term.value))
@@ -341,11 +342,17 @@ void AttentionMatch::matchWeights(SoftmaxOp softmax) {
       weights = select.getResult();
       continue;
     }
+    // Its numbers go by the row-major position, whatever the rank.
+    if (auto drops = dyn_cast<DropoutOp>(other)) {
+      if (dropout || !drops.getMask().use_empty())
+        refuse(dropout ? "dropout twice between the weights and the values"
+                       : "something else reads what dropout keeps");
+      dropout = drops;
+      weights = drops.getResult();
+      continue;
+    }
     // Read by something else alone, it need not be an attention.
-    if (isa<DropoutOp>(other))
-      refuse("dropout between the weights and the values");
-    else
-      scores = nullptr;
+    scores = nullptr;
     return;
   }
 }
@@ -370,7 +377,9 @@ void AttentionMatch::findShape(SoftmaxOp softmax) {
   queries = tensorType(scores.getResult()).getShape().take_back(2)[0];
   keys = tensorType(scores.getResult()).getShape().back();
 
-  llvm::erase_if(terms, [&](const Term &term) { return becomesWindow(term); });
+  llvm::erase_if(terms, [&](const Term &term) {
+    return becomesWindow(term) || becomesLengths(term);
+  });
 }
 
 /// Tightens the bounds by a term that is a window.
@@ -407,6 +416,17 @@ bool AttentionMatch::becomesWindow(const Term &term) {
   tighten(left, window->left);
   tighten(right, window->right);
   return true;
+}
+
+/// Takes a mask of the first keys of each sample as their numbers.
+bool AttentionMatch::becomesLengths(const Term &term) {
+  std::optional<KeyBound> bound =
+      term.kind == Term::Bias
+          ? std::nullopt
+          : findKeyBound(term.value, term.kind == Term::Hidden, batch, heads);
+  if (bound)
+    lengths.push_back(*bound);
+  return bound.has_value();
 }
 
 Type AttentionMatch::getElement() {
@@ -538,6 +558,11 @@ AttentionOp AttentionMatch::rewrite(OpBuilder &builder) {
   Value mask =
       combine(allowed, [&](Value x, Value y) { return a.logicalAnd(x, y); });
   Value bias = combine(added, [&](Value x, Value y) { return a.add(x, y); });
+  Value length;
+  for (const KeyBound &bound : lengths) {
+    Value each = bound.emitLengths(a, batch, keys);
+    length = length ? a.min(length, each) : each;
+  }
 
   // The kernel computes in f32, whatever it reads.
   Type element = mixed.getType().getElementType();
@@ -549,9 +574,13 @@ AttentionOp AttentionMatch::rewrite(OpBuilder &builder) {
       {batch, queries, heads, vType.getDimSize(3)}, element);
   auto lse = RankedTensorType::get({batch, heads, queries}, f32);
   auto attention = AttentionOp::create(
-      builder, loc, TypeRange{type, lse}, q, k, v, bias, mask,
-      builder.getF64FloatAttr(factor), builder.getI64IntegerAttr(left),
-      builder.getI64IntegerAttr(right), builder.getF64FloatAttr(0));
+      builder, loc, TypeRange{type, lse}, q, k, v, bias, mask, length,
+      dropout ? dropout.getSeed() : Value(),
+      dropout ? dropout.getStep() : Value(), builder.getF64FloatAttr(factor),
+      builder.getI64IntegerAttr(left), builder.getI64IntegerAttr(right),
+      builder.getF64FloatAttr(0),
+      dropout ? dropout.getRatioAttr() : builder.getF64FloatAttr(0),
+      dropout ? dropout.getStreamAttr() : builder.getI32IntegerAttr(0));
   Value result = TransposeOp::create(
       builder, loc,
       RankedTensorType::get({batch, heads, queries, vType.getDimSize(3)},

@@ -9,6 +9,7 @@
 #define INGOT_PASSES_GRAPH_ATTENTIONMATCH_H
 
 #include "dialects/ingot/ir/Dialect.h"
+#include "passes/graph/KeyBounds.h"
 #include <string>
 
 namespace ingot {
@@ -45,6 +46,7 @@ private:
   void matchScores(mlir::Value value);
   bool followScores(mlir::Value &value);
   bool becomesWindow(const Term &term);
+  bool becomesLengths(const Term &term);
   void addBias(mlir::Value value);
   void addMask(Term term, bool fillIsFinite);
   bool addMaskOf(SelectOp fills);
@@ -62,6 +64,9 @@ private:
   double scale = 1;
   int64_t left = -1, right = -1;
   llvm::SmallVector<Term> terms;
+  llvm::SmallVector<KeyBound> lengths;
+  /// Between the weights and the values; null if there is none.
+  DropoutOp dropout;
   /// A query that may look nowhere gets the mean of all values.
   bool emptyRowsSeeAll = false;
   std::string problem;

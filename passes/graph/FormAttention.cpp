@@ -27,11 +27,47 @@ namespace ingot {
 using namespace mlir;
 using namespace ingot;
 
+/// The smallest shape of pairs that holds all of several terms.
+static SmallVector<int64_t> commonShape(ArrayRef<Value> terms) {
+  SmallVector<int64_t> shape(4, 1);
+  for (Value term : terms)
+    if (term)
+      for (auto [size, other] :
+           llvm::zip_equal(shape, tensorType(term).getShape()))
+        size = std::max(size, other);
+  return shape;
+}
+
+/// Makes results 0 where a query sees no key. `allowed`: [batch, heads,
+/// queries, keys], any of which may be 1.
+static void clearUnseeing(AttentionOp op, Value allowed) {
+  OpBuilder builder(op);
+  Arithmetic a(builder, op.getLoc());
+  ArrayRef<int64_t> shape = tensorType(allowed).getShape();
+  Value sees = a.maxOver(a.cast(allowed, builder.getF32Type()), 3);
+  sees = a.compare(Predicate::GT, sees, 0.0);
+  // To the result's order.
+  auto turned = RankedTensorType::get({shape[0], shape[2], shape[1]},
+                                      builder.getI1Type());
+  sees = TransposeOp::create(builder, op.getLoc(), turned, sees,
+                             ArrayRef<int64_t>{0, 2, 1});
+  sees = a.reshape(sees, {shape[0], shape[2], shape[1], 1});
+  Value result = op.getResult();
+  builder.setInsertionPointAfter(op);
+  Value seen = a.select(broadcastTrailing(builder, op.getLoc(), sees,
+                                          tensorType(result).getShape()),
+                        result, 0.0);
+  result.replaceUsesWithIf(seen, [&](OpOperand &use) {
+    return use.getOwner() != seen.getDefiningOp();
+  });
+}
+
 /// Has a device's kernel, which adds a bias and knows no mask, run an attention
 /// with terms: what is hidden gets a score so low that its weight is 0. A query
 /// that sees no key would then have the mean of its values: its result is
-/// replaced by 0, and with it what its gradients come from.
-static void makeTermsBias(AttentionOp op) {
+/// replaced by 0, and with it what its gradients come from. Lengths stay, but
+/// for those of 0, which the kernel need not take.
+static void adaptTerms(AttentionOp op) {
   // Exponentials of differences from any other score are 0; and what rounding
   // leaves of the difference of two such scores is small (a power of 2 below
   // ten), so that weights of a query without keys stay finite in f16 too.
@@ -42,52 +78,67 @@ static void makeTermsBias(AttentionOp op) {
   Arithmetic a(builder, loc);
   Type f32 = builder.getF32Type();
   AttentionSizes sizes = op.getSizes();
-  Value bias = op.getBias(), allowed = op.getMask();
-  SmallVector<int64_t> shape(4, 1);
-  for (Value term : {bias, allowed})
-    if (term)
-      for (auto [size, other] :
-           llvm::zip_equal(shape, tensorType(term).getShape()))
-        size = std::max(size, other);
-  if (allowed)
-    allowed = broadcastTrailing(builder, loc, allowed, shape);
-  if (bias) {
-    bias = broadcastTrailing(builder, loc, a.cast(bias, f32), shape);
-    Value counts = a.compare(Predicate::NE, bias, -infinity);
-    allowed = allowed ? a.logicalAnd(allowed, counts) : counts;
-    bias = a.max(bias, hidden);
-  } else {
-    bias = a.constant(RankedTensorType::get(shape, f32), 0.0);
-  }
-  bias = a.select(allowed, bias, hidden);
-
   auto left = static_cast<int64_t>(op.getLeft());
   auto right = static_cast<int64_t>(op.getRight());
-  if (left >= 0 || right >= 0) {
-    shape[2] = sizes.queries;
-    Value within = emitWithinBounds(builder, loc, sizes, left, right);
-    allowed = a.logicalAnd(broadcastTrailing(builder, loc, allowed, shape),
-                           broadcastTrailing(builder, loc, within, shape));
+  Value bias = op.getBias(), allowed = op.getMask();
+  auto require = [&](Value &all, Value holds) {
+    SmallVector<int64_t> shape = commonShape({all, holds});
+    holds = broadcastTrailing(builder, loc, holds, shape);
+    all = all ? a.logicalAnd(broadcastTrailing(builder, loc, all, shape), holds)
+              : holds;
+  };
+  Value lengths = op.getLengths();
+  // A window may lie behind all keys: every query has to see one there.
+  if (lengths && left >= 0) {
+    require(allowed, emitWithinLengths(builder, loc, sizes, lengths));
+    op.getLengthsMutable().clear();
+    lengths = {};
   }
-  // [batch, heads, queries], any of which may be 1, to the result's order.
-  Value sees = a.maxOver(a.cast(allowed, f32), 3);
-  sees = a.compare(Predicate::GT, sees, 0.0);
-  auto turned = RankedTensorType::get({shape[0], shape[2], shape[1]},
-                                      builder.getI1Type());
-  sees = TransposeOp::create(builder, loc, turned, sees,
-                             ArrayRef<int64_t>{0, 2, 1});
-  sees = a.reshape(sees, {shape[0], shape[2], shape[1], 1});
+  if (lengths)
+    op.getLengthsMutable().assign(a.max(lengths, 1.0));
+  if (bias || allowed) {
+    SmallVector<int64_t> shape = commonShape({bias, allowed});
+    if (bias) {
+      bias = a.cast(bias, f32);
+      require(allowed, a.compare(Predicate::NE, bias, -infinity));
+      bias = a.max(broadcastTrailing(builder, loc, bias, shape), hidden);
+    } else {
+      bias = a.constant(RankedTensorType::get(shape, f32), 0.0);
+    }
+    bias = a.select(allowed, bias, hidden);
+    op.getBiasMutable().assign(bias);
+    op.getMaskMutable().clear();
+    if (lengths)
+      require(allowed, emitWithinLengths(builder, loc, sizes, lengths));
+    if (left >= 0 || right >= 0)
+      require(allowed,
+              a.reshape(emitWithinBounds(builder, loc, sizes, left, right),
+                        {1, 1, sizes.queries, sizes.keys}));
+  } else {
+    // The first key is within the bounds.
+    allowed = a.reshape(a.compare(Predicate::GE, lengths, 1.0),
+                        {sizes.batch, 1, 1, 1});
+  }
+  clearUnseeing(op, allowed);
+}
 
-  op.getBiasMutable().assign(bias);
-  op.getMaskMutable().clear();
-  Value result = op.getResult();
-  builder.setInsertionPointAfter(op);
-  Value seen = a.select(
-      broadcastTrailing(builder, loc, sees, tensorType(result).getShape()),
-      result, 0.0);
-  result.replaceUsesWithIf(seen, [&](OpOperand &use) {
-    return use.getOwner() != seen.getDefiningOp();
-  });
+/// Gives a device's generator a seed of its own for each attention and step:
+/// 48 bits of the numbers that dropout would begin with.
+static void adaptSeed(AttentionOp op) {
+  OpBuilder builder(op);
+  Arithmetic a(builder, op.getLoc());
+  auto two = RankedTensorType::get({2}, builder.getF64Type());
+  Value drawn = RandomUniformOp::create(builder, op.getLoc(), two, op.getSeed(),
+                                        op.getStep(), op.getStream());
+  // The upper 24 bits, then the lower ones.
+  Value upper = SliceOp::create(
+      builder, op.getLoc(), RankedTensorType::get({1}, builder.getF64Type()),
+      drawn, ArrayRef<int64_t>{0}, ArrayRef<int64_t>{1}, ArrayRef<int64_t>{1});
+  Value lower = SliceOp::create(
+      builder, op.getLoc(), RankedTensorType::get({1}, builder.getF64Type()),
+      drawn, ArrayRef<int64_t>{1}, ArrayRef<int64_t>{2}, ArrayRef<int64_t>{1});
+  Value bits = a.add(a.mul(upper, 0x1p48), a.mul(lower, 0x1p24));
+  op.getSeedMutable().assign(a.reshape(a.cast(bits, builder.getI64Type()), {}));
 }
 
 namespace {
@@ -195,21 +246,33 @@ private:
                             "soft cap");
       return false;
     }
-    if (device && hasTerms(op) && !op.getLse().use_empty()) {
+    if (device && (hasTerms(op) || op.getSeed()) && !op.getLse().use_empty()) {
       remark::missed(op.getLoc(), options())
           << remark::reason("the logarithms of sums are read, which differ "
-                            "where a query sees no key");
+                            "where a query sees no key, and whose gradient "
+                            "knows no weights that the library drops");
       return false;
     }
     return isWorthIt(op.getLoc(), op.getSizes(), op.getLeft(), op.getRight(),
                      op.getQuery().getType().getElementType());
   }
 
-  static bool hasTerms(AttentionOp op) { return op.getBias() || op.getMask(); }
+  static bool hasTerms(AttentionOp op) {
+    return op.getBias() || op.getMask() || op.getLengths();
+  }
 
   void adapt(AttentionOp op) {
-    if (device && hasTerms(op))
-      makeTermsBias(op);
+    if (!device)
+      return;
+    if (hasTerms(op))
+      adaptTerms(op);
+    if (!op.getSeed())
+      return;
+    adaptSeed(op);
+    remark::analysis(op.getLoc(), options())
+        << remark::reason("the device's library drops other weights than the "
+                          "processor, as many")
+        << remark::metric("ratio", op.getRatio().convertToDouble());
   }
 
   static void takeApart(AttentionOp op) {

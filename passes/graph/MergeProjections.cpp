@@ -305,8 +305,10 @@ void MergeProjections::pack(AttentionOp op) {
       << remark::metric("bytes-saved", 4 * byteSize(tensorType(packed)));
   auto attention = PackedAttentionOp::create(
       builder, op.getLoc(), op.getResultTypes(), packed, op.getBias(),
-      op.getMask(), builder.getI64IntegerAttr(sizes.keyHeads),
-      op.getScaleAttr(), op.getLeftAttr(), op.getRightAttr());
+      op.getMask(), op.getLengths(), op.getSeed(), op.getStep(),
+      builder.getI64IntegerAttr(sizes.keyHeads), op.getScaleAttr(),
+      op.getLeftAttr(), op.getRightAttr(), op.getRatioAttr(),
+      op.getStreamAttr());
   op->replaceAllUsesWith(attention->getResults());
   op->erase();
   ++numPacked;

@@ -96,19 +96,11 @@ struct CallBuilder {
   }
 
   void operator()(AttentionOp op) const {
-    auto [bias, mask] = optional(op, 3);
-    exec::AttentionOp::create(b, op.getLoc(), inputs[0], inputs[1], inputs[2],
-                              bias, mask, outputs[0], outputs[1], scratch,
-                              op.getScale(), op.getLeft(), op.getRight(),
-                              attendsOnTiles(op), op.getFlops());
+    attention(op, 3, {inputs[0], inputs[1], inputs[2]});
   }
   void operator()(AttentionGradOp op) const {
-    auto [bias, mask] = optional(op, 6);
-    exec::AttentionGradOp::create(
-        b, op.getLoc(), inputs[0], inputs[1], inputs[2], inputs[3], inputs[4],
-        inputs[5], bias, mask, outputs[0], outputs[1], outputs[2], scratch,
-        op.getScale(), op.getLeft(), op.getRight(), attendsOnTiles(op),
-        op.getFlops());
+    attentionGrad(op, 3, {inputs[0], inputs[1], inputs[2]},
+                  {outputs[0], outputs[1], outputs[2]});
   }
 
   void operator()(CompressOp op) const {
@@ -122,33 +114,46 @@ struct CallBuilder {
   }
 
   void operator()(PackedAttentionOp op) const {
-    auto [bias, mask] = optional(op, 1);
-    auto [query, key, value] = unpack(op, inputs[0]);
-    exec::AttentionOp::create(b, op.getLoc(), query, key, value, bias, mask,
-                              outputs[0], outputs[1], scratch, op.getScale(),
-                              op.getLeft(), op.getRight(), attendsOnTiles(op),
-                              op.getFlops());
+    attention(op, 1, unpack(op, inputs[0]));
   }
   void operator()(PackedAttentionGradOp op) const {
-    auto [bias, mask] = optional(op, 4);
-    auto [query, key, value] = unpack(op, inputs[0]);
-    auto [dq, dk, dv] = unpack(op, outputs[0]);
+    attentionGrad(op, 1, unpack(op, inputs[0]), unpack(op, outputs[0]));
+  }
+
+  /// Queries, keys and values, or their gradients.
+  using Parts = std::array<Value, 3>;
+
+  /// `first`: how many inputs stand before those that may be there.
+  template <typename Op>
+  void attention(Op op, unsigned first, const Parts &in) const {
+    auto [bias, mask, lengths, seed, step] = optional(op, first);
+    exec::AttentionOp::create(b, op.getLoc(), in[0], in[1], in[2], bias, mask,
+                              lengths, seed, step, outputs[0], outputs[1],
+                              scratch, op.getScale(), op.getLeft(),
+                              op.getRight(), op.getRatio(), op.getStream(),
+                              attendsOnTiles(op), op.getFlops());
+  }
+  /// `first`: where the results of the forward pass stand.
+  template <typename Op>
+  void attentionGrad(Op op, unsigned first, const Parts &in,
+                     const Parts &out) const {
+    auto [bias, mask, lengths, seed, step] = optional(op, first + 3);
     exec::AttentionGradOp::create(
-        b, op.getLoc(), query, key, value, inputs[1], inputs[2], inputs[3],
-        bias, mask, dq, dk, dv, scratch, op.getScale(), op.getLeft(),
-        op.getRight(), attendsOnTiles(op), op.getFlops());
+        b, op.getLoc(), in[0], in[1], in[2], inputs[first], inputs[first + 1],
+        inputs[first + 2], bias, mask, lengths, seed, step, out[0], out[1],
+        out[2], scratch, op.getScale(), op.getLeft(), op.getRight(),
+        op.getRatio(), op.getStream(), attendsOnTiles(op), op.getFlops());
   }
 
   /// Queries, keys and values within a packed buffer.
-  template <typename Op>
-  std::array<Value, 3> unpack(Op op, Value packed) const {
+  template <typename Op> Parts unpack(Op op, Value packed) const {
     auto whole = packed.getDefiningOp<exec::BufferOp>();
     auto type = cast<MemRefType>(packed.getType());
     SmallVector<int64_t> shape(type.getShape());
     auto strides = type.getStridesAndOffset().first;
     AttentionSizes sizes = op.getSizes();
     int64_t counts[] = {sizes.heads, sizes.keyHeads, sizes.keyHeads};
-    std::array<Value, 3> parts;
+    Parts parts;
     for (auto [part, first, count] :
          llvm::zip_equal(parts, op.getFirstHeads(), counts)) {
       shape[2] = count;
@@ -162,12 +167,16 @@ struct CallBuilder {
     return parts;
   }
 
-  /// The buffers of bias and mask, which follow the `first` ones; null where
-  /// there is none.
+  /// The buffers of bias, mask, lengths, seed and step, which follow the
+  /// `first` ones; null where there is none.
   template <typename Op>
-  std::pair<Value, Value> optional(Op op, unsigned first) const {
-    Value bias = op.getBias() ? inputs[first++] : Value();
-    return {bias, op.getMask() ? inputs[first] : Value()};
+  std::array<Value, 5> optional(Op op, unsigned first) const {
+    std::array<Value, 5> buffers = {op.getBias(), op.getMask(), op.getLengths(),
+                                    op.getSeed(), op.getStep()};
+    for (Value &buffer : buffers)
+      if (buffer)
+        buffer = inputs[first++];
+    return buffers;
   }
 
   bool attendsOnTiles(Operation *op) const {

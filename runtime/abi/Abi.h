@@ -170,12 +170,17 @@ typedef struct ingot_conv_desc {
 } ingot_conv_desc;
 
 /// Query i of a head may look at key j if -left <= j - i <= right (-1: no
-/// bound), if the mask (one byte each) says so, and if the bias is not
-/// -infinity. `heads` is a multiple of `key_heads`: neighbours share keys.
+/// bound), if the mask (one byte each) says so, if the bias is not -infinity,
+/// and if j is below the length of the batch's sample. `heads` is a multiple of
+/// `key_heads`: neighbours share keys. With a seed, each weight is dropped with
+/// the probability `ratio`, and what stays divided by 1 - ratio: on a processor
+/// by Philox-4x32-10 (docs/spec/random.md) of seed, step, `stream` and its
+/// position in [batch, heads, queries, keys]; on a GPU by its library's
+/// generator, with seed and step as seed and offset.
 typedef struct ingot_attention_desc {
   int64_t batch, heads, key_heads, queries, keys, size, value_size;
   int64_t left, right;
-  double scale;
+  double scale, ratio;
   /// Elements from one batch, row (query or key) and head to the next.
   int64_t query_strides[3], key_strides[3], value_strides[3], result_strides[3];
   /// Elements from one batch, head and query to the next; 0 repeats. Keys are
@@ -184,6 +189,7 @@ typedef struct ingot_attention_desc {
   int32_t type;
   /// As in ingot_matmul_desc.
   int32_t on_tiles;
+  int32_t stream, reserved;
   int64_t scratch_bytes;
   int64_t index;
 } ingot_attention_desc;
@@ -241,21 +247,22 @@ void ingot_conv_filter_grad(ingot_context *context, const ingot_conv_desc *desc,
 
 /// result = softmax(scale * query key^T + bias, where allowed) value per head,
 /// and lse [batch, heads, queries] = the logarithm of the sum of exponentials
-/// (f32): 0 and +infinity for a query that may look nowhere. `bias` and `mask`
-/// may be null.
+/// (f32): 0 and +infinity for a query that may look nowhere. `bias`, `mask`,
+/// `lengths` (one for each batch; on a GPU at least 1) and `seed` with `step`
+/// (one number each) may be null.
 void ingot_attention(ingot_context *context, const ingot_attention_desc *desc,
                      const void *query, const void *key, const void *value,
-                     const void *bias, const void *mask, void *result,
+                     const void *bias, const void *mask, const int32_t *lengths,
+                     const int64_t *seed, const int64_t *step, void *result,
                      void *lse, void *scratch);
 /// The gradients, with the strides of what they are gradients of; `output` and
 /// its cotangent have those of the result.
-void ingot_attention_grad(ingot_context *context,
-                          const ingot_attention_desc *desc, const void *query,
-                          const void *key, const void *value,
-                          const void *output, const void *lse,
-                          const void *cotangent, const void *bias,
-                          const void *mask, void *query_grad, void *key_grad,
-                          void *value_grad, void *scratch);
+void ingot_attention_grad(
+    ingot_context *context, const ingot_attention_desc *desc, const void *query,
+    const void *key, const void *value, const void *output, const void *lse,
+    const void *cotangent, const void *bias, const void *mask,
+    const int32_t *lengths, const int64_t *seed, const int64_t *step,
+    void *query_grad, void *key_grad, void *value_grad, void *scratch);
 
 /// How a bucket is sent: as it is; each block of elements as integers and a
 /// scale; some elements with their indices.

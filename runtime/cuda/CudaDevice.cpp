@@ -402,7 +402,7 @@ Dnn &CudaDevice::getDnn() {
 
 DnnAttention &CudaDevice::getAttention() {
   if (!attention)
-    attention = std::make_unique<DnnAttention>(getDnn(), driver);
+    attention = std::make_unique<DnnAttention>(getDnn(), driver, stream);
   return *attention;
 }
 

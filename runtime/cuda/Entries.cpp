@@ -127,11 +127,14 @@ void ingot_conv_filter_grad(ingot_context *context, const ingot_conv_desc *desc,
 
 void ingot_attention(ingot_context *context, const ingot_attention_desc *desc,
                      const void *query, const void *key, const void *value,
-                     const void *bias, const void *, void *result, void *lse,
-                     void *scratch) {
+                     const void *bias, const void *, const int32_t *lengths,
+                     const int64_t *seed, const int64_t *step, void *result,
+                     void *lse, void *scratch) {
   enqueue(context, "attention", desc->index, [&](CudaDevice &device) {
     device.getAttention().forward(
-        *context, *desc, {query, key, value, bias, result, lse}, scratch);
+        *context, *desc,
+        {{query, key, value}, {bias, lengths, seed, step}, result, lse},
+        scratch);
   });
 }
 
@@ -140,12 +143,19 @@ void ingot_attention_grad(ingot_context *context,
                           const void *key, const void *value,
                           const void *output, const void *lse,
                           const void *cotangent, const void *bias, const void *,
-                          void *query_grad, void *key_grad, void *value_grad,
-                          void *scratch) {
+                          const int32_t *lengths, const int64_t *seed,
+                          const int64_t *step, void *query_grad, void *key_grad,
+                          void *value_grad, void *scratch) {
   enqueue(context, "attention", desc->index, [&](CudaDevice &device) {
     device.getAttention().backward(*context, *desc,
-                                   {query, key, value, output, lse, cotangent,
-                                    bias, query_grad, key_grad, value_grad},
+                                   {{query, key, value},
+                                    {bias, lengths, seed, step},
+                                    output,
+                                    lse,
+                                    cotangent,
+                                    query_grad,
+                                    key_grad,
+                                    value_grad},
                                    scratch);
   });
 }

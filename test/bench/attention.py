@@ -18,8 +18,9 @@ HEADS, SIZE = 4, 64
 WIDTH = HEADS * SIZE
 
 
-def export(path, length, form):
+def export(path, length, form, dropout):
     """Weights that something else reads stay in memory; a training step leaves the reader out."""
+    kept = "kept = Dropout(weights, ratio, on)" if dropout else ""
     other = f", float[1,{HEADS},{length},1] largest" if form == "decomposed" else ""
     reader = "largest = ReduceMax<keepdims = 1>(weights, last)" if form == "decomposed" else ""
     heads = "\n".join(
@@ -37,7 +38,8 @@ def export(path, length, form):
             masked = Where(causal, scores, hidden)
             weights = Softmax<axis = -1>(masked)
             {reader}
-            mixed = MatMul(weights, v_heads)
+            {kept}
+            mixed = MatMul({"kept" if dropout else "weights"}, v_heads)
             rows = Transpose<perm = [0, 2, 1, 3]>(mixed)
             y = Reshape(rows, together)
         }}""")
@@ -46,6 +48,7 @@ def export(path, length, form):
     constants["causal"] = np.tri(length, dtype=bool)
     constants["apart"], constants["together"] = np.array([1, length, HEADS, SIZE]), np.array([1, length, WIDTH])
     constants["last"] = np.array([-1])
+    constants["ratio"], constants["on"] = np.float32(dropout), np.bool_(True)
     constants["hidden"] = np.float32(-np.inf)
     model.graph.initializer.extend(numpy_helper.from_array(np.asarray(v), k) for k, v in constants.items())
     onnx.save(model, path)
@@ -58,7 +61,7 @@ class Attention(bench.Bench):
         points = {}
         for form in ("whole", "decomposed"):
             trainer = self.path(f"attention-{length}-{form}")
-            export(trainer + ".onnx", length, form)
+            export(trainer + ".onnx", length, form, self.options.dropout)
             bench.run([os.path.join(self.options.bin, "ingotc"), trainer + ".onnx", "-o", trainer, "--loss", "mse",
                        "--optimizer", "sgd"])
             plan = json.loads(bench.run([trainer, "--inspect=json"])[0])
@@ -76,6 +79,7 @@ class Attention(bench.Bench):
 def main():
     parser = bench.make_parser(__doc__)
     parser.add_argument("--lengths", type=int, nargs="+", default=[1024, 2048, 4096])
+    parser.add_argument("--dropout", type=float, default=0, help="ratio of weights that are dropped")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--steps", type=int, default=4, help="of each trainer in a round")
     bench_run = Attention(parser.parse_args())

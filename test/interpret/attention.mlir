@@ -125,3 +125,66 @@ func.func @test_half() -> (tensor<2x64x2x16xf32>, tensor<2x64x2x16xf32>, tensor<
   %expected:2 = ingot.attention %qf, %kf, %vf {scale = 0.25 : f64, right = 0 : i64} : (tensor<2x64x2x16xf32>, tensor<2x64x2x16xf32>, tensor<2x64x2x16xf32>) -> (tensor<2x64x2x16xf32>, tensor<2x2x64xf32>)
   return %actual, %expected#0, %half#1, %expected#1 : tensor<2x64x2x16xf32>, tensor<2x64x2x16xf32>, tensor<2x2x64xf32>, tensor<2x2x64xf32>
 }
+
+// Of no key, of some, and of more than there are.
+func.func @test_lengths() -> (tensor<3x2x1x2xf32>, tensor<3x2x1x2xf32>, tensor<3x1x2xf32>, tensor<3x1x2xf32>) attributes {ingot.tolerance = 2.0e-6} {
+  %lengths = ingot.constant dense<[-1, 2, 7]> : tensor<3xi32>
+  %q = ingot.constant dense<[[[[2.041, -2.556]], [[0.418, -0.568]]], [[[-0.453, -0.216]], [[-2.02, -0.232]]], [[[-0.865, 3.323]], [[0.226, -0.353]]]]> : tensor<3x2x1x2xf32>
+  %k = ingot.constant dense<[[[[-0.281, -0.668]], [[-1.055, -0.391]], [[0.482, -0.239]]], [[[0.958, -0.2]], [[0.024, 1.546]], [[0.545, -0.505]]], [[[-0.183, 0.541]], [[1.935, -0.27]], [[-0.244, 1.002]]]]> : tensor<3x3x1x2xf32>
+  %v = ingot.constant dense<[[[[-0.886, -0.292]], [[0.883, 0.58]], [[0.092, 0.67]]], [[[-2.828, 1.021]], [[-0.96, -1.669]], [[0.276, 0.701]]], [[[-0.445, -1.076]], [[0.026, -0.053]], [[1.406, 0.747]]]]> : tensor<3x3x1x2xf32>
+  %actual:2 = ingot.attention %q, %k, %v lengths %lengths {scale = 1.0 : f64} : (tensor<3x2x1x2xf32>, tensor<3x3x1x2xf32>, tensor<3x3x1x2xf32>, tensor<3xi32>) -> (tensor<3x2x1x2xf32>, tensor<3x1x2xf32>)
+  %expected0 = ingot.constant dense<[[[[0.0, 0.0]], [[0.0, 0.0]]], [[[-1.8725377, -0.3549067]], [[-1.3059249, -1.1708533]]], [[[1.0891236, 0.43594363]], [[0.19797894, -0.14139913]]]]> : tensor<3x2x1x2xf32>
+  %expected1 = ingot.constant dense<[[[0x7F800000, 0x7F800000]], [[0.32562026, -0.20235822]], [[3.7290366, 1.1507261]]]> : tensor<3x1x2xf32>
+  return %actual#0, %expected0, %actual#1, %expected1 : tensor<3x2x1x2xf32>, tensor<3x2x1x2xf32>, tensor<3x1x2xf32>, tensor<3x1x2xf32>
+}
+
+// Lengths and bounds: the third query of the first sample sees two keys.
+func.func @test_lengths_causal() -> (tensor<2x3x2x1xf32>, tensor<2x3x2x1xf32>, tensor<2x2x3xf32>, tensor<2x2x3xf32>) attributes {ingot.tolerance = 2.0e-6} {
+  %lengths = ingot.constant dense<[2, 1]> : tensor<2xi32>
+  %q = ingot.constant dense<[[[[-1.639], [0.061]], [[-0.964], [0.757]], [[-2.034], [-0.914]]], [[[0.71], [1.156]], [[-2.158], [-0.498]], [[0.328], [-0.609]]]]> : tensor<2x3x2x1xf32>
+  %k = ingot.constant dense<[[[[1.591]], [[-1.191]], [[0.355]]], [[[-1.048]], [[1.406]], [[-0.022]]]]> : tensor<2x3x1x1xf32>
+  %v = ingot.constant dense<[[[[-0.372]], [[-1.718]], [[1.682]]], [[[0.753]], [[0.754]], [[1.138]]]]> : tensor<2x3x1x1xf32>
+  %actual:2 = ingot.attention %q, %k, %v lengths %lengths {scale = 0.5 : f64, right = 0 : i64} : (tensor<2x3x2x1xf32>, tensor<2x3x1x1xf32>, tensor<2x3x1x1xf32>, tensor<2xi32>) -> (tensor<2x3x2x1xf32>, tensor<2x2x3xf32>)
+  %expected0 = ingot.constant dense<[[[[-0.372], [-0.372]], [[-1.438896], [-0.7201455]], [[-1.6429449], [-1.4231962]]], [[[0.753], [0.753]], [[0.753], [0.753]], [[0.753], [0.753]]]]> : tensor<2x3x2x1xf32>
+  %expected1 = ingot.constant dense<[[[-1.3038245, 0.8064458, 1.2686235], [0.0485255, 0.9014785, 0.79149544]], [[-0.37203997, 1.130792, -0.171872], [-0.605744, 0.260952, 0.319116]]]> : tensor<2x2x3xf32>
+  return %actual#0, %expected0, %actual#1, %expected1 : tensor<2x3x2x1xf32>, tensor<2x3x2x1xf32>, tensor<2x2x3xf32>, tensor<2x2x3xf32>
+}
+
+// A window behind all keys of the first sample.
+func.func @test_lengths_window() -> (tensor<2x4x1x1xf32>, tensor<2x4x1x1xf32>, tensor<2x1x4xf32>, tensor<2x1x4xf32>) attributes {ingot.tolerance = 2.0e-6} {
+  %lengths = ingot.constant dense<[1, 3]> : tensor<2xi32>
+  %q = ingot.constant dense<[[[[-0.004]], [[1.214]], [[0.757]], [[0.216]]], [[[-0.317]], [[0.293]], [[-0.243]], [[0.817]]]]> : tensor<2x4x1x1xf32>
+  %k = ingot.constant dense<[[[[-0.794]], [[0.134]], [[-0.111]], [[0.543]]], [[[0.225]], [[2.55]], [[1.499]], [[1.497]]]]> : tensor<2x4x1x1xf32>
+  %v = ingot.constant dense<[[[[-2.04]], [[-0.34]], [[-0.609]], [[0.533]]], [[[-2.279]], [[1.174]], [[1.067]], [[-1.302]]]]> : tensor<2x4x1x1xf32>
+  %actual:2 = ingot.attention %q, %k, %v lengths %lengths {scale = 1.0 : f64, right = 0 : i64, left = 1 : i64} : (tensor<2x4x1x1xf32>, tensor<2x4x1x1xf32>, tensor<2x4x1x1xf32>, tensor<2xi32>) -> (tensor<2x4x1x1xf32>, tensor<2x1x4xf32>)
+  %expected0 = ingot.constant dense<[[[[-2.04]], [[-2.04]], [[0.0]], [[0.0]]], [[[-2.279]], [[0.013833623]], [[1.1137052]], [[1.067]]]]> : tensor<2x4x1x1xf32>
+  %expected1 = ingot.constant dense<[[[0.0031760002, -0.963916, 0x7F800000, 0x7F800000]], [[-0.071325, 1.156605, 0.20932482, 1.2246829]]]> : tensor<2x1x4xf32>
+  return %actual#0, %expected0, %actual#1, %expected1 : tensor<2x4x1x1xf32>, tensor<2x4x1x1xf32>, tensor<2x1x4xf32>, tensor<2x1x4xf32>
+}
+
+// Weights are dropped by their place among those of all heads and queries.
+func.func @test_dropout() -> (tensor<2x3x2x1xf32>, tensor<2x3x2x1xf32>, tensor<2x2x3xf32>, tensor<2x2x3xf32>) attributes {ingot.tolerance = 2.0e-6} {
+  %seed = ingot.constant dense<7> : tensor<i64>
+  %step = ingot.constant dense<5> : tensor<i64>
+  %q = ingot.constant dense<[[[[1.76, 0.742], [1.369, -1.078]], [[-0.192, -0.814], [1.505, 0.658]], [[-0.305, -0.452], [0.485, -0.701]]], [[[-0.931, 0.481], [2.463, -0.246]], [[-0.556, -1.171], [-1.335, 0.525]], [[0.851, 0.009], [0.333, 0.116]]]]> : tensor<2x3x2x2xf32>
+  %k = ingot.constant dense<[[[[0.139, -1.526]], [[-0.458, 0.111]], [[-0.783, -0.476]]], [[[-0.819, -0.333]], [[0.853, -0.407]], [[-0.154, 0.814]]]]> : tensor<2x3x1x2xf32>
+  %v = ingot.constant dense<[[[[0.645]], [[1.695]], [[-2.09]]], [[[0.857]], [[-0.482]], [[0.135]]]]> : tensor<2x3x1x1xf32>
+  %actual:2 = ingot.attention %q, %k, %v dropout %seed, %step {scale = 0.75 : f64, ratio = 0.4 : f64, stream = 3 : i32} : (tensor<2x3x2x2xf32>, tensor<2x3x1x2xf32>, tensor<2x3x1x1xf32>, tensor<i64>, tensor<i64>) -> (tensor<2x3x2x1xf32>, tensor<2x2x3xf32>)
+  %expected0 = ingot.constant dense<[[[[-0.69503427], [0.8204605]], [[-0.5095016], [-0.75488657]], [[0.7368592], [0.34377047]]], [[[0.72870076], [-0.6321708]], [[-0.23609461], [0.7357769]], [[-0.10268139], [-0.3178146]]]]> : tensor<2x3x2x1xf32>
+  %expected1 = ingot.constant dense<[[[0.3133298, 1.6060997, 1.4110053], [1.6466994, 0.41046017, 1.4136469]], [[1.2642908, 1.2262839, 1.1699532], [1.807114, 1.3766787, 1.1049293]]]> : tensor<2x2x3xf32>
+  return %actual#0, %expected0, %actual#1, %expected1 : tensor<2x3x2x1xf32>, tensor<2x3x2x1xf32>, tensor<2x2x3xf32>, tensor<2x2x3xf32>
+}
+
+// Dropped are weights of keys that are seen.
+func.func @test_dropout_terms() -> (tensor<2x3x1x2xf32>, tensor<2x3x1x2xf32>, tensor<2x1x3xf32>, tensor<2x1x3xf32>) attributes {ingot.tolerance = 2.0e-6} {
+  %lengths = ingot.constant dense<[4, 0]> : tensor<2xi32>
+  %seed = ingot.constant dense<8589934597> : tensor<i64>
+  %step = ingot.constant dense<9> : tensor<i64>
+  %q = ingot.constant dense<[[[[-0.027]], [[-0.383]], [[0.167]]], [[[0.735]], [[-0.587]], [[0.38]]]]> : tensor<2x3x1x1xf32>
+  %k = ingot.constant dense<[[[[-0.017]], [[1.616]], [[-0.663]], [[1.046]], [[-0.644]]], [[[-0.961]], [[-0.71]], [[-1.19]], [[0.146]], [[1.031]]]]> : tensor<2x5x1x1xf32>
+  %v = ingot.constant dense<[[[[0.164, 0.624]], [[1.632, 0.27]], [[0.195, -0.275]], [[-1.608, 0.76]], [[-1.756, 0.653]]], [[[-0.014, 1.127]], [[-0.068, -0.823]], [[0.358, -0.56]], [[-0.181, 0.042]], [[-0.135, -0.189]]]]> : tensor<2x5x1x2xf32>
+  %actual:2 = ingot.attention %q, %k, %v lengths %lengths dropout %seed, %step {scale = 1.0 : f64, right = 1 : i64, ratio = 0.25 : f64, stream = 1 : i32} : (tensor<2x3x1x1xf32>, tensor<2x5x1x1xf32>, tensor<2x5x1x2xf32>, tensor<2xi32>, tensor<i64>, tensor<i64>) -> (tensor<2x3x1x2xf32>, tensor<2x1x3xf32>)
+  %expected0 = ingot.constant dense<[[[[1.1757616, 0.6012019]], [[0.60938495, 0.1971113]], [[0.17020045, 0.49616873]]], [[[0.0, 0.0]], [[0.0, 0.0]], [[0.0, 0.0]]]]> : tensor<2x3x1x2xf32>
+  %expected1 = ingot.constant dense<[[[0.67180365, 1.0417364, 1.4800164]], [[0x7F800000, 0x7F800000, 0x7F800000]]]> : tensor<2x1x3xf32>
+  return %actual#0, %expected0, %actual#1, %expected1 : tensor<2x3x1x2xf32>, tensor<2x3x1x2xf32>, tensor<2x1x3xf32>, tensor<2x1x3xf32>
+}

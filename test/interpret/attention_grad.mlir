@@ -152,3 +152,86 @@ func.func @test_bias() -> (tensor<1x2x2x2xf32>, tensor<1x2x2x2xf32>, tensor<1x2x
   return %actual#0, %expected0, %actual#1, %expected1, %actual#2, %expected2 : tensor<1x2x2x2xf32>, tensor<1x2x2x2xf32>, tensor<1x2x2x2xf32>, tensor<1x2x2x2xf32>, tensor<1x2x2x2xf32>, tensor<1x2x2x2xf32>
 }
 
+
+// Of no key, of some, and of more than there are.
+func.func @test_lengths() -> (tensor<3x2x1x2xf32>, tensor<3x2x1x2xf32>, tensor<3x3x1x2xf32>, tensor<3x3x1x2xf32>, tensor<3x3x1x2xf32>, tensor<3x3x1x2xf32>) attributes {ingot.tolerance = 2.0e-6} {
+  %lengths = ingot.constant dense<[-1, 2, 7]> : tensor<3xi32>
+  %q = ingot.constant dense<[[[[2.041, -2.556]], [[0.418, -0.568]]], [[[-0.453, -0.216]], [[-2.02, -0.232]]], [[[-0.865, 3.323]], [[0.226, -0.353]]]]> : tensor<3x2x1x2xf32>
+  %k = ingot.constant dense<[[[[-0.281, -0.668]], [[-1.055, -0.391]], [[0.482, -0.239]]], [[[0.958, -0.2]], [[0.024, 1.546]], [[0.545, -0.505]]], [[[-0.183, 0.541]], [[1.935, -0.27]], [[-0.244, 1.002]]]]> : tensor<3x3x1x2xf32>
+  %v = ingot.constant dense<[[[[-0.886, -0.292]], [[0.883, 0.58]], [[0.092, 0.67]]], [[[-2.828, 1.021]], [[-0.96, -1.669]], [[0.276, 0.701]]], [[[-0.445, -1.076]], [[0.026, -0.053]], [[1.406, 0.747]]]]> : tensor<3x3x1x2xf32>
+  %output = ingot.constant dense<[[[[0.0, 0.0]], [[0.0, 0.0]]], [[[-1.8725377, -0.3549067]], [[-1.3059249, -1.1708533]]], [[[1.0891236, 0.43594363]], [[0.19797894, -0.14139913]]]]> : tensor<3x2x1x2xf32>
+  %lse = ingot.constant dense<[[[0x7F800000, 0x7F800000]], [[0.32562026, -0.20235822]], [[3.7290366, 1.1507261]]]> : tensor<3x1x2xf32>
+  %g = ingot.constant dense<[[[[0.194, 1.112]], [[-0.206, -0.926]]], [[[0.584, 0.583]], [[-0.215, -0.783]]], [[[0.229, -2.494]], [[0.69, 0.491]]]]> : tensor<3x2x1x2xf32>
+  %actual:3 = ingot.attention_grad %q, %k, %v, %output, %lse, %g lengths %lengths {scale = 1.0 : f64} : (tensor<3x2x1x2xf32>, tensor<3x3x1x2xf32>, tensor<3x3x1x2xf32>, tensor<3x2x1x2xf32>, tensor<3x1x2xf32>, tensor<3x2x1x2xf32>, tensor<3xi32>) -> (tensor<3x2x1x2xf32>, tensor<3x3x1x2xf32>, tensor<3x3x1x2xf32>)
+  %expected0 = ingot.constant dense<[[[[0.0, 0.0]], [[0.0, 0.0]]], [[[0.11140424, -0.20825675]], [[-0.24024054, 0.44910064]]], [[[0.03932809, -0.26998466]], [[-0.102195755, 0.15595198]]]]> : tensor<3x2x1x2xf32>
+  %expected1 = ingot.constant dense<[[[[0.0, 0.0]], [[0.0, 0.0]], [[0.0, 0.0]]], [[[0.4655458, 0.033910587]], [[-0.4655458, -0.033910587]], [[0.0, 0.0]]], [[[-0.55346906, 2.009591]], [[-0.010717495, 0.020274108]], [[0.5641866, -2.0298653]]]]> : tensor<3x3x1x2xf32>
+  %expected2 = ingot.constant dense<[[[[0.0, 0.0]], [[0.0, 0.0]], [[0.0, 0.0]]], [[[0.24547544, 0.13980205]], [[0.12352455, -0.33980203]], [[0.0, 0.0]]], [[[0.2119488, -0.30039054]], [[0.3723058, 0.2600518]], [[0.3347454, -1.9626611]]]]> : tensor<3x3x1x2xf32>
+  return %actual#0, %expected0, %actual#1, %expected1, %actual#2, %expected2 : tensor<3x2x1x2xf32>, tensor<3x2x1x2xf32>, tensor<3x3x1x2xf32>, tensor<3x3x1x2xf32>, tensor<3x3x1x2xf32>, tensor<3x3x1x2xf32>
+}
+
+// Lengths and bounds: the third query of the first sample sees two keys.
+func.func @test_lengths_causal() -> (tensor<2x3x2x1xf32>, tensor<2x3x2x1xf32>, tensor<2x3x1x1xf32>, tensor<2x3x1x1xf32>, tensor<2x3x1x1xf32>, tensor<2x3x1x1xf32>) attributes {ingot.tolerance = 2.0e-6} {
+  %lengths = ingot.constant dense<[2, 1]> : tensor<2xi32>
+  %q = ingot.constant dense<[[[[-1.639], [0.061]], [[-0.964], [0.757]], [[-2.034], [-0.914]]], [[[0.71], [1.156]], [[-2.158], [-0.498]], [[0.328], [-0.609]]]]> : tensor<2x3x2x1xf32>
+  %k = ingot.constant dense<[[[[1.591]], [[-1.191]], [[0.355]]], [[[-1.048]], [[1.406]], [[-0.022]]]]> : tensor<2x3x1x1xf32>
+  %v = ingot.constant dense<[[[[-0.372]], [[-1.718]], [[1.682]]], [[[0.753]], [[0.754]], [[1.138]]]]> : tensor<2x3x1x1xf32>
+  %output = ingot.constant dense<[[[[-0.372], [-0.372]], [[-1.438896], [-0.7201455]], [[-1.6429449], [-1.4231962]]], [[[0.753], [0.753]], [[0.753], [0.753]], [[0.753], [0.753]]]]> : tensor<2x3x2x1xf32>
+  %lse = ingot.constant dense<[[[-1.3038245, 0.8064458, 1.2686235], [0.0485255, 0.9014785, 0.79149544]], [[-0.37203997, 1.130792, -0.171872], [-0.605744, 0.260952, 0.319116]]]> : tensor<2x2x3xf32>
+  %g = ingot.constant dense<[[[[0.349], [-0.639]], [[-0.8], [-0.8]], [[1.37], [-1.46]]], [[[-0.596], [-0.321]], [[0.225], [0.575]], [[-1.249], [-1.73]]]]> : tensor<2x3x2x1xf32>
+  %actual:3 = ingot.attention_grad %q, %k, %v, %output, %lse, %g lengths %lengths {scale = 0.5 : f64, right = 0 : i64} : (tensor<2x3x2x1xf32>, tensor<2x3x1x1xf32>, tensor<2x3x1x1xf32>, tensor<2x3x2x1xf32>, tensor<2x2x3xf32>, tensor<2x3x2x1xf32>, tensor<2xi32>) -> (tensor<2x3x2x1xf32>, tensor<2x3x1x1xf32>, tensor<2x3x1x1xf32>)
+  %expected0 = ingot.constant dense<[[[[0.0], [0.0]], [[-0.24618427], [-0.28721035]], [[0.1350546], [-0.46757558]]], [[[0.0], [0.0]], [[0.0], [0.0]], [[0.0], [0.0]]]]> : tensor<2x3x2x1xf32>
+  %expected1 = ingot.constant dense<[[[[0.06202962]], [[-0.06202962]], [[0.0]]], [[[0.0]], [[0.0]], [[0.0]]]]> : tensor<2x3x1x1xf32>
+  %expected2 = ingot.constant dense<[[[[-1.292344]], [[-0.68765604]], [[0.0]]], [[[-3.096]], [[0.0]], [[0.0]]]]> : tensor<2x3x1x1xf32>
+  return %actual#0, %expected0, %actual#1, %expected1, %actual#2, %expected2 : tensor<2x3x2x1xf32>, tensor<2x3x2x1xf32>, tensor<2x3x1x1xf32>, tensor<2x3x1x1xf32>, tensor<2x3x1x1xf32>, tensor<2x3x1x1xf32>
+}
+
+// A window behind all keys of the first sample.
+func.func @test_lengths_window() -> (tensor<2x4x1x1xf32>, tensor<2x4x1x1xf32>, tensor<2x4x1x1xf32>, tensor<2x4x1x1xf32>, tensor<2x4x1x1xf32>, tensor<2x4x1x1xf32>) attributes {ingot.tolerance = 2.0e-6} {
+  %lengths = ingot.constant dense<[1, 3]> : tensor<2xi32>
+  %q = ingot.constant dense<[[[[-0.004]], [[1.214]], [[0.757]], [[0.216]]], [[[-0.317]], [[0.293]], [[-0.243]], [[0.817]]]]> : tensor<2x4x1x1xf32>
+  %k = ingot.constant dense<[[[[-0.794]], [[0.134]], [[-0.111]], [[0.543]]], [[[0.225]], [[2.55]], [[1.499]], [[1.497]]]]> : tensor<2x4x1x1xf32>
+  %v = ingot.constant dense<[[[[-2.04]], [[-0.34]], [[-0.609]], [[0.533]]], [[[-2.279]], [[1.174]], [[1.067]], [[-1.302]]]]> : tensor<2x4x1x1xf32>
+  %output = ingot.constant dense<[[[[-2.04]], [[-2.04]], [[0.0]], [[0.0]]], [[[-2.279]], [[0.013833623]], [[1.1137052]], [[1.067]]]]> : tensor<2x4x1x1xf32>
+  %lse = ingot.constant dense<[[[0.0031760002, -0.963916, 0x7F800000, 0x7F800000]], [[-0.071325, 1.156605, 0.20932482, 1.2246829]]]> : tensor<2x1x4xf32>
+  %g = ingot.constant dense<[[[[-0.979]], [[-0.801]], [[0.043]], [[0.641]]], [[[2.048]], [[-0.197]], [[0.768]], [[0.155]]]]> : tensor<2x4x1x1xf32>
+  %actual:3 = ingot.attention_grad %q, %k, %v, %output, %lse, %g lengths %lengths {scale = 1.0 : f64, right = 0 : i64, left = 1 : i64} : (tensor<2x4x1x1xf32>, tensor<2x4x1x1xf32>, tensor<2x4x1x1xf32>, tensor<2x4x1x1xf32>, tensor<2x1x4xf32>, tensor<2x4x1x1xf32>, tensor<2xi32>) -> (tensor<2x4x1x1xf32>, tensor<2x4x1x1xf32>, tensor<2x4x1x1xf32>)
+  %expected0 = ingot.constant dense<[[[[0.0]], [[0.0]], [[0.0]], [[0.0]]], [[[0.0]], [[-0.35284618]], [[0.021243451]], [[0.0]]]]> : tensor<2x4x1x1xf32>
+  %expected1 = ingot.constant dense<[[[[0.0]], [[0.0]], [[0.0]], [[0.0]]], [[[0.04446621]], [[-0.049377874]], [[0.004911664]], [[0.0]]]]> : tensor<2x4x1x1xf32>
+  %expected2 = ingot.constant dense<[[[[-1.78]], [[0.0]], [[0.0]], [[0.0]]], [[[1.9818105]], [[0.20441897]], [[0.58777064]], [[0.0]]]]> : tensor<2x4x1x1xf32>
+  return %actual#0, %expected0, %actual#1, %expected1, %actual#2, %expected2 : tensor<2x4x1x1xf32>, tensor<2x4x1x1xf32>, tensor<2x4x1x1xf32>, tensor<2x4x1x1xf32>, tensor<2x4x1x1xf32>, tensor<2x4x1x1xf32>
+}
+
+// Weights are dropped by their place among those of all heads and queries.
+func.func @test_dropout() -> (tensor<2x3x2x2xf32>, tensor<2x3x2x2xf32>, tensor<2x3x1x2xf32>, tensor<2x3x1x2xf32>, tensor<2x3x1x1xf32>, tensor<2x3x1x1xf32>) attributes {ingot.tolerance = 2.0e-6} {
+  %seed = ingot.constant dense<7> : tensor<i64>
+  %step = ingot.constant dense<5> : tensor<i64>
+  %q = ingot.constant dense<[[[[1.76, 0.742], [1.369, -1.078]], [[-0.192, -0.814], [1.505, 0.658]], [[-0.305, -0.452], [0.485, -0.701]]], [[[-0.931, 0.481], [2.463, -0.246]], [[-0.556, -1.171], [-1.335, 0.525]], [[0.851, 0.009], [0.333, 0.116]]]]> : tensor<2x3x2x2xf32>
+  %k = ingot.constant dense<[[[[0.139, -1.526]], [[-0.458, 0.111]], [[-0.783, -0.476]]], [[[-0.819, -0.333]], [[0.853, -0.407]], [[-0.154, 0.814]]]]> : tensor<2x3x1x2xf32>
+  %v = ingot.constant dense<[[[[0.645]], [[1.695]], [[-2.09]]], [[[0.857]], [[-0.482]], [[0.135]]]]> : tensor<2x3x1x1xf32>
+  %output = ingot.constant dense<[[[[-0.69503427], [0.8204605]], [[-0.5095016], [-0.75488657]], [[0.7368592], [0.34377047]]], [[[0.72870076], [-0.6321708]], [[-0.23609461], [0.7357769]], [[-0.10268139], [-0.3178146]]]]> : tensor<2x3x2x1xf32>
+  %lse = ingot.constant dense<[[[0.3133298, 1.6060997, 1.4110053], [1.6466994, 0.41046017, 1.4136469]], [[1.2642908, 1.2262839, 1.1699532], [1.807114, 1.3766787, 1.1049293]]]> : tensor<2x2x3xf32>
+  %g = ingot.constant dense<[[[[0.838], [1.083]], [[1.039], [0.155]], [[1.61], [-0.283]]], [[[-0.141], [0.799]], [[-0.551], [2.161]], [[1.019], [2.176]]]]> : tensor<2x3x2x1xf32>
+  %actual:3 = ingot.attention_grad %q, %k, %v, %output, %lse, %g dropout %seed, %step {scale = 0.75 : f64, ratio = 0.4 : f64, stream = 3 : i32} : (tensor<2x3x2x2xf32>, tensor<2x3x1x2xf32>, tensor<2x3x1x1xf32>, tensor<2x3x2x1xf32>, tensor<2x2x3xf32>, tensor<2x3x2x1xf32>, tensor<i64>, tensor<i64>) -> (tensor<2x3x2x2xf32>, tensor<2x3x1x2xf32>, tensor<2x3x1x1xf32>)
+  %expected0 = ingot.constant dense<[[[[0.2116095, -0.063375846], [0.12164896, -0.20874074]], [[0.5942882, -0.6006756], [0.041485343, -0.012148988]], [[-0.11139335, 0.75633377], [-0.11492171, 0.032962177]]], [[[0.032263122, 0.02500688], [-0.11990637, 0.052667696]], [[0.10525709, -0.02222608], [-0.60517025, -0.3683933]], [[-0.43055055, 0.1023946], [-0.40612602, 0.22673498]]]]> : tensor<2x3x2x2xf32>
+  %expected1 = ingot.constant dense<[[[[0.49932143, -0.30760366]], [[0.015894862, -0.049403235]], [[-0.5152163, 0.3570069]]], [[[-0.34767488, 0.34966388]], [[-0.30668253, -0.21292351]], [[0.65435743, -0.13674037]]]]> : tensor<2x3x1x2xf32>
+  %expected2 = ingot.constant dense<[[[[1.9730723]], [[0.6082857]], [[0.7439614]]], [[[2.06929]], [[3.539617]], [[1.8427234]]]]> : tensor<2x3x1x1xf32>
+  return %actual#0, %expected0, %actual#1, %expected1, %actual#2, %expected2 : tensor<2x3x2x2xf32>, tensor<2x3x2x2xf32>, tensor<2x3x1x2xf32>, tensor<2x3x1x2xf32>, tensor<2x3x1x1xf32>, tensor<2x3x1x1xf32>
+}
+
+// Dropped are weights of keys that are seen.
+func.func @test_dropout_terms() -> (tensor<2x3x1x1xf32>, tensor<2x3x1x1xf32>, tensor<2x5x1x1xf32>, tensor<2x5x1x1xf32>, tensor<2x5x1x2xf32>, tensor<2x5x1x2xf32>) attributes {ingot.tolerance = 2.0e-6} {
+  %lengths = ingot.constant dense<[4, 0]> : tensor<2xi32>
+  %seed = ingot.constant dense<8589934597> : tensor<i64>
+  %step = ingot.constant dense<9> : tensor<i64>
+  %q = ingot.constant dense<[[[[-0.027]], [[-0.383]], [[0.167]]], [[[0.735]], [[-0.587]], [[0.38]]]]> : tensor<2x3x1x1xf32>
+  %k = ingot.constant dense<[[[[-0.017]], [[1.616]], [[-0.663]], [[1.046]], [[-0.644]]], [[[-0.961]], [[-0.71]], [[-1.19]], [[0.146]], [[1.031]]]]> : tensor<2x5x1x1xf32>
+  %v = ingot.constant dense<[[[[0.164, 0.624]], [[1.632, 0.27]], [[0.195, -0.275]], [[-1.608, 0.76]], [[-1.756, 0.653]]], [[[-0.014, 1.127]], [[-0.068, -0.823]], [[0.358, -0.56]], [[-0.181, 0.042]], [[-0.135, -0.189]]]]> : tensor<2x5x1x2xf32>
+  %output = ingot.constant dense<[[[[1.1757616, 0.6012019]], [[0.60938495, 0.1971113]], [[0.17020045, 0.49616873]]], [[[0.0, 0.0]], [[0.0, 0.0]], [[0.0, 0.0]]]]> : tensor<2x3x1x2xf32>
+  %lse = ingot.constant dense<[[[0.67180365, 1.0417364, 1.4800164]], [[0x7F800000, 0x7F800000, 0x7F800000]]]> : tensor<2x1x3xf32>
+  %g = ingot.constant dense<[[[[-0.832, -0.189]], [[-2.138, -0.157]], [[-1.198, 1.12]]], [[[1.27, -1.951]], [[0.145, -0.126]], [[-1.047, 0.532]]]]> : tensor<2x3x1x2xf32>
+  %actual:3 = ingot.attention_grad %q, %k, %v, %output, %lse, %g lengths %lengths dropout %seed, %step {scale = 1.0 : f64, right = 1 : i64, ratio = 0.25 : f64, stream = 1 : i32} : (tensor<2x3x1x1xf32>, tensor<2x5x1x1xf32>, tensor<2x5x1x2xf32>, tensor<2x3x1x2xf32>, tensor<2x1x3xf32>, tensor<2x3x1x2xf32>, tensor<2xi32>, tensor<i64>, tensor<i64>) -> (tensor<2x3x1x1xf32>, tensor<2x5x1x1xf32>, tensor<2x5x1x2xf32>)
+  %expected0 = ingot.constant dense<[[[[-0.6281112]], [[-1.2927223]], [[-0.13703384]]], [[[0.0]], [[0.0]], [[0.0]]]]> : tensor<2x3x1x1xf32>
+  %expected1 = ingot.constant dense<[[[[-0.098395824]], [[0.1287594]], [[-0.18209441]], [[0.15173084]], [[0.0]]], [[[0.0]], [[0.0]], [[0.0]], [[0.0]], [[0.0]]]]> : tensor<2x5x1x1xf32>
+  %expected2 = ingot.constant dense<[[[[-1.9418728, 0.13584842]], [[-1.5603553, 0.28224492]], [[-1.6220971, 0.20909105]], [[-0.43300807, 0.40481558]], [[0.0, 0.0]]], [[[0.0, 0.0]], [[0.0, 0.0]], [[0.0, 0.0]], [[0.0, 0.0]], [[0.0, 0.0]]]]> : tensor<2x5x1x2xf32>
+  return %actual#0, %expected0, %actual#1, %expected1, %actual#2, %expected2 : tensor<2x3x1x1xf32>, tensor<2x3x1x1xf32>, tensor<2x5x1x1xf32>, tensor<2x5x1x1xf32>, tensor<2x5x1x2xf32>, tensor<2x5x1x2xf32>
+}

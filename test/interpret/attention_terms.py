@@ -16,7 +16,8 @@ LSE = f"tensor<{BATCH}x{HEADS}x{ROWS}xf32>"
 def module(terms, bounds):
     """The mean of what attention gives times a weight. `terms`: shapes of bias and mask."""
     state = "".join(f"ingot.state parameter @{name} : {SHAPE} = dense<0.0> : {SHAPE}\n" for name in "qkv")
-    types = {name: f"tensor<{'x'.join(map(str, shape))}x{'f32' if name == 'bias' else 'i1'}>" for name, shape in terms.items()}
+    elements = {"bias": "f32", "mask": "i1", "lengths": "i32"}
+    types = {name: f"tensor<{'x'.join(map(str, shape))}x{elements[name]}>" for name, shape in terms.items()}
     arguments = [f'%{name}: {SHAPE} {{ingot.state = @{name}}}' for name in "qkv"]
     arguments += [f'%{name}: {type} {{ingot.kind = "data", ingot.name = "{name}"}}' for name, type in types.items()]
     arguments += [f'%g: {SHAPE} {{ingot.kind = "data", ingot.name = "g"}}']
@@ -54,7 +55,7 @@ def step(source, form, scratch):
 
 
 def cases(rng):
-    lengths = np.array([0, 5, ROWS])
+    lengths = np.array([0, 5, ROWS], np.int32)
     ends = np.arange(ROWS) < lengths[:, None]
     infinite = np.where(rng.random((1, HEADS, ROWS, ROWS)) < 0.7, -np.inf, 1.0).astype(np.float32)
     infinite[:, :, 3] = -np.inf
@@ -67,6 +68,9 @@ def cases(rng):
         # As some models add masks.
         yield "lowest", {"bias": np.where(np.arange(ROWS) < 3, 1.0, -3.4e38).astype(np.float32)[None, None, None]}, ", right = 0 : i64"
         yield "both", {"bias": infinite[:, :1], "mask": ends[:, None, None]}, bounds
+        yield "lengths", {"lengths": lengths}, bounds
+        # Keys within lengths are hidden as well: queries that see none of them.
+        yield "all", {"bias": infinite, "mask": ~ends[::-1, None, None], "lengths": lengths}, bounds
 
 
 def main():

@@ -40,3 +40,24 @@ func.func @test_terms() -> (tensor<1x3x2x1xf32>, tensor<1x3x2x1xf32>, tensor<1x2
   %expected1 = ingot.constant dense<[[[1.8463212, 1.0975557, 3.8426522], [-0.2511222, -0.081471117, -0.17020752]]]> : tensor<1x2x3xf32>
   return %actual#0, %expected0, %actual#1, %expected1 : tensor<1x3x2x1xf32>, tensor<1x3x2x1xf32>, tensor<1x2x3xf32>, tensor<1x2x3xf32>
 }
+
+// Lengths, one of them 0.
+func.func @test_lengths() -> (tensor<2x3x1x2xf32>, tensor<2x3x1x2xf32>, tensor<2x1x3xf32>, tensor<2x1x3xf32>) attributes {ingot.tolerance = 2.0e-6} {
+  %lengths = ingot.constant dense<[0, 2]> : tensor<2xi32>
+  %packed = ingot.constant dense<[[[[-0.462, -1.768], [1.744, 0.208], [0.744, 0.16]], [[-0.267, -0.148], [-1.011, -0.788], [0.621, -1.177]], [[0.106, -1.231], [-0.057, 2.296], [1.768, -0.122]]], [[[0.616, 0.735], [-0.178, 0.127], [0.034, -0.935]], [[-1.146, -0.659], [0.514, -0.04], [-0.73, 0.564]], [[-0.08, -0.566], [2.281, -0.532], [0.986, 0.753]]]]> : tensor<2x3x3x2xf32>
+  %actual:2 = ingot.packed_attention %packed lengths %lengths {key_heads = 1 : i64, scale = 0.5 : f64} : (tensor<2x3x3x2xf32>, tensor<2xi32>) -> (tensor<2x3x1x2xf32>, tensor<2x1x3xf32>)
+  %expected0 = ingot.constant dense<[[[[0.0, 0.0]], [[0.0, 0.0]], [[0.0, 0.0]]], [[[-0.37693134, -0.12873553]], [[-0.28340206, -0.31224388]], [[-0.35173985, -0.17816225]]]]> : tensor<2x3x1x2xf32>
+  %expected1 = ingot.constant dense<[[[0x7F800000, 0x7F800000, 0x7F800000]], [[0.7637537, 0.5970565, 0.6741646]]]> : tensor<2x1x3xf32>
+  return %actual#0, %expected0, %actual#1, %expected1 : tensor<2x3x1x2xf32>, tensor<2x3x1x2xf32>, tensor<2x1x3xf32>, tensor<2x1x3xf32>
+}
+
+// Two heads share keys; the seed has more than 32 bits.
+func.func @test_dropout() -> (tensor<1x3x2x2xf32>, tensor<1x3x2x2xf32>, tensor<1x2x3xf32>, tensor<1x2x3xf32>) attributes {ingot.tolerance = 2.0e-6} {
+  %seed = ingot.constant dense<1099511627787> : tensor<i64>
+  %step = ingot.constant dense<2> : tensor<i64>
+  %packed = ingot.constant dense<[[[[-0.211, -0.092], [-0.136, 1.223], [-1.534, -0.566], [0.995, 0.044]], [[-1.837, 0.366], [1.192, -0.813], [1.827, -0.894], [-2.241, -0.573]], [[1.489, 0.535], [-0.549, 0.204], [1.845, -0.082], [0.19, -1.151]]]]> : tensor<1x3x4x2xf32>
+  %actual:2 = ingot.packed_attention %packed dropout %seed, %step {key_heads = 1 : i64, scale = 0.75 : f64, right = 0 : i64, ratio = 0.3 : f64, stream = 4 : i32} : (tensor<1x3x4x2xf32>, tensor<i64>, tensor<i64>) -> (tensor<1x3x2x2xf32>, tensor<1x2x3xf32>)
+  %expected0 = ingot.constant dense<[[[[1.4214286, 0.06285714], [1.4214286, 0.06285714]], [[0.0, 0.0], [-3.0211923, -0.7842063]], [[-1.1392617, -1.2871761], [0.43713436, -0.0877951]]]]> : tensor<1x3x2x2xf32>
+  %expected1 = ingot.constant dense<[[[0.2818095, 1.9669715, 2.5735908], [-0.3626955, 2.218223, 0.95462054]]]> : tensor<1x2x3xf32>
+  return %actual#0, %expected0, %actual#1, %expected1 : tensor<1x3x2x2xf32>, tensor<1x3x2x2xf32>, tensor<1x2x3xf32>, tensor<1x2x3xf32>
+}

@@ -48,3 +48,28 @@ func.func @test_terms() -> (tensor<1x3x6x1xf32>, tensor<1x3x6x1xf32>) attributes
   %expected = ingot.constant dense<[[[[0.038394241], [-0.30916006], [-0.0104967], [-0.068855286], [1.5301465], [0.98863759]], [[0.098824006], [-0.25252605], [0.0], [0.0], [0.0], [0.0]], [[0.0053682766], [0.46547825], [0.0104967], [0.068855286], [0.53685348], [-0.37463759]]]]> : tensor<1x3x6x1xf32>
   return %actual, %expected : tensor<1x3x6x1xf32>, tensor<1x3x6x1xf32>
 }
+
+// Lengths, one of them 0.
+func.func @test_lengths() -> (tensor<2x3x3x2xf32>, tensor<2x3x3x2xf32>) attributes {ingot.tolerance = 2.0e-6} {
+  %lengths = ingot.constant dense<[0, 2]> : tensor<2xi32>
+  %packed = ingot.constant dense<[[[[-0.462, -1.768], [1.744, 0.208], [0.744, 0.16]], [[-0.267, -0.148], [-1.011, -0.788], [0.621, -1.177]], [[0.106, -1.231], [-0.057, 2.296], [1.768, -0.122]]], [[[0.616, 0.735], [-0.178, 0.127], [0.034, -0.935]], [[-1.146, -0.659], [0.514, -0.04], [-0.73, 0.564]], [[-0.08, -0.566], [2.281, -0.532], [0.986, 0.753]]]]> : tensor<2x3x3x2xf32>
+  %output = ingot.constant dense<[[[[0.0, 0.0]], [[0.0, 0.0]], [[0.0, 0.0]]], [[[-0.37693134, -0.12873553]], [[-0.28340206, -0.31224388]], [[-0.35173985, -0.17816225]]]]> : tensor<2x3x1x2xf32>
+  %lse = ingot.constant dense<[[[0x7F800000, 0x7F800000, 0x7F800000]], [[0.7637537, 0.5970565, 0.6741646]]]> : tensor<2x1x3xf32>
+  %g = ingot.constant dense<[[[[1.209, 0.714]], [[0.028, 0.837]], [[0.594, -0.101]]], [[[0.726, 1.286]], [[0.235, -0.356]], [[0.719, 1.901]]]]> : tensor<2x3x1x2xf32>
+  %actual = ingot.packed_attention_grad %packed, %output, %lse, %g lengths %lengths {key_heads = 1 : i64, scale = 0.5 : f64} : (tensor<2x3x3x2xf32>, tensor<2x3x1x2xf32>, tensor<2x1x3xf32>, tensor<2x3x1x2xf32>, tensor<2xi32>) -> tensor<2x3x3x2xf32>
+  %expected0 = ingot.constant dense<[[[[0.0, 0.0], [0.0, 0.0], [0.0, 0.0]], [[0.0, 0.0], [0.0, 0.0], [0.0, 0.0]], [[0.0, 0.0], [0.0, 0.0], [0.0, 0.0]]], [[[0.11808757, -0.028498013], [-0.18135989, -0.019764494], [0.8288579, 1.3273953]], [[-0.059926298, 0.014461982], [0.18135989, 0.019764494], [0.8511421, 1.5036048]], [[0.19895542, -0.048013806], [0.0, 0.0], [0.0, 0.0]]]]> : tensor<2x3x3x2xf32>
+  return %actual, %expected0 : tensor<2x3x3x2xf32>, tensor<2x3x3x2xf32>
+}
+
+// Two heads share keys; the seed has more than 32 bits.
+func.func @test_dropout() -> (tensor<1x3x4x2xf32>, tensor<1x3x4x2xf32>) attributes {ingot.tolerance = 2.0e-6} {
+  %seed = ingot.constant dense<1099511627787> : tensor<i64>
+  %step = ingot.constant dense<2> : tensor<i64>
+  %packed = ingot.constant dense<[[[[-0.211, -0.092], [-0.136, 1.223], [-1.534, -0.566], [0.995, 0.044]], [[-1.837, 0.366], [1.192, -0.813], [1.827, -0.894], [-2.241, -0.573]], [[1.489, 0.535], [-0.549, 0.204], [1.845, -0.082], [0.19, -1.151]]]]> : tensor<1x3x4x2xf32>
+  %output = ingot.constant dense<[[[[1.4214286, 0.06285714], [1.4214286, 0.06285714]], [[0.0, 0.0], [-3.0211923, -0.7842063]], [[-1.1392617, -1.2871761], [0.43713436, -0.0877951]]]]> : tensor<1x3x2x2xf32>
+  %lse = ingot.constant dense<[[[0.2818095, 1.9669715, 2.5735908], [-0.3626955, 2.218223, 0.95462054]]]> : tensor<1x2x3xf32>
+  %g = ingot.constant dense<[[[[-1.347, 0.366], [-0.649, -1.696]], [[-0.684, 0.861], [-0.474, 0.935]], [[1.527, 0.033], [-1.13, -1.302]]]]> : tensor<1x3x2x2xf32>
+  %actual = ingot.packed_attention_grad %packed, %output, %lse, %g dropout %seed, %step {key_heads = 1 : i64, scale = 0.75 : f64, right = 0 : i64, ratio = 0.3 : f64, stream = 4 : i32} : (tensor<1x3x4x2xf32>, tensor<1x3x2x2xf32>, tensor<1x2x3xf32>, tensor<1x3x2x2xf32>, tensor<i64>, tensor<i64>) -> tensor<1x3x4x2xf32>
+  %expected0 = ingot.constant dense<[[[[0.0, 0.0], [0.0, 0.0], [0.36027375, -0.08428756], [-3.9256837, -3.0822973]], [[0.0, 0.0], [0.12911887, -0.012600711], [-1.718209, -0.4239401], [-0.01215904, 1.0086398]], [[-0.09247551, 0.7663464], [2.190621, -0.17257458], [1.3579352, 0.50822765], [1.263506, 0.027305633]]]]> : tensor<1x3x4x2xf32>
+  return %actual, %expected0 : tensor<1x3x4x2xf32>, tensor<1x3x4x2xf32>
+}

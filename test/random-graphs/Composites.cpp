@@ -64,13 +64,20 @@ static Operation *buildCrossEntropy(Source &s) {
                                 dim, ignored);
 }
 
+/// A constant of one integer.
+static Value scalar(Source &s, int64_t value) {
+  auto type = RankedTensorType::get({}, s.builder.getI64Type());
+  return ConstantOp::create(s.builder, s.loc(), type,
+                            DenseElementsAttr::get(type, value));
+}
+
 namespace {
 /// Operands of an attention and its gradient.
 struct AttentionParts {
-  Value query, key, value, packed, bias, mask;
+  Value query, key, value, packed, bias, mask, lengths, seed, step;
   RankedTensorType output, lse;
-  FloatAttr scale, softcap;
-  IntegerAttr left, right, headCount;
+  FloatAttr scale, softcap, ratio;
+  IntegerAttr left, right, headCount, stream;
 
   /// `isPacked`: in one tensor.
   explicit AttentionParts(Source &s, bool isPacked = false) {
@@ -106,7 +113,23 @@ struct AttentionParts {
                                       splat(b, s.loc(), type, 0));
       mask = OrOp::create(b, s.loc(), mask.getType(), mask, first);
     }
-    bool hasLeft = !hasMask && s.choose.chance(0.3);
+    bool hasLengths = s.choose.chance(0.3);
+    if (hasLengths) {
+      SmallVector<int32_t> counts;
+      for (int64_t i = 0; i < batch; ++i)
+        counts.push_back(static_cast<int32_t>(s.choose.between(1, keys)));
+      auto type = RankedTensorType::get({batch}, b.getI32Type());
+      lengths = ConstantOp::create(
+          b, s.loc(), type, DenseElementsAttr::get(type, ArrayRef(counts)));
+    }
+    bool drops = s.choose.chance(0.3);
+    if (drops) {
+      seed = scalar(s, s.choose.between(0, 1000));
+      step = scalar(s, s.choose.between(0, 1000));
+    }
+    ratio = b.getF64FloatAttr(drops ? s.choose.real(0, 0.6) : 0);
+    stream = b.getI32IntegerAttr(drops ? s.choose.between(0, 10) : 0);
+    bool hasLeft = !hasMask && !hasLengths && s.choose.chance(0.3);
     left = b.getI64IntegerAttr(hasLeft ? s.choose.between(0, 3) : -1);
     right =
         b.getI64IntegerAttr(s.choose.chance(0.4) ? s.choose.between(0, 2) : -1);
@@ -124,8 +147,9 @@ struct AttentionParts {
 static Operation *buildAttention(Source &s) {
   AttentionParts p(s);
   return AttentionOp::create(s.builder, s.loc(), TypeRange{p.output, p.lse},
-                             p.query, p.key, p.value, p.bias, p.mask, p.scale,
-                             p.left, p.right, p.softcap);
+                             p.query, p.key, p.value, p.bias, p.mask, p.lengths,
+                             p.seed, p.step, p.scale, p.left, p.right,
+                             p.softcap, p.ratio, p.stream);
 }
 
 static Operation *buildAttentionGrad(Source &s) {
@@ -133,18 +157,20 @@ static Operation *buildAttentionGrad(Source &s) {
   // The statistics of the forward pass, so that weights sum up to 1.
   auto forward = AttentionOp::create(
       s.builder, s.loc(), TypeRange{p.output, p.lse}, p.query, p.key, p.value,
-      p.bias, p.mask, p.scale, p.left, p.right, p.softcap);
+      p.bias, p.mask, p.lengths, p.seed, p.step, p.scale, p.left, p.right,
+      p.softcap, p.ratio, p.stream);
   Type types[] = {p.query.getType(), p.key.getType(), p.value.getType()};
-  return AttentionGradOp::create(s.builder, s.loc(), types, p.query, p.key,
-                                 p.value, forward.getResult(), forward.getLse(),
-                                 s.real(p.output.getShape()), p.bias, p.mask,
-                                 p.scale, p.left, p.right, p.softcap);
+  return AttentionGradOp::create(
+      s.builder, s.loc(), types, p.query, p.key, p.value, forward.getResult(),
+      forward.getLse(), s.real(p.output.getShape()), p.bias, p.mask, p.lengths,
+      p.seed, p.step, p.scale, p.left, p.right, p.softcap, p.ratio, p.stream);
 }
 
 static PackedAttentionOp packedAttention(Source &s, const AttentionParts &p) {
   return PackedAttentionOp::create(
       s.builder, s.loc(), TypeRange{p.output, p.lse}, p.packed, p.bias, p.mask,
-      p.headCount, p.scale, p.left, p.right);
+      p.lengths, p.seed, p.step, p.headCount, p.scale, p.left, p.right, p.ratio,
+      p.stream);
 }
 
 static Operation *buildPackedAttention(Source &s) {
@@ -156,15 +182,8 @@ static Operation *buildPackedAttentionGrad(Source &s) {
   PackedAttentionOp forward = packedAttention(s, p);
   return PackedAttentionGradOp::create(
       s.builder, s.loc(), p.packed.getType(), p.packed, forward.getResult(),
-      forward.getLse(), s.real(p.output.getShape()), p.bias, p.mask,
-      p.headCount, p.scale, p.left, p.right);
-}
-
-/// A constant of one integer.
-static Value scalar(Source &s, int64_t value) {
-  auto type = RankedTensorType::get({}, s.builder.getI64Type());
-  return ConstantOp::create(s.builder, s.loc(), type,
-                            DenseElementsAttr::get(type, value));
+      forward.getLse(), s.real(p.output.getShape()), p.bias, p.mask, p.lengths,
+      p.seed, p.step, p.headCount, p.scale, p.left, p.right, p.ratio, p.stream);
 }
 
 static Operation *buildRandomUniform(Source &s) {

@@ -18,6 +18,8 @@ class Ingot_AttentionOp<string mnemonic, list<Trait> traits = []>
     ::ingot::AttentionSizes getSizes();
     /// Whether the kernel for processors takes the elements.
     bool hasKernelTypes();
+    /// Whether a device's library takes elements, sizes, and what hides keys.
+    bool fitsDevice();
   }];
   let extraClassDeclaration = baseDeclaration;
   code baseDefinition = [{
@@ -31,6 +33,13 @@ class Ingot_AttentionOp<string mnemonic, list<Trait> traits = []>
       bool addsF32 = !getBias() || ::mlir::getElementTypeOrSelf(getBias()).isF32();
       return addsF32 && !::mlir::getElementTypeOrSelf(getOperation()->getOperand(0)).isF64();
     }
+    bool $cppClass::fitsDevice() {
+      ::mlir::Type element = ::mlir::getElementTypeOrSelf(getOperation()->getOperand(0));
+      // A query behind a window of the first keys would see none.
+      bool seesKeys = !getLengths() || static_cast<int64_t>(getLeft()) < 0;
+      return (element.isBF16() || element.isF16()) && hasKernelTypes() && !getMask() && seesKeys &&
+             getSizes().fitDevice(getLeft(), getRight());
+    }
   }];
   let hasVerifier = 1;
 }
@@ -40,11 +49,7 @@ class Ingot_SeparateAttentionOp<string mnemonic, list<Trait> traits = []>
     : Ingot_AttentionOp<mnemonic, traits> {
   let extraClassDefinition = baseDefinition # [{
     bool $cppClass::hasLibraryCall(bool onDevice) {
-      ::mlir::Type element = getQuery().getType().getElementType();
-      if (!onDevice)
-        return hasKernelTypes() && getSoftcap().isZero();
-      return (element.isBF16() || element.isF16()) && getSoftcap().isZero() && hasKernelTypes() &&
-             !getMask() && getSizes().fitDevice(getLeft(), getRight());
+      return getSoftcap().isZero() && (onDevice ? fitsDevice() : hasKernelTypes());
     }
     ::ingot::AttentionSizes $cppClass::getSizes() {
       return ::ingot::AttentionSizes::of(getQuery(), getKey(), getValue());
@@ -67,10 +72,7 @@ class Ingot_PackedAttentionOp<string mnemonic, list<Trait> traits = []>
       ::mlir::Type element = getPacked().getType().getElementType();
       if (!getSizes().packsAligned(element))
         return false;
-      if (!onDevice)
-        return hasKernelTypes();
-      return (element.isBF16() || element.isF16()) && hasKernelTypes() && !getMask() &&
-             getSizes().fitDevice(getLeft(), getRight());
+      return onDevice ? fitsDevice() : hasKernelTypes();
     }
     ::ingot::AttentionSizes $cppClass::getSizes() {
       return ::ingot::AttentionSizes::ofPacked(getPacked(), getKeyHeads());
@@ -79,7 +81,8 @@ class Ingot_PackedAttentionOp<string mnemonic, list<Trait> traits = []>
 }
 
 def AttentionOp : Ingot_SeparateAttentionOp<"attention", [
-    DeclareOpInterfaceMethods<Differentiable>]> {
+    DeclareOpInterfaceMethods<Differentiable>,
+    DeclareOpInterfaceMethods<ModeDependent>]> {
   let summary = "softmax(scale * query key^T + bias, where allowed) value, for each head";
   let description = [{
     query is [batch, queries, heads, size], key [batch, keys, key heads, size],
@@ -89,21 +92,30 @@ def AttentionOp : Ingot_SeparateAttentionOp<"attention", [
     before the bias is added: c tanh(score / c).
 
     Query i may look at key j if -left <= j - i <= right (a bound of -1: no bound; `right = 0` is causal),
-    if the mask says so, and if the bias is not -infinity. bias and mask are [batch, heads, queries, keys], with
-    1 for a dimension along which they repeat (not the last). A query that may look nowhere has result 0.
+    if the mask says so, if the bias is not -infinity, and if j is below the sample's length. bias and mask are
+    [batch, heads, queries, keys], with 1 for a dimension along which they repeat (not the last); lengths are
+    [batch], below 0 as 0. A query that may look nowhere has result 0.
+
+    With `dropout`, weights (behind the softmax) are zeroed with probability `ratio`, the others divided by
+    1 - ratio, as `ingot.dropout` with that seed, step and stream does to a tensor [batch, heads, queries, keys].
+    The inference form has none. A device's library has random numbers of its own: other weights are zeroed there.
 
     `lse` [batch, heads, queries] is the logarithm of the sum of exponentials of
     the scores, +infinity for a query that may look nowhere; the gradient uses it.
   }];
   let arguments = (ins Ingot_FloatTensor:$query, Ingot_FloatTensor:$key,
                        Ingot_FloatTensor:$value, Optional<Ingot_FloatTensor>:$bias,
-                       Optional<Ingot_BoolTensor>:$mask, F64Attr:$scale,
+                       Optional<Ingot_BoolTensor>:$mask, Optional<Ingot_TensorOf<[I32]>>:$lengths,
+                       Optional<Ingot_TensorOf<[I64]>>:$seed, Optional<Ingot_TensorOf<[I64]>>:$step,
+                       F64Attr:$scale,
                        DefaultValuedAttr<I64Attr, "-1">:$left,
                        DefaultValuedAttr<I64Attr, "-1">:$right,
-                       DefaultValuedAttr<F64Attr, "0.0">:$softcap);
+                       DefaultValuedAttr<F64Attr, "0.0">:$softcap,
+                       DefaultValuedAttr<F64Attr, "0.0">:$ratio,
+                       DefaultValuedAttr<I32Attr, "0">:$stream);
   let results = (outs Ingot_FloatTensor:$result, Ingot_FloatTensor:$lse);
   let assemblyFormat = [{
-    $query `,` $key `,` $value (`bias` $bias^)? (`mask` $mask^)? attr-dict
+    $query `,` $key `,` $value (`bias` $bias^)? (`mask` $mask^)? (`lengths` $lengths^)? (`dropout` $seed^ `,` $step)? attr-dict
     `:` functional-type(operands, results)
   }];
 }
@@ -118,20 +130,25 @@ def AttentionGradOp : Ingot_SeparateAttentionOp<"attention_grad"> {
                        Ingot_FloatTensor:$value, Ingot_FloatTensor:$output,
                        Ingot_FloatTensor:$lse, Ingot_FloatTensor:$cotangent,
                        Optional<Ingot_FloatTensor>:$bias,
-                       Optional<Ingot_BoolTensor>:$mask, F64Attr:$scale,
+                       Optional<Ingot_BoolTensor>:$mask, Optional<Ingot_TensorOf<[I32]>>:$lengths,
+                       Optional<Ingot_TensorOf<[I64]>>:$seed, Optional<Ingot_TensorOf<[I64]>>:$step,
+                       F64Attr:$scale,
                        DefaultValuedAttr<I64Attr, "-1">:$left,
                        DefaultValuedAttr<I64Attr, "-1">:$right,
-                       DefaultValuedAttr<F64Attr, "0.0">:$softcap);
+                       DefaultValuedAttr<F64Attr, "0.0">:$softcap,
+                       DefaultValuedAttr<F64Attr, "0.0">:$ratio,
+                       DefaultValuedAttr<I32Attr, "0">:$stream);
   let results = (outs Ingot_FloatTensor:$query_grad, Ingot_FloatTensor:$key_grad,
                       Ingot_FloatTensor:$value_grad);
   let assemblyFormat = [{
     $query `,` $key `,` $value `,` $output `,` $lse `,` $cotangent
-    (`bias` $bias^)? (`mask` $mask^)? attr-dict `:` functional-type(operands, results)
+    (`bias` $bias^)? (`mask` $mask^)? (`lengths` $lengths^)? (`dropout` $seed^ `,` $step)? attr-dict `:` functional-type(operands, results)
   }];
 }
 
 def PackedAttentionOp : Ingot_PackedAttentionOp<"packed_attention", [
-    DeclareOpInterfaceMethods<Differentiable>]> {
+    DeclareOpInterfaceMethods<Differentiable>,
+    DeclareOpInterfaceMethods<ModeDependent>]> {
   let summary = "`attention` of queries, keys and values that lie side by side in one tensor";
   let description = [{
     packed is [batch, rows, heads + 2 key heads, size], as one projection leaves it: the heads of
@@ -153,12 +170,16 @@ def PackedAttentionOp : Ingot_PackedAttentionOp<"packed_attention", [
     ```
   }];
   let arguments = (ins Ingot_FloatTensor:$packed, Optional<Ingot_FloatTensor>:$bias,
-                       Optional<Ingot_BoolTensor>:$mask, I64Attr:$key_heads, F64Attr:$scale,
+                       Optional<Ingot_BoolTensor>:$mask, Optional<Ingot_TensorOf<[I32]>>:$lengths,
+                       Optional<Ingot_TensorOf<[I64]>>:$seed, Optional<Ingot_TensorOf<[I64]>>:$step,
+                       I64Attr:$key_heads, F64Attr:$scale,
                        DefaultValuedAttr<I64Attr, "-1">:$left,
-                       DefaultValuedAttr<I64Attr, "-1">:$right);
+                       DefaultValuedAttr<I64Attr, "-1">:$right,
+                       DefaultValuedAttr<F64Attr, "0.0">:$ratio,
+                       DefaultValuedAttr<I32Attr, "0">:$stream);
   let results = (outs Ingot_FloatTensor:$result, Ingot_FloatTensor:$lse);
   let assemblyFormat = [{
-    $packed (`bias` $bias^)? (`mask` $mask^)? attr-dict `:` functional-type(operands, results)
+    $packed (`bias` $bias^)? (`mask` $mask^)? (`lengths` $lengths^)? (`dropout` $seed^ `,` $step)? attr-dict `:` functional-type(operands, results)
   }];
 }
 
@@ -171,12 +192,16 @@ def PackedAttentionGradOp : Ingot_PackedAttentionOp<"packed_attention_grad"> {
   let arguments = (ins Ingot_FloatTensor:$packed, Ingot_FloatTensor:$output,
                        Ingot_FloatTensor:$lse, Ingot_FloatTensor:$cotangent,
                        Optional<Ingot_FloatTensor>:$bias,
-                       Optional<Ingot_BoolTensor>:$mask, I64Attr:$key_heads, F64Attr:$scale,
+                       Optional<Ingot_BoolTensor>:$mask, Optional<Ingot_TensorOf<[I32]>>:$lengths,
+                       Optional<Ingot_TensorOf<[I64]>>:$seed, Optional<Ingot_TensorOf<[I64]>>:$step,
+                       I64Attr:$key_heads, F64Attr:$scale,
                        DefaultValuedAttr<I64Attr, "-1">:$left,
-                       DefaultValuedAttr<I64Attr, "-1">:$right);
+                       DefaultValuedAttr<I64Attr, "-1">:$right,
+                       DefaultValuedAttr<F64Attr, "0.0">:$ratio,
+                       DefaultValuedAttr<I32Attr, "0">:$stream);
   let results = (outs Ingot_FloatTensor:$packed_grad);
   let assemblyFormat = [{
-    $packed `,` $output `,` $lse `,` $cotangent (`bias` $bias^)? (`mask` $mask^)? attr-dict
+    $packed `,` $output `,` $lse `,` $cotangent (`bias` $bias^)? (`mask` $mask^)? (`lengths` $lengths^)? (`dropout` $seed^ `,` $step)? attr-dict
     `:` functional-type(operands, results)
   }];
 }

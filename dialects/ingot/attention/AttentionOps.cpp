@@ -82,6 +82,23 @@ template <typename Op> static LogicalResult checkPairs(Op op) {
   if (left < -1 || right < -1)
     return fail("C5: bounds must be at least -1, got " + Twine(left) + " and " +
                 Twine(right));
+  if (op.getLengths() &&
+      failed(checkShape(fail, "C7", "the lengths", {s.batch},
+                        tensorType(op.getLengths()).getShape())))
+    return failure();
+  if (bool(op.getSeed()) != bool(op.getStep()))
+    return fail("C8: dropout has a seed and a step");
+  for (auto [name, value] : {std::pair<StringRef, Value>{"seed", op.getSeed()},
+                             {"step", op.getStep()}})
+    if (value &&
+        failed(checkShape(fail, "C8", name, {}, tensorType(value).getShape())))
+      return failure();
+  double ratio = op.getRatio().convertToDouble();
+  if (!(ratio >= 0 && ratio < 1))
+    return op.emitOpError("C8: ratio must be at least 0 and below 1, got ")
+           << ratio;
+  if (ratio != 0 && !op.getSeed())
+    return fail("C8: a ratio without a seed");
   return success();
 }
 

@@ -26,14 +26,28 @@ Value ingot::emitWithinBounds(OpBuilder &builder, Location loc,
   return past && recent ? a.logicalAnd(past, recent) : past ? past : recent;
 }
 
+Value ingot::clampLengths(Arithmetic a, Value lengths, int64_t keys) {
+  Value most = a.min(lengths, static_cast<double>(keys));
+  return a.cast(a.max(most, 0.0), IntegerType::get(lengths.getContext(), 32));
+}
+
+Value ingot::emitWithinLengths(OpBuilder &builder, Location loc,
+                               const AttentionSizes &sizes, Value lengths) {
+  Arithmetic a(builder, loc);
+  SmallVector<int64_t> shape = {sizes.batch, 1, 1, sizes.keys};
+  Value positions = a.iota(
+      RankedTensorType::get(shape, tensorType(lengths).getElementType()), 3);
+  return a.compare(Predicate::LT, positions, a.broadcast(lengths, shape, {0}));
+}
+
 PlainAttention::PlainAttention(OpBuilder &builder, Location loc, Value query,
-                               Value key, Value value, Value bias, Value mask,
-                               double scale, double softcap, int64_t left,
-                               int64_t right)
+                               Value key, Value value,
+                               const AttentionTerms &terms, double scale,
+                               double softcap)
     : builder(builder), loc(loc), a(builder, loc),
       sizes(AttentionSizes::of(query, key, value)), scale(scale),
       element(tensorType(query).getElementType()), wide(computeElement(query)),
-      bias(bias) {
+      terms(terms) {
   q = swapHeads(query);
   k = repeatHeads(swapHeads(key));
   v = repeatHeads(swapHeads(value));
@@ -46,27 +60,45 @@ PlainAttention::PlainAttention(OpBuilder &builder, Location loc, Value query,
     capSlope = a.sub(1.0, a.square(bounded));
     scores = a.mul(bounded, softcap);
   }
-  if (bias)
-    scores = a.add(scores, broadcastTrailing(builder, loc, a.cast(bias, wide),
-                                             scoresType.getShape()));
-  allowed = findAllowed(mask, left, right);
-  rowsMayBeEmpty = bias || mask || sizes.window(left, right).fewest == 0;
+  if (terms.bias)
+    scores =
+        a.add(scores, broadcastTrailing(builder, loc, a.cast(terms.bias, wide),
+                                        scoresType.getShape()));
+  allowed = findAllowed();
+  rowsMayBeEmpty = terms.bias || terms.mask || terms.lengths ||
+                   sizes.window(terms.left, terms.right).fewest == 0;
+  // Drawn in f32, as `ingot.dropout` does.
+  if (terms.seed)
+    kept = a.compare(
+        Predicate::GE,
+        RandomUniformOp::create(builder, loc,
+                                withElement(scoresType, builder.getF32Type()),
+                                terms.seed, terms.step, terms.stream),
+        terms.ratio);
 }
 
-Value PlainAttention::findAllowed(Value mask, int64_t left, int64_t right) {
+Value PlainAttention::findAllowed() {
   Value result;
   auto require = [&](Value holds) {
     holds = broadcastTrailing(builder, loc, holds, scoresType.getShape());
     result = result ? a.logicalAnd(result, holds) : holds;
   };
-  if (left >= 0 || right >= 0)
-    require(emitWithinBounds(builder, loc, sizes, left, right));
-  if (mask)
-    require(mask);
-  if (bias)
-    require(a.compare(Predicate::NE, bias,
+  if (terms.left >= 0 || terms.right >= 0)
+    require(emitWithinBounds(builder, loc, sizes, terms.left, terms.right));
+  if (terms.mask)
+    require(terms.mask);
+  if (terms.lengths)
+    require(emitWithinLengths(builder, loc, sizes, terms.lengths));
+  if (terms.bias)
+    require(a.compare(Predicate::NE, terms.bias,
                       -std::numeric_limits<double>::infinity()));
   return result;
+}
+
+Value PlainAttention::keep(Value pairs) {
+  if (!kept)
+    return pairs;
+  return a.select(kept, a.mul(pairs, 1.0 / (1.0 - terms.ratio)), 0.0);
 }
 
 Value PlainAttention::swapHeads(Value value) {
@@ -118,7 +150,7 @@ Value PlainAttention::spread(Value value) {
 Value PlainAttention::weights() {
   Value filled = allowed ? a.select(allowed, scores, lowest(wide)) : scores;
   Value result = SoftmaxOp::create(builder, loc, scoresType, filled, /*dim=*/3);
-  return rowsMayBeEmpty ? a.select(allowed, result, 0.0) : result;
+  return keep(rowsMayBeEmpty ? a.select(allowed, result, 0.0) : result);
 }
 
 Value PlainAttention::output(Value weights) {
@@ -137,7 +169,8 @@ Value PlainAttention::lse() {
 }
 
 /// With p the weights, g the cotangent of the output and d = sum of g output:
-/// d value = p^T g, d scores = p (g value^T - d + cotangent of lse).
+/// d value = keep(p)^T g, d scores = p (keep(g value^T) - d + cotangent of
+/// lse).
 PlainAttention::Gradients PlainAttention::gradients(Value output, Value lse,
                                                     Value outputCotangent,
                                                     Value lseCotangent,
@@ -150,14 +183,14 @@ PlainAttention::Gradients PlainAttention::gradients(Value output, Value lse,
   if (outputCotangent) {
     Value g = swapHeads(outputCotangent);
     result.value = swapHeads(
-        sumHeads(product(a.cast(p, element), true, g, false, element)));
+        sumHeads(product(a.cast(keep(p), element), true, g, false, element)));
     Value dot =
         a.sum(a.mul(a.cast(outputCotangent, wide), a.cast(output, wide)), 3);
     // [batch, queries, heads] to [batch, heads, queries]
     dot = TransposeOp::create(builder, loc, tensorType(lse), dot,
                               ArrayRef<int64_t>{0, 2, 1});
     perQuery = lseCotangent ? a.sub(lseCotangent, dot) : a.neg(dot);
-    perPair = product(g, false, v, true, wide);
+    perPair = keep(product(g, false, v, true, wide));
   }
   Value ds = spread(perQuery);
   if (perPair)
@@ -165,11 +198,11 @@ PlainAttention::Gradients PlainAttention::gradients(Value output, Value lse,
   ds = a.mul(p, ds);
   if (wantsBias) {
     SmallVector<int64_t> repeated;
-    ArrayRef<int64_t> shape = tensorType(bias).getShape();
+    ArrayRef<int64_t> shape = tensorType(terms.bias).getShape();
     for (int64_t i = 0; i < 3; ++i)
       if (shape[i] != scoresType.getDimSize(i))
         repeated.push_back(i);
-    result.bias = a.reshape(narrow(a, a.sum(ds, repeated), bias), shape);
+    result.bias = a.reshape(narrow(a, a.sum(ds, repeated), terms.bias), shape);
   }
   if (capSlope)
     ds = a.mul(ds, capSlope);
@@ -196,6 +229,24 @@ SmallVector<Value> AttentionGradOp::decompose(OpBuilder &builder) {
   return {gradients.query, gradients.key, gradients.value};
 }
 
+/// The same without dropout.
+template <typename Op>
+static SmallVector<Value> inferenceForm(OpBuilder &builder, Op op) {
+  auto form = cast<Op>(builder.clone(*op));
+  form.getSeedMutable().clear();
+  form.getStepMutable().clear();
+  form.setRatio(llvm::APFloat(0.0));
+  form.setStream(0);
+  return {form.getResult(), form.getLse()};
+}
+
+SmallVector<Value> AttentionOp::buildInferenceForm(OpBuilder &builder) {
+  return inferenceForm(builder, *this);
+}
+SmallVector<Value> PackedAttentionOp::buildInferenceForm(OpBuilder &builder) {
+  return inferenceForm(builder, *this);
+}
+
 /// The op for the gradient where that is all; through the scores where they
 /// have to be stored anyway, which the gradient of a bias is made of.
 LogicalResult AttentionOp::buildVjp(OpBuilder &builder,
@@ -209,8 +260,9 @@ LogicalResult AttentionOp::buildVjp(OpBuilder &builder,
         TypeRange{getQuery().getType(), getKey().getType(),
                   getValue().getType()},
         getQuery(), getKey(), getValue(), getResult(), getLse(), cotangents[0],
-        getBias(), getMask(), getScaleAttr(), getLeftAttr(), getRightAttr(),
-        getSoftcapAttr());
+        getBias(), getMask(), getLengths(), getSeed(), getStep(),
+        getScaleAttr(), getLeftAttr(), getRightAttr(), getSoftcapAttr(),
+        getRatioAttr(), getStreamAttr());
     llvm::copy(gradient.getResults(), out.begin());
     return success();
   }
@@ -255,8 +307,9 @@ SmallVector<Value> PackedAttentionOp::decompose(OpBuilder &builder) {
   auto [query, key, value] = unpack(builder, *this);
   auto separate = AttentionOp::create(
       builder, getLoc(), getResultTypes(), query, key, value, getBias(),
-      getMask(), getScaleAttr(), getLeftAttr(), getRightAttr(),
-      builder.getF64FloatAttr(0));
+      getMask(), getLengths(), getSeed(), getStep(), getScaleAttr(),
+      getLeftAttr(), getRightAttr(), builder.getF64FloatAttr(0), getRatioAttr(),
+      getStreamAttr());
   return {separate.getResult(), separate.getLse()};
 }
 
@@ -266,8 +319,9 @@ SmallVector<Value> PackedAttentionGradOp::decompose(OpBuilder &builder) {
       builder, getLoc(),
       TypeRange{query.getType(), key.getType(), value.getType()}, query, key,
       value, getOutput(), getLse(), getCotangent(), getBias(), getMask(),
-      getScaleAttr(), getLeftAttr(), getRightAttr(),
-      builder.getF64FloatAttr(0));
+      getLengths(), getSeed(), getStep(), getScaleAttr(), getLeftAttr(),
+      getRightAttr(), builder.getF64FloatAttr(0), getRatioAttr(),
+      getStreamAttr());
   return {ConcatOp::create(builder, getLoc(), getPacked().getType(),
                            separate.getResults(), /*dim=*/2)};
 }
@@ -280,14 +334,15 @@ LogicalResult PackedAttentionOp::buildVjp(OpBuilder &builder,
   if (cotangents[0] && !cotangents[1] && !needsBias) {
     out[0] = PackedAttentionGradOp::create(
         builder, getLoc(), getPacked().getType(), getPacked(), getResult(),
-        getLse(), cotangents[0], getBias(), getMask(), getKeyHeadsAttr(),
-        getScaleAttr(), getLeftAttr(), getRightAttr());
+        getLse(), cotangents[0], getBias(), getMask(), getLengths(), getSeed(),
+        getStep(), getKeyHeadsAttr(), getScaleAttr(), getLeftAttr(),
+        getRightAttr(), getRatioAttr(), getStreamAttr());
     return success();
   }
   auto [query, key, value] = unpack(builder, *this);
-  PlainAttention plain(builder, getLoc(), query, key, value, getBias(),
-                       getMask(), getScale().convertToDouble(), /*softcap=*/0,
-                       getLeft(), getRight());
+  PlainAttention plain(builder, getLoc(), query, key, value,
+                       AttentionTerms::of(*this), getScale().convertToDouble(),
+                       /*softcap=*/0);
   PlainAttention::Gradients gradients = plain.gradients(
       getResult(), getLse(), cotangents[0], cotangents[1], needsBias);
   // Without a cotangent of the result, values have no gradient.

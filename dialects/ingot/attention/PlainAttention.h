@@ -17,21 +17,49 @@ mlir::Value emitWithinBounds(mlir::OpBuilder &builder, mlir::Location loc,
                              const AttentionSizes &sizes, int64_t left,
                              int64_t right);
 
+/// Optional operands of an attention, which may be null, and bounds.
+struct AttentionTerms {
+  mlir::Value bias, mask, lengths;
+  int64_t left, right;
+  /// Of dropout; no seed: none.
+  mlir::Value seed, step;
+  double ratio;
+  int32_t stream;
+
+  template <typename Op> static AttentionTerms of(Op op) {
+    return {op.getBias(),
+            op.getMask(),
+            op.getLengths(),
+            static_cast<int64_t>(op.getLeft()),
+            static_cast<int64_t>(op.getRight()),
+            op.getSeed(),
+            op.getStep(),
+            op.getRatio().convertToDouble(),
+            static_cast<int32_t>(op.getStream())};
+  }
+};
+
+/// Integers as lengths that attention takes: i32, between 0 and the keys.
+mlir::Value clampLengths(Arithmetic a, mlir::Value lengths, int64_t keys);
+
+/// Emits for keys, as [batch, 1, 1, keys], whether they are below the lengths.
+mlir::Value emitWithinLengths(mlir::OpBuilder &builder, mlir::Location loc,
+                              const AttentionSizes &sizes, mlir::Value lengths);
+
 /// Emits the scores of an attention, and from them the rest. Matrices are
 /// [batch, heads, rows, columns]; scores and weights are f32 or wider.
 class PlainAttention {
 public:
   template <typename Op>
   PlainAttention(mlir::OpBuilder &builder, Op op)
-      : PlainAttention(
-            builder, op.getLoc(), op.getQuery(), op.getKey(), op.getValue(),
-            op.getBias(), op.getMask(), op.getScale().convertToDouble(),
-            op.getSoftcap().convertToDouble(), op.getLeft(), op.getRight()) {}
+      : PlainAttention(builder, op.getLoc(), op.getQuery(), op.getKey(),
+                       op.getValue(), AttentionTerms::of(op),
+                       op.getScale().convertToDouble(),
+                       op.getSoftcap().convertToDouble()) {}
 
   PlainAttention(mlir::OpBuilder &builder, mlir::Location loc,
                  mlir::Value query, mlir::Value key, mlir::Value value,
-                 mlir::Value bias, mlir::Value mask, double scale,
-                 double softcap, int64_t left, int64_t right);
+                 const AttentionTerms &terms, double scale, double softcap);
 
   /// What the forward pass gives.
   mlir::Value output(mlir::Value weights);
@@ -48,7 +76,9 @@ public:
                       bool wantsBias);
 
 private:
-  mlir::Value findAllowed(mlir::Value mask, int64_t left, int64_t right);
+  mlir::Value findAllowed();
+  /// What dropout leaves of weights, or of their gradients.
+  mlir::Value keep(mlir::Value pairs);
   mlir::Value swapHeads(mlir::Value value);
   mlir::Value repeatHeads(mlir::Value value);
   mlir::Value sumHeads(mlir::Value value);
@@ -63,7 +93,8 @@ private:
   AttentionSizes sizes;
   double scale;
   mlir::Type element, wide;
-  mlir::Value q, k, v, bias;
+  mlir::Value q, k, v;
+  AttentionTerms terms;
   /// [batch, heads, queries, keys], as all that follows.
   mlir::RankedTensorType scoresType;
   mlir::Value scores;
@@ -72,6 +103,8 @@ private:
   /// Where a query may look; null where that is everywhere.
   mlir::Value allowed;
   bool rowsMayBeEmpty = false;
+  /// Which weights dropout keeps; null where there is none.
+  mlir::Value kept;
 };
 
 } // namespace ingot

@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/reference/Registry.h"
+#include "dialects/reference/ops/Philox.h"
 
 #include <cmath>
 #include <limits>
@@ -24,13 +25,54 @@ struct Rows {
   }
 };
 
+/// Weights that are dropped, by their position in [batch, heads, queries,
+/// keys].
+struct Dropout {
+  /// Null: none are.
+  const Tensor *seed, *step;
+  double ratio;
+  uint32_t stream;
+
+  /// What the weight is multiplied with.
+  double keep(int64_t position) const {
+    if (!seed)
+      return 1;
+    double drawn =
+        uniformAt(seed->integer(0), step->integer(0), stream, position);
+    // Compared in f32, as `dropout` does.
+    return drawn >= static_cast<float>(ratio) ? 1 / (1 - ratio) : 0;
+  }
+};
+
+/// Operands that may be there, null where they are not.
+struct Terms {
+  const Tensor *bias = nullptr, *mask = nullptr, *lengths = nullptr;
+  const Tensor *seed = nullptr, *step = nullptr;
+
+  /// `first`: where they stand among the operands.
+  template <typename Op> static Terms of(Op op, Operands in, size_t first) {
+    Terms terms;
+    auto take = [&](Value operand, const Tensor *&term) {
+      if (operand)
+        term = &in[first++];
+    };
+    take(op.getBias(), terms.bias);
+    take(op.getMask(), terms.mask);
+    take(op.getLengths(), terms.lengths);
+    take(op.getSeed(), terms.seed);
+    take(op.getStep(), terms.step);
+    return terms;
+  }
+};
+
 /// One query of one head, and what it sees.
 struct Query {
   AttentionSizes sizes;
   double scale, softcap;
   int64_t left, right;
   Rows q, k, v;
-  const Tensor *bias, *mask;
+  Terms terms;
+  Dropout dropout;
   int64_t batch, head, query;
 
   int64_t keyHead() const { return head / (sizes.heads / sizes.keyHeads); }
@@ -53,14 +95,20 @@ struct Query {
     return scale * (1 - capped * capped);
   }
   double biasAt(int64_t key) const {
-    return bias ? bias->real(pairAt(*bias, key)) : 0;
+    return terms.bias ? terms.bias->real(pairAt(*terms.bias, key)) : 0;
+  }
+  double keep(int64_t key) const {
+    int64_t row = (batch * sizes.heads + head) * sizes.queries + query;
+    return dropout.keep(row * sizes.keys + key);
   }
 
   /// -infinity where the query may not look.
   double score(int64_t key) const {
-    bool isAllowed = (left < 0 || key - query >= -left) &&
-                     (right < 0 || key - query <= right) &&
-                     (!mask || mask->integer(pairAt(*mask, key)));
+    bool isAllowed =
+        (left < 0 || key - query >= -left) &&
+        (right < 0 || key - query <= right) &&
+        (!terms.mask || terms.mask->integer(pairAt(*terms.mask, key))) &&
+        (!terms.lengths || key < terms.lengths->integer(batch));
     if (!isAllowed)
       return -std::numeric_limits<double>::infinity();
     double sum = 0;
@@ -100,9 +148,9 @@ template <typename Op, typename Visit>
 static void forEachQuery(Op op, Operands in, size_t firstOptional,
                          Visit visit) {
   std::array<Rows, 3> parts = partsOf(op, in);
-  const Tensor *bias = op.getBias() ? &in[firstOptional] : nullptr;
-  const Tensor *mask =
-      op.getMask() ? &in[firstOptional + (bias ? 1 : 0)] : nullptr;
+  Terms terms = Terms::of(op, in, firstOptional);
+  Dropout dropout = {terms.seed, terms.step, op.getRatio().convertToDouble(),
+                     static_cast<uint32_t>(op.getStream())};
   AttentionSizes s = op.getSizes();
   for (int64_t b = 0; b < s.batch; ++b)
     for (int64_t h = 0; h < s.heads; ++h)
@@ -110,10 +158,10 @@ static void forEachQuery(Op op, Operands in, size_t firstOptional,
         visit(Query{s, op.getScale().convertToDouble(), softcapOf(op),
                     static_cast<int64_t>(op.getLeft()),
                     static_cast<int64_t>(op.getRight()), parts[0], parts[1],
-                    parts[2], bias, mask, b, h, t});
+                    parts[2], terms, dropout, b, h, t});
 }
 
-/// `first` is where bias and mask stand among the operands.
+/// `first` is where what may be there stands among the operands.
 template <typename Op, size_t first>
 static void attention(Op op, Operands in, Results out) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -134,10 +182,12 @@ static void attention(Op op, Operands in, Results out) {
     for (double &score : scores)
       total += score = std::exp(score - highest);
     out[1].real(row) = highest + std::log(total);
-    for (int64_t j = 0; j < s.keys; ++j)
+    for (int64_t j = 0; j < s.keys; ++j) {
+      double weight = at.keep(j) * scores[j] / total;
       for (int64_t c = 0; c < s.valueSize; ++c)
         out[0].real(Rows{out[0]}.at(at.batch, at.query, at.head) + c) +=
-            scores[j] / total * at.v.tensor.real(at.vRow(j) + c);
+            weight * at.v.tensor.real(at.vRow(j) + c);
+    }
   });
 }
 
@@ -159,11 +209,14 @@ static void attentionGrad(Op op, Operands in, Results out) {
       if (score == -std::numeric_limits<double>::infinity())
         continue;
       double weight = std::exp(score - lse.real(row)), product = 0;
+      double keep = at.keep(j);
       for (int64_t c = 0; c < s.valueSize; ++c) {
         product += cotangent.real(g + c) * at.v.tensor.real(at.vRow(j) + c);
-        out[inValues].real(at.vRow(j) + c) += weight * cotangent.real(g + c);
+        out[inValues].real(at.vRow(j) + c) +=
+            keep * weight * cotangent.real(g + c);
       }
-      double slope = weight * (product - dot) * at.slope(score - at.biasAt(j));
+      double slope =
+          weight * (keep * product - dot) * at.slope(score - at.biasAt(j));
       for (int64_t c = 0; c < s.size; ++c) {
         out[0].real(at.qRow() + c) += slope * at.k.tensor.real(at.kRow(j) + c);
         out[inKeys].real(at.kRow(j) + c) +=

@@ -16,6 +16,10 @@ namespace ingot::reference {
 std::array<uint32_t, 4> philox(std::array<uint32_t, 4> counter,
                                std::array<uint32_t, 2> key);
 
+/// The number of `random_uniform` at a row-major position, before rounding to
+/// the element type.
+double uniformAt(int64_t seed, int64_t step, uint32_t stream, int64_t position);
+
 } // namespace ingot::reference
 
 #endif // INGOT_DIALECTS_REFERENCE_OPS_PHILOX_H

@@ -25,9 +25,8 @@ ingot::reference::philox(std::array<uint32_t, 4> counter,
   return counter;
 }
 
-/// The number at a row-major position, before rounding to the element type.
-static double uniformAt(int64_t seed, int64_t step, uint32_t stream,
-                        int64_t position) {
+double ingot::reference::uniformAt(int64_t seed, int64_t step, uint32_t stream,
+                                   int64_t position) {
   uint64_t block = static_cast<uint64_t>(position) / 4;
   std::array<uint32_t, 4> words =
       philox({static_cast<uint32_t>(block), static_cast<uint32_t>(block >> 32),

@@ -1,6 +1,6 @@
 // Scaled dot-product attention.
 
-#include "dialects/ingot/ir/Arithmetic.h"
+#include "dialects/ingot/attention/PlainAttention.h"
 #include "frontends/onnx/Node.h"
 #include <cmath>
 #include <limits>
@@ -42,10 +42,29 @@ FailureOr<Value> readMask(Node &node, Value mask, ArrayRef<int64_t> scores) {
   return node.broadcast(mask, shape);
 }
 
+/// Bounds around the diagonal that ends at the last of a sample's keys, as the
+/// operator has them where it is given their numbers: a mask.
+Value boundAtLengths(Node &node, Value lengths, const AttentionSizes &sizes,
+                     int64_t left, int64_t right) {
+  Arithmetic a(node.b, node.loc);
+  Shape shape = {sizes.batch, 1, sizes.queries, sizes.keys};
+  auto type = RankedTensorType::get(shape, node.b.getI64Type());
+  Value ends = a.sub(lengths, static_cast<double>(sizes.queries));
+  Value at = a.add(a.iota(type, 2), a.broadcast(ends, shape, {0}));
+  Value ahead = a.sub(a.iota(type, 3), at), mask;
+  if (right >= 0)
+    mask = a.compare(Predicate::LE, ahead, static_cast<double>(right));
+  if (left >= 0) {
+    Value recent = a.compare(Predicate::GE, ahead, -static_cast<double>(left));
+    mask = mask ? a.logicalAnd(mask, recent) : recent;
+  }
+  return mask;
+}
+
 LogicalResult importAttention(Node &node) {
   if (failed(node.requireFloat(0)))
     return failure();
-  if (node.has(4) || node.has(5) || node.has(6))
+  if (node.has(4) || node.has(5))
     return node.unsupported("a cache of keys and values");
   if (node.wants(3))
     return node.unsupported("the output of the product of queries and keys");
@@ -86,6 +105,29 @@ LogicalResult importAttention(Node &node) {
   int64_t right = node.intAttr("right_window_size", -1);
   if (node.intAttr("is_causal", 0))
     right = 0;
+  Value lengths;
+  if (node.has(6)) {
+    if (node.shape(6) != ArrayRef<int64_t>{sizes.batch})
+      return node.malformed("numbers of keys of shape " +
+                            shapeText(node.shape(6)) + " for a batch of " +
+                            Twine(sizes.batch));
+    Arithmetic a(node.b, node.loc);
+    if (left >= 0 || right >= 0) {
+      Value bounds = boundAtLengths(node, node.in(6), sizes, left, right);
+      if (mask) {
+        Shape shape(tensorType(mask).getShape());
+        for (auto [size, other] :
+             llvm::zip_equal(shape, tensorType(bounds).getShape()))
+          size = std::max(size, other);
+        mask = a.logicalAnd(a.broadcast(mask, shape, {0, 1, 2, 3}),
+                            a.broadcast(bounds, shape, {0, 1, 2, 3}));
+      } else {
+        mask = bounds;
+      }
+      left = right = -1;
+    }
+    lengths = clampLengths(a, node.in(6), sizes.keys);
+  }
   double scale =
       node.floatAttr("scale", 1.0 / std::sqrt(static_cast<double>(sizes.size)));
   Type element = node.type(0).getElementType();
@@ -96,9 +138,11 @@ LogicalResult importAttention(Node &node) {
       TypeRange{RankedTensorType::get(resultShape, element),
                 RankedTensorType::get({sizes.batch, sizes.heads, sizes.queries},
                                       computeElement(*q))},
-      *q, *k, *v, bias, mask, node.b.getF64FloatAttr(scale),
-      node.b.getI64IntegerAttr(left), node.b.getI64IntegerAttr(right),
-      node.b.getF64FloatAttr(node.floatAttr("softcap", 0.0)));
+      *q, *k, *v, bias, mask, lengths, /*seed=*/Value(), /*step=*/Value(),
+      node.b.getF64FloatAttr(scale), node.b.getI64IntegerAttr(left),
+      node.b.getI64IntegerAttr(right),
+      node.b.getF64FloatAttr(node.floatAttr("softcap", 0.0)),
+      node.b.getF64FloatAttr(0), node.b.getI32IntegerAttr(0));
   return node.result(
       flat
           ? node.reshape(attention.getResult(), {sizes.batch, sizes.queries,

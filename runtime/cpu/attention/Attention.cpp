@@ -46,7 +46,8 @@ static HeadsView<const T> pairs(const void *data, const int64_t (&strides)[3]) {
 }
 
 static AttentionShape shapeOf(const ingot_attention_desc &d, const void *bias,
-                              const void *mask) {
+                              const void *mask, const int32_t *lengths,
+                              const int64_t *seed, const int64_t *step) {
   if (d.type == INGOT_F64)
     throw std::invalid_argument("elements must be f32, bf16 or f16");
   return {d.batch,
@@ -62,16 +63,19 @@ static AttentionShape shapeOf(const ingot_attention_desc &d, const void *bias,
           pairs<float>(bias, d.bias_strides),
           pairs<unsigned char>(mask, d.mask_strides),
           d.type,
-          d.on_tiles && hasTileUnits()};
+          d.on_tiles && hasTileUnits(),
+          lengths,
+          seed ? Dropout(d.ratio, *seed, *step, d.stream) : Dropout()};
 }
 
 void ingot_attention(ingot_context *context, const ingot_attention_desc *desc,
                      const void *query, const void *key, const void *value,
-                     const void *bias, const void *mask, void *result,
+                     const void *bias, const void *mask, const int32_t *lengths,
+                     const int64_t *seed, const int64_t *step, void *result,
                      void *lse, void *scratch) {
   ProfileScope scope(context, desc->index);
   guardLibraryCall(context, "attention", [&] {
-    AttentionShape shape = shapeOf(*desc, bias, mask);
+    AttentionShape shape = shapeOf(*desc, bias, mask, lengths, seed, step);
     RowsOf rows(*desc);
     size_t bytes = flashAttentionScratch(shape) * getThreadCount();
     flashAttention(
@@ -82,16 +86,15 @@ void ingot_attention(ingot_context *context, const ingot_attention_desc *desc,
   });
 }
 
-void ingot_attention_grad(ingot_context *context,
-                          const ingot_attention_desc *desc, const void *query,
-                          const void *key, const void *value,
-                          const void *output, const void *lse,
-                          const void *cotangent, const void *bias,
-                          const void *mask, void *query_grad, void *key_grad,
-                          void *value_grad, void *scratch) {
+void ingot_attention_grad(
+    ingot_context *context, const ingot_attention_desc *desc, const void *query,
+    const void *key, const void *value, const void *output, const void *lse,
+    const void *cotangent, const void *bias, const void *mask,
+    const int32_t *lengths, const int64_t *seed, const int64_t *step,
+    void *query_grad, void *key_grad, void *value_grad, void *scratch) {
   ProfileScope scope(context, desc->index);
   guardLibraryCall(context, "attention gradient", [&] {
-    AttentionShape shape = shapeOf(*desc, bias, mask);
+    AttentionShape shape = shapeOf(*desc, bias, mask, lengths, seed, step);
     RowsOf rows(*desc);
     size_t bytes = flashAttentionScratch(shape) * getThreadCount();
     size_t perQuery = desc->batch * desc->heads * desc->queries * sizeof(float);

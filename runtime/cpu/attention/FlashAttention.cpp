@@ -4,8 +4,20 @@
 #include "runtime/cpu/ThreadPool.h"
 #include "runtime/cpu/attention/FlashTasks.h"
 
+#include <cmath>
+
 using namespace ingot::runtime;
 using namespace ingot::runtime::flash;
+
+Dropout::Dropout(double ratio, int64_t seed, int64_t step, int32_t stream)
+    : scale(static_cast<float>(1 / (1 - ratio))),
+      // bits * 2^-24 >= ratio, both in f32, is bits >= ratio * 2^24.
+      least(static_cast<int32_t>(
+          std::ceil(std::ldexp(static_cast<float>(ratio), 24)))),
+      key{static_cast<uint32_t>(seed),
+          static_cast<uint32_t>(static_cast<uint64_t>(seed) >> 32)},
+      step(static_cast<uint32_t>(step)), stream(static_cast<uint32_t>(stream)) {
+}
 
 static const gemm::Kernels *findTiles(const AttentionShape &shape) {
   return shape.onTiles ? &gemm::getTileKernels(shape.type) : nullptr;

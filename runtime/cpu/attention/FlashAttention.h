@@ -28,12 +28,25 @@ template <typename T> struct HeadsView {
 using ReadRows = HeadsView<const char>;
 using WrittenRows = HeadsView<char>;
 
+/// Weights that are dropped: those at a position in [batch, heads, queries,
+/// keys] of which Philox-4x32-10 says so (docs/spec/random.md).
+struct Dropout {
+  Dropout() = default;
+  Dropout(double ratio, int64_t seed, int64_t step, int32_t stream);
+
+  /// What weights that stay are multiplied with; 0: all do, as they are.
+  float scale = 0;
+  /// The lowest 24 bits of a weight that stays.
+  int32_t least = 0;
+  uint32_t key[2] = {}, step = 0, stream = 0;
+};
+
 /// result = softmax(scale * q k^T + bias, where allowed) v. Query i may look
-/// at key j if -left <= j - i <= right (negative bounds: no bound) and the mask
-/// says so. `heads` is a multiple of `keyHeads`: neighbours share keys. Scores
-/// and sums are in f32, whatever the type; on tile units, weights and the
-/// gradients of scores are rounded to what a product reads
-/// (gemm::Kernels::packA).
+/// at key j if -left <= j - i <= right (negative bounds: no bound), the mask
+/// says so, and j is below the batch's length. `heads` is a multiple of
+/// `keyHeads`: neighbours share keys. Scores and sums are in f32, whatever the
+/// type; on tile units, weights and the gradients of scores are rounded to what
+/// a product reads (gemm::Kernels::packA).
 struct AttentionShape {
   int64_t batch = 1, heads = 1, keyHeads = 1, queries = 0, keys = 0;
   int64_t size = 0;      ///< columns of q and k
@@ -46,6 +59,8 @@ struct AttentionShape {
   /// Whether tile units multiply (gemm::getTileKernels); the processor has
   /// them.
   bool onTiles = false;
+  const int32_t *lengths = nullptr; ///< of each batch, or no data
+  Dropout dropout = {};
 };
 
 /// Bytes of scratch per thread, for either direction; aligned to 64.

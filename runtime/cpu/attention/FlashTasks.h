@@ -40,6 +40,11 @@ inline abi::AttentionScratch getScratch(const AttentionShape &s) {
   return {desc, s.onTiles};
 }
 
+/// Keys that count in a batch.
+inline int64_t keysOf(const AttentionShape &s, int64_t batch) {
+  return s.lengths ? smaller(s.keys, larger(0, s.lengths[batch])) : s.keys;
+}
+
 struct Operands {
   const AttentionShape &shape;
   ReadRows q, k, v, result, cotangent;

@@ -15,8 +15,9 @@ namespace cudnn_frontend {
 void *cudnn_dlhandle = nullptr;
 } // namespace cudnn_frontend
 
-DnnAttention::DnnAttention(const Dnn &dnn, const Driver &driver)
-    : dnn(dnn), driver(driver),
+DnnAttention::DnnAttention(const Dnn &dnn, const Driver &driver,
+                           CUstream stream)
+    : dnn(dnn), driver(driver), stream(stream),
       cudart("libcudart.so." + std::to_string(CUDART_VERSION / 1000),
              "install CUDA's libraries, or have LD_LIBRARY_PATH name their "
              "folder") {
@@ -29,17 +30,58 @@ DnnAttention::DnnAttention(const Dnn &dnn, const Driver &driver)
 struct DnnAttention::Plan : ingot_context::Cached {
   explicit Plan(const Driver &driver) : driver(driver) {}
   ~Plan() override {
-    if (workspace)
-      (void)driver.cuMemFree(workspace);
+    for (CUdeviceptr block : {workspace, queryCounts})
+      if (block)
+        (void)driver.cuMemFree(block);
   }
 
   const Driver &driver;
   fe::graph::Graph graph;
-  /// Operands have the numbers 1, 2, ... in the order of their struct, a bias
-  /// even if there is none.
-  int64_t operands = 0;
   /// What the algorithm wants, if that is more than was planned.
   CUdeviceptr workspace = 0;
+  /// With lengths of keys, those of queries, which are all of them.
+  CUdeviceptr queryCounts = 0;
+  std::vector<int32_t> hostCounts;
+};
+
+/// Numbers that graphs know tensors by.
+enum Number : int64_t {
+  kQuery = 1,
+  kKey,
+  kValue,
+  kBias,
+  kQueryCounts,
+  kLengths,
+  kSeed,
+  kStep,
+  kResult,
+  kLse,
+  kCotangent,
+  kQueryGrad,
+  kKeyGrad,
+  kValueGrad,
+};
+
+/// Where the tensors of a call are.
+class DnnAttention::Pointers {
+public:
+  Pointers(const Inputs &inputs, const Terms &terms) {
+    add(kQuery, inputs.query);
+    add(kKey, inputs.key);
+    add(kValue, inputs.value);
+    add(kBias, terms.bias);
+    add(kLengths, terms.lengths);
+    add(kSeed, terms.seed);
+    add(kStep, terms.step);
+  }
+  void add(Number number, const void *place) {
+    if (place)
+      places[number] = const_cast<void *>(place);
+  }
+  std::unordered_map<int64_t, void *> &get() { return places; }
+
+private:
+  std::unordered_map<int64_t, void *> places;
 };
 
 using Tensor = std::shared_ptr<fe::graph::Tensor_attributes>;
@@ -72,8 +114,8 @@ namespace {
 class GraphBuilder {
 public:
   GraphBuilder(fe::graph::Graph &graph, const ingot_attention_desc &desc,
-               bool hasBias)
-      : graph(graph), desc(desc), hasBias(hasBias) {
+               const DnnAttentionTerms &terms)
+      : graph(graph), desc(desc), terms(terms) {
     graph
         .set_io_data_type(desc.type == INGOT_BF16 ? fe::DataType_t::BFLOAT16
                                                   : fe::DataType_t::HALF)
@@ -81,33 +123,30 @@ public:
         .set_compute_data_type(fe::DataType_t::FLOAT);
   }
 
-  /// Returns how many operands there are: they have the numbers 1, 2, ...
-  int64_t addForward() {
-    Tensor query = add(getQuery()), key = add(getKey()),
-           value = add(getValue());
+  void addForward() {
+    Tensor query = add(kQuery, getQuery()), key = add(kKey, getKey()),
+           value = add(kValue, getValue());
     auto attributes = makeAttributes<fe::graph::SDPA_attributes>(desc);
     attributes.set_generate_stats(true);
-    addBias(attributes);
+    addTerms(attributes);
     auto [result, lse] = graph.sdpa(query, key, value, attributes);
-    addOutput(result, getResult());
-    addOutput(lse, getLse());
-    return number;
+    addOutput(kResult, result, getResult());
+    addOutput(kLse, lse, getLse());
   }
 
-  int64_t addBackward() {
-    Tensor query = add(getQuery()), key = add(getKey()),
-           value = add(getValue());
-    Tensor output = add(getResult()), lse = add(getLse());
-    Tensor cotangent = add(getResult());
+  void addBackward() {
+    Tensor query = add(kQuery, getQuery()), key = add(kKey, getKey()),
+           value = add(kValue, getValue());
+    Tensor output = add(kResult, getResult()), lse = add(kLse, getLse());
+    Tensor cotangent = add(kCotangent, getResult());
     auto attributes = makeAttributes<fe::graph::SDPA_backward_attributes>(desc);
     attributes.set_deterministic_algorithm(true);
-    addBias(attributes);
+    addTerms(attributes);
     auto [queryGrad, keyGrad, valueGrad] = graph.sdpa_backward(
         query, key, value, output, cotangent, lse, attributes);
-    addOutput(queryGrad, getQuery());
-    addOutput(keyGrad, getKey());
-    addOutput(valueGrad, getValue());
-    return number;
+    addOutput(kQueryGrad, queryGrad, getQuery());
+    addOutput(kKeyGrad, keyGrad, getKey());
+    addOutput(kValueGrad, valueGrad, getValue());
   }
 
 private:
@@ -142,11 +181,18 @@ private:
         .set_data_type(fe::DataType_t::FLOAT);
   }
 
-  /// The bias has a number even if there is none.
-  template <typename Operation> void addBias(Operation &operation) {
-    int64_t uid = ++number;
-    if (!hasBias)
-      return;
+  template <typename Operation> void addTerms(Operation &operation) {
+    if (terms.bias)
+      operation.set_bias(add(kBias, getBias()));
+    if (terms.lengths)
+      operation.set_padding_mask(true)
+          .set_seq_len_q(add(kQueryCounts, getCounts()))
+          .set_seq_len_kv(add(kLengths, getCounts()));
+    if (terms.seed)
+      operation.set_dropout(static_cast<float>(desc.ratio),
+                            add(kSeed, getScalar()), add(kStep, getScalar()));
+  }
+  Attributes getBias() const {
     std::vector<int64_t> dims = {desc.batch, desc.heads, desc.queries,
                                  desc.keys};
     for (size_t i = 0; i < 3; ++i)
@@ -154,19 +200,29 @@ private:
         dims[i] = 1;
     std::vector<int64_t> strides = {dims[1] * dims[2] * dims[3],
                                     dims[2] * dims[3], dims[3], 1};
-    operation.set_bias(graph.tensor(Attributes()
-                                        .set_uid(uid)
-                                        .set_dim(dims)
-                                        .set_stride(strides)
-                                        .set_data_type(fe::DataType_t::FLOAT)));
+    return Attributes().set_dim(dims).set_stride(strides).set_data_type(
+        fe::DataType_t::FLOAT);
+  }
+  Attributes getCounts() const {
+    return Attributes()
+        .set_dim({desc.batch, 1, 1, 1})
+        .set_stride({1, 1, 1, 1})
+        .set_data_type(fe::DataType_t::INT32);
+  }
+  static Attributes getScalar() {
+    return Attributes()
+        .set_dim({1, 1, 1, 1})
+        .set_stride({1, 1, 1, 1})
+        .set_data_type(fe::DataType_t::INT64);
   }
 
-  Tensor add(Attributes attributes) {
-    return graph.tensor(attributes.set_uid(++number));
+  Tensor add(Number number, Attributes attributes) {
+    return graph.tensor(attributes.set_uid(number));
   }
-  void addOutput(const Tensor &tensor, const Attributes &as) {
+  static void addOutput(Number number, const Tensor &tensor,
+                        const Attributes &as) {
     tensor->set_output(true)
-        .set_uid(++number)
+        .set_uid(number)
         .set_dim(as.get_dim())
         .set_stride(as.get_stride())
         .set_data_type(as.get_data_type());
@@ -174,25 +230,25 @@ private:
 
   fe::graph::Graph &graph;
   const ingot_attention_desc &desc;
-  bool hasBias;
-  int64_t number = 0;
+  DnnAttentionTerms terms;
 };
 
 } // namespace
 
-/// Returns the number of operands.
-static int64_t describe(fe::graph::Graph &graph,
-                        const ingot_attention_desc &desc, bool hasBias,
-                        bool isGradient) {
-  GraphBuilder builder(graph, desc, hasBias);
-  return isGradient ? builder.addBackward() : builder.addForward();
+static void describe(fe::graph::Graph &graph, const ingot_attention_desc &desc,
+                     const DnnAttentionTerms &terms, bool isGradient) {
+  GraphBuilder builder(graph, desc, terms);
+  if (isGradient)
+    builder.addBackward();
+  else
+    builder.addForward();
 }
 
 std::unique_ptr<DnnAttention::Plan>
-DnnAttention::plan(const ingot_attention_desc &desc, bool hasBias,
-                   bool isGradient) const {
+DnnAttention::plan(const ingot_attention_desc &desc,
+                   const DnnAttentionTerms &terms, bool isGradient) const {
   auto plan = std::make_unique<Plan>(driver);
-  plan->operands = describe(plan->graph, desc, hasBias, isGradient);
+  describe(plan->graph, desc, terms, isGradient);
   check(plan->graph.build(dnn.getHandle(), {fe::HeurMode_t::A}),
         "planning attention");
   int64_t bytes = 0;
@@ -200,57 +256,83 @@ DnnAttention::plan(const ingot_attention_desc &desc, bool hasBias,
   if (bytes > desc.scratch_bytes)
     driver.check(driver.cuMemAlloc(&plan->workspace, bytes),
                  "allocating memory of the GPU for attention");
+  if (terms.lengths) {
+    plan->hostCounts.assign(desc.batch, static_cast<int32_t>(desc.queries));
+    size_t size = desc.batch * sizeof(int32_t);
+    driver.check(driver.cuMemAlloc(&plan->queryCounts, size),
+                 "allocating memory of the GPU for attention");
+    driver.check(driver.cuMemcpyHtoDAsync(
+                     plan->queryCounts, plan->hostCounts.data(), size, stream),
+                 "copying numbers of queries");
+  }
   return plan;
 }
 
 std::string ingot::runtime::findAttentionProblem(
-    const Library &cudnn, const ingot_attention_desc &desc, bool hasBias,
-    bool isGradient, const std::string &device, int architecture) {
+    const Library &cudnn, const ingot_attention_desc &desc,
+    const DnnAttentionTerms &terms, bool isGradient, const std::string &device,
+    int architecture) {
   fe::cudnn_dlhandle = cudnn.getHandle();
   auto properties = std::make_shared<fe::DeviceProperties>();
   check(properties->deserialize({device.begin(), device.end()}),
         "reading the properties of a device");
   fe::graph::Graph graph;
   graph.set_device_properties(properties).set_sm_version(architecture);
-  (void)describe(graph, desc, hasBias, isGradient);
+  describe(graph, desc, terms, isGradient);
   fe::error_t status = graph.build({fe::HeurMode_t::A});
   // Kernels were chosen, and there is no driver to compile them with.
   bool isChosen = status.get_message().find("libcuda") != std::string::npos;
   return status.is_good() || isChosen ? "" : status.get_message();
 }
 
-void DnnAttention::run(const Plan &plan, const void *const *operands,
+void DnnAttention::run(const Plan &plan, Pointers pointers,
                        void *scratch) const {
-  std::unordered_map<int64_t, void *> pointers;
-  for (int64_t i = 0; i < plan.operands; ++i)
-    if (operands[i])
-      pointers[i + 1] = const_cast<void *>(operands[i]);
+  pointers.add(kQueryCounts, reinterpret_cast<void *>(plan.queryCounts));
   void *workspace =
       plan.workspace ? reinterpret_cast<void *>(plan.workspace) : scratch;
-  check(plan.graph.execute(dnn.getHandle(), pointers, workspace),
+  check(plan.graph.execute(dnn.getHandle(), pointers.get(), workspace),
         "computing attention");
+}
+
+/// A ratio of 0 drops nothing, and reads no seed.
+static DnnAttention::Terms usedTerms(const ingot_attention_desc &desc,
+                                     DnnAttention::Terms terms) {
+  if (desc.ratio == 0)
+    terms.seed = terms.step = nullptr;
+  return terms;
+}
+
+static DnnAttentionTerms termsOf(const DnnAttention::Terms &terms) {
+  return {terms.bias != nullptr, terms.lengths != nullptr,
+          terms.seed != nullptr};
 }
 
 void DnnAttention::forward(ingot_context &context,
                            const ingot_attention_desc &desc,
                            const Forward &operands, void *scratch) {
+  Terms terms = usedTerms(desc, operands.terms);
   const Plan &planned = context.getCached<Plan>(&desc, /*kind=*/0, [&] {
-    return plan(desc, operands.bias, /*isGradient=*/false);
+    return plan(desc, termsOf(terms), /*isGradient=*/false);
   });
-  const void *pointers[] = {operands.query, operands.key,    operands.value,
-                            operands.bias,  operands.result, operands.lse};
+  Pointers pointers(operands.inputs, terms);
+  pointers.add(kResult, operands.result);
+  pointers.add(kLse, operands.lse);
   run(planned, pointers, scratch);
 }
 
 void DnnAttention::backward(ingot_context &context,
                             const ingot_attention_desc &desc,
                             const Backward &operands, void *scratch) {
+  Terms terms = usedTerms(desc, operands.terms);
   const Plan &planned = context.getCached<Plan>(&desc, /*kind=*/1, [&] {
-    return plan(desc, operands.bias, /*isGradient=*/true);
+    return plan(desc, termsOf(terms), /*isGradient=*/true);
   });
-  const void *pointers[] = {
-      operands.query,   operands.key,       operands.value, operands.output,
-      operands.lse,     operands.cotangent, operands.bias,  operands.queryGrad,
-      operands.keyGrad, operands.valueGrad};
+  Pointers pointers(operands.inputs, terms);
+  pointers.add(kResult, operands.output);
+  pointers.add(kLse, operands.lse);
+  pointers.add(kCotangent, operands.cotangent);
+  pointers.add(kQueryGrad, operands.queryGrad);
+  pointers.add(kKeyGrad, operands.keyGrad);
+  pointers.add(kValueGrad, operands.valueGrad);
   run(planned, pointers, scratch);
 }

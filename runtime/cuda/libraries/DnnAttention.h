@@ -19,22 +19,37 @@
 
 namespace ingot::runtime {
 
+/// What an attention has besides queries, keys and values. A seed says that
+/// it drops weights.
+struct DnnAttentionTerms {
+  bool bias = false, lengths = false, seed = false;
+};
+
 class DnnAttention {
 public:
-  /// Operands as ingot_attention and ingot_attention_grad have them. The bias
-  /// may be null; its numbers are finite.
+  /// Operands as ingot_attention and ingot_attention_grad have them.
+  struct Inputs {
+    const void *query, *key, *value;
+  };
+  /// Those that may be null. Numbers of the bias are finite, lengths not 0.
+  struct Terms {
+    const void *bias, *lengths, *seed, *step;
+  };
   struct Forward {
-    const void *query, *key, *value, *bias;
+    Inputs inputs;
+    Terms terms;
     void *result, *lse;
   };
   struct Backward {
-    const void *query, *key, *value, *output, *lse, *cotangent, *bias;
+    Inputs inputs;
+    Terms terms;
+    const void *output, *lse, *cotangent;
     void *queryGrad, *keyGrad, *valueGrad;
   };
 
-  /// Works on the stream of `dnn`. Throws failure if CUDA's runtime library,
-  /// which the graphs use, is not there.
-  DnnAttention(const Dnn &dnn, const Driver &driver);
+  /// Works on `stream`, which is that of `dnn`. Throws failure if CUDA's
+  /// runtime library, which the graphs use, is not there.
+  DnnAttention(const Dnn &dnn, const Driver &driver, CUstream stream);
 
   /// Puts the work into the stream. The compiler leaves to this what cuDNN
   /// takes: AttentionSizes::fitDevice. Throws failure.
@@ -45,13 +60,16 @@ public:
 
 private:
   struct Plan;
+  class Pointers;
 
-  std::unique_ptr<Plan> plan(const ingot_attention_desc &desc, bool hasBias,
+  std::unique_ptr<Plan> plan(const ingot_attention_desc &desc,
+                             const DnnAttentionTerms &terms,
                              bool isGradient) const;
-  void run(const Plan &plan, const void *const *operands, void *scratch) const;
+  void run(const Plan &plan, Pointers pointers, void *scratch) const;
 
   const Dnn &dnn;
   const Driver &driver;
+  CUstream stream;
   Library cudart;
 };
 
@@ -61,8 +79,8 @@ private:
 /// sm_90.
 [[gnu::visibility("default")]] std::string
 findAttentionProblem(const Library &cudnn, const ingot_attention_desc &desc,
-                     bool hasBias, bool isGradient, const std::string &device,
-                     int architecture);
+                     const DnnAttentionTerms &terms, bool isGradient,
+                     const std::string &device, int architecture);
 
 } // namespace ingot::runtime
 

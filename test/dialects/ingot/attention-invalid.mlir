@@ -94,3 +94,59 @@ func.func @packed_c6(%x: tensor<2x5x6x16xf32>, %lse: tensor<2x4x5xf32>, %g: tens
   %0 = ingot.packed_attention_grad %x, %g, %lse, %g {key_heads = 1 : i64, scale = 1.0 : f64} : (tensor<2x5x6x16xf32>, tensor<2x5x4x16xf32>, tensor<2x4x5xf32>, tensor<2x5x4x16xf32>) -> tensor<2x5x4x16xf32>
   return
 }
+
+// -----
+
+func.func @c7(%q: tensor<2x5x4x8xf32>, %n: tensor<2x1xi32>) {
+  // expected-error @+1 {{C7: the lengths must have shape [2], got [2, 1]}}
+  %0:2 = ingot.attention %q, %q, %q lengths %n {scale = 1.0 : f64} : (tensor<2x5x4x8xf32>, tensor<2x5x4x8xf32>, tensor<2x5x4x8xf32>, tensor<2x1xi32>) -> (tensor<2x5x4x8xf32>, tensor<2x4x5xf32>)
+  return
+}
+
+// -----
+
+func.func @c7_integers(%q: tensor<2x5x4x8xf32>, %n: tensor<2xi64>) {
+  // expected-error @+1 {{operand #3 must be statically shaped tensor}}
+  %0:2 = ingot.attention %q, %q, %q lengths %n {scale = 1.0 : f64} : (tensor<2x5x4x8xf32>, tensor<2x5x4x8xf32>, tensor<2x5x4x8xf32>, tensor<2xi64>) -> (tensor<2x5x4x8xf32>, tensor<2x4x5xf32>)
+  return
+}
+
+// -----
+
+func.func @c8_scalar(%q: tensor<2x5x4x8xf32>, %s: tensor<i64>, %t: tensor<2xi64>) {
+  // expected-error @+1 {{C8: step must have shape [], got [2]}}
+  %0:2 = ingot.attention %q, %q, %q dropout %s, %t {scale = 1.0 : f64, ratio = 0.5 : f64} : (tensor<2x5x4x8xf32>, tensor<2x5x4x8xf32>, tensor<2x5x4x8xf32>, tensor<i64>, tensor<2xi64>) -> (tensor<2x5x4x8xf32>, tensor<2x4x5xf32>)
+  return
+}
+
+// -----
+
+func.func @c8_ratio(%q: tensor<2x5x4x8xf32>, %s: tensor<i64>) {
+  // expected-error @+1 {{C8: ratio must be at least 0 and below 1, got 1.0}}
+  %0:2 = ingot.attention %q, %q, %q dropout %s, %s {scale = 1.0 : f64, ratio = 1.0 : f64} : (tensor<2x5x4x8xf32>, tensor<2x5x4x8xf32>, tensor<2x5x4x8xf32>, tensor<i64>, tensor<i64>) -> (tensor<2x5x4x8xf32>, tensor<2x4x5xf32>)
+  return
+}
+
+// -----
+
+func.func @c8_no_seed(%q: tensor<2x5x4x8xf32>) {
+  // expected-error @+1 {{C8: a ratio without a seed}}
+  %0:2 = ingot.attention %q, %q, %q {scale = 1.0 : f64, ratio = 0.5 : f64} : (tensor<2x5x4x8xf32>, tensor<2x5x4x8xf32>, tensor<2x5x4x8xf32>) -> (tensor<2x5x4x8xf32>, tensor<2x4x5xf32>)
+  return
+}
+
+// -----
+
+func.func @c8_no_step(%q: tensor<2x5x4x8xf32>, %s: tensor<i64>) {
+  // expected-error @+1 {{C8: dropout has a seed and a step}}
+  %0:2 = "ingot.attention"(%q, %q, %q, %s) {scale = 1.0 : f64, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 1, 0>} : (tensor<2x5x4x8xf32>, tensor<2x5x4x8xf32>, tensor<2x5x4x8xf32>, tensor<i64>) -> (tensor<2x5x4x8xf32>, tensor<2x4x5xf32>)
+  return
+}
+
+// -----
+
+func.func @packed_c7(%x: tensor<2x5x6x16xf32>, %n: tensor<5xi32>) {
+  // expected-error @+1 {{C7: the lengths must have shape [2], got [5]}}
+  %0:2 = ingot.packed_attention %x lengths %n {key_heads = 1 : i64, scale = 1.0 : f64} : (tensor<2x5x6x16xf32>, tensor<5xi32>) -> (tensor<2x5x4x16xf32>, tensor<2x4x5xf32>)
+  return
+}

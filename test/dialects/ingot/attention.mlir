@@ -25,3 +25,16 @@ func.func @packed(%x: tensor<2x5x8x16xf32>, %lse: tensor<2x4x5xf32>, %g: tensor<
   %1 = ingot.packed_attention_grad %x, %0#0, %lse, %g {key_heads = 2 : i64, scale = 1.0 : f64} : (tensor<2x5x8x16xf32>, tensor<2x5x4x16xf32>, tensor<2x4x5xf32>, tensor<2x5x4x16xf32>) -> tensor<2x5x8x16xf32>
   return
 }
+
+// CHECK-LABEL: func @terms
+func.func @terms(%x: tensor<2x5x4x8xf32>, %p: tensor<2x5x8x16xf32>, %lse: tensor<2x4x5xf32>, %g: tensor<2x5x4x16xf32>, %n: tensor<2xi32>, %s: tensor<i64>) {
+  // CHECK: ingot.attention %arg0, %arg0, %arg0 lengths %arg4 {right = 0 : i64, scale = 1.000000e+00 : f64} :
+  %0:2 = ingot.attention %x, %x, %x lengths %n {scale = 1.0 : f64, right = 0 : i64} : (tensor<2x5x4x8xf32>, tensor<2x5x4x8xf32>, tensor<2x5x4x8xf32>, tensor<2xi32>) -> (tensor<2x5x4x8xf32>, tensor<2x4x5xf32>)
+  // CHECK: ingot.attention_grad %arg0, %arg0, %arg0, %{{.*}}, %arg2, %arg0 lengths %arg4 dropout %arg5, %arg5 {ratio = 1.000000e-01 : f64, scale = 1.000000e+00 : f64, stream = 3 : i32}
+  %1:3 = ingot.attention_grad %x, %x, %x, %0#0, %lse, %x lengths %n dropout %s, %s {scale = 1.0 : f64, ratio = 0.1 : f64, stream = 3 : i32} : (tensor<2x5x4x8xf32>, tensor<2x5x4x8xf32>, tensor<2x5x4x8xf32>, tensor<2x5x4x8xf32>, tensor<2x4x5xf32>, tensor<2x5x4x8xf32>, tensor<2xi32>, tensor<i64>, tensor<i64>) -> (tensor<2x5x4x8xf32>, tensor<2x5x4x8xf32>, tensor<2x5x4x8xf32>)
+  // CHECK: ingot.packed_attention %arg1 dropout %arg5, %arg5 {key_heads = 2 : i64, ratio = 5.000000e-01 : f64, scale = 1.000000e+00 : f64} :
+  %2:2 = ingot.packed_attention %p dropout %s, %s {key_heads = 2 : i64, scale = 1.0 : f64, ratio = 0.5 : f64} : (tensor<2x5x8x16xf32>, tensor<i64>, tensor<i64>) -> (tensor<2x5x4x16xf32>, tensor<2x4x5xf32>)
+  // CHECK: ingot.packed_attention_grad %arg1, %{{.*}}, %arg2, %arg3 lengths %arg4 {key_heads = 2 : i64, scale = 1.000000e+00 : f64}
+  %3 = ingot.packed_attention_grad %p, %2#0, %lse, %g lengths %n {key_heads = 2 : i64, scale = 1.0 : f64} : (tensor<2x5x8x16xf32>, tensor<2x5x4x16xf32>, tensor<2x4x5xf32>, tensor<2x5x4x16xf32>, tensor<2xi32>) -> tensor<2x5x8x16xf32>
+  return
+}

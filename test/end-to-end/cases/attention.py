@@ -4,6 +4,7 @@ backward through the parameters that a few large steps leave."""
 import json
 
 import numpy as np
+import onnx
 
 from harness import HERE, case, check, check_relative, initializers
 
@@ -68,3 +69,40 @@ for name in ("grouped", "packed", "ragged"):
 for name in GOLDEN["cases"]:
     for precision in ("bf16", "fp16"):
         attention(name, 23, "whole", precision)
+
+
+def add_dropout(source, target):
+    """Puts dropout behind the softmax."""
+    model = onnx.load(source)
+    nodes = model.graph.node
+    at, softmax = next((i, node) for i, node in enumerate(nodes) if node.op_type == "Softmax")
+    weights = softmax.output[0]
+    softmax.output[0] = "all_weights"
+    for name, value in (("dropout_ratio", np.float32(0.3)), ("dropout_on", np.bool_(True))):
+        model.graph.initializer.append(onnx.numpy_helper.from_array(np.asarray(value), name))
+    nodes.insert(at + 1, onnx.helper.make_node("Dropout", ["all_weights", "dropout_ratio", "dropout_on"], [weights]))
+    onnx.save(model, target)
+
+
+@case("attention drops the same weights whole and as products, and none in evaluation")
+def dropout(ingot):
+    for name, extra in (("causal", []), ("grouped", ["--grad-accumulation", "2"]), ("packed", [])):
+        model = ingot.path(f"{name}.onnx")
+        add_dropout(FOLDER / f"{name}.onnx", model)
+        data = ["--data", FOLDER / "data.npz", "--eval-data", FOLDER / "data.npz", "--no-shuffle", "--lr", str(GOLDEN["lr"])]
+        _, without = ingot.train(ingot.compile(FOLDER / f"{name}.onnx", "--loss", "mse"), *data, "--steps", "0")
+        runs = {}
+        for form, machine in FORMS.items():
+            path, remarks = ingot.path("machine.json"), ingot.path("remarks.yaml")
+            path.write_text(json.dumps(machine))
+            trainer = ingot.compile(model, "--loss", "mse", "--optimizer", "sgd", "--machine", path, "--remarks", remarks, *extra)
+            formed = remarks.read_text().count("--- !Passed\nPass:            ingot-form-attention")
+            check(formed == (form == "whole"), f"{name} {form}: {formed} formed")
+            _, before = ingot.train(trainer, *data, "--steps", "0")
+            check_relative(f"{name} {form}: evaluation", [before[0]["eval_loss"]], [without[0]["eval_loss"]], 2e-6)
+            steps, after = ingot.train(trainer, *data, "--epochs", "1")
+            runs[form] = [s["loss"] for s in steps] + [e["eval_loss"] for e in after]
+        check_relative(f"{name}: losses", runs["whole"], runs["plain"], 2e-6)
+        # Numbers were drawn: the first loss is not that of the model without dropout.
+        difference = abs(runs["plain"][0] - GOLDEN["cases"][name]["losses"][0])
+        check(extra or difference > 1e-4 * runs["plain"][0], f"{name}: nothing is dropped")

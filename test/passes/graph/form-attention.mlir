@@ -150,15 +150,123 @@ func.func @half(%q: tensor<6x32x8xbf16>) -> tensor<6x32x8xbf16> {
   return %4 : tensor<6x32x8xbf16>
 }
 
+// Its numbers go by position, whatever the rank of the weights.
 // CHECK-LABEL: func @dropout
-// CHECK-NOT:   ingot.attention
+// CHECK-SAME:  %[[SEED:[a-z0-9]+]]: tensor<i64>, %[[STEP:[a-z0-9]+]]: tensor<i64>
+// CHECK-NOT:   ingot.softmax
 func.func @dropout(%q: tensor<6x32x8xf32>, %seed: tensor<i64>, %step: tensor<i64>) -> tensor<6x32x8xf32> {
-  // REMARK: remark: [Missed] attention | Category:ingot-form-attention | Reason="dropout between the weights and the values"
+  // CHECK: ingot.attention %{{.*}} dropout %[[SEED]], %[[STEP]] {ratio = 5.000000e-01 : f64, scale = 1.000000e+00 : f64, stream = 1 : i32}
   %0 = ingot.matmul %q, %q transposed : (tensor<6x32x8xf32>, tensor<6x32x8xf32>) -> tensor<6x32x32xf32>
   %1 = ingot.softmax %0 dim = 2 : tensor<6x32x32xf32>
   %2, %mask = ingot.dropout %1, %seed, %step ratio = 0.5 stream = 1 : (tensor<6x32x32xf32>, tensor<i64>, tensor<i64>) -> (tensor<6x32x32xf32>, tensor<6x32x32xi1>)
   %3 = ingot.matmul %2, %q : (tensor<6x32x32xf32>, tensor<6x32x8xf32>) -> tensor<6x32x8xf32>
   return %3 : tensor<6x32x8xf32>
+}
+
+// CHECK-LABEL: func @dropout_mask_is_read
+// CHECK-NOT:   ingot.attention
+func.func @dropout_mask_is_read(%q: tensor<6x32x8xf32>, %seed: tensor<i64>, %step: tensor<i64>) -> (tensor<6x32x8xf32>, tensor<6x32x32xi1>) {
+  // REMARK: remark: [Missed] attention | Category:ingot-form-attention | Reason="something else reads what dropout keeps"
+  %0 = ingot.matmul %q, %q transposed : (tensor<6x32x8xf32>, tensor<6x32x8xf32>) -> tensor<6x32x32xf32>
+  %1 = ingot.softmax %0 dim = 2 : tensor<6x32x32xf32>
+  %2, %mask = ingot.dropout %1, %seed, %step ratio = 0.5 stream = 1 : (tensor<6x32x32xf32>, tensor<i64>, tensor<i64>) -> (tensor<6x32x32xf32>, tensor<6x32x32xi1>)
+  %3 = ingot.matmul %2, %q : (tensor<6x32x32xf32>, tensor<6x32x8xf32>) -> tensor<6x32x8xf32>
+  return %3, %mask : tensor<6x32x8xf32>, tensor<6x32x32xi1>
+}
+
+// CHECK-LABEL: func @dropout_twice
+// CHECK-NOT:   ingot.attention
+func.func @dropout_twice(%q: tensor<6x32x8xf32>, %seed: tensor<i64>, %step: tensor<i64>) -> tensor<6x32x8xf32> {
+  // REMARK: Reason="dropout twice between the weights and the values"
+  %0 = ingot.matmul %q, %q transposed : (tensor<6x32x8xf32>, tensor<6x32x8xf32>) -> tensor<6x32x32xf32>
+  %1 = ingot.softmax %0 dim = 2 : tensor<6x32x32xf32>
+  %2, %mask = ingot.dropout %1, %seed, %step ratio = 0.5 stream = 1 : (tensor<6x32x32xf32>, tensor<i64>, tensor<i64>) -> (tensor<6x32x32xf32>, tensor<6x32x32xi1>)
+  %3, %again = ingot.dropout %2, %seed, %step ratio = 0.5 stream = 2 : (tensor<6x32x32xf32>, tensor<i64>, tensor<i64>) -> (tensor<6x32x32xf32>, tensor<6x32x32xi1>)
+  %4 = ingot.matmul %3, %q : (tensor<6x32x32xf32>, tensor<6x32x8xf32>) -> tensor<6x32x8xf32>
+  return %4 : tensor<6x32x8xf32>
+}
+
+// A number of keys for each sample, with heads in the batch; the last key that is seen, of samples before the causal
+// bound; the first one that is not, and one number for all.
+// CHECK-LABEL: func @lengths
+// CHECK-SAME:  %[[LENGTHS:[a-z0-9]+]]: tensor<2xi64>
+func.func @lengths(%q: tensor<6x32x8xf32>, %lengths: tensor<2xi64>) -> tensor<6x32x8xf32> {
+  // CHECK:     %[[MOST:.+]] = ingot.constant dense<32> : tensor<2xi64>
+  // CHECK:     %[[BELOW:.+]] = ingot.min %[[LENGTHS]], %[[MOST]]
+  // CHECK:     %[[LEAST:.+]] = ingot.constant dense<0> : tensor<2xi64>
+  // CHECK:     %[[WITHIN:.+]] = ingot.max %[[BELOW]], %[[LEAST]]
+  // CHECK:     %[[COUNTS:.+]] = ingot.cast %[[WITHIN]] : tensor<2xi64> -> tensor<2xi32>
+  // CHECK:     ingot.attention %{{.*}} lengths %[[COUNTS]] {scale = 1.000000e+00 : f64}
+  %hidden = ingot.constant dense<0xFF800000> : tensor<6x32x32xf32>
+  %keys = ingot.iota {dim = 0 : i64} : tensor<32xi64>
+  %at = ingot.broadcast %keys dims = [1] : tensor<32xi64> -> tensor<2x32xi64>
+  %end = ingot.broadcast %lengths dims = [0] : tensor<2xi64> -> tensor<2x32xi64>
+  %real = ingot.compare lt %at, %end : (tensor<2x32xi64>, tensor<2x32xi64>) -> tensor<2x32xi1>
+  %pairs = ingot.broadcast %real dims = [0, 3] : tensor<2x32xi1> -> tensor<2x3x32x32xi1>
+  %allowed = ingot.reshape %pairs : tensor<2x3x32x32xi1> -> tensor<6x32x32xi1>
+  %0 = ingot.matmul %q, %q transposed : (tensor<6x32x8xf32>, tensor<6x32x8xf32>) -> tensor<6x32x32xf32>
+  %1 = ingot.select %allowed, %0, %hidden : tensor<6x32x32xi1>, tensor<6x32x32xf32>
+  %2 = ingot.softmax %1 dim = 2 : tensor<6x32x32xf32>
+  %heads = ingot.reshape %2 : tensor<6x32x32xf32> -> tensor<2x3x32x32xf32>
+  %values = ingot.reshape %q : tensor<6x32x8xf32> -> tensor<2x3x32x8xf32>
+  %3 = ingot.matmul %heads, %values : (tensor<2x3x32x32xf32>, tensor<2x3x32x8xf32>) -> tensor<2x3x32x8xf32>
+  %4 = ingot.reshape %3 : tensor<2x3x32x8xf32> -> tensor<6x32x8xf32>
+  return %4 : tensor<6x32x8xf32>
+}
+
+// CHECK-LABEL: func @last_keys
+// CHECK-SAME:  %[[LAST:[a-z0-9]+]]: tensor<2x1x1x1xi32>, %[[FIRST:[a-z0-9]+]]: tensor<i64>
+func.func @last_keys(%q: tensor<2x3x32x8xf32>, %last: tensor<2x1x1x1xi32>, %first: tensor<i64>) -> tensor<2x3x32x8xf32> {
+  // CHECK-DAG: %[[ONE:.+]] = ingot.constant dense<1> : tensor<2xi32>
+  // CHECK-DAG: ingot.add %{{.+}}, %[[ONE]] : tensor<2xi32>
+  // CHECK-DAG: ingot.broadcast %{{.+}} dims = [0] : tensor<1xi64> -> tensor<2xi64>
+  // CHECK:     %[[BOTH:.+]] = ingot.min {{.*}} : tensor<2xi32>
+  // CHECK:     ingot.attention %{{.*}} lengths %[[BOTH]] {right = 0 : i64, scale = 1.000000e+00 : f64}
+  %zero = ingot.constant dense<0.0> : tensor<2x3x32x32xf32>
+  %hidden = ingot.constant dense<0xFF800000> : tensor<2x3x32x32xf32>
+  %rows = ingot.iota {dim = 0 : i64} : tensor<32x32xi64>
+  %columns = ingot.iota {dim = 1 : i64} : tensor<32x32xi64>
+  %past = ingot.compare le %columns, %rows : (tensor<32x32xi64>, tensor<32x32xi64>) -> tensor<32x32xi1>
+  %causal = ingot.broadcast %past dims = [2, 3] : tensor<32x32xi1> -> tensor<2x3x32x32xi1>
+  %keys = ingot.iota {dim = 3 : i64} : tensor<2x1x1x32xi32>
+  %end = ingot.broadcast %last dims = [0, 1, 2, 3] : tensor<2x1x1x1xi32> -> tensor<2x1x1x32xi32>
+  %real = ingot.compare ge %end, %keys : (tensor<2x1x1x32xi32>, tensor<2x1x1x32xi32>) -> tensor<2x1x1x32xi1>
+  %known = ingot.broadcast %real dims = [0, 1, 2, 3] : tensor<2x1x1x32xi1> -> tensor<2x3x32x32xi1>
+  %allowed = ingot.and %causal, %known : tensor<2x3x32x32xi1>
+  %all = ingot.broadcast %first dims = [] : tensor<i64> -> tensor<32x32xi64>
+  %behind = ingot.compare ge %columns, %all : (tensor<32x32xi64>, tensor<32x32xi64>) -> tensor<32x32xi1>
+  %out = ingot.broadcast %behind dims = [2, 3] : tensor<32x32xi1> -> tensor<2x3x32x32xi1>
+  %bias = ingot.select %out, %hidden, %zero : tensor<2x3x32x32xi1>, tensor<2x3x32x32xf32>
+  %0 = ingot.matmul %q, %q transposed : (tensor<2x3x32x8xf32>, tensor<2x3x32x8xf32>) -> tensor<2x3x32x32xf32>
+  %1 = ingot.add %0, %bias : tensor<2x3x32x32xf32>
+  %2 = ingot.select %allowed, %1, %hidden : tensor<2x3x32x32xi1>, tensor<2x3x32x32xf32>
+  %3 = ingot.softmax %2 dim = 3 : tensor<2x3x32x32xf32>
+  %4 = ingot.matmul %3, %q : (tensor<2x3x32x32xf32>, tensor<2x3x32x8xf32>) -> tensor<2x3x32x8xf32>
+  return %4 : tensor<2x3x32x8xf32>
+}
+
+// No lengths: the first keys are hidden, numbers belong to heads, positions count by twos.
+// CHECK-LABEL: func @no_lengths
+// CHECK-NOT:   lengths
+func.func @no_lengths(%q: tensor<2x3x32x8xf32>, %lengths: tensor<2xi64>, %heads: tensor<3xi64>) -> tensor<2x3x32x8xf32> {
+  // CHECK: ingot.attention {{.*}} mask
+  %hidden = ingot.constant dense<0xFF800000> : tensor<2x3x32x32xf32>
+  %keys = ingot.iota {dim = 3 : i64} : tensor<2x3x32x32xi64>
+  %twice = ingot.add %keys, %keys : tensor<2x3x32x32xi64>
+  %each = ingot.broadcast %lengths dims = [0] : tensor<2xi64> -> tensor<2x3x32x32xi64>
+  %other = ingot.broadcast %heads dims = [1] : tensor<3xi64> -> tensor<2x3x32x32xi64>
+  %m0 = ingot.compare ge %keys, %each : (tensor<2x3x32x32xi64>, tensor<2x3x32x32xi64>) -> tensor<2x3x32x32xi1>
+  %m1 = ingot.compare lt %keys, %other : (tensor<2x3x32x32xi64>, tensor<2x3x32x32xi64>) -> tensor<2x3x32x32xi1>
+  %m2 = ingot.compare lt %twice, %each : (tensor<2x3x32x32xi64>, tensor<2x3x32x32xi64>) -> tensor<2x3x32x32xi1>
+  %m3 = ingot.compare ne %keys, %each : (tensor<2x3x32x32xi64>, tensor<2x3x32x32xi64>) -> tensor<2x3x32x32xi1>
+  %a0 = ingot.and %m0, %m1 : tensor<2x3x32x32xi1>
+  %a1 = ingot.and %m2, %m3 : tensor<2x3x32x32xi1>
+  %allowed = ingot.and %a0, %a1 : tensor<2x3x32x32xi1>
+  %0 = ingot.matmul %q, %q transposed : (tensor<2x3x32x8xf32>, tensor<2x3x32x8xf32>) -> tensor<2x3x32x32xf32>
+  %1 = ingot.select %allowed, %0, %hidden : tensor<2x3x32x32xi1>, tensor<2x3x32x32xf32>
+  %2 = ingot.softmax %1 dim = 3 : tensor<2x3x32x32xf32>
+  %3 = ingot.matmul %2, %q : (tensor<2x3x32x32xf32>, tensor<2x3x32x8xf32>) -> tensor<2x3x32x8xf32>
+  return %3 : tensor<2x3x32x8xf32>
 }
 
 // CHECK-LABEL: func @weights_are_read
@@ -227,9 +335,36 @@ func.func @device_mask(%x: tensor<2x512x4x16xf32>, %mask: tensor<2x1x1x512xi1>) 
   return %r : tensor<2x512x4x16xf32>
 }
 
+// Lengths of 0 are 1, with the same result; behind a window, where a query may see none of the keys, they are a bias.
+// DEVICE-LABEL: func @device_lengths
+// DEVICE-SAME:  (%[[X:[a-z0-9]+]]: tensor<2x512x4x16xf32>, %[[N:[a-z0-9]+]]: tensor<2xi32>)
+// DEVICE:       %[[LEAST:.+]] = ingot.max %[[N]], %{{.+}} : tensor<2xi32>
+// DEVICE:       %[[SEES:.+]] = ingot.reshape %{{.+}} : tensor<2x1x1xi1> -> tensor<2x1x1x1xi1>
+// DEVICE:       %[[R:.+]], %{{.+}} = ingot.attention %[[X]], %[[X]], %[[X]] lengths %[[LEAST]] {right = 0
+// DEVICE:       %[[ALL:.+]] = ingot.broadcast %[[SEES]]
+// DEVICE:       ingot.select %[[ALL]], %[[R]],
+// DEVICE:       ingot.attention %[[X]], %[[X]], %[[X]] bias %{{.+}} {left = 9
+func.func @device_lengths(%x: tensor<2x512x4x16xf32>, %n: tensor<2xi32>) -> (tensor<2x512x4x16xf32>, tensor<2x512x4x16xf32>) {
+  %r, %l = ingot.attention %x, %x, %x lengths %n {right = 0 : i64, scale = 0.25 : f64} : (tensor<2x512x4x16xf32>, tensor<2x512x4x16xf32>, tensor<2x512x4x16xf32>, tensor<2xi32>) -> (tensor<2x512x4x16xf32>, tensor<2x4x512xf32>)
+  %r1, %l1 = ingot.attention %x, %x, %x lengths %n {left = 9 : i64, right = 0 : i64, scale = 0.25 : f64} : (tensor<2x512x4x16xf32>, tensor<2x512x4x16xf32>, tensor<2x512x4x16xf32>, tensor<2xi32>) -> (tensor<2x512x4x16xf32>, tensor<2x4x512xf32>)
+  return %r, %r1 : tensor<2x512x4x16xf32>, tensor<2x512x4x16xf32>
+}
+
+// A seed of its own for the library's generator, from what the processor's numbers begin with.
+// DEVICE-LABEL: func @device_dropout
+// DEVICE-SAME:  (%[[X:[a-z0-9]+]]: tensor<2x512x4x16xf32>, %[[SEED:[a-z0-9]+]]: tensor<i64>, %[[STEP:[a-z0-9]+]]: tensor<i64>)
+// DEVICE:       %[[DRAWN:.+]] = ingot.random_uniform %[[SEED]], %[[STEP]] stream = 5 : (tensor<i64>, tensor<i64>) -> tensor<2xf64>
+// DEVICE:       %[[OWN:.+]] = ingot.reshape %{{.+}} : tensor<1xi64> -> tensor<i64>
+// DEVICE:       ingot.attention %[[X]], %[[X]], %[[X]] dropout %[[OWN]], %[[STEP]] {ratio = 1.000000e-01
+// DEVICE-REMARK: remark: [Analysis] attention | {{.*}} Reason="the device's library drops other weights than the processor, as many", ratio=1.000000e-01
+func.func @device_dropout(%x: tensor<2x512x4x16xf32>, %seed: tensor<i64>, %step: tensor<i64>) -> tensor<2x512x4x16xf32> {
+  %r, %l = ingot.attention %x, %x, %x dropout %seed, %step {scale = 0.25 : f64, ratio = 0.1 : f64, stream = 5 : i32} : (tensor<2x512x4x16xf32>, tensor<2x512x4x16xf32>, tensor<2x512x4x16xf32>, tensor<i64>, tensor<i64>) -> (tensor<2x512x4x16xf32>, tensor<2x4x512xf32>)
+  return %r : tensor<2x512x4x16xf32>
+}
+
 // DEVICE-LABEL: func @device_refuses
 // DEVICE-NOT:   ingot.attention
-// DEVICE-REMARK: remark: [Missed] attention | {{.*}} Reason="the logarithms of sums are read, which differ where a query sees no key"
+// DEVICE-REMARK: remark: [Missed] attention | {{.*}} Reason="the logarithms of sums are read, which differ where a query sees no key, and whose gradient knows no weights that the library drops"
 // DEVICE-REMARK: remark: [Missed] attention | {{.*}} Reason="the device's kernel takes heads of a multiple of 8 up to 128 columns, and bounds within which each query sees a key"
 func.func @device_refuses(%x: tensor<2x512x4x16xf32>, %mask: tensor<2x1x1x512xi1>, %y: tensor<2x512x4x12xf32>) -> (tensor<2x512x4x16xf32>, tensor<2x4x512xf32>, tensor<2x512x4x12xf32>) {
   %r, %l = ingot.attention %x, %x, %x mask %mask {right = 0 : i64, scale = 0.25 : f64} : (tensor<2x512x4x16xf32>, tensor<2x512x4x16xf32>, tensor<2x512x4x16xf32>, tensor<2x1x1x512xi1>) -> (tensor<2x512x4x16xf32>, tensor<2x4x512xf32>)

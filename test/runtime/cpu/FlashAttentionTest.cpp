@@ -1,5 +1,6 @@
 #include "runtime/cpu/attention/FlashAttention.h"
 #include "runtime/core/Memory.h"
+#include "runtime/core/Random.h"
 #include "runtime/cpu/HalfPrecision.h"
 #include "runtime/cpu/ThreadPool.h"
 #include "runtime/cpu/gemm/Gemm.h"
@@ -57,7 +58,23 @@ struct Case {
   const char *name;
   AttentionShape shape;
   bool bias = false, mask = false;
+  /// Of batches in turn; none: all keys.
+  std::vector<int32_t> lengths = {};
+  double dropout = 0;
 };
+
+/// What weights are multiplied with, by the numbers of docs/spec/random.md.
+Floats drawKept(double ratio, int64_t seed, int32_t step, int32_t stream,
+                int64_t count) {
+  Philox random(seed, static_cast<uint64_t>(stream) << 32 |
+                          static_cast<uint32_t>(step));
+  Floats kept(count);
+  for (float &each : kept)
+    each = (random.next() >> 8) * 0x1p-24f >= static_cast<float>(ratio)
+               ? static_cast<float>(1 / (1 - ratio))
+               : 0.0f;
+  return kept;
+}
 
 /// Of each type, on vector units, or on tile units where there are some.
 class FlashAttention
@@ -98,6 +115,13 @@ TEST_P(FlashAttention, AgreesWithThePlainForm) {
     s.bias = {bias.data(), 0, s.queries * s.keys, s.keys};
   if (test.mask)
     s.mask = {mask.data(), s.keys, 0, 0};
+  if (!test.lengths.empty())
+    s.lengths = test.lengths.data();
+  Floats kept(rows * s.keys, 1.0f);
+  if (test.dropout > 0) {
+    s.dropout = Dropout(test.dropout, int64_t(5) << 33 | 3, -2, 6);
+    kept = drawKept(test.dropout, int64_t(5) << 33 | 3, -2, 6, kept.size());
+  }
 
   Stored out(type, g.size()), dq(type, q.size()), dk(type, k.size()),
       dv(type, v.size());
@@ -147,6 +171,7 @@ TEST_P(FlashAttention, AgreesWithThePlainForm) {
           if (s.bias.data)
             p[j] += s.bias.at(b, h, i)[j];
           if ((s.mask.data && !s.mask.at(b, h, i)[j]) ||
+              (s.lengths && j >= s.lengths[b]) ||
               (s.left >= 0 && j < i - s.left) ||
               (s.right >= 0 && j > i + s.right))
             p[j] = -INFINITY;
@@ -154,13 +179,19 @@ TEST_P(FlashAttention, AgreesWithThePlainForm) {
         }
         for (double &x : p)
           total += x = std::isinf(x) ? 0 : std::exp(x - top);
-        for (int64_t j = 0; j < s.keys; ++j)
+        // Weights that count in the result.
+        std::vector<double> w(s.keys);
+        const float *keep = &kept[((b * s.heads + h) * s.queries + i) * s.keys];
+        for (int64_t j = 0; j < s.keys; ++j) {
+          dp[j] *= keep[j];
           mean += (p[j] /= total > 0 ? total : 1) * dp[j];
+          w[j] = p[j] * keep[j];
+        }
         Floats result(s.valueSize);
         for (int64_t j = 0; j < s.keys; ++j)
           for (int64_t c = 0; c < s.valueSize; ++c)
             result[c] +=
-                p[j] * v[offset(s.keys, s.keyHeads, s.valueSize, b, kh, j) + c];
+                w[j] * v[offset(s.keys, s.keyHeads, s.valueSize, b, kh, j) + c];
         for (int64_t c = 0; c < s.valueSize; ++c)
           products += std::abs(g[go + c] * result[c]);
         double want = total > 0 ? top + std::log(total) : INFINITY;
@@ -179,8 +210,8 @@ TEST_P(FlashAttention, AgreesWithThePlainForm) {
             wk.add(ko + c, ds * q[qo + c], std::abs(most * q[qo + c]));
           }
           for (int64_t c = 0; c < s.valueSize; ++c) {
-            wo.add(go + c, p[j] * v[vo + c], std::abs(p[j] * v[vo + c]));
-            wv.add(vo + c, p[j] * g[go + c], std::abs(p[j] * g[go + c]));
+            wo.add(go + c, w[j] * v[vo + c], std::abs(w[j] * v[vo + c]));
+            wv.add(vo + c, w[j] * g[go + c], std::abs(w[j] * g[go + c]));
           }
         }
       }
@@ -207,6 +238,8 @@ class FlashAttentionGradient
 TEST_P(FlashAttentionGradient, HasTheSameBitsInPartsOfAHead) {
   auto [type, onTiles] = GetParam();
   AttentionShape s{2, 1, 1, 150, 150, 20, 20, 0.2f, 100, 0};
+  int32_t lengths[] = {140, 140};
+  s.lengths = lengths;
   s.type = type;
   s.onTiles = onTiles;
   if (s.onTiles && !hasTileUnits())
@@ -298,10 +331,39 @@ INSTANTIATE_TEST_SUITE_P(
             Case{"beyond", {1, 1, 1, 200, 50, 16, 16, 0.25f, 20, 0}},
             Case{"biased", {2, 3, 3, 33, 65, 8, 8, 0.3f}, true},
             Case{"apart", {1, 1, 1, 230, 230, 40, 24, 0.2f, 90, 0}, true},
-            Case{"ragged",
-                 {3, 2, 1, 100, 100, 32, 32, 0.2f, -1, 0},
+            Case{
+                "ragged", {3, 2, 1, 100, 100, 32, 32, 0.2f, -1, 0}, true, true},
+            // No key, some of a block, one of a block, more than there are.
+            Case{"lengths",
+                 {4, 2, 1, 110, 200, 24, 40, 0.2f},
+                 false,
+                 false,
+                 {0, 50, 65, 300}},
+            Case{"lengths_causal",
+                 {3, 2, 2, 150, 150, 16, 16, 0.25f, 40, 0},
                  true,
-                 true}),
+                 false,
+                 {-1, 64, 130}},
+            Case{"dropout",
+                 {2, 4, 2, 100, 140, 32, 24, 0.2f},
+                 false,
+                 false,
+                 {},
+                 0.3},
+            // Rows whose first numbers are in the middle of a block of four.
+            Case{"dropout_odd",
+                 {2, 2, 1, 70, 131, 16, 16, 0.25f, -1, 0},
+                 true,
+                 false,
+                 {131, 77},
+                 0.1},
+            // Less than the numbers' step.
+            Case{"dropout_little",
+                 {1, 1, 1, 64, 64, 8, 8, 0.3f},
+                 false,
+                 false,
+                 {},
+                 0x1p-30}),
         kTypes, testing::Bool()),
     [](const auto &info) {
       return std::get<0>(info.param).name +

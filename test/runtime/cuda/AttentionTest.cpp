@@ -66,20 +66,26 @@ TEST_P(DnnAttentionPlans, HaveKernels) {
   for (bool isHopper : {true, false})
     for (bool isGradient : {false, true})
       for (bool isPacked : {false, true})
-        for (Bias bias : {Bias::None, Bias::Keys, Bias::Pairs}) {
-          SCOPED_TRACE(std::string(isHopper ? "sm_90" : "sm_80") +
-                       (isGradient ? ", gradient" : "") +
-                       (isPacked ? ", packed" : "") +
-                       (bias == Bias::Keys    ? ", bias of keys"
-                        : bias == Bias::Pairs ? ", bias of pairs"
-                                              : ""));
-          ingot_attention_desc desc = describe(GetParam(), isPacked);
-          addBias(desc, bias);
-          EXPECT_EQ(findAttentionProblem(*cudnn, desc, bias != Bias::None,
-                                         isGradient, describeGpu(isHopper),
-                                         isHopper ? 90 : 80),
-                    "");
-        }
+        for (Bias bias : {Bias::None, Bias::Keys, Bias::Pairs})
+          for (bool lengths : {false, true})
+            for (bool dropout : {false, true}) {
+              SCOPED_TRACE(std::string(isHopper ? "sm_90" : "sm_80") +
+                           (isGradient ? ", gradient" : "") +
+                           (isPacked ? ", packed" : "") +
+                           (bias == Bias::Keys    ? ", bias of keys"
+                            : bias == Bias::Pairs ? ", bias of pairs"
+                                                  : "") +
+                           (lengths ? ", lengths" : "") +
+                           (dropout ? ", dropout" : ""));
+              ingot_attention_desc desc = describe(GetParam(), isPacked);
+              addBias(desc, bias);
+              desc.ratio = dropout ? 0.1 : 0;
+              EXPECT_EQ(findAttentionProblem(
+                            *cudnn, desc,
+                            {bias != Bias::None, lengths, dropout}, isGradient,
+                            describeGpu(isHopper), isHopper ? 90 : 80),
+                        "");
+            }
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -98,7 +104,7 @@ TEST(DnnAttention, SaysWhatIsNotTaken) {
     GTEST_SKIP() << "cuDNN is not installed";
   Case odd = {"odd", 2, 4, 4, 256, 60, -1, 0, INGOT_BF16};
   EXPECT_NE(findAttentionProblem(*cudnn, describe(odd, /*isPacked=*/true),
-                                 /*hasBias=*/false, /*isGradient=*/false,
+                                 /*terms=*/{}, /*isGradient=*/false,
                                  describeGpu(true), 90),
             "");
 }

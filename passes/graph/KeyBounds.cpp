@@ -1,0 +1,193 @@
+#include "passes/graph/KeyBounds.h"
+
+#include "dialects/ingot/attention/PlainAttention.h"
+#include "dialects/ingot/support/Folding.h"
+#include "passes/graph/KnownValues.h"
+#include <numeric>
+
+using namespace mlir;
+using namespace ingot;
+
+Value KeyBound::emitLengths(Arithmetic a, int64_t batch, int64_t keys) const {
+  int64_t count = tensorType(value).getNumElements();
+  Value lengths = a.broadcast(a.reshape(value, {count}), {batch}, {0});
+  // Not beyond what the integers hold.
+  if (isLast)
+    lengths = a.add(a.min(lengths, static_cast<double>(keys - 1)), 1.0);
+  return clampLengths(a, lengths, keys);
+}
+
+namespace {
+
+/// A tensor whose dimensions stand for those of pairs: the way from a mask
+/// through broadcasts and reshapes to what it is made of.
+class PairsView {
+public:
+  enum Dim { Batch, Head, Query, Key };
+
+  PairsView(Value value, int64_t batch, int64_t heads)
+      : value(value), batch(batch), heads(heads) {
+    dims = {{Batch}, {Head}, {Query}, {Key}};
+    if (tensorType(value).getRank() == 3)
+      dims = {{Batch, Head}, {Query}, {Key}};
+    forgetOnes();
+    follow();
+  }
+
+  Value getValue() const { return value; }
+
+  /// The same for an operand of the elementwise op that the value comes from.
+  PairsView ofOperand(Value operand) const {
+    PairsView view = *this;
+    view.value = operand;
+    view.follow();
+    return view;
+  }
+
+  /// Whether elements differ along no other dimension.
+  bool dependsOnlyOn(Dim dim) const {
+    return llvm::all_of(dims, [&](ArrayRef<Dim> of) {
+      return of.empty() || (of.size() == 1 && of.front() == dim);
+    });
+  }
+
+  /// The first dimension that stands for this one alone.
+  std::optional<size_t> find(Dim dim) const {
+    for (auto [i, of] : llvm::enumerate(dims))
+      if (of.size() == 1 && of.front() == dim)
+        return i;
+    return std::nullopt;
+  }
+
+private:
+  using Dims = SmallVector<SmallVector<Dim, 2>>;
+
+  void forgetOnes() {
+    for (auto [size, of] : llvm::zip_equal(tensorType(value).getShape(), dims))
+      if (size == 1)
+        of.clear();
+  }
+
+  /// Goes up as long as elements are only repeated or numbered differently.
+  void follow() {
+    while (true) {
+      if (auto op = value.getDefiningOp<BroadcastOp>()) {
+        Dims from;
+        for (int64_t dim : op.getDims())
+          from.push_back(dims[dim]);
+        value = op.getOperand();
+        dims = std::move(from);
+        forgetOnes();
+        continue;
+      }
+      auto op = value.getDefiningOp<ReshapeOp>();
+      if (!op || !followReshape(op))
+        return;
+    }
+  }
+
+  /// Through one that adds or drops dimensions of size 1, or puts batch and
+  /// heads together.
+  bool followReshape(ReshapeOp op) {
+    ArrayRef<int64_t> to = op.getType().getShape();
+    ArrayRef<int64_t> shape = tensorType(op.getOperand()).getShape();
+    Dims from(shape.size());
+    size_t at = 0;
+    auto skipOnes = [&] {
+      while (at < to.size() && to[at] == 1)
+        ++at;
+    };
+    for (size_t i = 0; i < shape.size(); ++i) {
+      if (shape[i] == 1)
+        continue;
+      skipOnes();
+      if (at == to.size())
+        return false;
+      if (shape[i] == to[at]) {
+        from[i] = dims[at++];
+        continue;
+      }
+      bool isApart = dims[at].size() == 2 && to[at] == batch * heads &&
+                     i + 1 < shape.size() && shape[i] == batch &&
+                     shape[i + 1] == heads;
+      if (!isApart)
+        return false;
+      from[i] = {Batch};
+      from[++i] = {Head};
+      ++at;
+    }
+    skipOnes();
+    if (at != to.size())
+      return false;
+    value = op.getOperand();
+    dims = std::move(from);
+    return true;
+  }
+
+  Value value;
+  int64_t batch, heads;
+  /// For each dimension what it stands for; nothing where its size is 1.
+  Dims dims;
+};
+
+} // namespace
+
+/// Whether the elements are the positions of keys.
+static bool arePositions(const PairsView &view) {
+  // Positions that are repeated by more than broadcasts.
+  constexpr int64_t most = 1 << 20;
+  Value value = view.getValue();
+  ArrayRef<int64_t> shape = tensorType(value).getShape();
+  std::optional<size_t> dim = view.find(PairsView::Key);
+  int64_t count = tensorType(value).getNumElements();
+  if (!dim || count > most)
+    return false;
+  std::vector<int64_t> elements(count);
+  std::iota(elements.begin(), elements.end(), 0);
+  std::optional<std::vector<double>> known = knownElements(value, elements);
+  if (!known)
+    return false;
+  int64_t step = ingot::detail::rowMajorSteps(shape)[*dim];
+  return llvm::all_of_zip(*known, elements, [&](double found, int64_t at) {
+    return found == static_cast<double>(at / step % shape[*dim]);
+  });
+}
+
+/// Of b and a.
+static Predicate swapped(Predicate predicate) {
+  switch (predicate) {
+  case Predicate::LT:
+    return Predicate::GT;
+  case Predicate::LE:
+    return Predicate::GE;
+  case Predicate::GT:
+    return Predicate::LT;
+  case Predicate::GE:
+    return Predicate::LE;
+  default:
+    return predicate;
+  }
+}
+
+std::optional<KeyBound> ingot::findKeyBound(Value pairs, bool hides,
+                                            int64_t batch, int64_t heads) {
+  PairsView mask(pairs, batch, heads);
+  auto compare = mask.getValue().getDefiningOp<CompareOp>();
+  if (!compare ||
+      !tensorType(compare.getLhs()).getElementType().isSignlessInteger())
+    return std::nullopt;
+  PairsView positions = mask.ofOperand(compare.getLhs());
+  PairsView bounds = mask.ofOperand(compare.getRhs());
+  Predicate predicate = compare.getPredicate();
+  if (!arePositions(positions)) {
+    std::swap(positions, bounds);
+    predicate = swapped(predicate);
+  }
+  if (!arePositions(positions) || !bounds.dependsOnlyOn(PairsView::Batch))
+    return std::nullopt;
+  if (predicate == (hides ? Predicate::GE : Predicate::LT))
+    return KeyBound{bounds.getValue(), /*isLast=*/false};
+  if (predicate == (hides ? Predicate::GT : Predicate::LE))
+    return KeyBound{bounds.getValue(), /*isLast=*/true};
+  return std::nullopt;
+}
