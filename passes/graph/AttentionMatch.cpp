@@ -126,8 +126,8 @@ AttentionMatch::AttentionMatch(SoftmaxOp softmax) {
   findShape(softmax);
   if (!isComputedInF32(scores.getLhs()))
     refuse("the kernel does not take the elements");
-  bool mayBeEmpty =
-      getSizes().window(left, right).fewest == 0 || !lengths.empty();
+  bool mayBeEmpty = getSizes().window(window.left, window.right).fewest == 0 ||
+                    !lengths.empty();
   for (const Term &term : terms) {
     mayBeEmpty |= term.kind != Term::Bias;
     if (term.kind == Term::Bias && dependsOnParameter(term.value))
@@ -253,19 +253,10 @@ void AttentionMatch::addMask(Term term, bool fillIsFinite) {
   emptyRowsSeeAll |= fillIsFinite;
   if (scale <= 0)
     refuse("scores are masked and then change their sign");
-  if (auto both = term.value.getDefiningOp<AndOp>();
-      both && term.kind == Term::Allowed) {
-    addMask({Term::Allowed, both.getLhs()}, false);
-    addMask({Term::Allowed, both.getRhs()}, false);
-    return;
-  }
-  if (auto negated = term.value.getDefiningOp<NotOp>()) {
-    addMask({term.kind == Term::Allowed ? Term::Hidden : Term::Allowed,
-             negated.getOperand()},
-            false);
-    return;
-  }
-  terms.push_back(term);
+  SmallVector<PairsMask> parts;
+  splitMask(term.asMask(), parts);
+  for (const PairsMask &part : parts)
+    terms.push_back({part.hides ? Term::Hidden : Term::Allowed, part.value});
 }
 
 //===----------------------------------------------------------------------===//
@@ -274,22 +265,20 @@ void AttentionMatch::addMask(Term term, bool fillIsFinite) {
 
 /// Whether the condition is all that hides keys.
 bool AttentionMatch::isOwnMask(Value condition) const {
-  SmallVector<Value> parts = {condition};
-  llvm::SmallPtrSet<Value, 4> own;
-  for (const Term &term : terms)
-    if (term.kind == Term::Allowed)
-      own.insert(term.value);
-  while (!parts.empty()) {
-    Value part = parts.pop_back_val();
-    if (own.erase(part))
-      continue;
-    auto both = part.getDefiningOp<AndOp>();
-    if (!both)
-      return false;
-    parts.push_back(both.getLhs());
-    parts.push_back(both.getRhs());
-  }
-  return own.empty();
+  SmallVector<PairsMask> parts;
+  splitMask({condition}, parts);
+  auto isPart = [&](const Term &term) {
+    return term.kind == Term::Bias ||
+           llvm::any_of(parts, [&](const PairsMask &part) {
+             return areEqual(part, term.asMask());
+           });
+  };
+  auto isTerm = [&](const PairsMask &part) {
+    return llvm::any_of(terms, [&](const Term &term) {
+      return term.kind != Term::Bias && areEqual(part, term.asMask());
+    });
+  };
+  return llvm::all_of(terms, isPart) && llvm::all_of(parts, isTerm);
 }
 
 void AttentionMatch::matchWeights(SoftmaxOp softmax) {
@@ -384,20 +373,10 @@ void AttentionMatch::findShape(SoftmaxOp softmax) {
 
 /// Tightens the bounds by a term that is a window.
 bool AttentionMatch::becomesWindow(const Term &term) {
-  Value pairs = term.value;
-  if (auto broadcast = pairs.getDefiningOp<BroadcastOp>()) {
-    int64_t rank = broadcast.getType().getRank();
-    ArrayRef<int64_t> dims = broadcast.getDims();
-    ArrayRef<int64_t> from = tensorType(broadcast.getOperand()).getShape();
-    if (dims.size() >= 2 && dims.back() == rank - 1 &&
-        dims[dims.size() - 2] == rank - 2 &&
-        from.take_back(2) == ArrayRef<int64_t>{queries, keys})
-      pairs = broadcast.getOperand();
-  }
-  Type element = tensorType(pairs).getElementType();
+  Type element = tensorType(term.value).getElementType();
   bool fillIsFinite = false;
-  std::optional<Window> window =
-      findWindow(pairs, [&](double value) -> std::optional<bool> {
+  std::optional<Window> found = findPairsWindow(
+      term.value, queries, keys, [&](double value) -> std::optional<bool> {
         if (term.kind == Term::Bias) {
           if (value != 0 && !hides(value, element))
             return std::nullopt;
@@ -406,24 +385,18 @@ bool AttentionMatch::becomesWindow(const Term &term) {
         }
         return (value != 0) == (term.kind == Term::Allowed);
       });
-  if (!window)
+  if (!found)
     return false;
   emptyRowsSeeAll |= fillIsFinite;
-  auto tighten = [](int64_t &bound, int64_t other) {
-    if (other >= 0)
-      bound = bound < 0 ? other : std::min(bound, other);
-  };
-  tighten(left, window->left);
-  tighten(right, window->right);
+  window = intersect(window, *found);
   return true;
 }
 
 /// Takes a mask of the first keys of each sample as their numbers.
 bool AttentionMatch::becomesLengths(const Term &term) {
   std::optional<KeyBound> bound =
-      term.kind == Term::Bias
-          ? std::nullopt
-          : findKeyBound(term.value, term.kind == Term::Hidden, batch, heads);
+      term.kind == Term::Bias ? std::nullopt
+                              : findKeyBound(term.asMask(), batch, heads);
   if (bound)
     lengths.push_back(*bound);
   return bound.has_value();
@@ -447,14 +420,8 @@ AttentionSizes AttentionMatch::getSizes() {
 /// which it repeats.
 Value AttentionMatch::normalize(OpBuilder &builder, Value pairs) const {
   Location loc = pairs.getLoc();
+  pairs = emitUnrepeated(Arithmetic(builder, loc), pairs);
   SmallVector<int64_t> shape(tensorType(pairs).getShape());
-  if (auto broadcast = pairs.getDefiningOp<BroadcastOp>()) {
-    ArrayRef<int64_t> from = tensorType(broadcast.getOperand()).getShape();
-    llvm::fill(shape, 1);
-    for (auto [size, dim] : llvm::zip_equal(from, broadcast.getDims()))
-      shape[dim] = size;
-    pairs = reshapeTo(builder, loc, broadcast.getOperand(), shape);
-  }
   if (shape.size() == 3) {
     bool repeats = shape[0] == 1;
     shape = {repeats ? 1 : batch, repeats ? 1 : heads, shape[1], shape[2]};
@@ -531,7 +498,6 @@ AttentionOp AttentionMatch::rewrite(OpBuilder &builder) {
     v = valueHeads;
   }
 
-  // The smallest shape that holds all of several masks or biases.
   auto combine = [&](ArrayRef<Value> values, auto merge) {
     Value result;
     for (Value value : values) {
@@ -539,10 +505,7 @@ AttentionOp AttentionMatch::rewrite(OpBuilder &builder) {
         result = value;
         continue;
       }
-      SmallVector<int64_t> shape(tensorType(result).getShape());
-      for (auto [size, other] :
-           llvm::zip_equal(shape, tensorType(value).getShape()))
-        size = std::max(size, other);
+      SmallVector<int64_t> shape = commonShape({result, value});
       result = merge(a.broadcast(result, shape, {0, 1, 2, 3}),
                      a.broadcast(value, shape, {0, 1, 2, 3}));
     }
@@ -551,8 +514,7 @@ AttentionOp AttentionMatch::rewrite(OpBuilder &builder) {
   SmallVector<Value> allowed, added;
   for (const Term &term : terms) {
     Value pairs = normalize(builder, term.value);
-    if (term.kind == Term::Hidden)
-      pairs = NotOp::create(builder, loc, pairs.getType(), pairs);
+    pairs = PairsMask{pairs, term.kind == Term::Hidden}.emitShown(builder);
     (term.kind == Term::Bias ? added : allowed).push_back(pairs);
   }
   Value mask =
@@ -577,8 +539,8 @@ AttentionOp AttentionMatch::rewrite(OpBuilder &builder) {
       builder, loc, TypeRange{type, lse}, q, k, v, bias, mask, length,
       dropout ? dropout.getSeed() : Value(),
       dropout ? dropout.getStep() : Value(), builder.getF64FloatAttr(factor),
-      builder.getI64IntegerAttr(left), builder.getI64IntegerAttr(right),
-      builder.getF64FloatAttr(0),
+      builder.getI64IntegerAttr(window.left),
+      builder.getI64IntegerAttr(window.right), builder.getF64FloatAttr(0),
       dropout ? dropout.getRatioAttr() : builder.getF64FloatAttr(0),
       dropout ? dropout.getStreamAttr() : builder.getI32IntegerAttr(0));
   Value result = TransposeOp::create(

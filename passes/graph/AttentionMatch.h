@@ -9,7 +9,7 @@
 #define INGOT_PASSES_GRAPH_ATTENTIONMATCH_H
 
 #include "dialects/ingot/ir/Dialect.h"
-#include "passes/graph/KeyBounds.h"
+#include "passes/graph/AttentionMasks.h"
 #include <string>
 
 namespace ingot {
@@ -17,7 +17,7 @@ namespace ingot {
 /// The parts of an attention around a softmax.
 class AttentionMatch {
 public:
-  /// Looks around `softmax`. Changes nothing.
+  /// Looks around `softmax`. Adds at most ops that nothing reads.
   explicit AttentionMatch(SoftmaxOp softmax);
 
   /// Whether scores of queries and keys come in and values are mixed, or would
@@ -29,8 +29,8 @@ public:
   AttentionSizes getSizes();
   /// What the products read.
   mlir::Type getElement();
-  int64_t getLeft() const { return left; }
-  int64_t getRight() const { return right; }
+  int64_t getLeft() const { return window.left; }
+  int64_t getRight() const { return window.right; }
 
   /// Replaces the product with the values by `ingot.attention`.
   AttentionOp rewrite(mlir::OpBuilder &builder);
@@ -40,6 +40,8 @@ private:
   struct Term {
     enum Kind { Allowed, Hidden, Bias } kind;
     mlir::Value value;
+
+    PairsMask asMask() const { return {value, kind == Hidden}; }
   };
 
   void refuse(const llvm::Twine &why);
@@ -62,7 +64,7 @@ private:
   /// Of [batch, heads, queries, keys]; three dimensions have one head.
   int64_t batch = 0, heads = 1, queries = 0, keys = 0;
   double scale = 1;
-  int64_t left = -1, right = -1;
+  Window window;
   llvm::SmallVector<Term> terms;
   llvm::SmallVector<KeyBound> lengths;
   /// Between the weights and the values; null if there is none.

@@ -27,15 +27,55 @@ namespace ingot {
 using namespace mlir;
 using namespace ingot;
 
-/// The smallest shape of pairs that holds all of several terms.
-static SmallVector<int64_t> commonShape(ArrayRef<Value> terms) {
-  SmallVector<int64_t> shape(4, 1);
-  for (Value term : terms)
-    if (term)
-      for (auto [size, other] :
-           llvm::zip_equal(shape, tensorType(term).getShape()))
-        size = std::max(size, other);
-  return shape;
+/// Makes bounds and lengths of those parts of an attention's mask that are
+/// such, but for bounds that a device's kernel would not take.
+static void refineMask(AttentionOp op, bool onDevice) {
+  if (!op.getMask())
+    return;
+  AttentionSizes sizes = op.getSizes();
+  Window window = {static_cast<int64_t>(op.getLeft()),
+                   static_cast<int64_t>(op.getRight())};
+  SmallVector<PairsMask> parts, others;
+  SmallVector<KeyBound> bounds;
+  splitMask({op.getMask()}, parts);
+  for (const PairsMask &part : parts) {
+    auto isInside = [&](double value) { return (value != 0) != part.hides; };
+    std::optional<Window> found =
+        findPairsWindow(part.value, sizes.queries, sizes.keys, isInside);
+    if (found)
+      found = intersect(window, *found);
+    if (found && (!onDevice || sizes.fitDevice(found->left, found->right)))
+      window = *found;
+    else if (std::optional<KeyBound> bound =
+                 findKeyBound(part, sizes.batch, sizes.heads))
+      bounds.push_back(*bound);
+    else
+      others.push_back(part);
+  }
+  if (others.size() == parts.size())
+    return;
+  OpBuilder builder(op);
+  Arithmetic a(builder, op.getLoc());
+  Value lengths = op.getLengths(), mask;
+  for (const KeyBound &bound : bounds) {
+    Value each = bound.emitLengths(a, sizes.batch, sizes.keys);
+    lengths = lengths ? a.min(lengths, each) : each;
+  }
+  for (PairsMask part : others) {
+    part.value = emitUnrepeated(a, part.value);
+    Value shown = part.emitShown(builder);
+    SmallVector<int64_t> shape = commonShape({mask, shown});
+    shape[3] = sizes.keys;
+    shown = broadcastTrailing(builder, op.getLoc(), shown, shape);
+    mask =
+        mask ? a.logicalAnd(
+                   broadcastTrailing(builder, op.getLoc(), mask, shape), shown)
+             : shown;
+  }
+  op.setLeft(window.left);
+  op.setRight(window.right);
+  op.getMaskMutable().assign(mask ? ValueRange(mask) : ValueRange());
+  op.getLengthsMutable().assign(lengths ? ValueRange(lengths) : ValueRange());
 }
 
 /// Makes results 0 where a query sees no key. `allowed`: [batch, heads,
@@ -183,11 +223,14 @@ struct FormAttention : ingot::impl::FormAttentionBase<FormAttention> {
       else if (auto softmax = dyn_cast<SoftmaxOp>(op))
         softmaxes.push_back(softmax);
     });
-    for (AttentionOp op : imported)
+    for (AttentionOp op : imported) {
+      if (!plain)
+        refineMask(op, device);
       if (isKept(op))
         adapt(op);
       else
         takeApart(op);
+    }
     if (!plain)
       for (SoftmaxOp softmax : softmaxes)
         form(softmax);

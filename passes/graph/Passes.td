@@ -41,20 +41,21 @@ def Decompose : Pass<"ingot-decompose", "::mlir::func::FuncOp"> {
 def FormAttention : Pass<"ingot-form-attention", "::mlir::func::FuncOp"> {
   let summary = "makes attention one op, where a kernel that never stores the scores is worth it";
   let description = [{
-    A softmax over the product of queries and keys, scaled anywhere, with a mask (selected, added, or both) or a
-    bias, whose result is only multiplied with the values, becomes `ingot.attention`. Masks of constants that are
-    causal or a sliding window become bounds, and comparisons of positions of keys with a number for each sample
-    become lengths, so that the kernel skips what they hide; key heads repeated for
-    several query heads are read where they are. Zeros in place of weights that are not numbers, as PyTorch's exporter writes
-    them for queries that look nowhere, are what the op gives. The op computes in f32 what was computed in half
-    precision in between. Dropout of the weights becomes part of it. Weights that anything else reads (an output), a bias that is trained, and a finite
-    fill that shows a query without keys all values stay as they are; a remark says why.
+    A softmax over the product of queries and keys, scaled anywhere, with a mask (selected, added, or both) or a bias,
+    whose result is only multiplied with the values, becomes `ingot.attention`. Masks of constants that are causal or
+    a sliding window become bounds, and comparisons of positions of keys with a number for each sample become lengths,
+    so that the kernel skips what they hide; key heads repeated for several query heads are read where they are. Zeros
+    in place of weights that are not numbers, as PyTorch's exporter writes them for queries that look nowhere, are
+    what the op gives. The op computes in f32 what was computed in half precision in between. Dropout of the weights
+    becomes part of it. Weights that anything else reads (an output), a bias that is trained, and a finite fill that
+    shows a query without keys all values stay as they are; a remark says why.
 
-    `ingot.attention` from the frontend stays, or is taken apart, by the same estimate of cost. With `plain`,
-    all are taken apart. For a device, whose kernel adds a bias and knows no mask, what is hidden gets a bias of
-    -2^24, and a query that sees no key the result 0 after the call; lengths are at least 1, with the same for samples
-    without a key, or part of the bias where there is a window. Its library drops weights by its own generator, with a
-    seed for each attention and step: other weights than on a processor, which a remark says.
+    `ingot.attention` from the frontend stays, or is taken apart, by the same estimate of cost; its mask is looked at
+    in the same way. With `plain`, all are taken apart. For a device, whose kernel adds a bias and knows no mask, what
+    is hidden gets a bias of -2^24, and a query that sees no key the result 0 after the call; lengths are at least 1,
+    with the same for samples without a key, or part of the bias where there is a window. Its library drops weights by
+    its own generator, with a seed for each attention and step: other weights than on a processor, which a remark
+    says.
 
     Before:
     ```mlir

@@ -115,8 +115,8 @@ def AttentionOp : Ingot_SeparateAttentionOp<"attention", [
                        DefaultValuedAttr<I32Attr, "0">:$stream);
   let results = (outs Ingot_FloatTensor:$result, Ingot_FloatTensor:$lse);
   let assemblyFormat = [{
-    $query `,` $key `,` $value (`bias` $bias^)? (`mask` $mask^)? (`lengths` $lengths^)? (`dropout` $seed^ `,` $step)? attr-dict
-    `:` functional-type(operands, results)
+    $query `,` $key `,` $value (`bias` $bias^)? (`mask` $mask^)? (`lengths` $lengths^)?
+    (`dropout` $seed^ `,` $step)? attr-dict `:` functional-type(operands, results)
   }];
 }
 
@@ -142,7 +142,8 @@ def AttentionGradOp : Ingot_SeparateAttentionOp<"attention_grad"> {
                       Ingot_FloatTensor:$value_grad);
   let assemblyFormat = [{
     $query `,` $key `,` $value `,` $output `,` $lse `,` $cotangent
-    (`bias` $bias^)? (`mask` $mask^)? (`lengths` $lengths^)? (`dropout` $seed^ `,` $step)? attr-dict `:` functional-type(operands, results)
+    (`bias` $bias^)? (`mask` $mask^)? (`lengths` $lengths^)?
+    (`dropout` $seed^ `,` $step)? attr-dict `:` functional-type(operands, results)
   }];
 }
 
@@ -179,7 +180,8 @@ def PackedAttentionOp : Ingot_PackedAttentionOp<"packed_attention", [
                        DefaultValuedAttr<I32Attr, "0">:$stream);
   let results = (outs Ingot_FloatTensor:$result, Ingot_FloatTensor:$lse);
   let assemblyFormat = [{
-    $packed (`bias` $bias^)? (`mask` $mask^)? (`lengths` $lengths^)? (`dropout` $seed^ `,` $step)? attr-dict `:` functional-type(operands, results)
+    $packed (`bias` $bias^)? (`mask` $mask^)? (`lengths` $lengths^)?
+    (`dropout` $seed^ `,` $step)? attr-dict `:` functional-type(operands, results)
   }];
 }
 
@@ -201,8 +203,8 @@ def PackedAttentionGradOp : Ingot_PackedAttentionOp<"packed_attention_grad"> {
                        DefaultValuedAttr<I32Attr, "0">:$stream);
   let results = (outs Ingot_FloatTensor:$packed_grad);
   let assemblyFormat = [{
-    $packed `,` $output `,` $lse `,` $cotangent (`bias` $bias^)? (`mask` $mask^)? (`lengths` $lengths^)? (`dropout` $seed^ `,` $step)? attr-dict
-    `:` functional-type(operands, results)
+    $packed `,` $output `,` $lse `,` $cotangent (`bias` $bias^)? (`mask` $mask^)? (`lengths` $lengths^)?
+    (`dropout` $seed^ `,` $step)? attr-dict `:` functional-type(operands, results)
   }];
 }
 

@@ -26,6 +26,16 @@ Value ingot::emitWithinBounds(OpBuilder &builder, Location loc,
   return past && recent ? a.logicalAnd(past, recent) : past ? past : recent;
 }
 
+SmallVector<int64_t> ingot::commonShape(ArrayRef<Value> terms) {
+  SmallVector<int64_t> shape(4, 1);
+  for (Value term : terms)
+    if (term)
+      for (auto [size, other] :
+           llvm::zip_equal(shape, tensorType(term).getShape()))
+        size = std::max(size, other);
+  return shape;
+}
+
 Value ingot::clampLengths(Arithmetic a, Value lengths, int64_t keys) {
   Value most = a.min(lengths, static_cast<double>(keys));
   return a.cast(a.max(most, 0.0), IntegerType::get(lengths.getContext(), 32));

@@ -39,6 +39,10 @@ struct AttentionTerms {
   }
 };
 
+/// The smallest shape [batch, heads, queries, keys] that holds all of several
+/// masks and biases, which may be null.
+llvm::SmallVector<int64_t> commonShape(llvm::ArrayRef<mlir::Value> terms);
+
 /// Integers as lengths that attention takes: i32, between 0 and the keys.
 mlir::Value clampLengths(Arithmetic a, mlir::Value lengths, int64_t keys);
 

@@ -115,10 +115,7 @@ LogicalResult importAttention(Node &node) {
     if (left >= 0 || right >= 0) {
       Value bounds = boundAtLengths(node, node.in(6), sizes, left, right);
       if (mask) {
-        Shape shape(tensorType(mask).getShape());
-        for (auto [size, other] :
-             llvm::zip_equal(shape, tensorType(bounds).getShape()))
-          size = std::max(size, other);
+        Shape shape = commonShape({mask, bounds});
         mask = a.logicalAnd(a.broadcast(mask, shape, {0, 1, 2, 3}),
                             a.broadcast(bounds, shape, {0, 1, 2, 3}));
       } else {

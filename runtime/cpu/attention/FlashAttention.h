@@ -36,7 +36,7 @@ struct Dropout {
 
   /// What weights that stay are multiplied with; 0: all do, as they are.
   float scale = 0;
-  /// The lowest 24 bits of a weight that stays.
+  /// The least that the upper 24 bits of its word are if a weight stays.
   int32_t least = 0;
   uint32_t key[2] = {}, step = 0, stream = 0;
 };

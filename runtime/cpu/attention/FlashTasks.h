@@ -41,7 +41,7 @@ inline abi::AttentionScratch getScratch(const AttentionShape &s) {
 }
 
 /// Keys that count in a batch.
-inline int64_t keysOf(const AttentionShape &s, int64_t batch) {
+inline int64_t countKeys(const AttentionShape &s, int64_t batch) {
   return s.lengths ? smaller(s.keys, larger(0, s.lengths[batch])) : s.keys;
 }
 

@@ -44,6 +44,7 @@ struct DnnAttention::Plan : ingot_context::Cached {
   std::vector<int32_t> hostCounts;
 };
 
+namespace {
 /// Numbers that graphs know tensors by.
 enum Number : int64_t {
   kQuery = 1,
@@ -61,6 +62,7 @@ enum Number : int64_t {
   kKeyGrad,
   kValueGrad,
 };
+} // namespace
 
 /// Where the tensors of a call are.
 class DnnAttention::Pointers {

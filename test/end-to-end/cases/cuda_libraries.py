@@ -1,5 +1,6 @@
 """Kernels for GPUs, and calls of CUDA's libraries, on stand-ins (stand_ins.py)."""
 
+import json
 import re
 import shutil
 
@@ -7,6 +8,7 @@ import numpy as np
 import onnx
 import onnx.helper as oh
 import onnx.numpy_helper
+import onnx.parser
 from harness import MODELS, ROOT, Skip, case, check, golden
 from stand_ins import recorded, trainer
 
@@ -114,6 +116,73 @@ def packed_attention(ingot):
                 check(third - second == second - first == 128, f"{precision}: {line}")
         # In f32 it is products and a softmax.
         check((calls > 0) == (precision != "fp32"), f"{precision}: {calls} calls")
+
+
+def write_padded(path):
+    """Two layers of causal attention with dropout, over sequences of which the first keys count."""
+    batch, rows, heads, size = 2, 64, 4, 16
+    layers = "".join(
+        f"""{n}p = MatMul({n}x, w{n})
+            {n}h = Reshape({n}p, apart)
+            {n}q = Transpose<perm = [0, 2, 1, 3]>({n}h)
+            {n}k = Transpose<perm = [0, 2, 3, 1]>({n}h)
+            {n}s = MatMul({n}q, {n}k)
+            {n}m = Where(allowed, {n}s, hidden)
+            {n}w = Softmax<axis = -1>({n}m)
+            {n}d = Dropout({n}w, ratio, on)
+            {n}r = MatMul({n}d, {n}q)
+            {n}t = Transpose<perm = [0, 2, 1, 3]>({n}r)
+            {after} = Reshape({n}t, together)
+            """
+        for n, after in (("a", "bx"), ("b", "y"))
+    )
+    width = heads * size
+    model = onnx.parser.parse_model(f"""<ir_version: 8, opset_import: ["": 18]>
+        padded (float[{batch},{rows},{width}] ax, int64[{batch}] lengths) => (float[{batch},{rows},{width}] y) {{
+            ends = Unsqueeze(lengths, axes)
+            real = Less(positions, ends)
+            allowed = And(real, causal)
+            {layers}
+        }}""")
+    draw = np.random.default_rng(0).normal
+    constants = {
+        "wa": draw(0, 0.1, (width, width)).astype("f"), "wb": draw(0, 0.1, (width, width)).astype("f"),
+        "apart": np.array([batch, rows, heads, size]), "together": np.array([batch, rows, width]),
+        "axes": np.array([1, 2, 3]), "positions": np.arange(rows), "causal": np.tri(rows, dtype=bool),
+        "hidden": np.float32(-np.inf), "ratio": np.float32(0.25), "on": np.bool_(True),
+    }
+    model.graph.initializer.extend(onnx.numpy_helper.from_array(np.asarray(v), k) for k, v in constants.items())
+    onnx.save(model, path)
+
+
+@case("cuda attention takes lengths and a seed of its own for each layer in half precision")
+def attention_terms(ingot):
+    trainer(ingot)
+    model, machine = ingot.path("padded.onnx"), ingot.path("machine.json")
+    write_padded(model)
+    # So little memory traffic a second that scores are not worth storing.
+    machine.write_text(json.dumps({"memory_bandwidth": 1e6}))
+    for precision in ["fp32", "bf16", "fp16"]:
+        steps = ingot.path("steps.mlir")
+        ingot.succeed(ingot.ingotc(model, "--loss", "mse", "--machine", machine, "--target", "cuda", "--precision", precision,
+                                   "--emit", "exec", "-o", steps))
+        text = steps.read_text()
+        train = text[text.index("@train_step") :].split("func.func")[0]
+        places = dict(re.findall(r"(%\w+) = exec\.buffer +(\w+ \d+) : memref<", train))
+        if precision == "fp32":
+            check("exec.attention" not in text, "attention in fp32")
+            continue
+        seeds = {"": [], "_grad": []}
+        for kind, call in re.findall(r"exec\.attention(_grad)? (.*)", train):
+            terms = re.search(r"lengths (%\w+) dropout (%\w+), (%\w+)", call)
+            check(terms and "ratio = 2.5" in call, f"{precision}: {call}")
+            seeds[kind].append(tuple(places[part] for part in terms.groups()))
+        # Of each layer both directions read the same; the other's seed is elsewhere.
+        check(len(seeds[""]) == 2 and seeds[""] == seeds["_grad"][::-1], f"{precision}: {seeds}")
+        check(len({seed for _, seed, _ in seeds[""]}) == 2, f"{precision}: {seeds}")
+        check(len({(lengths, step) for lengths, _, step in seeds[""]}) == 1, f"{precision}: {seeds}")
+        # In evaluation there is none.
+        check(len(re.findall(r"exec\.attention .* dropout", text)) == 2, f"{precision}: dropout in evaluation")
 
 
 def write_network(ingot):

@@ -97,11 +97,11 @@ def gpu_check(ingot):
 def library_cases(ingot):
     _, _, env = trainer(ingot)
     folder = ingot.path("log.txt").parent
-    files = [ROOT / f"test/interpret/{name}.mlir" for name in ["channels-last", "packed-attention-low"]]
+    files = [ROOT / f"test/interpret/{name}.mlir" for name in ["channels-last", "packed-attention-low", "attention-low"]]
     ingot.succeed([ingot.bin / "ingot-gpu-cases", *files, "-o", folder])
     # Attention in half precision is a call that takes parts of one tensor.
-    attention = (folder / "packed-attention-low-O2.o").read_bytes()
-    check(b"ingot_attention_grad" in attention, "attention is taken apart")
+    for case in ["packed-attention-low", "attention-low"]:
+        check(b"ingot_attention_grad" in (folder / f"{case}-O2.o").read_bytes(), f"{case}: attention is taken apart")
     name, log = folder / "channels-last-O2", folder / "log.txt"
     ingot.succeed(["ld.lld-22", "-shared", "-o", f"{name}.so", f"{name}.o"])
     ingot.run([ingot.bin / "ingot-gpu-run", f"{name}.so"], env={**env, "INGOT_STAND_IN_LOG": str(log)})

@@ -245,6 +245,54 @@ func.func @last_keys(%q: tensor<2x3x32x8xf32>, %last: tensor<2x1x1x1xi32>, %firs
   return %4 : tensor<2x3x32x8xf32>
 }
 
+// Several masks that are repeated for all heads together, and zeros where they hide.
+// CHECK-LABEL: func @repeated_together
+// CHECK-NOT:   ingot.softmax
+func.func @repeated_together(%q: tensor<2x3x32x8xf32>, %lengths: tensor<2xi64>, %other: tensor<2x1x32x32xi1>) -> tensor<2x3x32x8xf32> {
+  // CHECK: ingot.attention %{{.*}} mask %{{.*}} lengths %{{.*}} {right = 0 : i64
+  %lowest = ingot.constant dense<-3.40282347E+38> : tensor<2x3x32x32xf32>
+  %zero = ingot.constant dense<0.0> : tensor<2x3x32x32xf32>
+  %rows = ingot.iota {dim = 2 : i64} : tensor<2x1x32x32xi64>
+  %columns = ingot.iota {dim = 3 : i64} : tensor<2x1x32x32xi64>
+  %past = ingot.compare le %columns, %rows : (tensor<2x1x32x32xi64>, tensor<2x1x32x32xi64>) -> tensor<2x1x32x32xi1>
+  %ends = ingot.broadcast %lengths dims = [0] : tensor<2xi64> -> tensor<2x1x32x32xi64>
+  %real = ingot.compare lt %columns, %ends : (tensor<2x1x32x32xi64>, tensor<2x1x32x32xi64>) -> tensor<2x1x32x32xi1>
+  %both = ingot.and %past, %real : tensor<2x1x32x32xi1>
+  %all = ingot.and %both, %other : tensor<2x1x32x32xi1>
+  %allowed = ingot.broadcast %all dims = [0, 1, 2, 3] : tensor<2x1x32x32xi1> -> tensor<2x3x32x32xi1>
+  %0 = ingot.matmul %q, %q transposed : (tensor<2x3x32x8xf32>, tensor<2x3x32x8xf32>) -> tensor<2x3x32x32xf32>
+  %1 = ingot.select %allowed, %0, %lowest : tensor<2x3x32x32xi1>, tensor<2x3x32x32xf32>
+  %2 = ingot.softmax %1 dim = 3 : tensor<2x3x32x32xf32>
+  %3 = ingot.select %allowed, %2, %zero : tensor<2x3x32x32xi1>, tensor<2x3x32x32xf32>
+  %4 = ingot.matmul %3, %q : (tensor<2x3x32x32xf32>, tensor<2x3x32x8xf32>) -> tensor<2x3x32x8xf32>
+  return %4 : tensor<2x3x32x8xf32>
+}
+
+// The same parts of the mask of an op from the frontend.
+// CHECK-LABEL: func @imported
+// CHECK-SAME:  %[[X:[a-z0-9]+]]: tensor<2x512x4x16xf32>, %[[LENGTHS:[a-z0-9]+]]: tensor<2xi64>, %[[OTHER:[a-z0-9]+]]: tensor<2x1x1x512xi1>
+func.func @imported(%x: tensor<2x512x4x16xf32>, %lengths: tensor<2xi64>, %other: tensor<2x1x1x512xi1>) -> (tensor<2x512x4x16xf32>, tensor<2x512x4x16xf32>) {
+  // CHECK: %[[COUNTS:.+]] = ingot.cast %{{.+}} : tensor<2xi64> -> tensor<2xi32>
+  // CHECK: ingot.attention %[[X]], %[[X]], %[[X]] mask %[[OTHER]] lengths %[[COUNTS]] {right = 0 : i64, scale = 2.500000e-01 : f64}
+  // CHECK: ingot.attention %[[X]], %[[X]], %[[X]] mask %[[OTHER]] {scale = 2.500000e-01 : f64}
+  %rows = ingot.iota {dim = 0 : i64} : tensor<512x512xi64>
+  %columns = ingot.iota {dim = 1 : i64} : tensor<512x512xi64>
+  %ahead = ingot.compare gt %columns, %rows : (tensor<512x512xi64>, tensor<512x512xi64>) -> tensor<512x512xi1>
+  %keys = ingot.iota {dim = 0 : i64} : tensor<512xi64>
+  %at = ingot.broadcast %keys dims = [3] : tensor<512xi64> -> tensor<2x1x1x512xi64>
+  %ends = ingot.broadcast %lengths dims = [0] : tensor<2xi64> -> tensor<2x1x1x512xi64>
+  %behind = ingot.compare ge %at, %ends : (tensor<2x1x1x512xi64>, tensor<2x1x1x512xi64>) -> tensor<2x1x1x512xi1>
+  %future = ingot.broadcast %ahead dims = [2, 3] : tensor<512x512xi1> -> tensor<2x1x512x512xi1>
+  %padding = ingot.broadcast %behind dims = [0, 1, 2, 3] : tensor<2x1x1x512xi1> -> tensor<2x1x512x512xi1>
+  %either = ingot.or %future, %padding : tensor<2x1x512x512xi1>
+  %neither = ingot.not %either : tensor<2x1x512x512xi1>
+  %third = ingot.broadcast %other dims = [0, 1, 2, 3] : tensor<2x1x1x512xi1> -> tensor<2x1x512x512xi1>
+  %mask = ingot.and %neither, %third : tensor<2x1x512x512xi1>
+  %r, %l = ingot.attention %x, %x, %x mask %mask {scale = 0.25 : f64} : (tensor<2x512x4x16xf32>, tensor<2x512x4x16xf32>, tensor<2x512x4x16xf32>, tensor<2x1x512x512xi1>) -> (tensor<2x512x4x16xf32>, tensor<2x4x512xf32>)
+  %r1, %l1 = ingot.attention %x, %x, %x mask %other {scale = 0.25 : f64} : (tensor<2x512x4x16xf32>, tensor<2x512x4x16xf32>, tensor<2x512x4x16xf32>, tensor<2x1x1x512xi1>) -> (tensor<2x512x4x16xf32>, tensor<2x4x512xf32>)
+  return %r, %r1 : tensor<2x512x4x16xf32>, tensor<2x512x4x16xf32>
+}
+
 // No lengths: the first keys are hidden, numbers belong to heads, positions count by twos.
 // CHECK-LABEL: func @no_lengths
 // CHECK-NOT:   lengths
@@ -332,6 +380,20 @@ func.func @short(%q: tensor<2x4x3x8xf32>) -> tensor<2x4x3x8xf32> {
 // DEVICE-REMARK: remark: [Passed] attention
 func.func @device_mask(%x: tensor<2x512x4x16xf32>, %mask: tensor<2x1x1x512xi1>) -> tensor<2x512x4x16xf32> {
   %r, %l = ingot.attention %x, %x, %x mask %mask {right = 0 : i64, scale = 0.25 : f64} : (tensor<2x512x4x16xf32>, tensor<2x512x4x16xf32>, tensor<2x512x4x16xf32>, tensor<2x1x1x512xi1>) -> (tensor<2x512x4x16xf32>, tensor<2x4x512xf32>)
+  return %r : tensor<2x512x4x16xf32>
+}
+
+// Bounds that the kernel would refuse stay a mask, which becomes a bias.
+// DEVICE-LABEL: func @device_window
+// DEVICE:       ingot.attention %{{.+}}, %{{.+}}, %{{.+}} bias %{{.+}} {scale = 2.500000e-01 : f64}
+func.func @device_window(%x: tensor<2x512x4x16xf32>) -> tensor<2x512x4x16xf32> {
+  %rows = ingot.iota {dim = 2 : i64} : tensor<1x1x512x512xi64>
+  %columns = ingot.iota {dim = 3 : i64} : tensor<1x1x512x512xi64>
+  %five = ingot.constant dense<5> : tensor<1x1x512x512xi64>
+  %ahead = ingot.sub %columns, %rows : tensor<1x1x512x512xi64>
+  %apart = ingot.abs %ahead : tensor<1x1x512x512xi64>
+  %near = ingot.compare le %apart, %five : (tensor<1x1x512x512xi64>, tensor<1x1x512x512xi64>) -> tensor<1x1x512x512xi1>
+  %r, %l = ingot.attention %x, %x, %x mask %near {scale = 0.25 : f64} : (tensor<2x512x4x16xf32>, tensor<2x512x4x16xf32>, tensor<2x512x4x16xf32>, tensor<1x1x512x512xi1>) -> (tensor<2x512x4x16xf32>, tensor<2x4x512xf32>)
   return %r : tensor<2x512x4x16xf32>
 }
 

@@ -1,12 +1,98 @@
-#include "passes/graph/KeyBounds.h"
+#include "passes/graph/AttentionMasks.h"
 
 #include "dialects/ingot/attention/PlainAttention.h"
 #include "dialects/ingot/support/Folding.h"
-#include "passes/graph/KnownValues.h"
 #include <numeric>
 
 using namespace mlir;
 using namespace ingot;
+
+//===----------------------------------------------------------------------===//
+// Parts
+//===----------------------------------------------------------------------===//
+
+Value PairsMask::emitShown(OpBuilder &builder) const {
+  if (!hides)
+    return value;
+  return NotOp::create(builder, value.getLoc(), value.getType(), value);
+}
+
+void ingot::splitMask(PairsMask mask, SmallVectorImpl<PairsMask> &parts) {
+  auto repeat = mask.value.getDefiningOp<BroadcastOp>();
+  Value inner = repeat ? repeat.getOperand() : mask.value;
+  auto repeated = [&](Value part) -> Value {
+    if (!repeat)
+      return part;
+    OpBuilder builder(repeat);
+    return BroadcastOp::create(builder, repeat.getLoc(), repeat.getType(), part,
+                               repeat.getDims());
+  };
+  Operation *def = inner.getDefiningOp();
+  if (isa_and_present<NotOp>(def))
+    return splitMask({repeated(def->getOperand(0)), !mask.hides}, parts);
+  if (def && (mask.hides ? isa<OrOp>(def) : isa<AndOp>(def))) {
+    for (Value operand : def->getOperands())
+      splitMask({repeated(operand), mask.hides}, parts);
+    return;
+  }
+  parts.push_back(mask);
+}
+
+bool ingot::areEqual(const PairsMask &a, const PairsMask &b) {
+  if (a.hides != b.hides || a.value == b.value)
+    return a.hides == b.hides;
+  auto first = a.value.getDefiningOp<BroadcastOp>();
+  auto second = b.value.getDefiningOp<BroadcastOp>();
+  return first && second && first.getOperand() == second.getOperand() &&
+         first.getDims() == second.getDims() &&
+         first.getType() == second.getType();
+}
+
+Value ingot::emitUnrepeated(Arithmetic a, Value pairs) {
+  auto repeat = pairs.getDefiningOp<BroadcastOp>();
+  if (!repeat)
+    return pairs;
+  SmallVector<int64_t> shape(repeat.getType().getRank(), 1);
+  for (auto [size, dim] : llvm::zip_equal(
+           tensorType(repeat.getOperand()).getShape(), repeat.getDims()))
+    shape[dim] = size;
+  return a.reshape(repeat.getOperand(), shape);
+}
+
+//===----------------------------------------------------------------------===//
+// Windows
+//===----------------------------------------------------------------------===//
+
+std::optional<Window> ingot::findPairsWindow(
+    Value pairs, int64_t queries, int64_t keys,
+    llvm::function_ref<std::optional<bool>(double)> isInside) {
+  auto isSquare = [&](ArrayRef<int64_t> shape) {
+    return shape.size() >= 2 &&
+           shape.take_back(2) == ArrayRef<int64_t>{queries, keys};
+  };
+  if (auto repeat = pairs.getDefiningOp<BroadcastOp>()) {
+    int64_t rank = repeat.getType().getRank();
+    ArrayRef<int64_t> dims = repeat.getDims();
+    if (dims.size() >= 2 && dims.back() == rank - 1 &&
+        dims[dims.size() - 2] == rank - 2 &&
+        isSquare(tensorType(repeat.getOperand()).getShape()))
+      pairs = repeat.getOperand();
+  }
+  if (!isSquare(tensorType(pairs).getShape()))
+    return std::nullopt;
+  return findWindow(pairs, isInside);
+}
+
+Window ingot::intersect(Window a, Window b) {
+  auto tighter = [](int64_t x, int64_t y) {
+    return x < 0 ? y : y < 0 ? x : std::min(x, y);
+  };
+  return {tighter(a.left, b.left), tighter(a.right, b.right)};
+}
+
+//===----------------------------------------------------------------------===//
+// Lengths
+//===----------------------------------------------------------------------===//
 
 Value KeyBound::emitLengths(Arithmetic a, int64_t batch, int64_t keys) const {
   int64_t count = tensorType(value).getNumElements();
@@ -169,15 +255,15 @@ static Predicate swapped(Predicate predicate) {
   }
 }
 
-std::optional<KeyBound> ingot::findKeyBound(Value pairs, bool hides,
+std::optional<KeyBound> ingot::findKeyBound(const PairsMask &mask,
                                             int64_t batch, int64_t heads) {
-  PairsView mask(pairs, batch, heads);
-  auto compare = mask.getValue().getDefiningOp<CompareOp>();
+  PairsView pairs(mask.value, batch, heads);
+  auto compare = pairs.getValue().getDefiningOp<CompareOp>();
   if (!compare ||
       !tensorType(compare.getLhs()).getElementType().isSignlessInteger())
     return std::nullopt;
-  PairsView positions = mask.ofOperand(compare.getLhs());
-  PairsView bounds = mask.ofOperand(compare.getRhs());
+  PairsView positions = pairs.ofOperand(compare.getLhs());
+  PairsView bounds = pairs.ofOperand(compare.getRhs());
   Predicate predicate = compare.getPredicate();
   if (!arePositions(positions)) {
     std::swap(positions, bounds);
@@ -185,9 +271,9 @@ std::optional<KeyBound> ingot::findKeyBound(Value pairs, bool hides,
   }
   if (!arePositions(positions) || !bounds.dependsOnlyOn(PairsView::Batch))
     return std::nullopt;
-  if (predicate == (hides ? Predicate::GE : Predicate::LT))
+  if (predicate == (mask.hides ? Predicate::GE : Predicate::LT))
     return KeyBound{bounds.getValue(), /*isLast=*/false};
-  if (predicate == (hides ? Predicate::GT : Predicate::LE))
+  if (predicate == (mask.hides ? Predicate::GT : Predicate::LE))
     return KeyBound{bounds.getValue(), /*isLast=*/true};
   return std::nullopt;
 }
