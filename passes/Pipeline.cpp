@@ -125,6 +125,9 @@ void ingot::buildGraphPipeline(OpPassManager &manager,
   // split reductions themselves.
   if (options.level > 0 && !options.device)
     manager.addNestedPass<func::FuncOp>(createSplitReductions());
+  // Last: nothing else understands a comparison of bits.
+  if (options.level > 0 && options.device)
+    manager.addNestedPass<func::FuncOp>(createPackSigns());
   FormFusionsOptions fusion;
   fusion.each = options.level == 0;
   fusion.libraryEpilogues = options.device;

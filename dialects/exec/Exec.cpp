@@ -116,12 +116,11 @@ LogicalResult LaunchOp::verify() {
   return success();
 }
 
-/// The kernel of a call has the `first` buffers, then the call's inputs and
-/// outputs.
+/// A kernel of a call has so many buffers.
 template <typename Op>
 static LogicalResult verifyKernel(Op call, SymbolTableCollection &symbols,
-                                  size_t first) {
-  FlatSymbolRefAttr name = call.getKernelAttr();
+                                  FlatSymbolRefAttr name, size_t inputs,
+                                  size_t outputs) {
   auto kernel = symbols.lookupNearestSymbolFrom<KernelOp>(call, name);
   // After code generation the kernel is a function.
   if (!kernel)
@@ -129,18 +128,18 @@ static LogicalResult verifyKernel(Op call, SymbolTableCollection &symbols,
                ? success()
                : call.emitOpError("no kernel named ") << name;
   Block &body = kernel.getBody().front();
-  size_t inputs = first + call.getInputs().size();
   if (body.getNumArguments() != inputs ||
-      body.getTerminator()->getNumOperands() != call.getOutputs().size())
+      body.getTerminator()->getNumOperands() != outputs)
     return call.emitOpError("passes ")
-           << inputs << " inputs and " << call.getOutputs().size()
-           << " outputs, kernel takes " << body.getNumArguments() << " and "
+           << inputs << " inputs and " << outputs << " outputs, kernel takes "
+           << body.getNumArguments() << " and "
            << body.getTerminator()->getNumOperands();
   return success();
 }
 
 LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
-  return verifyKernel(*this, symbols, /*first=*/0);
+  return verifyKernel(*this, symbols, getKernelAttr(), getInputs().size(),
+                      getOutputs().size());
 }
 
 StringRef LaunchOp::getEntryPoint() { return "ingot_launch"; }
@@ -155,9 +154,8 @@ int64_t LaunchOp::getCallBytes() {
 }
 
 SmallVector<Field> LaunchOp::getDescriptor(int64_t index) {
-  // The function pointer comes first; code generation fills it in.
   auto [first, of] = shardFields(getShard());
-  return {{8, 0},
+  return {Field::codeOf(getKernelAttr().getAttr(), /*indices=*/2),
           {8, static_cast<int64_t>(getExtent())},
           {8, static_cast<int64_t>(getGrain())},
           first,
@@ -173,21 +171,20 @@ void LaunchOp::getEffects(Effects &effects) {
 // launch_grid
 //===----------------------------------------------------------------------===//
 
-/// The fields of ingot_grid_kernel.
-template <typename Op>
+/// The fields of ingot_grid_kernel; `launch` is null for no kernel.
 static SmallVector<Field>
-gridDescriptor(Op op, size_t buffers, int64_t index, bool anyGrid = false,
-               uint64_t extent = 0,
+gridDescriptor(GridAttr launch, size_t buffers, int64_t index,
+               bool anyGrid = false, uint64_t extent = 0,
                std::optional<ArrayRef<int64_t>> shard = std::nullopt) {
-  // The kernel's name comes first and its code for an emulator next; code
-  // generation fills them in.
   auto [first, of] = shardFields(shard);
-  return {{8, 0},
-          {8, 0},
-          {4, static_cast<int64_t>(op.getGrid())},
-          {4, static_cast<int64_t>(op.getBlock())},
+  StringAttr kernel =
+      launch ? launch.getKernel().getLeafReference() : StringAttr();
+  return {Field::nameOf(kernel),
+          Field::codeOf(kernel, /*indices=*/2),
+          {4, launch ? launch.getGrid() : 0},
+          {4, launch ? launch.getBlock() : 0},
           {4, static_cast<int64_t>(buffers)},
-          {4, static_cast<int64_t>(op.getShared())},
+          {4, launch ? launch.getShared() : 0},
           {4, anyGrid},
           {4, 0},
           {8, static_cast<int64_t>(extent)},
@@ -197,29 +194,30 @@ gridDescriptor(Op op, size_t buffers, int64_t index, bool anyGrid = false,
 }
 
 /// A kernel of a device takes so many buffers, and others.
-template <typename Op>
-static LogicalResult verifyGridKernel(Op call, SymbolTableCollection &symbols,
-                                      size_t buffers, size_t others = 0) {
+static LogicalResult verifyGridKernel(Operation *call,
+                                      SymbolTableCollection &symbols,
+                                      SymbolRefAttr name, size_t buffers,
+                                      size_t others = 0) {
   // After code generation kernels are bytes.
-  auto kernel = symbols.lookupNearestSymbolFrom<FunctionOpInterface>(
-      call, call.getKernelAttr());
+  auto kernel =
+      symbols.lookupNearestSymbolFrom<FunctionOpInterface>(call, name);
   if (kernel && kernel.getNumArguments() != buffers + others)
-    return call.emitOpError("passes ")
+    return call->emitOpError("passes ")
            << buffers << " buffers, kernel takes " << kernel.getNumArguments();
   return success();
 }
 
-template <typename Op> static LogicalResult verifyGrid(Op op) {
-  constexpr uint64_t maxGrid = (uint64_t(1) << 31) - 1, maxBlock = 1024;
-  if (op.getGrid() < 1 || op.getGrid() > maxGrid || op.getBlock() < 1 ||
-      op.getBlock() > maxBlock)
-    return op.emitOpError("launches ")
-           << op.getGrid() << " blocks of " << op.getBlock() << " threads";
+static LogicalResult verifyGrid(Operation *call, int64_t grid, int64_t block) {
+  constexpr int64_t maxGrid = (int64_t(1) << 31) - 1, maxBlock = 1024;
+  if (grid < 1 || grid > maxGrid || block < 1 || block > maxBlock)
+    return call->emitOpError("launches ")
+           << grid << " blocks of " << block << " threads";
   return success();
 }
 
 LogicalResult LaunchGridOp::verify() {
-  if (failed(verifyGrid(*this)))
+  if (failed(verifyGrid(*this, static_cast<int64_t>(getGrid()),
+                        static_cast<int64_t>(getBlock()))))
     return failure();
   if (getShard() && (getShard()->size() != 2 || getExtent() == 0))
     return emitOpError("names no place in a bucket, or no extent");
@@ -227,7 +225,7 @@ LogicalResult LaunchGridOp::verify() {
 }
 
 LogicalResult LaunchGridOp::verifySymbolUses(SymbolTableCollection &symbols) {
-  return verifyGridKernel(*this, symbols, getNumOperands(),
+  return verifyGridKernel(*this, symbols, getKernelAttr(), getNumOperands(),
                           /*others=*/getExtent() != 0 ? 2 : 0);
 }
 
@@ -243,7 +241,10 @@ int64_t LaunchGridOp::getCallBytes() {
 }
 
 SmallVector<Field> LaunchGridOp::getDescriptor(int64_t index) {
-  return gridDescriptor(*this, getNumOperands(), index, getAnyGrid(),
+  auto launch = GridAttr::get(
+      getContext(), getKernelAttr(), static_cast<int64_t>(getGrid()),
+      static_cast<int64_t>(getBlock()), static_cast<int64_t>(getShared()));
+  return gridDescriptor(launch, getNumOperands(), index, getAnyGrid(),
                         getExtent(), getShard());
 }
 
@@ -319,8 +320,17 @@ void exec::MatmulOp::getEffects(Effects &effects) {
   addEffects(*this, 2, effects);
 }
 
-/// Numbers that `library` has.
-static constexpr size_t kLibraryFields = 5;
+/// Numbers that `library` has, from the activation to the result, and all.
+static constexpr size_t kElementFields = 5, kLibraryFields = 7;
+
+/// The product, inputs, outputs, then what kernels of the extra output take.
+template <typename Op> static SmallVector<Value> epilogueTable(Op op) {
+  SmallVector<Value> table = {op.getProductBuffer()};
+  llvm::append_range(table, op->getOperands().drop_front(2));
+  if (op.getScratch())
+    table.pop_back();
+  return table;
+}
 
 /// Of a call that leaves its product in one of its outputs.
 template <typename Op> static LogicalResult verifyProduct(Op op) {
@@ -335,32 +345,51 @@ template <typename Op> static LogicalResult verifyProduct(Op op) {
   if (type.getNumElements() != p.batch * p.m * p.n)
     return op.emitOpError("leaves a product of ")
            << p.batch * p.m * p.n << " elements in " << type;
+  if (!op.getKernel() &&
+      (!op.getInputs().empty() || op.getOutputs().size() > 1))
+    return op.emitOpError("passes buffers to no kernel");
+  if ((op.getExtra() != std::nullopt) != (op.getExtraOutput() != nullptr))
+    return op.emitOpError("has an extra kernel or an extra output alone");
   std::optional<ArrayRef<int64_t>> library = op.getLibrary();
-  auto buffers =
-      static_cast<int64_t>(1 + op.getInputs().size() + op.getOutputs().size());
+  auto buffers = static_cast<int64_t>(epilogueTable(op).size());
+  auto isBuffer = [&](int64_t number) {
+    return number >= -1 && number < buffers;
+  };
   bool isKnown =
-      !library || (library->size() == kLibraryFields &&
-                   library->front() >= INGOT_IDENTITY &&
-                   library->front() <= INGOT_GELU_GRAD && library->back() > 0 &&
-                   llvm::all_of(library->drop_front(), [&](int64_t number) {
-                     return number >= -1 && number < buffers;
-                   }));
+      !library ||
+      (library->size() == kLibraryFields &&
+       library->front() >= INGOT_IDENTITY &&
+       library->front() <= INGOT_RELU_GRAD &&
+       (*library)[kElementFields - 1] > 0 &&
+       llvm::all_of(library->slice(1, kElementFields - 1), isBuffer) &&
+       (*library)[kElementFields] >= -1 &&
+       (*library)[kElementFields] <= INGOT_SUM_OF_RESULT &&
+       isBuffer(library->back()));
   if (!isKnown)
     return op.emitOpError("names no epilogue of ") << buffers << " buffers";
   return success();
 }
 
-/// Bytes of a product that the kernel finds where it was computed.
+/// Bytes of a product that the kernel finds where it was computed, as a library
+/// that needs no extra kernel has it.
 template <typename Op> static int64_t countEpilogueBytes(Op op) {
-  return bufferBytes({op.getLhs(), op.getRhs()}) + bufferBytes(op.getInputs()) +
-         bufferBytes(op.getOutputs());
+  int64_t bytes = bufferBytes({op.getLhs(), op.getRhs()}) +
+                  bufferBytes(op.getInputs()) + bufferBytes(op.getOutputs());
+  return op.getExtraOutput() ? bytes + bufferBytes(op.getExtraOutput()) : bytes;
 }
 
-template <typename Op> static SmallVector<Value> epilogueTable(Op op) {
-  SmallVector<Value> table = {op.getProductBuffer()};
-  llvm::append_range(table, op.getInputs());
-  llvm::append_range(table, op.getOutputs());
-  return table;
+/// Extra inputs are operands of the call, and outputs once more.
+template <typename Op> static void addEpilogueEffects(Op op, Effects &effects) {
+  unsigned reads = 2 + op.getInputs().size();
+  unsigned written = reads + op.getOutputs().size();
+  unsigned extra = written + op.getExtraInputs().size();
+  for (OpOperand &operand : op->getOpOperands()) {
+    unsigned number = operand.getOperandNumber();
+    if (number < reads || (number >= written && number < extra))
+      effects.emplace_back(MemoryEffects::Read::get(), &operand);
+    else
+      effects.emplace_back(MemoryEffects::Write::get(), &operand);
+  }
 }
 
 #define INGOT_PRODUCT_WITH_EPILOGUE(OP, ENTRY)                                 \
@@ -373,9 +402,7 @@ template <typename Op> static SmallVector<Value> epilogueTable(Op op) {
     return {getLhs(), getRhs(), getProductBuffer(), getScratch()};             \
   }                                                                            \
   SmallVector<Value> OP::getTable() { return epilogueTable(*this); }           \
-  void OP::getEffects(Effects &effects) {                                      \
-    addEffects(*this, 2 + getInputs().size(), effects);                        \
-  }
+  void OP::getEffects(Effects &effects) { addEpilogueEffects(*this, effects); }
 
 INGOT_PRODUCT_WITH_EPILOGUE(exec::MatmulEpilogueOp, "ingot_matmul_epilogue")
 INGOT_PRODUCT_WITH_EPILOGUE(exec::MatmulEpilogueGridOp,
@@ -384,18 +411,51 @@ INGOT_PRODUCT_WITH_EPILOGUE(exec::MatmulEpilogueGridOp,
 
 LogicalResult
 exec::MatmulEpilogueOp::verifySymbolUses(SymbolTableCollection &symbols) {
-  return verifyKernel(*this, symbols, /*first=*/1);
+  if (getKernelAttr() &&
+      failed(verifyKernel(*this, symbols, getKernelAttr(),
+                          1 + getInputs().size(), getOutputs().size())))
+    return failure();
+  return getExtraAttr() ? verifyKernel(*this, symbols, getExtraAttr(),
+                                       getExtraInputs().size(), 1)
+                        : success();
+}
+
+/// Buffers that the launch number `i` of the extra output's takes: all of them,
+/// or, in two launches, those up to the partial sums and from these on.
+static size_t countExtraBuffers(MatmulEpilogueGridOp op, size_t i) {
+  size_t partials = op.getPartials().size();
+  return (i == 0 ? op.getExtraInputs().size() : 1) +
+         (partials == 0 ? 1 : partials);
 }
 
 LogicalResult
 exec::MatmulEpilogueGridOp::verifySymbolUses(SymbolTableCollection &symbols) {
-  return verifyGridKernel(*this, symbols,
-                          1 + getInputs().size() + getOutputs().size());
+  auto check = [&](GridAttr launch, size_t buffers) {
+    return success(
+        succeeded(verifyGrid(*this, launch.getGrid(), launch.getBlock())) &&
+        succeeded(
+            verifyGridKernel(*this, symbols, launch.getKernel(), buffers)));
+  };
+  if (getKernelAttr() &&
+      failed(
+          check(getKernelAttr(), 1 + getInputs().size() + getOutputs().size())))
+    return failure();
+  auto extra = getExtra().value_or(ArrayAttr());
+  if (!extra)
+    return success();
+  if (extra.size() != (getPartials().empty() ? 1 : 2))
+    return emitOpError("computes its extra output in ")
+           << extra.size() << " launches";
+  for (auto [i, launch] : llvm::enumerate(extra.getAsRange<GridAttr>()))
+    if (failed(check(launch, countExtraBuffers(*this, i))))
+      return failure();
+  return success();
 }
 
 SmallVector<Field> exec::MatmulEpilogueOp::getDescriptor(int64_t index) {
-  // The kernel comes first; code generation fills it in.
-  SmallVector<Field> fields = {{8, 0}};
+  SmallVector<Field> fields = {
+      Field::codeOf(getKernelAttr() ? getKernelAttr().getAttr() : StringAttr(),
+                    /*indices=*/4)};
   llvm::append_range(fields,
                      matmulDescriptor(*this, getProductBuffer(), index));
   return fields;
@@ -403,11 +463,18 @@ SmallVector<Field> exec::MatmulEpilogueOp::getDescriptor(int64_t index) {
 
 SmallVector<Field> exec::MatmulEpilogueGridOp::getDescriptor(int64_t index) {
   SmallVector<Field> fields = gridDescriptor(
-      *this, 1 + getInputs().size() + getOutputs().size(), index);
+      getKernelAttr(), 1 + getInputs().size() + getOutputs().size(), index);
+  auto extra = getExtra().value_or(ArrayAttr());
+  for (size_t i = 0; i < INGOT_EXTRA_KERNELS; ++i)
+    llvm::append_range(fields,
+                       gridDescriptor(extra && i < extra.size()
+                                          ? cast<GridAttr>(extra[i])
+                                          : GridAttr(),
+                                      countExtraBuffers(*this, i), index));
   llvm::append_range(fields,
                      matmulDescriptor(*this, getProductBuffer(), index));
   static constexpr std::array<int64_t, kLibraryFields> none = {-1, -1, -1, -1,
-                                                               -1};
+                                                               -1, -1, -1};
   for (int64_t number : getLibrary().value_or(none))
     fields.push_back({4, number});
   fields.push_back({4, 0});

@@ -17,10 +17,25 @@
 
 namespace ingot::exec {
 
-/// One field of a descriptor struct: an integer of 4 or 8 bytes.
+/// One field of a descriptor struct: an integer of 4 or 8 bytes, or an address
+/// that code generation fills in.
 struct Field {
+  enum Kind { Number, KernelName, KernelCode };
+
+  /// What the target's runtime finds a kernel by; null without one.
+  static Field nameOf(mlir::StringAttr kernel) {
+    return {sizeof(void *), 0, KernelName, kernel};
+  }
+  /// The kernel's function for the CPU, which takes so many indices behind its
+  /// buffers; null where there is none.
+  static Field codeOf(mlir::StringAttr kernel, int64_t indices) {
+    return {sizeof(void *), indices, KernelCode, kernel};
+  }
+
   unsigned bytes;
   int64_t value;
+  Kind kind = Number;
+  mlir::StringAttr kernel = {};
 };
 
 } // namespace ingot::exec

@@ -106,6 +106,13 @@ class Exec_CallOp<string mnemonic, list<Trait> traits = []>
         DeclareOpInterfaceMethods<AbiCall>,
         DeclareOpInterfaceMethods<MemoryEffectsOpInterface>])>;
 
+def Exec_GridAttr : AttrDef<Exec_Dialect, "Grid"> {
+  let mnemonic = "grid";
+  let summary = "a device kernel with `grid` blocks of `block` threads, and bytes of memory for each block";
+  let parameters = (ins "::mlir::SymbolRefAttr":$kernel, "int64_t":$grid, "int64_t":$block, "int64_t":$shared);
+  let assemblyFormat = "`<` $kernel `blocks` $grid `of` $block `shared` $shared `>`";
+}
+
 /// A call that takes its buffers as one array.
 class Exec_LaunchOp<string mnemonic, list<Trait> traits = []>
     : Exec_Op<mnemonic, !listconcat(traits, [
@@ -175,8 +182,9 @@ def MatmulOp : Exec_LibraryOp<"matmul"> {
   let hasVerifier = 1;
 }
 
-/// The entry's activation, then the numbers of bias, addend, pre-activation and
-/// result among the kernel's buffers; -1 where there is none.
+/// The entry's activation, then the numbers of bias, addend, auxiliary matrix and
+/// result in the call's table, the entry's matrix that is summed and the number of
+/// its sum; -1 where there is none.
 def Exec_LibraryEpilogue : OptionalAttr<DenseI64ArrayAttr>;
 
 def MatmulEpilogueOp : Exec_LaunchOp<"matmul_epilogue", [AttrSizedOperandSegments,
@@ -184,17 +192,22 @@ def MatmulEpilogueOp : Exec_LaunchOp<"matmul_epilogue", [AttrSizedOperandSegment
   let summary = "`ingot_matmul_epilogue`: a product that a kernel finishes";
   let description = [{
     The call leaves lhs x rhs in the output number `product`. As parts of it are complete, the kernel, of
-    kind `epilogue`, turns them into the outputs: it takes the product, then the inputs. `library` is for
-    devices (`exec.matmul_epilogue_grid`).
+    kind `epilogue`, turns them into the outputs: it takes the product, then the inputs. Without one the product is the output.
+
+    `library` is for devices (`exec.matmul_epilogue_grid`), and so is the kernel `extra`, which then computes the extra output. It
+    reads operands of the call and outputs, as `extra_inputs`. The table has the product, the inputs, the outputs, the extra inputs and the extra output.
   }];
-  let arguments = (ins Exec_Buffer:$lhs, Exec_Buffer:$rhs, FlatSymbolRefAttr:$kernel,
+  let arguments = (ins Exec_Buffer:$lhs, Exec_Buffer:$rhs, OptionalAttr<FlatSymbolRefAttr>:$kernel,
                        Variadic<Exec_Buffer>:$inputs, Variadic<Exec_Buffer>:$outputs,
+                       OptionalAttr<FlatSymbolRefAttr>:$extra, Variadic<Exec_Buffer>:$extra_inputs,
+                       Optional<Exec_Buffer>:$extra_output,
                        I64Attr:$product, Optional<Exec_Scratch>:$scratch,
                        UnitAttr:$transpose_lhs, UnitAttr:$transpose_rhs, UnitAttr:$on_tiles, I64Attr:$flops,
                        Exec_LibraryEpilogue:$library);
   let assemblyFormat = [{
-    $lhs (`transposed` $transpose_lhs^)? `,` $rhs (`transposed` $transpose_rhs^)? $kernel
-    `(` $inputs `)` `->` `(` $outputs `)` (`scratch` $scratch^)? attr-dict `:` type(operands)
+    $lhs (`transposed` $transpose_lhs^)? `,` $rhs (`transposed` $transpose_rhs^)? (`finish` $kernel^)?
+    `(` $inputs `)` `->` `(` $outputs `)` (`extra` $extra^ `(` $extra_inputs `)` `->` $extra_output)?
+    (`scratch` $scratch^)? attr-dict `:` type(operands)
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
@@ -207,19 +220,21 @@ def MatmulEpilogueGridOp : Exec_LaunchOp<"matmul_epilogue_grid", [AttrSizedOpera
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "`ingot_matmul_epilogue_grid`: a product that a device's library or kernel finishes";
   let description = [{
-    As `exec.matmul_epilogue`, with the kernel and its `grid`, `block` and `shared` of an
-    `exec.launch_grid`. With `library`, the call may be one of the library's, which does what the kernel does.
+    As `exec.matmul_epilogue`, with the kernels as launches. With `library`, the call may be one of the library's, which does what the
+    kernels do. Where they compute an extra output in two launches, the first writes `partials`, which are in front of it in the table, and the second reads them.
   }];
-  let arguments = (ins Exec_Buffer:$lhs, Exec_Buffer:$rhs, SymbolRefAttr:$kernel,
+  let arguments = (ins Exec_Buffer:$lhs, Exec_Buffer:$rhs, OptionalAttr<Exec_GridAttr>:$kernel,
                        Variadic<Exec_Buffer>:$inputs, Variadic<Exec_Buffer>:$outputs,
+                       OptionalAttr<TypedArrayAttrBase<Exec_GridAttr, "launches">>:$extra,
+                       Variadic<Exec_Buffer>:$extra_inputs, Variadic<Exec_Buffer>:$partials,
+                       Optional<Exec_Buffer>:$extra_output,
                        I64Attr:$product, Optional<Exec_Scratch>:$scratch,
                        UnitAttr:$transpose_lhs, UnitAttr:$transpose_rhs, UnitAttr:$on_tiles, I64Attr:$flops,
-                       I64Attr:$grid, I64Attr:$block, DefaultValuedAttr<I64Attr, "0">:$shared,
                        Exec_LibraryEpilogue:$library);
   let assemblyFormat = [{
-    $lhs (`transposed` $transpose_lhs^)? `,` $rhs (`transposed` $transpose_rhs^)?
-    $kernel `blocks` $grid `of` $block `(` $inputs `)` `->` `(` $outputs `)` (`scratch` $scratch^)?
-    attr-dict `:` type(operands)
+    $lhs (`transposed` $transpose_lhs^)? `,` $rhs (`transposed` $transpose_rhs^)? (`finish` $kernel^)?
+    `(` $inputs `)` `->` `(` $outputs `)` (`extra` $extra^ `(` $extra_inputs `)` `->` $extra_output `partials` `(` $partials `)`)?
+    (`scratch` $scratch^)? attr-dict `:` type(operands)
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{

@@ -45,14 +45,17 @@ LibraryEpilogueAttr describe(const LibraryEpilogue &epilogue,
                ? std::nullopt
                : std::optional<int64_t>(found - values.begin());
   };
-  bool isGradient = epilogue.activation == Activation::GeluGrad;
+  bool isGradient = epilogue.activation == Activation::GeluGrad ||
+                    epilogue.activation == Activation::ReluGrad;
   std::optional<int64_t> result = number(epilogue.result, results);
   if (!result)
     return {};
   return LibraryEpilogueAttr::get(
       epilogue.result.getContext(), epilogue.activation,
       number(epilogue.bias, inputs), number(epilogue.addend, inputs),
-      number(epilogue.preactivation, isGradient ? inputs : results), *result);
+      number(epilogue.auxiliary, isGradient ? inputs : results), *result,
+      number(epilogue.biasGrad, results),
+      epilogue.biasGrad ? std::optional(epilogue.summed) : std::nullopt);
 }
 
 /// As remarks name it, such as "addend bias gelu".
@@ -64,6 +67,10 @@ std::string listParts(const LibraryEpilogue &epilogue) {
     parts.push_back("bias");
   if (epilogue.activation != Activation::Identity)
     parts.push_back(stringifyActivation(epilogue.activation));
+  if (epilogue.activation == Activation::Relu && epilogue.auxiliary)
+    parts.push_back("signs");
+  if (epilogue.biasGrad)
+    parts.push_back("bias-gradient");
   return llvm::join(parts, " ");
 }
 

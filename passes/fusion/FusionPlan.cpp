@@ -351,178 +351,8 @@ void FusionPlan::mergeNodes() {
 }
 
 //===----------------------------------------------------------------------===//
-// Epilogues
+// Results and order
 //===----------------------------------------------------------------------===//
-
-static void noteNoEpilogue(Operation *call, StringRef reason) {
-  remark::missed(call->getLoc(),
-                 remark::RemarkOpts::name("epilogue").category("fusion"))
-      << remark::reason("{0}", reason);
-}
-
-/// Why the call of `anchor` cannot finish what the node `reader` computes;
-/// empty if it can.
-StringRef FusionPlan::refuseEpilogue(unsigned anchor, unsigned reader) const {
-  const FusionNode &node = nodes[reader];
-  Operation *call = nodes[anchor].roots.front();
-  if (node.kind == FusionNode::Row || node.kind == FusionNode::Reduction)
-    return "a reduction reads whole rows or columns of it";
-  if (node.kind != FusionNode::Loop)
-    return "no loop reads it";
-  if (graph.reaches(anchor, reader, /*skipDirect=*/true))
-    return "the loop also waits for another reader";
-  SmallVector<Operation *> ops(node.ops);
-  ops.insert(ops.begin(), call);
-  SmallVector<Value> results;
-  for (Operation *root : node.roots)
-    llvm::append_range(results, root->getResults());
-  RowSpace space = RowSpace::ofResult(call);
-  if (RowReads(space, ops, results, call).getConflict())
-    return "the loop goes over its elements in another order";
-  RankedTensorType type = tensorType(call->getResult(0));
-  bool hasPlace = false;
-  for (Value result : results) {
-    RankedTensorType other = tensorType(result);
-    hasPlace |= other.getElementType() == type.getElementType() &&
-                other.getNumElements() == type.getNumElements();
-    // An update replaces a state while the product is being summed up.
-    for (Value input : node.inputs)
-      if (llvm::is_contained(result.getUsers(), block.getTerminator()) &&
-          isa<BlockArgument>(input) && input.getType() == other)
-        return "the loop replaces what it reads";
-  }
-  return hasPlace ? "" : "no result of the loop can hold it";
-}
-
-/// Loops over the elements of a library call's result join the call.
-void FusionPlan::formEpilogues() {
-  for (unsigned i = 0; i < nodes.size(); ++i) {
-    if (nodes[i].kind != FusionNode::Single || nodes[i].roots.empty())
-      continue;
-    Operation *call = nodes[i].roots.front();
-    auto anchor = dyn_cast<EpilogueAnchor>(call);
-    if (!anchor || !anchor.takesEpilogue())
-      continue;
-    StringRef reason = "nothing reads it";
-    for (unsigned reader : llvm::to_vector(graph.getSuccessors(i))) {
-      reason = refuseEpilogue(i, reader);
-      if (!reason.empty())
-        continue;
-      absorb(i, reader, FusionNode::Epilogue);
-      break;
-    }
-    if (!reason.empty())
-      noteNoEpilogue(call, reason);
-  }
-}
-
-//===----------------------------------------------------------------------===//
-// Epilogues of libraries
-//===----------------------------------------------------------------------===//
-
-/// True if stored values besides those of the epilogue are computed from the
-/// product: it would have to be in memory.
-bool FusionPlan::isReadBehind(Value product,
-                              const LibraryEpilogue &epilogue) const {
-  auto isWithin = [&](Value value) {
-    return value == epilogue.result || value == epilogue.preactivation;
-  };
-  if (epilogue.preactivation == product)
-    return false;
-  SmallVector<Value> work = {product};
-  DenseSet<Value> seen;
-  while (!work.empty()) {
-    Value value = work.pop_back_val();
-    for (Operation *user : value.getUsers()) {
-      if (user->getNumResults() == 1 && isWithin(user->getResult(0)))
-        continue;
-      if (isStored(user))
-        return true;
-      for (Value result : user->getResults())
-        if (seen.insert(result).second)
-          work.push_back(result);
-    }
-  }
-  return false;
-}
-
-/// Stores what products leave in memory if a library finishes them. Other
-/// decisions follow.
-void FusionPlan::chooseLibraryEpilogues() {
-  for (Operation &op : block) {
-    if (!isa<EpilogueAnchor>(op))
-      continue;
-    StringRef reason;
-    auto match = [&](bool activations) {
-      LibraryEpilogueRules rules;
-      auto isStoredOp = [&](Operation *def) { return isStored(def); };
-      rules.isStored = isStoredOp;
-      rules.activations = activations;
-      std::optional<LibraryEpilogue> found =
-          matchLibraryEpilogue(&op, rules, reason);
-      if (found && isReadBehind(op.getResult(0), *found)) {
-        reason = "others read the product as well";
-        found = std::nullopt;
-      }
-      return found;
-    };
-    std::optional<LibraryEpilogue> found = match(/*activations=*/true);
-    if (!found) {
-      StringRef first = reason;
-      found = match(/*activations=*/false);
-      reason = first;
-    }
-    if (!found) {
-      noteNoEpilogue(&op, reason);
-      continue;
-    }
-    for (Value value :
-         {found->bias, found->addend, found->preactivation, found->result})
-      // A view is of something stored.
-      for (Operation *def = value ? value.getDefiningOp() : nullptr; def;
-           def = def->hasTrait<SameBytes>() ? def->getOperand(0).getDefiningOp()
-                                            : nullptr)
-        store(def);
-    libraryEpilogues.push_back({&op, *found});
-  }
-}
-
-/// Returns why not; empty if it is done.
-StringRef FusionPlan::formLibraryEpilogue(Operation *call,
-                                          const LibraryEpilogue &epilogue) {
-  unsigned anchor = nodeOf[call];
-  unsigned reader = nodeOf[epilogue.result.getDefiningOp()];
-  bool writesMore = epilogue.activation == Activation::Gelu &&
-                    epilogue.preactivation &&
-                    epilogue.preactivation != call->getResult(0);
-  if (writesMore) {
-    unsigned other = nodeOf[epilogue.preactivation.getDefiningOp()];
-    unsigned earlier = std::min(reader, other), later = std::max(reader, other);
-    if (earlier != later) {
-      if (nodes[earlier].kind != FusionNode::Loop ||
-          nodes[later].kind != FusionNode::Loop ||
-          getIterationSpace(nodes[earlier]) !=
-              getIterationSpace(nodes[later]) ||
-          graph.reaches(earlier, later, /*skipDirect=*/true) ||
-          graph.reaches(later, earlier, /*skipDirect=*/false))
-        return "what its gelu is taken at is not computed with the result";
-      absorb(earlier, later, FusionNode::Loop);
-    }
-    reader = later;
-  }
-  if (StringRef reason = refuseEpilogue(anchor, reader); !reason.empty())
-    return reason;
-  absorb(anchor, reader, FusionNode::Epilogue);
-  nodes[reader].library = epilogue;
-  return "";
-}
-
-/// Before other nodes are merged: a library takes no other work along.
-void FusionPlan::formLibraryEpilogues() {
-  for (const auto &[call, epilogue] : libraryEpilogues)
-    if (StringRef reason = formLibraryEpilogue(call, epilogue); !reason.empty())
-      noteNoEpilogue(call, reason);
-}
 
 /// What only its own kernel reads need not be in memory.
 void FusionPlan::dropUnreadRoots() {
@@ -531,6 +361,10 @@ void FusionPlan::dropUnreadRoots() {
     read.insert_range(node.inputs);
   for (FusionNode &node : nodes) {
     auto isUnread = [&](Operation *root) {
+      // Where the library leaves what it sums up.
+      if (node.library && node.library->biasGrad &&
+          node.library->result.getDefiningOp() == root)
+        return false;
       return llvm::none_of(root->getResults(),
                            [&](Value v) { return read.contains(v); });
     };
@@ -561,7 +395,7 @@ void FusionPlan::sortNodes() {
   for (auto [i, node] : llvm::enumerate(nodes))
     if (!node.roots.empty() && pending[i] == 0)
       ready.push(i);
-  SmallVector<FusionNode> sorted;
+  SmallVector<FusionNode, 0> sorted;
   while (!ready.empty()) {
     unsigned i = ready.top();
     ready.pop();

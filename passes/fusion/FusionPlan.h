@@ -80,6 +80,10 @@ private:
   void chooseLibraryEpilogues();
   bool isReadBehind(mlir::Value product, const LibraryEpilogue &epilogue) const;
   void formLibraryEpilogues();
+  bool joinExtra(unsigned product, unsigned extra);
+  void formBiasGradients();
+  llvm::StringRef formBiasGradient(mlir::Operation *call,
+                                   const BiasGradient &gradient);
   llvm::StringRef formLibraryEpilogue(mlir::Operation *call,
                                       const LibraryEpilogue &epilogue);
   void dropUnreadRoots();
@@ -95,13 +99,21 @@ private:
   llvm::DenseMap<mlir::Operation *, unsigned> position;
   /// Ops whose results are in memory.
   llvm::DenseSet<mlir::Operation *> stored;
-  llvm::SmallVector<FusionNode> nodes;
+  llvm::SmallVector<FusionNode, 0> nodes;
   /// The node that stores an op's results.
   llvm::DenseMap<mlir::Operation *, unsigned> nodeOf;
   KernelGraph graph;
   /// Library calls with what will finish their results.
   llvm::SmallVector<std::pair<mlir::Operation *, LibraryEpilogue>>
       libraryEpilogues;
+  /// What else could be summed up with a library call, and why nothing finishes
+  /// its elements.
+  struct SumsOfProduct {
+    mlir::Operation *call = nullptr;
+    llvm::SmallVector<BiasGradient> candidates;
+    llvm::StringRef reason;
+  };
+  llvm::SmallVector<SumsOfProduct, 0> sumsOfProducts;
 };
 
 } // namespace ingot

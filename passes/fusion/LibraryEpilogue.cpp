@@ -46,11 +46,12 @@ private:
   bool takeBias(OpOperand &use);
   bool takeAddend(Value other);
   bool takeRelu();
+  bool takeReluGrad();
   bool takeGelu();
   bool takesGelu(const Polynomial &computed, const Polynomials &polynomials,
                  unsigned sum);
   bool takeResult(Value value);
-  bool takePreactivation();
+  bool takeAuxiliary();
   bool isInMemory(Value value) const {
     Operation *def = value.getDefiningOp();
     return !def || rules.isStored(def);
@@ -149,7 +150,36 @@ bool Matcher::takeRelu() {
     if (!matchPattern(other, m_AnyZeroFloat()))
       continue;
     found.activation = Activation::Relu;
-    return takeResult(max);
+    if (!takeResult(max))
+      return false;
+    for (Value signs : findSigns(found))
+      for (Operation *user : signs.getUsers())
+        if (auto bits = dyn_cast<PackBitsOp>(user);
+            bits && bits.getType().getShape().back() == countSignBytes(columns))
+          found.auxiliary = bits;
+    return true;
+  }
+  return false;
+}
+
+/// The product where signs are set, else 0.
+bool Matcher::takeReluGrad() {
+  for (Operation *user : found.sum.getUsers()) {
+    auto select = dyn_cast<SelectOp>(user);
+    if (!select || select.getOnTrue() != found.sum ||
+        !matchPattern(select.getOnFalse(), m_AnyZeroFloat()))
+      continue;
+    auto signs = select.getCondition().getDefiningOp<UnpackBitsOp>();
+    if (!signs || found.bias || found.addend || rules.isStored(signs) ||
+        signs.getType().getShape().back() != columns)
+      continue;
+    Value bits = signs.getOperand();
+    if (tensorType(bits).getShape().back() != countSignBytes(columns) ||
+        !isInMemory(bits))
+      return refuse("the signs for its relu's gradient are not in memory");
+    found.activation = Activation::ReluGrad;
+    found.auxiliary = bits;
+    return takeResult(select);
   }
   return false;
 }
@@ -190,7 +220,7 @@ bool Matcher::takesGelu(const Polynomial &computed,
     if (!isInMemory(leaf))
       return refuse("what its gelu is taken at is not in memory");
     found.activation = Activation::GeluGrad;
-    found.preactivation = leaf;
+    found.auxiliary = leaf;
     return true;
   }
   return false;
@@ -209,13 +239,13 @@ bool Matcher::takeGelu() {
         !elementOf(op->getResult(0)).isF32())
       continue;
     if (takesGelu(polynomials.of(op->getResult(0)), polynomials, sum))
-      return takeResult(op->getResult(0)) && takePreactivation();
+      return takeResult(op->getResult(0)) && takeAuxiliary();
     work.insert_range(op->getUsers());
   }
   return false;
 }
 
-bool Matcher::takePreactivation() {
+bool Matcher::takeAuxiliary() {
   if (found.activation == Activation::Gelu) {
     DenseSet<Operation *> chain = findActivation(found);
     chain.erase(found.activated.getDefiningOp());
@@ -229,16 +259,16 @@ bool Matcher::takePreactivation() {
       isRead |= isReadElsewhere(op->getResult(0));
     if (!isRead)
       return true;
-    found.preactivation = found.sum;
+    found.auxiliary = found.sum;
     for (Operation *user : found.sum.getUsers())
       if (auto cast = dyn_cast<CastOp>(user);
           cast && cast.getType().getElementType() == element)
-        found.preactivation = cast;
-    found.preactivation = skipReshapes(found.preactivation);
+        found.auxiliary = cast;
+    found.auxiliary = skipReshapes(found.auxiliary);
     // A sum without summands is the product itself.
     if (!found.bias && !found.addend)
-      found.preactivation = skipReshapes(narrow(found.preactivation));
-    if (elementOf(found.preactivation) != element && !rules.wideBias)
+      found.auxiliary = skipReshapes(narrow(found.auxiliary));
+    if (elementOf(found.auxiliary) != element && !rules.wideBias)
       return refuse("what its gelu is taken at is not rounded to the product's "
                     "type");
   }
@@ -264,10 +294,10 @@ bool Matcher::match() {
   }
   found.sum = value;
   if (rules.activations) {
-    if (takeRelu() || takeGelu())
+    if (takeRelu() || takeReluGrad() || takeGelu())
       return true;
     found.activation = Activation::Identity;
-    found.preactivation = Value();
+    found.auxiliary = Value();
   }
   if (!found.bias && !found.addend)
     return refuse("no bias, residual, relu or gelu by tanh follows");
@@ -278,6 +308,30 @@ bool Matcher::match() {
 }
 
 } // namespace
+
+int64_t ingot::countSignBytes(int64_t columns) {
+  // The library's unit, in bits.
+  constexpr int64_t unit = 128, bitsOfByte = 8;
+  return llvm::divideCeil(columns, unit) * unit / bitsOfByte;
+}
+
+SmallVector<Value> ingot::findSigns(const LibraryEpilogue &epilogue) {
+  SmallVector<Value> signs, work = {epilogue.result};
+  while (!work.empty()) {
+    Value value = work.pop_back_val();
+    for (Operation *user : value.getUsers()) {
+      auto compare = dyn_cast<CompareOp>(user);
+      if (isa<ReshapeOp>(user) ||
+          (isa<CastOp>(user) && elementOf(user->getResult(0)).isF32()))
+        work.push_back(user->getResult(0));
+      else if (compare && compare.getPredicate() == Predicate::GT &&
+               compare.getLhs() == value &&
+               matchPattern(compare.getRhs(), m_AnyZeroFloat()))
+        signs.push_back(compare);
+    }
+  }
+  return signs;
+}
 
 DenseSet<Operation *> ingot::findActivation(const LibraryEpilogue &epilogue) {
   DenseSet<Operation *> after, chain;

@@ -1,7 +1,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Which ops after a matrix product are an epilogue that libraries of devices
-// have (cuBLASLt's: bias, residual, ReLU, GELU by tanh and its gradient).
+// have (cuBLASLt's: bias, residual, ReLU and GELU by tanh, their gradients, and
+// gradients of biases).
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,7 +15,7 @@
 namespace ingot {
 
 /// An epilogue found behind a product: result = activation(product + addend +
-/// bias). Tensors in memory have the product's element type.
+/// bias), and a sum. Tensors in memory have the product's element type.
 struct LibraryEpilogue {
   Activation activation = Activation::Identity;
   /// Null if there is none; the bias has an element per column.
@@ -22,12 +23,15 @@ struct LibraryEpilogue {
   /// Where the sum reads the repeated bias.
   mlir::OpOperand *biasUse = nullptr;
   /// What `gelu` is computed from, where others read it too, or what its
-  /// gradient is taken at; else null.
-  mlir::Value preactivation;
+  /// gradient is taken at; of `relu` the signs in bits; else null.
+  mlir::Value auxiliary;
   mlir::Value result;
   /// The sum, and what the activation makes of it, before they are rounded to
   /// the product's type.
   mlir::Value sum, activated;
+  /// The gradient of a bias, if it is summed up with the product, and what of.
+  mlir::Value biasGrad;
+  Summed summed = Summed::Result;
 };
 
 struct LibraryEpilogueRules {
@@ -43,6 +47,27 @@ struct LibraryEpilogueRules {
 std::optional<LibraryEpilogue>
 matchLibraryEpilogue(mlir::Operation *call, const LibraryEpilogueRules &rules,
                      llvm::StringRef &reason);
+
+/// A sum that a library could add up with a product, as it does for gradients
+/// of biases; or why not.
+struct BiasGradient {
+  mlir::Operation *sum = nullptr;
+  Summed summed = Summed::Result;
+  llvm::StringRef reason;
+};
+
+/// Sums of the matrices of `call`, a library anchor, over its inner dimension;
+/// and of the result over its rows, if that is the gradient of an activation.
+llvm::SmallVector<BiasGradient>
+findBiasGradients(mlir::Operation *call,
+                  const std::optional<LibraryEpilogue> &epilogue);
+
+/// Bytes of a row of signs in bits, as libraries have them.
+int64_t countSignBytes(int64_t columns);
+
+/// Comparisons of what the activation leaves, as it is stored, with 0: its
+/// signs.
+llvm::SmallVector<mlir::Value> findSigns(const LibraryEpilogue &epilogue);
 
 /// The ops from the sum to what an activation makes of it.
 llvm::DenseSet<mlir::Operation *>

@@ -88,8 +88,10 @@ def FormFusions : Pass<"ingot-form-fusions", "::mlir::func::FuncOp"> {
     joins the call (kind `epilogue`), which finishes elements while they are in the cache. A root that only its own
     fusion reads is not stored. Other library anchors, reshapes and barriers stay outside. Assumes primitives only (`--ingot-decompose`).
 
-    With `library-epilogues`, only bias, residual, ReLU, GELU by tanh and its gradient join products, if they are in the
+    With `library-epilogues`, only bias, residual, ReLU and GELU by tanh, and their gradients, join products, if they are in the
     product's element type where libraries have them so (`library` of `ingot.fusion`): whatever else reads a product stays a kernel.
+    The gradient of a bias, a sum of an operand over the inner dimension or of the result over its rows, joins a product as well, unless
+    another kernel adds it up in the same pass.
 
     With `each`, every op is a fusion of its own and nothing is left to a library.
 
@@ -158,6 +160,39 @@ def RoundEpilogues : Pass<"ingot-round-epilogues", "::mlir::func::FuncOp"> {
   ];
   let statistics = [
     Statistic<"numRounded", "rounded", "epilogues that round">,
+  ];
+  let dependentDialects = ["::ingot::IngotDialect"];
+}
+
+def PackSigns : Pass<"ingot-pack-signs", "::mlir::func::FuncOp"> {
+  let summary = "has gradients of ReLU behind products read bits in place of ReLU's results";
+  let description = [{
+    Libraries of devices leave the signs of what ReLU is computed from as bits, and read such bits where they finish the product that its gradient is
+    taken of. So where ReLU follows a product, and its derivative is taken of another, which has as many columns, the comparison goes through
+    `pack_bits`, whose rows have a multiple of 128 bits. Assumes that the derivative is taken at the result that is stored
+    (`--ingot-round-epilogues`).
+
+    Before:
+    ```mlir
+    %0 = ingot.matmul %a, %w : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>
+    %1 = ingot.max %0, %zero : tensor<4x16xf32>
+    %2 = ingot.matmul %g, %v : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>
+    %3 = ingot.compare gt %1, %zero : (tensor<4x16xf32>, tensor<4x16xf32>) -> tensor<4x16xi1>
+    %4 = ingot.select %3, %2, %zero : tensor<4x16xi1>, tensor<4x16xf32>
+    ```
+    After:
+    ```mlir
+    %0 = ingot.matmul %a, %w : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>
+    %1 = ingot.max %0, %zero : tensor<4x16xf32>
+    %2 = ingot.matmul %g, %v : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>
+    %3 = ingot.compare gt %1, %zero : (tensor<4x16xf32>, tensor<4x16xf32>) -> tensor<4x16xi1>
+    %s = ingot.pack_bits %3 : tensor<4x16xi1> -> tensor<4x16xui8>
+    %u = ingot.unpack_bits %s : tensor<4x16xui8> -> tensor<4x16xi1>
+    %4 = ingot.select %u, %2, %zero : tensor<4x16xi1>, tensor<4x16xf32>
+    ```
+  }];
+  let statistics = [
+    Statistic<"numPacked", "packed", "results of ReLU whose signs are packed">,
   ];
   let dependentDialects = ["::ingot::IngotDialect"];
 }

@@ -86,8 +86,8 @@ private:
     }
     if (epilogue.activation == Activation::Relu && readRounded(epilogue))
       rounded.push_back("derivative");
-    if (epilogue.activation == Activation::Gelu && epilogue.preactivation) {
-      roundPreactivation(epilogue, element);
+    if (epilogue.activation == Activation::Gelu && epilogue.auxiliary) {
+      roundAuxiliary(epilogue, element);
       rounded.push_back("pre-activation");
     }
     if (rounded.empty())
@@ -119,8 +119,7 @@ private:
   }
 
   /// What else is computed from the sum, is computed from the rounded one.
-  static void roundPreactivation(const LibraryEpilogue &epilogue,
-                                 Type element) {
+  static void roundAuxiliary(const LibraryEpilogue &epilogue, Type element) {
     Operation *last = epilogue.activated.getDefiningOp();
     DenseSet<Operation *> activation = findActivation(epilogue);
     SmallVector<Operation *> chain(activation.begin(), activation.end());

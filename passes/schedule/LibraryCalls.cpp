@@ -316,9 +316,9 @@ void ingot::createEpilogueCall(Operation *anchor, ValueRange operands,
                                const EpilogueKernel &kernel, Value scratch,
                                OpBuilder &builder) {
   auto op = cast<MatmulOp>(anchor);
-  exec::MatmulEpilogueOp::create(builder, op.getLoc(), operands[0], operands[1],
-                                 kernel.name.getValue(), kernel.inputs,
-                                 kernel.outputs, kernel.product, scratch,
-                                 op.getTransposeLhs(), op.getTransposeRhs(),
-                                 kernel.onTiles, kernel.flops, kernel.library);
+  exec::MatmulEpilogueOp::create(
+      builder, op.getLoc(), operands[0], operands[1], kernel.name,
+      kernel.inputs, kernel.outputs, kernel.extra, kernel.extraInputs,
+      kernel.extraOutput, kernel.product, scratch, op.getTransposeLhs(),
+      op.getTransposeRhs(), kernel.onTiles, kernel.flops, kernel.library);
 }

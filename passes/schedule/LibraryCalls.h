@@ -25,10 +25,15 @@ void createLibraryCall(mlir::Operation *anchor, mlir::ValueRange inputs,
 void createBucketCall(mlir::Operation *end, mlir::Value bucket, int64_t number,
                       mlir::OpBuilder &builder);
 
-/// A kernel of kind `epilogue`, and its buffers beside the product.
+/// What finishes a product: a kernel of kind `epilogue`, or none, and its
+/// buffers beside the product.
 struct EpilogueKernel {
-  mlir::StringAttr name;
+  mlir::FlatSymbolRefAttr name;
   mlir::ValueRange inputs, outputs;
+  /// As in exec.matmul_epilogue; null if there is none.
+  mlir::FlatSymbolRefAttr extra;
+  mlir::ValueRange extraInputs;
+  mlir::Value extraOutput;
   /// The output in whose memory the product is.
   unsigned product;
   /// Of the whole.

@@ -32,7 +32,11 @@ static_assert(BucketLayout::kShardElements == INGOT_SHARD_ELEMENTS);
 static_assert(static_cast<int>(Activation::Identity) == INGOT_IDENTITY &&
               static_cast<int>(Activation::Relu) == INGOT_RELU &&
               static_cast<int>(Activation::Gelu) == INGOT_GELU &&
-              static_cast<int>(Activation::GeluGrad) == INGOT_GELU_GRAD);
+              static_cast<int>(Activation::GeluGrad) == INGOT_GELU_GRAD &&
+              static_cast<int>(Activation::ReluGrad) == INGOT_RELU_GRAD);
+static_assert(static_cast<int>(Summed::Lhs) == INGOT_SUM_OF_A &&
+              static_cast<int>(Summed::Rhs) == INGOT_SUM_OF_B &&
+              static_cast<int>(Summed::Result) == INGOT_SUM_OF_RESULT);
 
 namespace {
 
@@ -368,13 +372,71 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
       call.setBytes(cost.bytes);
   }
 
-  /// Splits an epilogue fusion into the library call and a kernel of the rest,
-  /// which takes the call's result first.
+  /// The extra output of an epilogue fusion: its kernel, of a fusion of its own
+  /// behind the other, and the buffers that it reads.
+  struct Extra {
+    FlatSymbolRefAttr name;
+    SmallVector<Value> inputs;
+    Value output;
+  };
+
+  /// Takes the extra output out of an epilogue fusion.
+  Extra takeExtra(FusionOp fusion, ValueRange inputs,
+                  SmallVectorImpl<Value> &outputs) {
+    SmallVector<Operation *> ops = fusion.getExtraOps();
+    if (ops.empty())
+      return {};
+    auto number = *fusion.getLibraryAttr().getExtraResult();
+    Operation *yield = fusion.getBody().front().getTerminator();
+    Value result = yield->getOperand(number);
+    Extra extra;
+    extra.output = outputs[number];
+    SetVector<Value> read;
+    for (Operation *op : ops)
+      for (Value operand : op->getOperands())
+        if (!llvm::is_contained(ops, operand.getDefiningOp()))
+          read.insert(operand);
+    for (Value value : read) {
+      if (auto argument = dyn_cast<BlockArgument>(value))
+        extra.inputs.push_back(inputs[argument.getArgNumber()]);
+      else
+        extra.inputs.push_back(outputs[llvm::find(yield->getOperands(), value) -
+                                       yield->getOperands().begin()]);
+    }
+    // A fusion that is there until its kernel is.
+    OpBuilder builder(fusion);
+    auto part = FusionOp::create(
+        builder, fusion.getLoc(), result.getType(),
+        isa<Reduction>(ops.back()) ? FusionKind::Reduction : FusionKind::Loop,
+        ValueRange(), /*library=*/LibraryEpilogueAttr());
+    Block *body = builder.createBlock(&part.getBody());
+    IRMapping within;
+    for (Value value : read)
+      within.map(value, body->addArgument(value.getType(), value.getLoc()));
+    for (Operation *op : ops)
+      builder.clone(*op, within);
+    YieldOp::create(builder, fusion.getLoc(), within.lookup(result));
+    extra.name = FlatSymbolRefAttr::get(
+        kernel(part, SmallVector<int64_t>(read.size(), -1)));
+    part.erase();
+    yield->eraseOperand(number);
+    outputs.erase(outputs.begin() + number);
+    for (Operation *op : llvm::reverse(ops))
+      if (op->use_empty())
+        op->erase();
+    return extra;
+  }
+
+  /// Splits an epilogue fusion into the library call and kernels of the rest,
+  /// the first of which takes the call's result first.
   void callWithEpilogue(FusionOp fusion, ArrayRef<Value> inputs,
-                        ValueRange outputs, Value scratch, int64_t flops,
+                        ValueRange results, Value scratch, int64_t flops,
                         const abi::ScratchMachine &machine,
                         OpBuilder &builder) {
-    unsigned product = *fusion.getAnchorResult();
+    LibraryEpilogueAttr library = fusion.getLibraryAttr();
+    unsigned productResult = *fusion.getAnchorResult();
+    SmallVector<Value> outputs(results);
+    Extra extra = takeExtra(fusion, inputs, outputs);
     Operation *anchor = fusion.getAnchor();
     Block &body = fusion.getBody().front();
     SmallVector<Value> operands, others;
@@ -386,47 +448,59 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
         body.insertArgument(0u, result.getType(), result.getLoc()));
     anchor->remove();
     anchor->dropAllReferences();
+    int64_t product =
+        llvm::find(outputs, results[productResult]) - outputs.begin();
     SmallVector<int64_t> aliases = {product};
-    // The kernel's buffers: the product, inputs that it reads, outputs.
-    SmallVector<int64_t> placeOfInput(inputs.size(), -1);
+    // The table: the product, inputs that the kernel reads, outputs, and what
+    // the extra kernel takes.
+    DenseMap<Value, int64_t> places;
     for (unsigned i = 0, e = inputs.size(); i < e; ++i) {
       if (body.getArgument(others.size() + 1).use_empty()) {
         body.eraseArgument(others.size() + 1);
         continue;
       }
       others.push_back(inputs[i]);
-      placeOfInput[i] = static_cast<int64_t>(others.size());
+      places[inputs[i]] = static_cast<int64_t>(others.size());
     }
+    for (auto [i, output] : llvm::enumerate(outputs))
+      places[output] = 1 + static_cast<int64_t>(others.size() + i);
+    if (extra.output)
+      places[extra.output] =
+          1 + static_cast<int64_t>(others.size() + outputs.size() +
+                                   extra.inputs.size());
     aliases.append(others.size(), -1);
-    DenseI64ArrayAttr library =
-        placeEpilogue(fusion.getLibraryAttr(), placeOfInput, 1 + others.size());
+    FlatSymbolRefAttr finish;
+    if (!llvm::all_of(body.getTerminator()->getOperands(),
+                      llvm::IsaPred<BlockArgument>))
+      finish = FlatSymbolRefAttr::get(kernel(fusion, aliases));
     createEpilogueCall(anchor, operands,
-                       {kernel(fusion, aliases), others, outputs, product,
-                        flops, onTiles, library},
+                       {finish, others, outputs, extra.name, extra.inputs,
+                        extra.output, static_cast<unsigned>(product), flops,
+                        onTiles,
+                        placeEpilogue(library, inputs, results, places)},
                        scratch, builder);
     anchor->destroy();
   }
 
-  /// `library` in terms of the kernel's buffers; outputs start at
-  /// `firstOutput`.
+  /// `library` in terms of the call's table.
   DenseI64ArrayAttr placeEpilogue(LibraryEpilogueAttr library,
-                                  ArrayRef<int64_t> placeOfInput,
-                                  int64_t firstOutput) {
+                                  ValueRange inputs, ValueRange results,
+                                  const DenseMap<Value, int64_t> &places) {
     if (!library)
       return {};
-    auto input = [&](std::optional<int64_t> number) {
-      return number ? placeOfInput[*number] : -1;
+    auto find = [&](std::optional<int64_t> number, ValueRange buffers) {
+      return number ? places.lookup_or(buffers[*number], -1) : -1;
     };
-    auto output = [&](std::optional<int64_t> number) {
-      return number ? firstOutput + *number : -1;
-    };
-    bool readsPreactivation = library.getActivation() == Activation::GeluGrad;
     return DenseI64ArrayAttr::get(
-        &getContext(), {static_cast<int64_t>(library.getActivation()),
-                        input(library.getBias()), input(library.getAddend()),
-                        readsPreactivation ? input(library.getPreactivation())
-                                           : output(library.getPreactivation()),
-                        output(library.getResult())});
+        &getContext(),
+        {static_cast<int64_t>(library.getActivation()),
+         find(library.getBias(), inputs), find(library.getAddend(), inputs),
+         find(library.getAuxiliary(),
+              library.readsAuxiliary() ? inputs : results),
+         find(library.getResult(), results),
+         library.getBiasGrad() ? static_cast<int64_t>(*library.getSummed())
+                               : -1,
+         find(library.getBiasGrad(), results)});
   }
 
   /// The kernel of a fusion; equal fusions share one.

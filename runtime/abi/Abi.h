@@ -136,21 +136,47 @@ typedef enum ingot_activation {
   INGOT_GELU = 2,
   /// The product times the derivative of gelu at the pre-activation.
   INGOT_GELU_GRAD = 3,
+  /// The product where the sign of the pre-activation is set, else 0.
+  INGOT_RELU_GRAD = 4,
 } ingot_activation;
 
-/// A product on a device that `finish` turns into its outputs, in place. The
-/// other fields say the same to a library with such epilogues: result =
+/// What a bias's gradient is the sum of: a (a row of the product each) or b (a
+/// column each) over their common dimension, or the result over its rows.
+typedef enum ingot_summed {
+  INGOT_SUM_OF_A = 0,
+  INGOT_SUM_OF_B = 1,
+  INGOT_SUM_OF_RESULT = 2,
+} ingot_summed;
+
+/// What an extra output takes at most.
+#define INGOT_EXTRA_KERNELS 2
+
+/// Rows of signs start at multiples of so many bits.
+#define INGOT_SIGN_BITS 128
+
+/// A product on a device that `finish` turns into its outputs, in place; if its
+/// name is null, the product is the output. Then kernels, up to one without a
+/// name, compute an extra output. The first takes buffers behind those of
+/// `finish`, each other one from the last of those before it on.
+///
+/// The other fields say the same to a library with such epilogues: result =
 /// activation(product + addend + bias). Numbers are of `buffers`; -1: none.
 typedef struct ingot_matmul_epilogue_grid_desc {
   ingot_grid_kernel finish;
+  ingot_grid_kernel extra[INGOT_EXTRA_KERNELS];
   ingot_matmul_desc matmul;
-  /// An ingot_activation; -1 for what only the kernel can do.
+  /// An ingot_activation; -1 for what only the kernels can do.
   int32_t activation;
   /// Of the product's type: n elements, and as many as the product has.
   int32_t bias, addend;
-  /// Written by gelu, read by its gradient.
-  int32_t preactivation;
-  int32_t result, reserved;
+  /// Written by gelu, what it is computed from, and read by its gradient. Of
+  /// relu the same: a bit for each element, lowest first, and rows of a
+  /// multiple of INGOT_SIGN_BITS.
+  int32_t auxiliary;
+  int32_t result;
+  /// An ingot_summed, and where its sum goes, in the product's type.
+  int32_t summed, bias_grad;
+  int32_t reserved;
 } ingot_matmul_epilogue_grid_desc;
 
 /// Convolution in NC<spatial> order, or N<spatial>C where `channels_last`;

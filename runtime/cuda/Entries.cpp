@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/abi/Abi.h"
+#include "runtime/abi/Epilogue.h"
 #include "runtime/comm/Communicator.h"
 #include "runtime/core/Error.h"
 #include "runtime/cuda/CudaDevice.h"
@@ -69,7 +69,10 @@ void ingot_matmul_epilogue_grid(ingot_context *context,
          device.getBlasLt().multiply(*context, *desc, a, b, scratch, buffers)))
       return;
     multiply(device, *context, product, a, b, c, scratch);
-    device.launch(*context, desc->finish, buffers);
+    finishProduct(*desc, buffers,
+                  [&](const ingot_grid_kernel &kernel, void *const *taken) {
+                    device.launch(*context, kernel, taken);
+                  });
   });
 }
 

@@ -1,6 +1,6 @@
 #include "runtime/emulator/Emulator.h"
 
-#include "runtime/abi/Abi.h"
+#include "runtime/abi/Epilogue.h"
 #include "runtime/core/Context.h"
 
 #include <array>
@@ -278,5 +278,8 @@ void ingot_matmul_epilogue_grid(ingot_context *context,
                                 const void *a, const void *b, void *c,
                                 void *scratch, void *const *buffers) {
   ingot_matmul(context, &desc->matmul, a, b, c, scratch);
-  ingot_launch_grid(context, &desc->finish, buffers);
+  finishProduct(*desc, buffers,
+                [&](const ingot_grid_kernel &kernel, void *const *taken) {
+                  ingot_launch_grid(context, &kernel, taken);
+                });
 }

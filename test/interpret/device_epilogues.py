@@ -74,7 +74,7 @@ def main():
         write_inputs(folder)
         plain, device = build(folder, "plain"), build(folder, "device", "--ingot-round-epilogues")
         fused = run("ingot-opt", device, "--ingot-decompose", "--ingot-form-fusions=library-epilogues")
-        for form in ("<gelu bias = 2 preactivation", "<relu bias", "<gelu_grad"):
+        for form in ("<gelu bias = 2 auxiliary", "<relu bias", "<gelu_grad"):
             if form not in fused:
                 sys.exit(f"no epilogue {form}")
         losses, parameters = train(device)

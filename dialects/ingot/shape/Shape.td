@@ -132,6 +132,25 @@ def ReverseOp : Ingot_ShapeOp<"reverse",
   let hasVerifier = 1;
 }
 
+def PackBitsOp : Ingot_ShapeOp<"pack_bits"> {
+  let summary = "eight booleans of the last dimension in each byte";
+  let description = [{
+    The first is the lowest bit. What is left of the last bytes is 0.
+  }];
+  let arguments = (ins Ingot_BoolTensor:$operand);
+  let results = (outs Ingot_TensorOf<[UI8]>:$result);
+  let assemblyFormat = "$operand attr-dict `:` type($operand) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def UnpackBitsOp : Ingot_ShapeOp<"unpack_bits"> {
+  let summary = "the booleans of which `pack_bits` makes the operand";
+  let arguments = (ins Ingot_TensorOf<[UI8]>:$operand);
+  let results = (outs Ingot_BoolTensor:$result);
+  let assemblyFormat = "$operand attr-dict `:` type($operand) `->` type($result)";
+  let hasVerifier = 1;
+}
+
 def GatherOp : Ingot_ShapeOp<"gather",
     [DeclareOpInterfaceMethods<Differentiable>,
      DeclareOpInterfaceMethods<InferTypeOpInterface>]> {

@@ -276,3 +276,41 @@ void ScatterAddOp::emitKernel(OpBuilder &b, Location loc, ValueRange inputs,
             return {};
           });
 }
+
+static constexpr int64_t kBitsOfByte = 8;
+
+Elements PackBitsOp::emitElements(OpBuilder &b, Location loc,
+                                  ValueRange indices, ElementSource load) {
+  ScalarEmitter e{b, loc};
+  int64_t size = tensorType(getOperand()).getShape().back();
+  bool isFull = size == kBitsOfByte * tensorType(getResult()).getShape().back();
+  SmallVector<Value> source(indices);
+  Value first = e.mul(indices.back(), kBitsOfByte), last = e.index(size - 1);
+  Type i8 = b.getI8Type();
+  Value byte = arith::ConstantIntOp::create(b, loc, i8, 0);
+  for (int64_t bit = 0; bit < kBitsOfByte; ++bit) {
+    Value at = e.add(first, bit);
+    source.back() =
+        isFull ? at : arith::MinSIOp::create(b, loc, at, last).getResult();
+    Value value = load(0, source);
+    if (!isFull)
+      value = arith::AndIOp::create(b, loc, value, e.inRange(at, size));
+    value = arith::ExtUIOp::create(b, loc, i8, value);
+    value = arith::ShLIOp::create(
+        b, loc, value, arith::ConstantIntOp::create(b, loc, i8, bit));
+    byte = arith::OrIOp::create(b, loc, byte, value);
+  }
+  return {byte};
+}
+
+Elements UnpackBitsOp::emitElements(OpBuilder &b, Location loc,
+                                    ValueRange indices, ElementSource load) {
+  ScalarEmitter e{b, loc};
+  SmallVector<Value> source(indices);
+  source.back() = e.div(indices.back(), kBitsOfByte);
+  Type i8 = b.getI8Type();
+  Value bit = arith::IndexCastOp::create(b, loc, i8,
+                                         e.rem(indices.back(), kBitsOfByte));
+  Value shifted = arith::ShRUIOp::create(b, loc, load(0, source), bit);
+  return {arith::TruncIOp::create(b, loc, b.getI1Type(), shifted)};
+}

@@ -192,6 +192,30 @@ LogicalResult ReverseOp::verify() {
                              tensorType(getOperand()).getRank());
 }
 
+/// Of booleans, and the bytes that they are packed in.
+static LogicalResult verifyPacked(Operation *op, Value booleans, Value bytes) {
+  constexpr int64_t bitsOfByte = 8;
+  ArrayRef<int64_t> one = tensorType(booleans).getShape();
+  ArrayRef<int64_t> other = tensorType(bytes).getShape();
+  if (one.empty() || one.size() != other.size() ||
+      one.drop_back() != other.drop_back())
+    return op->emitOpError("C1: shapes must be equal but for the last "
+                           "dimension, got ")
+           << booleans.getType() << " and " << bytes.getType();
+  if (one.back() < 1 || other.back() * bitsOfByte < one.back())
+    return op->emitOpError("C2: ") << other.back() << " bytes cannot hold "
+                                   << one.back() << " booleans";
+  return success();
+}
+
+LogicalResult PackBitsOp::verify() {
+  return verifyPacked(*this, getOperand(), getResult());
+}
+
+LogicalResult UnpackBitsOp::verify() {
+  return verifyPacked(*this, getResult(), getOperand());
+}
+
 /// `shape` with the dimension `dim` replaced by the dimensions `by`.
 static SmallVector<int64_t> replaceDim(ArrayRef<int64_t> shape, int64_t dim,
                                        ArrayRef<int64_t> by) {

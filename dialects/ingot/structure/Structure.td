@@ -96,7 +96,16 @@ def Ingot_Activation : I32EnumAttr<"Activation", "function of a product's elemen
     I32EnumAttrCase<"Identity", 0, "identity">,
     I32EnumAttrCase<"Relu", 1, "relu">,
     I32EnumAttrCase<"Gelu", 2, "gelu">,
-    I32EnumAttrCase<"GeluGrad", 3, "gelu_grad">]> {
+    I32EnumAttrCase<"GeluGrad", 3, "gelu_grad">,
+    I32EnumAttrCase<"ReluGrad", 4, "relu_grad">]> {
+  let cppNamespace = "::ingot";
+  let genSpecializedAttr = 0;
+}
+
+def Ingot_Summed : I32EnumAttr<"Summed", "matrix of a product whose sum is a bias's gradient", [
+    I32EnumAttrCase<"Lhs", 0, "lhs">,
+    I32EnumAttrCase<"Rhs", 1, "rhs">,
+    I32EnumAttrCase<"Result", 2, "result">]> {
   let cppNamespace = "::ingot";
   let genSpecializedAttr = 0;
 }
@@ -107,17 +116,33 @@ def Ingot_LibraryEpilogueAttr : AttrDef<Ingot_Dialect, "LibraryEpilogue"> {
   let description = [{
     The result number `result` is activation(product + addend + bias), with input number `bias`
     repeated for each row and input number `addend` of the product's size. `gelu` is the
-    form with tanh; the result number `preactivation`, if there is one, is what it is computed from. `gelu_grad` is
-    the product times the derivative of `gelu` at the input number `preactivation`.
+    form with tanh; the result number `auxiliary`, if there is one, is what it is computed from. `gelu_grad` is
+    the product times the derivative of `gelu` at the input number `auxiliary`. That of `relu` has, as `pack_bits` packs them,
+    the signs of the result, which `relu_grad` reads: it is the product where they are set, else 0.
+
+    The result number `bias_grad` is a sum: of lhs or rhs over the product's inner dimension, or of the result over its rows.
   }];
   let parameters = (ins EnumParameter<Ingot_Activation>:$activation,
                         OptionalParameter<"std::optional<int64_t>">:$bias,
                         OptionalParameter<"std::optional<int64_t>">:$addend,
-                        OptionalParameter<"std::optional<int64_t>">:$preactivation,
-                        "int64_t":$result);
+                        OptionalParameter<"std::optional<int64_t>">:$auxiliary,
+                        "int64_t":$result,
+                        OptionalParameter<"std::optional<int64_t>">:$bias_grad,
+                        OptionalParameter<"std::optional<::ingot::Summed>">:$summed);
   let assemblyFormat = [{
     `<` $activation (`bias` `=` $bias^)? (`addend` `=` $addend^)?
-    (`preactivation` `=` $preactivation^)? `result` `=` $result `>`
+    (`auxiliary` `=` $auxiliary^)? `result` `=` $result
+    (`bias_grad` `=` $bias_grad^ `of` $summed)? `>`
+  }];
+  let extraClassDeclaration = [{
+    /// Whether the function reads the auxiliary matrix, and does not write it.
+    bool readsAuxiliary() const {
+      return getActivation() == Activation::GeluGrad || getActivation() == Activation::ReluGrad;
+    }
+    /// The result that is not computed element by element with the others: the gradient of a bias, or signs.
+    std::optional<int64_t> getExtraResult() const {
+      return getActivation() == Activation::Relu ? getAuxiliary() : getBiasGrad();
+    }
   }];
 }
 
@@ -134,7 +159,8 @@ def FusionOp : Ingot_Op<"fusion", [IsolatedFromAbove, Pure,
     ops that read its result at the element at work; a result has the memory of the call's. `group`:
     `loop` fusions that read nothing of each other; the results are theirs, one after the other.
 
-    `library` says what an `epilogue` computes to a library that has such epilogues.
+    `library` says what an `epilogue` computes to a library that has such epilogues. One of its results may then be computed from
+    operands of the call, or from other results, in an order of its own (`getExtraResult`).
   }];
   let arguments = (ins Ingot_FusionKindAttr:$kind, Variadic<Ingot_Tensor>:$inputs,
                        OptionalAttr<Ingot_LibraryEpilogueAttr>:$library);
@@ -150,6 +176,9 @@ def FusionOp : Ingot_Op<"fusion", [IsolatedFromAbove, Pure,
     /// The number of the result in whose memory the call of an `epilogue` leaves its own:
     /// that result itself or, where it is not one, the first with elements of the same type.
     std::optional<unsigned> getAnchorResult();
+    /// The ops of an `epilogue` that compute its extra result from operands of the fusion and from other results; empty if
+    /// it has none.
+    ::llvm::SmallVector<::mlir::Operation *> getExtraOps();
   }];
 }
 

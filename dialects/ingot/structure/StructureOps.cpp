@@ -190,6 +190,75 @@ std::optional<unsigned> FusionOp::getAnchorResult() {
   return found;
 }
 
+SmallVector<Operation *> FusionOp::getExtraOps() {
+  LibraryEpilogueAttr library = getLibraryAttr();
+  std::optional<int64_t> extra =
+      library ? library.getExtraResult() : std::nullopt;
+  if (!extra)
+    return {};
+  Block &body = getBody().front();
+  llvm::DenseSet<Value> others;
+  for (OpOperand &yielded : body.getTerminator()->getOpOperands())
+    if (yielded.getOperandNumber() != *extra)
+      others.insert(yielded.get());
+  llvm::DenseSet<Operation *> needed;
+  if (Operation *def = body.getTerminator()->getOperand(*extra).getDefiningOp())
+    needed.insert(def);
+  SmallVector<Operation *> ops;
+  for (Operation &op : llvm::reverse(body)) {
+    if (!needed.contains(&op))
+      continue;
+    ops.insert(ops.begin(), &op);
+    for (Value operand : op.getOperands())
+      if (Operation *def = operand.getDefiningOp();
+          def && !others.contains(operand))
+        needed.insert(def);
+  }
+  return ops;
+}
+
+/// The ops that results other than the extra one need.
+static SmallVector<Operation *> findElementwiseOps(FusionOp fusion,
+                                                   ArrayRef<Value> results) {
+  llvm::DenseSet<Operation *> needed = {fusion.getAnchor()};
+  for (Value result : results)
+    needed.insert(result.getDefiningOp());
+  SmallVector<Operation *> ops;
+  for (Operation &op : llvm::reverse(fusion.getBody().front())) {
+    if (!needed.contains(&op))
+      continue;
+    ops.insert(ops.begin(), &op);
+    for (Value operand : op.getOperands())
+      needed.insert(operand.getDefiningOp());
+  }
+  return ops;
+}
+
+static LogicalResult verifyLibrary(FusionOp fusion,
+                                   LibraryEpilogueAttr library) {
+  auto isNumber = [](std::optional<int64_t> number, size_t count) {
+    return !number || (*number >= 0 && *number < static_cast<int64_t>(count));
+  };
+  bool readsAuxiliary = library.readsAuxiliary();
+  size_t inputs = fusion.getInputs().size(), results = fusion.getNumResults();
+  if (!isNumber(library.getBias(), inputs) ||
+      !isNumber(library.getAddend(), inputs) ||
+      !isNumber(library.getAuxiliary(), readsAuxiliary ? inputs : results) ||
+      !isNumber(library.getResult(), results) ||
+      !isNumber(library.getBiasGrad(), results) ||
+      (readsAuxiliary && !library.getAuxiliary()))
+    return fusion.emitOpError("C19: `library` must name inputs and results");
+  std::optional<int64_t> sum = library.getBiasGrad();
+  Operation *yield = fusion.getBody().front().getTerminator();
+  if (sum &&
+      !isa_and_nonnull<Reduction>(yield->getOperand(*sum).getDefiningOp()))
+    return fusion.emitOpError("C20: `bias_grad` must be a sum");
+  if (llvm::is_contained(fusion.getExtraOps(), fusion.getAnchor()))
+    return fusion.emitOpError("C20: a result in an order of its own must be "
+                              "computed from inputs and other results");
+  return success();
+}
+
 static LogicalResult verifyEpilogue(FusionOp fusion) {
   if (failed(verifyElementwiseBody(fusion)))
     return failure();
@@ -201,30 +270,24 @@ static LogicalResult verifyEpilogue(FusionOp fusion) {
                               "call that takes an epilogue");
   if (!llvm::all_of(anchor->getOperands(), llvm::IsaPred<BlockArgument>))
     return anchor->emitOpError("C14: must take operands of the fusion");
+  LibraryEpilogueAttr library = fusion.getLibraryAttr();
+  if (library && failed(verifyLibrary(fusion, library)))
+    return failure();
   RowSpace space = RowSpace::ofResult(anchor);
-  Operation *yield = fusion.getBody().front().getTerminator();
-  RowReads reads(space, ops, llvm::to_vector(yield->getOperands()), anchor);
+  SmallVector<Value> results =
+      llvm::to_vector(fusion.getBody().front().getTerminator()->getOperands());
+  if (std::optional<int64_t> extra =
+          library ? library.getExtraResult() : std::nullopt) {
+    results.erase(results.begin() + *extra);
+    ops = findElementwiseOps(fusion, results);
+  }
+  RowReads reads(space, ops, results, anchor);
   if (Operation *culprit = reads.getConflict())
     return culprit->emitOpError("C15: does not read the library call's result "
                                 "at the element at work");
   if (!fusion.getAnchorResult())
     return fusion.emitOpError("C16: no result has elements of the library "
                               "call's type to leave them in");
-  LibraryEpilogueAttr library = fusion.getLibraryAttr();
-  if (!library)
-    return success();
-  auto isNumber = [](std::optional<int64_t> number, size_t count) {
-    return !number || (*number >= 0 && *number < static_cast<int64_t>(count));
-  };
-  bool readsPreactivation = library.getActivation() == Activation::GeluGrad;
-  size_t inputs = fusion.getInputs().size(), results = fusion.getNumResults();
-  if (!isNumber(library.getBias(), inputs) ||
-      !isNumber(library.getAddend(), inputs) ||
-      !isNumber(library.getPreactivation(),
-                readsPreactivation ? inputs : results) ||
-      !isNumber(library.getResult(), results) ||
-      (readsPreactivation && !library.getPreactivation()))
-    return fusion.emitOpError("C19: `library` must name inputs and results");
   return success();
 }
 

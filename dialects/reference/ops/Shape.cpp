@@ -52,6 +52,25 @@ static void slice(SliceOp op, Operands in, Results out) {
   });
 }
 
+static void packBits(PackBitsOp, Operands in, Results out) {
+  int64_t size = in[0].getShape().back(), bytes = out[0].getShape().back();
+  for (int64_t i = 0; i < out[0].size(); ++i)
+    out[0].integer(i) = 0;
+  for (int64_t i = 0; i < in[0].size(); ++i) {
+    int64_t row = i / size, column = i % size;
+    out[0].integer(row * bytes + column / 8) |= in[0].integer(i) << column % 8;
+  }
+}
+
+static void unpackBits(UnpackBitsOp, Operands in, Results out) {
+  int64_t size = out[0].getShape().back(), bytes = in[0].getShape().back();
+  for (int64_t i = 0; i < out[0].size(); ++i) {
+    int64_t row = i / size, column = i % size;
+    out[0].integer(i) =
+        in[0].integer(row * bytes + column / 8) >> column % 8 & 1;
+  }
+}
+
 static void pad(PadOp op, Operands in, Results out) {
   ArrayRef<int64_t> low = op.getLow(), interior = op.getInterior();
   double value = op.getValue().convertToDouble();
@@ -113,4 +132,6 @@ void ingot::reference::registerShape(Registry &registry) {
   registry.add<PadOp>(pad);
   registry.add<ConcatOp>(concat);
   registry.add<ReverseOp>(reverse);
+  registry.add<PackBitsOp>(packBits);
+  registry.add<UnpackBitsOp>(unpackBits);
 }

@@ -96,7 +96,7 @@ private:
 
   /// What the runtime calls: loads the buffers' addresses and runs the kernel,
   /// which takes `indices` indices behind them.
-  FlatSymbolRefAttr entryOf(StringAttr kernel, unsigned indices = 2) {
+  FlatSymbolRefAttr entryOf(StringAttr kernel, unsigned indices) {
     std::string name = (kernel.getValue() + ".entry").str();
     auto symbol = FlatSymbolRefAttr::get(context, name);
     if (!entries.insert(name).second)
@@ -126,36 +126,25 @@ private:
     return symbol;
   }
 
-  /// The device kernel that a call runs; null for other calls.
-  static StringAttr gridKernelOf(Operation *call) {
-    if (auto launch = dyn_cast<exec::LaunchGridOp>(call))
-      return launch.getKernelAttr().getLeafReference();
-    if (auto product = dyn_cast<exec::MatmulEpilogueGridOp>(call))
-      return product.getKernelAttr().getLeafReference();
-    return {};
-  }
-
-  /// The first fields of a launch's descriptor: the kernel, as the target knows
-  /// it. Empty for other calls.
-  SmallVector<Value> kernelFields(OpBuilder &b, Operation *call) {
-    Location loc = call->getLoc();
+  /// The value of a field of a descriptor.
+  Value valueOf(OpBuilder &b, Location loc, const exec::Field &field,
+                Type type) {
     auto address = [&](FlatSymbolRefAttr symbol) -> Value {
       return LLVM::AddressOfOp::create(b, loc, pointer, symbol);
     };
-    if (auto launch = dyn_cast<exec::LaunchOp>(call))
-      return {address(entryOf(launch.getKernelAttr().getAttr()))};
-    if (auto product = dyn_cast<exec::MatmulEpilogueOp>(call))
-      return {address(entryOf(product.getKernelAttr().getAttr(), 4))};
-    StringAttr kernel = gridKernelOf(call);
+    if (field.kind == exec::Field::Number)
+      return constant(b, loc, type, field.value);
+    StringAttr kernel = field.kernel;
     if (!kernel)
-      return {};
+      return LLVM::ZeroOp::create(b, loc, pointer);
+    if (field.kind == exec::Field::KernelCode)
+      return getOperation().lookupSymbol<LLVM::LLVMFuncOp>(kernel)
+                 ? address(entryOf(kernel, field.value))
+                 : LLVM::ZeroOp::create(b, loc, pointer);
     std::string name = (kernel.getValue() + ".name").str();
     if (entries.insert(name).second)
       text(name, (kernel.getValue() + StringRef("\0", 1)).str());
-    bool isEmulated = getOperation().lookupSymbol<LLVM::LLVMFuncOp>(kernel);
-    return {address(FlatSymbolRefAttr::get(context, name)),
-            isEmulated ? address(entryOf(kernel))
-                       : LLVM::ZeroOp::create(b, loc, pointer)};
+    return address(FlatSymbolRefAttr::get(context, name));
   }
 
   /// The constant descriptor of a call.
@@ -163,19 +152,16 @@ private:
                    StringRef name, int64_t index) {
     SmallVector<exec::Field> fields = call.getDescriptor(index);
     SmallVector<Type> types;
-    for (exec::Field field : fields)
-      types.push_back(IntegerType::get(context, field.bytes * 8));
-    bool hasGrid = gridKernelOf(call) != nullptr;
-    if (hasGrid || isa<exec::LaunchOp, exec::MatmulEpilogueOp>(call))
-      types[0] = pointer;
-    if (hasGrid)
-      types[1] = pointer;
+    for (const exec::Field &field : fields)
+      types.push_back(field.kind == exec::Field::Number
+                          ? Type(IntegerType::get(context, field.bytes * 8))
+                          : pointer);
     auto type = LLVM::LLVMStructType::getLiteral(context, types);
     auto op =
         global(loc, type, name, LLVM::Linkage::Internal, [&](OpBuilder &inner) {
-          SmallVector<Value> values = kernelFields(inner, call);
-          for (size_t i = values.size(); i < fields.size(); ++i)
-            values.push_back(constant(inner, loc, types[i], fields[i].value));
+          SmallVector<Value> values;
+          for (auto [field, fieldType] : llvm::zip_equal(fields, types))
+            values.push_back(valueOf(inner, loc, field, fieldType));
           return structure(inner, loc, type, values);
         });
     return LLVM::AddressOfOp::create(b, loc, op);

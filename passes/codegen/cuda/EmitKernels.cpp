@@ -64,9 +64,11 @@ struct EmitCudaKernels : ingot::impl::EmitCudaKernelsBase<EmitCudaKernels> {
                     launches);
       });
       step.walk([&](exec::MatmulEpilogueOp product) {
-        lowerProduct(
-            product,
-            kernels.find(product.getKernelAttr().getAttr())->second.main);
+        auto find = [&](FlatSymbolRefAttr name) {
+          return name ? &kernels.find(name.getAttr())->second : nullptr;
+        };
+        lowerProduct(product, find(product.getKernelAttr()),
+                     find(product.getExtraAttr()), launches);
       });
       launches.finish();
     }
@@ -147,15 +149,38 @@ private:
     launch.erase();
   }
 
-  void lowerProduct(exec::MatmulEpilogueOp product, const DeviceLaunch &grid) {
+  /// `finish` and `extra` may be null.
+  void lowerProduct(exec::MatmulEpilogueOp product, const DeviceKernel *finish,
+                    const DeviceKernel *extra, StepLaunches &launches) {
     OpBuilder builder(product);
+    auto describe = [&](const DeviceLaunch &grid) {
+      return exec::GridAttr::get(&getContext(),
+                                 StepLaunches::getSymbol(builder, grid),
+                                 grid.grid, kBlock, grid.shared);
+    };
+    SmallVector<Value> partials;
+    SmallVector<Attribute> extras;
+    DenseI64ArrayAttr library = product.getLibraryAttr();
+    if (extra) {
+      extras.push_back(describe(extra->main));
+      if (extra->finish)
+        extras.push_back(describe(*extra->finish));
+      partials = launches.lend(builder, product.getLoc(), extra->partials);
+      // The extra output is behind them.
+      SmallVector<int64_t> numbers(library.asArrayRef());
+      numbers.back() += static_cast<int64_t>(partials.size());
+      if (!partials.empty())
+        library = builder.getDenseI64ArrayAttr(numbers);
+    }
     auto call = exec::MatmulEpilogueGridOp::create(
         builder, product.getLoc(), product.getLhs(), product.getRhs(),
-        StepLaunches::getSymbol(builder, grid), product.getInputs(),
-        product.getOutputs(), product.getProduct(), product.getScratch(),
-        product.getTransposeLhs(), product.getTransposeRhs(),
-        product.getOnTiles(), product.getFlops(), grid.grid, kBlock,
-        grid.shared, product.getLibraryAttr());
+        finish ? describe(finish->main) : exec::GridAttr(), product.getInputs(),
+        product.getOutputs(),
+        extras.empty() ? ArrayAttr() : builder.getArrayAttr(extras),
+        product.getExtraInputs(), partials, product.getExtraOutput(),
+        product.getProduct(), product.getScratch(), product.getTransposeLhs(),
+        product.getTransposeRhs(), product.getOnTiles(), product.getFlops(),
+        library);
     call->setDiscardableAttrs(product->getDiscardableAttrDictionary());
     product.erase();
   }

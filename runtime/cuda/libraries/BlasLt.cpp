@@ -2,6 +2,7 @@
 
 #include "runtime/core/Error.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 
@@ -113,18 +114,27 @@ BlasLt::describe(const ingot_matmul_desc &desc) const {
 
 static cublasLtEpilogue_t
 getEpilogue(const ingot_matmul_epilogue_grid_desc &desc) {
-  bool hasBias = desc.bias >= 0;
+  bool hasBias = desc.bias >= 0, sums = desc.bias_grad >= 0;
   switch (desc.activation) {
   case INGOT_RELU:
+    if (desc.auxiliary >= 0)
+      return hasBias ? CUBLASLT_EPILOGUE_RELU_AUX_BIAS
+                     : CUBLASLT_EPILOGUE_RELU_AUX;
     return hasBias ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_RELU;
   case INGOT_GELU:
-    if (desc.preactivation >= 0)
+    if (desc.auxiliary >= 0)
       return hasBias ? CUBLASLT_EPILOGUE_GELU_AUX_BIAS
                      : CUBLASLT_EPILOGUE_GELU_AUX;
     return hasBias ? CUBLASLT_EPILOGUE_GELU_BIAS : CUBLASLT_EPILOGUE_GELU;
   case INGOT_GELU_GRAD:
-    return CUBLASLT_EPILOGUE_DGELU;
+    return sums ? CUBLASLT_EPILOGUE_DGELU_BGRAD : CUBLASLT_EPILOGUE_DGELU;
+  case INGOT_RELU_GRAD:
+    return sums ? CUBLASLT_EPILOGUE_DRELU_BGRAD : CUBLASLT_EPILOGUE_DRELU;
   default:
+    // The library's matrices are ours exchanged.
+    if (sums)
+      return desc.summed == INGOT_SUM_OF_A ? CUBLASLT_EPILOGUE_BGRADB
+                                           : CUBLASLT_EPILOGUE_BGRADA;
     return hasBias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
   }
 }
@@ -140,18 +150,29 @@ void BlasLt::describe(Plan &plan, const ingot_matmul_epilogue_grid_desc &desc,
   };
   plan.epilogue = getEpilogue(desc);
   set(CUBLASLT_MATMUL_DESC_EPILOGUE, plan.epilogue);
-  if (desc.bias >= 0) {
+  if (int32_t bias = std::max(desc.bias, desc.bias_grad); bias >= 0) {
     set(CUBLASLT_MATMUL_DESC_BIAS_POINTER,
-        static_cast<const void *>(buffers[desc.bias]));
+        static_cast<const void *>(buffers[bias]));
     set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE,
         static_cast<int32_t>(getDataType(desc.matmul.c_type)));
   }
-  if (desc.preactivation >= 0) {
-    set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, buffers[desc.preactivation]);
-    set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, desc.matmul.n);
-    set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_BATCH_STRIDE,
-        desc.matmul.m * desc.matmul.n);
+  if (desc.auxiliary >= 0) {
+    set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, buffers[desc.auxiliary]);
+    bool isSigns =
+        desc.activation == INGOT_RELU || desc.activation == INGOT_RELU_GRAD;
+    int64_t unit = isSigns ? INGOT_SIGN_BITS : 1;
+    int64_t row = (desc.matmul.n + unit - 1) / unit * unit;
+    set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, row);
+    set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_BATCH_STRIDE, desc.matmul.m * row);
   }
+}
+
+/// Whether the library says that it has no such product. Of some epilogues it
+/// takes sizes that it does not have for mistakes.
+static bool isRefusal(cublasStatus_t status, cublasLtEpilogue_t epilogue) {
+  return status == CUBLAS_STATUS_NOT_SUPPORTED ||
+         (status == CUBLAS_STATUS_INVALID_VALUE &&
+          epilogue != CUBLASLT_EPILOGUE_DEFAULT);
 }
 
 bool BlasLt::chooseAlgorithm(ingot_context &context, Plan &plan,
@@ -184,7 +205,7 @@ bool BlasLt::chooseAlgorithm(ingot_context &context, Plan &plan,
   (void)cublasLtMatmulPreferenceDestroy(preference);
   if (status == CUBLAS_STATUS_SUCCESS)
     status = found == 0 ? CUBLAS_STATUS_NOT_SUPPORTED : results.front().state;
-  if (status == CUBLAS_STATUS_NOT_SUPPORTED)
+  if (isRefusal(status, plan.epilogue))
     return false;
   check(status, "choosing an algorithm");
   std::vector<cublasLtMatmulAlgo_t> algorithms;
@@ -316,13 +337,20 @@ static std::string describeLack(const ingot_matmul_epilogue_grid_desc &desc) {
   case INGOT_GELU_GRAD:
     epilogue += " and gelu's gradient";
     break;
+  case INGOT_RELU_GRAD:
+    epilogue += " and relu's gradient";
+    break;
   default:
     break;
   }
+  if (desc.activation == INGOT_RELU && desc.auxiliary >= 0)
+    epilogue += " and its signs";
+  if (desc.bias_grad >= 0)
+    epilogue += " and a bias's gradient";
   return "cuBLASLt has no product of " + std::to_string(matmul.m) + " x " +
          std::to_string(matmul.k) + " and " + std::to_string(matmul.k) + " x " +
          std::to_string(matmul.n) + " elements with" + epilogue.substr(4) +
-         ": a kernel follows it";
+         ": kernels follow it";
 }
 
 bool BlasLt::multiply(ingot_context &context,
@@ -349,7 +377,7 @@ bool BlasLt::multiply(ingot_context &context,
     return false;
   cublasStatus_t status = run(plan, places);
   // Algorithms may look at more than what they are chosen by.
-  if (status == CUBLAS_STATUS_NOT_SUPPORTED) {
+  if (isRefusal(status, plan.epilogue)) {
     plan.isSupported = false;
     context.notes.push_back(describeLack(desc));
     return false;

@@ -47,8 +47,8 @@ func.func @step() attributes {exec.arena_bytes = 4096 : i64} {
   exec.launch @loop(%x) -> (%y) {flops = 8 : i64} : memref<8xf32> -> memref<8xf32>
   exec.launch_grid @device::@grid blocks 1 of 256(%x) -> (%y) {flops = 8 : i64} : memref<8xf32> -> memref<8xf32>
   exec.matmul %m, %m -> %m : memref<1x4x4xf32>, memref<1x4x4xf32> -> memref<1x4x4xf32>
-  exec.matmul_epilogue %m, %m @finish() -> (%m) {product = 0 : i64, flops = 8 : i64} : memref<1x4x4xf32>, memref<1x4x4xf32>, memref<1x4x4xf32>
-  exec.matmul_epilogue_grid %m, %m @device::@finish blocks 1 of 256() -> (%m) {product = 0 : i64, flops = 8 : i64} : memref<1x4x4xf32>, memref<1x4x4xf32>, memref<1x4x4xf32>
+  exec.matmul_epilogue %m, %m finish @finish() -> (%m) {product = 0 : i64, flops = 8 : i64} : memref<1x4x4xf32>, memref<1x4x4xf32>, memref<1x4x4xf32>
+  exec.matmul_epilogue_grid %m, %m finish <@device::@finish blocks 1 of 256 shared 0>() -> (%m) {product = 0 : i64, flops = 8 : i64} : memref<1x4x4xf32>, memref<1x4x4xf32>, memref<1x4x4xf32>
   exec.conv %i, %k -> %i CONV : memref<1x1x4x4xf32>, memref<1x1x1x1xf32> -> memref<1x1x4x4xf32>
   exec.conv_input_grad %i, %k -> %i CONV : memref<1x1x4x4xf32>, memref<1x1x1x1xf32> -> memref<1x1x4x4xf32>
   exec.conv_filter_grad %i, %i -> %k CONV : memref<1x1x4x4xf32>, memref<1x1x4x4xf32> -> memref<1x1x1x1xf32>

@@ -108,6 +108,45 @@ exec.kernel "epilogue" @finish aliases = [0] {
 func.func @epilogue_of_no_buffer() {
   %a = exec.buffer arena 0 : memref<4x4xf32>
   // expected-error @+1 {{names no epilogue of 2 buffers}}
-  exec.matmul_epilogue %a, %a @finish() -> (%a) {flops = 9 : i64, product = 0 : i64, library = array<i64: 0, 2, -1, -1, 1>} : memref<4x4xf32>, memref<4x4xf32>, memref<4x4xf32>
+  exec.matmul_epilogue %a, %a finish @finish() -> (%a) {flops = 9 : i64, product = 0 : i64, library = array<i64: 0, 2, -1, -1, 1, -1, -1>} : memref<4x4xf32>, memref<4x4xf32>, memref<4x4xf32>
+  return
+}
+
+// -----
+
+func.func @inputs_of_no_kernel() {
+  %a = exec.buffer arena 0 : memref<4x4xf32>
+  // expected-error @+1 {{passes buffers to no kernel}}
+  exec.matmul_epilogue %a, %a(%a) -> (%a) {flops = 9 : i64, product = 0 : i64} : memref<4x4xf32>, memref<4x4xf32>, memref<4x4xf32>, memref<4x4xf32>
+  return
+}
+
+// -----
+
+exec.kernel "reduction" @sum aliases = [-1] {
+^bb0(%x: tensor<4x4xf32>):
+  %0 = ingot.reduce sum %x dims = [0] : (tensor<4x4xf32>) -> tensor<4xf32>
+  ingot.yield %0 : tensor<4xf32>
+}
+
+func.func @extra_kernel_of_other_buffers() {
+  %a = exec.buffer arena 0 : memref<4x4xf32>
+  %b = exec.buffer arena 64 : memref<4xf32>
+  // expected-error @+1 {{passes 2 inputs and 1 outputs, kernel takes 1 and 1}}
+  exec.matmul_epilogue %a, %a() -> (%a) extra @sum(%a, %a) -> %b {flops = 9 : i64, product = 0 : i64, library = array<i64: 0, -1, -1, -1, 1, 0, 4>} : memref<4x4xf32>, memref<4x4xf32>, memref<4x4xf32>, memref<4x4xf32>, memref<4x4xf32>, memref<4xf32>
+  return
+}
+
+// -----
+
+gpu.module @device {
+  gpu.func @sum(%x: memref<16xf32>, %y: memref<4xf32>) kernel { gpu.return }
+}
+
+func.func @two_launches_without_partial_sums() {
+  %a = exec.buffer arena 0 : memref<4x4xf32>
+  %b = exec.buffer arena 64 : memref<4xf32>
+  // expected-error @+1 {{computes its extra output in 2 launches}}
+  exec.matmul_epilogue_grid %a, %a() -> (%a) extra [#exec.grid<@device::@sum blocks 1 of 256 shared 0>, #exec.grid<@device::@sum blocks 1 of 256 shared 0>](%a) -> %b partials() {flops = 9 : i64, product = 0 : i64, library = array<i64: 0, -1, -1, -1, 1, 0, 3>} : memref<4x4xf32>, memref<4x4xf32>, memref<4x4xf32>, memref<4x4xf32>, memref<4xf32>
   return
 }

@@ -299,3 +299,35 @@ func.func @scatter_c5(%i: tensor<3xi64>, %u: tensor<3x2xf32>, %g: tensor<4x2xf32
   %0 = ingot.scatter_add %u[%i] into %g dim = 0 : (tensor<3xi64>, tensor<3x2xf32>, tensor<4x2xf32>) -> tensor<5x2xf32>
   return
 }
+
+// -----
+
+func.func @pack_bits_c1(%a: tensor<4x8xi1>) {
+  // expected-error @+1 {{C1: shapes must be equal but for the last dimension, got 'tensor<4x8xi1>' and 'tensor<2x2xui8>'}}
+  %0 = ingot.pack_bits %a : tensor<4x8xi1> -> tensor<2x2xui8>
+  return
+}
+
+// -----
+
+func.func @pack_bits_c2(%a: tensor<4x9xi1>) {
+  // expected-error @+1 {{C2: 1 bytes cannot hold 9 booleans}}
+  %0 = ingot.pack_bits %a : tensor<4x9xi1> -> tensor<4x1xui8>
+  return
+}
+
+// -----
+
+func.func @unpack_bits_c1(%a: tensor<8xui8>) {
+  // expected-error @+1 {{C1: shapes must be equal but for the last dimension, got 'tensor<1x8xi1>' and 'tensor<8xui8>'}}
+  %0 = ingot.unpack_bits %a : tensor<8xui8> -> tensor<1x8xi1>
+  return
+}
+
+// -----
+
+func.func @unpack_bits_c2(%a: tensor<4x1xui8>) {
+  // expected-error @+1 {{C2: 1 bytes cannot hold 0 booleans}}
+  %0 = ingot.unpack_bits %a : tensor<4x1xui8> -> tensor<4x0xi1>
+  return
+}

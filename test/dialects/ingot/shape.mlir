@@ -33,6 +33,11 @@ func.func @moves(%a: tensor<2x3xf32>, %i: tensor<4xi64>, %j: tensor<2x1xi32>, %u
   %6 = ingot.concat %a, %u dim = 1 : (tensor<2x3xf32>, tensor<2x4xf32>) -> tensor<2x7xf32>
   // CHECK: ingot.reverse %{{.*}} dims = [0, 1] : tensor<2x3xf32>
   %7 = ingot.reverse %a dims = [0, 1] : tensor<2x3xf32>
+  // CHECK: ingot.pack_bits %{{.*}} : tensor<2x3xi1> -> tensor<2x1xui8>
+  %bits = ingot.compare gt %a, %a : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xi1>
+  %packed = ingot.pack_bits %bits : tensor<2x3xi1> -> tensor<2x1xui8>
+  // CHECK: ingot.unpack_bits %{{.*}} : tensor<2x1xui8> -> tensor<2x3xi1>
+  %unpacked = ingot.unpack_bits %packed : tensor<2x1xui8> -> tensor<2x3xi1>
   // CHECK: ingot.gather %{{.*}}[%{{.*}}] dim = 1 : (tensor<2x3xf32>, tensor<4xi64>) -> tensor<2x4xf32>
   %8 = ingot.gather %a[%i] dim = 1 : (tensor<2x3xf32>, tensor<4xi64>) -> tensor<2x4xf32>
   // CHECK: ingot.take_along %{{.*}}[%{{.*}}] dim = 1 : (tensor<2x3xf32>, tensor<2x1xi32>) -> tensor<2x1xf32>

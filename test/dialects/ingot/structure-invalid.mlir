@@ -401,3 +401,30 @@ func.func @f(%a: tensor<2x2xf32>) -> tensor<2x2xf32> {
   }
   return %0 : tensor<2x2xf32>
 }
+
+// -----
+
+func.func @f(%a: tensor<2x2xf32>) -> (tensor<2x2xf32>, tensor<2x2xf32>) {
+  // expected-error @+1 {{C20: `bias_grad` must be a sum}}
+  %0:2 = ingot.fusion epilogue(%a) attributes {library = #ingot.library_epilogue<identity result = 0 bias_grad = 1 of lhs>} : (tensor<2x2xf32>) -> (tensor<2x2xf32>, tensor<2x2xf32>) {
+  ^bb0(%x: tensor<2x2xf32>):
+    %1 = ingot.matmul %x, %x : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+    %2 = ingot.exp %x : tensor<2x2xf32>
+    ingot.yield %1, %2 : tensor<2x2xf32>, tensor<2x2xf32>
+  }
+  return %0#0, %0#1 : tensor<2x2xf32>, tensor<2x2xf32>
+}
+
+// -----
+
+func.func @f(%a: tensor<2x2xf32>) -> (tensor<2x2xf32>, tensor<2xf32>) {
+  // expected-error @+1 {{C20: a result in an order of its own must be computed from inputs and other results}}
+  %0:2 = ingot.fusion epilogue(%a) attributes {library = #ingot.library_epilogue<identity result = 0 bias_grad = 1 of result>} : (tensor<2x2xf32>) -> (tensor<2x2xf32>, tensor<2xf32>) {
+  ^bb0(%x: tensor<2x2xf32>):
+    %1 = ingot.matmul %x, %x : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+    %2 = ingot.exp %1 : tensor<2x2xf32>
+    %3 = ingot.reduce sum %1 dims = [0] : (tensor<2x2xf32>) -> tensor<2xf32>
+    ingot.yield %2, %3 : tensor<2x2xf32>, tensor<2xf32>
+  }
+  return %0#0, %0#1 : tensor<2x2xf32>, tensor<2xf32>
+}

@@ -210,10 +210,10 @@ def write_network(ingot):
 def library_epilogues(ingot):
     _, _, stand_ins = trainer(ingot)
     model, data = write_network(ingot)
-    flags = ["--loss", "cross-entropy", "--batch", "16", "--precision", "bf16", "--target", "cuda"]
-    program = ingot.compile(model, *flags)
+    flags = ["--loss", "cross-entropy", "--batch", "16", "--target", "cuda"]
+    program = ingot.compile(model, *flags, "--precision", "bf16")
 
-    def run(**settings):
+    def run(program=program, **settings):
         log = ingot.path("calls.txt")
         env = {**stand_ins, "INGOT_STAND_IN_LOG": str(log), **settings}
         result = ingot.succeed([program, "--data", data, "--steps", "4"], env=env)
@@ -225,15 +225,24 @@ def library_epilogues(ingot):
         check(launches == lines[begin + 1 : end], "the recording differs from the first step")
         return launches, result.err
 
-    # GELU with bias and what it is computed from, ReLU with bias, GELU's derivative.
-    wanted = [4 | 32 | 128, 4 | 2, 64 | 128]
+    def find_epilogues(lines):
+        return sorted(int(n) for n in re.findall(r"epilogue=(\d+)", "\n".join(lines)) if n != "1")
+
+    bias, auxiliary, of_result, of_operand = 4, 128, 16, 256
+    gelu, relu, gelu_gradient, relu_gradient = 32 | auxiliary, 2 | auxiliary, 64 | auxiliary, 8 | auxiliary
+    # Each with the kernels that do the same. Biases' gradients come with weights' gradients.
+    kernels = {bias | gelu: 1, bias | relu: 2, relu_gradient: 1, gelu_gradient: 1, of_operand: 1}
     with_epilogues, said = run()
-    found = [int(n) for n in re.findall(r"epilogue=(\d+)", "\n".join(with_epilogues)) if n != "1"]
+    found, wanted = find_epilogues(with_epilogues), sorted([*kernels, of_operand, of_operand])
     check(found == wanted, f"epilogues {found}, want {wanted}")
     check("cuBLASLt has no" not in said, said)
-    # A library without them: the product, then a kernel, and a line that says so.
+    # In fp32, where the result has all digits, they come with it.
+    in_fp32, _ = run(ingot.compile(model, *flags))
+    found = find_epilogues(in_fp32)
+    wanted = sorted([bias, bias | gelu, bias | relu, relu_gradient | of_result, gelu_gradient | of_result, of_operand])
+    check(found == wanted, f"epilogues in fp32 {found}, want {wanted}")
+    # A library without them: the product, then kernels, and a line that says so.
     without, said = run(INGOT_STAND_IN_NO_EPILOGUES="1")
-    check(len(without) == len(with_epilogues) + 3, f"{len(without)} launches, with epilogues {len(with_epilogues)}")
     at = 0
     for line in with_epilogues:
         name = line.split()[0]
@@ -241,15 +250,17 @@ def library_epilogues(ingot):
         at += 1
         if name == "cublasLtMatmul":
             check("epilogue=1 " in without[at - 1], f"{without[at - 1]}")
-        if "epilogue=" in line and "epilogue=1 " not in line:
+        for _ in range(sum(kernels[n] for n in find_epilogues([line]))):
             check(without[at].startswith("cuLaunchKernel"), f"{without[at]} after a product without its epilogue")
             at += 1
-    for words in ("bias and gelu:", "bias and relu:", "gelu's gradient:"):
+    check(at == len(without), f"{len(without)} launches, want {at}")
+    for words in ("bias and gelu:", "bias and relu and its signs:", "with gelu's gradient:", "with relu's gradient:"):
         check(said.count(words) == 1, f"not said once: {words} in {said}")
+    check(said.count("with a bias's gradient:") == 3, said)
     # One that finds out when it runs.
     late, said = run(INGOT_STAND_IN_NO_EPILOGUES="2")
     check(late == without, f"{late} in place of {without}")
-    check(said.count("cuBLASLt has no") == 3, said)
+    check(said.count("cuBLASLt has no") == 7, said)
 
 
 @case("cuda products are in TF32 where the user says so")

@@ -102,7 +102,7 @@ func.func @forward(%x: tensor<32x64xf32> {ingot.name = "x", ingot.kind = "data"}
 //       CHECK:     %[[B:.*]] = memref.load %[[BIAS]][%[[COLUMN]]]
 //       CHECK:     %[[S:.*]] = arith.addf %[[P]], %[[B]]
 //       CHECK:     memref.store %[[S]], %[[Y]]
-//       CHECK: exec.matmul_epilogue %{{.*}}, %{{.*}} @kernel_0(%[[A:.*]]) -> (%{{.*}}) {{.*}}product = 0
+//       CHECK: exec.matmul_epilogue %{{.*}}, %{{.*}} finish @kernel_0(%[[A:.*]]) -> (%{{.*}}) {{.*}}product = 0
 func.func @forward(%x: tensor<8x4xf32> {ingot.name = "x", ingot.kind = "data"}, %w: tensor<4x6xf32> {ingot.name = "w", ingot.kind = "data"}, %b: tensor<6xf32> {ingot.name = "b", ingot.kind = "data"}) -> (tensor<2x4x6xf32> {ingot.name = "y"}) {
   %0 = ingot.matmul %x, %w : (tensor<8x4xf32>, tensor<4x6xf32>) -> tensor<8x6xf32>
   %1 = ingot.reshape %0 : tensor<8x6xf32> -> tensor<2x4x6xf32>

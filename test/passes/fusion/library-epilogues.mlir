@@ -182,9 +182,9 @@ func.func @nearly_gelu(%a: tensor<4x8xf32>, %w: tensor<8x16xf32>) -> tensor<4x16
 // nothing else reads or writes tensors of this size.
 // CHECK-LABEL: func @gelu_and_gradient
 //       CHECK: %[[FORWARD:.*]]:2 = ingot.fusion epilogue(%arg0, %arg1, %arg2)
-//  CHECK-SAME:   library = #ingot.library_epilogue<gelu bias = 2 preactivation = [[X:[01]]] result = [[Y:[01]]]>
+//  CHECK-SAME:   library = #ingot.library_epilogue<gelu bias = 2 auxiliary = [[X:[01]]] result = [[Y:[01]]]>
 //       CHECK: ingot.fusion epilogue(%[[FORWARD]]#[[X]], %arg3, %arg4)
-//  CHECK-SAME:   library = #ingot.library_epilogue<gelu_grad preactivation = 0 result = 0>
+//  CHECK-SAME:   library = #ingot.library_epilogue<gelu_grad auxiliary = 0 result = 0>
 //   CHECK-NOT: ingot.fusion loop
 //       CHECK: return %[[FORWARD]]#[[Y]]
 func.func @gelu_and_gradient(%a: tensor<4x8xbf16>, %w: tensor<8x16xbf16>, %b: tensor<16xbf16>, %g: tensor<4x24xbf16>,

@@ -52,14 +52,33 @@ int getEpilogue(cublasLtMatmulDesc_t product) {
 }
 
 /// The library's rules for what epilogues read and write beside the result.
-void checkEpilogue(cublasLtMatmulDesc_t product, const Layout &c) {
-  constexpr int readsBias = CUBLASLT_EPILOGUE_BIAS, hasAux = 128, multiple = 8;
+void checkEpilogue(cublasLtMatmulDesc_t product, const Layout &c,
+                   const void *result) {
+  constexpr int sumsOperand =
+      CUBLASLT_EPILOGUE_BGRADA | CUBLASLT_EPILOGUE_BGRADB;
+  constexpr int sums =
+      sumsOperand | (CUBLASLT_EPILOGUE_DRELU_BGRAD & ~CUBLASLT_EPILOGUE_DRELU);
+  constexpr int hasBias = CUBLASLT_EPILOGUE_BIAS | sums, hasAux = 128;
+  constexpr int isRelu = CUBLASLT_EPILOGUE_RELU | CUBLASLT_EPILOGUE_DRELU;
   auto get = [&](int name) { return getAttribute(product, name); };
   int epilogue = getEpilogue(product);
-  if ((epilogue & readsBias) != 0 &&
-      (!get(CUBLASLT_MATMUL_DESC_BIAS_POINTER) ||
-       get(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE) != c.type))
+  long long bias = get(CUBLASLT_MATMUL_DESC_BIAS_POINTER);
+  if ((epilogue & hasBias) != 0 &&
+      (bias == 0 || get(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE) != c.type))
     record("violation", " cublasLtMatmul: bias");
+  // What is summed up goes where nothing else is.
+  auto first = reinterpret_cast<long long>(result);
+  auto bytes = static_cast<long long>(
+      c.rows * c.columns * (c.type == CUDA_R_32F ? sizeof(float) : 2));
+  if ((epilogue & sums) != 0 && bias >= first && bias < first + bytes)
+    record("violation", " cublasLtMatmul: a bias's gradient in the result");
+  auto batch = c.attributes.find(CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT);
+  if ((epilogue & sums) != 0 && batch != c.attributes.end() &&
+      batch->second != 1)
+    record("violation",
+           " cublasLtMatmul: a bias's gradient of several products");
+  // Signs are bits.
+  int multiple = (epilogue & isRelu & ~hasAux) != 0 ? 128 : 8;
   long long leading = get(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD);
   if ((epilogue & hasAux) != 0 &&
       (!get(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER) ||
@@ -170,9 +189,9 @@ cublasStatus_t
 cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t product, const void *,
                const void *, cublasLtMatrixLayout_t aLayout, const void *,
                cublasLtMatrixLayout_t bLayout, const void *beta, const void *,
-               cublasLtMatrixLayout_t cLayout, void *, cublasLtMatrixLayout_t,
-               const cublasLtMatmulAlgo_t *algorithm, void *workspace,
-               size_t workspaceBytes, cudaStream_t) {
+               cublasLtMatrixLayout_t cLayout, void *result,
+               cublasLtMatrixLayout_t, const cublasLtMatmulAlgo_t *algorithm,
+               void *workspace, size_t workspaceBytes, cudaStream_t) {
   const Layout &a = get(aLayout), &b = get(bLayout), &c = get(cLayout);
   bool transposesA =
       getAttribute(product, CUBLASLT_MATMUL_DESC_TRANSA) == CUBLAS_OP_T;
@@ -190,7 +209,7 @@ cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t product, const void *,
     record("violation", " cublasLtMatmul: shapes");
   if (workspaceBytes != 0 && !workspace)
     record("violation", " cublasLtMatmul: workspace");
-  checkEpilogue(product, c);
+  checkEpilogue(product, c, result);
   if (getEpilogue(product) != CUBLASLT_EPILOGUE_DEFAULT &&
       standin::getSetting("INGOT_STAND_IN_NO_EPILOGUES", 0) == 2) {
     record("refused", " %s", __func__);

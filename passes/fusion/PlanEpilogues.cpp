@@ -1,0 +1,275 @@
+//===----------------------------------------------------------------------===//
+// What finishes the products of a FusionPlan.
+//===----------------------------------------------------------------------===//
+
+#include "dialects/ingot/ir/Builders.h"
+#include "dialects/ingot/structure/RowSpace.h"
+#include "mlir/IR/Remarks.h"
+#include "passes/fusion/FusionPlan.h"
+
+using namespace mlir;
+using namespace ingot;
+
+//===----------------------------------------------------------------------===//
+// Epilogues
+//===----------------------------------------------------------------------===//
+
+static void noteNoEpilogue(Operation *call, StringRef reason) {
+  remark::missed(call->getLoc(),
+                 remark::RemarkOpts::name("epilogue").category("fusion"))
+      << remark::reason("{0}", reason);
+}
+
+/// Why the call of `anchor` cannot finish what the node `reader` computes;
+/// empty if it can.
+StringRef FusionPlan::refuseEpilogue(unsigned anchor, unsigned reader) const {
+  const FusionNode &node = nodes[reader];
+  Operation *call = nodes[anchor].roots.front();
+  if (node.kind == FusionNode::Row || node.kind == FusionNode::Reduction)
+    return "a reduction reads whole rows or columns of it";
+  if (node.kind != FusionNode::Loop)
+    return "no loop reads it";
+  if (graph.reaches(anchor, reader, /*skipDirect=*/true))
+    return "the loop also waits for another reader";
+  SmallVector<Operation *> ops(node.ops);
+  ops.insert(ops.begin(), call);
+  SmallVector<Value> results;
+  for (Operation *root : node.roots)
+    llvm::append_range(results, root->getResults());
+  RowSpace space = RowSpace::ofResult(call);
+  if (RowReads(space, ops, results, call).getConflict())
+    return "the loop goes over its elements in another order";
+  RankedTensorType type = tensorType(call->getResult(0));
+  bool hasPlace = false;
+  for (Value result : results) {
+    RankedTensorType other = tensorType(result);
+    hasPlace |= other.getElementType() == type.getElementType() &&
+                other.getNumElements() == type.getNumElements();
+    // An update replaces a state while the product is being summed up.
+    for (Value input : node.inputs)
+      if (llvm::is_contained(result.getUsers(), block.getTerminator()) &&
+          isa<BlockArgument>(input) && input.getType() == other)
+        return "the loop replaces what it reads";
+  }
+  return hasPlace ? "" : "no result of the loop can hold it";
+}
+
+/// Loops over the elements of a library call's result join the call.
+void FusionPlan::formEpilogues() {
+  for (unsigned i = 0; i < nodes.size(); ++i) {
+    if (nodes[i].kind != FusionNode::Single || nodes[i].roots.empty())
+      continue;
+    Operation *call = nodes[i].roots.front();
+    auto anchor = dyn_cast<EpilogueAnchor>(call);
+    if (!anchor || !anchor.takesEpilogue())
+      continue;
+    StringRef reason = "nothing reads it";
+    for (unsigned reader : llvm::to_vector(graph.getSuccessors(i))) {
+      reason = refuseEpilogue(i, reader);
+      if (!reason.empty())
+        continue;
+      absorb(i, reader, FusionNode::Epilogue);
+      break;
+    }
+    if (!reason.empty())
+      noteNoEpilogue(call, reason);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Epilogues of libraries
+//===----------------------------------------------------------------------===//
+
+/// True if stored values besides those of the epilogue are computed from the
+/// product: it would have to be in memory.
+bool FusionPlan::isReadBehind(Value product,
+                              const LibraryEpilogue &epilogue) const {
+  auto isWithin = [&](Value value) {
+    return value == epilogue.result || value == epilogue.auxiliary;
+  };
+  if (epilogue.auxiliary == product)
+    return false;
+  SmallVector<Value> work = {product};
+  DenseSet<Value> seen;
+  while (!work.empty()) {
+    Value value = work.pop_back_val();
+    for (Operation *user : value.getUsers()) {
+      if (user->getNumResults() == 1 && isWithin(user->getResult(0)))
+        continue;
+      if (isStored(user))
+        return true;
+      for (Value result : user->getResults())
+        if (seen.insert(result).second)
+          work.push_back(result);
+    }
+  }
+  return false;
+}
+
+/// Stores what products leave in memory if a library finishes them. Other
+/// decisions follow.
+void FusionPlan::chooseLibraryEpilogues() {
+  for (Operation &op : block) {
+    if (!isa<EpilogueAnchor>(op))
+      continue;
+    StringRef reason;
+    auto match = [&](bool activations) {
+      LibraryEpilogueRules rules;
+      auto isStoredOp = [&](Operation *def) { return isStored(def); };
+      rules.isStored = isStoredOp;
+      rules.activations = activations;
+      std::optional<LibraryEpilogue> found =
+          matchLibraryEpilogue(&op, rules, reason);
+      if (found && isReadBehind(op.getResult(0), *found)) {
+        reason = "others read the product as well";
+        found = std::nullopt;
+      }
+      return found;
+    };
+    std::optional<LibraryEpilogue> found = match(/*activations=*/true);
+    if (!found) {
+      StringRef first = reason;
+      found = match(/*activations=*/false);
+      reason = first;
+    }
+    SumsOfProduct sums;
+    sums.call = &op;
+    sums.reason = reason;
+    for (const BiasGradient &sum : findBiasGradients(&op, found))
+      if (isStored(sum.sum))
+        sums.candidates.push_back(sum);
+    sumsOfProducts.push_back(std::move(sums));
+    if (!found)
+      continue;
+    for (Value value :
+         {found->bias, found->addend, found->auxiliary, found->result})
+      // A view is of something stored.
+      for (Operation *def = value ? value.getDefiningOp() : nullptr; def;
+           def = def->hasTrait<SameBytes>() ? def->getOperand(0).getDefiningOp()
+                                            : nullptr)
+        store(def);
+    libraryEpilogues.push_back({&op, *found});
+  }
+}
+
+/// Returns why not; empty if it is done.
+StringRef FusionPlan::formLibraryEpilogue(Operation *call,
+                                          const LibraryEpilogue &epilogue) {
+  unsigned anchor = nodeOf[call];
+  unsigned reader = nodeOf[epilogue.result.getDefiningOp()];
+  bool writesMore = epilogue.activation == Activation::Gelu &&
+                    epilogue.auxiliary &&
+                    epilogue.auxiliary != call->getResult(0);
+  if (writesMore) {
+    unsigned other = nodeOf[epilogue.auxiliary.getDefiningOp()];
+    unsigned earlier = std::min(reader, other), later = std::max(reader, other);
+    if (earlier != later) {
+      if (nodes[earlier].kind != FusionNode::Loop ||
+          nodes[later].kind != FusionNode::Loop ||
+          getIterationSpace(nodes[earlier]) !=
+              getIterationSpace(nodes[later]) ||
+          graph.reaches(earlier, later, /*skipDirect=*/true) ||
+          graph.reaches(later, earlier, /*skipDirect=*/false))
+        return "what its gelu is taken at is not computed with the result";
+      absorb(earlier, later, FusionNode::Loop);
+    }
+    reader = later;
+  }
+  if (StringRef reason = refuseEpilogue(anchor, reader); !reason.empty())
+    return reason;
+  absorb(anchor, reader, FusionNode::Epilogue);
+  nodes[reader].library = epilogue;
+  if (epilogue.activation == Activation::Relu && epilogue.auxiliary &&
+      !joinExtra(reader, nodeOf[epilogue.auxiliary.getDefiningOp()]))
+    nodes[reader].library->auxiliary = Value();
+  return "";
+}
+
+/// The call of `product` leaves what the node `extra` computes, too; false if
+/// these wait for each other.
+bool FusionPlan::joinExtra(unsigned product, unsigned extra) {
+  if (graph.reaches(product, extra, /*skipDirect=*/true) ||
+      graph.reaches(extra, product, /*skipDirect=*/false))
+    return false;
+  unsigned earlier = std::min(product, extra), later = std::max(product, extra);
+  std::optional<LibraryEpilogue> library = nodes[product].library;
+  absorb(earlier, later, FusionNode::Epilogue);
+  nodes[earlier].library = std::nullopt;
+  nodes[later].library = library;
+  return true;
+}
+
+/// Returns why not; empty if it is done.
+StringRef FusionPlan::formBiasGradient(Operation *call,
+                                       const BiasGradient &gradient) {
+  unsigned product = nodeOf[call], sum = nodeOf[gradient.sum];
+  LibraryEpilogue epilogue;
+  if (nodes[product].library)
+    epilogue = *nodes[product].library;
+  else
+    epilogue.result = epilogue.sum = epilogue.activated = call->getResult(0);
+  if (epilogue.biasGrad)
+    return "the product has another sum";
+  if (!gradient.reason.empty())
+    return gradient.reason;
+  // A gradient of an activation is summed up itself.
+  bool ofResult = gradient.summed == Summed::Result;
+  if (!ofResult &&
+      (epilogue.bias || epilogue.activation != Activation::Identity))
+    return "the library's product has another epilogue";
+  if (ofResult && !nodes[product].library)
+    return "the library does not compute what is summed";
+  if (shards.lookup(gradient.sum->getResult(0)) ||
+      shards.lookup(call->getResult(0)))
+    return "a rank has a shard of it alone";
+  for (auto [i, node] : llvm::enumerate(nodes)) {
+    if (i == sum || node.roots.empty() ||
+        llvm::none_of(nodes[sum].inputs,
+                      [&](Value v) { return node.inputs.contains(v); }))
+      continue;
+    unsigned other = i;
+    if (mergedKind(std::min(other, sum), std::max(other, sum)))
+      return "another kernel computes it in the same pass";
+  }
+  if (!joinExtra(product, sum))
+    return "the product and the sum wait for each other";
+  epilogue.biasGrad = gradient.sum->getResult(0);
+  epilogue.summed = gradient.summed;
+  nodes[nodeOf[call]].library = epilogue;
+  return "";
+}
+
+/// Each sum with the first product that takes it.
+void FusionPlan::formBiasGradients() {
+  DenseSet<Operation *> taken;
+  llvm::MapVector<Operation *, StringRef> refused;
+  for (const SumsOfProduct &sums : sumsOfProducts)
+    for (const BiasGradient &gradient : sums.candidates) {
+      if (taken.contains(gradient.sum))
+        continue;
+      StringRef reason = formBiasGradient(sums.call, gradient);
+      if (reason.empty())
+        taken.insert(gradient.sum);
+      else
+        refused.insert({gradient.sum, reason});
+    }
+  for (auto [sum, reason] : refused)
+    if (!taken.contains(sum))
+      remark::missed(
+          sum->getLoc(),
+          remark::RemarkOpts::name("bias-gradient").category("fusion"))
+          << remark::reason("{0}", reason);
+}
+
+/// Before other nodes are merged: a library takes no other work along.
+void FusionPlan::formLibraryEpilogues() {
+  llvm::DenseMap<Operation *, StringRef> refused;
+  for (const auto &[call, epilogue] : libraryEpilogues)
+    refused[call] = formLibraryEpilogue(call, epilogue);
+  formBiasGradients();
+  for (const SumsOfProduct &sums : sumsOfProducts) {
+    StringRef reason = refused.lookup(sums.call);
+    if (!nodes[nodeOf[sums.call]].library)
+      noteNoEpilogue(sums.call, reason.empty() ? sums.reason : reason);
+  }
+}
