@@ -103,12 +103,17 @@ static json::Array describeOutputs(Operation &call) {
   if ((launch && launch.getShard()) || (grid && grid.getShard()) ||
       isa<exec::ReduceScatterWaitOp, exec::AllGatherStartOp>(call))
     return outputs;
+  // Nothing writes them where the library does the same.
+  auto product = dyn_cast<exec::MatmulEpilogueGridOp>(call);
+  auto isPartial = [&](Value value) {
+    return product && llvm::is_contained(product.getPartials(), value);
+  };
   for (const MemoryEffects::EffectInstance &effect : effects) {
     auto buffer = effect.getValue()
                       ? effect.getValue().getDefiningOp<exec::BufferOp>()
                       : exec::BufferOp();
     if (!buffer || buffer.getSpace() == exec::Space::Shard ||
-        !isa<MemoryEffects::Write>(effect.getEffect()))
+        !isa<MemoryEffects::Write>(effect.getEffect()) || isPartial(buffer))
       continue;
     auto type = cast<MemRefType>(buffer.getType());
     if (isa<FloatType>(type.getElementType()))

@@ -42,6 +42,44 @@ static void findSums(Value value, SmallVectorImpl<ReduceOp> &sums) {
   }
 }
 
+/// The value whose elements reshapes pass on.
+static Value skipReshapes(Value value) {
+  while (auto reshape = value.getDefiningOp<ReshapeOp>())
+    value = reshape.getOperand();
+  return value;
+}
+
+namespace {
+/// An operand of a product, or its result, and how it would be summed up.
+struct Summand {
+  Value matrix;
+  Summed summed;
+  int64_t length;
+  bool leading;
+};
+} // namespace
+
+static std::array<Summand, 2> listOperands(MatmulOp product) {
+  int64_t k = product.getSizes().k;
+  return {{{skipReshapes(product.getLhs()), Summed::Lhs, k,
+            product.getTransposeLhs()},
+           {skipReshapes(product.getRhs()), Summed::Rhs, k,
+            !product.getTransposeRhs()}}};
+}
+
+/// Why a library cannot add up a sum with the product; empty if it can.
+static StringRef refuseSum(MatmulOp product, Value sum) {
+  MatmulOp::Sizes sizes = product.getSizes();
+  Type element = tensorType(product).getElementType();
+  if (sizes.batch != 1)
+    return "the product is one of several";
+  if (sizes.m == 1 || sizes.n == 1 || sizes.k == 1)
+    return "a matrix of the product is a vector";
+  if (tensorType(sum).getElementType() != element)
+    return "it has not the product's type";
+  return element.isF64() ? "it is in f64" : "";
+}
+
 SmallVector<BiasGradient>
 ingot::findBiasGradients(Operation *call,
                          const std::optional<LibraryEpilogue> &epilogue) {
@@ -49,32 +87,39 @@ ingot::findBiasGradients(Operation *call,
   auto product = dyn_cast<MatmulOp>(call);
   if (!product)
     return found;
-  MatmulOp::Sizes sizes = product.getSizes();
-  Type element = tensorType(product).getElementType();
-  auto find = [&](Value matrix, Summed summed, int64_t length, bool leading) {
-    while (auto reshape = matrix.getDefiningOp<ReshapeOp>())
-      matrix = reshape.getOperand();
-    SmallVector<ReduceOp> sums;
-    findSums(matrix, sums);
-    for (ReduceOp sum : sums) {
-      if (!folds(sum, length, leading))
-        continue;
-      StringRef reason;
-      if (sizes.batch != 1)
-        reason = "the product is one of several";
-      else if (sizes.m == 1 || sizes.n == 1 || sizes.k == 1)
-        reason = "a matrix of the product is a vector";
-      else if (tensorType(sum).getElementType() != element)
-        reason = "it has not the product's type";
-      else if (!element.isF32() && element.getIntOrFloatBitWidth() != 16)
-        reason = "it is in f64";
-      found.push_back({sum, summed, reason});
-    }
-  };
+  SmallVector<Summand> summands;
   if (epilogue && (epilogue->activation == Activation::GeluGrad ||
                    epilogue->activation == Activation::ReluGrad))
-    find(epilogue->result, Summed::Result, sizes.m, /*leading=*/true);
-  find(product.getLhs(), Summed::Lhs, sizes.k, product.getTransposeLhs());
-  find(product.getRhs(), Summed::Rhs, sizes.k, !product.getTransposeRhs());
+    summands.push_back({epilogue->result, Summed::Result, product.getSizes().m,
+                        /*leading=*/true});
+  llvm::append_range(summands, listOperands(product));
+  for (const Summand &summand : summands) {
+    SmallVector<ReduceOp> sums;
+    findSums(summand.matrix, sums);
+    for (ReduceOp sum : sums)
+      if (folds(sum, summand.length, summand.leading))
+        found.push_back({sum, summand.summed, refuseSum(product, sum)});
+  }
+  return found;
+}
+
+SmallVector<Operation *> ingot::findWideBiasGradients(Operation *call) {
+  SmallVector<Operation *> found;
+  auto product = dyn_cast<MatmulOp>(call);
+  if (!product)
+    return found;
+  for (const Summand &operand : listOperands(product)) {
+    auto rounding = operand.matrix.getDefiningOp<CastOp>();
+    if (!rounding ||
+        !tensorType(rounding.getOperand()).getElementType().isF32())
+      continue;
+    for (Operation *user : rounding.getOperand().getUsers()) {
+      auto sum = dyn_cast<ReduceOp>(user);
+      if (sum && sum.getKind() == ReductionKind::Sum &&
+          folds(sum, operand.length, operand.leading) &&
+          refuseSum(product, sum).empty())
+        found.push_back(sum);
+    }
+  }
   return found;
 }

@@ -61,6 +61,10 @@ struct BiasGradient {
 llvm::SmallVector<BiasGradient>
 findBiasGradients(mlir::Operation *call,
                   const std::optional<LibraryEpilogue> &epilogue);
+/// Sums of f32 of which an operand of `call` is rounded, that would be such if
+/// they were of the operand.
+llvm::SmallVector<mlir::Operation *>
+findWideBiasGradients(mlir::Operation *call);
 
 /// Bytes of a row of signs in bits, as libraries have them.
 int64_t countSignBytes(int64_t columns);

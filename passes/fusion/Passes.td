@@ -132,9 +132,9 @@ def RoundEpilogues : Pass<"ingot-round-epilogues", "::mlir::func::FuncOp"> {
   let summary = "rounds what follows products where epilogues of libraries do";
   let description = [{
     Libraries of devices finish a product in half precision with a bias of the same type, and leave what the
-    activation was computed from in that type too. So where ReLU, GELU by tanh, or nothing but a bias follows a product and the result is rounded
+    activation was computed from in that type too; the gradient of a bias they add up of what the gradient of the weight is computed from. So where ReLU, GELU by tanh, or nothing but a bias follows a product and the result is rounded
     to its type: the bias is rounded, the derivative of ReLU is taken at the rounded result, and whatever else reads what GELU is computed from reads it
-    rounded. Autocast of PyTorch rounds there as well. Other sums, such as with a residual in f32, keep their digits. Assumes precision
+    rounded. A sum of f32 over the inner dimension of a product whose operand is rounded from the same is taken of the operand. Autocast of PyTorch rounds there as well. Other sums, such as with a residual in f32, keep their digits. Assumes precision
     assigned (`--ingot-assign-precision`).
 
     Before:

@@ -34,6 +34,7 @@ struct RoundEpilogues : ingot::impl::RoundEpiloguesBase<RoundEpilogues> {
   void runOnOperation() override {
     SmallVector<EpilogueAnchor> calls(getOperation().getOps<EpilogueAnchor>());
     for (Operation *call : calls) {
+      roundBiasGradients(call);
       Type element = tensorType(call->getResult(0)).getElementType();
       if (element.getIntOrFloatBitWidth() != 16)
         continue;
@@ -44,14 +45,15 @@ struct RoundEpilogues : ingot::impl::RoundEpiloguesBase<RoundEpilogues> {
       StringRef reason;
       std::optional<LibraryEpilogue> found =
           matchLibraryEpilogue(call, rules, reason);
-      if (found && found->activation != Activation::GeluGrad && !isKept(*found))
+      if (found && found->activation != Activation::GeluGrad &&
+          !isKept({found->sum, found->activated}))
         round(*found, element);
     }
   }
 
 private:
-  /// Whether the user wants an op of it in f32.
-  bool isKept(const LibraryEpilogue &epilogue) const {
+  /// Whether the user wants one of the values in f32.
+  bool isKept(ArrayRef<Value> values) const {
     if (keepFp32.empty())
       return false;
     llvm::Regex regex(keepFp32);
@@ -59,13 +61,35 @@ private:
       return llvm::any_of(nodeNames(value.getLoc()),
                           [&](StringRef name) { return regex.match(name); });
     };
-    bool isNamed = matches(epilogue.sum) || matches(epilogue.activated);
+    bool isNamed = llvm::any_of(values, matches);
     if (isNamed)
       remark::missed(
-          epilogue.sum.getLoc(),
+          values.front().getLoc(),
           remark::RemarkOpts::name("epilogue").category(getArgument()))
           << remark::reason("--keep-fp32 names it");
     return isNamed;
+  }
+
+  /// Says what is rounded.
+  void note(Location loc, ArrayRef<StringRef> rounded) {
+    ++numRounded;
+    remark::passed(loc,
+                   remark::RemarkOpts::name("epilogue").category(getArgument()))
+        << remark::metric("rounded", llvm::join(rounded, " "));
+  }
+
+  /// The gradient of a bias is added up of what the gradient of the weight is
+  /// computed from.
+  void roundBiasGradients(Operation *call) {
+    for (Operation *sum : findWideBiasGradients(call)) {
+      if (isKept({sum->getResult(0), call->getResult(0)}))
+        continue;
+      OpBuilder builder(sum);
+      sum->setOperand(
+          0, roundTo(builder, sum->getOperand(0),
+                     tensorType(call->getOperand(0)).getElementType()));
+      note(sum->getLoc(), {"bias-gradient"});
+    }
   }
 
   void round(const LibraryEpilogue &epilogue, Type element) {
@@ -90,12 +114,8 @@ private:
       roundAuxiliary(epilogue, element);
       rounded.push_back("pre-activation");
     }
-    if (rounded.empty())
-      return;
-    ++numRounded;
-    remark::passed(epilogue.sum.getLoc(),
-                   remark::RemarkOpts::name("epilogue").category(getArgument()))
-        << remark::metric("rounded", llvm::join(rounded, " "));
+    if (!rounded.empty())
+      note(epilogue.sum.getLoc(), rounded);
   }
 
   /// Comparisons of ReLU's result, its derivative, read what is stored of it.

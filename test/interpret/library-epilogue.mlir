@@ -616,3 +616,19 @@ func.func @test_relu_gradient_at_zero_f32() -> (tensor<3x24xf32>, tensor<3x24xf3
   %want1 = ingot.constant dense<[[-0.0, -0.0, 0.921875, 0.0, -0.0, 1.4375, 1.40625, -2.4375, 0.0, -0.453125, 0.0, -0.0, -0.3125, 1.359375, 0.0, 0.0, 0.0625, 0.3125, 0.0, 0.25, 0.0, -0.0, -0.375, 2.046875], [0.0, 0.0, -0.0, -0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, -0.0, -0.0, -0.0, -0.0, -0.0, -0.0, -0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, -0.0], [-0.0, 0.0, 0.0, -1.484375, -0.0, -0.0, 0.0, 0.0, 0.453125, 0.59375, 0.09375, -0.0, -0.59375, -0.84375, -0.0, -0.0, -0.0, 0.96875, 1.765625, 1.65625, 0.0, 0.203125, -0.046875, -0.0]]> : tensor<3x24xf32>
   return %y, %want0, %dx, %want1 : tensor<3x24xf32>, tensor<3x24xf32>, tensor<3x24xf32>, tensor<3x24xf32>
 }
+
+// A sum that devices add up in two launches.
+// CHECK-LABEL: func @test_bias_gradient_in_pieces_f32(
+//       CHECK: library = #ingot.library_epilogue<identity result = {{[01]}} bias_grad = {{[01]}} of lhs>
+func.func @test_bias_gradient_in_pieces_f32() -> (tensor<4x8xf32>, tensor<4x8xf32>, tensor<4xf32>, tensor<4xf32>) attributes {ingot.tolerance = 1.0e-5 : f64} {
+  %scale = ingot.constant dense<[0.0009765625, -0.0009765625, 0.001953125, 0.0]> : tensor<4xf32>
+  %row = ingot.iota {dim = 0 : i64} : tensor<1024x4xf32>
+  %factor = ingot.broadcast %scale dims = [1] : tensor<4xf32> -> tensor<1024x4xf32>
+  %dy = ingot.mul %row, %factor : tensor<1024x4xf32>
+  %x = ingot.iota {dim = 1 : i64} : tensor<1024x8xf32>
+  %s = ingot.reduce sum %dy dims = [0] : (tensor<1024x4xf32>) -> tensor<4xf32>
+  %p = ingot.matmul %dy transposed, %x : (tensor<1024x4xf32>, tensor<1024x8xf32>) -> tensor<4x8xf32>
+  %want0 = ingot.constant dense<[[0.0, 511.5, 1023.0, 1534.5, 2046.0, 2557.5, 3069.0, 3580.5], [0.0, -511.5, -1023.0, -1534.5, -2046.0, -2557.5, -3069.0, -3580.5], [0.0, 1023.0, 2046.0, 3069.0, 4092.0, 5115.0, 6138.0, 7161.0], [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]]> : tensor<4x8xf32>
+  %want1 = ingot.constant dense<[511.5, -511.5, 1023.0, 0.0]> : tensor<4xf32>
+  return %p, %want0, %s, %want1 : tensor<4x8xf32>, tensor<4x8xf32>, tensor<4xf32>, tensor<4xf32>
+}

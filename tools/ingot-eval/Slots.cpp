@@ -113,6 +113,8 @@ llvm::Error ingot::placeSteps(ModuleOp module, const TestPlacement &options) {
     decomposition.device = options.device;
     functions.addPass(createDecompose(decomposition));
     functions.addPass(createSimplify());
+    if (options.libraryEpilogues && options.level > 0)
+      functions.addPass(createPackSigns());
     FormFusionsOptions fusion;
     fusion.each = options.level == 0;
     fusion.libraryEpilogues = options.libraryEpilogues;

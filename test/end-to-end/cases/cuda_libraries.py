@@ -185,19 +185,20 @@ def attention_terms(ingot):
         check(len(re.findall(r"exec\.attention .* dropout", text)) == 2, f"{precision}: dropout in evaluation")
 
 
-def write_network(ingot):
-    """Layers with GELU by tanh and ReLU; the model and data for it."""
+def write_network(ingot, transposed=False):
+    """Layers with GELU by tanh and ReLU, with weights that may be transposed; the model and data for it."""
     rng = np.random.default_rng(0)
     sizes = [24, 32, 16, 8]
     tensors, nodes = [], []
     for i, (inputs, outputs) in enumerate(zip(sizes, sizes[1:])):
-        for name, value in [(f"w{i}", rng.normal(0, 0.3, (inputs, outputs))), (f"b{i}", rng.normal(0, 0.3, outputs))]:
+        shape = (outputs, inputs) if transposed else (inputs, outputs)
+        for name, value in [(f"w{i}", rng.normal(0, 0.3, shape)), (f"b{i}", rng.normal(0, 0.3, outputs))]:
             tensors.append(onnx.numpy_helper.from_array(value.astype(np.float32), name))
         last = i + 2 == len(sizes)
-        nodes.append(oh.make_node("MatMul", [f"y{i}" if i else "x", f"w{i}"], [f"p{i}"]))
-        nodes.append(oh.make_node("Add", [f"p{i}", f"b{i}"], ["y" if last else f"z{i}"]))
-    nodes.insert(2, oh.make_node("Gelu", ["z0"], ["y1"], approximate="tanh"))
-    nodes.insert(5, oh.make_node("Relu", ["z1"], ["y2"]))
+        inputs = [f"y{i}" if i else "x", f"w{i}", f"b{i}"]
+        nodes.append(oh.make_node("Gemm", inputs, ["y" if last else f"z{i}"], transB=int(transposed)))
+    nodes.insert(1, oh.make_node("Gelu", ["z0"], ["y1"], approximate="tanh"))
+    nodes.insert(3, oh.make_node("Relu", ["z1"], ["y2"]))
     value = oh.make_tensor_value_info
     graph = oh.make_graph(nodes, "network", [value("x", 1, ["n", 24])], [value("y", 1, ["n", 8])], tensors)
     model, data = ingot.path("network.onnx"), ingot.path("data.npz")
@@ -236,6 +237,11 @@ def library_epilogues(ingot):
     found, wanted = find_epilogues(with_epilogues), sorted([*kernels, of_operand, of_operand])
     check(found == wanted, f"epilogues {found}, want {wanted}")
     check("cuBLASLt has no" not in said, said)
+    # Of the other operand, for weights as PyTorch stores them.
+    torch_like, _ = run(ingot.compile(write_network(ingot, transposed=True)[0], *flags, "--precision", "bf16"))
+    found, other_operand = find_epilogues(torch_like), 512
+    wanted = sorted(other_operand if n == of_operand else n for n in wanted)
+    check(found == wanted, f"epilogues {found}, want {wanted}")
     # In fp32, where the result has all digits, they come with it.
     in_fp32, _ = run(ingot.compile(model, *flags))
     found = find_epilogues(in_fp32)

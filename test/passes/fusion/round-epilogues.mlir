@@ -105,3 +105,35 @@ func.func @named(%a: tensor<16x16xbf16>, %b: tensor<16xf32>) -> tensor<16x16xbf1
   %4 = ingot.cast %3 : tensor<16x16xf32> -> tensor<16x16xbf16>
   return %4 : tensor<16x16xbf16>
 }
+
+// -----
+
+// Tests that the gradient of a bias is added up of what the gradient of the
+// weight is computed from, and that others of the same numbers keep their
+// digits.
+// KEPT: [Passed] epilogue{{.*}}rounded=bias-gradient
+// CHECK-LABEL: func @bias_gradient
+//       CHECK:   %[[LOW:.*]] = ingot.cast %arg0 : tensor<8x4x16xf32> -> tensor<8x4x16xbf16>
+//       CHECK:   %[[WIDE:.*]] = ingot.cast %[[LOW]] : tensor<8x4x16xbf16> -> tensor<8x4x16xf32>
+//       CHECK:   ingot.reduce sum %[[WIDE]] dims = [0, 1]
+//       CHECK:   ingot.reduce sum %arg0 dims = [2]
+//       CHECK:   ingot.reduce max %arg0 dims = [0, 1]
+func.func @bias_gradient(%dy: tensor<8x4x16xf32>, %x: tensor<32x24xbf16>) -> (tensor<16x24xf32>, tensor<16xf32>, tensor<8x4xf32>, tensor<16xf32>) {
+  %0 = ingot.reduce sum %dy dims = [0, 1] : (tensor<8x4x16xf32>) -> tensor<16xf32>
+  %1 = ingot.reduce sum %dy dims = [2] : (tensor<8x4x16xf32>) -> tensor<8x4xf32>
+  %2 = ingot.reduce max %dy dims = [0, 1] : (tensor<8x4x16xf32>) -> tensor<16xf32>
+  %3 = ingot.cast %dy : tensor<8x4x16xf32> -> tensor<8x4x16xbf16>
+  %4 = ingot.reshape %3 : tensor<8x4x16xbf16> -> tensor<32x16xbf16>
+  %5 = ingot.matmul %4 transposed, %x : (tensor<32x16xbf16>, tensor<32x24xbf16>) -> tensor<16x24xf32>
+  return %5, %0, %1, %2 : tensor<16x24xf32>, tensor<16xf32>, tensor<8x4xf32>, tensor<16xf32>
+}
+
+// -----
+
+// KEPT: [Missed] epilogue{{.*}}--keep-fp32 names it
+func.func @kept_bias_gradient(%dy: tensor<32x16xf32>, %x: tensor<32x24xbf16>) -> (tensor<16x24xf32>, tensor<16xf32>) {
+  %0 = ingot.reduce sum %dy dims = [0] : (tensor<32x16xf32>) -> tensor<16xf32> loc("head")
+  %1 = ingot.cast %dy : tensor<32x16xf32> -> tensor<32x16xbf16>
+  %2 = ingot.matmul %1 transposed, %x : (tensor<32x16xbf16>, tensor<32x24xbf16>) -> tensor<16x24xf32>
+  return %2, %0 : tensor<16x24xf32>, tensor<16xf32>
+}
