@@ -355,7 +355,13 @@ struct EmitCpuKernels : ingot::impl::EmitCpuKernelsBase<EmitCpuKernels> {
       launch.setGrain(extent.grain);
       return WalkResult::advance();
     };
-    if (getOperation().walk(setExtent).wasInterrupted())
+    auto check = [](exec::MatmulEpilogueOp product) -> WalkResult {
+      if (product.getKernel() && !product.getExtra())
+        return WalkResult::advance();
+      return product.emitOpError("has an epilogue that devices alone have");
+    };
+    if (getOperation().walk(setExtent).wasInterrupted() ||
+        getOperation().walk(check).wasInterrupted())
       signalPassFailure();
   }
 
