@@ -2,6 +2,7 @@
 
 #include "dialects/ingot/ir/Builders.h"
 #include "dialects/ingot/ir/Dialect.h"
+#include "dialects/ingot/support/Views.h"
 
 using namespace mlir;
 using namespace ingot;
@@ -55,11 +56,17 @@ static int64_t countReadBytes(FusionOp fusion) {
       else
         needAll(operand);
   }
-  for (Value argument : body.getArguments())
+  // A tensor may come in under several shapes.
+  DenseMap<Value, int64_t> bytesOf;
+  for (auto [argument, input] :
+       llvm::zip_equal(body.getArguments(), fusion.getInputs()))
     if (int64_t elements = read.lookup(argument)) {
       RankedTensorType type = tensorType(argument);
-      bytes += byteSize(type) / type.getNumElements() * elements;
+      int64_t &most = bytesOf[resolveViews(input)];
+      most = std::max(most, byteSize(type) / type.getNumElements() * elements);
     }
+  for (auto [tensor, most] : bytesOf)
+    bytes += most;
   return bytes;
 }
 

@@ -9,7 +9,7 @@
 
 #include "dialects/ingot/collective/Shards.h"
 #include "passes/fusion/KernelGraph.h"
-#include "passes/fusion/LibraryEpilogue.h"
+#include "passes/fusion/epilogues/LibraryEpilogue.h"
 #include "llvm/ADT/DenseMap.h"
 
 namespace ingot {

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef INGOT_PASSES_FUSION_LIBRARYEPILOGUE_H
-#define INGOT_PASSES_FUSION_LIBRARYEPILOGUE_H
+#ifndef INGOT_PASSES_FUSION_EPILOGUES_LIBRARYEPILOGUE_H
+#define INGOT_PASSES_FUSION_EPILOGUES_LIBRARYEPILOGUE_H
 
 #include "dialects/ingot/ir/Dialect.h"
 #include "llvm/ADT/DenseSet.h"
@@ -79,4 +79,4 @@ findActivation(const LibraryEpilogue &epilogue);
 
 } // namespace ingot
 
-#endif // INGOT_PASSES_FUSION_LIBRARYEPILOGUE_H
+#endif // INGOT_PASSES_FUSION_EPILOGUES_LIBRARYEPILOGUE_H

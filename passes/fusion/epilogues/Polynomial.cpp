@@ -1,4 +1,4 @@
-#include "passes/fusion/Polynomial.h"
+#include "passes/fusion/epilogues/Polynomial.h"
 
 #include "dialects/ingot/ir/Builders.h"
 #include "mlir/IR/Matchers.h"

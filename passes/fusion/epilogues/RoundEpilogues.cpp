@@ -6,8 +6,8 @@
 #include "dialects/ingot/ir/Diagnostics.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
-#include "passes/fusion/LibraryEpilogue.h"
 #include "passes/fusion/Passes.h"
+#include "passes/fusion/epilogues/LibraryEpilogue.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Regex.h"
 

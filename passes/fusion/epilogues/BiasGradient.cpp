@@ -3,7 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/ingot/ir/Builders.h"
-#include "passes/fusion/LibraryEpilogue.h"
+#include "passes/fusion/epilogues/LibraryEpilogue.h"
 
 using namespace mlir;
 using namespace ingot;

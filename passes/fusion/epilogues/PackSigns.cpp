@@ -4,8 +4,8 @@
 
 #include "dialects/ingot/ir/Builders.h"
 #include "mlir/IR/Remarks.h"
-#include "passes/fusion/LibraryEpilogue.h"
 #include "passes/fusion/Passes.h"
+#include "passes/fusion/epilogues/LibraryEpilogue.h"
 
 namespace ingot {
 #define GEN_PASS_DEF_PACKSIGNS
@@ -87,8 +87,7 @@ private:
     if (bits.use_empty()) {
       bits.erase();
       return "what they choose of is no product that the library has with "
-             "relu's "
-             "gradient";
+             "relu's gradient";
     }
     ++numPacked;
     remark::passed(signs.getLoc(),

@@ -1,8 +1,8 @@
-#include "passes/fusion/LibraryEpilogue.h"
+#include "passes/fusion/epilogues/LibraryEpilogue.h"
 
 #include "dialects/ingot/ir/Builders.h"
 #include "mlir/IR/Matchers.h"
-#include "passes/fusion/Polynomial.h"
+#include "passes/fusion/epilogues/Polynomial.h"
 #include "llvm/ADT/SetVector.h"
 
 #include <numbers>
