@@ -208,12 +208,20 @@ struct ScratchQuery {
   int64_t operator()(ConvInputGradOp op) const { return convolution(op); }
   int64_t operator()(ConvFilterGradOp op) const { return convolution(op); }
 
-  int64_t operator()(AttentionOp op) const { return attention(op); }
-  int64_t operator()(AttentionGradOp op) const { return attention(op); }
-  int64_t operator()(PackedAttentionOp op) const { return attention(op); }
-  int64_t operator()(PackedAttentionGradOp op) const { return attention(op); }
+  int64_t operator()(AttentionOp op) const {
+    return abi::getScratchBytes(attention(op), machine);
+  }
+  int64_t operator()(AttentionGradOp op) const {
+    return abi::getGradientScratchBytes(attention(op), machine);
+  }
+  int64_t operator()(PackedAttentionOp op) const {
+    return abi::getScratchBytes(attention(op), machine);
+  }
+  int64_t operator()(PackedAttentionGradOp op) const {
+    return abi::getGradientScratchBytes(attention(op), machine);
+  }
 
-  template <typename Op> int64_t attention(Op op) const {
+  template <typename Op> static ingot_attention_desc attention(Op op) {
     AttentionSizes sizes = op.getSizes();
     ingot_attention_desc desc = {};
     desc.batch = sizes.batch;
@@ -224,7 +232,7 @@ struct ScratchQuery {
     desc.size = sizes.size;
     desc.value_size = sizes.valueSize;
     desc.type = abiType(op->getOperand(0));
-    return abi::getScratchBytes(desc, machine);
+    return desc;
   }
 
   template <typename Op> int64_t convolution(Op op) const {

@@ -400,6 +400,20 @@ constexpr int64_t getScratchBytes(const ingot_attention_desc &desc,
          roundUp(desc.batch * desc.heads * desc.queries * 4, INGOT_ALIGNMENT);
 }
 
+/// The same for the gradient. On a device that gives the same bits every time
+/// only with the gradients of all scores in memory, in blocks of 64 by 64
+/// (cudnn-frontend 1.32, SDPA_backward).
+constexpr int64_t getGradientScratchBytes(const ingot_attention_desc &desc,
+                                          const ScratchMachine &machine) {
+  using detail::roundUp;
+  int64_t bytes = getScratchBytes(desc, machine);
+  if (machine.workspace != 0)
+    bytes += roundUp(desc.batch * desc.heads * roundUp(desc.queries, 64) *
+                         roundUp(desc.keys, 64) * 2,
+                     INGOT_ALIGNMENT);
+  return bytes;
+}
+
 } // namespace ingot::abi
 
 #endif // INGOT_RUNTIME_ABI_SCRATCH_H

@@ -274,8 +274,8 @@ CUevent CudaDevice::makeEvent(unsigned flags) {
 void CudaDevice::run(ingot_context &context, int32_t index,
                      ingot_step_fn function) {
   bool isObserved = context.profiling || context.observer;
-  bool gathers = nccl && !nccl->getDeferred().empty();
-  Recording &recording = recordings[{index, gathers}];
+  auto gathers = nccl ? nccl->getDeferred() : std::vector<Nccl::Bucket>();
+  Recording &recording = recordings[{index, std::move(gathers)}];
   guardLibraryCall(&context, "CUDA", [&] {
     if (!records || isObserved || recording.runs++ == 0 || !recording.isTuned) {
       call(context, function);

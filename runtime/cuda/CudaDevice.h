@@ -132,8 +132,8 @@ private:
     CUgraphExec graph = nullptr;
     std::vector<Nccl::Bucket> deferred;
   };
-  /// By function, and whether it begins with gathers.
-  std::map<std::pair<int32_t, bool>, Recording> recordings;
+  /// By function, and the gathers that it begins with.
+  std::map<std::pair<int32_t, std::vector<Nccl::Bucket>>, Recording> recordings;
   bool records = true;
 
   std::vector<CUevent> marks;

@@ -14,6 +14,7 @@
 #include "runtime/cuda/Driver.h"
 #include "runtime/cuda/libraries/Library.h"
 
+#include <compare>
 #include <map>
 #include <nccl.h>
 #include <set>
@@ -51,6 +52,8 @@ public:
     void *data;
     int64_t elements;
     int32_t type, number;
+
+    auto operator<=>(const Bucket &) const = default;
   };
   // Each comes after what `stream` holds by now, and runs beside what it gets
   // until the join. All throw failure.

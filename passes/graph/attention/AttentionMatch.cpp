@@ -1,9 +1,9 @@
-#include "passes/graph/AttentionMatch.h"
+#include "passes/graph/attention/AttentionMatch.h"
 
 #include "dialects/ingot/attention/PlainAttention.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
-#include "passes/graph/KnownValues.h"
+#include "passes/graph/attention/KnownValues.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include <cmath>
 

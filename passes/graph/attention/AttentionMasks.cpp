@@ -1,4 +1,4 @@
-#include "passes/graph/AttentionMasks.h"
+#include "passes/graph/attention/AttentionMasks.h"
 
 #include "dialects/ingot/attention/PlainAttention.h"
 #include "dialects/ingot/support/Folding.h"

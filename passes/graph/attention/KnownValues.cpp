@@ -1,4 +1,4 @@
-#include "passes/graph/KnownValues.h"
+#include "passes/graph/attention/KnownValues.h"
 
 #include "dialects/ingot/ir/Builders.h"
 #include "dialects/ingot/support/Folding.h"

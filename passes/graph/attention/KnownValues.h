@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef INGOT_PASSES_GRAPH_KNOWNVALUES_H
-#define INGOT_PASSES_GRAPH_KNOWNVALUES_H
+#ifndef INGOT_PASSES_GRAPH_ATTENTION_KNOWNVALUES_H
+#define INGOT_PASSES_GRAPH_ATTENTION_KNOWNVALUES_H
 
 #include "mlir/IR/Value.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
@@ -36,4 +36,4 @@ findWindow(mlir::Value pairs,
 
 } // namespace ingot
 
-#endif // INGOT_PASSES_GRAPH_KNOWNVALUES_H
+#endif // INGOT_PASSES_GRAPH_ATTENTION_KNOWNVALUES_H

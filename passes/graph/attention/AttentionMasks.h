@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef INGOT_PASSES_GRAPH_ATTENTIONMASKS_H
-#define INGOT_PASSES_GRAPH_ATTENTIONMASKS_H
+#ifndef INGOT_PASSES_GRAPH_ATTENTION_ATTENTIONMASKS_H
+#define INGOT_PASSES_GRAPH_ATTENTION_ATTENTIONMASKS_H
 
 #include "dialects/ingot/ir/Arithmetic.h"
-#include "passes/graph/KnownValues.h"
+#include "passes/graph/attention/KnownValues.h"
 
 namespace ingot {
 
@@ -58,4 +58,4 @@ std::optional<KeyBound> findKeyBound(const PairsMask &mask, int64_t batch,
 
 } // namespace ingot
 
-#endif // INGOT_PASSES_GRAPH_ATTENTIONMASKS_H
+#endif // INGOT_PASSES_GRAPH_ATTENTION_ATTENTIONMASKS_H

@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef INGOT_PASSES_GRAPH_ATTENTIONMATCH_H
-#define INGOT_PASSES_GRAPH_ATTENTIONMATCH_H
+#ifndef INGOT_PASSES_GRAPH_ATTENTION_ATTENTIONMATCH_H
+#define INGOT_PASSES_GRAPH_ATTENTION_ATTENTIONMATCH_H
 
 #include "dialects/ingot/ir/Dialect.h"
-#include "passes/graph/AttentionMasks.h"
+#include "passes/graph/attention/AttentionMasks.h"
 #include <string>
 
 namespace ingot {
@@ -76,4 +76,4 @@ private:
 
 } // namespace ingot
 
-#endif // INGOT_PASSES_GRAPH_ATTENTIONMATCH_H
+#endif // INGOT_PASSES_GRAPH_ATTENTION_ATTENTIONMATCH_H

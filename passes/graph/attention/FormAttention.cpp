@@ -14,8 +14,8 @@
 #include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "passes/cost/Machine.h"
-#include "passes/graph/AttentionMatch.h"
 #include "passes/graph/Passes.h"
+#include "passes/graph/attention/AttentionMatch.h"
 
 #include <limits>
 
