@@ -47,7 +47,7 @@ def make_cases(folder, build, arch):
     run(os.path.join(build, "bin/ingot-gpu-cases"), *files, "--arch", arch, "-o", cases)
     for path in glob.glob(cases + "/*.o"):
         # What a case calls is in the program that loads it.
-        run("ld.lld-22", "-shared", "-z", "noexecstack", "-o", path[:-2] + ".so", path)
+        run("ld.lld-22", "-shared", "-s", "-z", "noexecstack", "-o", path[:-2] + ".so", path)
         os.remove(path)
     shutil.copy(os.path.join(build, "bin/ingot-gpu-run"), folder)
     return len(os.listdir(cases))
@@ -55,6 +55,16 @@ def make_cases(folder, build, arch):
 
 def file_name(model, precision):
     return model.replace(":", "-") + "-" + precision
+
+
+def drop_traces(path):
+    """Removes where in Python each node comes from: trainers hold the model, and this is most of it."""
+    import onnx
+
+    model = onnx.load(path, load_external_data=False)
+    for node in model.graph.node:
+        del node.metadata_props[:]
+    onnx.save(model, path)
 
 
 def make_trainers(folder, build, arch):
@@ -66,6 +76,7 @@ def make_trainers(folder, build, arch):
         onnx = os.path.join(work, model + ".onnx")
         if not os.path.exists(onnx):
             run(sys.executable, os.path.join(ROOT, "test/bench/models.py"), "export", model, work)
+            drop_traces(onnx)
         data = os.path.join("data", model.replace(":", "-") + ".npz")
         with numpy.load(os.path.join(work, model + ".npz")) as arrays:
             numpy.savez_compressed(os.path.join(folder, data), **arrays)

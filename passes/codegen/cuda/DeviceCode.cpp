@@ -1,5 +1,6 @@
 #include "passes/codegen/cuda/DeviceCode.h"
 
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/GPU/GPUToLLVMIRTranslation.h"
@@ -23,6 +24,7 @@
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/Transforms/IPO/Internalize.h"
 #include "llvm/Transforms/Scalar/InferAlignment.h"
+#include "llvm/Transforms/Utils/Cloning.h"
 #include "llvm/Transforms/Vectorize/LoadStoreVectorizer.h"
 
 using namespace mlir;
@@ -155,50 +157,66 @@ static llvm::Error linkLibdevice(llvm::Module &module) {
   return llvm::Error::success();
 }
 
-/// Emits what ptxas -v says: registers, shared memory and spills by kernel.
-static void reportAssembly(gpu::GPUModuleOp module, StringRef log) {
+namespace {
+/// What ptxas -v says of a kernel.
+struct KernelFigures {
+  std::string kernel;
+  unsigned registers = 0, spilledBytes = 0;
+};
+
+struct Assembly {
+  /// Empty where the machine has no ptxas.
+  std::string cubin;
+  SmallVector<KernelFigures> kernels;
+};
+} // namespace
+
+static SmallVector<KernelFigures> readFigures(StringRef log) {
   // ptxas info : Compiling entry function 'NAME' for 'ARCH', then the figures.
-  StringRef kernel;
+  SmallVector<KernelFigures> kernels;
   SmallVector<StringRef> lines;
   log.split(lines, '\n');
   for (StringRef line : lines) {
     auto [head, tail] = line.split("Compiling entry function '");
     if (!tail.empty()) {
-      kernel = tail.split('\'').first;
+      kernels.push_back({tail.split('\'').first.str()});
       continue;
     }
+    if (kernels.empty())
+      continue;
     StringRef spills = line.split(" bytes spill stores").first;
-    bool hasSpills = spills != line;
-    StringRef registers = line.split("Used ").second.split(' ').first;
-    if (kernel.empty() || (!hasSpills && registers.empty()))
-      continue;
-    Operation *function = module.lookupSymbol(kernel);
+    if (spills != line)
+      spills.rsplit(' ').second.getAsInteger(10, kernels.back().spilledBytes);
+    line.split("Used ").second.split(' ').first.getAsInteger(
+        10, kernels.back().registers);
+  }
+  return kernels;
+}
+
+static void reportAssembly(gpu::GPUModuleOp module, const Assembly &assembly) {
+  for (const KernelFigures &figures : assembly.kernels) {
+    Operation *function = module.lookupSymbol(figures.kernel);
     Location loc = function ? function->getLoc() : module.getLoc();
-    if (hasSpills) {
-      StringRef bytes = spills.rsplit(' ').second;
-      if (bytes != "0")
-        remark::missed(loc, remark::RemarkOpts::name("spills").category("cuda"))
-            << remark::reason("{0} stores {1} bytes of registers", kernel,
-                              bytes);
-      continue;
-    }
+    if (figures.spilledBytes > 0)
+      remark::missed(loc, remark::RemarkOpts::name("spills").category("cuda"))
+          << remark::reason("{0} stores {1} bytes of registers", figures.kernel,
+                            figures.spilledBytes);
     remark::analysis(loc,
                      remark::RemarkOpts::name("registers").category("cuda"))
-        << remark::reason("{0} takes {1} registers a thread", kernel,
-                          registers);
+        << remark::reason("{0} takes {1} registers a thread", figures.kernel,
+                          figures.registers);
   }
 }
 
-/// The cubin of PTX; empty where the machine has no ptxas.
-static llvm::Expected<std::string> assemble(gpu::GPUModuleOp module,
-                                            const std::string &ptx,
-                                            const CudaTarget &target) {
+static llvm::Expected<Assembly> assemble(gpu::GPUModuleOp module,
+                                         const std::string &ptx,
+                                         const CudaTarget &target) {
   std::string ptxas = findInToolkit("bin/ptxas");
   if (ptxas.empty()) {
     remark::missed(module.getLoc(),
                    remark::RemarkOpts::name("assembled").category("cuda"))
         << remark::reason("no ptxas: the driver compiles when trainers start");
-    return std::string();
+    return Assembly();
   }
   SmallString<128> input, output, log;
   for (auto [path, suffix] :
@@ -226,11 +244,10 @@ static llvm::Expected<std::string> assemble(gpu::GPUModuleOp module,
   if (status != 0)
     return llvm::createStringError("ptxas: " + message +
                                    said.split('\n').first);
-  reportAssembly(module, said);
   auto cubin = llvm::MemoryBuffer::getFile(output);
   if (!cubin)
     return llvm::createStringError("ptxas wrote nothing");
-  return (*cubin)->getBuffer().str();
+  return Assembly{(*cubin)->getBuffer().str(), readFigures(said)};
 }
 
 //===----------------------------------------------------------------------===//
@@ -260,6 +277,20 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
       .run(module, modules);
 }
 
+static llvm::Expected<std::string> emitPtx(const llvm::Module &module,
+                                           llvm::TargetMachine &machine) {
+  // Emission changes what it emits.
+  std::unique_ptr<llvm::Module> copy = llvm::CloneModule(module);
+  llvm::SmallString<0> text;
+  llvm::raw_svector_ostream os(text);
+  llvm::legacy::PassManager passes;
+  if (machine.addPassesToEmitFile(passes, os, nullptr,
+                                  llvm::CodeGenFileType::AssemblyFile))
+    return llvm::createStringError("the target cannot emit PTX");
+  passes.run(*copy);
+  return text.str().str();
+}
+
 llvm::Expected<DeviceCode> ingot::generateDeviceCode(gpu::GPUModuleOp module,
                                                      const CudaTarget &target) {
   MLIRContext &context = *module->getContext();
@@ -281,18 +312,27 @@ llvm::Expected<DeviceCode> ingot::generateDeviceCode(gpu::GPUModuleOp module,
     return std::move(error);
   optimize(*translated, **machine);
 
-  DeviceCode code;
-  llvm::SmallString<0> text;
-  llvm::raw_svector_ostream os(text);
-  llvm::legacy::PassManager passes;
-  if ((*machine)->addPassesToEmitFile(passes, os, nullptr,
-                                      llvm::CodeGenFileType::AssemblyFile))
-    return llvm::createStringError("the target cannot emit PTX");
-  passes.run(*translated);
-  code.ptx = text.str().str();
-  auto cubin = assemble(module, code.ptx, target);
-  if (!cubin)
-    return cubin.takeError();
-  code.cubin = std::move(*cubin);
-  return code;
+  auto ptx = emitPtx(*translated, **machine);
+  if (!ptx)
+    return ptx.takeError();
+  auto assembly = assemble(module, *ptx, target);
+  if (!assembly)
+    return assembly.takeError();
+  // ptxas aims at more blocks a multiprocessor than registers suffice for, now
+  // and then. Kernels that spill make do with one.
+  bool spills = false;
+  for (const KernelFigures &figures : assembly->kernels)
+    if (llvm::Function *function = translated->getFunction(figures.kernel);
+        function && figures.spilledBytes > 0) {
+      function->addFnAttr(NVVM::NVVMDialect::getMinctasmAttrName(), "1");
+      spills = true;
+    }
+  if (spills) {
+    if (!(ptx = emitPtx(*translated, **machine)))
+      return ptx.takeError();
+    if (!(assembly = assemble(module, *ptx, target)))
+      return assembly.takeError();
+  }
+  reportAssembly(module, *assembly);
+  return DeviceCode{std::move(*ptx), std::move(assembly->cubin)};
 }

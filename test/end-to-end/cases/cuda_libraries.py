@@ -1,6 +1,7 @@
 """Kernels for GPUs, and calls of CUDA's libraries, on stand-ins (stand_ins.py)."""
 
 import json
+import os
 import re
 import shutil
 
@@ -39,6 +40,47 @@ def kernels_assemble(ingot):
             # 256 threads a block, 65,536 registers in all.
             check(max(registers) <= 255, f"{what}: {max(registers)} registers")
             check("spills" not in text, f"{what}: a kernel spills")
+
+
+# Says that a kernel spills, unless it may have a multiprocessor to itself.
+SPILLING_PTXAS = """#!/bin/sh
+while [ $# -gt 1 ]; do
+  [ "$1" = -o ] && output=$2
+  shift
+done
+grep -o '\.entry [a-z0-9_]*' "$1" | while read -r _ kernel; do
+  entry=$(sed -n "/\.entry $kernel(/,/^{/p" "$1")
+  case "$kernel $entry" in
+    "KERNEL "*minnctapersm*) bytes=0 ;;
+    "KERNEL "*) bytes=8 ;;
+    *) bytes=0 ;;
+  esac
+  echo "ptxas info    : Compiling entry function '$kernel' for 'sm_90'"
+  echo "    0 bytes stack frame, $bytes bytes spill stores, 0 bytes spill loads"
+  echo "ptxas info    : Used 40 registers"
+done
+cp "$1" "$output"
+"""
+
+
+@case("cuda kernels that spill take more registers")
+def spilling_kernels(ingot):
+    mlp = golden("mlp")
+    ptx, remarks = ingot.path("kernels.ptx"), ingot.path("remarks.yaml")
+
+    def heads(**settings):
+        ingot.succeed(ingot.ingotc(mlp.model, *mlp.compile_flags("sgd"), "--target", "cuda", "--emit", "ptx", "--remarks", remarks,
+                                   "-o", ptx), env={**os.environ, **settings})
+        return dict(re.findall(r"\.entry (\w+)\(([^{]*)\{", ptx.read_text()))
+
+    # Kernels of one block have their multiprocessor to themselves anyway.
+    kernel = next(name for name, head in heads().items() if "minnctapersm" not in head)
+    ptxas = ingot.path("cuda") / "bin/ptxas"
+    ptxas.parent.mkdir(parents=True)
+    ptxas.write_text(SPILLING_PTXAS.replace("KERNEL", kernel))
+    ptxas.chmod(0o755)
+    check("minnctapersm 1" in heads(CUDA_HOME=str(ptxas.parent.parent))[kernel], "the kernel is as it was")
+    check("spills" not in remarks.read_text(), "the first assembly is reported")
 
 
 @case("cuda updates move 16 bytes at a time")
