@@ -56,6 +56,13 @@ class Check:
         self.gpu = None
         self.section_deadline = self.deadline
 
+    def find_cases(self, ending):
+        """The libraries of kernel tests whose names end so."""
+        folder = os.path.join(self.options.out, "of-" + self.plan["commit"])
+        if not os.path.isdir(folder):
+            shutil.unpack_archive(os.path.join(HERE, "cases.tar.xz"), folder)
+        return sorted(glob.glob(os.path.join(folder, "cases/*" + ending)))
+
     def run(self, *command, timeout=120, check=True, env=None):
         command = [str(word) for word in command]
         timeout = max(1, min(timeout, self.section_deadline - time.monotonic()))
@@ -114,7 +121,7 @@ def machine(check):
 @section("Every op's kernels against the interpreter, twice with the same bits", 120)
 def kernels(check):
     lines = []
-    for library in sorted(glob.glob(os.path.join(HERE, "cases/*.so"))):
+    for library in check.find_cases(".so"):
         done = check.run(os.path.join(HERE, "ingot-gpu-run"), library, check=False)
         name = os.path.basename(library)[:-3]
         found = [json.loads(line) for line in done.stdout.splitlines()]
@@ -330,7 +337,7 @@ def sanitizer(check):
     tool = shutil.which("compute-sanitizer") or "/usr/local/cuda/bin/compute-sanitizer"
     if not os.path.exists(tool):
         raise Skip("no compute-sanitizer on this machine")
-    libraries = sorted(glob.glob(os.path.join(HERE, "cases/*-O2.so")))
+    libraries = check.find_cases("-O2.so")
     figures, problems, some = {}, [], 8
     for kind in ["memcheck", "racecheck"]:
         covered, end = 0, time.monotonic() + 85
