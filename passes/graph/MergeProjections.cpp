@@ -11,6 +11,7 @@
 #include "dialects/ingot/ir/Builders.h"
 #include "dialects/ingot/ir/Diagnostics.h"
 #include "dialects/ingot/ir/Signature.h"
+#include "dialects/ingot/support/Views.h"
 #include "mlir/IR/Iterators.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -42,7 +43,7 @@ struct RowPart {
 } // namespace
 
 std::optional<RowPart> RowPart::of(Value value) {
-  auto slice = unreshaped(value).getDefiningOp<SliceOp>();
+  auto slice = skipReshapes(value).getDefiningOp<SliceOp>();
   if (!slice)
     return std::nullopt;
   ArrayRef<int64_t> shape = tensorType(slice.getOperand()).getShape();
@@ -166,7 +167,7 @@ void MergeProjections::mergeLayers(ArrayRef<Projection> layers,
   for (AttentionOp op : attentions) {
     SmallVector<Projection> read;
     for (Value operand : {op.getQuery(), op.getKey(), op.getValue()})
-      if (auto *found = left.find(unreshaped(operand)); found != left.end())
+      if (auto *found = left.find(skipReshapes(operand)); found != left.end())
         read.push_back(found->second);
     if (read.size() != 3)
       continue;

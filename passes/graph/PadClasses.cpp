@@ -12,6 +12,7 @@
 #include "dialects/ingot/ir/Builders.h"
 #include "dialects/ingot/ir/Diagnostics.h"
 #include "dialects/ingot/ir/Signature.h"
+#include "dialects/ingot/support/Views.h"
 #include "mlir/IR/Iterators.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -77,17 +78,17 @@ struct PadClasses : ingot::impl::PadClassesBase<PadClasses> {
 private:
   /// The layer that gives the logits, of which classes are the columns.
   static std::optional<Projection> findLayer(CrossEntropyOp loss) {
-    Value logits = unreshaped(loss.getLogits());
+    Value logits = skipReshapes(loss.getLogits());
     Value value = logits;
     if (auto add = value.getDefiningOp<AddOp>()) {
-      bool isBias = unreshaped(add.getLhs()).getDefiningOp<BroadcastOp>();
-      value = unreshaped(isBias ? add.getRhs() : add.getLhs());
+      bool isBias = skipReshapes(add.getLhs()).getDefiningOp<BroadcastOp>();
+      value = skipReshapes(isBias ? add.getRhs() : add.getLhs());
     }
     auto product = value.getDefiningOp<MatmulOp>();
     std::optional<Projection> layer =
         product ? Projection::of(product) : std::nullopt;
     ArrayRef<int64_t> shape = tensorType(loss.getLogits()).getShape();
-    bool areColumns = layer && unreshaped(layer->result) == logits &&
+    bool areColumns = layer && skipReshapes(layer->result) == logits &&
                       loss.getDim() + 1 == shape.size() &&
                       shape.back() == layer->columns();
     return areColumns ? layer : std::nullopt;
@@ -123,11 +124,11 @@ private:
     double saved = 3 * layer.product.getFlops() /
                    machine.getRate(WorkKind::Matmul, element);
     // Both read and written: the weight as it is multiplied, and its gradient.
-    double weight = byteSize(tensorType(layer.weight)),
-           copied = weight / 32 * element.getIntOrFloatBitWidth();
-    double cost = 2 * machine.launchSeconds +
-                  2 * machine.getMoveSeconds(copied) +
-                  2 * machine.getMoveSeconds(weight);
+    RankedTensorType weight = tensorType(layer.weight);
+    double cost =
+        2 * machine.launchSeconds +
+        2 * machine.getMoveSeconds(byteSize(withElement(weight, element))) +
+        2 * machine.getMoveSeconds(byteSize(weight));
     auto describe = [&](auto remark) {
       remark << remark::metric("classes", layer.columns())
              << remark::metric("further", further)

@@ -43,9 +43,3 @@ int64_t Projection::columns() const {
 ArrayRef<int64_t> Projection::rowShape() const {
   return tensorType(result).getShape().drop_back();
 }
-
-Value ingot::unreshaped(Value value) {
-  while (auto reshape = value.getDefiningOp<ReshapeOp>())
-    value = reshape.getOperand();
-  return value;
-}

@@ -26,9 +26,6 @@ struct Projection {
   llvm::ArrayRef<int64_t> rowShape() const;
 };
 
-/// The value before reshapes.
-mlir::Value unreshaped(mlir::Value value);
-
 } // namespace ingot
 
 #endif // INGOT_PASSES_GRAPH_PROJECTION_H

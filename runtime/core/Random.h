@@ -8,6 +8,8 @@
 #ifndef INGOT_RUNTIME_CORE_RANDOM_H
 #define INGOT_RUNTIME_CORE_RANDOM_H
 
+#include "runtime/abi/Philox.h"
+
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -56,17 +58,18 @@ public:
 
 private:
   void refill() {
+    using namespace abi::philox;
     std::array<uint32_t, 4> c = counter;
     std::array<uint32_t, 2> k = key;
-    for (int round = 0; round < 10; ++round) {
-      uint64_t p0 = uint64_t(0xD2511F53) * c[0];
-      uint64_t p1 = uint64_t(0xCD9E8D57) * c[2];
+    for (int round = 0; round < kRounds; ++round) {
+      uint64_t p0 = uint64_t(kMultipliers[0]) * c[0];
+      uint64_t p1 = uint64_t(kMultipliers[1]) * c[2];
       c = {static_cast<uint32_t>(p1 >> 32) ^ c[1] ^ k[0],
            static_cast<uint32_t>(p1),
            static_cast<uint32_t>(p0 >> 32) ^ c[3] ^ k[1],
            static_cast<uint32_t>(p0)};
-      k[0] += 0x9E3779B9;
-      k[1] += 0xBB67AE85;
+      k[0] += kKeySteps[0];
+      k[1] += kKeySteps[1];
     }
     block = c;
     used = 0;

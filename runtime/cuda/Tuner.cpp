@@ -113,3 +113,16 @@ std::optional<float> Tuner::time(const std::function<bool()> &put) {
   }
   return best;
 }
+
+std::optional<size_t>
+Tuner::findFastest(size_t count, const std::function<bool(size_t)> &put) {
+  std::optional<size_t> fastest;
+  float least = 0;
+  for (size_t i = 0; i < count; ++i)
+    if (std::optional<float> found = time([&] { return put(i); });
+        found && (!fastest || *found < least)) {
+      fastest = i;
+      least = *found;
+    }
+  return fastest;
+}

@@ -37,6 +37,9 @@ public:
   /// Milliseconds that what `put` puts into the stream takes; nothing if it
   /// returns false. Waits for the GPU. Throws failure.
   std::optional<float> time(const std::function<bool()> &put);
+  /// Which of `count` candidates is fastest; nothing if none runs.
+  std::optional<size_t> findFastest(size_t count,
+                                    const std::function<bool(size_t)> &put);
 
 private:
   void read();

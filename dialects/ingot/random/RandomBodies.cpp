@@ -4,9 +4,11 @@
 
 #include "dialects/ingot/ir/Builders.h"
 #include "dialects/ingot/ir/Scalars.h"
+#include "runtime/abi/Philox.h"
 
 using namespace mlir;
 using namespace ingot;
+using namespace ingot::abi::philox;
 
 SmallVector<Value> RandomUniformOp::emitElements(OpBuilder &b, Location loc,
                                                  ValueRange indices,
@@ -38,16 +40,16 @@ SmallVector<Value> RandomUniformOp::emitElements(OpBuilder &b, Location loc,
 
   Value counter[4] = {low(block), high(block), low(step), word(getStream())};
   Value key[2] = {low(seed), high(seed)};
-  Value multiplier[2] = {word(0xD2511F53), word(0xCD9E8D57)};
-  for (int round = 0; round < 10; ++round) {
+  Value multiplier[2] = {word(kMultipliers[0]), word(kMultipliers[1])};
+  for (int round = 0; round < kRounds; ++round) {
     auto a = arith::MulUIExtendedOp::create(b, loc, multiplier[0], counter[0]);
     auto c = arith::MulUIExtendedOp::create(b, loc, multiplier[1], counter[2]);
     Value next[4] = {
         exclusiveOr(exclusiveOr(c.getHigh(), counter[1]), key[0]), c.getLow(),
         exclusiveOr(exclusiveOr(a.getHigh(), counter[3]), key[1]), a.getLow()};
     std::copy(next, next + 4, counter);
-    key[0] = arith::AddIOp::create(b, loc, key[0], word(0x9E3779B9));
-    key[1] = arith::AddIOp::create(b, loc, key[1], word(0xBB67AE85));
+    key[0] = arith::AddIOp::create(b, loc, key[0], word(kKeySteps[0]));
+    key[1] = arith::AddIOp::create(b, loc, key[1], word(kKeySteps[1]));
   }
 
   Value bits = counter[3];

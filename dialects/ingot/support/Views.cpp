@@ -14,6 +14,12 @@ Value ingot::resolveViews(Value value) {
   return value;
 }
 
+Value ingot::skipReshapes(Value value) {
+  while (auto reshape = value.getDefiningOp<ReshapeOp>())
+    value = reshape.getOperand();
+  return value;
+}
+
 void ingot::forEachUseThroughViews(
     Value value, llvm::function_ref<void(OpOperand &)> visit) {
   SmallVector<Value> names = {value};

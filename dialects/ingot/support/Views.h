@@ -15,6 +15,9 @@ namespace ingot {
 /// The tensor that a value is a view of, or the value itself.
 mlir::Value resolveViews(mlir::Value value);
 
+/// The value whose elements reshapes pass on.
+mlir::Value skipReshapes(mlir::Value value);
+
 /// Calls `visit` with every use of the tensor's bytes that is not a view.
 void forEachUseThroughViews(mlir::Value value,
                             llvm::function_ref<void(mlir::OpOperand &)> visit);

@@ -56,7 +56,7 @@ def EmitCudaKernels : Pass<"ingot-emit-cuda-kernels", "::mlir::ModuleOp"> {
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect",
     "::mlir::LLVM::LLVMDialect", "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",
-    "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect"
+    "::mlir::scf::SCFDialect"
   ];
 }
 

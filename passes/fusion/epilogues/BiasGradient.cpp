@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/ingot/ir/Builders.h"
+#include "dialects/ingot/support/Views.h"
 #include "passes/fusion/epilogues/LibraryEpilogue.h"
 
 using namespace mlir;
@@ -40,13 +41,6 @@ static void findSums(Value value, SmallVectorImpl<ReduceOp> &sums) {
     else if (sum && sum.getKind() == ReductionKind::Sum)
       sums.push_back(sum);
   }
-}
-
-/// The value whose elements reshapes pass on.
-static Value skipReshapes(Value value) {
-  while (auto reshape = value.getDefiningOp<ReshapeOp>())
-    value = reshape.getOperand();
-  return value;
 }
 
 namespace {

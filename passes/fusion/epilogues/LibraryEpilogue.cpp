@@ -1,8 +1,10 @@
 #include "passes/fusion/epilogues/LibraryEpilogue.h"
 
 #include "dialects/ingot/ir/Builders.h"
+#include "dialects/ingot/support/Views.h"
 #include "mlir/IR/Matchers.h"
 #include "passes/fusion/epilogues/Polynomial.h"
+#include "runtime/abi/Abi.h"
 #include "llvm/ADT/SetVector.h"
 
 #include <numbers>
@@ -12,13 +14,6 @@ using namespace ingot;
 
 static Type elementOf(Value value) {
   return tensorType(value).getElementType();
-}
-
-/// The value whose elements reshapes pass on.
-static Value skipReshapes(Value value) {
-  while (auto reshape = value.getDefiningOp<ReshapeOp>())
-    value = reshape.getOperand();
-  return value;
 }
 
 static bool isSplat(Value value) {
@@ -310,9 +305,8 @@ bool Matcher::match() {
 } // namespace
 
 int64_t ingot::countSignBytes(int64_t columns) {
-  // The library's unit, in bits.
-  constexpr int64_t unit = 128, bitsOfByte = 8;
-  return llvm::divideCeil(columns, unit) * unit / bitsOfByte;
+  constexpr int64_t bitsOfByte = 8;
+  return llvm::alignTo(columns, INGOT_SIGN_BITS) / bitsOfByte;
 }
 
 SmallVector<Value> ingot::findSigns(const LibraryEpilogue &epilogue) {

@@ -170,14 +170,12 @@ static void adaptSeed(AttentionOp op) {
   auto two = RankedTensorType::get({2}, builder.getF64Type());
   Value drawn = RandomUniformOp::create(builder, op.getLoc(), two, op.getSeed(),
                                         op.getStep(), op.getStream());
+  auto take = [&](int64_t i) -> Value {
+    return SliceOp::create(builder, op.getLoc(), drawn, ArrayRef<int64_t>{i},
+                           ArrayRef<int64_t>{i + 1}, ArrayRef<int64_t>{1});
+  };
   // The upper 24 bits, then the lower ones.
-  Value upper = SliceOp::create(
-      builder, op.getLoc(), RankedTensorType::get({1}, builder.getF64Type()),
-      drawn, ArrayRef<int64_t>{0}, ArrayRef<int64_t>{1}, ArrayRef<int64_t>{1});
-  Value lower = SliceOp::create(
-      builder, op.getLoc(), RankedTensorType::get({1}, builder.getF64Type()),
-      drawn, ArrayRef<int64_t>{1}, ArrayRef<int64_t>{2}, ArrayRef<int64_t>{1});
-  Value bits = a.add(a.mul(upper, 0x1p48), a.mul(lower, 0x1p24));
+  Value bits = a.add(a.mul(take(0), 0x1p48), a.mul(take(1), 0x1p24));
   op.getSeedMutable().assign(a.reshape(a.cast(bits, builder.getI64Type()), {}));
 }
 

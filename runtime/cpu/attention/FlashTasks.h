@@ -7,6 +7,7 @@
 #ifndef INGOT_RUNTIME_CPU_ATTENTION_FLASHTASKS_H
 #define INGOT_RUNTIME_CPU_ATTENTION_FLASHTASKS_H
 
+#include "runtime/abi/Philox.h"
 #include "runtime/abi/Scratch.h"
 #include "runtime/cpu/attention/FlashAttention.h"
 #include "runtime/cpu/gemm/Kernels.h"

@@ -276,20 +276,16 @@ void BlasLt::tune(ingot_context &context, Plan &plan,
       return;
     }
   }
-  std::optional<float> best;
-  cublasLtMatmulAlgo_t fastest = plan.algorithm;
-  for (const cublasLtMatmulAlgo_t &algorithm : algorithms) {
-    plan.algorithm = algorithm;
-    // The result is written again and again from the same inputs.
-    std::optional<float> time =
-        tuner->time([&] { return run(plan, places) == CUBLAS_STATUS_SUCCESS; });
-    if (time && (!best || *time < *best)) {
-      best = time;
-      fastest = algorithm;
-    }
-  }
-  plan.algorithm = fastest;
-  tuner->keep(key, toHex(fastest));
+  cublasLtMatmulAlgo_t first = plan.algorithm;
+  // The result is written again and again from the same inputs.
+  std::optional<size_t> fastest =
+      tuner->findFastest(algorithms.size(), [&](size_t i) {
+        plan.algorithm = algorithms[i];
+        return run(plan, places) == CUBLAS_STATUS_SUCCESS;
+      });
+  plan.algorithm = fastest ? algorithms[*fastest] : first;
+  if (fastest)
+    tuner->keep(key, toHex(plan.algorithm));
 }
 
 cublasStatus_t BlasLt::run(const Plan &plan, const Places &places) const {

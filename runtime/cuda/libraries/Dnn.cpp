@@ -438,19 +438,15 @@ void Dnn::tune(Plan &plan, const ingot_conv_desc &desc,
     return;
   }
   algorithms = findAlgorithms(plan, desc, mostTried);
-  std::optional<float> best;
-  for (Algorithm &algorithm : algorithms) {
-    // The result is written again and again from the same inputs.
-    std::optional<float> time = tuner->time([&] {
-      return run(algorithm, tensors, scratch) == CUDNN_STATUS_SUCCESS;
-    });
-    if (time && (!best || *time < *best)) {
-      best = time;
-      plan.algorithm = std::move(algorithm);
-    }
-  }
-  if (best)
-    tuner->keep(key, plan.algorithm.choice.name);
+  // The result is written again and again from the same inputs.
+  std::optional<size_t> fastest =
+      tuner->findFastest(algorithms.size(), [&](size_t i) {
+        return run(algorithms[i], tensors, scratch) == CUDNN_STATUS_SUCCESS;
+      });
+  if (!fastest)
+    return;
+  plan.algorithm = std::move(algorithms[*fastest]);
+  tuner->keep(key, plan.algorithm.choice.name);
 }
 
 std::unique_ptr<Dnn::Plan> Dnn::plan(const ingot_conv_desc &desc,

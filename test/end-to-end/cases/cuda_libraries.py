@@ -73,8 +73,8 @@ def spilling_kernels(ingot):
                                    "-o", ptx), env={**os.environ, **settings})
         return dict(re.findall(r"\.entry (\w+)\(([^{]*)\{", ptx.read_text()))
 
-    # Kernels of one block have their multiprocessor to themselves anyway.
-    kernel = next(name for name, head in heads().items() if "minnctapersm" not in head)
+    kernel, head = next(iter(heads().items()))
+    check("minnctapersm" not in head, "the kernel has a multiprocessor to itself anyway")
     ptxas = ingot.path("cuda") / "bin/ptxas"
     ptxas.parent.mkdir(parents=True)
     ptxas.write_text(SPILLING_PTXAS.replace("KERNEL", kernel))

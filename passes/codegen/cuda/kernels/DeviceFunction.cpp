@@ -6,7 +6,6 @@
 
 #include "dialects/ingot/ir/Builders.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
@@ -39,10 +38,6 @@ DeviceLaunch DeviceFunctionBuilder::finishFunction(int64_t grid, bool anyGrid) {
   if (!anyGrid)
     function.setKnownGridSizeAttr(
         builder.getDenseI32ArrayAttr({static_cast<int32_t>(grid), 1, 1}));
-  // One block shares its multiprocessor's registers with nothing.
-  if (grid == 1)
-    function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
-                      builder.getI32IntegerAttr(1));
   int64_t shared = 0;
   for (BlockArgument memory : function.getWorkgroupAttributions())
     shared += byteSize(cast<MemRefType>(memory.getType()));

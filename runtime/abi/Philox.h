@@ -1,0 +1,23 @@
+//===----------------------------------------------------------------------===//
+//
+// The numbers of Philox-4x32-10 (docs/spec/random.md; Salmon et al., "Parallel
+// Random Numbers: As Easy as 1, 2, 3"). Without inline functions: files for one
+// instruction set include it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_RUNTIME_ABI_PHILOX_H
+#define INGOT_RUNTIME_ABI_PHILOX_H
+
+#include <cstdint>
+
+namespace ingot::abi::philox {
+
+inline constexpr int kRounds = 10;
+/// What counters are multiplied with, and keys raised by, in each round.
+inline constexpr uint32_t kMultipliers[] = {0xD2511F53, 0xCD9E8D57};
+inline constexpr uint32_t kKeySteps[] = {0x9E3779B9, 0xBB67AE85};
+
+} // namespace ingot::abi::philox
+
+#endif // INGOT_RUNTIME_ABI_PHILOX_H
