@@ -1,7 +1,7 @@
 #include "passes/fusion/FusionPlan.h"
 
-#include "dialects/ingot/ir/Builders.h"
-#include "dialects/ingot/structure/RowSpace.h"
+#include "dialects/ingot/analysis/RowSpace.h"
+#include "dialects/ingot/builders/Builders.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/Remarks.h"
 #include <queue>

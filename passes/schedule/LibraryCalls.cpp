@@ -1,8 +1,8 @@
 #include "passes/schedule/LibraryCalls.h"
 
 #include "dialects/exec/Exec.h"
+#include "dialects/ingot/builders/Builders.h"
 #include "dialects/ingot/convolution/WindowLayout.h"
-#include "dialects/ingot/ir/Builders.h"
 #include "dialects/ingot/ir/Dialect.h"
 #include "llvm/ADT/TypeSwitch.h"
 

@@ -1,7 +1,7 @@
 #include "tools/ingot-eval/Compiled.h"
 
 #include "dialects/exec/Exec.h"
-#include "dialects/ingot/ir/Builders.h"
+#include "dialects/ingot/builders/Builders.h"
 #include "dialects/ingot/ir/Dialect.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/Pipeline.h"

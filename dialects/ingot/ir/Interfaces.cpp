@@ -1,6 +1,6 @@
 #include "dialects/ingot/ir/Interfaces.h"
 
-#include "dialects/ingot/ir/Builders.h"
+#include "dialects/ingot/builders/Builders.h"
 #include "mlir/IR/BuiltinTypes.h"
 
 using namespace mlir;

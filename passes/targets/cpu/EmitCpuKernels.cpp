@@ -4,8 +4,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/exec/Exec.h"
-#include "dialects/ingot/ir/Builders.h"
-#include "dialects/ingot/ir/Scalars.h"
+#include "dialects/ingot/builders/Builders.h"
+#include "dialects/ingot/builders/Scalars.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

@@ -1,6 +1,6 @@
 #include "passes/targets/cpu/KernelFunction.h"
 
-#include "dialects/ingot/ir/Builders.h"
+#include "dialects/ingot/builders/Builders.h"
 #include "passes/codegen/ElementEmitter.h"
 
 using namespace mlir;

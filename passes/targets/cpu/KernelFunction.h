@@ -9,8 +9,8 @@
 #define INGOT_PASSES_TARGETS_CPU_KERNELFUNCTION_H
 
 #include "dialects/exec/Exec.h"
-#include "dialects/ingot/ir/Scalars.h"
-#include "dialects/ingot/structure/RowSpace.h"
+#include "dialects/ingot/analysis/RowSpace.h"
+#include "dialects/ingot/builders/Scalars.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/codegen/GroupParts.h"
 

@@ -1,6 +1,6 @@
 #include "passes/targets/cuda/StepLaunches.h"
 
-#include "dialects/ingot/ir/Builders.h"
+#include "dialects/ingot/builders/Builders.h"
 #include "runtime/abi/Abi.h"
 
 using namespace mlir;

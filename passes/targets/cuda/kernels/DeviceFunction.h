@@ -8,7 +8,7 @@
 #ifndef INGOT_PASSES_TARGETS_CUDA_KERNELS_DEVICEFUNCTION_H
 #define INGOT_PASSES_TARGETS_CUDA_KERNELS_DEVICEFUNCTION_H
 
-#include "dialects/ingot/ir/Scalars.h"
+#include "dialects/ingot/builders/Scalars.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 

@@ -5,7 +5,7 @@
 // Ruetsch, Micikevicius, "Optimizing Matrix Transpose in CUDA", 2009.
 //===----------------------------------------------------------------------===//
 
-#include "dialects/ingot/ir/Builders.h"
+#include "dialects/ingot/builders/Builders.h"
 #include "passes/targets/cuda/kernels/DeviceKernel.h"
 
 using namespace mlir;
