@@ -47,7 +47,7 @@ bool FusionPlan::isView(Operation *op) const {
 
 /// Can be computed element by element within a kernel.
 bool FusionPlan::isComputed(Operation *op) const {
-  if (!isa<ScalarBody>(op) || (op->hasTrait<LibraryAnchor>() && !limits.each))
+  if (!isa<ScalarBody>(op) || (isa<LibraryCall>(op) && !limits.each))
     return false;
   return !op->hasTrait<OpTrait::ConstantLike>() || isFree(op);
 }

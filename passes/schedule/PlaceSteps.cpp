@@ -82,7 +82,7 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
       if (failed(inBucket(start)))
         return failure();
     for (Operation &op : func.getBody().front())
-      if (!isa<FusionOp, func::ReturnOp>(op) && !op.hasTrait<LibraryAnchor>() &&
+      if (!isa<FusionOp, func::ReturnOp>(op) && !isa<LibraryCall>(op) &&
           !op.hasTrait<SameBytes>())
         return op.emitOpError("is neither in a fusion nor a library call: run "
                               "--ingot-form-fusions and "

@@ -110,7 +110,7 @@ LogicalResult Shards::visit(Operation &op) {
     if (!shard)
       continue;
     auto body = dyn_cast<ScalarBody>(op);
-    bool isPointwise = body && !op.hasTrait<LibraryAnchor>() &&
+    bool isPointwise = body && !isa<LibraryCall>(op) &&
                        body.readsPointwise(operand.getOperandNumber());
     if (!isPointwise || (common && *common != *shard))
       return op.emitOpError("C9: needs elements that the rank does not have");
