@@ -6,6 +6,7 @@
 #include "dialects/ingot/ir/Dialect.h"
 #include "dialects/ingot/ir/States.h"
 #include "frontends/onnx/import/Import.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/Remark/RemarkStreamer.h"
