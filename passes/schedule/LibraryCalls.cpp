@@ -11,20 +11,9 @@ using namespace ingot;
 
 namespace {
 
-/// The entry points of convolutions.
-abi::ConvKind getKind(Operation *op) {
-  return isa<ConvOp>(op)            ? abi::ConvKind::Forward
-         : isa<ConvInputGradOp>(op) ? abi::ConvKind::InputGrad
-                                    : abi::ConvKind::FilterGrad;
-}
-
-template <typename Desc> Desc describe(LibraryCall op) {
-  return std::get<Desc>(CallDescriptor::of(op).fields);
-}
-
 /// One overload per anchor: the only place where the two dialects meet.
 struct CallBuilder {
-  const abi::ScratchMachine &machine;
+  const Target &target;
   OpBuilder &b;
   ValueRange inputs, outputs;
   Value scratch;
@@ -32,7 +21,7 @@ struct CallBuilder {
   void operator()(MatmulOp op) const {
     exec::MatmulOp::create(b, op.getLoc(), inputs[0], inputs[1], outputs[0],
                            scratch, op.getTransposeLhs(), op.getTransposeRhs(),
-                           ingot::isOnTiles(op, machine));
+                           isOnTiles(op));
   }
   void operator()(ConvOp op) const { convolution<exec::ConvOp>(op); }
   void operator()(ConvInputGradOp op) const {
@@ -78,7 +67,7 @@ struct CallBuilder {
                               lengths, seed, step, outputs[0], outputs[1],
                               scratch, op.getScale(), op.getLeft(),
                               op.getRight(), op.getRatio(), op.getStream(),
-                              attendsOnTiles(op), op.getFlops());
+                              isOnTiles(op), op.getFlops());
   }
   /// `first`: where the results of the forward pass stand.
   template <typename Op>
@@ -89,7 +78,7 @@ struct CallBuilder {
         b, op.getLoc(), in[0], in[1], in[2], inputs[first], inputs[first + 1],
         inputs[first + 2], bias, mask, lengths, seed, step, out[0], out[1],
         out[2], scratch, op.getScale(), op.getLeft(), op.getRight(),
-        op.getRatio(), op.getStream(), attendsOnTiles(op), op.getFlops());
+        op.getRatio(), op.getStream(), isOnTiles(op), op.getFlops());
   }
 
   /// Queries, keys and values within a packed buffer.
@@ -126,76 +115,24 @@ struct CallBuilder {
     return buffers;
   }
 
-  bool attendsOnTiles(Operation *op) const {
-    ingot_attention_desc desc = {};
-    desc.type = getAbiType(getElementTypeOrSelf(op->getOperand(0)));
-    return isOnTiles(desc, machine);
+  bool isOnTiles(LibraryCall call) const {
+    return target.getSupport(call).onTiles;
   }
 
   template <typename Call, typename Op> void convolution(Op op) const {
-    Call::create(
-        b, op.getLoc(), inputs[0], inputs[1], outputs[0], scratch,
-        op.getStrides(), op.getDilations(), op.getPadLow(), op.getPadHigh(),
-        op.getGroups(), op.getChannelsLast(), op.getFilterChannelsLast(),
-        isOnTiles(describe<ingot_conv_desc>(op), getKind(op), machine));
-  }
-};
-
-/// The sizes of an anchor as its descriptor has them.
-struct ScratchQuery {
-  const abi::ScratchMachine &machine;
-
-  int64_t operator()(MatmulOp op) const {
-    return abi::getScratchBytes(describe<ingot_matmul_desc>(op), machine);
-  }
-  int64_t operator()(ConvOp op) const { return convolution(op); }
-  int64_t operator()(ConvInputGradOp op) const { return convolution(op); }
-  int64_t operator()(ConvFilterGradOp op) const { return convolution(op); }
-
-  int64_t operator()(AttentionOp op) const {
-    return abi::getScratchBytes(describe<ingot_attention_desc>(op), machine);
-  }
-  int64_t operator()(AttentionGradOp op) const {
-    return abi::getGradientScratchBytes(describe<ingot_attention_desc>(op),
-                                        machine);
-  }
-  int64_t operator()(PackedAttentionOp op) const {
-    return abi::getScratchBytes(describe<ingot_attention_desc>(op), machine);
-  }
-  int64_t operator()(PackedAttentionGradOp op) const {
-    return abi::getGradientScratchBytes(describe<ingot_attention_desc>(op),
-                                        machine);
-  }
-
-  template <typename Op> int64_t convolution(Op op) const {
-    auto desc = describe<ingot_conv_desc>(op);
-    abi::ConvKind kind = getKind(op);
-    if (machine.workspace == 0 && isOnTiles(desc, kind, machine))
-      return abi::ProductOfWindows(desc, kind, machine.threads)
-          .getScratchBytes();
-    return abi::getScratchBytes(desc, machine);
+    Call::create(b, op.getLoc(), inputs[0], inputs[1], outputs[0], scratch,
+                 op.getStrides(), op.getDilations(), op.getPadLow(),
+                 op.getPadHigh(), op.getGroups(), op.getChannelsLast(),
+                 op.getFilterChannelsLast(), isOnTiles(op));
   }
 };
 
 } // namespace
 
-int64_t ingot::getScratchBytes(Operation *op,
-                               const abi::ScratchMachine &machine) {
-  if (auto fusion = dyn_cast<FusionOp>(op))
-    if (Operation *anchor = fusion.getAnchor())
-      op = anchor;
-  ScratchQuery query{machine};
-  return TypeSwitch<Operation *, int64_t>(op)
-      .Case<MatmulOp, ConvOp, ConvInputGradOp, ConvFilterGradOp, AttentionOp,
-            AttentionGradOp, PackedAttentionOp, PackedAttentionGradOp>(query)
-      .Default([](Operation *) { return 0; });
-}
-
 void ingot::createLibraryCall(Operation *anchor, ValueRange inputs,
                               ValueRange outputs, Value scratch,
-                              const abi::ScratchMachine &machine,
-                              OpBuilder &builder) {
-  CallBuilder call{machine, builder, inputs, outputs, scratch};
+                              const Target &target, OpBuilder &builder) {
+  CallBuilder call{target, builder, inputs, outputs, scratch};
   TypeSwitch<Operation *>(anchor)
       .Case<MatmulOp, ConvOp, ConvInputGradOp, ConvFilterGradOp, AttentionOp,
             AttentionGradOp, PackedAttentionOp, PackedAttentionGradOp,
@@ -246,11 +183,6 @@ void ingot::createBucketCall(Operation *end, Value bucket, int64_t number,
   TypeSwitch<Operation *>(end)
       .Case<AllReduceStartOp, AllReduceWaitOp, ReduceScatterStartOp,
             ReduceScatterWaitOp, AllGatherStartOp, AllGatherWaitOp>(call);
-}
-
-bool ingot::isOnTiles(Operation *anchor, const abi::ScratchMachine &machine) {
-  return isOnTiles(describe<ingot_matmul_desc>(cast<MatmulOp>(anchor)),
-                   machine);
 }
 
 void ingot::createEpilogueCall(Operation *anchor, ValueRange operands,

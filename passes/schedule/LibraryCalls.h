@@ -7,19 +7,17 @@
 #ifndef INGOT_PASSES_SCHEDULE_LIBRARYCALLS_H
 #define INGOT_PASSES_SCHEDULE_LIBRARYCALLS_H
 
+#include "dialects/ingot/target/Target.h"
 #include "mlir/IR/Builders.h"
-#include "runtime/abi/Scratch.h"
 
 namespace ingot {
 
 /// Emits the call of `anchor`, a LibraryCall, at the
 /// builder's position. `inputs` and `outputs` are the buffers of its operands
-/// and results, `scratch` is null or memory that the call may work in, on
-/// `machine`.
+/// and results, `scratch` is null or memory that the call may work in.
 void createLibraryCall(mlir::Operation *anchor, mlir::ValueRange inputs,
                        mlir::ValueRange outputs, mlir::Value scratch,
-                       const abi::ScratchMachine &machine,
-                       mlir::OpBuilder &builder);
+                       const Target &target, mlir::OpBuilder &builder);
 
 /// Emits the call of one end of a bucket, whose parts are in its memory.
 void createBucketCall(mlir::Operation *end, mlir::Value bucket, int64_t number,
@@ -44,19 +42,11 @@ struct EpilogueKernel {
   mlir::DenseI64ArrayAttr library;
 };
 
-/// Whether an anchor's product runs on the tile units of `machine`.
-bool isOnTiles(mlir::Operation *anchor, const abi::ScratchMachine &machine);
-
 /// Emits the call of `anchor`, an EpilogueAnchor, that hands its elements to a
 /// kernel. `operands` are the buffers of the anchor's operands.
 void createEpilogueCall(mlir::Operation *anchor, mlir::ValueRange operands,
                         const EpilogueKernel &kernel, mlir::Value scratch,
                         mlir::OpBuilder &builder);
-
-/// Bytes that the call of an anchor works in, alone or in an epilogue fusion; 0
-/// for other ops.
-int64_t getScratchBytes(mlir::Operation *op,
-                        const abi::ScratchMachine &machine);
 
 } // namespace ingot
 

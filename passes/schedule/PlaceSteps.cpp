@@ -111,9 +111,8 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
     if (failed(found))
       return failure();
     shards = std::move(*found);
-    Machine machineModel = Machine::of(getOperation());
-    abi::ScratchMachine machine = machineModel.getScratchMachine();
-    BufferPlan plan(signature, states->places, machine, noReuse);
+    std::unique_ptr<const Target> target = Target::of(getOperation());
+    BufferPlan plan(signature, states->places, *target, noReuse);
     numInPlace += plan.getStatesInPlace();
     remark::analysis(func.getLoc(),
                      remark::RemarkOpts::name("arena").category("memory"))
@@ -126,7 +125,7 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
     auto step = func::FuncOp::create(builder, func.getLoc(), func.getName(),
                                      builder.getFunctionType({}, {}));
     builder.setInsertionPointToStart(step.addEntryBlock());
-    describe(step, signature, plan, machineModel);
+    describe(step, signature, plan, *target);
 
     auto buffer = [&](Value value) -> Value {
       Place at = plan.getPlace(value);
@@ -163,7 +162,7 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
       SmallVector<Value> inputs = llvm::map_to_vector(op.getOperands(), buffer);
       SmallVector<Value> outputs = llvm::map_to_vector(op.getResults(), buffer);
       auto fusion = dyn_cast<FusionOp>(op);
-      Cost cost = estimateCost(&op, machineModel);
+      Cost cost = estimateCost(&op, target->getMachine());
       auto describeCall = llvm::scope_exit([&] {
         Operation *call = &*std::prev(builder.getInsertionPoint());
         call->setAttr("exec.bound", builder.getF64FloatAttr(cost.seconds));
@@ -179,10 +178,10 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
             MemRefType::get({at->bytes}, builder.getI8Type()),
             exec::Space::Arena, at->offset);
       if (fusion)
-        callWithEpilogue(fusion, inputs, outputs, scratch, cost.flops, machine,
+        callWithEpilogue(fusion, inputs, outputs, scratch, cost.flops, *target,
                          builder);
       else
-        createLibraryCall(&op, inputs, outputs, scratch, machine, builder);
+        createLibraryCall(&op, inputs, outputs, scratch, *target, builder);
     }
     callsBefore.push_back(calls);
     for (const FinalCopy &copy : plan.getFinalCopies()) {
@@ -236,7 +235,7 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
 
   /// Records where inputs and outputs are and what the memory is for.
   void describe(func::FuncOp step, Signature signature, const BufferPlan &plan,
-                const Machine &machine) {
+                const Target &target) {
     Builder b(&getContext());
     auto entry = [&](StringRef name, StringRef kind, Type type, Place at,
                      Attribute classes = {}) {
@@ -277,7 +276,7 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
            b.getNamedAttr("nodes", b.getStrArrayAttr(names)),
            b.getNamedAttr("bytes", b.getI64IntegerAttr(bytes))}));
     };
-    int64_t staging = getStagingBytes(signature, machine), unlisted = staging;
+    int64_t staging = getStagingBytes(signature, target), unlisted = staging;
     for (const LiveTensor &tensor : plan.listLive()) {
       if (tensor.bytes < unlisted)
         addLive("staging", {}, std::exchange(unlisted, 0));
@@ -431,8 +430,7 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
   /// the first of which takes the call's result first.
   void callWithEpilogue(FusionOp fusion, ArrayRef<Value> inputs,
                         ValueRange results, Value scratch, int64_t flops,
-                        const abi::ScratchMachine &machine,
-                        OpBuilder &builder) {
+                        const Target &target, OpBuilder &builder) {
     LibraryEpilogueAttr library = fusion.getLibraryAttr();
     unsigned productResult = *fusion.getAnchorResult();
     SmallVector<Value> outputs(results);
@@ -442,7 +440,7 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
     SmallVector<Value> operands, others;
     for (Value operand : anchor->getOperands())
       operands.push_back(inputs[cast<BlockArgument>(operand).getArgNumber()]);
-    bool onTiles = isOnTiles(anchor, machine);
+    bool onTiles = target.getSupport(cast<LibraryCall>(anchor)).onTiles;
     Value result = anchor->getResult(0);
     result.replaceAllUsesWith(
         body.insertArgument(0u, result.getType(), result.getLoc()));

@@ -1,9 +1,9 @@
 //===----------------------------------------------------------------------===//
 //
-// How much scratch the entry points of Abi.h want: what the compiler places in
-// the arena for the duration of a call. Estimates from above for the machine
-// described; an entry point that needs more at run time (more threads, another
-// library) takes memory of its own.
+// How much scratch the CPU's entry points of Abi.h want: what the compiler
+// places in the arena for the duration of a call. Estimates from above for the
+// machine described; an entry point that needs more at run time (more threads,
+// another library) takes memory of its own.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,12 +22,10 @@ struct ScratchMachine {
   /// Whether the library multiplies in half precision; else operands are
   /// converted in scratch.
   bool multipliesBf16 = false, multipliesF16 = false;
-  /// On a device: bytes under which libraries choose their algorithms there.
-  int64_t workspace = 0;
   /// Whether products read half precision as it is stored (runtime/cpu/gemm).
   bool packsHalves = false;
-  /// Whether products are computed on tile units: of half precision, and of f32
-  /// in parts (runtime/cpu/gemm); on a device, of f32 in TF32.
+  /// Whether matmuls run on tile registers: in 16-bit precision, and in f32 as
+  /// sums of bf16 numbers (runtime/cpu/gemm).
   bool tilesHalves = false, tilesF32 = false;
 };
 
@@ -94,9 +92,6 @@ struct SumPart {
 constexpr bool isOnTiles(const ingot_matmul_desc &desc,
                          const ScratchMachine &machine) {
   constexpr int64_t leastDepth = 16;
-  if (machine.workspace != 0)
-    return machine.tilesF32 && desc.c_type == INGOT_F32 &&
-           desc.a_type == INGOT_F32 && desc.b_type == INGOT_F32;
   if (desc.a_type != desc.b_type || desc.a_type == INGOT_F64)
     return false;
   return desc.a_type == INGOT_F32 ? machine.tilesF32 && desc.k >= leastDepth
@@ -109,8 +104,6 @@ constexpr bool isOnTiles(const ingot_matmul_desc &desc,
 constexpr int64_t getScratchBytes(const ingot_matmul_desc &desc,
                                   const ScratchMachine &machine) {
   using detail::convertedBytes, detail::roundUp;
-  if (machine.workspace != 0)
-    return machine.workspace;
   if (desc.c_type == INGOT_F64)
     return 0;
   constexpr int64_t columns = 32, step = 32;
@@ -202,8 +195,6 @@ enum class ConvKind { Forward, InputGrad, FilterGrad };
 constexpr bool isOnTiles(const ingot_conv_desc &desc, ConvKind kind,
                          const ScratchMachine &machine) {
   constexpr int64_t lanes = 32, shortRow = 4, shortGradRow = 8;
-  if (machine.workspace != 0)
-    return machine.tilesF32 && desc.type == INGOT_F32;
   bool isHalf = desc.type == INGOT_BF16 || desc.type == INGOT_F16;
   if (!isHalf || !machine.tilesHalves || desc.spatial_rank != 2 ||
       desc.groups != 1 || !desc.channels_last || desc.filter_channels_last ||
@@ -259,32 +250,6 @@ struct ProductOfWindows {
   ingot_matmul_desc matmul = {};
 };
 
-/// On a device: what the library copies for its kernels. On tensor cores they
-/// take channels last, in units of 16 bytes, and the channels of groups apart;
-/// f32, which these round, is copied in any case on GPUs before sm_90. Beside
-/// tensor cores they take channels first.
-constexpr int64_t getDeviceCopyBytes(const ingot_conv_desc &desc,
-                                     bool roundsF32) {
-  if (desc.type == INGOT_F64)
-    return 0;
-  bool isHalf = desc.type != INGOT_F32, onTensorCores = isHalf || roundsF32;
-  int64_t size = isHalf ? 2 : 4, multiple = onTensorCores ? 16 / size : 1;
-  auto bytes = [&](int64_t rows, const int64_t *extents, int64_t channels,
-                   bool channelsLast) {
-    bool isCopied = onTensorCores && (!isHalf || desc.groups != 1);
-    if (channelsLast == onTensorCores && channels % multiple == 0 && !isCopied)
-      return int64_t(0);
-    for (int64_t i = 0; i < desc.spatial_rank; ++i)
-      rows *= extents[i];
-    return detail::roundUp(rows * detail::roundUp(channels, multiple) * size,
-                           INGOT_ALIGNMENT);
-  };
-  return bytes(desc.batch, desc.in, desc.in_channels, desc.channels_last) +
-         bytes(desc.batch, desc.out, desc.out_channels, desc.channels_last) +
-         bytes(desc.out_channels, desc.kernel, desc.in_channels / desc.groups,
-               desc.filter_channels_last);
-}
-
 /// The filter in the library's layout, whose channels come in blocks of 16, a
 /// sum of filters per thread in the filter's gradient, where channels come
 /// first input and output in the library's layouts, and where they come last
@@ -292,8 +257,6 @@ constexpr int64_t getDeviceCopyBytes(const ingot_conv_desc &desc,
 constexpr int64_t getScratchBytes(const ingot_conv_desc &desc,
                                   const ScratchMachine &machine) {
   using detail::convertedBytes, detail::roundUp, detail::winogradBytes;
-  if (machine.workspace != 0)
-    return machine.workspace + getDeviceCopyBytes(desc, machine.tilesF32);
   if (desc.type == INGOT_F64)
     return 0;
   int64_t in = desc.batch, out = desc.batch, taps = 1;
@@ -390,28 +353,9 @@ struct AttentionScratch {
 constexpr int64_t getScratchBytes(const ingot_attention_desc &desc,
                                   const ScratchMachine &machine) {
   using detail::roundUp;
-  // The gradient of queries is summed up in f32, beside two sums per query.
-  if (machine.workspace != 0)
-    return machine.workspace +
-           roundUp(desc.batch * desc.heads * desc.queries * (desc.size + 2) * 4,
-                   INGOT_ALIGNMENT);
   AttentionScratch thread(desc, isOnTiles(desc, machine));
   return machine.threads * thread.bytes +
          roundUp(desc.batch * desc.heads * desc.queries * 4, INGOT_ALIGNMENT);
-}
-
-/// The same for the gradient. On a device that gives the same bits every time
-/// only with the gradients of all scores in memory, in blocks of 64 by 64
-/// (cudnn-frontend 1.32, SDPA_backward).
-constexpr int64_t getGradientScratchBytes(const ingot_attention_desc &desc,
-                                          const ScratchMachine &machine) {
-  using detail::roundUp;
-  int64_t bytes = getScratchBytes(desc, machine);
-  if (machine.workspace != 0)
-    bytes += roundUp(desc.batch * desc.heads * roundUp(desc.queries, 64) *
-                         roundUp(desc.keys, 64) * 2,
-                     INGOT_ALIGNMENT);
-  return bytes;
 }
 
 } // namespace ingot::abi

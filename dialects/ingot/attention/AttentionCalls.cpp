@@ -32,6 +32,8 @@ template <typename Op> static ingot_attention_desc describe(Op op) {
   StringRef OP::getEntry() { return ENTRY; }                                   \
   void OP::describeCall(CallDescriptor &descriptor) {                          \
     descriptor.fields = describe(*this);                                       \
+    descriptor.hasMask = getMask() != nullptr;                                 \
+    descriptor.hasLengths = getLengths() != nullptr;                           \
   }
 
 INGOT_ATTENTION(AttentionOp, "ingot_attention")

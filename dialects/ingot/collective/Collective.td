@@ -140,7 +140,7 @@ def StateGatherWaitOp : Ingot_StateGatherOp<"state_gather_wait"> {
 }
 
 def CompressOp : Ingot_ComputeOp<"compress", [DeclareOpInterfaceMethods<LibraryCall>, SameOperandsAndResultType,
-    DeclareOpInterfaceMethods<Decomposable, ["hasLibraryCall"]>,
+    DeclareOpInterfaceMethods<Decomposable>,
     DeclareOpInterfaceMethods<PrecisionRole, ["getPrecisionRole"]>]> {
   let summary = "what can be said of a tensor in few bytes";
   let description = [{
@@ -161,7 +161,6 @@ def CompressOp : Ingot_ComputeOp<"compress", [DeclareOpInterfaceMethods<LibraryC
   let hasVerifier = 1;
   let extraClassDefinition = [{
     ::ingot::Precision $cppClass::getPrecisionRole() { return ::ingot::Precision::Keep; }
-    bool $cppClass::hasLibraryCall(bool onDevice) { return !onDevice; }
   }];
 }
 

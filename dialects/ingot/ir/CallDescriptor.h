@@ -21,6 +21,8 @@ struct CallDescriptor {
                ingot_attention_desc, ingot_compress_desc, ingot_shard_desc,
                ingot_bucket_desc>
       fields;
+  /// Attention: whether a mask, and whether sequence lengths, hide keys.
+  bool hasMask = false, hasLengths = false;
 
   /// The descriptor of a call.
   static CallDescriptor of(LibraryCall call) {

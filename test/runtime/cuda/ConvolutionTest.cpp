@@ -1,7 +1,7 @@
 // Which kernels cuDNN, if it is installed, has for our descriptions of
 // convolutions: it chooses for a GPU that is described, not there.
 
-#include "runtime/abi/Scratch.h"
+#include "passes/targets/cuda/LibraryScratch.h"
 #include "runtime/cuda/libraries/Dnn.h"
 #include "test/runtime/cuda/DescribedGpus.h"
 #include "gtest/gtest.h"
@@ -58,9 +58,9 @@ template <typename Check> void forEachPlan(Check check) {
 
 /// The scratch that the compiler plans for a convolution on a device.
 ingot_conv_desc withScratch(ingot_conv_desc desc) {
-  ingot::abi::ScratchMachine machine;
-  machine.workspace = 32 << 20;
-  desc.scratch_bytes = ingot::abi::getScratchBytes(desc, machine);
+  constexpr int64_t workspace = 32 << 20;
+  desc.scratch_bytes =
+      workspace + ingot::cuda::getCopyBytes(desc, /*roundsF32=*/false);
   return desc;
 }
 
@@ -68,11 +68,10 @@ class DnnConvolutionPlans : public ::testing::TestWithParam<Case> {};
 
 /// Of f32 that may be rounded.
 ingot_conv_desc withTf32Scratch(ingot_conv_desc desc) {
-  ingot::abi::ScratchMachine machine;
-  machine.workspace = 32 << 20;
-  machine.tilesF32 = true;
+  constexpr int64_t workspace = 32 << 20;
   desc.on_tiles = 1;
-  desc.scratch_bytes = ingot::abi::getScratchBytes(desc, machine);
+  desc.scratch_bytes =
+      workspace + ingot::cuda::getCopyBytes(desc, /*roundsF32=*/true);
   return desc;
 }
 

@@ -4,12 +4,12 @@
 
 #include "dialects/ingot/builders/Builders.h"
 #include "mlir/IR/Remarks.h"
-#include "passes/fusion/Passes.h"
-#include "passes/fusion/epilogues/LibraryEpilogue.h"
+#include "passes/targets/cuda/Passes.h"
+#include "passes/targets/cuda/epilogues/LibraryEpilogue.h"
 
 namespace ingot {
 #define GEN_PASS_DEF_PACKSIGNS
-#include "passes/fusion/Passes.h.inc"
+#include "passes/targets/cuda/Passes.h.inc"
 } // namespace ingot
 
 using namespace mlir;

@@ -1,18 +1,17 @@
 //===----------------------------------------------------------------------===//
 //
-// The machine that a trainer is planned for: rates, bandwidths and latencies.
-// Travels as a dictionary on the module (kMachineAttr), so that passes that ask
-// depend on the module alone; as JSON in the file of `ingotc --machine`
-// (docs/machine.md).
+// The machine that a trainer is planned for: throughputs, bandwidths and
+// latencies. A dictionary attribute of the module holds them (kMachineAttr), so
+// that passes depend on the module only; the file of `ingotc --machine` holds
+// the same as JSON (docs/machine.md).
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef INGOT_PASSES_COST_MACHINE_H
-#define INGOT_PASSES_COST_MACHINE_H
+#ifndef INGOT_DIALECTS_INGOT_TARGET_MACHINE_H
+#define INGOT_DIALECTS_INGOT_TARGET_MACHINE_H
 
 #include "dialects/ingot/ir/Interfaces.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "runtime/abi/Scratch.h"
 #include "llvm/Support/Error.h"
 
 namespace ingot {
@@ -27,30 +26,25 @@ struct Machine {
   double matmulF32 = 60e9, matmulF64 = 2e9, matmulBf16 = 60e9, matmulF16 = 60e9;
   double convolutionF32 = 40e9, convolutionF64 = 2e9, convolutionBf16 = 40e9,
          convolutionF16 = 40e9;
-  /// Attention; in f64 it is products and a softmax.
+  /// Attention; in f64 it is decomposed into matmuls and a softmax.
   double attentionF32 = 25e9, attentionBf16 = 25e9, attentionF16 = 25e9;
   /// 1 if contractions in half precision need no conversion.
   double multipliesBf16 = 0, multipliesF16 = 0;
-  /// 1 if matrix products that do need one read halves as they are stored.
+  /// 1 if matmuls that do need one read 16-bit operands as they are stored.
   double packsHalves = 0;
-  /// 1 if matrix products are computed on tile units: of half precision, and of
-  /// f32 in parts.
+  /// 1 if matmuls run on the CPU's tile registers (AMX): in 16-bit precision,
+  /// and in fp32 with each operand as a sum of three bf16 numbers.
   double tilesHalves = 0, tilesF32 = 0;
   /// Bytes per second of all threads; data up to `cacheBytes` stays in cache.
   double memoryBandwidth = 12e9, cacheBandwidth = 60e9, cacheBytes = 1 << 20;
-  /// On a device: bytes under which libraries choose their algorithms there; 0
-  /// on a CPU.
+  /// Workspace in bytes within which a GPU's libraries choose algorithms; 0 on
+  /// a CPU.
   double deviceWorkspaceBytes = 0;
   /// Seconds to start a kernel or library call.
   double launchSeconds = 4e-6;
   /// Between ranks: bytes per second and seconds a message.
   double linkBandwidth = 3e9, linkSeconds = 20e-6;
 
-  /// Built-in figures for a processor with the features (LLVM's names).
-  static Machine byFeatures(llvm::ArrayRef<std::string> features,
-                            unsigned threads);
-  /// Built-in figures for a GPU of NVIDIA's data-centre line.
-  static Machine ofDevice();
   /// The machine of a module; the default one where it names none.
   static Machine of(mlir::ModuleOp module);
   /// Sets the fields that a JSON object has; unknown names and values that are
@@ -64,11 +58,8 @@ struct Machine {
   double getMoveSeconds(double bytes) const {
     return bytes / (bytes <= cacheBytes ? cacheBandwidth : memoryBandwidth);
   }
-  /// Whether functions run in a memory that the host does not share.
-  bool isDevice() const { return deviceWorkspaceBytes != 0; }
-  abi::ScratchMachine getScratchMachine() const;
 };
 
 } // namespace ingot
 
-#endif // INGOT_PASSES_COST_MACHINE_H
+#endif // INGOT_DIALECTS_INGOT_TARGET_MACHINE_H

@@ -6,14 +6,14 @@
 #include "dialects/ingot/ir/Diagnostics.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
-#include "passes/fusion/Passes.h"
-#include "passes/fusion/epilogues/LibraryEpilogue.h"
+#include "passes/targets/cuda/Passes.h"
+#include "passes/targets/cuda/epilogues/LibraryEpilogue.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Regex.h"
 
 namespace ingot {
 #define GEN_PASS_DEF_ROUNDEPILOGUES
-#include "passes/fusion/Passes.h.inc"
+#include "passes/targets/cuda/Passes.h.inc"
 } // namespace ingot
 
 using namespace mlir;

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef INGOT_PASSES_FUSION_EPILOGUES_POLYNOMIAL_H
-#define INGOT_PASSES_FUSION_EPILOGUES_POLYNOMIAL_H
+#ifndef INGOT_PASSES_TARGETS_CUDA_EPILOGUES_POLYNOMIAL_H
+#define INGOT_PASSES_TARGETS_CUDA_EPILOGUES_POLYNOMIAL_H
 
 #include "mlir/IR/Value.h"
 #include "llvm/ADT/DenseMap.h"
@@ -86,4 +86,4 @@ private:
 
 } // namespace ingot
 
-#endif // INGOT_PASSES_FUSION_EPILOGUES_POLYNOMIAL_H
+#endif // INGOT_PASSES_TARGETS_CUDA_EPILOGUES_POLYNOMIAL_H

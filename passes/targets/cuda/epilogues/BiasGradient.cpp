@@ -4,7 +4,7 @@
 
 #include "dialects/ingot/builders/Builders.h"
 #include "dialects/ingot/support/Views.h"
-#include "passes/fusion/epilogues/LibraryEpilogue.h"
+#include "passes/targets/cuda/epilogues/LibraryEpilogue.h"
 
 using namespace mlir;
 using namespace ingot;

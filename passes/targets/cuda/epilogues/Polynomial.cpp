@@ -1,4 +1,4 @@
-#include "passes/fusion/epilogues/Polynomial.h"
+#include "passes/targets/cuda/epilogues/Polynomial.h"
 
 #include "dialects/ingot/builders/Builders.h"
 #include "mlir/IR/Matchers.h"

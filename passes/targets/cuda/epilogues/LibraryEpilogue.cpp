@@ -1,9 +1,9 @@
-#include "passes/fusion/epilogues/LibraryEpilogue.h"
+#include "passes/targets/cuda/epilogues/LibraryEpilogue.h"
 
 #include "dialects/ingot/builders/Builders.h"
 #include "dialects/ingot/support/Views.h"
 #include "mlir/IR/Matchers.h"
-#include "passes/fusion/epilogues/Polynomial.h"
+#include "passes/targets/cuda/epilogues/Polynomial.h"
 #include "runtime/abi/Abi.h"
 #include "llvm/ADT/SetVector.h"
 
