@@ -10,7 +10,7 @@ import onnx
 import onnx.helper as oh
 import onnx.numpy_helper
 import onnx.parser
-from harness import MODELS, ROOT, Skip, case, check, golden
+from harness import EXPORTED, ROOT, Skip, case, check, golden
 from stand_ins import recorded, trainer
 
 GOLDENS = ["mlp", "cnn", "segmentation", "multilabel"]
@@ -25,7 +25,7 @@ def kernels_assemble(ingot):
     mlp = golden("mlp")
     models += [(mlp.model, [*mlp.compile_flags("sgd"), "--data-parallel", "--grad-comm", f"{code},start:0"])
                for code in ("int8", "topk:0.05")]
-    models += [(path, ["--loss", "cross-entropy"]) for path in sorted(MODELS.glob("torch/gpt_default_export.onnx"))]
+    models += [(EXPORTED / "gpt-default.onnx", ["--loss", "cross-entropy"])]
     for model, flags in models:
         for arch, precision in [("sm_80", "fp32"), ("sm_90", "fp32"), ("sm_90", "bf16"), ("sm_80", "fp16")]:
             remarks = ingot.path("remarks.yaml")
