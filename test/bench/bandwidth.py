@@ -16,11 +16,10 @@ import tempfile
 import threading
 import time
 
+import bench
 import numpy
 import onnx
 from onnx import TensorProto, helper, numpy_helper
-
-import bench
 
 STEPS = 4
 # Kinds of kernels, apart from library calls.

@@ -4,18 +4,15 @@ Prints the seconds of ingotc for each, of which the passes over the graph (--emi
 memory for activations, and the growth from the first depth of the first and the last. Needs numpy and onnx.
 """
 
-import json
 import os
 import subprocess
 import tempfile
 import time
 
+import bench
 import numpy
 import onnx
 from onnx import TensorProto, helper, numpy_helper
-
-import bench
-
 
 
 class Transformer:
@@ -98,7 +95,7 @@ def main():
             path = os.path.join(directory, f"{depth}.onnx")
             onnx.save(Transformer(depth, 64, 4, 32, 128).model, path)
 
-            def seconds(*arguments):
+            def seconds(*arguments, path=path):
                 start = time.perf_counter()
                 subprocess.run([ingotc, path, "-o", path + ".out", "--loss", "cross-entropy", *arguments], check=True)
                 return time.perf_counter() - start
@@ -106,7 +103,7 @@ def main():
             result = results[depth] = {"compile_s": seconds(), "graph_s": seconds("--emit", "mlir"),
                                        "budget_s": seconds("--memory-budget", "50%")}
 
-            def growth(figure):
+            def growth(figure, result=result):
                 return result[figure] / results[first][figure]
 
             print(f"{depth:6} {result['compile_s']:10.2f} {growth('compile_s'):7.2f} {result['graph_s']:8.2f} "

@@ -178,7 +178,7 @@ class Case:
     def pad(self):
         element, shape = self.number_element(), self.shape()
         low, high, interior = ([self.rng.randint(0, 2) for _ in shape] for _ in range(3))
-        to = [n + l + h + i * (n - 1) for n, l, h, i in zip(shape, low, high, interior)]
+        to = [n + a + b + i * (n - 1) for n, a, b, i in zip(shape, low, high, interior)]
         s, t = self.type(shape, element), self.type(to, element)
         a, value = self.constant(shape, element), self.rng.choice(["0.0", "1.0", "7.0"])
         return self.emit(f"ingot.pad {a} low = {low} high = {high} interior = {interior} value = {value} : ({s}) -> {t}"), t, False

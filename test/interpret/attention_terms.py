@@ -81,7 +81,10 @@ def main():
             scratch = pathlib.Path(folder)
             source = scratch / "model.mlir"
             source.write_text(module({key: value.shape for key, value in terms.items()}, bounds))
-            draw = lambda: rng.standard_normal((BATCH, ROWS, HEADS, SIZE)).astype(np.float32)
+
+            def draw():
+                return rng.standard_normal((BATCH, ROWS, HEADS, SIZE)).astype(np.float32)
+
             np.savez(scratch / "inputs.npz", g=draw(), lr=np.float64(1), **terms)
             np.savez(scratch / "states.npz", **{state: 4 * draw() for state in "qkv"})
             text, device = step(source, "device precision=bf16", scratch)

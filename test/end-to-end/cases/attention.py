@@ -5,7 +5,6 @@ import json
 
 import numpy as np
 import onnx
-
 from harness import HERE, case, check, check_relative, initializers
 
 FOLDER = HERE / "goldens-attention"

@@ -14,7 +14,6 @@ import numpy as np
 import onnx
 import onnx.helper as oh
 import onnx.numpy_helper
-
 from harness import QUIET, case, check, golden
 
 THOROUGH = bool(os.environ.get("INGOT_THOROUGH"))

@@ -43,7 +43,7 @@ def kernels_assemble(ingot):
 
 
 # Says that a kernel spills, unless it may have a multiprocessor to itself.
-SPILLING_PTXAS = """#!/bin/sh
+SPILLING_PTXAS = r"""#!/bin/sh
 while [ $# -gt 1 ]; do
   [ "$1" = -o ] && output=$2
   shift

@@ -5,7 +5,7 @@ import re
 
 import numpy as np
 from harness import case, check, golden
-from stand_ins import read_calls, recorded, recorded_step, run_ranks, trainer
+from stand_ins import read_calls, recorded_step, run_ranks, trainer
 
 
 @case("cuda ranks add up on a stream of their own")

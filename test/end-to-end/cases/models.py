@@ -3,7 +3,6 @@
 import math
 
 import numpy as np
-
 from harness import EXPORTED, case, check
 
 

@@ -2,7 +2,6 @@
 
 import numpy as np
 import onnxruntime
-
 from harness import GOLDENS, case, check, check_close, check_relative, golden, initializers
 
 

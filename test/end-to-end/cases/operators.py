@@ -7,9 +7,8 @@ import onnx
 import onnx.parser
 import onnx.shape_inference
 import onnxruntime
-from onnx import numpy_helper
-
 from harness import Failure, case, check, check_close
+from onnx import numpy_helper
 
 BATCH = 3
 SHAPE = (4, 6, 5)

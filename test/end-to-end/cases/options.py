@@ -5,7 +5,6 @@ import math
 from xml.etree import ElementTree
 
 import numpy as np
-
 from harness import case, check, check_close, check_relative, golden, initializers
 
 G = golden("multilabel")

@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import onnx
-from harness import DIGITS, case, check, check_close, check_relative, golden, initializers
+from harness import DIGITS, case, check, check_relative, golden, initializers
 
 G = golden("multilabel")
 DATA = ["--data", G.data, "--no-shuffle"]

@@ -4,9 +4,8 @@ import random
 
 import numpy as np
 import onnx
-from onnx import TensorProto, helper
-
 from harness import case, check, golden
+from onnx import TensorProto, helper
 
 MODEL = golden("multilabel").model
 FLAGS = ["--loss", "bce-with-logits", "--batch", "8"]

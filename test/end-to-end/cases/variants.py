@@ -5,9 +5,8 @@ import json
 import numpy as np
 import onnx
 import onnx.parser
-from onnx import numpy_helper
-
 from harness import case, check, check_close, initializers
+from onnx import numpy_helper
 
 BATCH = 4
 MODEL = """<ir_version: 8, opset_import: ["": 18]>

@@ -3,7 +3,6 @@
 import json
 
 import numpy as np
-
 from harness import case, check, check_close, golden, initializers, read_log
 from launch import ALONE, compile_for, losses, mpirun, run_ranks
 

@@ -19,7 +19,7 @@ import warnings
 
 import numpy as np
 import onnx
-from onnx import helper, numpy_helper
+from onnx import numpy_helper
 
 # Inputs that importers need as constants, by operator: None for all but the
 # first.
