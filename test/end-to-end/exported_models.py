@@ -32,9 +32,7 @@ class ResidualBlock(nn.Module):
         self.bn1 = nn.BatchNorm2d(channels)
         self.conv2 = nn.Conv2d(channels, channels, 3, padding=1, bias=False)
         self.bn2 = nn.BatchNorm2d(channels)
-        self.down = nn.Sequential(
-            nn.Conv2d(channels_in, channels, 1, stride=2, bias=False), nn.BatchNorm2d(channels)
-        )
+        self.down = nn.Sequential(nn.Conv2d(channels_in, channels, 1, stride=2, bias=False), nn.BatchNorm2d(channels))
 
     def forward(self, x):
         y = F.relu(self.bn1(self.conv1(x)))
@@ -60,9 +58,7 @@ class Attention(nn.Module):
 
     def forward(self, x):
         b, t, d = x.shape
-        q, k, v = (
-            part.view(b, t, HEADS, d // HEADS).transpose(1, 2) for part in self.qkv(x).split(d, 2)
-        )
+        q, k, v = (part.view(b, t, HEADS, d // HEADS).transpose(1, 2) for part in self.qkv(x).split(d, 2))
         y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
         return self.out(y.transpose(1, 2).reshape(b, t, d))
 

@@ -174,7 +174,9 @@ def grad_accumulation_resume(ingot):
     check([s["loss"] for s in rest] == [s["loss"] for s in steps[3:]], "other losses after resuming")
     overflowing, _ = ingot.train(trainer, *run, "--steps", "2", "--loss-scale", "1e30")
     check(overflowing[0]["skipped"], "a step whose gradients overflow is not skipped")
-    ingot.check_error(ingot.ingotc(MLP.model, "-o", saved, *flags, "--grad-accumulation", "0"), 2, "--grad-accumulation")
+    ingot.check_error(
+        ingot.ingotc(MLP.model, "-o", saved, *flags, "--grad-accumulation", "0"), 2, "--grad-accumulation"
+    )
 
 
 @case("fit")
