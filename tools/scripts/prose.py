@@ -18,10 +18,11 @@ C_LIKE = re.compile(
     re.DOTALL,
 )
 PYTHON = re.compile(
-    r"(?P<quotes>\"{3}|'{3})(?P<page>.*?)(?P=quotes)"
+    r"^[ \t]*r?(?P<quotes>\"{3}|'{3})(?P<page>.*?)(?P=quotes)"
+    r"|(?P<delimiter>\"{3}|'{3})(?P<raw>.*?)(?P=delimiter)"
     r"|#+(?P<comment>[^\n]*)"
     r"|" + STRING,
-    re.DOTALL,
+    re.DOTALL | re.MULTILINE,
 )
 LANGUAGES = {".cpp": C_LIKE, ".h": C_LIKE, ".inc": C_LIKE, ".c": C_LIKE, ".td": C_LIKE, ".py": PYTHON}
 

@@ -145,7 +145,12 @@ class Layout(unittest.TestCase):
             with self.subTest(text):
                 status, lines = lint({**GOOD, name: f"// {LICENSE}{text}"})
                 self.assertEqual((status, [error.split(": ")[1] for error in lines[:-1]]), (1, [f"{name}:{line}"]))
-        for text, line in [('"""Doc.\n\nA zork.\n"""\n', 4), ("x = 1  # zork\n", 2), ("f('a ' 'zork')\n", 2)]:
+        for text, line in [
+            ('"""Doc.\n\nA zork.\n"""\n', 4),
+            ('x = """A\nzork."""\n', 3),
+            ("x = 1  # zork\n", 2),
+            ("f('a ' 'zork')\n", 2),
+        ]:
             with self.subTest(text):
                 status, lines = lint({**GOOD, "tools/a.py": f"# {LICENSE}{text}"})
                 self.assertEqual((status, [error.split(": ")[1] for error in lines[:-1]]), (1, [f"tools/a.py:{line}"]))
@@ -179,6 +184,7 @@ class Layout(unittest.TestCase):
             "`docs/spec/FAMILY.md`\npasses/graph/ graph/FoldScales.h and/or mlir/IR/Gone.h\n"
             "```text\npasses/gone\n```\n",
             "passes/a.cpp": f'// {LICENSE}auto a = "passes/gone";\n',
+            "tools/a.py": f'# {LICENSE}A = """passes/gone"""\n',
         })  # fmt: skip
 
     def test_unformatted_files(self):
