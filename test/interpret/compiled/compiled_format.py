@@ -11,8 +11,12 @@ class CompiledFormat(lit.formats.TestFormat):
     """What `ingot-eval --expect` checks, at level 0 (each op alone) and 2 (fused), for the CPU and in the
     emulator of a CUDA device."""
 
-    VARIANTS = {"O0": ["--compiled=0"], "O2": ["--compiled=2"],
-                "cuda-O0": ["--compiled=0", "--emulate"], "cuda-O2": ["--compiled=2", "--emulate"]}
+    VARIANTS = {
+        "O0": ["--compiled=0"],
+        "O2": ["--compiled=2"],
+        "cuda-O0": ["--compiled=0", "--emulate"],
+        "cuda-O2": ["--compiled=2", "--emulate"],
+    }
 
     def getTestsInDirectory(self, suite, path, litConfig, localConfig):
         folder = os.path.dirname(suite.getSourcePath(path))
