@@ -1,4 +1,4 @@
-"""Trainers for GPUs: what is asked of the driver, and in which order (stand_ins.py);
+"""Trainers for GPUs: what is asked of the driver, and in which order (fakes.py);
 the kernels themselves are tested in the emulator."""
 
 import ctypes
@@ -8,7 +8,7 @@ import re
 
 import numpy as np
 from harness import case, check, golden, initializers, read_log
-from stand_ins import GRAPH_CALLS, recorded, trainer
+from fakes import GRAPH_CALLS, recorded, trainer
 
 
 @case("cuda a step is one graph launch after the second")
@@ -72,14 +72,14 @@ def logs(ingot):
     expected = [(step, which) for step in range(1, 8) for which in (False, True) if not which or step in (3, 6, 7)]
     check(order == expected, f"{order}")
     # Steps before one that cannot be started are there.
-    ingot.check_error([*run, "--steps", 6], 1, "recording the step", env={**env, "INGOT_STAND_IN_FAIL": "cuStreamBeginCapture"})
+    ingot.check_error([*run, "--steps", 6], 1, "recording the step", env={**env, "INGOT_FAKE_FAIL": "cuStreamBeginCapture"})
     check(len(read_log(log)[0]) == 1, "the log lacks a step")
     # A loss that is not finite is noticed with one more step under way, and before a checkpoint holds it.
     for flags, launched in [([], 4), (["--save", broken, "--save-every", 1], 3)]:
         calls = ingot.path("calls.txt")
         calls.unlink(missing_ok=True)
         ingot.check_error([*run, "--steps", 9, *flags], 1, "step 4", "the loss is not a number",
-                          env={**env, "INGOT_STAND_IN_NAN": "3", "INGOT_STAND_IN_LOG": str(calls)})
+                          env={**env, "INGOT_FAKE_NAN": "3", "INGOT_FAKE_LOG": str(calls)})
         steps, _ = read_log(log)
         check(len(steps) == 4 and steps[3]["loss"] is None, f"{steps}")
         check(calls.read_text().count("cuGraphLaunch") == launched, f"{calls.read_text().count('cuGraphLaunch')} launches")
@@ -119,7 +119,7 @@ def plain_launches(ingot):
 def state_comes_back(ingot):
     mlp, program, env = trainer(ingot)
     saved, exported = ingot.path("saved"), ingot.path("trained.onnx")
-    # Stand-ins compute nothing, so that the state stays as it was.
+    # Fakes compute nothing, so that the state stays as it was.
     ingot.succeed([program, "--data", mlp.data, "--steps", 2, "--save", saved, "--export", exported], env=env)
     before, after = initializers(mlp.model), initializers(exported)
     for name, value in before.items():
@@ -154,21 +154,21 @@ def wrong_machine(ingot):
     except OSError:
         ingot.check_error(run, 1, "libcuda.so.1")
     for setting, words in [
-        ({"INGOT_STAND_IN_FAIL": "cuInit"}, ["no GPU", "CUDA_ERROR_NO_DEVICE"]),
-        ({"INGOT_STAND_IN_VERSION": "12040"}, ["driver", "12.4", "13"]),
-        ({"INGOT_STAND_IN_ARCH": "75"}, ["sm_75", "sm_90"]),
-        ({"INGOT_STAND_IN_MEMORY": "100000"}, ["GPU memory", "free"]),
-        ({"INGOT_STAND_IN_FAIL": "cublasLtCreate"}, ["cuBLASLt"]),
-        ({"INGOT_STAND_IN_FAIL": "cublasLtMatmulAlgoGetHeuristic"}, ["matmul", "algorithm"]),
-        ({"INGOT_STAND_IN_FAIL": "cuLaunchKernel"}, ["train_step"]),
-        ({"INGOT_STAND_IN_FAIL": "cuEventSynchronize"}, ["CUDA", "running on the GPU"]),
+        ({"INGOT_FAKE_FAIL": "cuInit"}, ["no GPU", "CUDA_ERROR_NO_DEVICE"]),
+        ({"INGOT_FAKE_VERSION": "12040"}, ["driver", "12.4", "13"]),
+        ({"INGOT_FAKE_ARCH": "75"}, ["sm_75", "sm_90"]),
+        ({"INGOT_FAKE_MEMORY": "100000"}, ["GPU memory", "free"]),
+        ({"INGOT_FAKE_FAIL": "cublasLtCreate"}, ["cuBLASLt"]),
+        ({"INGOT_FAKE_FAIL": "cublasLtMatmulAlgoGetHeuristic"}, ["matmul", "algorithm"]),
+        ({"INGOT_FAKE_FAIL": "cuLaunchKernel"}, ["train_step"]),
+        ({"INGOT_FAKE_FAIL": "cuEventSynchronize"}, ["CUDA", "running on the GPU"]),
     ]:
         ingot.check_error(run, 1, *words, env={**env, **setting})
 
 
 @case("cuda other architectures take the text")
 def later_architecture(ingot):
-    _, log = recorded(ingot, env={"INGOT_STAND_IN_ARCH": "100"})
+    _, log = recorded(ingot, env={"INGOT_FAKE_ARCH": "100"})
     loads = re.findall(r"cuModuleLoadDataEx (\w+)", log)
     check(loads == ["cubin", "ptx"], f"loads {loads}")
 

@@ -1,4 +1,4 @@
-"""Kernels for GPUs, and calls of CUDA's libraries, on stand-ins (stand_ins.py)."""
+"""Kernels for GPUs, and calls of CUDA's libraries, on fakes (fakes.py)."""
 
 import json
 import os
@@ -11,7 +11,7 @@ import onnx.helper as oh
 import onnx.numpy_helper
 import onnx.parser
 from harness import MODELS, ROOT, Skip, case, check, golden
-from stand_ins import recorded, trainer
+from fakes import recorded, trainer
 
 GOLDENS = ["mlp", "cnn", "segmentation", "multilabel"]
 GRAPH_CALLS_OF_RECORDING = ("cuStreamBeginCapture", "cuStreamEndCapture")
@@ -109,7 +109,7 @@ def convolutions(ingot):
     cnn = golden("cnn")
     program = ingot.compile(cnn.model, *cnn.compile_flags("sgd"), "--target", "cuda")
     log = ingot.path("calls.txt")
-    env = {**env, "INGOT_STAND_IN_LOG": str(log)}
+    env = {**env, "INGOT_FAKE_LOG": str(log)}
     ingot.succeed([program, "--data", cnn.data, "--steps", 3], env=env)
     calls = log.read_text()
     check("violation" not in calls, "a call is wrong: " + calls[calls.find("violation") :][:200])
@@ -117,7 +117,7 @@ def convolutions(ingot):
     check(engines == {"2"}, f"engines {engines}")
     check("cudnnDestroy objects=0" in calls, "cuDNN objects are left")
     ingot.check_error([program, "--data", cnn.data, "--steps", 1], 1, "convolution", "cuDNN",
-                      env={**env, "INGOT_STAND_IN_FAIL": "cudnnCreate"})
+                      env={**env, "INGOT_FAKE_FAIL": "cudnnCreate"})
 
 
 @case("cuda convolutions have channels last on tensor cores")
@@ -127,7 +127,7 @@ def convolution_layouts(ingot):
     for precision, order in [("fp32", "first"), ("fp32 --tf32", "last"), ("bf16", "last"), ("fp16", "last")]:
         program = ingot.compile(cnn.model, *cnn.compile_flags("sgd"), "--target", "cuda", "--precision", *precision.split())
         log = ingot.path("calls.txt")
-        ingot.succeed([program, "--data", cnn.data, "--steps", 1], env={**env, "INGOT_STAND_IN_LOG": str(log)})
+        ingot.succeed([program, "--data", cnn.data, "--steps", 1], env={**env, "INGOT_FAKE_LOG": str(log)})
         calls = log.read_text()
         check("violation" not in calls, "a call is wrong: " + calls[calls.find("violation") :][:200])
         lines = re.findall(r"convolution channels (.*)", calls)
@@ -251,14 +251,14 @@ def write_network(ingot, transposed=False):
 
 @case("cuda products have the library's epilogues")
 def library_epilogues(ingot):
-    _, _, stand_ins = trainer(ingot)
+    _, _, fakes = trainer(ingot)
     model, data = write_network(ingot)
     flags = ["--loss", "cross-entropy", "--batch", "16", "--target", "cuda"]
     program = ingot.compile(model, *flags, "--precision", "bf16")
 
     def run(program=program, **settings):
         log = ingot.path("calls.txt")
-        env = {**stand_ins, "INGOT_STAND_IN_LOG": str(log), **settings}
+        env = {**fakes, "INGOT_FAKE_LOG": str(log), **settings}
         result = ingot.succeed([program, "--data", data, "--steps", "4"], env=env)
         lines = log.read_text().splitlines()
         broken = [line for line in lines if line.startswith("violation")]
@@ -290,7 +290,7 @@ def library_epilogues(ingot):
     wanted = sorted([bias, bias | gelu, bias | relu, relu_gradient | of_result, gelu_gradient | of_result, of_operand])
     check(found == wanted, f"epilogues in fp32 {found}, want {wanted}")
     # A library without them: the product, then kernels, and a line that says so.
-    without, said = run(INGOT_STAND_IN_NO_EPILOGUES="1")
+    without, said = run(INGOT_FAKE_NO_EPILOGUES="1")
     at = 0
     for line in with_epilogues:
         name = line.split()[0]
@@ -306,7 +306,7 @@ def library_epilogues(ingot):
         check(said.count(words) == 1, f"not said once: {words} in {said}")
     check(said.count("with a bias's gradient:") == 3, said)
     # One that finds out when it runs.
-    late, said = run(INGOT_STAND_IN_NO_EPILOGUES="2")
+    late, said = run(INGOT_FAKE_NO_EPILOGUES="2")
     check(late == without, f"{late} in place of {without}")
     check(said.count("cuBLASLt has no") == 7, said)
 
@@ -326,18 +326,18 @@ def tf32(ingot):
         program = ingot.compile(cnn.model, *cnn.compile_flags("sgd"), "--target", "cuda", *flags)
         log = ingot.path(f"calls-{engine}.txt")
         ingot.succeed([program, "--data", cnn.data, "--steps", 1],
-                      env={**env, "INGOT_STAND_IN_LOG": str(log), "INGOT_STAND_IN_TENSOR_CORES": "1"})
+                      env={**env, "INGOT_FAKE_LOG": str(log), "INGOT_FAKE_TENSOR_CORES": "1"})
         engines = set(re.findall(r"cudnnBackendExecute engine=(\d)", log.read_text()))
         check(engines == {engine}, f"{flags}: engines {engines}")
 
 
 @case("cuda algorithms of products are tried and kept")
 def tuning(ingot):
-    mlp, program, stand_ins = trainer(ingot)
+    mlp, program, fakes = trainer(ingot)
 
     def run(*flags, **settings):
         log = ingot.path("calls.txt")
-        env = {**stand_ins, "INGOT_STAND_IN_LOG": str(log), **settings}
+        env = {**fakes, "INGOT_FAKE_LOG": str(log), **settings}
         result = ingot.succeed([program, "--data", mlp.data, "--steps", "3", *flags], env=env)
         lines = log.read_text().splitlines()
         check(not [line for line in lines if line.startswith("violation")], "violations")
@@ -351,16 +351,16 @@ def tuning(ingot):
     check(chosen == {"1"} and timings == 0, f"without being asked: algorithms {chosen}, {timings} timings")
     # Five times of each algorithm: the second is the fastest.
     kept = ingot.path("kept") / "choices.txt"
-    chosen, timings, _ = run(f"--tune={kept}", INGOT_STAND_IN_TIMES="555552222244444")
+    chosen, timings, _ = run(f"--tune={kept}", INGOT_FAKE_TIMES="555552222244444")
     check(chosen == {"2"} and timings > 0 and timings % 15 == 0, f"algorithms {chosen}, {timings} timings")
     chosen, timings, _ = run(f"--tune={kept}")
     check(chosen == {"2"} and timings == 0, f"with the file: algorithms {chosen}, {timings} timings")
     # Of a run, the fastest time counts.
-    chosen, _, _ = run(f"--tune={ingot.path('other.txt')}", INGOT_STAND_IN_TIMES="555553333395919")
+    chosen, _, _ = run(f"--tune={ingot.path('other.txt')}", INGOT_FAKE_TIMES="555553333395919")
     check(chosen == {"3"}, f"algorithms {chosen}")
     # Other machines' choices, and what is none, are no choices.
     text = kept.read_text()
-    for broken in [text.replace("stand-in", "another"), text.replace("000000000000002", "00000000000000z"), "", "junk\n" + text]:
+    for broken in [text.replace("fake", "another"), text.replace("000000000000002", "00000000000000z"), "", "junk\n" + text]:
         kept.write_text(broken)
         chosen, timings, _ = run(f"--tune={kept}")
         check(chosen == {"1"} and timings > 0, f"algorithms {chosen}, {timings} timings from {broken[:80]!r}")
@@ -379,7 +379,7 @@ def tuning(ingot):
 
 @case("cuda algorithms of convolutions are tried and kept")
 def convolution_tuning(ingot):
-    _, _, stand_ins = trainer(ingot)
+    _, _, fakes = trainer(ingot)
     cnn = golden("cnn")
     program = ingot.compile(cnn.model, *cnn.compile_flags("sgd"), "--target", "cuda")
     kept, last = ingot.path("choices.txt"), ingot.path("last.txt")
@@ -388,7 +388,7 @@ def convolution_tuning(ingot):
         """Engines in the recording and before it, and how often is timed. Products and launches have their choices."""
         log = ingot.path("calls.txt")
         flags = [] if path is None else [f"--tune={path}"]
-        env = {**stand_ins, "INGOT_STAND_IN_LOG": str(log), "INGOT_STAND_IN_ENGINES": "6", **settings}
+        env = {**fakes, "INGOT_FAKE_LOG": str(log), "INGOT_FAKE_ENGINES": "6", **settings}
         ingot.succeed([program, "--data", cnn.data, "--steps", "24", *flags], env=env)
         lines = log.read_text().splitlines()
         check(not [line for line in lines if line.startswith("violation")], "violations")
@@ -399,7 +399,7 @@ def convolution_tuning(ingot):
         return set(engines[0]), engines[1], lines.count("cuEventElapsedTime")
 
     def without_convolutions(text):
-        return "".join(line + "\n" for line in text.splitlines() if not line.startswith("stand-in\tconvolution"))
+        return "".join(line + "\n" for line in text.splitlines() if not line.startswith("fake\tconvolution"))
 
     chosen, tried, _ = run()
     check(chosen == {2} == set(tried), f"without being asked: engines {chosen}, {tried}")
@@ -414,24 +414,24 @@ def convolution_tuning(ingot):
         return run(last, **settings)
 
     # The first two do not fit; of four, the third is the fastest.
-    chosen, tried, timings = retry(others, INGOT_STAND_IN_TIMES="55555444442222233333")
+    chosen, tried, timings = retry(others, INGOT_FAKE_TIMES="55555444442222233333")
     check(chosen == {4} and set(tried) == {2, 3, 4, 5}, f"engines {chosen}, tried {tried}")
     check(timings > 0 and timings % 20 == 0, f"{timings} timings")
     found = last.read_text()
-    lines = [line for line in found.splitlines() if line.startswith("stand-in\tconvolution by cuDNN ")]
+    lines = [line for line in found.splitlines() if line.startswith("fake\tconvolution by cuDNN ")]
     check(len(lines) * 20 == timings and all(re.search(r"\t3 \d+=1$", line) for line in lines), f"{lines}")
     # With the file the same is taken, and nothing else run.
     chosen, tried, timings = retry(found)
     check(chosen == {4} == set(tried) and timings == 0, f"with the file: {chosen}, {tried}, {timings} timings")
     # One that cannot run is no choice.
-    chosen, _, timings = retry(others, INGOT_STAND_IN_TIMES="333332222255555", INGOT_STAND_IN_BROKEN_ENGINE="2")
+    chosen, _, timings = retry(others, INGOT_FAKE_TIMES="333332222255555", INGOT_FAKE_BROKEN_ENGINE="2")
     check(chosen == {4} and timings > 0, f"a broken engine: {chosen}, {timings} timings")
     # What the library does not propose, another version's choice, and a GPU's other than this.
     for stale, settings in [
         (re.sub(r"\t3 (\d+)=1\n", r"\t3 \1=7\n", found), {}),
         (re.sub(r"\t3 \d+=1\n", "\tjunk\n", found), {}),
-        (found, {"INGOT_STAND_IN_DNN_VERSION": "99999"}),
-        (found.replace("stand-in\tconvolution", "another\tconvolution"), {}),
+        (found, {"INGOT_FAKE_DNN_VERSION": "99999"}),
+        (found.replace("fake\tconvolution", "another\tconvolution"), {}),
     ]:
         chosen, _, timings = retry(stale, **settings)
         check(chosen == {2} and timings > 0, f"{settings}: engines {chosen}, {timings} timings from {stale[:300]!r}")
@@ -439,16 +439,16 @@ def convolution_tuning(ingot):
 
 @case("cuda launches are tried and kept")
 def launches(ingot):
-    mlp, program, stand_ins = trainer(ingot)
+    mlp, program, fakes = trainer(ingot)
     kept = ingot.path("choices.txt")
     # Two and more blocks for one multiprocessor.
-    env = {**stand_ins, "INGOT_STAND_IN_MULTIPROCESSORS": "1"}
+    env = {**fakes, "INGOT_FAKE_MULTIPROCESSORS": "1"}
 
     def run(steps):
         """Blocks of the launches of each kernel, and of those in the recording; how often is timed."""
         log = ingot.path("calls.txt")
         ingot.succeed([program, "--data", mlp.data, "--steps", steps, f"--tune={kept}"],
-                      env={**env, "INGOT_STAND_IN_LOG": str(log)})
+                      env={**env, "INGOT_FAKE_LOG": str(log)})
         lines = log.read_text().splitlines()
         check(not [line for line in lines if line.startswith("violation")], "violations")
         check(lines[-1].endswith("objects=0 blocks=0"), f"left: {lines[-1]}")

@@ -1,11 +1,11 @@
-"""Ranks on GPUs: exchanges, on stand-ins (stand_ins.py)."""
+"""Ranks on GPUs: exchanges, on fakes (fakes.py)."""
 
 import json
 import re
 
 import numpy as np
 from harness import case, check, golden
-from stand_ins import read_calls, recorded, recorded_step, run_ranks, trainer
+from fakes import read_calls, recorded, recorded_step, run_ranks, trainer
 
 
 @case("cuda ranks add up on a stream of their own")
@@ -39,9 +39,9 @@ def ranks(ingot):
 def ranks_fail(ingot):
     command, env, _ = run_ranks(ingot, 2)
     for setting, words in [
-        ({"INGOT_STAND_IN_GPUS": "1"}, "has no GPU"),
-        ({"INGOT_STAND_IN_FAIL": "ncclCommInitRank"}, "NCCL"),
-        ({"INGOT_STAND_IN_FAIL": "ncclAllReduce"}, "NCCL"),
+        ({"INGOT_FAKE_GPUS": "1"}, "has no GPU"),
+        ({"INGOT_FAKE_FAIL": "ncclCommInitRank"}, "NCCL"),
+        ({"INGOT_FAKE_FAIL": "ncclAllReduce"}, "NCCL"),
     ]:
         # The launcher has its own words around ours.
         result = ingot.run(command, env={**env, **setting})

@@ -1,5 +1,5 @@
 """What tools/gpu-check takes along to a machine with a GPU, and what it makes of what it
-finds, on stand-ins (stand_ins.py)."""
+finds, on fakes (fakes.py)."""
 
 import importlib.util
 import json
@@ -9,7 +9,7 @@ import sqlite3
 import sys
 
 from harness import ROOT, case, check
-from stand_ins import recorded, trainer
+from fakes import recorded, trainer
 
 
 @case("cuda tests of kernels for a machine with a GPU")
@@ -21,8 +21,8 @@ def kernel_cases(ingot):
         name = folder / f"add-{level}"
         ingot.succeed(["ld.lld-22", "-shared", "-o", f"{name}.so", f"{name}.o"])
         log = folder / f"calls-{level}.txt"
-        # Stand-ins compute nothing: the runner has to notice.
-        result = ingot.run([ingot.bin / "ingot-gpu-run", f"{name}.so"], env={**env, "INGOT_STAND_IN_LOG": str(log)})
+        # Fakes compute nothing: the runner has to notice.
+        result = ingot.run([ingot.bin / "ingot-gpu-run", f"{name}.so"], env={**env, "INGOT_FAKE_LOG": str(log)})
         lines = [json.loads(line) for line in result.out.splitlines()]
         check(result.status == 1 and len(lines) > 3, f"exit {result.status}, {len(lines)} functions")
         check(any("expected" in line["difference"] for line in lines), "no difference found")
@@ -83,7 +83,7 @@ def gpu_check(ingot):
     (folder / "plan.json").write_text(json.dumps({"commit": "x", "arch": "sm_90", "steps": 4, "trainers": [entry]}))
     command = [sys.executable, folder / "check.py", "--only", "losses", "timeline", "--out", folder / "out"]
     first = ingot.run(command, env=env)
-    # Stand-ins compute nothing, which is not the processor's loss.
+    # Fakes compute nothing, which is not the processor's loss.
     report = json.loads((folder / "out/report.json").read_text())["sections"]
     check(first.status == 1 and not report["losses"]["ok"], f"{report}")
     check(any("from the processor's losses" in problem for problem in report["losses"]["problems"]), f"{report['losses']}")
@@ -104,7 +104,7 @@ def library_cases(ingot):
         check(b"ingot_attention_grad" in (folder / f"{case}-O2.o").read_bytes(), f"{case}: attention is taken apart")
     name, log = folder / "channels-last-O2", folder / "log.txt"
     ingot.succeed(["ld.lld-22", "-shared", "-o", f"{name}.so", f"{name}.o"])
-    ingot.run([ingot.bin / "ingot-gpu-run", f"{name}.so"], env={**env, "INGOT_STAND_IN_LOG": str(log)})
+    ingot.run([ingot.bin / "ingot-gpu-run", f"{name}.so"], env={**env, "INGOT_FAKE_LOG": str(log)})
     lines = re.findall(r"convolution channels (.*)", log.read_text())
     orders = {f"data={order} filter={order} result={order}": 0 for order in ["first", "last"]}
     for line in lines:

@@ -1,13 +1,13 @@
 //===----------------------------------------------------------------------===//
 //
-// libcudnn for tests (StandIns.h). Of the engines it proposes, three or
-// INGOT_STAND_IN_ENGINES, the first is not deterministic and the second wants
+// A fake libcudnn (Fakes.h). Of the engines it proposes, three or
+// INGOT_FAKE_ENGINES, the first is not deterministic and the second wants
 // more memory than anyone has. From the fourth on they are one engine in
 // several settings.
 //
 //===----------------------------------------------------------------------===//
 
-#include "test/runtime/cuda/StandIns.h"
+#include "test/fakes/cuda/Fakes.h"
 
 #include <algorithm>
 #include <cudnn.h>
@@ -16,7 +16,7 @@
 #include <set>
 #include <vector>
 
-using standin::record;
+using fakes::record;
 
 namespace {
 struct Descriptor {
@@ -31,9 +31,7 @@ struct Descriptor {
 std::set<const void *> living;
 constexpr int64_t withSettings = 3;
 
-int64_t countEngines() {
-  return standin::getSetting("INGOT_STAND_IN_ENGINES", 3);
-}
+int64_t countEngines() { return fakes::getSetting("INGOT_FAKE_ENGINES", 3); }
 
 Descriptor *find(const void *handle) {
   if (living.count(handle))
@@ -120,7 +118,7 @@ cudnnStatus_t cudnnSetStream(cudnnHandle_t, cudaStream_t stream) {
   return CUDNN_STATUS_SUCCESS;
 }
 size_t cudnnGetVersion() {
-  return standin::getSetting("INGOT_STAND_IN_DNN_VERSION", CUDNN_VERSION);
+  return fakes::getSetting("INGOT_FAKE_DNN_VERSION", CUDNN_VERSION);
 }
 const char *cudnnGetErrorString(cudnnStatus_t) { return "as the test wants"; }
 
@@ -201,7 +199,7 @@ cudnnBackendGetAttribute(const cudnnBackendDescriptor_t descriptor,
   } else if (name == CUDNN_ATTR_ENGINE_NUMERICAL_NOTE) {
     *count = object->engine == 0;
     *static_cast<cudnnBackendNumericalNote_t *>(values) =
-        standin::getSetting("INGOT_STAND_IN_TENSOR_CORES", 0)
+        fakes::getSetting("INGOT_FAKE_TENSOR_CORES", 0)
             ? CUDNN_NUMERICAL_NOTE_TENSOR_CORE
             : CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC;
   } else if (name == CUDNN_ATTR_ENGINE_GLOBAL_INDEX) {
@@ -222,8 +220,7 @@ cudnnStatus_t cudnnBackendExecute(cudnnHandle_t, cudnnBackendDescriptor_t plan,
   if (getNumber(*find(pack), CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS) == 0)
     record("violation", " cudnnBackendExecute: no tensors");
   int64_t engine = find(plan)->engine;
-  bool isBroken =
-      standin::getSetting("INGOT_STAND_IN_BROKEN_ENGINE", -1) == engine;
+  bool isBroken = fakes::getSetting("INGOT_FAKE_BROKEN_ENGINE", -1) == engine;
   return record(__func__, " engine=%d", static_cast<int>(engine)) || isBroken
              ? CUDNN_STATUS_EXECUTION_FAILED
              : CUDNN_STATUS_SUCCESS;

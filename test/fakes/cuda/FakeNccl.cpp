@@ -1,15 +1,15 @@
 //===----------------------------------------------------------------------===//
 //
-// libnccl for tests (StandIns.h): one rank's side of it.
+// A fake libnccl (Fakes.h): one rank's side of it.
 //
 //===----------------------------------------------------------------------===//
 
-#include "test/runtime/cuda/StandIns.h"
+#include "test/fakes/cuda/Fakes.h"
 
 #include <nccl.h>
 #include <set>
 
-using standin::record;
+using fakes::record;
 
 static std::set<ncclComm_t> living;
 

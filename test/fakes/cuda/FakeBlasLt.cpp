@@ -1,16 +1,16 @@
 //===----------------------------------------------------------------------===//
 //
-// libcublasLt for tests (StandIns.h).
+// A fake libcublasLt (Fakes.h).
 //
 //===----------------------------------------------------------------------===//
 
-#include "test/runtime/cuda/StandIns.h"
+#include "test/fakes/cuda/Fakes.h"
 
 #include <cublasLt.h>
 #include <map>
 #include <set>
 
-using standin::record;
+using fakes::record;
 
 namespace {
 struct Layout {
@@ -164,7 +164,7 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
   if (record(__func__))
     return CUBLAS_STATUS_SUCCESS;
   bool isPlain = getEpilogue(product) == CUBLASLT_EPILOGUE_DEFAULT;
-  if (!isPlain && standin::getSetting("INGOT_STAND_IN_NO_EPILOGUES", 0) == 1)
+  if (!isPlain && fakes::getSetting("INGOT_FAKE_NO_EPILOGUES", 0) == 1)
     return CUBLAS_STATUS_SUCCESS;
   for (; *found < most && *found < algorithms; ++*found) {
     results[*found] = {};
@@ -211,7 +211,7 @@ cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t product, const void *,
     record("violation", " cublasLtMatmul: workspace");
   checkEpilogue(product, c, result);
   if (getEpilogue(product) != CUBLASLT_EPILOGUE_DEFAULT &&
-      standin::getSetting("INGOT_STAND_IN_NO_EPILOGUES", 0) == 2) {
+      fakes::getSetting("INGOT_FAKE_NO_EPILOGUES", 0) == 2) {
     record("refused", " %s", __func__);
     return CUBLAS_STATUS_NOT_SUPPORTED;
   }

@@ -1,6 +1,6 @@
 //===----------------------------------------------------------------------===//
 //
-// What a GPU may do at the same time, for the stand-in of the driver: streams
+// What a GPU may do at the same time, for the fake driver: streams
 // run beside each other and the host but for events and waits. Finds accesses
 // to one memory that nothing orders, where a GPU would only sometimes go wrong.
 //
@@ -8,15 +8,15 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef INGOT_TEST_RUNTIME_CUDA_ORDER_H
-#define INGOT_TEST_RUNTIME_CUDA_ORDER_H
+#ifndef INGOT_TEST_FAKES_CUDA_ORDER_H
+#define INGOT_TEST_FAKES_CUDA_ORDER_H
 
 #include <algorithm>
 #include <cstdint>
 #include <map>
 #include <vector>
 
-namespace standin {
+namespace fakes {
 
 /// A point in time: of each stream, how many operations are done by then.
 class Moment {
@@ -120,6 +120,6 @@ private:
   std::vector<Access> accesses;
 };
 
-} // namespace standin
+} // namespace fakes
 
-#endif // INGOT_TEST_RUNTIME_CUDA_ORDER_H
+#endif // INGOT_TEST_FAKES_CUDA_ORDER_H

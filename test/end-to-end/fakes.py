@@ -1,5 +1,5 @@
-"""Trainers for GPUs where there is none: stand-ins for CUDA's libraries say what is
-asked of them and in which order (test/runtime/cuda/StandIns.h)."""
+"""Trainers for GPUs where there is none: fakes for CUDA's libraries say what is
+asked of them and in which order (test/fakes/cuda/Fakes.h)."""
 
 import shutil
 
@@ -9,21 +9,21 @@ GRAPH_CALLS = {"cuStreamBeginCapture", "cuStreamEndCapture", "cuGraphInstantiate
 
 
 def trainer(ingot, *flags, optimizer="adamw"):
-    """The mlp for sm_90, and where the stand-ins are."""
-    stand_ins = ingot.bin.parent / "lib/stand-ins"
-    if not stand_ins.exists():
+    """The mlp for sm_90, and where the fakes are."""
+    fakes = ingot.bin.parent / "lib/fakes"
+    if not fakes.exists():
         raise Skip("built without CUDA's headers")
     mlp = golden("mlp")
     return mlp, ingot.compile(mlp.model, *mlp.compile_flags(optimizer), "--target", "cuda", *flags), {
-        "LD_LIBRARY_PATH": str(stand_ins)
+        "LD_LIBRARY_PATH": str(fakes)
     }
 
 
 def recorded(ingot, *flags, env=None, steps=4, compiled=()):
     """The calls that a run makes: [name, rest of the line]."""
-    mlp, program, stand_ins = trainer(ingot, *compiled)
+    mlp, program, fakes = trainer(ingot, *compiled)
     log = ingot.path("calls.txt")
-    env = {**stand_ins, "INGOT_STAND_IN_LOG": str(log), **(env or {})}
+    env = {**fakes, "INGOT_FAKE_LOG": str(log), **(env or {})}
     ingot.succeed([program, "--data", mlp.data, "--steps", steps, *flags], env=env)
     calls = [(line.split() + [""])[:2] for line in log.read_text().splitlines()]
     broken = [line for line in log.read_text().splitlines() if line.startswith("violation")]
@@ -32,14 +32,14 @@ def recorded(ingot, *flags, env=None, steps=4, compiled=()):
 
 
 def run_ranks(ingot, gpus, *flags, ranks=2, steps=3, trainer_flags="", optimizer="adamw", bucket="0.01"):
-    """Ranks on stand-ins; the command, its environment and a log for each."""
+    """Ranks on fakes; the command, its environment and a log for each."""
     if not shutil.which("mpirun"):
         raise Skip("mpirun is not there")
     mlp, program, env = trainer(ingot, "--data-parallel", "--bucket-mb", bucket, *flags, optimizer=optimizer)
     logs = ingot.path("calls")
-    script = f"INGOT_STAND_IN_LOG={logs}.$OMPI_COMM_WORLD_RANK exec {program} --data {mlp.data} --steps {steps} {trainer_flags}"
+    script = f"INGOT_FAKE_LOG={logs}.$OMPI_COMM_WORLD_RANK exec {program} --data {mlp.data} --steps {steps} {trainer_flags}"
     command = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", str(ranks), "bash", "-c", script]
-    return command, {**env, "INGOT_STAND_IN_GPUS": str(gpus), "OMP_NUM_THREADS": "1"}, logs
+    return command, {**env, "INGOT_FAKE_GPUS": str(gpus), "OMP_NUM_THREADS": "1"}, logs
 
 
 def read_calls(logs, rank):

@@ -1,14 +1,14 @@
 //===----------------------------------------------------------------------===//
 //
-// What the stand-in of the driver finds wrong (Order.h).
+// What the fake driver finds wrong (Order.h).
 //
 //===----------------------------------------------------------------------===//
 
-#include "test/runtime/cuda/Order.h"
+#include "test/fakes/cuda/Order.h"
 
 #include <gtest/gtest.h>
 
-using namespace standin;
+using namespace fakes;
 
 namespace {
 constexpr int runs = 1, inputs = 2;

@@ -1,11 +1,11 @@
 //===----------------------------------------------------------------------===//
 //
-// libcuda.so.1 for tests (StandIns.h). Memory of the GPU is the host's.
+// A fake libcuda.so.1 (Fakes.h). Memory of the GPU is the host's.
 //
 //===----------------------------------------------------------------------===//
 
-#include "test/runtime/cuda/Order.h"
-#include "test/runtime/cuda/StandIns.h"
+#include "test/fakes/cuda/Fakes.h"
+#include "test/fakes/cuda/Order.h"
 
 #include <cuda.h>
 #include <map>
@@ -16,10 +16,10 @@
 #include <utility>
 #include <vector>
 
-using standin::getSetting;
-using standin::Moment;
-using standin::record;
-using standin::Region;
+using fakes::getSetting;
+using fakes::Moment;
+using fakes::record;
+using fakes::Region;
 
 namespace {
 enum class Kind { Context, Stream, Event, Module, Graph, Executable };
@@ -46,7 +46,7 @@ bool isCapturing = false;
 /// Of the recording that is under way, or was last.
 int recordings = 0;
 std::vector<Region> captured;
-standin::Order order, recordedOrder;
+fakes::Order order, recordedOrder;
 /// Its last operation of each stream.
 Moment recordedLast;
 
@@ -161,7 +161,7 @@ CUresult cuInit(unsigned) {
   return record(__func__) ? CUDA_ERROR_NO_DEVICE : CUDA_SUCCESS;
 }
 CUresult cuDriverGetVersion(int *version) {
-  *version = static_cast<int>(getSetting("INGOT_STAND_IN_VERSION", 13000));
+  *version = static_cast<int>(getSetting("INGOT_FAKE_VERSION", 13000));
   return CUDA_SUCCESS;
 }
 CUresult cuGetErrorName(CUresult error, const char **text) {
@@ -174,7 +174,7 @@ CUresult cuGetErrorString(CUresult error, const char **text) {
   return CUDA_SUCCESS;
 }
 CUresult cuDeviceGetCount(int *count) {
-  *count = static_cast<int>(getSetting("INGOT_STAND_IN_GPUS", 1));
+  *count = static_cast<int>(getSetting("INGOT_FAKE_GPUS", 1));
   return CUDA_SUCCESS;
 }
 CUresult cuDeviceGet(CUdevice *device, int number) {
@@ -183,15 +183,14 @@ CUresult cuDeviceGet(CUdevice *device, int number) {
   return CUDA_SUCCESS;
 }
 CUresult cuDeviceGetName(char *name, int length, CUdevice) {
-  std::snprintf(name, length, "stand-in");
+  std::snprintf(name, length, "fake");
   return CUDA_SUCCESS;
 }
 CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute,
                               CUdevice) {
-  int arch = static_cast<int>(getSetting("INGOT_STAND_IN_ARCH", 90));
+  int arch = static_cast<int>(getSetting("INGOT_FAKE_ARCH", 90));
   if (attribute == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)
-    *value =
-        static_cast<int>(getSetting("INGOT_STAND_IN_MULTIPROCESSORS", 132));
+    *value = static_cast<int>(getSetting("INGOT_FAKE_MULTIPROCESSORS", 132));
   else
     *value = attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR
                  ? arch / 10
@@ -215,7 +214,7 @@ CUresult cuCtxSetCurrent(CUcontext context) {
 }
 
 CUresult cuMemGetInfo(size_t *free, size_t *total) {
-  *total = getSetting("INGOT_STAND_IN_MEMORY", 1L << 30);
+  *total = getSetting("INGOT_FAKE_MEMORY", 1L << 30);
   *free = *total - used;
   return CUDA_SUCCESS;
 }
@@ -329,7 +328,7 @@ CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode) {
   REQUIRE(!isCapturing, CUDA_ERROR_ILLEGAL_STATE);
   isCapturing = true;
   ++recordings;
-  recordedOrder = standin::Order();
+  recordedOrder = fakes::Order();
   recordedLast = Moment();
   return CUDA_SUCCESS;
 }
@@ -364,7 +363,7 @@ CUresult cuGraphLaunch(CUgraphExec executable, CUstream stream) {
   bool isOrdered = put(stream, regions);
   REQUIRE(isOrdered, CUDA_ERROR_ILLEGAL_STATE);
   static int launches = 0;
-  if (++launches == getSetting("INGOT_STAND_IN_NAN", 0))
+  if (++launches == getSetting("INGOT_FAKE_NAN", 0))
     for (const Region &region : regions)
       std::memset(reinterpret_cast<void *>(region.begin), 0xff, region.bytes);
   return CUDA_SUCCESS;
@@ -414,7 +413,7 @@ CUresult cuEventElapsedTime(float *milliseconds, CUevent from, CUevent to) {
   record(__func__);
   // One after the other, again and again.
   static size_t reads = 0;
-  const char *times = std::getenv("INGOT_STAND_IN_TIMES");
+  const char *times = std::getenv("INGOT_FAKE_TIMES");
   size_t count = times ? std::strlen(times) : 0;
   *milliseconds =
       count == 0 ? 0 : static_cast<float>(times[reads++ % count] - '0');
@@ -430,7 +429,7 @@ CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned,
                             "ELF",
                             4) != 0;
   FAIL_IF_ASKED(" %s", isText ? "ptx" : "cubin");
-  int arch = static_cast<int>(getSetting("INGOT_STAND_IN_ARCH", 90));
+  int arch = static_cast<int>(getSetting("INGOT_FAKE_ARCH", 90));
   if (isText) {
     std::string_view text(bytes);
     int built = std::atoi(bytes + text.find(".target sm_") + 11);
