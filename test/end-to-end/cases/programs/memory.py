@@ -5,7 +5,7 @@ import re
 
 import numpy as np
 
-from cases.transformer import EXAMPLE, FLAGS, trainer_and_data
+from cases.training.transformer import EXAMPLE, FLAGS, trainer_and_data
 from harness import case, check, check_close, check_relative, golden, initializers
 
 MODEL = EXAMPLE / "bytes.onnx"

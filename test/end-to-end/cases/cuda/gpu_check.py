@@ -97,7 +97,8 @@ def gpu_check(ingot):
 def library_cases(ingot):
     _, _, env = trainer(ingot)
     folder = ingot.path("log.txt").parent
-    files = [ROOT / f"test/interpret/{name}.mlir" for name in ["channels-last", "packed-attention-low", "attention-low"]]
+    files = [ROOT / "test/interpret" / f"{name}.mlir" for name in
+             ["channels-last", "packed-attention-low", "attention-low"]]
     ingot.succeed([ingot.bin / "ingot-gpu-cases", *files, "-o", folder])
     # Attention in half precision is a call that takes parts of one tensor.
     for case in ["packed-attention-low", "attention-low"]:
