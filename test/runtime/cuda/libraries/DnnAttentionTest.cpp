@@ -3,7 +3,7 @@
 
 #include "runtime/core/Error.h"
 #include "runtime/cuda/libraries/DnnAttention.h"
-#include "test/runtime/cuda/DescribedGpus.h"
+#include "test/runtime/cuda/libraries/DescribedGpus.h"
 #include "gtest/gtest.h"
 
 #include <ostream>

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef INGOT_TEST_RUNTIME_CUDA_DESCRIBEDGPUS_H
-#define INGOT_TEST_RUNTIME_CUDA_DESCRIBEDGPUS_H
+#ifndef INGOT_TEST_RUNTIME_CUDA_LIBRARIES_DESCRIBEDGPUS_H
+#define INGOT_TEST_RUNTIME_CUDA_LIBRARIES_DESCRIBEDGPUS_H
 
 #include "runtime/core/Error.h"
 #include "runtime/cuda/libraries/Library.h"
@@ -46,4 +46,4 @@ inline std::optional<runtime::Library> findDnn() {
 
 } // namespace ingot::testing
 
-#endif // INGOT_TEST_RUNTIME_CUDA_DESCRIBEDGPUS_H
+#endif // INGOT_TEST_RUNTIME_CUDA_LIBRARIES_DESCRIBEDGPUS_H

@@ -3,7 +3,7 @@
 
 #include "runtime/abi/Scratch.h"
 #include "runtime/cuda/libraries/Dnn.h"
-#include "test/runtime/cuda/DescribedGpus.h"
+#include "test/runtime/cuda/libraries/DescribedGpus.h"
 #include "gtest/gtest.h"
 
 #include <ostream>
