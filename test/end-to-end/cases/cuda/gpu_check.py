@@ -16,7 +16,7 @@ from fakes import recorded, trainer
 def kernel_cases(ingot):
     _, _, env = trainer(ingot)
     folder = ingot.path("add-O2.so").parent
-    ingot.succeed([ingot.bin / "ingot-gpu-cases", ROOT / "test/interpret/add.mlir", "-o", folder])
+    ingot.succeed([ingot.bin / "ingot-gpu-cases", ROOT / "test/interpret/elementwise/arithmetic/add.mlir", "-o", folder])
     for level in ["O0", "O2"]:
         name = folder / f"add-{level}"
         ingot.succeed(["ld.lld-22", "-shared", "-o", f"{name}.so", f"{name}.o"])
@@ -98,7 +98,7 @@ def library_cases(ingot):
     _, _, env = trainer(ingot)
     folder = ingot.path("log.txt").parent
     files = [ROOT / "test/interpret" / f"{name}.mlir" for name in
-             ["channels-last", "packed-attention-low", "attention-low"]]
+             ["convolution/channels-last", "attention/packed-attention-low", "attention/attention-low"]]
     ingot.succeed([ingot.bin / "ingot-gpu-cases", *files, "-o", folder])
     # Attention in half precision is a call that takes parts of one tensor.
     for case in ["packed-attention-low", "attention-low"]:
