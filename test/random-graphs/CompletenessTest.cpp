@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/reference/Interpreter.h"
-#include "test/random-graphs/Catalogue.h"
+#include "test/random-graphs/catalogue/Catalogue.h"
 #include "gtest/gtest.h"
 #include <algorithm>
 #include <filesystem>

@@ -1,4 +1,4 @@
-#include "test/random-graphs/Catalogue.h"
+#include "test/random-graphs/catalogue/Catalogue.h"
 
 using namespace mlir;
 using namespace ingot;

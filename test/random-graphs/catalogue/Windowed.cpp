@@ -1,5 +1,5 @@
 #include "dialects/ingot/convolution/WindowLayout.h"
-#include "test/random-graphs/Catalogue.h"
+#include "test/random-graphs/catalogue/Catalogue.h"
 
 using namespace mlir;
 using namespace ingot;

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef INGOT_TEST_RANDOM_GRAPHS_CATALOGUE_H
-#define INGOT_TEST_RANDOM_GRAPHS_CATALOGUE_H
+#ifndef INGOT_TEST_RANDOM_GRAPHS_CATALOGUE_CATALOGUE_H
+#define INGOT_TEST_RANDOM_GRAPHS_CATALOGUE_CATALOGUE_H
 
 #include "dialects/ingot/ir/Builders.h"
 #include <random>
@@ -113,4 +113,4 @@ void addEntry(std::vector<Entry> &entries,
 
 } // namespace ingot::testing
 
-#endif // INGOT_TEST_RANDOM_GRAPHS_CATALOGUE_H
+#endif // INGOT_TEST_RANDOM_GRAPHS_CATALOGUE_CATALOGUE_H
