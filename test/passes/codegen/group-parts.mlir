@@ -1,12 +1,10 @@
 // Tests kernels of several loops, of many blocks or less than one, in places or
 // not, that take indices apart or not, against the interpreter.
-// RUN: %python -c "import numpy as np; r = np.random.default_rng(0); \
-// RUN:   np.savez('%t.in.npz', *[r.normal(size=s).astype('f') for s in ((90, 111), (111, 90), (3,), (20, 333), (333,), (3,))])"
+// RUN: %arrays make %t.in.npz arr_0=90x111 arr_1=111x90 arr_2=3 arr_3=20x333 arr_4=333 arr_5=3
 // RUN: ingot-eval %s --inputs %t.in.npz --outputs %t.expected.npz
 // RUN: ingot-eval %s --inputs %t.in.npz --outputs %t.cpu.npz --compiled
 // RUN: ingot-eval %s --inputs %t.in.npz --outputs %t.cuda.npz --emulate
-// RUN: %python -c "import numpy as np; a = np.load('%t.expected.npz'); \
-// RUN:   [np.testing.assert_allclose(np.load(f)[k], a[k], rtol=2e-6, atol=1e-7) for f in ('%t.cpu.npz', '%t.cuda.npz') for k in a.files]"
+// RUN: %arrays compare --rtol 2e-6 --atol 1e-7 --count 4 %t.expected.npz %t.cpu.npz %t.cuda.npz
 // RUN: ingot-opt %s --ingot-form-fusions --ingot-group-kernels --ingot-place-steps --ingot-emit-cpu-kernels | FileCheck %s --check-prefix=CPU
 // RUN: ingot-opt %s --ingot-form-fusions --ingot-group-kernels --ingot-place-steps --ingot-emit-cuda-kernels | FileCheck %s --check-prefix=CUDA
 

@@ -1,12 +1,9 @@
 // Tests row kernels on a device: rows that a block shares, rows that a warp goes
 // over in loops, and rows that are held in registers, against the interpreter.
-// RUN: %python -c "import numpy as np; r = np.random.default_rng(0); \
-// RUN:   np.savez('%t.in.npz', *[r.normal(size=(20, n)).astype('f') for n in (5000, 768, 333)])"
+// RUN: %arrays make %t.in.npz arr_0=20x5000 arr_1=20x768 arr_2=20x333
 // RUN: ingot-eval %s --inputs %t.in.npz --outputs %t.expected.npz
 // RUN: ingot-eval %s --inputs %t.in.npz --outputs %t.got.npz --emulate
-// RUN: %python -c "import numpy as np; a, b = np.load('%t.expected.npz'), np.load('%t.got.npz'); \
-// RUN:   assert a.files == b.files and len(a.files) == 4; \
-// RUN:   [np.testing.assert_allclose(b[k], a[k], rtol=2e-6 if k != 'half' else 2e-2, atol=1e-7) for k in a]"
+// RUN: %arrays compare --rtol 2e-6 --rtol-of half=2e-2 --atol 1e-7 --count 4 %t.expected.npz %t.got.npz
 
 func.func @rows(%block: tensor<20x5000xf32> {ingot.name = "arr_0"}, %registers: tensor<20x768xf32> {ingot.name = "arr_1"},
                 %loop: tensor<20x333xf32> {ingot.name = "arr_2"})
