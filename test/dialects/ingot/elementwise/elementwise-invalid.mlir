@@ -78,3 +78,51 @@ func.func @c6_cast(%a: tensor<2xf32>) {
   %0 = ingot.cast %a : tensor<2xf32> -> tensor<3xi32>
   return
 }
+
+// -----
+
+func.func @c7_drawn(%a: tensor<2xf32>, %drawn: tensor<3xf32>) {
+  // expected-error @+1 {{requires the same shape for all operands and results}}
+  %0 = ingot.stochastic_round %a, %drawn : (tensor<2xf32>, tensor<3xf32>) -> tensor<2xbf16>
+  return
+}
+
+// -----
+
+func.func @c7_result(%a: tensor<2xf32>) {
+  // expected-error @+1 {{requires the same shape for all operands and results}}
+  %0 = ingot.stochastic_round %a, %a : (tensor<2xf32>, tensor<2xf32>) -> tensor<3xbf16>
+  return
+}
+
+// -----
+
+func.func @c8_upper(%a: tensor<2xf32>) {
+  // expected-error @+1 {{requires the same shape for all operands and results}}
+  %0 = ingot.upper_half %a : (tensor<2xf32>) -> tensor<3xbf16>
+  return
+}
+
+// -----
+
+func.func @c8_lower(%a: tensor<2xf32>) {
+  // expected-error @+1 {{requires the same shape for all operands and results}}
+  %0 = ingot.lower_half %a : (tensor<2xf32>) -> tensor<3xi16>
+  return
+}
+
+// -----
+
+func.func @c8_join(%a: tensor<2xbf16>, %b: tensor<3xi16>) {
+  // expected-error @+1 {{requires the same shape for all operands and results}}
+  %0 = ingot.join_halves %a, %b : (tensor<2xbf16>, tensor<3xi16>) -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @c9(%a: tensor<2xf32>) {
+  // expected-error @+1 {{requires the same shape for all operands and results}}
+  %0 = ingot.magnitude %a : (tensor<2xf32>) -> tensor<3xi32>
+  return
+}
