@@ -6,14 +6,16 @@
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
 #include "passes/autodiff/Passes.h"
-#include "passes/codegen/cpu/Object.h"
-#include "passes/codegen/cpu/Passes.h"
-#include "passes/codegen/cuda/Passes.h"
 #include "passes/fusion/Passes.h"
 #include "passes/graph/Passes.h"
 #include "passes/parallel/Passes.h"
 #include "passes/precision/Passes.h"
 #include "passes/schedule/Passes.h"
+#include "passes/targets/cpu/Passes.h"
+#include "passes/targets/cuda/Passes.h"
+#include "passes/targets/emulator/Passes.h"
+#include "passes/targets/host/Object.h"
+#include "passes/targets/host/Passes.h"
 
 using namespace mlir;
 using namespace ingot;

@@ -8,7 +8,7 @@
 #define INGOT_DIALECTS_EXEC_CALLSUPPORT_H
 
 #include "dialects/exec/Exec.h"
-#include "dialects/ingot/ir/Builders.h"
+#include "dialects/ingot/builders/Builders.h"
 
 namespace ingot::exec {
 

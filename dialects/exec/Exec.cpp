@@ -1,7 +1,7 @@
 #include "dialects/exec/Exec.h"
 
 #include "dialects/exec/CallSupport.h"
-#include "dialects/ingot/ir/Builders.h"
+#include "dialects/ingot/builders/Builders.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"

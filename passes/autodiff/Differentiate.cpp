@@ -8,7 +8,7 @@
 
 #include "passes/autodiff/Passes.h"
 
-#include "dialects/ingot/ir/Arithmetic.h"
+#include "dialects/ingot/builders/Arithmetic.h"
 #include "dialects/ingot/ir/Diagnostics.h"
 #include "dialects/ingot/ir/Signature.h"
 #include "mlir/IR/Remarks.h"

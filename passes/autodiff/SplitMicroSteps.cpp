@@ -8,7 +8,7 @@
 
 #include "passes/autodiff/Passes.h"
 
-#include "dialects/ingot/ir/Builders.h"
+#include "dialects/ingot/builders/Builders.h"
 #include "dialects/ingot/ir/Signature.h"
 
 namespace ingot {

@@ -9,7 +9,7 @@
 #define INGOT_PASSES_CODEGEN_ROWSCHEDULE_H
 
 #include "dialects/exec/Exec.h"
-#include "dialects/ingot/structure/RowSpace.h"
+#include "dialects/ingot/analysis/RowSpace.h"
 
 namespace ingot::codegen {
 

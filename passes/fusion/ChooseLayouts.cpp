@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/ingot/ir/Builders.h"
+#include "dialects/ingot/builders/Builders.h"
 #include "dialects/ingot/support/Permutation.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Remarks.h"
@@ -223,7 +223,7 @@ struct ChooseLayouts : ingot::impl::ChooseLayoutsBase<ChooseLayouts> {
           region.grow(&op, order);
       }
     for (Operation &op : block)
-      if (op.hasTrait<LibraryAnchor>() && isa<Permutable>(op))
+      if (isa<LibraryCall>(op) && isa<Permutable>(op))
         explain(&op, region.contains(&op));
     region.rewrite();
     numPermuted += region.size();

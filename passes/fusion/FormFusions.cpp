@@ -2,7 +2,7 @@
 // Turns the plan (FusionPlan) into `ingot.fusion` regions.
 //===----------------------------------------------------------------------===//
 
-#include "dialects/ingot/ir/Builders.h"
+#include "dialects/ingot/builders/Builders.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/fusion/FusionPlan.h"

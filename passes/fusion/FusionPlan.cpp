@@ -1,7 +1,7 @@
 #include "passes/fusion/FusionPlan.h"
 
-#include "dialects/ingot/ir/Builders.h"
-#include "dialects/ingot/structure/RowSpace.h"
+#include "dialects/ingot/analysis/RowSpace.h"
+#include "dialects/ingot/builders/Builders.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/Remarks.h"
 #include <queue>
@@ -47,7 +47,7 @@ bool FusionPlan::isView(Operation *op) const {
 
 /// Can be computed element by element within a kernel.
 bool FusionPlan::isComputed(Operation *op) const {
-  if (!isa<ScalarBody>(op) || (op->hasTrait<LibraryAnchor>() && !limits.each))
+  if (!isa<ScalarBody>(op) || (isa<LibraryCall>(op) && !limits.each))
     return false;
   return !op->hasTrait<OpTrait::ConstantLike>() || isFree(op);
 }

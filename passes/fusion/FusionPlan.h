@@ -7,7 +7,7 @@
 #ifndef INGOT_PASSES_FUSION_FUSIONPLAN_H
 #define INGOT_PASSES_FUSION_FUSIONPLAN_H
 
-#include "dialects/ingot/collective/Shards.h"
+#include "dialects/ingot/analysis/Shards.h"
 #include "passes/fusion/KernelGraph.h"
 #include "passes/fusion/epilogues/LibraryEpilogue.h"
 #include "llvm/ADT/DenseMap.h"

@@ -2,8 +2,8 @@
 // What finishes the products of a FusionPlan.
 //===----------------------------------------------------------------------===//
 
-#include "dialects/ingot/ir/Builders.h"
-#include "dialects/ingot/structure/RowSpace.h"
+#include "dialects/ingot/analysis/RowSpace.h"
+#include "dialects/ingot/builders/Builders.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/fusion/FusionPlan.h"
 

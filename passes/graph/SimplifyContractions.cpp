@@ -7,8 +7,8 @@
 
 #include "passes/graph/Passes.h"
 
+#include "dialects/ingot/builders/Builders.h"
 #include "dialects/ingot/convolution/WindowLayout.h"
-#include "dialects/ingot/ir/Builders.h"
 
 using namespace mlir;
 using namespace ingot;

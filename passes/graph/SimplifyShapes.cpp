@@ -6,7 +6,7 @@
 
 #include "passes/graph/Passes.h"
 
-#include "dialects/ingot/ir/Builders.h"
+#include "dialects/ingot/builders/Builders.h"
 
 using namespace mlir;
 using namespace ingot;

@@ -10,9 +10,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/ingot/analysis/StateOnly.h"
+#include "dialects/ingot/builders/Builders.h"
 #include "dialects/ingot/collective/BucketLayout.h"
-#include "dialects/ingot/collective/StateOnly.h"
-#include "dialects/ingot/ir/Builders.h"
 #include "dialects/ingot/ir/Signature.h"
 #include "dialects/ingot/support/Views.h"
 #include "mlir/IR/Remarks.h"

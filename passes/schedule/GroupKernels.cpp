@@ -3,8 +3,8 @@
 // operations are in the order in which they run.
 //===----------------------------------------------------------------------===//
 
-#include "dialects/ingot/collective/Shards.h"
-#include "dialects/ingot/ir/Builders.h"
+#include "dialects/ingot/analysis/Shards.h"
+#include "dialects/ingot/builders/Builders.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/cost/Cost.h"
 #include "passes/schedule/Passes.h"

@@ -1,8 +1,8 @@
 #include "passes/schedule/LibraryCalls.h"
 
 #include "dialects/exec/Exec.h"
-#include "dialects/ingot/convolution/WindowLayout.h"
-#include "dialects/ingot/ir/Builders.h"
+#include "dialects/ingot/builders/Builders.h"
+#include "dialects/ingot/ir/CallDescriptor.h"
 #include "dialects/ingot/ir/Dialect.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -11,69 +11,16 @@ using namespace ingot;
 
 namespace {
 
-int32_t abiType(Value tensor) {
-  Type element = tensorType(tensor).getElementType();
-  return element.isF64()    ? INGOT_F64
-         : element.isBF16() ? INGOT_BF16
-         : element.isF16()  ? INGOT_F16
-                            : INGOT_F32;
+/// The entry points of convolutions.
+abi::ConvKind getKind(Operation *op) {
+  return isa<ConvOp>(op)            ? abi::ConvKind::Forward
+         : isa<ConvInputGradOp>(op) ? abi::ConvKind::InputGrad
+                                    : abi::ConvKind::FilterGrad;
 }
 
-/// Sizes and types of a product as its descriptor has them.
-ingot_matmul_desc describe(MatmulOp op) {
-  ArrayRef<int64_t> lhs = tensorType(op.getLhs()).getShape();
-  ArrayRef<int64_t> result = tensorType(op.getResult()).getShape();
-  ingot_matmul_desc desc = {};
-  desc.batch = llvm::product_of(result.drop_back(2));
-  desc.m = result[result.size() - 2];
-  desc.n = result.back();
-  desc.k = op.getTransposeLhs() ? lhs[lhs.size() - 2] : lhs.back();
-  desc.a_type = abiType(op.getLhs());
-  desc.b_type = abiType(op.getRhs());
-  desc.c_type = abiType(op.getResult());
-  return desc;
+template <typename Desc> Desc describe(LibraryCall op) {
+  return std::get<Desc>(CallDescriptor::of(op).fields);
 }
-
-/// The sizes of a convolution as its descriptor has them.
-template <typename Op>
-ingot_conv_desc describe(Op op, Value input, Value filter, Value output) {
-  ArrayRef<int64_t> in = tensorType(input).getShape();
-  ArrayRef<int64_t> out = tensorType(output).getShape();
-  ArrayRef<int64_t> taps = tensorType(filter).getShape();
-  ingot_conv_desc desc = {};
-  desc.spatial_rank = static_cast<int64_t>(in.size()) - 2;
-  desc.batch = in[0];
-  WindowLayout layout{op.getChannelsLast()};
-  desc.in_channels = in[layout.channelDim(in.size())];
-  desc.out_channels = out[layout.channelDim(out.size())];
-  desc.groups = op.getGroups();
-  llvm::copy(layout.spatial(in), desc.in);
-  llvm::copy(layout.spatial(out), desc.out);
-  llvm::copy(WindowLayout{op.getFilterChannelsLast()}.spatial(taps),
-             desc.kernel);
-  llvm::copy(op.getStrides(), desc.stride);
-  llvm::copy(op.getDilations(), desc.dilation);
-  llvm::copy(op.getPadLow(), desc.pad_low);
-  llvm::copy(op.getPadHigh(), desc.pad_high);
-  desc.type = abiType(input);
-  desc.channels_last = op.getChannelsLast();
-  desc.filter_channels_last = op.getFilterChannelsLast();
-  return desc;
-}
-
-ingot_conv_desc describe(ConvOp op) {
-  return describe(op, op.getInput(), op.getFilter(), op.getResult());
-}
-ingot_conv_desc describe(ConvInputGradOp op) {
-  return describe(op, op.getResult(), op.getFilter(), op.getOutputGrad());
-}
-ingot_conv_desc describe(ConvFilterGradOp op) {
-  return describe(op, op.getInput(), op.getResult(), op.getOutputGrad());
-}
-
-abi::ConvKind getKind(ConvOp) { return abi::ConvKind::Forward; }
-abi::ConvKind getKind(ConvInputGradOp) { return abi::ConvKind::InputGrad; }
-abi::ConvKind getKind(ConvFilterGradOp) { return abi::ConvKind::FilterGrad; }
 
 /// One overload per anchor: the only place where the two dialects meet.
 struct CallBuilder {
@@ -181,62 +128,47 @@ struct CallBuilder {
 
   bool attendsOnTiles(Operation *op) const {
     ingot_attention_desc desc = {};
-    desc.type = abiType(op->getOperand(0));
+    desc.type = getAbiType(getElementTypeOrSelf(op->getOperand(0)));
     return isOnTiles(desc, machine);
   }
 
   template <typename Call, typename Op> void convolution(Op op) const {
-    Call::create(b, op.getLoc(), inputs[0], inputs[1], outputs[0], scratch,
-                 op.getStrides(), op.getDilations(), op.getPadLow(),
-                 op.getPadHigh(), op.getGroups(), op.getChannelsLast(),
-                 op.getFilterChannelsLast(),
-                 isOnTiles(describe(op), getKind(op), machine));
+    Call::create(
+        b, op.getLoc(), inputs[0], inputs[1], outputs[0], scratch,
+        op.getStrides(), op.getDilations(), op.getPadLow(), op.getPadHigh(),
+        op.getGroups(), op.getChannelsLast(), op.getFilterChannelsLast(),
+        isOnTiles(describe<ingot_conv_desc>(op), getKind(op), machine));
   }
 };
-
-static_assert(static_cast<int>(Code::Int8) == INGOT_INT8 &&
-              static_cast<int>(Code::TopK) == INGOT_TOPK);
 
 /// The sizes of an anchor as its descriptor has them.
 struct ScratchQuery {
   const abi::ScratchMachine &machine;
 
   int64_t operator()(MatmulOp op) const {
-    return abi::getScratchBytes(describe(op), machine);
+    return abi::getScratchBytes(describe<ingot_matmul_desc>(op), machine);
   }
   int64_t operator()(ConvOp op) const { return convolution(op); }
   int64_t operator()(ConvInputGradOp op) const { return convolution(op); }
   int64_t operator()(ConvFilterGradOp op) const { return convolution(op); }
 
   int64_t operator()(AttentionOp op) const {
-    return abi::getScratchBytes(attention(op), machine);
+    return abi::getScratchBytes(describe<ingot_attention_desc>(op), machine);
   }
   int64_t operator()(AttentionGradOp op) const {
-    return abi::getGradientScratchBytes(attention(op), machine);
+    return abi::getGradientScratchBytes(describe<ingot_attention_desc>(op),
+                                        machine);
   }
   int64_t operator()(PackedAttentionOp op) const {
-    return abi::getScratchBytes(attention(op), machine);
+    return abi::getScratchBytes(describe<ingot_attention_desc>(op), machine);
   }
   int64_t operator()(PackedAttentionGradOp op) const {
-    return abi::getGradientScratchBytes(attention(op), machine);
-  }
-
-  template <typename Op> static ingot_attention_desc attention(Op op) {
-    AttentionSizes sizes = op.getSizes();
-    ingot_attention_desc desc = {};
-    desc.batch = sizes.batch;
-    desc.heads = sizes.heads;
-    desc.key_heads = sizes.keyHeads;
-    desc.queries = sizes.queries;
-    desc.keys = sizes.keys;
-    desc.size = sizes.size;
-    desc.value_size = sizes.valueSize;
-    desc.type = abiType(op->getOperand(0));
-    return desc;
+    return abi::getGradientScratchBytes(describe<ingot_attention_desc>(op),
+                                        machine);
   }
 
   template <typename Op> int64_t convolution(Op op) const {
-    ingot_conv_desc desc = describe(op);
+    auto desc = describe<ingot_conv_desc>(op);
     abi::ConvKind kind = getKind(op);
     if (machine.workspace == 0 && isOnTiles(desc, kind, machine))
       return abi::ProductOfWindows(desc, kind, machine.threads)
@@ -317,7 +249,8 @@ void ingot::createBucketCall(Operation *end, Value bucket, int64_t number,
 }
 
 bool ingot::isOnTiles(Operation *anchor, const abi::ScratchMachine &machine) {
-  return isOnTiles(describe(cast<MatmulOp>(anchor)), machine);
+  return isOnTiles(describe<ingot_matmul_desc>(cast<MatmulOp>(anchor)),
+                   machine);
 }
 
 void ingot::createEpilogueCall(Operation *anchor, ValueRange operands,

@@ -12,7 +12,7 @@
 
 namespace ingot {
 
-/// Emits the call of `anchor`, an op with the trait LibraryAnchor, at the
+/// Emits the call of `anchor`, a LibraryCall, at the
 /// builder's position. `inputs` and `outputs` are the buffers of its operands
 /// and results, `scratch` is null or memory that the call may work in, on
 /// `machine`.

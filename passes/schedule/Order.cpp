@@ -1,6 +1,6 @@
 #include "passes/schedule/Order.h"
 
-#include "dialects/ingot/collective/StateOnly.h"
+#include "dialects/ingot/analysis/StateOnly.h"
 #include "runtime/abi/Abi.h"
 #include "llvm/Support/MathExtras.h"
 

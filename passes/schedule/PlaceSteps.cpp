@@ -3,9 +3,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/exec/Exec.h"
+#include "dialects/ingot/analysis/Shards.h"
+#include "dialects/ingot/builders/Builders.h"
 #include "dialects/ingot/collective/BucketLayout.h"
-#include "dialects/ingot/collective/Shards.h"
-#include "dialects/ingot/ir/Builders.h"
 #include "dialects/ingot/ir/Diagnostics.h"
 #include "dialects/ingot/ir/Signature.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -82,7 +82,7 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
       if (failed(inBucket(start)))
         return failure();
     for (Operation &op : func.getBody().front())
-      if (!isa<FusionOp, func::ReturnOp>(op) && !op.hasTrait<LibraryAnchor>() &&
+      if (!isa<FusionOp, func::ReturnOp>(op) && !isa<LibraryCall>(op) &&
           !op.hasTrait<SameBytes>())
         return op.emitOpError("is neither in a fusion nor a library call: run "
                               "--ingot-form-fusions and "

@@ -1,8 +1,8 @@
 #include "passes/schedule/StepGraph.h"
 
 #include "dialects/exec/Exec.h"
+#include "dialects/ingot/builders/Builders.h"
 #include "dialects/ingot/collective/BucketLayout.h"
-#include "dialects/ingot/ir/Builders.h"
 #include "dialects/ingot/support/Views.h"
 #include "passes/schedule/LibraryCalls.h"
 

@@ -1,7 +1,7 @@
 #include "tools/ingotc/Plan.h"
 
 #include "dialects/exec/Exec.h"
-#include "dialects/ingot/ir/Builders.h"
+#include "dialects/ingot/builders/Builders.h"
 #include "dialects/ingot/ir/Signature.h"
 #include "passes/cost/Machine.h"
 #include "runtime/abi/Message.h"

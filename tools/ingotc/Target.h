@@ -7,9 +7,9 @@
 #ifndef INGOT_TOOLS_INGOTC_TARGET_H
 #define INGOT_TOOLS_INGOTC_TARGET_H
 
-#include "passes/codegen/cpu/Object.h"
-#include "passes/codegen/cuda/DeviceCode.h"
 #include "passes/cost/Machine.h"
+#include "passes/targets/cuda/DeviceCode.h"
+#include "passes/targets/host/Object.h"
 
 #include "llvm/Support/JSON.h"
 

@@ -16,7 +16,7 @@ def Ingot_Code : I32EnumAttr<"Code", "how tensors are sent", [
 def Ingot_CodeAttr : EnumAttr<Ingot_Dialect, Ingot_Code, "code">;
 
 class Ingot_CollectiveOp<string mnemonic, string sharded = "false", list<string> methods = []>
-    : Ingot_ComputeOp<mnemonic, [LibraryAnchor,
+    : Ingot_ComputeOp<mnemonic, [DeclareOpInterfaceMethods<LibraryCall>,
         DeclareOpInterfaceMethods<BucketEnd, !listconcat(["isSharded"], methods)>,
         DeclareOpInterfaceMethods<PrecisionRole, ["getPrecisionRole"]>]> {
   let extraClassDefinition = [{
@@ -139,7 +139,7 @@ def StateGatherWaitOp : Ingot_StateGatherOp<"state_gather_wait"> {
   }];
 }
 
-def CompressOp : Ingot_ComputeOp<"compress", [LibraryAnchor, SameOperandsAndResultType,
+def CompressOp : Ingot_ComputeOp<"compress", [DeclareOpInterfaceMethods<LibraryCall>, SameOperandsAndResultType,
     DeclareOpInterfaceMethods<Decomposable, ["hasLibraryCall"]>,
     DeclareOpInterfaceMethods<PrecisionRole, ["getPrecisionRole"]>]> {
   let summary = "what can be said of a tensor in few bytes";
@@ -165,7 +165,7 @@ def CompressOp : Ingot_ComputeOp<"compress", [LibraryAnchor, SameOperandsAndResu
   }];
 }
 
-def ShardSquareSumOp : Ingot_ComputeOp<"shard_square_sum", [LibraryAnchor,
+def ShardSquareSumOp : Ingot_ComputeOp<"shard_square_sum", [DeclareOpInterfaceMethods<LibraryCall>,
     DeclareOpInterfaceMethods<PrecisionRole, ["getPrecisionRole"]>]> {
   let summary = "the sum of the squares of a tensor's elements that are in the rank's shard";
   let description = [{

@@ -2,7 +2,7 @@
 // What `compress` is made of, where no library call runs it.
 //===----------------------------------------------------------------------===//
 
-#include "dialects/ingot/ir/Arithmetic.h"
+#include "dialects/ingot/builders/Arithmetic.h"
 #include "runtime/abi/Abi.h"
 #include "llvm/Support/MathExtras.h"
 

@@ -7,7 +7,7 @@
 
 include "dialects/ingot/ir/Dialect.td"
 
-def MatmulOp : Ingot_ComputeOp<"matmul", [LibraryAnchor,
+def MatmulOp : Ingot_ComputeOp<"matmul", [DeclareOpInterfaceMethods<LibraryCall>,
     DeclareOpInterfaceMethods<InferTypeOpInterface>,
     DeclareOpInterfaceMethods<ScalarBody, ["isLooped"]>,
     DeclareOpInterfaceMethods<EpilogueAnchor>,

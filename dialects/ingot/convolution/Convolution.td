@@ -23,7 +23,7 @@ class Ingot_ConvolutionOp<string mnemonic, list<Trait> traits = []>
     : Ingot_WindowedOp<mnemonic, !listconcat(traits, [
         DeclareOpInterfaceMethods<Permutable, [
             "carriesOperand", "carriesResults", "permute", "permuteOthers", "getPreferredOrder"]>,
-        LibraryAnchor,
+        DeclareOpInterfaceMethods<LibraryCall>,
         DeclareOpInterfaceMethods<Differentiable>,
         DeclareOpInterfaceMethods<PrecisionRole, ["getPrecisionRole"]>])> {
   let results = (outs Ingot_FloatTensor:$result);

@@ -5,9 +5,9 @@
 // o * stride + k * dilation - pad_low, per spatial dimension.
 //===----------------------------------------------------------------------===//
 
+#include "dialects/ingot/builders/Builders.h"
+#include "dialects/ingot/builders/Scalars.h"
 #include "dialects/ingot/convolution/WindowLayout.h"
-#include "dialects/ingot/ir/Builders.h"
-#include "dialects/ingot/ir/Scalars.h"
 
 using namespace mlir;
 using namespace ingot;

@@ -2,8 +2,8 @@
 // One element of each elementwise op.
 //===----------------------------------------------------------------------===//
 
-#include "dialects/ingot/ir/Builders.h"
-#include "dialects/ingot/ir/Scalars.h"
+#include "dialects/ingot/builders/Builders.h"
+#include "dialects/ingot/builders/Scalars.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include <cmath>
 

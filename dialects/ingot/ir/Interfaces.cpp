@@ -1,6 +1,7 @@
 #include "dialects/ingot/ir/Interfaces.h"
 
-#include "dialects/ingot/ir/Builders.h"
+#include "dialects/ingot/builders/Builders.h"
+#include "dialects/ingot/ir/CallDescriptor.h"
 #include "mlir/IR/BuiltinTypes.h"
 
 using namespace mlir;
@@ -30,4 +31,15 @@ int64_t ingot::detail::operandAndResultBytes(Operation *op) {
   llvm::for_each(op->getOperandTypes(), count);
   llvm::for_each(op->getResultTypes(), count);
   return bytes;
+}
+
+ingot_dtype ingot::getAbiType(Type element) {
+  if (element.isF64())
+    return INGOT_F64;
+  if (element.isBF16())
+    return INGOT_BF16;
+  if (element.isF16())
+    return INGOT_F16;
+  assert(element.isF32() && "library calls compute in floating point");
+  return INGOT_F32;
 }

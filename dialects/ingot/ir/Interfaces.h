@@ -25,10 +25,8 @@ enum class Precision { Low, Keep, Follow };
 using ElementSource =
     llvm::function_ref<mlir::Value(unsigned operand, mlir::ValueRange indices)>;
 
-/// Has a library call that beats generated loops (matmul, convolution): fusion
-/// leaves it alone, the schedule makes it a call.
-template <typename Op>
-class LibraryAnchor : public mlir::OpTrait::TraitBase<Op, LibraryAnchor> {};
+/// See the interface LibraryCall (dialects/ingot/ir/CallDescriptor.h).
+struct CallDescriptor;
 
 /// Results are the operands' bytes under another type or name (reshape,
 /// barrier): a view once memory is placed, never a copy.

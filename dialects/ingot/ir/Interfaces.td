@@ -10,8 +10,19 @@
 
 include "mlir/IR/OpBase.td"
 
-def LibraryAnchor : NativeOpTrait<"LibraryAnchor"> {
+def LibraryCall : OpInterface<"LibraryCall"> {
   let cppNamespace = "::ingot";
+  let description = [{
+    An op that one entry of the C ABI (runtime/abi/Abi.h) can run whole, faster than generated loops would:
+    fusion leaves it alone, and the schedule makes it a call. Whether the entry of a target takes the op, and
+    what it then needs, is the target's to say (`Target::getSupport`).
+  }];
+  let methods = [
+    InterfaceMethod<"The symbol of the entry.", "::llvm::StringRef", "getEntry", (ins)>,
+    InterfaceMethod<[{
+      Fills the entry's descriptor: sizes, element types and attributes of the op. Fields that depend on the
+      target (math mode, scratch) or on the place in memory (strides) are left 0.
+    }], "void", "describeCall", (ins "::ingot::CallDescriptor &":$descriptor)>];
 }
 def SameBytes : NativeOpTrait<"SameBytes"> {
   let cppNamespace = "::ingot";

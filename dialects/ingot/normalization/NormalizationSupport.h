@@ -7,7 +7,7 @@
 #ifndef INGOT_DIALECTS_INGOT_NORMALIZATION_NORMALIZATIONSUPPORT_H
 #define INGOT_DIALECTS_INGOT_NORMALIZATION_NORMALIZATIONSUPPORT_H
 
-#include "dialects/ingot/ir/Arithmetic.h"
+#include "dialects/ingot/builders/Arithmetic.h"
 
 namespace ingot {
 

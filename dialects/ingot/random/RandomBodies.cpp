@@ -2,8 +2,8 @@
 // Philox-4x32-10, one element at a time.
 //===----------------------------------------------------------------------===//
 
-#include "dialects/ingot/ir/Builders.h"
-#include "dialects/ingot/ir/Scalars.h"
+#include "dialects/ingot/builders/Builders.h"
+#include "dialects/ingot/builders/Scalars.h"
 #include "runtime/abi/Philox.h"
 
 using namespace mlir;

@@ -2,8 +2,8 @@
 // Reductions as sequential loops over what is folded away.
 //===----------------------------------------------------------------------===//
 
-#include "dialects/ingot/ir/Builders.h"
-#include "dialects/ingot/ir/Scalars.h"
+#include "dialects/ingot/builders/Builders.h"
+#include "dialects/ingot/builders/Scalars.h"
 
 using namespace mlir;
 using namespace ingot;

@@ -2,8 +2,8 @@
 // Where each element of a shape op comes from.
 //===----------------------------------------------------------------------===//
 
-#include "dialects/ingot/ir/Builders.h"
-#include "dialects/ingot/ir/Scalars.h"
+#include "dialects/ingot/builders/Builders.h"
+#include "dialects/ingot/builders/Scalars.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 

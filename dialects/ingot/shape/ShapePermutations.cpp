@@ -2,7 +2,7 @@
 // Shape ops on tensors whose dimensions are in another order.
 //===----------------------------------------------------------------------===//
 
-#include "dialects/ingot/ir/Builders.h"
+#include "dialects/ingot/builders/Builders.h"
 #include "dialects/ingot/support/Permutation.h"
 
 using namespace mlir;

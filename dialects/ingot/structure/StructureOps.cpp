@@ -1,5 +1,5 @@
+#include "dialects/ingot/analysis/RowSpace.h"
 #include "dialects/ingot/ir/Dialect.h"
-#include "dialects/ingot/structure/RowSpace.h"
 #include "dialects/ingot/support/Verification.h"
 
 #include "mlir/IR/Matchers.h"

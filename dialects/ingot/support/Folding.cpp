@@ -1,6 +1,6 @@
 #include "dialects/ingot/support/Folding.h"
 
-#include "dialects/ingot/ir/Builders.h"
+#include "dialects/ingot/builders/Builders.h"
 #include "dialects/ingot/support/Verification.h"
 
 using namespace mlir;

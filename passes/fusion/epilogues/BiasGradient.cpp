@@ -2,7 +2,7 @@
 // Which sums are gradients of biases to a library.
 //===----------------------------------------------------------------------===//
 
-#include "dialects/ingot/ir/Builders.h"
+#include "dialects/ingot/builders/Builders.h"
 #include "dialects/ingot/support/Views.h"
 #include "passes/fusion/epilogues/LibraryEpilogue.h"
 

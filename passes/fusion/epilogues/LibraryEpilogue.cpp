@@ -1,6 +1,6 @@
 #include "passes/fusion/epilogues/LibraryEpilogue.h"
 
-#include "dialects/ingot/ir/Builders.h"
+#include "dialects/ingot/builders/Builders.h"
 #include "dialects/ingot/support/Views.h"
 #include "mlir/IR/Matchers.h"
 #include "passes/fusion/epilogues/Polynomial.h"

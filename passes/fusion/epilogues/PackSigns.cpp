@@ -2,7 +2,7 @@
 // Signs in bits where libraries' epilogues have them.
 //===----------------------------------------------------------------------===//
 
-#include "dialects/ingot/ir/Builders.h"
+#include "dialects/ingot/builders/Builders.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/fusion/Passes.h"
 #include "passes/fusion/epilogues/LibraryEpilogue.h"

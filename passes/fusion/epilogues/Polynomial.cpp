@@ -1,6 +1,6 @@
 #include "passes/fusion/epilogues/Polynomial.h"
 
-#include "dialects/ingot/ir/Builders.h"
+#include "dialects/ingot/builders/Builders.h"
 #include "mlir/IR/Matchers.h"
 
 #include <cmath>

@@ -2,7 +2,7 @@
 // Half precision where libraries' epilogues have it.
 //===----------------------------------------------------------------------===//
 
-#include "dialects/ingot/ir/Builders.h"
+#include "dialects/ingot/builders/Builders.h"
 #include "dialects/ingot/ir/Diagnostics.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"

@@ -8,7 +8,7 @@
 #ifndef INGOT_PASSES_GRAPH_ATTENTION_ATTENTIONMASKS_H
 #define INGOT_PASSES_GRAPH_ATTENTION_ATTENTIONMASKS_H
 
-#include "dialects/ingot/ir/Arithmetic.h"
+#include "dialects/ingot/builders/Arithmetic.h"
 #include "passes/graph/attention/KnownValues.h"
 
 namespace ingot {

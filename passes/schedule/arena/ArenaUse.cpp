@@ -1,6 +1,6 @@
 #include "passes/schedule/arena/ArenaUse.h"
 
-#include "dialects/ingot/ir/Builders.h"
+#include "dialects/ingot/builders/Builders.h"
 #include "dialects/ingot/support/Views.h"
 #include "runtime/abi/Abi.h"
 #include "llvm/ADT/DenseSet.h"

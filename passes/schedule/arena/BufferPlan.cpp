@@ -1,6 +1,6 @@
 #include "passes/schedule/arena/BufferPlan.h"
 
-#include "dialects/ingot/ir/Builders.h"
+#include "dialects/ingot/builders/Builders.h"
 #include "dialects/ingot/support/Views.h"
 #include "mlir/IR/Remarks.h"
 #include "runtime/abi/Abi.h"

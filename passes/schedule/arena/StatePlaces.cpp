@@ -1,6 +1,6 @@
 #include "passes/schedule/arena/StatePlaces.h"
 
-#include "dialects/ingot/ir/Builders.h"
+#include "dialects/ingot/builders/Builders.h"
 #include "runtime/abi/Abi.h"
 
 using namespace mlir;

@@ -8,7 +8,7 @@
 #ifndef INGOT_TEST_RANDOM_GRAPHS_CATALOGUE_CATALOGUE_H
 #define INGOT_TEST_RANDOM_GRAPHS_CATALOGUE_CATALOGUE_H
 
-#include "dialects/ingot/ir/Builders.h"
+#include "dialects/ingot/builders/Builders.h"
 #include <random>
 
 namespace ingot::testing {

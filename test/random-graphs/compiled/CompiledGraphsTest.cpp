@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/ingot/ir/Builders.h"
+#include "dialects/ingot/builders/Builders.h"
 #include "dialects/reference/Interpreter.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/Registration.h"

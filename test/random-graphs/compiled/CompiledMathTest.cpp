@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/ingot/ir/Builders.h"
+#include "dialects/ingot/builders/Builders.h"
 #include "passes/Registration.h"
 #include "tools/ingot-eval/Compiled.h"
 #include "gtest/gtest.h"

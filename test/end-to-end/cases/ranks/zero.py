@@ -14,7 +14,7 @@ STEPS = 50
 def equal(ingot):
     """Stages, ranks and micro-batches make no difference."""
     g = golden("mlp")
-    # Not in the order of the file: see cases/parallel.py.
+    # Not in the order of the file: see parallel.py.
     flags = ["--data", g.data, "--steps", STEPS, "--seed", "5"]
     want = losses(ingot, 1, compile_for(ingot, g, "adamw", 1), *flags)
     for stage in ("1", "2"):

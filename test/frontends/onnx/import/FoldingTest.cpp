@@ -1,7 +1,7 @@
 // What foldFrom says about values stays true: none that takes another's place
 // has the address of one that went away.
 
-#include "frontends/onnx/Folding.h"
+#include "frontends/onnx/import/Folding.h"
 
 #include "dialects/ingot/ir/Dialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/trainer/Options.h"
+#include "runtime/trainer/options/Options.h"
 #include "test/runtime/TestSupport.h"
 
 using namespace ingot::runtime;

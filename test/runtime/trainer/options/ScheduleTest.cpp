@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/trainer/Schedule.h"
+#include "runtime/trainer/options/Schedule.h"
 
 #include <gtest/gtest.h>
 

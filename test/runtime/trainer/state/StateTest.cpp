@@ -4,9 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/trainer/State.h"
+#include "runtime/trainer/state/State.h"
 #include "runtime/core/Console.h"
-#include "runtime/trainer/StateValues.h"
+#include "runtime/trainer/state/StateValues.h"
 #include "test/runtime/TestSupport.h"
 
 #include <cmath>

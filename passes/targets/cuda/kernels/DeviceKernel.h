@@ -1,0 +1,122 @@
+//===----------------------------------------------------------------------===//
+//
+// Generates the device functions of one kernel (header private to this target).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_PASSES_TARGETS_CUDA_KERNELS_DEVICEKERNEL_H
+#define INGOT_PASSES_TARGETS_CUDA_KERNELS_DEVICEKERNEL_H
+
+#include "dialects/exec/Exec.h"
+#include "passes/codegen/ElementEmitter.h"
+#include "passes/codegen/ReductionSpace.h"
+#include "passes/targets/cuda/kernels/DeviceFunction.h"
+
+namespace ingot::codegen {
+
+/// What the launches of a kernel become.
+struct DeviceKernel {
+  /// Takes the kernel's inputs; writes its outputs, or `partials`.
+  DeviceLaunch main;
+  /// Sums `partials` into the outputs; empty if there are none.
+  std::optional<DeviceLaunch> finish;
+  llvm::SmallVector<mlir::MemRefType> partials;
+  /// Elements, of which `main` takes a range; 0 if it runs all.
+  int64_t extent = 0;
+};
+
+/// Emits the device functions of a kernel.
+class DeviceKernelBuilder : DeviceFunctionBuilder {
+public:
+  /// `threads` is how many fill the device: with fewer at hand, a thread takes
+  /// one element and sums are split. With `rangeUnit` not 0, the kernel takes
+  /// elements of a range that begins and ends at multiples of it, or at the
+  /// last one: a loop over elements, or a reduction of all of them.
+  DeviceKernelBuilder(exec::KernelOp kernel, mlir::gpu::GPUModuleOp module,
+                      int64_t threads, int64_t rangeUnit = 0)
+      : DeviceFunctionBuilder(module, kernel.getLoc()), kernel(kernel),
+        body(kernel.getBody().front()), threads(threads), rangeUnit(rangeUnit) {
+  }
+
+  /// The function is to become a part of another, of so many blocks of it and
+  /// without shared memory.
+  DeviceKernelBuilder &asPart() {
+    isPart = true;
+    return *this;
+  }
+
+  DeviceKernel build();
+
+private:
+  friend class DeviceRows;
+  using Indices = llvm::SmallVector<mlir::Value>;
+  mlir::Value countThreads(int64_t grid);
+  DeviceKernel emitLoop();
+  /// The same through shared memory; nothing if no input is read transposed.
+  std::optional<DeviceKernel> emitTiles();
+  DeviceKernel emitAlong(const ReductionSpace &space);
+  DeviceKernel emitAcross(const ReductionSpace &space);
+  DeviceKernel emitRows();
+  DeviceKernel emitCustom();
+  DeviceKernel emitGroup();
+  void emitFinish(const ReductionSpace &space, int64_t pieces,
+                  DeviceKernel &result);
+
+  /// A function of the kernel's inputs and `written`.
+  void createFunction(llvm::StringRef suffix, mlir::TypeRange read,
+                      mlir::TypeRange written, bool hasAliases);
+  /// The buffers that reductions write: outputs, or partial sums.
+  llvm::SmallVector<mlir::Type> resultTypes();
+  llvm::SmallVector<mlir::Type> inputTypes();
+  /// Emits a function whose threads take elements of `shape`, which are
+  /// `perThread` for each of them, so many at once as 16 bytes hold: as parts
+  /// of one position or, where that would divide indices, along the innermost
+  /// dimension.
+  void emitLanes(llvm::ArrayRef<int64_t> shape, mlir::TypeRange types,
+                 int64_t perThread,
+                 llvm::function_ref<void(int64_t lanes)> emit);
+  /// Elements in 16 bytes of the widest type among the largest buffers.
+  static int64_t lanesOf(mlir::TypeRange types);
+  /// The indices of the elements from `start` on.
+  llvm::SmallVector<Indices> lanesAt(mlir::Value start, int64_t lanes,
+                                     llvm::ArrayRef<int64_t> shape);
+
+  /// The sums of all lanes of a warp, in each of them.
+  void sumWarp(llvm::ArrayRef<Reduction> roots,
+               llvm::SmallVectorImpl<mlir::Value> &sums);
+  llvm::SmallVector<mlir::Value> identities(llvm::ArrayRef<Reduction> roots);
+  llvm::SmallVector<mlir::Value> combine(llvm::ArrayRef<Reduction> roots,
+                                         mlir::ValueRange sums,
+                                         mlir::ValueRange others);
+  /// Room for one accumulator of each sum and thread of a block.
+  llvm::SmallVector<mlir::Value> sharedSums(llvm::ArrayRef<Reduction> roots,
+                                            int64_t count);
+  void store(mlir::ValueRange sums, mlir::Value position);
+  void storeShared(mlir::ValueRange sums, mlir::ValueRange shared,
+                   mlir::Value position);
+  llvm::SmallVector<mlir::Value> loadShared(mlir::ValueRange shared,
+                                            mlir::Value position);
+
+  mlir::ValueRange outputs() {
+    return mlir::ValueRange(buffers).drop_front(numRead);
+  }
+  mlir::Operation *yield() { return body.getTerminator(); }
+  ElementEmitter elements() {
+    return ElementEmitter(kernel, builder,
+                          mlir::ValueRange(buffers).take_front(numRead));
+  }
+  /// Of `count` elements those that run, in units of `lanes`: begin and end.
+  std::pair<mlir::Value, mlir::Value> range(int64_t count, int64_t lanes = 1);
+
+  exec::KernelOp kernel;
+  mlir::Block &body;
+  int64_t threads, rangeUnit;
+  bool isPart = false;
+  size_t numRead = 0;
+  /// Whether lanes are taken as parts of one position.
+  bool linear = true;
+};
+
+} // namespace ingot::codegen
+
+#endif // INGOT_PASSES_TARGETS_CUDA_KERNELS_DEVICEKERNEL_H

@@ -1,0 +1,280 @@
+#include "passes/targets/host/Manifest.h"
+
+#include "dialects/exec/Exec.h"
+#include "dialects/ingot/ir/Diagnostics.h"
+#include "dialects/ingot/ir/Dialect.h"
+#include "dialects/ingot/ir/Signature.h"
+#include "dialects/ingot/ir/States.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "runtime/abi/Abi.h"
+
+using namespace mlir;
+using namespace ingot;
+namespace json = llvm::json;
+
+static std::string dtypeName(Type type) {
+  if (type.isInteger(1))
+    return "bool";
+  if (type.isUnsignedInteger())
+    return "u" + std::to_string(type.getIntOrFloatBitWidth());
+  if (type.isBF16())
+    return "bf16";
+  if (isa<FloatType>(type))
+    return "f" + std::to_string(type.getIntOrFloatBitWidth());
+  return "i" + std::to_string(type.getIntOrFloatBitWidth());
+}
+
+static json::Array shapeOf(ShapedType type) {
+  json::Array shape;
+  for (int64_t size : type.getShape())
+    shape.push_back(size);
+  return shape;
+}
+
+static json::Object describeState(StateOp state, WeightStorage weights) {
+  json::Object init;
+  if (state.getOf())
+    init = json::Object{{"kind", "copy"}, {"of", *state.getOf()}};
+  else if (std::optional<double> value = splatValue(state))
+    init = json::Object{{"kind", "fill"}, {"value", *value}};
+  else if (weights != WeightStorage::None || state.getRole() != Role::Parameter)
+    init = json::Object{{"kind", "weights"}};
+  else {
+    auto [mean, deviation] = momentsOf(state);
+    init = json::Object{
+        {"kind", "normal"}, {"mean", mean}, {"deviation", deviation}};
+  }
+  json::Object described{
+      {"name", state.getSymName()},
+      {"role", stringifyRole(state.getRole())},
+      {"dtype", dtypeName(state.getTensorType().getElementType())},
+      {"shape", shapeOf(state.getTensorType())},
+      {"init", std::move(init)}};
+  if (std::optional<ArrayAttr> halves = state.getHalves()) {
+    json::Array names;
+    for (auto half : halves->getAsRange<FlatSymbolRefAttr>())
+      names.push_back(half.getValue());
+    described["halves"] = std::move(names);
+  } else {
+    described["offset"] =
+        state->getAttrOfType<IntegerAttr>("exec.offset").getInt();
+  }
+  if (std::optional<ArrayRef<int64_t>> shard = state.getShard())
+    described["shard"] = json::Array{(*shard)[0], (*shard)[1]};
+  return described;
+}
+
+static json::Array describePlaces(ArrayAttr places) {
+  json::Array result;
+  for (auto place : places.getAsRange<DictionaryAttr>()) {
+    auto type =
+        cast<RankedTensorType>(place.getAs<TypeAttr>("type").getValue());
+    json::Object entry{{"name", place.getAs<StringAttr>("name").getValue()},
+                       {"kind", place.getAs<StringAttr>("kind").getValue()},
+                       {"dtype", dtypeName(type.getElementType())},
+                       {"shape", shapeOf(type)},
+                       {"offset", place.getAs<IntegerAttr>("offset").getInt()}};
+    if (auto classes = place.getAs<IntegerAttr>("classes"))
+      entry["classes"] = classes.getInt();
+    result.push_back(std::move(entry));
+  }
+  return result;
+}
+
+/// Elements from the first to the last of a buffer, with those between its
+/// rows.
+static int64_t countSpanned(MemRefType type) {
+  if (type.getNumElements() == 0)
+    return 0;
+  int64_t last = 0;
+  for (auto [size, stride] :
+       llvm::zip_equal(type.getShape(), type.getStridesAndOffset().first))
+    last += (size - 1) * stride;
+  return last + 1;
+}
+
+/// The floating-point tensors that a call writes, and that this rank has whole.
+static json::Array describeOutputs(Operation &call) {
+  SmallVector<MemoryEffects::EffectInstance> effects;
+  cast<MemoryEffectOpInterface>(call).getEffects(effects);
+  json::Array outputs;
+  auto launch = dyn_cast<exec::LaunchOp>(call);
+  auto grid = dyn_cast<exec::LaunchGridOp>(call);
+  if ((launch && launch.getShard()) || (grid && grid.getShard()) ||
+      isa<exec::ReduceScatterWaitOp, exec::AllGatherStartOp>(call))
+    return outputs;
+  // Nothing writes them where the library does the same.
+  auto product = dyn_cast<exec::MatmulEpilogueGridOp>(call);
+  auto isPartial = [&](Value value) {
+    return product && llvm::is_contained(product.getPartials(), value);
+  };
+  for (const MemoryEffects::EffectInstance &effect : effects) {
+    auto buffer = effect.getValue()
+                      ? effect.getValue().getDefiningOp<exec::BufferOp>()
+                      : exec::BufferOp();
+    if (!buffer || buffer.getSpace() == exec::Space::Shard ||
+        !isa<MemoryEffects::Write>(effect.getEffect()) || isPartial(buffer))
+      continue;
+    auto type = cast<MemRefType>(buffer.getType());
+    if (isa<FloatType>(type.getElementType()))
+      outputs.push_back(
+          json::Object{{"space", exec::stringifySpace(buffer.getSpace())},
+                       {"offset", static_cast<int64_t>(buffer.getOffset())},
+                       {"dtype", dtypeName(type.getElementType())},
+                       {"elements", countSpanned(type)}});
+  }
+  return outputs;
+}
+
+/// The kernels of a step in the order of their descriptors' indices.
+static json::Array describeCalls(func::FuncOp step) {
+  json::Array kernels;
+  for (Operation &op : step.getBody().front()) {
+    auto call = dyn_cast<exec::AbiCall>(op);
+    if (!call)
+      continue;
+    SmallVector<std::string> nodes = nodeNames(op.getLoc());
+    json::Array names;
+    for (const std::string &name : nodes)
+      names.push_back(name);
+    StringRef kind = call.getCallKind();
+    std::string name =
+        nodes.empty() ? kind.str() : nodes.back() + " (" + kind.str() + ")";
+    json::Object kernel{{"name", name},
+                        {"kind", kind},
+                        {"onnx_nodes", std::move(names)},
+                        {"outputs", describeOutputs(op)},
+                        {"bytes", call.getCallBytes()},
+                        {"flops", call.getCallFlops()}};
+    if (auto bound = op.getAttrOfType<FloatAttr>("exec.bound"))
+      kernel["bound_us"] = bound.getValueAsDouble() * 1e6;
+    kernels.push_back(std::move(kernel));
+  }
+  return kernels;
+}
+
+/// What the arena holds at the peak.
+static json::Array describeLive(func::FuncOp step) {
+  json::Array live;
+  auto tensors = step->getAttrOfType<ArrayAttr>("exec.live");
+  if (!tensors)
+    return live;
+  for (auto tensor : tensors.getAsRange<DictionaryAttr>()) {
+    json::Array nodes;
+    for (auto name : tensor.getAs<ArrayAttr>("nodes").getAsRange<StringAttr>())
+      nodes.push_back(name.getValue());
+    live.push_back(
+        json::Object{{"kind", tensor.getAs<StringAttr>("kind").getValue()},
+                     {"onnx_nodes", std::move(nodes)},
+                     {"bytes", tensor.getAs<IntegerAttr>("bytes").getInt()}});
+  }
+  return live;
+}
+
+/// [offset, bytes, first call, last call] of every place in the arena.
+static json::Array describeIntervals(func::FuncOp step) {
+  json::Array intervals;
+  auto numbers = step->getAttrOfType<DenseI64ArrayAttr>("exec.intervals");
+  for (size_t i = 0; numbers && i + 3 < static_cast<size_t>(numbers.size());
+       i += 4)
+    intervals.push_back(json::Array{numbers[i], numbers[i + 1], numbers[i + 2],
+                                    numbers[i + 3]});
+  return intervals;
+}
+
+/// What each of these places is for.
+static json::Array describeIntervalKinds(func::FuncOp step) {
+  json::Array kinds;
+  if (auto names = step->getAttrOfType<ArrayAttr>("exec.interval_kinds"))
+    for (auto name : names.getAsRange<StringAttr>())
+      kinds.push_back(name.getValue());
+  return kinds;
+}
+
+static json::Object describeStep(func::FuncOp step) {
+  json::Object memory;
+  for (NamedAttribute part : step->getAttrOfType<DictionaryAttr>("exec.memory"))
+    memory[part.getName().getValue()] =
+        cast<IntegerAttr>(part.getValue()).getInt();
+  return json::Object{
+      {"live", describeLive(step)},
+      {"intervals", describeIntervals(step)},
+      {"interval_kinds", describeIntervalKinds(step)},
+      {"arena_bytes",
+       step->getAttrOfType<IntegerAttr>("exec.arena_bytes").getInt()},
+      {"inputs", describePlaces(step->getAttrOfType<ArrayAttr>("exec.inputs"))},
+      {"outputs",
+       describePlaces(step->getAttrOfType<ArrayAttr>("exec.outputs"))},
+      {"memory", std::move(memory)},
+      {"kernels", describeCalls(step)}};
+}
+
+json::Object ingot::buildManifest(ModuleOp module, WeightStorage weights) {
+  auto text = [&](StringRef name, StringRef otherwise) {
+    auto attr = module->getAttrOfType<StringAttr>(name);
+    return attr ? attr.getValue() : otherwise;
+  };
+  StringRef loss = text("ingot.loss", "");
+  json::Object manifest{
+      {"abi", INGOT_ABI_VERSION},
+      {"model", text("ingot.model", "")},
+      {"producer", "ingotc " INGOT_VERSION},
+      {"precision", text("ingot.precision", "fp32")},
+      {"loss", loss},
+      {"optimizer", text("ingot.optimizer", "")},
+      {"eval_partial", !loss.starts_with("output:")},
+      {"data_parallel", module->hasAttr(kDataParallelAttr)},
+      {"weights", weights == WeightStorage::Embed     ? "embed"
+                  : weights == WeightStorage::Sidecar ? "sidecar"
+                                                      : "none"},
+      {"state_bytes",
+       module->getAttrOfType<IntegerAttr>("exec.state_bytes").getInt()}};
+  if (auto batch = module->getAttrOfType<IntegerAttr>("ingot.batch"))
+    manifest["batch"] = batch.getInt();
+  if (auto count = module->getAttrOfType<IntegerAttr>(kGradAccumulationAttr))
+    manifest["grad_accumulation"] = count.getInt();
+  if (auto count = module->getAttrOfType<IntegerAttr>(kUncompressedStepsAttr))
+    manifest["uncompressed_steps"] = count.getInt();
+
+  json::Array states, hyperparameters;
+  for (auto state : module.getOps<StateOp>())
+    states.push_back(describeState(state, weights));
+  if (auto list = module->getAttrOfType<ArrayAttr>("ingot.hyperparameters"))
+    for (auto entry : list.getAsRange<DictionaryAttr>())
+      hyperparameters.push_back(json::Object{
+          {"name", entry.getAs<StringAttr>("name").getValue()},
+          {"default", entry.getAs<FloatAttr>("default").getValueAsDouble()}});
+  manifest["states"] = std::move(states);
+  if (auto places = module->getAttrOfType<ArrayAttr>("exec.messages")) {
+    json::Array messages;
+    for (auto place : places.getAsRange<DenseI64ArrayAttr>())
+      messages.push_back(
+          json::Object{{"offset", place[0]}, {"rank_bytes", place[1]}});
+    manifest["messages"] = std::move(messages);
+  }
+  manifest["hyperparameters"] = std::move(hyperparameters);
+
+  json::Array variants;
+  if (auto names = module->getAttrOfType<ArrayAttr>(kVariantsAttr))
+    for (StringAttr name : names.getAsRange<StringAttr>())
+      variants.push_back(name.getValue());
+  else
+    variants.push_back("");
+  manifest["variants"] = std::move(variants);
+
+  json::Object functions;
+  int64_t arena = 0, staging = 0;
+  for (auto step : module.getOps<func::FuncOp>()) {
+    if (!step->hasAttr("exec.arena_bytes"))
+      continue;
+    arena = std::max(
+        arena, step->getAttrOfType<IntegerAttr>("exec.arena_bytes").getInt());
+    if (auto bytes = step->getAttrOfType<IntegerAttr>("exec.staging_bytes"))
+      staging = std::max(staging, bytes.getInt());
+    functions[step.getName()] = describeStep(step);
+  }
+  manifest["functions"] = std::move(functions);
+  manifest["arena_bytes"] = arena;
+  manifest["staging_bytes"] = staging;
+  return manifest;
+}
