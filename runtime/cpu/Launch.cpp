@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/abi/Abi.h"
+#include "runtime/abi/Align.h"
 #include "runtime/core/Context.h"
 #include "runtime/core/DType.h"
 #include "runtime/cpu/ThreadPool.h"
@@ -71,7 +72,7 @@ void ingot_shard_square_sum(ingot_context *context,
                                           : DType::F32;
   // Blocks do not depend on the threads.
   constexpr int64_t block = 4096, grain = 16;
-  int64_t blocks = (range.getCount() + block - 1) / block;
+  int64_t blocks = ingot::abi::divideCeil(range.getCount(), block);
   std::vector<double> sums(blocks);
   parallelFor(blocks, grain, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {

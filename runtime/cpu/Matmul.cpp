@@ -18,12 +18,9 @@
 #include <memory>
 
 using namespace ingot::runtime;
+namespace abi = ingot::abi;
 using dnnl::memory;
 using ingot::runtime::gemm::Elements;
-
-static size_t alignUp(size_t bytes) {
-  return (bytes + INGOT_ALIGNMENT - 1) / INGOT_ALIGNMENT * INGOT_ALIGNMENT;
-}
 
 static void matmulF64(const ingot_matmul_desc &d, const double *a,
                       const double *b, double *c) {
@@ -103,14 +100,15 @@ void ingot::runtime::multiplyPacked(ingot_context *context,
     return runGemm(gemm, context->getScratch(bytes, planned, d.scratch_bytes));
   }
   gemm.roundedType = INGOT_F32;
-  auto part = ingot::abi::SumPart::of(d, getThreadCount());
+  auto part = abi::SumPart::of(d, getThreadCount());
   gemm.batch = part.batches;
   gemm.cRow = part.columns;
   gemm.cBatch = d.m * part.columns;
   size_t packs = 0;
   for (int64_t columns : {part.columns, (d.n - 1) % part.columns + 1}) {
     gemm.n = columns;
-    packs = std::max(packs, alignUp(getGemmScratchBytes(gemm)));
+    packs = std::max<size_t>(
+        packs, abi::alignTo(getGemmScratchBytes(gemm), INGOT_ALIGNMENT));
   }
   size_t sums = part.batches * gemm.cBatch * sizeof(float);
   char *scratch = context->getScratch(packs + sums, planned, d.scratch_bytes);

@@ -6,6 +6,7 @@
 
 #include "runtime/cpu/OneDnn.h"
 
+#include "runtime/abi/Align.h"
 #include "runtime/cpu/HalfPrecision.h"
 #include "runtime/cpu/ThreadPool.h"
 
@@ -58,8 +59,7 @@ int32_t ingot::runtime::getComputeType(int32_t type) {
 
 size_t DnnlCall::reserve(size_t bytes) {
   size_t offset = scratchBytes;
-  scratchBytes +=
-      (bytes + INGOT_ALIGNMENT - 1) / INGOT_ALIGNMENT * INGOT_ALIGNMENT;
+  scratchBytes += ingot::abi::alignTo(bytes, INGOT_ALIGNMENT);
   return offset;
 }
 

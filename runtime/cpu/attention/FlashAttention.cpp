@@ -53,10 +53,6 @@ static void runTasks(Task task, const Operands &operands, int64_t count,
   });
 }
 
-static int64_t blocks(int64_t extent, int64_t block) {
-  return (extent + block - 1) / block;
-}
-
 int64_t ingot::runtime::flashAttentionScratch(const AttentionShape &s) {
   return getScratch(s).bytes;
 }
@@ -67,7 +63,8 @@ void ingot::runtime::flashAttention(const AttentionShape &s, ReadRows q,
   Operands o{s,  q,  k,  v,   {},      {},          result,
              {}, {}, {}, lse, nullptr, findTiles(s)};
   runTasks(tasks().forward, o,
-           s.batch * s.heads * blocks(s.queries, queryBlock), scratch);
+           s.batch * s.heads * ingot::abi::divideCeil(s.queries, queryBlock),
+           scratch);
 }
 
 void ingot::runtime::flashAttentionGrad(const AttentionShape &s, ReadRows q,
@@ -89,12 +86,14 @@ void ingot::runtime::flashAttentionGrad(const AttentionShape &s, ReadRows q,
              const_cast<float *>(lse),
              delta,
              findTiles(s)};
-  int64_t queryBlocks = s.batch * s.heads * blocks(s.queries, queryBlock);
+  int64_t queryBlocks =
+      s.batch * s.heads * ingot::abi::divideCeil(s.queries, queryBlock);
   runTasks(tasks().delta, o, queryBlocks, scratch);
   int64_t heads = s.batch * s.keyHeads, threads = getThreadCount();
   bool isEven = heads % threads == 0 || heads >= 4 * threads;
   if (isEven && getScratch(s).keepsHeads)
     return runTasks(tasks().headGradient, o, heads, scratch);
   runTasks(tasks().queryGradient, o, queryBlocks, scratch);
-  runTasks(tasks().keyGradient, o, heads * blocks(s.keys, keyBlock), scratch);
+  runTasks(tasks().keyGradient, o,
+           heads * ingot::abi::divideCeil(s.keys, keyBlock), scratch);
 }

@@ -14,8 +14,8 @@
 
 namespace ingot::runtime::flash {
 
-constexpr int64_t queryBlock = abi::AttentionScratch::queryBlock;
-constexpr int64_t keyBlock = abi::AttentionScratch::keyBlock;
+constexpr int64_t queryBlock = abi::AttentionBlocking::kQueries;
+constexpr int64_t keyBlock = abi::AttentionBlocking::kKeys;
 
 inline bool isHalf(const AttentionShape &shape) {
   return shape.type != INGOT_F32;
@@ -25,7 +25,9 @@ inline int64_t elementBytes(const AttentionShape &shape) {
 }
 
 /// Columns of a packed tile.
-inline int64_t padded(int64_t columns) { return (columns + 31) / 32 * 32; }
+inline int64_t padded(int64_t columns) {
+  return abi::alignTo(columns, abi::AttentionBlocking::kColumns);
+}
 inline int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 inline int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 

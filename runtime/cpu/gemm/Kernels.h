@@ -7,6 +7,8 @@
 #ifndef INGOT_RUNTIME_CPU_GEMM_KERNELS_H
 #define INGOT_RUNTIME_CPU_GEMM_KERNELS_H
 
+#include "runtime/abi/Blocking.h"
+
 #include <cstdint>
 
 namespace ingot::runtime::gemm {
@@ -20,23 +22,17 @@ struct Elements {
   Elements operator+(int64_t count) const;
 };
 
-struct Kernels {
-  /// A tile of the result, whose sums stay in registers.
-  int64_t tileRows, tileColumns;
-  /// A block of b, inner x columns, stays in the L2 cache beside panels of a,
-  /// tileRows x inner.
-  int64_t inner, columns;
+/// The kernels of one kind of unit, with the blocking that they are made for.
+struct Kernels : abi::GemmBlocking {
   /// Whether sums are one chain along the inner dimension, so that its blocks
   /// can have any size, in multiples of `depth`: that of a panel of a which
   /// stays in the L1 cache. Else blocks of `inner` are added up apart.
   bool isChain;
   int64_t depth;
-  /// Bytes of a row of a or a column of b, packed; packs start at multiples of
-  /// 64.
-  int64_t (*getLineBytes)(int64_t size);
   /// Packs a panel of a: `rows` (at most tileRows) x `size` elements, filled up
-  /// with zeros. Kernels for half precision take f32 too, which they round to
-  /// the nearest sum of the parts that an element has.
+  /// with zeros. Packed memory is aligned to 64 bytes. Kernels for half
+  /// precision take f32 too, which they round to the nearest sum of the parts
+  /// that an element has.
   void (*packA)(Elements a, int64_t rowStride, int64_t innerStride,
                 int64_t rows, int64_t size, char *packed);
   /// Packs `size` x `columns` elements of b: panels of tileColumns one after

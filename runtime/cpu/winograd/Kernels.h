@@ -12,14 +12,15 @@
 #ifndef INGOT_RUNTIME_CPU_WINOGRAD_KERNELS_H
 #define INGOT_RUNTIME_CPU_WINOGRAD_KERNELS_H
 
-#include <cstdint>
+#include "runtime/abi/Blocking.h"
 
 namespace ingot::runtime::winograd {
 
-/// Elements of a transformed tile, and sizes along one dimension.
-inline constexpr int64_t kPoints = 36, kIn = 6, kOut = 4, kTaps = 3;
-/// Channels of a vector, columns of a panel (two vectors), rows of a panel.
-inline constexpr int64_t kLanes = 16, kColumns = 32, kRows = 12;
+using Blocking = abi::WinogradBlocking;
+inline constexpr int64_t kPoints = Blocking::kPoints, kIn = Blocking::kIn,
+                         kOut = Blocking::kOut, kTaps = Blocking::kTaps,
+                         kLanes = Blocking::kLanes,
+                         kColumns = Blocking::kColumns, kRows = Blocking::kRows;
 
 /// A tile of an image whose channels are contiguous: `rows` x `columns` pixels
 /// of it exist, from `firstRow` and `firstColumn` of the tile on; `data` is

@@ -1,5 +1,6 @@
 #include "runtime/cuda/libraries/BlasLt.h"
 
+#include "runtime/abi/Align.h"
 #include "runtime/core/Error.h"
 
 #include <algorithm>
@@ -7,6 +8,7 @@
 #include <cstdlib>
 
 using namespace ingot::runtime;
+namespace abi = ingot::abi;
 
 BlasLt::BlasLt(CUstream stream, Tuner *tuner)
     : library("libcublasLt.so." + std::to_string(CUBLAS_VER_MAJOR),
@@ -161,7 +163,7 @@ void BlasLt::describe(Plan &plan, const ingot_matmul_epilogue_grid_desc &desc,
     bool isSigns =
         desc.activation == INGOT_RELU || desc.activation == INGOT_RELU_GRAD;
     int64_t unit = isSigns ? INGOT_SIGN_BITS : 1;
-    int64_t row = (desc.matmul.n + unit - 1) / unit * unit;
+    int64_t row = abi::alignTo(desc.matmul.n, unit);
     set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, row);
     set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_BATCH_STRIDE, desc.matmul.m * row);
   }
