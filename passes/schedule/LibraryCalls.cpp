@@ -239,8 +239,7 @@ struct ScratchQuery {
     ingot_conv_desc desc = describe(op);
     abi::ConvKind kind = getKind(op);
     if (machine.workspace == 0 && isOnTiles(desc, kind, machine))
-      return abi::ProductOfWindows(desc, kind, machine.threads)
-          .getScratchBytes();
+      return abi::Im2colGemm(desc, kind, machine.threads).getScratchBytes();
     return abi::getScratchBytes(desc, machine);
   }
 };

@@ -179,7 +179,7 @@ constexpr bool isWinograd(const ingot_conv_desc &desc) {
 enum class ConvKind { Forward, InputGrad, FilterGrad };
 
 /// Whether a convolution is computed as a product on tile units
-/// (runtime/cpu/convolution/ProductConvolution.h): in half precision, where
+/// (runtime/cpu/convolution/Im2colConvolution.h): in half precision, where
 /// rows of the image are so short that the library is slow.
 constexpr bool isOnTiles(const ingot_conv_desc &desc, ConvKind kind,
                          const ScratchMachine &machine) {
@@ -199,9 +199,9 @@ constexpr bool isOnTiles(const ingot_conv_desc &desc, ConvKind kind,
 
 /// A convolution as a product of its windows, which are gathered a part at a
 /// time.
-struct ProductOfWindows {
-  constexpr ProductOfWindows(const ingot_conv_desc &desc, ConvKind kind,
-                             int64_t threads) {
+struct Im2colGemm {
+  constexpr Im2colGemm(const ingot_conv_desc &desc, ConvKind kind,
+                       int64_t threads) {
     constexpr int64_t half = 2;
     taps = desc.kernel[0] * desc.kernel[1];
     const int64_t *positions = kind == ConvKind::InputGrad ? desc.in : desc.out;

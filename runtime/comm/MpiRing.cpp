@@ -44,7 +44,7 @@ static void addAs(const char *addend, char *sum, int64_t count) {
 static void addHalves(const char *addend, char *sum, int64_t count,
                       DType type) {
   constexpr int64_t kBlock = 512;
-  int32_t code = type == DType::F16 ? INGOT_F16 : INGOT_BF16;
+  int32_t code = getAbiType(type);
   float left[kBlock], right[kBlock];
   for (int64_t first = 0; first < count; first += kBlock) {
     int64_t block = std::min(kBlock, count - first);

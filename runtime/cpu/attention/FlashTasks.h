@@ -10,7 +10,7 @@
 #include "runtime/abi/Philox.h"
 #include "runtime/abi/Scratch.h"
 #include "runtime/cpu/attention/FlashAttention.h"
-#include "runtime/cpu/gemm/Kernels.h"
+#include "runtime/cpu/gemm/GemmKernels.h"
 
 namespace ingot::runtime::flash {
 
@@ -19,9 +19,6 @@ constexpr int64_t keyBlock = abi::AttentionBlocking::kKeys;
 
 inline bool isHalf(const AttentionShape &shape) {
   return shape.type != INGOT_F32;
-}
-inline int64_t elementBytes(const AttentionShape &shape) {
-  return isHalf(shape) ? 2 : 4;
 }
 
 /// Columns of a packed tile.

@@ -2,7 +2,7 @@
 
 #include "runtime/cpu/Features.h"
 #include "runtime/cpu/ThreadPool.h"
-#include "runtime/cpu/gemm/Kernels.h"
+#include "runtime/cpu/gemm/GemmKernels.h"
 
 #include <algorithm>
 #include <sys/syscall.h>
@@ -118,7 +118,7 @@ private:
 Prefetch Cutting::getPanel(int64_t row, int64_t start, int64_t calls) const {
   int64_t size = std::min(inner, g.k - start);
   int64_t rows = std::min(kernels.tileRows, g.m - row);
-  int64_t bytes = g.a.type == INGOT_F32 ? 4 : 2;
+  int64_t bytes = getElementBytes(g.a.type);
   if (rows <= 0)
     return {};
   const void *data = (g.a + row * g.aRow + start * g.aInner).data;

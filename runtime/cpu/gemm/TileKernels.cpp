@@ -1,7 +1,7 @@
-#include "runtime/cpu/gemm/Kernels.h"
+#include "runtime/cpu/gemm/GemmKernels.h"
 
 #ifdef __x86_64__
-#include "runtime/cpu/gemm/Lanes.h"
+#include "runtime/cpu/gemm/Avx512Lanes.h"
 
 #include <algorithm>
 

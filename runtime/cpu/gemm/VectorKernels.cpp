@@ -1,10 +1,10 @@
 #include "runtime/cpu/HalfPrecision.h"
-#include "runtime/cpu/gemm/Kernels.h"
+#include "runtime/cpu/gemm/GemmKernels.h"
 
 #include "runtime/abi/Abi.h"
 
 #ifdef __x86_64__
-#include "runtime/cpu/gemm/Lanes.h"
+#include "runtime/cpu/gemm/Avx512Lanes.h"
 
 #include <algorithm>
 #endif
@@ -12,8 +12,8 @@
 using namespace ingot::runtime::gemm;
 
 Elements Elements::operator+(int64_t count) const {
-  int64_t bytes = count * (type == INGOT_F32 ? 4 : 2);
-  return {static_cast<const char *>(data) + bytes, type};
+  return {static_cast<const char *>(data) + count * getElementBytes(type),
+          type};
 }
 
 #ifdef __x86_64__

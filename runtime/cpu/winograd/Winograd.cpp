@@ -3,7 +3,7 @@
 #include "runtime/abi/Scratch.h"
 #include "runtime/cpu/Features.h"
 #include "runtime/cpu/ThreadPool.h"
-#include "runtime/cpu/winograd/Kernels.h"
+#include "runtime/cpu/winograd/WinogradKernels.h"
 
 #include <algorithm>
 #include <numeric>

@@ -1,11 +1,13 @@
 #include "runtime/cuda/libraries/BlasLt.h"
 
 #include "runtime/abi/Align.h"
+#include "runtime/core/DType.h"
 #include "runtime/core/Error.h"
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <stdexcept>
 
 using namespace ingot::runtime;
 namespace abi = ingot::abi;
@@ -53,15 +55,19 @@ struct BlasLt::Plan : ingot_context::Cached {
 };
 
 static cudaDataType_t getDataType(int32_t type) {
-  switch (type) {
-  case INGOT_F64:
+  DType dtype = getDType(type);
+  switch (dtype) {
+  case DType::F64:
     return CUDA_R_64F;
-  case INGOT_BF16:
+  case DType::F32:
+    return CUDA_R_32F;
+  case DType::BF16:
     return CUDA_R_16BF;
-  case INGOT_F16:
+  case DType::F16:
     return CUDA_R_16F;
   default:
-    return CUDA_R_32F;
+    throw std::invalid_argument("cuBLASLt does not take elements of type " +
+                                std::string(getName(dtype)));
   }
 }
 

@@ -9,8 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef INGOT_RUNTIME_CPU_WINOGRAD_KERNELS_H
-#define INGOT_RUNTIME_CPU_WINOGRAD_KERNELS_H
+#ifndef INGOT_RUNTIME_CPU_WINOGRAD_WINOGRADKERNELS_H
+#define INGOT_RUNTIME_CPU_WINOGRAD_WINOGRADKERNELS_H
 
 #include "runtime/abi/Blocking.h"
 
@@ -62,4 +62,4 @@ void multiplyTransposed(int64_t rows, int64_t size, const float *a,
 
 } // namespace ingot::runtime::winograd
 
-#endif // INGOT_RUNTIME_CPU_WINOGRAD_KERNELS_H
+#endif // INGOT_RUNTIME_CPU_WINOGRAD_WINOGRADKERNELS_H

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef INGOT_RUNTIME_CPU_GEMM_KERNELS_H
-#define INGOT_RUNTIME_CPU_GEMM_KERNELS_H
+#ifndef INGOT_RUNTIME_CPU_GEMM_GEMMKERNELS_H
+#define INGOT_RUNTIME_CPU_GEMM_GEMMKERNELS_H
 
 #include "runtime/abi/Blocking.h"
 
@@ -13,8 +13,13 @@
 
 namespace ingot::runtime::gemm {
 
-/// Elements of an operand, of INGOT_F32, INGOT_BF16 or INGOT_F16: what packs
-/// read is widened to f32, which is exact.
+/// Bytes of an element of an operand, whose type is INGOT_F32, INGOT_BF16 or
+/// INGOT_F16.
+constexpr int64_t getElementBytes(int32_t type) {
+  return type == INGOT_F32 ? 4 : 2;
+}
+
+/// Elements of an operand. Packing widens them to f32, which is exact.
 struct Elements {
   const void *data;
   int32_t type;
@@ -68,4 +73,4 @@ const Kernels &getTileKernels(int32_t type);
 
 } // namespace ingot::runtime::gemm
 
-#endif // INGOT_RUNTIME_CPU_GEMM_KERNELS_H
+#endif // INGOT_RUNTIME_CPU_GEMM_GEMMKERNELS_H
