@@ -1,34 +1,36 @@
 //===----------------------------------------------------------------------===//
 //
-// One block's work, compiled once per instruction set.
+// The kernels of attention (FlashAttention.h): each computes one block, and is
+// compiled once per instruction set.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef INGOT_RUNTIME_CPU_ATTENTION_FLASHTASKS_H
-#define INGOT_RUNTIME_CPU_ATTENTION_FLASHTASKS_H
+#ifndef INGOT_RUNTIME_CPU_ATTENTION_FLASHKERNELS_H
+#define INGOT_RUNTIME_CPU_ATTENTION_FLASHKERNELS_H
 
 #include "runtime/abi/Philox.h"
 #include "runtime/abi/Scratch.h"
+#include "runtime/cpu/HalfPrecision.h"
 #include "runtime/cpu/attention/FlashAttention.h"
 #include "runtime/cpu/gemm/GemmKernels.h"
 
 namespace ingot::runtime::flash {
 
-constexpr int64_t queryBlock = abi::AttentionBlocking::kQueries;
-constexpr int64_t keyBlock = abi::AttentionBlocking::kKeys;
+inline constexpr int64_t kQueryBlock = abi::AttentionBlocking::kQueries;
+inline constexpr int64_t kKeyBlock = abi::AttentionBlocking::kKeys;
 
 inline bool isHalf(const AttentionShape &shape) {
   return shape.type != INGOT_F32;
 }
 
-/// Columns of a packed tile.
+/// Columns of a packed row.
 inline int64_t padded(int64_t columns) {
   return abi::alignTo(columns, abi::AttentionBlocking::kColumns);
 }
 inline int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 inline int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
-/// What a thread works in.
+/// The scratch memory of a thread.
 inline abi::AttentionScratch getScratch(const AttentionShape &s) {
   ingot_attention_desc desc = {};
   desc.heads = s.heads;
@@ -40,7 +42,7 @@ inline abi::AttentionScratch getScratch(const AttentionShape &s) {
   return {desc, s.onTiles};
 }
 
-/// Keys that count in a batch.
+/// Keys of a sample of the batch that are below its length.
 inline int64_t countKeys(const AttentionShape &s, int64_t batch) {
   return s.lengths ? smaller(s.keys, larger(0, s.lengths[batch])) : s.keys;
 }
@@ -50,28 +52,29 @@ struct Operands {
   ReadRows q, k, v, result, cotangent;
   WrittenRows out, dq, dk, dv;
   float *lse, *delta;
-  /// What multiplies, where tile units do; else null.
+  /// The kernels of tile units, or null where vector units multiply.
   const gemm::Kernels *tiles;
 };
 
-/// Work that one thread does, by the index of its part.
-using Task = void (*)(const Operands &, int64_t index, float *scratch);
+/// Computes the block with the index `task` on one thread.
+using Kernel = void (*)(const Operands &, int64_t task, float *scratch);
 
-struct Tasks {
-  /// A block of queries of one head.
-  Task forward;
-  /// The same, for what its gradients have in common.
-  Task delta;
-  /// All gradients of a key head and the heads that use it.
-  Task headGradient;
-  /// The same in more parts, at the price of computing scores twice: a block
-  /// of queries of one head, and a block of keys of one key head. The bits are
-  /// the same.
-  Task queryGradient, keyGradient;
+struct Kernels {
+  /// The result and the log-sum-exp of a block of queries of one head.
+  Kernel forward;
+  /// What the gradients of a block of queries of one head have in common: for
+  /// each query the dot product of the result and its cotangent.
+  Kernel delta;
+  /// All gradients of one key head and of the heads that use it.
+  Kernel headGradients;
+  /// The same gradients in smaller tasks, a block of queries of one head and a
+  /// block of keys of one key head, for which scores are computed twice. The
+  /// bits are the same.
+  Kernel queryGradients, keyGradients;
 };
 
-/// What the tasks' code needs of the standard library, which is compiled for
-/// any processor.
+// What kernels need of the standard library, whose functions are compiled for
+// any CPU.
 template <int Value> struct Constant {
   constexpr operator int() const { return Value; }
 };
@@ -83,11 +86,11 @@ template <int... Values> struct MakeLanes<0, Values...> {
 };
 template <int Count> using Lanes = typename MakeLanes<Count>::Type;
 
-extern const Tasks genericTasks;
+extern const Kernels genericKernels;
 #if defined(__x86_64__)
-extern const Tasks avx512Tasks;
+extern const Kernels avx512Kernels;
 #endif
 
 } // namespace ingot::runtime::flash
 
-#endif // INGOT_RUNTIME_CPU_ATTENTION_FLASHTASKS_H
+#endif // INGOT_RUNTIME_CPU_ATTENTION_FLASHKERNELS_H
