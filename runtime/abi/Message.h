@@ -9,6 +9,7 @@
 #define INGOT_RUNTIME_ABI_MESSAGE_H
 
 #include "runtime/abi/Abi.h"
+#include "runtime/abi/Align.h"
 
 namespace ingot::abi {
 
@@ -31,8 +32,8 @@ constexpr int64_t getMessageBytes(int32_t code, int64_t elements,
                                   int64_t kept) {
   if (code == INGOT_TOPK)
     return kept * static_cast<int64_t>(sizeof(KeptElement));
-  int64_t blocks = (elements + INGOT_INT8_BLOCK - 1) / INGOT_INT8_BLOCK;
-  return blocks * static_cast<int64_t>(sizeof(Int8Block));
+  return divideCeil(elements, INGOT_INT8_BLOCK) *
+         static_cast<int64_t>(sizeof(Int8Block));
 }
 
 } // namespace ingot::abi

@@ -102,7 +102,7 @@ static LibrarySupport describeSupport(const ingot_conv_desc &desc,
   if (isOnTiles(desc, kind, machine))
     return {
         "",
-        abi::ProductOfWindows(desc, kind, machine.threads).getScratchBytes(),
+        abi::Im2colGemm(desc, kind, machine.threads).getScratchBytes(),
         true};
   return {"", abi::getScratchBytes(desc, machine), false};
 }

@@ -292,8 +292,8 @@ TEST_P(TileConvolution, EveryKindAsAProduct) {
         continue;
       ++counts[kind];
       d.on_tiles = 1;
-      d.scratch_bytes = ingot::abi::ProductOfWindows(d, which, machine.threads)
-                            .getScratchBytes();
+      d.scratch_bytes =
+          ingot::abi::Im2colGemm(d, which, machine.threads).getScratchBytes();
       Block scratch(d.scratch_bytes, "scratch");
       const std::vector<double> &expected = sums[kind];
       std::vector<uint16_t> result(expected.size(), 0x7fff);

@@ -9,17 +9,18 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef INGOT_RUNTIME_CPU_WINOGRAD_KERNELS_H
-#define INGOT_RUNTIME_CPU_WINOGRAD_KERNELS_H
+#ifndef INGOT_RUNTIME_CPU_WINOGRAD_WINOGRADKERNELS_H
+#define INGOT_RUNTIME_CPU_WINOGRAD_WINOGRADKERNELS_H
 
-#include <cstdint>
+#include "runtime/abi/Blocking.h"
 
 namespace ingot::runtime::winograd {
 
-/// Elements of a transformed tile, and sizes along one dimension.
-inline constexpr int64_t kPoints = 36, kIn = 6, kOut = 4, kTaps = 3;
-/// Channels of a vector, columns of a panel (two vectors), rows of a panel.
-inline constexpr int64_t kLanes = 16, kColumns = 32, kRows = 12;
+using Blocking = abi::WinogradBlocking;
+inline constexpr int64_t kPoints = Blocking::kPoints, kIn = Blocking::kIn,
+                         kOut = Blocking::kOut, kTaps = Blocking::kTaps,
+                         kLanes = Blocking::kLanes,
+                         kColumns = Blocking::kColumns, kRows = Blocking::kRows;
 
 /// A tile of an image whose channels are contiguous: `rows` x `columns` pixels
 /// of it exist, from `firstRow` and `firstColumn` of the tile on; `data` is
@@ -61,4 +62,4 @@ void multiplyTransposed(int64_t rows, int64_t size, const float *a,
 
 } // namespace ingot::runtime::winograd
 
-#endif // INGOT_RUNTIME_CPU_WINOGRAD_KERNELS_H
+#endif // INGOT_RUNTIME_CPU_WINOGRAD_WINOGRADKERNELS_H

@@ -20,7 +20,7 @@ namespace {
 class RowsOf {
 public:
   explicit RowsOf(const ingot_attention_desc &desc)
-      : bytes(desc.type == INGOT_F32 ? 4 : 2) {}
+      : bytes(gemm::getElementBytes(desc.type)) {}
 
   ReadRows operator()(const void *data, const int64_t (&strides)[3]) const {
     return view(static_cast<const char *>(data), strides);

@@ -1,4 +1,4 @@
-#include "runtime/cpu/winograd/Kernels.h"
+#include "runtime/cpu/winograd/WinogradKernels.h"
 
 #ifdef __x86_64__
 #include <immintrin.h>

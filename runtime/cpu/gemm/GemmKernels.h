@@ -4,15 +4,22 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef INGOT_RUNTIME_CPU_GEMM_KERNELS_H
-#define INGOT_RUNTIME_CPU_GEMM_KERNELS_H
+#ifndef INGOT_RUNTIME_CPU_GEMM_GEMMKERNELS_H
+#define INGOT_RUNTIME_CPU_GEMM_GEMMKERNELS_H
+
+#include "runtime/abi/Blocking.h"
 
 #include <cstdint>
 
 namespace ingot::runtime::gemm {
 
-/// Elements of an operand, of INGOT_F32, INGOT_BF16 or INGOT_F16: what packs
-/// read is widened to f32, which is exact.
+/// Bytes of an element of an operand, whose type is INGOT_F32, INGOT_BF16 or
+/// INGOT_F16.
+constexpr int64_t getElementBytes(int32_t type) {
+  return type == INGOT_F32 ? 4 : 2;
+}
+
+/// Elements of an operand. Packing widens them to f32, which is exact.
 struct Elements {
   const void *data;
   int32_t type;
@@ -20,23 +27,17 @@ struct Elements {
   Elements operator+(int64_t count) const;
 };
 
-struct Kernels {
-  /// A tile of the result, whose sums stay in registers.
-  int64_t tileRows, tileColumns;
-  /// A block of b, inner x columns, stays in the L2 cache beside panels of a,
-  /// tileRows x inner.
-  int64_t inner, columns;
+/// The kernels of one kind of unit, with the blocking that they are made for.
+struct Kernels : abi::GemmBlocking {
   /// Whether sums are one chain along the inner dimension, so that its blocks
   /// can have any size, in multiples of `depth`: that of a panel of a which
   /// stays in the L1 cache. Else blocks of `inner` are added up apart.
   bool isChain;
   int64_t depth;
-  /// Bytes of a row of a or a column of b, packed; packs start at multiples of
-  /// 64.
-  int64_t (*getLineBytes)(int64_t size);
   /// Packs a panel of a: `rows` (at most tileRows) x `size` elements, filled up
-  /// with zeros. Kernels for half precision take f32 too, which they round to
-  /// the nearest sum of the parts that an element has.
+  /// with zeros. Packed memory is aligned to 64 bytes. Kernels for half
+  /// precision take f32 too, which they round to the nearest sum of the parts
+  /// that an element has.
   void (*packA)(Elements a, int64_t rowStride, int64_t innerStride,
                 int64_t rows, int64_t size, char *packed);
   /// Packs `size` x `columns` elements of b: panels of tileColumns one after
@@ -72,4 +73,4 @@ const Kernels &getTileKernels(int32_t type);
 
 } // namespace ingot::runtime::gemm
 
-#endif // INGOT_RUNTIME_CPU_GEMM_KERNELS_H
+#endif // INGOT_RUNTIME_CPU_GEMM_GEMMKERNELS_H

@@ -1,15 +1,15 @@
-#include "runtime/cpu/convolution/ProductConvolution.h"
+#include "runtime/cpu/convolution/Im2colConvolution.h"
 
 #include "runtime/core/Context.h"
-#include "runtime/cpu/Product.h"
 #include "runtime/cpu/ThreadPool.h"
+#include "runtime/cpu/gemm/PackedGemm.h"
 
 #include <algorithm>
 #include <cstring>
 
 using namespace ingot::runtime;
 using ingot::abi::ConvKind;
-using ingot::abi::ProductOfWindows;
+using ingot::abi::Im2colGemm;
 
 namespace {
 
@@ -111,8 +111,7 @@ static void moveTapsOut(const ingot_conv_desc &d, int64_t taps,
 //===----------------------------------------------------------------------===//
 
 /// The product with all windows, some rows of them at a time.
-static void multiplyWindows(ingot_context *context,
-                            const ProductOfWindows &product,
+static void multiplyWindows(ingot_context *context, const Im2colGemm &product,
                             const Windows &windows, const uint16_t *filter,
                             bool transposesFilter, uint16_t *result,
                             uint16_t *rows, char *scratch) {
@@ -133,10 +132,9 @@ static void multiplyWindows(ingot_context *context,
 
 /// Each tap of the filter's gradient on its own, some of them at a time.
 static void multiplyByWindows(ingot_context *context, const ingot_conv_desc &d,
-                              const ProductOfWindows &product,
-                              const Windows &windows, const void *outputGrad,
-                              uint16_t *filterGrad, uint16_t *rows,
-                              uint16_t *sums, char *scratch) {
+                              const Im2colGemm &product, const Windows &windows,
+                              const void *outputGrad, uint16_t *filterGrad,
+                              uint16_t *rows, uint16_t *sums, char *scratch) {
   int64_t in = d.in_channels, out = d.out_channels;
   for (int64_t first = 0; first < product.taps; first += product.part) {
     int64_t count = std::min(product.part, product.taps - first);
@@ -160,11 +158,11 @@ static void multiplyByWindows(ingot_context *context, const ingot_conv_desc &d,
   }
 }
 
-void ingot::runtime::convolveAsProduct(ingot_context *context,
-                                       const ingot_conv_desc &d, ConvKind kind,
-                                       const void *first, const void *second,
-                                       void *result, void *planned) {
-  ProductOfWindows product(d, kind, getThreadCount());
+void ingot::runtime::convolveIm2col(ingot_context *context,
+                                    const ingot_conv_desc &d, ConvKind kind,
+                                    const void *first, const void *second,
+                                    void *result, void *planned) {
+  Im2colGemm product(d, kind, getThreadCount());
   char *scratch =
       context->getScratch(product.getScratchBytes(), planned, d.scratch_bytes);
   auto *rows = reinterpret_cast<uint16_t *>(scratch);

@@ -1,11 +1,11 @@
 //===----------------------------------------------------------------------===//
 //
-// Products with packed operands, for what is made of them.
+// Packed GEMM, used by matmul and by convolution as a GEMM (im2col).
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef INGOT_RUNTIME_CPU_PRODUCT_H
-#define INGOT_RUNTIME_CPU_PRODUCT_H
+#ifndef INGOT_RUNTIME_CPU_GEMM_PACKEDGEMM_H
+#define INGOT_RUNTIME_CPU_GEMM_PACKEDGEMM_H
 
 #include "runtime/abi/Abi.h"
 
@@ -28,4 +28,4 @@ void multiplyPacked(ingot_context *context, const ingot_matmul_desc &desc,
 
 } // namespace ingot::runtime
 
-#endif // INGOT_RUNTIME_CPU_PRODUCT_H
+#endif // INGOT_RUNTIME_CPU_GEMM_PACKEDGEMM_H

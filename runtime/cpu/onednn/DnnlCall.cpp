@@ -1,13 +1,10 @@
-//===----------------------------------------------------------------------===//
-//
-// What the oneDNN entry points share.
-//
-//===----------------------------------------------------------------------===//
+#include "runtime/cpu/onednn/DnnlCall.h"
 
-#include "runtime/cpu/OneDnn.h"
-
+#include "runtime/abi/Align.h"
+#include "runtime/core/DType.h"
 #include "runtime/cpu/HalfPrecision.h"
 #include "runtime/cpu/ThreadPool.h"
+#include "runtime/cpu/VendorLibrary.h"
 
 #include <algorithm>
 #include <stdexcept>
@@ -26,20 +23,21 @@ dnnl::stream &ingot::runtime::getDnnlStream() {
 }
 
 memory::data_type ingot::runtime::getDnnlType(int32_t type) {
-  switch (type) {
-  case INGOT_F32:
+  DType dtype = getDType(type);
+  switch (dtype) {
+  case DType::F32:
     return memory::data_type::f32;
-  case INGOT_BF16:
+  case DType::BF16:
     return memory::data_type::bf16;
-  case INGOT_F16:
+  case DType::F16:
     return memory::data_type::f16;
   default:
-    throw std::runtime_error("element type " + std::to_string(type) +
-                             " is not one the library computes in");
+    throw std::invalid_argument("oneDNN does not compute in " +
+                                std::string(getName(dtype)));
   }
 }
 
-int32_t ingot::runtime::getComputeType(int32_t type) {
+int32_t vendor::getComputeType(int32_t type) {
   using dnnl::cpu_isa;
   static const cpu_isa isa = dnnl::get_effective_cpu_isa();
   auto is = [](std::initializer_list<cpu_isa> all) {
@@ -58,8 +56,7 @@ int32_t ingot::runtime::getComputeType(int32_t type) {
 
 size_t DnnlCall::reserve(size_t bytes) {
   size_t offset = scratchBytes;
-  scratchBytes +=
-      (bytes + INGOT_ALIGNMENT - 1) / INGOT_ALIGNMENT * INGOT_ALIGNMENT;
+  scratchBytes += ingot::abi::alignTo(bytes, INGOT_ALIGNMENT);
   return offset;
 }
 

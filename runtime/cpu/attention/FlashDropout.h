@@ -1,12 +1,25 @@
-// Which weights of a row dropout keeps, for the instruction set of the file
-// that includes it, within a namespace without a name.
+//===----------------------------------------------------------------------===//
+//
+// The weights of a row that dropout keeps.
+//
+// Compiled once per instruction set: see FlashVectors.h.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_RUNTIME_CPU_ATTENTION_FLASHDROPOUT_H
+#define INGOT_RUNTIME_CPU_ATTENTION_FLASHDROPOUT_H
+
+#include "runtime/cpu/attention/FlashTiles.h"
+
+namespace ingot::runtime::flash {
+namespace {
 
 using Words __attribute__((vector_size(FLASH_LANES * 4), aligned(4))) =
     unsigned;
 using DoubleWords __attribute__((vector_size(FLASH_LANES * 4), aligned(4))) =
     unsigned long long;
 
-/// The upper and lower words of products.
+/// The upper and the lower words of the products of `x` and `by`.
 inline void multiplyWords(Words x, unsigned by, Words &high, Words &low) {
   constexpr unsigned long long lower = 0xFFFFFFFF;
   auto pairs = reinterpret_cast<DoubleWords &>(x);
@@ -17,7 +30,7 @@ inline void multiplyWords(Words x, unsigned by, Words &high, Words &low) {
   low = reinterpret_cast<Words &>(rest);
 }
 
-/// a0 b0 a1 b1 ... of the lower halves, or of the upper ones.
+/// Interleaves the lower halves of two vectors, or the upper ones: a0 b0 a1 b1.
 template <bool Upper, int... L>
 inline Words interleave(Words a, Words b, Sequence<L...>) {
   constexpr int first = Upper ? FLASH_LANES / 2 : 0;
@@ -64,21 +77,26 @@ inline void drawWords(const Dropout &dropout, int64_t first, unsigned *to) {
   words[3] = interleave<true>(evenHigh, oddHigh);
 }
 
-/// What the weights of these columns are multiplied with: 0 where they are
-/// dropped. `position`: of the weight in column 0.
-void drawKept(const Dropout &dropout, int64_t position, Range columns,
-              float *kept) {
-  // A block may begin before the columns, and the last draw end behind them.
-  unsigned words[keyBlock + 8 * lanes];
+/// Writes the factors of the weights in `columns`: 0 where a weight is dropped,
+/// dropout.scale elsewhere. `position` is that of the weight in column 0.
+void drawFactors(const Dropout &dropout, int64_t position, Range columns,
+                 float *factors) {
+  // A block may begin before the columns, and the last draw may end after them.
+  unsigned words[kKeyBlock + 8 * kLanes];
   int64_t begin = position + columns.begin, end = position + columns.end;
   int64_t firstBlock = begin / 4, drawn = firstBlock;
-  for (; drawn * 4 < end; drawn += lanes)
+  for (; drawn * 4 < end; drawn += kLanes)
     drawWords(dropout, drawn, words + (drawn - firstBlock) * 4);
   const unsigned *from = words + begin % 4;
-  for (int64_t j = columns.begin; j < columns.end; j += lanes) {
+  for (int64_t j = columns.begin; j < columns.end; j += kLanes) {
     Words bits = *reinterpret_cast<const Words *>(from + j - columns.begin);
     Integers stays =
         __builtin_convertvector(bits >> 8, Integers) >= dropout.least;
-    store(kept + j, stays ? Vector{} + dropout.scale : Vector{});
+    store(factors + j, stays ? Vector{} + dropout.scale : Vector{});
   }
 }
+
+} // namespace
+} // namespace ingot::runtime::flash
+
+#endif // INGOT_RUNTIME_CPU_ATTENTION_FLASHDROPOUT_H

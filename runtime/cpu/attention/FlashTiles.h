@@ -1,71 +1,26 @@
-// Vectors, products and copies of blocks, for the instruction set of the file
-// that includes it, within a namespace without a name.
-
-constexpr int64_t lanes = FLASH_LANES;
-using Vector __attribute__((vector_size(FLASH_LANES * 4), aligned(4))) = float;
-using Integers __attribute__((vector_size(FLASH_LANES * 4), aligned(4))) = int;
-using Bytes __attribute__((vector_size(FLASH_LANES), aligned(1))) = char;
-
-/// Sums of a tile stay in registers: 24 of 32, or 8 of 16.
-constexpr int tileRows = FLASH_LANES == 16 ? 12 : 4;
-constexpr int64_t tileColumns = 2 * lanes;
-
-constexpr float infinity = __builtin_inff();
-
-inline Vector load(const float *p) {
-  return *reinterpret_cast<const Vector *>(p);
-}
-inline void store(float *p, Vector v) { *reinterpret_cast<Vector *>(p) = v; }
-
-/// Lane l of the result is lane l ^ Step.
-template <int Step, int... L>
-inline Vector exchangeLanes(Vector v, Sequence<L...>) {
-  return __builtin_shufflevector(v, v, (L ^ Step)...);
-}
-
-/// Folds one half of the lanes onto the other until one is left.
-template <int Step = FLASH_LANES / 2, typename Combine>
-inline float foldLanes(Vector v, Combine combine) {
-  v = combine(v, exchangeLanes<Step>(v, Lanes<FLASH_LANES>()));
-  if constexpr (Step > 1)
-    return foldLanes<Step / 2>(v, combine);
-  return v[0];
-}
-
-inline float sumLanes(Vector v) {
-  return foldLanes(v, [](Vector a, Vector b) { return a + b; });
-}
-inline float maxLanes(Vector v) {
-  return foldLanes(v, [](Vector a, Vector b) { return a > b ? a : b; });
-}
-
-/// exp for x <= 0 and -infinity: 2^n times a polynomial on the rest, below
-/// 2 ulp; 0 under -87.
-inline Vector exponential(Vector x) {
-  Vector t = x * 1.44269504088896341f;
-  Vector rounder = Vector{} + 12582912.0f; // 1.5 * 2^23
-  Vector clamped = t < -126.0f ? Vector{} - 126.0f : t;
-  Vector n = (clamped + rounder) - rounder;
-  Vector safe = x < -87.0f ? Vector{} - 87.0f : x;
-  Vector r = (safe - n * 0.693359375f) - n * -2.12194440e-4f;
-  Vector p = Vector{} + 1.9875691500e-4f;
-  p = p * r + 1.3981999507e-3f;
-  p = p * r + 8.3334519073e-3f;
-  p = p * r + 4.1665795894e-2f;
-  p = p * r + 1.6666665459e-1f;
-  p = p * r + 5.0000001201e-1f;
-  p = p * (r * r) + r + 1.0f;
-  Integers bits = (__builtin_convertvector(n, Integers) + 127) << 23;
-  Vector y = p * reinterpret_cast<Vector &>(bits);
-  return x < -87.0f ? Vector{} : y;
-}
-
 //===----------------------------------------------------------------------===//
-// Products of tiles
+//
+// Products and copies of tiles of attention's operands.
+//
+// Compiled once per instruction set: see FlashVectors.h.
+//
 //===----------------------------------------------------------------------===//
 
-/// Element (row, inner) of the left side is at row * lda + inner, or, by
-/// columns, at row + inner * lda.
+#ifndef INGOT_RUNTIME_CPU_ATTENTION_FLASHTILES_H
+#define INGOT_RUNTIME_CPU_ATTENTION_FLASHTILES_H
+
+#include "runtime/cpu/attention/FlashVectors.h"
+
+namespace ingot::runtime::flash {
+namespace {
+
+//===----------------------------------------------------------------------===//
+// Products of tiles on vector units
+//===----------------------------------------------------------------------===//
+
+/// c = a b, or c += a b if `adds`, for a tile of `Rows` rows of c: element
+/// (row, inner) of a is at row * lda + inner, or, by columns, at row + inner *
+/// lda.
 template <int Rows, bool ByColumns>
 inline void multiplyTile(int64_t depth, const float *a, int64_t lda,
                          const float *b, int64_t ldb, float *c, int64_t ldc,
@@ -74,10 +29,10 @@ inline void multiplyTile(int64_t depth, const float *a, int64_t lda,
 #pragma unroll
   for (int r = 0; r < Rows; ++r) {
     sum[r][0] = adds ? load(c + r * ldc) : Vector{};
-    sum[r][1] = adds ? load(c + r * ldc + lanes) : Vector{};
+    sum[r][1] = adds ? load(c + r * ldc + kLanes) : Vector{};
   }
   for (int64_t i = 0; i < depth; ++i) {
-    Vector low = load(b + i * ldb), high = load(b + i * ldb + lanes);
+    Vector low = load(b + i * ldb), high = load(b + i * ldb + kLanes);
 #pragma unroll
     for (int r = 0; r < Rows; ++r) {
       float left = ByColumns ? a[i * lda + r] : a[r * lda + i];
@@ -88,7 +43,7 @@ inline void multiplyTile(int64_t depth, const float *a, int64_t lda,
 #pragma unroll
   for (int r = 0; r < Rows; ++r) {
     store(c + r * ldc, sum[r][0]);
-    store(c + r * ldc + lanes, sum[r][1]);
+    store(c + r * ldc + kLanes, sum[r][1]);
   }
 }
 
@@ -97,9 +52,9 @@ template <bool ByColumns>
 void multiplyStrip(int64_t rows, int64_t depth, const float *a, int64_t lda,
                    const float *b, int64_t ldb, float *c, int64_t ldc,
                    bool adds) {
-  if (rows == tileRows)
-    return multiplyTile<tileRows, ByColumns>(depth, a, lda, b, ldb, c, ldc,
-                                             adds);
+  if (rows == kTileRows)
+    return multiplyTile<kTileRows, ByColumns>(depth, a, lda, b, ldb, c, ldc,
+                                              adds);
   int64_t r = 0;
   auto run = [&](auto count) {
     for (; r + count <= rows; r += count)
@@ -115,15 +70,42 @@ struct Range {
   bool isEmpty() const { return end <= begin; }
 };
 
-/// Products on tile units, of operands that are packed for them.
+/// c = a b, or c += a b if `adds`, for `rows` rows and `width` columns, a
+/// multiple of kTileColumns. `depthOf(first)` is the range of inner indices
+/// that contribute to the strip of rows that starts at `first`.
+template <bool ByColumns, typename DepthOf>
+inline void multiply(int64_t rows, int64_t width, const float *a, int64_t lda,
+                     const float *b, int64_t ldb, float *c, int64_t ldc,
+                     bool adds, DepthOf depthOf) {
+  for (int64_t w = 0; w < width; w += kTileColumns)
+    for (int64_t r = 0; r < rows; r += kTileRows) {
+      Range depth = depthOf(r);
+      if (depth.isEmpty() && adds)
+        continue;
+      if (depth.isEmpty())
+        depth = {0, 0};
+      multiplyStrip<ByColumns>(
+          smaller(kTileRows, rows - r), depth.end - depth.begin,
+          a + (ByColumns ? depth.begin * lda + r : r * lda + depth.begin), lda,
+          b + depth.begin * ldb + w, ldb, c + r * ldc + w, ldc, adds);
+    }
+}
+
+//===----------------------------------------------------------------------===//
+// Products of tiles on tile units (AMX)
+//===----------------------------------------------------------------------===//
+
+/// Packs operands for tile units, and multiplies them there.
 struct TileUnits {
   const gemm::Kernels &kernels;
 
-  /// Bytes before line `line` of operands with `depth` elements a line.
+  /// The offset in bytes of line `line` of an operand of `depth` elements a
+  /// line.
   int64_t offset(int64_t line, int64_t depth) const {
     return line * kernels.getLineBytes(depth);
   }
-  /// Element (row, inner) is at row * rowStride + inner * innerStride.
+  /// Packs a left operand, whose element (row, inner) is at row * rowStride +
+  /// inner * innerStride.
   void packLeft(int64_t rows, int64_t depth, gemm::Elements from,
                 int64_t rowStride, int64_t innerStride, char *to) const {
     for (int64_t r = 0; r < rows; r += kernels.tileRows)
@@ -131,13 +113,16 @@ struct TileUnits {
                     smaller(kernels.tileRows, rows - r), depth,
                     to + offset(r, depth));
   }
+  /// Packs a right operand, whose element (inner, column) is at inner *
+  /// innerStride + column * columnStride.
   void packRight(int64_t depth, int64_t columns, gemm::Elements from,
                  int64_t innerStride, int64_t columnStride, char *to) const {
     kernels.packB(from, innerStride, columnStride, depth, columns, to);
   }
-  /// c = a b or c += a b: a tile's rows, `width` columns (a multiple of a
-  /// tile's), over a range of the inner dimension that starts at a step of the
-  /// units. Lines of a have the range alone, those of b `depth` elements.
+  /// c = a b, or c += a b if `adds`, for the rows of one tile and `width`
+  /// columns, a multiple of a tile's. The inner dimension runs over `range`,
+  /// which starts at a step of the units: lines of a hold the range only, lines
+  /// of b all `depth` elements.
   void multiply(int64_t rows, int64_t width, Range range, const char *a,
                 const char *b, int64_t depth, float *c, int64_t ldc,
                 bool adds) const {
@@ -148,44 +133,24 @@ struct TileUnits {
   }
 };
 
-/// c += a b, or c = a b: `rows` x `width`, a multiple of tileColumns.
-/// `depthOf(first)` are the inner indices that matter to the strip of rows from
-/// `first` on.
-template <bool ByColumns, typename DepthOf>
-inline void multiply(int64_t rows, int64_t width, const float *a, int64_t lda,
-                     const float *b, int64_t ldb, float *c, int64_t ldc,
-                     bool adds, DepthOf depthOf) {
-  for (int64_t w = 0; w < width; w += tileColumns)
-    for (int64_t r = 0; r < rows; r += tileRows) {
-      Range depth = depthOf(r);
-      if (depth.isEmpty() && adds)
-        continue;
-      if (depth.isEmpty())
-        depth = {0, 0};
-      multiplyStrip<ByColumns>(
-          smaller(tileRows, rows - r), depth.end - depth.begin,
-          a + (ByColumns ? depth.begin * lda + r : r * lda + depth.begin), lda,
-          b + depth.begin * ldb + w, ldb, c + r * ldc + w, ldc, adds);
-    }
-}
-
 //===----------------------------------------------------------------------===//
-// Copies of tiles
+// Packing for vector units, and copies of rows
 //===----------------------------------------------------------------------===//
 
-/// Rows of one head, `stride` bytes apart.
+/// The rows of one head, `stride` bytes apart.
 template <typename Byte> struct TypedRows {
   Byte *data;
   int64_t stride;
   int32_t type;
 
   Byte *at(int64_t row) const { return data + row * stride; }
-  /// For packs.
+  /// The rows as an operand to pack.
   gemm::Elements elements() const { return {data, type}; }
-  int64_t elementStride() const { return stride / (type == INGOT_F32 ? 4 : 2); }
+  int64_t elementStride() const { return stride / gemm::getElementBytes(type); }
 };
 
-/// `count` elements as f32, from `first` on: where they are, or in `room`.
+/// Returns `count` elements of a row from `first` on as f32: in place, or
+/// converted into `room`.
 inline const float *widenRow(const TypedRows<const char> &rows, int64_t row,
                              int64_t first, int64_t count, float *room) {
   if (rows.type == INGOT_F32)
@@ -194,7 +159,7 @@ inline const float *widenRow(const TypedRows<const char> &rows, int64_t row,
   return room;
 }
 
-/// Writes rows of sums that are `ld` apart.
+/// Writes rows of sums, which are `ld` elements apart, in the type of `to`.
 void writeRows(int64_t count, int64_t columns, const float *sums, int64_t ld,
                const TypedRows<char> &to) {
   for (int64_t r = 0; r < count; ++r) {
@@ -209,14 +174,14 @@ void writeRows(int64_t count, int64_t columns, const float *sums, int64_t ld,
   }
 }
 
-/// Rows as they are, columns filled up with zeros to `ld`.
+/// Copies rows to f32, with zeros from column `size` to column `ld`.
 void pack(int64_t rows, int64_t size, const TypedRows<const char> &from,
           float *to, int64_t ld) {
   for (int64_t r = 0; r < rows; ++r) {
     float *row = to + r * ld;
     const float *source = widenRow(from, r, 0, size, row);
     int64_t c = 0;
-    for (; c + lanes <= size && source != row; c += lanes)
+    for (; c + kLanes <= size && source != row; c += kLanes)
       store(row + c, load(source + c));
     for (; c < size; ++c)
       row[c] = source[c];
@@ -225,8 +190,8 @@ void pack(int64_t rows, int64_t size, const TypedRows<const char> &from,
   }
 }
 
-/// Which lane of two vectors goes to lane l where blocks of `Step` lanes
-/// change places.
+/// Which lane of two vectors goes to lane l where blocks of `Step` lanes are
+/// exchanged.
 template <int Step, bool Second> constexpr int takenLane(int l) {
   bool isUpper = (l & Step) != 0;
   return Second ? (isUpper ? l + FLASH_LANES : l + Step)
@@ -238,7 +203,8 @@ inline Vector takeLanes(Vector a, Vector b, Sequence<L...>) {
   return __builtin_shufflevector(a, b, takenLane<Step, Second>(L)...);
 }
 
-/// Exchanges the blocks off the diagonal, of `Step` and then smaller.
+/// Transposes a square of vectors: exchanges the blocks off the diagonal, first
+/// those of `Step` lanes, then smaller ones.
 template <int Step> inline void transposeVectors(Vector (&v)[FLASH_LANES]) {
 #pragma unroll
   for (int i = 0; i < FLASH_LANES; ++i)
@@ -251,19 +217,20 @@ template <int Step> inline void transposeVectors(Vector (&v)[FLASH_LANES]) {
     transposeVectors<Step / 2>(v);
 }
 
-/// The transpose: `size` rows of `ld` columns, zeros beyond `rows`.
+/// Copies the transpose of rows to f32: `size` rows of `ld` columns, with zeros
+/// from column `rows` on.
 void packTransposed(int64_t rows, int64_t size,
                     const TypedRows<const char> &from, float *to, int64_t ld) {
   float room[FLASH_LANES * FLASH_LANES];
-  for (int64_t r = 0; r < ld; r += lanes)
-    for (int64_t c = 0; c < size; c += lanes) {
-      int64_t width = smaller(lanes, size - c);
+  for (int64_t r = 0; r < ld; r += kLanes)
+    for (int64_t c = 0; c < size; c += kLanes) {
+      int64_t width = smaller(kLanes, size - c);
       const float *at[FLASH_LANES] = {};
-      for (int64_t l = 0; l < lanes && r + l < rows; ++l)
-        at[l] = widenRow(from, r + l, c, width, room + l * lanes);
-      if (r + lanes > rows || width < lanes) {
+      for (int64_t l = 0; l < kLanes && r + l < rows; ++l)
+        at[l] = widenRow(from, r + l, c, width, room + l * kLanes);
+      if (r + kLanes > rows || width < kLanes) {
         for (int64_t i = 0; i < width; ++i)
-          for (int64_t l = 0; l < lanes; ++l)
+          for (int64_t l = 0; l < kLanes; ++l)
             to[(c + i) * ld + r + l] = r + l < rows ? at[l][i] : 0;
         continue;
       }
@@ -277,3 +244,8 @@ void packTransposed(int64_t rows, int64_t size,
         store(to + (c + l) * ld + r, v[l]);
     }
 }
+
+} // namespace
+} // namespace ingot::runtime::flash
+
+#endif // INGOT_RUNTIME_CPU_ATTENTION_FLASHTILES_H

@@ -1,19 +1,13 @@
 //===----------------------------------------------------------------------===//
 //
-// ingot_conv and its gradients (Abi.h) on oneDNN. Operands are plain
-// row-major; where channels come first, the library picks its own layouts and
-// they are reordered in scratch memory where it pays. Filters always are.
-// Where Winograd's form applies, it is our own (runtime/cpu/winograd), and so
-// are convolutions of small images on tile units (ProductConvolution.h).
+// Convolutions by oneDNN. Operands are row-major; where channels come first,
+// the library picks its own layouts, and operands are reordered in scratch
+// memory where that pays. Filters are always reordered.
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/cpu/OneDnn.h"
-#include "runtime/cpu/ThreadPool.h"
-#include "runtime/cpu/convolution/ProductConvolution.h"
-#include "runtime/cpu/convolution/ReferenceConvolution.h"
-#include "runtime/cpu/gemm/Gemm.h"
-#include "runtime/cpu/winograd/Winograd.h"
+#include "runtime/cpu/VendorLibrary.h"
+#include "runtime/cpu/onednn/DnnlCall.h"
 
 #include <algorithm>
 #include <memory>
@@ -80,7 +74,7 @@ Description::Description(const ingot_conv_desc &d) {
     padLow.push_back(d.pad_low[i]);
     padHigh.push_back(d.pad_high[i]);
   }
-  memory::data_type type = getDnnlType(getComputeType(d.type));
+  memory::data_type type = getDnnlType(vendor::getComputeType(d.type));
   auto plain = [&](const memory::dims &dims, bool channelsLast,
                    int64_t channelDim = 1) {
     std::vector<size_t> order(dims.size());
@@ -147,71 +141,11 @@ static std::unique_ptr<DnnlCall> build(const ingot_conv_desc &desc,
   return call;
 }
 
-static void runWinograd(ingot_context *context, const ingot_conv_desc &desc,
-                        ConvKind kind, const float *first, const float *second,
-                        float *result, void *planned) {
-  char *scratch =
-      context->getScratch(getWinogradScratchBytes(desc, getThreadCount()),
-                          planned, desc.scratch_bytes);
-  switch (kind) {
-  case ConvKind::Forward:
-    return convolveWinograd(desc, first, second, result, scratch);
-  case ConvKind::InputGrad:
-    return convolveInputGradWinograd(desc, first, second, result, scratch);
-  case ConvKind::FilterGrad:
-    return convolveFilterGradWinograd(desc, first, second, result, scratch);
-  }
-}
-
-static void run(ingot_context *context, const ingot_conv_desc *desc,
-                ConvKind kind, const char *name, const void *first,
-                const void *second, void *result, void *scratch) {
-  ProfileScope scope(context, desc->index);
-  guardLibraryCall(context, name, [&] {
-    if (desc->on_tiles && hasTileUnits())
-      return convolveAsProduct(context, *desc, kind, first, second, result,
-                               scratch);
-    if (canRunWinograd(*desc))
-      return runWinograd(context, *desc, kind,
-                         static_cast<const float *>(first),
-                         static_cast<const float *>(second),
-                         static_cast<float *>(result), scratch);
-    context
-        ->getCached<DnnlCall>(desc, static_cast<int>(kind),
-                              [&] { return build(*desc, kind); })
-        .run(context, {first, second, result}, scratch, desc->scratch_bytes);
-  });
-}
-
-void ingot_conv(ingot_context *context, const ingot_conv_desc *desc,
-                const void *input, const void *filter, void *output,
-                void *scratch) {
-  if (desc->type == INGOT_F64)
-    return convolveF64(context, *desc, static_cast<const double *>(input),
-                       static_cast<const double *>(filter),
-                       static_cast<double *>(output));
-  run(context, desc, ConvKind::Forward, "convolution", input, filter, output,
-      scratch);
-}
-
-void ingot_conv_input_grad(ingot_context *context, const ingot_conv_desc *desc,
-                           const void *output_grad, const void *filter,
-                           void *input_grad, void *scratch) {
-  if (desc->type == INGOT_F64)
-    return convolveInputGradF64(
-        context, *desc, static_cast<const double *>(output_grad),
-        static_cast<const double *>(filter), static_cast<double *>(input_grad));
-  run(context, desc, ConvKind::InputGrad, "gradient of a convolution's input",
-      output_grad, filter, input_grad, scratch);
-}
-
-void ingot_conv_filter_grad(ingot_context *context, const ingot_conv_desc *desc,
-                            const void *output_grad, const void *input,
-                            void *filter_grad, void *scratch) {
-  if (desc->type == INGOT_F64)
-    return convolveFilterGradF64(
-        context, *desc, static_cast<const double *>(output_grad),
-        static_cast<const double *>(input), static_cast<double *>(filter_grad));
-  run(context, desc, ConvKind::FilterGrad, "gradient of a convolution's filter",
-      output_grad, input, filter_grad, scratch);
+void vendor::convolve(ingot_context *context, const ingot_conv_desc &desc,
+                      ConvKind kind, const void *first, const void *second,
+                      void *result, void *scratch) {
+  context
+      ->getCached<DnnlCall>(&desc, static_cast<int>(kind),
+                            [&] { return build(desc, kind); })
+      .run(context, {first, second, result}, scratch, desc.scratch_bytes);
 }

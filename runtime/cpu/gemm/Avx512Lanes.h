@@ -4,11 +4,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef INGOT_RUNTIME_CPU_GEMM_LANES_H
-#define INGOT_RUNTIME_CPU_GEMM_LANES_H
+#ifndef INGOT_RUNTIME_CPU_GEMM_AVX512LANES_H
+#define INGOT_RUNTIME_CPU_GEMM_AVX512LANES_H
 
 #include "runtime/abi/Abi.h"
-#include "runtime/cpu/gemm/Kernels.h"
+#include "runtime/cpu/gemm/GemmKernels.h"
 
 #include <immintrin.h>
 
@@ -104,4 +104,4 @@ template <typename Function> void visit(Elements elements, Function function) {
 
 } // namespace ingot::runtime::gemm
 
-#endif // INGOT_RUNTIME_CPU_GEMM_LANES_H
+#endif // INGOT_RUNTIME_CPU_GEMM_AVX512LANES_H

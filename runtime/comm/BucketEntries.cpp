@@ -8,6 +8,7 @@
 #include "runtime/comm/Communicator.h"
 #include "runtime/comm/Encoding.h"
 #include "runtime/core/Context.h"
+#include "runtime/core/DType.h"
 #include "runtime/core/Memory.h"
 
 #include <cstring>
@@ -28,19 +29,6 @@ static Bucket &getBucket(ingot_context *context, const void *address) {
                                     [] { return std::make_unique<Bucket>(); });
 }
 
-static DType getType(const ingot_bucket_desc &desc) {
-  switch (desc.type) {
-  case INGOT_F64:
-    return DType::F64;
-  case INGOT_BF16:
-    return DType::BF16;
-  case INGOT_F16:
-    return DType::F16;
-  default:
-    return DType::F32;
-  }
-}
-
 using Start = Communicator::Ticket (Communicator::*)(void *, int64_t, DType,
                                                      std::string);
 
@@ -51,7 +39,7 @@ static void startBucket(ingot_context *context, const ingot_bucket_desc *desc,
   guardLibraryCall(context, name, [&] {
     if (context->ranks)
       getBucket(context, bucket).ticket = (context->ranks->*start)(
-          bucket, desc->elements, getType(*desc),
+          bucket, desc->elements, getDType(desc->type),
           name + (" of bucket " + std::to_string(desc->number)));
   });
 }

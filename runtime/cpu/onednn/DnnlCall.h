@@ -1,13 +1,11 @@
 //===----------------------------------------------------------------------===//
 //
-// What the oneDNN entry points share. Everything that includes this goes into
-// a library of its own: a trainer without matmul and convolution does not need
-// oneDNN.
+// A call of oneDNN: what its matmul and its convolutions share.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef INGOT_RUNTIME_CPU_ONEDNN_H
-#define INGOT_RUNTIME_CPU_ONEDNN_H
+#ifndef INGOT_RUNTIME_CPU_ONEDNN_DNNLCALL_H
+#define INGOT_RUNTIME_CPU_ONEDNN_DNNLCALL_H
 
 #include "runtime/abi/Abi.h"
 #include "runtime/core/Context.h"
@@ -27,11 +25,6 @@ dnnl::stream &getDnnlStream();
 
 /// Throws std::runtime_error for types the library does not compute in.
 dnnl::memory::data_type getDnnlType(int32_t type);
-
-/// The type that the library multiplies operands of `type` in on this
-/// processor: f32 for half precision without instructions for it, which the
-/// library imitates slowly or not at all.
-int32_t getComputeType(int32_t type);
 
 /// A primitive with its operands: each is in the caller's layout, and in the
 /// library's preferred one where that differs, which then lives in scratch.
@@ -80,4 +73,4 @@ private:
 
 } // namespace ingot::runtime
 
-#endif // INGOT_RUNTIME_CPU_ONEDNN_H
+#endif // INGOT_RUNTIME_CPU_ONEDNN_DNNLCALL_H

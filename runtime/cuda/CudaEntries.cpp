@@ -6,6 +6,7 @@
 
 #include "runtime/abi/Epilogue.h"
 #include "runtime/comm/Communicator.h"
+#include "runtime/core/DType.h"
 #include "runtime/core/Error.h"
 #include "runtime/cuda/CudaDevice.h"
 #include "runtime/cuda/libraries/BlasLt.h"
@@ -39,7 +40,7 @@ void ingot_launch_grid(ingot_context *context, const ingot_grid_kernel *kernel,
 }
 
 static int64_t countBytes(const ingot_matmul_desc &desc) {
-  return desc.batch * desc.m * desc.n * getElementBytes(desc.c_type);
+  return desc.batch * desc.m * desc.n * getSize(getDType(desc.c_type));
 }
 
 static void multiply(CudaDevice &device, ingot_context &context,
@@ -97,7 +98,7 @@ static void convolve(ingot_context *context, const ingot_conv_desc *desc,
                                                    : std::pair(filter, taps);
       if (elements != 0)
         device.clear(const_cast<void *>(written),
-                     elements * getElementBytes(desc->type));
+                     elements * getSize(getDType(desc->type)));
       return;
     }
     device.getDnn().convolve(*context, *desc, result, input, filter, output,

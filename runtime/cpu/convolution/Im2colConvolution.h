@@ -9,8 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef INGOT_RUNTIME_CPU_CONVOLUTION_PRODUCTCONVOLUTION_H
-#define INGOT_RUNTIME_CPU_CONVOLUTION_PRODUCTCONVOLUTION_H
+#ifndef INGOT_RUNTIME_CPU_CONVOLUTION_IM2COLCONVOLUTION_H
+#define INGOT_RUNTIME_CPU_CONVOLUTION_IM2COLCONVOLUTION_H
 
 #include "runtime/abi/Scratch.h"
 
@@ -21,10 +21,10 @@ namespace ingot::runtime {
 /// `first` and `second` are the operands of the entry point of that kind
 /// (Abi.h). Channels come last, there is one group, and the gradient by the
 /// input has strides of 1.
-void convolveAsProduct(ingot_context *context, const ingot_conv_desc &desc,
-                       abi::ConvKind kind, const void *first,
-                       const void *second, void *result, void *planned);
+void convolveIm2col(ingot_context *context, const ingot_conv_desc &desc,
+                    abi::ConvKind kind, const void *first, const void *second,
+                    void *result, void *planned);
 
 } // namespace ingot::runtime
 
-#endif // INGOT_RUNTIME_CPU_CONVOLUTION_PRODUCTCONVOLUTION_H
+#endif // INGOT_RUNTIME_CPU_CONVOLUTION_IM2COLCONVOLUTION_H
