@@ -154,7 +154,7 @@ struct BucketCallBuilder {
   void allReduce(Location loc, AllReduceStartOp start) const {
     std::optional<Code> code = start.getCode();
     Call::create(b, loc, bucket, number,
-                 code ? static_cast<int64_t>(*code) : INGOT_PLAIN,
+                 code ? static_cast<int64_t>(*code) : INGOT_UNCOMPRESSED,
                  start.getKept());
   }
   void operator()(AllReduceStartOp op) const {

@@ -59,7 +59,7 @@ static void wait(ingot_context *context, int64_t index, void *address) {
 }
 
 static Encoding getEncoding(const ingot_bucket_desc &desc) {
-  return {desc.code, desc.elements, desc.kept};
+  return {desc.compression, desc.elements, desc.k};
 }
 
 /// Sends the bucket as a message.
@@ -86,7 +86,7 @@ static void startEncoded(ingot_context *context, const ingot_bucket_desc *desc,
 
 void ingot_all_reduce_start(ingot_context *context,
                             const ingot_bucket_desc *desc, void *bucket) {
-  if (desc->code != INGOT_PLAIN) {
+  if (desc->compression != INGOT_UNCOMPRESSED) {
     startEncoded(context, desc, bucket);
     return;
   }
@@ -97,7 +97,8 @@ void ingot_all_reduce_start(ingot_context *context,
 void ingot_all_reduce_wait(ingot_context *context,
                            const ingot_bucket_desc *desc, void *bucket) {
   wait(context, desc->index, bucket);
-  if (desc->code != INGOT_PLAIN && context->ranks && !context->failed)
+  if (desc->compression != INGOT_UNCOMPRESSED && context->ranks &&
+      !context->failed)
     getEncoding(*desc).decode(getBucket(context, bucket).messages.getData(),
                               context->ranks->getSize(),
                               static_cast<float *>(bucket));
@@ -128,7 +129,8 @@ void ingot_compress(ingot_context *context, const ingot_compress_desc *desc,
   if (context->failed)
     return;
   ProfileScope scope(context, desc->index);
-  Encoding(desc->code, desc->elements, desc->kept).approximate(input, result);
+  Encoding(desc->compression, desc->elements, desc->k)
+      .approximate(input, result);
 }
 
 void ingot_reduce_scatter_start(ingot_context *context,

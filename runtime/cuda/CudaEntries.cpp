@@ -131,9 +131,9 @@ void ingot_conv_filter_grad(ingot_context *context, const ingot_conv_desc *desc,
 
 void ingot_attention(ingot_context *context, const ingot_attention_desc *desc,
                      const void *query, const void *key, const void *value,
-                     const void *bias, const void *, const int32_t *lengths,
+                     const float *bias, const void *, const int32_t *lengths,
                      const int64_t *seed, const int64_t *step, void *result,
-                     void *lse, void *scratch) {
+                     float *lse, void *scratch) {
   enqueue(context, "attention", desc->index, [&](CudaDevice &device) {
     device.getAttention().forward(
         *context, *desc,
@@ -142,14 +142,12 @@ void ingot_attention(ingot_context *context, const ingot_attention_desc *desc,
   });
 }
 
-void ingot_attention_grad(ingot_context *context,
-                          const ingot_attention_desc *desc, const void *query,
-                          const void *key, const void *value,
-                          const void *output, const void *lse,
-                          const void *cotangent, const void *bias, const void *,
-                          const int32_t *lengths, const int64_t *seed,
-                          const int64_t *step, void *query_grad, void *key_grad,
-                          void *value_grad, void *scratch) {
+void ingot_attention_grad(
+    ingot_context *context, const ingot_attention_desc *desc, const void *query,
+    const void *key, const void *value, const void *output, const float *lse,
+    const void *cotangent, const float *bias, const void *,
+    const int32_t *lengths, const int64_t *seed, const int64_t *step,
+    void *query_grad, void *key_grad, void *value_grad, void *scratch) {
   enqueue(context, "attention", desc->index, [&](CudaDevice &device) {
     device.getAttention().backward(*context, *desc,
                                    {{query, key, value},

@@ -55,33 +55,13 @@ static llvm::Error defineSymbols(llvm::orc::LLJIT &jit) {
         llvm::orc::ExecutorAddr::fromPtr(entry),
         llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable};
   };
-  define("ingot_launch", &ingot_launch);
-  define("ingot_launch_grid", &ingot_launch_grid);
+#define INGOT_ABI_ENTRY(NAME) define(#NAME, &NAME);
+#include "runtime/abi/Abi.def"
   define("ingot_emulator_check", &ingot_emulator_check);
   define("ingot_emulator_access", &ingot_emulator_access);
   define("ingot_emulator_barrier", &ingot_emulator_barrier);
   define("ingot_emulator_blocks", &ingot_emulator_blocks);
   define("ingot_emulator_shuffle", &ingot_emulator_shuffle);
-  define("ingot_matmul", &ingot_matmul);
-  define("ingot_matmul_epilogue", &ingot_matmul_epilogue);
-  define("ingot_matmul_epilogue_grid", &ingot_matmul_epilogue_grid);
-  define("ingot_conv", &ingot_conv);
-  define("ingot_conv_input_grad", &ingot_conv_input_grad);
-  define("ingot_conv_filter_grad", &ingot_conv_filter_grad);
-  define("ingot_attention", &ingot_attention);
-  define("ingot_attention_grad", &ingot_attention_grad);
-  define("ingot_all_reduce_start", &ingot_all_reduce_start);
-  define("ingot_all_reduce_wait", &ingot_all_reduce_wait);
-  define("ingot_reduce_scatter_start", &ingot_reduce_scatter_start);
-  define("ingot_reduce_scatter_wait", &ingot_reduce_scatter_wait);
-  define("ingot_all_gather_start", &ingot_all_gather_start);
-  define("ingot_all_gather_wait", &ingot_all_gather_wait);
-  define("ingot_gather_messages_start", &ingot_gather_messages_start);
-  define("ingot_gather_messages_wait", &ingot_gather_messages_wait);
-  define("ingot_compress", &ingot_compress);
-  define("ingot_shard_square_sum", &ingot_shard_square_sum);
-  define("ingot_copy", &ingot_copy);
-  define("ingot_shards", &ingot_shards);
   llvm::orc::JITDylib &library = jit.getMainJITDylib();
   if (llvm::Error error =
           library.define(llvm::orc::absoluteSymbols(std::move(symbols))))

@@ -18,8 +18,8 @@ StringRef CompressOp::getEntry() { return "ingot_compress"; }
 void CompressOp::describeCall(CallDescriptor &descriptor) {
   ingot_compress_desc desc = {};
   desc.elements = getInput().getType().getNumElements();
-  desc.code = static_cast<int32_t>(getCode());
-  desc.kept = static_cast<int64_t>(getKept());
+  desc.compression = static_cast<int32_t>(getCode());
+  desc.k = static_cast<int64_t>(getKept());
   descriptor.fields = desc;
 }
 
@@ -41,8 +41,8 @@ static ingot_bucket_desc describe(Value bucket, AllReduceStartOp start = {}) {
   desc.elements = type.getNumElements();
   desc.type = getAbiType(type.getElementType());
   if (start && start.getCode()) {
-    desc.code = static_cast<int32_t>(*start.getCode());
-    desc.kept = static_cast<int64_t>(start.getKept());
+    desc.compression = static_cast<int32_t>(*start.getCode());
+    desc.k = static_cast<int64_t>(start.getKept());
   }
   return desc;
 }

@@ -90,10 +90,10 @@ void MessageExchange::lower(func::FuncOp step, StepLaunches &launches) {
   // Starts come before their waits.
   for (Operation &op : llvm::make_early_inc_range(step.getBody().front())) {
     if (auto start = dyn_cast<exec::AllReduceStartOp>(op);
-        start && start.getCode() != INGOT_PLAIN)
+        start && start.getCode() != INGOT_UNCOMPRESSED)
       lower(start, launches);
     if (auto wait = dyn_cast<exec::AllReduceWaitOp>(op);
-        wait && wait.getCode() != INGOT_PLAIN)
+        wait && wait.getCode() != INGOT_UNCOMPRESSED)
       lower(wait);
   }
 }

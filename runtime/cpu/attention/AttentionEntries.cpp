@@ -45,7 +45,7 @@ static HeadsView<const T> pairs(const void *data, const int64_t (&strides)[3]) {
   return {static_cast<const T *>(data), strides[0], strides[1], strides[2]};
 }
 
-static AttentionShape shapeOf(const ingot_attention_desc &d, const void *bias,
+static AttentionShape shapeOf(const ingot_attention_desc &d, const float *bias,
                               const void *mask, const int32_t *lengths,
                               const int64_t *seed, const int64_t *step) {
   if (d.type == INGOT_F64)
@@ -70,9 +70,10 @@ static AttentionShape shapeOf(const ingot_attention_desc &d, const void *bias,
 
 void ingot_attention(ingot_context *context, const ingot_attention_desc *desc,
                      const void *query, const void *key, const void *value,
-                     const void *bias, const void *mask, const int32_t *lengths,
-                     const int64_t *seed, const int64_t *step, void *result,
-                     void *lse, void *scratch) {
+                     const float *bias, const void *mask,
+                     const int32_t *lengths, const int64_t *seed,
+                     const int64_t *step, void *result, float *lse,
+                     void *scratch) {
   ProfileScope scope(context, desc->index);
   guardLibraryCall(context, "attention", [&] {
     AttentionShape shape = shapeOf(*desc, bias, mask, lengths, seed, step);
@@ -81,15 +82,14 @@ void ingot_attention(ingot_context *context, const ingot_attention_desc *desc,
     flashAttention(
         shape, rows(query, desc->query_strides), rows(key, desc->key_strides),
         rows(value, desc->value_strides), rows(result, desc->result_strides),
-        static_cast<float *>(lse),
-        context->getScratch(bytes, scratch, desc->scratch_bytes));
+        lse, context->getScratch(bytes, scratch, desc->scratch_bytes));
   });
 }
 
 void ingot_attention_grad(
     ingot_context *context, const ingot_attention_desc *desc, const void *query,
-    const void *key, const void *value, const void *output, const void *lse,
-    const void *cotangent, const void *bias, const void *mask,
+    const void *key, const void *value, const void *output, const float *lse,
+    const void *cotangent, const float *bias, const void *mask,
     const int32_t *lengths, const int64_t *seed, const int64_t *step,
     void *query_grad, void *key_grad, void *value_grad, void *scratch) {
   ProfileScope scope(context, desc->index);
@@ -103,7 +103,7 @@ void ingot_attention_grad(
     flashAttentionGrad(
         shape, rows(query, desc->query_strides), rows(key, desc->key_strides),
         rows(value, desc->value_strides), rows(output, desc->result_strides),
-        static_cast<const float *>(lse), rows(cotangent, desc->result_strides),
+        lse, rows(cotangent, desc->result_strides),
         rows(query_grad, desc->query_strides),
         rows(key_grad, desc->key_strides),
         rows(value_grad, desc->value_strides),

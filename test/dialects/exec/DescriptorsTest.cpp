@@ -1,6 +1,7 @@
 //===----------------------------------------------------------------------===//
 //
-// That the compiler's view of every descriptor is the C struct of Abi.h.
+// That the compiler's view of every descriptor is the C struct of Abi.h: the
+// fields of the ABI's table, and those that calls have.
 //
 //===----------------------------------------------------------------------===//
 
@@ -9,8 +10,9 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Parser/Parser.h"
 #include "passes/Registration.h"
-#include "runtime/abi/Abi.h"
+#include "runtime/abi/Table.h"
 #include "gtest/gtest.h"
+#include <algorithm>
 
 using namespace mlir;
 using namespace ingot;
@@ -73,32 +75,20 @@ constexpr const char *kConv =
     "{strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pad_low = "
     "array<i64: 0, 0>, pad_high = array<i64: 0, 0>, groups = 1 : i64}";
 
-/// Bytes of the struct that an entry point takes.
-const llvm::StringMap<size_t> kStructs = {
-    {"ingot_launch", sizeof(ingot_kernel)},
-    {"ingot_launch_grid", sizeof(ingot_grid_kernel)},
-    {"ingot_matmul", sizeof(ingot_matmul_desc)},
-    {"ingot_matmul_epilogue", sizeof(ingot_matmul_epilogue_desc)},
-    {"ingot_matmul_epilogue_grid", sizeof(ingot_matmul_epilogue_grid_desc)},
-    {"ingot_conv", sizeof(ingot_conv_desc)},
-    {"ingot_conv_input_grad", sizeof(ingot_conv_desc)},
-    {"ingot_conv_filter_grad", sizeof(ingot_conv_desc)},
-    {"ingot_attention", sizeof(ingot_attention_desc)},
-    {"ingot_attention_grad", sizeof(ingot_attention_desc)},
-    {"ingot_all_reduce_start", sizeof(ingot_bucket_desc)},
-    {"ingot_all_reduce_wait", sizeof(ingot_bucket_desc)},
-    {"ingot_reduce_scatter_start", sizeof(ingot_bucket_desc)},
-    {"ingot_reduce_scatter_wait", sizeof(ingot_bucket_desc)},
-    {"ingot_all_gather_start", sizeof(ingot_bucket_desc)},
-    {"ingot_all_gather_wait", sizeof(ingot_bucket_desc)},
-    {"ingot_gather_messages_start", sizeof(ingot_message_desc)},
-    {"ingot_gather_messages_wait", sizeof(ingot_message_desc)},
-    {"ingot_compress", sizeof(ingot_compress_desc)},
-    {"ingot_shard_square_sum", sizeof(ingot_shard_desc)},
-    {"ingot_copy", sizeof(ingot_copy_desc)},
-};
-
 } // namespace
+
+// The layout that the records give is the compiler's: swapped fields, or a
+// field of another size, differ from the header.
+#define INGOT_ABI_FIELD(STRUCT, NAME, OFFSET)                                  \
+  static_assert(offsetof(STRUCT, NAME) == (OFFSET));                           \
+  static_assert(abi::structOf<STRUCT>.find(#NAME) &&                           \
+                abi::structOf<STRUCT>.find(#NAME)->offset == (OFFSET));        \
+  static_assert(abi::structOf<STRUCT>.find(#NAME)->bytes *                     \
+                    std::max(abi::structOf<STRUCT>.find(#NAME)->count, 1u) ==  \
+                sizeof(STRUCT::NAME));
+#define INGOT_ABI_STRUCT(NAME)                                                 \
+  static_assert(abi::structOf<NAME>.bytes == sizeof(NAME));
+#include "runtime/abi/Abi.def"
 
 TEST(Descriptors, AreTheStructsOfTheAbi) {
   DialectRegistry registry;
@@ -115,15 +105,17 @@ TEST(Descriptors, AreTheStructsOfTheAbi) {
   llvm::StringMap<bool> seen;
   module->walk([&](exec::AbiCall call) {
     seen[call->getName().getStringRef()] = true;
-    auto found = kStructs.find(call.getEntryPoint());
-    ASSERT_NE(found, kStructs.end()) << call.getEntryPoint().str();
+    const abi::Entry *entry = abi::findEntry(call.getEntryPoint());
+    ASSERT_TRUE(entry) << call.getEntryPoint().str();
+    EXPECT_EQ(call.getCallKind(), llvm::StringRef(entry->kind))
+        << call.getEntryPoint().str();
     // As a C compiler lays fields out.
     uint64_t bytes = 0, widest = 1;
     for (exec::Field field : call.getDescriptor(/*index=*/0)) {
       bytes = llvm::alignTo(bytes, field.bytes) + field.bytes;
       widest = std::max<uint64_t>(widest, field.bytes);
     }
-    EXPECT_EQ(llvm::alignTo(bytes, widest), found->second)
+    EXPECT_EQ(llvm::alignTo(bytes, widest), entry->descriptor->bytes)
         << call.getEntryPoint().str();
   });
   // Each kind of call is there.
