@@ -167,13 +167,12 @@ private:
              ArrayRef<func::FuncOp> functions) {
     BucketLayout layout =
         BucketLayout::of(cast<BucketEnd>(*bucket.waits.front()));
-    Builder attributes(&getContext());
     DenseMap<Attribute, int64_t> firsts;
     for (auto [state, first] : llvm::zip_equal(bucket.states, layout.offsets)) {
       firsts[state] = first;
       findState(getOperation(), state)
-          .setGatheredAttr(attributes.getDenseI64ArrayAttr(
-              {number, first, layout.elements}));
+          .setGatheredAttr(GatheredAttr::get(&getContext(), number, first,
+                                             layout.elements));
     }
     for (AllGatherWaitOp wait : bucket.waits) {
       auto start = wait.getBucket().getDefiningOp<AllGatherStartOp>();

@@ -18,6 +18,7 @@
 #include "runtime/abi/Abi.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringMap.h"
+#include <map>
 #include <utility>
 
 namespace ingot {
@@ -144,8 +145,8 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
         return cast<RankedTensorType>(type).getNumElements() == 0;
       });
       if (auto wait = dyn_cast<StateGatherWaitOp>(op)) {
-        createGather<exec::AllGatherWaitOp>(wait.getLoc(), wait.getBucket(),
-                                            builder);
+        createGather("ingot_all_gather_wait", wait.getLoc(), wait.getBucket(),
+                     builder);
         ++calls;
       }
       if (auto start = dyn_cast<StateGatherStartOp>(op))
@@ -164,7 +165,7 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
       SmallVector<Value> outputs = llvm::map_to_vector(op.getResults(), buffer);
       auto fusion = dyn_cast<FusionOp>(op);
       Cost cost = estimateCost(&op, machineModel);
-      auto describeCall = llvm::scope_exit([&] {
+      auto setBound = llvm::scope_exit([&] {
         Operation *call = &*std::prev(builder.getInsertionPoint());
         call->setAttr("exec.bound", builder.getF64FloatAttr(cost.seconds));
       });
@@ -182,7 +183,9 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
         callWithEpilogue(fusion, inputs, outputs, scratch, cost.flops, machine,
                          builder);
       else
-        createLibraryCall(&op, inputs, outputs, scratch, machine, builder);
+        createLibraryCall(cast<LibraryCall>(op),
+                          describeCall(cast<LibraryCall>(op), machine), inputs,
+                          outputs, scratch, builder);
     }
     callsBefore.push_back(calls);
     for (const FinalCopy &copy : plan.getFinalCopies()) {
@@ -190,14 +193,13 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
       Value to =
           exec::BufferOp::create(builder, loc, bufferType(copy.value.getType()),
                                  copy.to.space, copy.to.offset);
-      exec::CopyOp::create(builder, loc, buffer(copy.value), to,
-                           shardOf(copy.value));
+      createCopy(builder, loc, buffer(copy.value), to,
+                 shards.lookup(copy.value));
       ++calls;
       ++numCopied;
     }
     for (auto [number, loc] : started) {
-      createGather<exec::AllGatherStartOp>(loc, number, builder)
-          .setDeferred(true);
+      createGather("ingot_all_gather_start", loc, number, builder);
       ++calls;
     }
     numLaunches += calls;
@@ -205,12 +207,6 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
     func::ReturnOp::create(builder, func.getLoc());
     func.erase();
     return success();
-  }
-
-  /// Null for a tensor that the rank has whole.
-  DenseI64ArrayAttr shardOf(Value value) {
-    std::optional<Shard> shard = shards.lookup(value);
-    return shard ? shard->toAttr(&getContext()) : DenseI64ArrayAttr();
   }
 
   /// Records which calls each place in the arena is in use for: offset, bytes,
@@ -321,8 +317,8 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
     if (starts)
       bucketNumbers[end.getBucket()] = bucketNumbers.size();
     auto call = [&] {
-      createBucketCall(end, bucket, bucketNumbers.lookup(end.getBucket()),
-                       builder);
+      createBucketCall(cast<LibraryCall>(end.getOperation()), bucket,
+                       bucketNumbers.lookup(end.getBucket()), builder);
     };
     int64_t calls = 1,
             size = tensorType(end.getBucket()).getElementTypeBitWidth() / 8;
@@ -341,8 +337,8 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
           exec::BufferOp::create(builder, loc, type, at.space, at.offset);
       Value inside =
           exec::BufferOp::create(builder, loc, type, place.space, inBucket);
-      exec::CopyOp::create(builder, loc, starts ? outside : inside,
-                           starts ? inside : outside, shardOf(part));
+      createCopy(builder, loc, starts ? outside : inside,
+                 starts ? inside : outside, shards.lookup(part));
       remark::missed(part.getLoc(),
                      remark::RemarkOpts::name("bucket").category("memory"))
           << remark::reason("cannot be in the memory of its bucket: copied");
@@ -354,12 +350,19 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
     return calls;
   }
 
-  template <typename Call>
-  Call createGather(Location loc, int64_t number, OpBuilder &builder) {
+  /// Emits one end of the all-gather of a bucket of states, which goes on behind
+  /// the end of the step.
+  void createGather(StringRef entry, Location loc, int64_t number,
+                    OpBuilder &builder) {
     const StatePlaces::Gather &gather = states->gathers.at(number);
     Value bucket = exec::BufferOp::create(builder, loc, gather.bucket,
                                           exec::Space::State, gather.offset);
-    return Call::create(builder, loc, bucket, firstGather + number);
+    ingot_bucket_desc desc = {};
+    desc.elements = gather.bucket.getNumElements();
+    desc.type = getAbiType(gather.bucket.getElementType());
+    desc.number = static_cast<int32_t>(firstGather + number);
+    desc.deferred = entry == "ingot_all_gather_start";
+    exec::CallOp::create(builder, loc, entry, bucket, desc);
   }
 
   void launch(FusionOp fusion, ArrayRef<int64_t> aliases, ValueRange inputs,
@@ -367,7 +370,7 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
     auto call = exec::LaunchOp::create(
         builder, fusion.getLoc(), kernel(fusion, aliases), inputs, outputs,
         cost.flops, /*bytes=*/IntegerAttr(), /*extent=*/0, /*grain=*/0,
-        shardOf(fusion.getResult(0)));
+        shards.lookup(fusion.getResult(0)));
     if (cost.bytes < call.getCallBytes())
       call.setBytes(cost.bytes);
   }
@@ -442,7 +445,7 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
     SmallVector<Value> operands, others;
     for (Value operand : anchor->getOperands())
       operands.push_back(inputs[cast<BlockArgument>(operand).getArgNumber()]);
-    bool onTiles = isOnTiles(anchor, machine);
+    CallDescriptor descriptor = describeCall(cast<LibraryCall>(anchor), machine);
     Value result = anchor->getResult(0);
     result.replaceAllUsesWith(
         body.insertArgument(0u, result.getType(), result.getLoc()));
@@ -473,34 +476,33 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
     if (!llvm::all_of(body.getTerminator()->getOperands(),
                       llvm::IsaPred<BlockArgument>))
       finish = FlatSymbolRefAttr::get(kernel(fusion, aliases));
-    createEpilogueCall(anchor, operands,
+    createEpilogueCall(cast<LibraryCall>(anchor), descriptor, operands,
                        {finish, others, outputs, extra.name, extra.inputs,
                         extra.output, static_cast<unsigned>(product), flops,
-                        onTiles,
                         placeEpilogue(library, inputs, results, places)},
                        scratch, builder);
     anchor->destroy();
   }
 
   /// `library` in terms of the call's table.
-  DenseI64ArrayAttr placeEpilogue(LibraryEpilogueAttr library,
-                                  ValueRange inputs, ValueRange results,
-                                  const DenseMap<Value, int64_t> &places) {
+  LibraryEpilogueAttr placeEpilogue(LibraryEpilogueAttr library,
+                                    ValueRange inputs, ValueRange results,
+                                    const DenseMap<Value, int64_t> &places) {
     if (!library)
       return {};
-    auto find = [&](std::optional<int64_t> number, ValueRange buffers) {
-      return number ? places.lookup_or(buffers[*number], -1) : -1;
+    auto find = [&](std::optional<int64_t> number,
+                    ValueRange buffers) -> std::optional<int64_t> {
+      auto place = number ? places.find(buffers[*number]) : places.end();
+      return place == places.end() ? std::nullopt
+                                   : std::optional(place->second);
     };
-    return DenseI64ArrayAttr::get(
-        &getContext(),
-        {static_cast<int64_t>(library.getActivation()),
-         find(library.getBias(), inputs), find(library.getAddend(), inputs),
-         find(library.getAuxiliary(),
-              library.readsAuxiliary() ? inputs : results),
-         find(library.getResult(), results),
-         library.getBiasGrad() ? static_cast<int64_t>(*library.getSummed())
-                               : -1,
-         find(library.getBiasGrad(), results)});
+    return LibraryEpilogueAttr::get(
+        &getContext(), library.getActivation(), find(library.getBias(), inputs),
+        find(library.getAddend(), inputs),
+        find(library.getAuxiliary(),
+             library.readsAuxiliary() ? inputs : results),
+        find(library.getResult(), results).value_or(-1),
+        find(library.getBiasGrad(), results), library.getSummed());
   }
 
   /// The kernel of a fusion; equal fusions share one.

@@ -50,6 +50,17 @@ constexpr int64_t partsOf(int32_t type) {
   return type == INGOT_F32 ? 3 : type == INGOT_F16 ? 2 : 1;
 }
 
+/// How a call multiplies elements of `type` that runs on tile units or tensor
+/// cores, or does not.
+constexpr ingot_math mathOf(const ScratchMachine &machine, bool onTiles,
+                            int32_t type) {
+  if (!onTiles)
+    return INGOT_MATH_EXACT;
+  if (machine.workspace != 0)
+    return INGOT_MATH_TF32;
+  return type == INGOT_F32 ? INGOT_MATH_BF16X3 : INGOT_MATH_TILES;
+}
+
 /// Transformed tiles, filters and products of runtime/cpu/winograd, for sums
 /// over `in` channels.
 constexpr int64_t winogradBytes(int64_t tiles, int64_t in, int64_t out,
@@ -101,6 +112,11 @@ constexpr bool isOnTiles(const ingot_matmul_desc &desc,
     return false;
   return desc.a_type == INGOT_F32 ? machine.tilesF32 && desc.k >= leastDepth
                                   : machine.tilesHalves;
+}
+
+constexpr ingot_math getMath(const ingot_matmul_desc &desc,
+                             const ScratchMachine &machine) {
+  return detail::mathOf(machine, isOnTiles(desc, machine), desc.a_type);
 }
 
 /// Packed operands: rows of a over a block of the inner dimension, and per
@@ -215,6 +231,11 @@ constexpr bool isOnTiles(const ingot_conv_desc &desc, ConvKind kind,
   return desc.out[1] <= (kind == ConvKind::Forward ? shortRow : shortGradRow);
 }
 
+constexpr ingot_math getMath(const ingot_conv_desc &desc, ConvKind kind,
+                             const ScratchMachine &machine) {
+  return detail::mathOf(machine, isOnTiles(desc, kind, machine), desc.type);
+}
+
 /// A convolution as a product of its windows, which are gathered a part at a
 /// time.
 struct ProductOfWindows {
@@ -228,7 +249,7 @@ struct ProductOfWindows {
     int64_t channels = kind == ConvKind::InputGrad ? out : in;
     matmul.batch = 1;
     matmul.a_type = matmul.b_type = matmul.c_type = desc.type;
-    matmul.on_tiles = 1;
+    matmul.math = INGOT_MATH_TILES;
     // The filter's gradient has columns for each tap; else parts are rows.
     bool byTaps = kind == ConvKind::FilterGrad;
     int64_t partBytes = (byTaps ? rows : taps) * channels * half;
@@ -349,6 +370,11 @@ constexpr bool isOnTiles(const ingot_attention_desc &desc,
   return desc.type == INGOT_F32   ? machine.tilesF32
          : desc.type == INGOT_F64 ? false
                                   : machine.tilesHalves;
+}
+
+constexpr ingot_math getMath(const ingot_attention_desc &desc,
+                             const ScratchMachine &machine) {
+  return detail::mathOf(machine, isOnTiles(desc, machine), desc.type);
 }
 
 /// What a thread of runtime/cpu/attention works in.

@@ -41,7 +41,7 @@ static Value quantize(Arithmetic a, OpBuilder &builder, Value x) {
 /// number; the smallest that is kept is found from its highest bits on, by
 /// counting how many are at least as large.
 static Value keepLargest(Arithmetic a, OpBuilder &builder, Value x,
-                         int64_t kept) {
+                         int64_t k) {
   constexpr int64_t magnitudeBits = 31, bitsAtOnce = 4;
   int64_t elements = tensorType(x).getNumElements();
   Type i64 = builder.getI64Type();
@@ -66,7 +66,7 @@ static Value keepLargest(Arithmetic a, OpBuilder &builder, Value x,
       Value count = a.sumAll(a.cast(
           a.compare(Predicate::GE, keys, a.fill(candidate, {elements})), i64));
       Value isEnough = a.cast(
-          a.compare(Predicate::GE, count, static_cast<double>(kept)), i64);
+          a.compare(Predicate::GE, count, static_cast<double>(k)), i64);
       digit = digit ? a.add(digit, isEnough) : isEnough;
     }
     least = a.add(least, a.mul(digit, static_cast<double>(int64_t(1) << done)));
@@ -80,8 +80,8 @@ SmallVector<Value> CompressOp::decompose(OpBuilder &builder) {
   RankedTensorType type = getType();
   Value x = a.reshape(getInput(), {type.getNumElements()});
   Value result =
-      getCode() == Code::TopK
-          ? keepLargest(a, builder, x, static_cast<int64_t>(getKept()))
+      getCompression() == CompressionFormat::TopK
+          ? keepLargest(a, builder, x, static_cast<int64_t>(getK()))
           : quantize(a, builder, x);
   return {a.reshape(result, type.getShape())};
 }

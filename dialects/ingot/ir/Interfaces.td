@@ -20,10 +20,15 @@ def LibraryCall : OpInterface<"LibraryCall"> {
   let methods = [
     InterfaceMethod<"The symbol of the entry.", "::llvm::StringRef", "getEntry", (ins)>,
     InterfaceMethod<[{
-      Fills the entry's descriptor: sizes, element types and attributes of the op. Fields that depend on the
-      target (math mode, scratch) or on the place in memory (strides) are left 0.
-    }], "void", "describeCall", (ins "::ingot::CallDescriptor &":$descriptor)>];
+      Fills the entry's descriptor: sizes, element types, strides and attributes of the op. Fields that depend on
+      the target (math mode, scratch) or on the function (numbers of calls and buckets) are left 0.
+    }], "void", "describeCall", (ins "::ingot::CallDescriptor &":$descriptor)>,
+    InterfaceMethod<[{
+      The entry's buffers in its order, but for scratch: operands and results of the op, or parts of them.
+    }], "::llvm::SmallVector<::ingot::CallBuffer>", "getCallBuffers", (ins),
+      "", "return ::ingot::detail::operandsAndResults($_op);">];
 }
+
 def SameBytes : NativeOpTrait<"SameBytes"> {
   let cppNamespace = "::ingot";
 }
@@ -154,6 +159,10 @@ def CostModel : OpInterface<"CostModel"> {
     InterfaceMethod<"Which of a machine's rates the operations run at.",
       "::ingot::WorkKind", "getWorkKind", (ins),
       "", "return ::ingot::WorkKind::Vector;">,
+    InterfaceMethod<[{
+      True if each element of a result is exact, or the exact result rounded once: two ways of computing it then give
+      the same bits.
+    }], "bool", "roundsOnce", (ins), "", "return !::ingot::detail::isComposite($_op);">,
   ];
 }
 

@@ -34,8 +34,9 @@ struct EmitCudaKernels : ingot::impl::EmitCudaKernelsBase<EmitCudaKernels> {
     OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
     auto device =
         gpu::GPUModuleOp::create(builder, module.getLoc(), kDeviceModule);
-    for (auto sum : llvm::to_vector(findAll<exec::ShardSquareSumOp>(module)))
-      generateSum(sum);
+    for (exec::CallOp call : findAll<exec::CallOp>(module))
+      if (call.getEntry() == "ingot_shard_square_sum")
+        generateSum(call);
     llvm::DenseMap<StringAttr, int64_t> units = findRangeUnits(module);
     llvm::DenseMap<StringAttr, DeviceKernel> kernels;
     for (auto kernel :
@@ -88,17 +89,18 @@ private:
   static llvm::DenseMap<StringAttr, int64_t> findRangeUnits(ModuleOp module) {
     llvm::DenseMap<StringAttr, int64_t> units;
     for (exec::LaunchOp launch : findAll<exec::LaunchOp>(module))
-      if (std::optional<ArrayRef<int64_t>> shard = launch.getShard()) {
+      if (ShardAttr shard = launch.getShardAttr()) {
         int64_t &unit = units[launch.getKernelAttr().getAttr()];
         unit = std::gcd(std::gcd<int64_t>(unit, INGOT_SHARD_ELEMENTS),
-                        (*shard)[0]);
+                        shard.getFirst());
       }
     return units;
   }
 
   /// A kernel in place of the library call: squares in double, added up.
-  void generateSum(exec::ShardSquareSumOp sum) {
-    auto buffer = cast<MemRefType>(sum.getInput().getType());
+  void generateSum(exec::CallOp sum) {
+    Value input = sum.getBuffers()[0], result = sum.getBuffers()[1];
+    auto buffer = cast<MemRefType>(input.getType());
     auto type =
         RankedTensorType::get(buffer.getShape(), buffer.getElementType());
     StringAttr &name = sums[type];
@@ -122,11 +124,11 @@ private:
     }
     OpBuilder builder(sum);
     exec::LaunchOp::create(
-        builder, sum.getLoc(), name, sum.getInput(), sum.getResult(),
+        builder, sum.getLoc(), name, input, result,
         /*flops=*/2 * type.getNumElements(), /*bytes=*/IntegerAttr(),
         /*extent=*/0, /*grain=*/0,
-        builder.getDenseI64ArrayAttr({static_cast<int64_t>(sum.getFirst()),
-                                      static_cast<int64_t>(sum.getOf())}));
+        ShardAttr::get(&getContext(), sum.getDesc().getInteger("shard_first"),
+                       sum.getDesc().getInteger("shard_of")));
     sum.erase();
   }
 
@@ -160,17 +162,19 @@ private:
     };
     SmallVector<Value> partials;
     SmallVector<Attribute> extras;
-    DenseI64ArrayAttr library = product.getLibraryAttr();
+    LibraryEpilogueAttr library = product.getLibraryAttr();
     if (extra) {
       extras.push_back(describe(extra->main));
       if (extra->finish)
         extras.push_back(describe(*extra->finish));
       partials = launches.lend(builder, product.getLoc(), extra->partials);
       // The extra output is behind them.
-      SmallVector<int64_t> numbers(library.asArrayRef());
-      numbers.back() += static_cast<int64_t>(partials.size());
       if (!partials.empty())
-        library = builder.getDenseI64ArrayAttr(numbers);
+        library = LibraryEpilogueAttr::get(
+            &getContext(), library.getActivation(), library.getBias(),
+            library.getAddend(), library.getAuxiliary(), library.getResult(),
+            *library.getBiasGrad() + static_cast<int64_t>(partials.size()),
+            library.getSummed());
     }
     auto call = exec::MatmulEpilogueGridOp::create(
         builder, product.getLoc(), product.getLhs(), product.getRhs(),
@@ -178,9 +182,8 @@ private:
         product.getOutputs(),
         extras.empty() ? ArrayAttr() : builder.getArrayAttr(extras),
         product.getExtraInputs(), partials, product.getExtraOutput(),
-        product.getProduct(), product.getScratch(), product.getTransposeLhs(),
-        product.getTransposeRhs(), product.getOnTiles(), product.getFlops(),
-        library);
+        product.getProduct(), product.getScratch(), product.getDesc(),
+        product.getFlops(), library);
     call->setDiscardableAttrs(product->getDiscardableAttrDictionary());
     product.erase();
   }

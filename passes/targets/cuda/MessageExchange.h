@@ -32,11 +32,10 @@ private:
     DeviceLaunch count, encode, decode;
     mlir::MemRefType message, messages, counts;
   };
-  template <typename Op> const Kernels &getKernels(Op op);
-  template <typename Op>
-  mlir::Value getMessages(Op op, mlir::OpBuilder &builder);
-  void lower(exec::AllReduceStartOp start, StepLaunches &launches);
-  void lower(exec::AllReduceWaitOp wait);
+  const Kernels &getKernels(exec::CallOp call);
+  mlir::Value getMessages(exec::CallOp call, mlir::OpBuilder &builder);
+  void lowerStart(exec::CallOp start, StepLaunches &launches);
+  void lowerWait(exec::CallOp wait);
 
   mlir::ModuleOp module;
   mlir::gpu::GPUModuleOp device;

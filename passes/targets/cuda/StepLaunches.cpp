@@ -68,5 +68,5 @@ exec::LaunchGridOp StepLaunches::launch(OpBuilder &builder, Location loc,
       builder, loc, getSymbol(builder, grid), inputs, outputs,
       /*flops=*/0, /*bytes=*/IntegerAttr(), grid.grid, kBlock, grid.shared,
       grid.anyGrid, /*extent=*/0,
-      /*shard=*/DenseI64ArrayAttr());
+      /*shard=*/ShardAttr());
 }

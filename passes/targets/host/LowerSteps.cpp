@@ -126,42 +126,66 @@ private:
     return symbol;
   }
 
-  /// The value of a field of a descriptor.
-  Value valueOf(OpBuilder &b, Location loc, const exec::Field &field,
-                Type type) {
-    auto address = [&](FlatSymbolRefAttr symbol) -> Value {
+  /// An address in a descriptor: of a kernel's name or of its code.
+  Value addressOf(OpBuilder &b, Location loc,
+                  const exec::Descriptor::Address *address) {
+    auto find = [&](FlatSymbolRefAttr symbol) -> Value {
       return LLVM::AddressOfOp::create(b, loc, pointer, symbol);
     };
-    if (field.kind == exec::Field::Number)
-      return constant(b, loc, type, field.value);
-    StringAttr kernel = field.kernel;
-    if (!kernel)
+    if (!address)
       return LLVM::ZeroOp::create(b, loc, pointer);
-    if (field.kind == exec::Field::KernelCode)
+    StringAttr kernel = address->kernel;
+    if (!address->isName)
       return getOperation().lookupSymbol<LLVM::LLVMFuncOp>(kernel)
-                 ? address(entryOf(kernel, field.value))
+                 ? find(entryOf(kernel, address->indices))
                  : LLVM::ZeroOp::create(b, loc, pointer);
     std::string name = (kernel.getValue() + ".name").str();
     if (entries.insert(name).second)
       text(name, (kernel.getValue() + StringRef("\0", 1)).str());
-    return address(FlatSymbolRefAttr::get(context, name));
+    return find(FlatSymbolRefAttr::get(context, name));
+  }
+
+  /// A number or an address of a descriptor.
+  struct Field {
+    uint32_t offset, bytes;
+    bool isAddress;
+  };
+
+  /// The fields of a struct, those of structs within it in their place.
+  static void listFields(const abi::Struct &type, uint32_t base,
+                         SmallVectorImpl<Field> &fields) {
+    for (const abi::Field &field : type.fields)
+      for (uint32_t i = 0; i < std::max(field.count, 1u); ++i) {
+        uint32_t offset = base + field.offset + i * field.bytes;
+        if (field.encoding == abi::Encoding::Struct)
+          listFields(*field.type, offset, fields);
+        else
+          fields.push_back({offset, field.bytes,
+                            field.encoding == abi::Encoding::Address});
+      }
   }
 
   /// The constant descriptor of a call.
   Value descriptor(OpBuilder &b, Location loc, exec::AbiCall call,
                    StringRef name, int64_t index) {
-    SmallVector<exec::Field> fields = call.getDescriptor(index);
+    exec::Descriptor desc = call.getDescriptor(index);
+    SmallVector<Field> fields;
+    listFields(desc.getType(), 0, fields);
     SmallVector<Type> types;
-    for (const exec::Field &field : fields)
-      types.push_back(field.kind == exec::Field::Number
-                          ? Type(IntegerType::get(context, field.bytes * 8))
-                          : pointer);
+    for (const Field &field : fields)
+      types.push_back(field.isAddress
+                          ? Type(pointer)
+                          : IntegerType::get(context, field.bytes * 8));
     auto type = LLVM::LLVMStructType::getLiteral(context, types);
     auto op =
         global(loc, type, name, LLVM::Linkage::Internal, [&](OpBuilder &inner) {
           SmallVector<Value> values;
           for (auto [field, fieldType] : llvm::zip_equal(fields, types))
-            values.push_back(valueOf(inner, loc, field, fieldType));
+            values.push_back(
+                field.isAddress
+                    ? addressOf(inner, loc, desc.findAddress(field.offset))
+                    : constant(inner, loc, fieldType,
+                               desc.getInteger(field.offset, field.bytes)));
           return structure(inner, loc, type, values);
         });
     return LLVM::AddressOfOp::create(b, loc, op);
@@ -259,7 +283,7 @@ private:
         arguments.push_back(table);
       SmallVector<Type> types(arguments.size(), pointer);
       auto callee = declare(
-          call.getEntryPoint(),
+          StringRef(call.getAbiEntry().symbol),
           LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), types));
       LLVM::CallOp::create(b, at, callee, arguments);
       ++index;

@@ -59,8 +59,8 @@ static json::Object describeState(StateOp state, WeightStorage weights) {
     described["offset"] =
         state->getAttrOfType<IntegerAttr>("exec.offset").getInt();
   }
-  if (std::optional<ArrayRef<int64_t>> shard = state.getShard())
-    described["shard"] = json::Array{(*shard)[0], (*shard)[1]};
+  if (ShardAttr shard = state.getShardAttr())
+    described["shard"] = json::Array{shard.getFirst(), shard.getOf()};
   return described;
 }
 
@@ -94,26 +94,17 @@ static int64_t countSpanned(MemRefType type) {
 }
 
 /// The floating-point tensors that a call writes, and that this rank has whole.
-static json::Array describeOutputs(Operation &call) {
+static json::Array describeOutputs(exec::AbiCall call) {
   SmallVector<MemoryEffects::EffectInstance> effects;
-  cast<MemoryEffectOpInterface>(call).getEffects(effects);
+  cast<MemoryEffectOpInterface>(call.getOperation()).getEffects(effects);
   json::Array outputs;
-  auto launch = dyn_cast<exec::LaunchOp>(call);
-  auto grid = dyn_cast<exec::LaunchGridOp>(call);
-  if ((launch && launch.getShard()) || (grid && grid.getShard()) ||
-      isa<exec::ReduceScatterWaitOp, exec::AllGatherStartOp>(call))
-    return outputs;
-  // Nothing writes them where the library does the same.
-  auto product = dyn_cast<exec::MatmulEpilogueGridOp>(call);
-  auto isPartial = [&](Value value) {
-    return product && llvm::is_contained(product.getPartials(), value);
-  };
   for (const MemoryEffects::EffectInstance &effect : effects) {
     auto buffer = effect.getValue()
                       ? effect.getValue().getDefiningOp<exec::BufferOp>()
                       : exec::BufferOp();
     if (!buffer || buffer.getSpace() == exec::Space::Shard ||
-        !isa<MemoryEffects::Write>(effect.getEffect()) || isPartial(buffer))
+        !isa<MemoryEffects::Write>(effect.getEffect()) ||
+        !call.writesWhole(buffer))
       continue;
     auto type = cast<MemRefType>(buffer.getType());
     if (isa<FloatType>(type.getElementType()))
@@ -137,13 +128,13 @@ static json::Array describeCalls(func::FuncOp step) {
     json::Array names;
     for (const std::string &name : nodes)
       names.push_back(name);
-    StringRef kind = call.getCallKind();
+    StringRef kind = call.getAbiEntry().kind;
     std::string name =
         nodes.empty() ? kind.str() : nodes.back() + " (" + kind.str() + ")";
     json::Object kernel{{"name", name},
                         {"kind", kind},
                         {"onnx_nodes", std::move(names)},
-                        {"outputs", describeOutputs(op)},
+                        {"outputs", describeOutputs(call)},
                         {"bytes", call.getCallBytes()},
                         {"flops", call.getCallFlops()}};
     if (auto bound = op.getAttrOfType<FloatAttr>("exec.bound"))

@@ -12,7 +12,7 @@
 //       CHECK: %[[G:.*]] = exec.buffer arena 0 : memref<8xf32>
 //       CHECK: %[[NEW:.*]] = exec.buffer state 0 : memref<8xf32>
 //       CHECK: exec.launch @kernel_0(%[[W]], %[[G]]) -> (%[[NEW]])
-//   CHECK-NOT: exec.copy
+//   CHECK-NOT: exec.call @ingot_copy
 ingot.state parameter @w : tensor<8xf32> = dense<1.0> : tensor<8xf32>
 func.func @train_step(%g: tensor<8xf32> {ingot.name = "g", ingot.kind = "data"},
                       %w: tensor<8xf32> {ingot.state = @w}) -> (tensor<8xf32> {ingot.state = @w}) {
@@ -26,7 +26,7 @@ func.func @train_step(%g: tensor<8xf32> {ingot.name = "g", ingot.kind = "data"},
 // CHECK-LABEL: func.func @train_step()
 //       CHECK: exec.launch
 //       CHECK: %[[TO:.*]] = exec.buffer state 0
-//       CHECK: exec.copy %{{.*}} -> %[[TO]]
+//       CHECK: exec.call @ingot_copy(from = %{{.*}}, to = %[[TO]])
 ingot.state running @r : tensor<8xf32> = dense<1.0> : tensor<8xf32>
 func.func @train_step(%r: tensor<8xf32> {ingot.state = @r}) -> (tensor<8xf32> {ingot.state = @r}) {
   %0 = ingot.reverse %r dims = [0] : tensor<8xf32>
@@ -38,7 +38,7 @@ func.func @train_step(%r: tensor<8xf32> {ingot.state = @r}) -> (tensor<8xf32> {i
 // Tests that a state is not overwritten while a later kernel reads the old
 // value.
 // CHECK-LABEL: func.func @train_step()
-//       CHECK: exec.copy
+//       CHECK: exec.call @ingot_copy
 ingot.state parameter @w : tensor<4x4xf32> = dense<1.0> : tensor<4x4xf32>
 func.func @train_step(%g: tensor<4x4xf32> {ingot.name = "g", ingot.kind = "data"},
                       %w: tensor<4x4xf32> {ingot.state = @w})
@@ -58,9 +58,9 @@ func.func @train_step(%g: tensor<4x4xf32> {ingot.name = "g", ingot.kind = "data"
 // CHECK-LABEL: func.func @forward()
 //  CHECK-SAME: exec.arena_bytes = 960
 //       CHECK: exec.launch @kernel_0
-//       CHECK: exec.matmul
+//       CHECK: exec.call @ingot_matmul(
 //       CHECK: exec.launch @kernel_0
-//       CHECK: exec.matmul
+//       CHECK: exec.call @ingot_matmul(
 func.func @forward(%x: tensor<4x4xf32> {ingot.name = "x", ingot.kind = "data"}) -> (tensor<4x4xf32> {ingot.name = "y"}) {
   %0 = ingot.exp %x : tensor<4x4xf32>
   %1 = ingot.matmul %0, %0 : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
@@ -77,7 +77,7 @@ func.func @forward(%x: tensor<4x4xf32> {ingot.name = "x", ingot.kind = "data"}) 
 // CHECK-LABEL: func.func @forward()
 //  CHECK-SAME: exec.outputs = [{kind = "output", name = "y", offset = {{.*}}}, {kind = "output", name = "z", offset = 128
 //       CHECK: exec.launch
-//       CHECK: exec.copy
+//       CHECK: exec.call @ingot_copy
 func.func @forward(%x: tensor<2xf32> {ingot.name = "x", ingot.kind = "data"})
     -> (tensor<2xf32> {ingot.name = "y"}, tensor<2xf32> {ingot.name = "z"}) {
   %c = ingot.constant dense<[1.0, 2.0]> : tensor<2xf32>
@@ -91,7 +91,7 @@ func.func @forward(%x: tensor<2xf32> {ingot.name = "x", ingot.kind = "data"})
 // element by element.
 //       CHECK: exec.kernel "loop" @{{.*}} aliases = [0]
 // CHECK-LABEL: func.func @forward()
-//       CHECK: exec.matmul %{{.*}}, %{{.*}} -> %[[P:.*]] scratch
+//       CHECK: exec.call @ingot_matmul(a = %{{.*}}, b = %{{.*}}, c = %[[P:.*]], scratch = %{{.*}})
 //       CHECK: %[[FROM:.*]] = exec.buffer arena [[PLACE:.*]] : memref<4x4xf32>
 //       CHECK: %[[TO:.*]] = exec.buffer arena [[PLACE]] : memref<4x4xf32>
 //       CHECK: exec.launch @{{.*}}(%[[FROM]]) -> (%[[TO]])
@@ -129,21 +129,21 @@ func.func @forward(%x: tensor<4x4xf32> {ingot.name = "x", ingot.kind = "data"},
 //   CHECK-DAG: ingot.state parameter @u {{.*}}exec.offset = 320
 //   CHECK-DAG: ingot.state parameter @w {{.*}}exec.offset = 0
 // CHECK-LABEL: func.func @train_step()
-//       CHECK: exec.reduce_scatter_start 0
+//       CHECK: exec.call @ingot_reduce_scatter_start(bucket = %{{.*}}) <elements = 66>
 //       CHECK: %[[SUM:.*]] = exec.buffer arena
-//       CHECK: exec.reduce_scatter_wait 0 %[[SUM]]
+//       CHECK: exec.call @ingot_reduce_scatter_wait(bucket = %[[SUM]]) <elements = 66>
 //       CHECK: %[[OLD:.*]] = exec.buffer state 0 : memref<66xf32>
-//       CHECK: exec.all_gather_wait 2 %[[OLD]]
-//       CHECK: exec.launch {{.*}} shard = array<i64: 0, 66>}
-//   CHECK-NOT: exec.copy
+//       CHECK: exec.call @ingot_all_gather_wait(bucket = %[[OLD]]) <elements = 66, number = 2>
+//       CHECK: exec.launch {{.*}} shard = #ingot.shard<first = 0, of = 66>}
+//   CHECK-NOT: exec.call @ingot_copy
 //       CHECK: %[[FIRST:.*]] = exec.buffer state 320 : memref<3xf32>
-//       CHECK: exec.all_gather_start 1 %[[FIRST]] {deferred}
+//       CHECK: exec.call @ingot_all_gather_start(bucket = %[[FIRST]]) <elements = 3, number = 1, deferred = 1>
 //       CHECK: %[[NEW:.*]] = exec.buffer state 0 : memref<66xf32>
-//       CHECK: exec.all_gather_start 2 %[[NEW]] {deferred}
+//       CHECK: exec.call @ingot_all_gather_start(bucket = %[[NEW]]) <elements = 66, number = 2, deferred = 1>
 //       CHECK: return
-ingot.state parameter @w : tensor<40xf32> = dense<1.0> : tensor<40xf32> {gathered = array<i64: 1, 0, 66>}
-ingot.state parameter @u : tensor<3xf32> = dense<1.0> : tensor<3xf32> {gathered = array<i64: 0, 0, 3>}
-ingot.state parameter @v : tensor<2xf32> = dense<1.0> : tensor<2xf32> {gathered = array<i64: 1, 64, 66>}
+ingot.state parameter @w : tensor<40xf32> = dense<1.0> : tensor<40xf32> {gathered = #ingot.gathered<bucket = 1, first = 0, of = 66>}
+ingot.state parameter @u : tensor<3xf32> = dense<1.0> : tensor<3xf32> {gathered = #ingot.gathered<bucket = 0, first = 0, of = 3>}
+ingot.state parameter @v : tensor<2xf32> = dense<1.0> : tensor<2xf32> {gathered = #ingot.gathered<bucket = 1, first = 64, of = 66>}
 func.func @train_step(%g: tensor<40xf32> {ingot.name = "g", ingot.kind = "data"}, %h: tensor<2xf32> {ingot.name = "h", ingot.kind = "data"},
                       %w: tensor<40xf32> {ingot.state = @w}, %v: tensor<2xf32> {ingot.state = @v}, %u: tensor<3xf32> {ingot.state = @u})
     -> (tensor<40xf32> {ingot.state = @w}, tensor<2xf32> {ingot.state = @v}, tensor<3xf32> {ingot.state = @u}) {
@@ -176,7 +176,7 @@ func.func @train_step(%table: tensor<1000x8xf32> {ingot.name = "table", ingot.ki
 // are in memory.
 //       CHECK: exec.kernel "loop" @[[KERNEL:.*]] aliases = [0, -1]
 // CHECK-LABEL: func.func @forward()
-//       CHECK: exec.matmul
+//       CHECK: exec.call @ingot_matmul(
 //       CHECK: %[[FROM:.*]] = exec.buffer arena [[PLACE:.*]] : memref<4x4xf32>
 //       CHECK: %[[TO:.*]] = exec.buffer arena [[PLACE]] : memref<2x2x4xf32>
 //       CHECK: exec.launch @[[KERNEL]](%[[FROM]], %{{.*}}) -> (%[[TO]])

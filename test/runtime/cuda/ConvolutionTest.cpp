@@ -71,7 +71,7 @@ ingot_conv_desc withTf32Scratch(ingot_conv_desc desc) {
   ingot::abi::ScratchMachine machine;
   machine.workspace = 32 << 20;
   machine.tilesF32 = true;
-  desc.on_tiles = 1;
+  desc.math = INGOT_MATH_TF32;
   desc.scratch_bytes = ingot::abi::getScratchBytes(desc, machine);
   return desc;
 }
@@ -158,7 +158,7 @@ TEST(DnnConvolution, PrefersChannelsLastInTf32) {
       SCOPED_TRACE(stage.name);
       auto choose = [&](Order order) {
         ingot_conv_desc desc = describe(stage, INGOT_F32, order);
-        desc.on_tiles = 1;
+        desc.math = INGOT_MATH_TF32;
         desc.scratch_bytes = int64_t(1) << 30;
         return chooseConvolution(desc, result, gpu);
       };
