@@ -10,8 +10,11 @@
 #include "passes/parallel/Passes.h"
 #include "passes/precision/Passes.h"
 #include "passes/schedule/Passes.h"
+#include "passes/targets/cpu/CpuTarget.h"
 #include "passes/targets/cpu/Passes.h"
+#include "passes/targets/cuda/CudaTarget.h"
 #include "passes/targets/cuda/Passes.h"
+#include "passes/targets/emulator/EmulatorTarget.h"
 #include "passes/targets/emulator/Passes.h"
 #include "passes/targets/host/Passes.h"
 
@@ -28,8 +31,13 @@ void ingot::registerIngotPasses() {
   registerIngotTargetsEmulatorPasses();
   registerIngotTargetsHostPasses();
   registerPipelines();
+  registerCpuPipelines();
+  registerCudaPipelines();
 }
 
 void ingot::registerIngotDialects(mlir::DialectRegistry &registry) {
   registry.insert<IngotDialect, exec::ExecDialect>();
+  registerCpuTarget();
+  registerCudaTarget();
+  registerEmulatorTarget();
 }

@@ -12,9 +12,7 @@ config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = os.path.join(config.ingot_build_root, "test")
 
 # Tests name tools as users do; the build's own come first.
-config.environment["PATH"] = os.pathsep.join(
-    [config.ingot_bin, config.llvm_bin, os.environ["PATH"]]
-)
+config.environment["PATH"] = os.pathsep.join([config.ingot_bin, config.llvm_bin, os.environ["PATH"]])
 config.environment["NO_COLOR"] = "1"
 for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS"):
     if name in os.environ:
@@ -22,6 +20,7 @@ for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS"):
 
 config.substitutions.append(("%python", config.python))
 config.substitutions.append(("%root", config.ingot_root))
+config.substitutions.append(("%arrays", f"{config.python} {config.test_source_root}/support/arrays.py"))
 config.substitutions.append(("%bin", config.ingot_bin))
 
 for tool in sorted(os.listdir(config.ingot_bin)) if os.path.isdir(config.ingot_bin) else []:

@@ -7,7 +7,7 @@
 #ifndef INGOT_PASSES_COST_COST_H
 #define INGOT_PASSES_COST_COST_H
 
-#include "passes/cost/Machine.h"
+#include "dialects/ingot/target/Machine.h"
 
 namespace ingot {
 

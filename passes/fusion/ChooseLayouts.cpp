@@ -9,6 +9,7 @@
 
 #include "dialects/ingot/builders/Builders.h"
 #include "dialects/ingot/support/Permutation.h"
+#include "dialects/ingot/target/Target.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/fusion/Passes.h"
@@ -213,13 +214,14 @@ struct ChooseLayouts : ingot::impl::ChooseLayoutsBase<ChooseLayouts> {
     if (func.isDeclaration())
       return;
     Block &block = func.getBody().front();
-    LayoutRegion region(block, /*others=*/device);
+    std::unique_ptr<const Target> target = Target::of(func);
+    LayoutRegion region(block, /*others=*/target->permutesFilters());
     for (Operation &op : block)
       if (auto permutable = dyn_cast<Permutable>(op)) {
-        Order order = permutable.getPreferredOrder(device, tf32);
-        if (everywhere)
-          order = channelsLastOrder(permutable);
-        if (!order.empty())
+        auto call = dyn_cast<LibraryCall>(op);
+        if (!everywhere && !(call && target->prefersChannelsLast(call)))
+          continue;
+        if (Order order = channelsLastOrder(permutable); !order.empty())
           region.grow(&op, order);
       }
     for (Operation &op : block)

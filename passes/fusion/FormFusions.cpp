@@ -3,6 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/ingot/builders/Builders.h"
+#include "dialects/ingot/target/Target.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/fusion/FusionPlan.h"
@@ -85,9 +86,11 @@ struct FormFusions : ingot::impl::FormFusionsBase<FormFusions> {
     FailureOr<Shards> shards = Shards::of(func);
     if (failed(shards))
       return signalPassFailure();
+    std::unique_ptr<const Target> target = Target::of(func);
     FusionPlan plan(block, *shards,
-                    FusionLimits{each, rows, epilogues, libraryEpilogues,
-                                 maxOps, maxInputs});
+                    FusionLimits{each, rows, epilogues,
+                                 target->getEpilogueLibrary(), maxOps,
+                                 maxInputs});
 
     SmallVector<Operation *> originals = llvm::to_vector_of<Operation *>(
         llvm::make_pointer_range(block.without_terminator()));

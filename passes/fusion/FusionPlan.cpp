@@ -16,7 +16,7 @@ FusionPlan::FusionPlan(Block &block, const Shards &shards,
     position[&op] = position.size();
   chooseStored();
   if (!limits.each) {
-    if (limits.libraryEpilogues)
+    if (limits.library)
       chooseLibraryEpilogues();
     storeShared();
   }
@@ -24,7 +24,7 @@ FusionPlan::FusionPlan(Block &block, const Shards &shards,
   if (!limits.each) {
     formLibraryEpilogues();
     mergeNodes();
-    if (limits.epilogues && !limits.libraryEpilogues)
+    if (limits.epilogues && !limits.library)
       formEpilogues();
   }
   dropUnreadRoots();

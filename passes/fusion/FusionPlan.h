@@ -8,8 +8,8 @@
 #define INGOT_PASSES_FUSION_FUSIONPLAN_H
 
 #include "dialects/ingot/analysis/Shards.h"
+#include "dialects/ingot/target/EpilogueLibrary.h"
 #include "passes/fusion/KernelGraph.h"
-#include "passes/fusion/epilogues/LibraryEpilogue.h"
 #include "llvm/ADT/DenseMap.h"
 
 namespace ingot {
@@ -18,8 +18,8 @@ struct FusionLimits {
   bool each = false;
   bool rows = true;
   bool epilogues = true;
-  /// Epilogues that libraries of devices have, and no others.
-  bool libraryEpilogues = false;
+  /// The library whose epilogues are the only ones; null for generated ones.
+  const EpilogueLibrary *library = nullptr;
   unsigned maxOps = 200;
   unsigned maxInputs = 48;
 };

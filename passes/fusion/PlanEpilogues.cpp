@@ -119,7 +119,7 @@ void FusionPlan::chooseLibraryEpilogues() {
       rules.isStored = isStoredOp;
       rules.activations = activations;
       std::optional<LibraryEpilogue> found =
-          matchLibraryEpilogue(&op, rules, reason);
+          limits.library->match(&op, rules, reason);
       if (found && isReadBehind(op.getResult(0), *found)) {
         reason = "others read the product as well";
         found = std::nullopt;
@@ -135,7 +135,8 @@ void FusionPlan::chooseLibraryEpilogues() {
     SumsOfProduct sums;
     sums.call = &op;
     sums.reason = reason;
-    for (const BiasGradient &sum : findBiasGradients(&op, found))
+    for (const BiasGradient &sum :
+         limits.library->findBiasGradients(&op, found))
       if (isStored(sum.sum))
         sums.candidates.push_back(sum);
     sumsOfProducts.push_back(std::move(sums));

@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/ingot/builders/Arithmetic.h"
+#include "dialects/ingot/target/Target.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/fusion/Passes.h"
@@ -32,6 +33,8 @@ struct SplitReductions : ingot::impl::SplitReductionsBase<SplitReductions> {
   using SplitReductionsBase::SplitReductionsBase;
 
   void runOnOperation() override {
+    if (Target::of(getOperation())->splitsReductions())
+      return;
     SmallVector<ReduceOp> reductions;
     getOperation().walk([&](ReduceOp op) { reductions.push_back(op); });
     for (ReduceOp op : reductions)

@@ -12,10 +12,11 @@
 #include "dialects/ingot/ir/Diagnostics.h"
 #include "dialects/ingot/ir/Signature.h"
 #include "dialects/ingot/support/Views.h"
+#include "dialects/ingot/target/Machine.h"
+#include "dialects/ingot/target/Target.h"
 #include "mlir/IR/Iterators.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "passes/cost/Machine.h"
 #include "passes/graph/Passes.h"
 #include "passes/graph/Projection.h"
 #include "llvm/ADT/MapVector.h"
@@ -66,14 +67,18 @@ std::optional<RowPart> RowPart::of(Value value) {
 
 /// Why a kernel cannot read the operands of an attention side by side; empty if
 /// it can.
-static StringRef whyNotPacked(AttentionOp op, StringRef precision,
-                              bool onDevice) {
+static std::string whyNotPacked(AttentionOp op, StringRef precision,
+                                const Target &target) {
   AttentionSizes sizes = op.getSizes();
-  if (!op.hasLibraryCall(/*onDevice=*/false))
-    return "the kernel does not take the elements";
-  if (onDevice &&
-      (op.getMask() || !sizes.fitDevice(op.getLeft(), op.getRight())))
-    return "the device's kernel does not take the sizes, bounds or mask";
+  if (StringRef reason = op.refuseCall(); !reason.empty())
+    return reason.str();
+  AttentionQuery query = {
+      sizes, static_cast<int64_t>(op.getLeft()),
+      static_cast<int64_t>(op.getRight()),
+      elementInPrecision(getElementTypeOrSelf(op.getQuery()), precision)};
+  query.hasMask = op.getMask() != nullptr;
+  if (std::string reason = target.refuseAttention(query); !reason.empty())
+    return reason;
   if (sizes.queries != sizes.keys || sizes.size != sizes.valueSize)
     return "queries and values are not as large as keys";
   Type element =
@@ -90,7 +95,11 @@ struct MergeProjections : ingot::impl::MergeProjectionsBase<MergeProjections> {
 
   void runOnOperation() override {
     func::FuncOp func = getOperation();
-    if (func.isDeclaration() || holdsGradients())
+    target = Target::of(func);
+    // Where attention is decomposed nothing would read parts in place.
+    Type f32 = Float32Type::get(&getContext());
+    if (func.isDeclaration() || holdsGradients() ||
+        !target->hasAttention(elementInPrecision(f32, precision)))
       return;
     SmallVector<AttentionOp> attentions;
     func.walk([&](AttentionOp op) { attentions.push_back(op); });
@@ -152,6 +161,8 @@ private:
   bool areWorthIt(ArrayRef<Projection> layers, bool readInPlace);
   void merge(ArrayRef<Projection> layers);
   void pack(AttentionOp op);
+
+  std::shared_ptr<const Target> target;
 };
 
 } // namespace
@@ -173,7 +184,7 @@ void MergeProjections::mergeLayers(ArrayRef<Projection> layers,
       continue;
     for (Projection layer : read)
       left.erase(layer.result);
-    bool readInPlace = whyNotPacked(op, precision, device).empty();
+    bool readInPlace = whyNotPacked(op, precision, *target).empty();
     if (areWorthIt(read, readInPlace))
       merge(read);
   }
@@ -187,7 +198,7 @@ void MergeProjections::mergeLayers(ArrayRef<Projection> layers,
 /// Compares what merging saves with what it costs, in a training step.
 bool MergeProjections::areWorthIt(ArrayRef<Projection> layers,
                                   bool readInPlace) {
-  Machine machine = Machine::of(getOperation()->getParentOfType<ModuleOp>());
+  const Machine &machine = target->getMachine();
   auto move = [&](double bytes) { return machine.getMoveSeconds(bytes); };
   double weights = 0, rows = 0;
   for (Projection layer : layers) {
@@ -287,7 +298,7 @@ void MergeProjections::pack(AttentionOp op) {
            part.width == queries + 2 * keys && part.first == first &&
            part.count == count;
   };
-  StringRef problem = whyNotPacked(op, precision, device);
+  StringRef problem = whyNotPacked(op, precision, *target);
   if (problem.empty() &&
       (!isAt(parts[0], 0, queries) || !isAt(parts[1], queries, keys) ||
        !isAt(parts[2], queries + keys, keys)))

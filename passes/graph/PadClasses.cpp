@@ -13,10 +13,11 @@
 #include "dialects/ingot/ir/Diagnostics.h"
 #include "dialects/ingot/ir/Signature.h"
 #include "dialects/ingot/support/Views.h"
+#include "dialects/ingot/target/Machine.h"
+#include "dialects/ingot/target/Target.h"
 #include "mlir/IR/Iterators.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "passes/cost/Machine.h"
 #include "passes/graph/Passes.h"
 #include "passes/graph/Projection.h"
 
@@ -27,12 +28,6 @@ namespace ingot {
 
 using namespace mlir;
 using namespace ingot;
-
-/// Bytes that tensor cores take of a row at a time: rows are to begin at
-/// multiples of it (cuBLAS 13, "Tensor Core Usage").
-static constexpr int64_t kUnit = 16;
-/// What rows are padded to: a line of a device's cache.
-static constexpr int64_t kLine = 128;
 
 /// `value` with `count` elements more at the end of dimension `dim`.
 static Value padEnd(OpBuilder &builder, Location loc, Value value, int64_t dim,
@@ -60,6 +55,7 @@ struct PadClasses : ingot::impl::PadClassesBase<PadClasses> {
     func::FuncOp step = findFunction(getOperation(), kTrainStepName);
     if (!step)
       return;
+    target = Target::of(step);
     step.walk([&](CrossEntropyOp loss) {
       std::optional<Projection> layer = findLayer(loss);
       if (!layer)
@@ -103,21 +99,18 @@ private:
   int64_t countFurther(Projection layer) {
     int64_t bytes = computedElement(layer).getIntOrFloatBitWidth() / 8;
     int64_t row = layer.columns() * bytes;
-    return row % kUnit == 0 ? 0 : (llvm::alignTo(row, kLine) - row) / bytes;
+    RowAlignment best = target->getRowAlignment(computedElement(layer));
+    bool isAligned = best.unit == 0 || row % best.unit == 0;
+    return isAligned ? 0 : (llvm::alignTo(row, best.line) - row) / bytes;
   }
 
   /// Weighs the products with the copy of the weight.
   bool isWorthIt(Projection layer, int64_t further) {
-    Machine machine = Machine::of(getOperation());
+    const Machine &machine = target->getMachine();
     Location loc = layer.product.getLoc();
     auto options =
         remark::RemarkOpts::name("classes").category("ingot-pad-classes");
     Type element = computedElement(layer);
-    if (element.isF64() || (element.isF32() && machine.tilesF32 == 0)) {
-      remark::missed(loc, options)
-          << remark::reason("{0} is not multiplied on tensor cores", element);
-      return false;
-    }
     // The layer and the gradients of both operands. A row that begins anywhere
     // is read in pieces; that this doubles their time is a guess on the safe
     // side.
@@ -182,5 +175,7 @@ private:
       result.replaceAllUsesWith(dropColumns(builder, whole, further));
     ++numPadded;
   }
+
+  std::shared_ptr<const Target> target;
 };
 } // namespace

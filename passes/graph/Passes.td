@@ -32,8 +32,7 @@ def Decompose : Pass<"ingot-decompose", "::mlir::func::FuncOp"> {
   }];
   let dependentDialects = ["::ingot::IngotDialect"];
   let options = [
-    Option<"keepAnchors", "keep-anchors", "bool", "false", "keep what a library call runs whole">,
-    Option<"device", "device", "bool", "false", "the library is that of a device">];
+    Option<"keepAnchors", "keep-anchors", "bool", "false", "keep what a library call of the target runs whole">];
   let statistics = [
     Statistic<"numDecomposed", "decomposed", "composites replaced">];
 }
@@ -73,9 +72,7 @@ def FormAttention : Pass<"ingot-form-attention", "::mlir::func::FuncOp"> {
   }];
   let dependentDialects = ["::ingot::IngotDialect"];
   let options = [
-    Option<"plain", "plain", "bool", "false", "take attention apart, form none">,
-    Option<"device", "device", "bool", "false",
-           "for a device, which runs attention in half precision, without a mask">,
+    Option<"plain", "plain", "bool", "false", "decompose attention, form none">,
     Option<"precision", "precision", "std::string", "\"fp32\"",
            "what f32 will be computed in: fp32, bf16 or fp16">];
   let statistics = [Statistic<"numFormed", "formed", "attentions recognised">];
@@ -113,19 +110,18 @@ def MergeProjections : Pass<"ingot-merge-projections", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::ingot::IngotDialect"];
   let options = [
     Option<"precision", "precision", "std::string", "\"fp32\"",
-           "what f32 will be computed in: fp32, bf16 or fp16">,
-    Option<"device", "device", "bool", "false", "attention is that of a device">];
+           "what f32 will be computed in: fp32, bf16 or fp16">];
   let statistics = [
     Statistic<"numMerged", "merged", "products of several layers">,
     Statistic<"numPacked", "packed", "attentions that read one tensor">];
 }
 
 def PadClasses : Pass<"ingot-pad-classes", "::mlir::ModuleOp"> {
-  let summary = "gives rows of logits a size that a device's libraries read and write whole";
+  let summary = "pads the class dimension so that rows of logits are aligned as the target prefers";
   let description = [{
-    Tensor cores take rows that begin at multiples of 16 bytes; the logits of a vocabulary of 50,257 words, and their
-    gradient, which two more products read, have none. The layer in front of a cross entropy gets further
-    classes, up to rows of a multiple of 128 bytes: zeros in its weight and bias. Their logits become -infinity, so that their
+    The tensor cores of GPUs read rows that begin at multiples of 16 bytes (`Target::getRowAlignment`); the logits of a vocabulary of
+    50,257 words, and their gradient, which two more matmuls read, have none. The layer before a cross entropy gets
+    padding classes, up to rows of a multiple of 128 bytes: zeros in its weight and bias. Their logits become -infinity, so that their
     probability and their gradient are exactly 0, and losses do not change. Everything else that reads the logits reads the
     classes that there are.
 

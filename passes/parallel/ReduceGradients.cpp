@@ -11,8 +11,8 @@
 #include "dialects/ingot/builders/Arithmetic.h"
 #include "dialects/ingot/ir/Diagnostics.h"
 #include "dialects/ingot/ir/Signature.h"
+#include "dialects/ingot/target/Machine.h"
 #include "mlir/IR/Remarks.h"
-#include "passes/cost/Machine.h"
 #include "passes/parallel/GradComm.h"
 #include "passes/parallel/Passes.h"
 

@@ -234,9 +234,9 @@ struct GroupKernels : ingot::impl::GroupKernelsBase<GroupKernels> {
     func::FuncOp func = getOperation();
     if (func.isDeclaration())
       return;
-    Machine machine = Machine::of(func->getParentOfType<ModuleOp>());
-    abi::ScratchMachine scratch = machine.getScratchMachine();
-    StepGraph graph(Signature(func), scratch);
+    std::unique_ptr<const Target> target = Target::of(func);
+    const Machine &machine = target->getMachine();
+    StepGraph graph(Signature(func), *target);
     FailureOr<Shards> shards = Shards::of(func);
     if (failed(shards))
       return signalPassFailure();
@@ -259,7 +259,7 @@ struct GroupKernels : ingot::impl::GroupKernelsBase<GroupKernels> {
       for (size_t i = from; i < to; ++i)
         form(plan.getGroups()[i], i);
       applyOrder(graph);
-      if (StepGraph(graph.getSignature(), scratch).getArenaBytes() <= bytes)
+      if (StepGraph(graph.getSignature(), *target).getArenaBytes() <= bytes)
         return;
       for (size_t i = from; i < to; ++i)
         dissolve(plan.getGroups()[i], i);

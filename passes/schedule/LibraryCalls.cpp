@@ -4,64 +4,14 @@
 #include "dialects/ingot/builders/Builders.h"
 #include "dialects/ingot/ir/CallDescriptor.h"
 #include "dialects/ingot/ir/Dialect.h"
-#include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
 using namespace ingot;
 
-namespace {
-/// What a call needs on a machine.
-struct Support {
-  int64_t scratchBytes = 0;
-  ingot_math math = INGOT_MATH_EXACT;
-};
-} // namespace
-
-/// The only place that knows which descriptors have scratch and a way to
-/// multiply.
-static Support getSupport(LibraryCall op, const abi::ScratchMachine &machine) {
-  CallDescriptor descriptor = CallDescriptor::of(op);
-  if (descriptor.is<ingot_matmul_desc>()) {
-    auto desc = descriptor.get<ingot_matmul_desc>();
-    return {abi::getScratchBytes(desc, machine), abi::getMath(desc, machine)};
-  }
-  if (descriptor.is<ingot_conv_desc>()) {
-    auto desc = descriptor.get<ingot_conv_desc>();
-    auto kind = llvm::StringSwitch<abi::ConvKind>(op.getEntry())
-                    .Case("ingot_conv", abi::ConvKind::Forward)
-                    .Case("ingot_conv_input_grad", abi::ConvKind::InputGrad)
-                    .Default(abi::ConvKind::FilterGrad);
-    ingot_math math = abi::getMath(desc, kind, machine);
-    bool isProduct = machine.workspace == 0 && math != INGOT_MATH_EXACT;
-    return {isProduct ? abi::ProductOfWindows(desc, kind, machine.threads)
-                            .getScratchBytes()
-                      : abi::getScratchBytes(desc, machine),
-            math};
-  }
-  if (descriptor.is<ingot_attention_desc>()) {
-    auto desc = descriptor.get<ingot_attention_desc>();
-    return {op.getEntry() == "ingot_attention"
-                ? abi::getScratchBytes(desc, machine)
-                : abi::getGradientScratchBytes(desc, machine),
-            abi::getMath(desc, machine)};
-  }
-  return {};
-}
-
-int64_t ingot::getScratchBytes(Operation *op,
-                               const abi::ScratchMachine &machine) {
-  if (auto fusion = dyn_cast<FusionOp>(op))
-    if (Operation *anchor = fusion.getAnchor())
-      op = anchor;
-  auto call = dyn_cast<LibraryCall>(op);
-  return call ? getSupport(call, machine).scratchBytes : 0;
-}
-
-CallDescriptor ingot::describeCall(LibraryCall op,
-                                   const abi::ScratchMachine &machine) {
+CallDescriptor ingot::describeCall(LibraryCall op, const Target &target) {
   CallDescriptor descriptor = CallDescriptor::of(op);
   if (descriptor.getType().find("math"))
-    descriptor.setInteger("math", getSupport(op, machine).math);
+    descriptor.setInteger("math", target.getSupport(op).math);
   return descriptor;
 }
 

@@ -8,12 +8,12 @@
 #define INGOT_PASSES_SCHEDULE_LIBRARYCALLS_H
 
 #include "dialects/exec/Exec.h"
-#include "runtime/abi/Scratch.h"
+#include "dialects/ingot/target/Target.h"
 
 namespace ingot {
 
 /// The descriptor of a call, with what the target decides: how it multiplies.
-CallDescriptor describeCall(LibraryCall op, const abi::ScratchMachine &machine);
+CallDescriptor describeCall(LibraryCall op, const Target &target);
 
 /// Emits the call of `op` at the builder's position. `inputs` and `outputs` are
 /// the buffers of its operands and results, `scratch` is null or memory that the
@@ -53,11 +53,6 @@ struct EpilogueKernel {
 void createEpilogueCall(LibraryCall anchor, const CallDescriptor &descriptor,
                         mlir::ValueRange operands, const EpilogueKernel &kernel,
                         mlir::Value scratch, mlir::OpBuilder &builder);
-
-/// Bytes that the call of an anchor works in, alone or in an epilogue fusion; 0
-/// for other ops.
-int64_t getScratchBytes(mlir::Operation *op,
-                        const abi::ScratchMachine &machine);
 
 } // namespace ingot
 

@@ -2,8 +2,8 @@
 // Puts operations in an order that needs little memory.
 //===----------------------------------------------------------------------===//
 
+#include "dialects/ingot/target/Machine.h"
 #include "mlir/IR/Remarks.h"
-#include "passes/cost/Machine.h"
 #include "passes/schedule/Order.h"
 #include "passes/schedule/Passes.h"
 
@@ -24,9 +24,7 @@ struct OrderSteps : ingot::impl::OrderStepsBase<OrderSteps> {
     func::FuncOp func = getOperation();
     if (func.isDeclaration() || func->hasAttr(kScheduledAttr))
       return;
-    abi::ScratchMachine machine =
-        Machine::of(func->getParentOfType<ModuleOp>()).getScratchMachine();
-    StepGraph graph(Signature(func), machine);
+    StepGraph graph(Signature(func), *Target::of(func));
     SmallVector<unsigned> program = graph.getProgramOrder();
     SmallVector<unsigned> order = improveOrder(graph, program);
     OrderCost before = measureOrder(graph, program);

@@ -112,9 +112,8 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
     if (failed(found))
       return failure();
     shards = std::move(*found);
-    Machine machineModel = Machine::of(getOperation());
-    abi::ScratchMachine machine = machineModel.getScratchMachine();
-    BufferPlan plan(signature, states->places, machine, noReuse);
+    std::unique_ptr<const Target> target = Target::of(getOperation());
+    BufferPlan plan(signature, states->places, *target, noReuse);
     numInPlace += plan.getStatesInPlace();
     remark::analysis(func.getLoc(),
                      remark::RemarkOpts::name("arena").category("memory"))
@@ -127,7 +126,7 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
     auto step = func::FuncOp::create(builder, func.getLoc(), func.getName(),
                                      builder.getFunctionType({}, {}));
     builder.setInsertionPointToStart(step.addEntryBlock());
-    describe(step, signature, plan, machineModel);
+    describe(step, signature, plan, *target);
 
     auto buffer = [&](Value value) -> Value {
       Place at = plan.getPlace(value);
@@ -164,7 +163,7 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
       SmallVector<Value> inputs = llvm::map_to_vector(op.getOperands(), buffer);
       SmallVector<Value> outputs = llvm::map_to_vector(op.getResults(), buffer);
       auto fusion = dyn_cast<FusionOp>(op);
-      Cost cost = estimateCost(&op, machineModel);
+      Cost cost = estimateCost(&op, target->getMachine());
       auto setBound = llvm::scope_exit([&] {
         Operation *call = &*std::prev(builder.getInsertionPoint());
         call->setAttr("exec.bound", builder.getF64FloatAttr(cost.seconds));
@@ -180,11 +179,11 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
             MemRefType::get({at->bytes}, builder.getI8Type()),
             exec::Space::Arena, at->offset);
       if (fusion)
-        callWithEpilogue(fusion, inputs, outputs, scratch, cost.flops, machine,
+        callWithEpilogue(fusion, inputs, outputs, scratch, cost.flops, *target,
                          builder);
       else
         createLibraryCall(cast<LibraryCall>(op),
-                          describeCall(cast<LibraryCall>(op), machine), inputs,
+                          describeCall(cast<LibraryCall>(op), *target), inputs,
                           outputs, scratch, builder);
     }
     callsBefore.push_back(calls);
@@ -232,7 +231,7 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
 
   /// Records where inputs and outputs are and what the memory is for.
   void describe(func::FuncOp step, Signature signature, const BufferPlan &plan,
-                const Machine &machine) {
+                const Target &target) {
     Builder b(&getContext());
     auto entry = [&](StringRef name, StringRef kind, Type type, Place at,
                      Attribute classes = {}) {
@@ -273,7 +272,7 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
            b.getNamedAttr("nodes", b.getStrArrayAttr(names)),
            b.getNamedAttr("bytes", b.getI64IntegerAttr(bytes))}));
     };
-    int64_t staging = getStagingBytes(signature, machine), unlisted = staging;
+    int64_t staging = getStagingBytes(signature, target), unlisted = staging;
     for (const LiveTensor &tensor : plan.listLive()) {
       if (tensor.bytes < unlisted)
         addLive("staging", {}, std::exchange(unlisted, 0));
@@ -434,8 +433,7 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
   /// the first of which takes the call's result first.
   void callWithEpilogue(FusionOp fusion, ArrayRef<Value> inputs,
                         ValueRange results, Value scratch, int64_t flops,
-                        const abi::ScratchMachine &machine,
-                        OpBuilder &builder) {
+                        const Target &target, OpBuilder &builder) {
     LibraryEpilogueAttr library = fusion.getLibraryAttr();
     unsigned productResult = *fusion.getAnchorResult();
     SmallVector<Value> outputs(results);
@@ -445,7 +443,7 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
     SmallVector<Value> operands, others;
     for (Value operand : anchor->getOperands())
       operands.push_back(inputs[cast<BlockArgument>(operand).getArgNumber()]);
-    CallDescriptor descriptor = describeCall(cast<LibraryCall>(anchor), machine);
+    CallDescriptor descriptor = describeCall(cast<LibraryCall>(anchor), target);
     Value result = anchor->getResult(0);
     result.replaceAllUsesWith(
         body.insertArgument(0u, result.getType(), result.getLoc()));

@@ -5,16 +5,17 @@
 #include "dialects/ingot/collective/BucketLayout.h"
 #include "dialects/ingot/support/Views.h"
 #include "passes/schedule/LibraryCalls.h"
+#include "runtime/abi/Abi.h"
 
 using namespace mlir;
 using namespace ingot;
 
-StepGraph::StepGraph(Signature signature, const abi::ScratchMachine &machine)
+StepGraph::StepGraph(Signature signature, const Target &target)
     : signature(signature) {
   for (Operation &op : signature.getFunction().getBody().front())
     position[&op] = position.size();
   findStates();
-  addNodes(machine);
+  addNodes(target);
   addStateOrder();
 }
 
@@ -162,7 +163,7 @@ void StepGraph::findInPlace(Node &node) const {
 // Nodes
 //===----------------------------------------------------------------------===//
 
-void StepGraph::addNodes(const abi::ScratchMachine &machine) {
+void StepGraph::addNodes(const Target &target) {
   func::FuncOp func = signature.getFunction();
   auto add = [&](Value value, int64_t writer) {
     bufferOf[value] = buffers.size();
@@ -183,7 +184,7 @@ void StepGraph::addNodes(const abi::ScratchMachine &machine) {
     nodeOf[&op] = index;
     Node &node = nodes.emplace_back();
     node.op = &op;
-    node.scratchBytes = getScratchBytes(&op, machine);
+    node.scratchBytes = target.getScratchBytes(&op);
     for (Value result : op.getResults())
       if (!inState.contains(result)) {
         add(result, index);

@@ -11,9 +11,9 @@
 
 #include "dialects/ingot/ir/Dialect.h"
 #include "dialects/ingot/ir/Signature.h"
+#include "dialects/ingot/target/Target.h"
 #include "passes/schedule/arena/Arena.h"
 #include "passes/schedule/recompute/FusionSlice.h"
-#include "runtime/abi/Scratch.h"
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SetVector.h"
@@ -83,8 +83,8 @@ public:
     llvm::SmallVector<unsigned> ofOutput;
   };
 
-  /// Operations have the work memory that they want on `machine`.
-  StepGraph(Signature signature, const abi::ScratchMachine &machine);
+  /// Operations have the work memory that they want on the target.
+  StepGraph(Signature signature, const Target &target);
 
   Signature getSignature() const { return signature; }
   llvm::ArrayRef<Node> getNodes() const { return nodes; }
@@ -134,7 +134,7 @@ private:
   explicit StepGraph(Signature signature) : signature(signature) {}
   void findStates();
   bool canReplace(mlir::BlockArgument oldValue, mlir::Value newValue) const;
-  void addNodes(const abi::ScratchMachine &machine);
+  void addNodes(const Target &target);
   void addDependences(mlir::Value value, unsigned reader);
   void addStateOrder();
   void findInPlace(Node &node) const;

@@ -9,6 +9,7 @@
 #define INGOT_RUNTIME_ABI_MESSAGE_H
 
 #include "runtime/abi/Abi.h"
+#include "runtime/abi/Align.h"
 
 namespace ingot::abi {
 
@@ -32,8 +33,8 @@ constexpr int64_t getMessageBytes(int32_t compression, int64_t elements,
                                   int64_t k) {
   if (compression == INGOT_TOPK)
     return k * static_cast<int64_t>(sizeof(KeptElement));
-  int64_t blocks = (elements + INGOT_INT8_BLOCK - 1) / INGOT_INT8_BLOCK;
-  return blocks * static_cast<int64_t>(sizeof(Int8Block));
+  return divideCeil(elements, INGOT_INT8_BLOCK) *
+         static_cast<int64_t>(sizeof(Int8Block));
 }
 
 } // namespace ingot::abi

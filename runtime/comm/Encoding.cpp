@@ -48,7 +48,7 @@ int64_t Encoding::getMessageBytes() const {
 /// Calls `body(block, first, count)` for each block of elements.
 template <typename Body>
 static void forEachBlock(int64_t elements, const Body &body) {
-  int64_t blocks = (elements + kBlock - 1) / kBlock;
+  int64_t blocks = abi::divideCeil(elements, kBlock);
   parallelFor(blocks, kBlockGrain, [&](int64_t begin, int64_t end) {
     for (int64_t block = begin; block < end; ++block) {
       int64_t first = block * kBlock;

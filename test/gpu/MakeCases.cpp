@@ -15,8 +15,6 @@
 #include "mlir/Pass/PassManager.h"
 #include "passes/Pipeline.h"
 #include "passes/Registration.h"
-#include "passes/targets/cuda/DeviceCode.h"
-#include "passes/targets/cuda/Passes.h"
 #include "passes/targets/host/Object.h"
 #include "passes/targets/host/Passes.h"
 #include "tools/ingot-eval/Compiled.h"
@@ -139,7 +137,7 @@ static llvm::json::Object describe(const ModuleSlots &slots,
 
 /// The object file of the module's cases; empty if it has none.
 static llvm::Expected<std::string> compile(ModuleOp module, unsigned level,
-                                           const CudaTarget &target) {
+                                           const Target &target) {
   auto cases = prepare(module);
   if (!cases)
     return cases.takeError();
@@ -147,51 +145,41 @@ static llvm::Expected<std::string> compile(ModuleOp module, unsigned level,
     return std::string();
   ModuleSlots slots;
   slots.readSignatures(module);
-  TestPlacement placement;
-  placement.level = level;
-  placement.libraryEpilogues = true;
-  placement.workspace = int64_t(32) << 20;
-  if (llvm::Error error = placeSteps(module, placement))
+  if (llvm::Error error = placeSteps(module, target, level))
     return std::move(error);
-  if (llvm::Error error = runPasses(module, [](PassManager &passes) {
-        buildCudaKernelPipeline(passes);
-        passes.addNestedPass<gpu::GPUModuleOp>(createConvertDeviceKernels());
+  if (llvm::Error error = runPasses(module, [&](PassManager &passes) {
+        target.addKernelPipeline(passes, level);
       }))
     return std::move(error);
   if (llvm::Error error = slots.readPlaces(module))
     return std::move(error);
-  gpu::GPUModuleOp device = *module.getOps<gpu::GPUModuleOp>().begin();
-  auto code = generateDeviceCode(device, target);
+  auto code = target.emitDeviceCode(module);
   if (!code)
     return code.takeError();
-  device.erase();
   LowerStepsOptions lower;
-  lower.deviceCode = code->cubin;
-  lower.devicePtx = code->ptx;
+  lower.deviceCode = code->binary;
+  lower.devicePtx = code->text;
   llvm::raw_string_ostream(lower.manifest = "")
-      << llvm::json::Value(describe(slots, *cases, target.arch));
+      << llvm::json::Value(describe(slots, *cases, target.getSpec().arch));
   if (llvm::Error error = runPasses(
           module, [&](PassManager &p) { p.addPass(createLowerSteps(lower)); }))
     return std::move(error);
-  auto host = CpuTarget::byName("x86-64");
-  if (!host)
-    return host.takeError();
   llvm::LLVMContext context;
-  auto translated = translateForCpu(module, context, *host, level);
+  auto translated = translateForHost(module, context, target.getHost(), level);
   if (!translated)
     return translated.takeError();
-  return emitObject(**translated, *host, level);
+  return emitObject(**translated, target.getHost(), level);
 }
 
 /// Writes `folder`/NAME-ON.o for every file and level.
 static llvm::Error makeCases(const std::vector<std::string> &files,
                              const std::string &arch,
                              const std::string &folder) {
-  auto target = CudaTarget::byName(arch);
-  if (!target)
-    return target.takeError();
   DialectRegistry registry;
   registerIngotDialects(registry);
+  auto target = Target::get({"cuda", arch});
+  if (!target)
+    return target.takeError();
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
   context.loadAllAvailableDialects();
   for (const std::string &file : files)

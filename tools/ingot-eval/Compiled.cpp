@@ -3,6 +3,7 @@
 #include "dialects/exec/Exec.h"
 #include "dialects/ingot/builders/Builders.h"
 #include "dialects/ingot/ir/Dialect.h"
+#include "dialects/ingot/target/Target.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/Pipeline.h"
 #include "passes/targets/host/Object.h"
@@ -96,17 +97,13 @@ llvm::Error LoadedModule::load(const std::string &object) {
 llvm::Error LoadedModule::build(ModuleOp module, unsigned level,
                                 Backend backend) {
   slots.readSignatures(module);
-  CpuTarget target = CpuTarget::host();
-  TestPlacement placement;
-  placement.level = level;
-  placement.libraryEpilogues = backend == Backend::EmulatedCuda;
-  if (llvm::Error error = placeSteps(module, placement))
+  auto target = Target::get({backend == Backend::Cpu ? "cpu" : "emulator"});
+  if (!target)
+    return target.takeError();
+  if (llvm::Error error = placeSteps(module, **target, level))
     return error;
   if (llvm::Error error = runPasses(module, [&](PassManager &p) {
-        if (backend == Backend::Cpu)
-          buildCpuKernelPipeline(p, level, target);
-        else
-          buildEmulationPipeline(p);
+        (*target)->addKernelPipeline(p, level);
       }))
     return error;
   if (llvm::Error error = slots.readPlaces(module))
@@ -115,10 +112,11 @@ llvm::Error LoadedModule::build(ModuleOp module, unsigned level,
           module, [](PassManager &p) { p.addPass(createLowerSteps()); }))
     return error;
   llvm::LLVMContext context;
-  auto translated = translateForCpu(module, context, target, level);
+  auto translated =
+      translateForHost(module, context, (*target)->getHost(), level);
   if (!translated)
     return translated.takeError();
-  auto object = emitObject(**translated, target, level);
+  auto object = emitObject(**translated, (*target)->getHost(), level);
   if (!object)
     return object.takeError();
   return load(*object);

@@ -4,9 +4,9 @@
 #include "dialects/ingot/ir/Dialect.h"
 #include "dialects/ingot/ir/Signature.h"
 #include "dialects/ingot/ir/States.h"
+#include "dialects/ingot/target/Target.h"
 #include "dialects/reference/Tensor.h"
 #include "mlir/Pass/PassManager.h"
-#include "passes/cost/Machine.h"
 #include "passes/fusion/Passes.h"
 #include "passes/graph/Passes.h"
 #include "passes/schedule/Passes.h"
@@ -101,29 +101,28 @@ llvm::Error ingot::runPasses(ModuleOp module,
   return llvm::Error::success();
 }
 
-llvm::Error ingot::placeSteps(ModuleOp module, const TestPlacement &options) {
+llvm::Error ingot::placeSteps(ModuleOp module, const Target &target,
+                              unsigned level) {
   Machine machine;
-  machine.deviceWorkspaceBytes = static_cast<double>(options.workspace);
-  module->setAttr(kMachineAttr, machine.toAttr(module.getContext()));
+  machine.deviceWorkspaceBytes = target.getMachine().deviceWorkspaceBytes;
+  Target::set(module, target.getSpec(), machine);
   return runPasses(module, [&](PassManager &passes) {
     OpPassManager &functions = passes.nest<func::FuncOp>();
     functions.addPass(createSimplify());
     DecomposeOptions decomposition;
-    decomposition.keepAnchors = options.level > 0;
-    decomposition.device = options.device;
+    decomposition.keepAnchors = level > 0;
     functions.addPass(createDecompose(decomposition));
     functions.addPass(createSimplify());
-    if (options.libraryEpilogues && options.level > 0)
-      functions.addPass(createPackSigns());
+    if (level > 0)
+      target.addLegalization(functions, LegalizationPoint::Kernels, {});
     FormFusionsOptions fusion;
-    fusion.each = options.level == 0;
-    fusion.libraryEpilogues = options.libraryEpilogues;
+    fusion.each = level == 0;
     functions.addPass(createFormFusions(fusion));
     passes.addPass(createOutlineConstants());
-    if (options.level > 0)
+    if (level > 0)
       passes.addNestedPass<func::FuncOp>(createGroupKernels());
     PlaceStepsOptions placement;
-    placement.noReuse = options.level == 0;
+    placement.noReuse = level == 0;
     passes.addPass(createPlaceSteps(placement));
   });
 }

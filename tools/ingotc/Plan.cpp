@@ -3,7 +3,7 @@
 #include "dialects/exec/Exec.h"
 #include "dialects/ingot/builders/Builders.h"
 #include "dialects/ingot/ir/Signature.h"
-#include "passes/cost/Machine.h"
+#include "dialects/ingot/target/Machine.h"
 #include "runtime/abi/Message.h"
 #include "runtime/abi/Shard.h"
 #include "llvm/Support/JSON.h"

@@ -9,17 +9,15 @@ include "dialects/ingot/ir/Dialect.td"
 
 class Ingot_AttentionOp<string mnemonic, list<Trait> traits = []>
     : Ingot_ComputeOp<mnemonic, !listconcat(traits, [
-        DeclareOpInterfaceMethods<LibraryCall, ["getCallBuffers"]>, AttrSizedOperandSegments,
-        DeclareOpInterfaceMethods<Decomposable, ["hasLibraryCall"]>,
+        DeclareOpInterfaceMethods<LibraryCall, ["getCallBuffers", "refuseCall"]>, AttrSizedOperandSegments,
+        DeclareOpInterfaceMethods<Decomposable>,
         DeclareOpInterfaceMethods<CostModel, ["getFlops"]>,
         DeclareOpInterfaceMethods<PrecisionRole, ["getPrecisionRole", "isStatistic"]>])> {
   code baseDeclaration = [{
     ::ingot::WorkKind getWorkKind() { return ::ingot::WorkKind::Attention; }
     ::ingot::AttentionSizes getSizes();
-    /// Whether the kernel for processors takes the elements.
-    bool hasKernelTypes();
-    /// Whether a device's library takes elements, sizes, and what hides keys.
-    bool fitsDevice();
+    /// Whether entry points take the elements: a bias in f32, no f64.
+    bool hasCallableTypes();
   }];
   let extraClassDeclaration = baseDeclaration;
   code baseDefinition = [{
@@ -29,16 +27,9 @@ class Ingot_AttentionOp<string mnemonic, list<Trait> traits = []>
     bool $cppClass::isStatistic(::mlir::Value value) {
       return value == getLse() || value == getBias();
     }
-    bool $cppClass::hasKernelTypes() {
+    bool $cppClass::hasCallableTypes() {
       bool addsF32 = !getBias() || ::mlir::getElementTypeOrSelf(getBias()).isF32();
       return addsF32 && !::mlir::getElementTypeOrSelf(getOperation()->getOperand(0)).isF64();
-    }
-    bool $cppClass::fitsDevice() {
-      ::mlir::Type element = ::mlir::getElementTypeOrSelf(getOperation()->getOperand(0));
-      // A query behind a window of the first keys would see none.
-      bool seesKeys = !getLengths() || static_cast<int64_t>(getLeft()) < 0;
-      return (element.isBF16() || element.isF16()) && hasKernelTypes() && !getMask() && seesKeys &&
-             getSizes().fitDevice(getLeft(), getRight());
     }
   }];
   let hasVerifier = 1;
@@ -48,8 +39,10 @@ class Ingot_AttentionOp<string mnemonic, list<Trait> traits = []>
 class Ingot_SeparateAttentionOp<string mnemonic, list<Trait> traits = []>
     : Ingot_AttentionOp<mnemonic, traits> {
   let extraClassDefinition = baseDefinition # [{
-    bool $cppClass::hasLibraryCall(bool onDevice) {
-      return getSoftcap().isZero() && (onDevice ? fitsDevice() : hasKernelTypes());
+    ::llvm::StringRef $cppClass::refuseCall() {
+      if (!getSoftcap().isZero())
+        return "it has a soft cap";
+      return hasCallableTypes() ? "" : "the kernel does not take the elements";
     }
     ::ingot::AttentionSizes $cppClass::getSizes() {
       return ::ingot::AttentionSizes::of(getQuery(), getKey(), getValue());
@@ -68,11 +61,11 @@ class Ingot_PackedAttentionOp<string mnemonic, list<Trait> traits = []>
     }
   }];
   let extraClassDefinition = baseDefinition # [{
-    bool $cppClass::hasLibraryCall(bool onDevice) {
+    ::llvm::StringRef $cppClass::refuseCall() {
       ::mlir::Type element = getPacked().getType().getElementType();
       if (!getSizes().packsAligned(element))
-        return false;
-      return onDevice ? fitsDevice() : hasKernelTypes();
+        return "keys or values would not begin at an aligned address";
+      return hasCallableTypes() ? "" : "the kernel does not take the elements";
     }
     ::ingot::AttentionSizes $cppClass::getSizes() {
       return ::ingot::AttentionSizes::ofPacked(getPacked(), getKeyHeads());

@@ -44,16 +44,6 @@ AttentionSizes::Window AttentionSizes::window(int64_t left,
   return window;
 }
 
-bool AttentionSizes::fitDevice(int64_t left, int64_t right) const {
-  auto fits = [](int64_t columns) {
-    return columns > 0 && columns % 8 == 0 && columns <= 128;
-  };
-  bool knowsBounds = right == 0 || (right < 0 && left < 0);
-  bool isEmpty = batch * heads * queries * keys == 0;
-  return !isEmpty && fits(size) && fits(valueSize) && knowsBounds &&
-         window(left, right).fewest > 0;
-}
-
 /// The rules that all ops have in common.
 template <typename Op> static LogicalResult checkPairs(Op op) {
   auto fail = [&](const Twine &message) { return op.emitOpError(message); };

@@ -31,9 +31,6 @@ struct AttentionSizes {
   /// Whether keys and values of a packed row begin where tensors may
   /// (INGOT_ALIGNMENT), as elements of the type.
   bool packsAligned(mlir::Type element) const;
-
-  /// Whether the library of a device (cuDNN) takes these sizes and bounds.
-  bool fitDevice(int64_t left, int64_t right) const;
 };
 
 } // namespace ingot

@@ -143,8 +143,8 @@ def StateGatherWaitOp : Ingot_StateGatherOp<"state_gather_wait"> {
 }
 
 def CompressOp : Ingot_ComputeOp<"compress", [DeclareOpInterfaceMethods<LibraryCall>, SameOperandsAndResultType,
-    DeclareOpInterfaceMethods<Decomposable, ["hasLibraryCall"]>,
-    DeclareOpInterfaceMethods<CostModel, ["getFlops"]>, DeclareOpInterfaceMethods<PrecisionRole, ["getPrecisionRole"]>]> {
+    DeclareOpInterfaceMethods<Decomposable>, DeclareOpInterfaceMethods<CostModel, ["getFlops"]>,
+    DeclareOpInterfaceMethods<PrecisionRole, ["getPrecisionRole"]>]> {
   let summary = "what can be said of a tensor in few bytes";
   let description = [{
     `int8`: each element as a whole number from -127 to 127 times the scale of its block of 256 elements, in row-major order: its
@@ -165,7 +165,6 @@ def CompressOp : Ingot_ComputeOp<"compress", [DeclareOpInterfaceMethods<LibraryC
   let extraClassDefinition = [{
     ::ingot::Precision $cppClass::getPrecisionRole() { return ::ingot::Precision::Keep; }
     int64_t $cppClass::getFlops() { return 2 * getInput().getType().getNumElements(); }
-    bool $cppClass::hasLibraryCall(bool onDevice) { return !onDevice; }
   }];
 }
 

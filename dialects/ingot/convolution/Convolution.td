@@ -22,7 +22,7 @@ class Ingot_WindowedOp<string mnemonic, list<Trait> traits = []>
 class Ingot_ConvolutionOp<string mnemonic, list<Trait> traits = []>
     : Ingot_WindowedOp<mnemonic, !listconcat(traits, [
         DeclareOpInterfaceMethods<Permutable, [
-            "carriesOperand", "carriesResults", "permute", "permuteOthers", "getPreferredOrder"]>,
+            "carriesOperand", "carriesResults", "permute", "permuteOthers"]>,
         DeclareOpInterfaceMethods<LibraryCall>,
         DeclareOpInterfaceMethods<Differentiable>,
         DeclareOpInterfaceMethods<PrecisionRole, ["getPrecisionRole"]>])> {

@@ -251,26 +251,6 @@ template <typename Op> static bool makeFilterChannelsLast(Op op) {
   return true;
 }
 
-/// Libraries of processors keep a vector of channels for each position. With
-/// few channels the vector is not filled; f64 is computed by plain loops. A
-/// device's tensor cores take channels last: half precision, and f32 if it may
-/// be rounded. Kernels beside them are made for channels first.
-static SmallVector<int64_t> preferredOrder(bool channelsLast, bool onDevice,
-                                           bool roundsF32, Value input,
-                                           Value output) {
-  constexpr int64_t vector = 16;
-  RankedTensorType type = tensorType(input);
-  Type element = type.getElementType();
-  bool onTensorCores =
-      element.isBF16() || element.isF16() || (element.isF32() && roundsF32);
-  bool fillsVector =
-      std::max(type.getDimSize(1), tensorType(output).getDimSize(1)) >= vector;
-  if (channelsLast || element.isF64() ||
-      (onDevice ? !onTensorCores : !fillsVector))
-    return {};
-  return WindowLayout::channelsLastOrder(type.getRank());
-}
-
 #define INGOT_WINDOWED(OP, CARRIES_OPERAND, CARRIES_RESULTS)                   \
   bool OP::permute(ArrayRef<int64_t> order) {                                  \
     return makeChannelsLast(*this, order);                                     \
@@ -288,13 +268,6 @@ INGOT_WINDOWED(MaxPoolGradOp, true, true)
 INGOT_WINDOWED(SumPoolOp, true, true)
 INGOT_WINDOWED(SumPoolGradOp, true, true)
 
-#define INGOT_CONVOLUTION(OP, INPUT, OUTPUT)                                   \
-  bool OP::permuteOthers() { return makeFilterChannelsLast(*this); }           \
-  SmallVector<int64_t> OP::getPreferredOrder(bool onDevice, bool roundsF32) {  \
-    return preferredOrder(getChannelsLast(), onDevice, roundsF32, INPUT(),     \
-                          OUTPUT());                                           \
-  }
-
-INGOT_CONVOLUTION(ConvOp, getInput, getResult)
-INGOT_CONVOLUTION(ConvInputGradOp, getResult, getOutputGrad)
-INGOT_CONVOLUTION(ConvFilterGradOp, getInput, getOutputGrad)
+bool ConvOp::permuteOthers() { return makeFilterChannelsLast(*this); }
+bool ConvInputGradOp::permuteOthers() { return makeFilterChannelsLast(*this); }
+bool ConvFilterGradOp::permuteOthers() { return makeFilterChannelsLast(*this); }

@@ -54,6 +54,11 @@ public:
     return desc;
   }
 
+  /// Calls `body` with the C struct if it is one of these.
+  template <typename... Descs, typename Body> void match(Body body) const {
+    ((is<Descs>() ? body(get<Descs>()) : void()), ...);
+  }
+
   /// An integer, or the bits of another number, at a place in the struct.
   int64_t getInteger(uint32_t offset, uint32_t size) const;
   void setInteger(uint32_t offset, uint32_t size, int64_t value);
@@ -77,6 +82,9 @@ struct CallBuffer {
 
   bool isPart() const { return !shape.empty(); }
 };
+
+/// Whether a call passes the entry's buffer of that name.
+bool hasBuffer(LibraryCall call, llvm::StringRef name);
 
 /// The element type of a tensor as descriptors have it.
 ingot_dtype getAbiType(mlir::Type element);

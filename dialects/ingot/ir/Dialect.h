@@ -38,7 +38,8 @@ inline constexpr llvm::StringLiteral kKindAttr = "ingot.kind";
 /// gradient it is.
 inline constexpr llvm::StringLiteral kGradientAttr = "ingot.gradient";
 
-/// Names of the attributes on a module.
+/// Names of the attributes on a module. `kTargetAttr` is a TargetAttr.
+inline constexpr llvm::StringLiteral kTargetAttr = "ingot.target";
 inline constexpr llvm::StringLiteral kModelAttr = "ingot.model";
 inline constexpr llvm::StringLiteral kLossAttr = "ingot.loss";
 inline constexpr llvm::StringLiteral kPrecisionAttr = "ingot.precision";

@@ -45,6 +45,14 @@ SmallVector<CallBuffer> ingot::detail::operandsAndResults(Operation *op) {
   return buffers;
 }
 
+bool ingot::hasBuffer(LibraryCall call, StringRef name) {
+  const abi::Entry *entry = abi::findEntry(call.getEntry());
+  for (auto [buffer, value] : llvm::zip(entry->buffers, call.getCallBuffers()))
+    if (StringRef(buffer.name) == name)
+      return value.value != nullptr;
+  return false;
+}
+
 int64_t CallDescriptor::getInteger(uint32_t offset, uint32_t size) const {
   if (size == sizeof(int32_t)) {
     int32_t value;

@@ -26,7 +26,11 @@ def LibraryCall : OpInterface<"LibraryCall"> {
     InterfaceMethod<[{
       The entry's buffers in its order, but for scratch: operands and results of the op, or parts of them.
     }], "::llvm::SmallVector<::ingot::CallBuffer>", "getCallBuffers", (ins),
-      "", "return ::ingot::detail::operandsAndResults($_op);">];
+      "", "return ::ingot::detail::operandsAndResults($_op);">,
+    InterfaceMethod<[{
+      Why no target's entry can run the op: an attribute or element type that the descriptor cannot express. Empty
+      if one may; the targets' own limits are theirs (`Target::getSupport`).
+    }], "::llvm::StringRef", "refuseCall", (ins), "", "return {};">];
 }
 
 def SameBytes : NativeOpTrait<"SameBytes"> {
@@ -123,16 +127,10 @@ def Decomposable : OpInterface<"Decomposable"> {
     A composite: kept whole where its gradient or a kernel for the whole is
     better than its parts', replaced by primitives before code generation.
   }];
-  let methods = [
-    InterfaceMethod<
-      "Builds the same results from primitives at the builder's position.",
-      "::llvm::SmallVector<::mlir::Value>", "decompose",
-      (ins "::mlir::OpBuilder &":$builder)>,
-    InterfaceMethod<[{
-      True if a library call runs the whole, for these types: of the processor's runtime or
-      of the device's.
-    }],
-      "bool", "hasLibraryCall", (ins "bool":$onDevice), "", "return false;">];
+  let methods = [InterfaceMethod<
+    "Builds the same results from primitives at the builder's position.",
+    "::llvm::SmallVector<::mlir::Value>", "decompose",
+    (ins "::mlir::OpBuilder &":$builder)>];
 }
 
 def ModeDependent : OpInterface<"ModeDependent"> {
@@ -269,10 +267,6 @@ def Permutable : OpInterface<"Permutable"> {
       Changes the attributes so that the tensors that keep their order (filters) take it as well: their types, and
       transposes around the op, are the caller's. False, and nothing is changed, where the op has no such form.
     }], "bool", "permuteOthers", (ins), "", "return false;">,
-    InterfaceMethod<[{
-      The order in which the op runs best, on a processor or a device, which may round f32 for its tensor cores (TF32); empty if it
-      is as good as any other.
-    }], "::llvm::SmallVector<int64_t>", "getPreferredOrder", (ins "bool":$onDevice, "bool":$roundsF32), "", "return {};">,
   ];
 }
 

@@ -69,14 +69,12 @@ SmallVector<StringRef> ingot::listKinds(const StepGraph &graph,
   return kinds;
 }
 
-int64_t ingot::getStagingBytes(Signature signature, const Machine &machine) {
-  if (!machine.isDevice())
-    return 0;
+int64_t ingot::getStagingBytes(Signature signature, const Target &target) {
   int64_t block = 0;
   for (BlockArgument argument : signature.getFunction().getArguments())
     if (!signature.argumentState(argument.getArgNumber()))
       block += llvm::alignTo(byteSize(tensorType(argument)), INGOT_ALIGNMENT);
-  return INGOT_STAGING_BLOCKS * block;
+  return target.getStagingBlocks() * block;
 }
 
 ArenaUse ingot::measureArenaUse(const StepGraph &graph,

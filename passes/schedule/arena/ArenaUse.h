@@ -7,7 +7,6 @@
 #ifndef INGOT_PASSES_SCHEDULE_ARENA_ARENAUSE_H
 #define INGOT_PASSES_SCHEDULE_ARENA_ARENAUSE_H
 
-#include "passes/cost/Machine.h"
 #include "passes/schedule/StepGraph.h"
 
 namespace ingot {
@@ -20,9 +19,9 @@ struct ArenaUse {
   int64_t gradientBytes = 0, workspaceBytes = 0, communicationBytes = 0;
 };
 
-/// What the function's inputs take beside the arena on a device, where they
-/// come through blocks of their own (INGOT_STAGING_BLOCKS); 0 on a CPU.
-int64_t getStagingBytes(Signature signature, const Machine &machine);
+/// Bytes in addition to the arena that the target stages the function's inputs
+/// in (Target::getStagingBlocks).
+int64_t getStagingBytes(Signature signature, const Target &target);
 
 ArenaUse measureArenaUse(const StepGraph &graph,
                          const StepGraph::Lifetimes &lifetimes);

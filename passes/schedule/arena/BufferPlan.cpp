@@ -10,8 +10,8 @@ using namespace ingot;
 
 BufferPlan::BufferPlan(Signature signature,
                        const DenseMap<Attribute, Place> &statePlaces,
-                       const abi::ScratchMachine &machine, bool noReuse)
-    : signature(signature), statePlaces(statePlaces), graph(signature, machine),
+                       const Target &target, bool noReuse)
+    : signature(signature), statePlaces(statePlaces), graph(signature, target),
       lifetimes(graph.getLifetimes(graph.getProgramOrder(), !noReuse)) {
   for (auto [i, node] : llvm::enumerate(graph.getNodes()))
     if (lifetimes.ofScratch[i] >= 0)

@@ -30,7 +30,7 @@ public:
   /// `statePlaces`: of each state, by symbol.
   BufferPlan(Signature signature,
              const llvm::DenseMap<mlir::Attribute, Place> &statePlaces,
-             const abi::ScratchMachine &machine, bool noReuse);
+             const Target &target, bool noReuse);
 
   /// The place of a tensor.
   Place getPlace(mlir::Value value) const;

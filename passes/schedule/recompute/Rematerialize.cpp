@@ -100,12 +100,12 @@ struct Rematerialize : ingot::impl::RematerializeBase<Rematerialize> {
     if (budgetBytes < 0 && budgetPercent < 0 && recompute.empty())
       return;
     StatePlaces states(getOperation());
-    Machine machine = Machine::of(getOperation());
+    target = Target::of(getOperation());
     auto functions = llvm::to_vector(getOperation().getOps<func::FuncOp>());
     for (func::FuncOp func : functions)
       if (!func.isDeclaration() && Signature(func).findResult("loss")) {
         fixedBytes = states.getBytes() + states.shardBytes +
-                     getStagingBytes(Signature(func), machine);
+                     getStagingBytes(Signature(func), *target);
         budget = findBudget(func);
         if (failed(fit(func)))
           return signalPassFailure();
@@ -202,9 +202,8 @@ private:
   /// Plans for `margin` bytes less than the budget.
   LogicalResult fit(func::FuncOp func, int64_t margin = 0) {
     Signature signature(func);
-    Machine machine = Machine::of(getOperation());
-    abi::ScratchMachine scratch = machine.getScratchMachine();
-    StepGraph graph(signature, scratch);
+    const Machine &machine = target->getMachine();
+    StepGraph graph(signature, *target);
     std::optional<unsigned> cut = findCut(graph, signature);
     if (!cut)
       return success();
@@ -244,7 +243,7 @@ private:
     PlanWriter(*plan, *cut).write();
     // Parts of fusions may share memory in other ways than the whole ones that
     // the search knows.
-    int64_t bytes = StepGraph(signature, scratch).getArenaBytes();
+    int64_t bytes = StepGraph(signature, *target).getArenaBytes();
     if (bytes > budget && isSmallest) {
       before.erase();
       return emitUserError(
@@ -320,8 +319,7 @@ private:
     if (budgetPercent < 0)
       return budgetBytes < 0 ? std::numeric_limits<int64_t>::max()
                              : budgetBytes - fixedBytes;
-    StepGraph graph(Signature(func),
-                    Machine::of(getOperation()).getScratchMachine());
+    StepGraph graph(Signature(func), *target);
     auto [bytes, use] = planWithout(graph);
     int64_t other =
         use.gradientBytes + use.workspaceBytes + use.communicationBytes;
@@ -358,6 +356,7 @@ private:
   std::shared_ptr<llvm::Regex> saveRegex, recomputeRegex;
   /// Beside the arena: states, and staging of inputs.
   int64_t fixedBytes = 0, budget = 0;
+  std::shared_ptr<const Target> target;
 };
 
 } // namespace

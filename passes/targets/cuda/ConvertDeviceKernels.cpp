@@ -20,6 +20,7 @@
 #include "passes/codegen/Booleans.h"
 #include "passes/targets/cuda/Passes.h"
 #include "runtime/abi/Abi.h"
+#include "llvm/ADT/StringSet.h"
 
 namespace ingot {
 #define GEN_PASS_DEF_CONVERTDEVICEKERNELS
@@ -31,44 +32,34 @@ using namespace ingot;
 
 namespace {
 
-/// A call of libdevice, whose functions on f32 end in `f`.
-template <typename Op> struct CallLibdevice : OpRewritePattern<Op> {
-  CallLibdevice(MLIRContext *context, StringRef name)
-      : OpRewritePattern<Op>(context, /*benefit=*/2), name(name) {}
+/// Whether an instruction computes the op exactly: MLIR's own lowering to LLVM
+/// emits it.
+bool isInstruction(StringRef op) {
+  static const llvm::StringSet<> ops = {
+      math::AbsFOp::getOperationName(),
+      math::AbsIOp::getOperationName(),
+      math::CeilOp::getOperationName(),
+      math::CopySignOp::getOperationName(),
+      math::FloorOp::getOperationName(),
+      math::FmaOp::getOperationName(),
+      math::RoundEvenOp::getOperationName(),
+      math::RsqrtOp::getOperationName(),
+      math::SqrtOp::getOperationName(),
+      math::TruncOp::getOperationName(),
+  };
+  return ops.contains(op);
+}
 
-  LogicalResult matchAndRewrite(Op op,
-                                PatternRewriter &rewriter) const override {
-    Type type = op.getType();
-    if (!type.isF32() && !type.isF64())
-      return failure();
-    std::string symbol = ("__nv_" + name + (type.isF32() ? "f" : "")).str();
-    auto module = op->template getParentOfType<gpu::GPUModuleOp>();
-    SmallVector<Type> arguments(op->getNumOperands(), type);
-    auto signature = LLVM::LLVMFunctionType::get(type, arguments);
-    if (!module.lookupSymbol(symbol)) {
-      OpBuilder::InsertionGuard guard(rewriter);
-      rewriter.setInsertionPointToStart(module.getBody());
-      LLVM::LLVMFuncOp::create(rewriter, module.getLoc(), symbol, signature);
-    }
-    rewriter.replaceOpWithNewOp<LLVM::CallOp>(op, type, symbol,
-                                              op->getOperands());
-    return success();
+/// Adds calls of libdevice for all other functions.
+void addLibdevice(const LLVMTypeConverter &types, RewritePatternSet &patterns) {
+  RewritePatternSet calls(patterns.getContext());
+  populateLibDeviceConversionPatterns(types, calls, /*benefit=*/2);
+  for (std::unique_ptr<RewritePattern> &pattern : calls.getNativePatterns()) {
+    std::optional<OperationName> root = pattern->getRootKind();
+    if (root && root->getDialectNamespace() == "math" &&
+        !isInstruction(root->getStringRef()))
+      patterns.add(std::move(pattern));
   }
-
-  StringRef name;
-};
-
-/// Adds what instructions of the device do not compute.
-void addLibdevice(RewritePatternSet &patterns) {
-  MLIRContext *context = patterns.getContext();
-  patterns.add<CallLibdevice<math::ExpOp>>(context, "exp");
-  patterns.add<CallLibdevice<math::LogOp>>(context, "log");
-  patterns.add<CallLibdevice<math::Log1pOp>>(context, "log1p");
-  patterns.add<CallLibdevice<math::TanhOp>>(context, "tanh");
-  patterns.add<CallLibdevice<math::ErfOp>>(context, "erf");
-  patterns.add<CallLibdevice<math::SinOp>>(context, "sin");
-  patterns.add<CallLibdevice<math::CosOp>>(context, "cos");
-  patterns.add<CallLibdevice<math::PowFOp>>(context, "pow");
 }
 
 struct ConvertDeviceKernels
@@ -114,7 +105,7 @@ private:
     LLVMConversionTarget target(*context);
     configureGpuToNVVMConversionLegality(target);
     RewritePatternSet patterns(context);
-    addLibdevice(patterns);
+    addLibdevice(types, patterns);
     populateSCFToControlFlowConversionPatterns(patterns);
     arith::populateArithToLLVMConversionPatterns(types, patterns);
     populateMathToLLVMConversionPatterns(types, patterns,

@@ -56,7 +56,7 @@ static llvm::Expected<const llvm::Target *> deviceTarget() {
   return target;
 }
 
-llvm::Expected<CudaTarget> CudaTarget::byName(llvm::StringRef name) {
+llvm::Error ingot::checkArchitecture(llvm::StringRef name) {
   auto target = deviceTarget();
   if (!target)
     return target.takeError();
@@ -72,11 +72,11 @@ llvm::Expected<CudaTarget> CudaTarget::byName(llvm::StringRef name) {
     return llvm::createStringError("no device architecture from sm_80 on is "
                                    "named '" +
                                    name + "'");
-  return CudaTarget{name.str()};
+  return llvm::Error::success();
 }
 
 static llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
-createMachine(const CudaTarget &cuda) {
+createMachine(StringRef arch) {
   auto target = deviceTarget();
   if (!target)
     return target.takeError();
@@ -84,9 +84,9 @@ createMachine(const CudaTarget &cuda) {
   // As on the CPU: results do not depend on what is fused.
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
   // PTX of CUDA 12, where the architecture does not need a newer one.
-  StringRef features = cuda.arch <= "sm_90" ? "+ptx80" : "";
+  StringRef features = arch <= "sm_90" ? "+ptx80" : "";
   return std::unique_ptr<llvm::TargetMachine>((*target)->createTargetMachine(
-      deviceTriple(), cuda.arch, features, options, std::nullopt, std::nullopt,
+      deviceTriple(), arch, features, options, std::nullopt, std::nullopt,
       llvm::CodeGenOptLevel::Aggressive));
 }
 
@@ -208,9 +208,8 @@ static void reportAssembly(gpu::GPUModuleOp module, const Assembly &assembly) {
   }
 }
 
-static llvm::Expected<Assembly> assemble(gpu::GPUModuleOp module,
-                                         const std::string &ptx,
-                                         const CudaTarget &target) {
+static llvm::Expected<Assembly>
+assemble(gpu::GPUModuleOp module, const std::string &ptx, StringRef arch) {
   std::string ptxas = findInToolkit("bin/ptxas");
   if (ptxas.empty()) {
     remark::missed(module.getLoc(),
@@ -232,8 +231,8 @@ static llvm::Expected<Assembly> assemble(gpu::GPUModuleOp module,
     llvm::raw_fd_ostream file(input, error);
     file << ptx;
   }
-  std::string arch = "-arch=" + target.arch;
-  StringRef arguments[] = {ptxas, arch, "-O3", "-v", "-o", output, input};
+  std::string option = ("-arch=" + arch).str();
+  StringRef arguments[] = {ptxas, option, "-O3", "-v", "-o", output, input};
   std::optional<StringRef> redirects[] = {StringRef(""), StringRef(log),
                                           StringRef(log)};
   std::string message;
@@ -292,13 +291,13 @@ static llvm::Expected<std::string> emitPtx(const llvm::Module &module,
 }
 
 llvm::Expected<DeviceCode> ingot::generateDeviceCode(gpu::GPUModuleOp module,
-                                                     const CudaTarget &target) {
+                                                     StringRef arch) {
   MLIRContext &context = *module->getContext();
   registerBuiltinDialectTranslation(context);
   registerLLVMDialectTranslation(context);
   registerGPUDialectTranslation(context);
   registerNVVMDialectTranslation(context);
-  auto machine = createMachine(target);
+  auto machine = createMachine(arch);
   if (!machine)
     return machine.takeError();
   llvm::LLVMContext llvmContext;
@@ -315,7 +314,7 @@ llvm::Expected<DeviceCode> ingot::generateDeviceCode(gpu::GPUModuleOp module,
   auto ptx = emitPtx(*translated, **machine);
   if (!ptx)
     return ptx.takeError();
-  auto assembly = assemble(module, *ptx, target);
+  auto assembly = assemble(module, *ptx, arch);
   if (!assembly)
     return assembly.takeError();
   // ptxas aims at more blocks a multiprocessor than registers suffice for, now
@@ -330,9 +329,9 @@ llvm::Expected<DeviceCode> ingot::generateDeviceCode(gpu::GPUModuleOp module,
   if (spills) {
     if (!(ptx = emitPtx(*translated, **machine)))
       return ptx.takeError();
-    if (!(assembly = assemble(module, *ptx, target)))
+    if (!(assembly = assemble(module, *ptx, arch)))
       return assembly.takeError();
   }
   reportAssembly(module, *assembly);
-  return DeviceCode{std::move(*ptx), std::move(assembly->cubin)};
+  return DeviceCode{std::move(assembly->cubin), std::move(*ptx)};
 }

@@ -7,6 +7,7 @@
 #include "dialects/ingot/builders/Builders.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "passes/targets/emulator/Passes.h"
 #include "llvm/ADT/TypeSwitch.h"

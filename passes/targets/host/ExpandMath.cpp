@@ -2,8 +2,8 @@
 // Polynomials for the functions that LLVM would call one element at a time.
 //
 // Branches are selections and integers come from bits, so that loops vectorize
-// and NaNs run through. test/random-graphs/CompiledMathTest.cpp holds the
-// bounds on the errors.
+// and NaNs run through. The bounds on the errors are in
+// test/random-graphs/compiled/CompiledMathTest.cpp.
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Dialect/Arith/Transforms/Passes.h"

@@ -31,8 +31,8 @@ static llvm::Expected<const llvm::Target *> hostTarget() {
   return target;
 }
 
-CpuTarget CpuTarget::host() {
-  CpuTarget target;
+static HostProcessor describeHost() {
+  HostProcessor target;
   target.cpu = llvm::sys::getHostCPUName();
   for (auto &feature : llvm::sys::getHostCPUFeatures())
     if (feature.second)
@@ -41,9 +41,9 @@ CpuTarget CpuTarget::host() {
   return target;
 }
 
-llvm::Expected<CpuTarget> CpuTarget::byName(llvm::StringRef name) {
+llvm::Expected<HostProcessor> ingot::findProcessor(llvm::StringRef name) {
   if (name == "native")
-    return host();
+    return describeHost();
   auto target = hostTarget();
   if (!target)
     return target.takeError();
@@ -52,7 +52,7 @@ llvm::Expected<CpuTarget> CpuTarget::byName(llvm::StringRef name) {
       (*target)->createMCSubtargetInfo(triple, "", ""));
   if (!info->isCPUStringValid(name))
     return llvm::createStringError("no processor named '" + name + "'");
-  CpuTarget result;
+  HostProcessor result;
   result.cpu = name.str();
   info.reset((*target)->createMCSubtargetInfo(triple, name, ""));
   for (const llvm::SubtargetFeatureKV &feature :
@@ -64,7 +64,7 @@ llvm::Expected<CpuTarget> CpuTarget::byName(llvm::StringRef name) {
   return result;
 }
 
-static std::string featureString(const CpuTarget &target) {
+static std::string featureString(const HostProcessor &target) {
   std::string text;
   for (const std::string &feature : target.features)
     text += (text.empty() ? "+" : ",+") + feature;
@@ -72,7 +72,7 @@ static std::string featureString(const CpuTarget &target) {
 }
 
 static llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
-createMachine(const CpuTarget &cpu, unsigned level) {
+createMachine(const HostProcessor &cpu, unsigned level) {
   auto target = hostTarget();
   if (!target)
     return target.takeError();
@@ -87,8 +87,8 @@ createMachine(const CpuTarget &cpu, unsigned level) {
 }
 
 llvm::Expected<std::unique_ptr<llvm::Module>>
-ingot::translateForCpu(ModuleOp module, llvm::LLVMContext &context,
-                       const CpuTarget &target, unsigned level) {
+ingot::translateForHost(ModuleOp module, llvm::LLVMContext &context,
+                        const HostProcessor &target, unsigned level) {
   registerBuiltinDialectTranslation(*module->getContext());
   registerLLVMDialectTranslation(*module->getContext());
   std::unique_ptr<llvm::Module> result =
@@ -129,7 +129,7 @@ ingot::translateForCpu(ModuleOp module, llvm::LLVMContext &context,
 }
 
 llvm::Expected<std::string> ingot::emitObject(llvm::Module &module,
-                                              const CpuTarget &target,
+                                              const HostProcessor &target,
                                               unsigned level) {
   auto machine = createMachine(target, level);
   if (!machine)

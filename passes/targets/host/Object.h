@@ -7,11 +7,11 @@
 #ifndef INGOT_PASSES_TARGETS_HOST_OBJECT_H
 #define INGOT_PASSES_TARGETS_HOST_OBJECT_H
 
+#include "dialects/ingot/target/Target.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/Support/Error.h"
 #include <memory>
 #include <string>
-#include <vector>
 
 namespace llvm {
 class LLVMContext;
@@ -20,28 +20,19 @@ class Module;
 
 namespace ingot {
 
-/// A processor, as LLVM names it and its features.
-struct CpuTarget {
-  std::string cpu;
-  /// Names of features, without sign.
-  std::vector<std::string> features;
-
-  /// The processor this runs on.
-  static CpuTarget host();
-  /// `native`, or a processor by LLVM's name, like `x86-64-v3`; an error where
-  /// there is none.
-  static llvm::Expected<CpuTarget> byName(llvm::StringRef name);
-};
+/// The processor with that name: `native` for the one this runs on, or LLVM's
+/// name, like `x86-64-v3`. An error where there is none.
+llvm::Expected<HostProcessor> findProcessor(llvm::StringRef name);
 
 /// Translates to LLVM IR and optimizes for the processor; `level` as in -O0 to
 /// -O3.
 llvm::Expected<std::unique_ptr<llvm::Module>>
-translateForCpu(mlir::ModuleOp module, llvm::LLVMContext &context,
-                const CpuTarget &target, unsigned level);
+translateForHost(mlir::ModuleOp module, llvm::LLVMContext &context,
+                 const HostProcessor &host, unsigned level);
 
 /// The bytes of an ELF object.
-llvm::Expected<std::string> emitObject(llvm::Module &module,
-                                       const CpuTarget &target, unsigned level);
+llvm::Expected<std::string>
+emitObject(llvm::Module &module, const HostProcessor &host, unsigned level);
 
 } // namespace ingot
 

@@ -1,10 +1,12 @@
 #include "runtime/cuda/libraries/Dnn.h"
 
+#include "runtime/core/DType.h"
 #include "runtime/core/Error.h"
 
 #include <algorithm>
 #include <array>
 #include <numeric>
+#include <stdexcept>
 #include <utility>
 
 using namespace ingot::runtime;
@@ -127,15 +129,19 @@ Dnn::Dnn(const std::string &device) : Dnn() {
 }
 
 static cudnnDataType_t getDataType(int32_t type) {
-  switch (type) {
-  case INGOT_F64:
+  DType dtype = getDType(type);
+  switch (dtype) {
+  case DType::F64:
     return CUDNN_DATA_DOUBLE;
-  case INGOT_BF16:
+  case DType::F32:
+    return CUDNN_DATA_FLOAT;
+  case DType::BF16:
     return CUDNN_DATA_BFLOAT16;
-  case INGOT_F16:
+  case DType::F16:
     return CUDNN_DATA_HALF;
   default:
-    return CUDNN_DATA_FLOAT;
+    throw std::invalid_argument("cuDNN does not take elements of type " +
+                                std::string(getName(dtype)));
   }
 }
 

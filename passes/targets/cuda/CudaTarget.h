@@ -1,0 +1,61 @@
+//===----------------------------------------------------------------------===//
+//
+// The target that runs steps on an NVIDIA GPU: kernels are device functions,
+// library calls those of cuBLASLt and cuDNN (runtime/cuda).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_PASSES_TARGETS_CUDA_CUDATARGET_H
+#define INGOT_PASSES_TARGETS_CUDA_CUDATARGET_H
+
+#include "dialects/ingot/target/Target.h"
+
+namespace ingot {
+
+class CudaTarget : public Target {
+public:
+  /// `spec.arch` is a name like `sm_80`; empty for sm_90. An error where Ingot
+  /// supports none of that name.
+  static llvm::Expected<std::unique_ptr<Target>> create(const TargetSpec &spec,
+                                                        const Machine &machine);
+
+  Machine describeMachine() const override;
+  LibrarySupport getSupport(LibraryCall call) const override;
+  bool hasAttention(mlir::Type element) const override;
+  std::string refuseAttention(const AttentionQuery &query) const override;
+  bool prefersChannelsLast(LibraryCall call) const override;
+  bool permutesFilters() const override { return true; }
+  RowAlignment getRowAlignment(mlir::Type element) const override;
+  const EpilogueLibrary *getEpilogueLibrary() const override;
+  bool splitsReductions() const override { return true; }
+  int64_t getStagingBlocks() const override;
+  void addLegalization(mlir::OpPassManager &functions, LegalizationPoint point,
+                       const LegalizationOptions &options) const override;
+  void addKernelPipeline(mlir::OpPassManager &manager,
+                         unsigned level) const override;
+  llvm::Expected<DeviceCode>
+  emitDeviceCode(mlir::ModuleOp module) const override;
+  HostProcessor getHost() const override;
+  llvm::StringRef getRuntime() const override { return "cuda"; }
+  llvm::json::Object describe() const override;
+
+  /// From placed steps to device functions in a `gpu.module`; `threads` fill
+  /// the GPU (see --ingot-emit-cuda-kernels).
+  static void addDeviceFunctions(mlir::OpPassManager &manager,
+                                 std::optional<int64_t> threads);
+
+protected:
+  using Target::Target;
+
+private:
+  llvm::StringRef getArch() const;
+};
+
+/// Makes the kind `cuda` known.
+void registerCudaTarget();
+/// Registers `--ingot-cuda-kernels`.
+void registerCudaPipelines();
+
+} // namespace ingot
+
+#endif // INGOT_PASSES_TARGETS_CUDA_CUDATARGET_H

@@ -1,0 +1,47 @@
+#include "passes/targets/emulator/EmulatorTarget.h"
+
+#include "mlir/Pass/PassManager.h"
+#include "passes/targets/cpu/CpuTarget.h"
+#include "passes/targets/emulator/Passes.h"
+#include "passes/targets/host/Object.h"
+#include "passes/targets/host/Passes.h"
+
+using namespace mlir;
+using namespace ingot;
+
+llvm::Expected<std::unique_ptr<Target>>
+EmulatorTarget::create(const TargetSpec &spec, const Machine &machine) {
+  return std::unique_ptr<Target>(new EmulatorTarget(spec, machine));
+}
+
+void ingot::registerEmulatorTarget() {
+  registerTarget("emulator", &EmulatorTarget::create);
+}
+
+LibrarySupport EmulatorTarget::getSupport(LibraryCall call) const {
+  return CpuTarget::getSupport(call, machine);
+}
+
+HostProcessor EmulatorTarget::getHost() const {
+  return llvm::cantFail(findProcessor("native"));
+}
+
+llvm::json::Object EmulatorTarget::describe() const {
+  return llvm::json::Object{{"kind", "emulator"},
+                            {"features", llvm::json::Array()}};
+}
+
+void EmulatorTarget::addLegalization(OpPassManager &functions,
+                                     LegalizationPoint point,
+                                     const LegalizationOptions &options) const {
+  // The CPU's attention needs nothing of what the GPU's does.
+  if (point != LegalizationPoint::Forward)
+    CudaTarget::addLegalization(functions, point, options);
+}
+
+void EmulatorTarget::addKernelPipeline(OpPassManager &manager, unsigned) const {
+  // Few threads, so that small tensors have all that large ones have.
+  addDeviceFunctions(manager, /*threads=*/512);
+  manager.addPass(createEmulateKernels());
+  manager.addPass(createConvertKernels());
+}

@@ -1,0 +1,136 @@
+"""The trainer as a thing to carry around: what it links, where it runs."""
+
+import json
+import os
+import pathlib
+import shutil
+
+from harness import DIGITS, Skip, case, check, check_close, golden, initializers
+
+FORBIDDEN = ("python", "llvm", "mlir", "cuda", "cudnn", "cublas", "nccl", "torch", "not found")
+SYSTEM = ("/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/")
+
+
+def shared_libraries(ingot, program):
+    """Lines of ldd as (name, resolved path or None)."""
+    for line in ingot.succeed(["ldd", program]).out.splitlines():
+        name, arrow, path = line.strip().partition(" => ")
+        yield name.split()[0], path.split(" (")[0] if arrow else None
+
+
+@case("links-little")
+def links_little(ingot):
+    g = golden("cnn")
+    trainer = ingot.compile(g.model, *g.compile_flags("adamw"))
+    for program in [trainer, *sorted(trainer.with_name("trainer.libs").glob("*"))]:
+        listing = ingot.succeed(["ldd", program]).out
+        for word in FORBIDDEN:
+            check(word not in listing.lower(), f"{program.name} links {word}:\n{listing}")
+
+
+@case("runs-after-a-move")
+def runs_after_a_move(ingot):
+    """Trainer and libraries in another folder, nothing of the build reachable."""
+    g = golden("cnn")
+    built = ingot.compile(g.model, *g.compile_flags("adamw"))
+    moved = ingot.path("moved/here/trainer")
+    moved.parent.mkdir(parents=True)
+    shutil.copy2(built, moved)
+    libraries = built.with_name("trainer.libs")
+    shutil.copytree(libraries, moved.with_name("trainer.libs"), symlinks=True)
+    hidden = libraries.with_name("hidden.libs")
+    libraries.rename(hidden)
+    try:
+        for name, path in shared_libraries(ingot, moved):
+            if path is None:
+                continue
+            inside = pathlib.Path(path).resolve().is_relative_to(moved.parent)
+            check(inside or path.startswith(SYSTEM), f"{name} comes from {path}")
+        env = {"LD_LIBRARY_PATH": "", "PATH": "/nowhere"}
+        steps, _ = ingot.train(moved, "--data", g.data, "--no-shuffle", "--steps", "3", env=env)
+        check(len(steps) == 3, f"{len(steps)} steps in the log")
+    finally:
+        hidden.rename(libraries)
+
+
+@case("digits-accuracy")
+def digits_accuracy(ingot):
+    """The example of the quickstart, with its flags: 98 % at least."""
+    trainer = ingot.compile(DIGITS / "digits.onnx", "--loss", "cross-entropy", "--optimizer", "adamw", "--batch", "32")
+    exported = ingot.path("trained.onnx")
+    _, evaluations = ingot.train(
+        trainer, "--data", DIGITS / "train.npz", "--eval-data", DIGITS / "eval.npz",
+        "--epochs", "15", "--seed", "1", "--export", exported,
+    )  # fmt: skip
+    check(len(evaluations) == 15, f"{len(evaluations)} evaluations for 15 epochs")
+    accuracy = evaluations[-1]["eval_accuracy"]
+    check(accuracy >= 0.98, f"accuracy {accuracy:.4f}")
+    untrained = initializers(DIGITS / "digits.onnx")
+    for name, value in initializers(exported).items():
+        if name in untrained:
+            check(value.shape == untrained[name].shape, f"{name}: shape {value.shape}")
+
+
+@case("inspect")
+def inspect(ingot):
+    """The plan adds up and speaks the model's names."""
+    g = golden("cnn")
+    trainer = ingot.compile(g.model, *g.compile_flags("adamw"))
+    plan = json.loads(ingot.succeed([trainer, "--inspect=json"]).out)
+    parts = ("weights", "optimizer", "gradient", "activation", "workspace", "communication")
+    total = sum(plan[f"{part}_bytes"] for part in parts)
+    check(plan["peak_bytes"] == total, f"peak_bytes {plan['peak_bytes']}, its parts {total}")
+    parameters = {p["name"]: p for p in plan["parameters"]}
+    bias_free = {k: v for k, v in initializers(g.model).items() if "running" not in k}
+    check(set(parameters) == set(bias_free), f"parameters {sorted(parameters)}")
+    numbers = sum(v.size for v in bias_free.values())
+    check(plan["optimizer_bytes"] >= 8 * numbers, f"optimizer_bytes {plan['optimizer_bytes']}")
+    check({i["name"] for i in plan["inputs"]} == {"x", "labels"}, f"inputs {plan['inputs']}")
+    check(plan["kernels"], "no kernels")
+    text = ingot.succeed([trainer, "--inspect"]).out
+    check("conv.weight" in text or "peak" in text, f"--inspect says: {text}")
+
+
+@case("peak-memory")
+def peak_memory(ingot):
+    """The process stays near its plan: no second copy of the weights or data."""
+    g = golden("mlp")
+    trainer = ingot.compile(g.model, *g.compile_flags("adamw"))
+    status = ingot.path("status")
+    script = (
+        "import resource, subprocess, sys\n"
+        "subprocess.run(sys.argv[2:], check=True, stdout=subprocess.DEVNULL)\n"
+        "peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss\n"
+        "open(sys.argv[1], 'w').write(str(peak))\n"
+    )
+    ingot.succeed([os.sys.executable, "-c", script, status, trainer, "--data", g.data, "--steps", "5"])
+    peak = int(status.read_text()) * 1024
+    check(peak < 200 << 20, f"{peak >> 20} MiB for a model of 130 KiB")
+
+
+@case("evaluates-only")
+def evaluates_only(ingot):
+    """--steps 0 evaluates the initial weights, each sample once."""
+    g = golden("mlp")
+    trainer = ingot.compile(g.model, *g.compile_flags("adamw"))
+    results = []
+    for _ in range(2):
+        steps, evaluations = ingot.train(trainer, "--steps", "0", "--eval-data", g.data)
+        check(not steps and len(evaluations) == 1, f"{len(steps)} steps, {len(evaluations)} evaluations")
+        results.append(evaluations[0]["eval_loss"])
+    check_close("eval_loss", results[0], results[1], 0)
+
+
+@case("resumes")
+def resumes(ingot):
+    """Five steps, a checkpoint, five more: the bits of ten in one run."""
+    g = golden("cnn")
+    trainer = ingot.compile(g.model, *g.compile_flags("adamw"))
+    if "--resume" not in ingot.succeed([trainer, "--help"]).out:
+        raise Skip("this trainer has no --resume")
+    folder, whole, resumed = ingot.path("saved"), ingot.path("whole.onnx"), ingot.path("resumed.onnx")
+    data = ["--data", g.data, "--seed", "3"]
+    ingot.train(trainer, *data, "--steps", "14", "--export", whole)
+    ingot.train(trainer, *data, "--steps", "7", "--save", folder)
+    ingot.succeed([trainer, *data, "--steps", "14", "--resume", folder, "--export", resumed])
+    check(whole.read_bytes() == resumed.read_bytes(), "the resumed run ends with other bits")
