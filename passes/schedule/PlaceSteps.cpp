@@ -168,19 +168,14 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
         Operation *call = &*std::prev(builder.getInsertionPoint());
         call->setAttr("exec.bound", builder.getF64FloatAttr(cost.seconds));
       });
-      if (fusion && !fusion.getAnchor()) {
-        launch(fusion, plan.getAliases(fusion), inputs, outputs, cost, builder);
-        continue;
-      }
-      Value scratch;
-      if (std::optional<Interval> at = plan.getScratch(&op))
-        scratch = exec::BufferOp::create(
-            builder, op.getLoc(),
-            MemRefType::get({at->bytes}, builder.getI8Type()),
-            exec::Space::Arena, at->offset);
-      if (fusion)
-        callWithEpilogue(fusion, inputs, outputs, scratch, cost.flops, *target,
-                         builder);
+      exec::ScratchAttr scratch = describeScratch(plan, &op);
+      if (fusion && !fusion.getAnchor())
+        launch(fusion, plan.getAliases(fusion), inputs, outputs, scratch, cost,
+               builder);
+      else if (fusion)
+        callWithEpilogue(fusion, inputs, outputs,
+                         createScratch(builder, op.getLoc(), scratch),
+                         cost.flops, *target, builder);
       else
         createLibraryCall(cast<LibraryCall>(op),
                           describeCall(cast<LibraryCall>(op), *target), inputs,
@@ -317,7 +312,8 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
       bucketNumbers[end.getBucket()] = bucketNumbers.size();
     auto call = [&] {
       createBucketCall(cast<LibraryCall>(end.getOperation()), bucket,
-                       bucketNumbers.lookup(end.getBucket()), builder);
+                       bucketNumbers.lookup(end.getBucket()),
+                       describeScratch(plan, end), builder);
     };
     int64_t calls = 1,
             size = tensorType(end.getBucket()).getElementTypeBitWidth() / 8;
@@ -349,8 +345,8 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
     return calls;
   }
 
-  /// Emits one end of the all-gather of a bucket of states, which goes on behind
-  /// the end of the step.
+  /// Emits one end of the all-gather of a bucket of states, which goes on
+  /// behind the end of the step.
   void createGather(StringRef entry, Location loc, int64_t number,
                     OpBuilder &builder) {
     const StatePlaces::Gather &gather = states->gathers.at(number);
@@ -364,12 +360,20 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
     exec::CallOp::create(builder, loc, entry, bucket, desc);
   }
 
+  /// The memory that an op works in; null if it needs none.
+  exec::ScratchAttr describeScratch(const BufferPlan &plan, Operation *op) {
+    std::optional<Interval> at = plan.getScratch(op);
+    return at ? exec::ScratchAttr::get(&getContext(), at->offset, at->bytes)
+              : exec::ScratchAttr();
+  }
+
   void launch(FusionOp fusion, ArrayRef<int64_t> aliases, ValueRange inputs,
-              ValueRange outputs, const Cost &cost, OpBuilder &builder) {
+              ValueRange outputs, exec::ScratchAttr scratch, const Cost &cost,
+              OpBuilder &builder) {
     auto call = exec::LaunchOp::create(
         builder, fusion.getLoc(), kernel(fusion, aliases), inputs, outputs,
         cost.flops, /*bytes=*/IntegerAttr(), /*extent=*/0, /*grain=*/0,
-        shards.lookup(fusion.getResult(0)));
+        shards.lookup(fusion.getResult(0)), scratch);
     if (cost.bytes < call.getCallBytes())
       call.setBytes(cost.bytes);
   }

@@ -104,6 +104,7 @@ llvm::Error ingot::runPasses(ModuleOp module,
 llvm::Error ingot::placeSteps(ModuleOp module, const Target &target,
                               unsigned level) {
   Machine machine;
+  machine.threads = target.getMachine().threads;
   machine.deviceWorkspaceBytes = target.getMachine().deviceWorkspaceBytes;
   Target::set(module, target.getSpec(), machine);
   return runPasses(module, [&](PassManager &passes) {

@@ -15,8 +15,8 @@
 #include "dialects/ingot/attention/AttentionSizes.h"
 #include "dialects/ingot/target/EpilogueLibrary.h"
 #include "dialects/ingot/target/Machine.h"
-#include "llvm/Support/Error.h"
 #include "runtime/abi/Abi.h"
+#include "llvm/Support/Error.h"
 #include "llvm/Support/JSON.h"
 
 #include <memory>
@@ -127,9 +127,12 @@ public:
 
   /// Whether an entry point executes `call`, and what it then needs.
   virtual LibrarySupport getSupport(LibraryCall call) const = 0;
-  /// Scratch of a library call, alone or as the root of an epilogue fusion; 0
-  /// for other ops.
-  int64_t getScratchBytes(mlir::Operation *op) const;
+  /// Memory in bytes that the arena holds for an op while it runs, apart from
+  /// its operands and results: scratch of a library call, alone or as the root
+  /// of an epilogue fusion, and of the kernels that code generation makes of a
+  /// fusion or call. The op that starts a collective keeps it until the wait.
+  /// Nothing is added to the arena after it is planned.
+  virtual int64_t getScratchBytes(mlir::Operation *op) const;
   /// Whether attention of this element type can be a library call at all.
   virtual bool hasAttention(mlir::Type element) const = 0;
   /// Why an attention cannot be a library call; empty if it can.
