@@ -62,8 +62,7 @@ void ingot::createCopy(OpBuilder &builder, Location loc, Value from, Value to,
   auto type = cast<MemRefType>(from.getType());
   ingot_copy_desc desc = {};
   desc.bytes = byteSize(type);
-  desc.element_bytes =
-      llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+  desc.element_bytes = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
   if (shard) {
     desc.shard_first = shard.getFirst();
     desc.shard_of = shard.getOf();

@@ -16,8 +16,8 @@ namespace ingot {
 CallDescriptor describeCall(LibraryCall op, const Target &target);
 
 /// Emits the call of `op` at the builder's position. `inputs` and `outputs` are
-/// the buffers of its operands and results, `scratch` is null or memory that the
-/// call may work in.
+/// the buffers of its operands and results, `scratch` is null or memory that
+/// the call may work in.
 void createLibraryCall(LibraryCall op, const CallDescriptor &descriptor,
                        mlir::ValueRange inputs, mlir::ValueRange outputs,
                        mlir::Value scratch, mlir::OpBuilder &builder);

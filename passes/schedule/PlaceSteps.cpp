@@ -349,8 +349,8 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
     return calls;
   }
 
-  /// Emits one end of the all-gather of a bucket of states, which goes on behind
-  /// the end of the step.
+  /// Emits one end of the all-gather of a bucket of states, which goes on
+  /// behind the end of the step.
   void createGather(StringRef entry, Location loc, int64_t number,
                     OpBuilder &builder) {
     const StatePlaces::Gather &gather = states->gathers.at(number);

@@ -15,8 +15,8 @@
 #include "dialects/ingot/attention/AttentionSizes.h"
 #include "dialects/ingot/target/EpilogueLibrary.h"
 #include "dialects/ingot/target/Machine.h"
-#include "llvm/Support/Error.h"
 #include "runtime/abi/Abi.h"
+#include "llvm/Support/Error.h"
 #include "llvm/Support/JSON.h"
 
 #include <memory>

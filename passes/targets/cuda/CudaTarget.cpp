@@ -108,7 +108,7 @@ std::string CudaTarget::refuseAttention(const AttentionQuery &query) const {
 /// TF32 where the target may round f32 to it.
 static ingot_math getMath(bool isF32, const Target &target) {
   return isF32 && target.getSpec().math == MathMode::TF32 ? INGOT_MATH_TF32
-                                                           : INGOT_MATH_EXACT;
+                                                          : INGOT_MATH_EXACT;
 }
 
 static LibrarySupport describeSupport(const ingot_matmul_desc &desc,

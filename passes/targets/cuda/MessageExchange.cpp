@@ -87,8 +87,8 @@ void MessageExchange::lowerWait(exec::CallOp wait) {
   Value messages = getMessages(wait, builder);
   createCall(builder, wait, "ingot_gather_messages_wait", messages,
              byteSize(how.message));
-  auto decode = StepLaunches::launch(builder, loc, how.decode, messages,
-                                     getBucket(wait));
+  auto decode =
+      StepLaunches::launch(builder, loc, how.decode, messages, getBucket(wait));
   decode.setExtent(INGOT_RANKS);
   // Of one rank: how many there are is not known.
   decode.setBytes(byteSize(how.message) +
