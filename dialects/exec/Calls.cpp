@@ -61,8 +61,8 @@ static void printNamedBuffers(OpAsmPrinter &printer, CallOp op,
       });
 }
 
-static ParseResult parseCallFields(OpAsmParser &parser, FlatSymbolRefAttr symbol,
-                               DescAttr &desc) {
+static ParseResult parseCallFields(OpAsmParser &parser,
+                                   FlatSymbolRefAttr symbol, DescAttr &desc) {
   const abi::Entry *entry = findEntry(parser, symbol);
   if (!entry)
     return failure();
@@ -75,7 +75,7 @@ static ParseResult parseCallFields(OpAsmParser &parser, FlatSymbolRefAttr symbol
 }
 
 static void printCallFields(OpAsmPrinter &printer, CallOp, FlatSymbolRefAttr,
-                        DescAttr desc) {
+                            DescAttr desc) {
   exec::printFields(printer, desc.getDescriptor());
 }
 
@@ -105,9 +105,9 @@ static std::string nameOf(Type element) {
   if (element.isBF16())
     return "bf16";
   unsigned bits = element.getIntOrFloatBitWidth();
-  return (isa<FloatType>(element)        ? "f"
+  return (isa<FloatType>(element)       ? "f"
           : element.isUnsignedInteger() ? "u"
-                                         : "i") +
+                                        : "i") +
          std::to_string(bits);
 }
 
@@ -123,8 +123,8 @@ static int64_t productOf(const CallDescriptor &descriptor,
     return valueOf(descriptor, place);
   int64_t product = 1, factors = 1;
   for (uint32_t i = place.field->count; i-- > 0;) {
-    int64_t size = descriptor.getInteger(
-        place.offset + i * place.field->bytes, place.field->bytes);
+    int64_t size = descriptor.getInteger(place.offset + i * place.field->bytes,
+                                         place.field->bytes);
     if (size == 0 && factors == 1)
       continue;
     ++factors;
@@ -159,8 +159,7 @@ static LogicalResult verifyBuffer(Operation *call, const abi::Buffer &buffer,
                              : std::string(buffer.type);
   if (!expected.empty() && element != expected)
     return fail() << "must have elements of " << expected << ", got " << type;
-  if (buffer.bytes.field &&
-      byteSize(type) != valueOf(descriptor, buffer.bytes))
+  if (buffer.bytes.field && byteSize(type) != valueOf(descriptor, buffer.bytes))
     return fail() << "must have " << valueOf(descriptor, buffer.bytes)
                   << " bytes, got " << type;
   if (buffer.shape.empty())
@@ -283,8 +282,7 @@ bool CallOp::writesWhole(Value buffer) {
 
 void CallOp::getEffects(Effects &effects) {
   const abi::Entry &entry = getAbiEntry();
-  for (auto [operand, place] :
-       llvm::zip_equal(getArgsMutable(), getPlaces())) {
+  for (auto [operand, place] : llvm::zip_equal(getArgsMutable(), getPlaces())) {
     const abi::Buffer &buffer = entry.buffers[place];
     if (buffer.isRead)
       effects.emplace_back(MemoryEffects::Read::get(), &operand);

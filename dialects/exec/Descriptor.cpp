@@ -131,9 +131,8 @@ static ParseResult parseField(AsmParser &parser, CallDescriptor &desc) {
     return failure();
   const abi::Field *field = desc.getType().find(name);
   if (!field || !isGiven(*field))
-    return parser.emitError(loc)
-           << StringRef(desc.getType().name) << " has no field '" << name
-           << "' to set";
+    return parser.emitError(loc) << StringRef(desc.getType().name)
+                                 << " has no field '" << name << "' to set";
   uint32_t count = 0;
   auto parseElement = [&]() -> ParseResult {
     SMLoc at = parser.getCurrentLocation();
@@ -156,9 +155,8 @@ static ParseResult parseField(AsmParser &parser, CallDescriptor &desc) {
 FailureOr<CallDescriptor> exec::parseFields(AsmParser &parser,
                                             const abi::Struct &type) {
   CallDescriptor desc(type, SmallVector<char>(type.bytes, 0));
-  if (parser.parseCommaSeparatedList(
-          AsmParser::Delimiter::LessGreater,
-          [&] { return parseField(parser, desc); }))
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::LessGreater,
+                                     [&] { return parseField(parser, desc); }))
     return failure();
   return desc;
 }

@@ -289,7 +289,8 @@ private:
       for (auto [old, sum] : llvm::zip_equal(
                keptSums, exchange(builder, wait, start.getLoc(), kept)))
         old.replaceAllUsesWith(sum);
-    Value sums = exchange(builder, wait, start.getLoc(), sent, how.format, count)[0];
+    Value sums =
+        exchange(builder, wait, start.getLoc(), sent, how.format, count)[0];
     builder.setInsertionPoint(wait);
     int64_t first = 0;
     for (Value sum : wait.getParts()) {

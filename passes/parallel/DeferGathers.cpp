@@ -171,8 +171,8 @@ private:
     for (auto [state, first] : llvm::zip_equal(bucket.states, layout.offsets)) {
       firsts[state] = first;
       findState(getOperation(), state)
-          .setGatheredAttr(GatheredAttr::get(&getContext(), number, first,
-                                             layout.elements));
+          .setGatheredAttr(
+              GatheredAttr::get(&getContext(), number, first, layout.elements));
     }
     for (AllGatherWaitOp wait : bucket.waits) {
       auto start = wait.getBucket().getDefiningOp<AllGatherStartOp>();

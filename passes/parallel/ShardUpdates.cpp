@@ -76,7 +76,8 @@ struct ShardUpdates : ingot::impl::ShardUpdatesBase<ShardUpdates> {
 
 private:
   /// The reduce-scatter that a value is computed from.
-  static Operation *findBucket(Value value, ShardAttr shard, const Shards &shards) {
+  static Operation *findBucket(Value value, ShardAttr shard,
+                               const Shards &shards) {
     SmallVector<Value> work = {value};
     llvm::SmallPtrSet<Operation *, 16> seen;
     while (!work.empty()) {

@@ -226,8 +226,7 @@ llvm::Expected<std::vector<Tensor>> ingot::hoistConstants(func::FuncOp function,
 
 double ingot::compiledLeeway(func::FuncOp function, Type element) {
   bool roundsOnce = true;
-  function.walk(
-      [&](CostModel op) { roundsOnce &= op.roundsOnce(); });
+  function.walk([&](CostModel op) { roundsOnce &= op.roundsOnce(); });
   if (roundsOnce)
     return 0;
   return element.isF64()   ? 1e-12

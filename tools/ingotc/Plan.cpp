@@ -56,7 +56,7 @@ private:
     if (plan.ranks == 1)
       return;
     auto desc = start.getDesc().getDescriptor().get<ingot_bucket_desc>();
-    Exchange exchange = getExchange(start.getAbiEntry());
+    Exchange exchange = start.getAbiEntry().exchange;
     auto bytes = static_cast<double>(start.getCallBytes());
     // Every rank gets the compressed elements of all.
     if (desc.compression != INGOT_UNCOMPRESSED) {
@@ -79,17 +79,6 @@ private:
     ends.erase(number);
     plan.exposedSeconds += wait;
     now += wait;
-  }
-
-  static Exchange getExchange(const abi::Entry &entry) {
-    switch (entry.exchange) {
-    case abi::Exchange::ReduceScatter:
-      return Exchange::ReduceScatter;
-    case abi::Exchange::AllGather:
-      return Exchange::AllGather;
-    default:
-      return Exchange::AllReduce;
-    }
   }
 
   void compute(exec::AbiCall call) {
@@ -122,9 +111,9 @@ static int64_t getShardBytes(ModuleOp module, int64_t ranks) {
   for (auto state : module.getOps<StateOp>())
     if (ShardAttr shard = state.getShardAttr()) {
       RankedTensorType type = state.getTensorType();
-      runtime::ElementRange held =
-          runtime::getShard(type.getNumElements(), shard.getFirst(), shard.getOf(),
-                            /*rank=*/0, ranks);
+      runtime::ElementRange held = runtime::getShard(
+          type.getNumElements(), shard.getFirst(), shard.getOf(),
+          /*rank=*/0, ranks);
       bytes += llvm::alignTo(
           held.getCount() * type.getElementTypeBitWidth() / 8, INGOT_ALIGNMENT);
     }

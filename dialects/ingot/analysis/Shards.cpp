@@ -28,11 +28,10 @@ FailureOr<Shards> Shards::of(func::FuncOp function) {
 
 /// A part's shards are those of its place in the states' bucket.
 template <typename Op>
-static LogicalResult checkPlaces(Op op,
-                                 ArrayRef<ShardAttr> operands) {
+static LogicalResult checkPlaces(Op op, ArrayRef<ShardAttr> operands) {
   for (auto [shard, first] : llvm::zip_equal(operands, op.getFirsts()))
     if (shard && shard != ShardAttr::get(op.getContext(), first,
-                                          static_cast<int64_t>(op.getOf())))
+                                         static_cast<int64_t>(op.getOf())))
       return op.emitOpError("C8: a part must be where its shards are: at ")
              << shard.getFirst() << " of " << shard.getOf() << ", got " << first
              << " of " << op.getOf();
@@ -57,10 +56,11 @@ LogicalResult Shards::visit(Operation &op) {
   if (auto start = dyn_cast<AllGatherStartOp>(op)) {
     BucketLayout layout = BucketLayout::of(cast<BucketEnd>(op));
     for (auto [shard, first] : llvm::zip_equal(operands, layout.offsets))
-      if (shard && shard != ShardAttr::get(op.getContext(), first, layout.elements))
+      if (shard &&
+          shard != ShardAttr::get(op.getContext(), first, layout.elements))
         return op.emitOpError("C8: a part must be where its shards are: at ")
-               << shard.getFirst() << " of " << shard.getOf() << ", got " << first
-               << " of " << layout.elements;
+               << shard.getFirst() << " of " << shard.getOf() << ", got "
+               << first << " of " << layout.elements;
     return success();
   }
   if (auto wait = dyn_cast<StateGatherWaitOp>(op))

@@ -19,8 +19,8 @@ static void setRowStrides(int64_t (&strides)[INGOT_ROW_STRIDES],
   }
 }
 
-/// The same of a bias or a mask, which repeats along dimensions of size 1, or is
-/// not there.
+/// The same of a bias or a mask, which repeats along dimensions of size 1, or
+/// is not there.
 static void setPairStrides(int64_t (&strides)[INGOT_ROW_STRIDES], Value pairs) {
   if (!pairs)
     return;
@@ -32,7 +32,8 @@ static void setPairStrides(int64_t (&strides)[INGOT_ROW_STRIDES], Value pairs) {
 }
 
 /// What does not depend on where queries, keys and values are.
-template <typename Op> static ingot_attention_desc describe(Op op, Value result) {
+template <typename Op>
+static ingot_attention_desc describe(Op op, Value result) {
   AttentionSizes sizes = op.getSizes();
   ingot_attention_desc desc = {};
   desc.batch = sizes.batch;
@@ -93,9 +94,9 @@ static void appendParts(Op op, Value packed,
 
 template <typename Op>
 static void appendOptions(Op op, SmallVectorImpl<CallBuffer> &buffers) {
-  for (Value option : SmallVector<Value>{op.getBias(), op.getMask(),
-                                         op.getLengths(), op.getSeed(),
-                                         op.getStep()})
+  for (Value option :
+       SmallVector<Value>{op.getBias(), op.getMask(), op.getLengths(),
+                          op.getSeed(), op.getStep()})
     buffers.push_back({option});
 }
 
@@ -116,8 +117,9 @@ void AttentionGradOp::describeCall(CallDescriptor &descriptor) {
   descriptor = describeSeparate(*this, getOutput());
 }
 SmallVector<CallBuffer> AttentionGradOp::getCallBuffers() {
-  SmallVector<CallBuffer> buffers = {{getQuery()},  {getKey()}, {getValue()},
-                                     {getOutput()}, {getLse()}, {getCotangent()}};
+  SmallVector<CallBuffer> buffers = {{getQuery()}, {getKey()},
+                                     {getValue()}, {getOutput()},
+                                     {getLse()},   {getCotangent()}};
   appendOptions(*this, buffers);
   for (Value gradient : getResults())
     buffers.push_back({gradient});

@@ -57,8 +57,11 @@ SmallVector<CallBuffer> AllReduceStartOp::getCallBuffers() {
 }
 StringRef AllReduceWaitOp::getEntry() { return "ingot_all_reduce_wait"; }
 void AllReduceWaitOp::describeCall(CallDescriptor &descriptor) {
-  descriptor.fields =
+  descriptor =
       describe(getBucket(), getBucket().getDefiningOp<AllReduceStartOp>());
+}
+SmallVector<CallBuffer> AllReduceWaitOp::getCallBuffers() {
+  return {{getBucket()}};
 }
 
 #define INGOT_BUCKET(OP, ENTRY)                                                \

@@ -1,8 +1,8 @@
 //===----------------------------------------------------------------------===//
 //
 // What the interface LibraryCall says of an op: the descriptor and the buffers
-// of its ABI entry (runtime/abi/Abi.td). Scratch, cost and the call itself follow
-// from it.
+// of its ABI entry (runtime/abi/Abi.td). Scratch, cost and the call itself
+// follow from it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -70,17 +70,6 @@ public:
 private:
   const abi::Struct *type = nullptr;
   llvm::SmallVector<char, 0> bytes;
-};
-
-/// A buffer of a call: all of an operand or result, or a part with a shape and
-/// strides of its own, which begins `offset` elements behind. Null where the
-/// entry may do without.
-struct CallBuffer {
-  mlir::Value value = {};
-  int64_t offset = 0;
-  llvm::SmallVector<int64_t> shape = {}, strides = {};
-
-  bool isPart() const { return !shape.empty(); }
 };
 
 /// Whether a call passes the entry's buffer of that name.

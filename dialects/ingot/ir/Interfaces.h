@@ -27,7 +27,17 @@ using ElementSource =
 
 /// See the interface LibraryCall (dialects/ingot/ir/CallDescriptor.h).
 class CallDescriptor;
-struct CallBuffer;
+
+/// A buffer of a call: all of an operand or result, or a part with a shape and
+/// strides of its own, which begins `offset` elements behind. Null where the
+/// entry may do without.
+struct CallBuffer {
+  mlir::Value value = {};
+  int64_t offset = 0;
+  llvm::SmallVector<int64_t> shape = {}, strides = {};
+
+  bool isPart() const { return !shape.empty(); }
+};
 
 /// Results are the operands' bytes under another type or name (reshape,
 /// barrier): a view once memory is placed, never a copy.

@@ -11,18 +11,16 @@ using namespace ingot;
 // shard, gathered
 //===----------------------------------------------------------------------===//
 
-LogicalResult
-ShardAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t first,
-                  int64_t of) {
+LogicalResult ShardAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                int64_t first, int64_t of) {
   if (first < 0 || first > of)
     return emitError() << "is no place in a bucket: element " << first << " of "
                        << of;
   return success();
 }
 
-LogicalResult
-GatheredAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                     int64_t bucket, int64_t first, int64_t of) {
+LogicalResult GatheredAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                   int64_t bucket, int64_t first, int64_t of) {
   if (bucket < 0)
     return emitError() << "is no number of a bucket: " << bucket;
   return ShardAttr::verify(emitError, first, of);

@@ -102,9 +102,9 @@ static LibrarySupport describeSupport(const ingot_conv_desc &desc,
   ingot_math math = getMath(desc, kind, machine);
   bool isGemm = math != INGOT_MATH_EXACT;
   return {"",
-          isGemm ? abi::Im2colGemm(desc, kind, machine.threads)
-                       .getScratchBytes()
-                 : abi::getScratchBytes(desc, machine),
+          isGemm
+              ? abi::Im2colGemm(desc, kind, machine.threads).getScratchBytes()
+              : abi::getScratchBytes(desc, machine),
           math};
 }
 
@@ -121,8 +121,8 @@ LibrarySupport CpuTarget::getSupport(LibraryCall call, const Machine &machine) {
   LibrarySupport support;
   descriptor.match<ingot_matmul_desc, ingot_conv_desc, ingot_attention_desc>(
       [&](const auto &desc) {
-        support = describeSupport(desc, call.getEntry(),
-                                  getScratchMachine(machine));
+        support =
+            describeSupport(desc, call.getEntry(), getScratchMachine(machine));
       });
   // Other entry points work in place or in their buffers.
   return support;

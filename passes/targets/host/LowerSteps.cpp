@@ -160,8 +160,8 @@ private:
         if (field.encoding == abi::Encoding::Struct)
           listFields(*field.type, offset, fields);
         else
-          fields.push_back({offset, field.bytes,
-                            field.encoding == abi::Encoding::Address});
+          fields.push_back(
+              {offset, field.bytes, field.encoding == abi::Encoding::Address});
       }
   }
 

@@ -78,9 +78,10 @@ BlasLt::describe(const ingot_matmul_desc &desc) const {
   auto plan = std::make_unique<Plan>(*this);
   plan->isDouble = desc.c_type == INGOT_F64;
   check(cublasLtMatmulDescCreate(&plan->product,
-                                 plan->isDouble  ? CUBLAS_COMPUTE_64F
-                                 : desc.math == INGOT_MATH_TF32 ? CUBLAS_COMPUTE_32F_FAST_TF32
-                                                 : CUBLAS_COMPUTE_32F,
+                                 plan->isDouble ? CUBLAS_COMPUTE_64F
+                                 : desc.math == INGOT_MATH_TF32
+                                     ? CUBLAS_COMPUTE_32F_FAST_TF32
+                                     : CUBLAS_COMPUTE_32F,
                                  plan->isDouble ? CUDA_R_64F : CUDA_R_32F),
         "describing a product");
   auto transpose = [&](cublasLtMatmulDescAttributes_t which, bool is) {

@@ -335,9 +335,8 @@ std::vector<Dnn::Algorithm> Dnn::findAlgorithms(const Plan &plan,
                                                 const ingot_conv_desc &desc,
                                                 size_t most,
                                                 const std::string &name) const {
-  bool rounds =
-      desc.type == INGOT_BF16 || desc.type == INGOT_F16 ||
-      desc.math == INGOT_MATH_TF32;
+  bool rounds = desc.type == INGOT_BF16 || desc.type == INGOT_F16 ||
+                desc.math == INGOT_MATH_TF32;
   // Who takes the first need not know which it is.
   bool isNamed = tuner || properties;
   std::vector<Algorithm> found;

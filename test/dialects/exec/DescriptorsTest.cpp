@@ -18,8 +18,8 @@
 using namespace mlir;
 using namespace ingot;
 
-// The layout that the records give is the compiler's: swapped fields, or a field
-// of another size, differ from the header.
+// The layout that the records give is the compiler's: swapped fields, or a
+// field of another size, differ from the header.
 #define INGOT_ABI_FIELD(STRUCT, NAME, OFFSET)                                  \
   static_assert(offsetof(STRUCT, NAME) == (OFFSET));                           \
   static_assert(abi::structOf<STRUCT>.find(#NAME) &&                           \
@@ -174,8 +174,7 @@ TEST_F(Descriptors, AreWhatCallsSay) {
   EXPECT_EQ(name->kernel.getValue(), "grid");
   EXPECT_TRUE(name->isName);
 
-  auto matmul =
-      calls["exec.call"].getDescriptor(19).get<ingot_matmul_desc>();
+  auto matmul = calls["exec.call"].getDescriptor(19).get<ingot_matmul_desc>();
   check(matmul, 19);
   EXPECT_EQ(matmul.math, INGOT_MATH_TF32);
   EXPECT_EQ(matmul.scratch_bytes, 192);
@@ -191,7 +190,8 @@ TEST_F(Descriptors, AreWhatCallsSay) {
   EXPECT_EQ(finish->indices, 4);
 
   using Desc = ingot_matmul_epilogue_grid_desc;
-  exec::Descriptor device = calls["exec.matmul_epilogue_grid"].getDescriptor(21);
+  exec::Descriptor device =
+      calls["exec.matmul_epilogue_grid"].getDescriptor(21);
   auto desc = device.get<Desc>();
   check(desc.matmul, 21);
   EXPECT_EQ(desc.finish.grid, 7);

@@ -43,9 +43,10 @@ class CompiledMessages
 /// A bucket of what compress says of `x`.
 std::string makeSource(const Case &test) {
   std::string type = "tensor<" + std::to_string(test.elements) + "xf32>";
-  std::string how = test.kept == 0 ? "{compression = #ingot<compression int8>}"
-                                    : "{compression = #ingot<compression topk>, k = " +
-                                          std::to_string(test.kept) + " : i64}";
+  std::string how = test.kept == 0
+                        ? "{compression = #ingot<compression int8>}"
+                        : "{compression = #ingot<compression topk>, k = " +
+                              std::to_string(test.kept) + " : i64}";
   return "func.func @f(%x: " + type + " {ingot.name = \"x\"}) -> (" + type +
          " {ingot.name = \"sent\"}, " + type +
          " {ingot.name = \"sum\"}) {\n"

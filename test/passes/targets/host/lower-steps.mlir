@@ -100,7 +100,7 @@ module {
     %a = exec.buffer arena 64 : memref<8xf32>
     exec.launch @scale(%w) -> (%a) {extent = 8 : i64, flops = 8 : i64, grain = 4 : i64} : memref<8xf32> -> memref<8xf32>
     exec.launch @scale(%a) -> (%w) {extent = 8 : i64, flops = 8 : i64, grain = 4 : i64} : memref<8xf32> -> memref<8xf32>
-    exec.copy %a -> %w : memref<8xf32> -> memref<8xf32>
+    exec.call @ingot_copy(from = %a, to = %w) <bytes = 32, element_bytes = 4> : memref<8xf32>, memref<8xf32>
     return
   }
   func.func @forward() attributes {exec.arena_bytes = 64 : i64} {
@@ -145,8 +145,8 @@ module {
     %r = exec.buffer arena 256 : memref<4x2xf32>
     %m = exec.buffer arena 512 : memref<2x2xf32>
     exec.launch_grid @device::@kernel blocks 3 of 256(%w) -> (%a) {flops = 8 : i64, shared = 16 : i64} : memref<8xf32> -> memref<8xf32>
-    exec.copy %a -> %b : memref<8xf32> -> memref<8xf32>
-    exec.matmul %l, %r -> %m : memref<2x4xf32>, memref<4x2xf32> -> memref<2x2xf32>
+    exec.call @ingot_copy(from = %a, to = %b) <bytes = 32, element_bytes = 4> : memref<8xf32>, memref<8xf32>
+    exec.call @ingot_matmul(a = %l, b = %r, c = %m) <batch = 1, m = 2, n = 2, k = 4> {flops = 32 : i64} : memref<2x4xf32>, memref<4x2xf32>, memref<2x2xf32>
     return
   }
 }
