@@ -21,7 +21,7 @@ public:
   MessageExchange(mlir::ModuleOp module, mlir::gpu::GPUModuleOp device);
 
   /// Replaces all exchanges of buckets with a code in the step.
-  void lower(mlir::func::FuncOp step, StepLaunches &launches);
+  void lower(exec::StepOp step, StepLaunches &launches);
   /// Says in `exec.messages` what memory the exchanges need.
   void finish();
 

@@ -11,9 +11,8 @@ static int64_t align(int64_t bytes) {
   return static_cast<int64_t>(llvm::alignTo(bytes, INGOT_ALIGNMENT));
 }
 
-StepLaunches::StepLaunches(func::FuncOp step)
-    : step(step),
-      planned(step->getAttrOfType<IntegerAttr>("exec.arena_bytes").getInt()),
+StepLaunches::StepLaunches(exec::StepOp step)
+    : step(step), planned(static_cast<int64_t>(step.getArenaBytes())),
       reserved(planned), end(planned) {}
 
 SmallVector<Value> StepLaunches::lend(OpBuilder &builder, Location loc,
@@ -39,18 +38,14 @@ Value StepLaunches::reserve(OpBuilder &builder, Location loc, MemRefType type) {
 void StepLaunches::finish() {
   if (end == planned)
     return;
-  Builder b(step.getContext());
   end = align(end);
-  step->setAttr("exec.arena_bytes", b.getI64IntegerAttr(end));
-  auto memory = step->getAttrOfType<DictionaryAttr>("exec.memory");
-  if (!memory)
-    return;
-  NamedAttrList parts(memory);
-  for (StringRef part : {"peak_bytes", "workspace_bytes"})
-    parts.set(part,
-              b.getI64IntegerAttr(memory.getAs<IntegerAttr>(part).getInt() +
-                                  end - planned));
-  step->setAttr("exec.memory", parts.getDictionary(b.getContext()));
+  step.setArenaBytes(end);
+  if (exec::MemoryAttr memory = step.getMemoryAttr())
+    step.setMemoryAttr(exec::MemoryAttr::get(
+        step.getContext(), memory.getPeak() + end - planned,
+        memory.getWeights(), memory.getOptimizer(), memory.getGradient(),
+        memory.getActivation(), memory.getWorkspace() + end - planned,
+        memory.getCommunication()));
 }
 
 SymbolRefAttr StepLaunches::getSymbol(Builder &builder,

@@ -9,7 +9,6 @@
 #define INGOT_PASSES_TARGETS_CUDA_STEPLAUNCHES_H
 
 #include "dialects/exec/Exec.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/targets/cuda/kernels/DeviceFunction.h"
 
 namespace ingot::codegen {
@@ -19,8 +18,7 @@ constexpr llvm::StringLiteral kDeviceModule = "device";
 
 class StepLaunches {
 public:
-  /// `step`: placed, a function of `exec` ops.
-  explicit StepLaunches(mlir::func::FuncOp step);
+  explicit StepLaunches(exec::StepOp step);
 
   /// Buffers of these types for one call: others may have the same memory.
   llvm::SmallVector<mlir::Value> lend(mlir::OpBuilder &builder,
@@ -40,7 +38,7 @@ public:
                                    mlir::ValueRange outputs);
 
 private:
-  mlir::func::FuncOp step;
+  exec::StepOp step;
   int64_t planned, reserved, end;
 };
 
