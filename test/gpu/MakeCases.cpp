@@ -190,7 +190,7 @@ static llvm::Error makeCases(const std::vector<std::string> &files,
           parseSourceFile<ModuleOp>(file, ParserConfig(&context));
       if (!module)
         return invalid(file + ": cannot be read");
-      auto object = compile(*module, level, *target);
+      auto object = compile(*module, level, **target);
       if (!object)
         return invalid(file + ": " + llvm::toString(object.takeError()));
       if (object->empty())

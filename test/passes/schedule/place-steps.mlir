@@ -202,7 +202,7 @@ func.func @forward(%x: tensor<4x4xf32> {ingot.name = "x", ingot.kind = "data"},
 //  CHECK-SAME: peak = [[#ARENA + 256]]
 //  CHECK-SAME: workspace = 256
 //  CHECK-SAME: staging_bytes = 256 : i64
-module attributes {ingot.machine = {device_workspace_bytes = 1.0 : f64}} {
+module attributes {ingot.target = #ingot.target<"cuda">} {
   func.func @train_step(%x: tensor<8xf32> {ingot.name = "x", ingot.kind = "data"},
                         %s: tensor<f32> {ingot.name = "lr", ingot.kind = "hyper"}) -> (tensor<8xf32> {ingot.name = "y"}) {
     %0 = ingot.broadcast %s dims = [] : tensor<f32> -> tensor<8xf32>
