@@ -10,6 +10,7 @@
 #include "passes/parallel/Passes.h"
 #include "passes/precision/Passes.h"
 #include "passes/schedule/Passes.h"
+#include "passes/targets/Passes.h"
 #include "passes/targets/cpu/CpuTarget.h"
 #include "passes/targets/cpu/Passes.h"
 #include "passes/targets/cuda/CudaTarget.h"
@@ -26,6 +27,7 @@ void ingot::registerIngotPasses() {
   registerIngotParallelPasses();
   registerIngotFusionPasses();
   registerIngotSchedulePasses();
+  registerIngotTargetsPasses();
   registerIngotTargetsCpuPasses();
   registerIngotTargetsCudaPasses();
   registerIngotTargetsEmulatorPasses();

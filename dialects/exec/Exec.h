@@ -17,6 +17,21 @@
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
+namespace ingot::exec {
+
+/// Attributes of modules, states and calls: see Exec.td.
+constexpr llvm::StringLiteral kStateBytesAttr = "exec.state_bytes";
+constexpr llvm::StringLiteral kMessagesAttr = "exec.messages";
+constexpr llvm::StringLiteral kOffsetAttr = "exec.offset";
+constexpr llvm::StringLiteral kBoundAttr = "exec.bound";
+constexpr llvm::StringLiteral kManifestAttr = "exec.manifest";
+constexpr llvm::StringLiteral kDeviceCodeAttr = "exec.device_code";
+constexpr llvm::StringLiteral kDeviceTextAttr = "exec.device_text";
+constexpr llvm::StringLiteral kWeightBytesAttr = "exec.weight_bytes";
+constexpr llvm::StringLiteral kExportBytesAttr = "exec.export_bytes";
+
+} // namespace ingot::exec
+
 #include "dialects/exec/Exec.h.inc"
 #include "dialects/exec/ExecEnums.h.inc"
 #define GET_ATTRDEF_CLASSES

@@ -19,19 +19,19 @@ def Exec_Dialect : Dialect {
   let cppNamespace = "::ingot::exec";
   let summary = "Scheduled steps: placed memory, kernel launches, library calls";
   let description = [{
-    A step is a `func.func` without arguments whose operations run in order. The
-    function's attributes say where its inputs and outputs are:
+    A placed module has an `exec.step` for each function, kernels, and these attributes:
 
     | attribute | on | meaning |
     |---|---|---|
-    | `exec.arena_bytes` | function | size of the arena the function needs |
-    | `exec.inputs`, `exec.outputs` | function | dictionaries with `name`, `kind`, `type`, `offset` (in the arena) |
-    | `exec.memory` | function | the parts of the planned peak, in bytes |
-    | `exec.staging_bytes` | function | size of the blocks that its inputs come through on a device; part of the workspace |
     | `exec.state_bytes` | module | size of the state block |
+    | `exec.messages` | module | `#exec.message` of each place of payloads from all ranks |
     | `exec.offset` | `ingot.state` | the state's place in the state block |
-    | `exec.messages` | module | for each place of messages from all ranks: its offset in the table of addresses, and bytes of a rank |
+    | `exec.bound` | calls | seconds that the cost model expects at least |
+    | `exec.manifest` | module | the manifest, JSON (docs/manifest.md) |
+    | `exec.device_code`, `exec.device_text` | module | a device's kernels as machine code and as text |
+    | `exec.weight_bytes`, `exec.export_bytes` | module | sizes of what the link adds: initial values, the export's literal bytes |
   }];
+  let hasOperationAttrVerify = 1;
   let useDefaultAttributePrinterParser = 1;
   let dependentDialects = ["::mlir::memref::MemRefDialect"];
 }
@@ -120,6 +120,80 @@ def BufferOp : Exec_Op<"buffer", [Pure]> {
   let results = (outs Exec_Buffer:$result);
   let assemblyFormat = "$space $offset attr-dict `:` type($result)";
   let hasVerifier = 1;
+}
+
+def Exec_ValueAttr : AttrDef<Exec_Dialect, "Value"> {
+  let mnemonic = "value";
+  let summary = "an input or output of a step and its offset in the arena";
+  let description = [{
+    `classes` bounds the labels of an input, 0 if there is no bound.
+
+    ```mlir
+    #exec.value<name = "x", kind = "data", type = tensor<128x784xf32>, offset = 0>
+    ```
+  }];
+  let parameters = (ins StringRefParameter<>:$name, StringRefParameter<>:$kind, "::mlir::RankedTensorType":$type,
+                        "int64_t":$offset, DefaultValuedParameter<"int64_t", "0">:$classes);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+def Exec_LiveAttr : AttrDef<Exec_Dialect, "Live"> {
+  let mnemonic = "live";
+  let summary = "what a step holds at its peak: bytes of one kind, and the nodes that they are of";
+  let parameters = (ins StringRefParameter<>:$kind, "int64_t":$bytes, "::mlir::ArrayAttr":$nodes);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+def Exec_IntervalAttr : AttrDef<Exec_Dialect, "Interval"> {
+  let mnemonic = "interval";
+  let summary = "a place in the arena, what it is for, and the first and last call that use it";
+  let parameters = (ins StringRefParameter<>:$kind, "int64_t":$offset, "int64_t":$bytes, "int64_t":$first,
+                        "int64_t":$last);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+def Exec_MemoryAttr : AttrDef<Exec_Dialect, "Memory"> {
+  let mnemonic = "memory";
+  let summary = "the parts of a step's planned peak, in bytes";
+  let parameters = (ins "int64_t":$peak, "int64_t":$weights, "int64_t":$optimizer, "int64_t":$gradient,
+                        "int64_t":$activation, "int64_t":$workspace, "int64_t":$communication);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
+def Exec_MessageAttr : AttrDef<Exec_Dialect, "Message"> {
+  let mnemonic = "message";
+  let summary = "a place of payloads from all ranks: its offset in the table of addresses, and bytes of a rank";
+  let parameters = (ins "int64_t":$offset, "int64_t":$rank_bytes);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+def StepOp : Exec_Op<"step", [Symbol, IsolatedFromAbove, SingleBlock, NoTerminator, NoRegionArguments]> {
+  let summary = "a function of the module as it runs";
+  let description = [{
+    Its operations run in order. `arena_bytes` is the size of the arena that it needs; `staging_bytes` that of the
+    blocks that its inputs come through on a device, which are part of the workspace. `live` lists what the arena
+    holds at the peak, `intervals` every place in it.
+
+    ```mlir
+    exec.step @forward attributes {arena_bytes = 128 : i64, inputs = [#exec.value<name = "x", ...>], outputs = [...]} {
+      %x = exec.buffer arena 0 : memref<8xf32>
+      %y = exec.buffer arena 64 : memref<8xf32>
+      exec.launch @kernel_0(%x) -> (%y) {flops = 8 : i64} : memref<8xf32> -> memref<8xf32>
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$arena_bytes,
+                       DefaultValuedAttr<I64Attr, "0">:$staging_bytes,
+                       DefaultValuedAttr<TypedArrayAttrBase<Exec_ValueAttr, "values">, "{}">:$inputs,
+                       DefaultValuedAttr<TypedArrayAttrBase<Exec_ValueAttr, "values">, "{}">:$outputs,
+                       OptionalAttr<Exec_MemoryAttr>:$memory,
+                       DefaultValuedAttr<TypedArrayAttrBase<Exec_LiveAttr, "live values">, "{}">:$live,
+                       DefaultValuedAttr<TypedArrayAttrBase<Exec_IntervalAttr, "intervals">, "{}">:$intervals);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
+  let hasVerifier = 1;
+  let builders = [OpBuilder<(ins "::llvm::StringRef":$name, "int64_t":$arena_bytes)>];
 }
 
 def KernelOp : Exec_Op<"kernel", [Symbol, IsolatedFromAbove, SingleBlock]> {

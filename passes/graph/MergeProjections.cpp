@@ -298,7 +298,7 @@ void MergeProjections::pack(AttentionOp op) {
            part.width == queries + 2 * keys && part.first == first &&
            part.count == count;
   };
-  StringRef problem = whyNotPacked(op, precision, *target);
+  std::string problem = whyNotPacked(op, precision, *target);
   if (problem.empty() &&
       (!isAt(parts[0], 0, queries) || !isAt(parts[1], queries, keys) ||
        !isAt(parts[2], queries + keys, keys)))

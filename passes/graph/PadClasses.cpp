@@ -60,6 +60,13 @@ struct PadClasses : ingot::impl::PadClassesBase<PadClasses> {
       std::optional<Projection> layer = findLayer(loss);
       if (!layer)
         return;
+      if (target->getRowAlignment(computedElement(*layer)).unit == 0) {
+        remark::missed(layer->product.getLoc(), options())
+            << remark::reason("the target has no preferred alignment for rows "
+                              "of {0}",
+                              computedElement(*layer));
+        return;
+      }
       int64_t further = countFurther(*layer);
       if (further > 0 && isWorthIt(*layer, further))
         pad(loss, *layer, further);
@@ -72,6 +79,10 @@ struct PadClasses : ingot::impl::PadClassesBase<PadClasses> {
   }
 
 private:
+  static remark::RemarkOpts options() {
+    return remark::RemarkOpts::name("classes").category("ingot-pad-classes");
+  }
+
   /// The layer that gives the logits, of which classes are the columns.
   static std::optional<Projection> findLayer(CrossEntropyOp loss) {
     Value logits = skipReshapes(loss.getLogits());
@@ -100,16 +111,14 @@ private:
     int64_t bytes = computedElement(layer).getIntOrFloatBitWidth() / 8;
     int64_t row = layer.columns() * bytes;
     RowAlignment best = target->getRowAlignment(computedElement(layer));
-    bool isAligned = best.unit == 0 || row % best.unit == 0;
-    return isAligned ? 0 : (llvm::alignTo(row, best.line) - row) / bytes;
+    return row % best.unit == 0 ? 0
+                                : (llvm::alignTo(row, best.line) - row) / bytes;
   }
 
   /// Weighs the products with the copy of the weight.
   bool isWorthIt(Projection layer, int64_t further) {
     const Machine &machine = target->getMachine();
     Location loc = layer.product.getLoc();
-    auto options =
-        remark::RemarkOpts::name("classes").category("ingot-pad-classes");
     Type element = computedElement(layer);
     // The layer and the gradients of both operands. A row that begins anywhere
     // is read in pieces; that this doubles their time is a guess on the safe
@@ -129,10 +138,10 @@ private:
              << remark::metric("cost-seconds", cost);
     };
     if (cost < saved) {
-      describe(remark::passed(loc, options));
+      describe(remark::passed(loc, options()));
       return true;
     }
-    auto remark = remark::missed(loc, options);
+    auto remark = remark::missed(loc, options());
     remark << remark::reason("the products are too small");
     describe(std::move(remark));
     return false;

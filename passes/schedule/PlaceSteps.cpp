@@ -98,10 +98,10 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
       auto found =
           states->places.find(FlatSymbolRefAttr::get(state.getSymNameAttr()));
       if (found != states->places.end())
-        state->setAttr("exec.offset",
+        state->setAttr(exec::kOffsetAttr,
                        builder.getI64IntegerAttr(found->second.offset));
     }
-    getOperation()->setAttr("exec.state_bytes",
+    getOperation()->setAttr(exec::kStateBytesAttr,
                             builder.getI64IntegerAttr(states->getBytes()));
   }
 
@@ -123,9 +123,9 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
 
     bucketNumbers.clear();
     OpBuilder builder(func);
-    auto step = func::FuncOp::create(builder, func.getLoc(), func.getName(),
-                                     builder.getFunctionType({}, {}));
-    builder.setInsertionPointToStart(step.addEntryBlock());
+    auto step = exec::StepOp::create(builder, func.getLoc(), func.getName(),
+                                     plan.getArenaBytes());
+    builder.setInsertionPointToStart(&step.getBody().front());
     describe(step, signature, plan, *target);
 
     auto buffer = [&](Value value) -> Value {
@@ -166,7 +166,7 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
       Cost cost = estimateCost(&op, target->getMachine());
       auto setBound = llvm::scope_exit([&] {
         Operation *call = &*std::prev(builder.getInsertionPoint());
-        call->setAttr("exec.bound", builder.getF64FloatAttr(cost.seconds));
+        call->setAttr(exec::kBoundAttr, builder.getF64FloatAttr(cost.seconds));
       });
       exec::ScratchAttr scratch = describeScratch(plan, &op);
       if (fusion && !fusion.getAnchor())
@@ -198,7 +198,6 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
     }
     numLaunches += calls;
     describeIntervals(step, plan, callsBefore, calls);
-    func::ReturnOp::create(builder, func.getLoc());
     func.erase();
     return success();
   }
@@ -206,38 +205,32 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
   /// Records which calls each place in the arena is in use for: offset, bytes,
   /// first and last call, behind all calls for what is read after the step;
   /// and what for.
-  void describeIntervals(func::FuncOp step, const BufferPlan &plan,
+  void describeIntervals(exec::StepOp step, const BufferPlan &plan,
                          ArrayRef<int64_t> callsBefore, int64_t calls) {
     auto end = static_cast<int64_t>(callsBefore.size()) - 1;
-    SmallVector<int64_t> numbers;
-    for (const Interval &interval : plan.getIntervals()) {
+    SmallVector<Attribute> intervals;
+    for (auto [interval, kind] :
+         llvm::zip_equal(plan.getIntervals(), plan.listIntervalKinds())) {
       int64_t last =
           interval.last >= end ? calls : callsBefore[interval.last + 1] - 1;
       // Inputs are there before buckets of states are waited for.
       int64_t first =
           interval.first == 0 ? 0 : callsBefore[std::min(interval.first, end)];
-      numbers.append({interval.offset, interval.bytes, first, last});
+      intervals.push_back(exec::IntervalAttr::get(
+          &getContext(), kind, interval.offset, interval.bytes, first, last));
     }
-    Builder b(&getContext());
-    step->setAttr("exec.intervals", b.getDenseI64ArrayAttr(numbers));
-    step->setAttr("exec.interval_kinds",
-                  b.getStrArrayAttr(plan.listIntervalKinds()));
+    step.setIntervalsAttr(ArrayAttr::get(&getContext(), intervals));
   }
 
   /// Records where inputs and outputs are and what the memory is for.
-  void describe(func::FuncOp step, Signature signature, const BufferPlan &plan,
+  void describe(exec::StepOp step, Signature signature, const BufferPlan &plan,
                 const Target &target) {
     Builder b(&getContext());
     auto entry = [&](StringRef name, StringRef kind, Type type, Place at,
-                     Attribute classes = {}) {
-      NamedAttrList attributes;
-      attributes.append("name", b.getStringAttr(name));
-      attributes.append("kind", b.getStringAttr(kind));
-      attributes.append("type", TypeAttr::get(type));
-      attributes.append("offset", b.getI64IntegerAttr(at.offset));
-      if (classes)
-        attributes.append("classes", classes);
-      return attributes.getDictionary(&getContext());
+                     IntegerAttr classes = {}) {
+      return exec::ValueAttr::get(&getContext(), name, kind,
+                                  cast<RankedTensorType>(type), at.offset,
+                                  classes ? classes.getInt() : 0);
     };
     SmallVector<Attribute> inputs, outputs;
     for (BlockArgument argument : signature.getFunction().getArguments()) {
@@ -246,7 +239,8 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
         inputs.push_back(
             entry(signature.argumentName(i), signature.argumentKind(i),
                   argument.getType(), plan.getPlace(argument),
-                  signature.getFunction().getArgAttr(i, kClassesAttr)));
+                  signature.getFunction().getArgAttrOfType<IntegerAttr>(
+                      i, kClassesAttr)));
     }
     for (OpOperand &result : signature.getReturn()->getOpOperands()) {
       unsigned i = result.getOperandNumber();
@@ -254,18 +248,14 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
         outputs.push_back(entry(signature.resultName(i), "output",
                                 result.get().getType(), *at));
     }
-    step->setAttr("exec.inputs", b.getArrayAttr(inputs));
-    step->setAttr("exec.outputs", b.getArrayAttr(outputs));
-    step->setAttr("exec.arena_bytes",
-                  b.getI64IntegerAttr(plan.getArenaBytes()));
+    step.setInputsAttr(b.getArrayAttr(inputs));
+    step.setOutputsAttr(b.getArrayAttr(outputs));
     SmallVector<Attribute> live;
     auto addLive = [&](StringRef kind, ArrayRef<std::string> nodes,
                        int64_t bytes) {
       auto names = llvm::to_vector_of<StringRef>(nodes);
-      live.push_back(b.getDictionaryAttr(
-          {b.getNamedAttr("kind", b.getStringAttr(kind)),
-           b.getNamedAttr("nodes", b.getStrArrayAttr(names)),
-           b.getNamedAttr("bytes", b.getI64IntegerAttr(bytes))}));
+      live.push_back(exec::LiveAttr::get(&getContext(), kind, bytes,
+                                         b.getStrArrayAttr(names)));
     };
     int64_t staging = getStagingBytes(signature, target), unlisted = staging;
     for (const LiveTensor &tensor : plan.listLive()) {
@@ -275,27 +265,18 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
     }
     if (unlisted != 0)
       addLive("staging", {}, unlisted);
-    step->setAttr("exec.live", b.getArrayAttr(live));
-    if (staging != 0)
-      step->setAttr("exec.staging_bytes", b.getI64IntegerAttr(staging));
+    step.setLiveAttr(b.getArrayAttr(live));
+    step.setStagingBytes(staging);
     int64_t gradients = plan.getUse().gradientBytes;
     int64_t workspace = plan.getUse().workspaceBytes;
     int64_t communication = plan.getUse().communicationBytes;
-    auto bytes = [&](StringRef name, int64_t value) {
-      return b.getNamedAttr(name, b.getI64IntegerAttr(value));
-    };
-    step->setAttr(
-        "exec.memory",
-        b.getDictionaryAttr(
-            {bytes("peak_bytes",
-                   states->getBytes() + plan.getArenaBytes() + staging),
-             bytes("weights_bytes", states->weightBytes),
-             bytes("optimizer_bytes", states->optimizerBytes),
-             bytes("gradient_bytes", states->accumulatorBytes + gradients),
-             bytes("activation_bytes", plan.getArenaBytes() - gradients -
-                                           workspace - communication),
-             bytes("workspace_bytes", workspace + staging),
-             bytes("communication_bytes", communication)}));
+    step.setMemoryAttr(exec::MemoryAttr::get(
+        &getContext(),
+        /*peak=*/states->getBytes() + plan.getArenaBytes() + staging,
+        states->weightBytes, states->optimizerBytes,
+        states->accumulatorBytes + gradients,
+        plan.getArenaBytes() - gradients - workspace - communication,
+        workspace + staging, communication));
   }
 
   /// Emits one end of a bucket, with copies of the parts that are not in its

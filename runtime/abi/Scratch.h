@@ -107,12 +107,11 @@ constexpr int64_t getScratchBytes(const ingot_matmul_desc &desc,
   GemmBlocking blocking =
       onTiles ? getTileBlocking(desc.a_type) : kVectorBlocking;
   int64_t rows = blocking.tileRows, columns = blocking.tileColumns;
-  int64_t block = onTiles ? 512 : blocking.columns;
   int64_t innerBytes = blocking.getLineBytes(std::min(desc.k, blocking.inner));
   int64_t packedRows =
       desc.batch == 1 ? std::min(desc.m, kGemmPackedRows) : desc.m;
   int64_t a = alignTo(alignTo(packedRows, rows) * innerBytes, INGOT_ALIGNMENT);
-  int64_t b = alignTo(std::min(desc.n, block), columns) * innerBytes;
+  int64_t b = alignTo(std::min(desc.n, blocking.columns), columns) * innerBytes;
   int64_t packs = desc.batch == 1 ? 1 : machine.threads;
   int64_t packed = packs * a + machine.threads * b;
   int64_t sums = desc.batch * desc.m * desc.n;
@@ -125,7 +124,7 @@ constexpr int64_t getScratchBytes(const ingot_matmul_desc &desc,
     bool rounds = desc.c_type != INGOT_F32;
     bool isWhole = desc.k <= blocking.inner;
     if (rounds)
-      packed += isWhole ? machine.threads * rows * block * 4
+      packed += isWhole ? machine.threads * rows * blocking.columns * 4
                         : alignTo(sums * 4, INGOT_ALIGNMENT);
     if (desc.batch != 1)
       return packed;

@@ -136,10 +136,10 @@ double measureAttention(int32_t type, const Machine &machine) {
         lse = makeZeros(heads * tokens * 4),
         scratch = makeZeros(desc.scratch_bytes);
   double seconds = bestSeconds(4, [&] {
-    ingot_attention(&context, &desc, query.getData(), key.getData(),
-                    value.getData(), nullptr, nullptr, nullptr, nullptr,
-                    nullptr, result.getData(), lse.getData(),
-                    scratch.getData());
+    ingot_attention(
+        &context, &desc, query.getData(), key.getData(), value.getData(),
+        nullptr, nullptr, nullptr, nullptr, nullptr, result.getData(),
+        reinterpret_cast<float *>(lse.getData()), scratch.getData());
   });
   constexpr int64_t pairs = tokens * (tokens + 1) / 2;
   return 4.0 * heads * pairs * size / seconds;

@@ -22,7 +22,7 @@ public:
     plan.ranks = ranks;
   }
 
-  void play(func::FuncOp step) {
+  void play(exec::StepOp step) {
     for (auto call : step.getBody().front().getOps<exec::AbiCall>())
       switch (call.getAbiEntry().phase) {
       case abi::Phase::Start:
@@ -82,7 +82,7 @@ private:
   }
 
   void compute(exec::AbiCall call) {
-    auto bound = call->getAttrOfType<FloatAttr>("exec.bound");
+    auto bound = call->getAttrOfType<FloatAttr>(exec::kBoundAttr);
     if (!bound)
       return;
     double seconds = bound.getValueAsDouble();
@@ -124,11 +124,11 @@ static int64_t getShardBytes(ModuleOp module, int64_t ranks) {
 static RankPlan play(ModuleOp module, const Cluster &cluster, int64_t ranks,
                      double scale) {
   Player player(cluster, ranks, Machine::of(module).launchSeconds, scale);
-  func::FuncOp step, micro;
-  for (auto func : module.getOps<func::FuncOp>()) {
-    if (!step && func.getName().starts_with(kTrainStepName))
+  exec::StepOp step, micro;
+  for (auto func : module.getOps<exec::StepOp>()) {
+    if (!step && func.getSymName().starts_with(kTrainStepName))
       step = func;
-    if (!micro && func.getName().starts_with(kAccumulateStepName))
+    if (!micro && func.getSymName().starts_with(kAccumulateStepName))
       micro = func;
   }
   auto count = module->getAttrOfType<IntegerAttr>(kGradAccumulationAttr);
@@ -144,9 +144,8 @@ static RankPlan play(ModuleOp module, const Cluster &cluster, int64_t ranks,
     takeStep();
   }
   RankPlan plan = player.take();
-  auto memory = step->getAttrOfType<DictionaryAttr>("exec.memory");
-  plan.memoryBytes = memory.getAs<IntegerAttr>("peak_bytes").getInt() +
-                     getShardBytes(module, ranks);
+  plan.memoryBytes =
+      step.getMemoryAttr().getPeak() + getShardBytes(module, ranks);
   return plan;
 }
 

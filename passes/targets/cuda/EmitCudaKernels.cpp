@@ -60,9 +60,7 @@ struct EmitCudaKernels : ingot::impl::EmitCudaKernelsBase<EmitCudaKernels> {
       kernel.erase();
     }
     MessageExchange messages(module, device);
-    for (auto step : module.getOps<func::FuncOp>()) {
-      if (!step->hasAttr("exec.arena_bytes"))
-        continue;
+    for (auto step : module.getOps<exec::StepOp>()) {
       auto lowered = messages.lower(step);
       step.walk([&](exec::LaunchOp launch) {
         lowered = success(

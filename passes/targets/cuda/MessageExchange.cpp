@@ -11,7 +11,7 @@ MessageExchange::MessageExchange(ModuleOp module, gpu::GPUModuleOp device)
   constexpr int64_t addressBytes = sizeof(void *);
   for (auto state : module.getOps<StateOp>())
     if (state.getShard())
-      if (auto offset = state->getAttrOfType<IntegerAttr>("exec.offset"))
+      if (auto offset = state->getAttrOfType<IntegerAttr>(exec::kOffsetAttr))
         firstAddress = std::max(firstAddress, offset.getInt() + addressBytes);
 }
 
@@ -102,7 +102,7 @@ void MessageExchange::lowerWait(exec::CallOp wait) {
   wait.erase();
 }
 
-LogicalResult MessageExchange::lower(func::FuncOp step) {
+LogicalResult MessageExchange::lower(exec::StepOp step) {
   places.clear();
   // Starts come before their waits.
   for (auto call : llvm::make_early_inc_range(
@@ -125,7 +125,8 @@ void MessageExchange::finish() {
   Builder b(module.getContext());
   SmallVector<Attribute> described;
   for (auto [i, bytes] : llvm::enumerate(messageBytes))
-    described.push_back(b.getDenseI64ArrayAttr(
-        {firstAddress + static_cast<int64_t>(i * sizeof(void *)), bytes}));
-  module->setAttr("exec.messages", b.getArrayAttr(described));
+    described.push_back(exec::MessageAttr::get(
+        module.getContext(),
+        firstAddress + static_cast<int64_t>(i * sizeof(void *)), bytes));
+  module->setAttr(exec::kMessagesAttr, b.getArrayAttr(described));
 }

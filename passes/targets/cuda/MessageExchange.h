@@ -21,7 +21,7 @@ public:
   MessageExchange(mlir::ModuleOp module, mlir::gpu::GPUModuleOp device);
 
   /// Replaces all exchanges of buckets with a code in the step.
-  llvm::LogicalResult lower(mlir::func::FuncOp step);
+  llvm::LogicalResult lower(exec::StepOp step);
   /// Says in `exec.messages` what memory the exchanges need.
   void finish();
 

@@ -9,7 +9,6 @@
 #define INGOT_PASSES_TARGETS_CUDA_STEPLAUNCHES_H
 
 #include "dialects/exec/Exec.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/targets/cuda/kernels/DeviceFunction.h"
 
 namespace ingot::codegen {

@@ -4,7 +4,6 @@
 
 #include "dialects/exec/Exec.h"
 #include "dialects/ingot/ir/Dialect.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "passes/targets/host/Passes.h"
 #include "runtime/abi/Abi.h"
@@ -28,12 +27,8 @@ struct LowerSteps : ingot::impl::LowerStepsBase<LowerSteps> {
     pointer = LLVM::LLVMPointerType::get(context);
     i32 = IntegerType::get(context, 32);
     i64 = IntegerType::get(context, 64);
-    SmallVector<func::FuncOp> steps;
-    for (auto func : getOperation().getOps<func::FuncOp>())
-      if (func->hasAttr("exec.arena_bytes"))
-        steps.push_back(func);
     SmallVector<LLVM::LLVMFuncOp> lowered;
-    for (func::FuncOp step : steps)
+    for (auto step : llvm::to_vector(getOperation().getOps<exec::StepOp>()))
       lowered.push_back(lowerStep(step));
     for (auto state :
          llvm::make_early_inc_range(getOperation().getOps<StateOp>()))
@@ -191,9 +186,9 @@ private:
     return LLVM::AddressOfOp::create(b, loc, op);
   }
 
-  LLVM::LLVMFuncOp lowerStep(func::FuncOp step) {
-    std::string name = step.getName().str();
-    step.setName(name + ".exec");
+  LLVM::LLVMFuncOp lowerStep(exec::StepOp step) {
+    std::string name = step.getSymName().str();
+    step.setSymName(name + ".exec");
     auto calls = llvm::to_vector(step.getBody().getOps<exec::AbiCall>());
     // Parts, since LLVM takes longer than linear time over one function.
     constexpr size_t callsPerFunction = 64;
@@ -310,19 +305,39 @@ private:
     return LLVM::AddressOfOp::create(b, loc, op);
   }
 
+  /// A string or size that an attribute of the module has; taken away, because
+  /// the function table says it from now on.
+  std::string takeString(StringRef name) {
+    auto attribute =
+        dyn_cast_or_null<StringAttr>(getOperation()->removeAttr(name));
+    return attribute ? attribute.str() : "";
+  }
+  uint64_t takeSize(StringRef name) {
+    auto attribute =
+        dyn_cast_or_null<IntegerAttr>(getOperation()->removeAttr(name));
+    return attribute ? attribute.getInt() : 0;
+  }
+
   void defineModule(MutableArrayRef<LLVM::LLVMFuncOp> steps) {
     Location loc = getOperation().getLoc();
+    std::string manifest = takeString(exec::kManifestAttr);
+    std::string deviceCode = takeString(exec::kDeviceCodeAttr);
+    std::string deviceText = takeString(exec::kDeviceTextAttr);
+    uint64_t weightBytes = takeSize(exec::kWeightBytesAttr);
+    uint64_t exportBytes = takeSize(exec::kExportBytesAttr);
+    if (manifest.empty())
+      manifest = "{}";
     auto functionType =
         LLVM::LLVMStructType::getLiteral(context, {pointer, pointer});
     auto tableType = LLVM::LLVMArrayType::get(functionType, steps.size());
     for (LLVM::LLVMFuncOp step : steps)
       text((step.getName() + ".name").str(),
            (step.getName() + StringRef("\0", 1)).str());
-    text("ingot_manifest", StringRef(manifest));
-    text("ingot_device_code", StringRef(deviceCode));
+    text("ingot_manifest", manifest);
+    text("ingot_device_code", deviceCode);
     // The driver takes PTX as a string.
     text("ingot_device_ptx",
-         StringRef(devicePtx.c_str(), devicePtx.size() + 1));
+         StringRef(deviceText.c_str(), deviceText.size() + 1));
     global(loc, tableType, "ingot_functions", LLVM::Linkage::Internal,
            [&](OpBuilder &b) {
              Value table = LLVM::UndefOp::create(b, loc, tableType);

@@ -38,62 +38,95 @@ struct Rounding {
 };
 } // namespace
 
+namespace {
+/// How a matmul runs as one GEMM or several.
+struct Plan {
+  /// The GEMM without its matrices; where `isInParts`, the largest one.
+  Gemm gemm;
+  /// Whether sums go to scratch memory, a part of the result at a time, and are
+  /// rounded from there.
+  bool isInParts = false;
+  abi::SumPart part = {};
+  /// Bytes of scratch memory that a GEMM packs operands in, and of all.
+  size_t packBytes = 0, bytes = 0;
+
+  Plan(const ingot_matmul_desc &d, bool onTiles);
+};
+} // namespace
+
+Plan::Plan(const ingot_matmul_desc &d, bool onTiles)
+    : gemm{d.batch,
+           d.m,
+           d.n,
+           d.k,
+           {nullptr, d.a_type},
+           d.m * d.k,
+           d.transpose_a ? 1 : d.k,
+           d.transpose_a ? d.m : 1,
+           {nullptr, d.b_type},
+           d.k * d.n,
+           d.transpose_b ? 1 : d.n,
+           d.transpose_b ? d.k : 1,
+           nullptr,
+           d.m * d.n,
+           d.n} {
+  gemm.onTiles = onTiles;
+  if (d.c_type != INGOT_F32) {
+    gemm.roundedType = d.c_type;
+    gemm.roundedRow = d.n;
+    isInParts = !canRound(gemm);
+  }
+  if (!isInParts) {
+    bytes = packBytes = getGemmScratchBytes(gemm);
+    return;
+  }
+  gemm.roundedType = INGOT_F32;
+  part = abi::SumPart::of(d, getThreadCount());
+  gemm.batch = part.batches;
+  gemm.cRow = part.columns;
+  gemm.cBatch = d.m * part.columns;
+  for (int64_t columns : {(d.n - 1) % part.columns + 1, part.columns}) {
+    gemm.n = columns;
+    packBytes = std::max<size_t>(
+        packBytes, abi::alignTo(getGemmScratchBytes(gemm), INGOT_ALIGNMENT));
+  }
+  bytes = packBytes + part.batches * gemm.cBatch * sizeof(float);
+}
+
+size_t ingot::runtime::getPackedScratchBytes(const ingot_matmul_desc &d,
+                                             bool onTiles) {
+  return Plan(d, onTiles).bytes;
+}
+
 void ingot::runtime::multiplyPacked(ingot_context *context,
                                     const ingot_matmul_desc &d, bool onTiles,
                                     const void *a, const void *b, void *c,
                                     void *planned, Epilogue epilogue) {
-  Gemm gemm = {d.batch,
-               d.m,
-               d.n,
-               d.k,
-               {a, d.a_type},
-               d.m * d.k,
-               d.transpose_a ? 1 : d.k,
-               d.transpose_a ? d.m : 1,
-               {b, d.b_type},
-               d.k * d.n,
-               d.transpose_b ? 1 : d.n,
-               d.transpose_b ? d.k : 1,
-               static_cast<float *>(c),
-               d.m * d.n,
-               d.n,
-               epilogue.run,
-               epilogue.buffers};
-  gemm.onTiles = onTiles;
-  if (d.c_type == INGOT_F32) {
-    size_t bytes = getGemmScratchBytes(gemm);
-    return runGemm(gemm, context->getScratch(bytes, planned, d.scratch_bytes));
+  Plan plan(d, onTiles);
+  Gemm &gemm = plan.gemm;
+  char *scratch = context->getScratch(plan.bytes, planned, d.scratch_bytes);
+  if (!plan.isInParts) {
+    gemm.a.data = a;
+    gemm.b.data = b;
+    if (d.c_type == INGOT_F32)
+      gemm.c = static_cast<float *>(c);
+    else
+      gemm.rounded = static_cast<uint16_t *>(c);
+    gemm.epilogue = epilogue.run;
+    gemm.buffers = epilogue.buffers;
+    return runGemm(gemm, scratch);
   }
-  gemm.roundedType = d.c_type;
-  gemm.rounded = static_cast<uint16_t *>(c);
-  gemm.roundedRow = d.n;
-  if (canRound(gemm)) {
-    size_t bytes = getGemmScratchBytes(gemm);
-    return runGemm(gemm, context->getScratch(bytes, planned, d.scratch_bytes));
-  }
-  gemm.roundedType = INGOT_F32;
-  auto part = abi::SumPart::of(d, getThreadCount());
-  gemm.batch = part.batches;
-  gemm.cRow = part.columns;
-  gemm.cBatch = d.m * part.columns;
-  size_t packs = 0;
-  for (int64_t columns : {part.columns, (d.n - 1) % part.columns + 1}) {
-    gemm.n = columns;
-    packs = std::max<size_t>(
-        packs, abi::alignTo(getGemmScratchBytes(gemm), INGOT_ALIGNMENT));
-  }
-  size_t sums = part.batches * gemm.cBatch * sizeof(float);
-  char *scratch = context->getScratch(packs + sums, planned, d.scratch_bytes);
-  gemm.c = reinterpret_cast<float *>(scratch + packs);
+  gemm.c = reinterpret_cast<float *>(scratch + plan.packBytes);
   Rounding rounding = {gemm.c, gemm.cRow, c, d.c_type, d.n, 0, 0, epilogue};
   void *const buffers[] = {&rounding};
   gemm.epilogue = Rounding::run;
   gemm.buffers = buffers;
-  // Either all batches or all columns are in one part.
-  for (int64_t batch = 0; batch < d.batch; batch += part.batches)
-    for (int64_t column = 0; column < d.n; column += part.columns) {
-      gemm.batch = std::min(part.batches, d.batch - batch);
-      gemm.n = std::min(part.columns, d.n - column);
+  // A part is either all columns of some batches or some columns of all.
+  auto [batches, columns] = plan.part;
+  for (int64_t batch = 0; batch < d.batch; batch += batches)
+    for (int64_t column = 0; column < d.n; column += columns) {
+      gemm.batch = std::min(batches, d.batch - batch);
+      gemm.n = std::min(columns, d.n - column);
       gemm.a = Elements{a, d.a_type} + batch * gemm.aBatch;
       gemm.b =
           Elements{b, d.b_type} + batch * gemm.bBatch + column * gemm.bColumn;

@@ -9,22 +9,28 @@
 
 #include "runtime/abi/Abi.h"
 
+#include <cstddef>
+
 struct ingot_context;
 
 namespace ingot::runtime {
 
-/// What finishes the elements of a product.
+/// A function that finishes elements of the result, as ingot_epilogue_fn says.
 struct Epilogue {
   ingot_epilogue_fn run = nullptr;
   void *const *buffers = nullptr;
 };
 
-/// Adds up in f32. Vector units convert operands in half precision as they pack
-/// them; a result in half precision is rounded as parts of it are complete.
-/// `planned` holds desc.scratch_bytes.
+/// Computes c = a x b with sums in f32, on tile units or else on vector units,
+/// which convert operands in half precision as they pack them. A result in half
+/// precision is rounded as parts of it are complete. `planned` holds
+/// desc.scratch_bytes.
 void multiplyPacked(ingot_context *context, const ingot_matmul_desc &desc,
                     bool onTiles, const void *a, const void *b, void *c,
                     void *planned, Epilogue epilogue = {});
+
+/// Bytes of scratch memory that multiplyPacked needs.
+size_t getPackedScratchBytes(const ingot_matmul_desc &desc, bool onTiles);
 
 } // namespace ingot::runtime
 

@@ -50,7 +50,7 @@ gpu.module @device {
   gpu.func @finish(%x: memref<6xf32>, %y: memref<6xf32>) kernel { gpu.return }
   gpu.func @sum(%x: memref<8xf32>, %y: memref<3xf32>) kernel { gpu.return }
 }
-func.func @step() attributes {exec.arena_bytes = 4096 : i64} {
+exec.step @step attributes {arena_bytes = 4096 : i64} {
   %x = exec.buffer arena 0 : memref<8xf32>
   %y = exec.buffer arena 64 : memref<8xf32>
   %a = exec.buffer arena 128 : memref<4x2xf32>
@@ -63,7 +63,6 @@ func.func @step() attributes {exec.arena_bytes = 4096 : i64} {
   exec.call @ingot_matmul(a = %a, b = %b, c = %c, scratch = %s) <batch = 1, m = 2, n = 3, k = 4, transpose_a = 1, math = tf32> : memref<4x2xf32>, memref<4x3xf32>, memref<2x3xf32>, memref<192xi8>
   exec.matmul_epilogue %a, %b <batch = 1, m = 2, n = 3, k = 4, transpose_a = 1> finish @finish() -> (%c) scratch %s {product = 0 : i64, flops = 8 : i64} : memref<4x2xf32>, memref<4x3xf32>, memref<2x3xf32>, memref<192xi8>
   exec.matmul_epilogue_grid %a, %b <batch = 1, m = 2, n = 3, k = 4, transpose_a = 1> finish <@device::@finish blocks 7 of 256 shared 0>() -> (%c) extra [#exec.grid<@device::@sum blocks 9 of 256 shared 32>](%x) -> %d partials() {product = 0 : i64, flops = 8 : i64, library = #ingot.library_epilogue<identity result = 1 bias_grad = 3 of rhs>} : memref<4x2xf32>, memref<4x3xf32>, memref<2x3xf32>, memref<8xf32>, memref<3xf32>
-  return
 }
 )mlir";
 

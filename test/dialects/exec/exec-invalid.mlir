@@ -265,3 +265,48 @@ func.func @two_launches_without_partial_sums() {
   exec.matmul_epilogue_grid %a, %a <batch = 1, m = 4, n = 4, k = 4>() -> (%a) extra [#exec.grid<@device::@sum blocks 1 of 256 shared 0>, #exec.grid<@device::@sum blocks 1 of 256 shared 0>](%a) -> %b partials() {flops = 9 : i64, product = 0 : i64, library = #ingot.library_epilogue<identity result = 1 bias_grad = 3 of lhs>} : memref<4x4xf32>, memref<4x4xf32>, memref<4x4xf32>, memref<4x4xf32>, memref<4xf32>
   return
 }
+
+// -----
+
+// expected-error @+1 {{places 'x' outside of its arena: at 64 of 64}}
+exec.step @input_outside attributes {arena_bytes = 64 : i64, inputs = [#exec.value<name = "x", kind = "data", type = tensor<8xf32>, offset = 64>]} {
+}
+
+// -----
+
+// expected-error @+1 {{has an interval outside of its arena: #exec.interval<kind = "activation", offset = 0, bytes = 65, first = 0, last = 1>}}
+exec.step @interval_outside attributes {arena_bytes = 64 : i64, intervals = [#exec.interval<kind = "activation", offset = 0, bytes = 65, first = 0, last = 1>]} {
+}
+
+// -----
+
+// expected-error @+1 {{needs a negative number of bytes}}
+exec.step @negative attributes {arena_bytes = -64 : i64} {
+}
+
+// -----
+
+// expected-error @+1 {{attribute 'exec.state_bytes' must be a size, on a module}}
+module attributes {exec.state_bytes = "many"} {}
+
+// -----
+
+// expected-error @+1 {{attribute 'exec.messages' must be #exec.message, on a module}}
+module attributes {exec.messages = [1]} {}
+
+// -----
+
+// expected-error @+1 {{attribute 'exec.manifest' must be a string, on a module}}
+module attributes {exec.manifest = 1 : i64} {}
+
+// -----
+
+// expected-error @+1 {{attribute 'exec.arena' is unknown}}
+module attributes {exec.arena = 1 : i64} {}
+
+// -----
+
+// expected-error @+1 {{attribute 'exec.offset' must be an offset, on a state}}
+func.func @offset() attributes {exec.offset = 0 : i64} {
+  return
+}

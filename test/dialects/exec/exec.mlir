@@ -23,8 +23,8 @@ exec.kernel "reduction" @sum aliases = [-1] {
   ingot.yield %0 : tensor<f32>
 }
 
-// CHECK-LABEL: func @step
-func.func @step() attributes {exec.arena_bytes = 4096 : i64} {
+// CHECK-LABEL: exec.step @step
+exec.step @step attributes {arena_bytes = 4096 : i64} {
   // CHECK: %[[A:.*]] = exec.buffer arena 0 : memref<8xf32>
   %a = exec.buffer arena 0 : memref<8xf32>
   // CHECK: %[[W:.*]] = exec.buffer state 64 : memref<8xf32>
@@ -73,5 +73,4 @@ func.func @step() attributes {exec.arena_bytes = 4096 : i64} {
   exec.call @ingot_all_reduce_wait(bucket = %a) <elements = 8, number = 3> {bytes = 4 : i64} : memref<8xf32>
   // CHECK: "test.descriptor"() {desc = #exec.desc<ingot_shard_desc <elements = 8, type = bf16, shard_first = 32, shard_of = 96>>}
   "test.descriptor"() {desc = #exec.desc<ingot_shard_desc <elements = 8, type = bf16, shard_first = 32, shard_of = 96>>} : () -> ()
-  return
 }

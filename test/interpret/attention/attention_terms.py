@@ -36,6 +36,13 @@ func.func @forward({", ".join(arguments)}) -> (tensor<f32> {{ingot.name = "loss"
 """
 
 
+ON_GPU = [
+    "--ingot-attach-target=target=cuda",
+    "--ingot-form-attention=precision=bf16",
+    "--ingot-legalize-attention",
+]
+
+
 def run(*command):
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
     if done.returncode != 0:
@@ -43,14 +50,14 @@ def run(*command):
     return done.stdout
 
 
-def step(source, form, scratch):
+def step(source, passes, scratch):
     """The loss and the states after a step of plain descent."""
     lowered = scratch / "step.mlir"
     text = (
         run(
             "ingot-opt",
             source,
-            f"--ingot-form-attention={form}",
+            *passes,
             "--ingot-autodiff=loss=output:loss optimizer=sgd",
             "-o",
             lowered,
@@ -112,12 +119,12 @@ def main():
 
             np.savez(scratch / "inputs.npz", g=draw(), lr=np.float64(1), **terms)
             np.savez(scratch / "states.npz", **{state: 4 * draw() for state in "qkv"})
-            text, device = step(source, "device precision=bf16", scratch)
-            _, plain = step(source, "plain", scratch)
+            text, device = step(source, ON_GPU, scratch)
+            _, plain = step(source, ["--ingot-form-attention=plain"], scratch)
             errors = {key: float(np.max(np.abs(device[key] - plain[key]))) for key in plain}
             formed = "ingot.attention_grad" in text and " mask " not in text
             if not formed or not max(errors.values()) < 1e-4:
-                print(f"{name}{bounds}: {errors}, {'' if formed else 'taken apart'}")
+                print(f"{name}{bounds}: {errors}, {'' if formed else 'decomposed'}")
                 failed = True
     sys.exit(failed)
 

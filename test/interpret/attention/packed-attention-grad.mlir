@@ -1,7 +1,7 @@
 // RUN: ingot-eval --expect %s
 // RUN: ingot-opt --canonicalize %s | ingot-eval --expect -
 // RUN: ingot-opt --ingot-decompose %s | ingot-eval --expect -
-// RUN: ingot-opt --ingot-decompose="keep-anchors device" %s | ingot-eval --expect -
+// RUN: ingot-opt --ingot-attach-target=target=cuda --ingot-decompose=keep-anchors %s | ingot-eval --expect -
 
 // Expected values are PyTorch's, in f64.
 

@@ -1,6 +1,6 @@
 // RUN: ingot-eval --expect %s
 // RUN: ingot-opt --ingot-decompose %s | ingot-eval --expect -
-// RUN: ingot-opt --ingot-decompose="keep-anchors device" %s | ingot-eval --expect -
+// RUN: ingot-opt --ingot-attach-target=target=cuda --ingot-decompose=keep-anchors %s | ingot-eval --expect -
 
 // In half precision and sizes that a device's library takes whole, against
 // attention of three tensors in f32, which it does not.

@@ -74,7 +74,12 @@ def main():
         write_inputs(folder)
         plain, device = build(folder, "plain"), build(folder, "device", "--ingot-round-epilogues")
         fused = run(
-            "ingot-opt", device, "--ingot-decompose", "--ingot-pack-signs", "--ingot-form-fusions=library-epilogues"
+            "ingot-opt",
+            device,
+            "--ingot-attach-target=target=emulator",
+            "--ingot-decompose",
+            "--ingot-pack-signs",
+            "--ingot-form-fusions",
         )
         forms = {
             "<gelu bias = 2 auxiliary": 1,

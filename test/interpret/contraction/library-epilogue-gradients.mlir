@@ -1,6 +1,6 @@
 // RUN: ingot-eval %s --expect
 // RUN: ingot-eval %s --expect --compiled
-// RUN: ingot-opt %s --ingot-form-fusions="library-epilogues" | FileCheck %s
+// RUN: ingot-opt %s --ingot-attach-target=target=emulator --ingot-form-fusions | FileCheck %s
 
 // What libraries of devices compute beside products (docs/design/epilogues.md):
 // gradients of biases, ReLU's signs and its gradient; values of NumPy.

@@ -1,6 +1,6 @@
 // RUN: ingot-eval %s --expect
 // RUN: ingot-eval %s --expect --compiled
-// RUN: ingot-opt %s --ingot-form-fusions="library-epilogues" | FileCheck %s
+// RUN: ingot-opt %s --ingot-attach-target=target=emulator --ingot-form-fusions | FileCheck %s
 
 // What libraries of devices finish products with (docs/design/epilogues.md), as
 // loops that kernels and the emulator run where a library does not: values of

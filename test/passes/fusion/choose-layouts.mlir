@@ -1,8 +1,8 @@
 // RUN: ingot-opt %s --ingot-choose-layouts --split-input-file | FileCheck %s
 // RUN: ingot-opt %s --ingot-choose-layouts --split-input-file --remarks-filter=layout --remark-format=emitRemark 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
-// RUN: ingot-opt %s --ingot-choose-layouts=device --split-input-file | FileCheck %s --check-prefix=DEVICE
-// RUN: ingot-opt %s --ingot-choose-layouts="device tf32" --split-input-file | FileCheck %s --check-prefix=TF32
-// RUN: ingot-opt %s --ingot-choose-layouts=device --split-input-file --remarks-filter=layout --remark-format=emitRemark 2>&1 >/dev/null | FileCheck %s --check-prefix=DEVICE-REMARK
+// RUN: ingot-opt %s --ingot-attach-target=target=cuda --ingot-choose-layouts --split-input-file | FileCheck %s --check-prefix=DEVICE
+// RUN: ingot-opt %s --ingot-attach-target="target=cuda tf32" --ingot-choose-layouts --split-input-file | FileCheck %s --check-prefix=TF32
+// RUN: ingot-opt %s --ingot-attach-target=target=cuda --ingot-choose-layouts --split-input-file --remarks-filter=layout --remark-format=emitRemark 2>&1 >/dev/null | FileCheck %s --check-prefix=DEVICE-REMARK
 
 // From convolution to convolution no element moves: broadcasts of channels,
 // constants and reductions over positions take the order for nothing.

@@ -1,7 +1,7 @@
 // RUN: ingot-opt %s --split-input-file --ingot-merge-projections | FileCheck %s
 // RUN: ingot-opt %s --split-input-file --ingot-merge-projections --remarks-filter=ingot-merge-projections --remark-format=emitRemark 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
-// RUN: ingot-opt %s --split-input-file --ingot-merge-projections="device precision=bf16" | FileCheck %s --check-prefix=DEVICE
-// RUN: ingot-opt %s --split-input-file --ingot-merge-projections="device precision=bf16" --remarks-filter=ingot-merge-projections --remark-format=emitRemark 2>&1 >/dev/null | FileCheck %s --check-prefix=DEVICE-REMARK
+// RUN: ingot-opt %s --split-input-file --ingot-attach-target=target=cuda --ingot-merge-projections=precision=bf16 | FileCheck %s --check-prefix=DEVICE
+// RUN: ingot-opt %s --split-input-file --ingot-attach-target=target=cuda --ingot-merge-projections=precision=bf16 --remarks-filter=ingot-merge-projections --remark-format=emitRemark 2>&1 >/dev/null | FileCheck %s --check-prefix=DEVICE-REMARK
 
 // Queries, keys and values of one input, two heads to a key head, in no order.
 ingot.state parameter @wq : tensor<64x32xf32> = dense<0.0> : tensor<64x32xf32>
@@ -57,7 +57,7 @@ func.func @forward(%x: tensor<512x32xf32> {ingot.kind = "data", ingot.name = "x"
 // a device.
 // DEVICE-LABEL: func @parts
 // DEVICE:       ingot.attention {{.*}} mask
-// DEVICE-REMARK: remark: [Missed] packed-attention | {{.*}} Reason="the device's kernel does not take the sizes, bounds or mask"
+// DEVICE-REMARK: remark: [Missed] packed-attention | {{.*}} Reason="the device's kernel does not take a mask"
 // CHECK-LABEL: func @parts
 // CHECK-SAME:    %[[X:arg[0-9]+]]: tensor<2x32x3x2x16xf32>, %[[MASK:arg[0-9]+]]:
 // CHECK-NEXT:  %[[HEADS:.*]] = ingot.reshape %[[X]] : tensor<2x32x3x2x16xf32> -> tensor<2x32x6x16xf32>

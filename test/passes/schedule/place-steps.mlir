@@ -5,9 +5,9 @@
 // over it.
 //       CHECK: exec.kernel "loop" @kernel_0 aliases = [0, -1]
 //       CHECK: ingot.state parameter @w {{.*}}exec.offset = 0
-// CHECK-LABEL: func.func @train_step()
-//  CHECK-SAME: exec.arena_bytes = 64
-//  CHECK-SAME: exec.inputs = [{kind = "data", name = "g", offset = 0
+// CHECK-LABEL: exec.step @train_step
+//  CHECK-SAME: arena_bytes = 64
+//  CHECK-SAME: inputs = [#exec.value<name = "g", kind = "data", type = tensor<8xf32>, offset = 0>]
 //       CHECK: %[[W:.*]] = exec.buffer state 0 : memref<8xf32>
 //       CHECK: %[[G:.*]] = exec.buffer arena 0 : memref<8xf32>
 //       CHECK: %[[NEW:.*]] = exec.buffer state 0 : memref<8xf32>
@@ -23,7 +23,7 @@ func.func @train_step(%g: tensor<8xf32> {ingot.name = "g", ingot.kind = "data"},
 // -----
 
 // Tests that a state that its own update reads at other elements is copied.
-// CHECK-LABEL: func.func @train_step()
+// CHECK-LABEL: exec.step @train_step
 //       CHECK: exec.launch
 //       CHECK: %[[TO:.*]] = exec.buffer state 0
 //       CHECK: exec.call @ingot_copy(from = %{{.*}}, to = %[[TO]])
@@ -37,7 +37,7 @@ func.func @train_step(%r: tensor<8xf32> {ingot.state = @r}) -> (tensor<8xf32> {i
 
 // Tests that a state is not overwritten while a later kernel reads the old
 // value.
-// CHECK-LABEL: func.func @train_step()
+// CHECK-LABEL: exec.step @train_step
 //       CHECK: exec.call @ingot_copy
 ingot.state parameter @w : tensor<4x4xf32> = dense<1.0> : tensor<4x4xf32>
 func.func @train_step(%g: tensor<4x4xf32> {ingot.name = "g", ingot.kind = "data"},
@@ -55,8 +55,8 @@ func.func @train_step(%g: tensor<4x4xf32> {ingot.name = "g", ingot.kind = "data"
 // the last product works in.
 //       CHECK: exec.kernel "loop" @kernel_0
 //   CHECK-NOT: exec.kernel
-// CHECK-LABEL: func.func @forward()
-//  CHECK-SAME: exec.arena_bytes = 960
+// CHECK-LABEL: exec.step @forward
+//  CHECK-SAME: arena_bytes = 960
 //       CHECK: exec.launch @kernel_0
 //       CHECK: exec.call @ingot_matmul(
 //       CHECK: exec.launch @kernel_0
@@ -74,8 +74,8 @@ func.func @forward(%x: tensor<4x4xf32> {ingot.name = "x", ingot.kind = "data"}) 
 // Tests that a constant with several values becomes a frozen state, and an
 // output that is an input gets memory of its own.
 //       CHECK: ingot.state frozen @"constant/0"
-// CHECK-LABEL: func.func @forward()
-//  CHECK-SAME: exec.outputs = [{kind = "output", name = "y", offset = {{.*}}}, {kind = "output", name = "z", offset = 128
+// CHECK-LABEL: exec.step @forward
+//  CHECK-SAME: outputs = [#exec.value<name = "y", kind = "output", {{.*}}>, #exec.value<name = "z", kind = "output", type = tensor<2xf32>, offset = 128>]
 //       CHECK: exec.launch
 //       CHECK: exec.call @ingot_copy
 func.func @forward(%x: tensor<2xf32> {ingot.name = "x", ingot.kind = "data"})
@@ -90,7 +90,7 @@ func.func @forward(%x: tensor<2xf32> {ingot.name = "x", ingot.kind = "data"})
 // Tests that a result is written over an operand that dies, where it is read
 // element by element.
 //       CHECK: exec.kernel "loop" @{{.*}} aliases = [0]
-// CHECK-LABEL: func.func @forward()
+// CHECK-LABEL: exec.step @forward
 //       CHECK: exec.call @ingot_matmul(a = %{{.*}}, b = %{{.*}}, c = %[[P:.*]], scratch = %{{.*}})
 //       CHECK: %[[FROM:.*]] = exec.buffer arena [[PLACE:.*]] : memref<4x4xf32>
 //       CHECK: %[[TO:.*]] = exec.buffer arena [[PLACE]] : memref<4x4xf32>
@@ -107,7 +107,7 @@ func.func @forward(%x: tensor<4x4xf32> {ingot.name = "x", ingot.kind = "data"}) 
 // read once more.
 //       CHECK: exec.kernel "custom" @{{.*}} aliases = [-1, -1, -1]
 //       CHECK: exec.kernel "custom" @[[IN_PLACE:.*]] aliases = [-1, -1, 0]
-// CHECK-LABEL: func.func @forward()
+// CHECK-LABEL: exec.step @forward
 //       CHECK: exec.launch @[[IN_PLACE]]
 func.func @forward(%x: tensor<4x4xf32> {ingot.name = "x", ingot.kind = "data"},
                    %i: tensor<2xi64> {ingot.name = "i", ingot.kind = "data"},
@@ -128,7 +128,7 @@ func.func @forward(%x: tensor<4x4xf32> {ingot.name = "x", ingot.kind = "data"},
 //   CHECK-DAG: ingot.state parameter @v {{.*}}exec.offset = 256
 //   CHECK-DAG: ingot.state parameter @u {{.*}}exec.offset = 320
 //   CHECK-DAG: ingot.state parameter @w {{.*}}exec.offset = 0
-// CHECK-LABEL: func.func @train_step()
+// CHECK-LABEL: exec.step @train_step
 //       CHECK: exec.call @ingot_reduce_scatter_start(bucket = %{{.*}}) <elements = 66>
 //       CHECK: %[[SUM:.*]] = exec.buffer arena
 //       CHECK: exec.call @ingot_reduce_scatter_wait(bucket = %[[SUM]]) <elements = 66>
@@ -161,7 +161,7 @@ func.func @train_step(%g: tensor<40xf32> {ingot.name = "g", ingot.kind = "data"}
 
 // Tests that of a table only the rows that are looked up count as moved: four rows
 // of 32 bytes, four indices of 8, and the result.
-// CHECK-LABEL: func.func @train_step()
+// CHECK-LABEL: exec.step @train_step
 //       CHECK: exec.launch {{.*}} {bytes = 288 : i64,
 func.func @train_step(%table: tensor<1000x8xf32> {ingot.name = "table", ingot.kind = "data"},
                       %rows: tensor<4xi64> {ingot.name = "rows", ingot.kind = "data"})
@@ -175,7 +175,7 @@ func.func @train_step(%table: tensor<1000x8xf32> {ingot.name = "table", ingot.ki
 // Tests that a reshape on the way does not hinder that: elements stay where they
 // are in memory.
 //       CHECK: exec.kernel "loop" @[[KERNEL:.*]] aliases = [0, -1]
-// CHECK-LABEL: func.func @forward()
+// CHECK-LABEL: exec.step @forward
 //       CHECK: exec.call @ingot_matmul(
 //       CHECK: %[[FROM:.*]] = exec.buffer arena [[PLACE:.*]] : memref<4x4xf32>
 //       CHECK: %[[TO:.*]] = exec.buffer arena [[PLACE]] : memref<2x2x4xf32>
@@ -195,14 +195,14 @@ func.func @forward(%x: tensor<4x4xf32> {ingot.name = "x", ingot.kind = "data"},
 
 // Tests that inputs of a device come through two blocks beside the arena: of
 // 32 and 4 bytes, each aligned. They are part of the peak.
-// CHECK-LABEL: func.func @train_step()
-//  CHECK-SAME: exec.arena_bytes = [[#ARENA:]] : i64
-//  CHECK-SAME: exec.live = [{bytes = 256 : i64, kind = "staging", nodes = []}, {
-//  CHECK-SAME: exec.memory = {
-//  CHECK-SAME: peak_bytes = [[#ARENA + 256]] : i64
-//  CHECK-SAME: workspace_bytes = 256 : i64
-//  CHECK-SAME: exec.staging_bytes = 256 : i64
-module attributes {ingot.machine = {device_workspace_bytes = 1.0 : f64}} {
+// CHECK-LABEL: exec.step @train_step
+//  CHECK-SAME: arena_bytes = [[#ARENA:]] : i64
+//  CHECK-SAME: live = [#exec.live<kind = "staging", bytes = 256, nodes = []>, #exec.live<
+//  CHECK-SAME: memory = #exec.memory<
+//  CHECK-SAME: peak = [[#ARENA + 256]]
+//  CHECK-SAME: workspace = 256
+//  CHECK-SAME: staging_bytes = 256 : i64
+module attributes {ingot.target = #ingot.target<"cuda">} {
   func.func @train_step(%x: tensor<8xf32> {ingot.name = "x", ingot.kind = "data"},
                         %s: tensor<f32> {ingot.name = "lr", ingot.kind = "hyper"}) -> (tensor<8xf32> {ingot.name = "y"}) {
     %0 = ingot.broadcast %s dims = [] : tensor<f32> -> tensor<8xf32>

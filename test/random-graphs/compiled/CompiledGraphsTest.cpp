@@ -11,6 +11,7 @@
 #include "passes/Registration.h"
 #include "passes/fusion/Passes.h"
 #include "passes/precision/Passes.h"
+#include "passes/targets/cuda/Passes.h"
 #include "test/random-graphs/RandomGraph.h"
 #include "tools/ingot-eval/Compiled.h"
 #include "gtest/gtest.h"

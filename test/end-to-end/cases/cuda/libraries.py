@@ -276,7 +276,7 @@ def attention_terms(ingot):
             )
         )
         text = steps.read_text()
-        train = text[text.index("@train_step") :].split("func.func")[0]
+        train = text[text.index("@train_step") :].split("exec.step")[0]
         places = dict(re.findall(r"(%\w+) = exec\.buffer +(\w+ \d+) : memref<", train))
         if precision == "fp32":
             check("@ingot_attention" not in text, "attention in fp32")

@@ -1,4 +1,4 @@
-// RUN: ingot-opt %s --ingot-form-fusions="library-epilogues" --ingot-outline-constants --ingot-place-steps --ingot-emit-cpu-kernels --verify-diagnostics
+// RUN: ingot-opt %s --ingot-attach-target=target=emulator --ingot-form-fusions --ingot-outline-constants --ingot-place-steps --ingot-emit-cpu-kernels --verify-diagnostics
 
 // Tests that a processor's code does not leave out what devices alone compute
 // with a product.

@@ -1,5 +1,5 @@
-// RUN: ingot-opt %s --ingot-form-fusions="library-epilogues" --ingot-outline-constants --ingot-place-steps | FileCheck %s --check-prefix=PLACED
-// RUN: ingot-opt %s --ingot-form-fusions="library-epilogues" --ingot-outline-constants --ingot-place-steps --ingot-emit-cuda-kernels | FileCheck %s
+// RUN: ingot-opt %s --ingot-attach-target=target=emulator --ingot-form-fusions --ingot-outline-constants --ingot-place-steps | FileCheck %s --check-prefix=PLACED
+// RUN: ingot-opt %s --ingot-attach-target=target=emulator --ingot-form-fusions --ingot-outline-constants --ingot-place-steps --ingot-emit-cuda-kernels | FileCheck %s
 
 // Tests that a bias's gradient has a kernel of its own behind the product,
 // which reads the operand, and what the call says of it.

@@ -1,6 +1,6 @@
-// RUN: ingot-opt %s --ingot-form-fusions="library-epilogues" --ingot-outline-constants --ingot-place-steps | FileCheck %s --check-prefix=PLACED
-// RUN: ingot-opt %s --ingot-form-fusions="library-epilogues" --ingot-outline-constants --ingot-place-steps --ingot-emit-cuda-kernels | FileCheck %s
-// RUN: ingot-opt %s --ingot-form-fusions="library-epilogues" --ingot-outline-constants --ingot-place-steps --ingot-emit-cuda-kernels --cse --ingot-convert-device-kernels --ingot-lower-steps | FileCheck %s --check-prefix=LOWERED
+// RUN: ingot-opt %s --ingot-attach-target=target=emulator --ingot-form-fusions --ingot-outline-constants --ingot-place-steps | FileCheck %s --check-prefix=PLACED
+// RUN: ingot-opt %s --ingot-attach-target=target=emulator --ingot-form-fusions --ingot-outline-constants --ingot-place-steps --ingot-emit-cuda-kernels | FileCheck %s
+// RUN: ingot-opt %s --ingot-attach-target=target=emulator --ingot-form-fusions --ingot-outline-constants --ingot-place-steps --ingot-emit-cuda-kernels --cse --ingot-convert-device-kernels --ingot-lower-steps | FileCheck %s --check-prefix=LOWERED
 
 // Tests that the call says by numbers of its kernel's buffers (product, bias,
 // residual, result) what the library may do in its place, and that the kernel

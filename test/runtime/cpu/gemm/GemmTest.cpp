@@ -7,6 +7,7 @@
 #include "runtime/abi/Scratch.h"
 #include "runtime/core/Memory.h"
 #include "runtime/cpu/ThreadPool.h"
+#include "runtime/cpu/gemm/PackedGemm.h"
 
 #include <cmath>
 #include <gtest/gtest.h>
@@ -198,6 +199,36 @@ TEST_P(Gemm, ThreadsDoNotShareScratch) {
       }
       EXPECT_EQ(shared.c, alone.c);
     }
+}
+
+// Nothing is multiplied: tile units need not be there.
+TEST(GemmScratch, IsAsPlanned) {
+  std::mt19937 random(7);
+  auto upTo = [&](int64_t most) {
+    return static_cast<int64_t>(1 + random() % most);
+  };
+  int threads = getThreadCount();
+  for (int trial = 0; trial < 3000; ++trial) {
+    ingot_matmul_desc d = {};
+    d.batch = trial % 3 == 0 ? upTo(6) : 1;
+    d.m = upTo(random() % 2 ? 200 : 12000);
+    d.n = upTo(random() % 2 ? 600 : 6000);
+    d.k = upTo(random() % 2 ? 800 : 5000);
+    d.transpose_a = random() % 2;
+    d.transpose_b = random() % 2;
+    int32_t types[] = {INGOT_F32, INGOT_BF16, INGOT_F16};
+    d.a_type = d.b_type = types[random() % 3];
+    d.c_type = random() % 2 ? d.a_type : INGOT_F32;
+    ingot::abi::ScratchMachine machine;
+    machine.threads = upTo(32);
+    machine.packsHalves = true;
+    machine.tilesF32 = machine.tilesHalves = random() % 2;
+    omp_set_num_threads(static_cast<int>(machine.threads));
+    ASSERT_LE(getPackedScratchBytes(d, isOnTiles(d, machine)),
+              static_cast<size_t>(getScratchBytes(d, machine)))
+        << d.batch << " x " << d.m << " x " << d.n << " x " << d.k;
+  }
+  omp_set_num_threads(threads);
 }
 
 /// Root of the mean squared error, over that of the results.

@@ -3,12 +3,12 @@
 // The memory of addresses starts behind those of shards.
 ingot.state moment @m : tensor<64xf32> = dense<0.0> : tensor<64xf32> {exec.offset = 0 : i64, shard = #ingot.shard<first = 0, of = 64>}
 
-// CHECK: module attributes {exec.messages = [array<i64: 8, 1300>, array<i64: 16, 32>]}
+// CHECK: module attributes {exec.messages = [#exec.message<offset = 8, rank_bytes = 1300>, #exec.message<offset = 16, rank_bytes = 32>]}
 
 // Messages are behind what is planned: 1,300 bytes, then 32, then one count for each block of threads.
-// CHECK-LABEL: func.func @train_step
-// CHECK-SAME: exec.arena_bytes = 17856
-func.func @train_step() attributes {exec.arena_bytes = 16384 : i64} {
+// CHECK-LABEL: exec.step @train_step
+// CHECK-SAME: arena_bytes = 17856
+exec.step @train_step attributes {arena_bytes = 16384 : i64} {
   %0 = exec.buffer arena 0 : memref<1100xf32>
   %1 = exec.buffer arena 8192 : memref<2000xf32>
   %2 = exec.buffer arena 16320 : memref<16xf32>
@@ -36,19 +36,17 @@ func.func @train_step() attributes {exec.arena_bytes = 16384 : i64} {
   exec.call @ingot_all_reduce_wait(bucket = %1) <elements = 2000, number = 1, compression = topk, k = 4> : memref<2000xf32>
   // CHECK: exec.call @ingot_all_reduce_wait(bucket = %{{.*}}) <elements = 16, number = 2>
   exec.call @ingot_all_reduce_wait(bucket = %2) <elements = 16, number = 2> : memref<16xf32>
-  return
 }
 
 // Another step's bucket of the same kind has the same kernels and the same memory.
-// CHECK-LABEL: func.func @other_step
-func.func @other_step() attributes {exec.arena_bytes = 8192 : i64} {
+// CHECK-LABEL: exec.step @other_step
+exec.step @other_step attributes {arena_bytes = 8192 : i64} {
   %0 = exec.buffer arena 0 : memref<1100xf32>
   // CHECK: exec.launch_grid @device::@message_0_encode
   // CHECK: exec.buffer shard 8
   exec.call @ingot_all_reduce_start(bucket = %0) <elements = 1100, compression = int8> : memref<1100xf32>
   // CHECK: exec.launch_grid @device::@message_0_decode
   exec.call @ingot_all_reduce_wait(bucket = %0) <elements = 1100, compression = int8> : memref<1100xf32>
-  return
 }
 
 // Warps agree on a scale; a range of ranks is behind the buffers.

@@ -1,5 +1,5 @@
-// RUN: ingot-opt %s --ingot-form-fusions="library-epilogues" --split-input-file | FileCheck %s
-// RUN: ingot-opt %s --ingot-form-fusions="library-epilogues" --split-input-file --remarks-filter=fusion --remark-format=emitRemark 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
+// RUN: ingot-opt %s --ingot-attach-target=target=emulator --ingot-form-fusions --split-input-file | FileCheck %s
+// RUN: ingot-opt %s --ingot-attach-target=target=emulator --ingot-form-fusions --split-input-file --remarks-filter=fusion --remark-format=emitRemark 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
 
 // Tests that a bias along rows and what rounds the sum join the product, in the
 // product's type throughout.

@@ -1,6 +1,6 @@
 // RUN: ingot-opt %s --split-input-file --ingot-pack-signs | FileCheck %s
 // RUN: ingot-opt %s --split-input-file --ingot-pack-signs --remarks-filter=ingot-pack-signs --remark-format=emitRemark 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
-// RUN: ingot-opt %s --split-input-file --ingot-pack-signs --ingot-form-fusions="library-epilogues" | FileCheck %s --check-prefix=FUSED
+// RUN: ingot-opt %s --split-input-file --ingot-pack-signs --ingot-attach-target=target=emulator --ingot-form-fusions | FileCheck %s --check-prefix=FUSED
 
 // Tests that the derivative of ReLU behind one product, for another, is read as
 // bits, in rows of 128, and that both products take them.

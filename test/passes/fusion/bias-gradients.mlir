@@ -1,5 +1,5 @@
-// RUN: ingot-opt %s --split-input-file --ingot-form-fusions="library-epilogues" | FileCheck %s
-// RUN: ingot-opt %s --split-input-file --ingot-form-fusions="library-epilogues" --remarks-filter=fusion --remark-format=emitRemark 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
+// RUN: ingot-opt %s --split-input-file --ingot-attach-target=target=emulator --ingot-form-fusions | FileCheck %s
+// RUN: ingot-opt %s --split-input-file --ingot-attach-target=target=emulator --ingot-form-fusions --remarks-filter=fusion --remark-format=emitRemark 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
 
 // Tests that the sum of an operand over the inner dimension joins the product,
 // through reshapes and casts to f32, and that the product stays as it is.
