@@ -246,10 +246,10 @@ ingot::reference::runRanksByName(func::FuncOp function,
   using InBucket = std::optional<std::pair<int64_t, int64_t>>;
   auto placeOf = [&](const std::string &name) -> InBucket {
     auto state = symbols.lookup<StateOp>(name);
-    if (auto shard = state ? state.getShard() : std::nullopt)
-      return {{(*shard)[0], (*shard)[1]}};
-    if (auto gathered = state ? state.getGathered() : std::nullopt)
-      return {{(*gathered)[1], (*gathered)[2]}};
+    if (auto shard = state ? state.getShardAttr() : ShardAttr())
+      return {{shard.getFirst(), shard.getOf()}};
+    if (auto gathered = state ? state.getGatheredAttr() : GatheredAttr())
+      return {{gathered.getFirst(), gathered.getOf()}};
     return {};
   };
   auto nameOn = [](const std::string &name, size_t rank) {

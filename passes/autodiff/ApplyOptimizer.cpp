@@ -147,7 +147,7 @@ Value ApplyOptimizer::countSteps(Signature step, Arithmetic a,
 /// gradient that is a sum over ranks times scalars, from that sum: nothing else
 /// has to be in memory.
 static Value shardSquareSum(OpBuilder &builder, Arithmetic a, Value gradient,
-                            Shard shard) {
+                            ShardAttr shard) {
   Type f64 = builder.getF64Type();
   Value factor;
   while (Operation *def = gradient.getDefiningOp()) {
@@ -166,7 +166,7 @@ static Value shardSquareSum(OpBuilder &builder, Arithmetic a, Value gradient,
   }
   Value sum = ShardSquareSumOp::create(builder, gradient.getLoc(),
                                        RankedTensorType::get({}, f64), gradient,
-                                       shard.first, shard.of);
+                                       shard.getFirst(), shard.getOf());
   return factor ? a.mul(sum, a.square(factor)) : sum;
 }
 
@@ -183,8 +183,8 @@ Value ApplyOptimizer::clipFactor(OpBuilder &builder, Arithmetic a,
   for (const ResultList::Entry &entry : results.entries) {
     if (!entry.gradient())
       continue;
-    if (std::optional<Shard> shard = shards.lookup(entry.value)) {
-      addTo(ownSquares, shardSquareSum(builder, a, entry.value, *shard));
+    if (ShardAttr shard = shards.lookup(entry.value)) {
+      addTo(ownSquares, shardSquareSum(builder, a, entry.value, shard));
       continue;
     }
     Value gradient =

@@ -20,7 +20,7 @@ struct ReductionSpace {
   /// The dimensions of the results, and those folded away, increasing.
   llvm::SmallVector<int64_t> kept, reduced;
 
-  explicit ReductionSpace(mlir::Operation *yield);
+  explicit ReductionSpace(mlir::ValueRange results);
 
   llvm::SmallVector<int64_t> sizes(llvm::ArrayRef<int64_t> dims) const;
 

@@ -8,12 +8,13 @@
 #define INGOT_PASSES_COST_CLUSTER_H
 
 #include "mlir/Support/LLVM.h"
+#include "runtime/abi/Table.h"
 #include "llvm/Support/Error.h"
 #include <optional>
 
 namespace ingot {
 
-enum class Exchange { AllReduce, ReduceScatter, AllGather };
+using abi::Exchange;
 
 /// How data goes from one to the next: seconds of a message of no length, and
 /// bytes per second.

@@ -200,10 +200,9 @@ FusionPlan::getIterationSpace(const FusionNode &node) const {
             builder.getDenseI64ArrayAttr(dims)};
   }
   auto type = tensorType(root->getResult(0));
-  std::optional<Shard> shard = shards.lookup(root->getResult(0));
   return {RankedTensorType::get(type.getShape(),
                                 IntegerType::get(root->getContext(), 1)),
-          shard ? shard->toAttr(root->getContext()) : Attribute()};
+          shards.lookup(root->getResult(0))};
 }
 
 /// True if every read of `node`'s results in `reader` is at the element that is
@@ -240,7 +239,7 @@ bool FusionPlan::formRows(const FusionNode &a, const FusionNode &b,
   // Fewer rows would leave processors idle, shorter ones fill no vectors.
   constexpr int64_t minRows = 16, minLength = 16;
   auto isSharded = [&](Operation *root) {
-    return shards.lookup(root->getResult(0)).has_value();
+    return shards.lookup(root->getResult(0)) != nullptr;
   };
   if (!limits.rows || llvm::any_of(a.roots, isSharded) ||
       llvm::any_of(b.roots, isSharded))

@@ -167,13 +167,12 @@ private:
              ArrayRef<func::FuncOp> functions) {
     BucketLayout layout =
         BucketLayout::of(cast<BucketEnd>(*bucket.waits.front()));
-    Builder attributes(&getContext());
     DenseMap<Attribute, int64_t> firsts;
     for (auto [state, first] : llvm::zip_equal(bucket.states, layout.offsets)) {
       firsts[state] = first;
       findState(getOperation(), state)
-          .setGatheredAttr(attributes.getDenseI64ArrayAttr(
-              {number, first, layout.elements}));
+          .setGatheredAttr(
+              GatheredAttr::get(&getContext(), number, first, layout.elements));
     }
     for (AllGatherWaitOp wait : bucket.waits) {
       auto start = wait.getBucket().getDefiningOp<AllGatherStartOp>();
@@ -186,8 +185,8 @@ private:
       wait.erase();
       start.erase();
     }
-    Location loc =
-        NameLoc::get(attributes.getStringAttr("parameters " + Twine(number)));
+    Location loc = NameLoc::get(
+        StringAttr::get(&getContext(), "parameters " + Twine(number)));
     for (func::FuncOp func : functions) {
       SmallVector<Value> arguments;
       SmallVector<int64_t> places;

@@ -70,7 +70,7 @@ def ShardUpdates : Pass<"ingot-shard-updates", "::mlir::ModuleOp"> {
     ```
     After:
     ```mlir
-    ingot.state moment @w/momentum : tensor<96xf32> = dense<0.0> {shard = array<i64: 0, 96>}
+    ingot.state moment @w/momentum : tensor<96xf32> = dense<0.0> {shard = #ingot.shard<first = 0, of = 96>}
     %g = ingot.reduce_scatter_wait %bucket : (tensor<96xf32>) -> tensor<96xf32>
     %m = ingot.add %momentum, %g : tensor<96xf32>
     %next = ingot.sub %w, %m : tensor<96xf32>
@@ -113,7 +113,7 @@ def DeferGathers : Pass<"ingot-defer-gathers", "::mlir::ModuleOp"> {
     ```
     After:
     ```mlir
-    ingot.state parameter @w : tensor<96xf32> = dense<0.0> {gathered = array<i64: 0, 0, 96>}
+    ingot.state parameter @w : tensor<96xf32> = dense<0.0> {gathered = #ingot.gathered<bucket = 0, first = 0, of = 96>}
     func.func @train_step(%w: tensor<96xf32> {ingot.state = @w}) -> (tensor<96xf32> {ingot.state = @w}) {
       %whole = ingot.state_gather_wait 0 %w at [0] of 96 : (tensor<96xf32>) -> tensor<96xf32>
       %next = ingot.fusion loop(%whole, %gradient) : ...
@@ -131,7 +131,7 @@ def CompressGradients : Pass<"ingot-compress-gradients", "::mlir::ModuleOp"> {
   let summary = "less than gradients travels, and what is left comes later";
   let description = [{
     With `int8` in `grad-comm`, the gradients of a bucket travel as integers with a scale for each block of 256, with `topk:SHARE` that share of
-    the elements, those of largest magnitude, with their indices: `compress` says which, and the bucket's `code` how it is sent. What a rank's gradients have beyond that is the
+    the elements, those of largest magnitude, with their indices: `compress` says which, and the bucket's `compression` how it is sent. What a rank's gradients have beyond that is the
     bucket's `residual`, added to the next step's, so that nothing is lost.
 
     With `powersgd:RANK`, a gradient of n x m elements (the first dimension, and all others) leaves its bucket, which

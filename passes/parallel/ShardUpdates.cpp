@@ -45,18 +45,18 @@ struct ShardUpdates : ingot::impl::ShardUpdatesBase<ShardUpdates> {
     // Parameters by where they are in which bucket of gradients.
     llvm::MapVector<Operation *, std::map<int64_t, Entry *>> buckets;
     for (Entry &entry : results.entries) {
-      std::optional<Shard> shard = shards->lookup(entry.value);
+      ShardAttr shard = shards->lookup(entry.value);
       if (!shard || !entry.state())
         continue;
       StateOp state = findState(getOperation(), entry.state());
       if (state.getRole() == Role::Parameter) {
-        Operation *bucket = findBucket(entry.value, *shard, *shards);
-        if (!buckets[bucket].try_emplace(shard->first, &entry).second) {
+        Operation *bucket = findBucket(entry.value, shard, *shards);
+        if (!buckets[bucket].try_emplace(shard.getFirst(), &entry).second) {
           bucket->emitOpError("two parameters have one place in a bucket");
           return signalPassFailure();
         }
       } else {
-        state.setShardAttr(shard->toAttr(&getContext()));
+        state.setShardAttr(shard);
         ++numStates;
       }
     }
@@ -76,7 +76,8 @@ struct ShardUpdates : ingot::impl::ShardUpdatesBase<ShardUpdates> {
 
 private:
   /// The reduce-scatter that a value is computed from.
-  static Operation *findBucket(Value value, Shard shard, const Shards &shards) {
+  static Operation *findBucket(Value value, ShardAttr shard,
+                               const Shards &shards) {
     SmallVector<Value> work = {value};
     llvm::SmallPtrSet<Operation *, 16> seen;
     while (!work.empty()) {
@@ -130,7 +131,7 @@ private:
           states.add((entry.second->state().getValue() + "/gradient").str(),
                      Role::Accumulator, tensorType(part));
       findState(getOperation(), symbol)
-          .setShardAttr(Shard{entry.first, elements}.toAttr(&getContext()));
+          .setShardAttr(ShardAttr::get(&getContext(), entry.first, elements));
       results.addState(symbol, part);
       ++numStates;
     }

@@ -155,7 +155,7 @@ def PlaceSteps : Pass<"ingot-place-steps", "::mlir::ModuleOp"> {
     it, element by element; otherwise it is copied at the end. Equal fusions become one `exec.kernel`.
 
     On a device (the module's machine), inputs come through blocks beside the arena, so that those of the next step are
-    copied while a step runs: `exec.staging_bytes`, which count as workspace.
+    copied while a step runs: `staging_bytes`, which count as workspace.
 
     With `no-reuse`, places in the arena are never used twice.
 
@@ -169,11 +169,10 @@ def PlaceSteps : Pass<"ingot-place-steps", "::mlir::ModuleOp"> {
     After:
     ```mlir
     exec.kernel "loop" @kernel_0 aliases = [-1] { ... }
-    func.func @train_step() attributes {exec.arena_bytes = 128 : i64, exec.inputs = [...], exec.outputs = [...]} {
+    exec.step @train_step attributes {arena_bytes = 128 : i64, inputs = [...], outputs = [...]} {
       %0 = exec.buffer arena 0 : memref<8xf32>
       %1 = exec.buffer arena 64 : memref<8xf32>
       exec.launch @kernel_0(%0) -> (%1) {flops = 8 : i64} : memref<8xf32> -> memref<8xf32>
-      return
     }
     ```
   }];

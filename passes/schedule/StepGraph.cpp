@@ -373,8 +373,14 @@ StepGraph::Lifetimes StepGraph::getLifetimes(ArrayRef<unsigned> order,
     for (unsigned to : node.writes)
       if (result.ofBuffer[to] == none && buffers[to].bucket < 0)
         result.ofBuffer[to] = add(buffers[to].bytes, at[index], lastRead(to));
-    if (node.scratchBytes > 0)
-      result.ofScratch[index] = add(node.scratchBytes, at[index], at[index]);
+    if (node.scratchBytes > 0) {
+      // What a collective sends is there until the wait.
+      int64_t last = at[index];
+      if (isa<BucketEnd>(node.op))
+        for (unsigned bucket : node.writes)
+          last = std::max(last, lastRead(bucket));
+      result.ofScratch[index] = add(node.scratchBytes, at[index], last);
+    }
   }
   for (auto [i, buffer] : llvm::enumerate(buffers)) {
     if (buffer.bucket < 0)

@@ -49,6 +49,17 @@ def DType : Enum<"ingot_dtype", [
   let description = "Element types that library entries compute with.";
 }
 
+def Math : Enum<"ingot_math", [
+    Case<"INGOT_MATH_EXACT", "exact", 0, "Products of elements as they are, added up in f32 (f64 for f64).">,
+    Case<"INGOT_MATH_TILES", "tiles", 1, "Half precision on the CPU's tile units (AMX), added up in f32.">,
+    Case<"INGOT_MATH_BF16X3", "bf16x3", 2,
+         "f32 on the CPU's tile units, as sums of three bf16 each (runtime/cpu/gemm).">,
+    Case<"INGOT_MATH_TF32", "tf32", 3, "f32 rounded to TF32 on the GPU's tensor cores.">]> {
+  let description = [{
+    How a library multiplies. An entry falls back to INGOT_MATH_EXACT on a machine without the unit.
+  }];
+}
+
 def Context : Opaque<"ingot_context"> {
   let description = "The running trainer. Compiled code only hands it back.";
 }
@@ -133,16 +144,11 @@ def Products : Section<"Matmul"> {
   }];
 }
 
-class OnTilesField : Field<I32, "on_tiles", [{
-    Whether to multiply on the CPU's tile units, if it has any; f32 then as sums of three bf16 each (runtime/cpu/gemm).
-    On a GPU whether f32 may be rounded to TF32.
-  }]>;
-
 def MatmulDesc : Struct<"ingot_matmul_desc", [
     Field<I64, "batch">, Field<I64, "m">, Field<I64, "n">, Field<I64, "k">,
     Field<I32, "transpose_a", "Whether a is stored as [batch, k, m].">,
     Field<I32, "transpose_b", "Whether b is stored as [batch, n, k].">,
-    Field<DType, "a_type">, Field<DType, "b_type">, Field<DType, "c_type">, OnTilesField<>,
+    Field<DType, "a_type">, Field<DType, "b_type">, Field<DType, "c_type">, Field<Math, "math">,
     ScratchField<>, IndexField<>]> {
   let description = "c[batch, m, n] = a[batch, m, k] b[batch, k, n], accumulated in f32 (f64 for f64).";
 }
@@ -240,7 +246,7 @@ def ConvDesc : Struct<"ingot_conv_desc", [
     Array<I64, "in", MaxSpatial>, Array<I64, "out", MaxSpatial>, Array<I64, "kernel", MaxSpatial>,
     Array<I64, "stride", MaxSpatial>, Array<I64, "dilation", MaxSpatial>, Array<I64, "pad_low", MaxSpatial>,
     Array<I64, "pad_high", MaxSpatial>,
-    Field<DType, "type">, Field<I32, "channels_last">, Field<I32, "filter_channels_last">, OnTilesField<>,
+    Field<DType, "type">, Field<I32, "channels_last">, Field<I32, "filter_channels_last">, Field<Math, "math">,
     ScratchField<>, IndexField<>]> {
   let description = [{
     A convolution of [batch, channels, spatial], or of [batch, spatial, channels] where `channels_last`. The filter is
@@ -293,7 +299,7 @@ def AttentionDesc : Struct<"ingot_attention_desc", [
       Elements from one batch, head and query to the next; 0 repeats. Keys are contiguous.
     }]>,
     Array<I64, "mask_strides", RowStrides>,
-    Field<DType, "type">, OnTilesField<>,
+    Field<DType, "type">, Field<Math, "math">,
     Field<I32, "stream", "Which random numbers dropout takes (docs/spec/random.md).">, ReservedField<>,
     ScratchField<>, IndexField<>]> {
   let description = [{

@@ -40,6 +40,13 @@ constexpr int64_t convertedBytes(const ScratchMachine &machine, int32_t type,
   return converts ? alignTo(elements * 4, INGOT_ALIGNMENT) : 0;
 }
 
+/// How a CPU multiplies elements of `type` on tile registers, or on others.
+constexpr ingot_math mathOf(bool onTiles, int32_t type) {
+  if (!onTiles)
+    return INGOT_MATH_EXACT;
+  return type == INGOT_F32 ? INGOT_MATH_BF16X3 : INGOT_MATH_TILES;
+}
+
 /// Transformed tiles, filters and products of runtime/cpu/winograd, for sums
 /// over `in` channels.
 constexpr int64_t winogradBytes(int64_t tiles, int64_t in, int64_t out,
@@ -81,6 +88,11 @@ constexpr bool isOnTiles(const ingot_matmul_desc &desc,
     return false;
   return desc.a_type == INGOT_F32 ? machine.tilesF32 && desc.k >= leastDepth
                                   : machine.tilesHalves;
+}
+
+constexpr ingot_math getMath(const ingot_matmul_desc &desc,
+                             const ScratchMachine &machine) {
+  return detail::mathOf(isOnTiles(desc, machine), desc.a_type);
 }
 
 /// Packed operands: rows of a over a block of the inner dimension, and per
@@ -187,6 +199,11 @@ constexpr bool isOnTiles(const ingot_conv_desc &desc, ConvKind kind,
   return desc.out[1] <= (kind == ConvKind::Forward ? shortRow : shortGradRow);
 }
 
+constexpr ingot_math getMath(const ingot_conv_desc &desc, ConvKind kind,
+                             const ScratchMachine &machine) {
+  return detail::mathOf(isOnTiles(desc, kind, machine), desc.type);
+}
+
 /// A convolution as a product of its windows, which are gathered a part at a
 /// time.
 struct Im2colGemm {
@@ -200,7 +217,7 @@ struct Im2colGemm {
     int64_t channels = kind == ConvKind::InputGrad ? out : in;
     matmul.batch = 1;
     matmul.a_type = matmul.b_type = matmul.c_type = desc.type;
-    matmul.on_tiles = 1;
+    matmul.math = INGOT_MATH_TILES;
     // The filter's gradient has columns for each tap; else parts are rows.
     bool byTaps = kind == ConvKind::FilterGrad;
     int64_t partBytes = (byTaps ? rows : taps) * channels * half;
@@ -293,6 +310,11 @@ constexpr bool isOnTiles(const ingot_attention_desc &desc,
   return desc.type == INGOT_F32   ? machine.tilesF32
          : desc.type == INGOT_F64 ? false
                                   : machine.tilesHalves;
+}
+
+constexpr ingot_math getMath(const ingot_attention_desc &desc,
+                             const ScratchMachine &machine) {
+  return detail::mathOf(isOnTiles(desc, machine), desc.type);
 }
 
 /// What a thread of runtime/cpu/attention works in.

@@ -51,7 +51,7 @@ static bool multiply(ingot_context *context, const ingot_matmul_desc &desc,
     std::memset(c, 0, desc.batch * desc.m * desc.n * size);
     return false;
   }
-  bool onTiles = desc.on_tiles && hasTileUnits();
+  bool onTiles = desc.math != INGOT_MATH_EXACT && hasTileUnits();
   if (onTiles ||
       (vendor::getComputeType(desc.a_type) == INGOT_F32 && canRunGemm())) {
     multiplyPacked(context, desc, onTiles, a, b, c, scratch, epilogue);

@@ -156,13 +156,15 @@ static llvm::Expected<std::string> compile(ModuleOp module, unsigned level,
   auto code = target.emitDeviceCode(module);
   if (!code)
     return code.takeError();
-  LowerStepsOptions lower;
-  lower.deviceCode = code->binary;
-  lower.devicePtx = code->text;
-  llvm::raw_string_ostream(lower.manifest = "")
+  std::string manifest;
+  llvm::raw_string_ostream(manifest)
       << llvm::json::Value(describe(slots, *cases, target.getSpec().arch));
+  Builder builder(module.getContext());
+  module->setAttr(exec::kManifestAttr, builder.getStringAttr(manifest));
+  module->setAttr(exec::kDeviceCodeAttr, builder.getStringAttr(code->binary));
+  module->setAttr(exec::kDeviceTextAttr, builder.getStringAttr(code->text));
   if (llvm::Error error = runPasses(
-          module, [&](PassManager &p) { p.addPass(createLowerSteps(lower)); }))
+          module, [&](PassManager &p) { p.addPass(createLowerSteps()); }))
     return std::move(error);
   llvm::LLVMContext context;
   auto translated = translateForHost(module, context, target.getHost(), level);

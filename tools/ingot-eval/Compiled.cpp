@@ -226,14 +226,7 @@ llvm::Expected<std::vector<Tensor>> ingot::hoistConstants(func::FuncOp function,
 
 double ingot::compiledLeeway(func::FuncOp function, Type element) {
   bool roundsOnce = true;
-  function.walk([&](Operation *op) {
-    roundsOnce &=
-        !isa<ExpOp, LogOp, Log1pOp, TanhOp, ErfOp, SinOp, CosOp, PowOp, RsqrtOp,
-             LogisticOp, ReduceOp, MatmulOp, ConvOp, ConvInputGradOp,
-             ConvFilterGradOp, SumPoolOp, SumPoolGradOp, MaxPoolGradOp,
-             ScatterAddOp, DropoutOp>(op) &&
-        !isa<Decomposable>(op);
-  });
+  function.walk([&](CostModel op) { roundsOnce &= op.roundsOnce(); });
   if (roundsOnce)
     return 0;
   return element.isF64()   ? 1e-12

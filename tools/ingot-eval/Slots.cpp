@@ -57,7 +57,8 @@ llvm::Error ModuleSlots::readPlaces(ModuleOp module) {
   for (auto state : module.getOps<StateOp>()) {
     if (state.getHalves())
       continue;
-    int64_t offset = state->getAttrOfType<IntegerAttr>("exec.offset").getInt();
+    int64_t offset =
+        state->getAttrOfType<IntegerAttr>(exec::kOffsetAttr).getInt();
     stateOffsets[state.getSymName()] = offset;
     std::string storage;
     states.push_back({offset, ingot::stateBytes(state, storage).str(),
@@ -65,20 +66,18 @@ llvm::Error ModuleSlots::readPlaces(ModuleOp module) {
     if (state.getShard())
       shards.insert(state.getSymName());
   }
-  stateBytes = module->getAttrOfType<IntegerAttr>("exec.state_bytes").getInt();
-  if (auto places = module->getAttrOfType<ArrayAttr>("exec.messages"))
-    for (auto place : places.getAsRange<DenseI64ArrayAttr>())
-      messages.push_back({place[0], place[1]});
-  for (auto step : module.getOps<func::FuncOp>()) {
-    FunctionSlots &compiled = functions[step.getName()];
-    compiled.arenaBytes =
-        step->getAttrOfType<IntegerAttr>("exec.arena_bytes").getInt();
+  stateBytes =
+      module->getAttrOfType<IntegerAttr>(exec::kStateBytesAttr).getInt();
+  if (auto places = module->getAttrOfType<ArrayAttr>(exec::kMessagesAttr))
+    for (auto place : places.getAsRange<exec::MessageAttr>())
+      messages.push_back({place.getOffset(), place.getRankBytes()});
+  for (auto step : module.getOps<exec::StepOp>()) {
+    FunctionSlots &compiled = functions[step.getSymName()];
+    compiled.arenaBytes = static_cast<int64_t>(step.getArenaBytes());
     llvm::StringMap<int64_t> places;
-    for (StringRef list : {"exec.inputs", "exec.outputs"})
-      for (auto place :
-           step->getAttrOfType<ArrayAttr>(list).getAsRange<DictionaryAttr>())
-        places[place.getAs<StringAttr>("name").getValue()] =
-            place.getAs<IntegerAttr>("offset").getInt();
+    for (ArrayAttr list : {step.getInputs(), step.getOutputs()})
+      for (auto value : list.getAsRange<exec::ValueAttr>())
+        places[value.getName()] = value.getOffset();
     for (auto *slots : {&compiled.arguments, &compiled.results})
       for (Slot &slot : *slots) {
         auto &offsets = slot.isState ? stateOffsets : places;
@@ -104,6 +103,7 @@ llvm::Error ingot::runPasses(ModuleOp module,
 llvm::Error ingot::placeSteps(ModuleOp module, const Target &target,
                               unsigned level) {
   Machine machine;
+  machine.threads = target.getMachine().threads;
   machine.deviceWorkspaceBytes = target.getMachine().deviceWorkspaceBytes;
   Target::set(module, target.getSpec(), machine);
   return runPasses(module, [&](PassManager &passes) {

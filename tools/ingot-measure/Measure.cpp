@@ -68,7 +68,7 @@ double measureMatmul(ingot_dtype type, int64_t size, const Machine &machine) {
   desc.batch = 1;
   desc.m = desc.n = desc.k = size;
   desc.a_type = desc.b_type = desc.c_type = type;
-  desc.on_tiles = isOnTiles(desc, getScratchMachine(machine));
+  desc.math = getMath(desc, getScratchMachine(machine));
   Block a = makeNumbers(type, size * size), b = makeNumbers(type, size * size),
         c = makeZeros(size * size * bytesOf(type));
   double seconds = bestSeconds(4, [&] {
@@ -128,7 +128,7 @@ double measureAttention(int32_t type, const Machine &machine) {
     strides[1] = heads * size;
     strides[2] = size;
   }
-  desc.on_tiles = isOnTiles(desc, getScratchMachine(machine));
+  desc.math = getMath(desc, getScratchMachine(machine));
   desc.scratch_bytes = abi::getScratchBytes(desc, getScratchMachine(machine));
   int64_t bytes = tokens * heads * size * 4;
   Block query = makeZeros(bytes), key = makeZeros(bytes),

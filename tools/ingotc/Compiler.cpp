@@ -354,13 +354,12 @@ int Compiler::plan() {
 
 int64_t Compiler::getPeakBytes() {
   int64_t arena = 0, staging = 0;
-  for (auto step : model.module->getOps<func::FuncOp>()) {
-    if (auto bytes = step->getAttrOfType<IntegerAttr>("exec.arena_bytes"))
-      arena = std::max(arena, bytes.getInt());
-    if (auto bytes = step->getAttrOfType<IntegerAttr>("exec.staging_bytes"))
-      staging = std::max(staging, bytes.getInt());
+  for (auto step : model.module->getOps<exec::StepOp>()) {
+    arena = std::max(arena, static_cast<int64_t>(step.getArenaBytes()));
+    staging = std::max(staging, static_cast<int64_t>(step.getStagingBytes()));
   }
-  auto states = (*model.module)->getAttrOfType<IntegerAttr>("exec.state_bytes");
+  auto states =
+      (*model.module)->getAttrOfType<IntegerAttr>(exec::kStateBytesAttr);
   return states.getInt() + arena + staging;
 }
 
@@ -411,13 +410,20 @@ int Compiler::run() {
     writeText(options.output, device.text);
     return 0;
   }
-  LowerStepsOptions lower;
-  lower.manifest = manifest(storage);
-  lower.deviceCode = std::move(device.binary);
-  lower.devicePtx = std::move(device.text);
-  lower.weightBytes = link.weights.size();
-  lower.exportBytes = link.exportLiteral.size();
-  if (!runPasses([&](PassManager &m) { m.addPass(createLowerSteps(lower)); }))
+  Builder builder(&context);
+  auto setText = [&](StringRef name, StringRef bytes) {
+    (*model.module)->setAttr(name, builder.getStringAttr(bytes));
+  };
+  auto setSize = [&](StringRef name, size_t bytes) {
+    (*model.module)
+        ->setAttr(name, builder.getI64IntegerAttr(static_cast<int64_t>(bytes)));
+  };
+  setText(exec::kManifestAttr, manifest(storage));
+  setText(exec::kDeviceCodeAttr, device.binary);
+  setText(exec::kDeviceTextAttr, device.text);
+  setSize(exec::kWeightBytesAttr, link.weights.size());
+  setSize(exec::kExportBytesAttr, link.exportLiteral.size());
+  if (!runPasses([&](PassManager &m) { m.addPass(createLowerSteps()); }))
     return exitCode();
 
   llvm::LLVMContext llvmContext;

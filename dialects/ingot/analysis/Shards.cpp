@@ -7,11 +7,6 @@
 using namespace mlir;
 using namespace ingot;
 
-std::optional<Shard> Shards::lookup(Value value) const {
-  auto it = shards.find(value);
-  return it == shards.end() ? std::nullopt : std::optional(it->second);
-}
-
 FailureOr<Shards> Shards::of(func::FuncOp function) {
   Shards result;
   Signature signature(function);
@@ -20,12 +15,10 @@ FailureOr<Shards> Shards::of(func::FuncOp function) {
   for (BlockArgument argument : function.getArguments()) {
     FlatSymbolRefAttr symbol = signature.argumentState(argument.getArgNumber());
     auto state = symbol ? symbols.lookup<StateOp>(symbol.getAttr()) : StateOp();
-    if (std::optional<ArrayRef<int64_t>> shard =
-            state ? state.getShard() : std::nullopt)
-      result.shards[argument] = {(*shard)[0], (*shard)[1]};
-    if (std::optional<ArrayRef<int64_t>> gathered =
-            state ? state.getGathered() : std::nullopt)
-      result.shards[argument] = {(*gathered)[1], (*gathered)[2]};
+    if (state && state.getShardAttr())
+      result.shards[argument] = state.getShardAttr();
+    if (state && state.getGatheredAttr())
+      result.shards[argument] = state.getGatheredAttr().getShard();
   }
   for (Operation &op : function.getBody().front())
     if (failed(result.visit(op)))
@@ -35,12 +28,12 @@ FailureOr<Shards> Shards::of(func::FuncOp function) {
 
 /// A part's shards are those of its place in the states' bucket.
 template <typename Op>
-static LogicalResult checkPlaces(Op op,
-                                 ArrayRef<std::optional<Shard>> operands) {
+static LogicalResult checkPlaces(Op op, ArrayRef<ShardAttr> operands) {
   for (auto [shard, first] : llvm::zip_equal(operands, op.getFirsts()))
-    if (shard && *shard != Shard{first, static_cast<int64_t>(op.getOf())})
+    if (shard && shard != ShardAttr::get(op.getContext(), first,
+                                         static_cast<int64_t>(op.getOf())))
       return op.emitOpError("C8: a part must be where its shards are: at ")
-             << shard->first << " of " << shard->of << ", got " << first
+             << shard.getFirst() << " of " << shard.getOf() << ", got " << first
              << " of " << op.getOf();
   return success();
 }
@@ -49,12 +42,12 @@ LogicalResult Shards::visit(Operation &op) {
   if (auto wait = dyn_cast<ReduceScatterWaitOp>(op)) {
     BucketLayout layout = BucketLayout::of(cast<BucketEnd>(op));
     for (auto [part, first] : llvm::zip_equal(wait.getParts(), layout.offsets))
-      shards[part] = {first, layout.elements};
+      shards[part] = ShardAttr::get(op.getContext(), first, layout.elements);
     return success();
   }
-  SmallVector<std::optional<Shard>> operands = llvm::map_to_vector(
+  SmallVector<ShardAttr> operands = llvm::map_to_vector(
       op.getOperands(), [&](Value operand) { return lookup(operand); });
-  if (llvm::none_of(operands, [](auto &shard) { return shard.has_value(); }))
+  if (llvm::none_of(operands, [](ShardAttr shard) { return shard != nullptr; }))
     return success();
 
   // Results of steps: new values of states in shards.
@@ -63,10 +56,11 @@ LogicalResult Shards::visit(Operation &op) {
   if (auto start = dyn_cast<AllGatherStartOp>(op)) {
     BucketLayout layout = BucketLayout::of(cast<BucketEnd>(op));
     for (auto [shard, first] : llvm::zip_equal(operands, layout.offsets))
-      if (shard && *shard != Shard{first, layout.elements})
+      if (shard &&
+          shard != ShardAttr::get(op.getContext(), first, layout.elements))
         return op.emitOpError("C8: a part must be where its shards are: at ")
-               << shard->first << " of " << shard->of << ", got " << first
-               << " of " << layout.elements;
+               << shard.getFirst() << " of " << shard.getOf() << ", got "
+               << first << " of " << layout.elements;
     return success();
   }
   if (auto wait = dyn_cast<StateGatherWaitOp>(op))
@@ -74,7 +68,7 @@ LogicalResult Shards::visit(Operation &op) {
   if (auto start = dyn_cast<StateGatherStartOp>(op)) {
     for (auto [result, shard] : llvm::zip_equal(op.getResults(), operands))
       if (shard)
-        shards[result] = *shard;
+        shards[result] = shard;
     return checkPlaces(start, operands);
   }
   if (auto fusion = dyn_cast<FusionOp>(op)) {
@@ -82,19 +76,19 @@ LogicalResult Shards::visit(Operation &op) {
     for (auto [argument, shard] :
          llvm::zip_equal(body.getArguments(), operands))
       if (shard)
-        shards[argument] = *shard;
+        shards[argument] = shard;
     for (Operation &inner : body.without_terminator())
       if (failed(visit(inner)))
         return failure();
-    std::optional<Shard> common;
+    ShardAttr common;
     for (auto [result, value] : llvm::zip_equal(
              op.getResults(), body.getTerminator()->getOperands())) {
-      std::optional<Shard> shard = lookup(value);
-      if (!shard || (common && *common != *shard))
+      ShardAttr shard = lookup(value);
+      if (!shard || (common && common != shard))
         return op.emitOpError("C9: computes what is in several shards, or "
                               "whole, together");
       common = shard;
-      shards[result] = *shard;
+      shards[result] = shard;
     }
     return success();
   }
@@ -102,21 +96,21 @@ LogicalResult Shards::visit(Operation &op) {
   if (op.hasTrait<SameBytes>()) {
     for (auto [result, shard] : llvm::zip_equal(op.getResults(), operands))
       if (shard)
-        shards[result] = *shard;
+        shards[result] = shard;
     return success();
   }
-  std::optional<Shard> common;
+  ShardAttr common;
   for (auto [operand, shard] : llvm::zip_equal(op.getOpOperands(), operands)) {
     if (!shard)
       continue;
     auto body = dyn_cast<ScalarBody>(op);
     bool isPointwise = body && !isa<LibraryCall>(op) &&
                        body.readsPointwise(operand.getOperandNumber());
-    if (!isPointwise || (common && *common != *shard))
+    if (!isPointwise || (common && common != shard))
       return op.emitOpError("C9: needs elements that the rank does not have");
     common = shard;
   }
   for (Value result : op.getResults())
-    shards[result] = *common;
+    shards[result] = common;
   return success();
 }

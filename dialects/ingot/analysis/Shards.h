@@ -14,16 +14,6 @@
 
 namespace ingot {
 
-/// A tensor's place in a bucket, in elements.
-struct Shard {
-  int64_t first = 0, of = 0;
-
-  bool operator==(const Shard &) const = default;
-  mlir::DenseI64ArrayAttr toAttr(mlir::MLIRContext *context) const {
-    return mlir::DenseI64ArrayAttr::get(context, {first, of});
-  }
-};
-
 /// Follows shards through a function, fused or not: from the ends of
 /// reduce-scatters and from states that say so, through what computes element
 /// by element, to all-gathers.
@@ -33,14 +23,14 @@ public:
   /// rank does not have.
   static mlir::FailureOr<Shards> of(mlir::func::FuncOp function);
 
-  /// None for a tensor that the rank has whole.
-  std::optional<Shard> lookup(mlir::Value value) const;
+  /// Null for a tensor that the rank has whole.
+  ShardAttr lookup(mlir::Value value) const { return shards.lookup(value); }
   bool empty() const { return shards.empty(); }
 
 private:
   mlir::LogicalResult visit(mlir::Operation &op);
 
-  llvm::DenseMap<mlir::Value, Shard> shards;
+  llvm::DenseMap<mlir::Value, ShardAttr> shards;
 };
 
 } // namespace ingot

@@ -9,7 +9,7 @@ include "dialects/ingot/ir/Dialect.td"
 
 class Ingot_AttentionOp<string mnemonic, list<Trait> traits = []>
     : Ingot_ComputeOp<mnemonic, !listconcat(traits, [
-        DeclareOpInterfaceMethods<LibraryCall, ["refuseCall"]>, AttrSizedOperandSegments,
+        DeclareOpInterfaceMethods<LibraryCall, ["getCallBuffers", "refuseCall"]>, AttrSizedOperandSegments,
         DeclareOpInterfaceMethods<Decomposable>,
         DeclareOpInterfaceMethods<CostModel, ["getFlops"]>,
         DeclareOpInterfaceMethods<PrecisionRole, ["getPrecisionRole", "isStatistic"]>])> {

@@ -37,10 +37,10 @@ static RankedTensorType bucketType(ValueRange parts, bool sharded) {
 }
 
 void AllReduceStartOp::build(OpBuilder &builder, OperationState &state,
-                             ValueRange parts, bool blocking, CodeAttr code,
-                             int64_t kept) {
+                             ValueRange parts, bool blocking,
+                             CompressionFormat compression, int64_t k) {
   build(builder, state, bucketType(parts, /*sharded=*/false), parts, blocking,
-        code, kept);
+        compression, k);
 }
 void ReduceScatterStartOp::build(OpBuilder &builder, OperationState &state,
                                  ValueRange parts) {
@@ -109,14 +109,14 @@ SmallVector<Value> ingot::sumOverRanks(OpBuilder &builder, Location loc,
           .getParts());
 }
 
-template <typename Op> static LogicalResult checkKept(Op op, int64_t elements) {
-  auto kept = static_cast<int64_t>(op.getKept());
-  bool isFine = op.getCode() == Code::TopK ? 0 < kept && kept <= elements &&
-                                                 elements < (int64_t(1) << 32)
-                                           : kept == 0;
+template <typename Op> static LogicalResult checkK(Op op, int64_t elements) {
+  auto k = static_cast<int64_t>(op.getK());
+  bool isFine = op.getCompression() == CompressionFormat::TopK
+                    ? 0 < k && k <= elements && elements < (int64_t(1) << 32)
+                    : k == 0;
   if (!isFine)
     return op.emitOpError("C10: topk keeps 1 to ")
-           << elements << " elements, others none; got " << kept;
+           << elements << " elements, others none; got " << k;
   return success();
 }
 
@@ -124,13 +124,16 @@ LogicalResult AllReduceStartOp::verify() {
   RankedTensorType bucket = tensorType(getBucket());
   if (failed(checkStart<AllReduceWaitOp>(*this)))
     return failure();
-  if (getCode() && !bucket.getElementType().isF32())
-    return emitOpError("C11: a bucket with a code is f32, got ") << bucket;
-  return checkKept(*this, bucket.getNumElements());
+  if (getCompression() != CompressionFormat::None &&
+      !bucket.getElementType().isF32())
+    return emitOpError("C11: a compressed bucket is f32, got ") << bucket;
+  return checkK(*this, bucket.getNumElements());
 }
 
 LogicalResult CompressOp::verify() {
-  return checkKept(*this, tensorType(getInput()).getNumElements());
+  if (getCompression() == CompressionFormat::None)
+    return emitOpError("C14: `none` is no compression");
+  return checkK(*this, tensorType(getInput()).getNumElements());
 }
 
 LogicalResult AllReduceWaitOp::verify() {

@@ -29,7 +29,7 @@ def MatmulOp : Ingot_ComputeOp<"matmul", [DeclareOpInterfaceMethods<LibraryCall>
     $lhs (`transposed` $transpose_lhs^)? `,` $rhs (`transposed` $transpose_rhs^)? attr-dict
     `:` functional-type(operands, results)
   }];
-  let extraClassDeclaration = [{
+  let extraClassDeclaration = roundsMoreThanOnce # [{
     ::ingot::WorkKind getWorkKind() { return ::ingot::WorkKind::Matmul; }
     /// Sizes of the product.
     struct Sizes { int64_t batch, m, n, k; };

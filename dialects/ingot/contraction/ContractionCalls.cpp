@@ -23,5 +23,5 @@ void MatmulOp::describeCall(CallDescriptor &descriptor) {
   desc.a_type = getAbiType(getElementTypeOrSelf(getLhs()));
   desc.b_type = getAbiType(getElementTypeOrSelf(getRhs()));
   desc.c_type = getAbiType(getElementTypeOrSelf(getResult()));
-  descriptor.fields = desc;
+  descriptor = desc;
 }

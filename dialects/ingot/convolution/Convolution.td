@@ -27,7 +27,7 @@ class Ingot_ConvolutionOp<string mnemonic, list<Trait> traits = []>
         DeclareOpInterfaceMethods<Differentiable>,
         DeclareOpInterfaceMethods<PrecisionRole, ["getPrecisionRole"]>])> {
   let results = (outs Ingot_FloatTensor:$result);
-  let extraClassDeclaration = [{
+  let extraClassDeclaration = roundsMoreThanOnce # [{
     ::ingot::WorkKind getWorkKind() { return ::ingot::WorkKind::Convolution; }
   }];
 }
@@ -90,6 +90,7 @@ def MaxPoolOp : Ingot_PoolOp<"max_pool", [DeclareOpInterfaceMethods<Differentiab
 
 def MaxPoolGradOp : Ingot_PoolOp<"max_pool_grad", [DeclareOpInterfaceMethods<Differentiable>]> {
   let summary = "gradient of `max_pool`: each window's cotangent goes to its index";
+  let extraClassDeclaration = roundsMoreThanOnce;
   let arguments = (ins Ingot_FloatTensor:$output_grad, Ingot_IndexTensor:$indices,
                        DenseI64ArrayAttr:$kernel,
                        DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations,
@@ -102,6 +103,7 @@ def MaxPoolGradOp : Ingot_PoolOp<"max_pool_grad", [DeclareOpInterfaceMethods<Dif
 def SumPoolOp : Ingot_PoolOp<"sum_pool", [DeclareOpInterfaceMethods<Differentiable>]> {
   let summary = "sum of each window; padding is 0";
   let description = "Average pooling is this divided by the window's size (a constant).";
+  let extraClassDeclaration = roundsMoreThanOnce;
   let arguments = (ins Ingot_FloatTensor:$input, DenseI64ArrayAttr:$kernel,
                        DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations,
                        DenseI64ArrayAttr:$pad_low, DenseI64ArrayAttr:$pad_high,
@@ -112,6 +114,7 @@ def SumPoolOp : Ingot_PoolOp<"sum_pool", [DeclareOpInterfaceMethods<Differentiab
 
 def SumPoolGradOp : Ingot_PoolOp<"sum_pool_grad", [DeclareOpInterfaceMethods<Differentiable>]> {
   let summary = "gradient of `sum_pool`: each element collects the windows it is in";
+  let extraClassDeclaration = roundsMoreThanOnce;
   let arguments = (ins Ingot_FloatTensor:$output_grad, DenseI64ArrayAttr:$kernel,
                        DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations,
                        DenseI64ArrayAttr:$pad_low, DenseI64ArrayAttr:$pad_high,

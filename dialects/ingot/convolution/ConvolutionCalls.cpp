@@ -42,7 +42,7 @@ static ingot_conv_desc describe(Op op, Value input, Value filter,
 #define INGOT_CONVOLUTION(OP, ENTRY, INPUT, FILTER, OUTPUT)                    \
   StringRef OP::getEntry() { return ENTRY; }                                   \
   void OP::describeCall(CallDescriptor &descriptor) {                          \
-    descriptor.fields = describe(*this, INPUT(), FILTER(), OUTPUT());          \
+    descriptor = describe(*this, INPUT(), FILTER(), OUTPUT());                 \
   }
 
 INGOT_CONVOLUTION(ConvOp, "ingot_conv", getInput, getFilter, getResult)

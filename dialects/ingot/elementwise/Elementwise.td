@@ -51,6 +51,7 @@ class Ingot_ArithmeticOp<string mnemonic, string text, list<Trait> traits = []>
 class Ingot_FunctionOp<string mnemonic, string text, int flops>
     : Ingot_FloatUnaryOp<mnemonic, text, [
         DeclareOpInterfaceMethods<CostModel, ["getFlops"]>]> {
+  let extraClassDeclaration = roundsMoreThanOnce;
   let extraClassDefinition = [{
     bool $cppClass::readsPointwise(unsigned) { return true; }
     int64_t $cppClass::getFlops() {
@@ -79,7 +80,9 @@ def ExpOp : Ingot_FunctionOp<"exp", "e to the x", 16>;
 def LogOp : Ingot_FunctionOp<"log", "natural logarithm", 24>;
 def Log1pOp : Ingot_FunctionOp<"log1p", "log(1 + x), accurate near 0", 32>;
 def SqrtOp : Ingot_FloatUnaryOp<"sqrt", "square root">;
-def RsqrtOp : Ingot_FloatUnaryOp<"rsqrt", "1 / sqrt(x)">;
+def RsqrtOp : Ingot_FloatUnaryOp<"rsqrt", "1 / sqrt(x)"> {
+  let extraClassDeclaration = roundsMoreThanOnce;
+}
 def TanhOp : Ingot_FunctionOp<"tanh", "hyperbolic tangent", 32>;
 def ErfOp : Ingot_FunctionOp<"erf", "Gauss error function", 40>;
 def SinOp : Ingot_FunctionOp<"sin", "sine of x in radians", 32>;
@@ -108,6 +111,7 @@ def MinOp : Ingot_ArithmeticOp<"min",
 def PowOp : Ingot_BinaryOp<"pow", Ingot_FloatTensor,
     [DeclareOpInterfaceMethods<Differentiable>]> {
   let summary = "a to the b, as C's pow";
+  let extraClassDeclaration = roundsMoreThanOnce;
 }
 def RemOp : Ingot_BinaryOp<"rem", Ingot_NumberTensor,
     [DeclareOpInterfaceMethods<Differentiable>]> {

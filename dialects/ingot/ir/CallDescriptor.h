@@ -1,7 +1,8 @@
 //===----------------------------------------------------------------------===//
 //
-// What the interface LibraryCall says of an op: the descriptor of its ABI entry
-// (runtime/abi/Abi.h). Scratch, cost and the call itself follow from it.
+// What the interface LibraryCall says of an op: the descriptor and the buffers
+// of its ABI entry (runtime/abi/Abi.td). Scratch, cost and the call itself
+// follow from it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -9,20 +10,28 @@
 #define INGOT_DIALECTS_INGOT_IR_CALLDESCRIPTOR_H
 
 #include "dialects/ingot/ir/Interfaces.h"
-#include "runtime/abi/Abi.h"
+#include "runtime/abi/Table.h"
 
-#include <variant>
+#include <cstring>
 
 namespace ingot {
 
-/// One of the ABI's descriptors.
-struct CallDescriptor {
-  std::variant<std::monostate, ingot_matmul_desc, ingot_conv_desc,
-               ingot_attention_desc, ingot_compress_desc, ingot_shard_desc,
-               ingot_bucket_desc>
-      fields;
-  /// Attention: whether a mask, and whether sequence lengths, hide keys.
-  bool hasMask = false, hasLengths = false;
+/// The value of one of the ABI's descriptors: a C struct that knows its type.
+class CallDescriptor {
+public:
+  CallDescriptor() = default;
+  /// A struct of the ABI.
+  template <typename Desc>
+  CallDescriptor(const Desc &desc)
+      : CallDescriptor(abi::structOf<Desc>,
+                       llvm::ArrayRef(reinterpret_cast<const char *>(&desc),
+                                      sizeof(Desc))) {
+    static_assert(std::is_trivially_copyable_v<Desc>);
+  }
+  CallDescriptor(const abi::Struct &type, llvm::ArrayRef<char> bytes)
+      : type(&type), bytes(bytes) {
+    assert(bytes.size() == type.bytes);
+  }
 
   /// The descriptor of a call.
   static CallDescriptor of(LibraryCall call) {
@@ -30,7 +39,41 @@ struct CallDescriptor {
     call.describeCall(descriptor);
     return descriptor;
   }
+
+  const abi::Struct &getType() const { return *type; }
+  llvm::ArrayRef<char> getBytes() const { return bytes; }
+
+  template <typename Desc> bool is() const {
+    return type == &abi::structOf<Desc>;
+  }
+  /// The C struct, which must be the descriptor's.
+  template <typename Desc> Desc get() const {
+    assert(is<Desc>());
+    Desc desc;
+    std::memcpy(&desc, bytes.data(), sizeof(Desc));
+    return desc;
+  }
+
+  /// Calls `body` with the C struct if it is one of these.
+  template <typename... Descs, typename Body> void match(Body body) const {
+    ((is<Descs>() ? body(get<Descs>()) : void()), ...);
+  }
+
+  /// An integer, or the bits of another number, at a place in the struct.
+  int64_t getInteger(uint32_t offset, uint32_t size) const;
+  void setInteger(uint32_t offset, uint32_t size, int64_t value);
+  /// A field by its name; 0 if the struct has none.
+  int64_t getInteger(llvm::StringRef name) const;
+  /// Of the struct, or of a struct in it; the field must be there.
+  void setInteger(llvm::StringRef name, int64_t value);
+
+private:
+  const abi::Struct *type = nullptr;
+  llvm::SmallVector<char, 0> bytes;
 };
+
+/// Whether a call passes the entry's buffer of that name.
+bool hasBuffer(LibraryCall call, llvm::StringRef name);
 
 /// The element type of a tensor as descriptors have it.
 ingot_dtype getAbiType(mlir::Type element);

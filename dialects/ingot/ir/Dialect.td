@@ -75,6 +75,11 @@ class Ingot_Op<string mnemonic, list<Trait> traits = []>
 
 /// A computation: no side effect, knows its cost and its place in mixed
 /// precision. Families add their bodies and gradients.
+/// The declaration of ops whose elements take more than one rounding (CostModel).
+defvar roundsMoreThanOnce = [{
+  bool roundsOnce() { return false; }
+}];
+
 class Ingot_ComputeOp<string mnemonic, list<Trait> traits = []>
     : Ingot_Op<mnemonic, !listconcat(traits, [Pure, CostModel, PrecisionRole])>;
 

@@ -26,7 +26,18 @@ using ElementSource =
     llvm::function_ref<mlir::Value(unsigned operand, mlir::ValueRange indices)>;
 
 /// See the interface LibraryCall (dialects/ingot/ir/CallDescriptor.h).
-struct CallDescriptor;
+class CallDescriptor;
+
+/// A buffer of a call: all of an operand or result, or a part with a shape and
+/// strides of its own, which begins `offset` elements behind. Null where the
+/// entry may do without.
+struct CallBuffer {
+  mlir::Value value = {};
+  int64_t offset = 0;
+  llvm::SmallVector<int64_t> shape = {}, strides = {};
+
+  bool isPart() const { return !shape.empty(); }
+};
 
 /// Results are the operands' bytes under another type or name (reshape,
 /// barrier): a view once memory is placed, never a copy.
@@ -59,6 +70,9 @@ struct RowParts {
 namespace detail {
 int64_t elementwiseFlops(mlir::Operation *op);
 int64_t operandAndResultBytes(mlir::Operation *op);
+llvm::SmallVector<CallBuffer> operandsAndResults(mlir::Operation *op);
+/// Whether an op is made of others (Decomposable).
+bool isComposite(mlir::Operation *op);
 /// 0, 1, ... rank - 1.
 llvm::SmallVector<int64_t> sameDims(mlir::Value tensor);
 } // namespace detail

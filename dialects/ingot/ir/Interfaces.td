@@ -20,14 +20,19 @@ def LibraryCall : OpInterface<"LibraryCall"> {
   let methods = [
     InterfaceMethod<"The symbol of the entry.", "::llvm::StringRef", "getEntry", (ins)>,
     InterfaceMethod<[{
-      Fills the entry's descriptor: sizes, element types and attributes of the op. Fields that depend on the
-      target (math mode, scratch) or on the place in memory (strides) are left 0.
+      Fills the entry's descriptor: sizes, element types, strides and attributes of the op. Fields that depend on
+      the target (math mode, scratch) or on the function (numbers of calls and buckets) are left 0.
     }], "void", "describeCall", (ins "::ingot::CallDescriptor &":$descriptor)>,
+    InterfaceMethod<[{
+      The entry's buffers in its order, but for scratch: operands and results of the op, or parts of them.
+    }], "::llvm::SmallVector<::ingot::CallBuffer>", "getCallBuffers", (ins),
+      "", "return ::ingot::detail::operandsAndResults($_op);">,
     InterfaceMethod<[{
       Why no target's entry can run the op: an attribute or element type that the descriptor cannot express. Empty
       if one may; the targets' own limits are theirs (`Target::getSupport`).
     }], "::llvm::StringRef", "refuseCall", (ins), "", "return {};">];
 }
+
 def SameBytes : NativeOpTrait<"SameBytes"> {
   let cppNamespace = "::ingot";
 }
@@ -152,6 +157,10 @@ def CostModel : OpInterface<"CostModel"> {
     InterfaceMethod<"Which of a machine's rates the operations run at.",
       "::ingot::WorkKind", "getWorkKind", (ins),
       "", "return ::ingot::WorkKind::Vector;">,
+    InterfaceMethod<[{
+      True if each element of a result is exact, or the exact result rounded once: two ways of computing it then give
+      the same bits.
+    }], "bool", "roundsOnce", (ins), "", "return !::ingot::detail::isComposite($_op);">,
   ];
 }
 

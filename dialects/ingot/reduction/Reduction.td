@@ -38,6 +38,7 @@ def ReduceOp : Ingot_ComputeOp<"reduce", [
   let assemblyFormat = [{
     `` $kind $operand `dims` `=` $dims attr-dict `:` functional-type(operands, results)
   }];
+  let extraClassDeclaration = roundsMoreThanOnce;
   let hasFolder = 1;
 }
 

@@ -195,6 +195,7 @@ def ScatterAddOp : Ingot_ComputeOp<"scatter_add",
     $updates `[` $indices `]` (`into` $init^)? `dim` `=` $dim attr-dict `:`
     functional-type(operands, results)
   }];
+  let extraClassDeclaration = roundsMoreThanOnce;
   let hasVerifier = 1;
 }
 

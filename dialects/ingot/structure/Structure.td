@@ -26,6 +26,44 @@ def Ingot_Role : I32EnumAttr<"Role", "what a state is for", [
 }
 def Ingot_RoleAttr : EnumAttr<Ingot_Dialect, Ingot_Role, "role">;
 
+def Ingot_ShardAttr : AttrDef<Ingot_Dialect, "Shard"> {
+  let mnemonic = "shard";
+  let summary = "a tensor's place in a bucket of which each rank has a shard";
+  let description = [{
+    The tensor's first element is number `first` of the bucket's `of` elements (docs/spec/collective.md).
+
+    ```mlir
+    #ingot.shard<first = 32, of = 96>
+    ```
+  }];
+  let parameters = (ins "int64_t":$first, "int64_t":$of);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// Whether a tensor of so many elements is within the bucket.
+    bool holds(int64_t elements) const { return getFirst() + elements <= getOf(); }
+  }];
+}
+
+def Ingot_GatheredAttr : AttrDef<Ingot_Dialect, "Gathered"> {
+  let mnemonic = "gathered";
+  let summary = "a state's place in a bucket that is collected behind the end of a step";
+  let description = [{
+    As `#ingot.shard`, in the bucket number `bucket`.
+
+    ```mlir
+    #ingot.gathered<bucket = 0, first = 32, of = 96>
+    ```
+  }];
+  let parameters = (ins "int64_t":$bucket, "int64_t":$first, "int64_t":$of);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// The place without the bucket's number.
+    ShardAttr getShard() const { return ShardAttr::get(getContext(), getFirst(), getOf()); }
+  }];
+}
+
 def StateOp : Ingot_Op<"state", [Symbol]> {
   let summary = "a tensor that outlives the step";
   let description = [{
@@ -42,22 +80,20 @@ def StateOp : Ingot_Op<"state", [Symbol]> {
     `ingot.join_halves` of those, which functions read and write in its place. Files have the whole value.
 
     A state with `shard` is held in parts: each rank has the elements that are in its shard of a
-    bucket (docs/spec/collective.md). `shard` says which of the bucket's elements is the state's first, and how many
-    the bucket has.
+    bucket (docs/spec/collective.md), at the place `shard`.
 
     A parameter with `gathered` is whole on every rank, but what a step wrote of it only in the rank's shard until a function has
-    waited for its bucket (`state_gather_wait`). `gathered` is the number of the bucket, its element that is the state's first, and how many
-    it has. States of one bucket lie in memory as the bucket has them.
+    waited for its bucket (`state_gather_wait`). States of one bucket lie in memory as the bucket has them.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, Ingot_RoleAttr:$role,
                        TypeAttrOf<Ingot_Tensor>:$type, ElementsAttr:$initial,
-                       OptionalAttr<FlatSymbolRefAttr>:$of, OptionalAttr<DenseI64ArrayAttr>:$shard,
-                       OptionalAttr<DenseI64ArrayAttr>:$gathered,
+                       OptionalAttr<FlatSymbolRefAttr>:$of, OptionalAttr<Ingot_ShardAttr>:$shard,
+                       OptionalAttr<Ingot_GatheredAttr>:$gathered,
                        OptionalAttr<FlatSymbolRefArrayAttr>:$halves);
   let assemblyFormat = "`` $role $sym_name (`of` $of^)? `:` $type `=` $initial attr-dict";
   let builders = [OpBuilder<(ins "::llvm::StringRef":$name, "::ingot::Role":$role,
                                  "::mlir::RankedTensorType":$type, "::mlir::ElementsAttr":$initial),
-    "build($_builder, $_state, name, role, type, initial, ::mlir::FlatSymbolRefAttr(), ::mlir::DenseI64ArrayAttr(), ::mlir::DenseI64ArrayAttr(), ::mlir::ArrayAttr());">];
+    "build($_builder, $_state, name, role, type, initial, ::mlir::FlatSymbolRefAttr(), ::ingot::ShardAttr(), ::ingot::GatheredAttr(), ::mlir::ArrayAttr());">];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     ::mlir::RankedTensorType getTensorType() {

@@ -8,6 +8,25 @@ using namespace mlir;
 using namespace ingot;
 
 //===----------------------------------------------------------------------===//
+// shard, gathered
+//===----------------------------------------------------------------------===//
+
+LogicalResult ShardAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                int64_t first, int64_t of) {
+  if (first < 0 || first > of)
+    return emitError() << "is no place in a bucket: element " << first << " of "
+                       << of;
+  return success();
+}
+
+LogicalResult GatheredAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                   int64_t bucket, int64_t first, int64_t of) {
+  if (bucket < 0)
+    return emitError() << "is no number of a bucket: " << bucket;
+  return ShardAttr::verify(emitError, first, of);
+}
+
+//===----------------------------------------------------------------------===//
 // state
 //===----------------------------------------------------------------------===//
 
@@ -19,23 +38,16 @@ LogicalResult StateOp::verify() {
     return failure();
 
   Type element = type.getElementType();
-  if (std::optional<ArrayRef<int64_t>> shard = getShard()) {
-    bool isPlace = shard->size() == 2 && (*shard)[0] >= 0 &&
-                   (*shard)[1] >= type.getNumElements() &&
-                   (*shard)[0] <= (*shard)[1] - type.getNumElements();
-    if (!isPlace || !isa<FloatType>(element))
-      return emitOpError("C6: a state in shards must be floating point, and in "
-                         "its bucket");
-  }
-  if (std::optional<ArrayRef<int64_t>> gathered = getGathered()) {
-    bool isPlace = gathered->size() == 3 && (*gathered)[0] >= 0 &&
-                   (*gathered)[1] >= 0 &&
-                   (*gathered)[2] >= type.getNumElements() &&
-                   (*gathered)[1] <= (*gathered)[2] - type.getNumElements();
-    if (!isPlace || getRole() != Role::Parameter || getShard())
-      return emitOpError("C7: a state that is gathered must be a parameter "
-                         "that is not in shards, and in its bucket");
-  }
+  if (ShardAttr shard = getShardAttr();
+      shard &&
+      (!shard.holds(type.getNumElements()) || !isa<FloatType>(element)))
+    return emitOpError("C6: a state in shards must be floating point, and in "
+                       "its bucket");
+  if (GatheredAttr gathered = getGatheredAttr();
+      gathered && (!gathered.getShard().holds(type.getNumElements()) ||
+                   getRole() != Role::Parameter || getShard()))
+    return emitOpError("C7: a state that is gathered must be a parameter "
+                       "that is not in shards, and in its bucket");
   if (ArrayAttr halves = getHalvesAttr();
       halves &&
       (getRole() != Role::Parameter || !element.isF32() || halves.size() != 2))

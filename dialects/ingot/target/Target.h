@@ -15,6 +15,7 @@
 #include "dialects/ingot/attention/AttentionSizes.h"
 #include "dialects/ingot/target/EpilogueLibrary.h"
 #include "dialects/ingot/target/Machine.h"
+#include "runtime/abi/Abi.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/JSON.h"
 
@@ -38,10 +39,8 @@ struct LibrarySupport {
   std::string reason;
   /// Scratch memory in bytes that the call needs while it runs.
   int64_t scratchBytes = 0;
-  /// Whether matrix units (AMX tiles, tensor cores) execute it with rounded
-  /// operands, or with operands split into several numbers: `on_tiles` of its
-  /// descriptor.
-  bool onTiles = false;
+  /// How it multiplies, as its descriptor says.
+  ingot_math math = INGOT_MATH_EXACT;
 
   explicit operator bool() const { return reason.empty(); }
 };
@@ -128,9 +127,12 @@ public:
 
   /// Whether an entry point executes `call`, and what it then needs.
   virtual LibrarySupport getSupport(LibraryCall call) const = 0;
-  /// Scratch of a library call, alone or as the root of an epilogue fusion; 0
-  /// for other ops.
-  int64_t getScratchBytes(mlir::Operation *op) const;
+  /// Memory in bytes that the arena holds for an op while it runs, apart from
+  /// its operands and results: scratch of a library call, alone or as the root
+  /// of an epilogue fusion, and of the kernels that code generation makes of a
+  /// fusion or call. The op that starts a collective keeps it until the wait.
+  /// Nothing is added to the arena after it is planned.
+  virtual int64_t getScratchBytes(mlir::Operation *op) const;
   /// Whether attention of this element type can be a library call at all.
   virtual bool hasAttention(mlir::Type element) const = 0;
   /// Why an attention cannot be a library call; empty if it can.

@@ -89,7 +89,7 @@ Machine CpuTarget::describeMachine(ArrayRef<std::string> features,
 
 static LibrarySupport describeSupport(const ingot_matmul_desc &desc, StringRef,
                                       const abi::ScratchMachine &machine) {
-  return {"", abi::getScratchBytes(desc, machine), isOnTiles(desc, machine)};
+  return {"", abi::getScratchBytes(desc, machine), getMath(desc, machine)};
 }
 
 static LibrarySupport describeSupport(const ingot_conv_desc &desc,
@@ -99,36 +99,33 @@ static LibrarySupport describeSupport(const ingot_conv_desc &desc,
                        : entry == "ingot_conv_input_grad"
                            ? abi::ConvKind::InputGrad
                            : abi::ConvKind::FilterGrad;
-  if (isOnTiles(desc, kind, machine))
-    return {
-        "",
-        abi::Im2colGemm(desc, kind, machine.threads).getScratchBytes(),
-        true};
-  return {"", abi::getScratchBytes(desc, machine), false};
+  ingot_math math = getMath(desc, kind, machine);
+  bool isGemm = math != INGOT_MATH_EXACT;
+  return {"",
+          isGemm
+              ? abi::Im2colGemm(desc, kind, machine.threads).getScratchBytes()
+              : abi::getScratchBytes(desc, machine),
+          math};
 }
 
 static LibrarySupport describeSupport(const ingot_attention_desc &desc,
                                       StringRef,
                                       const abi::ScratchMachine &machine) {
-  return {"", abi::getScratchBytes(desc, machine), isOnTiles(desc, machine)};
-}
-
-/// Entry points that work in place or in their buffers.
-template <typename Desc>
-static LibrarySupport describeSupport(const Desc &, StringRef,
-                                      const abi::ScratchMachine &) {
-  return {};
+  return {"", abi::getScratchBytes(desc, machine), getMath(desc, machine)};
 }
 
 LibrarySupport CpuTarget::getSupport(LibraryCall call, const Machine &machine) {
   if (StringRef reason = call.refuseCall(); !reason.empty())
     return {reason.str()};
-  return std::visit(
+  CallDescriptor descriptor = CallDescriptor::of(call);
+  LibrarySupport support;
+  descriptor.match<ingot_matmul_desc, ingot_conv_desc, ingot_attention_desc>(
       [&](const auto &desc) {
-        return describeSupport(desc, call.getEntry(),
-                               getScratchMachine(machine));
-      },
-      CallDescriptor::of(call).fields);
+        support =
+            describeSupport(desc, call.getEntry(), getScratchMachine(machine));
+      });
+  // Other entry points work in place or in their buffers.
+  return support;
 }
 
 bool CpuTarget::prefersChannelsLast(LibraryCall call) const {
@@ -136,9 +133,11 @@ bool CpuTarget::prefersChannelsLast(LibraryCall call) const {
   // the vector is not filled; f64 is computed by plain loops.
   constexpr int64_t vector = 16;
   CallDescriptor descriptor = CallDescriptor::of(call);
-  const auto *desc = std::get_if<ingot_conv_desc>(&descriptor.fields);
-  return desc && !desc->channels_last && desc->type != INGOT_F64 &&
-         std::max(desc->in_channels, desc->out_channels) >= vector;
+  if (!descriptor.is<ingot_conv_desc>())
+    return false;
+  auto desc = descriptor.get<ingot_conv_desc>();
+  return !desc.channels_last && desc.type != INGOT_F64 &&
+         std::max(desc.in_channels, desc.out_channels) >= vector;
 }
 
 void CpuTarget::addKernelPipeline(OpPassManager &manager, unsigned level,

@@ -5,10 +5,13 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
+#include "passes/codegen/ElementEmitter.h"
 #include "passes/targets/cuda/DeviceCode.h"
 #include "passes/targets/cuda/LibraryScratch.h"
 #include "passes/targets/cuda/Passes.h"
 #include "passes/targets/cuda/epilogues/LibraryEpilogue.h"
+#include "passes/targets/cuda/kernels/DeviceMessages.h"
+#include "passes/targets/cuda/kernels/ReductionSplit.h"
 #include "passes/targets/host/Object.h"
 #include "passes/targets/host/ScalarPasses.h"
 
@@ -58,6 +61,8 @@ Machine CudaTarget::describeMachine() const {
   machine.cacheBytes = 50e6;
   // What NVIDIA recommends for matrix products on its latest devices.
   machine.deviceWorkspaceBytes = 32 << 20;
+  // 132 multiprocessors of 1024.
+  machine.threads = 1 << 17;
   machine.launchSeconds = 3e-6;
   machine.linkBandwidth = 300e9;
   machine.linkSeconds = 10e-6;
@@ -105,35 +110,37 @@ std::string CudaTarget::refuseAttention(const AttentionQuery &query) const {
   return refuseSizes(query.sizes, query.left, query.right).str();
 }
 
-static LibrarySupport describeSupport(const ingot_matmul_desc &desc,
-                                      const CallDescriptor &, StringRef,
-                                      const Target &target) {
-  bool onTiles = target.getSpec().math == MathMode::TF32 &&
-                 desc.a_type == INGOT_F32 && desc.b_type == INGOT_F32 &&
-                 desc.c_type == INGOT_F32;
-  return {"", static_cast<int64_t>(target.getMachine().deviceWorkspaceBytes),
-          onTiles};
+/// TF32 where the target may round f32 to it.
+static ingot_math getMath(bool isF32, const Target &target) {
+  return isF32 && target.getSpec().math == MathMode::TF32 ? INGOT_MATH_TF32
+                                                          : INGOT_MATH_EXACT;
 }
 
-static LibrarySupport describeSupport(const ingot_conv_desc &desc,
-                                      const CallDescriptor &, StringRef,
+static LibrarySupport describeSupport(const ingot_matmul_desc &desc,
+                                      LibraryCall, const Target &target) {
+  bool isF32 = desc.a_type == INGOT_F32 && desc.b_type == INGOT_F32 &&
+               desc.c_type == INGOT_F32;
+  return {"", static_cast<int64_t>(target.getMachine().deviceWorkspaceBytes),
+          getMath(isF32, target)};
+}
+
+static LibrarySupport describeSupport(const ingot_conv_desc &desc, LibraryCall,
                                       const Target &target) {
   bool roundsF32 = target.getSpec().math == MathMode::TF32;
   return {"",
           static_cast<int64_t>(target.getMachine().deviceWorkspaceBytes) +
               cuda::getCopyBytes(desc, roundsF32),
-          roundsF32 && desc.type == INGOT_F32};
+          getMath(desc.type == INGOT_F32, target)};
 }
 
 static LibrarySupport describeSupport(const ingot_attention_desc &desc,
-                                      const CallDescriptor &call,
-                                      StringRef entry, const Target &target) {
+                                      LibraryCall call, const Target &target) {
   if (desc.type != INGOT_BF16 && desc.type != INGOT_F16)
     return {"the device's kernel takes 16-bit elements"};
-  if (call.hasMask)
+  if (hasBuffer(call, "mask"))
     return {"the device's kernel does not take a mask"};
   // A query behind a window of the first keys would attend to none.
-  if (call.hasLengths && desc.left >= 0)
+  if (hasBuffer(call, "lengths") && desc.left >= 0)
     return {"the device's kernel does not take lengths with a window"};
   AttentionSizes sizes = {desc.batch, desc.heads, desc.key_heads, desc.queries,
                           desc.keys,  desc.size,  desc.value_size};
@@ -143,40 +150,96 @@ static LibrarySupport describeSupport(const ingot_attention_desc &desc,
   int64_t bytes =
       static_cast<int64_t>(target.getMachine().deviceWorkspaceBytes) +
       cuda::getSumBytes(desc);
-  if (entry == "ingot_attention_grad")
+  if (call.getEntry() == "ingot_attention_grad")
     bytes += cuda::getScoreBytes(desc);
   return {"", bytes};
 }
 
-static LibrarySupport describeSupport(const ingot_compress_desc &,
-                                      const CallDescriptor &, StringRef,
+static LibrarySupport describeSupport(const ingot_compress_desc &, LibraryCall,
                                       const Target &) {
   return {"generated kernels compress on GPUs"};
-}
-
-/// Collectives and the sum of squares of a shard.
-template <typename Desc>
-static LibrarySupport describeSupport(const Desc &, const CallDescriptor &,
-                                      StringRef, const Target &) {
-  return {};
 }
 
 LibrarySupport CudaTarget::getSupport(LibraryCall call) const {
   if (StringRef reason = call.refuseCall(); !reason.empty())
     return {reason.str()};
+  // Collectives and the sum of squares of a shard need nothing.
+  LibrarySupport support;
+  CallDescriptor::of(call)
+      .match<ingot_matmul_desc, ingot_conv_desc, ingot_attention_desc,
+             ingot_compress_desc>([&](const auto &desc) {
+        support = describeSupport(desc, call, *this);
+      });
+  return support;
+}
+
+/// What kernels that replace a call work in.
+static int64_t countCallScratch(LibraryCall call, int64_t threads) {
+  MLIRContext *context = call->getContext();
   CallDescriptor descriptor = CallDescriptor::of(call);
-  return std::visit(
-      [&](const auto &desc) {
-        return describeSupport(desc, descriptor, call.getEntry(), *this);
-      },
-      descriptor.fields);
+  int64_t bytes = 0;
+  // Kernels encode what a bucket sends, and add up squares.
+  descriptor.match<ingot_bucket_desc>([&](const ingot_bucket_desc &desc) {
+    if (desc.compression == INGOT_UNCOMPRESSED ||
+        abi::findEntry(call.getEntry())->phase != abi::Phase::Start)
+      return;
+    auto buffers = codegen::MessageBuffers::of(context, desc.compression,
+                                               desc.elements, desc.k);
+    SmallVector<MemRefType> types = {buffers.message};
+    if (buffers.counts)
+      types.push_back(buffers.counts);
+    bytes = codegen::countAlignedBytes(types);
+  });
+  descriptor.match<ingot_shard_desc>([&](const ingot_shard_desc &desc) {
+    bytes = codegen::countAlignedBytes(
+        codegen::ReductionSplit::ofAll(desc.elements, Float64Type::get(context),
+                                       threads)
+            .partials);
+  });
+  return bytes;
+}
+
+int64_t CudaTarget::getScratchBytes(Operation *op) const {
+  using namespace codegen;
+  int64_t library = Target::getScratchBytes(op);
+  auto threads = static_cast<int64_t>(machine.threads);
+  if (auto call = dyn_cast<LibraryCall>(op))
+    return std::max(library, countCallScratch(call, threads));
+  auto fusion = dyn_cast<FusionOp>(op);
+  if (!fusion)
+    return library;
+  auto count = [&](const ReductionSpace &space, TypeRange inputs) {
+    SmallVector<Type> buffers = llvm::map_to_vector(inputs, [](Type type) {
+      return Type(flatType(cast<RankedTensorType>(type)));
+    });
+    return countAlignedBytes(
+        ReductionSplit::of(space, buffers, threads).partials);
+  };
+  if (fusion.getKind() == FusionKind::Reduction) {
+    Block &body = fusion.getBody().front();
+    return count(ReductionSpace(body.getTerminator()->getOperands()),
+                 body.getArgumentTypes());
+  }
+  SmallVector<Operation *> extra = fusion.getExtraOps();
+  if (extra.empty() || !isa<Reduction>(extra.back()))
+    return library;
+  SmallVector<Type> read;
+  for (Operation *part : extra)
+    for (Value operand : part->getOperands())
+      if (!llvm::is_contained(extra, operand.getDefiningOp()))
+        read.push_back(operand.getType());
+  // Partial sums are written when the library's workspace is free again.
+  return std::max(library,
+                  count(ReductionSpace(extra.back()->getResults()), read));
 }
 
 bool CudaTarget::prefersChannelsLast(LibraryCall call) const {
   // Tensor cores take channels last; other kernels are made for channels first.
   CallDescriptor descriptor = CallDescriptor::of(call);
-  const auto *desc = std::get_if<ingot_conv_desc>(&descriptor.fields);
-  return desc && !desc->channels_last && isOnTensorCores(desc->type, spec.math);
+  if (!descriptor.is<ingot_conv_desc>())
+    return false;
+  auto desc = descriptor.get<ingot_conv_desc>();
+  return !desc.channels_last && isOnTensorCores(desc.type, spec.math);
 }
 
 RowAlignment CudaTarget::getRowAlignment(Type element) const {
@@ -232,19 +295,15 @@ void CudaTarget::addLegalization(OpPassManager &functions,
   }
 }
 
-void CudaTarget::addDeviceFunctions(OpPassManager &manager,
-                                    std::optional<int64_t> threads) {
-  EmitCudaKernelsOptions emission;
-  if (threads)
-    emission.threads = *threads;
-  manager.addPass(createEmitCudaKernels(emission));
+void CudaTarget::addDeviceFunctions(OpPassManager &manager) {
+  manager.addPass(createEmitCudaKernels());
   // Functions are polynomials at every level: the device has no C library.
   addScalarPasses(manager.nest<gpu::GPUModuleOp>().nest<gpu::GPUFuncOp>(),
                   /*level=*/2);
 }
 
 void CudaTarget::addKernelPipeline(OpPassManager &manager, unsigned) const {
-  addDeviceFunctions(manager, std::nullopt);
+  addDeviceFunctions(manager);
   manager.addNestedPass<gpu::GPUModuleOp>(createConvertDeviceKernels());
 }
 
@@ -259,7 +318,5 @@ llvm::Expected<DeviceCode> CudaTarget::emitDeviceCode(ModuleOp module) const {
 void ingot::registerCudaPipelines() {
   PassPipelineRegistration<>(
       "ingot-cuda-kernels", "from placed steps to device functions for CUDA",
-      [](OpPassManager &manager) {
-        CudaTarget::addDeviceFunctions(manager, std::nullopt);
-      });
+      [](OpPassManager &manager) { CudaTarget::addDeviceFunctions(manager); });
 }

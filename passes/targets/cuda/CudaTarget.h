@@ -39,10 +39,9 @@ public:
   llvm::StringRef getRuntime() const override { return "cuda"; }
   llvm::json::Object describe() const override;
 
-  /// From placed steps to device functions in a `gpu.module`; `threads` fill
-  /// the GPU (see --ingot-emit-cuda-kernels).
-  static void addDeviceFunctions(mlir::OpPassManager &manager,
-                                 std::optional<int64_t> threads);
+  int64_t getScratchBytes(mlir::Operation *op) const override;
+  /// From placed steps to device functions in a `gpu.module`.
+  static void addDeviceFunctions(mlir::OpPassManager &manager);
 
 protected:
   using Target::Target;

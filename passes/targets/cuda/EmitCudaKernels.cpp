@@ -4,6 +4,7 @@
 
 #include "dialects/exec/Exec.h"
 #include "dialects/ingot/builders/Builders.h"
+#include "dialects/ingot/target/Target.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -32,10 +33,16 @@ struct EmitCudaKernels : ingot::impl::EmitCudaKernelsBase<EmitCudaKernels> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
+    // The number that partial sums are planned for.
+    int64_t filling =
+        threads != 0
+            ? threads
+            : static_cast<int64_t>(Target::of(module)->getMachine().threads);
     auto device =
         gpu::GPUModuleOp::create(builder, module.getLoc(), kDeviceModule);
-    for (auto sum : llvm::to_vector(findAll<exec::ShardSquareSumOp>(module)))
-      generateSum(sum);
+    for (exec::CallOp call : findAll<exec::CallOp>(module))
+      if (call.getEntry() == "ingot_shard_square_sum")
+        generateSum(call);
     llvm::DenseMap<StringAttr, int64_t> units = findRangeUnits(module);
     llvm::DenseMap<StringAttr, DeviceKernel> kernels;
     for (auto kernel :
@@ -43,7 +50,7 @@ struct EmitCudaKernels : ingot::impl::EmitCudaKernelsBase<EmitCudaKernels> {
       StringAttr name = kernel.getSymNameAttr();
       int64_t unit = units.lookup(name);
       DeviceKernel built =
-          DeviceKernelBuilder(kernel, device, threads, unit).build();
+          DeviceKernelBuilder(kernel, device, filling, unit).build();
       if (unit != 0 && built.extent == 0) {
         kernel.emitOpError("is no loop over the elements of shards");
         return signalPassFailure();
@@ -53,24 +60,26 @@ struct EmitCudaKernels : ingot::impl::EmitCudaKernelsBase<EmitCudaKernels> {
       kernel.erase();
     }
     MessageExchange messages(module, device);
-    for (auto step : module.getOps<func::FuncOp>()) {
-      if (!step->hasAttr("exec.arena_bytes"))
-        continue;
-      StepLaunches launches(step);
-      messages.lower(step, launches);
+    for (auto step : module.getOps<exec::StepOp>()) {
+      auto lowered = messages.lower(step);
       step.walk([&](exec::LaunchOp launch) {
-        lowerLaunch(launch,
-                    kernels.find(launch.getKernelAttr().getAttr())->second,
-                    launches);
+        lowered = success(
+            succeeded(lowerLaunch(
+                launch,
+                kernels.find(launch.getKernelAttr().getAttr())->second)) &&
+            succeeded(lowered));
       });
       step.walk([&](exec::MatmulEpilogueOp product) {
         auto find = [&](FlatSymbolRefAttr name) {
           return name ? &kernels.find(name.getAttr())->second : nullptr;
         };
-        lowerProduct(product, find(product.getKernelAttr()),
-                     find(product.getExtraAttr()), launches);
+        lowered = success(
+            succeeded(lowerProduct(product, find(product.getKernelAttr()),
+                                   find(product.getExtraAttr()))) &&
+            succeeded(lowered));
       });
-      launches.finish();
+      if (failed(lowered))
+        return signalPassFailure();
     }
     messages.finish();
     numKernels += messages.countKernels();
@@ -88,17 +97,18 @@ private:
   static llvm::DenseMap<StringAttr, int64_t> findRangeUnits(ModuleOp module) {
     llvm::DenseMap<StringAttr, int64_t> units;
     for (exec::LaunchOp launch : findAll<exec::LaunchOp>(module))
-      if (std::optional<ArrayRef<int64_t>> shard = launch.getShard()) {
+      if (ShardAttr shard = launch.getShardAttr()) {
         int64_t &unit = units[launch.getKernelAttr().getAttr()];
         unit = std::gcd(std::gcd<int64_t>(unit, INGOT_SHARD_ELEMENTS),
-                        (*shard)[0]);
+                        shard.getFirst());
       }
     return units;
   }
 
   /// A kernel in place of the library call: squares in double, added up.
-  void generateSum(exec::ShardSquareSumOp sum) {
-    auto buffer = cast<MemRefType>(sum.getInput().getType());
+  void generateSum(exec::CallOp sum) {
+    Value input = sum.getBuffers()[0], result = sum.getBuffers()[1];
+    auto buffer = cast<MemRefType>(input.getType());
     auto type =
         RankedTensorType::get(buffer.getShape(), buffer.getElementType());
     StringAttr &name = sums[type];
@@ -122,55 +132,69 @@ private:
     }
     OpBuilder builder(sum);
     exec::LaunchOp::create(
-        builder, sum.getLoc(), name, sum.getInput(), sum.getResult(),
+        builder, sum.getLoc(), name, input, result,
         /*flops=*/2 * type.getNumElements(), /*bytes=*/IntegerAttr(),
         /*extent=*/0, /*grain=*/0,
-        builder.getDenseI64ArrayAttr({static_cast<int64_t>(sum.getFirst()),
-                                      static_cast<int64_t>(sum.getOf())}));
+        ShardAttr::get(&getContext(), sum.getDesc().getInteger("shard_first"),
+                       sum.getDesc().getInteger("shard_of")),
+        sum.getScratchAttr());
     sum.erase();
   }
 
-  void lowerLaunch(exec::LaunchOp launch, const DeviceKernel &kernel,
-                   StepLaunches &launches) {
+  LogicalResult lowerLaunch(exec::LaunchOp launch, const DeviceKernel &kernel) {
     OpBuilder builder(launch);
     Location loc = launch.getLoc();
-    // All split sums of a step use the same memory, one after the other.
-    SmallVector<Value> partials = launches.lend(builder, loc, kernel.partials);
+    auto partials =
+        carveScratch(builder, launch, launch.getScratchAttr(), kernel.partials);
+    if (failed(partials))
+      return failure();
     ValueRange outputs = launch.getOutputs();
     exec::LaunchGridOp main =
-        StepLaunches::launch(builder, loc, kernel.main, launch.getInputs(),
-                             kernel.finish ? ValueRange(partials) : outputs);
+        createLaunch(builder, loc, kernel.main, launch.getInputs(),
+                     kernel.finish ? ValueRange(*partials) : outputs);
     main.setFlops(launch.getFlops());
     main.setBytesAttr(launch.getBytesAttr());
     main.setExtent(kernel.extent);
     main.setShardAttr(launch.getShardAttr());
     if (kernel.finish)
-      StepLaunches::launch(builder, loc, *kernel.finish, partials, outputs);
+      createLaunch(builder, loc, *kernel.finish, *partials, outputs);
     launch.erase();
+    return success();
   }
 
   /// `finish` and `extra` may be null.
-  void lowerProduct(exec::MatmulEpilogueOp product, const DeviceKernel *finish,
-                    const DeviceKernel *extra, StepLaunches &launches) {
+  LogicalResult lowerProduct(exec::MatmulEpilogueOp product,
+                             const DeviceKernel *finish,
+                             const DeviceKernel *extra) {
     OpBuilder builder(product);
     auto describe = [&](const DeviceLaunch &grid) {
-      return exec::GridAttr::get(&getContext(),
-                                 StepLaunches::getSymbol(builder, grid),
+      return exec::GridAttr::get(&getContext(), getDeviceSymbol(builder, grid),
                                  grid.grid, kBlock, grid.shared);
     };
     SmallVector<Value> partials;
     SmallVector<Attribute> extras;
-    DenseI64ArrayAttr library = product.getLibraryAttr();
+    LibraryEpilogueAttr library = product.getLibraryAttr();
     if (extra) {
       extras.push_back(describe(extra->main));
       if (extra->finish)
         extras.push_back(describe(*extra->finish));
-      partials = launches.lend(builder, product.getLoc(), extra->partials);
+      // The library's workspace is free again when they are written.
+      exec::ScratchAttr scratch;
+      if (auto buffer = product.getScratch())
+        scratch = exec::ScratchAttr::get(
+            &getContext(), buffer.getDefiningOp<exec::BufferOp>().getOffset(),
+            byteSize(cast<MemRefType>(buffer.getType())));
+      auto carved = carveScratch(builder, product, scratch, extra->partials);
+      if (failed(carved))
+        return failure();
+      partials = std::move(*carved);
       // The extra output is behind them.
-      SmallVector<int64_t> numbers(library.asArrayRef());
-      numbers.back() += static_cast<int64_t>(partials.size());
       if (!partials.empty())
-        library = builder.getDenseI64ArrayAttr(numbers);
+        library = LibraryEpilogueAttr::get(
+            &getContext(), library.getActivation(), library.getBias(),
+            library.getAddend(), library.getAuxiliary(), library.getResult(),
+            *library.getBiasGrad() + static_cast<int64_t>(partials.size()),
+            library.getSummed());
     }
     auto call = exec::MatmulEpilogueGridOp::create(
         builder, product.getLoc(), product.getLhs(), product.getRhs(),
@@ -178,11 +202,11 @@ private:
         product.getOutputs(),
         extras.empty() ? ArrayAttr() : builder.getArrayAttr(extras),
         product.getExtraInputs(), partials, product.getExtraOutput(),
-        product.getProduct(), product.getScratch(), product.getTransposeLhs(),
-        product.getTransposeRhs(), product.getOnTiles(), product.getFlops(),
-        library);
+        product.getProduct(), product.getScratch(), product.getDesc(),
+        product.getFlops(), library);
     call->setDiscardableAttrs(product->getDiscardableAttrDictionary());
     product.erase();
+    return success();
   }
 
   /// The kernels of sums of squares, by what they read.

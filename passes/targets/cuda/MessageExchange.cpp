@@ -11,22 +11,22 @@ MessageExchange::MessageExchange(ModuleOp module, gpu::GPUModuleOp device)
   constexpr int64_t addressBytes = sizeof(void *);
   for (auto state : module.getOps<StateOp>())
     if (state.getShard())
-      if (auto offset = state->getAttrOfType<IntegerAttr>("exec.offset"))
+      if (auto offset = state->getAttrOfType<IntegerAttr>(exec::kOffsetAttr))
         firstAddress = std::max(firstAddress, offset.getInt() + addressBytes);
 }
 
-template <typename Op>
-const MessageExchange::Kernels &MessageExchange::getKernels(Op op) {
-  int64_t elements =
-      cast<MemRefType>(op.getBucket().getType()).getNumElements();
-  auto code = static_cast<int64_t>(op.getCode());
-  auto kept = static_cast<int64_t>(op.getKept());
-  auto [it, isNew] = kernels.try_emplace({code, elements, kept});
+/// The bucket of an exchange.
+static Value getBucket(exec::CallOp call) { return call.getBuffers().front(); }
+
+const MessageExchange::Kernels &MessageExchange::getKernels(exec::CallOp call) {
+  auto desc = call.getDesc().getDescriptor().get<ingot_bucket_desc>();
+  auto [it, isNew] =
+      kernels.try_emplace({desc.compression, desc.elements, desc.k});
   Kernels &found = it->second;
   if (!isNew)
     return found;
-  DeviceMessages messages(device, op.getLoc(), static_cast<int32_t>(code),
-                          elements, kept);
+  DeviceMessages messages(device, call.getLoc(), desc.compression,
+                          desc.elements, desc.k);
   std::string name = "message_" + std::to_string(kernels.size() - 1);
   found.message = messages.getMessageType();
   found.messages = messages.getMessagesType();
@@ -39,63 +39,84 @@ const MessageExchange::Kernels &MessageExchange::getKernels(Op op) {
   return found;
 }
 
-template <typename Op>
-Value MessageExchange::getMessages(Op op, OpBuilder &builder) {
-  int64_t offset = firstAddress + static_cast<int64_t>(sizeof(void *)) *
-                                      places.lookup(op.getNumber());
-  return exec::BufferOp::create(builder, op.getLoc(), getKernels(op).messages,
-                                exec::Space::Shard, offset);
+Value MessageExchange::getMessages(exec::CallOp call, OpBuilder &builder) {
+  int64_t offset =
+      firstAddress + static_cast<int64_t>(sizeof(void *)) *
+                         places.lookup(call.getDesc().getInteger("number"));
+  return exec::BufferOp::create(builder, call.getLoc(),
+                                getKernels(call).messages, exec::Space::Shard,
+                                offset);
 }
 
-void MessageExchange::lower(exec::AllReduceStartOp start,
-                            StepLaunches &launches) {
+/// The call in place of one end of an exchange.
+static void createCall(OpBuilder &builder, exec::CallOp end, StringRef entry,
+                       ArrayRef<Value> buffers, int64_t bytes) {
+  ingot_message_desc desc = {};
+  desc.bytes = bytes;
+  desc.number = static_cast<int32_t>(end.getDesc().getInteger("number"));
+  exec::CallOp::create(builder, end.getLoc(), entry, buffers, desc, /*flops=*/0,
+                       builder.getI64IntegerAttr(bytes));
+}
+
+LogicalResult MessageExchange::lowerStart(exec::CallOp start) {
   const Kernels &how = getKernels(start);
   size_t place = places.size();
-  places[start.getNumber()] = place;
+  places[start.getDesc().getInteger("number")] = place;
   messageBytes.resize(std::max(messageBytes.size(), place + 1));
   messageBytes[place] = std::max(messageBytes[place], byteSize(how.message));
 
   OpBuilder builder(start);
   Location loc = start.getLoc();
-  Value message = launches.reserve(builder, loc, how.message);
-  SmallVector<Value> inputs = {start.getBucket()};
+  SmallVector<MemRefType> types = {how.message};
+  if (how.counts)
+    types.push_back(how.counts);
+  auto buffers = carveScratch(builder, start, start.getScratchAttr(), types);
+  if (failed(buffers))
+    return failure();
+  Value message = buffers->front();
+  SmallVector<Value> inputs = {getBucket(start)};
   if (how.counts) {
-    inputs.push_back(launches.reserve(builder, loc, how.counts));
-    StepLaunches::launch(builder, loc, how.count, inputs.front(),
-                         inputs.back());
+    inputs.push_back(buffers->back());
+    createLaunch(builder, loc, how.count, inputs.front(), inputs.back());
   }
-  StepLaunches::launch(builder, loc, how.encode, inputs, message);
-  exec::GatherMessagesStartOp::create(
-      builder, loc, message, getMessages(start, builder), start.getNumber());
+  createLaunch(builder, loc, how.encode, inputs, message);
+  createCall(builder, start, "ingot_gather_messages_start",
+             {message, getMessages(start, builder)}, byteSize(how.message));
   start.erase();
+  return success();
 }
 
-void MessageExchange::lower(exec::AllReduceWaitOp wait) {
+void MessageExchange::lowerWait(exec::CallOp wait) {
   const Kernels &how = getKernels(wait);
   OpBuilder builder(wait);
   Location loc = wait.getLoc();
   Value messages = getMessages(wait, builder);
-  exec::GatherMessagesWaitOp::create(builder, loc, messages, wait.getNumber());
-  auto decode = StepLaunches::launch(builder, loc, how.decode, messages,
-                                     wait.getBucket());
+  createCall(builder, wait, "ingot_gather_messages_wait", messages,
+             byteSize(how.message));
+  auto decode =
+      createLaunch(builder, loc, how.decode, messages, getBucket(wait));
   decode.setExtent(INGOT_RANKS);
   // Of one rank: how many there are is not known.
   decode.setBytes(byteSize(how.message) +
-                  byteSize(cast<MemRefType>(wait.getBucket().getType())));
+                  byteSize(cast<MemRefType>(getBucket(wait).getType())));
   wait.erase();
 }
 
-void MessageExchange::lower(func::FuncOp step, StepLaunches &launches) {
+LogicalResult MessageExchange::lower(exec::StepOp step) {
   places.clear();
   // Starts come before their waits.
-  for (Operation &op : llvm::make_early_inc_range(step.getBody().front())) {
-    if (auto start = dyn_cast<exec::AllReduceStartOp>(op);
-        start && start.getCode() != INGOT_UNCOMPRESSED)
-      lower(start, launches);
-    if (auto wait = dyn_cast<exec::AllReduceWaitOp>(op);
-        wait && wait.getCode() != INGOT_UNCOMPRESSED)
-      lower(wait);
+  for (auto call : llvm::make_early_inc_range(
+           step.getBody().front().getOps<exec::CallOp>())) {
+    if (call.getDesc().getInteger("compression") == INGOT_UNCOMPRESSED)
+      continue;
+    if (call.getAbiEntry().phase == abi::Phase::Start) {
+      if (failed(lowerStart(call)))
+        return failure();
+    } else if (call.getAbiEntry().phase == abi::Phase::Wait) {
+      lowerWait(call);
+    }
   }
+  return success();
 }
 
 void MessageExchange::finish() {
@@ -104,7 +125,8 @@ void MessageExchange::finish() {
   Builder b(module.getContext());
   SmallVector<Attribute> described;
   for (auto [i, bytes] : llvm::enumerate(messageBytes))
-    described.push_back(b.getDenseI64ArrayAttr(
-        {firstAddress + static_cast<int64_t>(i * sizeof(void *)), bytes}));
-  module->setAttr("exec.messages", b.getArrayAttr(described));
+    described.push_back(exec::MessageAttr::get(
+        module.getContext(),
+        firstAddress + static_cast<int64_t>(i * sizeof(void *)), bytes));
+  module->setAttr(exec::kMessagesAttr, b.getArrayAttr(described));
 }

@@ -21,7 +21,7 @@ public:
   MessageExchange(mlir::ModuleOp module, mlir::gpu::GPUModuleOp device);
 
   /// Replaces all exchanges of buckets with a code in the step.
-  void lower(mlir::func::FuncOp step, StepLaunches &launches);
+  llvm::LogicalResult lower(exec::StepOp step);
   /// Says in `exec.messages` what memory the exchanges need.
   void finish();
 
@@ -32,11 +32,10 @@ private:
     DeviceLaunch count, encode, decode;
     mlir::MemRefType message, messages, counts;
   };
-  template <typename Op> const Kernels &getKernels(Op op);
-  template <typename Op>
-  mlir::Value getMessages(Op op, mlir::OpBuilder &builder);
-  void lower(exec::AllReduceStartOp start, StepLaunches &launches);
-  void lower(exec::AllReduceWaitOp wait);
+  const Kernels &getKernels(exec::CallOp call);
+  mlir::Value getMessages(exec::CallOp call, mlir::OpBuilder &builder);
+  llvm::LogicalResult lowerStart(exec::CallOp start);
+  void lowerWait(exec::CallOp wait);
 
   mlir::ModuleOp module;
   mlir::gpu::GPUModuleOp device;

@@ -18,9 +18,9 @@ def EmitCudaKernels : Pass<"ingot-emit-cuda-kernels", "::mlir::ModuleOp"> {
 
     Sums along the innermost dimension are shared by a warp or a block, which exchange by
     shuffles and shared memory; sums across it by the rows of a block of 32 columns. Inputs that are read transposed come through
-    shared memory, in tiles of 32 x 32 elements. A bucket with a code is exchanged as messages, which kernels make and add up. What would
-    leave the device idle is split: partial sums go to memory behind the planned arena, and a
-    second launch adds them. The order of every sum is fixed: results are the same from run to
+    shared memory, in tiles of 32 x 32 elements. A compressed bucket is exchanged as payloads, which kernels encode and sum. A sum that would
+    leave the GPU idle is split: partial sums go to the launch's `scratch`, which is planned for them (`Target::getScratchBytes`), and a
+    second launch sums them. The order of every sum is fixed: results are the same from run to
     run.
 
     Before:
@@ -49,8 +49,8 @@ def EmitCudaKernels : Pass<"ingot-emit-cuda-kernels", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [
-    Option<"threads", "threads", "int64_t", "1 << 17",
-           "how many threads fill the device: 132 multiprocessors of 1024 by default">,
+    Option<"threads", "threads", "int64_t", "0",
+           "how many threads fill the GPU; 0 for those of the module's machine">,
   ];
   let statistics = [Statistic<"numKernels", "kernels", "device functions emitted">];
   let dependentDialects = [

@@ -18,6 +18,7 @@ public:
   static llvm::Expected<std::unique_ptr<Target>> create(const TargetSpec &spec,
                                                         const Machine &machine);
 
+  Machine describeMachine() const override;
   LibrarySupport getSupport(LibraryCall call) const override;
   bool hasAttention(mlir::Type) const override { return true; }
   std::string refuseAttention(const AttentionQuery &) const override {

@@ -45,15 +45,8 @@ struct ConvertKernels : ingot::impl::ConvertKernelsBase<ConvertKernels> {
 
     LLVMConversionTarget target(*context);
     target.addLegalOp<ModuleOp>();
+    // Steps are lowered later, bodies and all.
     target.addLegalDialect<exec::ExecDialect, IngotDialect>();
-    auto isStep = [](func::FuncOp func) {
-      return func->hasAttr("exec.arena_bytes");
-    };
-    target.addDynamicallyLegalOp<func::FuncOp>(isStep);
-    target.addDynamicallyLegalOp<func::ReturnOp>([&](func::ReturnOp op) {
-      auto func = dyn_cast<func::FuncOp>(op->getParentOp());
-      return func && isStep(func);
-    });
 
     RewritePatternSet patterns(context);
     populateSCFToControlFlowConversionPatterns(patterns);

@@ -4,7 +4,6 @@
 
 #include "dialects/exec/Exec.h"
 #include "dialects/ingot/ir/Dialect.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "passes/targets/host/Passes.h"
 #include "runtime/abi/Abi.h"
@@ -28,12 +27,8 @@ struct LowerSteps : ingot::impl::LowerStepsBase<LowerSteps> {
     pointer = LLVM::LLVMPointerType::get(context);
     i32 = IntegerType::get(context, 32);
     i64 = IntegerType::get(context, 64);
-    SmallVector<func::FuncOp> steps;
-    for (auto func : getOperation().getOps<func::FuncOp>())
-      if (func->hasAttr("exec.arena_bytes"))
-        steps.push_back(func);
     SmallVector<LLVM::LLVMFuncOp> lowered;
-    for (func::FuncOp step : steps)
+    for (auto step : llvm::to_vector(getOperation().getOps<exec::StepOp>()))
       lowered.push_back(lowerStep(step));
     for (auto state :
          llvm::make_early_inc_range(getOperation().getOps<StateOp>()))
@@ -126,50 +121,74 @@ private:
     return symbol;
   }
 
-  /// The value of a field of a descriptor.
-  Value valueOf(OpBuilder &b, Location loc, const exec::Field &field,
-                Type type) {
-    auto address = [&](FlatSymbolRefAttr symbol) -> Value {
+  /// An address in a descriptor: of a kernel's name or of its code.
+  Value addressOf(OpBuilder &b, Location loc,
+                  const exec::Descriptor::Address *address) {
+    auto find = [&](FlatSymbolRefAttr symbol) -> Value {
       return LLVM::AddressOfOp::create(b, loc, pointer, symbol);
     };
-    if (field.kind == exec::Field::Number)
-      return constant(b, loc, type, field.value);
-    StringAttr kernel = field.kernel;
-    if (!kernel)
+    if (!address)
       return LLVM::ZeroOp::create(b, loc, pointer);
-    if (field.kind == exec::Field::KernelCode)
+    StringAttr kernel = address->kernel;
+    if (!address->isName)
       return getOperation().lookupSymbol<LLVM::LLVMFuncOp>(kernel)
-                 ? address(entryOf(kernel, field.value))
+                 ? find(entryOf(kernel, address->indices))
                  : LLVM::ZeroOp::create(b, loc, pointer);
     std::string name = (kernel.getValue() + ".name").str();
     if (entries.insert(name).second)
       text(name, (kernel.getValue() + StringRef("\0", 1)).str());
-    return address(FlatSymbolRefAttr::get(context, name));
+    return find(FlatSymbolRefAttr::get(context, name));
+  }
+
+  /// A number or an address of a descriptor.
+  struct Field {
+    uint32_t offset, bytes;
+    bool isAddress;
+  };
+
+  /// The fields of a struct, those of structs within it in their place.
+  static void listFields(const abi::Struct &type, uint32_t base,
+                         SmallVectorImpl<Field> &fields) {
+    for (const abi::Field &field : type.fields)
+      for (uint32_t i = 0; i < std::max(field.count, 1u); ++i) {
+        uint32_t offset = base + field.offset + i * field.bytes;
+        if (field.encoding == abi::Encoding::Struct)
+          listFields(*field.type, offset, fields);
+        else
+          fields.push_back(
+              {offset, field.bytes, field.encoding == abi::Encoding::Address});
+      }
   }
 
   /// The constant descriptor of a call.
   Value descriptor(OpBuilder &b, Location loc, exec::AbiCall call,
                    StringRef name, int64_t index) {
-    SmallVector<exec::Field> fields = call.getDescriptor(index);
+    exec::Descriptor desc = call.getDescriptor(index);
+    SmallVector<Field> fields;
+    listFields(desc.getType(), 0, fields);
     SmallVector<Type> types;
-    for (const exec::Field &field : fields)
-      types.push_back(field.kind == exec::Field::Number
-                          ? Type(IntegerType::get(context, field.bytes * 8))
-                          : pointer);
+    for (const Field &field : fields)
+      types.push_back(field.isAddress
+                          ? Type(pointer)
+                          : IntegerType::get(context, field.bytes * 8));
     auto type = LLVM::LLVMStructType::getLiteral(context, types);
     auto op =
         global(loc, type, name, LLVM::Linkage::Internal, [&](OpBuilder &inner) {
           SmallVector<Value> values;
           for (auto [field, fieldType] : llvm::zip_equal(fields, types))
-            values.push_back(valueOf(inner, loc, field, fieldType));
+            values.push_back(
+                field.isAddress
+                    ? addressOf(inner, loc, desc.findAddress(field.offset))
+                    : constant(inner, loc, fieldType,
+                               desc.getInteger(field.offset, field.bytes)));
           return structure(inner, loc, type, values);
         });
     return LLVM::AddressOfOp::create(b, loc, op);
   }
 
-  LLVM::LLVMFuncOp lowerStep(func::FuncOp step) {
-    std::string name = step.getName().str();
-    step.setName(name + ".exec");
+  LLVM::LLVMFuncOp lowerStep(exec::StepOp step) {
+    std::string name = step.getSymName().str();
+    step.setSymName(name + ".exec");
     auto calls = llvm::to_vector(step.getBody().getOps<exec::AbiCall>());
     // Parts, since LLVM takes longer than linear time over one function.
     constexpr size_t callsPerFunction = 64;
@@ -259,7 +278,7 @@ private:
         arguments.push_back(table);
       SmallVector<Type> types(arguments.size(), pointer);
       auto callee = declare(
-          call.getEntryPoint(),
+          StringRef(call.getAbiEntry().symbol),
           LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), types));
       LLVM::CallOp::create(b, at, callee, arguments);
       ++index;
@@ -286,19 +305,39 @@ private:
     return LLVM::AddressOfOp::create(b, loc, op);
   }
 
+  /// A string or size that an attribute of the module has; taken away, because
+  /// the function table says it from now on.
+  std::string takeString(StringRef name) {
+    auto attribute =
+        dyn_cast_or_null<StringAttr>(getOperation()->removeAttr(name));
+    return attribute ? attribute.str() : "";
+  }
+  uint64_t takeSize(StringRef name) {
+    auto attribute =
+        dyn_cast_or_null<IntegerAttr>(getOperation()->removeAttr(name));
+    return attribute ? attribute.getInt() : 0;
+  }
+
   void defineModule(MutableArrayRef<LLVM::LLVMFuncOp> steps) {
     Location loc = getOperation().getLoc();
+    std::string manifest = takeString(exec::kManifestAttr);
+    std::string deviceCode = takeString(exec::kDeviceCodeAttr);
+    std::string deviceText = takeString(exec::kDeviceTextAttr);
+    uint64_t weightBytes = takeSize(exec::kWeightBytesAttr);
+    uint64_t exportBytes = takeSize(exec::kExportBytesAttr);
+    if (manifest.empty())
+      manifest = "{}";
     auto functionType =
         LLVM::LLVMStructType::getLiteral(context, {pointer, pointer});
     auto tableType = LLVM::LLVMArrayType::get(functionType, steps.size());
     for (LLVM::LLVMFuncOp step : steps)
       text((step.getName() + ".name").str(),
            (step.getName() + StringRef("\0", 1)).str());
-    text("ingot_manifest", StringRef(manifest));
-    text("ingot_device_code", StringRef(deviceCode));
+    text("ingot_manifest", manifest);
+    text("ingot_device_code", deviceCode);
     // The driver takes PTX as a string.
     text("ingot_device_ptx",
-         StringRef(devicePtx.c_str(), devicePtx.size() + 1));
+         StringRef(deviceText.c_str(), deviceText.size() + 1));
     global(loc, tableType, "ingot_functions", LLVM::Linkage::Internal,
            [&](OpBuilder &b) {
              Value table = LLVM::UndefOp::create(b, loc, tableType);

@@ -5,7 +5,6 @@
 #include "dialects/ingot/ir/Dialect.h"
 #include "dialects/ingot/ir/Signature.h"
 #include "dialects/ingot/ir/States.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "runtime/abi/Abi.h"
 
 using namespace mlir;
@@ -57,25 +56,23 @@ static json::Object describeState(StateOp state, WeightStorage weights) {
     described["halves"] = std::move(names);
   } else {
     described["offset"] =
-        state->getAttrOfType<IntegerAttr>("exec.offset").getInt();
+        state->getAttrOfType<IntegerAttr>(exec::kOffsetAttr).getInt();
   }
-  if (std::optional<ArrayRef<int64_t>> shard = state.getShard())
-    described["shard"] = json::Array{(*shard)[0], (*shard)[1]};
+  if (ShardAttr shard = state.getShardAttr())
+    described["shard"] = json::Array{shard.getFirst(), shard.getOf()};
   return described;
 }
 
-static json::Array describePlaces(ArrayAttr places) {
+static json::Array describeValues(ArrayAttr values) {
   json::Array result;
-  for (auto place : places.getAsRange<DictionaryAttr>()) {
-    auto type =
-        cast<RankedTensorType>(place.getAs<TypeAttr>("type").getValue());
-    json::Object entry{{"name", place.getAs<StringAttr>("name").getValue()},
-                       {"kind", place.getAs<StringAttr>("kind").getValue()},
-                       {"dtype", dtypeName(type.getElementType())},
-                       {"shape", shapeOf(type)},
-                       {"offset", place.getAs<IntegerAttr>("offset").getInt()}};
-    if (auto classes = place.getAs<IntegerAttr>("classes"))
-      entry["classes"] = classes.getInt();
+  for (auto value : values.getAsRange<exec::ValueAttr>()) {
+    json::Object entry{{"name", value.getName()},
+                       {"kind", value.getKind()},
+                       {"dtype", dtypeName(value.getType().getElementType())},
+                       {"shape", shapeOf(value.getType())},
+                       {"offset", value.getOffset()}};
+    if (value.getClasses() != 0)
+      entry["classes"] = value.getClasses();
     result.push_back(std::move(entry));
   }
   return result;
@@ -94,26 +91,17 @@ static int64_t countSpanned(MemRefType type) {
 }
 
 /// The floating-point tensors that a call writes, and that this rank has whole.
-static json::Array describeOutputs(Operation &call) {
+static json::Array describeOutputs(exec::AbiCall call) {
   SmallVector<MemoryEffects::EffectInstance> effects;
-  cast<MemoryEffectOpInterface>(call).getEffects(effects);
+  cast<MemoryEffectOpInterface>(call.getOperation()).getEffects(effects);
   json::Array outputs;
-  auto launch = dyn_cast<exec::LaunchOp>(call);
-  auto grid = dyn_cast<exec::LaunchGridOp>(call);
-  if ((launch && launch.getShard()) || (grid && grid.getShard()) ||
-      isa<exec::ReduceScatterWaitOp, exec::AllGatherStartOp>(call))
-    return outputs;
-  // Nothing writes them where the library does the same.
-  auto product = dyn_cast<exec::MatmulEpilogueGridOp>(call);
-  auto isPartial = [&](Value value) {
-    return product && llvm::is_contained(product.getPartials(), value);
-  };
   for (const MemoryEffects::EffectInstance &effect : effects) {
     auto buffer = effect.getValue()
                       ? effect.getValue().getDefiningOp<exec::BufferOp>()
                       : exec::BufferOp();
     if (!buffer || buffer.getSpace() == exec::Space::Shard ||
-        !isa<MemoryEffects::Write>(effect.getEffect()) || isPartial(buffer))
+        !isa<MemoryEffects::Write>(effect.getEffect()) ||
+        !call.writesWhole(buffer))
       continue;
     auto type = cast<MemRefType>(buffer.getType());
     if (isa<FloatType>(type.getElementType()))
@@ -127,7 +115,7 @@ static json::Array describeOutputs(Operation &call) {
 }
 
 /// The kernels of a step in the order of their descriptors' indices.
-static json::Array describeCalls(func::FuncOp step) {
+static json::Array describeCalls(exec::StepOp step) {
   json::Array kernels;
   for (Operation &op : step.getBody().front()) {
     auto call = dyn_cast<exec::AbiCall>(op);
@@ -137,16 +125,16 @@ static json::Array describeCalls(func::FuncOp step) {
     json::Array names;
     for (const std::string &name : nodes)
       names.push_back(name);
-    StringRef kind = call.getCallKind();
+    StringRef kind = call.getAbiEntry().kind;
     std::string name =
         nodes.empty() ? kind.str() : nodes.back() + " (" + kind.str() + ")";
     json::Object kernel{{"name", name},
                         {"kind", kind},
                         {"onnx_nodes", std::move(names)},
-                        {"outputs", describeOutputs(op)},
+                        {"outputs", describeOutputs(call)},
                         {"bytes", call.getCallBytes()},
                         {"flops", call.getCallFlops()}};
-    if (auto bound = op.getAttrOfType<FloatAttr>("exec.bound"))
+    if (auto bound = op.getAttrOfType<FloatAttr>(exec::kBoundAttr))
       kernel["bound_us"] = bound.getValueAsDouble() * 1e6;
     kernels.push_back(std::move(kernel));
   }
@@ -154,57 +142,47 @@ static json::Array describeCalls(func::FuncOp step) {
 }
 
 /// What the arena holds at the peak.
-static json::Array describeLive(func::FuncOp step) {
+static json::Array describeLive(exec::StepOp step) {
   json::Array live;
-  auto tensors = step->getAttrOfType<ArrayAttr>("exec.live");
-  if (!tensors)
-    return live;
-  for (auto tensor : tensors.getAsRange<DictionaryAttr>()) {
+  for (auto tensors : step.getLive().getAsRange<exec::LiveAttr>()) {
     json::Array nodes;
-    for (auto name : tensor.getAs<ArrayAttr>("nodes").getAsRange<StringAttr>())
+    for (auto name : tensors.getNodes().getAsRange<StringAttr>())
       nodes.push_back(name.getValue());
-    live.push_back(
-        json::Object{{"kind", tensor.getAs<StringAttr>("kind").getValue()},
-                     {"onnx_nodes", std::move(nodes)},
-                     {"bytes", tensor.getAs<IntegerAttr>("bytes").getInt()}});
+    live.push_back(json::Object{{"kind", tensors.getKind()},
+                                {"onnx_nodes", std::move(nodes)},
+                                {"bytes", tensors.getBytes()}});
   }
   return live;
 }
 
-/// [offset, bytes, first call, last call] of every place in the arena.
-static json::Array describeIntervals(func::FuncOp step) {
-  json::Array intervals;
-  auto numbers = step->getAttrOfType<DenseI64ArrayAttr>("exec.intervals");
-  for (size_t i = 0; numbers && i + 3 < static_cast<size_t>(numbers.size());
-       i += 4)
-    intervals.push_back(json::Array{numbers[i], numbers[i + 1], numbers[i + 2],
-                                    numbers[i + 3]});
-  return intervals;
+static json::Object describeMemory(exec::MemoryAttr memory) {
+  return json::Object{{"peak_bytes", memory.getPeak()},
+                      {"weights_bytes", memory.getWeights()},
+                      {"optimizer_bytes", memory.getOptimizer()},
+                      {"gradient_bytes", memory.getGradient()},
+                      {"activation_bytes", memory.getActivation()},
+                      {"workspace_bytes", memory.getWorkspace()},
+                      {"communication_bytes", memory.getCommunication()}};
 }
 
-/// What each of these places is for.
-static json::Array describeIntervalKinds(func::FuncOp step) {
-  json::Array kinds;
-  if (auto names = step->getAttrOfType<ArrayAttr>("exec.interval_kinds"))
-    for (auto name : names.getAsRange<StringAttr>())
-      kinds.push_back(name.getValue());
-  return kinds;
-}
-
-static json::Object describeStep(func::FuncOp step) {
+static json::Object describeStep(exec::StepOp step) {
+  // [offset, bytes, first call, last call] of every place, and what it is for.
+  json::Array intervals, kinds;
+  for (auto interval : step.getIntervals().getAsRange<exec::IntervalAttr>()) {
+    intervals.push_back(json::Array{interval.getOffset(), interval.getBytes(),
+                                    interval.getFirst(), interval.getLast()});
+    kinds.push_back(interval.getKind());
+  }
   json::Object memory;
-  for (NamedAttribute part : step->getAttrOfType<DictionaryAttr>("exec.memory"))
-    memory[part.getName().getValue()] =
-        cast<IntegerAttr>(part.getValue()).getInt();
+  if (exec::MemoryAttr parts = step.getMemoryAttr())
+    memory = describeMemory(parts);
   return json::Object{
       {"live", describeLive(step)},
-      {"intervals", describeIntervals(step)},
-      {"interval_kinds", describeIntervalKinds(step)},
-      {"arena_bytes",
-       step->getAttrOfType<IntegerAttr>("exec.arena_bytes").getInt()},
-      {"inputs", describePlaces(step->getAttrOfType<ArrayAttr>("exec.inputs"))},
-      {"outputs",
-       describePlaces(step->getAttrOfType<ArrayAttr>("exec.outputs"))},
+      {"intervals", std::move(intervals)},
+      {"interval_kinds", std::move(kinds)},
+      {"arena_bytes", static_cast<int64_t>(step.getArenaBytes())},
+      {"inputs", describeValues(step.getInputs())},
+      {"outputs", describeValues(step.getOutputs())},
       {"memory", std::move(memory)},
       {"kernels", describeCalls(step)}};
 }
@@ -228,7 +206,7 @@ json::Object ingot::buildManifest(ModuleOp module, WeightStorage weights) {
                   : weights == WeightStorage::Sidecar ? "sidecar"
                                                       : "none"},
       {"state_bytes",
-       module->getAttrOfType<IntegerAttr>("exec.state_bytes").getInt()}};
+       module->getAttrOfType<IntegerAttr>(exec::kStateBytesAttr).getInt()}};
   if (auto batch = module->getAttrOfType<IntegerAttr>("ingot.batch"))
     manifest["batch"] = batch.getInt();
   if (auto count = module->getAttrOfType<IntegerAttr>(kGradAccumulationAttr))
@@ -245,11 +223,11 @@ json::Object ingot::buildManifest(ModuleOp module, WeightStorage weights) {
           {"name", entry.getAs<StringAttr>("name").getValue()},
           {"default", entry.getAs<FloatAttr>("default").getValueAsDouble()}});
   manifest["states"] = std::move(states);
-  if (auto places = module->getAttrOfType<ArrayAttr>("exec.messages")) {
+  if (auto places = module->getAttrOfType<ArrayAttr>(exec::kMessagesAttr)) {
     json::Array messages;
-    for (auto place : places.getAsRange<DenseI64ArrayAttr>())
-      messages.push_back(
-          json::Object{{"offset", place[0]}, {"rank_bytes", place[1]}});
+    for (auto place : places.getAsRange<exec::MessageAttr>())
+      messages.push_back(json::Object{{"offset", place.getOffset()},
+                                      {"rank_bytes", place.getRankBytes()}});
     manifest["messages"] = std::move(messages);
   }
   manifest["hyperparameters"] = std::move(hyperparameters);
@@ -264,14 +242,10 @@ json::Object ingot::buildManifest(ModuleOp module, WeightStorage weights) {
 
   json::Object functions;
   int64_t arena = 0, staging = 0;
-  for (auto step : module.getOps<func::FuncOp>()) {
-    if (!step->hasAttr("exec.arena_bytes"))
-      continue;
-    arena = std::max(
-        arena, step->getAttrOfType<IntegerAttr>("exec.arena_bytes").getInt());
-    if (auto bytes = step->getAttrOfType<IntegerAttr>("exec.staging_bytes"))
-      staging = std::max(staging, bytes.getInt());
-    functions[step.getName()] = describeStep(step);
+  for (auto step : module.getOps<exec::StepOp>()) {
+    arena = std::max(arena, static_cast<int64_t>(step.getArenaBytes()));
+    staging = std::max(staging, static_cast<int64_t>(step.getStagingBytes()));
+    functions[step.getSymName()] = describeStep(step);
   }
   manifest["functions"] = std::move(functions);
   manifest["arena_bytes"] = arena;

@@ -32,7 +32,7 @@ def ConvertKernels : Pass<"ingot-convert-kernels", "::mlir::ModuleOp"> {
   let summary = "converts kernel functions to the LLVM dialect";
   let description = [{
     Memory becomes bare pointers; what no LLVM intrinsic computes is called from the C
-    library. Steps (functions with `exec.arena_bytes`) are left for `--ingot-lower-steps`.
+    library. Steps are left for `--ingot-lower-steps`.
   }];
   let dependentDialects = [
     "::mlir::LLVM::LLVMDialect", "::mlir::cf::ControlFlowDialect"
@@ -44,17 +44,9 @@ def LowerSteps : Pass<"ingot-lower-steps", "::mlir::ModuleOp"> {
   let description = [{
     Assumes kernels in the LLVM dialect. A step becomes a function of the context and the two
     blocks; each call a constant descriptor and a call of its ABI entry. Defines
-    `ingot_module` (runtime/abi/Abi.h) with the manifest and references to the
-    blobs that the link adds: the initial values (`embed-weights`) and the export's literal bytes
-    (`export-bytes`, 0 if there are none).
+    `ingot_module` (docs/abi.md) with what the module's attributes hold: the manifest and a device's kernels, and references to
+    the blobs that the link adds, the initial values and the export's literal bytes.
   }];
-  let options = [
-    Option<"manifest", "manifest", "std::string", "\"{}\"", "the manifest, JSON">,
-    Option<"weightBytes", "weight-bytes", "uint64_t", "0", "size of the embedded weights, 0 for none">,
-    Option<"deviceCode", "device-code", "std::string", "\"\"", "machine code of a device's kernels">,
-    Option<"devicePtx", "device-ptx", "std::string", "\"\"", "the same as PTX">,
-    Option<"exportBytes", "export-bytes", "uint64_t", "0", "size of the export's literal bytes, 0 for none">,
-  ];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
 

@@ -63,7 +63,7 @@ static AttentionShape shapeOf(const ingot_attention_desc &d, const float *bias,
           pairs<float>(bias, d.bias_strides),
           pairs<unsigned char>(mask, d.mask_strides),
           d.type,
-          d.on_tiles && hasTileUnits(),
+          d.math != INGOT_MATH_EXACT && hasTileUnits(),
           lengths,
           seed ? Dropout(d.ratio, *seed, *step, d.stream) : Dropout()};
 }

@@ -39,7 +39,7 @@ static void run(ingot_context *context, const ingot_conv_desc *desc,
                 const void *second, void *result, void *scratch) {
   ProfileScope scope(context, desc->index);
   guardLibraryCall(context, name, [&] {
-    if (desc->on_tiles && hasTileUnits())
+    if (desc->math != INGOT_MATH_EXACT && hasTileUnits())
       return convolveIm2col(context, *desc, kind, first, second, result,
                             scratch);
     if (canRunWinograd(*desc))

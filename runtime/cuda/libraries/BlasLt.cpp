@@ -78,9 +78,10 @@ BlasLt::describe(const ingot_matmul_desc &desc) const {
   auto plan = std::make_unique<Plan>(*this);
   plan->isDouble = desc.c_type == INGOT_F64;
   check(cublasLtMatmulDescCreate(&plan->product,
-                                 plan->isDouble  ? CUBLAS_COMPUTE_64F
-                                 : desc.on_tiles ? CUBLAS_COMPUTE_32F_FAST_TF32
-                                                 : CUBLAS_COMPUTE_32F,
+                                 plan->isDouble ? CUBLAS_COMPUTE_64F
+                                 : desc.math == INGOT_MATH_TF32
+                                     ? CUBLAS_COMPUTE_32F_FAST_TF32
+                                     : CUBLAS_COMPUTE_32F,
                                  plan->isDouble ? CUDA_R_64F : CUDA_R_32F),
         "describing a product");
   auto transpose = [&](cublasLtMatmulDescAttributes_t which, bool is) {
@@ -234,7 +235,7 @@ static std::string describeProduct(const ingot_matmul_desc &desc,
   for (int64_t number :
        {desc.batch, desc.m, desc.n, desc.k, int64_t(desc.transpose_a),
         int64_t(desc.transpose_b), int64_t(desc.a_type), int64_t(desc.b_type),
-        int64_t(desc.c_type), int64_t(desc.on_tiles), desc.scratch_bytes,
+        int64_t(desc.c_type), int64_t(desc.math), desc.scratch_bytes,
         int64_t(epilogue), int64_t(accumulates)})
     text += (text.empty() ? "" : " ") + std::to_string(number);
   return text;

@@ -335,8 +335,8 @@ std::vector<Dnn::Algorithm> Dnn::findAlgorithms(const Plan &plan,
                                                 const ingot_conv_desc &desc,
                                                 size_t most,
                                                 const std::string &name) const {
-  bool rounds =
-      desc.type == INGOT_BF16 || desc.type == INGOT_F16 || desc.on_tiles;
+  bool rounds = desc.type == INGOT_BF16 || desc.type == INGOT_F16 ||
+                desc.math == INGOT_MATH_TF32;
   // Who takes the first need not know which it is.
   bool isNamed = tuner || properties;
   std::vector<Algorithm> found;
@@ -422,7 +422,7 @@ static std::string describeConvolution(const ingot_conv_desc &desc,
        {int64_t(result), desc.spatial_rank, desc.batch, desc.in_channels,
         desc.out_channels, desc.groups, int64_t(desc.type),
         int64_t(desc.channels_last), int64_t(desc.filter_channels_last),
-        int64_t(desc.on_tiles), desc.scratch_bytes})
+        int64_t(desc.math), desc.scratch_bytes})
     add(number);
   for (const int64_t *extents : {desc.in, desc.out, desc.kernel, desc.stride,
                                  desc.dilation, desc.pad_low, desc.pad_high})

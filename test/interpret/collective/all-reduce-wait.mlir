@@ -26,7 +26,7 @@ func.func @test_cut() -> (tensor<2xbf16>, tensor<2xbf16>) {
 // What is sent in fewer bytes arrives as it was.
 func.func @test_int8() -> (tensor<2x3xf32>, tensor<2x3xf32>) {
   %0 = ingot.constant dense<[[127.0, 2.0, -4.0], [0.0, -1.0, -127.0]]> : tensor<2x3xf32>
-  %bucket = ingot.all_reduce_start %0 {code = #ingot<code int8>} : (tensor<2x3xf32>) -> tensor<6xf32>
+  %bucket = ingot.all_reduce_start %0 {compression = #ingot<compression int8>} : (tensor<2x3xf32>) -> tensor<6xf32>
   %1 = ingot.all_reduce_wait %bucket : (tensor<6xf32>) -> tensor<2x3xf32>
   func.return %1, %0 : tensor<2x3xf32>, tensor<2x3xf32>
 }
@@ -34,7 +34,7 @@ func.func @test_int8() -> (tensor<2x3xf32>, tensor<2x3xf32>) {
 // One element less than are kept.
 func.func @test_topk() -> (tensor<6xf32>, tensor<6xf32>) {
   %0 = ingot.constant dense<[1.0, 0.0, 9.0, 0.0, -2.0, 0.0]> : tensor<6xf32>
-  %bucket = ingot.all_reduce_start %0 {code = #ingot<code topk>, kept = 4 : i64} : (tensor<6xf32>) -> tensor<6xf32>
+  %bucket = ingot.all_reduce_start %0 {compression = #ingot<compression topk>, k = 4 : i64} : (tensor<6xf32>) -> tensor<6xf32>
   %1 = ingot.all_reduce_wait %bucket : (tensor<6xf32>) -> tensor<6xf32>
   func.return %1, %0 : tensor<6xf32>, tensor<6xf32>
 }

@@ -63,7 +63,7 @@ module attributes {ingot.grad_accumulation = 4 : i64} {
 //       CHECK:   return %{{.*}}, %{{.*}}, %[[PART]] :
 module attributes {ingot.grad_accumulation = 2 : i64} {
   ingot.state accumulator @"w/sum" : tensor<4xf32> = dense<0.0> : tensor<4xf32>
-  ingot.state accumulator @"w/gradient" : tensor<4xf32> = dense<0.0> : tensor<4xf32> {shard = array<i64: 0, 4>}
+  ingot.state accumulator @"w/gradient" : tensor<4xf32> = dense<0.0> : tensor<4xf32> {shard = #ingot.shard<first = 0, of = 4>}
   func.func @train_step(%x: tensor<4xf32> {ingot.kind = "data", ingot.name = "x"}, %sum: tensor<4xf32> {ingot.state = @"w/sum"})
       -> (tensor<f32> {ingot.name = "loss"}, tensor<f32> {ingot.name = "grad_norm"},
           tensor<4xf32> {ingot.state = @"w/sum"}, tensor<4xf32> {ingot.state = @"w/gradient"}) {

@@ -30,8 +30,8 @@
 // INT8-SAME: %[[RESIDUAL:arg[0-9]+]]: tensor<58xf32> {ingot.state = @"bucket 0/residual"}
 // INT8: %[[FLAT:.+]] = ingot.concat %{{.+}}, %{{.+}}, %{{.+}} dim = 0 : (tensor<48xf32>, tensor<6xf32>, tensor<4xf32>)
 // INT8: %[[WHOLE:.+]] = ingot.add %[[FLAT]], %[[RESIDUAL]]
-// INT8: %[[SENT:.+]] = ingot.compress %[[WHOLE]] {code = #ingot<code int8>}
-// INT8: ingot.all_reduce_start %[[SENT]] {code = #ingot<code int8>} : (tensor<58xf32>) -> tensor<58xf32>
+// INT8: %[[SENT:.+]] = ingot.compress %[[WHOLE]] {compression = #ingot<compression int8>}
+// INT8: ingot.all_reduce_start %[[SENT]] {compression = #ingot<compression int8>} : (tensor<58xf32>) -> tensor<58xf32>
 // INT8: ingot.slice {{.*}} starts = [48] limits = [54]
 // INT8: ingot.sub %[[WHOLE]], %[[SENT]]
 // WITHOUT-NOT: uncompressed_step

@@ -243,8 +243,9 @@ static Operation *buildCompress(Source &s) {
                          s.builder.getF32Type());
   bool keeps = s.choose.chance(0.5);
   int64_t kept = keeps ? s.choose.between(1, type.getNumElements()) : 0;
-  return CompressOp::create(s.builder, s.loc(), counted.getType(), counted,
-                            keeps ? Code::TopK : Code::Int8, kept);
+  return CompressOp::create(
+      s.builder, s.loc(), counted.getType(), counted,
+      keeps ? CompressionFormat::TopK : CompressionFormat::Int8, kept);
 }
 
 static Operation *buildShardSquareSum(Source &s) {

@@ -43,15 +43,16 @@ class CompiledMessages
 /// A bucket of what compress says of `x`.
 std::string makeSource(const Case &test) {
   std::string type = "tensor<" + std::to_string(test.elements) + "xf32>";
-  std::string code = test.kept == 0 ? "{code = #ingot<code int8>}"
-                                    : "{code = #ingot<code topk>, kept = " +
-                                          std::to_string(test.kept) + " : i64}";
+  std::string how = test.kept == 0
+                        ? "{compression = #ingot<compression int8>}"
+                        : "{compression = #ingot<compression topk>, k = " +
+                              std::to_string(test.kept) + " : i64}";
   return "func.func @f(%x: " + type + " {ingot.name = \"x\"}) -> (" + type +
          " {ingot.name = \"sent\"}, " + type +
          " {ingot.name = \"sum\"}) {\n"
          "%sent = ingot.compress %x " +
-         code + " : " + type + "\n%bucket = ingot.all_reduce_start %sent " +
-         code + " : (" + type + ") -> " + type +
+         how + " : " + type + "\n%bucket = ingot.all_reduce_start %sent " +
+         how + " : (" + type + ") -> " + type +
          "\n%sum = ingot.all_reduce_wait %bucket : (" + type + ") -> " + type +
          "\nreturn %sent, %sum : " + type + ", " + type + "\n}";
 }

@@ -7,6 +7,7 @@
 #include "dialects/ingot/builders/Builders.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "passes/targets/cuda/kernels/ReductionSplit.h"
 
 using namespace mlir;
 using namespace ingot;
@@ -51,19 +52,6 @@ void DeviceKernelBuilder::createFunction(StringRef suffix, TypeRange read,
 // Elements that a thread takes at once
 //===----------------------------------------------------------------------===//
 
-int64_t DeviceKernelBuilder::lanesOf(TypeRange types) {
-  int64_t most = 0, bytes = 1;
-  for (Type type : types)
-    most = std::max(most, cast<MemRefType>(type).getNumElements());
-  for (Type type : types) {
-    auto buffer = cast<MemRefType>(type);
-    if (buffer.getNumElements() == most)
-      bytes = std::max<int64_t>(
-          bytes, llvm::divideCeil(buffer.getElementTypeBitWidth(), 8));
-  }
-  return std::max<int64_t>(1, 16 / bytes);
-}
-
 SmallVector<DeviceKernelBuilder::Indices>
 DeviceKernelBuilder::lanesAt(Value start, int64_t lanes,
                              ArrayRef<int64_t> shape) {
@@ -85,7 +73,7 @@ DeviceKernelBuilder::lanesAt(Value start, int64_t lanes,
 void DeviceKernelBuilder::emitLanes(ArrayRef<int64_t> shape, TypeRange types,
                                     int64_t perThread,
                                     llvm::function_ref<void(int64_t)> emit) {
-  int64_t lanes = lanesOf(types);
+  int64_t lanes = countLanes(types);
   linear = true;
   while (lanes > 1 && (perThread < lanes || product(shape) % lanes != 0 ||
                        rangeUnit % lanes != 0))
@@ -201,6 +189,6 @@ DeviceKernel DeviceKernelBuilder::build() {
   case FusionKind::Group:
     return emitGroup();
   }
-  ReductionSpace space(yield());
+  ReductionSpace space(yield()->getOperands());
   return space.foldsInnermost() ? emitAlong(space) : emitAcross(space);
 }

@@ -75,8 +75,6 @@ private:
   void emitLanes(llvm::ArrayRef<int64_t> shape, mlir::TypeRange types,
                  int64_t perThread,
                  llvm::function_ref<void(int64_t lanes)> emit);
-  /// Elements in 16 bytes of the widest type among the largest buffers.
-  static int64_t lanesOf(mlir::TypeRange types);
   /// The indices of the elements from `start` on.
   llvm::SmallVector<Indices> lanesAt(mlir::Value start, int64_t lanes,
                                      llvm::ArrayRef<int64_t> shape);

@@ -14,6 +14,20 @@
 
 namespace ingot::codegen {
 
+/// The buffers of an exchange, besides the bucket.
+struct MessageBuffers {
+  /// The arguments as in ingot_bucket_desc.
+  static MessageBuffers of(mlir::MLIRContext *context, int32_t code,
+                           int64_t elements, int64_t kept);
+  /// Elements that a block of the encoding kernel examines.
+  static int64_t getChunk(int64_t elements);
+
+  mlir::MemRefType message;
+  /// How many elements of the bucket are sent, for each block of the encoding
+  /// kernel; null where all are.
+  mlir::MemRefType counts;
+};
+
 class DeviceMessages : DeviceFunctionBuilder {
 public:
   /// `code`, `elements` and `kept` as in ingot_bucket_desc.
@@ -59,6 +73,7 @@ private:
 
   int32_t code;
   int64_t elements, kept;
+  MessageBuffers types;
   /// Of one message.
   int64_t words;
   /// Elements that a block of `encode` looks through.

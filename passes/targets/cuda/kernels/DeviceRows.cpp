@@ -10,6 +10,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "passes/codegen/RowSchedule.h"
 #include "passes/targets/cuda/kernels/DeviceKernel.h"
+#include "passes/targets/cuda/kernels/ReductionSplit.h"
 
 using namespace mlir;
 using namespace ingot;
@@ -173,7 +174,7 @@ void DeviceRows::run() {
 
   SmallVector<Type> types = k.inputTypes();
   llvm::append_range(types, k.resultTypes());
-  for (lanes = k.lanesOf(types); length % lanes != 0;)
+  for (lanes = countLanes(types); length % lanes != 0;)
     lanes /= 2;
   int64_t perThread = length / group;
   if (length % (group * lanes) == 0 && perThread <= kMaxUnrolled)

@@ -73,25 +73,33 @@ func.func @scalar(%x: tensor<2xf32>) -> tensor<1xf64> {
 
 // -----
 
-func.func @kept(%x: tensor<2xf32>) -> tensor<2xf32> {
+func.func @too_large_k(%x: tensor<2xf32>) -> tensor<2xf32> {
   // expected-error@+1 {{C10: topk keeps 1 to 2 elements, others none; got 3}}
-  %0 = ingot.compress %x {code = #ingot<code topk>, kept = 3 : i64} : tensor<2xf32>
+  %0 = ingot.compress %x {compression = #ingot<compression topk>, k = 3 : i64} : tensor<2xf32>
   return %0 : tensor<2xf32>
 }
 
 // -----
 
-func.func @plain_kept(%x: tensor<2xf32>) -> tensor<2xf32> {
+func.func @k_of_int8(%x: tensor<2xf32>) -> tensor<2xf32> {
   // expected-error@+1 {{C10: topk keeps 1 to 2 elements, others none; got 1}}
-  %0 = ingot.compress %x {code = #ingot<code int8>, kept = 1 : i64} : tensor<2xf32>
+  %0 = ingot.compress %x {compression = #ingot<compression int8>, k = 1 : i64} : tensor<2xf32>
   return %0 : tensor<2xf32>
 }
 
 // -----
 
-func.func @code_type(%x: tensor<2xbf16>) -> tensor<2xbf16> {
-  // expected-error@+1 {{C11: a bucket with a code is f32, got 'tensor<2xbf16>'}}
-  %0 = ingot.all_reduce_start %x {code = #ingot<code int8>} : (tensor<2xbf16>) -> tensor<2xbf16>
+func.func @uncompressed(%x: tensor<2xf32>) -> tensor<2xf32> {
+  // expected-error@+1 {{C14: `none` is no compression}}
+  %0 = ingot.compress %x {compression = #ingot<compression none>} : tensor<2xf32>
+  return %0 : tensor<2xf32>
+}
+
+// -----
+
+func.func @compressed_type(%x: tensor<2xbf16>) -> tensor<2xbf16> {
+  // expected-error@+1 {{C11: a compressed bucket is f32, got 'tensor<2xbf16>'}}
+  %0 = ingot.all_reduce_start %x {compression = #ingot<compression int8>} : (tensor<2xbf16>) -> tensor<2xbf16>
   return %x : tensor<2xbf16>
 }
 

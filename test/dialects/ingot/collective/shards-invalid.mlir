@@ -47,7 +47,7 @@ func.func @new_states(%x: tensor<2xf32>, %y: tensor<3xf32>) -> (tensor<2xf32>, t
 // -----
 
 module {
-  ingot.state parameter @w : tensor<2xf32> = dense<0.0> : tensor<2xf32> {gathered = array<i64: 0, 32, 34>}
+  ingot.state parameter @w : tensor<2xf32> = dense<0.0> : tensor<2xf32> {gathered = #ingot.gathered<bucket = 0, first = 32, of = 34>}
   func.func @forward(%w: tensor<2xf32> {ingot.state = @w}) -> tensor<2xf32> {
     // expected-error@+1 {{C8: a part must be where its shards are: at 32 of 34, got 0 of 34}}
     %0 = ingot.state_gather_wait 0 %w at [0] of 34 : (tensor<2xf32>) -> tensor<2xf32>

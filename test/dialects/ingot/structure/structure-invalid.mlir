@@ -371,12 +371,12 @@ func.func @f(%a: tensor<2x2xf32>) -> tensor<2x2xbf16> {
 // -----
 
 // expected-error@+1 {{C6: a state in shards must be floating point, and in its bucket}}
-ingot.state moment @m : tensor<4xf32> = dense<0.0> : tensor<4xf32> {shard = array<i64: 32, 35>}
+ingot.state moment @m : tensor<4xf32> = dense<0.0> : tensor<4xf32> {shard = #ingot.shard<first = 32, of = 35>}
 
 // -----
 
 // expected-error@+1 {{C7: a state that is gathered must be a parameter that is not in shards, and in its bucket}}
-ingot.state moment @m : tensor<4xf32> = dense<0.0> : tensor<4xf32> {gathered = array<i64: 0, 0, 35>}
+ingot.state moment @m : tensor<4xf32> = dense<0.0> : tensor<4xf32> {gathered = #ingot.gathered<bucket = 0, first = 0, of = 35>}
 
 // -----
 

@@ -276,14 +276,14 @@ def attention_terms(ingot):
             )
         )
         text = steps.read_text()
-        train = text[text.index("@train_step") :].split("func.func")[0]
+        train = text[text.index("@train_step") :].split("exec.step")[0]
         places = dict(re.findall(r"(%\w+) = exec\.buffer +(\w+ \d+) : memref<", train))
         if precision == "fp32":
-            check("exec.attention" not in text, "attention in fp32")
+            check("@ingot_attention" not in text, "attention in fp32")
             continue
         seeds = {"": [], "_grad": []}
-        for kind, call in re.findall(r"exec\.attention(_grad)? (.*)", train):
-            terms = re.search(r"lengths (%\w+) dropout (%\w+), (%\w+)", call)
+        for kind, call in re.findall(r"@ingot_attention(_grad)?(\(.*)", train):
+            terms = re.search(r"lengths = (%\w+), seed = (%\w+), step = (%\w+)", call)
             check(terms and "ratio = 2.5" in call, f"{precision}: {call}")
             seeds[kind].append(tuple(places[part] for part in terms.groups()))
         # Of each layer both directions read the same; the other's seed is elsewhere.
@@ -291,7 +291,7 @@ def attention_terms(ingot):
         check(len({seed for _, seed, _ in seeds[""]}) == 2, f"{precision}: {seeds}")
         check(len({(lengths, step) for lengths, _, step in seeds[""]}) == 1, f"{precision}: {seeds}")
         # In evaluation there is none.
-        check(len(re.findall(r"exec\.attention .* dropout", text)) == 2, f"{precision}: dropout in evaluation")
+        check(len(re.findall(r"@ingot_attention\(.*seed = ", text)) == 2, f"{precision}: dropout in evaluation")
 
 
 def write_network(ingot, transposed=False):

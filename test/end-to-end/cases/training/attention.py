@@ -59,8 +59,8 @@ def attention(name, opset, form, precision="fp32"):
         if name == "ragged" and form == "whole":
             steps = ingot.path("steps.mlir")
             ingot.succeed(ingot.ingotc(model, *flags, "--emit", "exec", "-o", steps))
-            calls = [line for line in steps.read_text().splitlines() if "exec.attention" in line]
-            check(calls and all(" lengths " in call and " mask " not in call for call in calls), "lengths are a mask")
+            calls = [line for line in steps.read_text().splitlines() if "exec.call @ingot_attention" in line]
+            check(calls and all("lengths = " in call and "mask = " not in call for call in calls), "lengths are a mask")
 
         exported = ingot.path("exported.onnx")
         flags = ["--data", FOLDER / "data.npz", "--no-shuffle", "--lr", str(GOLDEN["lr"])]

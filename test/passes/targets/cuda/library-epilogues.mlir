@@ -5,9 +5,9 @@
 // Tests that the call says by numbers of its kernel's buffers (product, bias,
 // residual, result) what the library may do in its place, and that the kernel
 // reads the product where it is to leave the result.
-// PLACED: exec.matmul_epilogue %{{.*}}, %{{.*}} finish @kernel_0(%[[B:.*]], %[[R:.*]]) -> (%[[Y:.*]]) {{.*}}library = array<i64: 1, 1, 2, -1, 3, -1, -1>, product = 0
+// PLACED: exec.matmul_epilogue %{{.*}}, %{{.*}} finish @kernel_0(%[[B:.*]], %[[R:.*]]) -> (%[[Y:.*]]) {{.*}}library = #ingot.library_epilogue<relu bias = 1 addend = 2 result = 3>, product = 0
 // CHECK: %[[B:.*]] = exec.buffer {{.*}} memref<16xf32>
-// CHECK: exec.matmul_epilogue_grid %{{.*}}, %{{.*}} finish <@device::@kernel_0 blocks [[GRID:[0-9]+]] of 256 shared 0>(%[[B]], %[[R:.*]]) -> (%[[Y:.*]]) {{.*}}library = array<i64: 1, 1, 2, -1, 3, -1, -1>
+// CHECK: exec.matmul_epilogue_grid %{{.*}}, %{{.*}} finish <@device::@kernel_0 blocks [[GRID:[0-9]+]] of 256 shared 0>(%[[B]], %[[R:.*]]) -> (%[[Y:.*]]) {{.*}}library = #ingot.library_epilogue<relu bias = 1 addend = 2 result = 3>
 // CHECK: gpu.func @kernel_0(%[[P:[a-z0-9]+]]: memref<128xf32> {llvm.noalias}, %[[BIAS:[a-z0-9]+]]: memref<16xf32> {llvm.noalias}, %[[RESIDUAL:[a-z0-9]+]]: memref<128xf32> {llvm.noalias}, %[[OUT:[a-z0-9]+]]: memref<128xf32> {llvm.noalias})
 // CHECK-NOT: memref.load %[[P]]
 // CHECK-DAG: memref.load %[[OUT]]

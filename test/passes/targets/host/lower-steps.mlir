@@ -1,5 +1,5 @@
 // RUN: ingot-opt %s --ingot-lower-steps --split-input-file | FileCheck %s
-// RUN: ingot-opt %s --ingot-lower-steps="manifest=MANIFEST weight-bytes=5 export-bytes=6 device-code=CODE device-ptx=TEXT" --split-input-file | FileCheck %s --check-prefix=BLOBS
+// RUN: ingot-opt %s --ingot-lower-steps --split-input-file | FileCheck %s --check-prefix=BLOBS
 // RUN: %python %S/Inputs/copies.py 64 | ingot-opt --ingot-lower-steps | FileCheck %s --check-prefix=WHOLE
 // RUN: %python %S/Inputs/copies.py 65 | ingot-opt --ingot-lower-steps | FileCheck %s --check-prefix=PARTS
 
@@ -75,36 +75,19 @@
 //       CHECK:   insertvalue %[[STEPS]], %{{.*}}[1]
 //       CHECK:   insertvalue %[[MANIFEST]], %{{.*}}[3]
 //   CHECK-NOT: _binary_ingot
-
-// Tests what the link provides where there is something, and that PTX ends in a
-// zero that does not count.
-//       BLOBS: constant @ingot_manifest("MANIFEST")
-//       BLOBS: constant @ingot_device_code("CODE")
-//       BLOBS: constant @ingot_device_ptx("TEXT\00")
-// BLOBS-LABEL: constant @ingot_module()
-//       BLOBS:   llvm.mlir.constant(8 : i64)
-//       BLOBS:   llvm.mlir.addressof @_binary_ingot_weights_start
-//       BLOBS:   llvm.mlir.constant(5 : i64)
-//       BLOBS:   llvm.mlir.addressof @_binary_ingot_export_start
-//       BLOBS:   llvm.mlir.constant(6 : i64)
-//       BLOBS:   llvm.mlir.constant(4 : i64)
-//   BLOBS-DAG: llvm.mlir.global external constant @_binary_ingot_weights_start() {{.*}} : i8
-//   BLOBS-DAG: llvm.mlir.global external constant @_binary_ingot_export_start() {{.*}} : i8
 module {
   ingot.state parameter @w : tensor<8xf32> = dense<0.0> : tensor<8xf32>
   llvm.func @scale(%x: !llvm.ptr, %y: !llvm.ptr, %begin: i64, %end: i64) {
     llvm.return
   }
-  func.func @train_step() attributes {exec.arena_bytes = 128 : i64} {
+  exec.step @train_step attributes {arena_bytes = 128 : i64} {
     %w = exec.buffer state 128 : memref<8xf32>
     %a = exec.buffer arena 64 : memref<8xf32>
     exec.launch @scale(%w) -> (%a) {extent = 8 : i64, flops = 8 : i64, grain = 4 : i64} : memref<8xf32> -> memref<8xf32>
     exec.launch @scale(%a) -> (%w) {extent = 8 : i64, flops = 8 : i64, grain = 4 : i64} : memref<8xf32> -> memref<8xf32>
-    exec.copy %a -> %w : memref<8xf32> -> memref<8xf32>
-    return
+    exec.call @ingot_copy(from = %a, to = %w) <bytes = 32, element_bytes = 4> : memref<8xf32>, memref<8xf32>
   }
-  func.func @forward() attributes {exec.arena_bytes = 64 : i64} {
-    return
+  exec.step @forward attributes {arena_bytes = 64 : i64} {
   }
   func.func private @helper()
 }
@@ -137,7 +120,7 @@ module {
 //       CHECK: constant @kernel.name("kernel\00")
 //   CHECK-NOT: @kernel.entry
 module {
-  func.func @train_step() attributes {exec.arena_bytes = 1024 : i64} {
+  exec.step @train_step attributes {arena_bytes = 1024 : i64} {
     %w = exec.buffer shard 64 : memref<8xf32>
     %a = exec.buffer arena 0 : memref<8xf32>
     %b = exec.buffer shard 72 : memref<8xf32>
@@ -145,9 +128,8 @@ module {
     %r = exec.buffer arena 256 : memref<4x2xf32>
     %m = exec.buffer arena 512 : memref<2x2xf32>
     exec.launch_grid @device::@kernel blocks 3 of 256(%w) -> (%a) {flops = 8 : i64, shared = 16 : i64} : memref<8xf32> -> memref<8xf32>
-    exec.copy %a -> %b : memref<8xf32> -> memref<8xf32>
-    exec.matmul %l, %r -> %m : memref<2x4xf32>, memref<4x2xf32> -> memref<2x2xf32>
-    return
+    exec.call @ingot_copy(from = %a, to = %b) <bytes = 32, element_bytes = 4> : memref<8xf32>, memref<8xf32>
+    exec.call @ingot_matmul(a = %l, b = %r, c = %m) <batch = 1, m = 2, n = 2, k = 4> {flops = 32 : i64} : memref<2x4xf32>, memref<4x2xf32>, memref<2x2xf32>
   }
 }
 
@@ -171,3 +153,27 @@ module {
 //       PARTS:   %[[CALL:.*]] = llvm.mlir.addressof @step.call.64
 //       PARTS:   llvm.call @ingot_copy(%{{.*}}, %[[CALL]],
 //   PARTS-NOT:   llvm.call
+
+// -----
+
+// Tests what the link provides where there is something, and that PTX ends in a
+// zero that does not count.
+//       BLOBS: llvm.func internal @nothing(
+//       BLOBS: constant @ingot_manifest("MANIFEST")
+//       BLOBS: constant @ingot_device_code("CODE")
+//       BLOBS: constant @ingot_device_ptx("TEXT\00")
+// BLOBS-LABEL: constant @ingot_module()
+//       BLOBS:   llvm.mlir.constant(8 : i64)
+//       BLOBS:   llvm.mlir.addressof @_binary_ingot_weights_start
+//       BLOBS:   llvm.mlir.constant(5 : i64)
+//       BLOBS:   llvm.mlir.addressof @_binary_ingot_export_start
+//       BLOBS:   llvm.mlir.constant(6 : i64)
+//       BLOBS:   llvm.mlir.constant(4 : i64)
+//   BLOBS-DAG: llvm.mlir.global external constant @_binary_ingot_weights_start() {{.*}} : i8
+//   BLOBS-DAG: llvm.mlir.global external constant @_binary_ingot_export_start() {{.*}} : i8
+//   BLOBS-NOT: exec.
+module attributes {exec.manifest = "MANIFEST", exec.device_code = "CODE", exec.device_text = "TEXT",
+                   exec.weight_bytes = 5 : i64, exec.export_bytes = 6 : i64} {
+  exec.step @nothing attributes {arena_bytes = 0 : i64} {
+  }
+}

@@ -291,7 +291,7 @@ TEST_P(TileConvolution, EveryKindAsAProduct) {
       if (!isOnTiles(d, which, machine))
         continue;
       ++counts[kind];
-      d.on_tiles = 1;
+      d.math = INGOT_MATH_TILES;
       d.scratch_bytes =
           ingot::abi::Im2colGemm(d, which, machine.threads).getScratchBytes();
       Block scratch(d.scratch_bytes, "scratch");

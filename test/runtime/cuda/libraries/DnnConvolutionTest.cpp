@@ -69,7 +69,7 @@ class DnnConvolutionPlans : public ::testing::TestWithParam<Case> {};
 /// Of f32 that may be rounded.
 ingot_conv_desc withTf32Scratch(ingot_conv_desc desc) {
   constexpr int64_t workspace = 32 << 20;
-  desc.on_tiles = 1;
+  desc.math = INGOT_MATH_TF32;
   desc.scratch_bytes =
       workspace + ingot::cuda::getCopyBytes(desc, /*roundsF32=*/true);
   return desc;
@@ -157,7 +157,7 @@ TEST(DnnConvolution, PrefersChannelsLastInTf32) {
       SCOPED_TRACE(stage.name);
       auto choose = [&](Order order) {
         ingot_conv_desc desc = describe(stage, INGOT_F32, order);
-        desc.on_tiles = 1;
+        desc.math = INGOT_MATH_TF32;
         desc.scratch_bytes = int64_t(1) << 30;
         return chooseConvolution(desc, result, gpu);
       };

@@ -2,9 +2,9 @@
 
 import sys
 
-print("func.func @step() attributes {exec.arena_bytes = 64 : i64} {")
+print("exec.step @step attributes {arena_bytes = 64 : i64} {")
 print("  %from = exec.buffer state 0 : memref<8xf32>")
 print("  %to = exec.buffer arena 0 : memref<8xf32>")
 for _ in range(int(sys.argv[1])):
-    print("  exec.copy %from -> %to : memref<8xf32> -> memref<8xf32>")
-print("  return\n}")
+    print("  exec.call @ingot_copy(from = %from, to = %to) <bytes = 32, element_bytes = 4> : memref<8xf32>, memref<8xf32>")
+print("}")
