@@ -153,7 +153,7 @@ static llvm::Expected<Tensor> bindArgument(func::FuncOp function,
                                            const NamedTensors &states) {
   auto type = dyn_cast<RankedTensorType>(function.getArgumentTypes()[index]);
   if (!type)
-    return invalid("argument " + llvm::Twine(index) + " is no tensor");
+    return invalid("argument " + llvm::Twine(index) + " is not a tensor");
   if (llvm::Error error = Tensor::checkType(type))
     return std::move(error);
   StringRef state = stateName(function.getArgAttr(index, kStateAttr));

@@ -212,7 +212,7 @@ std::vector<char> Tensor::getRawData() const {
 llvm::Expected<Tensor> Tensor::fromAttribute(ElementsAttr attribute) {
   auto type = dyn_cast<RankedTensorType>(attribute.getType());
   if (!type)
-    return invalid("the constant is no ranked tensor");
+    return invalid("the constant is not a ranked tensor");
   if (llvm::Error error = checkType(type))
     return std::move(error);
   if (auto resource = dyn_cast<DenseResourceElementsAttr>(attribute)) {

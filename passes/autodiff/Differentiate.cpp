@@ -11,7 +11,7 @@
 #include "dialects/ingot/builders/Arithmetic.h"
 #include "dialects/ingot/ir/Diagnostics.h"
 #include "dialects/ingot/ir/Signature.h"
-#include "mlir/IR/Remarks.h"
+#include "dialects/ingot/support/Remarks.h"
 
 namespace ingot {
 #define GEN_PASS_DEF_DIFFERENTIATE
@@ -239,10 +239,8 @@ void Differentiate::runOnOperation() {
   for (auto [state, parameter] : trained) {
     if (!parameter || !activity.isActive(parameter)) {
       ++numUnreached;
-      remark::missed(
-          state.getLoc(),
-          remark::RemarkOpts::name("gradient").category(getArgument()))
-          << remark::metric("Parameter", state.getSymName())
+      remark::missed(state.getLoc(), remarkOptions(getArgument(), "Gradient"))
+          << remark::metric("parameter", state.getSymName())
           << remark::reason(
                  "the loss does not depend on it: it is not updated");
       continue;

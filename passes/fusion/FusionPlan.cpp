@@ -2,8 +2,8 @@
 
 #include "dialects/ingot/analysis/RowSpace.h"
 #include "dialects/ingot/builders/Builders.h"
+#include "dialects/ingot/support/Remarks.h"
 #include "mlir/IR/Matchers.h"
-#include "mlir/IR/Remarks.h"
 #include <queue>
 
 using namespace mlir;
@@ -129,10 +129,10 @@ void FusionPlan::storeShared() {
     int64_t once = inputBytes + work + bytes + kernels * bytes;
     if (again <= once)
       continue;
-    remark::missed(op.getLoc(),
-                   remark::RemarkOpts::name("stored").category("fusion"))
+    remark::missed(op.getLoc(), remarkOptions("form-fusions", "StoredValue"))
         << remark::reason("{0} kernels read it", kernels)
-        << remark::metric("bytes-saved", again - once);
+        << remark::metric("kernels", kernels)
+        << remark::metric("bytes_saved", again - once);
     store(&op);
     if (op.hasTrait<SameBytes>())
       for (Value operand : op.getOperands())

@@ -10,10 +10,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/ingot/builders/Builders.h"
+#include "dialects/ingot/support/Remarks.h"
 #include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Iterators.h"
-#include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "passes/graph/Passes.h"
 #include "llvm/ADT/MapVector.h"
@@ -170,13 +170,13 @@ void Chunks::check() {
       if (!inside.contains(op))
         dependent.insert(op);
       else if (!isCut(operand))
-        problem = "gradients depend on the loss of all rows";
+        problem = "the gradient depends on the loss of all rows";
     }
   }
   for (Value value : cut)
     for (Operation *user : value.getUsers())
       if (isBig(value) && !inside.contains(user))
-        problem = "the logits are read whole";
+        problem = "the logits have other readers";
 }
 
 int64_t Chunks::getBytesSaved() const {
@@ -353,7 +353,7 @@ private:
   }
 
   void chunk(MatmulOp product) {
-    auto options = remark::RemarkOpts::name("chunk").category(getArgument());
+    auto options = remarkOptions(getArgument(), "ChunkedLoss");
     Chunks chunks(product, minRows);
     if (!chunks.getProblem().empty()) {
       remark::missed(product.getLoc(), options)
@@ -363,13 +363,15 @@ private:
     int64_t saved = chunks.getBytesSaved();
     if (saved < minBytes) {
       remark::missed(product.getLoc(), options)
-          << remark::reason("the sums of gradients take what logits leave")
-          << remark::metric("bytes-saved", saved);
+          << remark::reason(
+                 "the accumulated gradients take as much memory as the "
+                 "logits free")
+          << remark::metric("bytes_saved", saved);
       return;
     }
     remark::passed(product.getLoc(), options)
-        << remark::metric("parts", chunks.getParts())
-        << remark::metric("bytes-saved", saved);
+        << remark::metric("chunks", chunks.getParts())
+        << remark::metric("bytes_saved", saved);
     chunks.rewrite();
     ++numChunked;
   }

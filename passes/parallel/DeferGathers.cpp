@@ -14,8 +14,8 @@
 #include "dialects/ingot/builders/Builders.h"
 #include "dialects/ingot/collective/BucketLayout.h"
 #include "dialects/ingot/ir/Signature.h"
+#include "dialects/ingot/support/Remarks.h"
 #include "dialects/ingot/support/Views.h"
-#include "mlir/IR/Remarks.h"
 #include "passes/parallel/Passes.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -78,7 +78,7 @@ struct DeferGathers : ingot::impl::DeferGathersBase<DeferGathers> {
         functions.push_back(func);
     SmallVector<Bucket> deferred;
     for (auto &[states, bucket] : findBuckets(functions)) {
-      auto options = remark::RemarkOpts::name("defer").category(getArgument());
+      auto options = remarkOptions(getArgument(), "DeferredGather");
       Location loc = bucket.waits.front().getLoc();
       if (!bucket.problem.empty()) {
         remark::missed(loc, options) << remark::reason(
@@ -132,7 +132,7 @@ private:
         Bucket &bucket = buckets.find(key)->second;
         auto wait = result.get().getDefiningOp<AllGatherWaitOp>();
         if (!llvm::is_contained(bucket.waits, wait) && bucket.problem.empty())
-          bucket.problem = "functions write its states in several ways";
+          bucket.problem = "functions write its states in different ways";
       }
     }
     return buckets;
@@ -149,13 +149,14 @@ private:
         if (use.getOwner() == step.getReturn())
           symbol = step.resultState(use.getOperandNumber());
         else
-          bucket.problem = "the step goes on with new values";
+          bucket.problem = "the step itself reads the new values";
       }
       bucket.states.push_back(symbol);
       StateOp state = symbol ? findState(getOperation(), symbol) : StateOp();
       if (!state || state.getRole() != Role::Parameter || !part.hasOneUse()) {
         if (bucket.problem.empty())
-          bucket.problem = "not every part is the new value of a parameter";
+          bucket.problem =
+              "a part of the bucket is not the new value of a parameter";
       } else if (BlockArgument current = step.findArgument(symbol)) {
         bucket.neededAt = std::min(bucket.neededAt, uses.find(current));
       }

@@ -67,10 +67,9 @@ static Options parseOptions(int argc, char **argv) {
       ->required();
   app.add_option("--function", options.function,
                  "The function to run [forward, else the only one]");
-  app.add_option(
-      "--inputs", options.inputs,
-      "An .npz file with an array per input; of a longer array, each "
-      "step takes the next part");
+  app.add_option("--inputs", options.inputs,
+                 "An .npz file with one array per input; each step reads the "
+                 "next part of a longer array");
   app.add_option("--states", options.states,
                  "An .npz file with initial values of states");
   app.add_option(
@@ -80,12 +79,13 @@ static Options parseOptions(int argc, char **argv) {
   app.add_option("--state-out", options.stateOut,
                  "Write the states after the last step to this .npz file");
   app.add_option("--steps", options.steps,
-                 "Run the function N times, each from the states of the last")
+                 "Run the function N times, each time from the states that the "
+                 "previous run wrote")
       ->check(CLI::PositiveNumber);
   CLI::Option *ranks =
       app.add_option("--ranks", options.ranks,
-                     "Run the function on N ranks together, which take parts "
-                     "of --inputs in turn; the outputs are those of the first")
+                     "Run the function on N ranks, which read parts of "
+                     "--inputs in turn; the outputs are those of rank 0")
           ->check(CLI::PositiveNumber);
   app.add_option("--batch", options.import.batch,
                  "Size of the first dimension of each input of an ONNX model")
@@ -99,12 +99,12 @@ static Options parseOptions(int argc, char **argv) {
   // As text: a flag reads the number 0 as its negation.
   std::string level;
   app.add_flag("--compiled{2}", level,
-               "Compile for this processor as ingotc -O2 does, or with "
-               "--compiled=N as -ON, instead of interpreting")
+               "Compile for this CPU as ingotc -O2 does, or with --compiled=N "
+               "as -ON, instead of interpreting")
       ->excludes(ranks);
   bool emulate = false;
   app.add_flag("--emulate", emulate,
-               "Compile the kernels for a CUDA device and run them in the "
+               "Compile the kernels for a CUDA GPU and run them in the "
                "emulator, which checks their accesses");
   try {
     app.parse(argc, argv);
@@ -117,7 +117,8 @@ static Options parseOptions(int argc, char **argv) {
   if (!level.empty() &&
       (llvm::StringRef(level).getAsInteger(10, options.compiled) ||
        options.compiled < 0 || options.compiled > 3))
-    throw runtime::usageError("--compiled", "'" + level + "' is no level",
+    throw runtime::usageError("--compiled",
+                              "'" + level + "' is not an optimization level",
                               "give a number from 0 to 3, or none");
   if (emulate) {
     options.backend = ingot::Backend::EmulatedCuda;

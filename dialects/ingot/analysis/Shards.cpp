@@ -39,7 +39,7 @@ static LogicalResult checkPlaces(Op op,
                                  ArrayRef<std::optional<Shard>> operands) {
   for (auto [shard, first] : llvm::zip_equal(operands, op.getFirsts()))
     if (shard && *shard != Shard{first, static_cast<int64_t>(op.getOf())})
-      return op.emitOpError("C8: a part must be where its shards are: at ")
+      return op.emitOpError("C8: a part must have the offset of its shards: ")
              << shard->first << " of " << shard->of << ", got " << first
              << " of " << op.getOf();
   return success();
@@ -64,7 +64,7 @@ LogicalResult Shards::visit(Operation &op) {
     BucketLayout layout = BucketLayout::of(cast<BucketEnd>(op));
     for (auto [shard, first] : llvm::zip_equal(operands, layout.offsets))
       if (shard && *shard != Shard{first, layout.elements})
-        return op.emitOpError("C8: a part must be where its shards are: at ")
+        return op.emitOpError("C8: a part must have the offset of its shards: ")
                << shard->first << " of " << shard->of << ", got " << first
                << " of " << layout.elements;
     return success();
@@ -91,8 +91,8 @@ LogicalResult Shards::visit(Operation &op) {
              op.getResults(), body.getTerminator()->getOperands())) {
       std::optional<Shard> shard = lookup(value);
       if (!shard || (common && *common != *shard))
-        return op.emitOpError("C9: computes what is in several shards, or "
-                              "whole, together");
+        return op.emitOpError("C9: combines values of different shards, or of "
+                              "a shard and a whole tensor");
       common = shard;
       shards[result] = *shard;
     }
@@ -113,7 +113,7 @@ LogicalResult Shards::visit(Operation &op) {
     bool isPointwise = body && !isa<LibraryCall>(op) &&
                        body.readsPointwise(operand.getOperandNumber());
     if (!isPointwise || (common && *common != *shard))
-      return op.emitOpError("C9: needs elements that the rank does not have");
+      return op.emitOpError("C9: needs elements outside of the rank's shard");
     common = shard;
   }
   for (Value result : op.getResults())

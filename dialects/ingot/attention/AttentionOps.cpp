@@ -88,7 +88,7 @@ template <typename Op> static LogicalResult checkPairs(Op op) {
     return op.emitOpError("C8: ratio must be at least 0 and below 1, got ")
            << ratio;
   if (ratio != 0 && !op.getSeed())
-    return fail("C8: a ratio without a seed");
+    return fail("C8: a ratio requires a seed");
   return success();
 }
 

@@ -221,7 +221,7 @@ LogicalResult BatchNormOp::buildVjp(OpBuilder &builder, Cotangents cotangents,
   if (!needed[0])
     return success();
   if (getOverRanks() && (cotangents[3] || cotangents[4]))
-    return emitOpError("has no gradient of statistics over ranks");
+    return emitOpError("statistics over ranks have no gradient");
   gradient =
       norm.throughStatistics(builder, gradient, cotangents[3], cotangents[4]);
   out[0] = narrow(a, gradient, getOperand());

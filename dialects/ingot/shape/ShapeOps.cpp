@@ -199,8 +199,8 @@ static LogicalResult verifyPacked(Operation *op, Value booleans, Value bytes) {
   ArrayRef<int64_t> other = tensorType(bytes).getShape();
   if (one.empty() || one.size() != other.size() ||
       one.drop_back() != other.drop_back())
-    return op->emitOpError("C1: shapes must be equal but for the last "
-                           "dimension, got ")
+    return op->emitOpError(
+               "C1: shapes must be equal except for the last dimension, got ")
            << booleans.getType() << " and " << bytes.getType();
   if (one.back() < 1 || other.back() * bitsOfByte < one.back())
     return op->emitOpError("C2: ") << other.back() << " bytes cannot hold "

@@ -1,7 +1,7 @@
 #include "frontends/onnx/import/Copies.h"
+#include "dialects/ingot/support/Remarks.h"
 #include "frontends/onnx/import/Node.h"
 #include "frontends/onnx/model/Tensors.h"
-#include "mlir/IR/Remarks.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
@@ -55,9 +55,7 @@ void onnx_import::separateCopies(Location file, onnx::ModelProto &model) {
     return;
   nodes->erase(std::remove_if(nodes->begin(), nodes->end(), isCopy),
                nodes->end());
-  remark::passed(
-      file, remark::RemarkOpts::name("SeparatedCopies").category("onnx-import"))
-      << ("the exporter had merged equal initializers; these are parameters of "
-          "their own again: " +
-          llvm::join(separated, ", "));
+  // The exporter had merged these, because they started equal.
+  remark::passed(file, remarkOptions("import-onnx", "SeparatedInitializers"))
+      << remark::metric("names", llvm::join(separated, ", "));
 }

@@ -125,16 +125,17 @@ AttentionMatch::AttentionMatch(SoftmaxOp softmax) {
     return;
   findShape(softmax);
   if (!isComputedInF32(scores.getLhs()))
-    refuse("the kernel does not take the elements");
+    refuse("the kernel does not support the element type");
   bool mayBeEmpty = getSizes().window(window.left, window.right).fewest == 0 ||
                     !lengths.empty();
   for (const Term &term : terms) {
     mayBeEmpty |= term.kind != Term::Bias;
     if (term.kind == Term::Bias && dependsOnParameter(term.value))
-      refuse("the bias needs a gradient, which is made of the weights");
+      refuse(
+          "the bias is trained, and its gradient is computed from the weights");
   }
   if (emptyRowsSeeAll && mayBeEmpty)
-    refuse("a query that may look nowhere gets the mean of all values");
+    refuse("a fully masked row results in the mean of all values");
 }
 
 //===----------------------------------------------------------------------===//
@@ -252,7 +253,7 @@ bool AttentionMatch::addMaskOf(SelectOp fills) {
 void AttentionMatch::addMask(Term term, bool fillIsFinite) {
   emptyRowsSeeAll |= fillIsFinite;
   if (scale <= 0)
-    refuse("scores are masked and then change their sign");
+    refuse("the scores change their sign after masking");
   SmallVector<PairsMask> parts;
   splitMask(term.asMask(), parts);
   for (const PairsMask &part : parts)
@@ -334,8 +335,10 @@ void AttentionMatch::matchWeights(SoftmaxOp softmax) {
     // Its numbers go by the row-major position, whatever the rank.
     if (auto drops = dyn_cast<DropoutOp>(other)) {
       if (dropout || !drops.getMask().use_empty())
-        refuse(dropout ? "dropout twice between the weights and the values"
-                       : "something else reads what dropout keeps");
+        refuse(
+            dropout
+                ? "dropout is applied twice between the weights and the values"
+                : "the dropout mask has other readers");
       dropout = drops;
       weights = drops.getResult();
       continue;

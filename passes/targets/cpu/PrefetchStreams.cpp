@@ -6,12 +6,12 @@
 // far: one loop over one array reads at half the rate of memory or less.
 //===----------------------------------------------------------------------===//
 
+#include "dialects/ingot/support/Remarks.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
-#include "mlir/IR/Remarks.h"
 #include "passes/targets/cpu/Passes.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -108,11 +108,11 @@ struct PrefetchStreams : ingot::impl::PrefetchStreamsBase<PrefetchStreams> {
       SmallVector<Stream> streams = findStreams(loop);
       if (streams.empty())
         continue;
-      auto options =
-          remark::RemarkOpts::name("prefetch").category(getArgument());
+      auto options = remarkOptions(getArgument(), "Prefetch");
       if (streams.size() > kMostStreams) {
         remark::missed(loop.getLoc(), options)
-            << remark::reason("so many arrays keep memory busy")
+            << remark::reason(
+                   "the loop reads enough arrays to keep memory busy")
             << remark::metric("arrays", streams.size());
         continue;
       }

@@ -87,9 +87,8 @@ static StringRef refuseSizes(const AttentionSizes &sizes, int64_t left,
   if (!isEmpty && fits(sizes.size) && fits(sizes.valueSize) && knowsBounds &&
       sizes.window(left, right).fewest > 0)
     return "";
-  return "the device's kernel takes heads of a multiple of 8 up to 128 "
-         "columns, "
-         "and bounds within which each query sees a key";
+  return "the library requires head sizes that are multiples of 8 up to 128, "
+         "and bounds in which each query attends to a key";
 }
 
 bool CudaTarget::hasAttention(Type element) const { return isHalf(element); }
@@ -97,11 +96,10 @@ bool CudaTarget::hasAttention(Type element) const { return isHalf(element); }
 std::string CudaTarget::refuseAttention(const AttentionQuery &query) const {
   if (query.hasTerms || query.hasDropout)
     if (query.readsLse)
-      return "the logarithms of sums are read, which differ where a query sees "
-             "no key, and whose gradient knows no weights that the library "
-             "drops";
+      return "the log-sum-exp is used; the library's differs for fully masked "
+             "rows and ignores dropout";
   if (query.hasMask)
-    return "the device's kernel does not take a mask";
+    return "the library does not support masks";
   return refuseSizes(query.sizes, query.left, query.right).str();
 }
 
@@ -129,12 +127,13 @@ static LibrarySupport describeSupport(const ingot_attention_desc &desc,
                                       const CallDescriptor &call,
                                       StringRef entry, const Target &target) {
   if (desc.type != INGOT_BF16 && desc.type != INGOT_F16)
-    return {"the device's kernel takes 16-bit elements"};
+    return {"the library supports 16-bit element types only"};
   if (call.hasMask)
-    return {"the device's kernel does not take a mask"};
+    return {"the library does not support masks"};
   // A query behind a window of the first keys would attend to none.
   if (call.hasLengths && desc.left >= 0)
-    return {"the device's kernel does not take lengths with a window"};
+    return {"the library does not support key sequence lengths with a sliding "
+            "window"};
   AttentionSizes sizes = {desc.batch, desc.heads, desc.key_heads, desc.queries,
                           desc.keys,  desc.size,  desc.value_size};
   if (StringRef reason = refuseSizes(sizes, desc.left, desc.right);
@@ -258,7 +257,7 @@ llvm::Expected<DeviceCode> CudaTarget::emitDeviceCode(ModuleOp module) const {
 
 void ingot::registerCudaPipelines() {
   PassPipelineRegistration<>(
-      "ingot-cuda-kernels", "from placed steps to device functions for CUDA",
+      "ingot-cuda-kernels", "from placed steps to GPU functions for CUDA",
       [](OpPassManager &manager) {
         CudaTarget::addDeviceFunctions(manager, std::nullopt);
       });

@@ -110,7 +110,7 @@ LogicalResult importEinsum(Node &node) {
     return node.malformed("equation '" + equation + "' for " +
                           Twine(values->size()) + " operands");
   if (values->size() > 2)
-    return node.unsupported("a product of more than two operands");
+    return node.unsupported("a contraction of more than two operands");
   SmallVector<Term> terms;
   llvm::StringMap<int64_t> sizes;
   std::string inOrder;

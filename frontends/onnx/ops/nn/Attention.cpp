@@ -67,7 +67,7 @@ LogicalResult importAttention(Node &node) {
   if (node.has(4) || node.has(5))
     return node.unsupported("a cache of keys and values");
   if (node.wants(3))
-    return node.unsupported("the output of the product of queries and keys");
+    return node.unsupported("the output of the matmul of queries and keys");
   if (node.hasAttr("softmax_precision") &&
       node.intAttr("softmax_precision", 1) != onnx::TensorProto::FLOAT)
     return node.unsupported("softmax_precision");

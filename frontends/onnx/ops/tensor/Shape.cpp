@@ -152,9 +152,9 @@ static LogicalResult concatenate(Node &node, ArrayRef<Value> values,
     for (int64_t i = 0; fits && i < first.getRank(); ++i)
       fits = i == *dim || type.getDimSize(i) == first.getDimSize(i);
     if (!fits)
-      return node.malformed("cannot join " + shapeText(first.getShape()) +
-                            " and " + shapeText(type.getShape()) +
-                            " along dimension " + Twine(*dim));
+      return node.malformed(
+          "cannot concatenate " + shapeText(first.getShape()) + " and " +
+          shapeText(type.getShape()) + " along dimension " + Twine(*dim));
   }
   return node.result(node.concat(values, *dim));
 }

@@ -66,11 +66,11 @@ static StringRef refuseSum(MatmulOp product, Value sum) {
   MatmulOp::Sizes sizes = product.getSizes();
   Type element = tensorType(product).getElementType();
   if (sizes.batch != 1)
-    return "the product is one of several";
+    return "the matmul is batched";
   if (sizes.m == 1 || sizes.n == 1 || sizes.k == 1)
-    return "a matrix of the product is a vector";
+    return "an operand of the matmul is a vector";
   if (tensorType(sum).getElementType() != element)
-    return "it has not the product's type";
+    return "its element type differs from the matmul's";
   return element.isF64() ? "it is in f64" : "";
 }
 

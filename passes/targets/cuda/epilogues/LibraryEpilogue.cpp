@@ -95,7 +95,7 @@ bool Matcher::takeBias(OpOperand &use) {
       tensorType(vector).getShape() != ArrayRef(columns))
     return false;
   if (elementOf(vector) != element && !rules.wideBias)
-    return refuse("its bias has more digits than the product");
+    return refuse("its bias has a wider type than the matmul");
   found.bias = vector;
   found.biasUse = &use;
   return true;
@@ -110,7 +110,7 @@ bool Matcher::takeAddend(Value other) {
     return false;
   // What others read as well will be in memory.
   if (!isInMemory(tensor) && tensor.hasOneUse())
-    return refuse("what is added to it is not in memory");
+    return refuse("the residual is not in memory");
   found.addend = tensor;
   return true;
 }
@@ -132,7 +132,7 @@ bool Matcher::takeResult(Value value) {
       found.result = cast;
       return true;
     }
-  return refuse("what follows is not rounded to the product's type");
+  return refuse("the result is not rounded to the matmul's type");
 }
 
 bool Matcher::takeRelu() {
@@ -171,7 +171,7 @@ bool Matcher::takeReluGrad() {
     Value bits = signs.getOperand();
     if (tensorType(bits).getShape().back() != countSignBytes(columns) ||
         !isInMemory(bits))
-      return refuse("the signs for its relu's gradient are not in memory");
+      return refuse("the bit mask for the gradient of relu is not in memory");
     found.activation = Activation::ReluGrad;
     found.auxiliary = bits;
     return takeResult(select);
@@ -211,9 +211,10 @@ bool Matcher::takesGelu(const Polynomial &computed,
     if (elementOf(leaf) != element ||
         tensorType(leaf).getNumElements() !=
             tensorType(found.sum).getNumElements())
-      return refuse("its gelu is not taken at a tensor of the product's type");
+      return refuse("the pre-activation of its gelu has another type or shape "
+                    "than the matmul");
     if (!isInMemory(leaf))
-      return refuse("what its gelu is taken at is not in memory");
+      return refuse("the pre-activation of its gelu is not in memory");
     found.activation = Activation::GeluGrad;
     found.auxiliary = leaf;
     return true;
@@ -264,13 +265,14 @@ bool Matcher::takeAuxiliary() {
     if (!found.bias && !found.addend)
       found.auxiliary = skipReshapes(narrow(found.auxiliary));
     if (elementOf(found.auxiliary) != element && !rules.wideBias)
-      return refuse("what its gelu is taken at is not rounded to the product's "
-                    "type");
+      return refuse(
+          "the pre-activation of its gelu is not rounded to the matmul's type");
   }
   // The library's rule for what it writes or reads besides the result.
   constexpr int64_t multiple = 8;
   if (columns % multiple != 0)
-    return refuse("columns of what its gelu is taken at are no multiple of 8");
+    return refuse(
+        "the number of columns of the pre-activation is not a multiple of 8");
   return true;
 }
 
@@ -295,7 +297,7 @@ bool Matcher::match() {
     found.auxiliary = Value();
   }
   if (!found.bias && !found.addend)
-    return refuse("no bias, residual, relu or gelu by tanh follows");
+    return refuse("no bias, residual, relu or tanh gelu follows");
   if (!takeResult(found.sum))
     return false;
   reason = "";
@@ -356,7 +358,7 @@ ingot::matchLibraryEpilogue(Operation *call, const LibraryEpilogueRules &rules,
                             StringRef &reason) {
   auto product = dyn_cast<MatmulOp>(call);
   if (!product) {
-    reason = "libraries finish matrix products alone";
+    reason = "only matmuls have library epilogues";
     return std::nullopt;
   }
   Matcher matcher(product, rules);
