@@ -1,7 +1,7 @@
 // RUN: ingot-opt %s --ingot-form-attention | FileCheck %s
 // RUN: ingot-opt %s --ingot-form-attention --remarks-filter=form-attention --remark-format=emitRemark 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
 // RUN: ingot-opt %s --ingot-attach-target=target=cuda --ingot-form-attention=precision=bf16 --ingot-legalize-attention | FileCheck %s --check-prefix=DEVICE
-// RUN: ingot-opt %s --ingot-attach-target=target=cuda --ingot-form-attention=precision=bf16 --ingot-legalize-attention --remarks-filter="ingot-(form|legalize)-attention" --remark-format=emitRemark 2>&1 >/dev/null | FileCheck %s --check-prefix=DEVICE-REMARK
+// RUN: ingot-opt %s --ingot-attach-target=target=cuda --ingot-form-attention=precision=bf16 --ingot-legalize-attention --remarks-filter="(form|legalize)-attention" --remark-format=emitRemark 2>&1 >/dev/null | FileCheck %s --check-prefix=DEVICE-REMARK
 // RUN: ingot-opt %s --ingot-form-attention=plain | FileCheck %s --check-prefix=PLAIN
 
 // Scales of queries, keys and scores are one; what is transposed comes from
