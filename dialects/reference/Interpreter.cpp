@@ -58,10 +58,10 @@ class Scope {
 public:
   explicit Scope(int depth) : depth(depth) {}
 
-  /// What the block's terminator returns.
+  /// Returns the operands of the block's terminator.
   llvm::Expected<std::vector<Tensor>> run(Block &block,
                                           std::vector<Tensor> arguments);
-  /// The same for ranks that run the block together.
+  /// Returns the results of all ranks, which run the block together.
   static llvm::Expected<std::vector<std::vector<Tensor>>>
   runRanks(Block &block, std::vector<std::vector<Tensor>> arguments);
 
@@ -221,7 +221,7 @@ bool ingot::reference::isKnown(llvm::StringRef opName) {
   return getRegistry().lookup(opName) != nullptr;
 }
 
-/// Whether the function can be run on these arguments.
+/// Returns whether the function can be run on these arguments.
 static llvm::Error check(func::FuncOp function,
                          const std::vector<Tensor> &arguments) {
   if (function.isExternal())

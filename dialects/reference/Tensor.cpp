@@ -286,8 +286,8 @@ Tensor Tensor::reshaped(RankedTensorType to) const {
   return result;
 }
 
-/// The nearest value of the type, rounded once: by way of a double it could be
-/// twice.
+/// Returns the nearest value of the type, rounded once: by way of a double it
+/// could be twice.
 static double integerToFloat(int64_t value, Type element) {
   if (element.isF64())
     return static_cast<double>(value);

@@ -49,7 +49,7 @@ public:
             relevant.insert(operand);
   }
 
-  /// The value depends on a parameter and the loss depends on it.
+  /// Returns the value depends on a parameter and the loss depends on it.
   bool isActive(Value value) const {
     return dependent.contains(value) && relevant.contains(value);
   }
@@ -101,7 +101,8 @@ private:
 };
 } // namespace
 
-/// What gradients start from. With loss scaling they are those of scale * loss.
+/// Builds what gradients start from. With loss scaling they are those of scale
+/// * loss.
 static Value buildStart(Signature step, OpBuilder &builder, Location loc,
                         RankedTensorType type) {
   Value scale = step.findArgument(

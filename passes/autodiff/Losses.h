@@ -23,17 +23,17 @@ struct Loss {
   /// Output: the name of the output that is the loss.
   std::string output{};
 
-  /// The loss with the name; what is wrong with it otherwise.
+  /// Returns the loss with the name; what is wrong with it otherwise.
   static llvm::Expected<Loss> parse(llvm::StringRef text);
 
-  /// The name, as `parse` takes it.
+  /// Returns the name, as `parse` takes it.
   std::string str() const;
 
   /// Checks that the loss can be taken of an output of the type, and completes
   /// `axis`; says what is wrong otherwise.
   llvm::Error resolve(mlir::RankedTensorType output);
 
-  /// The type of the labels for an output of the type.
+  /// Returns the type of the labels for an output of the type.
   mlir::RankedTensorType labelsType(mlir::RankedTensorType output) const;
 };
 

@@ -17,10 +17,11 @@
 
 namespace ingot::codegen {
 
-/// The type of a tensor's memory in a kernel: flat, elements as code sees them.
+/// Returns the type of a tensor's memory in a kernel: flat, elements as code
+/// sees them.
 mlir::MemRefType flatType(mlir::RankedTensorType type);
 
-/// A flat buffer in the shape of its tensor, row-major.
+/// Returns a flat buffer in the shape of its tensor, row-major.
 mlir::Value shapedBuffer(mlir::OpBuilder &builder, mlir::Location loc,
                          mlir::Value buffer, mlir::RankedTensorType type);
 
@@ -31,8 +32,8 @@ void emitKernelBody(mlir::OpBuilder &builder, mlir::Location loc,
                     KernelBody kernel, mlir::ArrayRef<mlir::Value> buffers,
                     mlir::Value begin, mlir::Value end);
 
-/// True if code in the loop divides an index that derives from the loop's:
-/// after dropping what nothing in the function uses.
+/// Returns true if code in the loop divides an index that derives from the
+/// loop's: after dropping what nothing in the function uses.
 bool takesIndicesApart(mlir::scf::ForOp loop);
 
 /// The ops of a kernel as scalar code. Works at the builder's position, which
@@ -44,7 +45,7 @@ public:
   ElementEmitter(exec::KernelOp kernel, mlir::OpBuilder &builder,
                  mlir::ValueRange inputs);
 
-  /// The element of a tensor at `indices`.
+  /// Returns the element of a tensor at `indices`.
   mlir::Value element(mlir::Value tensor, mlir::ValueRange indices);
 
   /// Makes elements of a tensor come from elsewhere from now on.
@@ -57,7 +58,7 @@ public:
   mlir::Location getLoc() { return loc; }
 
 private:
-  /// A number that is equal for index values that compute the same.
+  /// Returns a number that is equal for index values that compute the same.
   int64_t idOf(mlir::Value index);
 
   mlir::OpBuilder &builder;

@@ -24,13 +24,14 @@ struct ReductionSpace {
 
   llvm::SmallVector<int64_t> sizes(llvm::ArrayRef<int64_t> dims) const;
 
-  /// True if the innermost dimension of more than one element is folded away.
+  /// Returns true if the innermost dimension of more than one element is folded
+  /// away.
   bool foldsInnermost() const;
 
-  /// How many of the last `dims` are the last dimensions of the space.
+  /// Returns how many of the last `dims` are the last dimensions of the space.
   size_t trailing(llvm::ArrayRef<int64_t> dims) const;
 
-  /// The index of an element of the space.
+  /// Returns the index of an element of the space.
   llvm::SmallVector<mlir::Value> at(mlir::ValueRange keptIndices,
                                     mlir::ValueRange reducedIndices) const;
 };

@@ -28,7 +28,7 @@ struct RowPhase {
   /// keeping beside the row, where there is room.
   llvm::SmallVector<mlir::Value> kept;
 
-  /// The last phase may only have values per row.
+  /// Returns the last phase may only have values per row.
   bool hasPass() const { return !reductions.empty() || !stored.empty(); }
 };
 

@@ -42,14 +42,14 @@ struct Cluster {
   /// Reads the JSON of docs/cluster.md.
   static llvm::Expected<Cluster> read(llvm::StringRef text);
 
-  /// The time of an exchange of `bytes` by that many ranks: rings within nodes
-  /// around rings between nodes, each of which carries one rank's part, or
-  /// trees where that is less (Thakur et al., "Optimization of Collective
-  /// Communication Operations in MPICH", 2005).
+  /// Returns the time of an exchange of `bytes` by that many ranks: rings
+  /// within nodes around rings between nodes, each of which carries one rank's
+  /// part, or trees where that is less (Thakur et al., "Optimization of
+  /// Collective Communication Operations in MPICH", 2005).
   double getSeconds(Exchange exchange, double bytes, int64_t count) const;
 
-  /// What it takes from a rank's computing: each rank sends and receives all
-  /// parts but one, for an all-reduce twice.
+  /// Returns what it takes from a rank's computing: each rank sends and
+  /// receives all parts but one, for an all-reduce twice.
   double getHostSeconds(Exchange exchange, double bytes, int64_t count) const;
 };
 

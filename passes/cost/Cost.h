@@ -23,11 +23,11 @@ struct Cost {
   double computeSeconds = 0, memorySeconds = 0, seconds = 0;
 };
 
-/// The cost of a fusion, a library anchor, or an op on its own. Views cost
-/// nothing.
+/// Returns the cost of a fusion, a library anchor, or an op on its own. Views
+/// cost nothing.
 Cost estimateCost(mlir::Operation *op, const Machine &machine);
 
-/// The cost of a kernel that runs the operations and moves `bytes`.
+/// Returns the cost of a kernel that runs the operations and moves `bytes`.
 Cost estimateCost(llvm::ArrayRef<mlir::Operation *> body, int64_t bytes,
                   const Machine &machine);
 

@@ -45,7 +45,8 @@ public:
 
 private:
   bool add(Operation *op, const Order &order);
-  /// True if the use takes the order of the op that it is an operand of.
+  /// Returns true if the use takes the order of the op that it is an operand
+  /// of.
   bool isCarried(OpOperand &use) const;
   Value transposed(Value value, const Order &order);
   Value inNewOrder(Value value, const Order &order);

@@ -35,7 +35,7 @@ FusionPlan::FusionPlan(Block &block, const Shards &shards,
 // Kinds of ops
 //===----------------------------------------------------------------------===//
 
-/// A splat costs no memory: every reader has its own.
+/// Returns a splat costs no memory: every reader has its own.
 bool FusionPlan::isFree(Operation *op) const {
   DenseElementsAttr value;
   return matchPattern(op, m_Constant(&value)) && value.isSplat();
@@ -188,7 +188,7 @@ void FusionPlan::gather(FusionNode &node) const {
   });
 }
 
-/// The iteration space of a kernel: nodes with another one never merge.
+/// Returns the iteration space of a kernel: nodes with another one never merge.
 std::pair<Type, Attribute>
 FusionPlan::getIterationSpace(const FusionNode &node) const {
   Operation *root = node.roots.front();
@@ -206,8 +206,8 @@ FusionPlan::getIterationSpace(const FusionNode &node) const {
           shard ? shard->toAttr(root->getContext()) : Attribute()};
 }
 
-/// True if every read of `node`'s results in `reader` is at the element that is
-/// being computed.
+/// Returns true if every read of `node`'s results in `reader` is at the element
+/// that is being computed.
 bool FusionPlan::readsPointwise(const FusionNode &reader,
                                 const FusionNode &node) const {
   llvm::SmallPtrSet<Operation *, 16> atElement(reader.roots.begin(),
@@ -234,7 +234,7 @@ bool FusionPlan::readsPointwise(const FusionNode &reader,
   return true;
 }
 
-/// True if two nodes make one row kernel that is worth it.
+/// Returns true if two nodes make one row kernel that is worth it.
 bool FusionPlan::formRows(const FusionNode &a, const FusionNode &b,
                           bool reads) const {
   // Fewer rows would leave processors idle, shorter ones fill no vectors.
@@ -267,7 +267,7 @@ bool FusionPlan::formRows(const FusionNode &a, const FusionNode &b,
   return !RowReads(*space, sorted, results).getConflict();
 }
 
-/// The kind of kernel that two nodes make together, if they should.
+/// Returns the kind of kernel that two nodes make together, if they should.
 std::optional<FusionNode::Kind> FusionPlan::mergedKind(unsigned earlier,
                                                        unsigned later) const {
   const FusionNode &a = nodes[earlier], &b = nodes[later];

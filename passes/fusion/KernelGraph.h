@@ -29,8 +29,8 @@ public:
     return successors[node].getArrayRef();
   }
 
-  /// True if `to` runs after `from` because of nodes in between (or directly,
-  /// unless `skipDirect`).
+  /// Returns true if `to` runs after `from` because of nodes in between (or
+  /// directly, unless `skipDirect`).
   bool reaches(unsigned from, unsigned to, bool skipDirect) const;
   /// `into` takes the edges of `node`. No node may be between them.
   void merge(unsigned node, unsigned into);

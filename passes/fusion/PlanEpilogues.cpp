@@ -19,8 +19,8 @@ static void noteNoEpilogue(Operation *call, StringRef reason) {
       << remark::reason("{0}", reason);
 }
 
-/// Why the call of `anchor` cannot finish what the node `reader` computes;
-/// empty if it can.
+/// Returns why the call of `anchor` cannot finish what the node `reader`
+/// computes; empty if it can.
 StringRef FusionPlan::refuseEpilogue(unsigned anchor, unsigned reader) const {
   const FusionNode &node = nodes[reader];
   Operation *call = nodes[anchor].roots.front();
@@ -79,8 +79,8 @@ void FusionPlan::formEpilogues() {
 // Epilogues of libraries
 //===----------------------------------------------------------------------===//
 
-/// True if stored values besides those of the epilogue are computed from the
-/// product: it would have to be in memory.
+/// Returns true if stored values besides those of the epilogue are computed
+/// from the product: it would have to be in memory.
 bool FusionPlan::isReadBehind(Value product,
                               const LibraryEpilogue &epilogue) const {
   auto isWithin = [&](Value value) {
@@ -185,8 +185,8 @@ StringRef FusionPlan::formLibraryEpilogue(Operation *call,
   return "";
 }
 
-/// The call of `product` leaves what the node `extra` computes, too; false if
-/// these wait for each other.
+/// Returns the call of `product` leaves what the node `extra` computes, too;
+/// false if these wait for each other.
 bool FusionPlan::joinExtra(unsigned product, unsigned extra) {
   if (graph.reaches(product, extra, /*skipDirect=*/true) ||
       graph.reaches(extra, product, /*skipDirect=*/false))

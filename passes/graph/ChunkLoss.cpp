@@ -35,7 +35,7 @@ int64_t countElements(Value value) {
 }
 int64_t countRows(Value value) { return tensorType(value).getDimSize(0); }
 
-/// How an op follows when some values come in parts.
+/// Returns how an op follows when some values come in parts.
 RowParts splitRows(Operation *op, function_ref<bool(Value)> isCut) {
   if (auto rows = dyn_cast<RowSplit>(op))
     return rows.splitRows(isCut);
@@ -222,7 +222,7 @@ Value Chunks::getPart(OpBuilder &builder, IRMapping &mapping, Value value,
   return slice;
 }
 
-/// The op for part `part` of its cut operands.
+/// Builds the op for part `part` of its cut operands.
 Operation *Chunks::buildPart(OpBuilder &builder, IRMapping &mapping,
                              Operation *op, const RowParts &split,
                              int64_t part) const {
@@ -328,8 +328,8 @@ struct ChunkLoss : ingot::impl::ChunkLossBase<ChunkLoss> {
   }
 
 private:
-  /// The layer that logits come from, through ops that give as many elements;
-  /// null if there is none, or several.
+  /// Returns the layer that logits come from, through ops that give as many
+  /// elements; null if there is none, or several.
   static MatmulOp findProduct(CrossEntropyOp loss) {
     int64_t elements = countElements(loss.getLogits());
     llvm::SetVector<Value> values;

@@ -65,8 +65,8 @@ std::optional<RowPart> RowPart::of(Value value) {
                  (slice.getLimits()[*cut] - slice.getStarts()[*cut]) * inner};
 }
 
-/// Why a kernel cannot read the operands of an attention side by side; empty if
-/// it can.
+/// Returns why a kernel cannot read the operands of an attention side by side;
+/// empty if it can.
 static std::string whyNotPacked(AttentionOp op, StringRef precision,
                                 const Target &target) {
   AttentionSizes sizes = op.getSizes();
@@ -115,7 +115,8 @@ struct MergeProjections : ingot::impl::MergeProjectionsBase<MergeProjections> {
   }
 
 private:
-  /// An imported training step, which says itself how gradients come about.
+  /// Returns an imported training step, which says itself how gradients come
+  /// about.
   bool holdsGradients() {
     Signature signature(getOperation());
     return llvm::any_of(

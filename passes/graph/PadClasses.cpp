@@ -12,9 +12,9 @@
 #include "dialects/ingot/builders/Builders.h"
 #include "dialects/ingot/ir/Diagnostics.h"
 #include "dialects/ingot/ir/Signature.h"
+#include "dialects/ingot/support/Remarks.h"
 #include "dialects/ingot/support/Views.h"
 #include "dialects/ingot/target/Machine.h"
-#include "dialects/ingot/support/Remarks.h"
 #include "dialects/ingot/target/Target.h"
 #include "mlir/IR/Iterators.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -83,7 +83,7 @@ private:
     return remarkOptions(getArgument(), "PaddedClasses");
   }
 
-  /// The layer that gives the logits, of which classes are the columns.
+  /// Returns the layer that gives the logits, of which classes are the columns.
   static std::optional<Projection> findLayer(CrossEntropyOp loss) {
     Value logits = skipReshapes(loss.getLogits());
     Value value = logits;

@@ -48,8 +48,9 @@ public:
       position[&op] = static_cast<int64_t>(position.size());
   }
 
-  /// The place of the first op that reads the value, through views; of what is
-  /// computed from states alone, where that is read: the schedule has it wait.
+  /// Returns the place of the first op that reads the value, through views; of
+  /// what is computed from states alone, where that is read: the schedule has
+  /// it wait.
   int64_t find(Value value) const {
     int64_t first = std::numeric_limits<int64_t>::max();
     forEachUseThroughViews(value, [&](OpOperand &use) {
@@ -138,7 +139,7 @@ private:
     return buckets;
   }
 
-  /// The states that the parts of a bucket become.
+  /// Returns the states that the parts of a bucket become.
   Bucket inspect(Signature step, const FirstUses &uses, AllGatherWaitOp wait) {
     Bucket bucket;
     bucket.waits.push_back(wait);

@@ -76,7 +76,7 @@ struct ShardUpdates : ingot::impl::ShardUpdatesBase<ShardUpdates> {
   }
 
 private:
-  /// The reduce-scatter that a value is computed from.
+  /// Returns the reduce-scatter that a value is computed from.
   static Operation *findBucket(Value value, Shard shard, const Shards &shards) {
     SmallVector<Value> work = {value};
     llvm::SmallPtrSet<Operation *, 16> seen;

@@ -24,8 +24,8 @@ namespace ingot {
 using namespace mlir;
 using namespace ingot;
 
-/// A state that keeps its value from one step to the next unless the optimizer
-/// changes it.
+/// Returns a state that keeps its value from one step to the next unless the
+/// optimizer changes it.
 static bool isWeight(StateOp state) {
   return state.getRole() == Role::Parameter || state.getRole() == Role::Frozen;
 }
@@ -131,7 +131,7 @@ private:
         [](func::FuncOp func) { return !func.isDeclaration(); });
   }
 
-  /// Why the weight has to be stored whole; empty if it need not.
+  /// Returns why the weight has to be stored whole; empty if it need not.
   StringRef whyWhole(FlatSymbolRefAttr weight, Type copy) {
     StateOp state = findState(getOperation(), weight);
     if (!copy.isBF16() || !state.getTensorType().getElementType().isF32())

@@ -63,7 +63,7 @@ private:
   std::string keepUntil(const Group &group, unsigned node);
   bool overwritesShared(const Group &group, unsigned node) const;
   void add(Group &group, unsigned node);
-  /// The first node in the order that needs this one.
+  /// Returns the first node in the order that needs this one.
   unsigned neededAt(unsigned node) const {
     unsigned first = none;
     for (unsigned next : nodes[node].successors)
@@ -89,7 +89,7 @@ private:
   SmallVector<std::pair<unsigned, std::string>> refusals;
 };
 
-/// Why the loop is better off alone, whatever else there is.
+/// Returns why the loop is better off alone, whatever else there is.
 std::string GroupPlan::refuseLoop(FusionOp fusion) const {
   if (shards.lookup(fusion.getResult(0)))
     return "it runs only on the rank's shard";
@@ -101,7 +101,7 @@ std::string GroupPlan::refuseLoop(FusionOp fusion) const {
   return "";
 }
 
-/// Whether one loop would be written over what another one still reads.
+/// Returns whether one loop would be written over what another one still reads.
 bool GroupPlan::overwritesShared(const Group &group, unsigned node) const {
   auto overwrites = [&](unsigned writer, unsigned reader) {
     return llvm::any_of(nodes[writer].inPlace, [&](StepGraph::InPlace pair) {
@@ -150,7 +150,7 @@ std::string GroupPlan::keepUntil(const Group &group, unsigned node) {
   return reason;
 }
 
-/// Why the group cannot wait for `node` and run with it; if it can, its
+/// Returns why the group cannot wait for `node` and run with it; if it can, its
 /// operands are kept.
 std::string GroupPlan::refuse(const Group &group, unsigned node) {
   if (group.neededAt <= node)

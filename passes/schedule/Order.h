@@ -22,11 +22,12 @@ struct OrderCost {
 
 OrderCost measureOrder(const StepGraph &graph, llvm::ArrayRef<unsigned> order);
 
-/// An order that needs no more memory than `order`. List scheduling, from the
-/// front: what is ready and frees at least as much as it takes runs at once
-/// (updates follow their gradient), everything else in the given order; then
-/// from the back: what takes more than it frees waits for its first reader.
-/// A round that does not lower the cost is dropped. About linear in edges.
+/// Returns an order that needs no more memory than `order`. List scheduling,
+/// from the front: what is ready and frees at least as much as it takes runs at
+/// once (updates follow their gradient), everything else in the given order;
+/// then from the back: what takes more than it frees waits for its first
+/// reader. A round that does not lower the cost is dropped. About linear in
+/// edges.
 llvm::SmallVector<unsigned> improveOrder(const StepGraph &graph,
                                          llvm::ArrayRef<unsigned> order);
 

@@ -90,29 +90,29 @@ public:
   llvm::ArrayRef<Node> getNodes() const { return nodes; }
   llvm::ArrayRef<Buffer> getBuffers() const { return buffers; }
 
-  /// The buffer of a value; none if it is a state's memory.
+  /// Returns the buffer of a value; none if it is a state's memory.
   std::optional<unsigned> getBuffer(mlir::Value value) const;
-  /// The state in whose place a value is; null if it is in the arena.
+  /// Returns the state in whose place a value is; null if it is in the arena.
   mlir::FlatSymbolRefAttr getState(mlir::Value value) const;
   /// New values of states that are not written in place, by result number.
   llvm::ArrayRef<unsigned> getCopiedStates() const { return copiedStates; }
   unsigned getStatesInPlace() const { return statesInPlace; }
   llvm::ArrayRef<OwnOutput> getOwnOutputs() const { return ownOutputs; }
 
-  /// Whether a node after `cut` reads the buffer.
+  /// Returns whether a node after `cut` reads the buffer.
   bool isReadLate(unsigned buffer, unsigned cut) const;
-  /// How results of a node are computed again, where its other results, if not
-  /// in the buffers `again`, are there for late readers.
+  /// Returns how results of a node are computed again, where its other results,
+  /// if not in the buffers `again`, are there for late readers.
   FusionSlice getSlice(unsigned node, const llvm::SmallBitVector &results,
                        const llvm::BitVector &again, unsigned cut) const;
-  /// The graph in which the buffers `again` are computed a second time, for
-  /// readers after the node `cut`. The copies of nodes come after all nodes;
-  /// one whose results nobody reads late is left out. Copies of fusions compute
-  /// only what is read.
+  /// Returns the graph in which the buffers `again` are computed a second time,
+  /// for readers after the node `cut`. The copies of nodes come after all
+  /// nodes; one whose results nobody reads late is left out. Copies of fusions
+  /// compute only what is read.
   StepGraph withRecomputed(const llvm::BitVector &again, unsigned cut) const;
 
-  /// The nodes `originals` in this order, and each of the others, which are
-  /// copies, right before the first that needs it.
+  /// Returns the nodes `originals` in this order, and each of the others, which
+  /// are copies, right before the first that needs it.
   llvm::SmallVector<unsigned>
   getLazyOrder(llvm::ArrayRef<unsigned> originals) const;
   /// Nodes in the function's order.

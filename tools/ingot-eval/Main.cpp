@@ -39,7 +39,7 @@ struct Options {
 /// More elements are not printed.
 static constexpr int64_t kMaxPrinted = 1000;
 
-/// The value of an Expected, or an exception.
+/// Returns the value of an Expected, or an exception.
 template <typename T>
 static T unwrap(llvm::Expected<T> value, runtime::ExitCode code,
                 const std::string &where, const std::string &hint) {
@@ -129,7 +129,7 @@ static Options parseOptions(int argc, char **argv) {
   return options;
 }
 
-/// A compiled copy of the functions that `wanted` is true for.
+/// Returns a compiled copy of the functions that `wanted` is true for.
 static std::unique_ptr<ingot::CompiledModule>
 compileCopy(ModuleOp module, const Options &options,
             llvm::function_ref<bool(func::FuncOp)> wanted,
@@ -206,9 +206,9 @@ static int runTests(ModuleOp module, const Options &options) {
   return failures != 0;
 }
 
-/// The inputs of step `step`: of an array that is longer than the argument, the
-/// part whose turn it is. What remains at the end is left out, and the
-/// beginning follows.
+/// Returns the inputs of step `step`: of an array that is longer than the
+/// argument, the part whose turn it is. What remains at the end is left out,
+/// and the beginning follows.
 static NamedTensors inputsOfStep(func::FuncOp function,
                                  const NamedTensors &inputs, int64_t step) {
   NamedTensors taken = inputs;

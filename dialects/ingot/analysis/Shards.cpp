@@ -33,7 +33,8 @@ FailureOr<Shards> Shards::of(func::FuncOp function) {
   return result;
 }
 
-/// A part's shards are those of its place in the states' bucket.
+/// Checks that the shards of a part have the offset of the part in the bucket
+/// of the states.
 template <typename Op>
 static LogicalResult checkPlaces(Op op,
                                  ArrayRef<std::optional<Shard>> operands) {
@@ -57,7 +58,7 @@ LogicalResult Shards::visit(Operation &op) {
   if (llvm::none_of(operands, [](auto &shard) { return shard.has_value(); }))
     return success();
 
-  // Results of steps: new values of states in shards.
+  // Checks the results of steps: new values of sharded states.
   if (isa<func::ReturnOp, ShardSquareSumOp>(op))
     return success();
   if (auto start = dyn_cast<AllGatherStartOp>(op)) {

@@ -1,7 +1,7 @@
 //===----------------------------------------------------------------------===//
 //
-// What the interface LibraryCall says of an op: the descriptor of its ABI entry
-// (runtime/abi/Abi.h). Scratch, cost and the call itself follow from it.
+// The descriptor of the ABI entry point (runtime/abi/Abi.h) of an op with the
+// interface LibraryCall. Scratch, cost and the call itself follow from it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,16 +15,16 @@
 
 namespace ingot {
 
-/// One of the ABI's descriptors.
+/// A variant of all descriptors of the ABI.
 struct CallDescriptor {
   std::variant<std::monostate, ingot_matmul_desc, ingot_conv_desc,
                ingot_attention_desc, ingot_compress_desc, ingot_shard_desc,
                ingot_bucket_desc>
       fields;
-  /// Attention: whether a mask, and whether sequence lengths, hide keys.
+  /// Whether an attention has a mask, and whether it has key sequence lengths.
   bool hasMask = false, hasLengths = false;
 
-  /// The descriptor of a call.
+  /// Returns the descriptor of a call.
   static CallDescriptor of(LibraryCall call) {
     CallDescriptor descriptor;
     call.describeCall(descriptor);
@@ -32,7 +32,7 @@ struct CallDescriptor {
   }
 };
 
-/// The element type of a tensor as descriptors have it.
+/// Returns the element type of a tensor as descriptors encode it.
 ingot_dtype getAbiType(mlir::Type element);
 
 } // namespace ingot

@@ -217,7 +217,7 @@ SmallVector<Operation *> FusionOp::getExtraOps() {
   return ops;
 }
 
-/// The ops that results other than the extra one need.
+/// Returns the ops that results other than the extra one depend on.
 static SmallVector<Operation *> findElementwiseOps(FusionOp fusion,
                                                    ArrayRef<Value> results) {
   llvm::DenseSet<Operation *> needed = {fusion.getAnchor()};

@@ -10,7 +10,8 @@ using namespace mlir;
 using namespace ingot;
 using namespace ingot::onnx_import;
 
-/// A float tensor, stored raw, with more than one element, all of them equal.
+/// Returns a float tensor, stored raw, with more than one element, all of them
+/// equal.
 static bool isRepeatedValue(MLIRContext *context,
                             const onnx::TensorProto &tensor) {
   Type element = elementType(context, tensor.data_type());

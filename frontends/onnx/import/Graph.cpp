@@ -248,8 +248,8 @@ static bool takesSequence(StringRef opType) {
          opType == "SequenceLength" || opType == "ConcatFromSequence";
 }
 
-/// A condition that is known chooses a branch, whose nodes are imported as if
-/// they stood in the graph.
+/// Returns a condition that is known chooses a branch, whose nodes are imported
+/// as if they stood in the graph.
 LogicalResult GraphImporter::importIf(const onnx::NodeProto &proto,
                                       Location loc) {
   const Binding *condition =

@@ -19,7 +19,7 @@ struct PairsMask {
   mlir::Value value;
   bool hides = false;
 
-  /// Where a query may look.
+  /// Emits where a query may look.
   mlir::Value emitShown(mlir::OpBuilder &builder) const;
 };
 
@@ -27,18 +27,18 @@ struct PairsMask {
 /// They have its type: ops that repeat them may be built.
 void splitMask(PairsMask mask, llvm::SmallVectorImpl<PairsMask> &parts);
 
-/// Whether both hide the same, as far as ops tell.
+/// Returns whether both hide the same, as far as ops tell.
 bool areEqual(const PairsMask &a, const PairsMask &b);
 
 /// Pairs with 1 for dimensions along which they only repeat.
 mlir::Value emitUnrepeated(Arithmetic a, mlir::Value pairs);
 
-/// The window that pairs are, if they are one (see findWindow).
+/// Returns the window that pairs are, if they are one (see findWindow).
 std::optional<Window>
 findPairsWindow(mlir::Value pairs, int64_t queries, int64_t keys,
                 llvm::function_ref<std::optional<bool>(double)> isInside);
 
-/// What both show.
+/// Returns what both show.
 Window intersect(Window a, Window b);
 
 /// An integer for each sample, or one for all: keys below it are seen.
@@ -47,12 +47,12 @@ struct KeyBound {
   /// The key of that number is seen, too.
   bool isLast = false;
 
-  /// The numbers of keys that are seen, as attention takes them.
+  /// Emits the numbers of keys that are seen, as attention takes them.
   mlir::Value emitLengths(Arithmetic a, int64_t batch, int64_t keys) const;
 };
 
-/// The bound that a mask is, if it is one: a comparison of positions of keys
-/// with integers that samples have.
+/// Returns the bound that a mask is, if it is one: a comparison of positions of
+/// keys with integers that samples have.
 std::optional<KeyBound> findKeyBound(const PairsMask &mask, int64_t batch,
                                      int64_t heads);
 

@@ -10,7 +10,7 @@
 using namespace mlir;
 using namespace ingot;
 
-/// The value of a constant of one floating-point value.
+/// Returns the value of a constant of one floating-point value.
 static std::optional<double> splatOf(Value value) {
   DenseElementsAttr constant;
   if (!matchPattern(value, m_Constant(&constant)) || !constant.isSplat() ||
@@ -19,8 +19,8 @@ static std::optional<double> splatOf(Value value) {
   return constant.getSplatValue<APFloat>().convertToDouble();
 }
 
-/// Whether adding it to a score, or putting it in its place, hides a key: far
-/// below every other score.
+/// Returns whether adding it to a score, or putting it in its place, hides a
+/// key: far below every other score.
 static bool hides(double value, Type element) {
   double lowest =
       APFloat::getLargest(cast<FloatType>(element).getFloatSemantics(), true)
@@ -28,13 +28,13 @@ static bool hides(double value, Type element) {
   return value <= lowest / 2;
 }
 
-/// Whether f32 holds what the elements are computed in.
+/// Returns whether f32 holds what the elements are computed in.
 static bool isComputedInF32(Value value) {
   return computeElement(value).isF32();
 }
 
-/// The weights where they are numbers and 0 elsewhere, which exporters write
-/// for queries that look nowhere; null if the readers are not just that.
+/// Returns the weights where they are numbers and 0 elsewhere, which exporters
+/// write for queries that look nowhere; null if the readers are not just that.
 static SelectOp guardAgainstNaN(Value weights) {
   SelectOp guard;
   for (Operation *user : weights.getUsers()) {
@@ -80,7 +80,7 @@ static Value withoutScale(Value value, double &scale) {
   return value;
 }
 
-/// Whether a parameter is among what the value is computed from.
+/// Returns whether a parameter is among what the value is computed from.
 static bool dependsOnParameter(Value value) {
   llvm::SmallPtrSet<Operation *, 16> seen;
   SmallVector<Value> work = {value};
@@ -159,7 +159,8 @@ void AttentionMatch::matchScores(Value value) {
     refuse("the scores have another reader");
 }
 
-/// Whether a product is behind arithmetic that a score may pass through.
+/// Returns whether a product is behind arithmetic that a score may pass
+/// through.
 static bool leadsToProduct(Value value) {
   for (int depth = 0; depth < 16; ++depth) {
     Operation *def = value.getDefiningOp();
@@ -234,7 +235,7 @@ void AttentionMatch::addBias(Value value) {
   terms.push_back({Term::Bias, value});
 }
 
-/// A bias of 0 and -infinity is a mask.
+/// Returns a bias of 0 and -infinity is a mask.
 bool AttentionMatch::addMaskOf(SelectOp fills) {
   std::optional<double> onTrue = splatOf(fills.getOperand(1));
   std::optional<double> onFalse = splatOf(fills.getOperand(2));
@@ -264,7 +265,7 @@ void AttentionMatch::addMask(Term term, bool fillIsFinite) {
 // From the softmax down
 //===----------------------------------------------------------------------===//
 
-/// Whether the condition is all that hides keys.
+/// Returns whether the condition is all that hides keys.
 bool AttentionMatch::isOwnMask(Value condition) const {
   SmallVector<PairsMask> parts;
   splitMask({condition}, parts);
@@ -419,8 +420,8 @@ AttentionSizes AttentionMatch::getSizes() {
           tensorType(mixed.getResult()).getShape().back()};
 }
 
-/// A mask or bias as [batch, heads, queries, keys], with 1 for dimensions along
-/// which it repeats.
+/// Returns a mask or bias as [batch, heads, queries, keys], with 1 for
+/// dimensions along which it repeats.
 Value AttentionMatch::normalize(OpBuilder &builder, Value pairs) const {
   Location loc = pairs.getLoc();
   pairs = emitUnrepeated(Arithmetic(builder, loc), pairs);
@@ -457,8 +458,8 @@ Value AttentionMatch::asRows(OpBuilder &builder, Value matrix,
       matrix, permutation);
 }
 
-/// The key heads that rows [batch, rows, heads, columns] repeat for several
-/// heads; null if they do not.
+/// Returns the key heads that rows [batch, rows, heads, columns] repeat for
+/// several heads; null if they do not.
 static Value repeatedHeads(OpBuilder &builder, Value rows) {
   auto transpose = rows.getDefiningOp<TransposeOp>();
   Value source = transpose ? transpose.getOperand() : rows;

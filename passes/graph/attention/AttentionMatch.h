@@ -20,14 +20,14 @@ public:
   /// Looks around `softmax`. Adds at most ops that nothing reads.
   explicit AttentionMatch(SoftmaxOp softmax);
 
-  /// Whether scores of queries and keys come in and values are mixed, or would
-  /// be but for the problem.
+  /// Returns whether scores of queries and keys come in and values are mixed,
+  /// or would be but for the problem.
   bool isAttention() const { return scores && (mixed || !problem.empty()); }
-  /// Why the op cannot express it; empty if it can.
+  /// Returns why the op cannot express it; empty if it can.
   llvm::StringRef getProblem() const { return problem; }
-  /// The sizes, of an attention without a problem.
+  /// Returns the sizes, of an attention without a problem.
   AttentionSizes getSizes();
-  /// What the products read.
+  /// Returns what the products read.
   mlir::Type getElement();
   int64_t getLeft() const { return window.left; }
   int64_t getRight() const { return window.right; }

@@ -148,8 +148,8 @@ private:
     return op.getQuery().getType().getElementType();
   }
 
-  /// Whether the target's library call takes the attention and is worth it; a
-  /// remark says so.
+  /// Returns whether the target's library call takes the attention and is worth
+  /// it; a remark says so.
   bool isWorthIt(Location loc, const AttentionQuery &query) {
     if (std::string reason = target->refuseAttention(query); !reason.empty()) {
       remark::missed(loc, remarkOptions(getArgument(), "Attention"))

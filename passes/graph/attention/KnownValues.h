@@ -15,9 +15,9 @@
 
 namespace ingot {
 
-/// The elements of `value` at these row-major positions, as doubles (booleans
-/// are 0 and 1); none where they depend on more than constants, or on ops that
-/// no mask is made of.
+/// Returns the elements of `value` at these row-major positions, as doubles
+/// (booleans are 0 and 1); none where they depend on more than constants, or on
+/// ops that no mask is made of.
 std::optional<std::vector<double>>
 knownElements(mlir::Value value, const std::vector<int64_t> &positions);
 
@@ -27,9 +27,9 @@ struct Window {
   int64_t left = -1, right = -1;
 };
 
-/// The window that [.., queries, keys] of constants is, the same for all
-/// leading dimensions, if it is one. `isInside` says whether an element stands
-/// for a pair inside, or that it stands for neither.
+/// Returns the window that [.., queries, keys] of constants is, the same for
+/// all leading dimensions, if it is one. `isInside` says whether an element
+/// stands for a pair inside, or that it stands for neither.
 std::optional<Window>
 findWindow(mlir::Value pairs,
            llvm::function_ref<std::optional<bool>(double)> isInside);

@@ -30,8 +30,8 @@ struct Interval {
 int64_t packIntervals(llvm::MutableArrayRef<Interval> intervals,
                       int64_t alignment);
 
-/// The most bytes that live at one instant: no packing takes less. `instant`
-/// receives the first such instant if it is not null.
+/// Returns the most bytes that live at one instant: no packing takes less.
+/// `instant` receives the first such instant if it is not null.
 int64_t peakLiveBytes(llvm::ArrayRef<Interval> intervals, int64_t alignment,
                       int64_t *instant = nullptr);
 

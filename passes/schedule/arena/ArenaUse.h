@@ -26,8 +26,8 @@ int64_t getStagingBytes(Signature signature, const Target &target);
 ArenaUse measureArenaUse(const StepGraph &graph,
                          const StepGraph::Lifetimes &lifetimes);
 
-/// What each interval is for: input, activation, gradient, communication,
-/// workspace or output.
+/// Returns what each interval is for: input, activation, gradient,
+/// communication, workspace or output.
 llvm::SmallVector<llvm::StringRef>
 listKinds(const StepGraph &graph, const StepGraph::Lifetimes &lifetimes);
 
@@ -40,7 +40,8 @@ struct LiveTensor {
   int64_t bytes;
 };
 
-/// What lives at that instant, the largest first, in the program's order.
+/// Returns what lives at that instant, the largest first, in the program's
+/// order.
 llvm::SmallVector<LiveTensor>
 listLiveTensors(const StepGraph &graph, const StepGraph::Lifetimes &lifetimes);
 

@@ -32,11 +32,12 @@ public:
              const llvm::DenseMap<mlir::Attribute, Place> &statePlaces,
              const Target &target, bool noReuse);
 
-  /// The place of a tensor.
+  /// Returns the place of a tensor.
   Place getPlace(mlir::Value value) const;
-  /// The memory that an operation works in; none if it needs none.
+  /// Returns the memory that an operation works in; none if it needs none.
   std::optional<Interval> getScratch(mlir::Operation *op) const;
-  /// The place of the output that result `index` is; none if it is a state.
+  /// Returns the place of the output that result `index` is; none if it is a
+  /// state.
   std::optional<Place> getOutputPlace(unsigned index) const;
   /// Copies that the step ends with.
   llvm::ArrayRef<FinalCopy> getFinalCopies() const { return copies; }
@@ -50,7 +51,7 @@ public:
   llvm::SmallVector<LiveTensor> listLive() const {
     return listLiveTensors(graph, lifetimes);
   }
-  /// What each place is for.
+  /// Returns what each place is for.
   llvm::SmallVector<llvm::StringRef> listIntervalKinds() const {
     return listKinds(graph, lifetimes);
   }

@@ -21,10 +21,10 @@ struct FusionSlice {
   /// The whole operation runs.
   bool isWhole = true;
 
-  /// What `results` need where the results `available` may be read. Elements of
-  /// a fusion's results that need no reduction (of which others may hold the
-  /// values) are computed alone, one by one; how a reduction goes over its
-  /// space may depend on all results, so otherwise all of it runs.
+  /// Returns what `results` need where the results `available` may be read.
+  /// Elements of a fusion's results that need no reduction (of which others may
+  /// hold the values) are computed alone, one by one; how a reduction goes over
+  /// its space may depend on all results, so otherwise all of it runs.
   static FusionSlice of(mlir::Operation *op,
                         const llvm::SmallBitVector &results,
                         const llvm::SmallBitVector &available);

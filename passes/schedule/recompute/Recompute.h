@@ -58,11 +58,12 @@ public:
                   llvm::ArrayRef<RecomputeRecipe> recipes,
                   llvm::BitVector allowed, llvm::BitVector again);
 
-  /// The first plan whose arena has at most `bytes`; none if there is none.
+  /// Returns the first plan whose arena has at most `bytes`; none if there is
+  /// none.
   std::optional<RecomputePlan> find(int64_t bytes);
   /// After a `find` in vain: the plan with the smallest arena.
   RecomputePlan findSmallest();
-  /// What the plan computes again, and its time.
+  /// Returns what the plan computes again, and its time.
   const llvm::BitVector &getAgain() const { return again; }
   double getSeconds() const;
 

@@ -58,7 +58,7 @@ protected:
   mlir::Value begin, end, begin2, end2;
 };
 
-/// The index of an element of a row in a tensor of the space's rows.
+/// Returns the index of an element of a row in a tensor of the space's rows.
 llvm::SmallVector<mlir::Value> indexInRow(const ScalarEmitter &e,
                                           const RowSpace &space,
                                           mlir::Value tensor, mlir::Value row,

@@ -70,13 +70,14 @@ Machine CudaTarget::describeMachine() const {
 
 static bool isHalf(Type element) { return element.isBF16() || element.isF16(); }
 
-/// Whether tensor cores multiply the type: f32 is then rounded to TF32.
+/// Returns whether tensor cores multiply the type: f32 is then rounded to TF32.
 static bool isOnTensorCores(int32_t type, MathMode math) {
   return type == INGOT_BF16 || type == INGOT_F16 ||
          (type == INGOT_F32 && math == MathMode::TF32);
 }
 
-/// Why cuDNN takes no attention of these sizes and bounds; empty if it does.
+/// Returns why cuDNN takes no attention of these sizes and bounds; empty if it
+/// does.
 static StringRef refuseSizes(const AttentionSizes &sizes, int64_t left,
                              int64_t right) {
   auto fits = [](int64_t columns) {

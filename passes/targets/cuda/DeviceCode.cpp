@@ -93,7 +93,7 @@ createMachine(StringRef arch) {
 // Tools of the CUDA toolkit
 //===----------------------------------------------------------------------===//
 
-/// Where CUDA is, in the order of preference.
+/// Returns where CUDA is, in the order of preference.
 static SmallVector<std::string> toolkitDirectories() {
   SmallVector<std::string> directories;
   for (const char *variable : {"CUDA_HOME", "CUDA_PATH"})
@@ -107,7 +107,7 @@ static SmallVector<std::string> toolkitDirectories() {
   return directories;
 }
 
-/// A file of the toolkit; empty where there is none.
+/// Returns a file of the toolkit; empty where there is none.
 static std::string findInToolkit(StringRef name) {
   for (const std::string &directory : toolkitDirectories()) {
     std::string path = directory + "/" + name.str();

@@ -20,8 +20,8 @@ class Module;
 
 namespace ingot {
 
-/// The processor with that name: `native` for the one this runs on, or LLVM's
-/// name, like `x86-64-v3`. An error where there is none.
+/// Returns the processor with that name: `native` for the one this runs on, or
+/// LLVM's name, like `x86-64-v3`. An error where there is none.
 llvm::Expected<HostProcessor> findProcessor(llvm::StringRef name);
 
 /// Translates to LLVM IR and optimizes for the processor; `level` as in -O0 to
@@ -30,7 +30,7 @@ llvm::Expected<std::unique_ptr<llvm::Module>>
 translateForHost(mlir::ModuleOp module, llvm::LLVMContext &context,
                  const HostProcessor &host, unsigned level);
 
-/// The bytes of an ELF object.
+/// Emits the bytes of an ELF object.
 llvm::Expected<std::string>
 emitObject(llvm::Module &module, const HostProcessor &host, unsigned level);
 

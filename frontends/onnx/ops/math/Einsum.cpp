@@ -23,7 +23,7 @@ bool has(const std::string &letters, char letter) {
   return letters.find(letter) != std::string::npos;
 }
 
-/// The letters that `keep` accepts, in order.
+/// Returns the letters that `keep` accepts, in order.
 template <typename Keep>
 std::string filter(const std::string &from, Keep keep) {
   std::string kept;

@@ -25,7 +25,7 @@ FailureOr<Value> splitHeads(Node &node, size_t i, int64_t heads) {
                       {shape[0], shape[1], heads, shape[2] / heads});
 }
 
-/// A mask, whose shape broadcasts to that of the scores, with all four
+/// Returns a mask, whose shape broadcasts to that of the scores, with all four
 /// dimensions and all keys.
 FailureOr<Value> readMask(Node &node, Value mask, ArrayRef<int64_t> scores) {
   Shape shape(tensorType(mask).getShape());

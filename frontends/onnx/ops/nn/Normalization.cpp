@@ -47,9 +47,9 @@ static Value batchNormInference(Node &node, Value x, Value scale, Value bias,
   return perChannelLine(node, normal, scale, bias);
 }
 
-/// The training form, whatever the export's mode: exporters lose it. Statistics
-/// that are frozen, or neither states nor of a node in training mode, are used
-/// as they are.
+/// Returns the training form, whatever the export's mode: exporters lose it.
+/// Statistics that are frozen, or neither states nor of a node in training
+/// mode, are used as they are.
 static LogicalResult importBatchNormalization(Node &node) {
   if (failed(checkPerChannel(node, 1, 4)))
     return failure();

@@ -13,8 +13,8 @@ static int64_t product(ArrayRef<int64_t> sizes) {
   return result;
 }
 
-/// The new shape is a constant. 0 copies the input's size (unless `allowzero`),
-/// -1 is what is left.
+/// Returns the new shape is a constant. 0 copies the input's size (unless
+/// `allowzero`), -1 is what is left.
 static LogicalResult importReshape(Node &node) {
   FailureOr<Shape> wanted = node.constantInts(1, "the shape");
   if (failed(wanted))

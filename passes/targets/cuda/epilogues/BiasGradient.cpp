@@ -9,8 +9,8 @@
 using namespace mlir;
 using namespace ingot;
 
-/// Whether a sum folds the leading dimensions, or the trailing ones, which have
-/// `length` elements.
+/// Returns whether a sum folds the leading dimensions, or the trailing ones,
+/// which have `length` elements.
 static bool folds(ReduceOp sum, int64_t length, bool leading) {
   ArrayRef<int64_t> shape = tensorType(sum.getOperand()).getShape();
   int64_t folded = 1;
@@ -61,7 +61,7 @@ static std::array<Summand, 2> listOperands(MatmulOp product) {
             !product.getTransposeRhs()}}};
 }
 
-/// Why a library cannot add up a sum with the product; empty if it can.
+/// Returns why a library cannot add up a sum with the product; empty if it can.
 static StringRef refuseSum(MatmulOp product, Value sum) {
   MatmulOp::Sizes sizes = product.getSizes();
   Type element = tensorType(product).getElementType();

@@ -64,7 +64,8 @@ private:
   int64_t columns;
 };
 
-/// The value behind reshapes and casts to f32, if nothing else reads it.
+/// Returns the value behind reshapes and casts to f32, if nothing else reads
+/// it.
 Value Matcher::skipMoves(Value value) const {
   while (value.hasOneUse()) {
     Operation *user = *value.user_begin();
@@ -78,7 +79,7 @@ Value Matcher::skipMoves(Value value) const {
   return value;
 }
 
-/// A value of f32 in the product's type before it was cast, if it was.
+/// Returns a value of f32 in the product's type before it was cast, if it was.
 Value Matcher::narrow(Value value) const {
   auto cast = value.getDefiningOp<CastOp>();
   return cast && elementOf(cast.getOperand()) == element ? cast.getOperand()
@@ -119,7 +120,7 @@ bool Matcher::takeSummand(OpOperand &other) {
   return takeBias(other) || takeAddend(other.get());
 }
 
-/// What of the value is stored in the product's type.
+/// Returns what of the value is stored in the product's type.
 bool Matcher::takeResult(Value value) {
   found.activated = value;
   if (element.isF32()) {
@@ -157,7 +158,7 @@ bool Matcher::takeRelu() {
   return false;
 }
 
-/// The product where signs are set, else 0.
+/// Returns the product where signs are set, else 0.
 bool Matcher::takeReluGrad() {
   for (Operation *user : found.sum.getUsers()) {
     auto select = dyn_cast<SelectOp>(user);

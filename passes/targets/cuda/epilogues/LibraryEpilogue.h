@@ -33,7 +33,7 @@ int64_t countSignBytes(int64_t columns);
 /// Comparisons of the activation's stored result with 0: its signs.
 llvm::SmallVector<mlir::Value> findSigns(const LibraryEpilogue &epilogue);
 
-/// The ops from the sum to the activation's result.
+/// Returns the ops from the sum to the activation's result.
 llvm::DenseSet<mlir::Operation *>
 findActivation(const LibraryEpilogue &epilogue);
 

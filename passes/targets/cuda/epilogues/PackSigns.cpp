@@ -15,8 +15,8 @@ namespace ingot {
 using namespace mlir;
 using namespace ingot;
 
-/// The product that alone becomes `value`, by casts to f32 and reshapes; null
-/// if there is none.
+/// Returns the product that alone becomes `value`, by casts to f32 and
+/// reshapes; null if there is none.
 static Operation *findProduct(Value value) {
   while (value.hasOneUse()) {
     Operation *def = value.getDefiningOp();

@@ -36,7 +36,7 @@ public:
 
   /// Nothing if it depends on variables.
   std::optional<double> getConstant() const;
-  /// The coefficient of its first term; 0 if it has none.
+  /// Returns the coefficient of its first term; 0 if it has none.
   double getLeading() const;
   /// Equal but for the rounding of constants in f32, or in few decimal digits.
   bool isClose(const Polynomial &other) const;
@@ -55,7 +55,7 @@ public:
   explicit Polynomials(llvm::function_ref<bool(mlir::Operation *)> isGiven)
       : isGiven(isGiven) {}
 
-  /// The number of the variable that a value is, from now on.
+  /// Returns the number of the variable that a value is, from now on.
   unsigned getVariable(mlir::Value value);
   /// Of a value that is given, what it is computed from. Casts that change no
   /// value, and reshapes, are passed over.

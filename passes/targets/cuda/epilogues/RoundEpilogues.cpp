@@ -52,7 +52,7 @@ struct RoundEpilogues : ingot::impl::RoundEpiloguesBase<RoundEpilogues> {
   }
 
 private:
-  /// Whether the user wants one of the values in f32.
+  /// Returns whether the user wants one of the values in f32.
   bool isKept(ArrayRef<Value> values) const {
     if (keepFp32.empty())
       return false;

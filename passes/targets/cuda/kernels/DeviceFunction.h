@@ -45,14 +45,14 @@ protected:
 
   mlir::Value threadInBlock();
   mlir::Value block();
-  /// The thread's place among all threads.
+  /// Returns the thread's place among all threads.
   mlir::Value thread();
-  /// How many threads there are, as the kernel is launched.
+  /// Returns how many threads there are, as the kernel is launched.
   mlir::Value countThreads();
   void synchronizeBlock();
-  /// The value that the lane at `distance` in the warp holds.
+  /// Returns the value that the lane at `distance` in the warp holds.
   mlir::Value shuffleXor(mlir::Value value, int64_t distance);
-  /// The first of the function's range, and the one behind the last.
+  /// Returns the first of the function's range, and the one behind the last.
   std::pair<mlir::Value, mlir::Value> getBounds();
 
   mlir::Value load(mlir::Value buffer, mlir::ValueRange at);
@@ -65,8 +65,8 @@ protected:
                llvm::function_ref<void(mlir::Value)> emitBody) {
     forEach(from, to, scalars().index(step), emitBody);
   }
-  /// A loop that carries sums; `emitBody` returns the next ones. Of `unroll`
-  /// iterations all reads are under way at once.
+  /// Returns a loop that carries sums; `emitBody` returns the next ones. Of
+  /// `unroll` iterations all reads are under way at once.
   llvm::SmallVector<mlir::Value>
   fold(mlir::Value from, mlir::Value to, int64_t step, mlir::ValueRange initial,
        llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value,

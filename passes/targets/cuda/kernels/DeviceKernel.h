@@ -38,8 +38,8 @@ public:
         body(kernel.getBody().front()), threads(threads), rangeUnit(rangeUnit) {
   }
 
-  /// The function is to become a part of another, of so many blocks of it and
-  /// without shared memory.
+  /// Returns the function is to become a part of another, of so many blocks of
+  /// it and without shared memory.
   DeviceKernelBuilder &asPart() {
     isPart = true;
     return *this;
@@ -52,7 +52,8 @@ private:
   using Indices = llvm::SmallVector<mlir::Value>;
   mlir::Value countThreads(int64_t grid);
   DeviceKernel emitLoop();
-  /// The same through shared memory; nothing if no input is read transposed.
+  /// Emits the same through shared memory; nothing if no input is read
+  /// transposed.
   std::optional<DeviceKernel> emitTiles();
   DeviceKernel emitAlong(const ReductionSpace &space);
   DeviceKernel emitAcross(const ReductionSpace &space);
@@ -65,7 +66,7 @@ private:
   /// A function of the kernel's inputs and `written`.
   void createFunction(llvm::StringRef suffix, mlir::TypeRange read,
                       mlir::TypeRange written, bool hasAliases);
-  /// The buffers that reductions write: outputs, or partial sums.
+  /// Returns the buffers that reductions write: outputs, or partial sums.
   llvm::SmallVector<mlir::Type> resultTypes();
   llvm::SmallVector<mlir::Type> inputTypes();
   /// Emits a function whose threads take elements of `shape`, which are
@@ -77,7 +78,7 @@ private:
                  llvm::function_ref<void(int64_t lanes)> emit);
   /// Elements in 16 bytes of the widest type among the largest buffers.
   static int64_t lanesOf(mlir::TypeRange types);
-  /// The indices of the elements from `start` on.
+  /// Returns the indices of the elements from `start` on.
   llvm::SmallVector<Indices> lanesAt(mlir::Value start, int64_t lanes,
                                      llvm::ArrayRef<int64_t> shape);
 

@@ -20,20 +20,22 @@ public:
   DeviceMessages(mlir::gpu::GPUModuleOp module, mlir::Location loc,
                  int32_t code, int64_t elements, int64_t kept);
 
-  /// The bucket, a message, and messages of all ranks, one after the other.
+  /// Returns the bucket, a message, and messages of all ranks, one after the
+  /// other.
   mlir::MemRefType getBucketType();
   mlir::MemRefType getMessageType();
   mlir::MemRefType getMessagesType();
-  /// How many elements of the bucket are sent, for each block of `encode`; null
-  /// where all are.
+  /// Returns how many elements of the bucket are sent, for each block of
+  /// `encode`; null where all are.
   mlir::MemRefType getCountsType();
 
-  /// A function of the bucket and the counts.
+  /// Emits a function of the bucket and the counts.
   DeviceLaunch emitCount(const llvm::Twine &name);
-  /// A function of the bucket, the counts if there are any, and the message.
+  /// Emits a function of the bucket, the counts if there are any, and the
+  /// message.
   DeviceLaunch emitEncode(const llvm::Twine &name);
-  /// A function of the messages, the bucket and the range of ranks: the bucket
-  /// becomes the sum of what these sent, in their order.
+  /// Emits a function of the messages, the bucket and the range of ranks: the
+  /// bucket becomes the sum of what these sent, in their order.
   DeviceLaunch emitDecode(const llvm::Twine &name);
 
 private:
@@ -47,13 +49,14 @@ private:
   mlir::Value toNumber(mlir::Value word);
   mlir::Value toIndex(mlir::Value word);
   mlir::Value fromIndex(mlir::Value index);
-  /// Whether there is such an element of the bucket, and it is sent.
+  /// Emits whether there is such an element of the bucket, and it is sent.
   mlir::Value emitIsSent(mlir::Value element);
-  /// The sum of a number of each thread of the block, and that of the threads
-  /// before this one. All threads of the block call it.
+  /// Returns the sum of a number of each thread of the block, and that of the
+  /// threads before this one. All threads of the block call it.
   std::pair<mlir::Value, mlir::Value> sumBlock(mlir::Value value,
                                                mlir::Value shared);
-  /// The first of a message's kept elements that is `element` or one behind.
+  /// Returns the first of a message's kept elements that is `element` or one
+  /// behind.
   mlir::Value findKept(mlir::Value messages, mlir::Value rank,
                        mlir::Value element);
 
