@@ -67,7 +67,7 @@ llvm::Error Loss::resolve(RankedTensorType type) {
     return llvm::Error::success();
   case Output:
     if (type.getNumElements() != 1)
-      return problem("output '{0}' is no scalar but {1}", output, type);
+      return problem("output '{0}' is not a scalar but {1}", output, type);
     return llvm::Error::success();
   default:
     return llvm::Error::success();

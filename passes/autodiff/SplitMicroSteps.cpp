@@ -66,8 +66,8 @@ private:
     results.apply(step);
   }
 
-  /// Whether a state is a sum over micro-batches: those over ranks come once a
-  /// step, and are in shards.
+  /// Returns whether a state is a sum over micro-batches: those over ranks come
+  /// once a step, and are in shards.
   static bool isSum(StateOp state) {
     return state.getRole() == Role::Accumulator && !state.getShard();
   }

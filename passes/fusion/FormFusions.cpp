@@ -3,9 +3,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/ingot/builders/Builders.h"
+#include "dialects/ingot/support/Remarks.h"
 #include "dialects/ingot/target/Target.h"
 #include "mlir/IR/IRMapping.h"
-#include "mlir/IR/Remarks.h"
 #include "passes/fusion/FusionPlan.h"
 #include "passes/fusion/Passes.h"
 #include "llvm/ADT/StringExtras.h"
@@ -153,11 +153,10 @@ struct FormFusions : ingot::impl::FormFusionsBase<FormFusions> {
     numFusions += 1;
     numFused += node.ops.size();
     if (node.library)
-      remark::passed(loc,
-                     remark::RemarkOpts::name("epilogue").category("fusion"))
+      remark::passed(loc, remarkOptions(getArgument(), "Epilogue"))
           << remark::metric("library", listParts(*node.library));
     if (node.ops.size() > 1)
-      remark::passed(loc, remark::RemarkOpts::name("fused").category("fusion"))
+      remark::passed(loc, remarkOptions(getArgument(), "Fusion"))
           << remark::metric("ops", node.ops.size())
           << remark::metric("inputs", inputs.size())
           << remark::metric("results", results.size());

@@ -11,11 +11,11 @@
 #include "dialects/ingot/builders/Builders.h"
 #include "dialects/ingot/ir/Diagnostics.h"
 #include "dialects/ingot/ir/Signature.h"
+#include "dialects/ingot/support/Remarks.h"
 #include "dialects/ingot/support/Views.h"
 #include "dialects/ingot/target/Machine.h"
 #include "dialects/ingot/target/Target.h"
 #include "mlir/IR/Iterators.h"
-#include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "passes/graph/Passes.h"
 #include "passes/graph/Projection.h"
@@ -65,8 +65,8 @@ std::optional<RowPart> RowPart::of(Value value) {
                  (slice.getLimits()[*cut] - slice.getStarts()[*cut]) * inner};
 }
 
-/// Why a kernel cannot read the operands of an attention side by side; empty if
-/// it can.
+/// Returns why a kernel cannot read the operands of an attention side by side;
+/// empty if it can.
 static std::string whyNotPacked(AttentionOp op, StringRef precision,
                                 const Target &target) {
   AttentionSizes sizes = op.getSizes();
@@ -80,7 +80,7 @@ static std::string whyNotPacked(AttentionOp op, StringRef precision,
   if (std::string reason = target.refuseAttention(query); !reason.empty())
     return reason;
   if (sizes.queries != sizes.keys || sizes.size != sizes.valueSize)
-    return "queries and values are not as large as keys";
+    return "queries, keys and values have different head sizes";
   Type element =
       elementInPrecision(op.getQuery().getType().getElementType(), precision);
   if (!sizes.packsAligned(element))
@@ -115,11 +115,8 @@ struct MergeProjections : ingot::impl::MergeProjectionsBase<MergeProjections> {
   }
 
 private:
-  static remark::RemarkOpts options(StringRef name) {
-    return remark::RemarkOpts::name(name).category("ingot-merge-projections");
-  }
-
-  /// An imported training step, which says itself how gradients come about.
+  /// Returns an imported training step, which says itself how gradients come
+  /// about.
   bool holdsGradients() {
     Signature signature(getOperation());
     return llvm::any_of(
@@ -218,19 +215,20 @@ bool MergeProjections::areWorthIt(ArrayRef<Projection> layers,
   auto describe = [&](auto remark) {
     for (Projection layer : layers)
       for (const std::string &name : nodeNames(layer.product.getLoc()))
-        remark << remark::metric("Layer", name);
-    remark << remark::metric("saved-seconds", saved)
-           << remark::metric("cost-seconds", cost);
+        remark << remark::metric("layer", name);
+    remark << remark::metric("saved_seconds", saved)
+           << remark::metric("cost_seconds", cost);
   };
   Location loc = first.getLoc();
   if (cost < saved) {
-    describe(remark::passed(loc, options("projections")));
+    describe(remark::passed(loc, remarkOptions(getArgument(), "Projections")));
     return true;
   }
-  auto remark = remark::missed(loc, options("projections"));
+  auto remark =
+      remark::missed(loc, remarkOptions(getArgument(), "Projections"));
   remark << remark::reason("{0}", readInPlace
                                       ? "a copy of the weights costs more"
-                                      : "its parts would be copied");
+                                      : "the parts would be copied");
   describe(std::move(remark));
   return false;
 }
@@ -302,9 +300,9 @@ void MergeProjections::pack(AttentionOp op) {
   if (problem.empty() &&
       (!isAt(parts[0], 0, queries) || !isAt(parts[1], queries, keys) ||
        !isAt(parts[2], queries + keys, keys)))
-    problem = "rows do not hold all queries, then keys, then values";
+    problem = "rows do not consist of all queries, then keys, then values";
   if (!problem.empty()) {
-    remark::missed(op.getLoc(), options("packed-attention"))
+    remark::missed(op.getLoc(), remarkOptions(getArgument(), "PackedAttention"))
         << remark::reason("{0}", problem);
     return;
   }
@@ -313,8 +311,8 @@ void MergeProjections::pack(AttentionOp op) {
                            {sizes.batch, sizes.queries,
                             sizes.heads + 2 * sizes.keyHeads, sizes.size});
   // Written and read back, in either direction.
-  remark::passed(op.getLoc(), options("packed-attention"))
-      << remark::metric("bytes-saved", 4 * byteSize(tensorType(packed)));
+  remark::passed(op.getLoc(), remarkOptions(getArgument(), "PackedAttention"))
+      << remark::metric("bytes_saved", 4 * byteSize(tensorType(packed)));
   auto attention = PackedAttentionOp::create(
       builder, op.getLoc(), op.getResultTypes(), packed, op.getBias(),
       op.getMask(), op.getLengths(), op.getSeed(), op.getStep(),

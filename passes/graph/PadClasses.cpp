@@ -12,11 +12,11 @@
 #include "dialects/ingot/builders/Builders.h"
 #include "dialects/ingot/ir/Diagnostics.h"
 #include "dialects/ingot/ir/Signature.h"
+#include "dialects/ingot/support/Remarks.h"
 #include "dialects/ingot/support/Views.h"
 #include "dialects/ingot/target/Machine.h"
 #include "dialects/ingot/target/Target.h"
 #include "mlir/IR/Iterators.h"
-#include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "passes/graph/Passes.h"
 #include "passes/graph/Projection.h"
@@ -79,11 +79,11 @@ struct PadClasses : ingot::impl::PadClassesBase<PadClasses> {
   }
 
 private:
-  static remark::RemarkOpts options() {
-    return remark::RemarkOpts::name("classes").category("ingot-pad-classes");
+  remark::RemarkOpts options() {
+    return remarkOptions(getArgument(), "PaddedClasses");
   }
 
-  /// The layer that gives the logits, of which classes are the columns.
+  /// Returns the layer that gives the logits, of which classes are the columns.
   static std::optional<Projection> findLayer(CrossEntropyOp loss) {
     Value logits = skipReshapes(loss.getLogits());
     Value value = logits;
@@ -133,16 +133,16 @@ private:
         2 * machine.getMoveSeconds(byteSize(weight));
     auto describe = [&](auto remark) {
       remark << remark::metric("classes", layer.columns())
-             << remark::metric("further", further)
-             << remark::metric("saved-seconds", saved)
-             << remark::metric("cost-seconds", cost);
+             << remark::metric("padding", further)
+             << remark::metric("saved_seconds", saved)
+             << remark::metric("cost_seconds", cost);
     };
     if (cost < saved) {
       describe(remark::passed(loc, options()));
       return true;
     }
     auto remark = remark::missed(loc, options());
-    remark << remark::reason("the products are too small");
+    remark << remark::reason("the matmuls are too small");
     describe(std::move(remark));
     return false;
   }

@@ -13,7 +13,7 @@
 #include "dialects/ingot/collective/BucketLayout.h"
 #include "dialects/ingot/ir/Signature.h"
 #include "dialects/ingot/ir/States.h"
-#include "mlir/IR/Remarks.h"
+#include "dialects/ingot/support/Remarks.h"
 #include "passes/parallel/Passes.h"
 
 namespace ingot {
@@ -52,7 +52,8 @@ struct ShardUpdates : ingot::impl::ShardUpdatesBase<ShardUpdates> {
       if (state.getRole() == Role::Parameter) {
         Operation *bucket = findBucket(entry.value, shard, *shards);
         if (!buckets[bucket].try_emplace(shard.getFirst(), &entry).second) {
-          bucket->emitOpError("two parameters have one place in a bucket");
+          bucket->emitOpError(
+              "two parameters have the same offset in a bucket");
           return signalPassFailure();
         }
       } else {
@@ -75,7 +76,7 @@ struct ShardUpdates : ingot::impl::ShardUpdatesBase<ShardUpdates> {
   }
 
 private:
-  /// The reduce-scatter that a value is computed from.
+  /// Returns the reduce-scatter that a value is computed from.
   static Operation *findBucket(Value value, ShardAttr shard,
                                const Shards &shards) {
     SmallVector<Value> work = {value};
@@ -107,14 +108,14 @@ private:
     BucketLayout layout = BucketLayout::of(types, /*sharded=*/true);
     if (parts.size() != sums.getParts().size() ||
         layout.elements != tensorType(sums.getBucket()).getNumElements())
-      return sums.emitOpError("not every part is a parameter's gradient");
+      return sums.emitOpError(
+          "a part of the bucket is not a parameter's gradient");
     auto start = AllGatherStartOp::create(builder, loc, parts);
     auto wait = AllGatherWaitOp::create(builder, loc, types, start.getBucket());
     for (auto [entry, part] : llvm::zip_equal(entries, wait.getParts()))
       entry.second->value = part;
     numParameters += parts.size();
-    remark::passed(loc,
-                   remark::RemarkOpts::name("shard").category(getArgument()))
+    remark::passed(loc, remarkOptions(getArgument(), "ShardedUpdates"))
         << remark::metric("tensors", parts.size())
         << remark::metric("elements", layout.elements);
     return success();

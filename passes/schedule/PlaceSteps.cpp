@@ -8,9 +8,9 @@
 #include "dialects/ingot/collective/BucketLayout.h"
 #include "dialects/ingot/ir/Diagnostics.h"
 #include "dialects/ingot/ir/Signature.h"
+#include "dialects/ingot/support/Remarks.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/AsmState.h"
-#include "mlir/IR/Remarks.h"
 #include "passes/cost/Cost.h"
 #include "passes/schedule/LibraryCalls.h"
 #include "passes/schedule/Passes.h"
@@ -74,7 +74,8 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
     auto inBucket = [&](auto op) -> LogicalResult {
       if (states->gathers.contains(static_cast<int64_t>(op.getBucket())))
         return success();
-      return op.emitOpError("no state is in the bucket ") << op.getBucket();
+      return op.emitOpError("no state belongs to the bucket ")
+             << op.getBucket();
     };
     for (auto wait : func.getOps<StateGatherWaitOp>())
       if (failed(inBucket(wait)))
@@ -115,11 +116,10 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
     std::unique_ptr<const Target> target = Target::of(getOperation());
     BufferPlan plan(signature, states->places, *target, noReuse);
     numInPlace += plan.getStatesInPlace();
-    remark::analysis(func.getLoc(),
-                     remark::RemarkOpts::name("arena").category("memory"))
+    remark::analysis(func.getLoc(), remarkOptions(getArgument(), "Arena"))
         << remark::metric("function", func.getName())
         << remark::metric("bytes", plan.getArenaBytes())
-        << remark::metric("live-bytes", plan.getUse().liveBytes);
+        << remark::metric("live_bytes", plan.getUse().liveBytes);
 
     bucketNumbers.clear();
     OpBuilder builder(func);
@@ -315,9 +315,8 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
           exec::BufferOp::create(builder, loc, type, place.space, inBucket);
       createCopy(builder, loc, starts ? outside : inside,
                  starts ? inside : outside, shards.lookup(part));
-      remark::missed(part.getLoc(),
-                     remark::RemarkOpts::name("bucket").category("memory"))
-          << remark::reason("cannot be in the memory of its bucket: copied");
+      remark::missed(part.getLoc(), remarkOptions(getArgument(), "BucketCopy"))
+          << remark::reason("cannot be placed in its bucket: copied");
       ++calls;
       ++numCopied;
     }

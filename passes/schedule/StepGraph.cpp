@@ -32,9 +32,9 @@ FlatSymbolRefAttr StepGraph::getState(Value value) const {
 // Writing in place
 //===----------------------------------------------------------------------===//
 
-/// True if an operand of a fusion is read only at the element being computed,
-/// for results of as many elements, and by the loop that makes `result`. A
-/// reshape leaves elements where they are in memory.
+/// Returns true if an operand of a fusion is read only at the element being
+/// computed, for results of as many elements, and by the loop that makes
+/// `result`. A reshape leaves elements where they are in memory.
 static bool isReadPointwise(FusionOp fusion, unsigned operand,
                             unsigned result) {
   if (fusion.getKind() == FusionKind::Group) {
@@ -75,7 +75,8 @@ static bool isReadPointwise(FusionOp fusion, unsigned operand,
   return true;
 }
 
-/// True if `newValue` may be written over `oldValue`, a state's current value.
+/// Returns true if `newValue` may be written over `oldValue`, a state's current
+/// value.
 bool StepGraph::canReplace(BlockArgument oldValue, Value newValue) const {
   Operation *writer = newValue.getDefiningOp();
   if (!writer || inState.contains(newValue))

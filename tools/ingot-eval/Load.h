@@ -17,8 +17,8 @@ loadModule(const std::string &path,
            const ingot::onnx_import::ImportOptions &options,
            mlir::MLIRContext &context);
 
-/// The function called `name`; if that is empty, @forward or the only one.
-/// Throws ingot::runtime::Error.
+/// Returns the function called `name`; if that is empty, @forward or the only
+/// one. Throws ingot::runtime::Error.
 mlir::func::FuncOp findFunction(mlir::ModuleOp module, const std::string &name);
 
 #endif // INGOT_TOOLS_INGOT_EVAL_LOAD_H

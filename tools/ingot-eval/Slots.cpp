@@ -83,7 +83,7 @@ llvm::Error ModuleSlots::readPlaces(ModuleOp module) {
         auto &offsets = slot.isState ? stateOffsets : places;
         auto found = offsets.find(slot.name);
         if (found == offsets.end())
-          return invalid("no place for '" + slot.name + "'");
+          return invalid("no memory for '" + slot.name + "'");
         slot.offset = found->second;
         slot.isShard = slot.isState && shards.contains(slot.name);
       }

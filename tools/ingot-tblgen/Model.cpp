@@ -65,7 +65,8 @@ std::vector<Field> tblgen::getFields(const Record *type) {
   return fields;
 }
 
-/// What stands in the struct itself goes before what is in structs within it.
+/// Returns what stands in the struct itself goes before what is in structs
+/// within it.
 static std::optional<FieldPath> findIn(const Record *type, StringRef name) {
   std::vector<Field> fields = getFields(type);
   for (const Field &field : fields)
@@ -119,7 +120,7 @@ std::string tblgen::joinParameters(StringRef head,
   return text;
 }
 
-/// The C type of a buffer's elements.
+/// Returns the C type of a buffer's elements.
 static StringRef getElementCType(const Record *buffer) {
   return llvm::StringSwitch<StringRef>(buffer->getValueAsString("type"))
       .Case("f32", "float")

@@ -33,12 +33,12 @@ struct Field {
   uint64_t count;
 
   bool isArray() const { return !record->isValueUnset("count"); }
-  /// The C type in a declaration.
+  /// Returns the C type in a declaration.
   std::string getCType() const;
 };
 
-/// The fields of a struct; ends the program with an error where C would leave
-/// gaps between them, or a name occurs twice.
+/// Returns the fields of a struct; ends the program with an error where C would
+/// leave gaps between them, or a name occurs twice.
 std::vector<Field> getFields(const llvm::Record *type);
 
 /// A field of a descriptor, or of a struct in it, by its name.
@@ -58,17 +58,18 @@ FieldPath findField(const llvm::Record *descriptor, llvm::StringRef name,
 std::vector<const llvm::Record *> list(const llvm::RecordKeeper &records,
                                        llvm::StringRef kind);
 
-/// A declaration of a function, broken into lines: `head` ends with `(`.
+/// Returns a declaration of a function, broken into lines: `head` ends with
+/// `(`.
 std::string joinParameters(llvm::StringRef head,
                            llvm::ArrayRef<std::string> parameters);
 
-/// An entry or a function of the runtime as C declares it.
+/// Returns an entry or a function of the runtime as C declares it.
 std::string getPrototype(const llvm::Record *function);
 
-/// The description of a record in lines of at most `width` characters.
+/// Returns the description of a record in lines of at most `width` characters.
 std::vector<std::string> wrap(llvm::StringRef text, size_t width);
 
-/// A hash of everything but descriptions, in 31 bits.
+/// Returns a hash of everything but descriptions, in 31 bits.
 uint32_t getVersion(const llvm::RecordKeeper &records);
 
 } // namespace ingot::tblgen

@@ -1,6 +1,7 @@
 //===----------------------------------------------------------------------===//
 //
-// Gradients of contractions: products again, with the transposes as attributes.
+// Gradients of contractions, which are matmuls again, with the transposes as
+// attributes.
 //
 //===----------------------------------------------------------------------===//
 

@@ -123,7 +123,7 @@ onnx_import::makeExportTemplate(const std::string &bytes,
   }
   StateFinder finder(bytes, states);
   if (!finder.run()) {
-    result.obstacle = "the model cannot be taken apart";
+    result.obstacle = "the model cannot be decoded";
     return result;
   }
   int64_t end = 0;

@@ -18,7 +18,8 @@ namespace ingot::onnx_import {
 /// at `where`, if one is damaged.
 llvm::LogicalResult storeRaw(mlir::Location where, onnx::ModelProto &model);
 
-/// The model as bytes, after `storeRaw`; empty if it is too large for one file.
+/// Returns the model as bytes, after `storeRaw`; empty if it is too large for
+/// one file.
 std::string serializeForExport(const onnx::ModelProto &model);
 
 /// Cuts the bytes of the initializers that are states out of a model that

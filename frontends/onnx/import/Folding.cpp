@@ -10,7 +10,8 @@ using namespace ingot;
 /// module.
 static constexpr int64_t kLargestResult = int64_t(1) << 16;
 
-/// The results of an op whose operands are all constant, by the interpreter.
+/// Returns the results of an op whose operands are all constant, by the
+/// interpreter.
 static std::optional<SmallVector<DenseElementsAttr>> evaluate(Operation *op) {
   for (Type type : op->getResultTypes()) {
     auto tensor = dyn_cast<RankedTensorType>(type);

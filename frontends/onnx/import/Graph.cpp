@@ -1,10 +1,10 @@
 #include "frontends/onnx/import/Graph.h"
 #include "dialects/ingot/ir/Diagnostics.h"
+#include "dialects/ingot/support/Remarks.h"
 #include "frontends/onnx/import/Folding.h"
 #include "frontends/onnx/model/ModelFile.h"
 #include "frontends/onnx/model/Tensors.h"
 #include "mlir/IR/Matchers.h"
-#include "mlir/IR/Remarks.h"
 #include "mlir/IR/Verifier.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -248,8 +248,8 @@ static bool takesSequence(StringRef opType) {
          opType == "SequenceLength" || opType == "ConcatFromSequence";
 }
 
-/// A condition that is known chooses a branch, whose nodes are imported as if
-/// they stood in the graph.
+/// Returns a condition that is known chooses a branch, whose nodes are imported
+/// as if they stood in the graph.
 LogicalResult GraphImporter::importIf(const onnx::NodeProto &proto,
                                       Location loc) {
   const Binding *condition =
@@ -365,12 +365,12 @@ void GraphImporter::reportParameters() {
     trained.push_back(name.str());
     elements += ingot::tensorType(state.argument).getNumElements();
   }
-  remark::analysis(file, remark::RemarkOpts::name("Trainable")
-                             .category("onnx-import")
-                             .function(kForwardName))
-      << (std::to_string(trained.size()) + " parameters with " +
-          std::to_string(elements) +
-          " elements are trained: " + llvm::join(trained, ", "));
+  remark::analysis(
+      file,
+      remarkOptions("import-onnx", "TrainedParameters").function(kForwardName))
+      << remark::metric("count", trained.size())
+      << remark::metric("elements", elements)
+      << remark::metric("names", llvm::join(trained, ", "));
 }
 
 LogicalResult GraphImporter::finish() {

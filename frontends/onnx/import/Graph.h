@@ -25,7 +25,7 @@ public:
   /// Adds the states and @forward to the module.
   llvm::LogicalResult run();
 
-  /// The names of all states that come from initializers.
+  /// Returns the names of all states that come from initializers.
   const llvm::StringSet<> &getStates() const { return states; }
 
   bool isFromTorch() const override;
@@ -47,9 +47,9 @@ private:
   llvm::FailureOr<mlir::RankedTensorType>
   inputType(const onnx::ValueInfoProto &input);
   llvm::LogicalResult checkDims();
-  /// What the name stands for; makes the state or constant of an initializer
-  /// that is used for the first time. Null, with an error at `user`, if
-  /// nothing.
+  /// Returns what the name stands for; makes the state or constant of an
+  /// initializer that is used for the first time. Null, with an error at
+  /// `user`, if nothing.
   const Binding *lookup(llvm::StringRef name, mlir::Location user);
   llvm::FailureOr<Binding> importInitializer(const onnx::TensorProto &tensor);
   llvm::LogicalResult importNode(const onnx::NodeProto &node);

@@ -58,7 +58,8 @@ llvm::FailureOr<ImportedModel> importOnnx(llvm::StringRef path,
                                           const ImportOptions &options,
                                           mlir::MLIRContext &context);
 
-/// The operators that are imported, as `Relu` or `domain::Name`, sorted.
+/// Returns the operators that are imported, as `Relu` or `domain::Name`,
+/// sorted.
 std::vector<std::string> supportedOperators();
 
 } // namespace ingot::onnx_import

@@ -160,8 +160,8 @@ int64_t Node::intAttr(StringRef name, int64_t otherwise) const {
   return attribute ? attribute->i() : otherwise;
 }
 
-/// The shortest decimal that reads as this float: 0.9 rather than 0.899999976.
-/// Exporters round what was a double to the attribute's float.
+/// Returns the shortest decimal that reads as this float: 0.9 rather than
+/// 0.899999976. Exporters round what was a double to the attribute's float.
 static double decimal(float value) {
   char text[32];
   auto [end, error] = std::to_chars(text, text + sizeof(text), value);

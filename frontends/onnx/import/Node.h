@@ -31,16 +31,17 @@ class GraphServices {
 public:
   virtual ~GraphServices() = default;
 
-  /// True if the model was written by PyTorch's exporters.
+  /// Returns true if the model was written by PyTorch's exporters.
   virtual bool isFromTorch() const = 0;
 
-  /// The state an initializer became, if the value is the argument of one.
+  /// Returns the state an initializer became, if the value is the argument of
+  /// one.
   virtual std::optional<llvm::StringRef> stateOf(mlir::Value value) const = 0;
 
-  /// True if the state is a running statistic that is to be updated.
+  /// Returns true if the state is a running statistic that is to be updated.
   virtual bool isUpdated(llvm::StringRef state) const = 0;
 
-  /// The state's value so far in the step, and its new value.
+  /// Returns the state's value so far in the step, and its new value.
   virtual mlir::Value currentValue(llvm::StringRef state) const = 0;
   virtual void update(llvm::StringRef state, mlir::Value value) = 0;
 
@@ -48,7 +49,7 @@ public:
   virtual mlir::Value seed() = 0;
   virtual mlir::Value step() = 0;
 
-  /// A number for a random op that no other one has.
+  /// Returns a number for a random op that no other one has.
   virtual int32_t newStream() = 0;
 };
 
@@ -77,13 +78,14 @@ public:
   llvm::LogicalResult fail(const llvm::Twine &what,
                            const llvm::Twine &hint) const;
 
-  /// The operator is known, this use of it is not.
+  /// Returns the operator is known, this use of it is not.
   llvm::LogicalResult unsupported(const llvm::Twine &what) const;
 
-  /// The node contradicts the operator's specification.
+  /// Returns the node contradicts the operator's specification.
   llvm::LogicalResult malformed(const llvm::Twine &what) const;
 
-  /// A parameter that the model computes, where only a constant will do.
+  /// Returns a parameter that the model computes, where only a constant will
+  /// do.
   llvm::LogicalResult notConstant(llvm::StringRef what) const;
 
   //===--------------------------------------------------------------------===//
@@ -91,10 +93,10 @@ public:
   //===--------------------------------------------------------------------===//
 
   size_t inputCount() const { return inputs.size(); }
-  /// True if the input is there (not omitted).
+  /// Returns true if the input is there (not omitted).
   bool has(size_t i) const { return i < inputs.size() && inputs[i]; }
-  /// The input's value; null if it is omitted. Importers run after a check that
-  /// required inputs are tensors.
+  /// Returns the input's value; null if it is omitted. Importers run after a
+  /// check that required inputs are tensors.
   mlir::Value in(size_t i) const { return has(i) ? inputs[i]->value : nullptr; }
   const Binding *binding(size_t i) const {
     return i < inputs.size() ? inputs[i] : nullptr;
@@ -106,17 +108,17 @@ public:
   /// All inputs as values; fails if one is omitted.
   llvm::FailureOr<llvm::SmallVector<mlir::Value>> allInputs() const;
 
-  /// The elements of an integer input that is a constant; fails with a message
-  /// that calls it `what` otherwise.
+  /// Returns the elements of an integer input that is a constant; fails with a
+  /// message that calls it `what` otherwise.
   llvm::FailureOr<Shape> constantInts(size_t i, llvm::StringRef what) const;
 
-  /// The only element of a constant input, as a double; as above.
+  /// Returns the only element of a constant input, as a double; as above.
   llvm::FailureOr<double> constantScalar(size_t i, llvm::StringRef what) const;
 
   /// `axis`, which may count from the end, as a dimension below `rank`.
   llvm::FailureOr<int64_t> normalizeAxis(int64_t axis, int64_t rank) const;
 
-  /// The same for several, which must differ; increasing.
+  /// Returns the same for several, which must differ; increasing.
   llvm::FailureOr<Shape> normalizeAxes(llvm::ArrayRef<int64_t> axes,
                                        int64_t rank) const;
 
@@ -138,7 +140,7 @@ public:
   // Results
   //===--------------------------------------------------------------------===//
 
-  /// True if anything may use the output.
+  /// Returns true if anything may use the output.
   bool wants(size_t i) const {
     return i < results.size() && !proto.output(static_cast<int>(i)).empty();
   }
@@ -163,7 +165,7 @@ public:
   mlir::RankedTensorType floatLike(mlir::Value value) const {
     return tensorType(value);
   }
-  /// A constant of `like`'s type with every element `value`.
+  /// Returns a constant of `like`'s type with every element `value`.
   mlir::Value splatOf(mlir::Value like, double value) {
     return ingot::splat(b, loc, tensorType(like), value);
   }
@@ -203,7 +205,7 @@ public:
                   llvm::ArrayRef<int64_t> high, double with);
   mlir::Value reduce(ReductionKind kind, mlir::Value value,
                      llvm::ArrayRef<int64_t> dims, bool keep);
-  /// The index along `dim`.
+  /// Returns the index along `dim`.
   mlir::Value iota(llvm::ArrayRef<int64_t> shape, mlir::Type element,
                    int64_t dim);
   mlir::Value constantInts(llvm::ArrayRef<int64_t> values);
@@ -217,7 +219,7 @@ public:
   }
   /// Both under their common shape.
   llvm::LogicalResult broadcastBoth(mlir::Value &lhs, mlir::Value &rhs);
-  /// A value of one dimension repeated along all others but `dim`.
+  /// Returns a value of one dimension repeated along all others but `dim`.
   mlir::Value alongDim(mlir::Value vector, llvm::ArrayRef<int64_t> shape,
                        int64_t dim);
 

@@ -15,7 +15,7 @@ using namespace ingot::onnx_import;
 // Metadata
 //===----------------------------------------------------------------------===//
 
-/// The value of a metadata entry; empty if it is not there.
+/// Returns the value of a metadata entry; empty if it is not there.
 template <typename Proto>
 static StringRef metadataOf(const Proto &proto, StringRef key) {
   for (const onnx::StringStringEntryProto &entry : proto.metadata_props())
@@ -86,8 +86,8 @@ static bool isSetting(StringRef op, int input) {
          ((op == "Resize" || op == "Upsample") && input > 0) || op == "Range";
 }
 
-/// A scalar that is infinite or not a number, which nobody trains: what hides a
-/// score, say.
+/// Returns a scalar that is infinite or not a number, which nobody trains: what
+/// hides a score, say.
 static bool isNoNumber(const onnx::TensorProto &tensor) {
   if (tensor.data_type() != onnx::TensorProto::FLOAT || tensor.dims_size() != 0)
     return false;
@@ -172,8 +172,8 @@ static constexpr llvm::StringLiteral kRemedy =
     "export with torch.onnx.export(..., dynamo=True, optimize=False), which "
     "keeps every parameter";
 
-/// True if a parameter of the exported program is used by this node. The
-/// exporter quotes the node of its own graph: `%conv2d : ... args = (%x,
+/// Returns true if a parameter of the exported program is used by this node.
+/// The exporter quotes the node of its own graph: `%conv2d : ... args = (%x,
 /// %p_c_weight, ...`.
 static bool mentions(StringRef quoted, StringRef parameter) {
   for (size_t at = 0; (at = quoted.find(parameter, at)) != StringRef::npos;
@@ -187,7 +187,7 @@ static bool mentions(StringRef quoted, StringRef parameter) {
   return false;
 }
 
-/// A node that stands for a batch norm without being one.
+/// Returns a node that stands for a batch norm without being one.
 static bool isFoldedBatchNorm(const onnx::NodeProto &node) {
   StringRef op = node.op_type();
   if (op != "Conv" && op != "ConvTranspose" && op != "Gemm" && op != "MatMul")

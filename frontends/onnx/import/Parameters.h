@@ -30,8 +30,8 @@ struct ExporterMetadata {
 
 ExporterMetadata readMetadata(const onnx::GraphProto &graph);
 
-/// The roles of the initializers that become states; the others are constants.
-/// Fails on an invalid regular expression.
+/// Returns the roles of the initializers that become states; the others are
+/// constants. Fails on an invalid regular expression.
 llvm::FailureOr<llvm::StringMap<Role>>
 classifyInitializers(const onnx::GraphProto &graph,
                      const ExporterMetadata &metadata,

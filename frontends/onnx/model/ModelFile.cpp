@@ -202,7 +202,7 @@ static LogicalResult checkVersions(Location file,
   return success();
 }
 
-/// The schema's function body for a node that has no importer.
+/// Returns the schema's function body for a node that has no importer.
 static bool hasFunction(const onnx::ModelProto &model,
                         const onnx::NodeProto &node) {
   const onnx::OpSchema *schema = onnx::OpSchemaRegistry::Schema(

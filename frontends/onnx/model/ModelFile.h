@@ -21,7 +21,8 @@ inline constexpr int kOldestOpset = 7;
 llvm::LogicalResult readModel(llvm::StringRef path, mlir::Location file,
                               onnx::ModelProto &model);
 
-/// The version of a domain's operator set; 0 if the model does not import it.
+/// Returns the version of a domain's operator set; 0 if the model does not
+/// import it.
 int opsetVersion(const onnx::ModelProto &model, llvm::StringRef domain);
 
 /// True for If, which is imported by its branches rather than by an importer.

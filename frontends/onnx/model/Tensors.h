@@ -14,20 +14,20 @@
 
 namespace ingot::onnx_import {
 
-/// The element type of an ONNX data type; null where there is none.
+/// Returns the element type of an ONNX data type; null where there is none.
 mlir::Type elementType(mlir::MLIRContext *context, int32_t dataType);
 
 /// "FLOAT", "INT64", ... as ONNX calls it.
 std::string dataTypeName(int32_t dataType);
 
-/// The type of a tensor whose data type and sizes have been checked by
+/// Returns the type of a tensor whose data type and sizes have been checked by
 /// `tensorBytes`.
 mlir::RankedTensorType tensorType(mlir::MLIRContext *context,
                                   const onnx::TensorProto &tensor);
 
-/// The tensor's elements, row-major and little endian, whichever field holds
-/// them; booleans take a byte. Fails, with an error at `where`, on unsupported
-/// types and where the fields contradict the sizes.
+/// Returns the tensor's elements, row-major and little endian, whichever field
+/// holds them; booleans take a byte. Fails, with an error at `where`, on
+/// unsupported types and where the fields contradict the sizes.
 llvm::FailureOr<std::string> tensorBytes(mlir::Location where,
                                          const onnx::TensorProto &tensor);
 

@@ -10,10 +10,10 @@
 
 #include "dialects/ingot/attention/PlainAttention.h"
 #include "dialects/ingot/builders/Builders.h"
+#include "dialects/ingot/support/Remarks.h"
 #include "dialects/ingot/target/Machine.h"
 #include "dialects/ingot/target/Target.h"
 #include "mlir/IR/Iterators.h"
-#include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "passes/graph/Passes.h"
 #include "passes/graph/attention/AttentionMatch.h"
@@ -144,45 +144,42 @@ struct FormAttention : ingot::impl::FormAttentionBase<FormAttention> {
   }
 
 private:
-  static remark::RemarkOpts options() {
-    return remark::RemarkOpts::name("attention")
-        .category("ingot-form-attention");
-  }
-
   static Type elementOf(AttentionOp op) {
     return op.getQuery().getType().getElementType();
   }
 
-  /// Whether the target's library call takes the attention and is worth it; a
-  /// remark says so.
+  /// Returns whether the target's library call takes the attention and is worth
+  /// it; a remark says so.
   bool isWorthIt(Location loc, const AttentionQuery &query) {
     if (std::string reason = target->refuseAttention(query); !reason.empty()) {
-      remark::missed(loc, options()) << remark::reason("{0}", reason);
+      remark::missed(loc, remarkOptions(getArgument(), "Attention"))
+          << remark::reason("{0}", reason);
       return false;
     }
     const auto &[sizes, left, right, element] =
         std::tie(query.sizes, query.left, query.right, query.element);
     Costs costs(sizes, left, right, element, target->getMachine());
     if (costs.whole > costs.plain) {
-      remark::missed(loc, options())
-          << remark::reason("products and a softmax are cheaper")
-          << remark::metric("plain-seconds", costs.plain)
-          << remark::metric("whole-seconds", costs.whole);
+      remark::missed(loc, remarkOptions(getArgument(), "Attention"))
+          << remark::reason("matmuls and a softmax are cheaper")
+          << remark::metric("decomposed_seconds", costs.plain)
+          << remark::metric("fused_seconds", costs.whole);
       return false;
     }
     int64_t pairs = sizes.batch * sizes.heads * sizes.queries * sizes.keys;
-    remark::passed(loc, options())
+    remark::passed(loc, remarkOptions(getArgument(), "Attention"))
         << remark::metric("left", left) << remark::metric("right", right)
-        << remark::metric("bytes-saved",
+        << remark::metric("bytes_saved",
                           pairs * element.getIntOrFloatBitWidth() / 8)
-        << remark::metric("plain-seconds", costs.plain)
-        << remark::metric("whole-seconds", costs.whole);
+        << remark::metric("decomposed_seconds", costs.plain)
+        << remark::metric("fused_seconds", costs.whole);
     return true;
   }
 
   bool isKept(AttentionOp op) {
     if (StringRef reason = op.refuseCall(); !reason.empty()) {
-      remark::missed(op.getLoc(), options()) << remark::reason("{0}", reason);
+      remark::missed(op.getLoc(), remarkOptions(getArgument(), "Attention"))
+          << remark::reason("{0}", reason);
       return false;
     }
     // The target's legalization makes a bias of what stays a mask.
@@ -205,7 +202,8 @@ private:
     if (!match.isAttention())
       return;
     if (!match.getProblem().empty()) {
-      remark::missed(softmax.getLoc(), options())
+      remark::missed(softmax.getLoc(),
+                     remarkOptions(getArgument(), "Attention"))
           << remark::reason("{0}", match.getProblem());
       return;
     }

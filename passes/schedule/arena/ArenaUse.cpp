@@ -9,8 +9,8 @@
 using namespace mlir;
 using namespace ingot;
 
-/// What new values of parameters and moments are computed from, in their shape:
-/// from the updates back.
+/// Returns what new values of parameters and moments are computed from, in
+/// their shape: from the updates back.
 static DenseSet<unsigned> findGradients(const StepGraph &graph) {
   Signature signature = graph.getSignature();
   SymbolTable symbols(signature.getFunction()->getParentOfType<ModuleOp>());

@@ -358,7 +358,8 @@ struct EmitCpuKernels : ingot::impl::EmitCpuKernelsBase<EmitCpuKernels> {
     auto check = [](exec::MatmulEpilogueOp product) -> WalkResult {
       if (product.getKernel() && !product.getExtra())
         return WalkResult::advance();
-      return product.emitOpError("has an epilogue that devices alone have");
+      return product.emitOpError(
+          "uses an epilogue that only GPU targets support");
     };
     if (getOperation().walk(setExtent).wasInterrupted() ||
         getOperation().walk(check).wasInterrupted())

@@ -6,12 +6,12 @@
 // far: one loop over one array reads at half the rate of memory or less.
 //===----------------------------------------------------------------------===//
 
+#include "dialects/ingot/support/Remarks.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
-#include "mlir/IR/Remarks.h"
 #include "passes/targets/cpu/Passes.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -34,8 +34,9 @@ int64_t bytesOf(MemRefType type) {
   return type.getNumElements() * bits / 8;
 }
 
-/// How far `index` moves while the counter of `loop` moves by 1 and those of
-/// loops within it stay; nothing where it is not plain arithmetic on them.
+/// Returns how far `index` moves while the counter of `loop` moves by 1 and
+/// those of loops within it stay; nothing where it is not plain arithmetic on
+/// them.
 std::optional<int64_t> findStride(Value index, scf::ForOp loop) {
   if (index == loop.getInductionVar())
     return 1;
@@ -65,7 +66,7 @@ std::optional<int64_t> findStride(Value index, scf::ForOp loop) {
   return *lhs == 0 && *rhs == 0 ? std::optional<int64_t>(0) : std::nullopt;
 }
 
-/// How often the loop runs, if that is known.
+/// Returns how often the loop runs, if that is known.
 std::optional<int64_t> findLength(scf::ForOp loop) {
   APInt lower, upper;
   if (!matchPattern(loop.getLowerBound(), m_ConstantInt(&lower)) ||
@@ -108,11 +109,11 @@ struct PrefetchStreams : ingot::impl::PrefetchStreamsBase<PrefetchStreams> {
       SmallVector<Stream> streams = findStreams(loop);
       if (streams.empty())
         continue;
-      auto options =
-          remark::RemarkOpts::name("prefetch").category(getArgument());
+      auto options = remarkOptions(getArgument(), "Prefetch");
       if (streams.size() > kMostStreams) {
         remark::missed(loop.getLoc(), options)
-            << remark::reason("so many arrays keep memory busy")
+            << remark::reason(
+                   "the loop reads enough arrays to keep memory busy")
             << remark::metric("arrays", streams.size());
         continue;
       }
@@ -123,7 +124,7 @@ struct PrefetchStreams : ingot::impl::PrefetchStreamsBase<PrefetchStreams> {
   }
 
 private:
-  /// What every iteration touches, of buffers that matter.
+  /// Returns what every iteration touches, of buffers that matter.
   SmallVector<Stream> findStreams(scf::ForOp loop) {
     SmallVector<Stream> streams;
     APInt step;
@@ -228,7 +229,7 @@ private:
                                /*isDataCache=*/true);
   }
 
-  /// The arithmetic that makes an index, for another counter.
+  /// Returns the arithmetic that makes an index, for another counter.
   static Value copyIndex(OpBuilder &builder, Value index, scf::ForOp loop,
                          IRMapping &mapping) {
     if (mapping.contains(index) || loop.isDefinedOutsideOfLoop(index))

@@ -32,8 +32,8 @@ using namespace ingot;
 
 namespace {
 
-/// Whether an instruction computes the op exactly: MLIR's own lowering to LLVM
-/// emits it.
+/// Returns whether an instruction computes the op exactly: MLIR's own lowering
+/// to LLVM emits it.
 bool isInstruction(StringRef op) {
   static const llvm::StringSet<> ops = {
       math::AbsFOp::getOperationName(),

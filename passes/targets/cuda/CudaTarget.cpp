@@ -75,13 +75,14 @@ Machine CudaTarget::describeMachine() const {
 
 static bool isHalf(Type element) { return element.isBF16() || element.isF16(); }
 
-/// Whether tensor cores multiply the type: f32 is then rounded to TF32.
+/// Returns whether tensor cores multiply the type: f32 is then rounded to TF32.
 static bool isOnTensorCores(int32_t type, MathMode math) {
   return type == INGOT_BF16 || type == INGOT_F16 ||
          (type == INGOT_F32 && math == MathMode::TF32);
 }
 
-/// Why cuDNN takes no attention of these sizes and bounds; empty if it does.
+/// Returns why cuDNN takes no attention of these sizes and bounds; empty if it
+/// does.
 static StringRef refuseSizes(const AttentionSizes &sizes, int64_t left,
                              int64_t right) {
   auto fits = [](int64_t columns) {
@@ -92,9 +93,8 @@ static StringRef refuseSizes(const AttentionSizes &sizes, int64_t left,
   if (!isEmpty && fits(sizes.size) && fits(sizes.valueSize) && knowsBounds &&
       sizes.window(left, right).fewest > 0)
     return "";
-  return "the device's kernel takes heads of a multiple of 8 up to 128 "
-         "columns, "
-         "and bounds within which each query sees a key";
+  return "the library requires head sizes that are multiples of 8 up to 128, "
+         "and bounds in which each query attends to a key";
 }
 
 bool CudaTarget::hasAttention(Type element) const { return isHalf(element); }
@@ -102,11 +102,10 @@ bool CudaTarget::hasAttention(Type element) const { return isHalf(element); }
 std::string CudaTarget::refuseAttention(const AttentionQuery &query) const {
   if (query.hasTerms || query.hasDropout)
     if (query.readsLse)
-      return "the logarithms of sums are read, which differ where a query sees "
-             "no key, and whose gradient knows no weights that the library "
-             "drops";
+      return "the log-sum-exp is used; the library's differs for fully masked "
+             "rows and ignores dropout";
   if (query.hasMask)
-    return "the device's kernel does not take a mask";
+    return "the library does not support masks";
   return refuseSizes(query.sizes, query.left, query.right).str();
 }
 
@@ -136,12 +135,13 @@ static LibrarySupport describeSupport(const ingot_conv_desc &desc, LibraryCall,
 static LibrarySupport describeSupport(const ingot_attention_desc &desc,
                                       LibraryCall call, const Target &target) {
   if (desc.type != INGOT_BF16 && desc.type != INGOT_F16)
-    return {"the device's kernel takes 16-bit elements"};
+    return {"the library supports 16-bit element types only"};
   if (hasBuffer(call, "mask"))
-    return {"the device's kernel does not take a mask"};
+    return {"the library does not support masks"};
   // A query behind a window of the first keys would attend to none.
   if (hasBuffer(call, "lengths") && desc.left >= 0)
-    return {"the device's kernel does not take lengths with a window"};
+    return {"the library does not support key sequence lengths with a sliding "
+            "window"};
   AttentionSizes sizes = {desc.batch, desc.heads, desc.key_heads, desc.queries,
                           desc.keys,  desc.size,  desc.value_size};
   if (StringRef reason = refuseSizes(sizes, desc.left, desc.right);
@@ -317,6 +317,6 @@ llvm::Expected<DeviceCode> CudaTarget::emitDeviceCode(ModuleOp module) const {
 
 void ingot::registerCudaPipelines() {
   PassPipelineRegistration<>(
-      "ingot-cuda-kernels", "from placed steps to device functions for CUDA",
+      "ingot-cuda-kernels", "from placed steps to GPU functions for CUDA",
       [](OpPassManager &manager) { CudaTarget::addDeviceFunctions(manager); });
 }

@@ -1,7 +1,7 @@
 #include "passes/targets/cuda/DeviceCode.h"
 
+#include "dialects/ingot/support/Remarks.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
-#include "mlir/IR/Remarks.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/GPU/GPUToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
@@ -69,9 +69,8 @@ llvm::Error ingot::checkArchitecture(llvm::StringRef name) {
                  !digits.consumeInteger(10, number) &&
                  info->isCPUStringValid(name);
   if (!isNamed || number < oldest)
-    return llvm::createStringError("no device architecture from sm_80 on is "
-                                   "named '" +
-                                   name + "'");
+    return llvm::createStringError(
+        "no GPU architecture from sm_80 on is named '" + name + "'");
   return llvm::Error::success();
 }
 
@@ -94,7 +93,7 @@ createMachine(StringRef arch) {
 // Tools of the CUDA toolkit
 //===----------------------------------------------------------------------===//
 
-/// Where CUDA is, in the order of preference.
+/// Returns where CUDA is, in the order of preference.
 static SmallVector<std::string> toolkitDirectories() {
   SmallVector<std::string> directories;
   for (const char *variable : {"CUDA_HOME", "CUDA_PATH"})
@@ -108,7 +107,7 @@ static SmallVector<std::string> toolkitDirectories() {
   return directories;
 }
 
-/// A file of the toolkit; empty where there is none.
+/// Returns a file of the toolkit; empty where there is none.
 static std::string findInToolkit(StringRef name) {
   for (const std::string &directory : toolkitDirectories()) {
     std::string path = directory + "/" + name.str();
@@ -198,13 +197,13 @@ static void reportAssembly(gpu::GPUModuleOp module, const Assembly &assembly) {
     Operation *function = module.lookupSymbol(figures.kernel);
     Location loc = function ? function->getLoc() : module.getLoc();
     if (figures.spilledBytes > 0)
-      remark::missed(loc, remark::RemarkOpts::name("spills").category("cuda"))
-          << remark::reason("{0} stores {1} bytes of registers", figures.kernel,
-                            figures.spilledBytes);
-    remark::analysis(loc,
-                     remark::RemarkOpts::name("registers").category("cuda"))
-        << remark::reason("{0} takes {1} registers a thread", figures.kernel,
-                          figures.registers);
+      remark::missed(loc, remarkOptions("assemble-kernels", "Spills"))
+          << remark::reason("registers spill to memory")
+          << remark::metric("kernel", figures.kernel)
+          << remark::metric("bytes", figures.spilledBytes);
+    remark::analysis(loc, remarkOptions("assemble-kernels", "Registers"))
+        << remark::metric("kernel", figures.kernel)
+        << remark::metric("registers", figures.registers);
   }
 }
 
@@ -213,7 +212,7 @@ assemble(gpu::GPUModuleOp module, const std::string &ptx, StringRef arch) {
   std::string ptxas = findInToolkit("bin/ptxas");
   if (ptxas.empty()) {
     remark::missed(module.getLoc(),
-                   remark::RemarkOpts::name("assembled").category("cuda"))
+                   remarkOptions("assemble-kernels", "MachineCode"))
         << remark::reason("no ptxas: the driver compiles when trainers start");
     return Assembly();
   }

@@ -52,7 +52,7 @@ struct EmitCudaKernels : ingot::impl::EmitCudaKernelsBase<EmitCudaKernels> {
       DeviceKernel built =
           DeviceKernelBuilder(kernel, device, filling, unit).build();
       if (unit != 0 && built.extent == 0) {
-        kernel.emitOpError("is no loop over the elements of shards");
+        kernel.emitOpError("is not a loop over the elements of shards");
         return signalPassFailure();
       }
       numKernels += built.finish ? 2 : 1;

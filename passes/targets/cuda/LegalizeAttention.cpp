@@ -10,9 +10,9 @@
 #include "dialects/ingot/attention/PlainAttention.h"
 #include "dialects/ingot/builders/Arithmetic.h"
 #include "dialects/ingot/builders/Builders.h"
+#include "dialects/ingot/support/Remarks.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Iterators.h"
-#include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "passes/targets/cuda/Passes.h"
 
@@ -140,11 +140,9 @@ struct LegalizeAttention
       if (!op.getSeed())
         continue;
       adaptSeed(op);
-      remark::analysis(
-          op.getLoc(),
-          remark::RemarkOpts::name("attention").category(getArgument()))
-          << remark::reason("the device's library drops other weights than the "
-                            "processor, as many")
+      remark::analysis(op.getLoc(),
+                       remarkOptions(getArgument(), "AttentionDropout"))
+          << remark::metric("generator", "library")
           << remark::metric("ratio", op.getRatio().convertToDouble());
     }
     // What was replaced.

@@ -51,7 +51,7 @@ llvm::Expected<HostProcessor> ingot::findProcessor(llvm::StringRef name) {
   std::unique_ptr<llvm::MCSubtargetInfo> info(
       (*target)->createMCSubtargetInfo(triple, "", ""));
   if (!info->isCPUStringValid(name))
-    return llvm::createStringError("no processor named '" + name + "'");
+    return llvm::createStringError("no CPU is named '" + name + "'");
   HostProcessor result;
   result.cpu = name.str();
   info.reset((*target)->createMCSubtargetInfo(triple, name, ""));

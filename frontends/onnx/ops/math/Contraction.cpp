@@ -52,7 +52,7 @@ FailureOr<Value> Node::matmul(Value lhs, Value rhs) {
     return mismatch();
   if (!isa<FloatType>(left.getElementType()) ||
       left.getElementType() != right.getElementType())
-    return unsupported("a product of these element types");
+    return unsupported("a matmul of these element types");
   // Vectors become matrices of one row or column, which then disappear.
   bool leftVector = left.getRank() == 1, rightVector = right.getRank() == 1;
   if (leftVector)

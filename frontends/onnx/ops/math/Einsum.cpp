@@ -23,7 +23,7 @@ bool has(const std::string &letters, char letter) {
   return letters.find(letter) != std::string::npos;
 }
 
-/// The letters that `keep` accepts, in order.
+/// Returns the letters that `keep` accepts, in order.
 template <typename Keep>
 std::string filter(const std::string &from, Keep keep) {
   std::string kept;
@@ -110,7 +110,7 @@ LogicalResult importEinsum(Node &node) {
     return node.malformed("equation '" + equation + "' for " +
                           Twine(values->size()) + " operands");
   if (values->size() > 2)
-    return node.unsupported("a product of more than two operands");
+    return node.unsupported("a contraction of more than two operands");
   SmallVector<Term> terms;
   llvm::StringMap<int64_t> sizes;
   std::string inOrder;

@@ -75,7 +75,7 @@ static LogicalResult importReciprocal(Node &node) {
       node.binary<DivOp>(node.splatOf(node.in(0), 1.0), node.in(0)));
 }
 
-/// The usual constant exponents are multiplications, as in PyTorch.
+/// Returns the usual constant exponents are multiplications, as in PyTorch.
 static Value powConstant(Node &node, Value base, double exponent) {
   if (exponent == 1.0)
     return base;
@@ -119,7 +119,8 @@ static LogicalResult importPow(Node &node) {
   return node.result(node.cast(power, element));
 }
 
-/// The remainder takes the sign of the divisor, or with `fmod` of the dividend.
+/// Returns the remainder takes the sign of the divisor, or with `fmod` of the
+/// dividend.
 static LogicalResult importMod(Node &node) {
   Value lhs = node.in(0), rhs = node.in(1);
   if (failed(node.broadcastBoth(lhs, rhs)))

@@ -8,8 +8,8 @@ using namespace ingot::onnx_import;
 
 namespace {
 
-/// The dimensions to fold away. Axes are an attribute until the version that
-/// made them an input: 13 for ReduceSum, 18 for the others.
+/// Returns the dimensions to fold away. Axes are an attribute until the version
+/// that made them an input: 13 for ReduceSum, 18 for the others.
 FailureOr<Shape> reducedDims(Node &node) {
   Shape axes;
   if (node.has(1)) {

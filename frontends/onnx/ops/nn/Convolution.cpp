@@ -114,7 +114,8 @@ static LogicalResult importConv(Node &node) {
   return node.result(result);
 }
 
-/// The gradient of a convolution that would make the input from the output.
+/// Returns the gradient of a convolution that would make the input from the
+/// output.
 static LogicalResult importConvTranspose(Node &node) {
   if (failed(checkOperands(node)))
     return failure();

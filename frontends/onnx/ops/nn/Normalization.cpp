@@ -1,7 +1,7 @@
 // Normalizations, softmax and dropout.
 
+#include "dialects/ingot/support/Remarks.h"
 #include "frontends/onnx/import/Node.h"
-#include "mlir/IR/Remarks.h"
 
 using namespace mlir;
 using namespace ingot;
@@ -47,9 +47,9 @@ static Value batchNormInference(Node &node, Value x, Value scale, Value bias,
   return perChannelLine(node, normal, scale, bias);
 }
 
-/// The training form, whatever the export's mode: exporters lose it. Statistics
-/// that are frozen, or neither states nor of a node in training mode, are used
-/// as they are.
+/// Returns the training form, whatever the export's mode: exporters lose it.
+/// Statistics that are frozen, or neither states nor of a node in training
+/// mode, are used as they are.
 static LogicalResult importBatchNormalization(Node &node) {
   if (failed(checkPerChannel(node, 1, 4)))
     return failure();
@@ -328,10 +328,8 @@ static LogicalResult importDropout(Node &node) {
     return node.malformed("the ratio is not in [0, 1)");
   RankedTensorType mask = withElement(node.type(0), node.b.getI1Type());
   if (!trains)
-    remark::missed(
-        node.loc,
-        remark::RemarkOpts::name("DropoutOff").category("onnx-import"))
-        << "dropout does nothing: the model was exported in evaluation mode";
+    remark::missed(node.loc, remarkOptions("import-onnx", "Dropout"))
+        << remark::reason("the model was exported in evaluation mode");
   if (!trains || ratio == 0.0) {
     node.set(0, node.in(0));
     if (node.wants(1))

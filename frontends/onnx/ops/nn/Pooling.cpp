@@ -86,8 +86,9 @@ LogicalResult importMaxPool(Node &node) {
   return success();
 }
 
-/// How many elements each window along one dimension averages over: those
-/// within the input, and with `count_include_pad` in the model's own padding.
+/// Returns how many elements each window along one dimension averages over:
+/// those within the input, and with `count_include_pad` in the model's own
+/// padding.
 Shape windowCounts(const Pool &pool, size_t dim, int64_t size,
                    bool includePad) {
   const Window &w = pool.window;

@@ -44,7 +44,7 @@ static LogicalResult importConstant(Node &node) {
   return node.unsupported("a constant that is text or sparse");
 }
 
-/// The shape as a type's, checked.
+/// Returns the shape as a type's, checked.
 static LogicalResult checkShape(Node &node, ArrayRef<int64_t> shape) {
   int64_t elements = 1;
   for (int64_t size : shape) {

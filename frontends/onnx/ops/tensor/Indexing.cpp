@@ -141,8 +141,8 @@ static LogicalResult importOneHot(Node &node) {
   return node.result(node.select(hot, value(1), value(0)));
 }
 
-/// The largest (or of the negated operand the smallest) element's index; the
-/// last of equals is the first of the reverse.
+/// Returns the largest (or of the negated operand the smallest) element's
+/// index; the last of equals is the first of the reverse.
 template <bool smallest> static LogicalResult importArg(Node &node) {
   FailureOr<int64_t> dim =
       node.normalizeAxis(node.intAttr("axis", 0), node.rank(0));

@@ -17,7 +17,7 @@ struct Sampling {
   bool excludeOutside;
 };
 
-/// The operand's coordinate of element `i` of the result.
+/// Returns the operand's coordinate of element `i` of the result.
 double coordinate(const Sampling &sampling, int64_t i, int64_t from, int64_t to,
                   double scale) {
   auto x = static_cast<double>(i);
@@ -95,7 +95,7 @@ SmallVector<Tap> findTaps(const Sampling &sampling, int64_t from, int64_t to,
   return taps;
 }
 
-/// The elements at constant places along `dim`.
+/// Returns the elements at constant places along `dim`.
 Value takeAlong(Node &node, Value value, int64_t dim,
                 ArrayRef<int64_t> indices) {
   Shape shape(tensorType(value).getShape());
@@ -136,7 +136,7 @@ Value resample(Node &node, Value value, int64_t dim, ArrayRef<Tap> taps) {
   return sum;
 }
 
-/// The only input that says how large the result is, as doubles.
+/// Returns the only input that says how large the result is, as doubles.
 FailureOr<SmallVector<double>> constantDoubles(Node &node, size_t i) {
   DenseElementsAttr attr;
   if (!matchPattern(node.in(i), m_Constant(&attr)))

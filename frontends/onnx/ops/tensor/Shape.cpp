@@ -13,8 +13,8 @@ static int64_t product(ArrayRef<int64_t> sizes) {
   return result;
 }
 
-/// The new shape is a constant. 0 copies the input's size (unless `allowzero`),
-/// -1 is what is left.
+/// Returns the new shape is a constant. 0 copies the input's size (unless
+/// `allowzero`), -1 is what is left.
 static LogicalResult importReshape(Node &node) {
   FailureOr<Shape> wanted = node.constantInts(1, "the shape");
   if (failed(wanted))
@@ -152,9 +152,9 @@ static LogicalResult concatenate(Node &node, ArrayRef<Value> values,
     for (int64_t i = 0; fits && i < first.getRank(); ++i)
       fits = i == *dim || type.getDimSize(i) == first.getDimSize(i);
     if (!fits)
-      return node.malformed("cannot join " + shapeText(first.getShape()) +
-                            " and " + shapeText(type.getShape()) +
-                            " along dimension " + Twine(*dim));
+      return node.malformed(
+          "cannot concatenate " + shapeText(first.getShape()) + " and " +
+          shapeText(type.getShape()) + " along dimension " + Twine(*dim));
   }
   return node.result(node.concat(values, *dim));
 }

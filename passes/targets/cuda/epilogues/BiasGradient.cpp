@@ -9,8 +9,8 @@
 using namespace mlir;
 using namespace ingot;
 
-/// Whether a sum folds the leading dimensions, or the trailing ones, which have
-/// `length` elements.
+/// Returns whether a sum folds the leading dimensions, or the trailing ones,
+/// which have `length` elements.
 static bool folds(ReduceOp sum, int64_t length, bool leading) {
   ArrayRef<int64_t> shape = tensorType(sum.getOperand()).getShape();
   int64_t folded = 1;
@@ -61,16 +61,16 @@ static std::array<Summand, 2> listOperands(MatmulOp product) {
             !product.getTransposeRhs()}}};
 }
 
-/// Why a library cannot add up a sum with the product; empty if it can.
+/// Returns why a library cannot add up a sum with the product; empty if it can.
 static StringRef refuseSum(MatmulOp product, Value sum) {
   MatmulOp::Sizes sizes = product.getSizes();
   Type element = tensorType(product).getElementType();
   if (sizes.batch != 1)
-    return "the product is one of several";
+    return "the matmul is batched";
   if (sizes.m == 1 || sizes.n == 1 || sizes.k == 1)
-    return "a matrix of the product is a vector";
+    return "an operand of the matmul is a vector";
   if (tensorType(sum).getElementType() != element)
-    return "it has not the product's type";
+    return "its element type differs from the matmul's";
   return element.isF64() ? "it is in f64" : "";
 }
 

@@ -64,7 +64,8 @@ private:
   int64_t columns;
 };
 
-/// The value behind reshapes and casts to f32, if nothing else reads it.
+/// Returns the value behind reshapes and casts to f32, if nothing else reads
+/// it.
 Value Matcher::skipMoves(Value value) const {
   while (value.hasOneUse()) {
     Operation *user = *value.user_begin();
@@ -78,7 +79,7 @@ Value Matcher::skipMoves(Value value) const {
   return value;
 }
 
-/// A value of f32 in the product's type before it was cast, if it was.
+/// Returns a value of f32 in the product's type before it was cast, if it was.
 Value Matcher::narrow(Value value) const {
   auto cast = value.getDefiningOp<CastOp>();
   return cast && elementOf(cast.getOperand()) == element ? cast.getOperand()
@@ -95,7 +96,7 @@ bool Matcher::takeBias(OpOperand &use) {
       tensorType(vector).getShape() != ArrayRef(columns))
     return false;
   if (elementOf(vector) != element && !rules.wideBias)
-    return refuse("its bias has more digits than the product");
+    return refuse("its bias has a wider type than the matmul");
   found.bias = vector;
   found.biasUse = &use;
   return true;
@@ -110,7 +111,7 @@ bool Matcher::takeAddend(Value other) {
     return false;
   // What others read as well will be in memory.
   if (!isInMemory(tensor) && tensor.hasOneUse())
-    return refuse("what is added to it is not in memory");
+    return refuse("the residual is not in memory");
   found.addend = tensor;
   return true;
 }
@@ -119,7 +120,7 @@ bool Matcher::takeSummand(OpOperand &other) {
   return takeBias(other) || takeAddend(other.get());
 }
 
-/// What of the value is stored in the product's type.
+/// Returns what of the value is stored in the product's type.
 bool Matcher::takeResult(Value value) {
   found.activated = value;
   if (element.isF32()) {
@@ -132,7 +133,7 @@ bool Matcher::takeResult(Value value) {
       found.result = cast;
       return true;
     }
-  return refuse("what follows is not rounded to the product's type");
+  return refuse("the result is not rounded to the matmul's type");
 }
 
 bool Matcher::takeRelu() {
@@ -157,7 +158,7 @@ bool Matcher::takeRelu() {
   return false;
 }
 
-/// The product where signs are set, else 0.
+/// Returns the product where signs are set, else 0.
 bool Matcher::takeReluGrad() {
   for (Operation *user : found.sum.getUsers()) {
     auto select = dyn_cast<SelectOp>(user);
@@ -171,7 +172,7 @@ bool Matcher::takeReluGrad() {
     Value bits = signs.getOperand();
     if (tensorType(bits).getShape().back() != countSignBytes(columns) ||
         !isInMemory(bits))
-      return refuse("the signs for its relu's gradient are not in memory");
+      return refuse("the bit mask for the gradient of relu is not in memory");
     found.activation = Activation::ReluGrad;
     found.auxiliary = bits;
     return takeResult(select);
@@ -211,9 +212,10 @@ bool Matcher::takesGelu(const Polynomial &computed,
     if (elementOf(leaf) != element ||
         tensorType(leaf).getNumElements() !=
             tensorType(found.sum).getNumElements())
-      return refuse("its gelu is not taken at a tensor of the product's type");
+      return refuse("the pre-activation of its gelu has another type or shape "
+                    "than the matmul");
     if (!isInMemory(leaf))
-      return refuse("what its gelu is taken at is not in memory");
+      return refuse("the pre-activation of its gelu is not in memory");
     found.activation = Activation::GeluGrad;
     found.auxiliary = leaf;
     return true;
@@ -264,13 +266,14 @@ bool Matcher::takeAuxiliary() {
     if (!found.bias && !found.addend)
       found.auxiliary = skipReshapes(narrow(found.auxiliary));
     if (elementOf(found.auxiliary) != element && !rules.wideBias)
-      return refuse("what its gelu is taken at is not rounded to the product's "
-                    "type");
+      return refuse(
+          "the pre-activation of its gelu is not rounded to the matmul's type");
   }
   // The library's rule for what it writes or reads besides the result.
   constexpr int64_t multiple = 8;
   if (columns % multiple != 0)
-    return refuse("columns of what its gelu is taken at are no multiple of 8");
+    return refuse(
+        "the number of columns of the pre-activation is not a multiple of 8");
   return true;
 }
 
@@ -295,7 +298,7 @@ bool Matcher::match() {
     found.auxiliary = Value();
   }
   if (!found.bias && !found.addend)
-    return refuse("no bias, residual, relu or gelu by tanh follows");
+    return refuse("no bias, residual, relu or tanh gelu follows");
   if (!takeResult(found.sum))
     return false;
   reason = "";
@@ -356,7 +359,7 @@ ingot::matchLibraryEpilogue(Operation *call, const LibraryEpilogueRules &rules,
                             StringRef &reason) {
   auto product = dyn_cast<MatmulOp>(call);
   if (!product) {
-    reason = "libraries finish matrix products alone";
+    reason = "only matmuls have library epilogues";
     return std::nullopt;
   }
   Matcher matcher(product, rules);

@@ -3,7 +3,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/ingot/builders/Builders.h"
-#include "mlir/IR/Remarks.h"
+#include "dialects/ingot/support/Remarks.h"
 #include "passes/targets/cuda/Passes.h"
 #include "passes/targets/cuda/epilogues/LibraryEpilogue.h"
 
@@ -15,8 +15,8 @@ namespace ingot {
 using namespace mlir;
 using namespace ingot;
 
-/// The product that alone becomes `value`, by casts to f32 and reshapes; null
-/// if there is none.
+/// Returns the product that alone becomes `value`, by casts to f32 and
+/// reshapes; null if there is none.
 static Operation *findProduct(Value value) {
   while (value.hasOneUse()) {
     Operation *def = value.getDefiningOp();
@@ -53,9 +53,8 @@ struct PackSigns : ingot::impl::PackSignsBase<PackSigns> {
       for (Value signs : findSigns(*found)) {
         StringRef reason = pack(*found, signs);
         if (!reason.empty())
-          remark::missed(
-              signs.getLoc(),
-              remark::RemarkOpts::name("signs").category(getArgument()))
+          remark::missed(signs.getLoc(),
+                         remarkOptions(getArgument(), "PackedSigns"))
               << remark::reason("{0}", reason);
       }
     }
@@ -68,10 +67,10 @@ private:
     bool isAlone = relu.sum.hasOneUse() && (relu.activated == relu.result ||
                                             relu.activated.hasOneUse());
     if (!isAlone)
-      return "others read what relu is computed from";
+      return "the input of relu has other readers";
     SmallVector<int64_t> shape(tensorType(signs).getShape());
     if (shape.back() != tensorType(relu.result).getShape().back())
-      return "they are read in another shape";
+      return "the mask is read in another shape";
     shape.back() = countSignBytes(shape.back());
     OpBuilder builder(signs.getContext());
     builder.setInsertionPointAfterValue(signs);
@@ -86,12 +85,11 @@ private:
           readBits(use, bits, product);
     if (bits.use_empty()) {
       bits.erase();
-      return "what they choose of is no product that the library has with "
+      return "the masked value is not a matmul for which the library has "
              "relu's gradient";
     }
     ++numPacked;
-    remark::passed(signs.getLoc(),
-                   remark::RemarkOpts::name("signs").category(getArgument()))
+    remark::passed(signs.getLoc(), remarkOptions(getArgument(), "PackedSigns"))
         << remark::metric("bytes", byteSize(bits.getType()));
     return "";
   }

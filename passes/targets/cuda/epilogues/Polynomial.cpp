@@ -103,7 +103,7 @@ unsigned Polynomials::getVariable(Value value) {
   return count++;
 }
 
-/// A variable for each argument; tanh(-x) = -tanh(x).
+/// Returns a variable for each argument; tanh(-x) = -tanh(x).
 Polynomial Polynomials::tanh(const Polynomial &argument) {
   double sign = argument.getLeading() < 0 ? -1 : 1;
   Polynomial positive = argument * sign;

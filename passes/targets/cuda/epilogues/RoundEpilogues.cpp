@@ -4,8 +4,8 @@
 
 #include "dialects/ingot/builders/Builders.h"
 #include "dialects/ingot/ir/Diagnostics.h"
+#include "dialects/ingot/support/Remarks.h"
 #include "mlir/IR/IRMapping.h"
-#include "mlir/IR/Remarks.h"
 #include "passes/targets/cuda/Passes.h"
 #include "passes/targets/cuda/epilogues/LibraryEpilogue.h"
 #include "llvm/ADT/StringExtras.h"
@@ -52,7 +52,7 @@ struct RoundEpilogues : ingot::impl::RoundEpiloguesBase<RoundEpilogues> {
   }
 
 private:
-  /// Whether the user wants one of the values in f32.
+  /// Returns whether the user wants one of the values in f32.
   bool isKept(ArrayRef<Value> values) const {
     if (keepFp32.empty())
       return false;
@@ -63,18 +63,16 @@ private:
     };
     bool isNamed = llvm::any_of(values, matches);
     if (isNamed)
-      remark::missed(
-          values.front().getLoc(),
-          remark::RemarkOpts::name("epilogue").category(getArgument()))
-          << remark::reason("--keep-fp32 names it");
+      remark::missed(values.front().getLoc(),
+                     remarkOptions(getArgument(), "RoundedEpilogue"))
+          << remark::reason("excluded by keep-fp32");
     return isNamed;
   }
 
   /// Says what is rounded.
   void note(Location loc, ArrayRef<StringRef> rounded) {
     ++numRounded;
-    remark::passed(loc,
-                   remark::RemarkOpts::name("epilogue").category(getArgument()))
+    remark::passed(loc, remarkOptions(getArgument(), "RoundedEpilogue"))
         << remark::metric("rounded", llvm::join(rounded, " "));
   }
 

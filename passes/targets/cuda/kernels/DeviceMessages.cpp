@@ -97,7 +97,7 @@ Value DeviceMessages::fromIndex(Value index) {
 // Integers with a scale for each block of elements
 //===----------------------------------------------------------------------===//
 
-/// A warp for each block of elements, eight elements a lane.
+/// Returns a warp for each block of elements, eight elements a lane.
 DeviceLaunch DeviceMessages::encodeIntegers(const Twine &name) {
   constexpr int64_t perLane = INGOT_INT8_BLOCK / kWarp, warps = kBlock / kWarp;
   int64_t blocks = llvm::divideCeil(elements, INGOT_INT8_BLOCK);
@@ -169,7 +169,7 @@ DeviceLaunch DeviceMessages::encodeIntegers(const Twine &name) {
   return finishFunction(llvm::divideCeil(blocks, warps));
 }
 
-/// A thread for each word.
+/// Returns a thread for each word.
 DeviceLaunch DeviceMessages::decodeIntegers(const Twine &name) {
   int64_t sent = llvm::divideCeil(elements, kWordBytes);
   startFunction(name, {getMessagesType(), getBucketType()},
@@ -354,8 +354,8 @@ Value DeviceMessages::findKept(Value messages, Value rank, Value element) {
   return ends[0];
 }
 
-/// A block for each stretch of the bucket, which it adds up in shared memory,
-/// one message after the other.
+/// Returns a block for each stretch of the bucket, which it adds up in shared
+/// memory, one message after the other.
 DeviceLaunch DeviceMessages::decodeKept(const Twine &name) {
   startFunction(name, {getMessagesType(), getBucketType()},
                 /*takesRange=*/true);

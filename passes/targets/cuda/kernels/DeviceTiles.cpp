@@ -24,8 +24,8 @@ constexpr int64_t kTile = kWarp, kTileStride = kTile + 1;
 /// Shorter sides leave too many threads idle.
 constexpr int64_t kShortest = kTile / 2;
 
-/// How arguments of a kernel's body are read; nothing where that is in several
-/// ways, or in another.
+/// Returns how arguments of a kernel's body are read; nothing where that is in
+/// several ways, or in another.
 SmallVector<std::optional<Dims>> findReads(Block &body) {
   DenseMap<Value, std::optional<Dims>> reads;
   auto add = [&](Value value, std::optional<Dims> dims) {
@@ -55,8 +55,9 @@ SmallVector<std::optional<Dims>> findReads(Block &body) {
   });
 }
 
-/// The dimension of the results that neighbouring elements of the argument are
-/// along, if it has all of theirs but is not in their order; -1 if not.
+/// Returns the dimension of the results that neighbouring elements of the
+/// argument are along, if it has all of theirs but is not in their order; -1 if
+/// not.
 int64_t findColumns(const std::optional<Dims> &dims, BlockArgument argument,
                     ArrayRef<int64_t> shape) {
   ArrayRef<int64_t> own = tensorType(argument).getShape();
