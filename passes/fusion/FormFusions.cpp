@@ -1,5 +1,6 @@
 //===----------------------------------------------------------------------===//
-// Turns the plan (FusionPlan) into `ingot.fusion` regions.
+// FormFusions: rewrites ops to `ingot.fusion` regions according to the plan
+// (FusionPlan).
 //===----------------------------------------------------------------------===//
 
 #include "dialects/ingot/builders/Builders.h"
@@ -35,8 +36,8 @@ FusionKind kindOf(const FusionNode &node) {
   }
 }
 
-/// With the numbers of inputs and results that it names; null if nothing reads
-/// what it is for.
+/// Returns the attribute with the numbers of inputs and results that it refers
+/// to; null if the result of the epilogue is not read.
 LibraryEpilogueAttr describe(const LibraryEpilogue &epilogue,
                              ArrayRef<Value> inputs, ArrayRef<Value> results) {
   auto number = [](Value value,
@@ -59,7 +60,7 @@ LibraryEpilogueAttr describe(const LibraryEpilogue &epilogue,
       epilogue.biasGrad ? std::optional(epilogue.summed) : std::nullopt);
 }
 
-/// As remarks name it, such as "addend bias gelu".
+/// Returns the parts as remarks list them, such as "addend bias gelu".
 std::string listParts(const LibraryEpilogue &epilogue) {
   SmallVector<StringRef> parts;
   if (epilogue.addend)

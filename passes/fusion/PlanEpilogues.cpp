@@ -1,5 +1,5 @@
 //===----------------------------------------------------------------------===//
-// What finishes the products of a FusionPlan.
+// Plans the epilogues of the library calls in a FusionPlan.
 //===----------------------------------------------------------------------===//
 
 #include "dialects/ingot/analysis/RowSpace.h"
@@ -19,8 +19,8 @@ static void noteNoEpilogue(Operation *call, StringRef reason) {
       << remark::reason("{0}", reason);
 }
 
-/// Returns why the call of `anchor` cannot finish what the node `reader`
-/// computes; empty if it can.
+/// Returns why the node `reader` cannot be the epilogue of the call `anchor`;
+/// empty if it can.
 StringRef FusionPlan::refuseEpilogue(unsigned anchor, unsigned reader) const {
   const FusionNode &node = nodes[reader];
   Operation *call = nodes[anchor].roots.front();
@@ -44,7 +44,8 @@ StringRef FusionPlan::refuseEpilogue(unsigned anchor, unsigned reader) const {
     RankedTensorType other = tensorType(result);
     hasPlace |= other.getElementType() == type.getElementType() &&
                 other.getNumElements() == type.getNumElements();
-    // An update replaces a state while the product is being summed up.
+    // An update would overwrite a state while the bias gradient is being
+    // computed.
     for (Value input : node.inputs)
       if (llvm::is_contained(result.getUsers(), block.getTerminator()) &&
           isa<BlockArgument>(input) && input.getType() == other)
@@ -53,7 +54,7 @@ StringRef FusionPlan::refuseEpilogue(unsigned anchor, unsigned reader) const {
   return hasPlace ? "" : "no result of the loop can hold the call's result";
 }
 
-/// Loops over the elements of a library call's result join the call.
+/// Loops over the elements of a library call's result become its epilogue.
 void FusionPlan::formEpilogues() {
   for (unsigned i = 0; i < nodes.size(); ++i) {
     if (nodes[i].kind != FusionNode::Single || nodes[i].roots.empty())
@@ -76,11 +77,11 @@ void FusionPlan::formEpilogues() {
 }
 
 //===----------------------------------------------------------------------===//
-// Epilogues of libraries
+// Library epilogues
 //===----------------------------------------------------------------------===//
 
-/// Returns true if stored values besides those of the epilogue are computed
-/// from the product: it would have to be in memory.
+/// Returns true if stored values other than those of the epilogue are computed
+/// from the matmul: its result would have to be in memory.
 bool FusionPlan::isReadBehind(Value product,
                               const LibraryEpilogue &epilogue) const {
   auto isWithin = [&](Value value) {
@@ -105,8 +106,8 @@ bool FusionPlan::isReadBehind(Value product,
   return false;
 }
 
-/// Stores what products leave in memory if a library finishes them. Other
-/// decisions follow.
+/// Stores the results of matmuls with a library epilogue. Other decisions
+/// follow.
 void FusionPlan::chooseLibraryEpilogues() {
   for (Operation &op : block) {
     if (!isa<EpilogueAnchor>(op))
@@ -143,7 +144,7 @@ void FusionPlan::chooseLibraryEpilogues() {
       continue;
     for (Value value :
          {found->bias, found->addend, found->auxiliary, found->result})
-      // A view is of something stored.
+      // The operand of a view is stored.
       for (Operation *def = value ? value.getDefiningOp() : nullptr; def;
            def = def->hasTrait<SameBytes>() ? def->getOperand(0).getDefiningOp()
                                             : nullptr)
@@ -185,8 +186,8 @@ StringRef FusionPlan::formLibraryEpilogue(Operation *call,
   return "";
 }
 
-/// Returns the call of `product` leaves what the node `extra` computes, too;
-/// false if these wait for each other.
+/// Lets the call of `product` compute the values of the node `extra`, too;
+/// returns false if the two depend on each other.
 bool FusionPlan::joinExtra(unsigned product, unsigned extra) {
   if (graph.reaches(product, extra, /*skipDirect=*/true) ||
       graph.reaches(extra, product, /*skipDirect=*/false))
@@ -212,7 +213,7 @@ StringRef FusionPlan::formBiasGradient(Operation *call,
     return "the matmul already computes another bias gradient";
   if (!gradient.reason.empty())
     return gradient.reason;
-  // A gradient of an activation is summed up itself.
+  // The result of an activation's gradient is summed itself.
   bool ofResult = gradient.summed == Summed::Result;
   if (!ofResult &&
       (epilogue.bias || epilogue.activation != Activation::Identity))
@@ -239,7 +240,7 @@ StringRef FusionPlan::formBiasGradient(Operation *call,
   return "";
 }
 
-/// Each sum with the first product that takes it.
+/// Assigns each reduction to the first matmul that supports it.
 void FusionPlan::formBiasGradients() {
   DenseSet<Operation *> taken;
   llvm::MapVector<Operation *, StringRef> refused;
@@ -260,7 +261,8 @@ void FusionPlan::formBiasGradients() {
           << remark::reason("{0}", reason);
 }
 
-/// Before other nodes are merged: a library takes no other work along.
+/// Runs before other nodes are merged: a library epilogue cannot include other
+/// work.
 void FusionPlan::formLibraryEpilogues() {
   llvm::DenseMap<Operation *, StringRef> refused;
   for (const auto &[call, epilogue] : libraryEpilogues)

@@ -1,11 +1,11 @@
 //===----------------------------------------------------------------------===//
 //
-// ChunkLoss: a linear layer, the cross entropy of its result and the gradients
-// of both are computed for a part of the rows at a time.
+// ChunkLoss: computes a linear layer, the cross entropy of its result and the
+// gradients of both in chunks of rows.
 //
-// Assumes a simplified step in which cross entropies are whole. Whether and how
-// a loss is cut depends on shapes alone, never on the machine: it decides in
-// which order gradients are added up.
+// Assumes a simplified step in which cross entropies are not decomposed.
+// Whether and how a loss is chunked depends only on shapes, never on the
+// machine, because it determines the order in which gradients are accumulated.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,12 +35,12 @@ int64_t countElements(Value value) {
 }
 int64_t countRows(Value value) { return tensorType(value).getDimSize(0); }
 
-/// Returns how an op follows when some values come in parts.
+/// Returns how an op is split if some of its operands are split into chunks.
 RowParts splitRows(Operation *op, function_ref<bool(Value)> isCut) {
   if (auto rows = dyn_cast<RowSplit>(op))
     return rows.splitRows(isCut);
   auto body = dyn_cast<ScalarBody>(op);
-  // Without operands, elements may depend on where they are.
+  // The elements of an op without operands may depend on their position.
   if (!body || isa<Reduction>(op) || op->getNumOperands() == 0)
     return {};
   RowParts split{RowParts::Rows, llvm::SmallBitVector(op->getNumOperands())};
@@ -61,15 +61,15 @@ RowParts splitRows(Operation *op, function_ref<bool(Value)> isCut) {
   return split;
 }
 
-/// What reads the product of a linear layer, up to results that are no larger
-/// than the layer's operands.
+/// The ops that depend on the matmul of a linear layer, up to results that are
+/// no larger than the layer's operands.
 class Chunks {
 public:
   Chunks(MatmulOp product, int64_t minRows);
 
   StringRef getProblem() const { return problem; }
   int64_t getParts() const { return parts; }
-  /// Of memory, while the loss is computed.
+  /// The bytes saved while the loss is computed.
   int64_t getBytesSaved() const;
   void rewrite() const;
 
@@ -92,8 +92,8 @@ private:
   Value product;
   int64_t parts = 1;
   std::string problem;
-  /// Values that come in parts, and the ops that give them or their sum, in
-  /// program order.
+  /// The values that are split into chunks, and the ops that compute them or
+  /// their sum, in program order.
   DenseSet<Value> cut;
   SmallVector<std::pair<Operation *, RowParts>> ops;
 };
@@ -115,7 +115,7 @@ Chunks::Chunks(MatmulOp product, int64_t minRows)
     problem = "there are too few rows";
 }
 
-/// Finds all ops that can be computed in parts.
+/// Finds all ops that can be computed in chunks.
 void Chunks::follow() {
   auto test = [&](Value value) { return isCut(value); };
   cut.insert(product);
@@ -135,7 +135,7 @@ void Chunks::follow() {
   }
 }
 
-/// Leaves those that large values go through or depend on.
+/// Keeps those that large values depend on or that depend on large values.
 void Chunks::prune() {
   DenseSet<Operation *> kept;
   for (auto &[op, split] : llvm::reverse(ops)) {
@@ -160,7 +160,7 @@ void Chunks::check() {
   DenseSet<Operation *> inside, dependent;
   for (auto &[op, split] : ops)
     inside.insert(op);
-  // What any part depends on must not depend on all of them.
+  // No value that a chunk depends on may depend on all chunks.
   for (Operation *op = product.getDefiningOp(); op; op = op->getNextNode()) {
     for (Value operand : op->getOperands()) {
       Operation *source = operand.getDefiningOp();
@@ -182,14 +182,14 @@ void Chunks::check() {
 int64_t Chunks::getBytesSaved() const {
   auto bytes = [](Value value) { return byteSize(tensorType(value)); };
   int64_t saved = bytes(product) - bytes(product) / parts;
-  // The sum so far is there beside the next product.
+  // The accumulated sum is live together with the next matmul.
   for (auto &[op, split] : ops)
     if (split.kind == RowParts::Sum)
       saved -= bytes(op->getResult(0));
   return saved;
 }
 
-/// Part `part` of a value that is not computed in parts itself.
+/// Returns chunk `part` of a value that is not computed in chunks itself.
 Value Chunks::getPart(OpBuilder &builder, IRMapping &mapping, Value value,
                       int64_t part) const {
   if (Value known = mapping.lookupOrNull(value))
@@ -209,7 +209,7 @@ Value Chunks::getPart(OpBuilder &builder, IRMapping &mapping, Value value,
     mapping.map(value, splat);
     return splat;
   }
-  // What is large is computed in parts rather than stored.
+  // Large values are computed in chunks rather than stored.
   if (op && isBig(value) && op->getNumResults() == 1) {
     RowParts split = splitRows(op, [](Value) { return false; });
     if (split.kind == RowParts::Rows && isa<ScalarBody>(op) &&
@@ -222,7 +222,7 @@ Value Chunks::getPart(OpBuilder &builder, IRMapping &mapping, Value value,
   return slice;
 }
 
-/// Builds the op for part `part` of its cut operands.
+/// Builds the op for chunk `part` of its split operands.
 Operation *Chunks::buildPart(OpBuilder &builder, IRMapping &mapping,
                              Operation *op, const RowParts &split,
                              int64_t part) const {
@@ -245,8 +245,8 @@ Operation *Chunks::buildPart(OpBuilder &builder, IRMapping &mapping,
   return copy;
 }
 
-/// Lets a part wait until the one before has given all it gives: otherwise the
-/// logits of several parts would be in memory together.
+/// Makes a chunk depend on all results of the one before: otherwise the logits
+/// of several chunks would be in memory together.
 void Chunks::startAfter(OpBuilder &builder, IRMapping &mapping, Pieces &pieces,
                         int64_t part) const {
   Value lhs = product.getDefiningOp<MatmulOp>().getLhs();
@@ -268,7 +268,8 @@ void Chunks::rewrite() const {
   auto isOutside = [&](OpOperand &use) {
     return !inside.contains(use.getOwner());
   };
-  // Per result that is read outside, what the parts gave, or their sum.
+  // The results of the chunks, or their sum, for each result that is read
+  // outside.
   Pieces pieces;
   for (auto &[op, split] : ops)
     for (Value result : op->getResults())
@@ -303,7 +304,8 @@ void Chunks::rewrite() const {
   Block *block = ops.front().first->getBlock();
   for (auto &[op, split] : llvm::reverse(ops))
     op->erase();
-  // What reads results may stand before the last op, where parts are now.
+  // Readers of the results may come before the last op, where the chunks are
+  // now.
   sortTopologically(block);
 }
 
@@ -319,7 +321,7 @@ struct ChunkLoss : ingot::impl::ChunkLossBase<ChunkLoss> {
     });
     for (MatmulOp product : products)
       chunk(product);
-    // What has its parts beside it.
+    // Ops that have been replaced by their chunks.
     getOperation()->walk<WalkOrder::PostOrder, ReverseIterator>(
         [](Operation *op) {
           if (isOpTriviallyDead(op))
@@ -328,8 +330,8 @@ struct ChunkLoss : ingot::impl::ChunkLossBase<ChunkLoss> {
   }
 
 private:
-  /// Returns the layer that logits come from, through ops that give as many
-  /// elements; null if there is none, or several.
+  /// Returns the layer that computes the logits, through ops with as many
+  /// elements; null if there is none, or if there are several.
   static MatmulOp findProduct(CrossEntropyOp loss) {
     int64_t elements = countElements(loss.getLogits());
     llvm::SetVector<Value> values;

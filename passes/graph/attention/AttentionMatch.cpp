@@ -10,7 +10,7 @@
 using namespace mlir;
 using namespace ingot;
 
-/// Returns the value of a constant of one floating-point value.
+/// Returns the value of a floating-point splat constant.
 static std::optional<double> splatOf(Value value) {
   DenseElementsAttr constant;
   if (!matchPattern(value, m_Constant(&constant)) || !constant.isSplat() ||
@@ -19,8 +19,8 @@ static std::optional<double> splatOf(Value value) {
   return constant.getSplatValue<APFloat>().convertToDouble();
 }
 
-/// Returns whether adding it to a score, or putting it in its place, hides a
-/// key: far below every other score.
+/// Returns whether adding the value to a score, or replacing the score by it,
+/// masks a key: it is far below every other score.
 static bool hides(double value, Type element) {
   double lowest =
       APFloat::getLargest(cast<FloatType>(element).getFloatSemantics(), true)
@@ -28,13 +28,13 @@ static bool hides(double value, Type element) {
   return value <= lowest / 2;
 }
 
-/// Returns whether f32 holds what the elements are computed in.
+/// Returns whether f32 contains the type in which the elements are computed.
 static bool isComputedInF32(Value value) {
   return computeElement(value).isF32();
 }
 
-/// Returns the weights where they are numbers and 0 elsewhere, which exporters
-/// write for queries that look nowhere; null if the readers are not just that.
+/// Returns the weights with NaN replaced by 0, which exporters emit for fully
+/// masked rows; null if the readers are something else.
 static SelectOp guardAgainstNaN(Value weights) {
   SelectOp guard;
   for (Operation *user : weights.getUsers()) {
@@ -56,8 +56,8 @@ static SelectOp guardAgainstNaN(Value weights) {
   return guard;
 }
 
-/// `value` without multiplications by and divisions by constants, which go into
-/// `scale`.
+/// Strips multiplications by and divisions by constants, which are accumulated
+/// in `scale`.
 static Value withoutScale(Value value, double &scale) {
   while (value.hasOneUse()) {
     if (auto mul = value.getDefiningOp<MulOp>()) {
@@ -80,7 +80,7 @@ static Value withoutScale(Value value, double &scale) {
   return value;
 }
 
-/// Returns whether a parameter is among what the value is computed from.
+/// Returns whether the value depends on a parameter.
 static bool dependsOnParameter(Value value) {
   llvm::SmallPtrSet<Operation *, 16> seen;
   SmallVector<Value> work = {value};
@@ -139,7 +139,7 @@ AttentionMatch::AttentionMatch(SoftmaxOp softmax) {
 }
 
 //===----------------------------------------------------------------------===//
-// From the softmax up
+// From the softmax to the scores
 //===----------------------------------------------------------------------===//
 
 void AttentionMatch::matchScores(Value value) {
@@ -159,8 +159,8 @@ void AttentionMatch::matchScores(Value value) {
     refuse("the scores have another reader");
 }
 
-/// Returns whether a product is behind arithmetic that a score may pass
-/// through.
+/// Returns whether a matmul is reached through arithmetic that may be applied
+/// to scores.
 static bool leadsToProduct(Value value) {
   for (int depth = 0; depth < 16; ++depth) {
     Operation *def = value.getDefiningOp();
@@ -183,7 +183,7 @@ static bool leadsToProduct(Value value) {
   return false;
 }
 
-/// One step towards the product; false where there is none.
+/// Takes one step towards the matmul; returns false if there is none.
 bool AttentionMatch::followScores(Value &value) {
   if (Value inner = withoutScale(value, scale); inner != value) {
     value = inner;
@@ -235,7 +235,7 @@ void AttentionMatch::addBias(Value value) {
   terms.push_back({Term::Bias, value});
 }
 
-/// Returns a bias of 0 and -infinity is a mask.
+/// A bias of 0 and -infinity is a mask.
 bool AttentionMatch::addMaskOf(SelectOp fills) {
   std::optional<double> onTrue = splatOf(fills.getOperand(1));
   std::optional<double> onFalse = splatOf(fills.getOperand(2));
@@ -262,10 +262,10 @@ void AttentionMatch::addMask(Term term, bool fillIsFinite) {
 }
 
 //===----------------------------------------------------------------------===//
-// From the softmax down
+// From the softmax to the result
 //===----------------------------------------------------------------------===//
 
-/// Returns whether the condition is all that hides keys.
+/// Returns whether the condition is the only mask.
 bool AttentionMatch::isOwnMask(Value condition) const {
   SmallVector<PairsMask> parts;
   splitMask({condition}, parts);
@@ -286,7 +286,7 @@ bool AttentionMatch::isOwnMask(Value condition) const {
 void AttentionMatch::matchWeights(SoftmaxOp softmax) {
   Value weights = softmax.getResult();
   while (true) {
-    // A query that looks nowhere has the result 0.
+    // A fully masked row has the result 0.
     if (SelectOp guard = guardAgainstNaN(weights)) {
       weights = guard.getResult();
       continue;
@@ -306,7 +306,7 @@ void AttentionMatch::matchWeights(SoftmaxOp softmax) {
     if (mixed || !other)
       return;
     if (!weights.hasOneUse()) {
-      // No product among the readers: no attention.
+      // Without a matmul among the readers, it is not attention.
       scores = nullptr;
       return;
     }
@@ -333,7 +333,7 @@ void AttentionMatch::matchWeights(SoftmaxOp softmax) {
       weights = select.getResult();
       continue;
     }
-    // Its numbers go by the row-major position, whatever the rank.
+    // Its random numbers depend on the row-major position, whatever the rank.
     if (auto drops = dyn_cast<DropoutOp>(other)) {
       if (dropout || !drops.getMask().use_empty())
         refuse(
@@ -344,7 +344,7 @@ void AttentionMatch::matchWeights(SoftmaxOp softmax) {
       weights = drops.getResult();
       continue;
     }
-    // Read by something else alone, it need not be an attention.
+    // If the only reader is another op, it need not be attention.
     scores = nullptr;
     return;
   }
@@ -354,8 +354,8 @@ void AttentionMatch::matchWeights(SoftmaxOp softmax) {
 // Shapes
 //===----------------------------------------------------------------------===//
 
-/// Batch and heads, from whichever tensor has both apart; masks that are
-/// windows become bounds.
+/// Batch and heads are taken from whichever tensor has both as separate
+/// dimensions; masks that are windows become bounds.
 void AttentionMatch::findShape(SoftmaxOp softmax) {
   SmallVector<Value> tensors = {softmax.getResult(), scores.getResult(),
                                 mixed.getResult()};
@@ -375,7 +375,7 @@ void AttentionMatch::findShape(SoftmaxOp softmax) {
   });
 }
 
-/// Tightens the bounds by a term that is a window.
+/// Intersects the bounds with a term that is a window.
 bool AttentionMatch::becomesWindow(const Term &term) {
   Type element = tensorType(term.value).getElementType();
   bool fillIsFinite = false;
@@ -396,7 +396,7 @@ bool AttentionMatch::becomesWindow(const Term &term) {
   return true;
 }
 
-/// Takes a mask of the first keys of each sample as their numbers.
+/// Represents a mask of the first keys of each sample by key sequence lengths.
 bool AttentionMatch::becomesLengths(const Term &term) {
   std::optional<KeyBound> bound =
       term.kind == Term::Bias ? std::nullopt
@@ -420,8 +420,8 @@ AttentionSizes AttentionMatch::getSizes() {
           tensorType(mixed.getResult()).getShape().back()};
 }
 
-/// Returns a mask or bias as [batch, heads, queries, keys], with 1 for
-/// dimensions along which it repeats.
+/// Returns a mask or bias as [batch, heads, queries, keys], with size 1 for
+/// dimensions along which it is broadcast.
 Value AttentionMatch::normalize(OpBuilder &builder, Value pairs) const {
   Location loc = pairs.getLoc();
   pairs = emitUnrepeated(Arithmetic(builder, loc), pairs);
@@ -437,8 +437,8 @@ Value AttentionMatch::normalize(OpBuilder &builder, Value pairs) const {
   return broadcastTo(builder, loc, pairs, shape, {0, 1, 2, 3});
 }
 
-/// [batch, heads, rows, columns], heads first or in one dimension with the
-/// batch, as [batch, rows, heads, columns].
+/// Transposes [batch, heads, rows, columns], or with heads merged into the
+/// batch, to [batch, rows, heads, columns].
 Value AttentionMatch::asRows(OpBuilder &builder, Value matrix,
                              bool isTransposed) const {
   Location loc = matrix.getLoc();
@@ -459,7 +459,7 @@ Value AttentionMatch::asRows(OpBuilder &builder, Value matrix,
 }
 
 /// Returns the key heads that rows [batch, rows, heads, columns] repeat for
-/// several heads; null if they do not.
+/// several query heads; null if they do not.
 static Value repeatedHeads(OpBuilder &builder, Value rows) {
   auto transpose = rows.getDefiningOp<TransposeOp>();
   Value source = transpose ? transpose.getOperand() : rows;

@@ -9,7 +9,7 @@ using namespace ingot;
 using Elements = std::optional<std::vector<double>>;
 using Positions = std::vector<int64_t>;
 
-/// Elements of a constant.
+/// Returns elements of a constant.
 static Elements readConstant(Attribute value, const Positions &positions) {
   auto constant = dyn_cast<DenseElementsAttr>(value);
   if (!constant)
@@ -101,8 +101,8 @@ ingot::findWindow(Value pairs,
   int64_t keys = shape.back(), queries = shape[shape.size() - 2];
   if (type.getNumElements() == 0)
     return std::nullopt;
-  // The smallest window that holds all pairs inside, and how many these are: it
-  // is the window if it holds no more.
+  // The smallest window that contains all pairs inside, and the number of these
+  // pairs: it is the window if it contains no others.
   int64_t left = -queries, right = -keys, count = 0;
   Positions positions(keys);
   Elements first;

@@ -1,5 +1,5 @@
 //===----------------------------------------------------------------------===//
-// Which sums are gradients of biases to a library.
+// Finds the reductions that the library computes as gradients of biases.
 //===----------------------------------------------------------------------===//
 
 #include "dialects/ingot/builders/Builders.h"
@@ -9,7 +9,7 @@
 using namespace mlir;
 using namespace ingot;
 
-/// Returns whether a sum folds the leading dimensions, or the trailing ones,
+/// Returns whether a sum reduces the leading dimensions, or the trailing ones,
 /// which have `length` elements.
 static bool folds(ReduceOp sum, int64_t length, bool leading) {
   ArrayRef<int64_t> shape = tensorType(sum.getOperand()).getShape();
@@ -20,7 +20,8 @@ static bool folds(ReduceOp sum, int64_t length, bool leading) {
       continue;
     bool isFolded =
         llvm::is_contained(sum.getReducedDims(), static_cast<int64_t>(d));
-    // Once the other kind begins, the first does not come again.
+    // After the first dimension of the other kind, there must be none of the
+    // first kind.
     isBehind |= isFolded != leading;
     if (isBehind && isFolded == leading)
       return false;
@@ -30,7 +31,7 @@ static bool folds(ReduceOp sum, int64_t length, bool leading) {
   return folded == length;
 }
 
-/// Sums of the value's elements as they are, or as f32.
+/// Finds the sums of the value's elements, in their type or as f32.
 static void findSums(Value value, SmallVectorImpl<ReduceOp> &sums) {
   for (Operation *user : value.getUsers()) {
     auto cast = dyn_cast<CastOp>(user);
@@ -44,7 +45,8 @@ static void findSums(Value value, SmallVectorImpl<ReduceOp> &sums) {
 }
 
 namespace {
-/// An operand of a product, or its result, and how it would be summed up.
+/// An operand of a matmul, or its result, and the reduction of it that the
+/// library supports.
 struct Summand {
   Value matrix;
   Summed summed;
@@ -61,7 +63,7 @@ static std::array<Summand, 2> listOperands(MatmulOp product) {
             !product.getTransposeRhs()}}};
 }
 
-/// Returns why a library cannot add up a sum with the product; empty if it can.
+/// Returns why a library cannot compute a sum with the matmul; empty if it can.
 static StringRef refuseSum(MatmulOp product, Value sum) {
   MatmulOp::Sizes sizes = product.getSizes();
   Type element = tensorType(product).getElementType();

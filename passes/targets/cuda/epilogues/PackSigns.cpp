@@ -1,5 +1,5 @@
 //===----------------------------------------------------------------------===//
-// Signs in bits where libraries' epilogues have them.
+// PackSigns: stores the bit mask of ReLU for cuBLASLt epilogues.
 //===----------------------------------------------------------------------===//
 
 #include "dialects/ingot/builders/Builders.h"
@@ -15,7 +15,7 @@ namespace ingot {
 using namespace mlir;
 using namespace ingot;
 
-/// Returns the product that alone becomes `value`, by casts to f32 and
+/// Returns the matmul that becomes `value` only through casts to f32 and
 /// reshapes; null if there is none.
 static Operation *findProduct(Value value) {
   while (value.hasOneUse()) {
@@ -61,9 +61,9 @@ struct PackSigns : ingot::impl::PackSignsBase<PackSigns> {
   }
 
 private:
-  /// Returns why not; empty if it is done.
+  /// Rewrites the readers of the mask. Returns why not; empty if it is done.
   StringRef pack(const LibraryEpilogue &relu, Value signs) {
-    // Otherwise the product is in memory.
+    // Otherwise the matmul is in memory.
     bool isAlone = relu.sum.hasOneUse() && (relu.activated == relu.result ||
                                             relu.activated.hasOneUse());
     if (!isAlone)
@@ -94,7 +94,8 @@ private:
     return "";
   }
 
-  /// Has `use` read the bits, if `product` then has the gradient of relu.
+  /// Makes `use` read the bits, if `product` then has the epilogue of relu's
+  /// gradient.
   static void readBits(OpOperand &use, PackBitsOp bits, Operation *product) {
     OpBuilder builder(use.getOwner());
     Value signs = use.get();
