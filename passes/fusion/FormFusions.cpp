@@ -21,21 +21,6 @@ using namespace ingot;
 
 namespace {
 
-FusionKind kindOf(const FusionNode &node) {
-  switch (node.kind) {
-  case FusionNode::Reduction:
-    return FusionKind::Reduction;
-  case FusionNode::Custom:
-    return FusionKind::Custom;
-  case FusionNode::Row:
-    return FusionKind::Row;
-  case FusionNode::Epilogue:
-    return FusionKind::Epilogue;
-  default:
-    return FusionKind::Loop;
-  }
-}
-
 /// Returns the attribute with the numbers of inputs and results that it refers
 /// to; null if the result of the epilogue is not read.
 LibraryEpilogueAttr describe(const LibraryEpilogue &epilogue,
@@ -99,7 +84,7 @@ struct FormFusions : ingot::impl::FormFusionsBase<FormFusions> {
     IRMapping stored;
     llvm::SmallPtrSet<Operation *, 32> kept;
     for (const FusionNode &node : plan.getNodes()) {
-      if (node.kind != FusionNode::Single) {
+      if (node.kind) {
         fuse(node, builder, stored);
         continue;
       }
@@ -134,7 +119,7 @@ struct FormFusions : ingot::impl::FormFusionsBase<FormFusions> {
 
     auto fusion = FusionOp::create(
         builder, loc, types,
-        FusionKindAttr::get(builder.getContext(), kindOf(node)), inputs,
+        FusionKindAttr::get(builder.getContext(), *node.kind), inputs,
         node.library
             ? describe(*node.library, node.inputs.getArrayRef(), results)
             : LibraryEpilogueAttr());

@@ -152,10 +152,10 @@ void FusionPlan::createNodes() {
     FusionNode node;
     node.roots.push_back(&op);
     if (isa<KernelBody>(op))
-      node.kind = FusionNode::Custom;
+      node.kind = FusionKind::Custom;
     else if (isComputed(&op) && !op.hasTrait<SameBytes>())
-      node.kind = isLooped(&op) && isa<Reduction>(op) ? FusionNode::Reduction
-                                                      : FusionNode::Loop;
+      node.kind = isLooped(&op) && isa<Reduction>(op) ? FusionKind::Reduction
+                                                      : FusionKind::Loop;
     gather(node);
     nodeOf[&op] = nodes.size();
     nodes.push_back(std::move(node));
@@ -175,9 +175,9 @@ void FusionPlan::gather(FusionNode &node) const {
     for (Value operand : ops[i]->getOperands()) {
       Operation *def = operand.getDefiningOp();
       bool within =
-          def && (llvm::is_contained(node.roots, def) ||
-                  (!isStored(def) && node.kind != FusionNode::Single &&
-                   node.kind != FusionNode::Custom));
+          def &&
+          (llvm::is_contained(node.roots, def) ||
+           (!isStored(def) && node.kind && node.kind != FusionKind::Custom));
       if (within)
         ops.insert(def);
       else
@@ -194,7 +194,7 @@ void FusionPlan::gather(FusionNode &node) const {
 std::pair<Type, Attribute>
 FusionPlan::getIterationSpace(const FusionNode &node) const {
   Operation *root = node.roots.front();
-  if (node.kind == FusionNode::Reduction) {
+  if (node.kind == FusionKind::Reduction) {
     auto dims = cast<Reduction>(root).getReducedDims();
     auto type = tensorType(root->getOperand(0));
     Builder builder(root->getContext());
@@ -271,12 +271,12 @@ bool FusionPlan::formRows(const FusionNode &a, const FusionNode &b,
 
 /// Returns the kind of kernel that two nodes form together, if they should be
 /// merged.
-std::optional<FusionNode::Kind> FusionPlan::mergedKind(unsigned earlier,
-                                                       unsigned later) const {
+std::optional<FusionKind> FusionPlan::mergedKind(unsigned earlier,
+                                                 unsigned later) const {
   const FusionNode &a = nodes[earlier], &b = nodes[later];
   auto isMergeable = [](const FusionNode &node) {
-    return !node.roots.empty() && node.kind != FusionNode::Single &&
-           node.kind != FusionNode::Custom && node.kind != FusionNode::Epilogue;
+    return !node.roots.empty() && node.kind &&
+           node.kind != FusionKind::Custom && node.kind != FusionKind::Epilogue;
   };
   if (!isMergeable(a) || !isMergeable(b) ||
       a.ops.size() + b.ops.size() > limits.maxOps ||
@@ -287,26 +287,25 @@ std::optional<FusionNode::Kind> FusionPlan::mergedKind(unsigned earlier,
                         [&](Value v) { return b.inputs.contains(v); });
   });
   auto looped = [&](Operation *op) { return isLooped(op); };
-  bool sameSpace = a.kind == b.kind && a.kind != FusionNode::Row &&
+  bool sameSpace = a.kind == b.kind && a.kind != FusionKind::Row &&
                    getIterationSpace(a) == getIterationSpace(b);
   // A window or matmul in a loop would be recomputed for each reader.
-  if (sameSpace && a.kind == FusionNode::Loop)
+  if (sameSpace && a.kind == FusionKind::Loop)
     sameSpace = llvm::none_of(a.roots, looped) &&
                 llvm::none_of(b.roots, looped) &&
                 (!reads || readsPointwise(b, a));
-  if (sameSpace && a.kind == FusionNode::Reduction)
+  if (sameSpace && a.kind == FusionKind::Reduction)
     sameSpace = !reads;
   if (!sameSpace && !formRows(a, b, reads))
     return std::nullopt;
   if (graph.reaches(earlier, later, /*skipDirect=*/true) ||
       graph.reaches(later, earlier, /*skipDirect=*/false))
     return std::nullopt;
-  return sameSpace ? a.kind : FusionNode::Row;
+  return sameSpace ? a.kind : FusionKind::Row;
 }
 
 /// The earlier node is moved into the later one, which preserves the order.
-void FusionPlan::absorb(unsigned earlier, unsigned later,
-                        FusionNode::Kind kind) {
+void FusionPlan::absorb(unsigned earlier, unsigned later, FusionKind kind) {
   FusionNode &from = nodes[earlier], &to = nodes[later];
   to.kind = kind;
   to.roots.insert(to.roots.begin(), from.roots.begin(), from.roots.end());
@@ -343,7 +342,7 @@ void FusionPlan::mergeNodes() {
     for (unsigned earlier : candidates) {
       if (earlier >= later)
         continue;
-      std::optional<FusionNode::Kind> kind = mergedKind(earlier, later);
+      std::optional<FusionKind> kind = mergedKind(earlier, later);
       if (!kind)
         continue;
       absorb(earlier, later, *kind);

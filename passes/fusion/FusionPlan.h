@@ -27,18 +27,10 @@ struct FusionLimits {
 
 /// A node of the schedule, which is executed as a unit.
 struct FusionNode {
-  enum Kind {
-    /// An op that is not fused: library calls, views, constants in memory.
-    Single,
-    /// A node that becomes an `ingot.fusion` of the kind of the same name.
-    Loop,
-    Reduction,
-    Custom,
-    Row,
-    Epilogue,
-  };
-  Kind kind = Single;
-  /// The roots in program order; for Single, the op itself.
+  /// The kind of the `ingot.fusion` that the node becomes; nothing for a single
+  /// op that is not fused: a library call, a view, a constant in memory.
+  std::optional<FusionKind> kind;
+  /// The roots in program order; the op itself if it is not fused.
   llvm::SmallVector<mlir::Operation *> roots;
   /// The stored values that the node reads.
   llvm::SetVector<mlir::Value> inputs;
@@ -73,10 +65,9 @@ private:
   void createNodes();
   void gather(FusionNode &node) const;
   void mergeNodes();
-  std::optional<FusionNode::Kind> mergedKind(unsigned earlier,
-                                             unsigned later) const;
+  std::optional<FusionKind> mergedKind(unsigned earlier, unsigned later) const;
   bool formRows(const FusionNode &a, const FusionNode &b, bool reads) const;
-  void absorb(unsigned earlier, unsigned later, FusionNode::Kind kind);
+  void absorb(unsigned earlier, unsigned later, FusionKind kind);
   void formEpilogues();
   llvm::StringRef refuseEpilogue(unsigned anchor, unsigned reader) const;
   void chooseLibraryEpilogues();

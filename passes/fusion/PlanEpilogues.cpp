@@ -24,9 +24,9 @@ static void noteNoEpilogue(Operation *call, StringRef reason) {
 StringRef FusionPlan::refuseEpilogue(unsigned anchor, unsigned reader) const {
   const FusionNode &node = nodes[reader];
   Operation *call = nodes[anchor].roots.front();
-  if (node.kind == FusionNode::Row || node.kind == FusionNode::Reduction)
+  if (node.kind == FusionKind::Row || node.kind == FusionKind::Reduction)
     return "a reduction reads whole rows or columns of the result";
-  if (node.kind != FusionNode::Loop)
+  if (node.kind != FusionKind::Loop)
     return "no loop reads the result";
   if (graph.reaches(anchor, reader, /*skipDirect=*/true))
     return "the loop also waits for another reader";
@@ -57,7 +57,7 @@ StringRef FusionPlan::refuseEpilogue(unsigned anchor, unsigned reader) const {
 /// Loops over the elements of a library call's result become its epilogue.
 void FusionPlan::formEpilogues() {
   for (unsigned i = 0; i < nodes.size(); ++i) {
-    if (nodes[i].kind != FusionNode::Single || nodes[i].roots.empty())
+    if (nodes[i].kind || nodes[i].roots.empty())
       continue;
     Operation *call = nodes[i].roots.front();
     auto anchor = dyn_cast<EpilogueAnchor>(call);
@@ -68,7 +68,7 @@ void FusionPlan::formEpilogues() {
       reason = refuseEpilogue(i, reader);
       if (!reason.empty())
         continue;
-      absorb(i, reader, FusionNode::Epilogue);
+      absorb(i, reader, FusionKind::Epilogue);
       break;
     }
     if (!reason.empty())
@@ -165,20 +165,20 @@ StringRef FusionPlan::formLibraryEpilogue(Operation *call,
     unsigned other = nodeOf[epilogue.auxiliary.getDefiningOp()];
     unsigned earlier = std::min(reader, other), later = std::max(reader, other);
     if (earlier != later) {
-      if (nodes[earlier].kind != FusionNode::Loop ||
-          nodes[later].kind != FusionNode::Loop ||
+      if (nodes[earlier].kind != FusionKind::Loop ||
+          nodes[later].kind != FusionKind::Loop ||
           getIterationSpace(nodes[earlier]) !=
               getIterationSpace(nodes[later]) ||
           graph.reaches(earlier, later, /*skipDirect=*/true) ||
           graph.reaches(later, earlier, /*skipDirect=*/false))
         return "the pre-activation of its gelu is not computed with the result";
-      absorb(earlier, later, FusionNode::Loop);
+      absorb(earlier, later, FusionKind::Loop);
     }
     reader = later;
   }
   if (StringRef reason = refuseEpilogue(anchor, reader); !reason.empty())
     return reason;
-  absorb(anchor, reader, FusionNode::Epilogue);
+  absorb(anchor, reader, FusionKind::Epilogue);
   nodes[reader].library = epilogue;
   if (epilogue.activation == Activation::Relu && epilogue.auxiliary &&
       !joinExtra(reader, nodeOf[epilogue.auxiliary.getDefiningOp()]))
@@ -194,7 +194,7 @@ bool FusionPlan::joinExtra(unsigned product, unsigned extra) {
     return false;
   unsigned earlier = std::min(product, extra), later = std::max(product, extra);
   std::optional<LibraryEpilogue> library = nodes[product].library;
-  absorb(earlier, later, FusionNode::Epilogue);
+  absorb(earlier, later, FusionKind::Epilogue);
   nodes[earlier].library = std::nullopt;
   nodes[later].library = library;
   return true;

@@ -63,7 +63,7 @@ Value ingot::emitUnrepeated(Arithmetic a, Value pairs) {
 // Bounds
 //===----------------------------------------------------------------------===//
 
-std::optional<Window> ingot::findPairsWindow(
+std::optional<AttentionBounds> ingot::findMaskBounds(
     Value pairs, int64_t queries, int64_t keys,
     llvm::function_ref<std::optional<bool>(double)> isInside) {
   auto isSquare = [&](ArrayRef<int64_t> shape) {
@@ -80,10 +80,10 @@ std::optional<Window> ingot::findPairsWindow(
   }
   if (!isSquare(tensorType(pairs).getShape()))
     return std::nullopt;
-  return findWindow(pairs, isInside);
+  return findBounds(pairs, isInside);
 }
 
-Window ingot::intersect(Window a, Window b) {
+AttentionBounds ingot::intersect(AttentionBounds a, AttentionBounds b) {
   auto tighter = [](int64_t x, int64_t y) {
     return x < 0 ? y : y < 0 ? x : std::min(x, y);
   };

@@ -126,7 +126,7 @@ AttentionMatch::AttentionMatch(SoftmaxOp softmax) {
   findShape(softmax);
   if (!isComputedInF32(scores.getLhs()))
     refuse("the kernel does not support the element type");
-  bool mayBeEmpty = getSizes().window(window.left, window.right).fewest == 0 ||
+  bool mayBeEmpty = getSizes().window(bounds.left, bounds.right).fewest == 0 ||
                     !lengths.empty();
   for (const Term &term : terms) {
     mayBeEmpty |= term.kind != Term::Bias;
@@ -375,11 +375,11 @@ void AttentionMatch::findShape(SoftmaxOp softmax) {
   });
 }
 
-/// Intersects the bounds with a term that is a window.
+/// Intersects the bounds with a term that represents bounds.
 bool AttentionMatch::becomesWindow(const Term &term) {
   Type element = tensorType(term.value).getElementType();
   bool fillIsFinite = false;
-  std::optional<Window> found = findPairsWindow(
+  std::optional<AttentionBounds> found = findMaskBounds(
       term.value, queries, keys, [&](double value) -> std::optional<bool> {
         if (term.kind == Term::Bias) {
           if (value != 0 && !hides(value, element))
@@ -392,7 +392,7 @@ bool AttentionMatch::becomesWindow(const Term &term) {
   if (!found)
     return false;
   emptyRowsSeeAll |= fillIsFinite;
-  window = intersect(window, *found);
+  bounds = intersect(bounds, *found);
   return true;
 }
 
@@ -543,8 +543,8 @@ AttentionOp AttentionMatch::rewrite(OpBuilder &builder) {
       builder, loc, TypeRange{type, lse}, q, k, v, bias, mask, length,
       dropout ? dropout.getSeed() : Value(),
       dropout ? dropout.getStep() : Value(), builder.getF64FloatAttr(factor),
-      builder.getI64IntegerAttr(window.left),
-      builder.getI64IntegerAttr(window.right), builder.getF64FloatAttr(0),
+      builder.getI64IntegerAttr(bounds.left),
+      builder.getI64IntegerAttr(bounds.right), builder.getF64FloatAttr(0),
       dropout ? dropout.getRatioAttr() : builder.getF64FloatAttr(0),
       dropout ? dropout.getStreamAttr() : builder.getI32IntegerAttr(0));
   Value result = TransposeOp::create(

@@ -33,21 +33,21 @@ static void refineMask(AttentionOp op, Type element, const Target &target) {
   if (!op.getMask())
     return;
   AttentionSizes sizes = op.getSizes();
-  Window window = {static_cast<int64_t>(op.getLeft()),
-                   static_cast<int64_t>(op.getRight())};
+  AttentionBounds bounds = {static_cast<int64_t>(op.getLeft()),
+                            static_cast<int64_t>(op.getRight())};
   SmallVector<PairsMask> parts, others;
   SmallVector<KeyBound> bounds;
   splitMask({op.getMask()}, parts);
   for (const PairsMask &part : parts) {
     auto isInside = [&](double value) { return (value != 0) != part.hides; };
-    std::optional<Window> found =
-        findPairsWindow(part.value, sizes.queries, sizes.keys, isInside);
+    std::optional<AttentionBounds> found =
+        findMaskBounds(part.value, sizes.queries, sizes.keys, isInside);
     if (found)
-      found = intersect(window, *found);
+      found = intersect(bounds, *found);
     if (found &&
         target.refuseAttention({sizes, found->left, found->right, element})
             .empty())
-      window = *found;
+      bounds = *found;
     else if (std::optional<KeyBound> bound =
                  findKeyBound(part, sizes.batch, sizes.heads))
       bounds.push_back(*bound);
@@ -74,8 +74,8 @@ static void refineMask(AttentionOp op, Type element, const Target &target) {
                    broadcastTrailing(builder, op.getLoc(), mask, shape), shown)
              : shown;
   }
-  op.setLeft(window.left);
-  op.setRight(window.right);
+  op.setLeft(bounds.left);
+  op.setRight(bounds.right);
   op.getMaskMutable().assign(mask ? ValueRange(mask) : ValueRange());
   op.getLengthsMutable().assign(lengths ? ValueRange(lengths) : ValueRange());
 }

@@ -1,4 +1,4 @@
-#include "passes/schedule/recompute/Recompute.h"
+#include "passes/schedule/recompute/RecomputeSearch.h"
 
 #include "passes/schedule/Order.h"
 #include "runtime/abi/Abi.h"

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/schedule/recompute/Recompute.h"
+#include "passes/schedule/recompute/RecomputeSearch.h"
 
 using namespace mlir;
 using namespace ingot;
