@@ -71,9 +71,10 @@ private:
   void formEpilogues();
   llvm::StringRef refuseEpilogue(unsigned anchor, unsigned reader) const;
   void chooseLibraryEpilogues();
-  bool isReadBehind(mlir::Value product, const LibraryEpilogue &epilogue) const;
+  bool hasOtherReaders(mlir::Value matmul,
+                       const LibraryEpilogue &epilogue) const;
   void formLibraryEpilogues();
-  bool joinExtra(unsigned product, unsigned extra);
+  bool mergeExtra(unsigned matmul, unsigned extra);
   void formBiasGradients();
   llvm::StringRef formBiasGradient(mlir::Operation *call,
                                    const BiasGradient &gradient);
@@ -101,12 +102,12 @@ private:
       libraryEpilogues;
   /// The reductions that could be computed with a library call, and the reason
   /// why the call has no epilogue.
-  struct SumsOfProduct {
+  struct MatmulSums {
     mlir::Operation *call = nullptr;
     llvm::SmallVector<BiasGradient> candidates;
     llvm::StringRef reason;
   };
-  llvm::SmallVector<SumsOfProduct, 0> sumsOfProducts;
+  llvm::SmallVector<MatmulSums, 0> matmulSums;
 };
 
 } // namespace ingot

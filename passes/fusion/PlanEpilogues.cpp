@@ -82,14 +82,14 @@ void FusionPlan::formEpilogues() {
 
 /// Returns true if stored values other than those of the epilogue are computed
 /// from the matmul: its result would have to be in memory.
-bool FusionPlan::isReadBehind(Value product,
-                              const LibraryEpilogue &epilogue) const {
+bool FusionPlan::hasOtherReaders(Value matmul,
+                                 const LibraryEpilogue &epilogue) const {
   auto isWithin = [&](Value value) {
     return value == epilogue.result || value == epilogue.auxiliary;
   };
-  if (epilogue.auxiliary == product)
+  if (epilogue.auxiliary == matmul)
     return false;
-  SmallVector<Value> work = {product};
+  SmallVector<Value> work = {matmul};
   DenseSet<Value> seen;
   while (!work.empty()) {
     Value value = work.pop_back_val();
@@ -120,7 +120,7 @@ void FusionPlan::chooseLibraryEpilogues() {
       rules.activations = activations;
       std::optional<LibraryEpilogue> found =
           limits.library->match(&op, rules, reason);
-      if (found && isReadBehind(op.getResult(0), *found)) {
+      if (found && hasOtherReaders(op.getResult(0), *found)) {
         reason = "the matmul's result has other readers";
         found = std::nullopt;
       }
@@ -132,14 +132,14 @@ void FusionPlan::chooseLibraryEpilogues() {
       found = match(/*activations=*/false);
       reason = first;
     }
-    SumsOfProduct sums;
+    MatmulSums sums;
     sums.call = &op;
     sums.reason = reason;
     for (const BiasGradient &sum :
          limits.library->findBiasGradients(&op, found))
       if (isStored(sum.sum))
         sums.candidates.push_back(sum);
-    sumsOfProducts.push_back(std::move(sums));
+    matmulSums.push_back(std::move(sums));
     if (!found)
       continue;
     for (Value value :
@@ -181,19 +181,19 @@ StringRef FusionPlan::formLibraryEpilogue(Operation *call,
   absorb(anchor, reader, FusionKind::Epilogue);
   nodes[reader].library = epilogue;
   if (epilogue.activation == Activation::Relu && epilogue.auxiliary &&
-      !joinExtra(reader, nodeOf[epilogue.auxiliary.getDefiningOp()]))
+      !mergeExtra(reader, nodeOf[epilogue.auxiliary.getDefiningOp()]))
     nodes[reader].library->auxiliary = Value();
   return "";
 }
 
-/// Lets the call of `product` compute the values of the node `extra`, too;
+/// Lets the call of `matmul` compute the values of the node `extra`, too;
 /// returns false if the two depend on each other.
-bool FusionPlan::joinExtra(unsigned product, unsigned extra) {
-  if (graph.reaches(product, extra, /*skipDirect=*/true) ||
-      graph.reaches(extra, product, /*skipDirect=*/false))
+bool FusionPlan::mergeExtra(unsigned matmul, unsigned extra) {
+  if (graph.reaches(matmul, extra, /*skipDirect=*/true) ||
+      graph.reaches(extra, matmul, /*skipDirect=*/false))
     return false;
-  unsigned earlier = std::min(product, extra), later = std::max(product, extra);
-  std::optional<LibraryEpilogue> library = nodes[product].library;
+  unsigned earlier = std::min(matmul, extra), later = std::max(matmul, extra);
+  std::optional<LibraryEpilogue> library = nodes[matmul].library;
   absorb(earlier, later, FusionKind::Epilogue);
   nodes[earlier].library = std::nullopt;
   nodes[later].library = library;
@@ -203,10 +203,10 @@ bool FusionPlan::joinExtra(unsigned product, unsigned extra) {
 /// Returns why not; empty if it is done.
 StringRef FusionPlan::formBiasGradient(Operation *call,
                                        const BiasGradient &gradient) {
-  unsigned product = nodeOf[call], sum = nodeOf[gradient.sum];
+  unsigned matmul = nodeOf[call], sum = nodeOf[gradient.sum];
   LibraryEpilogue epilogue;
-  if (nodes[product].library)
-    epilogue = *nodes[product].library;
+  if (nodes[matmul].library)
+    epilogue = *nodes[matmul].library;
   else
     epilogue.result = epilogue.sum = epilogue.activated = call->getResult(0);
   if (epilogue.biasGrad)
@@ -218,7 +218,7 @@ StringRef FusionPlan::formBiasGradient(Operation *call,
   if (!ofResult &&
       (epilogue.bias || epilogue.activation != Activation::Identity))
     return "the matmul has another library epilogue";
-  if (ofResult && !nodes[product].library)
+  if (ofResult && !nodes[matmul].library)
     return "the library does not compute the value that is reduced";
   if (shards.lookup(gradient.sum->getResult(0)) ||
       shards.lookup(call->getResult(0)))
@@ -232,7 +232,7 @@ StringRef FusionPlan::formBiasGradient(Operation *call,
     if (mergedKind(std::min(other, sum), std::max(other, sum)))
       return "another kernel computes it in the same pass";
   }
-  if (!joinExtra(product, sum))
+  if (!mergeExtra(matmul, sum))
     return "the matmul and the reduction depend on each other";
   epilogue.biasGrad = gradient.sum->getResult(0);
   epilogue.summed = gradient.summed;
@@ -244,7 +244,7 @@ StringRef FusionPlan::formBiasGradient(Operation *call,
 void FusionPlan::formBiasGradients() {
   DenseSet<Operation *> taken;
   llvm::MapVector<Operation *, StringRef> refused;
-  for (const SumsOfProduct &sums : sumsOfProducts)
+  for (const MatmulSums &sums : matmulSums)
     for (const BiasGradient &gradient : sums.candidates) {
       if (taken.contains(gradient.sum))
         continue;
@@ -268,7 +268,7 @@ void FusionPlan::formLibraryEpilogues() {
   for (const auto &[call, epilogue] : libraryEpilogues)
     refused[call] = formLibraryEpilogue(call, epilogue);
   formBiasGradients();
-  for (const SumsOfProduct &sums : sumsOfProducts) {
+  for (const MatmulSums &sums : matmulSums) {
     StringRef reason = refused.lookup(sums.call);
     if (!nodes[nodeOf[sums.call]].library)
       noteNoEpilogue(sums.call, reason.empty() ? sums.reason : reason);

@@ -65,7 +65,7 @@ RowParts splitRows(Operation *op, function_ref<bool(Value)> isCut) {
 /// no larger than the layer's operands.
 class Chunks {
 public:
-  Chunks(MatmulOp product, int64_t minRows);
+  Chunks(MatmulOp matmul, int64_t minRows);
 
   StringRef getProblem() const { return problem; }
   int64_t getParts() const { return parts; }
@@ -75,7 +75,7 @@ public:
 
 private:
   bool isBig(Value value) const {
-    return countElements(value) >= countElements(product);
+    return countElements(value) >= countElements(matmul);
   }
   bool isCut(Value value) const { return cut.contains(value); }
   void follow();
@@ -89,7 +89,7 @@ private:
   void startAfter(OpBuilder &builder, IRMapping &mapping, Pieces &pieces,
                   int64_t part) const;
 
-  Value product;
+  Value matmul;
   int64_t parts = 1;
   std::string problem;
   /// The values that are split into chunks, and the ops that compute them or
@@ -100,12 +100,11 @@ private:
 
 } // namespace
 
-Chunks::Chunks(MatmulOp product, int64_t minRows)
-    : product(product.getResult()) {
+Chunks::Chunks(MatmulOp matmul, int64_t minRows) : matmul(matmul.getResult()) {
   follow();
   prune();
   check();
-  int64_t rows = countRows(product), common = rows;
+  int64_t rows = countRows(matmul), common = rows;
   for (Value value : cut)
     common = std::gcd(common, countRows(value));
   for (int64_t count = 2; count <= common; ++count)
@@ -118,10 +117,10 @@ Chunks::Chunks(MatmulOp product, int64_t minRows)
 /// Finds all ops that can be computed in chunks.
 void Chunks::follow() {
   auto test = [&](Value value) { return isCut(value); };
-  cut.insert(product);
+  cut.insert(matmul);
   llvm::SmallBitVector left(2);
   left.set(0);
-  Operation *first = product.getDefiningOp();
+  Operation *first = matmul.getDefiningOp();
   ops.push_back({first, {RowParts::Rows, left}});
   for (Operation *op = first->getNextNode(); op; op = op->getNextNode()) {
     if (!llvm::any_of(op->getOperands(), test))
@@ -161,7 +160,7 @@ void Chunks::check() {
   for (auto &[op, split] : ops)
     inside.insert(op);
   // No value that a chunk depends on may depend on all chunks.
-  for (Operation *op = product.getDefiningOp(); op; op = op->getNextNode()) {
+  for (Operation *op = matmul.getDefiningOp(); op; op = op->getNextNode()) {
     for (Value operand : op->getOperands()) {
       Operation *source = operand.getDefiningOp();
       bool isAfter = inside.contains(source) || dependent.contains(source);
@@ -181,7 +180,7 @@ void Chunks::check() {
 
 int64_t Chunks::getBytesSaved() const {
   auto bytes = [](Value value) { return byteSize(tensorType(value)); };
-  int64_t saved = bytes(product) - bytes(product) / parts;
+  int64_t saved = bytes(matmul) - bytes(matmul) / parts;
   // The accumulated sum is live together with the next matmul.
   for (auto &[op, split] : ops)
     if (split.kind == RowParts::Sum)
@@ -216,7 +215,7 @@ Value Chunks::getPart(OpBuilder &builder, IRMapping &mapping, Value value,
         !isa<Reduction>(op))
       return buildPart(builder, mapping, op, split, part)->getResult(0);
   }
-  Value slice = SliceOp::create(builder, product.getLoc(), partType, value,
+  Value slice = SliceOp::create(builder, matmul.getLoc(), partType, value,
                                 starts, limits, strides);
   mapping.map(value, slice);
   return slice;
@@ -249,11 +248,11 @@ Operation *Chunks::buildPart(OpBuilder &builder, IRMapping &mapping,
 /// of several chunks would be in memory together.
 void Chunks::startAfter(OpBuilder &builder, IRMapping &mapping, Pieces &pieces,
                         int64_t part) const {
-  Value lhs = product.getDefiningOp<MatmulOp>().getLhs();
+  Value lhs = matmul.getDefiningOp<MatmulOp>().getLhs();
   SmallVector<Value> operands = {getPart(builder, mapping, lhs, part)};
   for (auto &[result, given] : pieces)
     operands.push_back(given.back());
-  auto barrier = BarrierOp::create(builder, product.getLoc(), operands);
+  auto barrier = BarrierOp::create(builder, matmul.getLoc(), operands);
   mapping.map(lhs, barrier->getResult(0));
   for (auto [entry, value] :
        llvm::zip(pieces, barrier->getResults().drop_front()))
@@ -314,13 +313,13 @@ struct ChunkLoss : ingot::impl::ChunkLossBase<ChunkLoss> {
   using ChunkLossBase::ChunkLossBase;
 
   void runOnOperation() override {
-    llvm::SetVector<MatmulOp> products;
+    llvm::SetVector<MatmulOp> matmuls;
     getOperation().walk([&](CrossEntropyOp loss) {
-      if (MatmulOp product = findProduct(loss))
-        products.insert(product);
+      if (MatmulOp matmul = findMatmul(loss))
+        matmuls.insert(matmul);
     });
-    for (MatmulOp product : products)
-      chunk(product);
+    for (MatmulOp matmul : matmuls)
+      chunk(matmul);
     // Ops that have been replaced by their chunks.
     getOperation()->walk<WalkOrder::PostOrder, ReverseIterator>(
         [](Operation *op) {
@@ -332,17 +331,17 @@ struct ChunkLoss : ingot::impl::ChunkLossBase<ChunkLoss> {
 private:
   /// Returns the layer that computes the logits, through ops with as many
   /// elements; null if there is none, or if there are several.
-  static MatmulOp findProduct(CrossEntropyOp loss) {
+  static MatmulOp findMatmul(CrossEntropyOp loss) {
     int64_t elements = countElements(loss.getLogits());
     llvm::SetVector<Value> values;
     values.insert(loss.getLogits());
     MatmulOp found;
     for (size_t i = 0; i < values.size(); ++i) {
       Operation *op = values[i].getDefiningOp();
-      if (auto product = dyn_cast_or_null<MatmulOp>(op)) {
+      if (auto matmul = dyn_cast_or_null<MatmulOp>(op)) {
         if (found)
           return {};
-        found = product;
+        found = matmul;
       } else if (isa_and_nonnull<ScalarBody, ReshapeOp>(op)) {
         for (Value operand : op->getOperands())
           if (countElements(operand) == elements)
@@ -354,24 +353,24 @@ private:
                : MatmulOp();
   }
 
-  void chunk(MatmulOp product) {
+  void chunk(MatmulOp matmul) {
     auto options = remarkOptions(getArgument(), "ChunkedLoss");
-    Chunks chunks(product, minRows);
+    Chunks chunks(matmul, minRows);
     if (!chunks.getProblem().empty()) {
-      remark::missed(product.getLoc(), options)
+      remark::missed(matmul.getLoc(), options)
           << remark::reason("{0}", chunks.getProblem());
       return;
     }
     int64_t saved = chunks.getBytesSaved();
     if (saved < minBytes) {
-      remark::missed(product.getLoc(), options)
+      remark::missed(matmul.getLoc(), options)
           << remark::reason(
                  "the accumulated gradients take as much memory as the "
                  "logits free")
           << remark::metric("bytes_saved", saved);
       return;
     }
-    remark::passed(product.getLoc(), options)
+    remark::passed(matmul.getLoc(), options)
         << remark::metric("chunks", chunks.getParts())
         << remark::metric("bytes_saved", saved);
     chunks.rewrite();

@@ -136,8 +136,8 @@ private:
       StateOp state = symbol ? findState(module, symbol) : StateOp();
       return state ? std::optional(state.getRole()) : std::nullopt;
     };
-    getOperation().walk([&](MatmulOp product) {
-      std::optional<Projection> layer = Projection::of(product);
+    getOperation().walk([&](MatmulOp matmul) {
+      std::optional<Projection> layer = Projection::of(matmul);
       if (!layer)
         return;
       // A frozen weight in a matmul with trained ones would have a gradient.
@@ -146,7 +146,7 @@ private:
         return;
       auto rows = RankedTensorType::get(
           layer->rowShape(), tensorType(layer->result).getElementType());
-      layers[{product.getLhs(), product.getTransposeRhs(), bool(layer->bias),
+      layers[{matmul.getLhs(), matmul.getTransposeRhs(), bool(layer->bias),
               rows, static_cast<unsigned>(*role)}]
           .push_back(*layer);
     });
@@ -204,7 +204,7 @@ bool MergeProjections::areWorthIt(ArrayRef<Projection> layers,
     weights += byteSize(tensorType(layer.weight));
     rows += byteSize(tensorType(layer.result));
   }
-  MatmulOp first = layers.front().product;
+  MatmulOp first = layers.front().matmul;
   double input = byteSize(tensorType(first.getLhs()));
   double fewer = layers.size() - 1;
   // The calls for the result and two gradients; the input is packed for two of
@@ -216,7 +216,7 @@ bool MergeProjections::areWorthIt(ArrayRef<Projection> layers,
     cost += 2 * machine.launchSeconds + 4 * move(rows);
   auto describe = [&](auto remark) {
     for (Projection layer : layers)
-      for (const std::string &name : nodeNames(layer.product.getLoc()))
+      for (const std::string &name : nodeNames(layer.matmul.getLoc()))
         remark << remark::metric("layer", name);
     remark << remark::metric("saved_seconds", saved)
            << remark::metric("cost_seconds", cost);
@@ -237,16 +237,16 @@ bool MergeProjections::areWorthIt(ArrayRef<Projection> layers,
 
 /// Builds one matmul with concatenated weights and biases.
 void MergeProjections::merge(ArrayRef<Projection> layers) {
-  MatmulOp first = layers.front().product;
+  MatmulOp first = layers.front().matmul;
   for (Projection layer : layers)
-    if (layer.product->isBeforeInBlock(first))
-      first = layer.product;
+    if (layer.matmul->isBeforeInBlock(first))
+      first = layer.matmul;
   OpBuilder builder(first);
   SmallVector<Location> locations;
   SmallVector<Value> weights, biases;
   int64_t columns = 0;
   for (Projection layer : layers) {
-    locations.push_back(layer.product.getLoc());
+    locations.push_back(layer.matmul.getLoc());
     weights.push_back(layer.weight);
     if (layer.bias)
       biases.push_back(layer.bias);
@@ -274,7 +274,7 @@ void MergeProjections::merge(ArrayRef<Projection> layers) {
     starts[last] = limits[last];
     limits[last] += layer.columns();
     Value part =
-        SliceOp::create(builder, layer.product.getLoc(), layer.result.getType(),
+        SliceOp::create(builder, layer.matmul.getLoc(), layer.result.getType(),
                         whole, starts, limits, strides);
     layer.result.replaceAllUsesWith(part);
   }

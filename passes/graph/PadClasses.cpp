@@ -61,7 +61,7 @@ struct PadClasses : ingot::impl::PadClassesBase<PadClasses> {
       if (!layer)
         return;
       if (target->getRowAlignment(computedElement(*layer)).unit == 0) {
-        remark::missed(layer->product.getLoc(), options())
+        remark::missed(layer->matmul.getLoc(), options())
             << remark::reason("the target has no preferred alignment for rows "
                               "of {0}",
                               computedElement(*layer));
@@ -91,9 +91,9 @@ private:
       bool isBias = skipReshapes(add.getLhs()).getDefiningOp<BroadcastOp>();
       value = skipReshapes(isBias ? add.getRhs() : add.getLhs());
     }
-    auto product = value.getDefiningOp<MatmulOp>();
+    auto matmul = value.getDefiningOp<MatmulOp>();
     std::optional<Projection> layer =
-        product ? Projection::of(product) : std::nullopt;
+        matmul ? Projection::of(matmul) : std::nullopt;
     ArrayRef<int64_t> shape = tensorType(loss.getLogits()).getShape();
     bool areColumns = layer && skipReshapes(layer->result) == logits &&
                       loss.getDim() + 1 == shape.size() &&
@@ -102,7 +102,7 @@ private:
   }
 
   Type computedElement(Projection layer) {
-    return elementInPrecision(layer.product.getType().getElementType(),
+    return elementInPrecision(layer.matmul.getType().getElementType(),
                               precision);
   }
 
@@ -119,11 +119,11 @@ private:
   /// Compares the time of the matmuls with that of the copy of the weight.
   bool isWorthIt(Projection layer, int64_t further) {
     const Machine &machine = target->getMachine();
-    Location loc = layer.product.getLoc();
+    Location loc = layer.matmul.getLoc();
     Type element = computedElement(layer);
     // The layer and the gradients of both operands. Unaligned rows are read in
     // several accesses; that this doubles their time is a conservative guess.
-    double saved = 3 * layer.product.getFlops() /
+    double saved = 3 * layer.matmul.getFlops() /
                    machine.getRate(WorkKind::Matmul, element);
     // Both the converted weight and its gradient are read and written.
     RankedTensorType weight = tensorType(layer.weight);
@@ -148,13 +148,13 @@ private:
   }
 
   void pad(CrossEntropyOp loss, Projection layer, int64_t further) {
-    MatmulOp product = layer.product;
-    Location loc = product.getLoc();
-    OpBuilder builder(product);
-    bool transposed = product.getTransposeRhs();
+    MatmulOp matmul = layer.matmul;
+    Location loc = matmul.getLoc();
+    OpBuilder builder(matmul);
+    bool transposed = matmul.getTransposeRhs();
     Value weight =
         padEnd(builder, loc, layer.weight, transposed ? 0 : 1, further, 0);
-    Value whole = MatmulOp::create(builder, loc, product.getLhs(), weight,
+    Value whole = MatmulOp::create(builder, loc, matmul.getLhs(), weight,
                                    /*transpose_lhs=*/false, transposed);
     RankedTensorType type = tensorType(layer.result);
     SmallVector<int64_t> shape(type.getShape());

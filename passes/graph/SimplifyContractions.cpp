@@ -109,11 +109,11 @@ struct MatmulWithOneMatrix : OpRewritePattern<MatmulOp> {
     auto type = RankedTensorType::get(
         {tensorType(lhs).getDimSize(0), op.getType().getShape().back()},
         op.getType().getElementType());
-    Value product =
+    Value matmul =
         MatmulOp::create(rewriter, op.getLoc(), type, lhs, rhs,
                          /*transpose_lhs=*/false, op.getTransposeRhs());
     rewriter.replaceOp(
-        op, reshapeTo(rewriter, op.getLoc(), product, op.getType().getShape()));
+        op, reshapeTo(rewriter, op.getLoc(), matmul, op.getType().getShape()));
     return success();
   }
 };

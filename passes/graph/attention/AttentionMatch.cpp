@@ -146,10 +146,10 @@ void AttentionMatch::matchScores(Value value) {
   bool hasOneReader = true;
   while (true) {
     hasOneReader &= value.hasOneUse();
-    if (auto product = value.getDefiningOp<MatmulOp>()) {
-      if (product.getTransposeLhs() || product.getType().getRank() < 3)
+    if (auto matmul = value.getDefiningOp<MatmulOp>()) {
+      if (matmul.getTransposeLhs() || matmul.getType().getRank() < 3)
         return;
-      scores = product;
+      scores = matmul;
       break;
     }
     if (!followScores(value))
@@ -161,7 +161,7 @@ void AttentionMatch::matchScores(Value value) {
 
 /// Returns whether a matmul is reached through arithmetic that may be applied
 /// to scores.
-static bool leadsToProduct(Value value) {
+static bool leadsToMatmul(Value value) {
   for (int depth = 0; depth < 16; ++depth) {
     Operation *def = value.getDefiningOp();
     if (!def)
@@ -172,7 +172,7 @@ static bool leadsToProduct(Value value) {
       value = splatOf(select.getOperand(1)) ? select.getOperand(2)
                                             : select.getOperand(1);
     else if (isa<MulOp, AddOp>(def))
-      value = splatOf(def->getOperand(0)) || !leadsToProduct(def->getOperand(0))
+      value = splatOf(def->getOperand(0)) || !leadsToMatmul(def->getOperand(0))
                   ? def->getOperand(1)
                   : def->getOperand(0);
     else if (isa<DivOp, ReshapeOp, CastOp>(def))
@@ -218,7 +218,7 @@ bool AttentionMatch::followScores(Value &value) {
     return true;
   }
   if (auto add = value.getDefiningOp<AddOp>()) {
-    bool isLeft = leadsToProduct(add.getLhs());
+    bool isLeft = leadsToMatmul(add.getLhs());
     addBias(isLeft ? add.getRhs() : add.getLhs());
     value = isLeft ? add.getLhs() : add.getRhs();
     return true;
@@ -293,11 +293,11 @@ void AttentionMatch::matchWeights(SoftmaxOp softmax) {
     }
     Operation *other = nullptr;
     for (OpOperand &use : weights.getUses()) {
-      auto product = dyn_cast<MatmulOp>(use.getOwner());
+      auto matmul = dyn_cast<MatmulOp>(use.getOwner());
       bool isLhs =
-          product && use.getOperandNumber() == 0 && !product.getTransposeLhs();
+          matmul && use.getOperandNumber() == 0 && !matmul.getTransposeLhs();
       if (isLhs && !mixed)
-        mixed = product;
+        mixed = matmul;
       else
         other = use.getOwner();
     }

@@ -1,4 +1,4 @@
-// Matrix products.
+// Matmuls.
 
 #include "frontends/onnx/import/Node.h"
 
@@ -22,7 +22,7 @@ static Value untransposed(Value value) {
   return op.getOperand();
 }
 
-/// Builds the product, reading transposed operands in place.
+/// Builds the matmul, reading transposed operands in place.
 static Value buildMatmul(Node &node, Value lhs, Value rhs, bool transposeLhs,
                          bool transposeRhs) {
   if (Value source = untransposed(lhs)) {
@@ -64,13 +64,13 @@ FailureOr<Value> Node::matmul(Value lhs, Value rhs) {
   if (l.back() != r[r.size() - 2])
     return mismatch();
   Shape batch(l.drop_back(2));
-  Value product;
+  Value matmul;
   if (r.size() == 2 && l.size() > 2) {
     // One matrix for the whole batch: its rows are multiplied at once.
     int64_t rows = l[l.size() - 2];
     for (int64_t size : batch)
       rows *= size;
-    product =
+    matmul =
         buildMatmul(*this, reshape(lhs, {rows, l.back()}), rhs, false, false);
   } else {
     ArrayRef<int64_t> rightBatch = r.drop_back(2);
@@ -88,21 +88,21 @@ FailureOr<Value> Node::matmul(Value lhs, Value rhs) {
       llvm::append_range(shape, tensorType(value).getShape().take_back(2));
       return broadcast(value, shape);
     };
-    product = buildMatmul(*this, spread(lhs), spread(rhs), false, false);
+    matmul = buildMatmul(*this, spread(lhs), spread(rhs), false, false);
   }
   Shape shape(batch);
   if (!leftVector)
     shape.push_back(l[l.size() - 2]);
   if (!rightVector)
     shape.push_back(r.back());
-  return reshape(product, shape);
+  return reshape(matmul, shape);
 }
 
 static LogicalResult importMatMul(Node &node) {
-  FailureOr<Value> product = node.matmul(node.in(0), node.in(1));
-  if (failed(product))
+  FailureOr<Value> matmul = node.matmul(node.in(0), node.in(1));
+  if (failed(matmul))
     return failure();
-  return node.result(*product);
+  return node.result(*matmul);
 }
 
 /// alpha * A B + beta * C, where C broadcasts.

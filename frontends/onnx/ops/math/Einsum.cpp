@@ -1,4 +1,4 @@
-// Einsum of one or two operands as a batched matrix product.
+// Einsum of one or two operands as a batched matmul.
 
 #include "frontends/onnx/import/Node.h"
 #include "llvm/ADT/StringExtras.h"

@@ -25,9 +25,9 @@ namespace {
 
 class Matcher {
 public:
-  Matcher(Value product, const LibraryEpilogueRules &rules)
-      : product(product), rules(rules), element(elementOf(product)),
-        columns(tensorType(product).getShape().back()) {}
+  Matcher(Value matmul, const LibraryEpilogueRules &rules)
+      : matmul(matmul), rules(rules), element(elementOf(matmul)),
+        columns(tensorType(matmul).getShape().back()) {}
 
   bool match();
 
@@ -58,7 +58,7 @@ private:
     return false;
   }
 
-  Value product;
+  Value matmul;
   const LibraryEpilogueRules &rules;
   Type element;
   int64_t columns;
@@ -105,10 +105,10 @@ bool Matcher::takeBias(OpOperand &use) {
 
 bool Matcher::takeAddend(Value other) {
   Value tensor = skipReshapes(narrow(other));
-  RankedTensorType type = tensorType(product);
+  RankedTensorType type = tensorType(matmul);
   if (found.addend || isSplat(tensor) || elementOf(tensor) != element ||
       tensorType(tensor).getNumElements() != type.getNumElements() ||
-      tensor == product || tensor.getDefiningOp<BroadcastOp>())
+      tensor == matmul || tensor.getDefiningOp<BroadcastOp>())
     return false;
   // A value with other readers will be in memory.
   if (!isInMemory(tensor) && tensor.hasOneUse())
@@ -281,7 +281,7 @@ bool Matcher::takeAuxiliary() {
 bool Matcher::match() {
   if (!element.isF32() && element.getIntOrFloatBitWidth() != 16)
     return refuse("it is in f64");
-  Value value = skipMoves(product);
+  Value value = skipMoves(matmul);
   while (value.hasOneUse()) {
     auto add = dyn_cast<AddOp>(*value.user_begin());
     if (!add || !takeSummand(add->getOpOperand(add.getLhs() == value ? 1 : 0)))
@@ -358,12 +358,12 @@ DenseSet<Operation *> ingot::findActivation(const LibraryEpilogue &epilogue) {
 std::optional<LibraryEpilogue>
 ingot::matchLibraryEpilogue(Operation *call, const LibraryEpilogueRules &rules,
                             StringRef &reason) {
-  auto product = dyn_cast<MatmulOp>(call);
-  if (!product) {
+  auto matmul = dyn_cast<MatmulOp>(call);
+  if (!matmul) {
     reason = "only matmuls have library epilogues";
     return std::nullopt;
   }
-  Matcher matcher(product, rules);
+  Matcher matcher(matmul, rules);
   if (matcher.match())
     return matcher.found;
   reason = matcher.reason;
