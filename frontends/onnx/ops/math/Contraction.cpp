@@ -6,8 +6,8 @@ using namespace mlir;
 using namespace ingot;
 using namespace ingot::onnx_import;
 
-/// If the value is a transpose of nothing but its last two dimensions, what it
-/// transposes.
+/// Returns the operand of a transpose that only exchanges the last two
+/// dimensions, if the value is one.
 static Value untransposed(Value value) {
   auto op = value.getDefiningOp<TransposeOp>();
   if (!op)
@@ -53,7 +53,7 @@ FailureOr<Value> Node::matmul(Value lhs, Value rhs) {
   if (!isa<FloatType>(left.getElementType()) ||
       left.getElementType() != right.getElementType())
     return unsupported("a matmul of these element types");
-  // Vectors become matrices of one row or column, which then disappear.
+  // Vectors become matrices of one row or column, which is then dropped.
   bool leftVector = left.getRank() == 1, rightVector = right.getRank() == 1;
   if (leftVector)
     lhs = reshape(lhs, {1, left.getDimSize(0)});
@@ -66,7 +66,7 @@ FailureOr<Value> Node::matmul(Value lhs, Value rhs) {
   Shape batch(l.drop_back(2));
   Value matmul;
   if (r.size() == 2 && l.size() > 2) {
-    // One matrix for the whole batch: its rows are multiplied at once.
+    // With one matrix for the whole batch, all rows are multiplied at once.
     int64_t rows = l[l.size() - 2];
     for (int64_t size : batch)
       rows *= size;
@@ -105,7 +105,7 @@ static LogicalResult importMatMul(Node &node) {
   return node.result(*matmul);
 }
 
-/// alpha * A B + beta * C, where C broadcasts.
+/// Imports Gemm: alpha * A B + beta * C, where C is broadcast.
 static LogicalResult importGemm(Node &node) {
   if (failed(node.requireFloat(0)))
     return failure();
