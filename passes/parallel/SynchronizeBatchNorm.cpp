@@ -1,6 +1,7 @@
 //===----------------------------------------------------------------------===//
 //
-// SynchronizeBatchNorm: statistics of all ranks' batches.
+// SynchronizeBatchNorm: computes the statistics of batch normalization over the
+// batches of all ranks.
 //
 // Assumes a step that has not been differentiated.
 //

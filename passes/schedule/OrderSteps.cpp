@@ -1,5 +1,5 @@
 //===----------------------------------------------------------------------===//
-// Puts operations in an order that needs little memory.
+// OrderSteps: reorders operations to reduce peak memory.
 //===----------------------------------------------------------------------===//
 
 #include "dialects/ingot/support/Remarks.h"

@@ -76,7 +76,7 @@ SmallVector<int64_t> BufferPlan::getAliases(FusionOp fusion) const {
     Place place = getPlace(input);
     bool isEmpty = tensorType(input).getNumElements() == 0;
     for (auto [i, result] : llvm::enumerate(fusion.getResults())) {
-      // Where an empty tensor is says nothing.
+      // The offset of an empty tensor is arbitrary.
       if (isEmpty || tensorType(result).getNumElements() == 0)
         continue;
       Place other = getPlace(result);
