@@ -145,7 +145,8 @@ def _flatten(outputs):
         return [outputs]
     if not isinstance(outputs, (tuple, list)) or not all(isinstance(o, torch.Tensor) for o in outputs):
         raise ExportError(
-            f"forward returns {type(outputs).__name__}", "wrap the module so that it returns a tensor or a tuple of them"
+            f"forward returns {type(outputs).__name__}",
+            "wrap the module so that it returns a tensor or a tuple of them",
         )
     return list(outputs)
 
@@ -182,7 +183,9 @@ def _check_parameters(model, proto):
         if value.shape != tuple(want.shape) or not np.array_equal(
             value.astype(np.float64), want.to(torch.float64).numpy(), equal_nan=True
         ):
-            raise ExportError(f"the value of {found[0]} in the file is not the module's", "do not change weights in forward")
+            raise ExportError(
+                f"the value of {found[0]} in the file is not the module's", "do not change weights in forward"
+            )
 
 
 def _count(proto, kind):

@@ -26,7 +26,7 @@ def export(path, length, form, dropout):
     heads = "\n".join(
         f"""{n} = MatMul(x, {n}_weight)
             {n}_split = Reshape({n}, apart)
-            {n}_heads = Transpose<perm = [0, 2, {'3, 1' if n == 'k' else '1, 3'}]>({n}_split)"""
+            {n}_heads = Transpose<perm = [0, 2, {"3, 1" if n == "k" else "1, 3"}]>({n}_split)"""
         for n in "qkv"
     )
     model = onnx.parser.parse_model(f"""<ir_version: 8, opset_import: ["": 18]>
@@ -62,16 +62,27 @@ class Attention(bench.Bench):
         for form in ("whole", "decomposed"):
             trainer = self.path(f"attention-{length}-{form}")
             export(trainer + ".onnx", length, form, self.options.dropout)
-            bench.run([os.path.join(self.options.bin, "ingotc"), trainer + ".onnx", "-o", trainer, "--loss", "mse",
-                       "--optimizer", "sgd"])
+            bench.run(
+                [
+                    os.path.join(self.options.bin, "ingotc"),
+                    trainer + ".onnx",
+                    "-o",
+                    trainer,
+                    "--loss",
+                    "mse",
+                    "--optimizer",
+                    "sgd",
+                ]
+            )
             plan = json.loads(bench.run([trainer, "--inspect=json"])[0])
             points[form] = {"trainer": trainer, "arena_mib": plan["activation_bytes"] / 2**20, "step_ms": []}
         return points
 
     def train(self, point):
         log = point["trainer"] + ".jsonl"
-        bench.run([point["trainer"], "--data", point["trainer"] + ".npz", "--steps", str(self.options.steps),
-                   "--log", log])
+        bench.run(
+            [point["trainer"], "--data", point["trainer"] + ".npz", "--steps", str(self.options.steps), "--log", log]
+        )
         with open(log) as file:
             point["step_ms"] += [json.loads(line)["step_ms"] for line in file][1:]
 
@@ -94,8 +105,11 @@ def main():
             point["step_ms"] = statistics.median(point["step_ms"])
         whole, decomposed = points["whole"], points["decomposed"]
         ratio = decomposed["step_ms"] / whole["step_ms"]
-        print(f"{length:7} {whole['arena_mib']:10.1f} {decomposed['arena_mib']:15.1f} {whole['step_ms']:10.1f}"
-              f" {decomposed['step_ms']:14.1f} {ratio:6.2f}", flush=True)
+        print(
+            f"{length:7} {whole['arena_mib']:10.1f} {decomposed['arena_mib']:15.1f} {whole['step_ms']:10.1f}"
+            f" {decomposed['step_ms']:14.1f} {ratio:6.2f}",
+            flush=True,
+        )
         results[length] = {form: {k: point[k] for k in ("arena_mib", "step_ms")} for form, point in points.items()}
         shortest = min(results)
         if whole["arena_mib"] > 1.1 * results[shortest]["whole"]["arena_mib"] * length / shortest:

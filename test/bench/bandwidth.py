@@ -16,11 +16,10 @@ import tempfile
 import threading
 import time
 
+import bench
 import numpy
 import onnx
 from onnx import TensorProto, helper, numpy_helper
-
-import bench
 
 STEPS = 4
 # Kinds of kernels, apart from library calls.
@@ -54,8 +53,12 @@ def stream(size, threads, best):
 def model(kind, rows, columns):
     """A parameter of rows x columns through one operation, and a small product so that its result is in memory."""
     random = numpy.random.default_rng(0)
-    values = {"small": random.normal(0, 0.02, (columns, 16)), "weight": numpy.ones(columns),
-              "bias": numpy.zeros(columns), "axis": numpy.array([1])}
+    values = {
+        "small": random.normal(0, 0.02, (columns, 16)),
+        "weight": numpy.ones(columns),
+        "bias": numpy.zeros(columns),
+        "axis": numpy.array([1]),
+    }
     big = helper.make_tensor("big", TensorProto.FLOAT, [rows, columns], bytes(4 * rows * columns), raw=True)
     nodes = {
         "layer-norm": [helper.make_node("LayerNormalization", ["big", "weight", "bias"], ["y"], "norm", axis=-1)],
@@ -88,16 +91,33 @@ def profile(kind, rows, columns, options, directory):
     path = os.path.join(directory, kind)
     onnx.save(model(kind, rows, columns), path + ".onnx", save_as_external_data=True, location=kind + ".data")
     loss = "cross-entropy" if kind == "cross-entropy" else "output:loss"
-    subprocess.run([os.path.join(options.bin, "ingotc"), path + ".onnx", "-o", path, "--loss", loss, "--weights", "none",
-                    "--optimizer", "adamw" if kind == "gelu" else "sgd"], check=True)
+    subprocess.run(
+        [
+            os.path.join(options.bin, "ingotc"),
+            path + ".onnx",
+            "-o",
+            path,
+            "--loss",
+            loss,
+            "--weights",
+            "none",
+            "--optimizer",
+            "adamw" if kind == "gelu" else "sgd",
+        ],
+        check=True,
+    )
     os.remove(path + ".data")
     samples = rows if kind == "cross-entropy" else 1
     arrays = {"x": numpy.ones(samples, numpy.float32)}
     if kind == "cross-entropy":
         arrays["labels"] = numpy.arange(samples) % columns
     numpy.savez(path + ".npz", **arrays)
-    subprocess.run([path, "--data", path + ".npz", "--steps", str(STEPS), "--profile", path + ".json"],
-                   check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    subprocess.run(
+        [path, "--data", path + ".npz", "--steps", str(STEPS), "--profile", path + ".json"],
+        check=True,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
     with open(path + ".json") as file:
         events = [event for event in json.load(file)["traceEvents"] if event["args"]["function"] == "train_step"]
     kernels = sorted((event for event in events if event["cat"] != "function"), key=lambda event: event["ts"])
@@ -105,7 +125,7 @@ def profile(kind, rows, columns, options, directory):
     result = {}
     for i in range(count):
         name, size = kernels[i]["name"], kernels[i]["args"]["bytes"]
-        seconds = statistics.median(event["dur"] for event in kernels[count + i::count]) * 1e-6
+        seconds = statistics.median(event["dur"] for event in kernels[count + i :: count]) * 1e-6
         if kernels[i]["cat"] in GENERATED and size >= 4 * rows * columns:
             result[f"{i} {name}"] = (size, seconds)
     return result

@@ -75,14 +75,36 @@ class Bench:
     def compile(self, name):
         self.export(name)
         start = time.perf_counter()
-        run([os.path.join(self.options.bin, "ingotc"), self.path(name + ".onnx"), "-o", self.path(name),
-             "--loss", "cross-entropy", "--optimizer", "adamw", "--precision", self.options.precision])
+        run(
+            [
+                os.path.join(self.options.bin, "ingotc"),
+                self.path(name + ".onnx"),
+                "-o",
+                self.path(name),
+                "--loss",
+                "cross-entropy",
+                "--optimizer",
+                "adamw",
+                "--precision",
+                self.options.precision,
+            ]
+        )
         return time.perf_counter() - start
 
     def train(self, name):
         log = self.path(name + ".jsonl")
-        _, memory = run([self.path(name), "--data", self.path(name + ".npz"), "--no-shuffle",
-                         "--steps", str(STEPS[name]), "--log", log])
+        _, memory = run(
+            [
+                self.path(name),
+                "--data",
+                self.path(name + ".npz"),
+                "--no-shuffle",
+                "--steps",
+                str(STEPS[name]),
+                "--log",
+                log,
+            ]
+        )
         with open(log) as file:
             lines = [json.loads(line) for line in file]
         return [line["step_ms"] for line in lines], [line["loss"] for line in lines], memory
@@ -95,13 +117,13 @@ class Bench:
             samples.setdefault("ingot", []).extend(times[2:])
             result["ingot_mib"] = max(memory, result.get("ingot_mib", 0))
             for mode in self.options.modes:
-                output, memory = self.peer("time", name, mode, str(STEPS[name]), "--precision",
-                                           self.options.precision)
+                output, memory = self.peer("time", name, mode, str(STEPS[name]), "--precision", self.options.precision)
                 peer = json.loads(output.splitlines()[-1])
                 samples.setdefault(mode, []).extend(peer["step_ms"][2:])
                 result[mode + "_mib"] = memory
                 result["loss_difference"] = max(
-                    abs(a - b) / max(abs(b), 1e-3) for a, b in zip(losses[:5], peer["loss"][:5]))
+                    abs(a - b) / max(abs(b), 1e-3) for a, b in zip(losses[:5], peer["loss"][:5])
+                )
         for side, values in samples.items():
             result[side + "_ms"] = statistics.median(values)
         if self.options.modes:
@@ -125,13 +147,18 @@ def main():
     baseline = json.load(open(baseline_path)) if has_baseline else {}
 
     bench, results = Bench(options), {}
-    print(f"{'model':10} {'ingot ms':>9} {'peer ms':>9} {'ratio':>6} {'ingot MiB':>10} {'peer MiB':>9} {'compile s':>9}")
+    print(
+        f"{'model':10} {'ingot ms':>9} {'peer ms':>9} {'ratio':>6} {'ingot MiB':>10} {'peer MiB':>9} {'compile s':>9}"
+    )
     for name in options.models:
         result = results[name] = bench.model(name)
         peer = min((result[mode + "_ms"] for mode in options.modes), default=float("nan"))
         memory = min((result[mode + "_mib"] for mode in options.modes), default=float("nan"))
-        print(f"{name:10} {result['ingot_ms']:9.2f} {peer:9.2f} {result.get('ratio', float('nan')):6.2f} "
-              f"{result['ingot_mib']:10.0f} {memory:9.0f} {result['compile_s']:9.2f}", flush=True)
+        print(
+            f"{name:10} {result['ingot_ms']:9.2f} {peer:9.2f} {result.get('ratio', float('nan')):6.2f} "
+            f"{result['ingot_mib']:10.0f} {memory:9.0f} {result['compile_s']:9.2f}",
+            flush=True,
+        )
         before = baseline.get(name, {}).get("ratio")
         if before and result.get("ratio", before) * TOLERANCE < before:
             print(f"  slower than the baseline: ratio {before:.2f} before")

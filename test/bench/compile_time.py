@@ -4,18 +4,15 @@ Prints the seconds of ingotc for each, of which the passes over the graph (--emi
 memory for activations, and the growth from the first depth of the first and the last. Needs numpy and onnx.
 """
 
-import json
 import os
 import subprocess
 import tempfile
 import time
 
+import bench
 import numpy
 import onnx
 from onnx import TensorProto, helper, numpy_helper
-
-import bench
-
 
 
 class Transformer:
@@ -57,8 +54,13 @@ class Transformer:
         return name
 
     def norm(self, name, x):
-        return self.node("LayerNormalization", x, self.weight(name + ".weight", self.width),
-                         self.weight(name + ".bias", self.width), axis=-1)
+        return self.node(
+            "LayerNormalization",
+            x,
+            self.weight(name + ".weight", self.width),
+            self.weight(name + ".bias", self.width),
+            axis=-1,
+        )
 
     def linear(self, name, x, inputs, outputs):
         product = self.node("MatMul", x, self.weight(name + ".weight", inputs, outputs))
@@ -98,19 +100,25 @@ def main():
             path = os.path.join(directory, f"{depth}.onnx")
             onnx.save(Transformer(depth, 64, 4, 32, 128).model, path)
 
-            def seconds(*arguments):
+            def seconds(*arguments, path=path):
                 start = time.perf_counter()
                 subprocess.run([ingotc, path, "-o", path + ".out", "--loss", "cross-entropy", *arguments], check=True)
                 return time.perf_counter() - start
 
-            result = results[depth] = {"compile_s": seconds(), "graph_s": seconds("--emit", "mlir"),
-                                       "budget_s": seconds("--memory-budget", "50%")}
+            result = results[depth] = {
+                "compile_s": seconds(),
+                "graph_s": seconds("--emit", "mlir"),
+                "budget_s": seconds("--memory-budget", "50%"),
+            }
 
-            def growth(figure):
+            def growth(figure, result=result):
                 return result[figure] / results[first][figure]
 
-            print(f"{depth:6} {result['compile_s']:10.2f} {growth('compile_s'):7.2f} {result['graph_s']:8.2f} "
-                  f"{result['budget_s']:9.2f} {growth('budget_s'):7.2f}", flush=True)
+            print(
+                f"{depth:6} {result['compile_s']:10.2f} {growth('compile_s'):7.2f} {result['graph_s']:8.2f} "
+                f"{result['budget_s']:9.2f} {growth('budget_s'):7.2f}",
+                flush=True,
+            )
     bench.write_json(options.json, results)
 
 

@@ -1,10 +1,11 @@
-"""Whether training in 16 bits, or with compressed gradients, ends where fp32 does: the two examples, several seeds, equal steps.
+"""Whether training in 16 bits, or with compressed gradients, ends where fp32 does.
 
-Every run draws its order of samples by the seed. The loss of a run is the mean of its last fifth; a figure is that of
-another way over that of the first, less one. With --grad-comm, ways are values of that option, the first being whole gradients, and
---ranks share the batch. Training amplifies any difference: `start` is fp32 again, from weights rounded
-once to bf16, and says how far two runs of the same precision end from each other. The mean over the seeds has its
-standard error beside it. Needs numpy and the compiler; the text is the licences of a Debian machine.
+Trains the two examples with several seeds and equal numbers of steps. Every run draws its order of samples by the
+seed. The loss of a run is the mean of its last fifth; a figure is that of another way over that of the first, less
+one. With --grad-comm, ways are values of that option, the first being whole gradients, and --ranks share the batch.
+Training amplifies any difference: `start` is fp32 again, from weights rounded once to bf16, and says how far two runs
+of the same precision end from each other. The mean over the seeds has its standard error beside it. Needs numpy and
+the compiler; the text is the licences of a Debian machine.
 """
 
 import glob
@@ -137,10 +138,11 @@ def main():
             print(f"{name:8} {seed:5} " + " ".join(f"{loss:{width}.4f}" for loss in losses)
                   + " " + " ".join(f"{p:+{wide}.2f}" for p in percents[-1]), flush=True)  # fmt: skip
         if len(percents) > 1:
-            figures = [
-                f"{statistics.mean(p):+.2f} ± {statistics.stdev(p) / len(p) ** 0.5:.2f}" for p in zip(*percents)
-            ]
-            print(f"{name:8} {'mean':>5} " + " " * (width + 1) * len(columns) + " ".join(f"{f:>{wide}}" for f in figures), flush=True)
+            figures = [f"{statistics.mean(p):+.2f} ± {statistics.stdev(p) / len(p) ** 0.5:.2f}" for p in zip(*percents)]
+            print(
+                f"{name:8} {'mean':>5} " + " " * (width + 1) * len(columns) + " ".join(f"{f:>{wide}}" for f in figures),
+                flush=True,
+            )
     bench.write_json(options.json, results)
 
 

@@ -1,11 +1,12 @@
 """Step time against memory: a model's trainers under falling budgets, alternating in one run.
 
 A machine's speed may change within a run: before and after each trainer the one without a budget runs, and a figure
-is the median of ratios to the mean of the two; so for PyTorch. Checks that the planned peak never rises when the budget falls and that the losses stay the same bits. With
---peer, PyTorch's eager mode and its checkpoint of each block run in the same rounds; their memory is what
-autograd saves, ours is the arena's activations at the peak. With --json, a run adds its rounds to those that the
-file holds of the same trainers: slow models can be timed in parts. Needs numpy; PyTorch for --peer and to export;
-matplotlib for --plot. INGOT_TORCH_PYTHON names the Python with PyTorch, as for tools/bench.
+is the median of ratios to the mean of the two; so for PyTorch. Checks that the planned peak never rises when the
+budget falls and that the losses stay the same bits. With --peer, PyTorch's eager mode and its checkpoint of each block
+run in the same rounds; their memory is what autograd saves, ours is the arena's activations at the peak. With --json,
+a run adds its rounds to those that the file holds of the same trainers: slow models can be timed in parts. Needs
+numpy; PyTorch for --peer and to export; matplotlib for --plot. INGOT_TORCH_PYTHON names the Python with PyTorch, as
+for tools/bench.
 """
 
 import argparse
@@ -24,8 +25,15 @@ MIB = 2**20
 
 class Frontier(bench.Bench):
     def command(self, *flags):
-        return [os.path.join(self.options.bin, "ingotc"), self.path(self.options.model + ".onnx"),
-                "--loss", "cross-entropy", "--weights", "none", *flags]
+        return [
+            os.path.join(self.options.bin, "ingotc"),
+            self.path(self.options.model + ".onnx"),
+            "--loss",
+            "cross-entropy",
+            "--weights",
+            "none",
+            *flags,
+        ]
 
     def smallest(self, output):
         result = subprocess.run(self.command("-o", output, "--memory-budget", "1"), capture_output=True, text=True)
@@ -41,13 +49,32 @@ class Frontier(bench.Bench):
         bench.run(self.command("-o", output, *flags))
         seconds = time.perf_counter() - start
         plan = json.loads(bench.run([output, "--inspect=json"])[0])
-        self.points.append({"trainer": output, "peak_bytes": plan["peak_bytes"], "compile_s": seconds,
-                            "activation_bytes": plan["activation_bytes"], "step_ms": [], "ratio": [], "loss": []})
+        self.points.append(
+            {
+                "trainer": output,
+                "peak_bytes": plan["peak_bytes"],
+                "compile_s": seconds,
+                "activation_bytes": plan["activation_bytes"],
+                "step_ms": [],
+                "ratio": [],
+                "loss": [],
+            }
+        )
 
     def train_point(self, point):
         log = point["trainer"] + ".jsonl"
-        bench.run([point["trainer"], "--data", self.path(self.options.model + ".npz"), "--no-shuffle",
-                   "--steps", str(self.options.steps), "--log", log])
+        bench.run(
+            [
+                point["trainer"],
+                "--data",
+                self.path(self.options.model + ".npz"),
+                "--no-shuffle",
+                "--steps",
+                str(self.options.steps),
+                "--log",
+                log,
+            ]
+        )
         with open(log) as file:
             lines = [json.loads(line) for line in file]
         times = [line["step_ms"] for line in lines[1:]]
@@ -59,8 +86,17 @@ class Frontier(bench.Bench):
         return statistics.median(times)
 
     def peer_point(self, peers, mode):
-        output, _ = bench.run([self.options.python, os.path.abspath(__file__), "--peer-mode", mode,
-                               "--steps", str(self.options.steps), self.options.model])
+        output, _ = bench.run(
+            [
+                self.options.python,
+                os.path.abspath(__file__),
+                "--peer-mode",
+                mode,
+                "--steps",
+                str(self.options.steps),
+                self.options.model,
+            ]
+        )
         timed = json.loads(output.splitlines()[-1])
         peer = peers.setdefault(mode, {"saved_bytes": timed["saved_bytes"], "step_ms": [], "ratio": []})
         peer["step_ms"] += timed["step_ms"]
@@ -100,12 +136,21 @@ class Frontier(bench.Bench):
 
 def summarize(result):
     """With medians in the place of samples."""
-    def middle(point):
-        return {**point, **{key: statistics.median(point[key] or [empty])
-                            for key, empty in (("step_ms", float("nan")), ("ratio", 1.0))}}
 
-    return {**result, "ingot": [middle(point) for point in result["ingot"]],
-            "peer": {mode: middle(point) for mode, point in result["peer"].items()}}
+    def middle(point):
+        return {
+            **point,
+            **{
+                key: statistics.median(point[key] or [empty])
+                for key, empty in (("step_ms", float("nan")), ("ratio", 1.0))
+            },
+        }
+
+    return {
+        **result,
+        "ingot": [middle(point) for point in result["ingot"]],
+        "peer": {mode: middle(point) for mode, point in result["peer"].items()},
+    }
 
 
 def time_peer(name, mode, steps):
@@ -153,7 +198,8 @@ def plot(result, path):
     series = {"Ingot (activations at the peak)": [(p["activation_bytes"], p["ratio"]) for p in result["ingot"]]}
     if result["peer"]:
         series["PyTorch, checkpoint per block (saved by autograd)"] = [
-            (p["saved_bytes"], p["ratio"]) for p in result["peer"].values()]
+            (p["saved_bytes"], p["ratio"]) for p in result["peer"].values()
+        ]
     for (label, points), marker in zip(series.items(), "os"):
         axes.plot([b / MIB for b, _ in points], [ratio for _, ratio in points], marker=marker, label=label)
     axes.set_xlabel("MiB")
@@ -168,8 +214,12 @@ def plot(result, path):
 def main():
     parser = bench.make_parser(__doc__)
     parser.add_argument("model", help="of models.py")
-    parser.add_argument("--budgets", nargs="*", default=["75%", "50%", "25%", "smallest"],
-                        help="of --memory-budget, falling; or smallest")
+    parser.add_argument(
+        "--budgets",
+        nargs="*",
+        default=["75%", "50%", "25%", "smallest"],
+        help="of --memory-budget, falling; or smallest",
+    )
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--steps", type=int, default=6)
     parser.add_argument("--peer", action="store_true", help="time PyTorch as well")
@@ -183,11 +233,12 @@ def main():
     result = summarize(Frontier(options).measure())
     print(f"{'':12} {'peak MiB':>9} {'activations':>12} {'step ms':>9} {'ratio':>6} {'compile s':>9}")
     for point in result["ingot"]:
-        print(f"{'ingot':12} {point['peak_bytes'] / MIB:9.1f} {point['activation_bytes'] / MIB:12.1f} "
-              f"{point['step_ms']:9.1f} {point['ratio']:6.3f} {point['compile_s']:9.2f}")
+        print(
+            f"{'ingot':12} {point['peak_bytes'] / MIB:9.1f} {point['activation_bytes'] / MIB:12.1f} "
+            f"{point['step_ms']:9.1f} {point['ratio']:6.3f} {point['compile_s']:9.2f}"
+        )
     for mode, point in result["peer"].items():
-        print(f"{mode:12} {'':9} {point['saved_bytes'] / MIB:12.1f} {point['step_ms']:9.1f} "
-              f"{point['ratio']:6.3f}")
+        print(f"{mode:12} {'':9} {point['saved_bytes'] / MIB:12.1f} {point['step_ms']:9.1f} {point['ratio']:6.3f}")
     if options.plot:
         plot(result, options.plot)
 

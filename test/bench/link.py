@@ -26,16 +26,23 @@ PEERS = ("none", "ddp", "serial")
 def gigabits(rate):
     """Of a rate as tc has it."""
     found = re.fullmatch(r"([\d.]+)(gbit|mbit)", rate)
-    return float(found[1]) / (1 if found[2] == "gbit" else 1000) if found else bench.fail(
-        "--rate", f"'{rate}' is no rate", "give one like 2gbit or 500mbit")
+    return (
+        float(found[1]) / (1 if found[2] == "gbit" else 1000)
+        if found
+        else bench.fail("--rate", f"'{rate}' is no rate", "give one like 2gbit or 500mbit")
+    )
 
 
 class Link(bench.Bench):
     def launch(self, *commands):
         """Runs commands side by side, each on a thread of its own."""
         environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-        processes = [subprocess.Popen(command, env={**environment, **extra}, stdout=subprocess.PIPE,
-                                      stderr=subprocess.PIPE, text=True) for command, extra in commands]
+        processes = [
+            subprocess.Popen(
+                command, env={**environment, **extra}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            )
+            for command, extra in commands
+        ]
         outputs = [process.communicate() for process in processes]
         for process, (_, errors) in zip(processes, outputs):
             if process.returncode != 0:
@@ -46,16 +53,35 @@ class Link(bench.Bench):
         self.export(self.options.model)
         self.export(self.options.part)
         self.trainer = self.path(self.options.part + "-link")
-        bench.run([os.path.join(self.options.bin, "ingotc"), self.path(self.options.part + ".onnx"), "-o", self.trainer,
-                   "--loss", "cross-entropy", "--data-parallel", *self.options.flags])
+        bench.run(
+            [
+                os.path.join(self.options.bin, "ingotc"),
+                self.path(self.options.part + ".onnx"),
+                "-o",
+                self.trainer,
+                "--loss",
+                "cross-entropy",
+                "--data-parallel",
+                *self.options.flags,
+            ]
+        )
 
     def train(self, log, *flags):
-        return [self.trainer, "--data", self.path(self.options.model + ".npz"), "--no-shuffle", "--steps",
-                str(self.options.steps), "--log", log, *flags]
+        return [
+            self.trainer,
+            "--data",
+            self.path(self.options.model + ".npz"),
+            "--no-shuffle",
+            "--steps",
+            str(self.options.steps),
+            "--log",
+            log,
+            *flags,
+        ]
 
     def times(self, log):
         with open(log) as file:
-            return [json.loads(line)["step_ms"] for line in file][self.options.skip:]
+            return [json.loads(line)["step_ms"] for line in file][self.options.skip :]
 
     def alone(self):
         logs = [self.path(f"link-{rank}.jsonl") for rank in range(2)]
@@ -69,8 +95,17 @@ class Link(bench.Bench):
         return self.times(log)
 
     def peer_times(self, mode):
-        command = [self.options.python, os.path.abspath(__file__), "--peer-mode", mode, "--steps", str(self.options.steps), "--skip", str(self.options.skip),
-                   self.options.model]
+        command = [
+            self.options.python,
+            os.path.abspath(__file__),
+            "--peer-mode",
+            mode,
+            "--steps",
+            str(self.options.steps),
+            "--skip",
+            str(self.options.skip),
+            self.options.model,
+        ]
         outputs = self.launch(*((command, {"RANK": str(rank)}) for rank in range(2)))
         return json.loads(outputs[0].splitlines()[-1])
 
@@ -81,7 +116,11 @@ class Link(bench.Bench):
         with open(trace) as file:
             events = json.load(file)["traceEvents"]
         last = self.options.steps
-        sent = [e for e in events if "bucket" in e["name"] and e.get("args", {}).get("step") == last and "bytes" in e["args"]]
+        sent = [
+            e
+            for e in events
+            if "bucket" in e["name"] and e.get("args", {}).get("step") == last and "bytes" in e["args"]
+        ]
         steps = [e for e in events if e["name"] == "train_step"]
         begin = max(e["ts"] for e in steps)
         # The loss's bucket is under way from the end of the forward pass on.
@@ -120,7 +159,7 @@ def time_peer(options):
         optimizer.step()
         times.append(1e3 * (time.perf_counter() - start))
     dist.barrier()
-    print(json.dumps(times[options.skip:]))
+    print(json.dumps(times[options.skip :]))
 
 
 def main():
@@ -150,8 +189,10 @@ def main():
     link.build()
     ready, sent = link.profile()
     if options.rate != "none":
-        subprocess.run(["tc", "qdisc", "add", "dev", "lo", "root", "tbf", "rate", options.rate, "burst", "1mb",
-                        "latency", "50ms"], check=True)
+        subprocess.run(
+            ["tc", "qdisc", "add", "dev", "lo", "root", "tbf", "rate", options.rate, "burst", "1mb", "latency", "50ms"],
+            check=True,
+        )
     samples = {}
     for _ in range(options.rounds):
         samples.setdefault("alone", []).extend(link.alone())
@@ -161,13 +202,27 @@ def main():
     middle = {name: statistics.median(values) for name, values in samples.items()}
     wire = 0 if options.rate == "none" else 2 * sent * 8e-6 / gigabits(options.rate)
     bound = max(middle["alone"], ready + wire)
-    result = {"model": options.model, "rate": options.rate, "flags": options.flags,
-              "shared_memory": options.shared_memory, "first_bucket_ms": ready, "sent_bytes": sent, "wire_ms": wire, "bound_ms": bound, "step_ms": middle}
-    print(f"a rank sends {sent / 1e6:.1f} MB, {wire:.0f} ms on the link for both; the first bucket is ready after {ready:.0f} ms")
+    result = {
+        "model": options.model,
+        "rate": options.rate,
+        "flags": options.flags,
+        "shared_memory": options.shared_memory,
+        "first_bucket_ms": ready,
+        "sent_bytes": sent,
+        "wire_ms": wire,
+        "bound_ms": bound,
+        "step_ms": middle,
+    }
+    print(
+        f"a rank sends {sent / 1e6:.1f} MB, {wire:.0f} ms on the link for both;"
+        f" the first bucket is ready after {ready:.0f} ms"
+    )
     for name, ms in middle.items():
         print(f"{name:12} {ms:8.1f} ms")
-    print(f"bound        {bound:8.1f} ms: the step takes {middle['together'] / bound:.3f} of it, "
-          f"{middle['together'] / middle['alone']:.3f} of computing alone")
+    print(
+        f"bound        {bound:8.1f} ms: the step takes {middle['together'] / bound:.3f} of it, "
+        f"{middle['together'] / middle['alone']:.3f} of computing alone"
+    )
     bench.write_json(options.json, result)
 
 

@@ -146,8 +146,15 @@ def export(name, directory):
     model, x, labels = make(name)
     # Later opsets keep attention whole: masks of long sequences need not be made then.
     torch.onnx.export(
-        model, (x,), f"{directory}/{name}.onnx", dynamo=True, optimize=False, external_data=False,
-        input_names=["x"], output_names=["y"], opset_version=23 if name.startswith("attention") else 18,
+        model,
+        (x,),
+        f"{directory}/{name}.onnx",
+        dynamo=True,
+        optimize=False,
+        external_data=False,
+        input_names=["x"],
+        output_names=["y"],
+        opset_version=23 if name.startswith("attention") else 18,
     )
     numpy.savez(f"{directory}/{name}.npz", x=x.numpy(), labels=labels.numpy())
 
@@ -160,7 +167,13 @@ def export_shapes(name, directory):
     with FakeTensorMode():
         model, x, labels = make(name)
         program = torch.onnx.export(
-            model, (x,), dynamo=True, optimize=False, input_names=["x"], output_names=["y"], opset_version=18,
+            model,
+            (x,),
+            dynamo=True,
+            optimize=False,
+            input_names=["x"],
+            output_names=["y"],
+            opset_version=18,
             dynamic_shapes=({0: torch.export.Dim("batch")},),
         )
     source = numpy.random.default_rng(0)
@@ -171,7 +184,12 @@ def export_shapes(name, directory):
     for value in values:
         if len(value.shape) > 1:
             value.const_value = onnx_ir.ExternalTensor(
-                f"{name}.bin", 0, 4 * sizes[value.name], value.dtype, shape=value.shape, name=value.name,
+                f"{name}.bin",
+                0,
+                4 * sizes[value.name],
+                value.dtype,
+                shape=value.shape,
+                name=value.name,
                 base_dir=directory,
             )
         elif isinstance(value.const_value.raw, torch.Tensor):

@@ -14,9 +14,11 @@ def trainer(ingot, *flags, optimizer="adamw"):
     if not fakes.exists():
         raise Skip("built without CUDA's headers")
     mlp = golden("mlp")
-    return mlp, ingot.compile(mlp.model, *mlp.compile_flags(optimizer), "--target", "cuda", *flags), {
-        "LD_LIBRARY_PATH": str(fakes)
-    }
+    return (
+        mlp,
+        ingot.compile(mlp.model, *mlp.compile_flags(optimizer), "--target", "cuda", *flags),
+        {"LD_LIBRARY_PATH": str(fakes)},
+    )
 
 
 def recorded(ingot, *flags, env=None, steps=4, compiled=()):
@@ -37,7 +39,8 @@ def run_ranks(ingot, gpus, *flags, ranks=2, steps=3, trainer_flags="", optimizer
         raise Skip("mpirun is not there")
     mlp, program, env = trainer(ingot, "--data-parallel", "--bucket-mb", bucket, *flags, optimizer=optimizer)
     logs = ingot.path("calls")
-    script = f"INGOT_FAKE_LOG={logs}.$OMPI_COMM_WORLD_RANK exec {program} --data {mlp.data} --steps {steps} {trainer_flags}"
+    run = f"{program} --data {mlp.data} --steps {steps} {trainer_flags}"
+    script = f"INGOT_FAKE_LOG={logs}.$OMPI_COMM_WORLD_RANK exec {run}"
     command = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", str(ranks), "bash", "-c", script]
     return command, {**env, "INGOT_FAKE_GPUS": str(gpus), "OMP_NUM_THREADS": "1"}, logs
 

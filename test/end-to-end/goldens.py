@@ -47,9 +47,7 @@ OPTIMIZERS = {
 class Mlp(nn.Module):
     def __init__(self):
         super().__init__()
-        self.net = nn.Sequential(
-            nn.Linear(784, 40), nn.ReLU(), nn.Linear(40, 40), nn.ReLU(), nn.Linear(40, 10)
-        )
+        self.net = nn.Sequential(nn.Linear(784, 40), nn.ReLU(), nn.Linear(40, 40), nn.ReLU(), nn.Linear(40, 10))
 
     def forward(self, x):
         return self.net(x)
@@ -61,9 +59,7 @@ class Block(nn.Module):
         self.conv1 = nn.Conv2d(channels_in, channels, 3, stride, 1, bias=False)
         self.bn1 = nn.BatchNorm2d(channels)
         # Grouped and dilated: the same shape as a plain 3x3 one.
-        self.conv2 = nn.Conv2d(
-            channels, channels, 3, 1, 2, dilation=2, groups=4, bias=False
-        )
+        self.conv2 = nn.Conv2d(channels, channels, 3, 1, 2, dilation=2, groups=4, bias=False)
         self.bn2 = nn.BatchNorm2d(channels)
         self.down = nn.Sequential(
             nn.Conv2d(channels_in, channels, 1, stride, bias=False),
@@ -293,13 +289,9 @@ def make(name):
                 weights[f"{optimizer}/{key}"] = value
         # How much of the tolerance rounding alone takes: PyTorch in f64.
         doubles = {k: v.double() if v.is_floating_point() else v for k, v in data.items()}
-        exact, exact_state, _ = train(
-            case, copy.deepcopy(initial).double(), doubles, make_optimizer
-        )
+        exact, exact_state, _ = train(case, copy.deepcopy(initial).double(), doubles, make_optimizer)
         drift = [abs(a - b) / abs(b) for a, b in zip(losses, exact)]
-        moved = max(
-            np.abs(state[k] - exact_state[k]).max() for k in state if "tracked" not in k
-        )
+        moved = max(np.abs(state[k] - exact_state[k]).max() for k in state if "tracked" not in k)
         print(
             f"{name} {optimizer}: loss {losses[0]:.4f} -> {losses[-1]:.4f}, f32 against f64:"
             f" loss {max(drift[:10]):.1e} in 10 steps, {max(drift):.1e} in 50, weights {moved:.1e}"

@@ -21,8 +21,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 GOLDENS = HERE / "goldens"
 DIGITS = ROOT / "docs/examples/digits"
-# Models made by other exporters and runtimes; only some machines have them.
-MODELS = ROOT.parent / "shared/models"
+EXPORTED = HERE / "exported"
 
 # Threads that wait do not spin: suites run side by side on few cores.
 QUIET = {"OMP_WAIT_POLICY": "passive"}

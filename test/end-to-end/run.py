@@ -37,8 +37,11 @@ def main():
     files = [name for name in FILES if not args.group or (name + "/").startswith(args.group + "/")]
     modules = {importlib.import_module("cases." + name.replace("/", ".")).__name__ for name in files}
     # A file may import another one, whose cases are not its own.
-    names = [n for n, run_case in harness.CASES.items()
-             if run_case.__module__ in modules and all(part in n for part in args.filter)]
+    names = [
+        n
+        for n, run_case in harness.CASES.items()
+        if run_case.__module__ in modules and all(part in n for part in args.filter)
+    ]
     if args.list:
         print("\n".join(names))
         return 0

@@ -173,15 +173,23 @@ class Case:
         to = [-(-(limit - start) // stride) for start, limit, stride in zip(starts, limits, strides)]
         s, t = self.type(shape, element), self.type(to, element)
         a = self.constant(shape, element)
-        return self.emit(f"ingot.slice {a} starts = {starts} limits = {limits} strides = {strides} : ({s}) -> {t}"), t, False
+        return (
+            self.emit(f"ingot.slice {a} starts = {starts} limits = {limits} strides = {strides} : ({s}) -> {t}"),
+            t,
+            False,
+        )
 
     def pad(self):
         element, shape = self.number_element(), self.shape()
         low, high, interior = ([self.rng.randint(0, 2) for _ in shape] for _ in range(3))
-        to = [n + l + h + i * (n - 1) for n, l, h, i in zip(shape, low, high, interior)]
+        to = [n + a + b + i * (n - 1) for n, a, b, i in zip(shape, low, high, interior)]
         s, t = self.type(shape, element), self.type(to, element)
         a, value = self.constant(shape, element), self.rng.choice(["0.0", "1.0", "7.0"])
-        return self.emit(f"ingot.pad {a} low = {low} high = {high} interior = {interior} value = {value} : ({s}) -> {t}"), t, False
+        return (
+            self.emit(f"ingot.pad {a} low = {low} high = {high} interior = {interior} value = {value} : ({s}) -> {t}"),
+            t,
+            False,
+        )
 
     def concat(self):
         element, shape = self.any_element(), self.shape(1)

@@ -94,8 +94,10 @@ def mutate_removal(rng, graph):
     del graph.node[rng.randrange(len(graph.node))]
 
 
-MUTATIONS = [mutate_attribute, mutate_attribute, mutate_attribute, mutate_initializer_shape, mutate_integer_data, mutate_input_shape,
-             mutate_input_type, mutate_operand, mutate_arity, mutate_operator, mutate_order, mutate_removal]  # fmt: skip
+MUTATIONS = [
+    *[mutate_attribute] * 3, mutate_initializer_shape, mutate_integer_data, mutate_input_shape,
+    mutate_input_type, mutate_operand, mutate_arity, mutate_operator, mutate_order, mutate_removal,
+]  # fmt: skip
 
 
 def mutant(rng, path):

@@ -34,8 +34,10 @@ MAX_BYTES = 60 << 20
 def run(*command, **kwargs):
     done = subprocess.run([str(word) for word in command], text=True, capture_output=True, **kwargs)
     if done.returncode != 0:
-        sys.exit(f"error: {os.path.basename(str(command[0]))}: exit {done.returncode}: {done.stderr.strip()[-500:]}\n"
-                 f"hint: run it by hand: {' '.join(str(word) for word in command)}")
+        sys.exit(
+            f"error: {os.path.basename(str(command[0]))}: exit {done.returncode}: {done.stderr.strip()[-500:]}\n"
+            f"hint: run it by hand: {' '.join(str(word) for word in command)}"
+        )
     return done.stdout
 
 
@@ -136,8 +138,12 @@ def main():
     commit = run("git", "-C", ROOT, "describe", "--always", "--dirty").strip()
     with open(os.path.join(options.folder, "plan.json"), "w") as file:
         json.dump({"commit": commit, "arch": options.arch, "steps": STEPS, "trainers": trainers}, file, indent=1)
-    size = sum(os.path.getsize(os.path.join(d, f)) for d, _, files in os.walk(options.folder) for f in files
-               if not os.path.islink(os.path.join(d, f)))
+    size = sum(
+        os.path.getsize(os.path.join(d, f))
+        for d, _, files in os.walk(options.folder)
+        for f in files
+        if not os.path.islink(os.path.join(d, f))
+    )
     print(f"{options.folder}: {cases} libraries of kernel tests, {len(trainers)} trainers, {size / (1 << 20):.1f} MiB")
     if size > MAX_BYTES:
         sys.exit("error: gpu-check: the folder is too large\nhint: leave out trainers")

@@ -67,8 +67,14 @@ class Check:
         command = [str(word) for word in command]
         timeout = max(1, min(timeout, self.section_deadline - time.monotonic()))
         try:
-            done = subprocess.run(command, text=True, capture_output=True, timeout=timeout, errors="replace",
-                                  env={**os.environ, **(env or {})})
+            done = subprocess.run(
+                command,
+                text=True,
+                capture_output=True,
+                timeout=timeout,
+                errors="replace",
+                env={**os.environ, **(env or {})},
+            )
         except subprocess.TimeoutExpired:
             raise Skip(f"{os.path.basename(command[0])}: no end after {timeout:.0f} s") from None
         if check and done.returncode != 0:
@@ -78,8 +84,19 @@ class Check:
     def train(self, trainer, steps, *flags, env=None):
         """The log of a run."""
         log = os.path.join(self.options.out, "log.jsonl")
-        self.run(os.path.join(HERE, trainer["name"]), "--data", os.path.join(HERE, trainer["data"]), "--no-shuffle",
-                 "--steps", steps, "--log", log, *flags, timeout=240, env=env)
+        self.run(
+            os.path.join(HERE, trainer["name"]),
+            "--data",
+            os.path.join(HERE, trainer["data"]),
+            "--no-shuffle",
+            "--steps",
+            steps,
+            "--log",
+            log,
+            *flags,
+            timeout=240,
+            env=env,
+        )
         return [json.loads(line) for line in open(log)]
 
     def profile(self, trainer, steps, name):
@@ -110,7 +127,9 @@ class Check:
 def machine(check):
     if not shutil.which("nvidia-smi"):
         raise Skip("no nvidia-smi on this machine")
-    query = check.run("nvidia-smi", "--query-gpu=name,driver_version,memory.total,clocks.max.sm", "--format=csv,noheader")
+    query = check.run(
+        "nvidia-smi", "--query-gpu=name,driver_version,memory.total,clocks.max.sm", "--format=csv,noheader"
+    )
     name, driver, memory, clock = query.stdout.splitlines()[0].split(", ")
     result = {"gpu": name, "driver": driver, "memory": memory, "clock": clock}
     torch = check.run(check.python, "-c", "import torch; print(torch.__version__, torch.version.cuda)", check=False)
@@ -131,9 +150,11 @@ def kernels(check):
             lines.append({"case": name, "ok": False, "difference": done.stderr.strip()[-300:]})
     failed = [f"{line['case']}: {line['difference']}" for line in lines if not line["ok"]]
     notes = sorted({note for line in lines for note in line.get("notes", [])})
-    return {"ok": bool(lines) and not failed,
-            "figures": {"functions": len(lines), "failed": len(failed), "notes": "; ".join(notes) or "none"},
-            "problems": failed}
+    return {
+        "ok": bool(lines) and not failed,
+        "figures": {"functions": len(lines), "failed": len(failed), "notes": "; ".join(notes) or "none"},
+        "problems": failed,
+    }
 
 
 @section("Losses of 20 steps against the processor's trainer, twice with the same bits", 120)
@@ -172,8 +193,17 @@ def measure(check, trainer, modes, steps, timeout, rounds=2):
         ours += [line["step_ms"] for line in check.train(trainer, steps)][5:]
         for mode in modes:
             try:
-                peer = check.torch("time", trainer["model"], mode, steps, "--device", "cuda", "--precision",
-                                   trainer["precision"], timeout=timeout)
+                peer = check.torch(
+                    "time",
+                    trainer["model"],
+                    mode,
+                    steps,
+                    "--device",
+                    "cuda",
+                    "--precision",
+                    trainer["precision"],
+                    timeout=timeout,
+                )
                 peers[mode] += peer["step_ms"][5:]
                 row[mode + "_bytes"] = peer["peak_bytes"]
             except (RuntimeError, Skip) as error:
@@ -200,10 +230,12 @@ def measure(check, trainer, modes, steps, timeout, rounds=2):
 
 @section("Memory-bound kernels as a share of the copy bandwidth", 60)
 def bandwidth(check):
-    code = ("import torch; a = torch.empty(1 << 28, device='cuda'); b = torch.empty_like(a); e = torch.cuda.Event\n"
-            "for _ in range(12):\n"
-            " s, t = e(enable_timing=True), e(enable_timing=True); s.record(); b.copy_(a); t.record()\n"
-            " torch.cuda.synchronize(); print(2 * a.nbytes / s.elapsed_time(t) * 1e-6)")
+    code = (
+        "import torch; a = torch.empty(1 << 28, device='cuda'); b = torch.empty_like(a); e = torch.cuda.Event\n"
+        "for _ in range(12):\n"
+        " s, t = e(enable_timing=True), e(enable_timing=True); s.record(); b.copy_(a); t.record()\n"
+        " torch.cuda.synchronize(); print(2 * a.nbytes / s.elapsed_time(t) * 1e-6)"
+    )
     copies = check.run(check.python, "-c", code, check=False).stdout.split()
     copy = statistics.median(float(line) for line in copies[2:]) if copies else None
     rows = []
@@ -213,11 +245,18 @@ def bandwidth(check):
             for event in step:
                 if event["cat"] != "matmul" and event["args"]["bytes"] > 32 << 20 and event["dur"] > 0:
                     kernels.setdefault(event["name"], []).append(
-                        (event["args"]["bytes"] / event["dur"] * 1e-3, event["dur"]))
+                        (event["args"]["bytes"] / event["dur"] * 1e-3, event["dur"])
+                    )
         for name, runs in kernels.items():
             rate = statistics.median(r[0] for r in runs)
-            rows.append({"kernel": name, "gb_per_s": rate, "share": rate / copy if copy else "unknown",
-                         "us": statistics.median(r[1] for r in runs)})
+            rows.append(
+                {
+                    "kernel": name,
+                    "gb_per_s": rate,
+                    "share": rate / copy if copy else "unknown",
+                    "us": statistics.median(r[1] for r in runs),
+                }
+            )
     rows.sort(key=lambda row: -row["us"])
     return {"ok": bool(rows), "figures": {"copy_gb_per_s": copy or "none: no PyTorch"}, "rows": rows[:40]}
 
@@ -272,8 +311,10 @@ def read_timeline(path):
     """Of a run that nsys recorded, with the steps that are one graph launch: the share of the time that the GPU was
     busy, the longest gap, copies of inputs beside kernels, and launches that came while the step before still ran."""
     base = sqlite3.connect(path)
-    launches = base.execute("SELECT r.start, r.correlationId FROM CUPTI_ACTIVITY_KIND_RUNTIME r JOIN StringIds s "
-                            "ON r.nameId = s.id WHERE s.value LIKE 'cuGraphLaunch%' ORDER BY r.start").fetchall()
+    launches = base.execute(
+        "SELECT r.start, r.correlationId FROM CUPTI_ACTIVITY_KIND_RUNTIME r JOIN StringIds s "
+        "ON r.nameId = s.id WHERE s.value LIKE 'cuGraphLaunch%' ORDER BY r.start"
+    ).fetchall()
     kernels = base.execute("SELECT start, end, correlationId FROM CUPTI_ACTIVITY_KIND_KERNEL").fetchall()
     # 1: from the host to the device.
     copies = base.execute("SELECT start, end FROM CUPTI_ACTIVITY_KIND_MEMCPY WHERE copyKind = 1").fetchall()
@@ -293,10 +334,14 @@ def read_timeline(path):
     inputs = [i for i in copies if first <= i[0] and i[1] <= last]
     beside = sum(max(0, min(end, e) - max(begin, b)) for begin, end in inputs for b, e in busy)
     ahead = sum(start < before[-1][1] for (_, before), (start, _) in zip(steps, steps[1:]))
-    figures = {"steps_seen": len(steps), "busy_share_seen": total(busy) / (last - first),
-               "longest_gap_us": max(gaps, default=0) * 1e-3, "input_copies": len(inputs),
-               "input_copies_beside_kernels": beside / total(inputs) if inputs else "none",
-               "launched_before_the_last_ended": f"{ahead} of {len(steps) - 1}"}
+    figures = {
+        "steps_seen": len(steps),
+        "busy_share_seen": total(busy) / (last - first),
+        "longest_gap_us": max(gaps, default=0) * 1e-3,
+        "input_copies": len(inputs),
+        "input_copies_beside_kernels": beside / total(inputs) if inputs else "none",
+        "launched_before_the_last_ended": f"{ahead} of {len(steps) - 1}",
+    }
     return figures, ahead
 
 
@@ -308,20 +353,46 @@ def timeline(check):
         calls = check.profile(trainer, 5, "timeline.json")[-1]
         ran = merge((e["ts"], e["ts"] + e["dur"]) for e in calls)
         gaps = [b - a for (_, a), (b, _) in zip(ran, ran[1:])]
-        figures = {"step_ms": step_ms, "calls": len(calls), "calls_ms": total(ran) * 1e-3,
-                   # Above 1, calls one by one take longer than they do in one launch.
-                   "calls_share_of_step": total(ran) * 1e-3 / step_ms if step_ms else 0,
-                   "one_by_one_gaps_ms": sum(gaps) * 1e-3, "one_by_one_longest_gap_us": max(gaps, default=0)}
+        figures = {
+            "step_ms": step_ms,
+            "calls": len(calls),
+            "calls_ms": total(ran) * 1e-3,
+            # Above 1, calls one by one take longer than they do in one launch.
+            "calls_share_of_step": total(ran) * 1e-3 / step_ms if step_ms else 0,
+            "one_by_one_gaps_ms": sum(gaps) * 1e-3,
+            "one_by_one_longest_gap_us": max(gaps, default=0),
+        }
         nsys = shutil.which("nsys") or "/usr/local/cuda/bin/nsys"
         if not os.path.exists(nsys):
             figures["overlap"] = "not seen: no nsys on this machine"
             continue
         report = os.path.join(check.options.out, "timeline")
         try:
-            check.run(nsys, "profile", "-t", "cuda", "--cuda-graph-trace=node", "--force-overwrite=true", "-o", report,
-                      os.path.join(HERE, trainer["name"]), "--data", os.path.join(HERE, trainer["data"]), "--steps", "16")
-            check.run(nsys, "export", "--type", "sqlite", "--force-overwrite=true", "-o", report + ".sqlite",
-                      report + ".nsys-rep")
+            check.run(
+                nsys,
+                "profile",
+                "-t",
+                "cuda",
+                "--cuda-graph-trace=node",
+                "--force-overwrite=true",
+                "-o",
+                report,
+                os.path.join(HERE, trainer["name"]),
+                "--data",
+                os.path.join(HERE, trainer["data"]),
+                "--steps",
+                "16",
+            )
+            check.run(
+                nsys,
+                "export",
+                "--type",
+                "sqlite",
+                "--force-overwrite=true",
+                "-o",
+                report + ".sqlite",
+                report + ".nsys-rep",
+            )
             seen, ahead = read_timeline(report + ".sqlite")
         except (RuntimeError, Skip, sqlite3.Error) as error:
             problems.append(f"nsys: {error}")
@@ -344,8 +415,17 @@ def sanitizer(check):
         while covered < len(libraries) and time.monotonic() < end:
             part = libraries[covered : covered + some]
             try:
-                done = check.run(tool, "--tool", kind, "--error-exitcode", "7", os.path.join(HERE, "ingot-gpu-run"), *part,
-                                 timeout=end - time.monotonic(), check=False)
+                done = check.run(
+                    tool,
+                    "--tool",
+                    kind,
+                    "--error-exitcode",
+                    "7",
+                    os.path.join(HERE, "ingot-gpu-run"),
+                    *part,
+                    timeout=end - time.monotonic(),
+                    check=False,
+                )
             except Skip:
                 break
             if done.returncode == 7:
@@ -361,8 +441,11 @@ def sanitizer(check):
 def add_steps(model):
     @section(f"{model}, beside PyTorch", 400, "steps-" + model)
     def steps(check):
-        rows = [measure(check, t, ["eager", "compile", "max-autotune"], 50, 90) for t in check.trainers(model)
-                if t["precision"] != "fp16"]
+        rows = [
+            measure(check, t, ["eager", "compile", "max-autotune"], 50, 90)
+            for t in check.trainers(model)
+            if t["precision"] != "fp16"
+        ]
         return {"ok": bool(rows), "rows": rows}
 
 
@@ -384,9 +467,11 @@ def large(check):
 
 @section("GPT-2 of 1.5 billion parameters in bf16: beside PyTorch, and at the batch that fits 80 GB", 450)
 def xl(check):
-    rows = [measure(check, t, modes, 15, 180, rounds=1)
-            for model, modes in [("gpt2-xl:20x1024", []), ("gpt2-xl:8x1024", ["eager", "compile"])]
-            for t in check.trainers(model)]
+    rows = [
+        measure(check, t, modes, 15, 180, rounds=1)
+        for model, modes in [("gpt2-xl:20x1024", []), ("gpt2-xl:8x1024", ["eager", "compile"])]
+        for t in check.trainers(model)
+    ]
     return {"ok": bool(rows), "rows": rows}
 
 
@@ -403,7 +488,9 @@ def write_report(check, results):
         state = f"did not run: {result['skipped']}" if "skipped" in result else "ok" if result["ok"] else "FAILED"
         text += f"\n## {title}\n\n{state}\n"
         if result.get("figures"):
-            text += "\n" + "\n".join(f"- {key}: {format_value(value)}" for key, value in result["figures"].items()) + "\n"
+            text += (
+                "\n" + "\n".join(f"- {key}: {format_value(value)}" for key, value in result["figures"].items()) + "\n"
+            )
         if result.get("rows"):
             keys = list(dict.fromkeys(key for row in result["rows"] for key in row))
             text += "\n| " + " | ".join(keys) + " |\n|" + "---|" * len(keys) + "\n"
@@ -418,8 +505,9 @@ def write_report(check, results):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", default=os.path.join(HERE, "out"), help="where the report goes")
-    parser.add_argument("--only", nargs="*", default=list(SECTIONS), choices=list(SECTIONS), metavar="SECTION",
-                        help=" ".join(SECTIONS))
+    parser.add_argument(
+        "--only", nargs="*", default=list(SECTIONS), choices=list(SECTIONS), metavar="SECTION", help=" ".join(SECTIONS)
+    )
     parser.add_argument("--again", action="store_true", help="also what is finished")
     parser.add_argument("--limit", type=float, default=480, help="seconds in all")
     check = Check(parser.parse_args())

@@ -24,7 +24,7 @@ def values(random, text):
     if kind == "range":
         return np.arange(float(np.prod(shape))).reshape(shape)
     if kind.startswith("labels="):
-        labels = random.integers(0, int(kind[len("labels="):]), shape)
+        labels = random.integers(0, int(kind[len("labels=") :]), shape)
         labels[1, 2:5] = -100
         return labels
     return np.full(shape, float(kind))
@@ -54,8 +54,13 @@ def compare(options):
         got = np.load(path)
         assert options.names or sorted(got) == names, (path, sorted(got), names)
         for name in options.names or names:
-            np.testing.assert_allclose(got[name], expected[name], rtol=rtol.get(name, options.rtol), atol=options.atol,
-                                       err_msg=f"{name} of {path}")
+            np.testing.assert_allclose(
+                got[name],
+                expected[name],
+                rtol=rtol.get(name, options.rtol),
+                atol=options.atol,
+                err_msg=f"{name} of {path}",
+            )
 
 
 def main():
@@ -71,9 +76,17 @@ def main():
     command("make", make, ("file", {}), ("arrays", {"nargs": "+"}))
     command("raw", raw, ("file", {}), ("array", {}))
     command("print", show, ("file", {}), ("names", {"nargs": "+"}))
-    command("compare", compare, ("--rtol", {"type": float, "default": 0.0}), ("--atol", {"type": float, "default": 0.0}),
-            ("--rtol-of", {"action": "append", "default": []}), ("--count", {"type": int}),
-            ("--names", {"type": lambda text: text.split(",")}), ("expected", {}), ("got", {"nargs": "+"}))
+    command(
+        "compare",
+        compare,
+        ("--rtol", {"type": float, "default": 0.0}),
+        ("--atol", {"type": float, "default": 0.0}),
+        ("--rtol-of", {"action": "append", "default": []}),
+        ("--count", {"type": int}),
+        ("--names", {"type": lambda text: text.split(",")}),
+        ("expected", {}),
+        ("got", {"nargs": "+"}),
+    )
     options = parser.parse_args()
     options.run(options)
 

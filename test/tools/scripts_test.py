@@ -62,9 +62,7 @@ class RunDocs(unittest.TestCase):
             return run("run_docs.py", path)
 
     def test_runs_sh_blocks_only(self):
-        status, text = self.run_document(
-            "```sh\ntest -e LICENSE\ntools/check\n```\nwords\n```text\nfalse\n```\n"
-        )
+        status, text = self.run_document("```sh\ntest -e LICENSE\ntools/check\n```\nwords\n```text\nfalse\n```\n")
         self.assertEqual((status, text.splitlines()[-1]), (0, "1 passed, 0 failed"))
 
     def test_any_failing_line_fails_the_block(self):

@@ -32,8 +32,7 @@ class Attention(nn.Module):
     def forward(self, x):
         b, t, width = x.shape
         q, k, v = (
-            part.view(b, t, self.heads, width // self.heads).transpose(1, 2)
-            for part in self.qkv(x).split(width, 2)
+            part.view(b, t, self.heads, width // self.heads).transpose(1, 2) for part in self.qkv(x).split(width, 2)
         )
         y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
         return self.out(y.transpose(1, 2).reshape(b, t, width))

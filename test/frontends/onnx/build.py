@@ -31,7 +31,15 @@ import onnx
 import onnx.parser
 from onnx import helper, numpy_helper
 
-DTYPES = {"float": np.float32, "double": np.float64, "float16": np.float16, "int64": np.int64, "int32": np.int32, "bool": np.bool_, "uint8": np.uint8}
+DTYPES = {
+    "float": np.float32,
+    "double": np.float64,
+    "float16": np.float16,
+    "int64": np.int64,
+    "int32": np.int32,
+    "bool": np.bool_,
+    "uint8": np.uint8,
+}
 
 
 def add_metadata(proto, text):

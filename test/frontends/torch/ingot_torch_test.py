@@ -137,7 +137,7 @@ class ExportTest(unittest.TestCase):
 
     def test_refuses_a_fixed_batch(self):
         # Newer exporters refuse it themselves.
-        with self.assertRaises(Exception):
+        with self.assertRaises(Exception):  # noqa: B017
             self.export(Baked(), torch.randn(2, 2))
         self.assertFalse(self.path.exists())
 

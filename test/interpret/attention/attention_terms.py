@@ -18,7 +18,7 @@ def module(terms, bounds):
     state = "".join(f"ingot.state parameter @{name} : {SHAPE} = dense<0.0> : {SHAPE}\n" for name in "qkv")
     elements = {"bias": "f32", "mask": "i1", "lengths": "i32"}
     types = {name: f"tensor<{'x'.join(map(str, shape))}x{elements[name]}>" for name, shape in terms.items()}
-    arguments = [f'%{name}: {SHAPE} {{ingot.state = @{name}}}' for name in "qkv"]
+    arguments = [f"%{name}: {SHAPE} {{ingot.state = @{name}}}" for name in "qkv"]
     arguments += [f'%{name}: {type} {{ingot.kind = "data", ingot.name = "{name}"}}' for name, type in types.items()]
     arguments += [f'%g: {SHAPE} {{ingot.kind = "data", ingot.name = "g"}}']
     operands = "".join(f" {name} %{name}" for name in types)
@@ -46,10 +46,31 @@ def run(*command):
 def step(source, form, scratch):
     """The loss and the states after a step of plain descent."""
     lowered = scratch / "step.mlir"
-    text = run("ingot-opt", source, f"--ingot-form-attention={form}", "--ingot-autodiff=loss=output:loss optimizer=sgd",
-               "-o", lowered) + lowered.read_text()
-    run("ingot-eval", lowered, "--function", "train_step", "--inputs", scratch / "inputs.npz", "--states",
-        scratch / "states.npz", "--outputs", scratch / "outputs.npz", "--state-out", scratch / "after.npz")
+    text = (
+        run(
+            "ingot-opt",
+            source,
+            f"--ingot-form-attention={form}",
+            "--ingot-autodiff=loss=output:loss optimizer=sgd",
+            "-o",
+            lowered,
+        )
+        + lowered.read_text()
+    )
+    run(
+        "ingot-eval",
+        lowered,
+        "--function",
+        "train_step",
+        "--inputs",
+        scratch / "inputs.npz",
+        "--states",
+        scratch / "states.npz",
+        "--outputs",
+        scratch / "outputs.npz",
+        "--state-out",
+        scratch / "after.npz",
+    )
     states = np.load(scratch / "after.npz")
     return text, {"loss": np.load(scratch / "outputs.npz")["loss"], **{name: states[name] for name in "qkv"}}
 
@@ -66,7 +87,11 @@ def cases(rng):
         yield "pairs", {"mask": rng.random((BATCH, HEADS, ROWS, ROWS)) < 0.2}, bounds
         yield "bias", {"bias": infinite}, bounds
         # As some models add masks.
-        yield "lowest", {"bias": np.where(np.arange(ROWS) < 3, 1.0, -3.4e38).astype(np.float32)[None, None, None]}, ", right = 0 : i64"
+        yield (
+            "lowest",
+            {"bias": np.where(np.arange(ROWS) < 3, 1.0, -3.4e38).astype(np.float32)[None, None, None]},
+            ", right = 0 : i64",
+        )
         yield "both", {"bias": infinite[:, :1], "mask": ends[:, None, None]}, bounds
         yield "lengths", {"lengths": lengths}, bounds
         # Keys within lengths are hidden as well: queries that see none of them.
@@ -81,7 +106,10 @@ def main():
             scratch = pathlib.Path(folder)
             source = scratch / "model.mlir"
             source.write_text(module({key: value.shape for key, value in terms.items()}, bounds))
-            draw = lambda: rng.standard_normal((BATCH, ROWS, HEADS, SIZE)).astype(np.float32)
+
+            def draw():
+                return rng.standard_normal((BATCH, ROWS, HEADS, SIZE)).astype(np.float32)
+
             np.savez(scratch / "inputs.npz", g=draw(), lr=np.float64(1), **terms)
             np.savez(scratch / "states.npz", **{state: 4 * draw() for state in "qkv"})
             text, device = step(source, "device precision=bf16", scratch)

@@ -11,8 +11,12 @@ class CompiledFormat(lit.formats.TestFormat):
     """What `ingot-eval --expect` checks, at level 0 (each op alone) and 2 (fused), for the CPU and in the
     emulator of a CUDA device."""
 
-    VARIANTS = {"O0": ["--compiled=0"], "O2": ["--compiled=2"],
-                "cuda-O0": ["--compiled=0", "--emulate"], "cuda-O2": ["--compiled=2", "--emulate"]}
+    VARIANTS = {
+        "O0": ["--compiled=0"],
+        "O2": ["--compiled=2"],
+        "cuda-O0": ["--compiled=0", "--emulate"],
+        "cuda-O2": ["--compiled=2", "--emulate"],
+    }
 
     def getTestsInDirectory(self, suite, path, litConfig, localConfig):
         root = os.path.dirname(suite.getSourcePath(path))
@@ -25,7 +29,7 @@ class CompiledFormat(lit.formats.TestFormat):
 
     def execute(self, test, litConfig):
         at = test.path_in_suite.index("compiled")
-        variant, *file = test.path_in_suite[at + 1:]
+        variant, *file = test.path_in_suite[at + 1 :]
         root = os.path.dirname(test.suite.getSourcePath(test.path_in_suite[: at + 1]))
         command = ["ingot-eval", "--expect", *self.VARIANTS[variant], os.path.join(root, *file)]
         command[0] = os.path.join(test.config.ingot_bin, command[0])

@@ -73,8 +73,16 @@ def main():
         folder = pathlib.Path(scratch)
         write_inputs(folder)
         plain, device = build(folder, "plain"), build(folder, "device", "--ingot-round-epilogues")
-        fused = run("ingot-opt", device, "--ingot-decompose", "--ingot-pack-signs", "--ingot-form-fusions=library-epilogues")
-        forms = {"<gelu bias = 2 auxiliary": 1, "<relu bias = 2 auxiliary": 1, "<gelu_grad": 1, "<relu_grad": 1, "of rhs>": 3}
+        fused = run(
+            "ingot-opt", device, "--ingot-decompose", "--ingot-pack-signs", "--ingot-form-fusions=library-epilogues"
+        )
+        forms = {
+            "<gelu bias = 2 auxiliary": 1,
+            "<relu bias = 2 auxiliary": 1,
+            "<gelu_grad": 1,
+            "<relu_grad": 1,
+            "of rhs>": 3,
+        }
         for form, count in forms.items():
             if fused.count(form) != count:
                 sys.exit(f"{fused.count(form)} epilogues {form}, want {count}")

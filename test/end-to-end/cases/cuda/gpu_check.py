@@ -8,15 +8,17 @@ import shutil
 import sqlite3
 import sys
 
+from fakes import trainer
 from harness import ROOT, case, check
-from fakes import recorded, trainer
 
 
 @case("cuda tests of kernels for a machine with a GPU")
 def kernel_cases(ingot):
     _, _, env = trainer(ingot)
     folder = ingot.path("add-O2.so").parent
-    ingot.succeed([ingot.bin / "ingot-gpu-cases", ROOT / "test/interpret/elementwise/arithmetic/add.mlir", "-o", folder])
+    ingot.succeed(
+        [ingot.bin / "ingot-gpu-cases", ROOT / "test/interpret/elementwise/arithmetic/add.mlir", "-o", folder]
+    )
     for level in ["O0", "O2"]:
         name = folder / f"add-{level}"
         ingot.succeed(["ld.lld-22", "-shared", "-o", f"{name}.so", f"{name}.o"])
@@ -51,9 +53,13 @@ def timeline(ingot):
         for step, launch in enumerate(steps):
             begin = 100 * step + 50
             base.execute("INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (?, ?, 1, ?)", (launch, launch + 5, step))
-            base.execute("INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (?, ?, 2, ?)", (launch + 6, launch + 9, 50 + step))
-            base.executemany("INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (?, ?, ?)",
-                             [(begin, begin + 40, step), (begin + 50, begin + 90, step)])
+            base.execute(
+                "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (?, ?, 2, ?)", (launch + 6, launch + 9, 50 + step)
+            )
+            base.executemany(
+                "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (?, ?, ?)",
+                [(begin, begin + 40, step), (begin + 50, begin + 90, step)],
+            )
             # Half of it beside a kernel; the next step's copy within the GPU fills the gap between steps.
             base.execute("INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (?, ?, 1)", (begin + 30, begin + 50))
             base.execute("INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (?, ?, 8)", (begin + 90, begin + 100))
@@ -79,14 +85,22 @@ def gpu_check(ingot):
     for path in (ROOT / "test/gpu/check.py", program, mlp.data):
         shutil.copy(path, folder)
     shutil.copytree(f"{program}.libs", folder / f"{program.name}.libs")
-    entry = {"name": program.name, "model": "gpt2:8x1024", "precision": "fp32", "data": mlp.data.name, "losses": [1.0] * 4}
+    entry = {
+        "name": program.name,
+        "model": "gpt2:8x1024",
+        "precision": "fp32",
+        "data": mlp.data.name,
+        "losses": [1.0] * 4,
+    }
     (folder / "plan.json").write_text(json.dumps({"commit": "x", "arch": "sm_90", "steps": 4, "trainers": [entry]}))
     command = [sys.executable, folder / "check.py", "--only", "losses", "timeline", "--out", folder / "out"]
     first = ingot.run(command, env=env)
     # Fakes compute nothing, which is not the processor's loss.
     report = json.loads((folder / "out/report.json").read_text())["sections"]
     check(first.status == 1 and not report["losses"]["ok"], f"{report}")
-    check(any("from the processor's losses" in problem for problem in report["losses"]["problems"]), f"{report['losses']}")
+    check(
+        any("from the processor's losses" in problem for problem in report["losses"]["problems"]), f"{report['losses']}"
+    )
     check(report["timeline"]["figures"]["calls"] > 10, f"{report['timeline']}")
     check("FAILED" in (folder / "out/report.md").read_text(), "the report says nothing of a failure")
     second = ingot.run([*command[:-3], "bandwidth", *command[-2:]], env=env)
@@ -97,12 +111,14 @@ def gpu_check(ingot):
 def library_cases(ingot):
     _, _, env = trainer(ingot)
     folder = ingot.path("log.txt").parent
-    files = [ROOT / "test/interpret" / f"{name}.mlir" for name in
-             ["convolution/channels-last", "attention/packed-attention-low", "attention/attention-low"]]
+    files = [
+        ROOT / "test/interpret" / f"{name}.mlir"
+        for name in ["convolution/channels-last", "attention/packed-attention-low", "attention/attention-low"]
+    ]
     ingot.succeed([ingot.bin / "ingot-gpu-cases", *files, "-o", folder])
     # Attention in half precision is a call that takes parts of one tensor.
-    for case in ["packed-attention-low", "attention-low"]:
-        check(b"ingot_attention_grad" in (folder / f"{case}-O2.o").read_bytes(), f"{case}: attention is taken apart")
+    for name in ["packed-attention-low", "attention-low"]:
+        check(b"ingot_attention_grad" in (folder / f"{name}-O2.o").read_bytes(), f"{name}: attention is taken apart")
     name, log = folder / "channels-last-O2", folder / "log.txt"
     ingot.succeed(["ld.lld-22", "-shared", "-o", f"{name}.so", f"{name}.o"])
     ingot.run([ingot.bin / "ingot-gpu-run", f"{name}.so"], env={**env, "INGOT_FAKE_LOG": str(log)})

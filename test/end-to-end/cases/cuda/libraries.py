@@ -10,8 +10,8 @@ import onnx
 import onnx.helper as oh
 import onnx.numpy_helper
 import onnx.parser
-from harness import MODELS, ROOT, Skip, case, check, golden
 from fakes import recorded, trainer
+from harness import EXPORTED, ROOT, Skip, case, check, golden
 
 GOLDENS = ["mlp", "cnn", "segmentation", "multilabel"]
 GRAPH_CALLS_OF_RECORDING = ("cuStreamBeginCapture", "cuStreamEndCapture")
@@ -23,15 +23,33 @@ def kernels_assemble(ingot):
         raise Skip("no ptxas")
     models = [(golden(name).model, golden(name).compile_flags("adamw")) for name in GOLDENS]
     mlp = golden("mlp")
-    models += [(mlp.model, [*mlp.compile_flags("sgd"), "--data-parallel", "--grad-comm", f"{code},start:0"])
-               for code in ("int8", "topk:0.05")]
-    models += [(path, ["--loss", "cross-entropy"]) for path in sorted(MODELS.glob("torch/gpt_default_export.onnx"))]
+    models += [
+        (mlp.model, [*mlp.compile_flags("sgd"), "--data-parallel", "--grad-comm", f"{code},start:0"])
+        for code in ("int8", "topk:0.05")
+    ]
+    models += [(EXPORTED / "gpt-default.onnx", ["--loss", "cross-entropy"])]
     for model, flags in models:
         for arch, precision in [("sm_80", "fp32"), ("sm_90", "fp32"), ("sm_90", "bf16"), ("sm_80", "fp16")]:
             remarks = ingot.path("remarks.yaml")
             ptx = remarks.with_name("kernels.ptx")
-            ingot.succeed(ingot.ingotc(model, *flags, "--target", "cuda", "--arch", arch, "--emit", "ptx",
-                                       "--precision", precision, "--remarks", remarks, "-o", ptx))
+            ingot.succeed(
+                ingot.ingotc(
+                    model,
+                    *flags,
+                    "--target",
+                    "cuda",
+                    "--arch",
+                    arch,
+                    "--emit",
+                    "ptx",
+                    "--precision",
+                    precision,
+                    "--remarks",
+                    remarks,
+                    "-o",
+                    ptx,
+                )
+            )
             kernels = ptx.read_text().count(".entry ")
             text = remarks.read_text()
             registers = [int(n) for n in re.findall(r"takes (\d+) registers", text)]
@@ -43,7 +61,7 @@ def kernels_assemble(ingot):
 
 
 # Says that a kernel spills, unless it may have a multiprocessor to itself.
-SPILLING_PTXAS = """#!/bin/sh
+SPILLING_PTXAS = r"""#!/bin/sh
 while [ $# -gt 1 ]; do
   [ "$1" = -o ] && output=$2
   shift
@@ -69,8 +87,21 @@ def spilling_kernels(ingot):
     ptx, remarks = ingot.path("kernels.ptx"), ingot.path("remarks.yaml")
 
     def heads(**settings):
-        ingot.succeed(ingot.ingotc(mlp.model, *mlp.compile_flags("sgd"), "--target", "cuda", "--emit", "ptx", "--remarks", remarks,
-                                   "-o", ptx), env={**os.environ, **settings})
+        ingot.succeed(
+            ingot.ingotc(
+                mlp.model,
+                *mlp.compile_flags("sgd"),
+                "--target",
+                "cuda",
+                "--emit",
+                "ptx",
+                "--remarks",
+                remarks,
+                "-o",
+                ptx,
+            ),
+            env={**os.environ, **settings},
+        )
         return dict(re.findall(r"\.entry (\w+)\(([^{]*)\{", ptx.read_text()))
 
     # Kernels of one block have a multiprocessor to themselves anyway.
@@ -118,8 +149,13 @@ def convolutions(ingot):
     engines = set(re.findall(r"cudnnBackendExecute engine=(\d)", calls))
     check(engines == {"2"}, f"engines {engines}")
     check("cudnnDestroy objects=0" in calls, "cuDNN objects are left")
-    ingot.check_error([program, "--data", cnn.data, "--steps", 1], 1, "convolution", "cuDNN",
-                      env={**env, "INGOT_FAKE_FAIL": "cudnnCreate"})
+    ingot.check_error(
+        [program, "--data", cnn.data, "--steps", 1],
+        1,
+        "convolution",
+        "cuDNN",
+        env={**env, "INGOT_FAKE_FAIL": "cudnnCreate"},
+    )
 
 
 @case("cuda convolutions have channels last on tensor cores")
@@ -127,14 +163,18 @@ def convolution_layouts(ingot):
     _, _, env = trainer(ingot)
     cnn = golden("cnn")
     for precision, order in [("fp32", "first"), ("fp32 --tf32", "last"), ("bf16", "last"), ("fp16", "last")]:
-        program = ingot.compile(cnn.model, *cnn.compile_flags("sgd"), "--target", "cuda", "--precision", *precision.split())
+        program = ingot.compile(
+            cnn.model, *cnn.compile_flags("sgd"), "--target", "cuda", "--precision", *precision.split()
+        )
         log = ingot.path("calls.txt")
         ingot.succeed([program, "--data", cnn.data, "--steps", 1], env={**env, "INGOT_FAKE_LOG": str(log)})
         calls = log.read_text()
         check("violation" not in calls, "a call is wrong: " + calls[calls.find("violation") :][:200])
         lines = re.findall(r"convolution channels (.*)", calls)
         # Data, filter and result of each convolution and each gradient.
-        check(len(lines) >= 5 and set(lines) == {f"data={order} filter={order} result={order}"}, f"{precision}: {lines}")
+        check(
+            len(lines) >= 5 and set(lines) == {f"data={order} filter={order} result={order}"}, f"{precision}: {lines}"
+        )
 
 
 @case("cuda attention reads and writes parts of one tensor in half precision")
@@ -143,10 +183,14 @@ def packed_attention(ingot):
     model, loss = ROOT / "docs/examples/bytes/bytes.onnx", ["--loss", "cross-entropy", "--batch", "8"]
     for precision in ["fp32", "bf16", "fp16"]:
         steps = ingot.path("steps.mlir")
-        ingot.succeed(ingot.ingotc(model, *loss, "--target", "cuda", "--precision", precision, "--emit", "exec", "-o", steps))
+        ingot.succeed(
+            ingot.ingotc(model, *loss, "--target", "cuda", "--precision", precision, "--emit", "exec", "-o", steps)
+        )
         calls, places = 0, {}
         for line in steps.read_text().splitlines():
-            part = re.search(r"(%\w+) = exec\.buffer +arena (\d+) : memref<8x128x4x16x\w+, strided<\[24576, 192, 16, 1\]>>", line)
+            part = re.search(
+                r"(%\w+) = exec\.buffer +arena (\d+) : memref<8x128x4x16x\w+, strided<\[24576, 192, 16, 1\]>>", line
+            )
             if part:
                 places[part[1]] = int(part[2])
             call = re.search(r"exec\.attention(_grad)? (.*?) scratch ", line)
@@ -190,10 +234,16 @@ def write_padded(path):
         }}""")
     draw = np.random.default_rng(0).normal
     constants = {
-        "wa": draw(0, 0.1, (width, width)).astype("f"), "wb": draw(0, 0.1, (width, width)).astype("f"),
-        "apart": np.array([batch, rows, heads, size]), "together": np.array([batch, rows, width]),
-        "axes": np.array([1, 2, 3]), "positions": np.arange(rows), "causal": np.tri(rows, dtype=bool),
-        "hidden": np.float32(-np.inf), "ratio": np.float32(0.25), "on": np.bool_(True),
+        "wa": draw(0, 0.1, (width, width)).astype("f"),
+        "wb": draw(0, 0.1, (width, width)).astype("f"),
+        "apart": np.array([batch, rows, heads, size]),
+        "together": np.array([batch, rows, width]),
+        "axes": np.array([1, 2, 3]),
+        "positions": np.arange(rows),
+        "causal": np.tri(rows, dtype=bool),
+        "hidden": np.float32(-np.inf),
+        "ratio": np.float32(0.25),
+        "on": np.bool_(True),
     }
     model.graph.initializer.extend(onnx.numpy_helper.from_array(np.asarray(v), k) for k, v in constants.items())
     onnx.save(model, path)
@@ -208,8 +258,23 @@ def attention_terms(ingot):
     machine.write_text(json.dumps({"memory_bandwidth": 1e6}))
     for precision in ["fp32", "bf16", "fp16"]:
         steps = ingot.path("steps.mlir")
-        ingot.succeed(ingot.ingotc(model, "--loss", "mse", "--machine", machine, "--target", "cuda", "--precision", precision,
-                                   "--emit", "exec", "-o", steps))
+        ingot.succeed(
+            ingot.ingotc(
+                model,
+                "--loss",
+                "mse",
+                "--machine",
+                machine,
+                "--target",
+                "cuda",
+                "--precision",
+                precision,
+                "--emit",
+                "exec",
+                "-o",
+                steps,
+            )
+        )
         text = steps.read_text()
         train = text[text.index("@train_step") :].split("func.func")[0]
         places = dict(re.findall(r"(%\w+) = exec\.buffer +(\w+ \d+) : memref<", train))
@@ -265,7 +330,9 @@ def library_epilogues(ingot):
         lines = log.read_text().splitlines()
         broken = [line for line in lines if line.startswith("violation")]
         check(not broken, f"calls: {broken[:3]}")
-        begin, end = (next(i for i, line in enumerate(lines) if line.startswith(name)) for name in GRAPH_CALLS_OF_RECORDING)
+        begin, end = (
+            next(i for i, line in enumerate(lines) if line.startswith(name)) for name in GRAPH_CALLS_OF_RECORDING
+        )
         launches = [line for line in lines[:begin] if line.startswith(("cuLaunchKernel", "cublasLtMatmul "))]
         check(launches == lines[begin + 1 : end], "the recording differs from the first step")
         return launches, result.err
@@ -320,15 +387,19 @@ def tf32(ingot):
         _, log = recorded(ingot, compiled=flags)
         found = set(re.findall(r"cublasLtMatmulDescCreate compute=(\d+)", log))
         check(found == {compute}, f"{flags}: computes in {found}")
-    ingot.check_error(ingot.ingotc(mlp.model, "-o", ingot.path("out"), *mlp.compile_flags("sgd"), "--tf32"), 2, "--tf32")
+    ingot.check_error(
+        ingot.ingotc(mlp.model, "-o", ingot.path("out"), *mlp.compile_flags("sgd"), "--tf32"), 2, "--tf32"
+    )
     # Convolutions: the first engine rounds so.
     _, _, env = trainer(ingot)
     cnn = golden("cnn")
     for flags, engine in [((), "2"), (("--tf32",), "0")]:
         program = ingot.compile(cnn.model, *cnn.compile_flags("sgd"), "--target", "cuda", *flags)
         log = ingot.path(f"calls-{engine}.txt")
-        ingot.succeed([program, "--data", cnn.data, "--steps", 1],
-                      env={**env, "INGOT_FAKE_LOG": str(log), "INGOT_FAKE_TENSOR_CORES": "1"})
+        ingot.succeed(
+            [program, "--data", cnn.data, "--steps", 1],
+            env={**env, "INGOT_FAKE_LOG": str(log), "INGOT_FAKE_TENSOR_CORES": "1"},
+        )
         engines = set(re.findall(r"cudnnBackendExecute engine=(\d)", log.read_text()))
         check(engines == {engine}, f"{flags}: engines {engines}")
 
@@ -362,7 +433,12 @@ def tuning(ingot):
     check(chosen == {"3"}, f"algorithms {chosen}")
     # Other machines' choices, and what is none, are no choices.
     text = kept.read_text()
-    for broken in [text.replace("fake", "another"), text.replace("000000000000002", "00000000000000z"), "", "junk\n" + text]:
+    for broken in [
+        text.replace("fake", "another"),
+        text.replace("000000000000002", "00000000000000z"),
+        "",
+        "junk\n" + text,
+    ]:
         kept.write_text(broken)
         chosen, timings, _ = run(f"--tune={kept}")
         check(chosen == {"1"} and timings > 0, f"algorithms {chosen}, {timings} timings from {broken[:80]!r}")
@@ -396,8 +472,10 @@ def convolution_tuning(ingot):
         check(not [line for line in lines if line.startswith("violation")], "violations")
         check("cudnnDestroy objects=0" in lines and lines[-1].endswith("objects=0 blocks=0"), f"left: {lines[-1]}")
         at = lines.index("cuStreamBeginCapture")
-        engines = [[int(n) for n in re.findall(r"cudnnBackendExecute engine=(\d)", "\n".join(part))]
-                   for part in (lines[at:], lines[:at])]
+        engines = [
+            [int(n) for n in re.findall(r"cudnnBackendExecute engine=(\d)", "\n".join(part))]
+            for part in (lines[at:], lines[:at])
+        ]
         return set(engines[0]), engines[1], lines.count("cuEventElapsedTime")
 
     def without_convolutions(text):
@@ -449,8 +527,10 @@ def launches(ingot):
     def run(steps):
         """Blocks of the launches of each kernel, and of those in the recording; how often is timed."""
         log = ingot.path("calls.txt")
-        ingot.succeed([program, "--data", mlp.data, "--steps", steps, f"--tune={kept}"],
-                      env={**env, "INGOT_FAKE_LOG": str(log)})
+        ingot.succeed(
+            [program, "--data", mlp.data, "--steps", steps, f"--tune={kept}"],
+            env={**env, "INGOT_FAKE_LOG": str(log)},
+        )
         lines = log.read_text().splitlines()
         check(not [line for line in lines if line.startswith("violation")], "violations")
         check(lines[-1].endswith("objects=0 blocks=0"), f"left: {lines[-1]}")
@@ -479,7 +559,9 @@ def launches(ingot):
     # Sums take the blocks that their order is of.
     check(len(tried) < len(grids), "every kernel runs in any number of blocks")
     # What the file says is launched from the first step on.
-    lines = [line.rsplit("\t", 1)[0] + "\t2" if "\tblocks of " in line else line for line in kept.read_text().splitlines()]
+    lines = [
+        line.rsplit("\t", 1)[0] + "\t2" if "\tblocks of " in line else line for line in kept.read_text().splitlines()
+    ]
     kept.write_text("\n".join(lines) + "\n")
     grids, recorded, timings = run(3)
     check(timings == 0, f"{timings} timings with the file")

@@ -4,8 +4,8 @@ import json
 import re
 
 import numpy as np
+from fakes import read_calls, recorded_step, run_ranks, trainer
 from harness import case, check, golden
-from fakes import read_calls, recorded, recorded_step, run_ranks, trainer
 
 
 @case("cuda ranks add up on a stream of their own")
@@ -64,12 +64,15 @@ def gathers(ingot):
         (("--grad-accumulation", "2"), "adamw", ""),
         ((), "sgd", f"--save {ingot.path('saved')} --save-every 2"),
     ):
-        command, env, logs = run_ranks(ingot, 2, "--zero", "1", *flags, steps=6, bucket="0.001",
-                                       trainer_flags=trainer_flags, optimizer=optimizer)
+        command, env, logs = run_ranks(
+            ingot, 2, "--zero", "1", *flags, steps=6, bucket="0.001", trainer_flags=trainer_flags, optimizer=optimizer
+        )
         ingot.succeed(command, env=env)
         # But for how a rank starts and waits, and addresses.
         exchange = re.compile(r"nccl(?!Comm|GetUniqueId)")
-        calls = [[line.split(" stream=")[0] for line in read_calls(logs, rank) if exchange.match(line)] for rank in range(2)]
+        calls = [
+            [line.split(" stream=")[0] for line in read_calls(logs, rank) if exchange.match(line)] for rank in range(2)
+        ]
         check(calls[0] == calls[1], "ranks exchange different things")
         check(any(line.startswith(tuple(GATHERS)) for line in calls[0]), f"nothing is gathered: {calls[0][:5]}")
 
@@ -78,7 +81,9 @@ def gathers(ingot):
 def shards(ingot):
     saved = ingot.path("saved")
     for zero, ranks in (("1", 2), ("2", 3)):
-        command, env, logs = run_ranks(ingot, ranks, "--zero", zero, ranks=ranks, bucket="0.001", trainer_flags=f"--save {saved}")
+        command, env, logs = run_ranks(
+            ingot, ranks, "--zero", zero, ranks=ranks, bucket="0.001", trainer_flags=f"--save {saved}"
+        )
         ingot.succeed(command, env=env)
         received = [0] * ranks
         for rank in range(ranks):
@@ -89,7 +94,9 @@ def shards(ingot):
             whole = [int(n) for n in re.findall(r"ncclAllReduce elements=(\d+)", "\n".join(step))]
             check(sum(whole) < 64, f"{whole} elements are exchanged whole")
             # All that is started is waited for within the recording.
-            starts = [i for i in range(1, len(step)) if step[i].startswith("nccl") and not step[i - 1].startswith("nccl")]
+            starts = [
+                i for i in range(1, len(step)) if step[i].startswith("nccl") and not step[i - 1].startswith("nccl")
+            ]
             for i in starts:
                 ready = step[i - 1].split()[1]
                 check(step[i - 2 : i] == [f"cuEventRecord {ready}", f"cuStreamWaitEvent {ready}"], f"{step[i - 2 : i]}")

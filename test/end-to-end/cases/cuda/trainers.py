@@ -7,8 +7,8 @@ import json
 import re
 
 import numpy as np
-from harness import case, check, golden, initializers, read_log
 from fakes import GRAPH_CALLS, recorded, trainer
+from harness import case, check, golden, initializers, read_log
 
 
 @case("cuda a step is one graph launch after the second")
@@ -28,9 +28,24 @@ def one_launch(ingot):
     for before, at in zip(launches[1:], launches[2:]):
         step = lines[before + 1 : at]
         order = [name for name, _ in itertools.groupby(line[0] for line in step)]
-        check(order == ["cuMemcpyDtoHAsync", "cuEventRecord", "cuEventSynchronize", "cuStreamWaitEvent", "cuMemcpyHtoDAsync",
-                        "cuEventRecord", "cuStreamWaitEvent", "cuMemcpyDtoDAsync", "cuEventRecord"], f"steady step: {order}")
-        copies = {name: [line[2] for line in step if line[0] == f"cuMemcpy{name}Async"] for name in ("DtoH", "HtoD", "DtoD")}
+        check(
+            order
+            == [
+                "cuMemcpyDtoHAsync",
+                "cuEventRecord",
+                "cuEventSynchronize",
+                "cuStreamWaitEvent",
+                "cuMemcpyHtoDAsync",
+                "cuEventRecord",
+                "cuStreamWaitEvent",
+                "cuMemcpyDtoDAsync",
+                "cuEventRecord",
+            ],
+            f"steady step: {order}",
+        )
+        copies = {
+            name: [line[2] for line in step if line[0] == f"cuMemcpy{name}Async"] for name in ("DtoH", "HtoD", "DtoD")
+        }
         check(set(copies["DtoH"] + copies["DtoD"]) == {runs}, f"copies beside the step: {copies}")
         check(len(copies["HtoD"]) == 1 and copies["HtoD"] != [runs], f"inputs: {copies}")
         check(len(copies["DtoD"]) < 8, f"{len(copies['DtoD'])} copies of inputs")
@@ -53,10 +68,16 @@ def launches_ahead(log):
 def no_waits(ingot):
     # The end of an epoch of 10 is among them.
     steps = 14
-    for compiled, flags in [([], ["--schedule", "cosine"]), (["--precision", "bf16"], []), (["--precision", "fp16"], [])]:
+    for compiled, flags in [
+        ([], ["--schedule", "cosine"]),
+        (["--precision", "bf16"], []),
+        (["--precision", "fp16"], []),
+    ]:
         _, log = recorded(ingot, *flags, compiled=compiled, steps=steps)
         check(launches_ahead(log) == [1] * (steps - 2) + [0], f"{compiled}: {launches_ahead(log)}")
-        check("cuStreamSynchronize" not in log[log.index("cuGraphLaunch") : log.rindex("cuGraphLaunch")], "waits for all")
+        check(
+            "cuStreamSynchronize" not in log[log.index("cuGraphLaunch") : log.rindex("cuGraphLaunch")], "waits for all"
+        )
     # What schedules count is known once a step has not been skipped.
     _, log = recorded(ingot, "--schedule", "cosine", compiled=["--precision", "fp16"], steps=steps)
     check(set(launches_ahead(log)) == {0}, f"{launches_ahead(log)}")
@@ -67,22 +88,46 @@ def logs(ingot):
     mlp, program, env = trainer(ingot)
     log, broken = ingot.path("log.jsonl"), ingot.path("broken")
     run = [program, "--data", mlp.data, "--log", log]
-    ingot.succeed([*run, "--steps", 7, "--eval-data", mlp.data, "--eval-every", 3, "--save", ingot.path("saved"), "--save-every", 2], env=env)
+    ingot.succeed(
+        [
+            *run,
+            "--steps",
+            7,
+            "--eval-data",
+            mlp.data,
+            "--eval-every",
+            3,
+            "--save",
+            ingot.path("saved"),
+            "--save-every",
+            2,
+        ],
+        env=env,
+    )
     order = [(line["step"], "eval_loss" in line) for line in map(json.loads, log.read_text().splitlines())]
     expected = [(step, which) for step in range(1, 8) for which in (False, True) if not which or step in (3, 6, 7)]
     check(order == expected, f"{order}")
     # Steps before one that cannot be started are there.
-    ingot.check_error([*run, "--steps", 6], 1, "recording the step", env={**env, "INGOT_FAKE_FAIL": "cuStreamBeginCapture"})
+    ingot.check_error(
+        [*run, "--steps", 6], 1, "recording the step", env={**env, "INGOT_FAKE_FAIL": "cuStreamBeginCapture"}
+    )
     check(len(read_log(log)[0]) == 1, "the log lacks a step")
     # A loss that is not finite is noticed with one more step under way, and before a checkpoint holds it.
     for flags, launched in [([], 4), (["--save", broken, "--save-every", 1], 3)]:
         calls = ingot.path("calls.txt")
         calls.unlink(missing_ok=True)
-        ingot.check_error([*run, "--steps", 9, *flags], 1, "step 4", "the loss is not a number",
-                          env={**env, "INGOT_FAKE_NAN": "3", "INGOT_FAKE_LOG": str(calls)})
+        ingot.check_error(
+            [*run, "--steps", 9, *flags],
+            1,
+            "step 4",
+            "the loss is not a number",
+            env={**env, "INGOT_FAKE_NAN": "3", "INGOT_FAKE_LOG": str(calls)},
+        )
         steps, _ = read_log(log)
         check(len(steps) == 4 and steps[3]["loss"] is None, f"{steps}")
-        check(calls.read_text().count("cuGraphLaunch") == launched, f"{calls.read_text().count('cuGraphLaunch')} launches")
+        check(
+            calls.read_text().count("cuGraphLaunch") == launched, f"{calls.read_text().count('cuGraphLaunch')} launches"
+        )
     saved = json.loads(next(broken.rglob("checkpoint.json")).read_text())
     check(saved["step"] == 3, f"saved: {saved}")
 
@@ -136,9 +181,21 @@ def planned_memory(ingot):
     check(len(blocks) == 3, f"{len(blocks)} blocks on the GPU")
     check(sum(blocks) == planned, f"{sum(blocks)} bytes on the GPU, planned {planned}")
     # Budgets are of all of it.
-    smallest = re.search(r"smallest possible is (\d+)", ingot.run(
-        ingot.ingotc(mlp.model, *mlp.compile_flags("adamw"), "--target", "cuda", "--memory-budget", 1000,
-                     "-o", ingot.path("small"))).err)
+    smallest = re.search(
+        r"smallest possible is (\d+)",
+        ingot.run(
+            ingot.ingotc(
+                mlp.model,
+                *mlp.compile_flags("adamw"),
+                "--target",
+                "cuda",
+                "--memory-budget",
+                1000,
+                "-o",
+                ingot.path("small"),
+            )
+        ).err,
+    )
     program = ingot.compile(mlp.model, *mlp.compile_flags("adamw"), "--target", "cuda", "--memory-budget", smallest[1])
     planned = json.loads(ingot.succeed([program, "--inspect=json"]).out)["peak_bytes"]
     check(planned <= int(smallest[1]), f"{planned} bytes, with a budget of {smallest[1]}")

@@ -14,7 +14,6 @@ import numpy as np
 import onnx
 import onnx.helper as oh
 import onnx.numpy_helper
-
 from harness import QUIET, case, check, golden
 
 THOROUGH = bool(os.environ.get("INGOT_THOROUGH"))
@@ -82,9 +81,7 @@ def killed_while_saving(ingot):
 def check_resumes(ingot, trainer, g, folder, start, seen):
     latest = start.name if start != folder else (folder / "latest").read_text().split()[0]
     step, log = int(latest.removeprefix("step-")), ingot.path("log.jsonl")
-    ingot.succeed(
-        [trainer, "--data", g.data, "--resume", start, "--steps", str(step + 1), "--log", log]
-    )
+    ingot.succeed([trainer, "--data", g.data, "--resume", start, "--steps", str(step + 1), "--log", log])
     losses = read_losses(log)
     check(list(losses) == [step + 1], f"{start} of step {step} went on with {list(losses)}")
     check(seen.setdefault(step + 1, losses[step + 1]) == losses[step + 1], f"step {step + 1} differs")
@@ -108,9 +105,7 @@ def write_dropout_model(path):
         oh.make_node("MatMul", ["d", "w2"], ["y"]),
     ]
     value = oh.make_tensor_value_info
-    graph = oh.make_graph(
-        nodes, "dropout", [value("x", 1, ["n", 24])], [value("y", 1, ["n", 6])], tensors
-    )
+    graph = oh.make_graph(nodes, "dropout", [value("x", 1, ["n", 24])], [value("y", 1, ["n", 6])], tensors)
     onnx.save(oh.make_model(graph, opset_imports=[oh.make_opsetid("", 18)], ir_version=9), path)
 
 

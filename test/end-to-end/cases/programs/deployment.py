@@ -47,9 +47,7 @@ def runs_after_a_move(ingot):
             inside = pathlib.Path(path).resolve().is_relative_to(moved.parent)
             check(inside or path.startswith(SYSTEM), f"{name} comes from {path}")
         env = {"LD_LIBRARY_PATH": "", "PATH": "/nowhere"}
-        steps, _ = ingot.train(
-            moved, "--data", g.data, "--no-shuffle", "--steps", "3", env=env
-        )
+        steps, _ = ingot.train(moved, "--data", g.data, "--no-shuffle", "--steps", "3", env=env)
         check(len(steps) == 3, f"{len(steps)} steps in the log")
     finally:
         hidden.rename(libraries)
@@ -58,9 +56,7 @@ def runs_after_a_move(ingot):
 @case("digits-accuracy")
 def digits_accuracy(ingot):
     """The example of the quickstart, with its flags: 98 % at least."""
-    trainer = ingot.compile(
-        DIGITS / "digits.onnx", "--loss", "cross-entropy", "--optimizer", "adamw", "--batch", "32"
-    )
+    trainer = ingot.compile(DIGITS / "digits.onnx", "--loss", "cross-entropy", "--optimizer", "adamw", "--batch", "32")
     exported = ingot.path("trained.onnx")
     _, evaluations = ingot.train(
         trainer, "--data", DIGITS / "train.npz", "--eval-data", DIGITS / "eval.npz",
@@ -107,9 +103,7 @@ def peak_memory(ingot):
         "peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss\n"
         "open(sys.argv[1], 'w').write(str(peak))\n"
     )
-    ingot.succeed(
-        [os.sys.executable, "-c", script, status, trainer, "--data", g.data, "--steps", "5"]
-    )
+    ingot.succeed([os.sys.executable, "-c", script, status, trainer, "--data", g.data, "--steps", "5"])
     peak = int(status.read_text()) * 1024
     check(peak < 200 << 20, f"{peak >> 20} MiB for a model of 130 KiB")
 

@@ -4,7 +4,6 @@ import json
 import re
 
 import numpy as np
-
 from cases.training.transformer import EXAMPLE, FLAGS, trainer_and_data
 from harness import case, check, check_close, check_relative, golden, initializers
 
@@ -175,7 +174,9 @@ def grad_accumulation_resume(ingot):
     check([s["loss"] for s in rest] == [s["loss"] for s in steps[3:]], "other losses after resuming")
     overflowing, _ = ingot.train(trainer, *run, "--steps", "2", "--loss-scale", "1e30")
     check(overflowing[0]["skipped"], "a step whose gradients overflow is not skipped")
-    ingot.check_error(ingot.ingotc(MLP.model, "-o", saved, *flags, "--grad-accumulation", "0"), 2, "--grad-accumulation")
+    ingot.check_error(
+        ingot.ingotc(MLP.model, "-o", saved, *flags, "--grad-accumulation", "0"), 2, "--grad-accumulation"
+    )
 
 
 @case("fit")

@@ -5,7 +5,6 @@ import math
 from xml.etree import ElementTree
 
 import numpy as np
-
 from harness import case, check, check_close, check_relative, golden, initializers
 
 G = golden("multilabel")
@@ -102,9 +101,7 @@ def schedules(ingot):
     """Warm-up climbs to the rate, then it stays, or falls towards zero."""
     trainer = compile_with(ingot)
     for schedule in ("constant", "linear", "cosine"):
-        rows, _ = ingot.train(
-            trainer, *DATA, "--steps", "20", "--lr", "0.1", "--schedule", schedule, "--warmup", "5"
-        )
+        rows, _ = ingot.train(trainer, *DATA, "--steps", "20", "--lr", "0.1", "--schedule", schedule, "--warmup", "5")
         rates = [row["lr"] for row in rows]
         check(len(rates) == 20 and min(rates) >= 0, f"{schedule}: {rates}")
         check(all(a < b for a, b in zip(rates[:5], rates[1:5])), f"{schedule}: warm-up {rates[:5]}")

@@ -4,9 +4,8 @@ import random
 
 import numpy as np
 import onnx
-from onnx import TensorProto, helper
-
 from harness import case, check, golden
+from onnx import TensorProto, helper
 
 MODEL = golden("multilabel").model
 FLAGS = ["--loss", "bce-with-logits", "--batch", "8"]
@@ -59,9 +58,7 @@ def broken(name, content):
     def run(ingot):
         model = ingot.path("broken.onnx")
         model.write_bytes(content())
-        ingot.check_error(
-            ingot.ingotc(model, "-o", ingot.path("trainer"), *FLAGS), 3, "broken.onnx"
-        )
+        ingot.check_error(ingot.ingotc(model, "-o", ingot.path("trainer"), *FLAGS), 3, "broken.onnx")
 
     case(f"ingotc-model-{name}")(run)
 
@@ -173,9 +170,7 @@ def bad_data(name, change, *words, where="bad.npz"):
             np.savez(path, **arrays)
         trainer = make_trainer(ingot)
         exported = path.with_name("exported.onnx")
-        ingot.check_error(
-            [trainer, "--data", path, "--steps", "2", "--export", exported], 3, where, *words
-        )
+        ingot.check_error([trainer, "--data", path, "--steps", "2", "--export", exported], 3, where, *words)
         check(not exported.exists(), "exported a model all the same")
 
     case(f"data-{name}")(run)
@@ -228,8 +223,5 @@ def other_types(ingot):
         unrelated=np.zeros(3),
     )
     trainer = ingot.compile(g.model, *g.compile_flags("adamw"))
-    runs = [
-        ingot.train(trainer, "--data", file, "--no-shuffle", "--steps", "4")[0]
-        for file in (g.data, path)
-    ]
+    runs = [ingot.train(trainer, "--data", file, "--no-shuffle", "--steps", "4")[0] for file in (g.data, path)]
     check([s["loss"] for s in runs[0]] == [s["loss"] for s in runs[1]], "losses differ")

@@ -5,9 +5,8 @@ import json
 import numpy as np
 import onnx
 import onnx.parser
-from onnx import numpy_helper
-
 from harness import case, check, check_close, initializers
+from onnx import numpy_helper
 
 BATCH = 4
 MODEL = """<ir_version: 8, opset_import: ["": 18]>
@@ -73,7 +72,9 @@ def match_single_size(ingot):
         single = ingot.compile(model, *flags(f"seq={length}"))
         export = {t: ingot.path("trained.onnx") for t in (single, both)}
         rows = {
-            t: ingot.train(t, *run, "--epochs", "1", "--data", *data, "--export", export[t], "--save", t.with_name(f"s{length}"))[0]
+            t: ingot.train(
+                t, *run, "--epochs", "1", "--data", *data, "--export", export[t], "--save", t.with_name(f"s{length}")
+            )[0]
             for t in (single, both)
         }
         alone[length] = losses(rows[single])
@@ -86,7 +87,9 @@ def match_single_size(ingot):
     check(len(rows) == 6, f"{len(rows)} steps, expected 6")
     check(losses(rows)[:3] == alone[3], "the first size's losses")
     single = ingot.compile(model, *flags("seq=7"))
-    rest, _ = ingot.train(single, *run, "--steps", "6", "--data", *files[7], "--resume", both.with_name("s3"), log_from=4)
+    rest, _ = ingot.train(
+        single, *run, "--steps", "6", "--data", *files[7], "--resume", both.with_name("s3"), log_from=4
+    )
     check(losses(rows)[3:] == losses(rest), "the second size does not go on from the first one's state")
 
 
@@ -170,7 +173,9 @@ def variants_fp16(ingot):
             labels=source.standard_normal((16, size, 5)).astype(np.float32),
         )
         files.append(path)
-    rows, _ = ingot.train(trainer, "--data", *files, "--epochs", "4", "--lr", "0.01", "--loss-scale", "16", "--loss-scale-interval", "8")
+    rows, _ = ingot.train(
+        trainer, "--data", *files, "--epochs", "4", "--lr", "0.01", "--loss-scale", "16", "--loss-scale-interval", "8"
+    )
     check(not any(row["skipped"] for row in rows), "a step was skipped")
     scales = [row["loss_scale"] for row in rows]
     check(scales == [16.0 * 2 ** (i // 8) for i in range(len(rows))], f"scales {scales}")

@@ -23,8 +23,9 @@ def bytes_of_steps(trace):
 
 @case("compression-losses")
 def equal(ingot):
-    """Projections are linear: whatever the ranks, the sum of what they send is that of the whole batch. (Optimizers that
-    divide by small gradients make rounding visible: not here.)"""
+    """Projections are linear: whatever the ranks, the sum of what they send is that of the whole batch.
+
+    Optimizers that divide by small gradients would make rounding visible."""
     g = golden("mlp")
     flags = ["--data", g.data, "--steps", STEPS, "--no-shuffle"]
     plain = losses(ingot, 1, compile_for(ingot, g, "momentum", 1), *flags)
@@ -116,9 +117,7 @@ def checkpoints(ingot):
     def resumed(ranks, save):
         log = ingot.path("log.jsonl")
         launcher = mpirun(ranks) if ranks > 1 else []
-        ingot.succeed(
-            [*launcher, trainers[ranks], *flags, "--steps", 14, "--resume", save, "--log", log], env=ALONE
-        )
+        ingot.succeed([*launcher, trainers[ranks], *flags, "--steps", 14, "--resume", save, "--log", log], env=ALONE)
         return [step["loss"] for step in read_log(log, first=11)[0]]
 
     for start in (1, 2, 4):
@@ -138,8 +137,17 @@ def checkpoints(ingot):
 def errors(ingot):
     g = golden("mlp")
     command = ingot.ingotc(g.model, "-o", ingot.path("out"), "--loss", g.loss, "--data-parallel")
-    for sent, what in {"int4": "int4", "powersgd": "powersgd", "powersgd:x": "powersgd:x", "start:5": "start", "topk:2": "topk:2",
-                       "int8,topk:0.1": "topk:0.1", "bf16,int8": "int8"}.items():
+    for sent, what in {
+        "int4": "int4",
+        "powersgd": "powersgd",
+        "powersgd:x": "powersgd:x",
+        "start:5": "start",
+        "topk:2": "topk:2",
+        "int8,topk:0.1": "topk:0.1",
+        "bf16,int8": "int8",
+    }.items():
         ingot.check_error([*command, "--grad-comm", sent], 2, what)
     ingot.check_error([*command, "--grad-comm", "powersgd:2", "--zero", "1"], 2, "--grad-comm")
-    ingot.check_error(ingot.ingotc(g.model, "-o", ingot.path("out"), "--loss", g.loss, "--grad-comm", "bf16"), 2, "--grad-comm")
+    ingot.check_error(
+        ingot.ingotc(g.model, "-o", ingot.path("out"), "--loss", g.loss, "--grad-comm", "bf16"), 2, "--grad-comm"
+    )

@@ -142,7 +142,7 @@ def signal_one(ingot, trainer, number, *flags):
         _, err = process.communicate(timeout=30)
     except subprocess.TimeoutExpired:
         process.kill()
-        raise Failure("the run goes on")
+        raise Failure("the run goes on") from None
     path = pathlib.Path(f"{record}.0.jsonl")
     lines = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
     return process.returncode, err, time.monotonic() - start, lines

@@ -3,7 +3,6 @@
 import json
 
 import numpy as np
-
 from harness import case, check, check_close, golden, initializers, read_log
 from launch import ALONE, compile_for, losses, mpirun, run_ranks
 
@@ -139,8 +138,8 @@ def plan(ingot):
         check_close("the step", one["step_ms"], one["compute_ms"] + one["exposed_ms"], 1e-6)
         check(one["exposed_ms"] <= one["exchange_ms"], f"waits longer than exchanges take: {one}")
     # What computes moves the data, too: in and out, once for each half of an exchange.
-    cluster.write_text(json.dumps(
-        {"ranks": [1, 2], "between": link, "host": {"exchange_us": 100, "bandwidth_gbps": 16}, "step_ms": 2}))  # fmt: skip
+    host = {"exchange_us": 100, "bandwidth_gbps": 16}
+    cluster.write_text(json.dumps({"ranks": [1, 2], "between": link, "host": host, "step_ms": 2}))
     moved = json.loads(ingot.succeed(command).out)
     check(moved[0]["host_ms"] == 0, "a rank alone sends")
     exchanges = round((moved[1]["host_ms"] - 1e3 * 4 * sum(np.prod(p["shape"], dtype=int) for p in params) / 1e9) / 0.1)

@@ -5,7 +5,6 @@ import json
 
 import numpy as np
 import onnx
-
 from harness import HERE, case, check, check_relative, initializers
 
 FOLDER = HERE / "goldens-attention"
@@ -35,12 +34,25 @@ def attention(name, opset, form, precision="fp32"):
     def run(ingot):
         machine, remarks = ingot.path("machine.json"), ingot.path("remarks.yaml")
         machine.write_text(json.dumps(FORMS[form]))
-        flags = ["--loss", "mse", "--optimizer", "sgd", "--machine", machine, "--remarks", remarks,
-                 "--precision", precision]
+        flags = [
+            "--loss",
+            "mse",
+            "--optimizer",
+            "sgd",
+            "--machine",
+            machine,
+            "--remarks",
+            remarks,
+            "--precision",
+            precision,
+        ]
         trainer = ingot.compile(model, *flags)
         for category, expected in (
             ("ingot-form-attention\nName:            attention", form == "whole"),
-            ("ingot-merge-projections\nName:            packed", form == "whole" and name in MERGED and precision == "fp32"),
+            (
+                "ingot-merge-projections\nName:            packed",
+                form == "whole" and name in MERGED and precision == "fp32",
+            ),
         ):
             count = remarks.read_text().count(f"--- !Passed\nPass:            {category}")
             check(count == expected, f"{count} of {category}")
@@ -94,13 +106,23 @@ def dropout(ingot):
     for name, extra in (("causal", []), ("grouped", ["--grad-accumulation", "2"]), ("packed", [])):
         model = ingot.path(f"{name}.onnx")
         add_dropout(FOLDER / f"{name}.onnx", model)
-        data = ["--data", FOLDER / "data.npz", "--eval-data", FOLDER / "data.npz", "--no-shuffle", "--lr", str(GOLDEN["lr"])]
+        data = [
+            "--data",
+            FOLDER / "data.npz",
+            "--eval-data",
+            FOLDER / "data.npz",
+            "--no-shuffle",
+            "--lr",
+            str(GOLDEN["lr"]),
+        ]
         _, without = ingot.train(ingot.compile(FOLDER / f"{name}.onnx", "--loss", "mse"), *data, "--steps", "0")
         runs = {}
         for form, machine in FORMS.items():
             path, remarks = ingot.path("machine.json"), ingot.path("remarks.yaml")
             path.write_text(json.dumps(machine))
-            trainer = ingot.compile(model, "--loss", "mse", "--optimizer", "sgd", "--machine", path, "--remarks", remarks, *extra)
+            trainer = ingot.compile(
+                model, "--loss", "mse", "--optimizer", "sgd", "--machine", path, "--remarks", remarks, *extra
+            )
             formed = remarks.read_text().count("--- !Passed\nPass:            ingot-form-attention")
             check(formed == (form == "whole"), f"{name} {form}: {formed} formed")
             _, before = ingot.train(trainer, *data, "--steps", "0")

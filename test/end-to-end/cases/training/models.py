@@ -1,29 +1,24 @@
-"""Models as exporters write them: shared/models, where this machine has it."""
+"""Models as PyTorch's exporters write them (exported_models.py)."""
 
 import math
 
 import numpy as np
-
-from harness import MODELS, Skip, case, check
-
-
-def needs(path):
-    if not path.exists():
-        raise Skip("this machine has no shared/models")
-    return path
+from harness import EXPORTED, case, check
 
 
-def trains(name):
+def images(source):
+    return {"x": source.standard_normal((12, 3, 8, 8), np.float32), "labels": source.integers(0, 10, 12)}
+
+
+def tokens(source):
+    return {"ids": source.integers(0, 64, (12, 32)), "labels": source.integers(0, 64, (12, 32))}
+
+
+def trains(path, make_data):
     def run(ingot):
-        model = needs(MODELS / "torch" / f"{name}.onnx")
-        source = np.random.default_rng(0)
         data = ingot.path("data.npz")
-        np.savez(
-            data,
-            x=source.standard_normal((12, 3, 8, 8), np.float32),
-            labels=source.integers(0, 10, 12),
-        )
-        trainer = ingot.compile(model, "--loss", "cross-entropy", "--batch", "4")
+        np.savez(data, **make_data(np.random.default_rng(0)))
+        trainer = ingot.compile(path, "--loss", "cross-entropy", "--batch", "2")
         steps, _ = ingot.train(trainer, "--data", data, "--no-shuffle", "--steps", "3")
         check(len(steps) == 3, f"{len(steps)} steps")
         check(all(math.isfinite(s["loss"]) for s in steps), f"losses {steps}")
@@ -31,23 +26,27 @@ def trains(name):
     return run
 
 
-for name in ("resnet_default_export", "resnet_optimize_false", "resnet_torchscript_training"):
-    case(f"trains-{name}")(trains(name))
+for path in sorted(EXPORTED.glob("*.onnx")):
+    case(f"trains-{path.stem}")(trains(path, images if path.stem.startswith("resnet") else tokens))
 
 
-def folded(name, expected):
+def warned(name, words, expected):
+    """Compiling exported/NAME.onnx warns of `words` as often as `expected`."""
+
     def run(ingot):
-        model = needs(MODELS / "torch" / f"{name}.onnx")
-        flags = [model, "-o", ingot.path("trainer"), "--loss", "cross-entropy", "--batch", "4"]
+        model = EXPORTED / f"{name}.onnx"
+        flags = [model, "-o", ingot.path("trainer"), "--loss", "cross-entropy", "--batch", "2"]
         warnings = [
             line
             for line in ingot.succeed(ingot.ingotc(*flags)).err.splitlines()
-            if line.startswith("warning: ") and "batch norm" in line.lower()
+            if line.startswith("warning: ") and words in line.lower()
         ]
-        check(len(warnings) == expected, f"{len(warnings)} warnings of folded batch norm: {warnings}")
+        check(len(warnings) == expected, f"{len(warnings)} warnings of {words}: {warnings}")
 
     return run
 
 
-case("folded-batch-norm-warned")(folded("resnet_default_export", 1))
-case("kept-batch-norm-not-warned")(folded("resnet_optimize_false", 0))
+case("folded-batch-norm-warned")(warned("resnet-default", "batch norm", 1))
+case("kept-batch-norm-not-warned")(warned("resnet-unoptimized", "batch norm", 0))
+case("merged-parameters-warned")(warned("gpt-default", "parameters share the values of others", 1))
+case("kept-parameters-not-warned")(warned("gpt-unoptimized", "parameters share the values of others", 0))

@@ -2,7 +2,6 @@
 
 import numpy as np
 import onnxruntime
-
 from harness import GOLDENS, case, check, check_close, check_relative, golden, initializers
 
 
@@ -19,9 +18,7 @@ def against_pytorch(name, optimizer):
         check_relative("loss", losses, want["losses"], 1e-3)
 
         exported = ingot.path("exported.onnx")
-        steps, evaluations = ingot.train(
-            trainer, *flags, "--steps", "10", "--export", exported, "--eval-data", g.data
-        )
+        steps, evaluations = ingot.train(trainer, *flags, "--steps", "10", "--export", exported, "--eval-data", g.data)
         check([s["loss"] for s in steps] == losses[:10], "10 steps differ from the first 10 of 50")
         trained = initializers(exported)
         for key, value in g.weights(optimizer).items():
@@ -102,9 +99,7 @@ def same_bits(ingot):
     exports, losses = [], []
     for seed in ("7", "7", "8"):
         exported = ingot.path("exported.onnx")
-        steps, _ = ingot.train(
-            trainer, "--data", g.data, "--steps", "15", "--seed", seed, "--export", exported
-        )
+        steps, _ = ingot.train(trainer, "--data", g.data, "--steps", "15", "--seed", seed, "--export", exported)
         exports.append(exported.read_bytes())
         losses.append([s["loss"] for s in steps])
     check(losses[0] == losses[1], "losses of two equal runs differ")

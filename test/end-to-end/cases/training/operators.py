@@ -7,9 +7,8 @@ import onnx
 import onnx.parser
 import onnx.shape_inference
 import onnxruntime
-from onnx import numpy_helper
-
 from harness import Failure, case, check, check_close
+from onnx import numpy_helper
 
 BATCH = 3
 SHAPE = (4, 6, 5)
@@ -30,9 +29,7 @@ def build(body, constants, opset):
     )
     model = onnx.parser.parse_model(text)
     source = np.random.default_rng(1)
-    model.graph.initializer.append(
-        parameter("weight", source.standard_normal((1, *SHAPE)).astype(np.float32))
-    )
+    model.graph.initializer.append(parameter("weight", source.standard_normal((1, *SHAPE)).astype(np.float32)))
     model.graph.initializer.extend(parameter(k, v) for k, v in constants.items())
     for i, node in enumerate(model.graph.node):
         node.name = f"{node.op_type}_{i}"
@@ -139,7 +136,8 @@ operators("shapes", [
     "expand = Mul(x, _wide)", "tile = Tile(x, repeats)",
     "gather = Gather<axis=2>(x, rows)", "space = DepthToSpace<blocksize=2>(x)",
 ], {
-    "to": np.array([0, -1, 3], i64), "keep": np.array([0, 0, 30], i64), "whole": np.array([-1, 120], i64), "at": np.array([2], i64),
+    "to": np.array([0, -1, 3], i64), "keep": np.array([0, 0, 30], i64),
+    "whole": np.array([-1, 120], i64), "at": np.array([2], i64),
     "sizes": np.array([2, 4], i64), "starts": np.array([1, -4], i64),
     "ends": np.array([3, 1000], i64), "axes": np.array([1, 3], i64),
     "from": np.array([-1, 3], i64), "down_to": np.array([-1000, 0], i64),

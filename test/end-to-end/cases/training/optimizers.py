@@ -10,7 +10,6 @@ import onnx
 import onnx.helper as oh
 import onnx.numpy_helper
 import optimizer_goldens as goldens
-
 from harness import HERE, case, check, check_close, initializers
 
 RECORD = json.loads((HERE / "goldens-optimizers.json").read_text())

@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import onnx
-from harness import DIGITS, case, check, check_close, check_relative, golden, initializers
+from harness import DIGITS, case, check, check_relative, golden, initializers
 
 G = golden("multilabel")
 DATA = ["--data", G.data, "--no-shuffle"]
@@ -77,7 +77,9 @@ def halves(ingot):
     whole, _ = ingot.train(trainer, *DATA, "--steps", "6", "--export", after)
     ingot.train(trainer, *DATA, "--steps", "4", "--save", folder)
     log = ingot.path("log.jsonl")
-    ingot.succeed([trainer, *DATA, "--steps", "6", "--resume", folder, "--log", log, "--export", again, "--save", folder])
+    ingot.succeed(
+        [trainer, *DATA, "--steps", "6", "--resume", folder, "--log", log, "--export", again, "--save", folder]
+    )
     rest = [json.loads(line)["loss"] for line in log.read_text().splitlines()]
     check(rest == [row["loss"] for row in whole[4:]], "losses differ after a resume")
     a, b = initializers(after), initializers(again)

@@ -23,9 +23,7 @@ def trainer_and_data(ingot):
 @case("bytes-pytorch")
 def against_pytorch(ingot):
     trainer, data = trainer_and_data(ingot)
-    steps, _ = ingot.train(
-        trainer, "--data", data, "--no-shuffle", "--steps", "50", "--lr", str(GOLDEN["lr"])
-    )
+    steps, _ = ingot.train(trainer, "--data", data, "--no-shuffle", "--steps", "50", "--lr", str(GOLDEN["lr"]))
     losses = [step["loss"] for step in steps]
     check_relative("loss", losses[:10], GOLDEN["losses"][:10], 1e-4)
     check_relative("loss", losses, GOLDEN["losses"], 1e-3)

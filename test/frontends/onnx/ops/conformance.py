@@ -19,22 +19,41 @@ import warnings
 
 import numpy as np
 import onnx
-from onnx import helper, numpy_helper
+from onnx import numpy_helper
 
 # Inputs that importers need as constants, by operator: None for all but the
 # first.
 CONSTANT = {
-    "Reshape": (1,), "Expand": (1,), "Slice": (1, 2, 3, 4), "Pad": (1, 2, 3), "Tile": (1,),
-    "Squeeze": (1,), "Unsqueeze": (1,), "Split": (1,), "ConstantOfShape": (0,), "Range": (0, 1, 2),
-    "OneHot": (1,), "CumSum": (1,), "Trilu": (1,), "Dropout": (1, 2), "SplitToSequence": (1,),
-    "SequenceAt": (1,), "Resize": (1, 2, 3), "Upsample": (1,), "CenterCropPad": (1,), "AffineGrid": (1,),
+    "Reshape": (1,),
+    "Expand": (1,),
+    "Slice": (1, 2, 3, 4),
+    "Pad": (1, 2, 3),
+    "Tile": (1,),
+    "Squeeze": (1,),
+    "Unsqueeze": (1,),
+    "Split": (1,),
+    "ConstantOfShape": (0,),
+    "Range": (0, 1, 2),
+    "OneHot": (1,),
+    "CumSum": (1,),
+    "Trilu": (1,),
+    "Dropout": (1, 2),
+    "SplitToSequence": (1,),
+    "SequenceAt": (1,),
+    "Resize": (1, 2, 3),
+    "Upsample": (1,),
+    "CenterCropPad": (1,),
+    "AffineGrid": (1,),
 }
 
 # Outputs that are random; old dropout nodes are imported in their training form.
 KNOWN = {
-    "test_dropout_default_old": "random", "test_dropout_random_old": "random",
-    "test_training_dropout": "random", "test_training_dropout_default": "random",
-    "test_training_dropout_default_mask": "random", "test_training_dropout_mask": "random",
+    "test_dropout_default_old": "random",
+    "test_dropout_random_old": "random",
+    "test_training_dropout": "random",
+    "test_training_dropout_default": "random",
+    "test_training_dropout_default_mask": "random",
+    "test_training_dropout_mask": "random",
 }
 
 
@@ -121,7 +140,9 @@ def run(case, tool, folder):
         supported = not any(
             text in done.stderr
             for text in (
-                "unsupported operator", "is not supported", "is not known at compile time",
+                "unsupported operator",
+                "is not supported",
+                "is not known at compile time",
                 "the oldest supported one",
             )
         )

@@ -37,16 +37,20 @@ CASES = {
     "l2": (11, "y = ReduceL2 <axes=[1], keepdims=0> (x)", X, {}),
     "slice-attribute": (9, "y = Slice <starts=[1,0], ends=[1000,-1], axes=[1,2]> (x)", X, {}),
     "slice-input": (
-        10, "y = Slice(x, s, e, a, t)", X,
+        10,
+        "y = Slice(x, s, e, a, t)",
+        X,
         {"s": np.array([-1, 3]), "e": np.array([-1000, 0]), "a": np.array([1, 2]), "t": np.array([-2, -1])},
     ),
     "pad-attribute": (10, "y = Pad <pads=[0,1,0,0,0,2], value=1.5> (x)", X, {}),
     "pad-input": (
-        13, "y = Pad(x, p, v)", X,
+        13,
+        "y = Pad(x, p, v)",
+        X,
         {"p": np.array([0, 1, -1, 0, 0, 2]), "v": np.array(2.5, np.float32)},
     ),
-    "pad-axes": (18, "y = Pad <mode=\"reflect\"> (x, p, , a)", X, {"p": np.array([2, 1]), "a": np.array([-1])}),
-    "pad-edge": (13, "y = Pad <mode=\"edge\"> (x, p)", X, {"p": np.array([0, 1, 2, 0, 0, 1])}),
+    "pad-axes": (18, 'y = Pad <mode="reflect"> (x, p, , a)', X, {"p": np.array([2, 1]), "a": np.array([-1])}),
+    "pad-edge": (13, 'y = Pad <mode="edge"> (x, p)', X, {"p": np.array([0, 1, 2, 0, 0, 1])}),
     "split-attribute": (11, "y, _z = Split <axis=2, split=[3,1]> (x)", X, {}),
     "split-equal": (11, "y, _z = Split <axis=2> (x)", X, {}),
     "split-input": (13, "y, _z = Split <axis=-1> (x, s)", X, {"s": np.array([1, 3])}),
@@ -61,40 +65,84 @@ CASES = {
     "reshape-copy": (13, "y = Reshape(x, s)", X, {"s": np.array([0, -1])}),
     "reshape-zero": (14, "y = Reshape <allowzero=0> (x, s)", X, {"s": np.array([4, 0, 2])}),
     "flatten-negative": (13, "y = Flatten <axis=-1> (x)", X, {}),
-    "gemm-no-bias": (11, "y = Gemm <transA=1, alpha=0.5> (x, w)", {"x": (3, 2)}, {"w": RNG.standard_normal((3, 5)).astype(np.float32)}),
+    "gemm-no-bias": (
+        11,
+        "y = Gemm <transA=1, alpha=0.5> (x, w)",
+        {"x": (3, 2)},
+        {"w": RNG.standard_normal((3, 5)).astype(np.float32)},
+    ),
     "gemm-beta": (
-        9, "y = Gemm <beta=0.5> (x, w, c)", {"x": (2, 3)},
+        9,
+        "y = Gemm <beta=0.5> (x, w, c)",
+        {"x": (2, 3)},
         {"w": RNG.standard_normal((3, 5)).astype(np.float32), "c": RNG.standard_normal((2, 1)).astype(np.float32)},
     ),
     "matmul-vector": (13, "y = MatMul(x, w)", {"x": (4,)}, {"w": RNG.standard_normal((2, 4, 5)).astype(np.float32)}),
-    "matmul-batch": (13, "y = MatMul(x, w)", {"x": (2, 1, 3, 4)}, {"w": RNG.standard_normal((5, 4, 2)).astype(np.float32)}),
-    "maxpool-ceil": (12, "y = MaxPool <kernel_shape=[3], strides=[2], pads=[1,1], ceil_mode=1> (x)", {"x": (2, 3, 6)}, {}),
+    "matmul-batch": (
+        13,
+        "y = MatMul(x, w)",
+        {"x": (2, 1, 3, 4)},
+        {"w": RNG.standard_normal((5, 4, 2)).astype(np.float32)},
+    ),
+    "maxpool-ceil": (
+        12,
+        "y = MaxPool <kernel_shape=[3], strides=[2], pads=[1,1], ceil_mode=1> (x)",
+        {"x": (2, 3, 6)},
+        {},
+    ),
     "maxpool-dilated": (12, "y = MaxPool <kernel_shape=[2,2], dilations=[2,2]> (x)", {"x": (1, 2, 5, 6)}, {}),
-    "averagepool-pads": (11, "y = AveragePool <kernel_shape=[3,3], strides=[2,2], pads=[1,1,1,1]> (x)", {"x": (1, 2, 5, 6)}, {}),
-    "averagepool-include": (11, "y = AveragePool <kernel_shape=[3], pads=[1,1], count_include_pad=1> (x)", {"x": (1, 2, 6)}, {}),
-    "averagepool-same": (11, "y = AveragePool <kernel_shape=[2], strides=[2], auto_pad=\"SAME_UPPER\"> (x)", {"x": (1, 2, 7)}, {}),
+    "averagepool-pads": (
+        11,
+        "y = AveragePool <kernel_shape=[3,3], strides=[2,2], pads=[1,1,1,1]> (x)",
+        {"x": (1, 2, 5, 6)},
+        {},
+    ),
+    "averagepool-include": (
+        11,
+        "y = AveragePool <kernel_shape=[3], pads=[1,1], count_include_pad=1> (x)",
+        {"x": (1, 2, 6)},
+        {},
+    ),
+    "averagepool-same": (
+        11,
+        'y = AveragePool <kernel_shape=[2], strides=[2], auto_pad="SAME_UPPER"> (x)',
+        {"x": (1, 2, 7)},
+        {},
+    ),
     "conv-groups": (
-        11, "y = Conv <group=2, strides=[2], pads=[1,0], dilations=[2]> (x, w, b)", {"x": (2, 4, 9)},
+        11,
+        "y = Conv <group=2, strides=[2], pads=[1,0], dilations=[2]> (x, w, b)",
+        {"x": (2, 4, 9)},
         {"w": RNG.standard_normal((6, 2, 3)).astype(np.float32), "b": RNG.standard_normal(6).astype(np.float32)},
     ),
     "conv-same-lower": (
-        11, "y = Conv <auto_pad=\"SAME_LOWER\", strides=[2,2]> (x, w)", {"x": (1, 2, 6, 5)},
+        11,
+        'y = Conv <auto_pad="SAME_LOWER", strides=[2,2]> (x, w)',
+        {"x": (1, 2, 6, 5)},
         {"w": RNG.standard_normal((3, 2, 2, 3)).astype(np.float32)},
     ),
     "convtranspose": (
-        11, "y = ConvTranspose <group=2, strides=[2], pads=[1,0], output_padding=[1]> (x, w)", {"x": (2, 4, 5)},
+        11,
+        "y = ConvTranspose <group=2, strides=[2], pads=[1,0], output_padding=[1]> (x, w)",
+        {"x": (2, 4, 5)},
         {"w": RNG.standard_normal((4, 3, 3)).astype(np.float32)},
     ),
     "batchnorm-old": (
-        9, "y = BatchNormalization <epsilon=0.01> (x, s, b, m, v)",
-        {"x": (2, 3, 4), "s": (3,), "b": (3,), "m": (3,), "v": (3,)}, {},
+        9,
+        "y = BatchNormalization <epsilon=0.01> (x, s, b, m, v)",
+        {"x": (2, 3, 4), "s": (3,), "b": (3,), "m": (3,), "v": (3,)},
+        {},
     ),
     "instancenorm": (
-        8, "y = InstanceNormalization(x, s, b)", {"x": (2, 4, 3, 2)},
+        8,
+        "y = InstanceNormalization(x, s, b)",
+        {"x": (2, 4, 3, 2)},
         {"s": RNG.standard_normal(4).astype(np.float32), "b": RNG.standard_normal(4).astype(np.float32)},
     ),
     "onehot": (
-        11, "i = Cast <to=7> (x)\n y = OneHot <axis=1> (i, d, v)", X,
+        11,
+        "i = Cast <to=7> (x)\n y = OneHot <axis=1> (i, d, v)",
+        X,
         {"d": np.array(3), "v": np.array([-1, 2], np.float32)},
     ),
     "upper-triangle": (14, "y = Trilu(x, k)", {"x": (2, 4, 5)}, {"k": np.array(-1)}),
@@ -102,38 +150,56 @@ CASES = {
     "argmax-last": (12, "y = ArgMax <axis=2, select_last_index=1, keepdims=0> (r)", X, {}),
     "mod": (13, "y = Mod <fmod=1> (x, d)", X, {"d": np.array([0.3], np.float32)}),
     "where-broadcast": (
-        9, "z = Less(x, t)\n y = Where(z, x, t)", X, {"t": RNG.standard_normal((3, 1)).astype(np.float32)},
+        9,
+        "z = Less(x, t)\n y = Where(z, x, t)",
+        X,
+        {"t": RNG.standard_normal((3, 1)).astype(np.float32)},
     ),
     "prelu": (9, "y = PRelu(x, s)", X, {"s": RNG.standard_normal((3, 1)).astype(np.float32)}),
     "pow-integer": (13, "y = Pow(x, e)", X, {"e": np.array(3)}),
-    "upsample": (9, "y = Upsample <mode=\"linear\"> (x, s)", {"x": (1, 2, 3, 4)}, {"s": np.array([1, 1, 2, 2], np.float32)}),
+    "upsample": (
+        9,
+        'y = Upsample <mode="linear"> (x, s)',
+        {"x": (1, 2, 3, 4)},
+        {"s": np.array([1, 1, 2, 2], np.float32)},
+    ),
     "resize-scales": (10, "y = Resize(x, s)", {"x": (1, 2, 3, 4)}, {"s": np.array([1, 1, 2, 3], np.float32)}),
     "resize-sizes": (
-        13, "y = Resize <mode=\"linear\", coordinate_transformation_mode=\"pytorch_half_pixel\"> (x, , , s)",
-        {"x": (1, 2, 5, 4)}, {"s": np.array([1, 2, 3, 7])},
+        13,
+        'y = Resize <mode="linear", coordinate_transformation_mode="pytorch_half_pixel"> (x, , , s)',
+        {"x": (1, 2, 5, 4)},
+        {"s": np.array([1, 2, 3, 7])},
     ),
     "einsum-batch": (
-        12, "y = Einsum <equation=\"bij, bkj -> bik\"> (x, w)", {"x": (2, 3, 4), "w": (2, 5, 4)}, {},
+        12,
+        'y = Einsum <equation="bij, bkj -> bik"> (x, w)',
+        {"x": (2, 3, 4), "w": (2, 5, 4)},
+        {},
     ),
     "einsum-heads": (
-        12, "y = Einsum <equation=\"bthd,bshd->bhts\"> (x, w)", {"x": (2, 3, 2, 4), "w": (2, 5, 2, 4)}, {},
+        12,
+        'y = Einsum <equation="bthd,bshd->bhts"> (x, w)',
+        {"x": (2, 3, 2, 4), "w": (2, 5, 2, 4)},
+        {},
     ),
-    "einsum-implicit": (12, "y = Einsum <equation=\"zi,ij\"> (x, w)", {"x": (2, 3), "w": (3, 4)}, {}),
-    "einsum-sum": (12, "y = Einsum <equation=\"ijk,kl->li\"> (x, w)", {"x": (2, 3, 4), "w": (4, 5)}, {}),
-    "einsum-outer": (12, "y = Einsum <equation=\"i,j->ji\"> (x, w)", {"x": (2,), "w": (4,)}, {}),
-    "depth-to-space": (11, "y = DepthToSpace <blocksize=2, mode=\"CRD\"> (x)", {"x": (1, 8, 2, 3)}, {}),
+    "einsum-implicit": (12, 'y = Einsum <equation="zi,ij"> (x, w)', {"x": (2, 3), "w": (3, 4)}, {}),
+    "einsum-sum": (12, 'y = Einsum <equation="ijk,kl->li"> (x, w)', {"x": (2, 3, 4), "w": (4, 5)}, {}),
+    "einsum-outer": (12, 'y = Einsum <equation="i,j->ji"> (x, w)', {"x": (2,), "w": (4,)}, {}),
+    "depth-to-space": (11, 'y = DepthToSpace <blocksize=2, mode="CRD"> (x)', {"x": (1, 8, 2, 3)}, {}),
     "gather-negative": (11, "y = Gather <axis=1> (x, i)", X, {"i": np.array([[0, -1], [2, 1]])}),
     "shape-arithmetic": (
         13,
         "s = Shape(x)\n d = Gather <axis=0> (s, i)\n u = Unsqueeze(d, z)\n"
         " t = Concat <axis=0> (u, n)\n y = Reshape(x, t)",
-        X, {"i": np.array(1), "z": np.array([0]), "n": np.array([-1])},
+        X,
+        {"i": np.array(1), "z": np.array([0]), "n": np.array([-1])},
     ),
     "dynamic-mask": (
         15,
         "s = Shape <start=1> (x)\n o = ConstantOfShape <value=float[1] {1}> (s)\n l = Trilu <upper=0> (o)\n"
         " c = Cast <to=9> (l)\n y = Where(c, x, f)",
-        X, {"f": np.array(-1e9, np.float32)},
+        X,
+        {"f": np.array(-1e9, np.float32)},
     ),
 }
 CASES["argmax-last"] = (12, "r = Round(x)\n y = ArgMax <axis=2, select_last_index=1, keepdims=0> (r)", X, {})
@@ -161,16 +227,15 @@ def agree(tool, folder, name):
         arrays["v"] = np.abs(arrays["v"])
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
-    session = onnxruntime.InferenceSession(
-        model.SerializeToString(), options, providers=["CPUExecutionProvider"]
-    )
+    session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
     want = session.run(["y"], arrays)[0]
     base = folder / name
     onnx.save(model, f"{base}.onnx")
     np.savez(f"{base}.in.npz", **arrays)
     done = subprocess.run(
         [tool, f"{base}.onnx", "--inputs", f"{base}.in.npz", "--outputs", f"{base}.out.npz"],
-        capture_output=True, text=True,
+        capture_output=True,
+        text=True,
     )
     if done.returncode:
         return done.stderr.strip()

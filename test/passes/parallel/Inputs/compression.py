@@ -1,5 +1,6 @@
-"""make INPUTS STATES; first < MODULES; check INPUTS STATES END; topk INPUTS END: steps as papers have them, for gradients
-that are sums of samples, on four ranks."""
+"""make INPUTS STATES; first < MODULES; check INPUTS STATES END; topk INPUTS END
+
+Steps as papers have them, for gradients that are sums of samples, on four ranks."""
 
 import sys
 

@@ -32,8 +32,9 @@ class Graph:
         self.size = [16 * draw.randint(4, 64) for _ in range(n)]
         self.gradient_size = [16 * draw.randint(1, 8) for _ in range(n)]
         self.weight = [draw.choice([1, 2, 4, 8, 16]) for _ in range(n)]
-        self.reads = [[i - 1] + [j for j in range(max(0, i - 4), i - 1) if draw.random() < 0.25] if i else []
-                      for i in range(n)]
+        self.reads = [
+            [i - 1] + [j for j in range(max(0, i - 4), i - 1) if draw.random() < 0.25] if i else [] for i in range(n)
+        ]
         self.gradient_reads = [sorted({i} | {j for j in self.reads[i] if draw.random() < 0.7}) for i in range(n)]
 
     def text(self):
@@ -46,23 +47,27 @@ class Graph:
             lines.append(f"%{result} = ingot.fusion loop({names}) : ({types}) -> tensor<{size}xf32> {{")
             lines.append("^bb0(" + ", ".join(f"%a{k}: tensor<{c}xf32>" for k, (_, c) in enumerate(operands)) + "):")
             for k, (_, count) in enumerate(operands):
-                lines.append(f"%s{k} = ingot.slice %a{k} starts = [0] limits = [1] strides = [1] : "
-                             f"(tensor<{count}xf32>) -> tensor<1xf32>")
+                lines.append(
+                    f"%s{k} = ingot.slice %a{k} starts = [0] limits = [1] strides = [1] : "
+                    f"(tensor<{count}xf32>) -> tensor<1xf32>"
+                )
                 lines.append(f"%r{k} = ingot.reshape %s{k} : tensor<1xf32> -> tensor<f32>")
                 lines.append(f"%b{k} = ingot.broadcast %r{k} dims = [] : tensor<f32> -> tensor<{size}xf32>")
             lines.append(f"%w0 = ingot.add %b0, %b{len(operands) - 1} : tensor<{size}xf32>")
             for k in range(1, weight):
                 lines.append(f"%w{k} = ingot.add %w{k - 1}, %b{k % len(operands)} : tensor<{size}xf32>")
-            lines.append(f"ingot.yield %w{weight - 1} : tensor<{size}xf32>\n}} loc(\"{result}\")")
+            lines.append(f'ingot.yield %w{weight - 1} : tensor<{size}xf32>\n}} loc("{result}")')
 
         for i in range(self.n):
             operands = [(f"%f{j}", self.size[j]) for j in self.reads[i]] or [("%x", 16)]
             fusion(f"f{i}", self.size[i], operands, self.weight[i])
         last = self.n - 1
-        lines.append(f"%loss = ingot.fusion reduction(%f{last}) : (tensor<{self.size[last]}xf32>) -> tensor<f32> {{\n"
-                     f"^bb0(%a: tensor<{self.size[last]}xf32>):\n"
-                     f"%0 = ingot.reduce sum %a dims = [0] : (tensor<{self.size[last]}xf32>) -> tensor<f32>\n"
-                     "ingot.yield %0 : tensor<f32>\n}")
+        lines.append(
+            f"%loss = ingot.fusion reduction(%f{last}) : (tensor<{self.size[last]}xf32>) -> tensor<f32> {{\n"
+            f"^bb0(%a: tensor<{self.size[last]}xf32>):\n"
+            f"%0 = ingot.reduce sum %a dims = [0] : (tensor<{self.size[last]}xf32>) -> tensor<f32>\n"
+            "ingot.yield %0 : tensor<f32>\n}"
+        )
         lines.append("%start = ingot.reshape %loss : tensor<f32> -> tensor<1xf32>")
         previous = ("%start", 1)
         for i in reversed(range(self.n)):
@@ -71,10 +76,12 @@ class Graph:
             previous = (f"%g{i}", self.gradient_size[i])
         machine = ", ".join(f"{name} = {value:e} : f64" for name, value in MACHINE.items())
         body = "\n".join(lines)
-        return (f"module attributes {{ingot.machine = {{{machine}}}}} {{\n"
-                "func.func @train_step(%x: tensor<16xf32> {ingot.kind = \"data\", ingot.name = \"x\"})\n"
-                f"-> (tensor<f32> {{ingot.name = \"loss\"}}, tensor<{previous[1]}xf32> {{ingot.name = \"y\"}}) {{\n"
-                f"{body}\nreturn %loss, {previous[0]} : tensor<f32>, tensor<{previous[1]}xf32>\n}}\n}}\n")
+        return (
+            f"module attributes {{ingot.machine = {{{machine}}}}} {{\n"
+            'func.func @train_step(%x: tensor<16xf32> {ingot.kind = "data", ingot.name = "x"})\n'
+            f'-> (tensor<f32> {{ingot.name = "loss"}}, tensor<{previous[1]}xf32> {{ingot.name = "y"}}) {{\n'
+            f"{body}\nreturn %loss, {previous[0]} : tensor<f32>, tensor<{previous[1]}xf32>\n}}\n}}\n"
+        )
 
     def seconds(self, i):
         return self.size[i] * self.weight[i] / MACHINE["vector_f32"]
@@ -173,8 +180,18 @@ def plan(opt, text, budget):
     """The planned peak in bytes and the seconds of recomputation; the smallest possible peak if it does not fit."""
     with tempfile.NamedTemporaryFile(suffix=".yaml") as remarks:
         result = subprocess.run(
-            [opt, "-", f"--ingot-rematerialize=budget-bytes={budget}", "--remarks-filter=.*", "--remark-format=yaml",
-             f"--remarks-output-file={remarks.name}"], input=text, capture_output=True, text=True)
+            [
+                opt,
+                "-",
+                f"--ingot-rematerialize=budget-bytes={budget}",
+                "--remarks-filter=.*",
+                "--remark-format=yaml",
+                f"--remarks-output-file={remarks.name}",
+            ],
+            input=text,
+            capture_output=True,
+            text=True,
+        )
         smallest = re.search(r"smallest possible is (\d+) bytes", result.stderr)
         if smallest:
             return int(smallest[1]), None
@@ -205,9 +222,11 @@ def main():
                 sys.exit(f"graph {seed}: the program is infeasible at {peak} bytes")
             planned, best = planned + seconds, best + optimum
             if options.verbose:
-                print(f"graph {seed}: {2 * graph.n + 1} values, {peak} of {most} bytes (least {least}): "
-                      f"{1e6 * seconds:.3f} us, optimum {1e6 * optimum:.3f}{'' if is_proven else ' or more'}",
-                      flush=True)
+                print(
+                    f"graph {seed}: {2 * graph.n + 1} values, {peak} of {most} bytes (least {least}): "
+                    f"{1e6 * seconds:.3f} us, optimum {1e6 * optimum:.3f}{'' if is_proven else ' or more'}",
+                    flush=True,
+                )
     print(f"{planned / best:.4f} of the optimum's time")
     if planned > TOLERANCE * best:
         sys.exit(f"error: recomputation takes more than {TOLERANCE} of the optimum's time")

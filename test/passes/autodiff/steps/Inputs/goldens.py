@@ -32,10 +32,7 @@ def check(golden, optimizer, folder):
     text = json.loads((golden / "golden.json").read_text())
     run, batch = text["runs"][optimizer], text["batch"]
     loss = f"loss={text['loss']}" if text["loss"] else ""
-    pipeline = (
-        "builtin.module(func.func(ingot-simplify),"
-        f"ingot-autodiff{{{loss} optimizer={optimizer}}},{SIMPLIFY})"
-    )
+    pipeline = f"builtin.module(func.func(ingot-simplify),ingot-autodiff{{{loss} optimizer={optimizer}}},{SIMPLIFY})"
     module = folder / "step.mlir"
     command = ["ingot-opt", golden / "model.onnx", f"--batch={batch}", "-o", module]
     subprocess.run([*command, f"--pass-pipeline={pipeline}"], check=True)

@@ -139,9 +139,7 @@ def main():
             ]
             for what, given, clip, decayed_bias in cases:
                 w, b, norms = expected(optimizer, x, {**defaults, **given}, clip, decayed_bias)
-                state, out = actual(
-                    pathlib.Path(name), optimizer, x, given, clip, decayed_bias
-                )
+                state, out = actual(pathlib.Path(name), optimizer, x, given, clip, decayed_bias)
                 error = max(np.abs(state["w"] - w).max(), np.abs(state["bias"] - b).max())
                 good = error < 2e-6 and state["step"] == STEPS
                 if clip is not None:

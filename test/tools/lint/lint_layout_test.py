@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The layout lint passes a small tree that keeps the rules, and finds each way to break one."""
+
+import contextlib
+import io
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT / "tools/scripts"))
+
+import lint_layout  # noqa: E402
+
+LICENSE = "SPDX-License-Identifier: Apache-2.0\n"
+
+PASSES = f"""// {LICENSE}
+def FoldScales : Pass<"ingot-fold-scales"> {{
+  let description = [{{
+    Multiplies neighbouring scales, see graph/FoldScales.cpp.
+  }}];
+}}
+"""
+
+GLOSSARY = r"""# Glossary
+
+This page may say zork.
+
+```avoid
+\bzorks?\b -> fork
+\bmove it along\b -> forward
+```
+"""
+
+# A tree without a violation.
+GOOD = {
+    "CMakeLists.txt": f"# {LICENSE}",
+    ".ci/run": f"#!/bin/sh\n# {LICENSE}",
+    "README.md": "# Tree\n\nSee [passes](docs/graph.md#the-passes), `passes/graph` and `passes/STAGE/PASS.cpp`.\n",
+    "docs/glossary.md": GLOSSARY,
+    "docs/graph.md": "# Graph\n\n## The passes\n\nhttps://example.org/" + "x" * 120 + "\n",
+    "docs/reference/passes.md": "A generated zork. " + "x" * 120 + "\n",
+    "passes/graph/Passes.td": PASSES,
+    "passes/graph/FoldScales.cpp": f'// {LICENSE}\n// Folds.\nauto message = "cannot fold";\n',
+    "passes/graph/FoldScales.h": f"// {LICENSE}",
+    "test/passes/graph/fold-scales.mlir": "// RUN: true\n",
+    "tools/run": f"#!/bin/sh\n# {LICENSE}",
+    "tools/run.py": f'#!/usr/bin/env python3\n# {LICENSE}"""Runs."""\n',
+}
+
+
+def lint(files):
+    """(exit status, output lines) of the lint on a tree of these files."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in files.items():
+            path = pathlib.Path(folder) / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        subprocess.run(["git", "init", "-q"], cwd=folder, check=True)
+        with contextlib.redirect_stdout(io.StringIO()) as output:
+            status = lint_layout.main(["--root", folder])
+        return status, output.getvalue().splitlines()
+
+
+class Layout(unittest.TestCase):
+    def test_good_tree(self):
+        self.assertEqual(lint(GOOD), (0, []))
+
+    def finds(self, what, files, without=()):
+        """The tree with `files`, and `without` others, breaks one rule: `what`."""
+        tree = {name: text for name, text in {**GOOD, **files}.items() if name not in without}
+        status, lines = lint(tree)
+        self.assertEqual(status, 1)
+        self.assertEqual(lines[:-1], [f"error: {what}"])
+        self.assertRegex(lines[-1], r"^hint: \w")
+
+    def clean(self, files):
+        self.assertEqual(lint({**GOOD, **files}), (0, []))
+
+    def test_long_files(self):
+        for name, comment in {
+            "passes/a.cpp": "//",
+            "tools/a.py": "#",
+            "tools/a": "#!",
+            "docs/CMakeLists.txt": "#",
+        }.items():
+            head = f"#!/bin/sh\n# {LICENSE}" if comment == "#!" else f"{comment} {LICENSE}"
+            full = head + "\n" * (600 - head.count("\n"))
+            self.clean({name: full})
+            self.finds(f"{name}:601: 601 lines", {name: full + "\n"})
+        self.finds("test/passes/a.mlir:601: 602 lines", {"test/passes/a.mlir": "\n" * 602})
+        self.clean({"docs/long.md": "\n" * 700})
+
+    def test_full_folders(self):
+        sources = {f"runtime/core/S{n}.{end}": f"// {LICENSE}" for n in range(5) for end in ("h", "cpp", "td")}
+        self.clean(sources)
+        self.finds("runtime/core:1: 16 sources or tests", {**sources, "runtime/core/More.cpp": f"// {LICENSE}"})
+        tests = {f"test/interpret/t{n}.mlir": "" for n in range(16)}
+        self.finds("test/interpret:1: 16 sources or tests", tests)
+        self.clean({f"docs/design/d{n}.md": "" for n in range(20)})
+
+    def test_top_level(self):
+        self.finds("lib/a.txt:1: lib does not belong to the top level", {"lib/a.txt": ""})
+        self.finds("NOTES.md:1: NOTES.md does not belong to the top level", {"NOTES.md": ""})
+
+    def test_name_chain(self):
+        at = "passes/graph/Passes.td:3: pass FoldScales"
+        renamed = PASSES.replace("ingot-fold-scales", "ingot-scales")
+        self.finds(f"{at} has the option --ingot-scales", {"passes/graph/Passes.td": renamed})
+        moved = {"passes/graph/Scales.cpp": f"// {LICENSE}"}
+        described = {"passes/graph/Passes.td": PASSES.replace(", see graph/FoldScales.cpp", "")}
+        self.finds(f"{at} has no FoldScales.cpp", {**moved, **described}, without=["passes/graph/FoldScales.cpp"])
+        test = ["test/passes/graph/fold-scales.mlir"]
+        self.finds(f"{at} has no test fold-scales.mlir", {}, without=test)
+        self.finds(f"{at} has no test fold-scales.mlir", {"test/passes/graph/fold-scalesome.mlir": ""}, without=test)
+        self.assertEqual(lint({name: text for name, text in GOOD.items() if name != test[0]} | {
+            "test/passes/graph/fold-scales-invalid.mlir": "",
+        }), (0, []))  # fmt: skip
+
+    def test_wide_lines(self):
+        wide = "word " * 24 + "x"
+        self.finds("docs/a.md:2: 121 columns", {"docs/a.md": f"\n{wide}\n"})
+        self.clean({"docs/a.md": f"{wide[1:]}\n```text\n{wide}\n```\n\n| {wide} |\n"})
+        described = PASSES.replace("    Multiplies", f"    ```mlir\n    {wide}\n    ```\n    Multiplies")
+        self.clean({"passes/graph/Passes.td": described})
+        wider = PASSES.replace("\n\n", f"\n// {wide}\n", 1)
+        self.finds("passes/graph/Passes.td:2: 124 columns", {"passes/graph/Passes.td": wider})
+
+    def test_words(self):
+        self.finds("docs/a.md:1: 'Zorks': the standard term is fork", {"docs/a.md": "Zorks\n"})
+        self.finds("docs/a.md:2: 'move it along': the standard term is forward", {"docs/a.md": "Do\nmove it\nalong.\n"})
+        self.clean({"docs/a.md": "`zork`\n\n```text\nzork\n```\n- move it\n- along\n"})
+        for name, text, line in [
+            ("passes/a.h", "/// To move\n/// it along.\nint a;\n", 2),
+            ("passes/a.cpp", "/* One\n zork. */\n", 3),
+            ("passes/a.cpp", "char a = '\"'; // A zork.\n", 2),
+            ("passes/a.cpp", 'f("move it "\n  "along");\n', 2),
+            ("passes/a.cpp", "f(1'000, \"a zork\", 1'000);\n", 2),
+            ("passes/a.cpp", 'auto x = R"(a\nzork)";\n', 3),
+            ("passes/a.td", "let description = [{\n  To move\n  it along.\n}];\n", 3),
+            ("passes/a.td", 'let summary = "is a zork";\n', 2),
+        ]:
+            with self.subTest(text):
+                status, lines = lint({**GOOD, name: f"// {LICENSE}{text}"})
+                self.assertEqual((status, [error.split(": ")[1] for error in lines[:-1]]), (1, [f"{name}:{line}"]))
+        for text, line in [
+            ('"""Doc.\n\nA zork.\n"""\n', 4),
+            ('x = """A\nzork."""\n', 3),
+            ("x = 1  # zork\n", 2),
+            ("f('a ' 'zork')\n", 2),
+        ]:
+            with self.subTest(text):
+                status, lines = lint({**GOOD, "tools/a.py": f"# {LICENSE}{text}"})
+                self.assertEqual((status, [error.split(": ")[1] for error in lines[:-1]]), (1, [f"tools/a.py:{line}"]))
+        self.clean({"passes/a.cpp": f"// {LICENSE}int zork = 1'0; // Not `zork`.\nint move, it; // move\nint along;\n"})
+
+    def test_glossary(self):
+        self.finds("docs/glossary.md:1: no such file", {}, without=["docs/glossary.md"])
+        self.finds("docs/glossary.md:1: no ```avoid block", {"docs/glossary.md": "# Glossary\n"})
+        for pattern in ("(zork -> fork", "zork"):
+            text = GLOSSARY.replace("```avoid\n", f"```avoid\n{pattern}\n")
+            status, lines = lint({**GOOD, "docs/glossary.md": text})
+            self.assertEqual((status, len(lines)), (1, 2))
+            self.assertTrue(lines[0].startswith(f"error: docs/glossary.md:6: '{pattern}': "), lines)
+
+    def test_stale_references(self):
+        for text, what in {
+            "[x](gone.md)": "the link gone.md leads nowhere",
+            "[x](graph.md#gone)": "the link graph.md#gone names no heading",
+            "`passes/gone`": "passes/gone does not exist",
+            "as passes/graph/Gone.cpp does": "passes/graph/Gone.cpp does not exist",
+            "in graph/Gone.h:12": "graph/Gone.h does not exist",
+            "`docs/gone/README.md`": "docs/gone/README.md does not exist",
+        }.items():
+            with self.subTest(text):
+                self.finds(f"docs/a.md:1: {what}", {"docs/a.md": text + "\n"})
+        for name, comment in {"passes/a.h": "///", "passes/a.td": "//", "tools/a.py": "#"}.items():
+            text = f"{comment[:2]} {LICENSE}{comment} As runtime/gone, which loads.\n"
+            self.finds(f"{name}:2: runtime/gone does not exist", {name: text})
+        self.clean({
+            "docs/a.md": "[a](../README.md) [b](https://example.org/gone) `passes/graph/FoldScales` "
+            "`docs/spec/FAMILY.md`\npasses/graph/ graph/FoldScales.h and/or mlir/IR/Gone.h\n"
+            "```text\npasses/gone\n```\n",
+            "passes/a.cpp": f'// {LICENSE}auto a = "passes/gone";\n',
+            "tools/a.py": f'# {LICENSE}A = """passes/gone"""\n',
+        })  # fmt: skip
+
+    def test_unformatted_files(self):
+        for end in ("hpp", "cc", "cu"):
+            name = f"passes/a.{end}"
+            self.finds(f"{name}:1: clang-format never sees .{end} files", {name: f"// {LICENSE}"})
+        self.clean({"passes/a.inc": f"// {LICENSE}"})
+
+    def test_licenses(self):
+        for name in ("passes/a.cpp", "passes/a.inc", "passes/a.td", "tools/a.py", "tools/a.sh", "tools/a.cmake"):
+            self.finds(f"{name}:1: no line that says the license", {name: "int x;\n"})
+        self.finds("docs/CMakeLists.txt:1: no line that says the license", {"docs/CMakeLists.txt": ""})
+        self.finds("tools/a:2: no line that says the license", {"tools/a": "#!/bin/sh\n"})
+        self.finds("passes/a.h:1: no line that says the license", {"passes/a.h": f"\n// {LICENSE}"})
+        self.finds("passes/a.h:1: no line that says the license", {"passes/a.h": f"// {LICENSE[:-4]}\n"})
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,316 @@
+# SPDX-License-Identifier: Apache-2.0
+"""lint_layout.py [--root FOLDER]: checks the tree against its own rules.
+
+CONTRIBUTING.md states the rules. A violation is one line,
+
+  error: PATH:LINE: WHAT
+
+and each kind of violation ends with one `hint:` line. The exit status is 1 if
+there is any. The files are those that git tracks and those that it would.
+"""
+
+import argparse
+import pathlib
+import re
+import subprocess
+import sys
+
+import prose
+
+MAX_LINES = 600
+MAX_FILES = 15
+MAX_COLUMNS = 120
+
+LICENSE = "SPDX-License-Identifier: Apache-2.0"
+
+# What tools/scripts/format.sh hands to clang-format, and endings of C and C++
+# that it would miss.
+FORMATTED = {".c", ".cpp", ".h", ".inc"}
+UNFORMATTED = {".cc", ".cu", ".cuh", ".cxx", ".def", ".hh", ".hpp", ".hxx", ".ipp", ".tcc", ".tpp"}
+
+SOURCES = FORMATTED | UNFORMATTED | {".td", ".py", ".sh"}
+TESTS = {".mlir", ".test"}
+BUILD = {".cmake"}
+
+# The top level: folders of the tree, and the files that tools look for there.
+FOLDERS = {"dialects", "docs", "frontends", "passes", "runtime", "test", "tools"}
+TOP_LEVEL = {
+    "CHANGELOG.md",
+    "CMakeLists.txt",
+    "CMakePresets.json",
+    "CONTRIBUTING.md",
+    "Dockerfile",
+    "LICENSE",
+    "README.md",
+    "SECURITY.md",
+}
+
+# Written by tools from sources that are checked themselves (target ingot-docs).
+GENERATED = ("docs/reference/",)
+
+GLOSSARY = "docs/glossary.md"
+
+HINTS = {
+    "file-size": f"split it: at most {MAX_LINES} lines a file",
+    "folder-size": f"make folders of it: at most {MAX_FILES} sources, or tests, directly in a folder",
+    "top-level": "move it into a folder of the tree; a new convention is listed in tools/scripts/lint_layout.py",
+    "name-chain": "pass FooBar, option --ingot-foo-bar, FooBar.cpp under passes,"
+    " foo-bar.mlir or foo-bar-*.mlir under test/passes",
+    "line-width": f"wrap it: at most {MAX_COLUMNS} columns outside of tables, code blocks and URLs",
+    "glossary": f"use the standard term; {GLOSSARY} lists them",
+    "stale-reference": "name a path that exists, from the root of the tree; placeholders are in capitals",
+    "unformatted": f"clang-format sees {' '.join(sorted(FORMATTED))}: use one of these endings",
+    "license": f"begin the file with a comment, `{LICENSE}`",
+}
+
+
+class Tree:
+    """The files of a tree and what is wrong with them."""
+
+    def __init__(self, root):
+        self.root = root
+        self.errors = {kind: [] for kind in HINTS}
+        listed = subprocess.run(
+            ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+            cwd=root,
+            capture_output=True,
+            check=True,
+        ).stdout.decode()
+        self.files = sorted({name for name in listed.split("\0") if name and (root / name).is_file()})
+        self.folders = {str(parent) for name in self.files for parent in pathlib.PurePosixPath(name).parents}
+        self.texts = {}
+
+    def text(self, name):
+        if name not in self.texts:
+            self.texts[name] = (self.root / name).read_text(errors="replace")
+        return self.texts[name]
+
+    def error(self, kind, name, line, what):
+        self.errors[kind].append((name, line, what))
+
+    def is_script(self, name):
+        """A program without an ending, as tools/check is."""
+        if "." in pathlib.PurePosixPath(name).name or not name.startswith(("tools/", ".ci/", "test/")):
+            return False
+        with (self.root / name).open("rb") as file:
+            return file.read(2) == b"#!"
+
+    def is_source(self, name):
+        """Sources, build files and scripts: what carries a license."""
+        path = pathlib.PurePosixPath(name)
+        return path.suffix in SOURCES | BUILD or path.name == "CMakeLists.txt" or self.is_script(name)
+
+
+def check_file_sizes(tree):
+    for name in tree.files:
+        if tree.is_source(name) or pathlib.PurePosixPath(name).suffix in TESTS:
+            lines = tree.text(name).count("\n")
+            if lines > MAX_LINES:
+                tree.error("file-size", name, MAX_LINES + 1, f"{lines} lines")
+
+
+def check_folder_sizes(tree):
+    counts = {}
+    for name in tree.files:
+        path = pathlib.PurePosixPath(name)
+        if path.suffix in SOURCES | TESTS:
+            counts[str(path.parent)] = counts.get(str(path.parent), 0) + 1
+    for folder, count in sorted(counts.items()):
+        if count > MAX_FILES:
+            tree.error("folder-size", folder, 1, f"{count} sources or tests")
+
+
+def check_top_level(tree):
+    for name in tree.files:
+        first = name.split("/")[0]
+        known = FOLDERS if "/" in name else TOP_LEVEL
+        if first not in known and not first.startswith("."):
+            tree.error("top-level", name, 1, f"{first} does not belong to the top level")
+
+
+def kebab(name):
+    """FooBar -> foo-bar"""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "-", name).lower()
+
+
+def check_name_chain(tree):
+    paths = [pathlib.PurePosixPath(name) for name in tree.files]
+    sources = {path.name for path in paths if path.parts[0] == "passes"}
+    tests = {path.name for path in paths if path.parts[:2] == ("test", "passes")}
+    for path in paths:
+        if path.parts[0] != "passes" or path.suffix != ".td":
+            continue
+        text = tree.text(str(path))
+        for match in re.finditer(r'^def (\w+)\s*:\s*Pass<\s*"([^"]*)"', text, re.MULTILINE):
+            line = text.count("\n", 0, match.start()) + 1
+            name, option = match.groups()
+            words = kebab(name)
+            if option != f"ingot-{words}":
+                tree.error("name-chain", path, line, f"pass {name} has the option --{option}")
+            if f"{name}.cpp" not in sources:
+                tree.error("name-chain", path, line, f"pass {name} has no {name}.cpp")
+            if not any(re.fullmatch(rf"{words}(-.*)?\.mlir", test) for test in tests):
+                tree.error("name-chain", path, line, f"pass {name} has no test {words}.mlir")
+
+
+def check_line_widths(tree):
+    for name in tree.files:
+        if not name.endswith((".md", ".td")) or name.startswith(GENERATED):
+            continue
+        for number, line, is_code in prose.fenced(tree.text(name).splitlines()):
+            if is_code or line.lstrip().startswith("|"):
+                continue
+            width = len(re.sub(r"https?://[^\s)>]+", "", line))
+            if width > MAX_COLUMNS:
+                tree.error("line-width", name, number, f"{width} columns")
+
+
+def read_glossary(tree):
+    """(pattern, standard term) of each line of the glossary's ```avoid block."""
+    if GLOSSARY not in tree.files:
+        tree.error("glossary", GLOSSARY, 1, "no such file")
+        return []
+    text = tree.text(GLOSSARY)
+    block = re.search(r"^```avoid\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    if not block:
+        tree.error("glossary", GLOSSARY, 1, "no ```avoid block")
+        return []
+    first = text.count("\n", 0, block.start(1)) + 1
+    terms = []
+    for number, line in enumerate(block.group(1).splitlines(), first):
+        pattern, arrow, term = line.partition(" -> ")
+        try:
+            if not arrow or not term.strip():
+                raise re.error("no ` -> TERM`")
+            terms.append((re.compile(pattern.strip(), re.IGNORECASE), term.strip()))
+        except re.error as error:
+            tree.error("glossary", GLOSSARY, number, f"{line!r}: {error}")
+    return terms
+
+
+def check_glossary(tree):
+    terms = read_glossary(tree)
+    for name in tree.files:
+        if name == GLOSSARY or name.startswith(GENERATED):
+            continue
+        for paragraph in prose.paragraphs(name, tree.text(name) if prose.is_read(name) else ""):
+            for pattern, term in terms:
+                for match in pattern.finditer(paragraph.text):
+                    line = paragraph.line(match.start())
+                    tree.error("glossary", name, line, f"'{match.group()}': the standard term is {term}")
+
+
+# Words joined by slashes: a path, if it begins with a folder of the tree.
+PATH = re.compile(r"(?<![\w./<$~-])(?:[\w-]+/)+(?:[\w.+-]*\w)?")
+LINK = re.compile(r"\]\((?!\w+:)([^)\s]*)\)")
+# Names in capitals stand for others: docs/spec/FAMILY.md.
+PLACEHOLDER = re.compile(r"(?:^|[/-])(?!README|LICENSE|CHANGELOG|CONTRIBUTING)[A-Z]{2,}(?=$|[./-])")
+
+
+class References:
+    """What a path in prose may refer to."""
+
+    def __init__(self, tree):
+        self.files = set(tree.files)
+        self.folders = tree.folders
+        # A header and its source are named together, without their endings.
+        self.stems = {str(pathlib.PurePosixPath(name).with_suffix("")) for name in tree.files}
+        self.names = {pathlib.PurePosixPath(folder).name for folder in tree.folders}
+
+    def exists(self, path):
+        return path in self.files or path in self.folders or path in self.stems
+
+    def is_stale(self, path):
+        path = path.rstrip("/")
+        if PLACEHOLDER.search(path) or "/" not in path:
+            return False
+        first = path.split("/")[0]
+        if first in FOLDERS:
+            return not self.exists(path)
+        # graph/Simplify.cpp: a source, from an inner folder on.
+        if first not in self.names or pathlib.PurePosixPath(path).suffix not in SOURCES | TESTS:
+            return False
+        return not any(name.endswith("/" + path) for name in self.files)
+
+
+def anchors(text):
+    """The anchors that forges give to the headings of a page."""
+    headings = re.findall(r"^#+ +(.*?)\s*$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def check_links(tree, name, references):
+    folder = pathlib.PurePosixPath(name).parent
+    for number, line, is_code in prose.fenced(tree.text(name).splitlines()):
+        for target in [] if is_code else LINK.findall(re.sub(r"`[^`]*`", "", line)):
+            path, _, anchor = target.partition("#")
+            resolved = (tree.root / folder / path).resolve() if path else tree.root / name
+            if path and not resolved.exists():
+                tree.error("stale-reference", name, number, f"the link {target} leads nowhere")
+            elif anchor and resolved.suffix == ".md" and anchor not in anchors(resolved.read_text()):
+                tree.error("stale-reference", name, number, f"the link {target} names no heading")
+
+
+def check_references(tree):
+    references = References(tree)
+    for name in tree.files:
+        if name.endswith(".md"):
+            check_links(tree, name, references)
+        if not prose.is_read(name) or name.startswith(GENERATED):
+            continue
+        for paragraph in prose.paragraphs(name, tree.text(name), keep_code=True, messages=False):
+            # check_links() looks at links.
+            text = LINK.sub(lambda match: " " * len(match.group()), paragraph.text)
+            for match in PATH.finditer(text):
+                if references.is_stale(match.group()):
+                    line = paragraph.line(match.start())
+                    tree.error("stale-reference", name, line, f"{match.group()} does not exist")
+
+
+def check_endings(tree):
+    for name in tree.files:
+        suffix = pathlib.PurePosixPath(name).suffix
+        if suffix in UNFORMATTED:
+            tree.error("unformatted", name, 1, f"clang-format never sees {suffix} files")
+
+
+def check_licenses(tree):
+    for name in tree.files:
+        if not tree.is_source(name):
+            continue
+        lines = tree.text(name).split("\n", 2)
+        line = 2 if lines[0].startswith("#!") else 1
+        text = lines[line - 1] if len(lines) >= line else ""
+        if not re.fullmatch(rf"(//|#) {re.escape(LICENSE)}", text):
+            tree.error("license", name, line, "no line that says the license")
+
+
+CHECKS = [
+    check_file_sizes,
+    check_folder_sizes,
+    check_top_level,
+    check_name_chain,
+    check_line_widths,
+    check_glossary,
+    check_references,
+    check_endings,
+    check_licenses,
+]
+
+
+def main(arguments):
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--root", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parents[2])
+    tree = Tree(parser.parse_args(arguments).root.resolve())
+    for check in CHECKS:
+        check(tree)
+    for kind, errors in tree.errors.items():
+        for name, line, what in errors:
+            print(f"error: {name}:{line}: {what}")
+        if errors:
+            print(f"hint: {HINTS[kind]}")
+    return 1 if any(tree.errors.values()) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
