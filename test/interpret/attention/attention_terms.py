@@ -117,7 +117,7 @@ def main():
             errors = {key: float(np.max(np.abs(device[key] - plain[key]))) for key in plain}
             formed = "ingot.attention_grad" in text and " mask " not in text
             if not formed or not max(errors.values()) < 1e-4:
-                print(f"{name}{bounds}: {errors}, {'' if formed else 'taken apart'}")
+                print(f"{name}{bounds}: {errors}, {'' if formed else 'decomposed'}")
                 failed = True
     sys.exit(failed)
 
