@@ -8,6 +8,7 @@ import shutil
 import sqlite3
 import sys
 
+from fakes import trainer
 from harness import ROOT, case, check
 from fakes import recorded, trainer
 
