@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Writes docs/reference from the TableGen definitions of ops, interfaces and
-# passes: a page per family, interface file and pass file. With --check it
-# writes nothing, and fails when a page that is checked in is not what it would write.
+# passes: a page per family, interface file and pass file, and a table of what
+# exists for each op. With --check it writes nothing, and fails when a page that
+# is checked in is not what it would write.
 #
 #   reference.sh [--check]
 set -euo pipefail
@@ -42,6 +43,12 @@ while read -r file; do
     page "passes/${name//\//-}" "passes: $name" "$file" -gen-pass-doc
   fi
 done < <(find passes -name '*.td' | sort)
+
+definitions=$(mktemp)
+trap 'rm -rf "$out" "$definitions"' EXIT
+"llvm-tblgen-$LLVM_VERSION" --dump-json -I . -I "$(llvm-config-"$LLVM_VERSION" --includedir)" \
+  dialects/ingot/Ops.td >"$definitions"
+python3 tools/scripts/status_table.py "$definitions" >"$out/status.md"
 
 {
   printf '# Reference\n\nOps, interfaces and passes, generated from their definitions.\n\n'
