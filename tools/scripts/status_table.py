@@ -152,13 +152,13 @@ class Targets:
             self.entries.update(re.findall(r"^\w+ ingot_(\w+)\(", text, re.MULTILINE))
         self.passes = code(*passes).values()
 
-    def cell(self, op, name, traits):
+    def cell(self, op, traits):
         ways = []
         # Parts of one tensor are operands to the same entry point.
         if op.removeprefix("packed_") in self.entries:
             ways.append("library")
-        # An op of the schedule without an entry point is code that the target's passes emit.
-        elif mentions(self.passes, f"exec::{name}"):
+        # The passes of a target may emit code in place of an entry point.
+        elif any(f'"ingot_{op}"' in text for text in self.passes):
             ways.append("kernel")
         if traits & {"ScalarBody", "Reduction", "KernelBody"}:
             ways.append("kernel")
@@ -193,8 +193,8 @@ def main():
             "yes" if fold else NONE,
             "yes" if "Differentiable" in traits else NONE,
             "yes" if mentions(interpreter, name) else NONE,
-            cpu.cell(op, name, traits),
-            cuda.cell(op, name, traits),
+            cpu.cell(op, traits),
+            cuda.cell(op, traits),
             importers.cell(op, name),
         ])  # fmt: skip
     print(HEAD)
