@@ -26,6 +26,8 @@ Generated from `dialects/ingot` and the sources that each column names; edit tho
 | interpreter | `dialects/reference` computes it |
 | CPU, CUDA | *library*: a function of the runtime; *kernel*: generated code; *decomposed*: other ops take its place |
 | ONNX | operators whose importers make it |
+
+A dash means that there is none, or that there is nothing to do.
 """
 
 COLUMNS = ["op", "spec", "verifier", "fold", "gradient", "interpreter", "CPU", "CUDA", "ONNX"]
