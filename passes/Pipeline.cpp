@@ -1,14 +1,9 @@
 #include "passes/Pipeline.h"
 
-#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "dialects/ingot/target/Target.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Pass/PassRegistry.h"
-#include "mlir/Transforms/Passes.h"
 #include "passes/autodiff/Passes.h"
-#include "passes/codegen/cpu/Object.h"
-#include "passes/codegen/cpu/Passes.h"
-#include "passes/codegen/cuda/Passes.h"
 #include "passes/fusion/Passes.h"
 #include "passes/graph/Passes.h"
 #include "passes/parallel/Passes.h"
@@ -19,7 +14,13 @@ using namespace mlir;
 using namespace ingot;
 
 void ingot::buildGraphPipeline(OpPassManager &manager,
-                               const PipelineOptions &options) {
+                               const PipelineOptions &options,
+                               const Target &target) {
+  LegalizationOptions legalization{options.keepFp32};
+  auto legalize = [&](LegalizationPoint point) {
+    if (options.level > 0)
+      target.addLegalization(manager.nest<func::FuncOp>(), point, legalization);
+  };
   //===--------------------------------------------------------------------===//
   // The training graph
   //===--------------------------------------------------------------------===//
@@ -30,19 +31,18 @@ void ingot::buildGraphPipeline(OpPassManager &manager,
   // Before differentiation: either form has its own gradient.
   FormAttentionOptions attention;
   bool isMixed = options.precision != "fp32";
-  attention.plain = options.level == 0 || (options.device && !isMixed);
-  attention.device = options.device;
+  attention.plain = options.level == 0;
   attention.precision = options.precision;
   manager.addNestedPass<func::FuncOp>(createFormAttention(attention));
-  // Gradients of one product are one product each. Where attention stays
-  // products there is nothing that would read parts in place.
-  if (options.level > 0 && !attention.plain)
+  legalize(LegalizationPoint::Forward);
+  // Each gradient of one matmul is one matmul.
+  if (options.level > 0)
     manager.addNestedPass<func::FuncOp>(
-        createMergeProjections({options.precision, options.device}));
+        createMergeProjections({options.precision}));
   bool accumulates = options.gradAccumulation > 1;
   manager.addPass(
       createAttachLoss({options.loss, accumulates || options.dataParallel}));
-  if (options.level > 0 && options.device)
+  if (options.level > 0)
     manager.addPass(createPadClasses({options.precision}));
   bool scales = options.lossScaling || options.precision == "fp16";
   if (scales)
@@ -57,10 +57,7 @@ void ingot::buildGraphPipeline(OpPassManager &manager,
     manager.addNestedPass<func::FuncOp>(createSimplify());
     manager.addNestedPass<func::FuncOp>(createAssignPrecision(
         {options.precision, options.keepFp32, options.forceLow}));
-    // Before copies of biases in low precision are made.
-    if (options.level > 0 && options.device)
-      manager.addNestedPass<func::FuncOp>(
-          createRoundEpilogues({options.keepFp32}));
+    legalize(LegalizationPoint::Precision);
   }
   if (accumulates)
     manager.addPass(createAccumulateGradients({options.gradAccumulation}));
@@ -110,27 +107,19 @@ void ingot::buildGraphPipeline(OpPassManager &manager,
   // library anchors.
   DecomposeOptions decomposition;
   decomposition.keepAnchors = options.level > 0;
-  decomposition.device = options.device;
   manager.addNestedPass<func::FuncOp>(createDecompose(decomposition));
   manager.addNestedPass<func::FuncOp>(createSimplify());
   if (options.level > 0) {
     // Before fusion, which decides by what is stored in which shape.
-    ChooseLayoutsOptions layouts;
-    layouts.device = options.device;
-    layouts.tf32 = options.tf32;
-    manager.addNestedPass<func::FuncOp>(createChooseLayouts(layouts));
+    manager.addNestedPass<func::FuncOp>(createChooseLayouts());
     manager.addNestedPass<func::FuncOp>(createSimplify());
   }
-  // After simplification, which makes one reduction of two. Kernels of devices
-  // split reductions themselves.
-  if (options.level > 0 && !options.device)
+  // After simplification, which makes one reduction of two.
+  if (options.level > 0)
     manager.addNestedPass<func::FuncOp>(createSplitReductions());
-  // Last: nothing else understands a comparison of bits.
-  if (options.level > 0 && options.device)
-    manager.addNestedPass<func::FuncOp>(createPackSigns());
+  legalize(LegalizationPoint::Kernels);
   FormFusionsOptions fusion;
   fusion.each = options.level == 0;
-  fusion.libraryEpilogues = options.device;
   manager.addNestedPass<func::FuncOp>(createFormFusions(fusion));
 }
 
@@ -158,55 +147,6 @@ void ingot::buildPlacementPipeline(OpPassManager &manager,
   manager.addPass(createPlaceSteps(placement));
 }
 
-/// From elements as ops say them to code that targets have.
-static void addScalarPasses(OpPassManager &functions, unsigned level,
-                            const ExpandMathOptions &units = {}) {
-  functions.addPass(createCSEPass());
-  functions.addPass(createCanonicalizerPass());
-  // Half precision is computed in f32 and rounded after every operation.
-  functions.addPass(math::createMathExtendToSupportedTypes());
-  arith::ArithEmulateUnsupportedFloatsOptions half;
-  half.sourceTypeStrs = {"bf16", "f16"};
-  functions.addPass(arith::createArithEmulateUnsupportedFloats(half));
-  // Polynomials first repeat what neighbours computed: CSE again.
-  ExpandMathOptions expansion = units;
-  expansion.polynomials = level > 0;
-  functions.addPass(createExpandMath(expansion));
-  functions.addPass(createLoopInvariantCodeMotionPass());
-  functions.addPass(createCSEPass());
-}
-
-void ingot::buildCpuKernelPipeline(OpPassManager &manager, unsigned level,
-                                   const CpuTarget &target) {
-  manager.addPass(createEmitCpuKernels());
-  ExpandMathOptions units;
-  units.ldexp = llvm::is_contained(target.features, "avx512f");
-  units.roundBf16 = llvm::is_contained(target.features, "avx512bf16");
-  OpPassManager &functions = manager.nest<func::FuncOp>();
-  addScalarPasses(functions, level, units);
-  if (level > 1)
-    functions.addPass(createPrefetchStreams());
-  manager.addPass(createConvertKernels());
-}
-
-void ingot::buildCudaKernelPipeline(OpPassManager &manager,
-                                    std::optional<int64_t> threads) {
-  EmitCudaKernelsOptions emission;
-  if (threads)
-    emission.threads = *threads;
-  manager.addPass(createEmitCudaKernels(emission));
-  // Functions are polynomials at every level: the device has no C library.
-  addScalarPasses(manager.nest<gpu::GPUModuleOp>().nest<gpu::GPUFuncOp>(),
-                  /*level=*/2);
-}
-
-void ingot::buildEmulationPipeline(OpPassManager &manager) {
-  // Few threads, so that small tensors have all that large ones have.
-  buildCudaKernelPipeline(manager, /*threads=*/512);
-  manager.addPass(createEmulateKernels());
-  manager.addPass(createConvertKernels());
-}
-
 namespace {
 struct StepOptions : PassPipelineOptions<StepOptions> {
   Option<unsigned> level{*this, "level", llvm::cl::desc("0 to 3, as -O"),
@@ -218,10 +158,6 @@ struct StepOptions : PassPipelineOptions<StepOptions> {
                                 llvm::cl::desc("see --ingot-apply-optimizer"),
                                 llvm::cl::init("adamw")};
 };
-struct KernelOptions : PassPipelineOptions<KernelOptions> {
-  Option<unsigned> level{*this, "level", llvm::cl::desc("0 to 3, as -O"),
-                         llvm::cl::init(2)};
-};
 } // namespace
 
 void ingot::registerPipelines() {
@@ -232,17 +168,10 @@ void ingot::registerPipelines() {
         pipeline.level = options.level;
         pipeline.loss = options.loss;
         pipeline.optimizer = options.optimizer;
-        buildGraphPipeline(manager, pipeline);
+        buildGraphPipeline(manager, pipeline,
+                           *llvm::cantFail(Target::get(TargetSpec())));
         PlacementOptions placement;
         placement.level = pipeline.level;
         buildPlacementPipeline(manager, placement);
       });
-  PassPipelineRegistration<KernelOptions>(
-      "ingot-cpu-kernels", "from placed steps to kernels for the CPU",
-      [](OpPassManager &manager, const KernelOptions &options) {
-        buildCpuKernelPipeline(manager, options.level, CpuTarget());
-      });
-  PassPipelineRegistration<>(
-      "ingot-cuda-kernels", "from placed steps to device functions for CUDA",
-      [](OpPassManager &manager) { buildCudaKernelPipeline(manager); });
 }

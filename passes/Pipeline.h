@@ -8,12 +8,11 @@
 #define INGOT_PASSES_PIPELINE_H
 
 #include "mlir/Pass/PassManager.h"
-#include <optional>
 #include <string>
 
 namespace ingot {
 
-struct CpuTarget;
+class Target;
 
 struct PipelineOptions {
   /// -O0 to -O3.
@@ -36,17 +35,12 @@ struct PipelineOptions {
   unsigned zero = 0;
   /// Batch normalization takes statistics of all ranks.
   bool syncBatchNorm = false;
-  /// For a device: products call no kernels that finish their elements,
-  /// convolutions have channels last on tensor cores alone, attention is in
-  /// half precision, and code generation shares out reductions by itself.
-  bool device = false;
-  /// The device may round f32 to TF32.
-  bool tf32 = false;
 };
 
-/// From `@forward` to the training graph as kernels and library calls.
+/// From `@forward` to the training graph as kernels and library calls. The
+/// module's attributes name the same target (Target::set).
 void buildGraphPipeline(mlir::OpPassManager &manager,
-                        const PipelineOptions &options);
+                        const PipelineOptions &options, const Target &target);
 
 struct PlacementOptions {
   /// -O0 to -O3.
@@ -61,21 +55,7 @@ struct PlacementOptions {
 void buildPlacementPipeline(mlir::OpPassManager &manager,
                             const PlacementOptions &options);
 
-/// From placed steps to kernels in the LLVM dialect, for the CPU. What remains
-/// is `--ingot-lower-steps`, which needs the manifest.
-void buildCpuKernelPipeline(mlir::OpPassManager &manager, unsigned level,
-                            const CpuTarget &target);
-
-/// From placed steps to device functions in a `gpu.module`. `threads` is how
-/// many fill the device (see --ingot-emit-cuda-kernels).
-void buildCudaKernelPipeline(mlir::OpPassManager &manager,
-                             std::optional<int64_t> threads = std::nullopt);
-
-/// From placed steps to the same functions in the LLVM dialect, for the
-/// emulator (runtime/emulator).
-void buildEmulationPipeline(mlir::OpPassManager &manager);
-
-/// Registers `--ingot-steps`, `--ingot-cpu-kernels` and `--ingot-cuda-kernels`.
+/// Registers `--ingot-steps`.
 void registerPipelines();
 
 } // namespace ingot

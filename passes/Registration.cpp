@@ -5,13 +5,19 @@
 #include "mlir/IR/DialectRegistry.h"
 #include "passes/Pipeline.h"
 #include "passes/autodiff/Passes.h"
-#include "passes/codegen/cpu/Passes.h"
-#include "passes/codegen/cuda/Passes.h"
 #include "passes/fusion/Passes.h"
 #include "passes/graph/Passes.h"
 #include "passes/parallel/Passes.h"
 #include "passes/precision/Passes.h"
 #include "passes/schedule/Passes.h"
+#include "passes/targets/Passes.h"
+#include "passes/targets/cpu/CpuTarget.h"
+#include "passes/targets/cpu/Passes.h"
+#include "passes/targets/cuda/CudaTarget.h"
+#include "passes/targets/cuda/Passes.h"
+#include "passes/targets/emulator/EmulatorTarget.h"
+#include "passes/targets/emulator/Passes.h"
+#include "passes/targets/host/Passes.h"
 
 void ingot::registerIngotPasses() {
   registerIngotGraphPasses();
@@ -21,11 +27,19 @@ void ingot::registerIngotPasses() {
   registerIngotParallelPasses();
   registerIngotFusionPasses();
   registerIngotSchedulePasses();
-  registerIngotCodegenCpuPasses();
-  registerIngotCodegenCudaPasses();
+  registerIngotTargetsPasses();
+  registerIngotTargetsCpuPasses();
+  registerIngotTargetsCudaPasses();
+  registerIngotTargetsEmulatorPasses();
+  registerIngotTargetsHostPasses();
   registerPipelines();
+  registerCpuPipelines();
+  registerCudaPipelines();
 }
 
 void ingot::registerIngotDialects(mlir::DialectRegistry &registry) {
   registry.insert<IngotDialect, exec::ExecDialect>();
+  registerCpuTarget();
+  registerCudaTarget();
+  registerEmulatorTarget();
 }

@@ -20,6 +20,7 @@ for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS"):
 
 config.substitutions.append(("%python", config.python))
 config.substitutions.append(("%root", config.ingot_root))
+config.substitutions.append(("%arrays", f"{config.python} {config.test_source_root}/support/arrays.py"))
 config.substitutions.append(("%bin", config.ingot_bin))
 
 for tool in sorted(os.listdir(config.ingot_bin)) if os.path.isdir(config.ingot_bin) else []:

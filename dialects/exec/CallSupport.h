@@ -1,6 +1,6 @@
 //===----------------------------------------------------------------------===//
 //
-// What the methods of calls have in common.
+// What the methods of calls have in common (header private to the dialect).
 //
 //===----------------------------------------------------------------------===//
 
@@ -8,7 +8,7 @@
 #define INGOT_DIALECTS_EXEC_CALLSUPPORT_H
 
 #include "dialects/exec/Exec.h"
-#include "dialects/ingot/ir/Builders.h"
+#include "dialects/ingot/builders/Builders.h"
 
 namespace ingot::exec {
 
@@ -21,20 +21,31 @@ int64_t bufferBytes(mlir::ValueRange buffers);
 /// Reads the first operands, writes the others.
 void addEffects(mlir::Operation *op, unsigned reads, Effects &effects);
 
-/// The element type as descriptors have it (Abi.h).
-int32_t dtypeOf(mlir::Value buffer);
+/// Whether a launch with so many blocks and threads is within what GPUs take.
+mlir::LogicalResult verifyGrid(mlir::Operation *call, int64_t grid,
+                               int64_t block);
 
-/// The three tensors of a library call, then its scratch.
-template <typename Op> llvm::SmallVector<mlir::Value> libraryBuffers(Op op) {
-  return {op.getLhs(), op.getRhs(), op.getResult(), op.getScratch()};
-}
+/// A kernel of a call takes so many inputs and outputs.
+mlir::LogicalResult verifyKernel(mlir::Operation *call,
+                                 mlir::SymbolTableCollection &symbols,
+                                 mlir::FlatSymbolRefAttr name, size_t inputs,
+                                 size_t outputs);
 
-/// The field of its size in a descriptor.
-template <typename Op> Field scratchBytes(Op op) {
-  mlir::Value scratch = op.getScratch();
-  return {8, scratch ? byteSize(llvm::cast<mlir::ShapedType>(scratch.getType()))
-                     : 0};
-}
+/// A GPU kernel takes so many buffers, and other arguments.
+mlir::LogicalResult verifyGridKernel(mlir::Operation *call,
+                                     mlir::SymbolTableCollection &symbols,
+                                     mlir::SymbolRefAttr name, size_t buffers,
+                                     size_t others = 0);
+
+/// The fields of a GPU kernel but for `index`; `launch` is null for no kernel.
+ingot_grid_kernel describeGrid(GridAttr launch, size_t buffers);
+
+/// Checks the values of a descriptor's buffers: `values` has one for each of
+/// the entry's buffers, which may be null.
+mlir::LogicalResult verifyBuffers(mlir::Operation *call,
+                                  const abi::Entry &entry,
+                                  const CallDescriptor &descriptor,
+                                  mlir::ArrayRef<mlir::Value> values);
 
 } // namespace ingot::exec
 

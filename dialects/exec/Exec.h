@@ -7,6 +7,8 @@
 #ifndef INGOT_DIALECTS_EXEC_EXEC_H
 #define INGOT_DIALECTS_EXEC_EXEC_H
 
+#include "dialects/exec/Descriptor.h"
+#include "dialects/ingot/ir/Dialect.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Dialect.h"
@@ -17,26 +19,16 @@
 
 namespace ingot::exec {
 
-/// One field of a descriptor struct: an integer of 4 or 8 bytes, or an address
-/// that code generation fills in.
-struct Field {
-  enum Kind { Number, KernelName, KernelCode };
-
-  /// What the target's runtime finds a kernel by; null without one.
-  static Field nameOf(mlir::StringAttr kernel) {
-    return {sizeof(void *), 0, KernelName, kernel};
-  }
-  /// The kernel's function for the CPU, which takes so many indices behind its
-  /// buffers; null where there is none.
-  static Field codeOf(mlir::StringAttr kernel, int64_t indices) {
-    return {sizeof(void *), indices, KernelCode, kernel};
-  }
-
-  unsigned bytes;
-  int64_t value;
-  Kind kind = Number;
-  mlir::StringAttr kernel = {};
-};
+/// Attributes of modules, states and calls: see Exec.td.
+constexpr llvm::StringLiteral kStateBytesAttr = "exec.state_bytes";
+constexpr llvm::StringLiteral kMessagesAttr = "exec.messages";
+constexpr llvm::StringLiteral kOffsetAttr = "exec.offset";
+constexpr llvm::StringLiteral kBoundAttr = "exec.bound";
+constexpr llvm::StringLiteral kManifestAttr = "exec.manifest";
+constexpr llvm::StringLiteral kDeviceCodeAttr = "exec.device_code";
+constexpr llvm::StringLiteral kDeviceTextAttr = "exec.device_text";
+constexpr llvm::StringLiteral kWeightBytesAttr = "exec.weight_bytes";
+constexpr llvm::StringLiteral kExportBytesAttr = "exec.export_bytes";
 
 } // namespace ingot::exec
 

@@ -1,7 +1,8 @@
 //===----------------------------------------------------------------------===//
 //
 // The `exec` dialect: a step as it runs. Memory is placed, kernels are symbols,
-// and each operation with an effect is one entry of the C ABI (runtime/abi/Abi.h).
+// and each operation with an effect is a call of one entry of the C ABI
+// (runtime/abi/Abi.td).
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,19 +19,19 @@ def Exec_Dialect : Dialect {
   let cppNamespace = "::ingot::exec";
   let summary = "Scheduled steps: placed memory, kernel launches, library calls";
   let description = [{
-    A step is a `func.func` without arguments whose operations run in order. The
-    function's attributes say where its inputs and outputs are:
+    A placed module has an `exec.step` for each function, kernels, and these attributes:
 
     | attribute | on | meaning |
     |---|---|---|
-    | `exec.arena_bytes` | function | size of the arena the function needs |
-    | `exec.inputs`, `exec.outputs` | function | dictionaries with `name`, `kind`, `type`, `offset` (in the arena) |
-    | `exec.memory` | function | the parts of the planned peak, in bytes |
-    | `exec.staging_bytes` | function | size of the blocks that its inputs come through on a device; part of the workspace |
     | `exec.state_bytes` | module | size of the state block |
+    | `exec.messages` | module | `#exec.message` of each place of payloads from all ranks |
     | `exec.offset` | `ingot.state` | the state's place in the state block |
-    | `exec.messages` | module | for each place of messages from all ranks: its offset in the table of addresses, and bytes of a rank |
+    | `exec.bound` | calls | seconds that the cost model expects at least |
+    | `exec.manifest` | module | the manifest, JSON (docs/manifest.md) |
+    | `exec.device_code`, `exec.device_text` | module | a device's kernels as machine code and as text |
+    | `exec.weight_bytes`, `exec.export_bytes` | module | sizes of what the link adds: initial values, the export's literal bytes |
   }];
+  let hasOperationAttrVerify = 1;
   let useDefaultAttributePrinterParser = 1;
   let dependentDialects = ["::mlir::memref::MemRefDialect"];
 }
@@ -44,26 +45,25 @@ def AbiCall : OpInterface<"AbiCall"> {
   let cppNamespace = "::ingot::exec";
   let description = "An operation that is a call of one entry of the C ABI.";
   let methods = [
-    InterfaceMethod<"The entry's symbol.", "::llvm::StringRef",
-      "getEntryPoint", (ins)>,
+    InterfaceMethod<"The entry.", "const ::ingot::abi::Entry &", "getAbiEntry", (ins)>,
     InterfaceMethod<[{
-      The entry's descriptor, field by field in the order of the C struct. `index` is the
-      operation's position among the function's kernels in the manifest.
-    }], "::llvm::SmallVector<::ingot::exec::Field>", "getDescriptor",
-      (ins "int64_t":$index)>,
+      The entry's descriptor. `index` is the operation's position among the function's kernels in the manifest.
+    }], "::ingot::exec::Descriptor", "getDescriptor", (ins "int64_t":$index)>,
     InterfaceMethod<"Floating-point operations of one call.", "int64_t",
       "getCallFlops", (ins)>,
     InterfaceMethod<"Bytes that one call reads and writes.", "int64_t",
       "getCallBytes", (ins)>,
-    InterfaceMethod<"What kind of work it is, as the manifest says it.",
-      "::llvm::StringRef", "getCallKind", (ins)>,
     InterfaceMethod<[{
       The buffers that the entry takes, in its order; a null value is a null pointer.
     }], "::llvm::SmallVector<::mlir::Value>", "getBuffers", (ins),
-      "", "return ::llvm::SmallVector<::mlir::Value>($_op->getOperands());">,
+      "", "return ::llvm::SmallVector<::mlir::Value>();">,
     InterfaceMethod<"Buffers that the entry takes as one array, behind the others.",
       "::llvm::SmallVector<::mlir::Value>", "getTable", (ins),
       "", "return ::llvm::SmallVector<::mlir::Value>();">,
+    InterfaceMethod<[{
+      Whether the rank has all of a buffer that the call writes, as its value: not of one that only its shard of is
+      computed, nor of what a kernel works in.
+    }], "bool", "writesWhole", (ins "::mlir::Value":$buffer), "", "return true;">,
   ];
 }
 
@@ -75,6 +75,41 @@ def Exec_Space : I32EnumAttr<"Space", "block of memory", [
 }
 def Exec_SpaceAttr : EnumAttr<Exec_Dialect, Exec_Space, "space">;
 
+/// Attributes of the dialect `ingot`.
+class Exec_IngotAttr<string cppClass> : Attr<CPred<"::llvm::isa<" # cppClass # ">($_self)">, cppClass> {
+  let storageType = cppClass;
+  let returnType = cppClass;
+  let convertFromStorage = "$_self";
+}
+def Exec_ShardAttr : Exec_IngotAttr<"::ingot::ShardAttr">;
+def Exec_LibraryEpilogueAttr : Exec_IngotAttr<"::ingot::LibraryEpilogueAttr">;
+
+def Exec_DescAttr : AttrDef<Exec_Dialect, "Desc"> {
+  let mnemonic = "desc";
+  let summary = "a descriptor of the C ABI, field by field";
+  let description = [{
+    The struct's name, then the fields that are not 0. Element types and other enums are spelled by name, arrays end
+    with their last element that is not 0. The size of the scratch buffer and the call's index are no part of it.
+
+    ```mlir
+    #exec.desc<ingot_matmul_desc <batch = 1, m = 512, n = 64, k = 128, a_type = bf16, b_type = bf16>>
+    ```
+  }];
+  let parameters = (ins "const ::ingot::abi::Struct *":$type, StringRefParameter<"the struct's bytes">:$bytes);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let builders = [AttrBuilder<(ins "const ::ingot::CallDescriptor &":$desc)>];
+  let extraClassDeclaration = [{
+    ::ingot::CallDescriptor getDescriptor() const {
+      return ::ingot::CallDescriptor(*getType(), ::llvm::ArrayRef<char>(getBytes().data(), getBytes().size()));
+    }
+    /// A field by its name; 0 if the struct has none.
+    int64_t getInteger(::llvm::StringRef name) const { return getDescriptor().getInteger(name); }
+    /// The same with another value of the field.
+    DescAttr with(::llvm::StringRef name, int64_t value) const;
+  }];
+}
+
 def BufferOp : Exec_Op<"buffer", [Pure]> {
   let summary = "a tensor's place: bytes from `offset` on in the arena or the state block";
   let description = [{
@@ -85,6 +120,80 @@ def BufferOp : Exec_Op<"buffer", [Pure]> {
   let results = (outs Exec_Buffer:$result);
   let assemblyFormat = "$space $offset attr-dict `:` type($result)";
   let hasVerifier = 1;
+}
+
+def Exec_ValueAttr : AttrDef<Exec_Dialect, "Value"> {
+  let mnemonic = "value";
+  let summary = "an input or output of a step and its offset in the arena";
+  let description = [{
+    `classes` bounds the labels of an input, 0 if there is no bound.
+
+    ```mlir
+    #exec.value<name = "x", kind = "data", type = tensor<128x784xf32>, offset = 0>
+    ```
+  }];
+  let parameters = (ins StringRefParameter<>:$name, StringRefParameter<>:$kind, "::mlir::RankedTensorType":$type,
+                        "int64_t":$offset, DefaultValuedParameter<"int64_t", "0">:$classes);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+def Exec_LiveAttr : AttrDef<Exec_Dialect, "Live"> {
+  let mnemonic = "live";
+  let summary = "what a step holds at its peak: bytes of one kind, and the nodes that they are of";
+  let parameters = (ins StringRefParameter<>:$kind, "int64_t":$bytes, "::mlir::ArrayAttr":$nodes);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+def Exec_IntervalAttr : AttrDef<Exec_Dialect, "Interval"> {
+  let mnemonic = "interval";
+  let summary = "a place in the arena, what it is for, and the first and last call that use it";
+  let parameters = (ins StringRefParameter<>:$kind, "int64_t":$offset, "int64_t":$bytes, "int64_t":$first,
+                        "int64_t":$last);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+def Exec_MemoryAttr : AttrDef<Exec_Dialect, "Memory"> {
+  let mnemonic = "memory";
+  let summary = "the parts of a step's planned peak, in bytes";
+  let parameters = (ins "int64_t":$peak, "int64_t":$weights, "int64_t":$optimizer, "int64_t":$gradient,
+                        "int64_t":$activation, "int64_t":$workspace, "int64_t":$communication);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
+def Exec_MessageAttr : AttrDef<Exec_Dialect, "Message"> {
+  let mnemonic = "message";
+  let summary = "a place of payloads from all ranks: its offset in the table of addresses, and bytes of a rank";
+  let parameters = (ins "int64_t":$offset, "int64_t":$rank_bytes);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+def StepOp : Exec_Op<"step", [Symbol, IsolatedFromAbove, SingleBlock, NoTerminator, NoRegionArguments]> {
+  let summary = "a function of the module as it runs";
+  let description = [{
+    Its operations run in order. `arena_bytes` is the size of the arena that it needs; `staging_bytes` that of the
+    blocks that its inputs come through on a device, which are part of the workspace. `live` lists what the arena
+    holds at the peak, `intervals` every place in it.
+
+    ```mlir
+    exec.step @forward attributes {arena_bytes = 128 : i64, inputs = [#exec.value<name = "x", ...>], outputs = [...]} {
+      %x = exec.buffer arena 0 : memref<8xf32>
+      %y = exec.buffer arena 64 : memref<8xf32>
+      exec.launch @kernel_0(%x) -> (%y) {flops = 8 : i64} : memref<8xf32> -> memref<8xf32>
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$arena_bytes,
+                       DefaultValuedAttr<I64Attr, "0">:$staging_bytes,
+                       DefaultValuedAttr<TypedArrayAttrBase<Exec_ValueAttr, "values">, "{}">:$inputs,
+                       DefaultValuedAttr<TypedArrayAttrBase<Exec_ValueAttr, "values">, "{}">:$outputs,
+                       OptionalAttr<Exec_MemoryAttr>:$memory,
+                       DefaultValuedAttr<TypedArrayAttrBase<Exec_LiveAttr, "live values">, "{}">:$live,
+                       DefaultValuedAttr<TypedArrayAttrBase<Exec_IntervalAttr, "intervals">, "{}">:$intervals);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
+  let hasVerifier = 1;
+  let builders = [OpBuilder<(ins "::llvm::StringRef":$name, "int64_t":$arena_bytes)>];
 }
 
 def KernelOp : Exec_Op<"kernel", [Symbol, IsolatedFromAbove, SingleBlock]> {
@@ -101,10 +210,41 @@ def KernelOp : Exec_Op<"kernel", [Symbol, IsolatedFromAbove, SingleBlock]> {
   let hasRegionVerifier = 1;
 }
 
-class Exec_CallOp<string mnemonic, list<Trait> traits = []>
-    : Exec_Op<mnemonic, !listconcat(traits, [
-        DeclareOpInterfaceMethods<AbiCall>,
-        DeclareOpInterfaceMethods<MemoryEffectsOpInterface>])>;
+def Exec_ScratchAttr : AttrDef<Exec_Dialect, "Scratch"> {
+  let mnemonic = "scratch";
+  let summary = "bytes from `offset` on in the arena, for the kernels that code generation makes of a call";
+  let parameters = (ins "int64_t":$offset, "int64_t":$bytes);
+  let assemblyFormat = "`<` $bytes `at` $offset `>`";
+}
+
+def CallOp : Exec_Op<"call", [
+    DeclareOpInterfaceMethods<AbiCall, ["getBuffers", "writesWhole"]>,
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "calls an entry of the C ABI";
+  let description = [{
+    The entry, its buffers by their names, and its descriptor as `#exec.desc` has it. The verifier holds all three
+    against the ABI's table (docs/abi.md): every buffer that may not be null is there, and has the elements that the
+    descriptor says. `bytes` are what the call moves, where that is not all of its buffers. `scratch` is for a target
+    that replaces the call by kernels of its own.
+
+    ```mlir
+    exec.call @ingot_matmul(a = %x, b = %w, c = %y) <batch = 1, m = 8, n = 4, k = 16> {flops = 1024 : i64}
+      : memref<8x16xf32>, memref<16x4xf32>, memref<8x4xf32>
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$entry, Variadic<Exec_Buffer>:$args,
+                       DenseI32ArrayAttr:$places, Exec_DescAttr:$desc,
+                       DefaultValuedAttr<I64Attr, "0">:$flops, OptionalAttr<I64Attr>:$bytes,
+                       OptionalAttr<Exec_ScratchAttr>:$scratch);
+  let assemblyFormat = [{
+    $entry `(` custom<NamedBuffers>(ref($entry), $args, $places) `)` custom<CallFields>(ref($entry), $desc)
+    attr-dict `:` type($args)
+  }];
+  let builders = [OpBuilder<(ins "::llvm::StringRef":$entry, "::llvm::ArrayRef<::mlir::Value>":$buffers,
+                                 "const ::ingot::CallDescriptor &":$descriptor, CArg<"int64_t", "0">:$flops,
+                                 CArg<"::mlir::IntegerAttr", "{}">:$bytes)>];
+  let hasVerifier = 1;
+}
 
 def Exec_GridAttr : AttrDef<Exec_Dialect, "Grid"> {
   let mnemonic = "grid";
@@ -116,7 +256,7 @@ def Exec_GridAttr : AttrDef<Exec_Dialect, "Grid"> {
 /// A call that takes its buffers as one array.
 class Exec_LaunchOp<string mnemonic, list<Trait> traits = []>
     : Exec_Op<mnemonic, !listconcat(traits, [
-        DeclareOpInterfaceMethods<AbiCall, ["getBuffers", "getTable"]>,
+        DeclareOpInterfaceMethods<AbiCall, ["getTable", "writesWhole"]>,
         DeclareOpInterfaceMethods<MemoryEffectsOpInterface>])>;
 
 def LaunchOp : Exec_LaunchOp<"launch", [AttrSizedOperandSegments,
@@ -125,14 +265,14 @@ def LaunchOp : Exec_LaunchOp<"launch", [AttrSizedOperandSegments,
   let description = [{
     Becomes `ingot_launch`. `extent` independent iterations, at least `grain` a thread, are set by code
     generation, which knows the kernel's loops. `bytes` are what it moves, where that is less than all of its
-    buffers. With `shard`, the first element's place in a bucket and the
-    bucket's elements, only iterations in the rank's shard run.
+    buffers. With `shard`, only iterations in the rank's shard of that bucket run. `scratch` is for a target that makes
+    several launches of it, such as partial sums and their sum.
   }];
   let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<Exec_Buffer>:$inputs,
                        Variadic<Exec_Buffer>:$outputs, I64Attr:$flops,
                        OptionalAttr<I64Attr>:$bytes,
                        DefaultValuedAttr<I64Attr, "0">:$extent, DefaultValuedAttr<I64Attr, "0">:$grain,
-                       OptionalAttr<DenseI64ArrayAttr>:$shard);
+                       OptionalAttr<Exec_ShardAttr>:$shard, OptionalAttr<Exec_ScratchAttr>:$scratch);
   let assemblyFormat = [{
     $kernel `(` $inputs `)` `->` `(` $outputs `)` attr-dict `:` type($inputs) `->` type($outputs)
   }];
@@ -154,7 +294,7 @@ def LaunchGridOp : Exec_LaunchOp<"launch_grid", [AttrSizedOperandSegments,
                        I64Attr:$grid, I64Attr:$block,
                        DefaultValuedAttr<I64Attr, "0">:$shared, UnitAttr:$any_grid,
                        DefaultValuedAttr<I64Attr, "0">:$extent,
-                       OptionalAttr<DenseI64ArrayAttr>:$shard);
+                       OptionalAttr<Exec_ShardAttr>:$shard);
   let assemblyFormat = [{
     $kernel `blocks` $grid `of` $block `(` $inputs `)` `->` `(` $outputs `)` attr-dict
     `:` type($inputs) `->` type($outputs)
@@ -162,53 +302,12 @@ def LaunchGridOp : Exec_LaunchOp<"launch_grid", [AttrSizedOperandSegments,
   let hasVerifier = 1;
 }
 
-/// A call that works in memory of its own, placed in the arena while it runs.
-class Exec_LibraryOp<string mnemonic, list<Trait> traits = []>
-    : Op<Exec_Dialect, mnemonic, !listconcat(traits, [
-        DeclareOpInterfaceMethods<AbiCall, ["getBuffers"]>,
-        DeclareOpInterfaceMethods<MemoryEffectsOpInterface>])>;
-
 def Exec_Scratch : MemRefRankOf<[I8], [1]>;
 
-def MatmulOp : Exec_LibraryOp<"matmul"> {
-  let summary = "`ingot_matmul`: result = lhs x rhs over the last two dimensions";
-  let arguments = (ins Exec_Buffer:$lhs, Exec_Buffer:$rhs, Exec_Buffer:$result,
-                       Optional<Exec_Scratch>:$scratch,
-                       UnitAttr:$transpose_lhs, UnitAttr:$transpose_rhs, UnitAttr:$on_tiles);
-  let assemblyFormat = [{
-    $lhs (`transposed` $transpose_lhs^)? `,` $rhs (`transposed` $transpose_rhs^)? `->` $result
-    (`scratch` $scratch^ `:` type($scratch) `,`)? attr-dict `:` type($lhs) `,` type($rhs) `->` type($result)
-  }];
-  let hasVerifier = 1;
-}
-
-/// The entry's activation, then the numbers of bias, addend, auxiliary matrix and
-/// result in the call's table, the entry's matrix that is summed and the number of
-/// its sum; -1 where there is none.
-def Exec_LibraryEpilogue : OptionalAttr<DenseI64ArrayAttr>;
-
-def MatmulEpilogueOp : Exec_LaunchOp<"matmul_epilogue", [AttrSizedOperandSegments,
-    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
-  let summary = "`ingot_matmul_epilogue`: a product that a kernel finishes";
-  let description = [{
-    The call leaves lhs x rhs in the output number `product`. As parts of it are complete, the kernel, of
-    kind `epilogue`, turns them into the outputs: it takes the product, then the inputs. Without one the product is the output.
-
-    `library` is for devices (`exec.matmul_epilogue_grid`), and so is the kernel `extra`, which then computes the extra output. It
-    reads operands of the call and outputs, as `extra_inputs`. The table has the product, the inputs, the outputs, the extra inputs and the extra output.
-  }];
-  let arguments = (ins Exec_Buffer:$lhs, Exec_Buffer:$rhs, OptionalAttr<FlatSymbolRefAttr>:$kernel,
-                       Variadic<Exec_Buffer>:$inputs, Variadic<Exec_Buffer>:$outputs,
-                       OptionalAttr<FlatSymbolRefAttr>:$extra, Variadic<Exec_Buffer>:$extra_inputs,
-                       Optional<Exec_Buffer>:$extra_output,
-                       I64Attr:$product, Optional<Exec_Scratch>:$scratch,
-                       UnitAttr:$transpose_lhs, UnitAttr:$transpose_rhs, UnitAttr:$on_tiles, I64Attr:$flops,
-                       Exec_LibraryEpilogue:$library);
-  let assemblyFormat = [{
-    $lhs (`transposed` $transpose_lhs^)? `,` $rhs (`transposed` $transpose_rhs^)? (`finish` $kernel^)?
-    `(` $inputs `)` `->` `(` $outputs `)` (`extra` $extra^ `(` $extra_inputs `)` `->` $extra_output)?
-    (`scratch` $scratch^)? attr-dict `:` type(operands)
-  }];
+class Exec_MatmulOp<string mnemonic> : Exec_Op<mnemonic, [
+    AttrSizedOperandSegments, DeclareOpInterfaceMethods<SymbolUserOpInterface>,
+    DeclareOpInterfaceMethods<AbiCall, ["getBuffers", "getTable", "writesWhole"]>,
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     /// Where the product is.
@@ -216,9 +315,32 @@ def MatmulEpilogueOp : Exec_LaunchOp<"matmul_epilogue", [AttrSizedOperandSegment
   }];
 }
 
-def MatmulEpilogueGridOp : Exec_LaunchOp<"matmul_epilogue_grid", [AttrSizedOperandSegments,
-    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
-  let summary = "`ingot_matmul_epilogue_grid`: a product that a device's library or kernel finishes";
+def MatmulEpilogueOp : Exec_MatmulOp<"matmul_epilogue"> {
+  let summary = "`ingot_matmul_epilogue`: a matmul with a kernel as its epilogue";
+  let description = [{
+    The call leaves lhs x rhs in the output number `product`. As parts of it are complete, the kernel, of
+    kind `epilogue`, turns them into the outputs: it takes the product, then the inputs. Without one the product is the output.
+    `desc` describes the matmul.
+
+    `library` is for devices (`exec.matmul_epilogue_grid`), and so is the kernel `extra`, which then computes the extra output. It
+    reads operands of the call and outputs, as `extra_inputs`. The table has the product, the inputs, the outputs, the extra inputs and the extra output:
+    the numbers of `library` are places in it.
+  }];
+  let arguments = (ins Exec_Buffer:$lhs, Exec_Buffer:$rhs, OptionalAttr<FlatSymbolRefAttr>:$kernel,
+                       Variadic<Exec_Buffer>:$inputs, Variadic<Exec_Buffer>:$outputs,
+                       OptionalAttr<FlatSymbolRefAttr>:$extra, Variadic<Exec_Buffer>:$extra_inputs,
+                       Optional<Exec_Buffer>:$extra_output,
+                       I64Attr:$product, Optional<Exec_Scratch>:$scratch,
+                       Exec_DescAttr:$desc, I64Attr:$flops, OptionalAttr<Exec_LibraryEpilogueAttr>:$library);
+  let assemblyFormat = [{
+    $lhs `,` $rhs custom<MatmulFields>($desc) (`finish` $kernel^)?
+    `(` $inputs `)` `->` `(` $outputs `)` (`extra` $extra^ `(` $extra_inputs `)` `->` $extra_output)?
+    (`scratch` $scratch^)? attr-dict `:` type(operands)
+  }];
+}
+
+def MatmulEpilogueGridOp : Exec_MatmulOp<"matmul_epilogue_grid"> {
+  let summary = "`ingot_matmul_epilogue_grid`: a matmul on a GPU with an epilogue of its library, or a kernel";
   let description = [{
     As `exec.matmul_epilogue`, with the kernels as launches. With `library`, the call may be one of the library's, which does what the
     kernels do. Where they compute an extra output in two launches, the first writes `partials`, which are in front of it in the table, and the second reads them.
@@ -229,148 +351,12 @@ def MatmulEpilogueGridOp : Exec_LaunchOp<"matmul_epilogue_grid", [AttrSizedOpera
                        Variadic<Exec_Buffer>:$extra_inputs, Variadic<Exec_Buffer>:$partials,
                        Optional<Exec_Buffer>:$extra_output,
                        I64Attr:$product, Optional<Exec_Scratch>:$scratch,
-                       UnitAttr:$transpose_lhs, UnitAttr:$transpose_rhs, UnitAttr:$on_tiles, I64Attr:$flops,
-                       Exec_LibraryEpilogue:$library);
+                       Exec_DescAttr:$desc, I64Attr:$flops, OptionalAttr<Exec_LibraryEpilogueAttr>:$library);
   let assemblyFormat = [{
-    $lhs (`transposed` $transpose_lhs^)? `,` $rhs (`transposed` $transpose_rhs^)? (`finish` $kernel^)?
+    $lhs `,` $rhs custom<MatmulFields>($desc) (`finish` $kernel^)?
     `(` $inputs `)` `->` `(` $outputs `)` (`extra` $extra^ `(` $extra_inputs `)` `->` $extra_output `partials` `(` $partials `)`)?
     (`scratch` $scratch^)? attr-dict `:` type(operands)
   }];
-  let hasVerifier = 1;
-  let extraClassDeclaration = [{
-    /// Where the product is.
-    ::mlir::Value getProductBuffer() { return getOutputs()[getProduct()]; }
-  }];
-}
-
-class Exec_ConvOp<string mnemonic, string text> : Exec_LibraryOp<mnemonic> {
-  let summary = text;
-  let description = "Buffers in the order of the ABI entry; attributes as in `ingot.conv`.";
-  let arguments = (ins Exec_Buffer:$lhs, Exec_Buffer:$rhs, Exec_Buffer:$result,
-                       Optional<Exec_Scratch>:$scratch, DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations,
-                       DenseI64ArrayAttr:$pad_low, DenseI64ArrayAttr:$pad_high,
-                       I64Attr:$groups, UnitAttr:$channels_last, UnitAttr:$filter_channels_last,
-                       UnitAttr:$on_tiles);
-  let assemblyFormat = [{
-    $lhs `,` $rhs `->` $result (`scratch` $scratch^ `:` type($scratch) `,`)?
-    attr-dict `:` type($lhs) `,` type($rhs) `->` type($result)
-  }];
-}
-
-def ConvOp : Exec_ConvOp<"conv", "`ingot_conv`: input, filter -> output">;
-def ConvInputGradOp : Exec_ConvOp<"conv_input_grad",
-    "`ingot_conv_input_grad`: output_grad, filter -> input_grad">;
-def ConvFilterGradOp : Exec_ConvOp<"conv_filter_grad",
-    "`ingot_conv_filter_grad`: output_grad, input -> filter_grad">;
-
-def AttentionOp : Exec_LibraryOp<"attention", [AttrSizedOperandSegments]> {
-  let summary = "`ingot_attention`: query, key, value, bias, mask, lengths, seed, step -> result, lse";
-  let description = "As `ingot.attention`.";
-  let arguments = (ins Exec_Buffer:$query, Exec_Buffer:$key, Exec_Buffer:$value,
-                       Optional<Exec_Buffer>:$bias, Optional<Exec_Buffer>:$mask,
-                       Optional<Exec_Buffer>:$lengths, Optional<Exec_Buffer>:$seed, Optional<Exec_Buffer>:$step,
-                       Exec_Buffer:$result, Exec_Buffer:$lse, Optional<Exec_Scratch>:$scratch,
-                       F64Attr:$scale, I64Attr:$left, I64Attr:$right,
-                       DefaultValuedAttr<F64Attr, "0.0">:$ratio, DefaultValuedAttr<I32Attr, "0">:$stream,
-                       UnitAttr:$on_tiles, I64Attr:$flops);
-  let assemblyFormat = [{
-    $query `,` $key `,` $value (`bias` $bias^)? (`mask` $mask^)?
-    (`lengths` $lengths^)? (`dropout` $seed^ `,` $step)? `->` $result `,` $lse
-    (`scratch` $scratch^)? attr-dict `:` type(operands)
-  }];
-}
-
-def AttentionGradOp : Exec_LibraryOp<"attention_grad", [AttrSizedOperandSegments]> {
-  let summary = [{
-    `ingot_attention_grad`: query, key, value, output, lse, cotangent, bias, mask, lengths, seed, step ->
-    query_grad, key_grad, value_grad
-  }];
-  let description = "As `ingot.attention_grad`.";
-  let arguments = (ins Exec_Buffer:$query, Exec_Buffer:$key, Exec_Buffer:$value,
-                       Exec_Buffer:$output, Exec_Buffer:$lse, Exec_Buffer:$cotangent,
-                       Optional<Exec_Buffer>:$bias, Optional<Exec_Buffer>:$mask,
-                       Optional<Exec_Buffer>:$lengths, Optional<Exec_Buffer>:$seed, Optional<Exec_Buffer>:$step,
-                       Exec_Buffer:$query_grad, Exec_Buffer:$key_grad, Exec_Buffer:$value_grad,
-                       Optional<Exec_Scratch>:$scratch,
-                       F64Attr:$scale, I64Attr:$left, I64Attr:$right,
-                       DefaultValuedAttr<F64Attr, "0.0">:$ratio, DefaultValuedAttr<I32Attr, "0">:$stream,
-                       UnitAttr:$on_tiles, I64Attr:$flops);
-  let assemblyFormat = [{
-    $query `,` $key `,` $value `,` $output `,` $lse `,` $cotangent (`bias` $bias^)? (`mask` $mask^)?
-    (`lengths` $lengths^)? (`dropout` $seed^ `,` $step)? `->`
-    $query_grad `,` $key_grad `,` $value_grad (`scratch` $scratch^)? attr-dict `:` type(operands)
-  }];
-}
-
-class Exec_BucketOp<string mnemonic> : Exec_CallOp<mnemonic> {
-  let arguments = (ins Exec_Buffer:$bucket, I64Attr:$number, DefaultValuedAttr<I64Attr, "0">:$code,
-                       DefaultValuedAttr<I64Attr, "0">:$kept);
-  let assemblyFormat = "$number $bucket attr-dict `:` type($bucket)";
-}
-
-def AllReduceStartOp : Exec_BucketOp<"all_reduce_start"> {
-  let summary = "`ingot_all_reduce_start`: nothing else touches the bucket until the wait";
-}
-
-def AllReduceWaitOp : Exec_BucketOp<"all_reduce_wait"> {
-  let summary = "`ingot_all_reduce_wait`: the bucket holds sums over ranks";
-}
-
-def ReduceScatterStartOp : Exec_BucketOp<"reduce_scatter_start"> {
-  let summary = "`ingot_reduce_scatter_start`: nothing else touches the bucket until the wait";
-}
-
-def ReduceScatterWaitOp : Exec_BucketOp<"reduce_scatter_wait"> {
-  let summary = "`ingot_reduce_scatter_wait`: the rank's shard of the bucket holds sums over ranks";
-}
-
-def AllGatherStartOp : Exec_BucketOp<"all_gather_start"> {
-  let summary = "`ingot_all_gather_start`: nothing else touches the bucket until the wait";
-  let description = [{
-    `deferred` says that the wait is in a later run of this or another function.
-  }];
-  let arguments = (ins Exec_Buffer:$bucket, I64Attr:$number, DefaultValuedAttr<I64Attr, "0">:$code,
-                       DefaultValuedAttr<I64Attr, "0">:$kept, UnitAttr:$deferred);
-}
-
-def AllGatherWaitOp : Exec_BucketOp<"all_gather_wait"> {
-  let summary = "`ingot_all_gather_wait`: the bucket holds the shards of all ranks";
-}
-
-def GatherMessagesStartOp : Exec_CallOp<"gather_messages_start"> {
-  let summary = "`ingot_gather_messages_start`: nothing else touches either until the wait";
-  let description = [{
-    On devices, a bucket with a code is exchanged in these steps: kernels make a message of it, all ranks get the messages of all,
-    and a kernel adds them up. `messages` has a row for each rank, more than there can be.
-  }];
-  let arguments = (ins Exec_Buffer:$message, Exec_Buffer:$messages, I64Attr:$number);
-  let assemblyFormat = "$number $message `->` $messages attr-dict `:` type($message) `->` type($messages)";
-}
-
-def GatherMessagesWaitOp : Exec_CallOp<"gather_messages_wait"> {
-  let summary = "`ingot_gather_messages_wait`: the messages of all ranks are there";
-  let arguments = (ins Exec_Buffer:$messages, I64Attr:$number);
-  let assemblyFormat = "$number $messages attr-dict `:` type($messages)";
-}
-
-def CompressOp : Exec_CallOp<"compress"> {
-  let summary = "`ingot_compress`: what a message of that code can say of the input";
-  let arguments = (ins Exec_Buffer:$input, Exec_Buffer:$result, I64Attr:$code, I64Attr:$kept);
-  let assemblyFormat = "$input `->` $result attr-dict `:` type($input) `->` type($result)";
-}
-
-def ShardSquareSumOp : Exec_CallOp<"shard_square_sum"> {
-  let summary = "`ingot_shard_square_sum`: of the tensor's elements in the rank's shard";
-  let arguments = (ins Exec_Buffer:$input, Exec_Buffer:$result, I64Attr:$first, I64Attr:$of);
-  let assemblyFormat = "$input `at` $first `of` $of `->` $result attr-dict `:` type($input) `->` type($result)";
-}
-
-def CopyOp : Exec_CallOp<"copy"> {
-  let summary = "`ingot_copy`: a tensor's bytes to another place";
-  let description = "With `shard`, as `exec.launch` has it, only elements in the rank's shard.";
-  let arguments = (ins Exec_Buffer:$from, Exec_Buffer:$to, OptionalAttr<DenseI64ArrayAttr>:$shard);
-  let assemblyFormat = "$from `->` $to attr-dict `:` type($from) `->` type($to)";
-  let hasVerifier = 1;
 }
 
 #endif // INGOT_DIALECTS_EXEC_EXEC_TD

@@ -2,6 +2,7 @@
 // All families, for code generation; each stands in its own folder.
 //===----------------------------------------------------------------------===//
 
+include "dialects/ingot/target/Target.td"
 include "dialects/ingot/structure/Structure.td"
 include "dialects/ingot/elementwise/Elementwise.td"
 include "dialects/ingot/shape/Shape.td"

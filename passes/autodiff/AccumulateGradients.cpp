@@ -8,7 +8,7 @@
 
 #include "passes/autodiff/Passes.h"
 
-#include "dialects/ingot/ir/Arithmetic.h"
+#include "dialects/ingot/builders/Arithmetic.h"
 #include "dialects/ingot/ir/Signature.h"
 #include "dialects/ingot/ir/States.h"
 
@@ -77,8 +77,8 @@ struct AccumulateGradients
   }
 
 private:
-  /// The number of this micro-batch within the step. Random numbers get one
-  /// counter for all micro-batches of all steps.
+  /// Returns the number of this micro-batch within the step. Random numbers get
+  /// one counter for all micro-batches of all steps.
   Value countMicroBatches(Signature step, Arithmetic a, ResultList &results) {
     Builder builder(&getContext());
     auto type = RankedTensorType::get({}, builder.getI64Type());
@@ -108,7 +108,7 @@ private:
     return micro;
   }
 
-  /// The sum of `value` and those of the micro-batches before it.
+  /// Returns the sum of `value` and those of the micro-batches before it.
   Value addTo(Signature step, Arithmetic a, StringRef name, Value isFirst,
               Value value, ResultList &results) {
     RankedTensorType type = tensorType(value);

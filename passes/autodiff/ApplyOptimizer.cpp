@@ -8,11 +8,11 @@
 
 #include "passes/autodiff/Passes.h"
 
-#include "dialects/ingot/collective/Shards.h"
+#include "dialects/ingot/analysis/Shards.h"
 #include "dialects/ingot/ir/Diagnostics.h"
 #include "dialects/ingot/ir/Signature.h"
 #include "dialects/ingot/ir/States.h"
-#include "mlir/IR/Remarks.h"
+#include "dialects/ingot/support/Remarks.h"
 #include "passes/autodiff/Optimizers.h"
 #include "llvm/Support/Regex.h"
 
@@ -96,7 +96,7 @@ FailureOr<Request> ApplyOptimizer::readOptions() {
   if (!request.withoutDecay->isValid(problem))
     return emitUserError(optionLoc("--no-decay"),
                          "'" + noDecay +
-                             "' is no regular expression: " + problem,
+                             "' is not a regular expression: " + problem,
                          "POSIX extended syntax, such as 'bias|norm'");
   return request;
 }
@@ -147,7 +147,7 @@ Value ApplyOptimizer::countSteps(Signature step, Arithmetic a,
 /// gradient that is a sum over ranks times scalars, from that sum: nothing else
 /// has to be in memory.
 static Value shardSquareSum(OpBuilder &builder, Arithmetic a, Value gradient,
-                            Shard shard) {
+                            ShardAttr shard) {
   Type f64 = builder.getF64Type();
   Value factor;
   while (Operation *def = gradient.getDefiningOp()) {
@@ -166,7 +166,7 @@ static Value shardSquareSum(OpBuilder &builder, Arithmetic a, Value gradient,
   }
   Value sum = ShardSquareSumOp::create(builder, gradient.getLoc(),
                                        RankedTensorType::get({}, f64), gradient,
-                                       shard.first, shard.of);
+                                       shard.getFirst(), shard.getOf());
   return factor ? a.mul(sum, a.square(factor)) : sum;
 }
 
@@ -183,8 +183,8 @@ Value ApplyOptimizer::clipFactor(OpBuilder &builder, Arithmetic a,
   for (const ResultList::Entry &entry : results.entries) {
     if (!entry.gradient())
       continue;
-    if (std::optional<Shard> shard = shards.lookup(entry.value)) {
-      addTo(ownSquares, shardSquareSum(builder, a, entry.value, *shard));
+    if (ShardAttr shard = shards.lookup(entry.value)) {
+      addTo(ownSquares, shardSquareSum(builder, a, entry.value, shard));
       continue;
     }
     Value gradient =
@@ -259,11 +259,10 @@ void ApplyOptimizer::updateParameter(Signature step, OpBuilder &builder,
     moments.addState(momentSymbol, value);
   ++numUpdated;
   numMoments += momentSymbols.size();
-  remark::analysis(loc,
-                   remark::RemarkOpts::name("update").category(getArgument()))
-      << remark::metric("Parameter", symbol.getValue())
-      << remark::metric("Optimizer", StringRef(optimizer))
-      << remark::metric("WeightDecay", one.decays);
+  remark::analysis(loc, remarkOptions(getArgument(), "Update"))
+      << remark::metric("parameter", symbol.getValue())
+      << remark::metric("optimizer", StringRef(optimizer))
+      << remark::metric("weight_decay", one.decays);
 }
 
 void ApplyOptimizer::runOnOperation() {
@@ -286,8 +285,8 @@ void ApplyOptimizer::runOnOperation() {
     (void)emitUserError(
         NameLoc::get(StringAttr::get(&getContext(), "--optimizer")),
         "'" + optimizer +
-            "' takes norms of whole parameters, of which a rank "
-            "has its shard alone with --zero",
+            "' computes norms of whole parameters, and with --zero a rank has "
+            "only a shard of each",
         "choose another optimizer, or compile with --zero 0");
     return signalPassFailure();
   }

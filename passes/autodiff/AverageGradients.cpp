@@ -8,7 +8,7 @@
 
 #include "passes/autodiff/Passes.h"
 
-#include "dialects/ingot/ir/Arithmetic.h"
+#include "dialects/ingot/builders/Arithmetic.h"
 #include "dialects/ingot/ir/Signature.h"
 
 namespace ingot {

@@ -8,10 +8,10 @@
 
 #include "passes/autodiff/Passes.h"
 
-#include "dialects/ingot/ir/Arithmetic.h"
+#include "dialects/ingot/builders/Arithmetic.h"
 #include "dialects/ingot/ir/Diagnostics.h"
 #include "dialects/ingot/ir/Signature.h"
-#include "mlir/IR/Remarks.h"
+#include "dialects/ingot/support/Remarks.h"
 
 namespace ingot {
 #define GEN_PASS_DEF_DIFFERENTIATE
@@ -49,7 +49,7 @@ public:
             relevant.insert(operand);
   }
 
-  /// The value depends on a parameter and the loss depends on it.
+  /// Returns the value depends on a parameter and the loss depends on it.
   bool isActive(Value value) const {
     return dependent.contains(value) && relevant.contains(value);
   }
@@ -101,7 +101,8 @@ private:
 };
 } // namespace
 
-/// What gradients start from. With loss scaling they are those of scale * loss.
+/// Builds what gradients start from. With loss scaling they are those of scale
+/// * loss.
 static Value buildStart(Signature step, OpBuilder &builder, Location loc,
                         RankedTensorType type) {
   Value scale = step.findArgument(
@@ -239,10 +240,8 @@ void Differentiate::runOnOperation() {
   for (auto [state, parameter] : trained) {
     if (!parameter || !activity.isActive(parameter)) {
       ++numUnreached;
-      remark::missed(
-          state.getLoc(),
-          remark::RemarkOpts::name("gradient").category(getArgument()))
-          << remark::metric("Parameter", state.getSymName())
+      remark::missed(state.getLoc(), remarkOptions(getArgument(), "Gradient"))
+          << remark::metric("parameter", state.getSymName())
           << remark::reason(
                  "the loss does not depend on it: it is not updated");
       continue;

@@ -1,6 +1,6 @@
 #include "passes/autodiff/Losses.h"
 
-#include "dialects/ingot/ir/Arithmetic.h"
+#include "dialects/ingot/builders/Arithmetic.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -67,7 +67,7 @@ llvm::Error Loss::resolve(RankedTensorType type) {
     return llvm::Error::success();
   case Output:
     if (type.getNumElements() != 1)
-      return problem("output '{0}' is no scalar but {1}", output, type);
+      return problem("output '{0}' is not a scalar but {1}", output, type);
     return llvm::Error::success();
   default:
     return llvm::Error::success();

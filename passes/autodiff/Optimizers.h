@@ -7,7 +7,7 @@
 #ifndef INGOT_PASSES_AUTODIFF_OPTIMIZERS_H
 #define INGOT_PASSES_AUTODIFF_OPTIMIZERS_H
 
-#include "dialects/ingot/ir/Arithmetic.h"
+#include "dialects/ingot/builders/Arithmetic.h"
 #include "llvm/ADT/StringMap.h"
 #include <memory>
 

@@ -8,7 +8,7 @@
 
 #include "passes/autodiff/Passes.h"
 
-#include "dialects/ingot/ir/Builders.h"
+#include "dialects/ingot/builders/Builders.h"
 #include "dialects/ingot/ir/Signature.h"
 
 namespace ingot {
@@ -66,8 +66,8 @@ private:
     results.apply(step);
   }
 
-  /// Whether a state is a sum over micro-batches: those over ranks come once a
-  /// step, and are in shards.
+  /// Returns whether a state is a sum over micro-batches: those over ranks come
+  /// once a step, and are in shards.
   static bool isSum(StateOp state) {
     return state.getRole() == Role::Accumulator && !state.getShard();
   }

@@ -1,7 +1,7 @@
 #include "passes/codegen/ElementEmitter.h"
 
-#include "dialects/ingot/ir/Builders.h"
-#include "dialects/ingot/ir/Scalars.h"
+#include "dialects/ingot/builders/Builders.h"
+#include "dialects/ingot/builders/Scalars.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
@@ -93,8 +93,8 @@ int64_t ElementEmitter::idOf(Value index) {
       .first->second;
 }
 
-/// True if a value is visible at a builder's position, everything being emitted
-/// in order.
+/// Returns true if a value is visible at a builder's position, everything being
+/// emitted in order.
 static bool isInScope(Value value, OpBuilder &builder) {
   Block *home = value.getParentBlock();
   for (Block *block = builder.getInsertionBlock(); block;) {

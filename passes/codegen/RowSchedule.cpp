@@ -1,6 +1,6 @@
 #include "passes/codegen/RowSchedule.h"
 
-#include "dialects/ingot/ir/Builders.h"
+#include "dialects/ingot/builders/Builders.h"
 
 using namespace mlir;
 using namespace ingot;
@@ -48,7 +48,7 @@ private:
     return schedule.phases[i];
   }
 
-  /// The first phase that can use a value.
+  /// Returns the first phase that can use a value.
   unsigned knownAt(Value value) const { return known.lookup(value); }
 
   void place(Operation *op) {

@@ -22,7 +22,7 @@ static Error checkFields(const json::Object &object, StringRef where,
   return Error::success();
 }
 
-/// A positive number, in the field's unit.
+/// Returns a positive number, in the field's unit.
 static Expected<double> readNumber(const json::Object &object, StringRef where,
                                    StringRef name) {
   std::optional<double> number = object.getNumber(name);
@@ -31,7 +31,7 @@ static Expected<double> readNumber(const json::Object &object, StringRef where,
   return *number;
 }
 
-/// A time and a rate, as seconds and bytes per second.
+/// Returns a time and a rate, as seconds and bytes per second.
 static Expected<Link> readLink(const json::Object &root, StringRef name,
                                StringRef time = "latency_us") {
   const json::Object *object = root.getObject(name);
@@ -113,7 +113,7 @@ static double getRingSeconds(Link link, double bytes, int64_t count) {
          (link.seconds + bytes / static_cast<double>(count) / link.bandwidth);
 }
 
-/// The same up or down a binary tree, all bytes at each level.
+/// Returns the same up or down a binary tree, all bytes at each level.
 static double getTreeSeconds(Link link, double bytes, int64_t count) {
   return Log2_64_Ceil(static_cast<uint64_t>(count)) *
          (link.seconds + bytes / link.bandwidth);

@@ -7,10 +7,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/ingot/ir/Builders.h"
+#include "dialects/ingot/builders/Builders.h"
 #include "dialects/ingot/support/Permutation.h"
+#include "dialects/ingot/support/Remarks.h"
+#include "dialects/ingot/target/Target.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/IR/Remarks.h"
 #include "passes/fusion/Passes.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -44,7 +45,8 @@ public:
 
 private:
   bool add(Operation *op, const Order &order);
-  /// True if the use takes the order of the op that it is an operand of.
+  /// Returns true if the use takes the order of the op that it is an operand
+  /// of.
   bool isCarried(OpOperand &use) const;
   Value transposed(Value value, const Order &order);
   Value inNewOrder(Value value, const Order &order);
@@ -213,37 +215,39 @@ struct ChooseLayouts : ingot::impl::ChooseLayoutsBase<ChooseLayouts> {
     if (func.isDeclaration())
       return;
     Block &block = func.getBody().front();
-    LayoutRegion region(block, /*others=*/device);
+    std::unique_ptr<const Target> target = Target::of(func);
+    LayoutRegion region(block, /*others=*/target->permutesFilters());
     for (Operation &op : block)
       if (auto permutable = dyn_cast<Permutable>(op)) {
-        Order order = permutable.getPreferredOrder(device, tf32);
-        if (everywhere)
-          order = channelsLastOrder(permutable);
-        if (!order.empty())
+        auto call = dyn_cast<LibraryCall>(op);
+        if (!everywhere && !(call && target->prefersChannelsLast(call)))
+          continue;
+        if (Order order = channelsLastOrder(permutable); !order.empty())
           region.grow(&op, order);
       }
     for (Operation &op : block)
-      if (op.hasTrait<LibraryAnchor>() && isa<Permutable>(op))
+      if (isa<LibraryCall>(op) && isa<Permutable>(op))
         explain(&op, region.contains(&op));
     region.rewrite();
     numPermuted += region.size();
     numTransposes += region.transposes;
     if (region.size() != 0)
       remark::analysis(func.getLoc(),
-                       remark::RemarkOpts::name("layout").category("layout"))
+                       remarkOptions(getArgument(), "LayoutRegion"))
           << remark::metric("function", func.getName())
           << remark::metric("ops", region.size())
           << remark::metric("transposes", region.transposes)
-          << remark::metric("transposed-bytes", region.transposedBytes);
+          << remark::metric("transposed_bytes", region.transposedBytes);
   }
 
-  static void explain(Operation *op, bool isPermuted) {
-    auto options = remark::RemarkOpts::name("layout").category("layout");
+  void explain(Operation *op, bool isPermuted) {
+    auto options = remarkOptions(getArgument(), "Layout");
     if (isPermuted)
-      remark::passed(op->getLoc(), options) << "channels last";
+      remark::passed(op->getLoc(), options)
+          << remark::metric("layout", "channels_last");
     else
       remark::missed(op->getLoc(), options)
-          << remark::reason("no other order is known to be faster");
+          << remark::reason("no other layout is known to be faster");
   }
 };
 } // namespace

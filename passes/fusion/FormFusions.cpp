@@ -2,9 +2,10 @@
 // Turns the plan (FusionPlan) into `ingot.fusion` regions.
 //===----------------------------------------------------------------------===//
 
-#include "dialects/ingot/ir/Builders.h"
+#include "dialects/ingot/builders/Builders.h"
+#include "dialects/ingot/support/Remarks.h"
+#include "dialects/ingot/target/Target.h"
 #include "mlir/IR/IRMapping.h"
-#include "mlir/IR/Remarks.h"
 #include "passes/fusion/FusionPlan.h"
 #include "passes/fusion/Passes.h"
 #include "llvm/ADT/StringExtras.h"
@@ -85,9 +86,11 @@ struct FormFusions : ingot::impl::FormFusionsBase<FormFusions> {
     FailureOr<Shards> shards = Shards::of(func);
     if (failed(shards))
       return signalPassFailure();
+    std::unique_ptr<const Target> target = Target::of(func);
     FusionPlan plan(block, *shards,
-                    FusionLimits{each, rows, epilogues, libraryEpilogues,
-                                 maxOps, maxInputs});
+                    FusionLimits{each, rows, epilogues,
+                                 target->getEpilogueLibrary(), maxOps,
+                                 maxInputs});
 
     SmallVector<Operation *> originals = llvm::to_vector_of<Operation *>(
         llvm::make_pointer_range(block.without_terminator()));
@@ -150,11 +153,10 @@ struct FormFusions : ingot::impl::FormFusionsBase<FormFusions> {
     numFusions += 1;
     numFused += node.ops.size();
     if (node.library)
-      remark::passed(loc,
-                     remark::RemarkOpts::name("epilogue").category("fusion"))
+      remark::passed(loc, remarkOptions(getArgument(), "Epilogue"))
           << remark::metric("library", listParts(*node.library));
     if (node.ops.size() > 1)
-      remark::passed(loc, remark::RemarkOpts::name("fused").category("fusion"))
+      remark::passed(loc, remarkOptions(getArgument(), "Fusion"))
           << remark::metric("ops", node.ops.size())
           << remark::metric("inputs", inputs.size())
           << remark::metric("results", results.size());

@@ -1,9 +1,9 @@
 #include "passes/fusion/FusionPlan.h"
 
-#include "dialects/ingot/ir/Builders.h"
-#include "dialects/ingot/structure/RowSpace.h"
+#include "dialects/ingot/analysis/RowSpace.h"
+#include "dialects/ingot/builders/Builders.h"
+#include "dialects/ingot/support/Remarks.h"
 #include "mlir/IR/Matchers.h"
-#include "mlir/IR/Remarks.h"
 #include <queue>
 
 using namespace mlir;
@@ -16,7 +16,7 @@ FusionPlan::FusionPlan(Block &block, const Shards &shards,
     position[&op] = position.size();
   chooseStored();
   if (!limits.each) {
-    if (limits.libraryEpilogues)
+    if (limits.library)
       chooseLibraryEpilogues();
     storeShared();
   }
@@ -24,7 +24,7 @@ FusionPlan::FusionPlan(Block &block, const Shards &shards,
   if (!limits.each) {
     formLibraryEpilogues();
     mergeNodes();
-    if (limits.epilogues && !limits.libraryEpilogues)
+    if (limits.epilogues && !limits.library)
       formEpilogues();
   }
   dropUnreadRoots();
@@ -35,7 +35,7 @@ FusionPlan::FusionPlan(Block &block, const Shards &shards,
 // Kinds of ops
 //===----------------------------------------------------------------------===//
 
-/// A splat costs no memory: every reader has its own.
+/// Returns a splat costs no memory: every reader has its own.
 bool FusionPlan::isFree(Operation *op) const {
   DenseElementsAttr value;
   return matchPattern(op, m_Constant(&value)) && value.isSplat();
@@ -47,7 +47,7 @@ bool FusionPlan::isView(Operation *op) const {
 
 /// Can be computed element by element within a kernel.
 bool FusionPlan::isComputed(Operation *op) const {
-  if (!isa<ScalarBody>(op) || (op->hasTrait<LibraryAnchor>() && !limits.each))
+  if (!isa<ScalarBody>(op) || (isa<LibraryCall>(op) && !limits.each))
     return false;
   return !op->hasTrait<OpTrait::ConstantLike>() || isFree(op);
 }
@@ -129,10 +129,10 @@ void FusionPlan::storeShared() {
     int64_t once = inputBytes + work + bytes + kernels * bytes;
     if (again <= once)
       continue;
-    remark::missed(op.getLoc(),
-                   remark::RemarkOpts::name("stored").category("fusion"))
+    remark::missed(op.getLoc(), remarkOptions("form-fusions", "StoredValue"))
         << remark::reason("{0} kernels read it", kernels)
-        << remark::metric("bytes-saved", again - once);
+        << remark::metric("kernels", kernels)
+        << remark::metric("bytes_saved", again - once);
     store(&op);
     if (op.hasTrait<SameBytes>())
       for (Value operand : op.getOperands())
@@ -188,7 +188,7 @@ void FusionPlan::gather(FusionNode &node) const {
   });
 }
 
-/// The iteration space of a kernel: nodes with another one never merge.
+/// Returns the iteration space of a kernel: nodes with another one never merge.
 std::pair<Type, Attribute>
 FusionPlan::getIterationSpace(const FusionNode &node) const {
   Operation *root = node.roots.front();
@@ -200,14 +200,13 @@ FusionPlan::getIterationSpace(const FusionNode &node) const {
             builder.getDenseI64ArrayAttr(dims)};
   }
   auto type = tensorType(root->getResult(0));
-  std::optional<Shard> shard = shards.lookup(root->getResult(0));
   return {RankedTensorType::get(type.getShape(),
                                 IntegerType::get(root->getContext(), 1)),
-          shard ? shard->toAttr(root->getContext()) : Attribute()};
+          shards.lookup(root->getResult(0))};
 }
 
-/// True if every read of `node`'s results in `reader` is at the element that is
-/// being computed.
+/// Returns true if every read of `node`'s results in `reader` is at the element
+/// that is being computed.
 bool FusionPlan::readsPointwise(const FusionNode &reader,
                                 const FusionNode &node) const {
   llvm::SmallPtrSet<Operation *, 16> atElement(reader.roots.begin(),
@@ -234,13 +233,13 @@ bool FusionPlan::readsPointwise(const FusionNode &reader,
   return true;
 }
 
-/// True if two nodes make one row kernel that is worth it.
+/// Returns true if two nodes make one row kernel that is worth it.
 bool FusionPlan::formRows(const FusionNode &a, const FusionNode &b,
                           bool reads) const {
   // Fewer rows would leave processors idle, shorter ones fill no vectors.
   constexpr int64_t minRows = 16, minLength = 16;
   auto isSharded = [&](Operation *root) {
-    return shards.lookup(root->getResult(0)).has_value();
+    return shards.lookup(root->getResult(0)) != nullptr;
   };
   if (!limits.rows || llvm::any_of(a.roots, isSharded) ||
       llvm::any_of(b.roots, isSharded))
@@ -267,7 +266,7 @@ bool FusionPlan::formRows(const FusionNode &a, const FusionNode &b,
   return !RowReads(*space, sorted, results).getConflict();
 }
 
-/// The kind of kernel that two nodes make together, if they should.
+/// Returns the kind of kernel that two nodes make together, if they should.
 std::optional<FusionNode::Kind> FusionPlan::mergedKind(unsigned earlier,
                                                        unsigned later) const {
   const FusionNode &a = nodes[earlier], &b = nodes[later];

@@ -1,15 +1,15 @@
 //===----------------------------------------------------------------------===//
 //
-// Decides what is stored and which stored values share a kernel.
+// Decides which values are stored, and which stored values share a kernel.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef INGOT_PASSES_FUSION_FUSIONPLAN_H
 #define INGOT_PASSES_FUSION_FUSIONPLAN_H
 
-#include "dialects/ingot/collective/Shards.h"
+#include "dialects/ingot/analysis/Shards.h"
+#include "dialects/ingot/target/EpilogueLibrary.h"
 #include "passes/fusion/KernelGraph.h"
-#include "passes/fusion/epilogues/LibraryEpilogue.h"
 #include "llvm/ADT/DenseMap.h"
 
 namespace ingot {
@@ -18,18 +18,19 @@ struct FusionLimits {
   bool each = false;
   bool rows = true;
   bool epilogues = true;
-  /// Epilogues that libraries of devices have, and no others.
-  bool libraryEpilogues = false;
+  /// The library to whose epilogues fusion is limited; null if epilogues are
+  /// generated.
+  const EpilogueLibrary *library = nullptr;
   unsigned maxOps = 200;
   unsigned maxInputs = 48;
 };
 
-/// What runs at one point of the schedule.
+/// A node of the schedule, which is executed as a unit.
 struct FusionNode {
   enum Kind {
-    /// Stays as it is: library calls, views, constants in memory.
+    /// An op that is not fused: library calls, views, constants in memory.
     Single,
-    /// Becomes an `ingot.fusion` of the kind of the same name.
+    /// A node that becomes an `ingot.fusion` of the kind of the same name.
     Loop,
     Reduction,
     Custom,
@@ -37,25 +38,26 @@ struct FusionNode {
     Epilogue,
   };
   Kind kind = Single;
-  /// Roots in program order; for Single the op itself.
+  /// The roots in program order; for Single, the op itself.
   llvm::SmallVector<mlir::Operation *> roots;
-  /// Stored values the node reads.
+  /// The stored values that the node reads.
   llvm::SetVector<mlir::Value> inputs;
-  /// All ops of the node in program order: the roots and what is computed
-  /// within.
+  /// All ops of the node in program order: the roots and the ops computed
+  /// within it.
   llvm::SmallVector<mlir::Operation *> ops;
-  /// What an Epilogue is to a library, if it has such.
+  /// The description of an Epilogue for libraries with fixed epilogues.
   std::optional<LibraryEpilogue> library;
 };
 
 /// The plan for one block of primitives.
 class FusionPlan {
 public:
-  /// `shards`: of the block's function. A kernel computes in one shard alone.
+  /// Plans the block; `shards` are those of its function. A kernel computes
+  /// within one shard only.
   FusionPlan(mlir::Block &block, const Shards &shards,
              const FusionLimits &limits);
 
-  /// Nodes in an order in which they can run.
+  /// Returns the nodes in an order in which they can be executed.
   llvm::ArrayRef<FusionNode> getNodes() const { return nodes; }
 
 private:
@@ -97,17 +99,17 @@ private:
   const Shards &shards;
   FusionLimits limits;
   llvm::DenseMap<mlir::Operation *, unsigned> position;
-  /// Ops whose results are in memory.
+  /// The ops whose results are stored in memory.
   llvm::DenseSet<mlir::Operation *> stored;
   llvm::SmallVector<FusionNode, 0> nodes;
   /// The node that stores an op's results.
   llvm::DenseMap<mlir::Operation *, unsigned> nodeOf;
   KernelGraph graph;
-  /// Library calls with what will finish their results.
+  /// The library calls with the epilogues that are planned for them.
   llvm::SmallVector<std::pair<mlir::Operation *, LibraryEpilogue>>
       libraryEpilogues;
-  /// What else could be summed up with a library call, and why nothing finishes
-  /// its elements.
+  /// The reductions that could be computed with a library call, and the reason
+  /// why the call has no epilogue.
   struct SumsOfProduct {
     mlir::Operation *call = nullptr;
     llvm::SmallVector<BiasGradient> candidates;

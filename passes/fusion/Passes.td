@@ -1,6 +1,6 @@
 //===----------------------------------------------------------------------===//
 //
-// Fusion: which ops run as one kernel.
+// Fusion: passes that decide which ops run as one kernel.
 //
 //===----------------------------------------------------------------------===//
 
@@ -10,14 +10,14 @@
 include "mlir/Pass/PassBase.td"
 
 def ChooseLayouts : Pass<"ingot-choose-layouts", "::mlir::func::FuncOp"> {
-  let summary = "gives convolutions, and what is between them, the order of dimensions they run best in";
+  let summary = "assigns channels last to convolutions, and to the ops between them, where the target prefers it";
   let description = [{
-    From each op that prefers an order (Permutable), through every op that can work in
-    it: elementwise ops, pooling, reductions, broadcasts, padding. The tensors in between really have
-    the new shape, so that everything downstream stays row-major. Transposes are inserted at the
-    borders of the region only. Filters, and with them all states, keep their order: on a device, whose
-    library would reorder them at every call, they are transposed to the new one and their gradients back.
-    Assumes primitives (`--ingot-decompose`).
+    Starts at each library call for which the target prefers channels last (`Target::prefersChannelsLast`) and extends
+    the region through all ops that can be permuted (Permutable): elementwise ops, pooling, reductions, broadcasts,
+    padding. Tensors within a region have the permuted shape, so that all later passes see row-major tensors.
+    Transposes are inserted only at the borders of a region. States keep their layout. Where the target's library
+    would reorder filters at every call (`Target::permutesFilters`), they are transposed to the new layout and their
+    gradients back. Assumes primitives (`--ingot-decompose`).
 
     Before:
     ```mlir
@@ -35,24 +35,22 @@ def ChooseLayouts : Pass<"ingot-choose-layouts", "::mlir::func::FuncOp"> {
   }];
   let options = [
     Option<"everywhere", "everywhere", "bool", "false",
-           "start from every op that has dimensions to change, whatever it prefers (for tests)">,
-    Option<"device", "device", "bool", "false", "library calls are those of a GPU">,
-    Option<"tf32", "tf32", "bool", "false", "on a GPU: f32 is rounded to TF32 for tensor cores">,
+           "start from every op that can be permuted, whatever the target prefers (for tests)">,
   ];
   let statistics = [
-    Statistic<"numPermuted", "permuted", "ops in another order of dimensions">,
+    Statistic<"numPermuted", "permuted", "ops whose layout is changed">,
     Statistic<"numTransposes", "transposes", "transposes at the borders">,
   ];
   let dependentDialects = ["::ingot::IngotDialect"];
 }
 
 def SplitReductions : Pass<"ingot-split-reductions", "::mlir::func::FuncOp"> {
-  let summary = "folds dimensions in two steps where one has too little parallel work";
+  let summary = "splits reductions with too little parallel work into two";
   let description = [{
-    A reduction with few results, such as the statistics of batch normalization, first keeps its
-    outermost dimensions, then folds those. Half precision is accumulated in f32 throughout. How a
-    reduction is split depends on its shape alone: a sum is added up in one order on
-    any number of threads.
+    A reduction with few results, such as the statistics of batch normalization, first reduces all but its outermost
+    dimensions to partial sums, then reduces those. 16-bit elements are accumulated in f32 throughout. The split
+    depends on the shape only: a sum is accumulated in the same order with any number of threads. Nothing is split for
+    a target whose kernels split reductions themselves.
 
     Before:
     ```mlir
@@ -66,34 +64,34 @@ def SplitReductions : Pass<"ingot-split-reductions", "::mlir::func::FuncOp"> {
   }];
   let options = [
     Option<"minElements", "min-elements", "int64_t", "65536",
-           "elements from which on a reduction is worth two kernels">,
+           "smallest reduction, in elements, that is split into two kernels">,
   ];
   let statistics = [
-    Statistic<"numSplit", "split", "reductions in two steps">,
+    Statistic<"numSplit", "split", "reductions split into two">,
   ];
   let dependentDialects = ["::ingot::IngotDialect"];
 }
 
 def FormFusions : Pass<"ingot-form-fusions", "::mlir::func::FuncOp"> {
-  let summary = "groups ops into the regions that become kernels";
+  let summary = "groups ops into fusions, each of which becomes a kernel";
   let description = [{
-    Decides which values are stored in memory. Stored are the operands of library calls
-    and custom kernels, what the function returns, the results of reductions and windows, and a value
-    that several kernels read where storing it moves fewer bytes than computing it again.
-    Everything else is computed where it is used. Each stored
-    value is the root of an `ingot.fusion`; roots with one iteration space that share
-    an input, or read each other's element, share a fusion. Reductions over whole rows share
-    one with what reads the same rows or their results (kind `row`), where there are at least 16 rows of at
-    least 16 elements. A loop that reads the result of a library call (EpilogueAnchor) at the element at work
-    joins the call (kind `epilogue`), which finishes elements while they are in the cache. A root that only its own
-    fusion reads is not stored. Other library anchors, reshapes and barriers stay outside. Assumes primitives only (`--ingot-decompose`).
+    Decides which values are stored in memory: operands of library calls and of custom kernels, results of the
+    function, results of reductions and windows, and values with several readers where storing them moves fewer bytes
+    than recomputing them. All other values are computed where they are used. Each stored value is the root of an
+    `ingot.fusion`; roots with one iteration space that share an input, or read each other's element, share a fusion.
+    Reductions over whole rows are fused with the readers of the same rows or of their results (kind `row`), where
+    there are at least 16 rows of at least 16 elements. A loop that reads the result of a library call
+    (EpilogueAnchor) at the current element becomes its epilogue (kind `epilogue`), which runs while the elements are
+    in the cache. A root that only its own fusion reads is not stored. Other library calls, reshapes and barriers are
+    not fused. Assumes primitives only (`--ingot-decompose`).
 
-    With `library-epilogues`, only bias, residual, ReLU and GELU by tanh, and their gradients, join products, if they are in the
-    product's element type where libraries have them so (`library` of `ingot.fusion`): whatever else reads a product stays a kernel.
-    The gradient of a bias, a sum of an operand over the inner dimension or of the result over its rows, joins a product as well, unless
-    another kernel adds it up in the same pass.
+    For a target whose library has a fixed list of epilogues (`Target::getEpilogueLibrary`), only bias, residual, ReLU
+    and tanh GELU, and their gradients, are fused into matmuls, provided that the element types are those the library
+    requires (`library` of `ingot.fusion`): all other readers of a matmul are separate kernels. The gradient of a
+    bias, which is the sum of an operand over the inner dimension or of the result over its rows, is fused into the
+    matmul as well, unless another kernel computes it in the same pass over its data.
 
-    With `each`, every op is a fusion of its own and nothing is left to a library.
+    With `each`, every op is a fusion of its own, and there are no library calls.
 
     Before:
     ```mlir
@@ -113,86 +111,15 @@ def FormFusions : Pass<"ingot-form-fusions", "::mlir::func::FuncOp"> {
     ```
   }];
   let options = [
-    Option<"each", "each", "bool", "false", "one fusion per op, no library anchors">,
+    Option<"each", "each", "bool", "false", "one fusion per op, no library calls">,
     Option<"rows", "rows", "bool", "true", "form row fusions">,
     Option<"epilogues", "epilogues", "bool", "true", "form epilogue fusions">,
-    Option<"libraryEpilogues", "library-epilogues", "bool", "false",
-           "form epilogue fusions of what libraries of devices have, and no others">,
-    Option<"maxOps", "max-ops", "unsigned", "200", "ops in one fusion at most">,
-    Option<"maxInputs", "max-inputs", "unsigned", "48", "inputs of one fusion at most">,
+    Option<"maxOps", "max-ops", "unsigned", "200", "maximum number of ops in a fusion">,
+    Option<"maxInputs", "max-inputs", "unsigned", "48", "maximum number of inputs of a fusion">,
   ];
   let statistics = [
     Statistic<"numFusions", "fusions", "fusions formed">,
     Statistic<"numFused", "ops-fused", "ops in fusions">,
-  ];
-  let dependentDialects = ["::ingot::IngotDialect"];
-}
-
-def RoundEpilogues : Pass<"ingot-round-epilogues", "::mlir::func::FuncOp"> {
-  let summary = "rounds what follows products where epilogues of libraries do";
-  let description = [{
-    Libraries of devices finish a product in half precision with a bias of the same type, and leave what the
-    activation was computed from in that type too; the gradient of a bias they add up of what the gradient of the weight is computed from. So where ReLU, GELU by tanh, or nothing but a bias follows a product and the result is rounded
-    to its type: the bias is rounded, the derivative of ReLU is taken at the rounded result, and whatever else reads what GELU is computed from reads it
-    rounded. A sum of f32 over the inner dimension of a product whose operand is rounded from the same is taken of the operand. Autocast of PyTorch rounds there as well. Other sums, such as with a residual in f32, keep their digits. Assumes precision
-    assigned (`--ingot-assign-precision`).
-
-    Before:
-    ```mlir
-    %0 = ingot.cast %p : tensor<4x8xbf16> -> tensor<4x8xf32>
-    %1 = ingot.broadcast %b dims = [1] : tensor<8xf32> -> tensor<4x8xf32>
-    %2 = ingot.add %0, %1 : tensor<4x8xf32>
-    %3 = ingot.cast %2 : tensor<4x8xf32> -> tensor<4x8xbf16>
-    ```
-    After:
-    ```mlir
-    %0 = ingot.cast %p : tensor<4x8xbf16> -> tensor<4x8xf32>
-    %r = ingot.cast %b : tensor<8xf32> -> tensor<8xbf16>
-    %w = ingot.cast %r : tensor<8xbf16> -> tensor<8xf32>
-    %1 = ingot.broadcast %w dims = [1] : tensor<8xf32> -> tensor<4x8xf32>
-    %2 = ingot.add %0, %1 : tensor<4x8xf32>
-    %3 = ingot.cast %2 : tensor<4x8xf32> -> tensor<4x8xbf16>
-    ```
-  }];
-  let options = [
-    Option<"keepFp32", "keep-fp32", "std::string", "",
-           "regular expression of ONNX nodes around which nothing is rounded">,
-  ];
-  let statistics = [
-    Statistic<"numRounded", "rounded", "epilogues that round">,
-  ];
-  let dependentDialects = ["::ingot::IngotDialect"];
-}
-
-def PackSigns : Pass<"ingot-pack-signs", "::mlir::func::FuncOp"> {
-  let summary = "has gradients of ReLU behind products read bits in place of ReLU's results";
-  let description = [{
-    Libraries of devices leave the signs of what ReLU is computed from as bits, and read such bits where they finish the product that its gradient is
-    taken of. So where ReLU follows a product, and its derivative is taken of another, which has as many columns, the comparison goes through
-    `pack_bits`, whose rows have a multiple of 128 bits. Assumes that the derivative is taken at the result that is stored
-    (`--ingot-round-epilogues`).
-
-    Before:
-    ```mlir
-    %0 = ingot.matmul %a, %w : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>
-    %1 = ingot.max %0, %zero : tensor<4x16xf32>
-    %2 = ingot.matmul %g, %v : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>
-    %3 = ingot.compare gt %1, %zero : (tensor<4x16xf32>, tensor<4x16xf32>) -> tensor<4x16xi1>
-    %4 = ingot.select %3, %2, %zero : tensor<4x16xi1>, tensor<4x16xf32>
-    ```
-    After:
-    ```mlir
-    %0 = ingot.matmul %a, %w : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>
-    %1 = ingot.max %0, %zero : tensor<4x16xf32>
-    %2 = ingot.matmul %g, %v : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>
-    %3 = ingot.compare gt %1, %zero : (tensor<4x16xf32>, tensor<4x16xf32>) -> tensor<4x16xi1>
-    %s = ingot.pack_bits %3 : tensor<4x16xi1> -> tensor<4x16xui8>
-    %u = ingot.unpack_bits %s : tensor<4x16xui8> -> tensor<4x16xi1>
-    %4 = ingot.select %u, %2, %zero : tensor<4x16xi1>, tensor<4x16xf32>
-    ```
-  }];
-  let statistics = [
-    Statistic<"numPacked", "packed", "results of ReLU whose signs are packed">,
   ];
   let dependentDialects = ["::ingot::IngotDialect"];
 }

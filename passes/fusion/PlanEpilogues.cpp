@@ -2,9 +2,9 @@
 // What finishes the products of a FusionPlan.
 //===----------------------------------------------------------------------===//
 
-#include "dialects/ingot/ir/Builders.h"
-#include "dialects/ingot/structure/RowSpace.h"
-#include "mlir/IR/Remarks.h"
+#include "dialects/ingot/analysis/RowSpace.h"
+#include "dialects/ingot/builders/Builders.h"
+#include "dialects/ingot/support/Remarks.h"
 #include "passes/fusion/FusionPlan.h"
 
 using namespace mlir;
@@ -15,20 +15,19 @@ using namespace ingot;
 //===----------------------------------------------------------------------===//
 
 static void noteNoEpilogue(Operation *call, StringRef reason) {
-  remark::missed(call->getLoc(),
-                 remark::RemarkOpts::name("epilogue").category("fusion"))
+  remark::missed(call->getLoc(), remarkOptions("form-fusions", "Epilogue"))
       << remark::reason("{0}", reason);
 }
 
-/// Why the call of `anchor` cannot finish what the node `reader` computes;
-/// empty if it can.
+/// Returns why the call of `anchor` cannot finish what the node `reader`
+/// computes; empty if it can.
 StringRef FusionPlan::refuseEpilogue(unsigned anchor, unsigned reader) const {
   const FusionNode &node = nodes[reader];
   Operation *call = nodes[anchor].roots.front();
   if (node.kind == FusionNode::Row || node.kind == FusionNode::Reduction)
-    return "a reduction reads whole rows or columns of it";
+    return "a reduction reads whole rows or columns of the result";
   if (node.kind != FusionNode::Loop)
-    return "no loop reads it";
+    return "no loop reads the result";
   if (graph.reaches(anchor, reader, /*skipDirect=*/true))
     return "the loop also waits for another reader";
   SmallVector<Operation *> ops(node.ops);
@@ -38,7 +37,7 @@ StringRef FusionPlan::refuseEpilogue(unsigned anchor, unsigned reader) const {
     llvm::append_range(results, root->getResults());
   RowSpace space = RowSpace::ofResult(call);
   if (RowReads(space, ops, results, call).getConflict())
-    return "the loop goes over its elements in another order";
+    return "the loop visits the elements in another order";
   RankedTensorType type = tensorType(call->getResult(0));
   bool hasPlace = false;
   for (Value result : results) {
@@ -49,9 +48,9 @@ StringRef FusionPlan::refuseEpilogue(unsigned anchor, unsigned reader) const {
     for (Value input : node.inputs)
       if (llvm::is_contained(result.getUsers(), block.getTerminator()) &&
           isa<BlockArgument>(input) && input.getType() == other)
-        return "the loop replaces what it reads";
+        return "the loop overwrites one of its inputs";
   }
-  return hasPlace ? "" : "no result of the loop can hold it";
+  return hasPlace ? "" : "no result of the loop can hold the call's result";
 }
 
 /// Loops over the elements of a library call's result join the call.
@@ -63,7 +62,7 @@ void FusionPlan::formEpilogues() {
     auto anchor = dyn_cast<EpilogueAnchor>(call);
     if (!anchor || !anchor.takesEpilogue())
       continue;
-    StringRef reason = "nothing reads it";
+    StringRef reason = "the result is not read";
     for (unsigned reader : llvm::to_vector(graph.getSuccessors(i))) {
       reason = refuseEpilogue(i, reader);
       if (!reason.empty())
@@ -80,8 +79,8 @@ void FusionPlan::formEpilogues() {
 // Epilogues of libraries
 //===----------------------------------------------------------------------===//
 
-/// True if stored values besides those of the epilogue are computed from the
-/// product: it would have to be in memory.
+/// Returns true if stored values besides those of the epilogue are computed
+/// from the product: it would have to be in memory.
 bool FusionPlan::isReadBehind(Value product,
                               const LibraryEpilogue &epilogue) const {
   auto isWithin = [&](Value value) {
@@ -119,9 +118,9 @@ void FusionPlan::chooseLibraryEpilogues() {
       rules.isStored = isStoredOp;
       rules.activations = activations;
       std::optional<LibraryEpilogue> found =
-          matchLibraryEpilogue(&op, rules, reason);
+          limits.library->match(&op, rules, reason);
       if (found && isReadBehind(op.getResult(0), *found)) {
-        reason = "others read the product as well";
+        reason = "the matmul's result has other readers";
         found = std::nullopt;
       }
       return found;
@@ -135,7 +134,8 @@ void FusionPlan::chooseLibraryEpilogues() {
     SumsOfProduct sums;
     sums.call = &op;
     sums.reason = reason;
-    for (const BiasGradient &sum : findBiasGradients(&op, found))
+    for (const BiasGradient &sum :
+         limits.library->findBiasGradients(&op, found))
       if (isStored(sum.sum))
         sums.candidates.push_back(sum);
     sumsOfProducts.push_back(std::move(sums));
@@ -170,7 +170,7 @@ StringRef FusionPlan::formLibraryEpilogue(Operation *call,
               getIterationSpace(nodes[later]) ||
           graph.reaches(earlier, later, /*skipDirect=*/true) ||
           graph.reaches(later, earlier, /*skipDirect=*/false))
-        return "what its gelu is taken at is not computed with the result";
+        return "the pre-activation of its gelu is not computed with the result";
       absorb(earlier, later, FusionNode::Loop);
     }
     reader = later;
@@ -185,8 +185,8 @@ StringRef FusionPlan::formLibraryEpilogue(Operation *call,
   return "";
 }
 
-/// The call of `product` leaves what the node `extra` computes, too; false if
-/// these wait for each other.
+/// Returns the call of `product` leaves what the node `extra` computes, too;
+/// false if these wait for each other.
 bool FusionPlan::joinExtra(unsigned product, unsigned extra) {
   if (graph.reaches(product, extra, /*skipDirect=*/true) ||
       graph.reaches(extra, product, /*skipDirect=*/false))
@@ -209,19 +209,19 @@ StringRef FusionPlan::formBiasGradient(Operation *call,
   else
     epilogue.result = epilogue.sum = epilogue.activated = call->getResult(0);
   if (epilogue.biasGrad)
-    return "the product has another sum";
+    return "the matmul already computes another bias gradient";
   if (!gradient.reason.empty())
     return gradient.reason;
   // A gradient of an activation is summed up itself.
   bool ofResult = gradient.summed == Summed::Result;
   if (!ofResult &&
       (epilogue.bias || epilogue.activation != Activation::Identity))
-    return "the library's product has another epilogue";
+    return "the matmul has another library epilogue";
   if (ofResult && !nodes[product].library)
-    return "the library does not compute what is summed";
+    return "the library does not compute the value that is reduced";
   if (shards.lookup(gradient.sum->getResult(0)) ||
       shards.lookup(call->getResult(0)))
-    return "a rank has a shard of it alone";
+    return "a rank has only a shard of it";
   for (auto [i, node] : llvm::enumerate(nodes)) {
     if (i == sum || node.roots.empty() ||
         llvm::none_of(nodes[sum].inputs,
@@ -232,7 +232,7 @@ StringRef FusionPlan::formBiasGradient(Operation *call,
       return "another kernel computes it in the same pass";
   }
   if (!joinExtra(product, sum))
-    return "the product and the sum wait for each other";
+    return "the matmul and the reduction depend on each other";
   epilogue.biasGrad = gradient.sum->getResult(0);
   epilogue.summed = gradient.summed;
   nodes[nodeOf[call]].library = epilogue;
@@ -255,9 +255,8 @@ void FusionPlan::formBiasGradients() {
     }
   for (auto [sum, reason] : refused)
     if (!taken.contains(sum))
-      remark::missed(
-          sum->getLoc(),
-          remark::RemarkOpts::name("bias-gradient").category("fusion"))
+      remark::missed(sum->getLoc(),
+                     remarkOptions("form-fusions", "BiasGradient"))
           << remark::reason("{0}", reason);
 }
 

@@ -8,9 +8,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/ingot/ir/Arithmetic.h"
+#include "dialects/ingot/builders/Arithmetic.h"
+#include "dialects/ingot/support/Remarks.h"
+#include "dialects/ingot/target/Target.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/IR/Remarks.h"
 #include "passes/fusion/Passes.h"
 
 namespace ingot {
@@ -32,6 +33,8 @@ struct SplitReductions : ingot::impl::SplitReductionsBase<SplitReductions> {
   using SplitReductionsBase::SplitReductionsBase;
 
   void runOnOperation() override {
+    if (Target::of(getOperation())->splitsReductions())
+      return;
     SmallVector<ReduceOp> reductions;
     getOperation().walk([&](ReduceOp op) { reductions.push_back(op); });
     for (ReduceOp op : reductions)
@@ -55,12 +58,12 @@ struct SplitReductions : ingot::impl::SplitReductionsBase<SplitReductions> {
       second.push_back(first.front());
       first.erase(first.begin());
     }
-    auto options = remark::RemarkOpts::name("split").category("fusion");
+    auto options = remarkOptions(getArgument(), "SplitReduction");
     if (before >= kPieces)
       return;
     if (second.empty() || pieces <= before) {
       remark::missed(op.getLoc(), options)
-          << remark::reason("one dimension is all there is to reduce")
+          << remark::reason("only one dimension is reduced")
           << remark::metric("parallel", before);
       return;
     }

@@ -9,11 +9,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/ingot/ir/Builders.h"
+#include "dialects/ingot/builders/Builders.h"
+#include "dialects/ingot/support/Remarks.h"
 #include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Iterators.h"
-#include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "passes/graph/Passes.h"
 #include "llvm/ADT/MapVector.h"
@@ -35,7 +35,7 @@ int64_t countElements(Value value) {
 }
 int64_t countRows(Value value) { return tensorType(value).getDimSize(0); }
 
-/// How an op follows when some values come in parts.
+/// Returns how an op follows when some values come in parts.
 RowParts splitRows(Operation *op, function_ref<bool(Value)> isCut) {
   if (auto rows = dyn_cast<RowSplit>(op))
     return rows.splitRows(isCut);
@@ -170,13 +170,13 @@ void Chunks::check() {
       if (!inside.contains(op))
         dependent.insert(op);
       else if (!isCut(operand))
-        problem = "gradients depend on the loss of all rows";
+        problem = "the gradient depends on the loss of all rows";
     }
   }
   for (Value value : cut)
     for (Operation *user : value.getUsers())
       if (isBig(value) && !inside.contains(user))
-        problem = "the logits are read whole";
+        problem = "the logits have other readers";
 }
 
 int64_t Chunks::getBytesSaved() const {
@@ -222,7 +222,7 @@ Value Chunks::getPart(OpBuilder &builder, IRMapping &mapping, Value value,
   return slice;
 }
 
-/// The op for part `part` of its cut operands.
+/// Builds the op for part `part` of its cut operands.
 Operation *Chunks::buildPart(OpBuilder &builder, IRMapping &mapping,
                              Operation *op, const RowParts &split,
                              int64_t part) const {
@@ -328,8 +328,8 @@ struct ChunkLoss : ingot::impl::ChunkLossBase<ChunkLoss> {
   }
 
 private:
-  /// The layer that logits come from, through ops that give as many elements;
-  /// null if there is none, or several.
+  /// Returns the layer that logits come from, through ops that give as many
+  /// elements; null if there is none, or several.
   static MatmulOp findProduct(CrossEntropyOp loss) {
     int64_t elements = countElements(loss.getLogits());
     llvm::SetVector<Value> values;
@@ -353,7 +353,7 @@ private:
   }
 
   void chunk(MatmulOp product) {
-    auto options = remark::RemarkOpts::name("chunk").category(getArgument());
+    auto options = remarkOptions(getArgument(), "ChunkedLoss");
     Chunks chunks(product, minRows);
     if (!chunks.getProblem().empty()) {
       remark::missed(product.getLoc(), options)
@@ -363,13 +363,15 @@ private:
     int64_t saved = chunks.getBytesSaved();
     if (saved < minBytes) {
       remark::missed(product.getLoc(), options)
-          << remark::reason("the sums of gradients take what logits leave")
-          << remark::metric("bytes-saved", saved);
+          << remark::reason(
+                 "the accumulated gradients take as much memory as the "
+                 "logits free")
+          << remark::metric("bytes_saved", saved);
       return;
     }
     remark::passed(product.getLoc(), options)
-        << remark::metric("parts", chunks.getParts())
-        << remark::metric("bytes-saved", saved);
+        << remark::metric("chunks", chunks.getParts())
+        << remark::metric("bytes_saved", saved);
     chunks.rewrite();
     ++numChunked;
   }

@@ -6,6 +6,7 @@
 
 #include "passes/graph/Passes.h"
 
+#include "dialects/ingot/target/Target.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 namespace ingot {
@@ -21,6 +22,7 @@ struct Decompose : public ingot::impl::DecomposeBase<Decompose> {
   using DecomposeBase::DecomposeBase;
 
   void runOnOperation() override {
+    target = Target::of(getOperation());
     // What a composite builds may hold composites: they are next.
     SmallVector<Decomposable> composites;
     getOperation().walk([&](Decomposable op) { add(op, composites); });
@@ -33,7 +35,8 @@ struct Decompose : public ingot::impl::DecomposeBase<Decompose> {
 
 private:
   void add(Decomposable op, SmallVectorImpl<Decomposable> &composites) {
-    if (!keepAnchors || !op.hasLibraryCall(device))
+    auto call = dyn_cast<LibraryCall>(*op);
+    if (!keepAnchors || !call || !target->getSupport(call))
       composites.push_back(op);
   }
 
@@ -54,5 +57,7 @@ private:
       else if (auto composite = dyn_cast<Decomposable>(part))
         add(composite, next);
   }
+
+  std::shared_ptr<const Target> target;
 };
 } // namespace

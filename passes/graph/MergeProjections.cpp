@@ -8,14 +8,15 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/ingot/ir/Builders.h"
+#include "dialects/ingot/builders/Builders.h"
 #include "dialects/ingot/ir/Diagnostics.h"
 #include "dialects/ingot/ir/Signature.h"
+#include "dialects/ingot/support/Remarks.h"
 #include "dialects/ingot/support/Views.h"
+#include "dialects/ingot/target/Machine.h"
+#include "dialects/ingot/target/Target.h"
 #include "mlir/IR/Iterators.h"
-#include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "passes/cost/Machine.h"
 #include "passes/graph/Passes.h"
 #include "passes/graph/Projection.h"
 #include "llvm/ADT/MapVector.h"
@@ -64,18 +65,22 @@ std::optional<RowPart> RowPart::of(Value value) {
                  (slice.getLimits()[*cut] - slice.getStarts()[*cut]) * inner};
 }
 
-/// Why a kernel cannot read the operands of an attention side by side; empty if
-/// it can.
-static StringRef whyNotPacked(AttentionOp op, StringRef precision,
-                              bool onDevice) {
+/// Returns why a kernel cannot read the operands of an attention side by side;
+/// empty if it can.
+static std::string whyNotPacked(AttentionOp op, StringRef precision,
+                                const Target &target) {
   AttentionSizes sizes = op.getSizes();
-  if (!op.hasLibraryCall(/*onDevice=*/false))
-    return "the kernel does not take the elements";
-  if (onDevice &&
-      (op.getMask() || !sizes.fitDevice(op.getLeft(), op.getRight())))
-    return "the device's kernel does not take the sizes, bounds or mask";
+  if (StringRef reason = op.refuseCall(); !reason.empty())
+    return reason.str();
+  AttentionQuery query = {
+      sizes, static_cast<int64_t>(op.getLeft()),
+      static_cast<int64_t>(op.getRight()),
+      elementInPrecision(getElementTypeOrSelf(op.getQuery()), precision)};
+  query.hasMask = op.getMask() != nullptr;
+  if (std::string reason = target.refuseAttention(query); !reason.empty())
+    return reason;
   if (sizes.queries != sizes.keys || sizes.size != sizes.valueSize)
-    return "queries and values are not as large as keys";
+    return "queries, keys and values have different head sizes";
   Type element =
       elementInPrecision(op.getQuery().getType().getElementType(), precision);
   if (!sizes.packsAligned(element))
@@ -90,7 +95,11 @@ struct MergeProjections : ingot::impl::MergeProjectionsBase<MergeProjections> {
 
   void runOnOperation() override {
     func::FuncOp func = getOperation();
-    if (func.isDeclaration() || holdsGradients())
+    target = Target::of(func);
+    // Where attention is decomposed nothing would read parts in place.
+    Type f32 = Float32Type::get(&getContext());
+    if (func.isDeclaration() || holdsGradients() ||
+        !target->hasAttention(elementInPrecision(f32, precision)))
       return;
     SmallVector<AttentionOp> attentions;
     func.walk([&](AttentionOp op) { attentions.push_back(op); });
@@ -106,11 +115,8 @@ struct MergeProjections : ingot::impl::MergeProjectionsBase<MergeProjections> {
   }
 
 private:
-  static remark::RemarkOpts options(StringRef name) {
-    return remark::RemarkOpts::name(name).category("ingot-merge-projections");
-  }
-
-  /// An imported training step, which says itself how gradients come about.
+  /// Returns an imported training step, which says itself how gradients come
+  /// about.
   bool holdsGradients() {
     Signature signature(getOperation());
     return llvm::any_of(
@@ -152,6 +158,8 @@ private:
   bool areWorthIt(ArrayRef<Projection> layers, bool readInPlace);
   void merge(ArrayRef<Projection> layers);
   void pack(AttentionOp op);
+
+  std::shared_ptr<const Target> target;
 };
 
 } // namespace
@@ -173,7 +181,7 @@ void MergeProjections::mergeLayers(ArrayRef<Projection> layers,
       continue;
     for (Projection layer : read)
       left.erase(layer.result);
-    bool readInPlace = whyNotPacked(op, precision, device).empty();
+    bool readInPlace = whyNotPacked(op, precision, *target).empty();
     if (areWorthIt(read, readInPlace))
       merge(read);
   }
@@ -187,7 +195,7 @@ void MergeProjections::mergeLayers(ArrayRef<Projection> layers,
 /// Compares what merging saves with what it costs, in a training step.
 bool MergeProjections::areWorthIt(ArrayRef<Projection> layers,
                                   bool readInPlace) {
-  Machine machine = Machine::of(getOperation()->getParentOfType<ModuleOp>());
+  const Machine &machine = target->getMachine();
   auto move = [&](double bytes) { return machine.getMoveSeconds(bytes); };
   double weights = 0, rows = 0;
   for (Projection layer : layers) {
@@ -207,19 +215,20 @@ bool MergeProjections::areWorthIt(ArrayRef<Projection> layers,
   auto describe = [&](auto remark) {
     for (Projection layer : layers)
       for (const std::string &name : nodeNames(layer.product.getLoc()))
-        remark << remark::metric("Layer", name);
-    remark << remark::metric("saved-seconds", saved)
-           << remark::metric("cost-seconds", cost);
+        remark << remark::metric("layer", name);
+    remark << remark::metric("saved_seconds", saved)
+           << remark::metric("cost_seconds", cost);
   };
   Location loc = first.getLoc();
   if (cost < saved) {
-    describe(remark::passed(loc, options("projections")));
+    describe(remark::passed(loc, remarkOptions(getArgument(), "Projections")));
     return true;
   }
-  auto remark = remark::missed(loc, options("projections"));
+  auto remark =
+      remark::missed(loc, remarkOptions(getArgument(), "Projections"));
   remark << remark::reason("{0}", readInPlace
                                       ? "a copy of the weights costs more"
-                                      : "its parts would be copied");
+                                      : "the parts would be copied");
   describe(std::move(remark));
   return false;
 }
@@ -287,13 +296,13 @@ void MergeProjections::pack(AttentionOp op) {
            part.width == queries + 2 * keys && part.first == first &&
            part.count == count;
   };
-  StringRef problem = whyNotPacked(op, precision, device);
+  std::string problem = whyNotPacked(op, precision, *target);
   if (problem.empty() &&
       (!isAt(parts[0], 0, queries) || !isAt(parts[1], queries, keys) ||
        !isAt(parts[2], queries + keys, keys)))
-    problem = "rows do not hold all queries, then keys, then values";
+    problem = "rows do not consist of all queries, then keys, then values";
   if (!problem.empty()) {
-    remark::missed(op.getLoc(), options("packed-attention"))
+    remark::missed(op.getLoc(), remarkOptions(getArgument(), "PackedAttention"))
         << remark::reason("{0}", problem);
     return;
   }
@@ -302,8 +311,8 @@ void MergeProjections::pack(AttentionOp op) {
                            {sizes.batch, sizes.queries,
                             sizes.heads + 2 * sizes.keyHeads, sizes.size});
   // Written and read back, in either direction.
-  remark::passed(op.getLoc(), options("packed-attention"))
-      << remark::metric("bytes-saved", 4 * byteSize(tensorType(packed)));
+  remark::passed(op.getLoc(), remarkOptions(getArgument(), "PackedAttention"))
+      << remark::metric("bytes_saved", 4 * byteSize(tensorType(packed)));
   auto attention = PackedAttentionOp::create(
       builder, op.getLoc(), op.getResultTypes(), packed, op.getBias(),
       op.getMask(), op.getLengths(), op.getSeed(), op.getStep(),

@@ -8,15 +8,16 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/ingot/ir/Arithmetic.h"
-#include "dialects/ingot/ir/Builders.h"
+#include "dialects/ingot/builders/Arithmetic.h"
+#include "dialects/ingot/builders/Builders.h"
 #include "dialects/ingot/ir/Diagnostics.h"
 #include "dialects/ingot/ir/Signature.h"
+#include "dialects/ingot/support/Remarks.h"
 #include "dialects/ingot/support/Views.h"
+#include "dialects/ingot/target/Machine.h"
+#include "dialects/ingot/target/Target.h"
 #include "mlir/IR/Iterators.h"
-#include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "passes/cost/Machine.h"
 #include "passes/graph/Passes.h"
 #include "passes/graph/Projection.h"
 
@@ -27,12 +28,6 @@ namespace ingot {
 
 using namespace mlir;
 using namespace ingot;
-
-/// Bytes that tensor cores take of a row at a time: rows are to begin at
-/// multiples of it (cuBLAS 13, "Tensor Core Usage").
-static constexpr int64_t kUnit = 16;
-/// What rows are padded to: a line of a device's cache.
-static constexpr int64_t kLine = 128;
 
 /// `value` with `count` elements more at the end of dimension `dim`.
 static Value padEnd(OpBuilder &builder, Location loc, Value value, int64_t dim,
@@ -60,10 +55,18 @@ struct PadClasses : ingot::impl::PadClassesBase<PadClasses> {
     func::FuncOp step = findFunction(getOperation(), kTrainStepName);
     if (!step)
       return;
+    target = Target::of(step);
     step.walk([&](CrossEntropyOp loss) {
       std::optional<Projection> layer = findLayer(loss);
       if (!layer)
         return;
+      if (target->getRowAlignment(computedElement(*layer)).unit == 0) {
+        remark::missed(layer->product.getLoc(), options())
+            << remark::reason("the target has no preferred alignment for rows "
+                              "of {0}",
+                              computedElement(*layer));
+        return;
+      }
       int64_t further = countFurther(*layer);
       if (further > 0 && isWorthIt(*layer, further))
         pad(loss, *layer, further);
@@ -76,7 +79,11 @@ struct PadClasses : ingot::impl::PadClassesBase<PadClasses> {
   }
 
 private:
-  /// The layer that gives the logits, of which classes are the columns.
+  remark::RemarkOpts options() {
+    return remarkOptions(getArgument(), "PaddedClasses");
+  }
+
+  /// Returns the layer that gives the logits, of which classes are the columns.
   static std::optional<Projection> findLayer(CrossEntropyOp loss) {
     Value logits = skipReshapes(loss.getLogits());
     Value value = logits;
@@ -103,21 +110,16 @@ private:
   int64_t countFurther(Projection layer) {
     int64_t bytes = computedElement(layer).getIntOrFloatBitWidth() / 8;
     int64_t row = layer.columns() * bytes;
-    return row % kUnit == 0 ? 0 : (llvm::alignTo(row, kLine) - row) / bytes;
+    RowAlignment best = target->getRowAlignment(computedElement(layer));
+    return row % best.unit == 0 ? 0
+                                : (llvm::alignTo(row, best.line) - row) / bytes;
   }
 
   /// Weighs the products with the copy of the weight.
   bool isWorthIt(Projection layer, int64_t further) {
-    Machine machine = Machine::of(getOperation());
+    const Machine &machine = target->getMachine();
     Location loc = layer.product.getLoc();
-    auto options =
-        remark::RemarkOpts::name("classes").category("ingot-pad-classes");
     Type element = computedElement(layer);
-    if (element.isF64() || (element.isF32() && machine.tilesF32 == 0)) {
-      remark::missed(loc, options)
-          << remark::reason("{0} is not multiplied on tensor cores", element);
-      return false;
-    }
     // The layer and the gradients of both operands. A row that begins anywhere
     // is read in pieces; that this doubles their time is a guess on the safe
     // side.
@@ -131,16 +133,16 @@ private:
         2 * machine.getMoveSeconds(byteSize(weight));
     auto describe = [&](auto remark) {
       remark << remark::metric("classes", layer.columns())
-             << remark::metric("further", further)
-             << remark::metric("saved-seconds", saved)
-             << remark::metric("cost-seconds", cost);
+             << remark::metric("padding", further)
+             << remark::metric("saved_seconds", saved)
+             << remark::metric("cost_seconds", cost);
     };
     if (cost < saved) {
-      describe(remark::passed(loc, options));
+      describe(remark::passed(loc, options()));
       return true;
     }
-    auto remark = remark::missed(loc, options);
-    remark << remark::reason("the products are too small");
+    auto remark = remark::missed(loc, options());
+    remark << remark::reason("the matmuls are too small");
     describe(std::move(remark));
     return false;
   }
@@ -182,5 +184,7 @@ private:
       result.replaceAllUsesWith(dropColumns(builder, whole, further));
     ++numPadded;
   }
+
+  std::shared_ptr<const Target> target;
 };
 } // namespace

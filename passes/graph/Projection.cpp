@@ -1,6 +1,6 @@
 #include "passes/graph/Projection.h"
 
-#include "dialects/ingot/ir/Builders.h"
+#include "dialects/ingot/builders/Builders.h"
 
 using namespace mlir;
 using namespace ingot;

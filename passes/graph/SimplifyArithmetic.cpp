@@ -7,9 +7,9 @@
 
 #include "passes/graph/Passes.h"
 
-#include "dialects/ingot/ir/Builders.h"
+#include "dialects/ingot/builders/Builders.h"
+#include "dialects/ingot/support/Remarks.h"
 #include "mlir/IR/Matchers.h"
-#include "mlir/IR/Remarks.h"
 
 using namespace mlir;
 using namespace ingot;
@@ -55,10 +55,9 @@ struct AddOfScatter : OpRewritePattern<AddOp> {
     }
     if (!isZeroBased(scatter))
       return failure();
-    remark::passed(
-        scatter.getLoc(),
-        remark::RemarkOpts::name("scatter-into").category("ingot-simplify"))
-        << remark::metric("bytes-saved",
+    remark::passed(scatter.getLoc(),
+                   remarkOptions("simplify", "ScatterAccumulation"))
+        << remark::metric("bytes_saved",
                           byteSize(tensorType(scatter.getResult())));
     rewriter.replaceOpWithNewOp<ScatterAddOp>(
         op, op.getType(), scatter.getIndices(), scatter.getUpdates(), into,

@@ -7,13 +7,14 @@
 
 #include "passes/graph/Passes.h"
 
+#include "dialects/ingot/builders/Builders.h"
 #include "dialects/ingot/convolution/WindowLayout.h"
-#include "dialects/ingot/ir/Builders.h"
 
 using namespace mlir;
 using namespace ingot;
 
-/// Whether the permutation exchanges the last two dimensions and no others.
+/// Returns whether the permutation exchanges the last two dimensions and no
+/// others.
 static bool swapsLastTwo(ArrayRef<int64_t> permutation) {
   int64_t rank = permutation.size();
   if (rank < 2 || permutation[rank - 1] != rank - 2 ||
@@ -25,7 +26,8 @@ static bool swapsLastTwo(ArrayRef<int64_t> permutation) {
   return true;
 }
 
-/// The operand of a transpose of matrices; null if the value is not one.
+/// Returns the operand of a transpose of matrices; null if the value is not
+/// one.
 static Value untransposed(Value value) {
   auto transpose = value.getDefiningOp<TransposeOp>();
   if (!transpose || !swapsLastTwo(transpose.getPermutation()))
@@ -65,8 +67,8 @@ struct TransposeOfMatmul : OpRewritePattern<TransposeOp> {
   }
 };
 
-/// The matrix that the value repeats for every element of the batch; null if it
-/// does not.
+/// Returns the matrix that the value repeats for every element of the batch;
+/// null if it does not.
 static Value repeatedMatrix(PatternRewriter &rewriter, Value value) {
   auto broadcast = value.getDefiningOp<BroadcastOp>();
   if (!broadcast)
@@ -144,7 +146,7 @@ struct ZeroPadding {
   Value input;
   SmallVector<int64_t> low, high;
 
-  /// The padding that the value has, added to that of the window.
+  /// Returns the padding that the value has, added to that of the window.
   static std::optional<ZeroPadding> of(Value value, WindowLayout layout,
                                        ArrayRef<int64_t> low,
                                        ArrayRef<int64_t> high) {

@@ -6,12 +6,12 @@
 
 #include "passes/graph/Passes.h"
 
-#include "dialects/ingot/ir/Builders.h"
+#include "dialects/ingot/builders/Builders.h"
 
 using namespace mlir;
 using namespace ingot;
 
-/// The dimensions that are not of size 1.
+/// Returns the dimensions that are not of size 1.
 static SmallVector<int64_t> nonUnitDims(RankedTensorType type) {
   SmallVector<int64_t> dims;
   for (auto [i, size] : llvm::enumerate(type.getShape()))
@@ -274,7 +274,8 @@ template <typename Op> struct NarrowBefore : OpRewritePattern<CastOp> {
   }
 
 private:
-  /// Whether what the op adds to the elements is the same in fewer bits.
+  /// Returns whether what the op adds to the elements is the same in fewer
+  /// bits.
   static bool isExact(Op op, FloatType type) {
     if constexpr (std::is_same_v<Op, PadOp>) {
       bool losesInfo = false;

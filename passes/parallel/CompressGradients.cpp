@@ -10,10 +10,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/ingot/ir/Arithmetic.h"
+#include "dialects/ingot/builders/Arithmetic.h"
 #include "dialects/ingot/ir/Signature.h"
 #include "dialects/ingot/ir/States.h"
-#include "mlir/IR/Remarks.h"
+#include "dialects/ingot/support/Remarks.h"
 #include "passes/parallel/GradComm.h"
 #include "passes/parallel/Passes.h"
 #include "runtime/abi/Message.h"
@@ -76,7 +76,7 @@ struct CompressGradients
     scale = step.findArgument(
         FlatSymbolRefAttr::get(&getContext(), kLossScaleName));
     for (AllReduceStartOp start : buckets)
-      if (how.code)
+      if (how.encodes())
         encode(step, start, results);
       else
         factorize(step, start, results);
@@ -121,7 +121,7 @@ private:
 
   /// How many elements of so many `topk` keeps.
   int64_t countKept(int64_t elements) const {
-    if (how.code != Code::TopK)
+    if (how.format != CompressionFormat::TopK)
       return 0;
     auto kept = std::llround(static_cast<double>(elements) * how.share);
     return std::max<int64_t>(1, kept);
@@ -129,11 +129,11 @@ private:
 
   /// How much less is sent of a gradient.
   double getRate(RankedTensorType type) const {
-    if (how.code) {
+    if (how.encodes()) {
       constexpr int64_t many = 1 << 20;
       return 4.0 * many /
              static_cast<double>(abi::getMessageBytes(
-                 static_cast<int32_t>(*how.code), many, countKept(many)));
+                 static_cast<int32_t>(how.format), many, countKept(many)));
     }
     double rows = type.getRank() < 2 ? 1 : type.getDimSize(0);
     double columns = static_cast<double>(type.getNumElements()) / rows;
@@ -143,21 +143,21 @@ private:
   /// Whether the sum of a gradient is to be computed from its factors.
   bool isCompressed(Value sum) const {
     return parameters.contains(sum) &&
-           (how.code || getRate(tensorType(sum)) >= how.minRate);
+           (how.encodes() || getRate(tensorType(sum)) >= how.minRate);
   }
 
   void explain(Value sum) {
     FlatSymbolRefAttr parameter = parameters.lookup(sum);
     if (!parameter)
       return;
-    auto options = remark::RemarkOpts::name("compress").category(getArgument());
+    auto options = remarkOptions(getArgument(), "CompressedGradient");
     Location loc = NameLoc::get(parameter.getAttr());
     double rate = getRate(tensorType(sum));
     if (isCompressed(sum))
       remark::passed(loc, options) << remark::metric("rate", rate);
     else
       remark::missed(loc, options)
-          << remark::reason("it would not shrink enough")
+          << remark::reason("the compression rate is below min-rate")
           << remark::metric("rate", rate);
   }
 
@@ -284,13 +284,13 @@ private:
     Value whole = addResidual(a, gradient, old);
     int64_t count = countKept(type.getNumElements());
     Value sent = CompressOp::create(builder, start.getLoc(), type, whole,
-                                    *how.code, count);
+                                    how.format, count);
     if (!kept.empty())
       for (auto [old, sum] : llvm::zip_equal(
                keptSums, exchange(builder, wait, start.getLoc(), kept)))
         old.replaceAllUsesWith(sum);
-    auto code = CodeAttr::get(&getContext(), *how.code);
-    Value sums = exchange(builder, wait, start.getLoc(), sent, code, count)[0];
+    Value sums =
+        exchange(builder, wait, start.getLoc(), sent, how.format, count)[0];
     builder.setInsertionPoint(wait);
     int64_t first = 0;
     for (Value sum : wait.getParts()) {
@@ -342,11 +342,12 @@ private:
 
   /// Starts at the builder, waits before `wait`. The parts come back as sums.
   static ValueRange exchange(OpBuilder &builder, AllReduceWaitOp wait,
-                             Location loc, ValueRange parts, CodeAttr code = {},
-                             int64_t kept = 0) {
+                             Location loc, ValueRange parts,
+                             CompressionFormat format = CompressionFormat::None,
+                             int64_t k = 0) {
     TypeRange types = parts.getTypes();
     auto start = AllReduceStartOp::create(builder, loc, parts,
-                                          /*blocking=*/false, code, kept);
+                                          /*blocking=*/false, format, k);
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPoint(wait);
     return AllReduceWaitOp::create(builder, loc, types, start.getBucket())

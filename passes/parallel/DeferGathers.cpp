@@ -10,12 +10,12 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/ingot/analysis/StateOnly.h"
+#include "dialects/ingot/builders/Builders.h"
 #include "dialects/ingot/collective/BucketLayout.h"
-#include "dialects/ingot/collective/StateOnly.h"
-#include "dialects/ingot/ir/Builders.h"
 #include "dialects/ingot/ir/Signature.h"
+#include "dialects/ingot/support/Remarks.h"
 #include "dialects/ingot/support/Views.h"
-#include "mlir/IR/Remarks.h"
 #include "passes/parallel/Passes.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -48,8 +48,9 @@ public:
       position[&op] = static_cast<int64_t>(position.size());
   }
 
-  /// The place of the first op that reads the value, through views; of what is
-  /// computed from states alone, where that is read: the schedule has it wait.
+  /// Returns the place of the first op that reads the value, through views; of
+  /// what is computed from states alone, where that is read: the schedule has
+  /// it wait.
   int64_t find(Value value) const {
     int64_t first = std::numeric_limits<int64_t>::max();
     forEachUseThroughViews(value, [&](OpOperand &use) {
@@ -78,7 +79,7 @@ struct DeferGathers : ingot::impl::DeferGathersBase<DeferGathers> {
         functions.push_back(func);
     SmallVector<Bucket> deferred;
     for (auto &[states, bucket] : findBuckets(functions)) {
-      auto options = remark::RemarkOpts::name("defer").category(getArgument());
+      auto options = remarkOptions(getArgument(), "DeferredGather");
       Location loc = bucket.waits.front().getLoc();
       if (!bucket.problem.empty()) {
         remark::missed(loc, options) << remark::reason(
@@ -132,13 +133,13 @@ private:
         Bucket &bucket = buckets.find(key)->second;
         auto wait = result.get().getDefiningOp<AllGatherWaitOp>();
         if (!llvm::is_contained(bucket.waits, wait) && bucket.problem.empty())
-          bucket.problem = "functions write its states in several ways";
+          bucket.problem = "functions write its states in different ways";
       }
     }
     return buckets;
   }
 
-  /// The states that the parts of a bucket become.
+  /// Returns the states that the parts of a bucket become.
   Bucket inspect(Signature step, const FirstUses &uses, AllGatherWaitOp wait) {
     Bucket bucket;
     bucket.waits.push_back(wait);
@@ -149,13 +150,14 @@ private:
         if (use.getOwner() == step.getReturn())
           symbol = step.resultState(use.getOperandNumber());
         else
-          bucket.problem = "the step goes on with new values";
+          bucket.problem = "the step itself reads the new values";
       }
       bucket.states.push_back(symbol);
       StateOp state = symbol ? findState(getOperation(), symbol) : StateOp();
       if (!state || state.getRole() != Role::Parameter || !part.hasOneUse()) {
         if (bucket.problem.empty())
-          bucket.problem = "not every part is the new value of a parameter";
+          bucket.problem =
+              "a part of the bucket is not the new value of a parameter";
       } else if (BlockArgument current = step.findArgument(symbol)) {
         bucket.neededAt = std::min(bucket.neededAt, uses.find(current));
       }
@@ -167,13 +169,12 @@ private:
              ArrayRef<func::FuncOp> functions) {
     BucketLayout layout =
         BucketLayout::of(cast<BucketEnd>(*bucket.waits.front()));
-    Builder attributes(&getContext());
     DenseMap<Attribute, int64_t> firsts;
     for (auto [state, first] : llvm::zip_equal(bucket.states, layout.offsets)) {
       firsts[state] = first;
       findState(getOperation(), state)
-          .setGatheredAttr(attributes.getDenseI64ArrayAttr(
-              {number, first, layout.elements}));
+          .setGatheredAttr(
+              GatheredAttr::get(&getContext(), number, first, layout.elements));
     }
     for (AllGatherWaitOp wait : bucket.waits) {
       auto start = wait.getBucket().getDefiningOp<AllGatherStartOp>();
@@ -186,8 +187,8 @@ private:
       wait.erase();
       start.erase();
     }
-    Location loc =
-        NameLoc::get(attributes.getStringAttr("parameters " + Twine(number)));
+    Location loc = NameLoc::get(
+        StringAttr::get(&getContext(), "parameters " + Twine(number)));
     for (func::FuncOp func : functions) {
       SmallVector<Value> arguments;
       SmallVector<int64_t> places;

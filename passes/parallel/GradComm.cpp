@@ -30,11 +30,11 @@ llvm::Expected<GradComm> GradComm::parse(StringRef text) {
                parsed.rank >= 1 && parsed.rank <= 64;
     } else if (word == "int8") {
       isFine = !parsed.compresses();
-      parsed.code = Code::Int8;
+      parsed.format = CompressionFormat::Int8;
     } else if (key == "topk") {
       isFine = !parsed.compresses() && !value.getAsDouble(parsed.share) &&
                parsed.share > 0 && parsed.share < 0.5;
-      parsed.code = Code::TopK;
+      parsed.format = CompressionFormat::TopK;
     } else if (key == "start") {
       isFine = !value.getAsInteger(10, parsed.start) && parsed.start >= 0;
       hasStart = true;
@@ -44,15 +44,16 @@ llvm::Expected<GradComm> GradComm::parse(StringRef text) {
     }
     if (!isFine)
       return llvm::createStringError("'" + word +
-                                     "' is no way to send gradients");
+                                     "' is not a format for gradients");
   }
   if (hasStart && !parsed.compresses())
-    return llvm::createStringError("start says nothing without a compression");
+    return llvm::createStringError("start requires a compression");
   if (hasRate && parsed.rank == 0)
-    return llvm::createStringError("min-rate says nothing without powersgd");
-  if (parsed.code && !parsed.sent.empty())
-    return llvm::createStringError("'" + parsed.sent + "' is no way to send " +
-                                   stringifyCode(*parsed.code));
+    return llvm::createStringError("min-rate requires powersgd");
+  if (parsed.encodes() && !parsed.sent.empty())
+    return llvm::createStringError("'" + parsed.sent +
+                                   "' is not a format for " +
+                                   stringifyCompressionFormat(parsed.format));
   return parsed;
 }
 

@@ -21,9 +21,9 @@ struct GradComm {
   llvm::StringRef sent;
   /// Of the matrices that PowerSGD sends instead of gradients; 0 without it.
   int64_t rank = 0;
-  /// How elements are sent; none without it.
-  std::optional<Code> code;
-  /// Of the elements that `topk` keeps.
+  /// How elements are sent.
+  CompressionFormat format = CompressionFormat::None;
+  /// The share of the elements that `topk` sends.
   double share = 0;
   /// Steps at the beginning that send all of the gradients.
   int64_t start = 10;
@@ -33,14 +33,15 @@ struct GradComm {
   /// The type for `sent`; null if it is empty.
   mlir::Type getSentType(mlir::MLIRContext *context) const;
 
-  bool compresses() const { return rank > 0 || code; }
+  bool encodes() const { return format != CompressionFormat::None; }
+  bool compresses() const { return rank > 0 || encodes(); }
 
   static llvm::Expected<GradComm> parse(llvm::StringRef text);
   /// The same, with a user error about `--grad-comm` where it fails.
   static mlir::FailureOr<GradComm> parse(mlir::MLIRContext *context,
                                          llvm::StringRef text);
   static constexpr llvm::StringLiteral kHint =
-      "give bf16, fp16, powersgd:RANK, int8 or topk:SHARE (below 0.5), and "
+      "give bf16, fp16, powersgd:RANK, int8 or topk:FRACTION (below 0.5), and "
       "start:STEPS or min-rate:RATE with these, separated by commas";
 };
 

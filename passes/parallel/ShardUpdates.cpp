@@ -8,12 +8,12 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/ingot/analysis/Shards.h"
+#include "dialects/ingot/builders/Builders.h"
 #include "dialects/ingot/collective/BucketLayout.h"
-#include "dialects/ingot/collective/Shards.h"
-#include "dialects/ingot/ir/Builders.h"
 #include "dialects/ingot/ir/Signature.h"
 #include "dialects/ingot/ir/States.h"
-#include "mlir/IR/Remarks.h"
+#include "dialects/ingot/support/Remarks.h"
 #include "passes/parallel/Passes.h"
 
 namespace ingot {
@@ -45,18 +45,19 @@ struct ShardUpdates : ingot::impl::ShardUpdatesBase<ShardUpdates> {
     // Parameters by where they are in which bucket of gradients.
     llvm::MapVector<Operation *, std::map<int64_t, Entry *>> buckets;
     for (Entry &entry : results.entries) {
-      std::optional<Shard> shard = shards->lookup(entry.value);
+      ShardAttr shard = shards->lookup(entry.value);
       if (!shard || !entry.state())
         continue;
       StateOp state = findState(getOperation(), entry.state());
       if (state.getRole() == Role::Parameter) {
-        Operation *bucket = findBucket(entry.value, *shard, *shards);
-        if (!buckets[bucket].try_emplace(shard->first, &entry).second) {
-          bucket->emitOpError("two parameters have one place in a bucket");
+        Operation *bucket = findBucket(entry.value, shard, *shards);
+        if (!buckets[bucket].try_emplace(shard.getFirst(), &entry).second) {
+          bucket->emitOpError(
+              "two parameters have the same offset in a bucket");
           return signalPassFailure();
         }
       } else {
-        state.setShardAttr(shard->toAttr(&getContext()));
+        state.setShardAttr(shard);
         ++numStates;
       }
     }
@@ -75,8 +76,9 @@ struct ShardUpdates : ingot::impl::ShardUpdatesBase<ShardUpdates> {
   }
 
 private:
-  /// The reduce-scatter that a value is computed from.
-  static Operation *findBucket(Value value, Shard shard, const Shards &shards) {
+  /// Returns the reduce-scatter that a value is computed from.
+  static Operation *findBucket(Value value, ShardAttr shard,
+                               const Shards &shards) {
     SmallVector<Value> work = {value};
     llvm::SmallPtrSet<Operation *, 16> seen;
     while (!work.empty()) {
@@ -106,14 +108,14 @@ private:
     BucketLayout layout = BucketLayout::of(types, /*sharded=*/true);
     if (parts.size() != sums.getParts().size() ||
         layout.elements != tensorType(sums.getBucket()).getNumElements())
-      return sums.emitOpError("not every part is a parameter's gradient");
+      return sums.emitOpError(
+          "a part of the bucket is not a parameter's gradient");
     auto start = AllGatherStartOp::create(builder, loc, parts);
     auto wait = AllGatherWaitOp::create(builder, loc, types, start.getBucket());
     for (auto [entry, part] : llvm::zip_equal(entries, wait.getParts()))
       entry.second->value = part;
     numParameters += parts.size();
-    remark::passed(loc,
-                   remark::RemarkOpts::name("shard").category(getArgument()))
+    remark::passed(loc, remarkOptions(getArgument(), "ShardedUpdates"))
         << remark::metric("tensors", parts.size())
         << remark::metric("elements", layout.elements);
     return success();
@@ -130,7 +132,7 @@ private:
           states.add((entry.second->state().getValue() + "/gradient").str(),
                      Role::Accumulator, tensorType(part));
       findState(getOperation(), symbol)
-          .setShardAttr(Shard{entry.first, elements}.toAttr(&getContext()));
+          .setShardAttr(ShardAttr::get(&getContext(), entry.first, elements));
       results.addState(symbol, part);
       ++numStates;
     }

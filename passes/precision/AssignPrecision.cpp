@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/ingot/ir/Builders.h"
+#include "dialects/ingot/builders/Builders.h"
 #include "dialects/ingot/ir/Diagnostics.h"
 #include "dialects/ingot/ir/Signature.h"
-#include "mlir/IR/Remarks.h"
+#include "dialects/ingot/support/Remarks.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "passes/precision/Passes.h"
 #include "llvm/ADT/SetVector.h"
@@ -166,10 +166,9 @@ private:
     Value wide = castTo(builder, rounded.getLoc(), rounded, elementOf(value));
     for (OpOperand *read : reads) {
       read->set(wide);
-      remark::passed(
-          read->getOwner()->getLoc(),
-          remark::RemarkOpts::name("reduce-rounded").category(getArgument()))
-          << remark::metric("Op", read->getOwner()->getName().getStringRef());
+      remark::passed(read->getOwner()->getLoc(),
+                     remarkOptions(getArgument(), "RoundedReduction"))
+          << remark::metric("op", read->getOwner()->getName().getStringRef());
     }
   }
 
@@ -182,7 +181,8 @@ private:
     if (regex->isValid(problem))
       return true;
     (void)emitUserError(NameLoc::get(StringAttr::get(context, option)),
-                        "'" + text + "' is no regular expression: " + problem,
+                        "'" + text +
+                            "' is not a regular expression: " + problem,
                         "POSIX extended syntax, such as 'head|norm'");
     return false;
   }
@@ -206,15 +206,14 @@ private:
       return false;
     bool runsLow = role.getPrecisionRole() == Precision::Low;
     auto note = [&](auto remark, StringRef why) {
-      remark << remark::metric("Op", op->getName().getStringRef())
+      remark << remark::metric("op", op->getName().getStringRef())
              << remark::reason("{0}", why);
     };
-    auto options =
-        remark::RemarkOpts::name("precision").category(getArgument());
+    auto options = remarkOptions(getArgument(), "Precision");
     if (matches(kept, op)) {
       if (runsLow) {
         ++numKept;
-        note(remark::missed(op->getLoc(), options), "--keep-fp32 names it");
+        note(remark::missed(op->getLoc(), options), "excluded by keep-fp32");
       }
       return false;
     }
@@ -225,7 +224,7 @@ private:
     if (!isa<InferTypeOpInterface>(op) &&
         !op->hasTrait<OpTrait::SameOperandsAndResultElementType>()) {
       note(remark::missed(op->getLoc(), options),
-           "--force-low names it, but it has no low form");
+           "named by force-low, but the op has no 16-bit form");
       return false;
     }
     return true;
@@ -241,11 +240,9 @@ private:
       if (isLowered(role, operand.get()))
         operand.set(castTo(builder, op->getLoc(), operand.get(), low));
     ++numLow;
-    remark::passed(
-        op->getLoc(),
-        remark::RemarkOpts::name("precision").category(getArgument()))
-        << remark::metric("Op", op->getName().getStringRef())
-        << remark::metric("Result",
+    remark::passed(op->getLoc(), remarkOptions(getArgument(), "Precision"))
+        << remark::metric("op", op->getName().getStringRef())
+        << remark::metric("result",
                           keepsResult ? StringRef("fp32") : StringRef(type));
     if (keepsResult)
       return;

@@ -8,10 +8,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/ingot/ir/Arithmetic.h"
+#include "dialects/ingot/builders/Arithmetic.h"
 #include "dialects/ingot/ir/Signature.h"
 #include "dialects/ingot/ir/States.h"
-#include "mlir/IR/Remarks.h"
+#include "dialects/ingot/support/Remarks.h"
 #include "passes/precision/Passes.h"
 
 #include <limits>
@@ -132,7 +132,6 @@ void GuardUpdates::runOnOperation() {
                          added.entries.begin(), added.entries.end());
   adapt(step, a, scale, isFinite, results);
   results.apply(step);
-  remark::passed(func.getLoc(),
-                 remark::RemarkOpts::name("guard").category(getArgument()))
-      << remark::metric("States", numGuarded.getValue());
+  remark::passed(func.getLoc(), remarkOptions(getArgument(), "GuardedUpdates"))
+      << remark::metric("states", numGuarded.getValue());
 }

@@ -7,12 +7,12 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/ingot/builders/Builders.h"
 #include "dialects/ingot/collective/BucketLayout.h"
-#include "dialects/ingot/ir/Builders.h"
 #include "dialects/ingot/ir/Signature.h"
 #include "dialects/ingot/ir/States.h"
+#include "dialects/ingot/support/Remarks.h"
 #include "dialects/ingot/support/Views.h"
-#include "mlir/IR/Remarks.h"
 #include "passes/precision/Passes.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -24,8 +24,8 @@ namespace ingot {
 using namespace mlir;
 using namespace ingot;
 
-/// A state that keeps its value from one step to the next unless the optimizer
-/// changes it.
+/// Returns a state that keeps its value from one step to the next unless the
+/// optimizer changes it.
 static bool isWeight(StateOp state) {
   return state.getRole() == Role::Parameter || state.getRole() == Role::Frozen;
 }
@@ -101,12 +101,11 @@ private:
         continue;
       if (travelling.contains(weight)) {
         if (explained.insert(weight).second)
-          remark::missed(
-              state.getLoc(),
-              remark::RemarkOpts::name("low-copy").category(getArgument()))
-              << remark::metric("Weight", state.getSymName())
-              << remark::reason("its new value travels until the next step "
-                                "needs it: rounded there");
+          remark::missed(state.getLoc(),
+                         remarkOptions(getArgument(), "ComputeCopy"))
+              << remark::metric("weight", state.getSymName())
+              << remark::reason("its all-gather overlaps with the next forward "
+                                "pass, which rounds it");
         continue;
       }
       llvm::SmallDenseMap<Type, Value> arguments;
@@ -132,7 +131,7 @@ private:
         [](func::FuncOp func) { return !func.isDeclaration(); });
   }
 
-  /// Why the weight has to be stored whole; empty if it need not.
+  /// Returns why the weight has to be stored whole; empty if it need not.
   StringRef whyWhole(FlatSymbolRefAttr weight, Type copy) {
     StateOp state = findState(getOperation(), weight);
     if (!copy.isBF16() || !state.getTensorType().getElementType().isF32())
@@ -145,9 +144,9 @@ private:
           continue;
         isUpdated = true;
         if (resolveViews(entry.value).getDefiningOp<BucketEnd>())
-          return "ranks exchange it whole";
+          return "ranks exchange the whole weight";
       }
-    return isUpdated ? "" : "it is not trained";
+    return isUpdated ? "" : "the weight is not trained";
   }
 
   /// Stores the copy and the lower half in place of the weight.
@@ -155,11 +154,10 @@ private:
                    FlatSymbolRefAttr upper) {
     ModuleOp module = getOperation();
     StateOp state = findState(module, weight);
-    auto options =
-        remark::RemarkOpts::name("split-master").category(getArgument());
+    auto options = remarkOptions(getArgument(), "SplitMaster");
     if (StringRef reason = whyWhole(weight, element); !reason.empty()) {
       remark::missed(state.getLoc(), options)
-          << remark::metric("Weight", weight.getValue())
+          << remark::metric("weight", weight.getValue())
           << remark::reason("{0}", reason);
       return;
     }
@@ -202,8 +200,8 @@ private:
     }
     ++numSplit;
     remark::passed(state.getLoc(), options)
-        << remark::metric("Weight", weight.getValue())
-        << remark::metric("bytes-saved", byteSize(upperType));
+        << remark::metric("weight", weight.getValue())
+        << remark::metric("bytes_saved", byteSize(upperType));
   }
 
   FlatSymbolRefAttr createCopy(StateOp state, RankedTensorType type) {
@@ -214,9 +212,8 @@ private:
     findState(getOperation(), copy)
         .setOfAttr(FlatSymbolRefAttr::get(state.getSymNameAttr()));
     ++numCopies;
-    remark::passed(state.getLoc(),
-                   remark::RemarkOpts::name("low-copy").category(getArgument()))
-        << remark::metric("Weight", state.getSymName());
+    remark::passed(state.getLoc(), remarkOptions(getArgument(), "ComputeCopy"))
+        << remark::metric("weight", state.getSymName());
     return copy;
   }
 

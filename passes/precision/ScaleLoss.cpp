@@ -24,7 +24,7 @@ namespace {
 struct ScaleLoss : ingot::impl::ScaleLossBase<ScaleLoss> {
   using ScaleLossBase::ScaleLossBase;
 
-  /// Whether the step holds updates of parameters.
+  /// Returns whether the step holds updates of parameters.
   static bool updatesParameters(ModuleOp module, const ResultList &results) {
     return llvm::any_of(results.entries, [&](const ResultList::Entry &entry) {
       StateOp state =

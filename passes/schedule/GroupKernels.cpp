@@ -3,9 +3,9 @@
 // operations are in the order in which they run.
 //===----------------------------------------------------------------------===//
 
-#include "dialects/ingot/collective/Shards.h"
-#include "dialects/ingot/ir/Builders.h"
-#include "mlir/IR/Remarks.h"
+#include "dialects/ingot/analysis/Shards.h"
+#include "dialects/ingot/builders/Builders.h"
+#include "dialects/ingot/support/Remarks.h"
 #include "passes/cost/Cost.h"
 #include "passes/schedule/Passes.h"
 #include "passes/schedule/StepGraph.h"
@@ -63,7 +63,7 @@ private:
   std::string keepUntil(const Group &group, unsigned node);
   bool overwritesShared(const Group &group, unsigned node) const;
   void add(Group &group, unsigned node);
-  /// The first node in the order that needs this one.
+  /// Returns the first node in the order that needs this one.
   unsigned neededAt(unsigned node) const {
     unsigned first = none;
     for (unsigned next : nodes[node].successors)
@@ -89,19 +89,19 @@ private:
   SmallVector<std::pair<unsigned, std::string>> refusals;
 };
 
-/// Why the loop is better off alone, whatever else there is.
+/// Returns why the loop is better off alone, whatever else there is.
 std::string GroupPlan::refuseLoop(FusionOp fusion) const {
   if (shards.lookup(fusion.getResult(0)))
-    return "it runs on the rank's shard alone";
+    return "it runs only on the rank's shard";
   // A start is then less than 2 % of the kernel's time.
   constexpr double maxLaunches = 50;
   Cost cost = estimateCost(fusion, machine);
   if (cost.seconds > maxLaunches * machine.launchSeconds)
-    return "its start is a small part of its time";
+    return "its launch is a small fraction of its time";
   return "";
 }
 
-/// Whether one loop would be written over what another one still reads.
+/// Returns whether one loop would be written over what another one still reads.
 bool GroupPlan::overwritesShared(const Group &group, unsigned node) const {
   auto overwrites = [&](unsigned writer, unsigned reader) {
     return llvm::any_of(nodes[writer].inPlace, [&](StepGraph::InPlace pair) {
@@ -139,7 +139,7 @@ std::string GroupPlan::keepUntil(const Group &group, unsigned node) {
   if (most > peakBytes)
     reason = "the peak would rise to " + std::to_string(most) + " bytes";
   else if (group.place() + 1 != node && rereadSeconds > machine.launchSeconds)
-    reason = "its operands would leave the cache";
+    reason = "its operands would be evicted from the cache";
   if (reason.empty())
     return "";
   for (auto [number, last] : extended) {
@@ -150,22 +150,22 @@ std::string GroupPlan::keepUntil(const Group &group, unsigned node) {
   return reason;
 }
 
-/// Why the group cannot wait for `node` and run with it; if it can, its
+/// Returns why the group cannot wait for `node` and run with it; if it can, its
 /// operands are kept.
 std::string GroupPlan::refuse(const Group &group, unsigned node) {
   if (group.neededAt <= node)
-    return "what comes before the next loop reads its result";
+    return "a step before the next loop reads its result";
   // The others of a group that the step's end alone waits for could not wait
   // for further ones.
   if ((group.neededAt == none) != (neededAt(node) == none))
-    return "only one of it and the next loop is read within the step";
+    return "only one of the two loops is read within the step";
   unsigned buffers = group.buffers.size() + nodes[node].op->getNumResults();
   for (Value operand : nodes[node].op->getOperands())
     buffers += !group.buffers.contains(operand);
   if (buffers > maxBuffers)
-    return "the group has all the buffers that a kernel takes";
+    return "the group has the maximum number of buffers of a kernel";
   if (overwritesShared(group, node))
-    return "one loop would overwrite what another reads";
+    return "one loop would overwrite an input of another";
   return keepUntil(group, node);
 }
 
@@ -191,7 +191,7 @@ void GroupPlan::choose() {
     auto end = dyn_cast<BucketEnd>(node.op);
     if (end && end.getBucket().getDefiningOp() != node.op)
       while (!open.empty()) {
-        open.front().second = "the next bucket would hold it up";
+        open.front().second = "the loop would wait for the next bucket";
         close(0);
       }
     auto fusion = dyn_cast<FusionOp>(node.op);
@@ -218,7 +218,7 @@ void GroupPlan::choose() {
       continue;
     if (open.size() == maxOpen)
       close(0);
-    open.push_back({groups.size(), "no other small loop comes after it"});
+    open.push_back({groups.size(), "no other small loop follows"});
     add(groups.emplace_back(), index);
   }
   while (!open.empty())
@@ -234,9 +234,9 @@ struct GroupKernels : ingot::impl::GroupKernelsBase<GroupKernels> {
     func::FuncOp func = getOperation();
     if (func.isDeclaration())
       return;
-    Machine machine = Machine::of(func->getParentOfType<ModuleOp>());
-    abi::ScratchMachine scratch = machine.getScratchMachine();
-    StepGraph graph(Signature(func), scratch);
+    std::unique_ptr<const Target> target = Target::of(func);
+    const Machine &machine = target->getMachine();
+    StepGraph graph(Signature(func), *target);
     FailureOr<Shards> shards = Shards::of(func);
     if (failed(shards))
       return signalPassFailure();
@@ -259,7 +259,7 @@ struct GroupKernels : ingot::impl::GroupKernelsBase<GroupKernels> {
       for (size_t i = from; i < to; ++i)
         form(plan.getGroups()[i], i);
       applyOrder(graph);
-      if (StepGraph(graph.getSignature(), scratch).getArenaBytes() <= bytes)
+      if (StepGraph(graph.getSignature(), *target).getArenaBytes() <= bytes)
         return;
       for (size_t i = from; i < to; ++i)
         dissolve(plan.getGroups()[i], i);
@@ -343,7 +343,7 @@ struct GroupKernels : ingot::impl::GroupKernelsBase<GroupKernels> {
 
   void explain(const GroupPlan &plan, const StepGraph &graph,
                const Machine &machine) {
-    auto options = remark::RemarkOpts::name("group").category("fusion");
+    auto options = remarkOptions(getArgument(), "KernelGroup");
     for (auto [group, fusion] : llvm::zip_equal(plan.getGroups(), fusions)) {
       if (!fusion) {
         remark::missed(order[group.place()]->getLoc(), options)
@@ -356,8 +356,7 @@ struct GroupKernels : ingot::impl::GroupKernelsBase<GroupKernels> {
           << remark::metric("loops", group.nodes.size())
           << remark::metric("buffers",
                             fusion->getNumOperands() + fusion->getNumResults())
-          << remark::metric("microseconds-saved",
-                            saved * machine.launchSeconds * 1e6);
+          << remark::metric("saved_seconds", saved * machine.launchSeconds);
       numGroups += 1;
       numGrouped += group.nodes.size();
     }

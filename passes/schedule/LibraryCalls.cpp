@@ -1,332 +1,100 @@
 #include "passes/schedule/LibraryCalls.h"
 
 #include "dialects/exec/Exec.h"
-#include "dialects/ingot/convolution/WindowLayout.h"
-#include "dialects/ingot/ir/Builders.h"
+#include "dialects/ingot/builders/Builders.h"
+#include "dialects/ingot/ir/CallDescriptor.h"
 #include "dialects/ingot/ir/Dialect.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace ingot;
 
-namespace {
-
-int32_t abiType(Value tensor) {
-  Type element = tensorType(tensor).getElementType();
-  return element.isF64()    ? INGOT_F64
-         : element.isBF16() ? INGOT_BF16
-         : element.isF16()  ? INGOT_F16
-                            : INGOT_F32;
+CallDescriptor ingot::describeCall(LibraryCall op, const Target &target) {
+  CallDescriptor descriptor = CallDescriptor::of(op);
+  if (descriptor.getType().find("math"))
+    descriptor.setInteger("math", target.getSupport(op).math);
+  return descriptor;
 }
 
-/// Sizes and types of a product as its descriptor has them.
-ingot_matmul_desc describe(MatmulOp op) {
-  ArrayRef<int64_t> lhs = tensorType(op.getLhs()).getShape();
-  ArrayRef<int64_t> result = tensorType(op.getResult()).getShape();
-  ingot_matmul_desc desc = {};
-  desc.batch = llvm::product_of(result.drop_back(2));
-  desc.m = result[result.size() - 2];
-  desc.n = result.back();
-  desc.k = op.getTransposeLhs() ? lhs[lhs.size() - 2] : lhs.back();
-  desc.a_type = abiType(op.getLhs());
-  desc.b_type = abiType(op.getRhs());
-  desc.c_type = abiType(op.getResult());
-  return desc;
+/// A part of a placed tensor.
+static Value createPart(OpBuilder &builder, Location loc, Value whole,
+                        const CallBuffer &part) {
+  auto place = whole.getDefiningOp<exec::BufferOp>();
+  Type element = cast<MemRefType>(whole.getType()).getElementType();
+  auto layout = StridedLayoutAttr::get(builder.getContext(), 0, part.strides);
+  return exec::BufferOp::create(
+      builder, loc, MemRefType::get(part.shape, element, layout),
+      place.getSpace(),
+      place.getOffset() + part.offset * element.getIntOrFloatBitWidth() / 8);
 }
 
-/// The sizes of a convolution as its descriptor has them.
-template <typename Op>
-ingot_conv_desc describe(Op op, Value input, Value filter, Value output) {
-  ArrayRef<int64_t> in = tensorType(input).getShape();
-  ArrayRef<int64_t> out = tensorType(output).getShape();
-  ArrayRef<int64_t> taps = tensorType(filter).getShape();
-  ingot_conv_desc desc = {};
-  desc.spatial_rank = static_cast<int64_t>(in.size()) - 2;
-  desc.batch = in[0];
-  WindowLayout layout{op.getChannelsLast()};
-  desc.in_channels = in[layout.channelDim(in.size())];
-  desc.out_channels = out[layout.channelDim(out.size())];
-  desc.groups = op.getGroups();
-  llvm::copy(layout.spatial(in), desc.in);
-  llvm::copy(layout.spatial(out), desc.out);
-  llvm::copy(WindowLayout{op.getFilterChannelsLast()}.spatial(taps),
-             desc.kernel);
-  llvm::copy(op.getStrides(), desc.stride);
-  llvm::copy(op.getDilations(), desc.dilation);
-  llvm::copy(op.getPadLow(), desc.pad_low);
-  llvm::copy(op.getPadHigh(), desc.pad_high);
-  desc.type = abiType(input);
-  desc.channels_last = op.getChannelsLast();
-  desc.filter_channels_last = op.getFilterChannelsLast();
-  return desc;
+void ingot::createLibraryCall(LibraryCall op, const CallDescriptor &descriptor,
+                              ValueRange inputs, ValueRange outputs,
+                              exec::ScratchAttr scratch, OpBuilder &builder) {
+  DenseMap<Value, Value> memory;
+  for (auto [operand, input] : llvm::zip_equal(op->getOperands(), inputs))
+    memory[operand] = input;
+  for (auto [result, output] : llvm::zip_equal(op->getResults(), outputs))
+    memory[result] = output;
+  SmallVector<Value> buffers;
+  for (const CallBuffer &buffer : op.getCallBuffers()) {
+    Value whole = buffer.value ? memory.lookup(buffer.value) : Value();
+    buffers.push_back(buffer.isPart()
+                          ? createPart(builder, op.getLoc(), whole, buffer)
+                          : whole);
+  }
+  // An entry point without scratch is replaced by kernels.
+  const abi::Entry *entry = abi::findEntry(op.getEntry());
+  bool takesScratch = llvm::any_of(
+      entry->buffers, [](const auto &buffer) { return buffer.isScratch; });
+  if (takesScratch && scratch)
+    buffers.push_back(createScratch(builder, op.getLoc(), scratch));
+  auto cost = dyn_cast<CostModel>(op.getOperation());
+  auto call = exec::CallOp::create(builder, op.getLoc(), op.getEntry(), buffers,
+                                   descriptor, cost ? cost.getFlops() : 0);
+  if (!takesScratch)
+    call.setScratchAttr(scratch);
 }
 
-ingot_conv_desc describe(ConvOp op) {
-  return describe(op, op.getInput(), op.getFilter(), op.getResult());
-}
-ingot_conv_desc describe(ConvInputGradOp op) {
-  return describe(op, op.getResult(), op.getFilter(), op.getOutputGrad());
-}
-ingot_conv_desc describe(ConvFilterGradOp op) {
-  return describe(op, op.getInput(), op.getResult(), op.getOutputGrad());
-}
-
-abi::ConvKind getKind(ConvOp) { return abi::ConvKind::Forward; }
-abi::ConvKind getKind(ConvInputGradOp) { return abi::ConvKind::InputGrad; }
-abi::ConvKind getKind(ConvFilterGradOp) { return abi::ConvKind::FilterGrad; }
-
-/// One overload per anchor: the only place where the two dialects meet.
-struct CallBuilder {
-  const abi::ScratchMachine &machine;
-  OpBuilder &b;
-  ValueRange inputs, outputs;
-  Value scratch;
-
-  void operator()(MatmulOp op) const {
-    exec::MatmulOp::create(b, op.getLoc(), inputs[0], inputs[1], outputs[0],
-                           scratch, op.getTransposeLhs(), op.getTransposeRhs(),
-                           ingot::isOnTiles(op, machine));
-  }
-  void operator()(ConvOp op) const { convolution<exec::ConvOp>(op); }
-  void operator()(ConvInputGradOp op) const {
-    convolution<exec::ConvInputGradOp>(op);
-  }
-  void operator()(ConvFilterGradOp op) const {
-    convolution<exec::ConvFilterGradOp>(op);
-  }
-
-  void operator()(AttentionOp op) const {
-    attention(op, 3, {inputs[0], inputs[1], inputs[2]});
-  }
-  void operator()(AttentionGradOp op) const {
-    attentionGrad(op, 3, {inputs[0], inputs[1], inputs[2]},
-                  {outputs[0], outputs[1], outputs[2]});
-  }
-
-  void operator()(CompressOp op) const {
-    exec::CompressOp::create(b, op.getLoc(), inputs[0], outputs[0],
-                             static_cast<int64_t>(op.getCode()), op.getKept());
-  }
-
-  void operator()(ShardSquareSumOp op) const {
-    exec::ShardSquareSumOp::create(b, op.getLoc(), inputs[0], outputs[0],
-                                   op.getFirst(), op.getOf());
-  }
-
-  void operator()(PackedAttentionOp op) const {
-    attention(op, 1, unpack(op, inputs[0]));
-  }
-  void operator()(PackedAttentionGradOp op) const {
-    attentionGrad(op, 1, unpack(op, inputs[0]), unpack(op, outputs[0]));
-  }
-
-  /// Queries, keys and values, or their gradients.
-  using Parts = std::array<Value, 3>;
-
-  /// `first`: how many inputs stand before those that may be there.
-  template <typename Op>
-  void attention(Op op, unsigned first, const Parts &in) const {
-    auto [bias, mask, lengths, seed, step] = optional(op, first);
-    exec::AttentionOp::create(b, op.getLoc(), in[0], in[1], in[2], bias, mask,
-                              lengths, seed, step, outputs[0], outputs[1],
-                              scratch, op.getScale(), op.getLeft(),
-                              op.getRight(), op.getRatio(), op.getStream(),
-                              attendsOnTiles(op), op.getFlops());
-  }
-  /// `first`: where the results of the forward pass stand.
-  template <typename Op>
-  void attentionGrad(Op op, unsigned first, const Parts &in,
-                     const Parts &out) const {
-    auto [bias, mask, lengths, seed, step] = optional(op, first + 3);
-    exec::AttentionGradOp::create(
-        b, op.getLoc(), in[0], in[1], in[2], inputs[first], inputs[first + 1],
-        inputs[first + 2], bias, mask, lengths, seed, step, out[0], out[1],
-        out[2], scratch, op.getScale(), op.getLeft(), op.getRight(),
-        op.getRatio(), op.getStream(), attendsOnTiles(op), op.getFlops());
-  }
-
-  /// Queries, keys and values within a packed buffer.
-  template <typename Op> Parts unpack(Op op, Value packed) const {
-    auto whole = packed.getDefiningOp<exec::BufferOp>();
-    auto type = cast<MemRefType>(packed.getType());
-    SmallVector<int64_t> shape(type.getShape());
-    auto strides = type.getStridesAndOffset().first;
-    AttentionSizes sizes = op.getSizes();
-    int64_t counts[] = {sizes.heads, sizes.keyHeads, sizes.keyHeads};
-    Parts parts;
-    for (auto [part, first, count] :
-         llvm::zip_equal(parts, op.getFirstHeads(), counts)) {
-      shape[2] = count;
-      int64_t bytes = first * strides[2] * type.getElementTypeBitWidth() / 8;
-      part = exec::BufferOp::create(
-          b, op.getLoc(),
-          MemRefType::get(shape, type.getElementType(),
-                          StridedLayoutAttr::get(b.getContext(), 0, strides)),
-          whole.getSpace(), whole.getOffset() + bytes);
-    }
-    return parts;
-  }
-
-  /// The buffers of bias, mask, lengths, seed and step, which follow the
-  /// `first` ones; null where there is none.
-  template <typename Op>
-  std::array<Value, 5> optional(Op op, unsigned first) const {
-    std::array<Value, 5> buffers = {op.getBias(), op.getMask(), op.getLengths(),
-                                    op.getSeed(), op.getStep()};
-    for (Value &buffer : buffers)
-      if (buffer)
-        buffer = inputs[first++];
-    return buffers;
-  }
-
-  bool attendsOnTiles(Operation *op) const {
-    ingot_attention_desc desc = {};
-    desc.type = abiType(op->getOperand(0));
-    return isOnTiles(desc, machine);
-  }
-
-  template <typename Call, typename Op> void convolution(Op op) const {
-    Call::create(b, op.getLoc(), inputs[0], inputs[1], outputs[0], scratch,
-                 op.getStrides(), op.getDilations(), op.getPadLow(),
-                 op.getPadHigh(), op.getGroups(), op.getChannelsLast(),
-                 op.getFilterChannelsLast(),
-                 isOnTiles(describe(op), getKind(op), machine));
-  }
-};
-
-static_assert(static_cast<int>(Code::Int8) == INGOT_INT8 &&
-              static_cast<int>(Code::TopK) == INGOT_TOPK);
-
-/// The sizes of an anchor as its descriptor has them.
-struct ScratchQuery {
-  const abi::ScratchMachine &machine;
-
-  int64_t operator()(MatmulOp op) const {
-    return abi::getScratchBytes(describe(op), machine);
-  }
-  int64_t operator()(ConvOp op) const { return convolution(op); }
-  int64_t operator()(ConvInputGradOp op) const { return convolution(op); }
-  int64_t operator()(ConvFilterGradOp op) const { return convolution(op); }
-
-  int64_t operator()(AttentionOp op) const {
-    return abi::getScratchBytes(attention(op), machine);
-  }
-  int64_t operator()(AttentionGradOp op) const {
-    return abi::getGradientScratchBytes(attention(op), machine);
-  }
-  int64_t operator()(PackedAttentionOp op) const {
-    return abi::getScratchBytes(attention(op), machine);
-  }
-  int64_t operator()(PackedAttentionGradOp op) const {
-    return abi::getGradientScratchBytes(attention(op), machine);
-  }
-
-  template <typename Op> static ingot_attention_desc attention(Op op) {
-    AttentionSizes sizes = op.getSizes();
-    ingot_attention_desc desc = {};
-    desc.batch = sizes.batch;
-    desc.heads = sizes.heads;
-    desc.key_heads = sizes.keyHeads;
-    desc.queries = sizes.queries;
-    desc.keys = sizes.keys;
-    desc.size = sizes.size;
-    desc.value_size = sizes.valueSize;
-    desc.type = abiType(op->getOperand(0));
-    return desc;
-  }
-
-  template <typename Op> int64_t convolution(Op op) const {
-    ingot_conv_desc desc = describe(op);
-    abi::ConvKind kind = getKind(op);
-    if (machine.workspace == 0 && isOnTiles(desc, kind, machine))
-      return abi::ProductOfWindows(desc, kind, machine.threads)
-          .getScratchBytes();
-    return abi::getScratchBytes(desc, machine);
-  }
-};
-
-} // namespace
-
-int64_t ingot::getScratchBytes(Operation *op,
-                               const abi::ScratchMachine &machine) {
-  if (auto fusion = dyn_cast<FusionOp>(op))
-    if (Operation *anchor = fusion.getAnchor())
-      op = anchor;
-  ScratchQuery query{machine};
-  return TypeSwitch<Operation *, int64_t>(op)
-      .Case<MatmulOp, ConvOp, ConvInputGradOp, ConvFilterGradOp, AttentionOp,
-            AttentionGradOp, PackedAttentionOp, PackedAttentionGradOp>(query)
-      .Default([](Operation *) { return 0; });
+Value ingot::createScratch(OpBuilder &builder, Location loc,
+                           exec::ScratchAttr scratch) {
+  if (!scratch)
+    return {};
+  auto type = MemRefType::get({scratch.getBytes()}, builder.getI8Type());
+  return exec::BufferOp::create(builder, loc, type, exec::Space::Arena,
+                                scratch.getOffset());
 }
 
-void ingot::createLibraryCall(Operation *anchor, ValueRange inputs,
-                              ValueRange outputs, Value scratch,
-                              const abi::ScratchMachine &machine,
-                              OpBuilder &builder) {
-  CallBuilder call{machine, builder, inputs, outputs, scratch};
-  TypeSwitch<Operation *>(anchor)
-      .Case<MatmulOp, ConvOp, ConvInputGradOp, ConvFilterGradOp, AttentionOp,
-            AttentionGradOp, PackedAttentionOp, PackedAttentionGradOp,
-            CompressOp, ShardSquareSumOp>(call);
+void ingot::createBucketCall(LibraryCall end, Value bucket, int64_t number,
+                             exec::ScratchAttr scratch, OpBuilder &builder) {
+  CallDescriptor descriptor = CallDescriptor::of(end);
+  descriptor.setInteger("number", number);
+  auto call = exec::CallOp::create(builder, end.getLoc(), end.getEntry(),
+                                   bucket, descriptor);
+  call.setScratchAttr(scratch);
 }
 
-namespace {
-/// One overload per end of a bucket.
-struct BucketCallBuilder {
-  OpBuilder &b;
-  Value bucket;
-  int64_t number;
-
-  template <typename Call, typename Op> void call(Op op) const {
-    Call::create(b, op.getLoc(), bucket, number);
+void ingot::createCopy(OpBuilder &builder, Location loc, Value from, Value to,
+                       ShardAttr shard) {
+  auto type = cast<MemRefType>(from.getType());
+  ingot_copy_desc desc = {};
+  desc.bytes = byteSize(type);
+  desc.element_bytes = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+  if (shard) {
+    desc.shard_first = shard.getFirst();
+    desc.shard_of = shard.getOf();
   }
-  /// `start`: says how the bucket is sent.
-  template <typename Call>
-  void allReduce(Location loc, AllReduceStartOp start) const {
-    std::optional<Code> code = start.getCode();
-    Call::create(b, loc, bucket, number,
-                 code ? static_cast<int64_t>(*code) : INGOT_PLAIN,
-                 start.getKept());
-  }
-  void operator()(AllReduceStartOp op) const {
-    allReduce<exec::AllReduceStartOp>(op.getLoc(), op);
-  }
-  void operator()(AllReduceWaitOp op) const {
-    allReduce<exec::AllReduceWaitOp>(
-        op.getLoc(), op.getBucket().getDefiningOp<AllReduceStartOp>());
-  }
-  void operator()(ReduceScatterStartOp op) const {
-    call<exec::ReduceScatterStartOp>(op);
-  }
-  void operator()(ReduceScatterWaitOp op) const {
-    call<exec::ReduceScatterWaitOp>(op);
-  }
-  void operator()(AllGatherStartOp op) const {
-    call<exec::AllGatherStartOp>(op);
-  }
-  void operator()(AllGatherWaitOp op) const { call<exec::AllGatherWaitOp>(op); }
-};
-} // namespace
-
-void ingot::createBucketCall(Operation *end, Value bucket, int64_t number,
-                             OpBuilder &builder) {
-  BucketCallBuilder call{builder, bucket, number};
-  TypeSwitch<Operation *>(end)
-      .Case<AllReduceStartOp, AllReduceWaitOp, ReduceScatterStartOp,
-            ReduceScatterWaitOp, AllGatherStartOp, AllGatherWaitOp>(call);
+  exec::CallOp::create(builder, loc, "ingot_copy", {from, to}, desc);
 }
 
-bool ingot::isOnTiles(Operation *anchor, const abi::ScratchMachine &machine) {
-  return isOnTiles(describe(cast<MatmulOp>(anchor)), machine);
-}
-
-void ingot::createEpilogueCall(Operation *anchor, ValueRange operands,
+void ingot::createEpilogueCall(LibraryCall anchor,
+                               const CallDescriptor &descriptor,
+                               ValueRange operands,
                                const EpilogueKernel &kernel, Value scratch,
                                OpBuilder &builder) {
-  auto op = cast<MatmulOp>(anchor);
   exec::MatmulEpilogueOp::create(
-      builder, op.getLoc(), operands[0], operands[1], kernel.name,
+      builder, anchor.getLoc(), operands[0], operands[1], kernel.name,
       kernel.inputs, kernel.outputs, kernel.extra, kernel.extraInputs,
-      kernel.extraOutput, kernel.product, scratch, op.getTransposeLhs(),
-      op.getTransposeRhs(), kernel.onTiles, kernel.flops, kernel.library);
+      kernel.extraOutput, kernel.product, scratch,
+      exec::DescAttr::get(builder.getContext(), descriptor), kernel.flops,
+      kernel.library);
 }

@@ -1,31 +1,41 @@
 //===----------------------------------------------------------------------===//
 //
-// Which `exec` call runs a library anchor.
+// The `exec` calls of ops that an entry of the C ABI runs.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef INGOT_PASSES_SCHEDULE_LIBRARYCALLS_H
 #define INGOT_PASSES_SCHEDULE_LIBRARYCALLS_H
 
-#include "mlir/IR/Builders.h"
-#include "runtime/abi/Scratch.h"
+#include "dialects/exec/Exec.h"
+#include "dialects/ingot/target/Target.h"
 
 namespace ingot {
 
-/// Emits the call of `anchor`, an op with the trait LibraryAnchor, at the
-/// builder's position. `inputs` and `outputs` are the buffers of its operands
-/// and results, `scratch` is null or memory that the call may work in, on
-/// `machine`.
-void createLibraryCall(mlir::Operation *anchor, mlir::ValueRange inputs,
-                       mlir::ValueRange outputs, mlir::Value scratch,
-                       const abi::ScratchMachine &machine,
-                       mlir::OpBuilder &builder);
+/// The descriptor of a call, with what the target decides: how it multiplies.
+CallDescriptor describeCall(LibraryCall op, const Target &target);
+
+/// Emits the call of `op` at the builder's position. `inputs` and `outputs` are
+/// the buffers of its operands and results, `scratch` is null or memory that
+/// the call may work in.
+void createLibraryCall(LibraryCall op, const CallDescriptor &descriptor,
+                       mlir::ValueRange inputs, mlir::ValueRange outputs,
+                       exec::ScratchAttr scratch, mlir::OpBuilder &builder);
 
 /// Emits the call of one end of a bucket, whose parts are in its memory.
-void createBucketCall(mlir::Operation *end, mlir::Value bucket, int64_t number,
-                      mlir::OpBuilder &builder);
+void createBucketCall(LibraryCall end, mlir::Value bucket, int64_t number,
+                      exec::ScratchAttr scratch, mlir::OpBuilder &builder);
 
-/// What finishes a product: a kernel of kind `epilogue`, or none, and its
+/// The buffer of planned scratch; null if there is none.
+mlir::Value createScratch(mlir::OpBuilder &builder, mlir::Location loc,
+                          exec::ScratchAttr scratch);
+
+/// Copies a tensor to another place; with `shard`, of the elements in it only
+/// those that the rank has.
+void createCopy(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value from,
+                mlir::Value to, ShardAttr shard);
+
+/// The epilogue of a matmul: a kernel of kind `epilogue`, or none, and its
 /// buffers beside the product.
 struct EpilogueKernel {
   mlir::FlatSymbolRefAttr name;
@@ -38,25 +48,15 @@ struct EpilogueKernel {
   unsigned product;
   /// Of the whole.
   int64_t flops;
-  /// Where the product is computed.
-  bool onTiles;
   /// As in exec.matmul_epilogue; null for what only the kernel can do.
-  mlir::DenseI64ArrayAttr library;
+  LibraryEpilogueAttr library;
 };
-
-/// Whether an anchor's product runs on the tile units of `machine`.
-bool isOnTiles(mlir::Operation *anchor, const abi::ScratchMachine &machine);
 
 /// Emits the call of `anchor`, an EpilogueAnchor, that hands its elements to a
 /// kernel. `operands` are the buffers of the anchor's operands.
-void createEpilogueCall(mlir::Operation *anchor, mlir::ValueRange operands,
-                        const EpilogueKernel &kernel, mlir::Value scratch,
-                        mlir::OpBuilder &builder);
-
-/// Bytes that the call of an anchor works in, alone or in an epilogue fusion; 0
-/// for other ops.
-int64_t getScratchBytes(mlir::Operation *op,
-                        const abi::ScratchMachine &machine);
+void createEpilogueCall(LibraryCall anchor, const CallDescriptor &descriptor,
+                        mlir::ValueRange operands, const EpilogueKernel &kernel,
+                        mlir::Value scratch, mlir::OpBuilder &builder);
 
 } // namespace ingot
 

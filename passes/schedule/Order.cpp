@@ -1,6 +1,6 @@
 #include "passes/schedule/Order.h"
 
-#include "dialects/ingot/collective/StateOnly.h"
+#include "dialects/ingot/analysis/StateOnly.h"
 #include "runtime/abi/Abi.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -43,7 +43,7 @@ protected:
   /// Growth, rank, node; growth is 0 for those that grow.
   using Entry = std::tuple<int64_t, int64_t, unsigned>;
 
-  /// How much the live memory grows when the node runs next.
+  /// Returns how much the live memory grows when the node runs next.
   virtual int64_t growth(unsigned node) const = 0;
   /// Nodes that become ready, or may grow less, after this one.
   virtual void advance(unsigned node) = 0;
@@ -181,8 +181,9 @@ private:
 
 } // namespace
 
-/// The order with waits that leave nothing in their bucket's memory right
-/// before the second bucket after theirs starts: one is under way all the time.
+/// Returns the order with waits that leave nothing in their bucket's memory
+/// right before the second bucket after theirs starts: one is under way all the
+/// time.
 static SmallVector<unsigned> freeBuckets(const StepGraph &graph,
                                          ArrayRef<unsigned> order) {
   constexpr size_t underWay = 2;
@@ -234,9 +235,9 @@ static void findGathers(Value value, std::set<int64_t> &buckets) {
     findGathers(operand, buckets);
 }
 
-/// The order in which what is computed from states alone waits for a bucket of
-/// them no earlier than the first that needs any of it; with `together` no
-/// later either.
+/// Returns the order in which what is computed from states alone waits for a
+/// bucket of them no earlier than the first that needs any of it; with
+/// `together` no later either.
 static SmallVector<unsigned> moveBehindWaits(const StepGraph &graph,
                                              ArrayRef<unsigned> order,
                                              bool together) {
@@ -308,7 +309,7 @@ static SmallVector<unsigned> moveBehindWaits(const StepGraph &graph,
   return map_to_vector(keyed, [](const auto &key) { return std::get<3>(key); });
 }
 
-/// The same, together, so that it can be one kernel, if memory allows.
+/// Returns the same, together, so that it can be one kernel, if memory allows.
 static SmallVector<unsigned> waitLate(const StepGraph &graph,
                                       ArrayRef<unsigned> order) {
   SmallVector<unsigned> late = moveBehindWaits(graph, order, /*together=*/true);
@@ -320,8 +321,8 @@ static SmallVector<unsigned> waitLate(const StepGraph &graph,
   return moveBehindWaits(graph, order, /*together=*/false);
 }
 
-/// The order with every bucket under way as soon as its parts are there, and
-/// behind everything else, bucket by bucket, what waits for them.
+/// Returns the order with every bucket under way as soon as its parts are
+/// there, and behind everything else, bucket by bucket, what waits for them.
 static SmallVector<unsigned> overlapBuckets(const StepGraph &graph,
                                             ArrayRef<unsigned> scheduled) {
   SmallVector<unsigned> order = waitLate(graph, scheduled);

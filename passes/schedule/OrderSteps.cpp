@@ -2,8 +2,8 @@
 // Puts operations in an order that needs little memory.
 //===----------------------------------------------------------------------===//
 
-#include "mlir/IR/Remarks.h"
-#include "passes/cost/Machine.h"
+#include "dialects/ingot/support/Remarks.h"
+#include "dialects/ingot/target/Machine.h"
 #include "passes/schedule/Order.h"
 #include "passes/schedule/Passes.h"
 
@@ -24,19 +24,17 @@ struct OrderSteps : ingot::impl::OrderStepsBase<OrderSteps> {
     func::FuncOp func = getOperation();
     if (func.isDeclaration() || func->hasAttr(kScheduledAttr))
       return;
-    abi::ScratchMachine machine =
-        Machine::of(func->getParentOfType<ModuleOp>()).getScratchMachine();
-    StepGraph graph(Signature(func), machine);
+    StepGraph graph(Signature(func), *Target::of(func));
     SmallVector<unsigned> program = graph.getProgramOrder();
     SmallVector<unsigned> order = improveOrder(graph, program);
     OrderCost before = measureOrder(graph, program);
     OrderCost after = measureOrder(graph, order);
-    auto remark = remark::RemarkOpts::name("order").category("memory");
+    auto remark = remarkOptions(getArgument(), "Order");
     if (after < before)
       remark::passed(func.getLoc(), remark)
           << remark::metric("function", func.getName())
-          << remark::metric("live-bytes", after.peakBytes)
-          << remark::metric("live-bytes-before", before.peakBytes);
+          << remark::metric("live_bytes", after.peakBytes)
+          << remark::metric("live_bytes_before", before.peakBytes);
     else
       remark::missed(func.getLoc(), remark)
           << remark::metric("function", func.getName())

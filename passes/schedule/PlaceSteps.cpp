@@ -3,14 +3,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/exec/Exec.h"
+#include "dialects/ingot/analysis/Shards.h"
+#include "dialects/ingot/builders/Builders.h"
 #include "dialects/ingot/collective/BucketLayout.h"
-#include "dialects/ingot/collective/Shards.h"
-#include "dialects/ingot/ir/Builders.h"
 #include "dialects/ingot/ir/Diagnostics.h"
 #include "dialects/ingot/ir/Signature.h"
+#include "dialects/ingot/support/Remarks.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/AsmState.h"
-#include "mlir/IR/Remarks.h"
 #include "passes/cost/Cost.h"
 #include "passes/schedule/LibraryCalls.h"
 #include "passes/schedule/Passes.h"
@@ -18,6 +18,7 @@
 #include "runtime/abi/Abi.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringMap.h"
+#include <map>
 #include <utility>
 
 namespace ingot {
@@ -73,7 +74,8 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
     auto inBucket = [&](auto op) -> LogicalResult {
       if (states->gathers.contains(static_cast<int64_t>(op.getBucket())))
         return success();
-      return op.emitOpError("no state is in the bucket ") << op.getBucket();
+      return op.emitOpError("no state belongs to the bucket ")
+             << op.getBucket();
     };
     for (auto wait : func.getOps<StateGatherWaitOp>())
       if (failed(inBucket(wait)))
@@ -82,7 +84,7 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
       if (failed(inBucket(start)))
         return failure();
     for (Operation &op : func.getBody().front())
-      if (!isa<FusionOp, func::ReturnOp>(op) && !op.hasTrait<LibraryAnchor>() &&
+      if (!isa<FusionOp, func::ReturnOp>(op) && !isa<LibraryCall>(op) &&
           !op.hasTrait<SameBytes>())
         return op.emitOpError("is neither in a fusion nor a library call: run "
                               "--ingot-form-fusions and "
@@ -97,10 +99,10 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
       auto found =
           states->places.find(FlatSymbolRefAttr::get(state.getSymNameAttr()));
       if (found != states->places.end())
-        state->setAttr("exec.offset",
+        state->setAttr(exec::kOffsetAttr,
                        builder.getI64IntegerAttr(found->second.offset));
     }
-    getOperation()->setAttr("exec.state_bytes",
+    getOperation()->setAttr(exec::kStateBytesAttr,
                             builder.getI64IntegerAttr(states->getBytes()));
   }
 
@@ -111,22 +113,20 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
     if (failed(found))
       return failure();
     shards = std::move(*found);
-    Machine machineModel = Machine::of(getOperation());
-    abi::ScratchMachine machine = machineModel.getScratchMachine();
-    BufferPlan plan(signature, states->places, machine, noReuse);
+    std::unique_ptr<const Target> target = Target::of(getOperation());
+    BufferPlan plan(signature, states->places, *target, noReuse);
     numInPlace += plan.getStatesInPlace();
-    remark::analysis(func.getLoc(),
-                     remark::RemarkOpts::name("arena").category("memory"))
+    remark::analysis(func.getLoc(), remarkOptions(getArgument(), "Arena"))
         << remark::metric("function", func.getName())
         << remark::metric("bytes", plan.getArenaBytes())
-        << remark::metric("live-bytes", plan.getUse().liveBytes);
+        << remark::metric("live_bytes", plan.getUse().liveBytes);
 
     bucketNumbers.clear();
     OpBuilder builder(func);
-    auto step = func::FuncOp::create(builder, func.getLoc(), func.getName(),
-                                     builder.getFunctionType({}, {}));
-    builder.setInsertionPointToStart(step.addEntryBlock());
-    describe(step, signature, plan, machineModel);
+    auto step = exec::StepOp::create(builder, func.getLoc(), func.getName(),
+                                     plan.getArenaBytes());
+    builder.setInsertionPointToStart(&step.getBody().front());
+    describe(step, signature, plan, *target);
 
     auto buffer = [&](Value value) -> Value {
       Place at = plan.getPlace(value);
@@ -144,8 +144,8 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
         return cast<RankedTensorType>(type).getNumElements() == 0;
       });
       if (auto wait = dyn_cast<StateGatherWaitOp>(op)) {
-        createGather<exec::AllGatherWaitOp>(wait.getLoc(), wait.getBucket(),
-                                            builder);
+        createGather("ingot_all_gather_wait", wait.getLoc(), wait.getBucket(),
+                     builder);
         ++calls;
       }
       if (auto start = dyn_cast<StateGatherStartOp>(op))
@@ -163,26 +163,23 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
       SmallVector<Value> inputs = llvm::map_to_vector(op.getOperands(), buffer);
       SmallVector<Value> outputs = llvm::map_to_vector(op.getResults(), buffer);
       auto fusion = dyn_cast<FusionOp>(op);
-      Cost cost = estimateCost(&op, machineModel);
-      auto describeCall = llvm::scope_exit([&] {
+      Cost cost = estimateCost(&op, target->getMachine());
+      auto setBound = llvm::scope_exit([&] {
         Operation *call = &*std::prev(builder.getInsertionPoint());
-        call->setAttr("exec.bound", builder.getF64FloatAttr(cost.seconds));
+        call->setAttr(exec::kBoundAttr, builder.getF64FloatAttr(cost.seconds));
       });
-      if (fusion && !fusion.getAnchor()) {
-        launch(fusion, plan.getAliases(fusion), inputs, outputs, cost, builder);
-        continue;
-      }
-      Value scratch;
-      if (std::optional<Interval> at = plan.getScratch(&op))
-        scratch = exec::BufferOp::create(
-            builder, op.getLoc(),
-            MemRefType::get({at->bytes}, builder.getI8Type()),
-            exec::Space::Arena, at->offset);
-      if (fusion)
-        callWithEpilogue(fusion, inputs, outputs, scratch, cost.flops, machine,
-                         builder);
+      exec::ScratchAttr scratch = describeScratch(plan, &op);
+      if (fusion && !fusion.getAnchor())
+        launch(fusion, plan.getAliases(fusion), inputs, outputs, scratch, cost,
+               builder);
+      else if (fusion)
+        callWithEpilogue(fusion, inputs, outputs,
+                         createScratch(builder, op.getLoc(), scratch),
+                         cost.flops, *target, builder);
       else
-        createLibraryCall(&op, inputs, outputs, scratch, machine, builder);
+        createLibraryCall(cast<LibraryCall>(op),
+                          describeCall(cast<LibraryCall>(op), *target), inputs,
+                          outputs, scratch, builder);
     }
     callsBefore.push_back(calls);
     for (const FinalCopy &copy : plan.getFinalCopies()) {
@@ -190,64 +187,50 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
       Value to =
           exec::BufferOp::create(builder, loc, bufferType(copy.value.getType()),
                                  copy.to.space, copy.to.offset);
-      exec::CopyOp::create(builder, loc, buffer(copy.value), to,
-                           shardOf(copy.value));
+      createCopy(builder, loc, buffer(copy.value), to,
+                 shards.lookup(copy.value));
       ++calls;
       ++numCopied;
     }
     for (auto [number, loc] : started) {
-      createGather<exec::AllGatherStartOp>(loc, number, builder)
-          .setDeferred(true);
+      createGather("ingot_all_gather_start", loc, number, builder);
       ++calls;
     }
     numLaunches += calls;
     describeIntervals(step, plan, callsBefore, calls);
-    func::ReturnOp::create(builder, func.getLoc());
     func.erase();
     return success();
-  }
-
-  /// Null for a tensor that the rank has whole.
-  DenseI64ArrayAttr shardOf(Value value) {
-    std::optional<Shard> shard = shards.lookup(value);
-    return shard ? shard->toAttr(&getContext()) : DenseI64ArrayAttr();
   }
 
   /// Records which calls each place in the arena is in use for: offset, bytes,
   /// first and last call, behind all calls for what is read after the step;
   /// and what for.
-  void describeIntervals(func::FuncOp step, const BufferPlan &plan,
+  void describeIntervals(exec::StepOp step, const BufferPlan &plan,
                          ArrayRef<int64_t> callsBefore, int64_t calls) {
     auto end = static_cast<int64_t>(callsBefore.size()) - 1;
-    SmallVector<int64_t> numbers;
-    for (const Interval &interval : plan.getIntervals()) {
+    SmallVector<Attribute> intervals;
+    for (auto [interval, kind] :
+         llvm::zip_equal(plan.getIntervals(), plan.listIntervalKinds())) {
       int64_t last =
           interval.last >= end ? calls : callsBefore[interval.last + 1] - 1;
       // Inputs are there before buckets of states are waited for.
       int64_t first =
           interval.first == 0 ? 0 : callsBefore[std::min(interval.first, end)];
-      numbers.append({interval.offset, interval.bytes, first, last});
+      intervals.push_back(exec::IntervalAttr::get(
+          &getContext(), kind, interval.offset, interval.bytes, first, last));
     }
-    Builder b(&getContext());
-    step->setAttr("exec.intervals", b.getDenseI64ArrayAttr(numbers));
-    step->setAttr("exec.interval_kinds",
-                  b.getStrArrayAttr(plan.listIntervalKinds()));
+    step.setIntervalsAttr(ArrayAttr::get(&getContext(), intervals));
   }
 
   /// Records where inputs and outputs are and what the memory is for.
-  void describe(func::FuncOp step, Signature signature, const BufferPlan &plan,
-                const Machine &machine) {
+  void describe(exec::StepOp step, Signature signature, const BufferPlan &plan,
+                const Target &target) {
     Builder b(&getContext());
     auto entry = [&](StringRef name, StringRef kind, Type type, Place at,
-                     Attribute classes = {}) {
-      NamedAttrList attributes;
-      attributes.append("name", b.getStringAttr(name));
-      attributes.append("kind", b.getStringAttr(kind));
-      attributes.append("type", TypeAttr::get(type));
-      attributes.append("offset", b.getI64IntegerAttr(at.offset));
-      if (classes)
-        attributes.append("classes", classes);
-      return attributes.getDictionary(&getContext());
+                     IntegerAttr classes = {}) {
+      return exec::ValueAttr::get(&getContext(), name, kind,
+                                  cast<RankedTensorType>(type), at.offset,
+                                  classes ? classes.getInt() : 0);
     };
     SmallVector<Attribute> inputs, outputs;
     for (BlockArgument argument : signature.getFunction().getArguments()) {
@@ -256,7 +239,8 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
         inputs.push_back(
             entry(signature.argumentName(i), signature.argumentKind(i),
                   argument.getType(), plan.getPlace(argument),
-                  signature.getFunction().getArgAttr(i, kClassesAttr)));
+                  signature.getFunction().getArgAttrOfType<IntegerAttr>(
+                      i, kClassesAttr)));
     }
     for (OpOperand &result : signature.getReturn()->getOpOperands()) {
       unsigned i = result.getOperandNumber();
@@ -264,20 +248,16 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
         outputs.push_back(entry(signature.resultName(i), "output",
                                 result.get().getType(), *at));
     }
-    step->setAttr("exec.inputs", b.getArrayAttr(inputs));
-    step->setAttr("exec.outputs", b.getArrayAttr(outputs));
-    step->setAttr("exec.arena_bytes",
-                  b.getI64IntegerAttr(plan.getArenaBytes()));
+    step.setInputsAttr(b.getArrayAttr(inputs));
+    step.setOutputsAttr(b.getArrayAttr(outputs));
     SmallVector<Attribute> live;
     auto addLive = [&](StringRef kind, ArrayRef<std::string> nodes,
                        int64_t bytes) {
       auto names = llvm::to_vector_of<StringRef>(nodes);
-      live.push_back(b.getDictionaryAttr(
-          {b.getNamedAttr("kind", b.getStringAttr(kind)),
-           b.getNamedAttr("nodes", b.getStrArrayAttr(names)),
-           b.getNamedAttr("bytes", b.getI64IntegerAttr(bytes))}));
+      live.push_back(exec::LiveAttr::get(&getContext(), kind, bytes,
+                                         b.getStrArrayAttr(names)));
     };
-    int64_t staging = getStagingBytes(signature, machine), unlisted = staging;
+    int64_t staging = getStagingBytes(signature, target), unlisted = staging;
     for (const LiveTensor &tensor : plan.listLive()) {
       if (tensor.bytes < unlisted)
         addLive("staging", {}, std::exchange(unlisted, 0));
@@ -285,27 +265,18 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
     }
     if (unlisted != 0)
       addLive("staging", {}, unlisted);
-    step->setAttr("exec.live", b.getArrayAttr(live));
-    if (staging != 0)
-      step->setAttr("exec.staging_bytes", b.getI64IntegerAttr(staging));
+    step.setLiveAttr(b.getArrayAttr(live));
+    step.setStagingBytes(staging);
     int64_t gradients = plan.getUse().gradientBytes;
     int64_t workspace = plan.getUse().workspaceBytes;
     int64_t communication = plan.getUse().communicationBytes;
-    auto bytes = [&](StringRef name, int64_t value) {
-      return b.getNamedAttr(name, b.getI64IntegerAttr(value));
-    };
-    step->setAttr(
-        "exec.memory",
-        b.getDictionaryAttr(
-            {bytes("peak_bytes",
-                   states->getBytes() + plan.getArenaBytes() + staging),
-             bytes("weights_bytes", states->weightBytes),
-             bytes("optimizer_bytes", states->optimizerBytes),
-             bytes("gradient_bytes", states->accumulatorBytes + gradients),
-             bytes("activation_bytes", plan.getArenaBytes() - gradients -
-                                           workspace - communication),
-             bytes("workspace_bytes", workspace + staging),
-             bytes("communication_bytes", communication)}));
+    step.setMemoryAttr(exec::MemoryAttr::get(
+        &getContext(),
+        /*peak=*/states->getBytes() + plan.getArenaBytes() + staging,
+        states->weightBytes, states->optimizerBytes,
+        states->accumulatorBytes + gradients,
+        plan.getArenaBytes() - gradients - workspace - communication,
+        workspace + staging, communication));
   }
 
   /// Emits one end of a bucket, with copies of the parts that are not in its
@@ -321,8 +292,9 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
     if (starts)
       bucketNumbers[end.getBucket()] = bucketNumbers.size();
     auto call = [&] {
-      createBucketCall(end, bucket, bucketNumbers.lookup(end.getBucket()),
-                       builder);
+      createBucketCall(cast<LibraryCall>(end.getOperation()), bucket,
+                       bucketNumbers.lookup(end.getBucket()),
+                       describeScratch(plan, end), builder);
     };
     int64_t calls = 1,
             size = tensorType(end.getBucket()).getElementTypeBitWidth() / 8;
@@ -341,11 +313,10 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
           exec::BufferOp::create(builder, loc, type, at.space, at.offset);
       Value inside =
           exec::BufferOp::create(builder, loc, type, place.space, inBucket);
-      exec::CopyOp::create(builder, loc, starts ? outside : inside,
-                           starts ? inside : outside, shardOf(part));
-      remark::missed(part.getLoc(),
-                     remark::RemarkOpts::name("bucket").category("memory"))
-          << remark::reason("cannot be in the memory of its bucket: copied");
+      createCopy(builder, loc, starts ? outside : inside,
+                 starts ? inside : outside, shards.lookup(part));
+      remark::missed(part.getLoc(), remarkOptions(getArgument(), "BucketCopy"))
+          << remark::reason("cannot be placed in its bucket: copied");
       ++calls;
       ++numCopied;
     }
@@ -354,20 +325,35 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
     return calls;
   }
 
-  template <typename Call>
-  Call createGather(Location loc, int64_t number, OpBuilder &builder) {
+  /// Emits one end of the all-gather of a bucket of states, which goes on
+  /// behind the end of the step.
+  void createGather(StringRef entry, Location loc, int64_t number,
+                    OpBuilder &builder) {
     const StatePlaces::Gather &gather = states->gathers.at(number);
     Value bucket = exec::BufferOp::create(builder, loc, gather.bucket,
                                           exec::Space::State, gather.offset);
-    return Call::create(builder, loc, bucket, firstGather + number);
+    ingot_bucket_desc desc = {};
+    desc.elements = gather.bucket.getNumElements();
+    desc.type = getAbiType(gather.bucket.getElementType());
+    desc.number = static_cast<int32_t>(firstGather + number);
+    desc.deferred = entry == "ingot_all_gather_start";
+    exec::CallOp::create(builder, loc, entry, bucket, desc);
+  }
+
+  /// The memory that an op works in; null if it needs none.
+  exec::ScratchAttr describeScratch(const BufferPlan &plan, Operation *op) {
+    std::optional<Interval> at = plan.getScratch(op);
+    return at ? exec::ScratchAttr::get(&getContext(), at->offset, at->bytes)
+              : exec::ScratchAttr();
   }
 
   void launch(FusionOp fusion, ArrayRef<int64_t> aliases, ValueRange inputs,
-              ValueRange outputs, const Cost &cost, OpBuilder &builder) {
+              ValueRange outputs, exec::ScratchAttr scratch, const Cost &cost,
+              OpBuilder &builder) {
     auto call = exec::LaunchOp::create(
         builder, fusion.getLoc(), kernel(fusion, aliases), inputs, outputs,
         cost.flops, /*bytes=*/IntegerAttr(), /*extent=*/0, /*grain=*/0,
-        shardOf(fusion.getResult(0)));
+        shards.lookup(fusion.getResult(0)), scratch);
     if (cost.bytes < call.getCallBytes())
       call.setBytes(cost.bytes);
   }
@@ -431,8 +417,7 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
   /// the first of which takes the call's result first.
   void callWithEpilogue(FusionOp fusion, ArrayRef<Value> inputs,
                         ValueRange results, Value scratch, int64_t flops,
-                        const abi::ScratchMachine &machine,
-                        OpBuilder &builder) {
+                        const Target &target, OpBuilder &builder) {
     LibraryEpilogueAttr library = fusion.getLibraryAttr();
     unsigned productResult = *fusion.getAnchorResult();
     SmallVector<Value> outputs(results);
@@ -442,7 +427,7 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
     SmallVector<Value> operands, others;
     for (Value operand : anchor->getOperands())
       operands.push_back(inputs[cast<BlockArgument>(operand).getArgNumber()]);
-    bool onTiles = isOnTiles(anchor, machine);
+    CallDescriptor descriptor = describeCall(cast<LibraryCall>(anchor), target);
     Value result = anchor->getResult(0);
     result.replaceAllUsesWith(
         body.insertArgument(0u, result.getType(), result.getLoc()));
@@ -473,34 +458,33 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
     if (!llvm::all_of(body.getTerminator()->getOperands(),
                       llvm::IsaPred<BlockArgument>))
       finish = FlatSymbolRefAttr::get(kernel(fusion, aliases));
-    createEpilogueCall(anchor, operands,
+    createEpilogueCall(cast<LibraryCall>(anchor), descriptor, operands,
                        {finish, others, outputs, extra.name, extra.inputs,
                         extra.output, static_cast<unsigned>(product), flops,
-                        onTiles,
                         placeEpilogue(library, inputs, results, places)},
                        scratch, builder);
     anchor->destroy();
   }
 
   /// `library` in terms of the call's table.
-  DenseI64ArrayAttr placeEpilogue(LibraryEpilogueAttr library,
-                                  ValueRange inputs, ValueRange results,
-                                  const DenseMap<Value, int64_t> &places) {
+  LibraryEpilogueAttr placeEpilogue(LibraryEpilogueAttr library,
+                                    ValueRange inputs, ValueRange results,
+                                    const DenseMap<Value, int64_t> &places) {
     if (!library)
       return {};
-    auto find = [&](std::optional<int64_t> number, ValueRange buffers) {
-      return number ? places.lookup_or(buffers[*number], -1) : -1;
+    auto find = [&](std::optional<int64_t> number,
+                    ValueRange buffers) -> std::optional<int64_t> {
+      auto place = number ? places.find(buffers[*number]) : places.end();
+      return place == places.end() ? std::nullopt
+                                   : std::optional(place->second);
     };
-    return DenseI64ArrayAttr::get(
-        &getContext(),
-        {static_cast<int64_t>(library.getActivation()),
-         find(library.getBias(), inputs), find(library.getAddend(), inputs),
-         find(library.getAuxiliary(),
-              library.readsAuxiliary() ? inputs : results),
-         find(library.getResult(), results),
-         library.getBiasGrad() ? static_cast<int64_t>(*library.getSummed())
-                               : -1,
-         find(library.getBiasGrad(), results)});
+    return LibraryEpilogueAttr::get(
+        &getContext(), library.getActivation(), find(library.getBias(), inputs),
+        find(library.getAddend(), inputs),
+        find(library.getAuxiliary(),
+             library.readsAuxiliary() ? inputs : results),
+        find(library.getResult(), results).value_or(-1),
+        find(library.getBiasGrad(), results), library.getSummed());
   }
 
   /// The kernel of a fusion; equal fusions share one.

@@ -1,20 +1,21 @@
 #include "passes/schedule/StepGraph.h"
 
 #include "dialects/exec/Exec.h"
+#include "dialects/ingot/builders/Builders.h"
 #include "dialects/ingot/collective/BucketLayout.h"
-#include "dialects/ingot/ir/Builders.h"
 #include "dialects/ingot/support/Views.h"
 #include "passes/schedule/LibraryCalls.h"
+#include "runtime/abi/Abi.h"
 
 using namespace mlir;
 using namespace ingot;
 
-StepGraph::StepGraph(Signature signature, const abi::ScratchMachine &machine)
+StepGraph::StepGraph(Signature signature, const Target &target)
     : signature(signature) {
   for (Operation &op : signature.getFunction().getBody().front())
     position[&op] = position.size();
   findStates();
-  addNodes(machine);
+  addNodes(target);
   addStateOrder();
 }
 
@@ -31,9 +32,9 @@ FlatSymbolRefAttr StepGraph::getState(Value value) const {
 // Writing in place
 //===----------------------------------------------------------------------===//
 
-/// True if an operand of a fusion is read only at the element being computed,
-/// for results of as many elements, and by the loop that makes `result`. A
-/// reshape leaves elements where they are in memory.
+/// Returns true if an operand of a fusion is read only at the element being
+/// computed, for results of as many elements, and by the loop that makes
+/// `result`. A reshape leaves elements where they are in memory.
 static bool isReadPointwise(FusionOp fusion, unsigned operand,
                             unsigned result) {
   if (fusion.getKind() == FusionKind::Group) {
@@ -74,7 +75,8 @@ static bool isReadPointwise(FusionOp fusion, unsigned operand,
   return true;
 }
 
-/// True if `newValue` may be written over `oldValue`, a state's current value.
+/// Returns true if `newValue` may be written over `oldValue`, a state's current
+/// value.
 bool StepGraph::canReplace(BlockArgument oldValue, Value newValue) const {
   Operation *writer = newValue.getDefiningOp();
   if (!writer || inState.contains(newValue))
@@ -162,7 +164,7 @@ void StepGraph::findInPlace(Node &node) const {
 // Nodes
 //===----------------------------------------------------------------------===//
 
-void StepGraph::addNodes(const abi::ScratchMachine &machine) {
+void StepGraph::addNodes(const Target &target) {
   func::FuncOp func = signature.getFunction();
   auto add = [&](Value value, int64_t writer) {
     bufferOf[value] = buffers.size();
@@ -183,7 +185,7 @@ void StepGraph::addNodes(const abi::ScratchMachine &machine) {
     nodeOf[&op] = index;
     Node &node = nodes.emplace_back();
     node.op = &op;
-    node.scratchBytes = getScratchBytes(&op, machine);
+    node.scratchBytes = target.getScratchBytes(&op);
     for (Value result : op.getResults())
       if (!inState.contains(result)) {
         add(result, index);
@@ -372,8 +374,14 @@ StepGraph::Lifetimes StepGraph::getLifetimes(ArrayRef<unsigned> order,
     for (unsigned to : node.writes)
       if (result.ofBuffer[to] == none && buffers[to].bucket < 0)
         result.ofBuffer[to] = add(buffers[to].bytes, at[index], lastRead(to));
-    if (node.scratchBytes > 0)
-      result.ofScratch[index] = add(node.scratchBytes, at[index], at[index]);
+    if (node.scratchBytes > 0) {
+      // What a collective sends is there until the wait.
+      int64_t last = at[index];
+      if (isa<BucketEnd>(node.op))
+        for (unsigned bucket : node.writes)
+          last = std::max(last, lastRead(bucket));
+      result.ofScratch[index] = add(node.scratchBytes, at[index], last);
+    }
   }
   for (auto [i, buffer] : llvm::enumerate(buffers)) {
     if (buffer.bucket < 0)

@@ -9,6 +9,7 @@
 #define INGOT_RUNTIME_ABI_MESSAGE_H
 
 #include "runtime/abi/Abi.h"
+#include "runtime/abi/Align.h"
 
 namespace ingot::abi {
 
@@ -26,13 +27,14 @@ struct KeptElement {
   float value;
 };
 
-/// Of a message for f32 elements. `code`: not INGOT_PLAIN.
-constexpr int64_t getMessageBytes(int32_t code, int64_t elements,
-                                  int64_t kept) {
-  if (code == INGOT_TOPK)
-    return kept * static_cast<int64_t>(sizeof(KeptElement));
-  int64_t blocks = (elements + INGOT_INT8_BLOCK - 1) / INGOT_INT8_BLOCK;
-  return blocks * static_cast<int64_t>(sizeof(Int8Block));
+/// The size of one rank's message for f32 elements; `compression` is not
+/// INGOT_UNCOMPRESSED.
+constexpr int64_t getMessageBytes(int32_t compression, int64_t elements,
+                                  int64_t k) {
+  if (compression == INGOT_TOPK)
+    return k * static_cast<int64_t>(sizeof(KeptElement));
+  return divideCeil(elements, INGOT_INT8_BLOCK) *
+         static_cast<int64_t>(sizeof(Int8Block));
 }
 
 } // namespace ingot::abi

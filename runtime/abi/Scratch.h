@@ -1,9 +1,9 @@
 //===----------------------------------------------------------------------===//
 //
-// How much scratch the entry points of Abi.h want: what the compiler places in
-// the arena for the duration of a call. Estimates from above for the machine
-// described; an entry point that needs more at run time (more threads, another
-// library) takes memory of its own.
+// How much scratch the CPU's entry points of Abi.h want: what the compiler
+// places in the arena for the duration of a call. Estimates from above for the
+// machine described; an entry point that needs more at run time (more threads,
+// another library) takes memory of its own.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,6 +11,7 @@
 #define INGOT_RUNTIME_ABI_SCRATCH_H
 
 #include "runtime/abi/Abi.h"
+#include "runtime/abi/Blocking.h"
 
 #include <algorithm>
 
@@ -22,48 +23,36 @@ struct ScratchMachine {
   /// Whether the library multiplies in half precision; else operands are
   /// converted in scratch.
   bool multipliesBf16 = false, multipliesF16 = false;
-  /// On a device: bytes under which libraries choose their algorithms there.
-  int64_t workspace = 0;
   /// Whether products read half precision as it is stored (runtime/cpu/gemm).
   bool packsHalves = false;
-  /// Whether products are computed on tile units: of half precision, and of f32
-  /// in parts (runtime/cpu/gemm); on a device, of f32 in TF32.
+  /// Whether matmuls run on tile registers: in 16-bit precision, and in f32 as
+  /// sums of bf16 numbers (runtime/cpu/gemm).
   bool tilesHalves = false, tilesF32 = false;
 };
 
 namespace detail {
-
-constexpr int64_t roundUp(int64_t value, int64_t multiple) {
-  return (value + multiple - 1) / multiple * multiple;
-}
 
 /// Bytes to hold `elements` of `type` in f32, where they need converting.
 constexpr int64_t convertedBytes(const ScratchMachine &machine, int32_t type,
                                  int64_t elements) {
   bool converts = (type == INGOT_BF16 && !machine.multipliesBf16) ||
                   (type == INGOT_F16 && !machine.multipliesF16);
-  return converts ? roundUp(elements * 4, INGOT_ALIGNMENT) : 0;
+  return converts ? alignTo(elements * 4, INGOT_ALIGNMENT) : 0;
 }
 
-/// How many numbers in bf16 an element is on tile units.
-constexpr int64_t partsOf(int32_t type) {
-  return type == INGOT_F32 ? 3 : type == INGOT_F16 ? 2 : 1;
+/// How a CPU multiplies elements of `type` on tile registers, or on others.
+constexpr ingot_math mathOf(bool onTiles, int32_t type) {
+  if (!onTiles)
+    return INGOT_MATH_EXACT;
+  return type == INGOT_F32 ? INGOT_MATH_BF16X3 : INGOT_MATH_TILES;
 }
 
 /// Transformed tiles, filters and products of runtime/cpu/winograd, for sums
 /// over `in` channels.
 constexpr int64_t winogradBytes(int64_t tiles, int64_t in, int64_t out,
                                 int64_t threads) {
-  constexpr int64_t points = 36, rows = 12, columns = 32, lanes = 16;
-  constexpr int64_t least = 60;
-  int64_t block = std::min(tiles, roundUp(std::max(out, least), rows));
-  int64_t panels = roundUp(out, columns) / columns;
-  int64_t filters = block == tiles ? threads : panels;
-  int64_t inPoint = roundUp(block, rows) * in + lanes;
-  int64_t outPoint = roundUp(block, rows) * columns + lanes;
-  return 4 * points *
-         (inPoint + filters * in * columns +
-          std::max(threads, panels) * outPoint);
+  WinogradBlocking blocking(tiles, in, out, threads);
+  return 4 * std::max(blocking.getDataSize(), blocking.getFilterGradSize());
 }
 
 } // namespace detail
@@ -76,14 +65,15 @@ struct SumPart {
   /// Parts that stay in the outer caches, and are wide enough for packing the
   /// left side to cost little.
   static constexpr SumPart of(const ingot_matmul_desc &desc, int64_t threads) {
-    constexpr int64_t elements = 1 << 20, leastColumns = 512, tile = 32;
+    constexpr int64_t elements = 1 << 20, leastColumns = 512;
     int64_t most = threads * elements / std::max<int64_t>(desc.m, 1);
     if (desc.batch > 1) {
       int64_t batches = std::max(most / std::max<int64_t>(desc.n, 1), threads);
       return {std::min(desc.batch, batches), desc.n};
     }
     int64_t parts = desc.n / std::max(most, leastColumns) + 1;
-    int64_t columns = detail::roundUp((desc.n + parts - 1) / parts, tile);
+    int64_t columns =
+        alignTo(divideCeil(desc.n, parts), kVectorBlocking.tileColumns);
     return {desc.batch, std::min(desc.n, columns)};
   }
 };
@@ -94,13 +84,15 @@ struct SumPart {
 constexpr bool isOnTiles(const ingot_matmul_desc &desc,
                          const ScratchMachine &machine) {
   constexpr int64_t leastDepth = 16;
-  if (machine.workspace != 0)
-    return machine.tilesF32 && desc.c_type == INGOT_F32 &&
-           desc.a_type == INGOT_F32 && desc.b_type == INGOT_F32;
   if (desc.a_type != desc.b_type || desc.a_type == INGOT_F64)
     return false;
   return desc.a_type == INGOT_F32 ? machine.tilesF32 && desc.k >= leastDepth
                                   : machine.tilesHalves;
+}
+
+constexpr ingot_math getMath(const ingot_matmul_desc &desc,
+                             const ScratchMachine &machine) {
+  return detail::mathOf(isOnTiles(desc, machine), desc.a_type);
 }
 
 /// Packed operands: rows of a over a block of the inner dimension, and per
@@ -108,26 +100,18 @@ constexpr bool isOnTiles(const ingot_matmul_desc &desc,
 /// where packs cannot read half precision all operands, in f32.
 constexpr int64_t getScratchBytes(const ingot_matmul_desc &desc,
                                   const ScratchMachine &machine) {
-  using detail::convertedBytes, detail::roundUp;
-  if (machine.workspace != 0)
-    return machine.workspace;
+  using detail::convertedBytes;
   if (desc.c_type == INGOT_F64)
     return 0;
-  constexpr int64_t columns = 32, step = 32;
   bool onTiles = isOnTiles(desc, machine);
-  int64_t block = onTiles ? 512 : 480;
-  int64_t parts = detail::partsOf(desc.a_type);
-  int64_t rows = onTiles ? 32 : 12, bytes = onTiles ? 2 * parts : 4;
-  int64_t inner = onTiles && parts == 1 ? 768 : 384;
-  int64_t depth = std::min(desc.k, inner);
-  if (onTiles)
-    depth = roundUp(depth, step);
-  // A product without a batch packs so many rows at a time.
-  constexpr int64_t mostRows = 8192;
-  int64_t packedRows = desc.batch == 1 ? std::min(desc.m, mostRows) : desc.m;
-  int64_t a =
-      roundUp(roundUp(packedRows, rows) * depth * bytes, INGOT_ALIGNMENT);
-  int64_t b = roundUp(std::min(desc.n, block), columns) * depth * bytes;
+  GemmBlocking blocking =
+      onTiles ? getTileBlocking(desc.a_type) : kVectorBlocking;
+  int64_t rows = blocking.tileRows, columns = blocking.tileColumns;
+  int64_t innerBytes = blocking.getLineBytes(std::min(desc.k, blocking.inner));
+  int64_t packedRows =
+      desc.batch == 1 ? std::min(desc.m, kGemmPackedRows) : desc.m;
+  int64_t a = alignTo(alignTo(packedRows, rows) * innerBytes, INGOT_ALIGNMENT);
+  int64_t b = alignTo(std::min(desc.n, blocking.columns), columns) * innerBytes;
   int64_t packs = desc.batch == 1 ? 1 : machine.threads;
   int64_t packed = packs * a + machine.threads * b;
   int64_t sums = desc.batch * desc.m * desc.n;
@@ -138,24 +122,22 @@ constexpr int64_t getScratchBytes(const ingot_matmul_desc &desc,
   if (onTiles) {
     // A thread's sums of a panel, where they are complete, else all.
     bool rounds = desc.c_type != INGOT_F32;
-    bool isWhole = desc.k <= inner;
+    bool isWhole = desc.k <= blocking.inner;
     if (rounds)
-      packed += isWhole ? machine.threads * rows * block * 4
-                        : roundUp(sums * 4, INGOT_ALIGNMENT);
+      packed += isWhole ? machine.threads * rows * blocking.columns * 4
+                        : alignTo(sums * 4, INGOT_ALIGNMENT);
     if (desc.batch != 1)
       return packed;
     // A block of b that stays in the cache; per thread panels of a, which may
     // be kept from one block to the next, and sums to round.
-    constexpr int64_t cacheBytes = 5 << 18, keptBytes = 850 << 10;
-    constexpr int64_t mostColumns = 768;
-    int64_t line = roundUp(desc.k, step) * bytes;
-    int64_t width = std::min(roundUp(desc.n, columns), mostColumns);
+    int64_t line = blocking.getLineBytes(desc.k);
+    int64_t width = std::min(alignTo(desc.n, columns), kGemmWideColumns);
     int64_t panel = rows * line;
-    int64_t share = (desc.m + rows - 1) / rows / machine.threads + 1;
-    panel = std::max(panel, std::min(share * panel, keptBytes));
+    int64_t share = divideCeil(desc.m, rows) / machine.threads + 1;
+    panel = std::max(panel, std::min(share * panel, kGemmKeptBytes));
     int64_t perThread = panel + (rounds ? rows * width * 4 : 0);
     int64_t shared =
-        std::min(width * line, std::max(cacheBytes, columns * line));
+        std::min(width * line, std::max(kGemmBlockBytes, columns * line));
     return std::max(packed, shared + machine.threads * perThread);
   }
   packed += convertedBytes(machine, desc.c_type, sums);
@@ -170,7 +152,8 @@ constexpr int64_t getScratchBytes(const ingot_matmul_desc &desc,
 /// fewer multiplications: at most half of the plain ones even where tiles of
 /// 4 x 4 outputs hang over the edge.
 constexpr bool isWinograd(const ingot_conv_desc &desc) {
-  constexpr int64_t lanes = 16, tile = 4, points = 36, taps = 9;
+  using Blocking = WinogradBlocking;
+  constexpr int64_t lanes = Blocking::kLanes, tile = Blocking::kOut;
   if (desc.type != INGOT_F32 || desc.spatial_rank != 2 || desc.groups != 1 ||
       !desc.channels_last || desc.filter_channels_last ||
       desc.in_channels % lanes != 0 || desc.out_channels % lanes != 0 ||
@@ -178,16 +161,19 @@ constexpr bool isWinograd(const ingot_conv_desc &desc) {
     return false;
   int64_t tiles = 1, outputs = 1, inTiles = 1, inputs = 1;
   for (int64_t i = 0; i < 2; ++i) {
-    if (desc.kernel[i] != 3 || desc.stride[i] != 1 || desc.dilation[i] != 1 ||
-        desc.pad_low[i] > 2 || desc.pad_high[i] > 2)
+    if (desc.kernel[i] != Blocking::kTaps || desc.stride[i] != 1 ||
+        desc.dilation[i] != 1 || desc.pad_low[i] >= Blocking::kTaps ||
+        desc.pad_high[i] >= Blocking::kTaps)
       return false;
-    tiles *= detail::roundUp(desc.out[i], tile) / tile;
+    tiles *= divideCeil(desc.out[i], tile);
     outputs *= desc.out[i];
-    inTiles *= detail::roundUp(desc.in[i], tile) / tile;
+    inTiles *= divideCeil(desc.in[i], tile);
     inputs *= desc.in[i];
   }
   // Transforming the filters pays for enough tiles.
   constexpr int64_t least = 24;
+  constexpr int64_t points = Blocking::kPoints,
+                    taps = Blocking::kTaps * Blocking::kTaps;
   return desc.batch * std::min(tiles, inTiles) >= least &&
          2 * points * tiles <= taps * outputs &&
          2 * points * inTiles <= taps * inputs;
@@ -197,13 +183,11 @@ constexpr bool isWinograd(const ingot_conv_desc &desc) {
 enum class ConvKind { Forward, InputGrad, FilterGrad };
 
 /// Whether a convolution is computed as a product on tile units
-/// (runtime/cpu/convolution/ProductConvolution.h): in half precision, where
+/// (runtime/cpu/convolution/Im2colConvolution.h): in half precision, where
 /// rows of the image are so short that the library is slow.
 constexpr bool isOnTiles(const ingot_conv_desc &desc, ConvKind kind,
                          const ScratchMachine &machine) {
   constexpr int64_t lanes = 32, shortRow = 4, shortGradRow = 8;
-  if (machine.workspace != 0)
-    return machine.tilesF32 && desc.type == INGOT_F32;
   bool isHalf = desc.type == INGOT_BF16 || desc.type == INGOT_F16;
   if (!isHalf || !machine.tilesHalves || desc.spatial_rank != 2 ||
       desc.groups != 1 || !desc.channels_last || desc.filter_channels_last ||
@@ -215,12 +199,17 @@ constexpr bool isOnTiles(const ingot_conv_desc &desc, ConvKind kind,
   return desc.out[1] <= (kind == ConvKind::Forward ? shortRow : shortGradRow);
 }
 
+constexpr ingot_math getMath(const ingot_conv_desc &desc, ConvKind kind,
+                             const ScratchMachine &machine) {
+  return detail::mathOf(isOnTiles(desc, kind, machine), desc.type);
+}
+
 /// A convolution as a product of its windows, which are gathered a part at a
 /// time.
-struct ProductOfWindows {
-  constexpr ProductOfWindows(const ingot_conv_desc &desc, ConvKind kind,
-                             int64_t threads) {
-    constexpr int64_t mostBytes = 10 << 20, half = 2;
+struct Im2colGemm {
+  constexpr Im2colGemm(const ingot_conv_desc &desc, ConvKind kind,
+                       int64_t threads) {
+    constexpr int64_t half = 2;
     taps = desc.kernel[0] * desc.kernel[1];
     const int64_t *positions = kind == ConvKind::InputGrad ? desc.in : desc.out;
     rows = desc.batch * positions[0] * positions[1];
@@ -228,15 +217,15 @@ struct ProductOfWindows {
     int64_t channels = kind == ConvKind::InputGrad ? out : in;
     matmul.batch = 1;
     matmul.a_type = matmul.b_type = matmul.c_type = desc.type;
-    matmul.on_tiles = 1;
+    matmul.math = INGOT_MATH_TILES;
     // The filter's gradient has columns for each tap; else parts are rows.
     bool byTaps = kind == ConvKind::FilterGrad;
     int64_t partBytes = (byTaps ? rows : taps) * channels * half;
     int64_t parts = byTaps ? taps : rows;
-    part = std::clamp<int64_t>(mostBytes / std::max<int64_t>(partBytes, 1), 1,
-                               std::max<int64_t>(parts, 1));
-    rowsBytes = detail::roundUp(part * partBytes, INGOT_ALIGNMENT);
-    filterBytes = detail::roundUp(taps * in * out * half, INGOT_ALIGNMENT);
+    part = std::clamp<int64_t>(kIm2colBytes / std::max<int64_t>(partBytes, 1),
+                               1, std::max<int64_t>(parts, 1));
+    rowsBytes = alignTo(part * partBytes, INGOT_ALIGNMENT);
+    filterBytes = alignTo(taps * in * out * half, INGOT_ALIGNMENT);
     matmul.transpose_a = byTaps;
     matmul.m = byTaps ? out : part;
     matmul.n = byTaps ? part * in : kind == ConvKind::Forward ? out : in;
@@ -259,41 +248,13 @@ struct ProductOfWindows {
   ingot_matmul_desc matmul = {};
 };
 
-/// On a device: what the library copies for its kernels. On tensor cores they
-/// take channels last, in units of 16 bytes, and the channels of groups apart;
-/// f32, which these round, is copied in any case on GPUs before sm_90. Beside
-/// tensor cores they take channels first.
-constexpr int64_t getDeviceCopyBytes(const ingot_conv_desc &desc,
-                                     bool roundsF32) {
-  if (desc.type == INGOT_F64)
-    return 0;
-  bool isHalf = desc.type != INGOT_F32, onTensorCores = isHalf || roundsF32;
-  int64_t size = isHalf ? 2 : 4, multiple = onTensorCores ? 16 / size : 1;
-  auto bytes = [&](int64_t rows, const int64_t *extents, int64_t channels,
-                   bool channelsLast) {
-    bool isCopied = onTensorCores && (!isHalf || desc.groups != 1);
-    if (channelsLast == onTensorCores && channels % multiple == 0 && !isCopied)
-      return int64_t(0);
-    for (int64_t i = 0; i < desc.spatial_rank; ++i)
-      rows *= extents[i];
-    return detail::roundUp(rows * detail::roundUp(channels, multiple) * size,
-                           INGOT_ALIGNMENT);
-  };
-  return bytes(desc.batch, desc.in, desc.in_channels, desc.channels_last) +
-         bytes(desc.batch, desc.out, desc.out_channels, desc.channels_last) +
-         bytes(desc.out_channels, desc.kernel, desc.in_channels / desc.groups,
-               desc.filter_channels_last);
-}
-
 /// The filter in the library's layout, whose channels come in blocks of 16, a
 /// sum of filters per thread in the filter's gradient, where channels come
 /// first input and output in the library's layouts, and where they come last
 /// but do not fill blocks an image's windows per thread.
 constexpr int64_t getScratchBytes(const ingot_conv_desc &desc,
                                   const ScratchMachine &machine) {
-  using detail::convertedBytes, detail::roundUp, detail::winogradBytes;
-  if (machine.workspace != 0)
-    return machine.workspace + getDeviceCopyBytes(desc, machine.tilesF32);
+  using detail::convertedBytes, detail::winogradBytes;
   if (desc.type == INGOT_F64)
     return 0;
   int64_t in = desc.batch, out = desc.batch, taps = 1;
@@ -311,10 +272,10 @@ constexpr int64_t getScratchBytes(const ingot_conv_desc &desc,
   bool isHalf = desc.type != INGOT_F32 && converted == 0;
   int64_t bytes = isHalf ? 2 : 4;
   constexpr int64_t block = 16;
-  int64_t filter = taps * roundUp(inChannels / desc.groups, block) *
-                   roundUp(outChannels / desc.groups, block) * desc.groups;
+  int64_t filter = taps * alignTo(inChannels / desc.groups, block) *
+                   alignTo(outChannels / desc.groups, block) * desc.groups;
   // Sums are in f32, and with a bias beside them.
-  int64_t sums = (filter + roundUp(outChannels, block)) * 4;
+  int64_t sums = (filter + alignTo(outChannels, block)) * 4;
   bool fills = inChannels / desc.groups % block == 0 &&
                outChannels / desc.groups % block == 0;
   int64_t windows = fills || desc.batch == 0
@@ -323,18 +284,18 @@ constexpr int64_t getScratchBytes(const ingot_conv_desc &desc,
                               machine.threads;
   int64_t data =
       desc.channels_last
-          ? roundUp(windows * bytes, 64)
-          : roundUp(in * roundUp(inChannels, block) * bytes, 64) +
-                roundUp(out * roundUp(outChannels, block) * bytes, 64);
-  int64_t library = data + roundUp(filter * bytes, 64) +
-                    roundUp(sums * machine.threads, INGOT_ALIGNMENT) +
+          ? alignTo(windows * bytes, 64)
+          : alignTo(in * alignTo(inChannels, block) * bytes, 64) +
+                alignTo(out * alignTo(outChannels, block) * bytes, 64);
+  int64_t library = data + alignTo(filter * bytes, 64) +
+                    alignTo(sums * machine.threads, INGOT_ALIGNMENT) +
                     (1 << 16);
   if (!isWinograd(desc))
     return converted + library;
   auto countTiles = [&](const int64_t *extents) {
-    constexpr int64_t tile = 4;
-    return desc.batch * (roundUp(extents[0], tile) / tile) *
-           (roundUp(extents[1], tile) / tile);
+    constexpr int64_t tile = WinogradBlocking::kOut;
+    return desc.batch * divideCeil(extents[0], tile) *
+           divideCeil(extents[1], tile);
   };
   return std::max({library,
                    winogradBytes(countTiles(desc.out), inChannels, outChannels,
@@ -351,19 +312,23 @@ constexpr bool isOnTiles(const ingot_attention_desc &desc,
                                   : machine.tilesHalves;
 }
 
+constexpr ingot_math getMath(const ingot_attention_desc &desc,
+                             const ScratchMachine &machine) {
+  return detail::mathOf(isOnTiles(desc, machine), desc.type);
+}
+
 /// What a thread of runtime/cpu/attention works in.
 struct AttentionScratch {
-  /// Rows of a block of queries, and of a block of keys.
-  static constexpr int64_t queryBlock = 96, keyBlock = 64;
-
   constexpr AttentionScratch(const ingot_attention_desc &desc, bool onTiles) {
-    constexpr int64_t columns = 32, most = 2 << 20;
-    int64_t size = detail::roundUp(desc.size, columns);
-    int64_t valueSize = detail::roundUp(desc.value_size, columns);
+    constexpr int64_t queryBlock = AttentionBlocking::kQueries;
+    constexpr int64_t keyBlock = AttentionBlocking::kKeys;
+    constexpr int64_t columns = AttentionBlocking::kColumns;
+    int64_t size = alignTo(desc.size, columns);
+    int64_t valueSize = alignTo(desc.value_size, columns);
     int64_t heads = desc.heads / std::max<int64_t>(desc.key_heads, 1);
     bool isHalf = desc.type != INGOT_F32;
     int64_t shared = heads * desc.queries * size;
-    keepsHeads = !isHalf || shared <= most;
+    keepsHeads = !isHalf || shared <= AttentionBlocking::kMostQuerySums;
     querySums = !isHalf ? 0 : keepsHeads ? shared : queryBlock * size;
     // Gradients need the most: what is summed up, then operands.
     int64_t sums = 2 * queryBlock * keyBlock + queryBlock * size +
@@ -373,9 +338,9 @@ struct AttentionScratch {
     // On tiles parts of two bytes, queries on both sides, and a strip of
     // weights.
     bytes = onTiles ? sums * 4 + (rows + queries + columns * queryBlock) * 2 *
-                                     detail::partsOf(desc.type)
+                                     getTileParts(desc.type)
                     : (sums + rows) * 4;
-    bytes = detail::roundUp(bytes, INGOT_ALIGNMENT);
+    bytes = alignTo(bytes, INGOT_ALIGNMENT);
   }
 
   /// Whether it sums up the gradients of all queries that share keys: in f32
@@ -389,29 +354,9 @@ struct AttentionScratch {
 /// On a processor: what threads work in, and one number per query.
 constexpr int64_t getScratchBytes(const ingot_attention_desc &desc,
                                   const ScratchMachine &machine) {
-  using detail::roundUp;
-  // The gradient of queries is summed up in f32, beside two sums per query.
-  if (machine.workspace != 0)
-    return machine.workspace +
-           roundUp(desc.batch * desc.heads * desc.queries * (desc.size + 2) * 4,
-                   INGOT_ALIGNMENT);
   AttentionScratch thread(desc, isOnTiles(desc, machine));
   return machine.threads * thread.bytes +
-         roundUp(desc.batch * desc.heads * desc.queries * 4, INGOT_ALIGNMENT);
-}
-
-/// The same for the gradient. On a device that gives the same bits every time
-/// only with the gradients of all scores in memory, in blocks of 64 by 64
-/// (cudnn-frontend 1.32, SDPA_backward).
-constexpr int64_t getGradientScratchBytes(const ingot_attention_desc &desc,
-                                          const ScratchMachine &machine) {
-  using detail::roundUp;
-  int64_t bytes = getScratchBytes(desc, machine);
-  if (machine.workspace != 0)
-    bytes += roundUp(desc.batch * desc.heads * roundUp(desc.queries, 64) *
-                         roundUp(desc.keys, 64) * 2,
-                     INGOT_ALIGNMENT);
-  return bytes;
+         alignTo(desc.batch * desc.heads * desc.queries * 4, INGOT_ALIGNMENT);
 }
 
 } // namespace ingot::abi

@@ -8,6 +8,7 @@
 #define INGOT_RUNTIME_ABI_SHARD_H
 
 #include "runtime/abi/Abi.h"
+#include "runtime/abi/Align.h"
 
 #include <algorithm>
 
@@ -24,8 +25,7 @@ struct ElementRange {
 /// are equal and in the order of ranks; the last ones may be shorter, or empty.
 inline ElementRange getShard(int64_t of, int64_t rank, int64_t ranks) {
   constexpr int64_t unit = INGOT_SHARD_ELEMENTS;
-  int64_t units = (of + unit - 1) / unit;
-  int64_t each = (units + ranks - 1) / ranks * unit;
+  int64_t each = abi::divideCeil(abi::divideCeil(of, unit), ranks) * unit;
   return {std::min(of, rank * each), std::min(of, (rank + 1) * each)};
 }
 

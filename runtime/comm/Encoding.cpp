@@ -38,17 +38,17 @@ static float invert(float scale) {
   return scale >= FLT_MIN && scale <= FLT_MAX ? 1 / scale : 0;
 }
 
-Encoding::Encoding(int32_t code, int64_t elements, int64_t kept)
-    : code(code), elements(elements), kept(kept) {}
+Encoding::Encoding(int32_t compression, int64_t elements, int64_t k)
+    : compression(compression), elements(elements), k(k) {}
 
 int64_t Encoding::getMessageBytes() const {
-  return abi::getMessageBytes(code, elements, kept);
+  return abi::getMessageBytes(compression, elements, k);
 }
 
 /// Calls `body(block, first, count)` for each block of elements.
 template <typename Body>
 static void forEachBlock(int64_t elements, const Body &body) {
-  int64_t blocks = (elements + kBlock - 1) / kBlock;
+  int64_t blocks = abi::divideCeil(elements, kBlock);
   parallelFor(blocks, kBlockGrain, [&](int64_t begin, int64_t end) {
     for (int64_t block = begin; block < end; ++block) {
       int64_t first = block * kBlock;
@@ -58,7 +58,7 @@ static void forEachBlock(int64_t elements, const Body &body) {
 }
 
 void Encoding::approximate(const float *from, float *to) const {
-  if (code == INGOT_TOPK)
+  if (compression == INGOT_TOPK)
     return keepLargest(from, to);
   forEachBlock(elements, [=](int64_t, int64_t first, int64_t count) {
     float scale = getScale(from + first, count), inverse = invert(scale);
@@ -82,7 +82,7 @@ void Encoding::keepLargest(const float *from, float *to) const {
     return std::pair(kind, wanted);
   };
   auto [upper, rest] = findLast(
-      kept, [](uint32_t magnitude) -> int64_t { return magnitude >> 16; });
+      k, [](uint32_t magnitude) -> int64_t { return magnitude >> 16; });
   auto [lower, ties] = findLast(rest, [&](uint32_t magnitude) -> int64_t {
     return magnitude >> 16 == upper ? int64_t(magnitude & 0xFFFF) : -1;
   });
@@ -97,9 +97,9 @@ void Encoding::keepLargest(const float *from, float *to) const {
 }
 
 void Encoding::encode(const float *from, char *message) const {
-  if (code == INGOT_TOPK) {
+  if (compression == INGOT_TOPK) {
     auto *out = reinterpret_cast<KeptElement *>(message);
-    auto *end = out + kept;
+    auto *end = out + k;
     for (int64_t i = 0; i < elements && out != end; ++i)
       // NaN is not 0.
       if (from[i] != 0)
@@ -123,12 +123,12 @@ void Encoding::encode(const float *from, char *message) const {
 
 void Encoding::decode(const char *messages, int64_t count, float *sum) const {
   int64_t bytes = getMessageBytes();
-  if (code == INGOT_TOPK) {
+  if (compression == INGOT_TOPK) {
     std::memset(sum, 0, elements * sizeof(float));
     for (int64_t message = 0; message < count; ++message) {
       auto *kepts =
           reinterpret_cast<const KeptElement *>(messages + message * bytes);
-      for (int64_t i = 0; i < kept; ++i)
+      for (int64_t i = 0; i < k; ++i)
         sum[kepts[i].index] += kepts[i].value;
     }
     return;

@@ -1,7 +1,7 @@
 //===----------------------------------------------------------------------===//
 //
-// Buckets of f32 as messages of fewer bytes: what a code can say of them, and
-// how (docs/spec/collective.md).
+// Compressed buckets of f32: what a payload says of the elements, and how
+// (docs/spec/collective.md).
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,9 +14,9 @@ namespace ingot::runtime {
 
 class Encoding {
 public:
-  /// `code`: of ingot_bucket_desc, not INGOT_PLAIN. `kept`: elements that
-  /// INGOT_TOPK keeps.
-  Encoding(int32_t code, int64_t elements, int64_t kept);
+  /// `compression` is an ingot_compression other than INGOT_UNCOMPRESSED, `k`
+  /// the number of elements that INGOT_TOPK sends.
+  Encoding(int32_t compression, int64_t elements, int64_t k);
 
   /// Of one rank's message.
   int64_t getMessageBytes() const;
@@ -31,8 +31,8 @@ public:
 private:
   void keepLargest(const float *from, float *to) const;
 
-  int32_t code;
-  int64_t elements, kept;
+  int32_t compression;
+  int64_t elements, k;
 };
 
 } // namespace ingot::runtime

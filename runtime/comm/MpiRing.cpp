@@ -7,6 +7,7 @@
 #include <utility>
 
 using namespace ingot::runtime;
+namespace abi = ingot::abi;
 
 void ingot::runtime::checkMpi(int status) {
   if (status == MPI_SUCCESS)
@@ -43,7 +44,7 @@ static void addAs(const char *addend, char *sum, int64_t count) {
 static void addHalves(const char *addend, char *sum, int64_t count,
                       DType type) {
   constexpr int64_t kBlock = 512;
-  int32_t code = type == DType::F16 ? INGOT_F16 : INGOT_BF16;
+  int32_t code = getAbiType(type);
   float left[kBlock], right[kBlock];
   for (int64_t first = 0; first < count; first += kBlock) {
     int64_t block = std::min(kBlock, count - first);
@@ -87,7 +88,7 @@ MpiRing::MpiRing(MPI_Comm ranks, int tag, Part part, void *data,
   checkMpi(MPI_Comm_size(ranks, &size));
   int64_t shardBytes =
       getShard(elements, 0, size).getCount() * ingot::runtime::getSize(type);
-  chunks = std::max<int64_t>(1, (shardBytes + kChunkBytes - 1) / kChunkBytes);
+  chunks = std::max<int64_t>(1, abi::divideCeil(shardBytes, kChunkBytes));
   int64_t half = (size - 1) * chunks;
   reduceMessages = part == Part::Gather ? 0 : half;
   messages = reduceMessages + (part == Part::Reduce ? 0 : half);
@@ -106,7 +107,7 @@ MpiRing::Chunk MpiRing::getChunk(int64_t shard, int64_t index) const {
   ElementRange range = getShard(elements, (shard + 2 * size) % size, size);
   // Of whole cache lines.
   constexpr int64_t unit = INGOT_SHARD_ELEMENTS;
-  int64_t units = (range.getCount() + unit - 1) / unit;
+  int64_t units = abi::divideCeil(range.getCount(), unit);
   auto bound = [&](int64_t of) {
     return std::min(range.end, range.begin + units * of / chunks * unit);
   };

@@ -6,11 +6,15 @@
 
 #include "runtime/core/DType.h"
 
+#include "runtime/abi/Abi.h"
+
 #include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <stdexcept>
+#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -18,17 +22,21 @@ using namespace ingot::runtime;
 
 namespace {
 
+/// Stands for the ingot_dtype of a type that no entry point takes.
+constexpr int32_t kNotInAbi = -1;
+
 struct TypeInfo {
   DType type;
   int64_t size;
   std::string_view name, safeTensorsName;
+  int32_t abiType = kNotInAbi;
 };
 
-constexpr std::array<TypeInfo, 13> typeInfos = {{
-    {DType::F64, 8, "f64", "F64"},
-    {DType::F32, 4, "f32", "F32"},
-    {DType::F16, 2, "f16", "F16"},
-    {DType::BF16, 2, "bf16", "BF16"},
+constexpr std::array<TypeInfo, 13> kTypeInfos = {{
+    {DType::F64, 8, "f64", "F64", INGOT_F64},
+    {DType::F32, 4, "f32", "F32", INGOT_F32},
+    {DType::F16, 2, "f16", "F16", INGOT_F16},
+    {DType::BF16, 2, "bf16", "BF16", INGOT_BF16},
     {DType::I64, 8, "i64", "I64"},
     {DType::I32, 4, "i32", "I32"},
     {DType::I8, 1, "i8", "I8"},
@@ -41,7 +49,7 @@ constexpr std::array<TypeInfo, 13> typeInfos = {{
 }};
 
 const TypeInfo &getInfo(DType type) {
-  return typeInfos[static_cast<size_t>(type)];
+  return kTypeInfos[static_cast<size_t>(type)];
 }
 
 /// To f32 such that rounding the result once more, to fewer bits, is exact.
@@ -166,12 +174,27 @@ constexpr bool isInteger = std::is_integral_v<T> || std::is_same_v<T, Boolean>;
 
 int64_t ingot::runtime::getSize(DType type) { return getInfo(type).size; }
 
+DType ingot::runtime::getDType(int32_t abiType) {
+  for (const TypeInfo &info : kTypeInfos)
+    if (abiType != kNotInAbi && info.abiType == abiType)
+      return info.type;
+  throw std::invalid_argument("element type " + std::to_string(abiType) +
+                              " is not one of the ABI");
+}
+
+int32_t ingot::runtime::getAbiType(DType type) {
+  if (getInfo(type).abiType == kNotInAbi)
+    throw std::invalid_argument("entry points do not take elements of type " +
+                                std::string(getName(type)));
+  return getInfo(type).abiType;
+}
+
 std::string_view ingot::runtime::getName(DType type) {
   return getInfo(type).name;
 }
 
 std::optional<DType> ingot::runtime::parseDType(std::string_view name) {
-  for (const TypeInfo &info : typeInfos)
+  for (const TypeInfo &info : kTypeInfos)
     if (info.name == name)
       return info.type;
   return std::nullopt;
@@ -183,7 +206,7 @@ std::string_view ingot::runtime::getSafeTensorsName(DType type) {
 
 std::optional<DType>
 ingot::runtime::parseSafeTensorsDType(std::string_view name) {
-  for (const TypeInfo &info : typeInfos)
+  for (const TypeInfo &info : kTypeInfos)
     if (info.safeTensorsName == name)
       return info.type;
   return std::nullopt;

@@ -14,7 +14,7 @@
 
 namespace ingot::runtime {
 
-/// Compiled steps use the first nine (Abi.h); files may hold any of them.
+/// The element types of a compiled step are the first nine; files may hold any.
 enum class DType {
   F64,
   F32,
@@ -33,6 +33,13 @@ enum class DType {
 
 /// Bytes of one element.
 int64_t getSize(DType type);
+
+/// The element type that entry points know as `abiType`, an ingot_dtype of
+/// Abi.h. Throws std::invalid_argument for any other number.
+DType getDType(int32_t abiType);
+/// The inverse. Throws std::invalid_argument for types that no entry point
+/// takes.
+int32_t getAbiType(DType type);
 
 /// The name the manifest uses: f32, i64, bool, ...
 std::string_view getName(DType type);

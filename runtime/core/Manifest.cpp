@@ -7,6 +7,7 @@
 #include "runtime/core/Manifest.h"
 
 #include "runtime/abi/Abi.h"
+#include "runtime/abi/Align.h"
 #include "runtime/core/Error.h"
 
 #include <nlohmann/json.hpp>
@@ -416,7 +417,7 @@ Manifest ingot::runtime::parseManifest(std::string_view text) {
 }
 
 static int64_t align(int64_t bytes) {
-  return (bytes + INGOT_ALIGNMENT - 1) / INGOT_ALIGNMENT * INGOT_ALIGNMENT;
+  return ingot::abi::alignTo(bytes, INGOT_ALIGNMENT);
 }
 
 int64_t TensorSpec::getElements() const {

@@ -6,23 +6,24 @@
 
 #include "runtime/core/Memory.h"
 
+#include "runtime/abi/Align.h"
 #include "runtime/core/Error.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <sys/mman.h>
 #include <utility>
 
 using namespace ingot::runtime;
+namespace abi = ingot::abi;
 
 Block::Block(size_t size, std::string_view purpose) : size(size) {
   constexpr size_t page = 4096, hugePage = size_t(2) << 20;
   if (size > PTRDIFF_MAX - hugePage)
     throw failure(std::string(purpose), "the size overflows",
                   "compile the model again");
-  mapped = (size + page - 1) / page * page;
-  if (mapped == 0)
-    mapped = page;
+  mapped = std::max<size_t>(page, abi::alignTo(size, page));
   void *memory = mmap(nullptr, mapped, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) {
@@ -50,7 +51,7 @@ void Block::swap(Block &other) noexcept {
 void ingot::runtime::releasePages(std::string_view bytes) {
   constexpr uintptr_t page = 4096;
   auto first = reinterpret_cast<uintptr_t>(bytes.data());
-  uintptr_t from = (first + page - 1) / page * page;
+  uintptr_t from = abi::alignTo(first, page);
   uintptr_t to = (first + bytes.size()) / page * page;
   if (from < to)
     (void)madvise(reinterpret_cast<void *>(from), to - from, MADV_DONTNEED);

@@ -7,7 +7,6 @@
 #ifndef INGOT_RUNTIME_CUDA_DRIVER_H
 #define INGOT_RUNTIME_CUDA_DRIVER_H
 
-#include "runtime/abi/Abi.h"
 #include "runtime/cuda/libraries/Library.h"
 
 #include <cuda.h>
@@ -75,11 +74,6 @@ public:
 private:
   Library library;
 };
-
-/// Of a type of Abi.h.
-inline int64_t getElementBytes(int32_t type) {
-  return type == INGOT_F64 ? 8 : type == INGOT_F32 ? 4 : 2;
-}
 
 } // namespace ingot::runtime
 

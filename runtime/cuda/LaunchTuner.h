@@ -9,6 +9,7 @@
 #ifndef INGOT_RUNTIME_CUDA_LAUNCHTUNER_H
 #define INGOT_RUNTIME_CUDA_LAUNCHTUNER_H
 
+#include "runtime/abi/Abi.h"
 #include "runtime/cuda/Tuner.h"
 
 #include <unordered_map>

@@ -9,8 +9,8 @@
 #include "runtime/core/Device.h"
 #include "runtime/core/Error.h"
 #include "runtime/observe/Profile.h"
-#include "runtime/trainer/Inspect.h"
-#include "runtime/trainer/Trainer.h"
+#include "runtime/trainer/loop/Inspect.h"
+#include "runtime/trainer/loop/Trainer.h"
 
 #include <cstdio>
 #include <new>

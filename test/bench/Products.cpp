@@ -13,9 +13,9 @@
 #include "runtime/core/Context.h"
 #include "runtime/core/Memory.h"
 #include "runtime/cpu/HalfPrecision.h"
-#include "runtime/cpu/OneDnn.h"
-#include "runtime/cpu/Product.h"
 #include "runtime/cpu/gemm/Gemm.h"
+#include "runtime/cpu/gemm/PackedGemm.h"
+#include "runtime/cpu/onednn/DnnlCall.h"
 
 #include <algorithm>
 #include <chrono>

@@ -3,7 +3,8 @@
 
   run.py                      every case
   run.py --filter mlp         cases with `mlp` in their name
-  run.py --group usage        the cases of cases/usage.py
+  run.py --group cuda         the cases below cases/cuda
+  run.py --group cuda/ranks   the cases of cases/cuda/ranks.py
   run.py --list               names
 
 Needs numpy, onnx and onnxruntime: run it with the Python that tools/setup made.
@@ -19,7 +20,9 @@ import traceback
 
 import harness
 
-GROUPS = sorted(p.stem for p in (harness.HERE / "cases").glob("*.py"))
+CASES = harness.HERE / "cases"
+FILES = sorted(str(p.relative_to(CASES).with_suffix("")) for p in CASES.rglob("*.py"))
+GROUPS = sorted({name.split("/")[0] for name in FILES}) + FILES
 
 
 def main():
@@ -31,9 +34,14 @@ def main():
     parser.add_argument("--list", action="store_true")
     args = parser.parse_args()
 
-    for group in [args.group] if args.group else GROUPS:
-        importlib.import_module(f"cases.{group}")
-    names = [n for n in harness.CASES if all(part in n for part in args.filter)]
+    files = [name for name in FILES if not args.group or (name + "/").startswith(args.group + "/")]
+    modules = {importlib.import_module("cases." + name.replace("/", ".")).__name__ for name in files}
+    # A file may import another one, whose cases are not its own.
+    names = [
+        n
+        for n, run_case in harness.CASES.items()
+        if run_case.__module__ in modules and all(part in n for part in args.filter)
+    ]
     if args.list:
         print("\n".join(names))
         return 0

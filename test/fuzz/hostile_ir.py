@@ -16,7 +16,7 @@ NUMBERS = [0, 1, 2, 3, 7, 1000, -1, -7, 2**31 - 1, 2**31, 2**32, 2**53, 2**62, 2
 def functions(root):
     """The valid functions of the tests of the dialect and of the semantics."""
     for folder in ("dialects/ingot", "interpret"):
-        for path in sorted((pathlib.Path(root) / folder).glob("*.mlir")):
+        for path in sorted((pathlib.Path(root) / folder).rglob("*.mlir")):
             if path.stem.endswith("-invalid"):
                 continue
             for match in re.finditer(r"^func\.func .*?^}\n", path.read_text(), re.DOTALL | re.MULTILINE):

@@ -15,10 +15,8 @@
 #include "mlir/Pass/PassManager.h"
 #include "passes/Pipeline.h"
 #include "passes/Registration.h"
-#include "passes/codegen/cpu/Object.h"
-#include "passes/codegen/cpu/Passes.h"
-#include "passes/codegen/cuda/DeviceCode.h"
-#include "passes/codegen/cuda/Passes.h"
+#include "passes/targets/host/Object.h"
+#include "passes/targets/host/Passes.h"
 #include "tools/ingot-eval/Compiled.h"
 #include "tools/ingot-eval/Slots.h"
 
@@ -139,7 +137,7 @@ static llvm::json::Object describe(const ModuleSlots &slots,
 
 /// The object file of the module's cases; empty if it has none.
 static llvm::Expected<std::string> compile(ModuleOp module, unsigned level,
-                                           const CudaTarget &target) {
+                                           const Target &target) {
   auto cases = prepare(module);
   if (!cases)
     return cases.takeError();
@@ -147,51 +145,43 @@ static llvm::Expected<std::string> compile(ModuleOp module, unsigned level,
     return std::string();
   ModuleSlots slots;
   slots.readSignatures(module);
-  TestPlacement placement;
-  placement.level = level;
-  placement.libraryEpilogues = true;
-  placement.workspace = int64_t(32) << 20;
-  if (llvm::Error error = placeSteps(module, placement))
+  if (llvm::Error error = placeSteps(module, target, level))
     return std::move(error);
-  if (llvm::Error error = runPasses(module, [](PassManager &passes) {
-        buildCudaKernelPipeline(passes);
-        passes.addNestedPass<gpu::GPUModuleOp>(createConvertDeviceKernels());
+  if (llvm::Error error = runPasses(module, [&](PassManager &passes) {
+        target.addKernelPipeline(passes, level);
       }))
     return std::move(error);
   if (llvm::Error error = slots.readPlaces(module))
     return std::move(error);
-  gpu::GPUModuleOp device = *module.getOps<gpu::GPUModuleOp>().begin();
-  auto code = generateDeviceCode(device, target);
+  auto code = target.emitDeviceCode(module);
   if (!code)
     return code.takeError();
-  device.erase();
-  LowerStepsOptions lower;
-  lower.deviceCode = code->cubin;
-  lower.devicePtx = code->ptx;
-  llvm::raw_string_ostream(lower.manifest = "")
-      << llvm::json::Value(describe(slots, *cases, target.arch));
+  std::string manifest;
+  llvm::raw_string_ostream(manifest)
+      << llvm::json::Value(describe(slots, *cases, target.getSpec().arch));
+  Builder builder(module.getContext());
+  module->setAttr(exec::kManifestAttr, builder.getStringAttr(manifest));
+  module->setAttr(exec::kDeviceCodeAttr, builder.getStringAttr(code->binary));
+  module->setAttr(exec::kDeviceTextAttr, builder.getStringAttr(code->text));
   if (llvm::Error error = runPasses(
-          module, [&](PassManager &p) { p.addPass(createLowerSteps(lower)); }))
+          module, [&](PassManager &p) { p.addPass(createLowerSteps()); }))
     return std::move(error);
-  auto host = CpuTarget::byName("x86-64");
-  if (!host)
-    return host.takeError();
   llvm::LLVMContext context;
-  auto translated = translateForCpu(module, context, *host, level);
+  auto translated = translateForHost(module, context, target.getHost(), level);
   if (!translated)
     return translated.takeError();
-  return emitObject(**translated, *host, level);
+  return emitObject(**translated, target.getHost(), level);
 }
 
 /// Writes `folder`/NAME-ON.o for every file and level.
 static llvm::Error makeCases(const std::vector<std::string> &files,
                              const std::string &arch,
                              const std::string &folder) {
-  auto target = CudaTarget::byName(arch);
-  if (!target)
-    return target.takeError();
   DialectRegistry registry;
   registerIngotDialects(registry);
+  auto target = Target::get({"cuda", arch});
+  if (!target)
+    return target.takeError();
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
   context.loadAllAvailableDialects();
   for (const std::string &file : files)
@@ -200,7 +190,7 @@ static llvm::Error makeCases(const std::vector<std::string> &files,
           parseSourceFile<ModuleOp>(file, ParserConfig(&context));
       if (!module)
         return invalid(file + ": cannot be read");
-      auto object = compile(*module, level, *target);
+      auto object = compile(*module, level, **target);
       if (!object)
         return invalid(file + ": " + llvm::toString(object.takeError()));
       if (object->empty())

@@ -45,7 +45,7 @@ def make_cases(folder, build, arch):
     """The interpreter's tests of every op, as shared libraries with device code."""
     cases = os.path.join(folder, "cases")
     os.makedirs(cases)
-    files = sorted(glob.glob(os.path.join(ROOT, "test/interpret/*.mlir")))
+    files = sorted(glob.glob(os.path.join(ROOT, "test/interpret/**/*.mlir"), recursive=True))
     run(os.path.join(build, "bin/ingot-gpu-cases"), *files, "--arch", arch, "-o", cases)
     for path in glob.glob(cases + "/*.o"):
         # What a case calls is in the program that loads it.

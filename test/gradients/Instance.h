@@ -9,7 +9,7 @@
 
 #include "dialects/reference/Tensor.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "test/random-graphs/Catalogue.h"
+#include "test/random-graphs/catalogue/Catalogue.h"
 
 namespace ingot::testing {
 

@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/ingot/ir/Arithmetic.h"
+#include "dialects/ingot/builders/Arithmetic.h"
 #include "dialects/reference/Interpreter.h"
 #include "dialects/reference/Module.h"
 #include "mlir/Pass/PassManager.h"

@@ -1,6 +1,6 @@
 #include "test/random-graphs/RandomGraph.h"
 
-#include "test/random-graphs/Catalogue.h"
+#include "test/random-graphs/catalogue/Catalogue.h"
 
 using namespace mlir;
 using namespace ingot;

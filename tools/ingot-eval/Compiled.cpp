@@ -1,12 +1,13 @@
 #include "tools/ingot-eval/Compiled.h"
 
 #include "dialects/exec/Exec.h"
-#include "dialects/ingot/ir/Builders.h"
+#include "dialects/ingot/builders/Builders.h"
 #include "dialects/ingot/ir/Dialect.h"
+#include "dialects/ingot/target/Target.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/Pipeline.h"
-#include "passes/codegen/cpu/Object.h"
-#include "passes/codegen/cpu/Passes.h"
+#include "passes/targets/host/Object.h"
+#include "passes/targets/host/Passes.h"
 #include "runtime/abi/Abi.h"
 #include "runtime/core/Context.h"
 #include "runtime/emulator/Emulator.h"
@@ -54,33 +55,13 @@ static llvm::Error defineSymbols(llvm::orc::LLJIT &jit) {
         llvm::orc::ExecutorAddr::fromPtr(entry),
         llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable};
   };
-  define("ingot_launch", &ingot_launch);
-  define("ingot_launch_grid", &ingot_launch_grid);
+#define INGOT_ABI_ENTRY(NAME) define(#NAME, &NAME);
+#include "runtime/abi/Abi.def"
   define("ingot_emulator_check", &ingot_emulator_check);
   define("ingot_emulator_access", &ingot_emulator_access);
   define("ingot_emulator_barrier", &ingot_emulator_barrier);
   define("ingot_emulator_blocks", &ingot_emulator_blocks);
   define("ingot_emulator_shuffle", &ingot_emulator_shuffle);
-  define("ingot_matmul", &ingot_matmul);
-  define("ingot_matmul_epilogue", &ingot_matmul_epilogue);
-  define("ingot_matmul_epilogue_grid", &ingot_matmul_epilogue_grid);
-  define("ingot_conv", &ingot_conv);
-  define("ingot_conv_input_grad", &ingot_conv_input_grad);
-  define("ingot_conv_filter_grad", &ingot_conv_filter_grad);
-  define("ingot_attention", &ingot_attention);
-  define("ingot_attention_grad", &ingot_attention_grad);
-  define("ingot_all_reduce_start", &ingot_all_reduce_start);
-  define("ingot_all_reduce_wait", &ingot_all_reduce_wait);
-  define("ingot_reduce_scatter_start", &ingot_reduce_scatter_start);
-  define("ingot_reduce_scatter_wait", &ingot_reduce_scatter_wait);
-  define("ingot_all_gather_start", &ingot_all_gather_start);
-  define("ingot_all_gather_wait", &ingot_all_gather_wait);
-  define("ingot_gather_messages_start", &ingot_gather_messages_start);
-  define("ingot_gather_messages_wait", &ingot_gather_messages_wait);
-  define("ingot_compress", &ingot_compress);
-  define("ingot_shard_square_sum", &ingot_shard_square_sum);
-  define("ingot_copy", &ingot_copy);
-  define("ingot_shards", &ingot_shards);
   llvm::orc::JITDylib &library = jit.getMainJITDylib();
   if (llvm::Error error =
           library.define(llvm::orc::absoluteSymbols(std::move(symbols))))
@@ -116,17 +97,13 @@ llvm::Error LoadedModule::load(const std::string &object) {
 llvm::Error LoadedModule::build(ModuleOp module, unsigned level,
                                 Backend backend) {
   slots.readSignatures(module);
-  CpuTarget target = CpuTarget::host();
-  TestPlacement placement;
-  placement.level = level;
-  placement.libraryEpilogues = backend == Backend::EmulatedCuda;
-  if (llvm::Error error = placeSteps(module, placement))
+  auto target = Target::get({backend == Backend::Cpu ? "cpu" : "emulator"});
+  if (!target)
+    return target.takeError();
+  if (llvm::Error error = placeSteps(module, **target, level))
     return error;
   if (llvm::Error error = runPasses(module, [&](PassManager &p) {
-        if (backend == Backend::Cpu)
-          buildCpuKernelPipeline(p, level, target);
-        else
-          buildEmulationPipeline(p);
+        (*target)->addKernelPipeline(p, level);
       }))
     return error;
   if (llvm::Error error = slots.readPlaces(module))
@@ -135,10 +112,11 @@ llvm::Error LoadedModule::build(ModuleOp module, unsigned level,
           module, [](PassManager &p) { p.addPass(createLowerSteps()); }))
     return error;
   llvm::LLVMContext context;
-  auto translated = translateForCpu(module, context, target, level);
+  auto translated =
+      translateForHost(module, context, (*target)->getHost(), level);
   if (!translated)
     return translated.takeError();
-  auto object = emitObject(**translated, target, level);
+  auto object = emitObject(**translated, (*target)->getHost(), level);
   if (!object)
     return object.takeError();
   return load(*object);
@@ -248,14 +226,7 @@ llvm::Expected<std::vector<Tensor>> ingot::hoistConstants(func::FuncOp function,
 
 double ingot::compiledLeeway(func::FuncOp function, Type element) {
   bool roundsOnce = true;
-  function.walk([&](Operation *op) {
-    roundsOnce &=
-        !isa<ExpOp, LogOp, Log1pOp, TanhOp, ErfOp, SinOp, CosOp, PowOp, RsqrtOp,
-             LogisticOp, ReduceOp, MatmulOp, ConvOp, ConvInputGradOp,
-             ConvFilterGradOp, SumPoolOp, SumPoolGradOp, MaxPoolGradOp,
-             ScatterAddOp, DropoutOp>(op) &&
-        !isa<Decomposable>(op);
-  });
+  function.walk([&](CostModel op) { roundsOnce &= op.roundsOnce(); });
   if (roundsOnce)
     return 0;
   return element.isF64()   ? 1e-12

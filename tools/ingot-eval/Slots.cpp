@@ -4,9 +4,9 @@
 #include "dialects/ingot/ir/Dialect.h"
 #include "dialects/ingot/ir/Signature.h"
 #include "dialects/ingot/ir/States.h"
+#include "dialects/ingot/target/Target.h"
 #include "dialects/reference/Tensor.h"
 #include "mlir/Pass/PassManager.h"
-#include "passes/cost/Machine.h"
 #include "passes/fusion/Passes.h"
 #include "passes/graph/Passes.h"
 #include "passes/schedule/Passes.h"
@@ -57,7 +57,8 @@ llvm::Error ModuleSlots::readPlaces(ModuleOp module) {
   for (auto state : module.getOps<StateOp>()) {
     if (state.getHalves())
       continue;
-    int64_t offset = state->getAttrOfType<IntegerAttr>("exec.offset").getInt();
+    int64_t offset =
+        state->getAttrOfType<IntegerAttr>(exec::kOffsetAttr).getInt();
     stateOffsets[state.getSymName()] = offset;
     std::string storage;
     states.push_back({offset, ingot::stateBytes(state, storage).str(),
@@ -65,26 +66,24 @@ llvm::Error ModuleSlots::readPlaces(ModuleOp module) {
     if (state.getShard())
       shards.insert(state.getSymName());
   }
-  stateBytes = module->getAttrOfType<IntegerAttr>("exec.state_bytes").getInt();
-  if (auto places = module->getAttrOfType<ArrayAttr>("exec.messages"))
-    for (auto place : places.getAsRange<DenseI64ArrayAttr>())
-      messages.push_back({place[0], place[1]});
-  for (auto step : module.getOps<func::FuncOp>()) {
-    FunctionSlots &compiled = functions[step.getName()];
-    compiled.arenaBytes =
-        step->getAttrOfType<IntegerAttr>("exec.arena_bytes").getInt();
+  stateBytes =
+      module->getAttrOfType<IntegerAttr>(exec::kStateBytesAttr).getInt();
+  if (auto places = module->getAttrOfType<ArrayAttr>(exec::kMessagesAttr))
+    for (auto place : places.getAsRange<exec::MessageAttr>())
+      messages.push_back({place.getOffset(), place.getRankBytes()});
+  for (auto step : module.getOps<exec::StepOp>()) {
+    FunctionSlots &compiled = functions[step.getSymName()];
+    compiled.arenaBytes = static_cast<int64_t>(step.getArenaBytes());
     llvm::StringMap<int64_t> places;
-    for (StringRef list : {"exec.inputs", "exec.outputs"})
-      for (auto place :
-           step->getAttrOfType<ArrayAttr>(list).getAsRange<DictionaryAttr>())
-        places[place.getAs<StringAttr>("name").getValue()] =
-            place.getAs<IntegerAttr>("offset").getInt();
+    for (ArrayAttr list : {step.getInputs(), step.getOutputs()})
+      for (auto value : list.getAsRange<exec::ValueAttr>())
+        places[value.getName()] = value.getOffset();
     for (auto *slots : {&compiled.arguments, &compiled.results})
       for (Slot &slot : *slots) {
         auto &offsets = slot.isState ? stateOffsets : places;
         auto found = offsets.find(slot.name);
         if (found == offsets.end())
-          return invalid("no place for '" + slot.name + "'");
+          return invalid("no memory for '" + slot.name + "'");
         slot.offset = found->second;
         slot.isShard = slot.isState && shards.contains(slot.name);
       }
@@ -101,29 +100,29 @@ llvm::Error ingot::runPasses(ModuleOp module,
   return llvm::Error::success();
 }
 
-llvm::Error ingot::placeSteps(ModuleOp module, const TestPlacement &options) {
+llvm::Error ingot::placeSteps(ModuleOp module, const Target &target,
+                              unsigned level) {
   Machine machine;
-  machine.deviceWorkspaceBytes = static_cast<double>(options.workspace);
-  module->setAttr(kMachineAttr, machine.toAttr(module.getContext()));
+  machine.threads = target.getMachine().threads;
+  machine.deviceWorkspaceBytes = target.getMachine().deviceWorkspaceBytes;
+  Target::set(module, target.getSpec(), machine);
   return runPasses(module, [&](PassManager &passes) {
     OpPassManager &functions = passes.nest<func::FuncOp>();
     functions.addPass(createSimplify());
     DecomposeOptions decomposition;
-    decomposition.keepAnchors = options.level > 0;
-    decomposition.device = options.device;
+    decomposition.keepAnchors = level > 0;
     functions.addPass(createDecompose(decomposition));
     functions.addPass(createSimplify());
-    if (options.libraryEpilogues && options.level > 0)
-      functions.addPass(createPackSigns());
+    if (level > 0)
+      target.addLegalization(functions, LegalizationPoint::Kernels, {});
     FormFusionsOptions fusion;
-    fusion.each = options.level == 0;
-    fusion.libraryEpilogues = options.libraryEpilogues;
+    fusion.each = level == 0;
     functions.addPass(createFormFusions(fusion));
     passes.addPass(createOutlineConstants());
-    if (options.level > 0)
+    if (level > 0)
       passes.addNestedPass<func::FuncOp>(createGroupKernels());
     PlaceStepsOptions placement;
-    placement.noReuse = options.level == 0;
+    placement.noReuse = level == 0;
     passes.addPass(createPlaceSteps(placement));
   });
 }

@@ -21,6 +21,8 @@ class PassManager;
 
 namespace ingot {
 
+class Target;
+
 /// An argument or result, and its place in one of the two blocks.
 struct Slot {
   mlir::RankedTensorType type;
@@ -63,17 +65,9 @@ struct ModuleSlots {
   llvm::Error readPlaces(mlir::ModuleOp module);
 };
 
-/// What the functions of a test are compiled with besides a target's kernels.
-struct TestPlacement {
-  unsigned level = 2;
-  /// Whether library calls are the device's, and whether products have the
-  /// epilogues that its library has, or any.
-  bool device = false, libraryEpilogues = false;
-  int64_t workspace = 0;
-};
-
-/// From simplification to placed steps.
-llvm::Error placeSteps(mlir::ModuleOp module, const TestPlacement &options);
+/// From simplification to placed steps for the target, at -O`level`.
+llvm::Error placeSteps(mlir::ModuleOp module, const Target &target,
+                       unsigned level);
 
 /// Fails with what the compiler said.
 llvm::Error runPasses(mlir::ModuleOp module,

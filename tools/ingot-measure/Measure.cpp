@@ -1,5 +1,7 @@
 #include "tools/ingot-measure/Measure.h"
 
+#include "passes/targets/cpu/CpuScratch.h"
+#include "passes/targets/cpu/CpuTarget.h"
 #include "runtime/abi/Scratch.h"
 #include "runtime/core/Context.h"
 #include "runtime/cpu/HalfPrecision.h"
@@ -66,7 +68,7 @@ double measureMatmul(ingot_dtype type, int64_t size, const Machine &machine) {
   desc.batch = 1;
   desc.m = desc.n = desc.k = size;
   desc.a_type = desc.b_type = desc.c_type = type;
-  desc.on_tiles = isOnTiles(desc, machine.getScratchMachine());
+  desc.math = getMath(desc, getScratchMachine(machine));
   Block a = makeNumbers(type, size * size), b = makeNumbers(type, size * size),
         c = makeZeros(size * size * bytesOf(type));
   double seconds = bestSeconds(4, [&] {
@@ -126,18 +128,18 @@ double measureAttention(int32_t type, const Machine &machine) {
     strides[1] = heads * size;
     strides[2] = size;
   }
-  desc.on_tiles = isOnTiles(desc, machine.getScratchMachine());
-  desc.scratch_bytes = abi::getScratchBytes(desc, machine.getScratchMachine());
+  desc.math = getMath(desc, getScratchMachine(machine));
+  desc.scratch_bytes = abi::getScratchBytes(desc, getScratchMachine(machine));
   int64_t bytes = tokens * heads * size * 4;
   Block query = makeZeros(bytes), key = makeZeros(bytes),
         value = makeZeros(bytes), result = makeZeros(bytes),
         lse = makeZeros(heads * tokens * 4),
         scratch = makeZeros(desc.scratch_bytes);
   double seconds = bestSeconds(4, [&] {
-    ingot_attention(&context, &desc, query.getData(), key.getData(),
-                    value.getData(), nullptr, nullptr, nullptr, nullptr,
-                    nullptr, result.getData(), lse.getData(),
-                    scratch.getData());
+    ingot_attention(
+        &context, &desc, query.getData(), key.getData(), value.getData(),
+        nullptr, nullptr, nullptr, nullptr, nullptr, result.getData(),
+        reinterpret_cast<float *>(lse.getData()), scratch.getData());
   });
   constexpr int64_t pairs = tokens * (tokens + 1) / 2;
   return 4.0 * heads * pairs * size / seconds;
@@ -200,7 +202,7 @@ Machine ingot::measureMachine() {
   for (const auto &[name, isThere] : llvm::sys::getHostCPUFeatures())
     if (isThere)
       features.push_back(name.str());
-  Machine machine = Machine::byFeatures(features, getThreadCount());
+  Machine machine = CpuTarget::describeMachine(features, getThreadCount());
   machine.matmulF32 = measureMatmul(INGOT_F32, 1024, machine);
   machine.matmulF64 = measureMatmul(INGOT_F64, 128, machine);
   machine.matmulBf16 = measureMatmul(INGOT_BF16, 1024, machine);

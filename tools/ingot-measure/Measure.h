@@ -7,7 +7,7 @@
 #ifndef INGOT_TOOLS_INGOT_MEASURE_MEASURE_H
 #define INGOT_TOOLS_INGOT_MEASURE_MEASURE_H
 
-#include "passes/cost/Machine.h"
+#include "dialects/ingot/target/Machine.h"
 
 namespace ingot {
 

@@ -1,28 +1,29 @@
 #include "tools/ingotc/Compiler.h"
 
 #include "dialects/exec/Exec.h"
-#include "dialects/ingot/ir/Builders.h"
+#include "dialects/ingot/builders/Builders.h"
 #include "dialects/ingot/ir/Diagnostics.h"
 #include "dialects/ingot/ir/Dialect.h"
 #include "dialects/ingot/ir/States.h"
-#include "frontends/onnx/Import.h"
+#include "dialects/ingot/target/Target.h"
+#include "frontends/onnx/import/Import.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/Remark/RemarkStreamer.h"
 #include "passes/Pipeline.h"
 #include "passes/Registration.h"
 #include "passes/Variants.h"
-#include "passes/codegen/Manifest.h"
-#include "passes/codegen/cpu/Passes.h"
-#include "passes/codegen/cuda/Passes.h"
-#include "passes/cost/Machine.h"
+#include "passes/targets/host/Manifest.h"
+#include "passes/targets/host/Object.h"
+#include "passes/targets/host/Passes.h"
 #include "runtime/checkpoint/SafeTensors.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/File.h"
 #include "tools/ingotc/Link.h"
+#include "tools/ingotc/MeasuredProfile.h"
 #include "tools/ingotc/PassDump.h"
 #include "tools/ingotc/Plan.h"
-#include "tools/ingotc/Target.h"
 #include "tools/ingotc/report/Report.h"
 
 #include "llvm/ADT/StringSet.h"
@@ -79,14 +80,14 @@ private:
   /// States with values that the manifest cannot say, as safetensors.
   void writeWeights(const std::string &path);
   /// Kernels as code of the target; a device's code goes to `device`.
-  bool makeKernels(const Target &target, DeviceCode &device);
-  std::string manifest(WeightStorage storage, const Target &target);
+  bool makeKernels(DeviceCode &device);
+  std::string manifest(WeightStorage storage);
   void writeText(const std::string &path, const std::string &bytes);
 
   const CompilerOptions &options;
   MLIRContext context;
   ScopedDiagnosticHandler handler;
-  Target target;
+  std::unique_ptr<const Target> target;
   bool blamesOption = false;
   llvm::StringSet<> reported;
   onnx_import::ImportedModel model;
@@ -190,9 +191,9 @@ void Compiler::writeWeights(const std::string &path) {
   file.commit();
 }
 
-std::string Compiler::manifest(WeightStorage storage, const Target &target) {
+std::string Compiler::manifest(WeightStorage storage) {
   llvm::json::Object object = buildManifest(*model.module, storage);
-  object["target"] = target.describe();
+  object["target"] = target->describe();
   llvm::json::Array segments;
   for (const auto &segment : model.exportTemplate.segments) {
     if (segment.literalBytes > 0)
@@ -228,12 +229,11 @@ void Compiler::checkTrainable(ModuleOp module) {
 }
 
 Machine Compiler::describeMachine() const {
-  Machine machine = target.getMachine();
-  machine.tilesF32 = options.tf32 ? 1 : machine.tilesF32;
+  Machine machine = target->getMachine();
   if (options.machine.empty())
     return machine;
-  if (options.machine == "measured" && target.device)
-    throw runtime::usageError("--machine", "measures processors, not GPUs",
+  if (options.machine == "measured" && options.target != "cpu")
+    throw runtime::usageError("--machine", "measures CPUs, not GPUs",
                               "name a file with the GPU's figures");
   std::string path =
       options.machine == "measured" ? findMeasuredProfile() : options.machine;
@@ -269,8 +269,6 @@ LogicalResult Compiler::makeGraph(const Machine &machine) {
   pipeline.gradComm = options.gradComm;
   pipeline.zero = options.zero;
   pipeline.syncBatchNorm = options.syncBatchNorm;
-  pipeline.device = target.device.has_value();
-  pipeline.tf32 = pipeline.device && machine.tilesF32 != 0;
   for (const Variant &variant : listVariants(options.dims)) {
     for (const auto &[name, size] : variant.dims)
       import.dims[name] = size;
@@ -279,13 +277,14 @@ LogicalResult Compiler::makeGraph(const Machine &machine) {
       return failure();
     ModuleOp module = *imported->module;
     checkTrainable(module);
-    module->setAttr(kMachineAttr, machine.toAttr(&context));
+    Target::set(module, target->getSpec(), machine);
     module->setAttr(kPrecisionAttr,
                     StringAttr::get(&context, options.precision));
     if (options.dataParallel)
       module->setAttr(kDataParallelAttr, UnitAttr::get(&context));
-    if (!runPasses([&](PassManager &m) { buildGraphPipeline(m, pipeline); },
-                   module))
+    if (!runPasses(
+            [&](PassManager &m) { buildGraphPipeline(m, pipeline, *target); },
+            module))
       return failure();
     if (!variant.name.empty())
       nameVariant(module, variant.name);
@@ -297,34 +296,41 @@ LogicalResult Compiler::makeGraph(const Machine &machine) {
   return success();
 }
 
-bool Compiler::makeKernels(const Target &target, DeviceCode &device) {
-  if (!target.device)
-    return runPasses([&](PassManager &m) {
-      buildCpuKernelPipeline(m, options.level, target.host);
-    });
-  if (!runPasses([&](PassManager &m) {
-        buildCudaKernelPipeline(m);
-        m.addNestedPass<gpu::GPUModuleOp>(createConvertDeviceKernels());
-      }))
+bool Compiler::makeKernels(DeviceCode &device) {
+  if (!runPasses(
+          [&](PassManager &m) { target->addKernelPipeline(m, options.level); }))
     return false;
-  gpu::GPUModuleOp module = *model.module->getOps<gpu::GPUModuleOp>().begin();
-  auto code = generateDeviceCode(module, *target.device);
+  auto code = target->emitDeviceCode(*model.module);
   if (!code)
     throw failure("codegen", llvm::toString(code.takeError()),
-                  "check the installation of CUDA, or report this with the "
-                  "model");
+                  "check the installation of the target's tools, or report "
+                  "this with the model");
   device = std::move(*code);
-  module.erase();
   return true;
 }
 
+/// The target that the options name. Throws usageError.
+static std::unique_ptr<const Target>
+chooseTarget(const CompilerOptions &options) {
+  TargetSpec spec;
+  spec.kind = options.target;
+  spec.arch = options.arch;
+  spec.math = options.tf32 ? MathMode::TF32 : MathMode::Exact;
+  auto target = Target::get(spec);
+  if (!target)
+    throw runtime::usageError("--arch", llvm::toString(target.takeError()),
+                              "give LLVM's name of a CPU, or native; for GPUs "
+                              "an architecture such as sm_80 or sm_90");
+  return std::move(*target);
+}
+
 int Compiler::plan() {
-  target = Target::choose(options.target, options.arch);
-  if (options.emit == "ptx" && !target.device)
-    throw runtime::usageError("--emit", "a CPU has no PTX",
-                              "add --target cuda");
   DialectRegistry registry;
   registerIngotDialects(registry);
+  target = chooseTarget(options);
+  if (options.emit == "ptx" && options.target == "cpu")
+    throw runtime::usageError("--emit", "a CPU has no PTX",
+                              "add --target cuda");
   context.appendDialectRegistry(registry);
   context.loadAllAvailableDialects();
   // Users see their node's name, not our operations.
@@ -348,13 +354,12 @@ int Compiler::plan() {
 
 int64_t Compiler::getPeakBytes() {
   int64_t arena = 0, staging = 0;
-  for (auto step : model.module->getOps<func::FuncOp>()) {
-    if (auto bytes = step->getAttrOfType<IntegerAttr>("exec.arena_bytes"))
-      arena = std::max(arena, bytes.getInt());
-    if (auto bytes = step->getAttrOfType<IntegerAttr>("exec.staging_bytes"))
-      staging = std::max(staging, bytes.getInt());
+  for (auto step : model.module->getOps<exec::StepOp>()) {
+    arena = std::max(arena, static_cast<int64_t>(step.getArenaBytes()));
+    staging = std::max(staging, static_cast<int64_t>(step.getStagingBytes()));
   }
-  auto states = (*model.module)->getAttrOfType<IntegerAttr>("exec.state_bytes");
+  auto states =
+      (*model.module)->getAttrOfType<IntegerAttr>(exec::kStateBytesAttr);
   return states.getInt() + arena + staging;
 }
 
@@ -366,7 +371,8 @@ int Compiler::run() {
     return 0;
   }
   if (options.output.empty() || llvm::sys::path::filename(options.output) == "")
-    throw runtime::usageError("-o", "'" + options.output + "' is no file name",
+    throw runtime::usageError("-o",
+                              "'" + options.output + "' is not a file name",
                               "name the trainer to write");
   if (int status = plan())
     return status;
@@ -381,7 +387,7 @@ int Compiler::run() {
   WeightStorage storage = chooseStorage();
   std::string sidecar = options.output + ".safetensors";
   LinkInput link;
-  link.target = target.device ? "cuda" : "cpu";
+  link.target = target->getRuntime().str();
   bool hasWeights =
       llvm::any_of(model.module->getOps<StateOp>(), [&](StateOp state) {
         return !splatValue(state) && (storage != WeightStorage::None ||
@@ -399,24 +405,31 @@ int Compiler::run() {
     link.exportLiteral = model.exportTemplate.literal;
 
   DeviceCode device;
-  if (!makeKernels(target, device))
+  if (!makeKernels(device))
     return exitCode();
   if (options.emit == "ptx") {
-    writeText(options.output, device.ptx);
+    writeText(options.output, device.text);
     return 0;
   }
-  LowerStepsOptions lower;
-  lower.manifest = manifest(storage, target);
-  lower.deviceCode = std::move(device.cubin);
-  lower.devicePtx = std::move(device.ptx);
-  lower.weightBytes = link.weights.size();
-  lower.exportBytes = link.exportLiteral.size();
-  if (!runPasses([&](PassManager &m) { m.addPass(createLowerSteps(lower)); }))
+  Builder builder(&context);
+  auto setText = [&](StringRef name, StringRef bytes) {
+    (*model.module)->setAttr(name, builder.getStringAttr(bytes));
+  };
+  auto setSize = [&](StringRef name, size_t bytes) {
+    (*model.module)
+        ->setAttr(name, builder.getI64IntegerAttr(static_cast<int64_t>(bytes)));
+  };
+  setText(exec::kManifestAttr, manifest(storage));
+  setText(exec::kDeviceCodeAttr, device.binary);
+  setText(exec::kDeviceTextAttr, device.text);
+  setSize(exec::kWeightBytesAttr, link.weights.size());
+  setSize(exec::kExportBytesAttr, link.exportLiteral.size());
+  if (!runPasses([&](PassManager &m) { m.addPass(createLowerSteps()); }))
     return exitCode();
 
   llvm::LLVMContext llvmContext;
-  auto module =
-      translateForCpu(*model.module, llvmContext, target.host, options.level);
+  auto module = translateForHost(*model.module, llvmContext, target->getHost(),
+                                 options.level);
   if (!module)
     throw failure("codegen", llvm::toString(module.takeError()),
                   "report this with the model");
@@ -427,7 +440,7 @@ int Compiler::run() {
     writeText(options.output, text);
     return 0;
   }
-  auto object = emitObject(**module, target.host, options.level);
+  auto object = emitObject(**module, target->getHost(), options.level);
   if (!object)
     throw failure("codegen", llvm::toString(object.takeError()),
                   "report this with the model");

@@ -57,7 +57,8 @@ std::string runtimeDirectory() {
   return (bin.parent_path() / "lib" / "ingot").string();
 }
 
-/// The list of what trainers are linked from (tools/cmake/TrainerLink.cmake).
+/// Returns the list of what trainers are linked from
+/// (tools/cmake/TrainerLink.cmake).
 std::vector<LinkLine> readLinkFile(const std::string &directory,
                                    const std::string &target) {
   std::ifstream file(directory + "/link-" + target + ".txt");
@@ -108,7 +109,7 @@ void writeFile(const std::string &path, const std::string &bytes) {
                   "check the space left and the directory's permissions");
 }
 
-/// The shared libraries an executable names.
+/// Returns the shared libraries an executable names.
 std::vector<std::string> neededLibraries(const std::string &path) {
   auto buffer = llvm::MemoryBuffer::getFile(path);
   if (!buffer)

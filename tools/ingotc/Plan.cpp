@@ -1,12 +1,11 @@
 #include "tools/ingotc/Plan.h"
 
 #include "dialects/exec/Exec.h"
-#include "dialects/ingot/ir/Builders.h"
+#include "dialects/ingot/builders/Builders.h"
 #include "dialects/ingot/ir/Signature.h"
-#include "passes/cost/Machine.h"
+#include "dialects/ingot/target/Machine.h"
 #include "runtime/abi/Message.h"
 #include "runtime/abi/Shard.h"
-#include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/JSON.h"
 
 using namespace mlir;
@@ -23,19 +22,18 @@ public:
     plan.ranks = ranks;
   }
 
-  void play(func::FuncOp step) {
-    for (Operation &op : step.getBody().front())
-      llvm::TypeSwitch<Operation *>(&op)
-          .Case<exec::AllReduceStartOp>(
-              [&](auto start) { begin(start, Exchange::AllReduce); })
-          .Case<exec::ReduceScatterStartOp>(
-              [&](auto start) { begin(start, Exchange::ReduceScatter); })
-          .Case<exec::AllGatherStartOp>(
-              [&](auto start) { begin(start, Exchange::AllGather); })
-          .Case<exec::AllReduceWaitOp, exec::ReduceScatterWaitOp,
-                exec::AllGatherWaitOp>(
-              [&](auto wait) { finish(wait.getNumber()); })
-          .Default([&](Operation *call) { compute(call); });
+  void play(exec::StepOp step) {
+    for (auto call : step.getBody().front().getOps<exec::AbiCall>())
+      switch (call.getAbiEntry().phase) {
+      case abi::Phase::Start:
+        begin(cast<exec::CallOp>(call));
+        break;
+      case abi::Phase::Wait:
+        finish(cast<exec::CallOp>(call).getDesc().getInteger("number"));
+        break;
+      case abi::Phase::None:
+        compute(call);
+      }
   }
 
   bool isAnythingUnderWay() const { return !ends.empty(); }
@@ -54,17 +52,18 @@ public:
   }
 
 private:
-  template <typename Op> void begin(Op start, Exchange exchange) {
+  void begin(exec::CallOp start) {
     if (plan.ranks == 1)
       return;
-    auto type = cast<ShapedType>(start.getBucket().getType());
-    auto bytes = static_cast<double>(byteSize(type));
-    // With a code, every rank gets the messages of all.
-    if (auto code = static_cast<int32_t>(start.getCode())) {
+    auto desc = start.getDesc().getDescriptor().get<ingot_bucket_desc>();
+    Exchange exchange = start.getAbiEntry().exchange;
+    auto bytes = static_cast<double>(start.getCallBytes());
+    // Every rank gets the compressed elements of all.
+    if (desc.compression != INGOT_UNCOMPRESSED) {
       exchange = Exchange::AllGather;
       bytes = static_cast<double>(
           plan.ranks *
-          abi::getMessageBytes(code, type.getNumElements(), start.getKept()));
+          abi::getMessageBytes(desc.compression, desc.elements, desc.k));
     }
     double seconds = cluster.getSeconds(exchange, bytes, plan.ranks);
     linkFree = std::max(now, linkFree) + seconds;
@@ -72,23 +71,23 @@ private:
     double host = cluster.getHostSeconds(exchange, bytes, plan.ranks);
     plan.hostSeconds += host;
     now += host;
-    ends[start.getNumber()] = linkFree;
+    ends[desc.number] = linkFree;
   }
 
-  void finish(uint64_t number) {
+  void finish(int64_t number) {
     double wait = std::max(0.0, ends.lookup(number) - now);
     ends.erase(number);
     plan.exposedSeconds += wait;
     now += wait;
   }
 
-  void compute(Operation *call) {
-    auto bound = call->getAttrOfType<FloatAttr>("exec.bound");
+  void compute(exec::AbiCall call) {
+    auto bound = call->getAttrOfType<FloatAttr>(exec::kBoundAttr);
     if (!bound)
       return;
     double seconds = bound.getValueAsDouble();
-    auto launch = dyn_cast<exec::LaunchOp>(call);
-    if ((launch && launch.getShard()) || isa<exec::ShardSquareSumOp>(call))
+    // Ranks share what is computed of a bucket in shards.
+    if (call.getDescriptor(/*index=*/0).getInteger("shard_of") != 0)
       seconds = launchSeconds + std::max(0.0, seconds - launchSeconds) /
                                     static_cast<double>(plan.ranks);
     now += seconds * scale;
@@ -101,7 +100,7 @@ private:
   double now = 0, linkFree = 0;
   /// When the exchanges under way end, by number: of their function, or of
   /// states.
-  DenseMap<uint64_t, double> ends;
+  DenseMap<int64_t, double> ends;
 };
 
 } // namespace
@@ -110,26 +109,26 @@ private:
 static int64_t getShardBytes(ModuleOp module, int64_t ranks) {
   int64_t bytes = 0;
   for (auto state : module.getOps<StateOp>())
-    if (std::optional<ArrayRef<int64_t>> shard = state.getShard()) {
+    if (ShardAttr shard = state.getShardAttr()) {
       RankedTensorType type = state.getTensorType();
-      runtime::ElementRange held =
-          runtime::getShard(type.getNumElements(), (*shard)[0], (*shard)[1],
-                            /*rank=*/0, ranks);
+      runtime::ElementRange held = runtime::getShard(
+          type.getNumElements(), shard.getFirst(), shard.getOf(),
+          /*rank=*/0, ranks);
       bytes += llvm::alignTo(
           held.getCount() * type.getElementTypeBitWidth() / 8, INGOT_ALIGNMENT);
     }
   return bytes;
 }
 
-/// The calls of one step, on one rank at least: of micro-batches, too.
+/// Returns the calls of one step, on one rank at least: of micro-batches, too.
 static RankPlan play(ModuleOp module, const Cluster &cluster, int64_t ranks,
                      double scale) {
   Player player(cluster, ranks, Machine::of(module).launchSeconds, scale);
-  func::FuncOp step, micro;
-  for (auto func : module.getOps<func::FuncOp>()) {
-    if (!step && func.getName().starts_with(kTrainStepName))
+  exec::StepOp step, micro;
+  for (auto func : module.getOps<exec::StepOp>()) {
+    if (!step && func.getSymName().starts_with(kTrainStepName))
       step = func;
-    if (!micro && func.getName().starts_with(kAccumulateStepName))
+    if (!micro && func.getSymName().starts_with(kAccumulateStepName))
       micro = func;
   }
   auto count = module->getAttrOfType<IntegerAttr>(kGradAccumulationAttr);
@@ -145,9 +144,8 @@ static RankPlan play(ModuleOp module, const Cluster &cluster, int64_t ranks,
     takeStep();
   }
   RankPlan plan = player.take();
-  auto memory = step->getAttrOfType<DictionaryAttr>("exec.memory");
-  plan.memoryBytes = memory.getAs<IntegerAttr>("peak_bytes").getInt() +
-                     getShardBytes(module, ranks);
+  plan.memoryBytes =
+      step.getMemoryAttr().getPeak() + getShardBytes(module, ranks);
   return plan;
 }
 

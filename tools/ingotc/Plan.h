@@ -30,7 +30,7 @@ struct RankPlan {
 RankPlan planRanks(mlir::ModuleOp module, const Cluster &cluster,
                    int64_t ranks);
 
-/// The plans as JSON.
+/// Returns the plans as JSON.
 std::string describePlans(mlir::ModuleOp module, const Cluster &cluster);
 
 } // namespace ingot

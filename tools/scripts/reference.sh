@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Writes docs/reference from the TableGen definitions of ops, interfaces and
-# passes: a page per family, interface file and pass file, and a table of what
-# exists for each op. With --check it writes nothing, and fails when a page that
-# is checked in is not what it would write.
+# passes (a page per family, interface file and pass file), a table of what exists
+# for each op, and docs/abi.md from the ABI's. With --check it writes nothing, and
+# fails when a page that is checked in is not what it would write.
 #
-#   reference.sh [--check]
+#   reference.sh [--check]       INGOT_TBLGEN: build/release/bin/ingot-tblgen
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 source tools/versions.env
@@ -12,7 +12,9 @@ export LC_ALL=C
 
 kept=docs/reference
 out=$(mktemp -d)
-trap 'rm -rf "$out"' EXIT
+abi=$(mktemp)
+ops=$(mktemp)
+trap 'rm -rf "$out" "$abi" "$ops"' EXIT
 
 # page NAME TITLE FILE GENERATOR...
 page() {
@@ -44,11 +46,9 @@ while read -r file; do
   fi
 done < <(find passes -name '*.td' | sort)
 
-definitions=$(mktemp)
-trap 'rm -rf "$out" "$definitions"' EXIT
 "llvm-tblgen-$LLVM_VERSION" --dump-json -I . -I "$(llvm-config-"$LLVM_VERSION" --includedir)" \
-  dialects/ingot/Ops.td >"$definitions"
-python3 tools/scripts/status_table.py "$definitions" >"$out/status.md"
+  dialects/ingot/Ops.td >"$ops"
+python3 tools/scripts/status_table.py "$ops" >"$out/status.md"
 
 {
   printf '# Reference\n\nOps, interfaces and passes, generated from their definitions.\n\n'
@@ -58,13 +58,16 @@ python3 tools/scripts/status_table.py "$definitions" >"$out/status.md"
 } >"$out/index"
 mv "$out/index" "$out/README.md"
 
+"${INGOT_TBLGEN:-build/release/bin/ingot-tblgen}" -gen-abi-docs -I . runtime/abi/Abi.td | sed 's/[ \t]*$//' | cat -s >"$abi"
+
 if [ "${1:-}" = --check ]; then
-  diff -r "$kept" "$out" || {
+  { diff -r "$kept" "$out" && diff docs/abi.md "$abi"; } || {
     printf 'error: %s: not what the definitions say\nhint: build the target ingot-docs and commit %s\n' \
-      "$kept" "$kept" >&2
+      "$kept, docs/abi.md" "them" >&2
     exit 1
   }
 else
+  cp "$abi" docs/abi.md
   rm -rf "$kept"
   mkdir -p "$kept"
   cp -r "$out"/. "$kept"

@@ -7,16 +7,17 @@
 
 include "dialects/ingot/ir/Dialect.td"
 
-def Ingot_Code : I32EnumAttr<"Code", "how tensors are sent", [
+def Ingot_CompressionFormat : I32EnumAttr<"CompressionFormat", "how the elements of a bucket are sent", [
+    I32EnumAttrCase<"None", 0, "none">,
     I32EnumAttrCase<"Int8", 1, "int8">,
     I32EnumAttrCase<"TopK", 2, "topk">]> {
   let cppNamespace = "::ingot";
   let genSpecializedAttr = 0;
 }
-def Ingot_CodeAttr : EnumAttr<Ingot_Dialect, Ingot_Code, "code">;
+def Ingot_CompressionFormatAttr : EnumAttr<Ingot_Dialect, Ingot_CompressionFormat, "compression">;
 
 class Ingot_CollectiveOp<string mnemonic, string sharded = "false", list<string> methods = []>
-    : Ingot_ComputeOp<mnemonic, [LibraryAnchor,
+    : Ingot_ComputeOp<mnemonic, [DeclareOpInterfaceMethods<LibraryCall, ["getCallBuffers"]>,
         DeclareOpInterfaceMethods<BucketEnd, !listconcat(["isSharded"], methods)>,
         DeclareOpInterfaceMethods<PrecisionRole, ["getPrecisionRole"]>]> {
   let extraClassDefinition = [{
@@ -31,8 +32,8 @@ def AllReduceStartOp : Ingot_CollectiveOp<"all_reduce_start", "false", ["isBlock
   let description = [{
     The bucket holds the parts one after another, each from a multiple of 64 bytes on. Communication goes on
     behind what runs until the wait; nothing else may use the bucket. `blocking` says that the step needs the sums
-    to go on. With `code` the bucket is f32, and sent in fewer bytes, which say all of what comes from a `compress`
-    with the same `code` and `kept`.
+    to go on. With `compression` the bucket is f32, and sent in fewer bytes, which hold all of what comes from a
+    `compress` with the same `compression` and `k`.
 
     ```mlir
     %bucket = ingot.all_reduce_start %a, %b : (tensor<4x4xf32>, tensor<2xf32>) -> tensor<18xf32>
@@ -40,10 +41,12 @@ def AllReduceStartOp : Ingot_CollectiveOp<"all_reduce_start", "false", ["isBlock
     ```
   }];
   let arguments = (ins Variadic<Ingot_FloatTensor>:$parts, UnitAttr:$blocking,
-                       OptionalAttr<Ingot_CodeAttr>:$code, DefaultValuedAttr<I64Attr, "0">:$kept);
+                       DefaultValuedAttr<Ingot_CompressionFormatAttr, "::ingot::CompressionFormat::None">:$compression,
+                       DefaultValuedAttr<I64Attr, "0">:$k);
   let results = (outs Ingot_FloatTensor:$bucket);
   let builders = [OpBuilder<(ins "::mlir::ValueRange":$parts, CArg<"bool", "false">:$blocking,
-                                 CArg<"::ingot::CodeAttr", "{}">:$code, CArg<"int64_t", "0">:$kept)>];
+                                 CArg<"::ingot::CompressionFormat", "::ingot::CompressionFormat::None">:$compression,
+                                 CArg<"int64_t", "0">:$k)>];
   let assemblyFormat = "$parts attr-dict `:` functional-type(operands, results)";
 }
 
@@ -139,34 +142,34 @@ def StateGatherWaitOp : Ingot_StateGatherOp<"state_gather_wait"> {
   }];
 }
 
-def CompressOp : Ingot_ComputeOp<"compress", [LibraryAnchor, SameOperandsAndResultType,
-    DeclareOpInterfaceMethods<Decomposable, ["hasLibraryCall"]>,
+def CompressOp : Ingot_ComputeOp<"compress", [DeclareOpInterfaceMethods<LibraryCall>, SameOperandsAndResultType,
+    DeclareOpInterfaceMethods<Decomposable>, DeclareOpInterfaceMethods<CostModel, ["getFlops"]>,
     DeclareOpInterfaceMethods<PrecisionRole, ["getPrecisionRole"]>]> {
   let summary = "what can be said of a tensor in few bytes";
   let description = [{
     `int8`: each element as a whole number from -127 to 127 times the scale of its block of 256 elements, in row-major order: its
-    largest magnitude / 127. In a block that is not finite, all elements are NaN. `topk`: the `kept` elements of largest magnitude,
+    largest magnitude / 127. In a block that is not finite, all elements are NaN. `topk`: the `k` elements of largest magnitude,
     the first of equal ones, NaN above all; zeros elsewhere.
 
     Taken apart, which is what devices run, `topk` finds the last element to be kept by its magnitude and index as one number, four
     bits at a time: each time it counts the elements that are at least 15 candidates.
 
     ```mlir
-    %sent = ingot.compress %x {code = #ingot<code topk>, kept = 12 : i64} : tensor<1200xf32>
+    %sent = ingot.compress %x {compression = #ingot<compression topk>, k = 12 : i64} : tensor<1200xf32>
     ```
   }];
-  let arguments = (ins Ingot_TensorOf<[F32]>:$input, Ingot_CodeAttr:$code, DefaultValuedAttr<I64Attr, "0">:$kept);
+  let arguments = (ins Ingot_TensorOf<[F32]>:$input, Ingot_CompressionFormatAttr:$compression, DefaultValuedAttr<I64Attr, "0">:$k);
   let results = (outs Ingot_TensorOf<[F32]>:$result);
   let assemblyFormat = "$input attr-dict `:` type($input)";
   let hasVerifier = 1;
   let extraClassDefinition = [{
     ::ingot::Precision $cppClass::getPrecisionRole() { return ::ingot::Precision::Keep; }
-    bool $cppClass::hasLibraryCall(bool onDevice) { return !onDevice; }
+    int64_t $cppClass::getFlops() { return 2 * getInput().getType().getNumElements(); }
   }];
 }
 
-def ShardSquareSumOp : Ingot_ComputeOp<"shard_square_sum", [LibraryAnchor,
-    DeclareOpInterfaceMethods<PrecisionRole, ["getPrecisionRole"]>]> {
+def ShardSquareSumOp : Ingot_ComputeOp<"shard_square_sum", [DeclareOpInterfaceMethods<LibraryCall>,
+    DeclareOpInterfaceMethods<CostModel, ["getFlops"]>, DeclareOpInterfaceMethods<PrecisionRole, ["getPrecisionRole"]>]> {
   let summary = "the sum of the squares of a tensor's elements that are in the rank's shard";
   let description = [{
     `first` and `of` place the tensor in a bucket of `of` elements. Summed over ranks, it is the square of the norm.
@@ -177,6 +180,7 @@ def ShardSquareSumOp : Ingot_ComputeOp<"shard_square_sum", [LibraryAnchor,
   let hasVerifier = 1;
   let extraClassDefinition = [{
     ::ingot::Precision $cppClass::getPrecisionRole() { return ::ingot::Precision::Keep; }
+    int64_t $cppClass::getFlops() { return 2 * getInput().getType().getNumElements(); }
   }];
 }
 

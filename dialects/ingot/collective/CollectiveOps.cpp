@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/ingot/builders/Builders.h"
 #include "dialects/ingot/collective/BucketLayout.h"
-#include "dialects/ingot/ir/Builders.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -37,10 +37,10 @@ static RankedTensorType bucketType(ValueRange parts, bool sharded) {
 }
 
 void AllReduceStartOp::build(OpBuilder &builder, OperationState &state,
-                             ValueRange parts, bool blocking, CodeAttr code,
-                             int64_t kept) {
+                             ValueRange parts, bool blocking,
+                             CompressionFormat compression, int64_t k) {
   build(builder, state, bucketType(parts, /*sharded=*/false), parts, blocking,
-        code, kept);
+        compression, k);
 }
 void ReduceScatterStartOp::build(OpBuilder &builder, OperationState &state,
                                  ValueRange parts) {
@@ -79,7 +79,7 @@ static LogicalResult checkStart(Start op) {
     return failure();
   if (!llvm::all_of(op.getBucket().getUsers(),
                     [](Operation *user) { return isa<Wait>(user); }))
-    return op.emitOpError("C4: nothing but ")
+    return op.emitOpError("C4: only ")
            << Wait::getOperationName().substr(strlen("ingot."))
            << " may use the bucket";
   return success();
@@ -109,14 +109,14 @@ SmallVector<Value> ingot::sumOverRanks(OpBuilder &builder, Location loc,
           .getParts());
 }
 
-template <typename Op> static LogicalResult checkKept(Op op, int64_t elements) {
-  auto kept = static_cast<int64_t>(op.getKept());
-  bool isFine = op.getCode() == Code::TopK ? 0 < kept && kept <= elements &&
-                                                 elements < (int64_t(1) << 32)
-                                           : kept == 0;
+template <typename Op> static LogicalResult checkK(Op op, int64_t elements) {
+  auto k = static_cast<int64_t>(op.getK());
+  bool isFine = op.getCompression() == CompressionFormat::TopK
+                    ? 0 < k && k <= elements && elements < (int64_t(1) << 32)
+                    : k == 0;
   if (!isFine)
     return op.emitOpError("C10: topk keeps 1 to ")
-           << elements << " elements, others none; got " << kept;
+           << elements << " elements, others none; got " << k;
   return success();
 }
 
@@ -124,13 +124,16 @@ LogicalResult AllReduceStartOp::verify() {
   RankedTensorType bucket = tensorType(getBucket());
   if (failed(checkStart<AllReduceWaitOp>(*this)))
     return failure();
-  if (getCode() && !bucket.getElementType().isF32())
-    return emitOpError("C11: a bucket with a code is f32, got ") << bucket;
-  return checkKept(*this, bucket.getNumElements());
+  if (getCompression() != CompressionFormat::None &&
+      !bucket.getElementType().isF32())
+    return emitOpError("C11: a compressed bucket must be f32, got ") << bucket;
+  return checkK(*this, bucket.getNumElements());
 }
 
 LogicalResult CompressOp::verify() {
-  return checkKept(*this, tensorType(getInput()).getNumElements());
+  if (getCompression() == CompressionFormat::None)
+    return emitOpError("C14: `none` is no compression");
+  return checkK(*this, tensorType(getInput()).getNumElements());
 }
 
 LogicalResult AllReduceWaitOp::verify() {
@@ -169,9 +172,9 @@ template <typename Op> static LogicalResult checkStateGather(Op op) {
     return op.emitOpError("C12: results must have the operands' types, want ")
            << op.getOperandTypes() << ", got " << op.getResultTypes();
   if (op.getParts().size() != op.getFirsts().size() || op.getParts().empty())
-    return op.emitOpError("C13: each part needs its place in the bucket, got ")
+    return op.emitOpError("C13: each part needs its offset in the bucket, got ")
            << op.getParts().size() << " parts and " << op.getFirsts().size()
-           << " places";
+           << " offsets";
   Type element = tensorType(op.getParts().front()).getElementType();
   auto of = static_cast<int64_t>(op.getOf());
   for (auto [part, first] : llvm::zip_equal(op.getParts(), op.getFirsts())) {
@@ -179,9 +182,8 @@ template <typename Op> static LogicalResult checkStateGather(Op op) {
     if (type.getElementType() != element || first < 0 ||
         first % BucketLayout::kShardElements != 0 ||
         of < type.getNumElements() || first > of - type.getNumElements())
-      return op.emitOpError(
-                 "C13: parts must be of one element type and in their "
-                 "bucket, at multiples of ")
+      return op.emitOpError("C13: parts must have one element type and lie "
+                            "within their bucket, at multiples of ")
              << BucketLayout::kShardElements << ", got " << type << " at "
              << first << " of " << of;
   }
@@ -198,7 +200,7 @@ LogicalResult ShardSquareSumOp::verify() {
   if (first < 0 || first % BucketLayout::kShardElements != 0 || of < elements ||
       first > of - elements)
     return emitOpError(
-               "C6: the tensor must be in its bucket, at a multiple of ")
+               "C6: the tensor must lie within its bucket, at a multiple of ")
            << BucketLayout::kShardElements << ", got " << elements
            << " elements at " << first << " of " << of;
   if (tensorType(getResult()).getRank() != 0)

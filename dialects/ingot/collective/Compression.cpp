@@ -2,7 +2,7 @@
 // What `compress` is made of, where no library call runs it.
 //===----------------------------------------------------------------------===//
 
-#include "dialects/ingot/ir/Arithmetic.h"
+#include "dialects/ingot/builders/Arithmetic.h"
 #include "runtime/abi/Abi.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -40,8 +40,7 @@ static Value quantize(Arithmetic a, OpBuilder &builder, Value x) {
 /// The elements that come first by magnitude, then by index. Both are one
 /// number; the smallest that is kept is found from its highest bits on, by
 /// counting how many are at least as large.
-static Value keepLargest(Arithmetic a, OpBuilder &builder, Value x,
-                         int64_t kept) {
+static Value keepLargest(Arithmetic a, OpBuilder &builder, Value x, int64_t k) {
   constexpr int64_t magnitudeBits = 31, bitsAtOnce = 4;
   int64_t elements = tensorType(x).getNumElements();
   Type i64 = builder.getI64Type();
@@ -65,8 +64,8 @@ static Value keepLargest(Arithmetic a, OpBuilder &builder, Value x,
           a.add(least, static_cast<double>(static_cast<uint64_t>(i) << done));
       Value count = a.sumAll(a.cast(
           a.compare(Predicate::GE, keys, a.fill(candidate, {elements})), i64));
-      Value isEnough = a.cast(
-          a.compare(Predicate::GE, count, static_cast<double>(kept)), i64);
+      Value isEnough =
+          a.cast(a.compare(Predicate::GE, count, static_cast<double>(k)), i64);
       digit = digit ? a.add(digit, isEnough) : isEnough;
     }
     least = a.add(least, a.mul(digit, static_cast<double>(int64_t(1) << done)));
@@ -79,9 +78,8 @@ SmallVector<Value> CompressOp::decompose(OpBuilder &builder) {
   Arithmetic a(builder, getLoc());
   RankedTensorType type = getType();
   Value x = a.reshape(getInput(), {type.getNumElements()});
-  Value result =
-      getCode() == Code::TopK
-          ? keepLargest(a, builder, x, static_cast<int64_t>(getKept()))
-          : quantize(a, builder, x);
+  Value result = getCompression() == CompressionFormat::TopK
+                     ? keepLargest(a, builder, x, static_cast<int64_t>(getK()))
+                     : quantize(a, builder, x);
   return {a.reshape(result, type.getShape())};
 }

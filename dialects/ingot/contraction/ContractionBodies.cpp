@@ -1,9 +1,9 @@
 //===----------------------------------------------------------------------===//
-// The plain form of a matrix product, and its cost.
+// Loops of a matmul, and its cost.
 //===----------------------------------------------------------------------===//
 
-#include "dialects/ingot/ir/Builders.h"
-#include "dialects/ingot/ir/Scalars.h"
+#include "dialects/ingot/builders/Builders.h"
+#include "dialects/ingot/builders/Scalars.h"
 
 using namespace mlir;
 using namespace ingot;

@@ -1,10 +1,11 @@
 //===----------------------------------------------------------------------===//
 //
-// Gradients of contractions: products again, with the transposes as attributes.
+// Gradients of contractions, which are matmuls again, with the transposes as
+// attributes.
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/ingot/ir/Builders.h"
+#include "dialects/ingot/builders/Builders.h"
 
 using namespace mlir;
 using namespace ingot;

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/ingot/builders/Builders.h"
 #include "dialects/ingot/convolution/WindowLayout.h"
-#include "dialects/ingot/ir/Builders.h"
 #include "dialects/ingot/ir/Dialect.h"
 #include "dialects/ingot/support/Verification.h"
 
@@ -15,7 +15,7 @@ using namespace ingot;
 using namespace ingot::detail;
 
 namespace {
-/// How windows of `kernel` move over the spatial dimensions.
+/// The window attributes of an op for windows of size `kernel`.
 struct Windows {
   ArrayRef<int64_t> kernel, strides, dilations, padLow, padHigh;
   WindowLayout layout;
@@ -74,7 +74,7 @@ static LogicalResult checkWindows(Fail fail, const Windows &windows,
   return success();
 }
 
-/// The shape of what `channels` windows over `input` give.
+/// Returns the shape of the result of `channels` windows over `input`.
 static SmallVector<int64_t> windowedShape(const Windows &windows,
                                           RankedTensorType input,
                                           int64_t channels) {
@@ -89,10 +89,10 @@ static SmallVector<int64_t> windowedShape(const Windows &windows,
 }
 
 //===----------------------------------------------------------------------===//
-// Convolutions: one relation between input, filter and output
+// Convolutions: the constraints that relate input, filter and output
 //===----------------------------------------------------------------------===//
 
-/// What the three tensors are called in messages.
+/// The names of the three tensors in messages.
 struct ConvolutionNames {
   StringRef input, filter, output;
 };
@@ -153,7 +153,7 @@ LogicalResult ConvFilterGradOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
-// Pools: one relation between input and output
+// Pooling: the constraints that relate input and output
 //===----------------------------------------------------------------------===//
 
 template <typename Op>
@@ -172,7 +172,7 @@ static LogicalResult checkPool(Op op, Value inputValue, Value outputValue,
                     output.getShape());
 }
 
-/// C6: no window lies in padding alone, so that each has a largest element.
+/// C6: no window lies only in padding, so that each has a largest element.
 static LogicalResult checkTouched(Fail fail, const Windows &windows,
                                   RankedTensorType input,
                                   RankedTensorType output) {
@@ -232,7 +232,7 @@ LogicalResult SumPoolGradOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
-// Order of dimensions
+// Permutation
 //===----------------------------------------------------------------------===//
 
 template <typename Op>
@@ -249,26 +249,6 @@ template <typename Op> static bool makeFilterChannelsLast(Op op) {
     return false;
   op.setFilterChannelsLast(true);
   return true;
-}
-
-/// Libraries of processors keep a vector of channels for each position. With
-/// few channels the vector is not filled; f64 is computed by plain loops. A
-/// device's tensor cores take channels last: half precision, and f32 if it may
-/// be rounded. Kernels beside them are made for channels first.
-static SmallVector<int64_t> preferredOrder(bool channelsLast, bool onDevice,
-                                           bool roundsF32, Value input,
-                                           Value output) {
-  constexpr int64_t vector = 16;
-  RankedTensorType type = tensorType(input);
-  Type element = type.getElementType();
-  bool onTensorCores =
-      element.isBF16() || element.isF16() || (element.isF32() && roundsF32);
-  bool fillsVector =
-      std::max(type.getDimSize(1), tensorType(output).getDimSize(1)) >= vector;
-  if (channelsLast || element.isF64() ||
-      (onDevice ? !onTensorCores : !fillsVector))
-    return {};
-  return WindowLayout::channelsLastOrder(type.getRank());
 }
 
 #define INGOT_WINDOWED(OP, CARRIES_OPERAND, CARRIES_RESULTS)                   \
@@ -288,13 +268,6 @@ INGOT_WINDOWED(MaxPoolGradOp, true, true)
 INGOT_WINDOWED(SumPoolOp, true, true)
 INGOT_WINDOWED(SumPoolGradOp, true, true)
 
-#define INGOT_CONVOLUTION(OP, INPUT, OUTPUT)                                   \
-  bool OP::permuteOthers() { return makeFilterChannelsLast(*this); }           \
-  SmallVector<int64_t> OP::getPreferredOrder(bool onDevice, bool roundsF32) {  \
-    return preferredOrder(getChannelsLast(), onDevice, roundsF32, INPUT(),     \
-                          OUTPUT());                                           \
-  }
-
-INGOT_CONVOLUTION(ConvOp, getInput, getResult)
-INGOT_CONVOLUTION(ConvInputGradOp, getResult, getOutputGrad)
-INGOT_CONVOLUTION(ConvFilterGradOp, getInput, getOutputGrad)
+bool ConvOp::permuteOthers() { return makeFilterChannelsLast(*this); }
+bool ConvInputGradOp::permuteOthers() { return makeFilterChannelsLast(*this); }
+bool ConvFilterGradOp::permuteOthers() { return makeFilterChannelsLast(*this); }

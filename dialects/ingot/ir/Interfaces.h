@@ -1,6 +1,6 @@
 //===----------------------------------------------------------------------===//
 //
-// C++ side of Interfaces.td.
+// Types that the interfaces of Interfaces.td use.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,52 +15,65 @@
 
 namespace ingot {
 
-/// See the interface CostModel.
+/// The kind of work of an op, see the interface CostModel.
 enum class WorkKind { Vector, Matmul, Convolution, Attention };
 
-/// See the interface PrecisionRole.
+/// The role of an op in mixed precision, see the interface PrecisionRole.
 enum class Precision { Low, Keep, Follow };
 
 /// Emits the element of operand `operand` at `indices`.
 using ElementSource =
     llvm::function_ref<mlir::Value(unsigned operand, mlir::ValueRange indices)>;
 
-/// Has a library call that beats generated loops (matmul, convolution): fusion
-/// leaves it alone, the schedule makes it a call.
-template <typename Op>
-class LibraryAnchor : public mlir::OpTrait::TraitBase<Op, LibraryAnchor> {};
+/// See the interface LibraryCall (dialects/ingot/ir/CallDescriptor.h).
+class CallDescriptor;
 
-/// Results are the operands' bytes under another type or name (reshape,
-/// barrier): a view once memory is placed, never a copy.
+/// A buffer of a call: a whole operand or result, or a part of one with its own
+/// shape and strides, which begins at element `offset`. Null where the entry
+/// point accepts a null pointer.
+struct CallBuffer {
+  mlir::Value value = {};
+  int64_t offset = 0;
+  llvm::SmallVector<int64_t> shape = {}, strides = {};
+
+  bool isPart() const { return !shape.empty(); }
+};
+
+/// A trait of ops whose results are the bytes of the operands with another type
+/// or name (reshape, barrier): views once memory is placed, never copies.
 template <typename Op>
 class SameBytes : public mlir::OpTrait::TraitBase<Op, SameBytes> {};
 
-/// See the interface MovesElements: result element [i0, i1, ...] is the
-/// operand's element number base + i0 * steps[0] + i1 * steps[1] + ... in
-/// row-major order.
+/// The element that each result element is copied from, see the interface
+/// MovesElements: result element [i0, i1, ...] is the operand's element number
+/// base + i0 * steps[0] + i1 * steps[1] + ... in row-major order.
 struct ElementMove {
   int64_t base = 0;
   llvm::SmallVector<int64_t> steps;
 };
 
-/// See the interface RowSplit.
+/// The result of splitting an op over rows, see the interface RowSplit.
 struct RowParts {
   enum Kind {
     None,
-    /// The results come in parts too.
+    /// The results are split into chunks, too.
     Rows,
-    /// The same, but what reads the result gets it whole.
+    /// The results are split into chunks, but their readers need the whole
+    /// tensor.
     LastRows,
-    /// The result is the sum of what parts give.
+    /// The result is the sum of the results of the chunks.
     Sum
   } kind = None;
-  /// Operands that are cut; the others are read whole.
+  /// The operands that are split; the others are read whole.
   llvm::SmallBitVector cut = {};
 };
 
 namespace detail {
 int64_t elementwiseFlops(mlir::Operation *op);
 int64_t operandAndResultBytes(mlir::Operation *op);
+llvm::SmallVector<CallBuffer> operandsAndResults(mlir::Operation *op);
+/// Whether an op is made of others (Decomposable).
+bool isComposite(mlir::Operation *op);
 /// 0, 1, ... rank - 1.
 llvm::SmallVector<int64_t> sameDims(mlir::Value tensor);
 } // namespace detail

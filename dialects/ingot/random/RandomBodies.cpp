@@ -1,9 +1,9 @@
 //===----------------------------------------------------------------------===//
-// Philox-4x32-10, one element at a time.
+// Scalar code of Philox-4x32-10 for one element.
 //===----------------------------------------------------------------------===//
 
-#include "dialects/ingot/ir/Builders.h"
-#include "dialects/ingot/ir/Scalars.h"
+#include "dialects/ingot/builders/Builders.h"
+#include "dialects/ingot/builders/Scalars.h"
 #include "runtime/abi/Philox.h"
 
 using namespace mlir;

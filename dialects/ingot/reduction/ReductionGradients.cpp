@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/ingot/ir/Arithmetic.h"
+#include "dialects/ingot/builders/Arithmetic.h"
 
 using namespace mlir;
 using namespace ingot;

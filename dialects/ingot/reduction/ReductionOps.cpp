@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/ingot/ir/Builders.h"
+#include "dialects/ingot/builders/Builders.h"
 #include "dialects/ingot/ir/Dialect.h"
 #include "dialects/ingot/support/Folding.h"
 #include "dialects/ingot/support/Permutation.h"
@@ -52,14 +52,14 @@ LogicalResult ArgMaxOp::inferReturnTypes(
 }
 
 OpFoldResult ReduceOp::fold(FoldAdaptor adaptor) {
-  // Over no dimensions every element is its own sum, product and extremum.
+  // Over no dimensions, every element is its own sum, product and extremum.
   if (getDims().empty())
     return getOperand();
   return foldReduction(adaptor.getOperand(), getKind(), getDims(),
                        tensorType(getOperand()), tensorType(getResult()));
 }
 
-/// What is kept must stay in its order: the result does.
+/// The remaining dimensions must keep their order, because the result does.
 bool ReduceOp::permute(ArrayRef<int64_t> order) {
   SmallVector<int64_t> dims, kept;
   for (auto [i, dim] : llvm::enumerate(order))

@@ -1,8 +1,8 @@
 //===----------------------------------------------------------------------===//
-// Shape ops on tensors whose dimensions are in another order.
+// Shape ops on tensors whose dimensions are permuted.
 //===----------------------------------------------------------------------===//
 
-#include "dialects/ingot/ir/Builders.h"
+#include "dialects/ingot/builders/Builders.h"
 #include "dialects/ingot/support/Permutation.h"
 
 using namespace mlir;
@@ -24,7 +24,7 @@ bool IotaOp::permute(ArrayRef<int64_t> order) {
   return true;
 }
 
-/// The operand keeps its order, which `dims` must be able to say.
+/// The operand keeps its order, and `dims` must be able to express that.
 bool BroadcastOp::permute(ArrayRef<int64_t> order) {
   SmallVector<int64_t> inverse = inverseOf(order), dims;
   for (int64_t dim : getDims())

@@ -69,7 +69,7 @@ static double squareSum(ShardSquareSumOp op, const Tensor &input, int64_t rank,
 /// In f32, as the description has it.
 static void compress(CompressOp op, Operands in, Results out) {
   const Tensor &x = in[0];
-  if (op.getCode() == Code::TopK) {
+  if (op.getCompression() == CompressionFormat::TopK) {
     std::vector<int64_t> order(x.size());
     std::iota(order.begin(), order.end(), 0);
     // NaN first, of equal ones that of the smaller index.
@@ -79,7 +79,7 @@ static void compress(CompressOp op, Operands in, Results out) {
       return std::tuple(!isNan, isNan ? 0 : -size, i);
     };
     llvm::sort(order, [&](int64_t a, int64_t b) { return rank(a) < rank(b); });
-    for (int64_t i = 0; i < static_cast<int64_t>(op.getKept()); ++i)
+    for (int64_t i = 0; i < static_cast<int64_t>(op.getK()); ++i)
       out[0].real(order[i]) = x.real(order[i]);
     return;
   }
@@ -119,7 +119,7 @@ void ingot::reference::registerCollective(Registry &registry) {
       });
 }
 
-/// The elements of all ranks added up in their order.
+/// Returns the sum over all ranks of each element, in the order of the ranks.
 static Tensor sumOver(ArrayRef<Results> results) {
   Tensor sum = results.front()[0];
   for (Results other : results.drop_front()) {

@@ -122,7 +122,8 @@ public:
 
   Value getValue() const { return value; }
 
-  /// The same for an operand of the elementwise op that the value comes from.
+  /// Returns the same for an operand of the elementwise op that the value comes
+  /// from.
   PairsView ofOperand(Value operand) const {
     PairsView view = *this;
     view.value = operand;
@@ -130,14 +131,14 @@ public:
     return view;
   }
 
-  /// Whether elements differ along no other dimension.
+  /// Returns whether elements differ along no other dimension.
   bool dependsOnlyOn(Dim dim) const {
     return llvm::all_of(dims, [&](ArrayRef<Dim> of) {
       return of.empty() || (of.size() == 1 && of.front() == dim);
     });
   }
 
-  /// The first dimension that stands for this one alone.
+  /// Returns the first dimension that stands for this one alone.
   std::optional<size_t> find(Dim dim) const {
     for (auto [i, of] : llvm::enumerate(dims))
       if (of.size() == 1 && of.front() == dim)
@@ -218,7 +219,7 @@ private:
 
 } // namespace
 
-/// Whether the elements are the positions of keys.
+/// Returns whether the elements are the positions of keys.
 static bool arePositions(const PairsView &view) {
   // Positions that are repeated by more than broadcasts.
   constexpr int64_t most = 1 << 20;

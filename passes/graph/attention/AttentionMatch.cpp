@@ -10,7 +10,7 @@
 using namespace mlir;
 using namespace ingot;
 
-/// The value of a constant of one floating-point value.
+/// Returns the value of a constant of one floating-point value.
 static std::optional<double> splatOf(Value value) {
   DenseElementsAttr constant;
   if (!matchPattern(value, m_Constant(&constant)) || !constant.isSplat() ||
@@ -19,8 +19,8 @@ static std::optional<double> splatOf(Value value) {
   return constant.getSplatValue<APFloat>().convertToDouble();
 }
 
-/// Whether adding it to a score, or putting it in its place, hides a key: far
-/// below every other score.
+/// Returns whether adding it to a score, or putting it in its place, hides a
+/// key: far below every other score.
 static bool hides(double value, Type element) {
   double lowest =
       APFloat::getLargest(cast<FloatType>(element).getFloatSemantics(), true)
@@ -28,13 +28,13 @@ static bool hides(double value, Type element) {
   return value <= lowest / 2;
 }
 
-/// Whether f32 holds what the elements are computed in.
+/// Returns whether f32 holds what the elements are computed in.
 static bool isComputedInF32(Value value) {
   return computeElement(value).isF32();
 }
 
-/// The weights where they are numbers and 0 elsewhere, which exporters write
-/// for queries that look nowhere; null if the readers are not just that.
+/// Returns the weights where they are numbers and 0 elsewhere, which exporters
+/// write for queries that look nowhere; null if the readers are not just that.
 static SelectOp guardAgainstNaN(Value weights) {
   SelectOp guard;
   for (Operation *user : weights.getUsers()) {
@@ -80,7 +80,7 @@ static Value withoutScale(Value value, double &scale) {
   return value;
 }
 
-/// Whether a parameter is among what the value is computed from.
+/// Returns whether a parameter is among what the value is computed from.
 static bool dependsOnParameter(Value value) {
   llvm::SmallPtrSet<Operation *, 16> seen;
   SmallVector<Value> work = {value};
@@ -125,16 +125,17 @@ AttentionMatch::AttentionMatch(SoftmaxOp softmax) {
     return;
   findShape(softmax);
   if (!isComputedInF32(scores.getLhs()))
-    refuse("the kernel does not take the elements");
+    refuse("the kernel does not support the element type");
   bool mayBeEmpty = getSizes().window(window.left, window.right).fewest == 0 ||
                     !lengths.empty();
   for (const Term &term : terms) {
     mayBeEmpty |= term.kind != Term::Bias;
     if (term.kind == Term::Bias && dependsOnParameter(term.value))
-      refuse("the bias needs a gradient, which is made of the weights");
+      refuse(
+          "the bias is trained, and its gradient is computed from the weights");
   }
   if (emptyRowsSeeAll && mayBeEmpty)
-    refuse("a query that may look nowhere gets the mean of all values");
+    refuse("a fully masked row results in the mean of all values");
 }
 
 //===----------------------------------------------------------------------===//
@@ -158,7 +159,8 @@ void AttentionMatch::matchScores(Value value) {
     refuse("the scores have another reader");
 }
 
-/// Whether a product is behind arithmetic that a score may pass through.
+/// Returns whether a product is behind arithmetic that a score may pass
+/// through.
 static bool leadsToProduct(Value value) {
   for (int depth = 0; depth < 16; ++depth) {
     Operation *def = value.getDefiningOp();
@@ -233,7 +235,7 @@ void AttentionMatch::addBias(Value value) {
   terms.push_back({Term::Bias, value});
 }
 
-/// A bias of 0 and -infinity is a mask.
+/// Returns a bias of 0 and -infinity is a mask.
 bool AttentionMatch::addMaskOf(SelectOp fills) {
   std::optional<double> onTrue = splatOf(fills.getOperand(1));
   std::optional<double> onFalse = splatOf(fills.getOperand(2));
@@ -252,7 +254,7 @@ bool AttentionMatch::addMaskOf(SelectOp fills) {
 void AttentionMatch::addMask(Term term, bool fillIsFinite) {
   emptyRowsSeeAll |= fillIsFinite;
   if (scale <= 0)
-    refuse("scores are masked and then change their sign");
+    refuse("the scores change their sign after masking");
   SmallVector<PairsMask> parts;
   splitMask(term.asMask(), parts);
   for (const PairsMask &part : parts)
@@ -263,7 +265,7 @@ void AttentionMatch::addMask(Term term, bool fillIsFinite) {
 // From the softmax down
 //===----------------------------------------------------------------------===//
 
-/// Whether the condition is all that hides keys.
+/// Returns whether the condition is all that hides keys.
 bool AttentionMatch::isOwnMask(Value condition) const {
   SmallVector<PairsMask> parts;
   splitMask({condition}, parts);
@@ -334,8 +336,10 @@ void AttentionMatch::matchWeights(SoftmaxOp softmax) {
     // Its numbers go by the row-major position, whatever the rank.
     if (auto drops = dyn_cast<DropoutOp>(other)) {
       if (dropout || !drops.getMask().use_empty())
-        refuse(dropout ? "dropout twice between the weights and the values"
-                       : "something else reads what dropout keeps");
+        refuse(
+            dropout
+                ? "dropout is applied twice between the weights and the values"
+                : "the dropout mask has other readers");
       dropout = drops;
       weights = drops.getResult();
       continue;
@@ -416,8 +420,8 @@ AttentionSizes AttentionMatch::getSizes() {
           tensorType(mixed.getResult()).getShape().back()};
 }
 
-/// A mask or bias as [batch, heads, queries, keys], with 1 for dimensions along
-/// which it repeats.
+/// Returns a mask or bias as [batch, heads, queries, keys], with 1 for
+/// dimensions along which it repeats.
 Value AttentionMatch::normalize(OpBuilder &builder, Value pairs) const {
   Location loc = pairs.getLoc();
   pairs = emitUnrepeated(Arithmetic(builder, loc), pairs);
@@ -454,8 +458,8 @@ Value AttentionMatch::asRows(OpBuilder &builder, Value matrix,
       matrix, permutation);
 }
 
-/// The key heads that rows [batch, rows, heads, columns] repeat for several
-/// heads; null if they do not.
+/// Returns the key heads that rows [batch, rows, heads, columns] repeat for
+/// several heads; null if they do not.
 static Value repeatedHeads(OpBuilder &builder, Value rows) {
   auto transpose = rows.getDefiningOp<TransposeOp>();
   Value source = transpose ? transpose.getOperand() : rows;

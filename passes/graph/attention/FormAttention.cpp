@@ -9,15 +9,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/ingot/attention/PlainAttention.h"
-#include "dialects/ingot/ir/Builders.h"
+#include "dialects/ingot/builders/Builders.h"
+#include "dialects/ingot/support/Remarks.h"
+#include "dialects/ingot/target/Machine.h"
+#include "dialects/ingot/target/Target.h"
 #include "mlir/IR/Iterators.h"
-#include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "passes/cost/Machine.h"
 #include "passes/graph/Passes.h"
 #include "passes/graph/attention/AttentionMatch.h"
-
-#include <limits>
 
 namespace ingot {
 #define GEN_PASS_DEF_FORMATTENTION
@@ -28,8 +27,8 @@ using namespace mlir;
 using namespace ingot;
 
 /// Makes bounds and lengths of those parts of an attention's mask that are
-/// such, but for bounds that a device's kernel would not take.
-static void refineMask(AttentionOp op, bool onDevice) {
+/// such, except bounds that the target's library call does not take.
+static void refineMask(AttentionOp op, Type element, const Target &target) {
   if (!op.getMask())
     return;
   AttentionSizes sizes = op.getSizes();
@@ -44,7 +43,9 @@ static void refineMask(AttentionOp op, bool onDevice) {
         findPairsWindow(part.value, sizes.queries, sizes.keys, isInside);
     if (found)
       found = intersect(window, *found);
-    if (found && (!onDevice || sizes.fitDevice(found->left, found->right)))
+    if (found &&
+        target.refuseAttention({sizes, found->left, found->right, element})
+            .empty())
       window = *found;
     else if (std::optional<KeyBound> bound =
                  findKeyBound(part, sizes.batch, sizes.heads))
@@ -76,107 +77,6 @@ static void refineMask(AttentionOp op, bool onDevice) {
   op.setRight(window.right);
   op.getMaskMutable().assign(mask ? ValueRange(mask) : ValueRange());
   op.getLengthsMutable().assign(lengths ? ValueRange(lengths) : ValueRange());
-}
-
-/// Makes results 0 where a query sees no key. `allowed`: [batch, heads,
-/// queries, keys], any of which may be 1.
-static void clearUnseeing(AttentionOp op, Value allowed) {
-  OpBuilder builder(op);
-  Arithmetic a(builder, op.getLoc());
-  ArrayRef<int64_t> shape = tensorType(allowed).getShape();
-  Value sees = a.maxOver(a.cast(allowed, builder.getF32Type()), 3);
-  sees = a.compare(Predicate::GT, sees, 0.0);
-  // To the result's order.
-  auto turned = RankedTensorType::get({shape[0], shape[2], shape[1]},
-                                      builder.getI1Type());
-  sees = TransposeOp::create(builder, op.getLoc(), turned, sees,
-                             ArrayRef<int64_t>{0, 2, 1});
-  sees = a.reshape(sees, {shape[0], shape[2], shape[1], 1});
-  Value result = op.getResult();
-  builder.setInsertionPointAfter(op);
-  Value seen = a.select(broadcastTrailing(builder, op.getLoc(), sees,
-                                          tensorType(result).getShape()),
-                        result, 0.0);
-  result.replaceUsesWithIf(seen, [&](OpOperand &use) {
-    return use.getOwner() != seen.getDefiningOp();
-  });
-}
-
-/// Has a device's kernel, which adds a bias and knows no mask, run an attention
-/// with terms: what is hidden gets a score so low that its weight is 0. A query
-/// that sees no key would then have the mean of its values: its result is
-/// replaced by 0, and with it what its gradients come from. Lengths stay, but
-/// for those of 0, which the kernel need not take.
-static void adaptTerms(AttentionOp op) {
-  // Exponentials of differences from any other score are 0; and what rounding
-  // leaves of the difference of two such scores is small (a power of 2 below
-  // ten), so that weights of a query without keys stay finite in f16 too.
-  constexpr double hidden = -0x1p24;
-  constexpr double infinity = std::numeric_limits<double>::infinity();
-  OpBuilder builder(op);
-  Location loc = op.getLoc();
-  Arithmetic a(builder, loc);
-  Type f32 = builder.getF32Type();
-  AttentionSizes sizes = op.getSizes();
-  auto left = static_cast<int64_t>(op.getLeft());
-  auto right = static_cast<int64_t>(op.getRight());
-  Value bias = op.getBias(), allowed = op.getMask();
-  auto require = [&](Value &all, Value holds) {
-    SmallVector<int64_t> shape = commonShape({all, holds});
-    holds = broadcastTrailing(builder, loc, holds, shape);
-    all = all ? a.logicalAnd(broadcastTrailing(builder, loc, all, shape), holds)
-              : holds;
-  };
-  Value lengths = op.getLengths();
-  // A window may lie behind all keys: every query has to see one there.
-  if (lengths && left >= 0) {
-    require(allowed, emitWithinLengths(builder, loc, sizes, lengths));
-    op.getLengthsMutable().clear();
-    lengths = {};
-  }
-  if (lengths)
-    op.getLengthsMutable().assign(a.max(lengths, 1.0));
-  if (bias || allowed) {
-    SmallVector<int64_t> shape = commonShape({bias, allowed});
-    if (bias) {
-      bias = a.cast(bias, f32);
-      require(allowed, a.compare(Predicate::NE, bias, -infinity));
-      bias = a.max(broadcastTrailing(builder, loc, bias, shape), hidden);
-    } else {
-      bias = a.constant(RankedTensorType::get(shape, f32), 0.0);
-    }
-    bias = a.select(allowed, bias, hidden);
-    op.getBiasMutable().assign(bias);
-    op.getMaskMutable().clear();
-    if (lengths)
-      require(allowed, emitWithinLengths(builder, loc, sizes, lengths));
-    if (left >= 0 || right >= 0)
-      require(allowed,
-              a.reshape(emitWithinBounds(builder, loc, sizes, left, right),
-                        {1, 1, sizes.queries, sizes.keys}));
-  } else {
-    // The first key is within the bounds.
-    allowed = a.reshape(a.compare(Predicate::GE, lengths, 1.0),
-                        {sizes.batch, 1, 1, 1});
-  }
-  clearUnseeing(op, allowed);
-}
-
-/// Gives a device's generator a seed of its own for each attention and step:
-/// 48 bits of the numbers that dropout would begin with.
-static void adaptSeed(AttentionOp op) {
-  OpBuilder builder(op);
-  Arithmetic a(builder, op.getLoc());
-  auto two = RankedTensorType::get({2}, builder.getF64Type());
-  Value drawn = RandomUniformOp::create(builder, op.getLoc(), two, op.getSeed(),
-                                        op.getStep(), op.getStream());
-  auto take = [&](int64_t i) -> Value {
-    return SliceOp::create(builder, op.getLoc(), drawn, ArrayRef<int64_t>{i},
-                           ArrayRef<int64_t>{i + 1}, ArrayRef<int64_t>{1});
-  };
-  // The upper 24 bits, then the lower ones.
-  Value bits = a.add(a.mul(take(0), 0x1p48), a.mul(take(1), 0x1p24));
-  op.getSeedMutable().assign(a.reshape(a.cast(bits, builder.getI64Type()), {}));
 }
 
 namespace {
@@ -221,15 +121,18 @@ struct FormAttention : ingot::impl::FormAttentionBase<FormAttention> {
       else if (auto softmax = dyn_cast<SoftmaxOp>(op))
         softmaxes.push_back(softmax);
     });
+    target = Target::of(getOperation());
+    // Elements in f32 will have the low precision, if there is one.
+    Type f32 = Float32Type::get(&getContext());
+    bool isDecomposed =
+        plain || !target->hasAttention(elementInPrecision(f32, precision));
     for (AttentionOp op : imported) {
-      if (!plain)
-        refineMask(op, device);
-      if (isKept(op))
-        adapt(op);
-      else
-        takeApart(op);
+      if (!isDecomposed)
+        refineMask(op, elementInPrecision(elementOf(op), precision), *target);
+      if (isDecomposed || !isKept(op))
+        decompose(op);
     }
-    if (!plain)
+    if (!isDecomposed)
       for (SoftmaxOp softmax : softmaxes)
         form(softmax);
     // What was replaced, and statistics that nothing reads.
@@ -241,82 +144,55 @@ struct FormAttention : ingot::impl::FormAttentionBase<FormAttention> {
   }
 
 private:
-  static remark::RemarkOpts options() {
-    return remark::RemarkOpts::name("attention")
-        .category("ingot-form-attention");
+  static Type elementOf(AttentionOp op) {
+    return op.getQuery().getType().getElementType();
   }
 
-  /// Whether the kernel is worth it; a remark says so.
-  bool isWorthIt(Location loc, const AttentionSizes &sizes, int64_t left,
-                 int64_t right, Type element) {
-    if (device && !sizes.fitDevice(left, right)) {
-      remark::missed(loc, options())
-          << remark::reason("the device's kernel takes heads of a multiple of "
-                            "8 up to 128 columns, and bounds within which each "
-                            "query sees a key");
+  /// Returns whether the target's library call takes the attention and is worth
+  /// it; a remark says so.
+  bool isWorthIt(Location loc, const AttentionQuery &query) {
+    if (std::string reason = target->refuseAttention(query); !reason.empty()) {
+      remark::missed(loc, remarkOptions(getArgument(), "Attention"))
+          << remark::reason("{0}", reason);
       return false;
     }
-    element = elementInPrecision(element, precision);
-    Costs costs(sizes, left, right, element,
-                Machine::of(getOperation()->getParentOfType<ModuleOp>()));
+    const auto &[sizes, left, right, element] =
+        std::tie(query.sizes, query.left, query.right, query.element);
+    Costs costs(sizes, left, right, element, target->getMachine());
     if (costs.whole > costs.plain) {
-      remark::missed(loc, options())
-          << remark::reason("products and a softmax are cheaper")
-          << remark::metric("plain-seconds", costs.plain)
-          << remark::metric("whole-seconds", costs.whole);
+      remark::missed(loc, remarkOptions(getArgument(), "Attention"))
+          << remark::reason("matmuls and a softmax are cheaper")
+          << remark::metric("decomposed_seconds", costs.plain)
+          << remark::metric("fused_seconds", costs.whole);
       return false;
     }
     int64_t pairs = sizes.batch * sizes.heads * sizes.queries * sizes.keys;
-    remark::passed(loc, options())
+    remark::passed(loc, remarkOptions(getArgument(), "Attention"))
         << remark::metric("left", left) << remark::metric("right", right)
-        << remark::metric("bytes-saved",
+        << remark::metric("bytes_saved",
                           pairs * element.getIntOrFloatBitWidth() / 8)
-        << remark::metric("plain-seconds", costs.plain)
-        << remark::metric("whole-seconds", costs.whole);
+        << remark::metric("decomposed_seconds", costs.plain)
+        << remark::metric("fused_seconds", costs.whole);
     return true;
   }
 
   bool isKept(AttentionOp op) {
-    if (plain)
-      return false;
-    // Half precision comes with --ingot-assign-precision; a mask becomes a
-    // bias.
-    if (!op.hasLibraryCall(/*onDevice=*/false)) {
-      remark::missed(op.getLoc(), options())
-          << remark::reason("the kernel does not take the elements, or a "
-                            "soft cap");
+    if (StringRef reason = op.refuseCall(); !reason.empty()) {
+      remark::missed(op.getLoc(), remarkOptions(getArgument(), "Attention"))
+          << remark::reason("{0}", reason);
       return false;
     }
-    if (device && (hasTerms(op) || op.getSeed()) && !op.getLse().use_empty()) {
-      remark::missed(op.getLoc(), options())
-          << remark::reason("the logarithms of sums are read, which differ "
-                            "where a query sees no key, and whose gradient "
-                            "knows no weights that the library drops");
-      return false;
-    }
-    return isWorthIt(op.getLoc(), op.getSizes(), op.getLeft(), op.getRight(),
-                     op.getQuery().getType().getElementType());
+    // The target's legalization makes a bias of what stays a mask.
+    AttentionQuery query = {op.getSizes(), static_cast<int64_t>(op.getLeft()),
+                            static_cast<int64_t>(op.getRight()),
+                            elementInPrecision(elementOf(op), precision)};
+    query.hasTerms = op.getBias() || op.getMask() || op.getLengths();
+    query.hasDropout = op.getSeed() != nullptr;
+    query.readsLse = !op.getLse().use_empty();
+    return isWorthIt(op.getLoc(), query);
   }
 
-  static bool hasTerms(AttentionOp op) {
-    return op.getBias() || op.getMask() || op.getLengths();
-  }
-
-  void adapt(AttentionOp op) {
-    if (!device)
-      return;
-    if (hasTerms(op))
-      adaptTerms(op);
-    if (!op.getSeed())
-      return;
-    adaptSeed(op);
-    remark::analysis(op.getLoc(), options())
-        << remark::reason("the device's library drops other weights than the "
-                          "processor, as many")
-        << remark::metric("ratio", op.getRatio().convertToDouble());
-  }
-
-  static void takeApart(AttentionOp op) {
+  static void decompose(AttentionOp op) {
     OpBuilder builder(op);
     op->replaceAllUsesWith(op.decompose(builder));
   }
@@ -326,17 +202,21 @@ private:
     if (!match.isAttention())
       return;
     if (!match.getProblem().empty()) {
-      remark::missed(softmax.getLoc(), options())
+      remark::missed(softmax.getLoc(),
+                     remarkOptions(getArgument(), "Attention"))
           << remark::reason("{0}", match.getProblem());
       return;
     }
-    if (!isWorthIt(softmax.getLoc(), match.getSizes(), match.getLeft(),
-                   match.getRight(), match.getElement()))
+    AttentionQuery query = {match.getSizes(), match.getLeft(), match.getRight(),
+                            elementInPrecision(match.getElement(), precision)};
+    if (!isWorthIt(softmax.getLoc(), query))
       return;
     OpBuilder builder(softmax);
-    adapt(match.rewrite(builder));
+    match.rewrite(builder);
     ++numFormed;
   }
+
+  std::shared_ptr<const Target> target;
 };
 
 } // namespace

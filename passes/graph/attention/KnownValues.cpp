@@ -1,6 +1,6 @@
 #include "passes/graph/attention/KnownValues.h"
 
-#include "dialects/ingot/ir/Builders.h"
+#include "dialects/ingot/builders/Builders.h"
 #include "dialects/ingot/support/Folding.h"
 
 using namespace mlir;

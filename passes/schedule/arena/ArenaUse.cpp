@@ -1,6 +1,6 @@
 #include "passes/schedule/arena/ArenaUse.h"
 
-#include "dialects/ingot/ir/Builders.h"
+#include "dialects/ingot/builders/Builders.h"
 #include "dialects/ingot/support/Views.h"
 #include "runtime/abi/Abi.h"
 #include "llvm/ADT/DenseSet.h"
@@ -9,8 +9,8 @@
 using namespace mlir;
 using namespace ingot;
 
-/// What new values of parameters and moments are computed from, in their shape:
-/// from the updates back.
+/// Returns what new values of parameters and moments are computed from, in
+/// their shape: from the updates back.
 static DenseSet<unsigned> findGradients(const StepGraph &graph) {
   Signature signature = graph.getSignature();
   SymbolTable symbols(signature.getFunction()->getParentOfType<ModuleOp>());
@@ -69,14 +69,12 @@ SmallVector<StringRef> ingot::listKinds(const StepGraph &graph,
   return kinds;
 }
 
-int64_t ingot::getStagingBytes(Signature signature, const Machine &machine) {
-  if (!machine.isDevice())
-    return 0;
+int64_t ingot::getStagingBytes(Signature signature, const Target &target) {
   int64_t block = 0;
   for (BlockArgument argument : signature.getFunction().getArguments())
     if (!signature.argumentState(argument.getArgNumber()))
       block += llvm::alignTo(byteSize(tensorType(argument)), INGOT_ALIGNMENT);
-  return INGOT_STAGING_BLOCKS * block;
+  return target.getStagingBlocks() * block;
 }
 
 ArenaUse ingot::measureArenaUse(const StepGraph &graph,

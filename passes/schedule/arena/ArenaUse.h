@@ -1,47 +1,48 @@
 //===----------------------------------------------------------------------===//
 //
-// What the memory of the arena is for.
+// The purposes of the memory of the arena.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef INGOT_PASSES_SCHEDULE_ARENA_ARENAUSE_H
 #define INGOT_PASSES_SCHEDULE_ARENA_ARENAUSE_H
 
-#include "passes/cost/Machine.h"
 #include "passes/schedule/StepGraph.h"
 
 namespace ingot {
 
-/// The arena at the instant when most of it lives.
+/// The use of the arena at the instant with the most live bytes.
 struct ArenaUse {
   int64_t liveBytes = 0;
-  /// Of these, gradients of parameters, what library calls work in, and buckets
-  /// that gradients are copied to.
+  /// The parts of it that are gradients of parameters, scratch memory of
+  /// library calls, and buckets that gradients are copied to.
   int64_t gradientBytes = 0, workspaceBytes = 0, communicationBytes = 0;
 };
 
-/// What the function's inputs take beside the arena on a device, where they
-/// come through blocks of their own (INGOT_STAGING_BLOCKS); 0 on a CPU.
-int64_t getStagingBytes(Signature signature, const Machine &machine);
+/// Returns the bytes in addition to the arena in which the target stages the
+/// function's inputs (Target::getStagingBlocks).
+int64_t getStagingBytes(Signature signature, const Target &target);
 
 ArenaUse measureArenaUse(const StepGraph &graph,
                          const StepGraph::Lifetimes &lifetimes);
 
-/// What each interval is for: input, activation, gradient, communication,
-/// workspace or output.
+/// Returns the purpose of each interval: input, activation, gradient,
+/// communication, workspace or output.
 llvm::SmallVector<llvm::StringRef>
 listKinds(const StepGraph &graph, const StepGraph::Lifetimes &lifetimes);
 
-/// Memory that lives at that instant.
+/// Memory that is live at that instant.
 struct LiveTensor {
-  /// See listKinds.
+  /// The purpose, as listKinds names it.
   llvm::StringRef kind;
-  /// Of the tensor, or of the library call that works there.
+  /// The location of the tensor, or of the library call that uses the scratch
+  /// memory.
   mlir::Location location;
   int64_t bytes;
 };
 
-/// What lives at that instant, the largest first, in the program's order.
+/// Returns the memory that is live at that instant, the largest first,
+/// otherwise in program order.
 llvm::SmallVector<LiveTensor>
 listLiveTensors(const StepGraph &graph, const StepGraph::Lifetimes &lifetimes);
 

@@ -1,8 +1,8 @@
 #include "passes/schedule/arena/BufferPlan.h"
 
-#include "dialects/ingot/ir/Builders.h"
+#include "dialects/ingot/builders/Builders.h"
+#include "dialects/ingot/support/Remarks.h"
 #include "dialects/ingot/support/Views.h"
-#include "mlir/IR/Remarks.h"
 #include "runtime/abi/Abi.h"
 
 using namespace mlir;
@@ -10,8 +10,8 @@ using namespace ingot;
 
 BufferPlan::BufferPlan(Signature signature,
                        const DenseMap<Attribute, Place> &statePlaces,
-                       const abi::ScratchMachine &machine, bool noReuse)
-    : signature(signature), statePlaces(statePlaces), graph(signature, machine),
+                       const Target &target, bool noReuse)
+    : signature(signature), statePlaces(statePlaces), graph(signature, target),
       lifetimes(graph.getLifetimes(graph.getProgramOrder(), !noReuse)) {
   for (auto [i, node] : llvm::enumerate(graph.getNodes()))
     if (lifetimes.ofScratch[i] >= 0)
@@ -30,10 +30,9 @@ void BufferPlan::copyStates() {
     Value value = end->getOperand(index);
     FlatSymbolRefAttr state = signature.resultState(index);
     remark::missed(value.getLoc(),
-                   remark::RemarkOpts::name("in-place").category("memory"))
-        << remark::reason(
-               "the new value of {0} cannot take the old one's place",
-               state.getValue());
+                   remarkOptions("place-steps", "InPlaceUpdate"))
+        << remark::reason("the new value cannot overwrite the old one")
+        << remark::metric("state", state.getValue());
     copies.push_back({resolveViews(value), statePlaces.lookup(state)});
   }
   for (auto [index, interval] : ownOutput)

@@ -1,6 +1,6 @@
 #include "passes/schedule/arena/StatePlaces.h"
 
-#include "dialects/ingot/ir/Builders.h"
+#include "dialects/ingot/builders/Builders.h"
 #include "runtime/abi/Abi.h"
 
 using namespace mlir;
@@ -25,14 +25,14 @@ void StatePlaces::place(StateOp state) {
   RankedTensorType type = state.getTensorType();
   int64_t bytes = byteSize(type), at = getBytes();
   bool isNew = true;
-  if (std::optional<ArrayRef<int64_t>> gathered = state.getGathered()) {
-    Gather &gather = gathers[(*gathered)[0]];
+  if (GatheredAttr gathered = state.getGatheredAttr()) {
+    Gather &gather = gathers[gathered.getBucket()];
     isNew = !gather.bucket;
     if (isNew)
-      gather = {at, MemRefType::get({(*gathered)[2]}, type.getElementType())};
+      gather = {at, MemRefType::get({gathered.getOf()}, type.getElementType())};
     int64_t size = type.getElementTypeBitWidth() / 8;
-    bytes = (*gathered)[2] * size;
-    at = gather.offset + (*gathered)[1] * size;
+    bytes = gathered.getOf() * size;
+    at = gather.offset + gathered.getFirst() * size;
   }
   places[FlatSymbolRefAttr::get(state.getSymNameAttr())] = {exec::Space::State,
                                                             at};

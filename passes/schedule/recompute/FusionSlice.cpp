@@ -1,6 +1,6 @@
 #include "passes/schedule/recompute/FusionSlice.h"
 
-#include "dialects/ingot/ir/Builders.h"
+#include "dialects/ingot/builders/Builders.h"
 #include "mlir/IR/IRMapping.h"
 
 using namespace mlir;

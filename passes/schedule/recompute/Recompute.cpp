@@ -25,8 +25,8 @@ double RecomputeSearch::getSeconds() const {
   return sum;
 }
 
-/// How much lives near the peak, over all instants: where several are as high,
-/// lowering one of them is progress.
+/// Returns how much lives near the peak, over all instants: where several are
+/// as high, lowering one of them is progress.
 static int64_t measureExcess(const RecomputePlan &plan) {
   constexpr int64_t nearShare = 20;
   int64_t limit = plan.liveBytes - plan.liveBytes / nearShare;
@@ -142,14 +142,14 @@ void RecomputeSearch::findLifetimes(const RecomputePlan &plan) {
   }
 }
 
-/// True if a buffer takes memory at the peak only for readers after it.
+/// Returns true if a buffer takes memory at the peak only for readers after it.
 bool RecomputeSearch::livesAcross(unsigned buffer, int64_t peak) const {
   return lastEarly[buffer] < peak && peak < firstLate[buffer] &&
          peak <= lastRead[buffer];
 }
 
-/// The buffer and what has to be computed again with it, because what it is
-/// computed from is gone by then; none if that frees nothing.
+/// Returns the buffer and what has to be computed again with it, because what
+/// it is computed from is gone by then; none if that frees nothing.
 std::optional<RecomputeSearch::Chain>
 RecomputeSearch::findChain(unsigned buffer, int64_t peak) const {
   ArrayRef<StepGraph::Buffer> buffers = graph.getBuffers();
@@ -219,7 +219,7 @@ void RecomputeSearch::addRelatives(Chain &chain, double time,
   }
 }
 
-/// The chains that free memory at the plan's peak, the best first.
+/// Returns the chains that free memory at the plan's peak, the best first.
 SmallVector<RecomputeSearch::Chain>
 RecomputeSearch::listChains(const RecomputePlan &plan) {
   findLifetimes(plan);
@@ -277,8 +277,8 @@ bool RecomputeSearch::extend(RecomputePlan &plan) {
   return false;
 }
 
-/// What is computed again and need not be, by time a byte: of what a budget has
-/// left, the most time.
+/// Returns what is computed again and need not be, by time a byte: of what a
+/// budget has left, the most time.
 SmallVector<unsigned> RecomputeSearch::listDearest() const {
   ArrayRef<StepGraph::Buffer> buffers = graph.getBuffers();
   SmallVector<unsigned> candidates;

@@ -3,10 +3,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/exec/Exec.h"
-#include "dialects/ingot/ir/Builders.h"
+#include "dialects/ingot/builders/Builders.h"
 #include "dialects/ingot/ir/Diagnostics.h"
+#include "dialects/ingot/support/Remarks.h"
 #include "dialects/ingot/support/Views.h"
-#include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "passes/cost/Cost.h"
 #include "passes/schedule/Order.h"
@@ -100,12 +100,12 @@ struct Rematerialize : ingot::impl::RematerializeBase<Rematerialize> {
     if (budgetBytes < 0 && budgetPercent < 0 && recompute.empty())
       return;
     StatePlaces states(getOperation());
-    Machine machine = Machine::of(getOperation());
+    target = Target::of(getOperation());
     auto functions = llvm::to_vector(getOperation().getOps<func::FuncOp>());
     for (func::FuncOp func : functions)
       if (!func.isDeclaration() && Signature(func).findResult("loss")) {
         fixedBytes = states.getBytes() + states.shardBytes +
-                     getStagingBytes(Signature(func), machine);
+                     getStagingBytes(Signature(func), *target);
         budget = findBudget(func);
         if (failed(fit(func)))
           return signalPassFailure();
@@ -202,9 +202,8 @@ private:
   /// Plans for `margin` bytes less than the budget.
   LogicalResult fit(func::FuncOp func, int64_t margin = 0) {
     Signature signature(func);
-    Machine machine = Machine::of(getOperation());
-    abi::ScratchMachine scratch = machine.getScratchMachine();
-    StepGraph graph(signature, scratch);
+    const Machine &machine = target->getMachine();
+    StepGraph graph(signature, *target);
     std::optional<unsigned> cut = findCut(graph, signature);
     if (!cut)
       return success();
@@ -244,12 +243,12 @@ private:
     PlanWriter(*plan, *cut).write();
     // Parts of fusions may share memory in other ways than the whole ones that
     // the search knows.
-    int64_t bytes = StepGraph(signature, scratch).getArenaBytes();
+    int64_t bytes = StepGraph(signature, *target).getArenaBytes();
     if (bytes > budget && isSmallest) {
       before.erase();
       return emitUserError(
           optionLoc("--memory-budget"),
-          "the step does not fit; the smallest possible is " +
+          "the step does not fit; the smallest possible budget is " +
               Twine(fixedBytes + bytes) + " bytes" +
               (budgetPercent >= 0 ? " at the peak" : ""),
           "allow that much, or compile with a smaller --batch");
@@ -320,8 +319,7 @@ private:
     if (budgetPercent < 0)
       return budgetBytes < 0 ? std::numeric_limits<int64_t>::max()
                              : budgetBytes - fixedBytes;
-    StepGraph graph(Signature(func),
-                    Machine::of(getOperation()).getScratchMachine());
+    StepGraph graph(Signature(func), *target);
     auto [bytes, use] = planWithout(graph);
     int64_t other =
         use.gradientBytes + use.workspaceBytes + use.communicationBytes;
@@ -340,17 +338,16 @@ private:
       for (unsigned buffer : node.writes)
         bytes += plan.graph.getBuffers()[buffer].bytes;
       remark::passed(node.op->getLoc(),
-                     remark::RemarkOpts::name("recompute").category("memory"))
+                     remarkOptions(getArgument(), "Recomputation"))
           << remark::metric("bytes", bytes);
     }
-    remark::analysis(func.getLoc(),
-                     remark::RemarkOpts::name("budget").category("memory"))
+    remark::analysis(func.getLoc(), remarkOptions(getArgument(), "Budget"))
         << remark::metric("function", func.getName())
-        << remark::metric("peak-bytes", fixedBytes + arenaBytes)
-        << remark::metric("recomputed-seconds",
+        << remark::metric("peak_bytes", fixedBytes + arenaBytes)
+        << remark::metric("recomputed_seconds",
                           llvm::formatv("{0:e3}", search.getSeconds()).str())
         << remark::metric(
-               "share-of-step",
+               "step_fraction",
                llvm::formatv("{0:f4}", search.getSeconds() / stepSeconds)
                    .str());
   }
@@ -358,6 +355,7 @@ private:
   std::shared_ptr<llvm::Regex> saveRegex, recomputeRegex;
   /// Beside the arena: states, and staging of inputs.
   int64_t fixedBytes = 0, budget = 0;
+  std::shared_ptr<const Target> target;
 };
 
 } // namespace

@@ -2,7 +2,7 @@
 
 #include "runtime/cpu/Features.h"
 #include "runtime/cpu/ThreadPool.h"
-#include "runtime/cpu/attention/FlashTasks.h"
+#include "runtime/cpu/attention/FlashKernels.h"
 
 #include <cmath>
 
@@ -23,19 +23,20 @@ static const gemm::Kernels *findTiles(const AttentionShape &shape) {
   return shape.onTiles ? &gemm::getTileKernels(shape.type) : nullptr;
 }
 
-static const Tasks &tasks() {
+static const Kernels &getKernels() {
 #if defined(__x86_64__)
   static const bool wide =
       findMissingFeatures({"avx512f", "avx512dq", "avx512bw", "avx512vl"})
           .empty();
   if (wide)
-    return avx512Tasks;
+    return avx512Kernels;
 #endif
-  return genericTasks;
+  return genericKernels;
 }
 
-/// Interleaved: under a causal mask, later blocks have more to do.
-static void runTasks(Task task, const Operands &operands, int64_t count,
+/// Runs `count` tasks on the thread pool. Threads take turns, because under a
+/// causal mask later blocks have more to do.
+static void runTasks(Kernel kernel, const Operands &operands, int64_t count,
                      void *scratch) {
   int64_t threads = getThreadCount();
   int64_t each = flashAttentionScratch(operands.shape);
@@ -46,15 +47,11 @@ static void runTasks(Task task, const Operands &operands, int64_t count,
       auto *own = reinterpret_cast<float *>(static_cast<char *>(scratch) +
                                             thread * each);
       for (int64_t i = thread; i < count; i += threads)
-        task(operands, i, own);
+        kernel(operands, i, own);
     }
     if (operands.tiles)
       operands.tiles->end();
   });
-}
-
-static int64_t blocks(int64_t extent, int64_t block) {
-  return (extent + block - 1) / block;
 }
 
 int64_t ingot::runtime::flashAttentionScratch(const AttentionShape &s) {
@@ -66,8 +63,9 @@ void ingot::runtime::flashAttention(const AttentionShape &s, ReadRows q,
                                     float *lse, void *scratch) {
   Operands o{s,  q,  k,  v,   {},      {},          result,
              {}, {}, {}, lse, nullptr, findTiles(s)};
-  runTasks(tasks().forward, o,
-           s.batch * s.heads * blocks(s.queries, queryBlock), scratch);
+  runTasks(getKernels().forward, o,
+           s.batch * s.heads * ingot::abi::divideCeil(s.queries, kQueryBlock),
+           scratch);
 }
 
 void ingot::runtime::flashAttentionGrad(const AttentionShape &s, ReadRows q,
@@ -89,12 +87,14 @@ void ingot::runtime::flashAttentionGrad(const AttentionShape &s, ReadRows q,
              const_cast<float *>(lse),
              delta,
              findTiles(s)};
-  int64_t queryBlocks = s.batch * s.heads * blocks(s.queries, queryBlock);
-  runTasks(tasks().delta, o, queryBlocks, scratch);
+  int64_t queryBlocks =
+      s.batch * s.heads * ingot::abi::divideCeil(s.queries, kQueryBlock);
+  runTasks(getKernels().delta, o, queryBlocks, scratch);
   int64_t heads = s.batch * s.keyHeads, threads = getThreadCount();
   bool isEven = heads % threads == 0 || heads >= 4 * threads;
   if (isEven && getScratch(s).keepsHeads)
-    return runTasks(tasks().headGradient, o, heads, scratch);
-  runTasks(tasks().queryGradient, o, queryBlocks, scratch);
-  runTasks(tasks().keyGradient, o, heads * blocks(s.keys, keyBlock), scratch);
+    return runTasks(getKernels().headGradients, o, heads, scratch);
+  runTasks(getKernels().queryGradients, o, queryBlocks, scratch);
+  runTasks(getKernels().keyGradients, o,
+           heads * ingot::abi::divideCeil(s.keys, kKeyBlock), scratch);
 }

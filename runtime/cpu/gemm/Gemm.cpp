@@ -2,7 +2,7 @@
 
 #include "runtime/cpu/Features.h"
 #include "runtime/cpu/ThreadPool.h"
-#include "runtime/cpu/gemm/Kernels.h"
+#include "runtime/cpu/gemm/GemmKernels.h"
 
 #include <algorithm>
 #include <sys/syscall.h>
@@ -10,19 +10,13 @@
 
 using namespace ingot::runtime;
 using namespace ingot::runtime::gemm;
+using namespace ingot::abi;
 
 namespace {
-
-/// Rows of a that are packed at a time: their packs do not grow with the
-/// product (Scratch.h).
-constexpr int64_t kMostRows = 8192;
 
 /// Rows from which on threads rather divide them than columns, though then they
 /// wait for each other at every block.
 constexpr int64_t kManyRows = 1024;
-
-int64_t divideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
-int64_t roundUp(int64_t a, int64_t b) { return divideUp(a, b) * b; }
 
 const Kernels &chooseKernels(const Gemm &g) {
   return g.onTiles ? getTileKernels(g.a.type) : getVectorKernels();
@@ -41,8 +35,8 @@ public:
   Prefetch(const void *data, int64_t rows, int64_t rowBytes, int64_t stride,
            int64_t calls)
       : row(static_cast<const char *>(data)), rows(rows),
-        lines(divideUp(rowBytes, kLineBytes)), stride(stride),
-        each(divideUp(rows * lines, calls)) {}
+        lines(divideCeil(rowBytes, kLineBytes)), stride(stride),
+        each(divideCeil(rows * lines, calls)) {}
 
   void askToRead() {
     ask([](const char *at) { __builtin_prefetch(at, 0, 2); });
@@ -91,8 +85,8 @@ struct Cutting {
     return columns * kernels.getLineBytes(inner);
   }
   int64_t countCalls(int64_t size, int64_t count) const {
-    return divideUp(size, getDepth(size)) *
-           divideUp(count, kernels.tileColumns);
+    return divideCeil(size, getDepth(size)) *
+           divideCeil(count, kernels.tileColumns);
   }
 
   void packPanel(int64_t batch, int64_t row, int64_t start, char *a) const {
@@ -124,7 +118,7 @@ private:
 Prefetch Cutting::getPanel(int64_t row, int64_t start, int64_t calls) const {
   int64_t size = std::min(inner, g.k - start);
   int64_t rows = std::min(kernels.tileRows, g.m - row);
-  int64_t bytes = g.a.type == INGOT_F32 ? 4 : 2;
+  int64_t bytes = getElementBytes(g.a.type);
   if (rows <= 0)
     return {};
   const void *data = (g.a + row * g.aRow + start * g.aInner).data;
@@ -202,40 +196,41 @@ private:
 };
 
 Panels::Panels(const Gemm &g, const Kernels &kernels) : Cutting(g, kernels) {
-  // What a block takes of the L2 cache.
-  constexpr int64_t cacheBytes = 5 << 18;
   if (kernels.isChain) {
     // All of the inner dimension, if a block of columns that is worth it stays
     // in the cache. More blocks than one pack a again: for many rows, and in
     // the order in which they are stored. Else all columns.
-    constexpr int64_t leastColumns = 384, mostColumns = 768;
-    int64_t most = cacheBytes / kernels.getLineBytes(g.k) /
+    constexpr int64_t leastColumns = 384;
+    int64_t most = kGemmBlockBytes / kernels.getLineBytes(g.k) /
                    kernels.tileColumns * kernels.tileColumns;
-    int64_t all = roundUp(g.n, kernels.tileColumns);
+    int64_t all = alignTo(g.n, kernels.tileColumns);
     if (g.n <= std::min(most, columns) ||
         (most >= leastColumns && g.aInner == 1 && g.m >= kManyRows)) {
       inner = g.k;
       columns = std::min(columns, std::max(most, kernels.tileColumns));
-    } else if (all <= mostColumns) {
+    } else if (all <= kGemmWideColumns) {
       columns = all;
-      int64_t depths = cacheBytes / all / kernels.getLineBytes(kernels.depth);
+      int64_t depths =
+          kGemmBlockBytes / all / kernels.getLineBytes(kernels.depth);
       int64_t blocks =
-          divideUp(g.k, std::max<int64_t>(depths, 1) * kernels.depth);
-      inner = std::min(g.k, roundUp(divideUp(g.k, blocks), kernels.depth));
+          divideCeil(g.k, std::max<int64_t>(depths, 1) * kernels.depth);
+      inner = std::min(g.k, alignTo(divideCeil(g.k, blocks), kernels.depth));
     }
   }
   // Equal blocks.
-  columns = roundUp(divideUp(g.n, divideUp(g.n, columns)), kernels.tileColumns);
-  constexpr int64_t keptBytes = 850 << 10;
-  int64_t share = divideUp(divideUp(g.m, kernels.tileRows), getThreadCount());
+  columns =
+      alignTo(divideCeil(g.n, divideCeil(g.n, columns)), kernels.tileColumns);
+  int64_t share =
+      divideCeil(divideCeil(g.m, kernels.tileRows), getThreadCount());
   keepsPanels =
-      isWhole() && columns < g.n && share * getPanelBytes() <= keptBytes;
+      isWhole() && columns < g.n && share * getPanelBytes() <= kGemmKeptBytes;
   packA = getPanelBytes() * (keepsPanels ? share : 1);
 }
 
 bool Panels::fits() const {
-  int64_t panels = divideUp(g.m, kernels.tileRows);
-  return g.batch == 1 && 2 * panels >= divideUp(columns, kernels.tileColumns) &&
+  int64_t panels = divideCeil(g.m, kernels.tileRows);
+  return g.batch == 1 &&
+         2 * panels >= divideCeil(columns, kernels.tileColumns) &&
          (g.n <= columns || (isWhole() && g.m >= kManyRows));
 }
 
@@ -263,7 +258,7 @@ void Panels::run(char *scratch) const {
     for (int64_t start = 0; start < g.k; start += inner) {
       int64_t size = std::min(inner, g.k - start);
       int64_t count = std::min(columns, g.n - column);
-      parallelFor(divideUp(count, kernels.tileColumns), /*grain=*/2,
+      parallelFor(divideCeil(count, kernels.tileColumns), /*grain=*/2,
                   [&](int64_t begin, int64_t end) {
                     int64_t first = begin * kernels.tileColumns;
                     kernels.packB(
@@ -272,7 +267,7 @@ void Panels::run(char *scratch) const {
                         std::min(end * kernels.tileColumns, count) - first,
                         scratch + first * kernels.getLineBytes(size));
                   });
-      parallelShares(divideUp(g.m, kernels.tileRows),
+      parallelShares(divideCeil(g.m, kernels.tileRows),
                      [&](int64_t thread, int64_t begin, int64_t end) {
                        kernels.begin();
                        runShare(begin, end, column, start, scratch,
@@ -317,16 +312,16 @@ private:
 Blocks::Blocks(const Gemm &g, const Kernels &kernels) : Cutting(g, kernels) {
   int64_t threads = getThreadCount();
   // Equal blocks, so that no thread waits for another's remainder.
-  int64_t blocks = divideUp(g.n, columns);
+  int64_t blocks = divideCeil(g.n, columns);
   if (g.batch == 1 && g.n >= threads * kernels.tileColumns)
-    blocks = roundUp(blocks, threads);
-  columns = roundUp(divideUp(g.n, blocks), kernels.tileColumns);
-  columnTasks = divideUp(g.n, columns);
-  rows = roundUp(g.m, kernels.tileRows);
+    blocks = alignTo(blocks, threads);
+  columns = alignTo(divideCeil(g.n, blocks), kernels.tileColumns);
+  columnTasks = divideCeil(g.n, columns);
+  rows = alignTo(g.m, kernels.tileRows);
   if (g.batch * columnTasks < threads)
-    rows = roundUp(divideUp(g.m, threads), kernels.tileRows);
-  rowTasks = divideUp(g.m, rows);
-  packA = roundUp(roundUp(g.m, kernels.tileRows) * kernels.getLineBytes(inner),
+    rows = alignTo(divideCeil(g.m, threads), kernels.tileRows);
+  rowTasks = divideCeil(g.m, rows);
+  packA = alignTo(alignTo(g.m, kernels.tileRows) * kernels.getLineBytes(inner),
                   INGOT_ALIGNMENT);
 }
 
@@ -373,7 +368,7 @@ void Blocks::run(char *scratch) const {
   char *bPacks = scratch + packA;
   // Fewer are packed faster than handed over.
   constexpr int64_t leastRows = 48;
-  int64_t panels = divideUp(g.m, kernels.tileRows);
+  int64_t panels = divideCeil(g.m, kernels.tileRows);
   for (int64_t start = 0; start < g.k; start += inner) {
     parallelFor(panels, leastRows / kernels.tileRows,
                 [&](int64_t begin, int64_t end) {
@@ -428,7 +423,7 @@ size_t ingot::runtime::getGemmScratchBytes(const Gemm &g) {
     return static_cast<size_t>(panels.getScratchBytes());
   Gemm part = g;
   if (g.batch == 1)
-    part.m = std::min(g.m, kMostRows);
+    part.m = std::min(g.m, kGemmPackedRows);
   return static_cast<size_t>(Blocks(part, kernels).getScratchBytes());
 }
 
@@ -436,11 +431,11 @@ void ingot::runtime::runGemm(const Gemm &g, char *scratch) {
   const Kernels &kernels = chooseKernels(g);
   if (Panels panels(g, kernels); panels.fits())
     return panels.run(scratch);
-  if (g.batch > 1 || g.m <= kMostRows)
+  if (g.batch > 1 || g.m <= kGemmPackedRows)
     return Blocks(g, kernels).run(scratch);
   Gemm part = g;
-  for (int64_t row = 0; row < g.m; row += kMostRows) {
-    part.m = std::min(kMostRows, g.m - row);
+  for (int64_t row = 0; row < g.m; row += kGemmPackedRows) {
+    part.m = std::min(kGemmPackedRows, g.m - row);
     part.a = g.a + row * g.aRow;
     part.c = g.c + row * g.cRow;
     if (g.rounded)

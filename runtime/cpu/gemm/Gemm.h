@@ -14,7 +14,7 @@
 #define INGOT_RUNTIME_CPU_GEMM_GEMM_H
 
 #include "runtime/abi/Abi.h"
-#include "runtime/cpu/gemm/Kernels.h"
+#include "runtime/cpu/gemm/GemmKernels.h"
 
 #include <cstddef>
 #include <cstdint>

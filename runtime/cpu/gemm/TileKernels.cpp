@@ -1,11 +1,12 @@
-#include "runtime/cpu/gemm/Kernels.h"
+#include "runtime/cpu/gemm/GemmKernels.h"
 
 #ifdef __x86_64__
-#include "runtime/cpu/gemm/Lanes.h"
+#include "runtime/cpu/gemm/Avx512Lanes.h"
 
 #include <algorithm>
 
 using namespace ingot::runtime::gemm;
+namespace abi = ingot::abi;
 
 /// What processors with these units have.
 #define INGOT_AMX                                                              \
@@ -17,8 +18,7 @@ using namespace ingot::runtime::gemm;
 static constexpr int64_t kRows = 16, kRowBytes = 64, kTileBytes = 1024,
                          kDepth = 32;
 /// The result's tile: two by two registers.
-static constexpr int64_t kTileRows = 32, kTileColumns = 32;
-static constexpr int64_t kColumns = 480;
+static constexpr int64_t kTileRows = 2 * kRows, kTileColumns = 2 * kRows;
 /// A panel has, for every kDepth elements of the inner dimension, the parts
 /// from the largest to the smallest, of each two registers.
 static constexpr int64_t kPartBytes = 2 * kTileBytes;
@@ -28,8 +28,8 @@ static constexpr int64_t kPartBytes = 2 * kTileBytes;
 //
 // A format says how to load 32 elements that follow each other in the inner
 // dimension of 1 row or column ("line"), or 2 of 16 ("pairs"), as 16 pairs in
-// bf16 for each part; and how much of that dimension is a block (kInner), and
-// a panel in the L1 cache (kSteps times kDepth).
+// bf16 for each part; and how much of that dimension is a piece of a panel in
+// the L1 cache (kSteps times kDepth).
 //===----------------------------------------------------------------------===//
 
 INGOT_AMX static inline __mmask16 lanes(int64_t count) {
@@ -59,7 +59,7 @@ template <int64_t parts> struct Split {
 /// What is widened to f32 and split.
 template <typename Load, int64_t parts> struct SplitFormat {
   using Element = typename Load::Element;
-  static constexpr int64_t kParts = parts, kInner = 384, kSteps = 12 / parts;
+  static constexpr int64_t kParts = parts, kSteps = 12 / parts;
   static constexpr bool kIsChain = parts < 3;
 
   template <bool isWhole>
@@ -100,7 +100,7 @@ template <typename Load, int64_t parts> struct SplitFormat {
 /// What is in bf16 already.
 struct PlainFormat {
   using Element = uint16_t;
-  static constexpr int64_t kParts = 1, kInner = 768, kSteps = 8;
+  static constexpr int64_t kParts = 1, kSteps = 8;
   static constexpr bool kIsChain = true;
 
   template <bool isWhole>
@@ -176,10 +176,6 @@ template <> struct F32As<PlainFormat> {
 //===----------------------------------------------------------------------===//
 // Packing
 //===----------------------------------------------------------------------===//
-
-template <typename Format> static int64_t getLineBytes(int64_t size) {
-  return (size + kDepth - 1) / kDepth * Format::kParts * kPartBytes / kTileRows;
-}
 
 /// Asks for pieces of rows that fill a tile's: those are kDepth elements, or
 /// kTileColumns. Close to the processor (3), or less so (2).
@@ -348,7 +344,8 @@ static void packB(Elements b, int64_t innerStride, int64_t columnStride,
   using Element = typename Format::Element;
   Operand<Format> operand = {static_cast<const Element *>(b.data), columnStride,
                              innerStride, columns, size};
-  int64_t panelBytes = kTileColumns * getLineBytes<Format>(size);
+  int64_t panelBytes =
+      abi::divideCeil(size, kDepth) * Format::kParts * kPartBytes;
   auto pack = [&](int64_t k, int64_t j) {
     char *tiles = packed + j / kTileColumns * panelBytes +
                   k / kDepth * Format::kParts * kPartBytes;
@@ -525,25 +522,32 @@ INGOT_AMX static void roundSums(const float *sums, int32_t type, uint16_t *to,
   _mm512_mask_storeu_epi16(to + i, _mm512_kunpackw(high, low), last);
 }
 
-template <typename Format>
-static constexpr Kernels kKernels = {kTileRows,
-                                     kTileColumns,
-                                     Format::kInner,
-                                     kColumns,
-                                     Format::kIsChain,
-                                     Format::kSteps *kDepth,
-                                     getLineBytes<Format>,
-                                     packA<Format>,
-                                     packB<Format>,
-                                     multiplyTile<Format>,
-                                     roundSums,
-                                     begin,
-                                     end};
+template <typename Format, int32_t type> static const Kernels &getKernels() {
+  constexpr abi::GemmBlocking blocking = abi::getTileBlocking(type);
+  constexpr int64_t depth = Format::kSteps * kDepth;
+  static_assert(blocking.tileRows == kTileRows &&
+                blocking.tileColumns == kTileColumns &&
+                blocking.step == kDepth);
+  static_assert(kTileRows * blocking.getLineBytes(kDepth) ==
+                    Format::kParts * kPartBytes,
+                "a step of a panel has all parts");
+  static_assert(kTileRows * blocking.getLineBytes(depth) <= abi::kL1Bytes);
+  static constexpr Kernels kernels = {blocking,
+                                      Format::kIsChain,
+                                      depth,
+                                      packA<Format>,
+                                      packB<Format>,
+                                      multiplyTile<Format>,
+                                      roundSums,
+                                      begin,
+                                      end};
+  return kernels;
+}
 
 const Kernels &ingot::runtime::gemm::getTileKernels(int32_t type) {
-  return type == INGOT_BF16  ? kKernels<PlainFormat>
-         : type == INGOT_F16 ? kKernels<F16Format>
-                             : kKernels<F32Format>;
+  return type == INGOT_BF16  ? getKernels<PlainFormat, INGOT_BF16>()
+         : type == INGOT_F16 ? getKernels<F16Format, INGOT_F16>()
+                             : getKernels<F32Format, INGOT_F32>();
 }
 
 #else

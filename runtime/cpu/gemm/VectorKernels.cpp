@@ -1,10 +1,10 @@
 #include "runtime/cpu/HalfPrecision.h"
-#include "runtime/cpu/gemm/Kernels.h"
+#include "runtime/cpu/gemm/GemmKernels.h"
 
 #include "runtime/abi/Abi.h"
 
 #ifdef __x86_64__
-#include "runtime/cpu/gemm/Lanes.h"
+#include "runtime/cpu/gemm/Avx512Lanes.h"
 
 #include <algorithm>
 #endif
@@ -12,19 +12,17 @@
 using namespace ingot::runtime::gemm;
 
 Elements Elements::operator+(int64_t count) const {
-  int64_t bytes = count * (type == INGOT_F32 ? 4 : 2);
-  return {static_cast<const char *>(data) + bytes, type};
+  return {static_cast<const char *>(data) + count * getElementBytes(type),
+          type};
 }
 
 #ifdef __x86_64__
-/// 24 vector registers of sums.
-static constexpr int64_t kTileRows = 12, kTileColumns = 32;
-/// A panel of a stays in the L1 cache.
-static constexpr int64_t kInner = 384, kColumns = 480;
+using ingot::abi::kVectorBlocking;
 
-static int64_t getLineBytes(int64_t size) {
-  return size * static_cast<int64_t>(sizeof(float));
-}
+static constexpr int64_t kTileRows = kVectorBlocking.tileRows;
+static constexpr int64_t kTileColumns = kVectorBlocking.tileColumns;
+static_assert(kTileColumns == 2 * kLanes, "sums of two vectors a row");
+static_assert(kVectorBlocking.getLineBytes(1) == sizeof(float));
 
 /// Packs up to 16 lines of `size` contiguous elements as columns of `width`.
 template <typename Load>
@@ -178,10 +176,15 @@ const Kernels &ingot::runtime::gemm::getVectorKernels() {
   auto nothing = [] {};
   auto round = [](const float *sums, int32_t type, uint16_t *to,
                   int64_t count) { roundFromF32(sums, to, type, count); };
-  static constexpr Kernels kernels = {
-      kTileRows, kTileColumns, kInner, kColumns, /*isChain=*/false,
-      kInner,    getLineBytes, packA,  packB,    multiplyTile,
-      round,     nothing,      nothing};
+  static constexpr Kernels kernels = {kVectorBlocking,
+                                      /*isChain=*/false,
+                                      /*depth=*/kVectorBlocking.inner,
+                                      packA,
+                                      packB,
+                                      multiplyTile,
+                                      round,
+                                      /*begin=*/nothing,
+                                      /*end=*/nothing};
   return kernels;
 }
 

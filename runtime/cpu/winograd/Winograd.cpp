@@ -3,18 +3,16 @@
 #include "runtime/abi/Scratch.h"
 #include "runtime/cpu/Features.h"
 #include "runtime/cpu/ThreadPool.h"
-#include "runtime/cpu/winograd/Kernels.h"
+#include "runtime/cpu/winograd/WinogradKernels.h"
 
 #include <algorithm>
 #include <numeric>
 
 using namespace ingot::runtime;
 using namespace ingot::runtime::winograd;
+using ingot::abi::divideCeil;
 
 namespace {
-
-int64_t divideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
-int64_t roundUp(int64_t a, int64_t b) { return divideUp(a, b) * b; }
 
 /// An image [batch, height, width, channels], cut into tiles whose outputs do
 /// not overlap.
@@ -71,8 +69,8 @@ struct Problem {
     return p;
   }
   void cut() {
-    tileRows = divideUp(out.height, kOut);
-    tileColumns = divideUp(out.width, kOut);
+    tileRows = divideCeil(out.height, kOut);
+    tileColumns = divideCeil(out.width, kOut);
     tiles = batch * tileRows * tileColumns;
   }
 
@@ -89,48 +87,15 @@ struct Problem {
   int64_t x(int64_t tile) const { return tile % tileColumns * kOut; }
 };
 
-/// Transformed tiles are made and used a block at a time: as many as there are
-/// output channels, so that they and the filters weigh the same in the cache.
-/// Transformed filters, and their gradients, lie in panels of kColumns filters,
-/// each [points][in channels][kColumns]; with one block of tiles a panel is
-/// used once, and only one per thread is kept.
-struct Blocking {
-  explicit Blocking(const Problem &p, int64_t threads = getThreadCount())
-      : threads(threads) {
-    constexpr int64_t least = 60;
-    block = std::min(p.tiles, roundUp(std::max(p.out.channels, least), kRows));
-    rows = roundUp(block, kRows);
-    panels = divideUp(p.out.channels, kColumns);
-    isOneBlock = block == p.tiles;
-    filterPanel = kPoints * p.in.channels * kColumns;
-    filters = (isOneBlock ? threads : panels) * filterPanel;
-    // Off powers of two, so that points do not fall into the same cache sets.
-    inPoint = rows * p.in.channels + kLanes;
-    outPoint = rows * kColumns + kLanes;
-    // Each task has a panel of filters, and part of the tiles where there are
-    // fewer panels than threads can share.
-    splits = threads / std::gcd(threads, panels);
-  }
+Blocking getBlocking(const Problem &p, int64_t threads = getThreadCount()) {
+  return {p.tiles, p.in.channels, p.out.channels, threads};
+}
 
-  int64_t threads, block, rows, panels, filterPanel, filters, splits;
-  int64_t inPoint, outPoint;
-  bool isOneBlock;
-};
-
-/// The parts of scratch, as offsets in floats: the transformed input at 0.
-struct DataScratch {
-  explicit DataScratch(const Blocking &b)
-      : filters(kPoints * b.inPoint), products(filters + b.filters),
-        size(products + b.threads * kPoints * b.outPoint) {}
-  int64_t filters, products, size;
-};
-struct FilterScratch {
-  explicit FilterScratch(const Blocking &b)
-      : out(kPoints * b.inPoint),
-        filters(out + b.panels * kPoints * b.outPoint),
-        size(filters + b.filters) {}
-  int64_t out, filters, size;
-};
+/// Into how many parts the tiles, or the input channels, of a panel of filters
+/// are split, where there are fewer panels than threads can share.
+int64_t countSplits(const Blocking &b) {
+  return b.threads / std::gcd(b.threads, b.panels);
+}
 
 void transformFilters(const Problem &p, const float *filter, int64_t panel,
                       float *to) {
@@ -148,11 +113,11 @@ void transformFilters(const Problem &p, const float *filter, int64_t panel,
 /// Forward, or the gradient of the input.
 void convolve(const Problem &p, const float *input, const float *filter,
               float *output, char *base) {
-  Blocking b(p);
-  DataScratch parts(b);
+  Blocking b = getBlocking(p);
+  int64_t splits = countSplits(b);
   auto *inTiles = reinterpret_cast<float *>(base);
-  float *allFilters = inTiles + parts.filters;
-  float *allProducts = inTiles + parts.products;
+  float *allFilters = inTiles + b.getFiltersOffset();
+  float *allProducts = inTiles + b.getProductsOffset();
   if (!b.isOneBlock)
     parallelFor(b.panels, 1, [&](int64_t begin, int64_t end) {
       for (int64_t panel = begin; panel < end; ++panel)
@@ -173,13 +138,13 @@ void convolve(const Problem &p, const float *input, const float *filter,
         }
       }
     });
-    int64_t groups = divideUp(count, kRows), tasks = b.panels * b.splits;
+    int64_t groups = divideCeil(count, kRows), tasks = b.panels * splits;
     parallelShares(tasks, [&](int64_t thread, int64_t begin, int64_t end) {
       float *products = allProducts + thread * kPoints * b.outPoint;
       for (int64_t task = begin; task < end; ++task) {
-        int64_t panel = task / b.splits, split = task % b.splits;
-        int64_t from = groups * split / b.splits * kRows;
-        int64_t to = std::min(count, groups * (split + 1) / b.splits * kRows);
+        int64_t panel = task / splits, split = task % splits;
+        int64_t from = groups * split / splits * kRows;
+        int64_t to = std::min(count, groups * (split + 1) / splits * kRows);
         float *filters =
             allFilters + (b.isOneBlock ? thread : panel) * b.filterPanel;
         if (b.isOneBlock)
@@ -220,8 +185,8 @@ size_t ingot::runtime::getWinogradScratchBytes(const ingot_conv_desc &d,
                                                int64_t threads) {
   int64_t floats = 0;
   for (const Problem &p : {Problem::forward(d), Problem::inputGrad(d)}) {
-    Blocking b(p, threads);
-    floats = std::max({floats, DataScratch(b).size, FilterScratch(b).size});
+    Blocking b = getBlocking(p, threads);
+    floats = std::max({floats, b.getDataSize(), b.getFilterGradSize()});
   }
   return floats * sizeof(float);
 }
@@ -245,11 +210,11 @@ void ingot::runtime::convolveFilterGradWinograd(const ingot_conv_desc &desc,
                                                 const float *input,
                                                 float *filterGrad, char *base) {
   Problem p = Problem::forward(desc);
-  Blocking b(p);
-  FilterScratch parts(b);
+  Blocking b = getBlocking(p);
+  int64_t splits = countSplits(b);
   auto *inTiles = reinterpret_cast<float *>(base);
-  float *outTiles = inTiles + parts.out;
-  float *allFilters = inTiles + parts.filters;
+  float *outTiles = inTiles + b.getOutOffset();
+  float *allFilters = inTiles + b.getFilterGradOffset();
   for (int64_t first = 0; first < p.tiles; first += b.block) {
     int64_t count = std::min(b.block, p.tiles - first);
     bool isLast = first + count == p.tiles;
@@ -271,14 +236,14 @@ void ingot::runtime::convolveFilterGradWinograd(const ingot_conv_desc &desc,
       }
     });
     // A task is a panel of filters and part of the input channels.
-    int64_t groups = divideUp(p.in.channels, kRows);
-    int64_t tasks = b.panels * b.splits;
+    int64_t groups = divideCeil(p.in.channels, kRows);
+    int64_t tasks = b.panels * splits;
     parallelShares(tasks, [&](int64_t thread, int64_t begin, int64_t end) {
       for (int64_t task = begin; task < end; ++task) {
-        int64_t panel = task / b.splits, split = task % b.splits;
-        int64_t from = groups * split / b.splits * kRows;
+        int64_t panel = task / splits, split = task % splits;
+        int64_t from = groups * split / splits * kRows;
         int64_t to =
-            std::min(p.in.channels, groups * (split + 1) / b.splits * kRows);
+            std::min(p.in.channels, groups * (split + 1) / splits * kRows);
         float *filters =
             allFilters + (b.isOneBlock ? thread : panel) * b.filterPanel;
         const float *out = outTiles + panel * kPoints * b.outPoint;

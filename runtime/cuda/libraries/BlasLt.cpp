@@ -1,12 +1,16 @@
 #include "runtime/cuda/libraries/BlasLt.h"
 
+#include "runtime/abi/Align.h"
+#include "runtime/core/DType.h"
 #include "runtime/core/Error.h"
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <stdexcept>
 
 using namespace ingot::runtime;
+namespace abi = ingot::abi;
 
 BlasLt::BlasLt(CUstream stream, Tuner *tuner)
     : library("libcublasLt.so." + std::to_string(CUBLAS_VER_MAJOR),
@@ -51,15 +55,19 @@ struct BlasLt::Plan : ingot_context::Cached {
 };
 
 static cudaDataType_t getDataType(int32_t type) {
-  switch (type) {
-  case INGOT_F64:
+  DType dtype = getDType(type);
+  switch (dtype) {
+  case DType::F64:
     return CUDA_R_64F;
-  case INGOT_BF16:
+  case DType::F32:
+    return CUDA_R_32F;
+  case DType::BF16:
     return CUDA_R_16BF;
-  case INGOT_F16:
+  case DType::F16:
     return CUDA_R_16F;
   default:
-    return CUDA_R_32F;
+    throw std::invalid_argument("cuBLASLt does not take elements of type " +
+                                std::string(getName(dtype)));
   }
 }
 
@@ -70,9 +78,10 @@ BlasLt::describe(const ingot_matmul_desc &desc) const {
   auto plan = std::make_unique<Plan>(*this);
   plan->isDouble = desc.c_type == INGOT_F64;
   check(cublasLtMatmulDescCreate(&plan->product,
-                                 plan->isDouble  ? CUBLAS_COMPUTE_64F
-                                 : desc.on_tiles ? CUBLAS_COMPUTE_32F_FAST_TF32
-                                                 : CUBLAS_COMPUTE_32F,
+                                 plan->isDouble ? CUBLAS_COMPUTE_64F
+                                 : desc.math == INGOT_MATH_TF32
+                                     ? CUBLAS_COMPUTE_32F_FAST_TF32
+                                     : CUBLAS_COMPUTE_32F,
                                  plan->isDouble ? CUDA_R_64F : CUDA_R_32F),
         "describing a product");
   auto transpose = [&](cublasLtMatmulDescAttributes_t which, bool is) {
@@ -161,7 +170,7 @@ void BlasLt::describe(Plan &plan, const ingot_matmul_epilogue_grid_desc &desc,
     bool isSigns =
         desc.activation == INGOT_RELU || desc.activation == INGOT_RELU_GRAD;
     int64_t unit = isSigns ? INGOT_SIGN_BITS : 1;
-    int64_t row = (desc.matmul.n + unit - 1) / unit * unit;
+    int64_t row = abi::alignTo(desc.matmul.n, unit);
     set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, row);
     set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_BATCH_STRIDE, desc.matmul.m * row);
   }
@@ -226,7 +235,7 @@ static std::string describeProduct(const ingot_matmul_desc &desc,
   for (int64_t number :
        {desc.batch, desc.m, desc.n, desc.k, int64_t(desc.transpose_a),
         int64_t(desc.transpose_b), int64_t(desc.a_type), int64_t(desc.b_type),
-        int64_t(desc.c_type), int64_t(desc.on_tiles), desc.scratch_bytes,
+        int64_t(desc.c_type), int64_t(desc.math), desc.scratch_bytes,
         int64_t(epilogue), int64_t(accumulates)})
     text += (text.empty() ? "" : " ") + std::to_string(number);
   return text;

@@ -1,10 +1,12 @@
 #include "runtime/cuda/libraries/Dnn.h"
 
+#include "runtime/core/DType.h"
 #include "runtime/core/Error.h"
 
 #include <algorithm>
 #include <array>
 #include <numeric>
+#include <stdexcept>
 #include <utility>
 
 using namespace ingot::runtime;
@@ -127,15 +129,19 @@ Dnn::Dnn(const std::string &device) : Dnn() {
 }
 
 static cudnnDataType_t getDataType(int32_t type) {
-  switch (type) {
-  case INGOT_F64:
+  DType dtype = getDType(type);
+  switch (dtype) {
+  case DType::F64:
     return CUDNN_DATA_DOUBLE;
-  case INGOT_BF16:
+  case DType::F32:
+    return CUDNN_DATA_FLOAT;
+  case DType::BF16:
     return CUDNN_DATA_BFLOAT16;
-  case INGOT_F16:
+  case DType::F16:
     return CUDNN_DATA_HALF;
   default:
-    return CUDNN_DATA_FLOAT;
+    throw std::invalid_argument("cuDNN does not take elements of type " +
+                                std::string(getName(dtype)));
   }
 }
 
@@ -329,8 +335,8 @@ std::vector<Dnn::Algorithm> Dnn::findAlgorithms(const Plan &plan,
                                                 const ingot_conv_desc &desc,
                                                 size_t most,
                                                 const std::string &name) const {
-  bool rounds =
-      desc.type == INGOT_BF16 || desc.type == INGOT_F16 || desc.on_tiles;
+  bool rounds = desc.type == INGOT_BF16 || desc.type == INGOT_F16 ||
+                desc.math == INGOT_MATH_TF32;
   // Who takes the first need not know which it is.
   bool isNamed = tuner || properties;
   std::vector<Algorithm> found;
@@ -416,7 +422,7 @@ static std::string describeConvolution(const ingot_conv_desc &desc,
        {int64_t(result), desc.spatial_rank, desc.batch, desc.in_channels,
         desc.out_channels, desc.groups, int64_t(desc.type),
         int64_t(desc.channels_last), int64_t(desc.filter_channels_last),
-        int64_t(desc.on_tiles), desc.scratch_bytes})
+        int64_t(desc.math), desc.scratch_bytes})
     add(number);
   for (const int64_t *extents : {desc.in, desc.out, desc.kernel, desc.stride,
                                  desc.dilation, desc.pad_low, desc.pad_high})

@@ -2,22 +2,28 @@
 
 #include "runtime/abi/Shard.h"
 #include "runtime/comm/Communicator.h"
+#include "runtime/core/DType.h"
 #include "runtime/core/Error.h"
 
+#include <stdexcept>
 #include <thread>
 
 using namespace ingot::runtime;
 
 static ncclDataType_t getType(int32_t type) {
-  switch (type) {
-  case INGOT_F64:
+  DType dtype = getDType(type);
+  switch (dtype) {
+  case DType::F64:
     return ncclFloat64;
-  case INGOT_BF16:
+  case DType::F32:
+    return ncclFloat32;
+  case DType::BF16:
     return ncclBfloat16;
-  case INGOT_F16:
+  case DType::F16:
     return ncclFloat16;
   default:
-    return ncclFloat32;
+    throw std::invalid_argument("NCCL does not take elements of type " +
+                                std::string(getName(dtype)));
   }
 }
 
@@ -77,7 +83,7 @@ template <typename Whole, typename Part>
 void Nccl::exchangeShards(const Bucket &bucket, CUstream step, Whole whole,
                           Part part) {
   auto *data = static_cast<char *>(bucket.data);
-  int64_t size = getElementBytes(bucket.type), count = ranks.getSize();
+  int64_t size = getSize(getDType(bucket.type)), count = ranks.getSize();
   int64_t each = getShard(bucket.elements, 0, count).getCount();
   start(bucket.number, step, [&](cudaStream_t stream) {
     if (each * count == bucket.elements)

@@ -1,19 +1,35 @@
 //===----------------------------------------------------------------------===//
 //
-// That the compiler's view of every descriptor is the C struct of Abi.h.
+// That the compiler's view of every descriptor is the C struct of Abi.h: the
+// fields of the ABI's table, and those that calls have.
 //
 //===----------------------------------------------------------------------===//
 
 #include "dialects/exec/Exec.h"
+#include "mlir/AsmParser/AsmParser.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Parser/Parser.h"
 #include "passes/Registration.h"
-#include "runtime/abi/Abi.h"
+#include "runtime/abi/Table.h"
 #include "gtest/gtest.h"
+#include <algorithm>
 
 using namespace mlir;
 using namespace ingot;
+
+// The layout that the records give is the compiler's: swapped fields, or a
+// field of another size, differ from the header.
+#define INGOT_ABI_FIELD(STRUCT, NAME, OFFSET)                                  \
+  static_assert(offsetof(STRUCT, NAME) == (OFFSET));                           \
+  static_assert(abi::structOf<STRUCT>.find(#NAME) &&                           \
+                abi::structOf<STRUCT>.find(#NAME)->offset == (OFFSET));        \
+  static_assert(abi::structOf<STRUCT>.find(#NAME)->bytes *                     \
+                    std::max(abi::structOf<STRUCT>.find(#NAME)->count, 1u) ==  \
+                sizeof(STRUCT::NAME));
+#define INGOT_ABI_STRUCT(NAME)                                                 \
+  static_assert(abi::structOf<NAME>.bytes == sizeof(NAME));
+#include "runtime/abi/Abi.def"
 
 namespace {
 
@@ -25,110 +41,173 @@ exec.kernel "loop" @loop aliases = [-1] {
   ingot.yield %0 : tensor<8xf32>
 }
 exec.kernel "epilogue" @finish aliases = [0] {
-^bb0(%x: tensor<1x4x4xf32>):
-  %0 = ingot.mul %x, %x : tensor<1x4x4xf32>
-  ingot.yield %0 : tensor<1x4x4xf32>
+^bb0(%x: tensor<2x3xf32>):
+  %0 = ingot.mul %x, %x : tensor<2x3xf32>
+  ingot.yield %0 : tensor<2x3xf32>
 }
 gpu.module @device {
-  gpu.func @grid(%x: memref<8xf32>, %y: memref<8xf32>) kernel { gpu.return }
-  gpu.func @finish(%x: memref<16xf32>, %y: memref<16xf32>) kernel { gpu.return }
+  gpu.func @grid(%x: memref<8xf32>, %y: memref<8xf32>, %begin: i64, %end: i64) kernel { gpu.return }
+  gpu.func @finish(%x: memref<6xf32>, %y: memref<6xf32>) kernel { gpu.return }
+  gpu.func @sum(%x: memref<8xf32>, %y: memref<3xf32>) kernel { gpu.return }
 }
-func.func @step() attributes {exec.arena_bytes = 4096 : i64} {
+exec.step @step attributes {arena_bytes = 4096 : i64} {
   %x = exec.buffer arena 0 : memref<8xf32>
   %y = exec.buffer arena 64 : memref<8xf32>
-  %m = exec.buffer arena 128 : memref<1x4x4xf32>
-  %i = exec.buffer arena 256 : memref<1x1x4x4xf32>
-  %k = exec.buffer arena 320 : memref<1x1x1x1xf32>
-  %q = exec.buffer arena 384 : memref<1x2x1x4xf32>
-  %l = exec.buffer arena 448 : memref<1x1x2xf32>
-  %s = exec.buffer arena 512 : memref<f64>
-  %w = exec.buffer arena 576 : memref<4xi32>
-  %a = exec.buffer shard 0 : memref<9x4xi32>
-  exec.launch @loop(%x) -> (%y) {flops = 8 : i64} : memref<8xf32> -> memref<8xf32>
-  exec.launch_grid @device::@grid blocks 1 of 256(%x) -> (%y) {flops = 8 : i64} : memref<8xf32> -> memref<8xf32>
-  exec.matmul %m, %m -> %m : memref<1x4x4xf32>, memref<1x4x4xf32> -> memref<1x4x4xf32>
-  exec.matmul_epilogue %m, %m finish @finish() -> (%m) {product = 0 : i64, flops = 8 : i64} : memref<1x4x4xf32>, memref<1x4x4xf32>, memref<1x4x4xf32>
-  exec.matmul_epilogue_grid %m, %m finish <@device::@finish blocks 1 of 256 shared 0>() -> (%m) {product = 0 : i64, flops = 8 : i64} : memref<1x4x4xf32>, memref<1x4x4xf32>, memref<1x4x4xf32>
-  exec.conv %i, %k -> %i CONV : memref<1x1x4x4xf32>, memref<1x1x1x1xf32> -> memref<1x1x4x4xf32>
-  exec.conv_input_grad %i, %k -> %i CONV : memref<1x1x4x4xf32>, memref<1x1x1x1xf32> -> memref<1x1x4x4xf32>
-  exec.conv_filter_grad %i, %i -> %k CONV : memref<1x1x4x4xf32>, memref<1x1x4x4xf32> -> memref<1x1x1x1xf32>
-  exec.attention %q, %q, %q -> %q, %l {scale = 1.0 : f64, left = -1 : i64, right = -1 : i64, flops = 8 : i64} : memref<1x2x1x4xf32>, memref<1x2x1x4xf32>, memref<1x2x1x4xf32>, memref<1x2x1x4xf32>, memref<1x1x2xf32>
-  exec.attention_grad %q, %q, %q, %q, %l, %q -> %q, %q, %q {scale = 1.0 : f64, left = -1 : i64, right = -1 : i64, flops = 8 : i64} : memref<1x2x1x4xf32>, memref<1x2x1x4xf32>, memref<1x2x1x4xf32>, memref<1x2x1x4xf32>, memref<1x1x2xf32>, memref<1x2x1x4xf32>, memref<1x2x1x4xf32>, memref<1x2x1x4xf32>, memref<1x2x1x4xf32>
-  exec.all_reduce_start 0 %x : memref<8xf32>
-  exec.all_reduce_wait 0 %x : memref<8xf32>
-  exec.reduce_scatter_start 0 %x : memref<8xf32>
-  exec.reduce_scatter_wait 0 %x : memref<8xf32>
-  exec.all_gather_start 0 %x : memref<8xf32>
-  exec.all_gather_wait 0 %x : memref<8xf32>
-  exec.gather_messages_start 0 %w -> %a : memref<4xi32> -> memref<9x4xi32>
-  exec.gather_messages_wait 0 %a : memref<9x4xi32>
-  exec.compress %x -> %y {code = 1 : i64, kept = 0 : i64} : memref<8xf32> -> memref<8xf32>
-  exec.shard_square_sum %x at 0 of 8 -> %s : memref<8xf32> -> memref<f64>
-  exec.copy %x -> %y : memref<8xf32> -> memref<8xf32>
-  return
+  %a = exec.buffer arena 128 : memref<4x2xf32>
+  %b = exec.buffer arena 192 : memref<4x3xf32>
+  %c = exec.buffer arena 256 : memref<2x3xf32>
+  %d = exec.buffer arena 320 : memref<3xf32>
+  %s = exec.buffer arena 384 : memref<192xi8>
+  exec.launch @loop(%x) -> (%y) {flops = 8 : i64, extent = 5 : i64, grain = 6 : i64, shard = #ingot.shard<first = 32, of = 96>} : memref<8xf32> -> memref<8xf32>
+  exec.launch_grid @device::@grid blocks 3 of 256(%x) -> (%y) {flops = 8 : i64, shared = 64 : i64, any_grid, extent = 5 : i64, shard = #ingot.shard<first = 32, of = 96>} : memref<8xf32> -> memref<8xf32>
+  exec.call @ingot_matmul(a = %a, b = %b, c = %c, scratch = %s) <batch = 1, m = 2, n = 3, k = 4, transpose_a = 1, math = tf32> : memref<4x2xf32>, memref<4x3xf32>, memref<2x3xf32>, memref<192xi8>
+  exec.matmul_epilogue %a, %b <batch = 1, m = 2, n = 3, k = 4, transpose_a = 1> finish @finish() -> (%c) scratch %s {product = 0 : i64, flops = 8 : i64} : memref<4x2xf32>, memref<4x3xf32>, memref<2x3xf32>, memref<192xi8>
+  exec.matmul_epilogue_grid %a, %b <batch = 1, m = 2, n = 3, k = 4, transpose_a = 1> finish <@device::@finish blocks 7 of 256 shared 0>() -> (%c) extra [#exec.grid<@device::@sum blocks 9 of 256 shared 32>](%x) -> %d partials() {product = 0 : i64, flops = 8 : i64, library = #ingot.library_epilogue<identity result = 1 bias_grad = 3 of rhs>} : memref<4x2xf32>, memref<4x3xf32>, memref<2x3xf32>, memref<8xf32>, memref<3xf32>
 }
 )mlir";
 
-constexpr const char *kConv =
-    "{strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pad_low = "
-    "array<i64: 0, 0>, pad_high = array<i64: 0, 0>, groups = 1 : i64}";
+class Descriptors : public ::testing::Test {
+protected:
+  Descriptors() : context(makeRegistry(), MLIRContext::Threading::DISABLED) {
+    context.loadAllAvailableDialects();
+  }
 
-/// Bytes of the struct that an entry point takes.
-const llvm::StringMap<size_t> kStructs = {
-    {"ingot_launch", sizeof(ingot_kernel)},
-    {"ingot_launch_grid", sizeof(ingot_grid_kernel)},
-    {"ingot_matmul", sizeof(ingot_matmul_desc)},
-    {"ingot_matmul_epilogue", sizeof(ingot_matmul_epilogue_desc)},
-    {"ingot_matmul_epilogue_grid", sizeof(ingot_matmul_epilogue_grid_desc)},
-    {"ingot_conv", sizeof(ingot_conv_desc)},
-    {"ingot_conv_input_grad", sizeof(ingot_conv_desc)},
-    {"ingot_conv_filter_grad", sizeof(ingot_conv_desc)},
-    {"ingot_attention", sizeof(ingot_attention_desc)},
-    {"ingot_attention_grad", sizeof(ingot_attention_desc)},
-    {"ingot_all_reduce_start", sizeof(ingot_bucket_desc)},
-    {"ingot_all_reduce_wait", sizeof(ingot_bucket_desc)},
-    {"ingot_reduce_scatter_start", sizeof(ingot_bucket_desc)},
-    {"ingot_reduce_scatter_wait", sizeof(ingot_bucket_desc)},
-    {"ingot_all_gather_start", sizeof(ingot_bucket_desc)},
-    {"ingot_all_gather_wait", sizeof(ingot_bucket_desc)},
-    {"ingot_gather_messages_start", sizeof(ingot_message_desc)},
-    {"ingot_gather_messages_wait", sizeof(ingot_message_desc)},
-    {"ingot_compress", sizeof(ingot_compress_desc)},
-    {"ingot_shard_square_sum", sizeof(ingot_shard_desc)},
-    {"ingot_copy", sizeof(ingot_copy_desc)},
+  static DialectRegistry makeRegistry() {
+    DialectRegistry registry;
+    registerIngotDialects(registry);
+    registry.insert<gpu::GPUDialect>();
+    return registry;
+  }
+
+  MLIRContext context;
 };
 
 } // namespace
 
-TEST(Descriptors, AreTheStructsOfTheAbi) {
-  DialectRegistry registry;
-  registerIngotDialects(registry);
-  registry.insert<gpu::GPUDialect>();
-  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
-  context.loadAllAvailableDialects();
-  std::string source = kSource;
-  for (size_t at; (at = source.find("CONV")) != std::string::npos;)
-    source.replace(at, 4, kConv);
-  auto module = parseSourceString<ModuleOp>(source, &context);
-  ASSERT_TRUE(module);
+TEST_F(Descriptors, HaveTheFieldsThatTheTextNames) {
+  auto parsed = cast<exec::DescAttr>(parseAttribute(
+      "#exec.desc<ingot_attention_desc <batch = 2, heads = 3, key_heads = 4, "
+      "queries = 5, keys = 6, size = 7, value_size = 8, left = -1, right = 9, "
+      "scale = 1.250000e-01, ratio = 2.500000e-01, query_strides = [0, 11], "
+      "mask_strides = [12, 13, 14], type = f16, math = tiles, stream = -15>>",
+      &context));
+  auto desc = parsed.getDescriptor().get<ingot_attention_desc>();
+  EXPECT_EQ(desc.batch, 2);
+  EXPECT_EQ(desc.heads, 3);
+  EXPECT_EQ(desc.key_heads, 4);
+  EXPECT_EQ(desc.queries, 5);
+  EXPECT_EQ(desc.keys, 6);
+  EXPECT_EQ(desc.size, 7);
+  EXPECT_EQ(desc.value_size, 8);
+  EXPECT_EQ(desc.left, -1);
+  EXPECT_EQ(desc.right, 9);
+  EXPECT_EQ(desc.scale, 0.125);
+  EXPECT_EQ(desc.ratio, 0.25);
+  EXPECT_EQ(desc.query_strides[0], 0);
+  EXPECT_EQ(desc.query_strides[1], 11);
+  EXPECT_EQ(desc.query_strides[2], 0);
+  EXPECT_EQ(desc.mask_strides[2], 14);
+  EXPECT_EQ(desc.type, INGOT_F16);
+  EXPECT_EQ(desc.math, INGOT_MATH_TILES);
+  EXPECT_EQ(desc.stream, -15);
+  // The text says all of it.
+  std::string text;
+  llvm::raw_string_ostream(text) << parsed;
+  EXPECT_EQ(parseAttribute(text, &context), parsed);
+}
 
-  llvm::StringMap<bool> seen;
+/// The matmul of all calls above.
+static void check(const ingot_matmul_desc &desc, int64_t index) {
+  EXPECT_EQ(desc.batch, 1);
+  EXPECT_EQ(desc.m, 2);
+  EXPECT_EQ(desc.n, 3);
+  EXPECT_EQ(desc.k, 4);
+  EXPECT_EQ(desc.transpose_a, 1);
+  EXPECT_EQ(desc.transpose_b, 0);
+  EXPECT_EQ(desc.index, index);
+}
+
+TEST_F(Descriptors, AreWhatCallsSay) {
+  auto module = parseSourceString<ModuleOp>(kSource, &context);
+  ASSERT_TRUE(module);
+  llvm::StringMap<exec::AbiCall> calls;
   module->walk([&](exec::AbiCall call) {
-    seen[call->getName().getStringRef()] = true;
-    auto found = kStructs.find(call.getEntryPoint());
-    ASSERT_NE(found, kStructs.end()) << call.getEntryPoint().str();
-    // As a C compiler lays fields out.
-    uint64_t bytes = 0, widest = 1;
-    for (exec::Field field : call.getDescriptor(/*index=*/0)) {
-      bytes = llvm::alignTo(bytes, field.bytes) + field.bytes;
-      widest = std::max<uint64_t>(widest, field.bytes);
-    }
-    EXPECT_EQ(llvm::alignTo(bytes, widest), found->second)
-        << call.getEntryPoint().str();
+    const abi::Entry &entry = call.getAbiEntry();
+    EXPECT_EQ(&call.getDescriptor(/*index=*/0).getType(), entry.descriptor);
+    EXPECT_EQ(call.getBuffers().size(), entry.buffers.size());
+    EXPECT_EQ(!call.getTable().empty(), entry.hasTable);
+    calls[call->getName().getStringRef()] = call;
   });
   // Each kind of call is there.
   for (RegisteredOperationName name : context.getRegisteredOperations())
     if (name.hasInterface<exec::AbiCall>())
-      EXPECT_TRUE(seen.contains(name.getStringRef()))
+      EXPECT_TRUE(calls.contains(name.getStringRef()))
           << name.getStringRef().str();
+
+  exec::Descriptor launch = calls["exec.launch"].getDescriptor(17);
+  auto kernel = launch.get<ingot_kernel>();
+  EXPECT_EQ(kernel.extent, 5);
+  EXPECT_EQ(kernel.grain, 6);
+  EXPECT_EQ(kernel.shard_first, 32);
+  EXPECT_EQ(kernel.shard_of, 96);
+  EXPECT_EQ(kernel.index, 17);
+  const auto *body = launch.findAddress(offsetof(ingot_kernel, body));
+  ASSERT_TRUE(body);
+  EXPECT_EQ(body->kernel.getValue(), "loop");
+  EXPECT_FALSE(body->isName);
+  EXPECT_EQ(body->indices, 2);
+
+  exec::Descriptor grid = calls["exec.launch_grid"].getDescriptor(18);
+  auto blocks = grid.get<ingot_grid_kernel>();
+  EXPECT_EQ(blocks.grid, 3);
+  EXPECT_EQ(blocks.block, 256);
+  EXPECT_EQ(blocks.buffers, 2);
+  EXPECT_EQ(blocks.shared_bytes, 64);
+  EXPECT_EQ(blocks.any_grid, 1);
+  EXPECT_EQ(blocks.extent, 5);
+  EXPECT_EQ(blocks.shard_first, 32);
+  EXPECT_EQ(blocks.shard_of, 96);
+  EXPECT_EQ(blocks.index, 18);
+  const auto *name = grid.findAddress(offsetof(ingot_grid_kernel, name));
+  ASSERT_TRUE(name);
+  EXPECT_EQ(name->kernel.getValue(), "grid");
+  EXPECT_TRUE(name->isName);
+
+  auto matmul = calls["exec.call"].getDescriptor(19).get<ingot_matmul_desc>();
+  check(matmul, 19);
+  EXPECT_EQ(matmul.math, INGOT_MATH_TF32);
+  EXPECT_EQ(matmul.scratch_bytes, 192);
+
+  exec::Descriptor epilogue = calls["exec.matmul_epilogue"].getDescriptor(20);
+  auto finished = epilogue.get<ingot_matmul_epilogue_desc>();
+  check(finished.matmul, 20);
+  EXPECT_EQ(finished.matmul.scratch_bytes, 192);
+  const auto *finish =
+      epilogue.findAddress(offsetof(ingot_matmul_epilogue_desc, epilogue));
+  ASSERT_TRUE(finish);
+  EXPECT_EQ(finish->kernel.getValue(), "finish");
+  EXPECT_EQ(finish->indices, 4);
+
+  using Desc = ingot_matmul_epilogue_grid_desc;
+  exec::Descriptor device =
+      calls["exec.matmul_epilogue_grid"].getDescriptor(21);
+  auto desc = device.get<Desc>();
+  check(desc.matmul, 21);
+  EXPECT_EQ(desc.finish.grid, 7);
+  EXPECT_EQ(desc.finish.buffers, 2);
+  EXPECT_EQ(desc.extra[0].grid, 9);
+  EXPECT_EQ(desc.extra[0].buffers, 2);
+  EXPECT_EQ(desc.extra[0].shared_bytes, 32);
+  EXPECT_EQ(desc.activation, INGOT_IDENTITY);
+  EXPECT_EQ(desc.bias, -1);
+  EXPECT_EQ(desc.addend, -1);
+  EXPECT_EQ(desc.auxiliary, -1);
+  EXPECT_EQ(desc.result, 1);
+  EXPECT_EQ(desc.summed, INGOT_SUM_OF_B);
+  EXPECT_EQ(desc.bias_grad, 3);
+  const auto *extra = device.findAddress(offsetof(Desc, extra));
+  ASSERT_TRUE(extra);
+  EXPECT_EQ(extra->kernel.getValue(), "sum");
+  EXPECT_FALSE(
+      device.findAddress(offsetof(Desc, extra) + sizeof(ingot_grid_kernel)));
 }

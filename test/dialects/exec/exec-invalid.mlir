@@ -80,10 +80,125 @@ exec.kernel "loop" @compare aliases = [0] {
 
 // -----
 
-func.func @matmul_of_vectors() {
+func.func @entry_that_is_not_there() {
   %a = exec.buffer arena 0 : memref<8xf32>
-  // expected-error @+1 {{result must have rank 2 or more}}
-  exec.matmul %a, %a -> %a : memref<8xf32>, memref<8xf32> -> memref<8xf32>
+  // expected-error @+1 {{the ABI has no entry @ingot_matmull}}
+  exec.call @ingot_matmull(a = %a) <> : memref<8xf32>
+  return
+}
+
+// -----
+
+func.func @buffer_that_is_not_there() {
+  %a = exec.buffer arena 0 : memref<8xf32>
+  // expected-error @+1 {{@ingot_copy has no buffer 'from_'}}
+  exec.call @ingot_copy(from_ = %a) <> : memref<8xf32>
+  return
+}
+
+// -----
+
+func.func @field_that_is_not_there() {
+  %a = exec.buffer arena 0 : memref<8xf32>
+  // expected-error @+1 {{ingot_copy_desc has no field 'size' to set}}
+  exec.call @ingot_copy(from = %a, to = %a) <size = 32> : memref<8xf32>, memref<8xf32>
+  return
+}
+
+// -----
+
+func.func @field_of_the_lowering() {
+  %a = exec.buffer arena 0 : memref<8xf32>
+  // expected-error @+1 {{ingot_copy_desc has no field 'index' to set}}
+  exec.call @ingot_copy(from = %a, to = %a) <index = 1> : memref<8xf32>, memref<8xf32>
+  return
+}
+
+// -----
+
+func.func @case_that_is_not_there() {
+  %a = exec.buffer arena 0 : memref<8xf32>
+  // expected-error @+1 {{'f8' is no ingot_dtype}}
+  exec.call @ingot_all_reduce_start(bucket = %a) <elements = 8, type = f8> : memref<8xf32>
+  return
+}
+
+// -----
+
+func.func @too_many_elements() {
+  %a = exec.buffer arena 0 : memref<8xf32>
+  // expected-error @+1 {{'in' has 3 elements at most}}
+  exec.call @ingot_conv(input = %a, filter = %a, output = %a) <in = [1, 2, 3, 4]> : memref<8xf32>, memref<8xf32>, memref<8xf32>
+  return
+}
+
+// -----
+
+func.func @buffer_missing() {
+  %a = exec.buffer arena 0 : memref<8xf32>
+  // expected-error @+1 {{needs the buffer 'b'}}
+  exec.call @ingot_matmul(a = %a, c = %a) <batch = 1, m = 4, n = 4, k = 2> : memref<8xf32>, memref<8xf32>
+  return
+}
+
+// -----
+
+func.func @buffers_out_of_order() {
+  %a = exec.buffer arena 0 : memref<8xf32>
+  // expected-error @+1 {{must name each buffer once, in the entry's order}}
+  exec.call @ingot_copy(to = %a, from = %a) <bytes = 32> : memref<8xf32>, memref<8xf32>
+  return
+}
+
+// -----
+
+func.func @entry_with_a_table() {
+  %a = exec.buffer arena 0 : memref<8xf32>
+  // expected-error @+1 {{has no descriptor for @ingot_launch, which an operation of its own calls}}
+  "exec.call"(%a) <{entry = @ingot_launch, places = array<i32: 0>, desc = #exec.desc<ingot_kernel <extent = 8>>}> : (memref<8xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @descriptor_of_another_entry() {
+  %a = exec.buffer arena 0 : memref<8xf32>
+  // expected-error @+1 {{must have a descriptor of type ingot_copy_desc}}
+  "exec.call"(%a, %a) <{entry = @ingot_copy, places = array<i32: 0, 1>, desc = #exec.desc<ingot_shard_desc <elements = 8>>}> : (memref<8xf32>, memref<8xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @matmul_with_m_and_n_swapped() {
+  %a = exec.buffer arena 0 : memref<4x2xf32>
+  %b = exec.buffer arena 64 : memref<2x3xf32>
+  %c = exec.buffer arena 128 : memref<4x3xf32>
+  // expected-error @+1 {{buffer 'a' must have 6 elements, got 'memref<4x2xf32>'}}
+  exec.call @ingot_matmul(a = %a, b = %b, c = %c) <batch = 1, m = 3, n = 4, k = 2> : memref<4x2xf32>, memref<2x3xf32>, memref<4x3xf32>
+  return
+}
+
+// -----
+
+func.func @matmul_of_another_type() {
+  %a = exec.buffer arena 0 : memref<4x2xf32>
+  %b = exec.buffer arena 64 : memref<2x3xf32>
+  %c = exec.buffer arena 128 : memref<4x3xf32>
+  // expected-error @+1 {{buffer 'c' must have elements of bf16, got 'memref<4x3xf32>'}}
+  exec.call @ingot_matmul(a = %a, b = %b, c = %c) <batch = 1, m = 4, n = 3, k = 2, c_type = bf16> : memref<4x2xf32>, memref<2x3xf32>, memref<4x3xf32>
+  return
+}
+
+// -----
+
+func.func @scratch_of_floats() {
+  %a = exec.buffer arena 0 : memref<4x2xf32>
+  %b = exec.buffer arena 64 : memref<2x3xf32>
+  %c = exec.buffer arena 128 : memref<4x3xf32>
+  %s = exec.buffer arena 192 : memref<8xf32>
+  // expected-error @+1 {{buffer 'scratch' must be bytes, got 'memref<8xf32>'}}
+  exec.call @ingot_matmul(a = %a, b = %b, c = %c, scratch = %s) <batch = 1, m = 4, n = 3, k = 2> : memref<4x2xf32>, memref<2x3xf32>, memref<4x3xf32>, memref<8xf32>
   return
 }
 
@@ -92,8 +207,8 @@ func.func @matmul_of_vectors() {
 func.func @copy_of_other_size() {
   %a = exec.buffer arena 0 : memref<8xf32>
   %b = exec.buffer arena 64 : memref<4xf32>
-  // expected-error @+1 {{copies 32 bytes into 16}}
-  exec.copy %a -> %b : memref<8xf32> -> memref<4xf32>
+  // expected-error @+1 {{buffer 'to' must have 32 bytes, got 'memref<4xf32>'}}
+  exec.call @ingot_copy(from = %a, to = %b) <bytes = 32, element_bytes = 4> : memref<8xf32>, memref<4xf32>
   return
 }
 
@@ -107,8 +222,8 @@ exec.kernel "epilogue" @finish aliases = [0] {
 
 func.func @epilogue_of_no_buffer() {
   %a = exec.buffer arena 0 : memref<4x4xf32>
-  // expected-error @+1 {{names no epilogue of 2 buffers}}
-  exec.matmul_epilogue %a, %a finish @finish() -> (%a) {flops = 9 : i64, product = 0 : i64, library = array<i64: 0, 2, -1, -1, 1, -1, -1>} : memref<4x4xf32>, memref<4x4xf32>, memref<4x4xf32>
+  // expected-error @+1 {{invalid 'library' epilogue: index 2 out of range for 2 buffers}}
+  exec.matmul_epilogue %a, %a <batch = 1, m = 4, n = 4, k = 4> finish @finish() -> (%a) {flops = 9 : i64, product = 0 : i64, library = #ingot.library_epilogue<identity bias = 2 result = 1>} : memref<4x4xf32>, memref<4x4xf32>, memref<4x4xf32>
   return
 }
 
@@ -117,7 +232,7 @@ func.func @epilogue_of_no_buffer() {
 func.func @inputs_of_no_kernel() {
   %a = exec.buffer arena 0 : memref<4x4xf32>
   // expected-error @+1 {{passes buffers to no kernel}}
-  exec.matmul_epilogue %a, %a(%a) -> (%a) {flops = 9 : i64, product = 0 : i64} : memref<4x4xf32>, memref<4x4xf32>, memref<4x4xf32>, memref<4x4xf32>
+  exec.matmul_epilogue %a, %a <batch = 1, m = 4, n = 4, k = 4>(%a) -> (%a) {flops = 9 : i64, product = 0 : i64} : memref<4x4xf32>, memref<4x4xf32>, memref<4x4xf32>, memref<4x4xf32>
   return
 }
 
@@ -133,7 +248,7 @@ func.func @extra_kernel_of_other_buffers() {
   %a = exec.buffer arena 0 : memref<4x4xf32>
   %b = exec.buffer arena 64 : memref<4xf32>
   // expected-error @+1 {{passes 2 inputs and 1 outputs, kernel takes 1 and 1}}
-  exec.matmul_epilogue %a, %a() -> (%a) extra @sum(%a, %a) -> %b {flops = 9 : i64, product = 0 : i64, library = array<i64: 0, -1, -1, -1, 1, 0, 4>} : memref<4x4xf32>, memref<4x4xf32>, memref<4x4xf32>, memref<4x4xf32>, memref<4x4xf32>, memref<4xf32>
+  exec.matmul_epilogue %a, %a <batch = 1, m = 4, n = 4, k = 4>() -> (%a) extra @sum(%a, %a) -> %b {flops = 9 : i64, product = 0 : i64, library = #ingot.library_epilogue<identity result = 1 bias_grad = 4 of lhs>} : memref<4x4xf32>, memref<4x4xf32>, memref<4x4xf32>, memref<4x4xf32>, memref<4x4xf32>, memref<4xf32>
   return
 }
 
@@ -147,6 +262,51 @@ func.func @two_launches_without_partial_sums() {
   %a = exec.buffer arena 0 : memref<4x4xf32>
   %b = exec.buffer arena 64 : memref<4xf32>
   // expected-error @+1 {{computes its extra output in 2 launches}}
-  exec.matmul_epilogue_grid %a, %a() -> (%a) extra [#exec.grid<@device::@sum blocks 1 of 256 shared 0>, #exec.grid<@device::@sum blocks 1 of 256 shared 0>](%a) -> %b partials() {flops = 9 : i64, product = 0 : i64, library = array<i64: 0, -1, -1, -1, 1, 0, 3>} : memref<4x4xf32>, memref<4x4xf32>, memref<4x4xf32>, memref<4x4xf32>, memref<4xf32>
+  exec.matmul_epilogue_grid %a, %a <batch = 1, m = 4, n = 4, k = 4>() -> (%a) extra [#exec.grid<@device::@sum blocks 1 of 256 shared 0>, #exec.grid<@device::@sum blocks 1 of 256 shared 0>](%a) -> %b partials() {flops = 9 : i64, product = 0 : i64, library = #ingot.library_epilogue<identity result = 1 bias_grad = 3 of lhs>} : memref<4x4xf32>, memref<4x4xf32>, memref<4x4xf32>, memref<4x4xf32>, memref<4xf32>
+  return
+}
+
+// -----
+
+// expected-error @+1 {{places 'x' outside of its arena: at 64 of 64}}
+exec.step @input_outside attributes {arena_bytes = 64 : i64, inputs = [#exec.value<name = "x", kind = "data", type = tensor<8xf32>, offset = 64>]} {
+}
+
+// -----
+
+// expected-error @+1 {{has an interval outside of its arena: #exec.interval<kind = "activation", offset = 0, bytes = 65, first = 0, last = 1>}}
+exec.step @interval_outside attributes {arena_bytes = 64 : i64, intervals = [#exec.interval<kind = "activation", offset = 0, bytes = 65, first = 0, last = 1>]} {
+}
+
+// -----
+
+// expected-error @+1 {{needs a negative number of bytes}}
+exec.step @negative attributes {arena_bytes = -64 : i64} {
+}
+
+// -----
+
+// expected-error @+1 {{attribute 'exec.state_bytes' must be a size, on a module}}
+module attributes {exec.state_bytes = "many"} {}
+
+// -----
+
+// expected-error @+1 {{attribute 'exec.messages' must be #exec.message, on a module}}
+module attributes {exec.messages = [1]} {}
+
+// -----
+
+// expected-error @+1 {{attribute 'exec.manifest' must be a string, on a module}}
+module attributes {exec.manifest = 1 : i64} {}
+
+// -----
+
+// expected-error @+1 {{attribute 'exec.arena' is unknown}}
+module attributes {exec.arena = 1 : i64} {}
+
+// -----
+
+// expected-error @+1 {{attribute 'exec.offset' must be an offset, on a state}}
+func.func @offset() attributes {exec.offset = 0 : i64} {
   return
 }

@@ -1,4 +1,4 @@
-"""A lit format: every file of the folder above, compiled, without RUN lines."""
+"""A lit format: every file below the folder above, compiled, without RUN lines."""
 
 import os
 
@@ -19,16 +19,19 @@ class CompiledFormat(lit.formats.TestFormat):
     }
 
     def getTestsInDirectory(self, suite, path, litConfig, localConfig):
-        folder = os.path.dirname(suite.getSourcePath(path))
-        for name in sorted(os.listdir(folder)):
-            if name.endswith(".mlir"):
-                for variant in self.VARIANTS:
-                    yield lit.Test.Test(suite, path + (variant, name), localConfig)
+        root = os.path.dirname(suite.getSourcePath(path))
+        for folder, _, names in sorted(os.walk(root)):
+            family = tuple(os.path.relpath(folder, root).split(os.sep))
+            for name in sorted(names):
+                if name.endswith(".mlir"):
+                    for variant in self.VARIANTS:
+                        yield lit.Test.Test(suite, path + (variant,) + family + (name,), localConfig)
 
     def execute(self, test, litConfig):
-        *_, variant, name = test.path_in_suite
-        folder = os.path.dirname(test.suite.getSourcePath(test.path_in_suite[:-2]))
-        command = ["ingot-eval", "--expect", *self.VARIANTS[variant], os.path.join(folder, name)]
+        at = test.path_in_suite.index("compiled")
+        variant, *file = test.path_in_suite[at + 1 :]
+        root = os.path.dirname(test.suite.getSourcePath(test.path_in_suite[: at + 1]))
+        command = ["ingot-eval", "--expect", *self.VARIANTS[variant], os.path.join(root, *file)]
         command[0] = os.path.join(test.config.ingot_bin, command[0])
         out, err, status = lit.util.executeCommand(command, env=test.config.environment)
         if status == 0:

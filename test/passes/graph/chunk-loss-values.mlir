@@ -1,17 +1,13 @@
 // A step in parts gives what the whole gives, interpreted and compiled: weights
 // that are read transposed or not, labels that do not count.
-// RUN: %python -c "import numpy as np; r = np.random.default_rng(0); \
-// RUN:   f = lambda *s: r.normal(size=s).astype('f'); l = r.integers(0, 48, (4, 6)); l[1, 2:5] = -100; \
-// RUN:   np.savez('%t.in.npz', x=f(4, 6, 8), first=f(48, 8), second=f(8, 48), bias=f(48), labels=l)"
+// RUN: %arrays make %t.in.npz labels=4x6:labels=48 x=4x6x8 first=48x8 second=8x48 bias=48
 // RUN: ingot-opt %s --ingot-attach-loss=loss=output:loss --ingot-differentiate --ingot-simplify -o %t.whole.mlir
 // RUN: ingot-opt %t.whole.mlir --ingot-chunk-loss="min-rows=4 min-bytes=-100000" -o %t.parts.mlir
 // RUN: FileCheck %s < %t.parts.mlir
 // RUN: ingot-eval %t.whole.mlir --function train_step --inputs %t.in.npz --states %t.in.npz --outputs %t.expected.npz
 // RUN: ingot-eval %t.parts.mlir --function train_step --inputs %t.in.npz --states %t.in.npz --outputs %t.got.npz
 // RUN: ingot-eval %t.parts.mlir --function train_step --inputs %t.in.npz --states %t.in.npz --outputs %t.compiled.npz --compiled
-// RUN: %python -c "import numpy as np; a, b, c = (np.load('%t.' + n + '.npz') for n in ('expected', 'got', 'compiled')); \
-// RUN:   assert a.files == b.files == c.files and len(a.files) == 4, a.files; \
-// RUN:   [np.testing.assert_allclose(y[k], a[k], rtol=1e-5, atol=1e-6) for k in a for y in (b, c)]"
+// RUN: %arrays compare --rtol 1e-5 --atol 1e-6 --count 4 %t.expected.npz %t.got.npz %t.compiled.npz
 
 // CHECK-LABEL:   func @train_step
 // CHECK-COUNT-6: ingot.barrier

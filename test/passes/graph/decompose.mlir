@@ -1,5 +1,5 @@
 // RUN: ingot-opt %s --pass-pipeline="builtin.module(func.func(ingot-decompose))" | FileCheck %s
-// RUN: ingot-opt %s --ingot-decompose='keep-anchors device' | FileCheck %s --check-prefix=DEVICE
+// RUN: ingot-opt %s --ingot-attach-target=target=cuda --ingot-decompose=keep-anchors | FileCheck %s --check-prefix=DEVICE
 // RUN: ingot-opt %s --ingot-decompose=keep-anchors | FileCheck %s --check-prefix=HOST
 
 // CHECK-LABEL: func @softmax

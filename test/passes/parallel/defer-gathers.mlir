@@ -1,11 +1,11 @@
 // RUN: ingot-opt %s --ingot-defer-gathers --split-input-file | FileCheck %s
-// RUN: ingot-opt %s --ingot-defer-gathers --split-input-file --remarks-filter=ingot-defer-gathers --remark-format=emitRemark 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARKS
+// RUN: ingot-opt %s --ingot-defer-gathers --split-input-file --remarks-filter=defer-gathers --remark-format=emitRemark 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARKS
 
 // Tests that a step takes parameters from the buckets that the one before has left under way, that buckets have the order in which
 // the step needs them, and that other functions wait, too.
-// CHECK-DAG: ingot.state parameter @first : tensor<40xf32> = dense<0.000000e+00> : tensor<40xf32> {gathered = array<i64: 0, 0, 67>}
-// CHECK-DAG: ingot.state parameter @second : tensor<3xf32> = dense<0.000000e+00> : tensor<3xf32> {gathered = array<i64: 0, 64, 67>}
-// CHECK-DAG: ingot.state parameter @last : tensor<40xf32> = dense<0.000000e+00> : tensor<40xf32> {gathered = array<i64: 1, 0, 40>}
+// CHECK-DAG: ingot.state parameter @first : tensor<40xf32> = dense<0.000000e+00> : tensor<40xf32> {gathered = #ingot.gathered<bucket = 0, first = 0, of = 67>}
+// CHECK-DAG: ingot.state parameter @second : tensor<3xf32> = dense<0.000000e+00> : tensor<3xf32> {gathered = #ingot.gathered<bucket = 0, first = 64, of = 67>}
+// CHECK-DAG: ingot.state parameter @last : tensor<40xf32> = dense<0.000000e+00> : tensor<40xf32> {gathered = #ingot.gathered<bucket = 1, first = 0, of = 40>}
 // CHECK-LABEL: func.func @train_step
 // CHECK-SAME: %[[X:.+]]: tensor<40xf32>, %[[LAST:.+]]: tensor<40xf32> {ingot.state = @last}, %[[FIRST:.+]]: tensor<40xf32> {ingot.state = @first}, %[[SECOND:.+]]: tensor<3xf32>
 // CHECK-DAG: %[[OLD0:.+]]:2 = ingot.state_gather_wait 0 %[[FIRST]], %[[SECOND]] at [0, 64] of 67
@@ -56,7 +56,7 @@ module {
 // CHECK-LABEL: func.func @train_step
 // CHECK-NOT: state_gather
 // CHECK: ingot.all_gather_wait
-// REMARKS: remark: {{.*}}Missed{{.*}}the step goes on with new values: the step waits for the bucket
+// REMARKS: remark: {{.*}}Missed{{.*}}the step itself reads the new values: the step waits for the bucket
 module {
   ingot.state parameter @w : tensor<40xf32> = dense<0.0> : tensor<40xf32>
   ingot.state low_copy @low of @w : tensor<40xbf16> = dense<0.0> : tensor<40xbf16>
@@ -78,7 +78,7 @@ module {
 // CHECK-LABEL: func.func @train_step
 // CHECK-NOT: state_gather
 // CHECK: ingot.all_gather_wait
-// REMARKS: remark: {{.*}}Missed{{.*}}functions write its states in several ways
+// REMARKS: remark: {{.*}}Missed{{.*}}functions write its states in different ways
 module {
   ingot.state parameter @w : tensor<40xf32> = dense<0.0> : tensor<40xf32>
   func.func @train_step(%g: tensor<40xf32>, %w: tensor<40xf32> {ingot.state = @w}) -> (tensor<40xf32> {ingot.state = @w}) {
@@ -99,8 +99,8 @@ module {
 
 // Tests that a parameter is needed where a function reads what it computes from it: copies in another type come first in the
 // step, in any order.
-// CHECK-DAG: ingot.state parameter @first {{.*}}gathered = array<i64: 0, 0, 40>
-// CHECK-DAG: ingot.state parameter @second {{.*}}gathered = array<i64: 1, 0, 40>
+// CHECK-DAG: ingot.state parameter @first {{.*}}gathered = #ingot.gathered<bucket = 0, first = 0, of = 40>
+// CHECK-DAG: ingot.state parameter @second {{.*}}gathered = #ingot.gathered<bucket = 1, first = 0, of = 40>
 module {
   ingot.state parameter @first : tensor<40xf32> = dense<0.0> : tensor<40xf32>
   ingot.state parameter @second : tensor<40xf32> = dense<0.0> : tensor<40xf32>

@@ -2,8 +2,8 @@
 // RUN: ingot-opt %s --ingot-shard-updates=gradients --split-input-file --verify-diagnostics | FileCheck %s --check-prefix=GRADIENTS
 
 // Tests that new values of parameters are collected in the layout of their gradients, and that moments are in shards.
-// CHECK-DAG: ingot.state moment @"b/m" : tensor<3xf32> = dense<0.000000e+00> : tensor<3xf32> {shard = array<i64: 0, 39>}
-// CHECK-DAG: ingot.state moment @"a/m" : tensor<7xf32> = dense<0.000000e+00> : tensor<7xf32> {shard = array<i64: 32, 39>}
+// CHECK-DAG: ingot.state moment @"b/m" : tensor<3xf32> = dense<0.000000e+00> : tensor<3xf32> {shard = #ingot.shard<first = 0, of = 39>}
+// CHECK-DAG: ingot.state moment @"a/m" : tensor<7xf32> = dense<0.000000e+00> : tensor<7xf32> {shard = #ingot.shard<first = 32, of = 39>}
 // CHECK-LABEL: func.func @train_step
 // CHECK: %[[SUMS:.+]]:2 = ingot.reduce_scatter_wait
 // CHECK: %[[NB:.+]] = ingot.sub %{{.+}}, %[[MB:.+]] : tensor<3xf32>
@@ -13,8 +13,8 @@
 // CHECK: return %[[ALL]]#1, %[[ALL]]#0, %[[MA]], %[[MB]] :
 
 // Tests that sums of gradients become states.
-// GRADIENTS-DAG: ingot.state accumulator @"b/gradient" : tensor<3xbf16> = dense<0.000000e+00> : tensor<3xbf16> {shard = array<i64: 0, 39>}
-// GRADIENTS-DAG: ingot.state accumulator @"a/gradient" : tensor<7xbf16> = dense<0.000000e+00> : tensor<7xbf16> {shard = array<i64: 32, 39>}
+// GRADIENTS-DAG: ingot.state accumulator @"b/gradient" : tensor<3xbf16> = dense<0.000000e+00> : tensor<3xbf16> {shard = #ingot.shard<first = 0, of = 39>}
+// GRADIENTS-DAG: ingot.state accumulator @"a/gradient" : tensor<7xbf16> = dense<0.000000e+00> : tensor<7xbf16> {shard = #ingot.shard<first = 32, of = 39>}
 // GRADIENTS: -> ({{.*}}tensor<3xbf16> {ingot.state = @"b/gradient"}, tensor<7xbf16> {ingot.state = @"a/gradient"})
 // GRADIENTS: %[[SUMS:.+]]:2 = ingot.reduce_scatter_wait
 // GRADIENTS: return {{.*}}, %[[SUMS]]#0, %[[SUMS]]#1 :
@@ -46,7 +46,7 @@ module {
   func.func @train_step(%a: tensor<7xf32> {ingot.state = @a}, %g: tensor<7xf32>) -> (tensor<7xf32> {ingot.state = @a}) {
     %bucket = ingot.reduce_scatter_start %g : (tensor<7xf32>) -> tensor<7xf32>
     %sum = ingot.reduce_scatter_wait %bucket : (tensor<7xf32>) -> tensor<7xf32>
-    // expected-error@+1 {{C9: needs elements that the rank does not have}}
+    // expected-error@+1 {{C9: needs elements outside of the rank's shard}}
     %total = ingot.reduce sum %sum dims = [0] : (tensor<7xf32>) -> tensor<f32>
     %all = ingot.broadcast %total dims = [] : tensor<f32> -> tensor<7xf32>
     %next = ingot.sub %a, %all : tensor<7xf32>
@@ -74,13 +74,13 @@ module {
 // Tests a bucket for each of many parameters: results are added while others are still to be read.
 // CHECK-LABEL: func.func @train_step
 // CHECK-COUNT-7: ingot.all_gather_wait
-// GRADIENTS-DAG: ingot.state accumulator @"w0/gradient" : tensor<4xf32> = dense<0.000000e+00> : tensor<4xf32> {shard = array<i64: 0, 4>}
-// GRADIENTS-DAG: ingot.state accumulator @"w1/gradient" : tensor<4xf32> = dense<0.000000e+00> : tensor<4xf32> {shard = array<i64: 0, 4>}
-// GRADIENTS-DAG: ingot.state accumulator @"w2/gradient" : tensor<4xf32> = dense<0.000000e+00> : tensor<4xf32> {shard = array<i64: 0, 4>}
-// GRADIENTS-DAG: ingot.state accumulator @"w3/gradient" : tensor<4xf32> = dense<0.000000e+00> : tensor<4xf32> {shard = array<i64: 0, 4>}
-// GRADIENTS-DAG: ingot.state accumulator @"w4/gradient" : tensor<4xf32> = dense<0.000000e+00> : tensor<4xf32> {shard = array<i64: 0, 4>}
-// GRADIENTS-DAG: ingot.state accumulator @"w5/gradient" : tensor<4xf32> = dense<0.000000e+00> : tensor<4xf32> {shard = array<i64: 0, 4>}
-// GRADIENTS-DAG: ingot.state accumulator @"w6/gradient" : tensor<4xf32> = dense<0.000000e+00> : tensor<4xf32> {shard = array<i64: 0, 4>}
+// GRADIENTS-DAG: ingot.state accumulator @"w0/gradient" : tensor<4xf32> = dense<0.000000e+00> : tensor<4xf32> {shard = #ingot.shard<first = 0, of = 4>}
+// GRADIENTS-DAG: ingot.state accumulator @"w1/gradient" : tensor<4xf32> = dense<0.000000e+00> : tensor<4xf32> {shard = #ingot.shard<first = 0, of = 4>}
+// GRADIENTS-DAG: ingot.state accumulator @"w2/gradient" : tensor<4xf32> = dense<0.000000e+00> : tensor<4xf32> {shard = #ingot.shard<first = 0, of = 4>}
+// GRADIENTS-DAG: ingot.state accumulator @"w3/gradient" : tensor<4xf32> = dense<0.000000e+00> : tensor<4xf32> {shard = #ingot.shard<first = 0, of = 4>}
+// GRADIENTS-DAG: ingot.state accumulator @"w4/gradient" : tensor<4xf32> = dense<0.000000e+00> : tensor<4xf32> {shard = #ingot.shard<first = 0, of = 4>}
+// GRADIENTS-DAG: ingot.state accumulator @"w5/gradient" : tensor<4xf32> = dense<0.000000e+00> : tensor<4xf32> {shard = #ingot.shard<first = 0, of = 4>}
+// GRADIENTS-DAG: ingot.state accumulator @"w6/gradient" : tensor<4xf32> = dense<0.000000e+00> : tensor<4xf32> {shard = #ingot.shard<first = 0, of = 4>}
 // GRADIENTS-COUNT-7: ingot.all_gather_wait
 module {
   ingot.state parameter @w0 : tensor<4xf32> = dense<0.0> : tensor<4xf32>

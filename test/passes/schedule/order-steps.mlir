@@ -124,9 +124,9 @@ func.func @scalar(%x: tensor<64x64xf32> {ingot.name = "x", ingot.kind = "data"},
 //       CHECK: %[[Q:.*]] = ingot.matmul %[[P]], %[[C1]]
 //       CHECK: ingot.matmul %[[Q]], %[[C2]]
 //       CHECK: return
-ingot.state parameter @w0 : tensor<16x16xf32> = dense<1.0> : tensor<16x16xf32> {gathered = array<i64: 0, 0, 256>}
-ingot.state parameter @w1 : tensor<16x16xf32> = dense<1.0> : tensor<16x16xf32> {gathered = array<i64: 1, 0, 512>}
-ingot.state parameter @w2 : tensor<16x16xf32> = dense<1.0> : tensor<16x16xf32> {gathered = array<i64: 1, 256, 512>}
+ingot.state parameter @w0 : tensor<16x16xf32> = dense<1.0> : tensor<16x16xf32> {gathered = #ingot.gathered<bucket = 0, first = 0, of = 256>}
+ingot.state parameter @w1 : tensor<16x16xf32> = dense<1.0> : tensor<16x16xf32> {gathered = #ingot.gathered<bucket = 1, first = 0, of = 512>}
+ingot.state parameter @w2 : tensor<16x16xf32> = dense<1.0> : tensor<16x16xf32> {gathered = #ingot.gathered<bucket = 1, first = 256, of = 512>}
 ingot.state parameter @wide : tensor<16x512xbf16> = dense<1.0> : tensor<16x512xbf16>
 func.func @waits_late(%x: tensor<16x16xbf16> {ingot.name = "x", ingot.kind = "data"}, %w0: tensor<16x16xf32> {ingot.state = @w0},
     %w1: tensor<16x16xf32> {ingot.state = @w1}, %w2: tensor<16x16xf32> {ingot.state = @w2},
@@ -167,8 +167,8 @@ func.func @waits_late(%x: tensor<16x16xbf16> {ingot.name = "x", ingot.kind = "da
 //       CHECK: ingot.state_gather_wait 1
 //       CHECK: %[[BOTH:.*]] = ingot.fusion loop(%[[C0]], %{{.*}})
 //       CHECK: ingot.matmul %[[P]], %[[BOTH]]
-ingot.state parameter @w0 : tensor<16x16xf32> = dense<1.0> : tensor<16x16xf32> {gathered = array<i64: 0, 0, 256>}
-ingot.state parameter @w1 : tensor<16x16xf32> = dense<1.0> : tensor<16x16xf32> {gathered = array<i64: 1, 0, 256>}
+ingot.state parameter @w0 : tensor<16x16xf32> = dense<1.0> : tensor<16x16xf32> {gathered = #ingot.gathered<bucket = 0, first = 0, of = 256>}
+ingot.state parameter @w1 : tensor<16x16xf32> = dense<1.0> : tensor<16x16xf32> {gathered = #ingot.gathered<bucket = 1, first = 0, of = 256>}
 ingot.state step @step : tensor<i64> = dense<0> : tensor<i64>
 func.func @waits_for_both(%x: tensor<16x16xf32> {ingot.name = "x", ingot.kind = "data"}, %w0: tensor<16x16xf32> {ingot.state = @w0},
     %w1: tensor<16x16xf32> {ingot.state = @w1}, %step: tensor<i64> {ingot.state = @step})

@@ -5,14 +5,14 @@
 // over it.
 //       CHECK: exec.kernel "loop" @kernel_0 aliases = [0, -1]
 //       CHECK: ingot.state parameter @w {{.*}}exec.offset = 0
-// CHECK-LABEL: func.func @train_step()
-//  CHECK-SAME: exec.arena_bytes = 64
-//  CHECK-SAME: exec.inputs = [{kind = "data", name = "g", offset = 0
+// CHECK-LABEL: exec.step @train_step
+//  CHECK-SAME: arena_bytes = 64
+//  CHECK-SAME: inputs = [#exec.value<name = "g", kind = "data", type = tensor<8xf32>, offset = 0>]
 //       CHECK: %[[W:.*]] = exec.buffer state 0 : memref<8xf32>
 //       CHECK: %[[G:.*]] = exec.buffer arena 0 : memref<8xf32>
 //       CHECK: %[[NEW:.*]] = exec.buffer state 0 : memref<8xf32>
 //       CHECK: exec.launch @kernel_0(%[[W]], %[[G]]) -> (%[[NEW]])
-//   CHECK-NOT: exec.copy
+//   CHECK-NOT: exec.call @ingot_copy
 ingot.state parameter @w : tensor<8xf32> = dense<1.0> : tensor<8xf32>
 func.func @train_step(%g: tensor<8xf32> {ingot.name = "g", ingot.kind = "data"},
                       %w: tensor<8xf32> {ingot.state = @w}) -> (tensor<8xf32> {ingot.state = @w}) {
@@ -23,10 +23,10 @@ func.func @train_step(%g: tensor<8xf32> {ingot.name = "g", ingot.kind = "data"},
 // -----
 
 // Tests that a state that its own update reads at other elements is copied.
-// CHECK-LABEL: func.func @train_step()
+// CHECK-LABEL: exec.step @train_step
 //       CHECK: exec.launch
 //       CHECK: %[[TO:.*]] = exec.buffer state 0
-//       CHECK: exec.copy %{{.*}} -> %[[TO]]
+//       CHECK: exec.call @ingot_copy(from = %{{.*}}, to = %[[TO]])
 ingot.state running @r : tensor<8xf32> = dense<1.0> : tensor<8xf32>
 func.func @train_step(%r: tensor<8xf32> {ingot.state = @r}) -> (tensor<8xf32> {ingot.state = @r}) {
   %0 = ingot.reverse %r dims = [0] : tensor<8xf32>
@@ -37,8 +37,8 @@ func.func @train_step(%r: tensor<8xf32> {ingot.state = @r}) -> (tensor<8xf32> {i
 
 // Tests that a state is not overwritten while a later kernel reads the old
 // value.
-// CHECK-LABEL: func.func @train_step()
-//       CHECK: exec.copy
+// CHECK-LABEL: exec.step @train_step
+//       CHECK: exec.call @ingot_copy
 ingot.state parameter @w : tensor<4x4xf32> = dense<1.0> : tensor<4x4xf32>
 func.func @train_step(%g: tensor<4x4xf32> {ingot.name = "g", ingot.kind = "data"},
                       %w: tensor<4x4xf32> {ingot.state = @w})
@@ -55,12 +55,12 @@ func.func @train_step(%g: tensor<4x4xf32> {ingot.name = "g", ingot.kind = "data"
 // the last product works in.
 //       CHECK: exec.kernel "loop" @kernel_0
 //   CHECK-NOT: exec.kernel
-// CHECK-LABEL: func.func @forward()
-//  CHECK-SAME: exec.arena_bytes = 960
+// CHECK-LABEL: exec.step @forward
+//  CHECK-SAME: arena_bytes = 960
 //       CHECK: exec.launch @kernel_0
-//       CHECK: exec.matmul
+//       CHECK: exec.call @ingot_matmul(
 //       CHECK: exec.launch @kernel_0
-//       CHECK: exec.matmul
+//       CHECK: exec.call @ingot_matmul(
 func.func @forward(%x: tensor<4x4xf32> {ingot.name = "x", ingot.kind = "data"}) -> (tensor<4x4xf32> {ingot.name = "y"}) {
   %0 = ingot.exp %x : tensor<4x4xf32>
   %1 = ingot.matmul %0, %0 : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
@@ -74,10 +74,10 @@ func.func @forward(%x: tensor<4x4xf32> {ingot.name = "x", ingot.kind = "data"}) 
 // Tests that a constant with several values becomes a frozen state, and an
 // output that is an input gets memory of its own.
 //       CHECK: ingot.state frozen @"constant/0"
-// CHECK-LABEL: func.func @forward()
-//  CHECK-SAME: exec.outputs = [{kind = "output", name = "y", offset = {{.*}}}, {kind = "output", name = "z", offset = 128
+// CHECK-LABEL: exec.step @forward
+//  CHECK-SAME: outputs = [#exec.value<name = "y", kind = "output", {{.*}}>, #exec.value<name = "z", kind = "output", type = tensor<2xf32>, offset = 128>]
 //       CHECK: exec.launch
-//       CHECK: exec.copy
+//       CHECK: exec.call @ingot_copy
 func.func @forward(%x: tensor<2xf32> {ingot.name = "x", ingot.kind = "data"})
     -> (tensor<2xf32> {ingot.name = "y"}, tensor<2xf32> {ingot.name = "z"}) {
   %c = ingot.constant dense<[1.0, 2.0]> : tensor<2xf32>
@@ -90,8 +90,8 @@ func.func @forward(%x: tensor<2xf32> {ingot.name = "x", ingot.kind = "data"})
 // Tests that a result is written over an operand that dies, where it is read
 // element by element.
 //       CHECK: exec.kernel "loop" @{{.*}} aliases = [0]
-// CHECK-LABEL: func.func @forward()
-//       CHECK: exec.matmul %{{.*}}, %{{.*}} -> %[[P:.*]] scratch
+// CHECK-LABEL: exec.step @forward
+//       CHECK: exec.call @ingot_matmul(a = %{{.*}}, b = %{{.*}}, c = %[[P:.*]], scratch = %{{.*}})
 //       CHECK: %[[FROM:.*]] = exec.buffer arena [[PLACE:.*]] : memref<4x4xf32>
 //       CHECK: %[[TO:.*]] = exec.buffer arena [[PLACE]] : memref<4x4xf32>
 //       CHECK: exec.launch @{{.*}}(%[[FROM]]) -> (%[[TO]])
@@ -107,7 +107,7 @@ func.func @forward(%x: tensor<4x4xf32> {ingot.name = "x", ingot.kind = "data"}) 
 // read once more.
 //       CHECK: exec.kernel "custom" @{{.*}} aliases = [-1, -1, -1]
 //       CHECK: exec.kernel "custom" @[[IN_PLACE:.*]] aliases = [-1, -1, 0]
-// CHECK-LABEL: func.func @forward()
+// CHECK-LABEL: exec.step @forward
 //       CHECK: exec.launch @[[IN_PLACE]]
 func.func @forward(%x: tensor<4x4xf32> {ingot.name = "x", ingot.kind = "data"},
                    %i: tensor<2xi64> {ingot.name = "i", ingot.kind = "data"},
@@ -128,22 +128,22 @@ func.func @forward(%x: tensor<4x4xf32> {ingot.name = "x", ingot.kind = "data"},
 //   CHECK-DAG: ingot.state parameter @v {{.*}}exec.offset = 256
 //   CHECK-DAG: ingot.state parameter @u {{.*}}exec.offset = 320
 //   CHECK-DAG: ingot.state parameter @w {{.*}}exec.offset = 0
-// CHECK-LABEL: func.func @train_step()
-//       CHECK: exec.reduce_scatter_start 0
+// CHECK-LABEL: exec.step @train_step
+//       CHECK: exec.call @ingot_reduce_scatter_start(bucket = %{{.*}}) <elements = 66>
 //       CHECK: %[[SUM:.*]] = exec.buffer arena
-//       CHECK: exec.reduce_scatter_wait 0 %[[SUM]]
+//       CHECK: exec.call @ingot_reduce_scatter_wait(bucket = %[[SUM]]) <elements = 66>
 //       CHECK: %[[OLD:.*]] = exec.buffer state 0 : memref<66xf32>
-//       CHECK: exec.all_gather_wait 2 %[[OLD]]
-//       CHECK: exec.launch {{.*}} shard = array<i64: 0, 66>}
-//   CHECK-NOT: exec.copy
+//       CHECK: exec.call @ingot_all_gather_wait(bucket = %[[OLD]]) <elements = 66, number = 2>
+//       CHECK: exec.launch {{.*}} shard = #ingot.shard<first = 0, of = 66>}
+//   CHECK-NOT: exec.call @ingot_copy
 //       CHECK: %[[FIRST:.*]] = exec.buffer state 320 : memref<3xf32>
-//       CHECK: exec.all_gather_start 1 %[[FIRST]] {deferred}
+//       CHECK: exec.call @ingot_all_gather_start(bucket = %[[FIRST]]) <elements = 3, number = 1, deferred = 1>
 //       CHECK: %[[NEW:.*]] = exec.buffer state 0 : memref<66xf32>
-//       CHECK: exec.all_gather_start 2 %[[NEW]] {deferred}
+//       CHECK: exec.call @ingot_all_gather_start(bucket = %[[NEW]]) <elements = 66, number = 2, deferred = 1>
 //       CHECK: return
-ingot.state parameter @w : tensor<40xf32> = dense<1.0> : tensor<40xf32> {gathered = array<i64: 1, 0, 66>}
-ingot.state parameter @u : tensor<3xf32> = dense<1.0> : tensor<3xf32> {gathered = array<i64: 0, 0, 3>}
-ingot.state parameter @v : tensor<2xf32> = dense<1.0> : tensor<2xf32> {gathered = array<i64: 1, 64, 66>}
+ingot.state parameter @w : tensor<40xf32> = dense<1.0> : tensor<40xf32> {gathered = #ingot.gathered<bucket = 1, first = 0, of = 66>}
+ingot.state parameter @u : tensor<3xf32> = dense<1.0> : tensor<3xf32> {gathered = #ingot.gathered<bucket = 0, first = 0, of = 3>}
+ingot.state parameter @v : tensor<2xf32> = dense<1.0> : tensor<2xf32> {gathered = #ingot.gathered<bucket = 1, first = 64, of = 66>}
 func.func @train_step(%g: tensor<40xf32> {ingot.name = "g", ingot.kind = "data"}, %h: tensor<2xf32> {ingot.name = "h", ingot.kind = "data"},
                       %w: tensor<40xf32> {ingot.state = @w}, %v: tensor<2xf32> {ingot.state = @v}, %u: tensor<3xf32> {ingot.state = @u})
     -> (tensor<40xf32> {ingot.state = @w}, tensor<2xf32> {ingot.state = @v}, tensor<3xf32> {ingot.state = @u}) {
@@ -161,7 +161,7 @@ func.func @train_step(%g: tensor<40xf32> {ingot.name = "g", ingot.kind = "data"}
 
 // Tests that of a table only the rows that are looked up count as moved: four rows
 // of 32 bytes, four indices of 8, and the result.
-// CHECK-LABEL: func.func @train_step()
+// CHECK-LABEL: exec.step @train_step
 //       CHECK: exec.launch {{.*}} {bytes = 288 : i64,
 func.func @train_step(%table: tensor<1000x8xf32> {ingot.name = "table", ingot.kind = "data"},
                       %rows: tensor<4xi64> {ingot.name = "rows", ingot.kind = "data"})
@@ -175,8 +175,8 @@ func.func @train_step(%table: tensor<1000x8xf32> {ingot.name = "table", ingot.ki
 // Tests that a reshape on the way does not hinder that: elements stay where they
 // are in memory.
 //       CHECK: exec.kernel "loop" @[[KERNEL:.*]] aliases = [0, -1]
-// CHECK-LABEL: func.func @forward()
-//       CHECK: exec.matmul
+// CHECK-LABEL: exec.step @forward
+//       CHECK: exec.call @ingot_matmul(
 //       CHECK: %[[FROM:.*]] = exec.buffer arena [[PLACE:.*]] : memref<4x4xf32>
 //       CHECK: %[[TO:.*]] = exec.buffer arena [[PLACE]] : memref<2x2x4xf32>
 //       CHECK: exec.launch @[[KERNEL]](%[[FROM]], %{{.*}}) -> (%[[TO]])
@@ -195,14 +195,14 @@ func.func @forward(%x: tensor<4x4xf32> {ingot.name = "x", ingot.kind = "data"},
 
 // Tests that inputs of a device come through two blocks beside the arena: of
 // 32 and 4 bytes, each aligned. They are part of the peak.
-// CHECK-LABEL: func.func @train_step()
-//  CHECK-SAME: exec.arena_bytes = [[#ARENA:]] : i64
-//  CHECK-SAME: exec.live = [{bytes = 256 : i64, kind = "staging", nodes = []}, {
-//  CHECK-SAME: exec.memory = {
-//  CHECK-SAME: peak_bytes = [[#ARENA + 256]] : i64
-//  CHECK-SAME: workspace_bytes = 256 : i64
-//  CHECK-SAME: exec.staging_bytes = 256 : i64
-module attributes {ingot.machine = {device_workspace_bytes = 1.0 : f64}} {
+// CHECK-LABEL: exec.step @train_step
+//  CHECK-SAME: arena_bytes = [[#ARENA:]] : i64
+//  CHECK-SAME: live = [#exec.live<kind = "staging", bytes = 256, nodes = []>, #exec.live<
+//  CHECK-SAME: memory = #exec.memory<
+//  CHECK-SAME: peak = [[#ARENA + 256]]
+//  CHECK-SAME: workspace = 256
+//  CHECK-SAME: staging_bytes = 256 : i64
+module attributes {ingot.target = #ingot.target<"cuda">} {
   func.func @train_step(%x: tensor<8xf32> {ingot.name = "x", ingot.kind = "data"},
                         %s: tensor<f32> {ingot.name = "lr", ingot.kind = "hyper"}) -> (tensor<8xf32> {ingot.name = "y"}) {
     %0 = ingot.broadcast %s dims = [] : tensor<f32> -> tensor<8xf32>

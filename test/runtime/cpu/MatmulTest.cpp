@@ -74,7 +74,7 @@ template <typename T> void check(ingot_dtype type, double tolerance) {
     d.transpose_a = random.below(2);
     d.transpose_b = random.below(2);
     d.a_type = d.b_type = d.c_type = type;
-    d.on_tiles = isOnTiles(d, describeMachine());
+    d.math = getMath(d, describeMachine());
     d.scratch_bytes = ingot::abi::getScratchBytes(d, describeMachine());
     Block scratch(d.scratch_bytes, "scratch");
     // Twice, so that the second call takes the cached primitive.
@@ -133,7 +133,7 @@ TEST(Matmul, HalvesAreRoundedOnce) {
         d.batch = size.batch, d.m = size.m, d.n = size.n, d.k = size.k;
         d.transpose_a = transposes, d.transpose_b = !transposes;
         d.a_type = d.b_type = type, d.c_type = size.result;
-        d.on_tiles = isOnTiles(d, describeMachine());
+        d.math = getMath(d, describeMachine());
         d.scratch_bytes = ingot::abi::getScratchBytes(d, describeMachine());
         e.epilogue = Doubling::run;
         Block scratch(d.scratch_bytes, "scratch");

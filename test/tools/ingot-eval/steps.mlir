@@ -1,24 +1,23 @@
 // States go from step to step, longer inputs are taken in parts, arguments with
 // a default may be left out.
-// RUN: %python -c "import numpy as np; np.savez('%t.npz', x=np.arange(9.).reshape(9, 1))"
+// RUN: %arrays make %t.npz x=9x1:range
 // RUN: ingot-eval %s --function train_step --inputs %t.npz --steps 3 \
 // RUN:   --state-out %t.states.npz | FileCheck %s
-// RUN: %python -c "import numpy as np; print(np.load('%t.states.npz')['w'])" \
-// RUN:   | FileCheck %s --check-prefix=STATE
+// RUN: %arrays print %t.states.npz w | FileCheck %s --check-prefix=STATE
 
 // The sums of x are 6, 22 and, from the beginning again, 6; w is 1, 0 and -2.75.
 // CHECK: loss: tensor<3xf32> [6, 0, -16.5]
 // CHECK: valid: tensor<3xi64> [4, 4, 4]
 // STATE: [-3.75]
 
-// RUN: %python -c "import numpy as np; np.savez('%t.lr.npz', x=np.ones((4, 1)), lr=0.25)"
-// RUN: %python -c "import numpy as np; np.savez('%t.w.npz', w=np.array([2.0]))"
+// RUN: %arrays make %t.lr.npz x=4x1:1 lr=:0.25
+// RUN: %arrays make %t.w.npz w=1:2
 // RUN: ingot-eval %s --function train_step --inputs %t.lr.npz --states %t.w.npz \
 // RUN:   --outputs %t.out.npz --state-out %t.states.npz
-// RUN: %python -c "import numpy as np; \
-// RUN:   print(*[np.load('%t.' + f + '.npz')[k] for f, k in [('out', 'loss'), ('states', 'w')]])" \
-// RUN:   | FileCheck %s --check-prefix=GIVEN
-// GIVEN: 8.0 [1.]
+// RUN: %arrays print %t.out.npz loss | FileCheck %s --check-prefix=LOSS
+// RUN: %arrays print %t.states.npz w | FileCheck %s --check-prefix=GIVEN
+// LOSS: {{^}}8.0{{$}}
+// GIVEN: {{^}}[1.]{{$}}
 
 module attributes {ingot.batch = 4 : i64,
                    ingot.hyperparameters = [{name = "lr", default = 0.5 : f64}]} {

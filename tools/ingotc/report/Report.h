@@ -7,7 +7,7 @@
 #ifndef INGOT_TOOLS_INGOTC_REPORT_REPORT_H
 #define INGOT_TOOLS_INGOTC_REPORT_REPORT_H
 
-#include "passes/cost/Machine.h"
+#include "dialects/ingot/target/Machine.h"
 #include "llvm/Support/JSON.h"
 
 namespace ingot {

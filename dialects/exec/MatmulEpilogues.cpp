@@ -1,0 +1,208 @@
+//===----------------------------------------------------------------------===//
+// Matmuls with an epilogue.
+//===----------------------------------------------------------------------===//
+
+#include "dialects/exec/CallSupport.h"
+
+using namespace mlir;
+using namespace ingot;
+using namespace ingot::exec;
+
+/// The product, inputs, outputs, then what kernels of the extra output take.
+template <typename Op> static SmallVector<Value> epilogueTable(Op op) {
+  SmallVector<Value> table = {op.getProductBuffer()};
+  llvm::append_range(table, op->getOperands().drop_front(2));
+  if (op.getScratch())
+    table.pop_back();
+  return table;
+}
+
+/// Whether a place in the table, if there is one, is behind the product's.
+static bool isBehindProduct(std::optional<int64_t> place, int64_t buffers) {
+  return !place || (*place > 0 && *place < buffers);
+}
+
+template <typename Op> static LogicalResult verifyMatmul(Op op) {
+  if (op.getProduct() >= op.getOutputs().size())
+    return op.emitOpError("leaves the product in output ")
+           << op.getProduct() << " of " << op.getOutputs().size();
+  if (op.getDesc().getType() != &abi::structOf<ingot_matmul_desc>)
+    return op.emitOpError("must have a descriptor of type ingot_matmul_desc");
+  if (failed(verifyBuffers(op, *abi::findEntry("ingot_matmul"),
+                           op.getDesc().getDescriptor(), op.getBuffers())))
+    return failure();
+  if (!op.getKernel() &&
+      (!op.getInputs().empty() || op.getOutputs().size() > 1))
+    return op.emitOpError("passes buffers to no kernel");
+  if ((op.getExtra() != std::nullopt) != (op.getExtraOutput() != nullptr))
+    return op.emitOpError("has an extra kernel or an extra output alone");
+  LibraryEpilogueAttr library = op.getLibraryAttr();
+  if (!library)
+    return success();
+  auto buffers = static_cast<int64_t>(epilogueTable(op).size());
+  for (std::optional<int64_t> place :
+       {library.getBias(), library.getAddend(), library.getAuxiliary(),
+        std::optional(library.getResult()), library.getBiasGrad()})
+    if (!isBehindProduct(place, buffers))
+      return op.emitOpError("invalid 'library' epilogue: index ")
+             << *place << " out of range for " << buffers << " buffers";
+  return success();
+}
+
+/// Bytes of a product that the kernel finds where it was computed, as a library
+/// that needs no extra kernel has it.
+template <typename Op> static int64_t countEpilogueBytes(Op op) {
+  int64_t bytes = bufferBytes({op.getLhs(), op.getRhs()}) +
+                  bufferBytes(op.getInputs()) + bufferBytes(op.getOutputs());
+  return op.getExtraOutput() ? bytes + bufferBytes(op.getExtraOutput()) : bytes;
+}
+
+/// Extra inputs are operands of the call, and outputs once more.
+template <typename Op> static void addEpilogueEffects(Op op, Effects &effects) {
+  unsigned reads = 2 + op.getInputs().size();
+  unsigned written = reads + op.getOutputs().size();
+  unsigned extra = written + op.getExtraInputs().size();
+  for (OpOperand &operand : op->getOpOperands()) {
+    unsigned number = operand.getOperandNumber();
+    if (number < reads || (number >= written && number < extra))
+      effects.emplace_back(MemoryEffects::Read::get(), &operand);
+    else
+      effects.emplace_back(MemoryEffects::Write::get(), &operand);
+  }
+}
+
+/// The descriptor of the matmul alone.
+template <typename Op>
+static ingot_matmul_desc describeMatmul(Op op, int64_t index) {
+  auto desc = op.getDesc().getDescriptor().template get<ingot_matmul_desc>();
+  if (op.getScratch())
+    desc.scratch_bytes = bufferBytes(op.getScratch());
+  desc.index = index;
+  return desc;
+}
+
+#define INGOT_MATMUL_WITH_EPILOGUE(OP, ENTRY)                                  \
+  LogicalResult OP::verify() { return verifyMatmul(*this); }                   \
+  const abi::Entry &OP::getAbiEntry() { return *abi::findEntry(ENTRY); }       \
+  int64_t OP::getCallFlops() { return getFlops(); }                            \
+  int64_t OP::getCallBytes() { return countEpilogueBytes(*this); }             \
+  SmallVector<Value> OP::getBuffers() {                                        \
+    return {getLhs(), getRhs(), getProductBuffer(), getScratch()};             \
+  }                                                                            \
+  SmallVector<Value> OP::getTable() { return epilogueTable(*this); }           \
+  void OP::getEffects(Effects &effects) { addEpilogueEffects(*this, effects); }
+
+INGOT_MATMUL_WITH_EPILOGUE(MatmulEpilogueOp, "ingot_matmul_epilogue")
+INGOT_MATMUL_WITH_EPILOGUE(MatmulEpilogueGridOp, "ingot_matmul_epilogue_grid")
+#undef INGOT_MATMUL_WITH_EPILOGUE
+
+//===----------------------------------------------------------------------===//
+// On a CPU
+//===----------------------------------------------------------------------===//
+
+LogicalResult
+MatmulEpilogueOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  if (getKernelAttr() &&
+      failed(verifyKernel(*this, symbols, getKernelAttr(),
+                          1 + getInputs().size(), getOutputs().size())))
+    return failure();
+  return getExtraAttr() ? verifyKernel(*this, symbols, getExtraAttr(),
+                                       getExtraInputs().size(), 1)
+                        : success();
+}
+
+bool MatmulEpilogueOp::writesWhole(Value) { return true; }
+
+Descriptor MatmulEpilogueOp::getDescriptor(int64_t index) {
+  ingot_matmul_epilogue_desc desc = {};
+  desc.matmul = describeMatmul(*this, index);
+  Descriptor descriptor(desc);
+  descriptor.setCode(offsetof(ingot_matmul_epilogue_desc, epilogue),
+                     getKernelAttr() ? getKernelAttr().getAttr() : StringAttr(),
+                     /*indices=*/4);
+  return descriptor;
+}
+
+//===----------------------------------------------------------------------===//
+// On a GPU
+//===----------------------------------------------------------------------===//
+
+/// Buffers that the launch number `i` of the extra output's takes: all of them,
+/// or, in two launches, those up to the partial sums and from these on.
+static size_t countExtraBuffers(MatmulEpilogueGridOp op, size_t i) {
+  size_t partials = op.getPartials().size();
+  return (i == 0 ? op.getExtraInputs().size() : 1) +
+         (partials == 0 ? 1 : partials);
+}
+
+LogicalResult
+MatmulEpilogueGridOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  auto check = [&](GridAttr launch, size_t buffers) {
+    return success(
+        succeeded(verifyGrid(*this, launch.getGrid(), launch.getBlock())) &&
+        succeeded(
+            verifyGridKernel(*this, symbols, launch.getKernel(), buffers)));
+  };
+  if (getKernelAttr() &&
+      failed(
+          check(getKernelAttr(), 1 + getInputs().size() + getOutputs().size())))
+    return failure();
+  auto extra = getExtra().value_or(ArrayAttr());
+  if (!extra)
+    return success();
+  if (extra.size() != (getPartials().empty() ? 1 : 2))
+    return emitOpError("computes its extra output in ")
+           << extra.size() << " launches";
+  for (auto [i, launch] : llvm::enumerate(extra.getAsRange<GridAttr>()))
+    if (failed(check(launch, countExtraBuffers(*this, i))))
+      return failure();
+  return success();
+}
+
+/// Nothing writes partial sums where the library does the same.
+bool MatmulEpilogueGridOp::writesWhole(Value buffer) {
+  return !llvm::is_contained(getPartials(), buffer);
+}
+
+Descriptor MatmulEpilogueGridOp::getDescriptor(int64_t index) {
+  using Desc = ingot_matmul_epilogue_grid_desc;
+  Desc desc = {};
+  desc.finish = describeGrid(getKernelAttr(),
+                             1 + getInputs().size() + getOutputs().size());
+  desc.finish.index = index;
+  auto extra = getExtra().value_or(ArrayAttr());
+  auto findExtra = [&](size_t i) {
+    return extra && i < extra.size() ? cast<GridAttr>(extra[i]) : GridAttr();
+  };
+  for (size_t i = 0; i < INGOT_EXTRA_KERNELS; ++i) {
+    desc.extra[i] = describeGrid(findExtra(i), countExtraBuffers(*this, i));
+    desc.extra[i].index = index;
+  }
+  desc.matmul = describeMatmul(*this, index);
+  LibraryEpilogueAttr library = getLibraryAttr();
+  auto numberOf = [](auto value) {
+    return value ? static_cast<int32_t>(*value) : -1;
+  };
+  desc.activation =
+      library ? static_cast<int32_t>(library.getActivation()) : -1;
+  desc.bias = library ? numberOf(library.getBias()) : -1;
+  desc.addend = library ? numberOf(library.getAddend()) : -1;
+  desc.auxiliary = library ? numberOf(library.getAuxiliary()) : -1;
+  desc.result = library ? static_cast<int32_t>(library.getResult()) : -1;
+  desc.summed = library ? numberOf(library.getSummed()) : -1;
+  desc.bias_grad = library ? numberOf(library.getBiasGrad()) : -1;
+
+  Descriptor descriptor(desc);
+  auto setKernel = [&](size_t offset, GridAttr launch) {
+    StringAttr kernel =
+        launch ? launch.getKernel().getLeafReference() : StringAttr();
+    descriptor.setName(offset + offsetof(ingot_grid_kernel, name), kernel);
+    descriptor.setCode(offset + offsetof(ingot_grid_kernel, emulated), kernel,
+                       /*indices=*/2);
+  };
+  setKernel(offsetof(Desc, finish), getKernelAttr());
+  for (size_t i = 0; i < INGOT_EXTRA_KERNELS; ++i)
+    setKernel(offsetof(Desc, extra) + i * sizeof(ingot_grid_kernel),
+              findExtra(i));
+  return descriptor;
+}

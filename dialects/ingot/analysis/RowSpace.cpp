@@ -1,0 +1,129 @@
+#include "dialects/ingot/analysis/RowSpace.h"
+
+#include "dialects/ingot/builders/Builders.h"
+
+using namespace mlir;
+using namespace ingot;
+
+static bool isLooped(Operation *op) {
+  auto body = dyn_cast<ScalarBody>(op);
+  return body && body.isLooped();
+}
+
+std::optional<RowSpace> RowSpace::of(Reduction reduction) {
+  ArrayRef<int64_t> shape = tensorType(reduction->getOperand(0)).getShape();
+  RowSpace space = {1, 1};
+  for (auto [d, size] : llvm::enumerate(shape)) {
+    if (size == 1)
+      continue;
+    if (llvm::is_contained(reduction.getReducedDims(), static_cast<int64_t>(d)))
+      space.length *= size;
+    else if (space.length != 1)
+      return std::nullopt;
+    else
+      space.rows *= size;
+  }
+  if (space.length <= 1 || space.rows == 0)
+    return std::nullopt;
+  return space;
+}
+
+std::optional<RowSpace> RowSpace::of(ArrayRef<Operation *> ops) {
+  for (Operation *op : ops)
+    if (auto reduction = dyn_cast<Reduction>(op); reduction && isLooped(op))
+      return of(reduction);
+  return std::nullopt;
+}
+
+RowSpace RowSpace::ofResult(Operation *op) {
+  ArrayRef<int64_t> shape = tensorType(op->getResult(0)).getShape();
+  return {llvm::product_of(shape.drop_back()), shape.back()};
+}
+
+std::optional<size_t> RowSpace::split(ArrayRef<int64_t> shape) const {
+  int64_t trailing = 1, leading = 1;
+  size_t k = shape.size();
+  while (k > 0 && trailing < length)
+    trailing *= shape[--k];
+  for (int64_t size : shape.take_front(k))
+    leading *= size;
+  if (trailing != length || leading != rows)
+    return std::nullopt;
+  return k;
+}
+
+bool RowSpace::hasElementPerRow(Value tensor) const {
+  return tensorType(tensor).getNumElements() == rows;
+}
+
+/// Returns true if an op that is computed at the current row and element reads
+/// an operand at the same position.
+bool RowReads::readsAligned(Operation *op, OpOperand &operand) const {
+  ArrayRef<int64_t> from = tensorType(operand.get()).getShape();
+  ArrayRef<int64_t> to = tensorType(op->getResult(0)).getShape();
+  if (isLooped(op))
+    return true;
+  bool perRow = space.hasElementPerRow(op->getResult(0));
+  bool readsPerRow = space.hasElementPerRow(operand.get());
+  if (!readsPerRow && (perRow || !space.split(from)))
+    return false;
+  if (op->hasTrait<SameBytes>())
+    return perRow == readsPerRow;
+  auto dims = cast<ScalarBody>(op).getReadDims(operand.getOperandNumber());
+  if (!dims)
+    return false;
+  // Returns all dimensions of the rows (and elements), in order.
+  size_t end = readsPerRow && !perRow ? *space.split(to) : to.size();
+  size_t next = 0;
+  auto skipOnes = [&](size_t &d, ArrayRef<int64_t> shape, size_t limit) {
+    while (d < limit && shape[d] == 1)
+      ++d;
+  };
+  for (auto [size, dim] : llvm::zip_equal(from, *dims)) {
+    if (size == 1)
+      continue;
+    skipOnes(next, to, end);
+    if (next == end || dim != static_cast<int64_t>(next))
+      return false;
+    ++next;
+  }
+  skipOnes(next, to, end);
+  return next == end;
+}
+
+RowReads::RowReads(RowSpace space, ArrayRef<Operation *> ops,
+                   ArrayRef<Value> results, Operation *given)
+    : space(space) {
+  llvm::DenseSet<Operation *> dependent;
+  llvm::DenseSet<Value> inKernel(results.begin(), results.end());
+  for (Operation *op : ops) {
+    bool depends = isLooped(op);
+    for (Value operand : op->getOperands())
+      depends |= dependent.contains(operand.getDefiningOp());
+    if (depends)
+      dependent.insert(op);
+    auto reduction = dyn_cast<Reduction>(op);
+    bool folds = reduction && RowSpace::of(reduction) == space;
+    if (isLooped(op) && !folds && op != given)
+      conflict = op;
+  }
+  for (Value result : results) {
+    if (!space.hasElementPerRow(result) &&
+        !space.split(tensorType(result).getShape()))
+      conflict = result.getDefiningOp();
+    aligned.insert(result);
+  }
+  for (Operation *op : llvm::reverse(ops)) {
+    bool isAt = true;
+    for (Value result : op->getResults())
+      isAt &= isAligned(result) ||
+              (!aligned.contains(result) && !elsewhere.contains(result));
+    if (!isAt && dependent.contains(op) && !conflict)
+      conflict = op;
+    if (conflict)
+      return;
+    for (OpOperand &operand : op->getOpOperands())
+      (isAt && op != given && readsAligned(op, operand) ? aligned : elsewhere)
+          .insert(operand.get());
+  }
+}

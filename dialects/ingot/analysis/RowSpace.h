@@ -1,0 +1,73 @@
+//===----------------------------------------------------------------------===//
+//
+// The iteration space of a `row` fusion, and which values a kernel needs only
+// of the current row.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_DIALECTS_INGOT_ANALYSIS_ROWSPACE_H
+#define INGOT_DIALECTS_INGOT_ANALYSIS_ROWSPACE_H
+
+#include "dialects/ingot/ir/Dialect.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
+
+namespace ingot {
+
+/// A space of `rows` rows with `length` elements each, which several shapes
+/// fit: the leading dimensions of a tensor number the rows, its trailing
+/// dimensions the elements.
+struct RowSpace {
+  int64_t rows, length;
+
+  bool operator==(const RowSpace &other) const {
+    return rows == other.rows && length == other.length;
+  }
+
+  /// Returns the space of a reduction over the trailing dimensions.
+  static std::optional<RowSpace> of(Reduction reduction);
+  /// Returns the space of the first reduction among `ops`.
+  static std::optional<RowSpace> of(llvm::ArrayRef<mlir::Operation *> ops);
+
+  /// Returns the space whose rows are those of an op's first result.
+  static RowSpace ofResult(mlir::Operation *op);
+
+  /// Returns how many leading dimensions of the shape number the rows; nothing
+  /// if the shape does not fit the space.
+  std::optional<size_t> split(llvm::ArrayRef<int64_t> shape) const;
+
+  /// Returns true if a tensor has one element per row. The shape alone does not
+  /// tell which row an element belongs to: see RowReads.
+  bool hasElementPerRow(mlir::Value tensor) const;
+};
+
+/// Analyzes at which positions the ops of a kernel read values: elements at the
+/// current row and element, values per row at the current row, or elsewhere.
+class RowReads {
+public:
+  /// Analyzes `ops` in program order; `results` are the results of the kernel.
+  /// The elements of `given`, if any, are computed in advance.
+  RowReads(RowSpace space, llvm::ArrayRef<mlir::Operation *> ops,
+           llvm::ArrayRef<mlir::Value> results,
+           mlir::Operation *given = nullptr);
+
+  /// Returns an op that prevents the kernel from running row by row, or null.
+  mlir::Operation *getConflict() const { return conflict; }
+
+  /// Returns true if every read of the value, by ops or as a result, is at the
+  /// current row (and element).
+  bool isAligned(mlir::Value value) const {
+    return aligned.contains(value) && !elsewhere.contains(value);
+  }
+
+private:
+  bool readsAligned(mlir::Operation *op, mlir::OpOperand &operand) const;
+
+  RowSpace space;
+  llvm::DenseSet<mlir::Value> aligned, elsewhere;
+  mlir::Operation *conflict = nullptr;
+};
+
+} // namespace ingot
+
+#endif // INGOT_DIALECTS_INGOT_ANALYSIS_ROWSPACE_H

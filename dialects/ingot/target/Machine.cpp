@@ -1,0 +1,119 @@
+#include "dialects/ingot/target/Machine.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
+
+using namespace mlir;
+using namespace ingot;
+
+namespace {
+struct Field {
+  llvm::StringLiteral name;
+  double Machine::*value;
+};
+} // namespace
+
+static constexpr Field kFields[] = {
+    {"threads", &Machine::threads},
+    {"vector_f32", &Machine::vectorF32},
+    {"vector_f64", &Machine::vectorF64},
+    {"matmul_f32", &Machine::matmulF32},
+    {"matmul_f64", &Machine::matmulF64},
+    {"matmul_bf16", &Machine::matmulBf16},
+    {"matmul_f16", &Machine::matmulF16},
+    {"convolution_f32", &Machine::convolutionF32},
+    {"convolution_f64", &Machine::convolutionF64},
+    {"convolution_bf16", &Machine::convolutionBf16},
+    {"convolution_f16", &Machine::convolutionF16},
+    {"attention_f32", &Machine::attentionF32},
+    {"attention_bf16", &Machine::attentionBf16},
+    {"attention_f16", &Machine::attentionF16},
+    {"multiplies_bf16", &Machine::multipliesBf16},
+    {"multiplies_f16", &Machine::multipliesF16},
+    {"packs_halves", &Machine::packsHalves},
+    {"tiles_halves", &Machine::tilesHalves},
+    {"tiles_f32", &Machine::tilesF32},
+    {"memory_bandwidth", &Machine::memoryBandwidth},
+    {"cache_bandwidth", &Machine::cacheBandwidth},
+    {"cache_bytes", &Machine::cacheBytes},
+    {"device_workspace_bytes", &Machine::deviceWorkspaceBytes},
+    {"launch_seconds", &Machine::launchSeconds},
+    {"link_bandwidth", &Machine::linkBandwidth},
+    {"link_seconds", &Machine::linkSeconds},
+};
+
+static const Field *findField(StringRef name) {
+  const Field *field = llvm::find_if(
+      kFields, [&](const Field &field) { return field.name == name; });
+  return field == std::end(kFields) ? nullptr : field;
+}
+
+Machine Machine::of(ModuleOp module) {
+  Machine machine;
+  if (auto fields = module->getAttrOfType<DictionaryAttr>(kMachineAttr))
+    for (const Field &field : kFields)
+      if (auto value = fields.getAs<FloatAttr>(field.name))
+        machine.*field.value = value.getValueAsDouble();
+  return machine;
+}
+
+llvm::Error Machine::readJson(StringRef text) {
+  llvm::Expected<llvm::json::Value> json = llvm::json::parse(text);
+  if (!json)
+    return json.takeError();
+  const llvm::json::Object *object = json->getAsObject();
+  if (!object)
+    return llvm::createStringError("not a JSON object");
+  for (const auto &[key, value] : *object) {
+    StringRef name = key;
+    const Field *field = findField(name);
+    if (!field)
+      return llvm::createStringError("no field named '" + name + "'");
+    std::optional<double> number = value.getAsNumber();
+    bool mayBeZero = name.starts_with("multiplies_") ||
+                     name.starts_with("tiles_") || name == "packs_halves" ||
+                     name == "device_workspace_bytes";
+    if (!number || *number < 0 || (*number == 0 && !mayBeZero))
+      return llvm::createStringError("'" + name + "' is not a positive number");
+    this->*field->value = *number;
+  }
+  return llvm::Error::success();
+}
+
+std::string Machine::toJson() const {
+  llvm::json::Object object;
+  for (const Field &field : kFields)
+    object[field.name] = this->*field.value;
+  return llvm::formatv("{0:2}\n", llvm::json::Value(std::move(object)));
+}
+
+DictionaryAttr Machine::toAttr(MLIRContext *context) const {
+  Builder b(context);
+  SmallVector<NamedAttribute> fields;
+  for (const Field &field : kFields)
+    fields.push_back(
+        b.getNamedAttr(field.name, b.getF64FloatAttr(this->*field.value)));
+  return b.getDictionaryAttr(fields);
+}
+
+double Machine::getRate(WorkKind kind, Type element) const {
+  auto choose = [&](double f32, double f64, double bf16, double f16) {
+    return element.isF64()    ? f64
+           : element.isBF16() ? bf16
+           : element.isF16()  ? f16
+                              : f32;
+  };
+  switch (kind) {
+  case WorkKind::Vector:
+    return choose(vectorF32, vectorF64, vectorF32, vectorF32);
+  case WorkKind::Matmul:
+    return choose(matmulF32, matmulF64, matmulBf16, matmulF16);
+  case WorkKind::Convolution:
+    return choose(convolutionF32, convolutionF64, convolutionBf16,
+                  convolutionF16);
+  case WorkKind::Attention:
+    return choose(attentionF32, matmulF64, attentionBf16, attentionF16);
+  }
+  llvm_unreachable("all kinds of work are handled");
+}

@@ -1,0 +1,211 @@
+//===----------------------------------------------------------------------===//
+//
+// The target that a module is compiled for, as one object. Generic passes query
+// it and never branch on its kind; the implementations are in passes/targets,
+// above all passes that query them, and are found by the kind that
+// `#ingot.target` names. Adding a target takes a subclass and its kernels in
+// one folder of passes/targets, registered with registerTarget(), and its
+// runtime in one folder of runtime.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_DIALECTS_INGOT_TARGET_TARGET_H
+#define INGOT_DIALECTS_INGOT_TARGET_TARGET_H
+
+#include "dialects/ingot/attention/AttentionSizes.h"
+#include "dialects/ingot/target/EpilogueLibrary.h"
+#include "dialects/ingot/target/Machine.h"
+#include "runtime/abi/Abi.h"
+#include "llvm/Support/Error.h"
+#include "llvm/Support/JSON.h"
+
+#include <memory>
+
+namespace mlir {
+class OpPassManager;
+} // namespace mlir
+
+namespace ingot {
+
+/// The parameters of `#ingot.target`, which select a target.
+struct TargetSpec {
+  std::string kind = "cpu", arch;
+  MathMode math = MathMode::Exact;
+};
+
+/// Whether an entry point of the target's runtime executes a library call.
+struct LibrarySupport {
+  /// The reason why it does not; empty if it does.
+  std::string reason;
+  /// Scratch memory in bytes that the call needs while it runs.
+  int64_t scratchBytes = 0;
+  /// How it multiplies, as its descriptor says.
+  ingot_math math = INGOT_MATH_EXACT;
+
+  explicit operator bool() const { return reason.empty(); }
+};
+
+/// An attention that may become one library call.
+struct AttentionQuery {
+  AttentionSizes sizes;
+  /// The bounds of the keys that a query attends to, as in `ingot.attention`.
+  int64_t left, right;
+  /// The element type that the attention will be computed in.
+  mlir::Type element;
+  /// Whether there is a mask other than bounds, and whether there is a bias,
+  /// mask or lengths.
+  bool hasMask = false, hasTerms = false;
+  bool hasDropout = false;
+  /// Whether the log-sum-exp has other readers than the gradient.
+  bool readsLse = false;
+};
+
+/// The lengths of matmul rows, in bytes, that the target prefers.
+struct RowAlignment {
+  /// Rows of a multiple of `unit` bytes are accessed efficiently; other rows
+  /// are padded to a multiple of `line`. A unit of 0 means that there is no
+  /// preference.
+  int64_t unit = 0, line = 0;
+};
+
+/// The points of the pipeline at which a target rewrites ops that its runtime
+/// does not support directly.
+enum class LegalizationPoint {
+  /// After attention is formed, and before gradients are built.
+  Forward,
+  /// After gradients are built and every op has its precision.
+  Precision,
+  /// When the module consists of primitives and library calls, before fusion.
+  Kernels,
+};
+
+struct LegalizationOptions {
+  /// Regular expression of nodes whose precision is not reduced: see
+  /// --ingot-assign-precision.
+  std::string keepFp32;
+};
+
+/// Machine code of kernels for a device with a module format of its own; empty
+/// where kernels are part of the host's object.
+struct DeviceCode {
+  /// The machine code; empty if there is no assembler on this machine.
+  std::string binary;
+  /// The assembly text (PTX), which drivers can compile for later architectures
+  /// too.
+  std::string text;
+};
+
+/// A CPU by LLVM's name, with its features without sign.
+struct HostProcessor {
+  std::string cpu;
+  std::vector<std::string> features;
+};
+
+class Target {
+public:
+  virtual ~Target();
+
+  /// Returns the target of the module that contains `op`, with that module's
+  /// machine; the CPU if the module names no target.
+  static std::unique_ptr<const Target> of(mlir::Operation *op);
+  /// Returns the target that `spec` selects, with built-in machine figures, or
+  /// an error if the kind or architecture is unknown.
+  static llvm::Expected<std::unique_ptr<const Target>>
+  get(const TargetSpec &spec);
+  /// Sets the attributes of a module that of() reads.
+  static void set(mlir::ModuleOp module, const TargetSpec &spec,
+                  const Machine &machine);
+  /// Returns the registered kinds, sorted.
+  static std::vector<std::string> listKinds();
+
+  const TargetSpec &getSpec() const { return spec; }
+  /// Returns the throughputs, sizes and latencies that the cost model uses.
+  const Machine &getMachine() const { return machine; }
+  /// Returns the built-in figures of the architecture, for the number of
+  /// threads of this machine if the target runs on it.
+  virtual Machine describeMachine() const = 0;
+
+  //===--------------------------------------------------------------------===//
+  // Library calls
+  //===--------------------------------------------------------------------===//
+
+  /// Returns whether an entry point executes `call`, and the resources that it
+  /// then needs.
+  virtual LibrarySupport getSupport(LibraryCall call) const = 0;
+  /// Memory in bytes that the arena holds for an op while it runs, apart from
+  /// its operands and results: scratch of a library call, alone or as the root
+  /// of an epilogue fusion, and of the kernels that code generation makes of a
+  /// fusion or call. The op that starts a collective keeps it until the wait.
+  /// Nothing is added to the arena after it is planned.
+  virtual int64_t getScratchBytes(mlir::Operation *op) const;
+  /// Whether attention of this element type can be a library call at all.
+  virtual bool hasAttention(mlir::Type element) const = 0;
+  /// Returns why an attention cannot be a library call; empty if it can.
+  virtual std::string refuseAttention(const AttentionQuery &query) const;
+  /// Returns whether a convolution is fastest with channels as the last
+  /// dimension.
+  virtual bool prefersChannelsLast(LibraryCall call) const = 0;
+  /// Returns whether filters are permuted with the tensors that they are
+  /// applied to.
+  virtual bool permutesFilters() const { return false; }
+  virtual RowAlignment getRowAlignment(mlir::Type element) const;
+
+  //===--------------------------------------------------------------------===//
+  // Kernels
+  //===--------------------------------------------------------------------===//
+
+  /// Returns the library whose epilogues are the only ones that matmuls may
+  /// have; null where generated code can be the epilogue.
+  virtual const EpilogueLibrary *getEpilogueLibrary() const { return nullptr; }
+  /// Returns whether generated kernels distribute one reduction over all
+  /// threads, so that the graph need not split it.
+  virtual bool splitsReductions() const { return false; }
+  /// Returns how many copies of a function's inputs the host stages for it; 0
+  /// where functions read the host's memory.
+  virtual int64_t getStagingBlocks() const { return 0; }
+
+  //===--------------------------------------------------------------------===//
+  // Passes and code
+  //===--------------------------------------------------------------------===//
+
+  /// Adds the passes that the target needs at a point of the pipeline. The pass
+  /// manager is that of a function (`func.func`).
+  virtual void addLegalization(mlir::OpPassManager &functions,
+                               LegalizationPoint point,
+                               const LegalizationOptions &options) const;
+  /// Adds the passes from placed steps to kernels in the form that
+  /// emitDeviceCode() and the code generation for the host expect; `level` is
+  /// that of -O0 to -O3.
+  virtual void addKernelPipeline(mlir::OpPassManager &manager,
+                                 unsigned level) const = 0;
+  /// Removes the GPU kernels from the module and compiles them.
+  virtual llvm::Expected<DeviceCode>
+  emitDeviceCode(mlir::ModuleOp module) const;
+  /// Returns the CPU that steps, and kernels for CPUs, are compiled for.
+  virtual HostProcessor getHost() const = 0;
+  /// Returns the runtime that trainers are linked with, as in `link-NAME.txt`
+  /// of the build.
+  virtual llvm::StringRef getRuntime() const = 0;
+  /// Returns the description of the target in the manifest (docs/manifest.md).
+  virtual llvm::json::Object describe() const = 0;
+
+protected:
+  Target(TargetSpec spec, Machine machine)
+      : spec(std::move(spec)), machine(machine) {}
+
+  TargetSpec spec;
+  Machine machine;
+};
+
+/// Creates a target of the kind of `spec` with the given figures, or returns an
+/// error if the architecture is unknown.
+using TargetFactory = llvm::Expected<std::unique_ptr<Target>> (*)(
+    const TargetSpec &spec, const Machine &machine);
+
+/// Registers a kind for get() and `#ingot.target`. Registering it again has no
+/// effect.
+void registerTarget(llvm::StringRef kind, TargetFactory factory);
+
+} // namespace ingot
+
+#endif // INGOT_DIALECTS_INGOT_TARGET_TARGET_H

@@ -1,0 +1,138 @@
+#include "frontends/onnx/export/Export.h"
+#include "frontends/onnx/model/Tensors.h"
+#include "llvm/ADT/StringRef.h"
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/wire_format_lite.h>
+
+using namespace mlir;
+using namespace ingot;
+using namespace ingot::onnx_import;
+using google::protobuf::internal::WireFormatLite;
+using google::protobuf::io::CodedInputStream;
+
+namespace {
+
+/// Finds the bytes of states in a serialized model.
+class StateFinder {
+public:
+  struct Hole {
+    int64_t offset, length;
+    std::string state;
+  };
+
+  StateFinder(const std::string &bytes, const llvm::StringSet<> &states)
+      : input(reinterpret_cast<const uint8_t *>(bytes.data()),
+              static_cast<int>(bytes.size())),
+        states(states) {}
+
+  bool run() { return message({kGraph}, 0); }
+  std::vector<Hole> holes;
+
+private:
+  // Field numbers of ModelProto, GraphProto and TensorProto.
+  static constexpr int kGraph = 7, kInitializer = 5, kName = 8, kRawData = 9;
+
+  /// Walks the fields of a message up to the current limit: the model (level 0)
+  /// or its graph (level 1).
+  bool message(std::initializer_list<int> descend, int level) {
+    while (uint32_t tag = input.ReadTag()) {
+      int field = WireFormatLite::GetTagFieldNumber(tag);
+      if (field != *descend.begin()) {
+        if (!WireFormatLite::SkipField(&input, tag))
+          return false;
+        continue;
+      }
+      uint32_t length;
+      if (!input.ReadVarint32(&length))
+        return false;
+      auto limit = input.PushLimit(static_cast<int>(length));
+      bool ok = level == 0 ? message({kInitializer}, 1) : tensor();
+      input.PopLimit(limit);
+      if (!ok)
+        return false;
+    }
+    return true;
+  }
+
+  bool tensor() {
+    std::string name;
+    int64_t offset = -1, length = 0;
+    while (uint32_t tag = input.ReadTag()) {
+      int field = WireFormatLite::GetTagFieldNumber(tag);
+      uint32_t size;
+      if (field != kName && field != kRawData) {
+        if (!WireFormatLite::SkipField(&input, tag))
+          return false;
+        continue;
+      }
+      if (!input.ReadVarint32(&size))
+        return false;
+      if (field == kName) {
+        if (!input.ReadString(&name, static_cast<int>(size)))
+          return false;
+        continue;
+      }
+      offset = input.CurrentPosition();
+      length = size;
+      if (!input.Skip(static_cast<int>(size)))
+        return false;
+    }
+    if (offset >= 0 && states.contains(name))
+      holes.push_back({offset, length, name});
+    return true;
+  }
+
+  CodedInputStream input;
+  const llvm::StringSet<> &states;
+};
+
+} // namespace
+
+LogicalResult onnx_import::storeRaw(Location where, onnx::ModelProto &model) {
+  for (onnx::TensorProto &tensor :
+       *model.mutable_graph()->mutable_initializer()) {
+    Type element = elementType(where.getContext(), tensor.data_type());
+    if (tensor.has_raw_data() || !element || !isa<FloatType>(element))
+      continue;
+    FailureOr<std::string> bytes = tensorBytes(where, tensor);
+    if (failed(bytes))
+      return failure();
+    tensor.clear_float_data();
+    tensor.clear_double_data();
+    tensor.clear_int32_data();
+    tensor.set_raw_data(std::move(*bytes));
+  }
+  return success();
+}
+
+std::string onnx_import::serializeForExport(const onnx::ModelProto &model) {
+  std::string serialized;
+  if (model.ByteSizeLong() < (size_t(1) << 31) &&
+      !model.SerializeToString(&serialized))
+    serialized.clear();
+  return serialized;
+}
+
+ExportTemplate
+onnx_import::makeExportTemplate(const std::string &bytes,
+                                const llvm::StringSet<> &states) {
+  ExportTemplate result;
+  if (bytes.empty()) {
+    result.obstacle = "the model is larger than 2 GiB, the limit of one file";
+    return result;
+  }
+  StateFinder finder(bytes, states);
+  if (!finder.run()) {
+    result.obstacle = "the model cannot be decoded";
+    return result;
+  }
+  int64_t end = 0;
+  for (StateFinder::Hole &hole : finder.holes) {
+    result.literal.append(bytes, end, hole.offset - end);
+    result.segments.push_back({hole.offset - end, std::move(hole.state)});
+    end = hole.offset + hole.length;
+  }
+  result.literal.append(bytes, end, std::string::npos);
+  result.segments.push_back({static_cast<int64_t>(bytes.size()) - end, ""});
+  return result;
+}

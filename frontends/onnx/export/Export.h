@@ -1,0 +1,32 @@
+//===----------------------------------------------------------------------===//
+//
+// The model file with holes where its states' bytes belong.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_FRONTENDS_ONNX_EXPORT_EXPORT_H
+#define INGOT_FRONTENDS_ONNX_EXPORT_EXPORT_H
+
+#include "frontends/onnx/import/Import.h"
+#include "mlir/IR/Location.h"
+#include "onnx/onnx_pb.h"
+#include "llvm/ADT/StringSet.h"
+
+namespace ingot::onnx_import {
+
+/// Stores the elements of every floating initializer raw. Fails, with an error
+/// at `where`, if one is damaged.
+llvm::LogicalResult storeRaw(mlir::Location where, onnx::ModelProto &model);
+
+/// Returns the model as bytes, after `storeRaw`; empty if it is too large for
+/// one file.
+std::string serializeForExport(const onnx::ModelProto &model);
+
+/// Cuts the bytes of the initializers that are states out of a model that
+/// `serializeForExport` wrote.
+ExportTemplate makeExportTemplate(const std::string &model,
+                                  const llvm::StringSet<> &states);
+
+} // namespace ingot::onnx_import
+
+#endif // INGOT_FRONTENDS_ONNX_EXPORT_EXPORT_H

@@ -1,0 +1,24 @@
+//===----------------------------------------------------------------------===//
+//
+// Undoes the sharing of initializers that merely started equal.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_FRONTENDS_ONNX_IMPORT_COPIES_H
+#define INGOT_FRONTENDS_ONNX_IMPORT_COPIES_H
+
+#include "mlir/IR/Location.h"
+#include "onnx/onnx_pb.h"
+
+namespace ingot::onnx_import {
+
+/// PyTorch's TorchScript exporter keeps one of several equal initializers and
+/// copies it by Identity nodes that have the others' names: weights of norms
+/// that are all ones would be trained as one. Initializers with one repeated
+/// value get their own again; others are taken for tied weights and left
+/// shared.
+void separateCopies(mlir::Location file, onnx::ModelProto &model);
+
+} // namespace ingot::onnx_import
+
+#endif // INGOT_FRONTENDS_ONNX_IMPORT_COPIES_H

@@ -1,0 +1,445 @@
+#include "frontends/onnx/import/Graph.h"
+#include "dialects/ingot/ir/Diagnostics.h"
+#include "dialects/ingot/support/Remarks.h"
+#include "frontends/onnx/import/Folding.h"
+#include "frontends/onnx/model/ModelFile.h"
+#include "frontends/onnx/model/Tensors.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/Verifier.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace ingot;
+using namespace ingot::onnx_import;
+
+/// The states that random ops read; the optimizer counts the second.
+static constexpr llvm::StringLiteral kSeedName = "seed";
+static constexpr llvm::StringLiteral kStepName = "step";
+
+/// No tensor has more elements: products of sizes stay far from overflowing.
+static constexpr int64_t kMaxElements = int64_t(1) << 40;
+
+static bool fitsMemory(ArrayRef<int64_t> shape) {
+  int64_t elements = 1;
+  for (int64_t size : shape) {
+    if (size && elements > kMaxElements / size)
+      return false;
+    elements *= size;
+  }
+  return true;
+}
+
+GraphImporter::GraphImporter(const onnx::ModelProto &model,
+                             const ImportOptions &options,
+                             llvm::StringMap<Role> roles, Location file,
+                             ModuleOp module)
+    : model(model), graph(model.graph()), options(options),
+      roles(std::move(roles)), file(file), module(module),
+      builder(module.getContext()) {
+  for (const onnx::TensorProto &tensor : graph.initializer())
+    initializers[tensor.name()] = &tensor;
+}
+
+//===----------------------------------------------------------------------===//
+// Inputs
+//===----------------------------------------------------------------------===//
+
+FailureOr<RankedTensorType>
+GraphImporter::inputType(const onnx::ValueInfoProto &input) {
+  Location where =
+      NameLoc::get(StringAttr::get(module.getContext(), input.name()));
+  if (!input.type().has_tensor_type() ||
+      !input.type().tensor_type().has_shape())
+    return emitUserError(
+        where, "this input is not a tensor of known rank",
+        "export the model with tensor inputs that have shapes");
+  const auto &tensor = input.type().tensor_type();
+  Type element = elementType(module.getContext(), tensor.elem_type());
+  if (!element)
+    return emitUserError(where,
+                         "this input has the element type " +
+                             dataTypeName(tensor.elem_type()) +
+                             ", which is not supported",
+                         "see docs/onnx.md for the types that are imported");
+  Shape shape;
+  for (auto [i, dim] : llvm::enumerate(tensor.shape().dim())) {
+    if (!dim.dim_param().empty())
+      symbolicNames.insert(dim.dim_param());
+    auto bound = options.dims.find(dim.dim_param());
+    if (i == 0 && options.batch)
+      shape.push_back(*options.batch);
+    else if (!dim.dim_param().empty() && bound != options.dims.end())
+      shape.push_back(bound->second);
+    else if (dim.has_dim_value() && dim.dim_value() >= 0)
+      shape.push_back(dim.dim_value());
+    else {
+      std::string name = dim.dim_param().empty()
+                             ? "dimension " + std::to_string(i)
+                             : "'" + dim.dim_param() + "'";
+      unbound.push_back(name + " of input '" + input.name() + "'" +
+                        (i == 0 ? " (the batch)" : ""));
+      shape.push_back(1);
+    }
+  }
+  if (!shape.empty() && batch == 0)
+    batch = shape.front();
+  if (!fitsMemory(shape))
+    return emitUserError(where, "this input is too large",
+                         "bind smaller sizes with --batch and --dim");
+  return RankedTensorType::get(shape, element);
+}
+
+/// All dimensions are bound, and every --dim names one.
+LogicalResult GraphImporter::checkDims() {
+  if (!unbound.empty())
+    return emitUserError(
+        file, "sizes are not known: " + llvm::join(unbound, ", "),
+        "bind the batch with --batch N and other dimensions with --dim NAME=N");
+  for (const auto &dim : options.dims) {
+    if (symbolicNames.contains(dim.getKey()))
+      continue;
+    SmallVector<std::string> names;
+    for (const auto &name : symbolicNames)
+      names.push_back(name.getKey().str());
+    llvm::sort(names);
+    return emitUserError(
+        NameLoc::get(StringAttr::get(module.getContext(), "--dim")),
+        "no input has a dimension called '" + dim.getKey() + "'",
+        names.empty()
+            ? "the model's inputs have no symbolic dimensions"
+            : "the symbolic dimensions are: " + llvm::join(names, ", "));
+  }
+  return success();
+}
+
+LogicalResult GraphImporter::importInputs() {
+  MLIRContext *context = module.getContext();
+  for (const onnx::ValueInfoProto &input : graph.input()) {
+    // Before IR version 4, initializers had to be inputs too.
+    if (initializers.contains(input.name()))
+      continue;
+    FailureOr<RankedTensorType> type = inputType(input);
+    if (failed(type))
+      return failure();
+    auto binding = std::make_unique<Binding>();
+    binding->value = body->addArgument(
+        *type, NameLoc::get(StringAttr::get(context, input.name())));
+    bindings[input.name()] = std::move(binding);
+    argumentAttrs.push_back(builder.getDictionaryAttr(
+        {builder.getNamedAttr(kNameAttr, builder.getStringAttr(input.name())),
+         builder.getNamedAttr(kKindAttr, builder.getStringAttr("data"))}));
+  }
+  return checkDims();
+}
+
+//===----------------------------------------------------------------------===//
+// States
+//===----------------------------------------------------------------------===//
+
+Value GraphImporter::addState(StringRef name, Role role, RankedTensorType type,
+                              ElementsAttr initial) {
+  MLIRContext *context = module.getContext();
+  Location loc = NameLoc::get(StringAttr::get(context, name));
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(forward);
+  StateOp::create(builder, loc, builder.getStringAttr(name), role, type,
+                  initial);
+  Value argument = body->addArgument(type, loc);
+  arguments[argument] = name.str();
+  StringRef stable = arguments[argument];
+  stateValues[builder.getStringAttr(stable).getValue()] = {role, argument,
+                                                           argument};
+  argumentAttrs.push_back(builder.getDictionaryAttr(
+      builder.getNamedAttr(kStateAttr, FlatSymbolRefAttr::get(context, name))));
+  return argument;
+}
+
+Value GraphImporter::scalarState(StringRef name, Role role) {
+  auto known = stateValues.find(name);
+  if (known != stateValues.end())
+    return known->second.current;
+  auto type = RankedTensorType::get({}, builder.getI64Type());
+  return addState(name, role, type,
+                  DenseElementsAttr::get(type, ArrayRef<int64_t>{0}));
+}
+
+Value GraphImporter::seed() { return scalarState(kSeedName, Role::Seed); }
+Value GraphImporter::step() { return scalarState(kStepName, Role::Step); }
+
+bool GraphImporter::isFromTorch() const {
+  return model.producer_name() == "pytorch";
+}
+
+std::optional<StringRef> GraphImporter::stateOf(Value value) const {
+  auto found = arguments.find(value);
+  if (found == arguments.end())
+    return std::nullopt;
+  return StringRef(found->second);
+}
+
+bool GraphImporter::isUpdated(StringRef state) const {
+  auto found = stateValues.find(state);
+  return found != stateValues.end() && found->second.role == Role::Running;
+}
+
+Value GraphImporter::currentValue(StringRef state) const {
+  return stateValues.find(state)->second.current;
+}
+
+void GraphImporter::update(StringRef state, Value value) {
+  stateValues.find(state)->second.current = value;
+}
+
+FailureOr<Binding>
+GraphImporter::importInitializer(const onnx::TensorProto &tensor) {
+  FailureOr<std::string> bytes = tensorBytes(file, tensor);
+  if (failed(bytes))
+    return failure();
+  RankedTensorType type = onnx_import::tensorType(module.getContext(), tensor);
+  Binding binding;
+  auto role = roles.find(tensor.name());
+  if (role == roles.end()) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(body);
+    DenseElementsAttr value = denseAttr(type, *bytes);
+    binding.value = ConstantOp::create(
+        builder,
+        NameLoc::get(StringAttr::get(module.getContext(), tensor.name())), type,
+        value);
+    return binding;
+  }
+  StringRef name = tensor.name();
+  if (llvm::is_contained({kForwardName, kTrainStepName, kEvalStepName,
+                          kPredictName, kSeedName, kStepName},
+                         name))
+    return emitUserError(
+        file, "a parameter is called '" + name + "', which is a reserved name",
+        "rename it before exporting");
+  binding.value =
+      addState(name, role->second, type, elementsAttr(type, *bytes, name));
+  states.insert(name);
+  return binding;
+}
+
+const Binding *GraphImporter::lookup(StringRef name, Location user) {
+  auto known = bindings.find(name);
+  if (known != bindings.end())
+    return known->second.get();
+  auto initializer = initializers.find(name);
+  if (initializer == initializers.end()) {
+    (void)emitUserError(user, "'" + name + "' is used before it is computed",
+                        "the model is damaged; export it again");
+    return nullptr;
+  }
+  FailureOr<Binding> binding = importInitializer(*initializer->second);
+  if (failed(binding))
+    return nullptr;
+  return (bindings[name] = std::make_unique<Binding>(std::move(*binding)))
+      .get();
+}
+
+//===----------------------------------------------------------------------===//
+// Nodes
+//===----------------------------------------------------------------------===//
+
+/// Operators that take or pass on sequences.
+static bool takesSequence(StringRef opType) {
+  return opType == "Identity" || opType == "SequenceAt" ||
+         opType == "SequenceLength" || opType == "ConcatFromSequence";
+}
+
+/// Returns a condition that is known chooses a branch, whose nodes are imported
+/// as if they stood in the graph.
+LogicalResult GraphImporter::importIf(const onnx::NodeProto &proto,
+                                      Location loc) {
+  const Binding *condition =
+      proto.input_size() == 1 ? lookup(proto.input(0), loc) : nullptr;
+  if (!condition)
+    return failure();
+  DenseElementsAttr value;
+  if (!condition->value ||
+      !matchPattern(condition->value, m_Constant(&value)) ||
+      value.getNumElements() != 1 || !value.getElementType().isInteger(1))
+    return emitUserError(
+        loc, "If: the condition is not known at compile time",
+        "export the model without branches that depend on data");
+  StringRef name = value.getSplatValue<bool>() ? "then_branch" : "else_branch";
+  const onnx::GraphProto *branch = nullptr;
+  for (const onnx::AttributeProto &attribute : proto.attribute())
+    if (attribute.name() == name)
+      branch = &attribute.g();
+  if (!branch || branch->output_size() != proto.output_size())
+    return emitUserError(loc, "If: the branches do not fit the outputs",
+                         "the model contradicts itself; export it again");
+  for (const onnx::TensorProto &tensor : branch->initializer())
+    initializers[tensor.name()] = &tensor;
+  for (const onnx::NodeProto &node : branch->node())
+    if (failed(importNode(node)))
+      return failure();
+  for (int i = 0; i < proto.output_size(); ++i) {
+    const Binding *result = lookup(branch->output(i).name(), loc);
+    if (!result)
+      return failure();
+    bindings[proto.output(i)] = std::make_unique<Binding>(*result);
+  }
+  return success();
+}
+
+LogicalResult GraphImporter::importNode(const onnx::NodeProto &proto) {
+  Location loc = nodeLocation(module.getContext(), proto);
+  if (isConditional(proto))
+    return importIf(proto, loc);
+  Importer importer = Registry::get().lookup(proto.domain(), proto.op_type());
+  if (!importer)
+    return emitUserError(
+        loc, "operator " + Twine(proto.op_type()) + " is not supported",
+        "see docs/onnx.md for the operators that are imported");
+  SmallVector<const Binding *> inputs;
+  for (const std::string &name : proto.input()) {
+    if (name.empty()) {
+      inputs.push_back(nullptr);
+      continue;
+    }
+    const Binding *binding = lookup(name, loc);
+    if (!binding)
+      return failure();
+    if (binding->sequence && !takesSequence(proto.op_type()))
+      return emitUserError(loc,
+                           Twine(proto.op_type()) +
+                               ": a sequence as input is not supported",
+                           "export the model without sequences");
+    inputs.push_back(binding);
+  }
+  Operation *last = body->empty() ? nullptr : &body->back();
+  builder.setInsertionPointToEnd(body);
+  Node node(proto, opsetVersion(model, proto.domain()), loc, builder, *this,
+            inputs);
+  if (failed(importer(node)))
+    return failure();
+  Operation *first =
+      last ? last->getNextNode() : (body->empty() ? nullptr : &body->front());
+  for (Operation *op = first; op; op = op->getNextNode())
+    for (Type type : op->getResultTypes())
+      if (!fitsMemory(cast<RankedTensorType>(type).getShape()))
+        return node.fail(
+            proto.op_type() + ": a tensor of shape " +
+                shapeText(cast<RankedTensorType>(type).getShape()) +
+                " is too large",
+            "bind smaller sizes with --batch and --dim");
+  llvm::DenseMap<Value, Value> replaced;
+  if (first)
+    foldFrom(builder, first,
+             [&](Value from, Value to) { replaced[from] = to; });
+  auto settle = [&](Value value) {
+    for (auto found = replaced.find(value); found != replaced.end();
+         found = replaced.find(value))
+      value = found->second;
+    return value;
+  };
+  for (auto &state : stateValues)
+    state.second.current = settle(state.second.current);
+  for (auto [name, result] :
+       llvm::zip_equal(proto.output(), node.getResults())) {
+    if (name.empty() || (!result.value && !result.sequence))
+      continue;
+    if (result.value)
+      result.value = settle(result.value);
+    if (result.sequence)
+      for (Value &value : *result.sequence)
+        value = settle(value);
+    bindings[name] = std::make_unique<Binding>(std::move(result));
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// The function
+//===----------------------------------------------------------------------===//
+
+void GraphImporter::reportParameters() {
+  SmallVector<std::string> trained;
+  int64_t elements = 0;
+  for (auto &[name, state] : stateValues) {
+    if (state.role != Role::Parameter)
+      continue;
+    trained.push_back(name.str());
+    elements += ingot::tensorType(state.argument).getNumElements();
+  }
+  remark::analysis(
+      file,
+      remarkOptions("import-onnx", "TrainedParameters").function(kForwardName))
+      << remark::metric("count", trained.size())
+      << remark::metric("elements", elements)
+      << remark::metric("names", llvm::join(trained, ", "));
+}
+
+LogicalResult GraphImporter::finish() {
+  SmallVector<Value> results;
+  SmallVector<DictionaryAttr> resultAttrs;
+  for (const onnx::ValueInfoProto &output : graph.output()) {
+    Location where =
+        NameLoc::get(StringAttr::get(module.getContext(), output.name()));
+    const Binding *binding = lookup(output.name(), where);
+    if (!binding)
+      return failure();
+    if (!binding->value)
+      return emitUserError(where, "this output is a sequence",
+                           "export the model with tensor outputs");
+    results.push_back(binding->value);
+    resultAttrs.push_back(builder.getDictionaryAttr(
+        builder.getNamedAttr(kNameAttr, builder.getStringAttr(output.name()))));
+  }
+  for (auto &[name, state] : stateValues) {
+    if (state.current == state.argument)
+      continue;
+    results.push_back(state.current);
+    resultAttrs.push_back(builder.getDictionaryAttr(builder.getNamedAttr(
+        kStateAttr, FlatSymbolRefAttr::get(module.getContext(), name))));
+  }
+  builder.setInsertionPointToEnd(body);
+  func::ReturnOp::create(builder, file, results);
+
+  // What only served to compute shapes goes away, and so do states that nothing
+  // reads.
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*body)))
+    if (isOpTriviallyDead(&op))
+      op.erase();
+  llvm::BitVector unused(body->getNumArguments());
+  SmallVector<DictionaryAttr> usedAttrs;
+  for (BlockArgument argument : body->getArguments()) {
+    auto name = arguments.find(argument);
+    if (name == arguments.end() || !argument.use_empty()) {
+      usedAttrs.push_back(argumentAttrs[argument.getArgNumber()]);
+      continue;
+    }
+    unused.set(argument.getArgNumber());
+    SymbolTable::lookupSymbolIn(module, name->second)->erase();
+    stateValues.erase(stateValues.find(name->second));
+    states.erase(name->second);
+  }
+  body->eraseArguments(unused);
+  forward.setType(builder.getFunctionType(body->getArgumentTypes(),
+                                          ValueRange(results).getTypes()));
+  forward.setAllArgAttrs(usedAttrs);
+  forward.setAllResultAttrs(resultAttrs);
+  module->setAttr(kBatchAttr, builder.getI64IntegerAttr(batch));
+  reportParameters();
+  return success();
+}
+
+LogicalResult GraphImporter::run() {
+  if (options.batch && *options.batch < 1)
+    return emitUserError(
+        NameLoc::get(StringAttr::get(module.getContext(), "--batch")),
+        "the batch must be at least 1", "use --batch N with N > 0");
+  builder.setInsertionPointToEnd(module.getBody());
+  forward = func::FuncOp::create(builder, file, kForwardName,
+                                 builder.getFunctionType({}, {}));
+  body = forward.addEntryBlock();
+  if (failed(importInputs()))
+    return failure();
+  for (const onnx::NodeProto &node : graph.node())
+    if (failed(importNode(node)))
+      return failure();
+  return finish();
+}

@@ -1,0 +1,87 @@
+//===----------------------------------------------------------------------===//
+//
+// Builds @forward from a prepared graph.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_FRONTENDS_ONNX_IMPORT_GRAPH_H
+#define INGOT_FRONTENDS_ONNX_IMPORT_GRAPH_H
+
+#include "frontends/onnx/import/Import.h"
+#include "frontends/onnx/import/Node.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringSet.h"
+
+namespace ingot::onnx_import {
+
+class GraphImporter : public GraphServices {
+public:
+  /// `roles` says which initializers become states.
+  GraphImporter(const onnx::ModelProto &model, const ImportOptions &options,
+                llvm::StringMap<Role> roles, mlir::Location file,
+                mlir::ModuleOp module);
+
+  /// Adds the states and @forward to the module.
+  llvm::LogicalResult run();
+
+  /// Returns the names of all states that come from initializers.
+  const llvm::StringSet<> &getStates() const { return states; }
+
+  bool isFromTorch() const override;
+  std::optional<llvm::StringRef> stateOf(mlir::Value value) const override;
+  bool isUpdated(llvm::StringRef state) const override;
+  mlir::Value currentValue(llvm::StringRef state) const override;
+  void update(llvm::StringRef state, mlir::Value value) override;
+  mlir::Value seed() override;
+  mlir::Value step() override;
+  int32_t newStream() override { return nextStream++; }
+
+private:
+  struct State {
+    Role role;
+    mlir::Value argument, current;
+  };
+
+  llvm::LogicalResult importInputs();
+  llvm::FailureOr<mlir::RankedTensorType>
+  inputType(const onnx::ValueInfoProto &input);
+  llvm::LogicalResult checkDims();
+  /// Returns what the name stands for; makes the state or constant of an
+  /// initializer that is used for the first time. Null, with an error at
+  /// `user`, if nothing.
+  const Binding *lookup(llvm::StringRef name, mlir::Location user);
+  llvm::FailureOr<Binding> importInitializer(const onnx::TensorProto &tensor);
+  llvm::LogicalResult importNode(const onnx::NodeProto &node);
+  llvm::LogicalResult importIf(const onnx::NodeProto &node, mlir::Location loc);
+  llvm::LogicalResult finish();
+  mlir::Value addState(llvm::StringRef name, Role role,
+                       mlir::RankedTensorType type, mlir::ElementsAttr initial);
+  mlir::Value scalarState(llvm::StringRef name, Role role);
+  void reportParameters();
+
+  const onnx::ModelProto &model;
+  const onnx::GraphProto &graph;
+  const ImportOptions &options;
+  llvm::StringMap<Role> roles;
+  mlir::Location file;
+  mlir::ModuleOp module;
+  mlir::OpBuilder builder;
+  mlir::func::FuncOp forward;
+  mlir::Block *body = nullptr;
+
+  llvm::StringMap<const onnx::TensorProto *> initializers;
+  /// Names in scope. Entries are stable: nodes hold pointers to them.
+  llvm::StringMap<std::unique_ptr<Binding>> bindings;
+  llvm::MapVector<mlir::Value, std::string> arguments;
+  llvm::MapVector<llvm::StringRef, State> stateValues;
+  llvm::SmallVector<mlir::DictionaryAttr> argumentAttrs;
+  llvm::StringSet<> states, symbolicNames;
+  llvm::SmallVector<std::string> unbound;
+  int64_t batch = 0;
+  int32_t nextStream = 0;
+};
+
+} // namespace ingot::onnx_import
+
+#endif // INGOT_FRONTENDS_ONNX_IMPORT_GRAPH_H

@@ -1,0 +1,67 @@
+//===----------------------------------------------------------------------===//
+//
+// The ONNX frontend: a model file becomes an `ingot` module with @forward.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_FRONTENDS_ONNX_IMPORT_IMPORT_H
+#define INGOT_FRONTENDS_ONNX_IMPORT_IMPORT_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "llvm/ADT/StringMap.h"
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ingot::onnx_import {
+
+struct ImportOptions {
+  /// Size of the first dimension of every data input, overriding a fixed one.
+  std::optional<int64_t> batch;
+  /// Sizes of symbolic dimensions by name.
+  llvm::StringMap<int64_t> dims;
+  /// Regular expressions (POSIX extended, found anywhere in the name) of the
+  /// parameters that are trained, and of those that are not; empty means that
+  /// the model decides. `freeze` wins. A frozen running statistic makes its
+  /// batch norm use it instead of updating it.
+  std::string trainable, freeze;
+};
+
+/// The model file without the bytes of its states, so that a trainer can write
+/// the model with trained weights: each segment is literal bytes followed by
+/// the bytes of a state (row-major, little endian), which may be none at the
+/// end.
+struct ExportTemplate {
+  struct Segment {
+    /// How many bytes of `literal` come next.
+    int64_t literalBytes;
+    /// The state whose bytes follow; empty after the last literal bytes.
+    std::string state;
+  };
+  /// The literal bytes of all segments.
+  std::string literal;
+  std::vector<Segment> segments;
+  /// Why the model cannot be exported; empty if it can.
+  std::string obstacle;
+};
+
+struct ImportedModel {
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  ExportTemplate exportTemplate;
+};
+
+/// Reads the model at `path`. On failure diagnostics say where, what and, in a
+/// note, what to do (see dialects/ingot/ir/Diagnostics.h). The context needs
+/// the ingot and func dialects, which this loads.
+llvm::FailureOr<ImportedModel> importOnnx(llvm::StringRef path,
+                                          const ImportOptions &options,
+                                          mlir::MLIRContext &context);
+
+/// Returns the operators that are imported, as `Relu` or `domain::Name`,
+/// sorted.
+std::vector<std::string> supportedOperators();
+
+} // namespace ingot::onnx_import
+
+#endif // INGOT_FRONTENDS_ONNX_IMPORT_IMPORT_H

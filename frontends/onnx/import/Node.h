@@ -1,0 +1,284 @@
+//===----------------------------------------------------------------------===//
+//
+// What an operator's importer works with: the node's inputs as values, its
+// attributes, its opset version, and ways to fail with a message.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_FRONTENDS_ONNX_IMPORT_NODE_H
+#define INGOT_FRONTENDS_ONNX_IMPORT_NODE_H
+
+#include "dialects/ingot/builders/Builders.h"
+#include "mlir/IR/Builders.h"
+#include "onnx/onnx_pb.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/StringMap.h"
+#include <optional>
+
+namespace ingot::onnx_import {
+
+using Shape = llvm::SmallVector<int64_t, 6>;
+
+/// What a name of the graph stands for: a tensor, or a sequence of tensors
+/// whose length is known.
+struct Binding {
+  mlir::Value value;
+  std::optional<llvm::SmallVector<mlir::Value>> sequence;
+};
+
+/// What importers may ask of the graph around a node.
+class GraphServices {
+public:
+  virtual ~GraphServices() = default;
+
+  /// Returns true if the model was written by PyTorch's exporters.
+  virtual bool isFromTorch() const = 0;
+
+  /// Returns the state an initializer became, if the value is the argument of
+  /// one.
+  virtual std::optional<llvm::StringRef> stateOf(mlir::Value value) const = 0;
+
+  /// Returns true if the state is a running statistic that is to be updated.
+  virtual bool isUpdated(llvm::StringRef state) const = 0;
+
+  /// Returns the state's value so far in the step, and its new value.
+  virtual mlir::Value currentValue(llvm::StringRef state) const = 0;
+  virtual void update(llvm::StringRef state, mlir::Value value) = 0;
+
+  /// Scalar i64 states: the seed of random numbers and the steps taken.
+  virtual mlir::Value seed() = 0;
+  virtual mlir::Value step() = 0;
+
+  /// Returns a number for a random op that no other one has.
+  virtual int32_t newStream() = 0;
+};
+
+/// One node of the graph while it is imported.
+class Node {
+public:
+  Node(const onnx::NodeProto &proto, int opset, mlir::Location loc,
+       mlir::OpBuilder &builder, GraphServices &graph,
+       llvm::ArrayRef<const Binding *> inputs)
+      : opset(opset), loc(loc), b(builder), graph(graph), proto(proto),
+        inputs(inputs), results(proto.output_size()) {}
+
+  /// Version of the operator set that the node's domain has in the model.
+  const int opset;
+  const mlir::Location loc;
+  mlir::OpBuilder &b;
+  GraphServices &graph;
+
+  llvm::StringRef opType() const { return proto.op_type(); }
+
+  //===--------------------------------------------------------------------===//
+  // Failing
+  //===--------------------------------------------------------------------===//
+
+  /// Reports an error on the node; always fails.
+  llvm::LogicalResult fail(const llvm::Twine &what,
+                           const llvm::Twine &hint) const;
+
+  /// Returns the operator is known, this use of it is not.
+  llvm::LogicalResult unsupported(const llvm::Twine &what) const;
+
+  /// Returns the node contradicts the operator's specification.
+  llvm::LogicalResult malformed(const llvm::Twine &what) const;
+
+  /// Returns a parameter that the model computes, where only a constant will
+  /// do.
+  llvm::LogicalResult notConstant(llvm::StringRef what) const;
+
+  //===--------------------------------------------------------------------===//
+  // Inputs
+  //===--------------------------------------------------------------------===//
+
+  size_t inputCount() const { return inputs.size(); }
+  /// Returns true if the input is there (not omitted).
+  bool has(size_t i) const { return i < inputs.size() && inputs[i]; }
+  /// Returns the input's value; null if it is omitted. Importers run after a
+  /// check that required inputs are tensors.
+  mlir::Value in(size_t i) const { return has(i) ? inputs[i]->value : nullptr; }
+  const Binding *binding(size_t i) const {
+    return i < inputs.size() ? inputs[i] : nullptr;
+  }
+  mlir::RankedTensorType type(size_t i) const { return tensorType(in(i)); }
+  llvm::ArrayRef<int64_t> shape(size_t i) const { return type(i).getShape(); }
+  int64_t rank(size_t i) const { return type(i).getRank(); }
+
+  /// All inputs as values; fails if one is omitted.
+  llvm::FailureOr<llvm::SmallVector<mlir::Value>> allInputs() const;
+
+  /// Returns the elements of an integer input that is a constant; fails with a
+  /// message that calls it `what` otherwise.
+  llvm::FailureOr<Shape> constantInts(size_t i, llvm::StringRef what) const;
+
+  /// Returns the only element of a constant input, as a double; as above.
+  llvm::FailureOr<double> constantScalar(size_t i, llvm::StringRef what) const;
+
+  /// `axis`, which may count from the end, as a dimension below `rank`.
+  llvm::FailureOr<int64_t> normalizeAxis(int64_t axis, int64_t rank) const;
+
+  /// Returns the same for several, which must differ; increasing.
+  llvm::FailureOr<Shape> normalizeAxes(llvm::ArrayRef<int64_t> axes,
+                                       int64_t rank) const;
+
+  /// Fails unless the input's elements are floating point.
+  llvm::LogicalResult requireFloat(size_t i) const;
+
+  //===--------------------------------------------------------------------===//
+  // Attributes
+  //===--------------------------------------------------------------------===//
+
+  bool hasAttr(llvm::StringRef name) const { return find(name) != nullptr; }
+  int64_t intAttr(llvm::StringRef name, int64_t otherwise) const;
+  double floatAttr(llvm::StringRef name, double otherwise) const;
+  std::string stringAttr(llvm::StringRef name, llvm::StringRef otherwise) const;
+  std::optional<Shape> intsAttr(llvm::StringRef name) const;
+  const onnx::AttributeProto *find(llvm::StringRef name) const;
+
+  //===--------------------------------------------------------------------===//
+  // Results
+  //===--------------------------------------------------------------------===//
+
+  /// Returns true if anything may use the output.
+  bool wants(size_t i) const {
+    return i < results.size() && !proto.output(static_cast<int>(i)).empty();
+  }
+  void set(size_t i, mlir::Value value) {
+    if (i < results.size())
+      results[i].value = value;
+  }
+  void setSequence(size_t i, llvm::SmallVector<mlir::Value> values) {
+    if (i < results.size())
+      results[i].sequence = std::move(values);
+  }
+  llvm::LogicalResult result(mlir::Value value) {
+    set(0, value);
+    return llvm::success();
+  }
+  llvm::MutableArrayRef<Binding> getResults() { return results; }
+
+  //===--------------------------------------------------------------------===//
+  // Short forms for building
+  //===--------------------------------------------------------------------===//
+
+  mlir::RankedTensorType floatLike(mlir::Value value) const {
+    return tensorType(value);
+  }
+  /// Returns a constant of `like`'s type with every element `value`.
+  mlir::Value splatOf(mlir::Value like, double value) {
+    return ingot::splat(b, loc, tensorType(like), value);
+  }
+  template <typename OpT> mlir::Value unary(mlir::Value operand) {
+    return OpT::create(b, loc, operand.getType(), operand);
+  }
+  template <typename OpT> mlir::Value binary(mlir::Value lhs, mlir::Value rhs) {
+    return OpT::create(b, loc, lhs.getType(), lhs, rhs);
+  }
+  /// With a scalar as right-hand side.
+  template <typename OpT> mlir::Value binary(mlir::Value lhs, double rhs) {
+    return binary<OpT>(lhs, splatOf(lhs, rhs));
+  }
+  mlir::Value compare(Predicate predicate, mlir::Value lhs, mlir::Value rhs);
+  mlir::Value compare(Predicate predicate, mlir::Value lhs, double rhs) {
+    return compare(predicate, lhs, splatOf(lhs, rhs));
+  }
+  mlir::Value select(mlir::Value condition, mlir::Value onTrue,
+                     mlir::Value onFalse);
+  mlir::Value reshape(mlir::Value value, llvm::ArrayRef<int64_t> shape) {
+    return ingot::reshapeTo(b, loc, value, shape);
+  }
+  mlir::Value cast(mlir::Value value, mlir::Type element) {
+    return ingot::castTo(b, loc, value, element);
+  }
+  mlir::Value transpose(mlir::Value value, llvm::ArrayRef<int64_t> permutation);
+  /// `starts` and `limits` for one dimension, all of the others.
+  mlir::Value sliceDim(mlir::Value value, int64_t dim, int64_t start,
+                       int64_t limit, int64_t stride = 1);
+  mlir::Value slice(mlir::Value value, llvm::ArrayRef<int64_t> starts,
+                    llvm::ArrayRef<int64_t> limits,
+                    llvm::ArrayRef<int64_t> strides);
+  mlir::Value reverse(mlir::Value value, llvm::ArrayRef<int64_t> dims);
+  /// Operands agree but for `dim` (checked by the caller).
+  mlir::Value concat(llvm::ArrayRef<mlir::Value> values, int64_t dim);
+  mlir::Value pad(mlir::Value value, llvm::ArrayRef<int64_t> low,
+                  llvm::ArrayRef<int64_t> high, double with);
+  mlir::Value reduce(ReductionKind kind, mlir::Value value,
+                     llvm::ArrayRef<int64_t> dims, bool keep);
+  /// Returns the index along `dim`.
+  mlir::Value iota(llvm::ArrayRef<int64_t> shape, mlir::Type element,
+                   int64_t dim);
+  mlir::Value constantInts(llvm::ArrayRef<int64_t> values);
+  mlir::Value constant(mlir::DenseElementsAttr value);
+
+  /// NumPy's common shape; fails with an error if there is none.
+  llvm::FailureOr<Shape> broadcastShape(llvm::ArrayRef<mlir::Value> values);
+  /// NumPy's broadcasting of one value; the shape must allow it.
+  mlir::Value broadcast(mlir::Value value, llvm::ArrayRef<int64_t> shape) {
+    return ingot::broadcastTrailing(b, loc, value, shape);
+  }
+  /// Both under their common shape.
+  llvm::LogicalResult broadcastBoth(mlir::Value &lhs, mlir::Value &rhs);
+  /// Returns a value of one dimension repeated along all others but `dim`.
+  mlir::Value alongDim(mlir::Value vector, llvm::ArrayRef<int64_t> shape,
+                       int64_t dim);
+
+  /// numpy.matmul of floating values; transposed weights are read in place.
+  llvm::FailureOr<mlir::Value> matmul(mlir::Value lhs, mlir::Value rhs);
+
+private:
+  const onnx::NodeProto &proto;
+  llvm::ArrayRef<const Binding *> inputs;
+  llvm::SmallVector<Binding> results;
+};
+
+//===----------------------------------------------------------------------===//
+// Registry
+//===----------------------------------------------------------------------===//
+
+using Importer = llvm::LogicalResult (*)(Node &);
+
+/// From operators to importers. A key is `Name` in the default domain,
+/// `domain::Name` in others.
+class Registry {
+public:
+  static const Registry &get();
+  Importer lookup(llvm::StringRef domain, llvm::StringRef opType) const;
+  void add(llvm::StringRef key, Importer importer) { table[key] = importer; }
+  const llvm::StringMap<Importer> &getTable() const { return table; }
+
+private:
+  llvm::StringMap<Importer> table;
+};
+
+/// "" for the default domain under any of its names.
+llvm::StringRef canonicalDomain(llvm::StringRef domain);
+
+/// Location of a node: its name, or its type and first output without one.
+mlir::Location nodeLocation(mlir::MLIRContext *context,
+                            const onnx::NodeProto &node);
+std::string nodeName(const onnx::NodeProto &node);
+
+/// "[2, 3]".
+std::string shapeText(llvm::ArrayRef<int64_t> shape);
+
+void registerElementwise(Registry &registry);
+void registerEinsum(Registry &registry);
+void registerActivations(Registry &registry);
+void registerShape(Registry &registry);
+void registerSlicing(Registry &registry);
+void registerIndexing(Registry &registry);
+void registerConstants(Registry &registry);
+void registerReduction(Registry &registry);
+void registerResize(Registry &registry);
+void registerContraction(Registry &registry);
+void registerConvolution(Registry &registry);
+void registerPooling(Registry &registry);
+void registerNormalization(Registry &registry);
+void registerSequence(Registry &registry);
+void registerAttention(Registry &registry);
+void registerLoss(Registry &registry);
+
+} // namespace ingot::onnx_import
+
+#endif // INGOT_FRONTENDS_ONNX_IMPORT_NODE_H

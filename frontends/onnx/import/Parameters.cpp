@@ -1,0 +1,266 @@
+#include "frontends/onnx/import/Parameters.h"
+#include "dialects/ingot/ir/Diagnostics.h"
+#include "frontends/onnx/import/Node.h"
+#include "frontends/onnx/model/Tensors.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/Regex.h"
+#include <cmath>
+#include <cstring>
+
+using namespace mlir;
+using namespace ingot;
+using namespace ingot::onnx_import;
+
+//===----------------------------------------------------------------------===//
+// Metadata
+//===----------------------------------------------------------------------===//
+
+/// Returns the value of a metadata entry; empty if it is not there.
+template <typename Proto>
+static StringRef metadataOf(const Proto &proto, StringRef key) {
+  for (const onnx::StringStringEntryProto &entry : proto.metadata_props())
+    if (entry.key() == key)
+      return entry.value();
+  return "";
+}
+
+ExporterMetadata onnx_import::readMetadata(const onnx::GraphProto &graph) {
+  ExporterMetadata metadata;
+  // Lines such as `p_fc_weight: PARAMETER target='fc.weight'`.
+  StringRef signature =
+      metadataOf(graph, "pkg.torch.export.ExportedProgram.graph_signature");
+  while (!signature.empty()) {
+    StringRef line;
+    std::tie(line, signature) = signature.split('\n');
+    auto [name, rest] = line.split(": PARAMETER target='");
+    if (rest.empty())
+      continue;
+    StringRef target = rest.split('\'').first;
+    metadata.parameters[name.trim().str()] = target.str();
+    metadata.parameterNames.insert(target);
+    metadata.exists = true;
+  }
+  for (const onnx::ValueInfoProto &value : graph.value_info()) {
+    StringRef kind =
+        metadataOf(value, "pkg.torch.export.graph_signature.InputSpec.kind");
+    metadata.exists |= !kind.empty();
+    if (kind == "PARAMETER")
+      metadata.parameterNames.insert(value.name());
+  }
+  return metadata;
+}
+
+//===----------------------------------------------------------------------===//
+// Roles
+//===----------------------------------------------------------------------===//
+
+static LogicalResult compile(MLIRContext *context, StringRef option,
+                             StringRef text, llvm::Regex &regex) {
+  regex = llvm::Regex(text);
+  std::string error;
+  if (text.empty() || regex.isValid(error))
+    return success();
+  return emitUserError(NameLoc::get(StringAttr::get(context, option)),
+                       "'" + text + "' is not a regular expression: " + error,
+                       "use POSIX extended syntax, for example '^encoder\\.'");
+}
+
+static bool isFloat(const onnx::TensorProto &tensor) {
+  switch (tensor.data_type()) {
+  case onnx::TensorProto::FLOAT:
+  case onnx::TensorProto::DOUBLE:
+  case onnx::TensorProto::FLOAT16:
+  case onnx::TensorProto::BFLOAT16:
+    return true;
+  default:
+    return false;
+  }
+}
+
+/// Inputs that set how an operator works rather than what it works on: bounds,
+/// exponents, ratios.
+static bool isSetting(StringRef op, int input) {
+  return (op == "Clip" && input > 0) || (op == "Pow" && input == 1) ||
+         (op == "Pad" && input > 0) || (op == "Dropout" && input > 0) ||
+         (op == "OneHot" && input == 2) ||
+         ((op == "Resize" || op == "Upsample") && input > 0) || op == "Range";
+}
+
+/// Returns a scalar that is infinite or not a number, which nobody trains: what
+/// hides a score, say.
+static bool isNoNumber(const onnx::TensorProto &tensor) {
+  if (tensor.data_type() != onnx::TensorProto::FLOAT || tensor.dims_size() != 0)
+    return false;
+  float value = 0;
+  if (tensor.raw_data().size() == sizeof value)
+    std::memcpy(&value, tensor.raw_data().data(), sizeof value);
+  else if (tensor.float_data_size() == 1)
+    value = tensor.float_data(0);
+  return !std::isfinite(value);
+}
+
+/// Constants of the computation among the floating initializers: settings,
+/// scalars that are no numbers, and those with a name that exporters make up
+/// (`onnx::Mul_12`,
+/// `/attn/Constant_output_0`).
+static llvm::StringSet<> findConstants(const onnx::GraphProto &graph) {
+  llvm::StringSet<> constants;
+  for (const onnx::NodeProto &node : graph.node())
+    for (int i = 0; i < node.input_size(); ++i)
+      if (isSetting(node.op_type(), i))
+        constants.insert(node.input(i));
+  for (const onnx::TensorProto &tensor : graph.initializer()) {
+    StringRef name = tensor.name();
+    if (isNoNumber(tensor) || (tensor.dims_size() == 0 &&
+                               (name.contains("::") || name.starts_with("/"))))
+      constants.insert(name);
+  }
+  return constants;
+}
+
+FailureOr<llvm::StringMap<Role>> onnx_import::classifyInitializers(
+    const onnx::GraphProto &graph, const ExporterMetadata &metadata,
+    const ImportOptions &options, MLIRContext *context) {
+  llvm::Regex trainable, freeze;
+  if (failed(compile(context, "--trainable", options.trainable, trainable)) ||
+      failed(compile(context, "--freeze", options.freeze, freeze)))
+    return failure();
+
+  llvm::StringSet<> running;
+  for (const onnx::NodeProto &node : graph.node())
+    if (node.op_type() == "BatchNormalization" &&
+        canonicalDomain(node.domain()).empty())
+      for (int i : {3, 4})
+        if (i < node.input_size())
+          running.insert(node.input(i));
+
+  llvm::StringSet<> constants = findConstants(graph);
+  // Smaller ones are constants of the computation, unless they are trained.
+  constexpr int64_t kLargestConstant = 16;
+  llvm::StringMap<Role> roles;
+  for (const onnx::TensorProto &tensor : graph.initializer()) {
+    if (!isFloat(tensor))
+      continue;
+    StringRef name = tensor.name();
+    bool frozen = !options.freeze.empty() && freeze.match(name);
+    if (running.contains(name)) {
+      roles[name] = frozen ? Role::Frozen : Role::Running;
+      continue;
+    }
+    bool trained = metadata.exists ? metadata.parameterNames.contains(name)
+                                   : !constants.contains(name);
+    if (!options.trainable.empty())
+      trained = trainable.match(name);
+    if (trained && !frozen) {
+      roles[name] = Role::Parameter;
+      continue;
+    }
+    int64_t elements = 1;
+    for (int64_t size : tensor.dims())
+      elements *= size;
+    if (elements > kLargestConstant || frozen)
+      roles[name] = Role::Frozen;
+  }
+  return roles;
+}
+
+//===----------------------------------------------------------------------===//
+// What exporters do to models
+//===----------------------------------------------------------------------===//
+
+static constexpr llvm::StringLiteral kRemedy =
+    "export with torch.onnx.export(..., dynamo=True, optimize=False), which "
+    "keeps every parameter";
+
+/// Returns true if a parameter of the exported program is used by this node.
+/// The exporter quotes the node of its own graph: `%conv2d : ... args = (%x,
+/// %p_c_weight, ...`.
+static bool mentions(StringRef quoted, StringRef parameter) {
+  for (size_t at = 0; (at = quoted.find(parameter, at)) != StringRef::npos;
+       ++at) {
+    StringRef after = quoted.drop_front(at + parameter.size());
+    bool ends = after.empty() ||
+                !(llvm::isAlnum(after.front()) || after.front() == '_');
+    if (ends && at > 0 && quoted[at - 1] == '%')
+      return true;
+  }
+  return false;
+}
+
+/// Returns a node that stands for a batch norm without being one.
+static bool isFoldedBatchNorm(const onnx::NodeProto &node) {
+  StringRef op = node.op_type();
+  if (op != "Conv" && op != "ConvTranspose" && op != "Gemm" && op != "MatMul")
+    return false;
+  if (metadataOf(node, "pkg.onnxscript.rewriter.rule_name")
+          .contains("FuseBatchNorm") ||
+      metadataOf(node, "pkg.torch.onnx.fx_node").contains("batch_norm"))
+    return true;
+  // The older exporter gives the weights it folds into a name of its own.
+  return op == "Conv" && node.input_size() > 1 &&
+         StringRef(node.input(1)).starts_with("onnx::Conv_");
+}
+
+void onnx_import::warnOfExport(Location file, const onnx::GraphProto &graph,
+                               const ExporterMetadata &metadata) {
+  llvm::StringSet<> present;
+  for (const onnx::TensorProto &tensor : graph.initializer())
+    present.insert(tensor.name());
+
+  SmallVector<std::string> folded;
+  // Parameters that the program used and the file lacks, with what stands in
+  // their place.
+  SmallVector<std::pair<std::string, std::string>> merged;
+  SmallVector<std::string> anonymous;
+  llvm::StringSet<> seen;
+  for (const onnx::NodeProto &node : graph.node()) {
+    if (isFoldedBatchNorm(node)) {
+      folded.push_back(nodeName(node));
+      continue;
+    }
+    StringRef quoted = metadataOf(node, "pkg.torch.onnx.fx_node");
+    if (quoted.empty())
+      continue;
+    for (const auto &parameter : metadata.parameters) {
+      StringRef target = parameter.second;
+      if (present.contains(target) || seen.contains(target) ||
+          !mentions(quoted, parameter.first))
+        continue;
+      seen.insert(target);
+      // Another parameter among the inputs that this node did not name.
+      std::string standIn;
+      for (const std::string &input : node.input())
+        for (const auto &other : metadata.parameters)
+          if (other.second == input && !mentions(quoted, other.first))
+            standIn = input;
+      if (standIn.empty())
+        anonymous.push_back(target.str());
+      else
+        merged.emplace_back(target.str(), standIn);
+    }
+  }
+
+  if (!folded.empty())
+    emitUserWarning(
+        file,
+        "batch norm was folded into " + Twine(folded.size()) +
+            (folded.size() == 1 ? " node" : " nodes") + " (" + folded.front() +
+            (folded.size() == 1 ? ")" : ", ...)") +
+            " by the exporter, so that the model trains without it",
+        Twine(
+            "export in training mode with torch.onnx.export(..., dynamo=True, "
+            "optimize=False)"));
+  if (merged.empty() && anonymous.empty())
+    return;
+  std::string text;
+  if (!merged.empty())
+    text = std::to_string(merged.size()) +
+           " parameters share the values of others (" + merged.front().first +
+           " is now " + merged.front().second +
+           (merged.size() == 1 ? ")" : ", ...)");
+  if (!anonymous.empty())
+    text += (text.empty() ? "" : " and ") + std::to_string(anonymous.size()) +
+            " became anonymous constants that are not trained (" +
+            anonymous.front() + (anonymous.size() == 1 ? ")" : ", ...)");
+  emitUserWarning(file, "the exporter rewrote the model: " + text, kRemedy);
+}

@@ -1,0 +1,363 @@
+#include "frontends/onnx/model/ModelFile.h"
+#include "dialects/ingot/ir/Diagnostics.h"
+#include "frontends/onnx/import/Node.h"
+#include "onnx/checker.h"
+#include "onnx/defs/schema.h"
+#include "onnx/inliner/inliner.h"
+#include "onnx/proto_utils.h"
+#include "onnx/shape_inference/implementation.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include <map>
+#include <sys/stat.h>
+#include <unistd.h>
+
+using namespace mlir;
+using namespace ingot;
+using namespace ingot::onnx_import;
+
+//===----------------------------------------------------------------------===//
+// External data
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Where a tensor's bytes lie.
+struct ExternalRange {
+  std::string location;
+  uint64_t offset = 0;
+  std::optional<uint64_t> length;
+};
+
+} // namespace
+
+static LogicalResult parseExternal(Location file,
+                                   const onnx::TensorProto &tensor,
+                                   ExternalRange &range) {
+  auto fail = [&](const Twine &what) {
+    return emitUserError(
+        file, "external data of tensor '" + Twine(tensor.name()) + "': " + what,
+        "the file is damaged or hostile; export the model again");
+  };
+  for (const onnx::StringStringEntryProto &entry : tensor.external_data()) {
+    StringRef value = entry.value();
+    if (entry.key() == "location") {
+      range.location = entry.value();
+    } else if (entry.key() == "offset") {
+      if (value.getAsInteger(10, range.offset))
+        return fail("offset '" + value + "'");
+    } else if (entry.key() == "length") {
+      uint64_t length;
+      if (value.getAsInteger(10, length))
+        return fail("length '" + value + "'");
+      range.length = length;
+    } else if (entry.key() != "checksum" && entry.key() != "basepath") {
+      return fail("unknown key '" + Twine(entry.key()) + "'");
+    }
+  }
+  if (range.location.empty())
+    return fail("no location");
+  return success();
+}
+
+/// Reads a tensor's bytes into the model. The library opens the file: it
+/// refuses absolute paths, ways out of the model's folder and links.
+static LogicalResult readExternal(StringRef folder, Location file,
+                                  onnx::TensorProto &tensor) {
+  ExternalRange range;
+  if (failed(parseExternal(file, tensor, range)))
+    return failure();
+  auto fail = [&](const Twine &what, const Twine &hint) {
+    return emitUserError(file,
+                         "external data of tensor '" + Twine(tensor.name()) +
+                             "' in '" + range.location + "': " + what,
+                         hint);
+  };
+  int64_t fd = -1;
+  try {
+    fd = onnx::checker::open_external_data(folder.str(), range.location,
+                                           tensor.name(), /*read_only=*/true);
+  } catch (const std::exception &error) {
+    return fail(StringRef(error.what()).split('\n').first,
+                "keep the data file, not a link to it, beside the model");
+  }
+  llvm::scope_exit close([&] { ::close(static_cast<int>(fd)); });
+  struct stat status;
+  if (fd < 0 || fstat(static_cast<int>(fd), &status) != 0 ||
+      !S_ISREG(status.st_mode))
+    return fail("not a readable file", "keep the data file beside the model");
+  auto size = static_cast<uint64_t>(status.st_size);
+  if (range.offset > size ||
+      (range.length && *range.length > size - range.offset))
+    return fail("the range reaches beyond the file of " + Twine(size) +
+                    " bytes",
+                "the data file is truncated or belongs to another model");
+  std::string bytes(range.length.value_or(size - range.offset), '\0');
+  for (size_t done = 0; done < bytes.size();) {
+    ssize_t got =
+        pread(static_cast<int>(fd), bytes.data() + done, bytes.size() - done,
+              static_cast<off_t>(range.offset + done));
+    if (got <= 0)
+      return fail("cannot be read", "check the data file");
+    done += static_cast<size_t>(got);
+  }
+  tensor.clear_external_data();
+  tensor.set_data_location(onnx::TensorProto::DEFAULT);
+  tensor.set_raw_data(std::move(bytes));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Reading
+//===----------------------------------------------------------------------===//
+
+LogicalResult onnx_import::readModel(StringRef path, Location file,
+                                     onnx::ModelProto &model) {
+  llvm::sys::fs::file_status status;
+  if (std::error_code error = llvm::sys::fs::status(path, status))
+    return emitUserError(file, "cannot be opened: " + error.message(),
+                         "check the path");
+  if (llvm::sys::fs::is_directory(status))
+    return emitUserError(file, "is a folder", "name the .onnx file");
+  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
+                                            /*RequiresNullTerminator=*/false);
+  if (!buffer)
+    return emitUserError(file, "cannot be read: " + buffer.getError().message(),
+                         "check the file");
+  if ((*buffer)->getBufferSize() >= (uint64_t(1) << 31))
+    return emitUserError(file, "is larger than 2 GiB, the limit of the format",
+                         "save the model with external data");
+  bool parsed = false;
+  try {
+    parsed = onnx::ParseProtoFromBytes(&model, (*buffer)->getBufferStart(),
+                                       (*buffer)->getBufferSize());
+  } catch (const std::exception &) {
+  }
+  if (!parsed || !model.has_graph() ||
+      model.graph().node_size() + model.graph().output_size() == 0)
+    return emitUserError(file, "is not an ONNX model, or is truncated",
+                         "export or copy the model again");
+  StringRef folder = llvm::sys::path::parent_path(path);
+  for (onnx::TensorProto &tensor :
+       *model.mutable_graph()->mutable_initializer())
+    if (tensor.data_location() == onnx::TensorProto::EXTERNAL &&
+        failed(readExternal(folder.empty() ? "." : folder, file, tensor)))
+      return failure();
+  for (onnx::NodeProto &node : *model.mutable_graph()->mutable_node())
+    for (onnx::AttributeProto &attribute : *node.mutable_attribute())
+      if (attribute.has_t() &&
+          attribute.t().data_location() == onnx::TensorProto::EXTERNAL &&
+          failed(readExternal(folder.empty() ? "." : folder, file,
+                              *attribute.mutable_t())))
+        return failure();
+  return success();
+}
+
+int onnx_import::opsetVersion(const onnx::ModelProto &model, StringRef domain) {
+  for (const onnx::OperatorSetIdProto &opset : model.opset_import())
+    if (canonicalDomain(opset.domain()) == canonicalDomain(domain))
+      return static_cast<int>(std::clamp<int64_t>(opset.version(), 0, 1 << 20));
+  return 0;
+}
+
+//===----------------------------------------------------------------------===//
+// Checking and inlining
+//===----------------------------------------------------------------------===//
+
+static LogicalResult checkVersions(Location file,
+                                   const onnx::ModelProto &model) {
+  int newest = onnx::OpSchemaRegistry::DomainToVersionRange::Instance()
+                   .Map()
+                   .at("")
+                   .second;
+  int opset = opsetVersion(model, "");
+  bool standard =
+      llvm::any_of(model.graph().node(), [](const onnx::NodeProto &node) {
+        return canonicalDomain(node.domain()).empty();
+      });
+  if (opset == 0 && !standard)
+    return success();
+  if (opset == 0)
+    return emitUserError(file, "does not say which operator set it uses",
+                         "export the model again");
+  if (opset > newest)
+    return emitUserError(file,
+                         "uses operator set " + Twine(opset) +
+                             "; the newest known one is " + Twine(newest),
+                         "export the model with opset_version=" +
+                             Twine(newest));
+  if (opset < kOldestOpset)
+    return emitUserError(
+        file,
+        "uses operator set " + Twine(opset) + "; the oldest supported one is " +
+            Twine(kOldestOpset),
+        "convert the model with onnx.version_converter.convert_version");
+  if (model.graph().sparse_initializer_size())
+    return emitUserError(file, "holds sparse initializers",
+                         "convert them to dense tensors");
+  return success();
+}
+
+/// Returns the schema's function body for a node that has no importer.
+static bool hasFunction(const onnx::ModelProto &model,
+                        const onnx::NodeProto &node) {
+  const onnx::OpSchema *schema = onnx::OpSchemaRegistry::Schema(
+      node.op_type(), opsetVersion(model, node.domain()),
+      canonicalDomain(node.domain()).str());
+  return schema &&
+         (schema->HasFunction() || schema->HasContextDependentFunction());
+}
+
+/// Operators in the order of their first node, with the names of their nodes.
+using MissingOperators = llvm::MapVector<std::string, SmallVector<std::string>,
+                                         std::map<std::string, unsigned>>;
+
+bool onnx_import::isConditional(const onnx::NodeProto &node) {
+  return node.op_type() == "If" && canonicalDomain(node.domain()).empty();
+}
+
+/// Adds the operators of a graph that have no importer. Before inlining, those
+/// that a function explains are let through.
+static void findMissing(const onnx::ModelProto &model,
+                        const onnx::GraphProto &graph, bool inlined,
+                        MissingOperators &missing) {
+  for (const onnx::NodeProto &node : graph.node()) {
+    if (isConditional(node)) {
+      for (const onnx::AttributeProto &branch : node.attribute())
+        findMissing(model, branch.g(), inlined, missing);
+      continue;
+    }
+    if (Registry::get().lookup(node.domain(), node.op_type()) ||
+        (!inlined && hasFunction(model, node)))
+      continue;
+    std::string name = node.op_type();
+    if (!canonicalDomain(node.domain()).empty())
+      name = node.domain() + "::" + name;
+    missing[name].push_back(nodeName(node));
+  }
+}
+
+static MissingOperators findMissing(const onnx::ModelProto &model,
+                                    bool inlined) {
+  MissingOperators missing;
+  findMissing(model, model.graph(), inlined, missing);
+  return missing;
+}
+
+static LogicalResult reportMissing(Location file,
+                                   const MissingOperators &missing) {
+  constexpr size_t kNamed = 8;
+  std::string text;
+  for (auto &[name, nodes] : missing) {
+    text += (text.empty() ? "" : "; ") + name + " (";
+    size_t named = std::min(nodes.size(), kNamed);
+    text += llvm::join(ArrayRef(nodes).take_front(named), ", ");
+    if (nodes.size() > named)
+      text += " and " + std::to_string(nodes.size() - named) + " more";
+    text += ")";
+  }
+  return emitUserError(file,
+                       (missing.size() == 1 ? "unsupported operator: "
+                                            : "unsupported operators: ") +
+                           text,
+                       "see docs/onnx.md for the operators that are imported");
+}
+
+/// Gives a node the default values of its attributes: a function's body refers
+/// to them, and the inliner does not know defaults.
+static void addDefaults(const onnx::ModelProto &model, onnx::NodeProto &node) {
+  const onnx::OpSchema *schema = onnx::OpSchemaRegistry::Schema(
+      node.op_type(), opsetVersion(model, node.domain()),
+      canonicalDomain(node.domain()).str());
+  for (const auto &[name, attribute] : schema->attributes()) {
+    bool given = llvm::any_of(node.attribute(),
+                              [&](const onnx::AttributeProto &present) {
+                                return present.name() == name;
+                              });
+    if (!given && attribute.default_value.has_name())
+      *node.add_attribute() = attribute.default_value;
+  }
+}
+
+/// Replaces the nodes of operators that only the schema's function explains.
+/// Several rounds, for functions made of functions. Fails with an error that
+/// names the operators that are left.
+static LogicalResult inlineSchemaFunctions(Location file,
+                                           onnx::ModelProto &model) {
+  constexpr int kRounds = 8;
+  for (int round = 0; round < kRounds; ++round) {
+    MissingOperators missing = findMissing(model, /*inlined=*/true);
+    onnx::inliner::FunctionIdVector wanted;
+    for (onnx::NodeProto &node : *model.mutable_graph()->mutable_node()) {
+      if (Registry::get().lookup(node.domain(), node.op_type()) ||
+          !hasFunction(model, node))
+        continue;
+      addDefaults(model, node);
+      wanted.emplace_back(node.domain(), node.op_type());
+    }
+    if (wanted.empty())
+      return missing.empty() ? success() : reportMissing(file, missing);
+    // Some functions depend on types, which the inliner looks up by name.
+    for (const onnx::TensorProto &tensor : model.graph().initializer()) {
+      onnx::ValueInfoProto *info = model.mutable_graph()->add_value_info();
+      info->set_name(tensor.name());
+      auto *type = info->mutable_type()->mutable_tensor_type();
+      type->set_elem_type(tensor.data_type());
+      for (int64_t size : tensor.dims())
+        type->mutable_shape()->add_dim()->set_dim_value(size);
+    }
+    try {
+      onnx::shape_inference::InferShapes(model);
+      auto set = onnx::inliner::FunctionIdSet::Create(std::move(wanted));
+      onnx::inliner::InlineSelectedFunctions(model, *set, nullptr);
+    } catch (const std::exception &) {
+      // The library cannot inline some uses (omitted inputs in the middle).
+      return reportMissing(file, missing);
+    }
+  }
+  return reportMissing(file, findMissing(model, /*inlined=*/true));
+}
+
+/// Forgets what the file says about the shapes of values that are computed: it
+/// may be stale or incomplete, and follows from the inputs. Metadata stays.
+static void dropShapes(onnx::GraphProto &graph) {
+  auto *infos = graph.mutable_value_info();
+  infos->erase(std::remove_if(infos->begin(), infos->end(),
+                              [](const onnx::ValueInfoProto &info) {
+                                return info.metadata_props_size() == 0;
+                              }),
+               infos->end());
+  for (onnx::ValueInfoProto &output : *graph.mutable_output())
+    if (output.type().has_tensor_type() &&
+        !output.type().tensor_type().has_shape())
+      output.mutable_type()->mutable_tensor_type()->mutable_shape();
+}
+
+LogicalResult onnx_import::prepareModel(Location file,
+                                        onnx::ModelProto &model) {
+  if (failed(checkVersions(file, model)))
+    return failure();
+  dropShapes(*model.mutable_graph());
+  try {
+    if (model.functions_size()) {
+      onnx::checker::check_function_call_cycles(model);
+      onnx::inliner::InlineLocalFunctions(model, /*convert_version=*/true);
+    }
+    MissingOperators missing = findMissing(model, /*inlined=*/false);
+    if (!missing.empty())
+      return reportMissing(file, missing);
+    onnx::checker::check_model(model);
+    return inlineSchemaFunctions(file, model);
+  } catch (const std::exception &error) {
+    std::string text = StringRef(error.what()).rtrim().str();
+    for (size_t at; (at = text.find("\n")) != std::string::npos;)
+      text.replace(at, 1, " ");
+    return emitUserError(file, "is not a valid ONNX model: " + text,
+                         "export the model again");
+  }
+  return success();
+}

@@ -1,0 +1,38 @@
+//===----------------------------------------------------------------------===//
+//
+// Reading a model: parsing, external data, checking, inlining. Everything here
+// distrusts the file.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_FRONTENDS_ONNX_MODEL_MODELFILE_H
+#define INGOT_FRONTENDS_ONNX_MODEL_MODELFILE_H
+
+#include "mlir/IR/Location.h"
+#include "onnx/onnx_pb.h"
+#include "llvm/ADT/StringRef.h"
+
+namespace ingot::onnx_import {
+
+/// The oldest opset of the default domain that is read.
+inline constexpr int kOldestOpset = 7;
+
+/// Parses the file and puts external data in place.
+llvm::LogicalResult readModel(llvm::StringRef path, mlir::Location file,
+                              onnx::ModelProto &model);
+
+/// Returns the version of a domain's operator set; 0 if the model does not
+/// import it.
+int opsetVersion(const onnx::ModelProto &model, llvm::StringRef domain);
+
+/// True for If, which is imported by its branches rather than by an importer.
+bool isConditional(const onnx::NodeProto &node);
+
+/// Checks versions and the model against the operators' schemas, inlines the
+/// model's functions, and names all operators that are not supported in one
+/// error.
+llvm::LogicalResult prepareModel(mlir::Location file, onnx::ModelProto &model);
+
+} // namespace ingot::onnx_import
+
+#endif // INGOT_FRONTENDS_ONNX_MODEL_MODELFILE_H

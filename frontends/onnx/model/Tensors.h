@@ -1,0 +1,45 @@
+//===----------------------------------------------------------------------===//
+//
+// Tensors of the file as types and attributes.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_FRONTENDS_ONNX_MODEL_TENSORS_H
+#define INGOT_FRONTENDS_ONNX_MODEL_TENSORS_H
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "onnx/onnx_pb.h"
+#include <string>
+
+namespace ingot::onnx_import {
+
+/// Returns the element type of an ONNX data type; null where there is none.
+mlir::Type elementType(mlir::MLIRContext *context, int32_t dataType);
+
+/// "FLOAT", "INT64", ... as ONNX calls it.
+std::string dataTypeName(int32_t dataType);
+
+/// Returns the type of a tensor whose data type and sizes have been checked by
+/// `tensorBytes`.
+mlir::RankedTensorType tensorType(mlir::MLIRContext *context,
+                                  const onnx::TensorProto &tensor);
+
+/// Returns the tensor's elements, row-major and little endian, whichever field
+/// holds them; booleans take a byte. Fails, with an error at `where`, on
+/// unsupported types and where the fields contradict the sizes.
+llvm::FailureOr<std::string> tensorBytes(mlir::Location where,
+                                         const onnx::TensorProto &tensor);
+
+/// Elements as an attribute: a splat if they are equal, `dense` if they are
+/// few, otherwise a resource called `name`.
+mlir::ElementsAttr elementsAttr(mlir::RankedTensorType type,
+                                llvm::StringRef bytes, llvm::StringRef name);
+
+/// Elements as a dense attribute, however many.
+mlir::DenseElementsAttr denseAttr(mlir::RankedTensorType type,
+                                  llvm::StringRef bytes);
+
+} // namespace ingot::onnx_import
+
+#endif // INGOT_FRONTENDS_ONNX_MODEL_TENSORS_H

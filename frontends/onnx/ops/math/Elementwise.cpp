@@ -1,0 +1,249 @@
+// Elementwise arithmetic, comparison, logic and conversion.
+
+#include "frontends/onnx/import/Node.h"
+#include "frontends/onnx/model/Tensors.h"
+#include <cmath>
+#include <limits>
+
+using namespace mlir;
+using namespace ingot;
+using namespace ingot::onnx_import;
+
+template <typename OpT> static LogicalResult importUnary(Node &node) {
+  return node.result(node.unary<OpT>(node.in(0)));
+}
+
+template <typename OpT> static LogicalResult importFloatUnary(Node &node) {
+  if (failed(node.requireFloat(0)))
+    return failure();
+  return node.result(node.unary<OpT>(node.in(0)));
+}
+
+/// Rounding leaves integers alone.
+template <typename OpT> static LogicalResult importRounding(Node &node) {
+  if (!isa<FloatType>(node.type(0).getElementType()))
+    return node.result(node.in(0));
+  return node.result(node.unary<OpT>(node.in(0)));
+}
+
+template <typename OpT> static LogicalResult importBinary(Node &node) {
+  Value lhs = node.in(0), rhs = node.in(1);
+  if (failed(node.broadcastBoth(lhs, rhs)))
+    return failure();
+  return node.result(node.binary<OpT>(lhs, rhs));
+}
+
+template <Predicate predicate> static LogicalResult importCompare(Node &node) {
+  Value lhs = node.in(0), rhs = node.in(1);
+  if (failed(node.broadcastBoth(lhs, rhs)))
+    return failure();
+  return node.result(node.compare(predicate, lhs, rhs));
+}
+
+/// Max, Min, Sum: one or more operands.
+template <typename OpT> static LogicalResult importVariadic(Node &node) {
+  FailureOr<SmallVector<Value>> values = node.allInputs();
+  if (failed(values))
+    return failure();
+  if (values->empty())
+    return node.malformed("no inputs");
+  FailureOr<Shape> shape = node.broadcastShape(*values);
+  if (failed(shape))
+    return failure();
+  Value result = node.broadcast(values->front(), *shape);
+  for (Value value : ArrayRef(*values).drop_front()) {
+    if (tensorType(value).getElementType() !=
+        tensorType(result).getElementType())
+      return node.malformed("operands have different element types");
+    result = node.binary<OpT>(result, node.broadcast(value, *shape));
+  }
+  return node.result(result);
+}
+
+static LogicalResult importMean(Node &node) {
+  if (failed(importVariadic<AddOp>(node)))
+    return failure();
+  Value sum = node.getResults()[0].value;
+  return node.result(
+      node.binary<DivOp>(sum, static_cast<double>(node.inputCount())));
+}
+
+static LogicalResult importReciprocal(Node &node) {
+  if (failed(node.requireFloat(0)))
+    return failure();
+  return node.result(
+      node.binary<DivOp>(node.splatOf(node.in(0), 1.0), node.in(0)));
+}
+
+/// Returns the usual constant exponents are multiplications, as in PyTorch.
+static Value powConstant(Node &node, Value base, double exponent) {
+  if (exponent == 1.0)
+    return base;
+  if (exponent == 2.0)
+    return node.binary<MulOp>(base, base);
+  if (exponent == 3.0)
+    return node.binary<MulOp>(node.binary<MulOp>(base, base), base);
+  if (exponent == 0.5)
+    return node.unary<SqrtOp>(base);
+  if (exponent == -0.5)
+    return node.unary<RsqrtOp>(base);
+  if (exponent == -1.0)
+    return node.binary<DivOp>(node.splatOf(base, 1.0), base);
+  return nullptr;
+}
+
+static LogicalResult importPow(Node &node) {
+  Type element = node.type(0).getElementType();
+  Value base = node.in(0), exponent = node.in(1);
+  FailureOr<Shape> shape = node.broadcastShape({base, exponent});
+  if (failed(shape))
+    return failure();
+  base = node.broadcast(base, *shape);
+  DenseElementsAttr constant;
+  if (isa<FloatType>(element) &&
+      matchPattern(exponent, m_Constant(&constant)) && constant.isSplat()) {
+    double value;
+    if (isa<FloatType>(constant.getElementType()))
+      value = constant.getSplatValue<APFloat>().convertToDouble();
+    else
+      value =
+          static_cast<double>(constant.getSplatValue<APInt>().getSExtValue());
+    if (Value power = powConstant(node, base, value))
+      return node.result(power);
+  }
+  // Integers go through doubles, which hold every result that matters exactly.
+  Type computed = isa<FloatType>(element) ? element : node.b.getF64Type();
+  Value power =
+      node.binary<PowOp>(node.cast(base, computed),
+                         node.broadcast(node.cast(exponent, computed), *shape));
+  return node.result(node.cast(power, element));
+}
+
+/// Returns the remainder takes the sign of the divisor, or with `fmod` of the
+/// dividend.
+static LogicalResult importMod(Node &node) {
+  Value lhs = node.in(0), rhs = node.in(1);
+  if (failed(node.broadcastBoth(lhs, rhs)))
+    return failure();
+  Value remainder = node.binary<RemOp>(lhs, rhs);
+  if (node.intAttr("fmod", 0) ||
+      tensorType(lhs).getElementType().isUnsignedInteger())
+    return node.result(remainder);
+  Value signsDiffer = XorOp::create(
+      node.b, node.loc, node.compare(Predicate::LT, remainder, 0.0).getType(),
+      node.compare(Predicate::LT, remainder, 0.0),
+      node.compare(Predicate::LT, rhs, 0.0));
+  Value adjust = node.binary<AndOp>(node.compare(Predicate::NE, remainder, 0.0),
+                                    signsDiffer);
+  return node.result(
+      node.select(adjust, node.binary<AddOp>(remainder, rhs), remainder));
+}
+
+static LogicalResult importWhere(Node &node) {
+  FailureOr<Shape> shape =
+      node.broadcastShape({node.in(0), node.in(1), node.in(2)});
+  if (failed(shape))
+    return failure();
+  if (!node.type(0).getElementType().isInteger(1))
+    return node.malformed("the condition is not boolean");
+  if (node.type(1).getElementType() != node.type(2).getElementType())
+    return node.malformed("operands have different element types");
+  return node.result(node.select(node.broadcast(node.in(0), *shape),
+                                 node.broadcast(node.in(1), *shape),
+                                 node.broadcast(node.in(2), *shape)));
+}
+
+static LogicalResult importIsNaN(Node &node) {
+  return node.result(node.compare(Predicate::NE, node.in(0), node.in(0)));
+}
+
+static LogicalResult importIsInf(Node &node) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  bool positive = node.intAttr("detect_positive", 1);
+  bool negative = node.intAttr("detect_negative", 1);
+  Value x = node.in(0);
+  if (positive && negative)
+    return node.result(
+        node.compare(Predicate::EQ, node.unary<AbsOp>(x), infinity));
+  if (positive || negative)
+    return node.result(
+        node.compare(Predicate::EQ, x, positive ? infinity : -infinity));
+  return node.result(splat(node.b, node.loc,
+                           withElement(node.type(0), node.b.getI1Type()), 0.0));
+}
+
+static LogicalResult importCast(Node &node) {
+  int64_t to = node.intAttr("to", 0);
+  Type element = elementType(node.b.getContext(), static_cast<int32_t>(to));
+  if (!element)
+    return node.unsupported("element type " +
+                            dataTypeName(static_cast<int32_t>(to)));
+  return node.result(node.cast(node.in(0), element));
+}
+
+static LogicalResult importCastLike(Node &node) {
+  return node.result(node.cast(node.in(0), node.type(1).getElementType()));
+}
+
+static LogicalResult importTan(Node &node) {
+  if (failed(node.requireFloat(0)))
+    return failure();
+  return node.result(node.binary<DivOp>(node.unary<SinOp>(node.in(0)),
+                                        node.unary<CosOp>(node.in(0))));
+}
+
+/// (exp(x) - exp(-x)) / 2 or (exp(x) + exp(-x)) / 2.
+template <typename Combine> static LogicalResult importHyperbolic(Node &node) {
+  if (failed(node.requireFloat(0)))
+    return failure();
+  Value up = node.unary<ExpOp>(node.in(0));
+  Value down = node.unary<ExpOp>(node.unary<NegOp>(node.in(0)));
+  return node.result(node.binary<MulOp>(node.binary<Combine>(up, down), 0.5));
+}
+
+void onnx_import::registerElementwise(Registry &registry) {
+  registry.add("Add", importBinary<AddOp>);
+  registry.add("Sub", importBinary<SubOp>);
+  registry.add("Mul", importBinary<MulOp>);
+  registry.add("Div", importBinary<DivOp>);
+  registry.add("Pow", importPow);
+  registry.add("Mod", importMod);
+  registry.add("Max", importVariadic<MaxOp>);
+  registry.add("Min", importVariadic<MinOp>);
+  registry.add("Sum", importVariadic<AddOp>);
+  registry.add("Mean", importMean);
+
+  registry.add("Neg", importUnary<NegOp>);
+  registry.add("Abs", importUnary<AbsOp>);
+  registry.add("Sign", importUnary<SignOp>);
+  registry.add("Floor", importRounding<FloorOp>);
+  registry.add("Ceil", importRounding<CeilOp>);
+  registry.add("Round", importRounding<RoundOp>);
+  registry.add("Exp", importFloatUnary<ExpOp>);
+  registry.add("Log", importFloatUnary<LogOp>);
+  registry.add("Sqrt", importFloatUnary<SqrtOp>);
+  registry.add("Sin", importFloatUnary<SinOp>);
+  registry.add("Cos", importFloatUnary<CosOp>);
+  registry.add("Tan", importTan);
+  registry.add("Sinh", importHyperbolic<SubOp>);
+  registry.add("Cosh", importHyperbolic<AddOp>);
+  registry.add("Tanh", importFloatUnary<TanhOp>);
+  registry.add("Erf", importFloatUnary<ErfOp>);
+  registry.add("Reciprocal", importReciprocal);
+
+  registry.add("Equal", importCompare<Predicate::EQ>);
+  registry.add("Less", importCompare<Predicate::LT>);
+  registry.add("LessOrEqual", importCompare<Predicate::LE>);
+  registry.add("Greater", importCompare<Predicate::GT>);
+  registry.add("GreaterOrEqual", importCompare<Predicate::GE>);
+  registry.add("IsNaN", importIsNaN);
+  registry.add("IsInf", importIsInf);
+  registry.add("Not", importUnary<NotOp>);
+  registry.add("And", importBinary<AndOp>);
+  registry.add("Or", importBinary<OrOp>);
+  registry.add("Xor", importBinary<XorOp>);
+  registry.add("Where", importWhere);
+
+  registry.add("Cast", importCast);
+  registry.add("CastLike", importCastLike);
+}

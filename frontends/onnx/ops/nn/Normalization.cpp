@@ -1,0 +1,359 @@
+// Normalizations, softmax and dropout.
+
+#include "dialects/ingot/support/Remarks.h"
+#include "frontends/onnx/import/Node.h"
+
+using namespace mlir;
+using namespace ingot;
+using namespace ingot::onnx_import;
+
+static int64_t product(ArrayRef<int64_t> sizes) {
+  int64_t result = 1;
+  for (int64_t size : sizes)
+    result *= size;
+  return result;
+}
+
+/// Per-channel values of a tensor with channels in dimension 1.
+static LogicalResult checkPerChannel(Node &node, size_t first, size_t last) {
+  if (failed(node.requireFloat(0)))
+    return failure();
+  if (node.rank(0) < 2)
+    return node.malformed("no channels in an input of rank " +
+                          Twine(node.rank(0)));
+  for (size_t i = first; i <= last; ++i)
+    if (!node.has(i) || node.rank(i) != 1 ||
+        node.shape(i)[0] != node.shape(0)[1])
+      return node.malformed("input " + Twine(i) +
+                            " is not one value for each of " +
+                            Twine(node.shape(0)[1]) + " channels");
+  return success();
+}
+
+/// value * scale + bias, each along the channels.
+static Value perChannelLine(Node &node, Value value, Value scale, Value bias) {
+  ArrayRef<int64_t> shape = tensorType(value).getShape();
+  Value scaled = node.binary<MulOp>(value, node.alongDim(scale, shape, 1));
+  return node.binary<AddOp>(scaled, node.alongDim(bias, shape, 1));
+}
+
+/// With given statistics: (x - mean) / sqrt(variance + epsilon) * scale + bias.
+static Value batchNormInference(Node &node, Value x, Value scale, Value bias,
+                                Value mean, Value variance, double epsilon) {
+  ArrayRef<int64_t> shape = tensorType(x).getShape();
+  Value rstd = node.unary<RsqrtOp>(node.binary<AddOp>(variance, epsilon));
+  Value centred = node.binary<SubOp>(x, node.alongDim(mean, shape, 1));
+  Value normal = node.binary<MulOp>(centred, node.alongDim(rstd, shape, 1));
+  return perChannelLine(node, normal, scale, bias);
+}
+
+/// Returns the training form, whatever the export's mode: exporters lose it.
+/// Statistics that are frozen, or neither states nor of a node in training
+/// mode, are used as they are.
+static LogicalResult importBatchNormalization(Node &node) {
+  if (failed(checkPerChannel(node, 1, 4)))
+    return failure();
+  if (node.opset < 9 && node.intAttr("spatial", 1) == 0)
+    return node.unsupported("spatial 0");
+  Type element = node.type(0).getElementType();
+  double epsilon = node.floatAttr("epsilon", 1e-5);
+  std::optional<StringRef> meanState = node.graph.stateOf(node.in(3));
+  std::optional<StringRef> varianceState = node.graph.stateOf(node.in(4));
+  bool updates = meanState && varianceState &&
+                 node.graph.isUpdated(*meanState) &&
+                 node.graph.isUpdated(*varianceState);
+  bool computes = !meanState && node.intAttr("training_mode", 0);
+  // The op computes in one element type; operands of another are converted.
+  Type wide = node.type(1).getElementType();
+  Value x = node.cast(node.in(0), wide);
+  Value scale = node.in(1), bias = node.cast(node.in(2), wide);
+  Value mean = updates ? node.graph.currentValue(*meanState) : node.in(3);
+  Value variance =
+      updates ? node.graph.currentValue(*varianceState) : node.in(4);
+  Type meanElement = tensorType(mean).getElementType();
+  Type varianceElement = tensorType(variance).getElementType();
+  mean = node.cast(mean, wide);
+  variance = node.cast(variance, wide);
+  if (!updates && !computes) {
+    Value result =
+        batchNormInference(node, x, scale, bias, mean, variance, epsilon);
+    node.set(0, node.cast(result, element));
+    node.set(1, node.in(3));
+    node.set(2, node.in(4));
+    return success();
+  }
+  auto perChannel = tensorType(scale);
+  auto op = BatchNormOp::create(
+      node.b, node.loc,
+      TypeRange{x.getType(), perChannel, perChannel, perChannel, perChannel}, x,
+      scale, bias, mean, variance, llvm::APFloat(epsilon),
+      llvm::APFloat(node.floatAttr("momentum", 0.9)), node.graph.isFromTorch());
+  Value newMean = node.cast(op.getNewMean(), meanElement);
+  Value newVariance = node.cast(op.getNewVariance(), varianceElement);
+  if (updates) {
+    node.graph.update(*meanState, newMean);
+    node.graph.update(*varianceState, newVariance);
+  }
+  node.set(0, node.cast(op.getResult(), element));
+  node.set(1, newMean);
+  node.set(2, newVariance);
+  return success();
+}
+
+/// Scale or bias of the normalized dimensions, broadcast to them.
+static FailureOr<Value> overDims(Node &node, size_t i, ArrayRef<int64_t> dims,
+                                 Type element) {
+  ArrayRef<int64_t> shape = node.shape(i);
+  bool fits = shape.size() <= dims.size();
+  for (size_t d = 0; fits && d < shape.size(); ++d)
+    fits = shape[d] == 1 || shape[d] == dims[dims.size() - shape.size() + d];
+  if (!fits)
+    return node.unsupported("input " + Twine(i) + " of shape " +
+                            shapeText(shape) + " for dimensions " +
+                            shapeText(dims));
+  return node.broadcast(node.cast(node.in(i), element), dims);
+}
+
+static LogicalResult importLayerNormalization(Node &node) {
+  if (failed(node.requireFloat(0)))
+    return failure();
+  FailureOr<int64_t> dim =
+      node.normalizeAxis(node.intAttr("axis", -1), node.rank(0));
+  if (failed(dim))
+    return failure();
+  Type element = node.type(0).getElementType();
+  ArrayRef<int64_t> dims = node.shape(0).drop_front(*dim);
+  FailureOr<Value> scale = overDims(node, 1, dims, element);
+  if (failed(scale))
+    return failure();
+  Value bias;
+  if (node.has(2)) {
+    FailureOr<Value> given = overDims(node, 2, dims, element);
+    if (failed(given))
+      return failure();
+    bias = *given;
+  }
+  Shape outer(node.shape(0).take_front(*dim));
+  auto statistic = RankedTensorType::get(outer, element);
+  auto op = LayerNormOp::create(node.b, node.loc,
+                                TypeRange{node.type(0), statistic, statistic},
+                                node.in(0), *scale, bias, *dim,
+                                llvm::APFloat(node.floatAttr("epsilon", 1e-5)));
+  Shape kept(outer);
+  kept.append(dims.size(), 1);
+  node.set(0, op.getResult());
+  node.set(1, node.reshape(op.getMean(), kept));
+  node.set(2, node.reshape(op.getRstd(), kept));
+  return success();
+}
+
+static LogicalResult importRMSNormalization(Node &node) {
+  if (failed(node.requireFloat(0)))
+    return failure();
+  FailureOr<int64_t> dim =
+      node.normalizeAxis(node.intAttr("axis", -1), node.rank(0));
+  if (failed(dim))
+    return failure();
+  Type element = node.type(0).getElementType();
+  FailureOr<Value> scale =
+      overDims(node, 1, node.shape(0).drop_front(*dim), element);
+  if (failed(scale))
+    return failure();
+  auto statistic =
+      RankedTensorType::get(node.shape(0).take_front(*dim), element);
+  auto op = RmsNormOp::create(
+      node.b, node.loc, TypeRange{node.type(0), statistic}, node.in(0), *scale,
+      *dim, llvm::APFloat(node.floatAttr("epsilon", 1e-5)));
+  return node.result(op.getResult());
+}
+
+/// Zero mean and unit variance over the last dimension of `rows`.
+static Value standardize(Node &node, Value rows, double epsilon) {
+  RankedTensorType type = tensorType(rows);
+  int64_t last = type.getRank() - 1;
+  Value one = splat(
+      node.b, node.loc,
+      RankedTensorType::get({type.getDimSize(last)}, type.getElementType()),
+      1.0);
+  RankedTensorType statistic = dropDims(type, {last});
+  return LayerNormOp::create(node.b, node.loc,
+                             TypeRange{type, statistic, statistic}, rows, one,
+                             Value(), last, llvm::APFloat(epsilon))
+      .getResult();
+}
+
+static LogicalResult importInstanceNormalization(Node &node) {
+  if (failed(checkPerChannel(node, 1, 2)))
+    return failure();
+  ArrayRef<int64_t> shape = node.shape(0);
+  Value rows = node.reshape(node.in(0),
+                            {shape[0], shape[1], product(shape.drop_front(2))});
+  Value normal = node.reshape(
+      standardize(node, rows, node.floatAttr("epsilon", 1e-5)), shape);
+  return node.result(perChannelLine(node, normal, node.in(1), node.in(2)));
+}
+
+/// Known since opset 21; the checker refuses the deprecated form before it.
+static LogicalResult importGroupNormalization(Node &node) {
+  if (failed(checkPerChannel(node, 1, 2)))
+    return failure();
+  ArrayRef<int64_t> shape = node.shape(0);
+  int64_t groups = node.intAttr("num_groups", 0);
+  if (groups < 1 || shape[1] % groups)
+    return node.malformed(Twine(groups) + " groups for shape " +
+                          shapeText(shape));
+  Value rows = node.reshape(
+      node.in(0),
+      {shape[0], groups, shape[1] / groups * product(shape.drop_front(2))});
+  Value normal = node.reshape(
+      standardize(node, rows, node.floatAttr("epsilon", 1e-5)), shape);
+  return node.result(perChannelLine(node, normal, node.in(1), node.in(2)));
+}
+
+/// Along one axis since opset 13; before, over all dimensions from the axis on.
+template <typename OpT> static LogicalResult importSoftmax(Node &node) {
+  if (failed(node.requireFloat(0)))
+    return failure();
+  bool flattens = node.opset < 13;
+  FailureOr<int64_t> dim =
+      node.normalizeAxis(node.intAttr("axis", flattens ? 1 : -1), node.rank(0));
+  if (failed(dim))
+    return failure();
+  ArrayRef<int64_t> shape = node.shape(0);
+  if (!flattens || *dim + 1 == node.rank(0))
+    return node.result(
+        OpT::create(node.b, node.loc, node.type(0), node.in(0), *dim));
+  Value rows = node.reshape(node.in(0), {product(shape.take_front(*dim)),
+                                         product(shape.drop_front(*dim))});
+  return node.result(node.reshape(
+      OpT::create(node.b, node.loc, rows.getType(), rows, 1), shape));
+}
+
+/// 1 at the first largest element along the axis, 0 elsewhere.
+static LogicalResult importHardmax(Node &node) {
+  bool flattens = node.opset < 13;
+  FailureOr<int64_t> axis =
+      node.normalizeAxis(node.intAttr("axis", flattens ? 1 : -1), node.rank(0));
+  if (failed(axis))
+    return failure();
+  Value x = node.in(0);
+  int64_t dim = *axis;
+  if (flattens) {
+    x = node.reshape(x, {product(node.shape(0).take_front(dim)),
+                         product(node.shape(0).drop_front(dim))});
+    dim = 1;
+  }
+  RankedTensorType type = ingot::tensorType(x);
+  Type i64 = node.b.getI64Type();
+  Value largest = ArgMaxOp::create(
+      node.b, node.loc, withElement(dropDims(type, {dim}), i64), x, dim);
+  Value hot = node.compare(
+      Predicate::EQ, node.iota(type.getShape(), i64, dim),
+      broadcastOver(node.b, node.loc, largest, type.getShape(), {dim}));
+  return node.result(
+      node.reshape(node.cast(hot, type.getElementType()), node.shape(0)));
+}
+
+/// x over its norm along the axis; 0 where the norm is 0.
+static LogicalResult importLpNormalization(Node &node) {
+  if (failed(node.requireFloat(0)))
+    return failure();
+  FailureOr<int64_t> dim =
+      node.normalizeAxis(node.intAttr("axis", -1), node.rank(0));
+  if (failed(dim))
+    return failure();
+  int64_t p = node.intAttr("p", 2);
+  if (p != 1 && p != 2)
+    return node.malformed("p is " + Twine(p));
+  Value x = node.in(0);
+  Value terms = p == 1 ? node.unary<AbsOp>(x) : node.binary<MulOp>(x, x);
+  Value sum = node.reduce(ReductionKind::Sum, terms, {*dim}, /*keep=*/true);
+  Value isZero = node.compare(Predicate::EQ, sum, 0.0);
+  Value safe = node.select(isZero, node.splatOf(sum, 1.0), sum);
+  Value norm = p == 1 ? safe : node.unary<SqrtOp>(safe);
+  return node.result(
+      node.binary<DivOp>(x, node.broadcast(norm, node.shape(0))));
+}
+
+/// x / (bias + alpha / size * sum of x^2 over neighbouring channels) ^ beta.
+static LogicalResult importLRN(Node &node) {
+  if (failed(node.requireFloat(0)))
+    return failure();
+  ArrayRef<int64_t> shape = node.shape(0);
+  int64_t size = node.intAttr("size", 0);
+  if (shape.size() < 2 || size < 1)
+    return node.malformed("size " + Twine(size) + " for shape " +
+                          shapeText(shape));
+  Value x = node.in(0);
+  // Channels as a spatial dimension: the sum is a pool.
+  Value planes =
+      node.reshape(node.binary<MulOp>(x, x),
+                   {shape[0], 1, shape[1], product(shape.drop_front(2))});
+  Shape ones = {1, 1}, low = {(size - 1) / 2, 0}, high = {size / 2, 0};
+  Value sum = SumPoolOp::create(node.b, node.loc, planes.getType(), planes,
+                                Shape{size, 1}, ones, ones, low, high);
+  Value scaled =
+      node.binary<AddOp>(node.binary<MulOp>(sum, node.floatAttr("alpha", 1e-4) /
+                                                     static_cast<double>(size)),
+                         node.floatAttr("bias", 1.0));
+  Value power = node.binary<PowOp>(scaled, node.floatAttr("beta", 0.75));
+  return node.result(node.binary<DivOp>(x, node.reshape(power, shape)));
+}
+
+/// Drops in training: always before opset 12, which does not know the mode, and
+/// where `training_mode` says so since.
+static LogicalResult importDropout(Node &node) {
+  if (failed(node.requireFloat(0)))
+    return failure();
+  double ratio = 0.5;
+  bool trains = true;
+  if (node.opset < 12) {
+    ratio = node.floatAttr("ratio", 0.5);
+  } else {
+    if (node.has(1)) {
+      FailureOr<double> given = node.constantScalar(1, "the ratio");
+      if (failed(given))
+        return failure();
+      ratio = *given;
+    }
+    trains = false;
+    if (node.has(2)) {
+      FailureOr<double> given = node.constantScalar(2, "training_mode");
+      if (failed(given))
+        return failure();
+      trains = *given != 0.0;
+    }
+  }
+  if (!(ratio >= 0.0 && ratio < 1.0))
+    return node.malformed("the ratio is not in [0, 1)");
+  RankedTensorType mask = withElement(node.type(0), node.b.getI1Type());
+  if (!trains)
+    remark::missed(node.loc, remarkOptions("import-onnx", "Dropout"))
+        << remark::reason("the model was exported in evaluation mode");
+  if (!trains || ratio == 0.0) {
+    node.set(0, node.in(0));
+    if (node.wants(1))
+      node.set(1, splat(node.b, node.loc, mask, 1.0));
+    return success();
+  }
+  auto op = DropoutOp::create(node.b, node.loc, TypeRange{node.type(0), mask},
+                              node.in(0), node.graph.seed(), node.graph.step(),
+                              llvm::APFloat(ratio), node.graph.newStream());
+  node.set(0, op.getResult());
+  node.set(1, op.getMask());
+  return success();
+}
+
+void onnx_import::registerNormalization(Registry &registry) {
+  registry.add("BatchNormalization", importBatchNormalization);
+  registry.add("LayerNormalization", importLayerNormalization);
+  registry.add("RMSNormalization", importRMSNormalization);
+  registry.add("InstanceNormalization", importInstanceNormalization);
+  registry.add("GroupNormalization", importGroupNormalization);
+  registry.add("Softmax", importSoftmax<SoftmaxOp>);
+  registry.add("LogSoftmax", importSoftmax<LogSoftmaxOp>);
+  registry.add("Hardmax", importHardmax);
+  registry.add("LpNormalization", importLpNormalization);
+  registry.add("LRN", importLRN);
+  registry.add("Dropout", importDropout);
+}

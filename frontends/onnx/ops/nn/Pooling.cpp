@@ -1,0 +1,172 @@
+// Pooling over windows and over everything.
+
+#include "frontends/onnx/ops/nn/Windows.h"
+
+using namespace mlir;
+using namespace ingot;
+using namespace ingot::onnx_import;
+
+namespace {
+
+/// A pool's window with what `ceil_mode` adds: high padding that lets the last,
+/// partial window in. `ownHigh` is the padding the model asked for.
+struct Pool {
+  Window window;
+  Shape ownHigh, output;
+};
+
+FailureOr<Pool> readPool(Node &node) {
+  if (failed(node.requireFloat(0)))
+    return failure();
+  if (node.rank(0) < 3 || node.rank(0) > 5)
+    return node.unsupported("an input of rank " + Twine(node.rank(0)));
+  ArrayRef<int64_t> spatial = node.shape(0).drop_front(2);
+  FailureOr<Window> window = readWindow(node, spatial, {});
+  if (failed(window))
+    return failure();
+  Pool pool{*window, window->padHigh, {}};
+  bool ceiling = node.intAttr("ceil_mode", 0);
+  for (size_t i = 0; i < spatial.size(); ++i) {
+    Window &w = pool.window;
+    int64_t room = spatial[i] + w.padLow[i] + w.padHigh[i] - w.extent(i);
+    if (room < 0)
+      return node.malformed("the kernel " + shapeText(w.kernel) +
+                            " is larger than the padded input " +
+                            shapeText(spatial));
+    int64_t size = room / w.strides[i] + 1;
+    if (ceiling && room % w.strides[i]) {
+      // A window that would start in the high padding is left out.
+      if (size * w.strides[i] < spatial[i] + w.padLow[i]) {
+        w.padHigh[i] += size * w.strides[i] - room;
+        ++size;
+      }
+    }
+    pool.output.push_back(size);
+  }
+  return pool;
+}
+
+RankedTensorType resultType(Node &node, const Pool &pool) {
+  Shape shape(node.shape(0).take_front(2));
+  llvm::append_range(shape, pool.output);
+  return RankedTensorType::get(shape, node.type(0).getElementType());
+}
+
+LogicalResult importMaxPool(Node &node) {
+  FailureOr<Pool> pool = readPool(node);
+  if (failed(pool))
+    return failure();
+  const Window &w = pool->window;
+  for (size_t i = 0; i < w.kernel.size(); ++i)
+    if (w.padLow[i] >= w.extent(i) || pool->ownHigh[i] >= w.extent(i))
+      return node.unsupported("padding as large as the window");
+  RankedTensorType type = resultType(node, *pool);
+  auto op = MaxPoolOp::create(
+      node.b, node.loc, TypeRange{type, withElement(type, node.b.getI64Type())},
+      node.in(0), w.kernel, w.strides, w.dilations, w.padLow, w.padHigh);
+  node.set(0, op.getResult());
+  if (!node.wants(1))
+    return success();
+  if (node.intAttr("storage_order", 0))
+    return node.unsupported("storage_order 1");
+  // ONNX counts positions over the whole tensor.
+  int64_t plane = 1;
+  for (int64_t size : node.shape(0).drop_front(2))
+    plane *= size;
+  Shape planes(type.getShape().take_front(2));
+  Type i64 = node.b.getI64Type();
+  Value first =
+      node.binary<AddOp>(node.binary<MulOp>(node.iota(planes, i64, 0),
+                                            static_cast<double>(planes[1])),
+                         node.iota(planes, i64, 1));
+  Value offset = broadcastTo(
+      node.b, node.loc, node.binary<MulOp>(first, static_cast<double>(plane)),
+      type.getShape(), {0, 1});
+  node.set(1, node.binary<AddOp>(op.getIndices(), offset));
+  return success();
+}
+
+/// Returns how many elements each window along one dimension averages over:
+/// those within the input, and with `count_include_pad` in the model's own
+/// padding.
+Shape windowCounts(const Pool &pool, size_t dim, int64_t size,
+                   bool includePad) {
+  const Window &w = pool.window;
+  int64_t low = includePad ? -w.padLow[dim] : 0;
+  int64_t high = size + (includePad ? pool.ownHigh[dim] : 0);
+  Shape counts;
+  for (int64_t o = 0; o < pool.output[dim]; ++o) {
+    int64_t count = 0;
+    for (int64_t k = 0; k < w.kernel[dim]; ++k) {
+      int64_t at = o * w.strides[dim] - w.padLow[dim] + k * w.dilations[dim];
+      count += at >= low && at < high;
+    }
+    counts.push_back(count);
+  }
+  return counts;
+}
+
+LogicalResult importAveragePool(Node &node) {
+  FailureOr<Pool> pool = readPool(node);
+  if (failed(pool))
+    return failure();
+  const Window &w = pool->window;
+  RankedTensorType type = resultType(node, *pool);
+  Value sum = SumPoolOp::create(node.b, node.loc, type, node.in(0), w.kernel,
+                                w.strides, w.dilations, w.padLow, w.padHigh);
+  bool includePad = node.intAttr("count_include_pad", 0);
+  // The number of elements is a product over dimensions.
+  Value divisor;
+  double factor = 1.0;
+  for (size_t i = 0; i < w.kernel.size(); ++i) {
+    Shape counts = windowCounts(*pool, i, node.shape(0)[i + 2], includePad);
+    if (llvm::is_contained(counts, 0))
+      return node.unsupported("a window that lies in the padding");
+    if (llvm::all_equal(counts)) {
+      factor *= static_cast<double>(counts.front());
+      continue;
+    }
+    Value along = node.alongDim(
+        node.cast(node.constantInts(counts), type.getElementType()),
+        type.getShape(), static_cast<int64_t>(i) + 2);
+    divisor = divisor ? node.binary<MulOp>(divisor, along) : along;
+  }
+  if (factor != 1.0)
+    divisor = divisor ? node.binary<MulOp>(divisor, factor)
+                      : node.splatOf(sum, factor);
+  return node.result(divisor ? node.binary<DivOp>(sum, divisor) : sum);
+}
+
+Shape spatialDims(Node &node) {
+  auto dims = llvm::seq<int64_t>(2, node.rank(0));
+  return Shape(dims.begin(), dims.end());
+}
+
+LogicalResult importGlobalAveragePool(Node &node) {
+  if (failed(node.requireFloat(0)))
+    return failure();
+  if (node.rank(0) < 3)
+    return node.malformed("no spatial dimensions");
+  int64_t count = 1;
+  for (int64_t size : node.shape(0).drop_front(2))
+    count *= size;
+  Value sum = node.reduce(ReductionKind::Sum, node.in(0), spatialDims(node),
+                          /*keep=*/true);
+  return node.result(node.binary<DivOp>(sum, static_cast<double>(count)));
+}
+
+LogicalResult importGlobalMaxPool(Node &node) {
+  if (node.rank(0) < 3)
+    return node.malformed("no spatial dimensions");
+  return node.result(node.reduce(ReductionKind::Max, node.in(0),
+                                 spatialDims(node), /*keep=*/true));
+}
+
+} // namespace
+
+void onnx_import::registerPooling(Registry &registry) {
+  registry.add("MaxPool", importMaxPool);
+  registry.add("AveragePool", importAveragePool);
+  registry.add("GlobalAveragePool", importGlobalAveragePool);
+  registry.add("GlobalMaxPool", importGlobalMaxPool);
+}

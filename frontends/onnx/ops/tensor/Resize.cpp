@@ -1,0 +1,248 @@
+// Resampling: along each axis, an element of the result is a weighted sum of a
+// few elements of the operand, at places and with weights that are constants.
+
+#include "frontends/onnx/import/Node.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace ingot;
+using namespace ingot::onnx_import;
+
+namespace {
+
+/// How coordinates and weights are found.
+struct Sampling {
+  std::string mode, coordinates, rounding;
+  double cubicA;
+  bool excludeOutside;
+};
+
+/// Returns the operand's coordinate of element `i` of the result.
+double coordinate(const Sampling &sampling, int64_t i, int64_t from, int64_t to,
+                  double scale) {
+  auto x = static_cast<double>(i);
+  if (sampling.coordinates == "asymmetric")
+    return x / scale;
+  double exact = scale * static_cast<double>(from);
+  if (sampling.coordinates == "align_corners")
+    return to == 1 ? 0.0 : x * static_cast<double>(from - 1) / (exact - 1.0);
+  if (sampling.coordinates == "pytorch_half_pixel" && to == 1)
+    return 0.0;
+  if (sampling.coordinates == "half_pixel_symmetric") {
+    double centre = static_cast<double>(from) / 2.0;
+    double offset = centre * (1.0 - static_cast<double>(to) / exact);
+    return offset + (x + 0.5) / scale - 0.5;
+  }
+  return (x + 0.5) / scale - 0.5;
+}
+
+int64_t nearest(const Sampling &sampling, double x) {
+  double low = std::floor(x);
+  if (sampling.rounding == "floor")
+    return static_cast<int64_t>(low);
+  if (sampling.rounding == "ceil")
+    return static_cast<int64_t>(std::ceil(x));
+  bool up =
+      sampling.rounding == "round_prefer_ceil" ? x - low >= 0.5 : x - low > 0.5;
+  return static_cast<int64_t>(low) + (up ? 1 : 0);
+}
+
+/// Weight of an element at this distance in cubic convolution.
+double cubicWeight(double distance, double a) {
+  double t = std::abs(distance);
+  if (t <= 1.0)
+    return ((a + 2.0) * t - (a + 3.0)) * t * t + 1.0;
+  if (t < 2.0)
+    return ((t - 5.0) * t + 8.0) * t * a - 4.0 * a;
+  return 0.0;
+}
+
+/// The k-th term of each sum along one axis.
+struct Tap {
+  Shape indices;
+  SmallVector<double> weights;
+};
+
+SmallVector<Tap> findTaps(const Sampling &sampling, int64_t from, int64_t to,
+                          double scale) {
+  int64_t count = sampling.mode == "nearest"  ? 1
+                  : sampling.mode == "linear" ? 2
+                                              : 4;
+  SmallVector<Tap> taps(count);
+  for (int64_t i = 0; i < to; ++i) {
+    double x = coordinate(sampling, i, from, to, scale);
+    int64_t first = count == 1
+                        ? nearest(sampling, x)
+                        : static_cast<int64_t>(std::floor(x)) - (count / 2 - 1);
+    SmallVector<double> weights;
+    double total = 0.0;
+    for (int64_t k = 0; k < count; ++k) {
+      double distance = x - static_cast<double>(first + k);
+      double weight = count == 1   ? 1.0
+                      : count == 2 ? 1.0 - std::abs(distance)
+                                   : cubicWeight(distance, sampling.cubicA);
+      if (sampling.excludeOutside && (first + k < 0 || first + k >= from))
+        weight = 0.0;
+      weights.push_back(weight);
+      total += weight;
+    }
+    for (int64_t k = 0; k < count; ++k) {
+      taps[k].indices.push_back(std::clamp<int64_t>(first + k, 0, from - 1));
+      taps[k].weights.push_back(sampling.excludeOutside ? weights[k] / total
+                                                        : weights[k]);
+    }
+  }
+  return taps;
+}
+
+/// Returns the elements at constant places along `dim`.
+Value takeAlong(Node &node, Value value, int64_t dim,
+                ArrayRef<int64_t> indices) {
+  Shape shape(tensorType(value).getShape());
+  int64_t from = shape[dim], to = static_cast<int64_t>(indices.size());
+  shape[dim] = to;
+  // Whole multiples repeat each element: a broadcast, whose gradient is a sum.
+  int64_t times = from ? to / from : 0;
+  bool repeats = times > 0 && times * from == to;
+  for (int64_t i = 0; repeats && i < to; ++i)
+    repeats = indices[i] == i / times;
+  if (repeats) {
+    Shape split(tensorType(value).getShape()), wide(split);
+    wide.insert(wide.begin() + dim + 1, times);
+    return node.reshape(broadcastOver(node.b, node.loc, value, wide, {dim + 1}),
+                        shape);
+  }
+  auto type = RankedTensorType::get(shape, tensorType(value).getElementType());
+  return GatherOp::create(node.b, node.loc, type, value,
+                          node.constantInts(indices), dim);
+}
+
+Value resample(Node &node, Value value, int64_t dim, ArrayRef<Tap> taps) {
+  if (taps.size() == 1)
+    return takeAlong(node, value, dim, taps[0].indices);
+  Value sum;
+  for (const Tap &tap : taps) {
+    Value term = takeAlong(node, value, dim, tap.indices);
+    RankedTensorType type = tensorType(term);
+    auto vector = RankedTensorType::get(
+        {static_cast<int64_t>(tap.weights.size())}, node.b.getF64Type());
+    Value weights = node.cast(node.constant(DenseElementsAttr::get(
+                                  vector, ArrayRef<double>(tap.weights))),
+                              type.getElementType());
+    term =
+        node.binary<MulOp>(term, node.alongDim(weights, type.getShape(), dim));
+    sum = sum ? node.binary<AddOp>(sum, term) : term;
+  }
+  return sum;
+}
+
+/// Returns the only input that says how large the result is, as doubles.
+FailureOr<SmallVector<double>> constantDoubles(Node &node, size_t i) {
+  DenseElementsAttr attr;
+  if (!matchPattern(node.in(i), m_Constant(&attr)))
+    return node.notConstant("the scale or size");
+  SmallVector<double> values;
+  if (isa<FloatType>(attr.getElementType()))
+    for (const APFloat &value : attr.getValues<APFloat>())
+      values.push_back(value.convertToDouble());
+  else
+    for (const APInt &value : attr.getValues<APInt>())
+      values.push_back(static_cast<double>(value.getSExtValue()));
+  return values;
+}
+
+/// Scales or sizes of all dimensions, or of those in `axes`.
+struct Target {
+  Shape axes;
+  SmallVector<double> scales, sizes;
+};
+
+FailureOr<Target> readTarget(Node &node) {
+  Target target;
+  auto all = llvm::seq<int64_t>(0, node.rank(0));
+  target.axes.assign(all.begin(), all.end());
+  if (std::optional<Shape> axes = node.intsAttr("axes")) {
+    if (failed(node.normalizeAxes(*axes, node.rank(0))))
+      return failure();
+    target.axes.clear();
+    for (int64_t axis : *axes)
+      target.axes.push_back(axis < 0 ? axis + node.rank(0) : axis);
+  }
+  auto given = [&](size_t i) {
+    return node.has(i) && node.type(i).getNumElements() > 0;
+  };
+  if (const onnx::AttributeProto *scales = node.find("scales")) {
+    target.scales.assign(scales->floats().begin(), scales->floats().end());
+  } else {
+    // Before opset 11 scales are the second input, since then the third.
+    size_t at = node.opset < 11 || node.opType() == "Upsample" ? 1 : 2;
+    bool bySize = !given(at);
+    if (bySize && (at == 1 || !given(3)))
+      return node.malformed("neither scales nor sizes are given");
+    FailureOr<SmallVector<double>> values =
+        constantDoubles(node, bySize ? 3 : at);
+    if (failed(values))
+      return failure();
+    (bySize ? target.sizes : target.scales) = *values;
+  }
+  if (std::max(target.scales.size(), target.sizes.size()) != target.axes.size())
+    return node.malformed("scales or sizes for another number of dimensions");
+  return target;
+}
+
+LogicalResult importResize(Node &node) {
+  if (failed(node.requireFloat(0)))
+    return failure();
+  // Before opset 11 there was one way to find coordinates.
+  bool old = node.opset < 11 || node.opType() == "Upsample";
+  Sampling sampling;
+  sampling.mode = node.stringAttr("mode", "nearest");
+  sampling.coordinates =
+      old ? "asymmetric"
+          : node.stringAttr("coordinate_transformation_mode", "half_pixel");
+  sampling.rounding =
+      old ? "floor" : node.stringAttr("nearest_mode", "round_prefer_floor");
+  sampling.cubicA = node.floatAttr("cubic_coeff_a", -0.75);
+  sampling.excludeOutside = node.intAttr("exclude_outside", 0);
+  if (sampling.mode != "nearest" && sampling.mode != "linear" &&
+      sampling.mode != "cubic")
+    return node.malformed("mode is '" + sampling.mode + "'");
+  if (sampling.coordinates == "tf_crop_and_resize" ||
+      sampling.coordinates == "tf_half_pixel_for_nn")
+    return node.unsupported("coordinate_transformation_mode " +
+                            sampling.coordinates);
+  if (node.intAttr("antialias", 0))
+    return node.unsupported("antialias");
+  if (node.stringAttr("keep_aspect_ratio_policy", "stretch") != "stretch")
+    return node.unsupported("keep_aspect_ratio_policy");
+  FailureOr<Target> target = readTarget(node);
+  if (failed(target))
+    return failure();
+
+  constexpr double kLargest = 1 << 20;
+  Value value = node.in(0);
+  for (auto [i, dim] : llvm::enumerate(target->axes)) {
+    int64_t from = node.shape(0)[dim];
+    bool bySize = target->scales.empty();
+    double wanted =
+        bySize ? target->sizes[i]
+               : std::floor(static_cast<double>(from) * target->scales[i]);
+    if (!(wanted >= 1.0 && wanted <= kLargest) || from < 1)
+      return node.malformed("a dimension of " + Twine(from) +
+                            " cannot be resized so");
+    auto to = static_cast<int64_t>(wanted);
+    double scale =
+        bySize ? wanted / static_cast<double>(from) : target->scales[i];
+    if (to == from && scale == 1.0)
+      continue;
+    value = resample(node, value, dim, findTaps(sampling, from, to, scale));
+  }
+  return node.result(value);
+}
+
+} // namespace
+
+void onnx_import::registerResize(Registry &registry) {
+  registry.add("Resize", importResize);
+  registry.add("Upsample", importResize);
+}

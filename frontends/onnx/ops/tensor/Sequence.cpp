@@ -1,0 +1,136 @@
+// Sequences of tensors whose length is known: they exist only while the graph
+// is imported.
+
+#include "frontends/onnx/import/Node.h"
+#include <algorithm>
+
+using namespace mlir;
+using namespace ingot;
+using namespace ingot::onnx_import;
+
+static FailureOr<ArrayRef<Value>> sequence(Node &node, size_t i) {
+  const Binding *binding = node.binding(i);
+  if (!binding || !binding->sequence)
+    return node.malformed("input " + Twine(i) + " is not a sequence");
+  return ArrayRef<Value>(*binding->sequence);
+}
+
+static LogicalResult importSplitToSequence(Node &node) {
+  FailureOr<int64_t> dim =
+      node.normalizeAxis(node.intAttr("axis", 0), node.rank(0));
+  if (failed(dim))
+    return failure();
+  int64_t size = node.shape(0)[*dim];
+  Shape sizes;
+  bool drop = false;
+  if (!node.has(1)) {
+    sizes.assign(size, 1);
+    drop = !node.intAttr("keepdims", 1);
+  } else {
+    FailureOr<Shape> given = node.constantInts(1, "the sizes");
+    if (failed(given))
+      return failure();
+    if (node.rank(1) == 0) {
+      int64_t each = given->front();
+      if (each < 1)
+        return node.malformed("parts of size " + Twine(each));
+      for (int64_t start = 0; start < size; start += each)
+        sizes.push_back(std::min(each, size - start));
+    } else {
+      sizes = *given;
+    }
+  }
+  SmallVector<Value> parts;
+  int64_t start = 0;
+  for (int64_t part : sizes) {
+    if (part < 0 || part > size - start)
+      return node.malformed("sizes " + shapeText(sizes) +
+                            " of a dimension of " + Twine(size));
+    Value value = node.sliceDim(node.in(0), *dim, start, start + part);
+    if (drop) {
+      Shape shape(tensorType(value).getShape());
+      shape.erase(shape.begin() + *dim);
+      value = node.reshape(value, shape);
+    }
+    parts.push_back(value);
+    start += part;
+  }
+  if (start != size)
+    return node.malformed("sizes " + shapeText(sizes) + " of a dimension of " +
+                          Twine(size));
+  node.setSequence(0, std::move(parts));
+  return success();
+}
+
+static LogicalResult importSequenceConstruct(Node &node) {
+  FailureOr<SmallVector<Value>> values = node.allInputs();
+  if (failed(values))
+    return failure();
+  node.setSequence(0, std::move(*values));
+  return success();
+}
+
+static LogicalResult importSequenceAt(Node &node) {
+  FailureOr<ArrayRef<Value>> values = sequence(node, 0);
+  if (failed(values))
+    return failure();
+  FailureOr<double> position = node.constantScalar(1, "the position");
+  if (failed(position))
+    return failure();
+  auto length = static_cast<int64_t>(values->size());
+  auto index = static_cast<int64_t>(*position);
+  if (index < -length || index >= length)
+    return node.malformed("position " + Twine(index) + " in a sequence of " +
+                          Twine(length));
+  return node.result((*values)[index < 0 ? index + length : index]);
+}
+
+static LogicalResult importSequenceLength(Node &node) {
+  FailureOr<ArrayRef<Value>> values = sequence(node, 0);
+  if (failed(values))
+    return failure();
+  return node.result(node.reshape(
+      node.constantInts({static_cast<int64_t>(values->size())}), {}));
+}
+
+static LogicalResult importConcatFromSequence(Node &node) {
+  FailureOr<ArrayRef<Value>> values = sequence(node, 0);
+  if (failed(values))
+    return failure();
+  if (values->empty())
+    return node.malformed("the sequence is empty");
+  bool stack = node.intAttr("new_axis", 0);
+  RankedTensorType first = tensorType(values->front());
+  FailureOr<int64_t> dim = node.normalizeAxis(
+      node.intAttr("axis", 0), first.getRank() + (stack ? 1 : 0));
+  if (failed(dim))
+    return failure();
+  SmallVector<Value> parts;
+  for (Value value : *values) {
+    RankedTensorType type = tensorType(value);
+    bool fits = type.getRank() == first.getRank() &&
+                type.getElementType() == first.getElementType();
+    for (int64_t i = 0; fits && i < type.getRank(); ++i)
+      fits = (!stack && i == *dim) || type.getDimSize(i) == first.getDimSize(i);
+    if (!fits)
+      return node.malformed("tensors " + shapeText(first.getShape()) + " and " +
+                            shapeText(type.getShape()) +
+                            " cannot be concatenated along dimension " +
+                            Twine(*dim));
+    if (stack) {
+      Shape shape(type.getShape());
+      shape.insert(shape.begin() + *dim, 1);
+      value = node.reshape(value, shape);
+    }
+    parts.push_back(value);
+  }
+  return node.result(node.concat(parts, *dim));
+}
+
+void onnx_import::registerSequence(Registry &registry) {
+  registry.add("SplitToSequence", importSplitToSequence);
+  registry.add("SequenceConstruct", importSequenceConstruct);
+  registry.add("SequenceAt", importSequenceAt);
+  registry.add("SequenceLength", importSequenceLength);
+  registry.add("ConcatFromSequence", importConcatFromSequence);
+}

@@ -1,0 +1,169 @@
+#include "passes/targets/cpu/CpuTarget.h"
+
+#include "dialects/ingot/builders/Builders.h"
+#include "dialects/ingot/ir/CallDescriptor.h"
+#include "dialects/ingot/ir/Dialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "passes/targets/cpu/CpuScratch.h"
+#include "passes/targets/cpu/Passes.h"
+#include "passes/targets/host/Object.h"
+#include "passes/targets/host/Passes.h"
+#include "passes/targets/host/ScalarPasses.h"
+
+#include <thread>
+
+using namespace mlir;
+using namespace ingot;
+
+llvm::Expected<std::unique_ptr<Target>>
+CpuTarget::create(const TargetSpec &spec, const Machine &machine) {
+  if (!spec.arch.empty() && spec.arch != "native")
+    if (auto host = findProcessor(spec.arch); !host)
+      return host.takeError();
+  if (spec.math != MathMode::Exact)
+    return llvm::createStringError("a CPU has no TF32");
+  return std::unique_ptr<Target>(new CpuTarget(spec, machine));
+}
+
+void ingot::registerCpuTarget() { registerTarget("cpu", &CpuTarget::create); }
+
+HostProcessor CpuTarget::getHost() const {
+  return llvm::cantFail(
+      findProcessor(spec.arch.empty() ? "native" : spec.arch));
+}
+
+llvm::json::Object CpuTarget::describe() const {
+  HostProcessor host = getHost();
+  llvm::json::Array features;
+  for (const std::string &feature : host.features)
+    features.push_back(feature);
+  return llvm::json::Object{
+      {"kind", "cpu"}, {"cpu", host.cpu}, {"features", std::move(features)}};
+}
+
+Machine CpuTarget::describeMachine() const {
+  return describeMachine(getHost().features,
+                         std::max(1u, std::thread::hardware_concurrency()));
+}
+
+Machine CpuTarget::describeMachine(ArrayRef<std::string> features,
+                                   unsigned threads) {
+  auto has = [&](StringRef feature) {
+    return llvm::is_contained(features, feature);
+  };
+  Machine machine;
+  machine.threads = threads;
+  bool isWide = has("avx512f"), isVector = has("avx2");
+  double scale = threads * (isWide ? 1.0 : isVector ? 0.6 : 0.2);
+  double multiplyAdds = 65e9 * scale;
+  machine.convolutionF32 = 50e9 * scale;
+  // Exponentials, and tiles of scores that are computed twice, count nothing.
+  machine.attentionF32 = machine.attentionBf16 = machine.attentionF16 =
+      0.4 * multiplyAdds;
+  machine.vectorF32 = 20e9 * scale;
+  machine.vectorF64 = 10e9 * scale;
+  machine.matmulF64 = machine.convolutionF64 = 1.5e9 * scale;
+  machine.multipliesBf16 = has("avx512bf16");
+  machine.multipliesF16 = has("avx512fp16");
+  machine.packsHalves = has("avx512bw") && has("avx512vl");
+  bool hasTiles =
+      machine.packsHalves != 0 && has("amx-tile") && has("amx-bf16");
+  machine.tilesHalves = machine.tilesF32 = hasTiles;
+  if (hasTiles)
+    machine.attentionBf16 = machine.attentionF16 = 1.2 * multiplyAdds;
+  machine.matmulF32 = (hasTiles ? 1.6 : 1) * multiplyAdds;
+  // Half precision is converted where the processor cannot multiply it.
+  double half = hasTiles ? 10 : machine.multipliesBf16 ? 2 : 0.9;
+  machine.matmulBf16 = (hasTiles ? 6 : half) * multiplyAdds;
+  machine.convolutionBf16 = half * machine.convolutionF32;
+  double low = machine.multipliesF16 ? 2 : 0.9;
+  machine.matmulF16 = (hasTiles ? 2.3 : low) * multiplyAdds;
+  machine.convolutionF16 = low * machine.convolutionF32;
+  machine.memoryBandwidth = std::min(8e9 * threads, 100e9);
+  machine.cacheBandwidth = 40e9 * threads;
+  machine.cacheBytes = 1048576.0 * threads;
+  return machine;
+}
+
+static LibrarySupport describeSupport(const ingot_matmul_desc &desc, StringRef,
+                                      const abi::ScratchMachine &machine) {
+  return {"", abi::getScratchBytes(desc, machine), getMath(desc, machine)};
+}
+
+static LibrarySupport describeSupport(const ingot_conv_desc &desc,
+                                      StringRef entry,
+                                      const abi::ScratchMachine &machine) {
+  abi::ConvKind kind = entry == "ingot_conv" ? abi::ConvKind::Forward
+                       : entry == "ingot_conv_input_grad"
+                           ? abi::ConvKind::InputGrad
+                           : abi::ConvKind::FilterGrad;
+  ingot_math math = getMath(desc, kind, machine);
+  bool isGemm = math != INGOT_MATH_EXACT;
+  return {"",
+          isGemm
+              ? abi::Im2colGemm(desc, kind, machine.threads).getScratchBytes()
+              : abi::getScratchBytes(desc, machine),
+          math};
+}
+
+static LibrarySupport describeSupport(const ingot_attention_desc &desc,
+                                      StringRef,
+                                      const abi::ScratchMachine &machine) {
+  return {"", abi::getScratchBytes(desc, machine), getMath(desc, machine)};
+}
+
+LibrarySupport CpuTarget::getSupport(LibraryCall call, const Machine &machine) {
+  if (StringRef reason = call.refuseCall(); !reason.empty())
+    return {reason.str()};
+  CallDescriptor descriptor = CallDescriptor::of(call);
+  LibrarySupport support;
+  descriptor.match<ingot_matmul_desc, ingot_conv_desc, ingot_attention_desc>(
+      [&](const auto &desc) {
+        support =
+            describeSupport(desc, call.getEntry(), getScratchMachine(machine));
+      });
+  // Other entry points work in place or in their buffers.
+  return support;
+}
+
+bool CpuTarget::prefersChannelsLast(LibraryCall call) const {
+  // The library keeps a vector of channels for each position. With few channels
+  // the vector is not filled; f64 is computed by plain loops.
+  constexpr int64_t vector = 16;
+  CallDescriptor descriptor = CallDescriptor::of(call);
+  if (!descriptor.is<ingot_conv_desc>())
+    return false;
+  auto desc = descriptor.get<ingot_conv_desc>();
+  return !desc.channels_last && desc.type != INGOT_F64 &&
+         std::max(desc.in_channels, desc.out_channels) >= vector;
+}
+
+void CpuTarget::addKernelPipeline(OpPassManager &manager, unsigned level,
+                                  const HostProcessor &host) {
+  manager.addPass(createEmitCpuKernels());
+  ExpandMathOptions units;
+  units.ldexp = llvm::is_contained(host.features, "avx512f");
+  units.roundBf16 = llvm::is_contained(host.features, "avx512bf16");
+  OpPassManager &functions = manager.nest<func::FuncOp>();
+  addScalarPasses(functions, level, units);
+  if (level > 1)
+    functions.addPass(createPrefetchStreams());
+  manager.addPass(createConvertKernels());
+}
+
+namespace {
+struct KernelOptions : PassPipelineOptions<KernelOptions> {
+  Option<unsigned> level{*this, "level", llvm::cl::desc("0 to 3, as -O"),
+                         llvm::cl::init(2)};
+};
+} // namespace
+
+void ingot::registerCpuPipelines() {
+  PassPipelineRegistration<KernelOptions>(
+      "ingot-cpu-kernels", "from placed steps to kernels for a baseline CPU",
+      [](OpPassManager &manager, const KernelOptions &options) {
+        CpuTarget::addKernelPipeline(manager, options.level, HostProcessor());
+      });
+}

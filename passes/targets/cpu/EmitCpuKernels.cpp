@@ -1,0 +1,386 @@
+//===----------------------------------------------------------------------===//
+// Loop nests for kernels. A nest is parallel loops over the leading dimensions,
+// which share one index, around a loop over the trailing ones.
+//===----------------------------------------------------------------------===//
+
+#include "dialects/exec/Exec.h"
+#include "dialects/ingot/builders/Builders.h"
+#include "dialects/ingot/builders/Scalars.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "passes/codegen/ElementEmitter.h"
+#include "passes/codegen/ReductionSpace.h"
+#include "passes/targets/cpu/KernelFunction.h"
+#include "passes/targets/cpu/Passes.h"
+#include <set>
+
+namespace ingot {
+#define GEN_PASS_DEF_EMITCPUKERNELS
+#include "passes/targets/cpu/Passes.h.inc"
+} // namespace ingot
+
+using namespace mlir;
+using namespace ingot;
+using namespace ingot::codegen;
+
+namespace {
+
+/// Accumulators of a reduction across the innermost dimension: they stay in the
+/// first-level cache.
+constexpr int64_t kStrip = 256;
+
+class KernelBuilder : KernelFunction {
+public:
+  using KernelFunction::KernelFunction;
+
+  /// Emits the function beside the kernel. With `flat`, iterations of a loop
+  /// are elements.
+  Extent build(bool flat);
+
+private:
+  using Emit = Extent (KernelBuilder::*)(size_t split);
+
+  /// Emits with the longest merged loop (smallest split) that leaves no index
+  /// to be taken apart within it.
+  Extent emitMerged(size_t first, size_t last, Emit emit);
+
+  Extent emitLoop(size_t split);
+  SmallVector<int64_t> findSeams(ArrayRef<int64_t> shape, size_t split);
+  Extent emitAlong(size_t split);
+  Extent emitAcross(size_t split);
+  Extent emitCustom();
+
+  /// A loop over a merged index; `body` gets the indices of `sizes`.
+  template <typename Body>
+  void loop(Value from, Value to, ArrayRef<int64_t> sizes, Body emitBody);
+
+  /// The merged loop of the current attempt.
+  scf::ForOp merged;
+};
+
+template <typename Body>
+void KernelBuilder::loop(Value from, Value to, ArrayRef<int64_t> sizes,
+                         Body emitBody) {
+  OpBuilder::InsertionGuard guard(builder);
+  auto op = scf::ForOp::create(builder, loc, from, to, scalars().index(1));
+  builder.setInsertionPointToStart(op.getBody());
+  merged = op;
+  emitBody(scalars().delinearize(op.getInductionVar(), sizes));
+}
+
+Extent KernelBuilder::emitMerged(size_t first, size_t last, Emit emit) {
+  for (size_t split = first;; ++split) {
+    createFunction();
+    merged = nullptr;
+    Extent extent = (this->*emit)(split);
+    finishFunction();
+    if (split >= last || !merged || !takesIndicesApart(merged))
+      return extent;
+    function.erase();
+  }
+}
+
+/// Where concatenations along the first merged dimension go on to the next
+/// input, with both ends: between seams, no element asks which input is its.
+SmallVector<int64_t> KernelBuilder::findSeams(ArrayRef<int64_t> shape,
+                                              size_t split) {
+  // More would be more code than it saves time.
+  constexpr size_t kMost = 8;
+  int64_t length = product(shape.drop_front(split));
+  int64_t stride = product(shape.drop_front(split + 1));
+  std::set<int64_t> seams = {0, length};
+  for (auto concat : body.getOps<ConcatOp>()) {
+    if (static_cast<size_t>(concat.getDim()) != split ||
+        tensorType(concat.getResult()).getShape() != shape)
+      continue;
+    int64_t at = 0;
+    for (Value input : concat.getInputs())
+      seams.insert((at += tensorType(input).getDimSize(split)) * stride);
+  }
+  if (seams.size() > kMost + 1)
+    return {0, length};
+  return llvm::to_vector(seams);
+}
+
+/// Loop kernels: one iteration is one element of every result.
+Extent KernelBuilder::emitLoop(size_t split) {
+  ArrayRef<int64_t> shape = tensorType(yield()->getOperand(0)).getShape();
+  ArrayRef<int64_t> outer = shape.take_front(split);
+  ArrayRef<int64_t> inner = shape.drop_front(split);
+  ElementEmitter emitter(kernel, builder, inputs());
+  auto emitElement = [&](ValueRange indices) {
+    // All elements before the first store: results may replace inputs.
+    SmallVector<Value> elements;
+    for (Value result : yield()->getOperands())
+      elements.push_back(emitter.element(result, indices));
+    Value position = scalars().linearize(indices, shape);
+    for (auto [value, buffer] : llvm::zip_equal(elements, outputs()))
+      memref::StoreOp::create(builder, loc, value, buffer, position);
+  };
+  // A window or product costs more than an element.
+  int64_t work = 1;
+  for (Operation &op : body.without_terminator())
+    if (auto scalar = dyn_cast<ScalarBody>(op); scalar && scalar.isLooped())
+      work +=
+          cast<CostModel>(op).getFlops() / std::max<int64_t>(1, product(shape));
+
+  int64_t iterations = product(outer), length = product(inner);
+  if (split == 0) {
+    loop(begin, end, inner, emitElement);
+    return {length, std::max<int64_t>(1, kElementsPerThread / work)};
+  }
+  // Few long rows are shared out in pieces.
+  int64_t pieces = 1;
+  if (iterations < 16)
+    pieces = std::clamp<int64_t>(length * work / kElementsPerThread, 1, 16);
+  int64_t piece = llvm::divideCeil(length, pieces);
+  SmallVector<int64_t> seams = findSeams(shape, split);
+  loop(begin, end, {}, [&](ValueRange) {
+    ScalarEmitter e = scalars();
+    Value row = merged.getInductionVar();
+    SmallVector<std::pair<Value, Value>> ranges;
+    if (pieces > 1) {
+      Value from = e.mul(e.rem(row, pieces), piece);
+      Value to = arith::MinSIOp::create(builder, loc, e.add(from, piece),
+                                        e.index(length));
+      ranges.push_back({from, to});
+      row = e.div(row, pieces);
+    } else {
+      ArrayRef<int64_t> bounds = seams;
+      for (auto [from, to] :
+           llvm::zip_equal(bounds.drop_back(), bounds.drop_front()))
+        ranges.push_back({e.index(from), e.index(to)});
+    }
+    SmallVector<Value> leading = e.delinearize(row, outer);
+    for (auto [from, to] : ranges)
+      loop(from, to, inner, [&](ValueRange trailing) {
+        SmallVector<Value> indices = leading;
+        llvm::append_range(indices, trailing);
+        emitElement(indices);
+      });
+  });
+  return {iterations * pieces,
+          std::max<int64_t>(1, kElementsPerThread / (piece * work))};
+}
+
+/// Reductions that fold the innermost dimension: each iteration is one element
+/// of the results, sums run in registers.
+Extent KernelBuilder::emitAlong(size_t split) {
+  ReductionSpace space(yield()->getOperands());
+  SmallVector<int64_t> kept = space.sizes(space.kept);
+  SmallVector<int64_t> reduced = space.sizes(space.reduced);
+  ArrayRef<int64_t> outer = ArrayRef(reduced).take_front(split);
+  ArrayRef<int64_t> inner = ArrayRef(reduced).drop_front(split);
+  ElementEmitter emitter(kernel, builder, inputs());
+
+  auto rows = scf::ForOp::create(builder, loc, begin, end, scalars().index(1));
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(rows.getBody());
+  SmallVector<Value> keptIndices =
+      scalars().delinearize(rows.getInductionVar(), kept);
+  SmallVector<Value> identities;
+  for (Reduction root : space.roots)
+    identities.push_back(root.emitIdentity(builder, loc));
+  SmallVector<Value> sums = scalars().loops(
+      outer, identities,
+      [&](const ScalarEmitter &e, ValueRange leading, ValueRange carried) {
+        auto loop =
+            scf::ForOp::create(builder, loc, e.index(0),
+                               e.index(product(inner)), e.index(1), carried);
+        merged = loop;
+        OpBuilder::InsertionGuard guard(builder);
+        builder.setInsertionPointToStart(loop.getBody());
+        SmallVector<Value> reducedIndices(leading);
+        llvm::append_range(reducedIndices,
+                           e.delinearize(loop.getInductionVar(), inner));
+        SmallVector<Value> indices = space.at(keptIndices, reducedIndices);
+        SmallVector<Value> next;
+        for (auto [root, sum] :
+             llvm::zip_equal(space.roots, loop.getRegionIterArgs()))
+          next.push_back(
+              root.emitCombine(builder, loc, sum,
+                               emitter.element(root->getOperand(0), indices)));
+        scf::YieldOp::create(builder, loc, next);
+        return llvm::to_vector_of<Value>(loop.getResults());
+      });
+  for (auto [sum, buffer] : llvm::zip_equal(sums, outputs())) {
+    Type type = cast<MemRefType>(buffer.getType()).getElementType();
+    memref::StoreOp::create(builder, loc, scalars().convertFloat(sum, type),
+                            buffer, rows.getInductionVar());
+  }
+  return {product(kept),
+          std::max<int64_t>(1, kElementsPerThread /
+                                   std::max<int64_t>(1, product(reduced)))};
+}
+
+/// Reductions that keep the innermost dimension: each iteration folds a strip
+/// of neighbouring columns, row after row.
+Extent KernelBuilder::emitAcross(size_t split) {
+  ReductionSpace space(yield()->getOperands());
+  SmallVector<int64_t> kept = space.sizes(space.kept);
+  SmallVector<int64_t> reduced = space.sizes(space.reduced);
+  ArrayRef<int64_t> outer = ArrayRef(kept).take_front(split);
+  ArrayRef<int64_t> inner = ArrayRef(kept).drop_front(split);
+  int64_t columns = product(inner);
+  int64_t strip = std::min(kStrip, columns);
+  int64_t strips = llvm::divideCeil(columns, strip);
+  ElementEmitter emitter(kernel, builder, inputs());
+
+  SmallVector<Value> identities, accumulators;
+  for (Reduction root : space.roots) {
+    identities.push_back(root.emitIdentity(builder, loc));
+    accumulators.push_back(memref::AllocaOp::create(
+        builder, loc, MemRefType::get({strip}, identities.back().getType())));
+  }
+  auto pieces =
+      scf::ForOp::create(builder, loc, begin, end, scalars().index(1));
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(pieces.getBody());
+  ScalarEmitter e = scalars();
+  Value piece = pieces.getInductionVar();
+  SmallVector<Value> leading = e.delinearize(e.div(piece, strips), outer);
+  Value first = e.mul(e.rem(piece, strips), strip);
+  Value count = e.index(strip);
+  if (columns % strip != 0)
+    count = arith::MinSIOp::create(builder, loc, count,
+                                   e.sub(e.index(columns), first));
+
+  auto overStrip = [&](auto emitBody) {
+    loop(e.index(0), count, {},
+         [&](ValueRange) { emitBody(merged.getInductionVar()); });
+  };
+  overStrip([&](Value i) {
+    for (auto [identity, sum] : llvm::zip_equal(identities, accumulators))
+      memref::StoreOp::create(builder, loc, identity, sum, i);
+  });
+  scf::ForOp summing;
+  scalars().loops(
+      reduced, {},
+      [&](const ScalarEmitter &, ValueRange reducedIndices,
+          ValueRange) -> SmallVector<Value> {
+        overStrip([&](Value i) {
+          summing = merged;
+          SmallVector<Value> keptIndices = leading;
+          llvm::append_range(keptIndices, scalars().delinearize(
+                                              scalars().add(first, i), inner));
+          SmallVector<Value> indices = space.at(keptIndices, reducedIndices);
+          for (auto [root, sum] : llvm::zip_equal(space.roots, accumulators)) {
+            Value element = emitter.element(root->getOperand(0), indices);
+            Value old = memref::LoadOp::create(builder, loc, sum, i);
+            memref::StoreOp::create(
+                builder, loc, root.emitCombine(builder, loc, old, element), sum,
+                i);
+          }
+        });
+        return {};
+      });
+  overStrip([&](Value i) {
+    Value row = scalars().mul(scalars().div(piece, strips), columns);
+    Value position = scalars().add(row, scalars().add(first, i));
+    for (auto [sum, buffer] : llvm::zip_equal(accumulators, outputs())) {
+      Type type = cast<MemRefType>(buffer.getType()).getElementType();
+      Value value = memref::LoadOp::create(builder, loc, sum, i);
+      memref::StoreOp::create(builder, loc, scalars().convertFloat(value, type),
+                              buffer, position);
+    }
+  });
+  merged = summing;
+  return {
+      product(outer) * strips,
+      std::max<int64_t>(1, kElementsPerThread /
+                               std::max<int64_t>(1, strip * product(reduced)))};
+}
+
+/// Kernels with a loop nest of their own see memory in its shape.
+Extent KernelBuilder::emitCustom() {
+  createFunction();
+  auto custom = cast<KernelBody>(body.front());
+  emitKernelBody(builder, loc, custom, buffers, begin, end);
+  finishFunction();
+  return {custom.getParallelExtent(), 16};
+}
+
+Extent KernelBuilder::build(bool flat) {
+  auto kind = symbolizeFusionKind(kernel.getKind());
+  if (kind == FusionKind::Custom)
+    return emitCustom();
+  if (kind == FusionKind::Row)
+    return emitRows(kernel);
+  if (kind == FusionKind::Reduction) {
+    ReductionSpace space(yield()->getOperands());
+    bool along = space.foldsInnermost();
+    ArrayRef<int64_t> dims = along ? space.reduced : space.kept;
+    size_t merges = std::max<size_t>(1, space.trailing(dims));
+    size_t last = dims.size() - 1;
+    return emitMerged(dims.size() - merges, last,
+                      along ? &KernelBuilder::emitAlong
+                            : &KernelBuilder::emitAcross);
+  }
+  size_t rank = tensorType(yield()->getOperand(0)).getRank();
+  return emitMerged(0, rank == 0 || flat ? 0 : rank - 1,
+                    &KernelBuilder::emitLoop);
+}
+
+struct EmitCpuKernels : ingot::impl::EmitCpuKernelsBase<EmitCpuKernels> {
+  void runOnOperation() override {
+    llvm::DenseMap<StringAttr, Extent> extents;
+    // Launched for the elements of a shard.
+    llvm::DenseSet<StringAttr> flat;
+    getOperation().walk([&](exec::LaunchOp launch) {
+      if (launch.getShard())
+        flat.insert(launch.getKernelAttr().getAttr());
+    });
+    for (auto kernel :
+         llvm::make_early_inc_range(getOperation().getOps<exec::KernelOp>())) {
+      StringAttr name = kernel.getSymNameAttr();
+      auto kind = symbolizeFusionKind(kernel.getKind());
+      if (kind == FusionKind::Epilogue)
+        emitEpilogue(kernel);
+      else if (kind == FusionKind::Group)
+        extents[name] = buildGroup(kernel);
+      else
+        extents[name] = KernelBuilder(kernel).build(flat.contains(name));
+      kernel.erase();
+      ++numKernels;
+    }
+    auto setExtent = [&](exec::LaunchOp launch) -> WalkResult {
+      Extent extent = extents.lookup(launch.getKernelAttr().getAttr());
+      auto type = cast<MemRefType>(launch.getOutputs().front().getType());
+      if (launch.getShard() && extent.iterations != type.getNumElements())
+        return launch.emitOpError("runs ")
+               << extent.iterations
+               << " iterations, not one for each element of its shards";
+      launch.setExtent(extent.iterations);
+      launch.setGrain(extent.grain);
+      return WalkResult::advance();
+    };
+    auto check = [](exec::MatmulEpilogueOp product) -> WalkResult {
+      if (product.getKernel() && !product.getExtra())
+        return WalkResult::advance();
+      return product.emitOpError(
+          "uses an epilogue that only GPU targets support");
+    };
+    if (getOperation().walk(setExtent).wasInterrupted() ||
+        getOperation().walk(check).wasInterrupted())
+      signalPassFailure();
+  }
+
+  static Extent buildGroup(exec::KernelOp group) {
+    SmallVector<GroupPart> parts = outlineParts(group);
+    llvm::MapVector<exec::KernelOp, Extent> built;
+    SmallVector<Extent> extents;
+    for (GroupPart &part : parts) {
+      auto [it, isNew] = built.try_emplace(part.kernel);
+      if (isNew)
+        it->second = KernelBuilder(part.kernel).build(/*flat=*/false);
+      extents.push_back(it->second);
+    }
+    Extent extent = emitGroup(group, parts, extents);
+    for (auto &[kernel, ignored] : built)
+      kernel.erase();
+    return extent;
+  }
+};
+
+} // namespace

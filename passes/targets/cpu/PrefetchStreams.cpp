@@ -1,0 +1,244 @@
+//===----------------------------------------------------------------------===//
+// PrefetchStreams: loops over more than the caches hold ask for what they will
+// touch.
+//
+// A processor foresees a few streams of neighbouring lines by itself, and not
+// far: one loop over one array reads at half the rate of memory or less.
+//===----------------------------------------------------------------------===//
+
+#include "dialects/ingot/support/Remarks.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
+#include "passes/targets/cpu/Passes.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace ingot {
+#define GEN_PASS_DEF_PREFETCHSTREAMS
+#include "passes/targets/cpu/Passes.h.inc"
+} // namespace ingot
+
+using namespace mlir;
+
+namespace {
+
+constexpr int64_t kLineBytes = 64;
+
+/// More keep memory busy by themselves.
+constexpr size_t kMostStreams = 3;
+
+int64_t bytesOf(MemRefType type) {
+  int64_t bits = std::max(8u, type.getElementTypeBitWidth());
+  return type.getNumElements() * bits / 8;
+}
+
+/// Returns how far `index` moves while the counter of `loop` moves by 1 and
+/// those of loops within it stay; nothing where it is not plain arithmetic on
+/// them.
+std::optional<int64_t> findStride(Value index, scf::ForOp loop) {
+  if (index == loop.getInductionVar())
+    return 1;
+  if (!loop.getRegion().isAncestor(index.getParentRegion()))
+    return 0;
+  Operation *op = index.getDefiningOp();
+  if (!op) {
+    auto inner = dyn_cast<scf::ForOp>(index.getParentBlock()->getParentOp());
+    bool isCounter = inner && index == inner.getInductionVar();
+    return isCounter ? std::optional<int64_t>(0) : std::nullopt;
+  }
+  if (!isa<arith::AddIOp, arith::SubIOp, arith::MulIOp>(op))
+    return std::nullopt;
+  std::optional<int64_t> lhs = findStride(op->getOperand(0), loop);
+  std::optional<int64_t> rhs = findStride(op->getOperand(1), loop);
+  if (!lhs || !rhs)
+    return std::nullopt;
+  if (isa<arith::AddIOp>(op))
+    return *lhs + *rhs;
+  if (isa<arith::SubIOp>(op))
+    return *lhs - *rhs;
+  APInt factor;
+  if (matchPattern(op->getOperand(1), m_ConstantInt(&factor)))
+    return *lhs * factor.getSExtValue();
+  if (matchPattern(op->getOperand(0), m_ConstantInt(&factor)))
+    return *rhs * factor.getSExtValue();
+  return *lhs == 0 && *rhs == 0 ? std::optional<int64_t>(0) : std::nullopt;
+}
+
+/// Returns how often the loop runs, if that is known.
+std::optional<int64_t> findLength(scf::ForOp loop) {
+  APInt lower, upper;
+  if (!matchPattern(loop.getLowerBound(), m_ConstantInt(&lower)) ||
+      !matchPattern(loop.getUpperBound(), m_ConstantInt(&upper)))
+    return std::nullopt;
+  return upper.getSExtValue() - lower.getSExtValue();
+}
+
+/// An index into a buffer that moves on by 1.
+struct Stream {
+  Value buffer, index;
+  /// From an element to the one that is asked for with it.
+  int64_t distance;
+
+  bool operator==(const Stream &other) const {
+    return buffer == other.buffer && index == other.index;
+  }
+};
+
+struct PrefetchStreams : ingot::impl::PrefetchStreamsBase<PrefetchStreams> {
+  using PrefetchStreamsBase::PrefetchStreamsBase;
+
+  void runOnOperation() override {
+    func::FuncOp function = getOperation();
+    int64_t bytes = 0;
+    for (Type type : function.getArgumentTypes())
+      if (auto buffer = dyn_cast<MemRefType>(type))
+        bytes += bytesOf(buffer);
+    auto asks = [](memref::PrefetchOp) { return WalkResult::interrupt(); };
+    if (bytes < leastBytes || function.walk(asks).wasInterrupted())
+      return;
+    SmallVector<scf::ForOp> innermost;
+    function.walk([&](scf::ForOp loop) {
+      bool isInnermost = true;
+      loop.getBody()->walk([&](scf::ForOp) { isInnermost = false; });
+      if (isInnermost)
+        innermost.push_back(loop);
+    });
+    for (scf::ForOp loop : innermost) {
+      SmallVector<Stream> streams = findStreams(loop);
+      if (streams.empty())
+        continue;
+      auto options = remarkOptions(getArgument(), "Prefetch");
+      if (streams.size() > kMostStreams) {
+        remark::missed(loop.getLoc(), options)
+            << remark::reason(
+                   "the loop reads enough arrays to keep memory busy")
+            << remark::metric("arrays", streams.size());
+        continue;
+      }
+      remark::passed(loop.getLoc(), options)
+          << remark::metric("arrays", streams.size());
+      cut(loop, streams);
+    }
+  }
+
+private:
+  /// Returns what every iteration touches, of buffers that matter.
+  SmallVector<Stream> findStreams(scf::ForOp loop) {
+    SmallVector<Stream> streams;
+    APInt step;
+    if (!matchPattern(loop.getStep(), m_ConstantInt(&step)) || !step.isOne())
+      return streams;
+    auto add = [&](Value buffer, ValueRange index) {
+      if (!isa<BlockArgument>(buffer) || index.size() != 1 ||
+          bytesOf(cast<MemRefType>(buffer.getType())) < leastBytes / 16 ||
+          findStride(index.front(), loop) != 1)
+        return;
+      std::optional<int64_t> distance = findDistance(index.front(), loop);
+      if (!distance)
+        return;
+      Stream stream = {buffer, index.front(), *distance};
+      if (!llvm::is_contained(streams, stream))
+        streams.push_back(stream);
+    };
+    for (Operation &op : loop.getBody()->without_terminator())
+      if (auto load = dyn_cast<memref::LoadOp>(op))
+        add(load.getMemRef(), load.getIndices());
+      else if (auto store = dyn_cast<memref::StoreOp>(op))
+        add(store.getMemRef(), store.getIndices());
+    return streams;
+  }
+
+  /// About a piece further: in the loop, or as many rounds on of the one around
+  /// a short loop.
+  std::optional<int64_t> findDistance(Value index, scf::ForOp loop) {
+    std::optional<int64_t> length = findLength(loop);
+    auto around = loop->getParentOfType<scf::ForOp>();
+    if (!length || *length > piece || !around)
+      return piece;
+    std::optional<int64_t> stride = findStride(index, around);
+    if (!stride || *length <= 0)
+      return std::nullopt;
+    return *stride * std::max<int64_t>(1, piece / *length);
+  }
+
+  /// Makes the loop one over pieces, each of which asks for the next one.
+  void cut(scf::ForOp loop, ArrayRef<Stream> streams) {
+    Location loc = loop.getLoc();
+    OpBuilder builder(loop);
+    auto constant = [&](int64_t value) -> Value {
+      return arith::ConstantIndexOp::create(builder, loc, value);
+    };
+    Value size = constant(piece);
+    auto pieces =
+        scf::ForOp::create(builder, loc, loop.getLowerBound(),
+                           loop.getUpperBound(), size, loop.getInitArgs());
+    loop.replaceAllUsesWith(pieces.getResults());
+    Block *body = pieces.getBody();
+    builder.setInsertionPointToStart(body);
+    Value from = pieces.getInductionVar();
+    Value to = arith::MinSIOp::create(
+        builder, loc, arith::AddIOp::create(builder, loc, from, size),
+        loop.getUpperBound());
+    // Elements of a line, and the streams of such elements.
+    llvm::MapVector<int64_t, SmallVector<Stream>> byLine;
+    for (const Stream &stream : streams) {
+      auto type = cast<MemRefType>(stream.buffer.getType());
+      byLine[kLineBytes * type.getNumElements() / bytesOf(type)].push_back(
+          stream);
+    }
+    for (auto &[elements, group] : byLine) {
+      auto lines =
+          scf::ForOp::create(builder, loc, from, to, constant(elements));
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointToStart(lines.getBody());
+      IRMapping mapping;
+      mapping.map(loop.getInductionVar(), lines.getInductionVar());
+      for (const Stream &stream : group)
+        prefetch(builder, loc, stream,
+                 copyIndex(builder, stream.index, loop, mapping));
+      numStreams += group.size();
+    }
+    // Without results it has a terminator.
+    if (pieces.getNumResults() == 0)
+      loop->moveBefore(body->getTerminator());
+    else
+      loop->moveBefore(body, body->end());
+    loop.setLowerBound(from);
+    loop.setUpperBound(to);
+    loop.getInitArgsMutable().assign(pieces.getRegionIterArgs());
+    if (pieces.getNumResults() == 0)
+      return;
+    builder.setInsertionPointToEnd(body);
+    scf::YieldOp::create(builder, loc, loop.getResults());
+  }
+
+  static void prefetch(OpBuilder &builder, Location loc, const Stream &stream,
+                       Value index) {
+    auto constant = [&](int64_t value) -> Value {
+      return arith::ConstantIndexOp::create(builder, loc, value);
+    };
+    auto type = cast<MemRefType>(stream.buffer.getType());
+    Value ahead =
+        arith::AddIOp::create(builder, loc, index, constant(stream.distance));
+    ahead = arith::MinSIOp::create(builder, loc, ahead,
+                                   constant(type.getNumElements() - 1));
+    memref::PrefetchOp::create(builder, loc, stream.buffer, ahead,
+                               /*isWrite=*/false, /*localityHint=*/3,
+                               /*isDataCache=*/true);
+  }
+
+  /// Returns the arithmetic that makes an index, for another counter.
+  static Value copyIndex(OpBuilder &builder, Value index, scf::ForOp loop,
+                         IRMapping &mapping) {
+    if (mapping.contains(index) || loop.isDefinedOutsideOfLoop(index))
+      return mapping.lookupOrDefault(index);
+    Operation *op = index.getDefiningOp();
+    for (Value operand : op->getOperands())
+      mapping.map(operand, copyIndex(builder, operand, loop, mapping));
+    return builder.clone(*op, mapping)->getResult(0);
+  }
+};
+
+} // namespace

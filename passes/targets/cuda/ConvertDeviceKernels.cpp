@@ -1,0 +1,121 @@
+//===----------------------------------------------------------------------===//
+// Device functions into the LLVM and NVVM dialects.
+//===----------------------------------------------------------------------===//
+
+#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
+#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
+#include "mlir/Conversion/GPUCommon/GPUCommonPass.h"
+#include "mlir/Conversion/GPUToNVVM/GPUToNVVMPass.h"
+#include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
+#include "mlir/Conversion/LLVMCommon/TypeConverter.h"
+#include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
+#include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
+#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
+#include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Transforms/DialectConversion.h"
+#include "passes/codegen/Booleans.h"
+#include "passes/targets/cuda/Passes.h"
+#include "runtime/abi/Abi.h"
+#include "llvm/ADT/StringSet.h"
+
+namespace ingot {
+#define GEN_PASS_DEF_CONVERTDEVICEKERNELS
+#include "passes/targets/cuda/Passes.h.inc"
+} // namespace ingot
+
+using namespace mlir;
+using namespace ingot;
+
+namespace {
+
+/// Returns whether an instruction computes the op exactly: MLIR's own lowering
+/// to LLVM emits it.
+bool isInstruction(StringRef op) {
+  static const llvm::StringSet<> ops = {
+      math::AbsFOp::getOperationName(),
+      math::AbsIOp::getOperationName(),
+      math::CeilOp::getOperationName(),
+      math::CopySignOp::getOperationName(),
+      math::FloorOp::getOperationName(),
+      math::FmaOp::getOperationName(),
+      math::RoundEvenOp::getOperationName(),
+      math::RsqrtOp::getOperationName(),
+      math::SqrtOp::getOperationName(),
+      math::TruncOp::getOperationName(),
+  };
+  return ops.contains(op);
+}
+
+/// Adds calls of libdevice for all other functions.
+void addLibdevice(const LLVMTypeConverter &types, RewritePatternSet &patterns) {
+  RewritePatternSet calls(patterns.getContext());
+  populateLibDeviceConversionPatterns(types, calls, /*benefit=*/2);
+  for (std::unique_ptr<RewritePattern> &pattern : calls.getNativePatterns()) {
+    std::optional<OperationName> root = pattern->getRootKind();
+    if (root && root->getDialectNamespace() == "math" &&
+        !isInstruction(root->getStringRef()))
+      patterns.add(std::move(pattern));
+  }
+}
+
+struct ConvertDeviceKernels
+    : ingot::impl::ConvertDeviceKernelsBase<ConvertDeviceKernels> {
+  void runOnOperation() override {
+    // 32 bits are enough for indices of most functions, and faster.
+    SmallVector<Operation *> small, large;
+    for (auto function : getOperation().getOps<gpu::GPUFuncOp>())
+      (hasSmallBuffers(function) ? small : large).push_back(function);
+    if (failed(convert(small, /*indexBits=*/32)) ||
+        failed(convert(large, /*indexBits=*/64)))
+      return signalPassFailure();
+    codegen::widenBooleans(getOperation());
+    // What the arena's layout promises, for accesses of 16 bytes.
+    OpBuilder builder(&getContext());
+    for (auto function : getOperation().getOps<LLVM::LLVMFuncOp>())
+      for (unsigned i = 0; i < function.getNumArguments(); ++i)
+        if (isa<LLVM::LLVMPointerType>(function.getArgumentTypes()[i]))
+          function.setArgAttr(i, LLVM::LLVMDialect::getAlignAttrName(),
+                              builder.getI64IntegerAttr(INGOT_ALIGNMENT));
+  }
+
+private:
+  static bool hasSmallBuffers(gpu::GPUFuncOp function) {
+    return llvm::all_of(function.getArgumentTypes(), [](Type type) {
+      auto buffer = dyn_cast<MemRefType>(type);
+      return !buffer || buffer.getNumElements() < int64_t(1) << 31;
+    });
+  }
+
+  LogicalResult convert(ArrayRef<Operation *> functions, unsigned indexBits) {
+    MLIRContext *context = &getContext();
+    LowerToLLVMOptions options(context);
+    options.useBarePtrCallConv = true;
+    options.overrideIndexBitwidth(indexBits);
+    LLVMTypeConverter types(context, options);
+    configureGpuToNVVMTypeConverter(types);
+    // Only moved around by now (see --ingot-expand-math).
+    types.addConversion([](BFloat16Type type) {
+      return IntegerType::get(type.getContext(), 16);
+    });
+
+    LLVMConversionTarget target(*context);
+    configureGpuToNVVMConversionLegality(target);
+    RewritePatternSet patterns(context);
+    addLibdevice(types, patterns);
+    populateSCFToControlFlowConversionPatterns(patterns);
+    arith::populateArithToLLVMConversionPatterns(types, patterns);
+    populateMathToLLVMConversionPatterns(types, patterns,
+                                         /*approximateLog1p=*/false);
+    populateFinalizeMemRefToLLVMConversionPatterns(types, patterns);
+    cf::populateControlFlowToLLVMConversionPatterns(types, patterns);
+    populateVectorToLLVMConversionPatterns(types, patterns);
+    populateGpuToNVVMConversionPatterns(types, patterns);
+    return applyPartialConversion(functions, target, std::move(patterns));
+  }
+};
+
+} // namespace

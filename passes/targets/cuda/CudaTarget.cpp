@@ -1,0 +1,322 @@
+#include "passes/targets/cuda/CudaTarget.h"
+
+#include "dialects/ingot/ir/CallDescriptor.h"
+#include "dialects/ingot/ir/Dialect.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "passes/codegen/ElementEmitter.h"
+#include "passes/targets/cuda/DeviceCode.h"
+#include "passes/targets/cuda/LibraryScratch.h"
+#include "passes/targets/cuda/Passes.h"
+#include "passes/targets/cuda/epilogues/LibraryEpilogue.h"
+#include "passes/targets/cuda/kernels/DeviceMessages.h"
+#include "passes/targets/cuda/kernels/ReductionSplit.h"
+#include "passes/targets/host/Object.h"
+#include "passes/targets/host/ScalarPasses.h"
+
+using namespace mlir;
+using namespace ingot;
+
+llvm::Expected<std::unique_ptr<Target>>
+CudaTarget::create(const TargetSpec &spec, const Machine &machine) {
+  if (!spec.arch.empty())
+    if (llvm::Error error = checkArchitecture(spec.arch))
+      return std::move(error);
+  return std::unique_ptr<Target>(new CudaTarget(spec, machine));
+}
+
+void ingot::registerCudaTarget() {
+  registerTarget("cuda", &CudaTarget::create);
+}
+
+StringRef CudaTarget::getArch() const {
+  return spec.arch.empty() ? StringRef("sm_90") : StringRef(spec.arch);
+}
+
+llvm::json::Object CudaTarget::describe() const {
+  return llvm::json::Object{
+      {"kind", "cuda"}, {"arch", getArch()}, {"features", llvm::json::Array()}};
+}
+
+HostProcessor CudaTarget::getHost() const {
+  // Any processor can launch kernels.
+  return llvm::cantFail(findProcessor("x86-64"));
+}
+
+Machine CudaTarget::describeMachine() const {
+  // NVIDIA H100 SXM5, at about two thirds of the figures of its data sheet.
+  Machine machine;
+  machine.vectorF32 = 4e12;
+  machine.vectorF64 = 2e12;
+  machine.matmulF32 = machine.convolutionF32 = 40e12;
+  machine.attentionF32 = 16e12;
+  machine.attentionBf16 = machine.attentionF16 = 200e12;
+  machine.matmulF64 = machine.convolutionF64 = 20e12;
+  machine.matmulBf16 = machine.matmulF16 = 600e12;
+  machine.convolutionBf16 = machine.convolutionF16 = 400e12;
+  machine.multipliesBf16 = machine.multipliesF16 = 1;
+  machine.memoryBandwidth = 2.5e12;
+  machine.cacheBandwidth = 6e12;
+  machine.cacheBytes = 50e6;
+  // What NVIDIA recommends for matrix products on its latest devices.
+  machine.deviceWorkspaceBytes = 32 << 20;
+  // 132 multiprocessors of 1024.
+  machine.threads = 1 << 17;
+  machine.launchSeconds = 3e-6;
+  machine.linkBandwidth = 300e9;
+  machine.linkSeconds = 10e-6;
+  return machine;
+}
+
+//===----------------------------------------------------------------------===//
+// Library calls
+//===----------------------------------------------------------------------===//
+
+static bool isHalf(Type element) { return element.isBF16() || element.isF16(); }
+
+/// Returns whether tensor cores multiply the type: f32 is then rounded to TF32.
+static bool isOnTensorCores(int32_t type, MathMode math) {
+  return type == INGOT_BF16 || type == INGOT_F16 ||
+         (type == INGOT_F32 && math == MathMode::TF32);
+}
+
+/// Returns why cuDNN takes no attention of these sizes and bounds; empty if it
+/// does.
+static StringRef refuseSizes(const AttentionSizes &sizes, int64_t left,
+                             int64_t right) {
+  auto fits = [](int64_t columns) {
+    return columns > 0 && columns % 8 == 0 && columns <= 128;
+  };
+  bool knowsBounds = right == 0 || (right < 0 && left < 0);
+  bool isEmpty = sizes.batch * sizes.heads * sizes.queries * sizes.keys == 0;
+  if (!isEmpty && fits(sizes.size) && fits(sizes.valueSize) && knowsBounds &&
+      sizes.window(left, right).fewest > 0)
+    return "";
+  return "the library requires head sizes that are multiples of 8 up to 128, "
+         "and bounds in which each query attends to a key";
+}
+
+bool CudaTarget::hasAttention(Type element) const { return isHalf(element); }
+
+std::string CudaTarget::refuseAttention(const AttentionQuery &query) const {
+  if (query.hasTerms || query.hasDropout)
+    if (query.readsLse)
+      return "the log-sum-exp is used; the library's differs for fully masked "
+             "rows and ignores dropout";
+  if (query.hasMask)
+    return "the library does not support masks";
+  return refuseSizes(query.sizes, query.left, query.right).str();
+}
+
+/// TF32 where the target may round f32 to it.
+static ingot_math getMath(bool isF32, const Target &target) {
+  return isF32 && target.getSpec().math == MathMode::TF32 ? INGOT_MATH_TF32
+                                                          : INGOT_MATH_EXACT;
+}
+
+static LibrarySupport describeSupport(const ingot_matmul_desc &desc,
+                                      LibraryCall, const Target &target) {
+  bool isF32 = desc.a_type == INGOT_F32 && desc.b_type == INGOT_F32 &&
+               desc.c_type == INGOT_F32;
+  return {"", static_cast<int64_t>(target.getMachine().deviceWorkspaceBytes),
+          getMath(isF32, target)};
+}
+
+static LibrarySupport describeSupport(const ingot_conv_desc &desc, LibraryCall,
+                                      const Target &target) {
+  bool roundsF32 = target.getSpec().math == MathMode::TF32;
+  return {"",
+          static_cast<int64_t>(target.getMachine().deviceWorkspaceBytes) +
+              cuda::getCopyBytes(desc, roundsF32),
+          getMath(desc.type == INGOT_F32, target)};
+}
+
+static LibrarySupport describeSupport(const ingot_attention_desc &desc,
+                                      LibraryCall call, const Target &target) {
+  if (desc.type != INGOT_BF16 && desc.type != INGOT_F16)
+    return {"the library supports 16-bit element types only"};
+  if (hasBuffer(call, "mask"))
+    return {"the library does not support masks"};
+  // A query behind a window of the first keys would attend to none.
+  if (hasBuffer(call, "lengths") && desc.left >= 0)
+    return {"the library does not support key sequence lengths with a sliding "
+            "window"};
+  AttentionSizes sizes = {desc.batch, desc.heads, desc.key_heads, desc.queries,
+                          desc.keys,  desc.size,  desc.value_size};
+  if (StringRef reason = refuseSizes(sizes, desc.left, desc.right);
+      !reason.empty())
+    return {reason.str()};
+  int64_t bytes =
+      static_cast<int64_t>(target.getMachine().deviceWorkspaceBytes) +
+      cuda::getSumBytes(desc);
+  if (call.getEntry() == "ingot_attention_grad")
+    bytes += cuda::getScoreBytes(desc);
+  return {"", bytes};
+}
+
+static LibrarySupport describeSupport(const ingot_compress_desc &, LibraryCall,
+                                      const Target &) {
+  return {"generated kernels compress on GPUs"};
+}
+
+LibrarySupport CudaTarget::getSupport(LibraryCall call) const {
+  if (StringRef reason = call.refuseCall(); !reason.empty())
+    return {reason.str()};
+  // Collectives and the sum of squares of a shard need nothing.
+  LibrarySupport support;
+  CallDescriptor::of(call)
+      .match<ingot_matmul_desc, ingot_conv_desc, ingot_attention_desc,
+             ingot_compress_desc>([&](const auto &desc) {
+        support = describeSupport(desc, call, *this);
+      });
+  return support;
+}
+
+/// What kernels that replace a call work in.
+static int64_t countCallScratch(LibraryCall call, int64_t threads) {
+  MLIRContext *context = call->getContext();
+  CallDescriptor descriptor = CallDescriptor::of(call);
+  int64_t bytes = 0;
+  // Kernels encode what a bucket sends, and add up squares.
+  descriptor.match<ingot_bucket_desc>([&](const ingot_bucket_desc &desc) {
+    if (desc.compression == INGOT_UNCOMPRESSED ||
+        abi::findEntry(call.getEntry())->phase != abi::Phase::Start)
+      return;
+    auto buffers = codegen::MessageBuffers::of(context, desc.compression,
+                                               desc.elements, desc.k);
+    SmallVector<MemRefType> types = {buffers.message};
+    if (buffers.counts)
+      types.push_back(buffers.counts);
+    bytes = codegen::countAlignedBytes(types);
+  });
+  descriptor.match<ingot_shard_desc>([&](const ingot_shard_desc &desc) {
+    bytes = codegen::countAlignedBytes(
+        codegen::ReductionSplit::ofAll(desc.elements, Float64Type::get(context),
+                                       threads)
+            .partials);
+  });
+  return bytes;
+}
+
+int64_t CudaTarget::getScratchBytes(Operation *op) const {
+  using namespace codegen;
+  int64_t library = Target::getScratchBytes(op);
+  auto threads = static_cast<int64_t>(machine.threads);
+  if (auto call = dyn_cast<LibraryCall>(op))
+    return std::max(library, countCallScratch(call, threads));
+  auto fusion = dyn_cast<FusionOp>(op);
+  if (!fusion)
+    return library;
+  auto count = [&](const ReductionSpace &space, TypeRange inputs) {
+    SmallVector<Type> buffers = llvm::map_to_vector(inputs, [](Type type) {
+      return Type(flatType(cast<RankedTensorType>(type)));
+    });
+    return countAlignedBytes(
+        ReductionSplit::of(space, buffers, threads).partials);
+  };
+  if (fusion.getKind() == FusionKind::Reduction) {
+    Block &body = fusion.getBody().front();
+    return count(ReductionSpace(body.getTerminator()->getOperands()),
+                 body.getArgumentTypes());
+  }
+  SmallVector<Operation *> extra = fusion.getExtraOps();
+  if (extra.empty() || !isa<Reduction>(extra.back()))
+    return library;
+  SmallVector<Type> read;
+  for (Operation *part : extra)
+    for (Value operand : part->getOperands())
+      if (!llvm::is_contained(extra, operand.getDefiningOp()))
+        read.push_back(operand.getType());
+  // Partial sums are written when the library's workspace is free again.
+  return std::max(library,
+                  count(ReductionSpace(extra.back()->getResults()), read));
+}
+
+bool CudaTarget::prefersChannelsLast(LibraryCall call) const {
+  // Tensor cores take channels last; other kernels are made for channels first.
+  CallDescriptor descriptor = CallDescriptor::of(call);
+  if (!descriptor.is<ingot_conv_desc>())
+    return false;
+  auto desc = descriptor.get<ingot_conv_desc>();
+  return !desc.channels_last && isOnTensorCores(desc.type, spec.math);
+}
+
+RowAlignment CudaTarget::getRowAlignment(Type element) const {
+  bool isMultiplied =
+      isHalf(element) || (element.isF32() && spec.math == MathMode::TF32);
+  // Bytes that tensor cores take of a row at a time (cuBLAS 13, "Tensor Core
+  // Usage"), and a cache line.
+  return isMultiplied ? RowAlignment{/*unit=*/16, /*line=*/128}
+                      : RowAlignment();
+}
+
+namespace {
+struct CublasLtEpilogues : EpilogueLibrary {
+  std::optional<LibraryEpilogue> match(Operation *call,
+                                       const LibraryEpilogueRules &rules,
+                                       StringRef &reason) const override {
+    return matchLibraryEpilogue(call, rules, reason);
+  }
+  SmallVector<BiasGradient> findBiasGradients(
+      Operation *call,
+      const std::optional<LibraryEpilogue> &epilogue) const override {
+    return ingot::findBiasGradients(call, epilogue);
+  }
+};
+} // namespace
+
+const EpilogueLibrary *CudaTarget::getEpilogueLibrary() const {
+  static const CublasLtEpilogues library;
+  return &library;
+}
+
+int64_t CudaTarget::getStagingBlocks() const { return INGOT_STAGING_BLOCKS; }
+
+//===----------------------------------------------------------------------===//
+// Passes and code
+//===----------------------------------------------------------------------===//
+
+void CudaTarget::addLegalization(OpPassManager &functions,
+                                 LegalizationPoint point,
+                                 const LegalizationOptions &options) const {
+  switch (point) {
+  case LegalizationPoint::Forward:
+    functions.addPass(createLegalizeAttention());
+    return;
+  case LegalizationPoint::Precision:
+    // Before compute copies of biases are made.
+    functions.addPass(createRoundEpilogues({options.keepFp32}));
+    return;
+  case LegalizationPoint::Kernels:
+    // Last: nothing else understands a comparison of bits.
+    functions.addPass(createPackSigns());
+    return;
+  }
+}
+
+void CudaTarget::addDeviceFunctions(OpPassManager &manager) {
+  manager.addPass(createEmitCudaKernels());
+  // Functions are polynomials at every level: the device has no C library.
+  addScalarPasses(manager.nest<gpu::GPUModuleOp>().nest<gpu::GPUFuncOp>(),
+                  /*level=*/2);
+}
+
+void CudaTarget::addKernelPipeline(OpPassManager &manager, unsigned) const {
+  addDeviceFunctions(manager);
+  manager.addNestedPass<gpu::GPUModuleOp>(createConvertDeviceKernels());
+}
+
+llvm::Expected<DeviceCode> CudaTarget::emitDeviceCode(ModuleOp module) const {
+  gpu::GPUModuleOp device = *module.getOps<gpu::GPUModuleOp>().begin();
+  auto code = generateDeviceCode(device, getArch());
+  if (code)
+    device.erase();
+  return code;
+}
+
+void ingot::registerCudaPipelines() {
+  PassPipelineRegistration<>(
+      "ingot-cuda-kernels", "from placed steps to GPU functions for CUDA",
+      [](OpPassManager &manager) { CudaTarget::addDeviceFunctions(manager); });
+}

@@ -1,0 +1,60 @@
+//===----------------------------------------------------------------------===//
+//
+// The target that executes steps on an NVIDIA GPU: kernels are GPU functions,
+// and library calls are those of cuBLASLt and cuDNN (runtime/cuda).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_PASSES_TARGETS_CUDA_CUDATARGET_H
+#define INGOT_PASSES_TARGETS_CUDA_CUDATARGET_H
+
+#include "dialects/ingot/target/Target.h"
+
+namespace ingot {
+
+class CudaTarget : public Target {
+public:
+  /// Creates the target. `spec.arch` is a name such as `sm_80`, by default
+  /// sm_90; an unsupported name is an error.
+  static llvm::Expected<std::unique_ptr<Target>> create(const TargetSpec &spec,
+                                                        const Machine &machine);
+
+  Machine describeMachine() const override;
+  LibrarySupport getSupport(LibraryCall call) const override;
+  bool hasAttention(mlir::Type element) const override;
+  std::string refuseAttention(const AttentionQuery &query) const override;
+  bool prefersChannelsLast(LibraryCall call) const override;
+  bool permutesFilters() const override { return true; }
+  RowAlignment getRowAlignment(mlir::Type element) const override;
+  const EpilogueLibrary *getEpilogueLibrary() const override;
+  bool splitsReductions() const override { return true; }
+  int64_t getStagingBlocks() const override;
+  void addLegalization(mlir::OpPassManager &functions, LegalizationPoint point,
+                       const LegalizationOptions &options) const override;
+  void addKernelPipeline(mlir::OpPassManager &manager,
+                         unsigned level) const override;
+  llvm::Expected<DeviceCode>
+  emitDeviceCode(mlir::ModuleOp module) const override;
+  HostProcessor getHost() const override;
+  llvm::StringRef getRuntime() const override { return "cuda"; }
+  llvm::json::Object describe() const override;
+
+  int64_t getScratchBytes(mlir::Operation *op) const override;
+  /// From placed steps to device functions in a `gpu.module`.
+  static void addDeviceFunctions(mlir::OpPassManager &manager);
+
+protected:
+  using Target::Target;
+
+private:
+  llvm::StringRef getArch() const;
+};
+
+/// Registers the kind `cuda`.
+void registerCudaTarget();
+/// Registers `--ingot-cuda-kernels`.
+void registerCudaPipelines();
+
+} // namespace ingot
+
+#endif // INGOT_PASSES_TARGETS_CUDA_CUDATARGET_H

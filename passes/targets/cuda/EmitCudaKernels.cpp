@@ -1,0 +1,216 @@
+//===----------------------------------------------------------------------===//
+// Kernels into device functions, launches into grids.
+//===----------------------------------------------------------------------===//
+
+#include "dialects/exec/Exec.h"
+#include "dialects/ingot/builders/Builders.h"
+#include "dialects/ingot/target/Target.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "passes/targets/cuda/MessageExchange.h"
+#include "passes/targets/cuda/Passes.h"
+#include "passes/targets/cuda/kernels/DeviceKernel.h"
+#include "runtime/abi/Abi.h"
+
+#include <numeric>
+
+namespace ingot {
+#define GEN_PASS_DEF_EMITCUDAKERNELS
+#include "passes/targets/cuda/Passes.h.inc"
+} // namespace ingot
+
+using namespace mlir;
+using namespace ingot;
+using namespace ingot::codegen;
+
+namespace {
+
+struct EmitCudaKernels : ingot::impl::EmitCudaKernelsBase<EmitCudaKernels> {
+  using EmitCudaKernelsBase::EmitCudaKernelsBase;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
+    // The number that partial sums are planned for.
+    int64_t filling =
+        threads != 0
+            ? threads
+            : static_cast<int64_t>(Target::of(module)->getMachine().threads);
+    auto device =
+        gpu::GPUModuleOp::create(builder, module.getLoc(), kDeviceModule);
+    for (exec::CallOp call : findAll<exec::CallOp>(module))
+      if (call.getEntry() == "ingot_shard_square_sum")
+        generateSum(call);
+    llvm::DenseMap<StringAttr, int64_t> units = findRangeUnits(module);
+    llvm::DenseMap<StringAttr, DeviceKernel> kernels;
+    for (auto kernel :
+         llvm::make_early_inc_range(module.getOps<exec::KernelOp>())) {
+      StringAttr name = kernel.getSymNameAttr();
+      int64_t unit = units.lookup(name);
+      DeviceKernel built =
+          DeviceKernelBuilder(kernel, device, filling, unit).build();
+      if (unit != 0 && built.extent == 0) {
+        kernel.emitOpError("is not a loop over the elements of shards");
+        return signalPassFailure();
+      }
+      numKernels += built.finish ? 2 : 1;
+      kernels[name] = std::move(built);
+      kernel.erase();
+    }
+    MessageExchange messages(module, device);
+    for (auto step : module.getOps<exec::StepOp>()) {
+      auto lowered = messages.lower(step);
+      step.walk([&](exec::LaunchOp launch) {
+        lowered = success(
+            succeeded(lowerLaunch(
+                launch,
+                kernels.find(launch.getKernelAttr().getAttr())->second)) &&
+            succeeded(lowered));
+      });
+      step.walk([&](exec::MatmulEpilogueOp product) {
+        auto find = [&](FlatSymbolRefAttr name) {
+          return name ? &kernels.find(name.getAttr())->second : nullptr;
+        };
+        lowered = success(
+            succeeded(lowerProduct(product, find(product.getKernelAttr()),
+                                   find(product.getExtraAttr()))) &&
+            succeeded(lowered));
+      });
+      if (failed(lowered))
+        return signalPassFailure();
+    }
+    messages.finish();
+    numKernels += messages.countKernels();
+  }
+
+private:
+  template <typename Op> static SmallVector<Op> findAll(ModuleOp module) {
+    SmallVector<Op> found;
+    module.walk([&](Op op) { found.push_back(op); });
+    return found;
+  }
+
+  /// Of the kernels that some launch runs for a shard: what beginnings of
+  /// shards, and of tensors in their buckets, are multiples of.
+  static llvm::DenseMap<StringAttr, int64_t> findRangeUnits(ModuleOp module) {
+    llvm::DenseMap<StringAttr, int64_t> units;
+    for (exec::LaunchOp launch : findAll<exec::LaunchOp>(module))
+      if (ShardAttr shard = launch.getShardAttr()) {
+        int64_t &unit = units[launch.getKernelAttr().getAttr()];
+        unit = std::gcd(std::gcd<int64_t>(unit, INGOT_SHARD_ELEMENTS),
+                        shard.getFirst());
+      }
+    return units;
+  }
+
+  /// A kernel in place of the library call: squares in double, added up.
+  void generateSum(exec::CallOp sum) {
+    Value input = sum.getBuffers()[0], result = sum.getBuffers()[1];
+    auto buffer = cast<MemRefType>(input.getType());
+    auto type =
+        RankedTensorType::get(buffer.getShape(), buffer.getElementType());
+    StringAttr &name = sums[type];
+    if (!name) {
+      OpBuilder builder = OpBuilder::atBlockBegin(getOperation().getBody());
+      name = builder.getStringAttr("shard_square_sum_" +
+                                   std::to_string(sums.size() - 1));
+      auto kernel = exec::KernelOp::create(
+          builder, sum.getLoc(), name,
+          builder.getStringAttr(stringifyFusionKind(FusionKind::Reduction)),
+          builder.getDenseI64ArrayAttr({-1}));
+      Block *body =
+          builder.createBlock(&kernel.getBody(), {}, type, {sum.getLoc()});
+      Value x = castTo(builder, sum.getLoc(), body->getArgument(0),
+                       builder.getF64Type());
+      Value square = MulOp::create(builder, sum.getLoc(), x.getType(), x, x);
+      Value total =
+          sumOver(builder, sum.getLoc(), square,
+                  llvm::to_vector(llvm::seq<int64_t>(0, type.getRank())));
+      YieldOp::create(builder, sum.getLoc(), total);
+    }
+    OpBuilder builder(sum);
+    exec::LaunchOp::create(
+        builder, sum.getLoc(), name, input, result,
+        /*flops=*/2 * type.getNumElements(), /*bytes=*/IntegerAttr(),
+        /*extent=*/0, /*grain=*/0,
+        ShardAttr::get(&getContext(), sum.getDesc().getInteger("shard_first"),
+                       sum.getDesc().getInteger("shard_of")),
+        sum.getScratchAttr());
+    sum.erase();
+  }
+
+  LogicalResult lowerLaunch(exec::LaunchOp launch, const DeviceKernel &kernel) {
+    OpBuilder builder(launch);
+    Location loc = launch.getLoc();
+    auto partials =
+        carveScratch(builder, launch, launch.getScratchAttr(), kernel.partials);
+    if (failed(partials))
+      return failure();
+    ValueRange outputs = launch.getOutputs();
+    exec::LaunchGridOp main =
+        createLaunch(builder, loc, kernel.main, launch.getInputs(),
+                     kernel.finish ? ValueRange(*partials) : outputs);
+    main.setFlops(launch.getFlops());
+    main.setBytesAttr(launch.getBytesAttr());
+    main.setExtent(kernel.extent);
+    main.setShardAttr(launch.getShardAttr());
+    if (kernel.finish)
+      createLaunch(builder, loc, *kernel.finish, *partials, outputs);
+    launch.erase();
+    return success();
+  }
+
+  /// `finish` and `extra` may be null.
+  LogicalResult lowerProduct(exec::MatmulEpilogueOp product,
+                             const DeviceKernel *finish,
+                             const DeviceKernel *extra) {
+    OpBuilder builder(product);
+    auto describe = [&](const DeviceLaunch &grid) {
+      return exec::GridAttr::get(&getContext(), getDeviceSymbol(builder, grid),
+                                 grid.grid, kBlock, grid.shared);
+    };
+    SmallVector<Value> partials;
+    SmallVector<Attribute> extras;
+    LibraryEpilogueAttr library = product.getLibraryAttr();
+    if (extra) {
+      extras.push_back(describe(extra->main));
+      if (extra->finish)
+        extras.push_back(describe(*extra->finish));
+      // The library's workspace is free again when they are written.
+      exec::ScratchAttr scratch;
+      if (auto buffer = product.getScratch())
+        scratch = exec::ScratchAttr::get(
+            &getContext(), buffer.getDefiningOp<exec::BufferOp>().getOffset(),
+            byteSize(cast<MemRefType>(buffer.getType())));
+      auto carved = carveScratch(builder, product, scratch, extra->partials);
+      if (failed(carved))
+        return failure();
+      partials = std::move(*carved);
+      // The extra output is behind them.
+      if (!partials.empty())
+        library = LibraryEpilogueAttr::get(
+            &getContext(), library.getActivation(), library.getBias(),
+            library.getAddend(), library.getAuxiliary(), library.getResult(),
+            *library.getBiasGrad() + static_cast<int64_t>(partials.size()),
+            library.getSummed());
+    }
+    auto call = exec::MatmulEpilogueGridOp::create(
+        builder, product.getLoc(), product.getLhs(), product.getRhs(),
+        finish ? describe(finish->main) : exec::GridAttr(), product.getInputs(),
+        product.getOutputs(),
+        extras.empty() ? ArrayAttr() : builder.getArrayAttr(extras),
+        product.getExtraInputs(), partials, product.getExtraOutput(),
+        product.getProduct(), product.getScratch(), product.getDesc(),
+        product.getFlops(), library);
+    call->setDiscardableAttrs(product->getDiscardableAttrDictionary());
+    product.erase();
+    return success();
+  }
+
+  /// The kernels of sums of squares, by what they read.
+  llvm::DenseMap<Type, StringAttr> sums;
+};
+
+} // namespace

@@ -1,0 +1,157 @@
+//===----------------------------------------------------------------------===//
+//
+// LegalizeAttention: attention as cuDNN's kernel takes it.
+//
+// Assumes attention formed and no gradients: these come from the rewritten
+// form.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/ingot/attention/PlainAttention.h"
+#include "dialects/ingot/builders/Arithmetic.h"
+#include "dialects/ingot/builders/Builders.h"
+#include "dialects/ingot/support/Remarks.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Iterators.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "passes/targets/cuda/Passes.h"
+
+#include <limits>
+
+namespace ingot {
+#define GEN_PASS_DEF_LEGALIZEATTENTION
+#include "passes/targets/cuda/Passes.h.inc"
+} // namespace ingot
+
+using namespace mlir;
+using namespace ingot;
+
+/// Makes results 0 where a query attends to no key. `allowed`: [batch, heads,
+/// queries, keys], any of which may be 1.
+static void clearUnseeing(AttentionOp op, Value allowed) {
+  OpBuilder builder(op);
+  Arithmetic a(builder, op.getLoc());
+  ArrayRef<int64_t> shape = tensorType(allowed).getShape();
+  Value sees = a.maxOver(a.cast(allowed, builder.getF32Type()), 3);
+  sees = a.compare(Predicate::GT, sees, 0.0);
+  // To the result's order.
+  auto turned = RankedTensorType::get({shape[0], shape[2], shape[1]},
+                                      builder.getI1Type());
+  sees = TransposeOp::create(builder, op.getLoc(), turned, sees,
+                             ArrayRef<int64_t>{0, 2, 1});
+  sees = a.reshape(sees, {shape[0], shape[2], shape[1], 1});
+  Value result = op.getResult();
+  builder.setInsertionPointAfter(op);
+  Value seen = a.select(broadcastTrailing(builder, op.getLoc(), sees,
+                                          tensorType(result).getShape()),
+                        result, 0.0);
+  result.replaceUsesWithIf(seen, [&](OpOperand &use) {
+    return use.getOwner() != seen.getDefiningOp();
+  });
+}
+
+/// Turns the terms of an attention into a bias and lengths: what is hidden gets
+/// a score so low that its weight is 0. A query that attends to no key would
+/// then have the mean of its values: its result is replaced by 0, and with it
+/// what its gradients come from. Lengths of 0 become 1, since the kernel takes
+/// no others.
+static void adaptTerms(AttentionOp op) {
+  // Exponentials of differences from any other score are 0; and what rounding
+  // leaves of the difference of two such scores is small (a power of 2 below
+  // ten), so that weights of a query without keys stay finite in f16 too.
+  constexpr double hidden = -0x1p24;
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  OpBuilder builder(op);
+  Location loc = op.getLoc();
+  Arithmetic a(builder, loc);
+  Type f32 = builder.getF32Type();
+  AttentionSizes sizes = op.getSizes();
+  auto left = static_cast<int64_t>(op.getLeft());
+  auto right = static_cast<int64_t>(op.getRight());
+  Value bias = op.getBias(), allowed = op.getMask();
+  auto require = [&](Value &all, Value holds) {
+    SmallVector<int64_t> shape = commonShape({all, holds});
+    holds = broadcastTrailing(builder, loc, holds, shape);
+    all = all ? a.logicalAnd(broadcastTrailing(builder, loc, all, shape), holds)
+              : holds;
+  };
+  Value lengths = op.getLengths();
+  // A window may lie behind all keys: every query has to see one there.
+  if (lengths && left >= 0) {
+    require(allowed, emitWithinLengths(builder, loc, sizes, lengths));
+    op.getLengthsMutable().clear();
+    lengths = {};
+  }
+  if (lengths)
+    op.getLengthsMutable().assign(a.max(lengths, 1.0));
+  if (bias || allowed) {
+    SmallVector<int64_t> shape = commonShape({bias, allowed});
+    if (bias) {
+      bias = a.cast(bias, f32);
+      require(allowed, a.compare(Predicate::NE, bias, -infinity));
+      bias = a.max(broadcastTrailing(builder, loc, bias, shape), hidden);
+    } else {
+      bias = a.constant(RankedTensorType::get(shape, f32), 0.0);
+    }
+    bias = a.select(allowed, bias, hidden);
+    op.getBiasMutable().assign(bias);
+    op.getMaskMutable().clear();
+    if (lengths)
+      require(allowed, emitWithinLengths(builder, loc, sizes, lengths));
+    if (left >= 0 || right >= 0)
+      require(allowed,
+              a.reshape(emitWithinBounds(builder, loc, sizes, left, right),
+                        {1, 1, sizes.queries, sizes.keys}));
+  } else {
+    // The first key is within the bounds.
+    allowed = a.reshape(a.compare(Predicate::GE, lengths, 1.0),
+                        {sizes.batch, 1, 1, 1});
+  }
+  clearUnseeing(op, allowed);
+}
+
+/// Gives cuDNN's generator a seed of its own for each attention and step: 48
+/// bits of the numbers that dropout would begin with.
+static void adaptSeed(AttentionOp op) {
+  OpBuilder builder(op);
+  Arithmetic a(builder, op.getLoc());
+  auto two = RankedTensorType::get({2}, builder.getF64Type());
+  Value drawn = RandomUniformOp::create(builder, op.getLoc(), two, op.getSeed(),
+                                        op.getStep(), op.getStream());
+  auto take = [&](int64_t i) -> Value {
+    return SliceOp::create(builder, op.getLoc(), drawn, ArrayRef<int64_t>{i},
+                           ArrayRef<int64_t>{i + 1}, ArrayRef<int64_t>{1});
+  };
+  // The upper 24 bits, then the lower ones.
+  Value bits = a.add(a.mul(take(0), 0x1p48), a.mul(take(1), 0x1p24));
+  op.getSeedMutable().assign(a.reshape(a.cast(bits, builder.getI64Type()), {}));
+}
+
+namespace {
+
+struct LegalizeAttention
+    : ingot::impl::LegalizeAttentionBase<LegalizeAttention> {
+  void runOnOperation() override {
+    SmallVector<AttentionOp> attentions;
+    getOperation().walk([&](AttentionOp op) { attentions.push_back(op); });
+    for (AttentionOp op : attentions) {
+      if (op.getBias() || op.getMask() || op.getLengths())
+        adaptTerms(op);
+      if (!op.getSeed())
+        continue;
+      adaptSeed(op);
+      remark::analysis(op.getLoc(),
+                       remarkOptions(getArgument(), "AttentionDropout"))
+          << remark::metric("generator", "library")
+          << remark::metric("ratio", op.getRatio().convertToDouble());
+    }
+    // What was replaced.
+    getOperation()->walk<WalkOrder::PostOrder, ReverseIterator>(
+        [](Operation *op) {
+          if (isOpTriviallyDead(op))
+            op->erase();
+        });
+  }
+};
+
+} // namespace

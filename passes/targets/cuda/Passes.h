@@ -1,0 +1,26 @@
+//===----------------------------------------------------------------------===//
+//
+// Passes that generate code for CUDA GPUs.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_PASSES_TARGETS_CUDA_PASSES_H
+#define INGOT_PASSES_TARGETS_CUDA_PASSES_H
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+#include <memory>
+
+namespace ingot {
+
+#define GEN_PASS_DECL
+#include "passes/targets/cuda/Passes.h.inc"
+
+#define GEN_PASS_REGISTRATION
+#include "passes/targets/cuda/Passes.h.inc"
+
+} // namespace ingot
+
+#endif // INGOT_PASSES_TARGETS_CUDA_PASSES_H

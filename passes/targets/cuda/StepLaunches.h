@@ -1,0 +1,34 @@
+//===----------------------------------------------------------------------===//
+//
+// Launches of device functions in a step, and the planned memory that they work
+// in (header private to this target).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_PASSES_TARGETS_CUDA_STEPLAUNCHES_H
+#define INGOT_PASSES_TARGETS_CUDA_STEPLAUNCHES_H
+
+#include "dialects/exec/Exec.h"
+#include "passes/targets/cuda/kernels/DeviceFunction.h"
+
+namespace ingot::codegen {
+
+/// The module of a step's device functions.
+constexpr llvm::StringLiteral kDeviceModule = "device";
+
+/// Buffers of these types, one after the other from the begin of `scratch` on;
+/// empty, with an error at `op`, if it is too small.
+llvm::FailureOr<llvm::SmallVector<mlir::Value>>
+carveScratch(mlir::OpBuilder &builder, mlir::Operation *op,
+             exec::ScratchAttr scratch, llvm::ArrayRef<mlir::MemRefType> types);
+
+mlir::SymbolRefAttr getDeviceSymbol(mlir::Builder &builder,
+                                    const DeviceLaunch &grid);
+exec::LaunchGridOp createLaunch(mlir::OpBuilder &builder, mlir::Location loc,
+                                const DeviceLaunch &grid,
+                                mlir::ValueRange inputs,
+                                mlir::ValueRange outputs);
+
+} // namespace ingot::codegen
+
+#endif // INGOT_PASSES_TARGETS_CUDA_STEPLAUNCHES_H

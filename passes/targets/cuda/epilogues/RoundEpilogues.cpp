@@ -1,0 +1,169 @@
+//===----------------------------------------------------------------------===//
+// Half precision where libraries' epilogues have it.
+//===----------------------------------------------------------------------===//
+
+#include "dialects/ingot/builders/Builders.h"
+#include "dialects/ingot/ir/Diagnostics.h"
+#include "dialects/ingot/support/Remarks.h"
+#include "mlir/IR/IRMapping.h"
+#include "passes/targets/cuda/Passes.h"
+#include "passes/targets/cuda/epilogues/LibraryEpilogue.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Regex.h"
+
+namespace ingot {
+#define GEN_PASS_DEF_ROUNDEPILOGUES
+#include "passes/targets/cuda/Passes.h.inc"
+} // namespace ingot
+
+using namespace mlir;
+using namespace ingot;
+
+/// `value`, rounded to the element type and back.
+static Value roundTo(OpBuilder &builder, Value value, Type element) {
+  Value rounded = castTo(builder, value.getLoc(), value, element);
+  return castTo(builder, value.getLoc(), rounded,
+                tensorType(value).getElementType());
+}
+
+namespace {
+
+struct RoundEpilogues : ingot::impl::RoundEpiloguesBase<RoundEpilogues> {
+  using RoundEpiloguesBase::RoundEpiloguesBase;
+
+  void runOnOperation() override {
+    SmallVector<EpilogueAnchor> calls(getOperation().getOps<EpilogueAnchor>());
+    for (Operation *call : calls) {
+      roundBiasGradients(call);
+      Type element = tensorType(call->getResult(0)).getElementType();
+      if (element.getIntOrFloatBitWidth() != 16)
+        continue;
+      LibraryEpilogueRules rules;
+      auto isStored = [](Operation *) { return false; };
+      rules.isStored = isStored;
+      rules.wideBias = true;
+      StringRef reason;
+      std::optional<LibraryEpilogue> found =
+          matchLibraryEpilogue(call, rules, reason);
+      if (found && found->activation != Activation::GeluGrad &&
+          !isKept({found->sum, found->activated}))
+        round(*found, element);
+    }
+  }
+
+private:
+  /// Returns whether the user wants one of the values in f32.
+  bool isKept(ArrayRef<Value> values) const {
+    if (keepFp32.empty())
+      return false;
+    llvm::Regex regex(keepFp32);
+    auto matches = [&](Value value) {
+      return llvm::any_of(nodeNames(value.getLoc()),
+                          [&](StringRef name) { return regex.match(name); });
+    };
+    bool isNamed = llvm::any_of(values, matches);
+    if (isNamed)
+      remark::missed(values.front().getLoc(),
+                     remarkOptions(getArgument(), "RoundedEpilogue"))
+          << remark::reason("excluded by keep-fp32");
+    return isNamed;
+  }
+
+  /// Says what is rounded.
+  void note(Location loc, ArrayRef<StringRef> rounded) {
+    ++numRounded;
+    remark::passed(loc, remarkOptions(getArgument(), "RoundedEpilogue"))
+        << remark::metric("rounded", llvm::join(rounded, " "));
+  }
+
+  /// The gradient of a bias is added up of what the gradient of the weight is
+  /// computed from.
+  void roundBiasGradients(Operation *call) {
+    for (Operation *sum : findWideBiasGradients(call)) {
+      if (isKept({sum->getResult(0), call->getResult(0)}))
+        continue;
+      OpBuilder builder(sum);
+      sum->setOperand(
+          0, roundTo(builder, sum->getOperand(0),
+                     tensorType(call->getOperand(0)).getElementType()));
+      note(sum->getLoc(), {"bias-gradient"});
+    }
+  }
+
+  void round(const LibraryEpilogue &epilogue, Type element) {
+    SmallVector<StringRef> rounded;
+    OpBuilder builder(&getContext());
+    if (epilogue.bias &&
+        tensorType(epilogue.bias).getElementType() != element) {
+      auto broadcast = epilogue.biasUse->get().getDefiningOp<BroadcastOp>();
+      builder.setInsertionPoint(broadcast);
+      Value vector = roundTo(builder, epilogue.bias, element);
+      // Other readers of the repeated bias keep its digits.
+      Operation *copy = builder.clone(*broadcast);
+      copy->setOperand(0, vector);
+      epilogue.biasUse->set(copy->getResult(0));
+      if (broadcast.use_empty())
+        broadcast.erase();
+      rounded.push_back("bias");
+    }
+    if (epilogue.activation == Activation::Relu && readRounded(epilogue))
+      rounded.push_back("derivative");
+    if (epilogue.activation == Activation::Gelu && epilogue.auxiliary) {
+      roundAuxiliary(epilogue, element);
+      rounded.push_back("pre-activation");
+    }
+    if (!rounded.empty())
+      note(epilogue.sum.getLoc(), rounded);
+  }
+
+  /// Comparisons of ReLU's result, its derivative, read what is stored of it.
+  /// Only numbers that round to zero make a difference.
+  static bool readRounded(const LibraryEpilogue &epilogue) {
+    Operation *rounding = epilogue.result.getDefiningOp();
+    SmallVector<OpOperand *> reads;
+    for (OpOperand &use : epilogue.activated.getUses())
+      if (isa<CompareOp>(use.getOwner()))
+        reads.push_back(&use);
+    if (reads.empty())
+      return false;
+    rounding->moveAfter(epilogue.activated.getDefiningOp());
+    OpBuilder builder(rounding->getContext());
+    builder.setInsertionPointAfter(rounding);
+    Value wide = castTo(builder, rounding->getLoc(), epilogue.result,
+                        tensorType(epilogue.activated).getElementType());
+    for (OpOperand *read : reads)
+      read->set(wide);
+    return true;
+  }
+
+  /// What else is computed from the sum, is computed from the rounded one.
+  static void roundAuxiliary(const LibraryEpilogue &epilogue, Type element) {
+    Operation *last = epilogue.activated.getDefiningOp();
+    DenseSet<Operation *> activation = findActivation(epilogue);
+    SmallVector<Operation *> chain(activation.begin(), activation.end());
+    llvm::sort(chain, [](Operation *a, Operation *b) {
+      return a->isBeforeInBlock(b);
+    });
+    OpBuilder builder(last);
+    builder.setInsertionPointAfterValue(epilogue.sum);
+    Value wide = roundTo(builder, epilogue.sum, element);
+    Operation *rounding = wide.getDefiningOp()->getOperand(0).getDefiningOp();
+    auto isOutside = [&](OpOperand &use) {
+      return !activation.contains(use.getOwner()) && use.getOwner() != rounding;
+    };
+    IRMapping again;
+    again.map(epilogue.sum, wide);
+    for (Operation *op : chain) {
+      if (op == last)
+        continue;
+      builder.setInsertionPointAfter(op);
+      Operation *copy = builder.clone(*op, again);
+      op->getResult(0).replaceUsesWithIf(copy->getResult(0), isOutside);
+    }
+    Value(epilogue.sum).replaceUsesWithIf(wide, [&](OpOperand &use) {
+      return isOutside(use) && !isa<CastOp>(use.getOwner());
+    });
+  }
+};
+
+} // namespace

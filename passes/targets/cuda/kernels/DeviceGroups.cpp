@@ -1,0 +1,87 @@
+//===----------------------------------------------------------------------===//
+// Groups: one grid of the blocks of all loops, one loop after the other. A
+// block looks up which loop is its, by bisection.
+//===----------------------------------------------------------------------===//
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+#include "passes/codegen/GroupParts.h"
+#include "passes/targets/cuda/kernels/DeviceKernel.h"
+
+using namespace mlir;
+using namespace ingot;
+using namespace ingot::codegen;
+
+namespace {
+
+/// A loop's own function and the first of its blocks in the group's grid.
+struct Branch {
+  gpu::GPUFuncOp function;
+  SmallVector<Value> buffers;
+  int64_t firstBlock;
+};
+
+/// Copies a function's code to the builder's position, on the group's buffers
+/// and blocks.
+void copyCode(const Branch &branch, Value block, OpBuilder &builder) {
+  gpu::GPUFuncOp function = branch.function;
+  Block &code = function.getBody().front();
+  IRMapping within;
+  within.map(code.getArguments(), branch.buffers);
+  ScalarEmitter e{builder, function.getLoc()};
+  for (Operation &op : code.without_terminator()) {
+    if (isa<gpu::BlockIdOp>(op))
+      within.map(op.getResult(0), e.sub(block, e.index(branch.firstBlock)));
+    else
+      builder.clone(op, within);
+  }
+}
+
+void choose(ArrayRef<Branch> branches, Value block, OpBuilder &builder) {
+  if (branches.size() == 1)
+    return copyCode(branches.front(), block, builder);
+  size_t half = branches.size() / 2;
+  ScalarEmitter e{builder, block.getLoc()};
+  Value isBefore = e.compare(arith::CmpIPredicate::slt, block,
+                             e.index(branches[half].firstBlock));
+  auto fork = scf::IfOp::create(builder, block.getLoc(), isBefore,
+                                /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(&fork.getThenRegion().front());
+  choose(branches.take_front(half), block, builder);
+  builder.setInsertionPointToStart(&fork.getElseRegion().front());
+  choose(branches.drop_front(half), block, builder);
+}
+
+} // namespace
+
+DeviceKernel DeviceKernelBuilder::emitGroup() {
+  SmallVector<GroupPart> parts = outlineParts(kernel);
+  // They fill the GPU together.
+  int64_t share = std::max<int64_t>(1, threads / parts.size());
+  llvm::MapVector<exec::KernelOp, DeviceLaunch> built;
+  for (GroupPart &part : parts)
+    if (auto [it, isNew] = built.try_emplace(part.kernel); isNew)
+      it->second =
+          DeviceKernelBuilder(part.kernel, module, share).asPart().build().main;
+
+  createFunction("", inputTypes(), resultTypes(), /*hasAliases=*/true);
+  int64_t grid = 0;
+  SmallVector<Branch> branches;
+  for (GroupPart &part : parts) {
+    const DeviceLaunch &launch = built.find(part.kernel)->second;
+    Branch &branch = branches.emplace_back();
+    branch.function =
+        module.lookupSymbol<gpu::GPUFuncOp>(launch.function.getValue());
+    for (unsigned buffer : part.buffers)
+      branch.buffers.push_back(buffers[buffer]);
+    branch.firstBlock = grid;
+    grid += launch.grid;
+  }
+  choose(branches, block(), builder);
+  for (auto &[part, launch] : built) {
+    module.lookupSymbol<gpu::GPUFuncOp>(launch.function.getValue()).erase();
+    part.erase();
+  }
+  return {finishFunction(grid), std::nullopt, {}};
+}

@@ -1,0 +1,273 @@
+//===----------------------------------------------------------------------===//
+// Reductions. Within a piece of a sum each thread folds its own elements in
+// order, then accumulators are folded in a tree: the order never depends on how
+// fast threads are.
+//===----------------------------------------------------------------------===//
+
+#include "dialects/ingot/builders/Builders.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "passes/targets/cuda/kernels/DeviceKernel.h"
+#include "passes/targets/cuda/kernels/ReductionSplit.h"
+
+using namespace mlir;
+using namespace ingot;
+using namespace ingot::codegen;
+
+//===----------------------------------------------------------------------===//
+// Accumulators
+//===----------------------------------------------------------------------===//
+
+SmallVector<Value> DeviceKernelBuilder::identities(ArrayRef<Reduction> roots) {
+  return llvm::map_to_vector(
+      roots, [&](Reduction root) { return root.emitIdentity(builder, loc); });
+}
+
+SmallVector<Value> DeviceKernelBuilder::combine(ArrayRef<Reduction> roots,
+                                                ValueRange sums,
+                                                ValueRange others) {
+  SmallVector<Value> result;
+  for (auto [root, sum, other] : llvm::zip_equal(roots, sums, others))
+    result.push_back(
+        const_cast<Reduction &>(root).emitCombine(builder, loc, sum, other));
+  return result;
+}
+
+void DeviceKernelBuilder::sumWarp(ArrayRef<Reduction> roots,
+                                  SmallVectorImpl<Value> &sums) {
+  for (int64_t distance = kWarp / 2; distance > 0; distance /= 2) {
+    SmallVector<Value> others = llvm::map_to_vector(
+        sums, [&](Value sum) { return shuffleXor(sum, distance); });
+    sums = combine(roots, sums, others);
+  }
+}
+
+SmallVector<Value> DeviceKernelBuilder::sharedSums(ArrayRef<Reduction> roots,
+                                                   int64_t count) {
+  return llvm::map_to_vector(roots, [&](Reduction root) {
+    return addShared(
+        count,
+        accumulatorType(tensorType(root->getOperand(0)).getElementType()));
+  });
+}
+
+void DeviceKernelBuilder::store(ValueRange sums, Value position) {
+  for (auto [sum, buffer] : llvm::zip_equal(sums, outputs())) {
+    Type type = cast<MemRefType>(buffer.getType()).getElementType();
+    DeviceFunctionBuilder::store(scalars().convertFloat(sum, type), buffer,
+                                 position);
+  }
+}
+
+void DeviceKernelBuilder::storeShared(ValueRange sums, ValueRange shared,
+                                      Value position) {
+  for (auto [sum, buffer] : llvm::zip_equal(sums, shared))
+    memref::StoreOp::create(builder, loc, sum, buffer, position);
+}
+
+SmallVector<Value> DeviceKernelBuilder::loadShared(ValueRange shared,
+                                                   Value position) {
+  return llvm::map_to_vector(shared, [&](Value buffer) -> Value {
+    return memref::LoadOp::create(builder, loc, buffer, position);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+/// Elements of a thread whose reads are under way at once.
+static constexpr int64_t kElementsInFlight = 16;
+
+/// Sums along the innermost dimension: a thread, a warp or a block for each
+/// piece, neighbouring threads at neighbouring elements.
+DeviceKernel DeviceKernelBuilder::emitAlong(const ReductionSpace &space) {
+  SmallVector<int64_t> kept = space.sizes(space.kept);
+  SmallVector<int64_t> reduced = space.sizes(space.reduced);
+  int64_t results = product(kept), length = product(reduced);
+  SmallVector<Type> read = inputTypes(), written = resultTypes();
+  ReductionSplit split = ReductionSplit::of(space, read, threads);
+  int64_t group = split.group, pieces = split.pieces, piece = split.piece;
+
+  DeviceKernel launches;
+  launches.partials = split.partials;
+  if (pieces > 1)
+    written.assign(launches.partials.begin(), launches.partials.end());
+  int64_t groupsInBlock = kBlock / group;
+  // As many blocks as there are pieces for: grids may be that large.
+  int64_t total = results * pieces;
+  int64_t grid = llvm::divideCeil(total, groupsInBlock);
+  emitLanes(reduced, read, length / group, [&](int64_t lanes) {
+    createFunction("", read, written, /*hasAliases=*/false);
+    ElementEmitter emitter = elements();
+    ScalarEmitter e = scalars();
+    Value inBlock = threadInBlock();
+    Value inGroup = group == 1 ? e.index(0) : e.rem(inBlock, group);
+    if (group == kBlock)
+      inGroup = inBlock;
+    Value number = e.add(e.mul(block(), groupsInBlock),
+                         group == kBlock ? e.index(0) : e.div(inBlock, group));
+    SmallVector<Value> shared;
+    if (group == kBlock)
+      shared = sharedSums(space.roots, kBlock / kWarp);
+
+    auto emitPiece = [&] {
+      auto [from, to] = range(length);
+      Value result = number;
+      if (pieces > 1) {
+        result = e.div(number, pieces);
+        Value first = e.mul(e.rem(number, pieces), piece);
+        from = arith::MaxSIOp::create(builder, loc, first, from);
+        to = arith::MinSIOp::create(builder, loc, e.add(first, piece), to);
+      }
+      from = e.add(from, e.mul(inGroup, lanes));
+      SmallVector<Value> keptIndices = e.delinearize(result, kept);
+      SmallVector<Value> sums = fold(
+          from, to, group * lanes, identities(space.roots),
+          [&](Value at, ValueRange carried) {
+            SmallVector<Value> next(carried);
+            for (const Indices &place : lanesAt(at, lanes, reduced)) {
+              SmallVector<Value> indices = space.at(keptIndices, place);
+              SmallVector<Value> values;
+              for (Reduction root : space.roots)
+                values.push_back(emitter.element(root->getOperand(0), indices));
+              next = combine(space.roots, next, values);
+            }
+            return next;
+          });
+      if (group == 1)
+        return store(sums, number);
+      sumWarp(space.roots, sums);
+      auto isFirst = [&](Value index) {
+        return e.compare(arith::CmpIPredicate::eq, index, e.index(0));
+      };
+      if (group == kWarp)
+        return onlyIf(isFirst(inGroup), [&] { store(sums, number); });
+      onlyIf(isFirst(e.rem(inBlock, kWarp)),
+             [&] { storeShared(sums, shared, e.div(inBlock, kWarp)); });
+      synchronizeBlock();
+      onlyIf(isFirst(inBlock), [&] {
+        SmallVector<Value> sum = loadShared(shared, e.index(0));
+        for (int64_t warp = 1; warp < kBlock / kWarp; ++warp)
+          sum = combine(space.roots, sum, loadShared(shared, e.index(warp)));
+        store(sum, number);
+      });
+    };
+    // Whole warps agree on this.
+    if (total % groupsInBlock != 0)
+      onlyIf(e.inRange(number, total), emitPiece);
+    else
+      emitPiece();
+    launches.main = finishFunction(grid);
+  });
+  launches.extent = rangeUnit != 0 && results == 1 ? length : 0;
+  if (pieces > 1)
+    emitFinish(space, pieces, launches);
+  return launches;
+}
+
+/// Sums across the innermost dimension: a block takes up to 32 threads'
+/// columns, neighbouring results that a thread reads as 16 bytes, and its other
+/// threads every so-manieth row of them.
+DeviceKernel DeviceKernelBuilder::emitAcross(const ReductionSpace &space) {
+  SmallVector<int64_t> kept = space.sizes(space.kept);
+  SmallVector<int64_t> reduced = space.sizes(space.reduced);
+  int64_t results = product(kept), length = product(reduced);
+  SmallVector<Type> read = inputTypes(), written = resultTypes();
+  ReductionSplit split = ReductionSplit::of(space, read, threads);
+  int64_t lanes = split.lanes, columns = split.columns, rows = split.group;
+  int64_t pieces = split.pieces, piece = split.piece, width = columns * lanes;
+  int64_t tiles = llvm::divideCeil(results, width);
+  linear = lanes == 1 && countLanes(read) != 1;
+  DeviceKernel launches;
+  launches.partials = split.partials;
+  if (pieces > 1)
+    written.assign(launches.partials.begin(), launches.partials.end());
+  createFunction("", read, written, /*hasAliases=*/false);
+  ElementEmitter emitter = elements();
+  ScalarEmitter e = scalars();
+  SmallVector<Value> shared = sharedSums(space.roots, rows * width);
+  Value inBlock = threadInBlock(), number = block();
+  Value column = e.rem(inBlock, columns), row = e.div(inBlock, columns);
+  Value tile = e.div(number, pieces), part = e.rem(number, pieces);
+  Value firstResult = e.mul(tile, width);
+  Value result = e.add(firstResult, e.mul(column, lanes));
+
+  onlyIf(e.inRange(result, results), [&] {
+    Value from = row, to = e.index(length);
+    if (pieces > 1) {
+      Value first = e.mul(part, piece);
+      from = e.add(first, row);
+      to = arith::MinSIOp::create(builder, loc, e.add(first, piece), to);
+    }
+    SmallVector<Indices> places = lanesAt(result, lanes, kept);
+    SmallVector<Value> initial;
+    for (int64_t lane = 0; lane < lanes; ++lane)
+      llvm::append_range(initial, identities(space.roots));
+    size_t numSums = space.roots.size();
+    SmallVector<Value> sums = fold(
+        from, to, rows, initial,
+        [&](Value at, ValueRange carried) {
+          SmallVector<Value> reducedIndices = e.delinearize(at, reduced);
+          SmallVector<Value> next;
+          for (auto [lane, place] : llvm::enumerate(places)) {
+            SmallVector<Value> indices = space.at(place, reducedIndices);
+            SmallVector<Value> values;
+            for (Reduction root : space.roots)
+              values.push_back(emitter.element(root->getOperand(0), indices));
+            llvm::append_range(
+                next, combine(space.roots,
+                              carried.slice(lane * numSums, numSums), values));
+          }
+          return next;
+        },
+        kElementsInFlight / std::max<int64_t>(lanes, 4));
+    for (int64_t lane = 0; lane < lanes; ++lane)
+      storeShared(ValueRange(sums).slice(lane * numSums, numSums), shared,
+                  e.add(e.mul(inBlock, lanes), lane));
+  });
+  synchronizeBlock();
+  Value mine = e.add(firstResult, inBlock);
+  onlyIf(e.logicalAnd(e.inRange(inBlock, width), e.inRange(mine, results)),
+         [&] {
+           SmallVector<Value> sum = loadShared(shared, inBlock);
+           for (int64_t other = 1; other < rows; ++other)
+             sum = combine(space.roots, sum,
+                           loadShared(shared, e.add(inBlock, other * width)));
+           store(sum, e.add(e.mul(mine, pieces), part));
+         });
+  launches.main = finishFunction(tiles * pieces);
+  if (pieces > 1)
+    emitFinish(space, pieces, launches);
+  return launches;
+}
+
+/// A warp for each result adds its partial sums.
+void DeviceKernelBuilder::emitFinish(const ReductionSpace &space,
+                                     int64_t pieces, DeviceKernel &launches) {
+  int64_t results = product(space.sizes(space.kept));
+  constexpr int64_t warps = kBlock / kWarp;
+  int64_t grid = llvm::divideCeil(results, warps);
+  SmallVector<Type> read(launches.partials.begin(), launches.partials.end());
+  // Partial sums are of the range already.
+  rangeUnit = 0;
+  createFunction("_finish", read, resultTypes(), /*hasAliases=*/false);
+  ScalarEmitter e = scalars();
+  Value inBlock = threadInBlock();
+  Value lane = e.rem(inBlock, kWarp);
+  Value result = e.add(e.mul(block(), warps), e.div(inBlock, kWarp));
+  onlyIf(e.inRange(result, results), [&] {
+    Value first = e.mul(result, pieces);
+    SmallVector<Value> sums = fold(
+        lane, e.index(pieces), kWarp, identities(space.roots),
+        [&](Value at, ValueRange carried) {
+          return combine(space.roots, carried,
+                         loadShared(ValueRange(buffers).take_front(numRead),
+                                    e.add(first, at)));
+        });
+    sumWarp(space.roots, sums);
+    onlyIf(e.compare(arith::CmpIPredicate::eq, lane, e.index(0)),
+           [&] { store(sums, result); });
+  });
+  launches.finish = finishFunction(grid);
+}

@@ -1,0 +1,57 @@
+#include "passes/targets/emulator/EmulatorTarget.h"
+
+#include "mlir/Pass/PassManager.h"
+#include "passes/targets/cpu/CpuTarget.h"
+#include "passes/targets/emulator/Passes.h"
+#include "passes/targets/host/Object.h"
+#include "passes/targets/host/Passes.h"
+
+using namespace mlir;
+using namespace ingot;
+
+llvm::Expected<std::unique_ptr<Target>>
+EmulatorTarget::create(const TargetSpec &spec, const Machine &machine) {
+  return std::unique_ptr<Target>(new EmulatorTarget(spec, machine));
+}
+
+void ingot::registerEmulatorTarget() {
+  registerTarget("emulator", &EmulatorTarget::create);
+}
+
+Machine EmulatorTarget::describeMachine() const {
+  Machine figures = CudaTarget::describeMachine();
+  // Few, so that small tensors have all that large ones have.
+  figures.threads = 512;
+  return figures;
+}
+
+LibrarySupport EmulatorTarget::getSupport(LibraryCall call) const {
+  // The host's threads are not those of the GPU: an entry point that needs more
+  // takes memory of its own.
+  Machine host = machine;
+  host.threads = 1;
+  return CpuTarget::getSupport(call, host);
+}
+
+HostProcessor EmulatorTarget::getHost() const {
+  return llvm::cantFail(findProcessor("native"));
+}
+
+llvm::json::Object EmulatorTarget::describe() const {
+  return llvm::json::Object{{"kind", "emulator"},
+                            {"features", llvm::json::Array()}};
+}
+
+void EmulatorTarget::addLegalization(OpPassManager &functions,
+                                     LegalizationPoint point,
+                                     const LegalizationOptions &options) const {
+  // The CPU's attention needs nothing of what the GPU's does.
+  if (point != LegalizationPoint::Forward)
+    CudaTarget::addLegalization(functions, point, options);
+}
+
+void EmulatorTarget::addKernelPipeline(OpPassManager &manager, unsigned) const {
+  addDeviceFunctions(manager);
+  manager.addPass(createEmulateKernels());
+  manager.addPass(createConvertKernels());
+}

@@ -1,0 +1,255 @@
+//===----------------------------------------------------------------------===//
+// Polynomials for the functions that LLVM would call one element at a time.
+//
+// Branches are selections and integers come from bits, so that loops vectorize
+// and NaNs run through. The bounds on the errors are in
+// test/random-graphs/compiled/CompiledMathTest.cpp.
+//===----------------------------------------------------------------------===//
+
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "passes/targets/host/Passes.h"
+#include <cmath>
+#include <limits>
+
+namespace ingot {
+#define GEN_PASS_DEF_EXPANDMATH
+#include "passes/targets/host/Passes.h.inc"
+} // namespace ingot
+
+using namespace mlir;
+
+namespace {
+
+/// Short forms for f32 and i32 arithmetic.
+struct Emitter {
+  OpBuilder &b;
+  Location loc;
+  /// The processor has an instruction for x * 2^n.
+  bool scales;
+
+  Value real(double value) const {
+    return arith::ConstantOp::create(b, loc, b.getF32FloatAttr(value));
+  }
+  Value whole(int32_t value) const {
+    return arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(value));
+  }
+  Value add(Value x, Value y) const {
+    return arith::AddFOp::create(b, loc, x, y);
+  }
+  Value sub(Value x, Value y) const {
+    return arith::SubFOp::create(b, loc, x, y);
+  }
+  Value mul(Value x, Value y) const {
+    return arith::MulFOp::create(b, loc, x, y);
+  }
+  Value div(Value x, Value y) const {
+    return arith::DivFOp::create(b, loc, x, y);
+  }
+  Value fma(Value x, Value y, Value z) const {
+    return math::FmaOp::create(b, loc, x, y, z);
+  }
+  Value abs(Value x) const { return math::AbsFOp::create(b, loc, x); }
+  Value withSignOf(Value size, Value sign) const {
+    return math::CopySignOp::create(b, loc, size, sign);
+  }
+  /// False where an operand is NaN.
+  Value less(Value x, Value y) const {
+    return arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OLT, x, y);
+  }
+  Value equal(Value x, Value y) const {
+    return arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, x, y);
+  }
+  Value select(Value condition, Value x, Value y) const {
+    return arith::SelectOp::create(b, loc, condition, x, y);
+  }
+  Value toBits(Value x) const {
+    return arith::BitcastOp::create(b, loc, b.getI32Type(), x);
+  }
+  Value fromBits(Value x) const {
+    return arith::BitcastOp::create(b, loc, b.getF32Type(), x);
+  }
+  Value addWhole(Value x, Value y) const {
+    return arith::AddIOp::create(b, loc, x, y);
+  }
+  Value subWhole(Value x, Value y) const {
+    return arith::SubIOp::create(b, loc, x, y);
+  }
+  Value shiftRight(Value x, int32_t bits) const {
+    return arith::ShRSIOp::create(b, loc, x, whole(bits));
+  }
+  Value shiftLeft(Value x, int32_t bits) const {
+    return arith::ShLIOp::create(b, loc, x, whole(bits));
+  }
+
+  /// From the highest coefficient down.
+  Value polynomial(Value x, ArrayRef<double> coefficients) const {
+    Value sum = real(coefficients.front());
+    for (double coefficient : coefficients.drop_front())
+      sum = fma(sum, x, real(coefficient));
+    return sum;
+  }
+
+  /// Two to a whole power in the range of normal numbers.
+  Value powerOfTwo(Value n) const {
+    return fromBits(shiftLeft(addWhole(n, whole(127)), 23));
+  }
+  /// x * 2^n, also where that is a denormal or infinite.
+  Value scale(Value x, Value n) const {
+    if (scales)
+      return LLVM::LoadExpOp::create(b, loc, x.getType(), x, n);
+    Value half = shiftRight(n, 1);
+    x = mul(x, powerOfTwo(half));
+    return mul(x, powerOfTwo(subWhole(n, half)));
+  }
+
+  Value exp(Value x) const;
+  Value log(Value x) const;
+  Value log1p(Value x) const;
+  Value tanh(Value x) const;
+  Value erf(Value x) const;
+};
+
+/// e^x = 2^n e^r with |r| <= ln(2)/2; coefficients from Cephes.
+Value Emitter::exp(Value x) const {
+  // What is beyond is infinite or 0 all the same.
+  x = select(less(x, real(-104)), real(-104), x);
+  x = select(less(real(89), x), real(89), x);
+  // Adding 1.5 * 2^23 leaves the nearest whole number in the low bits.
+  Value magic = real(12582912.0);
+  Value shifted = fma(x, real(1.44269504088896341), magic);
+  Value n = subWhole(toBits(shifted), toBits(magic));
+  Value whole = sub(shifted, magic);
+  Value r = fma(whole, real(-0.693359375), x);
+  r = fma(whole, real(2.12194440e-4), r);
+  Value p = polynomial(r, {1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3,
+                           4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1});
+  p = fma(p, mul(r, r), r);
+  return scale(add(p, real(1)), n);
+}
+
+/// log(2^n m) with m around 1; coefficients from Cephes.
+Value Emitter::log(Value x) const {
+  Value isDenormal = less(x, real(0x1p-126));
+  Value scaled = select(isDenormal, mul(x, real(0x1p23)), x);
+  Value bits = toBits(scaled);
+  // The bits of the square root of 1/2 split the range at its middle.
+  Value n = shiftRight(subWhole(bits, whole(0x3F3504F3)), 23);
+  Value f = sub(fromBits(subWhole(bits, shiftLeft(n, 23))), real(1));
+  n = addWhole(n, select(isDenormal, whole(-23), whole(0)));
+  Value exponent = arith::SIToFPOp::create(b, loc, b.getF32Type(), n);
+  Value square = mul(f, f);
+  Value p = polynomial(f, {7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1,
+                           -1.2420140846e-1, 1.4249322787e-1, -1.6668057665e-1,
+                           2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1});
+  p = mul(mul(p, f), square);
+  p = fma(exponent, real(-2.12194440e-4), p);
+  p = fma(square, real(-0.5), p);
+  p = add(f, p);
+  p = fma(exponent, real(0.693359375), p);
+  double infinity = std::numeric_limits<double>::infinity();
+  p = select(less(x, real(infinity)), p, x);
+  p = select(less(x, real(0)), real(std::nan("")), p);
+  return select(equal(x, real(0)), real(-infinity), p);
+}
+
+/// log(u) with u = 1 + x, and to first order what u lost in rounding.
+Value Emitter::log1p(Value x) const {
+  Value u = add(x, real(1));
+  // 1 is exact in the smaller term of the sum, whichever that is.
+  Value lost = select(less(x, real(1)), sub(x, sub(u, real(1))),
+                      sub(real(1), sub(u, x)));
+  Value rest = div(lost, u);
+  // Not a number where the logarithm is infinite.
+  rest = select(less(abs(rest), real(1)), rest, real(0));
+  // Of u = 1 the rest is x, with its sign if that is 0.
+  return select(equal(u, real(1)), x, add(log(u), rest));
+}
+
+/// Around 0 a polynomial from Cephes, else 1 - 2 / (e^2|x| + 1).
+Value Emitter::tanh(Value x) const {
+  Value size = abs(x), square = mul(x, x);
+  Value p = polynomial(square,
+                       {-5.70498872745e-3, 2.06390887954e-2, -5.37397155531e-2,
+                        1.33314422036e-1, -3.33332819422e-1});
+  Value small = fma(mul(p, square), x, x);
+  Value power = exp(add(size, size));
+  Value large = sub(real(1), div(real(2), add(power, real(1))));
+  return select(less(size, real(0.625)), small, withSignOf(large, x));
+}
+
+/// Around 0 a polynomial, else 1 - e^q(|x|); coefficients by N. Juffa.
+Value Emitter::erf(Value x) const {
+  Value size = abs(x), square = mul(x, x);
+  Value p = polynomial(square, {-5.96761703e-4, 4.99119423e-3, -2.67681349e-2,
+                                1.12819925e-1, -3.76125336e-1, 1.28379166e-1});
+  Value small = fma(p, x, x);
+  Value q = polynomial(size, {-1.72853470e-5, 3.83197126e-4, -3.88396438e-3,
+                              2.42546219e-2, -1.06777877e-1, -6.34846687e-1,
+                              -1.28717512e-1});
+  q = fma(q, size, sub(real(0), size));
+  Value large = withSignOf(sub(real(1), exp(q)), x);
+  return select(less(real(0.927734375), size), large, small);
+}
+
+template <typename Op> struct Expand : OpRewritePattern<Op> {
+  using Form = Value (Emitter::*)(Value) const;
+  Expand(MLIRContext *context, Form form, bool scales)
+      : OpRewritePattern<Op>(context), form(form), scales(scales) {}
+
+  LogicalResult matchAndRewrite(Op op,
+                                PatternRewriter &rewriter) const override {
+    if (!op.getType().isF32())
+      return failure();
+    Emitter emitter{rewriter, op.getLoc(), scales};
+    rewriter.replaceOp(op, (emitter.*form)(op.getOperand()));
+    return success();
+  }
+
+  Form form;
+  bool scales;
+};
+
+/// The type stays as it is elsewhere, where bf16 is bits that are moved around.
+struct RoundByInstruction : OpRewritePattern<arith::TruncFOp> {
+  RoundByInstruction(MLIRContext *context)
+      : OpRewritePattern(context, /*benefit=*/2) {}
+
+  LogicalResult matchAndRewrite(arith::TruncFOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!op.getType().isBF16() || !op.getIn().getType().isF32())
+      return failure();
+    Location loc = op.getLoc();
+    Value rounded =
+        LLVM::FPTruncOp::create(rewriter, loc, op.getType(), op.getIn());
+    Value bits =
+        LLVM::BitcastOp::create(rewriter, loc, rewriter.getI16Type(), rounded);
+    rewriter.replaceOpWithNewOp<arith::BitcastOp>(op, op.getType(), bits);
+    return success();
+  }
+};
+
+struct ExpandMath : ingot::impl::ExpandMathBase<ExpandMath> {
+  using ExpandMathBase::ExpandMathBase;
+
+  void runOnOperation() override {
+    MLIRContext *context = &getContext();
+    RewritePatternSet patterns(context);
+    arith::populateExpandBFloat16Patterns(patterns);
+    if (roundBf16)
+      patterns.add<RoundByInstruction>(context);
+    if (polynomials) {
+      patterns.add<Expand<math::ExpOp>>(context, &Emitter::exp, ldexp);
+      patterns.add<Expand<math::LogOp>>(context, &Emitter::log, ldexp);
+      patterns.add<Expand<math::TanhOp>>(context, &Emitter::tanh, ldexp);
+      patterns.add<Expand<math::ErfOp>>(context, &Emitter::erf, ldexp);
+      patterns.add<Expand<math::Log1pOp>>(context, &Emitter::log1p, ldexp);
+      // Sines of large arguments are for the C library.
+    }
+    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+      signalPassFailure();
+  }
+};
+} // namespace

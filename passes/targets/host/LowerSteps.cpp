@@ -1,0 +1,389 @@
+//===----------------------------------------------------------------------===//
+// Steps as LLVM functions of (context, state, arena), and the module's table.
+//===----------------------------------------------------------------------===//
+
+#include "dialects/exec/Exec.h"
+#include "dialects/ingot/ir/Dialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "passes/targets/host/Passes.h"
+#include "runtime/abi/Abi.h"
+#include "llvm/ADT/StringSet.h"
+
+namespace ingot {
+#define GEN_PASS_DEF_LOWERSTEPS
+#include "passes/targets/host/Passes.h.inc"
+} // namespace ingot
+
+using namespace mlir;
+using namespace ingot;
+
+namespace {
+
+struct LowerSteps : ingot::impl::LowerStepsBase<LowerSteps> {
+  using LowerStepsBase::LowerStepsBase;
+
+  void runOnOperation() override {
+    context = &getContext();
+    pointer = LLVM::LLVMPointerType::get(context);
+    i32 = IntegerType::get(context, 32);
+    i64 = IntegerType::get(context, 64);
+    SmallVector<LLVM::LLVMFuncOp> lowered;
+    for (auto step : llvm::to_vector(getOperation().getOps<exec::StepOp>()))
+      lowered.push_back(lowerStep(step));
+    for (auto state :
+         llvm::make_early_inc_range(getOperation().getOps<StateOp>()))
+      state.erase();
+    defineModule(lowered);
+  }
+
+private:
+  OpBuilder atModuleEnd() {
+    return OpBuilder::atBlockEnd(getOperation().getBody());
+  }
+
+  Value constant(OpBuilder &b, Location loc, Type type, int64_t value) {
+    return LLVM::ConstantOp::create(b, loc, type,
+                                    b.getIntegerAttr(type, value));
+  }
+
+  /// A constant in memory, built field by field.
+  LLVM::GlobalOp global(Location loc, Type type, StringRef name,
+                        LLVM::Linkage linkage,
+                        llvm::function_ref<Value(OpBuilder &)> build) {
+    OpBuilder b = atModuleEnd();
+    auto op = LLVM::GlobalOp::create(b, loc, type, /*isConstant=*/true, linkage,
+                                     name, Attribute());
+    b.createBlock(&op.getInitializer());
+    LLVM::ReturnOp::create(b, loc, build(b));
+    return op;
+  }
+
+  /// A struct of values.
+  Value structure(OpBuilder &b, Location loc, Type type,
+                  ArrayRef<Value> fields) {
+    Value result = LLVM::UndefOp::create(b, loc, type);
+    for (auto [i, field] : llvm::enumerate(fields))
+      result = LLVM::InsertValueOp::create(b, loc, result, field,
+                                           ArrayRef<int64_t>(i));
+    return result;
+  }
+
+  /// Bytes in memory under a name.
+  void text(StringRef name, StringRef bytes) {
+    OpBuilder b = atModuleEnd();
+    Location loc = getOperation().getLoc();
+    auto type =
+        LLVM::LLVMArrayType::get(IntegerType::get(context, 8), bytes.size());
+    LLVM::GlobalOp::create(b, loc, type, /*isConstant=*/true,
+                           LLVM::Linkage::Internal, name,
+                           b.getStringAttr(bytes));
+  }
+
+  LLVM::LLVMFuncOp declare(StringRef name, LLVM::LLVMFunctionType type) {
+    LLVM::LLVMFuncOp &function = declared[name];
+    if (!function) {
+      OpBuilder b = atModuleEnd();
+      function =
+          LLVM::LLVMFuncOp::create(b, getOperation().getLoc(), name, type);
+    }
+    return function;
+  }
+
+  /// What the runtime calls: loads the buffers' addresses and runs the kernel,
+  /// which takes `indices` indices behind them.
+  FlatSymbolRefAttr entryOf(StringAttr kernel, unsigned indices) {
+    std::string name = (kernel.getValue() + ".entry").str();
+    auto symbol = FlatSymbolRefAttr::get(context, name);
+    if (!entries.insert(name).second)
+      return symbol;
+    auto body = getOperation().lookupSymbol<LLVM::LLVMFuncOp>(kernel);
+    body.setLinkage(LLVM::Linkage::Internal);
+    OpBuilder b = atModuleEnd();
+    Location loc = body.getLoc();
+    SmallVector<Type> types = {pointer};
+    types.append(indices, i64);
+    auto entry = LLVM::LLVMFuncOp::create(
+        b, loc, name,
+        LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), types),
+        LLVM::Linkage::Internal);
+    Block *block = entry.addEntryBlock(b);
+    b.setInsertionPointToStart(block);
+    SmallVector<Value> arguments;
+    for (unsigned i = 0, e = body.getNumArguments() - indices; i < e; ++i) {
+      Value slot =
+          LLVM::GEPOp::create(b, loc, pointer, pointer, block->getArgument(0),
+                              ArrayRef<LLVM::GEPArg>(i));
+      arguments.push_back(LLVM::LoadOp::create(b, loc, pointer, slot));
+    }
+    llvm::append_range(arguments, block->getArguments().drop_front());
+    LLVM::CallOp::create(b, loc, body, arguments);
+    LLVM::ReturnOp::create(b, loc, ValueRange());
+    return symbol;
+  }
+
+  /// An address in a descriptor: of a kernel's name or of its code.
+  Value addressOf(OpBuilder &b, Location loc,
+                  const exec::Descriptor::Address *address) {
+    auto find = [&](FlatSymbolRefAttr symbol) -> Value {
+      return LLVM::AddressOfOp::create(b, loc, pointer, symbol);
+    };
+    if (!address)
+      return LLVM::ZeroOp::create(b, loc, pointer);
+    StringAttr kernel = address->kernel;
+    if (!address->isName)
+      return getOperation().lookupSymbol<LLVM::LLVMFuncOp>(kernel)
+                 ? find(entryOf(kernel, address->indices))
+                 : LLVM::ZeroOp::create(b, loc, pointer);
+    std::string name = (kernel.getValue() + ".name").str();
+    if (entries.insert(name).second)
+      text(name, (kernel.getValue() + StringRef("\0", 1)).str());
+    return find(FlatSymbolRefAttr::get(context, name));
+  }
+
+  /// A number or an address of a descriptor.
+  struct Field {
+    uint32_t offset, bytes;
+    bool isAddress;
+  };
+
+  /// The fields of a struct, those of structs within it in their place.
+  static void listFields(const abi::Struct &type, uint32_t base,
+                         SmallVectorImpl<Field> &fields) {
+    for (const abi::Field &field : type.fields)
+      for (uint32_t i = 0; i < std::max(field.count, 1u); ++i) {
+        uint32_t offset = base + field.offset + i * field.bytes;
+        if (field.encoding == abi::Encoding::Struct)
+          listFields(*field.type, offset, fields);
+        else
+          fields.push_back(
+              {offset, field.bytes, field.encoding == abi::Encoding::Address});
+      }
+  }
+
+  /// The constant descriptor of a call.
+  Value descriptor(OpBuilder &b, Location loc, exec::AbiCall call,
+                   StringRef name, int64_t index) {
+    exec::Descriptor desc = call.getDescriptor(index);
+    SmallVector<Field> fields;
+    listFields(desc.getType(), 0, fields);
+    SmallVector<Type> types;
+    for (const Field &field : fields)
+      types.push_back(field.isAddress
+                          ? Type(pointer)
+                          : IntegerType::get(context, field.bytes * 8));
+    auto type = LLVM::LLVMStructType::getLiteral(context, types);
+    auto op =
+        global(loc, type, name, LLVM::Linkage::Internal, [&](OpBuilder &inner) {
+          SmallVector<Value> values;
+          for (auto [field, fieldType] : llvm::zip_equal(fields, types))
+            values.push_back(
+                field.isAddress
+                    ? addressOf(inner, loc, desc.findAddress(field.offset))
+                    : constant(inner, loc, fieldType,
+                               desc.getInteger(field.offset, field.bytes)));
+          return structure(inner, loc, type, values);
+        });
+    return LLVM::AddressOfOp::create(b, loc, op);
+  }
+
+  LLVM::LLVMFuncOp lowerStep(exec::StepOp step) {
+    std::string name = step.getSymName().str();
+    step.setSymName(name + ".exec");
+    auto calls = llvm::to_vector(step.getBody().getOps<exec::AbiCall>());
+    // Parts, since LLVM takes longer than linear time over one function.
+    constexpr size_t callsPerFunction = 64;
+    LLVM::LLVMFuncOp function;
+    if (calls.size() <= callsPerFunction) {
+      function = lowerCalls(step.getLoc(), name, name, calls, 0);
+    } else {
+      OpBuilder b = atModuleEnd();
+      function = addStepFunction(b, step.getLoc(), name);
+      for (size_t i = 0; i < calls.size(); i += callsPerFunction) {
+        LLVM::LLVMFuncOp part = lowerCalls(
+            step.getLoc(), name + ".part." + std::to_string(i), name,
+            ArrayRef(calls).drop_front(i).take_front(callsPerFunction), i);
+        part.setNoInline(true);
+        LLVM::CallOp::create(b, step.getLoc(), part, function.getArguments());
+      }
+      LLVM::ReturnOp::create(b, step.getLoc(), ValueRange());
+    }
+    step.erase();
+    return function;
+  }
+
+  /// A function of the runtime, the state block and the arena; `b` is then in
+  /// it.
+  LLVM::LLVMFuncOp addStepFunction(OpBuilder &b, Location loc, StringRef name) {
+    auto voidType = LLVM::LLVMVoidType::get(context);
+    auto function = LLVM::LLVMFuncOp::create(
+        b, loc, name,
+        LLVM::LLVMFunctionType::get(voidType, {pointer, pointer, pointer}),
+        LLVM::Linkage::Internal);
+    b.setInsertionPointToStart(function.addEntryBlock(b));
+    return function;
+  }
+
+  /// A function of these calls of a step, the first of which has number
+  /// `index`.
+  LLVM::LLVMFuncOp lowerCalls(Location loc, StringRef name, StringRef step,
+                              ArrayRef<exec::AbiCall> calls, int64_t index) {
+    OpBuilder b = atModuleEnd();
+    LLVM::LLVMFuncOp function = addStepFunction(b, loc, name);
+    Value runtime = function.getArgument(0);
+    Value state = function.getArgument(1), arena = function.getArgument(2);
+
+    int64_t most = 1;
+    for (exec::AbiCall call : calls)
+      most = std::max<int64_t>(most, call.getTable().size());
+    Value table = LLVM::AllocaOp::create(b, loc, pointer, pointer,
+                                         constant(b, loc, i64, most));
+    DenseMap<Value, Value> addresses;
+    Value shards;
+    for (exec::AbiCall call : calls) {
+      Location at = call->getLoc();
+      auto address = [&](Value value) -> Value {
+        if (!value)
+          return LLVM::ZeroOp::create(b, at, pointer);
+        Value &known = addresses[value];
+        if (!known) {
+          auto buffer = value.getDefiningOp<exec::BufferOp>();
+          bool isShard = buffer.getSpace() == exec::Space::Shard;
+          if (isShard && !shards)
+            shards = findShards(b, loc, runtime);
+          bool inArena = buffer.getSpace() == exec::Space::Arena;
+          known = LLVM::GEPOp::create(
+              b, buffer.getLoc(), pointer, IntegerType::get(context, 8),
+              isShard   ? shards
+              : inArena ? arena
+                        : state,
+              ArrayRef<LLVM::GEPArg>{
+                  constant(b, buffer.getLoc(), i64, buffer.getOffset())});
+          if (isShard)
+            known = LLVM::LoadOp::create(b, buffer.getLoc(), pointer, known);
+        }
+        return known;
+      };
+      SmallVector<Value> arguments = {
+          runtime, descriptor(b, at, call,
+                              (step + ".call." + Twine(index)).str(), index)};
+      llvm::append_range(arguments,
+                         llvm::map_range(call.getBuffers(), address));
+      SmallVector<Value> entries = call.getTable();
+      for (auto [i, buffer] : llvm::enumerate(entries)) {
+        Value slot = LLVM::GEPOp::create(b, at, pointer, pointer, table,
+                                         ArrayRef<LLVM::GEPArg>(i));
+        LLVM::StoreOp::create(b, at, address(buffer), slot);
+      }
+      if (!entries.empty())
+        arguments.push_back(table);
+      SmallVector<Type> types(arguments.size(), pointer);
+      auto callee = declare(
+          StringRef(call.getAbiEntry().symbol),
+          LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), types));
+      LLVM::CallOp::create(b, at, callee, arguments);
+      ++index;
+    }
+    LLVM::ReturnOp::create(b, loc, ValueRange());
+    return function;
+  }
+
+  /// The table of addresses of shards.
+  Value findShards(OpBuilder &b, Location loc, Value runtime) {
+    auto callee = declare("ingot_shards",
+                          LLVM::LLVMFunctionType::get(pointer, {pointer}));
+    return LLVM::CallOp::create(b, loc, callee, runtime).getResult();
+  }
+
+  /// An address that the link provides, or null.
+  Value blob(OpBuilder &b, Location loc, StringRef name, uint64_t bytes) {
+    if (bytes == 0)
+      return LLVM::ZeroOp::create(b, loc, pointer);
+    OpBuilder atEnd = atModuleEnd();
+    auto op = LLVM::GlobalOp::create(
+        atEnd, loc, IntegerType::get(context, 8), /*isConstant=*/true,
+        LLVM::Linkage::External, name, Attribute());
+    return LLVM::AddressOfOp::create(b, loc, op);
+  }
+
+  /// A string or size that an attribute of the module has; taken away, because
+  /// the function table says it from now on.
+  std::string takeString(StringRef name) {
+    auto attribute =
+        dyn_cast_or_null<StringAttr>(getOperation()->removeAttr(name));
+    return attribute ? attribute.str() : "";
+  }
+  uint64_t takeSize(StringRef name) {
+    auto attribute =
+        dyn_cast_or_null<IntegerAttr>(getOperation()->removeAttr(name));
+    return attribute ? attribute.getInt() : 0;
+  }
+
+  void defineModule(MutableArrayRef<LLVM::LLVMFuncOp> steps) {
+    Location loc = getOperation().getLoc();
+    std::string manifest = takeString(exec::kManifestAttr);
+    std::string deviceCode = takeString(exec::kDeviceCodeAttr);
+    std::string deviceText = takeString(exec::kDeviceTextAttr);
+    uint64_t weightBytes = takeSize(exec::kWeightBytesAttr);
+    uint64_t exportBytes = takeSize(exec::kExportBytesAttr);
+    if (manifest.empty())
+      manifest = "{}";
+    auto functionType =
+        LLVM::LLVMStructType::getLiteral(context, {pointer, pointer});
+    auto tableType = LLVM::LLVMArrayType::get(functionType, steps.size());
+    for (LLVM::LLVMFuncOp step : steps)
+      text((step.getName() + ".name").str(),
+           (step.getName() + StringRef("\0", 1)).str());
+    text("ingot_manifest", manifest);
+    text("ingot_device_code", deviceCode);
+    // The driver takes PTX as a string.
+    text("ingot_device_ptx",
+         StringRef(deviceText.c_str(), deviceText.size() + 1));
+    global(loc, tableType, "ingot_functions", LLVM::Linkage::Internal,
+           [&](OpBuilder &b) {
+             Value table = LLVM::UndefOp::create(b, loc, tableType);
+             for (auto [i, step] : llvm::enumerate(steps)) {
+               Value name = LLVM::AddressOfOp::create(
+                   b, loc, pointer,
+                   FlatSymbolRefAttr::get(context,
+                                          (step.getName() + ".name").str()));
+               Value run = LLVM::AddressOfOp::create(b, loc, step);
+               table = LLVM::InsertValueOp::create(
+                   b, loc, table, structure(b, loc, functionType, {name, run}),
+                   ArrayRef<int64_t>(i));
+             }
+             return table;
+           });
+    auto moduleType = LLVM::LLVMStructType::getLiteral(
+        context, {i32, i32, pointer, pointer, i64, pointer, i64, pointer, i64,
+                  pointer, i64, pointer});
+    global(loc, moduleType, "ingot_module", LLVM::Linkage::External,
+           [&](OpBuilder &b) {
+             auto address = [&](StringRef name) -> Value {
+               return LLVM::AddressOfOp::create(
+                   b, loc, pointer, FlatSymbolRefAttr::get(context, name));
+             };
+             auto size = [&](uint64_t bytes) {
+               return constant(b, loc, i64, bytes);
+             };
+             return structure(
+                 b, loc, moduleType,
+                 {constant(b, loc, i32, INGOT_ABI_VERSION),
+                  constant(b, loc, i32, steps.size()),
+                  address("ingot_functions"), address("ingot_manifest"),
+                  size(manifest.size()),
+                  blob(b, loc, "_binary_ingot_weights_start", weightBytes),
+                  size(weightBytes),
+                  blob(b, loc, "_binary_ingot_export_start", exportBytes),
+                  size(exportBytes), address("ingot_device_code"),
+                  size(deviceCode.size()), address("ingot_device_ptx")});
+           });
+  }
+
+  MLIRContext *context = nullptr;
+  LLVM::LLVMPointerType pointer;
+  IntegerType i32, i64;
+  llvm::StringSet<> entries;
+  llvm::StringMap<LLVM::LLVMFuncOp> declared;
+};
+
+} // namespace

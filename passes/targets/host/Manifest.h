@@ -1,0 +1,24 @@
+//===----------------------------------------------------------------------===//
+//
+// The manifest of a placed module: docs/manifest.md.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_PASSES_TARGETS_HOST_MANIFEST_H
+#define INGOT_PASSES_TARGETS_HOST_MANIFEST_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/Support/JSON.h"
+
+namespace ingot {
+
+/// How states get their first value.
+enum class WeightStorage { Embed, Sidecar, None };
+
+/// The manifest of a module after `--ingot-place-steps`: everything but
+/// `target` and `export`, which the driver knows.
+llvm::json::Object buildManifest(mlir::ModuleOp module, WeightStorage weights);
+
+} // namespace ingot
+
+#endif // INGOT_PASSES_TARGETS_HOST_MANIFEST_H

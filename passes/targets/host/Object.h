@@ -1,0 +1,39 @@
+//===----------------------------------------------------------------------===//
+//
+// Lowering from a module in the LLVM dialect to optimized machine code.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_PASSES_TARGETS_HOST_OBJECT_H
+#define INGOT_PASSES_TARGETS_HOST_OBJECT_H
+
+#include "dialects/ingot/target/Target.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/Support/Error.h"
+#include <memory>
+#include <string>
+
+namespace llvm {
+class LLVMContext;
+class Module;
+} // namespace llvm
+
+namespace ingot {
+
+/// Returns the CPU with that name: `native` for the one this runs on, or LLVM's
+/// name, such as `x86-64-v3`; an unknown name is an error.
+llvm::Expected<HostProcessor> findProcessor(llvm::StringRef name);
+
+/// Translates to LLVM IR and optimizes for the CPU; `level` is that of -O0 to
+/// -O3.
+llvm::Expected<std::unique_ptr<llvm::Module>>
+translateForHost(mlir::ModuleOp module, llvm::LLVMContext &context,
+                 const HostProcessor &host, unsigned level);
+
+/// Emits the bytes of an ELF object.
+llvm::Expected<std::string>
+emitObject(llvm::Module &module, const HostProcessor &host, unsigned level);
+
+} // namespace ingot
+
+#endif // INGOT_PASSES_TARGETS_HOST_OBJECT_H

@@ -1,0 +1,52 @@
+//===----------------------------------------------------------------------===//
+//
+// Code for the host, which all targets share.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_PASSES_TARGETS_HOST_PASSES_TD
+#define INGOT_PASSES_TARGETS_HOST_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def ExpandMath : Pass<"ingot-expand-math"> {
+  let summary = "replaces f32 exp, log, tanh, erf and log1p by polynomials that vectorize";
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
+    "::mlir::math::MathDialect"
+  ];
+  let description = [{
+    Runs on kernel functions; f64 math remains a call of the C library. Conversions between f32 and bf16, for which
+    few CPUs have instructions, become integer arithmetic.
+  }];
+  let options = [
+    Option<"polynomials", "polynomials", "bool", "true", "expand functions; otherwise only conversions">,
+    Option<"ldexp", "ldexp", "bool", "false",
+           "use llvm.intr.ldexp, for which the CPU has an instruction (AVX-512)">,
+    Option<"roundBf16", "round-bf16", "bool", "false",
+           "round to bf16 with the instruction of AVX512-BF16, which treats numbers below 2^-126 as zero">,
+  ];
+}
+
+def ConvertKernels : Pass<"ingot-convert-kernels", "::mlir::ModuleOp"> {
+  let summary = "converts kernel functions to the LLVM dialect";
+  let description = [{
+    Memrefs become bare pointers; functions without an LLVM intrinsic are called from the C library. Steps are left for `--ingot-lower-steps`.
+  }];
+  let dependentDialects = [
+    "::mlir::LLVM::LLVMDialect", "::mlir::cf::ControlFlowDialect"
+  ];
+}
+
+def LowerSteps : Pass<"ingot-lower-steps", "::mlir::ModuleOp"> {
+  let summary = "lowers steps to the LLVM dialect and defines `ingot_module`";
+  let description = [{
+    Assumes kernels in the LLVM dialect. A step becomes a function of the context and the two memory blocks; each call
+    becomes a constant descriptor and a call of its ABI entry point. Defines `ingot_module` (docs/abi.md) with the
+    contents of the module's attributes, the manifest and the GPU kernels, and references to the blobs that the link
+    adds: the initial values and the literal bytes of the export.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
+#endif // INGOT_PASSES_TARGETS_HOST_PASSES_TD

@@ -1,0 +1,494 @@
+//===----------------------------------------------------------------------===//
+//
+// The C ABI between a compiled training step and the runtime: the one place
+// where its structs, entries and constants are stated. The build makes Abi.h
+// from it and the compiler's table of the same (Table.h); docs/abi.md shows it.
+// INGOT_ABI_VERSION is a hash of what is stated here, descriptions apart.
+//
+//===----------------------------------------------------------------------===//
+
+include "runtime/abi/Records.td"
+
+def Overview : Section<"Memory"> {
+  let description = [{
+    The compiler emits an object that defines `ingot_module` and calls the entries declared here; the runtime
+    defines the entries and runs what `ingot_module` describes.
+
+    A trainer owns two blocks, each allocated once, aligned to INGOT_ALIGNMENT: `state` (parameters, optimizer
+    moments, running statistics, counters: what outlives a step) and `arena` (inputs, outputs and everything that
+    lives within a step). Every tensor is dense and row-major, at a byte offset fixed at compile time. The manifest
+    has the offsets (docs/manifest.md). A state that ranks hold shards of is elsewhere: at its offset is the address
+    that its first element would have.
+
+    Element types are f64, f32, f16, bf16, i64, i32, i8, u8 and bool (one byte, 0 or 1).
+  }];
+}
+
+def Alignment : Constant<"INGOT_ALIGNMENT", 64> {
+  let description = "The alignment in bytes of both blocks and of every tensor in them.";
+}
+def StagingBlocks : Constant<"INGOT_STAGING_BLOCKS", 2> {
+  let description = [{
+    On a GPU, inputs come through this many blocks in turn: one is filled while a function reads what came through
+    another.
+  }];
+}
+def ShardElements : Constant<"INGOT_SHARD_ELEMENTS", 32> {
+  let description = [{
+    Each rank has a shard of a bucket. All shards but the last have one size, a multiple of this many elements
+    (runtime/abi/Shard.h).
+  }];
+}
+def MaxSpatial : Constant<"INGOT_MAX_SPATIAL", 3> {
+  let description = "The most spatial dimensions of a convolution.";
+}
+
+def DType : Enum<"ingot_dtype", [
+    Case<"INGOT_F32", "f32", 0>, Case<"INGOT_F64", "f64", 1>, Case<"INGOT_BF16", "bf16", 2>,
+    Case<"INGOT_F16", "f16", 3>]> {
+  let description = "Element types that library entries compute with.";
+}
+
+def Math : Enum<"ingot_math", [
+    Case<"INGOT_MATH_EXACT", "exact", 0, "Products of elements as they are, added up in f32 (f64 for f64).">,
+    Case<"INGOT_MATH_TILES", "tiles", 1, "Half precision on the CPU's tile units (AMX), added up in f32.">,
+    Case<"INGOT_MATH_BF16X3", "bf16x3", 2,
+         "f32 on the CPU's tile units, as sums of three bf16 each (runtime/cpu/gemm).">,
+    Case<"INGOT_MATH_TF32", "tf32", 3, "f32 rounded to TF32 on the GPU's tensor cores.">]> {
+  let description = [{
+    How a library multiplies. An entry falls back to INGOT_MATH_EXACT on a machine without the unit.
+  }];
+}
+
+def Context : Opaque<"ingot_context"> {
+  let description = "The running trainer. Compiled code only hands it back.";
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+def Kernels : Section<"Kernels"> {
+  let description = "Entries that run code that the compiler generated.";
+}
+
+def StepFunction : Callback<"ingot_step_fn", ["ingot_context *context", "char *state", "char *arena"]> {
+  let description = [{
+    A compiled function (train_step, eval_step, predict), which runs to completion. A failure inside is recorded in
+    the context; the caller asks for it afterwards.
+  }];
+}
+def KernelFunction : Callback<"ingot_kernel_fn", ["void *const *buffers", "int64_t begin", "int64_t end"]> {
+  let description = [{
+    The body of a kernel: iterations [begin, end) of its parallel extent. `buffers` are the operands in order, inputs
+    first.
+  }];
+}
+
+class IndexField : Field<I64, "index", "The call's number among the function's kernels in the manifest.", "Index">;
+class ReservedField : Field<I32, "reserved", "", "Reserved">;
+class ScratchField : Field<I64, "scratch_bytes", [{
+    The planned size of `scratch`. An entry that needs more allocates memory of its own.
+  }], "Scratch">;
+
+def Kernel : Struct<"ingot_kernel", [
+    Field<KernelFunction, "body">, Field<I64, "extent", "The number of independent iterations.">,
+    Field<I64, "grain", "The fewest iterations worth a thread.">,
+    Field<I64, "shard_first", [{
+      Where `shard_of` is not 0, iterations are elements of a bucket of `shard_of` elements, the first of which is
+      element `shard_first` there: only those in the rank's shard run.
+    }]>, Field<I64, "shard_of">, IndexField<>]> {
+  let description = "A generated kernel of the CPU.";
+}
+def Launch : Entry<"ingot_launch", Kernel, "loop"> {
+  let hasTable = 1;
+  let targets = ["cpu"];
+  let description = "Runs a kernel over its extent on the runtime's thread pool.";
+}
+
+def Ranks : Constant<"INGOT_RANKS", -1> {
+  let description = "As the extent of a GPU kernel: as many iterations as there are ranks.";
+}
+
+def GridKernel : Struct<"ingot_grid_kernel", [
+    Field<Text, "name", "The function in the module's device code; it takes the buffers' addresses.">,
+    Field<KernelFunction, "emulated", [{
+      The same function compiled for the CPU: iteration (thread, block) of the grid. Behind the buffers it takes the
+      addresses of the range and of the memory that a block shares. Null in trainers.
+    }]>,
+    Field<I32, "grid", "The number of blocks.">, Field<I32, "block", "The number of threads of a block.">,
+    Field<I32, "buffers", "The number of buffers.">,
+    Field<I32, "shared_bytes", "Memory that the threads of a block share.">,
+    Field<I32, "any_grid", "Whether the kernel computes the same with any number of blocks.">, ReservedField<>,
+    Field<I64, "extent", [{
+      If not 0, the kernel runs a range of so many iterations: behind the buffers it takes the first one and the end,
+      two i64.
+    }]>,
+    Field<I64, "shard_first", "As in ingot_kernel.">, Field<I64, "shard_of">, IndexField<>]> {
+  let description = "A kernel of a GPU, with blocks of threads.";
+}
+def LaunchGrid : Entry<"ingot_launch_grid", GridKernel, "loop"> {
+  let hasTable = 1;
+  let targets = ["cuda"];
+  let description = "Runs a kernel on the GPU.";
+}
+
+//===----------------------------------------------------------------------===//
+// Matmul
+//===----------------------------------------------------------------------===//
+
+def Products : Section<"Matmul"> {
+  let description = [{
+    Library entries work in `scratch`, which is aligned like tensors and has no meaning before and after the call. It
+    is null where there is none.
+  }];
+}
+
+def MatmulDesc : Struct<"ingot_matmul_desc", [
+    Field<I64, "batch">, Field<I64, "m">, Field<I64, "n">, Field<I64, "k">,
+    Field<I32, "transpose_a", "Whether a is stored as [batch, k, m].">,
+    Field<I32, "transpose_b", "Whether b is stored as [batch, n, k].">,
+    Field<DType, "a_type">, Field<DType, "b_type">, Field<DType, "c_type">, Field<Math, "math">,
+    ScratchField<>, IndexField<>]> {
+  let description = "c[batch, m, n] = a[batch, m, k] b[batch, k, n], accumulated in f32 (f64 for f64).";
+}
+
+class MatmulEntry<string symbol, Struct descriptor>
+    : Entry<symbol, descriptor, "matmul", [
+        In<"a", "a_type", ["batch", "m", "k"]>, In<"b", "b_type", ["batch", "k", "n"]>,
+        Out<"c", "c_type", ["batch", "m", "n"]>, Scratch]>;
+
+def Matmul : MatmulEntry<"ingot_matmul", MatmulDesc> {
+  let description = "c = a b.";
+}
+
+def EpilogueFunction : Callback<"ingot_epilogue_fn", [
+    "void *const *buffers", "int64_t row_begin", "int64_t row_end", "int64_t column_begin", "int64_t column_end"]> {
+  let description = [{
+    The epilogue of a matmul: rows (of all batches) and columns of the product that are complete. `buffers` are the
+    product, the kernel's other inputs, then its outputs, one of which is the product's memory.
+  }];
+}
+def MatmulEpilogueDesc : Struct<"ingot_matmul_epilogue_desc", [
+    Field<EpilogueFunction, "epilogue">, Field<MatmulDesc, "matmul">]> {
+  let description = "A matmul whose elements the epilogue is given once, each when it is complete.";
+}
+def MatmulEpilogue : MatmulEntry<"ingot_matmul_epilogue", MatmulEpilogueDesc> {
+  let hasTable = 1;
+  let targets = ["cpu"];
+  let description = "c = a b, then the epilogue on every element of c. `buffers` are those of an ingot_epilogue_fn.";
+}
+
+def Activation : Enum<"ingot_activation", [
+    Case<"INGOT_IDENTITY", "identity", 0>, Case<"INGOT_RELU", "relu", 1>,
+    Case<"INGOT_GELU", "gelu", 2, "The form with tanh.">,
+    Case<"INGOT_GELU_GRAD", "gelu_grad", 3, "The product times the derivative of gelu at the pre-activation.">,
+    Case<"INGOT_RELU_GRAD", "relu_grad", 4, "The product where the sign of the pre-activation is set, else 0.">]> {
+  let description = "The function of an epilogue, behind bias and addend.";
+}
+def Summed : Enum<"ingot_summed", [
+    Case<"INGOT_SUM_OF_A", "a", 0>, Case<"INGOT_SUM_OF_B", "b", 1>, Case<"INGOT_SUM_OF_RESULT", "result", 2>]> {
+  let description = [{
+    What the gradient of a bias is the sum of: of a (whose rows are those of the product) or of b (whose columns are)
+    over their common dimension, or of the result over its rows.
+  }];
+}
+def ExtraKernels : Constant<"INGOT_EXTRA_KERNELS", 2> {
+  let description = "The most kernels that compute an extra output of an epilogue.";
+}
+def SignBits : Constant<"INGOT_SIGN_BITS", 128> {
+  let description = "Rows of packed signs start at multiples of so many bits.";
+}
+def MatmulEpilogueGridDesc : Struct<"ingot_matmul_epilogue_grid_desc", [
+    Field<GridKernel, "finish", [{
+      Turns the product into the outputs, in place. Where its name is null, the product is the output.
+    }]>,
+    Array<GridKernel, "extra", ExtraKernels, [{
+      These compute an extra output, up to the first one without a name. The first takes buffers behind those of
+      `finish`, each other one from the last of those before it on.
+    }]>,
+    Field<MatmulDesc, "matmul">,
+    Field<I32, "activation", [{
+      An ingot_activation, or -1 for what only the kernels can do. This field and those behind it say what the kernels
+      do to a library with such epilogues: result = activation(product + addend + bias). They are numbers of
+      `buffers`, or -1 for none.
+    }]>,
+    Field<I32, "bias", "Of the product's element type, as is the addend: n elements.">,
+    Field<I32, "addend", "As many elements as the product has.">,
+    Field<I32, "auxiliary", [{
+      What gelu is computed from: gelu writes it and its gradient reads it. Of relu the signs: a bit for each element,
+      lowest first, in rows of a multiple of INGOT_SIGN_BITS.
+    }]>,
+    Field<I32, "result", "The result.">,
+    Field<I32, "summed", "An ingot_summed.">,
+    Field<I32, "bias_grad", "Where that sum goes, in the product's element type.">,
+    ReservedField<>]> {
+  let description = "A matmul on a GPU with an epilogue.";
+}
+def MatmulEpilogueGrid : MatmulEntry<"ingot_matmul_epilogue_grid", MatmulEpilogueGridDesc> {
+  let hasTable = 1;
+  let targets = ["cuda"];
+  let description = [{
+    c = a b and the epilogue, once the product is complete or by the library that computes it. `buffers` are those of
+    an ingot_epilogue_fn.
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Convolution
+//===----------------------------------------------------------------------===//
+
+def Convolution : Section<"Convolution">;
+
+def ConvDesc : Struct<"ingot_conv_desc", [
+    Field<I64, "spatial_rank">, Field<I64, "batch">, Field<I64, "in_channels">, Field<I64, "out_channels">,
+    Field<I64, "groups">,
+    Array<I64, "in", MaxSpatial>, Array<I64, "out", MaxSpatial>, Array<I64, "kernel", MaxSpatial>,
+    Array<I64, "stride", MaxSpatial>, Array<I64, "dilation", MaxSpatial>, Array<I64, "pad_low", MaxSpatial>,
+    Array<I64, "pad_high", MaxSpatial>,
+    Field<DType, "type">, Field<I32, "channels_last">, Field<I32, "filter_channels_last">, Field<Math, "math">,
+    ScratchField<>, IndexField<>]> {
+  let description = [{
+    A convolution of [batch, channels, spatial], or of [batch, spatial, channels] where `channels_last`. The filter is
+    [out, in / groups, spatial], or [out, spatial, in / groups] where `filter_channels_last`. The forward entry and
+    both gradients use it.
+  }];
+}
+
+class ConvIn<string name> : In<name, "type", ["batch", "in_channels", "in"]>;
+class ConvOut<string name> : In<name, "type", ["batch", "out_channels", "out"]>;
+class ConvFilter<string name> : In<name, "type", ["out_channels", "in_channels/groups", "kernel"]>;
+
+def Conv : Entry<"ingot_conv", ConvDesc, "convolution", [
+    ConvIn<"input">, ConvFilter<"filter">, Out<"output", "type", ["batch", "out_channels", "out"]>, Scratch]> {
+  let description = "output = conv(input, filter).";
+}
+def ConvInputGrad : Entry<"ingot_conv_input_grad", ConvDesc, "convolution", [
+    ConvOut<"output_grad">, ConvFilter<"filter">, Out<"input_grad", "type", ["batch", "in_channels", "in"]>,
+    Scratch]> {
+  let description = "The gradient of conv with respect to its input.";
+}
+def ConvFilterGrad : Entry<"ingot_conv_filter_grad", ConvDesc, "convolution", [
+    ConvOut<"output_grad">, ConvIn<"input">,
+    Out<"filter_grad", "type", ["out_channels", "in_channels/groups", "kernel"]>, Scratch]> {
+  let description = "The gradient of conv with respect to its filter.";
+}
+
+//===----------------------------------------------------------------------===//
+// Attention
+//===----------------------------------------------------------------------===//
+
+def Attentions : Section<"Attention">;
+
+def RowStrides : Constant<"INGOT_ROW_STRIDES", 3> {
+  let description = "The strides of a tensor of rank 4 whose last dimension is contiguous.";
+}
+
+def AttentionDesc : Struct<"ingot_attention_desc", [
+    Field<I64, "batch">, Field<I64, "heads">, Field<I64, "key_heads">, Field<I64, "queries">, Field<I64, "keys">,
+    Field<I64, "size">, Field<I64, "value_size">,
+    Field<I64, "left", "Query i attends to key j if -left <= j - i <= right; -1 is no bound.">,
+    Field<I64, "right">, Field<F64, "scale">,
+    Field<F64, "ratio", [{
+      With a seed, each weight is dropped with this probability, and the others are divided by 1 - ratio.
+    }]>,
+    Array<I64, "query_strides", RowStrides, "Elements from one batch, row (query or key) and head to the next.">,
+    Array<I64, "key_strides", RowStrides>, Array<I64, "value_strides", RowStrides>,
+    Array<I64, "result_strides", RowStrides>,
+    Array<I64, "bias_strides", RowStrides, [{
+      Elements from one batch, head and query to the next; 0 repeats. Keys are contiguous.
+    }]>,
+    Array<I64, "mask_strides", RowStrides>,
+    Field<DType, "type">, Field<Math, "math">,
+    Field<I32, "stream", "Which random numbers dropout takes (docs/spec/random.md).">, ReservedField<>,
+    ScratchField<>, IndexField<>]> {
+  let description = [{
+    Query i of a head attends to key j if the bounds `left` and `right` allow it, if the mask (one byte each) does, if
+    the bias is not -infinity, and if j is below the length of the batch's sample. `heads` is a multiple of
+    `key_heads`: neighbours share keys. Dropout on a CPU takes the numbers that Philox-4x32-10 gives for seed, step,
+    `stream` and the weight's position in [batch, heads, queries, keys]; on a GPU those of its library's generator,
+    with seed and step as seed and offset.
+  }];
+}
+
+class HeadsIn<string name, string rows, string heads, string size>
+    : In<name, "type", ["batch", rows, heads, size]>;
+class HeadsOut<string name, string rows, string heads, string size>
+    : Out<name, "type", ["batch", rows, heads, size]>;
+defvar attentionOptions = [
+  OptionalIn<"bias", "f32">, OptionalIn<"mask", "i1">, OptionalIn<"lengths", "i32", ["batch"]>,
+  OptionalIn<"seed", "i64">, OptionalIn<"step", "i64">
+];
+
+def Attention : Entry<"ingot_attention", AttentionDesc, "attention", !listconcat([
+    HeadsIn<"query", "queries", "heads", "size">, HeadsIn<"key", "keys", "key_heads", "size">,
+    HeadsIn<"value", "keys", "key_heads", "value_size">], attentionOptions, [
+    HeadsOut<"result", "queries", "heads", "value_size">, Out<"lse", "f32", ["batch", "heads", "queries"]>,
+    Scratch])> {
+  let description = [{
+    result = softmax(scale * query key^T + bias, where allowed) value for each head, and lse, the logarithm of the sum
+    of exponentials: 0 and +infinity for a query that attends to no key. Lengths are at least 1 on a GPU.
+  }];
+}
+def AttentionGrad : Entry<"ingot_attention_grad", AttentionDesc, "attention", !listconcat([
+    HeadsIn<"query", "queries", "heads", "size">, HeadsIn<"key", "keys", "key_heads", "size">,
+    HeadsIn<"value", "keys", "key_heads", "value_size">, HeadsIn<"output", "queries", "heads", "value_size">,
+    In<"lse", "f32", ["batch", "heads", "queries"]>, HeadsIn<"cotangent", "queries", "heads", "value_size">],
+    attentionOptions, [
+    HeadsOut<"query_grad", "queries", "heads", "size">, HeadsOut<"key_grad", "keys", "key_heads", "size">,
+    HeadsOut<"value_grad", "keys", "key_heads", "value_size">, Scratch])> {
+  let description = [{
+    The gradients of attention, with the strides of what they are gradients of. `output` and `lse` are the results of
+    ingot_attention; `output` and its cotangent have the result's strides.
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Ranks
+//===----------------------------------------------------------------------===//
+
+def Exchange : Section<"Exchange between ranks"> {
+  let description = [{
+    A collective is a start and a wait, with the same descriptor but for `index`. Nothing else touches the bucket
+    between the two.
+  }];
+}
+
+def Compression : Enum<"ingot_compression", [
+    Case<"INGOT_UNCOMPRESSED", "none", 0>,
+    Case<"INGOT_INT8", "int8", 1, "Each block of INGOT_INT8_BLOCK elements as integers and a scale.">,
+    Case<"INGOT_TOPK", "topk", 2, "The k elements of largest magnitude with their indices.">]> {
+  let description = "How a bucket is sent.";
+}
+def Int8Block : Constant<"INGOT_INT8_BLOCK", 256> {
+  let description = "Elements that have one scale.";
+}
+
+def BucketDesc : Struct<"ingot_bucket_desc", [
+    Field<I64, "elements">, Field<DType, "type">,
+    Field<I32, "number", "Ranks exchange their buckets of one number.">,
+    Field<Compression, "compression", [{
+      Compressed buckets are f32, and hold what ingot_compress makes of elements with the same `compression` and `k`.
+    }]>,
+    Field<I32, "deferred", [{
+      Of an all-gather that a later run of a function waits for, or the host before it reads the state.
+    }]>,
+    Field<I64, "k", "The number of elements that INGOT_TOPK sends.">, IndexField<>]> {
+  let description = "A bucket of gradients or parameters.";
+}
+
+class BucketEntry<string symbol, string thePhase, string theExchange,
+                  Buffer bucket = InOut<"bucket", "type", ["elements"]>>
+    : Entry<symbol, BucketDesc, "collective", [bucket]> {
+  let phase = thePhase;
+  let exchange = theExchange;
+}
+defvar shardOfBucket = ShardInOut<"bucket", "type", ["elements"]>;
+
+def AllReduceStart : BucketEntry<"ingot_all_reduce_start", "Start", "AllReduce"> {
+  let description = "Starts to add up a bucket over all ranks, in place.";
+}
+def AllReduceWait : BucketEntry<"ingot_all_reduce_wait", "Wait", "AllReduce"> {
+  let description = "Waits until the bucket holds the sums.";
+}
+def ReduceScatterStart : BucketEntry<"ingot_reduce_scatter_start", "Start", "ReduceScatter"> {
+  let description = "Starts to add up a bucket over all ranks, each of which gets its shard of the sums.";
+}
+def ReduceScatterWait : BucketEntry<"ingot_reduce_scatter_wait", "Wait", "ReduceScatter", shardOfBucket> {
+  let description = [{
+    Waits until the rank's shard of the bucket holds the sums. The other elements have no meaning afterwards.
+  }];
+}
+def AllGatherStart : BucketEntry<"ingot_all_gather_start", "Start", "AllGather", shardOfBucket> {
+  let description = "Starts to collect a bucket of which each rank has its shard.";
+}
+def AllGatherWait : BucketEntry<"ingot_all_gather_wait", "Wait", "AllGather"> {
+  let description = "Waits until the bucket holds the shards of all ranks. Does nothing for one that is not in flight.";
+}
+
+def CompressDesc : Struct<"ingot_compress_desc", [
+    Field<I64, "elements">, Field<Compression, "compression">, ReservedField<>,
+    Field<I64, "k">, IndexField<>]>;
+def Compress : Entry<"ingot_compress", CompressDesc, "compression", [
+    In<"input", "f32", ["elements"]>, Out<"result", "f32", ["elements"]>]> {
+  let targets = ["cpu"];
+  let description = "result = what of the input a compressed bucket can hold.";
+}
+
+def MessageDesc : Struct<"ingot_message_desc", [
+    Field<I64, "bytes", "The size of one rank's payload.">, Field<I32, "number", "As in ingot_bucket_desc.">,
+    ReservedField<>, IndexField<>]> {
+  let description = "What a rank sends to all others, and they to it.";
+}
+class Payload<string name> : InFlight<name, ""> {
+  let bytes = "bytes";
+}
+def GatherMessagesStart : Entry<"ingot_gather_messages_start", MessageDesc, "collective", [
+    Payload<"message">, InOut<"messages", "">]> {
+  let description = [{
+    Starts to put the payloads of all ranks one after the other. It is for GPUs, where kernels encode and decode
+    compressed buckets.
+  }];
+}
+def GatherMessagesWait : Entry<"ingot_gather_messages_wait", MessageDesc, "collective", [InOut<"messages", "">]> {
+  let description = "Waits until the payloads of all ranks are there.";
+}
+
+def ShardDesc : Struct<"ingot_shard_desc", [
+    Field<I64, "elements">, Field<DType, "type">, ReservedField<>,
+    Field<I64, "shard_first", "As in ingot_kernel.">, Field<I64, "shard_of">, IndexField<>]> {
+  let description = "A tensor in a bucket.";
+}
+def ShardSquareSum : Entry<"ingot_shard_square_sum", ShardDesc, "reduction", [
+    In<"input", "type", ["elements"]>, Out<"result", "f64">]> {
+  let targets = ["cpu"];
+  let description = "result = the sum of the squares of the elements in the rank's shard.";
+}
+
+def CopyDesc : Struct<"ingot_copy_desc", [
+    Field<I64, "bytes">, Field<I64, "element_bytes">,
+    Field<I64, "shard_first", "As in ingot_kernel: only elements in the rank's shard are copied.">,
+    Field<I64, "shard_of">, IndexField<>]>;
+class BytesIn<string name> : In<name, ""> {
+  let bytes = "bytes";
+}
+class BytesOut<string name> : Out<name, ""> {
+  let bytes = "bytes";
+}
+def Copy : Entry<"ingot_copy", CopyDesc, "copy", [
+    BytesIn<"from">, BytesOut<"to">]> {
+  let description = "Copies between two buffers that do not overlap.";
+}
+
+def Shards : Function<"char *const *", "ingot_shards", ["ingot_context *context"]> {
+  let description = [{
+    Addresses of what depends on the number of ranks: those that sharded tensors would start at, of which a rank has
+    memory for the elements of its shards only, and of payloads (ingot_gather_messages_start).
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Module
+//===----------------------------------------------------------------------===//
+
+def Modules : Section<"Module">;
+
+def FunctionEntry : Struct<"ingot_function", [Field<Text, "name">, Field<StepFunction, "run">]>;
+def ModuleStruct : Struct<"ingot_module_t", [
+    Field<U32, "abi_version">, Field<U32, "function_count">, Field<PointerTo<FunctionEntry>, "functions">,
+    Field<Text, "manifest", "JSON (docs/manifest.md).">, Field<U64, "manifest_bytes">,
+    Field<Text, "weights", "A safetensors file with the initial values, or null (sidecar, none).">,
+    Field<U64, "weights_bytes">,
+    Field<Text, "export_literal", [{
+      The literal bytes of the exported ONNX model, without the parts that the manifest's "export" names as states;
+      null where export is not possible.
+    }]>,
+    Field<U64, "export_literal_bytes">,
+    Field<Text, "device_code", [{
+      The GPU's kernels as machine code (0 bytes if the compiler had no assembler) and as text for later GPUs; empty
+      for the CPU.
+    }]>,
+    Field<U64, "device_code_bytes">, Field<Text, "device_ptx">]> {
+  let description = "What a compiled object defines, once, as `ingot_module`.";
+}
+def TheModule : Definition<ModuleStruct, "ingot_module">;

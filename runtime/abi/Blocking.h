@@ -1,0 +1,209 @@
+//===----------------------------------------------------------------------===//
+//
+// How the CPU's kernels cut their work into pieces that fit into registers and
+// caches. The planner computes scratch memory from these figures (Scratch.h),
+// the kernels of runtime/cpu their loops: each figure stands here only.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_RUNTIME_ABI_BLOCKING_H
+#define INGOT_RUNTIME_ABI_BLOCKING_H
+
+#include "runtime/abi/Abi.h"
+#include "runtime/abi/Align.h"
+
+#include <algorithm>
+
+namespace ingot::abi {
+
+/// The L1 data cache that blocks are made for.
+inline constexpr int64_t kL1Bytes = 32 << 10;
+
+//===----------------------------------------------------------------------===//
+// GEMM (runtime/cpu/gemm)
+//===----------------------------------------------------------------------===//
+
+/// The blocking of a packed GEMM, c = a x b, in elements. A tile of c is
+/// computed from a panel of a, packed as tileRows lines, and a panel of b,
+/// packed as tileColumns lines.
+struct GemmBlocking {
+  /// Rows and columns of the tile of c whose sums stay in registers.
+  int64_t tileRows, tileColumns;
+  /// Extents of a packed block of b, inner x columns, which stays in the L2
+  /// cache beside a panel of a, tileRows x inner.
+  int64_t inner, columns;
+  /// Packed lines are padded with zeros to a multiple of this inner extent.
+  int64_t step;
+  /// Bytes of one packed element.
+  int64_t elementBytes;
+
+  /// Bytes of a packed line, a row of a or a column of b, of `size` elements.
+  constexpr int64_t getLineBytes(int64_t size) const {
+    return alignTo(size, step) * elementBytes;
+  }
+  constexpr int64_t getPanelBytes() const {
+    return tileRows * getLineBytes(inner);
+  }
+  constexpr int64_t getBlockBytes() const {
+    return columns * getLineBytes(inner);
+  }
+};
+
+/// The blocking for vector units with AVX-512, which multiply f32: 24 of the 32
+/// registers hold sums.
+inline constexpr GemmBlocking kVectorBlocking = {
+    .tileRows = 12,
+    .tileColumns = 32,
+    .inner = 384,
+    .columns = 480,
+    .step = 1,
+    .elementBytes = 4,
+};
+
+/// How many numbers in bf16 represent an element of `type` on tile units.
+constexpr int64_t getTileParts(int32_t type) {
+  return type == INGOT_F32 ? 3 : type == INGOT_F16 ? 2 : 1;
+}
+
+/// The blocking for tile units (AMX), which multiply bf16, for operands of
+/// `type`: four of the eight tile registers, 16 rows of 64 bytes each, hold a
+/// tile of sums, and a row holds 32 elements of the inner dimension.
+constexpr GemmBlocking getTileBlocking(int32_t type) {
+  int64_t parts = getTileParts(type);
+  return {
+      .tileRows = 32,
+      .tileColumns = 32,
+      .inner = parts == 1 ? 768 : 384,
+      .columns = 480,
+      .step = 32,
+      .elementBytes = 2 * parts,
+  };
+}
+
+/// Rows of a that are packed at a time, so that the pack does not grow with the
+/// GEMM.
+inline constexpr int64_t kGemmPackedRows = 8192;
+/// Bytes of the L2 cache that a packed block of b may take where threads share
+/// it.
+inline constexpr int64_t kGemmBlockBytes = 5 << 18;
+/// Columns up to which a shared block of b holds all columns of b, for which it
+/// then holds less of the inner dimension.
+inline constexpr int64_t kGemmWideColumns = 768;
+/// Bytes of packed panels of a that a thread keeps from one shared block of b
+/// to the next.
+inline constexpr int64_t kGemmKeptBytes = 850 << 10;
+
+/// Whether a packed block of b fits into its part of the L2 cache, and consists
+/// of whole tiles and steps.
+constexpr bool isValid(const GemmBlocking &blocking) {
+  return blocking.getBlockBytes() <= kGemmBlockBytes &&
+         blocking.columns % blocking.tileColumns == 0 &&
+         blocking.inner % blocking.step == 0;
+}
+static_assert(isValid(kVectorBlocking));
+static_assert(isValid(getTileBlocking(INGOT_F32)));
+static_assert(isValid(getTileBlocking(INGOT_F16)));
+static_assert(isValid(getTileBlocking(INGOT_BF16)));
+/// A panel of a stays in the L1 cache.
+static_assert(kVectorBlocking.getPanelBytes() <= kL1Bytes);
+
+//===----------------------------------------------------------------------===//
+// Attention (runtime/cpu/attention)
+//===----------------------------------------------------------------------===//
+
+struct AttentionBlocking {
+  /// Rows of a block of queries, and of a block of keys: scores of one block
+  /// against the other stay in the L1 cache.
+  static constexpr int64_t kQueries = 96, kKeys = 64;
+  /// Packed rows are padded with zeros to a multiple of this many elements: a
+  /// tile of either GEMM.
+  static constexpr int64_t kColumns = 32;
+  /// Numbers, 8 MiB of f32, that the gradients of all queries which share keys
+  /// may take in the scratch memory of a thread.
+  static constexpr int64_t kMostQuerySums = 2 << 20;
+};
+static_assert(AttentionBlocking::kQueries * AttentionBlocking::kKeys * 4 <=
+              kL1Bytes);
+static_assert(AttentionBlocking::kKeys % AttentionBlocking::kColumns == 0);
+
+/// Whether blocks of attention consist of whole tiles of the GEMM.
+constexpr bool dividesAttention(const GemmBlocking &blocking) {
+  return AttentionBlocking::kQueries % blocking.tileRows == 0 &&
+         AttentionBlocking::kColumns % blocking.tileColumns == 0;
+}
+static_assert(dividesAttention(kVectorBlocking));
+static_assert(dividesAttention(getTileBlocking(INGOT_F32)));
+
+//===----------------------------------------------------------------------===//
+// Convolution (runtime/cpu/winograd, runtime/cpu/convolution)
+//===----------------------------------------------------------------------===//
+
+/// The blocking of a 3 x 3 convolution by Winograd's F(4 x 4, 3 x 3).
+/// Transformed tiles are made and used a block at a time: as many as there are
+/// output channels, so that they and the filters take the same share of the
+/// cache. Transformed filters, and their gradients, lie in panels of kColumns
+/// filters, each [points][in channels][kColumns]; with one block of tiles a
+/// panel is used once, and only one for each thread is kept. Sizes are in
+/// elements.
+struct WinogradBlocking {
+  /// Extents along one dimension of a filter, and of a tile of the output and
+  /// of the input; elements of a transformed tile.
+  static constexpr int64_t kTaps = 3, kOut = 4, kIn = kOut + kTaps - 1,
+                           kPoints = kIn * kIn;
+  /// Channels in a vector register; filters in a panel, and tiles (rows) that a
+  /// kernel multiplies with it, whose sums stay in registers.
+  static constexpr int64_t kLanes = 16, kColumns = 2 * kLanes, kRows = 12;
+  /// Tiles of a block at least, however few output channels there are.
+  static constexpr int64_t kLeastBlock = 60;
+
+  constexpr WinogradBlocking(int64_t tiles, int64_t inChannels,
+                             int64_t outChannels, int64_t threads)
+      : threads(threads),
+        block(std::min(tiles,
+                       alignTo(std::max(outChannels, kLeastBlock), kRows))),
+        rows(alignTo(block, kRows)), panels(divideCeil(outChannels, kColumns)),
+        isOneBlock(block == tiles),
+        filterPanel(kPoints * inChannels * kColumns),
+        filters((isOneBlock ? threads : panels) * filterPanel),
+        inPoint(rows * inChannels + kLanes),
+        outPoint(rows * kColumns + kLanes) {}
+
+  /// The scratch memory of the forward pass and of the input's gradient: the
+  /// transformed input, then filters, then the products of each thread.
+  constexpr int64_t getFiltersOffset() const { return kPoints * inPoint; }
+  constexpr int64_t getProductsOffset() const {
+    return getFiltersOffset() + filters;
+  }
+  constexpr int64_t getDataSize() const {
+    return getProductsOffset() + threads * kPoints * outPoint;
+  }
+
+  /// The scratch memory of the filter's gradient: the transformed input, then
+  /// the transformed gradient of the output, then that of the filters.
+  constexpr int64_t getOutOffset() const { return kPoints * inPoint; }
+  constexpr int64_t getFilterGradOffset() const {
+    return getOutOffset() + panels * kPoints * outPoint;
+  }
+  constexpr int64_t getFilterGradSize() const {
+    return getFilterGradOffset() + filters;
+  }
+
+  int64_t threads;
+  /// Tiles of a block, also as a multiple of kRows; panels of filters.
+  int64_t block, rows, panels;
+  /// Whether all tiles are in one block.
+  bool isOneBlock;
+  /// The size of a panel of filters, and of all panels that are kept.
+  int64_t filterPanel, filters;
+  /// The distance from one point to the next in the transformed input, and in
+  /// products and the transformed output. It is no power of two, so that points
+  /// do not fall into the same cache sets.
+  int64_t inPoint, outPoint;
+};
+
+/// Bytes of windows that a convolution as a GEMM gathers at a time (im2col).
+inline constexpr int64_t kIm2colBytes = 10 << 20;
+
+} // namespace ingot::abi
+
+#endif // INGOT_RUNTIME_ABI_BLOCKING_H

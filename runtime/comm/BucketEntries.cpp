@@ -1,0 +1,156 @@
+//===----------------------------------------------------------------------===//
+//
+// The entry points for collectives (Abi.h), for buckets in the host's memory.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/abi/Abi.h"
+#include "runtime/comm/Communicator.h"
+#include "runtime/comm/Encoding.h"
+#include "runtime/core/Context.h"
+#include "runtime/core/DType.h"
+#include "runtime/core/Memory.h"
+
+#include <cstring>
+
+using namespace ingot::runtime;
+
+namespace {
+/// A bucket under way, kept under its address.
+struct Bucket : ingot_context::Cached {
+  Communicator::Ticket ticket = 0;
+  /// With a code: the rank's own message, and those of all.
+  Block message, messages;
+};
+} // namespace
+
+static Bucket &getBucket(ingot_context *context, const void *address) {
+  return context->getCached<Bucket>(address, /*kind=*/0,
+                                    [] { return std::make_unique<Bucket>(); });
+}
+
+using Start = Communicator::Ticket (Communicator::*)(void *, int64_t, DType,
+                                                     std::string);
+
+/// `name`: "all-reduce".
+static void startBucket(ingot_context *context, const ingot_bucket_desc *desc,
+                        void *bucket, const char *name, Start start) {
+  ProfileScope scope(context, desc->index);
+  guardLibraryCall(context, name, [&] {
+    if (context->ranks)
+      getBucket(context, bucket).ticket = (context->ranks->*start)(
+          bucket, desc->elements, getDType(desc->type),
+          name + (" of bucket " + std::to_string(desc->number)));
+  });
+}
+
+/// For what has been started for that address.
+static void wait(ingot_context *context, int64_t index, void *address) {
+  ProfileScope scope(context, index);
+  if (context->failed || !context->ranks)
+    return;
+  Bucket &kept = getBucket(context, address);
+  try {
+    context->ranks->wait(kept.ticket);
+  } catch (const Error &error) {
+    context->fail(error);
+  }
+  kept.ticket = 0;
+}
+
+static Encoding getEncoding(const ingot_bucket_desc &desc) {
+  return {desc.compression, desc.elements, desc.k};
+}
+
+/// Sends the bucket as a message.
+static void startEncoded(ingot_context *context, const ingot_bucket_desc *desc,
+                         void *bucket) {
+  ProfileScope scope(context, desc->index);
+  guardLibraryCall(context, "all-reduce", [&] {
+    if (!context->ranks)
+      return;
+    Encoding encoding = getEncoding(*desc);
+    int64_t bytes = encoding.getMessageBytes();
+    Bucket &kept = getBucket(context, bucket);
+    if (kept.message.getSize() == 0) {
+      kept.message = Block(bytes, "a message");
+      kept.messages =
+          Block(bytes * context->ranks->getSize(), "the messages of all ranks");
+    }
+    encoding.encode(static_cast<const float *>(bucket), kept.message.getData());
+    kept.ticket = context->ranks->startAllGather(
+        kept.message.getData(), kept.messages.getData(), bytes,
+        "all-reduce of bucket " + std::to_string(desc->number));
+  });
+}
+
+void ingot_all_reduce_start(ingot_context *context,
+                            const ingot_bucket_desc *desc, void *bucket) {
+  if (desc->compression != INGOT_UNCOMPRESSED) {
+    startEncoded(context, desc, bucket);
+    return;
+  }
+  startBucket(context, desc, bucket, "all-reduce",
+              &Communicator::startAllReduce);
+}
+
+void ingot_all_reduce_wait(ingot_context *context,
+                           const ingot_bucket_desc *desc, void *bucket) {
+  wait(context, desc->index, bucket);
+  if (desc->compression != INGOT_UNCOMPRESSED && context->ranks &&
+      !context->failed)
+    getEncoding(*desc).decode(getBucket(context, bucket).messages.getData(),
+                              context->ranks->getSize(),
+                              static_cast<float *>(bucket));
+}
+
+void ingot_gather_messages_start(ingot_context *context,
+                                 const ingot_message_desc *desc,
+                                 const void *message, void *messages) {
+  ProfileScope scope(context, desc->index);
+  guardLibraryCall(context, "all-reduce", [&] {
+    if (context->ranks)
+      getBucket(context, messages).ticket = context->ranks->startAllGather(
+          message, messages, desc->bytes,
+          "all-reduce of bucket " + std::to_string(desc->number));
+    else
+      std::memcpy(messages, message, desc->bytes);
+  });
+}
+
+void ingot_gather_messages_wait(ingot_context *context,
+                                const ingot_message_desc *desc,
+                                void *messages) {
+  wait(context, desc->index, messages);
+}
+
+void ingot_compress(ingot_context *context, const ingot_compress_desc *desc,
+                    const float *input, float *result) {
+  if (context->failed)
+    return;
+  ProfileScope scope(context, desc->index);
+  Encoding(desc->compression, desc->elements, desc->k)
+      .approximate(input, result);
+}
+
+void ingot_reduce_scatter_start(ingot_context *context,
+                                const ingot_bucket_desc *desc, void *bucket) {
+  startBucket(context, desc, bucket, "reduce-scatter",
+              &Communicator::startReduceScatter);
+}
+
+void ingot_reduce_scatter_wait(ingot_context *context,
+                               const ingot_bucket_desc *desc, void *bucket) {
+  wait(context, desc->index, bucket);
+}
+
+void ingot_all_gather_start(ingot_context *context,
+                            const ingot_bucket_desc *desc, void *bucket) {
+  startBucket(context, desc, bucket, "all-gather",
+              &Communicator::startGatherShards);
+}
+
+void ingot_all_gather_wait(ingot_context *context,
+                           const ingot_bucket_desc *desc, void *bucket) {
+  wait(context, desc->index, bucket);
+}

@@ -1,0 +1,90 @@
+//===----------------------------------------------------------------------===//
+//
+// ingot_matmul and ingot_matmul_epilogue (Abi.h). Tile units (AMX), and in f32
+// vector units with AVX-512, run the packed GEMM of this tree; the vendor's
+// library multiplies on other CPUs, and in half precision on vector units; f64
+// is a plain loop.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/core/Context.h"
+#include "runtime/core/DType.h"
+#include "runtime/cpu/ThreadPool.h"
+#include "runtime/cpu/VendorLibrary.h"
+#include "runtime/cpu/gemm/Gemm.h"
+#include "runtime/cpu/gemm/PackedGemm.h"
+
+#include <cstring>
+
+using namespace ingot::runtime;
+
+static void matmulF64(const ingot_matmul_desc &d, const double *a,
+                      const double *b, double *c) {
+  int64_t aRow = d.transpose_a ? 1 : d.k, aInner = d.transpose_a ? d.m : 1;
+  int64_t bInner = d.transpose_b ? 1 : d.n, bColumn = d.transpose_b ? d.k : 1;
+  parallelFor(d.batch * d.m, /*grain=*/1, [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row) {
+      const double *aRowData = a + row / d.m * d.m * d.k + row % d.m * aRow;
+      const double *bData = b + row / d.m * d.k * d.n;
+      for (int64_t column = 0; column < d.n; ++column) {
+        double sum = 0;
+        for (int64_t i = 0; i < d.k; ++i)
+          sum += aRowData[i * aInner] * bData[i * bInner + column * bColumn];
+        c[row * d.n + column] = sum;
+      }
+    }
+  });
+}
+
+/// Returns whether the epilogue has run.
+static bool multiply(ingot_context *context, const ingot_matmul_desc &desc,
+                     const void *a, const void *b, void *c, void *scratch,
+                     Epilogue epilogue) {
+  if (desc.c_type == INGOT_F64) {
+    matmulF64(desc, static_cast<const double *>(a),
+              static_cast<const double *>(b), static_cast<double *>(c));
+    return false;
+  }
+  if (desc.k == 0) {
+    // A sum of no terms, which the library does not write.
+    int64_t size = getSize(getDType(desc.c_type));
+    std::memset(c, 0, desc.batch * desc.m * desc.n * size);
+    return false;
+  }
+  bool onTiles = desc.math != INGOT_MATH_EXACT && hasTileUnits();
+  if (onTiles ||
+      (vendor::getComputeType(desc.a_type) == INGOT_F32 && canRunGemm())) {
+    multiplyPacked(context, desc, onTiles, a, b, c, scratch, epilogue);
+    return true;
+  }
+  vendor::multiply(context, desc, a, b, c, scratch);
+  return false;
+}
+
+static void matmul(ingot_context *context, const ingot_matmul_desc &desc,
+                   const void *a, const void *b, void *c, void *scratch,
+                   Epilogue epilogue) {
+  ProfileScope scope(context, desc.index);
+  guardLibraryCall(context, "matmul", [&] {
+    int64_t rows = desc.batch * desc.m;
+    if (rows == 0 || desc.n == 0)
+      return;
+    bool isFinished = multiply(context, desc, a, b, c, scratch, epilogue);
+    if (!isFinished && epilogue.run)
+      parallelFor(rows, /*grain=*/8, [&](int64_t begin, int64_t end) {
+        epilogue.run(epilogue.buffers, begin, end, 0, desc.n);
+      });
+  });
+}
+
+void ingot_matmul(ingot_context *context, const ingot_matmul_desc *desc,
+                  const void *a, const void *b, void *c, void *scratch) {
+  matmul(context, *desc, a, b, c, scratch, {});
+}
+
+void ingot_matmul_epilogue(ingot_context *context,
+                           const ingot_matmul_epilogue_desc *desc,
+                           const void *a, const void *b, void *c, void *scratch,
+                           void *const *buffers) {
+  matmul(context, desc->matmul, a, b, c, scratch, {desc->epilogue, buffers});
+}

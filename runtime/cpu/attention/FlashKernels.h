@@ -1,0 +1,96 @@
+//===----------------------------------------------------------------------===//
+//
+// The kernels of attention (FlashAttention.h): each computes one block, and is
+// compiled once per instruction set.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_RUNTIME_CPU_ATTENTION_FLASHKERNELS_H
+#define INGOT_RUNTIME_CPU_ATTENTION_FLASHKERNELS_H
+
+#include "runtime/abi/Philox.h"
+#include "runtime/abi/Scratch.h"
+#include "runtime/cpu/HalfPrecision.h"
+#include "runtime/cpu/attention/FlashAttention.h"
+#include "runtime/cpu/gemm/GemmKernels.h"
+
+namespace ingot::runtime::flash {
+
+inline constexpr int64_t kQueryBlock = abi::AttentionBlocking::kQueries;
+inline constexpr int64_t kKeyBlock = abi::AttentionBlocking::kKeys;
+
+inline bool isHalf(const AttentionShape &shape) {
+  return shape.type != INGOT_F32;
+}
+
+/// Columns of a packed row.
+inline int64_t padded(int64_t columns) {
+  return abi::alignTo(columns, abi::AttentionBlocking::kColumns);
+}
+inline int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
+inline int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
+
+/// The scratch memory of a thread.
+inline abi::AttentionScratch getScratch(const AttentionShape &s) {
+  ingot_attention_desc desc = {};
+  desc.heads = s.heads;
+  desc.key_heads = s.keyHeads;
+  desc.queries = s.queries;
+  desc.size = s.size;
+  desc.value_size = s.valueSize;
+  desc.type = s.type;
+  return {desc, s.onTiles};
+}
+
+/// Keys of a sample of the batch that are below its length.
+inline int64_t countKeys(const AttentionShape &s, int64_t batch) {
+  return s.lengths ? smaller(s.keys, larger(0, s.lengths[batch])) : s.keys;
+}
+
+struct Operands {
+  const AttentionShape &shape;
+  ReadRows q, k, v, result, cotangent;
+  WrittenRows out, dq, dk, dv;
+  float *lse, *delta;
+  /// The kernels of tile units, or null where vector units multiply.
+  const gemm::Kernels *tiles;
+};
+
+/// Computes the block with the index `task` on one thread.
+using Kernel = void (*)(const Operands &, int64_t task, float *scratch);
+
+struct Kernels {
+  /// The result and the log-sum-exp of a block of queries of one head.
+  Kernel forward;
+  /// What the gradients of a block of queries of one head have in common: for
+  /// each query the dot product of the result and its cotangent.
+  Kernel delta;
+  /// All gradients of one key head and of the heads that use it.
+  Kernel headGradients;
+  /// The same gradients in smaller tasks, a block of queries of one head and a
+  /// block of keys of one key head, for which scores are computed twice. The
+  /// bits are the same.
+  Kernel queryGradients, keyGradients;
+};
+
+// What kernels need of the standard library, whose functions are compiled for
+// any CPU.
+template <int Value> struct Constant {
+  constexpr operator int() const { return Value; }
+};
+template <int...> struct Sequence {};
+template <int Count, int... Values>
+struct MakeLanes : MakeLanes<Count - 1, Count - 1, Values...> {};
+template <int... Values> struct MakeLanes<0, Values...> {
+  using Type = Sequence<Values...>;
+};
+template <int Count> using Lanes = typename MakeLanes<Count>::Type;
+
+extern const Kernels genericKernels;
+#if defined(__x86_64__)
+extern const Kernels avx512Kernels;
+#endif
+
+} // namespace ingot::runtime::flash
+
+#endif // INGOT_RUNTIME_CPU_ATTENTION_FLASHKERNELS_H

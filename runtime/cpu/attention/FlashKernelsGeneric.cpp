@@ -1,0 +1,12 @@
+// The kernels of attention for any CPU: vectors of four lanes, which every
+// target has.
+
+#include "runtime/cpu/attention/FlashKernels.h"
+
+#define FLASH_LANES 4
+#include "runtime/cpu/attention/FlashBackward.h"
+#include "runtime/cpu/attention/FlashForward.h"
+
+const ingot::runtime::flash::Kernels ingot::runtime::flash::genericKernels = {
+    computeForward, computeDelta, computeHeadGradients, computeQueryGradients,
+    computeKeyGradients};

@@ -1,0 +1,251 @@
+//===----------------------------------------------------------------------===//
+//
+// Products and copies of tiles of attention's operands.
+//
+// Compiled once per instruction set: see FlashVectors.h.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_RUNTIME_CPU_ATTENTION_FLASHTILES_H
+#define INGOT_RUNTIME_CPU_ATTENTION_FLASHTILES_H
+
+#include "runtime/cpu/attention/FlashVectors.h"
+
+namespace ingot::runtime::flash {
+namespace {
+
+//===----------------------------------------------------------------------===//
+// Products of tiles on vector units
+//===----------------------------------------------------------------------===//
+
+/// c = a b, or c += a b if `adds`, for a tile of `Rows` rows of c: element
+/// (row, inner) of a is at row * lda + inner, or, by columns, at row + inner *
+/// lda.
+template <int Rows, bool ByColumns>
+inline void multiplyTile(int64_t depth, const float *a, int64_t lda,
+                         const float *b, int64_t ldb, float *c, int64_t ldc,
+                         bool adds) {
+  Vector sum[Rows][2];
+#pragma unroll
+  for (int r = 0; r < Rows; ++r) {
+    sum[r][0] = adds ? load(c + r * ldc) : Vector{};
+    sum[r][1] = adds ? load(c + r * ldc + kLanes) : Vector{};
+  }
+  for (int64_t i = 0; i < depth; ++i) {
+    Vector low = load(b + i * ldb), high = load(b + i * ldb + kLanes);
+#pragma unroll
+    for (int r = 0; r < Rows; ++r) {
+      float left = ByColumns ? a[i * lda + r] : a[r * lda + i];
+      sum[r][0] += left * low;
+      sum[r][1] += left * high;
+    }
+  }
+#pragma unroll
+  for (int r = 0; r < Rows; ++r) {
+    store(c + r * ldc, sum[r][0]);
+    store(c + r * ldc + kLanes, sum[r][1]);
+  }
+}
+
+/// The same for at most tileRows rows.
+template <bool ByColumns>
+void multiplyStrip(int64_t rows, int64_t depth, const float *a, int64_t lda,
+                   const float *b, int64_t ldb, float *c, int64_t ldc,
+                   bool adds) {
+  if (rows == kTileRows)
+    return multiplyTile<kTileRows, ByColumns>(depth, a, lda, b, ldb, c, ldc,
+                                              adds);
+  int64_t r = 0;
+  auto run = [&](auto count) {
+    for (; r + count <= rows; r += count)
+      multiplyTile<count, ByColumns>(depth, a + (ByColumns ? r : r * lda), lda,
+                                     b, ldb, c + r * ldc, ldc, adds);
+  };
+  run(Constant<4>());
+  run(Constant<1>());
+}
+
+struct Range {
+  int64_t begin, end;
+  bool isEmpty() const { return end <= begin; }
+};
+
+/// c = a b, or c += a b if `adds`, for `rows` rows and `width` columns, a
+/// multiple of kTileColumns. `depthOf(first)` is the range of inner indices
+/// that contribute to the strip of rows that starts at `first`.
+template <bool ByColumns, typename DepthOf>
+inline void multiply(int64_t rows, int64_t width, const float *a, int64_t lda,
+                     const float *b, int64_t ldb, float *c, int64_t ldc,
+                     bool adds, DepthOf depthOf) {
+  for (int64_t w = 0; w < width; w += kTileColumns)
+    for (int64_t r = 0; r < rows; r += kTileRows) {
+      Range depth = depthOf(r);
+      if (depth.isEmpty() && adds)
+        continue;
+      if (depth.isEmpty())
+        depth = {0, 0};
+      multiplyStrip<ByColumns>(
+          smaller(kTileRows, rows - r), depth.end - depth.begin,
+          a + (ByColumns ? depth.begin * lda + r : r * lda + depth.begin), lda,
+          b + depth.begin * ldb + w, ldb, c + r * ldc + w, ldc, adds);
+    }
+}
+
+//===----------------------------------------------------------------------===//
+// Products of tiles on tile units (AMX)
+//===----------------------------------------------------------------------===//
+
+/// Packs operands for tile units, and multiplies them there.
+struct TileUnits {
+  const gemm::Kernels &kernels;
+
+  /// The offset in bytes of line `line` of an operand of `depth` elements a
+  /// line.
+  int64_t offset(int64_t line, int64_t depth) const {
+    return line * kernels.getLineBytes(depth);
+  }
+  /// Packs a left operand, whose element (row, inner) is at row * rowStride +
+  /// inner * innerStride.
+  void packLeft(int64_t rows, int64_t depth, gemm::Elements from,
+                int64_t rowStride, int64_t innerStride, char *to) const {
+    for (int64_t r = 0; r < rows; r += kernels.tileRows)
+      kernels.packA(from + r * rowStride, rowStride, innerStride,
+                    smaller(kernels.tileRows, rows - r), depth,
+                    to + offset(r, depth));
+  }
+  /// Packs a right operand, whose element (inner, column) is at inner *
+  /// innerStride + column * columnStride.
+  void packRight(int64_t depth, int64_t columns, gemm::Elements from,
+                 int64_t innerStride, int64_t columnStride, char *to) const {
+    kernels.packB(from, innerStride, columnStride, depth, columns, to);
+  }
+  /// c = a b, or c += a b if `adds`, for the rows of one tile and `width`
+  /// columns, a multiple of a tile's. The inner dimension runs over `range`,
+  /// which starts at a step of the units: lines of a hold the range only, lines
+  /// of b all `depth` elements.
+  void multiply(int64_t rows, int64_t width, Range range, const char *a,
+                const char *b, int64_t depth, float *c, int64_t ldc,
+                bool adds) const {
+    const char *first = b + offset(kernels.tileColumns, range.begin);
+    for (int64_t w = 0; w < width; w += kernels.tileColumns)
+      kernels.multiplyTile(range.end - range.begin, a, first + offset(w, depth),
+                           c + w, ldc, rows, kernels.tileColumns, adds);
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// Packing for vector units, and copies of rows
+//===----------------------------------------------------------------------===//
+
+/// The rows of one head, `stride` bytes apart.
+template <typename Byte> struct TypedRows {
+  Byte *data;
+  int64_t stride;
+  int32_t type;
+
+  Byte *at(int64_t row) const { return data + row * stride; }
+  /// The rows as an operand to pack.
+  gemm::Elements elements() const { return {data, type}; }
+  int64_t elementStride() const { return stride / gemm::getElementBytes(type); }
+};
+
+/// Returns `count` elements of a row from `first` on as f32: in place, or
+/// converted into `room`.
+inline const float *widenRow(const TypedRows<const char> &rows, int64_t row,
+                             int64_t first, int64_t count, float *room) {
+  if (rows.type == INGOT_F32)
+    return reinterpret_cast<const float *>(rows.at(row)) + first;
+  widenToF32(rows.at(row) + first * 2, rows.type, room, count);
+  return room;
+}
+
+/// Writes rows of sums, which are `ld` elements apart, in the type of `to`.
+void writeRows(int64_t count, int64_t columns, const float *sums, int64_t ld,
+               const TypedRows<char> &to) {
+  for (int64_t r = 0; r < count; ++r) {
+    const float *from = sums + r * ld;
+    if (to.type != INGOT_F32) {
+      roundFromF32(from, to.at(r), to.type, columns);
+      continue;
+    }
+    auto *row = reinterpret_cast<float *>(to.at(r));
+    for (int64_t c = 0; c < columns; ++c)
+      row[c] = from[c];
+  }
+}
+
+/// Copies rows to f32, with zeros from column `size` to column `ld`.
+void pack(int64_t rows, int64_t size, const TypedRows<const char> &from,
+          float *to, int64_t ld) {
+  for (int64_t r = 0; r < rows; ++r) {
+    float *row = to + r * ld;
+    const float *source = widenRow(from, r, 0, size, row);
+    int64_t c = 0;
+    for (; c + kLanes <= size && source != row; c += kLanes)
+      store(row + c, load(source + c));
+    for (; c < size; ++c)
+      row[c] = source[c];
+    for (; c < ld; ++c)
+      row[c] = 0;
+  }
+}
+
+/// Which lane of two vectors goes to lane l where blocks of `Step` lanes are
+/// exchanged.
+template <int Step, bool Second> constexpr int takenLane(int l) {
+  bool isUpper = (l & Step) != 0;
+  return Second ? (isUpper ? l + FLASH_LANES : l + Step)
+                : (isUpper ? l - Step + FLASH_LANES : l);
+}
+
+template <int Step, bool Second, int... L>
+inline Vector takeLanes(Vector a, Vector b, Sequence<L...>) {
+  return __builtin_shufflevector(a, b, takenLane<Step, Second>(L)...);
+}
+
+/// Transposes a square of vectors: exchanges the blocks off the diagonal, first
+/// those of `Step` lanes, then smaller ones.
+template <int Step> inline void transposeVectors(Vector (&v)[FLASH_LANES]) {
+#pragma unroll
+  for (int i = 0; i < FLASH_LANES; ++i)
+    if (!(i & Step)) {
+      Vector a = v[i], b = v[i + Step];
+      v[i] = takeLanes<Step, false>(a, b, Lanes<FLASH_LANES>());
+      v[i + Step] = takeLanes<Step, true>(a, b, Lanes<FLASH_LANES>());
+    }
+  if constexpr (Step > 1)
+    transposeVectors<Step / 2>(v);
+}
+
+/// Copies the transpose of rows to f32: `size` rows of `ld` columns, with zeros
+/// from column `rows` on.
+void packTransposed(int64_t rows, int64_t size,
+                    const TypedRows<const char> &from, float *to, int64_t ld) {
+  float room[FLASH_LANES * FLASH_LANES];
+  for (int64_t r = 0; r < ld; r += kLanes)
+    for (int64_t c = 0; c < size; c += kLanes) {
+      int64_t width = smaller(kLanes, size - c);
+      const float *at[FLASH_LANES] = {};
+      for (int64_t l = 0; l < kLanes && r + l < rows; ++l)
+        at[l] = widenRow(from, r + l, c, width, room + l * kLanes);
+      if (r + kLanes > rows || width < kLanes) {
+        for (int64_t i = 0; i < width; ++i)
+          for (int64_t l = 0; l < kLanes; ++l)
+            to[(c + i) * ld + r + l] = r + l < rows ? at[l][i] : 0;
+        continue;
+      }
+      Vector v[FLASH_LANES];
+#pragma unroll
+      for (int l = 0; l < FLASH_LANES; ++l)
+        v[l] = load(at[l]);
+      transposeVectors<FLASH_LANES / 2>(v);
+#pragma unroll
+      for (int l = 0; l < FLASH_LANES; ++l)
+        store(to + (c + l) * ld + r, v[l]);
+    }
+}
+
+} // namespace
+} // namespace ingot::runtime::flash
+
+#endif // INGOT_RUNTIME_CPU_ATTENTION_FLASHTILES_H

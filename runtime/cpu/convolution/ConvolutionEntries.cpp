@@ -1,0 +1,85 @@
+//===----------------------------------------------------------------------===//
+//
+// ingot_conv and its gradients (Abi.h): by Winograd's algorithm where it
+// applies (runtime/cpu/winograd), as a GEMM on tile units for small images
+// (Im2colConvolution.h), by plain loops in f64 (ReferenceConvolution.h), and by
+// the vendor's library for everything else.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/core/Context.h"
+#include "runtime/cpu/ThreadPool.h"
+#include "runtime/cpu/VendorLibrary.h"
+#include "runtime/cpu/convolution/Im2colConvolution.h"
+#include "runtime/cpu/convolution/ReferenceConvolution.h"
+#include "runtime/cpu/gemm/Gemm.h"
+#include "runtime/cpu/winograd/Winograd.h"
+
+using namespace ingot::runtime;
+using ingot::abi::ConvKind;
+
+static void runWinograd(ingot_context *context, const ingot_conv_desc &desc,
+                        ConvKind kind, const float *first, const float *second,
+                        float *result, void *planned) {
+  char *scratch =
+      context->getScratch(getWinogradScratchBytes(desc, getThreadCount()),
+                          planned, desc.scratch_bytes);
+  switch (kind) {
+  case ConvKind::Forward:
+    return convolveWinograd(desc, first, second, result, scratch);
+  case ConvKind::InputGrad:
+    return convolveInputGradWinograd(desc, first, second, result, scratch);
+  case ConvKind::FilterGrad:
+    return convolveFilterGradWinograd(desc, first, second, result, scratch);
+  }
+}
+
+static void run(ingot_context *context, const ingot_conv_desc *desc,
+                ConvKind kind, const char *name, const void *first,
+                const void *second, void *result, void *scratch) {
+  ProfileScope scope(context, desc->index);
+  guardLibraryCall(context, name, [&] {
+    if (desc->math != INGOT_MATH_EXACT && hasTileUnits())
+      return convolveIm2col(context, *desc, kind, first, second, result,
+                            scratch);
+    if (canRunWinograd(*desc))
+      return runWinograd(context, *desc, kind,
+                         static_cast<const float *>(first),
+                         static_cast<const float *>(second),
+                         static_cast<float *>(result), scratch);
+    vendor::convolve(context, *desc, kind, first, second, result, scratch);
+  });
+}
+
+void ingot_conv(ingot_context *context, const ingot_conv_desc *desc,
+                const void *input, const void *filter, void *output,
+                void *scratch) {
+  if (desc->type == INGOT_F64)
+    return convolveF64(context, *desc, static_cast<const double *>(input),
+                       static_cast<const double *>(filter),
+                       static_cast<double *>(output));
+  run(context, desc, ConvKind::Forward, "convolution", input, filter, output,
+      scratch);
+}
+
+void ingot_conv_input_grad(ingot_context *context, const ingot_conv_desc *desc,
+                           const void *output_grad, const void *filter,
+                           void *input_grad, void *scratch) {
+  if (desc->type == INGOT_F64)
+    return convolveInputGradF64(
+        context, *desc, static_cast<const double *>(output_grad),
+        static_cast<const double *>(filter), static_cast<double *>(input_grad));
+  run(context, desc, ConvKind::InputGrad, "gradient of a convolution's input",
+      output_grad, filter, input_grad, scratch);
+}
+
+void ingot_conv_filter_grad(ingot_context *context, const ingot_conv_desc *desc,
+                            const void *output_grad, const void *input,
+                            void *filter_grad, void *scratch) {
+  if (desc->type == INGOT_F64)
+    return convolveFilterGradF64(
+        context, *desc, static_cast<const double *>(output_grad),
+        static_cast<const double *>(input), static_cast<double *>(filter_grad));
+  run(context, desc, ConvKind::FilterGrad, "gradient of a convolution's filter",
+      output_grad, input, filter_grad, scratch);
+}

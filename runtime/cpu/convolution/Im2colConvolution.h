@@ -1,0 +1,30 @@
+//===----------------------------------------------------------------------===//
+//
+// Convolutions in half precision as products of matrices on tile units: the
+// window of the input under every position of the output becomes a row
+// (Chellapilla, Puri and Simard, "High Performance Convolutional Neural
+// Networks for Document Processing", 2006). For images so small that the
+// library's tiles, which hold pixels of one row, stay mostly empty
+// (isOnTiles, abi/Scratch.h, says which).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_RUNTIME_CPU_CONVOLUTION_IM2COLCONVOLUTION_H
+#define INGOT_RUNTIME_CPU_CONVOLUTION_IM2COLCONVOLUTION_H
+
+#include "runtime/abi/Scratch.h"
+
+struct ingot_context;
+
+namespace ingot::runtime {
+
+/// `first` and `second` are the operands of the entry point of that kind
+/// (Abi.h). Channels come last, there is one group, and the gradient by the
+/// input has strides of 1.
+void convolveIm2col(ingot_context *context, const ingot_conv_desc &desc,
+                    abi::ConvKind kind, const void *first, const void *second,
+                    void *result, void *planned);
+
+} // namespace ingot::runtime
+
+#endif // INGOT_RUNTIME_CPU_CONVOLUTION_IM2COLCONVOLUTION_H

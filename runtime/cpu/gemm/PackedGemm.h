@@ -1,0 +1,37 @@
+//===----------------------------------------------------------------------===//
+//
+// Packed GEMM, used by matmul and by convolution as a GEMM (im2col).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_RUNTIME_CPU_GEMM_PACKEDGEMM_H
+#define INGOT_RUNTIME_CPU_GEMM_PACKEDGEMM_H
+
+#include "runtime/abi/Abi.h"
+
+#include <cstddef>
+
+struct ingot_context;
+
+namespace ingot::runtime {
+
+/// A function that finishes elements of the result, as ingot_epilogue_fn says.
+struct Epilogue {
+  ingot_epilogue_fn run = nullptr;
+  void *const *buffers = nullptr;
+};
+
+/// Computes c = a x b with sums in f32, on tile units or else on vector units,
+/// which convert operands in half precision as they pack them. A result in half
+/// precision is rounded as parts of it are complete. `planned` holds
+/// desc.scratch_bytes.
+void multiplyPacked(ingot_context *context, const ingot_matmul_desc &desc,
+                    bool onTiles, const void *a, const void *b, void *c,
+                    void *planned, Epilogue epilogue = {});
+
+/// Bytes of scratch memory that multiplyPacked needs.
+size_t getPackedScratchBytes(const ingot_matmul_desc &desc, bool onTiles);
+
+} // namespace ingot::runtime
+
+#endif // INGOT_RUNTIME_CPU_GEMM_PACKEDGEMM_H

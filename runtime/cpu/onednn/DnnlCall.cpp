@@ -1,0 +1,158 @@
+#include "runtime/cpu/onednn/DnnlCall.h"
+
+#include "runtime/abi/Align.h"
+#include "runtime/core/DType.h"
+#include "runtime/cpu/HalfPrecision.h"
+#include "runtime/cpu/ThreadPool.h"
+#include "runtime/cpu/VendorLibrary.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+using namespace ingot::runtime;
+using dnnl::memory;
+
+const dnnl::engine &ingot::runtime::getDnnlEngine() {
+  static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
+  return engine;
+}
+
+dnnl::stream &ingot::runtime::getDnnlStream() {
+  static dnnl::stream stream(getDnnlEngine());
+  return stream;
+}
+
+memory::data_type ingot::runtime::getDnnlType(int32_t type) {
+  DType dtype = getDType(type);
+  switch (dtype) {
+  case DType::F32:
+    return memory::data_type::f32;
+  case DType::BF16:
+    return memory::data_type::bf16;
+  case DType::F16:
+    return memory::data_type::f16;
+  default:
+    throw std::invalid_argument("oneDNN does not compute in " +
+                                std::string(getName(dtype)));
+  }
+}
+
+int32_t vendor::getComputeType(int32_t type) {
+  using dnnl::cpu_isa;
+  static const cpu_isa isa = dnnl::get_effective_cpu_isa();
+  auto is = [](std::initializer_list<cpu_isa> all) {
+    return std::find(all.begin(), all.end(), isa) != all.end();
+  };
+  if (type == INGOT_BF16 &&
+      !is({cpu_isa::avx512_core_bf16, cpu_isa::avx512_core_fp16,
+           cpu_isa::avx512_core_amx, cpu_isa::avx512_core_amx_fp16}))
+    return INGOT_F32;
+  if (type == INGOT_F16 &&
+      !is({cpu_isa::avx512_core_fp16, cpu_isa::avx512_core_amx,
+           cpu_isa::avx512_core_amx_fp16}))
+    return INGOT_F32;
+  return type;
+}
+
+size_t DnnlCall::reserve(size_t bytes) {
+  size_t offset = scratchBytes;
+  scratchBytes += ingot::abi::alignTo(bytes, INGOT_ALIGNMENT);
+  return offset;
+}
+
+void DnnlCall::add(int argument, bool isOutput, int32_t type,
+                   const memory::desc &outer, const memory::desc &inner) {
+  Operand &operand = operands.emplace_back();
+  operand.argument = argument;
+  operand.isOutput = isOutput;
+  operand.type = type;
+  operand.converted = getDnnlType(type) != outer.get_data_type();
+  if (operand.converted) {
+    operand.elements = static_cast<int64_t>(outer.get_size() / sizeof(float));
+    operand.convertedOffset = reserve(outer.get_size());
+  }
+  operand.outer = memory(outer, getDnnlEngine(), nullptr);
+  operand.reordered = outer != inner;
+  if (operand.reordered) {
+    operand.inner = memory(inner, getDnnlEngine(), nullptr);
+    operand.scratchOffset = reserve(inner.get_size());
+    operand.reorder = isOutput ? dnnl::reorder(operand.inner, operand.outer)
+                               : dnnl::reorder(operand.outer, operand.inner);
+  }
+  arguments[argument] = operand.reordered ? operand.inner : operand.outer;
+}
+
+void DnnlCall::addInput(int argument, int32_t type, const memory::desc &outer,
+                        const memory::desc &inner) {
+  add(argument, /*isOutput=*/false, type, outer, inner);
+}
+
+void DnnlCall::addOutput(int argument, int32_t type, const memory::desc &outer,
+                         const memory::desc &inner) {
+  add(argument, /*isOutput=*/true, type, outer, inner);
+}
+
+void DnnlCall::setPrimitive(const dnnl::primitive &made,
+                            const memory::desc &pad) {
+  primitive = made;
+  if (pad.get_size() == 0)
+    return;
+  scratchpad = memory(pad, getDnnlEngine(), nullptr);
+  scratchpadOffset = reserve(pad.get_size());
+  arguments[DNNL_ARG_SCRATCHPAD] = scratchpad;
+}
+
+/// Converts elements: `convert(first, count)`.
+template <typename Convert>
+static void inParallel(int64_t elements, Convert convert) {
+  constexpr int64_t grain = 1 << 15;
+  parallelFor(elements, grain,
+              [&](int64_t begin, int64_t end) { convert(begin, end - begin); });
+}
+
+void DnnlCall::run(ingot_context *context,
+                   std::initializer_list<const void *> pointers, void *given,
+                   int64_t planned) {
+  dnnl::stream &stream = getDnnlStream();
+  char *scratch = scratchBytes
+                      ? context->getScratch(scratchBytes, given, planned)
+                      : nullptr;
+  auto pointer = pointers.begin();
+  for (Operand &operand : operands) {
+    void *data = const_cast<void *>(*pointer++);
+    if (operand.converted) {
+      auto *wide = reinterpret_cast<float *>(scratch + operand.convertedOffset);
+      if (!operand.isOutput)
+        inParallel(operand.elements, [&](int64_t first, int64_t count) {
+          widenToF32(static_cast<uint16_t *>(data) + first, operand.type,
+                     wide + first, count);
+        });
+      data = wide;
+    }
+    operand.outer.set_data_handle(data);
+    if (!operand.reordered)
+      continue;
+    operand.inner.set_data_handle(scratch + operand.scratchOffset);
+    if (!operand.isOutput)
+      operand.reorder.execute(stream, operand.outer, operand.inner);
+  }
+  if (scratchpad)
+    scratchpad.set_data_handle(scratch + scratchpadOffset);
+  primitive.execute(stream, arguments);
+  for (Operand &operand : operands)
+    if (operand.reordered && operand.isOutput)
+      operand.reorder.execute(stream, operand.inner, operand.outer);
+  stream.wait();
+  pointer = pointers.begin();
+  for (Operand &operand : operands) {
+    void *data = const_cast<void *>(*pointer++);
+    if (!operand.converted || !operand.isOutput)
+      continue;
+    const auto *wide =
+        static_cast<const float *>(operand.outer.get_data_handle());
+    inParallel(operand.elements, [&](int64_t first, int64_t count) {
+      roundFromF32(wide + first, static_cast<uint16_t *>(data) + first,
+                   operand.type, count);
+    });
+  }
+}

@@ -1,0 +1,151 @@
+//===----------------------------------------------------------------------===//
+//
+// Convolutions by oneDNN. Operands are row-major; where channels come first,
+// the library picks its own layouts, and operands are reordered in scratch
+// memory where that pays. Filters are always reordered.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/cpu/VendorLibrary.h"
+#include "runtime/cpu/onednn/DnnlCall.h"
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+
+using namespace ingot::runtime;
+using dnnl::memory;
+using ingot::abi::ConvKind;
+
+namespace {
+
+/// One convolution in the library's words.
+struct Description {
+  explicit Description(const ingot_conv_desc &d);
+
+  dnnl::convolution_forward::primitive_desc getForward() const {
+    return {getDnnlEngine(),
+            dnnl::prop_kind::forward_training,
+            dnnl::algorithm::convolution_direct,
+            inputAny,
+            filterAny,
+            outputAny,
+            strides,
+            dilations,
+            padLow,
+            padHigh,
+            attributes};
+  }
+
+  memory::desc input, filter, output;
+  /// The same with the layout left to the library.
+  memory::desc inputAny, filterAny, outputAny;
+  memory::dims strides, dilations, padLow, padHigh;
+  dnnl::primitive_attr attributes;
+};
+
+/// Strides of a dense tensor whose dimensions lie in memory in `order`.
+memory::dims getStrides(const memory::dims &dims,
+                        const std::vector<size_t> &order) {
+  memory::dims strides(dims.size(), 1);
+  int64_t stride = 1;
+  for (size_t i = dims.size(); i-- > 0;) {
+    strides[order[i]] = stride;
+    stride *= dims[order[i]];
+  }
+  return strides;
+}
+
+} // namespace
+
+Description::Description(const ingot_conv_desc &d) {
+  memory::dims inputDims = {d.batch, d.in_channels};
+  memory::dims outputDims = {d.batch, d.out_channels};
+  memory::dims filterDims = {d.out_channels, d.in_channels};
+  if (d.groups != 1)
+    filterDims = {d.groups, d.out_channels / d.groups,
+                  d.in_channels / d.groups};
+  for (int64_t i = 0; i < d.spatial_rank; ++i) {
+    inputDims.push_back(d.in[i]);
+    outputDims.push_back(d.out[i]);
+    filterDims.push_back(d.kernel[i]);
+    strides.push_back(d.stride[i]);
+    dilations.push_back(d.dilation[i] - 1);
+    padLow.push_back(d.pad_low[i]);
+    padHigh.push_back(d.pad_high[i]);
+  }
+  memory::data_type type = getDnnlType(vendor::getComputeType(d.type));
+  auto plain = [&](const memory::dims &dims, bool channelsLast,
+                   int64_t channelDim = 1) {
+    std::vector<size_t> order(dims.size());
+    std::iota(order.begin(), order.end(), 0);
+    auto channel = order.begin() + channelDim;
+    if (channelsLast)
+      std::rotate(channel, channel + 1, order.end());
+    return memory::desc(dims, type, getStrides(dims, order));
+  };
+  auto any = [&](const memory::dims &dims) {
+    return memory::desc(dims, type, memory::format_tag::any);
+  };
+  input = plain(inputDims, d.channels_last);
+  output = plain(outputDims, d.channels_last);
+  filter = plain(filterDims, d.filter_channels_last,
+                 /*channelDim=*/d.groups != 1 ? 2 : 1);
+  // The library has good kernels for this order of data as it is.
+  inputAny = d.channels_last ? input : any(inputDims);
+  outputAny = d.channels_last ? output : any(outputDims);
+  filterAny = any(filterDims);
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+}
+
+static std::unique_ptr<DnnlCall> build(const ingot_conv_desc &desc,
+                                       ConvKind kind) {
+  Description d(desc);
+  auto call = std::make_unique<DnnlCall>();
+  dnnl::convolution_forward::primitive_desc forward = d.getForward();
+  if (kind == ConvKind::Forward) {
+    call->addInput(DNNL_ARG_SRC, desc.type, d.input, forward.src_desc());
+    call->addInput(DNNL_ARG_WEIGHTS, desc.type, d.filter,
+                   forward.weights_desc());
+    call->addOutput(DNNL_ARG_DST, desc.type, d.output, forward.dst_desc());
+    call->setPrimitive(dnnl::convolution_forward(forward),
+                       forward.scratchpad_desc());
+    return call;
+  }
+  if (kind == ConvKind::InputGrad) {
+    dnnl::convolution_backward_data::primitive_desc backward(
+        getDnnlEngine(), dnnl::algorithm::convolution_direct, d.inputAny,
+        d.filterAny, d.outputAny, d.strides, d.dilations, d.padLow, d.padHigh,
+        forward, d.attributes);
+    call->addInput(DNNL_ARG_DIFF_DST, desc.type, d.output,
+                   backward.diff_dst_desc());
+    call->addInput(DNNL_ARG_WEIGHTS, desc.type, d.filter,
+                   backward.weights_desc());
+    call->addOutput(DNNL_ARG_DIFF_SRC, desc.type, d.input,
+                    backward.diff_src_desc());
+    call->setPrimitive(dnnl::convolution_backward_data(backward),
+                       backward.scratchpad_desc());
+    return call;
+  }
+  dnnl::convolution_backward_weights::primitive_desc backward(
+      getDnnlEngine(), dnnl::algorithm::convolution_direct, d.inputAny,
+      d.filterAny, d.outputAny, d.strides, d.dilations, d.padLow, d.padHigh,
+      forward, d.attributes);
+  call->addInput(DNNL_ARG_DIFF_DST, desc.type, d.output,
+                 backward.diff_dst_desc());
+  call->addInput(DNNL_ARG_SRC, desc.type, d.input, backward.src_desc());
+  call->addOutput(DNNL_ARG_DIFF_WEIGHTS, desc.type, d.filter,
+                  backward.diff_weights_desc());
+  call->setPrimitive(dnnl::convolution_backward_weights(backward),
+                     backward.scratchpad_desc());
+  return call;
+}
+
+void vendor::convolve(ingot_context *context, const ingot_conv_desc &desc,
+                      ConvKind kind, const void *first, const void *second,
+                      void *result, void *scratch) {
+  context
+      ->getCached<DnnlCall>(&desc, static_cast<int>(kind),
+                            [&] { return build(desc, kind); })
+      .run(context, {first, second, result}, scratch, desc.scratch_bytes);
+}

@@ -1,0 +1,65 @@
+//===----------------------------------------------------------------------===//
+//
+// The innermost loops of Winograd convolution, with AVX-512: transforms of one
+// tile for 16 channels at a time, and the products between them.
+//
+// F(4 x 4, 3 x 3): 6 x 6 inputs give 4 x 4 outputs with 36 products instead of
+// 144. The points are 0, +-5/8, +-5/4 and infinity: exact in binary, and so
+// close to 1 that the error is two to five times that of adding up plainly.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_RUNTIME_CPU_WINOGRAD_WINOGRADKERNELS_H
+#define INGOT_RUNTIME_CPU_WINOGRAD_WINOGRADKERNELS_H
+
+#include "runtime/abi/Blocking.h"
+
+namespace ingot::runtime::winograd {
+
+using Blocking = abi::WinogradBlocking;
+inline constexpr int64_t kPoints = Blocking::kPoints, kIn = Blocking::kIn,
+                         kOut = Blocking::kOut, kTaps = Blocking::kTaps,
+                         kLanes = Blocking::kLanes,
+                         kColumns = Blocking::kColumns, kRows = Blocking::kRows;
+
+/// A tile of an image whose channels are contiguous: `rows` x `columns` pixels
+/// of it exist, from `firstRow` and `firstColumn` of the tile on; `data` is
+/// where the tile's first pixel would be.
+struct Tile {
+  const float *data;
+  int64_t rowStride, columnStride;
+  int64_t firstRow, lastRow, firstColumn, lastColumn;
+};
+
+/// 16 channels of a 6 x 6 tile of the input; point p goes to to[p * stride].
+void transformInput(const Tile &tile, float *to, int64_t stride);
+
+/// 16 channels of a 4 x 4 tile of the output's gradient.
+void transformOutputGrad(const Tile &tile, float *to, int64_t stride);
+
+/// 16 channels of the output: 4 x 4 pixels as far as the tile has them.
+void transformOutput(const float *from, int64_t stride, const Tile &tile);
+
+/// 16 filters of one input channel, `filterStride` apart, turned by half a turn
+/// if `flipped`.
+void transformFilter(const float *filter, int64_t filterStride, bool flipped,
+                     float *to, int64_t stride);
+
+/// The gradient of 16 filters of one input channel.
+void transformFilterGrad(const float *from, int64_t stride, float *filter,
+                         int64_t filterStride);
+
+/// c = a x b for up to kRows rows and one panel of columns. `a` has channels in
+/// blocks of kLanes: element (row, k) is a[k / 16][row][k % 16], b is [k][32],
+/// rows of c are kColumns apart. Rows are written in groups of four.
+void multiply(int64_t rows, int64_t size, const float *a, const float *b,
+              float *c);
+
+/// c (+)= a^T x b: element (k, row) of a is a[k * aStride + row], `rows` a
+/// multiple of four.
+void multiplyTransposed(int64_t rows, int64_t size, const float *a,
+                        int64_t aStride, const float *b, float *c, bool adds);
+
+} // namespace ingot::runtime::winograd
+
+#endif // INGOT_RUNTIME_CPU_WINOGRAD_WINOGRADKERNELS_H

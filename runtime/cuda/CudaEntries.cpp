@@ -1,0 +1,282 @@
+//===----------------------------------------------------------------------===//
+//
+// The entry points of Abi.h on a GPU.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/abi/Epilogue.h"
+#include "runtime/comm/Communicator.h"
+#include "runtime/core/DType.h"
+#include "runtime/core/Error.h"
+#include "runtime/cuda/CudaDevice.h"
+#include "runtime/cuda/libraries/BlasLt.h"
+#include "runtime/cuda/libraries/Dnn.h"
+#include "runtime/cuda/libraries/DnnAttention.h"
+
+#include <utility>
+
+using namespace ingot::runtime;
+
+/// Runs `body(device)` as one call of the step.
+template <typename Body>
+static void enqueue(ingot_context *context, const char *name, int64_t kernel,
+                    Body body) {
+  guardLibraryCall(context, name, [&] {
+    auto &device = static_cast<CudaDevice &>(*context->device);
+    CudaDevice::Call call(device, *context, kernel);
+    body(device);
+  });
+}
+
+char *const *ingot_shards(ingot_context *context) {
+  return context->shards.data();
+}
+
+void ingot_launch_grid(ingot_context *context, const ingot_grid_kernel *kernel,
+                       void *const *buffers) {
+  enqueue(context, kernel->name, kernel->index, [&](CudaDevice &device) {
+    device.launch(*context, *kernel, buffers);
+  });
+}
+
+static int64_t countBytes(const ingot_matmul_desc &desc) {
+  return desc.batch * desc.m * desc.n * getSize(getDType(desc.c_type));
+}
+
+static void multiply(CudaDevice &device, ingot_context &context,
+                     const ingot_matmul_desc &desc, const void *a,
+                     const void *b, void *c, void *scratch) {
+  if (desc.k == 0)
+    return device.clear(c, countBytes(desc));
+  device.getBlasLt().multiply(context, desc, a, b, c, scratch);
+}
+
+void ingot_matmul(ingot_context *context, const ingot_matmul_desc *desc,
+                  const void *a, const void *b, void *c, void *scratch) {
+  enqueue(context, "matmul", desc->index, [&](CudaDevice &device) {
+    if (countBytes(*desc) != 0)
+      multiply(device, *context, *desc, a, b, c, scratch);
+  });
+}
+
+void ingot_matmul_epilogue_grid(ingot_context *context,
+                                const ingot_matmul_epilogue_grid_desc *desc,
+                                const void *a, const void *b, void *c,
+                                void *scratch, void *const *buffers) {
+  const ingot_matmul_desc &product = desc->matmul;
+  enqueue(context, "matmul", product.index, [&](CudaDevice &device) {
+    if (countBytes(product) == 0 ||
+        (product.k != 0 &&
+         device.getBlasLt().multiply(*context, *desc, a, b, scratch, buffers)))
+      return;
+    multiply(device, *context, product, a, b, c, scratch);
+    finishProduct(*desc, buffers,
+                  [&](const ingot_grid_kernel &kernel, void *const *taken) {
+                    device.launch(*context, kernel, taken);
+                  });
+  });
+}
+
+/// Computes one of a convolution's tensors from the others.
+static void convolve(ingot_context *context, const ingot_conv_desc *desc,
+                     ConvolutionResult result, const void *input,
+                     const void *filter, const void *output, void *scratch) {
+  enqueue(context, "convolution", desc->index, [&](CudaDevice &device) {
+    int64_t in = desc->batch * desc->in_channels;
+    int64_t out = desc->batch * desc->out_channels;
+    int64_t taps = desc->out_channels * (desc->in_channels / desc->groups);
+    for (int64_t i = 0; i < desc->spatial_rank; ++i) {
+      in *= desc->in[i];
+      out *= desc->out[i];
+      taps *= desc->kernel[i];
+    }
+    // Sums of no terms, which the library refuses.
+    if (in == 0 || out == 0 || taps == 0) {
+      auto [written, elements] =
+          result == ConvolutionResult::Output      ? std::pair(output, out)
+          : result == ConvolutionResult::InputGrad ? std::pair(input, in)
+                                                   : std::pair(filter, taps);
+      if (elements != 0)
+        device.clear(const_cast<void *>(written),
+                     elements * getSize(getDType(desc->type)));
+      return;
+    }
+    device.getDnn().convolve(*context, *desc, result, input, filter, output,
+                             scratch);
+  });
+}
+
+void ingot_conv(ingot_context *context, const ingot_conv_desc *desc,
+                const void *input, const void *filter, void *output,
+                void *scratch) {
+  convolve(context, desc, ConvolutionResult::Output, input, filter, output,
+           scratch);
+}
+
+void ingot_conv_input_grad(ingot_context *context, const ingot_conv_desc *desc,
+                           const void *output_grad, const void *filter,
+                           void *input_grad, void *scratch) {
+  convolve(context, desc, ConvolutionResult::InputGrad, input_grad, filter,
+           output_grad, scratch);
+}
+
+void ingot_conv_filter_grad(ingot_context *context, const ingot_conv_desc *desc,
+                            const void *output_grad, const void *input,
+                            void *filter_grad, void *scratch) {
+  convolve(context, desc, ConvolutionResult::FilterGrad, input, filter_grad,
+           output_grad, scratch);
+}
+
+// What the compiler leaves to these has no mask.
+
+void ingot_attention(ingot_context *context, const ingot_attention_desc *desc,
+                     const void *query, const void *key, const void *value,
+                     const float *bias, const void *, const int32_t *lengths,
+                     const int64_t *seed, const int64_t *step, void *result,
+                     float *lse, void *scratch) {
+  enqueue(context, "attention", desc->index, [&](CudaDevice &device) {
+    device.getAttention().forward(
+        *context, *desc,
+        {{query, key, value}, {bias, lengths, seed, step}, result, lse},
+        scratch);
+  });
+}
+
+void ingot_attention_grad(
+    ingot_context *context, const ingot_attention_desc *desc, const void *query,
+    const void *key, const void *value, const void *output, const float *lse,
+    const void *cotangent, const float *bias, const void *,
+    const int32_t *lengths, const int64_t *seed, const int64_t *step,
+    void *query_grad, void *key_grad, void *value_grad, void *scratch) {
+  enqueue(context, "attention", desc->index, [&](CudaDevice &device) {
+    device.getAttention().backward(*context, *desc,
+                                   {{query, key, value},
+                                    {bias, lengths, seed, step},
+                                    output,
+                                    lse,
+                                    cotangent,
+                                    query_grad,
+                                    key_grad,
+                                    value_grad},
+                                   scratch);
+  });
+}
+
+static bool isAlone(const ingot_context *context) {
+  return !context->ranks || context->ranks->getSize() == 1;
+}
+
+/// Runs `body(nccl, stream)` unless the rank is alone. Failures keep what they
+/// say to do about them.
+template <typename Desc, typename Body>
+static void exchange(ingot_context *context, const char *name, const Desc &desc,
+                     Body body) {
+  if (isAlone(context))
+    return;
+  enqueue(context, name, desc.index, [&](CudaDevice &device) {
+    try {
+      body(device.getNccl(*context->ranks), device.getStream());
+    } catch (const Error &error) {
+      context->fail(error);
+    }
+  });
+}
+
+using Start = void (Nccl::*)(const Nccl::Bucket &, CUstream);
+
+static Nccl::Bucket getBucket(const ingot_bucket_desc &desc, void *data) {
+  return {data, desc.elements, desc.type, desc.number};
+}
+
+static void startBucket(ingot_context *context, const char *name,
+                        const ingot_bucket_desc &desc, void *bucket,
+                        Start start) {
+  exchange(context, name, desc, [&](Nccl &nccl, CUstream stream) {
+    (nccl.*start)(getBucket(desc, bucket), stream);
+  });
+}
+
+template <typename Desc>
+static void waitForBucket(ingot_context *context, const char *name,
+                          const Desc &desc) {
+  exchange(context, name, desc, [&](Nccl &nccl, CUstream stream) {
+    nccl.join(desc.number, stream);
+  });
+}
+
+void ingot_all_reduce_start(ingot_context *context,
+                            const ingot_bucket_desc *desc, void *bucket) {
+  startBucket(context, "all-reduce", *desc, bucket, &Nccl::startAllReduce);
+}
+
+void ingot_all_reduce_wait(ingot_context *context,
+                           const ingot_bucket_desc *desc, void *) {
+  waitForBucket(context, "all-reduce", *desc);
+}
+
+void ingot_gather_messages_start(ingot_context *context,
+                                 const ingot_message_desc *desc,
+                                 const void *message, void *messages) {
+  constexpr const char *name = "gathering messages";
+  if (isAlone(context))
+    return enqueue(context, name, desc->index, [&](CudaDevice &device) {
+      device.copy(messages, message, desc->bytes);
+    });
+  exchange(context, name, *desc, [&](Nccl &nccl, CUstream stream) {
+    nccl.startGather(message, messages, desc->bytes, desc->number, stream);
+  });
+}
+
+void ingot_gather_messages_wait(ingot_context *context,
+                                const ingot_message_desc *desc, void *) {
+  waitForBucket(context, "gathering messages", *desc);
+}
+
+void ingot_reduce_scatter_start(ingot_context *context,
+                                const ingot_bucket_desc *desc, void *bucket) {
+  startBucket(context, "reduce-scatter", *desc, bucket,
+              &Nccl::startReduceScatter);
+}
+
+void ingot_reduce_scatter_wait(ingot_context *context,
+                               const ingot_bucket_desc *desc, void *) {
+  waitForBucket(context, "reduce-scatter", *desc);
+}
+
+void ingot_all_gather_start(ingot_context *context,
+                            const ingot_bucket_desc *desc, void *bucket) {
+  if (!desc->deferred)
+    return startBucket(context, "all-gather", *desc, bucket,
+                       &Nccl::startAllGather);
+  exchange(context, "all-gather", *desc,
+           [&](Nccl &nccl, CUstream) { nccl.defer(getBucket(*desc, bucket)); });
+}
+
+void ingot_all_gather_wait(ingot_context *context,
+                           const ingot_bucket_desc *desc, void *) {
+  waitForBucket(context, "all-gather", *desc);
+}
+
+void ingot_copy(ingot_context *context, const ingot_copy_desc *desc,
+                const void *from, void *to) {
+  int64_t size = desc->element_bytes;
+  ElementRange range = getElements(context, desc, desc->bytes / size);
+  enqueue(context, "copy", desc->index, [&](CudaDevice &device) {
+    if (range.getCount() != 0)
+      device.copy(static_cast<char *>(to) + range.begin * size,
+                  static_cast<const char *>(from) + range.begin * size,
+                  range.getCount() * size);
+  });
+}
+
+void ingot::runtime::prepareProcess(char *const *) {}
+
+std::unique_ptr<Device> ingot::runtime::openDevice(const ingot_module_t &module,
+                                                   const Manifest &manifest) {
+  if (manifest.targetKind != "cuda")
+    throw failure("target",
+                  "compiled for '" + manifest.targetKind +
+                      "', which this runtime does not have",
+                  "compile with --target cuda");
+  return std::make_unique<CudaDevice>(module, manifest);
+}

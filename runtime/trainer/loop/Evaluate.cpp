@@ -1,0 +1,136 @@
+//===----------------------------------------------------------------------===//
+//
+// Passes over data that do not train.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/trainer/loop/Evaluate.h"
+
+#include "runtime/comm/Communicator.h"
+#include "runtime/core/Console.h"
+#include "runtime/core/Error.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <numeric>
+#include <vector>
+
+using namespace ingot::runtime;
+
+/// Runs `function` over the samples in order, a batch at a time, and calls
+/// `visit` with the number of samples in each; of `size` ranks, `rank` takes
+/// every so many.
+template <typename Visit>
+static void forEachBatch(Session &session, const Function &function,
+                         const Dataset &data, int64_t samples,
+                         const std::map<std::string, double> &hyperparameters,
+                         int64_t rank, int64_t size, Visit visit) {
+  int64_t batch = session.getManifest().batch;
+  std::vector<int64_t> indices(batch);
+  for (int64_t first = rank * batch; first < samples; first += size * batch) {
+    int64_t count = std::min(batch, samples - first);
+    std::iota(indices.begin(), indices.end(), first);
+    session.fillBatch(function, data, indices.data(), count);
+    session.run(function, hyperparameters, count);
+    visit(count);
+  }
+}
+
+using Datasets = std::vector<std::unique_ptr<Dataset>>;
+
+Evaluation
+ingot::runtime::evaluate(Session &session, const Datasets &datasets,
+                         const std::map<std::string, double> &hyperparameters,
+                         Communicator &ranks, Console &console) {
+  const Manifest &manifest = session.getManifest();
+  enum { Loss, Count, Correct };
+  double sums[3] = {};
+  int64_t evaluated = 0, left = 0;
+  bool hasAccuracy =
+      session.findFunction("eval_step")->spec->findOutput("correct") != nullptr;
+  for (size_t variant = 0; variant < datasets.size(); ++variant) {
+    if (!datasets[variant])
+      continue;
+    const Dataset &data = *datasets[variant];
+    const Function &function = *session.findFunction("eval_step", variant);
+    int64_t samples = data.getSamples();
+    if (!manifest.evalPartial)
+      samples -= samples % manifest.batch;
+    evaluated += samples;
+    left += data.getSamples() - samples;
+    forEachBatch(session, function, data, samples, hyperparameters,
+                 ranks.getRank(), ranks.getSize(), [&](int64_t) {
+                   Results results = session.fetchResults(function);
+                   sums[Loss] += session.readScalar(results, "loss_sum");
+                   sums[Count] += session.readScalar(results, "loss_count");
+                   if (hasAccuracy)
+                     sums[Correct] += session.readScalar(results, "correct");
+                 });
+  }
+  session.sayNotes(console);
+  if (evaluated == 0)
+    throw badInput("--eval-data",
+                   fmt::format("{} samples, fewer than a batch of {}, and "
+                               "this loss cannot mask padding",
+                               left, manifest.batch),
+                   "give more samples, or compile with a smaller --batch");
+  if (left != 0)
+    console.noteOnce(fmt::format(
+        "evaluation leaves out the last {} samples: a loss that the graph "
+        "computes cannot mask padding",
+        left));
+  ranks.allReduce(sums, 3, DType::F64, "sums of an evaluation");
+  Evaluation result;
+  result.loss = sums[Loss] / sums[Count];
+  if (hasAccuracy)
+    result.accuracy = sums[Correct] / sums[Count];
+  return result;
+}
+
+void ingot::runtime::predict(
+    Session &session, const Datasets &datasets,
+    const std::map<std::string, double> &hyperparameters,
+    const std::string &path, Console &console) {
+  size_t variant = 0;
+  while (!datasets[variant])
+    ++variant;
+  const Dataset &data = *datasets[variant];
+  const Function &function = *session.findFunction("predict", variant);
+  int64_t batch = session.getManifest().batch, samples = data.getSamples();
+  struct Column {
+    const TensorSpec *spec;
+    int64_t rowBytes;
+    std::string bytes;
+  };
+  std::vector<Column> columns;
+  for (const TensorSpec &output : function.spec->outputs) {
+    if (output.shape.empty() || output.shape[0] != batch) {
+      console.noteOnce("output '" + output.name +
+                       "' has no batch dimension: not in the predictions");
+      continue;
+    }
+    Column &column = columns.emplace_back();
+    column.spec = &output;
+    column.rowBytes = output.getBytes() / batch;
+    column.bytes.reserve(column.rowBytes * samples);
+  }
+  forEachBatch(session, function, data, samples, hyperparameters,
+               /*rank=*/0, /*size=*/1, [&](int64_t count) {
+                 for (Column &column : columns)
+                   column.bytes.append(session.getOutput(*column.spec),
+                                       column.rowBytes * count);
+               });
+  session.sayNotes(console);
+  ZipWriter writer(path);
+  for (const Column &column : columns) {
+    std::vector<int64_t> shape = column.spec->shape;
+    shape[0] = samples;
+    std::string header = makeNpyHeader(column.spec->dtype, shape);
+    writer.begin(column.spec->name + ".npy",
+                 header.size() + column.bytes.size());
+    writer.write(header);
+    writer.write(column.bytes);
+    writer.end();
+  }
+  writer.commit();
+}

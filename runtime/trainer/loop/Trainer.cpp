@@ -1,0 +1,377 @@
+//===----------------------------------------------------------------------===//
+//
+// A run from start to end.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/trainer/loop/Trainer.h"
+
+#include "runtime/checkpoint/Checkpoint.h"
+#include "runtime/comm/Communicator.h"
+#include "runtime/core/Console.h"
+#include "runtime/core/Error.h"
+#include "runtime/data/VariantData.h"
+#include "runtime/observe/Watch.h"
+#include "runtime/trainer/loop/Evaluate.h"
+#include "runtime/trainer/loop/Signals.h"
+#include "runtime/trainer/state/State.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <numeric>
+#include <utility>
+
+using namespace ingot::runtime;
+
+static std::vector<int64_t>
+countSamples(const std::vector<std::unique_ptr<Dataset>> &datasets) {
+  std::vector<int64_t> counts;
+  for (const auto &data : datasets)
+    counts.push_back(data ? data->getSamples() : 0);
+  return counts;
+}
+
+Trainer::Trainer(Session &session, const Options &options, Console &console,
+                 Communicator &ranks)
+    : session(session), options(options), manifest(session.getManifest()),
+      console(console), ranks(ranks), seed(options.seed.value_or(0)),
+      shuffle(!options.noShuffle) {
+  for (const std::string &path :
+       {options.exportPath, options.predict, options.profile})
+    if (!path.empty())
+      AtomicFile probe(path);
+  if (!options.exportPath.empty())
+    checkExportable(session);
+  std::optional<int64_t> resumedStep;
+  if (options.resume.empty()) {
+    initializeState(session, static_cast<uint64_t>(seed), options.init,
+                    console);
+  } else {
+    restore();
+    resumedStep = step;
+  }
+  shareState(session, ranks, step);
+  if (const StateSpec *scale = manifest.findState("loss_scale")) {
+    if (options.lossScale)
+      convert(&*options.lossScale, DType::F64, session.getPlace(*scale),
+              scale->dtype, 1);
+    for (const StateSpec &spec : manifest.states)
+      if (spec.role == StateRole::Step)
+        skippedBefore = step - static_cast<int64_t>(readAsDouble(
+                                   session.getPlace(spec), spec.dtype));
+  }
+  session.storeState();
+  ranks.setInterruption(getReceivedSignal);
+  if (!options.watch.empty())
+    watch = std::make_unique<Watch>(
+        manifest,
+        [&](const KernelOutput &output) { return session.read(output); },
+        /*keepsStatistics=*/options.watch == "stats");
+  if (options.checkMemory && manifest.targetKind != "cpu")
+    throw usageError("--check-memory", "looks at the memory of a CPU alone",
+                     "compile for a CPU to check the plan");
+  if (options.checkMemory)
+    memoryCheck =
+        std::make_unique<MemoryCheck>(manifest, session.getDevice().getArena());
+  openData();
+  openEvalData();
+  planSteps();
+  log = std::make_unique<MetricsLog>(options.log, resumedStep);
+  // Who looks into steps looks at one at a time.
+  if (!watch && options.profile.empty())
+    stepsAhead = session.getRunsAhead();
+}
+
+Trainer::~Trainer() { session.getContext().observer = nullptr; }
+
+Trainer::Datasets Trainer::open(const std::vector<std::string> &paths,
+                                const Function &function) {
+  std::vector<DataVariant> variants;
+  for (size_t v = 0; v < manifest.variants.size(); ++v)
+    variants.push_back(
+        {manifest.variants[v],
+         &session.findFunction(function.spec->name, v)->spec->inputs});
+  return openByVariant(paths, variants, console);
+}
+
+void Trainer::openData() {
+  if (options.data.empty())
+    return;
+  data = open(options.data, *session.findFunction("train_step"));
+  std::vector<int64_t> groups = countSamples(data);
+  int64_t batch = getStepSamples();
+  int64_t samples = std::accumulate(groups.begin(), groups.end(), int64_t(0));
+  if (*std::max_element(groups.begin(), groups.end()) < batch)
+    throw badInput(
+        "--data",
+        fmt::format("{} samples, fewer than a batch of {}", samples, batch),
+        "give more samples, or compile with a smaller --batch");
+  if (resumedSamples != 0 && resumedSamples != samples)
+    throw badInput("--data",
+                   fmt::format("{} samples, but the checkpoint's run had {}",
+                               samples, resumedSamples),
+                   "resume with the same data");
+  sampler.emplace(groups, batch, shuffle, static_cast<uint64_t>(seed));
+  if (int64_t dropped = sampler->getDroppedPerEpoch())
+    console.noteOnce(fmt::format(
+        "each epoch leaves out {} of {} samples: they do not fill a batch of "
+        "{}",
+        dropped, samples, batch));
+}
+
+void Trainer::openEvalData() {
+  if (options.evalData.empty())
+    return;
+  const Function *evaluation = session.findFunction("eval_step");
+  const Function *prediction = session.findFunction("predict");
+  if (!options.predict.empty() && !prediction)
+    throw failure("--predict", "this trainer has no predict function",
+                  "compile the model again");
+  bool onlyPredicts = options.data.empty() && !options.predict.empty();
+  if (onlyPredicts && evaluation)
+    for (const FileGroup &files :
+         groupFiles(options.evalData, evaluation->spec->inputs))
+      if (evaluation && !haveArrays(files, evaluation->spec->inputs)) {
+        console.noteOnce(files.front() +
+                         " has no labels: predicts without evaluating");
+        evaluation = nullptr;
+      }
+  evaluates = evaluation != nullptr;
+  const Function *opened = evaluation ? evaluation : prediction;
+  if (!opened)
+    throw failure("--eval-data", "this trainer has no evaluation",
+                  "compile the model again");
+  evalData = open(options.evalData, *opened);
+  if (!options.predict.empty() &&
+      std::count(evalData.begin(), evalData.end(), nullptr) + 1 <
+          static_cast<int64_t>(evalData.size()))
+    throw usageError("--predict", "--eval-data has samples of several shapes",
+                     "predict the files of each shape in a run of their own");
+}
+
+void Trainer::planSteps() {
+  if (options.steps)
+    totalSteps = *options.steps;
+  else if (sampler &&
+           __builtin_mul_overflow(options.epochs.value_or(1),
+                                  sampler->getBatchesPerEpoch(), &totalSteps))
+    throw usageError("--epochs", "too many", "give a smaller number");
+  schedule = {options.schedule, options.warmup, totalSteps};
+}
+
+void Trainer::restore() {
+  CheckpointInfo info =
+      loadCheckpoint(options.resume, [&](const CheckpointState &saved,
+                                         const std::string &path) {
+        restoreState(session, saved, path);
+      });
+  step = info.step;
+  resumedSamples = info.samples;
+  bool otherOrder = options.seed.value_or(info.seed) != info.seed ||
+                    (options.noShuffle && info.shuffle);
+  if (otherOrder)
+    throw usageError(
+        "--resume",
+        fmt::format("the checkpoint's run {} with --seed {}",
+                    info.shuffle ? "shuffled" : "did not shuffle", info.seed),
+        "leave out --seed and --no-shuffle: the checkpoint has them");
+  seed = info.seed;
+  shuffle = info.shuffle;
+}
+
+bool Trainer::endsEpoch(int64_t number) const {
+  return number == totalSteps || number % sampler->getBatchesPerEpoch() == 0;
+}
+
+/// What the next step multiplies the learning rate by. Schedules count updates
+/// of the model, so that a step which may yet be skipped is waited for where
+/// that makes a difference.
+double Trainer::getRateFactor() {
+  auto countUpdates = [&] {
+    return step - skippedBefore - progress->getSkippedSteps();
+  };
+  if (manifest.findState("loss_scale") &&
+      !schedule.isConstantFrom(countUpdates() + 1 -
+                               static_cast<int64_t>(started.size())))
+    finishSteps();
+  return schedule.getFactor(countUpdates() + 1);
+}
+
+/// Whether to end after this step. Ranks agree on it a step late, so that none
+/// waits for the others.
+bool Trainer::shouldStop() {
+  if (ranks.getSize() == 1)
+    return getReceivedSignal() != nullptr;
+  ranks.wait(std::exchange(agreement, 0));
+  bool stop = signals != 0;
+  signals = getReceivedSignal() ? 1 : 0;
+  if (!stop && step < totalSteps)
+    agreement =
+        ranks.startAllReduce(&signals, 1, DType::I32, "agreement on stopping");
+  return stop;
+}
+
+void Trainer::startStep(const Function &last, const Sampler::Batch &batch,
+                        const std::map<std::string, double> &hyperparameters) {
+  for (int64_t micro = 1; micro <= manifest.gradAccumulation; ++micro) {
+    const Function &part =
+        micro < manifest.gradAccumulation
+            ? *session.findFunction("accumulate_step", batch.group)
+            : last;
+    int64_t turn = (micro - 1) * ranks.getSize() + ranks.getRank();
+    session.fillBatch(part, *data[batch.group],
+                      batch.samples.data() + turn * manifest.batch,
+                      manifest.batch);
+    if (memoryCheck)
+      memoryCheck->start(*part.spec);
+    session.run(part, hyperparameters, manifest.batch);
+  }
+}
+
+void Trainer::trainStep() {
+  Sampler::Batch batch = sampler->getBatch(step);
+  ranks.setStep(step + 1);
+  const Function &function = *session.findFunction(
+      step < manifest.uncompressedSteps ? "uncompressed_step" : "train_step",
+      batch.group);
+  std::map<std::string, double> values = options.hyperparameters;
+  if (auto lr = values.find("lr"); lr != values.end())
+    lr->second *= getRateFactor();
+  if (watch)
+    watch->startStep(/*lastWentWell=*/!progress->wasLastSkipped());
+  session.getContext().observer = watch.get();
+  if (memoryCheck)
+    session.getContext().observer = memoryCheck.get();
+  try {
+    startStep(function, batch, values);
+  } catch (const Error &) {
+    // Whatever keeps this step from running, those before did run.
+    finishSteps();
+    throw;
+  }
+  session.getContext().observer = nullptr;
+  session.sayNotes(console);
+  if (memoryCheck && memoryCheck->getProblem())
+    throw failure("--check-memory", *memoryCheck->getProblem(),
+                  "this is a defect of the compiler or of that kernel: report "
+                  "it with the model");
+  ++step;
+  started.push_back({step, values.count("lr") ? values["lr"] : 0,
+                     session.fetchResults(function)});
+  finishSteps(stepsAhead);
+}
+
+void Trainer::finishSteps(size_t underWay) {
+  while (started.size() > underWay) {
+    auto [number, lr, results] = started.front();
+    started.pop_front();
+    auto read = [&](std::string_view output) {
+      return static_cast<float>(session.readScalar(results, output));
+    };
+    StepMetrics metrics;
+    metrics.step = number;
+    metrics.lr = lr;
+    metrics.loss = read("loss");
+    if (results.function->findOutput("grad_norm"))
+      metrics.gradNorm = read("grad_norm");
+    if (results.function->findOutput("loss_scale")) {
+      metrics.lossScale = read("loss_scale");
+      metrics.skipped = read("skipped") != 0;
+    }
+    progress->add(metrics);
+    int64_t epoch = sampler->getEpoch(number - 1) + 1;
+    if (endsEpoch(number))
+      progress->endEpoch(epoch, totalSteps);
+    else
+      progress->show(epoch, totalSteps);
+  }
+}
+
+void Trainer::evaluateAndLog() {
+  if (!evaluates || evaluatedStep == step)
+    return;
+  finishSteps();
+  // A rank may have fewer batches than others, or none.
+  session.completeState();
+  progress->pause();
+  Evaluation result =
+      evaluate(session, evalData, options.hyperparameters, ranks, console);
+  evaluatedStep = step;
+  log->write(EvalMetrics{step, result.loss, result.accuracy});
+  std::string accuracy;
+  if (result.accuracy)
+    accuracy = fmt::format("  eval_accuracy {:.4f}", *result.accuracy);
+  console.line(
+      fmt::format("step {}  eval_loss {:.4f}{}", step, result.loss, accuracy));
+  progress->resume();
+}
+
+void Trainer::save() {
+  if (options.save.empty() || savedStep == step)
+    return;
+  finishSteps();
+  progress->pause();
+  CheckpointInfo info;
+  info.step = step;
+  info.seed = seed;
+  info.shuffle = shuffle;
+  for (int64_t samples : countSamples(data))
+    info.samples += samples;
+  session.fetchState();
+  ShardWriter writeShards;
+  if (manifest.hasShards() && ranks.getSize() > 1)
+    writeShards = [&](const std::string &folder) {
+      return saveAllShards(session, ranks, folder);
+    };
+  if (ranks.getRank() == 0)
+    saveCheckpoint(options.save, info, viewWholeStates(session), writeShards);
+  else
+    writeShards("");
+  savedStep = step;
+  progress->resume();
+}
+
+void Trainer::run() {
+  watchSignals();
+  progress.emplace(console, *log, watch.get(), getStepSamples());
+  session.getContext().profiling = !options.profile.empty();
+  while (step < totalSteps && !stopped) {
+    trainStep();
+    if (options.evalEvery ? step % *options.evalEvery == 0 || step == totalSteps
+                          : endsEpoch(step))
+      evaluateAndLog();
+    if (options.saveEvery && step % *options.saveEvery == 0) {
+      // Rank 0 may save alone.
+      session.completeState();
+      save();
+    }
+    if (shouldStop()) {
+      const char *signal = getReceivedSignal();
+      console.line(fmt::format("{}: stopping after step {}",
+                               signal ? signal : "another rank", step));
+      stopped = true;
+    }
+  }
+  finishSteps();
+  ranks.waitForAll();
+  session.completeState();
+  console.clearProgress();
+  session.getContext().profiling = false;
+  if (int64_t skipped = progress->getSkippedSteps())
+    console.line(fmt::format("{} of {} steps were skipped: their gradients "
+                             "overflowed",
+                             skipped, step));
+  if (options.watch == "stats")
+    console.line(watch->makeTable());
+  save();
+  if (stopped)
+    return;
+  evaluateAndLog();
+  if (!options.exportPath.empty()) {
+    session.fetchState();
+    exportModel(session, options.exportPath);
+  }
+  if (!options.predict.empty())
+    predict(session, evalData, options.hyperparameters, options.predict,
+            console);
+}

@@ -1,0 +1,398 @@
+//===----------------------------------------------------------------------===//
+//
+// The trainer's command line.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/trainer/options/Options.h"
+
+#include "runtime/core/Error.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <fmt/format.h>
+#include <memory>
+#include <sstream>
+
+using namespace ingot::runtime;
+
+/// Hyperparameters that some optimizer has, with the words for --help.
+static constexpr std::pair<const char *, const char *> knownHyperparameters[] =
+    {
+        {"lr", "Learning rate; follows --schedule"},
+        {"weight_decay", "Weight decay"},
+        {"beta1", "Decay of the first moment"},
+        {"beta2", "Decay of the second moment"},
+        {"eps", "Added to denominators"},
+        {"momentum", "Decay of the momentum"},
+        {"clip_norm", "Clip gradients to this global norm; 0 does not clip"},
+        {"loss_scale_growth", "The loss scale grows by this factor"},
+        {"loss_scale_interval", "... after this many good steps in a row"},
+        {"loss_scale_backoff", "An overflow multiplies the loss scale by this"},
+        {"loss_scale_hysteresis", "... once there were this many"},
+};
+
+static std::string getFlag(std::string name) {
+  std::replace(name.begin(), name.end(), '_', '-');
+  return "--" + name;
+}
+
+static const char *describeHyperparameter(const std::string &name) {
+  for (auto [known, words] : knownHyperparameters)
+    if (name == known)
+      return words;
+  return "Hyperparameter of the optimizer";
+}
+
+namespace {
+
+/// --help: the value's name after each option, the default in brackets after
+/// its description, lines that fit a terminal.
+class HelpFormatter : public CLI::Formatter {
+public:
+  static constexpr size_t column = 30, width = 80;
+
+  std::string make_option_name(const CLI::Option *option,
+                               bool isPositional) const override {
+    // A flag with an optional value shows its default in braces.
+    std::string name = Formatter::make_option_name(option, isPositional);
+    size_t brace = name.find('{');
+    return brace == std::string::npos ? name : name.substr(0, brace);
+  }
+
+  std::string make_option_opts(const CLI::Option *option) const override {
+    std::string type = option->get_type_name();
+    return type.empty() ? "" : " " + type;
+  }
+
+  std::string make_option_desc(const CLI::Option *option) const override {
+    std::string text = option->get_description();
+    if (!option->get_default_str().empty())
+      text += " [" + option->get_default_str() + "]";
+    std::string wrapped, line;
+    std::istringstream words(text);
+    for (std::string word; words >> word;) {
+      if (!line.empty() && line.size() + 1 + word.size() > width - column) {
+        wrapped += line + "\n";
+        line.clear();
+      }
+      line += (line.empty() ? "" : " ") + word;
+    }
+    return wrapped + line;
+  }
+};
+
+/// The table of options: parser and --help are both made from it.
+class OptionTable {
+public:
+  OptionTable(Options &options, const Manifest &manifest);
+  CLI::App app;
+
+private:
+  void addData(Options &options);
+  void addRun(Options &options);
+  void addFiles(Options &options);
+};
+
+} // namespace
+
+/// Reads a number that takes up the whole text and fits its type.
+template <typename T>
+static bool parseWhole(const std::string &text, T &value) {
+  const char *end = text.data() + text.size();
+  auto [stop, error] = std::from_chars(text.data(), end, value);
+  return error == std::errc() && stop == end;
+}
+
+/// Bounds in messages and help are noise: say what is wanted instead.
+static CLI::Validator atLeast(int64_t least) {
+  return CLI::Validator(
+      [least](std::string &text) -> std::string {
+        int64_t value = 0;
+        if (parseWhole(text, value) && value >= least)
+          return {};
+        return fmt::format("'{}' is not a whole number of at least {}", text,
+                           least);
+      },
+      "");
+}
+
+static CLI::Validator isFinite() {
+  return CLI::Validator(
+      [](std::string &text) -> std::string {
+        double value = 0;
+        if (parseWhole(text, value) && std::isfinite(value))
+          return {};
+        return fmt::format("'{}' is not a number", text);
+      },
+      "");
+}
+
+void OptionTable::addData(Options &options) {
+  std::string group = "Data";
+  app.add_option("--data", options.data,
+                 "Training data: .npz files with one array per input (first "
+                 "axis = samples), .npy for a model with one input, or .bin "
+                 "files of tokens (llm.c's layout)")
+      ->type_name("FILE...")
+      ->group(group);
+  app.add_option("--eval-data", options.evalData, "Evaluation data, likewise")
+      ->type_name("FILE...")
+      ->group(group);
+  app.add_option("--eval-every", options.evalEvery,
+                 "Evaluate every N steps instead of after each epoch")
+      ->type_name("N")
+      ->check(atLeast(1))
+      ->group(group);
+  app.add_flag("--no-shuffle", options.noShuffle,
+               "Take samples in the order of the files")
+      ->group(group);
+}
+
+void OptionTable::addRun(Options &options) {
+  std::string group = "Run";
+  CLI::Option *epochs =
+      app.add_option("--epochs", options.epochs,
+                     "Passes over the data [1, unless --steps is given]")
+          ->type_name("N")
+          ->check(atLeast(0))
+          ->group(group);
+  app.add_option("--steps", options.steps,
+                 "Steps in total, after a resume too; 0 evaluates only")
+      ->type_name("N")
+      ->check(atLeast(0))
+      ->excludes(epochs)
+      ->group(group);
+  app.add_option("--seed", options.seed,
+                 "Seed of shuffling, dropout and initial values [0; that of "
+                 "the checkpoint after --resume]")
+      ->type_name("N")
+      ->check(atLeast(0))
+      ->group(group);
+  app.add_option("--schedule", options.schedule,
+                 "How the learning rate changes over the run: constant, or "
+                 "cosine or linear down to 0 [constant]")
+      ->type_name("KIND")
+      ->transform(CLI::Validator(
+          [](std::string &text) -> std::string {
+            int index = 0;
+            for (const char *name : {"constant", "cosine", "linear"}) {
+              if (text == name) {
+                text = std::to_string(index);
+                return {};
+              }
+              ++index;
+            }
+            return fmt::format("'{}' is not constant, cosine or linear", text);
+          },
+          ""))
+      ->group(group);
+  app.add_option("--warmup", options.warmup,
+                 "Steps over which the learning rate grows to its value")
+      ->type_name("N")
+      ->check(atLeast(0))
+      ->capture_default_str()
+      ->group(group);
+}
+
+void OptionTable::addFiles(Options &options) {
+  std::string group = "Files";
+  app.add_option("--log", options.log, "Write a line of JSON per step")
+      ->type_name("FILE.jsonl")
+      ->group(group);
+  CLI::Option *save = app.add_option("--save", options.save,
+                                     "Write checkpoints into this folder")
+                          ->type_name("DIR")
+                          ->group(group);
+  app.add_option("--save-every", options.saveEvery,
+                 "Save every N steps, not only at the end")
+      ->type_name("N")
+      ->check(atLeast(1))
+      ->needs(save)
+      ->group(group);
+  CLI::Option *resume =
+      app.add_option("--resume", options.resume,
+                     "Continue from the latest checkpoint in this folder")
+          ->type_name("DIR")
+          ->group(group);
+  app.add_option("--init", options.init, "Start from these weights")
+      ->type_name("FILE.safetensors")
+      ->excludes(resume)
+      ->group(group);
+  app.add_option("--export", options.exportPath,
+                 "Write the trained model as ONNX")
+      ->type_name("FILE.onnx")
+      ->group(group);
+  app.add_option("--predict", options.predict,
+                 "Write the model's outputs for --eval-data")
+      ->type_name("FILE.npz")
+      ->group(group);
+  app.add_option("--profile", options.profile,
+                 "Write a trace for Perfetto or chrome://tracing")
+      ->type_name("FILE.json")
+      ->group(group);
+  app.add_option("--watch", options.watch,
+                 "Look at every value that kernels write: nan names the first "
+                 "op whose output is not finite, stats ends with a table of "
+                 "overflow and underflow (slow)")
+      ->type_name("nan|stats")
+      ->check(CLI::IsMember({"nan", "stats"}))
+      ->group(group);
+  app.add_flag("--check-memory", options.checkMemory,
+               "Fill memory that nothing lives in with NaN and look whether "
+               "kernels write there (very slow)")
+      ->excludes("--watch")
+      ->group(group);
+  app.add_flag("--tune{cache}", options.tune,
+               "On a GPU: try out in the first steps what is fastest; choices "
+               "are kept for later runs, with --tune=FILE in that file")
+      ->group(group);
+  app.add_flag("--inspect{text}", options.inspect,
+               "Print what is planned and exit; --inspect=json for programs")
+      ->group(group);
+  app.add_option("--ranks", options.ranks, "Ranks that --inspect plans for")
+      ->type_name("N")
+      ->check(atLeast(1))
+      ->capture_default_str()
+      ->group(group);
+}
+
+OptionTable::OptionTable(Options &options, const Manifest &manifest) {
+  app.description("Trains " + manifest.model + " (" + manifest.optimizer +
+                  ", " + manifest.precision + ", batch " +
+                  std::to_string(manifest.batch) + ").");
+  app.set_help_flag("--help", "Print this and exit");
+  app.set_version_flag("--version", manifest.producer,
+                       "Print the version and exit");
+  auto formatter = std::make_shared<HelpFormatter>();
+  formatter->column_width(HelpFormatter::column);
+  app.formatter(formatter);
+  app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  addData(options);
+  addRun(options);
+  for (const HyperparameterSpec &spec : manifest.hyperparameters) {
+    double &value = options.hyperparameters[spec.name];
+    value = spec.value;
+    app.add_option(getFlag(spec.name), value, describeHyperparameter(spec.name))
+        ->type_name("X")
+        ->check(isFinite())
+        ->default_str(fmt::format("{}", spec.value))
+        ->group("Hyperparameters");
+  }
+  if (manifest.findState("loss_scale"))
+    app.add_option("--loss-scale", options.lossScale,
+                   "Loss scale of the first step [65536]")
+        ->type_name("X")
+        ->check(CLI::PositiveNumber)
+        ->group("Hyperparameters");
+  if (manifest.dataParallel) {
+    app.add_option("--comm-timeout", options.commTimeout,
+                   "Seconds that ranks wait for each other before they give up")
+        ->type_name("SECONDS")
+        ->check(atLeast(1))
+        ->capture_default_str()
+        ->group("Run");
+    app.add_option("--comm-record", options.commRecord,
+                   "If the run fails, each rank writes its last collectives to "
+                   "PREFIX.RANK.jsonl")
+        ->type_name("PREFIX")
+        ->group("Files");
+  }
+  addFiles(options);
+  for (const char *name : {"--data", "--eval-data"})
+    app.get_option(name)->multi_option_policy(CLI::MultiOptionPolicy::Throw);
+}
+
+static Error explainUnknown(const std::string &argument,
+                            const Manifest &manifest) {
+  std::string flag = argument.substr(0, argument.find('='));
+  for (auto [name, words] : knownHyperparameters) {
+    if (flag != getFlag(name))
+      continue;
+    if (std::string_view(name) == "clip_norm")
+      return usageError(flag, "this trainer was compiled without clipping",
+                        "compile the model with ingotc --clip");
+    std::string has;
+    for (const HyperparameterSpec &spec : manifest.hyperparameters)
+      has += " " + getFlag(spec.name);
+    return usageError(flag, manifest.optimizer + " has no such hyperparameter",
+                      "it has" + has +
+                          "; another optimizer is chosen with "
+                          "ingotc --optimizer");
+  }
+  if (flag.starts_with("-"))
+    return usageError(flag, "unknown option", "--help lists the options");
+  return usageError(flag, "an argument that no option takes",
+                    "files are given with --data and --eval-data");
+}
+
+/// CLI11 says "--option: what is wrong"; take the two apart.
+static Error explainParseError(const CLI::ParseError &error) {
+  std::string text = error.what();
+  size_t colon = text.find(": ");
+  if (text.starts_with("--") && colon != std::string::npos)
+    return usageError(text.substr(0, colon), text.substr(colon + 2),
+                      "--help lists the options");
+  size_t space = text.find(' ');
+  if (text.starts_with("--") && space != std::string::npos)
+    return usageError(text.substr(0, space), text.substr(space + 1),
+                      "--help lists the options");
+  return usageError("command line", text, "--help lists the options");
+}
+
+static void checkTogether(const Options &options) {
+  bool evaluatesOnly = options.steps.value_or(options.epochs.value_or(1)) == 0;
+  if (!options.inspect.empty()) {
+    if (options.inspect != "text" && options.inspect != "json")
+      throw usageError("--inspect", "'" + options.inspect + "' is not a format",
+                       "use --inspect or --inspect=json");
+    return;
+  }
+  if (options.data.empty() && !evaluatesOnly)
+    throw usageError("--data", "no training data",
+                     "give --data FILE.npz, or --steps 0 to evaluate only");
+  if (options.evalData.empty() && !options.predict.empty())
+    throw usageError("--predict", "needs --eval-data",
+                     "give --eval-data FILE.npz with the samples to predict");
+  if (options.evalData.empty() && options.evalEvery)
+    throw usageError("--eval-every", "needs --eval-data",
+                     "give --eval-data FILE.npz");
+}
+
+ParsedOptions ingot::runtime::parseOptions(int argc, const char *const *argv,
+                                           const Manifest &manifest) {
+  Options options;
+  OptionTable table(options, manifest);
+  table.app.allow_extras();
+  try {
+    table.app.parse(argc, argv);
+  } catch (const CLI::CallForHelp &) {
+    return {std::nullopt, table.app.help()};
+  } catch (const CLI::CallForVersion &version) {
+    return {std::nullopt, std::string(version.what()) + "\n"};
+  } catch (const CLI::ParseError &error) {
+    throw explainParseError(error);
+  }
+  std::vector<std::string> extras = table.app.remaining();
+  if (!extras.empty())
+    throw explainUnknown(extras.front(), manifest);
+  checkTogether(options);
+  return {std::move(options), ""};
+}
+
+void ingot::runtime::checkRanks() {
+  for (const char *name :
+       {"WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_NTASKS"}) {
+    const char *value = std::getenv(name);
+    if (value && std::strtol(value, nullptr, 10) > 1)
+      throw usageError(name,
+                       std::string(value) +
+                           " ranks, but this trainer runs on one: it was "
+                           "compiled without --data-parallel",
+                       "compile the model with ingotc --data-parallel, or run "
+                       "one rank");
+  }
+}

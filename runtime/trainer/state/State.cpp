@@ -1,0 +1,431 @@
+//===----------------------------------------------------------------------===//
+//
+// Initial values, and the trained model as a file.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/trainer/state/State.h"
+
+#include "runtime/comm/Communicator.h"
+#include "runtime/core/Console.h"
+#include "runtime/core/Error.h"
+#include "runtime/core/Memory.h"
+#include "runtime/core/Random.h"
+#include "runtime/trainer/state/StateValues.h"
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <zlib.h>
+
+using namespace ingot::runtime;
+
+/// Elements that are made at a time.
+static constexpr int64_t written = 4096;
+
+static void fill(Session &session, const StateSpec &spec) {
+  int64_t size = getSize(spec.dtype);
+  char element[sizeof(double)] = {};
+  convert(&spec.value, DType::F64, element, spec.dtype, 1);
+  // A session's memory starts as zeros: leave those pages untouched, so that
+  // the moments of a large model do not delay its first step.
+  if (std::all_of(element, element + size, [](char c) { return c == 0; }))
+    return;
+  ElementRange held = session.getHeld(spec);
+  std::string values;
+  for (int64_t i = 0, e = std::min(written, held.getCount()); i < e; ++i)
+    values.append(element, size);
+  for (int64_t i = held.begin; i < held.end; i += written)
+    writeValues(session, spec, i, std::min(written, held.end - i),
+                values.data(), spec.dtype);
+}
+
+static void drawNormal(Session &session, const StateSpec &spec, uint64_t seed) {
+  // A stream per name: values do not depend on the other parameters.
+  Philox random(seed, hashName(spec.name) >> 1);
+  std::vector<double> values(std::min(written, spec.getElements()));
+  for (int64_t i = 0; i < spec.getElements(); i += written) {
+    int64_t some = std::min(written, spec.getElements() - i);
+    for (int64_t k = 0; k < some; ++k)
+      values[k] = spec.mean + spec.deviation * random.normal();
+    writeValues(session, spec, i, some, values.data(), DType::F64);
+  }
+}
+
+static std::string describe(const std::vector<int64_t> &shape) {
+  std::string text = "[";
+  for (int64_t extent : shape)
+    text += (text.size() > 1 ? ", " : "") + std::to_string(extent);
+  return text + "]";
+}
+
+/// Copies a tensor into a state, converting between float types.
+static void assignState(Session &session, const StateSpec &spec,
+                        const TensorView &tensor, const std::string &where) {
+  if (tensor.shape != spec.shape)
+    throw badInput(where,
+                   "shape " + describe(tensor.shape) + ", the model has " +
+                       describe(spec.shape),
+                   "use weights of the same model");
+  bool sameKind = tensor.dtype == spec.dtype ||
+                  (isFloat(tensor.dtype) && isFloat(spec.dtype));
+  if (!sameKind)
+    throw badInput(where,
+                   "element type " + std::string(getName(tensor.dtype)) +
+                       ", the model has " + std::string(getName(spec.dtype)),
+                   "use weights of the same model");
+  ElementRange held = session.getHeld(spec);
+  writeValues(session, spec, held.begin, held.getCount(),
+              tensor.data.data() + held.begin * getSize(tensor.dtype),
+              tensor.dtype);
+}
+
+TensorView ingot::runtime::viewState(const Session &session,
+                                     const StateSpec &spec) {
+  TensorView view{spec.dtype, spec.shape, {}};
+  if (spec.halves.empty())
+    view.data = {session.getPlace(spec), static_cast<size_t>(spec.getBytes())};
+  else
+    view.pieces = [&session, &spec](const TensorView::Sink &take) {
+      readPieces(session, spec, take);
+    };
+  return view;
+}
+
+using StateList = std::vector<const StateSpec *>;
+
+/// Those of the states that are among the compiler's weights: in the
+/// executable, or beside it.
+static void loadWeights(Session &session, StateList states) {
+  const Manifest &manifest = session.getManifest();
+  std::erase_if(states, [](const StateSpec *spec) {
+    return spec->init != InitKind::Weights;
+  });
+  if (states.empty())
+    return;
+  MappedFile sidecar;
+  std::string where = "embedded weights";
+  std::string_view bytes;
+  if (manifest.weights == WeightsKind::Sidecar) {
+    where = getExecutablePath() + ".safetensors";
+    if (!std::filesystem::exists(where))
+      throw badInput(where, "the trainer's weights are missing",
+                     "keep the file beside the trainer");
+    sidecar = MappedFile(where);
+    bytes = sidecar.getBytes();
+  } else if (session.getModule().weights) {
+    bytes = {session.getModule().weights, session.getModule().weights_bytes};
+  }
+  SafeTensors weights = readSafeTensors(bytes, where);
+  for (const StateSpec *spec : states) {
+    auto found = weights.tensors.find(spec->name);
+    if (found == weights.tensors.end())
+      throw badInput(where, "no tensor '" + spec->name + "'",
+                     "compile the model again");
+    assignState(session, *spec, found->second, where + ": " + spec->name);
+  }
+  // Copied: nothing reads them again.
+  releasePages(bytes);
+}
+
+static void loadInit(Session &session, const std::string &path,
+                     Console &console) {
+  MappedFile file(path);
+  SafeTensors weights = readSafeTensors(file.getBytes(), path);
+  for (const StateSpec &spec : session.getManifest().states) {
+    if (!spec.isModel())
+      continue;
+    auto found = weights.tensors.find(spec.name);
+    if (found == weights.tensors.end()) {
+      // Constants of the graph are often not in a file of weights.
+      if (spec.role == StateRole::Frozen)
+        continue;
+      throw badInput(path, "no tensor '" + spec.name + "'",
+                     "use weights of the same model; names are those of the "
+                     "ONNX initializers");
+    }
+    assignState(session, spec, found->second, path + ": " + spec.name);
+    weights.tensors.erase(found);
+  }
+  for (const auto &[name, tensor] : weights.tensors)
+    console.noteOnce(path + ": tensor '" + name +
+                     "' is not in the model: ignored");
+}
+
+/// Gives copies in low precision the values of what they copy.
+static void refreshCopies(Session &session) {
+  const Manifest &manifest = session.getManifest();
+  for (const StateSpec &copy : manifest.states) {
+    if (copy.init != InitKind::Copy)
+      continue;
+    const StateSpec &original = *manifest.findState(copy.of);
+    // Halves are the original.
+    if (!original.halves.empty())
+      continue;
+    convert(session.getPlace(original), original.dtype, session.getPlace(copy),
+            copy.dtype, copy.getElements());
+  }
+}
+
+static void initialize(Session &session, const StateList &states,
+                       uint64_t seed) {
+  for (const StateSpec *spec : states) {
+    if (spec->init == InitKind::Fill)
+      fill(session, *spec);
+    else if (spec->init == InitKind::Normal)
+      drawNormal(session, *spec, seed);
+    if (spec->role == StateRole::Seed)
+      convert(&seed, DType::U64, session.getPlace(*spec), DType::I64, 1);
+  }
+  loadWeights(session, states);
+}
+
+void ingot::runtime::initializeState(Session &session, uint64_t seed,
+                                     const std::string &initPath,
+                                     Console &console) {
+  StateList states;
+  for (const StateSpec &spec : session.getManifest().states)
+    states.push_back(&spec);
+  // Before --init, which may leave constants of the graph to the trainer.
+  initialize(session, states, seed);
+  if (!initPath.empty())
+    loadInit(session, initPath, console);
+  refreshCopies(session);
+}
+
+/// Puts together the elements of a state that this rank has from shards that
+/// ranks have saved. Returns false if no shard holds any of it.
+static bool assignShards(Session &session, const StateSpec &spec,
+                         const std::vector<SafeTensors> &shards,
+                         const std::string &where) {
+  ElementRange held = session.getHeld(spec);
+  int64_t found = 0;
+  bool isThere = false;
+  for (const SafeTensors &shard : shards) {
+    auto tensor = shard.tensors.find(spec.name);
+    auto start = shard.metadata.find(spec.name);
+    if (tensor == shard.tensors.end() || start == shard.metadata.end())
+      continue;
+    isThere = true;
+    const TensorView &piece = tensor->second;
+    int64_t first = std::strtoll(start->second.c_str(), nullptr, 10);
+    int64_t count = piece.shape.size() == 1 ? piece.shape[0] : -1;
+    if (count < 0 || first < 0 || first > spec.getElements() - count ||
+        !isFloat(piece.dtype) || !isFloat(spec.dtype))
+      throw badInput(where,
+                     "a shard does not fit the model's " + describe(spec.shape),
+                     "resume with a trainer of the same model and optimizer");
+    int64_t begin = std::max(first, held.begin);
+    int64_t end = std::min(first + count, held.end);
+    if (begin >= end)
+      continue;
+    writeValues(session, spec, begin, end - begin,
+                piece.data.data() + (begin - first) * getSize(piece.dtype),
+                piece.dtype);
+    found += end - begin;
+  }
+  if (isThere && found != held.getCount())
+    throw badInput(where, "shards do not hold all elements",
+                   "resume from another checkpoint of the folder");
+  return isThere;
+}
+
+/// Adds up what the ranks that saved have not sent yet: each goes on with its
+/// share of them, so that the mean over ranks stays.
+static void restoreOwn(Session &session, const StateSpec &spec,
+                       const CheckpointState &saved, const std::string &where) {
+  const int64_t rank = session.getContext().rank, ranks = session.getRanks();
+  const auto savedRanks = std::max<int64_t>(1, saved.shards.size());
+  const float weight =
+      static_cast<float>(ranks) / static_cast<float>(savedRanks);
+  std::vector<float> sum(spec.getElements()), part(sum.size());
+  auto add = [&](const SafeTensors &tensors) {
+    auto found = tensors.tensors.find(spec.name);
+    if (found == tensors.tensors.end())
+      return;
+    const TensorView &tensor = found->second;
+    if (tensor.shape != spec.shape || !isFloat(tensor.dtype))
+      throw badInput(where,
+                     "shape " + describe(tensor.shape) + ", the model has " +
+                         describe(spec.shape),
+                     "resume with a trainer of the same model and compression");
+    convert(tensor.data.data(), tensor.dtype,
+            reinterpret_cast<char *>(part.data()), DType::F32, part.size());
+    for (size_t i = 0; i < sum.size(); ++i)
+      sum[i] += weight * part[i];
+  };
+  if (rank == 0)
+    add(saved.whole);
+  for (size_t from = rank; from < saved.shards.size(); from += ranks)
+    add(saved.shards[from]);
+  convert(sum.data(), DType::F32, session.getPlace(spec), spec.dtype,
+          sum.size());
+}
+
+void ingot::runtime::restoreState(Session &session,
+                                  const CheckpointState &saved,
+                                  const std::string &path) {
+  StateList missing;
+  for (const StateSpec &spec : session.getManifest().states) {
+    if (!spec.isSaved())
+      continue;
+    std::string where = path + ": " + spec.name;
+    if (spec.isOwn()) {
+      restoreOwn(session, spec, saved, where);
+      continue;
+    }
+    auto found = saved.whole.tensors.find(spec.name);
+    if (found != saved.whole.tensors.end())
+      assignState(session, spec, found->second, where);
+    else if (assignShards(session, spec, saved.shards, where))
+      continue;
+    // A run may go on in another precision, or with compressed gradients.
+    else if (spec.isOptional())
+      missing.push_back(&spec);
+    else
+      throw badInput(path, "no state '" + spec.name + "'",
+                     "resume with a trainer of the same model and optimizer");
+  }
+  initialize(session, missing, /*seed=*/0);
+  refreshCopies(session);
+}
+
+/// Whether rank 0 alone cannot save the state.
+static bool isInShards(const Session &session, const StateSpec &spec) {
+  return (spec.shard || spec.isOwn()) && session.getRanks() > 1;
+}
+
+SafeTensors ingot::runtime::viewWholeStates(const Session &session) {
+  SafeTensors state;
+  for (const StateSpec &spec : session.getManifest().states)
+    if (spec.isSaved() && !isInShards(session, spec))
+      state.tensors[spec.name] = viewState(session, spec);
+  return state;
+}
+
+static SafeTensors viewShards(const Session &session) {
+  SafeTensors shards;
+  for (const StateSpec &spec : session.getManifest().states) {
+    ElementRange held = session.getHeld(spec);
+    if (!spec.isSaved() || !isInShards(session, spec) || held.getCount() == 0)
+      continue;
+    if (spec.isOwn()) {
+      shards.tensors[spec.name] = viewState(session, spec);
+      continue;
+    }
+    int64_t size = getSize(spec.dtype);
+    shards.tensors[spec.name] = {spec.dtype,
+                                 {held.getCount()},
+                                 {session.getPlace(spec) + held.begin * size,
+                                  static_cast<size_t>(held.getCount() * size)}};
+    shards.metadata[spec.name] = std::to_string(held.begin);
+  }
+  return shards;
+}
+
+std::vector<uint32_t> ingot::runtime::saveAllShards(const Session &session,
+                                                    Communicator &ranks,
+                                                    std::string folder) {
+  auto length = static_cast<int64_t>(folder.size());
+  ranks.broadcast(&length, sizeof(length), 0, "the checkpoint's folder");
+  folder.resize(length);
+  ranks.broadcast(folder.data(), length, 0, "the checkpoint's folder");
+
+  struct Outcome {
+    int64_t isWritten = 0, crc = 0;
+  } own;
+  std::optional<Error> problem;
+  try {
+    own = {1, saveShards(folder, ranks.getRank(), viewShards(session))};
+  } catch (const Error &error) {
+    problem = error;
+  }
+  std::vector<Outcome> all(ranks.getSize());
+  ranks.allGather(&own, all.data(), sizeof(own), "checksums of the checkpoint");
+  if (problem)
+    throw *problem;
+  std::vector<uint32_t> crcs;
+  for (const Outcome &outcome : all) {
+    if (outcome.isWritten == 0)
+      throw failure("rank " + std::to_string(crcs.size()),
+                    "cannot write its part of the checkpoint",
+                    "see its message; all ranks have to see one --save folder");
+    crcs.push_back(static_cast<uint32_t>(outcome.crc));
+  }
+  return crcs;
+}
+
+static int64_t getChecksum(const char *data, int64_t bytes) {
+  return static_cast<int64_t>(crc32_z(0, reinterpret_cast<const Bytef *>(data),
+                                      static_cast<z_size_t>(bytes)));
+}
+
+void ingot::runtime::shareState(Session &session, Communicator &ranks,
+                                int64_t step) {
+  if (ranks.getSize() == 1)
+    return;
+  const Manifest &manifest = session.getManifest();
+  const ingot_module_t &module = session.getModule();
+  ranks.checkEqual(
+      getChecksum(module.manifest, static_cast<int64_t>(module.manifest_bytes)),
+      "trainer", "start one file on all ranks");
+  ranks.checkEqual(step, "step to go on from",
+                   "give all ranks the same checkpoint");
+  std::map<const StateSpec *, std::string> own;
+  for (const StateSpec &spec : manifest.states)
+    if (spec.isOwn())
+      own[&spec] = viewState(session, spec).data;
+  char *state = session.getStates();
+  ranks.broadcast(state, manifest.stateBytes, 0, "the initial state");
+  ranks.checkEqual(getChecksum(state, manifest.stateBytes), "initial state",
+                   "check the network and the memory of that machine");
+  for (const auto &[spec, value] : own)
+    std::memcpy(session.getPlace(*spec), value.data(), value.size());
+  // Ranks see different samples, and drop different elements of them. Rank 0's
+  // seed stays as it is: that is the one in checkpoints.
+  constexpr uint64_t spread = 0x9E3779B97F4A7C15;
+  for (const StateSpec &spec : manifest.states)
+    if (spec.role == StateRole::Seed) {
+      uint64_t seed;
+      char *place = session.getPlace(spec);
+      std::memcpy(&seed, place, sizeof(seed));
+      seed += spread * static_cast<uint64_t>(ranks.getRank());
+      std::memcpy(place, &seed, sizeof(seed));
+    }
+}
+
+void ingot::runtime::checkExportable(const Session &session) {
+  if (session.getManifest().exportPieces.empty() ||
+      !session.getModule().export_literal)
+    throw failure("--export", "this trainer cannot export its model",
+                  "compile it from an ONNX file that holds a forward graph");
+}
+
+void ingot::runtime::exportModel(const Session &session,
+                                 const std::string &path) {
+  const Manifest &manifest = session.getManifest();
+  const ingot_module_t &module = session.getModule();
+  checkExportable(session);
+  AtomicFile file(path);
+  uint64_t literal = 0;
+  std::string converted;
+  for (const ExportPiece &piece : manifest.exportPieces) {
+    if (piece.state.empty()) {
+      uint64_t left = module.export_literal_bytes - literal;
+      if (static_cast<uint64_t>(piece.literal) > left)
+        throw failure("module manifest: export",
+                      "longer than the module's literal bytes",
+                      "compile the model again");
+      file.write(module.export_literal + literal, piece.literal);
+      literal += piece.literal;
+      continue;
+    }
+    const StateSpec &spec = *manifest.findState(piece.state);
+    int64_t elements = spec.getElements();
+    converted.resize(elements * getSize(piece.dtype));
+    readValues(session, spec, 0, elements, converted.data(), piece.dtype);
+    file.write(converted);
+  }
+  file.commit();
+}

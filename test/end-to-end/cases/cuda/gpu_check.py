@@ -1,0 +1,131 @@
+"""What tools/gpu-check takes along to a machine with a GPU, and what it makes of what it
+finds, on fakes (fakes.py)."""
+
+import importlib.util
+import json
+import re
+import shutil
+import sqlite3
+import sys
+
+from fakes import trainer
+from harness import ROOT, case, check
+
+
+@case("cuda tests of kernels for a machine with a GPU")
+def kernel_cases(ingot):
+    _, _, env = trainer(ingot)
+    folder = ingot.path("add-O2.so").parent
+    ingot.succeed(
+        [ingot.bin / "ingot-gpu-cases", ROOT / "test/interpret/elementwise/arithmetic/add.mlir", "-o", folder]
+    )
+    for level in ["O0", "O2"]:
+        name = folder / f"add-{level}"
+        ingot.succeed(["ld.lld-22", "-shared", "-o", f"{name}.so", f"{name}.o"])
+        log = folder / f"calls-{level}.txt"
+        # Fakes compute nothing: the runner has to notice.
+        result = ingot.run([ingot.bin / "ingot-gpu-run", f"{name}.so"], env={**env, "INGOT_FAKE_LOG": str(log)})
+        lines = [json.loads(line) for line in result.out.splitlines()]
+        check(result.status == 1 and len(lines) > 3, f"exit {result.status}, {len(lines)} functions")
+        check(any("expected" in line["difference"] for line in lines), "no difference found")
+        check("violation" not in log.read_text(), "a call is wrong")
+
+
+def checker():
+    """test/gpu/check.py as a module."""
+    spec = importlib.util.spec_from_file_location("check", ROOT / "test/gpu/check.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@case("cuda a recorded timeline says what overlaps")
+def timeline(ingot):
+    def record(steps):
+        """Launches at 10, 110, ... with two kernels and a copy of inputs each, as nsys writes them."""
+        path = ingot.path("timeline.sqlite")
+        base = sqlite3.connect(path)
+        base.execute("CREATE TABLE StringIds (id, value)")
+        base.execute("CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start, end, nameId, correlationId)")
+        base.execute("CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start, end, correlationId)")
+        base.execute("CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (start, end, copyKind)")
+        base.executemany("INSERT INTO StringIds VALUES (?, ?)", [(1, "cuGraphLaunch"), (2, "cuEventSynchronize")])
+        for step, launch in enumerate(steps):
+            begin = 100 * step + 50
+            base.execute("INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (?, ?, 1, ?)", (launch, launch + 5, step))
+            base.execute(
+                "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (?, ?, 2, ?)", (launch + 6, launch + 9, 50 + step)
+            )
+            base.executemany(
+                "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (?, ?, ?)",
+                [(begin, begin + 40, step), (begin + 50, begin + 90, step)],
+            )
+            # Half of it beside a kernel; the next step's copy within the GPU fills the gap between steps.
+            base.execute("INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (?, ?, 1)", (begin + 30, begin + 50))
+            base.execute("INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (?, ?, 8)", (begin + 90, begin + 100))
+        base.commit()
+        return path
+
+    read = checker().read_timeline
+    figures, ahead = read(record([10, 60, 160, 260, 360, 460]))
+    check(figures["steps_seen"] == 4, f"{figures}")
+    check(abs(figures["busy_share_seen"] - (4 * 80 + 3 * 10) / 390) < 1e-9, f"{figures}")
+    check(abs(figures["longest_gap_us"] - 0.01) < 1e-9, f"{figures}")
+    check(figures["input_copies"] == 4 and figures["input_copies_beside_kernels"] == 0.5, f"{figures}")
+    check(ahead == 3 and figures["launched_before_the_last_ended"] == "3 of 3", f"{figures}")
+    # One launch waits for the step before.
+    figures, ahead = read(record([10, 60, 160, 260, 445, 460]))
+    check(ahead == 2, f"{figures}")
+
+
+@case("cuda gpu-check reports what it finds and goes on where it ended")
+def gpu_check(ingot):
+    mlp, program, env = trainer(ingot)
+    folder = ingot.path("plan.json").parent
+    for path in (ROOT / "test/gpu/check.py", program, mlp.data):
+        shutil.copy(path, folder)
+    shutil.copytree(f"{program}.libs", folder / f"{program.name}.libs")
+    entry = {
+        "name": program.name,
+        "model": "gpt2:8x1024",
+        "precision": "fp32",
+        "data": mlp.data.name,
+        "losses": [1.0] * 4,
+    }
+    (folder / "plan.json").write_text(json.dumps({"commit": "x", "arch": "sm_90", "steps": 4, "trainers": [entry]}))
+    command = [sys.executable, folder / "check.py", "--only", "losses", "timeline", "--out", folder / "out"]
+    first = ingot.run(command, env=env)
+    # Fakes compute nothing, which is not the processor's loss.
+    report = json.loads((folder / "out/report.json").read_text())["sections"]
+    check(first.status == 1 and not report["losses"]["ok"], f"{report}")
+    check(
+        any("from the processor's losses" in problem for problem in report["losses"]["problems"]), f"{report['losses']}"
+    )
+    check(report["timeline"]["figures"]["calls"] > 10, f"{report['timeline']}")
+    check("FAILED" in (folder / "out/report.md").read_text(), "the report says nothing of a failure")
+    second = ingot.run([*command[:-3], "bandwidth", *command[-2:]], env=env)
+    check("losses:" not in second.out and "bandwidth:" in second.out, f"{second.out}")
+
+
+@case("cuda tests of library calls for a machine with a GPU")
+def library_cases(ingot):
+    _, _, env = trainer(ingot)
+    folder = ingot.path("log.txt").parent
+    files = [
+        ROOT / "test/interpret" / f"{name}.mlir"
+        for name in ["convolution/channels-last", "attention/packed-attention-low", "attention/attention-low"]
+    ]
+    ingot.succeed([ingot.bin / "ingot-gpu-cases", *files, "-o", folder])
+    # Attention in half precision is a call that takes parts of one tensor.
+    for name in ["packed-attention-low", "attention-low"]:
+        check(b"ingot_attention_grad" in (folder / f"{name}-O2.o").read_bytes(), f"{name}: attention is taken apart")
+    name, log = folder / "channels-last-O2", folder / "log.txt"
+    ingot.succeed(["ld.lld-22", "-shared", "-o", f"{name}.so", f"{name}.o"])
+    ingot.run([ingot.bin / "ingot-gpu-run", f"{name}.so"], env={**env, "INGOT_FAKE_LOG": str(log)})
+    lines = re.findall(r"convolution channels (.*)", log.read_text())
+    orders = {f"data={order} filter={order} result={order}": 0 for order in ["first", "last"]}
+    for line in lines:
+        orders[line] += 1
+    # Three functions, each with both orders of a convolution and its gradients.
+    check(set(orders.values()) == {9}, f"{orders}")
+    check("violation" not in log.read_text(), "a call is wrong")

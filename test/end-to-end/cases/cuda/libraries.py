@@ -1,0 +1,569 @@
+"""Kernels for GPUs, and calls of CUDA's libraries, on fakes (fakes.py)."""
+
+import json
+import os
+import re
+import shutil
+
+import numpy as np
+import onnx
+import onnx.helper as oh
+import onnx.numpy_helper
+import onnx.parser
+from fakes import recorded, trainer
+from harness import EXPORTED, ROOT, Skip, case, check, golden
+
+GOLDENS = ["mlp", "cnn", "segmentation", "multilabel"]
+GRAPH_CALLS_OF_RECORDING = ("cuStreamBeginCapture", "cuStreamEndCapture")
+
+
+@case("cuda kernels assemble without spills")
+def kernels_assemble(ingot):
+    if not shutil.which("ptxas") and not shutil.which("/usr/local/cuda/bin/ptxas"):
+        raise Skip("no ptxas")
+    models = [(golden(name).model, golden(name).compile_flags("adamw")) for name in GOLDENS]
+    mlp = golden("mlp")
+    models += [
+        (mlp.model, [*mlp.compile_flags("sgd"), "--data-parallel", "--grad-comm", f"{code},start:0"])
+        for code in ("int8", "topk:0.05")
+    ]
+    models += [(EXPORTED / "gpt-default.onnx", ["--loss", "cross-entropy"])]
+    for model, flags in models:
+        for arch, precision in [("sm_80", "fp32"), ("sm_90", "fp32"), ("sm_90", "bf16"), ("sm_80", "fp16")]:
+            remarks = ingot.path("remarks.yaml")
+            ptx = remarks.with_name("kernels.ptx")
+            ingot.succeed(
+                ingot.ingotc(
+                    model,
+                    *flags,
+                    "--target",
+                    "cuda",
+                    "--arch",
+                    arch,
+                    "--emit",
+                    "ptx",
+                    "--precision",
+                    precision,
+                    "--remarks",
+                    remarks,
+                    "-o",
+                    ptx,
+                )
+            )
+            kernels = ptx.read_text().count(".entry ")
+            text = remarks.read_text()
+            registers = [int(n) for n in re.findall(r"registers: +'?(\d+)", text)]
+            what = f"{model.parent.name} {arch} {precision}"
+            check(kernels > 0 and len(registers) == kernels, f"{what}: {len(registers)} of {kernels} assembled")
+            # 256 threads a block, 65,536 registers in all.
+            check(max(registers) <= 255, f"{what}: {max(registers)} registers")
+            check("Spills" not in text, f"{what}: a kernel spills")
+
+
+# Says that a kernel spills, unless it may have a multiprocessor to itself.
+SPILLING_PTXAS = r"""#!/bin/sh
+while [ $# -gt 1 ]; do
+  [ "$1" = -o ] && output=$2
+  shift
+done
+grep -o '\.entry [a-z0-9_]*' "$1" | while read -r _ kernel; do
+  entry=$(sed -n "/\.entry $kernel(/,/^{/p" "$1")
+  case "$kernel $entry" in
+    "KERNEL "*minnctapersm*) bytes=0 ;;
+    "KERNEL "*) bytes=8 ;;
+    *) bytes=0 ;;
+  esac
+  echo "ptxas info    : Compiling entry function '$kernel' for 'sm_90'"
+  echo "    0 bytes stack frame, $bytes bytes spill stores, 0 bytes spill loads"
+  echo "ptxas info    : Used 40 registers"
+done
+cp "$1" "$output"
+"""
+
+
+@case("cuda kernels that spill take more registers")
+def spilling_kernels(ingot):
+    mlp = golden("mlp")
+    ptx, remarks = ingot.path("kernels.ptx"), ingot.path("remarks.yaml")
+
+    def heads(**settings):
+        ingot.succeed(
+            ingot.ingotc(
+                mlp.model,
+                *mlp.compile_flags("sgd"),
+                "--target",
+                "cuda",
+                "--emit",
+                "ptx",
+                "--remarks",
+                remarks,
+                "-o",
+                ptx,
+            ),
+            env={**os.environ, **settings},
+        )
+        return dict(re.findall(r"\.entry (\w+)\(([^{]*)\{", ptx.read_text()))
+
+    # Kernels of one block have a multiprocessor to themselves anyway.
+    shared = [name for name, head in heads().items() if "minnctapersm" not in head]
+    check(shared, "each kernel has a multiprocessor to itself")
+    kernel = shared[0]
+    ptxas = ingot.path("cuda") / "bin/ptxas"
+    ptxas.parent.mkdir(parents=True)
+    ptxas.write_text(SPILLING_PTXAS.replace("KERNEL", kernel))
+    ptxas.chmod(0o755)
+    check("minnctapersm 1" in heads(CUDA_HOME=str(ptxas.parent.parent))[kernel], "the kernel is as it was")
+    check("Spills" not in remarks.read_text(), "the first assembly is reported")
+
+
+@case("cuda updates move 16 bytes at a time")
+def wide_updates(ingot):
+    size, layers = 1024, 3
+    weight = np.zeros((size, size), np.float32)
+    tensors = [onnx.numpy_helper.from_array(weight, f"w{i}") for i in range(layers)]
+    nodes = [oh.make_node("MatMul", [f"y{i}", f"w{i}"], [f"y{i + 1}"]) for i in range(layers)]
+    value = oh.make_tensor_value_info
+    graph = oh.make_graph(nodes, "network", [value("y0", 1, [8, size])], [value(f"y{layers}", 1, [8, size])], tensors)
+    model, ptx = ingot.path("network.onnx"), ingot.path("kernels.ptx")
+    onnx.save(oh.make_model(graph, opset_imports=[oh.make_opsetid("", 20)], ir_version=10), model)
+    ingot.succeed(ingot.ingotc(model, "--loss", "mse", "--target", "cuda", "--emit", "ptx", "-o", ptx))
+    kernels = re.findall(r"\.entry \w+\(([^{]*)\{(.*?)\n\}", ptx.read_text(), re.S)
+    # One kernel for the weights, gradients and two moments of all layers.
+    updates = [code for parameters, code in kernels if parameters.count(".param") > 4 * layers]
+    check(len(updates) == 1, f"{len(updates)} kernels update")
+    check("ld.global.v4.b32" in updates[0] and "st.global.v4.b32" in updates[0], "elements are moved one by one")
+    # The loss's sum is in the same grid.
+    check(updates[0].count("st.global.b32") <= 1, "some elements are moved one by one")
+
+
+@case("cuda convolutions take an exact engine that fits")
+def convolutions(ingot):
+    _, _, env = trainer(ingot)
+    cnn = golden("cnn")
+    program = ingot.compile(cnn.model, *cnn.compile_flags("sgd"), "--target", "cuda")
+    log = ingot.path("calls.txt")
+    env = {**env, "INGOT_FAKE_LOG": str(log)}
+    ingot.succeed([program, "--data", cnn.data, "--steps", 3], env=env)
+    calls = log.read_text()
+    check("violation" not in calls, "a call is wrong: " + calls[calls.find("violation") :][:200])
+    engines = set(re.findall(r"cudnnBackendExecute engine=(\d)", calls))
+    check(engines == {"2"}, f"engines {engines}")
+    check("cudnnDestroy objects=0" in calls, "cuDNN objects are left")
+    ingot.check_error(
+        [program, "--data", cnn.data, "--steps", 1],
+        1,
+        "convolution",
+        "cuDNN",
+        env={**env, "INGOT_FAKE_FAIL": "cudnnCreate"},
+    )
+
+
+@case("cuda convolutions have channels last on tensor cores")
+def convolution_layouts(ingot):
+    _, _, env = trainer(ingot)
+    cnn = golden("cnn")
+    for precision, order in [("fp32", "first"), ("fp32 --tf32", "last"), ("bf16", "last"), ("fp16", "last")]:
+        program = ingot.compile(
+            cnn.model, *cnn.compile_flags("sgd"), "--target", "cuda", "--precision", *precision.split()
+        )
+        log = ingot.path("calls.txt")
+        ingot.succeed([program, "--data", cnn.data, "--steps", 1], env={**env, "INGOT_FAKE_LOG": str(log)})
+        calls = log.read_text()
+        check("violation" not in calls, "a call is wrong: " + calls[calls.find("violation") :][:200])
+        lines = re.findall(r"convolution channels (.*)", calls)
+        # Data, filter and result of each convolution and each gradient.
+        check(
+            len(lines) >= 5 and set(lines) == {f"data={order} filter={order} result={order}"}, f"{precision}: {lines}"
+        )
+
+
+@case("cuda attention reads and writes parts of one tensor in half precision")
+def packed_attention(ingot):
+    trainer(ingot)
+    model, loss = ROOT / "docs/examples/bytes/bytes.onnx", ["--loss", "cross-entropy", "--batch", "8"]
+    for precision in ["fp32", "bf16", "fp16"]:
+        steps = ingot.path("steps.mlir")
+        ingot.succeed(
+            ingot.ingotc(model, *loss, "--target", "cuda", "--precision", precision, "--emit", "exec", "-o", steps)
+        )
+        calls, places = 0, {}
+        for line in steps.read_text().splitlines():
+            part = re.search(
+                r"(%\w+) = exec\.buffer +arena (\d+) : memref<8x128x4x16x\w+, strided<\[24576, 192, 16, 1\]>>", line
+            )
+            if part:
+                places[part[1]] = int(part[2])
+            call = re.search(r"exec\.attention(_grad)? (.*?) scratch ", line)
+            if not call:
+                continue
+            calls += 1
+            read, written = (re.findall(r"%\w+", side) for side in call[2].split("->"))
+            # Four heads of 16 columns, 128 bytes, from one part to the next.
+            for parts in [read[:3], *([written] if call[1] else [])]:
+                first, second, third = (places.get(part, 0) for part in parts)
+                check(third - second == second - first == 128, f"{precision}: {line}")
+        # In f32 it is products and a softmax.
+        check((calls > 0) == (precision != "fp32"), f"{precision}: {calls} calls")
+
+
+def write_padded(path):
+    """Two layers of causal attention with dropout, over sequences of which the first keys count."""
+    batch, rows, heads, size = 2, 64, 4, 16
+    layers = "".join(
+        f"""{n}p = MatMul({n}x, w{n})
+            {n}h = Reshape({n}p, apart)
+            {n}q = Transpose<perm = [0, 2, 1, 3]>({n}h)
+            {n}k = Transpose<perm = [0, 2, 3, 1]>({n}h)
+            {n}s = MatMul({n}q, {n}k)
+            {n}m = Where(allowed, {n}s, hidden)
+            {n}w = Softmax<axis = -1>({n}m)
+            {n}d = Dropout({n}w, ratio, on)
+            {n}r = MatMul({n}d, {n}q)
+            {n}t = Transpose<perm = [0, 2, 1, 3]>({n}r)
+            {after} = Reshape({n}t, together)
+            """
+        for n, after in (("a", "bx"), ("b", "y"))
+    )
+    width = heads * size
+    model = onnx.parser.parse_model(f"""<ir_version: 8, opset_import: ["": 18]>
+        padded (float[{batch},{rows},{width}] ax, int64[{batch}] lengths) => (float[{batch},{rows},{width}] y) {{
+            ends = Unsqueeze(lengths, axes)
+            real = Less(positions, ends)
+            allowed = And(real, causal)
+            {layers}
+        }}""")
+    draw = np.random.default_rng(0).normal
+    constants = {
+        "wa": draw(0, 0.1, (width, width)).astype("f"),
+        "wb": draw(0, 0.1, (width, width)).astype("f"),
+        "apart": np.array([batch, rows, heads, size]),
+        "together": np.array([batch, rows, width]),
+        "axes": np.array([1, 2, 3]),
+        "positions": np.arange(rows),
+        "causal": np.tri(rows, dtype=bool),
+        "hidden": np.float32(-np.inf),
+        "ratio": np.float32(0.25),
+        "on": np.bool_(True),
+    }
+    model.graph.initializer.extend(onnx.numpy_helper.from_array(np.asarray(v), k) for k, v in constants.items())
+    onnx.save(model, path)
+
+
+@case("cuda attention takes lengths and a seed of its own for each layer in half precision")
+def attention_terms(ingot):
+    trainer(ingot)
+    model, machine = ingot.path("padded.onnx"), ingot.path("machine.json")
+    write_padded(model)
+    # So little memory traffic a second that scores are not worth storing.
+    machine.write_text(json.dumps({"memory_bandwidth": 1e6}))
+    for precision in ["fp32", "bf16", "fp16"]:
+        steps = ingot.path("steps.mlir")
+        ingot.succeed(
+            ingot.ingotc(
+                model,
+                "--loss",
+                "mse",
+                "--machine",
+                machine,
+                "--target",
+                "cuda",
+                "--precision",
+                precision,
+                "--emit",
+                "exec",
+                "-o",
+                steps,
+            )
+        )
+        text = steps.read_text()
+        train = text[text.index("@train_step") :].split("exec.step")[0]
+        places = dict(re.findall(r"(%\w+) = exec\.buffer +(\w+ \d+) : memref<", train))
+        if precision == "fp32":
+            check("@ingot_attention" not in text, "attention in fp32")
+            continue
+        seeds = {"": [], "_grad": []}
+        for kind, call in re.findall(r"@ingot_attention(_grad)?(\(.*)", train):
+            terms = re.search(r"lengths = (%\w+), seed = (%\w+), step = (%\w+)", call)
+            check(terms and "ratio = 2.5" in call, f"{precision}: {call}")
+            seeds[kind].append(tuple(places[part] for part in terms.groups()))
+        # Of each layer both directions read the same; the other's seed is elsewhere.
+        check(len(seeds[""]) == 2 and seeds[""] == seeds["_grad"][::-1], f"{precision}: {seeds}")
+        check(len({seed for _, seed, _ in seeds[""]}) == 2, f"{precision}: {seeds}")
+        check(len({(lengths, step) for lengths, _, step in seeds[""]}) == 1, f"{precision}: {seeds}")
+        # In evaluation there is none.
+        check(len(re.findall(r"@ingot_attention\(.*seed = ", text)) == 2, f"{precision}: dropout in evaluation")
+
+
+def write_network(ingot, transposed=False):
+    """Layers with GELU by tanh and ReLU, with weights that may be transposed; the model and data for it."""
+    rng = np.random.default_rng(0)
+    sizes = [24, 32, 16, 8]
+    tensors, nodes = [], []
+    for i, (inputs, outputs) in enumerate(zip(sizes, sizes[1:])):
+        shape = (outputs, inputs) if transposed else (inputs, outputs)
+        for name, value in [(f"w{i}", rng.normal(0, 0.3, shape)), (f"b{i}", rng.normal(0, 0.3, outputs))]:
+            tensors.append(onnx.numpy_helper.from_array(value.astype(np.float32), name))
+        last = i + 2 == len(sizes)
+        inputs = [f"y{i}" if i else "x", f"w{i}", f"b{i}"]
+        nodes.append(oh.make_node("Gemm", inputs, ["y" if last else f"z{i}"], transB=int(transposed)))
+    nodes.insert(1, oh.make_node("Gelu", ["z0"], ["y1"], approximate="tanh"))
+    nodes.insert(3, oh.make_node("Relu", ["z1"], ["y2"]))
+    value = oh.make_tensor_value_info
+    graph = oh.make_graph(nodes, "network", [value("x", 1, ["n", 24])], [value("y", 1, ["n", 8])], tensors)
+    model, data = ingot.path("network.onnx"), ingot.path("data.npz")
+    onnx.save(oh.make_model(graph, opset_imports=[oh.make_opsetid("", 20)], ir_version=10), model)
+    np.savez(data, x=rng.normal(size=(64, 24)).astype(np.float32), labels=rng.integers(0, 8, 64))
+    return model, data
+
+
+@case("cuda products have the library's epilogues")
+def library_epilogues(ingot):
+    _, _, fakes = trainer(ingot)
+    model, data = write_network(ingot)
+    flags = ["--loss", "cross-entropy", "--batch", "16", "--target", "cuda"]
+    program = ingot.compile(model, *flags, "--precision", "bf16")
+
+    def run(program=program, **settings):
+        log = ingot.path("calls.txt")
+        env = {**fakes, "INGOT_FAKE_LOG": str(log), **settings}
+        result = ingot.succeed([program, "--data", data, "--steps", "4"], env=env)
+        lines = log.read_text().splitlines()
+        broken = [line for line in lines if line.startswith("violation")]
+        check(not broken, f"calls: {broken[:3]}")
+        begin, end = (
+            next(i for i, line in enumerate(lines) if line.startswith(name)) for name in GRAPH_CALLS_OF_RECORDING
+        )
+        launches = [line for line in lines[:begin] if line.startswith(("cuLaunchKernel", "cublasLtMatmul "))]
+        check(launches == lines[begin + 1 : end], "the recording differs from the first step")
+        return launches, result.err
+
+    def find_epilogues(lines):
+        return sorted(int(n) for n in re.findall(r"epilogue=(\d+)", "\n".join(lines)) if n != "1")
+
+    bias, auxiliary, of_result, of_operand = 4, 128, 16, 256
+    gelu, relu, gelu_gradient, relu_gradient = 32 | auxiliary, 2 | auxiliary, 64 | auxiliary, 8 | auxiliary
+    # Each with the kernels that do the same. Biases' gradients come with weights' gradients.
+    kernels = {bias | gelu: 1, bias | relu: 2, relu_gradient: 1, gelu_gradient: 1, of_operand: 1}
+    with_epilogues, said = run()
+    found, wanted = find_epilogues(with_epilogues), sorted([*kernels, of_operand, of_operand])
+    check(found == wanted, f"epilogues {found}, want {wanted}")
+    check("cuBLASLt has no" not in said, said)
+    # Of the other operand, for weights as PyTorch stores them.
+    torch_like, _ = run(ingot.compile(write_network(ingot, transposed=True)[0], *flags, "--precision", "bf16"))
+    found, other_operand = find_epilogues(torch_like), 512
+    wanted = sorted(other_operand if n == of_operand else n for n in wanted)
+    check(found == wanted, f"epilogues {found}, want {wanted}")
+    # In fp32, where the result has all digits, they come with it.
+    in_fp32, _ = run(ingot.compile(model, *flags))
+    found = find_epilogues(in_fp32)
+    wanted = sorted([bias, bias | gelu, bias | relu, relu_gradient | of_result, gelu_gradient | of_result, of_operand])
+    check(found == wanted, f"epilogues in fp32 {found}, want {wanted}")
+    # A library without them: the product, then kernels, and a line that says so.
+    without, said = run(INGOT_FAKE_NO_EPILOGUES="1")
+    at = 0
+    for line in with_epilogues:
+        name = line.split()[0]
+        check(without[at].split()[0] == name, f"{without[at]} in place of {line}")
+        at += 1
+        if name == "cublasLtMatmul":
+            check("epilogue=1 " in without[at - 1], f"{without[at - 1]}")
+        for _ in range(sum(kernels[n] for n in find_epilogues([line]))):
+            check(without[at].startswith("cuLaunchKernel"), f"{without[at]} after a product without its epilogue")
+            at += 1
+    check(at == len(without), f"{len(without)} launches, want {at}")
+    for words in ("bias and gelu:", "bias and relu and its signs:", "with gelu's gradient:", "with relu's gradient:"):
+        check(said.count(words) == 1, f"not said once: {words} in {said}")
+    check(said.count("with a bias's gradient:") == 3, said)
+    # One that finds out when it runs.
+    late, said = run(INGOT_FAKE_NO_EPILOGUES="2")
+    check(late == without, f"{late} in place of {without}")
+    check(said.count("cuBLASLt has no") == 7, said)
+
+
+@case("cuda products are in TF32 where the user says so")
+def tf32(ingot):
+    mlp = golden("mlp")
+    for flags, compute in [((), "68"), (("--tf32",), "77"), (("--tf32", "--precision", "bf16"), "68")]:
+        _, log = recorded(ingot, compiled=flags)
+        found = set(re.findall(r"cublasLtMatmulDescCreate compute=(\d+)", log))
+        check(found == {compute}, f"{flags}: computes in {found}")
+    ingot.check_error(
+        ingot.ingotc(mlp.model, "-o", ingot.path("out"), *mlp.compile_flags("sgd"), "--tf32"), 2, "--tf32"
+    )
+    # Convolutions: the first engine rounds so.
+    _, _, env = trainer(ingot)
+    cnn = golden("cnn")
+    for flags, engine in [((), "2"), (("--tf32",), "0")]:
+        program = ingot.compile(cnn.model, *cnn.compile_flags("sgd"), "--target", "cuda", *flags)
+        log = ingot.path(f"calls-{engine}.txt")
+        ingot.succeed(
+            [program, "--data", cnn.data, "--steps", 1],
+            env={**env, "INGOT_FAKE_LOG": str(log), "INGOT_FAKE_TENSOR_CORES": "1"},
+        )
+        engines = set(re.findall(r"cudnnBackendExecute engine=(\d)", log.read_text()))
+        check(engines == {engine}, f"{flags}: engines {engines}")
+
+
+@case("cuda algorithms of products are tried and kept")
+def tuning(ingot):
+    mlp, program, fakes = trainer(ingot)
+
+    def run(*flags, **settings):
+        log = ingot.path("calls.txt")
+        env = {**fakes, "INGOT_FAKE_LOG": str(log), **settings}
+        result = ingot.succeed([program, "--data", mlp.data, "--steps", "3", *flags], env=env)
+        lines = log.read_text().splitlines()
+        check(not [line for line in lines if line.startswith("violation")], "violations")
+        check("cublasLtDestroy objects=0" in lines and lines[-1].endswith("objects=0 blocks=0"), f"left: {lines[-1]}")
+        recorded = lines[lines.index("cuStreamBeginCapture") :]
+        check("cuEventElapsedTime" not in recorded, "products are timed in the recording")
+        chosen = {re.search(r"algorithm=(\d)", line)[1] for line in recorded if line.startswith("cublasLtMatmul ")}
+        return chosen, lines.count("cuEventElapsedTime"), result.err
+
+    chosen, timings, _ = run()
+    check(chosen == {"1"} and timings == 0, f"without being asked: algorithms {chosen}, {timings} timings")
+    # Five times of each algorithm: the second is the fastest.
+    kept = ingot.path("kept") / "choices.txt"
+    chosen, timings, _ = run(f"--tune={kept}", INGOT_FAKE_TIMES="555552222244444")
+    check(chosen == {"2"} and timings > 0 and timings % 15 == 0, f"algorithms {chosen}, {timings} timings")
+    chosen, timings, _ = run(f"--tune={kept}")
+    check(chosen == {"2"} and timings == 0, f"with the file: algorithms {chosen}, {timings} timings")
+    # Of a run, the fastest time counts.
+    chosen, _, _ = run(f"--tune={ingot.path('other.txt')}", INGOT_FAKE_TIMES="555553333395919")
+    check(chosen == {"3"}, f"algorithms {chosen}")
+    # Other machines' choices, and what is none, are no choices.
+    text = kept.read_text()
+    for broken in [
+        text.replace("fake", "another"),
+        text.replace("000000000000002", "00000000000000z"),
+        "",
+        "junk\n" + text,
+    ]:
+        kept.write_text(broken)
+        chosen, timings, _ = run(f"--tune={kept}")
+        check(chosen == {"1"} and timings > 0, f"algorithms {chosen}, {timings} timings from {broken[:80]!r}")
+    # One that the library does not know is not run.
+    kept.write_text(text.replace("0000000000000002", "0000000000000009"))
+    chosen, timings, _ = run(f"--tune={kept}")
+    check(chosen == {"1"} and timings > 0, f"an unknown algorithm: {chosen}, {timings} timings")
+    home = ingot.path("home")
+    chosen, _, said = run("--tune", XDG_CACHE_HOME=str(home))
+    check((home / "ingot/tuned.txt").exists(), f"no file in the cache: {said}")
+    blocked = ingot.path("file")
+    blocked.write_text("")
+    _, _, said = run(f"--tune={blocked / 'choices.txt'}")
+    check(said.count("is not kept") == 1, said)
+
+
+@case("cuda algorithms of convolutions are tried and kept")
+def convolution_tuning(ingot):
+    _, _, fakes = trainer(ingot)
+    cnn = golden("cnn")
+    program = ingot.compile(cnn.model, *cnn.compile_flags("sgd"), "--target", "cuda")
+    kept, last = ingot.path("choices.txt"), ingot.path("last.txt")
+
+    def run(path=None, **settings):
+        """Engines in the recording and before it, and how often is timed. Products and launches have their choices."""
+        log = ingot.path("calls.txt")
+        flags = [] if path is None else [f"--tune={path}"]
+        env = {**fakes, "INGOT_FAKE_LOG": str(log), "INGOT_FAKE_ENGINES": "6", **settings}
+        ingot.succeed([program, "--data", cnn.data, "--steps", "24", *flags], env=env)
+        lines = log.read_text().splitlines()
+        check(not [line for line in lines if line.startswith("violation")], "violations")
+        check("cudnnDestroy objects=0" in lines and lines[-1].endswith("objects=0 blocks=0"), f"left: {lines[-1]}")
+        at = lines.index("cuStreamBeginCapture")
+        engines = [
+            [int(n) for n in re.findall(r"cudnnBackendExecute engine=(\d)", "\n".join(part))]
+            for part in (lines[at:], lines[:at])
+        ]
+        return set(engines[0]), engines[1], lines.count("cuEventElapsedTime")
+
+    def without_convolutions(text):
+        return "".join(line + "\n" for line in text.splitlines() if not line.startswith("fake\tconvolution"))
+
+    chosen, tried, _ = run()
+    check(chosen == {2} == set(tried), f"without being asked: engines {chosen}, {tried}")
+    # Products and launches first, so that only convolutions are timed.
+    run(kept)
+    text = kept.read_text()
+    others = without_convolutions(text)
+    check(others != text and others.count("\n") > 1, text)
+
+    def retry(text, **settings):
+        last.write_text(text)
+        return run(last, **settings)
+
+    # The first two do not fit; of four, the third is the fastest.
+    chosen, tried, timings = retry(others, INGOT_FAKE_TIMES="55555444442222233333")
+    check(chosen == {4} and set(tried) == {2, 3, 4, 5}, f"engines {chosen}, tried {tried}")
+    check(timings > 0 and timings % 20 == 0, f"{timings} timings")
+    found = last.read_text()
+    lines = [line for line in found.splitlines() if line.startswith("fake\tconvolution by cuDNN ")]
+    check(len(lines) * 20 == timings and all(re.search(r"\t3 \d+=1$", line) for line in lines), f"{lines}")
+    # With the file the same is taken, and nothing else run.
+    chosen, tried, timings = retry(found)
+    check(chosen == {4} == set(tried) and timings == 0, f"with the file: {chosen}, {tried}, {timings} timings")
+    # One that cannot run is no choice.
+    chosen, _, timings = retry(others, INGOT_FAKE_TIMES="333332222255555", INGOT_FAKE_BROKEN_ENGINE="2")
+    check(chosen == {4} and timings > 0, f"a broken engine: {chosen}, {timings} timings")
+    # What the library does not propose, another version's choice, and a GPU's other than this.
+    for stale, settings in [
+        (re.sub(r"\t3 (\d+)=1\n", r"\t3 \1=7\n", found), {}),
+        (re.sub(r"\t3 \d+=1\n", "\tjunk\n", found), {}),
+        (found, {"INGOT_FAKE_DNN_VERSION": "99999"}),
+        (found.replace("fake\tconvolution", "another\tconvolution"), {}),
+    ]:
+        chosen, _, timings = retry(stale, **settings)
+        check(chosen == {2} and timings > 0, f"{settings}: engines {chosen}, {timings} timings from {stale[:300]!r}")
+
+
+@case("cuda launches are tried and kept")
+def launches(ingot):
+    mlp, program, fakes = trainer(ingot)
+    kept = ingot.path("choices.txt")
+    # Two and more blocks for one multiprocessor.
+    env = {**fakes, "INGOT_FAKE_MULTIPROCESSORS": "1"}
+
+    def run(steps):
+        """Blocks of the launches of each kernel, and of those in the recording; how often is timed."""
+        log = ingot.path("calls.txt")
+        ingot.succeed(
+            [program, "--data", mlp.data, "--steps", steps, f"--tune={kept}"], env={**env, "INGOT_FAKE_LOG": str(log)}
+        )
+        lines = log.read_text().splitlines()
+        check(not [line for line in lines if line.startswith("violation")], "violations")
+        check(lines[-1].endswith("objects=0 blocks=0"), f"left: {lines[-1]}")
+        at, end = lines.index("cuStreamBeginCapture"), lines.index("cuStreamEndCapture")
+        grids = {}
+        for line in lines[:at]:
+            if found := re.match(r"cuLaunchKernel (\S+) grid=(\d+)", line):
+                grids.setdefault(found[1], []).append(int(found[2]))
+        recorded = {}
+        for line in lines[at:end]:
+            if found := re.match(r"cuLaunchKernel (\S+) grid=(\d+)", line):
+                recorded.setdefault(found[1], []).append(int(found[2]))
+        return grids, recorded, lines.count("cuEventElapsedTime")
+
+    grids, recorded, timings = run(24)
+    tried = {name: used for name, used in grids.items() if len(set(used)) > 1}
+    check(tried and timings > 0, f"nothing is tried: {grids}")
+    for name, used in tried.items():
+        full, launches = max(used), len(recorded[name])
+        expected = [full] + [blocks for blocks in (32, 16, 8, 4, 2) if blocks < full]
+        # Each three times, one a step; then what was chosen, until all are.
+        for turns in (used[i::launches] for i in range(launches)):
+            check(turns[: 3 * len(expected)] == 3 * expected, f"{name}: {turns}")
+            check(set(turns[3 * len(expected) :]) <= {full}, f"{name}: {turns}")
+        check(set(recorded[name]) == {full}, f"{name}: {recorded[name]}")
+    # Sums take the blocks that their order is of.
+    check(len(tried) < len(grids), "every kernel runs in any number of blocks")
+    # What the file says is launched from the first step on.
+    lines = [
+        line.rsplit("\t", 1)[0] + "\t2" if "\tblocks of " in line else line for line in kept.read_text().splitlines()
+    ]
+    kept.write_text("\n".join(lines) + "\n")
+    grids, recorded, timings = run(3)
+    check(timings == 0, f"{timings} timings with the file")
+    check(all(set(grids[name]) == {2} == set(recorded[name]) for name in tried), f"{grids}")
+    cpu = ingot.compile(mlp.model, *mlp.compile_flags("adamw"))
+    ingot.check_error([cpu, "--data", mlp.data, "--steps", 1, "--tune"], 2, "--tune")

@@ -1,0 +1,239 @@
+"""Trainers for GPUs: what is asked of the driver, and in which order (fakes.py);
+the kernels themselves are tested in the emulator."""
+
+import ctypes
+import itertools
+import json
+import re
+
+import numpy as np
+from fakes import GRAPH_CALLS, recorded, trainer
+from harness import case, check, golden, initializers, read_log
+
+
+@case("cuda a step is one graph launch after the second")
+def one_launch(ingot):
+    names, log = recorded(ingot, steps=5)
+    check(names.count("cuGraphLaunch") == 4, f"{names.count('cuGraphLaunch')} graph launches in 5 steps")
+    check(names.count("cuStreamBeginCapture") == 1, "recorded more than once")
+    # The recording holds what the first step launched, and no wait.
+    begin, end = names.index("cuStreamBeginCapture"), names.index("cuStreamEndCapture")
+    first = [n for n in names[:begin] if n in ("cuLaunchKernel", "cublasLtMatmul")]
+    check(names[begin + 1 : end] == first and len(first) > 10, f"the recording differs: {names[begin + 1 : end]}")
+    # Of a steady step: inputs to a staging block on a stream of their own, from there to the arena, one launch,
+    # scalars out.
+    lines = [line.split() for line in log.splitlines()]
+    launches = [i for i, line in enumerate(lines) if line[0] == "cuGraphLaunch"]
+    runs = lines[launches[0]][1]
+    for before, at in zip(launches[1:], launches[2:]):
+        step = lines[before + 1 : at]
+        order = [name for name, _ in itertools.groupby(line[0] for line in step)]
+        check(
+            order
+            == [
+                "cuMemcpyDtoHAsync",
+                "cuEventRecord",
+                "cuEventSynchronize",
+                "cuStreamWaitEvent",
+                "cuMemcpyHtoDAsync",
+                "cuEventRecord",
+                "cuStreamWaitEvent",
+                "cuMemcpyDtoDAsync",
+                "cuEventRecord",
+            ],
+            f"steady step: {order}",
+        )
+        copies = {
+            name: [line[2] for line in step if line[0] == f"cuMemcpy{name}Async"] for name in ("DtoH", "HtoD", "DtoD")
+        }
+        check(set(copies["DtoH"] + copies["DtoD"]) == {runs}, f"copies beside the step: {copies}")
+        check(len(copies["HtoD"]) == 1 and copies["HtoD"] != [runs], f"inputs: {copies}")
+        check(len(copies["DtoD"]) < 8, f"{len(copies['DtoD'])} copies of inputs")
+
+
+def launches_ahead(log):
+    """Of each wait of the host for what came after a graph launch, how many launches were made since then."""
+    launches, recorded_at, ahead = 0, {}, []
+    for line in log.splitlines():
+        name, argument = (line.split() + [""])[:2]
+        launches += name == "cuGraphLaunch"
+        if name == "cuEventRecord":
+            recorded_at[argument] = launches
+        if name == "cuEventSynchronize" and recorded_at[argument]:
+            ahead.append(launches - recorded_at[argument])
+    return ahead
+
+
+@case("cuda the next step is launched before the last one's results are waited for")
+def no_waits(ingot):
+    # The end of an epoch of 10 is among them.
+    steps = 14
+    for compiled, flags in [
+        ([], ["--schedule", "cosine"]),
+        (["--precision", "bf16"], []),
+        (["--precision", "fp16"], []),
+    ]:
+        _, log = recorded(ingot, *flags, compiled=compiled, steps=steps)
+        check(launches_ahead(log) == [1] * (steps - 2) + [0], f"{compiled}: {launches_ahead(log)}")
+        check(
+            "cuStreamSynchronize" not in log[log.index("cuGraphLaunch") : log.rindex("cuGraphLaunch")], "waits for all"
+        )
+    # What schedules count is known once a step has not been skipped.
+    _, log = recorded(ingot, "--schedule", "cosine", compiled=["--precision", "fp16"], steps=steps)
+    check(set(launches_ahead(log)) == {0}, f"{launches_ahead(log)}")
+
+
+@case("cuda logs and stops are those of a processor")
+def logs(ingot):
+    mlp, program, env = trainer(ingot)
+    log, broken = ingot.path("log.jsonl"), ingot.path("broken")
+    run = [program, "--data", mlp.data, "--log", log]
+    ingot.succeed(
+        [
+            *run,
+            "--steps",
+            7,
+            "--eval-data",
+            mlp.data,
+            "--eval-every",
+            3,
+            "--save",
+            ingot.path("saved"),
+            "--save-every",
+            2,
+        ],
+        env=env,
+    )
+    order = [(line["step"], "eval_loss" in line) for line in map(json.loads, log.read_text().splitlines())]
+    expected = [(step, which) for step in range(1, 8) for which in (False, True) if not which or step in (3, 6, 7)]
+    check(order == expected, f"{order}")
+    # Steps before one that cannot be started are there.
+    ingot.check_error(
+        [*run, "--steps", 6], 1, "recording the step", env={**env, "INGOT_FAKE_FAIL": "cuStreamBeginCapture"}
+    )
+    check(len(read_log(log)[0]) == 1, "the log lacks a step")
+    # A loss that is not finite is noticed with one more step under way, and before a checkpoint holds it.
+    for flags, launched in [([], 4), (["--save", broken, "--save-every", 1], 3)]:
+        calls = ingot.path("calls.txt")
+        calls.unlink(missing_ok=True)
+        ingot.check_error(
+            [*run, "--steps", 9, *flags],
+            1,
+            "step 4",
+            "the loss is not a number",
+            env={**env, "INGOT_FAKE_NAN": "3", "INGOT_FAKE_LOG": str(calls)},
+        )
+        steps, _ = read_log(log)
+        check(len(steps) == 4 and steps[3]["loss"] is None, f"{steps}")
+        check(
+            calls.read_text().count("cuGraphLaunch") == launched, f"{calls.read_text().count('cuGraphLaunch')} launches"
+        )
+    saved = json.loads(next(broken.rglob("checkpoint.json")).read_text())
+    check(saved["step"] == 3, f"saved: {saved}")
+
+
+@case("cuda micro-batches come through the staging blocks")
+def micro_batches(ingot):
+    names, _ = recorded(ingot, compiled=["--grad-accumulation", "3"], steps=5)
+    # The state, and a batch each.
+    check(names.count("cuMemcpyHtoDAsync") == 1 + 3 * 5, f"{names.count('cuMemcpyHtoDAsync')} copies to the GPU")
+    check(names.count("cuMemcpyDtoHAsync") == 5, "results of micro-batches are copied")
+
+
+@case("cuda everything is given back")
+def given_back(ingot):
+    for env in [{}, {"INGOT_CUDA_GRAPH": "0"}]:
+        names, log = recorded(ingot, env=env)
+        check(names[-1] == "cuDevicePrimaryCtxRelease", f"ends with {names[-3:]}")
+        check("cuDevicePrimaryCtxRelease objects=0 blocks=0" in log, f"left: {log.splitlines()[-1]}")
+        check("cublasLtDestroy objects=0" in log, "cuBLASLt objects are left")
+    check(not GRAPH_CALLS & set(names), "INGOT_CUDA_GRAPH=0 records a graph")
+
+
+@case("cuda profiles and watches launch one by one")
+def plain_launches(ingot):
+    trace = ingot.path("trace.json")
+    names, _ = recorded(ingot, "--profile", trace)
+    check(not GRAPH_CALLS & set(names), "a profile records a graph")
+    check('"ph"' in trace.read_text(), "empty trace")
+    names, _ = recorded(ingot, "--watch", "nan")
+    check(not GRAPH_CALLS & set(names), "a watch records a graph")
+
+
+@case("cuda state comes back for checkpoints and export")
+def state_comes_back(ingot):
+    mlp, program, env = trainer(ingot)
+    saved, exported = ingot.path("saved"), ingot.path("trained.onnx")
+    # Fakes compute nothing, so that the state stays as it was.
+    ingot.succeed([program, "--data", mlp.data, "--steps", 2, "--save", saved, "--export", exported], env=env)
+    before, after = initializers(mlp.model), initializers(exported)
+    for name, value in before.items():
+        check(np.array_equal(after[name], value), f"{name} is not what was put on the GPU")
+    ingot.succeed([program, "--data", mlp.data, "--steps", 3, "--resume", saved], env=env)
+
+
+@case("cuda memory is the plan")
+def planned_memory(ingot):
+    mlp, program, env = trainer(ingot)
+    planned = json.loads(ingot.succeed([program, "--inspect=json"]).out)["peak_bytes"]
+    _, log = recorded(ingot)
+    blocks = [int(n) for n in re.findall(r"cuMemAlloc bytes=(\d+)", log)]
+    check(len(blocks) == 3, f"{len(blocks)} blocks on the GPU")
+    check(sum(blocks) == planned, f"{sum(blocks)} bytes on the GPU, planned {planned}")
+    # Budgets are of all of it.
+    smallest = re.search(
+        r"smallest possible is (\d+)",
+        ingot.run(
+            ingot.ingotc(
+                mlp.model,
+                *mlp.compile_flags("adamw"),
+                "--target",
+                "cuda",
+                "--memory-budget",
+                1000,
+                "-o",
+                ingot.path("small"),
+            )
+        ).err,
+    )
+    program = ingot.compile(mlp.model, *mlp.compile_flags("adamw"), "--target", "cuda", "--memory-budget", smallest[1])
+    planned = json.loads(ingot.succeed([program, "--inspect=json"]).out)["peak_bytes"]
+    check(planned <= int(smallest[1]), f"{planned} bytes, with a budget of {smallest[1]}")
+
+
+@case("cuda what is wrong with the machine")
+def wrong_machine(ingot):
+    mlp, program, env = trainer(ingot)
+    run = [program, "--data", mlp.data, "--steps", 1]
+    ingot.succeed([program, "--help"])
+    try:
+        ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        ingot.check_error(run, 1, "libcuda.so.1")
+    for setting, words in [
+        ({"INGOT_FAKE_FAIL": "cuInit"}, ["no GPU", "CUDA_ERROR_NO_DEVICE"]),
+        ({"INGOT_FAKE_VERSION": "12040"}, ["driver", "12.4", "13"]),
+        ({"INGOT_FAKE_ARCH": "75"}, ["sm_75", "sm_90"]),
+        ({"INGOT_FAKE_MEMORY": "100000"}, ["GPU memory", "free"]),
+        ({"INGOT_FAKE_FAIL": "cublasLtCreate"}, ["cuBLASLt"]),
+        ({"INGOT_FAKE_FAIL": "cublasLtMatmulAlgoGetHeuristic"}, ["matmul", "algorithm"]),
+        ({"INGOT_FAKE_FAIL": "cuLaunchKernel"}, ["train_step"]),
+        ({"INGOT_FAKE_FAIL": "cuEventSynchronize"}, ["CUDA", "running on the GPU"]),
+    ]:
+        ingot.check_error(run, 1, *words, env={**env, **setting})
+
+
+@case("cuda other architectures take the text")
+def later_architecture(ingot):
+    _, log = recorded(ingot, env={"INGOT_FAKE_ARCH": "100"})
+    loads = re.findall(r"cuModuleLoadDataEx (\w+)", log)
+    check(loads == ["cubin", "ptx"], f"loads {loads}")
+
+
+@case("cuda wrong options")
+def wrong_options(ingot):
+    mlp = golden("mlp")
+    model = [mlp.model, "-o", ingot.path("trainer"), *mlp.compile_flags("adamw")]
+    ingot.check_error(ingot.ingotc(*model, "--target", "cuda", "--arch", "sm_70"), 2, "--arch")
+    ingot.check_error(ingot.ingotc(*model, "--target", "cuda", "--arch", "znver4"), 2, "--arch")
+    ingot.check_error(ingot.ingotc(*model, "--emit", "ptx"), 2, "--emit")

@@ -1,0 +1,229 @@
+//===----------------------------------------------------------------------===//
+//
+// A fake libcublasLt (Fakes.h).
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/fakes/cuda/Fakes.h"
+
+#include <cublasLt.h>
+#include <map>
+#include <set>
+
+using fakes::record;
+
+namespace {
+struct Layout {
+  cudaDataType type;
+  unsigned long long rows, columns;
+  long long leading;
+  std::map<int, long long> attributes;
+};
+struct Product {
+  std::map<int, long long> attributes;
+};
+std::set<const void *> living;
+constexpr int algorithms = 3;
+
+template <typename Made, typename Handle> cublasStatus_t make(Handle *handle) {
+  auto *made = new Made{};
+  living.insert(made);
+  *handle = reinterpret_cast<Handle>(made);
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t destroy(const void *handle) {
+  bool lived = living.erase(handle) != 0;
+  if (!lived)
+    record("violation", " an object of cuBLASLt is destroyed twice");
+  return lived ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_INVALID_VALUE;
+}
+const Layout &get(cublasLtMatrixLayout_t layout) {
+  return *reinterpret_cast<const Layout *>(layout);
+}
+long long getAttribute(cublasLtMatmulDesc_t product, int name) {
+  auto &attributes = reinterpret_cast<Product *>(product)->attributes;
+  auto found = attributes.find(name);
+  return found == attributes.end() ? 0 : found->second;
+}
+int getEpilogue(cublasLtMatmulDesc_t product) {
+  auto set =
+      static_cast<int>(getAttribute(product, CUBLASLT_MATMUL_DESC_EPILOGUE));
+  return set == 0 ? CUBLASLT_EPILOGUE_DEFAULT : set;
+}
+
+/// The library's rules for what epilogues read and write beside the result.
+void checkEpilogue(cublasLtMatmulDesc_t product, const Layout &c,
+                   const void *result) {
+  constexpr int sumsOperand =
+      CUBLASLT_EPILOGUE_BGRADA | CUBLASLT_EPILOGUE_BGRADB;
+  constexpr int sums =
+      sumsOperand | (CUBLASLT_EPILOGUE_DRELU_BGRAD & ~CUBLASLT_EPILOGUE_DRELU);
+  constexpr int hasBias = CUBLASLT_EPILOGUE_BIAS | sums, hasAux = 128;
+  constexpr int isRelu = CUBLASLT_EPILOGUE_RELU | CUBLASLT_EPILOGUE_DRELU;
+  auto get = [&](int name) { return getAttribute(product, name); };
+  int epilogue = getEpilogue(product);
+  long long bias = get(CUBLASLT_MATMUL_DESC_BIAS_POINTER);
+  if ((epilogue & hasBias) != 0 &&
+      (bias == 0 || get(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE) != c.type))
+    record("violation", " cublasLtMatmul: bias");
+  // What is summed up goes where nothing else is.
+  auto first = reinterpret_cast<long long>(result);
+  auto bytes = static_cast<long long>(
+      c.rows * c.columns * (c.type == CUDA_R_32F ? sizeof(float) : 2));
+  if ((epilogue & sums) != 0 && bias >= first && bias < first + bytes)
+    record("violation", " cublasLtMatmul: a bias's gradient in the result");
+  auto batch = c.attributes.find(CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT);
+  if ((epilogue & sums) != 0 && batch != c.attributes.end() &&
+      batch->second != 1)
+    record("violation",
+           " cublasLtMatmul: a bias's gradient of several products");
+  // Signs are bits.
+  int multiple = (epilogue & isRelu & ~hasAux) != 0 ? 128 : 8;
+  long long leading = get(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD);
+  if ((epilogue & hasAux) != 0 &&
+      (!get(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER) ||
+       leading < static_cast<long long>(c.rows) || leading % multiple != 0))
+    record("violation", " cublasLtMatmul: auxiliary matrix");
+}
+} // namespace
+
+extern "C" {
+
+cublasStatus_t cublasLtCreate(cublasLtHandle_t *handle) {
+  if (record(__func__))
+    return CUBLAS_STATUS_NOT_INITIALIZED;
+  return make<char>(handle);
+}
+cublasStatus_t cublasLtDestroy(cublasLtHandle_t handle) {
+  destroy(handle);
+  record(__func__, " objects=%zu", living.size());
+  return CUBLAS_STATUS_SUCCESS;
+}
+const char *cublasLtGetStatusString(cublasStatus_t) {
+  return "as the test wants";
+}
+size_t cublasLtGetVersion() { return 130000; }
+cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t *product,
+                                        cublasComputeType_t compute,
+                                        cudaDataType_t) {
+  record(__func__, " compute=%d", static_cast<int>(compute));
+  return make<Product>(product);
+}
+cublasStatus_t cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t product) {
+  return destroy(product);
+}
+cublasStatus_t
+cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t product,
+                               cublasLtMatmulDescAttributes_t name,
+                               const void *value, size_t bytes) {
+  long long number = 0;
+  std::memcpy(&number, value, bytes);
+  reinterpret_cast<Product *>(product)->attributes[name] = number;
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t *layout,
+                                          cudaDataType type, uint64_t rows,
+                                          uint64_t columns, int64_t leading) {
+  make<Layout>(layout);
+  *reinterpret_cast<Layout *>(*layout) = {type, rows, columns, leading, {}};
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t layout) {
+  return destroy(layout);
+}
+cublasStatus_t
+cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayout_t layout,
+                                 cublasLtMatrixLayoutAttribute_t name,
+                                 const void *value, size_t bytes) {
+  long long number = 0;
+  std::memcpy(&number, value, bytes);
+  reinterpret_cast<Layout *>(layout)->attributes[name] = number;
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t
+cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t *preference) {
+  return make<Product>(preference);
+}
+cublasStatus_t
+cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference_t preference) {
+  return destroy(preference);
+}
+cublasStatus_t
+cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t,
+                                     cublasLtMatmulPreferenceAttributes_t,
+                                     const void *, size_t) {
+  return CUBLAS_STATUS_SUCCESS;
+}
+/// Algorithms 1 to 3, as many as are asked for.
+cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
+    cublasLtHandle_t, cublasLtMatmulDesc_t product, cublasLtMatrixLayout_t,
+    cublasLtMatrixLayout_t, cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
+    cublasLtMatmulPreference_t, int most,
+    cublasLtMatmulHeuristicResult_t *results, int *found) {
+  *found = 0;
+  if (record(__func__))
+    return CUBLAS_STATUS_SUCCESS;
+  bool isPlain = getEpilogue(product) == CUBLASLT_EPILOGUE_DEFAULT;
+  if (!isPlain && fakes::getSetting("INGOT_FAKE_NO_EPILOGUES", 0) == 1)
+    return CUBLAS_STATUS_SUCCESS;
+  for (; *found < most && *found < algorithms; ++*found) {
+    results[*found] = {};
+    results[*found].algo.data[0] = *found + 1;
+  }
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t
+cublasLtMatmulAlgoCheck(cublasLtHandle_t, cublasLtMatmulDesc_t,
+                        cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
+                        cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
+                        const cublasLtMatmulAlgo_t *algorithm,
+                        cublasLtMatmulHeuristicResult_t *result) {
+  record(__func__);
+  *result = {};
+  bool isKnown = algorithm->data[0] >= 1 && algorithm->data[0] <= algorithms;
+  return isKnown ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_NOT_SUPPORTED;
+}
+
+/// Checks that the shapes fit each other, in the library's terms.
+cublasStatus_t
+cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t product, const void *,
+               const void *, cublasLtMatrixLayout_t aLayout, const void *,
+               cublasLtMatrixLayout_t bLayout, const void *beta, const void *,
+               cublasLtMatrixLayout_t cLayout, void *result,
+               cublasLtMatrixLayout_t, const cublasLtMatmulAlgo_t *algorithm,
+               void *workspace, size_t workspaceBytes, cudaStream_t) {
+  const Layout &a = get(aLayout), &b = get(bLayout), &c = get(cLayout);
+  bool transposesA =
+      getAttribute(product, CUBLASLT_MATMUL_DESC_TRANSA) == CUBLAS_OP_T;
+  bool transposesB =
+      getAttribute(product, CUBLASLT_MATMUL_DESC_TRANSB) == CUBLAS_OP_T;
+  auto m = transposesA ? a.columns : a.rows,
+       k = transposesA ? a.rows : a.columns;
+  auto n = transposesB ? b.rows : b.columns;
+  auto inner = transposesB ? b.columns : b.rows;
+  bool fits = m == c.rows && n == c.columns && k == inner &&
+              a.leading == static_cast<long long>(a.rows) &&
+              b.leading == static_cast<long long>(b.rows) &&
+              c.leading == static_cast<long long>(c.rows);
+  if (!fits)
+    record("violation", " cublasLtMatmul: shapes");
+  if (workspaceBytes != 0 && !workspace)
+    record("violation", " cublasLtMatmul: workspace");
+  checkEpilogue(product, c, result);
+  if (getEpilogue(product) != CUBLASLT_EPILOGUE_DEFAULT &&
+      fakes::getSetting("INGOT_FAKE_NO_EPILOGUES", 0) == 2) {
+    record("refused", " %s", __func__);
+    return CUBLAS_STATUS_NOT_SUPPORTED;
+  }
+  bool accumulates =
+      c.type != CUDA_R_64F && *static_cast<const float *>(beta) != 0;
+  return record(
+             __func__,
+             " m=%llu n=%llu k=%llu type=%d epilogue=%d beta=%d algorithm=%d",
+             m, n, k, c.type, getEpilogue(product), accumulates,
+             static_cast<int>(algorithm->data[0]))
+             ? CUBLAS_STATUS_EXECUTION_FAILED
+             : CUBLAS_STATUS_SUCCESS;
+}
+
+} // extern "C"

@@ -1,0 +1,114 @@
+//===----------------------------------------------------------------------===//
+//
+// A fake libnccl (Fakes.h): one rank's side of it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/fakes/cuda/Fakes.h"
+
+#include <nccl.h>
+#include <set>
+
+using fakes::record;
+
+static std::set<ncclComm_t> living;
+
+static ncclResult_t finish(const char *function, ncclComm_t communicator) {
+  bool lived = living.erase(communicator) != 0;
+  record(function);
+  if (!lived)
+    record("violation", " an NCCL communicator is destroyed twice");
+  return lived ? ncclSuccess : ncclInvalidArgument;
+}
+
+extern "C" {
+
+const char *ncclGetErrorString(ncclResult_t) { return "as the test wants"; }
+
+ncclResult_t ncclGetUniqueId(ncclUniqueId *id) {
+  std::memset(id, 7, sizeof(*id));
+  return record(__func__) ? ncclSystemError : ncclSuccess;
+}
+
+ncclResult_t ncclCommInitRank(ncclComm_t *communicator, int ranks,
+                              ncclUniqueId id, int rank) {
+  if (record(__func__, " rank=%d of=%d", rank, ranks))
+    return ncclSystemError;
+  if (id.internal[0] != 7)
+    record("violation", " the ranks have different ids");
+  *communicator = reinterpret_cast<ncclComm_t>(new char);
+  living.insert(*communicator);
+  return ncclSuccess;
+}
+
+ncclResult_t ncclCommDestroy(ncclComm_t communicator) {
+  return finish(__func__, communicator);
+}
+
+ncclResult_t ncclCommAbort(ncclComm_t communicator) {
+  return finish(__func__, communicator);
+}
+
+ncclResult_t ncclCommGetAsyncError(ncclComm_t, ncclResult_t *error) {
+  *error = record(__func__) ? ncclRemoteError : ncclSuccess;
+  return ncclSuccess;
+}
+
+ncclResult_t ncclAllReduce(const void *from, void *to, size_t elements,
+                           ncclDataType_t type, ncclRedOp_t op,
+                           ncclComm_t communicator, cudaStream_t stream) {
+  if (!living.count(communicator) || from != to || op != ncclSum || !stream)
+    record("violation", " all-reduce of wrong arguments");
+  return record(__func__, " elements=%zu type=%d stream=%p", elements,
+                static_cast<int>(type), static_cast<void *>(stream))
+             ? ncclRemoteError
+             : ncclSuccess;
+}
+
+ncclResult_t ncclGroupStart() {
+  return record(__func__) ? ncclSystemError : ncclSuccess;
+}
+
+ncclResult_t ncclGroupEnd() {
+  return record(__func__) ? ncclSystemError : ncclSuccess;
+}
+
+ncclResult_t ncclReduce(const void *from, void *to, size_t elements,
+                        ncclDataType_t, ncclRedOp_t op, int root,
+                        ncclComm_t communicator, cudaStream_t stream) {
+  if (!living.count(communicator) || from != to || op != ncclSum || !stream)
+    record("violation", " reduce of wrong arguments");
+  return record(__func__, " elements=%zu root=%d", elements, root)
+             ? ncclRemoteError
+             : ncclSuccess;
+}
+
+ncclResult_t ncclBroadcast(const void *from, void *to, size_t elements,
+                           ncclDataType_t, int root, ncclComm_t communicator,
+                           cudaStream_t stream) {
+  if (!living.count(communicator) || from != to || !stream)
+    record("violation", " broadcast of wrong arguments");
+  return record(__func__, " elements=%zu root=%d", elements, root)
+             ? ncclRemoteError
+             : ncclSuccess;
+}
+
+ncclResult_t ncclReduceScatter(const void *, void *, size_t elements,
+                               ncclDataType_t, ncclRedOp_t op,
+                               ncclComm_t communicator, cudaStream_t stream) {
+  if (!living.count(communicator) || op != ncclSum || !stream)
+    record("violation", " reduce-scatter of wrong arguments");
+  return record(__func__, " elements=%zu", elements) ? ncclRemoteError
+                                                     : ncclSuccess;
+}
+
+ncclResult_t ncclAllGather(const void *, void *, size_t elements,
+                           ncclDataType_t, ncclComm_t communicator,
+                           cudaStream_t stream) {
+  if (!living.count(communicator) || !stream)
+    record("violation", " all-gather of wrong arguments");
+  return record(__func__, " elements=%zu", elements) ? ncclRemoteError
+                                                     : ncclSuccess;
+}
+
+} // extern "C"

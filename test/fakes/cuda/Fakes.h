@@ -1,0 +1,61 @@
+//===----------------------------------------------------------------------===//
+//
+// Fakes of CUDA's libraries: they record every call and check that objects
+// live, but compute nothing. They test the order of calls, lifetimes and
+// errors; no number that comes from them means anything.
+//
+// Environment:
+//   INGOT_FAKE_LOG              the file to append one line per call to
+//   INGOT_FAKE_GPUS             the number of GPUs (1)
+//   INGOT_FAKE_ARCH             the GPU's compute capability (90)
+//   INGOT_FAKE_MEMORY           bytes of the GPU (1 GiB)
+//   INGOT_FAKE_MULTIPROCESSORS  of the GPU (132)
+//   INGOT_FAKE_VERSION          of the driver (13000)
+//   INGOT_FAKE_FAIL             the function that fails
+//   INGOT_FAKE_NAN              the graph launch after which all values are NaN
+//   INGOT_FAKE_NO_EPILOGUES     matmuls have none: 1 when algorithms are asked
+//                               for, 2 when one runs (0)
+//   INGOT_FAKE_TENSOR_CORES     the first engine of a convolution is
+//                               deterministic and uses tensor cores (0)
+//   INGOT_FAKE_TIMES            digits: milliseconds between events, in turn
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_TEST_FAKES_CUDA_FAKES_H
+#define INGOT_TEST_FAKES_CUDA_FAKES_H
+
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+namespace fakes {
+
+/// Writes a line, and says whether the test wants this call to fail. Headers
+/// add versions to names, as in cuMemAlloc_v2: they are left out.
+inline bool record(const char *symbol, const char *format = "", ...) {
+  std::string name(symbol, std::strcspn(symbol, "_"));
+  const char *function = name.c_str();
+  const char *path = std::getenv("INGOT_FAKE_LOG");
+  if (std::FILE *file = path ? std::fopen(path, "a") : nullptr) {
+    std::fprintf(file, "%s", function);
+    va_list arguments;
+    va_start(arguments, format);
+    std::vfprintf(file, format, arguments);
+    va_end(arguments);
+    std::fprintf(file, "\n");
+    std::fclose(file);
+  }
+  const char *failing = std::getenv("INGOT_FAKE_FAIL");
+  return failing && std::strcmp(failing, function) == 0;
+}
+
+inline long getSetting(const char *name, long standard) {
+  const char *text = std::getenv(name);
+  return text ? std::atol(text) : standard;
+}
+
+} // namespace fakes
+
+#endif // INGOT_TEST_FAKES_CUDA_FAKES_H

@@ -1,0 +1,71 @@
+//===----------------------------------------------------------------------===//
+//
+// What the fake driver finds wrong (Order.h).
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/fakes/cuda/Order.h"
+
+#include <gtest/gtest.h>
+
+using namespace fakes;
+
+namespace {
+constexpr int runs = 1, inputs = 2;
+constexpr Region block = {1024, 256, /*isWritten=*/true};
+constexpr Region half = {1152, 128, /*isWritten=*/false};
+constexpr Region next = {1280, 64, /*isWritten=*/true};
+constexpr Region pinned = {4096, 256, /*isWritten=*/true, /*isHost=*/true};
+
+TEST(Order, FindsWhatNothingOrders) {
+  Order order;
+  EXPECT_TRUE(order.put(inputs, {block}));
+  EXPECT_TRUE(order.put(inputs, {block})) << "one stream is in order";
+  EXPECT_TRUE(order.put(runs, {next})) << "other memory";
+  EXPECT_FALSE(order.put(runs, {half}));
+}
+
+TEST(Order, ReadersNeedNone) {
+  Order order;
+  EXPECT_TRUE(order.put(inputs, {half}));
+  EXPECT_TRUE(order.put(runs, {half}));
+  EXPECT_FALSE(order.put(inputs, {block}));
+}
+
+TEST(Order, EventsAndWaitsOrder) {
+  Order order;
+  order.put(inputs, {block});
+  order.holdBack(runs, order.getMoment(inputs));
+  EXPECT_TRUE(order.put(runs, {half}));
+  // An event from before the reader says nothing of it.
+  Moment early = order.getMoment(inputs);
+  order.holdBack(inputs, early);
+  EXPECT_FALSE(order.put(inputs, {block}));
+  order.waitFor(order.getMoment(runs));
+  order.waitFor(order.getMoment(inputs));
+  EXPECT_TRUE(order.put(runs, {block}));
+}
+
+TEST(Order, OrderPassesFromStreamToStream) {
+  Order order;
+  order.put(inputs, {block});
+  order.holdBack(runs, order.getMoment(inputs));
+  order.put(runs, {next});
+  order.holdBack(3, order.getMoment(runs));
+  EXPECT_TRUE(order.put(3, {block}));
+}
+
+TEST(Order, HostsMemoryIsUsedAgainAfterAWaitOnly) {
+  Order order;
+  EXPECT_TRUE(order.put(inputs, {pinned}));
+  EXPECT_FALSE(order.isIdle(pinned));
+  // The stream's order does not tell the host when it may write.
+  EXPECT_FALSE(order.put(inputs, {pinned}));
+  Moment both = order.getMoment(inputs);
+  EXPECT_FALSE(order.isPast(both));
+  order.waitFor(both);
+  EXPECT_TRUE(order.isPast(both));
+  EXPECT_TRUE(order.isIdle(pinned));
+  EXPECT_TRUE(order.put(inputs, {pinned}));
+}
+} // namespace

@@ -1,0 +1,163 @@
+//===----------------------------------------------------------------------===//
+//
+// Compiled code computes what the interpreter computes, on random functions.
+// INGOT_RANDOM_GRAPHS sets how many per level and precision.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/ingot/builders/Builders.h"
+#include "dialects/reference/Interpreter.h"
+#include "mlir/Pass/PassManager.h"
+#include "passes/Registration.h"
+#include "passes/fusion/Passes.h"
+#include "passes/precision/Passes.h"
+#include "passes/targets/cuda/Passes.h"
+#include "test/random-graphs/RandomGraph.h"
+#include "tools/ingot-eval/Compiled.h"
+#include "gtest/gtest.h"
+#include <cstdlib>
+
+using namespace mlir;
+using namespace ingot;
+using namespace ingot::testing;
+using reference::Tensor;
+
+namespace {
+MLIRContext &getContext() {
+  static MLIRContext *context = [] {
+    DialectRegistry registry;
+    registerIngotDialects(registry);
+    auto *created = new MLIRContext(registry, MLIRContext::Threading::DISABLED);
+    created->loadAllAvailableDialects();
+    return created;
+  }();
+  return *context;
+}
+
+int64_t getGraphCount() {
+  const char *count = std::getenv("INGOT_RANDOM_GRAPHS");
+  return count ? std::atoll(count) : 25;
+}
+
+void compareWithInterpreter(RandomGraph &graph, unsigned level, Backend backend,
+                            double tolerance) {
+  std::string text;
+  llvm::raw_string_ostream(text) << *graph.module;
+  llvm::Expected<std::vector<Tensor>> expected = reference::evaluate(
+      graph.module->lookupSymbol<func::FuncOp>("f"), graph.arguments);
+  ASSERT_TRUE(static_cast<bool>(expected))
+      << llvm::toString(expected.takeError()) << text;
+  llvm::Expected<std::unique_ptr<CompiledModule>> compiled =
+      CompiledModule::compile(*graph.module, level, backend);
+  ASSERT_TRUE(static_cast<bool>(compiled))
+      << llvm::toString(compiled.takeError()) << text;
+  llvm::Expected<std::vector<Tensor>> actual =
+      (*compiled)->run("f", graph.arguments);
+  ASSERT_TRUE(static_cast<bool>(actual))
+      << llvm::toString(actual.takeError()) << text;
+  ASSERT_EQ(actual->size(), expected->size());
+  for (auto [i, pair] : llvm::enumerate(llvm::zip(*actual, *expected)))
+    EXPECT_LE(reference::distance(std::get<0>(pair), std::get<1>(pair)),
+              tolerance)
+        << "result " << i << " of " << text;
+}
+
+using Variant = std::tuple<unsigned, unsigned, Backend>;
+
+class CompiledGraphs : public ::testing::TestWithParam<Variant> {};
+} // namespace
+
+TEST_P(CompiledGraphs, ComputeWhatTheInterpreterDoes) {
+  auto [level, width, backend] = GetParam();
+  Builder builder(&getContext());
+  FloatType element = width == 64 ? FloatType(builder.getF64Type())
+                                  : FloatType(builder.getF32Type());
+  double tolerance = width == 64 ? 1e-9 : 1e-3;
+  for (int64_t seed = 0, e = getGraphCount(); seed < e; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    // Few ops in f32: a wrong last bit can turn a comparison around.
+    RandomGraph graph =
+        makeRandomGraph(getContext(), seed, width == 64 ? 12 : 4, element,
+                        // Strips, pieces and loops of more than one vector.
+                        /*stretch=*/seed % 2 ? 700 : 1);
+    compareWithInterpreter(graph, level, backend, tolerance);
+    if (HasFailure())
+      return;
+  }
+}
+
+/// Whether contractions of the graph came to be in half precision.
+static bool hasHalves(ModuleOp module) {
+  return module
+      .walk([](CastOp cast) {
+        Type element = cast.getType().getElementType();
+        return element.isBF16() || element.isF16() ? WalkResult::interrupt()
+                                                   : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+namespace {
+struct Half {
+  const char *name;
+  /// The distance of 1 and the next number.
+  double rounding;
+};
+
+void PrintTo(const Half &half, std::ostream *os) { *os << half.name; }
+
+class MixedPrecisionGraphs
+    : public ::testing::TestWithParam<std::tuple<Half, Backend>> {};
+} // namespace
+
+// Kernels read and write halves as the interpreter, which computes in double,
+// rounds them: off by no more than a few numbers that round the other way.
+TEST_P(MixedPrecisionGraphs, StayWithinTheRoundingOfTheirInputs) {
+  auto [half, backend] = GetParam();
+  Builder builder(&getContext());
+  int64_t tried = 0, seed = 0;
+  for (int64_t e = getGraphCount(); tried < e && seed < 100 * e; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    RandomGraph graph =
+        makeRandomGraph(getContext(), seed, 5, builder.getF32Type(),
+                        /*stretch=*/seed % 2 ? 700 : 1);
+    PassManager passes(&getContext(), ModuleOp::getOperationName());
+    passes.addNestedPass<func::FuncOp>(
+        createAssignPrecision({half.name, "", ""}));
+    if (backend == Backend::EmulatedCuda)
+      passes.addNestedPass<func::FuncOp>(createRoundEpilogues());
+    ASSERT_TRUE(succeeded(passes.run(*graph.module)));
+    if (!hasHalves(*graph.module))
+      continue;
+    ++tried;
+    compareWithInterpreter(graph, /*level=*/2, backend, 2 * half.rounding);
+    if (HasFailure())
+      return;
+  }
+  EXPECT_EQ(tried, getGraphCount());
+}
+
+static std::string nameOf(const ::testing::TestParamInfo<Variant> &info) {
+  return "O" + std::to_string(std::get<0>(info.param)) + "_f" +
+         std::to_string(std::get<1>(info.param));
+}
+INSTANTIATE_TEST_SUITE_P(Cpu, CompiledGraphs,
+                         ::testing::Combine(::testing::Values(0u, 2u),
+                                            ::testing::Values(64u, 32u),
+                                            ::testing::Values(Backend::Cpu)),
+                         nameOf);
+INSTANTIATE_TEST_SUITE_P(
+    EmulatedCuda, CompiledGraphs,
+    ::testing::Combine(::testing::Values(2u), ::testing::Values(64u, 32u),
+                       ::testing::Values(Backend::EmulatedCuda)),
+    nameOf);
+
+static constexpr Half kHalves[] = {{"bf16", 0x1p-7}, {"fp16", 0x1p-10}};
+INSTANTIATE_TEST_SUITE_P(
+    , MixedPrecisionGraphs,
+    ::testing::Combine(::testing::ValuesIn(kHalves),
+                       ::testing::Values(Backend::Cpu, Backend::EmulatedCuda)),
+    [](const ::testing::TestParamInfo<std::tuple<Half, Backend>> &info) {
+      return std::string(std::get<0>(info.param).name) +
+             (std::get<1>(info.param) == Backend::Cpu ? "_cpu" : "_cuda");
+    });

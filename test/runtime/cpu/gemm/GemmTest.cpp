@@ -1,0 +1,298 @@
+// Products of random sizes and layouts against sums in double, on vector units
+// and on tile units where there are some, and the promise that an element's
+// bits depend on its row and column alone.
+
+#include "runtime/cpu/gemm/Gemm.h"
+
+#include "runtime/abi/Scratch.h"
+#include "runtime/core/Memory.h"
+#include "runtime/cpu/ThreadPool.h"
+#include "runtime/cpu/gemm/PackedGemm.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+#include <limits>
+#include <random>
+#include <tuple>
+#include <vector>
+
+using namespace ingot::runtime;
+
+extern "C" void omp_set_num_threads(int count);
+
+namespace {
+
+struct Problem {
+  Problem(std::mt19937 &random, int64_t batch, int64_t m, int64_t n, int64_t k,
+          bool transposesA, bool transposesB, bool onTiles = false)
+      : a(batch * m * k), b(batch * k * n), c(batch * m * n, NAN) {
+    std::uniform_real_distribution<float> uniform(-1, 1);
+    for (std::vector<float> *values : {&a, &b})
+      for (float &value : *values)
+        value = uniform(random);
+    gemm = {batch,
+            m,
+            n,
+            k,
+            {a.data(), INGOT_F32},
+            m * k,
+            transposesA ? 1 : k,
+            transposesA ? m : 1,
+            {b.data(), INGOT_F32},
+            k * n,
+            transposesB ? 1 : n,
+            transposesB ? k : 1,
+            c.data(),
+            m * n,
+            n};
+    gemm.onTiles = onTiles;
+  }
+
+  void run() {
+    // What the compiler plans covers it.
+    ingot_matmul_desc desc = {};
+    desc.batch = gemm.batch, desc.m = gemm.m, desc.n = gemm.n, desc.k = gemm.k;
+    for (int64_t threads : {getThreadCount(), 64}) {
+      ingot::abi::ScratchMachine machine = {threads};
+      machine.tilesF32 = gemm.onTiles;
+      if (isOnTiles(desc, machine) == gemm.onTiles)
+        ASSERT_LE(getGemmScratchBytes(gemm),
+                  ingot::abi::getScratchBytes(desc, machine));
+    }
+    Block scratch(static_cast<int64_t>(getGemmScratchBytes(gemm)), "scratch");
+    runGemm(gemm, scratch.getData());
+  }
+
+  double expected(int64_t batch, int64_t i, int64_t j,
+                  double &magnitude) const {
+    double sum = 0;
+    magnitude = 0;
+    for (int64_t l = 0; l < gemm.k; ++l) {
+      double term =
+          static_cast<double>(
+              a[batch * gemm.aBatch + i * gemm.aRow + l * gemm.aInner]) *
+          b[batch * gemm.bBatch + l * gemm.bInner + j * gemm.bColumn];
+      sum += term;
+      magnitude += std::fabs(term);
+    }
+    return sum;
+  }
+
+  std::vector<float> a, b, c;
+  ingot::runtime::Gemm gemm;
+};
+
+/// By the units that multiply: true for tile units.
+class Gemm : public testing::TestWithParam<bool> {
+  void SetUp() override {
+    if (!(GetParam() ? hasTileUnits() : canRunGemm()))
+      GTEST_SKIP() << "this processor lacks the units";
+  }
+};
+INSTANTIATE_TEST_SUITE_P(, Gemm, testing::Bool(), [](const auto &info) {
+  return info.param ? "OnTiles" : "OnVectors";
+});
+
+TEST_P(Gemm, EqualsSumsInDouble) {
+  std::mt19937 random(1);
+  auto upTo = [&](int64_t most) {
+    return static_cast<int64_t>(1 + random() % most);
+  };
+  for (int trial = 0; trial < 80; ++trial) {
+    bool isLong = trial % 10 == 0;
+    Problem problem(random, trial % 4 == 0 ? upTo(5) : 1, upTo(70),
+                    isLong ? upTo(1100) : upTo(100),
+                    isLong ? upTo(900) : upTo(60), random() % 2, random() % 2,
+                    GetParam());
+    problem.run();
+    const ingot::runtime::Gemm &g = problem.gemm;
+    for (int64_t batch = 0; batch < g.batch; ++batch)
+      for (int64_t i = 0; i < g.m; ++i)
+        for (int64_t j = 0; j < g.n; ++j) {
+          double magnitude = 0, want = problem.expected(batch, i, j, magnitude);
+          double bound = 1.2e-7 * (static_cast<double>(g.k) + 1) * magnitude;
+          ASSERT_NEAR(problem.c[(batch * g.m + i) * g.n + j], want, bound)
+              << g.batch << " x " << g.m << " x " << g.n << " x " << g.k;
+        }
+  }
+}
+
+/// Doubles elements of c, and counts them.
+struct Doubling {
+  static void run(void *const *buffers, int64_t rowBegin, int64_t rowEnd,
+                  int64_t columnBegin, int64_t columnEnd) {
+    auto *c = static_cast<float *>(buffers[0]);
+    auto *count = static_cast<int *>(buffers[1]);
+    int64_t columns = *static_cast<int64_t *>(buffers[2]);
+    for (int64_t i = rowBegin; i < rowEnd; ++i)
+      for (int64_t j = columnBegin; j < columnEnd; ++j) {
+        c[i * columns + j] *= 2;
+        ++count[i * columns + j];
+      }
+  }
+};
+
+TEST_P(Gemm, EpilogueFinishesEveryElementOnce) {
+  std::mt19937 random(3);
+  using Sizes = std::tuple<int64_t, int64_t, int64_t, int64_t>;
+  for (auto [batch, m, n, k] : {Sizes(1, 100, 700, 900), Sizes(3, 25, 50, 400),
+                                Sizes(1, 7, 33, 5), Sizes(1, 8250, 500, 20)}) {
+    Problem plain(random, batch, m, n, k, false, true, GetParam()),
+        finished = plain;
+    finished.gemm.c = finished.c.data();
+    std::vector<int> count(finished.c.size(), 0);
+    int64_t columns = n;
+    void *buffers[] = {finished.c.data(), count.data(), &columns};
+    finished.gemm.epilogue = Doubling::run;
+    finished.gemm.buffers = buffers;
+    plain.run();
+    finished.run();
+    for (size_t i = 0; i < plain.c.size(); ++i) {
+      ASSERT_EQ(finished.c[i], 2 * plain.c[i]);
+      ASSERT_EQ(count[i], 1);
+    }
+  }
+}
+
+TEST_P(Gemm, BitsDependOnRowAndColumnAlone) {
+  std::mt19937 random(2);
+  Problem whole(random, 1, 100, 700, 500, false, false, GetParam());
+  whole.run();
+  // The same product, a row and a part of the columns at a time.
+  for (int64_t i : {0, 11, 12, 99}) {
+    Problem part = whole;
+    part.gemm.a = whole.gemm.a + i * 500;
+    part.gemm.b = whole.gemm.b + 333;
+    part.gemm.m = 1;
+    part.gemm.n = 50;
+    part.gemm.c = part.c.data();
+    part.run();
+    for (int64_t j = 0; j < 50; ++j)
+      ASSERT_EQ(part.c[j], whole.c[i * 700 + 333 + j]);
+  }
+}
+
+/// Sets the number of threads while it lives.
+struct Threads {
+  explicit Threads(int count) : before(getThreadCount()) {
+    omp_set_num_threads(count);
+  }
+  ~Threads() { omp_set_num_threads(before); }
+  int before;
+};
+
+// Shares of unequal size, and more threads than processors.
+TEST_P(Gemm, ThreadsDoNotShareScratch) {
+  Threads threads(4);
+  std::mt19937 random(4);
+  using Sizes = std::tuple<int64_t, int64_t, int64_t, int64_t>;
+  for (auto [batch, m, n, k] :
+       {Sizes(10, 40, 40, 300), Sizes(1, 300, 80, 500), Sizes(1, 40, 2700, 40)})
+    for (int trial = 0; trial < 5; ++trial) {
+      Problem shared(random, batch, m, n, k, false, false, GetParam()),
+          alone = shared;
+      alone.gemm.c = alone.c.data();
+      shared.run();
+      {
+        Threads one(1);
+        alone.run();
+      }
+      EXPECT_EQ(shared.c, alone.c);
+    }
+}
+
+// Nothing is multiplied: tile units need not be there.
+TEST(GemmScratch, IsAsPlanned) {
+  std::mt19937 random(7);
+  auto upTo = [&](int64_t most) {
+    return static_cast<int64_t>(1 + random() % most);
+  };
+  int threads = getThreadCount();
+  for (int trial = 0; trial < 3000; ++trial) {
+    ingot_matmul_desc d = {};
+    d.batch = trial % 3 == 0 ? upTo(6) : 1;
+    d.m = upTo(random() % 2 ? 200 : 12000);
+    d.n = upTo(random() % 2 ? 600 : 6000);
+    d.k = upTo(random() % 2 ? 800 : 5000);
+    d.transpose_a = random() % 2;
+    d.transpose_b = random() % 2;
+    int32_t types[] = {INGOT_F32, INGOT_BF16, INGOT_F16};
+    d.a_type = d.b_type = types[random() % 3];
+    d.c_type = random() % 2 ? d.a_type : INGOT_F32;
+    ingot::abi::ScratchMachine machine;
+    machine.threads = upTo(32);
+    machine.packsHalves = true;
+    machine.tilesF32 = machine.tilesHalves = random() % 2;
+    omp_set_num_threads(static_cast<int>(machine.threads));
+    ASSERT_LE(getPackedScratchBytes(d, isOnTiles(d, machine)),
+              static_cast<size_t>(getScratchBytes(d, machine)))
+        << d.batch << " x " << d.m << " x " << d.n << " x " << d.k;
+  }
+  omp_set_num_threads(threads);
+}
+
+/// Root of the mean squared error, over that of the results.
+double getError(const Problem &problem) {
+  const ingot::runtime::Gemm &g = problem.gemm;
+  double errors = 0, results = 0, magnitude;
+  for (int64_t i = 0; i < g.m; ++i)
+    for (int64_t j = 0; j < g.n; ++j) {
+      double want = problem.expected(0, i, j, magnitude);
+      errors += std::pow(problem.c[i * g.n + j] - want, 2);
+      results += want * want;
+    }
+  return std::sqrt(errors / results);
+}
+
+// Parts in bf16 lose nothing. Numbers of one size and of many, where one term
+// makes a sum and six products of parts are rounded for one; sums with and
+// without cancellation.
+TEST(GemmAccuracy, TilesAreAsAccurateAsMultiplyAdds) {
+  if (!hasTileUnits())
+    GTEST_SKIP() << "this processor lacks tile units";
+  std::mt19937 random(5);
+  std::uniform_real_distribution<float> exponent(-30, 30);
+  for (bool isWide : {false, true})
+    for (bool isPositive : {false, true})
+      for (int64_t k : {16, 300, 1500}) {
+        Problem vectors(random, 1, 40, 60, k, false, true);
+        for (std::vector<float> *values : {&vectors.a, &vectors.b})
+          for (float &value : *values) {
+            if (isPositive)
+              value = std::fabs(value);
+            if (isWide)
+              value *= std::exp2(exponent(random));
+          }
+        Problem tiles = vectors;
+        tiles.gemm.c = tiles.c.data();
+        tiles.gemm.onTiles = true;
+        vectors.run();
+        tiles.run();
+        EXPECT_LE(getError(tiles), (isWide ? 2 : 1.05) * getError(vectors))
+            << k << " " << isWide << isPositive;
+      }
+}
+
+// The largest numbers stay finite, and what is not finite is not lost.
+TEST(GemmAccuracy, TilesKeepExtremes) {
+  if (!hasTileUnits())
+    GTEST_SKIP() << "this processor lacks tile units";
+  std::mt19937 random(6);
+  Problem problem(random, 1, 33, 33, 40, false, false, /*onTiles=*/true);
+  constexpr float largest = std::numeric_limits<float>::max();
+  problem.a.assign(problem.a.size(), 0);
+  problem.b.assign(problem.b.size(), 0);
+  problem.b[0] = 1;
+  problem.a[0] = largest;
+  problem.a[1 * 40] = std::numeric_limits<float>::infinity();
+  problem.a[2 * 40] = std::numeric_limits<float>::quiet_NaN();
+  problem.a[3 * 40] = 0x1p-100f;
+  problem.run();
+  EXPECT_EQ(problem.c[0], largest);
+  EXPECT_FALSE(std::isfinite(problem.c[1 * 33]));
+  EXPECT_TRUE(std::isnan(problem.c[2 * 33]));
+  EXPECT_EQ(problem.c[3 * 33], 0x1p-100f);
+  EXPECT_EQ(problem.c[4 * 33], 0);
+}
+
+} // namespace

@@ -1,0 +1,14 @@
+//===----------------------------------------------------------------------===//
+// ingot-tblgen: what the build and the documentation make of the ABI's records.
+//===----------------------------------------------------------------------===//
+
+#include "llvm/TableGen/Main.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/InitLLVM.h"
+
+int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
+  llvm::cl::ParseCommandLineOptions(argc, argv,
+                                    "generators of the ABI (runtime/abi)\n");
+  return llvm::TableGenMain(argv[0], llvm::TableGenMainFn());
+}

@@ -1,0 +1,43 @@
+#include "tools/ingotc/MeasuredProfile.h"
+
+#include "runtime/core/Error.h"
+#include "runtime/core/File.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Program.h"
+#include "llvm/TargetParser/Host.h"
+
+#include <filesystem>
+#include <thread>
+
+using namespace ingot;
+
+std::string ingot::findMeasuredProfile() {
+  auto fail = [](const llvm::Twine &what) {
+    return runtime::failure(
+        "--machine measured", what.str(),
+        "run ingot-measure -o FILE and pass --machine FILE");
+  };
+  llvm::SmallString<256> path;
+  if (!llvm::sys::path::cache_directory(path))
+    throw fail("no cache directory: HOME is not set");
+  llvm::sys::path::append(path, "ingot");
+  if (std::error_code error = llvm::sys::fs::create_directories(path))
+    throw fail(path + ": " + error.message());
+  llvm::sys::path::append(
+      path,
+      llvm::formatv("machine-{0}-{1}-{2}.json", llvm::sys::getHostCPUName(),
+                    std::thread::hardware_concurrency(), INGOT_VERSION)
+          .str());
+  if (llvm::sys::fs::exists(path))
+    return path.str().str();
+  std::filesystem::path bin = runtime::getExecutablePath();
+  std::string program = bin.replace_filename("ingot-measure").string();
+  std::string message;
+  llvm::StringRef arguments[] = {program, "-o", path};
+  if (llvm::sys::ExecuteAndWait(program, arguments, std::nullopt, {}, 0, 0,
+                                &message) != 0)
+    throw fail("ingot-measure failed " + message);
+  return path.str().str();
+}
