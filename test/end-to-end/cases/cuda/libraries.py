@@ -10,8 +10,8 @@ import onnx
 import onnx.helper as oh
 import onnx.numpy_helper
 import onnx.parser
-from harness import EXPORTED, ROOT, Skip, case, check, golden
 from fakes import recorded, trainer
+from harness import EXPORTED, ROOT, Skip, case, check, golden
 
 GOLDENS = ["mlp", "cnn", "segmentation", "multilabel"]
 GRAPH_CALLS_OF_RECORDING = ("cuStreamBeginCapture", "cuStreamEndCapture")

@@ -6,7 +6,6 @@ import re
 import numpy as np
 from fakes import read_calls, recorded_step, run_ranks, trainer
 from harness import case, check, golden
-from fakes import read_calls, recorded, recorded_step, run_ranks, trainer
 
 
 @case("cuda ranks add up on a stream of their own")

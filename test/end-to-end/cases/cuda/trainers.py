@@ -7,9 +7,8 @@ import json
 import re
 
 import numpy as np
-from harness import ROOT, case, check, golden, initializers, read_log
 from fakes import GRAPH_CALLS, recorded, trainer
-from harness import case, check, golden, initializers, read_log
+from harness import ROOT, case, check, golden, initializers, read_log
 
 BYTES = ROOT / "docs/examples/bytes/bytes.onnx"
 

@@ -4,7 +4,6 @@ import json
 import re
 
 import numpy as np
-
 from cases.training.transformer import EXAMPLE, FLAGS, trainer_and_data
 from harness import case, check, check_close, check_relative, golden, initializers
 
