@@ -109,7 +109,7 @@ struct PrefetchStreams : ingot::impl::PrefetchStreamsBase<PrefetchStreams> {
       SmallVector<Stream> streams = findStreams(loop);
       if (streams.empty())
         continue;
-      auto options = remarkOptions(getArgument(), "Prefetch");
+      auto options = ingot::remarkOptions(getArgument(), "Prefetch");
       if (streams.size() > kMostStreams) {
         remark::missed(loop.getLoc(), options)
             << remark::reason(
