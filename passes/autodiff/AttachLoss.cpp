@@ -29,7 +29,7 @@ static constexpr StringLiteral kLossHint =
     "output:NAME";
 
 namespace {
-/// The loss, and the result of @forward that it is taken of.
+/// The loss, and the result of @forward that it is computed from.
 struct LossOfResult {
   Loss loss;
   unsigned result;

@@ -1,6 +1,6 @@
 //===----------------------------------------------------------------------===//
 //
-// How gradients travel between ranks: the option `grad-comm`.
+// How gradients are sent between ranks: the option `grad-comm`.
 //
 //===----------------------------------------------------------------------===//
 

@@ -2,7 +2,8 @@
 //
 // Where compiled functions run, with the two blocks of memory that they work
 // on (Abi.h). A trainer is linked with one implementation: runtime/cpu, or
-// runtime/device, which loads a plugin. docs/design/device.md has the picture.
+// runtime/cuda, which is loaded on demand. docs/design/device.md has the
+// picture.
 //
 //===----------------------------------------------------------------------===//
 

@@ -93,7 +93,8 @@ def BucketEnd : OpInterface<"BucketEnd"> {
   let methods = [
     InterfaceMethod<"Returns the tensors.", "::mlir::ValueRange", "getParts", (ins)>,
     InterfaceMethod<"Returns the bucket, a tensor of rank 1.", "::mlir::Value", "getBucket", (ins)>,
-    InterfaceMethod<"Returns whether each rank owns a shard of the bucket: the layout is then the same for all element types.",
+    InterfaceMethod<
+      "Returns whether each rank owns a shard of the bucket: the layout is then the same for all element types.",
       "bool", "isSharded", (ins)>,
     InterfaceMethod<"Returns whether the step cannot continue without it: no op is moved in between.",
       "bool", "isBlocking", (ins), "", "return false;">,

@@ -42,7 +42,7 @@ private:
   using Emit = Extent (KernelBuilder::*)(size_t split);
 
   /// Emits with the longest merged loop (smallest split) that leaves no index
-  /// to be taken apart within it.
+  /// to be delinearized within it.
   Extent emitMerged(size_t first, size_t last, Emit emit);
 
   Extent emitLoop(size_t split);

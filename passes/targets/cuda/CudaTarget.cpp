@@ -59,7 +59,7 @@ Machine CudaTarget::describeMachine() const {
   machine.memoryBandwidth = 2.5e12;
   machine.cacheBandwidth = 6e12;
   machine.cacheBytes = 50e6;
-  // What NVIDIA recommends for matrix products on its latest devices.
+  // What NVIDIA recommends for matmuls on its latest GPUs.
   machine.deviceWorkspaceBytes = 32 << 20;
   // 132 multiprocessors of 1024.
   machine.threads = 1 << 17;

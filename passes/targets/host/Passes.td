@@ -31,7 +31,8 @@ def ExpandMath : Pass<"ingot-expand-math"> {
 def ConvertKernels : Pass<"ingot-convert-kernels", "::mlir::ModuleOp"> {
   let summary = "converts kernel functions to the LLVM dialect";
   let description = [{
-    Memrefs become bare pointers; functions without an LLVM intrinsic are called from the C library. Steps are left for `--ingot-lower-steps`.
+    Memrefs become bare pointers; functions without an LLVM intrinsic are called from the C library. Steps are left
+    for `--ingot-lower-steps`.
   }];
   let dependentDialects = [
     "::mlir::LLVM::LLVMDialect", "::mlir::cf::ControlFlowDialect"

@@ -114,7 +114,7 @@ static CLI::Validator atLeast(int64_t least) {
         int64_t value = 0;
         if (parseWhole(text, value) && value >= least)
           return {};
-        return fmt::format("'{}' is not a whole number of at least {}", text,
+        return fmt::format("'{}' is not an integer of at least {}", text,
                            least);
       },
       "");

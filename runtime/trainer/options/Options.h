@@ -43,7 +43,7 @@ struct Options {
   /// What each rank's last collectives are written to if a run fails.
   std::string commRecord;
 
-  /// Leaves files to rank 0, but for its shards of checkpoints.
+  /// Leaves files to rank 0, except its shards of checkpoints.
   void writeNothing(bool hasShards) {
     for (std::string *path : {&log, &exportPath, &predict, &profile})
       path->clear();
