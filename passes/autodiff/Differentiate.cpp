@@ -72,7 +72,8 @@ bool repeatsElements(Operation *op) {
 /// all layers are there.
 class Cotangents {
 public:
-  /// The cotangents of the value: at most one, except for a repeated value.
+  /// Returns the cotangents of the value: at most one, except for a repeated
+  /// value.
   ArrayRef<Value> getParts(Value value) const {
     auto found = parts.find(value);
     return found == parts.end() ? ArrayRef<Value>() : found->second;

@@ -105,8 +105,8 @@ Expected<Cluster> Cluster::read(StringRef text) {
   return cluster;
 }
 
-/// The time of half an all-reduce around a ring: each of `count` ranks forwards
-/// all parts except its own.
+/// Returns the time of half an all-reduce around a ring: each of `count` ranks
+/// forwards all parts except its own.
 static double getRingSeconds(Link link, double bytes, int64_t count) {
   auto others = static_cast<double>(count - 1);
   return others *

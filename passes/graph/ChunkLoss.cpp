@@ -69,7 +69,7 @@ public:
 
   StringRef getProblem() const { return problem; }
   int64_t getParts() const { return parts; }
-  /// The bytes saved while the loss is computed.
+  /// Returns the bytes saved while the loss is computed.
   int64_t getBytesSaved() const;
   void rewrite() const;
 

@@ -66,7 +66,7 @@ struct AddOfScatter : OpRewritePattern<AddOp> {
   }
 
 private:
-  /// Whether the op adds to zeros and has no other readers.
+  /// Returns whether the op adds to zeros and has no other readers.
   static bool isZeroBased(ScatterAddOp scatter) {
     return scatter && !scatter.getInit() && scatter->hasOneUse();
   }

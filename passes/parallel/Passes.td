@@ -175,8 +175,8 @@ def CompressGradients : Pass<"ingot-compress-gradients", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"gradComm", "grad-comm", "std::string", "\"\"",
-           "powersgd:RANK (with min-rate:RATE), int8 or topk:FRACTION, and start:STEPS, separated "
-           "by commas; powersgd may be combined with bf16 or fp16">,
+           "powersgd:RANK (with min-rate:RATE), int8 or topk:FRACTION, and start:STEPS, separated by commas; "
+           "powersgd may be combined with bf16 or fp16">,
   ];
   let statistics = [
     Statistic<"numMatrices", "matrices", "gradients that are sent as low-rank factors">,

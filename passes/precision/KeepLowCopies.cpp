@@ -30,7 +30,7 @@ static bool isWeight(StateOp state) {
   return state.getRole() == Role::Parameter || state.getRole() == Role::Frozen;
 }
 
-/// The casts of the weight to 16 bits, which each step would repeat.
+/// Returns the casts of the weight to 16 bits, which each step would repeat.
 static SmallVector<CastOp> castsOf(BlockArgument weight) {
   SmallVector<CastOp> casts;
   for (Operation *user : weight.getUsers())

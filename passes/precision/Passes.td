@@ -113,8 +113,7 @@ def KeepLowCopies : Pass<"ingot-keep-low-copies", "::mlir::ModuleOp"> {
     return %new : tensor<4x4xf32>
     ```
     After: `%0` is an argument `{ingot.state = @"w/bf16"}`, `%lower` one `{ingot.state = @"w/lower"}`, and the step
-    reads
-    and returns
+    reads and returns
     ```mlir
     %w = ingot.join_halves %0, %lower : (tensor<4x4xbf16>, tensor<4x4xi16>) -> tensor<4x4xf32>
     ...

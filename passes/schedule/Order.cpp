@@ -309,8 +309,8 @@ static SmallVector<unsigned> moveBehindWaits(const StepGraph &graph,
   return map_to_vector(keyed, [](const auto &key) { return std::get<3>(key); });
 }
 
-/// Returns the order in which these values are computed together, so that they
-/// can be one kernel, if memory allows.
+/// Returns the order in which all values derived from states only are computed
+/// together, so that they can be one kernel, if memory allows.
 static SmallVector<unsigned> waitLate(const StepGraph &graph,
                                       ArrayRef<unsigned> order) {
   SmallVector<unsigned> late = moveBehindWaits(graph, order, /*together=*/true);

@@ -37,7 +37,8 @@ int64_t bytesOf(ingot_dtype type) {
   return type == INGOT_F64 ? 8 : type == INGOT_F32 ? 4 : 2;
 }
 
-/// A buffer of zeros, which have the same bytes in every type, touched once.
+/// Returns a buffer of zeros, which have the same bytes in every type, touched
+/// once.
 Block makeZeros(int64_t bytes) {
   Block block(bytes, "a measurement");
   std::memset(block.getData(), 0, bytes);

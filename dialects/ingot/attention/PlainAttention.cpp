@@ -156,7 +156,8 @@ Value PlainAttention::spread(Value value) {
   return a.broadcastOver(value, scoresType.getShape(), {3});
 }
 
-/// The maximum is finite for fully masked rows, so that no difference is NaN.
+/// The softmax is finite for fully masked rows, because masked scores are the
+/// lowest number instead of -infinity, so that no difference is NaN.
 Value PlainAttention::weights() {
   Value filled = allowed ? a.select(allowed, scores, lowest(wide)) : scores;
   Value result = SoftmaxOp::create(builder, loc, scoresType, filled, /*dim=*/3);
@@ -293,7 +294,7 @@ LogicalResult AttentionOp::buildVjp(OpBuilder &builder,
 // Packed attention: the parts as separate values
 //===----------------------------------------------------------------------===//
 
-/// The queries, keys and values of a packed attention.
+/// Returns the queries, keys and values of a packed attention.
 template <typename Op>
 static std::array<Value, 3> unpack(OpBuilder &builder, Op op) {
   RankedTensorType type = tensorType(op.getPacked());

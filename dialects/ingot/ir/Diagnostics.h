@@ -4,8 +4,9 @@
 // They are MLIR diagnostics whose location is the place and whose note is the
 // hint, and drivers print them as
 //
-//   error: WHERE: WHAT
-//   hint: WHAT TO DO
+// error: WHERE: WHAT
+//
+// hint: WHAT TO DO
 //
 //===----------------------------------------------------------------------===//
 

@@ -241,7 +241,7 @@ static bool arePositions(const PairsView &view) {
   });
 }
 
-/// The comparison of b and a.
+/// Returns the comparison of b and a.
 static Predicate swapped(Predicate predicate) {
   switch (predicate) {
   case Predicate::LT:

@@ -235,7 +235,7 @@ void AttentionMatch::addBias(Value value) {
   terms.push_back({Term::Bias, value});
 }
 
-/// A bias of 0 and -infinity is a mask.
+/// Recognizes a bias of 0 and -infinity as a mask.
 bool AttentionMatch::addMaskOf(SelectOp fills) {
   std::optional<double> onTrue = splatOf(fills.getOperand(1));
   std::optional<double> onFalse = splatOf(fills.getOperand(2));

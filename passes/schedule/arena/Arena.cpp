@@ -89,8 +89,8 @@ private:
 
 } // namespace
 
-/// The number of attempts per rule: fewer with many intervals, so that the time
-/// does not grow with their square.
+/// Returns the number of attempts per rule: fewer with many intervals, so that
+/// the time does not grow with their square.
 static int64_t countRounds(size_t intervals) {
   constexpr int64_t most = 24, effort = 50'000'000;
   auto count = static_cast<int64_t>(intervals);

@@ -10,9 +10,9 @@
 using namespace mlir;
 using namespace ingot;
 
-/// The number of plans to try: a function of the graph only, so that the result
-/// does not depend on the budget; none in a graph that is so large that its
-/// layers are alike and each chain is a small part of the peak.
+/// Returns the number of plans to try: a function of the graph only, so that
+/// the result does not depend on the budget; none in a graph that is so large
+/// that its layers are alike and each chain is a small part of the peak.
 int64_t RecomputeSearch::countAttempts() const {
   constexpr int64_t effort = 200'000, mostNodes = 400;
   auto nodes = static_cast<int64_t>(graph.getNodes().size());

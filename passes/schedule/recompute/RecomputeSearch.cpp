@@ -79,7 +79,8 @@ void RecomputeSearch::remember(const RecomputePlan &plan) {
   tried.push_back({getSeconds(), plan.liveBytes, again});
 }
 
-/// The plan that takes the least time among those found so far that fit.
+/// Returns the plan that takes the least time among those found so far that
+/// fit.
 std::optional<RecomputePlan> RecomputeSearch::findCheapest(int64_t bytes) {
   llvm::stable_sort(tried, [](const Tried &a, const Tried &b) {
     return a.seconds < b.seconds;

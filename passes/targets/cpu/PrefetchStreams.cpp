@@ -151,8 +151,8 @@ private:
     return streams;
   }
 
-  /// The prefetch is about a piece ahead: in the loop, or in later iterations
-  /// of the loop around a short loop.
+  /// Returns the prefetch distance, about a piece: in the loop, or in later
+  /// iterations of the loop around a short loop.
   std::optional<int64_t> findDistance(Value index, scf::ForOp loop) {
     std::optional<int64_t> length = findLength(loop);
     auto around = loop->getParentOfType<scf::ForOp>();

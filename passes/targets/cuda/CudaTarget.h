@@ -40,7 +40,9 @@ public:
   llvm::json::Object describe() const override;
 
   int64_t getScratchBytes(mlir::Operation *op) const override;
-  /// From placed steps to device functions in a `gpu.module`.
+  /// Adds the passes from placed steps to GPU functions in a `gpu.module`;
+  /// `threads` is the number of threads that occupy the GPU (see
+  /// --ingot-emit-cuda-kernels).
   static void addDeviceFunctions(mlir::OpPassManager &manager);
 
 protected:

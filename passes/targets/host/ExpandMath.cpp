@@ -56,7 +56,7 @@ struct Emitter {
   Value withSignOf(Value size, Value sign) const {
     return math::CopySignOp::create(b, loc, size, sign);
   }
-  /// The comparison is false where an operand is NaN.
+  /// Emits an ordered comparison, which is false where an operand is NaN.
   Value less(Value x, Value y) const {
     return arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OLT, x, y);
   }

@@ -54,7 +54,7 @@ public:
   }
 
   size_t size() const { return ends.size(); }
-  /// The sum up to this layer, included.
+  /// Returns the sum up to this layer, included.
   double sum(size_t layer, size_t kernel) const {
     double total = 0;
     for (size_t i = 0; i <= layer; ++i)

@@ -91,7 +91,7 @@ void DeviceFunctionBuilder::store(Value value, Value buffer, ValueRange at) {
   memref::StoreOp::create(builder, loc, value, buffer, at);
 }
 
-/// The hardware shuffles 32 bits.
+/// Splits values into parts of 32 bits, the width of the hardware's shuffles.
 Value DeviceFunctionBuilder::shuffleXor(Value value, int64_t distance) {
   ScalarEmitter e = scalars();
   Type type = value.getType(), i32 = builder.getI32Type();

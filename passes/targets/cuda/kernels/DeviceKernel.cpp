@@ -108,7 +108,7 @@ Value DeviceKernelBuilder::countThreads(int64_t grid) {
                 : DeviceFunctionBuilder::countThreads();
 }
 
-/// A lane computes one element of every result.
+/// Emits a loop in which a lane computes one element of every result.
 DeviceKernel DeviceKernelBuilder::emitLoop() {
   // A matmul that is itself a result is stored already.
   SmallVector<unsigned> computed;

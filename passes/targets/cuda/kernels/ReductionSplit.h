@@ -23,7 +23,8 @@ struct ReductionSplit {
   static ReductionSplit of(const ReductionSpace &space, mlir::TypeRange inputs,
                            int64_t threads);
 
-  /// The same for one sum of `length` elements, accumulated in that type.
+  /// Returns the same for one sum of `length` elements, accumulated in that
+  /// type.
   static ReductionSplit ofAll(int64_t length, mlir::Type accumulator,
                               int64_t threads);
 
