@@ -116,7 +116,7 @@ static int64_t valueOf(const CallDescriptor &descriptor,
   return descriptor.getInteger(place.offset, place.field->bytes);
 }
 
-/// The product of a field's elements but for the zeros that an array ends with.
+/// The product of a field's elements except the zeros that an array ends with.
 static int64_t productOf(const CallDescriptor &descriptor,
                          abi::FieldPlace place) {
   if (place.field->count == 0)

@@ -185,8 +185,8 @@ private:
       wait.erase();
       start.erase();
     }
-    Location loc =
-        NameLoc::get(attributes.getStringAttr("parameters " + Twine(number)));
+    Location loc = NameLoc::get(
+        StringAttr::get(&getContext(), "parameters " + Twine(number)));
     for (func::FuncOp func : functions) {
       SmallVector<Value> arguments;
       SmallVector<int64_t> places;

@@ -158,7 +158,8 @@ def CompressOp : Ingot_ComputeOp<"compress", [DeclareOpInterfaceMethods<LibraryC
     %sent = ingot.compress %x {compression = #ingot<compression topk>, k = 12 : i64} : tensor<1200xf32>
     ```
   }];
-  let arguments = (ins Ingot_TensorOf<[F32]>:$input, Ingot_CompressionFormatAttr:$compression, DefaultValuedAttr<I64Attr, "0">:$k);
+  let arguments = (ins Ingot_TensorOf<[F32]>:$input, Ingot_CompressionFormatAttr:$compression,
+                       DefaultValuedAttr<I64Attr, "0">:$k);
   let results = (outs Ingot_TensorOf<[F32]>:$result);
   let assemblyFormat = "$input attr-dict `:` type($input)";
   let hasVerifier = 1;

@@ -13,7 +13,7 @@ include "mlir/IR/OpBase.td"
 def LibraryCall : OpInterface<"LibraryCall"> {
   let cppNamespace = "::ingot";
   let description = [{
-    An op that one entry of the C ABI (runtime/abi/Abi.h) can run whole, faster than generated loops would:
+    An op that one entry of the C ABI (docs/abi.md) can run whole, faster than generated loops would:
     fusion leaves it alone, and the schedule makes it a call. Whether the entry of a target takes the op, and
     what it then needs, is the target's to say (`Target::getSupport`).
   }];

@@ -40,7 +40,7 @@ def Ingot_ShardAttr : AttrDef<Ingot_Dialect, "Shard"> {
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
-    /// Whether a tensor of so many elements is within the bucket.
+    /// Whether a tensor of that many elements is within the bucket.
     bool holds(int64_t elements) const { return getFirst() + elements <= getOf(); }
   }];
 }
@@ -93,7 +93,10 @@ def StateOp : Ingot_Op<"state", [Symbol]> {
   let assemblyFormat = "`` $role $sym_name (`of` $of^)? `:` $type `=` $initial attr-dict";
   let builders = [OpBuilder<(ins "::llvm::StringRef":$name, "::ingot::Role":$role,
                                  "::mlir::RankedTensorType":$type, "::mlir::ElementsAttr":$initial),
-    "build($_builder, $_state, name, role, type, initial, ::mlir::FlatSymbolRefAttr(), ::ingot::ShardAttr(), ::ingot::GatheredAttr(), ::mlir::ArrayAttr());">];
+    [{
+      build($_builder, $_state, name, role, type, initial, ::mlir::FlatSymbolRefAttr(), ::ingot::ShardAttr(),
+            ::ingot::GatheredAttr(), ::mlir::ArrayAttr());
+    }]>];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     ::mlir::RankedTensorType getTensorType() {

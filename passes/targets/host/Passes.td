@@ -44,8 +44,8 @@ def LowerSteps : Pass<"ingot-lower-steps", "::mlir::ModuleOp"> {
   let description = [{
     Assumes kernels in the LLVM dialect. A step becomes a function of the context and the two
     blocks; each call a constant descriptor and a call of its ABI entry. Defines
-    `ingot_module` (docs/abi.md) with what the module's attributes hold: the manifest and a device's kernels, and references to
-    the blobs that the link adds, the initial values and the export's literal bytes.
+    `ingot_module` (docs/abi.md) with what the module's attributes hold, the manifest and a device's kernels, and
+    references to the blobs that the link adds, the initial values and the export's literal bytes.
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
