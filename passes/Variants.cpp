@@ -58,8 +58,8 @@ LogicalResult ingot::addVariant(ModuleOp module, ModuleOp from) {
   Location where = NameLoc::get(StringAttr::get(module.getContext(), "--dim"));
   if (module->getAttr(kBatchAttr) != from->getAttr(kBatchAttr))
     return emitUserError(where, name + " changes the batch",
-                         "give the batch one size; data of other sizes takes "
-                         "another trainer");
+                         "give the batch one size; compile another trainer for "
+                         "data of other sizes");
   for (auto state : from.getOps<StateOp>()) {
     auto known = module.lookupSymbol<StateOp>(state.getSymName());
     if (!known || known.getTensorType() != state.getTensorType() ||
@@ -77,7 +77,7 @@ LogicalResult ingot::addVariant(ModuleOp module, ModuleOp from) {
         sampleShapes(other) == sampleShapes(step))
       return emitUserError(
           where, "with " + name + " samples have the same shapes as without",
-          "give sizes that data can be told apart by");
+          "give sizes that distinguish the data");
   for (auto func : llvm::make_early_inc_range(from.getOps<func::FuncOp>()))
     func->moveBefore(module.getBody(), module.getBody()->end());
   SmallVector<Attribute> names(

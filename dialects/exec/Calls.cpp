@@ -233,7 +233,7 @@ void CallOp::build(OpBuilder &builder, OperationState &state, StringRef entry,
   build(builder, state, FlatSymbolRefAttr::get(builder.getContext(), entry),
         operands, builder.getDenseI32ArrayAttr(places),
         DescAttr::get(builder.getContext(), descriptor),
-        builder.getI64IntegerAttr(flops), bytes);
+        builder.getI64IntegerAttr(flops), bytes, /*scratch=*/ScratchAttr());
 }
 
 const abi::Entry &CallOp::getAbiEntry() { return *abi::findEntry(getEntry()); }

@@ -211,6 +211,13 @@ def KernelOp : Exec_Op<"kernel", [Symbol, IsolatedFromAbove, SingleBlock]> {
   let hasRegionVerifier = 1;
 }
 
+def Exec_ScratchAttr : AttrDef<Exec_Dialect, "Scratch"> {
+  let mnemonic = "scratch";
+  let summary = "bytes from `offset` on in the arena, for the kernels that code generation makes of a call";
+  let parameters = (ins "int64_t":$offset, "int64_t":$bytes);
+  let assemblyFormat = "`<` $bytes `at` $offset `>`";
+}
+
 def CallOp : Exec_Op<"call", [
     DeclareOpInterfaceMethods<AbiCall, ["getBuffers", "writesWhole"]>,
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
@@ -218,7 +225,8 @@ def CallOp : Exec_Op<"call", [
   let description = [{
     The entry, its buffers by their names, and its descriptor as `#exec.desc` has it. The verifier holds all three
     against the ABI's table (docs/abi.md): every buffer that may not be null is there, and has the elements that the
-    descriptor says. `bytes` are what the call moves, where that is not all of its buffers.
+    descriptor says. `bytes` are what the call moves, where that is not all of its buffers. `scratch` is for a target
+    that replaces the call by kernels of its own.
 
     ```mlir
     exec.call @ingot_matmul(a = %x, b = %w, c = %y) <batch = 1, m = 8, n = 4, k = 16> {flops = 1024 : i64}
@@ -227,7 +235,8 @@ def CallOp : Exec_Op<"call", [
   }];
   let arguments = (ins FlatSymbolRefAttr:$entry, Variadic<Exec_Buffer>:$args,
                        DenseI32ArrayAttr:$places, Exec_DescAttr:$desc,
-                       DefaultValuedAttr<I64Attr, "0">:$flops, OptionalAttr<I64Attr>:$bytes);
+                       DefaultValuedAttr<I64Attr, "0">:$flops, OptionalAttr<I64Attr>:$bytes,
+                       OptionalAttr<Exec_ScratchAttr>:$scratch);
   let assemblyFormat = [{
     $entry `(` custom<NamedBuffers>(ref($entry), $args, $places) `)` custom<CallFields>(ref($entry), $desc)
     attr-dict `:` type($args)
@@ -257,13 +266,14 @@ def LaunchOp : Exec_LaunchOp<"launch", [AttrSizedOperandSegments,
   let description = [{
     Becomes `ingot_launch`. `extent` independent iterations, at least `grain` a thread, are set by code
     generation, which knows the kernel's loops. `bytes` are what it moves, where that is less than all of its
-    buffers. With `shard`, only iterations in the rank's shard of that bucket run.
+    buffers. With `shard`, only iterations in the rank's shard of that bucket run. `scratch` is for a target that makes
+    several launches of it, such as partial sums and their sum.
   }];
   let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<Exec_Buffer>:$inputs,
                        Variadic<Exec_Buffer>:$outputs, I64Attr:$flops,
                        OptionalAttr<I64Attr>:$bytes,
                        DefaultValuedAttr<I64Attr, "0">:$extent, DefaultValuedAttr<I64Attr, "0">:$grain,
-                       OptionalAttr<Exec_ShardAttr>:$shard);
+                       OptionalAttr<Exec_ShardAttr>:$shard, OptionalAttr<Exec_ScratchAttr>:$scratch);
   let assemblyFormat = [{
     $kernel `(` $inputs `)` `->` `(` $outputs `)` attr-dict `:` type($inputs) `->` type($outputs)
   }];

@@ -70,7 +70,8 @@ LogicalResult ExecDialect::verifyOperationAttribute(Operation *op,
                                                     NamedAttribute attribute) {
   StringRef name = attribute.getName();
   Attribute value = attribute.getValue();
-  auto check = [&](bool isPlace, bool isValue, StringRef what) -> LogicalResult {
+  auto check = [&](bool isPlace, bool isValue,
+                   StringRef what) -> LogicalResult {
     if (isPlace && isValue)
       return success();
     return op->emitOpError("attribute '") << name << "' must be " << what;

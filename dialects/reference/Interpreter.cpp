@@ -58,10 +58,10 @@ class Scope {
 public:
   explicit Scope(int depth) : depth(depth) {}
 
-  /// What the block's terminator returns.
+  /// Returns the operands of the block's terminator.
   llvm::Expected<std::vector<Tensor>> run(Block &block,
                                           std::vector<Tensor> arguments);
-  /// The same for ranks that run the block together.
+  /// Returns the results of all ranks, which run the block together.
   static llvm::Expected<std::vector<std::vector<Tensor>>>
   runRanks(Block &block, std::vector<std::vector<Tensor>> arguments);
 
@@ -186,7 +186,7 @@ llvm::Expected<std::vector<Tensor>> Scope::run(Block &block,
   for (Operation &op : block) {
     if (op.hasTrait<OpTrait::IsTerminator>()) {
       if (!isa<func::ReturnOp, YieldOp>(op))
-        return at(&op, invalid("the interpreter knows no branches"));
+        return at(&op, invalid("the interpreter does not support branches"));
       return copyOperands(op);
     }
     if (llvm::Error error = run(op))
@@ -202,7 +202,7 @@ ingot::reference::evaluateOp(Operation *op,
   const Registry::Function *function =
       getRegistry().lookup(op->getName().getStringRef());
   if (!function)
-    return invalid("the interpreter does not know this op");
+    return invalid("the interpreter does not support this op");
   SmallVector<Tensor> results;
   for (Value result : op->getResults()) {
     llvm::Expected<RankedTensorType> type = tensorTypeOf(result);
@@ -221,14 +221,14 @@ bool ingot::reference::isKnown(llvm::StringRef opName) {
   return getRegistry().lookup(opName) != nullptr;
 }
 
-/// Whether the function can be run on these arguments.
+/// Returns whether the function can be run on these arguments.
 static llvm::Error check(func::FuncOp function,
                          const std::vector<Tensor> &arguments) {
   if (function.isExternal())
     return invalid("function '" + function.getName() + "' has no body");
   if (!function.getBody().hasOneBlock())
     return invalid("function '" + function.getName() +
-                   "' has branches, the interpreter knows none");
+                   "' has branches, which the interpreter does not support");
   if (arguments.size() != function.getNumArguments())
     return invalid("function '" + function.getName() + "' takes " +
                    llvm::Twine(function.getNumArguments()) +

@@ -1,8 +1,8 @@
 //===----------------------------------------------------------------------===//
 //
-// Runs functions of `ingot` ops: slow, and written to be seen to be right. It
-// shares no code with what the compiler emits, so that it can be the oracle of
-// every pass.
+// The interpreter of functions of `ingot` ops: slow, and written such that its
+// correctness is obvious. It shares no code with the compiler's output, so that
+// it can be the oracle of every pass.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,22 +14,23 @@
 
 namespace ingot::reference {
 
-/// The results of the function on these arguments. Fails, saying which op and
-/// why, on ops that it does not know, and on arguments of other types.
+/// Returns the results of the function for these arguments. Fails, naming the
+/// op and the reason, on unsupported ops and on arguments of other types.
 llvm::Expected<std::vector<Tensor>> evaluate(mlir::func::FuncOp function,
                                              std::vector<Tensor> arguments);
 
-/// The same for ranks that run the function together, each on its arguments.
+/// Returns the results of all ranks, which run the function together, each on
+/// its arguments.
 llvm::Expected<std::vector<std::vector<Tensor>>>
 evaluateRanks(mlir::func::FuncOp function,
               std::vector<std::vector<Tensor>> arguments);
 
-/// The results of one computation (not a call or a fusion) on these operands,
-/// which have the types that the op says.
+/// Returns the results of one op (not a call or a fusion) for these operands,
+/// whose types are those of the op.
 llvm::Expected<llvm::SmallVector<Tensor>>
 evaluateOp(mlir::Operation *op, llvm::ArrayRef<const Tensor *> operands);
 
-/// Whether the interpreter knows the op.
+/// Returns whether the interpreter supports the op.
 bool isKnown(llvm::StringRef opName);
 
 } // namespace ingot::reference

@@ -80,7 +80,8 @@ static void joinStates(func::FuncOp function, NamedTensors &states) {
   }
 }
 
-/// The name of the state that an argument or result stands for, else empty.
+/// Returns the name of the state that an argument or result carries, and an
+/// empty name otherwise.
 static StringRef stateName(Attribute attribute) {
   auto symbol = dyn_cast_or_null<FlatSymbolRefAttr>(attribute);
   return symbol ? symbol.getValue() : StringRef();
@@ -103,14 +104,14 @@ std::string ingot::reference::resultName(func::FuncOp function,
   return ("result" + llvm::Twine(index)).str();
 }
 
-/// A scalar of the type with this value.
+/// Returns a scalar of the type with this value.
 static Tensor scalar(RankedTensorType type, double value) {
   Tensor tensor(RankedTensorType::get({}, Float64Type::get(type.getContext())));
   tensor.real(0) = value;
   return tensor.converted(type.getElementType());
 }
 
-/// The value of an argument that the caller may leave out.
+/// Returns the default value of an argument that the caller may omit.
 static std::optional<Tensor> defaultValue(func::FuncOp function,
                                           unsigned index) {
   auto type = dyn_cast<RankedTensorType>(function.getArgumentTypes()[index]);
@@ -153,7 +154,7 @@ static llvm::Expected<Tensor> bindArgument(func::FuncOp function,
                                            const NamedTensors &states) {
   auto type = dyn_cast<RankedTensorType>(function.getArgumentTypes()[index]);
   if (!type)
-    return invalid("argument " + llvm::Twine(index) + " is no tensor");
+    return invalid("argument " + llvm::Twine(index) + " is not a tensor");
   if (llvm::Error error = Tensor::checkType(type))
     return std::move(error);
   StringRef state = stateName(function.getArgAttr(index, kStateAttr));
@@ -188,7 +189,7 @@ static llvm::Expected<Tensor> bindArgument(func::FuncOp function,
   return converted;
 }
 
-/// The arguments of a run, by name.
+/// Returns the arguments of a run, by name.
 static llvm::Expected<std::vector<Tensor>>
 bindArguments(func::FuncOp function, const NamedTensors &inputs,
               const NamedTensors &states) {

@@ -1,7 +1,8 @@
 //===----------------------------------------------------------------------===//
 //
-// Runs a module's functions as a trainer would: arguments by name, state from
-// the module's `ingot.state` symbols and back.
+// Runs the functions of a module as a trainer would: arguments are passed by
+// name, and states are read from and written to the module's `ingot.state`
+// symbols.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,30 +20,30 @@
 
 namespace ingot::reference {
 
-/// Tensors under their names, in the order they were added.
+/// Tensors by name, in the order in which they were added.
 using NamedTensors =
     llvm::MapVector<std::string, Tensor, std::map<std::string, unsigned>>;
 
-/// The initial value of every `ingot.state` of the module.
+/// Returns the initial value of every `ingot.state` of the module.
 llvm::Expected<NamedTensors> initialStates(mlir::ModuleOp module);
 
-/// Gives the states that follow others, `of` which they are copies or halves,
-/// their values.
+/// Updates the states that are derived from others (`of`): copies and halves.
 llvm::Error refreshCopies(mlir::ModuleOp module, NamedTensors &states);
 
-/// The name of an argument that is no state: its `ingot.name`, or `argN`.
+/// Returns the name of an argument that is not a state: its `ingot.name`, or
+/// `argN`.
 std::string argumentName(mlir::func::FuncOp function, unsigned index);
 
-/// The name of a result that is no state: its `ingot.name`, the parameter's
-/// name and `.grad` for a gradient, or `resultN`.
+/// Returns the name of a result that is not a state: its `ingot.name`, the
+/// parameter's name and `.grad` for a gradient, or `resultN`.
 std::string resultName(mlir::func::FuncOp function, unsigned index);
 
-/// The arguments that the caller has to give: neither states nor with a
-/// default.
+/// Returns the arguments that the caller has to pass: those that are not states
+/// and have no default.
 std::vector<std::string> requiredInputs(mlir::func::FuncOp function);
 
-/// Gives a function's results on arguments: the interpreter, or what is
-/// compared with it.
+/// Computes the results of a function: the interpreter, or an implementation
+/// that is compared with it.
 using Evaluator = llvm::function_ref<llvm::Expected<std::vector<Tensor>>(
     mlir::func::FuncOp, std::vector<Tensor>)>;
 
@@ -55,9 +56,9 @@ llvm::Expected<NamedTensors> runByName(mlir::func::FuncOp function,
                                        NamedTensors &states,
                                        Evaluator evaluator = evaluate);
 
-/// The same for ranks that run the function together, each on its inputs; the
-/// results are rank 0's. Fails if ranks end with different states, but for
-/// residuals: those of rank 2 are called `NAME@2` in `states`.
+/// Runs the function on several ranks together, each with its inputs; the
+/// results are those of rank 0. Fails if the final states of ranks differ,
+/// except for residuals: those of rank 2 are called `NAME@2` in `states`.
 llvm::Expected<NamedTensors> runRanksByName(mlir::func::FuncOp function,
                                             llvm::ArrayRef<NamedTensors> inputs,
                                             NamedTensors &states);
@@ -65,8 +66,9 @@ llvm::Expected<NamedTensors> runRanksByName(mlir::func::FuncOp function,
 /// Calls the function, which has no arguments and returns pairs of an actual
 /// and an expected tensor, and compares each pair: by bits (every NaN equals
 /// every other), or within the function's `ingot.tolerance` relative to the
-/// larger of 1 and the expected magnitude. `leeway`, where it is larger, is
-/// used instead for its type of elements. Returns a line per difference.
+/// larger of 1 and the expected magnitude. `leeway`, where it is larger,
+/// replaces the tolerance for its element type. Returns one line per
+/// difference.
 llvm::Expected<std::vector<std::string>> runExpectations(
     mlir::func::FuncOp function, Evaluator evaluator = evaluate,
     llvm::function_ref<double(mlir::Type)> leeway = [](mlir::Type) {

@@ -1,6 +1,7 @@
 //===----------------------------------------------------------------------===//
 //
-// The table from op names to what they compute. Each family fills in its ops.
+// The table from op names to the functions that evaluate them. Each family
+// registers its ops.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,8 +26,8 @@ private:
   llvm::ArrayRef<const Tensor *> values;
 };
 
-/// The results, of their types and zero at first; rounded to their element
-/// types afterwards by the interpreter.
+/// The results, which have their types and are zero at first; the interpreter
+/// rounds them to their element types afterwards.
 using Results = llvm::MutableArrayRef<Tensor>;
 
 class Registry {
@@ -49,7 +50,7 @@ public:
     };
   }
 
-  /// Null for an op that is not known.
+  /// Returns the function of an op; null if the op is not supported.
   const Function *lookup(llvm::StringRef name) const {
     auto found = functions.find(name);
     return found == functions.end() ? nullptr : &found->second;
@@ -71,7 +72,7 @@ void registerNormalization(Registry &registry);
 void registerRandom(Registry &registry);
 void registerCollective(Registry &registry);
 
-/// The elements [begin, end) of a bucket of `of` in the shard of one of
+/// Returns the elements [begin, end) of a bucket of `of` in the shard of one of
 /// `ranks`.
 std::pair<int64_t, int64_t> shardOf(int64_t of, int64_t rank, int64_t ranks);
 
@@ -80,15 +81,17 @@ std::pair<int64_t, int64_t> shardOf(int64_t of, int64_t rank, int64_t ranks);
 void copyShard(Tensor &to, const Tensor &from, int64_t first, int64_t of,
                int64_t rank, int64_t ranks);
 
-/// What the op gives of several batches, whose statistics it takes together.
+/// Computes the op on several batches with the statistics of all batches
+/// together.
 void normalizeBatches(BatchNormOp op, llvm::ArrayRef<Operands> operands,
                       llvm::ArrayRef<Results> results);
 
-/// Whether an op's results depend on other ranks, or on their number.
+/// Returns whether the results of an op depend on other ranks, or on their
+/// number.
 bool knowsRanks(mlir::Operation *op);
 
-/// What such an op does beyond one rank: `results` are those of the op on each
-/// rank alone, and become those of the ranks together.
+/// Combines the results of such an op over ranks: `results` contains those of
+/// each rank by itself, and is updated.
 void combineRanks(mlir::Operation *op, llvm::ArrayRef<Operands> operands,
                   llvm::ArrayRef<Results> results);
 

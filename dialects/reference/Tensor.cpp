@@ -212,7 +212,7 @@ std::vector<char> Tensor::getRawData() const {
 llvm::Expected<Tensor> Tensor::fromAttribute(ElementsAttr attribute) {
   auto type = dyn_cast<RankedTensorType>(attribute.getType());
   if (!type)
-    return invalid("the constant is no ranked tensor");
+    return invalid("the constant is not a ranked tensor");
   if (llvm::Error error = checkType(type))
     return std::move(error);
   if (auto resource = dyn_cast<DenseResourceElementsAttr>(attribute)) {
@@ -286,8 +286,8 @@ Tensor Tensor::reshaped(RankedTensorType to) const {
   return result;
 }
 
-/// The nearest value of the type, rounded once: by way of a double it could be
-/// twice.
+/// Returns the nearest value of the type, rounded once: by way of a double it
+/// could be twice.
 static double integerToFloat(int64_t value, Type element) {
   if (element.isF64())
     return static_cast<double>(value);

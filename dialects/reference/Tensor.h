@@ -1,6 +1,6 @@
 //===----------------------------------------------------------------------===//
 //
-// The interpreter's values: a tensor type and its elements, row-major.
+// The values of the interpreter: a tensor type and its elements, row-major.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,26 +17,28 @@
 
 namespace ingot::reference {
 
-/// An error with this text.
+/// Returns an error with this text.
 llvm::Error invalid(const llvm::Twine &text);
 
-/// Every floating element is held as a double, every integer and boolean as an
-/// int64_t; after each op the elements are rounded to the element type.
+/// A tensor whose floating-point elements are stored as doubles, and integers
+/// and booleans as int64_t; after each op the elements are rounded to the
+/// element type.
 class Tensor {
 public:
   Tensor() = default;
 
-  /// All zero. The type must have passed checkType.
+  /// Creates a tensor of zeros. The type must have passed checkType.
   explicit Tensor(mlir::RankedTensorType type);
 
-  /// Fails on types the interpreter cannot hold (too large, unknown elements).
+  /// Fails on types that the interpreter cannot represent (too large, or of
+  /// unknown elements).
   static llvm::Error checkType(mlir::RankedTensorType type);
 
-  /// The elements of a constant: dense, splat or a resource blob.
+  /// Returns the elements of a constant: dense, splat or a resource blob.
   static llvm::Expected<Tensor> fromAttribute(mlir::ElementsAttr attribute);
 
-  /// From little-endian elements as `getRawData` gives them (booleans: one byte
-  /// each).
+  /// Creates a tensor from little-endian elements in the format of `getRawData`
+  /// (one byte per boolean).
   static llvm::Expected<Tensor> fromRawData(mlir::RankedTensorType type,
                                             llvm::ArrayRef<char> bytes);
 
@@ -47,13 +49,14 @@ public:
   int64_t size() const { return count; }
   bool isFloat() const { return floating; }
 
-  /// Elements in row-major order; each for its kind of element only.
+  /// Accesses elements in row-major order, each function for its kind of
+  /// element only.
   double real(int64_t i) const { return reals[i]; }
   double &real(int64_t i) { return reals[i]; }
   int64_t integer(int64_t i) const { return integers[i]; }
   int64_t &integer(int64_t i) { return integers[i]; }
 
-  /// Any element as a double (large integers lose their low bits).
+  /// Returns any element as a double (large integers lose their low bits).
   double asReal(int64_t i) const {
     return floating ? reals[i] : static_cast<double>(integers[i]);
   }
@@ -69,15 +72,15 @@ public:
   /// Rounds or wraps all elements to the element type.
   void roundToElementType();
 
-  /// The same elements under another shape of the same size.
+  /// Returns the elements with another shape of the same size.
   Tensor reshaped(mlir::RankedTensorType to) const;
 
-  /// Converted as `ingot.cast` does.
+  /// Returns the tensor converted as `ingot.cast` does.
   Tensor converted(mlir::Type element) const;
 
   mlir::DenseElementsAttr toAttribute() const;
 
-  /// Little-endian elements, booleans as one byte each.
+  /// Returns little-endian elements, one byte per boolean.
   std::vector<char> getRawData() const;
 
   void print(llvm::raw_ostream &os) const;
@@ -90,35 +93,36 @@ private:
   std::vector<int64_t> integers;
 };
 
-/// The largest difference of elements, relative to the larger of 1 and the
-/// magnitude; infinite where only one is a number.
+/// Returns the largest difference of elements, relative to the larger of 1 and
+/// the magnitude; infinite where only one is a number.
 double distance(const Tensor &a, const Tensor &b);
 
-/// `value` as the floating element type holds it, to nearest even.
+/// Rounds `value` to the floating-point element type, to nearest even.
 double roundToFloat(double value, mlir::Type element);
 
-/// A number of f32 as one of bf16, ties away from zero, and the lower 16 bits:
-/// docs/spec/elementwise.md.
+/// Splits an f32 number into a bf16 number, with ties away from zero, and the
+/// lower 16 bits: docs/spec/elementwise.md.
 double upperHalf(double value);
 int64_t lowerHalf(double value);
 double joinHalves(double upper, int64_t lower);
 
-/// `value` as the integer type holds it, modulo its range.
+/// Wraps `value` to the integer type, modulo its range.
 int64_t wrapToInteger(int64_t value, mlir::Type element);
 
-/// Towards zero, the nearest value of the range where it is outside; 0 for NaN.
+/// Rounds towards zero, to the nearest value of the range if the value is
+/// outside of it; NaN becomes 0.
 int64_t truncateToInteger(double value, mlir::Type element);
 
-/// Lowest and highest value of the integer type.
+/// Returns the lowest and the highest value of the integer type.
 std::pair<int64_t, int64_t> integerRange(mlir::Type element);
 
 //===----------------------------------------------------------------------===//
-// Walking over indices
+// Iteration over indices
 //===----------------------------------------------------------------------===//
 
 using Index = llvm::SmallVector<int64_t, 8>;
 
-/// Distance of neighbours along each dimension in row-major order.
+/// Returns the row-major stride of each dimension.
 Index rowMajorStrides(llvm::ArrayRef<int64_t> shape);
 
 /// Calls `visit(index, position)` for each index of the shape in row-major
@@ -139,7 +143,7 @@ void forEachIndex(llvm::ArrayRef<int64_t> shape, Visit visit) {
   }
 }
 
-/// Sum of index times stride.
+/// Returns the sum of index times stride.
 inline int64_t dot(llvm::ArrayRef<int64_t> index,
                    llvm::ArrayRef<int64_t> strides) {
   int64_t sum = 0;
@@ -148,11 +152,11 @@ inline int64_t dot(llvm::ArrayRef<int64_t> index,
   return sum;
 }
 
-/// The shape seen around dimension `dim`: the element [o, i, n] is at
-/// (o * size + i) * inner + n.
+/// A shape around dimension `dim`: the element [o, i, n] is at (o * size + i) *
+/// inner + n.
 struct Split {
   int64_t outer = 1, size = 1, inner = 1;
-  /// Splits at one dimension.
+  /// Splits the shape at one dimension.
   Split(llvm::ArrayRef<int64_t> shape, int64_t dim);
   int64_t at(int64_t o, int64_t i, int64_t n) const {
     return (o * size + i) * inner + n;

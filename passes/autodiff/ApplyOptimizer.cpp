@@ -12,7 +12,7 @@
 #include "dialects/ingot/ir/Diagnostics.h"
 #include "dialects/ingot/ir/Signature.h"
 #include "dialects/ingot/ir/States.h"
-#include "mlir/IR/Remarks.h"
+#include "dialects/ingot/support/Remarks.h"
 #include "passes/autodiff/Optimizers.h"
 #include "llvm/Support/Regex.h"
 
@@ -96,7 +96,7 @@ FailureOr<Request> ApplyOptimizer::readOptions() {
   if (!request.withoutDecay->isValid(problem))
     return emitUserError(optionLoc("--no-decay"),
                          "'" + noDecay +
-                             "' is no regular expression: " + problem,
+                             "' is not a regular expression: " + problem,
                          "POSIX extended syntax, such as 'bias|norm'");
   return request;
 }
@@ -259,11 +259,10 @@ void ApplyOptimizer::updateParameter(Signature step, OpBuilder &builder,
     moments.addState(momentSymbol, value);
   ++numUpdated;
   numMoments += momentSymbols.size();
-  remark::analysis(loc,
-                   remark::RemarkOpts::name("update").category(getArgument()))
-      << remark::metric("Parameter", symbol.getValue())
-      << remark::metric("Optimizer", StringRef(optimizer))
-      << remark::metric("WeightDecay", one.decays);
+  remark::analysis(loc, remarkOptions(getArgument(), "Update"))
+      << remark::metric("parameter", symbol.getValue())
+      << remark::metric("optimizer", StringRef(optimizer))
+      << remark::metric("weight_decay", one.decays);
 }
 
 void ApplyOptimizer::runOnOperation() {
@@ -286,8 +285,8 @@ void ApplyOptimizer::runOnOperation() {
     (void)emitUserError(
         NameLoc::get(StringAttr::get(&getContext(), "--optimizer")),
         "'" + optimizer +
-            "' takes norms of whole parameters, of which a rank "
-            "has its shard alone with --zero",
+            "' computes norms of whole parameters, and with --zero a rank has "
+            "only a shard of each",
         "choose another optimizer, or compile with --zero 0");
     return signalPassFailure();
   }

@@ -12,7 +12,7 @@
 #include "dialects/ingot/builders/Arithmetic.h"
 #include "dialects/ingot/ir/Diagnostics.h"
 #include "dialects/ingot/ir/Signature.h"
-#include "mlir/IR/Remarks.h"
+#include "dialects/ingot/support/Remarks.h"
 #include "passes/autodiff/Losses.h"
 #include "llvm/Support/Error.h"
 
@@ -75,8 +75,9 @@ FailureOr<LossOfResult> AttachLoss::chooseLoss(Signature forward) {
   Location optionLoc = NameLoc::get(StringAttr::get(&getContext(), "--loss"));
   SmallVector<unsigned> outputs = modelOutputs(forward);
   if (outputs.empty())
-    return emitUserError(loc, "the model has no output",
-                         "give the model an output to take the loss of");
+    return emitUserError(
+        loc, "the model has no output",
+        "give the model an output from which the loss is computed");
   auto typeOf = [&](unsigned output) {
     return tensorType(forward.getReturn()->getOperand(output));
   };
@@ -301,10 +302,9 @@ void AttachLoss::runOnOperation() {
   buildPredict(cloneForward(forward, kPredictName));
   module->setAttr(kLossAttr,
                   StringAttr::get(&getContext(), chosen->loss.str()));
-  remark::passed(forward.getLoc(),
-                 remark::RemarkOpts::name("loss").category(getArgument()))
-      << remark::metric("Loss", chosen->loss.str())
-      << remark::metric("Output",
+  remark::passed(forward.getLoc(), remarkOptions(getArgument(), "Loss"))
+      << remark::metric("loss", chosen->loss.str())
+      << remark::metric("output",
                         Signature(forward).resultName(chosen->result));
   forward.erase();
 }

@@ -7,7 +7,7 @@
 using namespace mlir;
 using namespace ingot;
 
-/// PyTorch's mark of a label that does not count.
+/// PyTorch's index of labels that do not count.
 static constexpr int64_t kIgnoreIndex = -100;
 
 template <typename... Args>
@@ -67,7 +67,7 @@ llvm::Error Loss::resolve(RankedTensorType type) {
     return llvm::Error::success();
   case Output:
     if (type.getNumElements() != 1)
-      return problem("output '{0}' is no scalar but {1}", output, type);
+      return problem("output '{0}' is not a scalar but {1}", output, type);
     return llvm::Error::success();
   default:
     return llvm::Error::success();
@@ -93,7 +93,7 @@ LossTerms ingot::buildLossTerms(OpBuilder &builder, Location loc,
                                 const Loss &loss, Value output, Value labels,
                                 bool wantCorrect) {
   Arithmetic a(builder, loc);
-  // Losses are sums of many small terms: half precision is not enough.
+  // Losses are sums of many small terms: 16-bit precision is not enough.
   Type element = tensorType(output).getElementType();
   if (cast<FloatType>(element).getWidth() < 32)
     element = builder.getF32Type();

@@ -1,6 +1,6 @@
 //===----------------------------------------------------------------------===//
 //
-// The losses: what each compares, element by element.
+// The losses and the terms that each of them is the mean of.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,27 +23,29 @@ struct Loss {
   /// Output: the name of the output that is the loss.
   std::string output{};
 
-  /// The loss with the name; what is wrong with it otherwise.
+  /// Returns the loss with the name, or an error that says what is wrong with
+  /// the name.
   static llvm::Expected<Loss> parse(llvm::StringRef text);
 
-  /// The name, as `parse` takes it.
+  /// Returns the name in the syntax of `parse`.
   std::string str() const;
 
-  /// Checks that the loss can be taken of an output of the type, and completes
-  /// `axis`; says what is wrong otherwise.
+  /// Checks that the loss can be computed from an output of the type, and
+  /// completes `axis`; the error says what is wrong.
   llvm::Error resolve(mlir::RankedTensorType output);
 
-  /// The type of the labels for an output of the type.
+  /// Returns the type of the labels for an output of the type.
   mlir::RankedTensorType labelsType(mlir::RankedTensorType output) const;
 };
 
 /// A loss before it is reduced: tensors of the labels' shape.
 struct LossTerms {
-  /// f32, or f64 for an output in f64; 0 where `counted` does not hold.
+  /// The losses in f32, or f64 for an f64 output; 0 where `counted` is false.
   mlir::Value losses;
-  /// Which elements count; null if all do.
+  /// The mask of the elements that count; null if all do.
   mlir::Value counted;
-  /// Which elements are predicted right; null where that means nothing.
+  /// The mask of the elements that are predicted correctly; null if the loss
+  /// has no such notion.
   mlir::Value correct;
 };
 

@@ -1,6 +1,6 @@
 //===----------------------------------------------------------------------===//
 //
-// From a forward graph to a training step: loss, gradients, optimizer.
+// Passes from a forward graph to a training step: loss, gradients, optimizer.
 //
 //===----------------------------------------------------------------------===//
 
@@ -10,25 +10,25 @@
 include "mlir/Pass/PassBase.td"
 
 def AttachLoss : Pass<"ingot-attach-loss", "::mlir::ModuleOp"> {
-  let summary = "makes training, evaluation and prediction of a forward graph";
+  let summary = "creates the functions for training, evaluation and prediction from a forward graph";
   let description = [{
     Replaces `@forward` by three functions that share the module's states:
 
     - `@train_step` returns the loss, a scalar f32 named `loss`, and the states that the
       forward pass updates;
-    - `@eval_step` returns `loss_sum`, `loss_count` and, for a cross entropy, `correct`, of the samples
+    - `@eval_step` returns `loss_sum`, `loss_count` and, for a cross entropy, `correct`, over the samples
       whose index is below the input `valid`: the rest of the batch is padding;
     - `@predict` returns the model's outputs.
 
     Evaluation and prediction use the inference form of ops that have one
     (ModeDependent). Losses other than `output:NAME` compare the model's first output with
-    an input named `labels` and take the mean; labels of classes say how many there are:
+    an input named `labels` and return the mean; labels of classes carry the number of classes:
 
     | loss | labels | |
     |---|---|---|
     | `cross-entropy[:AXIS]` | i64, the output's shape without AXIS (last) | labels of -100 do not count |
-    | `mse` | as the output | square of the difference |
-    | `bce-with-logits` | as the output | cross entropy of the logistic function |
+    | `mse` | same type as the output | squared difference |
+    | `bce-with-logits` | same type as the output | cross entropy of the logistic function |
     | `output:NAME` | none | the model computes its loss |
 
     Before:
@@ -47,59 +47,60 @@ def AttachLoss : Pass<"ingot-attach-loss", "::mlir::ModuleOp"> {
       "cross-entropy[:AXIS], mse, bce-with-logits or output:NAME; the only "
       "output if that is a float scalar">,
     Option<"weigh", "weigh", "bool", "false",
-      "where labels may not count, divide by the number of all, and return the share that counts as `loss_weight`: "
-      "sums of both, over micro-batches or ranks, give the mean">];
+      "where labels can be ignored, divide by the number of all labels, and return the fraction that counts as "
+      "`loss_weight`: sums of both, over micro-batches or ranks, give the mean">];
 }
 
 def Differentiate : Pass<"ingot-differentiate", "::mlir::ModuleOp"> {
-  let summary = "adds the gradient of the loss by every parameter to the training step";
+  let summary = "adds the gradients of the loss by all parameters to the training step";
   let description = [{
-    Reverse-mode differentiation of `@train_step` through the Differentiable
-    interface. Only what lies between a trainable parameter and the loss is differentiated. Cotangents of a value
-    that is used several times are added in the reverse order of its uses.
+    Differentiates `@train_step` in reverse mode through the Differentiable interface. Only ops between a trainable
+    parameter and the loss are differentiated. The cotangents of a value with several uses are summed in the reverse
+    order of its uses.
 
     Before: `-> (tensor<f32> {ingot.name = "loss"})`
 
     After: `-> (tensor<f32> {ingot.name = "loss"}, tensor<4x3xf32> {ingot.gradient = @w})`
 
-    A parameter that the loss does not depend on has no gradient, which a remark
-    says; the optimizer leaves it as it is. A loss that depends on no parameter is an error. Ops without a gradient on the way from a
-    parameter to the loss are one error that names them all. A step that has no loss, or updates its
-    parameters already, is left alone. So is one that holds its backward pass (an imported training graph), but for
-    the scalar input of kind `cotangent` that its gradients start from: that becomes 1, or the loss scale.
+    A parameter on which the loss does not depend has no gradient, which a remark states; the optimizer leaves it
+    unchanged. A loss that depends on no parameter is an error. Ops without a gradient between a parameter and the
+    loss are one error that names them all. A step that has no loss, or already updates its parameters, is left alone.
+    So is one that contains its backward pass (an imported training graph), except for the scalar input of kind
+    `cotangent` from which its gradients start: that is replaced by 1, or by the loss scale.
   }];
   let statistics = [
     Statistic<"numDifferentiated", "ops-differentiated", "ops whose gradient was built">,
     Statistic<"numGradients", "gradients", "parameters with a gradient">,
-    Statistic<"numUnreached", "unreached", "parameters that the loss does not depend on">];
+    Statistic<"numUnreached", "unreached", "parameters on which the loss does not depend">];
 }
 
 def AccumulateGradients : Pass<"ingot-accumulate-gradients", "::mlir::ModuleOp"> {
-  let summary = "adds gradients and loss up over several micro-batches";
+  let summary = "accumulates gradients and loss over several micro-batches";
   let description = [{
-    Each gradient that `@train_step` returns, the loss, and its weight become the sum over this micro-batch and
-    those before it in the step; without the result `loss_weight` (`--ingot-attach-loss=weigh`) each micro-batch weighs 1.
-    `--ingot-average-gradients` makes means of them. The sums are
-    states of the role `accumulator`. The state `@micro_step` counts micro-batches within the step: the first one does not
-    read the sums, which need not be cleared. Random ops count `@step` times `count` plus `@micro_step`.
+    Each gradient that `@train_step` returns, the loss, and its weight become the sum over this micro-batch and those
+    before it in the step; without the result `loss_weight` (`--ingot-attach-loss=weigh`) each micro-batch has weight
+    1. `--ingot-average-gradients` turns the sums into means. The sums are states of the role `accumulator`. The state
+    `@micro_step` counts micro-batches within the step: the first one does not read the sums, which therefore need not
+    be cleared. Random ops use `@step` times `count` plus `@micro_step` as their step.
 
     Before: `-> (tensor<f32> {ingot.name = "loss"}, tensor<4x3xf32> {ingot.gradient = @w})`
 
     After: `-> (tensor<f32> {ingot.name = "loss"}, tensor<f32> {ingot.name = "loss_weight"}, tensor<4x3xf32> {ingot.gradient = @w},
     tensor<i64> {ingot.state = @micro_step}, tensor<4x3xf32> {ingot.state = @"w/sum"}, tensor<f32> {ingot.state = @"loss/sum"})`
 
-    A `count` of 1, and a step without gradients, change nothing.
+    With a `count` of 1, or in a step without gradients, nothing changes.
   }];
-  let options = [Option<"count", "count", "int64_t", "1", "micro-batches of a step">];
+  let options = [Option<"count", "count", "int64_t", "1", "micro-batches per step">];
   let statistics = [
-    Statistic<"numAccumulated", "accumulated", "gradients that are summed">];
+    Statistic<"numAccumulated", "accumulated", "gradients that are accumulated">];
 }
 
 def AverageGradients : Pass<"ingot-average-gradients", "::mlir::ModuleOp"> {
-  let summary = "divides gradients and loss by the weight that they are sums of";
+  let summary = "divides the sums of gradients and loss by their weight";
   let description = [{
-    Sums over micro-batches (`--ingot-accumulate-gradients`) and ranks (`--ingot-reduce-gradients`) become means: over labels that
-    count, where not all do, and not over micro-batches or ranks. A step without the result `loss_weight` is left alone.
+    Sums over micro-batches (`--ingot-accumulate-gradients`) and ranks (`--ingot-reduce-gradients`) become means: over
+    the labels that count, if some are ignored, and not over micro-batches or ranks. A step without the result
+    `loss_weight` is left alone.
 
     Before: `-> (tensor<f32> {ingot.name = "loss"}, tensor<f32> {ingot.name = "loss_weight"}, tensor<4x3xf32> {ingot.gradient = @w})`
 
@@ -108,11 +109,11 @@ def AverageGradients : Pass<"ingot-average-gradients", "::mlir::ModuleOp"> {
 }
 
 def SplitMicroSteps : Pass<"ingot-split-micro-steps", "::mlir::ModuleOp"> {
-  let summary = "makes a function for all micro-batches but the last";
+  let summary = "creates a function for all micro-batches except the last";
   let description = [{
-    Assumes `--ingot-accumulate-gradients`, and an optimizer after it. `@accumulate_step`, for all micro-batches of a step but
-    the last, is `@train_step` without the update: it returns the loss so far, sums and running statistics. `@train_step`, for the
-    last, no longer stores sums and sets `@micro_step` to 0.
+    Assumes `--ingot-accumulate-gradients`, and an optimizer after it. `@accumulate_step`, for all micro-batches of a
+    step except the last, is `@train_step` without the update: it returns the loss so far, the sums and running
+    statistics. `@train_step`, for the last micro-batch, no longer stores the sums and sets `@micro_step` to 0.
 
     Before: `@train_step -> (loss, w, micro_step, w/sum, loss/sum)`
 
@@ -121,13 +122,13 @@ def SplitMicroSteps : Pass<"ingot-split-micro-steps", "::mlir::ModuleOp"> {
 }
 
 def ApplyOptimizer : Pass<"ingot-apply-optimizer", "::mlir::ModuleOp"> {
-  let summary = "turns gradients into updated parameters";
+  let summary = "updates parameters by their gradients";
   let description = [{
-    Replaces each gradient that `@train_step` returns by the parameter's next
-    value. Adds the optimizer's moments as states, the state `@step` that counts steps, and the
-    hyperparameters as f64 inputs; their defaults, those of torch.optim or the paper, are in
-    the module attribute `ingot.hyperparameters`. What depends on hyperparameters and the step alone is
-    computed in f64, once for all parameters; updates are computed in f32 (f64 for f64 parameters).
+    Replaces each gradient that `@train_step` returns by the next value of the parameter. Adds the optimizer's moments
+    as states, the state `@step` that counts steps, and the hyperparameters as f64 inputs; their defaults, those of
+    torch.optim or of the paper, are in the module attribute `ingot.hyperparameters`. Values that depend only on
+    hyperparameters and the step are computed in f64, once for all parameters; updates are computed in f32 (f64 for
+    f64 parameters).
 
     | optimizer | update of p by its gradient g |
     |---|---|
@@ -139,12 +140,11 @@ def ApplyOptimizer : Pass<"ingot-apply-optimizer", "::mlir::ModuleOp"> {
     | `lamb` | r = m' / (sqrt(v') + eps) + wd p; p -= lr (norm(p) / norm(r)) r |
     | `lion` | p -= lr (sign(beta1 m + (1 - beta1) g) + wd p); m = beta2 m + (1 - beta2) g |
 
-    With `clip`, all gradients are multiplied by min(1, clip_norm / (norm + 1e-6)),
-    where `norm`, that of all gradients together, is a result named `grad_norm`; a `clip_norm` of 0
-    leaves them as they are.
+    With `clip`, all gradients are multiplied by min(1, clip_norm / (norm + 1e-6)), where `norm`, the norm of all
+    gradients together, is a result named `grad_norm`; a `clip_norm` of 0 disables clipping.
 
-    With `moment-precision=bf16`, moments of f32 updates are stored in bf16: read as f32, and written by
-    `ingot.stochastic_round`, whose draws depend on the step and the parameter alone: ranks agree.
+    With `moment-precision=bf16`, the moments of f32 updates are stored in bf16: they are read as f32, and written by
+    `ingot.stochastic_round`, whose random numbers depend only on the step and the parameter, so that all ranks agree.
 
     A step without gradients is left alone.
   }];
@@ -152,12 +152,12 @@ def ApplyOptimizer : Pass<"ingot-apply-optimizer", "::mlir::ModuleOp"> {
     Option<"optimizer", "optimizer", "std::string", "\"adamw\"",
            "sgd, momentum, adam, adamw, adagrad, lamb or lion">,
     Option<"noDecay", "no-decay", "std::string", "\"\"",
-           "regular expression: parameters whose name matches have no weight decay">,
+           "regular expression: parameters with a matching name have no weight decay">,
     Option<"clip", "clip", "bool", "false", "clip gradients by their global norm">,
     Option<"clipNorm", "clip-norm", "double", "1.0",
-           "the norm to clip at unless the trainer says otherwise; 0 does not clip">,
+           "default of the trainer's option for the norm to clip at; 0 does not clip">,
     Option<"momentPrecision", "moment-precision", "std::string", "\"fp32\"",
-           "fp32 or bf16: what moments are stored in">];
+           "fp32 or bf16: precision in which moments are stored">];
   let statistics = [
     Statistic<"numUpdated", "updated", "parameters updated">,
     Statistic<"numMoments", "moments", "moments added">];

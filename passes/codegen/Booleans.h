@@ -1,6 +1,6 @@
 //===----------------------------------------------------------------------===//
 //
-// Booleans in memory, for all targets.
+// The representation of booleans in memory, for all targets.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,8 +11,8 @@
 
 namespace ingot::codegen {
 
-/// Makes loads and stores of `i1` in the LLVM dialect those of bytes: LLVM's
-/// vectorizers take `i1` apart, one element at a time.
+/// Replaces loads and stores of `i1` in the LLVM dialect by those of bytes:
+/// LLVM's vectorizers scalarize `i1`.
 void widenBooleans(mlir::Operation *root);
 
 } // namespace ingot::codegen

@@ -1,7 +1,7 @@
 //===----------------------------------------------------------------------===//
 //
-// Emits the elements of a kernel's tensors into loops, for any target: what is
-// in memory is loaded, everything else is computed on the spot.
+// Emits the elements of a kernel's tensors into loops, for any target: values
+// in memory are loaded, all others are computed in place.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,37 +17,40 @@
 
 namespace ingot::codegen {
 
-/// The type of a tensor's memory in a kernel: flat, elements as code sees them.
+/// Returns the type of a tensor's buffer in a kernel: one-dimensional, with the
+/// element type of generated code.
 mlir::MemRefType flatType(mlir::RankedTensorType type);
 
-/// A flat buffer in the shape of its tensor, row-major.
+/// Returns a flat buffer in the shape of its tensor, row-major.
 mlir::Value shapedBuffer(mlir::OpBuilder &builder, mlir::Location loc,
                          mlir::Value buffer, mlir::RankedTensorType type);
 
-/// Emits iterations [begin, end) of a kernel with a loop nest of its own on
-/// flat buffers, of the kernel's arguments, then of the results. An input that
-/// has a result's buffer is in its place.
+/// Emits iterations [begin, end) of a kernel that has its own loop nest, on
+/// flat buffers of the kernel's arguments, then of the results. An input that
+/// shares a result's buffer is in the result's place.
 void emitKernelBody(mlir::OpBuilder &builder, mlir::Location loc,
                     KernelBody kernel, mlir::ArrayRef<mlir::Value> buffers,
                     mlir::Value begin, mlir::Value end);
 
-/// True if code in the loop divides an index that derives from the loop's:
-/// after dropping what nothing in the function uses.
+/// Returns true if code in the loop divides an index that derives from the
+/// loop's induction variable, after ops without uses in the function have been
+/// erased.
 bool takesIndicesApart(mlir::scf::ForOp loop);
 
-/// The ops of a kernel as scalar code. Works at the builder's position, which
-/// the caller moves; an element computed before is used again where it is in
-/// scope.
+/// Emits the ops of a kernel as scalar code at the insertion point of the
+/// builder, which the caller moves; an element that was emitted before is
+/// reused where it dominates.
 class ElementEmitter {
 public:
-  /// `inputs` are flat memrefs, one per argument of the kernel's body.
+  /// Creates an emitter; `inputs` are flat memrefs, one per argument of the
+  /// kernel's body.
   ElementEmitter(exec::KernelOp kernel, mlir::OpBuilder &builder,
                  mlir::ValueRange inputs);
 
-  /// The element of a tensor at `indices`.
+  /// Returns the element of a tensor at `indices`.
   mlir::Value element(mlir::Value tensor, mlir::ValueRange indices);
 
-  /// Makes elements of a tensor come from elsewhere from now on.
+  /// From now on, takes the elements of a tensor from another source.
   using Source = std::function<mlir::Value(mlir::ValueRange indices)>;
   void setSource(mlir::Value tensor, Source source) {
     sources[tensor] = std::move(source);
@@ -57,7 +60,8 @@ public:
   mlir::Location getLoc() { return loc; }
 
 private:
-  /// A number that is equal for index values that compute the same.
+  /// Returns a number that is equal for indices that are known to have the same
+  /// value.
   int64_t idOf(mlir::Value index);
 
   mlir::OpBuilder &builder;
@@ -65,7 +69,8 @@ private:
   mlir::Block &body;
   llvm::SmallVector<mlir::Value> inputs;
   using Key = std::vector<int64_t>;
-  /// Elements emitted so far, by tensor or op and indices; latest last.
+  /// The elements emitted so far, by tensor or op and indices; the latest is
+  /// the last.
   std::map<Key, llvm::SmallVector<llvm::SmallVector<mlir::Value, 1>, 1>> known;
   std::map<Key, int64_t> indexIds;
   llvm::DenseMap<mlir::Value, Source> sources;

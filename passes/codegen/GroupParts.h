@@ -1,8 +1,8 @@
 //===----------------------------------------------------------------------===//
 //
-// The loops of a `group` kernel as kernels of their own, so that each target
-// generates them as it does any loop and adds no more than the choice between
-// them.
+// Outlines the loops of a `group` kernel as separate kernels, so that each
+// target generates them as it generates any loop, and only adds the selection
+// between them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,11 +16,12 @@ namespace ingot::codegen {
 /// A loop of a group.
 struct GroupPart {
   exec::KernelOp kernel;
-  /// The group's buffer for each of the kernel's: inputs, then results.
+  /// The group's buffer for each buffer of the kernel: inputs, then results.
   llvm::SmallVector<unsigned> buffers;
 };
 
-/// Creates the kernels in front of the group. Equal loops of it share one.
+/// Creates the kernels before the group. Equal loops of the group share a
+/// kernel.
 llvm::SmallVector<GroupPart> outlineParts(exec::KernelOp group);
 
 } // namespace ingot::codegen

@@ -13,8 +13,8 @@ int64_t codegen::product(ArrayRef<int64_t> sizes) {
   return result;
 }
 
-ReductionSpace::ReductionSpace(Operation *yield) {
-  for (Value value : yield->getOperands())
+ReductionSpace::ReductionSpace(ValueRange results) {
+  for (Value value : results)
     roots.push_back(cast<Reduction>(value.getDefiningOp()));
   shape = tensorType(roots[0]->getOperand(0)).getShape();
   reduced = llvm::to_vector(roots[0].getReducedDims());

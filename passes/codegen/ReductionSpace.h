@@ -1,6 +1,6 @@
 //===----------------------------------------------------------------------===//
 //
-// The space that a reduction kernel runs over.
+// The iteration space of a reduction kernel.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,24 +13,27 @@ namespace ingot::codegen {
 
 int64_t product(llvm::ArrayRef<int64_t> sizes);
 
-/// The reductions a kernel yields, all over one space.
+/// The reductions that a kernel yields, all over one space.
 struct ReductionSpace {
   llvm::SmallVector<Reduction> roots;
   llvm::ArrayRef<int64_t> shape;
-  /// The dimensions of the results, and those folded away, increasing.
+  /// The dimensions that remain in the results, and those that are reduced,
+  /// both increasing.
   llvm::SmallVector<int64_t> kept, reduced;
 
-  explicit ReductionSpace(mlir::Operation *yield);
+  explicit ReductionSpace(mlir::ValueRange results);
 
   llvm::SmallVector<int64_t> sizes(llvm::ArrayRef<int64_t> dims) const;
 
-  /// True if the innermost dimension of more than one element is folded away.
+  /// Returns true if the innermost dimension of more than one element is
+  /// reduced.
   bool foldsInnermost() const;
 
-  /// How many of the last `dims` are the last dimensions of the space.
+  /// Returns how many of the trailing entries of `dims` are the trailing
+  /// dimensions of the space.
   size_t trailing(llvm::ArrayRef<int64_t> dims) const;
 
-  /// The index of an element of the space.
+  /// Returns the index of an element of the space.
   llvm::SmallVector<mlir::Value> at(mlir::ValueRange keptIndices,
                                     mlir::ValueRange reducedIndices) const;
 };

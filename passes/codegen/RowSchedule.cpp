@@ -6,8 +6,8 @@ using namespace mlir;
 using namespace ingot;
 using namespace ingot::codegen;
 
-/// Operations per element from which on a value is kept rather than computed
-/// again from the row.
+/// The number of operations per element from which on a value is kept rather
+/// than recomputed from the row.
 static constexpr int64_t kWorthKeeping = 8;
 
 static SmallVector<Operation *> opsOf(exec::KernelOp kernel) {
@@ -21,7 +21,7 @@ static SmallVector<Value> resultsOf(exec::KernelOp kernel) {
 }
 
 namespace {
-/// Finds the phase of everything.
+/// Determines the phase of every value.
 class Scheduler {
 public:
   Scheduler(exec::KernelOp kernel, RowSchedule &schedule)
@@ -48,7 +48,7 @@ private:
     return schedule.phases[i];
   }
 
-  /// The first phase that can use a value.
+  /// Returns the first phase that can use a value.
   unsigned knownAt(Value value) const { return known.lookup(value); }
 
   void place(Operation *op) {
@@ -70,7 +70,7 @@ private:
     }
   }
 
-  /// Notes that a phase's pass computes a value.
+  /// Records that the pass of a phase computes a value.
   void need(Value value, unsigned at) {
     Operation *op = value.getDefiningOp();
     if (!op || schedule.space.hasElementPerRow(value))
@@ -98,7 +98,7 @@ private:
   SmallVector<Value> results;
   RowSchedule &schedule;
   llvm::DenseMap<Value, unsigned> known;
-  /// The first pass that computes a value.
+  /// The first pass that computes each value.
   llvm::DenseMap<Value, unsigned> neededAt;
   llvm::DenseSet<std::pair<Value, unsigned>> seen;
 };

@@ -1,7 +1,7 @@
 //===----------------------------------------------------------------------===//
 //
-// How a `row` kernel goes over a row, for any target: in phases, between which
-// reductions become known.
+// The schedule of a `row` kernel, for any target: passes over a row, between
+// which the results of reductions become known.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,22 +13,23 @@
 
 namespace ingot::codegen {
 
-/// One pass over the elements of a row, and what comes before it.
+/// One pass over the elements of a row, and the values computed before it.
 struct RowPhase {
-  /// Values per row to compute first, in order: what later passes use of them
-  /// is then at hand, if all reads are aligned; others are only stored.
+  /// The values per row to compute before the pass, in order. If all reads are
+  /// aligned, later passes use them directly; otherwise they are only stored.
   /// Reductions are not among them.
   llvm::SmallVector<mlir::Value> perRow;
-  /// Folded by the pass.
+  /// The reductions that the pass computes.
   llvm::SmallVector<Reduction> reductions;
-  /// Results (numbers of the yield's operands) with an element per element of
-  /// the space, stored by the pass.
+  /// The results (numbers of the yield's operands) with an element per element
+  /// of the space that the pass stores.
   llvm::SmallVector<unsigned> stored;
-  /// Values that take long to compute and that later passes use as well: worth
-  /// keeping beside the row, where there is room.
+  /// The values that are expensive to compute and that later passes use as
+  /// well: they are kept in a buffer for the row if there is room.
   llvm::SmallVector<mlir::Value> kept;
 
-  /// The last phase may only have values per row.
+  /// Returns whether the phase has a pass over the row; the last phase may only
+  /// have values per row.
   bool hasPass() const { return !reductions.empty() || !stored.empty(); }
 };
 
@@ -37,8 +38,9 @@ struct RowSchedule {
 
   RowSpace space;
   llvm::SmallVector<RowPhase> phases;
-  /// Arguments and results per row are read and written at the row at work;
-  /// stored results may be read back where all their uses are there.
+  /// The reads of the kernel: arguments and results per row are read and
+  /// written at the current row; stored results may be read back where all
+  /// their uses are at the current element.
   RowReads reads;
 };
 

@@ -22,7 +22,7 @@ static Error checkFields(const json::Object &object, StringRef where,
   return Error::success();
 }
 
-/// A positive number, in the field's unit.
+/// Returns a positive number, in the field's unit.
 static Expected<double> readNumber(const json::Object &object, StringRef where,
                                    StringRef name) {
   std::optional<double> number = object.getNumber(name);
@@ -31,7 +31,7 @@ static Expected<double> readNumber(const json::Object &object, StringRef where,
   return *number;
 }
 
-/// A time and a rate, as seconds and bytes per second.
+/// Returns a time and a rate, as seconds and bytes per second.
 static Expected<Link> readLink(const json::Object &root, StringRef name,
                                StringRef time = "latency_us") {
   const json::Object *object = root.getObject(name);
@@ -105,15 +105,16 @@ Expected<Cluster> Cluster::read(StringRef text) {
   return cluster;
 }
 
-/// Half an all-reduce, around a ring: each of `count` sends all but its own
-/// part on.
+/// The time of half an all-reduce around a ring: each of `count` ranks forwards
+/// all parts except its own.
 static double getRingSeconds(Link link, double bytes, int64_t count) {
   auto others = static_cast<double>(count - 1);
   return others *
          (link.seconds + bytes / static_cast<double>(count) / link.bandwidth);
 }
 
-/// The same up or down a binary tree, all bytes at each level.
+/// Returns the time of half an all-reduce, up or down a binary tree, with all
+/// bytes at each level.
 static double getTreeSeconds(Link link, double bytes, int64_t count) {
   return Log2_64_Ceil(static_cast<uint64_t>(count)) *
          (link.seconds + bytes / link.bandwidth);
@@ -123,7 +124,8 @@ double Cluster::getSeconds(Exchange exchange, double bytes,
                            int64_t count) const {
   int64_t inNode = std::min(count, ranksPerNode);
   int64_t nodes = divideCeil(count, ranksPerNode);
-  // A node's link carries what its ranks exchange with other nodes: all bytes.
+  // A node's link carries the data that its ranks exchange with other nodes,
+  // which are all bytes.
   double half = getRingSeconds(inside, bytes, inNode) +
                 getRingSeconds(between, bytes, nodes);
   double tree = getTreeSeconds(inside, bytes, inNode) +

@@ -1,6 +1,6 @@
 //===----------------------------------------------------------------------===//
 //
-// Many ranks: how long they exchange data, from the links between them.
+// The time of data exchanges between many ranks, from the links between them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,41 +16,43 @@ namespace ingot {
 
 using abi::Exchange;
 
-/// How data goes from one to the next: seconds of a message of no length, and
-/// bytes per second.
+/// A link between two ranks or nodes: latency in seconds, and bytes per second.
 struct Link {
   double seconds = 0, bandwidth = 0;
 };
 
-/// What exchanges take from the processors that compute: seconds of each, and
-/// the rate at which these move bytes into messages and out of them.
+/// The CPU time that exchanges take from the cores that compute: seconds per
+/// exchange, and the throughput in bytes per second with which payloads are
+/// packed and unpacked.
 struct HostWork {
   double seconds = 0, bandwidth = 0;
 };
 
-/// Nodes of equally many ranks. Within a node, each rank has a link `inside`;
-/// nodes have one link each, which their ranks share.
+/// Nodes with equal numbers of ranks. Within a node, each rank has a link
+/// `inside`; each node has one link to the network, which its ranks share.
 struct Cluster {
-  /// Numbers of ranks to plan for.
+  /// The numbers of ranks to simulate.
   llvm::SmallVector<int64_t> ranks;
   int64_t ranksPerNode = 1;
   Link inside, between;
-  /// None where processors, or parts of a network, do nothing else.
+  /// The CPU time of exchanges; none if separate cores, or parts of the
+  /// network, perform them.
   std::optional<HostWork> host;
-  /// What a step takes alone, measured; without it, what the cost model says.
+  /// The measured time of a step on one rank; without it, the cost model
+  /// estimates it.
   std::optional<double> stepSeconds;
 
   /// Reads the JSON of docs/cluster.md.
   static llvm::Expected<Cluster> read(llvm::StringRef text);
 
-  /// The time of an exchange of `bytes` by that many ranks: rings within nodes
-  /// around rings between nodes, each of which carries one rank's part, or
-  /// trees where that is less (Thakur et al., "Optimization of Collective
-  /// Communication Operations in MPICH", 2005).
+  /// Returns the time of an exchange of `bytes` by that many ranks: rings
+  /// within nodes around rings between nodes, each of which carries the part of
+  /// one rank, or trees where those are faster (Thakur et al., "Optimization of
+  /// Collective Communication Operations in MPICH", 2005).
   double getSeconds(Exchange exchange, double bytes, int64_t count) const;
 
-  /// What it takes from a rank's computing: each rank sends and receives all
-  /// parts but one, for an all-reduce twice.
+  /// Returns the CPU time of the exchange on one rank: each rank sends and
+  /// receives all parts except one, twice for an all-reduce.
   double getHostSeconds(Exchange exchange, double bytes, int64_t count) const;
 };
 

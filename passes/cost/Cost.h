@@ -1,6 +1,7 @@
 //===----------------------------------------------------------------------===//
 //
-// What running an operation costs: the one model that decisions are weighed in.
+// The cost of executing an operation: the one model on which all decisions are
+// based.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,22 +13,23 @@
 namespace ingot {
 
 struct Cost {
-  /// Operations, by kind of work at the rate of its element type.
+  /// The number of operations.
   int64_t flops = 0;
-  /// Bytes read from and written to memory: results, and of operands at most
-  /// as many elements as are looked up; what stays within a fusion costs none.
+  /// The number of bytes read from and written to memory: results, and at most
+  /// as many elements of an operand as are looked up. Values that stay within a
+  /// fusion are free.
   int64_t bytes = 0;
-  /// The time of the operations alone, of the bytes alone, and of the whole:
-  /// the larger of the two and the launch (the roofline model of Williams,
+  /// The time of the operations, the time of the bytes, and the total: the
+  /// larger of the two plus the launch (the roofline model of Williams,
   /// Waterman and Patterson, 2009).
   double computeSeconds = 0, memorySeconds = 0, seconds = 0;
 };
 
-/// The cost of a fusion, a library anchor, or an op on its own. Views cost
-/// nothing.
+/// Returns the cost of a fusion, a library call, or a single op. Views are
+/// free.
 Cost estimateCost(mlir::Operation *op, const Machine &machine);
 
-/// The cost of a kernel that runs the operations and moves `bytes`.
+/// Returns the cost of a kernel that executes the operations and moves `bytes`.
 Cost estimateCost(llvm::ArrayRef<mlir::Operation *> body, int64_t bytes,
                   const Machine &machine);
 

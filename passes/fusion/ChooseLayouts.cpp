@@ -1,17 +1,18 @@
 //===----------------------------------------------------------------------===//
 //
-// ChooseLayouts: the order of dimensions that library calls run best in,
-// carried through everything between them.
+// ChooseLayouts: propagates the layout that library calls prefer through the
+// ops between them.
 //
-// Assumes primitives: a composite may mean a dimension by its number.
+// Assumes primitives, because a composite may refer to a dimension by its
+// number.
 //
 //===----------------------------------------------------------------------===//
 
 #include "dialects/ingot/builders/Builders.h"
 #include "dialects/ingot/support/Permutation.h"
+#include "dialects/ingot/support/Remarks.h"
 #include "dialects/ingot/target/Target.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/IR/Remarks.h"
 #include "passes/fusion/Passes.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -28,14 +29,14 @@ using Order = SmallVector<int64_t>;
 
 namespace {
 
-/// The ops of a block that work in another order, and their rewriting.
+/// The ops of a block that change their layout, and their rewriting.
 class LayoutRegion {
 public:
-  /// `others`: tensors that ops of the region do not carry take the order too,
-  /// each between transposes of its own.
+  /// Creates an empty region. With `others`, tensors that ops of the region do
+  /// not carry are permuted as well, each between its own transposes.
   LayoutRegion(Block &block, bool others) : block(block), others(others) {}
 
-  /// Adds the op and, from there on, every op that can take the same order.
+  /// Adds the op and, transitively, every op that can be permuted with it.
   void grow(Operation *seed, const Order &order);
   bool contains(Operation *op) const { return orders.contains(op); }
   void rewrite();
@@ -45,7 +46,7 @@ public:
 
 private:
   bool add(Operation *op, const Order &order);
-  /// True if the use takes the order of the op that it is an operand of.
+  /// Returns true if the use is permuted with the op that it is an operand of.
   bool isCarried(OpOperand &use) const;
   Value transposed(Value value, const Order &order);
   Value inNewOrder(Value value, const Order &order);
@@ -55,7 +56,7 @@ private:
   bool others;
   DenseMap<Operation *, Order> orders;
   SmallVector<Operation *> pending;
-  /// Values in the order of the region.
+  /// Values in the layout of the region.
   DenseMap<Value, Value> renewed;
 };
 
@@ -67,8 +68,8 @@ static RankedTensorType permutedType(Value value, ArrayRef<int64_t> order) {
                                type.getElementType());
 }
 
-/// Dimension 1 last, for the tensors that the op carries; empty if they have
-/// too few dimensions for that.
+/// Returns the permutation that moves dimension 1 to the end, for the tensors
+/// that the op carries; empty if they have too few dimensions.
 static Order channelsLastOrder(Permutable op) {
   int64_t rank = 0;
   if (op.carriesResults())
@@ -86,7 +87,8 @@ static Order channelsLastOrder(Permutable op) {
   return order;
 }
 
-/// Changes a copy that is in no block, which says whether the op can.
+/// Permutes a copy outside of any block, which shows whether the op can be
+/// permuted.
 static Operation *permutedCopy(Operation *op, const Order &order) {
   Operation *copy = op->clone();
   if (cast<Permutable>(copy).permute(order))
@@ -186,7 +188,7 @@ void LayoutRegion::rewrite(Operation *op, const Order &order) {
        llvm::zip_equal(op->getResults(), copy->getResults())) {
     to.setType(permutedType(from, order));
     renewed[from] = to;
-    // What is cheap to make in either order is made in both.
+    // Values that are cheap to compute in either layout are computed in both.
     auto isOutside = [&](OpOperand &use) { return !isCarried(use); };
     if (carriesOperands && llvm::any_of(from.getUses(), isOutside))
       from.replaceUsesWithIf(transposed(to, inverseOf(order)), isOutside);
@@ -232,20 +234,21 @@ struct ChooseLayouts : ingot::impl::ChooseLayoutsBase<ChooseLayouts> {
     numTransposes += region.transposes;
     if (region.size() != 0)
       remark::analysis(func.getLoc(),
-                       remark::RemarkOpts::name("layout").category("layout"))
+                       remarkOptions(getArgument(), "LayoutRegion"))
           << remark::metric("function", func.getName())
           << remark::metric("ops", region.size())
           << remark::metric("transposes", region.transposes)
-          << remark::metric("transposed-bytes", region.transposedBytes);
+          << remark::metric("transposed_bytes", region.transposedBytes);
   }
 
-  static void explain(Operation *op, bool isPermuted) {
-    auto options = remark::RemarkOpts::name("layout").category("layout");
+  void explain(Operation *op, bool isPermuted) {
+    auto options = remarkOptions(getArgument(), "Layout");
     if (isPermuted)
-      remark::passed(op->getLoc(), options) << "channels last";
+      remark::passed(op->getLoc(), options)
+          << remark::metric("layout", "channels_last");
     else
       remark::missed(op->getLoc(), options)
-          << remark::reason("no other order is known to be faster");
+          << remark::reason("no other layout is known to be faster");
   }
 };
 } // namespace

@@ -1,11 +1,12 @@
 //===----------------------------------------------------------------------===//
-// Turns the plan (FusionPlan) into `ingot.fusion` regions.
+// FormFusions: rewrites ops to `ingot.fusion` regions according to the plan
+// (FusionPlan).
 //===----------------------------------------------------------------------===//
 
 #include "dialects/ingot/builders/Builders.h"
+#include "dialects/ingot/support/Remarks.h"
 #include "dialects/ingot/target/Target.h"
 #include "mlir/IR/IRMapping.h"
-#include "mlir/IR/Remarks.h"
 #include "passes/fusion/FusionPlan.h"
 #include "passes/fusion/Passes.h"
 #include "llvm/ADT/StringExtras.h"
@@ -20,23 +21,8 @@ using namespace ingot;
 
 namespace {
 
-FusionKind kindOf(const FusionNode &node) {
-  switch (node.kind) {
-  case FusionNode::Reduction:
-    return FusionKind::Reduction;
-  case FusionNode::Custom:
-    return FusionKind::Custom;
-  case FusionNode::Row:
-    return FusionKind::Row;
-  case FusionNode::Epilogue:
-    return FusionKind::Epilogue;
-  default:
-    return FusionKind::Loop;
-  }
-}
-
-/// With the numbers of inputs and results that it names; null if nothing reads
-/// what it is for.
+/// Returns the attribute with the numbers of inputs and results that it refers
+/// to; null if the result of the epilogue is not read.
 LibraryEpilogueAttr describe(const LibraryEpilogue &epilogue,
                              ArrayRef<Value> inputs, ArrayRef<Value> results) {
   auto number = [](Value value,
@@ -59,7 +45,7 @@ LibraryEpilogueAttr describe(const LibraryEpilogue &epilogue,
       epilogue.biasGrad ? std::optional(epilogue.summed) : std::nullopt);
 }
 
-/// As remarks name it, such as "addend bias gelu".
+/// Returns the parts as remarks list them, such as "addend bias gelu".
 std::string listParts(const LibraryEpilogue &epilogue) {
   SmallVector<StringRef> parts;
   if (epilogue.addend)
@@ -98,7 +84,7 @@ struct FormFusions : ingot::impl::FormFusionsBase<FormFusions> {
     IRMapping stored;
     llvm::SmallPtrSet<Operation *, 32> kept;
     for (const FusionNode &node : plan.getNodes()) {
-      if (node.kind != FusionNode::Single) {
+      if (node.kind) {
         fuse(node, builder, stored);
         continue;
       }
@@ -133,7 +119,7 @@ struct FormFusions : ingot::impl::FormFusionsBase<FormFusions> {
 
     auto fusion = FusionOp::create(
         builder, loc, types,
-        FusionKindAttr::get(builder.getContext(), kindOf(node)), inputs,
+        FusionKindAttr::get(builder.getContext(), *node.kind), inputs,
         node.library
             ? describe(*node.library, node.inputs.getArrayRef(), results)
             : LibraryEpilogueAttr());
@@ -153,11 +139,10 @@ struct FormFusions : ingot::impl::FormFusionsBase<FormFusions> {
     numFusions += 1;
     numFused += node.ops.size();
     if (node.library)
-      remark::passed(loc,
-                     remark::RemarkOpts::name("epilogue").category("fusion"))
+      remark::passed(loc, remarkOptions(getArgument(), "Epilogue"))
           << remark::metric("library", listParts(*node.library));
     if (node.ops.size() > 1)
-      remark::passed(loc, remark::RemarkOpts::name("fused").category("fusion"))
+      remark::passed(loc, remarkOptions(getArgument(), "Fusion"))
           << remark::metric("ops", node.ops.size())
           << remark::metric("inputs", inputs.size())
           << remark::metric("results", results.size());

@@ -1,6 +1,6 @@
 //===----------------------------------------------------------------------===//
 //
-// Decides what is stored and which stored values share a kernel.
+// Decides which values are stored, and which stored values share a kernel.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,44 +18,38 @@ struct FusionLimits {
   bool each = false;
   bool rows = true;
   bool epilogues = true;
-  /// The library whose epilogues are the only ones; null for generated ones.
+  /// The library to whose epilogues fusion is limited; null if epilogues are
+  /// generated.
   const EpilogueLibrary *library = nullptr;
   unsigned maxOps = 200;
   unsigned maxInputs = 48;
 };
 
-/// What runs at one point of the schedule.
+/// A node of the schedule, which is executed as a unit.
 struct FusionNode {
-  enum Kind {
-    /// Stays as it is: library calls, views, constants in memory.
-    Single,
-    /// Becomes an `ingot.fusion` of the kind of the same name.
-    Loop,
-    Reduction,
-    Custom,
-    Row,
-    Epilogue,
-  };
-  Kind kind = Single;
-  /// Roots in program order; for Single the op itself.
+  /// The kind of the `ingot.fusion` that the node becomes; nothing for a single
+  /// op that is not fused: a library call, a view, a constant in memory.
+  std::optional<FusionKind> kind;
+  /// The roots in program order; the op itself if it is not fused.
   llvm::SmallVector<mlir::Operation *> roots;
-  /// Stored values the node reads.
+  /// The stored values that the node reads.
   llvm::SetVector<mlir::Value> inputs;
-  /// All ops of the node in program order: the roots and what is computed
-  /// within.
+  /// All ops of the node in program order: the roots and the ops computed
+  /// within it.
   llvm::SmallVector<mlir::Operation *> ops;
-  /// What an Epilogue is to a library, if it has such.
+  /// The description of an Epilogue for libraries with fixed epilogues.
   std::optional<LibraryEpilogue> library;
 };
 
 /// The plan for one block of primitives.
 class FusionPlan {
 public:
-  /// `shards`: of the block's function. A kernel computes in one shard alone.
+  /// Plans the block; `shards` are those of its function. A kernel computes
+  /// within one shard only.
   FusionPlan(mlir::Block &block, const Shards &shards,
              const FusionLimits &limits);
 
-  /// Nodes in an order in which they can run.
+  /// Returns the nodes in an order in which they can be executed.
   llvm::ArrayRef<FusionNode> getNodes() const { return nodes; }
 
 private:
@@ -71,16 +65,16 @@ private:
   void createNodes();
   void gather(FusionNode &node) const;
   void mergeNodes();
-  std::optional<FusionNode::Kind> mergedKind(unsigned earlier,
-                                             unsigned later) const;
+  std::optional<FusionKind> mergedKind(unsigned earlier, unsigned later) const;
   bool formRows(const FusionNode &a, const FusionNode &b, bool reads) const;
-  void absorb(unsigned earlier, unsigned later, FusionNode::Kind kind);
+  void absorb(unsigned earlier, unsigned later, FusionKind kind);
   void formEpilogues();
   llvm::StringRef refuseEpilogue(unsigned anchor, unsigned reader) const;
   void chooseLibraryEpilogues();
-  bool isReadBehind(mlir::Value product, const LibraryEpilogue &epilogue) const;
+  bool hasOtherReaders(mlir::Value matmul,
+                       const LibraryEpilogue &epilogue) const;
   void formLibraryEpilogues();
-  bool joinExtra(unsigned product, unsigned extra);
+  bool mergeExtra(unsigned matmul, unsigned extra);
   void formBiasGradients();
   llvm::StringRef formBiasGradient(mlir::Operation *call,
                                    const BiasGradient &gradient);
@@ -97,23 +91,23 @@ private:
   const Shards &shards;
   FusionLimits limits;
   llvm::DenseMap<mlir::Operation *, unsigned> position;
-  /// Ops whose results are in memory.
+  /// The ops whose results are stored in memory.
   llvm::DenseSet<mlir::Operation *> stored;
   llvm::SmallVector<FusionNode, 0> nodes;
   /// The node that stores an op's results.
   llvm::DenseMap<mlir::Operation *, unsigned> nodeOf;
   KernelGraph graph;
-  /// Library calls with what will finish their results.
+  /// The library calls with the epilogues that are planned for them.
   llvm::SmallVector<std::pair<mlir::Operation *, LibraryEpilogue>>
       libraryEpilogues;
-  /// What else could be summed up with a library call, and why nothing finishes
-  /// its elements.
-  struct SumsOfProduct {
+  /// The reductions that could be computed with a library call, and the reason
+  /// why the call has no epilogue.
+  struct MatmulSums {
     mlir::Operation *call = nullptr;
     llvm::SmallVector<BiasGradient> candidates;
     llvm::StringRef reason;
   };
-  llvm::SmallVector<SumsOfProduct, 0> sumsOfProducts;
+  llvm::SmallVector<MatmulSums, 0> matmulSums;
 };
 
 } // namespace ingot

@@ -1,6 +1,6 @@
 //===----------------------------------------------------------------------===//
 //
-// What must run before what, while nodes are merged.
+// The dependences between nodes while these are merged.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,33 +13,34 @@
 
 namespace ingot {
 
-/// A directed graph without cycles. It keeps a topological order, so that
-/// questions and merges look only at what lies between two nodes in it (after
-/// Pearce and Kelly, "A Dynamic Topological Sort Algorithm for Directed Acyclic
-/// Graphs", 2007).
+/// A directed acyclic graph. It maintains a topological order, so that queries
+/// and merges only visit the nodes between two nodes of it (after Pearce and
+/// Kelly, "A Dynamic Topological Sort Algorithm for Directed Acyclic Graphs",
+/// 2007).
 class KernelGraph {
 public:
   KernelGraph() = default;
-  /// `count` nodes, whose numbers are their order.
+  /// Creates a graph of `count` nodes, whose numbers are their initial order.
   explicit KernelGraph(unsigned count);
 
-  /// Makes `to` run after `from`, which comes before it in the order.
+  /// Adds a dependence of `to` on `from`, which comes before it in the order.
   void addEdge(unsigned from, unsigned to);
   llvm::ArrayRef<unsigned> getSuccessors(unsigned node) const {
     return successors[node].getArrayRef();
   }
 
-  /// True if `to` runs after `from` because of nodes in between (or directly,
+  /// Returns true if `to` depends on `from` through other nodes (or directly,
   /// unless `skipDirect`).
   bool reaches(unsigned from, unsigned to, bool skipDirect) const;
-  /// `into` takes the edges of `node`. No node may be between them.
+  /// Merges `node` into `into`, which takes over its edges. No node may be
+  /// between them.
   void merge(unsigned node, unsigned into);
 
 private:
   void reorder(unsigned node, unsigned into);
 
   llvm::SmallVector<llvm::SetVector<unsigned>, 0> successors, predecessors;
-  /// The place of each node in the order, and the node at each place, or
+  /// The position of each node in the order, and the node at each position, or
   /// `none`.
   static constexpr unsigned none = -1;
   llvm::SmallVector<unsigned> place, nodeAt;

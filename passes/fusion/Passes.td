@@ -1,6 +1,6 @@
 //===----------------------------------------------------------------------===//
 //
-// Fusion: which ops run as one kernel.
+// Fusion: passes that decide which ops run as one kernel.
 //
 //===----------------------------------------------------------------------===//
 
@@ -10,14 +10,14 @@
 include "mlir/Pass/PassBase.td"
 
 def ChooseLayouts : Pass<"ingot-choose-layouts", "::mlir::func::FuncOp"> {
-  let summary = "gives convolutions, and what is between them, the order of dimensions they run best in";
+  let summary = "assigns channels last to convolutions, and to the ops between them, where the target prefers it";
   let description = [{
-    From each library call that the target runs best with channels last (`Target::prefersChannelsLast`), through every op that can
-    work in that order (Permutable): elementwise ops, pooling, reductions, broadcasts, padding. The tensors in between really have
-    the new shape, so that everything downstream stays row-major. Transposes are inserted at the
-    borders of the region only. States keep their order. Where the target's library would reorder
-    filters at every call (`Target::permutesFilters`), they are transposed to the new order and their gradients back.
-    Assumes primitives (`--ingot-decompose`).
+    Starts at each library call for which the target prefers channels last (`Target::prefersChannelsLast`) and extends
+    the region through all ops that can be permuted (Permutable): elementwise ops, pooling, reductions, broadcasts,
+    padding. Tensors within a region have the permuted shape, so that all later passes see row-major tensors.
+    Transposes are inserted only at the borders of a region. States keep their layout. Where the target's library
+    would reorder filters at every call (`Target::permutesFilters`), they are transposed to the new layout and their
+    gradients back. Assumes primitives (`--ingot-decompose`).
 
     Before:
     ```mlir
@@ -35,22 +35,22 @@ def ChooseLayouts : Pass<"ingot-choose-layouts", "::mlir::func::FuncOp"> {
   }];
   let options = [
     Option<"everywhere", "everywhere", "bool", "false",
-           "start from every op that has dimensions to change, whatever it prefers (for tests)">,
+           "start from every op that can be permuted, whatever the target prefers (for tests)">,
   ];
   let statistics = [
-    Statistic<"numPermuted", "permuted", "ops in another order of dimensions">,
+    Statistic<"numPermuted", "permuted", "ops whose layout is changed">,
     Statistic<"numTransposes", "transposes", "transposes at the borders">,
   ];
   let dependentDialects = ["::ingot::IngotDialect"];
 }
 
 def SplitReductions : Pass<"ingot-split-reductions", "::mlir::func::FuncOp"> {
-  let summary = "folds dimensions in two steps where one has too little parallel work";
+  let summary = "splits reductions with too little parallel work into two";
   let description = [{
-    A reduction with few results, such as the statistics of batch normalization, first keeps its
-    outermost dimensions, then folds those. Half precision is accumulated in f32 throughout. How a
-    reduction is split depends on its shape only: a sum is accumulated in one order on
-    any number of threads. Nothing is split for a target whose kernels split reductions themselves.
+    A reduction with few results, such as the statistics of batch normalization, first reduces all but its outermost
+    dimensions to partial sums, then reduces those. 16-bit elements are accumulated in f32 throughout. The split
+    depends on the shape only: a sum is accumulated in the same order with any number of threads. Nothing is split for
+    a target whose kernels split reductions themselves.
 
     Before:
     ```mlir
@@ -64,34 +64,34 @@ def SplitReductions : Pass<"ingot-split-reductions", "::mlir::func::FuncOp"> {
   }];
   let options = [
     Option<"minElements", "min-elements", "int64_t", "65536",
-           "elements from which on a reduction is worth two kernels">,
+           "smallest reduction, in elements, that is split into two kernels">,
   ];
   let statistics = [
-    Statistic<"numSplit", "split", "reductions in two steps">,
+    Statistic<"numSplit", "split", "reductions split into two">,
   ];
   let dependentDialects = ["::ingot::IngotDialect"];
 }
 
 def FormFusions : Pass<"ingot-form-fusions", "::mlir::func::FuncOp"> {
-  let summary = "groups ops into the regions that become kernels";
+  let summary = "groups ops into fusions, each of which becomes a kernel";
   let description = [{
-    Decides which values are stored in memory. Stored are the operands of library calls
-    and custom kernels, what the function returns, the results of reductions and windows, and a value
-    that several kernels read where storing it moves fewer bytes than computing it again.
-    Everything else is computed where it is used. Each stored
-    value is the root of an `ingot.fusion`; roots with one iteration space that share
-    an input, or read each other's element, share a fusion. Reductions over whole rows share
-    one with what reads the same rows or their results (kind `row`), where there are at least 16 rows of at
-    least 16 elements. A loop that reads the result of a library call (EpilogueAnchor) at the element at work
-    joins the call (kind `epilogue`), which finishes elements while they are in the cache. A root that only its own
-    fusion reads is not stored. Other library anchors, reshapes and barriers stay outside. Assumes primitives only (`--ingot-decompose`).
+    Decides which values are stored in memory: operands of library calls and of custom kernels, results of the
+    function, results of reductions and windows, and values with several readers where storing them moves fewer bytes
+    than recomputing them. All other values are computed where they are used. Each stored value is the root of an
+    `ingot.fusion`; roots with one iteration space that share an input, or read each other's element, share a fusion.
+    Reductions over whole rows are fused with the readers of the same rows or of their results (kind `row`), where
+    there are at least 16 rows of at least 16 elements. A loop that reads the result of a library call
+    (EpilogueAnchor) at the current element becomes its epilogue (kind `epilogue`), which runs while the elements are
+    in the cache. A root that only its own fusion reads is not stored. Other library calls, reshapes and barriers are
+    not fused. Assumes primitives only (`--ingot-decompose`).
 
-    For a target whose library has a fixed list of epilogues (`Target::getEpilogueLibrary`), only bias, residual, ReLU and GELU by tanh, and their gradients, join products, if they are in the
-    product's element type where libraries have them so (`library` of `ingot.fusion`): whatever else reads a product stays a kernel.
-    The gradient of a bias, a sum of an operand over the inner dimension or of the result over its rows, joins a product as well, unless
-    another kernel adds it up in the same pass.
+    For a target whose library has a fixed list of epilogues (`Target::getEpilogueLibrary`), only bias, residual, ReLU
+    and tanh GELU, and their gradients, are fused into matmuls, provided that the element types are those the library
+    requires (`library` of `ingot.fusion`): all other readers of a matmul are separate kernels. The gradient of a
+    bias, which is the sum of an operand over the inner dimension or of the result over its rows, is fused into the
+    matmul as well, unless another kernel computes it in the same pass over its data.
 
-    With `each`, every op is a fusion of its own and nothing is left to a library.
+    With `each`, every op is a fusion of its own, and there are no library calls.
 
     Before:
     ```mlir
@@ -111,11 +111,11 @@ def FormFusions : Pass<"ingot-form-fusions", "::mlir::func::FuncOp"> {
     ```
   }];
   let options = [
-    Option<"each", "each", "bool", "false", "one fusion per op, no library anchors">,
+    Option<"each", "each", "bool", "false", "one fusion per op, no library calls">,
     Option<"rows", "rows", "bool", "true", "form row fusions">,
     Option<"epilogues", "epilogues", "bool", "true", "form epilogue fusions">,
-    Option<"maxOps", "max-ops", "unsigned", "200", "ops in one fusion at most">,
-    Option<"maxInputs", "max-inputs", "unsigned", "48", "inputs of one fusion at most">,
+    Option<"maxOps", "max-ops", "unsigned", "200", "maximum number of ops in a fusion">,
+    Option<"maxInputs", "max-inputs", "unsigned", "48", "maximum number of inputs of a fusion">,
   ];
   let statistics = [
     Statistic<"numFusions", "fusions", "fusions formed">,

@@ -1,6 +1,6 @@
 //===----------------------------------------------------------------------===//
 //
-// Passes that make a graph simpler without changing what it computes.
+// Passes that simplify a graph without changing the values it computes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,13 +21,13 @@ namespace ingot {
 #define GEN_PASS_REGISTRATION
 #include "passes/graph/Passes.h.inc"
 
-/// The patterns of `--ingot-simplify` on elementwise arithmetic.
+/// Adds the patterns of `--ingot-simplify` on elementwise arithmetic.
 void populateArithmeticSimplifications(mlir::RewritePatternSet &patterns);
 
-/// The patterns of `--ingot-simplify` around contractions and convolutions.
+/// Adds the patterns of `--ingot-simplify` on contractions and convolutions.
 void populateContractionSimplifications(mlir::RewritePatternSet &patterns);
 
-/// The patterns of `--ingot-simplify` around shape ops and reductions.
+/// Adds the patterns of `--ingot-simplify` on shape ops and reductions.
 void populateShapeSimplifications(mlir::RewritePatternSet &patterns);
 
 } // namespace ingot

@@ -10,10 +10,10 @@
 include "mlir/Pass/PassBase.td"
 
 def Decompose : Pass<"ingot-decompose", "::mlir::func::FuncOp"> {
-  let summary = "replaces composites by primitives";
+  let summary = "replaces composite ops by primitives";
   let description = [{
-    Every op with the interface Decomposable is replaced by what its `decompose`
-    builds; parts of it that nothing needs are left out.
+    Every op with the interface Decomposable is replaced by the ops that its `decompose` builds; those without uses
+    are omitted.
 
     Before:
     ```mlir
@@ -27,34 +27,31 @@ def Decompose : Pass<"ingot-decompose", "::mlir::func::FuncOp"> {
     %2 = ingot.exp %1 : tensor<8x4xf32>
     ...
     ```
-    Runs after differentiation: the gradients of composites are better than their
-    parts'. With `keep-anchors`, those that a library call runs whole stay.
+    Runs after differentiation, because the gradients of composites are better than those of their
+    parts. With `keep-anchors`, composites that are library calls of the target are kept.
   }];
   let dependentDialects = ["::ingot::IngotDialect"];
   let options = [
-    Option<"keepAnchors", "keep-anchors", "bool", "false", "keep what a library call of the target runs whole">];
+    Option<"keepAnchors", "keep-anchors", "bool", "false", "keep ops that the target's library supports">];
   let statistics = [
     Statistic<"numDecomposed", "decomposed", "composites replaced">];
 }
 
 def FormAttention : Pass<"ingot-form-attention", "::mlir::func::FuncOp"> {
-  let summary = "makes attention one op, where a kernel that never stores the scores is worth it";
+  let summary = "forms attention ops where a fused kernel that never stores the scores is faster";
   let description = [{
-    A softmax over the product of queries and keys, scaled anywhere, with a mask (selected, added, or both) or a bias,
-    whose result is only multiplied with the values, becomes `ingot.attention`. Masks of constants that are causal or
-    a sliding window become bounds, and comparisons of positions of keys with a number for each sample become lengths,
-    so that the kernel skips what they hide; key heads repeated for several query heads are read where they are. Zeros
-    in place of weights that are not numbers, as PyTorch's exporter writes them for queries that look nowhere, are
-    what the op gives. The op computes in f32 what was computed in half precision in between. Dropout of the weights
-    becomes part of it. Weights that anything else reads (an output), a bias that is trained, and a finite fill that
-    shows a query without keys all values stay as they are; a remark says why.
+    A softmax over the matmul of queries and keys, scaled anywhere, with a mask (selected, added, or both) or a bias,
+    whose result is only multiplied by the values, becomes `ingot.attention`. Constant masks that are causal or a
+    sliding window become bounds, and comparisons of key positions with a number per sample become key sequence
+    lengths, so that the kernel skips masked blocks; key heads that are repeated for several query heads are read in
+    place. Guards that replace NaN weights by zeros, which PyTorch's exporter emits for fully masked rows, are covered
+    by the semantics of the op. The op computes in f32 where the decomposed form rounded to 16 bits in between.
+    Dropout of the weights becomes part of it. Weights with other readers (an output), a trained bias, and a finite
+    mask value with which a fully masked row attends to all keys are left as they are; a remark says why.
 
-    `ingot.attention` from the frontend stays, or is taken apart, by the same estimate of cost; its mask is looked at
-    in the same way. With `plain`, all are taken apart. For a device, whose kernel adds a bias and knows no mask, what
-    is hidden gets a bias of -2^24, and a query that sees no key the result 0 after the call; lengths are at least 1,
-    with the same for samples without a key, or part of the bias where there is a window. Its library drops weights by
-    its own generator, with a seed for each attention and step: other weights than on a processor, which a remark
-    says.
+    `ingot.attention` from the frontend is kept or decomposed by the same cost estimate, and its mask is analyzed in
+    the same way. With `plain`, all attention is decomposed. The target states which attention its library supports
+    (`Target::refuseAttention`).
 
     Before:
     ```mlir
@@ -64,7 +61,7 @@ def FormAttention : Pass<"ingot-form-attention", "::mlir::func::FuncOp"> {
     %3 = ingot.softmax %2 dim = 3 : tensor<2x4x64x64xf32>
     %4 = ingot.matmul %3, %v : (tensor<2x4x64x64xf32>, tensor<2x4x64x16xf32>) -> tensor<2x4x64x16xf32>
     ```
-    After, where queries, keys and values are transposed back to [batch, rows, heads, columns]:
+    After, where queries, keys and values are transposed to [batch, rows, heads, columns]:
     ```mlir
     %result, %lse = ingot.attention %q1, %k1, %v1 {right = 0 : i64, scale = 0.25 : f64} : ...
     %4 = ingot.transpose %result [0, 2, 1, 3] : (tensor<2x64x4x16xf32>) -> tensor<2x4x64x16xf32>
@@ -72,24 +69,24 @@ def FormAttention : Pass<"ingot-form-attention", "::mlir::func::FuncOp"> {
   }];
   let dependentDialects = ["::ingot::IngotDialect"];
   let options = [
-    Option<"plain", "plain", "bool", "false", "decompose attention, form none">,
+    Option<"plain", "plain", "bool", "false", "decompose all attention and form none">,
     Option<"precision", "precision", "std::string", "\"fp32\"",
-           "what f32 will be computed in: fp32, bf16 or fp16">];
-  let statistics = [Statistic<"numFormed", "formed", "attentions recognised">];
+           "precision that f32 will be computed in: fp32, bf16 or fp16">];
+  let statistics = [Statistic<"numFormed", "formed", "attention ops formed">];
 }
 
 def MergeProjections : Pass<"ingot-merge-projections", "::mlir::func::FuncOp"> {
-  let summary = "makes one product of layers that share an input, and lets attention read parts of it in place";
+  let summary = "merges linear layers that share an input into one matmul, whose parts attention reads in place";
   let description = [{
-    Products of one input with several weights of the same role, as queries, keys and values have them in most
-    exports, become one product over the weights one after the other, with their biases. Differentiation
-    then gives one product for the gradient of the input, where parts would be added up, and
-    one for those of the weights. The price is a copy of the weights in every step, and of the parts, unless
-    attention reads them: the machine's rates decide, and a remark says what was weighed.
+    Matmuls of one input with several weights of the same role, as queries, keys and values have them in most exports,
+    become one matmul with the concatenated weights and biases. Differentiation then yields one matmul for the
+    gradient of the input, instead of a sum of several, and one for the gradients of the weights. The cost is a copy
+    of the weights in every step, and of the parts of the result unless attention reads them in place: the machine's
+    throughput decides, and a remark states both times.
 
-    `ingot.attention` whose queries, keys and values are parts of one tensor becomes
-    `ingot.packed_attention`, for layers that were merged here or by the author of the model. Imported
-    training steps stay as they are.
+    `ingot.attention` whose queries, keys and values are parts of one tensor becomes `ingot.packed_attention`, both
+    for layers that were merged here and for those that the author of the model merged. Imported training steps are
+    left alone.
 
     Before:
     ```mlir
@@ -110,23 +107,24 @@ def MergeProjections : Pass<"ingot-merge-projections", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::ingot::IngotDialect"];
   let options = [
     Option<"precision", "precision", "std::string", "\"fp32\"",
-           "what f32 will be computed in: fp32, bf16 or fp16">];
+           "precision that f32 will be computed in: fp32, bf16 or fp16">];
   let statistics = [
-    Statistic<"numMerged", "merged", "products of several layers">,
-    Statistic<"numPacked", "packed", "attentions that read one tensor">];
+    Statistic<"numMerged", "merged", "matmuls merged from several layers">,
+    Statistic<"numPacked", "packed", "attention ops that read one packed tensor">];
 }
 
 def PadClasses : Pass<"ingot-pad-classes", "::mlir::ModuleOp"> {
-  let summary = "pads the class dimension so that rows of logits are aligned as the target prefers";
+  let summary = "pads the class dimension so that rows of logits have the alignment that the target prefers";
   let description = [{
-    The tensor cores of GPUs read rows that begin at multiples of 16 bytes (`Target::getRowAlignment`); the logits of a vocabulary of
-    50,257 words, and their gradient, which two more matmuls read, have none. The layer before a cross entropy gets
-    padding classes, up to rows of a multiple of 128 bytes: zeros in its weight and bias. Their logits become -infinity, so that their
-    probability and their gradient are exactly 0, and losses do not change. Everything else that reads the logits reads the
-    classes that there are.
+    The tensor cores of GPUs require rows that begin at multiples of 16 bytes (`Target::getRowAlignment`); the logits
+    of a vocabulary of 50,257 words, and their gradient, which two more matmuls read, are not aligned. The layer
+    before a cross entropy is given padding classes, up to rows of a multiple of 128 bytes: zeros in its weight and
+    bias. The logits of padding classes are set to -infinity, so that their probability and their gradient are exactly
+    0, and the loss does not change. All other readers of the logits read a slice without padding classes.
 
-    The price is a copy of the weight in every step. It is paid where the products take longer than that by the
-    machine's rates; a remark says what was weighed. Evaluation, which has one product of the three, stays.
+    The cost is a copy of the weight in every step. The pass applies where the matmuls save more time than that by the
+    machine's throughput; a remark states both times. Evaluation, which has only one of the three matmuls, is left
+    alone.
 
     Before:
     ```mlir
@@ -146,29 +144,29 @@ def PadClasses : Pass<"ingot-pad-classes", "::mlir::ModuleOp"> {
   let dependentDialects = ["::ingot::IngotDialect"];
   let options = [
     Option<"precision", "precision", "std::string", "\"fp32\"",
-           "what f32 will be computed in: fp32, bf16 or fp16">];
-  let statistics = [Statistic<"numPadded", "padded", "layers with further classes">];
+           "precision that f32 will be computed in: fp32, bf16 or fp16">];
+  let statistics = [Statistic<"numPadded", "padded", "layers with padding classes">];
 }
 
 def Simplify : Pass<"ingot-simplify", "::mlir::func::FuncOp"> {
-  let summary = "canonicalizes, removes common subexpressions, cleans up around shape ops";
+  let summary = "canonicalizes, eliminates common subexpressions and simplifies shape ops";
   let description = [{
-    Folders and canonicalizations of all ops, elimination of common
-    subexpressions, and the patterns below, until nothing changes:
+    Applies the folders and canonicalizations of all ops, common subexpression elimination, and the patterns below,
+    until nothing changes:
 
-    - a transpose before or after a `matmul` becomes its attribute;
-    - a `matmul` of a batch with one matrix repeated for the whole batch becomes one
-      product, and the repetition goes away, as does the sum over it in the gradient;
-    - zero padding before `conv` and `sum_pool` becomes theirs;
-    - a transpose that only moves dimensions of size 1, and a reduction over such,
-      becomes a reshape;
+    - a transpose before or after a `matmul` becomes an attribute of it;
+    - a batched `matmul` with one matrix that is broadcast over the batch becomes a single
+      matmul without the broadcast, and without the sum over it in the gradient;
+    - zero padding before `conv` and `sum_pool` becomes an attribute of them;
+    - a transpose that only moves dimensions of size 1, and a reduction over such
+      dimensions, becomes a reshape;
     - reshapes that only add or drop dimensions of size 1 move into a following
       `broadcast`; broadcasts, reductions and concatenations in a row are merged;
     - a transpose of matrices between two reshapes of the batch becomes one transpose;
-    - a sum of neighbouring parts, each padded with zeros, becomes a `concat`;
+    - a sum of adjacent parts, each padded with zeros, becomes a `concat`;
     - a division by a power of two becomes a multiplication.
 
-    No pattern changes how a sum is rounded, but for the order of a merged sum.
+    No pattern changes the rounding of a sum, except for the order of a merged sum.
 
     Before:
     ```mlir
@@ -181,21 +179,21 @@ def Simplify : Pass<"ingot-simplify", "::mlir::func::FuncOp"> {
     ```
   }];
   let dependentDialects = ["::ingot::IngotDialect"];
-  let statistics = [Statistic<"numRounds", "rounds", "rounds until nothing changed">];
+  let statistics = [Statistic<"numRounds", "rounds", "iterations until nothing changed">];
 }
 
 def ChunkLoss : Pass<"ingot-chunk-loss", "::mlir::func::FuncOp"> {
-  let summary = "computes a linear layer, its cross entropy and their gradients for a part of the rows at a time";
+  let summary = "computes a linear layer, its cross entropy and their gradients in chunks of rows";
   let description = [{
-    Logits of many tokens over a large vocabulary are often the largest tensor of a step. Their loss and
-    gradient are computed row by row, so that a part of the rows can go all the way, from the layer's
-    product to the gradients of its operands, before the next begins: one part's logits are in memory at
-    a time, nothing is computed twice. The gradient of the weights is the sum of the parts', in order.
+    The logits of many tokens over a large vocabulary are often the largest tensor of a step. Their loss and gradient
+    are computed row by row, so that a chunk of rows can be processed completely, from the matmul of the layer to the
+    gradients of its operands, before the next one begins: the logits of only one chunk are in memory at a time, and
+    nothing is recomputed. The gradient of the weights is the sum of those of the chunks, in order.
 
-    How many parts there are follows from the shapes: as many as leave `min-rows` rows each, so that
-    reading the weights once per part costs little beside the products. Refused where the parts'
-    sums would take more memory than the logits leave, where anything else reads the logits, and where the gradient depends on all
-    rows' losses; a remark says so.
+    The number of chunks follows from the shapes: the largest one that leaves at least `min-rows` rows per chunk, so
+    that the time to read the weights once per chunk is small compared to the matmuls. The pass does not apply where
+    the accumulated gradients would take as much memory as the logits free, where the logits have other readers, and
+    where the gradient depends on the losses of all rows; a remark says so.
 
     Before:
     ```mlir
@@ -205,7 +203,7 @@ def ChunkLoss : Pass<"ingot-chunk-loss", "::mlir::func::FuncOp"> {
     %dx = ingot.matmul %gradient, %w : (tensor<2048x5000xf32>, tensor<5000x64xf32>) -> tensor<2048x64xf32>
     %dw = ingot.matmul %gradient transposed, %x : (tensor<2048x5000xf32>, tensor<2048x64xf32>) -> tensor<5000x64xf32>
     ```
-    After, for each of 8 parts:
+    After, for each of 8 chunks:
     ```mlir
     %x0 = ingot.slice %x starts = [0, 0] limits = [256, 64] strides = [1, 1] : ...
     %logits0 = ingot.matmul %x0, %w transposed : (tensor<256x64xf32>, tensor<5000x64xf32>) -> tensor<256x5000xf32>
@@ -217,16 +215,16 @@ def ChunkLoss : Pass<"ingot-chunk-loss", "::mlir::func::FuncOp"> {
   }];
   let dependentDialects = ["::ingot::IngotDialect"];
   let options = [
-    Option<"minRows", "min-rows", "int64_t", "256", "rows that a part has at least">,
-    Option<"minBytes", "min-bytes", "int64_t", "16 << 20", "what must be saved at least">];
-  let statistics = [Statistic<"numChunked", "chunked", "losses computed in parts">];
+    Option<"minRows", "min-rows", "int64_t", "256", "minimum number of rows of a chunk">,
+    Option<"minBytes", "min-bytes", "int64_t", "16 << 20", "minimum number of bytes saved">];
+  let statistics = [Statistic<"numChunked", "chunked", "chunked losses">];
 }
 
 def ExposeValues : Pass<"ingot-expose-values", "::mlir::func::FuncOp"> {
-  let summary = "makes every floating-point value of a function one of its results";
+  let summary = "returns every floating-point value of a function as a result";
   let description = [{
-    For comparing two builds value by value (tools/bisect). A result is named
-    `NUMBER|PART|NODE|OP`: its place in the program, `forward` up to the loss and `backward` after it, the ONNX node, the op.
+    Used to compare two builds value by value (tools/bisect). A result is named `NUMBER|PART|NODE|OP`: its position in
+    the program, `forward` up to the loss and `backward` after it, the ONNX node, and the op.
 
     Before: `-> (tensor<f32> {ingot.name = "loss"})`
 

@@ -1,6 +1,6 @@
 //===----------------------------------------------------------------------===//
 //
-// Layers: a product with a weight, and its bias.
+// Linear layers: a matmul with a weight, and its bias.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,18 +11,19 @@
 
 namespace ingot {
 
-/// A product with a weight, what is added to each of its rows, and the rows
-/// under the shape in which they are read.
+/// A matmul with a weight, the bias added to each row, and the rows in the
+/// shape in which they are read.
 struct Projection {
-  MatmulOp product;
+  MatmulOp matmul;
   mlir::BlockArgument weight, bias;
   mlir::Value result;
 
-  /// Nothing if the right side is no weight.
-  static std::optional<Projection> of(MatmulOp product);
+  /// Returns the layer of a matmul; nothing if its right operand is not a
+  /// weight.
+  static std::optional<Projection> of(MatmulOp matmul);
 
   int64_t columns() const;
-  /// Of [.., columns].
+  /// Returns the shape of the result without its columns.
   llvm::ArrayRef<int64_t> rowShape() const;
 };
 

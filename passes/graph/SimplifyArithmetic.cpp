@@ -1,22 +1,22 @@
 //===----------------------------------------------------------------------===//
 //
-// Simplifications of arithmetic. They leave every bit as it is, but for sums of
-// gradients, which are added up in another order.
+// Simplifications of arithmetic. They preserve every bit, except in sums of
+// gradients, whose order changes.
 //
 //===----------------------------------------------------------------------===//
 
 #include "passes/graph/Passes.h"
 
 #include "dialects/ingot/builders/Builders.h"
+#include "dialects/ingot/support/Remarks.h"
 #include "mlir/IR/Matchers.h"
-#include "mlir/IR/Remarks.h"
 
 using namespace mlir;
 using namespace ingot;
 
 namespace {
-/// x / c = x * (1 / c) where c is a power of two: means over such many
-/// elements, and a division costs several multiplications.
+/// x / c = x * (1 / c) where c is a power of two, as in means over 2^n
+/// elements; a division costs several multiplications.
 struct DivByPowerOfTwo : OpRewritePattern<DivOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(DivOp op,
@@ -37,14 +37,14 @@ struct DivByPowerOfTwo : OpRewritePattern<DivOp> {
 };
 
 /// x + scatter_add(updates) = scatter_add(updates) into x: no tensor of zeros
-/// beside x, and only rows that something is added to are touched. Embeddings
-/// that are also a projection, or are looked up several times, have such
-/// gradients.
+/// is needed in addition to x, and only rows that receive updates are accessed.
+/// Embeddings that are also a projection, or that are looked up several times,
+/// have such gradients.
 struct AddOfScatter : OpRewritePattern<AddOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(AddOp op,
                                 PatternRewriter &rewriter) const override {
-    // A result in half precision is rounded where it is stored.
+    // A 16-bit result is rounded where it is stored.
     if (tensorType(op.getResult()).getElementTypeBitWidth() < 32)
       return failure();
     Value into = op.getLhs();
@@ -55,10 +55,9 @@ struct AddOfScatter : OpRewritePattern<AddOp> {
     }
     if (!isZeroBased(scatter))
       return failure();
-    remark::passed(
-        scatter.getLoc(),
-        remark::RemarkOpts::name("scatter-into").category("ingot-simplify"))
-        << remark::metric("bytes-saved",
+    remark::passed(scatter.getLoc(),
+                   remarkOptions("simplify", "ScatterAccumulation"))
+        << remark::metric("bytes_saved",
                           byteSize(tensorType(scatter.getResult())));
     rewriter.replaceOpWithNewOp<ScatterAddOp>(
         op, op.getType(), scatter.getIndices(), scatter.getUpdates(), into,
@@ -67,7 +66,7 @@ struct AddOfScatter : OpRewritePattern<AddOp> {
   }
 
 private:
-  /// One that adds to zeros, and that nothing else reads.
+  /// Whether the op adds to zeros and has no other readers.
   static bool isZeroBased(ScatterAddOp scatter) {
     return scatter && !scatter.getInit() && scatter->hasOneUse();
   }

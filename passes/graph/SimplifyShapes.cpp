@@ -1,6 +1,6 @@
 //===----------------------------------------------------------------------===//
 //
-// Simplifications around shape ops and reductions.
+// Simplifications of shape ops and reductions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,7 +11,7 @@
 using namespace mlir;
 using namespace ingot;
 
-/// The dimensions that are not of size 1.
+/// Returns the dimensions that are not of size 1.
 static SmallVector<int64_t> nonUnitDims(RankedTensorType type) {
   SmallVector<int64_t> dims;
   for (auto [i, size] : llvm::enumerate(type.getShape()))
@@ -22,7 +22,7 @@ static SmallVector<int64_t> nonUnitDims(RankedTensorType type) {
 
 namespace {
 
-/// Only dimensions of size 1 change places: no element moves.
+/// Only dimensions of size 1 are moved: no element moves.
 struct TransposeOfUnits : OpRewritePattern<TransposeOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(TransposeOp op,
@@ -39,7 +39,7 @@ struct TransposeOfUnits : OpRewritePattern<TransposeOp> {
   }
 };
 
-/// Over dimensions of size 1 every element is its own sum, product and
+/// Over dimensions of size 1, every element is its own sum, product and
 /// extremum.
 struct ReduceOverUnits : OpRewritePattern<ReduceOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -91,7 +91,7 @@ struct BroadcastOfBroadcast : OpRewritePattern<BroadcastOp> {
   }
 };
 
-/// A broadcast can place the dimensions that a reshape only moved apart.
+/// A broadcast can map the dimensions that a reshape only separated.
 struct ReshapeIntoBroadcast : OpRewritePattern<BroadcastOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(BroadcastOp op,
@@ -103,7 +103,7 @@ struct ReshapeIntoBroadcast : OpRewritePattern<BroadcastOp> {
     RankedTensorType to = tensorType(op.getOperand());
     SmallVector<int64_t> toDims = nonUnitDims(to);
     // The operand has no dimension of size 1, so that each of its dimensions
-    // has a place.
+    // has a counterpart.
     if (static_cast<int64_t>(toDims.size()) != from.getRank())
       return failure();
     SmallVector<int64_t> dims;
@@ -118,8 +118,8 @@ struct ReshapeIntoBroadcast : OpRewritePattern<BroadcastOp> {
   }
 };
 
-/// reshape(transpose(reshape(x))) where the reshapes only merge and split the
-/// batch of matrices is the transpose of x's matrices.
+/// reshape(transpose(reshape(x))), where the reshapes only merge and split the
+/// batch of matrices, is the transpose of x's matrices.
 struct TransposeBetweenReshapes : OpRewritePattern<ReshapeOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ReshapeOp op,
@@ -151,7 +151,7 @@ struct TransposeBetweenReshapes : OpRewritePattern<ReshapeOp> {
   }
 };
 
-/// Two parts next to each other, each in zeros, added up: the gradient of two
+/// A sum of two adjacent parts, each padded with zeros, is the gradient of two
 /// slices.
 struct SumOfPads : OpRewritePattern<AddOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -227,8 +227,8 @@ struct ConcatOfConcat : OpRewritePattern<ConcatOp> {
   }
 };
 
-/// Rows of a number in halves: the rows of either half, joined, so that no
-/// kernel joins a whole table for several readers of few rows.
+/// Rows of a split fp32 number: the halves are gathered and then joined, so
+/// that no kernel joins a whole table for several readers of few rows.
 struct GatherOfHalves : OpRewritePattern<GatherOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(GatherOp op,
@@ -249,8 +249,8 @@ struct GatherOfHalves : OpRewritePattern<GatherOp> {
   }
 };
 
-/// A cast to fewer bits goes in front of what only moves elements: fewer bytes
-/// are moved, and copies of weights in half precision are read where they are.
+/// A cast to fewer bits is moved before ops that only move elements: fewer
+/// bytes are moved, and 16-bit compute copies of weights are read in place.
 template <typename Op> struct NarrowBefore : OpRewritePattern<CastOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(CastOp cast,
@@ -274,7 +274,8 @@ template <typename Op> struct NarrowBefore : OpRewritePattern<CastOp> {
   }
 
 private:
-  /// Whether what the op adds to the elements is the same in fewer bits.
+  /// Returns whether the values that the op adds to the moved elements are
+  /// representable in fewer bits.
   static bool isExact(Op op, FloatType type) {
     if constexpr (std::is_same_v<Op, PadOp>) {
       bool losesInfo = false;
@@ -287,7 +288,7 @@ private:
   }
 };
 
-/// What is added to the first rows of a table is added to the table.
+/// An update of the first rows of a table is an update of the table.
 struct ScatterIntoFirstRows : OpRewritePattern<ScatterAddOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ScatterAddOp op,
@@ -303,7 +304,7 @@ struct ScatterIntoFirstRows : OpRewritePattern<ScatterAddOp> {
       if (rows.getStarts()[d] != 0 || rows.getStrides()[d] != 1 ||
           (static_cast<int64_t>(d) != dim && rows.getLimits()[d] != size))
         return failure();
-    // Where an index is clamped does not change.
+    // The clamping of an index does not change.
     Value indices = op.getIndices();
     indices = MinOp::create(rewriter, op.getLoc(), indices.getType(), indices,
                             splatLike(rewriter, indices, count - 1));

@@ -13,7 +13,7 @@
 #include "dialects/ingot/builders/Arithmetic.h"
 #include "dialects/ingot/ir/Signature.h"
 #include "dialects/ingot/ir/States.h"
-#include "mlir/IR/Remarks.h"
+#include "dialects/ingot/support/Remarks.h"
 #include "passes/parallel/GradComm.h"
 #include "passes/parallel/Passes.h"
 #include "runtime/abi/Message.h"
@@ -150,14 +150,14 @@ private:
     FlatSymbolRefAttr parameter = parameters.lookup(sum);
     if (!parameter)
       return;
-    auto options = remark::RemarkOpts::name("compress").category(getArgument());
+    auto options = remarkOptions(getArgument(), "CompressedGradient");
     Location loc = NameLoc::get(parameter.getAttr());
     double rate = getRate(tensorType(sum));
     if (isCompressed(sum))
       remark::passed(loc, options) << remark::metric("rate", rate);
     else
       remark::missed(loc, options)
-          << remark::reason("it would not shrink enough")
+          << remark::reason("the compression rate is below min-rate")
           << remark::metric("rate", rate);
   }
 

@@ -14,8 +14,8 @@
 #include "dialects/ingot/builders/Builders.h"
 #include "dialects/ingot/collective/BucketLayout.h"
 #include "dialects/ingot/ir/Signature.h"
+#include "dialects/ingot/support/Remarks.h"
 #include "dialects/ingot/support/Views.h"
-#include "mlir/IR/Remarks.h"
 #include "passes/parallel/Passes.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -29,17 +29,19 @@ using namespace ingot;
 
 namespace {
 
-/// States that are collected together, by all functions that write them.
+/// States that are all-gathered together, by all functions that write them.
 struct Bucket {
   SmallVector<FlatSymbolRefAttr> states;
   SmallVector<AllGatherWaitOp> waits;
-  /// Where the first function to write them needs one first.
+  /// The position where the first function that writes them needs one of them
+  /// first.
   int64_t neededAt = 0;
-  /// Why it has to be waited for in the same step; empty if it has not.
+  /// The reason why the all-gather has to complete in the same step; empty if
+  /// there is none.
   std::string problem;
 };
 
-/// Where a function needs its values first.
+/// The position where each function needs its values first.
 class FirstUses {
 public:
   explicit FirstUses(func::FuncOp function)
@@ -48,8 +50,9 @@ public:
       position[&op] = static_cast<int64_t>(position.size());
   }
 
-  /// The place of the first op that reads the value, through views; of what is
-  /// computed from states alone, where that is read: the schedule has it wait.
+  /// Returns the position of the first op that reads the value, through views;
+  /// for a value that is derived from states only, that of its first reader,
+  /// since the schedule delays it.
   int64_t find(Value value) const {
     int64_t first = std::numeric_limits<int64_t>::max();
     forEachUseThroughViews(value, [&](OpOperand &use) {
@@ -78,7 +81,7 @@ struct DeferGathers : ingot::impl::DeferGathersBase<DeferGathers> {
         functions.push_back(func);
     SmallVector<Bucket> deferred;
     for (auto &[states, bucket] : findBuckets(functions)) {
-      auto options = remark::RemarkOpts::name("defer").category(getArgument());
+      auto options = remarkOptions(getArgument(), "DeferredGather");
       Location loc = bucket.waits.front().getLoc();
       if (!bucket.problem.empty()) {
         remark::missed(loc, options) << remark::reason(
@@ -104,7 +107,7 @@ private:
 
   Buckets findBuckets(ArrayRef<func::FuncOp> functions) {
     Buckets buckets;
-    // The bucket that a state is in, by the list of the bucket's states.
+    // The bucket of each state, by the list of the bucket's states.
     DenseMap<Attribute, Attribute> bucketOf;
     for (func::FuncOp func : functions) {
       FirstUses uses(func);
@@ -120,7 +123,7 @@ private:
             bucketOf[state] = key;
       }
     }
-    // What other functions write would not be waited for by those that read.
+    // Readers would not wait for the writes of other functions.
     for (func::FuncOp func : functions) {
       Signature signature(func);
       for (OpOperand &result : signature.getReturn()->getOpOperands()) {
@@ -132,13 +135,13 @@ private:
         Bucket &bucket = buckets.find(key)->second;
         auto wait = result.get().getDefiningOp<AllGatherWaitOp>();
         if (!llvm::is_contained(bucket.waits, wait) && bucket.problem.empty())
-          bucket.problem = "functions write its states in several ways";
+          bucket.problem = "functions write its states in different ways";
       }
     }
     return buckets;
   }
 
-  /// The states that the parts of a bucket become.
+  /// Returns the states that the parts of a bucket become.
   Bucket inspect(Signature step, const FirstUses &uses, AllGatherWaitOp wait) {
     Bucket bucket;
     bucket.waits.push_back(wait);
@@ -149,13 +152,14 @@ private:
         if (use.getOwner() == step.getReturn())
           symbol = step.resultState(use.getOperandNumber());
         else
-          bucket.problem = "the step goes on with new values";
+          bucket.problem = "the step itself reads the new values";
       }
       bucket.states.push_back(symbol);
       StateOp state = symbol ? findState(getOperation(), symbol) : StateOp();
       if (!state || state.getRole() != Role::Parameter || !part.hasOneUse()) {
         if (bucket.problem.empty())
-          bucket.problem = "not every part is the new value of a parameter";
+          bucket.problem =
+              "a part of the bucket is not the new value of a parameter";
       } else if (BlockArgument current = step.findArgument(symbol)) {
         bucket.neededAt = std::min(bucket.neededAt, uses.find(current));
       }

@@ -44,14 +44,15 @@ llvm::Expected<GradComm> GradComm::parse(StringRef text) {
     }
     if (!isFine)
       return llvm::createStringError("'" + word +
-                                     "' is no way to send gradients");
+                                     "' is not a format for gradients");
   }
   if (hasStart && !parsed.compresses())
-    return llvm::createStringError("start says nothing without a compression");
+    return llvm::createStringError("start requires a compression");
   if (hasRate && parsed.rank == 0)
-    return llvm::createStringError("min-rate says nothing without powersgd");
+    return llvm::createStringError("min-rate requires powersgd");
   if (parsed.encodes() && !parsed.sent.empty())
-    return llvm::createStringError("'" + parsed.sent + "' is no way to send " +
+    return llvm::createStringError("'" + parsed.sent +
+                                   "' is not a format for " +
                                    stringifyCompressionFormat(parsed.format));
   return parsed;
 }

@@ -41,7 +41,7 @@ struct GradComm {
   static mlir::FailureOr<GradComm> parse(mlir::MLIRContext *context,
                                          llvm::StringRef text);
   static constexpr llvm::StringLiteral kHint =
-      "give bf16, fp16, powersgd:RANK, int8 or topk:SHARE (below 0.5), and "
+      "give bf16, fp16, powersgd:RANK, int8 or topk:FRACTION (below 0.5), and "
       "start:STEPS or min-rate:RATE with these, separated by commas";
 };
 

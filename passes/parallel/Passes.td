@@ -1,6 +1,6 @@
 //===----------------------------------------------------------------------===//
 //
-// Data parallel training: what the ranks of a run exchange.
+// Data-parallel training: communication between the ranks of a run.
 //
 //===----------------------------------------------------------------------===//
 
@@ -10,21 +10,21 @@
 include "mlir/Pass/PassBase.td"
 
 def ReduceGradients : Pass<"ingot-reduce-gradients", "::mlir::ModuleOp"> {
-  let summary = "adds gradients up over ranks, in buckets";
+  let summary = "all-reduces gradients over the ranks, in buckets";
   let description = [{
-    Each gradient that `@train_step` returns, the loss, and its weight become the sum over the ranks of the run; without the
-    result `loss_weight` (`--ingot-attach-loss=weigh`) each rank weighs 1. `--ingot-average-gradients` makes means of
-    them: of what counts on all ranks together, whatever each rank's share. With `grad-comm`, f32 gradients are rounded before they are sent,
-    and sums after each addition; the loss is not. Running statistics become
-    the mean over ranks, so that all states stay equal on all ranks.
+    Each gradient that `@train_step` returns, the loss, and its weight become the sum over the ranks of the run;
+    without the result `loss_weight` (`--ingot-attach-loss=weigh`) each rank has weight 1. `--ingot-average-gradients`
+    turns the sums into means over all samples that count on any rank. With `grad-comm`, f32 gradients are rounded
+    before they are sent, and sums after each addition; the loss is not. Running statistics become the mean over
+    ranks, so that all states stay equal on all ranks.
 
-    Tensors of one element type share buckets, in the order in which they are computed, so that
-    the first can be under way while later ones are computed; a bucket that has reached `bucket-mb` is full. Unless it is given, the size
-    is where what the last bucket exposes, its time on the link, equals what all buckets wait for, their latencies
-    (sqrt(bytes of all x bandwidth x latency) of the machine, docs/machine.md), and at most 25 MiB. A bucket
-    starts after its last part, and is waited for at the end of the step, before the
-    optimizer that is added there. With `zero`, buckets of gradients are reduce-scattered. All ranks run the same step, hence start the same
-    buckets in the same order.
+    Tensors of one element type share buckets, in the order in which they are computed, so that the all-reduce of the
+    first bucket overlaps with the computation of later gradients; a bucket that has reached `bucket-mb` is full. By
+    default, the size is the one at which the exposed time of the last bucket on the link equals the sum of the
+    latencies of all buckets (sqrt(total bytes x bandwidth x latency) of the machine, docs/machine.md), and at most 25
+    MiB. The all-reduce of a bucket starts after its last part, and the wait is at the end of the step, before the
+    optimizer that is added there. With `zero`, buckets of gradients are reduce-scattered. All ranks run the same
+    step, and therefore start the same buckets in the same order.
 
     Before:
     ```mlir
@@ -38,9 +38,10 @@ def ReduceGradients : Pass<"ingot-reduce-gradients", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [
-    Option<"bucketMb", "bucket-mb", "double", "0.0", "size of a bucket in MiB; 0 chooses by the machine's link">,
-    Option<"gradComm", "grad-comm", "std::string", "\"\"", "bf16 or fp16: what f32 gradients are sent as; powersgd:RANK is --ingot-compress-gradients'">,
-    Option<"zero", "zero", "unsigned", "0", "1 or 2: each rank gets its shard of the sums (see --ingot-shard-updates)">,
+    Option<"bucketMb", "bucket-mb", "double", "0.0", "size of a bucket in MiB; 0 derives it from the machine's link">,
+    Option<"gradComm", "grad-comm", "std::string", "\"\"",
+           "bf16 or fp16: type in which f32 gradients are sent; other formats belong to --ingot-compress-gradients">,
+    Option<"zero", "zero", "unsigned", "0", "1 or 2: each rank receives only its shard of the sums (see --ingot-shard-updates)">,
   ];
   let statistics = [
     Statistic<"numBuckets", "buckets", "buckets of gradients">,
@@ -51,14 +52,14 @@ def ReduceGradients : Pass<"ingot-reduce-gradients", "::mlir::ModuleOp"> {
 def ShardUpdates : Pass<"ingot-shard-updates", "::mlir::ModuleOp"> {
   let summary = "each rank updates its shard of the parameters";
   let description = [{
-    Works on steps whose gradients were reduce-scattered (`--ingot-reduce-gradients=zero=1`), after the optimizer: what
-    is computed from a shard of gradients is a shard. New values of parameters are collected from all ranks, a bucket
-    of them for each bucket of gradients; moments become states of which a rank holds its shard alone. This is
-    stage 1 of Rajbhandari et al., "ZeRO: Memory Optimizations Toward Training Trillion Parameter Models", 2020.
-    With `gradients`, stage 2, so do the sums of gradients: as states (`W/gradient`) they leave the
-    bucket, whose memory is free once it has been reduced.
+    Works on steps whose gradients are reduce-scattered (`--ingot-reduce-gradients=zero=1`), after the optimizer:
+    values computed from a shard of the gradients are sharded. New values of parameters are all-gathered, in one
+    bucket for each bucket of gradients; moments become states of which a rank holds only its shard. This is stage 1
+    of Rajbhandari et al., "ZeRO: Memory Optimizations Toward Training Trillion Parameter Models", 2020. With
+    `gradients` (stage 2), the summed gradients are sharded as well: they are copied to states (`W/gradient`), so that
+    the memory of the bucket is free once it has been reduced.
 
-    An update that needs more than the rank's elements (norms of single parameters, as lamb's) is an error.
+    An update that needs elements outside of the rank's shard (norms of single parameters, as in lamb) is an error.
 
     Before:
     ```mlir
@@ -80,27 +81,28 @@ def ShardUpdates : Pass<"ingot-shard-updates", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [
-    Option<"gradients", "gradients", "bool", "false", "ranks keep their shard of the gradients alone">,
+    Option<"gradients", "gradients", "bool", "false", "ranks keep only their shard of the gradients">,
   ];
   let statistics = [
-    Statistic<"numParameters", "parameters", "parameters updated in shards">,
-    Statistic<"numStates", "states", "states held in shards">,
+    Statistic<"numParameters", "parameters", "parameters whose update is sharded">,
+    Statistic<"numStates", "states", "sharded states">,
   ];
   let dependentDialects = ["::ingot::IngotDialect"];
 }
 
 def DeferGathers : Pass<"ingot-defer-gathers", "::mlir::ModuleOp"> {
-  let summary = "new parameters travel behind the next forward pass";
+  let summary = "overlaps the all-gather of parameters with the next forward pass";
   let description = [{
-    Assumes functions of kernels. A bucket of new parameters that a step collects at its end (`--ingot-shard-updates`) and only
-    returns need not be waited for there: the parameters become states of one bucket (`gathered`), in whose memory the
-    updates write the rank's shard and the ranks' shards meet, so that the bucket takes no memory of its own, and nothing is
-    copied. All functions that read one of them, of training, evaluation and prediction, take it from a
-    `state_gather_wait`, which the schedule puts right before the first reader. Buckets start to travel when all updates are done, in the order in which
-    the step needs their parameters, or what it computes from states alone.
+    Assumes functions of kernels. A bucket of new parameters that a step all-gathers at its end
+    (`--ingot-shard-updates`) and only returns need not be waited for there: the parameters become states of one
+    bucket (`gathered`). The updates write the rank's shard directly into the memory of the states, and the all-gather
+    completes them in place, so that the bucket takes no memory of its own, and nothing is copied. All functions that
+    read one of the states, for training, evaluation and prediction, read it from a `state_gather_wait`, which the
+    schedule puts right before the first reader. The all-gathers start when all updates are done, in the order in
+    which the step, or the part of it that is derived from states only, needs the parameters.
 
-    Where the step goes on with a new value, or another function writes the parameters in another way, a remark says so, and the step
-    waits at its end.
+    Where the step itself reads a new value, or another function writes the parameters in a different way, a remark
+    says so, and the step waits at its end.
 
     Before:
     ```mlir
@@ -122,28 +124,33 @@ def DeferGathers : Pass<"ingot-defer-gathers", "::mlir::ModuleOp"> {
     ```
   }];
   let statistics = [
-    Statistic<"numDeferred", "deferred", "buckets of parameters that the next step waits for">,
+    Statistic<"numDeferred", "deferred", "buckets of parameters whose all-gather the next step waits for">,
   ];
   let dependentDialects = ["::ingot::IngotDialect"];
 }
 
 def CompressGradients : Pass<"ingot-compress-gradients", "::mlir::ModuleOp"> {
-  let summary = "less than gradients travels, and what is left comes later";
+  let summary = "compresses gradients before the all-reduce, with error feedback";
   let description = [{
-    With `int8` in `grad-comm`, the gradients of a bucket travel as integers with a scale for each block of 256, with `topk:SHARE` that share of
-    the elements, those of largest magnitude, with their indices: `compress` says which, and the bucket's `compression` how it is sent. What a rank's gradients have beyond that is the
-    bucket's `residual`, added to the next step's, so that nothing is lost.
+    With `int8` in `grad-comm`, the gradients of a bucket are sent as integers with a scale for each block of 256;
+    with `topk:FRACTION`, only that fraction of the elements is sent, those of largest magnitude, with their indices:
+    `compress` computes the values that the format represents, and an attribute of the bucket names the format of the
+    payload. The rest of a rank's gradients is the `residual` of the bucket, which is added to the gradients of the
+    next step (error feedback).
 
-    With `powersgd:RANK`, a gradient of n x m elements (the first dimension, and all others) leaves its bucket, which
-    gets the rank x n elements of its product with the rows of a `basis` instead. Their sum over ranks is made orthonormal (Gram-Schmidt), and a second bucket
-    adds up its product with the gradient, rank x m elements. The sum of gradients becomes the product of both: n m / (rank (n + m))
-    times less to send. The residual is the gradient's own, and the
-    second sums are the next step's basis (warm start). Gradients that would not shrink `min-rate` times (2 by default) stay in their bucket, vectors among
-    them; a remark says so. Vogels et al., 2019.
+    With `powersgd:RANK`, a gradient of n x m elements (the first dimension, and all others) is removed from its
+    bucket, and replaced by its matmul with the rows of the low-rank factor Q (state role `basis`), rank x n elements.
+    Their sum over ranks is orthonormalized (Gram-Schmidt) to P, and a second bucket sums the matmul of P with the
+    gradient, rank x m elements, which is the factor Q of the next step (warm start). The summed gradient becomes the
+    matmul of both factors, which takes n m / (rank (n + m)) times fewer elements to send. The residual is that of the
+    rank's own gradient. Gradients whose compression rate is below `min-rate` (2 by default) stay in their bucket,
+    vectors among them; a remark says so. Vogels et al., "PowerSGD: Practical Low-Rank Gradient Compression for
+    Distributed Optimization", 2019.
 
-    The first steps (`start:STEPS`, 10 by default) send whole gradients, which change most then: they run `@uncompressed_step`, the
-    function as it was before. `bf16` or `fp16` is what all of this is sent as. A step that loss scaling skips leaves residuals and bases
-    alone.
+    The first steps (`start:STEPS`, 10 by default), in which gradients change most, send whole gradients: they run
+    `@uncompressed_step`, a copy of the function without compression. `bf16` or `fp16` is the type in which
+    uncompressed tensors and low-rank factors are sent. A step that loss scaling skips leaves residuals and factors
+    unchanged.
 
     Before:
     ```mlir
@@ -156,7 +163,7 @@ def CompressGradients : Pass<"ingot-compress-gradients", "::mlir::ModuleOp"> {
     %p = ingot.matmul %basis, %whole transposed : (tensor<1x6xf32>, tensor<8x6xf32>) -> tensor<1x8xf32>
     %bucket = ingot.all_reduce_start %p : (tensor<1x8xf32>) -> tensor<8xf32>
     %psum = ingot.all_reduce_wait %bucket : (tensor<8xf32>) -> tensor<1x8xf32>
-    // %rows: %psum, orthonormal
+    // %rows: %psum, orthonormalized
     %q = ingot.matmul %rows, %whole : (tensor<1x8xf32>, tensor<8x6xf32>) -> tensor<1x6xf32>
     %second = ingot.all_reduce_start %q : (tensor<1x6xf32>) -> tensor<6xf32>
     %next_basis = ingot.all_reduce_wait %second : (tensor<6xf32>) -> tensor<1x6xf32>
@@ -166,20 +173,21 @@ def CompressGradients : Pass<"ingot-compress-gradients", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [
-    Option<"gradComm", "grad-comm", "std::string", "\"\"", "powersgd:RANK (with min-rate:RATE), int8 or topk:SHARE, with start:STEPS, separated by commas; bf16 or fp16 beside powersgd">,
+    Option<"gradComm", "grad-comm", "std::string", "\"\"",
+           "powersgd:RANK (with min-rate:RATE), int8 or topk:FRACTION, and start:STEPS, separated by commas; powersgd may be combined with bf16 or fp16">,
   ];
   let statistics = [
-    Statistic<"numMatrices", "matrices", "gradients that travel as products of matrices">,
+    Statistic<"numMatrices", "matrices", "gradients that are sent as low-rank factors">,
   ];
   let dependentDialects = ["::ingot::IngotDialect"];
 }
 
 def SynchronizeBatchNorm : Pass<"ingot-synchronize-batch-norm", "::mlir::ModuleOp"> {
-  let summary = "batch normalization takes the statistics of all ranks' batches";
+  let summary = "computes the statistics of batch normalization over all ranks";
   let description = [{
-    Marks each `batch_norm` of `@train_step`. Its decomposition and its gradient add up sums over ranks where they need them: the
-    mean and the variance in the forward pass, one more time in the backward pass. The step waits for
-    each. N ranks then do what one does with the whole batch.
+    Marks each `batch_norm` of `@train_step`. Its decomposition and its gradient all-reduce their sums over ranks: for
+    the mean and the variance in the forward pass, and once more in the backward pass. The step blocks on each
+    all-reduce. N ranks then compute what a single rank computes with the whole batch.
 
     Before:
     ```mlir
@@ -191,7 +199,7 @@ def SynchronizeBatchNorm : Pass<"ingot-synchronize-batch-norm", "::mlir::ModuleO
     ```
   }];
   let statistics = [
-    Statistic<"numSynchronized", "synchronized", "normalizations that take statistics of all ranks">,
+    Statistic<"numSynchronized", "synchronized", "normalizations with statistics over all ranks">,
   ];
   let dependentDialects = ["::ingot::IngotDialect"];
 }

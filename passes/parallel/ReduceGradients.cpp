@@ -11,8 +11,8 @@
 #include "dialects/ingot/builders/Arithmetic.h"
 #include "dialects/ingot/ir/Diagnostics.h"
 #include "dialects/ingot/ir/Signature.h"
+#include "dialects/ingot/support/Remarks.h"
 #include "dialects/ingot/target/Machine.h"
-#include "mlir/IR/Remarks.h"
 #include "passes/parallel/GradComm.h"
 #include "passes/parallel/Passes.h"
 
@@ -206,8 +206,7 @@ private:
     auto wait = Wait::create(builder, loc, types, start.getBucket());
     for (auto [entry, part] : llvm::zip_equal(bucket.entries, partOf))
       entry->value = wait.getParts()[part];
-    remark::passed(loc,
-                   remark::RemarkOpts::name("bucket").category(getArgument()))
+    remark::passed(loc, remarkOptions(getArgument(), "Bucket"))
         << remark::metric("tensors", parts.size())
         << remark::metric("bytes", bucket.bytes);
   }

@@ -3,8 +3,8 @@
 // ShardUpdates: each rank updates its shard of the parameters.
 //
 // Assumes gradients that were reduce-scattered, and an optimizer whose updates
-// work element by element: Rajbhandari et al., "ZeRO: Memory Optimizations
-// Toward Training Trillion Parameter Models", 2020.
+// are elementwise: Rajbhandari et al., "ZeRO: Memory Optimizations Toward
+// Training Trillion Parameter Models", 2020.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,7 +13,7 @@
 #include "dialects/ingot/collective/BucketLayout.h"
 #include "dialects/ingot/ir/Signature.h"
 #include "dialects/ingot/ir/States.h"
-#include "mlir/IR/Remarks.h"
+#include "dialects/ingot/support/Remarks.h"
 #include "passes/parallel/Passes.h"
 
 namespace ingot {
@@ -42,7 +42,7 @@ struct ShardUpdates : ingot::impl::ShardUpdatesBase<ShardUpdates> {
       return;
     Signature step(func);
     ResultList results = ResultList::of(step);
-    // Parameters by where they are in which bucket of gradients.
+    // The parameters by their positions in the buckets of gradients.
     llvm::MapVector<Operation *, std::map<int64_t, Entry *>> buckets;
     for (Entry &entry : results.entries) {
       ShardAttr shard = shards->lookup(entry.value);
@@ -52,7 +52,8 @@ struct ShardUpdates : ingot::impl::ShardUpdatesBase<ShardUpdates> {
       if (state.getRole() == Role::Parameter) {
         Operation *bucket = findBucket(entry.value, shard, *shards);
         if (!buckets[bucket].try_emplace(shard.getFirst(), &entry).second) {
-          bucket->emitOpError("two parameters have one place in a bucket");
+          bucket->emitOpError(
+              "two parameters have the same offset in a bucket");
           return signalPassFailure();
         }
       } else {
@@ -65,7 +66,7 @@ struct ShardUpdates : ingot::impl::ShardUpdatesBase<ShardUpdates> {
       if (failed(gather(step, cast<ReduceScatterWaitOp>(bucket), entries,
                         number++)))
         return signalPassFailure();
-    // Entries are referred to until all are known.
+    // Entries are referred to after all are known.
     ResultList kept;
     if (gradients)
       for (auto &[bucket, entries] : buckets)
@@ -75,7 +76,7 @@ struct ShardUpdates : ingot::impl::ShardUpdatesBase<ShardUpdates> {
   }
 
 private:
-  /// The reduce-scatter that a value is computed from.
+  /// Returns the reduce-scatter that a value is computed from.
   static Operation *findBucket(Value value, ShardAttr shard,
                                const Shards &shards) {
     SmallVector<Value> work = {value};
@@ -93,7 +94,7 @@ private:
     llvm_unreachable("a shard comes from a reduce-scatter");
   }
 
-  /// Makes new values of a bucket's parameters whole.
+  /// All-gathers the new values of a bucket's parameters.
   LogicalResult gather(Signature step, ReduceScatterWaitOp sums,
                        const std::map<int64_t, Entry *> &entries,
                        size_t number) {
@@ -107,20 +108,20 @@ private:
     BucketLayout layout = BucketLayout::of(types, /*sharded=*/true);
     if (parts.size() != sums.getParts().size() ||
         layout.elements != tensorType(sums.getBucket()).getNumElements())
-      return sums.emitOpError("not every part is a parameter's gradient");
+      return sums.emitOpError(
+          "a part of the bucket is not a parameter's gradient");
     auto start = AllGatherStartOp::create(builder, loc, parts);
     auto wait = AllGatherWaitOp::create(builder, loc, types, start.getBucket());
     for (auto [entry, part] : llvm::zip_equal(entries, wait.getParts()))
       entry.second->value = part;
     numParameters += parts.size();
-    remark::passed(loc,
-                   remark::RemarkOpts::name("shard").category(getArgument()))
+    remark::passed(loc, remarkOptions(getArgument(), "ShardedUpdates"))
         << remark::metric("tensors", parts.size())
         << remark::metric("elements", layout.elements);
     return success();
   }
 
-  /// Makes the rank's shard of the sums states.
+  /// Turns the rank's shard of the sums into states.
   void keepGradients(ReduceScatterWaitOp sums,
                      const std::map<int64_t, Entry *> &entries,
                      ResultList &results) {

@@ -1,13 +1,14 @@
 //===----------------------------------------------------------------------===//
 //
-// SynchronizeBatchNorm: statistics of all ranks' batches.
+// SynchronizeBatchNorm: computes the statistics of batch normalization over the
+// batches of all ranks.
 //
 // Assumes a step that has not been differentiated.
 //
 //===----------------------------------------------------------------------===//
 
 #include "dialects/ingot/ir/Signature.h"
-#include "mlir/IR/Remarks.h"
+#include "dialects/ingot/support/Remarks.h"
 #include "passes/parallel/Passes.h"
 
 namespace ingot {
@@ -29,15 +30,13 @@ struct SynchronizeBatchNorm
     func.walk([&](BatchNormOp norm) {
       norm.setOverRanks(true);
       ++numSynchronized;
-      remark::passed(
-          norm.getLoc(),
-          remark::RemarkOpts::name("synchronized").category(getArgument()))
+      remark::passed(norm.getLoc(),
+                     remarkOptions(getArgument(), "SynchronizedBatchNorm"))
           << remark::metric("exchanges", 3);
     });
     if (numSynchronized.getValue() == 0)
-      remark::missed(
-          func.getLoc(),
-          remark::RemarkOpts::name("synchronized").category(getArgument()))
+      remark::missed(func.getLoc(),
+                     remarkOptions(getArgument(), "SynchronizedBatchNorm"))
           << remark::reason("the model has no batch normalization");
   }
 };

@@ -1,7 +1,7 @@
 //===----------------------------------------------------------------------===//
 //
-// KeepLowCopies: weights in low precision, written with their masters, which
-// are the copies and what those lack.
+// KeepLowCopies: keeps 16-bit compute copies of weights, which are written with
+// their masters; a bf16 copy is the upper half of its master.
 //
 // Assumes that all updates of states are in the step.
 //
@@ -11,8 +11,8 @@
 #include "dialects/ingot/collective/BucketLayout.h"
 #include "dialects/ingot/ir/Signature.h"
 #include "dialects/ingot/ir/States.h"
+#include "dialects/ingot/support/Remarks.h"
 #include "dialects/ingot/support/Views.h"
-#include "mlir/IR/Remarks.h"
 #include "passes/precision/Passes.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -24,13 +24,13 @@ namespace ingot {
 using namespace mlir;
 using namespace ingot;
 
-/// A state that keeps its value from one step to the next unless the optimizer
-/// changes it.
+/// Returns a state that keeps its value from one step to the next unless the
+/// optimizer changes it.
 static bool isWeight(StateOp state) {
   return state.getRole() == Role::Parameter || state.getRole() == Role::Frozen;
 }
 
-/// Casts of the weight to 16 bits: what a step would do over and over.
+/// The casts of the weight to 16 bits, which each step would repeat.
 static SmallVector<CastOp> castsOf(BlockArgument weight) {
   SmallVector<CastOp> casts;
   for (Operation *user : weight.getUsers())
@@ -50,7 +50,7 @@ namespace {
 struct KeepLowCopies : ingot::impl::KeepLowCopiesBase<KeepLowCopies> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    /// The copy of a weight, by weight and element type.
+    /// The compute copy of a weight, by weight and element type.
     llvm::MapVector<std::pair<Attribute, Type>, FlatSymbolRefAttr> copies;
     for (auto func : module.getOps<func::FuncOp>())
       if (!func.isDeclaration())
@@ -67,15 +67,15 @@ struct KeepLowCopies : ingot::impl::KeepLowCopiesBase<KeepLowCopies> {
   }
 
 private:
-  /// Finds the weights whose new value comes out of a bucket: a copy would have
-  /// the step wait for it.
+  /// Finds the weights whose new value comes from a bucket: with a copy, the
+  /// step would have to wait for it.
   void findTravelling(Signature step) {
     for (const ResultList::Entry &entry : ResultList::of(step).entries)
       if (entry.state() && entry.value.getDefiningOp<BucketEnd>())
         travelling.insert(entry.state());
   }
 
-  /// With what they copy.
+  /// The copies with the states that they copy.
   template <typename Copies>
   static void updateCopies(Signature step, const Copies &copies) {
     ResultList results = ResultList::of(step), updated;
@@ -101,12 +101,11 @@ private:
         continue;
       if (travelling.contains(weight)) {
         if (explained.insert(weight).second)
-          remark::missed(
-              state.getLoc(),
-              remark::RemarkOpts::name("low-copy").category(getArgument()))
-              << remark::metric("Weight", state.getSymName())
-              << remark::reason("its new value travels until the next step "
-                                "needs it: rounded there");
+          remark::missed(state.getLoc(),
+                         remarkOptions(getArgument(), "ComputeCopy"))
+              << remark::metric("weight", state.getSymName())
+              << remark::reason("its all-gather overlaps with the next forward "
+                                "pass, which rounds it");
         continue;
       }
       llvm::SmallDenseMap<Type, Value> arguments;
@@ -132,7 +131,7 @@ private:
         [](func::FuncOp func) { return !func.isDeclaration(); });
   }
 
-  /// Why the weight has to be stored whole; empty if it need not.
+  /// Returns why the weight has to be stored whole; empty if it need not.
   StringRef whyWhole(FlatSymbolRefAttr weight, Type copy) {
     StateOp state = findState(getOperation(), weight);
     if (!copy.isBF16() || !state.getTensorType().getElementType().isF32())
@@ -145,21 +144,20 @@ private:
           continue;
         isUpdated = true;
         if (resolveViews(entry.value).getDefiningOp<BucketEnd>())
-          return "ranks exchange it whole";
+          return "ranks exchange the whole weight";
       }
-    return isUpdated ? "" : "it is not trained";
+    return isUpdated ? "" : "the weight is not trained";
   }
 
-  /// Stores the copy and the lower half in place of the weight.
+  /// Stores the copy and the lower half instead of the weight.
   void splitMaster(FlatSymbolRefAttr weight, Type element,
                    FlatSymbolRefAttr upper) {
     ModuleOp module = getOperation();
     StateOp state = findState(module, weight);
-    auto options =
-        remark::RemarkOpts::name("split-master").category(getArgument());
+    auto options = remarkOptions(getArgument(), "SplitMaster");
     if (StringRef reason = whyWhole(weight, element); !reason.empty()) {
       remark::missed(state.getLoc(), options)
-          << remark::metric("Weight", weight.getValue())
+          << remark::metric("weight", weight.getValue())
           << remark::reason("{0}", reason);
       return;
     }
@@ -202,8 +200,8 @@ private:
     }
     ++numSplit;
     remark::passed(state.getLoc(), options)
-        << remark::metric("Weight", weight.getValue())
-        << remark::metric("bytes-saved", byteSize(upperType));
+        << remark::metric("weight", weight.getValue())
+        << remark::metric("bytes_saved", byteSize(upperType));
   }
 
   FlatSymbolRefAttr createCopy(StateOp state, RankedTensorType type) {
@@ -214,9 +212,8 @@ private:
     findState(getOperation(), copy)
         .setOfAttr(FlatSymbolRefAttr::get(state.getSymNameAttr()));
     ++numCopies;
-    remark::passed(state.getLoc(),
-                   remark::RemarkOpts::name("low-copy").category(getArgument()))
-        << remark::metric("Weight", state.getSymName());
+    remark::passed(state.getLoc(), remarkOptions(getArgument(), "ComputeCopy"))
+        << remark::metric("weight", state.getSymName());
     return copy;
   }
 

@@ -12,31 +12,30 @@ include "mlir/Pass/PassBase.td"
 def ScaleLoss : Pass<"ingot-scale-loss", "::mlir::ModuleOp"> {
   let summary = "multiplies the loss that is differentiated by a dynamic scale";
   let description = [{
-    Half precision has few exponents: gradients below 6e-8 vanish in fp16. Adds the state
-    `@loss_scale` as an argument of `@train_step` that `--ingot-differentiate` starts from in place of 1, so that all
-    gradients are scaled by it. A step that holds its backward pass already (an imported training graph) has to say where that
-    starts, by an input of kind `cotangent`; without one it is an error. `--ingot-unscale-gradients` and `--ingot-guard-updates`
-    complete it. Micikevicius et al., "Mixed Precision Training", 2018.
+    fp16 has a narrow exponent range: gradients below 6e-8 vanish. Adds the state `@loss_scale` as an argument of
+    `@train_step`, from which `--ingot-differentiate` starts instead of 1, so that all gradients are scaled by it. A
+    step that already contains its backward pass (an imported training graph) must state where that starts, by an
+    input of kind `cotangent`; without one it is an error. `--ingot-unscale-gradients` and `--ingot-guard-updates`
+    complete dynamic loss scaling. Micikevicius et al., "Mixed Precision Training", 2018.
 
     Before: `func.func @train_step(%x: ...)`
 
     After: `func.func @train_step(%x: ..., %scale: tensor<f32> {ingot.state = @loss_scale})`
   }];
   let options = [Option<"initial", "initial", "double", "65536",
-                        "scale of the first step">];
+                        "loss scale of the first step">];
 }
 
 def AssignPrecision : Pass<"ingot-assign-precision", "::mlir::func::FuncOp"> {
-  let summary = "runs contractions and attention in low precision";
+  let summary = "runs contractions and attention in bf16 or fp16";
   let description = [{
-    Ops whose PrecisionRole is `Low` get operands in the low type; their results are low where they are
-    read again, and f32 where they are gradients of parameters (if the op can keep them). All else
-    computes in f32: `Keep` ops because they must, `Follow` ops because inside a fused
-    loop that costs nothing; what they read and write in memory takes the type of the
-    contraction beside them, since casts to low precision move up and casts to f32 move down
-    through ops that only move elements, to where they fuse. A value that is read in low precision and else only reduced (the
-    gradient of a bias is a sum over what the gradients of weights multiply) is reduced as rounded. Works on any function, an imported training
-    step as well.
+    Ops whose PrecisionRole is `Low` get 16-bit operands; their results are 16-bit where they are read again, and f32
+    where they are gradients of parameters (if the op can keep them). All other ops compute in f32: `Keep` ops because
+    they must, `Follow` ops because that is free inside a fused loop; values that they read and write in memory have
+    the type of the adjacent contraction, since casts to 16 bits are moved up, and casts to f32 down, through ops that
+    only move elements, to where they are fused. If the only other readers of a value that is read in 16 bits are
+    reductions (the gradient of a bias is a sum over an operand of the matmul for the gradient of the weight), these
+    read the rounded value as well. Works on any function, including an imported training step.
 
     Before:
     ```mlir
@@ -55,10 +54,10 @@ def AssignPrecision : Pass<"ingot-assign-precision", "::mlir::func::FuncOp"> {
     Option<"keepFp32", "keep-fp32", "std::string", "\"\"",
            "regular expression: ops of these ONNX nodes stay in fp32">,
     Option<"forceLow", "force-low", "std::string", "\"\"",
-           "regular expression: ops of these ONNX nodes compute in low precision">,
+           "regular expression: ops of these ONNX nodes compute in 16 bits">,
   ];
   let statistics = [
-    Statistic<"numLow", "low", "ops in low precision">,
+    Statistic<"numLow", "low", "ops in 16 bits">,
     Statistic<"numKept", "kept", "ops kept in fp32 by name">,
   ];
   let dependentDialects = ["::ingot::IngotDialect"];
@@ -67,11 +66,11 @@ def AssignPrecision : Pass<"ingot-assign-precision", "::mlir::func::FuncOp"> {
 def UnscaleGradients : Pass<"ingot-unscale-gradients", "::mlir::ModuleOp"> {
   let summary = "divides gradients by the loss scale, in f32";
   let description = [{
-    Between `--ingot-differentiate` and `--ingot-apply-optimizer`, so that clipping and the
-    optimizer see the true gradients. The multiplication by the reciprocal of a power of two is exact. Without a
-    loss scale nothing changes.
+    Runs between `--ingot-differentiate` and `--ingot-apply-optimizer`, so that clipping and the optimizer see the
+    true gradients. The multiplication by the reciprocal of a power of two is exact. Without a loss scale, nothing
+    changes.
 
-    Before: `-> (tensor<f32> {ingot.name = "loss"}, tensor<4xf32> {ingot.gradient = @w})`, scaled
+    Before: `-> (tensor<f32> {ingot.name = "loss"}, tensor<4xf32> {ingot.gradient = @w})`, with a scaled gradient
 
     After: the same, the gradient multiplied by `1 / @loss_scale`
   }];
@@ -80,12 +79,12 @@ def UnscaleGradients : Pass<"ingot-unscale-gradients", "::mlir::ModuleOp"> {
 def GuardUpdates : Pass<"ingot-guard-updates", "::mlir::ModuleOp"> {
   let summary = "skips the update of a step whose gradients are not finite, and adapts the loss scale";
   let description = [{
-    A step whose gradients' norm (result `grad_norm`) is not finite leaves every state as it was:
-    parameters, moments, statistics, the count of steps, random counters. Its loss scale is
-    multiplied by `loss_scale_backoff`, never below 1, once `loss_scale_hysteresis` such steps came without
-    `loss_scale_interval` good ones between them; after `loss_scale_interval` good steps in a row the scale is multiplied by `loss_scale_growth`.
-    All of it is data flow in the step. Adds results `loss_scale` (of this step) and `skipped` (0 or 1) and the
-    four hyperparameters. Without a loss scale nothing changes.
+    A step whose gradient norm (result `grad_norm`) is not finite leaves every state unchanged: parameters, moments,
+    statistics, the step count, random counters. The loss scale is multiplied by `loss_scale_backoff`, but not below
+    1, after `loss_scale_hysteresis` such steps without `loss_scale_interval` good steps in between; after
+    `loss_scale_interval` good steps in a row it is multiplied by `loss_scale_growth`. All of this is data flow within
+    the step. Adds the results `loss_scale` (of this step) and `skipped` (0 or 1) and the four hyperparameters.
+    Without a loss scale, nothing changes.
 
     Before: `-> (..., tensor<4xf32> {ingot.state = @w})`
 
@@ -95,16 +94,17 @@ def GuardUpdates : Pass<"ingot-guard-updates", "::mlir::ModuleOp"> {
 }
 
 def KeepLowCopies : Pass<"ingot-keep-low-copies", "::mlir::ModuleOp"> {
-  let summary = "keeps weights in low precision beside their fp32 masters";
+  let summary = "keeps 16-bit compute copies of fp32 master weights";
   let description = [{
-    A parameter that contractions read through a cast gets a second state in the low
-    type, which the kernel that updates the parameter writes as well: no step converts weights. The trainer
-    derives it from the parameter at start; checkpoints do not hold it. A parameter that ranks collect at the end of the
-    step (`all_gather_wait`) has none, so that it can travel until the next step (`--ingot-defer-gathers`) converts it.
+    A parameter that contractions read through a cast gets a second state of the 16-bit type, its compute copy, which
+    the kernel that updates the parameter writes as well: no step converts weights. The trainer derives the copy from
+    the parameter at start; checkpoints do not contain it. A parameter that is all-gathered at the end of the step
+    (`all_gather_wait`) has no copy, so that its all-gather can overlap with the next forward pass
+    (`--ingot-defer-gathers`), which converts it.
 
-    A copy in bf16 is the upper half of its master, rounded: then only the master's lower half is kept beside it, and
-    six bytes a weight become four. The step reads the master as `ingot.join_halves` of both and writes it as
-    `ingot.upper_half` and `ingot.lower_half`. A master that a collective writes stays whole.
+    A bf16 copy is the upper half of its master, rounded: then only the lower half of the master is stored in
+    addition, and six bytes per weight become four. The step reads the master as `ingot.join_halves` of both and
+    writes it as `ingot.upper_half` and `ingot.lower_half`. A master that a collective writes is not split.
 
     Before:
     ```mlir
@@ -123,8 +123,8 @@ def KeepLowCopies : Pass<"ingot-keep-low-copies", "::mlir::ModuleOp"> {
     ```
   }];
   let statistics = [
-    Statistic<"numCopies", "copies", "weights kept in low precision">,
-    Statistic<"numSplit", "split", "masters kept in halves">];
+    Statistic<"numCopies", "copies", "weights with a compute copy">,
+    Statistic<"numSplit", "split", "masters split into halves">];
 }
 
 #endif // INGOT_PASSES_PRECISION_PASSES_TD

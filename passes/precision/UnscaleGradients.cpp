@@ -1,6 +1,7 @@
 //===----------------------------------------------------------------------===//
 //
-// UnscaleGradients: gradients of the scaled loss become those of the loss.
+// UnscaleGradients: turns the gradients of the scaled loss into those of the
+// loss.
 //
 // Assumes gradients by ScaleLoss and Differentiate.
 //

@@ -1,11 +1,12 @@
 //===----------------------------------------------------------------------===//
-// Runs small loops that read nothing of each other as one kernel. Assumes that
-// operations are in the order in which they run.
+// GroupKernels: groups small independent loops into one kernel.
+//
+// Assumes that operations are in execution order.
 //===----------------------------------------------------------------------===//
 
 #include "dialects/ingot/analysis/Shards.h"
 #include "dialects/ingot/builders/Builders.h"
-#include "mlir/IR/Remarks.h"
+#include "dialects/ingot/support/Remarks.h"
 #include "passes/cost/Cost.h"
 #include "passes/schedule/Passes.h"
 #include "passes/schedule/StepGraph.h"
@@ -21,20 +22,20 @@ using namespace ingot;
 
 namespace {
 
-/// No place in the order.
+/// No position in the order.
 constexpr unsigned none = -1;
 
-/// Loops that run as one kernel, where the last of them is in the order.
+/// Loops that become one kernel, at the position of the last of them.
 struct Group {
   SmallVector<unsigned> nodes;
   llvm::DenseSet<Value> buffers;
-  /// The first node in the order that needs one of them.
+  /// The first node in the order that depends on one of them.
   unsigned neededAt = none;
 
   unsigned place() const { return nodes.back(); }
 };
 
-/// Chooses groups for one order. Nodes have their place in it as their number.
+/// Chooses groups for one order. The number of a node is its position in it.
 class GroupPlan {
 public:
   GroupPlan(const StepGraph &graph, const Shards &shards,
@@ -48,11 +49,11 @@ public:
     peakBytes = *llvm::max_element(live);
   }
 
-  /// At no instant that a group adds to, more than the peak lives.
+  /// The live bytes do not exceed the peak at any instant that a group adds to.
   void choose();
 
   ArrayRef<Group> getGroups() const { return groups; }
-  /// Loops that stay alone and why.
+  /// Loops that are not grouped, and the reasons.
   ArrayRef<std::pair<unsigned, std::string>> getRefusals() const {
     return refusals;
   }
@@ -63,7 +64,7 @@ private:
   std::string keepUntil(const Group &group, unsigned node);
   bool overwritesShared(const Group &group, unsigned node) const;
   void add(Group &group, unsigned node);
-  /// The first node in the order that needs this one.
+  /// Returns the first node in the order that depends on this one.
   unsigned neededAt(unsigned node) const {
     unsigned first = none;
     for (unsigned next : nodes[node].successors)
@@ -82,26 +83,26 @@ private:
   const Machine &machine;
   unsigned maxBuffers;
   StepGraph::Lifetimes lifetimes;
-  /// Bytes in use at each instant.
+  /// The live bytes at each instant.
   SmallVector<int64_t> live;
   int64_t peakBytes = 0;
   SmallVector<Group> groups;
   SmallVector<std::pair<unsigned, std::string>> refusals;
 };
 
-/// Why the loop is better off alone, whatever else there is.
+/// Returns why the loop is better not grouped, whatever the other loops are.
 std::string GroupPlan::refuseLoop(FusionOp fusion) const {
   if (shards.lookup(fusion.getResult(0)))
-    return "it runs on the rank's shard alone";
-  // A start is then less than 2 % of the kernel's time.
+    return "it runs only on the rank's shard";
+  // A launch is then less than 2 % of the kernel's time.
   constexpr double maxLaunches = 50;
   Cost cost = estimateCost(fusion, machine);
   if (cost.seconds > maxLaunches * machine.launchSeconds)
-    return "its start is a small part of its time";
+    return "its launch is a small fraction of its time";
   return "";
 }
 
-/// Whether one loop would be written over what another one still reads.
+/// Returns whether one loop would overwrite data that another one still reads.
 bool GroupPlan::overwritesShared(const Group &group, unsigned node) const {
   auto overwrites = [&](unsigned writer, unsigned reader) {
     return llvm::any_of(nodes[writer].inPlace, [&](StepGraph::InPlace pair) {
@@ -113,7 +114,8 @@ bool GroupPlan::overwritesShared(const Group &group, unsigned node) const {
   });
 }
 
-/// Keeps what the group reads until `node` runs, if memory allows.
+/// Extends the lifetimes of the group's operands until `node` runs, if memory
+/// allows.
 std::string GroupPlan::keepUntil(const Group &group, unsigned node) {
   SmallVector<std::pair<unsigned, int64_t>> extended;
   double rereadSeconds = 0;
@@ -139,7 +141,7 @@ std::string GroupPlan::keepUntil(const Group &group, unsigned node) {
   if (most > peakBytes)
     reason = "the peak would rise to " + std::to_string(most) + " bytes";
   else if (group.place() + 1 != node && rereadSeconds > machine.launchSeconds)
-    reason = "its operands would leave the cache";
+    reason = "its operands would be evicted from the cache";
   if (reason.empty())
     return "";
   for (auto [number, last] : extended) {
@@ -150,22 +152,22 @@ std::string GroupPlan::keepUntil(const Group &group, unsigned node) {
   return reason;
 }
 
-/// Why the group cannot wait for `node` and run with it; if it can, its
-/// operands are kept.
+/// Returns why the group cannot be delayed to `node` and run with it; if it
+/// can, the lifetimes of its operands are extended.
 std::string GroupPlan::refuse(const Group &group, unsigned node) {
   if (group.neededAt <= node)
-    return "what comes before the next loop reads its result";
-  // The others of a group that the step's end alone waits for could not wait
-  // for further ones.
+    return "a step before the next loop reads its result";
+  // Loops whose results only the end of the step reads could not be delayed to
+  // further ones.
   if ((group.neededAt == none) != (neededAt(node) == none))
-    return "only one of it and the next loop is read within the step";
+    return "only one of the two loops is read within the step";
   unsigned buffers = group.buffers.size() + nodes[node].op->getNumResults();
   for (Value operand : nodes[node].op->getOperands())
     buffers += !group.buffers.contains(operand);
   if (buffers > maxBuffers)
-    return "the group has all the buffers that a kernel takes";
+    return "the group has the maximum number of buffers of a kernel";
   if (overwritesShared(group, node))
-    return "one loop would overwrite what another reads";
+    return "one loop would overwrite an input of another";
   return keepUntil(group, node);
 }
 
@@ -177,8 +179,8 @@ void GroupPlan::add(Group &group, unsigned node) {
 }
 
 void GroupPlan::choose() {
-  // Numbers of groups that may still grow, and why the last loop could not
-  // join.
+  // The numbers of groups that may still grow, and why the last loop could not
+  // join them.
   constexpr size_t maxOpen = 4;
   SmallVector<std::pair<unsigned, std::string>> open;
   auto close = [&](size_t i) {
@@ -191,7 +193,7 @@ void GroupPlan::choose() {
     auto end = dyn_cast<BucketEnd>(node.op);
     if (end && end.getBucket().getDefiningOp() != node.op)
       while (!open.empty()) {
-        open.front().second = "the next bucket would hold it up";
+        open.front().second = "the loop would wait for the next bucket";
         close(0);
       }
     auto fusion = dyn_cast<FusionOp>(node.op);
@@ -218,7 +220,7 @@ void GroupPlan::choose() {
       continue;
     if (open.size() == maxOpen)
       close(0);
-    open.push_back({groups.size(), "no other small loop comes after it"});
+    open.push_back({groups.size(), "no other small loop follows"});
     add(groups.emplace_back(), index);
   }
   while (!open.empty())
@@ -248,7 +250,7 @@ struct GroupKernels : ingot::impl::GroupKernelsBase<GroupKernels> {
     for (const StepGraph::Node &node : graph.getNodes())
       order.push_back(node.op);
     fusions.assign(plan.getGroups().size(), nullptr);
-    // What lives at once is a bound that packing does not always reach: groups
+    // The live bytes are a bound that packing does not always reach: groups
     // that do not fit are tried by halves.
     int64_t bytes = graph.getArenaBytes();
     unsigned attempts = 16;
@@ -280,7 +282,7 @@ struct GroupKernels : ingot::impl::GroupKernelsBase<GroupKernels> {
     StepGraph::applyOrder(graph.getSignature(), left);
   }
 
-  /// Makes a fusion of a group of the plan.
+  /// Creates the fusion of a planned group.
   void form(const Group &group, size_t number) {
     SmallVector<FusionOp> parts;
     for (unsigned node : group.nodes) {
@@ -321,7 +323,7 @@ struct GroupKernels : ingot::impl::GroupKernelsBase<GroupKernels> {
     return fusion;
   }
 
-  /// Puts the loops of a group back in their places.
+  /// Moves the loops of a group back to their positions.
   void dissolve(const Group &group, size_t number) {
     FusionOp fusion = fusions[number];
     Block &body = fusion.getBody().front();
@@ -343,7 +345,7 @@ struct GroupKernels : ingot::impl::GroupKernelsBase<GroupKernels> {
 
   void explain(const GroupPlan &plan, const StepGraph &graph,
                const Machine &machine) {
-    auto options = remark::RemarkOpts::name("group").category("fusion");
+    auto options = remarkOptions(getArgument(), "KernelGroup");
     for (auto [group, fusion] : llvm::zip_equal(plan.getGroups(), fusions)) {
       if (!fusion) {
         remark::missed(order[group.place()]->getLoc(), options)
@@ -356,8 +358,7 @@ struct GroupKernels : ingot::impl::GroupKernelsBase<GroupKernels> {
           << remark::metric("loops", group.nodes.size())
           << remark::metric("buffers",
                             fusion->getNumOperands() + fusion->getNumResults())
-          << remark::metric("microseconds-saved",
-                            saved * machine.launchSeconds * 1e6);
+          << remark::metric("saved_seconds", saved * machine.launchSeconds);
       numGroups += 1;
       numGrouped += group.nodes.size();
     }
@@ -366,9 +367,9 @@ struct GroupKernels : ingot::impl::GroupKernelsBase<GroupKernels> {
           << remark::reason("{0}", reason);
   }
 
-  /// What is where in the order; null where a loop joined a later one.
+  /// The operations in order; null where a loop joined a later one.
   SmallVector<Operation *> order;
-  /// Of each group; null where it is not formed.
+  /// The fusion of each group; null where it is not formed.
   SmallVector<FusionOp> fusions;
 };
 

@@ -29,7 +29,7 @@ static Value createPart(OpBuilder &builder, Location loc, Value whole,
 
 void ingot::createLibraryCall(LibraryCall op, const CallDescriptor &descriptor,
                               ValueRange inputs, ValueRange outputs,
-                              Value scratch, OpBuilder &builder) {
+                              exec::ScratchAttr scratch, OpBuilder &builder) {
   DenseMap<Value, Value> memory;
   for (auto [operand, input] : llvm::zip_equal(op->getOperands(), inputs))
     memory[operand] = input;
@@ -42,19 +42,35 @@ void ingot::createLibraryCall(LibraryCall op, const CallDescriptor &descriptor,
                           ? createPart(builder, op.getLoc(), whole, buffer)
                           : whole);
   }
-  if (scratch)
-    buffers.push_back(scratch);
+  // An entry point without scratch is replaced by kernels.
+  const abi::Entry *entry = abi::findEntry(op.getEntry());
+  bool takesScratch = llvm::any_of(
+      entry->buffers, [](const auto &buffer) { return buffer.isScratch; });
+  if (takesScratch && scratch)
+    buffers.push_back(createScratch(builder, op.getLoc(), scratch));
   auto cost = dyn_cast<CostModel>(op.getOperation());
-  exec::CallOp::create(builder, op.getLoc(), op.getEntry(), buffers, descriptor,
-                       cost ? cost.getFlops() : 0);
+  auto call = exec::CallOp::create(builder, op.getLoc(), op.getEntry(), buffers,
+                                   descriptor, cost ? cost.getFlops() : 0);
+  if (!takesScratch)
+    call.setScratchAttr(scratch);
+}
+
+Value ingot::createScratch(OpBuilder &builder, Location loc,
+                           exec::ScratchAttr scratch) {
+  if (!scratch)
+    return {};
+  auto type = MemRefType::get({scratch.getBytes()}, builder.getI8Type());
+  return exec::BufferOp::create(builder, loc, type, exec::Space::Arena,
+                                scratch.getOffset());
 }
 
 void ingot::createBucketCall(LibraryCall end, Value bucket, int64_t number,
-                             OpBuilder &builder) {
+                             exec::ScratchAttr scratch, OpBuilder &builder) {
   CallDescriptor descriptor = CallDescriptor::of(end);
   descriptor.setInteger("number", number);
-  exec::CallOp::create(builder, end.getLoc(), end.getEntry(), bucket,
-                       descriptor);
+  auto call = exec::CallOp::create(builder, end.getLoc(), end.getEntry(),
+                                   bucket, descriptor);
+  call.setScratchAttr(scratch);
 }
 
 void ingot::createCopy(OpBuilder &builder, Location loc, Value from, Value to,

@@ -20,11 +20,15 @@ CallDescriptor describeCall(LibraryCall op, const Target &target);
 /// the call may work in.
 void createLibraryCall(LibraryCall op, const CallDescriptor &descriptor,
                        mlir::ValueRange inputs, mlir::ValueRange outputs,
-                       mlir::Value scratch, mlir::OpBuilder &builder);
+                       exec::ScratchAttr scratch, mlir::OpBuilder &builder);
 
 /// Emits the call of one end of a bucket, whose parts are in its memory.
 void createBucketCall(LibraryCall end, mlir::Value bucket, int64_t number,
-                      mlir::OpBuilder &builder);
+                      exec::ScratchAttr scratch, mlir::OpBuilder &builder);
+
+/// The buffer of planned scratch; null if there is none.
+mlir::Value createScratch(mlir::OpBuilder &builder, mlir::Location loc,
+                          exec::ScratchAttr scratch);
 
 /// Copies a tensor to another place; with `shard`, of the elements in it only
 /// those that the rank has.

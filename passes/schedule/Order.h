@@ -1,6 +1,6 @@
 //===----------------------------------------------------------------------===//
 //
-// Orders of a step that need little memory.
+// Orders of a step that reduce peak memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,10 +11,10 @@
 
 namespace ingot {
 
-/// What an order costs: orders with less come first.
+/// The cost of an order; orders with lower cost come first.
 struct OrderCost {
   int64_t peakBytes = 0;
-  /// Bytes times instants over the whole step.
+  /// The sum over all instants of the live bytes.
   int64_t area = 0;
 
   auto operator<=>(const OrderCost &) const = default;
@@ -22,11 +22,12 @@ struct OrderCost {
 
 OrderCost measureOrder(const StepGraph &graph, llvm::ArrayRef<unsigned> order);
 
-/// An order that needs no more memory than `order`. List scheduling, from the
-/// front: what is ready and frees at least as much as it takes runs at once
-/// (updates follow their gradient), everything else in the given order; then
-/// from the back: what takes more than it frees waits for its first reader.
-/// A round that does not lower the cost is dropped. About linear in edges.
+/// Returns an order that needs no more memory than `order`. The list scheduling
+/// first goes forward: a ready node that frees at least as much as it allocates
+/// runs at once (updates follow their gradient), all others in the given order;
+/// then backward: a node that allocates more than it frees is delayed to its
+/// first reader. A round that does not lower the cost is dropped. The time is
+/// about linear in the number of edges.
 llvm::SmallVector<unsigned> improveOrder(const StepGraph &graph,
                                          llvm::ArrayRef<unsigned> order);
 

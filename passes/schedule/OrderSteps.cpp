@@ -1,9 +1,9 @@
 //===----------------------------------------------------------------------===//
-// Puts operations in an order that needs little memory.
+// OrderSteps: reorders operations to reduce peak memory.
 //===----------------------------------------------------------------------===//
 
+#include "dialects/ingot/support/Remarks.h"
 #include "dialects/ingot/target/Machine.h"
-#include "mlir/IR/Remarks.h"
 #include "passes/schedule/Order.h"
 #include "passes/schedule/Passes.h"
 
@@ -29,12 +29,12 @@ struct OrderSteps : ingot::impl::OrderStepsBase<OrderSteps> {
     SmallVector<unsigned> order = improveOrder(graph, program);
     OrderCost before = measureOrder(graph, program);
     OrderCost after = measureOrder(graph, order);
-    auto remark = remark::RemarkOpts::name("order").category("memory");
+    auto remark = remarkOptions(getArgument(), "Order");
     if (after < before)
       remark::passed(func.getLoc(), remark)
           << remark::metric("function", func.getName())
-          << remark::metric("live-bytes", after.peakBytes)
-          << remark::metric("live-bytes-before", before.peakBytes);
+          << remark::metric("live_bytes", after.peakBytes)
+          << remark::metric("live_bytes_before", before.peakBytes);
     else
       remark::missed(func.getLoc(), remark)
           << remark::metric("function", func.getName())

@@ -13,7 +13,7 @@
 
 namespace ingot {
 
-/// On a function: its operations are in the order in which they run.
+/// Unit attribute of functions whose operations are in execution order already.
 inline constexpr llvm::StringLiteral kScheduledAttr = "ingot.scheduled";
 
 #define GEN_PASS_DECL

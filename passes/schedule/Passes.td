@@ -1,6 +1,6 @@
 //===----------------------------------------------------------------------===//
 //
-// Schedule: from a graph of kernels to a step with placed memory.
+// Scheduling passes, from a graph of kernels to a step with placed memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -10,10 +10,9 @@
 include "mlir/Pass/PassBase.td"
 
 def OutlineConstants : Pass<"ingot-outline-constants", "::mlir::ModuleOp"> {
-  let summary = "makes constants with several values frozen states";
+  let summary = "turns constants other than splats into frozen states";
   let description = [{
-    Assumes that constants of one value are in fusions (`--ingot-form-fusions`). Equal constants, of
-    any function, share a state.
+    Assumes that splats are in fusions (`--ingot-form-fusions`). Equal constants, in any function, share a state.
 
     Before:
     ```mlir
@@ -29,19 +28,19 @@ def OutlineConstants : Pass<"ingot-outline-constants", "::mlir::ModuleOp"> {
 }
 
 def Rematerialize : Pass<"ingot-rematerialize", "::mlir::ModuleOp"> {
-  let summary = "runs operations again in the backward pass until the peak fits a budget";
+  let summary = "recomputes values in the backward pass until the peak fits a budget";
   let description = [{
-    Assumes functions of fusions, library anchors and views only, and constants as states; runs on those with a
-    result `loss`, in the order forward, then backward. Values that the peak keeps for later readers are computed
-    again right before these, by the operations that made them: fusions, chains of them, library calls; the
-    cheapest by time a byte first (`passes/cost`), until the planned arena and the states fit into
-    `budget-bytes`, or the arena's activations into `budget-percent` of what they take without a budget. Operations
-    that write states stay. Nothing is simplified afterwards, so that no copy is merged with its original; a copy
-    runs the same kernel as its original, so that the results have the same bits.
+    Assumes functions that consist of fusions, library calls and views, and constants as states; runs on those with a
+    result `loss`, in the order forward, then backward. Values that are live at the peak for later readers are
+    recomputed right before these readers, by the operations that computed them: fusions, chains of them, library
+    calls; those with the least time per byte first (`passes/cost`), until the planned arena and the states fit into
+    `budget-bytes`, or the activations in the arena into `budget-percent` of their size without a budget. Operations
+    that write states are not repeated. Nothing is simplified afterwards, so that no copy is merged with its original;
+    a copy runs the same kernel as its original, so that the results are bitwise equal.
 
-    Plans of one model form a sequence that does not depend on the budget: a smaller budget never peaks
-    higher. A budget below what is possible is an error that names the smallest possible one. `save` and
-    `recompute` decide for operations of the ONNX nodes with matching names.
+    The plans of a model form a sequence that does not depend on the budget: a smaller budget never has a higher peak.
+    A budget below the smallest possible one is an error that states the latter. `save` and `recompute` decide for
+    operations of the ONNX nodes with matching names.
 
     Before:
     ```mlir
@@ -58,27 +57,26 @@ def Rematerialize : Pass<"ingot-rematerialize", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [
-    Option<"budgetBytes", "budget-bytes", "int64_t", "-1", "bytes of all planned memory at most">,
-    Option<"budgetPercent", "budget-percent", "double", "-1", "activations at most, in percent">,
-    Option<"save", "save", "std::string", "\"\"", "nodes never to compute again (regular expression)">,
-    Option<"recompute", "recompute", "std::string", "\"\"", "nodes to compute again in any case (regular expression)">,
+    Option<"budgetBytes", "budget-bytes", "int64_t", "-1", "limit of all planned memory in bytes">,
+    Option<"budgetPercent", "budget-percent", "double", "-1", "limit of the activations in percent of their size without a budget">,
+    Option<"save", "save", "std::string", "\"\"", "nodes that are never recomputed (regular expression)">,
+    Option<"recompute", "recompute", "std::string", "\"\"", "nodes that are always recomputed (regular expression)">,
   ];
   let statistics = [
-    Statistic<"numRecomputed", "recomputed", "operations that run again">,
+    Statistic<"numRecomputed", "recomputed", "operations that are recomputed">,
   ];
   let dependentDialects = ["::ingot::IngotDialect"];
 }
 
 def OrderSteps : Pass<"ingot-order-steps", "::mlir::func::FuncOp"> {
-  let summary = "puts operations in an order that needs little memory";
+  let summary = "reorders operations to reduce peak memory";
   let description = [{
-    Assumes functions of fusions, library anchors and views only (`--ingot-form-fusions`). An
-    operation that frees at least as much memory as it takes runs as soon as it can, so that the update
-    of a parameter follows its gradient; one that takes more than it frees runs right before its first reader. The
-    result never has more bytes live at once than the order that was. What is computed from states alone waits for their bucket
-    (`state_gather_wait`) no earlier than the first operation that needs any of it. Functions that `--ingot-rematerialize` has
-    put in order stay as they are. Updates of states stay behind every
-    reader of the old value.
+    Assumes functions that consist of fusions, library calls and views (`--ingot-form-fusions`). An operation that
+    frees at least as much memory as it allocates runs as soon as possible, so that the update of a parameter follows
+    its gradient; one that allocates more than it frees runs right before its first reader. The result never has more
+    live bytes than the previous order. Values that are derived from states only wait for the bucket of these states
+    (`state_gather_wait`) no earlier than the first operation that needs one of them. Functions that
+    `--ingot-rematerialize` has ordered are left alone. Updates of states stay after all readers of the old value.
 
     Before:
     ```mlir
@@ -101,19 +99,18 @@ def OrderSteps : Pass<"ingot-order-steps", "::mlir::func::FuncOp"> {
 }
 
 def GroupKernels : Pass<"ingot-group-kernels", "::mlir::func::FuncOp"> {
-  let summary = "runs small loops that read nothing of each other as one kernel";
+  let summary = "groups small independent loops into one kernel";
   let description = [{
-    Assumes functions of fusions, library anchors and views only, in the order in which they run
-    (`--ingot-order-steps`). Most of what a step of a small network does after its backward pass are
-    updates of parameters: loops of a few microseconds each, as many as there are parameters and most of their time
-    the start of a kernel. A loop fusion waits for a later one, and becomes a part of the same `group`, where the start that
-    this saves (`launch_seconds` of the machine) is
+    Assumes functions that consist of fusions, library calls and views, in execution order (`--ingot-order-steps`).
+    After its backward pass, a step of a small network mostly updates parameters: one loop of a few microseconds per
+    parameter, most of which is the launch of a kernel. A loop fusion is delayed to a later one, and joins the same
+    `group`, where the launch that this saves (`launch_seconds` of the machine) takes
 
-    - at least one part in 50 of the loop's own time,
-    - more than what it costs to read operands again that have left the cache by then,
+    - at least 1/50 of the loop's own time, and
+    - more time than reading operands again that have been evicted from the cache by then,
 
-    and where nothing in between reads the loop's results, and the memory that its operands take until then
-    does not raise the peak. Nothing waits across the end of a collective, so that updates of one bucket are not held up by
+    and where nothing in between reads the results of the loop, and the memory that its operands take until then does
+    not raise the peak. No loop is delayed past the end of a collective, so that updates of one bucket do not wait for
     the next bucket. The arena is never larger than without groups.
 
     Before:
@@ -134,7 +131,7 @@ def GroupKernels : Pass<"ingot-group-kernels", "::mlir::func::FuncOp"> {
     ```
   }];
   let options = [
-    Option<"maxBuffers", "max-buffers", "unsigned", "240", "operands and results of one group at most">,
+    Option<"maxBuffers", "max-buffers", "unsigned", "240", "maximum number of operands and results of a group">,
   ];
   let statistics = [
     Statistic<"numGroups", "groups", "groups formed">,
@@ -144,20 +141,19 @@ def GroupKernels : Pass<"ingot-group-kernels", "::mlir::func::FuncOp"> {
 }
 
 def PlaceSteps : Pass<"ingot-place-steps", "::mlir::ModuleOp"> {
-  let summary = "places every tensor in memory and turns functions into `exec` steps";
+  let summary = "assigns a memory offset to every tensor and lowers functions to `exec` steps";
   let description = [{
-    Assumes functions of fusions, library anchors and views only (`--ingot-form-fusions`,
-    `--ingot-outline-constants`), and keeps their order. States get fixed places in the state block. Every other stored tensor gets a
-    place in the arena for as long as it lives (offsets by best fit, largest first), and so does the memory
-    that a library call works in on the module's machine (runtime/abi/Scratch.h); views share their operand's
-    place. A result that replaces a state is written in the
-    state's own place where nothing reads the old value any more but the very kernel that writes
-    it, element by element; otherwise it is copied at the end. Equal fusions become one `exec.kernel`.
+    Assumes functions that consist of fusions, library calls and views (`--ingot-form-fusions`,
+    `--ingot-outline-constants`), and keeps their order. States get fixed offsets in the state block. Every other
+    stored tensor gets an offset in the arena for its lifetime (best fit, largest first), and so does the scratch
+    memory of a library call on the target (runtime/abi/Scratch.h); views share the offset of their operand. A result
+    that replaces a state is written in place where the last reader of the old value is the kernel that writes the new
+    one, element by element; otherwise it is copied at the end. Equal fusions become one `exec.kernel`.
 
-    On a device (the module's machine), inputs come through blocks beside the arena, so that those of the next step are
-    copied while a step runs: `staging_bytes`, which count as workspace.
+    On a GPU, inputs are staged in blocks next to the arena, so that those of the next step are copied while a step
+    runs: `exec.staging_bytes`, which count as workspace.
 
-    With `no-reuse`, places in the arena are never used twice.
+    With `no-reuse`, no memory of the arena is used twice.
 
     Before:
     ```mlir
@@ -177,7 +173,7 @@ def PlaceSteps : Pass<"ingot-place-steps", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [
-    Option<"noReuse", "no-reuse", "bool", "false", "give every tensor its own place">,
+    Option<"noReuse", "no-reuse", "bool", "false", "give every tensor its own memory">,
   ];
   let statistics = [
     Statistic<"numKernels", "kernels", "different kernels">,

@@ -8,9 +8,9 @@
 #include "dialects/ingot/collective/BucketLayout.h"
 #include "dialects/ingot/ir/Diagnostics.h"
 #include "dialects/ingot/ir/Signature.h"
+#include "dialects/ingot/support/Remarks.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/AsmState.h"
-#include "mlir/IR/Remarks.h"
 #include "passes/cost/Cost.h"
 #include "passes/schedule/LibraryCalls.h"
 #include "passes/schedule/Passes.h"
@@ -74,7 +74,8 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
     auto inBucket = [&](auto op) -> LogicalResult {
       if (states->gathers.contains(static_cast<int64_t>(op.getBucket())))
         return success();
-      return op.emitOpError("no state is in the bucket ") << op.getBucket();
+      return op.emitOpError("no state belongs to the bucket ")
+             << op.getBucket();
     };
     for (auto wait : func.getOps<StateGatherWaitOp>())
       if (failed(inBucket(wait)))
@@ -115,11 +116,10 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
     std::unique_ptr<const Target> target = Target::of(getOperation());
     BufferPlan plan(signature, states->places, *target, noReuse);
     numInPlace += plan.getStatesInPlace();
-    remark::analysis(func.getLoc(),
-                     remark::RemarkOpts::name("arena").category("memory"))
+    remark::analysis(func.getLoc(), remarkOptions(getArgument(), "Arena"))
         << remark::metric("function", func.getName())
         << remark::metric("bytes", plan.getArenaBytes())
-        << remark::metric("live-bytes", plan.getUse().liveBytes);
+        << remark::metric("live_bytes", plan.getUse().liveBytes);
 
     bucketNumbers.clear();
     OpBuilder builder(func);
@@ -168,19 +168,14 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
         Operation *call = &*std::prev(builder.getInsertionPoint());
         call->setAttr(exec::kBoundAttr, builder.getF64FloatAttr(cost.seconds));
       });
-      if (fusion && !fusion.getAnchor()) {
-        launch(fusion, plan.getAliases(fusion), inputs, outputs, cost, builder);
-        continue;
-      }
-      Value scratch;
-      if (std::optional<Interval> at = plan.getScratch(&op))
-        scratch = exec::BufferOp::create(
-            builder, op.getLoc(),
-            MemRefType::get({at->bytes}, builder.getI8Type()),
-            exec::Space::Arena, at->offset);
-      if (fusion)
-        callWithEpilogue(fusion, inputs, outputs, scratch, cost.flops, *target,
-                         builder);
+      exec::ScratchAttr scratch = describeScratch(plan, &op);
+      if (fusion && !fusion.getAnchor())
+        launch(fusion, plan.getAliases(fusion), inputs, outputs, scratch, cost,
+               builder);
+      else if (fusion)
+        callWithEpilogue(fusion, inputs, outputs,
+                         createScratch(builder, op.getLoc(), scratch),
+                         cost.flops, *target, builder);
       else
         createLibraryCall(cast<LibraryCall>(op),
                           describeCall(cast<LibraryCall>(op), *target), inputs,
@@ -298,7 +293,8 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
       bucketNumbers[end.getBucket()] = bucketNumbers.size();
     auto call = [&] {
       createBucketCall(cast<LibraryCall>(end.getOperation()), bucket,
-                       bucketNumbers.lookup(end.getBucket()), builder);
+                       bucketNumbers.lookup(end.getBucket()),
+                       describeScratch(plan, end), builder);
     };
     int64_t calls = 1,
             size = tensorType(end.getBucket()).getElementTypeBitWidth() / 8;
@@ -319,9 +315,8 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
           exec::BufferOp::create(builder, loc, type, place.space, inBucket);
       createCopy(builder, loc, starts ? outside : inside,
                  starts ? inside : outside, shards.lookup(part));
-      remark::missed(part.getLoc(),
-                     remark::RemarkOpts::name("bucket").category("memory"))
-          << remark::reason("cannot be in the memory of its bucket: copied");
+      remark::missed(part.getLoc(), remarkOptions(getArgument(), "BucketCopy"))
+          << remark::reason("cannot be placed in its bucket: copied");
       ++calls;
       ++numCopied;
     }
@@ -345,12 +340,20 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
     exec::CallOp::create(builder, loc, entry, bucket, desc);
   }
 
+  /// The memory that an op works in; null if it needs none.
+  exec::ScratchAttr describeScratch(const BufferPlan &plan, Operation *op) {
+    std::optional<Interval> at = plan.getScratch(op);
+    return at ? exec::ScratchAttr::get(&getContext(), at->offset, at->bytes)
+              : exec::ScratchAttr();
+  }
+
   void launch(FusionOp fusion, ArrayRef<int64_t> aliases, ValueRange inputs,
-              ValueRange outputs, const Cost &cost, OpBuilder &builder) {
+              ValueRange outputs, exec::ScratchAttr scratch, const Cost &cost,
+              OpBuilder &builder) {
     auto call = exec::LaunchOp::create(
         builder, fusion.getLoc(), kernel(fusion, aliases), inputs, outputs,
         cost.flops, /*bytes=*/IntegerAttr(), /*extent=*/0, /*grain=*/0,
-        shards.lookup(fusion.getResult(0)));
+        shards.lookup(fusion.getResult(0)), scratch);
     if (cost.bytes < call.getCallBytes())
       call.setBytes(cost.bytes);
   }

@@ -1,8 +1,8 @@
 //===----------------------------------------------------------------------===//
 //
-// A function of fusions, anchors and views as the schedule sees it: operations
-// that read and write buffers, what must come before what, and how long
-// buffers live under an order.
+// A function of fusions, library calls and views as a graph for scheduling:
+// operations that read and write buffers, their dependences, and the lifetimes
+// of buffers under an order.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +21,7 @@
 
 namespace ingot {
 
-/// The graph of one function, from its present order.
+/// The graph of one function, built from its current order.
 class StepGraph {
 public:
   /// A tensor in the arena.
@@ -30,37 +30,38 @@ public:
     int64_t bytes = 0;
     /// The node that writes it, or -1 for an input.
     int64_t writer = -1;
-    /// Nodes that read it, each once.
+    /// The nodes that read it, without duplicates.
     llvm::SmallVector<unsigned, 4> readers;
-    /// Returned, or an input, which is there before and after the step.
+    /// Whether the buffer is a result, or an input, which is live before and
+    /// after the step.
     bool isKept = false;
-    /// The bucket in whose memory it is, or -1, and at which byte.
+    /// The bucket whose memory contains it, or -1, and its byte offset there.
     int64_t bucket = -1, offset = 0;
   };
 
-  /// A result that may be written over an operand's memory.
+  /// A result that may reuse an operand's memory.
   struct InPlace {
     unsigned result, operand;
   };
 
-  /// An operation that runs: everything but views.
+  /// An operation that is executed: any op except views.
   struct Node {
     mlir::Operation *op = nullptr;
-    /// Buffers, each once.
+    /// The buffers that the node reads and writes, without duplicates.
     llvm::SmallSetVector<unsigned, 4> reads, writes;
     llvm::SmallVector<InPlace, 2> inPlace;
-    /// Nodes that must come after: readers of its results, and the writers of
-    /// the states that it reads.
+    /// The nodes that must come after: readers of its results, and the writers
+    /// of the states that it reads.
     llvm::SmallSetVector<unsigned, 4> successors;
     llvm::SmallVector<unsigned, 2> stateWriters;
     int64_t scratchBytes = 0;
-    /// Whether it writes a state in its place.
+    /// Whether it updates a state in place.
     bool writesState = false;
-    /// The node that it does again, or -1; of a fusion perhaps only some
+    /// The node that it recomputes, or -1; of a fusion, perhaps only some
     /// results.
     int64_t original = -1;
     llvm::SmallBitVector results;
-    /// Results of the original that it reads.
+    /// The results of the original that it reads.
     llvm::SmallBitVector others;
   };
 
@@ -71,11 +72,12 @@ public:
     int64_t bytes;
   };
 
-  /// How long memory lives under an order; instants are positions in it.
+  /// The lifetimes of memory under an order; instants are positions in the
+  /// order.
   struct Lifetimes {
     llvm::SmallVector<Interval> intervals;
-    /// The interval of each buffer; a result written in place has its
-    /// operand's.
+    /// The interval of each buffer; a result written in place has that of its
+    /// operand.
     llvm::SmallVector<unsigned> ofBuffer;
     /// The interval of each node's scratch, or -1.
     llvm::SmallVector<int64_t> ofScratch;
@@ -83,54 +85,58 @@ public:
     llvm::SmallVector<unsigned> ofOutput;
   };
 
-  /// Operations have the work memory that they want on the target.
+  /// Creates the graph of the function; library calls have the scratch memory
+  /// that the target needs.
   StepGraph(Signature signature, const Target &target);
 
   Signature getSignature() const { return signature; }
   llvm::ArrayRef<Node> getNodes() const { return nodes; }
   llvm::ArrayRef<Buffer> getBuffers() const { return buffers; }
 
-  /// The buffer of a value; none if it is a state's memory.
+  /// Returns the buffer of a value; none if the value is in a state's memory.
   std::optional<unsigned> getBuffer(mlir::Value value) const;
-  /// The state in whose place a value is; null if it is in the arena.
+  /// Returns the state in whose memory a value is; null if it is in the arena.
   mlir::FlatSymbolRefAttr getState(mlir::Value value) const;
-  /// New values of states that are not written in place, by result number.
+  /// Returns the new values of states that are not written in place, by result
+  /// number.
   llvm::ArrayRef<unsigned> getCopiedStates() const { return copiedStates; }
   unsigned getStatesInPlace() const { return statesInPlace; }
   llvm::ArrayRef<OwnOutput> getOwnOutputs() const { return ownOutputs; }
 
-  /// Whether a node after `cut` reads the buffer.
+  /// Returns whether a node after `cut` reads the buffer.
   bool isReadLate(unsigned buffer, unsigned cut) const;
-  /// How results of a node are computed again, where its other results, if not
-  /// in the buffers `again`, are there for late readers.
+  /// Returns the slice that recomputes results of a node, given that its other
+  /// results, except those in the buffers `again`, are available to late
+  /// readers.
   FusionSlice getSlice(unsigned node, const llvm::SmallBitVector &results,
                        const llvm::BitVector &again, unsigned cut) const;
-  /// The graph in which the buffers `again` are computed a second time, for
-  /// readers after the node `cut`. The copies of nodes come after all nodes;
-  /// one whose results nobody reads late is left out. Copies of fusions compute
-  /// only what is read.
+  /// Returns the graph in which the buffers `again` are recomputed for readers
+  /// after the node `cut`. The copies of nodes come after all nodes; a copy
+  /// whose results have no late readers is omitted. Copies of fusions compute
+  /// only the results that are read.
   StepGraph withRecomputed(const llvm::BitVector &again, unsigned cut) const;
 
-  /// The nodes `originals` in this order, and each of the others, which are
-  /// copies, right before the first that needs it.
+  /// Returns the nodes `originals` in this order, and each of the others, which
+  /// are copies, right before the first node that depends on it.
   llvm::SmallVector<unsigned>
   getLazyOrder(llvm::ArrayRef<unsigned> originals) const;
-  /// Nodes in the function's order.
+  /// Returns the nodes in the function's order.
   llvm::SmallVector<unsigned> getProgramOrder() const;
-  /// Without `reuse`, everything lives always.
+  /// Returns the lifetimes of memory under an order. Without `reuse`,
+  /// everything is always live.
   Lifetimes getLifetimes(llvm::ArrayRef<unsigned> order,
                          bool reuse = true) const;
-  /// Of the arena in the function's order.
+  /// Returns the size of the arena for the function's order.
   int64_t getArenaBytes() const;
 
-  /// Moves the function's operations into the order, views before their first
-  /// reader.
+  /// Moves the operations of the function into the order, with views before
+  /// their first reader.
   void applyOrder(llvm::ArrayRef<unsigned> order) const;
   static void applyOrder(Signature signature,
                          llvm::ArrayRef<mlir::Operation *> order);
 
 private:
-  /// Empty, of the same function.
+  /// Creates an empty graph of the same function.
   explicit StepGraph(Signature signature) : signature(signature) {}
   void findStates();
   bool canReplace(mlir::BlockArgument oldValue, mlir::Value newValue) const;
@@ -142,7 +148,7 @@ private:
 
   Signature signature;
   llvm::DenseMap<mlir::Operation *, unsigned> position;
-  /// Tensors that live in the state block.
+  /// The tensors in the state block.
   llvm::DenseMap<mlir::Value, mlir::FlatSymbolRefAttr> inState;
   /// The argument that carries each state.
   llvm::DenseMap<mlir::Attribute, mlir::BlockArgument> currentOf;

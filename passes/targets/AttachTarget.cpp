@@ -1,6 +1,6 @@
 //===----------------------------------------------------------------------===//
 //
-// AttachTarget: the attribute of a module that says what it is compiled for.
+// AttachTarget: sets the target attribute of a module.
 //
 //===----------------------------------------------------------------------===//
 

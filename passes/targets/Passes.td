@@ -1,6 +1,6 @@
 //===----------------------------------------------------------------------===//
 //
-// What a module is compiled for.
+// Selection of the target of a module.
 //
 //===----------------------------------------------------------------------===//
 
@@ -10,9 +10,9 @@
 include "mlir/Pass/PassBase.td"
 
 def AttachTarget : Pass<"ingot-attach-target", "::mlir::ModuleOp"> {
-  let summary = "sets the attribute of a module that names its target";
+  let summary = "sets the target attribute of a module";
   let description = [{
-    The first pass of the pipelines: later passes ask the module (`Target::of`).
+    This is the first pass of the pipelines; later passes query the target of the module (`Target::of`).
 
     Before: `module {...}`
 
@@ -20,8 +20,8 @@ def AttachTarget : Pass<"ingot-attach-target", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"target", "target", "std::string", "\"cpu\"", "cpu, cuda, or emulator for tests">,
-    Option<"arch", "arch", "std::string", "\"\"", "processor by LLVM's name, or GPU architecture; native, or sm_90">,
-    Option<"tf32", "tf32", "bool", "false", "a GPU may round fp32 operands to TF32">,
+    Option<"arch", "arch", "std::string", "\"\"", "LLVM's name of a CPU, or a GPU architecture; native and sm_90 by default">,
+    Option<"tf32", "tf32", "bool", "false", "allow a GPU to round fp32 operands to TF32">,
   ];
   let dependentDialects = ["::ingot::IngotDialect"];
 }

@@ -10,7 +10,8 @@ using namespace ingot::reference;
 namespace runtime = ingot::runtime;
 using runtime::DType;
 
-/// The element type that holds a file's elements, and how they are read.
+/// Returns the element type that holds a file's elements, and how they are
+/// read.
 static std::pair<Type, DType> elementFor(DType dtype, MLIRContext &context) {
   switch (dtype) {
   case DType::F64:

@@ -28,7 +28,7 @@ OwningOpRef<ModuleOp> loadModule(const std::string &path,
   OwningOpRef<ModuleOp> module =
       parseSourceFile<ModuleOp>(path, sources, &context);
   if (!module)
-    llvm::errs() << "hint: a module that ingot-opt reads is wanted\n";
+    llvm::errs() << "hint: give a module that ingot-opt reads\n";
   return module;
 }
 

@@ -1,6 +1,6 @@
 //===----------------------------------------------------------------------===//
 //
-// A module from a file, and the function in it that is meant.
+// Loads a module from a file, and selects a function in it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,14 +11,14 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 /// Reads `path`: ONNX if it ends in .onnx, else MLIR; `-` is standard input.
-/// Null after diagnostics have been emitted.
+/// Returns null after diagnostics have been emitted.
 mlir::OwningOpRef<mlir::ModuleOp>
 loadModule(const std::string &path,
            const ingot::onnx_import::ImportOptions &options,
            mlir::MLIRContext &context);
 
-/// The function called `name`; if that is empty, @forward or the only one.
-/// Throws ingot::runtime::Error.
+/// Returns the function called `name`; if that is empty, @forward or the only
+/// one. Throws ingot::runtime::Error.
 mlir::func::FuncOp findFunction(mlir::ModuleOp module, const std::string &name);
 
 #endif // INGOT_TOOLS_INGOT_EVAL_LOAD_H

@@ -30,7 +30,7 @@ struct Options {
   ingot::onnx_import::ImportOptions import;
   int64_t steps = 1, ranks = 1;
   bool expect = false;
-  /// -O level of compiled code; -1 is the interpreter.
+  /// The -O level of compiled code; -1 is the interpreter.
   int64_t compiled = -1;
   ingot::Backend backend = ingot::Backend::Cpu;
 };
@@ -39,7 +39,7 @@ struct Options {
 /// More elements are not printed.
 static constexpr int64_t kMaxPrinted = 1000;
 
-/// The value of an Expected, or an exception.
+/// Returns the value of an Expected, or an exception.
 template <typename T>
 static T unwrap(llvm::Expected<T> value, runtime::ExitCode code,
                 const std::string &where, const std::string &hint) {
@@ -67,10 +67,9 @@ static Options parseOptions(int argc, char **argv) {
       ->required();
   app.add_option("--function", options.function,
                  "The function to run [forward, else the only one]");
-  app.add_option(
-      "--inputs", options.inputs,
-      "An .npz file with an array per input; of a longer array, each "
-      "step takes the next part");
+  app.add_option("--inputs", options.inputs,
+                 "An .npz file with one array per input; each step reads the "
+                 "next part of a longer array");
   app.add_option("--states", options.states,
                  "An .npz file with initial values of states");
   app.add_option(
@@ -80,12 +79,13 @@ static Options parseOptions(int argc, char **argv) {
   app.add_option("--state-out", options.stateOut,
                  "Write the states after the last step to this .npz file");
   app.add_option("--steps", options.steps,
-                 "Run the function N times, each from the states of the last")
+                 "Run the function N times, each time from the states that the "
+                 "previous run wrote")
       ->check(CLI::PositiveNumber);
   CLI::Option *ranks =
       app.add_option("--ranks", options.ranks,
-                     "Run the function on N ranks together, which take parts "
-                     "of --inputs in turn; the outputs are those of the first")
+                     "Run the function on N ranks, which read parts of "
+                     "--inputs in turn; the outputs are those of rank 0")
           ->check(CLI::PositiveNumber);
   app.add_option("--batch", options.import.batch,
                  "Size of the first dimension of each input of an ONNX model")
@@ -96,15 +96,16 @@ static Options parseOptions(int argc, char **argv) {
   app.add_flag("--expect", options.expect,
                "Run all functions named test_*, which return pairs of an "
                "actual and an expected tensor, and compare each pair");
-  // As text: a flag reads the number 0 as its negation.
+  // The level is text, because a flag would interpret the number 0 as its
+  // negation.
   std::string level;
   app.add_flag("--compiled{2}", level,
-               "Compile for this processor as ingotc -O2 does, or with "
-               "--compiled=N as -ON, instead of interpreting")
+               "Compile for this CPU as ingotc -O2 does, or with --compiled=N "
+               "as -ON, instead of interpreting")
       ->excludes(ranks);
   bool emulate = false;
   app.add_flag("--emulate", emulate,
-               "Compile the kernels for a CUDA device and run them in the "
+               "Compile the kernels for a CUDA GPU and run them in the "
                "emulator, which checks their accesses");
   try {
     app.parse(argc, argv);
@@ -117,7 +118,8 @@ static Options parseOptions(int argc, char **argv) {
   if (!level.empty() &&
       (llvm::StringRef(level).getAsInteger(10, options.compiled) ||
        options.compiled < 0 || options.compiled > 3))
-    throw runtime::usageError("--compiled", "'" + level + "' is no level",
+    throw runtime::usageError("--compiled",
+                              "'" + level + "' is not an optimization level",
                               "give a number from 0 to 3, or none");
   if (emulate) {
     options.backend = ingot::Backend::EmulatedCuda;
@@ -128,7 +130,7 @@ static Options parseOptions(int argc, char **argv) {
   return options;
 }
 
-/// A compiled copy of the functions that `wanted` is true for.
+/// Returns a compiled copy of the functions that `wanted` is true for.
 static std::unique_ptr<ingot::CompiledModule>
 compileCopy(ModuleOp module, const Options &options,
             llvm::function_ref<bool(func::FuncOp)> wanted,
@@ -205,9 +207,9 @@ static int runTests(ModuleOp module, const Options &options) {
   return failures != 0;
 }
 
-/// The inputs of step `step`: of an array that is longer than the argument, the
-/// part whose turn it is. What remains at the end is left out, and the
-/// beginning follows.
+/// Returns the inputs of step `step`: of an array that is longer than the
+/// argument, the part of that step. A remainder at the end is skipped, and the
+/// parts start over.
 static NamedTensors inputsOfStep(func::FuncOp function,
                                  const NamedTensors &inputs, int64_t step) {
   NamedTensors taken = inputs;
@@ -231,7 +233,7 @@ static NamedTensors inputsOfStep(func::FuncOp function,
   return taken;
 }
 
-/// One tensor with a new first dimension that counts the steps.
+/// Returns one tensor with a new first dimension that counts the steps.
 static NamedTensors stack(const std::vector<NamedTensors> &steps) {
   NamedTensors stacked;
   for (const auto &[name, first] : steps.front()) {

@@ -83,7 +83,7 @@ llvm::Error ModuleSlots::readPlaces(ModuleOp module) {
         auto &offsets = slot.isState ? stateOffsets : places;
         auto found = offsets.find(slot.name);
         if (found == offsets.end())
-          return invalid("no place for '" + slot.name + "'");
+          return invalid("no memory for '" + slot.name + "'");
         slot.offset = found->second;
         slot.isShard = slot.isState && shards.contains(slot.name);
       }
@@ -103,6 +103,7 @@ llvm::Error ingot::runPasses(ModuleOp module,
 llvm::Error ingot::placeSteps(ModuleOp module, const Target &target,
                               unsigned level) {
   Machine machine;
+  machine.threads = target.getMachine().threads;
   machine.deviceWorkspaceBytes = target.getMachine().deviceWorkspaceBytes;
   Target::set(module, target.getSpec(), machine);
   return runPasses(module, [&](PassManager &passes) {

@@ -1,5 +1,5 @@
 //===----------------------------------------------------------------------===//
-// The page docs/abi.md.
+// Generates the page docs/abi.md.
 //===----------------------------------------------------------------------===//
 
 #include "tools/ingot-tblgen/Model.h"
@@ -20,7 +20,7 @@ static void emitText(StringRef text, raw_ostream &os) {
   os << '\n';
 }
 
-/// The description in one line, for a cell of a table.
+/// Returns the description in one line, for a cell of a table.
 static std::string cell(const Record *record) {
   return llvm::join(
       wrap(record->getValueAsString("description"), std::string::npos), " ");

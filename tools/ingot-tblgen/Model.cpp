@@ -65,7 +65,7 @@ std::vector<Field> tblgen::getFields(const Record *type) {
   return fields;
 }
 
-/// What stands in the struct itself goes before what is in structs within it.
+/// Fields of the struct itself are matched before those of structs within it.
 static std::optional<FieldPath> findIn(const Record *type, StringRef name) {
   std::vector<Field> fields = getFields(type);
   for (const Field &field : fields)
@@ -119,7 +119,7 @@ std::string tblgen::joinParameters(StringRef head,
   return text;
 }
 
-/// The C type of a buffer's elements.
+/// Returns the C type of a buffer's elements.
 static StringRef getElementCType(const Record *buffer) {
   return llvm::StringSwitch<StringRef>(buffer->getValueAsString("type"))
       .Case("f32", "float")
@@ -176,7 +176,7 @@ std::vector<std::string> tblgen::wrap(StringRef text, size_t width) {
   return lines;
 }
 
-/// Everything of a struct but descriptions.
+/// Adds everything of a struct except its descriptions.
 static void addStruct(const Record *type, raw_ostream &os) {
   for (const Field &field : getFields(type))
     os << field.getCType() << ' ' << field.type->getValueAsString("name") << ' '
@@ -185,7 +185,8 @@ static void addStruct(const Record *type, raw_ostream &os) {
 }
 
 uint32_t tblgen::getVersion(const RecordKeeper &records) {
-  // By name: the order in the file is no part of the ABI.
+  // The records are sorted by name: the order in the file is not a part of the
+  // ABI.
   std::vector<std::string> parts;
   for (StringRef kind : {"Constant", "Enum", "Callback", "Struct", "Function",
                          "Definition", "Entry"})

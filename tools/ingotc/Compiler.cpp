@@ -233,7 +233,7 @@ Machine Compiler::describeMachine() const {
   if (options.machine.empty())
     return machine;
   if (options.machine == "measured" && options.target != "cpu")
-    throw runtime::usageError("--machine", "measures processors, not GPUs",
+    throw runtime::usageError("--machine", "measures CPUs, not GPUs",
                               "name a file with the GPU's figures");
   std::string path =
       options.machine == "measured" ? findMeasuredProfile() : options.machine;
@@ -319,8 +319,8 @@ chooseTarget(const CompilerOptions &options) {
   auto target = Target::get(spec);
   if (!target)
     throw runtime::usageError("--arch", llvm::toString(target.takeError()),
-                              "name a processor as LLVM does, or native; for "
-                              "GPUs an architecture like sm_80 or sm_90");
+                              "give LLVM's name of a CPU, or native; for GPUs "
+                              "an architecture such as sm_80 or sm_90");
   return std::move(*target);
 }
 
@@ -371,7 +371,8 @@ int Compiler::run() {
     return 0;
   }
   if (options.output.empty() || llvm::sys::path::filename(options.output) == "")
-    throw runtime::usageError("-o", "'" + options.output + "' is no file name",
+    throw runtime::usageError("-o",
+                              "'" + options.output + "' is not a file name",
                               "name the trainer to write");
   if (int status = plan())
     return status;

@@ -23,12 +23,12 @@ using runtime::failure;
 
 namespace {
 
-/// A directory that goes away with the scope.
+/// A directory that is removed at the end of the scope.
 class ScratchDirectory {
 public:
   explicit ScratchDirectory(const std::string &beside) {
     llvm::SmallString<128> path;
-    // LLVM takes a relative prefix to be in the system's temporary directory.
+    // LLVM puts a relative prefix into the system's temporary directory.
     std::error_code error = llvm::sys::fs::createUniqueDirectory(
         fs::absolute(beside).string() + ".building", path);
     if (error)
@@ -57,7 +57,8 @@ std::string runtimeDirectory() {
   return (bin.parent_path() / "lib" / "ingot").string();
 }
 
-/// The list of what trainers are linked from (tools/cmake/TrainerLink.cmake).
+/// Returns the list of what trainers are linked from
+/// (tools/cmake/TrainerLink.cmake).
 std::vector<LinkLine> readLinkFile(const std::string &directory,
                                    const std::string &target) {
   std::ifstream file(directory + "/link-" + target + ".txt");
@@ -108,7 +109,7 @@ void writeFile(const std::string &path, const std::string &bytes) {
                   "check the space left and the directory's permissions");
 }
 
-/// The shared libraries an executable names.
+/// Returns the shared libraries an executable names.
 std::vector<std::string> neededLibraries(const std::string &path) {
   auto buffer = llvm::MemoryBuffer::getFile(path);
   if (!buffer)
@@ -183,7 +184,7 @@ void ingot::linkTrainer(const LinkInput &input, const std::string &output) {
       "-pie", "--eh-frame-hdr", "--as-needed", "--gc-sections", "-z", "relro",
       "-z", "now", "-z", "noexecstack", "-dynamic-linker",
       "/lib64/ld-linux-x86-64.so.2", "-rpath", "$ORIGIN/" + name + ".libs",
-      // Libraries of the bundle find each other beside themselves.
+      // Libraries of the bundle find each other in their own directory.
       "--disable-new-dtags", "-o", executable};
   args.insert(args.end(), start.begin(), start.end());
   args.push_back(scratch.path("step.o"));
@@ -208,7 +209,7 @@ void ingot::linkTrainer(const LinkInput &input, const std::string &output) {
   args.insert(args.end(), end.begin(), end.end());
   runLinker(linker, args, scratch);
 
-  // The libraries first: a trainer that is there is whole.
+  // The libraries are moved first: a trainer that exists is complete.
   std::string libraries = output + ".libs";
   try {
     fs::remove_all(libraries);
@@ -224,7 +225,7 @@ void ingot::linkTrainer(const LinkInput &input, const std::string &output) {
         fs::copy_file(line.path,
                       fs::path(libraries) / fs::path(line.path).filename(),
                       fs::copy_options::overwrite_existing);
-    // What the bundled libraries need themselves.
+    // The libraries that the bundled libraries depend on.
     for (const auto &entry : fs::directory_iterator(libraries))
       for (const std::string &needed : neededLibraries(entry.path().string()))
         for (const LinkLine &line : lines)

@@ -11,9 +11,9 @@
 
 namespace ingot {
 
-/// The profile that ingot-measure wrote of this machine: once for a kind of
-/// processor, number of threads and version, in the user's cache directory. The
-/// first call measures. Throws failure.
+/// Returns the profile that ingot-measure wrote of this machine: once for a
+/// model of CPU, number of threads and version, in the user's cache directory.
+/// The first call measures. Throws failure.
 std::string findMeasuredProfile();
 
 } // namespace ingot

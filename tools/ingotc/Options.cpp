@@ -47,7 +47,8 @@ parseDims(const std::vector<std::string> &texts) {
                        "give a symbolic dimension and its sizes, each once, "
                        "like --dim seq=128 or --dim seq=128,256");
     if (!dims.emplace(text.substr(0, equals), sizes).second)
-      throw usageError("--dim", "'" + text.substr(0, equals) + "' comes twice",
+      throw usageError("--dim",
+                       "'" + text.substr(0, equals) + "' is given twice",
                        "give all its sizes at once, like --dim seq=128,256");
     variants *= sizes.size();
     if (variants > maxVariants)
@@ -89,9 +90,10 @@ static Size parseSize(const std::string &option, const std::string &text,
   if (parsed.ec != std::errc() || !(number >= 0) || bytes < 0 || bytes > 9e18 ||
       (isPercent && (number > 100 || !allowPercent)))
     throw usageError(
-        option, "'" + text + "' is no size",
+        option, "invalid size '" + text + "'",
         std::string("give bytes, or a number with KiB, MiB, GiB, MB or GB") +
-            (allowPercent ? ", or a share of the activations like 50%" : ""));
+            (allowPercent ? ", or a percentage of the activations such as 50%"
+                          : ""));
   return {isPercent ? number : bytes, isPercent};
 }
 
@@ -116,7 +118,7 @@ static void parseRemat(const std::vector<std::string> &texts,
                        "'" + text + "' is not save=REGEX or recompute=REGEX",
                        "name ONNX nodes, like --remat save=attn");
     if (!value->empty())
-      throw usageError("--remat", "'" + key + "' comes twice",
+      throw usageError("--remat", "'" + key + "' is given twice",
                        "join the expressions with |");
     *value = text.substr(equals + 1);
   }
@@ -143,15 +145,14 @@ std::optional<CompilerOptions> ingot::parseCompilerOptions(int argc,
   app.add_option("--no-decay", options.noDecay,
                  "parameters without weight decay (regular expression)");
   app.add_flag("--clip", options.clip,
-               "compile clipping by the global norm of the gradient in");
+               "compile in gradient clipping by global norm");
   app.add_option("--batch", batch,
                  "size of the first dimension of every data input")
       ->check(CLI::PositiveNumber)
       ->always_capture_default(false);
-  app.add_option(
-      "--dim", dims,
-      "NAME=N[,N...]: size of a symbolic dimension; of several, each "
-      "batch of data takes the one that fits it");
+  app.add_option("--dim", dims,
+                 "NAME=N[,N...]: size of a symbolic dimension; with several "
+                 "sizes, each batch uses the one that fits it");
   app.add_option("--trainable", options.trainable,
                  "parameters to train (regular expression)");
   app.add_option("--freeze", options.freeze,
@@ -161,85 +162,89 @@ std::optional<CompilerOptions> ingot::parseCompilerOptions(int argc,
          "where initial values go: embed (up to 256 MiB, else sidecar), "
          "sidecar or none")
       ->check(CLI::IsMember({"embed", "sidecar", "none"}));
-  app.add_option("--precision", options.precision,
-                 "of contractions: fp32, bf16, or fp16 with loss scaling")
+  app.add_option(
+         "--precision", options.precision,
+         "precision of contractions: fp32, bf16, or fp16 with loss scaling")
       ->check(CLI::IsMember({"fp32", "bf16", "fp16"}));
   app.add_flag("--tf32", options.tf32,
-               "products and convolutions in fp32 round their operands to 10 "
-               "bits behind the point, on a GPU's tensor cores");
+               "matmuls and convolutions in fp32 use TF32 on a GPU's tensor "
+               "cores: operands are rounded to 10 bits of mantissa");
   app.add_option("--keep-fp32", options.keepFp32,
                  "ONNX nodes that stay in fp32 (regular expression)");
-  app.add_option("--force-low", options.forceLow,
-                 "further ONNX nodes for the low precision (regular "
-                 "expression)");
+  app.add_option(
+      "--force-low", options.forceLow,
+      "additional ONNX nodes that run in 16 bits (regular expression)");
   app.add_option("--optimizer-precision", options.optimizerPrecision,
-                 "of the optimizer's moments in memory: fp32, or bf16 with "
-                 "stochastic rounding")
+                 "precision of the optimizer's moments in memory: fp32, or "
+                 "bf16 with stochastic rounding")
       ->check(CLI::IsMember({"fp32", "bf16"}));
   app.add_flag("--loss-scaling", options.lossScaling,
-               "scale the loss dynamically without fp16 too");
+               "scale the loss dynamically in other precisions than fp16 too");
   app.add_flag("--data-parallel", options.dataParallel,
                "average gradients over the ranks that mpirun starts");
   app.add_option("--bucket-mb", options.bucketMb,
-                 "MiB of gradients that are exchanged at a time (by the "
-                 "machine's link)")
+                 "bucket size: MiB of gradients per all-reduce (from the "
+                 "latency and bandwidth of the machine's link)")
       ->check(CLI::Range(0.001, 4096.0));
-  app.add_option("--grad-comm", options.gradComm,
-                 "what gradients are sent as: bf16, fp16, powersgd:RANK, int8, "
-                 "topk:SHARE, and start:STEPS, separated by commas (fp32)")
+  app.add_option(
+         "--grad-comm", options.gradComm,
+         "format in which gradients are sent: bf16, fp16, powersgd:RANK, int8, "
+         "topk:FRACTION, and start:STEPS, separated by commas (fp32)")
       ->needs("--data-parallel");
   app.add_option("--zero", options.zero,
-                 "ranks share the memory of the optimizer's state (1), and of "
-                 "reduced gradients (2) (0)")
+                 "ZeRO stage: shard the optimizer's state (1) and the reduced "
+                 "gradients (2) over the ranks (0)")
       ->check(CLI::Range(0U, 2U))
       ->needs("--data-parallel");
-  app.add_flag("--sync-batch-norm", options.syncBatchNorm,
-               "batch normalization takes the statistics of all ranks' samples")
+  app.add_flag(
+         "--sync-batch-norm", options.syncBatchNorm,
+         "batch normalization computes its statistics over all ranks' samples")
       ->needs("--data-parallel");
   std::string cluster;
   app.add_option("--plan", cluster,
-                 "print what a step takes on many ranks of the cluster in this "
-                 "JSON file (docs/cluster.md)")
+                 "print the simulated time of a step on the ranks of the "
+                 "cluster in this JSON file (docs/cluster.md)")
       ->needs("--data-parallel");
   app.add_option("--target", options.target, "cpu or cuda")
       ->check(CLI::IsMember({"cpu", "cuda"}));
   app.add_option("--arch", options.arch,
-                 "processor by LLVM's name, or native, which is the default; "
-                 "for cuda a device architecture, sm_90 by default");
+                 "LLVM's name of a CPU, or native, which is the default; for "
+                 "cuda a GPU architecture, sm_90 by default");
   app.add_option("--grad-accumulation", options.gradAccumulation,
-                 "micro-batches of a step: the update takes the mean over all "
-                 "of them (1)")
+                 "micro-batches per step: the update uses the mean over all of "
+                 "them (1)")
       ->check(CLI::Range(int64_t(1), int64_t(1) << 20));
   CLI::Option *fitOption =
       app.add_option("--fit", fit,
-                     "SIZE: find and print the largest batch whose plan takes "
-                     "no more; -o writes its trainer")
+                     "SIZE: find and print the largest batch whose planned "
+                     "memory fits; -o writes its trainer")
           ->excludes("--batch");
   CLI::Option *budgetOption =
       app.add_option("--memory-budget", budget,
                      "SIZE of all planned memory, or N% of the activations: "
                      "recompute until the step fits");
   app.add_option("--remat", remat,
-                 "save=REGEX or recompute=REGEX: what to do with the results "
-                 "of ONNX nodes with such names");
+                 "save=REGEX or recompute=REGEX: whether to save or recompute "
+                 "the results of ONNX nodes with such names");
   app.add_option("--machine", options.machine,
                  "JSON file of the machine to plan for, from ingot-measure; "
                  "measured: this one, measured once and kept");
-  app.add_option("-O", options.level,
-                 "0: every op on its own, no library, no reuse of memory; "
-                 "2: fused")
+  app.add_option(
+         "-O", options.level,
+         "0: one kernel per op, no library calls, no reuse of memory; 2: fused")
       ->check(CLI::Range(0, 3));
   app.add_option("--emit", options.emit,
                  "stop at: mlir (training graph of kernels), exec (placed "
-                 "steps), ptx (device kernels), llvm, obj, exe")
+                 "steps), ptx (GPU kernels), llvm, obj, exe")
       ->check(CLI::IsMember({"mlir", "exec", "ptx", "llvm", "obj", "exe"}));
   app.add_option("--dump-passes", options.dumpPasses,
                  "write the module after each pass to this directory");
   app.add_option("--report", options.report,
                  "Write what was compiled to this HTML page: kernels with ONNX "
-                 "names, bytes, operations and the time they take at least");
+                 "names, bytes, operations and a lower bound of their time");
   app.add_option("--remarks", options.remarks,
-                 "write what was decided, and why, to this YAML file");
+                 "write the decisions of passes, with reasons, to this YAML "
+                 "file (docs/remarks.md)");
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp &) {
@@ -264,7 +269,7 @@ std::optional<CompilerOptions> ingot::parseCompilerOptions(int argc,
     throw usageError("--grad-comm", "compression needs whole gradients",
                      "compile with --zero 0, or send bf16");
   if (options.tf32 && options.target == "cpu")
-    throw usageError("--tf32", "processors have no such type",
+    throw usageError("--tf32", "CPUs do not support TF32",
                      "leave it out, or compile with --target cuda");
   if (batch > 0)
     options.batch = batch;
@@ -286,10 +291,9 @@ std::optional<CompilerOptions> ingot::parseCompilerOptions(int argc,
                      "name the trainer to write");
   if (options.output.find(':', options.output.rfind('/') + 1) !=
       std::string::npos)
-    throw usageError("-o",
-                     "a trainer whose name has a ':' would not find its "
-                     "libraries",
-                     "choose another name");
+    throw usageError(
+        "-o", "a trainer whose name contains ':' cannot find its libraries",
+        "choose another name");
   if (*fitOption)
     options.fitBytes = static_cast<int64_t>(
         parseSize("--fit", fit, /*allowPercent=*/false).number);

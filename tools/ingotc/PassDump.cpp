@@ -30,7 +30,8 @@ private:
     StringRef name = pass->getArgument();
     if (name.empty())
       return;
-    // A pipeline of function passes runs whole on one function after the other.
+    // A pipeline of function passes runs completely on one function after the
+    // other.
     auto [known, isFirst] = numbers.try_emplace(pass, number + 1);
     if (isFirst)
       ++number;

@@ -120,7 +120,7 @@ static int64_t getShardBytes(ModuleOp module, int64_t ranks) {
   return bytes;
 }
 
-/// The calls of one step, on one rank at least: of micro-batches, too.
+/// Returns the calls of one step, on one rank at least: of micro-batches, too.
 static RankPlan play(ModuleOp module, const Cluster &cluster, int64_t ranks,
                      double scale) {
   Player player(cluster, ranks, Machine::of(module).launchSeconds, scale);

@@ -46,7 +46,7 @@ TOP_LEVEL = {
 }
 
 # Written by tools from sources that are checked themselves (target ingot-docs).
-GENERATED = ("docs/reference/",)
+GENERATED = ("docs/reference/", "docs/abi.md")
 
 GLOSSARY = "docs/glossary.md"
 
@@ -197,7 +197,7 @@ def check_glossary(tree):
             for pattern, term in terms:
                 for match in pattern.finditer(paragraph.text):
                     line = paragraph.line(match.start())
-                    tree.error("glossary", name, line, f"'{match.group()}': the standard term is {term}")
+                    tree.error("glossary", name, line, f"'{match.group()}' should read: {term}")
 
 
 # Words joined by slashes: a path, if it begins with a folder of the tree.
@@ -216,9 +216,20 @@ class References:
         # A header and its source are named together, without their endings.
         self.stems = {str(pathlib.PurePosixPath(name).with_suffix("")) for name in tree.files}
         self.names = {pathlib.PurePosixPath(folder).name for folder in tree.folders}
+        builds = [pathlib.PurePosixPath(name) for name in tree.files if name.endswith("CMakeLists.txt")]
+        self.builds = {str(path.parent): tree.text(str(path)) for path in builds}
+
+    def is_built(self, path):
+        """Whether the build makes the file: a CMakeLists.txt above it names it."""
+        path = pathlib.PurePosixPath(path)
+        return path.suffix != "" and any(
+            re.search(rf"(?<![\w/.-]){re.escape(str(path.relative_to(folder)))}(?![\w-])", self.builds[str(folder)])
+            for folder in path.parents
+            if str(folder) in self.builds
+        )
 
     def exists(self, path):
-        return path in self.files or path in self.folders or path in self.stems
+        return path in self.files or path in self.folders or path in self.stems or self.is_built(path)
 
     def is_stale(self, path):
         path = path.rstrip("/")

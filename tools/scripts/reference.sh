@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Writes docs/reference from the TableGen definitions of ops, interfaces and
-# passes (a page per family, interface file and pass file), and docs/abi.md from
-# the ABI's. With --check it writes nothing, and fails when a page that is
-# checked in is not what it would write.
+# passes (a page per family, interface file and pass file), a table of what exists
+# for each op, and docs/abi.md from the ABI's. With --check it writes nothing, and
+# fails when a page that is checked in is not what it would write.
 #
 #   reference.sh [--check]       INGOT_TBLGEN: build/release/bin/ingot-tblgen
 set -euo pipefail
@@ -13,7 +13,8 @@ export LC_ALL=C
 kept=docs/reference
 out=$(mktemp -d)
 abi=$(mktemp)
-trap 'rm -rf "$out" "$abi"' EXIT
+ops=$(mktemp)
+trap 'rm -rf "$out" "$abi" "$ops"' EXIT
 
 # page NAME TITLE FILE GENERATOR...
 page() {
@@ -44,6 +45,10 @@ while read -r file; do
     page "passes/${name//\//-}" "passes: $name" "$file" -gen-pass-doc
   fi
 done < <(find passes -name '*.td' | sort)
+
+"llvm-tblgen-$LLVM_VERSION" --dump-json -I . -I "$(llvm-config-"$LLVM_VERSION" --includedir)" \
+  dialects/ingot/Ops.td >"$ops"
+python3 tools/scripts/status_table.py "$ops" >"$out/status.md"
 
 {
   printf '# Reference\n\nOps, interfaces and passes, generated from their definitions.\n\n'

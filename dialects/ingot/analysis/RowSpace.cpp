@@ -56,8 +56,8 @@ bool RowSpace::hasElementPerRow(Value tensor) const {
   return tensorType(tensor).getNumElements() == rows;
 }
 
-/// True if an op that is computed at the row and element at work reads an
-/// operand there.
+/// Returns true if an op that is computed at the current row and element reads
+/// an operand at the same position.
 bool RowReads::readsAligned(Operation *op, OpOperand &operand) const {
   ArrayRef<int64_t> from = tensorType(operand.get()).getShape();
   ArrayRef<int64_t> to = tensorType(op->getResult(0)).getShape();
@@ -72,7 +72,7 @@ bool RowReads::readsAligned(Operation *op, OpOperand &operand) const {
   auto dims = cast<ScalarBody>(op).getReadDims(operand.getOperandNumber());
   if (!dims)
     return false;
-  // All dimensions of the rows (and elements), in order.
+  // Returns all dimensions of the rows (and elements), in order.
   size_t end = readsPerRow && !perRow ? *space.split(to) : to.size();
   size_t next = 0;
   auto skipOnes = [&](size_t &d, ArrayRef<int64_t> shape, size_t limit) {

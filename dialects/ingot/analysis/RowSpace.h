@@ -1,7 +1,7 @@
 //===----------------------------------------------------------------------===//
 //
-// Rows: the iteration space of a `row` fusion, and which values a kernel needs
-// of the row that it works on only.
+// The iteration space of a `row` fusion, and which values a kernel needs only
+// of the current row.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,8 +14,9 @@
 
 namespace ingot {
 
-/// `rows` rows of `length` elements, of several shapes: a tensor's leading
-/// dimensions number the rows, its trailing ones the elements.
+/// A space of `rows` rows with `length` elements each, which several shapes
+/// fit: the leading dimensions of a tensor number the rows, its trailing
+/// dimensions the elements.
 struct RowSpace {
   int64_t rows, length;
 
@@ -23,38 +24,38 @@ struct RowSpace {
     return rows == other.rows && length == other.length;
   }
 
-  /// The space of a reduction that folds the trailing dimensions.
+  /// Returns the space of a reduction over the trailing dimensions.
   static std::optional<RowSpace> of(Reduction reduction);
-  /// The space of the first reduction among `ops`.
+  /// Returns the space of the first reduction among `ops`.
   static std::optional<RowSpace> of(llvm::ArrayRef<mlir::Operation *> ops);
 
-  /// The space whose rows are those of an op's first result.
+  /// Returns the space whose rows are those of an op's first result.
   static RowSpace ofResult(mlir::Operation *op);
 
-  /// How many leading dimensions number the rows; nothing if the shape is not
-  /// one of the space's.
+  /// Returns how many leading dimensions of the shape number the rows; nothing
+  /// if the shape does not fit the space.
   std::optional<size_t> split(llvm::ArrayRef<int64_t> shape) const;
 
-  /// True if a tensor has one element per row. (What each is of, the shape
-  /// does not tell: see RowReads.)
+  /// Returns true if a tensor has one element per row. The shape alone does not
+  /// tell which row an element belongs to: see RowReads.
   bool hasElementPerRow(mlir::Value tensor) const;
 };
 
-/// How the ops of a kernel are read: element i of row r at element i of row r,
-/// and values per row at their row, or elsewhere.
+/// Analyzes at which positions the ops of a kernel read values: elements at the
+/// current row and element, values per row at the current row, or elsewhere.
 class RowReads {
 public:
-  /// `ops` in program order; `results` are the kernel's. The elements of
-  /// `given`, if any, are computed beforehand.
+  /// Analyzes `ops` in program order; `results` are the results of the kernel.
+  /// The elements of `given`, if any, are computed in advance.
   RowReads(RowSpace space, llvm::ArrayRef<mlir::Operation *> ops,
            llvm::ArrayRef<mlir::Value> results,
            mlir::Operation *given = nullptr);
 
-  /// An op that keeps the kernel from running row by row, or null.
+  /// Returns an op that prevents the kernel from running row by row, or null.
   mlir::Operation *getConflict() const { return conflict; }
 
-  /// True if every read of the value, by ops or as a result, is of the row (and
-  /// element) at work.
+  /// Returns true if every read of the value, by ops or as a result, is at the
+  /// current row (and element).
   bool isAligned(mlir::Value value) const {
     return aligned.contains(value) && !elsewhere.contains(value);
   }

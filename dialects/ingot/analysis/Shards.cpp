@@ -26,13 +26,14 @@ FailureOr<Shards> Shards::of(func::FuncOp function) {
   return result;
 }
 
-/// A part's shards are those of its place in the states' bucket.
+/// Checks that the shards of a part have the offset of the part in the bucket
+/// of the states.
 template <typename Op>
 static LogicalResult checkPlaces(Op op, ArrayRef<ShardAttr> operands) {
   for (auto [shard, first] : llvm::zip_equal(operands, op.getFirsts()))
     if (shard && shard != ShardAttr::get(op.getContext(), first,
                                          static_cast<int64_t>(op.getOf())))
-      return op.emitOpError("C8: a part must be where its shards are: at ")
+      return op.emitOpError("C8: a part must have the offset of its shards: ")
              << shard.getFirst() << " of " << shard.getOf() << ", got " << first
              << " of " << op.getOf();
   return success();
@@ -50,7 +51,7 @@ LogicalResult Shards::visit(Operation &op) {
   if (llvm::none_of(operands, [](ShardAttr shard) { return shard != nullptr; }))
     return success();
 
-  // Results of steps: new values of states in shards.
+  // Checks the results of steps: new values of sharded states.
   if (isa<func::ReturnOp, ShardSquareSumOp>(op))
     return success();
   if (auto start = dyn_cast<AllGatherStartOp>(op)) {
@@ -58,7 +59,7 @@ LogicalResult Shards::visit(Operation &op) {
     for (auto [shard, first] : llvm::zip_equal(operands, layout.offsets))
       if (shard &&
           shard != ShardAttr::get(op.getContext(), first, layout.elements))
-        return op.emitOpError("C8: a part must be where its shards are: at ")
+        return op.emitOpError("C8: a part must have the offset of its shards: ")
                << shard.getFirst() << " of " << shard.getOf() << ", got "
                << first << " of " << layout.elements;
     return success();
@@ -85,8 +86,8 @@ LogicalResult Shards::visit(Operation &op) {
              op.getResults(), body.getTerminator()->getOperands())) {
       ShardAttr shard = lookup(value);
       if (!shard || (common && common != shard))
-        return op.emitOpError("C9: computes what is in several shards, or "
-                              "whole, together");
+        return op.emitOpError("C9: combines values of different shards, or of "
+                              "a shard and a whole tensor");
       common = shard;
       shards[result] = shard;
     }
@@ -107,7 +108,7 @@ LogicalResult Shards::visit(Operation &op) {
     bool isPointwise = body && !isa<LibraryCall>(op) &&
                        body.readsPointwise(operand.getOperandNumber());
     if (!isPointwise || (common && common != shard))
-      return op.emitOpError("C9: needs elements that the rank does not have");
+      return op.emitOpError("C9: needs elements outside of the rank's shard");
     common = shard;
   }
   for (Value result : op.getResults())

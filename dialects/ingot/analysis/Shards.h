@@ -1,7 +1,7 @@
 //===----------------------------------------------------------------------===//
 //
-// Which tensors of a function a rank has in part: where its elements are in a
-// bucket of which each rank has a shard (docs/spec/collective.md).
+// Finds the tensors of a function that are sharded: their offsets in a bucket
+// of which each rank owns a shard (docs/spec/collective.md).
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,16 +14,16 @@
 
 namespace ingot {
 
-/// Follows shards through a function, fused or not: from the ends of
-/// reduce-scatters and from states that say so, through what computes element
-/// by element, to all-gathers.
+/// Propagates shards through a function, fused or not: from the results of
+/// reduce-scatters and from sharded states, through elementwise ops, to
+/// all-gathers.
 class Shards {
 public:
-  /// Fails, with an error at the op, where something needs elements that the
-  /// rank does not have.
+  /// Analyzes the function. Fails, with an error at the op, where an op needs
+  /// elements outside of the rank's shard.
   static mlir::FailureOr<Shards> of(mlir::func::FuncOp function);
 
-  /// Null for a tensor that the rank has whole.
+  /// Returns the shard of a tensor; null for a tensor that is not sharded.
   ShardAttr lookup(mlir::Value value) const { return shards.lookup(value); }
   bool empty() const { return shards.empty(); }
 

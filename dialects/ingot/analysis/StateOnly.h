@@ -1,7 +1,7 @@
 //===----------------------------------------------------------------------===//
 //
-// What a function computes from states alone: parameters in another type or
-// order, which have to be there no earlier than what reads them.
+// Finds the values that a function derives from states only, such as parameters
+// in another type or layout. They are not needed before their first reader.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,8 +13,8 @@
 
 namespace ingot {
 
-/// The ops, views aside, that read states, or each other's results, and nothing
-/// else.
+/// Returns the ops, except views, that read only states or each other's
+/// results.
 llvm::DenseSet<mlir::Operation *> findStateOnlyOps(mlir::func::FuncOp function);
 
 } // namespace ingot

@@ -1,5 +1,6 @@
 //===----------------------------------------------------------------------===//
-// Attention: kept whole where a kernel that never stores the scores runs it.
+// Attention, which stays one op where a fused kernel that never stores the scores
+// executes it.
 //===----------------------------------------------------------------------===//
 
 #ifndef INGOT_DIALECTS_INGOT_ATTENTION_ATTENTION_TD
@@ -16,7 +17,7 @@ class Ingot_AttentionOp<string mnemonic, list<Trait> traits = []>
   code baseDeclaration = [{
     ::ingot::WorkKind getWorkKind() { return ::ingot::WorkKind::Attention; }
     ::ingot::AttentionSizes getSizes();
-    /// Whether entry points take the elements: a bias in f32, no f64.
+    /// Returns whether entry points support the element types: an f32 bias, and no f64.
     bool hasCallableTypes();
   }];
   let extraClassDeclaration = baseDeclaration;
@@ -35,14 +36,14 @@ class Ingot_AttentionOp<string mnemonic, list<Trait> traits = []>
   let hasVerifier = 1;
 }
 
-/// Queries, keys and values in a tensor each.
+/// An op whose queries, keys and values are separate tensors.
 class Ingot_SeparateAttentionOp<string mnemonic, list<Trait> traits = []>
     : Ingot_AttentionOp<mnemonic, traits> {
   let extraClassDefinition = baseDefinition # [{
     ::llvm::StringRef $cppClass::refuseCall() {
       if (!getSoftcap().isZero())
         return "it has a soft cap";
-      return hasCallableTypes() ? "" : "the kernel does not take the elements";
+      return hasCallableTypes() ? "" : "the kernel does not support the element type";
     }
     ::ingot::AttentionSizes $cppClass::getSizes() {
       return ::ingot::AttentionSizes::of(getQuery(), getKey(), getValue());
@@ -50,11 +51,11 @@ class Ingot_SeparateAttentionOp<string mnemonic, list<Trait> traits = []>
   }];
 }
 
-/// Queries, keys and values side by side in one tensor.
+/// An op whose queries, keys and values are parts of one tensor.
 class Ingot_PackedAttentionOp<string mnemonic, list<Trait> traits = []>
     : Ingot_AttentionOp<mnemonic, traits> {
   let extraClassDeclaration = baseDeclaration # [{
-    /// The first head of queries, keys and values.
+    /// Returns the first head of queries, keys and values in the packed tensor.
     ::std::array<int64_t, 3> getFirstHeads() {
       ::ingot::AttentionSizes sizes = getSizes();
       return {0, sizes.heads, sizes.heads + sizes.keyHeads};
@@ -64,8 +65,8 @@ class Ingot_PackedAttentionOp<string mnemonic, list<Trait> traits = []>
     ::llvm::StringRef $cppClass::refuseCall() {
       ::mlir::Type element = getPacked().getType().getElementType();
       if (!getSizes().packsAligned(element))
-        return "keys or values would not begin at an aligned address";
-      return hasCallableTypes() ? "" : "the kernel does not take the elements";
+        return "keys or values would begin at an unaligned address";
+      return hasCallableTypes() ? "" : "the kernel does not support the element type";
     }
     ::ingot::AttentionSizes $cppClass::getSizes() {
       return ::ingot::AttentionSizes::ofPacked(getPacked(), getKeyHeads());
@@ -78,23 +79,24 @@ def AttentionOp : Ingot_SeparateAttentionOp<"attention", [
     DeclareOpInterfaceMethods<ModeDependent>]> {
   let summary = "softmax(scale * query key^T + bias, where allowed) value, for each head";
   let description = [{
-    query is [batch, queries, heads, size], key [batch, keys, key heads, size],
-    value [batch, keys, key heads, value size], the result [batch, queries, heads, value size]: heads stand
-    where a projection leaves them, so that no transpose is needed. heads is a
-    multiple of key heads: neighbours share a key head. A `softcap` c that is not 0 bounds scores,
-    before the bias is added: c tanh(score / c).
+    query is [batch, queries, heads, size], key [batch, keys, key heads, size], value [batch, keys, key heads, value
+    size], the result [batch, queries, heads, value size]: the layout that a projection produces, so that no transpose
+    is needed. heads is a multiple of key heads (grouped-query attention): consecutive heads share a key head. A
+    `softcap` c other than 0 bounds the scores before the bias is added: c tanh(score / c).
 
-    Query i may look at key j if -left <= j - i <= right (a bound of -1: no bound; `right = 0` is causal),
-    if the mask says so, if the bias is not -infinity, and if j is below the sample's length. bias and mask are
-    [batch, heads, queries, keys], with 1 for a dimension along which they repeat (not the last); lengths are
-    [batch], below 0 as 0. A query that may look nowhere has result 0.
+    Query i attends to key j if -left <= j - i <= right (a bound of -1 means no bound; `right = 0` is causal), if the
+    mask is true, if the bias is not -infinity, and if j is below the key sequence length of the sample. bias and mask
+    are [batch, heads, queries, keys], with size 1 for a dimension along which they are broadcast (not the last);
+    lengths are [batch], and negative ones count as 0. A query that attends to no key (a fully masked row) has result
+    0.
 
-    With `dropout`, weights (behind the softmax) are zeroed with probability `ratio`, the others divided by
-    1 - ratio, as `ingot.dropout` with that seed, step and stream does to a tensor [batch, heads, queries, keys].
-    The inference form has none. A device's library has random numbers of its own: other weights are zeroed there.
+    With `dropout`, attention weights (after the softmax) are zeroed with probability `ratio`, and the others are
+    divided by 1 - ratio, as `ingot.dropout` with the same seed, step and stream does on a tensor [batch, heads,
+    queries, keys]. The inference form has no dropout. The library of a GPU has its own random number generator, and
+    so zeroes other weights at the same rate.
 
-    `lse` [batch, heads, queries] is the logarithm of the sum of exponentials of
-    the scores, +infinity for a query that may look nowhere; the gradient uses it.
+    `lse` [batch, heads, queries] is the log-sum-exp of the scores, and +infinity for a fully masked row; the gradient
+    reads it.
   }];
   let arguments = (ins Ingot_FloatTensor:$query, Ingot_FloatTensor:$key,
                        Ingot_FloatTensor:$value, Optional<Ingot_FloatTensor>:$bias,
@@ -117,7 +119,7 @@ def AttentionGradOp : Ingot_SeparateAttentionOp<"attention_grad"> {
   let summary = "the gradients of `attention` with respect to query, key and value";
   let description = [{
     `output` and `lse` are the results of `attention` on the other operands,
-    `cotangent` is that of `output`. Scores are computed again: they are never stored.
+    `cotangent` is that of `output`. Scores are recomputed: they are never stored.
   }];
   let arguments = (ins Ingot_FloatTensor:$query, Ingot_FloatTensor:$key,
                        Ingot_FloatTensor:$value, Ingot_FloatTensor:$output,
@@ -143,12 +145,12 @@ def AttentionGradOp : Ingot_SeparateAttentionOp<"attention_grad"> {
 def PackedAttentionOp : Ingot_PackedAttentionOp<"packed_attention", [
     DeclareOpInterfaceMethods<Differentiable>,
     DeclareOpInterfaceMethods<ModeDependent>]> {
-  let summary = "`attention` of queries, keys and values that lie side by side in one tensor";
+  let summary = "`attention` with queries, keys and values packed in one tensor";
   let description = [{
-    packed is [batch, rows, heads + 2 key heads, size], as one projection leaves it: the heads of
-    the queries, then those of the keys, then those of the values. The rest is as in `attention`; the
-    result is [batch, rows, heads, size]. The kernel reads all three where they are, and its gradient
-    writes theirs side by side, for one product.
+    packed is [batch, rows, heads + 2 key heads, size], the result of one projection: the heads of the queries, then
+    those of the keys, then those of the values. The semantics are those of `attention`; the result is [batch, rows,
+    heads, size]. The kernel reads all three in place, and its gradient writes theirs packed, as the operand of one
+    matmul.
 
     Before `--ingot-merge-projections`:
     ```mlir
@@ -157,7 +159,7 @@ def PackedAttentionOp : Ingot_PackedAttentionOp<"packed_attention", [
     %v = ingot.slice %y starts = [0, 0, 768] limits = [8, 256, 1152] strides = [1, 1, 1] : ...
     %result, %lse = ingot.attention %q1, %k1, %v1 {right = 0 : i64, scale = 0.125 : f64} : ...
     ```
-    After, where `%q1`, `%k1` and `%v1` were these as [8, 256, 6, 64]:
+    After, where `%q1`, `%k1` and `%v1` were these, reshaped to [8, 256, 6, 64]:
     ```mlir
     %0 = ingot.reshape %y : tensor<8x256x1152xf32> -> tensor<8x256x18x64xf32>
     %result, %lse = ingot.packed_attention %0 {key_heads = 6 : i64, right = 0 : i64, scale = 0.125 : f64} : ...

@@ -44,7 +44,7 @@ AttentionSizes::Window AttentionSizes::window(int64_t left,
   return window;
 }
 
-/// The rules that all ops have in common.
+/// Checks the constraints that all attention ops share.
 template <typename Op> static LogicalResult checkPairs(Op op) {
   auto fail = [&](const Twine &message) { return op.emitOpError(message); };
   AttentionSizes s = op.getSizes();
@@ -88,11 +88,11 @@ template <typename Op> static LogicalResult checkPairs(Op op) {
     return op.emitOpError("C8: ratio must be at least 0 and below 1, got ")
            << ratio;
   if (ratio != 0 && !op.getSeed())
-    return fail("C8: a ratio without a seed");
+    return fail("C8: a ratio requires a seed");
   return success();
 }
 
-/// Those of three tensors.
+/// Checks the constraints of ops with separate queries, keys and values.
 template <typename Op> static LogicalResult checkOperands(Op op) {
   auto fail = [&](const Twine &message) { return op.emitOpError(message); };
   RankedTensorType q = tensorType(op.getQuery()), k = tensorType(op.getKey());
@@ -118,7 +118,7 @@ template <typename Op> static LogicalResult checkOperands(Op op) {
   return checkPairs(op);
 }
 
-/// Those of one tensor.
+/// Checks the constraints of ops with a packed operand.
 template <typename Op> static LogicalResult checkPacked(Op op) {
   int64_t rank = tensorType(op.getPacked()).getRank();
   if (rank != 4)
@@ -126,7 +126,7 @@ template <typename Op> static LogicalResult checkPacked(Op op) {
   return checkPairs(op);
 }
 
-/// The type of lse: statistics of half precision are f32.
+/// Returns the type of lse: statistics of 16-bit tensors are f32.
 template <typename Op> static RankedTensorType lseType(Op op) {
   AttentionSizes s = op.getSizes();
   auto element =
@@ -198,7 +198,8 @@ LogicalResult PackedAttentionGradOp::verify() {
               {"packed_grad", tensorType(getPacked()), getPackedGrad()}});
 }
 
-/// Two products forward (scores and mix); five back.
+/// Two matmuls in the forward pass (scores and weighted values), five in the
+/// backward pass.
 template <typename Op> static int64_t countFlops(Op op, bool isGradient) {
   AttentionSizes s = op.getSizes();
   int64_t pairs = s.window(op.getLeft(), op.getRight()).pairs;

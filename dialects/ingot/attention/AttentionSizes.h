@@ -1,6 +1,6 @@
 //===----------------------------------------------------------------------===//
 //
-// The sizes of an attention.
+// The sizes of an attention op.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,21 +15,21 @@ namespace ingot {
 struct AttentionSizes {
   int64_t batch, heads, keyHeads, queries, keys, size, valueSize;
 
-  /// From operands of rank 4.
+  /// Returns the sizes given by operands of rank 4.
   static AttentionSizes of(mlir::Value query, mlir::Value key,
                            mlir::Value value);
-  /// From one operand that holds all three, with so many key heads.
+  /// Returns the sizes given by one packed operand with `keyHeads` key heads.
   static AttentionSizes ofPacked(mlir::Value packed, int64_t keyHeads);
 
-  /// Pairs of a query and a key of one head within the bounds, and the fewest
-  /// keys that a query may look at.
+  /// The number of pairs of a query and a key of one head within the bounds,
+  /// and the smallest number of keys that a query attends to.
   struct Window {
     int64_t pairs, fewest;
   };
   Window window(int64_t left, int64_t right) const;
 
-  /// Whether keys and values of a packed row begin where tensors may
-  /// (INGOT_ALIGNMENT), as elements of the type.
+  /// Returns whether the keys and values of a packed row of this element type
+  /// begin at aligned addresses (INGOT_ALIGNMENT).
   bool packsAligned(mlir::Type element) const;
 };
 

@@ -63,7 +63,7 @@ PlainAttention::PlainAttention(OpBuilder &builder, Location loc, Value query,
   v = repeatHeads(swapHeads(value));
   scoresType = RankedTensorType::get(
       {sizes.batch, sizes.heads, sizes.queries, sizes.keys}, wide);
-  scores = a.mul(product(q, false, k, true, wide), scale);
+  scores = a.mul(matmul(q, false, k, true, wide), scale);
   if (softcap != 0) {
     Value bounded =
         TanhOp::create(builder, loc, scoresType, a.div(scores, softcap));
@@ -77,7 +77,7 @@ PlainAttention::PlainAttention(OpBuilder &builder, Location loc, Value query,
   allowed = findAllowed();
   rowsMayBeEmpty = terms.bias || terms.mask || terms.lengths ||
                    sizes.window(terms.left, terms.right).fewest == 0;
-  // Drawn in f32, as `ingot.dropout` does.
+  // The random numbers are f32, as for `ingot.dropout`.
   if (terms.seed)
     kept = a.compare(
         Predicate::GE,
@@ -120,7 +120,7 @@ Value PlainAttention::swapHeads(Value value) {
       value, ArrayRef<int64_t>{0, 2, 1, 3});
 }
 
-/// Each key head for every head that uses it.
+/// Repeats each key head for every query head that uses it.
 Value PlainAttention::repeatHeads(Value value) {
   if (sizes.heads == sizes.keyHeads)
     return value;
@@ -131,7 +131,7 @@ Value PlainAttention::repeatHeads(Value value) {
   return a.reshape(repeated, {s[0], sizes.heads, s[2], s[3]});
 }
 
-/// The gradient of repeatHeads.
+/// Returns the gradient of repeatHeads.
 Value PlainAttention::sumHeads(Value value) {
   if (sizes.heads == sizes.keyHeads)
     return value;
@@ -141,8 +141,8 @@ Value PlainAttention::sumHeads(Value value) {
                {2});
 }
 
-Value PlainAttention::product(Value lhs, bool transposeLhs, Value rhs,
-                              bool transposeRhs, Type resultElement) {
+Value PlainAttention::matmul(Value lhs, bool transposeLhs, Value rhs,
+                             bool transposeRhs, Type resultElement) {
   ArrayRef<int64_t> l = tensorType(lhs).getShape();
   ArrayRef<int64_t> r = tensorType(rhs).getShape();
   auto type = RankedTensorType::get(
@@ -156,7 +156,7 @@ Value PlainAttention::spread(Value value) {
   return a.broadcastOver(value, scoresType.getShape(), {3});
 }
 
-/// Finite where nothing is allowed, so that no difference is NaN.
+/// The maximum is finite for fully masked rows, so that no difference is NaN.
 Value PlainAttention::weights() {
   Value filled = allowed ? a.select(allowed, scores, lowest(wide)) : scores;
   Value result = SoftmaxOp::create(builder, loc, scoresType, filled, /*dim=*/3);
@@ -164,7 +164,7 @@ Value PlainAttention::weights() {
 }
 
 Value PlainAttention::output(Value weights) {
-  return swapHeads(product(a.cast(weights, element), false, v, false, element));
+  return swapHeads(matmul(a.cast(weights, element), false, v, false, element));
 }
 
 Value PlainAttention::lse() {
@@ -193,14 +193,14 @@ PlainAttention::Gradients PlainAttention::gradients(Value output, Value lse,
   if (outputCotangent) {
     Value g = swapHeads(outputCotangent);
     result.value = swapHeads(
-        sumHeads(product(a.cast(keep(p), element), true, g, false, element)));
+        sumHeads(matmul(a.cast(keep(p), element), true, g, false, element)));
     Value dot =
         a.sum(a.mul(a.cast(outputCotangent, wide), a.cast(output, wide)), 3);
-    // [batch, queries, heads] to [batch, heads, queries]
+    // Transposes [batch, queries, heads] to [batch, heads, queries].
     dot = TransposeOp::create(builder, loc, tensorType(lse), dot,
                               ArrayRef<int64_t>{0, 2, 1});
     perQuery = lseCotangent ? a.sub(lseCotangent, dot) : a.neg(dot);
-    perPair = keep(product(g, false, v, true, wide));
+    perPair = keep(matmul(g, false, v, true, wide));
   }
   Value ds = spread(perQuery);
   if (perPair)
@@ -217,8 +217,8 @@ PlainAttention::Gradients PlainAttention::gradients(Value output, Value lse,
   if (capSlope)
     ds = a.mul(ds, capSlope);
   Value scaled = a.cast(a.mul(ds, scale), element);
-  result.query = swapHeads(product(scaled, false, k, false, element));
-  result.key = swapHeads(sumHeads(product(scaled, true, q, false, element)));
+  result.query = swapHeads(matmul(scaled, false, k, false, element));
+  result.key = swapHeads(sumHeads(matmul(scaled, true, q, false, element)));
   return result;
 }
 
@@ -239,7 +239,7 @@ SmallVector<Value> AttentionGradOp::decompose(OpBuilder &builder) {
   return {gradients.query, gradients.key, gradients.value};
 }
 
-/// The same without dropout.
+/// Returns the result without dropout.
 template <typename Op>
 static SmallVector<Value> inferenceForm(OpBuilder &builder, Op op) {
   auto form = cast<Op>(builder.clone(*op));
@@ -257,8 +257,9 @@ SmallVector<Value> PackedAttentionOp::buildInferenceForm(OpBuilder &builder) {
   return inferenceForm(builder, *this);
 }
 
-/// The op for the gradient where that is all; through the scores where they
-/// have to be stored anyway, which the gradient of a bias is made of.
+/// Builds the gradient op where that computes all gradients. If the bias is
+/// trained, its gradient needs the scores, which are then stored: the gradient
+/// is built from primitives.
 LogicalResult AttentionOp::buildVjp(OpBuilder &builder,
                                     ArrayRef<Value> cotangents,
                                     const llvm::BitVector &needed,
@@ -289,10 +290,10 @@ LogicalResult AttentionOp::buildVjp(OpBuilder &builder,
 }
 
 //===----------------------------------------------------------------------===//
-// Packed: the parts, as ops of their own
+// Packed attention: the parts as separate values
 //===----------------------------------------------------------------------===//
 
-/// Queries, keys and values of a packed attention.
+/// The queries, keys and values of a packed attention.
 template <typename Op>
 static std::array<Value, 3> unpack(OpBuilder &builder, Op op) {
   RankedTensorType type = tensorType(op.getPacked());

@@ -1,6 +1,6 @@
 //===----------------------------------------------------------------------===//
 //
-// Attention in primitives: what its decompositions and gradients are made of.
+// Attention in primitives, of which decompositions and gradients are built.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,17 +11,17 @@
 
 namespace ingot {
 
-/// Emits for pairs [queries, keys] whether the key is within the bounds, of
-/// which there is one.
+/// Emits, for pairs [queries, keys], whether the key is within the bounds, at
+/// least one of which is set.
 mlir::Value emitWithinBounds(mlir::OpBuilder &builder, mlir::Location loc,
                              const AttentionSizes &sizes, int64_t left,
                              int64_t right);
 
-/// Optional operands of an attention, which may be null, and bounds.
+/// The optional operands of an attention, which may be null, and its bounds.
 struct AttentionTerms {
   mlir::Value bias, mask, lengths;
   int64_t left, right;
-  /// Of dropout; no seed: none.
+  /// The seed and the step of dropout; without a seed, there is no dropout.
   mlir::Value seed, step;
   double ratio;
   int32_t stream;
@@ -39,19 +39,21 @@ struct AttentionTerms {
   }
 };
 
-/// The smallest shape [batch, heads, queries, keys] that holds all of several
-/// masks and biases, which may be null.
+/// Returns the smallest shape [batch, heads, queries, keys] that holds all of
+/// several masks and biases, which may be null.
 llvm::SmallVector<int64_t> commonShape(llvm::ArrayRef<mlir::Value> terms);
 
-/// Integers as lengths that attention takes: i32, between 0 and the keys.
+/// Converts integers to key sequence lengths: i32, clamped to between 0 and the
+/// number of keys.
 mlir::Value clampLengths(Arithmetic a, mlir::Value lengths, int64_t keys);
 
-/// Emits for keys, as [batch, 1, 1, keys], whether they are below the lengths.
+/// Emits, for keys [batch, 1, 1, keys], whether they are below the key sequence
+/// lengths.
 mlir::Value emitWithinLengths(mlir::OpBuilder &builder, mlir::Location loc,
                               const AttentionSizes &sizes, mlir::Value lengths);
 
-/// Emits the scores of an attention, and from them the rest. Matrices are
-/// [batch, heads, rows, columns]; scores and weights are f32 or wider.
+/// Emits the scores of an attention, and the other steps from them. Matrices
+/// are [batch, heads, rows, columns]; scores and weights are f32 or wider.
 class PlainAttention {
 public:
   template <typename Op>
@@ -65,7 +67,7 @@ public:
                  mlir::Value query, mlir::Value key, mlir::Value value,
                  const AttentionTerms &terms, double scale, double softcap);
 
-  /// What the forward pass gives.
+  /// Returns the result of the forward pass.
   mlir::Value output(mlir::Value weights);
   mlir::Value weights();
   mlir::Value lse();
@@ -73,22 +75,23 @@ public:
   struct Gradients {
     mlir::Value query, key, value, bias;
   };
-  /// From the results of the forward pass and their cotangents, of which one
-  /// may be null. `bias` is built only if wanted.
+  /// Returns the gradients, from the results of the forward pass and their
+  /// cotangents, one of which may be null. `bias` is built only if it is
+  /// needed.
   Gradients gradients(mlir::Value output, mlir::Value lse,
                       mlir::Value outputCotangent, mlir::Value lseCotangent,
                       bool wantsBias);
 
 private:
   mlir::Value findAllowed();
-  /// What dropout leaves of weights, or of their gradients.
+  /// Returns the attention weights, or their gradients, after dropout.
   mlir::Value keep(mlir::Value pairs);
   mlir::Value swapHeads(mlir::Value value);
   mlir::Value repeatHeads(mlir::Value value);
   mlir::Value sumHeads(mlir::Value value);
-  mlir::Value product(mlir::Value lhs, bool transposeLhs, mlir::Value rhs,
-                      bool transposeRhs, mlir::Type element);
-  /// One value per query, along its keys.
+  mlir::Value matmul(mlir::Value lhs, bool transposeLhs, mlir::Value rhs,
+                     bool transposeRhs, mlir::Type element);
+  /// Broadcasts one value per query along its keys.
   mlir::Value spread(mlir::Value value);
 
   mlir::OpBuilder &builder;
@@ -99,15 +102,16 @@ private:
   mlir::Type element, wide;
   mlir::Value q, k, v;
   AttentionTerms terms;
-  /// [batch, heads, queries, keys], as all that follows.
+  /// The type of the scores, [batch, heads, queries, keys].
   mlir::RankedTensorType scoresType;
   mlir::Value scores;
-  /// The derivative of capped scores with respect to others; null if none is.
+  /// The derivative of the soft-capped scores by the scores; null without a
+  /// soft cap.
   mlir::Value capSlope;
-  /// Where a query may look; null where that is everywhere.
+  /// The mask of the keys that each query attends to; null if there is no mask.
   mlir::Value allowed;
   bool rowsMayBeEmpty = false;
-  /// Which weights dropout keeps; null where there is none.
+  /// The mask of the weights that dropout keeps; null without dropout.
   mlir::Value kept;
 };
 

@@ -1,7 +1,7 @@
 //===----------------------------------------------------------------------===//
 //
-// Formulas as they are written in papers: for gradients, decompositions, losses
-// and optimizers.
+// Builders with which gradients, decompositions, losses and optimizers are
+// written as formulas.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,8 +12,9 @@
 
 namespace ingot {
 
-/// Emits ops at a builder's position, all with one location. Operands of one op
-/// have one type; a `double` stands for a constant of the other operand's type.
+/// Emits ops at the insertion point of a builder, all with one location. The
+/// operands of an op have one type; a `double` stands for a constant of the
+/// type of the other operand.
 class Arithmetic {
 public:
   Arithmetic(mlir::OpBuilder &builder, mlir::Location loc)
@@ -82,7 +83,7 @@ public:
   Value reshape(Value x, llvm::ArrayRef<int64_t> shape) {
     return reshapeTo(builder, loc, x, shape);
   }
-  /// A scalar repeated to `shape`.
+  /// Returns a scalar broadcast to `shape`.
   Value fill(Value scalar, llvm::ArrayRef<int64_t> shape) {
     return broadcastTo(builder, loc, scalar, shape, {});
   }
@@ -90,7 +91,7 @@ public:
                   llvm::ArrayRef<int64_t> dims) {
     return broadcastTo(builder, loc, x, shape, dims);
   }
-  /// The opposite of a reduction over `dims`.
+  /// Returns `x` broadcast over `dims`: the inverse of a reduction.
   Value broadcastOver(Value x, llvm::ArrayRef<int64_t> shape,
                       llvm::ArrayRef<int64_t> dims) {
     return ingot::broadcastOver(builder, loc, x, shape, dims);
@@ -125,8 +126,9 @@ private:
   mlir::Location loc;
 };
 
-/// Statistics and exponentials are computed in f32 where the tensors are of
-/// half precision: rounding the intermediate values costs more than the casts.
+/// Returns the element type in which statistics and exponentials are computed:
+/// f32 for 16-bit tensors, because rounding the intermediate values costs more
+/// accuracy than the casts cost time.
 inline mlir::Type computeElement(mlir::Value value) {
   auto element =
       llvm::cast<mlir::FloatType>(tensorType(value).getElementType());
@@ -135,12 +137,12 @@ inline mlir::Type computeElement(mlir::Value value) {
   return element;
 }
 
-/// `value` in the precision of `computeElement`; null stays null.
+/// Returns `value` in the precision of `computeElement`; null stays null.
 inline mlir::Value widen(Arithmetic a, mlir::Value value) {
   return value ? a.cast(value, computeElement(value)) : value;
 }
 
-/// `value` in the element type of `like`.
+/// Returns `value` in the element type of `like`.
 inline mlir::Value narrow(Arithmetic a, mlir::Value value, mlir::Value like) {
   return a.cast(value, tensorType(like).getElementType());
 }

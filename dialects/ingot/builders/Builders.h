@@ -1,7 +1,7 @@
 //===----------------------------------------------------------------------===//
 //
-// Short forms for building `ingot` ops, shared by gradients, decompositions,
-// frontends and passes.
+// Builders of `ingot` ops, shared by gradients, decompositions, frontends and
+// passes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,65 +12,71 @@
 
 namespace ingot {
 
-/// The tensor type of a value of this dialect.
+/// Returns the tensor type of a value of this dialect.
 inline mlir::RankedTensorType tensorType(mlir::Value value) {
   return llvm::cast<mlir::RankedTensorType>(value.getType());
 }
 
-/// Bytes of a tensor or buffer; elements of less than a byte take one.
+/// Returns the size of a tensor or buffer in bytes; elements of less than a
+/// byte take one.
 int64_t byteSize(mlir::ShapedType type);
 
-/// The type that a precision names (fp32, bf16, fp16); null for other names.
+/// Returns the type that a precision names (fp32, bf16, fp16); null for other
+/// names.
 mlir::FloatType typeOfPrecision(mlir::MLIRContext *context,
                                 llvm::StringRef name);
 
-/// What a trainer of that precision computes elements in: f32 becomes its type,
-/// others stay.
+/// Returns the element type in which a trainer of that precision computes: f32
+/// becomes the 16-bit type, other types are unchanged.
 mlir::Type elementInPrecision(mlir::Type element, llvm::StringRef precision);
 
-/// `type` with another element type.
+/// Returns `type` with another element type.
 mlir::RankedTensorType withElement(mlir::RankedTensorType type,
                                    mlir::Type element);
 
-/// `type` without the dimensions `dims`.
+/// Returns `type` without the dimensions `dims`.
 mlir::RankedTensorType dropDims(mlir::RankedTensorType type,
                                 llvm::ArrayRef<int64_t> dims);
 
-/// A constant with every element `value` (rounded to the element type).
+/// Returns a constant with every element `value` (rounded to the element type).
 mlir::Value splat(mlir::OpBuilder &builder, mlir::Location loc,
                   mlir::RankedTensorType type, double value);
 
-/// A constant like `like` with every element `value`.
+/// Returns a constant like `like` with every element `value`.
 mlir::Value splatLike(mlir::OpBuilder &builder, mlir::Value like, double value);
 
-/// The operand converted to the element type; itself where it has it.
+/// Returns the operand converted to the element type; the operand itself if it
+/// has that type.
 mlir::Value castTo(mlir::OpBuilder &builder, mlir::Location loc,
                    mlir::Value value, mlir::Type element);
 
-/// The operand under another shape; itself where it has it.
+/// Returns the operand with another shape; the operand itself if it has that
+/// shape.
 mlir::Value reshapeTo(mlir::OpBuilder &builder, mlir::Location loc,
                       mlir::Value value, llvm::ArrayRef<int64_t> shape);
 
-/// Broadcast with an explicit mapping of dimensions, see BroadcastOp.
+/// Broadcasts with an explicit mapping of dimensions, see BroadcastOp.
 mlir::Value broadcastTo(mlir::OpBuilder &builder, mlir::Location loc,
                         mlir::Value value, llvm::ArrayRef<int64_t> shape,
                         llvm::ArrayRef<int64_t> dims);
 
-/// NumPy's rule: aligns trailing dimensions, repeats those of size 1.
+/// Broadcasts by NumPy's rule: trailing dimensions are aligned, and dimensions
+/// of size 1 repeated.
 mlir::Value broadcastTrailing(mlir::OpBuilder &builder, mlir::Location loc,
                               mlir::Value value, llvm::ArrayRef<int64_t> shape);
 
-/// Sum over `dims` (increasing); the operand itself over no dimensions.
+/// Returns the sum over `dims` (increasing); the operand itself if there are
+/// none.
 mlir::Value sumOver(mlir::OpBuilder &builder, mlir::Location loc,
                     mlir::Value value, llvm::ArrayRef<int64_t> dims);
 
-/// Repeats `value`, whose shape is `shape` without `dims`, along `dims`: the
-/// opposite of a reduction.
+/// Broadcasts `value`, whose shape is `shape` without `dims`, along `dims`: the
+/// inverse of a reduction.
 mlir::Value broadcastOver(mlir::OpBuilder &builder, mlir::Location loc,
                           mlir::Value value, llvm::ArrayRef<int64_t> shape,
                           llvm::ArrayRef<int64_t> dims);
 
-/// a + b where either may be null (zero); null if both are.
+/// Returns a + b where either may be null (zero); null if both are.
 mlir::Value addOrNull(mlir::OpBuilder &builder, mlir::Location loc,
                       mlir::Value a, mlir::Value b);
 

@@ -100,7 +100,8 @@ Value ScalarEmitter::logicalAnd(Value a, Value other) const {
   return arith::AndIOp::create(b, loc, a, other);
 }
 
-/// The dividend of an index division or remainder by `divisor`; null otherwise.
+/// Returns the dividend of an index division or remainder by `divisor`; null
+/// otherwise.
 template <typename Op> static Value dividend(Value value, int64_t divisor) {
   auto op = value.getDefiningOp<Op>();
   return op && knownIndex(op.getRhs()) == divisor ? op.getLhs() : Value();
@@ -108,8 +109,8 @@ template <typename Op> static Value dividend(Value value, int64_t divisor) {
 
 Value ScalarEmitter::linearize(ValueRange indices,
                                ArrayRef<int64_t> shape) const {
-  // Indices that delinearize() took apart are put together again, so that
-  // merged loops keep unit strides.
+  // Combines indices that delinearize() split, so that collapsed loops keep
+  // unit strides.
   SmallVector<std::pair<Value, int64_t>> parts;
   for (auto [i, size] : llvm::zip_equal(indices, shape))
     if (size != 1)
@@ -119,7 +120,7 @@ Value ScalarEmitter::linearize(ValueRange indices,
   while (!parts.empty()) {
     auto [part, size] = parts.pop_back_val();
     if (Value whole = dividend<arith::RemUIOp>(part, size)) {
-      // `base` is what was divided last, by `divisor`.
+      // `base` is the value that was divided last, by `divisor`.
       Value base = whole;
       int64_t divisor = size, span = size;
       bool complete = false;
@@ -171,8 +172,8 @@ Value ScalarEmitter::clampedIndex(Value element, int64_t size) const {
   return arith::MinSIOp::create(b, loc, i, index(size - 1));
 }
 
-/// An f64 as an f32 with an odd last bit where it is not exact, so that
-/// rounding once more gives what rounding once would.
+/// Returns an f64 as an f32 whose last bit is odd if the conversion is not
+/// exact, so that rounding once more yields the same result as rounding once.
 static Value roundToOdd(const ScalarEmitter &e, Value value) {
   OpBuilder &b = e.b;
   Type f64 = value.getType(), i32 = b.getI32Type();
@@ -209,7 +210,7 @@ Value ScalarEmitter::convertFloat(Value value, Type type) const {
     value = roundToOdd(*this, value);
   if (from > to)
     return arith::TruncFOp::create(b, loc, type, value);
-  // f16 and bf16 meet in f32.
+  // f16 and bf16 are converted by way of f32.
   Value wide = arith::ExtFOp::create(b, loc, b.getF32Type(), value);
   return arith::TruncFOp::create(b, loc, type, wide);
 }

@@ -79,7 +79,7 @@ static LogicalResult checkStart(Start op) {
     return failure();
   if (!llvm::all_of(op.getBucket().getUsers(),
                     [](Operation *user) { return isa<Wait>(user); }))
-    return op.emitOpError("C4: nothing but ")
+    return op.emitOpError("C4: only ")
            << Wait::getOperationName().substr(strlen("ingot."))
            << " may use the bucket";
   return success();
@@ -126,7 +126,7 @@ LogicalResult AllReduceStartOp::verify() {
     return failure();
   if (getCompression() != CompressionFormat::None &&
       !bucket.getElementType().isF32())
-    return emitOpError("C11: a compressed bucket is f32, got ") << bucket;
+    return emitOpError("C11: a compressed bucket must be f32, got ") << bucket;
   return checkK(*this, bucket.getNumElements());
 }
 
@@ -172,9 +172,9 @@ template <typename Op> static LogicalResult checkStateGather(Op op) {
     return op.emitOpError("C12: results must have the operands' types, want ")
            << op.getOperandTypes() << ", got " << op.getResultTypes();
   if (op.getParts().size() != op.getFirsts().size() || op.getParts().empty())
-    return op.emitOpError("C13: each part needs its place in the bucket, got ")
+    return op.emitOpError("C13: each part needs its offset in the bucket, got ")
            << op.getParts().size() << " parts and " << op.getFirsts().size()
-           << " places";
+           << " offsets";
   Type element = tensorType(op.getParts().front()).getElementType();
   auto of = static_cast<int64_t>(op.getOf());
   for (auto [part, first] : llvm::zip_equal(op.getParts(), op.getFirsts())) {
@@ -182,9 +182,8 @@ template <typename Op> static LogicalResult checkStateGather(Op op) {
     if (type.getElementType() != element || first < 0 ||
         first % BucketLayout::kShardElements != 0 ||
         of < type.getNumElements() || first > of - type.getNumElements())
-      return op.emitOpError(
-                 "C13: parts must be of one element type and in their "
-                 "bucket, at multiples of ")
+      return op.emitOpError("C13: parts must have one element type and lie "
+                            "within their bucket, at multiples of ")
              << BucketLayout::kShardElements << ", got " << type << " at "
              << first << " of " << of;
   }
@@ -201,7 +200,7 @@ LogicalResult ShardSquareSumOp::verify() {
   if (first < 0 || first % BucketLayout::kShardElements != 0 || of < elements ||
       first > of - elements)
     return emitOpError(
-               "C6: the tensor must be in its bucket, at a multiple of ")
+               "C6: the tensor must lie within its bucket, at a multiple of ")
            << BucketLayout::kShardElements << ", got " << elements
            << " elements at " << first << " of " << of;
   if (tensorType(getResult()).getRank() != 0)

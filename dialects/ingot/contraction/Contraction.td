@@ -1,5 +1,5 @@
 //===----------------------------------------------------------------------===//
-// Contractions: what a matrix library runs best.
+// Contractions, which matrix libraries execute.
 //===----------------------------------------------------------------------===//
 
 #ifndef INGOT_DIALECTS_INGOT_CONTRACTION_CONTRACTION_TD
@@ -15,12 +15,12 @@ def MatmulOp : Ingot_ComputeOp<"matmul", [DeclareOpInterfaceMethods<LibraryCall>
     DeclareOpInterfaceMethods<Differentiable>,
     DeclareOpInterfaceMethods<CostModel, ["getFlops"]>,
     DeclareOpInterfaceMethods<PrecisionRole, ["getPrecisionRole", "canKeepResult"]>]> {
-  let summary = "matrix product over the last two dimensions, batched over the others";
+  let summary = "multiplies matrices over the last two dimensions, batched over the others";
   let description = [{
     lhs is [batch..., m, k], or [batch..., k, m] with `transpose_lhs`; rhs is
     [batch..., k, n], or [batch..., n, k] with `transpose_rhs`; the result is
-    [batch..., m, n]. Batch dimensions are equal. Half precision accumulates in f32, and the
-    result of operands in half precision may be f32.
+    [batch..., m, n]. Batch dimensions are equal. 16-bit operands are accumulated in f32, and
+    their result may be f32.
   }];
   let arguments = (ins Ingot_FloatTensor:$lhs, Ingot_FloatTensor:$rhs,
                        UnitAttr:$transpose_lhs, UnitAttr:$transpose_rhs);
@@ -31,10 +31,10 @@ def MatmulOp : Ingot_ComputeOp<"matmul", [DeclareOpInterfaceMethods<LibraryCall>
   }];
   let extraClassDeclaration = roundsMoreThanOnce # [{
     ::ingot::WorkKind getWorkKind() { return ::ingot::WorkKind::Matmul; }
-    /// Sizes of the product.
+    /// The sizes of the matmul: result [batch, m, n], inner dimension k.
     struct Sizes { int64_t batch, m, n, k; };
     Sizes getSizes();
-    /// Results may be wider than inferred.
+    /// Accepts results that are wider than the inferred type.
     static bool isCompatibleReturnTypes(::mlir::TypeRange inferred,
                                         ::mlir::TypeRange actual);
   }];

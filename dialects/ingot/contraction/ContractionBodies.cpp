@@ -1,5 +1,5 @@
 //===----------------------------------------------------------------------===//
-// The plain form of a matrix product, and its cost.
+// Loops of a matmul, and its cost.
 //===----------------------------------------------------------------------===//
 
 #include "dialects/ingot/builders/Builders.h"

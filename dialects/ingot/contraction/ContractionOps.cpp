@@ -13,7 +13,7 @@ using namespace mlir;
 using namespace ingot;
 using namespace ingot::detail;
 
-/// The inferred type, or f32 for operands in half precision.
+/// Returns the inferred type, or f32 for 16-bit operands.
 bool MatmulOp::isCompatibleReturnTypes(TypeRange inferred, TypeRange actual) {
   if (inferred == actual)
     return true;
@@ -64,7 +64,7 @@ MatmulOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
   return success();
 }
 
-/// Our own products have their elements in the cache block by block.
+/// Ingot's own GEMM leaves its result in the cache block by block.
 bool MatmulOp::takesEpilogue() {
   return !tensorType(getResult()).getElementType().isF64();
 }
@@ -76,7 +76,7 @@ RowParts MatmulOp::splitRows(function_ref<bool(Value)> isCut) {
   left.set(0);
   if (isCut(getLhs()) && !isCut(getRhs()) && !getTransposeLhs())
     return {RowParts::LastRows, left};
-  // Rows of both are multiplied with each other.
+  // The rows of both operands are contracted with each other.
   if (getTransposeLhs() && !getTransposeRhs())
     return {RowParts::Sum, both};
   return {};

@@ -1,7 +1,7 @@
 //===----------------------------------------------------------------------===//
-// Convolution and pooling over 1 to 3 spatial dimensions, N C spatial order or,
-// with `channels_last`, N spatial C.
-// A window attribute set is the same for all: one entry per spatial dimension.
+// Convolution and pooling over 1 to 3 spatial dimensions. The layout is N, C,
+// spatial or, with `channels_last`, N, spatial, C. All ops have the same window
+// attributes, with one entry per spatial dimension.
 //===----------------------------------------------------------------------===//
 
 #ifndef INGOT_DIALECTS_INGOT_CONVOLUTION_CONVOLUTION_TD
@@ -50,7 +50,7 @@ def ConvOp : Ingot_ConvolutionOp<"conv"> {
 
 def ConvInputGradOp : Ingot_ConvolutionOp<"conv_input_grad"> {
   let summary = "gradient of `conv` with respect to its input";
-  let description = "Also the forward of a transposed convolution: attributes are those of the `conv`.";
+  let description = "This is also a transposed convolution. The attributes are those of the `conv`.";
   let arguments = (ins Ingot_FloatTensor:$output_grad, Ingot_FloatTensor:$filter,
                        DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations,
                        DenseI64ArrayAttr:$pad_low, DenseI64ArrayAttr:$pad_high,
@@ -75,10 +75,11 @@ class Ingot_PoolOp<string mnemonic, list<Trait> traits = []>
             "carriesOperand", "carriesResults", "permute"]>])>;
 
 def MaxPoolOp : Ingot_PoolOp<"max_pool", [DeclareOpInterfaceMethods<Differentiable>]> {
-  let summary = "largest element of each window, and where it is";
+  let summary = "largest element of each window, and its index";
   let description = [{
-    `indices` (i64) is the element's row-major position within its plane of the input (spatial dimensions alone, in
-    either order of dimensions), the first of equals. Padding never wins; every window touches the input. A NaN counts as largest.
+    `indices` (i64) is the row-major position of the element within its plane of the input (the spatial dimensions
+    only, for both layouts); of equal elements, the first counts. Padding is never the largest; every window overlaps
+    with the input. A NaN counts as largest.
   }];
   let arguments = (ins Ingot_FloatTensor:$input, DenseI64ArrayAttr:$kernel,
                        DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations,
@@ -89,7 +90,7 @@ def MaxPoolOp : Ingot_PoolOp<"max_pool", [DeclareOpInterfaceMethods<Differentiab
 }
 
 def MaxPoolGradOp : Ingot_PoolOp<"max_pool_grad", [DeclareOpInterfaceMethods<Differentiable>]> {
-  let summary = "gradient of `max_pool`: each window's cotangent goes to its index";
+  let summary = "gradient of `max_pool`, which adds the cotangent of each window at its index";
   let extraClassDeclaration = roundsMoreThanOnce;
   let arguments = (ins Ingot_FloatTensor:$output_grad, Ingot_IndexTensor:$indices,
                        DenseI64ArrayAttr:$kernel,
@@ -101,7 +102,7 @@ def MaxPoolGradOp : Ingot_PoolOp<"max_pool_grad", [DeclareOpInterfaceMethods<Dif
 }
 
 def SumPoolOp : Ingot_PoolOp<"sum_pool", [DeclareOpInterfaceMethods<Differentiable>]> {
-  let summary = "sum of each window; padding is 0";
+  let summary = "sum of each window, with a padding of 0";
   let description = "Average pooling is this divided by the window's size (a constant).";
   let extraClassDeclaration = roundsMoreThanOnce;
   let arguments = (ins Ingot_FloatTensor:$input, DenseI64ArrayAttr:$kernel,
@@ -113,7 +114,7 @@ def SumPoolOp : Ingot_PoolOp<"sum_pool", [DeclareOpInterfaceMethods<Differentiab
 }
 
 def SumPoolGradOp : Ingot_PoolOp<"sum_pool_grad", [DeclareOpInterfaceMethods<Differentiable>]> {
-  let summary = "gradient of `sum_pool`: each element collects the windows it is in";
+  let summary = "gradient of `sum_pool`: each element is the sum of the cotangents of its windows";
   let extraClassDeclaration = roundsMoreThanOnce;
   let arguments = (ins Ingot_FloatTensor:$output_grad, DenseI64ArrayAttr:$kernel,
                        DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations,

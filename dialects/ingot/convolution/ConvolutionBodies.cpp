@@ -1,8 +1,7 @@
 //===----------------------------------------------------------------------===//
-// Windows as loops: the plain form of convolution and pooling, and their cost.
-//
-// An output position o and a kernel position k meet at the input position
-// o * stride + k * dilation - pad_low, per spatial dimension.
+// Loops of convolution and pooling, and their cost. An output position o and a
+// kernel position k correspond to the input position o * stride + k * dilation
+// - pad_low, per spatial dimension.
 //===----------------------------------------------------------------------===//
 
 #include "dialects/ingot/builders/Builders.h"
@@ -16,7 +15,7 @@ using Elements = SmallVector<Value>;
 
 namespace {
 
-/// How output, kernel and input positions relate.
+/// The relation of output, kernel and input positions.
 struct Window {
   ArrayRef<int64_t> strides, dilations, padLow;
   WindowLayout layout;
@@ -31,20 +30,20 @@ struct Window {
   ArrayRef<int64_t> spatial(Value tensor) const {
     return layout.spatial(tensorType(tensor).getShape());
   }
-  /// The channel's and the spatial part of an element's index.
+  /// Returns the channel's and the spatial part of an element's index.
   Value channel(ValueRange indices) const {
     return indices[layout.channelDim(indices.size())];
   }
   ValueRange spatial(ValueRange indices) const {
     return layout.spatial(indices);
   }
-  /// The index of an element from its parts.
+  /// Returns the index of an element from its parts.
   Elements at(Value batch, Value channel, ValueRange spatial) const {
     return layout.join(batch, channel, spatial);
   }
 
-  /// The input position under `out` and `kernel`; `inside` gains the test that
-  /// it is no padding where it may be.
+  /// Returns the input position for `out` and `kernel`; `inside` is combined
+  /// with the test that it is not in the padding, where it may be.
   Elements inputAt(const ScalarEmitter &e, ValueRange out, ValueRange kernel,
                    ArrayRef<int64_t> inSizes, ArrayRef<int64_t> kernelSizes,
                    ArrayRef<int64_t> outSizes, Value &inside) const {
@@ -62,8 +61,8 @@ struct Window {
     return at;
   }
 
-  /// The output position that sees input position `in` through `kernel`;
-  /// `inside` gains the test that there is one.
+  /// Returns the output position whose window covers input position `in` at
+  /// `kernel`; `inside` is combined with the test that there is one.
   Elements outputAt(const ScalarEmitter &e, ValueRange in, ValueRange kernel,
                     ArrayRef<int64_t> outSizes, Value &inside) const {
     Elements at;
@@ -90,7 +89,7 @@ SmallVector<int64_t> concatSizes(ArrayRef<int64_t> a, ArrayRef<int64_t> b) {
   return sizes;
 }
 
-/// The parts of a filter's shape.
+/// The components of a filter's shape.
 struct FilterShape {
   template <typename Op>
   FilterShape(Op op, Value filter)
@@ -110,8 +109,9 @@ struct FilterShape {
   ArrayRef<int64_t> kernel;
 };
 
-/// Sums terms over a loop nest, half precision in f32. `term(at)` gives the
-/// test that there is a term (null: always) and a function that emits it.
+/// Sums terms over a loop nest; 16-bit elements are accumulated in f32.
+/// `term(at)` returns the test that there is a term (null: always) and a
+/// function that emits it.
 template <typename Term>
 Value sumWindow(const ScalarEmitter &e, Type element, ArrayRef<int64_t> sizes,
                 Term term) {

@@ -10,8 +10,8 @@
 using namespace mlir;
 using namespace ingot;
 
-/// The descriptor from the three tensors in the roles that they have in the
-/// forward op.
+/// Returns the descriptor for the three tensors, given in the roles that they
+/// have in the forward op.
 template <typename Op>
 static ingot_conv_desc describe(Op op, Value input, Value filter,
                                 Value output) {

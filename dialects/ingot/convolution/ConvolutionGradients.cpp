@@ -1,8 +1,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Gradients of convolutions and pooling. A convolution and its two gradients
-// are one trilinear form seen from three sides, so that each one's gradients
-// are the other two with the same window.
+// are one trilinear form, so that the gradients of each are the other two with
+// the same window.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +16,7 @@ using Cotangents = ArrayRef<Value>;
 using Needed = const llvm::BitVector &;
 using Gradients = MutableArrayRef<Value>;
 
-/// `Op` on two operands with the window of `like`.
+/// Builds `Op` on two operands with the window of `like`.
 template <typename Op, typename Like>
 static Value sameWindow(OpBuilder &builder, Like like, Type type, Value a,
                         Value b) {
@@ -61,7 +61,7 @@ LogicalResult ConvFilterGradOp::buildVjp(OpBuilder &builder, Cotangents g,
 
 LogicalResult MaxPoolOp::buildVjp(OpBuilder &builder, Cotangents g, Needed,
                                   Gradients out) {
-  // Positions have no derivative: without a cotangent of the values there is
+  // Indices have no derivative: without a cotangent of the values there is
   // none.
   if (g[0])
     out[0] = MaxPoolGradOp::create(builder, getLoc(), getInput().getType(),
@@ -71,7 +71,7 @@ LogicalResult MaxPoolOp::buildVjp(OpBuilder &builder, Cotangents g, Needed,
   return success();
 }
 
-/// Each window takes the element at its index.
+/// Each window selects the element at its index.
 LogicalResult MaxPoolGradOp::buildVjp(OpBuilder &builder, Cotangents g,
                                       Needed needed, Gradients out) {
   if (!needed[0])

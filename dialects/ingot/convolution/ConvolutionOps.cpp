@@ -15,7 +15,7 @@ using namespace ingot;
 using namespace ingot::detail;
 
 namespace {
-/// How windows of `kernel` move over the spatial dimensions.
+/// The window attributes of an op for windows of size `kernel`.
 struct Windows {
   ArrayRef<int64_t> kernel, strides, dilations, padLow, padHigh;
   WindowLayout layout;
@@ -74,7 +74,7 @@ static LogicalResult checkWindows(Fail fail, const Windows &windows,
   return success();
 }
 
-/// The shape of what `channels` windows over `input` give.
+/// Returns the shape of the result of `channels` windows over `input`.
 static SmallVector<int64_t> windowedShape(const Windows &windows,
                                           RankedTensorType input,
                                           int64_t channels) {
@@ -89,10 +89,10 @@ static SmallVector<int64_t> windowedShape(const Windows &windows,
 }
 
 //===----------------------------------------------------------------------===//
-// Convolutions: one relation between input, filter and output
+// Convolutions: the constraints that relate input, filter and output
 //===----------------------------------------------------------------------===//
 
-/// What the three tensors are called in messages.
+/// The names of the three tensors in messages.
 struct ConvolutionNames {
   StringRef input, filter, output;
 };
@@ -153,7 +153,7 @@ LogicalResult ConvFilterGradOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
-// Pools: one relation between input and output
+// Pooling: the constraints that relate input and output
 //===----------------------------------------------------------------------===//
 
 template <typename Op>
@@ -172,7 +172,7 @@ static LogicalResult checkPool(Op op, Value inputValue, Value outputValue,
                     output.getShape());
 }
 
-/// C6: no window lies in padding alone, so that each has a largest element.
+/// C6: no window lies only in padding, so that each has a largest element.
 static LogicalResult checkTouched(Fail fail, const Windows &windows,
                                   RankedTensorType input,
                                   RankedTensorType output) {
@@ -232,7 +232,7 @@ LogicalResult SumPoolGradOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
-// Order of dimensions
+// Permutation
 //===----------------------------------------------------------------------===//
 
 template <typename Op>

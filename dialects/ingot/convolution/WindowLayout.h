@@ -1,6 +1,6 @@
 //===----------------------------------------------------------------------===//
 //
-// Where the dimensions of the tensors are that windows move over.
+// The order of dimensions of the tensors that windows are applied to.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,19 +14,21 @@
 
 namespace ingot {
 
-/// [N, C, spatial...] or [N, spatial..., C]. Filters are [O, C, spatial...]
-/// likewise, in an order of their own.
+/// The layout is [N, C, spatial...] or [N, spatial..., C]. Filters are [O, C,
+/// spatial...] or [O, spatial..., C], independently of the data.
 struct WindowLayout {
   bool channelsLast;
 
   int64_t channelDim(int64_t rank) const { return channelsLast ? rank - 1 : 1; }
 
-  /// The spatial part of what there is per dimension: sizes, indices.
+  /// Returns the spatial part of a list with an entry per dimension, such as
+  /// sizes or indices.
   template <typename Range> Range spatial(Range dims) const {
     return channelsLast ? dims.drop_front().drop_back() : dims.drop_front(2);
   }
 
-  /// All dimensions from the parts.
+  /// Combines the entries of batch, channel and spatial dimensions into one
+  /// list.
   template <typename T, typename Range>
   llvm::SmallVector<T> join(T batch, T channel, const Range &spatial) const {
     llvm::SmallVector<T> dims = {batch};
@@ -38,7 +40,7 @@ struct WindowLayout {
     return dims;
   }
 
-  /// The order of dimensions that makes [N, C, spatial...] channels-last.
+  /// Returns the permutation from [N, C, spatial...] to channels last.
   static llvm::SmallVector<int64_t> channelsLastOrder(int64_t rank) {
     llvm::SmallVector<int64_t> order = {0};
     for (int64_t d = 2; d < rank; ++d)

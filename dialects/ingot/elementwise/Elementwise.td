@@ -1,6 +1,6 @@
 //===----------------------------------------------------------------------===//
-// Elementwise ops: one element of the result from the elements of the operands
-// at the same index. Shapes are equal; `ingot.broadcast` is explicit.
+// Elementwise ops, which compute each element of the result from the elements of
+// the operands at the same index. Shapes are equal; `ingot.broadcast` is explicit.
 //===----------------------------------------------------------------------===//
 
 #ifndef INGOT_DIALECTS_INGOT_ELEMENTWISE_ELEMENTWISE_TD
@@ -46,8 +46,8 @@ class Ingot_ArithmeticOp<string mnemonic, string text, list<Trait> traits = []>
   let hasFolder = 1;
 }
 
-/// A function whose elements take several operations each: as many as its
-/// polynomial has.
+/// A function that needs several operations per element: `flops`, the number of
+/// operations of its polynomial.
 class Ingot_FunctionOp<string mnemonic, string text, int flops>
     : Ingot_FloatUnaryOp<mnemonic, text, [
         DeclareOpInterfaceMethods<CostModel, ["getFlops"]>]> {
@@ -102,7 +102,7 @@ def SubOp : Ingot_ArithmeticOp<"sub", "a - b",
 def MulOp : Ingot_ArithmeticOp<"mul", "a * b", [Commutative]>;
 def DivOp : Ingot_ArithmeticOp<"div",
     "a / b; integers round towards zero, division by zero gives 0">;
-// Not commutative: the derivative at a tie tells the operands apart.
+// Not commutative: the derivative at a tie distinguishes the operands.
 def MaxOp : Ingot_ArithmeticOp<"max",
     "larger of a and b, NaN if either is; at a tie b gets the whole gradient">;
 def MinOp : Ingot_ArithmeticOp<"min",
@@ -184,14 +184,14 @@ def CastOp : Ingot_ElementwiseOp<"cast",
 }
 
 def StochasticRoundOp : Ingot_ElementwiseOp<"stochastic_round"> {
-  let summary = "rounds to bf16, up or down by chance, so that the mean is the operand";
+  let summary = "rounds to bf16 stochastically, such that the expected value is the operand";
   let description = [{
-    With t the operand rounded towards zero, s the next number of bf16 away from zero, and
-    f = (x - t) / (s - t): s where drawn + f is at least 1, else t. `drawn` is uniform in [0, 1).
-    Numbers of bf16 and infinities stay, NaN is NaN, finite numbers stay finite.
+    Let t be the operand rounded towards zero, s the next bf16 number away from zero, and f = (x - t) / (s - t). The
+    result is s where drawn + f is at least 1, else t. `drawn` is uniform in [0, 1). bf16 numbers and infinities are
+    unchanged, NaN is NaN, and finite numbers stay finite.
 
-    A state in bf16 would lose small changes to rounding to nearest; so it keeps them on average
-    (Gupta et al., "Deep learning with limited numerical precision", ICML 2015).
+    With rounding to nearest, a state in bf16 would lose small updates; with stochastic rounding it keeps them on
+    average (Gupta et al., "Deep learning with limited numerical precision", ICML 2015).
   }];
   let arguments = (ins Ingot_TensorOf<[F32]>:$operand, Ingot_TensorOf<[F32]>:$drawn);
   let results = (outs Ingot_TensorOf<[BF16]>:$result);
@@ -199,14 +199,14 @@ def StochasticRoundOp : Ingot_ElementwiseOp<"stochastic_round"> {
 }
 
 def UpperHalfOp : Ingot_ElementwiseOp<"upper_half"> {
-  let summary = "rounds to bf16 so that `lower_half` is what is missing";
+  let summary = "rounds to bf16 such that `lower_half` holds the remaining bits";
   let description = [{
-    The nearest number of bf16, of two as near the one away from zero; NaN is NaN. Only at such ties does it
-    differ from `cast`. With `lower_half` it is the number itself (`join_halves`), in as many bits, of which
-    products read half: no copy in bf16 beside a master in f32.
+    Rounds to the nearest bf16 number, ties away from zero; NaN is NaN. The result differs from that of `cast` only at
+    ties. Together with `lower_half` it represents the f32 number exactly (`join_halves`) in 32 bits, of which matmuls
+    read half: a bf16 copy next to an f32 master is not needed.
 
-    Before Kalamkar et al., "Optimizing Deep Learning Recommender Systems' Training On CPU Cluster
-    Architectures", SC 2020 (Split-SGD-BF16), who cut off the lower half instead of rounding.
+    This follows Split-SGD-BF16 (Kalamkar et al., "Optimizing Deep Learning Recommender Systems' Training On CPU
+    Cluster Architectures", SC 2020), which truncates instead of rounding.
   }];
   let arguments = (ins Ingot_TensorOf<[F32]>:$operand);
   let results = (outs Ingot_TensorOf<[BF16]>:$result);
@@ -214,21 +214,21 @@ def UpperHalfOp : Ingot_ElementwiseOp<"upper_half"> {
 }
 
 def LowerHalfOp : Ingot_ElementwiseOp<"lower_half"> {
-  let summary = "the lower 16 bits of a number of f32; 0 of NaN";
+  let summary = "the lower 16 bits of an f32 number; 0 for NaN";
   let arguments = (ins Ingot_TensorOf<[F32]>:$operand);
   let results = (outs Ingot_TensorOf<[I16]>:$result);
   let assemblyFormat = "$operand attr-dict `:` functional-type(operands, results)";
 }
 
 def JoinHalvesOp : Ingot_ElementwiseOp<"join_halves"> {
-  let summary = "the number of f32 of which these are `upper_half` and `lower_half`";
+  let summary = "the f32 number with the given `upper_half` and `lower_half`";
   let arguments = (ins Ingot_TensorOf<[BF16]>:$upper, Ingot_TensorOf<[I16]>:$lower);
   let results = (outs Ingot_TensorOf<[F32]>:$result);
   let assemblyFormat = "$upper `,` $lower attr-dict `:` functional-type(operands, results)";
 }
 
 def MagnitudeOp : Ingot_ElementwiseOp<"magnitude"> {
-  let summary = "the bits of |x| as a number, which is the larger the larger |x| is; NaN is above infinity";
+  let summary = "the bits of |x| as an integer, which increases with |x|; NaN is above infinity";
   let arguments = (ins Ingot_TensorOf<[F32]>:$operand);
   let results = (outs Ingot_TensorOf<[I32]>:$result);
   let assemblyFormat = "$operand attr-dict `:` functional-type(operands, results)";

@@ -1,5 +1,5 @@
 //===----------------------------------------------------------------------===//
-// One element of each elementwise op.
+// Scalar code for one element of each elementwise op.
 //===----------------------------------------------------------------------===//
 
 #include "dialects/ingot/builders/Builders.h"
@@ -15,7 +15,7 @@ using Elements = SmallVector<Value>;
 namespace {
 bool isFloat(Value element) { return isa<FloatType>(element.getType()); }
 
-/// Elements of unsigned tensors look like signed ones in code.
+/// Elements of unsigned tensors have signless types in generated code.
 bool isUnsigned(Value tensor) {
   return tensorType(tensor).getElementType().isUnsignedInteger();
 }
@@ -82,8 +82,9 @@ Elements MinOp::emitElements(OpBuilder &b, Location loc, ValueRange indices,
   return {arith::MinSIOp::create(b, loc, lhs, rhs)};
 }
 
-/// Integer division or remainder with divisors that trap made harmless: 0 gives
-/// 0, and -1, by which the lowest value cannot be divided, `byMinusOne`.
+/// Emits an integer division or remainder whose divisor cannot trap: dividing
+/// by 0 yields 0, and by -1, which overflows for the lowest value,
+/// `byMinusOne`.
 template <typename Signed, typename Unsigned>
 static Value emitIntegerQuotient(OpBuilder &b, Location loc, Value lhs,
                                  Value rhs, bool isUnsigned,
@@ -130,7 +131,7 @@ Elements RemOp::emitElements(OpBuilder &b, Location loc, ValueRange indices,
 
 Elements PowOp::emitElements(OpBuilder &b, Location loc, ValueRange indices,
                              ElementSource load) {
-  // Squares and cubes are what models write; pow itself is a call.
+  // Models mostly contain squares and cubes; pow itself is a call.
   DenseElementsAttr exponent;
   Value base = load(0, indices);
   if (matchPattern(getRhs(), m_Constant(&exponent)) && exponent.isSplat()) {
@@ -198,7 +199,8 @@ Elements RsqrtOp::emitElements(OpBuilder &b, Location loc, ValueRange indices,
 
 Elements LogisticOp::emitElements(OpBuilder &b, Location loc,
                                   ValueRange indices, ElementSource load) {
-  // 1 / (1 + e^-x), or e^x / (1 + e^x) below 0: nothing overflows.
+  // Computes 1 / (1 + e^-x), or e^x / (1 + e^x) below 0, so that nothing
+  // overflows.
   ScalarEmitter e{b, loc};
   Value x = load(0, indices);
   Value zero = e.constant(x.getType(), 0), one = e.constant(x.getType(), 1);
@@ -210,7 +212,7 @@ Elements LogisticOp::emitElements(OpBuilder &b, Location loc,
   Value top = arith::SelectOp::create(b, loc, isBelow, decay, one);
   Value sum = arith::AddFOp::create(b, loc, one, decay);
   Value quotient = arith::DivFOp::create(b, loc, top, sum);
-  // What the sum lost by rounding: most of the error.
+  // The rounding error of the sum, which is most of the error.
   Value kept = arith::SubFOp::create(b, loc, sum, one);
   Value lost = arith::SubFOp::create(b, loc, decay, kept);
   Value opposite = arith::NegFOp::create(b, loc, quotient);
@@ -251,8 +253,8 @@ Elements SelectOp::emitElements(OpBuilder &b, Location loc, ValueRange indices,
 Elements StochasticRoundOp::emitElements(OpBuilder &b, Location loc,
                                          ValueRange indices,
                                          ElementSource load) {
-  // Numbers of f32 are ordered by magnitude as their bits are, and bf16 is
-  // their upper half: the lower half is how far the number is from there.
+  // f32 numbers are ordered by magnitude as their bits are, and bf16 is their
+  // upper half: the lower half is the distance to the bf16 number.
   ScalarEmitter e{b, loc};
   Type i32 = b.getI32Type(), f32 = b.getF32Type();
   auto word = [&](int32_t value) -> Value {
@@ -263,7 +265,7 @@ Elements StochasticRoundOp::emitElements(OpBuilder &b, Location loc,
   Value scaled = arith::MulFOp::create(b, loc, drawn, e.constant(f32, 65536));
   Value raised = arith::AddIOp::create(
       b, loc, bits, arith::FPToSIOp::create(b, loc, i32, scaled));
-  // Infinities stay, and the largest number has no next one.
+  // Infinities are unchanged, and the largest number has no successor.
   Value exponent = word(0x7f800000);
   Value isInfinite =
       e.compare(arith::CmpIPredicate::eq,
@@ -277,7 +279,8 @@ Elements StochasticRoundOp::emitElements(OpBuilder &b, Location loc,
                                   e.convertFloat(x, b.getBF16Type()), rounded)};
 }
 
-/// Bits of f32, of NaN the quiet one: the sum with 2^15 is NaN, too.
+/// The bits of an f32 number, with NaN made quiet: adding 2^15 then yields NaN,
+/// too.
 static Value emitBits(const ScalarEmitter &e, Value x) {
   Type i32 = e.b.getI32Type();
   Value quiet =
@@ -311,7 +314,7 @@ Elements JoinHalvesOp::emitElements(OpBuilder &b, Location loc,
   Type i16 = b.getI16Type(), i32 = b.getI32Type();
   Value upper = arith::ExtUIOp::create(
       b, loc, i32, arith::BitcastOp::create(b, loc, i16, load(0, indices)));
-  // Sign extension takes 2^16 off where rounding has added it.
+  // Sign extension subtracts 2^16 where rounding has added it.
   Value lower = arith::ExtSIOp::create(b, loc, i32, load(1, indices));
   Value sixteen = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(16));
   Value bits = arith::AddIOp::create(
@@ -328,8 +331,8 @@ Elements MagnitudeOp::emitElements(OpBuilder &b, Location loc,
   return {arith::AndIOp::create(b, loc, bits, rest)};
 }
 
-/// A float towards zero as an integer; what is outside becomes the nearest
-/// value of the range, NaN becomes 0.
+/// Emits the conversion of a float to an integer, rounding towards zero; values
+/// outside of the range become the nearest value of it, and NaN becomes 0.
 static Value emitTruncation(const ScalarEmitter &e, Value x, Type type,
                             bool isUnsigned) {
   using F = arith::CmpFPredicate;

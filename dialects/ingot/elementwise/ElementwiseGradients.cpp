@@ -1,7 +1,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Gradients of elementwise ops. Where the derivative is a function of the
-// result, the result is used: it is there anyway, the operand may not be.
+// result, the result is used: it exists in any case, while the operand may not.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +16,7 @@ using Cotangents = ArrayRef<Value>;
 using Needed = const llvm::BitVector &;
 using Gradients = MutableArrayRef<Value>;
 
-/// The one value of all elements, if the value is such a constant.
+/// Returns the value of all elements, if the value is a splat constant.
 static std::optional<double> splatValue(Value value) {
   DenseElementsAttr elements;
   if (!matchPattern(value, m_Constant(&elements)) || !elements.isSplat() ||
@@ -192,7 +192,7 @@ LogicalResult RemOp::buildVjp(OpBuilder &builder, Cotangents g, Needed needed,
   return success();
 }
 
-/// The gradient goes where `first` holds to the first operand, else to the
+/// Routes the gradient to the first operand where `first` holds, else to the
 /// second.
 static LogicalResult routeByCondition(Arithmetic a, Value first, Value g,
                                       Needed needed, Gradients out) {
@@ -203,7 +203,8 @@ static LogicalResult routeByCondition(Arithmetic a, Value first, Value g,
   return success();
 }
 
-// max(a, b) > b holds just where a > b does: relu needs no operand.
+// max(a, b) > b holds exactly where a > b does: the gradient of relu does not
+// need the operand.
 
 LogicalResult MaxOp::buildVjp(OpBuilder &builder, Cotangents g, Needed needed,
                               Gradients out) {

@@ -1,10 +1,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Shape inference and folding of elementwise ops; see docs/spec/elementwise.md.
-//
-// Constants fold exactly. Of identities only those are used that keep every
-// value, NaN and infinities included (x * 0 stays); the sign of a zero may
-// change: x + 0 is x.
+// Constants are folded exactly. Only identities that preserve every value are
+// applied, NaN and infinities included (x * 0 is kept); only the sign of a zero
+// may change: x + 0 is x.
 //
 //===----------------------------------------------------------------------===//
 
@@ -131,7 +130,7 @@ OpFoldResult MinOp::fold(FoldAdaptor adaptor) {
 OpFoldResult CastOp::fold(FoldAdaptor adaptor) {
   if (getOperand().getType() == getResult().getType())
     return getOperand();
-  // There and back through a type that holds every value.
+  // A cast to a type that contains every value, and back.
   if (auto inner = getOperand().getDefiningOp<CastOp>()) {
     RankedTensorType from = tensorType(inner.getOperand());
     if (from == getResult().getType() &&
@@ -178,7 +177,8 @@ OpFoldResult XorOp::fold(FoldAdaptor adaptor) {
                       [](bool a, bool b) { return a != b; });
 }
 
-/// Whether a comparison holds between elements that are less, equal, greater.
+/// Returns whether a comparison holds between elements that are less, equal or
+/// greater.
 static bool holds(Predicate predicate, bool less, bool equal, bool greater) {
   switch (predicate) {
   case Predicate::EQ:
@@ -220,7 +220,7 @@ OpFoldResult SelectOp::fold(FoldAdaptor adaptor) {
 }
 
 //===----------------------------------------------------------------------===//
-// Elements held as doubles
+// Evaluation on elements stored as doubles
 //===----------------------------------------------------------------------===//
 
 double AddOp::evaluate(ArrayRef<double> x) { return x[0] + x[1]; }

@@ -33,7 +33,7 @@ public:
     assert(bytes.size() == type.bytes);
   }
 
-  /// The descriptor of a call.
+  /// Returns the descriptor of a call.
   static CallDescriptor of(LibraryCall call) {
     CallDescriptor descriptor;
     call.describeCall(descriptor);

@@ -1,8 +1,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Errors and warnings for users: where, what is wrong, and what to do about it.
-// They travel as MLIR diagnostics whose location names the place and whose note
-// is the hint, and drivers print them as
+// They are MLIR diagnostics whose location is the place and whose note is the
+// hint, and drivers print them as
 //
 //   error: WHERE: WHAT
 //   hint: WHAT TO DO
@@ -20,7 +20,7 @@
 
 namespace ingot {
 
-/// Reports an error with a hint; always fails. Texts are one line each.
+/// Reports an error with a hint, and always fails. Both texts are single lines.
 llvm::LogicalResult emitUserError(mlir::Location where, const llvm::Twine &what,
                                   const llvm::Twine &hint);
 
@@ -28,15 +28,16 @@ llvm::LogicalResult emitUserError(mlir::Location where, const llvm::Twine &what,
 void emitUserWarning(mlir::Location where, const llvm::Twine &what,
                      const llvm::Twine &hint);
 
-/// The place a location names for the user: an ONNX node or option by its name,
-/// a file by its path (with the line where there is one); empty if unknown.
+/// Returns what a location names for the user: an ONNX node or option by its
+/// name, a file by its path (with the line if known); empty if unknown.
 std::string describeLocation(mlir::Location location);
 
-/// Names of the ONNX nodes behind a location, first seen first.
+/// Returns the names of the ONNX nodes that a location refers to, in the order
+/// of their first occurrence.
 llvm::SmallVector<std::string> nodeNames(mlir::Location location);
 
-/// Prints a diagnostic in the form above; a remark or a note of another kind as
-/// further lines.
+/// Prints a diagnostic in the form above; a remark or another kind of note is
+/// printed as additional lines.
 void printUserDiagnostic(llvm::raw_ostream &os, mlir::Diagnostic &diagnostic);
 
 } // namespace ingot

@@ -35,7 +35,7 @@ inline constexpr llvm::StringLiteral kStateAttr = "ingot.state";
 inline constexpr llvm::StringLiteral kNameAttr = "ingot.name";
 inline constexpr llvm::StringLiteral kKindAttr = "ingot.kind";
 /// On a result between differentiation and the optimizer: the parameter whose
-/// gradient it is.
+/// gradient the result is.
 inline constexpr llvm::StringLiteral kGradientAttr = "ingot.gradient";
 
 /// Names of the attributes on a module. `kTargetAttr` is a TargetAttr.
@@ -43,15 +43,16 @@ inline constexpr llvm::StringLiteral kTargetAttr = "ingot.target";
 inline constexpr llvm::StringLiteral kModelAttr = "ingot.model";
 inline constexpr llvm::StringLiteral kLossAttr = "ingot.loss";
 inline constexpr llvm::StringLiteral kPrecisionAttr = "ingot.precision";
-/// Present where steps average gradients over ranks.
+/// Unit attribute of modules whose steps average gradients over ranks.
 inline constexpr llvm::StringLiteral kDataParallelAttr = "ingot.data_parallel";
 inline constexpr llvm::StringLiteral kOptimizerAttr = "ingot.optimizer";
 inline constexpr llvm::StringLiteral kClassesAttr = "ingot.classes";
 inline constexpr llvm::StringLiteral kBatchAttr = "ingot.batch";
-/// How many micro-batches make up a step; absent for one.
+/// The number of micro-batches per step; absent for one.
 inline constexpr llvm::StringLiteral kGradAccumulationAttr =
     "ingot.grad_accumulation";
-/// How many steps exchange whole gradients, where later ones do not.
+/// The number of initial steps that exchange uncompressed gradients, where
+/// later steps compress them.
 inline constexpr llvm::StringLiteral kUncompressedStepsAttr =
     "ingot.uncompressed_steps";
 /// An array of {name, default} in the order of the step's arguments.
@@ -61,15 +62,15 @@ inline constexpr llvm::StringLiteral kHyperparametersAttr =
 /// Names of the functions of a module.
 inline constexpr llvm::StringLiteral kForwardName = "forward";
 inline constexpr llvm::StringLiteral kTrainStepName = "train_step";
-/// The training step for all micro-batches of a step but the last, and for the
-/// first steps where those exchange whole gradients.
+/// The training step for all micro-batches except the last, and the one for the
+/// initial steps without compression.
 inline constexpr llvm::StringLiteral kAccumulateStepName = "accumulate_step";
 inline constexpr llvm::StringLiteral kUncompressedStepName =
     "uncompressed_step";
 inline constexpr llvm::StringLiteral kEvalStepName = "eval_step";
 inline constexpr llvm::StringLiteral kPredictName = "predict";
 
-/// The state that gradients are scaled by, see --ingot-scale-loss.
+/// The state that holds the loss scale, see --ingot-scale-loss.
 inline constexpr llvm::StringLiteral kLossScaleName = "loss_scale";
 
 } // namespace ingot

@@ -1,7 +1,7 @@
 //===----------------------------------------------------------------------===//
 //
-// The `ingot` dialect: where training is understood. Value semantics on ranked,
-// statically shaped tensors; see docs/spec for the semantics of every op.
+// The `ingot` dialect, in which training passes work: value semantics on ranked,
+// statically shaped tensors. docs/spec defines the semantics of every op.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,15 +24,16 @@ def Ingot_Dialect : Dialect {
   let description = [{
     A module holds the model's state as `ingot.state` symbols and functions over
     tensors: `@forward` as imported, `@train_step`, `@eval_step` and `@predict`
-    as compiled. Function arguments and results say what they are by attributes:
+    as compiled. Attributes say what function arguments and results are:
 
     | attribute | on | meaning |
     |---|---|---|
     | `ingot.state = @w` | argument | the current value of the state |
     | `ingot.state = @w` | result | the value that replaces the state |
     | `ingot.name = "x"` | argument, result | the name of an input or output |
-    | `ingot.classes = 10 : i64` | argument | labels of classes: how many there are |
-    | `ingot.kind = "data"` | argument | `data`, `labels`, `hyper`, `valid`: see docs/manifest.md |
+    | `ingot.gradient = @w` | result | the gradient of the loss by the parameter |
+    | `ingot.classes = 10 : i64` | argument | the number of classes that labels refer to |
+    | `ingot.kind = "data"` | argument | `data`, `labels`, `hyper` or `valid` (docs/manifest.md), or `cotangent`: the cotangent of the loss, from which an imported backward pass starts |
   }];
   let hasConstantMaterializer = 1;
   let useDefaultAttributePrinterParser = 1;
@@ -50,8 +51,8 @@ def Ingot_Dialect : Dialect {
 
 def Ingot_Float : AnyTypeOf<[F16, BF16, F32, F64], "floating point">;
 def Ingot_Int : AnyTypeOf<[I8, UI8, I32, I64], "integer">;
-/// I16 is the lower half of a number of f32 (`ingot.lower_half`): bits, not
-/// an integer to compute with.
+/// I16 holds the lower half of an f32 number (`ingot.lower_half`): these are bits,
+/// on which no integer arithmetic is defined.
 def Ingot_Element
     : AnyTypeOf<[F16, BF16, F32, F64, I1, I8, UI8, I16, I32, I64],
                 "floating point, integer or boolean">;
@@ -73,13 +74,13 @@ def Ingot_BoolTensor : Ingot_TensorOf<[I1]>;
 class Ingot_Op<string mnemonic, list<Trait> traits = []>
     : Op<Ingot_Dialect, mnemonic, traits>;
 
-/// A computation: no side effect, knows its cost and its place in mixed
-/// precision. Families add their bodies and gradients.
 /// The declaration of ops whose elements take more than one rounding (CostModel).
 defvar roundsMoreThanOnce = [{
   bool roundsOnce() { return false; }
 }];
 
+/// A computation without side effects, which knows its cost and its role in mixed
+/// precision. Op families add bodies and gradients.
 class Ingot_ComputeOp<string mnemonic, list<Trait> traits = []>
     : Ingot_Op<mnemonic, !listconcat(traits, [Pure, CostModel, PrecisionRole])>;
 

@@ -1,6 +1,6 @@
 //===----------------------------------------------------------------------===//
 //
-// C++ side of Interfaces.td.
+// Types that the interfaces of Interfaces.td use.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,10 +15,10 @@
 
 namespace ingot {
 
-/// See the interface CostModel.
+/// The kind of work of an op, see the interface CostModel.
 enum class WorkKind { Vector, Matmul, Convolution, Attention };
 
-/// See the interface PrecisionRole.
+/// The role of an op in mixed precision, see the interface PrecisionRole.
 enum class Precision { Low, Keep, Follow };
 
 /// Emits the element of operand `operand` at `indices`.
@@ -28,9 +28,9 @@ using ElementSource =
 /// See the interface LibraryCall (dialects/ingot/ir/CallDescriptor.h).
 class CallDescriptor;
 
-/// A buffer of a call: all of an operand or result, or a part with a shape and
-/// strides of its own, which begins `offset` elements behind. Null where the
-/// entry may do without.
+/// A buffer of a call: a whole operand or result, or a part of one with its own
+/// shape and strides, which begins at element `offset`. Null where the entry
+/// point accepts a null pointer.
 struct CallBuffer {
   mlir::Value value = {};
   int64_t offset = 0;
@@ -39,31 +39,32 @@ struct CallBuffer {
   bool isPart() const { return !shape.empty(); }
 };
 
-/// Results are the operands' bytes under another type or name (reshape,
-/// barrier): a view once memory is placed, never a copy.
+/// A trait of ops whose results are the bytes of the operands with another type
+/// or name (reshape, barrier): views once memory is placed, never copies.
 template <typename Op>
 class SameBytes : public mlir::OpTrait::TraitBase<Op, SameBytes> {};
 
-/// See the interface MovesElements: result element [i0, i1, ...] is the
-/// operand's element number base + i0 * steps[0] + i1 * steps[1] + ... in
-/// row-major order.
+/// The element that each result element is copied from, see the interface
+/// MovesElements: result element [i0, i1, ...] is the operand's element number
+/// base + i0 * steps[0] + i1 * steps[1] + ... in row-major order.
 struct ElementMove {
   int64_t base = 0;
   llvm::SmallVector<int64_t> steps;
 };
 
-/// See the interface RowSplit.
+/// The result of splitting an op over rows, see the interface RowSplit.
 struct RowParts {
   enum Kind {
     None,
-    /// The results come in parts too.
+    /// The results are split into chunks, too.
     Rows,
-    /// The same, but what reads the result gets it whole.
+    /// The results are split into chunks, but their readers need the whole
+    /// tensor.
     LastRows,
-    /// The result is the sum of what parts give.
+    /// The result is the sum of the results of the chunks.
     Sum
   } kind = None;
-  /// Operands that are cut; the others are read whole.
+  /// The operands that are split; the others are read whole.
   llvm::SmallBitVector cut = {};
 };
 

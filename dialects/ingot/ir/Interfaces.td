@@ -1,7 +1,7 @@
 //===----------------------------------------------------------------------===//
 //
-// What passes may ask an op. Passes are generic: everything that is particular
-// to an op is answered through one of these.
+// The op interfaces that passes query. Passes are generic: whatever is specific
+// to an op is answered through one of these interfaces.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,12 +13,12 @@ include "mlir/IR/OpBase.td"
 def LibraryCall : OpInterface<"LibraryCall"> {
   let cppNamespace = "::ingot";
   let description = [{
-    An op that one entry of the C ABI (docs/abi.md) can run whole, faster than generated loops would:
-    fusion leaves it alone, and the schedule makes it a call. Whether the entry of a target takes the op, and
-    what it then needs, is the target's to say (`Target::getSupport`).
+    An op that one entry point of the C ABI (docs/abi.md) can execute as a whole, faster than generated loops
+    would: fusion leaves it alone, and the schedule makes it a call. Whether the entry point of a target supports the
+    op, and which resources it then needs, is the target's decision (`Target::getSupport`).
   }];
   let methods = [
-    InterfaceMethod<"The symbol of the entry.", "::llvm::StringRef", "getEntry", (ins)>,
+    InterfaceMethod<"Returns the symbol of the entry point.", "::llvm::StringRef", "getEntry", (ins)>,
     InterfaceMethod<[{
       Fills the entry's descriptor: sizes, element types, strides and attributes of the op. Fields that depend on
       the target (math mode, scratch) or on the function (numbers of calls and buckets) are left 0.
@@ -40,22 +40,23 @@ def SameBytes : NativeOpTrait<"SameBytes"> {
 def MovesElements : OpInterface<"MovesElements"> {
   let cppNamespace = "::ingot";
   let description = [{
-    Only moves elements of its one operand, or repeats them (reshape, transpose, slice,
-    broadcast): a conversion of its result is one of its operand.
+    The op only moves or repeats elements of its single operand (reshape, transpose, slice, broadcast): a conversion
+    of its result is one of its operand.
   }];
   let methods = [InterfaceMethod<
-    "Which element of the operand each element of the result is.",
+    "Returns which element of the operand each element of the result is.",
     "::ingot::ElementMove", "getMove", (ins)>];
 }
 
 def RowSplit : OpInterface<"RowSplit"> {
   let cppNamespace = "::ingot";
   let description = [{
-    How an op follows when tensors come in parts: equal stretches of their first dimension.
-    Ops that compute one element from elements elsewhere (`ScalarBody`, `getReadDims`) need not say.
+    Describes how an op is split when its operands are split into chunks of rows: contiguous ranges of equal length
+    along the first dimension. Ops that compute each element from elements of operands at known indices (`ScalarBody`,
+    `getReadDims`) need not implement it.
   }];
   let methods = [InterfaceMethod<[{
-      What one part gives. `isCut` says which values come in parts already.
+      Returns the result of one chunk. `isCut` tells which values are split into chunks already.
     }],
     "::ingot::RowParts", "splitRows",
     (ins "::llvm::function_ref<bool(::mlir::Value)>":$isCut)>];
@@ -64,37 +65,37 @@ def RowSplit : OpInterface<"RowSplit"> {
 def ElementFunction : OpInterface<"ElementFunction"> {
   let cppNamespace = "::ingot";
   let description = [{
-    An elementwise op that analyses of constants can follow: it computes on elements held as
-    doubles (booleans are 0 and 1), exactly where these and the result are small integers.
+    An elementwise op that analyses of constants can evaluate: it computes on elements stored as doubles (booleans are
+    0 and 1), and is exact where these and the result are small integers.
   }];
   let methods = [InterfaceMethod<
-    "The element of the result.", "double", "evaluate",
+    "Returns the element of the result.", "double", "evaluate",
     (ins "::llvm::ArrayRef<double>":$operands)>];
 }
 
 def EpilogueAnchor : OpInterface<"EpilogueAnchor"> {
   let cppNamespace = "::ingot";
   let description = [{
-    A library anchor of one result whose call can hand its elements, while they are in the
-    cache, to a kernel that finishes them (the fusion kind `epilogue`).
+    A library call with one result whose tiles a generated kernel can transform further while they are in the cache
+    (the fusion kind `epilogue`).
   }];
   let methods = [InterfaceMethod<
-    "Whether the call does so for these types.", "bool", "takesEpilogue", (ins)>];
+    "Returns whether the call supports an epilogue for these types.", "bool", "takesEpilogue", (ins)>];
 }
 
 def BucketEnd : OpInterface<"BucketEnd"> {
   let cppNamespace = "::ingot";
   let description = [{
-    An op that puts tensors into a bucket or takes them out of it, without changing them: parts lie in the
-    bucket's memory as BucketLayout says, so that the planner need not copy. What happens between
-    the two ends is not repeated, and other work goes on meanwhile.
+    An op that packs tensors into a bucket or unpacks them, without changing them: parts are at the offsets in the
+    bucket's memory that BucketLayout computes, so that the planner need not copy. The operation in flight between the
+    two ends cannot be repeated, and other work overlaps with it.
   }];
   let methods = [
-    InterfaceMethod<"The tensors.", "::mlir::ValueRange", "getParts", (ins)>,
-    InterfaceMethod<"The bucket, of rank 1.", "::mlir::Value", "getBucket", (ins)>,
-    InterfaceMethod<"Whether each rank has a shard of the bucket: the layout is then one for all element types.",
+    InterfaceMethod<"Returns the tensors.", "::mlir::ValueRange", "getParts", (ins)>,
+    InterfaceMethod<"Returns the bucket, a tensor of rank 1.", "::mlir::Value", "getBucket", (ins)>,
+    InterfaceMethod<"Returns whether each rank owns a shard of the bucket: the layout is then the same for all element types.",
       "bool", "isSharded", (ins)>,
-    InterfaceMethod<"Whether the step cannot go on without it: nothing is moved in between.",
+    InterfaceMethod<"Returns whether the step cannot continue without it: no op is moved in between.",
       "bool", "isBlocking", (ins), "", "return false;">,
   ];
 }
@@ -124,8 +125,8 @@ def Differentiable : OpInterface<"Differentiable"> {
 def Decomposable : OpInterface<"Decomposable"> {
   let cppNamespace = "::ingot";
   let description = [{
-    A composite: kept whole where its gradient or a kernel for the whole is
-    better than its parts', replaced by primitives before code generation.
+    A composite op: it is kept where its gradient, or a kernel for the whole op, is better than those of its parts,
+    and replaced by primitives before code generation.
   }];
   let methods = [InterfaceMethod<
     "Builds the same results from primitives at the builder's position.",
@@ -136,25 +137,25 @@ def Decomposable : OpInterface<"Decomposable"> {
 def ModeDependent : OpInterface<"ModeDependent"> {
   let cppNamespace = "::ingot";
   let description = [{
-    Behaves differently in training and in evaluation (batch statistics, dropout).
-    The op itself is the training form.
+    The op behaves differently in training and in evaluation (batch statistics, dropout). The op itself is the
+    training form.
   }];
   let methods = [InterfaceMethod<
-    "Builds the results as evaluation wants them.",
+    "Builds the results of the evaluation form.",
     "::llvm::SmallVector<::mlir::Value>", "buildInferenceForm",
     (ins "::mlir::OpBuilder &":$builder)>];
 }
 
 def CostModel : OpInterface<"CostModel"> {
   let cppNamespace = "::ingot";
-  let description = "What executing the op once costs, apart from fusion.";
+  let description = "Estimates the cost of one execution of the op when it is not fused.";
   let methods = [
-    InterfaceMethod<"Floating-point operations.", "int64_t", "getFlops", (ins),
+    InterfaceMethod<"Returns the number of floating-point operations.", "int64_t", "getFlops", (ins),
       "", [{ return ::ingot::detail::elementwiseFlops($_op); }]>,
-    InterfaceMethod<"Bytes read and written when nothing is fused.",
+    InterfaceMethod<"Returns the number of bytes that are read and written when nothing is fused.",
       "int64_t", "getBytes", (ins),
       "", [{ return ::ingot::detail::operandAndResultBytes($_op); }]>,
-    InterfaceMethod<"Which of a machine's rates the operations run at.",
+    InterfaceMethod<"Returns the kind of work, which selects a throughput of the machine.",
       "::ingot::WorkKind", "getWorkKind", (ins),
       "", "return ::ingot::WorkKind::Vector;">,
     InterfaceMethod<[{
@@ -166,21 +167,20 @@ def CostModel : OpInterface<"CostModel"> {
 
 def PrecisionRole : OpInterface<"PrecisionRole"> {
   let cppNamespace = "::ingot";
-  let description = "The op's place in mixed precision.";
+  let description = "The role of the op in mixed precision.";
   let methods = [InterfaceMethod<[{
-      `Low`: runs in the low precision (contractions, accumulating in fp32).
+      `Low`: runs in 16 bits (contractions, which accumulate in fp32).
       `Keep`: stays in fp32 (statistics, losses, reductions, optimizer).
-      `Follow`: takes the precision of its inputs.
+      `Follow`: runs in the precision of its inputs.
     }],
     "::ingot::Precision", "getPrecisionRole", (ins),
     "", "return ::ingot::Precision::Follow;">,
     InterfaceMethod<[{
-      True if the result may stay f32 while the operands are in low precision: what is
-      accumulated need not be rounded.
+      True if the result may stay f32 while the operands are in 16 bits: the accumulated value need not be rounded.
     }],
     "bool", "canKeepResult", (ins), "", "return false;">,
     InterfaceMethod<[{
-      True if an operand or result stays f32 in an op of low precision: a statistic.
+      True if an operand or result stays f32 in an op that runs in 16 bits: a statistic.
     }],
     "bool", "isStatistic", (ins "::mlir::Value":$value), "", "return false;">];
 }
@@ -188,12 +188,11 @@ def PrecisionRole : OpInterface<"PrecisionRole"> {
 def ScalarBody : OpInterface<"ScalarBody"> {
   let cppNamespace = "::ingot";
   let description = [{
-    How the op computes one element of its results, given the elements of its
-    operands: all that a loop nest or a GPU thread needs, fused or not. All
-    results have one shape.
+    Describes how the op computes one element of its results from elements of its operands, which is all that a loop
+    nest or a GPU thread needs, fused or not. All results have one shape.
 
-    Elements have the code's types, not the tensor's: floats as they are, `i1` and
-    signless integers as they are, `ui8` as `i8`.
+    Elements have the types of generated code instead of the tensor's: floats are unchanged, as are `i1` and signless
+    integers; `ui8` becomes `i8`.
   }];
   let methods = [
     InterfaceMethod<[{
@@ -204,14 +203,13 @@ def ScalarBody : OpInterface<"ScalarBody"> {
     (ins "::mlir::OpBuilder &":$builder, "::mlir::Location":$loc,
          "::mlir::ValueRange":$indices, "::ingot::ElementSource":$load)>,
     InterfaceMethod<[{
-      True if an operand is read only at the very index that is written, so that
-      the result may take the operand's memory.
+      True if an operand is read only at the index that is written, so that the result may reuse the operand's memory.
     }],
     "bool", "readsPointwise", (ins "unsigned":$operand),
     "", "return false;">,
     InterfaceMethod<[{
-      For each dimension of an operand, the dimension of the result whose index it is read at, or -1
-      where that is index 0 always; nothing if elements are found in another way.
+      For each dimension of an operand, returns the dimension of the result whose index it is read at, or -1 where the
+      index is always 0; nothing if elements are found in another way.
     }],
     "::std::optional<::llvm::SmallVector<int64_t>>", "getReadDims",
     (ins "unsigned":$operand), "", [{
@@ -220,8 +218,8 @@ def ScalarBody : OpInterface<"ScalarBody"> {
       return ::ingot::detail::sameDims($_op->getOperand(operand));
     }]>,
     InterfaceMethod<[{
-      True if each element of the result takes a loop over operand elements
-      (reductions, windows): repeating it in several consumers costs.
+      True if each element of the result requires a loop over operand elements (reductions, windows): recomputing it
+      in several consumers is expensive.
     }],
     "bool", "isLooped", (ins), "", "return false;">,
   ];
@@ -230,16 +228,16 @@ def ScalarBody : OpInterface<"ScalarBody"> {
 def Reduction : OpInterface<"Reduction"> {
   let cppNamespace = "::ingot";
   let description = [{
-    Folds one operand (the first) over some of its dimensions with an associative
-    combination. Code generation chooses the loop order by what is contiguous.
+    An op that reduces one operand (the first) over some of its dimensions with an associative combination. Code
+    generation chooses the loop order by which dimensions are contiguous.
   }];
   let methods = [
-    InterfaceMethod<"The dimensions folded away, increasing.",
+    InterfaceMethod<"Returns the reduced dimensions in increasing order.",
       "::llvm::ArrayRef<int64_t>", "getReducedDims", (ins)>,
     InterfaceMethod<"Emits the neutral element.", "::mlir::Value",
       "emitIdentity", (ins "::mlir::OpBuilder &":$builder,
                            "::mlir::Location":$loc)>,
-    InterfaceMethod<"Emits one step: the accumulator after one more element.",
+    InterfaceMethod<"Emits one step, which combines the accumulator with one more element.",
       "::mlir::Value", "emitCombine",
       (ins "::mlir::OpBuilder &":$builder, "::mlir::Location":$loc,
            "::mlir::Value":$accumulator, "::mlir::Value":$element)>,
@@ -249,23 +247,24 @@ def Reduction : OpInterface<"Reduction"> {
 def Permutable : OpInterface<"Permutable"> {
   let cppNamespace = "::ingot";
   let description = [{
-    An op that can work on tensors whose dimensions are in another order. What it
-    carries are the tensors whose dimensions take the new order together; the others
-    keep theirs. An order lists, for each new dimension, the old one (as `transpose`).
+    An op that can operate on tensors whose dimensions are permuted. It carries the tensors whose dimensions are
+    permuted together; the others keep their order. An order lists the old dimension for each new one (as `transpose`
+    does).
   }];
   let methods = [
-    InterfaceMethod<"True if the operand takes the new order.", "bool",
+    InterfaceMethod<"True if the operand is permuted with the op.", "bool",
       "carriesOperand", (ins "unsigned":$operand), "", "return true;">,
-    InterfaceMethod<"True if the results take the new order.", "bool",
+    InterfaceMethod<"True if the results are permuted with the op.", "bool",
       "carriesResults", (ins), "", "return true;">,
     InterfaceMethod<[{
-      Changes the attributes for the new order of the carried tensors; their types are the
-      caller's to change. False, and nothing is changed, where the op has no such form.
+      Updates the attributes for the new order of the carried tensors; the caller updates their types. Returns false,
+      and changes nothing, where the op has no such form.
     }], "bool", "permute", (ins "::llvm::ArrayRef<int64_t>":$order), "",
       "return true;">,
     InterfaceMethod<[{
-      Changes the attributes so that the tensors that keep their order (filters) take it as well: their types, and
-      transposes around the op, are the caller's. False, and nothing is changed, where the op has no such form.
+      Updates the attributes such that the tensors that keep their order (filters) are permuted as well; the caller
+      updates their types and inserts transposes around the op. Returns false, and changes nothing, where the op has
+      no such form.
     }], "bool", "permuteOthers", (ins), "", "return false;">,
   ];
 }
@@ -273,21 +272,21 @@ def Permutable : OpInterface<"Permutable"> {
 def KernelBody : OpInterface<"KernelBody"> {
   let cppNamespace = "::ingot";
   let description = [{
-    An op whose elements cannot be computed one by one (scatters): it emits its
-    own loop nest over memory. It is never fused.
+    An op whose elements cannot be computed independently (scatters): it emits its own loop nest over memory. It is
+    never fused.
   }];
   let methods = [
-    InterfaceMethod<"Independent iterations that threads may share out.",
+    InterfaceMethod<"Returns the number of independent iterations, which threads may execute in parallel.",
       "int64_t", "getParallelExtent", (ins)>,
     InterfaceMethod<[{
-      True if each iteration reads the operand only where it alone writes the
-      result, which may then take the operand's memory.
+      True if each iteration reads the operand only at elements of the result that no other iteration writes, so that
+      the result may reuse the operand's memory.
     }], "bool", "readsPointwise", (ins "unsigned":$operand), "",
       "return false;">,
     InterfaceMethod<[{
       Emits the loops for iterations [begin, end) of the extent. `inputs` and
       `outputs` are memrefs of the operands and results; an input whose memory
-      a result has taken is that result's memref.
+      a result reuses is that result's memref.
     }],
     "void", "emitKernel",
     (ins "::mlir::OpBuilder &":$builder, "::mlir::Location":$loc,

@@ -1,7 +1,7 @@
 //===----------------------------------------------------------------------===//
 //
-// What the arguments and results of a module's functions are: reading and
-// changing the attributes that the dialect documents.
+// Access to the arguments and results of a module's functions, and to the
+// attributes that the dialect documents.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,16 +14,17 @@
 
 namespace ingot {
 
-/// On a module whose functions come in variants, for several sizes of symbolic
-/// dimensions: their names in order. The functions of the variant V are called
-/// `train_step[V]` and so on.
+/// On a module whose functions have variants for several sizes of symbolic
+/// dimensions: the names of the variants in order. The functions of the variant
+/// V are called `train_step[V]` and so on.
 inline constexpr llvm::StringLiteral kVariantsAttr = "ingot.variants";
 
-/// `ingot.kind` of what the gradients of an imported training step start from.
+/// The `ingot.kind` of the input from which the gradients of an imported
+/// training step start.
 inline constexpr llvm::StringLiteral kCotangentKind = "cotangent";
 
-/// A function of one block, its arguments and results as the dialect documents
-/// them. A view: cheap to copy, valid while the function is.
+/// A function with one block and the attributes that the dialect documents. It
+/// is a view: cheap to copy, and valid as long as the function is.
 class Signature {
 public:
   explicit Signature(mlir::func::FuncOp func) : func(func) {}
@@ -33,45 +34,47 @@ public:
     return func.getBody().front().getTerminator();
   }
 
-  /// The symbol of the state that an argument or result carries; null if none.
+  /// Returns the symbol of the state that an argument or result carries; null
+  /// if there is none.
   mlir::FlatSymbolRefAttr argumentState(unsigned index) const;
   mlir::FlatSymbolRefAttr resultState(unsigned index) const;
-  /// The parameter whose gradient a result is; null if none.
+  /// Returns the parameter whose gradient a result is; null if there is none.
   mlir::FlatSymbolRefAttr resultGradient(unsigned index) const;
-  /// `ingot.name`, `ingot.kind`; empty if absent.
+  /// Return `ingot.name` and `ingot.kind`; empty if absent.
   llvm::StringRef argumentName(unsigned index) const;
   llvm::StringRef resultName(unsigned index) const;
   llvm::StringRef argumentKind(unsigned index) const;
 
-  /// The argument that carries the state; null if none does.
+  /// Returns the argument that carries the state; null if none does.
   mlir::BlockArgument findArgument(mlir::FlatSymbolRefAttr state) const;
-  /// The number of the first argument of the kind.
+  /// Returns the number of the first argument of the kind.
   std::optional<unsigned> findInput(llvm::StringRef kind) const;
-  /// The number of the result with the name.
+  /// Returns the number of the result with the name.
   std::optional<unsigned> findResult(llvm::StringRef name) const;
-  /// Arguments before the first state: data, labels and the like.
+  /// Returns the number of arguments before the first state: data, labels and
+  /// the like.
   unsigned numInputs() const;
 
-  /// Inserts an argument that is an input, after the other inputs.
+  /// Inserts an argument for an input after the other inputs.
   mlir::BlockArgument addInput(llvm::StringRef name, llvm::StringRef kind,
                                mlir::Type type) const;
   /// Appends an argument that carries the state.
   mlir::BlockArgument addState(mlir::FlatSymbolRefAttr state,
                                mlir::Type type) const;
 
-  /// Erases ops whose results nobody needs, then the arguments for states that
-  /// nothing uses.
+  /// Erases ops whose results are not used, then the arguments for states that
+  /// are not used.
   void eraseUnused() const;
 
 private:
-  /// Handles of ops have no const methods.
+  /// Mutable, because handles of ops have no const methods.
   mutable mlir::func::FuncOp func;
 };
 
-/// The results of a function while they are put together.
+/// A list in which the results of a function are assembled.
 class ResultList {
 public:
-  /// The results with their attributes, as the function returns them now.
+  /// Returns the current results of the function, with their attributes.
   static ResultList of(Signature signature);
 
   void addNamed(llvm::StringRef name, mlir::Value value);
@@ -81,7 +84,7 @@ public:
 
   bool hasGradients() const;
 
-  /// Makes the function return these.
+  /// Makes the function return these results.
   void apply(Signature signature) const;
 
   struct Entry {
@@ -94,10 +97,10 @@ public:
   llvm::SmallVector<Entry> entries;
 };
 
-/// The function of the module with the name, if it has a body.
+/// Returns the function of the module with the name, if it has a body.
 mlir::func::FuncOp findFunction(mlir::ModuleOp module, llvm::StringRef name);
 
-/// The state of the module with the symbol; null if there is none.
+/// Returns the state of the module with the symbol; null if there is none.
 StateOp findState(mlir::ModuleOp module, mlir::FlatSymbolRefAttr symbol);
 
 } // namespace ingot

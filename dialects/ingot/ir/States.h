@@ -1,6 +1,7 @@
 //===----------------------------------------------------------------------===//
 //
-// Initial values of states: for weights files, manifests and the interpreter.
+// Access to the initial values of states for weights files, manifests and the
+// interpreter.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,15 +36,16 @@ mlir::FlatSymbolRefAttr addState(mlir::ModuleOp module, llvm::StringRef name,
                                  Role role, mlir::RankedTensorType type,
                                  double value = 0);
 
-/// The value of all elements where they are one and the same number.
+/// Returns the value of all elements if they are equal.
 std::optional<double> splatValue(StateOp state);
 
-/// The elements' bytes, row-major, little endian, booleans one byte each.
-/// Refers to the attribute's memory where that has the layout, else to
+/// Returns the bytes of the elements: row-major, little endian, one byte per
+/// boolean. Refers to the attribute's memory if that has this layout, else to
 /// `storage`.
 llvm::StringRef stateBytes(StateOp state, std::string &storage);
 
-/// Mean and standard deviation of a floating-point state's elements.
+/// Returns the mean and the standard deviation of the elements of a
+/// floating-point state.
 std::pair<double, double> momentsOf(StateOp state);
 
 } // namespace ingot

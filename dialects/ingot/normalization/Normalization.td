@@ -1,6 +1,7 @@
 //===----------------------------------------------------------------------===//
-// Composites: one op while their gradient is better than their parts', each
-// with its own vector-Jacobian product; decomposed before code generation.
+// Composite ops, which stay one op until differentiation because their own
+// vector-Jacobian product is better than that of their parts. They are decomposed
+// before code generation.
 //===----------------------------------------------------------------------===//
 
 #ifndef INGOT_DIALECTS_INGOT_NORMALIZATION_NORMALIZATION_TD
@@ -33,9 +34,9 @@ def LogSoftmaxOp : Ingot_SoftmaxLikeOp<"log_softmax", "x - max - log(sum of exp(
 def LayerNormOp : Ingot_CompositeOp<"layer_norm"> {
   let summary = "normalizes over the last dimensions, then scales and shifts";
   let description = [{
-    Over the dimensions from `dim` on: mean, 1 / sqrt(population variance + epsilon),
-    result = (x - mean) * rstd * scale + bias. scale and bias have the shape of
-    those dimensions; mean and rstd that of the others.
+    mean is the mean over the dimensions from `dim` on, rstd is 1 / sqrt(population variance + epsilon), and result =
+    (x - mean) * rstd * scale + bias. scale and bias have the shape of those dimensions; mean and rstd that of the
+    others.
   }];
   let arguments = (ins Ingot_FloatTensor:$operand, Ingot_FloatTensor:$scale,
                        Optional<Ingot_FloatTensor>:$bias, I64Attr:$dim, F64Attr:$epsilon);
@@ -49,7 +50,7 @@ def LayerNormOp : Ingot_CompositeOp<"layer_norm"> {
 
 def RmsNormOp : Ingot_CompositeOp<"rms_norm"> {
   let summary = "divides by the root mean square over the last dimensions, then scales";
-  let description = "As `layer_norm` without mean and bias: rstd = 1 / sqrt(mean of x^2 + epsilon).";
+  let description = "The same as `layer_norm` without mean and bias: rstd = 1 / sqrt(mean of x^2 + epsilon).";
   let arguments = (ins Ingot_FloatTensor:$operand, Ingot_FloatTensor:$scale,
                        I64Attr:$dim, F64Attr:$epsilon);
   let results = (outs Ingot_FloatTensor:$result, Ingot_FloatTensor:$rstd);
@@ -63,13 +64,12 @@ def BatchNormOp : Ingot_CompositeOp<"batch_norm", [
     DeclareOpInterfaceMethods<ModeDependent>]> {
   let summary = "normalizes each channel (dimension 1) over all other dimensions";
   let description = [{
-    The training form: statistics of this batch. result = (x - mean) * rstd * scale + bias,
-    rstd = 1 / sqrt(population variance + epsilon). new_mean and new_variance are the running
-    statistics: running * momentum + batch * (1 - momentum), where the batch's variance is
-    divided by n - 1 if `unbiased` (PyTorch) and by n if not (the ONNX operator).
-    No gradient passes to or from running statistics. Everything but operand and
-    result has shape [channels]. The inference form uses the running statistics and keeps them.
-    With `over_ranks`, statistics are those of the batches of all ranks.
+    The op is the training form, with the statistics of the batch: result = (x - mean) * rstd * scale + bias, rstd = 1
+    / sqrt(population variance + epsilon). new_mean and new_variance are the updated running statistics: running *
+    momentum + batch * (1 - momentum), where the variance of the batch is divided by n - 1 if `unbiased` (PyTorch) and
+    by n otherwise (the ONNX operator). No gradient passes to or from running statistics. All tensors except operand
+    and result have shape [channels]. The inference form uses the running statistics and leaves them unchanged. With
+    `over_ranks`, the statistics are those of the batches of all ranks together.
   }];
   let arguments = (ins Ingot_FloatTensor:$operand, Ingot_FloatTensor:$scale,
                        Ingot_FloatTensor:$bias, Ingot_FloatTensor:$running_mean,
@@ -86,9 +86,9 @@ def CrossEntropyOp : Ingot_CompositeOp<"cross_entropy",
     [DeclareOpInterfaceMethods<RowSplit>]> {
   let summary = "-log softmax(logits)[label] for each label";
   let description = [{
-    Classes along `dim` of the logits; labels (i64) have the logits' shape without
-    it. `losses` has the labels' shape and is 0 where the label is `ignore_index`; `lse` is the logarithm of
-    the sum of exponentials, which the gradient uses.
+    Dimension `dim` of the logits holds the classes; labels (i64) have the shape of the logits without it. `losses`
+    has the shape of the labels and is 0 where the label is `ignore_index`; `lse` is the log-sum-exp of the logits,
+    which the gradient reads.
   }];
   let arguments = (ins Ingot_FloatTensor:$logits, Ingot_IndexTensor:$labels,
                        I64Attr:$dim, DefaultValuedAttr<I64Attr, "-100">:$ignore_index);

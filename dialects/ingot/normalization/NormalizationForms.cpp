@@ -1,6 +1,6 @@
 //===----------------------------------------------------------------------===//
 //
-// Composites written in primitives, and the forms that evaluation wants.
+// Decompositions of composite ops, and their evaluation forms.
 //
 //===----------------------------------------------------------------------===//
 
@@ -62,7 +62,7 @@ SmallVector<Value> CrossEntropyOp::decompose(OpBuilder &builder) {
 // Normalizations
 //===----------------------------------------------------------------------===//
 
-/// (centered * rstd) * scale + bias, without bias where it is null.
+/// Computes (centered * rstd) * scale + bias, without bias if it is null.
 static Value scaleAndShift(Arithmetic a, const NormDims &dims, Value centered,
                            Value rstd, Value scale, Value bias) {
   Type element = tensorType(centered).getElementType();
@@ -73,7 +73,7 @@ static Value scaleAndShift(Arithmetic a, const NormDims &dims, Value centered,
   return result;
 }
 
-/// 1 / sqrt(mean of squares + epsilon)
+/// Computes 1 / sqrt(mean of squares + epsilon).
 static Value rstdOf(Arithmetic a, Value meanSquare, APFloat epsilon) {
   return a.rsqrt(a.add(meanSquare, epsilon.convertToDouble()));
 }
@@ -83,7 +83,8 @@ SmallVector<Value> LayerNormOp::decompose(OpBuilder &builder) {
   NormDims dims = NormDims::trailing(getOperand(), getDim());
   Value x = widen(a, getOperand());
   Value mean = a.div(a.sum(x, dims.reduced), dims.count());
-  // Twice over the operand: E[x^2] - E[x]^2 cancels where the mean is large.
+  // The operand is read twice: E[x^2] - E[x]^2 would cancel where the mean is
+  // large.
   Value centered = a.sub(x, dims.spreadStatistic(a, mean));
   Value variance = a.div(a.sum(a.square(centered), dims.reduced), dims.count());
   Value rstd = rstdOf(a, variance, getEpsilon());
@@ -122,8 +123,8 @@ SmallVector<Value> BatchNormOp::decompose(OpBuilder &builder) {
   Value rstd = rstdOf(a, variance, getEpsilon());
   Value result = scaleAndShift(a, dims, centered, rstd, getScale(), getBias());
 
-  // Computed in the precision of the running statistics, which is what
-  // accumulates.
+  // Computed in the precision of the running statistics, which accumulate the
+  // result.
   double momentum = getMomentum().convertToDouble();
   auto blend = [&](Value running, Value batch) {
     batch = narrow(a, batch, running);

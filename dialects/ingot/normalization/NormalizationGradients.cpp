@@ -1,8 +1,8 @@
 //===----------------------------------------------------------------------===//
 //
-// Gradients of composites in closed form, from the statistics and results that
-// the forward pass leaves: no exponential sum or variance is computed again,
-// and nothing large is subtracted from something nearly equal.
+// Gradients of composite ops in closed form, from the statistics and results of
+// the forward pass: no exponential, sum or variance is recomputed, and nothing
+// large is subtracted from something nearly equal.
 //
 //===----------------------------------------------------------------------===//
 
@@ -88,8 +88,8 @@ namespace {
 struct Normalization {
   Arithmetic a;
   NormDims dims;
-  /// All in one element type; `mean` may be null. `n` is the normalized
-  /// operand.
+  /// All tensors have one element type; `mean` may be null. `n` is the
+  /// normalized operand.
   Value x, scale, mean, rstd, n;
 
   Normalization(Arithmetic a, NormDims dims, Value operand, Value scaleOperand,
@@ -103,7 +103,7 @@ struct Normalization {
     n = a.mul(centered, this->dims.spreadStatistic(a, rstd));
   }
 
-  /// `value` in the type of the computation; null stays null.
+  /// Returns `value` in the type of the computation; null stays null.
   Value wide(Value value) {
     return value ? a.cast(value, tensorType(x).getElementType()) : value;
   }
@@ -112,8 +112,8 @@ struct Normalization {
     return a.div(a.sum(value, dims.reduced), dims.count());
   }
 
-  /// d x of rstd * (u - mean(u) - n mean(u n)), where u is the cotangent of n
-  /// and the means (of the statistics' shape) are given.
+  /// Returns d x of rstd * (u - mean(u) - n mean(u n)), where u is the
+  /// cotangent of n and the means (in the shape of the statistics) are given.
   Value operandGradient(Value u, Value meanOfU, Value meanOfUn) {
     Value result = u;
     if (mean)
@@ -122,8 +122,8 @@ struct Normalization {
     return a.mul(result, dims.spreadStatistic(a, rstd));
   }
 
-  /// What cotangents of the statistics themselves add: d mean = 1/N and
-  /// d rstd = -rstd^2 n / N.
+  /// Returns the contribution of the cotangents of the statistics: d mean = 1/N
+  /// and d rstd = -rstd^2 n / N.
   Value throughStatistics(OpBuilder &builder, Value gradient,
                           Value meanCotangent, Value rstdCotangent) {
     if (Value g = wide(meanCotangent))
@@ -139,8 +139,8 @@ struct Normalization {
 };
 } // namespace
 
-/// Gradients of layer_norm and rms_norm, whose statistics and scale lie along
-/// different dimensions.
+/// Builds the gradients of layer_norm and rms_norm, whose statistics and scale
+/// have different dimensions.
 static void trailingNormVjp(OpBuilder &builder, Normalization norm, Value g,
                             Value meanCotangent, Value rstdCotangent,
                             Needed needed, OperandRange operands,
@@ -185,11 +185,12 @@ LogicalResult RmsNormOp::buildVjp(OpBuilder &builder, Cotangents cotangents,
   return success();
 }
 
-/// Scale and statistics have one shape here, so that the two sums that scale
-/// and bias need are those that the operand needs.
+/// Scale and statistics have one shape here, so that the sums that the
+/// gradients of scale and bias need are those that the gradient of the operand
+/// needs.
 LogicalResult BatchNormOp::buildVjp(OpBuilder &builder, Cotangents cotangents,
                                     Needed needed, Gradients out) {
-  // The running statistics pass no gradient.
+  // Running statistics have no gradient.
   if (!cotangents[0] && !cotangents[3] && !cotangents[4])
     return success();
   Arithmetic a(builder, getLoc());
@@ -204,7 +205,8 @@ LogicalResult BatchNormOp::buildVjp(OpBuilder &builder, Cotangents cotangents,
     if (needed[0] || needed[1])
       sumNormalized = a.sum(a.mul(g, norm.n), dims.reduced);
     if (needed[0]) {
-      // Those of scale and bias stay this rank's, as all gradients.
+      // The gradients of scale and bias are those of this rank, as all
+      // gradients are.
       SmallVector<Value> sums = {sum, sumNormalized,
                                  a.constantLike(sum, dims.count())};
       if (getOverRanks())
@@ -221,7 +223,7 @@ LogicalResult BatchNormOp::buildVjp(OpBuilder &builder, Cotangents cotangents,
   if (!needed[0])
     return success();
   if (getOverRanks() && (cotangents[3] || cotangents[4]))
-    return emitOpError("has no gradient of statistics over ranks");
+    return emitOpError("statistics over ranks have no gradient");
   gradient =
       norm.throughStatistics(builder, gradient, cotangents[3], cotangents[4]);
   out[0] = narrow(a, gradient, getOperand());

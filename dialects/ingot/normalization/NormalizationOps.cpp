@@ -1,6 +1,6 @@
 //===----------------------------------------------------------------------===//
 //
-// Verification of the composites; constraints are those of
+// Verification of composite ops; constraints are those of
 // docs/spec/normalization.md.
 //
 //===----------------------------------------------------------------------===//
@@ -22,8 +22,9 @@ LogicalResult SoftmaxOp::verify() { return checkSoftmaxLike(*this); }
 
 LogicalResult LogSoftmaxOp::verify() { return checkSoftmaxLike(*this); }
 
-/// The rules that layer_norm and rms_norm have in common. `normalized` are
-/// values of the normalized dimensions, `others` of the dimensions before.
+/// Checks the constraints that layer_norm and rms_norm share. `normalized` are
+/// values with the shape of the normalized dimensions, `others` with that of
+/// the dimensions before.
 template <typename Op>
 static LogicalResult checkNorm(Op op,
                                ArrayRef<std::pair<StringRef, Value>> normalized,

@@ -1,6 +1,6 @@
 //===----------------------------------------------------------------------===//
 //
-// What the gradients and decompositions of composites share.
+// Helpers for the gradients and decompositions of composite ops.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,32 +11,33 @@
 
 namespace ingot {
 
-/// The dimensions [from, to).
+/// Returns the dimensions [from, to).
 inline llvm::SmallVector<int64_t> dimRange(int64_t from, int64_t to) {
   return llvm::to_vector(llvm::seq<int64_t>(from, to));
 }
 
-/// Where the labels are those that do not count.
+/// Returns where the labels have the ignored index.
 inline mlir::Value ignoredLabels(Arithmetic a, CrossEntropyOp op) {
   auto index = static_cast<int64_t>(op.getIgnoreIndex());
   return a.compare(Predicate::EQ, op.getLabels(), static_cast<double>(index));
 }
 
-/// How a normalization splits its operand's dimensions: statistics are over
-/// `reduced` and have the shape of the others; scale and bias lie along
-/// `affine` and are repeated along `repeated`.
+/// The dimensions of a normalization: statistics are over `reduced` and have
+/// the shape of the others; scale and bias have the dimensions `affine` and are
+/// broadcast along `repeated`.
 struct NormDims {
   llvm::ArrayRef<int64_t> shape;
   llvm::SmallVector<int64_t> reduced, affine, repeated;
 
-  /// Statistics over the dimensions from `dim` on.
+  /// Returns the dimensions for statistics over the dimensions from `dim` on.
   static NormDims trailing(mlir::Value operand, int64_t dim) {
     mlir::RankedTensorType type = tensorType(operand);
     llvm::SmallVector<int64_t> last = dimRange(dim, type.getRank());
     return {type.getShape(), last, last, dimRange(0, dim)};
   }
 
-  /// Statistics of each channel, which is dimension 1.
+  /// Returns the dimensions for statistics of each channel, which is dimension
+  /// 1.
   static NormDims channel(mlir::Value operand) {
     mlir::RankedTensorType type = tensorType(operand);
     llvm::SmallVector<int64_t> others = {0};
@@ -44,7 +45,7 @@ struct NormDims {
     return {type.getShape(), others, {1}, others};
   }
 
-  /// Elements per statistic.
+  /// Returns the number of elements per statistic.
   double count() const {
     double product = 1;
     for (int64_t dim : reduced)

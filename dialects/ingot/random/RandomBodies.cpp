@@ -1,5 +1,5 @@
 //===----------------------------------------------------------------------===//
-// Philox-4x32-10, one element at a time.
+// Scalar code of Philox-4x32-10 for one element.
 //===----------------------------------------------------------------------===//
 
 #include "dialects/ingot/builders/Builders.h"

@@ -1,6 +1,6 @@
 //===----------------------------------------------------------------------===//
 //
-// Dropout: gradient, primitives, and the form for evaluation.
+// Gradient, decomposition and evaluation form of dropout.
 //
 //===----------------------------------------------------------------------===//
 
@@ -9,8 +9,8 @@
 using namespace mlir;
 using namespace ingot;
 
-/// x / (1 - ratio) where the mask holds. With ratio 1 nothing is kept, and
-/// nothing is divided by zero.
+/// Computes x / (1 - ratio) where the mask holds. With ratio 1 nothing is kept,
+/// and nothing is divided by zero.
 static Value keep(Arithmetic a, Value mask, Value x, double ratio) {
   double scale = ratio < 1.0 ? 1.0 / (1.0 - ratio) : 0.0;
   return a.select(mask, a.mul(x, scale), 0.0);
@@ -28,8 +28,8 @@ LogicalResult DropoutOp::buildVjp(OpBuilder &builder,
 
 SmallVector<Value> DropoutOp::decompose(OpBuilder &builder) {
   Arithmetic a(builder, getLoc());
-  // Drawn in f32 whatever the precision, so that the mask does not depend on
-  // it.
+  // The random numbers are f32 in all precisions, so that the mask does not
+  // depend on the precision.
   Value drawn = RandomUniformOp::create(
       builder, getLoc(),
       withElement(tensorType(getOperand()), builder.getF32Type()), getSeed(),

@@ -12,7 +12,7 @@ using namespace mlir;
 using namespace ingot;
 using namespace ingot::detail;
 
-/// C1: the key and the counter are scalars.
+/// C1: the key and the counter must be scalars.
 template <typename Op> static LogicalResult checkScalars(Op op) {
   auto fail = [&](const Twine &message) { return op.emitOpError(message); };
   if (failed(checkShape(fail, "C1", "seed", {},

@@ -1,5 +1,5 @@
 //===----------------------------------------------------------------------===//
-// Reductions: dimensions folded away.
+// Reductions over dimensions of a tensor.
 //===----------------------------------------------------------------------===//
 
 #ifndef INGOT_DIALECTS_INGOT_REDUCTION_REDUCTION_TD
@@ -25,12 +25,11 @@ def ReduceOp : Ingot_ComputeOp<"reduce", [
     DeclareOpInterfaceMethods<Differentiable>,
     DeclareOpInterfaceMethods<CostModel, ["getFlops"]>,
     DeclareOpInterfaceMethods<PrecisionRole, ["getPrecisionRole"]>]> {
-  let summary = "sum, product, maximum or minimum over `dims`, which disappear";
+  let summary = "sum, product, maximum or minimum over `dims`, which are removed";
   let description = [{
-    `dims` increases strictly. Over no elements: 0, 1, the lowest, the highest value.
-    Half precision accumulates in f32. max and min return NaN if there is one; their gradient is shared
-    equally by the elements that attain the extremum. The product's gradient is
-    defined where no element is 0.
+    `dims` increases strictly. The result over no elements is 0, 1, the lowest or the highest value. 16-bit elements
+    are accumulated in f32. max and min return NaN if an element is NaN; their gradient is divided equally among the
+    elements that attain the extremum. The gradient of the product is defined where no element is 0.
   }];
   let arguments = (ins Ingot_ReductionKindAttr:$kind, Ingot_NumberTensor:$operand,
                        DenseI64ArrayAttr:$dims);
@@ -47,7 +46,7 @@ def ArgMaxOp : Ingot_ComputeOp<"argmax", [
     DeclareOpInterfaceMethods<RowSplit>,
     DeclareOpInterfaceMethods<ScalarBody, ["isLooped"]>]> {
   let summary = "index (i64) of the largest element along `dim`, the first of equals";
-  let description = "`dim` disappears and is not empty. A NaN counts as largest.";
+  let description = "`dim` is removed and must not be empty. A NaN counts as largest.";
   let arguments = (ins Ingot_NumberTensor:$operand, I64Attr:$dim);
   let results = (outs Ingot_IndexTensor:$result);
   let assemblyFormat = "$operand `dim` `=` $dim attr-dict `:` functional-type(operands, results)";

@@ -1,5 +1,5 @@
 //===----------------------------------------------------------------------===//
-// Reductions as sequential loops over what is folded away.
+// Reductions as sequential loops over the reduced dimensions.
 //===----------------------------------------------------------------------===//
 
 #include "dialects/ingot/builders/Builders.h"
@@ -10,8 +10,8 @@ using namespace ingot;
 
 using Elements = SmallVector<Value>;
 
-/// The index of an operand element: `kept` where a dimension stays, `folded`
-/// where it is reduced.
+/// Returns the index of an operand element: the entries of `kept` for
+/// dimensions that remain, those of `folded` for reduced ones.
 static Elements interleave(int64_t rank, ArrayRef<int64_t> dims,
                            ValueRange kept, ValueRange folded) {
   Elements source;
@@ -61,7 +61,7 @@ Value ReduceOp::emitIdentity(OpBuilder &b, Location loc) {
 
 Value ReduceOp::emitCombine(OpBuilder &b, Location loc, Value accumulator,
                             Value element) {
-  // The order of a sum belongs to the kernel: reassociation lets it vectorize.
+  // The order of a sum is up to the kernel: reassociation lets it vectorize.
   auto flags = arith::FastMathFlagsAttr::get(b.getContext(),
                                              arith::FastMathFlags::reassoc);
   Value x = ScalarEmitter{b, loc}.convertFloat(element, accumulator.getType());
@@ -77,7 +77,8 @@ Value ReduceOp::emitCombine(OpBuilder &b, Location loc, Value accumulator,
     if (isFloat)
       return arith::MulFOp::create(b, loc, accumulator, x, flags);
     return arith::MulIOp::create(b, loc, accumulator, x);
-  // NaN wins; of zeros either sign will do, which takes half the instructions.
+  // NaN propagates; either zero may be returned of zeros of both signs, which
+  // takes half the instructions.
   case ReductionKind::Max:
     if (isFloat)
       return arith::MaximumFOp::create(b, loc, accumulator, x,
@@ -136,7 +137,7 @@ Elements ArgMaxOp::emitElements(OpBuilder &b, Location loc, ValueRange indices,
         Value x = load(0, at(i[0]));
         Value wins;
         if (isa<FloatType>(x.getType())) {
-          // Greater, or the first NaN.
+          // The element is greater, or the first NaN.
           Value greater = arith::CmpFOp::create(
               b, loc, arith::CmpFPredicate::UGT, x, carried[0]);
           Value ordered = arith::CmpFOp::create(

@@ -52,14 +52,14 @@ LogicalResult ArgMaxOp::inferReturnTypes(
 }
 
 OpFoldResult ReduceOp::fold(FoldAdaptor adaptor) {
-  // Over no dimensions every element is its own sum, product and extremum.
+  // Over no dimensions, every element is its own sum, product and extremum.
   if (getDims().empty())
     return getOperand();
   return foldReduction(adaptor.getOperand(), getKind(), getDims(),
                        tensorType(getOperand()), tensorType(getResult()));
 }
 
-/// What is kept must stay in its order: the result does.
+/// The remaining dimensions must keep their order, because the result does.
 bool ReduceOp::permute(ArrayRef<int64_t> order) {
   SmallVector<int64_t> dims, kept;
   for (auto [i, dim] : llvm::enumerate(order))

@@ -1,5 +1,5 @@
 //===----------------------------------------------------------------------===//
-// Shape ops: elements move, nothing is computed. Constants and gathers too.
+// Shape ops, which move elements without computing, and constants and gathers.
 //===----------------------------------------------------------------------===//
 
 #ifndef INGOT_DIALECTS_INGOT_SHAPE_SHAPE_TD
@@ -21,7 +21,7 @@ def ConstantOp : Ingot_ShapeOp<"constant", [ConstantLike,
     DeclareOpInterfaceMethods<Permutable, ["permute"]>,
     DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
   let summary = "a tensor known at compile time";
-  let description = "Code generation supports splats in kernels; others become read-only data.";
+  let description = "Code generation supports splats in kernels; other constants become read-only data.";
   let arguments = (ins ElementsAttr:$value);
   let results = (outs Ingot_Tensor:$result);
   let assemblyFormat = "attr-dict $value";
@@ -41,7 +41,7 @@ def IotaOp : Ingot_ShapeOp<"iota",
 def BroadcastOp : Ingot_ShapeOp<"broadcast",
     [DeclareOpInterfaceMethods<MovesElements>, DeclareOpInterfaceMethods<Permutable, ["carriesOperand", "permute"]>,
      DeclareOpInterfaceMethods<Differentiable>], ["getReadDims"]> {
-  let summary = "repeats the operand along new dimensions and those of size 1";
+  let summary = "repeats the operand along new dimensions and along dimensions of size 1";
   let description = [{
     Operand dimension i becomes result dimension `dims[i]`; its size is that of
     the result or 1. `dims` increases strictly.
@@ -79,7 +79,7 @@ def SliceOp : Ingot_ShapeOp<"slice",
      DeclareOpInterfaceMethods<Differentiable>,
      DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
   let summary = "elements starts[i], starts[i] + strides[i], ... below limits[i]";
-  let description = "Strides are positive; a negative step is a slice of a reverse.";
+  let description = "Strides are positive; a negative step is expressed as a slice of a `reverse`.";
   let arguments = (ins Ingot_Tensor:$operand, DenseI64ArrayAttr:$starts,
                        DenseI64ArrayAttr:$limits, DenseI64ArrayAttr:$strides);
   let results = (outs Ingot_Tensor:$result);
@@ -114,7 +114,7 @@ def ConcatOp : Ingot_ShapeOp<"concat",
     [DeclareOpInterfaceMethods<Permutable, ["permute"]>,
      DeclareOpInterfaceMethods<Differentiable>,
      DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
-  let summary = "operands one after the other along `dim`";
+  let summary = "concatenates the operands along `dim`";
   let arguments = (ins Variadic<Ingot_Tensor>:$inputs, I64Attr:$dim);
   let results = (outs Ingot_Tensor:$result);
   let assemblyFormat = "$inputs `dim` `=` $dim attr-dict `:` functional-type(operands, results)";
@@ -133,9 +133,9 @@ def ReverseOp : Ingot_ShapeOp<"reverse",
 }
 
 def PackBitsOp : Ingot_ShapeOp<"pack_bits"> {
-  let summary = "eight booleans of the last dimension in each byte";
+  let summary = "packs eight booleans of the last dimension into each byte";
   let description = [{
-    The first is the lowest bit. What is left of the last bytes is 0.
+    The first boolean is the lowest bit. Unused bits of the last byte are 0.
   }];
   let arguments = (ins Ingot_BoolTensor:$operand);
   let results = (outs Ingot_TensorOf<[UI8]>:$result);
@@ -144,7 +144,7 @@ def PackBitsOp : Ingot_ShapeOp<"pack_bits"> {
 }
 
 def UnpackBitsOp : Ingot_ShapeOp<"unpack_bits"> {
-  let summary = "the booleans of which `pack_bits` makes the operand";
+  let summary = "unpacks the booleans that `pack_bits` packed";
   let arguments = (ins Ingot_TensorOf<[UI8]>:$operand);
   let results = (outs Ingot_BoolTensor:$result);
   let assemblyFormat = "$operand attr-dict `:` type($operand) `->` type($result)";
@@ -154,7 +154,7 @@ def UnpackBitsOp : Ingot_ShapeOp<"unpack_bits"> {
 def GatherOp : Ingot_ShapeOp<"gather",
     [DeclareOpInterfaceMethods<Differentiable>,
      DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
-  let summary = "rows of the operand chosen by indices along `dim`";
+  let summary = "selects rows of the operand by indices along `dim`";
   let description = [{
     result[a..., i..., b...] = operand[a..., indices[i...], b...] where `a` are the
     dimensions before `dim` and `b` those after. An index outside the dimension is clamped into it.
@@ -168,10 +168,10 @@ def GatherOp : Ingot_ShapeOp<"gather",
 def TakeAlongOp : Ingot_ShapeOp<"take_along",
     [DeclareOpInterfaceMethods<Differentiable>,
      DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
-  let summary = "one element per index along `dim`, other coordinates unchanged";
+  let summary = "selects one element per index along `dim`, with the other coordinates unchanged";
   let description = [{
     result[..., i, ...] = operand[..., indices[..., i, ...], ...]. The indices have
-    the operand's rank and, but for `dim`, its sizes. Indices are clamped.
+    the operand's rank and, except along `dim`, its sizes. Indices are clamped.
   }];
   let arguments = (ins Ingot_Tensor:$operand, Ingot_IndexTensor:$indices, I64Attr:$dim);
   let results = (outs Ingot_Tensor:$result);
@@ -183,10 +183,9 @@ def ScatterAddOp : Ingot_ComputeOp<"scatter_add",
      DeclareOpInterfaceMethods<Differentiable>]> {
   let summary = "adds rows into a tensor at indices along `dim`: the gradient of gather";
   let description = [{
-    result[a..., r, b...] is init[a..., r, b...], or zero without `init`, plus
-    updates[a..., i..., b...] for all i with indices[i...] = r, in the order of i.
-    Indices are clamped. The result may take the memory of `init`, of which then only
-    the rows that something is added to are touched.
+    result[a..., r, b...] is init[a..., r, b...], or zero without `init`, plus updates[a..., i..., b...] for all i
+    with indices[i...] = r, in the order of i. Indices are clamped. The result may reuse the memory of `init`; only
+    the rows that receive updates are then accessed.
   }];
   let arguments = (ins Ingot_IndexTensor:$indices, Ingot_FloatTensor:$updates,
                        Optional<Ingot_FloatTensor>:$init, I64Attr:$dim);

@@ -1,5 +1,5 @@
 //===----------------------------------------------------------------------===//
-// Where each element of a shape op comes from.
+// Scalar code of shape ops: where each element of the result comes from.
 //===----------------------------------------------------------------------===//
 
 #include "dialects/ingot/builders/Builders.h"
@@ -59,7 +59,7 @@ Elements ReshapeOp::emitElements(OpBuilder &b, Location loc, ValueRange indices,
   ArrayRef<int64_t> from = tensorType(getOperand()).getShape();
   SmallVector<Value> source;
   // Dimensions are matched in the smallest groups of equal size, so that only
-  // what is really split or merged takes divisions.
+  // those that are split or merged need divisions.
   size_t i = 0, j = 0;
   while (i < to.size() || j < from.size()) {
     size_t beginTo = i, beginFrom = j;
@@ -119,7 +119,8 @@ Elements PadOp::emitElements(OpBuilder &b, Location loc, ValueRange indices,
     int64_t step = getInterior()[d] + 1;
     Value shifted = e.add(i, -getLow()[d]);
     if (step > 1) {
-      // A shifted index below 0 is a huge quotient, so out of range as well.
+      // A shifted index below 0 becomes a huge quotient, which is out of range
+      // as well.
       inside =
           e.logicalAnd(inside, e.compare(arith::CmpIPredicate::eq,
                                          e.rem(shifted, step), e.index(0)));
@@ -199,11 +200,11 @@ Elements TakeAlongOp::emitElements(OpBuilder &b, Location loc,
 }
 
 //===----------------------------------------------------------------------===//
-// scatter_add: threads share out the columns, each adds rows in order, so the
-// result does not depend on how many there are.
+// scatter_add: threads are distributed over the columns, and each adds rows in
+// order, so that the result does not depend on the number of threads.
 //===----------------------------------------------------------------------===//
 
-/// The tensor seen as [before, rows, columns] around `dim`.
+/// Returns the shape of the tensor as [before, rows, columns] around `dim`.
 static std::array<int64_t, 3> threeDims(ArrayRef<int64_t> shape, int64_t dim,
                                         int64_t rank) {
   std::array<int64_t, 3> sizes = {1, 1, 1};

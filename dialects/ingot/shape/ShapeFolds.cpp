@@ -1,7 +1,7 @@
 //===----------------------------------------------------------------------===//
 //
-// Folding of shape ops: constants move at compile time, and of two ops of a
-// kind in a row one remains.
+// Folding of shape ops: constants are moved at compile time, and consecutive
+// ops of a kind are merged.
 //
 //===----------------------------------------------------------------------===//
 
@@ -59,7 +59,8 @@ ElementMove SliceOp::getMove() {
 OpFoldResult ConstantOp::fold(FoldAdaptor) { return getValue(); }
 
 OpFoldResult BroadcastOp::fold(FoldAdaptor adaptor) {
-  // `dims` increases strictly, so with equal types it is the identity.
+  // `dims` increases strictly, so that the op is the identity if the types are
+  // equal.
   if (getOperand().getType() == getResult().getType())
     return getOperand();
 
@@ -72,7 +73,8 @@ OpFoldResult BroadcastOp::fold(FoldAdaptor adaptor) {
       return foldMove(constant, to, getMove());
   }
 
-  // broadcast(broadcast(x)): the outer one takes x along composed dimensions.
+  // broadcast(broadcast(x)): the outer one broadcasts x along composed
+  // dimensions.
   if (auto inner = getOperand().getDefiningOp<BroadcastOp>()) {
     SmallVector<int64_t> dims;
     for (int64_t dim : inner.getDims())
@@ -208,7 +210,7 @@ OpFoldResult GatherOp::fold(FoldAdaptor adaptor) {
   if (!operand || !indices || to.getNumElements() > kFoldLimit)
     return nullptr;
 
-  // The operand as [outer, size, inner], the result as [outer, indices, inner].
+  // The operand is [outer, size, inner], the result [outer, indices, inner].
   int64_t dim = getDim(), size = from.getDimSize(dim);
   int64_t inner = llvm::product_of(from.getShape().drop_front(dim + 1));
   int64_t outer = llvm::product_of(from.getShape().take_front(dim));

@@ -1,7 +1,7 @@
 //===----------------------------------------------------------------------===//
 //
-// Gradients of shape ops: elements move back where they came from, those that
-// were repeated are summed.
+// Gradients of shape ops: elements are moved back, and those that were repeated
+// are summed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -50,7 +50,7 @@ LogicalResult SliceOp::buildVjp(OpBuilder &builder, Cotangents g, Needed,
                                 Gradients out) {
   RankedTensorType from = tensorType(getOperand()),
                    to = tensorType(getResult());
-  // No element was taken: every derivative is zero.
+  // No element was selected: every derivative is zero.
   if (to.getNumElements() == 0)
     return success();
   SmallVector<int64_t> high, interior;
@@ -123,8 +123,8 @@ LogicalResult ScatterAddOp::buildVjp(OpBuilder &builder, Cotangents g,
   return success();
 }
 
-/// Element by element: the cotangents, as a list, are added into the operand,
-/// as a list, at their row-major positions.
+/// The cotangents, flattened, are added into the flattened operand at their
+/// row-major positions.
 LogicalResult TakeAlongOp::buildVjp(OpBuilder &builder, Cotangents g,
                                     Needed needed, Gradients out) {
   if (!needed[0])
@@ -140,7 +140,8 @@ LogicalResult TakeAlongOp::buildVjp(OpBuilder &builder, Cotangents g,
   for (int64_t dim = 0; dim < from.getRank(); ++dim) {
     Value coordinate;
     if (dim == static_cast<int64_t>(getDim()))
-      // Clamped here: a position in the list cannot tell.
+      // The index is clamped here, because a position in the flattened operand
+      // cannot be.
       coordinate = a.min(a.max(a.cast(getIndices(), builder.getI64Type()), 0.0),
                          from.getDimSize(dim) - 1);
     else

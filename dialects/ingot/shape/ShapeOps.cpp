@@ -13,8 +13,8 @@ using namespace mlir;
 using namespace ingot;
 using namespace ingot::detail;
 
-/// Inference reports at a location that may be absent, in the words that
-/// emitOpError would use.
+/// Inference reports at an optional location, with the prefix that emitOpError
+/// would print.
 template <typename Op> static auto failAt(std::optional<Location> location) {
   return [location](const Twine &message) -> LogicalResult {
     return emitOptionalError(location, "'", Op::getOperationName(), "' op ",
@@ -192,15 +192,15 @@ LogicalResult ReverseOp::verify() {
                              tensorType(getOperand()).getRank());
 }
 
-/// Of booleans, and the bytes that they are packed in.
+/// Checks the types of booleans and of the bytes that they are packed in.
 static LogicalResult verifyPacked(Operation *op, Value booleans, Value bytes) {
   constexpr int64_t bitsOfByte = 8;
   ArrayRef<int64_t> one = tensorType(booleans).getShape();
   ArrayRef<int64_t> other = tensorType(bytes).getShape();
   if (one.empty() || one.size() != other.size() ||
       one.drop_back() != other.drop_back())
-    return op->emitOpError("C1: shapes must be equal but for the last "
-                           "dimension, got ")
+    return op->emitOpError(
+               "C1: shapes must be equal except for the last dimension, got ")
            << booleans.getType() << " and " << bytes.getType();
   if (one.back() < 1 || other.back() * bitsOfByte < one.back())
     return op->emitOpError("C2: ") << other.back() << " bytes cannot hold "
@@ -216,7 +216,7 @@ LogicalResult UnpackBitsOp::verify() {
   return verifyPacked(*this, getResult(), getOperand());
 }
 
-/// `shape` with the dimension `dim` replaced by the dimensions `by`.
+/// Returns `shape` with the dimension `dim` replaced by the dimensions `by`.
 static SmallVector<int64_t> replaceDim(ArrayRef<int64_t> shape, int64_t dim,
                                        ArrayRef<int64_t> by) {
   SmallVector<int64_t> replaced(shape.take_front(dim));

@@ -1,5 +1,5 @@
 //===----------------------------------------------------------------------===//
-// Shape ops on tensors whose dimensions are in another order.
+// Shape ops on tensors whose dimensions are permuted.
 //===----------------------------------------------------------------------===//
 
 #include "dialects/ingot/builders/Builders.h"
@@ -24,7 +24,7 @@ bool IotaOp::permute(ArrayRef<int64_t> order) {
   return true;
 }
 
-/// The operand keeps its order, which `dims` must be able to say.
+/// The operand keeps its order, and `dims` must be able to express that.
 bool BroadcastOp::permute(ArrayRef<int64_t> order) {
   SmallVector<int64_t> inverse = inverseOf(order), dims;
   for (int64_t dim : getDims())

@@ -34,8 +34,8 @@ static void addReferences(ArrayAttr attributes, ArrayRef<Type> types,
         references.push_back({*attribute, type});
 }
 
-/// F1, F2: each reference is to a state of the value's type. All at once: a
-/// look-up for each would take time quadratic in the number of states.
+/// F1, F2: each reference is to a state of the value's type. All are checked at
+/// once: a look-up for each would take time quadratic in the number of states.
 static LogicalResult verifyReferences(FunctionOpInterface op) {
   // A function under construction may not be in its module yet.
   Operation *parent = op->getParentOp();
@@ -66,7 +66,7 @@ static LogicalResult verifyReferences(FunctionOpInterface op) {
   return success();
 }
 
-/// Verifies all references when asked for the function's first.
+/// Verifies all references of the function when asked for the first one.
 static LogicalResult verifyIfFirst(FunctionOpInterface op,
                                    DictionaryAttr attributes) {
   for (ArrayAttr all : {op.getArgAttrsAttr(), op.getResAttrsAttr()}) {

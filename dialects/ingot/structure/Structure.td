@@ -8,7 +8,7 @@
 include "dialects/ingot/ir/Dialect.td"
 include "mlir/IR/RegionKindInterface.td"
 
-def Ingot_Role : I32EnumAttr<"Role", "what a state is for", [
+def Ingot_Role : I32EnumAttr<"Role", "role of a state", [
     I32EnumAttrCase<"Parameter", 0, "parameter">,
     I32EnumAttrCase<"Frozen", 1, "frozen">,
     I32EnumAttrCase<"Running", 2, "running">,
@@ -65,25 +65,29 @@ def Ingot_GatheredAttr : AttrDef<Ingot_Dialect, "Gathered"> {
 }
 
 def StateOp : Ingot_Op<"state", [Symbol]> {
-  let summary = "a tensor that outlives the step";
+  let summary = "a tensor that persists between steps";
   let description = [{
-    Roles: `parameter` (trained), `frozen` (an initializer that is not), `running`
-    (statistics that the forward pass updates), `moment` (optimizer), `step` (i64, steps
-    taken), `seed` (i64), `loss_scale` (scalars of dynamic loss scaling), `low_copy` (the
-    value of the state `of`, rounded to this state's element type; never saved), `accumulator` (sums over
-    the micro-batches of a step; as at the start between steps, so never saved), `residual` (what a rank has not
-    sent of a gradient yet: each rank has its own), `basis` (what gradients are compressed with), `lower_half` (of
-    the value of the state `of`; never saved). The initial value is `initial`, for a `low_copy` and a `lower_half`
-    that of `of`; a splat costs nothing.
+    Roles: `parameter` (trained), `frozen` (an initializer that is not trained), `running` (statistics that the
+    forward pass updates), `moment` (of the optimizer), `step` (i64, the number of steps taken), `seed` (i64),
+    `loss_scale` (scalars of dynamic loss scaling), `low_copy` (a compute copy: the value of the state `of`, rounded
+    to this state's element type; never saved), `accumulator` (sums over the micro-batches of a step; between steps it
+    has its initial value, so that it is never saved), `residual` (error feedback: the part of a gradient that a rank
+    has not sent yet; each rank has its own), `basis` (the low-rank factor Q of PowerSGD), `lower_half` (the lower 16
+    bits of the value of the state `of`; never saved). The initial value is `initial`, for a `low_copy` and a
+    `lower_half` that of `of`; a splat takes no memory.
 
-    A parameter with `halves`, a `low_copy` in bf16 and a `lower_half`, has no memory of its own: its value is
-    `ingot.join_halves` of those, which functions read and write in its place. Files have the whole value.
+    A parameter with `halves` is a split fp32 master: a `low_copy` in bf16 and a `lower_half` hold it, and it has no
+    memory of its own. Its value is `ingot.join_halves` of both, which functions read and write instead. Files contain
+    the whole value.
 
-    A state with `shard` is held in parts: each rank has the elements that are in its shard of a
-    bucket (docs/spec/collective.md), at the place `shard`.
+    A state with `shard` is sharded: each rank holds the elements that are in its shard of a bucket
+    (docs/spec/collective.md). `shard` gives the offset of the state in the bucket, in elements, and the size of the
+    bucket.
 
-    A parameter with `gathered` is whole on every rank, but what a step wrote of it only in the rank's shard until a function has
-    waited for its bucket (`state_gather_wait`). States of one bucket lie in memory as the bucket has them.
+    A parameter with `gathered` is replicated on every rank, but until a function has waited for the all-gather of its
+    bucket (`state_gather_wait`), only the rank's shard holds what the last step wrote. `gathered` gives the number of
+    the bucket, the offset of the state in it, and the size of the bucket. The states of one bucket are placed in
+    memory in the layout of the bucket.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, Ingot_RoleAttr:$role,
                        TypeAttrOf<Ingot_Tensor>:$type, ElementsAttr:$initial,
@@ -106,10 +110,10 @@ def StateOp : Ingot_Op<"state", [Symbol]> {
 }
 
 def BarrierOp : Ingot_Op<"barrier", [Pure, SameBytes]> {
-  let summary = "passes values through, opaque to simplification";
+  let summary = "returns its operands, opaque to simplification";
   let description = [{
-    Each result is the operand of the same position. Keeps a recomputed value from
-    being merged with the original, and from starting before all operands are there.
+    Each result is the operand at the same position. Prevents a recomputed value from being merged with the original,
+    and from being computed before all operands are available.
   }];
   let arguments = (ins Variadic<Ingot_Tensor>:$operands);
   let results = (outs Variadic<Ingot_Tensor>:$results);
@@ -131,7 +135,7 @@ def Ingot_FusionKind : I32EnumAttr<"FusionKind", "loop structure of a fusion", [
 def Ingot_FusionKindAttr
     : EnumAttr<Ingot_Dialect, Ingot_FusionKind, "fusion_kind">;
 
-def Ingot_Activation : I32EnumAttr<"Activation", "function of a product's elements", [
+def Ingot_Activation : I32EnumAttr<"Activation", "activation function of a matmul epilogue", [
     I32EnumAttrCase<"Identity", 0, "identity">,
     I32EnumAttrCase<"Relu", 1, "relu">,
     I32EnumAttrCase<"Gelu", 2, "gelu">,
@@ -141,7 +145,7 @@ def Ingot_Activation : I32EnumAttr<"Activation", "function of a product's elemen
   let genSpecializedAttr = 0;
 }
 
-def Ingot_Summed : I32EnumAttr<"Summed", "matrix of a product whose sum is a bias's gradient", [
+def Ingot_Summed : I32EnumAttr<"Summed", "matrix of a matmul whose sum is the gradient of a bias", [
     I32EnumAttrCase<"Lhs", 0, "lhs">,
     I32EnumAttrCase<"Rhs", 1, "rhs">,
     I32EnumAttrCase<"Result", 2, "result">]> {
@@ -151,15 +155,16 @@ def Ingot_Summed : I32EnumAttr<"Summed", "matrix of a product whose sum is a bia
 
 def Ingot_LibraryEpilogueAttr : AttrDef<Ingot_Dialect, "LibraryEpilogue"> {
   let mnemonic = "library_epilogue";
-  let summary = "an epilogue in the terms of libraries of matrix products";
+  let summary = "a matmul epilogue as libraries describe it";
   let description = [{
-    The result number `result` is activation(product + addend + bias), with input number `bias`
-    repeated for each row and input number `addend` of the product's size. `gelu` is the
-    form with tanh; the result number `auxiliary`, if there is one, is what it is computed from. `gelu_grad` is
-    the product times the derivative of `gelu` at the input number `auxiliary`. That of `relu` has, as `pack_bits` packs them,
-    the signs of the result, which `relu_grad` reads: it is the product where they are set, else 0.
+    The result number `result` is activation(lhs x rhs + addend + bias), where input number `bias` is broadcast over
+    the rows and input number `addend` has the matmul's size. `gelu` is the tanh approximation; the result number
+    `auxiliary`, if there is one, is its input (the pre-activation). `gelu_grad` is the matmul times the derivative of
+    `gelu` at the input number `auxiliary`. The auxiliary result of `relu` is the bit mask of positive results in the
+    format of `pack_bits`; `relu_grad` reads it, and is the matmul where the bit is set and 0 elsewhere.
 
-    The result number `bias_grad` is a sum: of lhs or rhs over the product's inner dimension, or of the result over its rows.
+    The result number `bias_grad` is the gradient of a bias: the sum of lhs or rhs over the inner dimension of the
+    matmul, or of the result over its rows.
   }];
   let parameters = (ins EnumParameter<Ingot_Activation>:$activation,
                         OptionalParameter<"std::optional<int64_t>">:$bias,
@@ -174,11 +179,11 @@ def Ingot_LibraryEpilogueAttr : AttrDef<Ingot_Dialect, "LibraryEpilogue"> {
     (`bias_grad` `=` $bias_grad^ `of` $summed)? `>`
   }];
   let extraClassDeclaration = [{
-    /// Whether the function reads the auxiliary matrix, and does not write it.
+    /// Returns whether the activation reads the auxiliary matrix instead of writing it.
     bool readsAuxiliary() const {
       return getActivation() == Activation::GeluGrad || getActivation() == Activation::ReluGrad;
     }
-    /// The result that is not computed element by element with the others: the gradient of a bias, or signs.
+    /// Returns the result that is not computed elementwise with the others: a bias gradient or a bit mask.
     std::optional<int64_t> getExtraResult() const {
       return getActivation() == Activation::Relu ? getAuxiliary() : getBiasGrad();
     }
@@ -187,19 +192,21 @@ def Ingot_LibraryEpilogueAttr : AttrDef<Ingot_Dialect, "LibraryEpilogue"> {
 
 def FusionOp : Ingot_Op<"fusion", [IsolatedFromAbove, Pure,
     SingleBlockImplicitTerminator<"::ingot::YieldOp">]> {
-  let summary = "ops that run as one kernel";
+  let summary = "ops that are executed as one kernel";
   let description = [{
-    The body's arguments are the operands; it yields the results. `loop`: all
-    results have one shape and each element is computed by one iteration.
-    `reduction`: the yielded values are reductions of one iteration space. `row`: the space is
-    rows of equal length, results have an element per element of the space or one per row, and reductions
-    fold whole rows, so that a row need not leave the processor between them. `custom`: a single op with a loop
-    nest of its own (KernelBody). `epilogue`: a library call (EpilogueAnchor) on operands of the fusion, and
-    ops that read its result at the element at work; a result has the memory of the call's. `group`:
-    `loop` fusions that read nothing of each other; the results are theirs, one after the other.
+    The arguments of the body are the operands, and it yields the results. The kinds are:
 
-    `library` says what an `epilogue` computes to a library that has such epilogues. One of its results may then be computed from
-    operands of the call, or from other results, in an order of its own (`getExtraResult`).
+    - `loop`: all results have one shape, and each iteration computes one element of each.
+    - `reduction`: the yielded values are reductions over one iteration space.
+    - `row`: the iteration space consists of rows of equal length. Results have one element per element of the space
+      or one per row, and reductions are over whole rows, so that a row stays in cache or registers between them.
+    - `custom`: a single op with its own loop nest (KernelBody).
+    - `epilogue`: a library call (EpilogueAnchor) on operands of the fusion, and ops that read its result at the
+      current element; a result reuses the memory of the call's result.
+    - `group`: independent `loop` fusions; the results are theirs, concatenated.
+
+    `library` describes what an `epilogue` computes to a library that supports such epilogues. One of its results may
+    then be computed in a separate loop nest, from operands of the call or from other results (`getExtraResult`).
   }];
   let arguments = (ins Ingot_FusionKindAttr:$kind, Variadic<Ingot_Tensor>:$inputs,
                        OptionalAttr<Ingot_LibraryEpilogueAttr>:$library);
@@ -210,19 +217,19 @@ def FusionOp : Ingot_Op<"fusion", [IsolatedFromAbove, Pure,
   }];
   let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
-    /// The library call of an `epilogue`; null in fusions of other kinds.
+    /// Returns the library call of an `epilogue`, and null for other kinds.
     ::mlir::Operation *getAnchor();
-    /// The number of the result in whose memory the call of an `epilogue` leaves its own:
-    /// that result itself or, where it is not one, the first with elements of the same type.
+    /// Returns the number of the result whose memory the call of an `epilogue` writes: the call's own
+    /// result if the fusion yields it, otherwise the first result of the same element type.
     std::optional<unsigned> getAnchorResult();
-    /// The ops of an `epilogue` that compute its extra result from operands of the fusion and from other results; empty if
-    /// it has none.
+    /// Returns the ops of an `epilogue` that compute its extra result from operands of the fusion and from
+    /// other results. Empty if there is no extra result.
     ::llvm::SmallVector<::mlir::Operation *> getExtraOps();
   }];
 }
 
 def YieldOp : Ingot_Op<"yield", [Pure, Terminator, ReturnLike]> {
-  let summary = "the results of a fusion, or of the kernel it became";
+  let summary = "returns the results of a fusion, or of the kernel made from it";
   let arguments = (ins Variadic<Ingot_Tensor>:$values);
   let assemblyFormat = "($values^ `:` type($values))? attr-dict";
   let builders = [OpBuilder<(ins), "build($_builder, $_state, ::mlir::ValueRange());">];

@@ -41,18 +41,18 @@ LogicalResult StateOp::verify() {
   if (ShardAttr shard = getShardAttr();
       shard &&
       (!shard.holds(type.getNumElements()) || !isa<FloatType>(element)))
-    return emitOpError("C6: a state in shards must be floating point, and in "
-                       "its bucket");
+    return emitOpError("C6: a sharded state must be floating point and lie "
+                       "within its bucket");
   if (GatheredAttr gathered = getGatheredAttr();
       gathered && (!gathered.getShard().holds(type.getNumElements()) ||
                    getRole() != Role::Parameter || getShard()))
-    return emitOpError("C7: a state that is gathered must be a parameter "
-                       "that is not in shards, and in its bucket");
+    return emitOpError("C7: a gathered state must be an unsharded parameter "
+                       "and lie within its bucket");
   if (ArrayAttr halves = getHalvesAttr();
       halves &&
       (getRole() != Role::Parameter || !element.isF32() || halves.size() != 2))
-    return emitOpError("C8: a state in halves must be a parameter of f32 and "
-                       "name two of them");
+    return emitOpError("C8: a state that is split into halves must be an f32 "
+                       "parameter and name both halves");
   switch (getRole()) {
   case Role::Parameter:
   case Role::Moment:
@@ -74,13 +74,13 @@ LogicalResult StateOp::verify() {
     return success();
   case Role::LowCopy:
     if (!isa<FloatType>(element) || !getOf())
-      return emitOpError(
-          "C5: a low_copy must be floating point and name what it copies");
+      return emitOpError("C5: a low_copy must be floating point and name the "
+                         "state that it copies");
     return success();
   case Role::LowerHalf:
     if (!element.isSignlessInteger(16) || !getOf())
-      return emitOpError(
-          "C9: a lower_half must be of i16 and name what it is a half of");
+      return emitOpError("C9: a lower_half must have i16 elements and name the "
+                         "parameter that it is a half of");
     return success();
   case Role::Accumulator:
   case Role::Frozen:
@@ -229,7 +229,7 @@ SmallVector<Operation *> FusionOp::getExtraOps() {
   return ops;
 }
 
-/// The ops that results other than the extra one need.
+/// Returns the ops that results other than the extra one depend on.
 static SmallVector<Operation *> findElementwiseOps(FusionOp fusion,
                                                    ArrayRef<Value> results) {
   llvm::DenseSet<Operation *> needed = {fusion.getAnchor()};
@@ -266,7 +266,7 @@ static LogicalResult verifyLibrary(FusionOp fusion,
       !isa_and_nonnull<Reduction>(yield->getOperand(*sum).getDefiningOp()))
     return fusion.emitOpError("C20: `bias_grad` must be a sum");
   if (llvm::is_contained(fusion.getExtraOps(), fusion.getAnchor()))
-    return fusion.emitOpError("C20: a result in an order of its own must be "
+    return fusion.emitOpError("C20: a result with its own order must be "
                               "computed from inputs and other results");
   return success();
 }
@@ -278,8 +278,8 @@ static LogicalResult verifyEpilogue(FusionOp fusion) {
       llvm::make_pointer_range(fusion.getBody().front().without_terminator()));
   Operation *anchor = fusion.getAnchor();
   if (llvm::count_if(ops, llvm::IsaPred<EpilogueAnchor>) != 1)
-    return fusion.emitOpError("C13: an epilogue fusion must hold one library "
-                              "call that takes an epilogue");
+    return fusion.emitOpError("C13: an epilogue fusion must contain one "
+                              "library call that supports an epilogue");
   if (!llvm::all_of(anchor->getOperands(), llvm::IsaPred<BlockArgument>))
     return anchor->emitOpError("C14: must take operands of the fusion");
   LibraryEpilogueAttr library = fusion.getLibraryAttr();
@@ -295,11 +295,11 @@ static LogicalResult verifyEpilogue(FusionOp fusion) {
   }
   RowReads reads(space, ops, results, anchor);
   if (Operation *culprit = reads.getConflict())
-    return culprit->emitOpError("C15: does not read the library call's result "
-                                "at the element at work");
+    return culprit->emitOpError(
+        "C15: does not read the library call's result at the current element");
   if (!fusion.getAnchorResult())
-    return fusion.emitOpError("C16: no result has elements of the library "
-                              "call's type to leave them in");
+    return fusion.emitOpError(
+        "C16: no result has the element type of the library call's result");
   return success();
 }
 
@@ -324,8 +324,8 @@ static LogicalResult verifyGroup(FusionOp fusion) {
     auto part = dyn_cast<FusionOp>(op);
     if (!part || part.getKind() != FusionKind::Loop ||
         !llvm::all_of(part.getInputs(), llvm::IsaPred<BlockArgument>))
-      return op.emitOpError("C17: a group fusion must hold loop fusions, which "
-                            "take operands of the group");
+      return op.emitOpError("C17: a group fusion must contain loop fusions "
+                            "whose operands are operands of the group");
     llvm::append_range(results, part.getResults());
   }
   Operation *yield = fusion.getBody().front().getTerminator();

@@ -58,8 +58,8 @@ static DenseElementsAttr mapPairs(DenseElementsAttr lhs, DenseElementsAttr rhs,
   return DenseElementsAttr::get(type, values);
 }
 
-/// Whether both fold, and have one type. (A splat of any size meets only
-/// splats, or constants within the limit.)
+/// Returns whether both can be folded, and have one type. A splat of any size
+/// can only be combined with splats or with constants within the limit.
 static bool areFoldable(Attribute lhs, Attribute rhs) {
   DenseElementsAttr a = foldable(lhs), b = foldable(rhs);
   return a && b && a.getType() == b.getType();
@@ -165,7 +165,8 @@ public:
     unsigned width = to.getIntOrFloatBitWidth();
     if (width == 1)
       return APInt(1, !value.isZero());
-    // What does not fit becomes the nearest value that does, NaN becomes 0.
+    // Values outside of the range become the nearest value of it; NaN becomes
+    // 0.
     APSInt converted(width, !isSigned(to));
     bool isExact;
     value.convertToInteger(converted, APFloat::rmTowardZero, &isExact);
@@ -239,7 +240,7 @@ bool ingot::detail::isLosslessCast(Type from, Type to) {
 }
 
 //===----------------------------------------------------------------------===//
-// Moving elements
+// Rearranging elements
 //===----------------------------------------------------------------------===//
 
 SmallVector<int64_t> ingot::detail::rowMajorSteps(ArrayRef<int64_t> shape) {
@@ -381,7 +382,7 @@ static APInt combine(ReductionKind kind, APInt a, const APInt &b,
   llvm_unreachable("unknown reduction");
 }
 
-/// Folds the elements into one accumulator per result element. `prepare` and
+/// Reduces the elements into one accumulator per result element. `prepare` and
 /// `finish` convert to and from the accumulator's format.
 template <typename T, typename Prepare, typename Combine, typename Finish>
 static DenseElementsAttr reduce(DenseElementsAttr operand, RankedTensorType to,
@@ -408,7 +409,7 @@ DenseElementsAttr ingot::detail::foldReduction(Attribute operand,
   DenseElementsAttr elements = foldable(operand);
   if (!elements)
     return nullptr;
-  // Splats of any size where repeating an element changes nothing.
+  // Splats of any size are folded where repeating an element changes nothing.
   bool idempotent = kind == ReductionKind::Max || kind == ReductionKind::Min ||
                     (kind == ReductionKind::Sum && isZero(operand)) ||
                     (kind == ReductionKind::Prod && isOne(operand));
@@ -433,7 +434,7 @@ DenseElementsAttr ingot::detail::foldReduction(Attribute operand,
         same);
   }
   auto type = cast<FloatType>(elements.getElementType());
-  // Half precision accumulates in f32.
+  // 16-bit elements are accumulated in f32.
   const llvm::fltSemantics &wide =
       type.getWidth() < 32 ? APFloat::IEEEsingle() : type.getFloatSemantics();
   auto convert = [](const llvm::fltSemantics &semantics) {

@@ -1,9 +1,9 @@
 //===----------------------------------------------------------------------===//
 //
-// Arithmetic on constants at compile time. Floating point goes through APFloat
-// in the element's own format, so that folding gives the bits that running
-// would. A function returns null where it does not fold: operands unknown, too
-// large, or without elements.
+// Arithmetic on constants at compile time. Floating point uses APFloat in the
+// element's own format, so that folding yields the same bits as execution. A
+// function returns null where it does not fold: for unknown or too large
+// operands, or operands without elements.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,19 +20,19 @@ namespace ingot::detail {
 /// are splats.
 inline constexpr int64_t kFoldLimit = 65536;
 
-/// A broadcast of a constant that is no splat costs memory once folded; kernels
-/// repeat elements for free.
+/// A broadcast of a constant that is not a splat takes memory once it is
+/// folded, while kernels repeat elements at no cost.
 inline constexpr int64_t kBroadcastFoldLimit = 1024;
 
-/// The constant if it is one that folding handles.
+/// Returns the constant if it is one that can be folded.
 mlir::DenseElementsAttr foldable(mlir::Attribute constant);
 
-/// True if every element is 0 (of either sign), or 1.
+/// Returns true if every element is 0 (of either sign), or 1.
 bool isZero(mlir::Attribute constant);
 bool isOne(mlir::Attribute constant);
 
-/// An op on one or two elements: floats and integers apart. `isUnsigned` tells
-/// how to read the bits of an integer.
+/// An op on one or two elements, for floats and for integers. `isUnsigned`
+/// tells how to interpret the bits of an integer.
 using FloatFunction =
     llvm::function_ref<llvm::APFloat(llvm::APFloat, llvm::APFloat)>;
 using IntFunction =
@@ -55,7 +55,8 @@ mlir::DenseElementsAttr foldCompare(
 mlir::DenseElementsAttr foldBooleans(mlir::Attribute lhs, mlir::Attribute rhs,
                                      llvm::function_ref<bool(bool, bool)> op);
 
-/// Elements of one constant where the condition holds, of another where not.
+/// Selects elements of one constant where the condition holds, and of another
+/// elsewhere.
 mlir::DenseElementsAttr foldSelect(mlir::Attribute condition,
                                    mlir::Attribute onTrue,
                                    mlir::Attribute onFalse);
@@ -64,7 +65,7 @@ mlir::DenseElementsAttr foldSelect(mlir::Attribute condition,
 mlir::DenseElementsAttr foldCast(mlir::Attribute operand,
                                  mlir::RankedTensorType result);
 
-/// True if every value of `from` is one of `to` as well, so that casting there
+/// Returns true if `to` contains every value of `from`, so that casting there
 /// and back changes nothing.
 bool isLosslessCast(mlir::Type from, mlir::Type to);
 
@@ -98,7 +99,7 @@ mlir::DenseElementsAttr foldReduction(mlir::Attribute operand,
                                       mlir::RankedTensorType from,
                                       mlir::RankedTensorType to);
 
-/// How far apart, in row-major order, neighbours along each dimension are.
+/// Returns the row-major stride of each dimension.
 llvm::SmallVector<int64_t> rowMajorSteps(llvm::ArrayRef<int64_t> shape);
 
 } // namespace ingot::detail

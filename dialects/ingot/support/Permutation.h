@@ -1,6 +1,6 @@
 //===----------------------------------------------------------------------===//
 //
-// Orders of dimensions: for each new dimension, the old one (Permutable).
+// Permutations of dimensions: for each new dimension, the old one (Permutable).
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,13 +14,13 @@
 
 namespace ingot::detail {
 
-/// What there is per dimension, in the new order.
+/// Returns the entries per dimension in the new order.
 inline llvm::SmallVector<int64_t> permuted(llvm::ArrayRef<int64_t> values,
                                            llvm::ArrayRef<int64_t> order) {
   return llvm::map_to_vector(order, [&](int64_t dim) { return values[dim]; });
 }
 
-/// For each old dimension, the new one.
+/// Returns the new dimension for each old one.
 inline llvm::SmallVector<int64_t> inverseOf(llvm::ArrayRef<int64_t> order) {
   llvm::SmallVector<int64_t> inverse(order.size());
   for (auto [i, dim] : llvm::enumerate(order))

@@ -1,6 +1,6 @@
 //===----------------------------------------------------------------------===//
 //
-// Tensors through views: other names for the same bytes.
+// Looks through views, which are other names for the same bytes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,10 +12,10 @@
 
 namespace ingot {
 
-/// The tensor that a value is a view of, or the value itself.
+/// Returns the tensor that a value is a view of, or the value itself.
 mlir::Value resolveViews(mlir::Value value);
 
-/// The value whose elements reshapes pass on.
+/// Returns the value whose elements a chain of reshapes forwards.
 mlir::Value skipReshapes(mlir::Value value);
 
 /// Calls `visit` with every use of the tensor's bytes that is not a view.

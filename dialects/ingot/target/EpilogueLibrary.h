@@ -1,7 +1,7 @@
 //===----------------------------------------------------------------------===//
 //
-// A matmul library with a fixed list of epilogues: what fusion asks it. The
-// terms are those of `#ingot.library_epilogue`.
+// The interface through which fusion queries a matmul library with a fixed list
+// of epilogues. The terms are those of `#ingot.library_epilogue`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,33 +16,34 @@ namespace ingot {
 /// bias), and a sum. Tensors in memory have the matmul's element type.
 struct LibraryEpilogue {
   Activation activation = Activation::Identity;
-  /// Null if there is none; the bias has an element per column.
+  /// The bias, with an element per column, and the residual; null if there is
+  /// none.
   mlir::Value bias, addend;
-  /// Where the sum reads the repeated bias.
+  /// The operand through which the sum reads the broadcast bias.
   mlir::OpOperand *biasUse = nullptr;
-  /// What `gelu` is computed from, where others read it too, or what its
-  /// gradient is taken at; the bit mask of `relu`; else null.
+  /// The input of `gelu`, where it has other readers or the gradient of `gelu`
+  /// reads it; the bit mask of `relu`; null otherwise.
   mlir::Value auxiliary;
   mlir::Value result;
-  /// The sum, and what the activation makes of it, before they are rounded to
-  /// the matmul's element type.
+  /// The sum, and the result of the activation, before they are rounded to the
+  /// matmul's element type.
   mlir::Value sum, activated;
-  /// The gradient of a bias, if the call computes it, and the matrix that it is
-  /// the sum of.
+  /// The gradient of a bias, if the call computes it; `summed` is the matrix
+  /// that is summed.
   mlir::Value biasGrad;
   Summed summed = Summed::Result;
 };
 
 struct LibraryEpilogueRules {
-  /// Whether an op's results are in memory already.
+  /// Tells whether the results of an op are already in memory.
   llvm::function_ref<bool(mlir::Operation *)> isStored;
-  /// Accept a bias in fp32 where the matmul is in 16-bit precision.
+  /// Whether an fp32 bias is accepted where the matmul has 16-bit elements.
   bool wideBias = false;
   bool activations = true;
 };
 
-/// A sum that the library could compute in a matmul call, as it does for
-/// gradients of biases; or why it cannot.
+/// A sum that the library could compute with a matmul call, as it does for
+/// gradients of biases, or the reason why it cannot.
 struct BiasGradient {
   mlir::Operation *sum = nullptr;
   Summed summed = Summed::Result;
@@ -52,13 +53,13 @@ struct BiasGradient {
 class EpilogueLibrary {
 public:
   virtual ~EpilogueLibrary() = default;
-  /// The largest epilogue of the list after `call`, an EpilogueAnchor; `reason`
-  /// says why there is none.
+  /// Returns the largest supported epilogue after `call`, an EpilogueAnchor;
+  /// otherwise, `reason` says why there is none.
   virtual std::optional<LibraryEpilogue>
   match(mlir::Operation *call, const LibraryEpilogueRules &rules,
         llvm::StringRef &reason) const = 0;
-  /// Sums of the matrices of `call` over its inner dimension; and of the result
-  /// over its rows, if that is the gradient of an activation.
+  /// Returns the sums of the matrices of `call` over its inner dimension, and
+  /// of the result over its rows if that is the gradient of an activation.
   virtual llvm::SmallVector<BiasGradient>
   findBiasGradients(mlir::Operation *call,
                     const std::optional<LibraryEpilogue> &epilogue) const = 0;

@@ -16,7 +16,8 @@
 
 namespace ingot {
 
-/// On a module: the machine, a dictionary of its fields.
+/// The attribute of a module that holds the machine, a dictionary of its
+/// fields.
 inline constexpr llvm::StringLiteral kMachineAttr = "ingot.machine";
 
 struct Machine {
@@ -26,14 +27,15 @@ struct Machine {
   double matmulF32 = 60e9, matmulF64 = 2e9, matmulBf16 = 60e9, matmulF16 = 60e9;
   double convolutionF32 = 40e9, convolutionF64 = 2e9, convolutionBf16 = 40e9,
          convolutionF16 = 40e9;
-  /// Attention; in f64 it is decomposed into matmuls and a softmax.
+  /// Throughput of attention; f64 attention is decomposed into matmuls and a
+  /// softmax.
   double attentionF32 = 25e9, attentionBf16 = 25e9, attentionF16 = 25e9;
-  /// 1 if contractions in half precision need no conversion.
+  /// 1 if 16-bit contractions need no conversion of their operands.
   double multipliesBf16 = 0, multipliesF16 = 0;
-  /// 1 if matmuls that do need one read 16-bit operands as they are stored.
+  /// 1 if matmuls that need a conversion read 16-bit operands in place.
   double packsHalves = 0;
   /// 1 if matmuls run on the CPU's tile registers (AMX): in 16-bit precision,
-  /// and in fp32 with each operand as a sum of three bf16 numbers.
+  /// and in fp32 as bf16x3, with each operand as a sum of three bf16 numbers.
   double tilesHalves = 0, tilesF32 = 0;
   /// Bytes per second of all threads; data up to `cacheBytes` stays in cache.
   double memoryBandwidth = 12e9, cacheBandwidth = 60e9, cacheBytes = 1 << 20;
@@ -42,10 +44,11 @@ struct Machine {
   double deviceWorkspaceBytes = 0;
   /// Seconds to start a kernel or library call.
   double launchSeconds = 4e-6;
-  /// Between ranks: bytes per second and seconds a message.
+  /// The link between ranks: bytes per second, and latency in seconds per
+  /// collective.
   double linkBandwidth = 3e9, linkSeconds = 20e-6;
 
-  /// The machine of a module; the default one where it names none.
+  /// Returns the machine of a module; the default one where it names none.
   static Machine of(mlir::ModuleOp module);
   /// Sets the fields that a JSON object has; unknown names and values that are
   /// not positive numbers are errors.
@@ -54,7 +57,7 @@ struct Machine {
   mlir::DictionaryAttr toAttr(mlir::MLIRContext *context) const;
 
   double getRate(WorkKind kind, mlir::Type element) const;
-  /// How long so many bytes take, from memory or from the caches.
+  /// Returns the time to move `bytes`, from memory or from the caches.
   double getMoveSeconds(double bytes) const {
     return bytes / (bytes <= cacheBytes ? cacheBandwidth : memoryBandwidth);
   }

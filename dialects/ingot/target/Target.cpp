@@ -10,8 +10,8 @@
 using namespace mlir;
 using namespace ingot;
 
-/// Factories by kind. Filled at start, before other threads run, as MLIR's own
-/// registry of passes is.
+/// The factories by kind. The map is filled at start, before other threads run,
+/// as MLIR's own registry of passes is.
 static std::map<std::string, TargetFactory, std::less<>> &registry() {
   static std::map<std::string, TargetFactory, std::less<>> factories;
   return factories;

@@ -7,7 +7,7 @@
 
 include "dialects/ingot/ir/Dialect.td"
 
-def Ingot_MathMode : I32EnumAttr<"MathMode", "how contractions may round their fp32 operands", [
+def Ingot_MathMode : I32EnumAttr<"MathMode", "rounding of the fp32 operands of contractions", [
     I32EnumAttrCase<"Exact", 0, "exact">,
     I32EnumAttrCase<"TF32", 1, "tf32">]> {
   let cppNamespace = "::ingot";
@@ -16,7 +16,7 @@ def Ingot_MathMode : I32EnumAttr<"MathMode", "how contractions may round their f
 
 def Ingot_TargetAttr : AttrDef<Ingot_Dialect, "Target"> {
   let mnemonic = "target";
-  let summary = "what the functions of a module run on";
+  let summary = "the target that the functions of a module run on";
   let description = [{
     The attribute `ingot.target` of a module. `kind` names a registered `Target`, `arch` an architecture as that
     target spells it (empty: the target's default). With `math = tf32`, matmuls and convolutions may round fp32

@@ -33,7 +33,7 @@ struct Dropout {
   double ratio;
   uint32_t stream;
 
-  /// What the weight is multiplied with.
+  /// Returns the factor that dropout multiplies the weight by.
   double keep(int64_t position) const {
     if (!seed)
       return 1;
@@ -80,7 +80,8 @@ struct Query {
   int64_t kRow(int64_t key) const { return k.at(batch, key, keyHead()); }
   int64_t vRow(int64_t key) const { return v.at(batch, key, keyHead()); }
 
-  /// The element of a bias or mask, which repeats along dimensions of size 1.
+  /// Returns the element of a bias or mask, which repeats along dimensions of
+  /// size 1.
   int64_t pairAt(const Tensor &tensor, int64_t key) const {
     ArrayRef<int64_t> s = tensor.getShape();
     int64_t at = s[0] == 1 ? 0 : batch;

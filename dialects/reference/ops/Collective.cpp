@@ -119,7 +119,7 @@ void ingot::reference::registerCollective(Registry &registry) {
       });
 }
 
-/// The elements of all ranks added up in their order.
+/// Returns the sum over all ranks of each element, in the order of the ranks.
 static Tensor sumOver(ArrayRef<Results> results) {
   Tensor sum = results.front()[0];
   for (Results other : results.drop_front()) {

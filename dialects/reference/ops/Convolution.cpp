@@ -21,13 +21,13 @@ struct Geometry {
   Spatial input, kernel, output, strides, dilations, low;
   bool channelsLast, filterChannelsLast;
 
-  /// Where an element of the input or output is.
+  /// Returns where an element of the input or output is.
   int64_t at(int64_t image, int64_t channel, int64_t channels, int64_t position,
              int64_t plane) const {
     return channelsLast ? (image * plane + position) * channels + channel
                         : (image * channels + channel) * plane + position;
   }
-  /// Where an element of the filter is.
+  /// Returns where an element of the filter is.
   int64_t filterAt(int64_t out, int64_t in, int64_t inPerGroup, int64_t tap,
                    int64_t taps) const {
     return filterChannelsLast ? (out * taps + tap) * inPerGroup + in

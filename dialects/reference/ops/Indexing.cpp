@@ -14,7 +14,7 @@ using namespace ingot::reference;
 /// has none to clamp into.
 static llvm::Expected<int64_t> clamped(int64_t i, int64_t size) {
   if (size == 0)
-    return invalid("an index into an empty dimension");
+    return invalid("index into an empty dimension");
   return std::clamp<int64_t>(i, 0, size - 1);
 }
 

@@ -1,6 +1,6 @@
 //===----------------------------------------------------------------------===//
 //
-// The random number generator behind `ingot.random_uniform`.
+// The random number generator of `ingot.random_uniform`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,12 +12,12 @@
 
 namespace ingot::reference {
 
-/// Philox-4x32-10: four random words from a counter and a key.
+/// Returns four random words of Philox-4x32-10 from a counter and a key.
 std::array<uint32_t, 4> philox(std::array<uint32_t, 4> counter,
                                std::array<uint32_t, 2> key);
 
-/// The number of `random_uniform` at a row-major position, before rounding to
-/// the element type.
+/// Returns the number of `random_uniform` at a row-major position, before
+/// rounding to the element type.
 double uniformAt(int64_t seed, int64_t step, uint32_t stream, int64_t position);
 
 } // namespace ingot::reference

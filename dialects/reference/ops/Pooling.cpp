@@ -21,7 +21,7 @@ struct Planes {
             tensor.getShape()[layout.channelDim(tensor.getShape().size())]),
         count(tensor.getShape()[0] * channels), size(llvm::product_of(sizes)) {}
 
-  /// Where an element of a plane is in the tensor.
+  /// Returns where an element of a plane is in the tensor.
   int64_t at(int64_t plane, int64_t element) const {
     if (!layout.channelsLast)
       return plane * size + element;

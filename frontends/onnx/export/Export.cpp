@@ -32,8 +32,8 @@ private:
   // Field numbers of ModelProto, GraphProto and TensorProto.
   static constexpr int kGraph = 7, kInitializer = 5, kName = 8, kRawData = 9;
 
-  /// Walks the fields of a message up to the current limit: the model (level 0)
-  /// or its graph (level 1).
+  /// Walks over the fields of a message up to the current limit: the model
+  /// (level 0) or its graph (level 1).
   bool message(std::initializer_list<int> descend, int level) {
     while (uint32_t tag = input.ReadTag()) {
       int field = WireFormatLite::GetTagFieldNumber(tag);
@@ -123,7 +123,7 @@ onnx_import::makeExportTemplate(const std::string &bytes,
   }
   StateFinder finder(bytes, states);
   if (!finder.run()) {
-    result.obstacle = "the model cannot be taken apart";
+    result.obstacle = "the model cannot be decoded";
     return result;
   }
   int64_t end = 0;

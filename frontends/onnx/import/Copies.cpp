@@ -1,7 +1,7 @@
 #include "frontends/onnx/import/Copies.h"
+#include "dialects/ingot/support/Remarks.h"
 #include "frontends/onnx/import/Node.h"
 #include "frontends/onnx/model/Tensors.h"
-#include "mlir/IR/Remarks.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
@@ -10,7 +10,8 @@ using namespace mlir;
 using namespace ingot;
 using namespace ingot::onnx_import;
 
-/// A float tensor, stored raw, with more than one element, all of them equal.
+/// Returns a float tensor, stored raw, with more than one element, all of them
+/// equal.
 static bool isRepeatedValue(MLIRContext *context,
                             const onnx::TensorProto &tensor) {
   Type element = elementType(context, tensor.data_type());
@@ -55,9 +56,7 @@ void onnx_import::separateCopies(Location file, onnx::ModelProto &model) {
     return;
   nodes->erase(std::remove_if(nodes->begin(), nodes->end(), isCopy),
                nodes->end());
-  remark::passed(
-      file, remark::RemarkOpts::name("SeparatedCopies").category("onnx-import"))
-      << ("the exporter had merged equal initializers; these are parameters of "
-          "their own again: " +
-          llvm::join(separated, ", "));
+  // The exporter had merged these, because they started equal.
+  remark::passed(file, remarkOptions("import-onnx", "SeparatedInitializers"))
+      << remark::metric("names", llvm::join(separated, ", "));
 }

@@ -1,10 +1,10 @@
 #include "frontends/onnx/import/Graph.h"
 #include "dialects/ingot/ir/Diagnostics.h"
+#include "dialects/ingot/support/Remarks.h"
 #include "frontends/onnx/import/Folding.h"
 #include "frontends/onnx/model/ModelFile.h"
 #include "frontends/onnx/model/Tensors.h"
 #include "mlir/IR/Matchers.h"
-#include "mlir/IR/Remarks.h"
 #include "mlir/IR/Verifier.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -242,14 +242,14 @@ const Binding *GraphImporter::lookup(StringRef name, Location user) {
 // Nodes
 //===----------------------------------------------------------------------===//
 
-/// Operators that take or pass on sequences.
+/// Operators that take or return sequences.
 static bool takesSequence(StringRef opType) {
   return opType == "Identity" || opType == "SequenceAt" ||
          opType == "SequenceLength" || opType == "ConcatFromSequence";
 }
 
-/// A condition that is known chooses a branch, whose nodes are imported as if
-/// they stood in the graph.
+/// Imports an If whose condition is known: the nodes of the branch are imported
+/// as if they were in the graph.
 LogicalResult GraphImporter::importIf(const onnx::NodeProto &proto,
                                       Location loc) {
   const Binding *condition =
@@ -365,12 +365,12 @@ void GraphImporter::reportParameters() {
     trained.push_back(name.str());
     elements += ingot::tensorType(state.argument).getNumElements();
   }
-  remark::analysis(file, remark::RemarkOpts::name("Trainable")
-                             .category("onnx-import")
-                             .function(kForwardName))
-      << (std::to_string(trained.size()) + " parameters with " +
-          std::to_string(elements) +
-          " elements are trained: " + llvm::join(trained, ", "));
+  remark::analysis(
+      file,
+      remarkOptions("import-onnx", "TrainedParameters").function(kForwardName))
+      << remark::metric("count", trained.size())
+      << remark::metric("elements", elements)
+      << remark::metric("names", llvm::join(trained, ", "));
 }
 
 LogicalResult GraphImporter::finish() {
@@ -399,8 +399,7 @@ LogicalResult GraphImporter::finish() {
   builder.setInsertionPointToEnd(body);
   func::ReturnOp::create(builder, file, results);
 
-  // What only served to compute shapes goes away, and so do states that nothing
-  // reads.
+  // Erases ops that only computed shapes, and states without uses.
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*body)))
     if (isOpTriviallyDead(&op))
       op.erase();

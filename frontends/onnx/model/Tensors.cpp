@@ -64,7 +64,7 @@ static int64_t elementBytes(int32_t dataType) {
   }
 }
 
-/// The field's values, each as the low bytes of an element.
+/// Returns the field's values, each as the low bytes of an element.
 template <typename Field>
 static std::string packField(const Field &field, int64_t width) {
   std::string bytes(field.size() * width, '\0');
@@ -135,7 +135,7 @@ DenseElementsAttr onnx_import::denseAttr(RankedTensorType type,
       type, ArrayRef(bytes.data(), bytes.size()));
 }
 
-/// True if all elements have the same bytes.
+/// Returns true if all elements have the same bytes.
 static bool isSplat(StringRef bytes, int64_t count) {
   if (count == 0)
     return false;

@@ -1,7 +1,7 @@
 //===----------------------------------------------------------------------===//
 //
-// Masks of attention: what they are made of, and those of which the op knows a
-// shorter form: windows, and the first keys of each sample.
+// Masks of attention: their parts, and those that the op represents in a
+// shorter form: bounds, and key sequence lengths.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,46 +13,49 @@
 
 namespace ingot {
 
-/// [batch, heads, queries, keys], or with batch and heads in one dimension:
-/// true where a query may look at a key, or where that is hidden.
+/// A mask [batch, heads, queries, keys], or with batch and heads in one
+/// dimension. Either true elements are attended to, or true elements are
+/// masked.
 struct PairsMask {
   mlir::Value value;
   bool hides = false;
 
-  /// Where a query may look.
+  /// Emits a mask that is true where a query attends to a key.
   mlir::Value emitShown(mlir::OpBuilder &builder) const;
 };
 
-/// Finds the masks, all of which have to show a key, that a mask is made of.
-/// They have its type: ops that repeat them may be built.
+/// Finds the masks whose conjunction is `mask`. They have its type: ops that
+/// broadcast them may be built.
 void splitMask(PairsMask mask, llvm::SmallVectorImpl<PairsMask> &parts);
 
-/// Whether both hide the same, as far as ops tell.
+/// Returns whether both masks are known to be equal.
 bool areEqual(const PairsMask &a, const PairsMask &b);
 
-/// Pairs with 1 for dimensions along which they only repeat.
+/// Emits the mask with size 1 for dimensions along which it is broadcast.
 mlir::Value emitUnrepeated(Arithmetic a, mlir::Value pairs);
 
-/// The window that pairs are, if they are one (see findWindow).
-std::optional<Window>
-findPairsWindow(mlir::Value pairs, int64_t queries, int64_t keys,
-                llvm::function_ref<std::optional<bool>(double)> isInside);
+/// Returns the bounds that the mask represents, if there are such bounds (see
+/// findBounds).
+std::optional<AttentionBounds>
+findMaskBounds(mlir::Value pairs, int64_t queries, int64_t keys,
+               llvm::function_ref<std::optional<bool>(double)> isInside);
 
-/// What both show.
-Window intersect(Window a, Window b);
+/// Returns the intersection of two bounds.
+AttentionBounds intersect(AttentionBounds a, AttentionBounds b);
 
-/// An integer for each sample, or one for all: keys below it are seen.
+/// An integer for each sample, or one for all, below which keys are attended
+/// to.
 struct KeyBound {
   mlir::Value value;
-  /// The key of that number is seen, too.
+  /// Whether the key at that position is attended to, too.
   bool isLast = false;
 
-  /// The numbers of keys that are seen, as attention takes them.
+  /// Emits the key sequence lengths in the form that attention takes.
   mlir::Value emitLengths(Arithmetic a, int64_t batch, int64_t keys) const;
 };
 
-/// The bound that a mask is, if it is one: a comparison of positions of keys
-/// with integers that samples have.
+/// Returns the bound that a mask represents, if it is a comparison of key
+/// positions with integers per sample.
 std::optional<KeyBound> findKeyBound(const PairsMask &mask, int64_t batch,
                                      int64_t heads);
 

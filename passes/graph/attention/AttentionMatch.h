@@ -1,7 +1,7 @@
 //===----------------------------------------------------------------------===//
 //
-// Attention as exporters write it: a product of queries and keys, its scale and
-// masks, a softmax, a product with the values.
+// Attention as exporters write it: a matmul of queries and keys, its scale and
+// masks, a softmax, a matmul with the values.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,26 +17,26 @@ namespace ingot {
 /// The parts of an attention around a softmax.
 class AttentionMatch {
 public:
-  /// Looks around `softmax`. Adds at most ops that nothing reads.
+  /// Matches the ops around `softmax`. At most adds ops without uses.
   explicit AttentionMatch(SoftmaxOp softmax);
 
-  /// Whether scores of queries and keys come in and values are mixed, or would
-  /// be but for the problem.
+  /// Returns whether there are a matmul of queries and keys and one with the
+  /// values, or would be without the problem.
   bool isAttention() const { return scores && (mixed || !problem.empty()); }
-  /// Why the op cannot express it; empty if it can.
+  /// Returns why `ingot.attention` cannot represent it; empty if it can.
   llvm::StringRef getProblem() const { return problem; }
-  /// The sizes, of an attention without a problem.
+  /// Returns the sizes of an attention without a problem.
   AttentionSizes getSizes();
-  /// What the products read.
+  /// Returns the element type that the matmuls read.
   mlir::Type getElement();
-  int64_t getLeft() const { return window.left; }
-  int64_t getRight() const { return window.right; }
+  int64_t getLeft() const { return bounds.left; }
+  int64_t getRight() const { return bounds.right; }
 
-  /// Replaces the product with the values by `ingot.attention`.
+  /// Replaces the matmul with the values by `ingot.attention`.
   AttentionOp rewrite(mlir::OpBuilder &builder);
 
 private:
-  /// What hides keys or adds to scores at one point of the chain.
+  /// A mask or an addend of the scores at one point of the chain.
   struct Term {
     enum Kind { Allowed, Hidden, Bias } kind;
     mlir::Value value;
@@ -61,15 +61,16 @@ private:
                      bool isTransposed) const;
 
   MatmulOp scores, mixed;
-  /// Of [batch, heads, queries, keys]; three dimensions have one head.
+  /// The sizes of the scores [batch, heads, queries, keys]; three dimensions
+  /// have one head.
   int64_t batch = 0, heads = 1, queries = 0, keys = 0;
   double scale = 1;
-  Window window;
+  AttentionBounds bounds;
   llvm::SmallVector<Term> terms;
   llvm::SmallVector<KeyBound> lengths;
-  /// Between the weights and the values; null if there is none.
+  /// The dropout between the weights and the values; null if there is none.
   DropoutOp dropout;
-  /// A query that may look nowhere gets the mean of all values.
+  /// Whether a fully masked row results in the mean of all values.
   bool emptyRowsSeeAll = false;
   std::string problem;
 };

@@ -1,19 +1,20 @@
 //===----------------------------------------------------------------------===//
 //
-// FormAttention: attention becomes one op where a kernel that never stores the
-// scores is worth it, and products and a softmax where it is not.
+// FormAttention: forms attention ops where a fused kernel that never stores the
+// scores is faster, and decomposes attention into matmuls and a softmax
+// elsewhere.
 //
-// Assumes a simplified forward function: gradients come later, from whichever
-// form this leaves.
+// Assumes a simplified forward function: gradients are built later, from
+// whichever form this leaves.
 //
 //===----------------------------------------------------------------------===//
 
 #include "dialects/ingot/attention/PlainAttention.h"
 #include "dialects/ingot/builders/Builders.h"
+#include "dialects/ingot/support/Remarks.h"
 #include "dialects/ingot/target/Machine.h"
 #include "dialects/ingot/target/Target.h"
 #include "mlir/IR/Iterators.h"
-#include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "passes/graph/Passes.h"
 #include "passes/graph/attention/AttentionMatch.h"
@@ -26,27 +27,27 @@ namespace ingot {
 using namespace mlir;
 using namespace ingot;
 
-/// Makes bounds and lengths of those parts of an attention's mask that are
-/// such, except bounds that the target's library call does not take.
+/// Represents parts of an attention's mask by bounds and key sequence lengths,
+/// except bounds that the target's library call does not support.
 static void refineMask(AttentionOp op, Type element, const Target &target) {
   if (!op.getMask())
     return;
   AttentionSizes sizes = op.getSizes();
-  Window window = {static_cast<int64_t>(op.getLeft()),
-                   static_cast<int64_t>(op.getRight())};
+  AttentionBounds bounds = {static_cast<int64_t>(op.getLeft()),
+                            static_cast<int64_t>(op.getRight())};
   SmallVector<PairsMask> parts, others;
   SmallVector<KeyBound> bounds;
   splitMask({op.getMask()}, parts);
   for (const PairsMask &part : parts) {
     auto isInside = [&](double value) { return (value != 0) != part.hides; };
-    std::optional<Window> found =
-        findPairsWindow(part.value, sizes.queries, sizes.keys, isInside);
+    std::optional<AttentionBounds> found =
+        findMaskBounds(part.value, sizes.queries, sizes.keys, isInside);
     if (found)
-      found = intersect(window, *found);
+      found = intersect(bounds, *found);
     if (found &&
         target.refuseAttention({sizes, found->left, found->right, element})
             .empty())
-      window = *found;
+      bounds = *found;
     else if (std::optional<KeyBound> bound =
                  findKeyBound(part, sizes.batch, sizes.heads))
       bounds.push_back(*bound);
@@ -73,30 +74,31 @@ static void refineMask(AttentionOp op, Type element, const Target &target) {
                    broadcastTrailing(builder, op.getLoc(), mask, shape), shown)
              : shown;
   }
-  op.setLeft(window.left);
-  op.setRight(window.right);
+  op.setLeft(bounds.left);
+  op.setRight(bounds.right);
   op.getMaskMutable().assign(mask ? ValueRange(mask) : ValueRange());
   op.getLengthsMutable().assign(lengths ? ValueRange(lengths) : ValueRange());
 }
 
 namespace {
 
-/// Seconds that one attention takes in a training step.
+/// The time in seconds of one attention in a training step.
 struct Costs {
   double plain, whole;
 
   Costs(const AttentionSizes &s, int64_t left, int64_t right, Type element,
         const Machine &machine) {
     double heads = static_cast<double>(s.batch) * s.heads;
-    // Scores, weights and their gradients, each written and read a few times.
+    // Scores, weights and their gradients, each of which is written and read
+    // several times.
     double bytesPerPair = 12.0 * element.getIntOrFloatBitWidth() / 8;
     double all = heads * s.queries * s.keys;
     plain = all * (6.0 * (s.size + s.valueSize) /
                        machine.getRate(WorkKind::Matmul, element) +
                    bytesPerPair / machine.memoryBandwidth);
-    // Scores are computed again backward; tiles at an edge are computed whole;
-    // exponentials and packing come on top.
-    // The machine's rate counts neither.
+    // Scores are recomputed in the backward pass, tiles at an edge are computed
+    // completely, and there are exponentials and packing. The machine's
+    // throughput accounts for neither.
     constexpr double kRows = 12, kColumns = 32, kComputedMore = 1.75;
     double filled = std::ceil(s.queries / kRows) * kRows / s.queries *
                     std::ceil(s.keys / kColumns) * kColumns / s.keys;
@@ -122,7 +124,7 @@ struct FormAttention : ingot::impl::FormAttentionBase<FormAttention> {
         softmaxes.push_back(softmax);
     });
     target = Target::of(getOperation());
-    // Elements in f32 will have the low precision, if there is one.
+    // f32 elements will have the 16-bit type, if there is one.
     Type f32 = Float32Type::get(&getContext());
     bool isDecomposed =
         plain || !target->hasAttention(elementInPrecision(f32, precision));
@@ -135,7 +137,7 @@ struct FormAttention : ingot::impl::FormAttentionBase<FormAttention> {
     if (!isDecomposed)
       for (SoftmaxOp softmax : softmaxes)
         form(softmax);
-    // What was replaced, and statistics that nothing reads.
+    // Erases the ops that were replaced, and statistics without uses.
     getOperation()->walk<WalkOrder::PostOrder, ReverseIterator>(
         [](Operation *op) {
           if (isOpTriviallyDead(op))
@@ -144,48 +146,45 @@ struct FormAttention : ingot::impl::FormAttentionBase<FormAttention> {
   }
 
 private:
-  static remark::RemarkOpts options() {
-    return remark::RemarkOpts::name("attention")
-        .category("ingot-form-attention");
-  }
-
   static Type elementOf(AttentionOp op) {
     return op.getQuery().getType().getElementType();
   }
 
-  /// Whether the target's library call takes the attention and is worth it; a
-  /// remark says so.
+  /// Returns whether the target's library call supports the attention and is
+  /// faster; a remark says so.
   bool isWorthIt(Location loc, const AttentionQuery &query) {
     if (std::string reason = target->refuseAttention(query); !reason.empty()) {
-      remark::missed(loc, options()) << remark::reason("{0}", reason);
+      remark::missed(loc, remarkOptions(getArgument(), "Attention"))
+          << remark::reason("{0}", reason);
       return false;
     }
     const auto &[sizes, left, right, element] =
         std::tie(query.sizes, query.left, query.right, query.element);
     Costs costs(sizes, left, right, element, target->getMachine());
     if (costs.whole > costs.plain) {
-      remark::missed(loc, options())
-          << remark::reason("products and a softmax are cheaper")
-          << remark::metric("plain-seconds", costs.plain)
-          << remark::metric("whole-seconds", costs.whole);
+      remark::missed(loc, remarkOptions(getArgument(), "Attention"))
+          << remark::reason("matmuls and a softmax are cheaper")
+          << remark::metric("decomposed_seconds", costs.plain)
+          << remark::metric("fused_seconds", costs.whole);
       return false;
     }
     int64_t pairs = sizes.batch * sizes.heads * sizes.queries * sizes.keys;
-    remark::passed(loc, options())
+    remark::passed(loc, remarkOptions(getArgument(), "Attention"))
         << remark::metric("left", left) << remark::metric("right", right)
-        << remark::metric("bytes-saved",
+        << remark::metric("bytes_saved",
                           pairs * element.getIntOrFloatBitWidth() / 8)
-        << remark::metric("plain-seconds", costs.plain)
-        << remark::metric("whole-seconds", costs.whole);
+        << remark::metric("decomposed_seconds", costs.plain)
+        << remark::metric("fused_seconds", costs.whole);
     return true;
   }
 
   bool isKept(AttentionOp op) {
     if (StringRef reason = op.refuseCall(); !reason.empty()) {
-      remark::missed(op.getLoc(), options()) << remark::reason("{0}", reason);
+      remark::missed(op.getLoc(), remarkOptions(getArgument(), "Attention"))
+          << remark::reason("{0}", reason);
       return false;
     }
-    // The target's legalization makes a bias of what stays a mask.
+    // The legalization of the target turns the remaining mask into a bias.
     AttentionQuery query = {op.getSizes(), static_cast<int64_t>(op.getLeft()),
                             static_cast<int64_t>(op.getRight()),
                             elementInPrecision(elementOf(op), precision)};
@@ -205,7 +204,8 @@ private:
     if (!match.isAttention())
       return;
     if (!match.getProblem().empty()) {
-      remark::missed(softmax.getLoc(), options())
+      remark::missed(softmax.getLoc(),
+                     remarkOptions(getArgument(), "Attention"))
           << remark::reason("{0}", match.getProblem());
       return;
     }

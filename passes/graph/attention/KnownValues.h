@@ -1,7 +1,7 @@
 //===----------------------------------------------------------------------===//
 //
-// Elements of values that depend on constants alone, without building the
-// tensors: masks of long sequences are too large to fold.
+// Evaluates elements of values that depend on constants only, without building
+// the tensors: masks of long sequences are too large to fold.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,23 +15,24 @@
 
 namespace ingot {
 
-/// The elements of `value` at these row-major positions, as doubles (booleans
-/// are 0 and 1); none where they depend on more than constants, or on ops that
-/// no mask is made of.
+/// Returns the elements of `value` at these row-major positions, as doubles
+/// (booleans are 0 and 1); none if they depend on other values than constants,
+/// or on ops that do not occur in masks.
 std::optional<std::vector<double>>
 knownElements(mlir::Value value, const std::vector<int64_t> &positions);
 
-/// Bounds of a window of keys around a query: -left <= key - query <= right,
-/// -1 for no bound.
-struct Window {
+/// The bounds of the keys that a query attends to: -left <= key - query <=
+/// right, where -1 means no bound.
+struct AttentionBounds {
   int64_t left = -1, right = -1;
 };
 
-/// The window that [.., queries, keys] of constants is, the same for all
-/// leading dimensions, if it is one. `isInside` says whether an element stands
-/// for a pair inside, or that it stands for neither.
-std::optional<Window>
-findWindow(mlir::Value pairs,
+/// Returns the bounds that a constant [.., queries, keys], which is equal along
+/// all leading dimensions, represents, if there are such bounds. `isInside`
+/// tells whether an element stands for a pair inside or outside, or for
+/// neither.
+std::optional<AttentionBounds>
+findBounds(mlir::Value pairs,
            llvm::function_ref<std::optional<bool>(double)> isInside);
 
 } // namespace ingot

@@ -1,7 +1,7 @@
 //===----------------------------------------------------------------------===//
 //
-// Packs intervals of memory: offsets such that no two that live at the same
-// time overlap.
+// Packs memory intervals: computes offsets such that no two intervals that are
+// live at the same time overlap.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,7 +13,8 @@
 
 namespace ingot {
 
-/// A block of memory that lives from instant `first` to `last`, both included.
+/// A block of memory that is live from instant `first` to `last`, both
+/// included.
 struct Interval {
   int64_t bytes = 0;
   int64_t first = 0;
@@ -30,8 +31,9 @@ struct Interval {
 int64_t packIntervals(llvm::MutableArrayRef<Interval> intervals,
                       int64_t alignment);
 
-/// The most bytes that live at one instant: no packing takes less. `instant`
-/// receives the first such instant if it is not null.
+/// Returns the maximum number of bytes that are live at one instant, a lower
+/// bound of any packing. `instant` receives the first such instant if it is not
+/// null.
 int64_t peakLiveBytes(llvm::ArrayRef<Interval> intervals, int64_t alignment,
                       int64_t *instant = nullptr);
 

@@ -1,6 +1,6 @@
 //===----------------------------------------------------------------------===//
 //
-// What the memory of the arena is for.
+// The purposes of the memory of the arena.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,36 +11,38 @@
 
 namespace ingot {
 
-/// The arena at the instant when most of it lives.
+/// The use of the arena at the instant with the most live bytes.
 struct ArenaUse {
   int64_t liveBytes = 0;
-  /// Of these, gradients of parameters, what library calls work in, and buckets
-  /// that gradients are copied to.
+  /// The parts of it that are gradients of parameters, scratch memory of
+  /// library calls, and buckets that gradients are copied to.
   int64_t gradientBytes = 0, workspaceBytes = 0, communicationBytes = 0;
 };
 
-/// Bytes in addition to the arena that the target stages the function's inputs
-/// in (Target::getStagingBlocks).
+/// Returns the bytes in addition to the arena in which the target stages the
+/// function's inputs (Target::getStagingBlocks).
 int64_t getStagingBytes(Signature signature, const Target &target);
 
 ArenaUse measureArenaUse(const StepGraph &graph,
                          const StepGraph::Lifetimes &lifetimes);
 
-/// What each interval is for: input, activation, gradient, communication,
-/// workspace or output.
+/// Returns the purpose of each interval: input, activation, gradient,
+/// communication, workspace or output.
 llvm::SmallVector<llvm::StringRef>
 listKinds(const StepGraph &graph, const StepGraph::Lifetimes &lifetimes);
 
-/// Memory that lives at that instant.
+/// Memory that is live at that instant.
 struct LiveTensor {
-  /// See listKinds.
+  /// The purpose, as listKinds names it.
   llvm::StringRef kind;
-  /// Of the tensor, or of the library call that works there.
+  /// The location of the tensor, or of the library call that uses the scratch
+  /// memory.
   mlir::Location location;
   int64_t bytes;
 };
 
-/// What lives at that instant, the largest first, in the program's order.
+/// Returns the memory that is live at that instant, the largest first,
+/// otherwise in program order.
 llvm::SmallVector<LiveTensor>
 listLiveTensors(const StepGraph &graph, const StepGraph::Lifetimes &lifetimes);
 

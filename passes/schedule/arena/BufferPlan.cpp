@@ -1,8 +1,8 @@
 #include "passes/schedule/arena/BufferPlan.h"
 
 #include "dialects/ingot/builders/Builders.h"
+#include "dialects/ingot/support/Remarks.h"
 #include "dialects/ingot/support/Views.h"
-#include "mlir/IR/Remarks.h"
 #include "runtime/abi/Abi.h"
 
 using namespace mlir;
@@ -30,10 +30,9 @@ void BufferPlan::copyStates() {
     Value value = end->getOperand(index);
     FlatSymbolRefAttr state = signature.resultState(index);
     remark::missed(value.getLoc(),
-                   remark::RemarkOpts::name("in-place").category("memory"))
-        << remark::reason(
-               "the new value of {0} cannot take the old one's place",
-               state.getValue());
+                   remarkOptions("place-steps", "InPlaceUpdate"))
+        << remark::reason("the new value cannot overwrite the old one")
+        << remark::metric("state", state.getValue());
     copies.push_back({resolveViews(value), statePlaces.lookup(state)});
   }
   for (auto [index, interval] : ownOutput)
@@ -77,7 +76,7 @@ SmallVector<int64_t> BufferPlan::getAliases(FusionOp fusion) const {
     Place place = getPlace(input);
     bool isEmpty = tensorType(input).getNumElements() == 0;
     for (auto [i, result] : llvm::enumerate(fusion.getResults())) {
-      // Where an empty tensor is says nothing.
+      // The offset of an empty tensor is arbitrary.
       if (isEmpty || tensorType(result).getNumElements() == 0)
         continue;
       Place other = getPlace(result);

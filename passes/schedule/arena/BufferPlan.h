@@ -1,6 +1,6 @@
 //===----------------------------------------------------------------------===//
 //
-// Where each tensor of a function lives, and for how long.
+// The location in memory and the lifetime of each tensor of a function.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,7 +12,7 @@
 
 namespace ingot {
 
-/// A place in memory.
+/// A location in memory.
 struct Place {
   exec::Space space = exec::Space::Arena;
   int64_t offset = 0;
@@ -24,33 +24,38 @@ struct FinalCopy {
   Place to;
 };
 
-/// The memory plan of one function of fusions, anchors and views, in its order.
+/// The memory plan of one function of fusions, library calls and views, in its
+/// order.
 class BufferPlan {
 public:
-  /// `statePlaces`: of each state, by symbol.
+  /// Plans the function; `statePlaces` has the location of each state by
+  /// symbol.
   BufferPlan(Signature signature,
              const llvm::DenseMap<mlir::Attribute, Place> &statePlaces,
              const Target &target, bool noReuse);
 
-  /// The place of a tensor.
+  /// Returns the location of a tensor.
   Place getPlace(mlir::Value value) const;
-  /// The memory that an operation works in; none if it needs none.
+  /// Returns the scratch memory of an operation; none if it needs none.
   std::optional<Interval> getScratch(mlir::Operation *op) const;
-  /// The place of the output that result `index` is; none if it is a state.
+  /// Returns the location of the output that result `index` is; none if it is a
+  /// state.
   std::optional<Place> getOutputPlace(unsigned index) const;
-  /// Copies that the step ends with.
+  /// Returns the copies at the end of the step.
   llvm::ArrayRef<FinalCopy> getFinalCopies() const { return copies; }
-  /// Per operand of a fusion, the result whose memory it shares, or -1.
+  /// Returns, for each operand of a fusion, the result whose memory it shares,
+  /// or -1.
   llvm::SmallVector<int64_t> getAliases(FusionOp fusion) const;
 
-  /// Places in the arena; instants are positions of what is no view.
+  /// Returns the intervals of the arena; instants are positions of ops that are
+  /// not views.
   llvm::ArrayRef<Interval> getIntervals() const { return lifetimes.intervals; }
   int64_t getArenaBytes() const { return arenaBytes; }
   const ArenaUse &getUse() const { return use; }
   llvm::SmallVector<LiveTensor> listLive() const {
     return listLiveTensors(graph, lifetimes);
   }
-  /// What each place is for.
+  /// Returns the purpose of each interval.
   llvm::SmallVector<llvm::StringRef> listIntervalKinds() const {
     return listKinds(graph, lifetimes);
   }
@@ -64,7 +69,7 @@ private:
   StepGraph graph;
   StepGraph::Lifetimes lifetimes;
   llvm::DenseMap<mlir::Operation *, unsigned> scratch;
-  /// Outputs that need memory of their own.
+  /// The outputs that need memory of their own.
   llvm::DenseMap<unsigned, unsigned> ownOutput;
   llvm::SmallVector<FinalCopy> copies;
   int64_t arenaBytes = 0;

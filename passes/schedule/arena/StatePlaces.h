@@ -1,6 +1,6 @@
 //===----------------------------------------------------------------------===//
 //
-// Where the states of a module lie in the state block.
+// The locations of the states of a module in the state block.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,14 +21,14 @@ struct StatePlaces {
 
   explicit StatePlaces(mlir::ModuleOp module);
 
-  /// By symbol; none for a state in halves. That of a state in shards is in the
-  /// table of their addresses: their memory comes with the number of ranks.
+  /// The locations by symbol; none for a split master. That of a sharded state
+  /// is in the table of addresses: its memory depends on the number of ranks.
   llvm::DenseMap<mlir::Attribute, Place> places;
-  /// By number.
+  /// The buckets by number.
   std::map<int64_t, Gather> gathers;
-  /// Parts of the block.
+  /// The bytes of the parts of the block.
   int64_t weightBytes = 0, optimizerBytes = 0, accumulatorBytes = 0;
-  /// Of the memory for shards, on a rank alone.
+  /// The bytes of sharded states, if there is one rank.
   int64_t shardBytes = 0;
 
   int64_t getBytes() const {
@@ -36,7 +36,7 @@ struct StatePlaces {
   }
 
 private:
-  /// Of the parts, that with states of the role.
+  /// Returns the part that contains states of the role.
   int64_t &getPart(Role role);
   void place(StateOp state);
 };

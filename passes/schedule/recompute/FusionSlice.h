@@ -1,6 +1,6 @@
 //===----------------------------------------------------------------------===//
 //
-// Parts of operations: what some of the results need.
+// Slices of operations that compute only some of the results.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,26 +12,27 @@
 
 namespace ingot {
 
-/// How some results of an operation are computed again, given others.
+/// The part of an operation that recomputes some results, given others.
 struct FusionSlice {
-  /// Operands, and results of the original, that are read.
+  /// The operands, and the results of the original, that are read.
   llvm::SmallBitVector operands, others;
-  /// The operations of a fusion's body that run.
+  /// The operations of a fusion's body that are executed.
   llvm::SmallVector<mlir::Operation *> body;
-  /// The whole operation runs.
+  /// Whether the whole operation is executed.
   bool isWhole = true;
 
-  /// What `results` need where the results `available` may be read. Elements of
-  /// a fusion's results that need no reduction (of which others may hold the
-  /// values) are computed alone, one by one; how a reduction goes over its
-  /// space may depend on all results, so otherwise all of it runs.
+  /// Returns the slice that computes `results` if the results `available` can
+  /// be read. Elements of a fusion's results that do not depend on a reduction,
+  /// except on reductions whose values are available, are computed
+  /// independently; the order of a reduction may depend on all results, so that
+  /// otherwise the whole operation is executed.
   static FusionSlice of(mlir::Operation *op,
                         const llvm::SmallBitVector &results,
                         const llvm::SmallBitVector &available);
 
-  /// Builds the slice at the builder's position, with `operands` in the place
-  /// of the operation's own and `others` in that of its results. Returns a
-  /// value for each result, null for those left out.
+  /// Builds the slice at the insertion point of the builder, with `operands`
+  /// instead of the operation's own and `others` instead of its results.
+  /// Returns a value for each result, and null for those left out.
   llvm::SmallVector<mlir::Value> clone(mlir::OpBuilder &builder,
                                        mlir::Operation *op,
                                        const llvm::SmallBitVector &results,

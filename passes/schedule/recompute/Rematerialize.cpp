@@ -5,8 +5,8 @@
 #include "dialects/exec/Exec.h"
 #include "dialects/ingot/builders/Builders.h"
 #include "dialects/ingot/ir/Diagnostics.h"
+#include "dialects/ingot/support/Remarks.h"
 #include "dialects/ingot/support/Views.h"
-#include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "passes/cost/Cost.h"
 #include "passes/schedule/Order.h"
@@ -14,7 +14,7 @@
 #include "passes/schedule/arena/ArenaUse.h"
 #include "passes/schedule/arena/StatePlaces.h"
 #include "passes/schedule/recompute/FusionSlice.h"
-#include "passes/schedule/recompute/Recompute.h"
+#include "passes/schedule/recompute/RecomputeSearch.h"
 #include "runtime/abi/Abi.h"
 #include "llvm/Support/Regex.h"
 
@@ -248,7 +248,7 @@ private:
       before.erase();
       return emitUserError(
           optionLoc("--memory-budget"),
-          "the step does not fit; the smallest possible is " +
+          "the step does not fit; the smallest possible budget is " +
               Twine(fixedBytes + bytes) + " bytes" +
               (budgetPercent >= 0 ? " at the peak" : ""),
           "allow that much, or compile with a smaller --batch");
@@ -338,17 +338,16 @@ private:
       for (unsigned buffer : node.writes)
         bytes += plan.graph.getBuffers()[buffer].bytes;
       remark::passed(node.op->getLoc(),
-                     remark::RemarkOpts::name("recompute").category("memory"))
+                     remarkOptions(getArgument(), "Recomputation"))
           << remark::metric("bytes", bytes);
     }
-    remark::analysis(func.getLoc(),
-                     remark::RemarkOpts::name("budget").category("memory"))
+    remark::analysis(func.getLoc(), remarkOptions(getArgument(), "Budget"))
         << remark::metric("function", func.getName())
-        << remark::metric("peak-bytes", fixedBytes + arenaBytes)
-        << remark::metric("recomputed-seconds",
+        << remark::metric("peak_bytes", fixedBytes + arenaBytes)
+        << remark::metric("recomputed_seconds",
                           llvm::formatv("{0:e3}", search.getSeconds()).str())
         << remark::metric(
-               "share-of-step",
+               "step_fraction",
                llvm::formatv("{0:f4}", search.getSeconds() / stepSeconds)
                    .str());
   }

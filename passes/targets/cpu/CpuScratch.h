@@ -1,6 +1,6 @@
 //===----------------------------------------------------------------------===//
 //
-// The figures of a machine that the scratch of library calls depends on.
+// The machine figures on which the scratch memory of library calls depends.
 //
 //===----------------------------------------------------------------------===//
 

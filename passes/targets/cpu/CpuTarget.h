@@ -1,7 +1,7 @@
 //===----------------------------------------------------------------------===//
 //
-// The target that runs steps on the host's CPU: kernels are vector code,
-// library calls those of runtime/cpu.
+// The target that executes steps on the host's CPU: kernels are vector code,
+// and library calls are those of runtime/cpu.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,18 +14,18 @@ namespace ingot {
 
 class CpuTarget : public Target {
 public:
-  /// `spec.arch` is `native`, empty for the same, or a processor as LLVM names
-  /// it. An error where there is none.
+  /// Creates the target. `spec.arch` is `native` (the same as empty) or LLVM's
+  /// name of a CPU; an unknown name is an error.
   static llvm::Expected<std::unique_ptr<Target>> create(const TargetSpec &spec,
                                                         const Machine &machine);
 
-  /// Built-in figures for a processor with the features (LLVM's names).
+  /// Returns the built-in figures for a CPU with the features (LLVM's names).
   static Machine describeMachine(llvm::ArrayRef<std::string> features,
                                  unsigned threads);
-  /// As getSupport(), for machine figures alone.
+  /// Computes getSupport() from machine figures only.
   static LibrarySupport getSupport(LibraryCall call, const Machine &machine);
-  /// From placed steps to kernels in the LLVM dialect. What remains is
-  /// `--ingot-lower-steps`, which needs the manifest.
+  /// Adds the passes from placed steps to kernels in the LLVM dialect.
+  /// `--ingot-lower-steps`, which needs the manifest, follows.
   static void addKernelPipeline(mlir::OpPassManager &manager, unsigned level,
                                 const HostProcessor &host);
 
@@ -47,7 +47,7 @@ private:
   using Target::Target;
 };
 
-/// Makes the kind `cpu` known.
+/// Registers the kind `cpu`.
 void registerCpuTarget();
 /// Registers `--ingot-cpu-kernels`.
 void registerCpuPipelines();

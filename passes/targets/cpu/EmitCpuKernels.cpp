@@ -167,7 +167,7 @@ Extent KernelBuilder::emitLoop(size_t split) {
 /// Reductions that fold the innermost dimension: each iteration is one element
 /// of the results, sums run in registers.
 Extent KernelBuilder::emitAlong(size_t split) {
-  ReductionSpace space(yield());
+  ReductionSpace space(yield()->getOperands());
   SmallVector<int64_t> kept = space.sizes(space.kept);
   SmallVector<int64_t> reduced = space.sizes(space.reduced);
   ArrayRef<int64_t> outer = ArrayRef(reduced).take_front(split);
@@ -217,7 +217,7 @@ Extent KernelBuilder::emitAlong(size_t split) {
 /// Reductions that keep the innermost dimension: each iteration folds a strip
 /// of neighbouring columns, row after row.
 Extent KernelBuilder::emitAcross(size_t split) {
-  ReductionSpace space(yield());
+  ReductionSpace space(yield()->getOperands());
   SmallVector<int64_t> kept = space.sizes(space.kept);
   SmallVector<int64_t> reduced = space.sizes(space.reduced);
   ArrayRef<int64_t> outer = ArrayRef(kept).take_front(split);
@@ -308,7 +308,7 @@ Extent KernelBuilder::build(bool flat) {
   if (kind == FusionKind::Row)
     return emitRows(kernel);
   if (kind == FusionKind::Reduction) {
-    ReductionSpace space(yield());
+    ReductionSpace space(yield()->getOperands());
     bool along = space.foldsInnermost();
     ArrayRef<int64_t> dims = along ? space.reduced : space.kept;
     size_t merges = std::max<size_t>(1, space.trailing(dims));
@@ -358,7 +358,8 @@ struct EmitCpuKernels : ingot::impl::EmitCpuKernelsBase<EmitCpuKernels> {
     auto check = [](exec::MatmulEpilogueOp product) -> WalkResult {
       if (product.getKernel() && !product.getExtra())
         return WalkResult::advance();
-      return product.emitOpError("has an epilogue that devices alone have");
+      return product.emitOpError(
+          "uses an epilogue that only GPU targets support");
     };
     if (getOperation().walk(setExtent).wasInterrupted() ||
         getOperation().walk(check).wasInterrupted())

@@ -21,7 +21,7 @@ void KernelFunction::createFunction(unsigned ranges) {
   function = func::FuncOp::create(builder, loc, kernel.getSymName(),
                                   builder.getFunctionType(types, {}));
   function.setPrivate();
-  // Buffers overlap only where the schedule says so.
+  // Buffers overlap only where the schedule lets a result reuse memory.
   for (unsigned i = 0; i < numBuffers; ++i) {
     // An input that shares a result's memory is read through the result's
     // pointer.

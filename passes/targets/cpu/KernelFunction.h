@@ -1,7 +1,7 @@
 //===----------------------------------------------------------------------===//
 //
-// The function that a kernel becomes: flat buffers, then a range of the
-// kernel's parallel extent.
+// The function that a kernel becomes. Its arguments are flat buffers, then a
+// range of the kernel's parallel extent.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,16 +16,17 @@
 
 namespace ingot::codegen {
 
-/// How launches share out a kernel.
+/// The parallel iterations of a kernel, which a launch distributes over
+/// threads.
 struct Extent {
   int64_t iterations = 1;
   int64_t grain = 1;
 };
 
-/// Elements that are worth waking a thread for.
+/// The number of elements that justify waking a thread.
 inline constexpr int64_t kElementsPerThread = 8192;
 
-/// What the emitters of all kinds of kernels start from.
+/// The state that the emitters of all kinds of kernels share.
 class KernelFunction {
 public:
   explicit KernelFunction(exec::KernelOp kernel)
@@ -33,8 +34,8 @@ public:
         builder(kernel.getContext()), loc(kernel.getLoc()) {}
 
 protected:
-  /// Begins the function beside the kernel; the builder is in it. The buffers
-  /// are followed by ranges of indices.
+  /// Creates the function next to the kernel, and moves the builder into it.
+  /// The buffers are followed by ranges of indices.
   void createFunction(unsigned ranges = 1);
   void finishFunction();
 
@@ -54,11 +55,11 @@ protected:
   mlir::Location loc;
   mlir::func::FuncOp function;
   llvm::SmallVector<mlir::Value> buffers;
-  /// The first range, and the second one.
+  /// The bounds of the first range, and of the second one.
   mlir::Value begin, end, begin2, end2;
 };
 
-/// The index of an element of a row in a tensor of the space's rows.
+/// Returns the index, in a tensor of the space's rows, of an element of a row.
 llvm::SmallVector<mlir::Value> indexInRow(const ScalarEmitter &e,
                                           const RowSpace &space,
                                           mlir::Value tensor, mlir::Value row,
@@ -70,7 +71,7 @@ Extent emitRows(exec::KernelOp kernel);
 /// Emits the function of an `epilogue` kernel.
 void emitEpilogue(exec::KernelOp kernel);
 
-/// Emits the function of a `group` kernel, which calls those of its parts.
+/// Emits the function of a `group` kernel, which calls those of its loops.
 Extent emitGroup(exec::KernelOp kernel, llvm::ArrayRef<GroupPart> parts,
                  llvm::ArrayRef<Extent> extents);
 

@@ -1,6 +1,7 @@
 //===----------------------------------------------------------------------===//
 //
-// Passes that generate CPU code, and the way from a module to an object file.
+// Passes that generate CPU code, and the pipeline from a module to an object
+// file.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,6 +1,6 @@
 //===----------------------------------------------------------------------===//
 //
-// Kernels for CPUs.
+// Generation of CPU kernels.
 //
 //===----------------------------------------------------------------------===//
 
@@ -10,18 +10,16 @@
 include "mlir/Pass/PassBase.td"
 
 def EmitCpuKernels : Pass<"ingot-emit-cpu-kernels", "::mlir::ModuleOp"> {
-  let summary = "turns `exec.kernel` into functions of loops";
+  let summary = "lowers `exec.kernel` to functions of loops for CPUs";
   let description = [{
-    A kernel becomes a function of its flat buffers and a range of its parallel
-    extent, which the launches of the kernel learn. Trailing dimensions are one loop as
-    far as no index has to be taken apart again, so that the vectorizer sees unit strides.
-    Loop kernels compute an element of every result per iteration and store after all
-    are computed, so results may share inputs' memory. Reductions run along the innermost dimension if it is
-    folded away; else they keep a strip of accumulators and run across it. Row kernels
-    go over a row in passes, one per reduction that waits for another; what takes long to compute is kept
-    on the stack between passes. Epilogue kernels go over a range of rows and one of columns of a
-    library call's result, and no launch has them. The order of
-    a sum never depends on the number of threads.
+    A kernel becomes a function of its flat buffers and of a range of its parallel extent, which is recorded on the
+    launches of the kernel. Trailing dimensions are collapsed into one loop as long as no index has to be
+    delinearized, so that the vectorizer sees unit strides. Loop kernels compute one element of every result per
+    iteration and store after all are computed, so that results may share memory with inputs. Reductions run along the
+    innermost dimension if it is reduced; otherwise they keep a strip of accumulators and run across it. Row kernels
+    traverse a row in several passes, one per reduction that depends on another; values that are expensive to compute
+    are kept on the stack between passes. Epilogue kernels process a range of rows and a range of columns of a library
+    call's result, and have no launch. The order of a sum never depends on the number of threads.
 
     Before:
     ```mlir
@@ -52,13 +50,14 @@ def EmitCpuKernels : Pass<"ingot-emit-cpu-kernels", "::mlir::ModuleOp"> {
 }
 
 def PrefetchStreams : Pass<"ingot-prefetch-streams", "::mlir::func::FuncOp"> {
-  let summary = "lets loops over more than the caches hold ask for what they will touch";
+  let summary = "inserts software prefetch into loops that stream from memory";
   let description = [{
-    Innermost loops run in pieces, and each asks for the lines that the next one will touch, of
-    every buffer along which it moves by one element; loops shorter than a piece ask for what later rounds of the
-    loop around them will. Kernels of fewer bytes are left alone, what is in the caches needs no asking, and so are loops
-    over more than three buffers, which keep memory busy by themselves, and functions that ask already: an epilogue's
-    next row is elsewhere. Values do not change, but for the order in which a sum over a row adds up.
+    Innermost loops are split into pieces, each of which prefetches the cache lines of the next piece, for every
+    buffer that is accessed with unit stride; a loop shorter than a piece prefetches the lines of later iterations of
+    the loop around it. The pass does not apply to kernels over few bytes, which stay in the caches, to loops over
+    more than three buffers, which keep memory busy by themselves, and to functions that contain prefetches already,
+    such as epilogues, whose next row is not contiguous. Values do not change, except for the order in which a sum
+    over a row is accumulated.
 
     Before:
     ```mlir
@@ -84,10 +83,10 @@ def PrefetchStreams : Pass<"ingot-prefetch-streams", "::mlir::func::FuncOp"> {
   }];
   let options = [
     Option<"leastBytes", "least-bytes", "int64_t", "524288",
-           "bytes of all of a kernel's buffers, from which on it is treated; of a buffer, a sixteenth">,
-    Option<"piece", "piece", "int64_t", "512", "iterations of a piece">,
+           "smallest size of all buffers of a kernel, in bytes, for prefetch; a single buffer has at least a sixteenth of it">,
+    Option<"piece", "piece", "int64_t", "512", "iterations per piece">,
   ];
-  let statistics = [Statistic<"numStreams", "streams", "streams of elements asked for">];
+  let statistics = [Statistic<"numStreams", "streams", "buffers that are prefetched">];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"
   ];

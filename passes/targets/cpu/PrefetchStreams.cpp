@@ -1,17 +1,17 @@
 //===----------------------------------------------------------------------===//
-// PrefetchStreams: loops over more than the caches hold ask for what they will
-// touch.
+// PrefetchStreams: inserts software prefetch into loops that stream from
+// memory.
 //
-// A processor foresees a few streams of neighbouring lines by itself, and not
-// far: one loop over one array reads at half the rate of memory or less.
+// Hardware prefetchers track a few streams of adjacent lines, and do not run
+// far ahead: a loop over one array reads at half the memory bandwidth or less.
 //===----------------------------------------------------------------------===//
 
+#include "dialects/ingot/support/Remarks.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
-#include "mlir/IR/Remarks.h"
 #include "passes/targets/cpu/Passes.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -26,7 +26,7 @@ namespace {
 
 constexpr int64_t kLineBytes = 64;
 
-/// More keep memory busy by themselves.
+/// More streams keep memory busy by themselves.
 constexpr size_t kMostStreams = 3;
 
 int64_t bytesOf(MemRefType type) {
@@ -34,8 +34,9 @@ int64_t bytesOf(MemRefType type) {
   return type.getNumElements() * bits / 8;
 }
 
-/// How far `index` moves while the counter of `loop` moves by 1 and those of
-/// loops within it stay; nothing where it is not plain arithmetic on them.
+/// Returns the stride of `index` in the induction variable of `loop`, with
+/// those of inner loops fixed; nothing where it is not simple arithmetic on
+/// them.
 std::optional<int64_t> findStride(Value index, scf::ForOp loop) {
   if (index == loop.getInductionVar())
     return 1;
@@ -65,7 +66,7 @@ std::optional<int64_t> findStride(Value index, scf::ForOp loop) {
   return *lhs == 0 && *rhs == 0 ? std::optional<int64_t>(0) : std::nullopt;
 }
 
-/// How often the loop runs, if that is known.
+/// Returns the trip count of the loop, if it is known.
 std::optional<int64_t> findLength(scf::ForOp loop) {
   APInt lower, upper;
   if (!matchPattern(loop.getLowerBound(), m_ConstantInt(&lower)) ||
@@ -74,10 +75,10 @@ std::optional<int64_t> findLength(scf::ForOp loop) {
   return upper.getSExtValue() - lower.getSExtValue();
 }
 
-/// An index into a buffer that moves on by 1.
+/// An index into a buffer with stride 1.
 struct Stream {
   Value buffer, index;
-  /// From an element to the one that is asked for with it.
+  /// The distance from an element to the one that is prefetched with it.
   int64_t distance;
 
   bool operator==(const Stream &other) const {
@@ -108,11 +109,11 @@ struct PrefetchStreams : ingot::impl::PrefetchStreamsBase<PrefetchStreams> {
       SmallVector<Stream> streams = findStreams(loop);
       if (streams.empty())
         continue;
-      auto options =
-          remark::RemarkOpts::name("prefetch").category(getArgument());
+      auto options = ingot::remarkOptions(getArgument(), "Prefetch");
       if (streams.size() > kMostStreams) {
         remark::missed(loop.getLoc(), options)
-            << remark::reason("so many arrays keep memory busy")
+            << remark::reason(
+                   "the loop reads enough arrays to keep memory busy")
             << remark::metric("arrays", streams.size());
         continue;
       }
@@ -123,7 +124,8 @@ struct PrefetchStreams : ingot::impl::PrefetchStreamsBase<PrefetchStreams> {
   }
 
 private:
-  /// What every iteration touches, of buffers that matter.
+  /// Returns the unit-stride accesses of every iteration to buffers that are
+  /// large enough.
   SmallVector<Stream> findStreams(scf::ForOp loop) {
     SmallVector<Stream> streams;
     APInt step;
@@ -149,8 +151,8 @@ private:
     return streams;
   }
 
-  /// About a piece further: in the loop, or as many rounds on of the one around
-  /// a short loop.
+  /// The prefetch is about a piece ahead: in the loop, or in later iterations
+  /// of the loop around a short loop.
   std::optional<int64_t> findDistance(Value index, scf::ForOp loop) {
     std::optional<int64_t> length = findLength(loop);
     auto around = loop->getParentOfType<scf::ForOp>();
@@ -162,7 +164,7 @@ private:
     return *stride * std::max<int64_t>(1, piece / *length);
   }
 
-  /// Makes the loop one over pieces, each of which asks for the next one.
+  /// Splits the loop into pieces, each of which prefetches the next one.
   void cut(scf::ForOp loop, ArrayRef<Stream> streams) {
     Location loc = loop.getLoc();
     OpBuilder builder(loop);
@@ -180,7 +182,7 @@ private:
     Value to = arith::MinSIOp::create(
         builder, loc, arith::AddIOp::create(builder, loc, from, size),
         loop.getUpperBound());
-    // Elements of a line, and the streams of such elements.
+    // The number of elements of a cache line, and the streams of such elements.
     llvm::MapVector<int64_t, SmallVector<Stream>> byLine;
     for (const Stream &stream : streams) {
       auto type = cast<MemRefType>(stream.buffer.getType());
@@ -199,7 +201,7 @@ private:
                  copyIndex(builder, stream.index, loop, mapping));
       numStreams += group.size();
     }
-    // Without results it has a terminator.
+    // A loop without results already has a terminator.
     if (pieces.getNumResults() == 0)
       loop->moveBefore(body->getTerminator());
     else
@@ -228,7 +230,7 @@ private:
                                /*isDataCache=*/true);
   }
 
-  /// The arithmetic that makes an index, for another counter.
+  /// Clones the computation of an index for another induction variable.
   static Value copyIndex(OpBuilder &builder, Value index, scf::ForOp loop,
                          IRMapping &mapping) {
     if (mapping.contains(index) || loop.isDefinedOutsideOfLoop(index))

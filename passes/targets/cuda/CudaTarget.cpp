@@ -5,10 +5,13 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
+#include "passes/codegen/ElementEmitter.h"
 #include "passes/targets/cuda/DeviceCode.h"
 #include "passes/targets/cuda/LibraryScratch.h"
 #include "passes/targets/cuda/Passes.h"
 #include "passes/targets/cuda/epilogues/LibraryEpilogue.h"
+#include "passes/targets/cuda/kernels/DeviceMessages.h"
+#include "passes/targets/cuda/kernels/ReductionSplit.h"
 #include "passes/targets/host/Object.h"
 #include "passes/targets/host/ScalarPasses.h"
 
@@ -58,6 +61,8 @@ Machine CudaTarget::describeMachine() const {
   machine.cacheBytes = 50e6;
   // What NVIDIA recommends for matrix products on its latest devices.
   machine.deviceWorkspaceBytes = 32 << 20;
+  // 132 multiprocessors of 1024.
+  machine.threads = 1 << 17;
   machine.launchSeconds = 3e-6;
   machine.linkBandwidth = 300e9;
   machine.linkSeconds = 10e-6;
@@ -70,13 +75,14 @@ Machine CudaTarget::describeMachine() const {
 
 static bool isHalf(Type element) { return element.isBF16() || element.isF16(); }
 
-/// Whether tensor cores multiply the type: f32 is then rounded to TF32.
+/// Returns whether tensor cores multiply the type: f32 is then rounded to TF32.
 static bool isOnTensorCores(int32_t type, MathMode math) {
   return type == INGOT_BF16 || type == INGOT_F16 ||
          (type == INGOT_F32 && math == MathMode::TF32);
 }
 
-/// Why cuDNN takes no attention of these sizes and bounds; empty if it does.
+/// Returns why cuDNN takes no attention of these sizes and bounds; empty if it
+/// does.
 static StringRef refuseSizes(const AttentionSizes &sizes, int64_t left,
                              int64_t right) {
   auto fits = [](int64_t columns) {
@@ -87,9 +93,8 @@ static StringRef refuseSizes(const AttentionSizes &sizes, int64_t left,
   if (!isEmpty && fits(sizes.size) && fits(sizes.valueSize) && knowsBounds &&
       sizes.window(left, right).fewest > 0)
     return "";
-  return "the device's kernel takes heads of a multiple of 8 up to 128 "
-         "columns, "
-         "and bounds within which each query sees a key";
+  return "the library requires head sizes that are multiples of 8 up to 128, "
+         "and bounds in which each query attends to a key";
 }
 
 bool CudaTarget::hasAttention(Type element) const { return isHalf(element); }
@@ -97,11 +102,10 @@ bool CudaTarget::hasAttention(Type element) const { return isHalf(element); }
 std::string CudaTarget::refuseAttention(const AttentionQuery &query) const {
   if (query.hasTerms || query.hasDropout)
     if (query.readsLse)
-      return "the logarithms of sums are read, which differ where a query sees "
-             "no key, and whose gradient knows no weights that the library "
-             "drops";
+      return "the log-sum-exp is used; the library's differs for fully masked "
+             "rows and ignores dropout";
   if (query.hasMask)
-    return "the device's kernel does not take a mask";
+    return "the library does not support masks";
   return refuseSizes(query.sizes, query.left, query.right).str();
 }
 
@@ -131,12 +135,13 @@ static LibrarySupport describeSupport(const ingot_conv_desc &desc, LibraryCall,
 static LibrarySupport describeSupport(const ingot_attention_desc &desc,
                                       LibraryCall call, const Target &target) {
   if (desc.type != INGOT_BF16 && desc.type != INGOT_F16)
-    return {"the device's kernel takes 16-bit elements"};
+    return {"the library supports 16-bit element types only"};
   if (hasBuffer(call, "mask"))
-    return {"the device's kernel does not take a mask"};
+    return {"the library does not support masks"};
   // A query behind a window of the first keys would attend to none.
   if (hasBuffer(call, "lengths") && desc.left >= 0)
-    return {"the device's kernel does not take lengths with a window"};
+    return {"the library does not support key sequence lengths with a sliding "
+            "window"};
   AttentionSizes sizes = {desc.batch, desc.heads, desc.key_heads, desc.queries,
                           desc.keys,  desc.size,  desc.value_size};
   if (StringRef reason = refuseSizes(sizes, desc.left, desc.right);
@@ -166,6 +171,66 @@ LibrarySupport CudaTarget::getSupport(LibraryCall call) const {
         support = describeSupport(desc, call, *this);
       });
   return support;
+}
+
+/// What kernels that replace a call work in.
+static int64_t countCallScratch(LibraryCall call, int64_t threads) {
+  MLIRContext *context = call->getContext();
+  CallDescriptor descriptor = CallDescriptor::of(call);
+  int64_t bytes = 0;
+  // Kernels encode what a bucket sends, and add up squares.
+  descriptor.match<ingot_bucket_desc>([&](const ingot_bucket_desc &desc) {
+    if (desc.compression == INGOT_UNCOMPRESSED ||
+        abi::findEntry(call.getEntry())->phase != abi::Phase::Start)
+      return;
+    auto buffers = codegen::MessageBuffers::of(context, desc.compression,
+                                               desc.elements, desc.k);
+    SmallVector<MemRefType> types = {buffers.message};
+    if (buffers.counts)
+      types.push_back(buffers.counts);
+    bytes = codegen::countAlignedBytes(types);
+  });
+  descriptor.match<ingot_shard_desc>([&](const ingot_shard_desc &desc) {
+    bytes = codegen::countAlignedBytes(
+        codegen::ReductionSplit::ofAll(desc.elements, Float64Type::get(context),
+                                       threads)
+            .partials);
+  });
+  return bytes;
+}
+
+int64_t CudaTarget::getScratchBytes(Operation *op) const {
+  using namespace codegen;
+  int64_t library = Target::getScratchBytes(op);
+  auto threads = static_cast<int64_t>(machine.threads);
+  if (auto call = dyn_cast<LibraryCall>(op))
+    return std::max(library, countCallScratch(call, threads));
+  auto fusion = dyn_cast<FusionOp>(op);
+  if (!fusion)
+    return library;
+  auto count = [&](const ReductionSpace &space, TypeRange inputs) {
+    SmallVector<Type> buffers = llvm::map_to_vector(inputs, [](Type type) {
+      return Type(flatType(cast<RankedTensorType>(type)));
+    });
+    return countAlignedBytes(
+        ReductionSplit::of(space, buffers, threads).partials);
+  };
+  if (fusion.getKind() == FusionKind::Reduction) {
+    Block &body = fusion.getBody().front();
+    return count(ReductionSpace(body.getTerminator()->getOperands()),
+                 body.getArgumentTypes());
+  }
+  SmallVector<Operation *> extra = fusion.getExtraOps();
+  if (extra.empty() || !isa<Reduction>(extra.back()))
+    return library;
+  SmallVector<Type> read;
+  for (Operation *part : extra)
+    for (Value operand : part->getOperands())
+      if (!llvm::is_contained(extra, operand.getDefiningOp()))
+        read.push_back(operand.getType());
+  // Partial sums are written when the library's workspace is free again.
+  return std::max(library,
+                  count(ReductionSpace(extra.back()->getResults()), read));
 }
 
 bool CudaTarget::prefersChannelsLast(LibraryCall call) const {
@@ -230,19 +295,15 @@ void CudaTarget::addLegalization(OpPassManager &functions,
   }
 }
 
-void CudaTarget::addDeviceFunctions(OpPassManager &manager,
-                                    std::optional<int64_t> threads) {
-  EmitCudaKernelsOptions emission;
-  if (threads)
-    emission.threads = *threads;
-  manager.addPass(createEmitCudaKernels(emission));
+void CudaTarget::addDeviceFunctions(OpPassManager &manager) {
+  manager.addPass(createEmitCudaKernels());
   // Functions are polynomials at every level: the device has no C library.
   addScalarPasses(manager.nest<gpu::GPUModuleOp>().nest<gpu::GPUFuncOp>(),
                   /*level=*/2);
 }
 
 void CudaTarget::addKernelPipeline(OpPassManager &manager, unsigned) const {
-  addDeviceFunctions(manager, std::nullopt);
+  addDeviceFunctions(manager);
   manager.addNestedPass<gpu::GPUModuleOp>(createConvertDeviceKernels());
 }
 
@@ -256,8 +317,6 @@ llvm::Expected<DeviceCode> CudaTarget::emitDeviceCode(ModuleOp module) const {
 
 void ingot::registerCudaPipelines() {
   PassPipelineRegistration<>(
-      "ingot-cuda-kernels", "from placed steps to device functions for CUDA",
-      [](OpPassManager &manager) {
-        CudaTarget::addDeviceFunctions(manager, std::nullopt);
-      });
+      "ingot-cuda-kernels", "from placed steps to GPU functions for CUDA",
+      [](OpPassManager &manager) { CudaTarget::addDeviceFunctions(manager); });
 }

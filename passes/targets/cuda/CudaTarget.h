@@ -1,7 +1,7 @@
 //===----------------------------------------------------------------------===//
 //
-// The target that runs steps on an NVIDIA GPU: kernels are device functions,
-// library calls those of cuBLASLt and cuDNN (runtime/cuda).
+// The target that executes steps on an NVIDIA GPU: kernels are GPU functions,
+// and library calls are those of cuBLASLt and cuDNN (runtime/cuda).
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,8 +14,8 @@ namespace ingot {
 
 class CudaTarget : public Target {
 public:
-  /// `spec.arch` is a name like `sm_80`; empty for sm_90. An error where Ingot
-  /// supports none of that name.
+  /// Creates the target. `spec.arch` is a name such as `sm_80`, by default
+  /// sm_90; an unsupported name is an error.
   static llvm::Expected<std::unique_ptr<Target>> create(const TargetSpec &spec,
                                                         const Machine &machine);
 
@@ -39,10 +39,9 @@ public:
   llvm::StringRef getRuntime() const override { return "cuda"; }
   llvm::json::Object describe() const override;
 
-  /// From placed steps to device functions in a `gpu.module`; `threads` fill
-  /// the GPU (see --ingot-emit-cuda-kernels).
-  static void addDeviceFunctions(mlir::OpPassManager &manager,
-                                 std::optional<int64_t> threads);
+  int64_t getScratchBytes(mlir::Operation *op) const override;
+  /// From placed steps to device functions in a `gpu.module`.
+  static void addDeviceFunctions(mlir::OpPassManager &manager);
 
 protected:
   using Target::Target;
@@ -51,7 +50,7 @@ private:
   llvm::StringRef getArch() const;
 };
 
-/// Makes the kind `cuda` known.
+/// Registers the kind `cuda`.
 void registerCudaTarget();
 /// Registers `--ingot-cuda-kernels`.
 void registerCudaPipelines();

@@ -1,7 +1,7 @@
 #include "passes/targets/cuda/DeviceCode.h"
 
+#include "dialects/ingot/support/Remarks.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
-#include "mlir/IR/Remarks.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/GPU/GPUToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
@@ -31,7 +31,7 @@ using namespace mlir;
 using namespace ingot;
 
 //===----------------------------------------------------------------------===//
-// The target
+// LLVM target
 //===----------------------------------------------------------------------===//
 
 static const llvm::Triple &deviceTriple() {
@@ -69,9 +69,8 @@ llvm::Error ingot::checkArchitecture(llvm::StringRef name) {
                  !digits.consumeInteger(10, number) &&
                  info->isCPUStringValid(name);
   if (!isNamed || number < oldest)
-    return llvm::createStringError("no device architecture from sm_80 on is "
-                                   "named '" +
-                                   name + "'");
+    return llvm::createStringError(
+        "no GPU architecture from sm_80 on is named '" + name + "'");
   return llvm::Error::success();
 }
 
@@ -81,9 +80,10 @@ createMachine(StringRef arch) {
   if (!target)
     return target.takeError();
   llvm::TargetOptions options;
-  // As on the CPU: results do not depend on what is fused.
+  // As on the CPU, results do not depend on fusion: operations are not
+  // contracted.
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
-  // PTX of CUDA 12, where the architecture does not need a newer one.
+  // The PTX version of CUDA 12, unless the architecture needs a newer one.
   StringRef features = arch <= "sm_90" ? "+ptx80" : "";
   return std::unique_ptr<llvm::TargetMachine>((*target)->createTargetMachine(
       deviceTriple(), arch, features, options, std::nullopt, std::nullopt,
@@ -94,7 +94,7 @@ createMachine(StringRef arch) {
 // Tools of the CUDA toolkit
 //===----------------------------------------------------------------------===//
 
-/// Where CUDA is, in the order of preference.
+/// Returns the locations of the CUDA toolkit, in the order of preference.
 static SmallVector<std::string> toolkitDirectories() {
   SmallVector<std::string> directories;
   for (const char *variable : {"CUDA_HOME", "CUDA_PATH"})
@@ -108,7 +108,7 @@ static SmallVector<std::string> toolkitDirectories() {
   return directories;
 }
 
-/// A file of the toolkit; empty where there is none.
+/// Returns a file of the toolkit; empty where there is none.
 static std::string findInToolkit(StringRef name) {
   for (const std::string &directory : toolkitDirectories()) {
     std::string path = directory + "/" + name.str();
@@ -158,14 +158,14 @@ static llvm::Error linkLibdevice(llvm::Module &module) {
 }
 
 namespace {
-/// What ptxas -v says of a kernel.
+/// The figures that ptxas -v prints for a kernel.
 struct KernelFigures {
   std::string kernel;
   unsigned registers = 0, spilledBytes = 0;
 };
 
 struct Assembly {
-  /// Empty where the machine has no ptxas.
+  /// The machine code; empty if there is no ptxas.
   std::string cubin;
   SmallVector<KernelFigures> kernels;
 };
@@ -198,13 +198,13 @@ static void reportAssembly(gpu::GPUModuleOp module, const Assembly &assembly) {
     Operation *function = module.lookupSymbol(figures.kernel);
     Location loc = function ? function->getLoc() : module.getLoc();
     if (figures.spilledBytes > 0)
-      remark::missed(loc, remark::RemarkOpts::name("spills").category("cuda"))
-          << remark::reason("{0} stores {1} bytes of registers", figures.kernel,
-                            figures.spilledBytes);
-    remark::analysis(loc,
-                     remark::RemarkOpts::name("registers").category("cuda"))
-        << remark::reason("{0} takes {1} registers a thread", figures.kernel,
-                          figures.registers);
+      remark::missed(loc, remarkOptions("assemble-kernels", "Spills"))
+          << remark::reason("registers spill to memory")
+          << remark::metric("kernel", figures.kernel)
+          << remark::metric("bytes", figures.spilledBytes);
+    remark::analysis(loc, remarkOptions("assemble-kernels", "Registers"))
+        << remark::metric("kernel", figures.kernel)
+        << remark::metric("registers", figures.registers);
   }
 }
 
@@ -213,7 +213,7 @@ assemble(gpu::GPUModuleOp module, const std::string &ptx, StringRef arch) {
   std::string ptxas = findInToolkit("bin/ptxas");
   if (ptxas.empty()) {
     remark::missed(module.getLoc(),
-                   remark::RemarkOpts::name("assembled").category("cuda"))
+                   remarkOptions("assemble-kernels", "MachineCode"))
         << remark::reason("no ptxas: the driver compiles when trainers start");
     return Assembly();
   }
@@ -250,7 +250,7 @@ assemble(gpu::GPUModuleOp module, const std::string &ptx, StringRef arch) {
 }
 
 //===----------------------------------------------------------------------===//
-// The way
+// Compilation
 //===----------------------------------------------------------------------===//
 
 static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
@@ -264,9 +264,9 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, components, modules);
-  // Accesses of 16 bytes are formed while each still has its buffer, whose
-  // alignment is known: the end of the pipeline has equal code of several loops
-  // choose among theirs.
+  // Accesses of 16 bytes are formed while each access still has its buffer,
+  // whose alignment is known: later passes merge equal code of several loops,
+  // which then selects its buffer.
   builder.registerScalarOptimizerLateEPCallback(
       [](llvm::FunctionPassManager &passes, llvm::OptimizationLevel) {
         passes.addPass(llvm::InferAlignmentPass());
@@ -278,7 +278,7 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
 
 static llvm::Expected<std::string> emitPtx(const llvm::Module &module,
                                            llvm::TargetMachine &machine) {
-  // Emission changes what it emits.
+  // Emission changes the module that it emits.
   std::unique_ptr<llvm::Module> copy = llvm::CloneModule(module);
   llvm::SmallString<0> text;
   llvm::raw_svector_ostream os(text);
@@ -317,8 +317,8 @@ llvm::Expected<DeviceCode> ingot::generateDeviceCode(gpu::GPUModuleOp module,
   auto assembly = assemble(module, *ptx, arch);
   if (!assembly)
     return assembly.takeError();
-  // ptxas aims at more blocks a multiprocessor than registers suffice for, now
-  // and then. Kernels that spill make do with one.
+  // ptxas sometimes aims at more blocks per multiprocessor than there are
+  // registers for. Kernels that spill are assembled again for one block.
   bool spills = false;
   for (const KernelFigures &figures : assembly->kernels)
     if (llvm::Function *function = translated->getFunction(figures.kernel);

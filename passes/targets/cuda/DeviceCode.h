@@ -1,6 +1,6 @@
 //===----------------------------------------------------------------------===//
 //
-// From device functions to machine code.
+// Lowering from GPU functions to machine code.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,7 +12,7 @@
 
 namespace ingot {
 
-/// Fails unless NVIDIA names an architecture so that Ingot supports.
+/// Fails unless Ingot supports the architecture of that name.
 llvm::Error checkArchitecture(llvm::StringRef name);
 
 /// Compiles a module after --ingot-convert-device-kernels. Reports registers

@@ -4,6 +4,7 @@
 
 #include "dialects/exec/Exec.h"
 #include "dialects/ingot/builders/Builders.h"
+#include "dialects/ingot/target/Target.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -32,6 +33,11 @@ struct EmitCudaKernels : ingot::impl::EmitCudaKernelsBase<EmitCudaKernels> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
+    // The number that partial sums are planned for.
+    int64_t filling =
+        threads != 0
+            ? threads
+            : static_cast<int64_t>(Target::of(module)->getMachine().threads);
     auto device =
         gpu::GPUModuleOp::create(builder, module.getLoc(), kDeviceModule);
     for (exec::CallOp call : findAll<exec::CallOp>(module))
@@ -44,9 +50,9 @@ struct EmitCudaKernels : ingot::impl::EmitCudaKernelsBase<EmitCudaKernels> {
       StringAttr name = kernel.getSymNameAttr();
       int64_t unit = units.lookup(name);
       DeviceKernel built =
-          DeviceKernelBuilder(kernel, device, threads, unit).build();
+          DeviceKernelBuilder(kernel, device, filling, unit).build();
       if (unit != 0 && built.extent == 0) {
-        kernel.emitOpError("is no loop over the elements of shards");
+        kernel.emitOpError("is not a loop over the elements of shards");
         return signalPassFailure();
       }
       numKernels += built.finish ? 2 : 1;
@@ -55,21 +61,25 @@ struct EmitCudaKernels : ingot::impl::EmitCudaKernelsBase<EmitCudaKernels> {
     }
     MessageExchange messages(module, device);
     for (auto step : module.getOps<exec::StepOp>()) {
-      StepLaunches launches(step);
-      messages.lower(step, launches);
+      auto lowered = messages.lower(step);
       step.walk([&](exec::LaunchOp launch) {
-        lowerLaunch(launch,
-                    kernels.find(launch.getKernelAttr().getAttr())->second,
-                    launches);
+        lowered = success(
+            succeeded(lowerLaunch(
+                launch,
+                kernels.find(launch.getKernelAttr().getAttr())->second)) &&
+            succeeded(lowered));
       });
       step.walk([&](exec::MatmulEpilogueOp product) {
         auto find = [&](FlatSymbolRefAttr name) {
           return name ? &kernels.find(name.getAttr())->second : nullptr;
         };
-        lowerProduct(product, find(product.getKernelAttr()),
-                     find(product.getExtraAttr()), launches);
+        lowered = success(
+            succeeded(lowerProduct(product, find(product.getKernelAttr()),
+                                   find(product.getExtraAttr()))) &&
+            succeeded(lowered));
       });
-      launches.finish();
+      if (failed(lowered))
+        return signalPassFailure();
     }
     messages.finish();
     numKernels += messages.countKernels();
@@ -126,36 +136,39 @@ private:
         /*flops=*/2 * type.getNumElements(), /*bytes=*/IntegerAttr(),
         /*extent=*/0, /*grain=*/0,
         ShardAttr::get(&getContext(), sum.getDesc().getInteger("shard_first"),
-                       sum.getDesc().getInteger("shard_of")));
+                       sum.getDesc().getInteger("shard_of")),
+        sum.getScratchAttr());
     sum.erase();
   }
 
-  void lowerLaunch(exec::LaunchOp launch, const DeviceKernel &kernel,
-                   StepLaunches &launches) {
+  LogicalResult lowerLaunch(exec::LaunchOp launch, const DeviceKernel &kernel) {
     OpBuilder builder(launch);
     Location loc = launch.getLoc();
-    // All split sums of a step use the same memory, one after the other.
-    SmallVector<Value> partials = launches.lend(builder, loc, kernel.partials);
+    auto partials =
+        carveScratch(builder, launch, launch.getScratchAttr(), kernel.partials);
+    if (failed(partials))
+      return failure();
     ValueRange outputs = launch.getOutputs();
     exec::LaunchGridOp main =
-        StepLaunches::launch(builder, loc, kernel.main, launch.getInputs(),
-                             kernel.finish ? ValueRange(partials) : outputs);
+        createLaunch(builder, loc, kernel.main, launch.getInputs(),
+                     kernel.finish ? ValueRange(*partials) : outputs);
     main.setFlops(launch.getFlops());
     main.setBytesAttr(launch.getBytesAttr());
     main.setExtent(kernel.extent);
     main.setShardAttr(launch.getShardAttr());
     if (kernel.finish)
-      StepLaunches::launch(builder, loc, *kernel.finish, partials, outputs);
+      createLaunch(builder, loc, *kernel.finish, *partials, outputs);
     launch.erase();
+    return success();
   }
 
   /// `finish` and `extra` may be null.
-  void lowerProduct(exec::MatmulEpilogueOp product, const DeviceKernel *finish,
-                    const DeviceKernel *extra, StepLaunches &launches) {
+  LogicalResult lowerProduct(exec::MatmulEpilogueOp product,
+                             const DeviceKernel *finish,
+                             const DeviceKernel *extra) {
     OpBuilder builder(product);
     auto describe = [&](const DeviceLaunch &grid) {
-      return exec::GridAttr::get(&getContext(),
-                                 StepLaunches::getSymbol(builder, grid),
+      return exec::GridAttr::get(&getContext(), getDeviceSymbol(builder, grid),
                                  grid.grid, kBlock, grid.shared);
     };
     SmallVector<Value> partials;
@@ -165,7 +178,16 @@ private:
       extras.push_back(describe(extra->main));
       if (extra->finish)
         extras.push_back(describe(*extra->finish));
-      partials = launches.lend(builder, product.getLoc(), extra->partials);
+      // The library's workspace is free again when they are written.
+      exec::ScratchAttr scratch;
+      if (auto buffer = product.getScratch())
+        scratch = exec::ScratchAttr::get(
+            &getContext(), buffer.getDefiningOp<exec::BufferOp>().getOffset(),
+            byteSize(cast<MemRefType>(buffer.getType())));
+      auto carved = carveScratch(builder, product, scratch, extra->partials);
+      if (failed(carved))
+        return failure();
+      partials = std::move(*carved);
       // The extra output is behind them.
       if (!partials.empty())
         library = LibraryEpilogueAttr::get(
@@ -184,6 +206,7 @@ private:
         product.getFlops(), library);
     call->setDiscardableAttrs(product->getDiscardableAttrDictionary());
     product.erase();
+    return success();
   }
 
   /// The kernels of sums of squares, by what they read.

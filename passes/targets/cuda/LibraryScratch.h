@@ -1,8 +1,8 @@
 //===----------------------------------------------------------------------===//
 //
-// Scratch in bytes that calls of CUDA's libraries need: the workspace within
-// which cuBLASLt and cuDNN choose their algorithms, and what the runtime copies
-// for them (runtime/cuda/libraries).
+// Scratch memory, in bytes, of calls of CUDA's libraries: the workspace within
+// which cuBLASLt and cuDNN choose their algorithms, and the copies that the
+// runtime makes for them (runtime/cuda/libraries).
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,10 +19,10 @@ constexpr int64_t roundUp(int64_t value, int64_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
 }
 
-/// What is copied for a convolution. Kernels on tensor cores take channels
-/// last, in units of 16 bytes, and the channels of groups one group after the
-/// other; f32, which these round to TF32, is copied in any case on GPUs before
-/// sm_90. Other kernels take channels first.
+/// Returns the bytes of copies for a convolution. Kernels on tensor cores
+/// require channels last, in units of 16 bytes, and the channels of each group
+/// contiguous; f32, which these round to TF32, is always copied on GPUs before
+/// sm_90. Other kernels require channels first.
 constexpr int64_t getCopyBytes(const ingot_conv_desc &desc, bool roundsF32) {
   if (desc.type == INGOT_F64)
     return 0;
@@ -43,14 +43,16 @@ constexpr int64_t getCopyBytes(const ingot_conv_desc &desc, bool roundsF32) {
                desc.filter_channels_last);
 }
 
-/// The gradient of queries is accumulated in f32, next to two sums per query.
+/// Returns the bytes of sums in f32: the gradient of queries, and two sums per
+/// query.
 constexpr int64_t getSumBytes(const ingot_attention_desc &desc) {
   return roundUp(desc.batch * desc.heads * desc.queries * (desc.size + 2) * 4,
                  INGOT_ALIGNMENT);
 }
 
-/// The gradient is deterministic only with the gradients of all scores in
-/// memory, in blocks of 64 by 64 (cudnn-frontend 1.32, SDPA_backward).
+/// Returns the bytes of scores: the gradient is deterministic only with the
+/// gradients of all scores in memory, in blocks of 64 by 64 (cudnn-frontend
+/// 1.32, SDPA_backward).
 constexpr int64_t getScoreBytes(const ingot_attention_desc &desc) {
   return roundUp(desc.batch * desc.heads * roundUp(desc.queries, 64) *
                      roundUp(desc.keys, 64) * 2,

@@ -58,7 +58,7 @@ static void createCall(OpBuilder &builder, exec::CallOp end, StringRef entry,
                        builder.getI64IntegerAttr(bytes));
 }
 
-void MessageExchange::lowerStart(exec::CallOp start, StepLaunches &launches) {
+LogicalResult MessageExchange::lowerStart(exec::CallOp start) {
   const Kernels &how = getKernels(start);
   size_t place = places.size();
   places[start.getDesc().getInteger("number")] = place;
@@ -67,17 +67,23 @@ void MessageExchange::lowerStart(exec::CallOp start, StepLaunches &launches) {
 
   OpBuilder builder(start);
   Location loc = start.getLoc();
-  Value message = launches.reserve(builder, loc, how.message);
+  SmallVector<MemRefType> types = {how.message};
+  if (how.counts)
+    types.push_back(how.counts);
+  auto buffers = carveScratch(builder, start, start.getScratchAttr(), types);
+  if (failed(buffers))
+    return failure();
+  Value message = buffers->front();
   SmallVector<Value> inputs = {getBucket(start)};
   if (how.counts) {
-    inputs.push_back(launches.reserve(builder, loc, how.counts));
-    StepLaunches::launch(builder, loc, how.count, inputs.front(),
-                         inputs.back());
+    inputs.push_back(buffers->back());
+    createLaunch(builder, loc, how.count, inputs.front(), inputs.back());
   }
-  StepLaunches::launch(builder, loc, how.encode, inputs, message);
+  createLaunch(builder, loc, how.encode, inputs, message);
   createCall(builder, start, "ingot_gather_messages_start",
              {message, getMessages(start, builder)}, byteSize(how.message));
   start.erase();
+  return success();
 }
 
 void MessageExchange::lowerWait(exec::CallOp wait) {
@@ -88,7 +94,7 @@ void MessageExchange::lowerWait(exec::CallOp wait) {
   createCall(builder, wait, "ingot_gather_messages_wait", messages,
              byteSize(how.message));
   auto decode =
-      StepLaunches::launch(builder, loc, how.decode, messages, getBucket(wait));
+      createLaunch(builder, loc, how.decode, messages, getBucket(wait));
   decode.setExtent(INGOT_RANKS);
   // Of one rank: how many there are is not known.
   decode.setBytes(byteSize(how.message) +
@@ -96,18 +102,21 @@ void MessageExchange::lowerWait(exec::CallOp wait) {
   wait.erase();
 }
 
-void MessageExchange::lower(exec::StepOp step, StepLaunches &launches) {
+LogicalResult MessageExchange::lower(exec::StepOp step) {
   places.clear();
   // Starts come before their waits.
   for (auto call : llvm::make_early_inc_range(
            step.getBody().front().getOps<exec::CallOp>())) {
     if (call.getDesc().getInteger("compression") == INGOT_UNCOMPRESSED)
       continue;
-    if (call.getAbiEntry().phase == abi::Phase::Start)
-      lowerStart(call, launches);
-    else if (call.getAbiEntry().phase == abi::Phase::Wait)
+    if (call.getAbiEntry().phase == abi::Phase::Start) {
+      if (failed(lowerStart(call)))
+        return failure();
+    } else if (call.getAbiEntry().phase == abi::Phase::Wait) {
       lowerWait(call);
+    }
   }
+  return success();
 }
 
 void MessageExchange::finish() {

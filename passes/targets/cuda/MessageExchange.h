@@ -21,7 +21,7 @@ public:
   MessageExchange(mlir::ModuleOp module, mlir::gpu::GPUModuleOp device);
 
   /// Replaces all exchanges of buckets with a code in the step.
-  void lower(exec::StepOp step, StepLaunches &launches);
+  llvm::LogicalResult lower(exec::StepOp step);
   /// Says in `exec.messages` what memory the exchanges need.
   void finish();
 
@@ -34,7 +34,7 @@ private:
   };
   const Kernels &getKernels(exec::CallOp call);
   mlir::Value getMessages(exec::CallOp call, mlir::OpBuilder &builder);
-  void lowerStart(exec::CallOp start, StepLaunches &launches);
+  llvm::LogicalResult lowerStart(exec::CallOp start);
   void lowerWait(exec::CallOp wait);
 
   mlir::ModuleOp module;

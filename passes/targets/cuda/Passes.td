@@ -1,6 +1,6 @@
 //===----------------------------------------------------------------------===//
 //
-// Kernels for CUDA GPUs.
+// Legalization and generation of kernels for CUDA GPUs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -10,17 +10,17 @@
 include "mlir/Pass/PassBase.td"
 
 def EmitCudaKernels : Pass<"ingot-emit-cuda-kernels", "::mlir::ModuleOp"> {
-  let summary = "turns `exec.kernel` into device functions";
+  let summary = "lowers `exec.kernel` to GPU functions";
   let description = [{
-    All kernels become functions of one `gpu.module`, and each `exec.launch` an `exec.launch_grid`
-    (two for a sum that is split over the device). Threads take neighbouring elements, 16 bytes at
-    a time where there is enough work.
+    All kernels become functions of one `gpu.module`, and each `exec.launch` becomes an `exec.launch_grid` (two for a
+    sum that is split over the GPU). Adjacent threads process adjacent elements, 16 bytes at a time where there is
+    enough work.
 
     Sums along the innermost dimension are shared by a warp or a block, which exchange by
     shuffles and shared memory; sums across it by the rows of a block of 32 columns. Inputs that are read transposed come through
-    shared memory, in tiles of 32 x 32 elements. A bucket with a code is exchanged as messages, which kernels make and add up. What would
-    leave the device idle is split: partial sums go to memory behind the planned arena, and a
-    second launch adds them. The order of every sum is fixed: results are the same from run to
+    shared memory, in tiles of 32 x 32 elements. A compressed bucket is exchanged as payloads, which kernels encode and sum. A sum that would
+    leave the GPU idle is split: partial sums go to the launch's `scratch`, which is planned for them (`Target::getScratchBytes`), and a
+    second launch sums them. The order of every sum is fixed: results are the same from run to
     run.
 
     Before:
@@ -49,10 +49,10 @@ def EmitCudaKernels : Pass<"ingot-emit-cuda-kernels", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [
-    Option<"threads", "threads", "int64_t", "1 << 17",
-           "how many threads fill the device: 132 multiprocessors of 1024 by default">,
+    Option<"threads", "threads", "int64_t", "0",
+           "number of threads that occupy the GPU; 0 for that of the module's machine">,
   ];
-  let statistics = [Statistic<"numKernels", "kernels", "device functions emitted">];
+  let statistics = [Statistic<"numKernels", "kernels", "GPU functions emitted">];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect",
     "::mlir::LLVM::LLVMDialect", "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",
@@ -61,10 +61,10 @@ def EmitCudaKernels : Pass<"ingot-emit-cuda-kernels", "::mlir::ModuleOp"> {
 }
 
 def ConvertDeviceKernels : Pass<"ingot-convert-device-kernels", "::mlir::gpu::GPUModuleOp"> {
-  let summary = "converts device functions to the LLVM and NVVM dialects";
+  let summary = "converts GPU functions to the LLVM and NVVM dialects";
   let description = [{
-    Memory becomes bare pointers, indices 32 bits where every buffer of a function has fewer elements than
-    that. What no instruction computes is called from NVIDIA's libdevice.
+    Memrefs become bare pointers; indices have 32 bits where every buffer of a function has fewer than 2^31 elements.
+    Functions without an instruction are called from NVIDIA's libdevice.
   }];
   let dependentDialects = [
     "::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect", "::mlir::cf::ControlFlowDialect"
@@ -72,13 +72,13 @@ def ConvertDeviceKernels : Pass<"ingot-convert-device-kernels", "::mlir::gpu::GP
 }
 
 def LegalizeAttention : Pass<"ingot-legalize-attention", "::mlir::func::FuncOp"> {
-  let summary = "rewrites attention into what cuDNN's kernel takes: a bias instead of masks, a seed for each step";
+  let summary = "rewrites attention into the form that cuDNN supports: a bias instead of masks, a seed per step";
   let description = [{
-    cuDNN's kernel adds a bias and takes no mask. Masks become terms of the bias that are so low that weights are 0,
-    and results of queries that attend to no key are replaced by 0, and with them what their gradients come from.
-    Lengths stay, at least 1. Dropout is drawn by cuDNN's own generator: it gets a seed for each attention and step,
-    48 bits of the numbers that Ingot's generator would begin with. Assumes attention formed
-    (`--ingot-form-attention`) and no gradients.
+    cuDNN's kernel supports a bias but no mask. Masks become terms of the bias that are so low that weights are 0.
+    Results of fully masked rows are replaced by 0, and so are the cotangents that reach them. Key sequence lengths
+    are kept, at least 1. Dropout uses cuDNN's own random number generator, which gets a seed for each attention and
+    step: 48 bits of the first numbers of Ingot's generator. Assumes formed attention (`--ingot-form-attention`) and
+    no gradients.
 
     Before:
     ```mlir
@@ -95,13 +95,15 @@ def LegalizeAttention : Pass<"ingot-legalize-attention", "::mlir::func::FuncOp">
 }
 
 def RoundEpilogues : Pass<"ingot-round-epilogues", "::mlir::func::FuncOp"> {
-  let summary = "rounds what follows products where epilogues of libraries do";
+  let summary = "inserts the roundings that cuBLASLt epilogues perform";
   let description = [{
-    Libraries of devices finish a product in half precision with a bias of the same type, and leave what the
-    activation was computed from in that type too; the gradient of a bias they add up of what the gradient of the weight is computed from. So where ReLU, GELU by tanh, or nothing but a bias follows a product and the result is rounded
-    to its type: the bias is rounded, the derivative of ReLU is taken at the rounded result, and whatever else reads what GELU is computed from reads it
-    rounded. A sum of f32 over the inner dimension of a product whose operand is rounded from the same is taken of the operand. Autocast of PyTorch rounds there as well. Other sums, such as with a residual in f32, keep their digits. Assumes precision
-    assigned (`--ingot-assign-precision`).
+    The epilogues of cuBLASLt on 16-bit matmuls have a bias of the same type, write the pre-activation in that type
+    too, and compute the gradient of a bias as a sum over an operand of the matmul that computes the gradient of the
+    weight. So where ReLU, tanh GELU, or only a bias follows a matmul and the result is rounded to its type, the bias
+    is rounded, the derivative of ReLU is computed from the rounded result, and all other readers of the
+    pre-activation of GELU read it rounded. An f32 sum over the inner dimension of a matmul whose operand is rounded
+    from the summand is computed from that operand. PyTorch's autocast rounds in the same places. Other sums, such as
+    with a residual in f32, are not rounded. Assumes assigned precision (`--ingot-assign-precision`).
 
     Before:
     ```mlir
@@ -131,11 +133,12 @@ def RoundEpilogues : Pass<"ingot-round-epilogues", "::mlir::func::FuncOp"> {
 }
 
 def PackSigns : Pass<"ingot-pack-signs", "::mlir::func::FuncOp"> {
-  let summary = "has gradients of ReLU behind products read bits in place of ReLU's results";
+  let summary = "stores the bit mask of ReLU for the cuBLASLt epilogues of its gradient";
   let description = [{
-    Libraries of devices leave the signs of what ReLU is computed from as bits, and read such bits where they finish the product that its gradient is
-    taken of. So where ReLU follows a product, and its derivative is taken of another, which has as many columns, the comparison goes through
-    `pack_bits`, whose rows have a multiple of 128 bits. Assumes that the derivative is taken at the result that is stored
+    The ReLU epilogue of cuBLASLt can write a bit mask that says where the input of ReLU is positive, and the epilogue
+    of the matmul whose result is multiplied by the derivative of ReLU reads it. So where ReLU follows a matmul, and
+    its derivative masks another matmul with the same number of columns, the comparison goes through `pack_bits`,
+    whose rows have a multiple of 128 bits. Assumes that the derivative is computed from the stored result
     (`--ingot-round-epilogues`).
 
     Before:
@@ -158,7 +161,7 @@ def PackSigns : Pass<"ingot-pack-signs", "::mlir::func::FuncOp"> {
     ```
   }];
   let statistics = [
-    Statistic<"numPacked", "packed", "results of ReLU whose signs are packed">,
+    Statistic<"numPacked", "packed", "ReLU ops whose bit mask is stored">,
   ];
   let dependentDialects = ["::ingot::IngotDialect"];
 }

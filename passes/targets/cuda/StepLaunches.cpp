@@ -1,66 +1,45 @@
 #include "passes/targets/cuda/StepLaunches.h"
 
 #include "dialects/ingot/builders/Builders.h"
-#include "runtime/abi/Abi.h"
+#include "passes/targets/cuda/kernels/ReductionSplit.h"
 
 using namespace mlir;
 using namespace ingot;
 using namespace ingot::codegen;
 
-static int64_t align(int64_t bytes) {
-  return static_cast<int64_t>(llvm::alignTo(bytes, INGOT_ALIGNMENT));
-}
-
-StepLaunches::StepLaunches(exec::StepOp step)
-    : step(step), planned(static_cast<int64_t>(step.getArenaBytes())),
-      reserved(planned), end(planned) {}
-
-SmallVector<Value> StepLaunches::lend(OpBuilder &builder, Location loc,
-                                      ArrayRef<MemRefType> types) {
+FailureOr<SmallVector<Value>>
+codegen::carveScratch(OpBuilder &builder, Operation *op,
+                      exec::ScratchAttr scratch, ArrayRef<MemRefType> types) {
+  int64_t bytes = countAlignedBytes(types);
+  int64_t planned = scratch ? scratch.getBytes() : 0;
+  if (bytes > planned)
+    return op->emitOpError("has ")
+           << planned << " bytes of scratch planned, but its kernels need "
+           << bytes;
   SmallVector<Value> buffers;
-  int64_t place = reserved;
+  int64_t offset = scratch ? scratch.getOffset() : 0;
   for (MemRefType type : types) {
-    place = align(place);
-    buffers.push_back(
-        exec::BufferOp::create(builder, loc, type, exec::Space::Arena, place));
-    place += byteSize(type);
+    buffers.push_back(exec::BufferOp::create(builder, op->getLoc(), type,
+                                             exec::Space::Arena, offset));
+    offset += countAlignedBytes(type);
   }
-  end = std::max(end, place);
   return buffers;
 }
 
-Value StepLaunches::reserve(OpBuilder &builder, Location loc, MemRefType type) {
-  Value buffer = lend(builder, loc, type).front();
-  reserved = end;
-  return buffer;
-}
-
-void StepLaunches::finish() {
-  if (end == planned)
-    return;
-  end = align(end);
-  step.setArenaBytes(end);
-  if (exec::MemoryAttr memory = step.getMemoryAttr())
-    step.setMemoryAttr(exec::MemoryAttr::get(
-        step.getContext(), memory.getPeak() + end - planned,
-        memory.getWeights(), memory.getOptimizer(), memory.getGradient(),
-        memory.getActivation(), memory.getWorkspace() + end - planned,
-        memory.getCommunication()));
-}
-
-SymbolRefAttr StepLaunches::getSymbol(Builder &builder,
-                                      const DeviceLaunch &grid) {
+SymbolRefAttr codegen::getDeviceSymbol(Builder &builder,
+                                       const DeviceLaunch &grid) {
   MLIRContext *context = builder.getContext();
   return SymbolRefAttr::get(
       context, kDeviceModule,
       FlatSymbolRefAttr::get(context, grid.function.getValue()));
 }
 
-exec::LaunchGridOp StepLaunches::launch(OpBuilder &builder, Location loc,
-                                        const DeviceLaunch &grid,
-                                        ValueRange inputs, ValueRange outputs) {
+exec::LaunchGridOp codegen::createLaunch(OpBuilder &builder, Location loc,
+                                         const DeviceLaunch &grid,
+                                         ValueRange inputs,
+                                         ValueRange outputs) {
   return exec::LaunchGridOp::create(
-      builder, loc, getSymbol(builder, grid), inputs, outputs,
+      builder, loc, getDeviceSymbol(builder, grid), inputs, outputs,
       /*flops=*/0, /*bytes=*/IntegerAttr(), grid.grid, kBlock, grid.shared,
       grid.anyGrid, /*extent=*/0,
       /*shard=*/ShardAttr());

@@ -1,7 +1,7 @@
 //===----------------------------------------------------------------------===//
 //
-// Launches of device functions in a step, and memory for them behind what is
-// planned of its arena (header private to this target).
+// Launches of device functions in a step, and the planned memory that they work
+// in (header private to this target).
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,31 +16,18 @@ namespace ingot::codegen {
 /// The module of a step's device functions.
 constexpr llvm::StringLiteral kDeviceModule = "device";
 
-class StepLaunches {
-public:
-  explicit StepLaunches(exec::StepOp step);
+/// Buffers of these types, one after the other from the begin of `scratch` on;
+/// empty, with an error at `op`, if it is too small.
+llvm::FailureOr<llvm::SmallVector<mlir::Value>>
+carveScratch(mlir::OpBuilder &builder, mlir::Operation *op,
+             exec::ScratchAttr scratch, llvm::ArrayRef<mlir::MemRefType> types);
 
-  /// Buffers of these types for one call: others may have the same memory.
-  llvm::SmallVector<mlir::Value> lend(mlir::OpBuilder &builder,
-                                      mlir::Location loc,
-                                      llvm::ArrayRef<mlir::MemRefType> types);
-  /// A buffer that nothing else uses. Not after lend().
-  mlir::Value reserve(mlir::OpBuilder &builder, mlir::Location loc,
-                      mlir::MemRefType type);
-  /// Makes the memory part of the step's.
-  void finish();
-
-  static mlir::SymbolRefAttr getSymbol(mlir::Builder &builder,
-                                       const DeviceLaunch &grid);
-  static exec::LaunchGridOp launch(mlir::OpBuilder &builder, mlir::Location loc,
-                                   const DeviceLaunch &grid,
-                                   mlir::ValueRange inputs,
-                                   mlir::ValueRange outputs);
-
-private:
-  exec::StepOp step;
-  int64_t planned, reserved, end;
-};
+mlir::SymbolRefAttr getDeviceSymbol(mlir::Builder &builder,
+                                    const DeviceLaunch &grid);
+exec::LaunchGridOp createLaunch(mlir::OpBuilder &builder, mlir::Location loc,
+                                const DeviceLaunch &grid,
+                                mlir::ValueRange inputs,
+                                mlir::ValueRange outputs);
 
 } // namespace ingot::codegen
 

@@ -18,8 +18,19 @@ void ingot::registerEmulatorTarget() {
   registerTarget("emulator", &EmulatorTarget::create);
 }
 
+Machine EmulatorTarget::describeMachine() const {
+  Machine figures = CudaTarget::describeMachine();
+  // Few, so that small tensors have all that large ones have.
+  figures.threads = 512;
+  return figures;
+}
+
 LibrarySupport EmulatorTarget::getSupport(LibraryCall call) const {
-  return CpuTarget::getSupport(call, machine);
+  // The host's threads are not those of the GPU: an entry point that needs more
+  // takes memory of its own.
+  Machine host = machine;
+  host.threads = 1;
+  return CpuTarget::getSupport(call, host);
 }
 
 HostProcessor EmulatorTarget::getHost() const {
@@ -40,8 +51,7 @@ void EmulatorTarget::addLegalization(OpPassManager &functions,
 }
 
 void EmulatorTarget::addKernelPipeline(OpPassManager &manager, unsigned) const {
-  // Few threads, so that small tensors have all that large ones have.
-  addDeviceFunctions(manager, /*threads=*/512);
+  addDeviceFunctions(manager);
   manager.addPass(createEmulateKernels());
   manager.addPass(createConvertKernels());
 }

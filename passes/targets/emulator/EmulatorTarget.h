@@ -1,6 +1,6 @@
 //===----------------------------------------------------------------------===//
 //
-// The target of tests: the device functions of the CUDA target, run thread by
+// The target of tests: the GPU functions of the CUDA target, executed thread by
 // thread on the host's CPU (runtime/emulator). Library calls are the CPU's, and
 // so are their limits; epilogues are those that the CUDA target matches.
 //
@@ -18,6 +18,7 @@ public:
   static llvm::Expected<std::unique_ptr<Target>> create(const TargetSpec &spec,
                                                         const Machine &machine);
 
+  Machine describeMachine() const override;
   LibrarySupport getSupport(LibraryCall call) const override;
   bool hasAttention(mlir::Type) const override { return true; }
   std::string refuseAttention(const AttentionQuery &) const override {
@@ -39,7 +40,7 @@ private:
   using CudaTarget::CudaTarget;
 };
 
-/// Makes the kind `emulator` known.
+/// Registers the kind `emulator`.
 void registerEmulatorTarget();
 
 } // namespace ingot

@@ -1,6 +1,6 @@
 //===----------------------------------------------------------------------===//
 //
-// Passes that generate code for the emulator of devices.
+// Passes that generate code for the emulator of GPUs.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,6 +1,6 @@
 //===----------------------------------------------------------------------===//
 //
-// Device kernels as functions that an emulator runs on the CPU.
+// Lowering of GPU kernels to functions that an emulator runs on the CPU.
 //
 //===----------------------------------------------------------------------===//
 
@@ -10,12 +10,12 @@
 include "mlir/Pass/PassBase.td"
 
 def EmulateKernels : Pass<"ingot-emulate-kernels", "::mlir::ModuleOp"> {
-  let summary = "turns device functions into functions that an emulator runs on the CPU";
+  let summary = "lowers GPU functions to functions that an emulator runs on the CPU";
   let description = [{
-    A device function becomes a function of its buffers, the memory that a block shares, the
-    thread and the block. Every access is announced to the emulator (runtime/emulator), which
-    checks it against the buffer's bounds and against what other threads do without a barrier in between;
-    barriers and shuffles are calls of it. The code between is what the device runs.
+    A GPU function becomes a function of its buffers, of the shared memory of a block, of the thread and of the block.
+    Every access is reported to the emulator (runtime/emulator), which checks it against the bounds of the buffer and
+    for races with other threads; barriers and shuffles become calls of the emulator. The code in between is what the
+    GPU runs.
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::memref::MemRefDialect"

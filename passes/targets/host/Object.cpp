@@ -51,7 +51,7 @@ llvm::Expected<HostProcessor> ingot::findProcessor(llvm::StringRef name) {
   std::unique_ptr<llvm::MCSubtargetInfo> info(
       (*target)->createMCSubtargetInfo(triple, "", ""));
   if (!info->isCPUStringValid(name))
-    return llvm::createStringError("no processor named '" + name + "'");
+    return llvm::createStringError("no CPU is named '" + name + "'");
   HostProcessor result;
   result.cpu = name.str();
   info.reset((*target)->createMCSubtargetInfo(triple, name, ""));
@@ -77,7 +77,7 @@ createMachine(const HostProcessor &cpu, unsigned level) {
   if (!target)
     return target.takeError();
   llvm::TargetOptions options;
-  // Results do not depend on what is fused: no contraction across ops.
+  // Results do not depend on fusion: operations are not contracted across ops.
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
   return std::unique_ptr<llvm::TargetMachine>((*target)->createTargetMachine(
       llvm::Triple(llvm::sys::getDefaultTargetTriple()), cpu.cpu,

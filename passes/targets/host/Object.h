@@ -1,6 +1,6 @@
 //===----------------------------------------------------------------------===//
 //
-// From a module in the LLVM dialect to optimized machine code.
+// Lowering from a module in the LLVM dialect to optimized machine code.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,17 +20,17 @@ class Module;
 
 namespace ingot {
 
-/// The processor with that name: `native` for the one this runs on, or LLVM's
-/// name, like `x86-64-v3`. An error where there is none.
+/// Returns the CPU with that name: `native` for the one this runs on, or LLVM's
+/// name, such as `x86-64-v3`; an unknown name is an error.
 llvm::Expected<HostProcessor> findProcessor(llvm::StringRef name);
 
-/// Translates to LLVM IR and optimizes for the processor; `level` as in -O0 to
+/// Translates to LLVM IR and optimizes for the CPU; `level` is that of -O0 to
 /// -O3.
 llvm::Expected<std::unique_ptr<llvm::Module>>
 translateForHost(mlir::ModuleOp module, llvm::LLVMContext &context,
                  const HostProcessor &host, unsigned level);
 
-/// The bytes of an ELF object.
+/// Emits the bytes of an ELF object.
 llvm::Expected<std::string>
 emitObject(llvm::Module &module, const HostProcessor &host, unsigned level);
 

@@ -1,6 +1,6 @@
 //===----------------------------------------------------------------------===//
 //
-// Passes that generate the code of the host, for every target.
+// Passes that generate host code, for every target.
 //
 //===----------------------------------------------------------------------===//
 

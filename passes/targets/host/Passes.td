@@ -1,6 +1,6 @@
 //===----------------------------------------------------------------------===//
 //
-// What every target shares: code for the host.
+// Code for the host, which all targets share.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,23 +16,22 @@ def ExpandMath : Pass<"ingot-expand-math"> {
     "::mlir::math::MathDialect"
   ];
   let description = [{
-    Only kernels have any; f64 goes to the C library. Conversions between f32 and bf16,
-    which few processors have, become integer arithmetic.
+    Runs on kernel functions; f64 math remains a call of the C library. Conversions between f32 and bf16, for which
+    few CPUs have instructions, become integer arithmetic.
   }];
   let options = [
-    Option<"polynomials", "polynomials", "bool", "true", "expand functions; else only conversions">,
+    Option<"polynomials", "polynomials", "bool", "true", "expand functions; otherwise only conversions">,
     Option<"ldexp", "ldexp", "bool", "false",
-           "use llvm.intr.ldexp, for which the target has an instruction (AVX-512)">,
+           "use llvm.intr.ldexp, for which the CPU has an instruction (AVX-512)">,
     Option<"roundBf16", "round-bf16", "bool", "false",
-           "round to bf16 by the target's instruction (AVX512-BF16), which takes numbers below 2^-126 as zero">,
+           "round to bf16 with the instruction of AVX512-BF16, which treats numbers below 2^-126 as zero">,
   ];
 }
 
 def ConvertKernels : Pass<"ingot-convert-kernels", "::mlir::ModuleOp"> {
   let summary = "converts kernel functions to the LLVM dialect";
   let description = [{
-    Memory becomes bare pointers; what no LLVM intrinsic computes is called from the C
-    library. Steps are left for `--ingot-lower-steps`.
+    Memrefs become bare pointers; functions without an LLVM intrinsic are called from the C library. Steps are left for `--ingot-lower-steps`.
   }];
   let dependentDialects = [
     "::mlir::LLVM::LLVMDialect", "::mlir::cf::ControlFlowDialect"
@@ -40,12 +39,12 @@ def ConvertKernels : Pass<"ingot-convert-kernels", "::mlir::ModuleOp"> {
 }
 
 def LowerSteps : Pass<"ingot-lower-steps", "::mlir::ModuleOp"> {
-  let summary = "turns steps and kernel entries into LLVM code and `ingot_module`";
+  let summary = "lowers steps to the LLVM dialect and defines `ingot_module`";
   let description = [{
-    Assumes kernels in the LLVM dialect. A step becomes a function of the context and the two
-    blocks; each call a constant descriptor and a call of its ABI entry. Defines
-    `ingot_module` (docs/abi.md) with what the module's attributes hold, the manifest and a device's kernels, and
-    references to the blobs that the link adds, the initial values and the export's literal bytes.
+    Assumes kernels in the LLVM dialect. A step becomes a function of the context and the two memory blocks; each call
+    becomes a constant descriptor and a call of its ABI entry point. Defines `ingot_module` (docs/abi.md) with the
+    contents of the module's attributes, the manifest and the GPU kernels, and references to the blobs that the link
+    adds: the initial values and the literal bytes of the export.
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }

@@ -16,7 +16,7 @@ void ingot::addScalarPasses(OpPassManager &functions, unsigned level,
   arith::ArithEmulateUnsupportedFloatsOptions half;
   half.sourceTypeStrs = {"bf16", "f16"};
   functions.addPass(arith::createArithEmulateUnsupportedFloats(half));
-  // Polynomials first repeat what neighbours computed: CSE again.
+  // Polynomials repeat subexpressions of their neighbours: CSE again.
   ExpandMathOptions expansion = units;
   expansion.polynomials = level > 0;
   functions.addPass(createExpandMath(expansion));

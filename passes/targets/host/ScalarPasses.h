@@ -1,6 +1,6 @@
 //===----------------------------------------------------------------------===//
 //
-// The passes over scalar code in kernels that all targets share.
+// Passes over scalar code in kernels that all targets share.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,8 +12,9 @@
 
 namespace ingot {
 
-/// From elements as ops emit them to arithmetic that processors have: 16-bit
-/// floats are computed in f32, functions become polynomials from level 1 on.
+/// Adds the passes from scalar ops as op bodies emit them to arithmetic that
+/// CPUs and GPUs support: 16-bit floats are computed in f32, and functions
+/// become polynomials from level 1 on.
 void addScalarPasses(mlir::OpPassManager &functions, unsigned level,
                      const ExpandMathOptions &units = {});
 

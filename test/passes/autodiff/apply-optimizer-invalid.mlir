@@ -3,7 +3,7 @@
 
 // UNKNOWN: unknown optimizer 'rmsprop'
 // UNKNOWN: hint: choose sgd, momentum, adam, adamw, adagrad, lamb or lion
-// REGEX:   '(' is no regular expression
+// REGEX:   '(' is not a regular expression
 ingot.state parameter @w : tensor<f32> = dense<1.0> : tensor<f32>
 func.func @train_step(%w: tensor<f32> {ingot.state = @w})
     -> (tensor<f32> {ingot.name = "loss"}, tensor<f32> {ingot.gradient = @w}) {

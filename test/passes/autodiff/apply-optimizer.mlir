@@ -2,10 +2,10 @@
 // RUN: ingot-opt %s --ingot-apply-optimizer=optimizer=sgd | FileCheck %s --check-prefix=SGD
 // RUN: ingot-opt %s --ingot-apply-optimizer=optimizer=momentum | FileCheck %s --check-prefix=MOMENTUM
 // RUN: ingot-opt %s --ingot-apply-optimizer="optimizer=sgd clip=true" | FileCheck %s --check-prefix=CLIP
-// RUN: ingot-opt %s --ingot-apply-optimizer="no-decay=bias" --remarks-filter=ingot-apply-optimizer --remark-format=emitRemark 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
+// RUN: ingot-opt %s --ingot-apply-optimizer="no-decay=bias" --remarks-filter=apply-optimizer --remark-format=emitRemark 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
 
-// REMARK: [Analysis] update | Category:ingot-apply-optimizer | {{.*}}Parameter=w, WeightDecay=true
-// REMARK: [Analysis] update | Category:ingot-apply-optimizer | {{.*}}Parameter=w.bias, WeightDecay=false
+// REMARK: [Analysis] Update | Category:apply-optimizer | {{.*}}parameter=w, weight_decay=true
+// REMARK: [Analysis] Update | Category:apply-optimizer | {{.*}}parameter=w.bias, weight_decay=false
 
 // CHECK:      ingot.hyperparameters = [{default = 1.000000e-03 : f64, name = "lr"}, {default = 9.000000e-01 : f64, name = "beta1"},
 // CHECK-SAME: {default = 0.99{{[0-9]*}} : f64, name = "beta2"}, {default = 1.000000e-08 : f64, name = "eps"}, {default = 1.000000e-02 : f64, name = "weight_decay"}]

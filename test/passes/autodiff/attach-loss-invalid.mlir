@@ -14,7 +14,7 @@
 // RANGE:   axis 2 of the loss is not an axis of the output tensor<2x3xf32>
 // OUTPUT:  the model has no output 'z'
 // OUTPUT:  hint: its outputs are 'y', 'n'
-// SCALAR:  output 'y' is no scalar but tensor<2x3xf32>
+// SCALAR:  output 'y' is not a scalar but tensor<2x3xf32>
 // FLOAT:   the loss needs a floating-point output, not tensor<i64>
 // UNNAMED: 'output' without the name of an output
 

@@ -1,7 +1,7 @@
 // RUN: ingot-opt %s --split-input-file --ingot-attach-loss=loss=cross-entropy | FileCheck %s
-// RUN: ingot-opt %s --split-input-file --ingot-attach-loss=loss=cross-entropy --remarks-filter=ingot-attach-loss --remark-format=emitRemark 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
+// RUN: ingot-opt %s --split-input-file --ingot-attach-loss=loss=cross-entropy --remarks-filter=attach-loss --remark-format=emitRemark 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
 
-// REMARK: remark: [Passed] loss | Category:ingot-attach-loss | Loss=cross-entropy:1, Output=logits
+// REMARK: remark: [Passed] Loss | Category:attach-loss | loss=cross-entropy:1, output=logits
 
 // CHECK:     module attributes {{{.*}}ingot.loss = "cross-entropy:1"
 // CHECK-NOT: @forward

@@ -1,5 +1,5 @@
 // RUN: ingot-opt %s --split-input-file --ingot-differentiate | FileCheck %s
-// RUN: ingot-opt %s --split-input-file --ingot-differentiate --remarks-filter=ingot-differentiate --remark-format=emitRemark 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
+// RUN: ingot-opt %s --split-input-file --ingot-differentiate --remarks-filter=differentiate --remark-format=emitRemark 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
 
 ingot.state parameter @w : tensor<3x4xf32> = dense<1.0> : tensor<3x4xf32>
 ingot.state frozen @f : tensor<8x4xf32> = dense<1.0> : tensor<8x4xf32>
@@ -81,8 +81,8 @@ ingot.state parameter @stepped : tensor<2xf32> = dense<1.0> : tensor<2xf32>
 ingot.state parameter @as_index : tensor<2xf32> = dense<1.0> : tensor<2xf32>
 ingot.state parameter @unread : tensor<2xf32> = dense<1.0> : tensor<2xf32>
 
-// REMARK: remark: [Missed] gradient | Category:ingot-differentiate | Parameter=as_index, Reason="the loss does not depend on it: it is not updated"
-// REMARK: remark: [Missed] gradient | Category:ingot-differentiate | Parameter=unread,
+// REMARK: remark: [Missed] Gradient | Category:differentiate | parameter=as_index, Reason="the loss does not depend on it: it is not updated"
+// REMARK: remark: [Missed] Gradient | Category:differentiate | parameter=unread,
 
 // CHECK-LABEL: func.func @train_step(
 // CHECK-SAME:    -> (tensor<f32> {ingot.name = "loss"}, tensor<2xf32> {ingot.gradient = @used}, tensor<2xf32> {ingot.gradient = @stepped})

@@ -1,9 +1,9 @@
 // RUN: ingot-opt %s --split-input-file --ingot-attach-target=target=emulator --ingot-form-fusions | FileCheck %s
-// RUN: ingot-opt %s --split-input-file --ingot-attach-target=target=emulator --ingot-form-fusions --remarks-filter=fusion --remark-format=emitRemark 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
+// RUN: ingot-opt %s --split-input-file --ingot-attach-target=target=emulator --ingot-form-fusions --remarks-filter=form-fusions --remark-format=emitRemark 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
 
 // Tests that the sum of an operand over the inner dimension joins the product,
 // through reshapes and casts to f32, and that the product stays as it is.
-// REMARK: [Passed] epilogue{{.*}}library=bias-gradient
+// REMARK: [Passed] Epilogue{{.*}}library=bias-gradient
 // CHECK-LABEL: func @of_lhs
 //       CHECK: %[[F:.*]]:2 = ingot.fusion epilogue({{.*}}) attributes {library = #ingot.library_epilogue<identity result = [[R:[01]]] bias_grad = [[S:[01]]] of lhs>}
 //   CHECK-DAG:   ingot.matmul {{.*}} transposed
@@ -20,7 +20,7 @@ func.func @of_lhs(%dy: tensor<4x8x16xbf16>, %x: tensor<32x24xbf16>) -> (tensor<1
 // -----
 
 // The same of the other operand, after the product, and along rows.
-// REMARK: [Passed] epilogue{{.*}}library=bias-gradient
+// REMARK: [Passed] Epilogue{{.*}}library=bias-gradient
 // CHECK-LABEL: func @of_rhs
 //       CHECK: library = #ingot.library_epilogue<identity result = [[R:[01]]] bias_grad = {{[01]}} of rhs>
 func.func @of_rhs(%x: tensor<24x32xf32>, %dy: tensor<16x32xf32>) -> (tensor<24x16xf32>, tensor<16xf32>) {
@@ -32,7 +32,7 @@ func.func @of_rhs(%x: tensor<24x32xf32>, %dy: tensor<16x32xf32>) -> (tensor<24x1
 // -----
 
 // A gradient of gelu is summed up where it is computed, in f32.
-// REMARK: [Passed] epilogue{{.*}}library="gelu_grad bias-gradient"
+// REMARK: [Passed] Epilogue{{.*}}library="gelu_grad bias-gradient"
 // REMARK-NOT: bias-gradient{{.*}}Reason
 // CHECK-LABEL: func @of_result
 //       CHECK: library = #ingot.library_epilogue<gelu_grad auxiliary = {{[0-9]}} result = [[R:[01]]] bias_grad = {{[01]}} of result>
@@ -69,7 +69,7 @@ func.func @of_result(%y: tensor<32x16xf32>, %g: tensor<32x8xf32>, %w: tensor<8x1
 // -----
 
 // Sums over other dimensions, of other numbers, and other reductions stay.
-// REMARK: [Missed] epilogue{{.*}}no bias, residual, relu or gelu by tanh follows
+// REMARK: [Missed] Epilogue{{.*}}no bias, residual, relu or tanh gelu follows
 // CHECK-LABEL: func @others
 //   CHECK-NOT: library
 func.func @others(%dy: tensor<32x32xbf16>, %x: tensor<32x24xbf16>) -> (tensor<32x24xf32>, tensor<32xf32>, tensor<32xf32>, tensor<32xf32>) {
@@ -85,7 +85,7 @@ func.func @others(%dy: tensor<32x32xbf16>, %x: tensor<32x24xbf16>) -> (tensor<32
 // -----
 
 // The library sums up in the product's type.
-// REMARK: [Missed] bias-gradient{{.*}}it has not the product's type
+// REMARK: [Missed] BiasGradient{{.*}}its element type differs from the matmul's
 // CHECK-LABEL: func @other_type
 //   CHECK-NOT: library
 func.func @other_type(%dy: tensor<32x16xbf16>, %x: tensor<32x24xbf16>) -> (tensor<16x24xbf16>, tensor<16xf32>) {
@@ -97,7 +97,7 @@ func.func @other_type(%dy: tensor<32x16xbf16>, %x: tensor<32x24xbf16>) -> (tenso
 
 // -----
 
-// REMARK: [Missed] bias-gradient{{.*}}the product is one of several
+// REMARK: [Missed] BiasGradient{{.*}}the matmul is batched
 // CHECK-LABEL: func @batched
 //   CHECK-NOT: library
 func.func @batched(%dy: tensor<2x32x16xf32>, %x: tensor<2x8x32xf32>) -> (tensor<2x16x8xf32>, tensor<2x8xf32>) {
@@ -108,7 +108,7 @@ func.func @batched(%dy: tensor<2x32x16xf32>, %x: tensor<2x8x32xf32>) -> (tensor<
 
 // -----
 
-// REMARK: [Missed] bias-gradient{{.*}}a matrix of the product is a vector
+// REMARK: [Missed] BiasGradient{{.*}}an operand of the matmul is a vector
 // CHECK-LABEL: func @vector
 //   CHECK-NOT: library
 func.func @vector(%dy: tensor<32x1xf32>, %x: tensor<32x24xf32>) -> (tensor<1x24xf32>, tensor<24xf32>) {
@@ -120,7 +120,7 @@ func.func @vector(%dy: tensor<32x1xf32>, %x: tensor<32x24xf32>) -> (tensor<1x24x
 // -----
 
 // A kernel that reads the operand anyway adds it up at no cost.
-// REMARK: [Missed] bias-gradient{{.*}}another kernel computes it in the same pass
+// REMARK: [Missed] BiasGradient{{.*}}another kernel computes it in the same pass
 // CHECK-LABEL: func @shared
 //   CHECK-NOT: library
 //       CHECK: ingot.fusion reduction
@@ -135,7 +135,7 @@ func.func @shared(%dy: tensor<32x16xf32>, %x: tensor<32x24xf32>) -> (tensor<16x2
 
 // -----
 
-// REMARK: [Missed] bias-gradient{{.*}}the library's product has another epilogue
+// REMARK: [Missed] BiasGradient{{.*}}the matmul has another library epilogue
 // CHECK-LABEL: func @with_bias
 //       CHECK: library = #ingot.library_epilogue<identity bias = {{[0-9]}} result = 0>
 func.func @with_bias(%dy: tensor<32x16xf32>, %x: tensor<32x24xf32>, %b: tensor<24xf32>) -> (tensor<16x24xf32>, tensor<16xf32>) {
@@ -149,7 +149,7 @@ func.func @with_bias(%dy: tensor<32x16xf32>, %x: tensor<32x24xf32>, %b: tensor<2
 // -----
 
 // The product's other operand is computed from the sum.
-// REMARK: [Missed] bias-gradient{{.*}}the product and the sum wait for each other
+// REMARK: [Missed] BiasGradient{{.*}}the matmul and the reduction depend on each other
 // CHECK-LABEL: func @waits
 //   CHECK-NOT: library
 func.func @waits(%dy: tensor<32x16xf32>, %x: tensor<32x16xf32>) -> (tensor<16x16xf32>, tensor<16xf32>) {

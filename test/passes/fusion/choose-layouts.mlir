@@ -1,14 +1,14 @@
 // RUN: ingot-opt %s --ingot-choose-layouts --split-input-file | FileCheck %s
-// RUN: ingot-opt %s --ingot-choose-layouts --split-input-file --remarks-filter=layout --remark-format=emitRemark 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
+// RUN: ingot-opt %s --ingot-choose-layouts --split-input-file --remarks-filter=choose-layouts --remark-format=emitRemark 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
 // RUN: ingot-opt %s --ingot-attach-target=target=cuda --ingot-choose-layouts --split-input-file | FileCheck %s --check-prefix=DEVICE
 // RUN: ingot-opt %s --ingot-attach-target="target=cuda tf32" --ingot-choose-layouts --split-input-file | FileCheck %s --check-prefix=TF32
-// RUN: ingot-opt %s --ingot-attach-target=target=cuda --ingot-choose-layouts --split-input-file --remarks-filter=layout --remark-format=emitRemark 2>&1 >/dev/null | FileCheck %s --check-prefix=DEVICE-REMARK
+// RUN: ingot-opt %s --ingot-attach-target=target=cuda --ingot-choose-layouts --split-input-file --remarks-filter=choose-layouts --remark-format=emitRemark 2>&1 >/dev/null | FileCheck %s --check-prefix=DEVICE-REMARK
 
 // From convolution to convolution no element moves: broadcasts of channels,
 // constants and reductions over positions take the order for nothing.
-// REMARK: remark: {{.*}}channels last
+// REMARK: remark: {{.*}}layout=channels_last
 // A device's library is as fast with channels first in f32.
-// DEVICE-REMARK: remark: {{.*}}no other order is known to be faster
+// DEVICE-REMARK: remark: {{.*}}no other layout is known to be faster
 // DEVICE-LABEL: func.func @chain
 // DEVICE-NOT: transpose
 // DEVICE: return
@@ -86,7 +86,7 @@ func.func @followers(%x: tensor<2x16x6x4xf32>, %w: tensor<16x16x1x1xf32>, %w2: t
 // -----
 
 // Few channels do not fill a vector. Tensor cores take them so as well.
-// REMARK: remark: {{.*}}no other order is known to be faster
+// REMARK: remark: {{.*}}no other layout is known to be faster
 // CHECK-LABEL: func.func @few_channels
 // CHECK-NOT: channels_last
 // TF32-LABEL: func.func @few_channels
@@ -115,7 +115,7 @@ func.func @broadcast_outside(%x: tensor<2x16x6x5xf32>, %w: tensor<16x16x1x1xf32>
 // On a device half precision has channels last however few they are, and so
 // have its filters: transposed once for a convolution and a gradient, and back
 // where a filter's gradient leaves. What reads that keeps its order.
-// DEVICE-REMARK: remark: {{.*}}channels last
+// DEVICE-REMARK: remark: {{.*}}layout=channels_last
 // DEVICE-LABEL: func.func @halves
 // DEVICE-DAG: %[[X:.+]] = ingot.transpose %arg0 [0, 2, 3, 1] : (tensor<8x3x6x6xbf16>) -> tensor<8x6x6x3xbf16>
 // DEVICE-DAG: %[[W:.+]] = ingot.transpose %arg1 [0, 2, 3, 1] : (tensor<4x3x1x2xbf16>) -> tensor<4x1x2x3xbf16>

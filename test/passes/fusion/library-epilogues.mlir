@@ -1,5 +1,5 @@
 // RUN: ingot-opt %s --ingot-attach-target=target=emulator --ingot-form-fusions --split-input-file | FileCheck %s
-// RUN: ingot-opt %s --ingot-attach-target=target=emulator --ingot-form-fusions --split-input-file --remarks-filter=fusion --remark-format=emitRemark 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
+// RUN: ingot-opt %s --ingot-attach-target=target=emulator --ingot-form-fusions --split-input-file --remarks-filter=form-fusions --remark-format=emitRemark 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
 
 // Tests that a bias along rows and what rounds the sum join the product, in the
 // product's type throughout.
@@ -20,7 +20,7 @@ func.func @bias(%a: tensor<4x8xbf16>, %w: tensor<16x8xbf16>, %b: tensor<16xbf16>
 // -----
 
 // Tests that a bias with more digits than the product stays a kernel's.
-// REMARK: epilogue{{.*}}its bias has more digits than the product
+// REMARK: Epilogue{{.*}}its bias has a wider type than the matmul
 // CHECK-LABEL: func @wide_bias
 //       CHECK: ingot.matmul
 //       CHECK: ingot.fusion loop
@@ -36,7 +36,7 @@ func.func @wide_bias(%a: tensor<4x8xbf16>, %w: tensor<16x8xbf16>, %b: tensor<16x
 // -----
 
 // Tests that a bias along columns is none of the library's.
-// REMARK: epilogue{{.*}}no bias, residual, relu or gelu by tanh follows
+// REMARK: Epilogue{{.*}}no bias, residual, relu or tanh gelu follows
 // CHECK-LABEL: func @bias_of_rows
 //       CHECK: ingot.matmul
 //       CHECK: ingot.fusion loop
@@ -71,7 +71,7 @@ func.func @residual_bias_relu(%a: tensor<8x8xf32>, %w: tensor<8x16xf32>, %r: ten
 
 // Tests that a product which a kernel reads besides stays in memory, and that
 // this kernel is not the epilogue's.
-// REMARK: epilogue{{.*}}others read the product as well
+// REMARK: Epilogue{{.*}}the matmul's result has other readers
 // CHECK-LABEL: func @read_besides
 //       CHECK: %[[P:.*]] = ingot.matmul
 //       CHECK: ingot.fusion {{(loop|reduction)}}({{.*}}%[[P]]
@@ -158,7 +158,7 @@ func.func @gelu_by_erf(%a: tensor<4x8xf32>, %w: tensor<8x16xf32>, %b: tensor<16x
 
 // Tests that another function of the same shape is not taken for GELU: 0.8 is
 // not the square root of 2 / pi.
-// REMARK: epilogue{{.*}}no bias, residual, relu or gelu by tanh follows
+// REMARK: Epilogue{{.*}}no bias, residual, relu or tanh gelu follows
 // CHECK-LABEL: func @nearly_gelu
 //   CHECK-NOT: library
 func.func @nearly_gelu(%a: tensor<4x8xf32>, %w: tensor<8x16xf32>) -> tensor<4x16xf32> {

@@ -1,5 +1,5 @@
 // RUN: ingot-opt %s --ingot-split-reductions --split-input-file | FileCheck %s
-// RUN: ingot-opt %s --ingot-split-reductions --split-input-file --remarks-filter=fusion --remark-format=emitRemark 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
+// RUN: ingot-opt %s --ingot-split-reductions --split-input-file --remarks-filter=split-reductions --remark-format=emitRemark 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
 
 // Statistics of channels: each image on its own, then over images.
 // REMARK: remark: {{.*}}parallel
@@ -50,7 +50,7 @@ func.func @half(%x: tensor<64x4096x8xbf16>) -> tensor<8xbf16> {
 // -----
 
 // Enough results, or little to add up: one step. One dimension cannot be split.
-// REMARK: remark: {{.*}}one dimension is all there is to reduce
+// REMARK: remark: {{.*}}only one dimension is reduced
 // CHECK-LABEL: func.func @whole
 // CHECK: ingot.reduce sum %arg0 dims = [1, 2] : (tensor<64x4096x4xf32>) -> tensor<64xf32>
 // CHECK: ingot.reduce sum %arg1 dims = [0, 1] : (tensor<64x16x8xf32>) -> tensor<8xf32>

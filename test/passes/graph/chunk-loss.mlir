@@ -1,5 +1,5 @@
 // RUN: ingot-opt %s --ingot-chunk-loss="min-rows=4 min-bytes=0" | FileCheck %s
-// RUN: ingot-opt %s --ingot-chunk-loss="min-rows=4 min-bytes=0" --remarks-filter=ingot-chunk-loss --remark-format=emitRemark 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
+// RUN: ingot-opt %s --ingot-chunk-loss="min-rows=4 min-bytes=0" --remarks-filter=chunk-loss --remark-format=emitRemark 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
 // RUN: ingot-opt %s --ingot-chunk-loss | FileCheck %s --check-prefix=DEFAULT
 // DEFAULT-NOT: ingot.barrier
 
@@ -8,7 +8,7 @@
 // together; the indices of classes are made for a part, not cut out of all.
 // CHECK-LABEL: func @gradients
 // CHECK-SAME:    %{{.*}}: tensor<2x16x8xf32>, %[[W:[a-z0-9]+]]: tensor<64x8xf32>
-// REMARK:        remark: [Passed] chunk | Category:ingot-chunk-loss | bytes-saved=1792, parts=2
+// REMARK:        remark: [Passed] ChunkedLoss | Category:chunk-loss | bytes_saved=1792, chunks=2
 func.func @gradients(%x: tensor<2x16x8xf32>, %w: tensor<64x8xf32>, %bias: tensor<64xf32>, %labels: tensor<2x16xi64>, %g: tensor<f32>) -> (tensor<f32>, tensor<2x16x8xf32>, tensor<64x8xf32>, tensor<64xf32>) {
   // CHECK-NOT:  tensor<32x64xf32>
   // CHECK-NOT:  tensor<2x16x64xf32>
@@ -60,7 +60,7 @@ func.func @gradients(%x: tensor<2x16x8xf32>, %w: tensor<64x8xf32>, %bias: tensor
 // CHECK:         ingot.barrier
 // CHECK-NOT:     ingot.barrier
 // CHECK:         ingot.concat {{.*}} -> tensor<16xi64>
-// REMARK:        remark: [Passed] chunk | Category:ingot-chunk-loss | bytes-saved=3072, parts=4
+// REMARK:        remark: [Passed] ChunkedLoss | Category:chunk-loss | bytes_saved=3072, chunks=4
 func.func @evaluation(%x: tensor<16x8xf32>, %w: tensor<8x64xf32>, %labels: tensor<16xi64>) -> (tensor<16xf32>, tensor<16xi64>) {
   %logits = ingot.matmul %x, %w : (tensor<16x8xf32>, tensor<8x64xf32>) -> tensor<16x64xf32>
   %losses, %lse = ingot.cross_entropy %logits, %labels dim = 1 : (tensor<16x64xf32>, tensor<16xi64>) -> (tensor<16xf32>, tensor<16xf32>)
@@ -70,7 +70,7 @@ func.func @evaluation(%x: tensor<16x8xf32>, %w: tensor<8x64xf32>, %labels: tenso
 
 // CHECK-LABEL: func @read_whole
 // CHECK-NOT:     ingot.barrier
-// REMARK:        remark: [Missed] {{.*}}the logits are read whole
+// REMARK:        remark: [Missed] {{.*}}the logits have other readers
 func.func @read_whole(%x: tensor<16x8xf32>, %w: tensor<8x64xf32>, %labels: tensor<16xi64>) -> (tensor<16xf32>, tensor<16x64xf32>) {
   %logits = ingot.matmul %x, %w : (tensor<16x8xf32>, tensor<8x64xf32>) -> tensor<16x64xf32>
   %losses, %lse = ingot.cross_entropy %logits, %labels dim = 1 : (tensor<16x64xf32>, tensor<16xi64>) -> (tensor<16xf32>, tensor<16xf32>)
@@ -79,7 +79,7 @@ func.func @read_whole(%x: tensor<16x8xf32>, %w: tensor<8x64xf32>, %labels: tenso
 
 // CHECK-LABEL: func @depends_on_all
 // CHECK-NOT:     ingot.barrier
-// REMARK:        remark: [Missed] {{.*}}gradients depend on the loss of all rows
+// REMARK:        remark: [Missed] {{.*}}the gradient depends on the loss of all rows
 func.func @depends_on_all(%x: tensor<16x8xf32>, %w: tensor<8x64xf32>, %labels: tensor<16xi64>) -> tensor<16x8xf32> {
   %logits = ingot.matmul %x, %w : (tensor<16x8xf32>, tensor<8x64xf32>) -> tensor<16x64xf32>
   %losses, %lse = ingot.cross_entropy %logits, %labels dim = 1 : (tensor<16x64xf32>, tensor<16xi64>) -> (tensor<16xf32>, tensor<16xf32>)
@@ -102,7 +102,7 @@ func.func @few_rows(%x: tensor<7x8xf32>, %w: tensor<8x64xf32>, %labels: tensor<7
 
 // CHECK-LABEL: func @large_weights
 // CHECK-NOT:     ingot.barrier
-// REMARK:        remark: [Missed] {{.*}}the sums of gradients take what logits leave{{.*}}bytes-saved=-1024
+// REMARK:        remark: [Missed] {{.*}}the accumulated gradients take as much memory as the logits free{{.*}}bytes_saved=-1024
 func.func @large_weights(%x: tensor<8x8xf32>, %w: tensor<8x64xf32>, %labels: tensor<8xi64>) -> tensor<8x64xf32> {
   %logits = ingot.matmul %x, %w : (tensor<8x8xf32>, tensor<8x64xf32>) -> tensor<8x64xf32>
   %losses, %lse = ingot.cross_entropy %logits, %labels dim = 1 : (tensor<8x64xf32>, tensor<8xi64>) -> (tensor<8xf32>, tensor<8xf32>)

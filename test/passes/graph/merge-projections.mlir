@@ -1,7 +1,7 @@
 // RUN: ingot-opt %s --split-input-file --ingot-merge-projections | FileCheck %s
-// RUN: ingot-opt %s --split-input-file --ingot-merge-projections --remarks-filter=ingot-merge-projections --remark-format=emitRemark 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
+// RUN: ingot-opt %s --split-input-file --ingot-merge-projections --remarks-filter=merge-projections --remark-format=emitRemark 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
 // RUN: ingot-opt %s --split-input-file --ingot-attach-target=target=cuda --ingot-merge-projections=precision=bf16 | FileCheck %s --check-prefix=DEVICE
-// RUN: ingot-opt %s --split-input-file --ingot-attach-target=target=cuda --ingot-merge-projections=precision=bf16 --remarks-filter=ingot-merge-projections --remark-format=emitRemark 2>&1 >/dev/null | FileCheck %s --check-prefix=DEVICE-REMARK
+// RUN: ingot-opt %s --split-input-file --ingot-attach-target=target=cuda --ingot-merge-projections=precision=bf16 --remarks-filter=merge-projections --remark-format=emitRemark 2>&1 >/dev/null | FileCheck %s --check-prefix=DEVICE-REMARK
 
 // Queries, keys and values of one input, two heads to a key head, in no order.
 ingot.state parameter @wq : tensor<64x32xf32> = dense<0.0> : tensor<64x32xf32>
@@ -12,8 +12,8 @@ ingot.state parameter @bk : tensor<32xf32> = dense<0.0> : tensor<32xf32>
 ingot.state parameter @bv : tensor<32xf32> = dense<0.0> : tensor<32xf32>
 // DEVICE-LABEL: func @forward
 // DEVICE:       ingot.packed_attention {{.*}} {key_heads = 2 : i64, right = 0 : i64
-// DEVICE-REMARK: remark: [Passed] projections
-// DEVICE-REMARK: remark: [Passed] packed-attention
+// DEVICE-REMARK: remark: [Passed] Projections
+// DEVICE-REMARK: remark: [Passed] PackedAttention
 // CHECK-LABEL: func @forward
 // CHECK-SAME:    %[[X:arg[0-9]+]]: {{[^)]*}} %[[WQ:arg[0-9]+]]: tensor<64x32xf32>{{.*}} %[[WK:arg[0-9]+]]: tensor<32x32xf32>{{.*}} %[[WV:arg[0-9]+]]: tensor<32x32xf32>{{.*}} %[[BQ:arg[0-9]+]]: tensor<64xf32>{{.*}} %[[BK:arg[0-9]+]]: tensor<32xf32>{{.*}} %[[BV:arg[0-9]+]]: tensor<32xf32>
 func.func @forward(%x: tensor<512x32xf32> {ingot.kind = "data", ingot.name = "x"},
@@ -30,8 +30,8 @@ func.func @forward(%x: tensor<512x32xf32> {ingot.kind = "data", ingot.name = "x"
   // CHECK-NEXT: %[[HEADS:.*]] = ingot.reshape %[[SUM]] : tensor<2x256x128xf32> -> tensor<2x256x8x16xf32>
   // CHECK-NEXT: %[[R:.*]], %{{.*}} = ingot.packed_attention %[[HEADS]] {key_heads = 2 : i64, right = 0 : i64, scale = 2.500000e-01 : f64}
   // CHECK-NEXT: return %[[R]]
-  // REMARK: remark: [Passed] projections | {{.*}} cost-seconds={{.*}}, saved-seconds=
-  // REMARK: remark: [Passed] packed-attention | {{.*}} bytes-saved=1048576
+  // REMARK: remark: [Passed] Projections | {{.*}} cost_seconds={{.*}}, saved_seconds=
+  // REMARK: remark: [Passed] PackedAttention | {{.*}} bytes_saved=1048576
   %v = ingot.matmul %x, %wv transposed : (tensor<512x32xf32>, tensor<32x32xf32>) -> tensor<512x32xf32>
   %k = ingot.matmul %x, %wk transposed : (tensor<512x32xf32>, tensor<32x32xf32>) -> tensor<512x32xf32>
   %q = ingot.matmul %x, %wq transposed : (tensor<512x32xf32>, tensor<64x32xf32>) -> tensor<512x64xf32>
@@ -57,7 +57,7 @@ func.func @forward(%x: tensor<512x32xf32> {ingot.kind = "data", ingot.name = "x"
 // a device.
 // DEVICE-LABEL: func @parts
 // DEVICE:       ingot.attention {{.*}} mask
-// DEVICE-REMARK: remark: [Missed] packed-attention | {{.*}} Reason="the device's kernel does not take a mask"
+// DEVICE-REMARK: remark: [Missed] PackedAttention | {{.*}} Reason="the library does not support masks"
 // CHECK-LABEL: func @parts
 // CHECK-SAME:    %[[X:arg[0-9]+]]: tensor<2x32x3x2x16xf32>, %[[MASK:arg[0-9]+]]:
 // CHECK-NEXT:  %[[HEADS:.*]] = ingot.reshape %[[X]] : tensor<2x32x3x2x16xf32> -> tensor<2x32x6x16xf32>
@@ -77,7 +77,7 @@ func.func @parts(%x: tensor<2x32x3x2x16xf32>, %mask: tensor<2x1x1x32xi1>) -> ten
 
 // CHECK-LABEL: func @keys_first
 // CHECK:       ingot.attention
-// REMARK: remark: [Missed] packed-attention | {{.*}} Reason="rows do not hold all queries, then keys, then values"
+// REMARK: remark: [Missed] PackedAttention | {{.*}} Reason="rows do not consist of all queries, then keys, then values"
 func.func @keys_first(%x: tensor<2x32x96xf32>) -> tensor<2x32x2x16xf32> {
   %0 = ingot.slice %x starts = [0, 0, 32] limits = [2, 32, 64] strides = [1, 1, 1] : (tensor<2x32x96xf32>) -> tensor<2x32x32xf32>
   %1 = ingot.slice %x starts = [0, 0, 0] limits = [2, 32, 32] strides = [1, 1, 1] : (tensor<2x32x96xf32>) -> tensor<2x32x32xf32>
@@ -93,7 +93,7 @@ func.func @keys_first(%x: tensor<2x32x96xf32>) -> tensor<2x32x2x16xf32> {
 
 // CHECK-LABEL: func @unaligned
 // CHECK:       ingot.attention
-// REMARK: remark: [Missed] packed-attention | {{.*}} Reason="keys or values would not begin at an aligned address"
+// REMARK: remark: [Missed] PackedAttention | {{.*}} Reason="keys or values would not begin at an aligned address"
 func.func @unaligned(%x: tensor<2x32x24xf32>) -> tensor<2x32x2x4xf32> {
   %0 = ingot.slice %x starts = [0, 0, 0] limits = [2, 32, 8] strides = [1, 1, 1] : (tensor<2x32x24xf32>) -> tensor<2x32x8xf32>
   %1 = ingot.slice %x starts = [0, 0, 8] limits = [2, 32, 16] strides = [1, 1, 1] : (tensor<2x32x24xf32>) -> tensor<2x32x8xf32>
@@ -112,7 +112,7 @@ ingot.state parameter @gate : tensor<512x512xf32> = dense<0.0> : tensor<512x512x
 ingot.state parameter @up : tensor<512x512xf32> = dense<0.0> : tensor<512x512xf32>
 // CHECK-LABEL: func @forward
 // CHECK-NOT:   ingot.concat
-// REMARK: remark: [Missed] projections | {{.*}} Reason="its parts would be copied"
+// REMARK: remark: [Missed] Projections | {{.*}} Reason="the parts would be copied"
 func.func @forward(%x: tensor<4096x512xf32> {ingot.kind = "data", ingot.name = "x"},
                    %gate: tensor<512x512xf32> {ingot.state = @gate}, %up: tensor<512x512xf32> {ingot.state = @up})
     -> (tensor<4096x512xf32> {ingot.name = "y"}) {
@@ -136,7 +136,7 @@ ingot.state parameter @down : tensor<16x8xf32> = dense<0.0> : tensor<16x8xf32>
 // CHECK-NEXT:  %[[B:.*]] = ingot.slice %[[Y]] starts = [0, 16] limits = [4, 32]
 // CHECK-NEXT:  %[[C:.*]] = ingot.slice %[[Y]] starts = [0, 32] limits = [4, 40]
 // CHECK-NEXT:  return %[[A]], %[[B]], %[[C]]
-// REMARK: remark: [Passed] projections
+// REMARK: remark: [Passed] Projections
 func.func @forward(%x: tensor<4x16xf32> {ingot.kind = "data", ingot.name = "x"},
                    %gate: tensor<16x16xf32> {ingot.state = @gate}, %up: tensor<16x16xf32> {ingot.state = @up},
                    %down: tensor<16x8xf32> {ingot.state = @down})

@@ -13,13 +13,13 @@
 // RUN: %arrays compare --rtol 1e-5 --atol 1e-5 --count 4 %t.expected.npz %t.got.npz %t.compiled.npz %t.emulated.npz
 
 // What was weighed. In fp32 nothing is; rows of 16 bytes are left alone.
-// RUN: ingot-opt %t.loss.mlir --ingot-attach-target=target=cuda --ingot-pad-classes=precision=bf16 --remarks-filter=ingot-pad-classes --remark-format=emitRemark 2>&1 >/dev/null | FileCheck %s --check-prefix=DONE
-// RUN: ingot-opt %t.loss.mlir --ingot-attach-target=target=cuda --ingot-pad-classes --remarks-filter=ingot-pad-classes --remark-format=emitRemark 2>&1 >/dev/null | FileCheck %s --check-prefix=F32
+// RUN: ingot-opt %t.loss.mlir --ingot-attach-target=target=cuda --ingot-pad-classes=precision=bf16 --remarks-filter=pad-classes --remark-format=emitRemark 2>&1 >/dev/null | FileCheck %s --check-prefix=DONE
+// RUN: ingot-opt %t.loss.mlir --ingot-attach-target=target=cuda --ingot-pad-classes --remarks-filter=pad-classes --remark-format=emitRemark 2>&1 >/dev/null | FileCheck %s --check-prefix=F32
 // RUN: sed 's/67x/72x/g; s/x67/x72/g' %t.loss.mlir | ingot-opt --ingot-attach-target=target=cuda --ingot-pad-classes=precision=bf16 | FileCheck %s --check-prefix=ALIGNED
-// RUN: sed 's/32xf32/2xf32/g; s/<32x67/<2x67/g' %t.loss.mlir | ingot-opt --ingot-attach-target=target=cuda --ingot-pad-classes=precision=bf16 --remarks-filter=ingot-pad-classes --remark-format=emitRemark 2>&1 >/dev/null | FileCheck %s --check-prefix=SMALL
-// DONE-COUNT-2: remark: [Passed] classes | {{.*}} classes=67, cost-seconds={{.*}}, further=61
-// F32: remark: [Missed] classes | {{.*}}the target has no preferred alignment for rows of f32
-// SMALL: remark: [Missed] classes | {{.*}}the products are too small
+// RUN: sed 's/32xf32/2xf32/g; s/<32x67/<2x67/g' %t.loss.mlir | ingot-opt --ingot-attach-target=target=cuda --ingot-pad-classes=precision=bf16 --remarks-filter=pad-classes --remark-format=emitRemark 2>&1 >/dev/null | FileCheck %s --check-prefix=SMALL
+// DONE-COUNT-2: remark: [Passed] PaddedClasses | {{.*}} classes=67, cost_seconds={{.*}}, padding=61
+// F32: remark: [Missed] PaddedClasses | {{.*}}the target has no preferred alignment for rows of f32
+// SMALL: remark: [Missed] PaddedClasses | {{.*}}the matmuls are too small
 // ALIGNED-NOT: ingot.pad
 
 // CHECK-LABEL: func @train_step

@@ -1,7 +1,7 @@
 // RUN: ingot-opt %s "--ingot-compress-gradients=grad-comm=powersgd:2,min-rate:1.5" --split-input-file | FileCheck %s
 // RUN: ingot-opt %s "--ingot-compress-gradients=grad-comm=int8" --split-input-file | FileCheck %s --check-prefix=INT8
 // RUN: ingot-opt %s "--ingot-compress-gradients=grad-comm=bf16" --split-input-file | FileCheck %s --check-prefix=WITHOUT
-// RUN: ingot-opt %s "--ingot-compress-gradients=grad-comm=powersgd:2,min-rate:1.5" --split-input-file --remarks-filter=ingot-compress-gradients --remark-format=emitRemark 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARKS
+// RUN: ingot-opt %s "--ingot-compress-gradients=grad-comm=powersgd:2,min-rate:1.5" --split-input-file --remarks-filter=compress-gradients --remark-format=emitRemark 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARKS
 // RUN: not ingot-opt %s "--ingot-compress-gradients=grad-comm=powersgd:0" 2>&1 | FileCheck %s --check-prefix=RANK
 // RUN: not ingot-opt %s "--ingot-compress-gradients=grad-comm=bf16,start:5" 2>&1 | FileCheck %s --check-prefix=START
 
@@ -16,11 +16,11 @@
 // RUN: %python %S/Inputs/compression.py topk %t.npz %t.end.npz | FileCheck %s --check-prefix=TOPK
 // TOPK: 3 states agree
 
-// RANK: error: loc("--grad-comm"): 'powersgd:0' is no way to send gradients
-// START: error: loc("--grad-comm"): start says nothing without a compression
+// RANK: error: loc("--grad-comm"): 'powersgd:0' is not a format for gradients
+// START: error: loc("--grad-comm"): start requires a compression
 
-// REMARKS-DAG: [Passed] compress | Category:ingot-compress-gradients | rate=1.71
-// REMARKS-DAG: [Missed] compress | {{.*}}Reason="it would not shrink enough
+// REMARKS-DAG: [Passed] CompressedGradient | Category:compress-gradients | rate=1.71
+// REMARKS-DAG: [Missed] CompressedGradient | {{.*}}Reason="the compression rate is below min-rate
 
 // Tests that a matrix leaves its bucket for two products, that a vector and a matrix that would not shrink stay, that
 // there are states for both, and that the function as it was is there for the first steps.

@@ -1,5 +1,5 @@
 // RUN: ingot-opt %s --ingot-defer-gathers --split-input-file | FileCheck %s
-// RUN: ingot-opt %s --ingot-defer-gathers --split-input-file --remarks-filter=ingot-defer-gathers --remark-format=emitRemark 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARKS
+// RUN: ingot-opt %s --ingot-defer-gathers --split-input-file --remarks-filter=defer-gathers --remark-format=emitRemark 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARKS
 
 // Tests that a step takes parameters from the buckets that the one before has left under way, that buckets have the order in which
 // the step needs them, and that other functions wait, too.
@@ -56,7 +56,7 @@ module {
 // CHECK-LABEL: func.func @train_step
 // CHECK-NOT: state_gather
 // CHECK: ingot.all_gather_wait
-// REMARKS: remark: {{.*}}Missed{{.*}}the step goes on with new values: the step waits for the bucket
+// REMARKS: remark: {{.*}}Missed{{.*}}the step itself reads the new values: the step waits for the bucket
 module {
   ingot.state parameter @w : tensor<40xf32> = dense<0.0> : tensor<40xf32>
   ingot.state low_copy @low of @w : tensor<40xbf16> = dense<0.0> : tensor<40xbf16>
@@ -78,7 +78,7 @@ module {
 // CHECK-LABEL: func.func @train_step
 // CHECK-NOT: state_gather
 // CHECK: ingot.all_gather_wait
-// REMARKS: remark: {{.*}}Missed{{.*}}functions write its states in several ways
+// REMARKS: remark: {{.*}}Missed{{.*}}functions write its states in different ways
 module {
   ingot.state parameter @w : tensor<40xf32> = dense<0.0> : tensor<40xf32>
   func.func @train_step(%g: tensor<40xf32>, %w: tensor<40xf32> {ingot.state = @w}) -> (tensor<40xf32> {ingot.state = @w}) {

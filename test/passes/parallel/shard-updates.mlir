@@ -46,7 +46,7 @@ module {
   func.func @train_step(%a: tensor<7xf32> {ingot.state = @a}, %g: tensor<7xf32>) -> (tensor<7xf32> {ingot.state = @a}) {
     %bucket = ingot.reduce_scatter_start %g : (tensor<7xf32>) -> tensor<7xf32>
     %sum = ingot.reduce_scatter_wait %bucket : (tensor<7xf32>) -> tensor<7xf32>
-    // expected-error@+1 {{C9: needs elements that the rank does not have}}
+    // expected-error@+1 {{C9: needs elements outside of the rank's shard}}
     %total = ingot.reduce sum %sum dims = [0] : (tensor<7xf32>) -> tensor<f32>
     %all = ingot.broadcast %total dims = [] : tensor<f32> -> tensor<7xf32>
     %next = ingot.sub %a, %all : tensor<7xf32>

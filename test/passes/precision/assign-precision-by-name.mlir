@@ -2,7 +2,7 @@
 // RUN: not ingot-opt %s "--ingot-assign-precision=keep-fp32=(" 2>&1 | FileCheck %s --check-prefix=REGEX
 // RUN: not ingot-opt %s "--ingot-assign-precision=type=fp8" 2>&1 | FileCheck %s --check-prefix=TYPE
 
-// REGEX: '(' is no regular expression
+// REGEX: '(' is not a regular expression
 // TYPE: unknown precision 'fp8'
 
 // CHECK-LABEL: func.func @by_name

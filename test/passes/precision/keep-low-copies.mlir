@@ -1,11 +1,11 @@
 // RUN: ingot-opt %s --ingot-keep-low-copies --split-input-file | FileCheck %s
-// RUN: ingot-opt %s --ingot-keep-low-copies --split-input-file --remarks-filter=ingot-keep-low-copies --remark-format=emitRemark 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARKS
+// RUN: ingot-opt %s --ingot-keep-low-copies --split-input-file --remarks-filter=keep-low-copies --remark-format=emitRemark 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARKS
 
 
 // The copy follows its weight; every function reads it, the step writes it,
 // and what it lacks of the weight, which is nowhere else.
-// REMARKS: remark{{.*}}low-copy{{.*}}Weight=w
-// REMARKS: remark{{.*}}split-master{{.*}}Weight=w
+// REMARKS: remark{{.*}}ComputeCopy{{.*}}weight=w
+// REMARKS: remark{{.*}}SplitMaster{{.*}}weight=w
 // CHECK: ingot.state parameter @w {{.*}} {halves = [@"w/bf16", @"w/lower"]}
 // CHECK: ingot.state low_copy @"w/bf16" of @w : tensor<2x2xbf16>
 // CHECK: ingot.state lower_half @"w/lower" of @w : tensor<2x2xi16>
@@ -48,7 +48,7 @@ func.func @predict(%x: tensor<2x2xbf16> {ingot.kind = "data", ingot.name = "x"},
 // CHECK: ingot.cast %[[W]]
 // CHECK: %[[WHOLE:.*]] = ingot.all_gather_wait
 // CHECK: return %{{.*}}, %[[WHOLE]] :
-// REMARKS: remark: {{.*}}Missed{{.*}}its new value travels until the next step needs it
+// REMARKS: remark: {{.*}}Missed{{.*}}its all-gather overlaps with the next forward pass, which rounds it
 ingot.state parameter @w : tensor<2x2xf32> = dense<1.0> : tensor<2x2xf32>
 func.func @train_step(%x: tensor<2x2xbf16> {ingot.kind = "data", ingot.name = "x"},
                       %w: tensor<2x2xf32> {ingot.state = @w})
@@ -64,7 +64,7 @@ func.func @train_step(%x: tensor<2x2xbf16> {ingot.kind = "data", ingot.name = "x
 // -----
 
 // A copy in fp16 is no half: the master stays.
-// REMARKS: remark{{.*}}split-master{{.*}}only bf16 is the upper half of fp32
+// REMARKS: remark{{.*}}SplitMaster{{.*}}only bf16 is the upper half of fp32
 // CHECK-LABEL: func.func @train_step
 // CHECK-SAME: {ingot.state = @w}
 // CHECK: %[[NEW:.*]] = ingot.neg

@@ -1,5 +1,5 @@
 // RUN: ingot-opt %s --ingot-group-kernels --split-input-file | FileCheck %s
-// RUN: ingot-opt %s --ingot-group-kernels --split-input-file --remarks-filter=fusion --remark-format=emitRemark 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
+// RUN: ingot-opt %s --ingot-group-kernels --split-input-file --remarks-filter=group-kernels --remark-format=emitRemark 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
 
 // Tests that an update waits for another one, across the product in between and
 // with the memory of its gradient: the peak is where %y is made.
@@ -73,7 +73,7 @@ func.func @peak(%x: tensor<16x16xf32> {ingot.name = "x", ingot.kind = "data"},
 // operand.
 // CHECK-LABEL: func.func @chain
 //   CHECK-NOT: group
-//      REMARK: remark: {{.*}}Missed{{.*}}what comes before the next loop reads its result
+//      REMARK: remark: {{.*}}Missed{{.*}}a step before the next loop reads its result
 func.func @chain(%x: tensor<16x16xf32> {ingot.name = "x", ingot.kind = "data"}) -> (tensor<16x16xf32> {ingot.name = "y"}) {
   %0 = ingot.fusion loop(%x) : (tensor<16x16xf32>) -> tensor<16x16xf32> {
   ^bb0(%v: tensor<16x16xf32>):
@@ -94,7 +94,7 @@ func.func @chain(%x: tensor<16x16xf32> {ingot.name = "x", ingot.kind = "data"}) 
 // Tests that a large loop stays alone.
 // CHECK-LABEL: func.func @large
 //   CHECK-NOT: group
-//      REMARK: remark: {{.*}}Missed{{.*}}its start is a small part of its time
+//      REMARK: remark: {{.*}}Missed{{.*}}its launch is a small fraction of its time
 func.func @large(%x: tensor<4096x4096xf32> {ingot.name = "x", ingot.kind = "data"}, %y: tensor<8xf32> {ingot.name = "y", ingot.kind = "data"})
     -> (tensor<4096x4096xf32> {ingot.name = "a"}, tensor<8xf32> {ingot.name = "b"}) {
   %0 = ingot.fusion loop(%x) : (tensor<4096x4096xf32>) -> tensor<4096x4096xf32> {
@@ -118,7 +118,7 @@ func.func @large(%x: tensor<4096x4096xf32> {ingot.name = "x", ingot.kind = "data
 //       CHECK: ingot.fusion loop
 //       CHECK: ingot.all_reduce_wait
 //       CHECK: ingot.fusion loop
-//      REMARK: remark: {{.*}}Missed{{.*}}the next bucket would hold it up
+//      REMARK: remark: {{.*}}Missed{{.*}}the loop would wait for the next bucket
 ingot.state parameter @a : tensor<16xf32> = dense<1.0> : tensor<16xf32>
 ingot.state parameter @b : tensor<16xf32> = dense<1.0> : tensor<16xf32>
 func.func @buckets(%x: tensor<16xf32> {ingot.name = "x", ingot.kind = "data"},

@@ -37,6 +37,7 @@ This page may say zork.
 # A tree without a violation.
 GOOD = {
     "CMakeLists.txt": f"# {LICENSE}",
+    "docs/CMakeLists.txt": f"# {LICENSE}tablegen(passes/graph)\n",
     ".ci/run": f"#!/bin/sh\n# {LICENSE}",
     "README.md": "# Tree\n\nSee [passes](docs/graph.md#the-passes), `passes/graph` and `passes/STAGE/PASS.cpp`.\n",
     "docs/glossary.md": GLOSSARY,
@@ -129,8 +130,8 @@ class Layout(unittest.TestCase):
         self.finds("passes/graph/Passes.td:2: 124 columns", {"passes/graph/Passes.td": wider})
 
     def test_words(self):
-        self.finds("docs/a.md:1: 'Zorks': the standard term is fork", {"docs/a.md": "Zorks\n"})
-        self.finds("docs/a.md:2: 'move it along': the standard term is forward", {"docs/a.md": "Do\nmove it\nalong.\n"})
+        self.finds("docs/a.md:1: 'Zorks' should read: fork", {"docs/a.md": "Zorks\n"})
+        self.finds("docs/a.md:2: 'move it along' should read: forward", {"docs/a.md": "Do\nmove it\nalong.\n"})
         self.clean({"docs/a.md": "`zork`\n\n```text\nzork\n```\n- move it\n- along\n"})
         for name, text, line in [
             ("passes/a.h", "/// To move\n/// it along.\nint a;\n", 2),
@@ -170,9 +171,11 @@ class Layout(unittest.TestCase):
             "[x](gone.md)": "the link gone.md leads nowhere",
             "[x](graph.md#gone)": "the link graph.md#gone names no heading",
             "`passes/gone`": "passes/gone does not exist",
+            "`docs/tablegen`": "docs/tablegen does not exist",
             "as passes/graph/Gone.cpp does": "passes/graph/Gone.cpp does not exist",
             "in graph/Gone.h:12": "graph/Gone.h does not exist",
             "`docs/gone/README.md`": "docs/gone/README.md does not exist",
+            "`passes/List.txt`": "passes/List.txt does not exist",
         }.items():
             with self.subTest(text):
                 self.finds(f"docs/a.md:1: {what}", {"docs/a.md": text + "\n"})
@@ -185,6 +188,8 @@ class Layout(unittest.TestCase):
             "```text\npasses/gone\n```\n",
             "passes/a.cpp": f'// {LICENSE}auto a = "passes/gone";\n',
             "tools/a.py": f'# {LICENSE}A = """passes/gone"""\n',
+            "passes/b.cpp": f"// {LICENSE}// See passes/graph/Made.h.inc.\n",
+            "passes/graph/CMakeLists.txt": f"# {LICENSE}tablegen(Made.h.inc)\n",
         })  # fmt: skip
 
     def test_unformatted_files(self):

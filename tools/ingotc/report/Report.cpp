@@ -104,7 +104,7 @@ std::string ingot::makeReport(const json::Object &manifest,
                 manifest.getString("precision").value_or(""),
                 manifest.getString("optimizer").value_or(""))
      << formatv(
-            "<p>Machine: {0} threads, {1:f0} GFLOP/s in products, {2:f0} in "
+            "<p>Machine: {0} threads, {1:f0} GFLOP/s in matmuls, {2:f0} in "
             "vectors, {3:f1} GB/s from memory, {4:f1} from the cache.</p>\n",
             static_cast<int64_t>(machine.threads), machine.matmulF32 * 1e-9,
             machine.vectorF32 * 1e-9, machine.memoryBandwidth * 1e-9,
@@ -113,7 +113,7 @@ std::string ingot::makeReport(const json::Object &manifest,
   SmallVector<StringRef> names;
   for (const auto &entry : functions)
     names.push_back(entry.first);
-  // Training first.
+  // The training step comes first.
   llvm::sort(names, std::greater<>());
   for (StringRef name : names) {
     os << "<h2>" << escape(name) << "</h2>\n";

@@ -1,4 +1,4 @@
-// Einsum of one or two operands as a batched matrix product.
+// Einsum of one or two operands as a batched matmul.
 
 #include "frontends/onnx/import/Node.h"
 #include "llvm/ADT/StringExtras.h"
@@ -23,7 +23,7 @@ bool has(const std::string &letters, char letter) {
   return letters.find(letter) != std::string::npos;
 }
 
-/// The letters that `keep` accepts, in order.
+/// Returns the letters that `keep` accepts, in order.
 template <typename Keep>
 std::string filter(const std::string &from, Keep keep) {
   std::string kept;
@@ -45,7 +45,7 @@ void sumAlone(Node &node, Term &term, const std::string &needed) {
       filter(term.letters, [&](char letter) { return has(needed, letter); });
 }
 
-/// Dimensions in the order of `letters`.
+/// Transposes to the order of `letters`.
 void arrange(Node &node, Term &term, const std::string &letters) {
   Shape permutation;
   for (char letter : letters)
@@ -54,7 +54,8 @@ void arrange(Node &node, Term &term, const std::string &letters) {
   term.letters = letters;
 }
 
-/// Sizes of the batch letters, then the products of two groups.
+/// Returns the sizes of the batch letters, then the products of the sizes of
+/// two groups.
 Shape matrixShape(const Term &term, const std::string &batch,
                   const std::string &rows, const std::string &columns) {
   Shape shape;
@@ -110,7 +111,7 @@ LogicalResult importEinsum(Node &node) {
     return node.malformed("equation '" + equation + "' for " +
                           Twine(values->size()) + " operands");
   if (values->size() > 2)
-    return node.unsupported("a product of more than two operands");
+    return node.unsupported("a contraction of more than two operands");
   SmallVector<Term> terms;
   llvm::StringMap<int64_t> sizes;
   std::string inOrder;

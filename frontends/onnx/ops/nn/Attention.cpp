@@ -11,7 +11,7 @@ using namespace ingot::onnx_import;
 
 namespace {
 
-/// [batch, sequence, heads * size] or [batch, heads, sequence, size] as
+/// Returns [batch, sequence, heads * size] or [batch, heads, sequence, size] as
 /// [batch, sequence, heads, size].
 FailureOr<Value> splitHeads(Node &node, size_t i, int64_t heads) {
   ArrayRef<int64_t> shape = node.shape(i);
@@ -25,7 +25,7 @@ FailureOr<Value> splitHeads(Node &node, size_t i, int64_t heads) {
                       {shape[0], shape[1], heads, shape[2] / heads});
 }
 
-/// A mask, whose shape broadcasts to that of the scores, with all four
+/// Returns a mask, whose shape broadcasts to that of the scores, with all four
 /// dimensions and all keys.
 FailureOr<Value> readMask(Node &node, Value mask, ArrayRef<int64_t> scores) {
   Shape shape(tensorType(mask).getShape());
@@ -42,8 +42,8 @@ FailureOr<Value> readMask(Node &node, Value mask, ArrayRef<int64_t> scores) {
   return node.broadcast(mask, shape);
 }
 
-/// Bounds around the diagonal that ends at the last of a sample's keys, as the
-/// operator has them where it is given their numbers: a mask.
+/// Builds a mask of bounds around the diagonal that ends at the last key of a
+/// sample, as the operator defines them where it is given key sequence lengths.
 Value boundAtLengths(Node &node, Value lengths, const AttentionSizes &sizes,
                      int64_t left, int64_t right) {
   Arithmetic a(node.b, node.loc);
@@ -67,7 +67,7 @@ LogicalResult importAttention(Node &node) {
   if (node.has(4) || node.has(5))
     return node.unsupported("a cache of keys and values");
   if (node.wants(3))
-    return node.unsupported("the output of the product of queries and keys");
+    return node.unsupported("the output of the matmul of queries and keys");
   if (node.hasAttr("softmax_precision") &&
       node.intAttr("softmax_precision", 1) != onnx::TensorProto::FLOAT)
     return node.unsupported("softmax_precision");

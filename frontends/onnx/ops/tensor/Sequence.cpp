@@ -115,7 +115,8 @@ static LogicalResult importConcatFromSequence(Node &node) {
     if (!fits)
       return node.malformed("tensors " + shapeText(first.getShape()) + " and " +
                             shapeText(type.getShape()) +
-                            " do not join along dimension " + Twine(*dim));
+                            " cannot be concatenated along dimension " +
+                            Twine(*dim));
     if (stack) {
       Shape shape(type.getShape());
       shape.insert(shape.begin() + *dim, 1);

@@ -1,4 +1,4 @@
-// Changing and repeating shapes.
+// Ops that change or repeat shapes.
 
 #include "frontends/onnx/import/Node.h"
 
@@ -13,8 +13,8 @@ static int64_t product(ArrayRef<int64_t> sizes) {
   return result;
 }
 
-/// The new shape is a constant. 0 copies the input's size (unless `allowzero`),
-/// -1 is what is left.
+/// Returns the new shape, which is a constant. 0 copies the input's size
+/// (unless `allowzero`), -1 is the remaining size.
 static LogicalResult importReshape(Node &node) {
   FailureOr<Shape> wanted = node.constantInts(1, "the shape");
   if (failed(wanted))
@@ -81,7 +81,8 @@ static LogicalResult importTranspose(Node &node) {
   return node.result(node.transpose(node.in(0), permutation));
 }
 
-/// Axes of Squeeze and Unsqueeze: an attribute before opset 13, an input since.
+/// Returns the axes of Squeeze and Unsqueeze: an attribute before opset 13, an
+/// input since.
 static FailureOr<std::optional<Shape>> axesOf(Node &node) {
   if (node.opset < 13)
     return node.intsAttr("axes");
@@ -136,7 +137,7 @@ static LogicalResult importUnsqueeze(Node &node) {
   return node.result(node.reshape(node.in(0), shape));
 }
 
-/// Joins values along `axis`, which may count from the end.
+/// Concatenates values along `axis`, which may count from the end.
 static LogicalResult concatenate(Node &node, ArrayRef<Value> values,
                                  int64_t axis) {
   if (values.empty())
@@ -152,9 +153,9 @@ static LogicalResult concatenate(Node &node, ArrayRef<Value> values,
     for (int64_t i = 0; fits && i < first.getRank(); ++i)
       fits = i == *dim || type.getDimSize(i) == first.getDimSize(i);
     if (!fits)
-      return node.malformed("cannot join " + shapeText(first.getShape()) +
-                            " and " + shapeText(type.getShape()) +
-                            " along dimension " + Twine(*dim));
+      return node.malformed(
+          "cannot concatenate " + shapeText(first.getShape()) + " and " +
+          shapeText(type.getShape()) + " along dimension " + Twine(*dim));
   }
   return node.result(node.concat(values, *dim));
 }

@@ -1,7 +1,7 @@
 //===----------------------------------------------------------------------===//
 //
-// Which ops after a matmul are an epilogue of cuBLASLt: bias, residual, ReLU
-// and GELU by tanh, their gradients, and gradients of biases.
+// Matches the ops after a matmul with the epilogues of cuBLASLt: bias,
+// residual, ReLU and tanh GELU, their gradients, and gradients of biases.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,27 +13,28 @@
 
 namespace ingot {
 
-/// See EpilogueLibrary::match.
+/// Implements EpilogueLibrary::match.
 std::optional<LibraryEpilogue>
 matchLibraryEpilogue(mlir::Operation *call, const LibraryEpilogueRules &rules,
                      llvm::StringRef &reason);
 
-/// See EpilogueLibrary::findBiasGradients.
+/// Implements EpilogueLibrary::findBiasGradients.
 llvm::SmallVector<BiasGradient>
 findBiasGradients(mlir::Operation *call,
                   const std::optional<LibraryEpilogue> &epilogue);
-/// Sums of an f32 tensor whose rounding is an operand of `call`: they would be
-/// gradients of biases if they summed the operand.
+/// Returns the sums of an f32 tensor whose rounding is an operand of `call`:
+/// they would be gradients of biases if they summed the operand.
 llvm::SmallVector<mlir::Operation *>
 findWideBiasGradients(mlir::Operation *call);
 
-/// Bytes of a row of ReLU's bit mask.
+/// Returns the number of bytes of a row of ReLU's bit mask.
 int64_t countSignBytes(int64_t columns);
 
-/// Comparisons of the activation's stored result with 0: its signs.
+/// Returns the comparisons of the activation's stored result with 0, which are
+/// its bit mask.
 llvm::SmallVector<mlir::Value> findSigns(const LibraryEpilogue &epilogue);
 
-/// The ops from the sum to the activation's result.
+/// Returns the ops from the sum to the activation's result.
 llvm::DenseSet<mlir::Operation *>
 findActivation(const LibraryEpilogue &epilogue);
 

@@ -1,9 +1,9 @@
 //===----------------------------------------------------------------------===//
-// Signs in bits where libraries' epilogues have them.
+// PackSigns: stores the bit mask of ReLU for cuBLASLt epilogues.
 //===----------------------------------------------------------------------===//
 
 #include "dialects/ingot/builders/Builders.h"
-#include "mlir/IR/Remarks.h"
+#include "dialects/ingot/support/Remarks.h"
 #include "passes/targets/cuda/Passes.h"
 #include "passes/targets/cuda/epilogues/LibraryEpilogue.h"
 
@@ -15,9 +15,9 @@ namespace ingot {
 using namespace mlir;
 using namespace ingot;
 
-/// The product that alone becomes `value`, by casts to f32 and reshapes; null
-/// if there is none.
-static Operation *findProduct(Value value) {
+/// Returns the matmul that becomes `value` only through casts to f32 and
+/// reshapes; null if there is none.
+static Operation *findMatmul(Value value) {
   while (value.hasOneUse()) {
     Operation *def = value.getDefiningOp();
     auto cast = dyn_cast_or_null<CastOp>(def);
@@ -53,25 +53,24 @@ struct PackSigns : ingot::impl::PackSignsBase<PackSigns> {
       for (Value signs : findSigns(*found)) {
         StringRef reason = pack(*found, signs);
         if (!reason.empty())
-          remark::missed(
-              signs.getLoc(),
-              remark::RemarkOpts::name("signs").category(getArgument()))
+          remark::missed(signs.getLoc(),
+                         remarkOptions(getArgument(), "PackedSigns"))
               << remark::reason("{0}", reason);
       }
     }
   }
 
 private:
-  /// Returns why not; empty if it is done.
+  /// Rewrites the readers of the mask. Returns why not; empty if it is done.
   StringRef pack(const LibraryEpilogue &relu, Value signs) {
-    // Otherwise the product is in memory.
+    // Otherwise the matmul is in memory.
     bool isAlone = relu.sum.hasOneUse() && (relu.activated == relu.result ||
                                             relu.activated.hasOneUse());
     if (!isAlone)
-      return "others read what relu is computed from";
+      return "the input of relu has other readers";
     SmallVector<int64_t> shape(tensorType(signs).getShape());
     if (shape.back() != tensorType(relu.result).getShape().back())
-      return "they are read in another shape";
+      return "the mask is read in another shape";
     shape.back() = countSignBytes(shape.back());
     OpBuilder builder(signs.getContext());
     builder.setInsertionPointAfterValue(signs);
@@ -82,28 +81,28 @@ private:
         signs);
     for (OpOperand &use : llvm::make_early_inc_range(signs.getUses()))
       if (auto select = dyn_cast<SelectOp>(use.getOwner()))
-        if (Operation *product = findProduct(select.getOnTrue()))
-          readBits(use, bits, product);
+        if (Operation *matmul = findMatmul(select.getOnTrue()))
+          readBits(use, bits, matmul);
     if (bits.use_empty()) {
       bits.erase();
-      return "what they choose of is no product that the library has with "
+      return "the masked value is not a matmul for which the library has "
              "relu's gradient";
     }
     ++numPacked;
-    remark::passed(signs.getLoc(),
-                   remark::RemarkOpts::name("signs").category(getArgument()))
+    remark::passed(signs.getLoc(), remarkOptions(getArgument(), "PackedSigns"))
         << remark::metric("bytes", byteSize(bits.getType()));
     return "";
   }
 
-  /// Has `use` read the bits, if `product` then has the gradient of relu.
-  static void readBits(OpOperand &use, PackBitsOp bits, Operation *product) {
+  /// Makes `use` read the bits, if `matmul` then has the epilogue of relu's
+  /// gradient.
+  static void readBits(OpOperand &use, PackBitsOp bits, Operation *matmul) {
     OpBuilder builder(use.getOwner());
     Value signs = use.get();
     auto unpacked =
         UnpackBitsOp::create(builder, signs.getLoc(), signs.getType(), bits);
     use.set(unpacked);
-    std::optional<LibraryEpilogue> found = match(product);
+    std::optional<LibraryEpilogue> found = match(matmul);
     if (found && found->activation == Activation::ReluGrad)
       return;
     use.set(signs);

@@ -28,7 +28,7 @@ Polynomial &Polynomial::operator+=(const Polynomial &other) {
     double &sum = terms[monomial];
     double largest = std::max(std::abs(sum), std::abs(factor));
     sum += factor;
-    // What cancels up to rounding is no term.
+    // Terms that cancel up to rounding are dropped.
     if (std::abs(sum) <= 1e-12 * largest)
       terms.erase(monomial);
   }
@@ -103,7 +103,7 @@ unsigned Polynomials::getVariable(Value value) {
   return count++;
 }
 
-/// A variable for each argument; tanh(-x) = -tanh(x).
+/// Returns a variable per argument of tanh; tanh(-x) = -tanh(x).
 Polynomial Polynomials::tanh(const Polynomial &argument) {
   double sign = argument.getLeading() < 0 ? -1 : 1;
   Polynomial positive = argument * sign;

@@ -1,7 +1,7 @@
 //===----------------------------------------------------------------------===//
 //
-// What elementwise ops compute, as polynomials: two ways to write one function
-// give one polynomial.
+// The functions that elementwise ops compute, as polynomials: different
+// formulations of a function yield the same polynomial.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,10 +17,10 @@
 
 namespace ingot {
 
-/// A sum of products of variables, which are numbers.
+/// A sum of products of variables, which are identified by numbers.
 class Polynomial {
 public:
-  /// The power of each variable in it.
+  /// The power of each variable in a product.
   using Monomial = std::map<unsigned, unsigned>;
 
   Polynomial() = default;
@@ -34,13 +34,15 @@ public:
   friend Polynomial operator*(const Polynomial &a, const Polynomial &b);
   Polynomial power(unsigned exponent) const;
 
-  /// Nothing if it depends on variables.
+  /// Returns the constant that the polynomial is; nothing if it depends on
+  /// variables.
   std::optional<double> getConstant() const;
-  /// The coefficient of its first term; 0 if it has none.
+  /// Returns the coefficient of its first term; 0 if it has none.
   double getLeading() const;
-  /// Equal but for the rounding of constants in f32, or in few decimal digits.
+  /// Returns whether the polynomials are equal up to the rounding of constants
+  /// to f32, or to few decimal digits.
   bool isClose(const Polynomial &other) const;
-  /// Not worth following further.
+  /// Returns whether the polynomial has too many terms to be expanded further.
   bool isLarge() const;
 
 private:
@@ -48,26 +50,28 @@ private:
 };
 
 /// The polynomials of values in one block. The hyperbolic tangent of a
-/// polynomial is a variable; so is every value that is not followed further.
+/// polynomial is a variable; so is every value that is not expanded.
 class Polynomials {
 public:
-  /// `isGiven`: whether an op's results are values not to follow.
+  /// Creates an empty set. `isGiven` tells whether the results of an op are not
+  /// expanded.
   explicit Polynomials(llvm::function_ref<bool(mlir::Operation *)> isGiven)
       : isGiven(isGiven) {}
 
-  /// The number of the variable that a value is, from now on.
+  /// Returns the number of the variable that stands for a value, which is
+  /// assigned on first use.
   unsigned getVariable(mlir::Value value);
-  /// Of a value that is given, what it is computed from. Casts that change no
-  /// value, and reshapes, are passed over.
+  /// Returns the polynomial of a value, expanded even if the value is given.
+  /// Casts that change no value, and reshapes, are skipped.
   Polynomial of(mlir::Value value) { return follow(value, 0); }
 
   struct Tangent {
     Polynomial argument;
     unsigned variable;
   };
-  /// All hyperbolic tangents met.
+  /// Returns all hyperbolic tangents found so far.
   llvm::ArrayRef<Tangent> getTangents() const { return tangents; }
-  /// All values that are variables, with their numbers.
+  /// Returns all values that are variables, with their numbers.
   llvm::ArrayRef<std::pair<mlir::Value, unsigned>> getLeaves() const {
     return leaves;
   }

@@ -1,7 +1,7 @@
 //===----------------------------------------------------------------------===//
 //
-// Builds device functions: their threads, loops and exchanges (header private
-// to this target).
+// Builds GPU functions: their threads, loops and exchanges (header private to
+// this target).
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,19 +14,19 @@
 
 namespace ingot::codegen {
 
-/// Threads of a warp, which shuffles work within.
+/// The number of threads in a warp, within which shuffles work.
 constexpr int64_t kWarp = 32;
-/// Threads of every block: eight warps keep a multiprocessor busy at any
-/// register count that ptxas may choose for them.
+/// The number of threads per block: eight warps keep a multiprocessor busy at
+/// any register count that ptxas may choose for them.
 constexpr int64_t kBlock = 256;
 
-/// One launch: a device function of `inputs` and `outputs`.
+/// One launch of a GPU function of `inputs` and `outputs`.
 struct DeviceLaunch {
   mlir::StringAttr function;
   int64_t grid = 1;
-  /// Bytes of memory that a block's threads share.
+  /// The bytes of shared memory per block.
   int64_t shared = 0;
-  /// Whether any number of blocks computes the same.
+  /// Whether the result does not depend on the number of blocks.
   bool anyGrid = false;
 };
 
@@ -36,23 +36,24 @@ protected:
   DeviceFunctionBuilder(mlir::gpu::GPUModuleOp module, mlir::Location loc)
       : module(module), builder(module.getContext()), loc(loc) {}
 
-  /// A function of buffers and, behind them, of the range that it runs.
+  /// Begins a function of buffers and of the range of iterations that it
+  /// executes.
   void startFunction(const llvm::Twine &name, mlir::TypeRange types,
                      bool withRange);
   DeviceLaunch finishFunction(int64_t grid, bool anyGrid = false);
-  /// Memory that the threads of a block share.
+  /// Adds shared memory to the function.
   mlir::Value addShared(int64_t count, mlir::Type type);
 
   mlir::Value threadInBlock();
   mlir::Value block();
-  /// The thread's place among all threads.
+  /// Returns the index of the thread among all threads.
   mlir::Value thread();
-  /// How many threads there are, as the kernel is launched.
+  /// Returns the number of threads of the launch.
   mlir::Value countThreads();
   void synchronizeBlock();
-  /// The value that the lane at `distance` in the warp holds.
+  /// Returns the value that the lane at `distance` in the warp holds.
   mlir::Value shuffleXor(mlir::Value value, int64_t distance);
-  /// The first of the function's range, and the one behind the last.
+  /// Returns the begin and the end of the function's range.
   std::pair<mlir::Value, mlir::Value> getBounds();
 
   mlir::Value load(mlir::Value buffer, mlir::ValueRange at);
@@ -65,8 +66,8 @@ protected:
                llvm::function_ref<void(mlir::Value)> emitBody) {
     forEach(from, to, scalars().index(step), emitBody);
   }
-  /// A loop that carries sums; `emitBody` returns the next ones. Of `unroll`
-  /// iterations all reads are under way at once.
+  /// Emits a loop that carries sums; `emitBody` returns the next ones. `unroll`
+  /// iterations have all their loads in flight at once.
   llvm::SmallVector<mlir::Value>
   fold(mlir::Value from, mlir::Value to, int64_t step, mlir::ValueRange initial,
        llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value,
@@ -82,7 +83,7 @@ protected:
   llvm::SmallVector<mlir::Value> buffers;
   /// Whether the function takes a range.
   bool takesRange = false;
-  /// The innermost loop over elements of the function.
+  /// The innermost loop of the function over elements.
   mlir::scf::ForOp elementLoop;
 };
 

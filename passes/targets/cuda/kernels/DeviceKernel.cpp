@@ -1,5 +1,5 @@
 //===----------------------------------------------------------------------===//
-// Functions, threads, loops and kernels that run a loop nest of their own.
+// Functions, threads, loops, and kernels with their own loop nest.
 //===----------------------------------------------------------------------===//
 
 #include "passes/targets/cuda/kernels/DeviceKernel.h"
@@ -7,12 +7,13 @@
 #include "dialects/ingot/builders/Builders.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "passes/targets/cuda/kernels/ReductionSplit.h"
 
 using namespace mlir;
 using namespace ingot;
 using namespace ingot::codegen;
 
-/// More blocks than this take several elements a thread.
+/// With more blocks than this, a thread processes several elements.
 static constexpr int64_t kMaxGrid = 1 << 16;
 
 //===----------------------------------------------------------------------===//
@@ -37,8 +38,8 @@ void DeviceKernelBuilder::createFunction(StringRef suffix, TypeRange read,
   llvm::append_range(types, written);
   startFunction(kernel.getSymName() + suffix, types, rangeUnit != 0);
   numRead = read.size();
-  // Buffers overlap only where the schedule says so, and of two that do only
-  // the result's is used.
+  // Buffers overlap only where the schedule lets a result reuse memory, and
+  // then only the result's buffer is accessed.
   for (auto i : llvm::seq<size_t>(buffers.size()))
     function.setArgAttr(i, "llvm.noalias", builder.getUnitAttr());
   if (hasAliases)
@@ -48,21 +49,8 @@ void DeviceKernelBuilder::createFunction(StringRef suffix, TypeRange read,
 }
 
 //===----------------------------------------------------------------------===//
-// Elements that a thread takes at once
+// Elements that a thread processes at a time
 //===----------------------------------------------------------------------===//
-
-int64_t DeviceKernelBuilder::lanesOf(TypeRange types) {
-  int64_t most = 0, bytes = 1;
-  for (Type type : types)
-    most = std::max(most, cast<MemRefType>(type).getNumElements());
-  for (Type type : types) {
-    auto buffer = cast<MemRefType>(type);
-    if (buffer.getNumElements() == most)
-      bytes = std::max<int64_t>(
-          bytes, llvm::divideCeil(buffer.getElementTypeBitWidth(), 8));
-  }
-  return std::max<int64_t>(1, 16 / bytes);
-}
 
 SmallVector<DeviceKernelBuilder::Indices>
 DeviceKernelBuilder::lanesAt(Value start, int64_t lanes,
@@ -85,7 +73,7 @@ DeviceKernelBuilder::lanesAt(Value start, int64_t lanes,
 void DeviceKernelBuilder::emitLanes(ArrayRef<int64_t> shape, TypeRange types,
                                     int64_t perThread,
                                     llvm::function_ref<void(int64_t)> emit) {
-  int64_t lanes = lanesOf(types);
+  int64_t lanes = countLanes(types);
   linear = true;
   while (lanes > 1 && (perThread < lanes || product(shape) % lanes != 0 ||
                        rangeUnit % lanes != 0))
@@ -120,9 +108,9 @@ Value DeviceKernelBuilder::countThreads(int64_t grid) {
                 : DeviceFunctionBuilder::countThreads();
 }
 
-/// One element of every result a lane.
+/// A lane computes one element of every result.
 DeviceKernel DeviceKernelBuilder::emitLoop() {
-  // A product that is itself a result is there.
+  // A matmul that is itself a result is stored already.
   SmallVector<unsigned> computed;
   for (OpOperand &result : yield()->getOpOperands())
     if (!isa<BlockArgument>(result.get()) ||
@@ -153,8 +141,8 @@ DeviceKernel DeviceKernelBuilder::emitLoop() {
             [&](Value item) {
               SmallVector<Indices> places =
                   lanesAt(scalars().mul(item, lanes), lanes, shape);
-              // All elements before the first store: results may replace
-              // inputs.
+              // All elements are computed before the first store, because
+              // results may overwrite inputs.
               SmallVector<SmallVector<Value>> values;
               for (const Indices &at : places) {
                 values.emplace_back();
@@ -174,7 +162,7 @@ DeviceKernel DeviceKernelBuilder::emitLoop() {
   return {launch, std::nullopt, {}, rangeUnit != 0 ? count : 0};
 }
 
-/// Kernels with a loop nest of their own: a thread an iteration.
+/// Kernels with their own loop nest: one thread per iteration.
 DeviceKernel DeviceKernelBuilder::emitCustom() {
   auto custom = cast<KernelBody>(body.front());
   int64_t extent = custom.getParallelExtent();
@@ -191,7 +179,7 @@ DeviceKernel DeviceKernelBuilder::build() {
   case FusionKind::Custom:
     return emitCustom();
   case FusionKind::Loop:
-  // Once the product is in memory.
+  // After the matmul is in memory.
   case FusionKind::Epilogue:
     return emitLoop();
   case FusionKind::Reduction:
@@ -201,6 +189,6 @@ DeviceKernel DeviceKernelBuilder::build() {
   case FusionKind::Group:
     return emitGroup();
   }
-  ReductionSpace space(yield());
+  ReductionSpace space(yield()->getOperands());
   return space.foldsInnermost() ? emitAlong(space) : emitAcross(space);
 }

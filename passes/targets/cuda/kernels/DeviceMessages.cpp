@@ -26,33 +26,42 @@ static constexpr int64_t kMaxRanks = 1 << 16;
 /// Elements of a bucket that a block adds up in shared memory.
 static constexpr int64_t kTile = 2048;
 
+int64_t MessageBuffers::getChunk(int64_t elements) {
+  // Each block adds up the counts of all before it.
+  constexpr int64_t maxBlocks = 1024, least = 16 * kBlock;
+  return std::max(least, static_cast<int64_t>(llvm::alignTo(
+                             llvm::divideCeil(elements, maxBlocks), kBlock)));
+}
+
+MessageBuffers MessageBuffers::of(MLIRContext *context, int32_t code,
+                                  int64_t elements, int64_t kept) {
+  Type word = IntegerType::get(context, 32);
+  MessageBuffers buffers;
+  buffers.message = MemRefType::get(
+      {abi::getMessageBytes(code, elements, kept) / kWordBytes}, word);
+  if (code == INGOT_TOPK)
+    buffers.counts = MemRefType::get(
+        {static_cast<int64_t>(llvm::divideCeil(elements, getChunk(elements)))},
+        word);
+  return buffers;
+}
+
 DeviceMessages::DeviceMessages(gpu::GPUModuleOp module, Location loc,
                                int32_t code, int64_t elements, int64_t kept)
     : DeviceFunctionBuilder(module, loc), code(code), elements(elements),
       kept(kept),
-      words(abi::getMessageBytes(code, elements, kept) / kWordBytes) {
-  // Each block adds up the counts of all before it.
-  constexpr int64_t maxBlocks = 1024, least = 16 * kBlock;
-  chunk = std::max(least, static_cast<int64_t>(llvm::alignTo(
-                              llvm::divideCeil(elements, maxBlocks), kBlock)));
-}
+      types(MessageBuffers::of(module.getContext(), code, elements, kept)),
+      words(types.message.getNumElements()),
+      chunk(MessageBuffers::getChunk(elements)) {}
 
 MemRefType DeviceMessages::getBucketType() {
   return MemRefType::get({elements}, builder.getF32Type());
 }
-MemRefType DeviceMessages::getMessageType() {
-  return MemRefType::get({words}, builder.getI32Type());
-}
+MemRefType DeviceMessages::getMessageType() { return types.message; }
 MemRefType DeviceMessages::getMessagesType() {
   return MemRefType::get({kMaxRanks, words}, builder.getI32Type());
 }
-MemRefType DeviceMessages::getCountsType() {
-  if (code != INGOT_TOPK)
-    return nullptr;
-  return MemRefType::get(
-      {static_cast<int64_t>(llvm::divideCeil(elements, chunk))},
-      builder.getI32Type());
-}
+MemRefType DeviceMessages::getCountsType() { return types.counts; }
 
 DeviceLaunch DeviceMessages::emitEncode(const Twine &name) {
   return code == INGOT_TOPK ? encodeKept(name) : encodeIntegers(name);
@@ -88,7 +97,7 @@ Value DeviceMessages::fromIndex(Value index) {
 // Integers with a scale for each block of elements
 //===----------------------------------------------------------------------===//
 
-/// A warp for each block of elements, eight elements a lane.
+/// Returns a warp for each block of elements, eight elements a lane.
 DeviceLaunch DeviceMessages::encodeIntegers(const Twine &name) {
   constexpr int64_t perLane = INGOT_INT8_BLOCK / kWarp, warps = kBlock / kWarp;
   int64_t blocks = llvm::divideCeil(elements, INGOT_INT8_BLOCK);
@@ -160,7 +169,7 @@ DeviceLaunch DeviceMessages::encodeIntegers(const Twine &name) {
   return finishFunction(llvm::divideCeil(blocks, warps));
 }
 
-/// A thread for each word.
+/// Returns a thread for each word.
 DeviceLaunch DeviceMessages::decodeIntegers(const Twine &name) {
   int64_t sent = llvm::divideCeil(elements, kWordBytes);
   startFunction(name, {getMessagesType(), getBucketType()},
@@ -345,8 +354,8 @@ Value DeviceMessages::findKept(Value messages, Value rank, Value element) {
   return ends[0];
 }
 
-/// A block for each stretch of the bucket, which it adds up in shared memory,
-/// one message after the other.
+/// Returns a block for each stretch of the bucket, which it adds up in shared
+/// memory, one message after the other.
 DeviceLaunch DeviceMessages::decodeKept(const Twine &name) {
   startFunction(name, {getMessagesType(), getBucketType()},
                 /*takesRange=*/true);

@@ -1,8 +1,8 @@
 //===----------------------------------------------------------------------===//
 //
-// Device functions that make messages of buckets with a code, and add messages
-// up (header private to this target). What is in a message: runtime/abi/
-// Message.h; here it is words of 32 bits.
+// GPU functions that encode payloads of compressed buckets, and sum decoded
+// payloads (header private to this target). runtime/abi/Message.h defines the
+// format of payloads; here they consist of words of 32 bits.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,26 +14,44 @@
 
 namespace ingot::codegen {
 
+/// The buffers of an exchange, besides the bucket.
+struct MessageBuffers {
+  /// The arguments as in ingot_bucket_desc.
+  static MessageBuffers of(mlir::MLIRContext *context, int32_t code,
+                           int64_t elements, int64_t kept);
+  /// Elements that a block of the encoding kernel examines.
+  static int64_t getChunk(int64_t elements);
+
+  mlir::MemRefType message;
+  /// How many elements of the bucket are sent, for each block of the encoding
+  /// kernel; null where all are.
+  mlir::MemRefType counts;
+};
+
 class DeviceMessages : DeviceFunctionBuilder {
 public:
-  /// `code`, `elements` and `kept` as in ingot_bucket_desc.
+  /// Creates a builder; `code`, `elements` and `kept` are those of
+  /// ingot_bucket_desc.
   DeviceMessages(mlir::gpu::GPUModuleOp module, mlir::Location loc,
                  int32_t code, int64_t elements, int64_t kept);
 
-  /// The bucket, a message, and messages of all ranks, one after the other.
+  /// Return the types of the bucket, of a payload, and of the concatenated
+  /// payloads of all ranks.
   mlir::MemRefType getBucketType();
   mlir::MemRefType getMessageType();
   mlir::MemRefType getMessagesType();
-  /// How many elements of the bucket are sent, for each block of `encode`; null
-  /// where all are.
+  /// Returns the type of the number of elements that each block of `encode`
+  /// sends; null if all elements are sent.
   mlir::MemRefType getCountsType();
 
-  /// A function of the bucket and the counts.
+  /// Emits a function of the bucket and the counts, which counts the elements
+  /// to send.
   DeviceLaunch emitCount(const llvm::Twine &name);
-  /// A function of the bucket, the counts if there are any, and the message.
+  /// Emits a function of the bucket, the counts if there are any, and the
+  /// payload, which it encodes.
   DeviceLaunch emitEncode(const llvm::Twine &name);
-  /// A function of the messages, the bucket and the range of ranks: the bucket
-  /// becomes the sum of what these sent, in their order.
+  /// Emits a function of the payloads, the bucket and the range of ranks, which
+  /// computes the sum of the payloads in the order of the ranks.
   DeviceLaunch emitDecode(const llvm::Twine &name);
 
 private:
@@ -47,21 +65,22 @@ private:
   mlir::Value toNumber(mlir::Value word);
   mlir::Value toIndex(mlir::Value word);
   mlir::Value fromIndex(mlir::Value index);
-  /// Whether there is such an element of the bucket, and it is sent.
+  /// Emits whether the element of the bucket exists and is sent.
   mlir::Value emitIsSent(mlir::Value element);
-  /// The sum of a number of each thread of the block, and that of the threads
-  /// before this one. All threads of the block call it.
+  /// Returns the sum of one number per thread of the block, and that of the
+  /// threads before this one. All threads of the block call it.
   std::pair<mlir::Value, mlir::Value> sumBlock(mlir::Value value,
                                                mlir::Value shared);
-  /// The first of a message's kept elements that is `element` or one behind.
+  /// Returns the first of a payload's top-k elements at or after `element`.
   mlir::Value findKept(mlir::Value messages, mlir::Value rank,
                        mlir::Value element);
 
   int32_t code;
   int64_t elements, kept;
-  /// Of one message.
+  MessageBuffers types;
+  /// The number of words of one payload.
   int64_t words;
-  /// Elements that a block of `encode` looks through.
+  /// The number of elements that a block of `encode` processes.
   int64_t chunk;
 };
 

@@ -8,6 +8,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "passes/targets/cuda/kernels/DeviceKernel.h"
+#include "passes/targets/cuda/kernels/ReductionSplit.h"
 
 using namespace mlir;
 using namespace ingot;
@@ -78,49 +79,20 @@ SmallVector<Value> DeviceKernelBuilder::loadShared(ValueRange shared,
 /// Elements of a thread whose reads are under way at once.
 static constexpr int64_t kElementsInFlight = 16;
 
-/// Memory for `pieces` partial sums of each element of the results.
-static SmallVector<MemRefType> partialTypes(const ReductionSpace &space,
-                                            int64_t pieces) {
-  int64_t results = product(space.sizes(space.kept));
-  return llvm::map_to_vector(space.roots, [&](Reduction root) {
-    return MemRefType::get(
-        {results * pieces},
-        accumulatorType(tensorType(root->getOperand(0)).getElementType()));
-  });
-}
-
-/// How `length` elements of each of `sums` sums are split so that `threads`
-/// have work, in groups of `group`; pieces are multiples of `unit`.
-static std::pair<int64_t, int64_t> splitSums(int64_t sums, int64_t length,
-                                             int64_t group, int64_t unit,
-                                             int64_t threads) {
-  // A thread adds this many elements at least before a second launch pays.
-  constexpr int64_t minPerThread = 16;
-  int64_t pieces = std::min<int64_t>(llvm::divideCeil(threads, sums * group),
-                                     length / (group * minPerThread));
-  if (pieces < 2)
-    return {1, length};
-  int64_t piece = llvm::alignTo(llvm::divideCeil(length, pieces), unit);
-  return {llvm::divideCeil(length, piece), piece};
-}
-
 /// Sums along the innermost dimension: a thread, a warp or a block for each
 /// piece, neighbouring threads at neighbouring elements.
 DeviceKernel DeviceKernelBuilder::emitAlong(const ReductionSpace &space) {
   SmallVector<int64_t> kept = space.sizes(space.kept);
   SmallVector<int64_t> reduced = space.sizes(space.reduced);
   int64_t results = product(kept), length = product(reduced);
-  constexpr int64_t shortRow = 8, longRow = 2048;
-  int64_t group = length <= shortRow ? 1 : length <= longRow ? kWarp : kBlock;
-  constexpr int64_t unit = 16;
-  auto [pieces, piece] = splitSums(results, length, group, unit, threads);
+  SmallVector<Type> read = inputTypes(), written = resultTypes();
+  ReductionSplit split = ReductionSplit::of(space, read, threads);
+  int64_t group = split.group, pieces = split.pieces, piece = split.piece;
 
   DeviceKernel launches;
-  SmallVector<Type> read = inputTypes(), written = resultTypes();
-  if (pieces > 1) {
-    launches.partials = partialTypes(space, pieces);
+  launches.partials = split.partials;
+  if (pieces > 1)
     written.assign(launches.partials.begin(), launches.partials.end());
-  }
   int64_t groupsInBlock = kBlock / group;
   // As many blocks as there are pieces for: grids may be that large.
   int64_t total = results * pieces;
@@ -202,21 +174,15 @@ DeviceKernel DeviceKernelBuilder::emitAcross(const ReductionSpace &space) {
   SmallVector<int64_t> reduced = space.sizes(space.reduced);
   int64_t results = product(kept), length = product(reduced);
   SmallVector<Type> read = inputTypes(), written = resultTypes();
-  int64_t lanes = lanesOf(read);
-  linear = kept.back() % lanes != 0;
-  if (linear)
-    lanes = 1;
-  int64_t columns =
-      std::min<int64_t>(kWarp, llvm::PowerOf2Ceil(results / lanes));
-  int64_t rows = kBlock / columns, width = columns * lanes;
+  ReductionSplit split = ReductionSplit::of(space, read, threads);
+  int64_t lanes = split.lanes, columns = split.columns, rows = split.group;
+  int64_t pieces = split.pieces, piece = split.piece, width = columns * lanes;
   int64_t tiles = llvm::divideCeil(results, width);
-  auto [pieces, piece] =
-      splitSums(tiles, length, rows, /*unit=*/1, threads / columns);
+  linear = lanes == 1 && countLanes(read) != 1;
   DeviceKernel launches;
-  if (pieces > 1) {
-    launches.partials = partialTypes(space, pieces);
+  launches.partials = split.partials;
+  if (pieces > 1)
     written.assign(launches.partials.begin(), launches.partials.end());
-  }
   createFunction("", read, written, /*hasAliases=*/false);
   ElementEmitter emitter = elements();
   ScalarEmitter e = scalars();

@@ -130,7 +130,7 @@ func.func @c8_ratio(%q: tensor<2x5x4x8xf32>, %s: tensor<i64>) {
 // -----
 
 func.func @c8_no_seed(%q: tensor<2x5x4x8xf32>) {
-  // expected-error @+1 {{C8: a ratio without a seed}}
+  // expected-error @+1 {{C8: a ratio requires a seed}}
   %0:2 = ingot.attention %q, %q, %q {scale = 1.0 : f64, ratio = 0.5 : f64} : (tensor<2x5x4x8xf32>, tensor<2x5x4x8xf32>, tensor<2x5x4x8xf32>) -> (tensor<2x5x4x8xf32>, tensor<2x4x5xf32>)
   return
 }

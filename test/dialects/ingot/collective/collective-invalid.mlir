@@ -26,7 +26,7 @@ func.func @count(%x: tensor<2xf32>, %y: tensor<3xf32>) -> tensor<2xf32> {
 // -----
 
 func.func @user(%x: tensor<2xf32>) -> tensor<2xf32> {
-  // expected-error@+1 {{C4: nothing but all_reduce_wait may use the bucket}}
+  // expected-error@+1 {{C4: only all_reduce_wait may use the bucket}}
   %0 = ingot.all_reduce_start %x : (tensor<2xf32>) -> tensor<2xf32>
   return %0 : tensor<2xf32>
 }
@@ -58,7 +58,7 @@ func.func @gather_source(%x: tensor<2xf32>) -> tensor<2xf32> {
 // -----
 
 func.func @place(%x: tensor<2xf32>) -> tensor<f64> {
-  // expected-error@+1 {{C6: the tensor must be in its bucket, at a multiple of 32, got 2 elements at 31 of 64}}
+  // expected-error@+1 {{C6: the tensor must lie within its bucket, at a multiple of 32, got 2 elements at 31 of 64}}
   %0 = ingot.shard_square_sum %x at 31 of 64 : tensor<2xf32> -> tensor<f64>
   return %0 : tensor<f64>
 }
@@ -98,7 +98,7 @@ func.func @uncompressed(%x: tensor<2xf32>) -> tensor<2xf32> {
 // -----
 
 func.func @compressed_type(%x: tensor<2xbf16>) -> tensor<2xbf16> {
-  // expected-error@+1 {{C11: a compressed bucket is f32, got 'tensor<2xbf16>'}}
+  // expected-error@+1 {{C11: a compressed bucket must be f32, got 'tensor<2xbf16>'}}
   %0 = ingot.all_reduce_start %x {compression = #ingot<compression int8>} : (tensor<2xbf16>) -> tensor<2xbf16>
   return %x : tensor<2xbf16>
 }
@@ -114,7 +114,7 @@ func.func @state_types(%x: tensor<4xf32>) -> tensor<2x2xf32> {
 // -----
 
 func.func @state_places(%x: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error@+1 {{C13: each part needs its place in the bucket, got 1 parts and 2 places}}
+  // expected-error@+1 {{C13: each part needs its offset in the bucket, got 1 parts and 2 places}}
   %0 = ingot.state_gather_wait 0 %x at [0, 32] of 36 : (tensor<4xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
@@ -122,7 +122,7 @@ func.func @state_places(%x: tensor<4xf32>) -> tensor<4xf32> {
 // -----
 
 func.func @state_outside(%x: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error@+1 {{C13: parts must be of one element type and in their bucket, at multiples of 32, got 'tensor<4xf32>' at 32 of 35}}
+  // expected-error@+1 {{C13: parts must have one element type and lie within their bucket, at multiples of 32, got 'tensor<4xf32>' at 32 of 35}}
   %0 = ingot.state_gather_start 0 %x at [32] of 35 : (tensor<4xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }

@@ -303,7 +303,7 @@ func.func @scatter_c5(%i: tensor<3xi64>, %u: tensor<3x2xf32>, %g: tensor<4x2xf32
 // -----
 
 func.func @pack_bits_c1(%a: tensor<4x8xi1>) {
-  // expected-error @+1 {{C1: shapes must be equal but for the last dimension, got 'tensor<4x8xi1>' and 'tensor<2x2xui8>'}}
+  // expected-error @+1 {{C1: shapes must be equal except for the last dimension, got 'tensor<4x8xi1>' and 'tensor<2x2xui8>'}}
   %0 = ingot.pack_bits %a : tensor<4x8xi1> -> tensor<2x2xui8>
   return
 }
@@ -319,7 +319,7 @@ func.func @pack_bits_c2(%a: tensor<4x9xi1>) {
 // -----
 
 func.func @unpack_bits_c1(%a: tensor<8xui8>) {
-  // expected-error @+1 {{C1: shapes must be equal but for the last dimension, got 'tensor<1x8xi1>' and 'tensor<8xui8>'}}
+  // expected-error @+1 {{C1: shapes must be equal except for the last dimension, got 'tensor<1x8xi1>' and 'tensor<8xui8>'}}
   %0 = ingot.unpack_bits %a : tensor<8xui8> -> tensor<1x8xi1>
   return
 }

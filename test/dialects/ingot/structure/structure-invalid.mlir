@@ -204,7 +204,7 @@ func.func @dependent_group(%a: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) 
       %3 = ingot.exp %y : tensor<4xf32>
       ingot.yield %3 : tensor<4xf32>
     }
-    // expected-error @+1 {{C17: a group fusion must hold loop fusions, which take operands of the group}}
+    // expected-error @+1 {{C17: a group fusion must contain loop fusions whose operands are operands of the group}}
     %2 = ingot.fusion loop (%1) : (tensor<4xf32>) -> tensor<4xf32> {
     ^bb0(%y: tensor<4xf32>):
       %3 = ingot.exp %y : tensor<4xf32>
@@ -303,23 +303,23 @@ ingot.state loss_scale @s : tensor<2xf32> = dense<1.0> : tensor<2xf32>
 
 // -----
 
-// expected-error @+1 {{'ingot.state' op C5: a low_copy must be floating point and name what it copies}}
+// expected-error @+1 {{'ingot.state' op C5: a low_copy must be floating point and name the state that it copies}}
 ingot.state low_copy @c : tensor<2xbf16> = dense<0.0> : tensor<2xbf16>
 
 // -----
 
-// expected-error @+1 {{'ingot.state' op C8: a state in halves must be a parameter of f32 and name two of them}}
+// expected-error @+1 {{'ingot.state' op C8: a state that is split into halves must be an f32 parameter and name both halves}}
 ingot.state parameter @w : tensor<2xf32> = dense<0.0> : tensor<2xf32> {halves = [@c]}
 
 // -----
 
-// expected-error @+1 {{'ingot.state' op C9: a lower_half must be of i16 and name what it is a half of}}
+// expected-error @+1 {{'ingot.state' op C9: a lower_half must have i16 elements and name the parameter that it is a half of}}
 ingot.state lower_half @c : tensor<2xi16> = dense<0> : tensor<2xi16>
 
 // -----
 
 func.func @f(%a: tensor<2x3xf32>) -> tensor<2x3xf32> {
-  // expected-error @+1 {{C13: an epilogue fusion must hold one library call that takes an epilogue}}
+  // expected-error @+1 {{C13: an epilogue fusion must contain one library call that supports an epilogue}}
   %0 = ingot.fusion epilogue(%a) : (tensor<2x3xf32>) -> tensor<2x3xf32> {
   ^bb0(%x: tensor<2x3xf32>):
     %1 = ingot.exp %x : tensor<2x3xf32>
@@ -347,7 +347,7 @@ func.func @f(%a: tensor<2x2xf32>) -> tensor<2x2xf32> {
 func.func @f(%a: tensor<2x2xf32>) -> tensor<2x2xf32> {
   %0 = ingot.fusion epilogue(%a) : (tensor<2x2xf32>) -> tensor<2x2xf32> {
   ^bb0(%x: tensor<2x2xf32>):
-    // expected-error @+1 {{C15: does not read the library call's result at the element at work}}
+    // expected-error @+1 {{C15: does not read the library call's result at the current element}}
     %1 = ingot.matmul %x, %x : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
     %2 = ingot.transpose %1 [1, 0] : (tensor<2x2xf32>) -> tensor<2x2xf32>
     ingot.yield %2 : tensor<2x2xf32>
@@ -358,7 +358,7 @@ func.func @f(%a: tensor<2x2xf32>) -> tensor<2x2xf32> {
 // -----
 
 func.func @f(%a: tensor<2x2xf32>) -> tensor<2x2xbf16> {
-  // expected-error @+1 {{C16: no result has elements of the library call's type to leave them in}}
+  // expected-error @+1 {{C16: no result has the element type of the library call's result}}
   %0 = ingot.fusion epilogue(%a) : (tensor<2x2xf32>) -> tensor<2x2xbf16> {
   ^bb0(%x: tensor<2x2xf32>):
     %1 = ingot.matmul %x, %x : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
@@ -370,12 +370,12 @@ func.func @f(%a: tensor<2x2xf32>) -> tensor<2x2xbf16> {
 
 // -----
 
-// expected-error@+1 {{C6: a state in shards must be floating point, and in its bucket}}
+// expected-error@+1 {{C6: a sharded state must be floating point and lie within its bucket}}
 ingot.state moment @m : tensor<4xf32> = dense<0.0> : tensor<4xf32> {shard = #ingot.shard<first = 32, of = 35>}
 
 // -----
 
-// expected-error@+1 {{C7: a state that is gathered must be a parameter that is not in shards, and in its bucket}}
+// expected-error@+1 {{C7: a gathered state must be an unsharded parameter and lie within its bucket}}
 ingot.state moment @m : tensor<4xf32> = dense<0.0> : tensor<4xf32> {gathered = #ingot.gathered<bucket = 0, first = 0, of = 35>}
 
 // -----
@@ -418,7 +418,7 @@ func.func @f(%a: tensor<2x2xf32>) -> (tensor<2x2xf32>, tensor<2x2xf32>) {
 // -----
 
 func.func @f(%a: tensor<2x2xf32>) -> (tensor<2x2xf32>, tensor<2xf32>) {
-  // expected-error @+1 {{C20: a result in an order of its own must be computed from inputs and other results}}
+  // expected-error @+1 {{C20: a result with its own order must be computed from inputs and other results}}
   %0:2 = ingot.fusion epilogue(%a) attributes {library = #ingot.library_epilogue<identity result = 0 bias_grad = 1 of result>} : (tensor<2x2xf32>) -> (tensor<2x2xf32>, tensor<2xf32>) {
   ^bb0(%x: tensor<2x2xf32>):
     %1 = ingot.matmul %x, %x : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>

@@ -8,8 +8,8 @@ import shutil
 import sqlite3
 import sys
 
+from fakes import trainer
 from harness import ROOT, case, check
-from fakes import recorded, trainer
 
 
 @case("cuda tests of kernels for a machine with a GPU")
@@ -117,8 +117,8 @@ def library_cases(ingot):
     ]
     ingot.succeed([ingot.bin / "ingot-gpu-cases", *files, "-o", folder])
     # Attention in half precision is a call that takes parts of one tensor.
-    for case in ["packed-attention-low", "attention-low"]:
-        check(b"ingot_attention_grad" in (folder / f"{case}-O2.o").read_bytes(), f"{case}: attention is taken apart")
+    for name in ["packed-attention-low", "attention-low"]:
+        check(b"ingot_attention_grad" in (folder / f"{name}-O2.o").read_bytes(), f"{name}: attention is taken apart")
     name, log = folder / "channels-last-O2", folder / "log.txt"
     ingot.succeed(["ld.lld-22", "-shared", "-o", f"{name}.so", f"{name}.o"])
     ingot.run([ingot.bin / "ingot-gpu-run", f"{name}.so"], env={**env, "INGOT_FAKE_LOG": str(log)})

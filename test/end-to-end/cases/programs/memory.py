@@ -4,7 +4,6 @@ import json
 import re
 
 import numpy as np
-
 from cases.training.transformer import EXAMPLE, FLAGS, trainer_and_data
 from harness import case, check, check_close, check_relative, golden, initializers
 
@@ -40,7 +39,7 @@ def budget_sweep(ingot):
 
 
 def planned_peak(ingot, model, flags, budget):
-    """The planned peak with a budget of so many bytes, or the smallest possible one."""
+    """The planned peak with the budget, in bytes, or the smallest possible one."""
     output = ingot.path("step.mlir")
     command = ingot.ingotc(model, "-o", output, *flags, "--emit", "exec", "--weights", "none")
     result = ingot.run([*command, "--memory-budget", str(budget)])

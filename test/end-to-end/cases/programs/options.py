@@ -134,7 +134,7 @@ def emit(ingot):
     names = sorted(path.name for path in folder.iterdir())
     numbers = sorted(int(name.split("-")[0]) for name in names)
     check(numbers == list(range(len(names))) and len(names) > 5, f"--dump-passes: {names}")
-    check("fusion" in remarks.read_text(), "no remark about fusion")
+    check("form-fusions" in remarks.read_text(), "no remark about fusion")
     plan = json.loads(ingot.succeed([trainer, "--inspect=json"]).out)
     check(all(kernel["bound_us"] > 0 for kernel in plan["kernels"]), "a kernel without a bound")
     page = report.read_text()

@@ -48,9 +48,9 @@ def attention(name, opset, form, precision="fp32"):
         ]
         trainer = ingot.compile(model, *flags)
         for category, expected in (
-            ("ingot-form-attention\nName:            attention", form == "whole"),
+            ("form-attention\nName:            Attention", form == "whole"),
             (
-                "ingot-merge-projections\nName:            packed",
+                "merge-projections\nName:            PackedAttention",
                 form == "whole" and name in MERGED and precision == "fp32",
             ),
         ):
@@ -123,7 +123,7 @@ def dropout(ingot):
             trainer = ingot.compile(
                 model, "--loss", "mse", "--optimizer", "sgd", "--machine", path, "--remarks", remarks, *extra
             )
-            formed = remarks.read_text().count("--- !Passed\nPass:            ingot-form-attention")
+            formed = remarks.read_text().count("--- !Passed\nPass:            form-attention")
             check(formed == (form == "whole"), f"{name} {form}: {formed} formed")
             _, before = ingot.train(trainer, *data, "--steps", "0")
             check_relative(f"{name} {form}: evaluation", [before[0]["eval_loss"]], [without[0]["eval_loss"]], 2e-6)

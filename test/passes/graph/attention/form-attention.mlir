@@ -1,7 +1,7 @@
 // RUN: ingot-opt %s --ingot-form-attention | FileCheck %s
-// RUN: ingot-opt %s --ingot-form-attention --remarks-filter=ingot-form-attention --remark-format=emitRemark 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
+// RUN: ingot-opt %s --ingot-form-attention --remarks-filter=form-attention --remark-format=emitRemark 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
 // RUN: ingot-opt %s --ingot-attach-target=target=cuda --ingot-form-attention=precision=bf16 --ingot-legalize-attention | FileCheck %s --check-prefix=DEVICE
-// RUN: ingot-opt %s --ingot-attach-target=target=cuda --ingot-form-attention=precision=bf16 --ingot-legalize-attention --remarks-filter="ingot-(form|legalize)-attention" --remark-format=emitRemark 2>&1 >/dev/null | FileCheck %s --check-prefix=DEVICE-REMARK
+// RUN: ingot-opt %s --ingot-attach-target=target=cuda --ingot-form-attention=precision=bf16 --ingot-legalize-attention --remarks-filter="(form|legalize)-attention" --remark-format=emitRemark 2>&1 >/dev/null | FileCheck %s --check-prefix=DEVICE-REMARK
 // RUN: ingot-opt %s --ingot-form-attention=plain | FileCheck %s --check-prefix=PLAIN
 
 // Scales of queries, keys and scores are one; what is transposed comes from
@@ -16,7 +16,7 @@ func.func @scales(%q: tensor<2x32x3x8xf32>, %k: tensor<2x3x8x64xf32>, %v: tensor
   // CHECK:      %[[R:.*]], %{{.*}} = ingot.attention %[[Q]], %[[KEYS]], %[[VALUES]] {scale = 2.500000e-01 : f64}
   // CHECK-NEXT: %[[T:.*]] = ingot.transpose %[[R]] [0, 2, 1, 3]
   // CHECK-NEXT: return %[[T]]
-  // REMARK: remark: [Passed] attention | Category:ingot-form-attention | bytes-saved=49152, left=-1, {{.*}} right=-1
+  // REMARK: remark: [Passed] Attention | Category:form-attention | bytes_saved=49152, left=-1, {{.*}} right=-1
   %half = ingot.constant dense<0.5> : tensor<2x3x32x8xf32>
   %two = ingot.constant dense<2.0> : tensor<2x3x8x64xf32>
   %four = ingot.constant dense<4.0> : tensor<2x3x32x64xf32>
@@ -166,7 +166,7 @@ func.func @dropout(%q: tensor<6x32x8xf32>, %seed: tensor<i64>, %step: tensor<i64
 // CHECK-LABEL: func @dropout_mask_is_read
 // CHECK-NOT:   ingot.attention
 func.func @dropout_mask_is_read(%q: tensor<6x32x8xf32>, %seed: tensor<i64>, %step: tensor<i64>) -> (tensor<6x32x8xf32>, tensor<6x32x32xi1>) {
-  // REMARK: remark: [Missed] attention | Category:ingot-form-attention | Reason="something else reads what dropout keeps"
+  // REMARK: remark: [Missed] Attention | Category:form-attention | Reason="the dropout mask has other readers"
   %0 = ingot.matmul %q, %q transposed : (tensor<6x32x8xf32>, tensor<6x32x8xf32>) -> tensor<6x32x32xf32>
   %1 = ingot.softmax %0 dim = 2 : tensor<6x32x32xf32>
   %2, %mask = ingot.dropout %1, %seed, %step ratio = 0.5 stream = 1 : (tensor<6x32x32xf32>, tensor<i64>, tensor<i64>) -> (tensor<6x32x32xf32>, tensor<6x32x32xi1>)
@@ -177,7 +177,7 @@ func.func @dropout_mask_is_read(%q: tensor<6x32x8xf32>, %seed: tensor<i64>, %ste
 // CHECK-LABEL: func @dropout_twice
 // CHECK-NOT:   ingot.attention
 func.func @dropout_twice(%q: tensor<6x32x8xf32>, %seed: tensor<i64>, %step: tensor<i64>) -> tensor<6x32x8xf32> {
-  // REMARK: Reason="dropout twice between the weights and the values"
+  // REMARK: Reason="dropout is applied twice between the weights and the values"
   %0 = ingot.matmul %q, %q transposed : (tensor<6x32x8xf32>, tensor<6x32x8xf32>) -> tensor<6x32x32xf32>
   %1 = ingot.softmax %0 dim = 2 : tensor<6x32x32xf32>
   %2, %mask = ingot.dropout %1, %seed, %step ratio = 0.5 stream = 1 : (tensor<6x32x32xf32>, tensor<i64>, tensor<i64>) -> (tensor<6x32x32xf32>, tensor<6x32x32xi1>)
@@ -333,7 +333,7 @@ ingot.state parameter @positions : tensor<32x32xf32> = dense<0.0> : tensor<32x32
 // CHECK-LABEL: func @trained_bias
 // CHECK-NOT:   ingot.attention
 func.func @trained_bias(%q: tensor<6x32x8xf32>, %positions: tensor<32x32xf32> {ingot.state = @positions}) -> tensor<6x32x8xf32> {
-  // REMARK: Reason="the bias needs a gradient, which is made of the weights"
+  // REMARK: Reason="the bias is trained, and its gradient is computed from the weights"
   %0 = ingot.matmul %q, %q transposed : (tensor<6x32x8xf32>, tensor<6x32x8xf32>) -> tensor<6x32x32xf32>
   %1 = ingot.broadcast %positions dims = [1, 2] : tensor<32x32xf32> -> tensor<6x32x32xf32>
   %2 = ingot.add %0, %1 : tensor<6x32x32xf32>
@@ -346,7 +346,7 @@ func.func @trained_bias(%q: tensor<6x32x8xf32>, %positions: tensor<32x32xf32> {i
 // CHECK-LABEL: func @empty_rows_see_all
 // CHECK-NOT:   ingot.attention
 func.func @empty_rows_see_all(%q: tensor<6x32x8xf32>, %allowed: tensor<6x32x32xi1>) -> tensor<6x32x8xf32> {
-  // REMARK: Reason="a query that may look nowhere gets the mean of all values"
+  // REMARK: Reason="a fully masked row results in the mean of all values"
   %lowest = ingot.constant dense<-3.40282347E+38> : tensor<6x32x32xf32>
   %0 = ingot.matmul %q, %q transposed : (tensor<6x32x8xf32>, tensor<6x32x8xf32>) -> tensor<6x32x32xf32>
   %1 = ingot.select %allowed, %0, %lowest : tensor<6x32x32xi1>, tensor<6x32x32xf32>
@@ -360,7 +360,7 @@ func.func @empty_rows_see_all(%q: tensor<6x32x8xf32>, %allowed: tensor<6x32x32xi
 // CHECK-NOT:   ingot.attention
 // CHECK:       return
 func.func @short(%q: tensor<2x4x3x8xf32>) -> tensor<2x4x3x8xf32> {
-  // REMARK: Reason="products and a softmax are cheaper"
+  // REMARK: Reason="matmuls and a softmax are cheaper"
   %0:2 = ingot.attention %q, %q, %q {scale = 1.0 : f64} : (tensor<2x4x3x8xf32>, tensor<2x4x3x8xf32>, tensor<2x4x3x8xf32>) -> (tensor<2x4x3x8xf32>, tensor<2x3x4xf32>)
   return %0#0 : tensor<2x4x3x8xf32>
 }
@@ -377,7 +377,7 @@ func.func @short(%q: tensor<2x4x3x8xf32>) -> tensor<2x4x3x8xf32> {
 // DEVICE:       %[[ALL:.+]] = ingot.broadcast %[[SEES]]
 // DEVICE:       %[[OUT:.+]] = ingot.select %[[ALL]], %[[R]],
 // DEVICE:       return %[[OUT]]
-// DEVICE-REMARK: remark: [Passed] attention
+// DEVICE-REMARK: remark: [Passed] Attention
 func.func @device_mask(%x: tensor<2x512x4x16xf32>, %mask: tensor<2x1x1x512xi1>) -> tensor<2x512x4x16xf32> {
   %r, %l = ingot.attention %x, %x, %x mask %mask {right = 0 : i64, scale = 0.25 : f64} : (tensor<2x512x4x16xf32>, tensor<2x512x4x16xf32>, tensor<2x512x4x16xf32>, tensor<2x1x1x512xi1>) -> (tensor<2x512x4x16xf32>, tensor<2x4x512xf32>)
   return %r : tensor<2x512x4x16xf32>
@@ -418,7 +418,7 @@ func.func @device_lengths(%x: tensor<2x512x4x16xf32>, %n: tensor<2xi32>) -> (ten
 // DEVICE:       %[[DRAWN:.+]] = ingot.random_uniform %[[SEED]], %[[STEP]] stream = 5 : (tensor<i64>, tensor<i64>) -> tensor<2xf64>
 // DEVICE:       %[[OWN:.+]] = ingot.reshape %{{.+}} : tensor<1xi64> -> tensor<i64>
 // DEVICE:       ingot.attention %[[X]], %[[X]], %[[X]] dropout %[[OWN]], %[[STEP]] {ratio = 1.000000e-01
-// DEVICE-REMARK: remark: [Analysis] attention | {{.*}} Reason="the device's library drops other weights than the processor, as many", ratio=1.000000e-01
+// DEVICE-REMARK: remark: [Analysis] AttentionDropout | {{.*}} generator=library, ratio=1.000000e-01
 func.func @device_dropout(%x: tensor<2x512x4x16xf32>, %seed: tensor<i64>, %step: tensor<i64>) -> tensor<2x512x4x16xf32> {
   %r, %l = ingot.attention %x, %x, %x dropout %seed, %step {scale = 0.25 : f64, ratio = 0.1 : f64, stream = 5 : i32} : (tensor<2x512x4x16xf32>, tensor<2x512x4x16xf32>, tensor<2x512x4x16xf32>, tensor<i64>, tensor<i64>) -> (tensor<2x512x4x16xf32>, tensor<2x4x512xf32>)
   return %r : tensor<2x512x4x16xf32>
@@ -426,8 +426,8 @@ func.func @device_dropout(%x: tensor<2x512x4x16xf32>, %seed: tensor<i64>, %step:
 
 // DEVICE-LABEL: func @device_refuses
 // DEVICE-NOT:   ingot.attention
-// DEVICE-REMARK: remark: [Missed] attention | {{.*}} Reason="the logarithms of sums are read, which differ where a query sees no key, and whose gradient knows no weights that the library drops"
-// DEVICE-REMARK: remark: [Missed] attention | {{.*}} Reason="the device's kernel takes heads of a multiple of 8 up to 128 columns, and bounds within which each query sees a key"
+// DEVICE-REMARK: remark: [Missed] Attention | {{.*}} Reason="the log-sum-exp is used; the library's differs for fully masked rows and ignores dropout"
+// DEVICE-REMARK: remark: [Missed] Attention | {{.*}} Reason="the library requires head sizes that are multiples of 8 up to 128, and bounds in which each query attends to a key"
 func.func @device_refuses(%x: tensor<2x512x4x16xf32>, %mask: tensor<2x1x1x512xi1>, %y: tensor<2x512x4x12xf32>) -> (tensor<2x512x4x16xf32>, tensor<2x4x512xf32>, tensor<2x512x4x12xf32>) {
   %r, %l = ingot.attention %x, %x, %x mask %mask {right = 0 : i64, scale = 0.25 : f64} : (tensor<2x512x4x16xf32>, tensor<2x512x4x16xf32>, tensor<2x512x4x16xf32>, tensor<2x1x1x512xi1>) -> (tensor<2x512x4x16xf32>, tensor<2x4x512xf32>)
   %r1, %l1 = ingot.attention %y, %y, %y {right = 0 : i64, scale = 0.25 : f64} : (tensor<2x512x4x12xf32>, tensor<2x512x4x12xf32>, tensor<2x512x4x12xf32>) -> (tensor<2x512x4x12xf32>, tensor<2x4x512xf32>)

@@ -198,8 +198,8 @@ def plan(opt, text, budget):
         if result.returncode:
             sys.exit(result.stderr)
         found = open(remarks.name).read()
-    peak = re.search(r"peak-bytes: +'?(\d+)", found)
-    seconds = re.search(r"recomputed-seconds: +'?([-+.0-9e]+)", found)
+    peak = re.search(r"peak_bytes: +'?(\d+)", found)
+    seconds = re.search(r"recomputed_seconds: +'?([-+.0-9e]+)", found)
     return int(peak[1]), float(seconds[1])
 
 

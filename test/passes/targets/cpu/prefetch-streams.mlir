@@ -1,8 +1,8 @@
 // RUN: ingot-opt %s --pass-pipeline='builtin.module(func.func(ingot-prefetch-streams{least-bytes=65536}))' | FileCheck %s
-// RUN: ingot-opt %s --pass-pipeline='builtin.module(func.func(ingot-prefetch-streams{least-bytes=65536}))' --remarks-filter=ingot-prefetch-streams --remark-format=emitRemark 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
+// RUN: ingot-opt %s --pass-pipeline='builtin.module(func.func(ingot-prefetch-streams{least-bytes=65536}))' --remarks-filter=prefetch-streams --remark-format=emitRemark 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
 
-// REMARK: [Passed] prefetch | Category:ingot-prefetch-streams | arrays=2
-// REMARK: [Missed] prefetch | Category:ingot-prefetch-streams | Reason="so many arrays keep memory busy", arrays=4
+// REMARK: [Passed] Prefetch | Category:prefetch-streams | arrays=2
+// REMARK: [Missed] Prefetch | Category:prefetch-streams | Reason="the loop reads enough arrays to keep memory busy", arrays=4
 
 // A piece asks for the next one: 16 elements of x a line, 32 of y, and no
 // further than the buffer. z is small, and b is read in another order.

@@ -1,8 +1,8 @@
 // What cuDNN, if it is installed, says of our descriptions of attention: it
 // chooses kernels for a GPU that is described, not there.
 
-#include "runtime/core/Error.h"
 #include "runtime/cuda/libraries/DnnAttention.h"
+#include "runtime/core/Error.h"
 #include "test/runtime/cuda/libraries/DescribedGpus.h"
 #include "gtest/gtest.h"
 

@@ -1,10 +1,10 @@
 // RUN: ingot-opt %s --split-input-file --ingot-pack-signs | FileCheck %s
-// RUN: ingot-opt %s --split-input-file --ingot-pack-signs --remarks-filter=ingot-pack-signs --remark-format=emitRemark 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
+// RUN: ingot-opt %s --split-input-file --ingot-pack-signs --remarks-filter=pack-signs --remark-format=emitRemark 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
 // RUN: ingot-opt %s --split-input-file --ingot-pack-signs --ingot-attach-target=target=emulator --ingot-form-fusions | FileCheck %s --check-prefix=FUSED
 
 // Tests that the derivative of ReLU behind one product, for another, is read as
 // bits, in rows of 128, and that both products take them.
-// REMARK: [Passed] signs{{.*}}bytes=64
+// REMARK: [Passed] PackedSigns{{.*}}bytes=64
 // CHECK-LABEL: func @relu
 //       CHECK: %[[M:.*]] = ingot.max
 //       CHECK: %[[C:.*]] = ingot.compare gt %[[M]]
@@ -73,7 +73,7 @@ func.func @summed(%a: tensor<32x8xf32>, %w: tensor<8x128xf32>, %g: tensor<32x16x
 
 // -----
 
-// REMARK: [Missed] signs{{.*}}what they choose of is no product that the library has with relu's gradient
+// REMARK: [Missed] PackedSigns{{.*}}the masked value is not a matmul for which the library has relu's gradient
 // CHECK-LABEL: func @no_product
 //   CHECK-NOT: bits
 func.func @no_product(%a: tensor<4x8xf32>, %w: tensor<8x24xf32>, %g: tensor<4x24xf32>) -> (tensor<4x24xf32>, tensor<4x24xf32>) {
@@ -88,7 +88,7 @@ func.func @no_product(%a: tensor<4x8xf32>, %w: tensor<8x24xf32>, %g: tensor<4x24
 // -----
 
 // A product with a residual: the library has no gradient of relu at that sum.
-// REMARK: [Missed] signs{{.*}}what they choose of is no product
+// REMARK: [Missed] PackedSigns{{.*}}the masked value is not a matmul
 // CHECK-LABEL: func @sum_of_products
 //   CHECK-NOT: bits
 func.func @sum_of_products(%a: tensor<4x8xf32>, %w: tensor<8x24xf32>, %g: tensor<4x24xf32>) -> (tensor<4x24xf32>, tensor<4x24xf32>) {
@@ -104,7 +104,7 @@ func.func @sum_of_products(%a: tensor<4x8xf32>, %w: tensor<8x24xf32>, %g: tensor
 
 // -----
 
-// REMARK: [Missed] signs{{.*}}others read what relu is computed from
+// REMARK: [Missed] PackedSigns{{.*}}the input of relu has other readers
 // CHECK-LABEL: func @sum_is_read
 //   CHECK-NOT: bits
 func.func @sum_is_read(%a: tensor<4x8xf32>, %w: tensor<8x24xf32>) -> (tensor<4x24xf32>, tensor<4x24xf32>, tensor<4x24xf32>) {
@@ -119,7 +119,7 @@ func.func @sum_is_read(%a: tensor<4x8xf32>, %w: tensor<8x24xf32>) -> (tensor<4x2
 
 // -----
 
-// REMARK: [Missed] signs{{.*}}they are read in another shape
+// REMARK: [Missed] PackedSigns{{.*}}the mask is read in another shape
 // CHECK-LABEL: func @other_shape
 //   CHECK-NOT: bits
 func.func @other_shape(%a: tensor<4x8xf32>, %w: tensor<8x24xf32>) -> (tensor<4x24xf32>, tensor<8x12xf32>) {

@@ -1,9 +1,9 @@
 // RUN: ingot-opt %s --ingot-round-epilogues --split-input-file | FileCheck %s
-// RUN: ingot-opt %s --ingot-round-epilogues="keep-fp32=head" --split-input-file --remarks-filter=ingot-round-epilogues --remark-format=emitRemark 2>&1 >/dev/null | FileCheck %s --check-prefix=KEPT
+// RUN: ingot-opt %s --ingot-round-epilogues="keep-fp32=head" --split-input-file --remarks-filter=round-epilogues --remark-format=emitRemark 2>&1 >/dev/null | FileCheck %s --check-prefix=KEPT
 
 // Tests that a bias is rounded to the type that its sum with a product is
 // stored in, and that another reader keeps its digits.
-// KEPT: [Passed] epilogue{{.*}}rounded=bias
+// KEPT: [Passed] RoundedEpilogue{{.*}}rounded=bias
 // CHECK-LABEL: func @bias
 //   CHECK-DAG:   %[[LOW:.*]] = ingot.cast %arg1 : tensor<16xf32> -> tensor<16xbf16>
 //   CHECK-DAG:   %[[WIDE:.*]] = ingot.cast %[[LOW]] : tensor<16xbf16> -> tensor<16xf32>
@@ -38,7 +38,7 @@ func.func @residual(%a: tensor<16x16xbf16>, %b: tensor<16xf32>, %r: tensor<16x16
 // -----
 
 // Tests that ReLU's derivative is taken at what is stored of its result.
-// KEPT: [Passed] epilogue{{.*}}rounded="bias derivative"
+// KEPT: [Passed] RoundedEpilogue{{.*}}rounded="bias derivative"
 // CHECK-LABEL: func @relu
 //       CHECK:   %[[Y:.*]] = ingot.max
 //       CHECK:   %[[LOW:.*]] = ingot.cast %[[Y]] : tensor<16x16xf32> -> tensor<16x16xbf16>
@@ -62,7 +62,7 @@ func.func @relu(%a: tensor<16x16xbf16>, %b: tensor<16xf32>, %g: tensor<16x16xf32
 
 // Tests that what else is computed within GELU, as its gradient is, starts from
 // the rounded sum, and that GELU itself does not.
-// KEPT: [Passed] epilogue{{.*}}rounded="bias pre-activation"
+// KEPT: [Passed] RoundedEpilogue{{.*}}rounded="bias pre-activation"
 // CHECK-LABEL: func @gelu
 //       CHECK:   %[[X:.*]] = ingot.add
 //       CHECK:   %[[LOW:.*]] = ingot.cast %[[X]] : tensor<16x16xf32> -> tensor<16x16xbf16>
@@ -95,7 +95,7 @@ func.func @gelu(%a: tensor<16x16xbf16>, %b: tensor<16xf32>, %g: tensor<16x16xf32
 // -----
 
 // Tests that names of --keep-fp32 are spared.
-// KEPT: [Missed] epilogue{{.*}}--keep-fp32 names it
+// KEPT: [Missed] RoundedEpilogue{{.*}}excluded by keep-fp32
 #head = loc("head/add")
 func.func @named(%a: tensor<16x16xbf16>, %b: tensor<16xf32>) -> tensor<16x16xbf16> {
   %0 = ingot.matmul %a, %a : (tensor<16x16xbf16>, tensor<16x16xbf16>) -> tensor<16x16xbf16>
@@ -111,7 +111,7 @@ func.func @named(%a: tensor<16x16xbf16>, %b: tensor<16xf32>) -> tensor<16x16xbf1
 // Tests that the gradient of a bias is added up of what the gradient of the
 // weight is computed from, and that others of the same numbers keep their
 // digits.
-// KEPT: [Passed] epilogue{{.*}}rounded=bias-gradient
+// KEPT: [Passed] RoundedEpilogue{{.*}}rounded=bias-gradient
 // CHECK-LABEL: func @bias_gradient
 //       CHECK:   %[[LOW:.*]] = ingot.cast %arg0 : tensor<8x4x16xf32> -> tensor<8x4x16xbf16>
 //       CHECK:   %[[WIDE:.*]] = ingot.cast %[[LOW]] : tensor<8x4x16xbf16> -> tensor<8x4x16xf32>
@@ -130,7 +130,7 @@ func.func @bias_gradient(%dy: tensor<8x4x16xf32>, %x: tensor<32x24xbf16>) -> (te
 
 // -----
 
-// KEPT: [Missed] epilogue{{.*}}--keep-fp32 names it
+// KEPT: [Missed] RoundedEpilogue{{.*}}excluded by keep-fp32
 func.func @kept_bias_gradient(%dy: tensor<32x16xf32>, %x: tensor<32x24xbf16>) -> (tensor<16x24xf32>, tensor<16xf32>) {
   %0 = ingot.reduce sum %dy dims = [0] : (tensor<32x16xf32>) -> tensor<16xf32> loc("head")
   %1 = ingot.cast %dy : tensor<32x16xf32> -> tensor<32x16xbf16>

@@ -11,71 +11,73 @@
 // Rematerialization for Deep Networks", Kumar et al., 2019, and "Training Deep
 // Nets with Sublinear Memory Cost", Chen et al., 2016, whose segments are such
 // chains). Where the graph is small enough, a local search then looks at each
-// of their peaks for a plan that takes less time (Refine.cpp). A budget takes
-// the plan that takes the least time of those that fit, less what it can do
-// without: what runs once again as long as the peak rises by that and stays
-// within the budget. A smaller budget never peaks higher: either its plan is
-// another one, and the larger budget's is above the smaller budget before it
+// of their peaks for a plan that takes less time (RecomputeRefinement.cpp). A
+// budget takes the plan that takes the least time of those that fit, less what
+// it can do without: what runs once again as long as the peak rises by that and
+// stays within the budget. A smaller budget never peaks higher: either its plan
+// is another one, and the larger budget's is above the smaller budget before it
 // rises; or it is the same, and the first difference is something that only
 // the larger budget allows.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef INGOT_PASSES_SCHEDULE_RECOMPUTE_RECOMPUTE_H
-#define INGOT_PASSES_SCHEDULE_RECOMPUTE_RECOMPUTE_H
+#ifndef INGOT_PASSES_SCHEDULE_RECOMPUTE_RECOMPUTESEARCH_H
+#define INGOT_PASSES_SCHEDULE_RECOMPUTE_RECOMPUTESEARCH_H
 
 #include "passes/schedule/StepGraph.h"
 
 namespace ingot {
 
 struct RecomputePlan {
-  /// The graph with copies, their order, and where everything lies.
+  /// The graph with copies, their order, and the memory intervals.
   StepGraph graph;
   llvm::SmallVector<unsigned> order;
   StepGraph::Lifetimes lifetimes;
-  /// The most bytes that live at once, and at which position of the order.
+  /// The maximum of live bytes, and its position in the order.
   int64_t liveBytes = 0, peak = 0;
-  /// Bytes that live above a limit just below that, summed over instants.
+  /// The live bytes above a limit just below the maximum, summed over instants.
   int64_t excess = 0;
   /// Bytes of the arena; 0 before it is packed.
   int64_t arenaBytes = 0;
 };
 
-/// How one buffer is computed again.
+/// The recipe to recompute one buffer.
 struct RecomputeRecipe {
   double seconds = 0;
-  /// Buffers that are read.
+  /// The buffers that are read.
   llvm::SmallVector<unsigned, 4> reads;
-  /// Buffers that come with it, in no more time.
+  /// The buffers that are computed at the same time at no extra cost.
   llvm::SmallVector<unsigned, 2> siblings;
 };
 
 class RecomputeSearch {
 public:
-  /// Buffers in `allowed` that are read after the node `cut` may be computed
-  /// again; those of `again` are in any case. `recipes`: of each buffer.
+  /// Buffers in `allowed` that are read after the node `cut` may be recomputed;
+  /// those of `again` are in any case. `recipes` has an entry per buffer.
   RecomputeSearch(const StepGraph &graph, unsigned cut,
                   llvm::ArrayRef<RecomputeRecipe> recipes,
                   llvm::BitVector allowed, llvm::BitVector again);
 
-  /// The first plan whose arena has at most `bytes`; none if there is none.
+  /// Returns the first plan whose arena has at most `bytes`; none if there is
+  /// none.
   std::optional<RecomputePlan> find(int64_t bytes);
-  /// After a `find` in vain: the plan with the smallest arena.
+  /// Returns the plan with the smallest arena, after a `find` without success.
   RecomputePlan findSmallest();
-  /// What the plan computes again, and its time.
+  /// Returns the buffers that the plan recomputes, and the time that this
+  /// takes.
   const llvm::BitVector &getAgain() const { return again; }
   double getSeconds() const;
 
 private:
   struct Chain {
     llvm::SmallVector<unsigned> buffers;
-    /// Bytes that it frees at the peak.
+    /// The bytes that it frees at the peak.
     int64_t saved = 0;
-    /// Seconds a byte.
+    /// The time in seconds per byte.
     double score = 0;
   };
 
-  /// A plan that has been looked at.
+  /// A plan that has been evaluated.
   struct Tried {
     double seconds;
     int64_t liveBytes;
@@ -107,14 +109,14 @@ private:
   llvm::BitVector allowed, required, again;
   /// The order without copies.
   llvm::SmallVector<unsigned> base;
-  /// Of each buffer, those that are computed from it.
+  /// The buffers that are computed from each buffer.
   llvm::SmallVector<llvm::SmallVector<unsigned, 2>> users;
   llvm::SmallVector<Tried> tried;
-  /// Per buffer, under the present plan: when it is written, last read early,
-  /// first read late, last read at all.
+  /// For each buffer, under the current plan: the instants when it is written,
+  /// last read early, first read late, and last read at all.
   llvm::SmallVector<int64_t> written, lastEarly, firstLate, lastRead;
 };
 
 } // namespace ingot
 
-#endif // INGOT_PASSES_SCHEDULE_RECOMPUTE_RECOMPUTE_H
+#endif // INGOT_PASSES_SCHEDULE_RECOMPUTE_RECOMPUTESEARCH_H

@@ -1,0 +1,48 @@
+//===----------------------------------------------------------------------===//
+//
+// How sums are distributed over a GPU: a function of shapes and of the number
+// of threads, so that the planner knows the memory of partial sums before
+// kernels are emitted (header private to this target).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_PASSES_TARGETS_CUDA_KERNELS_REDUCTIONSPLIT_H
+#define INGOT_PASSES_TARGETS_CUDA_KERNELS_REDUCTIONSPLIT_H
+
+#include "passes/codegen/ReductionSpace.h"
+
+namespace ingot::codegen {
+
+/// Elements in 16 bytes of the widest type among the largest buffers: as many
+/// as a thread reads at once.
+int64_t countLanes(mlir::TypeRange buffers);
+
+struct ReductionSplit {
+  /// `inputs` are the buffers that the sums read (flatType), `threads` fill the
+  /// GPU.
+  static ReductionSplit of(const ReductionSpace &space, mlir::TypeRange inputs,
+                           int64_t threads);
+
+  /// The same for one sum of `length` elements, accumulated in that type.
+  static ReductionSplit ofAll(int64_t length, mlir::Type accumulator,
+                              int64_t threads);
+
+  /// Whether sums are along the innermost dimension, or across it.
+  bool isAlong;
+  /// Along: threads of one piece. Across: threads of a block for one column.
+  int64_t group;
+  /// Across: columns that a thread reads at once, and threads of a block in a
+  /// row.
+  int64_t lanes = 1, columns = 1;
+  /// Each sum is computed in so many pieces of `piece` elements.
+  int64_t pieces = 1, piece = 0;
+  /// Buffers of the partial sums of all pieces; none for one piece.
+  llvm::SmallVector<mlir::MemRefType> partials;
+};
+
+/// Bytes of buffers one after the other, each aligned as tensors are.
+int64_t countAlignedBytes(llvm::ArrayRef<mlir::MemRefType> buffers);
+
+} // namespace ingot::codegen
+
+#endif // INGOT_PASSES_TARGETS_CUDA_KERNELS_REDUCTIONSPLIT_H
