@@ -29,7 +29,8 @@ def Exec_Dialect : Dialect {
     | `exec.bound` | calls | seconds that the cost model expects at least |
     | `exec.manifest` | module | the manifest, JSON (docs/manifest.md) |
     | `exec.device_code`, `exec.device_text` | module | a device's kernels as machine code and as text |
-    | `exec.weight_bytes`, `exec.export_bytes` | module | sizes of what the link adds: initial values, the export's literal bytes |
+    | `exec.weight_bytes` | module | size of the initial values, which the link adds |
+    | `exec.export_bytes` | module | size of the export's literal bytes, which the link adds |
   }];
   let hasOperationAttrVerify = 1;
   let useDefaultAttributePrinterParser = 1;

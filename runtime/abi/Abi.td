@@ -121,7 +121,7 @@ def GridKernel : Struct<"ingot_grid_kernel", [
     Field<I32, "shared_bytes", "Memory that the threads of a block share.">,
     Field<I32, "any_grid", "Whether the kernel computes the same with any number of blocks.">, ReservedField<>,
     Field<I64, "extent", [{
-      If not 0, the kernel runs a range of so many iterations: behind the buffers it takes the first one and the end,
+      If not 0, the kernel runs a range of that many iterations: behind the buffers it takes the first one and the end,
       two i64.
     }]>,
     Field<I64, "shard_first", "As in ingot_kernel.">, Field<I64, "shard_of">, IndexField<>]> {

@@ -13,7 +13,7 @@ include "mlir/IR/OpBase.td"
 def LibraryCall : OpInterface<"LibraryCall"> {
   let cppNamespace = "::ingot";
   let description = [{
-    An op that one entry point of the C ABI (runtime/abi/Abi.h) can execute as a whole, faster than generated loops
+    An op that one entry point of the C ABI (docs/abi.md) can execute as a whole, faster than generated loops
     would: fusion leaves it alone, and the schedule makes it a call. Whether the entry point of a target supports the
     op, and which resources it then needs, is the target's decision (`Target::getSupport`).
   }];
