@@ -288,7 +288,8 @@ def LaunchGridOp : Exec_LaunchOp<"launch_grid", [AttrSizedOperandSegments,
     Becomes `ingot_launch_grid`: `grid` blocks of `block` threads each. The kernel is a `gpu.func` that
     takes the inputs, then the outputs, and has `shared` bytes of memory for each block. An
     `exec.launch` becomes one or, where sums are split over the device, two of these. With `extent`, the kernel takes a
-    range of iterations after them, as two i64: all of the extent, or, with `shard`, those in the rank's shard. An extent of
+    range of iterations after them, as two i64: all of the extent, or, with `shard`, those in the rank's shard. An
+    extent of
     -1 is the number of ranks. With `any_grid`, any number of blocks computes the same.
   }];
   let arguments = (ins SymbolRefAttr:$kernel, Variadic<Exec_Buffer>:$inputs,
