@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // The `exec` dialect: a step as it runs. Memory is placed, kernels are symbols,

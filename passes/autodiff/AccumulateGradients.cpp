@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // AccumulateGradients: the gradients of a step become sums over micro-batches.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // AttachLoss: @forward becomes @train_step, @eval_step and @predict.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "passes/autodiff/Losses.h"
 
 #include "dialects/ingot/builders/Arithmetic.h"

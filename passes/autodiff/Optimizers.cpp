@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // Updates follow torch.optim (2.x) step by step where it has the optimizer:

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "passes/cost/Cluster.h"
 
 #include "llvm/Support/JSON.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 // FormFusions: rewrites ops to `ingot.fusion` regions according to the plan
 // (FusionPlan).

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "passes/fusion/FusionPlan.h"
 
 #include "dialects/ingot/analysis/RowSpace.h"

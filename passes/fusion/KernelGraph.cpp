@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "passes/fusion/KernelGraph.h"
 
 #include "llvm/ADT/DenseSet.h"

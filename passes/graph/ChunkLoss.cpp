@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // ChunkLoss: computes a linear layer, the cross entropy of its result and the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // MergeProjections: merges linear layers that share an input into one matmul,

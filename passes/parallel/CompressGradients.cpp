@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // CompressGradients: matrices of low rank, small integers or the largest

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // SynchronizeBatchNorm: computes the statistics of batch normalization over the

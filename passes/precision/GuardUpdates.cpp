@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // GuardUpdates: a step whose gradients overflowed changes nothing except the

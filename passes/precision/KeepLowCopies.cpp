@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // KeepLowCopies: keeps 16-bit compute copies of weights, which are written with

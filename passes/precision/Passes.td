@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // Mixed precision: which ops compute in bf16 or fp16, and dynamic loss scaling.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // UnscaleGradients: turns the gradients of the scaled loss into those of the

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "passes/schedule/Order.h"
 
 #include "dialects/ingot/analysis/StateOnly.h"

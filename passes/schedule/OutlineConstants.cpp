@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 // OutlineConstants: turns constants other than splats into states, which have
 // memory.

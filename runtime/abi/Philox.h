@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // The numbers of Philox-4x32-10 (docs/spec/random.md; Salmon et al., "Parallel

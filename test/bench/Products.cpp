@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Ingot's own GEMM (runtime/cpu/gemm) against oneDNN's, alternating in one run:
 // the matmuls of gpt2 at 4 x 128 tokens and of gpt-mini at 8 x 256, forward
 // (x w^T) and the gradients of the input (dy w) and of the weights (dy^T x).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // ingot-eval: runs a function of a module in the interpreter, or compiled.

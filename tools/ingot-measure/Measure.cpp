@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "tools/ingot-measure/Measure.h"
 
 #include "passes/targets/cpu/CpuScratch.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 // ingot-tblgen: generates sources and documentation from the records of the
 // ABI.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 // Generates the tables that runtime/abi/Table.h includes, and Abi.def: a macro
 // for each struct, field, entry and case, for tests and symbol tables.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // Implements --dump-passes: the module after each pass, in numbered files.

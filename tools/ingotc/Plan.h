@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // Implements --plan: simulates a step on many ranks of a described cluster.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // Errors and warnings for users: where, what is wrong, and what to do about it.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "frontends/onnx/export/Export.h"
 #include "frontends/onnx/model/Tensors.h"
 #include "llvm/ADT/StringRef.h"

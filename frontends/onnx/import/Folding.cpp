@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "frontends/onnx/import/Folding.h"
 #include "dialects/ingot/ir/Dialect.h"
 #include "dialects/reference/Interpreter.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "frontends/onnx/import/Import.h"
 #include "dialects/ingot/ir/Diagnostics.h"
 #include "frontends/onnx/export/Export.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "passes/graph/attention/AttentionMatch.h"
 
 #include "dialects/ingot/attention/PlainAttention.h"

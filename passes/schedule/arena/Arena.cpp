@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "passes/schedule/arena/Arena.h"
 
 #include "llvm/ADT/STLExtras.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 // Loop nests for kernels. A nest is parallel loops over the leading dimensions,
 // which share one index, around a loop over the trailing ones.

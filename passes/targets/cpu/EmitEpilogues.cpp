@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 // Loops for `epilogue` kernels: over rows and columns of a library call's
 // result that are complete, and still in the cache.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 // PrefetchStreams: inserts software prefetch into loops that stream from
 // memory.

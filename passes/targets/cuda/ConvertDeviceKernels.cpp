@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 // ConvertDeviceKernels: converts GPU functions to the LLVM and NVVM dialects.
 //===----------------------------------------------------------------------===//

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "passes/targets/cuda/CudaTarget.h"
 
 #include "dialects/ingot/ir/CallDescriptor.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "passes/targets/cuda/DeviceCode.h"
 
 #include "dialects/ingot/support/Remarks.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // LegalizeAttention: rewrites attention into the form that cuDNN's kernel

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 // EmulateKernels: lowers GPU functions to functions for the emulator, whose
 // entry points are in runtime/emulator/Emulator.h.

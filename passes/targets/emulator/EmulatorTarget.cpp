@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "passes/targets/emulator/EmulatorTarget.h"
 
 #include "mlir/Pass/PassManager.h"

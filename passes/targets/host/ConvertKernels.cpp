@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 // ConvertKernels: converts kernels to the LLVM dialect, and leaves steps
 // unchanged.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 // ExpandMath: polynomials for the functions that LLVM would call one element at
 // a time.

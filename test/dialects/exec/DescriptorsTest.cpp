@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // That the compiler's view of every descriptor is the C struct of Abi.h: the

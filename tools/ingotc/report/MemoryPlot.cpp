@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "tools/ingotc/report/MemoryPlot.h"
 
 #include "llvm/ADT/STLExtras.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "tools/ingotc/report/Report.h"
 
 #include "tools/ingotc/report/MemoryPlot.h"

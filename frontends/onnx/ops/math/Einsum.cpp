@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Einsum of one or two operands as a batched matmul.
 
 #include "frontends/onnx/import/Node.h"

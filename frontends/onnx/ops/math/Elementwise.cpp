@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Elementwise arithmetic, comparison, logic and conversion.
 
 #include "frontends/onnx/import/Node.h"

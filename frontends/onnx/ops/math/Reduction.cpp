@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Reductions over some or all dimensions.
 
 #include "frontends/onnx/import/Node.h"

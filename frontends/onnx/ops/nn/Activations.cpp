@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Activations, composed of primitives. Where a formula has branches, the branch
 // that is not taken must have a finite derivative: its gradient is multiplied
 // by zero.

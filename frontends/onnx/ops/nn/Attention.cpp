@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Scaled dot-product attention.
 
 #include "dialects/ingot/attention/PlainAttention.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Convolutions, and the window attributes that pooling shares.
 
 #include "frontends/onnx/ops/nn/Windows.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Losses that are part of a model.
 
 #include "frontends/onnx/import/Node.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Normalizations, softmax and dropout.
 
 #include "dialects/ingot/support/Remarks.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Pooling over windows and over all spatial dimensions.
 
 #include "frontends/onnx/ops/nn/Windows.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Gathers and similar ops.
 
 #include "frontends/onnx/import/Node.h"

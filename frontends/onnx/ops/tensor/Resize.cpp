@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Resampling: along each axis, an element of the result is a weighted sum of a
 // few elements of the operand, at constant positions and with constant weights.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Ops that change or repeat shapes.
 
 #include "frontends/onnx/import/Node.h"

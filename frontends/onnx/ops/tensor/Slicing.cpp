@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Slices of tensors and padding around them.
 
 #include "frontends/onnx/import/Node.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 // Finds the reductions that the library computes as gradients of biases.
 //===----------------------------------------------------------------------===//

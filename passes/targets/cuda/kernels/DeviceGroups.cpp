@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 // Groups: one grid contains the blocks of all loops, concatenated. A block
 // finds its loop by bisection.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 // Reductions. Within a piece of a sum, each thread accumulates its own elements
 // in order, then accumulators are combined in a tree: the order never depends

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 // `row` kernels: a warp or a block for each row, in the passes of RowSchedule.
 //

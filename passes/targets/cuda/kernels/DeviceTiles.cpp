@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 // Loops that read some inputs transposed: a block loads tiles of these to
 // shared memory in the layout of the inputs, and reads them in that of the

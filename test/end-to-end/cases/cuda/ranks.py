@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Ranks on GPUs: exchanges, on fakes (fakes.py)."""
 
 import json

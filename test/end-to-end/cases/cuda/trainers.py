@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Trainers for GPUs: what is asked of the driver, and in which order (fakes.py);
 the kernels themselves are tested in the emulator."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Memory budgets, and steps of several micro-batches."""
 
 import json
