@@ -37,7 +37,7 @@ static void refineMask(AttentionOp op, Type element, const Target &target) {
   AttentionBounds bounds = {static_cast<int64_t>(op.getLeft()),
                             static_cast<int64_t>(op.getRight())};
   SmallVector<PairsMask> parts, others;
-  SmallVector<KeyBound> bounds;
+  SmallVector<KeyBound> keyBounds;
   splitMask({op.getMask()}, parts);
   for (const PairsMask &part : parts) {
     auto isInside = [&](double value) { return (value != 0) != part.hides; };
@@ -51,7 +51,7 @@ static void refineMask(AttentionOp op, Type element, const Target &target) {
       bounds = *found;
     else if (std::optional<KeyBound> bound =
                  findKeyBound(part, sizes.batch, sizes.heads))
-      bounds.push_back(*bound);
+      keyBounds.push_back(*bound);
     else
       others.push_back(part);
   }
@@ -60,7 +60,7 @@ static void refineMask(AttentionOp op, Type element, const Target &target) {
   OpBuilder builder(op);
   Arithmetic a(builder, op.getLoc());
   Value lengths = op.getLengths(), mask;
-  for (const KeyBound &bound : bounds) {
+  for (const KeyBound &bound : keyBounds) {
     Value each = bound.emitLengths(a, sizes.batch, sizes.keys);
     lengths = lengths ? a.min(lengths, each) : each;
   }
