@@ -120,13 +120,16 @@ constexpr int64_t getScratchBytes(const ingot_matmul_desc &desc,
     SumPart part = SumPart::of(desc, machine.threads);
     sums = part.batches * desc.m * part.columns;
   }
-  if (onTiles) {
-    // A thread's sums of a panel, where they are complete, else all.
-    bool rounds = desc.c_type != INGOT_F32;
-    bool isWhole = desc.k <= blocking.inner;
+  // Sums are rounded from f32: a thread's sums of a panel, where they are
+  // complete, else all.
+  bool rounds = desc.c_type != INGOT_F32, isWhole = desc.k <= blocking.inner;
+  if (onTiles || machine.packsHalves) {
+    int64_t panelSums = isWhole ? machine.threads * rows * blocking.columns * 4
+                                : alignTo(sums * 4, INGOT_ALIGNMENT);
     if (rounds)
-      packed += isWhole ? machine.threads * rows * blocking.columns * 4
-                        : alignTo(sums * 4, INGOT_ALIGNMENT);
+      packed += onTiles
+                    ? panelSums
+                    : std::max(panelSums, alignTo(sums * 4, INGOT_ALIGNMENT));
     if (desc.batch != 1)
       return packed;
     // A block of b that stays in the cache; per thread panels of a, which may
@@ -141,10 +144,7 @@ constexpr int64_t getScratchBytes(const ingot_matmul_desc &desc,
         std::min(width * line, std::max(kGemmBlockBytes, columns * line));
     return std::max(packed, shared + machine.threads * perThread);
   }
-  packed += convertedBytes(machine, desc.c_type, sums);
-  if (machine.packsHalves)
-    return packed;
-  return packed +
+  return packed + convertedBytes(machine, desc.c_type, sums) +
          convertedBytes(machine, desc.a_type, desc.batch * desc.m * desc.k) +
          convertedBytes(machine, desc.b_type, desc.batch * desc.k * desc.n);
 }

@@ -249,7 +249,7 @@ private:
       before.erase();
       return emitUserError(
           optionLoc("--memory-budget"),
-          "the step does not fit; the smallest possible budget is " +
+          "the step does not fit; the smallest possible is " +
               Twine(fixedBytes + bytes) + " bytes" +
               (budgetPercent >= 0 ? " at the peak" : ""),
           "allow that much, or compile with a smaller --batch");

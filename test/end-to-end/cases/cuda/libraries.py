@@ -194,14 +194,15 @@ def packed_attention(ingot):
             )
             if part:
                 places[part[1]] = int(part[2])
-            call = re.search(r"exec\.attention(_grad)? (.*?) scratch ", line)
+            call = re.search(r"exec\.call @ingot_attention(_grad)?\(([^)]*)\)", line)
             if not call:
                 continue
             calls += 1
-            read, written = (re.findall(r"%\w+", side) for side in call[2].split("->"))
+            buffers = dict(re.findall(r"(\w+) = (%\w+)", call[2]))
+            names = ["query", "key", "value"]
             # Four heads of 16 columns, 128 bytes, from one part to the next.
-            for parts in [read[:3], *([written] if call[1] else [])]:
-                first, second, third = (places.get(part, 0) for part in parts)
+            for parts in [names, *([[f"{name}_grad" for name in names]] if call[1] else [])]:
+                first, second, third = (places.get(buffers[part], 0) for part in parts)
                 check(third - second == second - first == 128, f"{precision}: {line}")
         # In f32 it is products and a softmax.
         check((calls > 0) == (precision != "fp32"), f"{precision}: {calls} calls")

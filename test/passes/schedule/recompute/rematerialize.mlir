@@ -21,7 +21,7 @@
 // ALL-COUNT-1: ingot.exp
 //   ALL-NOT: ingot.exp
 
-// SMALL: error: {{.*}}the step does not fit; the smallest possible budget is {{[0-9]+}} bytes
+// SMALL: error: {{.*}}the step does not fit; the smallest possible is {{[0-9]+}} bytes
 
 // NAMED-LABEL: func.func @train_step
 // NAMED-COUNT-2: ingot.matmul
