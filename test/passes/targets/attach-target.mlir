@@ -11,6 +11,6 @@
 // CUDA:     ingot.target = #ingot.target<"cuda", arch = "sm_80", math = tf32>
 // EMULATOR: ingot.target = #ingot.target<"emulator">
 // KIND:     no target named 'npu'; there are cpu, cuda, emulator
-// ARCH:     no device architecture from sm_80 on is named 'sm_70'
+// ARCH:     no GPU architecture from sm_80 on is named 'sm_70'
 // MATH:     a CPU has no TF32
 module {}

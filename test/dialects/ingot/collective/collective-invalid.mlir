@@ -114,7 +114,7 @@ func.func @state_types(%x: tensor<4xf32>) -> tensor<2x2xf32> {
 // -----
 
 func.func @state_places(%x: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error@+1 {{C13: each part needs its offset in the bucket, got 1 parts and 2 places}}
+  // expected-error@+1 {{C13: each part needs its offset in the bucket, got 1 parts and 2 offsets}}
   %0 = ingot.state_gather_wait 0 %x at [0, 32] of 36 : (tensor<4xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }

@@ -16,7 +16,7 @@ func.func @scales(%q: tensor<2x32x3x8xf32>, %k: tensor<2x3x8x64xf32>, %v: tensor
   // CHECK:      %[[R:.*]], %{{.*}} = ingot.attention %[[Q]], %[[KEYS]], %[[VALUES]] {scale = 2.500000e-01 : f64}
   // CHECK-NEXT: %[[T:.*]] = ingot.transpose %[[R]] [0, 2, 1, 3]
   // CHECK-NEXT: return %[[T]]
-  // REMARK: remark: [Passed] Attention | Category:form-attention | bytes_saved=49152, left=-1, {{.*}} right=-1
+  // REMARK: remark: [Passed] Attention | Category:form-attention | bytes_saved=49152, {{.*}}left=-1, right=-1
   %half = ingot.constant dense<0.5> : tensor<2x3x32x8xf32>
   %two = ingot.constant dense<2.0> : tensor<2x3x8x64xf32>
   %four = ingot.constant dense<4.0> : tensor<2x3x32x64xf32>

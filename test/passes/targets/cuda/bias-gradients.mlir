@@ -3,10 +3,10 @@
 
 // Tests that a bias's gradient has a kernel of its own behind the product,
 // which reads the operand, and what the call says of it.
-// PLACED-LABEL: func @train_step
+// PLACED-LABEL: exec.step @train_step
 // PLACED: exec.matmul_epilogue %[[DY:[0-9]+]], %{{[0-9]+}} <{{.*}}transpose_a = 1{{.*}}>() -> (%{{.*}}) extra @[[SUM:kernel_[0-9]+]](%{{.*}}) -> %[[DB:.*]] {{.*}}library = #ingot.library_epilogue<identity result = 1 bias_grad = 3 of lhs>, product = 0
 // Where the sum is split, the extra output is behind the partial sums.
-// CHECK-LABEL: func @train_step
+// CHECK-LABEL: exec.step @train_step
 // CHECK: exec.matmul_epilogue_grid %{{[0-9]+}}, %{{[0-9]+}} <{{.*}}transpose_a = 1{{.*}}>() -> (%{{.*}}) extra [#exec.grid<@device::@[[SUM:kernel_[0-9]+]] blocks {{[0-9]+}} of 256 shared {{[0-9]+}}>, #exec.grid<@device::@[[SUM]]{{.*}} blocks {{[0-9]+}} of 256 shared {{[0-9]+}}>](%{{.*}}) -> %{{.*}} partials(%{{.*}}) {{.*}}library = #ingot.library_epilogue<identity result = 1 bias_grad = 4 of lhs>
 func.func @train_step(%dy: tensor<4096x16xf32> {ingot.name = "dy", ingot.kind = "data"}, %x: tensor<4096x8xf32> {ingot.name = "x", ingot.kind = "data"})
     -> (tensor<16x8xf32> {ingot.name = "dw"}, tensor<16xf32> {ingot.name = "db"}) {
