@@ -53,7 +53,7 @@ def make_cases(folder, build, arch):
         os.remove(path)
     shutil.copy(os.path.join(build, "bin/ingot-gpu-run"), folder)
     count = len(os.listdir(cases))
-    # A fifth of the size; check.py takes it apart.
+    # A fifth of the size; check.py unpacks it.
     shutil.make_archive(cases, "xztar", folder, "cases")
     shutil.rmtree(cases)
     return count

@@ -118,7 +118,7 @@ def library_cases(ingot):
     ingot.succeed([ingot.bin / "ingot-gpu-cases", *files, "-o", folder])
     # Attention in half precision is a call that takes parts of one tensor.
     for name in ["packed-attention-low", "attention-low"]:
-        check(b"ingot_attention_grad" in (folder / f"{name}-O2.o").read_bytes(), f"{name}: attention is taken apart")
+        check(b"ingot_attention_grad" in (folder / f"{name}-O2.o").read_bytes(), f"{name}: attention is decomposed")
     name, log = folder / "channels-last-O2", folder / "log.txt"
     ingot.succeed(["ld.lld-22", "-shared", "-o", f"{name}.so", f"{name}.o"])
     ingot.run([ingot.bin / "ingot-gpu-run", f"{name}.so"], env={**env, "INGOT_FAKE_LOG": str(log)})

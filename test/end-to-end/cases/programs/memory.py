@@ -39,7 +39,7 @@ def budget_sweep(ingot):
 
 
 def planned_peak(ingot, model, flags, budget):
-    """The planned peak with a budget of so many bytes, or the smallest possible one."""
+    """The planned peak with a budget in bytes, or the smallest possible one."""
     output = ingot.path("step.mlir")
     command = ingot.ingotc(model, "-o", output, *flags, "--emit", "exec", "--weights", "none")
     result = ingot.run([*command, "--memory-budget", str(budget)])

@@ -159,7 +159,7 @@ def failures(ingot):
 
 @case("variants-fp16")
 def variants_fp16(ingot):
-    """Variants share the low copies and the loss scale too."""
+    """Variants share the compute copies and the loss scale too."""
     trainer = ingot.compile(
         write_model(ingot), "--batch", str(BATCH), "--dim", "seq=3,7", "--loss", "mse", "--precision", "fp16"
     )
