@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "passes/Pipeline.h"
 
 #include "dialects/ingot/target/Target.h"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The tests that lit runs: every .mlir and .test file under this folder."""
 
 import os

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // What the methods of calls have in common (header private to the dialect).
@@ -37,7 +38,8 @@ mlir::LogicalResult verifyGridKernel(mlir::Operation *call,
                                      mlir::SymbolRefAttr name, size_t buffers,
                                      size_t others = 0);
 
-/// The fields of a GPU kernel but for `index`; `launch` is null for no kernel.
+/// Returns the fields of a GPU kernel except `index`; `launch` is null for no
+/// kernel.
 ingot_grid_kernel describeGrid(GridAttr launch, size_t buffers);
 
 /// Checks the values of a descriptor's buffers: `values` has one for each of

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 // exec.call: a call of an entry, held against the ABI's table.
 //===----------------------------------------------------------------------===//
@@ -116,7 +117,8 @@ static int64_t valueOf(const CallDescriptor &descriptor,
   return descriptor.getInteger(place.offset, place.field->bytes);
 }
 
-/// The product of a field's elements but for the zeros that an array ends with.
+/// Returns the product of a field's elements, without the zeros that an array
+/// ends with.
 static int64_t productOf(const CallDescriptor &descriptor,
                          abi::FieldPlace place) {
   if (place.field->count == 0)

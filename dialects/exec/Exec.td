@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // The `exec` dialect: a step as it runs. Memory is placed, kernels are symbols,
@@ -29,7 +30,8 @@ def Exec_Dialect : Dialect {
     | `exec.bound` | calls | seconds that the cost model expects at least |
     | `exec.manifest` | module | the manifest, JSON (docs/manifest.md) |
     | `exec.device_code`, `exec.device_text` | module | a device's kernels as machine code and as text |
-    | `exec.weight_bytes`, `exec.export_bytes` | module | sizes of what the link adds: initial values, the export's literal bytes |
+    | `exec.weight_bytes` | module | size of the initial values, which the link adds |
+    | `exec.export_bytes` | module | size of the export's literal bytes, which the link adds |
   }];
   let hasOperationAttrVerify = 1;
   let useDefaultAttributePrinterParser = 1;
@@ -113,7 +115,8 @@ def Exec_DescAttr : AttrDef<Exec_Dialect, "Desc"> {
 def BufferOp : Exec_Op<"buffer", [Pure]> {
   let summary = "a tensor's place: bytes from `offset` on in the arena or the state block";
   let description = [{
-    A `shard` is memory that depends on how many ranks there are: of the rank's elements alone, or of messages of all ranks. At
+    A `shard` is memory that depends on how many ranks there are: of the rank's elements alone, or of messages of all
+    ranks. At
     `offset` in the table of `ingot_shards` is the address that the tensor's first element has or would have.
   }];
   let arguments = (ins Exec_SpaceAttr:$space, I64Attr:$offset);
@@ -286,7 +289,8 @@ def LaunchGridOp : Exec_LaunchOp<"launch_grid", [AttrSizedOperandSegments,
     Becomes `ingot_launch_grid`: `grid` blocks of `block` threads each. The kernel is a `gpu.func` that
     takes the inputs, then the outputs, and has `shared` bytes of memory for each block. An
     `exec.launch` becomes one or, where sums are split over the device, two of these. With `extent`, the kernel takes a
-    range of so many iterations behind them, as two i64: all, or, with `shard`, those in the rank's shard. An extent of
+    range of iterations after them, as two i64: all of the extent, or, with `shard`, those in the rank's shard. An
+    extent of
     -1 is the number of ranks. With `any_grid`, any number of blocks computes the same.
   }];
   let arguments = (ins SymbolRefAttr:$kernel, Variadic<Exec_Buffer>:$inputs,
@@ -319,11 +323,14 @@ def MatmulEpilogueOp : Exec_MatmulOp<"matmul_epilogue"> {
   let summary = "`ingot_matmul_epilogue`: a matmul with a kernel as its epilogue";
   let description = [{
     The call leaves lhs x rhs in the output number `product`. As parts of it are complete, the kernel, of
-    kind `epilogue`, turns them into the outputs: it takes the product, then the inputs. Without one the product is the output.
+    kind `epilogue`, turns them into the outputs: it takes the product, then the inputs. Without one the product is
+    the output.
     `desc` describes the matmul.
 
-    `library` is for devices (`exec.matmul_epilogue_grid`), and so is the kernel `extra`, which then computes the extra output. It
-    reads operands of the call and outputs, as `extra_inputs`. The table has the product, the inputs, the outputs, the extra inputs and the extra output:
+    `library` is for devices (`exec.matmul_epilogue_grid`), and so is the kernel `extra`, which then computes the
+    extra output. It
+    reads operands of the call and outputs, as `extra_inputs`. The table has the product, the inputs, the outputs, the
+    extra inputs and the extra output:
     the numbers of `library` are places in it.
   }];
   let arguments = (ins Exec_Buffer:$lhs, Exec_Buffer:$rhs, OptionalAttr<FlatSymbolRefAttr>:$kernel,
@@ -342,8 +349,10 @@ def MatmulEpilogueOp : Exec_MatmulOp<"matmul_epilogue"> {
 def MatmulEpilogueGridOp : Exec_MatmulOp<"matmul_epilogue_grid"> {
   let summary = "`ingot_matmul_epilogue_grid`: a matmul on a GPU with an epilogue of its library, or a kernel";
   let description = [{
-    As `exec.matmul_epilogue`, with the kernels as launches. With `library`, the call may be one of the library's, which does what the
-    kernels do. Where they compute an extra output in two launches, the first writes `partials`, which are in front of it in the table, and the second reads them.
+    As `exec.matmul_epilogue`, with the kernels as launches. With `library`, the call may be one of the library's,
+    which does what the
+    kernels do. Where they compute an extra output in two launches, the first writes `partials`, which are in front of
+    it in the table, and the second reads them.
   }];
   let arguments = (ins Exec_Buffer:$lhs, Exec_Buffer:$rhs, OptionalAttr<Exec_GridAttr>:$kernel,
                        Variadic<Exec_Buffer>:$inputs, Variadic<Exec_Buffer>:$outputs,
@@ -354,7 +363,8 @@ def MatmulEpilogueGridOp : Exec_MatmulOp<"matmul_epilogue_grid"> {
                        Exec_DescAttr:$desc, I64Attr:$flops, OptionalAttr<Exec_LibraryEpilogueAttr>:$library);
   let assemblyFormat = [{
     $lhs `,` $rhs custom<MatmulFields>($desc) (`finish` $kernel^)?
-    `(` $inputs `)` `->` `(` $outputs `)` (`extra` $extra^ `(` $extra_inputs `)` `->` $extra_output `partials` `(` $partials `)`)?
+    `(` $inputs `)` `->` `(` $outputs `)` (`extra` $extra^ `(` $extra_inputs `)` `->` $extra_output
+      `partials` `(` $partials `)`)?
     (`scratch` $scratch^)? attr-dict `:` type(operands)
   }];
 }

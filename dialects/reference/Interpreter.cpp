@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "dialects/reference/Interpreter.h"
 
 #include "dialects/reference/Registry.h"

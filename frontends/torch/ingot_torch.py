@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Exports a PyTorch module to an ONNX file that is safe to train from.
 
     import ingot_torch

@@ -1,6 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// AccumulateGradients: the gradients of a step are sums over micro-batches.
+// AccumulateGradients: the gradients of a step become sums over micro-batches.
 //
 // Assumes a differentiated @train_step without an optimizer.
 //
@@ -36,7 +37,7 @@ struct AccumulateGradients
       return;
     unsigned loss = *step.findResult("loss");
     Value lossValue = results.entries[loss].value;
-    // The loss ends the forward pass: its sum stays there.
+    // The loss is the end of the forward pass: its sum is computed there.
     OpBuilder builder(step.getReturn());
     builder.setInsertionPointAfterValue(lossValue);
     Arithmetic a(builder, lossValue.getLoc());
@@ -58,7 +59,7 @@ struct AccumulateGradients
     }
 
     builder.setInsertionPoint(step.getReturn());
-    // Sums are added to the results while these are gone through.
+    // Sums are appended to the results during this iteration.
     for (size_t i = 0, e = results.entries.size(); i < e; ++i) {
       Value value = results.entries[i].value;
       if (FlatSymbolRefAttr parameter = results.entries[i].gradient()) {
@@ -77,8 +78,8 @@ struct AccumulateGradients
   }
 
 private:
-  /// Returns the number of this micro-batch within the step. Random numbers get
-  /// one counter for all micro-batches of all steps.
+  /// Returns the index of this micro-batch within the step. Random ops get one
+  /// counter for all micro-batches of all steps.
   Value countMicroBatches(Signature step, Arithmetic a, ResultList &results) {
     Builder builder(&getContext());
     auto type = RankedTensorType::get({}, builder.getI64Type());

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // ApplyOptimizer: gradients become updated parameters.
@@ -37,7 +38,7 @@ struct Request {
   std::unique_ptr<Optimizer> optimizer;
   /// Null if weight decay applies everywhere.
   std::unique_ptr<llvm::Regex> withoutDecay;
-  /// Moments are stored in bf16, rounded by chance.
+  /// Moments are stored in bf16, rounded stochastically.
   bool lowMoments = false;
 };
 

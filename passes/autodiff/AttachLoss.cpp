@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // AttachLoss: @forward becomes @train_step, @eval_step and @predict.
@@ -29,7 +30,7 @@ static constexpr StringLiteral kLossHint =
     "output:NAME";
 
 namespace {
-/// The loss, and the result of @forward that it is taken of.
+/// The loss, and the result of @forward that it is computed from.
 struct LossOfResult {
   Loss loss;
   unsigned result;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // Differentiate: reverse mode over the Differentiable interface.
@@ -27,7 +28,7 @@ static bool isFloatTensor(Value value) {
 }
 
 namespace {
-/// What lies between the trainable parameters and the loss.
+/// The values between the trainable parameters and the loss.
 class Activity {
 public:
   Activity(Block &block, ArrayRef<Value> parameters, Value loss) {
@@ -35,7 +36,7 @@ public:
     for (Operation &op : block.without_terminator())
       if (llvm::any_of(op.getOperands(),
                        [&](Value v) { return dependent.contains(v); }))
-        // Integers and booleans carry no gradient further.
+        // Integers and booleans have no gradient.
         for (Value result : op.getResults())
           if (isFloatTensor(result))
             dependent.insert(result);
@@ -49,7 +50,8 @@ public:
             relevant.insert(operand);
   }
 
-  /// Returns the value depends on a parameter and the loss depends on it.
+  /// Returns whether the value depends on a parameter and the loss depends on
+  /// it.
   bool isActive(Value value) const {
     return dependent.contains(value) && relevant.contains(value);
   }
@@ -58,19 +60,21 @@ private:
   DenseSet<Value> dependent, relevant;
 };
 
-/// True for an op whose result repeats elements of its operand.
+/// Returns true for an op whose result repeats elements of its operand.
 bool repeatsElements(Operation *op) {
   return isa_and_present<MovesElements>(op) &&
          tensorType(op->getOperand(0)).getNumElements() <
              tensorType(op->getResult(0)).getNumElements();
 }
 
-/// The cotangents of values, summed as they come. Those of a repeated value
-/// stay apart: their sums over the repetitions are smaller, and what a layer
-/// needs for its own is not kept until those of all layers are there.
+/// The cotangents of values, which are summed as they are added. Those of a
+/// repeated value are kept separate: their sums over the repetitions are
+/// smaller, and the cotangent of one layer is not kept in memory until those of
+/// all layers are there.
 class Cotangents {
 public:
-  /// At most one, but for a repeated value.
+  /// Returns the cotangents of the value: at most one, except for a repeated
+  /// value.
   ArrayRef<Value> getParts(Value value) const {
     auto found = parts.find(value);
     return found == parts.end() ? ArrayRef<Value>() : found->second;
@@ -101,8 +105,8 @@ private:
 };
 } // namespace
 
-/// Builds what gradients start from. With loss scaling they are those of scale
-/// * loss.
+/// Builds the cotangent of the loss from which gradients start. With loss
+/// scaling they are gradients of scale * loss.
 static Value buildStart(Signature step, OpBuilder &builder, Location loc,
                         RankedTensorType type) {
   Value scale = step.findArgument(
@@ -111,7 +115,7 @@ static Value buildStart(Signature step, OpBuilder &builder, Location loc,
                : splat(builder, loc, type, 1.0);
 }
 
-/// Gives the backward pass that the step came with what it starts from.
+/// Replaces the input from which an imported backward pass starts.
 static void startBackward(Signature step) {
   std::optional<unsigned> index = step.findInput(kCotangentKind);
   if (!index)
@@ -124,7 +128,8 @@ static void startBackward(Signature step) {
   (void)func.eraseArgument(*index);
 }
 
-/// One error for all ops on the way that have no gradient.
+/// Emits one error for all ops between parameters and the loss that have no
+/// gradient.
 LogicalResult Differentiate::checkGradients(Block &block,
                                             const Activity &activity) {
   auto isActive = [&](Value value) { return activity.isActive(value); };
@@ -204,7 +209,8 @@ void Differentiate::runOnOperation() {
       }))
     return startBackward(step);
 
-  // In the order of the states, whether the step still reads them or not.
+  // The parameters are in the order of the states, whether the step still reads
+  // them or not.
   SmallVector<std::pair<StateOp, Value>> trained;
   SmallVector<Value> parameters;
   for (StateOp state : module.getOps<StateOp>()) {
@@ -246,7 +252,8 @@ void Differentiate::runOnOperation() {
                  "the loss does not depend on it: it is not updated");
       continue;
     }
-    // On the way to the loss, but through steps and the like: zero, not absent.
+    // The parameter is used by the loss only through ops with zero derivative:
+    // its gradient is zero, not absent.
     Value gradient = cotangents.get(parameter);
     if (!gradient)
       gradient = splat(builder, parameter.getLoc(), tensorType(parameter), 0.0);

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "passes/autodiff/Losses.h"
 
 #include "dialects/ingot/builders/Arithmetic.h"
@@ -7,7 +9,7 @@
 using namespace mlir;
 using namespace ingot;
 
-/// PyTorch's mark of a label that does not count.
+/// PyTorch's index of labels that do not count.
 static constexpr int64_t kIgnoreIndex = -100;
 
 template <typename... Args>
@@ -93,7 +95,7 @@ LossTerms ingot::buildLossTerms(OpBuilder &builder, Location loc,
                                 const Loss &loss, Value output, Value labels,
                                 bool wantCorrect) {
   Arithmetic a(builder, loc);
-  // Losses are sums of many small terms: half precision is not enough.
+  // Losses are sums of many small terms: 16-bit precision is not enough.
   Type element = tensorType(output).getElementType();
   if (cast<FloatType>(element).getWidth() < 32)
     element = builder.getF32Type();

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // Updates follow torch.optim (2.x) step by step where it has the optimizer:
@@ -87,7 +88,7 @@ public:
 
 protected:
   /// Updates the moments and returns m / (sqrt(v) * scaleOfRoot + eps): the
-  /// direction but for the correction of m, which belongs in the rate.
+  /// direction without the correction of m, which belongs in the rate.
   Value direction(Arithmetic a, Value g, SmallVectorImpl<Value> &moments) {
     Value &m = moments[0], &v = moments[1];
     m = addScaled(a, m, oneMinusBeta1, a.sub(g, m));

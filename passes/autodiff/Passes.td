@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // Passes from a forward graph to a training step: loss, gradients, optimizer.
@@ -85,8 +86,9 @@ def AccumulateGradients : Pass<"ingot-accumulate-gradients", "::mlir::ModuleOp">
 
     Before: `-> (tensor<f32> {ingot.name = "loss"}, tensor<4x3xf32> {ingot.gradient = @w})`
 
-    After: `-> (tensor<f32> {ingot.name = "loss"}, tensor<f32> {ingot.name = "loss_weight"}, tensor<4x3xf32> {ingot.gradient = @w},
-    tensor<i64> {ingot.state = @micro_step}, tensor<4x3xf32> {ingot.state = @"w/sum"}, tensor<f32> {ingot.state = @"loss/sum"})`
+    After: `-> (tensor<f32> {ingot.name = "loss"}, tensor<f32> {ingot.name = "loss_weight"},
+    tensor<4x3xf32> {ingot.gradient = @w}, tensor<i64> {ingot.state = @micro_step},
+    tensor<4x3xf32> {ingot.state = @"w/sum"}, tensor<f32> {ingot.state = @"loss/sum"})`
 
     With a `count` of 1, or in a step without gradients, nothing changes.
   }];
@@ -102,7 +104,8 @@ def AverageGradients : Pass<"ingot-average-gradients", "::mlir::ModuleOp"> {
     the labels that count, if some are ignored, and not over micro-batches or ranks. A step without the result
     `loss_weight` is left alone.
 
-    Before: `-> (tensor<f32> {ingot.name = "loss"}, tensor<f32> {ingot.name = "loss_weight"}, tensor<4x3xf32> {ingot.gradient = @w})`
+    Before: `-> (tensor<f32> {ingot.name = "loss"}, tensor<f32> {ingot.name = "loss_weight"},
+    tensor<4x3xf32> {ingot.gradient = @w})`
 
     After: `-> (tensor<f32> {ingot.name = "loss"}, tensor<4x3xf32> {ingot.gradient = @w})`
   }];

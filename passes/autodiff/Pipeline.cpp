@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "passes/autodiff/Passes.h"
 
 #include "mlir/Pass/PassManager.h"

@@ -1,6 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// SplitMicroSteps: a function for all micro-batches of a step but the last.
+// SplitMicroSteps: creates a function for all micro-batches of a step except
+// the last.
 //
 // Assumes a @train_step by AccumulateGradients, with its optimizer.
 //
@@ -49,7 +51,7 @@ private:
     return false;
   }
 
-  /// Sums end with the step.
+  /// The last micro-batch does not store the sums.
   void startAnew(Signature step) {
     keep(step,
          [](StringRef, StateOp state) { return !state || !isSum(state); });
@@ -66,14 +68,14 @@ private:
     results.apply(step);
   }
 
-  /// Returns whether a state is a sum over micro-batches: those over ranks come
-  /// once a step, and are in shards.
+  /// Returns whether a state is a sum over micro-batches. Sums over ranks are
+  /// computed once per step, and are sharded.
   static bool isSum(StateOp state) {
     return state.getRole() == Role::Accumulator && !state.getShard();
   }
 
-  /// Returns only what `wanted(name, state)` holds for; the state is null for
-  /// what is none.
+  /// Keeps only the results for which `wanted(name, state)` holds; the state is
+  /// null for results that are not states.
   void keep(Signature signature,
             llvm::function_ref<bool(StringRef, StateOp)> wanted) {
     ResultList results = ResultList::of(signature), kept;

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "passes/codegen/Booleans.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"

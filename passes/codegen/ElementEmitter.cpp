@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "passes/codegen/ElementEmitter.h"
 
 #include "dialects/ingot/builders/Builders.h"
@@ -93,8 +95,8 @@ int64_t ElementEmitter::idOf(Value index) {
       .first->second;
 }
 
-/// Returns true if a value is visible at a builder's position, everything being
-/// emitted in order.
+/// Returns true if a value dominates the insertion point of the builder, given
+/// that everything is emitted in order.
 static bool isInScope(Value value, OpBuilder &builder) {
   Block *home = value.getParentBlock();
   for (Block *block = builder.getInsertionBlock(); block;) {

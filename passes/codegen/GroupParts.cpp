@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "passes/codegen/GroupParts.h"
 
 #include "dialects/ingot/ir/Dialect.h"

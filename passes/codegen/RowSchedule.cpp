@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "passes/codegen/RowSchedule.h"
 
 #include "dialects/ingot/builders/Builders.h"
@@ -6,8 +8,8 @@ using namespace mlir;
 using namespace ingot;
 using namespace ingot::codegen;
 
-/// Operations per element from which on a value is kept rather than computed
-/// again from the row.
+/// The number of operations per element from which on a value is kept rather
+/// than recomputed from the row.
 static constexpr int64_t kWorthKeeping = 8;
 
 static SmallVector<Operation *> opsOf(exec::KernelOp kernel) {
@@ -21,7 +23,7 @@ static SmallVector<Value> resultsOf(exec::KernelOp kernel) {
 }
 
 namespace {
-/// Finds the phase of everything.
+/// Determines the phase of every value.
 class Scheduler {
 public:
   Scheduler(exec::KernelOp kernel, RowSchedule &schedule)
@@ -70,7 +72,7 @@ private:
     }
   }
 
-  /// Notes that a phase's pass computes a value.
+  /// Records that the pass of a phase computes a value.
   void need(Value value, unsigned at) {
     Operation *op = value.getDefiningOp();
     if (!op || schedule.space.hasElementPerRow(value))
@@ -98,7 +100,7 @@ private:
   SmallVector<Value> results;
   RowSchedule &schedule;
   llvm::DenseMap<Value, unsigned> known;
-  /// The first pass that computes a value.
+  /// The first pass that computes each value.
   llvm::DenseMap<Value, unsigned> neededAt;
   llvm::DenseSet<std::pair<Value, unsigned>> seen;
 };

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "passes/cost/Cluster.h"
 
 #include "llvm/Support/JSON.h"
@@ -105,15 +107,16 @@ Expected<Cluster> Cluster::read(StringRef text) {
   return cluster;
 }
 
-/// Half an all-reduce, around a ring: each of `count` sends all but its own
-/// part on.
+/// Returns the time of half an all-reduce around a ring: each of `count` ranks
+/// forwards all parts except its own.
 static double getRingSeconds(Link link, double bytes, int64_t count) {
   auto others = static_cast<double>(count - 1);
   return others *
          (link.seconds + bytes / static_cast<double>(count) / link.bandwidth);
 }
 
-/// Returns the same up or down a binary tree, all bytes at each level.
+/// Returns the time of half an all-reduce, up or down a binary tree, with all
+/// bytes at each level.
 static double getTreeSeconds(Link link, double bytes, int64_t count) {
   return Log2_64_Ceil(static_cast<uint64_t>(count)) *
          (link.seconds + bytes / link.bandwidth);
@@ -123,7 +126,8 @@ double Cluster::getSeconds(Exchange exchange, double bytes,
                            int64_t count) const {
   int64_t inNode = std::min(count, ranksPerNode);
   int64_t nodes = divideCeil(count, ranksPerNode);
-  // A node's link carries what its ranks exchange with other nodes: all bytes.
+  // A node's link carries the data that its ranks exchange with other nodes,
+  // which are all bytes.
   double half = getRingSeconds(inside, bytes, inNode) +
                 getRingSeconds(between, bytes, nodes);
   double tree = getTreeSeconds(inside, bytes, inNode) +

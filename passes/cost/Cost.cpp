@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "passes/cost/Cost.h"
 
 #include "dialects/ingot/builders/Builders.h"
@@ -18,7 +20,7 @@ static void addWork(Operation *op, const Machine &machine, Cost &cost) {
   int64_t flops = model.getFlops();
   if (flops == 0)
     return;
-  // A contraction runs at the rate of what it multiplies.
+  // The throughput of a contraction is that of its operands' element type.
   Value typed = op->getNumOperands() ? op->getOperand(0) : op->getResult(0);
   cost.flops += flops;
   cost.computeSeconds +=
@@ -26,9 +28,9 @@ static void addWork(Operation *op, const Machine &machine, Cost &cost) {
       machine.getRate(model.getWorkKind(), tensorType(typed).getElementType());
 }
 
-/// Bytes that a kernel reads of its inputs at most. Every element of a result
-/// takes one element of what it is computed from, or all of them if it loops:
-/// of a table in which few rows are looked up, few are read.
+/// Returns an upper bound of the bytes of its inputs that a kernel reads. An
+/// element of a result reads one element of each operand, or all of them if it
+/// loops: of a table in which few rows are looked up, few are read.
 static int64_t countReadBytes(FusionOp fusion) {
   DenseMap<Value, int64_t> read;
   auto need = [&](Value value, int64_t elements) {
@@ -56,7 +58,7 @@ static int64_t countReadBytes(FusionOp fusion) {
       else
         needAll(operand);
   }
-  // A tensor may come in under several shapes.
+  // A tensor may be read under several shapes.
   DenseMap<Value, int64_t> bytesOf;
   for (auto [argument, input] :
        llvm::zip_equal(body.getArguments(), fusion.getInputs()))

@@ -1,9 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// ChooseLayouts: the order of dimensions that library calls run best in,
-// carried through everything between them.
+// ChooseLayouts: propagates the layout that library calls prefer through the
+// ops between them.
 //
-// Assumes primitives: a composite may mean a dimension by its number.
+// Assumes primitives, because a composite may refer to a dimension by its
+// number.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,14 +30,14 @@ using Order = SmallVector<int64_t>;
 
 namespace {
 
-/// The ops of a block that work in another order, and their rewriting.
+/// The ops of a block that change their layout, and their rewriting.
 class LayoutRegion {
 public:
-  /// `others`: tensors that ops of the region do not carry take the order too,
-  /// each between transposes of its own.
+  /// Creates an empty region. With `others`, tensors that ops of the region do
+  /// not carry are permuted as well, each between its own transposes.
   LayoutRegion(Block &block, bool others) : block(block), others(others) {}
 
-  /// Adds the op and, from there on, every op that can take the same order.
+  /// Adds the op and, transitively, every op that can be permuted with it.
   void grow(Operation *seed, const Order &order);
   bool contains(Operation *op) const { return orders.contains(op); }
   void rewrite();
@@ -45,8 +47,7 @@ public:
 
 private:
   bool add(Operation *op, const Order &order);
-  /// Returns true if the use takes the order of the op that it is an operand
-  /// of.
+  /// Returns true if the use is permuted with the op that it is an operand of.
   bool isCarried(OpOperand &use) const;
   Value transposed(Value value, const Order &order);
   Value inNewOrder(Value value, const Order &order);
@@ -56,7 +57,7 @@ private:
   bool others;
   DenseMap<Operation *, Order> orders;
   SmallVector<Operation *> pending;
-  /// Values in the order of the region.
+  /// Values in the layout of the region.
   DenseMap<Value, Value> renewed;
 };
 
@@ -68,8 +69,8 @@ static RankedTensorType permutedType(Value value, ArrayRef<int64_t> order) {
                                type.getElementType());
 }
 
-/// Dimension 1 last, for the tensors that the op carries; empty if they have
-/// too few dimensions for that.
+/// Returns the permutation that moves dimension 1 to the end, for the tensors
+/// that the op carries; empty if they have too few dimensions.
 static Order channelsLastOrder(Permutable op) {
   int64_t rank = 0;
   if (op.carriesResults())
@@ -87,7 +88,8 @@ static Order channelsLastOrder(Permutable op) {
   return order;
 }
 
-/// Changes a copy that is in no block, which says whether the op can.
+/// Permutes a copy outside of any block, which shows whether the op can be
+/// permuted.
 static Operation *permutedCopy(Operation *op, const Order &order) {
   Operation *copy = op->clone();
   if (cast<Permutable>(copy).permute(order))
@@ -187,7 +189,7 @@ void LayoutRegion::rewrite(Operation *op, const Order &order) {
        llvm::zip_equal(op->getResults(), copy->getResults())) {
     to.setType(permutedType(from, order));
     renewed[from] = to;
-    // What is cheap to make in either order is made in both.
+    // Values that are cheap to compute in either layout are computed in both.
     auto isOutside = [&](OpOperand &use) { return !isCarried(use); };
     if (carriesOperands && llvm::any_of(from.getUses(), isOutside))
       from.replaceUsesWithIf(transposed(to, inverseOf(order)), isOutside);

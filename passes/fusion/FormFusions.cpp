@@ -1,5 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
-// Turns the plan (FusionPlan) into `ingot.fusion` regions.
+// FormFusions: rewrites ops to `ingot.fusion` regions according to the plan
+// (FusionPlan).
 //===----------------------------------------------------------------------===//
 
 #include "dialects/ingot/builders/Builders.h"
@@ -20,23 +22,8 @@ using namespace ingot;
 
 namespace {
 
-FusionKind kindOf(const FusionNode &node) {
-  switch (node.kind) {
-  case FusionNode::Reduction:
-    return FusionKind::Reduction;
-  case FusionNode::Custom:
-    return FusionKind::Custom;
-  case FusionNode::Row:
-    return FusionKind::Row;
-  case FusionNode::Epilogue:
-    return FusionKind::Epilogue;
-  default:
-    return FusionKind::Loop;
-  }
-}
-
-/// With the numbers of inputs and results that it names; null if nothing reads
-/// what it is for.
+/// Returns the attribute with the numbers of inputs and results that it refers
+/// to; null if the result of the epilogue is not read.
 LibraryEpilogueAttr describe(const LibraryEpilogue &epilogue,
                              ArrayRef<Value> inputs, ArrayRef<Value> results) {
   auto number = [](Value value,
@@ -59,7 +46,7 @@ LibraryEpilogueAttr describe(const LibraryEpilogue &epilogue,
       epilogue.biasGrad ? std::optional(epilogue.summed) : std::nullopt);
 }
 
-/// As remarks name it, such as "addend bias gelu".
+/// Returns the parts as remarks list them, such as "addend bias gelu".
 std::string listParts(const LibraryEpilogue &epilogue) {
   SmallVector<StringRef> parts;
   if (epilogue.addend)
@@ -98,7 +85,7 @@ struct FormFusions : ingot::impl::FormFusionsBase<FormFusions> {
     IRMapping stored;
     llvm::SmallPtrSet<Operation *, 32> kept;
     for (const FusionNode &node : plan.getNodes()) {
-      if (node.kind != FusionNode::Single) {
+      if (node.kind) {
         fuse(node, builder, stored);
         continue;
       }
@@ -133,7 +120,7 @@ struct FormFusions : ingot::impl::FormFusionsBase<FormFusions> {
 
     auto fusion = FusionOp::create(
         builder, loc, types,
-        FusionKindAttr::get(builder.getContext(), kindOf(node)), inputs,
+        FusionKindAttr::get(builder.getContext(), *node.kind), inputs,
         node.library
             ? describe(*node.library, node.inputs.getArrayRef(), results)
             : LibraryEpilogueAttr());

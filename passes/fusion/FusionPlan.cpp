@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "passes/fusion/FusionPlan.h"
 
 #include "dialects/ingot/analysis/RowSpace.h"
@@ -35,7 +37,7 @@ FusionPlan::FusionPlan(Block &block, const Shards &shards,
 // Kinds of ops
 //===----------------------------------------------------------------------===//
 
-/// Returns a splat costs no memory: every reader has its own.
+/// Splats take no memory: every reader has its own.
 bool FusionPlan::isFree(Operation *op) const {
   DenseElementsAttr value;
   return matchPattern(op, m_Constant(&value)) && value.isSplat();
@@ -45,7 +47,7 @@ bool FusionPlan::isView(Operation *op) const {
   return op->hasTrait<SameBytes>() && isStored(op);
 }
 
-/// Can be computed element by element within a kernel.
+/// Returns whether the op can be computed element by element within a kernel.
 bool FusionPlan::isComputed(Operation *op) const {
   if (!isa<ScalarBody>(op) || (isa<LibraryCall>(op) && !limits.each))
     return false;
@@ -58,7 +60,7 @@ bool FusionPlan::isLooped(Operation *op) const {
 }
 
 //===----------------------------------------------------------------------===//
-// What is stored
+// Stored values
 //===----------------------------------------------------------------------===//
 
 void FusionPlan::store(Operation *op) {
@@ -67,12 +69,13 @@ void FusionPlan::store(Operation *op) {
 }
 
 void FusionPlan::chooseStored() {
-  // From the last op to the first, so that a stored view stores its operand.
+  // The iteration is from the last op to the first, so that a stored view
+  // stores its operand.
   for (Operation &op : llvm::reverse(block)) {
     bool inKernel = isComputed(&op);
     if (!inKernel || isLooped(&op) || (limits.each && !isFree(&op)))
       stored.insert(&op);
-    // A window reads elements again and again, a reduction reads them once.
+    // A window reads elements several times, a reduction reads them once.
     bool readsStored = !inKernel || isView(&op) ||
                        (isLooped(&op) && !isa<Reduction>(op)) || limits.each;
     if (!readsStored)
@@ -84,15 +87,15 @@ void FusionPlan::chooseStored() {
   }
 }
 
-/// Values that several kernels read: stored where that moves fewer bytes.
+/// Stores values with several readers where that moves fewer bytes.
 void FusionPlan::storeShared() {
   using Set = llvm::SmallSetVector<void *, 8>;
   auto bytesOf = [](Value value) { return byteSize(tensorType(value)); };
-  // What a processor computes while memory moves a byte.
+  // The number of operations that a CPU executes while memory moves one byte.
   constexpr int64_t flopsPerByte = 8;
-  // Stored values that a computed op reads in the end.
+  // The stored values that a computed op depends on.
   DenseMap<Operation *, Set> leaves;
-  // Stored ops that need a computed op.
+  // The stored ops that depend on a computed op.
   DenseMap<Operation *, Set> readers;
   for (Operation &op : llvm::reverse(block)) {
     if (isStored(&op) || isFree(&op))
@@ -151,10 +154,10 @@ void FusionPlan::createNodes() {
     FusionNode node;
     node.roots.push_back(&op);
     if (isa<KernelBody>(op))
-      node.kind = FusionNode::Custom;
+      node.kind = FusionKind::Custom;
     else if (isComputed(&op) && !op.hasTrait<SameBytes>())
-      node.kind = isLooped(&op) && isa<Reduction>(op) ? FusionNode::Reduction
-                                                      : FusionNode::Loop;
+      node.kind = isLooped(&op) && isa<Reduction>(op) ? FusionKind::Reduction
+                                                      : FusionKind::Loop;
     gather(node);
     nodeOf[&op] = nodes.size();
     nodes.push_back(std::move(node));
@@ -166,7 +169,7 @@ void FusionPlan::createNodes() {
         graph.addEdge(nodeOf[def], i);
 }
 
-/// Collects a node's ops and inputs from its roots.
+/// Collects the ops and inputs of a node from its roots.
 void FusionPlan::gather(FusionNode &node) const {
   llvm::SetVector<Operation *> ops(node.roots.begin(), node.roots.end());
   node.inputs.clear();
@@ -174,9 +177,9 @@ void FusionPlan::gather(FusionNode &node) const {
     for (Value operand : ops[i]->getOperands()) {
       Operation *def = operand.getDefiningOp();
       bool within =
-          def && (llvm::is_contained(node.roots, def) ||
-                  (!isStored(def) && node.kind != FusionNode::Single &&
-                   node.kind != FusionNode::Custom));
+          def &&
+          (llvm::is_contained(node.roots, def) ||
+           (!isStored(def) && node.kind && node.kind != FusionKind::Custom));
       if (within)
         ops.insert(def);
       else
@@ -188,11 +191,12 @@ void FusionPlan::gather(FusionNode &node) const {
   });
 }
 
-/// Returns the iteration space of a kernel: nodes with another one never merge.
+/// Returns the iteration space of a kernel: nodes with different spaces are
+/// never merged.
 std::pair<Type, Attribute>
 FusionPlan::getIterationSpace(const FusionNode &node) const {
   Operation *root = node.roots.front();
-  if (node.kind == FusionNode::Reduction) {
+  if (node.kind == FusionKind::Reduction) {
     auto dims = cast<Reduction>(root).getReducedDims();
     auto type = tensorType(root->getOperand(0));
     Builder builder(root->getContext());
@@ -205,15 +209,15 @@ FusionPlan::getIterationSpace(const FusionNode &node) const {
           shards.lookup(root->getResult(0))};
 }
 
-/// Returns true if every read of `node`'s results in `reader` is at the element
-/// that is being computed.
+/// Returns true if every read of `node`'s results in `reader` is at the current
+/// element.
 bool FusionPlan::readsPointwise(const FusionNode &reader,
                                 const FusionNode &node) const {
   llvm::SmallPtrSet<Operation *, 16> atElement(reader.roots.begin(),
                                                reader.roots.end());
   llvm::SmallPtrSet<Operation *, 16> elsewhere;
-  // From the roots down: an op that is read away from the element reads its
-  // operands there as well.
+  // The traversal is from the roots to the operands: an op that is read at
+  // other elements reads its operands there as well.
   for (Operation *op : llvm::reverse(reader.ops)) {
     auto body = cast<ScalarBody>(op);
     for (OpOperand &operand : op->getOpOperands()) {
@@ -233,10 +237,11 @@ bool FusionPlan::readsPointwise(const FusionNode &reader,
   return true;
 }
 
-/// Returns true if two nodes make one row kernel that is worth it.
+/// Returns true if two nodes form a row kernel that is profitable.
 bool FusionPlan::formRows(const FusionNode &a, const FusionNode &b,
                           bool reads) const {
-  // Fewer rows would leave processors idle, shorter ones fill no vectors.
+  // With fewer rows some cores would be idle, and shorter rows do not fill
+  // vectors.
   constexpr int64_t minRows = 16, minLength = 16;
   auto isSharded = [&](Operation *root) {
     return shards.lookup(root->getResult(0)) != nullptr;
@@ -266,13 +271,14 @@ bool FusionPlan::formRows(const FusionNode &a, const FusionNode &b,
   return !RowReads(*space, sorted, results).getConflict();
 }
 
-/// Returns the kind of kernel that two nodes make together, if they should.
-std::optional<FusionNode::Kind> FusionPlan::mergedKind(unsigned earlier,
-                                                       unsigned later) const {
+/// Returns the kind of kernel that two nodes form together, if they should be
+/// merged.
+std::optional<FusionKind> FusionPlan::mergedKind(unsigned earlier,
+                                                 unsigned later) const {
   const FusionNode &a = nodes[earlier], &b = nodes[later];
   auto isMergeable = [](const FusionNode &node) {
-    return !node.roots.empty() && node.kind != FusionNode::Single &&
-           node.kind != FusionNode::Custom && node.kind != FusionNode::Epilogue;
+    return !node.roots.empty() && node.kind &&
+           node.kind != FusionKind::Custom && node.kind != FusionKind::Epilogue;
   };
   if (!isMergeable(a) || !isMergeable(b) ||
       a.ops.size() + b.ops.size() > limits.maxOps ||
@@ -283,26 +289,25 @@ std::optional<FusionNode::Kind> FusionPlan::mergedKind(unsigned earlier,
                         [&](Value v) { return b.inputs.contains(v); });
   });
   auto looped = [&](Operation *op) { return isLooped(op); };
-  bool sameSpace = a.kind == b.kind && a.kind != FusionNode::Row &&
+  bool sameSpace = a.kind == b.kind && a.kind != FusionKind::Row &&
                    getIterationSpace(a) == getIterationSpace(b);
-  // A window or product in a loop would be done again for each reader.
-  if (sameSpace && a.kind == FusionNode::Loop)
+  // A window or matmul in a loop would be recomputed for each reader.
+  if (sameSpace && a.kind == FusionKind::Loop)
     sameSpace = llvm::none_of(a.roots, looped) &&
                 llvm::none_of(b.roots, looped) &&
                 (!reads || readsPointwise(b, a));
-  if (sameSpace && a.kind == FusionNode::Reduction)
+  if (sameSpace && a.kind == FusionKind::Reduction)
     sameSpace = !reads;
   if (!sameSpace && !formRows(a, b, reads))
     return std::nullopt;
   if (graph.reaches(earlier, later, /*skipDirect=*/true) ||
       graph.reaches(later, earlier, /*skipDirect=*/false))
     return std::nullopt;
-  return sameSpace ? a.kind : FusionNode::Row;
+  return sameSpace ? a.kind : FusionKind::Row;
 }
 
-/// The earlier node moves into the later one, which keeps the order.
-void FusionPlan::absorb(unsigned earlier, unsigned later,
-                        FusionNode::Kind kind) {
+/// The earlier node is moved into the later one, which preserves the order.
+void FusionPlan::absorb(unsigned earlier, unsigned later, FusionKind kind) {
   FusionNode &from = nodes[earlier], &to = nodes[later];
   to.kind = kind;
   to.roots.insert(to.roots.begin(), from.roots.begin(), from.roots.end());
@@ -319,7 +324,8 @@ void FusionPlan::absorb(unsigned earlier, unsigned later,
 }
 
 void FusionPlan::mergeNodes() {
-  // Only nodes that read a value of this one, or that this one reads, gain.
+  // Only nodes that read a value of this one, or that this one reads, become
+  // more profitable.
   constexpr unsigned maxCandidates = 8;
   DenseMap<Value, SmallVector<unsigned>> readersOf;
   for (unsigned later = 0; later < nodes.size(); ++later) {
@@ -338,7 +344,7 @@ void FusionPlan::mergeNodes() {
     for (unsigned earlier : candidates) {
       if (earlier >= later)
         continue;
-      std::optional<FusionNode::Kind> kind = mergedKind(earlier, later);
+      std::optional<FusionKind> kind = mergedKind(earlier, later);
       if (!kind)
         continue;
       absorb(earlier, later, *kind);
@@ -353,14 +359,14 @@ void FusionPlan::mergeNodes() {
 // Results and order
 //===----------------------------------------------------------------------===//
 
-/// What only its own kernel reads need not be in memory.
+/// Values that only their own kernel reads need not be in memory.
 void FusionPlan::dropUnreadRoots() {
   llvm::DenseSet<Value> read;
   for (const FusionNode &node : nodes)
     read.insert_range(node.inputs);
   for (FusionNode &node : nodes) {
     auto isUnread = [&](Operation *root) {
-      // Where the library leaves what it sums up.
+      // The buffer in which the library stores the matrix that it sums.
       if (node.library && node.library->biasGrad &&
           node.library->result.getDefiningOp() == root)
         return false;
@@ -379,7 +385,8 @@ void FusionPlan::dropUnreadRoots() {
   }
 }
 
-/// An order that respects what nodes read, otherwise the program's.
+/// The order respects the dependences between nodes, and is otherwise that of
+/// the program.
 void FusionPlan::sortNodes() {
   SmallVector<unsigned> pending(nodes.size(), 0);
   for (unsigned i = 0; i < nodes.size(); ++i)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // Decides which values are stored, and which stored values share a kernel.
@@ -27,18 +28,10 @@ struct FusionLimits {
 
 /// A node of the schedule, which is executed as a unit.
 struct FusionNode {
-  enum Kind {
-    /// An op that is not fused: library calls, views, constants in memory.
-    Single,
-    /// A node that becomes an `ingot.fusion` of the kind of the same name.
-    Loop,
-    Reduction,
-    Custom,
-    Row,
-    Epilogue,
-  };
-  Kind kind = Single;
-  /// The roots in program order; for Single, the op itself.
+  /// The kind of the `ingot.fusion` that the node becomes; nothing for a single
+  /// op that is not fused: a library call, a view, a constant in memory.
+  std::optional<FusionKind> kind;
+  /// The roots in program order; the op itself if it is not fused.
   llvm::SmallVector<mlir::Operation *> roots;
   /// The stored values that the node reads.
   llvm::SetVector<mlir::Value> inputs;
@@ -73,16 +66,16 @@ private:
   void createNodes();
   void gather(FusionNode &node) const;
   void mergeNodes();
-  std::optional<FusionNode::Kind> mergedKind(unsigned earlier,
-                                             unsigned later) const;
+  std::optional<FusionKind> mergedKind(unsigned earlier, unsigned later) const;
   bool formRows(const FusionNode &a, const FusionNode &b, bool reads) const;
-  void absorb(unsigned earlier, unsigned later, FusionNode::Kind kind);
+  void absorb(unsigned earlier, unsigned later, FusionKind kind);
   void formEpilogues();
   llvm::StringRef refuseEpilogue(unsigned anchor, unsigned reader) const;
   void chooseLibraryEpilogues();
-  bool isReadBehind(mlir::Value product, const LibraryEpilogue &epilogue) const;
+  bool hasOtherReaders(mlir::Value matmul,
+                       const LibraryEpilogue &epilogue) const;
   void formLibraryEpilogues();
-  bool joinExtra(unsigned product, unsigned extra);
+  bool mergeExtra(unsigned matmul, unsigned extra);
   void formBiasGradients();
   llvm::StringRef formBiasGradient(mlir::Operation *call,
                                    const BiasGradient &gradient);
@@ -110,12 +103,12 @@ private:
       libraryEpilogues;
   /// The reductions that could be computed with a library call, and the reason
   /// why the call has no epilogue.
-  struct SumsOfProduct {
+  struct MatmulSums {
     mlir::Operation *call = nullptr;
     llvm::SmallVector<BiasGradient> candidates;
     llvm::StringRef reason;
   };
-  llvm::SmallVector<SumsOfProduct, 0> sumsOfProducts;
+  llvm::SmallVector<MatmulSums, 0> matmulSums;
 };
 
 } // namespace ingot

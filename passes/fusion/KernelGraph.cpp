@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "passes/fusion/KernelGraph.h"
 
 #include "llvm/ADT/DenseSet.h"
@@ -57,8 +59,8 @@ void KernelGraph::merge(unsigned node, unsigned into) {
   predecessors[node].clear();
 }
 
-/// Puts what lies between both behind their common place if it runs after the
-/// first of them, else ahead of it.
+/// Moves the nodes between both after their common position if they depend on
+/// the first of them, otherwise before it.
 void KernelGraph::reorder(unsigned node, unsigned into) {
   unsigned begin = std::min(place[node], place[into]);
   unsigned end = std::max(place[node], place[into]);

@@ -1,5 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
-// What finishes the products of a FusionPlan.
+// Plans the epilogues of the library calls in a FusionPlan.
 //===----------------------------------------------------------------------===//
 
 #include "dialects/ingot/analysis/RowSpace.h"
@@ -19,14 +20,14 @@ static void noteNoEpilogue(Operation *call, StringRef reason) {
       << remark::reason("{0}", reason);
 }
 
-/// Returns why the call of `anchor` cannot finish what the node `reader`
-/// computes; empty if it can.
+/// Returns why the node `reader` cannot be the epilogue of the call `anchor`;
+/// empty if it can.
 StringRef FusionPlan::refuseEpilogue(unsigned anchor, unsigned reader) const {
   const FusionNode &node = nodes[reader];
   Operation *call = nodes[anchor].roots.front();
-  if (node.kind == FusionNode::Row || node.kind == FusionNode::Reduction)
+  if (node.kind == FusionKind::Row || node.kind == FusionKind::Reduction)
     return "a reduction reads whole rows or columns of the result";
-  if (node.kind != FusionNode::Loop)
+  if (node.kind != FusionKind::Loop)
     return "no loop reads the result";
   if (graph.reaches(anchor, reader, /*skipDirect=*/true))
     return "the loop also waits for another reader";
@@ -44,7 +45,8 @@ StringRef FusionPlan::refuseEpilogue(unsigned anchor, unsigned reader) const {
     RankedTensorType other = tensorType(result);
     hasPlace |= other.getElementType() == type.getElementType() &&
                 other.getNumElements() == type.getNumElements();
-    // An update replaces a state while the product is being summed up.
+    // An update would overwrite a state while the bias gradient is being
+    // computed.
     for (Value input : node.inputs)
       if (llvm::is_contained(result.getUsers(), block.getTerminator()) &&
           isa<BlockArgument>(input) && input.getType() == other)
@@ -53,10 +55,10 @@ StringRef FusionPlan::refuseEpilogue(unsigned anchor, unsigned reader) const {
   return hasPlace ? "" : "no result of the loop can hold the call's result";
 }
 
-/// Loops over the elements of a library call's result join the call.
+/// Loops over the elements of a library call's result become its epilogue.
 void FusionPlan::formEpilogues() {
   for (unsigned i = 0; i < nodes.size(); ++i) {
-    if (nodes[i].kind != FusionNode::Single || nodes[i].roots.empty())
+    if (nodes[i].kind || nodes[i].roots.empty())
       continue;
     Operation *call = nodes[i].roots.front();
     auto anchor = dyn_cast<EpilogueAnchor>(call);
@@ -67,7 +69,7 @@ void FusionPlan::formEpilogues() {
       reason = refuseEpilogue(i, reader);
       if (!reason.empty())
         continue;
-      absorb(i, reader, FusionNode::Epilogue);
+      absorb(i, reader, FusionKind::Epilogue);
       break;
     }
     if (!reason.empty())
@@ -76,19 +78,19 @@ void FusionPlan::formEpilogues() {
 }
 
 //===----------------------------------------------------------------------===//
-// Epilogues of libraries
+// Library epilogues
 //===----------------------------------------------------------------------===//
 
-/// Returns true if stored values besides those of the epilogue are computed
-/// from the product: it would have to be in memory.
-bool FusionPlan::isReadBehind(Value product,
-                              const LibraryEpilogue &epilogue) const {
+/// Returns true if stored values other than those of the epilogue are computed
+/// from the matmul: its result would have to be in memory.
+bool FusionPlan::hasOtherReaders(Value matmul,
+                                 const LibraryEpilogue &epilogue) const {
   auto isWithin = [&](Value value) {
     return value == epilogue.result || value == epilogue.auxiliary;
   };
-  if (epilogue.auxiliary == product)
+  if (epilogue.auxiliary == matmul)
     return false;
-  SmallVector<Value> work = {product};
+  SmallVector<Value> work = {matmul};
   DenseSet<Value> seen;
   while (!work.empty()) {
     Value value = work.pop_back_val();
@@ -105,8 +107,8 @@ bool FusionPlan::isReadBehind(Value product,
   return false;
 }
 
-/// Stores what products leave in memory if a library finishes them. Other
-/// decisions follow.
+/// Stores the results of matmuls with a library epilogue. Other decisions
+/// follow.
 void FusionPlan::chooseLibraryEpilogues() {
   for (Operation &op : block) {
     if (!isa<EpilogueAnchor>(op))
@@ -119,7 +121,7 @@ void FusionPlan::chooseLibraryEpilogues() {
       rules.activations = activations;
       std::optional<LibraryEpilogue> found =
           limits.library->match(&op, rules, reason);
-      if (found && isReadBehind(op.getResult(0), *found)) {
+      if (found && hasOtherReaders(op.getResult(0), *found)) {
         reason = "the matmul's result has other readers";
         found = std::nullopt;
       }
@@ -131,19 +133,19 @@ void FusionPlan::chooseLibraryEpilogues() {
       found = match(/*activations=*/false);
       reason = first;
     }
-    SumsOfProduct sums;
+    MatmulSums sums;
     sums.call = &op;
     sums.reason = reason;
     for (const BiasGradient &sum :
          limits.library->findBiasGradients(&op, found))
       if (isStored(sum.sum))
         sums.candidates.push_back(sum);
-    sumsOfProducts.push_back(std::move(sums));
+    matmulSums.push_back(std::move(sums));
     if (!found)
       continue;
     for (Value value :
          {found->bias, found->addend, found->auxiliary, found->result})
-      // A view is of something stored.
+      // The operand of a view is stored.
       for (Operation *def = value ? value.getDefiningOp() : nullptr; def;
            def = def->hasTrait<SameBytes>() ? def->getOperand(0).getDefiningOp()
                                             : nullptr)
@@ -164,36 +166,36 @@ StringRef FusionPlan::formLibraryEpilogue(Operation *call,
     unsigned other = nodeOf[epilogue.auxiliary.getDefiningOp()];
     unsigned earlier = std::min(reader, other), later = std::max(reader, other);
     if (earlier != later) {
-      if (nodes[earlier].kind != FusionNode::Loop ||
-          nodes[later].kind != FusionNode::Loop ||
+      if (nodes[earlier].kind != FusionKind::Loop ||
+          nodes[later].kind != FusionKind::Loop ||
           getIterationSpace(nodes[earlier]) !=
               getIterationSpace(nodes[later]) ||
           graph.reaches(earlier, later, /*skipDirect=*/true) ||
           graph.reaches(later, earlier, /*skipDirect=*/false))
         return "the pre-activation of its gelu is not computed with the result";
-      absorb(earlier, later, FusionNode::Loop);
+      absorb(earlier, later, FusionKind::Loop);
     }
     reader = later;
   }
   if (StringRef reason = refuseEpilogue(anchor, reader); !reason.empty())
     return reason;
-  absorb(anchor, reader, FusionNode::Epilogue);
+  absorb(anchor, reader, FusionKind::Epilogue);
   nodes[reader].library = epilogue;
   if (epilogue.activation == Activation::Relu && epilogue.auxiliary &&
-      !joinExtra(reader, nodeOf[epilogue.auxiliary.getDefiningOp()]))
+      !mergeExtra(reader, nodeOf[epilogue.auxiliary.getDefiningOp()]))
     nodes[reader].library->auxiliary = Value();
   return "";
 }
 
-/// Returns the call of `product` leaves what the node `extra` computes, too;
-/// false if these wait for each other.
-bool FusionPlan::joinExtra(unsigned product, unsigned extra) {
-  if (graph.reaches(product, extra, /*skipDirect=*/true) ||
-      graph.reaches(extra, product, /*skipDirect=*/false))
+/// Lets the call of `matmul` compute the values of the node `extra`, too;
+/// returns false if the two depend on each other.
+bool FusionPlan::mergeExtra(unsigned matmul, unsigned extra) {
+  if (graph.reaches(matmul, extra, /*skipDirect=*/true) ||
+      graph.reaches(extra, matmul, /*skipDirect=*/false))
     return false;
-  unsigned earlier = std::min(product, extra), later = std::max(product, extra);
-  std::optional<LibraryEpilogue> library = nodes[product].library;
-  absorb(earlier, later, FusionNode::Epilogue);
+  unsigned earlier = std::min(matmul, extra), later = std::max(matmul, extra);
+  std::optional<LibraryEpilogue> library = nodes[matmul].library;
+  absorb(earlier, later, FusionKind::Epilogue);
   nodes[earlier].library = std::nullopt;
   nodes[later].library = library;
   return true;
@@ -202,22 +204,22 @@ bool FusionPlan::joinExtra(unsigned product, unsigned extra) {
 /// Returns why not; empty if it is done.
 StringRef FusionPlan::formBiasGradient(Operation *call,
                                        const BiasGradient &gradient) {
-  unsigned product = nodeOf[call], sum = nodeOf[gradient.sum];
+  unsigned matmul = nodeOf[call], sum = nodeOf[gradient.sum];
   LibraryEpilogue epilogue;
-  if (nodes[product].library)
-    epilogue = *nodes[product].library;
+  if (nodes[matmul].library)
+    epilogue = *nodes[matmul].library;
   else
     epilogue.result = epilogue.sum = epilogue.activated = call->getResult(0);
   if (epilogue.biasGrad)
     return "the matmul already computes another bias gradient";
   if (!gradient.reason.empty())
     return gradient.reason;
-  // A gradient of an activation is summed up itself.
+  // The result of an activation's gradient is summed itself.
   bool ofResult = gradient.summed == Summed::Result;
   if (!ofResult &&
       (epilogue.bias || epilogue.activation != Activation::Identity))
     return "the matmul has another library epilogue";
-  if (ofResult && !nodes[product].library)
+  if (ofResult && !nodes[matmul].library)
     return "the library does not compute the value that is reduced";
   if (shards.lookup(gradient.sum->getResult(0)) ||
       shards.lookup(call->getResult(0)))
@@ -231,7 +233,7 @@ StringRef FusionPlan::formBiasGradient(Operation *call,
     if (mergedKind(std::min(other, sum), std::max(other, sum)))
       return "another kernel computes it in the same pass";
   }
-  if (!joinExtra(product, sum))
+  if (!mergeExtra(matmul, sum))
     return "the matmul and the reduction depend on each other";
   epilogue.biasGrad = gradient.sum->getResult(0);
   epilogue.summed = gradient.summed;
@@ -239,11 +241,11 @@ StringRef FusionPlan::formBiasGradient(Operation *call,
   return "";
 }
 
-/// Each sum with the first product that takes it.
+/// Assigns each reduction to the first matmul that supports it.
 void FusionPlan::formBiasGradients() {
   DenseSet<Operation *> taken;
   llvm::MapVector<Operation *, StringRef> refused;
-  for (const SumsOfProduct &sums : sumsOfProducts)
+  for (const MatmulSums &sums : matmulSums)
     for (const BiasGradient &gradient : sums.candidates) {
       if (taken.contains(gradient.sum))
         continue;
@@ -260,13 +262,14 @@ void FusionPlan::formBiasGradients() {
           << remark::reason("{0}", reason);
 }
 
-/// Before other nodes are merged: a library takes no other work along.
+/// Runs before other nodes are merged: a library epilogue cannot include other
+/// work.
 void FusionPlan::formLibraryEpilogues() {
   llvm::DenseMap<Operation *, StringRef> refused;
   for (const auto &[call, epilogue] : libraryEpilogues)
     refused[call] = formLibraryEpilogue(call, epilogue);
   formBiasGradients();
-  for (const SumsOfProduct &sums : sumsOfProducts) {
+  for (const MatmulSums &sums : matmulSums) {
     StringRef reason = refused.lookup(sums.call);
     if (!nodes[nodeOf[sums.call]].library)
       noteNoEpilogue(sums.call, reason.empty() ? sums.reason : reason);

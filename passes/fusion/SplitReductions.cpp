@@ -1,10 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// SplitReductions: reductions with few results, in two steps that have enough
-// parallel work.
-//
-// How a reduction is split depends on its shape alone, never on the machine:
-// the order of a sum is the same for any number of threads.
+// SplitReductions: splits reductions with few results into two steps with
+// enough parallel work. How a reduction is split depends only on its shape,
+// never on the machine: the order of a sum is the same for any number of
+// threads.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,9 +24,9 @@ using namespace ingot;
 
 namespace {
 
-/// Independent pieces of work after which no more are worth a second step.
+/// The number of parallel pieces from which on a second step is not profitable.
 constexpr int64_t kPieces = 16;
-/// Neighbouring results that one piece computes together.
+/// The number of adjacent results that one piece computes together.
 constexpr int64_t kStrip = 256;
 
 struct SplitReductions : ingot::impl::SplitReductionsBase<SplitReductions> {
@@ -50,8 +50,9 @@ struct SplitReductions : ingot::impl::SplitReductionsBase<SplitReductions> {
     bool isAlong = dims.back() + 1 == static_cast<int64_t>(shape.size());
     int64_t pieces = isAlong ? results : llvm::divideCeil(results, kStrip);
     int64_t before = pieces;
-    // The outermost dimensions are left to the second step: each piece of the
-    // first is as long a stretch of memory as there can be.
+    // The outermost dimensions are left to the second step, such that each
+    // piece of the first step is the longest possible contiguous range of
+    // memory.
     SmallVector<int64_t> first(dims), second;
     while (pieces < kPieces && first.size() > 1) {
       pieces *= shape[first.front()];
@@ -67,7 +68,7 @@ struct SplitReductions : ingot::impl::SplitReductionsBase<SplitReductions> {
           << remark::metric("parallel", before);
       return;
     }
-    // Half precision is accumulated in f32 through both steps.
+    // 16-bit elements are accumulated in f32 through both steps.
     OpBuilder builder(op);
     Arithmetic a(builder, op.getLoc());
     Value value = op.getOperand();
@@ -79,7 +80,7 @@ struct SplitReductions : ingot::impl::SplitReductionsBase<SplitReductions> {
                                value, over);
     };
     reduce(first);
-    // Where the dimensions that are left ended up.
+    // The positions of the remaining dimensions in the partial result.
     SmallVector<int64_t> left;
     for (int64_t dim : second)
       left.push_back(dim -

@@ -1,11 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// ChunkLoss: a linear layer, the cross entropy of its result and the gradients
-// of both are computed for a part of the rows at a time.
+// ChunkLoss: computes a linear layer, the cross entropy of its result and the
+// gradients of both in chunks of rows.
 //
-// Assumes a simplified step in which cross entropies are whole. Whether and how
-// a loss is cut depends on shapes alone, never on the machine: it decides in
-// which order gradients are added up.
+// Assumes a simplified step in which cross entropies are not decomposed.
+// Whether and how a loss is chunked depends only on shapes, never on the
+// machine, because it determines the order in which gradients are accumulated.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,12 +36,12 @@ int64_t countElements(Value value) {
 }
 int64_t countRows(Value value) { return tensorType(value).getDimSize(0); }
 
-/// Returns how an op follows when some values come in parts.
+/// Returns how an op is split if some of its operands are split into chunks.
 RowParts splitRows(Operation *op, function_ref<bool(Value)> isCut) {
   if (auto rows = dyn_cast<RowSplit>(op))
     return rows.splitRows(isCut);
   auto body = dyn_cast<ScalarBody>(op);
-  // Without operands, elements may depend on where they are.
+  // The elements of an op without operands may depend on their position.
   if (!body || isa<Reduction>(op) || op->getNumOperands() == 0)
     return {};
   RowParts split{RowParts::Rows, llvm::SmallBitVector(op->getNumOperands())};
@@ -61,21 +62,21 @@ RowParts splitRows(Operation *op, function_ref<bool(Value)> isCut) {
   return split;
 }
 
-/// What reads the product of a linear layer, up to results that are no larger
-/// than the layer's operands.
+/// The ops that depend on the matmul of a linear layer, up to results that are
+/// no larger than the layer's operands.
 class Chunks {
 public:
-  Chunks(MatmulOp product, int64_t minRows);
+  Chunks(MatmulOp matmul, int64_t minRows);
 
   StringRef getProblem() const { return problem; }
   int64_t getParts() const { return parts; }
-  /// Of memory, while the loss is computed.
+  /// Returns the bytes saved while the loss is computed.
   int64_t getBytesSaved() const;
   void rewrite() const;
 
 private:
   bool isBig(Value value) const {
-    return countElements(value) >= countElements(product);
+    return countElements(value) >= countElements(matmul);
   }
   bool isCut(Value value) const { return cut.contains(value); }
   void follow();
@@ -89,23 +90,22 @@ private:
   void startAfter(OpBuilder &builder, IRMapping &mapping, Pieces &pieces,
                   int64_t part) const;
 
-  Value product;
+  Value matmul;
   int64_t parts = 1;
   std::string problem;
-  /// Values that come in parts, and the ops that give them or their sum, in
-  /// program order.
+  /// The values that are split into chunks, and the ops that compute them or
+  /// their sum, in program order.
   DenseSet<Value> cut;
   SmallVector<std::pair<Operation *, RowParts>> ops;
 };
 
 } // namespace
 
-Chunks::Chunks(MatmulOp product, int64_t minRows)
-    : product(product.getResult()) {
+Chunks::Chunks(MatmulOp matmul, int64_t minRows) : matmul(matmul.getResult()) {
   follow();
   prune();
   check();
-  int64_t rows = countRows(product), common = rows;
+  int64_t rows = countRows(matmul), common = rows;
   for (Value value : cut)
     common = std::gcd(common, countRows(value));
   for (int64_t count = 2; count <= common; ++count)
@@ -115,13 +115,13 @@ Chunks::Chunks(MatmulOp product, int64_t minRows)
     problem = "there are too few rows";
 }
 
-/// Finds all ops that can be computed in parts.
+/// Finds all ops that can be computed in chunks.
 void Chunks::follow() {
   auto test = [&](Value value) { return isCut(value); };
-  cut.insert(product);
+  cut.insert(matmul);
   llvm::SmallBitVector left(2);
   left.set(0);
-  Operation *first = product.getDefiningOp();
+  Operation *first = matmul.getDefiningOp();
   ops.push_back({first, {RowParts::Rows, left}});
   for (Operation *op = first->getNextNode(); op; op = op->getNextNode()) {
     if (!llvm::any_of(op->getOperands(), test))
@@ -135,7 +135,7 @@ void Chunks::follow() {
   }
 }
 
-/// Leaves those that large values go through or depend on.
+/// Keeps those that large values depend on or that depend on large values.
 void Chunks::prune() {
   DenseSet<Operation *> kept;
   for (auto &[op, split] : llvm::reverse(ops)) {
@@ -160,8 +160,8 @@ void Chunks::check() {
   DenseSet<Operation *> inside, dependent;
   for (auto &[op, split] : ops)
     inside.insert(op);
-  // What any part depends on must not depend on all of them.
-  for (Operation *op = product.getDefiningOp(); op; op = op->getNextNode()) {
+  // No value that a chunk depends on may depend on all chunks.
+  for (Operation *op = matmul.getDefiningOp(); op; op = op->getNextNode()) {
     for (Value operand : op->getOperands()) {
       Operation *source = operand.getDefiningOp();
       bool isAfter = inside.contains(source) || dependent.contains(source);
@@ -181,15 +181,15 @@ void Chunks::check() {
 
 int64_t Chunks::getBytesSaved() const {
   auto bytes = [](Value value) { return byteSize(tensorType(value)); };
-  int64_t saved = bytes(product) - bytes(product) / parts;
-  // The sum so far is there beside the next product.
+  int64_t saved = bytes(matmul) - bytes(matmul) / parts;
+  // The accumulated sum is live together with the next matmul.
   for (auto &[op, split] : ops)
     if (split.kind == RowParts::Sum)
       saved -= bytes(op->getResult(0));
   return saved;
 }
 
-/// Part `part` of a value that is not computed in parts itself.
+/// Returns chunk `part` of a value that is not computed in chunks itself.
 Value Chunks::getPart(OpBuilder &builder, IRMapping &mapping, Value value,
                       int64_t part) const {
   if (Value known = mapping.lookupOrNull(value))
@@ -209,20 +209,20 @@ Value Chunks::getPart(OpBuilder &builder, IRMapping &mapping, Value value,
     mapping.map(value, splat);
     return splat;
   }
-  // What is large is computed in parts rather than stored.
+  // Large values are computed in chunks rather than stored.
   if (op && isBig(value) && op->getNumResults() == 1) {
     RowParts split = splitRows(op, [](Value) { return false; });
     if (split.kind == RowParts::Rows && isa<ScalarBody>(op) &&
         !isa<Reduction>(op))
       return buildPart(builder, mapping, op, split, part)->getResult(0);
   }
-  Value slice = SliceOp::create(builder, product.getLoc(), partType, value,
+  Value slice = SliceOp::create(builder, matmul.getLoc(), partType, value,
                                 starts, limits, strides);
   mapping.map(value, slice);
   return slice;
 }
 
-/// Builds the op for part `part` of its cut operands.
+/// Builds the op for chunk `part` of its split operands.
 Operation *Chunks::buildPart(OpBuilder &builder, IRMapping &mapping,
                              Operation *op, const RowParts &split,
                              int64_t part) const {
@@ -245,15 +245,15 @@ Operation *Chunks::buildPart(OpBuilder &builder, IRMapping &mapping,
   return copy;
 }
 
-/// Lets a part wait until the one before has given all it gives: otherwise the
-/// logits of several parts would be in memory together.
+/// Makes a chunk depend on all results of the one before: otherwise the logits
+/// of several chunks would be in memory together.
 void Chunks::startAfter(OpBuilder &builder, IRMapping &mapping, Pieces &pieces,
                         int64_t part) const {
-  Value lhs = product.getDefiningOp<MatmulOp>().getLhs();
+  Value lhs = matmul.getDefiningOp<MatmulOp>().getLhs();
   SmallVector<Value> operands = {getPart(builder, mapping, lhs, part)};
   for (auto &[result, given] : pieces)
     operands.push_back(given.back());
-  auto barrier = BarrierOp::create(builder, product.getLoc(), operands);
+  auto barrier = BarrierOp::create(builder, matmul.getLoc(), operands);
   mapping.map(lhs, barrier->getResult(0));
   for (auto [entry, value] :
        llvm::zip(pieces, barrier->getResults().drop_front()))
@@ -268,7 +268,8 @@ void Chunks::rewrite() const {
   auto isOutside = [&](OpOperand &use) {
     return !inside.contains(use.getOwner());
   };
-  // Per result that is read outside, what the parts gave, or their sum.
+  // The results of the chunks, or their sum, for each result that is read
+  // outside.
   Pieces pieces;
   for (auto &[op, split] : ops)
     for (Value result : op->getResults())
@@ -303,7 +304,8 @@ void Chunks::rewrite() const {
   Block *block = ops.front().first->getBlock();
   for (auto &[op, split] : llvm::reverse(ops))
     op->erase();
-  // What reads results may stand before the last op, where parts are now.
+  // Readers of the results may come before the last op, where the chunks are
+  // now.
   sortTopologically(block);
 }
 
@@ -312,14 +314,14 @@ struct ChunkLoss : ingot::impl::ChunkLossBase<ChunkLoss> {
   using ChunkLossBase::ChunkLossBase;
 
   void runOnOperation() override {
-    llvm::SetVector<MatmulOp> products;
+    llvm::SetVector<MatmulOp> matmuls;
     getOperation().walk([&](CrossEntropyOp loss) {
-      if (MatmulOp product = findProduct(loss))
-        products.insert(product);
+      if (MatmulOp matmul = findMatmul(loss))
+        matmuls.insert(matmul);
     });
-    for (MatmulOp product : products)
-      chunk(product);
-    // What has its parts beside it.
+    for (MatmulOp matmul : matmuls)
+      chunk(matmul);
+    // Ops that have been replaced by their chunks.
     getOperation()->walk<WalkOrder::PostOrder, ReverseIterator>(
         [](Operation *op) {
           if (isOpTriviallyDead(op))
@@ -328,19 +330,19 @@ struct ChunkLoss : ingot::impl::ChunkLossBase<ChunkLoss> {
   }
 
 private:
-  /// Returns the layer that logits come from, through ops that give as many
-  /// elements; null if there is none, or several.
-  static MatmulOp findProduct(CrossEntropyOp loss) {
+  /// Returns the layer that computes the logits, through ops with as many
+  /// elements; null if there is none, or if there are several.
+  static MatmulOp findMatmul(CrossEntropyOp loss) {
     int64_t elements = countElements(loss.getLogits());
     llvm::SetVector<Value> values;
     values.insert(loss.getLogits());
     MatmulOp found;
     for (size_t i = 0; i < values.size(); ++i) {
       Operation *op = values[i].getDefiningOp();
-      if (auto product = dyn_cast_or_null<MatmulOp>(op)) {
+      if (auto matmul = dyn_cast_or_null<MatmulOp>(op)) {
         if (found)
           return {};
-        found = product;
+        found = matmul;
       } else if (isa_and_nonnull<ScalarBody, ReshapeOp>(op)) {
         for (Value operand : op->getOperands())
           if (countElements(operand) == elements)
@@ -352,24 +354,24 @@ private:
                : MatmulOp();
   }
 
-  void chunk(MatmulOp product) {
+  void chunk(MatmulOp matmul) {
     auto options = remarkOptions(getArgument(), "ChunkedLoss");
-    Chunks chunks(product, minRows);
+    Chunks chunks(matmul, minRows);
     if (!chunks.getProblem().empty()) {
-      remark::missed(product.getLoc(), options)
+      remark::missed(matmul.getLoc(), options)
           << remark::reason("{0}", chunks.getProblem());
       return;
     }
     int64_t saved = chunks.getBytesSaved();
     if (saved < minBytes) {
-      remark::missed(product.getLoc(), options)
+      remark::missed(matmul.getLoc(), options)
           << remark::reason(
                  "the accumulated gradients take as much memory as the "
                  "logits free")
           << remark::metric("bytes_saved", saved);
       return;
     }
-    remark::passed(product.getLoc(), options)
+    remark::passed(matmul.getLoc(), options)
         << remark::metric("chunks", chunks.getParts())
         << remark::metric("bytes_saved", saved);
     chunks.rewrite();

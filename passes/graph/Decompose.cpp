@@ -1,6 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// Decompose: composites become primitives.
+// Decompose: replaces composite ops by primitives.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +24,8 @@ struct Decompose : public ingot::impl::DecomposeBase<Decompose> {
 
   void runOnOperation() override {
     target = Target::of(getOperation());
-    // What a composite builds may hold composites: they are next.
+    // The decomposition of a composite may contain composites, which are
+    // decomposed next.
     SmallVector<Decomposable> composites;
     getOperation().walk([&](Decomposable op) { add(op, composites); });
     while (!composites.empty()) {
@@ -46,7 +48,7 @@ private:
     op->replaceAllUsesWith(op.decompose(builder));
     Block::iterator first =
         before ? std::next(before->getIterator()) : op->getBlock()->begin();
-    // Statistics that nothing reads, for example.
+    // For example, statistics without uses.
     SmallVector<Operation *> built;
     for (Operation &part : llvm::make_range(first, op->getIterator()))
       built.push_back(&part);

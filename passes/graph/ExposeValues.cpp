@@ -1,6 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// ExposeValues: every value of a function becomes a result, for comparing
+// ExposeValues: returns every value of a function as a result, to compare
 // builds value by value.
 //
 //===----------------------------------------------------------------------===//
@@ -48,7 +49,7 @@ struct ExposeValues : ingot::impl::ExposeValuesBase<ExposeValues> {
       if (&op == loss)
         part = "backward";
     }
-    // After the loss, which stays the first result.
+    // The values are appended after the loss, which stays the first result.
     auto place = results.entries.empty() ? results.entries.end()
                                          : std::next(results.entries.begin());
     results.entries.insert(place, exposed.entries.begin(),

@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// MergeProjections: layers that share an input become one product, and
-// attention reads queries, keys and values where that product leaves them.
+// MergeProjections: merges linear layers that share an input into one matmul,
+// and lets attention read queries, keys and values from its result in place.
 //
-// Assumes a simplified forward function with attention formed: gradients come
-// later, and with them one product for each gradient too.
+// Assumes a simplified forward function with attention formed: gradients are
+// built later, with one matmul for each gradient too.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,13 +32,13 @@ using namespace ingot;
 
 namespace {
 
-/// Part of the rows of `whole`: `count` of `width` neighbouring elements from
+/// A part of the rows of `whole`: `count` of `width` contiguous elements from
 /// `first` on, after `rows` dimensions are merged.
 struct RowPart {
   Value whole;
   int64_t rows = 0, width = 0, first = 0, count = 0;
 
-  /// Nothing if the value is no such part.
+  /// Returns nothing if the value is not such a part.
   static std::optional<RowPart> of(Value value);
 };
 
@@ -65,8 +66,8 @@ std::optional<RowPart> RowPart::of(Value value) {
                  (slice.getLimits()[*cut] - slice.getStarts()[*cut]) * inner};
 }
 
-/// Returns why a kernel cannot read the operands of an attention side by side;
-/// empty if it can.
+/// Returns why a kernel cannot read the operands of an attention packed in one
+/// tensor; empty if it can.
 static std::string whyNotPacked(AttentionOp op, StringRef precision,
                                 const Target &target) {
   AttentionSizes sizes = op.getSizes();
@@ -96,7 +97,7 @@ struct MergeProjections : ingot::impl::MergeProjectionsBase<MergeProjections> {
   void runOnOperation() override {
     func::FuncOp func = getOperation();
     target = Target::of(func);
-    // Where attention is decomposed nothing would read parts in place.
+    // Where attention is decomposed, nothing would read the parts in place.
     Type f32 = Float32Type::get(&getContext());
     if (func.isDeclaration() || holdsGradients() ||
         !target->hasAttention(elementInPrecision(f32, precision)))
@@ -107,7 +108,7 @@ struct MergeProjections : ingot::impl::MergeProjectionsBase<MergeProjections> {
       mergeLayers(layers, attentions);
     for (AttentionOp op : attentions)
       pack(op);
-    // Slices that nothing reads.
+    // Erases slices without uses.
     func->walk<WalkOrder::PostOrder, ReverseIterator>([](Operation *op) {
       if (isOpTriviallyDead(op))
         op->erase();
@@ -115,8 +116,8 @@ struct MergeProjections : ingot::impl::MergeProjectionsBase<MergeProjections> {
   }
 
 private:
-  /// Returns an imported training step, which says itself how gradients come
-  /// about.
+  /// Returns whether the function is an imported training step, which already
+  /// contains gradients.
   bool holdsGradients() {
     Signature signature(getOperation());
     return llvm::any_of(
@@ -124,7 +125,7 @@ private:
         [&](unsigned i) { return bool(signature.resultGradient(i)); });
   }
 
-  /// What layers must have in common to become one.
+  /// The properties that layers must share to be merged.
   using Key = std::tuple<Value, unsigned, unsigned, Type, unsigned>;
 
   llvm::MapVector<Key, SmallVector<Projection>> findLayers() {
@@ -136,17 +137,17 @@ private:
       StateOp state = symbol ? findState(module, symbol) : StateOp();
       return state ? std::optional(state.getRole()) : std::nullopt;
     };
-    getOperation().walk([&](MatmulOp product) {
-      std::optional<Projection> layer = Projection::of(product);
+    getOperation().walk([&](MatmulOp matmul) {
+      std::optional<Projection> layer = Projection::of(matmul);
       if (!layer)
         return;
-      // A frozen weight in a product of trained ones would have a gradient.
+      // A frozen weight in a matmul with trained ones would have a gradient.
       std::optional<Role> role = roleOf(layer->weight);
       if (!role || (layer->bias && roleOf(layer->bias) != role))
         return;
       auto rows = RankedTensorType::get(
           layer->rowShape(), tensorType(layer->result).getElementType());
-      layers[{product.getLhs(), product.getTransposeRhs(), bool(layer->bias),
+      layers[{matmul.getLhs(), matmul.getTransposeRhs(), bool(layer->bias),
               rows, static_cast<unsigned>(*role)}]
           .push_back(*layer);
     });
@@ -164,7 +165,8 @@ private:
 
 } // namespace
 
-/// First those that one attention reads, then the others together.
+/// First the layers that one attention reads are merged, then the others
+/// together.
 void MergeProjections::mergeLayers(ArrayRef<Projection> layers,
                                    ArrayRef<AttentionOp> attentions) {
   if (layers.size() < 2)
@@ -192,7 +194,8 @@ void MergeProjections::mergeLayers(ArrayRef<Projection> layers,
     merge(others);
 }
 
-/// Compares what merging saves with what it costs, in a training step.
+/// Compares the time that merging saves with the time that it costs, in a
+/// training step.
 bool MergeProjections::areWorthIt(ArrayRef<Projection> layers,
                                   bool readInPlace) {
   const Machine &machine = target->getMachine();
@@ -202,19 +205,19 @@ bool MergeProjections::areWorthIt(ArrayRef<Projection> layers,
     weights += byteSize(tensorType(layer.weight));
     rows += byteSize(tensorType(layer.result));
   }
-  MatmulOp first = layers.front().product;
+  MatmulOp first = layers.front().matmul;
   double input = byteSize(tensorType(first.getLhs()));
   double fewer = layers.size() - 1;
-  // Calls for the result and two gradients; the input is packed for two of
-  // them, its gradient added up from parts.
+  // The calls for the result and two gradients; the input is packed for two of
+  // them, and its gradient is the sum of parts.
   double saved = fewer * (3 * machine.launchSeconds + 4 * move(input));
   double cost = 2 * machine.launchSeconds + 2 * move(weights);
-  // Parts cut out of the result and put together into its gradient.
+  // Parts are sliced out of the result and concatenated into its gradient.
   if (!readInPlace)
     cost += 2 * machine.launchSeconds + 4 * move(rows);
   auto describe = [&](auto remark) {
     for (Projection layer : layers)
-      for (const std::string &name : nodeNames(layer.product.getLoc()))
+      for (const std::string &name : nodeNames(layer.matmul.getLoc()))
         remark << remark::metric("layer", name);
     remark << remark::metric("saved_seconds", saved)
            << remark::metric("cost_seconds", cost);
@@ -233,18 +236,18 @@ bool MergeProjections::areWorthIt(ArrayRef<Projection> layers,
   return false;
 }
 
-/// One product over weights, and biases, one after the other.
+/// Builds one matmul with concatenated weights and biases.
 void MergeProjections::merge(ArrayRef<Projection> layers) {
-  MatmulOp first = layers.front().product;
+  MatmulOp first = layers.front().matmul;
   for (Projection layer : layers)
-    if (layer.product->isBeforeInBlock(first))
-      first = layer.product;
+    if (layer.matmul->isBeforeInBlock(first))
+      first = layer.matmul;
   OpBuilder builder(first);
   SmallVector<Location> locations;
   SmallVector<Value> weights, biases;
   int64_t columns = 0;
   for (Projection layer : layers) {
-    locations.push_back(layer.product.getLoc());
+    locations.push_back(layer.matmul.getLoc());
     weights.push_back(layer.weight);
     if (layer.bias)
       biases.push_back(layer.bias);
@@ -272,14 +275,14 @@ void MergeProjections::merge(ArrayRef<Projection> layers) {
     starts[last] = limits[last];
     limits[last] += layer.columns();
     Value part =
-        SliceOp::create(builder, layer.product.getLoc(), layer.result.getType(),
+        SliceOp::create(builder, layer.matmul.getLoc(), layer.result.getType(),
                         whole, starts, limits, strides);
     layer.result.replaceAllUsesWith(part);
   }
   ++numMerged;
 }
 
-/// Lets attention read parts of one tensor there.
+/// Lets attention read the parts of one tensor in place.
 void MergeProjections::pack(AttentionOp op) {
   SmallVector<RowPart> parts;
   for (Value operand : {op.getQuery(), op.getKey(), op.getValue()}) {
@@ -310,7 +313,7 @@ void MergeProjections::pack(AttentionOp op) {
   Value packed = reshapeTo(builder, op.getLoc(), parts.front().whole,
                            {sizes.batch, sizes.queries,
                             sizes.heads + 2 * sizes.keyHeads, sizes.size});
-  // Written and read back, in either direction.
+  // The parts would be written and read, in both passes.
   remark::passed(op.getLoc(), remarkOptions(getArgument(), "PackedAttention"))
       << remark::metric("bytes_saved", 4 * byteSize(tensorType(packed)));
   auto attention = PackedAttentionOp::create(

@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// PadClasses: rows of logits get a size that libraries of devices read and
-// write whole.
+// PadClasses: pads the class dimension such that rows of logits have the
+// alignment that the target prefers.
 //
-// Assumes a simplified @train_step with its loss; gradients come later, and
-// with them those of the further classes, which are 0.
+// Assumes a simplified @train_step with its loss. Gradients are built later;
+// those of padding classes are 0.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,7 +30,7 @@ namespace ingot {
 using namespace mlir;
 using namespace ingot;
 
-/// `value` with `count` elements more at the end of dimension `dim`.
+/// Returns `value` with `count` zeros appended along dimension `dim`.
 static Value padEnd(OpBuilder &builder, Location loc, Value value, int64_t dim,
                     int64_t count, double padding) {
   SmallVector<int64_t> none(tensorType(value).getRank(), 0), high(none);
@@ -38,7 +39,7 @@ static Value padEnd(OpBuilder &builder, Location loc, Value value, int64_t dim,
                        llvm::APFloat(padding));
 }
 
-/// `value` without its last `count` columns.
+/// Returns `value` without its last `count` columns.
 static Value dropColumns(OpBuilder &builder, Value value, int64_t count) {
   SmallVector<int64_t> limits(tensorType(value).getShape());
   limits.back() -= count;
@@ -61,7 +62,7 @@ struct PadClasses : ingot::impl::PadClassesBase<PadClasses> {
       if (!layer)
         return;
       if (target->getRowAlignment(computedElement(*layer)).unit == 0) {
-        remark::missed(layer->product.getLoc(), options())
+        remark::missed(layer->matmul.getLoc(), options())
             << remark::reason("the target has no preferred alignment for rows "
                               "of {0}",
                               computedElement(*layer));
@@ -71,7 +72,7 @@ struct PadClasses : ingot::impl::PadClassesBase<PadClasses> {
       if (further > 0 && isWorthIt(*layer, further))
         pad(loss, *layer, further);
     });
-    // The layer as it was.
+    // The layer without padding.
     step->walk<WalkOrder::PostOrder, ReverseIterator>([](Operation *op) {
       if (isOpTriviallyDead(op))
         op->erase();
@@ -83,7 +84,7 @@ private:
     return remarkOptions(getArgument(), "PaddedClasses");
   }
 
-  /// Returns the layer that gives the logits, of which classes are the columns.
+  /// Returns the layer that computes the logits, whose columns are the classes.
   static std::optional<Projection> findLayer(CrossEntropyOp loss) {
     Value logits = skipReshapes(loss.getLogits());
     Value value = logits;
@@ -91,9 +92,9 @@ private:
       bool isBias = skipReshapes(add.getLhs()).getDefiningOp<BroadcastOp>();
       value = skipReshapes(isBias ? add.getRhs() : add.getLhs());
     }
-    auto product = value.getDefiningOp<MatmulOp>();
+    auto matmul = value.getDefiningOp<MatmulOp>();
     std::optional<Projection> layer =
-        product ? Projection::of(product) : std::nullopt;
+        matmul ? Projection::of(matmul) : std::nullopt;
     ArrayRef<int64_t> shape = tensorType(loss.getLogits()).getShape();
     bool areColumns = layer && skipReshapes(layer->result) == logits &&
                       loss.getDim() + 1 == shape.size() &&
@@ -102,11 +103,12 @@ private:
   }
 
   Type computedElement(Projection layer) {
-    return elementInPrecision(layer.product.getType().getElementType(),
+    return elementInPrecision(layer.matmul.getType().getElementType(),
                               precision);
   }
 
-  /// Classes that a row needs to be as long as libraries like; 0 if it is.
+  /// Returns the number of padding classes that align the rows; 0 if they are
+  /// aligned.
   int64_t countFurther(Projection layer) {
     int64_t bytes = computedElement(layer).getIntOrFloatBitWidth() / 8;
     int64_t row = layer.columns() * bytes;
@@ -115,17 +117,16 @@ private:
                                 : (llvm::alignTo(row, best.line) - row) / bytes;
   }
 
-  /// Weighs the products with the copy of the weight.
+  /// Compares the time of the matmuls with that of the copy of the weight.
   bool isWorthIt(Projection layer, int64_t further) {
     const Machine &machine = target->getMachine();
-    Location loc = layer.product.getLoc();
+    Location loc = layer.matmul.getLoc();
     Type element = computedElement(layer);
-    // The layer and the gradients of both operands. A row that begins anywhere
-    // is read in pieces; that this doubles their time is a guess on the safe
-    // side.
-    double saved = 3 * layer.product.getFlops() /
+    // The layer and the gradients of both operands. Unaligned rows are read in
+    // several accesses; that this doubles their time is a conservative guess.
+    double saved = 3 * layer.matmul.getFlops() /
                    machine.getRate(WorkKind::Matmul, element);
-    // Both read and written: the weight as it is multiplied, and its gradient.
+    // Both the converted weight and its gradient are read and written.
     RankedTensorType weight = tensorType(layer.weight);
     double cost =
         2 * machine.launchSeconds +
@@ -148,13 +149,13 @@ private:
   }
 
   void pad(CrossEntropyOp loss, Projection layer, int64_t further) {
-    MatmulOp product = layer.product;
-    Location loc = product.getLoc();
-    OpBuilder builder(product);
-    bool transposed = product.getTransposeRhs();
+    MatmulOp matmul = layer.matmul;
+    Location loc = matmul.getLoc();
+    OpBuilder builder(matmul);
+    bool transposed = matmul.getTransposeRhs();
     Value weight =
         padEnd(builder, loc, layer.weight, transposed ? 0 : 1, further, 0);
-    Value whole = MatmulOp::create(builder, loc, product.getLhs(), weight,
+    Value whole = MatmulOp::create(builder, loc, matmul.getLhs(), weight,
                                    /*transpose_lhs=*/false, transposed);
     RankedTensorType type = tensorType(layer.result);
     SmallVector<int64_t> shape(type.getShape());
@@ -166,7 +167,8 @@ private:
       whole = AddOp::create(builder, loc, whole.getType(), whole,
                             broadcastTo(builder, loc, bias, shape, {last}));
     }
-    // By where an element is: no kernel has to read which classes there are.
+    // The mask is computed from positions, so that no kernel reads a mask from
+    // memory.
     Arithmetic a(builder, loc);
     Value isClass = a.compare(
         Predicate::LT,

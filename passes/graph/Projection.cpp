@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "passes/graph/Projection.h"
 
 #include "dialects/ingot/builders/Builders.h"
@@ -5,11 +7,11 @@
 using namespace mlir;
 using namespace ingot;
 
-std::optional<Projection> Projection::of(MatmulOp product) {
-  auto weight = dyn_cast<BlockArgument>(product.getRhs());
-  if (!weight || product.getType().getRank() != 2 || product.getTransposeLhs())
+std::optional<Projection> Projection::of(MatmulOp matmul) {
+  auto weight = dyn_cast<BlockArgument>(matmul.getRhs());
+  if (!weight || matmul.getType().getRank() != 2 || matmul.getTransposeLhs())
     return std::nullopt;
-  Projection layer{product, weight, {}, product.getResult()};
+  Projection layer{matmul, weight, {}, matmul.getResult()};
   int64_t columns = layer.columns();
   while (layer.result.hasOneUse()) {
     Operation *user = *layer.result.user_begin();

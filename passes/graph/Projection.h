@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // Linear layers: a matmul with a weight, and its bias.
@@ -14,13 +15,13 @@ namespace ingot {
 /// A matmul with a weight, the bias added to each row, and the rows in the
 /// shape in which they are read.
 struct Projection {
-  MatmulOp product;
+  MatmulOp matmul;
   mlir::BlockArgument weight, bias;
   mlir::Value result;
 
   /// Returns the layer of a matmul; nothing if its right operand is not a
   /// weight.
-  static std::optional<Projection> of(MatmulOp product);
+  static std::optional<Projection> of(MatmulOp matmul);
 
   int64_t columns() const;
   /// Returns the shape of the result without its columns.

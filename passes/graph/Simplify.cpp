@@ -1,6 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// Simplify: canonicalization, common subexpressions, and patterns around
+// Simplify: canonicalization, common subexpression elimination, and patterns on
 // shapes.
 //
 //===----------------------------------------------------------------------===//
@@ -34,7 +35,8 @@ struct Simplify : public ingot::impl::SimplifyBase<Simplify> {
   }
 
   void runOnOperation() override {
-    // Merging equal values brings out more to simplify, seldom more than once.
+    // Merging equal values enables further simplifications, seldom more than
+    // once.
     constexpr int kMaxRounds = 10;
     for (int round = 0; round < kMaxRounds; ++round) {
       ++numRounds;

@@ -1,7 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// Simplifications of arithmetic. They leave every bit as it is, but for sums of
-// gradients, which are added up in another order.
+// Simplifications of arithmetic. They preserve every bit, except in sums of
+// gradients, whose order changes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,8 +16,8 @@ using namespace mlir;
 using namespace ingot;
 
 namespace {
-/// x / c = x * (1 / c) where c is a power of two: means over such many
-/// elements, and a division costs several multiplications.
+/// x / c = x * (1 / c) where c is a power of two, as in means over 2^n
+/// elements; a division costs several multiplications.
 struct DivByPowerOfTwo : OpRewritePattern<DivOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(DivOp op,
@@ -37,14 +38,14 @@ struct DivByPowerOfTwo : OpRewritePattern<DivOp> {
 };
 
 /// x + scatter_add(updates) = scatter_add(updates) into x: no tensor of zeros
-/// beside x, and only rows that something is added to are touched. Embeddings
-/// that are also a projection, or are looked up several times, have such
-/// gradients.
+/// is needed in addition to x, and only rows that receive updates are accessed.
+/// Embeddings that are also a projection, or that are looked up several times,
+/// have such gradients.
 struct AddOfScatter : OpRewritePattern<AddOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(AddOp op,
                                 PatternRewriter &rewriter) const override {
-    // A result in half precision is rounded where it is stored.
+    // A 16-bit result is rounded where it is stored.
     if (tensorType(op.getResult()).getElementTypeBitWidth() < 32)
       return failure();
     Value into = op.getLhs();
@@ -66,7 +67,7 @@ struct AddOfScatter : OpRewritePattern<AddOp> {
   }
 
 private:
-  /// One that adds to zeros, and that nothing else reads.
+  /// Returns whether the op adds to zeros and has no other readers.
   static bool isZeroBased(ScatterAddOp scatter) {
     return scatter && !scatter.getInit() && scatter->hasOneUse();
   }

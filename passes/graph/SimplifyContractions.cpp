@@ -1,7 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// Simplifications around contractions and convolutions: what surrounds them
-// moves into their attributes, where a library handles it for nothing.
+// Simplifications of contractions and convolutions: adjacent ops become their
+// attributes, which a library handles at no cost.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,8 +14,7 @@
 using namespace mlir;
 using namespace ingot;
 
-/// Returns whether the permutation exchanges the last two dimensions and no
-/// others.
+/// Returns whether the permutation only exchanges the last two dimensions.
 static bool swapsLastTwo(ArrayRef<int64_t> permutation) {
   int64_t rank = permutation.size();
   if (rank < 2 || permutation[rank - 1] != rank - 2 ||
@@ -67,8 +67,8 @@ struct TransposeOfMatmul : OpRewritePattern<TransposeOp> {
   }
 };
 
-/// Returns the matrix that the value repeats for every element of the batch;
-/// null if it does not.
+/// Returns the matrix that the value broadcasts over the batch; null if it is
+/// not such a broadcast.
 static Value repeatedMatrix(PatternRewriter &rewriter, Value value) {
   auto broadcast = value.getDefiningOp<BroadcastOp>();
   if (!broadcast)
@@ -86,7 +86,7 @@ static Value repeatedMatrix(PatternRewriter &rewriter, Value value) {
                    from.getShape().take_back(2));
 }
 
-/// `value` with all dimensions but the last as one.
+/// Returns `value` with all dimensions except the last merged into one.
 static Value asMatrix(PatternRewriter &rewriter, Value value) {
   RankedTensorType type = tensorType(value);
   int64_t columns = type.getShape().back();
@@ -96,7 +96,7 @@ static Value asMatrix(PatternRewriter &rewriter, Value value) {
   return reshapeTo(rewriter, value.getLoc(), value, {rows, columns});
 }
 
-/// A batch of products with one matrix is one product of more rows.
+/// A batched matmul with one matrix is a single matmul with more rows.
 struct MatmulWithOneMatrix : OpRewritePattern<MatmulOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(MatmulOp op,
@@ -110,17 +110,17 @@ struct MatmulWithOneMatrix : OpRewritePattern<MatmulOp> {
     auto type = RankedTensorType::get(
         {tensorType(lhs).getDimSize(0), op.getType().getShape().back()},
         op.getType().getElementType());
-    Value product =
+    Value matmul =
         MatmulOp::create(rewriter, op.getLoc(), type, lhs, rhs,
                          /*transpose_lhs=*/false, op.getTransposeRhs());
     rewriter.replaceOp(
-        op, reshapeTo(rewriter, op.getLoc(), product, op.getType().getShape()));
+        op, reshapeTo(rewriter, op.getLoc(), matmul, op.getType().getShape()));
     return success();
   }
 };
 
-/// The gradient of that one matrix: products that are summed over the batch are
-/// one product over a longer inner dimension.
+/// The gradient of that matrix: a sum over a batch of matmuls is a single
+/// matmul with a longer inner dimension.
 struct SumOfMatmuls : OpRewritePattern<ReduceOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ReduceOp op,
@@ -141,12 +141,13 @@ struct SumOfMatmuls : OpRewritePattern<ReduceOp> {
   }
 };
 
-/// Zeros around an input's spatial dimensions, as the padding of a window.
+/// Zero padding of an input's spatial dimensions becomes the padding of a
+/// window.
 struct ZeroPadding {
   Value input;
   SmallVector<int64_t> low, high;
 
-  /// Returns the padding that the value has, added to that of the window.
+  /// Returns the padding of the value, added to that of the window.
   static std::optional<ZeroPadding> of(Value value, WindowLayout layout,
                                        ArrayRef<int64_t> low,
                                        ArrayRef<int64_t> high) {

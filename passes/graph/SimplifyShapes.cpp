@@ -1,6 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// Simplifications around shape ops and reductions.
+// Simplifications of shape ops and reductions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +23,7 @@ static SmallVector<int64_t> nonUnitDims(RankedTensorType type) {
 
 namespace {
 
-/// Only dimensions of size 1 change places: no element moves.
+/// Only dimensions of size 1 are moved: no element moves.
 struct TransposeOfUnits : OpRewritePattern<TransposeOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(TransposeOp op,
@@ -39,7 +40,7 @@ struct TransposeOfUnits : OpRewritePattern<TransposeOp> {
   }
 };
 
-/// Over dimensions of size 1 every element is its own sum, product and
+/// Over dimensions of size 1, every element is its own sum, product and
 /// extremum.
 struct ReduceOverUnits : OpRewritePattern<ReduceOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -91,7 +92,7 @@ struct BroadcastOfBroadcast : OpRewritePattern<BroadcastOp> {
   }
 };
 
-/// A broadcast can place the dimensions that a reshape only moved apart.
+/// A broadcast can map the dimensions that a reshape only separated.
 struct ReshapeIntoBroadcast : OpRewritePattern<BroadcastOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(BroadcastOp op,
@@ -103,7 +104,7 @@ struct ReshapeIntoBroadcast : OpRewritePattern<BroadcastOp> {
     RankedTensorType to = tensorType(op.getOperand());
     SmallVector<int64_t> toDims = nonUnitDims(to);
     // The operand has no dimension of size 1, so that each of its dimensions
-    // has a place.
+    // has a counterpart.
     if (static_cast<int64_t>(toDims.size()) != from.getRank())
       return failure();
     SmallVector<int64_t> dims;
@@ -118,8 +119,8 @@ struct ReshapeIntoBroadcast : OpRewritePattern<BroadcastOp> {
   }
 };
 
-/// reshape(transpose(reshape(x))) where the reshapes only merge and split the
-/// batch of matrices is the transpose of x's matrices.
+/// reshape(transpose(reshape(x))), where the reshapes only merge and split the
+/// batch of matrices, is the transpose of x's matrices.
 struct TransposeBetweenReshapes : OpRewritePattern<ReshapeOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ReshapeOp op,
@@ -151,7 +152,7 @@ struct TransposeBetweenReshapes : OpRewritePattern<ReshapeOp> {
   }
 };
 
-/// Two parts next to each other, each in zeros, added up: the gradient of two
+/// A sum of two adjacent parts, each padded with zeros, is the gradient of two
 /// slices.
 struct SumOfPads : OpRewritePattern<AddOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -227,8 +228,8 @@ struct ConcatOfConcat : OpRewritePattern<ConcatOp> {
   }
 };
 
-/// Rows of a number in halves: the rows of either half, joined, so that no
-/// kernel joins a whole table for several readers of few rows.
+/// Rows of a split fp32 number: the halves are gathered and then joined, so
+/// that no kernel joins a whole table for several readers of few rows.
 struct GatherOfHalves : OpRewritePattern<GatherOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(GatherOp op,
@@ -249,8 +250,8 @@ struct GatherOfHalves : OpRewritePattern<GatherOp> {
   }
 };
 
-/// A cast to fewer bits goes in front of what only moves elements: fewer bytes
-/// are moved, and copies of weights in half precision are read where they are.
+/// A cast to fewer bits is moved before ops that only move elements: fewer
+/// bytes are moved, and 16-bit compute copies of weights are read in place.
 template <typename Op> struct NarrowBefore : OpRewritePattern<CastOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(CastOp cast,
@@ -274,8 +275,8 @@ template <typename Op> struct NarrowBefore : OpRewritePattern<CastOp> {
   }
 
 private:
-  /// Returns whether what the op adds to the elements is the same in fewer
-  /// bits.
+  /// Returns whether the values that the op adds to the moved elements are
+  /// representable in fewer bits.
   static bool isExact(Op op, FloatType type) {
     if constexpr (std::is_same_v<Op, PadOp>) {
       bool losesInfo = false;
@@ -288,7 +289,7 @@ private:
   }
 };
 
-/// What is added to the first rows of a table is added to the table.
+/// An update of the first rows of a table is an update of the table.
 struct ScatterIntoFirstRows : OpRewritePattern<ScatterAddOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ScatterAddOp op,
@@ -304,7 +305,7 @@ struct ScatterIntoFirstRows : OpRewritePattern<ScatterAddOp> {
       if (rows.getStarts()[d] != 0 || rows.getStrides()[d] != 1 ||
           (static_cast<int64_t>(d) != dim && rows.getLimits()[d] != size))
         return failure();
-    // Where an index is clamped does not change.
+    // The clamping of an index does not change.
     Value indices = op.getIndices();
     indices = MinOp::create(rewriter, op.getLoc(), indices.getType(), indices,
                             splatLike(rewriter, indices, count - 1));

@@ -1,7 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // CompressGradients: matrices of low rank, small integers or the largest
-// elements travel instead of gradients; what is left comes later.
+// elements are sent instead of gradients; the rest is added to the next step.
 //
 // Assumes a step with its optimizer, and guarded updates if it has them.
 // Vogels, Karimireddy, Jaggi, "PowerSGD: Practical Low-Rank Gradient
@@ -119,7 +120,7 @@ private:
     return parameters;
   }
 
-  /// How many elements of so many `topk` keeps.
+  /// Returns k: the number of elements that top-k sends.
   int64_t countKept(int64_t elements) const {
     if (how.format != CompressionFormat::TopK)
       return 0;

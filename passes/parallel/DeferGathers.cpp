@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // DeferGathers: what ranks collect at the end of a step, the next one waits
@@ -29,17 +30,19 @@ using namespace ingot;
 
 namespace {
 
-/// States that are collected together, by all functions that write them.
+/// States that are all-gathered together, by all functions that write them.
 struct Bucket {
   SmallVector<FlatSymbolRefAttr> states;
   SmallVector<AllGatherWaitOp> waits;
-  /// Where the first function to write them needs one first.
+  /// The position where the first function that writes them needs one of them
+  /// first.
   int64_t neededAt = 0;
-  /// Why it has to be waited for in the same step; empty if it has not.
+  /// The reason why the all-gather has to complete in the same step; empty if
+  /// there is none.
   std::string problem;
 };
 
-/// Where a function needs its values first.
+/// The position where each function needs its values first.
 class FirstUses {
 public:
   explicit FirstUses(func::FuncOp function)
@@ -48,9 +51,9 @@ public:
       position[&op] = static_cast<int64_t>(position.size());
   }
 
-  /// Returns the place of the first op that reads the value, through views; of
-  /// what is computed from states alone, where that is read: the schedule has
-  /// it wait.
+  /// Returns the position of the first op that reads the value, through views;
+  /// for a value that is derived from states only, that of its first reader,
+  /// since the schedule delays it.
   int64_t find(Value value) const {
     int64_t first = std::numeric_limits<int64_t>::max();
     forEachUseThroughViews(value, [&](OpOperand &use) {
@@ -105,7 +108,7 @@ private:
 
   Buckets findBuckets(ArrayRef<func::FuncOp> functions) {
     Buckets buckets;
-    // The bucket that a state is in, by the list of the bucket's states.
+    // The bucket of each state, by the list of the bucket's states.
     DenseMap<Attribute, Attribute> bucketOf;
     for (func::FuncOp func : functions) {
       FirstUses uses(func);
@@ -121,7 +124,7 @@ private:
             bucketOf[state] = key;
       }
     }
-    // What other functions write would not be waited for by those that read.
+    // Readers would not wait for the writes of other functions.
     for (func::FuncOp func : functions) {
       Signature signature(func);
       for (OpOperand &result : signature.getReturn()->getOpOperands()) {

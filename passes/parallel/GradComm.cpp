@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "passes/parallel/GradComm.h"
 
 #include "dialects/ingot/ir/Diagnostics.h"

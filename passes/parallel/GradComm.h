@@ -1,6 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// How gradients travel between ranks: the option `grad-comm`.
+// How gradients are sent between ranks: the option `grad-comm`.
 //
 //===----------------------------------------------------------------------===//
 

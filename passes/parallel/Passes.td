@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // Data-parallel training: communication between the ranks of a run.
@@ -41,7 +42,8 @@ def ReduceGradients : Pass<"ingot-reduce-gradients", "::mlir::ModuleOp"> {
     Option<"bucketMb", "bucket-mb", "double", "0.0", "size of a bucket in MiB; 0 derives it from the machine's link">,
     Option<"gradComm", "grad-comm", "std::string", "\"\"",
            "bf16 or fp16: type in which f32 gradients are sent; other formats belong to --ingot-compress-gradients">,
-    Option<"zero", "zero", "unsigned", "0", "1 or 2: each rank receives only its shard of the sums (see --ingot-shard-updates)">,
+    Option<"zero", "zero", "unsigned", "0",
+           "1 or 2: each rank receives only its shard of the sums (see --ingot-shard-updates)">,
   ];
   let statistics = [
     Statistic<"numBuckets", "buckets", "buckets of gradients">,
@@ -174,7 +176,8 @@ def CompressGradients : Pass<"ingot-compress-gradients", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"gradComm", "grad-comm", "std::string", "\"\"",
-           "powersgd:RANK (with min-rate:RATE), int8 or topk:FRACTION, and start:STEPS, separated by commas; powersgd may be combined with bf16 or fp16">,
+           "powersgd:RANK (with min-rate:RATE), int8 or topk:FRACTION, and start:STEPS, separated by commas; "
+           "powersgd may be combined with bf16 or fp16">,
   ];
   let statistics = [
     Statistic<"numMatrices", "matrices", "gradients that are sent as low-rank factors">,

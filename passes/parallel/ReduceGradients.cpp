@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // ReduceGradients: gradients become sums over ranks, in buckets.
@@ -144,8 +145,8 @@ private:
   }
 
   /// Puts tensors into buckets in the order in which they are computed. A
-  /// bucket is full when it has reached its size: small tensors never travel
-  /// alone.
+  /// bucket is full when it has reached its size: small tensors are never
+  /// sent on their own.
   SmallVector<Bucket> fill(Signature step, SmallVector<Entry *> entries) {
     DenseMap<Operation *, int64_t> position;
     for (Operation &op : step.getFunction().getBody().front())
@@ -180,7 +181,7 @@ private:
     return buckets;
   }
 
-  /// Entries become what the bucket's ranks have in common. One tensor travels
+  /// Entries become what the bucket's ranks have in common. One tensor is sent
   /// once, but in shards each parameter has a part of its own.
   template <typename Start, typename Wait>
   void reduce(Signature step, const Bucket &bucket, size_t number) {

@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // ShardUpdates: each rank updates its shard of the parameters.
 //
 // Assumes gradients that were reduce-scattered, and an optimizer whose updates
-// work element by element: Rajbhandari et al., "ZeRO: Memory Optimizations
-// Toward Training Trillion Parameter Models", 2020.
+// are elementwise: Rajbhandari et al., "ZeRO: Memory Optimizations Toward
+// Training Trillion Parameter Models", 2020.
 //
 //===----------------------------------------------------------------------===//
 
@@ -42,7 +43,7 @@ struct ShardUpdates : ingot::impl::ShardUpdatesBase<ShardUpdates> {
       return;
     Signature step(func);
     ResultList results = ResultList::of(step);
-    // Parameters by where they are in which bucket of gradients.
+    // The parameters by their positions in the buckets of gradients.
     llvm::MapVector<Operation *, std::map<int64_t, Entry *>> buckets;
     for (Entry &entry : results.entries) {
       ShardAttr shard = shards->lookup(entry.value);
@@ -66,7 +67,7 @@ struct ShardUpdates : ingot::impl::ShardUpdatesBase<ShardUpdates> {
       if (failed(gather(step, cast<ReduceScatterWaitOp>(bucket), entries,
                         number++)))
         return signalPassFailure();
-    // Entries are referred to until all are known.
+    // Entries are referred to after all are known.
     ResultList kept;
     if (gradients)
       for (auto &[bucket, entries] : buckets)
@@ -94,7 +95,7 @@ private:
     llvm_unreachable("a shard comes from a reduce-scatter");
   }
 
-  /// Makes new values of a bucket's parameters whole.
+  /// All-gathers the new values of a bucket's parameters.
   LogicalResult gather(Signature step, ReduceScatterWaitOp sums,
                        const std::map<int64_t, Entry *> &entries,
                        size_t number) {
@@ -121,7 +122,7 @@ private:
     return success();
   }
 
-  /// Makes the rank's shard of the sums states.
+  /// Turns the rank's shard of the sums into states.
   void keepGradients(ReduceScatterWaitOp sums,
                      const std::map<int64_t, Entry *> &entries,
                      ResultList &results) {

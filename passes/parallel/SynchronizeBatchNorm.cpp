@@ -1,6 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// SynchronizeBatchNorm: statistics of all ranks' batches.
+// SynchronizeBatchNorm: computes the statistics of batch normalization over the
+// batches of all ranks.
 //
 // Assumes a step that has not been differentiated.
 //

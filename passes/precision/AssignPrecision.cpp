@@ -1,8 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// AssignPrecision: contractions in low precision.
+// AssignPrecision: runs contractions in 16 bits.
 //
-// Assumes that gradients are there: they are contractions too.
+// Assumes that gradients have been built: they are contractions too.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,10 +33,10 @@ static bool isHalf(Type element) {
 }
 
 //===----------------------------------------------------------------------===//
-// Where casts are
+// Placement of casts
 //===----------------------------------------------------------------------===//
 
-/// Moves a mover to the other side of a cast, with the element type there.
+/// Moves an op that only moves elements to the other side of a cast.
 static Value moveOver(PatternRewriter &rewriter, Operation *mover,
                       Value operand) {
   auto type = cast<RankedTensorType>(mover->getResult(0).getType());
@@ -47,7 +48,7 @@ static Value moveOver(PatternRewriter &rewriter, Operation *mover,
 
 namespace {
 
-/// cast(move(x)) to half precision = move(cast(x)).
+/// cast(move(x)) to 16 bits = move(cast(x)).
 struct HoistNarrowing : OpRewritePattern<CastOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(CastOp op,
@@ -57,7 +58,7 @@ struct HoistNarrowing : OpRewritePattern<CastOp> {
         !elementOf(op.getOperand()).isF32() ||
         !isHalf(op.getType().getElementType()))
       return failure();
-    // Equal ones become one later.
+    // Equal casts are merged later.
     for (Operation *user : mover->getUsers())
       if (auto other = dyn_cast<CastOp>(user);
           !other || other.getType() != op.getType())
@@ -69,7 +70,7 @@ struct HoistNarrowing : OpRewritePattern<CastOp> {
   }
 };
 
-/// move(cast(x)) from half precision = cast(move(x)).
+/// move(cast(x)) from 16 bits = cast(move(x)).
 struct SinkWidening : RewritePattern {
   explicit SinkWidening(MLIRContext *context)
       : RewritePattern(MatchAnyOpTypeTag(), 1, context) {}
@@ -117,8 +118,8 @@ struct AssignPrecision : ingot::impl::AssignPrecisionBase<AssignPrecision> {
     for (Operation &op : func.getBody().front().without_terminator())
       if (isLow(&op))
         chosen.insert(&op);
-    // What only reaches gradients, states and outputs keeps its digits:
-    // rounding it spares little.
+    // Values with no other readers than gradients, states and outputs are not
+    // rounded: that would save little.
     llvm::DenseSet<Operation *> feedsLow;
     for (Operation &op : llvm::reverse(func.getBody().front()))
       for (Operation *user : op.getUsers())
@@ -135,11 +136,11 @@ struct AssignPrecision : ingot::impl::AssignPrecisionBase<AssignPrecision> {
   }
 
 private:
-  /// What is stored in low precision, and else only summed up or the like, is
-  /// read from there: one value for all, instead of a second one in f32 or
-  /// computing it twice.
+  /// Values that are stored in 16 bits, and are otherwise only reduced or the
+  /// like, are read from there: one value for all readers, instead of a second
+  /// one in f32 or computing it twice.
   void reduceRounded(CastOp rounded) {
-    // Results that are not much smaller are read on as often as the value.
+    // Results that are not much smaller have as many readers as the value.
     constexpr int64_t leastRatio = 8;
     Value value = rounded.getOperand();
     if (!elementOf(value).isF32() || !value.getDefiningOp())
@@ -230,8 +231,8 @@ private:
     return true;
   }
 
-  /// Gives the op operands in low precision; whoever reads its results gets
-  /// them in f32, through casts.
+  /// Casts the operands of the op to 16 bits; readers of its results get them
+  /// in f32, through casts.
   void lower(Operation *op, bool isReadAgain) {
     OpBuilder builder(op);
     auto role = cast<PrecisionRole>(op);

@@ -1,9 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// GuardUpdates: a step whose gradients overflowed changes nothing but the loss
-// scale.
+// GuardUpdates: a step whose gradients overflowed changes nothing except the
+// loss scale.
 //
-// Assumes an optimizer applied with clipping, whose norm says whether all
+// Assumes an optimizer applied with clipping, whose norm tells whether all
 // gradients are finite.
 //
 //===----------------------------------------------------------------------===//
@@ -41,8 +42,8 @@ private:
 };
 } // namespace
 
-/// The next scale, from the counts of good steps in a row and of overflows
-/// that the hysteresis still forgives.
+/// Returns the next scale, from the number of good steps in a row and of the
+/// overflows that the hysteresis still tolerates.
 void GuardUpdates::adapt(Signature step, Arithmetic a, Value scale,
                          Value isFinite, ResultList &results) {
   Builder builder(&getContext());
@@ -79,13 +80,14 @@ void GuardUpdates::adapt(Signature step, Arithmetic a, Value scale,
   Value grown = a.select(isLong, a.mul(wide, growth), wide);
   Value reduced = a.select(isTooOften, a.max(a.mul(wide, backoff), 1.0), wide);
   Value next = a.cast(a.select(isFinite, grown, reduced), f32);
-  // No power of two above this is an f32: growing on would overflow for good.
+  // No power of two above this is an f32 number: further growth would overflow
+  // permanently.
   next = a.min(next, 0x1p127);
   results.addState(FlatSymbolRefAttr::get(&getContext(), kLossScaleName), next);
   // A run of good steps ends with an overflow or with growth.
   Value counted = a.select(isLong, 0.0, good);
   results.addState(goodState, a.select(isFinite, counted, 0.0));
-  // Growth makes up for overflows before it.
+  // Growth resets the count of overflows.
   Value before = a.sub(overflows, 1.0);
   results.addState(overflowState,
                    a.select(isFinite, a.select(isLong, 0.0, before),
@@ -105,14 +107,14 @@ void GuardUpdates::runOnOperation() {
   ResultList results = ResultList::of(step);
   OpBuilder builder(step.getReturn());
   Arithmetic a(builder, scale.getLoc());
-  // False for NaN too.
+  // The comparison is false for NaN too.
   Value isFinite = a.compare(Predicate::LT, results.entries[*norm].value,
                              std::numeric_limits<double>::infinity());
 
   SymbolTable symbols(getOperation());
   for (ResultList::Entry &entry : results.entries) {
     FlatSymbolRefAttr state = entry.state();
-    // A sum that is not finite must stay so until the step's end.
+    // A sum that is not finite must remain so until the end of the step.
     if (!state ||
         symbols.lookup<StateOp>(state.getAttr()).getRole() == Role::Accumulator)
       continue;

@@ -1,7 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// KeepLowCopies: weights in low precision, written with their masters, which
-// are the copies and what those lack.
+// KeepLowCopies: keeps 16-bit compute copies of weights, which are written with
+// their masters; a bf16 copy is the upper half of its master.
 //
 // Assumes that all updates of states are in the step.
 //
@@ -30,7 +31,7 @@ static bool isWeight(StateOp state) {
   return state.getRole() == Role::Parameter || state.getRole() == Role::Frozen;
 }
 
-/// Casts of the weight to 16 bits: what a step would do over and over.
+/// Returns the casts of the weight to 16 bits, which each step would repeat.
 static SmallVector<CastOp> castsOf(BlockArgument weight) {
   SmallVector<CastOp> casts;
   for (Operation *user : weight.getUsers())
@@ -50,7 +51,7 @@ namespace {
 struct KeepLowCopies : ingot::impl::KeepLowCopiesBase<KeepLowCopies> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    /// The copy of a weight, by weight and element type.
+    /// The compute copy of a weight, by weight and element type.
     llvm::MapVector<std::pair<Attribute, Type>, FlatSymbolRefAttr> copies;
     for (auto func : module.getOps<func::FuncOp>())
       if (!func.isDeclaration())
@@ -67,15 +68,15 @@ struct KeepLowCopies : ingot::impl::KeepLowCopiesBase<KeepLowCopies> {
   }
 
 private:
-  /// Finds the weights whose new value comes out of a bucket: a copy would have
-  /// the step wait for it.
+  /// Finds the weights whose new value comes from a bucket: with a copy, the
+  /// step would have to wait for it.
   void findTravelling(Signature step) {
     for (const ResultList::Entry &entry : ResultList::of(step).entries)
       if (entry.state() && entry.value.getDefiningOp<BucketEnd>())
         travelling.insert(entry.state());
   }
 
-  /// With what they copy.
+  /// The copies with the states that they copy.
   template <typename Copies>
   static void updateCopies(Signature step, const Copies &copies) {
     ResultList results = ResultList::of(step), updated;
@@ -149,7 +150,7 @@ private:
     return isUpdated ? "" : "the weight is not trained";
   }
 
-  /// Stores the copy and the lower half in place of the weight.
+  /// Stores the copy and the lower half instead of the weight.
   void splitMaster(FlatSymbolRefAttr weight, Type element,
                    FlatSymbolRefAttr upper) {
     ModuleOp module = getOperation();

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // Mixed precision: which ops compute in bf16 or fp16, and dynamic loss scaling.
@@ -112,8 +113,8 @@ def KeepLowCopies : Pass<"ingot-keep-low-copies", "::mlir::ModuleOp"> {
     ...
     return %new : tensor<4x4xf32>
     ```
-    After: `%0` is an argument `{ingot.state = @"w/bf16"}`, `%lower` one `{ingot.state = @"w/lower"}`, and the step reads
-    and returns
+    After: `%0` is an argument `{ingot.state = @"w/bf16"}`, `%lower` one `{ingot.state = @"w/lower"}`, and the step
+    reads and returns
     ```mlir
     %w = ingot.join_halves %0, %lower : (tensor<4x4xbf16>, tensor<4x4xi16>) -> tensor<4x4xf32>
     ...

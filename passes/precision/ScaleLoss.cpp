@@ -1,9 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// ScaleLoss: the state that gradients are scaled by.
+// ScaleLoss: adds the loss scale.
 //
-// Assumes a @train_step with a loss. Gradients that it has already must say
-// what they start from.
+// Assumes a @train_step with a loss. If it already contains gradients, it must
+// state where they start.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +25,7 @@ namespace {
 struct ScaleLoss : ingot::impl::ScaleLossBase<ScaleLoss> {
   using ScaleLossBase::ScaleLossBase;
 
-  /// Returns whether the step holds updates of parameters.
+  /// Returns whether the step contains updates of parameters.
   static bool updatesParameters(ModuleOp module, const ResultList &results) {
     return llvm::any_of(results.entries, [&](const ResultList::Entry &entry) {
       StateOp state =

@@ -1,6 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// UnscaleGradients: gradients of the scaled loss become those of the loss.
+// UnscaleGradients: turns the gradients of the scaled loss into those of the
+// loss.
 //
 // Assumes gradients by ScaleLoss and Differentiate.
 //

@@ -1,6 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
-// Runs small loops that read nothing of each other as one kernel. Assumes that
-// operations are in the order in which they run.
+// GroupKernels: groups small independent loops into one kernel.
+//
+// Assumes that operations are in execution order.
 //===----------------------------------------------------------------------===//
 
 #include "dialects/ingot/analysis/Shards.h"
@@ -21,20 +23,20 @@ using namespace ingot;
 
 namespace {
 
-/// No place in the order.
+/// No position in the order.
 constexpr unsigned none = -1;
 
-/// Loops that run as one kernel, where the last of them is in the order.
+/// Loops that become one kernel, at the position of the last of them.
 struct Group {
   SmallVector<unsigned> nodes;
   llvm::DenseSet<Value> buffers;
-  /// The first node in the order that needs one of them.
+  /// The first node in the order that depends on one of them.
   unsigned neededAt = none;
 
   unsigned place() const { return nodes.back(); }
 };
 
-/// Chooses groups for one order. Nodes have their place in it as their number.
+/// Chooses groups for one order. The number of a node is its position in it.
 class GroupPlan {
 public:
   GroupPlan(const StepGraph &graph, const Shards &shards,
@@ -48,11 +50,11 @@ public:
     peakBytes = *llvm::max_element(live);
   }
 
-  /// At no instant that a group adds to, more than the peak lives.
+  /// The live bytes do not exceed the peak at any instant that a group adds to.
   void choose();
 
   ArrayRef<Group> getGroups() const { return groups; }
-  /// Loops that stay alone and why.
+  /// Loops that are not grouped, and the reasons.
   ArrayRef<std::pair<unsigned, std::string>> getRefusals() const {
     return refusals;
   }
@@ -63,7 +65,7 @@ private:
   std::string keepUntil(const Group &group, unsigned node);
   bool overwritesShared(const Group &group, unsigned node) const;
   void add(Group &group, unsigned node);
-  /// Returns the first node in the order that needs this one.
+  /// Returns the first node in the order that depends on this one.
   unsigned neededAt(unsigned node) const {
     unsigned first = none;
     for (unsigned next : nodes[node].successors)
@@ -82,18 +84,18 @@ private:
   const Machine &machine;
   unsigned maxBuffers;
   StepGraph::Lifetimes lifetimes;
-  /// Bytes in use at each instant.
+  /// The live bytes at each instant.
   SmallVector<int64_t> live;
   int64_t peakBytes = 0;
   SmallVector<Group> groups;
   SmallVector<std::pair<unsigned, std::string>> refusals;
 };
 
-/// Returns why the loop is better off alone, whatever else there is.
+/// Returns why the loop is better not grouped, whatever the other loops are.
 std::string GroupPlan::refuseLoop(FusionOp fusion) const {
   if (shards.lookup(fusion.getResult(0)))
     return "it runs only on the rank's shard";
-  // A start is then less than 2 % of the kernel's time.
+  // A launch is then less than 2 % of the kernel's time.
   constexpr double maxLaunches = 50;
   Cost cost = estimateCost(fusion, machine);
   if (cost.seconds > maxLaunches * machine.launchSeconds)
@@ -101,7 +103,7 @@ std::string GroupPlan::refuseLoop(FusionOp fusion) const {
   return "";
 }
 
-/// Returns whether one loop would be written over what another one still reads.
+/// Returns whether one loop would overwrite data that another one still reads.
 bool GroupPlan::overwritesShared(const Group &group, unsigned node) const {
   auto overwrites = [&](unsigned writer, unsigned reader) {
     return llvm::any_of(nodes[writer].inPlace, [&](StepGraph::InPlace pair) {
@@ -113,7 +115,8 @@ bool GroupPlan::overwritesShared(const Group &group, unsigned node) const {
   });
 }
 
-/// Keeps what the group reads until `node` runs, if memory allows.
+/// Extends the lifetimes of the group's operands until `node` runs, if memory
+/// allows.
 std::string GroupPlan::keepUntil(const Group &group, unsigned node) {
   SmallVector<std::pair<unsigned, int64_t>> extended;
   double rereadSeconds = 0;
@@ -150,13 +153,13 @@ std::string GroupPlan::keepUntil(const Group &group, unsigned node) {
   return reason;
 }
 
-/// Returns why the group cannot wait for `node` and run with it; if it can, its
-/// operands are kept.
+/// Returns why the group cannot be delayed to `node` and run with it; if it
+/// can, the lifetimes of its operands are extended.
 std::string GroupPlan::refuse(const Group &group, unsigned node) {
   if (group.neededAt <= node)
     return "a step before the next loop reads its result";
-  // The others of a group that the step's end alone waits for could not wait
-  // for further ones.
+  // Loops whose results only the end of the step reads could not be delayed to
+  // further ones.
   if ((group.neededAt == none) != (neededAt(node) == none))
     return "only one of the two loops is read within the step";
   unsigned buffers = group.buffers.size() + nodes[node].op->getNumResults();
@@ -177,8 +180,8 @@ void GroupPlan::add(Group &group, unsigned node) {
 }
 
 void GroupPlan::choose() {
-  // Numbers of groups that may still grow, and why the last loop could not
-  // join.
+  // The numbers of groups that may still grow, and why the last loop could not
+  // join them.
   constexpr size_t maxOpen = 4;
   SmallVector<std::pair<unsigned, std::string>> open;
   auto close = [&](size_t i) {
@@ -248,7 +251,7 @@ struct GroupKernels : ingot::impl::GroupKernelsBase<GroupKernels> {
     for (const StepGraph::Node &node : graph.getNodes())
       order.push_back(node.op);
     fusions.assign(plan.getGroups().size(), nullptr);
-    // What lives at once is a bound that packing does not always reach: groups
+    // The live bytes are a bound that packing does not always reach: groups
     // that do not fit are tried by halves.
     int64_t bytes = graph.getArenaBytes();
     unsigned attempts = 16;
@@ -280,7 +283,7 @@ struct GroupKernels : ingot::impl::GroupKernelsBase<GroupKernels> {
     StepGraph::applyOrder(graph.getSignature(), left);
   }
 
-  /// Makes a fusion of a group of the plan.
+  /// Creates the fusion of a planned group.
   void form(const Group &group, size_t number) {
     SmallVector<FusionOp> parts;
     for (unsigned node : group.nodes) {
@@ -321,7 +324,7 @@ struct GroupKernels : ingot::impl::GroupKernelsBase<GroupKernels> {
     return fusion;
   }
 
-  /// Puts the loops of a group back in their places.
+  /// Moves the loops of a group back to their positions.
   void dissolve(const Group &group, size_t number) {
     FusionOp fusion = fusions[number];
     Block &body = fusion.getBody().front();
@@ -365,9 +368,9 @@ struct GroupKernels : ingot::impl::GroupKernelsBase<GroupKernels> {
           << remark::reason("{0}", reason);
   }
 
-  /// What is where in the order; null where a loop joined a later one.
+  /// The operations in order; null where a loop joined a later one.
   SmallVector<Operation *> order;
-  /// Of each group; null where it is not formed.
+  /// The fusion of each group; null where it is not formed.
   SmallVector<FusionOp> fusions;
 };
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "passes/schedule/Order.h"
 
 #include "dialects/ingot/analysis/StateOnly.h"
@@ -24,12 +26,12 @@ OrderCost ingot::measureOrder(const StepGraph &graph,
 
 namespace {
 
-/// List scheduling in one direction: of the ready nodes, those that do not
-/// make the live memory grow come first, the most shrinking one ahead, then the
-/// others by rank.
+/// List scheduling in one direction: among the ready nodes, those that do not
+/// increase the live memory come first, starting with the one that frees most,
+/// then the others by rank.
 class ListScheduler {
 public:
-  /// `negligible`: bytes that count as no growth.
+  /// Creates a scheduler; `negligible` bytes do not count as growth.
   ListScheduler(const StepGraph &graph, ArrayRef<unsigned> order,
                 int64_t negligible)
       : nodes(graph.getNodes()), buffers(graph.getBuffers()),
@@ -40,19 +42,19 @@ public:
   virtual ~ListScheduler() = default;
 
 protected:
-  /// Growth, rank, node; growth is 0 for those that grow.
+  /// The ready nodes as growth, rank, node; growth is 0 for those that grow.
   using Entry = std::tuple<int64_t, int64_t, unsigned>;
 
-  /// Returns how much the live memory grows when the node runs next.
+  /// Returns by how much the live memory grows if the node runs next.
   virtual int64_t growth(unsigned node) const = 0;
-  /// Nodes that become ready, or may grow less, after this one.
+  /// The nodes that become ready, or may grow less, after this one.
   virtual void advance(unsigned node) = 0;
 
   void addReady(unsigned node) {
     ready.insert({0, rank[node], node});
     refresh(node);
   }
-  /// The node may have stopped to grow.
+  /// The node may not grow any more.
   void refresh(unsigned node) {
     Entry entry = {0, rank[node], node};
     if (!ready.contains(entry))
@@ -122,7 +124,7 @@ private:
         addReady(next);
   }
 
-  /// Readers of each buffer that have not run.
+  /// The number of readers of each buffer that have not run.
   SmallVector<unsigned> remaining;
 };
 
@@ -181,18 +183,18 @@ private:
 
 } // namespace
 
-/// Returns the order with waits that leave nothing in their bucket's memory
-/// right before the second bucket after theirs starts: one is under way all the
-/// time.
+/// Returns the order with waits that end the lifetime of their bucket right
+/// before the second bucket after theirs starts: one collective is always in
+/// flight.
 static SmallVector<unsigned> freeBuckets(const StepGraph &graph,
                                          ArrayRef<unsigned> order) {
   constexpr size_t underWay = 2;
   ArrayRef<StepGraph::Node> nodes = graph.getNodes();
   SmallVector<size_t> starts;
   DenseMap<Value, size_t> numbers;
-  // Where the last operation that comes before is.
+  // The position of the last operation that comes before.
   SmallVector<size_t> after(nodes.size(), 0);
-  // Waits by the place before which they go.
+  // The waits by the position before which they are inserted.
   DenseMap<size_t, unsigned> moved;
   DenseSet<unsigned> isMoved;
   for (auto [i, index] : enumerate(order)) {
@@ -235,9 +237,9 @@ static void findGathers(Value value, std::set<int64_t> &buckets) {
     findGathers(operand, buckets);
 }
 
-/// Returns the order in which what is computed from states alone waits for a
-/// bucket of them no earlier than the first that needs any of it; with
-/// `together` no later either.
+/// Returns the order in which values derived from states only wait for a bucket
+/// of these states no earlier than the first operation that needs one of them;
+/// with `together`, no later either.
 static SmallVector<unsigned> moveBehindWaits(const StepGraph &graph,
                                              ArrayRef<unsigned> order,
                                              bool together) {
@@ -245,7 +247,7 @@ static SmallVector<unsigned> moveBehindWaits(const StepGraph &graph,
   ArrayRef<StepGraph::Buffer> buffers = graph.getBuffers();
   DenseSet<Operation *> stateOnly =
       findStateOnlyOps(graph.getSignature().getFunction());
-  // Of the nodes that move, what they wait for.
+  // The buckets that each moved node waits for.
   std::map<unsigned, std::set<int64_t>> waits;
   SmallVector<size_t> place(nodes.size());
   for (auto [i, index] : enumerate(order)) {
@@ -268,8 +270,8 @@ static SmallVector<unsigned> moveBehindWaits(const StepGraph &graph,
   }
   if (waits.empty())
     return to_vector(order);
-  // Where the first successor is. What waits for several buckets reads what
-  // waits for one: it has its place first.
+  // The position of the first successor. A value that waits for several buckets
+  // reads values that wait for one: its position is determined first.
   auto findLimit = [&](unsigned index) {
     size_t limit = order.size();
     for (unsigned next : nodes[index].successors)
@@ -287,7 +289,7 @@ static SmallVector<unsigned> moveBehindWaits(const StepGraph &graph,
       continue;
     auto [bucket, isNew] =
         placeOf.try_emplace(*found->second.begin(), order.size());
-    // Its readers in the bucket have the bucket's place.
+    // Its readers in the bucket have the position of the bucket.
     for (unsigned next : nodes[index].successors)
       if (auto other = waits.find(next);
           other == waits.end() || other->second != found->second)
@@ -309,7 +311,8 @@ static SmallVector<unsigned> moveBehindWaits(const StepGraph &graph,
   return map_to_vector(keyed, [](const auto &key) { return std::get<3>(key); });
 }
 
-/// Returns the same, together, so that it can be one kernel, if memory allows.
+/// Returns the order in which all values derived from states only are computed
+/// together, so that they can be one kernel, if memory allows.
 static SmallVector<unsigned> waitLate(const StepGraph &graph,
                                       ArrayRef<unsigned> order) {
   SmallVector<unsigned> late = moveBehindWaits(graph, order, /*together=*/true);
@@ -321,16 +324,17 @@ static SmallVector<unsigned> waitLate(const StepGraph &graph,
   return moveBehindWaits(graph, order, /*together=*/false);
 }
 
-/// Returns the order with every bucket under way as soon as its parts are
-/// there, and behind everything else, bucket by bucket, what waits for them.
+/// Returns the order in which every bucket starts as soon as its parts are
+/// computed and, after everything else, bucket by bucket, the ops that wait for
+/// them.
 static SmallVector<unsigned> overlapBuckets(const StepGraph &graph,
                                             ArrayRef<unsigned> scheduled) {
   SmallVector<unsigned> order = waitLate(graph, scheduled);
   ArrayRef<StepGraph::Node> nodes = graph.getNodes();
-  // One more than the last bucket that a node needs, from the first one that
-  // starts; 0 for what needs none.
+  // One more than the number of the last bucket that a node depends on, in the
+  // order of their starts; 0 if it depends on none.
   SmallVector<unsigned> needs(nodes.size(), 0);
-  // Where the last operation that comes before is.
+  // The position of the last operation that comes before.
   SmallVector<size_t> after(nodes.size(), 0);
   DenseMap<Value, unsigned> numbers;
   for (auto [i, index] : enumerate(order)) {
@@ -349,7 +353,7 @@ static SmallVector<unsigned> overlapBuckets(const StepGraph &graph,
   }
   if (numbers.empty())
     return order;
-  // Starts as if they were right behind what they wait for.
+  // Starts are treated as if they were right after their operands.
   SmallVector<std::tuple<unsigned, size_t, bool, unsigned>> keyed;
   for (auto [i, index] : enumerate(order)) {
     bool isStart = numbers.contains(nodes[index].op->getNumResults() == 1
@@ -379,8 +383,8 @@ SmallVector<unsigned> ingot::improveOrder(const StepGraph &graph,
     best = std::move(candidate);
     cost = other;
   };
-  // Scalars that all updates wait for (of a step's number, say) do not hold
-  // them up: what all such nodes take together is a small share of the peak.
+  // Scalars that all updates depend on (for example, on the step number) do not
+  // delay them: all such nodes together take a small fraction of the peak.
   constexpr int64_t negligibleShare = 128;
   auto count = static_cast<int64_t>(order.size());
   int64_t negligible =

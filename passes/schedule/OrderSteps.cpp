@@ -1,5 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
-// Puts operations in an order that needs little memory.
+// OrderSteps: reorders operations to reduce peak memory.
 //===----------------------------------------------------------------------===//
 
 #include "dialects/ingot/support/Remarks.h"

@@ -1,5 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
-// Constants with several values become states, which have memory.
+// OutlineConstants: turns constants other than splats into states, which have
+// memory.
 //===----------------------------------------------------------------------===//
 
 #include "dialects/ingot/ir/Dialect.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // Scheduling passes, from a graph of kernels to a step with placed memory.
@@ -58,7 +59,8 @@ def Rematerialize : Pass<"ingot-rematerialize", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"budgetBytes", "budget-bytes", "int64_t", "-1", "limit of all planned memory in bytes">,
-    Option<"budgetPercent", "budget-percent", "double", "-1", "limit of the activations in percent of their size without a budget">,
+    Option<"budgetPercent", "budget-percent", "double", "-1",
+           "limit of the activations in percent of their size without a budget">,
     Option<"save", "save", "std::string", "\"\"", "nodes that are never recomputed (regular expression)">,
     Option<"recompute", "recompute", "std::string", "\"\"", "nodes that are always recomputed (regular expression)">,
   ];

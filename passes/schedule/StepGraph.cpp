@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "passes/schedule/StepGraph.h"
 
 #include "dialects/exec/Exec.h"
@@ -32,9 +34,9 @@ FlatSymbolRefAttr StepGraph::getState(Value value) const {
 // Writing in place
 //===----------------------------------------------------------------------===//
 
-/// Returns true if an operand of a fusion is read only at the element being
-/// computed, for results of as many elements, and by the loop that makes
-/// `result`. A reshape leaves elements where they are in memory.
+/// Returns true if an operand of a fusion is read only at the current element,
+/// for results of as many elements, and by the loop that computes `result`. A
+/// reshape does not move elements in memory.
 static bool isReadPointwise(FusionOp fusion, unsigned operand,
                             unsigned result) {
   if (fusion.getKind() == FusionKind::Group) {
@@ -75,20 +77,21 @@ static bool isReadPointwise(FusionOp fusion, unsigned operand,
   return true;
 }
 
-/// Returns true if `newValue` may be written over `oldValue`, a state's current
-/// value.
+/// Returns true if `newValue` may overwrite `oldValue`, the current value of a
+/// state.
 bool StepGraph::canReplace(BlockArgument oldValue, Value newValue) const {
   Operation *writer = newValue.getDefiningOp();
   if (!writer || inState.contains(newValue))
     return false;
-  // Only its maker writes a tensor, and views have none of their own.
+  // Only its defining op writes a tensor, and views have no memory of their
+  // own.
   if (oldValue.getType() != newValue.getType())
     return false;
   bool can = true;
   forEachUseThroughViews(oldValue, [&](OpOperand &use) {
     if (use.getOwner() == writer) {
       auto fusion = dyn_cast<FusionOp>(writer);
-      // Under the same type, a view has the same elements.
+      // A view of the same type has the same elements.
       can &= use.get().getType() == oldValue.getType() && fusion &&
              isReadPointwise(fusion, use.getOperandNumber(),
                              cast<OpResult>(newValue).getResultNumber());
@@ -116,7 +119,7 @@ void StepGraph::findStates() {
     BlockArgument current = currentOf.lookup(state);
     if (value == current)
       continue;
-    // Without an argument nothing reads the old value.
+    // If there is no argument, nothing reads the old value.
     bool inPlace = current ? canReplace(current, value)
                            : value.getDefiningOp() && !inState.contains(value);
     if (inPlace) {
@@ -128,14 +131,15 @@ void StepGraph::findStates() {
   }
 }
 
-/// True for tensors of as many elements of the same type.
+/// Returns true for tensors of the same number of elements and the same element
+/// type.
 static bool haveSameElements(Value a, Value b) {
   RankedTensorType left = tensorType(a), right = tensorType(b);
   return left.getElementType() == right.getElementType() &&
          left.getNumElements() == right.getNumElements();
 }
 
-/// Results that may take the memory of an operand that dies.
+/// The results that may reuse the memory of an operand whose lifetime ends.
 void StepGraph::findInPlace(Node &node) const {
   auto fusion = dyn_cast<FusionOp>(node.op);
   if (!fusion)
@@ -145,7 +149,7 @@ void StepGraph::findInPlace(Node &node) const {
     unsigned number = operand.getOperandNumber();
     if (!from || buffers[*from].isKept || buffers[*from].bucket >= 0)
       continue;
-    // The same memory under another name is read elsewhere.
+    // The same memory is read elsewhere through a view.
     unsigned names = llvm::count_if(fusion.getInputs(), [&](Value input) {
       return getBuffer(input) == from;
     });
@@ -218,7 +222,7 @@ void StepGraph::addNodes(const Target &target) {
     findInPlace(node);
 }
 
-/// Puts the parts of a bucket in its memory, where they can be.
+/// Places the parts of a bucket in its memory, where possible.
 void StepGraph::findParts(unsigned index) {
   auto end = dyn_cast<BucketEnd>(nodes[index].op);
   std::optional<unsigned> bucket =
@@ -233,7 +237,7 @@ void StepGraph::findParts(unsigned index) {
       continue;
     Buffer &buffer = buffers[*number];
     if (buffer.writer != index) {
-      // The sum takes the part's place: others must have read it.
+      // The sum overwrites the part: all other readers must have run.
       bool isFree = buffer.writer >= 0 && !buffer.isKept &&
                     !isa<BucketEnd>(nodes[buffer.writer].op) &&
                     llvm::all_of(buffer.readers, [&](unsigned reader) {
@@ -250,7 +254,7 @@ void StepGraph::findParts(unsigned index) {
   }
 }
 
-/// A view of several tensors waits for all of them (barriers).
+/// A view of several tensors depends on all of them (barriers).
 void StepGraph::addDependences(Value value, unsigned reader) {
   Operation *def = value.getDefiningOp();
   if (!def)
@@ -263,7 +267,7 @@ void StepGraph::addDependences(Value value, unsigned reader) {
     addDependences(operand, reader);
 }
 
-/// A state's old value is read before the new one takes its place.
+/// The old value of a state is read before it is overwritten by the new one.
 void StepGraph::addStateOrder() {
   for (Value result : signature.getReturn()->getOperands()) {
     Value value = resolveViews(result);
@@ -301,7 +305,7 @@ void StepGraph::applyOrder(Signature signature, ArrayRef<Operation *> order) {
   Operation *end = signature.getReturn();
   DenseSet<Operation *> moved;
   SmallVector<Operation *> work;
-  // What an operation reads through, first.
+  // First, the views through which an operation reads.
   auto moveViews = [&](Operation *op) {
     work.push_back(op);
     while (!work.empty()) {
@@ -363,12 +367,14 @@ StepGraph::Lifetimes StepGraph::getLifetimes(ArrayRef<unsigned> order,
     if (reuse)
       for (auto [to, from] : node.inPlace) {
         Interval &interval = result.intervals[result.ofBuffer[from]];
-        // The operand dies here, and no other result has its memory.
+        // The lifetime of the operand ends here, and no other result reuses its
+        // memory.
         if (result.ofBuffer[to] != none || lastRead(from) != at[index] ||
             interval.last != at[index])
           continue;
         result.ofBuffer[to] = result.ofBuffer[from];
-        // One instant more, so that no other result takes it as well.
+        // The lifetime is one instant longer, so that no other result reuses
+        // the memory as well.
         interval.last = std::max(at[index] + 1, lastRead(to));
       }
     for (unsigned to : node.writes)

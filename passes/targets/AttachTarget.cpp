@@ -1,6 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// AttachTarget: the attribute of a module that says what it is compiled for.
+// AttachTarget: sets the target attribute of a module.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // Selection of the target of a module.
@@ -20,7 +21,8 @@ def AttachTarget : Pass<"ingot-attach-target", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"target", "target", "std::string", "\"cpu\"", "cpu, cuda, or emulator for tests">,
-    Option<"arch", "arch", "std::string", "\"\"", "LLVM's name of a CPU, or a GPU architecture; native and sm_90 by default">,
+    Option<"arch", "arch", "std::string", "\"\"",
+           "LLVM's name of a CPU, or a GPU architecture; native and sm_90 by default">,
     Option<"tf32", "tf32", "bool", "false", "allow a GPU to round fp32 operands to TF32">,
   ];
   let dependentDialects = ["::ingot::IngotDialect"];

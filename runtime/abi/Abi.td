@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // The C ABI between a compiled training step and the runtime: the one place
@@ -121,7 +122,7 @@ def GridKernel : Struct<"ingot_grid_kernel", [
     Field<I32, "shared_bytes", "Memory that the threads of a block share.">,
     Field<I32, "any_grid", "Whether the kernel computes the same with any number of blocks.">, ReservedField<>,
     Field<I64, "extent", [{
-      If not 0, the kernel runs a range of so many iterations: behind the buffers it takes the first one and the end,
+      If not 0, the kernel runs a range of that many iterations: behind the buffers it takes the first one and the end,
       two i64.
     }]>,
     Field<I64, "shard_first", "As in ingot_kernel.">, Field<I64, "shard_of">, IndexField<>]> {
@@ -197,7 +198,7 @@ def ExtraKernels : Constant<"INGOT_EXTRA_KERNELS", 2> {
   let description = "The most kernels that compute an extra output of an epilogue.";
 }
 def SignBits : Constant<"INGOT_SIGN_BITS", 128> {
-  let description = "Rows of packed signs start at multiples of so many bits.";
+  let description = "Rows of packed signs start at multiples of this number of bits.";
 }
 def MatmulEpilogueGridDesc : Struct<"ingot_matmul_epilogue_grid_desc", [
     Field<GridKernel, "finish", [{
@@ -326,8 +327,8 @@ def Attention : Entry<"ingot_attention", AttentionDesc, "attention", !listconcat
     HeadsOut<"result", "queries", "heads", "value_size">, Out<"lse", "f32", ["batch", "heads", "queries"]>,
     Scratch])> {
   let description = [{
-    result = softmax(scale * query key^T + bias, where allowed) value for each head, and lse, the logarithm of the sum
-    of exponentials: 0 and +infinity for a query that attends to no key. Lengths are at least 1 on a GPU.
+    result = softmax(scale * query key^T + bias, where allowed) value for each head, and lse, the log-sum-exp of
+    the scores: 0 and +infinity for a query that attends to no key. Lengths are at least 1 on a GPU.
   }];
 }
 def AttentionGrad : Entry<"ingot_attention_grad", AttentionDesc, "attention", !listconcat([
@@ -349,7 +350,7 @@ def AttentionGrad : Entry<"ingot_attention_grad", AttentionDesc, "attention", !l
 
 def Exchange : Section<"Exchange between ranks"> {
   let description = [{
-    A collective is a start and a wait, with the same descriptor but for `index`. Nothing else touches the bucket
+    A collective is a start and a wait, with the same descriptor except `index`. Nothing else touches the bucket
     between the two.
   }];
 }

@@ -1,6 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// Which kernels finish a product where the library does not.
+// Fallback epilogue kernels of a matmul, for libraries that refuse the
+// epilogue.
 //
 //===----------------------------------------------------------------------===//
 

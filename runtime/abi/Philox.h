@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // The numbers of Philox-4x32-10 (docs/spec/random.md; Salmon et al., "Parallel
@@ -14,7 +15,7 @@
 namespace ingot::abi::philox {
 
 inline constexpr int kRounds = 10;
-/// What counters are multiplied with, and keys raised by, in each round.
+/// Factors of the counters and increments of the keys in each round.
 inline constexpr uint32_t kMultipliers[] = {0xD2511F53, 0xCD9E8D57};
 inline constexpr uint32_t kKeySteps[] = {0x9E3779B9, 0xBB67AE85};
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // The classes of the records in Abi.td, and what tools/ingot-tblgen makes of

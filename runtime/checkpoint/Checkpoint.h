@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // Checkpoints: DIR/step-N holds state.safetensors and checkpoint.json, and

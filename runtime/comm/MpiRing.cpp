@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "runtime/comm/MpiRing.h"
 
 #include "runtime/cpu/HalfPrecision.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // Sums and shards along a ring of ranks: each sends to the next and receives
@@ -5,7 +6,7 @@
 // algorithms for clusters of workstations", 2009). A rank sends (N - 1) / N of
 // the bytes to reduce, and as many to gather, the least there can be.
 //
-// Shards travel in chunks, so that one is on its way while another is added,
+// Shards are sent in chunks, so that one is on its way while another is added,
 // and what is added is still in the cache.
 //
 //===----------------------------------------------------------------------===//

@@ -1,8 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // Where compiled functions run, with the two blocks of memory that they work
 // on (Abi.h). A trainer is linked with one implementation: runtime/cpu, or
-// runtime/device, which loads a plugin. docs/design/device.md has the picture.
+// runtime/cuda, which is loaded on demand. docs/design/device.md has the
+// picture.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // The manifest of a compiled module (docs/manifest.md), read and checked.
@@ -202,7 +203,7 @@ struct Manifest {
   bool hasShards() const;
   /// Memory for the states that ranks have shards of, on `rank` of `ranks`.
   int64_t getShardBytes(int64_t rank, int64_t ranks) const;
-  /// Memory for the messages of so many ranks.
+  /// Memory for the payloads of that number of ranks.
   int64_t getMessageBytes(int64_t ranks) const;
   const FunctionSpec *findFunction(std::string_view name,
                                    size_t variant = 0) const;

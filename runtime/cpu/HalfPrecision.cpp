@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "runtime/cpu/HalfPrecision.h"
 
 #include "runtime/abi/Abi.h"

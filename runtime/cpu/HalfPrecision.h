@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // bf16 and f16 on processors that do not compute in them: arrays to f32 and

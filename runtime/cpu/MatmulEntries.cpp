@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // ingot_matmul and ingot_matmul_epilogue (Abi.h). Tile units (AMX), and in f32

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // ingot_shards and ingot_shard_square_sum (Abi.h), for shards in the memory of

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // The one thread pool of the process: libgomp's, which oneDNN uses as well, so

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // An NVIDIA GPU: the blocks in its memory, a stream for runs and one for copies

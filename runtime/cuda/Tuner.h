@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // What is fastest on a GPU, by trying: algorithms of libraries, and numbers of

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // NumPy's .npy and .npz files. Format: numpy/lib/format.py, versions 1 to 3.

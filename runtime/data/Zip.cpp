@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // ZIP archives. Layout: PKWARE's APPNOTE 4.3 to 4.5.

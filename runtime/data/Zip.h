@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // ZIP archives as NumPy writes them: entries stored or deflated, zip64. Reads

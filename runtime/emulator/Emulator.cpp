@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "runtime/emulator/Emulator.h"
 
 #include "runtime/abi/Epilogue.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // Runs device kernels on the CPU as a grid of blocks of threads, and finds what

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // A profile of a run: a trace for Perfetto and chrome://tracing, and a table.

@@ -1,9 +1,10 @@
-// Matrix products of ours (runtime/cpu/gemm) against oneDNN called alone, both
-// sides alternating in one run: the products of gpt2 at 4 x 128 tokens and of
-// gpt-mini at 8 x 256, forward (x w^T), by the input (dy w) and by the weights
-// (dy^T x). Prints GFLOP/s of each, the best of the rounds, and the ratio. On
-// tile units where the processor has them; `vectors` are those of f32 all the
-// same.
+// SPDX-License-Identifier: Apache-2.0
+
+// Ingot's own GEMM (runtime/cpu/gemm) against oneDNN's, alternating in one run:
+// the matmuls of gpt2 at 4 x 128 tokens and of gpt-mini at 8 x 256, forward
+// (x w^T) and the gradients of the input (dy w) and of the weights (dy^T x).
+// Prints the GFLOP/s of each, the best of the rounds, and the ratio. Uses AMX
+// where the CPU has it; `vectors` measures the f32 vector kernels in any case.
 //
 //   cmake --build --preset release --target ingot-bench-products
 //   OMP_NUM_THREADS=2 build/release/bin/ingot-bench-products

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One layer of causal attention (4 heads of 64), trained at growing lengths: whole and decomposed, alternating.
 
 Prints the planned arena and the median step of both forms, and fails unless the whole form's memory grows in

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which share of the memory's bandwidth the memory-bound kernels reach, on tensors of 1 GiB.
 
 Trains models that hold one tensor of that size, with --profile, and compares the bytes per second of each

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Trainer against PyTorch, alternating in one run: step time, memory, compile time.
 
 Every round runs the trainer and each mode of PyTorch once, in fresh processes; a figure is the median of

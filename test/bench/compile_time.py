@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How compile time grows with the depth of a model: transformers of 12, 24, 48 and 96 layers.
 
 Prints the seconds of ingotc for each, of which the passes over the graph (--emit mlir), the seconds with half the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Whether training in 16 bits, or with compressed gradients, ends where fp32 does.
 
 Trains the two examples with several seeds and equal numbers of steps. Every run draws its order of samples by the

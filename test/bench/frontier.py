@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Step time against memory: a model's trainers under falling budgets, alternating in one run.
 
 A machine's speed may change within a run: before and after each trainer the one without a budget runs, and a figure

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Two ranks of one thread over a slow link: what of the communication a step does not hide.
 
 The link is the loopback device of a network namespace, shaped to --rate; both ranks share its queue. Each round

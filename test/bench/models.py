@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The reference models of the benchmark, with inputs and labels.
 
 Run as a program with PyTorch: `models.py export NAME DIRECTORY` writes NAME.onnx and NAME.npz,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Writes goldens-attention/: what PyTorch computes for each kind of attention.
 
 Needs PyTorch and onnxscript. Run it after changing a case, and check the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Writes exported/: small models as each of PyTorch's exporters writes them.
 
 Needs PyTorch and onnxscript. Run it after changing a model, and check the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Trainers for GPUs where there is none: fakes for CUDA's libraries say what is
 asked of them and in which order (test/fakes/cuda/Fakes.h)."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Writes goldens/CASE/: what PyTorch computes, for run.py to compare with.
 
 Needs PyTorch and onnxscript. Run it after changing a case, and check the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the end-to-end cases share: running the compiler and its trainers.
 
 A case is a function `case(ingot)` registered with @case("name"); it raises

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Trainers on several ranks of this machine."""
 
 import shutil

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Writes goldens-optimizers.json: weights after 20 steps on fixed gradients.
 
 sgd, momentum, adam, adamw and adagrad by torch.optim, lamb and lion by their

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Compiles models with ingotc, trains them, and compares with PyTorch's goldens.
 
   run.py                      every case

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """folding.py ORIGINAL.mlir: writes functions that compute with random constants.
 
 folding.py --pair ORIGINAL.mlir FOLDED.mlir: writes one module in which each

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """hostile_ir.py ROOT OUT.mlir [SEED]: functions of the dialect's tests with numbers
 replaced by hostile ones, separated for --split-input-file.
 

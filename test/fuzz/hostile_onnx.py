@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """hostile_onnx.py OUT-FOLDER MODEL...: changes models in hostile ways, and imports each
 with ingot-opt, which must either succeed or end with status 3, an `error:` line and a
 `hint:` line.

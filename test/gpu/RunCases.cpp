@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // Runs what MakeCases.cpp made on the GPU, each function twice, and compares

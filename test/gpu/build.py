@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Makes the folder that check.py runs from on a machine with a GPU: tests of kernels, trainers, the losses
 that the processor's trainers have, and the scripts for PyTorch. build.py FOLDER; see tools/gpu-check."""
 

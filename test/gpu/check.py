@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Checks trainers on this machine's GPU: check.py [--out FOLDER] [--only SECTION...]
 
 Writes report.json and report.md, and traces, to FOLDER after every section. A run ends after some minutes (--limit);

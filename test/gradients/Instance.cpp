@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "test/gradients/Instance.h"
 
 #include "mlir/IR/IRMapping.h"

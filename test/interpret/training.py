@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The training step, built from an ONNX model and run by the interpreter,
 against the losses and weights of PyTorch in test/end-to-end/goldens."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Arrays for tests, and what becomes of them; %arrays in RUN lines.
 
     arrays.py make FILE.npz NAME=SHAPE[:VALUES]...

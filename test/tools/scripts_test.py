@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The scripts that count tests and run documents: what they count is what CI says."""
 
 import pathlib

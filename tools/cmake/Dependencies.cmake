@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Finds what Ingot is built from; what is missing is one line that says what to do.
 
 if(DEFINED ENV{INGOT_DEPS})

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The kinds of target this tree has. Headers stand beside sources; the
 # repository root and the build root are the include roots of everything.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # What ingotc links trainers from, gathered in lib/ingot of the build tree so
 # that no compiler is needed on the user's machine and the tree can be moved:
 # link-TARGET.txt there lists it, one "KIND PATH" per line in link order, paths

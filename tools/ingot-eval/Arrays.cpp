@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "tools/ingot-eval/Arrays.h"
 
 #include "mlir/IR/BuiltinTypes.h"

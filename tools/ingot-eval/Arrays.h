@@ -1,6 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// The interpreter's tensors from and to .npz files.
+// Reads and writes the interpreter's tensors as .npz files.
 //
 //===----------------------------------------------------------------------===//
 
@@ -9,8 +10,8 @@
 
 #include "dialects/reference/Module.h"
 
-/// All arrays of an .npz file; the array of an .npy file is named `single`.
-/// Throws ingot::runtime::Error.
+/// Returns all arrays of an .npz file; the array of an .npy file is named
+/// `single`. Throws ingot::runtime::Error.
 ingot::reference::NamedTensors readArrays(const std::string &path,
                                           const std::string &single,
                                           mlir::MLIRContext &context);

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "tools/ingot-eval/Load.h"
 
 #include "dialects/ingot/ir/Dialect.h"

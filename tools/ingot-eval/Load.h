@@ -1,6 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// A module from a file, and the function in it that is meant.
+// Loads a module from a file, and selects a function in it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,7 +12,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 /// Reads `path`: ONNX if it ends in .onnx, else MLIR; `-` is standard input.
-/// Null after diagnostics have been emitted.
+/// Returns null after diagnostics have been emitted.
 mlir::OwningOpRef<mlir::ModuleOp>
 loadModule(const std::string &path,
            const ingot::onnx_import::ImportOptions &options,

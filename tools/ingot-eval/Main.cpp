@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // ingot-eval: runs a function of a module in the interpreter, or compiled.
@@ -30,7 +31,7 @@ struct Options {
   ingot::onnx_import::ImportOptions import;
   int64_t steps = 1, ranks = 1;
   bool expect = false;
-  /// -O level of compiled code; -1 is the interpreter.
+  /// The -O level of compiled code; -1 is the interpreter.
   int64_t compiled = -1;
   ingot::Backend backend = ingot::Backend::Cpu;
 };
@@ -96,7 +97,8 @@ static Options parseOptions(int argc, char **argv) {
   app.add_flag("--expect", options.expect,
                "Run all functions named test_*, which return pairs of an "
                "actual and an expected tensor, and compare each pair");
-  // As text: a flag reads the number 0 as its negation.
+  // The level is text, because a flag would interpret the number 0 as its
+  // negation.
   std::string level;
   app.add_flag("--compiled{2}", level,
                "Compile for this CPU as ingotc -O2 does, or with --compiled=N "
@@ -207,8 +209,8 @@ static int runTests(ModuleOp module, const Options &options) {
 }
 
 /// Returns the inputs of step `step`: of an array that is longer than the
-/// argument, the part whose turn it is. What remains at the end is left out,
-/// and the beginning follows.
+/// argument, the part of that step. A remainder at the end is skipped, and the
+/// parts start over.
 static NamedTensors inputsOfStep(func::FuncOp function,
                                  const NamedTensors &inputs, int64_t step) {
   NamedTensors taken = inputs;
@@ -232,7 +234,7 @@ static NamedTensors inputsOfStep(func::FuncOp function,
   return taken;
 }
 
-/// One tensor with a new first dimension that counts the steps.
+/// Returns one tensor with a new first dimension that counts the steps.
 static NamedTensors stack(const std::vector<NamedTensors> &steps) {
   NamedTensors stacked;
   for (const auto &[name, first] : steps.front()) {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "tools/ingot-eval/Slots.h"
 
 #include "dialects/exec/Exec.h"

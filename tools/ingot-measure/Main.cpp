@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // ingot-measure: writes the profile of this machine for `ingotc --machine`.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "tools/ingot-measure/Measure.h"
 
 #include "passes/targets/cpu/CpuScratch.h"
@@ -18,7 +20,8 @@ using namespace ingot::runtime;
 
 namespace {
 
-/// Seconds of the fastest of several calls, after one that is not counted.
+/// Returns the time in seconds of the fastest of several calls, after one that
+/// is not counted.
 double bestSeconds(int runs, const std::function<void()> &call) {
   using Clock = std::chrono::steady_clock;
   call();
@@ -36,14 +39,16 @@ int64_t bytesOf(ingot_dtype type) {
   return type == INGOT_F64 ? 8 : type == INGOT_F32 ? 4 : 2;
 }
 
-/// Zeros, which every type has in the same bytes, touched.
+/// Returns a buffer of zeros, which have the same bytes in every type, touched
+/// once.
 Block makeZeros(int64_t bytes) {
   Block block(bytes, "a measurement");
   std::memset(block.getData(), 0, bytes);
   return block;
 }
 
-/// Random numbers near 1: processors multiply zeros faster, for less power.
+/// Fills a buffer with random numbers near 1: CPUs multiply zeros faster,
+/// because they use less power.
 Block makeNumbers(ingot_dtype type, int64_t count) {
   Block block(count * bytesOf(type), "a measurement");
   std::minstd_rand random;
@@ -61,7 +66,8 @@ Block makeNumbers(ingot_dtype type, int64_t count) {
   return block;
 }
 
-/// Operations per second of a product of square matrices on `machine`.
+/// Returns the operations per second of a matmul of square matrices on
+/// `machine`.
 double measureMatmul(ingot_dtype type, int64_t size, const Machine &machine) {
   ingot_context context;
   ingot_matmul_desc desc = {};
@@ -78,7 +84,7 @@ double measureMatmul(ingot_dtype type, int64_t size, const Machine &machine) {
   return 2.0 * size * size * size / seconds;
 }
 
-/// Operations per second of a convolution of the usual kind, 3 x 3 over 64
+/// Returns the operations per second of a typical convolution, 3 x 3 over 64
 /// channels: the mean of it and of its gradients.
 double measureConvolution(ingot_dtype type, int64_t extent) {
   constexpr int64_t batch = 8, channels = 64, taps = 9;
@@ -110,7 +116,8 @@ double measureConvolution(ingot_dtype type, int64_t extent) {
   return 3 * 2.0 * pixels * channels * channels * taps / seconds;
 }
 
-/// Operations per second of causal attention, forward: what may run again.
+/// Returns the operations per second of causal attention, forward, which may be
+/// recomputed.
 double measureAttention(int32_t type, const Machine &machine) {
   constexpr int64_t heads = 16, tokens = 512, size = 64;
   ingot_context context;
@@ -145,8 +152,8 @@ double measureAttention(int32_t type, const Machine &machine) {
   return 4.0 * heads * pairs * size / seconds;
 }
 
-/// Bytes read and written per second by y = x + c over arrays of `bytes`, in
-/// the best of many short runs: other programs may be at work.
+/// Returns the bytes read and written per second by y = x + c over arrays of
+/// `bytes`, in the best of many short runs: other programs may be running.
 double measureBandwidth(int64_t bytes, int runs) {
   Block x = makeZeros(bytes), y = makeZeros(bytes);
   auto *from = reinterpret_cast<const float *>(x.getData());
@@ -161,8 +168,8 @@ double measureBandwidth(int64_t bytes, int runs) {
   return 2.0 * static_cast<double>(bytes) / seconds;
 }
 
-/// Operations per second of a polynomial, of data in cache: between the plain
-/// elementwise ops and the transcendental ones.
+/// Returns the operations per second of a polynomial, of data in cache: between
+/// the simple elementwise ops and the transcendental ones.
 template <typename T> double measureVector() {
   constexpr int64_t elements = 1 << 16, grain = 1 << 12;
   constexpr int runs = 32, degree = 8;

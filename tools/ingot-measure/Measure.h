@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // Measures the figures of a machine profile on this machine.
@@ -11,9 +12,10 @@
 
 namespace ingot {
 
-/// Rates with the threads that a trainer would use here (OMP_NUM_THREADS, else
-/// the affinity mask); each figure is the best of several short runs. What is
-/// not measured (links between ranks) has the built-in figures.
+/// Measures throughputs with the threads that a trainer would use here
+/// (OMP_NUM_THREADS, else the affinity mask); each figure is the best of
+/// several short runs. Figures that are not measured (links between ranks) are
+/// the built-in ones.
 Machine measureMachine();
 
 } // namespace ingot

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // ingot-opt: runs passes on a module or an ONNX model. Everything of mlir-opt

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "tools/ingot-opt/OnnxInput.h"
 
 #include "dialects/ingot/ir/Diagnostics.h"

@@ -1,5 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
-// The page docs/abi.md.
+// Generates the page docs/abi.md.
 //===----------------------------------------------------------------------===//
 
 #include "tools/ingot-tblgen/Model.h"
@@ -95,7 +96,7 @@ static void emitDocs(const RecordKeeper &records, raw_ostream &os) {
      << "Generated from `runtime/abi/Abi.td`; edit that, then build the target "
         "`ingot-docs`.\n\n";
   emitText("What couples a compiled training step and the runtime: structs, "
-           "entries and constants of the header `runtime/abi/Abi.h`, which the "
+           "entries and constants of the header `Abi.h`, which the "
            "build makes of the same records. `INGOT_ABI_VERSION` is a hash of "
            "them without descriptions: a trainer refuses a module with another "
            "one.",

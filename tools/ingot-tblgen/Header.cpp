@@ -1,5 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
-// The C header runtime/abi/Abi.h.
+// Generates the C header runtime/abi/Abi.h.
 //===----------------------------------------------------------------------===//
 
 #include "tools/ingot-tblgen/Model.h"
@@ -43,7 +44,7 @@ static void emitEnum(const Record *type, raw_ostream &os) {
 static void emitStruct(const Record *type, raw_ostream &os) {
   StringRef name = type->getValueAsString("name");
   os << "typedef struct " << name << " {\n";
-  // Neighbours of one type without words of their own share a line.
+  // Adjacent fields of one type without descriptions of their own share a line.
   std::string line, previous;
   auto flush = [&] {
     if (!line.empty())
@@ -91,7 +92,7 @@ static void emitCallback(const Record *type, raw_ostream &os) {
      << '\n';
 }
 
-/// One record of the file.
+/// Prints one record of the file.
 static void emitRecord(const Record *record, raw_ostream &os) {
   if (record->isSubClassOf("Section")) {
     os << "\n//===" << std::string(kWidth - 10, '-') << "===//\n// "

@@ -1,5 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
-// ingot-tblgen: what the build and the documentation make of the ABI's records.
+// ingot-tblgen: generates sources and documentation from the records of the
+// ABI.
 //===----------------------------------------------------------------------===//
 
 #include "llvm/TableGen/Main.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "tools/ingot-tblgen/Model.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -65,8 +67,7 @@ std::vector<Field> tblgen::getFields(const Record *type) {
   return fields;
 }
 
-/// Returns what stands in the struct itself goes before what is in structs
-/// within it.
+/// Fields of the struct itself are matched before those of structs within it.
 static std::optional<FieldPath> findIn(const Record *type, StringRef name) {
   std::vector<Field> fields = getFields(type);
   for (const Field &field : fields)
@@ -177,7 +178,7 @@ std::vector<std::string> tblgen::wrap(StringRef text, size_t width) {
   return lines;
 }
 
-/// Everything of a struct but descriptions.
+/// Adds everything of a struct except its descriptions.
 static void addStruct(const Record *type, raw_ostream &os) {
   for (const Field &field : getFields(type))
     os << field.getCType() << ' ' << field.type->getValueAsString("name") << ' '
@@ -186,7 +187,8 @@ static void addStruct(const Record *type, raw_ostream &os) {
 }
 
 uint32_t tblgen::getVersion(const RecordKeeper &records) {
-  // By name: the order in the file is no part of the ABI.
+  // The records are sorted by name: the order in the file is not a part of the
+  // ABI.
   std::vector<std::string> parts;
   for (StringRef kind : {"Constant", "Enum", "Callback", "Struct", "Function",
                          "Definition", "Entry"})

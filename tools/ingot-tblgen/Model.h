@@ -1,7 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// The records of runtime/abi/Abi.td as the generators take them: in the order
-// of the file, with the layout that C gives the structs.
+// The records of runtime/abi/Abi.td in the form that the generators use: in the
+// order of the file, with the layout that C gives the structs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,12 +22,12 @@ struct Layout {
 };
 Layout getLayout(const llvm::Record *type);
 
-/// A field of a struct and its place.
+/// A field of a struct and its offset.
 struct Field {
   const llvm::Record *record;
   const llvm::Record *type;
   llvm::StringRef name;
-  /// Of an element of an array.
+  /// The layout of an element of an array.
   uint64_t bytes;
   uint64_t offset;
   /// The number of elements; 1 if the field is no array.
@@ -41,20 +42,21 @@ struct Field {
 /// leave gaps between them, or a name occurs twice.
 std::vector<Field> getFields(const llvm::Record *type);
 
-/// A field of a descriptor, or of a struct in it, by its name.
+/// Refers to a field of a descriptor, or of a struct in it, by its name.
 struct FieldPath {
-  /// Names from the descriptor on, as C writes them: `matmul.batch`.
+  /// The names from the descriptor on, as C writes them: `matmul.batch`.
   std::string path;
   const llvm::Record *owner;
   Field field;
-  /// From the beginning of the descriptor on.
+  /// The offset from the beginning of the descriptor.
   uint64_t offset;
 };
-/// Ends the program with an error, at `where`, if there is no such field.
+/// Finds the field; ends the program with an error, at `where`, if there is
+/// none.
 FieldPath findField(const llvm::Record *descriptor, llvm::StringRef name,
                     const llvm::Record *where);
 
-/// All records of a class, in the order of the file.
+/// Returns all records of a class, in the order of the file.
 std::vector<const llvm::Record *> list(const llvm::RecordKeeper &records,
                                        llvm::StringRef kind);
 
@@ -63,13 +65,13 @@ std::vector<const llvm::Record *> list(const llvm::RecordKeeper &records,
 std::string joinParameters(llvm::StringRef head,
                            llvm::ArrayRef<std::string> parameters);
 
-/// Returns an entry or a function of the runtime as C declares it.
+/// Returns an entry point or a function of the runtime as C declares it.
 std::string getPrototype(const llvm::Record *function);
 
 /// Returns the description of a record in lines of at most `width` characters.
 std::vector<std::string> wrap(llvm::StringRef text, size_t width);
 
-/// Returns a hash of everything but descriptions, in 31 bits.
+/// Returns a hash of everything except descriptions, in 31 bits.
 uint32_t getVersion(const llvm::RecordKeeper &records);
 
 } // namespace ingot::tblgen

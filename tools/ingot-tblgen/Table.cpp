@@ -1,6 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
-// What runtime/abi/Table.h includes, and Abi.def: a macro for each struct,
-// field, entry and case, for tests and symbol tables.
+// Generates the tables that runtime/abi/Table.h includes, and Abi.def: a macro
+// for each struct, field, entry and case, for tests and symbol tables.
 //===----------------------------------------------------------------------===//
 
 #include "tools/ingot-tblgen/Model.h"
@@ -12,7 +13,7 @@
 using namespace llvm;
 using namespace ingot::tblgen;
 
-/// Returns a null pointer or the address of a variable.
+/// Returns the initializer of a pointer: null, or the address of a variable.
 static std::string address(StringRef prefix, const Record *type,
                            StringRef kind) {
   if (!type->isSubClassOf(kind))
@@ -52,7 +53,7 @@ static void emitTableStruct(const Record *type, raw_ostream &os) {
      << "> = kStruct_" << name << ";\n\n";
 }
 
-/// Returns a FieldPlace.
+/// Returns the initializer of a FieldPlace.
 static std::string place(const Record *descriptor, StringRef name,
                          const Record *where) {
   if (name.empty())

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "tools/ingotc/Link.h"
 
 #include "runtime/core/Error.h"
@@ -23,12 +25,12 @@ using runtime::failure;
 
 namespace {
 
-/// A directory that goes away with the scope.
+/// A directory that is removed at the end of the scope.
 class ScratchDirectory {
 public:
   explicit ScratchDirectory(const std::string &beside) {
     llvm::SmallString<128> path;
-    // LLVM takes a relative prefix to be in the system's temporary directory.
+    // LLVM puts a relative prefix into the system's temporary directory.
     std::error_code error = llvm::sys::fs::createUniqueDirectory(
         fs::absolute(beside).string() + ".building", path);
     if (error)
@@ -184,7 +186,7 @@ void ingot::linkTrainer(const LinkInput &input, const std::string &output) {
       "-pie", "--eh-frame-hdr", "--as-needed", "--gc-sections", "-z", "relro",
       "-z", "now", "-z", "noexecstack", "-dynamic-linker",
       "/lib64/ld-linux-x86-64.so.2", "-rpath", "$ORIGIN/" + name + ".libs",
-      // Libraries of the bundle find each other beside themselves.
+      // Libraries of the bundle find each other in their own directory.
       "--disable-new-dtags", "-o", executable};
   args.insert(args.end(), start.begin(), start.end());
   args.push_back(scratch.path("step.o"));
@@ -209,7 +211,7 @@ void ingot::linkTrainer(const LinkInput &input, const std::string &output) {
   args.insert(args.end(), end.begin(), end.end());
   runLinker(linker, args, scratch);
 
-  // The libraries first: a trainer that is there is whole.
+  // The libraries are moved first: a trainer that exists is complete.
   std::string libraries = output + ".libs";
   try {
     fs::remove_all(libraries);
@@ -225,7 +227,7 @@ void ingot::linkTrainer(const LinkInput &input, const std::string &output) {
         fs::copy_file(line.path,
                       fs::path(libraries) / fs::path(line.path).filename(),
                       fs::copy_options::overwrite_existing);
-    // What the bundled libraries need themselves.
+    // The libraries that the bundled libraries depend on.
     for (const auto &entry : fs::directory_iterator(libraries))
       for (const std::string &needed : neededLibraries(entry.path().string()))
         for (const LinkLine &line : lines)

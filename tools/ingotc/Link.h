@@ -1,6 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// From an object file to a trainer.
+// Links an object file to a trainer.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,14 +12,14 @@
 
 namespace ingot {
 
-/// What the trainer is made of besides the runtime. Empty blobs are left out.
+/// The parts of the trainer besides the runtime. Empty blobs are left out.
 struct LinkInput {
-  /// The device that the trainer runs on: cpu or cuda.
+  /// The target that the trainer runs on: cpu or cuda.
   std::string target = "cpu";
   std::string object;
-  /// Embedded under the names that `--ingot-lower-steps` refers to.
+  /// The blobs, embedded under the names that `--ingot-lower-steps` refers to.
   std::string weights, exportLiteral;
-  /// Takes the transports along.
+  /// Whether transports between ranks are linked.
   bool dataParallel = false;
 };
 

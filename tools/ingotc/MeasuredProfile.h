@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // The machine profile that `--machine measured` uses.
@@ -12,8 +13,8 @@
 namespace ingot {
 
 /// Returns the profile that ingot-measure wrote of this machine: once for a
-/// kind of processor, number of threads and version, in the user's cache
-/// directory. The first call measures. Throws failure.
+/// model of CPU, number of threads and version, in the user's cache directory.
+/// The first call measures. Throws failure.
 std::string findMeasuredProfile();
 
 } // namespace ingot

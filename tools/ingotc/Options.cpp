@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "tools/ingotc/Options.h"
 
 #include "passes/parallel/GradComm.h"

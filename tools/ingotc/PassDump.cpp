@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "tools/ingotc/PassDump.h"
 
 #include "mlir/Pass/Pass.h"
@@ -30,7 +32,8 @@ private:
     StringRef name = pass->getArgument();
     if (name.empty())
       return;
-    // A pipeline of function passes runs whole on one function after the other.
+    // A pipeline of function passes runs completely on one function after the
+    // other.
     auto [known, isFirst] = numbers.try_emplace(pass, number + 1);
     if (isFirst)
       ++number;

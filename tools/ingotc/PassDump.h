@@ -1,6 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// --dump-passes: the module after each pass, one numbered file per stage.
+// Implements --dump-passes: the module after each pass, in numbered files.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,10 +15,10 @@
 
 namespace ingot {
 
-/// Writes DIRECTORY/NN-pass.mlir for every pass of the pipeline, also for one
+/// Writes DIRECTORY/NN-pass.mlir for every pass of the pipeline, even for one
 /// that fails: the module, or for a pass on functions each function after it.
-/// `number` counts on across pipelines. Throws runtime::Error where the
-/// directory cannot be written.
+/// `number` continues across pipelines. Throws runtime::Error if the directory
+/// cannot be written.
 std::unique_ptr<mlir::PassInstrumentation>
 createPassDump(const std::string &directory, mlir::ModuleOp module,
                unsigned &number);

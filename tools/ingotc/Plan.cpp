@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "tools/ingotc/Plan.h"
 
 #include "dialects/exec/Exec.h"
@@ -13,7 +15,7 @@ using namespace ingot;
 
 namespace {
 
-/// The clock of one step.
+/// The simulator of one step.
 class Player {
 public:
   Player(const Cluster &cluster, int64_t ranks, double launchSeconds,
@@ -37,7 +39,7 @@ public:
   }
 
   bool isAnythingUnderWay() const { return !ends.empty(); }
-  /// What is under way goes on in the next step, which starts now.
+  /// Exchanges that are in flight continue in the next step, which starts now.
   void startNext() {
     for (auto &[number, end] : ends)
       end -= now;
@@ -98,14 +100,14 @@ private:
   double launchSeconds, scale;
   RankPlan plan;
   double now = 0, linkFree = 0;
-  /// When the exchanges under way end, by number: of their function, or of
-  /// states.
+  /// The end times of the exchanges in flight, by number: of their function, or
+  /// of states.
   DenseMap<int64_t, double> ends;
 };
 
 } // namespace
 
-/// States that ranks have shards of are not in the plan of one.
+/// Sharded states are not in the plan of one rank.
 static int64_t getShardBytes(ModuleOp module, int64_t ranks) {
   int64_t bytes = 0;
   for (auto state : module.getOps<StateOp>())
@@ -120,7 +122,7 @@ static int64_t getShardBytes(ModuleOp module, int64_t ranks) {
   return bytes;
 }
 
-/// Returns the calls of one step, on one rank at least: of micro-batches, too.
+/// Returns the calls of one step, on one rank at least, of all micro-batches.
 static RankPlan play(ModuleOp module, const Cluster &cluster, int64_t ranks,
                      double scale) {
   Player player(cluster, ranks, Machine::of(module).launchSeconds, scale);
@@ -138,7 +140,7 @@ static RankPlan play(ModuleOp module, const Cluster &cluster, int64_t ranks,
     player.play(step);
   };
   takeStep();
-  // A step waits for what the one before has started.
+  // A step waits for the exchanges that the previous one has started.
   if (player.isAnythingUnderWay()) {
     player.startNext();
     takeStep();

@@ -1,6 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// --plan: what a step takes on many ranks of a described cluster, without one.
+// Implements --plan: simulates a step on many ranks of a described cluster.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,21 +13,21 @@
 
 namespace ingot {
 
-/// One number of ranks.
+/// The simulation for one number of ranks.
 struct RankPlan {
   int64_t ranks = 1;
-  /// Of a step: all of it, calls that compute, exchanges (which may be side by
-  /// side with calls), and what calls wait for exchanges.
+  /// The times of a step: the total, calls that compute, exchanges (which may
+  /// overlap with calls), and the time that calls wait for exchanges.
   double stepSeconds = 0, computeSeconds = 0, exchangeSeconds = 0,
          exposedSeconds = 0;
-  /// What moving data of exchanges takes from the processors that compute.
+  /// The CPU time that exchanges take from the cores that compute.
   double hostSeconds = 0;
-  /// Planned memory of rank 0, which has the largest shards.
+  /// The planned memory of rank 0, which has the largest shards.
   int64_t memoryBytes = 0;
 };
 
-/// Plays the calls of placed steps through: exchanges go on one at a time
-/// beside calls, from their start to their wait.
+/// Simulates the calls of placed steps: exchanges proceed one at a time
+/// concurrently with calls, from their start to their wait.
 RankPlan planRanks(mlir::ModuleOp module, const Cluster &cluster,
                    int64_t ranks);
 

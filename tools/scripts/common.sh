@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Sourced by the scripts beside tools/setup: where things are, how they speak.
 # The sourcing script is at the repository root when this returns.
 

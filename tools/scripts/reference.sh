@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Writes docs/reference from the TableGen definitions of ops, interfaces and
 # passes (a page per family, interface file and pass file), a table of what exists
 # for each op, and docs/abi.md from the ABI's. With --check it writes nothing, and

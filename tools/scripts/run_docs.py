@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """run_docs.py FILE.md...: runs the ```sh blocks of documents as written.
 
 The blocks of one document run in order, each in a shell of its own at the

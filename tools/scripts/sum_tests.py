@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """sum_tests.py JUNIT.xml: adds up the tests inside each ctest of a run.
 
 GoogleTest, lit and the end-to-end runner say how many tests they ran; their

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "dialects/ingot/analysis/RowSpace.h"
 
 #include "dialects/ingot/builders/Builders.h"

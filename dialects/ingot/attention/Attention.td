@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 // Attention, which stays one op where a fused kernel that never stores the scores
 // executes it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 // The library calls of attention.
 //===----------------------------------------------------------------------===//
@@ -31,7 +32,7 @@ static void setPairStrides(int64_t (&strides)[INGOT_ROW_STRIDES], Value pairs) {
       strides[i] = 0;
 }
 
-/// What does not depend on where queries, keys and values are.
+/// Returns what does not depend on where queries, keys and values are.
 template <typename Op>
 static ingot_attention_desc describe(Op op, Value result) {
   AttentionSizes sizes = op.getSizes();

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "dialects/ingot/attention/PlainAttention.h"
 
 #include <limits>
@@ -63,7 +65,7 @@ PlainAttention::PlainAttention(OpBuilder &builder, Location loc, Value query,
   v = repeatHeads(swapHeads(value));
   scoresType = RankedTensorType::get(
       {sizes.batch, sizes.heads, sizes.queries, sizes.keys}, wide);
-  scores = a.mul(product(q, false, k, true, wide), scale);
+  scores = a.mul(matmul(q, false, k, true, wide), scale);
   if (softcap != 0) {
     Value bounded =
         TanhOp::create(builder, loc, scoresType, a.div(scores, softcap));
@@ -141,8 +143,8 @@ Value PlainAttention::sumHeads(Value value) {
                {2});
 }
 
-Value PlainAttention::product(Value lhs, bool transposeLhs, Value rhs,
-                              bool transposeRhs, Type resultElement) {
+Value PlainAttention::matmul(Value lhs, bool transposeLhs, Value rhs,
+                             bool transposeRhs, Type resultElement) {
   ArrayRef<int64_t> l = tensorType(lhs).getShape();
   ArrayRef<int64_t> r = tensorType(rhs).getShape();
   auto type = RankedTensorType::get(
@@ -156,7 +158,8 @@ Value PlainAttention::spread(Value value) {
   return a.broadcastOver(value, scoresType.getShape(), {3});
 }
 
-/// The maximum is finite for fully masked rows, so that no difference is NaN.
+/// The softmax is finite for fully masked rows, because masked scores are the
+/// lowest number instead of -infinity, so that no difference is NaN.
 Value PlainAttention::weights() {
   Value filled = allowed ? a.select(allowed, scores, lowest(wide)) : scores;
   Value result = SoftmaxOp::create(builder, loc, scoresType, filled, /*dim=*/3);
@@ -164,7 +167,7 @@ Value PlainAttention::weights() {
 }
 
 Value PlainAttention::output(Value weights) {
-  return swapHeads(product(a.cast(weights, element), false, v, false, element));
+  return swapHeads(matmul(a.cast(weights, element), false, v, false, element));
 }
 
 Value PlainAttention::lse() {
@@ -193,14 +196,14 @@ PlainAttention::Gradients PlainAttention::gradients(Value output, Value lse,
   if (outputCotangent) {
     Value g = swapHeads(outputCotangent);
     result.value = swapHeads(
-        sumHeads(product(a.cast(keep(p), element), true, g, false, element)));
+        sumHeads(matmul(a.cast(keep(p), element), true, g, false, element)));
     Value dot =
         a.sum(a.mul(a.cast(outputCotangent, wide), a.cast(output, wide)), 3);
     // Transposes [batch, queries, heads] to [batch, heads, queries].
     dot = TransposeOp::create(builder, loc, tensorType(lse), dot,
                               ArrayRef<int64_t>{0, 2, 1});
     perQuery = lseCotangent ? a.sub(lseCotangent, dot) : a.neg(dot);
-    perPair = keep(product(g, false, v, true, wide));
+    perPair = keep(matmul(g, false, v, true, wide));
   }
   Value ds = spread(perQuery);
   if (perPair)
@@ -217,8 +220,8 @@ PlainAttention::Gradients PlainAttention::gradients(Value output, Value lse,
   if (capSlope)
     ds = a.mul(ds, capSlope);
   Value scaled = a.cast(a.mul(ds, scale), element);
-  result.query = swapHeads(product(scaled, false, k, false, element));
-  result.key = swapHeads(sumHeads(product(scaled, true, q, false, element)));
+  result.query = swapHeads(matmul(scaled, false, k, false, element));
+  result.key = swapHeads(sumHeads(matmul(scaled, true, q, false, element)));
   return result;
 }
 
@@ -293,7 +296,7 @@ LogicalResult AttentionOp::buildVjp(OpBuilder &builder,
 // Packed attention: the parts as separate values
 //===----------------------------------------------------------------------===//
 
-/// The queries, keys and values of a packed attention.
+/// Returns the queries, keys and values of a packed attention.
 template <typename Op>
 static std::array<Value, 3> unpack(OpBuilder &builder, Op op) {
   RankedTensorType type = tensorType(op.getPacked());

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // Attention in primitives, of which decompositions and gradients are built.
@@ -89,8 +90,8 @@ private:
   mlir::Value swapHeads(mlir::Value value);
   mlir::Value repeatHeads(mlir::Value value);
   mlir::Value sumHeads(mlir::Value value);
-  mlir::Value product(mlir::Value lhs, bool transposeLhs, mlir::Value rhs,
-                      bool transposeRhs, mlir::Type element);
+  mlir::Value matmul(mlir::Value lhs, bool transposeLhs, mlir::Value rhs,
+                     bool transposeRhs, mlir::Type element);
   /// Broadcasts one value per query along its keys.
   mlir::Value spread(mlir::Value value);
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // Builders of `ingot` ops, shared by gradients, decompositions, frontends and

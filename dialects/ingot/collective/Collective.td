@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 // Collectives: what the ranks of a run compute together.
 //===----------------------------------------------------------------------===//
@@ -51,7 +52,7 @@ def AllReduceStartOp : Ingot_CollectiveOp<"all_reduce_start", "false", ["isBlock
 }
 
 def AllReduceWaitOp : Ingot_CollectiveOp<"all_reduce_wait", "false", ["isBlocking"]> {
-  let summary = "waits for a bucket and takes it apart: each element is the sum over ranks";
+  let summary = "waits for a bucket and unpacks it: each element is the sum over ranks";
   let arguments = (ins Ingot_FloatTensor:$bucket);
   let results = (outs Variadic<Ingot_FloatTensor>:$parts);
   let assemblyFormat = "$bucket attr-dict `:` functional-type(operands, results)";
@@ -75,7 +76,7 @@ def ReduceScatterStartOp : Ingot_CollectiveOp<"reduce_scatter_start", "true"> {
 }
 
 def ReduceScatterWaitOp : Ingot_CollectiveOp<"reduce_scatter_wait", "true"> {
-  let summary = "waits for a bucket and takes it apart: elements in the rank's shard are sums over ranks";
+  let summary = "waits for a bucket and unpacks it: elements in the rank's shard are sums over ranks";
   let description = [{
     The other elements are unspecified: only elementwise ops, `shard_square_sum` and `all_gather_start` take
     such a tensor.
@@ -102,7 +103,7 @@ def AllGatherStartOp : Ingot_CollectiveOp<"all_gather_start", "true"> {
 }
 
 def AllGatherWaitOp : Ingot_CollectiveOp<"all_gather_wait", "true"> {
-  let summary = "waits for a bucket and takes it apart: every rank has all elements";
+  let summary = "waits for a bucket and unpacks it: every rank has all elements";
   let arguments = (ins Ingot_FloatTensor:$bucket);
   let results = (outs Variadic<Ingot_FloatTensor>:$parts);
   let assemblyFormat = "$bucket attr-dict `:` functional-type(operands, results)";
@@ -120,9 +121,12 @@ class Ingot_StateGatherOp<string mnemonic> : Ingot_Op<mnemonic, [Pure, SameBytes
 def StateGatherStartOp : Ingot_StateGatherOp<"state_gather_start"> {
   let summary = "new values of states, which are collected from all ranks behind the end of the step";
   let description = [{
-    Each result is the operand of the same position, of which the rank has its shard. The function returns it as the value of
-    a state with `gathered`. What collects the bucket, in the memory of the states, starts when the step has computed everything, and
-    goes on until a function needs one of them: it takes the values of all arguments for such states from `state_gather_wait`.
+    Each result is the operand of the same position, of which the rank has its shard. The function returns it as the
+    value of
+    a state with `gathered`. What collects the bucket, in the memory of the states, starts when the step has computed
+    everything, and
+    goes on until a function needs one of them: it takes the values of all arguments for such states from
+    `state_gather_wait`.
 
     ```mlir
     %u, %v = ingot.state_gather_start 0 %a, %b at [0, 32] of 34 : (tensor<4x4xf32>, tensor<2xf32>) -> (tensor<4x4xf32>, tensor<2xf32>)
@@ -145,20 +149,24 @@ def StateGatherWaitOp : Ingot_StateGatherOp<"state_gather_wait"> {
 def CompressOp : Ingot_ComputeOp<"compress", [DeclareOpInterfaceMethods<LibraryCall>, SameOperandsAndResultType,
     DeclareOpInterfaceMethods<Decomposable>, DeclareOpInterfaceMethods<CostModel, ["getFlops"]>,
     DeclareOpInterfaceMethods<PrecisionRole, ["getPrecisionRole"]>]> {
-  let summary = "what can be said of a tensor in few bytes";
+  let summary = "the tensor as its compressed payload represents it: int8 blocks or top-k";
   let description = [{
-    `int8`: each element as a whole number from -127 to 127 times the scale of its block of 256 elements, in row-major order: its
-    largest magnitude / 127. In a block that is not finite, all elements are NaN. `topk`: the `k` elements of largest magnitude,
+    `int8`: each element as an integer from -127 to 127 times the scale of its block of 256 elements, in row-major
+    order: its
+    largest magnitude / 127. In a block that is not finite, all elements are NaN. `topk`: the `k` elements of largest
+    magnitude,
     the first of equal ones, NaN above all; zeros elsewhere.
 
-    Taken apart, which is what devices run, `topk` finds the last element to be kept by its magnitude and index as one number, four
+    Decomposed, for GPUs, `topk` finds the last element to be kept by its magnitude and index as one
+    number, four
     bits at a time: each time it counts the elements that are at least 15 candidates.
 
     ```mlir
     %sent = ingot.compress %x {compression = #ingot<compression topk>, k = 12 : i64} : tensor<1200xf32>
     ```
   }];
-  let arguments = (ins Ingot_TensorOf<[F32]>:$input, Ingot_CompressionFormatAttr:$compression, DefaultValuedAttr<I64Attr, "0">:$k);
+  let arguments = (ins Ingot_TensorOf<[F32]>:$input, Ingot_CompressionFormatAttr:$compression,
+                       DefaultValuedAttr<I64Attr, "0">:$k);
   let results = (outs Ingot_TensorOf<[F32]>:$result);
   let assemblyFormat = "$input attr-dict `:` type($input)";
   let hasVerifier = 1;
@@ -169,7 +177,8 @@ def CompressOp : Ingot_ComputeOp<"compress", [DeclareOpInterfaceMethods<LibraryC
 }
 
 def ShardSquareSumOp : Ingot_ComputeOp<"shard_square_sum", [DeclareOpInterfaceMethods<LibraryCall>,
-    DeclareOpInterfaceMethods<CostModel, ["getFlops"]>, DeclareOpInterfaceMethods<PrecisionRole, ["getPrecisionRole"]>]> {
+    DeclareOpInterfaceMethods<CostModel, ["getFlops"]>, DeclareOpInterfaceMethods<PrecisionRole,
+    ["getPrecisionRole"]>]> {
   let summary = "the sum of the squares of a tensor's elements that are in the rank's shard";
   let description = [{
     `first` and `of` place the tensor in a bucket of `of` elements. Summed over ranks, it is the square of the norm.

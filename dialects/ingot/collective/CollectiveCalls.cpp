@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 // The library calls of gradient exchange: both ends of a bucket, compression
 // and the norm of shards.

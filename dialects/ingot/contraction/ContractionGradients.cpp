@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // Gradients of contractions, which are matmuls again, with the transposes as
@@ -20,20 +21,20 @@ LogicalResult MatmulOp::buildVjp(OpBuilder &builder, ArrayRef<Value> cotangents,
                    tensorType(lhs).getElementType());
   bool lhsStoredTransposed = getTransposeLhs();
   bool rhsStoredTransposed = getTransposeRhs();
-  auto product = [&](Type type, Value a, bool transposeA, Value b,
-                     bool transposeB) -> Value {
+  auto matmul = [&](Type type, Value a, bool transposeA, Value b,
+                    bool transposeB) -> Value {
     return MatmulOp::create(builder, getLoc(), type, a, b, transposeA,
                             transposeB);
   };
   if (needed[0])
     operandCotangents[0] =
         lhsStoredTransposed
-            ? product(lhs.getType(), rhs, rhsStoredTransposed, g, true)
-            : product(lhs.getType(), g, false, rhs, !rhsStoredTransposed);
+            ? matmul(lhs.getType(), rhs, rhsStoredTransposed, g, true)
+            : matmul(lhs.getType(), g, false, rhs, !rhsStoredTransposed);
   if (needed[1])
     operandCotangents[1] =
         rhsStoredTransposed
-            ? product(rhs.getType(), g, true, lhs, lhsStoredTransposed)
-            : product(rhs.getType(), lhs, !lhsStoredTransposed, g, false);
+            ? matmul(rhs.getType(), g, true, lhs, lhsStoredTransposed)
+            : matmul(rhs.getType(), lhs, !lhsStoredTransposed, g, false);
   return success();
 }

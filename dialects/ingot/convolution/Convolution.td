@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 // Convolution and pooling over 1 to 3 spatial dimensions. The layout is N, C,
 // spatial or, with `channels_last`, N, spatial, C. All ops have the same window

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 // Loops of convolution and pooling, and their cost. An output position o and a
 // kernel position k correspond to the input position o * stride + k * dilation

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 // Elementwise ops, which compute each element of the result from the elements of
 // the operands at the same index. Shapes are equal; `ingot.broadcast` is explicit.

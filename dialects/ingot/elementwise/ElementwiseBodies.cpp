@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 // Scalar code for one element of each elementwise op.
 //===----------------------------------------------------------------------===//
@@ -279,8 +280,8 @@ Elements StochasticRoundOp::emitElements(OpBuilder &b, Location loc,
                                   e.convertFloat(x, b.getBF16Type()), rounded)};
 }
 
-/// The bits of an f32 number, with NaN made quiet: adding 2^15 then yields NaN,
-/// too.
+/// Emits the bits of an f32 number, with NaN made quiet: adding 2^15 then
+/// yields NaN, too.
 static Value emitBits(const ScalarEmitter &e, Value x) {
   Type i32 = e.b.getI32Type();
   Value quiet =

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // Shape inference and folding of elementwise ops; see docs/spec/elementwise.md.

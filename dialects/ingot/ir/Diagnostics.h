@@ -1,11 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // Errors and warnings for users: where, what is wrong, and what to do about it.
 // They are MLIR diagnostics whose location is the place and whose note is the
 // hint, and drivers print them as
 //
-//   error: WHERE: WHAT
-//   hint: WHAT TO DO
+// error: WHERE: WHAT
+//
+// hint: WHAT TO DO
 //
 //===----------------------------------------------------------------------===//
 

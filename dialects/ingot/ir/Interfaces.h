@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // Types that the interfaces of Interfaces.td use.
@@ -25,7 +26,7 @@ enum class Precision { Low, Keep, Follow };
 using ElementSource =
     llvm::function_ref<mlir::Value(unsigned operand, mlir::ValueRange indices)>;
 
-/// See the interface LibraryCall (dialects/ingot/ir/CallDescriptor.h).
+/// The descriptor of a library call (dialects/ingot/ir/CallDescriptor.h).
 class CallDescriptor;
 
 /// A buffer of a call: a whole operand or result, or a part of one with its own
@@ -72,9 +73,9 @@ namespace detail {
 int64_t elementwiseFlops(mlir::Operation *op);
 int64_t operandAndResultBytes(mlir::Operation *op);
 llvm::SmallVector<CallBuffer> operandsAndResults(mlir::Operation *op);
-/// Whether an op is made of others (Decomposable).
+/// Returns whether an op is made of others (Decomposable).
 bool isComposite(mlir::Operation *op);
-/// 0, 1, ... rank - 1.
+/// Returns the list 0, 1, ... rank - 1.
 llvm::SmallVector<int64_t> sameDims(mlir::Value tensor);
 } // namespace detail
 

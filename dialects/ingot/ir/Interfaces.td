@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // The op interfaces that passes query. Passes are generic: whatever is specific
@@ -13,7 +14,7 @@ include "mlir/IR/OpBase.td"
 def LibraryCall : OpInterface<"LibraryCall"> {
   let cppNamespace = "::ingot";
   let description = [{
-    An op that one entry point of the C ABI (runtime/abi/Abi.h) can execute as a whole, faster than generated loops
+    An op that one entry point of the C ABI (docs/abi.md) can execute as a whole, faster than generated loops
     would: fusion leaves it alone, and the schedule makes it a call. Whether the entry point of a target supports the
     op, and which resources it then needs, is the target's decision (`Target::getSupport`).
   }];
@@ -93,7 +94,8 @@ def BucketEnd : OpInterface<"BucketEnd"> {
   let methods = [
     InterfaceMethod<"Returns the tensors.", "::mlir::ValueRange", "getParts", (ins)>,
     InterfaceMethod<"Returns the bucket, a tensor of rank 1.", "::mlir::Value", "getBucket", (ins)>,
-    InterfaceMethod<"Returns whether each rank owns a shard of the bucket: the layout is then the same for all element types.",
+    InterfaceMethod<
+      "Returns whether each rank owns a shard of the bucket: the layout is then the same for all element types.",
       "bool", "isSharded", (ins)>,
     InterfaceMethod<"Returns whether the step cannot continue without it: no op is moved in between.",
       "bool", "isBlocking", (ins), "", "return false;">,

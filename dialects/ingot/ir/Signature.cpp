@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "dialects/ingot/ir/Signature.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"

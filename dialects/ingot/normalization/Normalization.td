@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 // Composite ops, which stay one op until differentiation because their own
 // vector-Jacobian product is better than that of their parts. They are decomposed

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // Shape inference and folding of reductions; constraints are those of
@@ -59,7 +60,8 @@ OpFoldResult ReduceOp::fold(FoldAdaptor adaptor) {
                        tensorType(getOperand()), tensorType(getResult()));
 }
 
-/// The remaining dimensions must keep their order, because the result does.
+/// Fails unless the remaining dimensions keep their order, because those of the
+/// result do.
 bool ReduceOp::permute(ArrayRef<int64_t> order) {
   SmallVector<int64_t> dims, kept;
   for (auto [i, dim] : llvm::enumerate(order))

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 // Shape ops, which move elements without computing, and constants and gathers.
 //===----------------------------------------------------------------------===//

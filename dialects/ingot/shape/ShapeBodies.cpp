@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 // Scalar code of shape ops: where each element of the result comes from.
 //===----------------------------------------------------------------------===//

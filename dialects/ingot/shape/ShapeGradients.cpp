@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // Gradients of shape ops: elements are moved back, and those that were repeated
@@ -123,8 +124,8 @@ LogicalResult ScatterAddOp::buildVjp(OpBuilder &builder, Cotangents g,
   return success();
 }
 
-/// The cotangents, flattened, are added into the flattened operand at their
-/// row-major positions.
+/// Adds the flattened cotangents to the flattened operand at their row-major
+/// positions.
 LogicalResult TakeAlongOp::buildVjp(OpBuilder &builder, Cotangents g,
                                     Needed needed, Gradients out) {
   if (!needed[0])

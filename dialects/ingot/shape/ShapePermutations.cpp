@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 // Shape ops on tensors whose dimensions are permuted.
 //===----------------------------------------------------------------------===//
@@ -24,7 +25,8 @@ bool IotaOp::permute(ArrayRef<int64_t> order) {
   return true;
 }
 
-/// The operand keeps its order, and `dims` must be able to express that.
+/// Updates `dims`, since the operand keeps its order. Fails where increasing
+/// `dims` cannot express the new order.
 bool BroadcastOp::permute(ArrayRef<int64_t> order) {
   SmallVector<int64_t> inverse = inverseOf(order), dims;
   for (int64_t dim : getDims())

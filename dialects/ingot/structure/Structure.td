@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 // Structure: state, ordering, and the regions that become kernels.
 //===----------------------------------------------------------------------===//
@@ -40,7 +41,7 @@ def Ingot_ShardAttr : AttrDef<Ingot_Dialect, "Shard"> {
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
-    /// Whether a tensor of so many elements is within the bucket.
+    /// Returns whether a tensor with that number of elements is within the bucket.
     bool holds(int64_t elements) const { return getFirst() + elements <= getOf(); }
   }];
 }
@@ -97,7 +98,8 @@ def StateOp : Ingot_Op<"state", [Symbol]> {
   let assemblyFormat = "`` $role $sym_name (`of` $of^)? `:` $type `=` $initial attr-dict";
   let builders = [OpBuilder<(ins "::llvm::StringRef":$name, "::ingot::Role":$role,
                                  "::mlir::RankedTensorType":$type, "::mlir::ElementsAttr":$initial),
-    "build($_builder, $_state, name, role, type, initial, ::mlir::FlatSymbolRefAttr(), ::ingot::ShardAttr(), ::ingot::GatheredAttr(), ::mlir::ArrayAttr());">];
+    "build($_builder, $_state, name, role, type, initial, ::mlir::FlatSymbolRefAttr(), "
+    "::ingot::ShardAttr(), ::ingot::GatheredAttr(), ::mlir::ArrayAttr());">];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     ::mlir::RankedTensorType getTensorType() {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "dialects/ingot/support/Folding.h"
 
 #include "dialects/ingot/builders/Builders.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "dialects/ingot/target/Target.h"
 
 #include "dialects/ingot/ir/Dialect.h"
@@ -10,8 +12,8 @@
 using namespace mlir;
 using namespace ingot;
 
-/// The factories by kind. The map is filled at start, before other threads run,
-/// as MLIR's own registry of passes is.
+/// Returns the factories by kind. The map is filled at start, before other
+/// threads run, as MLIR's own registry of passes is.
 static std::map<std::string, TargetFactory, std::less<>> &registry() {
   static std::map<std::string, TargetFactory, std::less<>> factories;
   return factories;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // The target that a module is compiled for, as one object. Generic passes query
@@ -138,7 +139,8 @@ public:
   /// fusion or call. The op that starts a collective keeps it until the wait.
   /// Nothing is added to the arena after it is planned.
   virtual int64_t getScratchBytes(mlir::Operation *op) const;
-  /// Whether attention of this element type can be a library call at all.
+  /// Returns whether attention of this element type can be a library call at
+  /// all.
   virtual bool hasAttention(mlir::Type element) const = 0;
   /// Returns why an attention cannot be a library call; empty if it can.
   virtual std::string refuseAttention(const AttentionQuery &query) const;

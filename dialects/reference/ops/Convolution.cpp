@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 // Convolutions: docs/spec/convolution.md. All three are one sum over the same
 // triples of (input, filter, output) elements, seen from different sides.

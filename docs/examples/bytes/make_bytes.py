@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes bytes.onnx, a GPT over bytes, and what PyTorch computes with it.
 
 Needs PyTorch and onnxscript; only those who change the model run it.

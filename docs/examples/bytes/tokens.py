@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Text files as tokens, a token per byte: tokens.py OUT.bin FILE..."""
 
 import pathlib

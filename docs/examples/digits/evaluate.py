@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """evaluate.py MODEL.onnx DATA.npz: prints the percentage of labels that a
 model gets right in ONNX Runtime, to see a trained export at work elsewhere."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Makes digits.onnx, train.npz and eval.npz beside this file.
 
 Needs PyTorch, onnxscript and scikit-learn; nothing else in Ingot does. The

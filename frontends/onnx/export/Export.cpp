@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "frontends/onnx/export/Export.h"
 #include "frontends/onnx/model/Tensors.h"
 #include "llvm/ADT/StringRef.h"
@@ -32,8 +34,8 @@ private:
   // Field numbers of ModelProto, GraphProto and TensorProto.
   static constexpr int kGraph = 7, kInitializer = 5, kName = 8, kRawData = 9;
 
-  /// Walks the fields of a message up to the current limit: the model (level 0)
-  /// or its graph (level 1).
+  /// Walks over the fields of a message up to the current limit: the model
+  /// (level 0) or its graph (level 1).
   bool message(std::initializer_list<int> descend, int level) {
     while (uint32_t tag = input.ReadTag()) {
       int field = WireFormatLite::GetTagFieldNumber(tag);

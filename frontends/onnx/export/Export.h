@@ -1,6 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// The model file with holes where its states' bytes belong.
+// The model file without the bytes of its states, for the export of trained
+// models.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,15 +16,15 @@
 
 namespace ingot::onnx_import {
 
-/// Stores the elements of every floating initializer raw. Fails, with an error
-/// at `where`, if one is damaged.
+/// Stores the elements of every floating-point initializer as raw data. Fails,
+/// with an error at `where`, if one is damaged.
 llvm::LogicalResult storeRaw(mlir::Location where, onnx::ModelProto &model);
 
 /// Returns the model as bytes, after `storeRaw`; empty if it is too large for
 /// one file.
 std::string serializeForExport(const onnx::ModelProto &model);
 
-/// Cuts the bytes of the initializers that are states out of a model that
+/// Removes the bytes of the initializers that are states from a model that
 /// `serializeForExport` wrote.
 ExportTemplate makeExportTemplate(const std::string &model,
                                   const llvm::StringSet<> &states);

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "frontends/onnx/import/Copies.h"
 #include "dialects/ingot/support/Remarks.h"
 #include "frontends/onnx/import/Node.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "frontends/onnx/import/Folding.h"
 #include "dialects/ingot/ir/Dialect.h"
 #include "dialects/reference/Interpreter.h"
@@ -6,8 +8,7 @@
 using namespace mlir;
 using namespace ingot;
 
-/// Results above this size are left to be computed: they would bloat the
-/// module.
+/// Larger results are computed at run time: they would bloat the module.
 static constexpr int64_t kLargestResult = int64_t(1) << 16;
 
 /// Returns the results of an op whose operands are all constant, by the
@@ -50,8 +51,8 @@ static std::optional<SmallVector<DenseElementsAttr>> evaluate(Operation *op) {
 
 void onnx_import::foldFrom(OpBuilder &builder, Operation *first,
                            llvm::function_ref<void(Value, Value)> replaced) {
-  // Ops go away together, after all that takes their place is there: a new
-  // value in the memory of an old one would pass for it.
+  // Ops are erased together, after all replacements have been created: a new
+  // value in the memory of an old one would be mistaken for it.
   SmallVector<Operation *> dead;
   for (Operation *op = first, *next = nullptr; op; op = next) {
     next = op->getNextNode();
@@ -70,7 +71,7 @@ void onnx_import::foldFrom(OpBuilder &builder, Operation *first,
         results.push_back(ConstantOp::create(builder, op->getLoc(),
                                              constant.getType(), constant));
     }
-    // Some folders change the op in place and say so with no results.
+    // Some folders change the op in place and return no results.
     if (results.empty())
       continue;
     for (auto [from, to] : llvm::zip_equal(op->getResults(), results)) {

@@ -1,6 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// Evaluates what is constant while the graph is imported, so that computed
+// Evaluates constant values while the graph is imported, so that computed
 // shapes are known.
 //
 //===----------------------------------------------------------------------===//
@@ -14,7 +15,7 @@ namespace ingot::onnx_import {
 
 /// Folds the ops from `first` to the end of its block, in order: those that
 /// simplify, and those with constant operands and small results. Calls
-/// `replaced` with each value that goes away and what takes its place.
+/// `replaced` with each value that is removed and its replacement.
 void foldFrom(mlir::OpBuilder &builder, mlir::Operation *first,
               llvm::function_ref<void(mlir::Value, mlir::Value)> replaced);
 

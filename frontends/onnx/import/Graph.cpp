@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "frontends/onnx/import/Graph.h"
 #include "dialects/ingot/ir/Diagnostics.h"
 #include "dialects/ingot/support/Remarks.h"
@@ -242,14 +244,14 @@ const Binding *GraphImporter::lookup(StringRef name, Location user) {
 // Nodes
 //===----------------------------------------------------------------------===//
 
-/// Operators that take or pass on sequences.
+/// Operators that take or return sequences.
 static bool takesSequence(StringRef opType) {
   return opType == "Identity" || opType == "SequenceAt" ||
          opType == "SequenceLength" || opType == "ConcatFromSequence";
 }
 
-/// Returns a condition that is known chooses a branch, whose nodes are imported
-/// as if they stood in the graph.
+/// Imports an If whose condition is known: the nodes of the branch are imported
+/// as if they were in the graph.
 LogicalResult GraphImporter::importIf(const onnx::NodeProto &proto,
                                       Location loc) {
   const Binding *condition =
@@ -399,8 +401,7 @@ LogicalResult GraphImporter::finish() {
   builder.setInsertionPointToEnd(body);
   func::ReturnOp::create(builder, file, results);
 
-  // What only served to compute shapes goes away, and so do states that nothing
-  // reads.
+  // Erases ops that only computed shapes, and states without uses.
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*body)))
     if (isOpTriviallyDead(&op))
       op.erase();

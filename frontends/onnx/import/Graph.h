@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // Builds @forward from a prepared graph.
@@ -17,7 +18,7 @@ namespace ingot::onnx_import {
 
 class GraphImporter : public GraphServices {
 public:
-  /// `roles` says which initializers become states.
+  /// Creates an importer; `roles` tells which initializers become states.
   GraphImporter(const onnx::ModelProto &model, const ImportOptions &options,
                 llvm::StringMap<Role> roles, mlir::Location file,
                 mlir::ModuleOp module);
@@ -47,9 +48,9 @@ private:
   llvm::FailureOr<mlir::RankedTensorType>
   inputType(const onnx::ValueInfoProto &input);
   llvm::LogicalResult checkDims();
-  /// Returns what the name stands for; makes the state or constant of an
+  /// Returns the value of the name, and creates the state or constant of an
   /// initializer that is used for the first time. Null, with an error at
-  /// `user`, if nothing.
+  /// `user`, if there is no such value.
   const Binding *lookup(llvm::StringRef name, mlir::Location user);
   llvm::FailureOr<Binding> importInitializer(const onnx::TensorProto &tensor);
   llvm::LogicalResult importNode(const onnx::NodeProto &node);
@@ -71,7 +72,7 @@ private:
   mlir::Block *body = nullptr;
 
   llvm::StringMap<const onnx::TensorProto *> initializers;
-  /// Names in scope. Entries are stable: nodes hold pointers to them.
+  /// The names in scope. Entries are stable: nodes hold pointers to them.
   llvm::StringMap<std::unique_ptr<Binding>> bindings;
   llvm::MapVector<mlir::Value, std::string> arguments;
   llvm::MapVector<llvm::StringRef, State> stateValues;

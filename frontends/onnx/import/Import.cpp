@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "frontends/onnx/import/Import.h"
 #include "dialects/ingot/ir/Diagnostics.h"
 #include "frontends/onnx/export/Export.h"
@@ -12,8 +14,9 @@ using namespace mlir;
 using namespace ingot;
 using namespace ingot::onnx_import;
 
-/// ONNX's inference lets some breaches of rules pass, like operands of
-/// different types; the first that an op finds is reported as the node's.
+/// ONNX's inference accepts some invalid models, for example operands of
+/// different types; the first violation that an op finds is reported as the
+/// node's.
 static LogicalResult verifyImport(ModuleOp module) {
   std::optional<Location> where;
   std::string what;

@@ -1,6 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// The ONNX frontend: a model file becomes an `ingot` module with @forward.
+// The ONNX frontend, which imports a model file as an `ingot` module with
+// @forward.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,9 +19,10 @@
 namespace ingot::onnx_import {
 
 struct ImportOptions {
-  /// Size of the first dimension of every data input, overriding a fixed one.
+  /// The size of the first dimension of every data input, overriding a fixed
+  /// one.
   std::optional<int64_t> batch;
-  /// Sizes of symbolic dimensions by name.
+  /// The sizes of symbolic dimensions by name.
   llvm::StringMap<int64_t> dims;
   /// Regular expressions (POSIX extended, found anywhere in the name) of the
   /// parameters that are trained, and of those that are not; empty means that
@@ -34,7 +37,7 @@ struct ImportOptions {
 /// end.
 struct ExportTemplate {
   struct Segment {
-    /// How many bytes of `literal` come next.
+    /// The number of bytes of `literal` that come next.
     int64_t literalBytes;
     /// The state whose bytes follow; empty after the last literal bytes.
     std::string state;
@@ -42,7 +45,7 @@ struct ExportTemplate {
   /// The literal bytes of all segments.
   std::string literal;
   std::vector<Segment> segments;
-  /// Why the model cannot be exported; empty if it can.
+  /// The reason why the model cannot be exported; empty if it can.
   std::string obstacle;
 };
 
@@ -51,9 +54,9 @@ struct ImportedModel {
   ExportTemplate exportTemplate;
 };
 
-/// Reads the model at `path`. On failure diagnostics say where, what and, in a
-/// note, what to do (see dialects/ingot/ir/Diagnostics.h). The context needs
-/// the ingot and func dialects, which this loads.
+/// Imports the model at `path`. On failure, diagnostics say where, what and, in
+/// a note, what to do (see dialects/ingot/ir/Diagnostics.h). Loads the ingot
+/// and func dialects into the context.
 llvm::FailureOr<ImportedModel> importOnnx(llvm::StringRef path,
                                           const ImportOptions &options,
                                           mlir::MLIRContext &context);

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "frontends/onnx/import/Node.h"
 #include "dialects/ingot/ir/Diagnostics.h"
 #include "mlir/IR/Matchers.h"
@@ -77,7 +79,8 @@ FailureOr<SmallVector<Value>> Node::allInputs() const {
   return values;
 }
 
-/// More integers than any shape, list of axes or sizes has.
+/// An upper bound of the number of integers of any shape, list of axes or
+/// sizes.
 static constexpr int64_t kMaxInts = 1 << 20;
 
 FailureOr<Shape> Node::constantInts(size_t i, StringRef what) const {
@@ -161,7 +164,7 @@ int64_t Node::intAttr(StringRef name, int64_t otherwise) const {
 }
 
 /// Returns the shortest decimal that reads as this float: 0.9 rather than
-/// 0.899999976. Exporters round what was a double to the attribute's float.
+/// 0.899999976. Exporters round doubles to the floats of attributes.
 static double decimal(float value) {
   char text[32];
   auto [end, error] = std::to_chars(text, text + sizeof(text), value);

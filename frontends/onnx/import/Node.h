@@ -1,7 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// What an operator's importer works with: the node's inputs as values, its
-// attributes, its opset version, and ways to fail with a message.
+// The environment of an operator's importer: the node's inputs as values, its
+// attributes, its opset version, and functions to fail with a message.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,14 +20,14 @@ namespace ingot::onnx_import {
 
 using Shape = llvm::SmallVector<int64_t, 6>;
 
-/// What a name of the graph stands for: a tensor, or a sequence of tensors
-/// whose length is known.
+/// The value of a name of the graph: a tensor, or a sequence of tensors whose
+/// length is known.
 struct Binding {
   mlir::Value value;
   std::optional<llvm::SmallVector<mlir::Value>> sequence;
 };
 
-/// What importers may ask of the graph around a node.
+/// The information about the graph around a node that importers can query.
 class GraphServices {
 public:
   virtual ~GraphServices() = default;
@@ -34,18 +35,19 @@ public:
   /// Returns true if the model was written by PyTorch's exporters.
   virtual bool isFromTorch() const = 0;
 
-  /// Returns the state an initializer became, if the value is the argument of
-  /// one.
+  /// Returns the state that an initializer became, if the value is the argument
+  /// of one.
   virtual std::optional<llvm::StringRef> stateOf(mlir::Value value) const = 0;
 
   /// Returns true if the state is a running statistic that is to be updated.
   virtual bool isUpdated(llvm::StringRef state) const = 0;
 
-  /// Returns the state's value so far in the step, and its new value.
+  /// Gets the state's current value in the step, and sets its new value.
   virtual mlir::Value currentValue(llvm::StringRef state) const = 0;
   virtual void update(llvm::StringRef state, mlir::Value value) = 0;
 
-  /// Scalar i64 states: the seed of random numbers and the steps taken.
+  /// Returns the scalar i64 states: the seed of random numbers, and the number
+  /// of steps taken.
   virtual mlir::Value seed() = 0;
   virtual mlir::Value step() = 0;
 
@@ -62,7 +64,7 @@ public:
       : opset(opset), loc(loc), b(builder), graph(graph), proto(proto),
         inputs(inputs), results(proto.output_size()) {}
 
-  /// Version of the operator set that the node's domain has in the model.
+  /// The version of the operator set that the node's domain has in the model.
   const int opset;
   const mlir::Location loc;
   mlir::OpBuilder &b;
@@ -78,14 +80,14 @@ public:
   llvm::LogicalResult fail(const llvm::Twine &what,
                            const llvm::Twine &hint) const;
 
-  /// Returns the operator is known, this use of it is not.
+  /// Reports that the operator is supported, but not this use of it.
   llvm::LogicalResult unsupported(const llvm::Twine &what) const;
 
-  /// Returns the node contradicts the operator's specification.
+  /// Reports that the node contradicts the operator's specification.
   llvm::LogicalResult malformed(const llvm::Twine &what) const;
 
-  /// Returns a parameter that the model computes, where only a constant will
-  /// do.
+  /// Reports a parameter that the model computes, where only a constant is
+  /// supported.
   llvm::LogicalResult notConstant(llvm::StringRef what) const;
 
   //===--------------------------------------------------------------------===//
@@ -93,7 +95,7 @@ public:
   //===--------------------------------------------------------------------===//
 
   size_t inputCount() const { return inputs.size(); }
-  /// Returns true if the input is there (not omitted).
+  /// Returns true if the input is present (not omitted).
   bool has(size_t i) const { return i < inputs.size() && inputs[i]; }
   /// Returns the input's value; null if it is omitted. Importers run after a
   /// check that required inputs are tensors.
@@ -105,20 +107,21 @@ public:
   llvm::ArrayRef<int64_t> shape(size_t i) const { return type(i).getShape(); }
   int64_t rank(size_t i) const { return type(i).getRank(); }
 
-  /// All inputs as values; fails if one is omitted.
+  /// Returns all inputs as values; fails if one is omitted.
   llvm::FailureOr<llvm::SmallVector<mlir::Value>> allInputs() const;
 
-  /// Returns the elements of an integer input that is a constant; fails with a
-  /// message that calls it `what` otherwise.
+  /// Returns the elements of an integer input that is a constant; otherwise
+  /// fails with a message that calls it `what`.
   llvm::FailureOr<Shape> constantInts(size_t i, llvm::StringRef what) const;
 
-  /// Returns the only element of a constant input, as a double; as above.
+  /// Returns the only element of a constant input, as a double; fails as above.
   llvm::FailureOr<double> constantScalar(size_t i, llvm::StringRef what) const;
 
-  /// `axis`, which may count from the end, as a dimension below `rank`.
+  /// Returns `axis`, which may count from the end, as a dimension below `rank`.
   llvm::FailureOr<int64_t> normalizeAxis(int64_t axis, int64_t rank) const;
 
-  /// Returns the same for several, which must differ; increasing.
+  /// Returns the dimensions for several axes, which must differ, in increasing
+  /// order.
   llvm::FailureOr<Shape> normalizeAxes(llvm::ArrayRef<int64_t> axes,
                                        int64_t rank) const;
 
@@ -140,7 +143,7 @@ public:
   // Results
   //===--------------------------------------------------------------------===//
 
-  /// Returns true if anything may use the output.
+  /// Returns true if the output may have uses.
   bool wants(size_t i) const {
     return i < results.size() && !proto.output(static_cast<int>(i)).empty();
   }
@@ -159,7 +162,7 @@ public:
   llvm::MutableArrayRef<Binding> getResults() { return results; }
 
   //===--------------------------------------------------------------------===//
-  // Short forms for building
+  // Builders
   //===--------------------------------------------------------------------===//
 
   mlir::RankedTensorType floatLike(mlir::Value value) const {
@@ -175,7 +178,7 @@ public:
   template <typename OpT> mlir::Value binary(mlir::Value lhs, mlir::Value rhs) {
     return OpT::create(b, loc, lhs.getType(), lhs, rhs);
   }
-  /// With a scalar as right-hand side.
+  /// Builds the op with a scalar as right-hand side.
   template <typename OpT> mlir::Value binary(mlir::Value lhs, double rhs) {
     return binary<OpT>(lhs, splatOf(lhs, rhs));
   }
@@ -192,14 +195,16 @@ public:
     return ingot::castTo(b, loc, value, element);
   }
   mlir::Value transpose(mlir::Value value, llvm::ArrayRef<int64_t> permutation);
-  /// `starts` and `limits` for one dimension, all of the others.
+  /// Slices one dimension from `starts` to `limits`, and all elements of the
+  /// others.
   mlir::Value sliceDim(mlir::Value value, int64_t dim, int64_t start,
                        int64_t limit, int64_t stride = 1);
   mlir::Value slice(mlir::Value value, llvm::ArrayRef<int64_t> starts,
                     llvm::ArrayRef<int64_t> limits,
                     llvm::ArrayRef<int64_t> strides);
   mlir::Value reverse(mlir::Value value, llvm::ArrayRef<int64_t> dims);
-  /// Operands agree but for `dim` (checked by the caller).
+  /// Concatenates operands whose sizes are equal except along `dim` (checked by
+  /// the caller).
   mlir::Value concat(llvm::ArrayRef<mlir::Value> values, int64_t dim);
   mlir::Value pad(mlir::Value value, llvm::ArrayRef<int64_t> low,
                   llvm::ArrayRef<int64_t> high, double with);
@@ -211,19 +216,20 @@ public:
   mlir::Value constantInts(llvm::ArrayRef<int64_t> values);
   mlir::Value constant(mlir::DenseElementsAttr value);
 
-  /// NumPy's common shape; fails with an error if there is none.
+  /// Returns NumPy's common shape; fails with an error if there is none.
   llvm::FailureOr<Shape> broadcastShape(llvm::ArrayRef<mlir::Value> values);
-  /// NumPy's broadcasting of one value; the shape must allow it.
+  /// Broadcasts one value by NumPy's rules; the shape must allow it.
   mlir::Value broadcast(mlir::Value value, llvm::ArrayRef<int64_t> shape) {
     return ingot::broadcastTrailing(b, loc, value, shape);
   }
-  /// Both under their common shape.
+  /// Broadcasts both values to their common shape.
   llvm::LogicalResult broadcastBoth(mlir::Value &lhs, mlir::Value &rhs);
-  /// Returns a value of one dimension repeated along all others but `dim`.
+  /// Returns a value of one dimension broadcast along all others than `dim`.
   mlir::Value alongDim(mlir::Value vector, llvm::ArrayRef<int64_t> shape,
                        int64_t dim);
 
-  /// numpy.matmul of floating values; transposed weights are read in place.
+  /// Builds numpy.matmul of floating-point values; transposed weights are read
+  /// in place.
   llvm::FailureOr<mlir::Value> matmul(mlir::Value lhs, mlir::Value rhs);
 
 private:
@@ -238,7 +244,7 @@ private:
 
 using Importer = llvm::LogicalResult (*)(Node &);
 
-/// From operators to importers. A key is `Name` in the default domain,
+/// Maps operators to importers. A key is `Name` in the default domain,
 /// `domain::Name` in others.
 class Registry {
 public:
@@ -251,15 +257,16 @@ private:
   llvm::StringMap<Importer> table;
 };
 
-/// "" for the default domain under any of its names.
+/// Returns "" for the default domain under any of its names.
 llvm::StringRef canonicalDomain(llvm::StringRef domain);
 
-/// Location of a node: its name, or its type and first output without one.
+/// Returns the location of a node: its name, or its type and first output
+/// without one.
 mlir::Location nodeLocation(mlir::MLIRContext *context,
                             const onnx::NodeProto &node);
 std::string nodeName(const onnx::NodeProto &node);
 
-/// "[2, 3]".
+/// Formats a list as in "[2, 3]".
 std::string shapeText(llvm::ArrayRef<int64_t> shape);
 
 void registerElementwise(Registry &registry);

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "frontends/onnx/import/Parameters.h"
 #include "dialects/ingot/ir/Diagnostics.h"
 #include "frontends/onnx/import/Node.h"
@@ -77,7 +79,7 @@ static bool isFloat(const onnx::TensorProto &tensor) {
   }
 }
 
-/// Inputs that set how an operator works rather than what it works on: bounds,
+/// Inputs that are settings of an operator rather than operands: bounds,
 /// exponents, ratios.
 static bool isSetting(StringRef op, int input) {
   return (op == "Clip" && input > 0) || (op == "Pow" && input == 1) ||
@@ -86,8 +88,8 @@ static bool isSetting(StringRef op, int input) {
          ((op == "Resize" || op == "Upsample") && input > 0) || op == "Range";
 }
 
-/// Returns a scalar that is infinite or not a number, which nobody trains: what
-/// hides a score, say.
+/// Returns whether the tensor is a scalar that is infinite or NaN, which is
+/// never trained: a mask value, for example.
 static bool isNoNumber(const onnx::TensorProto &tensor) {
   if (tensor.data_type() != onnx::TensorProto::FLOAT || tensor.dims_size() != 0)
     return false;
@@ -99,10 +101,9 @@ static bool isNoNumber(const onnx::TensorProto &tensor) {
   return !std::isfinite(value);
 }
 
-/// Constants of the computation among the floating initializers: settings,
-/// scalars that are no numbers, and those with a name that exporters make up
-/// (`onnx::Mul_12`,
-/// `/attn/Constant_output_0`).
+/// Finds the floating-point initializers that are constants of the computation:
+/// settings, scalars that are not finite, and those with names that exporters
+/// generate (`onnx::Mul_12`, `/attn/Constant_output_0`).
 static llvm::StringSet<> findConstants(const onnx::GraphProto &graph) {
   llvm::StringSet<> constants;
   for (const onnx::NodeProto &node : graph.node())
@@ -135,7 +136,7 @@ FailureOr<llvm::StringMap<Role>> onnx_import::classifyInitializers(
           running.insert(node.input(i));
 
   llvm::StringSet<> constants = findConstants(graph);
-  // Smaller ones are constants of the computation, unless they are trained.
+  // Smaller tensors are constants of the computation, unless they are trained.
   constexpr int64_t kLargestConstant = 16;
   llvm::StringMap<Role> roles;
   for (const onnx::TensorProto &tensor : graph.initializer()) {
@@ -165,7 +166,7 @@ FailureOr<llvm::StringMap<Role>> onnx_import::classifyInitializers(
 }
 
 //===----------------------------------------------------------------------===//
-// What exporters do to models
+// Rewrites by exporters
 //===----------------------------------------------------------------------===//
 
 static constexpr llvm::StringLiteral kRemedy =
@@ -187,7 +188,7 @@ static bool mentions(StringRef quoted, StringRef parameter) {
   return false;
 }
 
-/// Returns a node that stands for a batch norm without being one.
+/// Returns whether the node replaces a batch norm.
 static bool isFoldedBatchNorm(const onnx::NodeProto &node) {
   StringRef op = node.op_type();
   if (op != "Conv" && op != "ConvTranspose" && op != "Gemm" && op != "MatMul")
@@ -196,7 +197,7 @@ static bool isFoldedBatchNorm(const onnx::NodeProto &node) {
           .contains("FuseBatchNorm") ||
       metadataOf(node, "pkg.torch.onnx.fx_node").contains("batch_norm"))
     return true;
-  // The older exporter gives the weights it folds into a name of its own.
+  // The older exporter gives the weights into which it folds a name of its own.
   return op == "Conv" && node.input_size() > 1 &&
          StringRef(node.input(1)).starts_with("onnx::Conv_");
 }
@@ -208,8 +209,8 @@ void onnx_import::warnOfExport(Location file, const onnx::GraphProto &graph,
     present.insert(tensor.name());
 
   SmallVector<std::string> folded;
-  // Parameters that the program used and the file lacks, with what stands in
-  // their place.
+  // Finds parameters that the program used and the file lacks, with their
+  // replacements.
   SmallVector<std::pair<std::string, std::string>> merged;
   SmallVector<std::string> anonymous;
   llvm::StringSet<> seen;

@@ -1,7 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// What each initializer is for: trained, updated by the forward pass, frozen,
-// or simply a constant.
+// The role of each initializer: trained, updated by the forward pass, frozen,
+// or a constant.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,14 +18,14 @@
 
 namespace ingot::onnx_import {
 
-/// What PyTorch's exporter says about the program it exported.
+/// The metadata of PyTorch's exporter about the program that it exported.
 struct ExporterMetadata {
-  /// Parameters by the name that its graph uses (`p_fc_weight`), as listed in
-  /// the signature: where they are in the module (`fc.weight`).
+  /// The parameters by the name that the exporter's graph uses (`p_fc_weight`),
+  /// as listed in the signature: their names in the module (`fc.weight`).
   std::map<std::string, std::string> parameters;
-  /// Names of values that are parameters.
+  /// The names of values that are parameters.
   llvm::StringSet<> parameterNames;
-  /// True if it says anything about parameters.
+  /// Returns true if the metadata describes parameters.
   bool exists = false;
 };
 
@@ -37,8 +38,8 @@ classifyInitializers(const onnx::GraphProto &graph,
                      const ExporterMetadata &metadata,
                      const ImportOptions &options, mlir::MLIRContext *context);
 
-/// Warns, once each, of what exporters do that breaks training: batch norm
-/// folded into convolutions, parameters merged or replaced by constants.
+/// Warns, once each, about rewrites of exporters that break training: batch
+/// norm folded into convolutions, parameters merged or replaced by constants.
 void warnOfExport(mlir::Location file, const onnx::GraphProto &graph,
                   const ExporterMetadata &metadata);
 

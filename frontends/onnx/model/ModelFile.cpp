@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "frontends/onnx/model/ModelFile.h"
 #include "dialects/ingot/ir/Diagnostics.h"
 #include "frontends/onnx/import/Node.h"
@@ -26,7 +28,7 @@ using namespace ingot::onnx_import;
 
 namespace {
 
-/// Where a tensor's bytes lie.
+/// The location of a tensor's bytes.
 struct ExternalRange {
   std::string location;
   uint64_t offset = 0;
@@ -64,8 +66,8 @@ static LogicalResult parseExternal(Location file,
   return success();
 }
 
-/// Reads a tensor's bytes into the model. The library opens the file: it
-/// refuses absolute paths, ways out of the model's folder and links.
+/// Reads a tensor's bytes into the model. The ONNX library opens the file: it
+/// refuses absolute paths, paths out of the model's folder, and links.
 static LogicalResult readExternal(StringRef folder, Location file,
                                   onnx::TensorProto &tensor) {
   ExternalRange range;
@@ -221,7 +223,7 @@ bool onnx_import::isConditional(const onnx::NodeProto &node) {
 }
 
 /// Adds the operators of a graph that have no importer. Before inlining, those
-/// that a function explains are let through.
+/// that a function defines are accepted.
 static void findMissing(const onnx::ModelProto &model,
                         const onnx::GraphProto &graph, bool inlined,
                         MissingOperators &missing) {
@@ -267,8 +269,8 @@ static LogicalResult reportMissing(Location file,
                        "see docs/onnx.md for the operators that are imported");
 }
 
-/// Gives a node the default values of its attributes: a function's body refers
-/// to them, and the inliner does not know defaults.
+/// Sets the default values of a node's attributes: a function's body refers to
+/// them, and the inliner does not know defaults.
 static void addDefaults(const onnx::ModelProto &model, onnx::NodeProto &node) {
   const onnx::OpSchema *schema = onnx::OpSchemaRegistry::Schema(
       node.op_type(), opsetVersion(model, node.domain()),
@@ -283,9 +285,9 @@ static void addDefaults(const onnx::ModelProto &model, onnx::NodeProto &node) {
   }
 }
 
-/// Replaces the nodes of operators that only the schema's function explains.
-/// Several rounds, for functions made of functions. Fails with an error that
-/// names the operators that are left.
+/// Inlines the nodes of operators that only the schema's function defines, in
+/// several rounds for nested functions. Fails with an error that names the
+/// remaining operators.
 static LogicalResult inlineSchemaFunctions(Location file,
                                            onnx::ModelProto &model) {
   constexpr int kRounds = 8;
@@ -322,8 +324,8 @@ static LogicalResult inlineSchemaFunctions(Location file,
   return reportMissing(file, findMissing(model, /*inlined=*/true));
 }
 
-/// Forgets what the file says about the shapes of values that are computed: it
-/// may be stale or incomplete, and follows from the inputs. Metadata stays.
+/// Removes the shapes of computed values from the file: they may be stale or
+/// incomplete, and follow from the inputs. Metadata is kept.
 static void dropShapes(onnx::GraphProto &graph) {
   auto *infos = graph.mutable_value_info();
   infos->erase(std::remove_if(infos->begin(), infos->end(),

@@ -1,7 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// Reading a model: parsing, external data, checking, inlining. Everything here
-// distrusts the file.
+// Reads a model: parsing, external data, checking, inlining. All of this treats
+// the file as untrusted.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,10 +15,10 @@
 
 namespace ingot::onnx_import {
 
-/// The oldest opset of the default domain that is read.
+/// The oldest opset of the default domain that is supported.
 inline constexpr int kOldestOpset = 7;
 
-/// Parses the file and puts external data in place.
+/// Parses the file and loads external data.
 llvm::LogicalResult readModel(llvm::StringRef path, mlir::Location file,
                               onnx::ModelProto &model);
 
@@ -25,7 +26,7 @@ llvm::LogicalResult readModel(llvm::StringRef path, mlir::Location file,
 /// import it.
 int opsetVersion(const onnx::ModelProto &model, llvm::StringRef domain);
 
-/// True for If, which is imported by its branches rather than by an importer.
+/// Returns true for If, whose branches are imported in its place.
 bool isConditional(const onnx::NodeProto &node);
 
 /// Checks versions and the model against the operators' schemas, inlines the

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "frontends/onnx/model/Tensors.h"
 #include "dialects/ingot/ir/Diagnostics.h"
 #include "mlir/IR/AsmState.h"

@@ -1,6 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// Tensors of the file as types and attributes.
+// Converts tensors of the file to types and attributes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +18,7 @@ namespace ingot::onnx_import {
 /// Returns the element type of an ONNX data type; null where there is none.
 mlir::Type elementType(mlir::MLIRContext *context, int32_t dataType);
 
-/// "FLOAT", "INT64", ... as ONNX calls it.
+/// Returns ONNX's name of a data type, such as "FLOAT" or "INT64".
 std::string dataTypeName(int32_t dataType);
 
 /// Returns the type of a tensor whose data type and sizes have been checked by
@@ -31,12 +32,12 @@ mlir::RankedTensorType tensorType(mlir::MLIRContext *context,
 llvm::FailureOr<std::string> tensorBytes(mlir::Location where,
                                          const onnx::TensorProto &tensor);
 
-/// Elements as an attribute: a splat if they are equal, `dense` if they are
-/// few, otherwise a resource called `name`.
+/// Returns the elements as an attribute: a splat if they are equal, `dense` if
+/// there are few, otherwise a resource called `name`.
 mlir::ElementsAttr elementsAttr(mlir::RankedTensorType type,
                                 llvm::StringRef bytes, llvm::StringRef name);
 
-/// Elements as a dense attribute, however many.
+/// Returns the elements as a dense attribute, whatever their number.
 mlir::DenseElementsAttr denseAttr(mlir::RankedTensorType type,
                                   llvm::StringRef bytes);
 

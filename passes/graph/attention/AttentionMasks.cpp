@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "passes/graph/attention/AttentionMasks.h"
 
 #include "dialects/ingot/attention/PlainAttention.h"
@@ -60,10 +62,10 @@ Value ingot::emitUnrepeated(Arithmetic a, Value pairs) {
 }
 
 //===----------------------------------------------------------------------===//
-// Windows
+// Bounds
 //===----------------------------------------------------------------------===//
 
-std::optional<Window> ingot::findPairsWindow(
+std::optional<AttentionBounds> ingot::findMaskBounds(
     Value pairs, int64_t queries, int64_t keys,
     llvm::function_ref<std::optional<bool>(double)> isInside) {
   auto isSquare = [&](ArrayRef<int64_t> shape) {
@@ -80,10 +82,10 @@ std::optional<Window> ingot::findPairsWindow(
   }
   if (!isSquare(tensorType(pairs).getShape()))
     return std::nullopt;
-  return findWindow(pairs, isInside);
+  return findBounds(pairs, isInside);
 }
 
-Window ingot::intersect(Window a, Window b) {
+AttentionBounds ingot::intersect(AttentionBounds a, AttentionBounds b) {
   auto tighter = [](int64_t x, int64_t y) {
     return x < 0 ? y : y < 0 ? x : std::min(x, y);
   };
@@ -91,13 +93,13 @@ Window ingot::intersect(Window a, Window b) {
 }
 
 //===----------------------------------------------------------------------===//
-// Lengths
+// Key sequence lengths
 //===----------------------------------------------------------------------===//
 
 Value KeyBound::emitLengths(Arithmetic a, int64_t batch, int64_t keys) const {
   int64_t count = tensorType(value).getNumElements();
   Value lengths = a.broadcast(a.reshape(value, {count}), {batch}, {0});
-  // Not beyond what the integers hold.
+  // The constant must be representable in the integer type.
   if (isLast)
     lengths = a.add(a.min(lengths, static_cast<double>(keys - 1)), 1.0);
   return clampLengths(a, lengths, keys);
@@ -105,8 +107,8 @@ Value KeyBound::emitLengths(Arithmetic a, int64_t batch, int64_t keys) const {
 
 namespace {
 
-/// A tensor whose dimensions stand for those of pairs: the way from a mask
-/// through broadcasts and reshapes to what it is made of.
+/// A tensor with the mapping of its dimensions to those of the mask, while a
+/// mask is followed through broadcasts and reshapes to its operands.
 class PairsView {
 public:
   enum Dim { Batch, Head, Query, Key };
@@ -122,8 +124,8 @@ public:
 
   Value getValue() const { return value; }
 
-  /// Returns the same for an operand of the elementwise op that the value comes
-  /// from.
+  /// Returns the mapping for an operand of the elementwise op that computes the
+  /// value.
   PairsView ofOperand(Value operand) const {
     PairsView view = *this;
     view.value = operand;
@@ -131,14 +133,14 @@ public:
     return view;
   }
 
-  /// Returns whether elements differ along no other dimension.
+  /// Returns whether elements do not differ along any other dimension.
   bool dependsOnlyOn(Dim dim) const {
     return llvm::all_of(dims, [&](ArrayRef<Dim> of) {
       return of.empty() || (of.size() == 1 && of.front() == dim);
     });
   }
 
-  /// Returns the first dimension that stands for this one alone.
+  /// Returns the first dimension that corresponds to this one only.
   std::optional<size_t> find(Dim dim) const {
     for (auto [i, of] : llvm::enumerate(dims))
       if (of.size() == 1 && of.front() == dim)
@@ -155,7 +157,7 @@ private:
         of.clear();
   }
 
-  /// Goes up as long as elements are only repeated or numbered differently.
+  /// Follows the value as long as elements are only broadcast or reshaped.
   void follow() {
     while (true) {
       if (auto op = value.getDefiningOp<BroadcastOp>()) {
@@ -173,8 +175,8 @@ private:
     }
   }
 
-  /// Through one that adds or drops dimensions of size 1, or puts batch and
-  /// heads together.
+  /// Follows a reshape that adds or drops dimensions of size 1, or merges batch
+  /// and heads.
   bool followReshape(ReshapeOp op) {
     ArrayRef<int64_t> to = op.getType().getShape();
     ArrayRef<int64_t> shape = tensorType(op.getOperand()).getShape();
@@ -213,7 +215,8 @@ private:
 
   Value value;
   int64_t batch, heads;
-  /// For each dimension what it stands for; nothing where its size is 1.
+  /// The dimension of the mask that each dimension corresponds to; nothing
+  /// where its size is 1.
   Dims dims;
 };
 
@@ -221,7 +224,7 @@ private:
 
 /// Returns whether the elements are the positions of keys.
 static bool arePositions(const PairsView &view) {
-  // Positions that are repeated by more than broadcasts.
+  // Positions that are broadcast by ops other than `broadcast`.
   constexpr int64_t most = 1 << 20;
   Value value = view.getValue();
   ArrayRef<int64_t> shape = tensorType(value).getShape();
@@ -240,7 +243,7 @@ static bool arePositions(const PairsView &view) {
   });
 }
 
-/// Of b and a.
+/// Returns the comparison of b and a.
 static Predicate swapped(Predicate predicate) {
   switch (predicate) {
   case Predicate::LT:

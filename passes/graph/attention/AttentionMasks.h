@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // Masks of attention: their parts, and those that the op represents in a
@@ -36,12 +37,12 @@ mlir::Value emitUnrepeated(Arithmetic a, mlir::Value pairs);
 
 /// Returns the bounds that the mask represents, if there are such bounds (see
 /// findBounds).
-std::optional<Window>
-findPairsWindow(mlir::Value pairs, int64_t queries, int64_t keys,
-                llvm::function_ref<std::optional<bool>(double)> isInside);
+std::optional<AttentionBounds>
+findMaskBounds(mlir::Value pairs, int64_t queries, int64_t keys,
+               llvm::function_ref<std::optional<bool>(double)> isInside);
 
 /// Returns the intersection of two bounds.
-Window intersect(Window a, Window b);
+AttentionBounds intersect(AttentionBounds a, AttentionBounds b);
 
 /// An integer for each sample, or one for all, below which keys are attended
 /// to.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "passes/graph/attention/AttentionMatch.h"
 
 #include "dialects/ingot/attention/PlainAttention.h"
@@ -10,7 +12,7 @@
 using namespace mlir;
 using namespace ingot;
 
-/// Returns the value of a constant of one floating-point value.
+/// Returns the value of a floating-point splat constant.
 static std::optional<double> splatOf(Value value) {
   DenseElementsAttr constant;
   if (!matchPattern(value, m_Constant(&constant)) || !constant.isSplat() ||
@@ -19,8 +21,8 @@ static std::optional<double> splatOf(Value value) {
   return constant.getSplatValue<APFloat>().convertToDouble();
 }
 
-/// Returns whether adding it to a score, or putting it in its place, hides a
-/// key: far below every other score.
+/// Returns whether adding the value to a score, or replacing the score by it,
+/// masks a key: it is far below every other score.
 static bool hides(double value, Type element) {
   double lowest =
       APFloat::getLargest(cast<FloatType>(element).getFloatSemantics(), true)
@@ -28,13 +30,13 @@ static bool hides(double value, Type element) {
   return value <= lowest / 2;
 }
 
-/// Returns whether f32 holds what the elements are computed in.
+/// Returns whether f32 contains the type in which the elements are computed.
 static bool isComputedInF32(Value value) {
   return computeElement(value).isF32();
 }
 
-/// Returns the weights where they are numbers and 0 elsewhere, which exporters
-/// write for queries that look nowhere; null if the readers are not just that.
+/// Returns the weights with NaN replaced by 0, which exporters emit for fully
+/// masked rows; null if the readers are something else.
 static SelectOp guardAgainstNaN(Value weights) {
   SelectOp guard;
   for (Operation *user : weights.getUsers()) {
@@ -56,8 +58,8 @@ static SelectOp guardAgainstNaN(Value weights) {
   return guard;
 }
 
-/// `value` without multiplications by and divisions by constants, which go into
-/// `scale`.
+/// Strips multiplications by and divisions by constants, which are accumulated
+/// in `scale`.
 static Value withoutScale(Value value, double &scale) {
   while (value.hasOneUse()) {
     if (auto mul = value.getDefiningOp<MulOp>()) {
@@ -80,7 +82,7 @@ static Value withoutScale(Value value, double &scale) {
   return value;
 }
 
-/// Returns whether a parameter is among what the value is computed from.
+/// Returns whether the value depends on a parameter.
 static bool dependsOnParameter(Value value) {
   llvm::SmallPtrSet<Operation *, 16> seen;
   SmallVector<Value> work = {value};
@@ -126,7 +128,7 @@ AttentionMatch::AttentionMatch(SoftmaxOp softmax) {
   findShape(softmax);
   if (!isComputedInF32(scores.getLhs()))
     refuse("the kernel does not support the element type");
-  bool mayBeEmpty = getSizes().window(window.left, window.right).fewest == 0 ||
+  bool mayBeEmpty = getSizes().window(bounds.left, bounds.right).fewest == 0 ||
                     !lengths.empty();
   for (const Term &term : terms) {
     mayBeEmpty |= term.kind != Term::Bias;
@@ -139,17 +141,17 @@ AttentionMatch::AttentionMatch(SoftmaxOp softmax) {
 }
 
 //===----------------------------------------------------------------------===//
-// From the softmax up
+// From the softmax to the scores
 //===----------------------------------------------------------------------===//
 
 void AttentionMatch::matchScores(Value value) {
   bool hasOneReader = true;
   while (true) {
     hasOneReader &= value.hasOneUse();
-    if (auto product = value.getDefiningOp<MatmulOp>()) {
-      if (product.getTransposeLhs() || product.getType().getRank() < 3)
+    if (auto matmul = value.getDefiningOp<MatmulOp>()) {
+      if (matmul.getTransposeLhs() || matmul.getType().getRank() < 3)
         return;
-      scores = product;
+      scores = matmul;
       break;
     }
     if (!followScores(value))
@@ -159,9 +161,9 @@ void AttentionMatch::matchScores(Value value) {
     refuse("the scores have another reader");
 }
 
-/// Returns whether a product is behind arithmetic that a score may pass
-/// through.
-static bool leadsToProduct(Value value) {
+/// Returns whether a matmul is reached through arithmetic that may be applied
+/// to scores.
+static bool leadsToMatmul(Value value) {
   for (int depth = 0; depth < 16; ++depth) {
     Operation *def = value.getDefiningOp();
     if (!def)
@@ -172,7 +174,7 @@ static bool leadsToProduct(Value value) {
       value = splatOf(select.getOperand(1)) ? select.getOperand(2)
                                             : select.getOperand(1);
     else if (isa<MulOp, AddOp>(def))
-      value = splatOf(def->getOperand(0)) || !leadsToProduct(def->getOperand(0))
+      value = splatOf(def->getOperand(0)) || !leadsToMatmul(def->getOperand(0))
                   ? def->getOperand(1)
                   : def->getOperand(0);
     else if (isa<DivOp, ReshapeOp, CastOp>(def))
@@ -183,7 +185,7 @@ static bool leadsToProduct(Value value) {
   return false;
 }
 
-/// One step towards the product; false where there is none.
+/// Takes one step towards the matmul; returns false if there is none.
 bool AttentionMatch::followScores(Value &value) {
   if (Value inner = withoutScale(value, scale); inner != value) {
     value = inner;
@@ -218,7 +220,7 @@ bool AttentionMatch::followScores(Value &value) {
     return true;
   }
   if (auto add = value.getDefiningOp<AddOp>()) {
-    bool isLeft = leadsToProduct(add.getLhs());
+    bool isLeft = leadsToMatmul(add.getLhs());
     addBias(isLeft ? add.getRhs() : add.getLhs());
     value = isLeft ? add.getLhs() : add.getRhs();
     return true;
@@ -235,7 +237,7 @@ void AttentionMatch::addBias(Value value) {
   terms.push_back({Term::Bias, value});
 }
 
-/// Returns a bias of 0 and -infinity is a mask.
+/// Recognizes a bias of 0 and -infinity as a mask.
 bool AttentionMatch::addMaskOf(SelectOp fills) {
   std::optional<double> onTrue = splatOf(fills.getOperand(1));
   std::optional<double> onFalse = splatOf(fills.getOperand(2));
@@ -262,10 +264,10 @@ void AttentionMatch::addMask(Term term, bool fillIsFinite) {
 }
 
 //===----------------------------------------------------------------------===//
-// From the softmax down
+// From the softmax to the result
 //===----------------------------------------------------------------------===//
 
-/// Returns whether the condition is all that hides keys.
+/// Returns whether the condition is the only mask.
 bool AttentionMatch::isOwnMask(Value condition) const {
   SmallVector<PairsMask> parts;
   splitMask({condition}, parts);
@@ -286,18 +288,18 @@ bool AttentionMatch::isOwnMask(Value condition) const {
 void AttentionMatch::matchWeights(SoftmaxOp softmax) {
   Value weights = softmax.getResult();
   while (true) {
-    // A query that looks nowhere has the result 0.
+    // A fully masked row has the result 0.
     if (SelectOp guard = guardAgainstNaN(weights)) {
       weights = guard.getResult();
       continue;
     }
     Operation *other = nullptr;
     for (OpOperand &use : weights.getUses()) {
-      auto product = dyn_cast<MatmulOp>(use.getOwner());
+      auto matmul = dyn_cast<MatmulOp>(use.getOwner());
       bool isLhs =
-          product && use.getOperandNumber() == 0 && !product.getTransposeLhs();
+          matmul && use.getOperandNumber() == 0 && !matmul.getTransposeLhs();
       if (isLhs && !mixed)
-        mixed = product;
+        mixed = matmul;
       else
         other = use.getOwner();
     }
@@ -306,7 +308,7 @@ void AttentionMatch::matchWeights(SoftmaxOp softmax) {
     if (mixed || !other)
       return;
     if (!weights.hasOneUse()) {
-      // No product among the readers: no attention.
+      // Without a matmul among the readers, it is not attention.
       scores = nullptr;
       return;
     }
@@ -333,7 +335,7 @@ void AttentionMatch::matchWeights(SoftmaxOp softmax) {
       weights = select.getResult();
       continue;
     }
-    // Its numbers go by the row-major position, whatever the rank.
+    // Its random numbers depend on the row-major position, whatever the rank.
     if (auto drops = dyn_cast<DropoutOp>(other)) {
       if (dropout || !drops.getMask().use_empty())
         refuse(
@@ -344,7 +346,7 @@ void AttentionMatch::matchWeights(SoftmaxOp softmax) {
       weights = drops.getResult();
       continue;
     }
-    // Read by something else alone, it need not be an attention.
+    // If the only reader is another op, it need not be attention.
     scores = nullptr;
     return;
   }
@@ -354,8 +356,8 @@ void AttentionMatch::matchWeights(SoftmaxOp softmax) {
 // Shapes
 //===----------------------------------------------------------------------===//
 
-/// Batch and heads, from whichever tensor has both apart; masks that are
-/// windows become bounds.
+/// Batch and heads are taken from whichever tensor has both as separate
+/// dimensions; masks that are windows become bounds.
 void AttentionMatch::findShape(SoftmaxOp softmax) {
   SmallVector<Value> tensors = {softmax.getResult(), scores.getResult(),
                                 mixed.getResult()};
@@ -375,11 +377,11 @@ void AttentionMatch::findShape(SoftmaxOp softmax) {
   });
 }
 
-/// Tightens the bounds by a term that is a window.
+/// Intersects the bounds with a term that represents bounds.
 bool AttentionMatch::becomesWindow(const Term &term) {
   Type element = tensorType(term.value).getElementType();
   bool fillIsFinite = false;
-  std::optional<Window> found = findPairsWindow(
+  std::optional<AttentionBounds> found = findMaskBounds(
       term.value, queries, keys, [&](double value) -> std::optional<bool> {
         if (term.kind == Term::Bias) {
           if (value != 0 && !hides(value, element))
@@ -392,11 +394,11 @@ bool AttentionMatch::becomesWindow(const Term &term) {
   if (!found)
     return false;
   emptyRowsSeeAll |= fillIsFinite;
-  window = intersect(window, *found);
+  bounds = intersect(bounds, *found);
   return true;
 }
 
-/// Takes a mask of the first keys of each sample as their numbers.
+/// Represents a mask of the first keys of each sample by key sequence lengths.
 bool AttentionMatch::becomesLengths(const Term &term) {
   std::optional<KeyBound> bound =
       term.kind == Term::Bias ? std::nullopt
@@ -420,8 +422,8 @@ AttentionSizes AttentionMatch::getSizes() {
           tensorType(mixed.getResult()).getShape().back()};
 }
 
-/// Returns a mask or bias as [batch, heads, queries, keys], with 1 for
-/// dimensions along which it repeats.
+/// Returns a mask or bias as [batch, heads, queries, keys], with size 1 for
+/// dimensions along which it is broadcast.
 Value AttentionMatch::normalize(OpBuilder &builder, Value pairs) const {
   Location loc = pairs.getLoc();
   pairs = emitUnrepeated(Arithmetic(builder, loc), pairs);
@@ -437,8 +439,8 @@ Value AttentionMatch::normalize(OpBuilder &builder, Value pairs) const {
   return broadcastTo(builder, loc, pairs, shape, {0, 1, 2, 3});
 }
 
-/// [batch, heads, rows, columns], heads first or in one dimension with the
-/// batch, as [batch, rows, heads, columns].
+/// Transposes [batch, heads, rows, columns], or with heads merged into the
+/// batch, to [batch, rows, heads, columns].
 Value AttentionMatch::asRows(OpBuilder &builder, Value matrix,
                              bool isTransposed) const {
   Location loc = matrix.getLoc();
@@ -459,7 +461,7 @@ Value AttentionMatch::asRows(OpBuilder &builder, Value matrix,
 }
 
 /// Returns the key heads that rows [batch, rows, heads, columns] repeat for
-/// several heads; null if they do not.
+/// several query heads; null if they do not.
 static Value repeatedHeads(OpBuilder &builder, Value rows) {
   auto transpose = rows.getDefiningOp<TransposeOp>();
   Value source = transpose ? transpose.getOperand() : rows;
@@ -543,8 +545,8 @@ AttentionOp AttentionMatch::rewrite(OpBuilder &builder) {
       builder, loc, TypeRange{type, lse}, q, k, v, bias, mask, length,
       dropout ? dropout.getSeed() : Value(),
       dropout ? dropout.getStep() : Value(), builder.getF64FloatAttr(factor),
-      builder.getI64IntegerAttr(window.left),
-      builder.getI64IntegerAttr(window.right), builder.getF64FloatAttr(0),
+      builder.getI64IntegerAttr(bounds.left),
+      builder.getI64IntegerAttr(bounds.right), builder.getF64FloatAttr(0),
       dropout ? dropout.getRatioAttr() : builder.getF64FloatAttr(0),
       dropout ? dropout.getStreamAttr() : builder.getI32IntegerAttr(0));
   Value result = TransposeOp::create(

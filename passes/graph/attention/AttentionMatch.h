@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // Attention as exporters write it: a matmul of queries and keys, its scale and
@@ -29,8 +30,8 @@ public:
   AttentionSizes getSizes();
   /// Returns the element type that the matmuls read.
   mlir::Type getElement();
-  int64_t getLeft() const { return window.left; }
-  int64_t getRight() const { return window.right; }
+  int64_t getLeft() const { return bounds.left; }
+  int64_t getRight() const { return bounds.right; }
 
   /// Replaces the matmul with the values by `ingot.attention`.
   AttentionOp rewrite(mlir::OpBuilder &builder);
@@ -65,7 +66,7 @@ private:
   /// have one head.
   int64_t batch = 0, heads = 1, queries = 0, keys = 0;
   double scale = 1;
-  Window window;
+  AttentionBounds bounds;
   llvm::SmallVector<Term> terms;
   llvm::SmallVector<KeyBound> lengths;
   /// The dropout between the weights and the values; null if there is none.

@@ -1,10 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// FormAttention: attention becomes one op where a kernel that never stores the
-// scores is worth it, and products and a softmax where it is not.
+// FormAttention: forms attention ops where a fused kernel that never stores the
+// scores is faster, and decomposes attention into matmuls and a softmax
+// elsewhere.
 //
-// Assumes a simplified forward function: gradients come later, from whichever
-// form this leaves.
+// Assumes a simplified forward function: gradients are built later, from
+// whichever form this leaves.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,30 +28,30 @@ namespace ingot {
 using namespace mlir;
 using namespace ingot;
 
-/// Makes bounds and lengths of those parts of an attention's mask that are
-/// such, except bounds that the target's library call does not take.
+/// Represents parts of an attention's mask by bounds and key sequence lengths,
+/// except bounds that the target's library call does not support.
 static void refineMask(AttentionOp op, Type element, const Target &target) {
   if (!op.getMask())
     return;
   AttentionSizes sizes = op.getSizes();
-  Window window = {static_cast<int64_t>(op.getLeft()),
-                   static_cast<int64_t>(op.getRight())};
+  AttentionBounds bounds = {static_cast<int64_t>(op.getLeft()),
+                            static_cast<int64_t>(op.getRight())};
   SmallVector<PairsMask> parts, others;
-  SmallVector<KeyBound> bounds;
+  SmallVector<KeyBound> keyBounds;
   splitMask({op.getMask()}, parts);
   for (const PairsMask &part : parts) {
     auto isInside = [&](double value) { return (value != 0) != part.hides; };
-    std::optional<Window> found =
-        findPairsWindow(part.value, sizes.queries, sizes.keys, isInside);
+    std::optional<AttentionBounds> found =
+        findMaskBounds(part.value, sizes.queries, sizes.keys, isInside);
     if (found)
-      found = intersect(window, *found);
+      found = intersect(bounds, *found);
     if (found &&
         target.refuseAttention({sizes, found->left, found->right, element})
             .empty())
-      window = *found;
+      bounds = *found;
     else if (std::optional<KeyBound> bound =
                  findKeyBound(part, sizes.batch, sizes.heads))
-      bounds.push_back(*bound);
+      keyBounds.push_back(*bound);
     else
       others.push_back(part);
   }
@@ -58,7 +60,7 @@ static void refineMask(AttentionOp op, Type element, const Target &target) {
   OpBuilder builder(op);
   Arithmetic a(builder, op.getLoc());
   Value lengths = op.getLengths(), mask;
-  for (const KeyBound &bound : bounds) {
+  for (const KeyBound &bound : keyBounds) {
     Value each = bound.emitLengths(a, sizes.batch, sizes.keys);
     lengths = lengths ? a.min(lengths, each) : each;
   }
@@ -73,30 +75,31 @@ static void refineMask(AttentionOp op, Type element, const Target &target) {
                    broadcastTrailing(builder, op.getLoc(), mask, shape), shown)
              : shown;
   }
-  op.setLeft(window.left);
-  op.setRight(window.right);
+  op.setLeft(bounds.left);
+  op.setRight(bounds.right);
   op.getMaskMutable().assign(mask ? ValueRange(mask) : ValueRange());
   op.getLengthsMutable().assign(lengths ? ValueRange(lengths) : ValueRange());
 }
 
 namespace {
 
-/// Seconds that one attention takes in a training step.
+/// The time in seconds of one attention in a training step.
 struct Costs {
   double plain, whole;
 
   Costs(const AttentionSizes &s, int64_t left, int64_t right, Type element,
         const Machine &machine) {
     double heads = static_cast<double>(s.batch) * s.heads;
-    // Scores, weights and their gradients, each written and read a few times.
+    // Scores, weights and their gradients, each of which is written and read
+    // several times.
     double bytesPerPair = 12.0 * element.getIntOrFloatBitWidth() / 8;
     double all = heads * s.queries * s.keys;
     plain = all * (6.0 * (s.size + s.valueSize) /
                        machine.getRate(WorkKind::Matmul, element) +
                    bytesPerPair / machine.memoryBandwidth);
-    // Scores are computed again backward; tiles at an edge are computed whole;
-    // exponentials and packing come on top.
-    // The machine's rate counts neither.
+    // Scores are recomputed in the backward pass, tiles at an edge are computed
+    // completely, and there are exponentials and packing. The machine's
+    // throughput accounts for neither.
     constexpr double kRows = 12, kColumns = 32, kComputedMore = 1.75;
     double filled = std::ceil(s.queries / kRows) * kRows / s.queries *
                     std::ceil(s.keys / kColumns) * kColumns / s.keys;
@@ -122,7 +125,7 @@ struct FormAttention : ingot::impl::FormAttentionBase<FormAttention> {
         softmaxes.push_back(softmax);
     });
     target = Target::of(getOperation());
-    // Elements in f32 will have the low precision, if there is one.
+    // f32 elements will have the 16-bit type, if there is one.
     Type f32 = Float32Type::get(&getContext());
     bool isDecomposed =
         plain || !target->hasAttention(elementInPrecision(f32, precision));
@@ -135,7 +138,7 @@ struct FormAttention : ingot::impl::FormAttentionBase<FormAttention> {
     if (!isDecomposed)
       for (SoftmaxOp softmax : softmaxes)
         form(softmax);
-    // What was replaced, and statistics that nothing reads.
+    // Erases the ops that were replaced, and statistics without uses.
     getOperation()->walk<WalkOrder::PostOrder, ReverseIterator>(
         [](Operation *op) {
           if (isOpTriviallyDead(op))
@@ -148,8 +151,8 @@ private:
     return op.getQuery().getType().getElementType();
   }
 
-  /// Returns whether the target's library call takes the attention and is worth
-  /// it; a remark says so.
+  /// Returns whether the target's library call supports the attention and is
+  /// faster; a remark says so.
   bool isWorthIt(Location loc, const AttentionQuery &query) {
     if (std::string reason = target->refuseAttention(query); !reason.empty()) {
       remark::missed(loc, remarkOptions(getArgument(), "Attention"))
@@ -182,7 +185,7 @@ private:
           << remark::reason("{0}", reason);
       return false;
     }
-    // The target's legalization makes a bias of what stays a mask.
+    // The legalization of the target turns the remaining mask into a bias.
     AttentionQuery query = {op.getSizes(), static_cast<int64_t>(op.getLeft()),
                             static_cast<int64_t>(op.getRight()),
                             elementInPrecision(elementOf(op), precision)};

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "passes/graph/attention/KnownValues.h"
 
 #include "dialects/ingot/builders/Builders.h"
@@ -9,7 +11,7 @@ using namespace ingot;
 using Elements = std::optional<std::vector<double>>;
 using Positions = std::vector<int64_t>;
 
-/// Elements of a constant.
+/// Returns elements of a constant.
 static Elements readConstant(Attribute value, const Positions &positions) {
   auto constant = dyn_cast<DenseElementsAttr>(value);
   if (!constant)
@@ -93,16 +95,16 @@ Elements ingot::knownElements(Value value, const Positions &positions) {
   return std::nullopt;
 }
 
-std::optional<Window>
-ingot::findWindow(Value pairs,
+std::optional<AttentionBounds>
+ingot::findBounds(Value pairs,
                   llvm::function_ref<std::optional<bool>(double)> isInside) {
   RankedTensorType type = tensorType(pairs);
   ArrayRef<int64_t> shape = type.getShape();
   int64_t keys = shape.back(), queries = shape[shape.size() - 2];
   if (type.getNumElements() == 0)
     return std::nullopt;
-  // The smallest window that holds all pairs inside, and how many these are: it
-  // is the window if it holds no more.
+  // The smallest bounds that contain all pairs inside, and the number of these
+  // pairs: they are the bounds if they contain no others.
   int64_t left = -queries, right = -keys, count = 0;
   Positions positions(keys);
   Elements first;
@@ -130,10 +132,10 @@ ingot::findWindow(Value pairs,
     }
   if (left < 0 || right < 0)
     return std::nullopt;
-  Window window{left >= queries - 1 ? -1 : left,
-                right >= keys - 1 ? -1 : right};
+  AttentionBounds bounds{left >= queries - 1 ? -1 : left,
+                         right >= keys - 1 ? -1 : right};
   AttentionSizes sizes = {1, 1, 1, queries, keys, 1, 1};
-  if (sizes.window(window.left, window.right).pairs != count)
+  if (sizes.window(bounds.left, bounds.right).pairs != count)
     return std::nullopt;
-  return window;
+  return bounds;
 }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // Evaluates elements of values that depend on constants only, without building
@@ -23,7 +24,7 @@ knownElements(mlir::Value value, const std::vector<int64_t> &positions);
 
 /// The bounds of the keys that a query attends to: -left <= key - query <=
 /// right, where -1 means no bound.
-struct Window {
+struct AttentionBounds {
   int64_t left = -1, right = -1;
 };
 
@@ -31,8 +32,8 @@ struct Window {
 /// all leading dimensions, represents, if there are such bounds. `isInside`
 /// tells whether an element stands for a pair inside or outside, or for
 /// neither.
-std::optional<Window>
-findWindow(mlir::Value pairs,
+std::optional<AttentionBounds>
+findBounds(mlir::Value pairs,
            llvm::function_ref<std::optional<bool>(double)> isInside);
 
 } // namespace ingot

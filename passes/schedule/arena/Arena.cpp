@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "passes/schedule/arena/Arena.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -28,10 +30,10 @@ public:
     placed.reserve(intervals.size());
   }
 
-  /// Where an interval goes of the gaps that take it.
+  /// The rule that selects one of the gaps that fit an interval.
   enum class Fit { Smallest, Lowest };
 
-  /// Offsets of one interval after the other.
+  /// Assigns offsets to intervals one after the other.
   int64_t place(llvm::ArrayRef<unsigned> order, Fit fit) {
     offsets.assign(intervals.size(), 0);
     placed.clear();
@@ -60,8 +62,9 @@ private:
     int64_t from, to, first, last;
   };
 
-  /// Looks at everything placed, from the lowest offset up: a pass over
-  /// one array is faster than to gather and sort what lives together.
+  /// Visits all placed intervals in the order of their offsets: one pass over
+  /// an array is faster than collecting and sorting those that are live at the
+  /// same time.
   int64_t findOffset(unsigned current, Fit fit) const {
     const Interval &interval = intervals[current];
     int64_t best = -1, bestGap = std::numeric_limits<int64_t>::max(), end = 0;
@@ -88,8 +91,8 @@ private:
 
 } // namespace
 
-/// Attempts with one rule: fewer with many intervals, so that the time does not
-/// grow with their square.
+/// Returns the number of attempts per rule: fewer with many intervals, so that
+/// the time does not grow with their square.
 static int64_t countRounds(size_t intervals) {
   constexpr int64_t most = 24, effort = 50'000'000;
   auto count = static_cast<int64_t>(intervals);
@@ -120,7 +123,8 @@ int64_t ingot::packIntervals(llvm::MutableArrayRef<Interval> intervals,
         llvm::to_vector(llvm::seq<unsigned>(0, intervals.size()));
     llvm::stable_sort(order,
                       [&](unsigned a, unsigned b) { return key(a) > key(b); });
-    // What ends up highest had no good place left: it comes first next time.
+    // The interval that ended up highest found no good gap: it is placed first
+    // next time.
     for (int64_t round = 0; round < rounds && best > bound; ++round) {
       attempt(order, fit);
       llvm::ArrayRef<int64_t> placed = packer.getOffsets();

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "passes/schedule/arena/ArenaUse.h"
 
 #include "dialects/ingot/builders/Builders.h"
@@ -9,8 +11,8 @@
 using namespace mlir;
 using namespace ingot;
 
-/// Returns what new values of parameters and moments are computed from, in
-/// their shape: from the updates back.
+/// Returns the values of the same shape from which new values of parameters and
+/// moments are computed, traversing backwards from the updates.
 static DenseSet<unsigned> findGradients(const StepGraph &graph) {
   Signature signature = graph.getSignature();
   SymbolTable symbols(signature.getFunction()->getParentOfType<ModuleOp>());
@@ -41,7 +43,7 @@ static DenseSet<unsigned> findGradients(const StepGraph &graph) {
   return gradients;
 }
 
-/// Bytes that an interval takes at an instant.
+/// Returns the bytes that an interval occupies at an instant.
 static int64_t bytesAt(const Interval &interval, int64_t instant) {
   bool isLive = interval.first <= instant && instant <= interval.last;
   return isLive ? llvm::alignTo(interval.bytes, INGOT_ALIGNMENT) : 0;
@@ -58,7 +60,7 @@ SmallVector<StringRef> ingot::listKinds(const StepGraph &graph,
     else if (isa<BucketEnd>(graph.getNodes()[buffer.writer].op))
       kind = "communication";
   }
-  // A bucket with gradients in its memory is theirs.
+  // A bucket that contains gradients in place counts as gradients.
   for (unsigned gradient : findGradients(graph))
     kinds[lifetimes.ofBuffer[gradient]] = "gradient";
   for (int64_t interval : lifetimes.ofScratch)
@@ -102,7 +104,8 @@ ingot::listLiveTensors(const StepGraph &graph,
   peakLiveBytes(lifetimes.intervals, INGOT_ALIGNMENT, &peak);
   SmallVector<StringRef> kinds = listKinds(graph, lifetimes);
   ArrayRef<StepGraph::Buffer> buffers = graph.getBuffers();
-  // Results in place of an operand share its memory: the last one written.
+  // Results that overwrite an operand share its memory: the last one written
+  // counts.
   llvm::MapVector<unsigned, unsigned> holder;
   for (unsigned i = 0; i < buffers.size(); ++i) {
     unsigned interval = lifetimes.ofBuffer[i];

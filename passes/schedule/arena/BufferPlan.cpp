@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "passes/schedule/arena/BufferPlan.h"
 
 #include "dialects/ingot/builders/Builders.h"
@@ -76,7 +78,7 @@ SmallVector<int64_t> BufferPlan::getAliases(FusionOp fusion) const {
     Place place = getPlace(input);
     bool isEmpty = tensorType(input).getNumElements() == 0;
     for (auto [i, result] : llvm::enumerate(fusion.getResults())) {
-      // Where an empty tensor is says nothing.
+      // The offset of an empty tensor is arbitrary.
       if (isEmpty || tensorType(result).getNumElements() == 0)
         continue;
       Place other = getPlace(result);

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "passes/schedule/arena/StatePlaces.h"
 
 #include "dialects/ingot/builders/Builders.h"

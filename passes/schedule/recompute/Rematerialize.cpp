@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 // Recomputes what makes the peak, until it fits a budget.
 //===----------------------------------------------------------------------===//
@@ -14,7 +15,7 @@
 #include "passes/schedule/arena/ArenaUse.h"
 #include "passes/schedule/arena/StatePlaces.h"
 #include "passes/schedule/recompute/FusionSlice.h"
-#include "passes/schedule/recompute/Recompute.h"
+#include "passes/schedule/recompute/RecomputeSearch.h"
 #include "runtime/abi/Abi.h"
 #include "llvm/Support/Regex.h"
 

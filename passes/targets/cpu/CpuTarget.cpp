@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "passes/targets/cpu/CpuTarget.h"
 
 #include "dialects/ingot/builders/Builders.h"
@@ -59,7 +61,7 @@ Machine CpuTarget::describeMachine(ArrayRef<std::string> features,
   double scale = threads * (isWide ? 1.0 : isVector ? 0.6 : 0.2);
   double multiplyAdds = 65e9 * scale;
   machine.convolutionF32 = 50e9 * scale;
-  // Exponentials, and tiles of scores that are computed twice, count nothing.
+  // Exponentials, and tiles of scores that are computed twice, are not counted.
   machine.attentionF32 = machine.attentionBf16 = machine.attentionF16 =
       0.4 * multiplyAdds;
   machine.vectorF32 = 20e9 * scale;
@@ -74,7 +76,7 @@ Machine CpuTarget::describeMachine(ArrayRef<std::string> features,
   if (hasTiles)
     machine.attentionBf16 = machine.attentionF16 = 1.2 * multiplyAdds;
   machine.matmulF32 = (hasTiles ? 1.6 : 1) * multiplyAdds;
-  // Half precision is converted where the processor cannot multiply it.
+  // 16-bit elements are converted where the CPU cannot multiply them.
   double half = hasTiles ? 10 : machine.multipliesBf16 ? 2 : 0.9;
   machine.matmulBf16 = (hasTiles ? 6 : half) * multiplyAdds;
   machine.convolutionBf16 = half * machine.convolutionF32;
@@ -129,8 +131,8 @@ LibrarySupport CpuTarget::getSupport(LibraryCall call, const Machine &machine) {
 }
 
 bool CpuTarget::prefersChannelsLast(LibraryCall call) const {
-  // The library keeps a vector of channels for each position. With few channels
-  // the vector is not filled; f64 is computed by plain loops.
+  // The library keeps a vector of channels for each position. With few
+  // channels, the vector is not filled; f64 is computed by simple loops.
   constexpr int64_t vector = 16;
   CallDescriptor descriptor = CallDescriptor::of(call);
   if (!descriptor.is<ingot_conv_desc>())

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 // Loop nests for kernels. A nest is parallel loops over the leading dimensions,
 // which share one index, around a loop over the trailing ones.
@@ -42,7 +43,7 @@ private:
   using Emit = Extent (KernelBuilder::*)(size_t split);
 
   /// Emits with the longest merged loop (smallest split) that leaves no index
-  /// to be taken apart within it.
+  /// to be delinearized within it.
   Extent emitMerged(size_t first, size_t last, Emit emit);
 
   Extent emitLoop(size_t split);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 // Loops for `epilogue` kernels: over rows and columns of a library call's
 // result that are complete, and still in the cache.
@@ -94,7 +95,7 @@ void EpilogueEmitter::run() {
       scf::ForOp::create(builder, loc, begin2, end2, scalars().index(1));
   builder.setInsertionPointToStart(columns.getBody());
   Value column = columns.getInductionVar();
-  // Whatever its shape, no index is taken apart.
+  // Whatever its shape, no index is delinearized.
   Value position = scalars().add(scalars().mul(row, space.length), column);
   for (auto [argument, buffer] : aligned)
     emitter.setSource(argument, [&, buffer = buffer](ValueRange) -> Value {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 // The choice between the loops of `group` kernels: a range of the group's units
 // becomes ranges of its loops' iterations.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 // Loops for `row` kernels: one row after the other, in the passes of
 // RowSchedule. The first pass brings the row into the cache, later ones find it

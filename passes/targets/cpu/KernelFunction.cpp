@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "passes/targets/cpu/KernelFunction.h"
 
 #include "dialects/ingot/builders/Builders.h"
@@ -21,7 +23,7 @@ void KernelFunction::createFunction(unsigned ranges) {
   function = func::FuncOp::create(builder, loc, kernel.getSymName(),
                                   builder.getFunctionType(types, {}));
   function.setPrivate();
-  // Buffers overlap only where the schedule says so.
+  // Buffers overlap only where the schedule lets a result reuse memory.
   for (unsigned i = 0; i < numBuffers; ++i) {
     // An input that shares a result's memory is read through the result's
     // pointer.

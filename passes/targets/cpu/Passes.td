@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // Generation of CPU kernels.
@@ -83,7 +84,8 @@ def PrefetchStreams : Pass<"ingot-prefetch-streams", "::mlir::func::FuncOp"> {
   }];
   let options = [
     Option<"leastBytes", "least-bytes", "int64_t", "524288",
-           "smallest size of all buffers of a kernel, in bytes, for prefetch; a single buffer has at least a sixteenth of it">,
+           "smallest size of all buffers of a kernel, in bytes, for prefetch; "
+           "a single buffer has at least a sixteenth of it">,
     Option<"piece", "piece", "int64_t", "512", "iterations per piece">,
   ];
   let statistics = [Statistic<"numStreams", "streams", "buffers that are prefetched">];

@@ -1,9 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
-// PrefetchStreams: loops over more than the caches hold ask for what they will
-// touch.
+// PrefetchStreams: inserts software prefetch into loops that stream from
+// memory.
 //
-// A processor foresees a few streams of neighbouring lines by itself, and not
-// far: one loop over one array reads at half the rate of memory or less.
+// Hardware prefetchers track a few streams of adjacent lines, and do not run
+// far ahead: a loop over one array reads at half the memory bandwidth or less.
 //===----------------------------------------------------------------------===//
 
 #include "dialects/ingot/support/Remarks.h"
@@ -26,7 +27,7 @@ namespace {
 
 constexpr int64_t kLineBytes = 64;
 
-/// More keep memory busy by themselves.
+/// More streams keep memory busy by themselves.
 constexpr size_t kMostStreams = 3;
 
 int64_t bytesOf(MemRefType type) {
@@ -34,8 +35,8 @@ int64_t bytesOf(MemRefType type) {
   return type.getNumElements() * bits / 8;
 }
 
-/// Returns how far `index` moves while the counter of `loop` moves by 1 and
-/// those of loops within it stay; nothing where it is not plain arithmetic on
+/// Returns the stride of `index` in the induction variable of `loop`, with
+/// those of inner loops fixed; nothing where it is not simple arithmetic on
 /// them.
 std::optional<int64_t> findStride(Value index, scf::ForOp loop) {
   if (index == loop.getInductionVar())
@@ -66,7 +67,7 @@ std::optional<int64_t> findStride(Value index, scf::ForOp loop) {
   return *lhs == 0 && *rhs == 0 ? std::optional<int64_t>(0) : std::nullopt;
 }
 
-/// Returns how often the loop runs, if that is known.
+/// Returns the trip count of the loop, if it is known.
 std::optional<int64_t> findLength(scf::ForOp loop) {
   APInt lower, upper;
   if (!matchPattern(loop.getLowerBound(), m_ConstantInt(&lower)) ||
@@ -75,10 +76,10 @@ std::optional<int64_t> findLength(scf::ForOp loop) {
   return upper.getSExtValue() - lower.getSExtValue();
 }
 
-/// An index into a buffer that moves on by 1.
+/// An index into a buffer with stride 1.
 struct Stream {
   Value buffer, index;
-  /// From an element to the one that is asked for with it.
+  /// The distance from an element to the one that is prefetched with it.
   int64_t distance;
 
   bool operator==(const Stream &other) const {
@@ -109,7 +110,7 @@ struct PrefetchStreams : ingot::impl::PrefetchStreamsBase<PrefetchStreams> {
       SmallVector<Stream> streams = findStreams(loop);
       if (streams.empty())
         continue;
-      auto options = remarkOptions(getArgument(), "Prefetch");
+      auto options = ingot::remarkOptions(getArgument(), "Prefetch");
       if (streams.size() > kMostStreams) {
         remark::missed(loop.getLoc(), options)
             << remark::reason(
@@ -124,7 +125,8 @@ struct PrefetchStreams : ingot::impl::PrefetchStreamsBase<PrefetchStreams> {
   }
 
 private:
-  /// Returns what every iteration touches, of buffers that matter.
+  /// Returns the unit-stride accesses of every iteration to buffers that are
+  /// large enough.
   SmallVector<Stream> findStreams(scf::ForOp loop) {
     SmallVector<Stream> streams;
     APInt step;
@@ -150,8 +152,8 @@ private:
     return streams;
   }
 
-  /// About a piece further: in the loop, or as many rounds on of the one around
-  /// a short loop.
+  /// Returns the prefetch distance, about a piece: in the loop, or in later
+  /// iterations of the loop around a short loop.
   std::optional<int64_t> findDistance(Value index, scf::ForOp loop) {
     std::optional<int64_t> length = findLength(loop);
     auto around = loop->getParentOfType<scf::ForOp>();
@@ -163,7 +165,7 @@ private:
     return *stride * std::max<int64_t>(1, piece / *length);
   }
 
-  /// Makes the loop one over pieces, each of which asks for the next one.
+  /// Splits the loop into pieces, each of which prefetches the next one.
   void cut(scf::ForOp loop, ArrayRef<Stream> streams) {
     Location loc = loop.getLoc();
     OpBuilder builder(loop);
@@ -181,7 +183,7 @@ private:
     Value to = arith::MinSIOp::create(
         builder, loc, arith::AddIOp::create(builder, loc, from, size),
         loop.getUpperBound());
-    // Elements of a line, and the streams of such elements.
+    // The number of elements of a cache line, and the streams of such elements.
     llvm::MapVector<int64_t, SmallVector<Stream>> byLine;
     for (const Stream &stream : streams) {
       auto type = cast<MemRefType>(stream.buffer.getType());
@@ -200,7 +202,7 @@ private:
                  copyIndex(builder, stream.index, loop, mapping));
       numStreams += group.size();
     }
-    // Without results it has a terminator.
+    // A loop without results already has a terminator.
     if (pieces.getNumResults() == 0)
       loop->moveBefore(body->getTerminator());
     else
@@ -229,7 +231,7 @@ private:
                                /*isDataCache=*/true);
   }
 
-  /// Returns the arithmetic that makes an index, for another counter.
+  /// Clones the computation of an index for another induction variable.
   static Value copyIndex(OpBuilder &builder, Value index, scf::ForOp loop,
                          IRMapping &mapping) {
     if (mapping.contains(index) || loop.isDefinedOutsideOfLoop(index))

@@ -1,5 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
-// Device functions into the LLVM and NVVM dialects.
+// ConvertDeviceKernels: converts GPU functions to the LLVM and NVVM dialects.
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
@@ -65,7 +66,7 @@ void addLibdevice(const LLVMTypeConverter &types, RewritePatternSet &patterns) {
 struct ConvertDeviceKernels
     : ingot::impl::ConvertDeviceKernelsBase<ConvertDeviceKernels> {
   void runOnOperation() override {
-    // 32 bits are enough for indices of most functions, and faster.
+    // 32-bit indices are enough for most functions, and faster.
     SmallVector<Operation *> small, large;
     for (auto function : getOperation().getOps<gpu::GPUFuncOp>())
       (hasSmallBuffers(function) ? small : large).push_back(function);
@@ -73,7 +74,7 @@ struct ConvertDeviceKernels
         failed(convert(large, /*indexBits=*/64)))
       return signalPassFailure();
     codegen::widenBooleans(getOperation());
-    // What the arena's layout promises, for accesses of 16 bytes.
+    // The alignment that the arena guarantees, for accesses of 16 bytes.
     OpBuilder builder(&getContext());
     for (auto function : getOperation().getOps<LLVM::LLVMFuncOp>())
       for (unsigned i = 0; i < function.getNumArguments(); ++i)
@@ -97,7 +98,8 @@ private:
     options.overrideIndexBitwidth(indexBits);
     LLVMTypeConverter types(context, options);
     configureGpuToNVVMTypeConverter(types);
-    // Only moved around by now (see --ingot-expand-math).
+    // At this point values of the type are only moved (see
+    // --ingot-expand-math).
     types.addConversion([](BFloat16Type type) {
       return IntegerType::get(type.getContext(), 16);
     });

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "passes/targets/cuda/CudaTarget.h"
 
 #include "dialects/ingot/ir/CallDescriptor.h"
@@ -40,12 +42,12 @@ llvm::json::Object CudaTarget::describe() const {
 }
 
 HostProcessor CudaTarget::getHost() const {
-  // Any processor can launch kernels.
+  // Any CPU can launch kernels.
   return llvm::cantFail(findProcessor("x86-64"));
 }
 
 Machine CudaTarget::describeMachine() const {
-  // NVIDIA H100 SXM5, at about two thirds of the figures of its data sheet.
+  // The figures of an NVIDIA H100 SXM5, at about two thirds of its data sheet.
   Machine machine;
   machine.vectorF32 = 4e12;
   machine.vectorF64 = 2e12;
@@ -59,7 +61,7 @@ Machine CudaTarget::describeMachine() const {
   machine.memoryBandwidth = 2.5e12;
   machine.cacheBandwidth = 6e12;
   machine.cacheBytes = 50e6;
-  // What NVIDIA recommends for matrix products on its latest devices.
+  // The workspace that NVIDIA recommends for matmuls on its latest GPUs.
   machine.deviceWorkspaceBytes = 32 << 20;
   // 132 multiprocessors of 1024.
   machine.threads = 1 << 17;
@@ -75,14 +77,14 @@ Machine CudaTarget::describeMachine() const {
 
 static bool isHalf(Type element) { return element.isBF16() || element.isF16(); }
 
-/// Returns whether tensor cores multiply the type: f32 is then rounded to TF32.
+/// Returns whether tensor cores multiply the type; f32 is then rounded to TF32.
 static bool isOnTensorCores(int32_t type, MathMode math) {
   return type == INGOT_BF16 || type == INGOT_F16 ||
          (type == INGOT_F32 && math == MathMode::TF32);
 }
 
-/// Returns why cuDNN takes no attention of these sizes and bounds; empty if it
-/// does.
+/// Returns why cuDNN does not support attention of these sizes and bounds;
+/// empty if it does.
 static StringRef refuseSizes(const AttentionSizes &sizes, int64_t left,
                              int64_t right) {
   auto fits = [](int64_t columns) {
@@ -138,7 +140,7 @@ static LibrarySupport describeSupport(const ingot_attention_desc &desc,
     return {"the library supports 16-bit element types only"};
   if (hasBuffer(call, "mask"))
     return {"the library does not support masks"};
-  // A query behind a window of the first keys would attend to none.
+  // A query after a window of the first keys would attend to none.
   if (hasBuffer(call, "lengths") && desc.left >= 0)
     return {"the library does not support key sequence lengths with a sliding "
             "window"};
@@ -173,7 +175,7 @@ LibrarySupport CudaTarget::getSupport(LibraryCall call) const {
   return support;
 }
 
-/// What kernels that replace a call work in.
+/// Returns what kernels that replace a call work in.
 static int64_t countCallScratch(LibraryCall call, int64_t threads) {
   MLIRContext *context = call->getContext();
   CallDescriptor descriptor = CallDescriptor::of(call);
@@ -234,7 +236,8 @@ int64_t CudaTarget::getScratchBytes(Operation *op) const {
 }
 
 bool CudaTarget::prefersChannelsLast(LibraryCall call) const {
-  // Tensor cores take channels last; other kernels are made for channels first.
+  // Tensor cores require channels last; other kernels are made for channels
+  // first.
   CallDescriptor descriptor = CallDescriptor::of(call);
   if (!descriptor.is<ingot_conv_desc>())
     return false;
@@ -245,8 +248,8 @@ bool CudaTarget::prefersChannelsLast(LibraryCall call) const {
 RowAlignment CudaTarget::getRowAlignment(Type element) const {
   bool isMultiplied =
       isHalf(element) || (element.isF32() && spec.math == MathMode::TF32);
-  // Bytes that tensor cores take of a row at a time (cuBLAS 13, "Tensor Core
-  // Usage"), and a cache line.
+  // The row alignment in bytes that tensor cores require (cuBLAS 13, "Tensor
+  // Core Usage"), and a cache line.
   return isMultiplied ? RowAlignment{/*unit=*/16, /*line=*/128}
                       : RowAlignment();
 }
@@ -289,7 +292,7 @@ void CudaTarget::addLegalization(OpPassManager &functions,
     functions.addPass(createRoundEpilogues({options.keepFp32}));
     return;
   case LegalizationPoint::Kernels:
-    // Last: nothing else understands a comparison of bits.
+    // This is the last legalization: no other pass handles packed bits.
     functions.addPass(createPackSigns());
     return;
   }
@@ -297,7 +300,7 @@ void CudaTarget::addLegalization(OpPassManager &functions,
 
 void CudaTarget::addDeviceFunctions(OpPassManager &manager) {
   manager.addPass(createEmitCudaKernels());
-  // Functions are polynomials at every level: the device has no C library.
+  // Functions are polynomials at every level: there is no C library on a GPU.
   addScalarPasses(manager.nest<gpu::GPUModuleOp>().nest<gpu::GPUFuncOp>(),
                   /*level=*/2);
 }

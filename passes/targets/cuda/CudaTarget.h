@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // The target that executes steps on an NVIDIA GPU: kernels are GPU functions,
@@ -40,7 +41,9 @@ public:
   llvm::json::Object describe() const override;
 
   int64_t getScratchBytes(mlir::Operation *op) const override;
-  /// From placed steps to device functions in a `gpu.module`.
+  /// Adds the passes from placed steps to GPU functions in a `gpu.module`;
+  /// `threads` is the number of threads that occupy the GPU (see
+  /// --ingot-emit-cuda-kernels).
   static void addDeviceFunctions(mlir::OpPassManager &manager);
 
 protected:

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "passes/targets/cuda/DeviceCode.h"
 
 #include "dialects/ingot/support/Remarks.h"
@@ -31,7 +33,7 @@ using namespace mlir;
 using namespace ingot;
 
 //===----------------------------------------------------------------------===//
-// The target
+// LLVM target
 //===----------------------------------------------------------------------===//
 
 static const llvm::Triple &deviceTriple() {
@@ -80,9 +82,10 @@ createMachine(StringRef arch) {
   if (!target)
     return target.takeError();
   llvm::TargetOptions options;
-  // As on the CPU: results do not depend on what is fused.
+  // As on the CPU, results do not depend on fusion: operations are not
+  // contracted.
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
-  // PTX of CUDA 12, where the architecture does not need a newer one.
+  // The PTX version of CUDA 12, unless the architecture needs a newer one.
   StringRef features = arch <= "sm_90" ? "+ptx80" : "";
   return std::unique_ptr<llvm::TargetMachine>((*target)->createTargetMachine(
       deviceTriple(), arch, features, options, std::nullopt, std::nullopt,
@@ -93,7 +96,7 @@ createMachine(StringRef arch) {
 // Tools of the CUDA toolkit
 //===----------------------------------------------------------------------===//
 
-/// Returns where CUDA is, in the order of preference.
+/// Returns the locations of the CUDA toolkit, in the order of preference.
 static SmallVector<std::string> toolkitDirectories() {
   SmallVector<std::string> directories;
   for (const char *variable : {"CUDA_HOME", "CUDA_PATH"})
@@ -157,14 +160,14 @@ static llvm::Error linkLibdevice(llvm::Module &module) {
 }
 
 namespace {
-/// What ptxas -v says of a kernel.
+/// The figures that ptxas -v prints for a kernel.
 struct KernelFigures {
   std::string kernel;
   unsigned registers = 0, spilledBytes = 0;
 };
 
 struct Assembly {
-  /// Empty where the machine has no ptxas.
+  /// The machine code; empty if there is no ptxas.
   std::string cubin;
   SmallVector<KernelFigures> kernels;
 };
@@ -249,7 +252,7 @@ assemble(gpu::GPUModuleOp module, const std::string &ptx, StringRef arch) {
 }
 
 //===----------------------------------------------------------------------===//
-// The way
+// Compilation
 //===----------------------------------------------------------------------===//
 
 static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
@@ -263,9 +266,9 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, components, modules);
-  // Accesses of 16 bytes are formed while each still has its buffer, whose
-  // alignment is known: the end of the pipeline has equal code of several loops
-  // choose among theirs.
+  // Accesses of 16 bytes are formed while each access still has its buffer,
+  // whose alignment is known: later passes merge equal code of several loops,
+  // which then selects its buffer.
   builder.registerScalarOptimizerLateEPCallback(
       [](llvm::FunctionPassManager &passes, llvm::OptimizationLevel) {
         passes.addPass(llvm::InferAlignmentPass());
@@ -277,7 +280,7 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
 
 static llvm::Expected<std::string> emitPtx(const llvm::Module &module,
                                            llvm::TargetMachine &machine) {
-  // Emission changes what it emits.
+  // Emission changes the module that it emits.
   std::unique_ptr<llvm::Module> copy = llvm::CloneModule(module);
   llvm::SmallString<0> text;
   llvm::raw_svector_ostream os(text);
@@ -316,8 +319,8 @@ llvm::Expected<DeviceCode> ingot::generateDeviceCode(gpu::GPUModuleOp module,
   auto assembly = assemble(module, *ptx, arch);
   if (!assembly)
     return assembly.takeError();
-  // ptxas aims at more blocks a multiprocessor than registers suffice for, now
-  // and then. Kernels that spill make do with one.
+  // ptxas sometimes aims at more blocks per multiprocessor than there are
+  // registers for. Kernels that spill are assembled again for one block.
   bool spills = false;
   for (const KernelFigures &figures : assembly->kernels)
     if (llvm::Function *function = translated->getFunction(figures.kernel);

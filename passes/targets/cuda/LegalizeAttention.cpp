@@ -1,8 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// LegalizeAttention: attention as cuDNN's kernel takes it.
+// LegalizeAttention: rewrites attention into the form that cuDNN's kernel
+// supports.
 //
-// Assumes attention formed and no gradients: these come from the rewritten
+// Assumes attention formed and no gradients: these are built from the rewritten
 // form.
 //
 //===----------------------------------------------------------------------===//
@@ -26,15 +28,15 @@ namespace ingot {
 using namespace mlir;
 using namespace ingot;
 
-/// Makes results 0 where a query attends to no key. `allowed`: [batch, heads,
-/// queries, keys], any of which may be 1.
+/// Replaces results of queries that attend to no key by 0. `allowed` is [batch,
+/// heads, queries, keys], where any size may be 1.
 static void clearUnseeing(AttentionOp op, Value allowed) {
   OpBuilder builder(op);
   Arithmetic a(builder, op.getLoc());
   ArrayRef<int64_t> shape = tensorType(allowed).getShape();
   Value sees = a.maxOver(a.cast(allowed, builder.getF32Type()), 3);
   sees = a.compare(Predicate::GT, sees, 0.0);
-  // To the result's order.
+  // Transposes to the layout of the result.
   auto turned = RankedTensorType::get({shape[0], shape[2], shape[1]},
                                       builder.getI1Type());
   sees = TransposeOp::create(builder, op.getLoc(), turned, sees,
@@ -50,15 +52,15 @@ static void clearUnseeing(AttentionOp op, Value allowed) {
   });
 }
 
-/// Turns the terms of an attention into a bias and lengths: what is hidden gets
-/// a score so low that its weight is 0. A query that attends to no key would
-/// then have the mean of its values: its result is replaced by 0, and with it
-/// what its gradients come from. Lengths of 0 become 1, since the kernel takes
-/// no others.
+/// Turns the masks of an attention into a bias and key sequence lengths: masked
+/// scores get a bias so low that their weight is 0. A fully masked row would
+/// then result in the mean of its values: its result is replaced by 0, and with
+/// it the cotangent that reaches it. Lengths of 0 become 1, since the kernel
+/// does not support them.
 static void adaptTerms(AttentionOp op) {
-  // Exponentials of differences from any other score are 0; and what rounding
-  // leaves of the difference of two such scores is small (a power of 2 below
-  // ten), so that weights of a query without keys stay finite in f16 too.
+  // The exponential of the difference to any other score is 0; and the rounding
+  // error of the difference of two such scores is small (a power of 2 below
+  // ten), so that the weights of fully masked rows stay finite in f16 too.
   constexpr double hidden = -0x1p24;
   constexpr double infinity = std::numeric_limits<double>::infinity();
   OpBuilder builder(op);
@@ -76,7 +78,7 @@ static void adaptTerms(AttentionOp op) {
               : holds;
   };
   Value lengths = op.getLengths();
-  // A window may lie behind all keys: every query has to see one there.
+  // A window may be after all keys: every query has to attend to one there.
   if (lengths && left >= 0) {
     require(allowed, emitWithinLengths(builder, loc, sizes, lengths));
     op.getLengthsMutable().clear();
@@ -110,8 +112,8 @@ static void adaptTerms(AttentionOp op) {
   clearUnseeing(op, allowed);
 }
 
-/// Gives cuDNN's generator a seed of its own for each attention and step: 48
-/// bits of the numbers that dropout would begin with.
+/// Gives cuDNN's random number generator a separate seed for each attention and
+/// step: 48 bits of the first numbers of Ingot's dropout.
 static void adaptSeed(AttentionOp op) {
   OpBuilder builder(op);
   Arithmetic a(builder, op.getLoc());
@@ -145,7 +147,7 @@ struct LegalizeAttention
           << remark::metric("generator", "library")
           << remark::metric("ratio", op.getRatio().convertToDouble());
     }
-    // What was replaced.
+    // Erases the ops that were replaced.
     getOperation()->walk<WalkOrder::PostOrder, ReverseIterator>(
         [](Operation *op) {
           if (isOpTriviallyDead(op))

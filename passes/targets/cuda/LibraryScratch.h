@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // Scratch memory, in bytes, of calls of CUDA's libraries: the workspace within

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // Legalization and generation of kernels for CUDA GPUs.
@@ -16,12 +17,12 @@ def EmitCudaKernels : Pass<"ingot-emit-cuda-kernels", "::mlir::ModuleOp"> {
     sum that is split over the GPU). Adjacent threads process adjacent elements, 16 bytes at a time where there is
     enough work.
 
-    Sums along the innermost dimension are shared by a warp or a block, which exchange by
-    shuffles and shared memory; sums across it by the rows of a block of 32 columns. Inputs that are read transposed come through
-    shared memory, in tiles of 32 x 32 elements. A compressed bucket is exchanged as payloads, which kernels encode and sum. A sum that would
-    leave the GPU idle is split: partial sums go to the launch's `scratch`, which is planned for them (`Target::getScratchBytes`), and a
-    second launch sums them. The order of every sum is fixed: results are the same from run to
-    run.
+    Sums along the innermost dimension are computed by a warp or a block, whose threads exchange values by shuffles
+    and shared memory; sums across it by the rows of a block of 32 columns. Inputs that are read transposed are staged
+    in shared memory, in tiles of 32 x 32 elements. A compressed bucket is exchanged as payloads, which kernels encode
+    and sum. A sum that would leave the GPU idle is split: partial sums go to the launch's `scratch`, which is planned
+    for them (`Target::getScratchBytes`), and a second launch sums them. The order of every sum is fixed: results are
+    the same from run to run.
 
     Before:
     ```mlir

@@ -1,6 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
-// Device functions for the emulator. Its entry points are in
-// runtime/emulator/Emulator.h.
+// EmulateKernels: lowers GPU functions to functions for the emulator, whose
+// entry points are in runtime/emulator/Emulator.h.
 //===----------------------------------------------------------------------===//
 
 #include "dialects/exec/Exec.h"
@@ -56,7 +57,7 @@ private:
     return arith::ConstantIndexOp::create(b, loc, value);
   }
 
-  /// Announces an access before it happens.
+  /// Reports an access to the emulator before it happens.
   void check(Operation *access, Value memory, ValueRange indices,
              bool isStore) {
     OpBuilder b(access);
@@ -94,7 +95,7 @@ private:
                                           other);
   }
 
-  /// All that the emulator passes is addresses.
+  /// The emulator only passes addresses.
   static void takeRangeFromMemory(gpu::GPUFuncOp function) {
     Block &entry = function.getBody().front();
     unsigned end = function.getNumArguments(), first = end;

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "passes/targets/emulator/EmulatorTarget.h"
 
 #include "mlir/Pass/PassManager.h"
@@ -45,7 +47,7 @@ llvm::json::Object EmulatorTarget::describe() const {
 void EmulatorTarget::addLegalization(OpPassManager &functions,
                                      LegalizationPoint point,
                                      const LegalizationOptions &options) const {
-  // The CPU's attention needs nothing of what the GPU's does.
+  // The CPU's attention has none of the limits of the GPU's.
   if (point != LegalizationPoint::Forward)
     CudaTarget::addLegalization(functions, point, options);
 }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // Lowering of GPU kernels to functions that an emulator runs on the CPU.

@@ -1,5 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
-// Kernels into the LLVM dialect, steps untouched.
+// ConvertKernels: converts kernels to the LLVM dialect, and leaves steps
+// unchanged.
 //===----------------------------------------------------------------------===//
 
 #include "dialects/exec/Exec.h"
@@ -37,8 +39,9 @@ struct ConvertKernels : ingot::impl::ConvertKernelsBase<ConvertKernels> {
     LowerToLLVMOptions options(context);
     options.useBarePtrCallConv = true;
     LLVMTypeConverter types(context, options);
-    // Only moved around by now (see --ingot-expand-math), and LLVM's bfloat is
-    // rounded by library calls in odd places.
+    // At this point values of the type are only moved (see
+    // --ingot-expand-math), and LLVM would round its bfloat by library calls in
+    // unexpected places.
     types.addConversion([](BFloat16Type type) {
       return IntegerType::get(type.getContext(), 16);
     });

@@ -1,8 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
-// Polynomials for the functions that LLVM would call one element at a time.
+// ExpandMath: polynomials for the functions that LLVM would call one element at
+// a time.
 //
 // Branches are selections and integers come from bits, so that loops vectorize
-// and NaNs run through. The bounds on the errors are in
+// and NaNs propagate. The bounds on the errors are in
 // test/random-graphs/compiled/CompiledMathTest.cpp.
 //===----------------------------------------------------------------------===//
 
@@ -23,11 +25,11 @@ using namespace mlir;
 
 namespace {
 
-/// Short forms for f32 and i32 arithmetic.
+/// Builders of f32 and i32 arithmetic.
 struct Emitter {
   OpBuilder &b;
   Location loc;
-  /// The processor has an instruction for x * 2^n.
+  /// Whether the CPU has an instruction for x * 2^n.
   bool scales;
 
   Value real(double value) const {
@@ -55,7 +57,7 @@ struct Emitter {
   Value withSignOf(Value size, Value sign) const {
     return math::CopySignOp::create(b, loc, size, sign);
   }
-  /// False where an operand is NaN.
+  /// Emits an ordered comparison, which is false where an operand is NaN.
   Value less(Value x, Value y) const {
     return arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OLT, x, y);
   }
@@ -84,7 +86,8 @@ struct Emitter {
     return arith::ShLIOp::create(b, loc, x, whole(bits));
   }
 
-  /// From the highest coefficient down.
+  /// Emits a polynomial (Horner's scheme) from the highest coefficient to the
+  /// lowest.
   Value polynomial(Value x, ArrayRef<double> coefficients) const {
     Value sum = real(coefficients.front());
     for (double coefficient : coefficients.drop_front())
@@ -92,11 +95,11 @@ struct Emitter {
     return sum;
   }
 
-  /// Two to a whole power in the range of normal numbers.
+  /// Emits 2^n for an integer n in the range of normal numbers.
   Value powerOfTwo(Value n) const {
     return fromBits(shiftLeft(addWhole(n, whole(127)), 23));
   }
-  /// x * 2^n, also where that is a denormal or infinite.
+  /// Emits x * 2^n, also where that is denormal or infinite.
   Value scale(Value x, Value n) const {
     if (scales)
       return LLVM::LoadExpOp::create(b, loc, x.getType(), x, n);
@@ -114,10 +117,10 @@ struct Emitter {
 
 /// e^x = 2^n e^r with |r| <= ln(2)/2; coefficients from Cephes.
 Value Emitter::exp(Value x) const {
-  // What is beyond is infinite or 0 all the same.
+  // Values beyond the bounds are infinite or 0 in any case.
   x = select(less(x, real(-104)), real(-104), x);
   x = select(less(real(89), x), real(89), x);
-  // Adding 1.5 * 2^23 leaves the nearest whole number in the low bits.
+  // Adding 1.5 * 2^23 leaves the nearest integer in the low bits.
   Value magic = real(12582912.0);
   Value shifted = fma(x, real(1.44269504088896341), magic);
   Value n = subWhole(toBits(shifted), toBits(magic));
@@ -155,16 +158,17 @@ Value Emitter::log(Value x) const {
   return select(equal(x, real(0)), real(-infinity), p);
 }
 
-/// log(u) with u = 1 + x, and to first order what u lost in rounding.
+/// log(u) with u = 1 + x, plus a first-order correction of the rounding error
+/// of u.
 Value Emitter::log1p(Value x) const {
   Value u = add(x, real(1));
-  // 1 is exact in the smaller term of the sum, whichever that is.
+  // The smaller term of the sum is represented exactly, whichever that is.
   Value lost = select(less(x, real(1)), sub(x, sub(u, real(1))),
                       sub(real(1), sub(u, x)));
   Value rest = div(lost, u);
-  // Not a number where the logarithm is infinite.
+  // The correction is NaN where the logarithm is infinite.
   rest = select(less(abs(rest), real(1)), rest, real(0));
-  // Of u = 1 the rest is x, with its sign if that is 0.
+  // For u = 1 the result is x, with its sign if that is 0.
   return select(equal(u, real(1)), x, add(log(u), rest));
 }
 
@@ -212,7 +216,7 @@ template <typename Op> struct Expand : OpRewritePattern<Op> {
   bool scales;
 };
 
-/// The type stays as it is elsewhere, where bf16 is bits that are moved around.
+/// The type is unchanged elsewhere, where bf16 values are only moved.
 struct RoundByInstruction : OpRewritePattern<arith::TruncFOp> {
   RoundByInstruction(MLIRContext *context)
       : OpRewritePattern(context, /*benefit=*/2) {}
@@ -246,7 +250,7 @@ struct ExpandMath : ingot::impl::ExpandMathBase<ExpandMath> {
       patterns.add<Expand<math::TanhOp>>(context, &Emitter::tanh, ldexp);
       patterns.add<Expand<math::ErfOp>>(context, &Emitter::erf, ldexp);
       patterns.add<Expand<math::Log1pOp>>(context, &Emitter::log1p, ldexp);
-      // Sines of large arguments are for the C library.
+      // Sines of large arguments remain calls of the C library.
     }
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();

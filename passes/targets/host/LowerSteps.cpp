@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 // Steps as LLVM functions of (context, state, arena), and the module's table.
 //===----------------------------------------------------------------------===//

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "passes/targets/host/Object.h"
 
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
@@ -77,7 +79,7 @@ createMachine(const HostProcessor &cpu, unsigned level) {
   if (!target)
     return target.takeError();
   llvm::TargetOptions options;
-  // Results do not depend on what is fused: no contraction across ops.
+  // Results do not depend on fusion: operations are not contracted across ops.
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
   return std::unique_ptr<llvm::TargetMachine>((*target)->createTargetMachine(
       llvm::Triple(llvm::sys::getDefaultTargetTriple()), cpu.cpu,

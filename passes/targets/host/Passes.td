@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // Code for the host, which all targets share.
@@ -31,7 +32,8 @@ def ExpandMath : Pass<"ingot-expand-math"> {
 def ConvertKernels : Pass<"ingot-convert-kernels", "::mlir::ModuleOp"> {
   let summary = "converts kernel functions to the LLVM dialect";
   let description = [{
-    Memrefs become bare pointers; functions without an LLVM intrinsic are called from the C library. Steps are left for `--ingot-lower-steps`.
+    Memrefs become bare pointers; functions without an LLVM intrinsic are called from the C library. Steps are left
+    for `--ingot-lower-steps`.
   }];
   let dependentDialects = [
     "::mlir::LLVM::LLVMDialect", "::mlir::cf::ControlFlowDialect"

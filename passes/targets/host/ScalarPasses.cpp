@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "passes/targets/host/ScalarPasses.h"
 
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
@@ -16,7 +18,7 @@ void ingot::addScalarPasses(OpPassManager &functions, unsigned level,
   arith::ArithEmulateUnsupportedFloatsOptions half;
   half.sourceTypeStrs = {"bf16", "f16"};
   functions.addPass(arith::createArithEmulateUnsupportedFloats(half));
-  // Polynomials first repeat what neighbours computed: CSE again.
+  // Polynomials repeat subexpressions of their neighbours: CSE again.
   ExpandMathOptions expansion = units;
   expansion.polynomials = level > 0;
   functions.addPass(createExpandMath(expansion));

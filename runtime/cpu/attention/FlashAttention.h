@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // Attention and its gradient without a matrix of scores in memory, after
@@ -34,7 +35,7 @@ struct Dropout {
   Dropout() = default;
   Dropout(double ratio, int64_t seed, int64_t step, int32_t stream);
 
-  /// What weights that stay are multiplied with; 0: all do, as they are.
+  /// The factor of weights that are not dropped; 0 without dropout.
   float scale = 0;
   /// The least that the upper 24 bits of its word are if a weight stays.
   int32_t least = 0;
@@ -66,7 +67,7 @@ struct AttentionShape {
 /// Bytes of scratch per thread, for either direction; aligned to 64.
 int64_t flashAttentionScratch(const AttentionShape &shape);
 
-/// Writes the result and, per query, the logarithm of the sum of exponentials
+/// Writes the result and, per query, the log-sum-exp of the scores
 /// (lse: [batch, heads, queries], contiguous). A query that may look nowhere
 /// has result 0 and lse +infinity. `scratch` serves every thread of the pool.
 void flashAttention(const AttentionShape &shape, ReadRows q, ReadRows k,

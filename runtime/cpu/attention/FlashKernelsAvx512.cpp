@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The kernels of attention for x86 CPUs with AVX-512.
 
 #include "runtime/cpu/attention/FlashKernels.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The kernels of attention for any CPU: vectors of four lanes, which every
 // target has.
 

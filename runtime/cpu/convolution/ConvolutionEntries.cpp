@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // ingot_conv and its gradients (Abi.h): by Winograd's algorithm where it

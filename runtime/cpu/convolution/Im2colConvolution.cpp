@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "runtime/cpu/convolution/Im2colConvolution.h"
 
 #include "runtime/core/Context.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // Convolution in f64 by plain loops: slow, for models that ask for f64, which

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "runtime/cpu/gemm/Gemm.h"
 
 #include "runtime/cpu/Features.h"

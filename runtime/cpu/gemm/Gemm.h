@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // Products of matrices in f32: the blocked algorithm of Goto and van de Geijn

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // Packed GEMM, used by matmul and by convolution as a GEMM (im2col).

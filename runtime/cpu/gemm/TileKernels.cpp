@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "runtime/cpu/gemm/GemmKernels.h"
 
 #ifdef __x86_64__

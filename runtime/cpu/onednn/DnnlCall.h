@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // A call of oneDNN: what its matmul and its convolutions share.
@@ -30,7 +31,7 @@ dnnl::memory::data_type getDnnlType(int32_t type);
 /// library's preferred one where that differs, which then lives in scratch.
 class DnnlCall : public ingot_context::Cached {
 public:
-  /// `inner` is what the primitive wants, `outer` what the caller has, but for
+  /// `inner` is what the primitive wants, `outer` what the caller has, except
   /// the element type: the caller's is `type`, converted to f32 where `outer`
   /// says f32.
   void addInput(int argument, int32_t type, const dnnl::memory::desc &outer,

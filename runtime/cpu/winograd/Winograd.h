@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // 3 x 3 convolutions with a quarter of the multiplications: Winograd's minimal

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // The innermost loops of Winograd convolution, with AVX-512: transforms of one

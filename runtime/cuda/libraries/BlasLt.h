@@ -1,6 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// Matrix products by cuBLASLt, loaded on demand.
+// Matmuls by cuBLASLt, loaded on demand.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // Exchanges between GPUs by NCCL, loaded on demand, on a stream of their own.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // The trainer's command line.
@@ -114,7 +115,7 @@ static CLI::Validator atLeast(int64_t least) {
         int64_t value = 0;
         if (parseWhole(text, value) && value >= least)
           return {};
-        return fmt::format("'{}' is not a whole number of at least {}", text,
+        return fmt::format("'{}' is not an integer of at least {}", text,
                            least);
       },
       "");

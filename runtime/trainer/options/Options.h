@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // The trainer's command line. One table makes the parser and --help.
@@ -43,7 +44,7 @@ struct Options {
   /// What each rank's last collectives are written to if a run fails.
   std::string commRecord;
 
-  /// Leaves files to rank 0, but for its shards of checkpoints.
+  /// Leaves files to rank 0, except its shards of checkpoints.
   void writeNothing(bool hasShards) {
     for (std::string *path : {&log, &exportPath, &predict, &profile})
       path->clear();

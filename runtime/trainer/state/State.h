@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // Initial values of the state, and the state as tensors of a file.
@@ -35,7 +36,7 @@ SafeTensors viewWholeStates(const Session &session);
 std::vector<uint32_t> saveAllShards(const Session &session, Communicator &ranks,
                                     std::string folder);
 
-/// Gives all ranks the states of rank 0, but for each rank's own ones, and each
+/// Gives all ranks the states of rank 0, except each rank's own ones, and each
 /// its own random numbers.
 /// Throws failure where ranks do not run the same trainer from the same step.
 void shareState(Session &session, Communicator &ranks, int64_t step);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // That the compiler's view of every descriptor is the C struct of Abi.h: the
@@ -22,13 +23,14 @@ using namespace ingot;
 // field of another size, differ from the header.
 #define INGOT_ABI_FIELD(STRUCT, NAME, OFFSET)                                  \
   static_assert(offsetof(STRUCT, NAME) == (OFFSET));                           \
-  static_assert(abi::structOf<STRUCT>.find(#NAME) &&                           \
-                abi::structOf<STRUCT>.find(#NAME)->offset == (OFFSET));        \
-  static_assert(abi::structOf<STRUCT>.find(#NAME)->bytes *                     \
-                    std::max(abi::structOf<STRUCT>.find(#NAME)->count, 1u) ==  \
-                sizeof(STRUCT::NAME));
+  static_assert(ingot::abi::structOf<STRUCT>.find(#NAME) &&                    \
+                ingot::abi::structOf<STRUCT>.find(#NAME)->offset == (OFFSET)); \
+  static_assert(                                                               \
+      ingot::abi::structOf<STRUCT>.find(#NAME)->bytes *                        \
+          std::max(ingot::abi::structOf<STRUCT>.find(#NAME)->count, 1u) ==     \
+      sizeof(STRUCT::NAME));
 #define INGOT_ABI_STRUCT(NAME)                                                 \
-  static_assert(abi::structOf<NAME>.bytes == sizeof(NAME));
+  static_assert(ingot::abi::structOf<NAME>.bytes == sizeof(NAME));
 #include "runtime/abi/Abi.def"
 
 namespace {
@@ -132,7 +134,7 @@ TEST_F(Descriptors, AreWhatCallsSay) {
   ASSERT_TRUE(module);
   llvm::StringMap<exec::AbiCall> calls;
   module->walk([&](exec::AbiCall call) {
-    const abi::Entry &entry = call.getAbiEntry();
+    const ingot::abi::Entry &entry = call.getAbiEntry();
     EXPECT_EQ(&call.getDescriptor(/*index=*/0).getType(), entry.descriptor);
     EXPECT_EQ(call.getBuffers().size(), entry.buffers.size());
     EXPECT_EQ(!call.getTable().empty(), entry.hasTable);

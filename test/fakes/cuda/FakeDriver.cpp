@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // A fake libcuda.so.1 (Fakes.h). Memory of the GPU is the host's.

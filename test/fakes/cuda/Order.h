@@ -1,10 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// What a GPU may do at the same time, for the fake driver: streams
-// run beside each other and the host but for events and waits. Finds accesses
-// to one memory that nothing orders, where a GPU would only sometimes go wrong.
+// The ordering checker of the fake driver. Streams run concurrently with each
+// other and with the host, except where events and waits order them. Finds
+// accesses to the same memory that nothing orders, where a GPU would only
+// sometimes go wrong.
 //
-// The GPU is as slow as can be: what the host has not waited for is not done.
+// The GPU is as slow as possible: what the host has not waited for is not done.
 //
 //===----------------------------------------------------------------------===//
 

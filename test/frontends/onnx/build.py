@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Builds the models that a test describes.
 
     build.py TEST FOLDER

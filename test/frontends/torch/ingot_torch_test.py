@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """frontends/torch: what is exported, and what is refused. Needs PyTorch."""
 
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Writes seeds/READER/: small valid files for the fuzzers to start from."""
 
 import io

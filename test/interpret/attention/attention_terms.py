@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Attention with masks and biases in the form that a device's library takes, against the same as products and a
 softmax: the loss, and queries, keys and values after a step, by the interpreter."""
 

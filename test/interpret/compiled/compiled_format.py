@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A lit format: every file below the folder above, compiled, without RUN lines."""
 
 import os

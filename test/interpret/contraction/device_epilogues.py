@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A step in bf16 for devices, whose products have epilogues of the library: the emulator computes what the
 interpreter does, and rounding for the library moves losses no more than bf16 does anyway."""
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The state machine of --ingot-guard-updates, run by the interpreter, against a
 // plain one, over random sequences of finite and overflowing steps.
 

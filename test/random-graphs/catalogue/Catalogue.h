@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // Random instances of every op: what gradient tests differentiate and random
@@ -25,7 +26,7 @@ public:
   explicit Chooser(uint64_t seed, int64_t stretch = 1)
       : engine(seed), stretch(stretch) {}
 
-  /// A whole number in [low, high].
+  /// An integer in [low, high].
   int64_t between(int64_t low, int64_t high) {
     return low + static_cast<int64_t>(engine() % (high - low + 1));
   }

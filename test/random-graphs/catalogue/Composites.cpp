@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "test/random-graphs/catalogue/Catalogue.h"
 
 using namespace mlir;
@@ -232,8 +234,8 @@ static Operation *buildShards(Source &s) {
                                                      scatter(s)->getResults());
 }
 
-/// Of whole numbers: elsewhere, what is rounded before decides how this
-/// rounds.
+/// Compresses integers: with other values, an earlier rounding decides how this
+/// op rounds.
 static Operation *buildCompress(Source &s) {
   Shape shape = s.choose.shape();
   auto type = RankedTensorType::get(shape, s.builder.getI64Type());

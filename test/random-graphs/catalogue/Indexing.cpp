@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "test/random-graphs/catalogue/Catalogue.h"
 
 using namespace mlir;

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "dialects/ingot/convolution/WindowLayout.h"
 #include "test/random-graphs/catalogue/Catalogue.h"
 

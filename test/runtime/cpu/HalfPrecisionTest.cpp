@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // All 65,536 values of each half-precision type, and roundings of random floats
 // against the reference conversions of DType.h.
 

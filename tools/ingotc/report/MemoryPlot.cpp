@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "tools/ingotc/report/MemoryPlot.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -14,7 +16,7 @@ struct Layer {
   StringLiteral kind, colour;
 };
 
-/// From the bottom.
+/// The layers of the plot from the bottom.
 constexpr Layer kLayers[] = {
     {"weights", "#4a7ebb"},       {"optimizer", "#8fb0d8"},
     {"input", "#bbbbbb"},         {"gradient", "#c0504d"},
@@ -24,7 +26,7 @@ constexpr Layer kLayers[] = {
 constexpr double kWidth = 900, kHeight = 260, kLeft = 70, kTop = 20;
 constexpr double kMib = 1 << 20;
 
-/// Memory in use during each kernel, and when that runs.
+/// The memory in use during each kernel, and its start time.
 class Timeline {
 public:
   explicit Timeline(const json::Object &function) {
@@ -54,7 +56,7 @@ public:
   }
 
   size_t size() const { return ends.size(); }
-  /// Up to this layer, included.
+  /// Returns the sum up to this layer, included.
   double sum(size_t layer, size_t kernel) const {
     double total = 0;
     for (size_t i = 0; i <= layer; ++i)
@@ -71,7 +73,7 @@ public:
   double end() const { return ends.back(); }
 
 private:
-  /// Kernels without an estimate, or nearly so, are seen too.
+  /// Kernels with no or almost no estimated time are visible too.
   static constexpr double kLeastMicroseconds = 0.5;
 
   void add(size_t layer, double amount, int64_t first, int64_t last) {
@@ -127,7 +129,7 @@ void ingot::writeMemoryPlot(raw_ostream &os, const json::Object &function) {
                 "font-family=\"sans-serif\" role=\"img\">\n"
                 "<title>memory over the step</title>\n",
                 kLeft + kWidth + 20, kTop + kHeight + 60);
-  // From the top down: each covers what is above the layers below it.
+  // Layers are drawn from the top: each covers the area below it.
   for (size_t layer = std::size(kLayers); layer-- > 0;) {
     if (!timeline.has(layer))
       continue;

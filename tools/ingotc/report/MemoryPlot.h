@@ -1,6 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// The report's picture of memory over a step, and what lives at its peak.
+// The report's plot of memory over a step, and of the tensors that are live at
+// its peak.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,9 +14,9 @@
 
 namespace ingot {
 
-/// Writes SVG for a function of the manifest: memory by what it is for, over
-/// the estimated time of the kernels; behind it, a table of what is largest
-/// when most is in use.
+/// Writes SVG for a function of the manifest: memory by purpose, over the
+/// estimated time of the kernels; after it, a table of the largest tensors at
+/// the peak.
 void writeMemoryPlot(llvm::raw_ostream &os, const llvm::json::Object &function);
 
 } // namespace ingot

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "tools/ingotc/report/Report.h"
 
 #include "tools/ingotc/report/MemoryPlot.h"
@@ -113,7 +115,7 @@ std::string ingot::makeReport(const json::Object &manifest,
   SmallVector<StringRef> names;
   for (const auto &entry : functions)
     names.push_back(entry.first);
-  // Training first.
+  // The training step comes first.
   llvm::sort(names, std::greater<>());
   for (StringRef name : names) {
     os << "<h2>" << escape(name) << "</h2>\n";

@@ -1,6 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// What was compiled, as a page to look at.
+// The report of a compilation as an HTML page.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,9 +13,9 @@
 
 namespace ingot {
 
-/// One HTML page that needs no other file: the memory of each function and its
-/// kernels, with ONNX names, bytes, operations, and the time that the machine
-/// bounds them by (the roofline model).
+/// Writes one self-contained HTML page: the memory of each function and its
+/// kernels, with ONNX names, bytes, operations, and the lower bound of their
+/// time on the machine (the roofline model).
 std::string makeReport(const llvm::json::Object &manifest,
                        const Machine &machine);
 

@@ -1,4 +1,6 @@
-// Matrix products.
+// SPDX-License-Identifier: Apache-2.0
+
+// Matmuls.
 
 #include "frontends/onnx/import/Node.h"
 
@@ -6,8 +8,8 @@ using namespace mlir;
 using namespace ingot;
 using namespace ingot::onnx_import;
 
-/// If the value is a transpose of nothing but its last two dimensions, what it
-/// transposes.
+/// Returns the operand of a transpose that only exchanges the last two
+/// dimensions, if the value is one.
 static Value untransposed(Value value) {
   auto op = value.getDefiningOp<TransposeOp>();
   if (!op)
@@ -22,7 +24,7 @@ static Value untransposed(Value value) {
   return op.getOperand();
 }
 
-/// Builds the product, reading transposed operands in place.
+/// Builds the matmul, reading transposed operands in place.
 static Value buildMatmul(Node &node, Value lhs, Value rhs, bool transposeLhs,
                          bool transposeRhs) {
   if (Value source = untransposed(lhs)) {
@@ -53,7 +55,7 @@ FailureOr<Value> Node::matmul(Value lhs, Value rhs) {
   if (!isa<FloatType>(left.getElementType()) ||
       left.getElementType() != right.getElementType())
     return unsupported("a matmul of these element types");
-  // Vectors become matrices of one row or column, which then disappear.
+  // Vectors become matrices of one row or column, which is then dropped.
   bool leftVector = left.getRank() == 1, rightVector = right.getRank() == 1;
   if (leftVector)
     lhs = reshape(lhs, {1, left.getDimSize(0)});
@@ -64,13 +66,13 @@ FailureOr<Value> Node::matmul(Value lhs, Value rhs) {
   if (l.back() != r[r.size() - 2])
     return mismatch();
   Shape batch(l.drop_back(2));
-  Value product;
+  Value matmul;
   if (r.size() == 2 && l.size() > 2) {
-    // One matrix for the whole batch: its rows are multiplied at once.
+    // With one matrix for the whole batch, all rows are multiplied at once.
     int64_t rows = l[l.size() - 2];
     for (int64_t size : batch)
       rows *= size;
-    product =
+    matmul =
         buildMatmul(*this, reshape(lhs, {rows, l.back()}), rhs, false, false);
   } else {
     ArrayRef<int64_t> rightBatch = r.drop_back(2);
@@ -88,24 +90,24 @@ FailureOr<Value> Node::matmul(Value lhs, Value rhs) {
       llvm::append_range(shape, tensorType(value).getShape().take_back(2));
       return broadcast(value, shape);
     };
-    product = buildMatmul(*this, spread(lhs), spread(rhs), false, false);
+    matmul = buildMatmul(*this, spread(lhs), spread(rhs), false, false);
   }
   Shape shape(batch);
   if (!leftVector)
     shape.push_back(l[l.size() - 2]);
   if (!rightVector)
     shape.push_back(r.back());
-  return reshape(product, shape);
+  return reshape(matmul, shape);
 }
 
 static LogicalResult importMatMul(Node &node) {
-  FailureOr<Value> product = node.matmul(node.in(0), node.in(1));
-  if (failed(product))
+  FailureOr<Value> matmul = node.matmul(node.in(0), node.in(1));
+  if (failed(matmul))
     return failure();
-  return node.result(*product);
+  return node.result(*matmul);
 }
 
-/// alpha * A B + beta * C, where C broadcasts.
+/// Imports Gemm: alpha * A B + beta * C, where C is broadcast.
 static LogicalResult importGemm(Node &node) {
   if (failed(node.requireFloat(0)))
     return failure();

@@ -1,4 +1,6 @@
-// Einsum of one or two operands as a batched matrix product.
+// SPDX-License-Identifier: Apache-2.0
+
+// Einsum of one or two operands as a batched matmul.
 
 #include "frontends/onnx/import/Node.h"
 #include "llvm/ADT/StringExtras.h"
@@ -45,7 +47,7 @@ void sumAlone(Node &node, Term &term, const std::string &needed) {
       filter(term.letters, [&](char letter) { return has(needed, letter); });
 }
 
-/// Dimensions in the order of `letters`.
+/// Transposes to the order of `letters`.
 void arrange(Node &node, Term &term, const std::string &letters) {
   Shape permutation;
   for (char letter : letters)
@@ -54,7 +56,8 @@ void arrange(Node &node, Term &term, const std::string &letters) {
   term.letters = letters;
 }
 
-/// Sizes of the batch letters, then the products of two groups.
+/// Returns the sizes of the batch letters, then the products of the sizes of
+/// two groups.
 Shape matrixShape(const Term &term, const std::string &batch,
                   const std::string &rows, const std::string &columns) {
   Shape shape;

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Elementwise arithmetic, comparison, logic and conversion.
 
 #include "frontends/onnx/import/Node.h"
@@ -19,7 +21,7 @@ template <typename OpT> static LogicalResult importFloatUnary(Node &node) {
   return node.result(node.unary<OpT>(node.in(0)));
 }
 
-/// Rounding leaves integers alone.
+/// Rounding does not change integers.
 template <typename OpT> static LogicalResult importRounding(Node &node) {
   if (!isa<FloatType>(node.type(0).getElementType()))
     return node.result(node.in(0));
@@ -40,7 +42,7 @@ template <Predicate predicate> static LogicalResult importCompare(Node &node) {
   return node.result(node.compare(predicate, lhs, rhs));
 }
 
-/// Max, Min, Sum: one or more operands.
+/// Imports Max, Min and Sum of one or more operands.
 template <typename OpT> static LogicalResult importVariadic(Node &node) {
   FailureOr<SmallVector<Value>> values = node.allInputs();
   if (failed(values))
@@ -75,7 +77,8 @@ static LogicalResult importReciprocal(Node &node) {
       node.binary<DivOp>(node.splatOf(node.in(0), 1.0), node.in(0)));
 }
 
-/// Returns the usual constant exponents are multiplications, as in PyTorch.
+/// Imports Pow. The usual constant exponents become multiplications, as in
+/// PyTorch.
 static Value powConstant(Node &node, Value base, double exponent) {
   if (exponent == 1.0)
     return base;
@@ -111,7 +114,8 @@ static LogicalResult importPow(Node &node) {
     if (Value power = powConstant(node, base, value))
       return node.result(power);
   }
-  // Integers go through doubles, which hold every result that matters exactly.
+  // Integers are computed as doubles, which represent every relevant result
+  // exactly.
   Type computed = isa<FloatType>(element) ? element : node.b.getF64Type();
   Value power =
       node.binary<PowOp>(node.cast(base, computed),
@@ -119,8 +123,8 @@ static LogicalResult importPow(Node &node) {
   return node.result(node.cast(power, element));
 }
 
-/// Returns the remainder takes the sign of the divisor, or with `fmod` of the
-/// dividend.
+/// Imports Mod: the remainder has the sign of the divisor, or with `fmod` that
+/// of the dividend.
 static LogicalResult importMod(Node &node) {
   Value lhs = node.in(0), rhs = node.in(1);
   if (failed(node.broadcastBoth(lhs, rhs)))
@@ -192,7 +196,7 @@ static LogicalResult importTan(Node &node) {
                                         node.unary<CosOp>(node.in(0))));
 }
 
-/// (exp(x) - exp(-x)) / 2 or (exp(x) + exp(-x)) / 2.
+/// Computes (exp(x) - exp(-x)) / 2 or (exp(x) + exp(-x)) / 2.
 template <typename Combine> static LogicalResult importHyperbolic(Node &node) {
   if (failed(node.requireFloat(0)))
     return failure();

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Reductions over some or all dimensions.
 
 #include "frontends/onnx/import/Node.h"
@@ -8,7 +10,7 @@ using namespace ingot::onnx_import;
 
 namespace {
 
-/// Returns the dimensions to fold away. Axes are an attribute until the version
+/// Returns the dimensions to reduce. Axes are an attribute until the version
 /// that made them an input: 13 for ReduceSum, 18 for the others.
 FailureOr<Shape> reducedDims(Node &node) {
   Shape axes;
@@ -38,7 +40,7 @@ Value unchanged(Node &, Value x) { return x; }
 Value squareRoot(Node &node, Value x) { return node.unary<SqrtOp>(x); }
 Value logarithm(Node &node, Value x) { return node.unary<LogOp>(x); }
 
-/// after(reduce(before(x))).
+/// Builds after(reduce(before(x))).
 template <ReductionKind kind, Value (*before)(Node &, Value) = unchanged,
           Value (*after)(Node &, Value) = unchanged>
 LogicalResult importReduce(Node &node) {
@@ -48,7 +50,7 @@ LogicalResult importReduce(Node &node) {
   FailureOr<Shape> dims = reducedDims(node);
   if (failed(dims))
     return failure();
-  // Booleans have an order, but no arithmetic.
+  // Booleans are ordered, but have no arithmetic.
   Type element = node.type(0).getElementType();
   Value x =
       element.isInteger(1)
@@ -72,7 +74,7 @@ LogicalResult importReduceMean(Node &node) {
   return node.result(node.binary<DivOp>(sum, static_cast<double>(count)));
 }
 
-/// max + log(sum(exp(x - max))): no overflow.
+/// Computes max + log(sum(exp(x - max))), which does not overflow.
 LogicalResult importReduceLogSumExp(Node &node) {
   if (failed(node.requireFloat(0)))
     return failure();

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Activations, composed of primitives. Where a formula has branches, the branch
 // that is not taken must have a finite derivative: its gradient is multiplied
 // by zero.
@@ -25,7 +27,8 @@ Value isPositive(Node &node, Value x) {
   return node.compare(Predicate::GT, x, 0.0);
 }
 
-/// alpha * (exp(x) - 1) where x is not positive, `positive` where it is.
+/// Computes alpha * (exp(x) - 1) where x is not positive, and `positive`
+/// elsewhere.
 Value exponentialBranch(Node &node, Value x, double alpha, Value positive) {
   Value condition = isPositive(node, x);
   Value safe = node.select(condition, node.splatOf(x, 0.0), x);
@@ -53,7 +56,7 @@ Value celu(Node &node, Value x) {
                      node.binary<MulOp>(node.binary<SubOp>(grown, 1.0), alpha));
 }
 
-/// log(1 + exp(x)) without overflow, and with derivative 1/2 at 0.
+/// Computes log(1 + exp(x)) without overflow, and with derivative 1/2 at 0.
 Value softplus(Node &node, Value x) {
   Value condition = isPositive(node, x);
   Value falling = node.select(condition, node.unary<NegOp>(x), x);
@@ -65,7 +68,7 @@ Value softsign(Node &node, Value x) {
   return node.binary<DivOp>(x, node.binary<AddOp>(node.unary<AbsOp>(x), 1.0));
 }
 
-/// min(max(alpha * x + beta, 0), 1).
+/// Computes min(max(alpha * x + beta, 0), 1).
 Value hardLogistic(Node &node, Value x, double alpha, double beta) {
   Value line = node.binary<AddOp>(node.binary<MulOp>(x, alpha), beta);
   return node.binary<MinOp>(node.binary<MaxOp>(line, 0.0), 1.0);
@@ -96,7 +99,7 @@ Value thresholdedRelu(Node &node, Value x) {
       node.splatOf(x, 0.0));
 }
 
-/// x - bias above lambd, x + bias below -lambd, 0 between.
+/// Computes x - bias above lambd, x + bias below -lambd, and 0 between.
 Value shrink(Node &node, Value x) {
   double lambd = node.floatAttr("lambd", 0.5);
   double bias = node.floatAttr("bias", 0.0);
@@ -111,7 +114,7 @@ Value leakyRelu(Node &node, Value x) {
                      node.binary<MulOp>(x, node.floatAttr("alpha", 0.01)));
 }
 
-/// x / 2 * (1 + erf(x / sqrt(2))), or its approximation through tanh.
+/// Computes x / 2 * (1 + erf(x / sqrt(2))), or its approximation through tanh.
 Value gelu(Node &node, Value x, bool approximate) {
   Value inner;
   if (approximate) {
@@ -152,8 +155,8 @@ LogicalResult importPRelu(Node &node) {
                                  node.binary<MulOp>(x, slope)));
 }
 
-/// Bounds are attributes before opset 11 and scalar inputs since. A bound
-/// passes the gradient where it is just reached, as in PyTorch.
+/// Bounds are attributes before opset 11 and scalar inputs since. The gradient
+/// passes where a bound is just reached, as in PyTorch.
 LogicalResult importClip(Node &node) {
   Value x = node.in(0);
   auto clip = [&](Predicate beyond, Value bound) -> LogicalResult {

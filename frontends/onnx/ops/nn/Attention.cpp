@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Scaled dot-product attention.
 
 #include "dialects/ingot/attention/PlainAttention.h"
@@ -11,7 +13,7 @@ using namespace ingot::onnx_import;
 
 namespace {
 
-/// [batch, sequence, heads * size] or [batch, heads, sequence, size] as
+/// Returns [batch, sequence, heads * size] or [batch, heads, sequence, size] as
 /// [batch, sequence, heads, size].
 FailureOr<Value> splitHeads(Node &node, size_t i, int64_t heads) {
   ArrayRef<int64_t> shape = node.shape(i);
@@ -42,8 +44,8 @@ FailureOr<Value> readMask(Node &node, Value mask, ArrayRef<int64_t> scores) {
   return node.broadcast(mask, shape);
 }
 
-/// Bounds around the diagonal that ends at the last of a sample's keys, as the
-/// operator has them where it is given their numbers: a mask.
+/// Builds a mask of bounds around the diagonal that ends at the last key of a
+/// sample, as the operator defines them where it is given key sequence lengths.
 Value boundAtLengths(Node &node, Value lengths, const AttentionSizes &sizes,
                      int64_t left, int64_t right) {
   Arithmetic a(node.b, node.loc);

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Convolutions, and the window attributes that pooling shares.
 
 #include "frontends/onnx/ops/nn/Windows.h"
@@ -79,7 +81,7 @@ static LogicalResult addBias(Node &node, Value &result, int64_t channels) {
   return success();
 }
 
-/// Data and weights of a convolution over 1 to 3 spatial dimensions.
+/// Reads the data and weights of a convolution over 1 to 3 spatial dimensions.
 static LogicalResult checkOperands(Node &node) {
   if (failed(node.requireFloat(0)))
     return failure();
@@ -114,8 +116,8 @@ static LogicalResult importConv(Node &node) {
   return node.result(result);
 }
 
-/// Returns the gradient of a convolution that would make the input from the
-/// output.
+/// Imports ConvTranspose: the gradient of a convolution that would compute the
+/// input from the output.
 static LogicalResult importConvTranspose(Node &node) {
   if (failed(checkOperands(node)))
     return failure();
@@ -140,7 +142,7 @@ static LogicalResult importConvTranspose(Node &node) {
     int64_t unpadded =
         window->strides[i] * (x[i + 2] - 1) + extra[i] + window->extent(i);
     if (wanted || same) {
-      // Padding is what takes the output to its size.
+      // The padding is the difference of the output's sizes.
       int64_t size = wanted ? (*wanted)[i] : x[i + 2] * window->strides[i];
       int64_t total = std::max<int64_t>(unpadded - size, 0);
       int64_t half = total / 2;

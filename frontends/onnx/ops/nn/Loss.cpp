@@ -1,4 +1,6 @@
-// Losses that a model computes itself.
+// SPDX-License-Identifier: Apache-2.0
+
+// Losses that are part of a model.
 
 #include "frontends/onnx/import/Node.h"
 #include <limits>
@@ -7,8 +9,9 @@ using namespace mlir;
 using namespace ingot;
 using namespace ingot::onnx_import;
 
-/// Classes in dimension 1 of the scores. Labels equal to `ignore_index` do not
-/// count; `mean` divides by the weights of those that do.
+/// Imports a cross entropy with classes in dimension 1 of the scores. Labels
+/// equal to `ignore_index` do not count; `mean` divides by the weights of those
+/// that do.
 static LogicalResult importSoftmaxCrossEntropy(Node &node) {
   if (failed(node.requireFloat(0)))
     return failure();
@@ -22,7 +25,7 @@ static LogicalResult importSoftmaxCrossEntropy(Node &node) {
   std::string reduction = node.stringAttr("reduction", "mean");
   if (reduction != "mean" && reduction != "sum" && reduction != "none")
     return node.malformed("reduction is '" + reduction + "'");
-  // Without an ignored label, one that no tensor holds.
+  // Without an ignored label, the index is one that no tensor contains.
   int64_t ignored =
       node.intAttr("ignore_index", std::numeric_limits<int64_t>::min());
   Value labels = node.cast(node.in(1), node.b.getI64Type());

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Normalizations, softmax and dropout.
 
 #include "dialects/ingot/support/Remarks.h"
@@ -14,7 +16,7 @@ static int64_t product(ArrayRef<int64_t> sizes) {
   return result;
 }
 
-/// Per-channel values of a tensor with channels in dimension 1.
+/// Returns the per-channel values of a tensor with channels in dimension 1.
 static LogicalResult checkPerChannel(Node &node, size_t first, size_t last) {
   if (failed(node.requireFloat(0)))
     return failure();
@@ -30,14 +32,15 @@ static LogicalResult checkPerChannel(Node &node, size_t first, size_t last) {
   return success();
 }
 
-/// value * scale + bias, each along the channels.
+/// Computes value * scale + bias, both broadcast along the channels.
 static Value perChannelLine(Node &node, Value value, Value scale, Value bias) {
   ArrayRef<int64_t> shape = tensorType(value).getShape();
   Value scaled = node.binary<MulOp>(value, node.alongDim(scale, shape, 1));
   return node.binary<AddOp>(scaled, node.alongDim(bias, shape, 1));
 }
 
-/// With given statistics: (x - mean) / sqrt(variance + epsilon) * scale + bias.
+/// Computes (x - mean) / sqrt(variance + epsilon) * scale + bias with given
+/// statistics.
 static Value batchNormInference(Node &node, Value x, Value scale, Value bias,
                                 Value mean, Value variance, double epsilon) {
   ArrayRef<int64_t> shape = tensorType(x).getShape();
@@ -47,9 +50,9 @@ static Value batchNormInference(Node &node, Value x, Value scale, Value bias,
   return perChannelLine(node, normal, scale, bias);
 }
 
-/// Returns the training form, whatever the export's mode: exporters lose it.
-/// Statistics that are frozen, or neither states nor of a node in training
-/// mode, are used as they are.
+/// Imports BatchNormalization in the training form, whatever the export's mode,
+/// which exporters lose. Statistics that are frozen, or that are neither states
+/// nor of a node in training mode, are used as given.
 static LogicalResult importBatchNormalization(Node &node) {
   if (failed(checkPerChannel(node, 1, 4)))
     return failure();
@@ -63,7 +66,7 @@ static LogicalResult importBatchNormalization(Node &node) {
                  node.graph.isUpdated(*meanState) &&
                  node.graph.isUpdated(*varianceState);
   bool computes = !meanState && node.intAttr("training_mode", 0);
-  // The op computes in one element type; operands of another are converted.
+  // The op computes in one element type; operands of other types are converted.
   Type wide = node.type(1).getElementType();
   Value x = node.cast(node.in(0), wide);
   Value scale = node.in(1), bias = node.cast(node.in(2), wide);
@@ -100,7 +103,7 @@ static LogicalResult importBatchNormalization(Node &node) {
   return success();
 }
 
-/// Scale or bias of the normalized dimensions, broadcast to them.
+/// Returns the scale or bias of the normalized dimensions, broadcast to them.
 static FailureOr<Value> overDims(Node &node, size_t i, ArrayRef<int64_t> dims,
                                  Type element) {
   ArrayRef<int64_t> shape = node.shape(i);
@@ -167,7 +170,7 @@ static LogicalResult importRMSNormalization(Node &node) {
   return node.result(op.getResult());
 }
 
-/// Zero mean and unit variance over the last dimension of `rows`.
+/// Normalizes the last dimension of `rows` to zero mean and unit variance.
 static Value standardize(Node &node, Value rows, double epsilon) {
   RankedTensorType type = tensorType(rows);
   int64_t last = type.getRank() - 1;
@@ -193,7 +196,8 @@ static LogicalResult importInstanceNormalization(Node &node) {
   return node.result(perChannelLine(node, normal, node.in(1), node.in(2)));
 }
 
-/// Known since opset 21; the checker refuses the deprecated form before it.
+/// This form exists since opset 21; the checker refuses the deprecated form
+/// before.
 static LogicalResult importGroupNormalization(Node &node) {
   if (failed(checkPerChannel(node, 1, 2)))
     return failure();
@@ -210,7 +214,8 @@ static LogicalResult importGroupNormalization(Node &node) {
   return node.result(perChannelLine(node, normal, node.in(1), node.in(2)));
 }
 
-/// Along one axis since opset 13; before, over all dimensions from the axis on.
+/// Softmax is along one axis since opset 13; before, over all dimensions from
+/// the axis on.
 template <typename OpT> static LogicalResult importSoftmax(Node &node) {
   if (failed(node.requireFloat(0)))
     return failure();
@@ -229,7 +234,7 @@ template <typename OpT> static LogicalResult importSoftmax(Node &node) {
       OpT::create(node.b, node.loc, rows.getType(), rows, 1), shape));
 }
 
-/// 1 at the first largest element along the axis, 0 elsewhere.
+/// Imports Hardmax: 1 at the first largest element along the axis, 0 elsewhere.
 static LogicalResult importHardmax(Node &node) {
   bool flattens = node.opset < 13;
   FailureOr<int64_t> axis =
@@ -254,7 +259,8 @@ static LogicalResult importHardmax(Node &node) {
       node.reshape(node.cast(hot, type.getElementType()), node.shape(0)));
 }
 
-/// x over its norm along the axis; 0 where the norm is 0.
+/// Imports LpNormalization: x divided by its norm along the axis; 0 where the
+/// norm is 0.
 static LogicalResult importLpNormalization(Node &node) {
   if (failed(node.requireFloat(0)))
     return failure();
@@ -275,7 +281,8 @@ static LogicalResult importLpNormalization(Node &node) {
       node.binary<DivOp>(x, node.broadcast(norm, node.shape(0))));
 }
 
-/// x / (bias + alpha / size * sum of x^2 over neighbouring channels) ^ beta.
+/// Imports LRN: x / (bias + alpha / size * sum of x^2 over neighbouring
+/// channels) ^ beta.
 static LogicalResult importLRN(Node &node) {
   if (failed(node.requireFloat(0)))
     return failure();
@@ -285,7 +292,7 @@ static LogicalResult importLRN(Node &node) {
     return node.malformed("size " + Twine(size) + " for shape " +
                           shapeText(shape));
   Value x = node.in(0);
-  // Channels as a spatial dimension: the sum is a pool.
+  // With the channels as a spatial dimension, the sum is a pool.
   Value planes =
       node.reshape(node.binary<MulOp>(x, x),
                    {shape[0], 1, shape[1], product(shape.drop_front(2))});
@@ -300,8 +307,8 @@ static LogicalResult importLRN(Node &node) {
   return node.result(node.binary<DivOp>(x, node.reshape(power, shape)));
 }
 
-/// Drops in training: always before opset 12, which does not know the mode, and
-/// where `training_mode` says so since.
+/// Imports Dropout, which is active in training: always before opset 12, which
+/// has no mode, and if `training_mode` is true since.
 static LogicalResult importDropout(Node &node) {
   if (failed(node.requireFloat(0)))
     return failure();

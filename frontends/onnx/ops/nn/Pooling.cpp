@@ -1,4 +1,6 @@
-// Pooling over windows and over everything.
+// SPDX-License-Identifier: Apache-2.0
+
+// Pooling over windows and over all spatial dimensions.
 
 #include "frontends/onnx/ops/nn/Windows.h"
 
@@ -8,8 +10,8 @@ using namespace ingot::onnx_import;
 
 namespace {
 
-/// A pool's window with what `ceil_mode` adds: high padding that lets the last,
-/// partial window in. `ownHigh` is the padding the model asked for.
+/// The window of a pool with the effect of `ceil_mode`: high padding that adds
+/// the last, partial window. `ownHigh` is the padding of the model.
 struct Pool {
   Window window;
   Shape ownHigh, output;
@@ -35,7 +37,7 @@ FailureOr<Pool> readPool(Node &node) {
                             shapeText(spatial));
     int64_t size = room / w.strides[i] + 1;
     if (ceiling && room % w.strides[i]) {
-      // A window that would start in the high padding is left out.
+      // A window that would start in the high padding is omitted.
       if (size * w.strides[i] < spatial[i] + w.padLow[i]) {
         w.padHigh[i] += size * w.strides[i] - room;
         ++size;
@@ -86,9 +88,9 @@ LogicalResult importMaxPool(Node &node) {
   return success();
 }
 
-/// Returns how many elements each window along one dimension averages over:
-/// those within the input, and with `count_include_pad` in the model's own
-/// padding.
+/// Returns the number of elements that each window along one dimension averages
+/// over: those within the input, and with `count_include_pad` in the model's
+/// own padding.
 Shape windowCounts(const Pool &pool, size_t dim, int64_t size,
                    bool includePad) {
   const Window &w = pool.window;

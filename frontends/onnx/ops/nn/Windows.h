@@ -1,6 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// The attributes that convolution and pooling share.
+// The window attributes that convolution and pooling share.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,12 +12,12 @@
 
 namespace ingot::onnx_import {
 
-/// One entry per spatial dimension.
+/// The window attributes, with one entry per spatial dimension.
 struct Window {
   Shape kernel, strides, dilations, padLow, padHigh;
 
   int64_t extent(size_t i) const { return dilations[i] * (kernel[i] - 1) + 1; }
-  /// Size of the output along spatial dimension i, rounded down.
+  /// Returns the size of the output along spatial dimension i, rounded down.
   int64_t outputSize(size_t i, int64_t input) const {
     return (input + padLow[i] + padHigh[i] - extent(i)) / strides[i] + 1;
   }

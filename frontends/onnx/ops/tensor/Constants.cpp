@@ -1,4 +1,6 @@
-// Constants and what is known about shapes.
+// SPDX-License-Identifier: Apache-2.0
+
+// Constants and shapes.
 
 #include "frontends/onnx/import/Node.h"
 #include "frontends/onnx/model/Tensors.h"
@@ -8,8 +10,8 @@ using namespace mlir;
 using namespace ingot;
 using namespace ingot::onnx_import;
 
-/// Longest tensor that Range and ConstantOfShape may make: what a model asks
-/// for in a few bytes must not exhaust memory.
+/// The longest tensor that Range and ConstantOfShape may create: a model of a
+/// few bytes must not exhaust memory.
 static constexpr int64_t kMaxElements = int64_t(1) << 40;
 
 static LogicalResult importConstant(Node &node) {
@@ -44,7 +46,7 @@ static LogicalResult importConstant(Node &node) {
   return node.unsupported("a constant that is text or sparse");
 }
 
-/// Returns the shape as a type's, checked.
+/// Returns the shape, checked, as that of a type.
 static LogicalResult checkShape(Node &node, ArrayRef<int64_t> shape) {
   int64_t elements = 1;
   for (int64_t size : shape) {

@@ -1,4 +1,6 @@
-// Gathers and what is like them.
+// SPDX-License-Identifier: Apache-2.0
+
+// Gathers and similar ops.
 
 #include "frontends/onnx/import/Node.h"
 
@@ -6,8 +8,8 @@ using namespace mlir;
 using namespace ingot;
 using namespace ingot::onnx_import;
 
-/// Indices below zero count from the end of a dimension of this size. Constants
-/// are settled here; otherwise it is computed.
+/// Negative indices count from the end of a dimension of this size. Constants
+/// are adjusted at import, others at run time.
 static FailureOr<Value> fromEnd(Node &node, Value indices, int64_t size) {
   Type element = tensorType(indices).getElementType();
   if (!element.isSignlessInteger(32) && !element.isSignlessInteger(64))
@@ -141,8 +143,8 @@ static LogicalResult importOneHot(Node &node) {
   return node.result(node.select(hot, value(1), value(0)));
 }
 
-/// Returns the largest (or of the negated operand the smallest) element's
-/// index; the last of equals is the first of the reverse.
+/// Returns the index of the largest element (or of the smallest, with a negated
+/// operand); the last of equal ones is the first in reverse order.
 template <bool smallest> static LogicalResult importArg(Node &node) {
   FailureOr<int64_t> dim =
       node.normalizeAxis(node.intAttr("axis", 0), node.rank(0));
@@ -174,8 +176,8 @@ template <bool smallest> static LogicalResult importArg(Node &node) {
   return node.result(index);
 }
 
-/// Sums over a triangle: element i of the result is the sum of those that
-/// precede it.
+/// Imports CumSum as a sum over a triangle: element i of the result is the sum
+/// of those that precede it.
 static LogicalResult importCumSum(Node &node) {
   FailureOr<double> given = node.constantScalar(1, "the axis");
   if (failed(given))

@@ -1,5 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Resampling: along each axis, an element of the result is a weighted sum of a
-// few elements of the operand, at places and with weights that are constants.
+// few elements of the operand, at constant positions and with constant weights.
 
 #include "frontends/onnx/import/Node.h"
 #include <cmath>
@@ -10,7 +12,7 @@ using namespace ingot::onnx_import;
 
 namespace {
 
-/// How coordinates and weights are found.
+/// The rules for coordinates and weights.
 struct Sampling {
   std::string mode, coordinates, rounding;
   double cubicA;
@@ -47,7 +49,7 @@ int64_t nearest(const Sampling &sampling, double x) {
   return static_cast<int64_t>(low) + (up ? 1 : 0);
 }
 
-/// Weight of an element at this distance in cubic convolution.
+/// Returns the weight of an element at this distance in cubic convolution.
 double cubicWeight(double distance, double a) {
   double t = std::abs(distance);
   if (t <= 1.0)
@@ -95,13 +97,13 @@ SmallVector<Tap> findTaps(const Sampling &sampling, int64_t from, int64_t to,
   return taps;
 }
 
-/// Returns the elements at constant places along `dim`.
+/// Returns the elements at constant positions along `dim`.
 Value takeAlong(Node &node, Value value, int64_t dim,
                 ArrayRef<int64_t> indices) {
   Shape shape(tensorType(value).getShape());
   int64_t from = shape[dim], to = static_cast<int64_t>(indices.size());
   shape[dim] = to;
-  // Whole multiples repeat each element: a broadcast, whose gradient is a sum.
+  // Integer factors repeat each element: a broadcast, whose gradient is a sum.
   int64_t times = from ? to / from : 0;
   bool repeats = times > 0 && times * from == to;
   for (int64_t i = 0; repeats && i < to; ++i)
@@ -136,7 +138,7 @@ Value resample(Node &node, Value value, int64_t dim, ArrayRef<Tap> taps) {
   return sum;
 }
 
-/// Returns the only input that says how large the result is, as doubles.
+/// Returns the only input that specifies the size of the result, as doubles.
 FailureOr<SmallVector<double>> constantDoubles(Node &node, size_t i) {
   DenseElementsAttr attr;
   if (!matchPattern(node.in(i), m_Constant(&attr)))
@@ -151,7 +153,7 @@ FailureOr<SmallVector<double>> constantDoubles(Node &node, size_t i) {
   return values;
 }
 
-/// Scales or sizes of all dimensions, or of those in `axes`.
+/// Returns the scales or sizes of all dimensions, or of those in `axes`.
 struct Target {
   Shape axes;
   SmallVector<double> scales, sizes;
@@ -193,7 +195,7 @@ FailureOr<Target> readTarget(Node &node) {
 LogicalResult importResize(Node &node) {
   if (failed(node.requireFloat(0)))
     return failure();
-  // Before opset 11 there was one way to find coordinates.
+  // Before opset 11 there was one rule for coordinates.
   bool old = node.opset < 11 || node.opType() == "Upsample";
   Sampling sampling;
   sampling.mode = node.stringAttr("mode", "nearest");

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Sequences of tensors whose length is known: they exist only while the graph
 // is imported.
 

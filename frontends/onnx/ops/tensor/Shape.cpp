@@ -1,4 +1,6 @@
-// Changing and repeating shapes.
+// SPDX-License-Identifier: Apache-2.0
+
+// Ops that change or repeat shapes.
 
 #include "frontends/onnx/import/Node.h"
 
@@ -13,8 +15,8 @@ static int64_t product(ArrayRef<int64_t> sizes) {
   return result;
 }
 
-/// Returns the new shape is a constant. 0 copies the input's size (unless
-/// `allowzero`), -1 is what is left.
+/// Returns the new shape, which is a constant. 0 copies the input's size
+/// (unless `allowzero`), -1 is the remaining size.
 static LogicalResult importReshape(Node &node) {
   FailureOr<Shape> wanted = node.constantInts(1, "the shape");
   if (failed(wanted))
@@ -81,7 +83,8 @@ static LogicalResult importTranspose(Node &node) {
   return node.result(node.transpose(node.in(0), permutation));
 }
 
-/// Axes of Squeeze and Unsqueeze: an attribute before opset 13, an input since.
+/// Returns the axes of Squeeze and Unsqueeze: an attribute before opset 13, an
+/// input since.
 static FailureOr<std::optional<Shape>> axesOf(Node &node) {
   if (node.opset < 13)
     return node.intsAttr("axes");
@@ -136,7 +139,7 @@ static LogicalResult importUnsqueeze(Node &node) {
   return node.result(node.reshape(node.in(0), shape));
 }
 
-/// Joins values along `axis`, which may count from the end.
+/// Concatenates values along `axis`, which may count from the end.
 static LogicalResult concatenate(Node &node, ArrayRef<Value> values,
                                  int64_t axis) {
   if (values.empty())

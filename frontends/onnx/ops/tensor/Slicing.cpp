@@ -1,4 +1,6 @@
-// Parts of tensors and margins around them.
+// SPDX-License-Identifier: Apache-2.0
+
+// Slices of tensors and padding around them.
 
 #include "frontends/onnx/import/Node.h"
 #include <algorithm>
@@ -7,8 +9,8 @@ using namespace mlir;
 using namespace ingot;
 using namespace ingot::onnx_import;
 
-/// Elements start, start + step, ... before `end` (exclusive) along `dim`, with
-/// NumPy's rules for what is negative or beyond the end.
+/// Slices the elements start, start + step, ... before `end` (exclusive) along
+/// `dim`, with NumPy's rules for negative numbers and numbers beyond the end.
 static Value sliceAlong(Node &node, Value value, int64_t dim, int64_t start,
                         int64_t end, int64_t step) {
   int64_t size = tensorType(value).getDimSize(dim);
@@ -18,7 +20,7 @@ static Value sliceAlong(Node &node, Value value, int64_t dim, int64_t start,
     end = std::clamp<int64_t>(fromEnd(end), start, size);
     return node.sliceDim(value, dim, start, end, step);
   }
-  // Read backwards: the same elements of the reversed dimension.
+  // A negative step reads the same elements of the reversed dimension.
   start = std::clamp<int64_t>(fromEnd(start), -1, size - 1);
   end = std::clamp<int64_t>(fromEnd(end), -1, start);
   return node.sliceDim(node.reverse(value, {dim}), dim, size - 1 - start,
@@ -68,7 +70,7 @@ static LogicalResult importSlice(Node &node) {
 }
 
 /// Sizes are an attribute before opset 13 and an input since; without them the
-/// parts are equal, but for a smaller last one since opset 18.
+/// parts are equal, except for a smaller last one since opset 18.
 static LogicalResult importSplit(Node &node) {
   FailureOr<int64_t> dim =
       node.normalizeAxis(node.intAttr("axis", 0), node.rank(0));
@@ -113,8 +115,8 @@ static LogicalResult importSplit(Node &node) {
   return success();
 }
 
-/// `count` elements before or after along `dim`, copied from the operand: the
-/// mirrored inside (reflect), the edge, or the other side (wrap).
+/// Returns `count` elements before or after along `dim`, copied from the
+/// operand: mirrored (reflect), the edge, or the other side (wrap).
 static FailureOr<Value> margin(Node &node, Value value, int64_t dim,
                                int64_t count, bool before, StringRef mode) {
   int64_t size = tensorType(value).getDimSize(dim);
@@ -176,7 +178,7 @@ static LogicalResult importPad(Node &node) {
     low[axis] = pads[i];
     high[axis] = pads[axes.size() + i];
   }
-  // Negative padding cuts off.
+  // Negative padding removes elements.
   for (int64_t i = 0; i < rank; ++i) {
     if (low[i] < 0)
       starts[i] = -low[i];
@@ -212,7 +214,7 @@ static LogicalResult importPad(Node &node) {
   return node.result(value);
 }
 
-/// Elements on and below the k-th diagonal, or on and above it.
+/// Returns the elements on and below the k-th diagonal, or on and above it.
 static LogicalResult importTrilu(Node &node) {
   if (node.rank(0) < 2)
     return node.malformed("the input is not a matrix");

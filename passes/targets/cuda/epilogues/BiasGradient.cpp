@@ -1,5 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
-// Which sums are gradients of biases to a library.
+// Finds the reductions that the library computes as gradients of biases.
 //===----------------------------------------------------------------------===//
 
 #include "dialects/ingot/builders/Builders.h"
@@ -9,7 +10,7 @@
 using namespace mlir;
 using namespace ingot;
 
-/// Returns whether a sum folds the leading dimensions, or the trailing ones,
+/// Returns whether a sum reduces the leading dimensions, or the trailing ones,
 /// which have `length` elements.
 static bool folds(ReduceOp sum, int64_t length, bool leading) {
   ArrayRef<int64_t> shape = tensorType(sum.getOperand()).getShape();
@@ -20,7 +21,8 @@ static bool folds(ReduceOp sum, int64_t length, bool leading) {
       continue;
     bool isFolded =
         llvm::is_contained(sum.getReducedDims(), static_cast<int64_t>(d));
-    // Once the other kind begins, the first does not come again.
+    // After the first dimension of the other kind, there must be none of the
+    // first kind.
     isBehind |= isFolded != leading;
     if (isBehind && isFolded == leading)
       return false;
@@ -30,7 +32,7 @@ static bool folds(ReduceOp sum, int64_t length, bool leading) {
   return folded == length;
 }
 
-/// Sums of the value's elements as they are, or as f32.
+/// Finds the sums of the value's elements, in their type or as f32.
 static void findSums(Value value, SmallVectorImpl<ReduceOp> &sums) {
   for (Operation *user : value.getUsers()) {
     auto cast = dyn_cast<CastOp>(user);
@@ -44,7 +46,8 @@ static void findSums(Value value, SmallVectorImpl<ReduceOp> &sums) {
 }
 
 namespace {
-/// An operand of a product, or its result, and how it would be summed up.
+/// An operand of a matmul, or its result, and the reduction of it that the
+/// library supports.
 struct Summand {
   Value matrix;
   Summed summed;
@@ -53,18 +56,18 @@ struct Summand {
 };
 } // namespace
 
-static std::array<Summand, 2> listOperands(MatmulOp product) {
-  int64_t k = product.getSizes().k;
-  return {{{skipReshapes(product.getLhs()), Summed::Lhs, k,
-            product.getTransposeLhs()},
-           {skipReshapes(product.getRhs()), Summed::Rhs, k,
-            !product.getTransposeRhs()}}};
+static std::array<Summand, 2> listOperands(MatmulOp matmul) {
+  int64_t k = matmul.getSizes().k;
+  return {{{skipReshapes(matmul.getLhs()), Summed::Lhs, k,
+            matmul.getTransposeLhs()},
+           {skipReshapes(matmul.getRhs()), Summed::Rhs, k,
+            !matmul.getTransposeRhs()}}};
 }
 
-/// Returns why a library cannot add up a sum with the product; empty if it can.
-static StringRef refuseSum(MatmulOp product, Value sum) {
-  MatmulOp::Sizes sizes = product.getSizes();
-  Type element = tensorType(product).getElementType();
+/// Returns why a library cannot compute a sum with the matmul; empty if it can.
+static StringRef refuseSum(MatmulOp matmul, Value sum) {
+  MatmulOp::Sizes sizes = matmul.getSizes();
+  Type element = tensorType(matmul).getElementType();
   if (sizes.batch != 1)
     return "the matmul is batched";
   if (sizes.m == 1 || sizes.n == 1 || sizes.k == 1)
@@ -78,31 +81,31 @@ SmallVector<BiasGradient>
 ingot::findBiasGradients(Operation *call,
                          const std::optional<LibraryEpilogue> &epilogue) {
   SmallVector<BiasGradient> found;
-  auto product = dyn_cast<MatmulOp>(call);
-  if (!product)
+  auto matmul = dyn_cast<MatmulOp>(call);
+  if (!matmul)
     return found;
   SmallVector<Summand> summands;
   if (epilogue && (epilogue->activation == Activation::GeluGrad ||
                    epilogue->activation == Activation::ReluGrad))
-    summands.push_back({epilogue->result, Summed::Result, product.getSizes().m,
+    summands.push_back({epilogue->result, Summed::Result, matmul.getSizes().m,
                         /*leading=*/true});
-  llvm::append_range(summands, listOperands(product));
+  llvm::append_range(summands, listOperands(matmul));
   for (const Summand &summand : summands) {
     SmallVector<ReduceOp> sums;
     findSums(summand.matrix, sums);
     for (ReduceOp sum : sums)
       if (folds(sum, summand.length, summand.leading))
-        found.push_back({sum, summand.summed, refuseSum(product, sum)});
+        found.push_back({sum, summand.summed, refuseSum(matmul, sum)});
   }
   return found;
 }
 
 SmallVector<Operation *> ingot::findWideBiasGradients(Operation *call) {
   SmallVector<Operation *> found;
-  auto product = dyn_cast<MatmulOp>(call);
-  if (!product)
+  auto matmul = dyn_cast<MatmulOp>(call);
+  if (!matmul)
     return found;
-  for (const Summand &operand : listOperands(product)) {
+  for (const Summand &operand : listOperands(matmul)) {
     auto rounding = operand.matrix.getDefiningOp<CastOp>();
     if (!rounding ||
         !tensorType(rounding.getOperand()).getElementType().isF32())
@@ -111,7 +114,7 @@ SmallVector<Operation *> ingot::findWideBiasGradients(Operation *call) {
       auto sum = dyn_cast<ReduceOp>(user);
       if (sum && sum.getKind() == ReductionKind::Sum &&
           folds(sum, operand.length, operand.leading) &&
-          refuseSum(product, sum).empty())
+          refuseSum(matmul, sum).empty())
         found.push_back(sum);
     }
   }

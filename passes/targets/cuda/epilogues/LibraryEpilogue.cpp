@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "passes/targets/cuda/epilogues/LibraryEpilogue.h"
 
 #include "dialects/ingot/builders/Builders.h"
@@ -25,9 +27,9 @@ namespace {
 
 class Matcher {
 public:
-  Matcher(Value product, const LibraryEpilogueRules &rules)
-      : product(product), rules(rules), element(elementOf(product)),
-        columns(tensorType(product).getShape().back()) {}
+  Matcher(Value matmul, const LibraryEpilogueRules &rules)
+      : matmul(matmul), rules(rules), element(elementOf(matmul)),
+        columns(tensorType(matmul).getShape().back()) {}
 
   bool match();
 
@@ -51,21 +53,21 @@ private:
     Operation *def = value.getDefiningOp();
     return !def || rules.isStored(def);
   }
-  /// Fails; the first reason stays.
+  /// Records the reason, unless there is one already, and returns false.
   bool refuse(StringRef why) {
     if (reason.empty())
       reason = why;
     return false;
   }
 
-  Value product;
+  Value matmul;
   const LibraryEpilogueRules &rules;
   Type element;
   int64_t columns;
 };
 
-/// Returns the value behind reshapes and casts to f32, if nothing else reads
-/// it.
+/// Returns the value after reshapes and casts to f32, if it has no other
+/// readers.
 Value Matcher::skipMoves(Value value) const {
   while (value.hasOneUse()) {
     Operation *user = *value.user_begin();
@@ -79,7 +81,8 @@ Value Matcher::skipMoves(Value value) const {
   return value;
 }
 
-/// Returns a value of f32 in the product's type before it was cast, if it was.
+/// Returns the value in the matmul's type of which an f32 value is the cast, if
+/// there is one.
 Value Matcher::narrow(Value value) const {
   auto cast = value.getDefiningOp<CastOp>();
   return cast && elementOf(cast.getOperand()) == element ? cast.getOperand()
@@ -104,12 +107,12 @@ bool Matcher::takeBias(OpOperand &use) {
 
 bool Matcher::takeAddend(Value other) {
   Value tensor = skipReshapes(narrow(other));
-  RankedTensorType type = tensorType(product);
+  RankedTensorType type = tensorType(matmul);
   if (found.addend || isSplat(tensor) || elementOf(tensor) != element ||
       tensorType(tensor).getNumElements() != type.getNumElements() ||
-      tensor == product || tensor.getDefiningOp<BroadcastOp>())
+      tensor == matmul || tensor.getDefiningOp<BroadcastOp>())
     return false;
-  // What others read as well will be in memory.
+  // A value with other readers will be in memory.
   if (!isInMemory(tensor) && tensor.hasOneUse())
     return refuse("the residual is not in memory");
   found.addend = tensor;
@@ -120,7 +123,7 @@ bool Matcher::takeSummand(OpOperand &other) {
   return takeBias(other) || takeAddend(other.get());
 }
 
-/// Returns what of the value is stored in the product's type.
+/// Finds the result, stored in the matmul's type.
 bool Matcher::takeResult(Value value) {
   found.activated = value;
   if (element.isF32()) {
@@ -158,7 +161,7 @@ bool Matcher::takeRelu() {
   return false;
 }
 
-/// Returns the product where signs are set, else 0.
+/// Matches the gradient of relu: the matmul where bits are set, else 0.
 bool Matcher::takeReluGrad() {
   for (Operation *user : found.sum.getUsers()) {
     auto select = dyn_cast<SelectOp>(user);
@@ -180,7 +183,7 @@ bool Matcher::takeReluGrad() {
   return false;
 }
 
-/// GELU by tanh is x (1 + t) / 2 with t = tanh(k x + k c x^3).
+/// tanh GELU is x (1 + t) / 2 with t = tanh(k x + k c x^3).
 bool Matcher::takesGelu(const Polynomial &computed,
                         const Polynomials &polynomials, unsigned sum) {
   const double k = std::numbers::sqrt2 * std::numbers::inv_sqrtpi, c = 0.044715;
@@ -224,7 +227,7 @@ bool Matcher::takesGelu(const Polynomial &computed,
 }
 
 bool Matcher::takeGelu() {
-  // As many as gelu and its gradient take, however they are written.
+  // An upper bound of the ops of gelu and its gradient in any formulation.
   constexpr size_t maxOps = 192;
   Polynomials polynomials(rules.isStored);
   unsigned sum = polynomials.getVariable(found.sum);
@@ -262,14 +265,14 @@ bool Matcher::takeAuxiliary() {
           cast && cast.getType().getElementType() == element)
         found.auxiliary = cast;
     found.auxiliary = skipReshapes(found.auxiliary);
-    // A sum without summands is the product itself.
+    // A sum without bias and residual is the matmul itself.
     if (!found.bias && !found.addend)
       found.auxiliary = skipReshapes(narrow(found.auxiliary));
     if (elementOf(found.auxiliary) != element && !rules.wideBias)
       return refuse(
           "the pre-activation of its gelu is not rounded to the matmul's type");
   }
-  // The library's rule for what it writes or reads besides the result.
+  // The alignment that the library requires for auxiliary matrices.
   constexpr int64_t multiple = 8;
   if (columns % multiple != 0)
     return refuse(
@@ -280,7 +283,7 @@ bool Matcher::takeAuxiliary() {
 bool Matcher::match() {
   if (!element.isF32() && element.getIntOrFloatBitWidth() != 16)
     return refuse("it is in f64");
-  Value value = skipMoves(product);
+  Value value = skipMoves(matmul);
   while (value.hasOneUse()) {
     auto add = dyn_cast<AddOp>(*value.user_begin());
     if (!add || !takeSummand(add->getOpOperand(add.getLhs() == value ? 1 : 0)))
@@ -357,12 +360,12 @@ DenseSet<Operation *> ingot::findActivation(const LibraryEpilogue &epilogue) {
 std::optional<LibraryEpilogue>
 ingot::matchLibraryEpilogue(Operation *call, const LibraryEpilogueRules &rules,
                             StringRef &reason) {
-  auto product = dyn_cast<MatmulOp>(call);
-  if (!product) {
+  auto matmul = dyn_cast<MatmulOp>(call);
+  if (!matmul) {
     reason = "only matmuls have library epilogues";
     return std::nullopt;
   }
-  Matcher matcher(product, rules);
+  Matcher matcher(matmul, rules);
   if (matcher.match())
     return matcher.found;
   reason = matcher.reason;

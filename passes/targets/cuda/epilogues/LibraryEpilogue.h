@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // Matches the ops after a matmul with the epilogues of cuBLASLt: bias,

@@ -1,5 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
-// Signs in bits where libraries' epilogues have them.
+// PackSigns: stores the bit mask of ReLU for cuBLASLt epilogues.
 //===----------------------------------------------------------------------===//
 
 #include "dialects/ingot/builders/Builders.h"
@@ -15,9 +16,9 @@ namespace ingot {
 using namespace mlir;
 using namespace ingot;
 
-/// Returns the product that alone becomes `value`, by casts to f32 and
+/// Returns the matmul that becomes `value` only through casts to f32 and
 /// reshapes; null if there is none.
-static Operation *findProduct(Value value) {
+static Operation *findMatmul(Value value) {
   while (value.hasOneUse()) {
     Operation *def = value.getDefiningOp();
     auto cast = dyn_cast_or_null<CastOp>(def);
@@ -61,9 +62,9 @@ struct PackSigns : ingot::impl::PackSignsBase<PackSigns> {
   }
 
 private:
-  /// Returns why not; empty if it is done.
+  /// Rewrites the readers of the mask. Returns why not; empty if it is done.
   StringRef pack(const LibraryEpilogue &relu, Value signs) {
-    // Otherwise the product is in memory.
+    // Otherwise the matmul is in memory.
     bool isAlone = relu.sum.hasOneUse() && (relu.activated == relu.result ||
                                             relu.activated.hasOneUse());
     if (!isAlone)
@@ -81,8 +82,8 @@ private:
         signs);
     for (OpOperand &use : llvm::make_early_inc_range(signs.getUses()))
       if (auto select = dyn_cast<SelectOp>(use.getOwner()))
-        if (Operation *product = findProduct(select.getOnTrue()))
-          readBits(use, bits, product);
+        if (Operation *matmul = findMatmul(select.getOnTrue()))
+          readBits(use, bits, matmul);
     if (bits.use_empty()) {
       bits.erase();
       return "the masked value is not a matmul for which the library has "
@@ -94,14 +95,15 @@ private:
     return "";
   }
 
-  /// Has `use` read the bits, if `product` then has the gradient of relu.
-  static void readBits(OpOperand &use, PackBitsOp bits, Operation *product) {
+  /// Makes `use` read the bits, if `matmul` then has the epilogue of relu's
+  /// gradient.
+  static void readBits(OpOperand &use, PackBitsOp bits, Operation *matmul) {
     OpBuilder builder(use.getOwner());
     Value signs = use.get();
     auto unpacked =
         UnpackBitsOp::create(builder, signs.getLoc(), signs.getType(), bits);
     use.set(unpacked);
-    std::optional<LibraryEpilogue> found = match(product);
+    std::optional<LibraryEpilogue> found = match(matmul);
     if (found && found->activation == Activation::ReluGrad)
       return;
     use.set(signs);

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "passes/targets/cuda/epilogues/Polynomial.h"
 
 #include "dialects/ingot/builders/Builders.h"
@@ -28,7 +30,7 @@ Polynomial &Polynomial::operator+=(const Polynomial &other) {
     double &sum = terms[monomial];
     double largest = std::max(std::abs(sum), std::abs(factor));
     sum += factor;
-    // What cancels up to rounding is no term.
+    // Terms that cancel up to rounding are dropped.
     if (std::abs(sum) <= 1e-12 * largest)
       terms.erase(monomial);
   }
@@ -103,7 +105,7 @@ unsigned Polynomials::getVariable(Value value) {
   return count++;
 }
 
-/// Returns a variable for each argument; tanh(-x) = -tanh(x).
+/// Returns a variable per argument of tanh; tanh(-x) = -tanh(x).
 Polynomial Polynomials::tanh(const Polynomial &argument) {
   double sign = argument.getLeading() < 0 ? -1 : 1;
   Polynomial positive = argument * sign;

@@ -1,5 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
-// Half precision where libraries' epilogues have it.
+// RoundEpilogues: inserts the roundings that cuBLASLt epilogues perform.
 //===----------------------------------------------------------------------===//
 
 #include "dialects/ingot/builders/Builders.h"
@@ -19,7 +20,7 @@ namespace ingot {
 using namespace mlir;
 using namespace ingot;
 
-/// `value`, rounded to the element type and back.
+/// Returns `value`, rounded to the element type and converted back.
 static Value roundTo(OpBuilder &builder, Value value, Type element) {
   Value rounded = castTo(builder, value.getLoc(), value, element);
   return castTo(builder, value.getLoc(), rounded,
@@ -52,7 +53,7 @@ struct RoundEpilogues : ingot::impl::RoundEpiloguesBase<RoundEpilogues> {
   }
 
 private:
-  /// Returns whether the user wants one of the values in f32.
+  /// Returns whether the user excluded one of the values from rounding.
   bool isKept(ArrayRef<Value> values) const {
     if (keepFp32.empty())
       return false;
@@ -69,15 +70,15 @@ private:
     return isNamed;
   }
 
-  /// Says what is rounded.
+  /// Reports the values that are rounded.
   void note(Location loc, ArrayRef<StringRef> rounded) {
     ++numRounded;
     remark::passed(loc, remarkOptions(getArgument(), "RoundedEpilogue"))
         << remark::metric("rounded", llvm::join(rounded, " "));
   }
 
-  /// The gradient of a bias is added up of what the gradient of the weight is
-  /// computed from.
+  /// The gradient of a bias is a sum over an operand of the matmul that
+  /// computes the gradient of the weight.
   void roundBiasGradients(Operation *call) {
     for (Operation *sum : findWideBiasGradients(call)) {
       if (isKept({sum->getResult(0), call->getResult(0)}))
@@ -98,7 +99,7 @@ private:
       auto broadcast = epilogue.biasUse->get().getDefiningOp<BroadcastOp>();
       builder.setInsertionPoint(broadcast);
       Value vector = roundTo(builder, epilogue.bias, element);
-      // Other readers of the repeated bias keep its digits.
+      // Other readers of the broadcast bias are not rounded.
       Operation *copy = builder.clone(*broadcast);
       copy->setOperand(0, vector);
       epilogue.biasUse->set(copy->getResult(0));
@@ -116,8 +117,8 @@ private:
       note(epilogue.sum.getLoc(), rounded);
   }
 
-  /// Comparisons of ReLU's result, its derivative, read what is stored of it.
-  /// Only numbers that round to zero make a difference.
+  /// Comparisons of ReLU's result, its derivative, read the stored result. Only
+  /// numbers that round to zero make a difference.
   static bool readRounded(const LibraryEpilogue &epilogue) {
     Operation *rounding = epilogue.result.getDefiningOp();
     SmallVector<OpOperand *> reads;
@@ -136,7 +137,7 @@ private:
     return true;
   }
 
-  /// What else is computed from the sum, is computed from the rounded one.
+  /// All other readers of the sum read the rounded one.
   static void roundAuxiliary(const LibraryEpilogue &epilogue, Type element) {
     Operation *last = epilogue.activated.getDefiningOp();
     DenseSet<Operation *> activation = findActivation(epilogue);

@@ -1,5 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
-// Functions, threads and loops.
+// Builds GPU functions: functions, threads and loops.
 //===----------------------------------------------------------------------===//
 
 #include "passes/targets/cuda/kernels/DeviceFunction.h"
@@ -91,7 +92,7 @@ void DeviceFunctionBuilder::store(Value value, Value buffer, ValueRange at) {
   memref::StoreOp::create(builder, loc, value, buffer, at);
 }
 
-/// Hardware shuffles 32 bits.
+/// Splits values into parts of 32 bits, the width of the hardware's shuffles.
 Value DeviceFunctionBuilder::shuffleXor(Value value, int64_t distance) {
   ScalarEmitter e = scalars();
   Type type = value.getType(), i32 = builder.getI32Type();

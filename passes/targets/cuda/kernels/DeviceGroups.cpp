@@ -1,6 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
-// Groups: one grid of the blocks of all loops, one loop after the other. A
-// block looks up which loop is its, by bisection.
+// Groups: one grid contains the blocks of all loops, concatenated. A block
+// finds its loop by bisection.
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -14,15 +15,15 @@ using namespace ingot::codegen;
 
 namespace {
 
-/// A loop's own function and the first of its blocks in the group's grid.
+/// A loop's function, and its first block in the grid of the group.
 struct Branch {
   gpu::GPUFuncOp function;
   SmallVector<Value> buffers;
   int64_t firstBlock;
 };
 
-/// Copies a function's code to the builder's position, on the group's buffers
-/// and blocks.
+/// Copies the code of a function to the insertion point of the builder, on the
+/// buffers and blocks of the group.
 void copyCode(const Branch &branch, Value block, OpBuilder &builder) {
   gpu::GPUFuncOp function = branch.function;
   Block &code = function.getBody().front();
@@ -57,7 +58,7 @@ void choose(ArrayRef<Branch> branches, Value block, OpBuilder &builder) {
 
 DeviceKernel DeviceKernelBuilder::emitGroup() {
   SmallVector<GroupPart> parts = outlineParts(kernel);
-  // They fill the GPU together.
+  // Together, the loops occupy the GPU.
   int64_t share = std::max<int64_t>(1, threads / parts.size());
   llvm::MapVector<exec::KernelOp, DeviceLaunch> built;
   for (GroupPart &part : parts)

@@ -1,5 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
-// Functions, threads, loops and kernels that run a loop nest of their own.
+// Functions, threads, loops, and kernels with their own loop nest.
 //===----------------------------------------------------------------------===//
 
 #include "passes/targets/cuda/kernels/DeviceKernel.h"
@@ -13,7 +14,7 @@ using namespace mlir;
 using namespace ingot;
 using namespace ingot::codegen;
 
-/// More blocks than this take several elements a thread.
+/// With more blocks than this, a thread processes several elements.
 static constexpr int64_t kMaxGrid = 1 << 16;
 
 //===----------------------------------------------------------------------===//
@@ -38,8 +39,8 @@ void DeviceKernelBuilder::createFunction(StringRef suffix, TypeRange read,
   llvm::append_range(types, written);
   startFunction(kernel.getSymName() + suffix, types, rangeUnit != 0);
   numRead = read.size();
-  // Buffers overlap only where the schedule says so, and of two that do only
-  // the result's is used.
+  // Buffers overlap only where the schedule lets a result reuse memory, and
+  // then only the result's buffer is accessed.
   for (auto i : llvm::seq<size_t>(buffers.size()))
     function.setArgAttr(i, "llvm.noalias", builder.getUnitAttr());
   if (hasAliases)
@@ -49,7 +50,7 @@ void DeviceKernelBuilder::createFunction(StringRef suffix, TypeRange read,
 }
 
 //===----------------------------------------------------------------------===//
-// Elements that a thread takes at once
+// Elements that a thread processes at a time
 //===----------------------------------------------------------------------===//
 
 SmallVector<DeviceKernelBuilder::Indices>
@@ -108,9 +109,9 @@ Value DeviceKernelBuilder::countThreads(int64_t grid) {
                 : DeviceFunctionBuilder::countThreads();
 }
 
-/// One element of every result a lane.
+/// Emits a loop in which a lane computes one element of every result.
 DeviceKernel DeviceKernelBuilder::emitLoop() {
-  // A product that is itself a result is there.
+  // A matmul that is itself a result is stored already.
   SmallVector<unsigned> computed;
   for (OpOperand &result : yield()->getOpOperands())
     if (!isa<BlockArgument>(result.get()) ||
@@ -141,8 +142,8 @@ DeviceKernel DeviceKernelBuilder::emitLoop() {
             [&](Value item) {
               SmallVector<Indices> places =
                   lanesAt(scalars().mul(item, lanes), lanes, shape);
-              // All elements before the first store: results may replace
-              // inputs.
+              // All elements are computed before the first store, because
+              // results may overwrite inputs.
               SmallVector<SmallVector<Value>> values;
               for (const Indices &at : places) {
                 values.emplace_back();
@@ -162,7 +163,7 @@ DeviceKernel DeviceKernelBuilder::emitLoop() {
   return {launch, std::nullopt, {}, rangeUnit != 0 ? count : 0};
 }
 
-/// Kernels with a loop nest of their own: a thread an iteration.
+/// Kernels with their own loop nest: one thread per iteration.
 DeviceKernel DeviceKernelBuilder::emitCustom() {
   auto custom = cast<KernelBody>(body.front());
   int64_t extent = custom.getParallelExtent();
@@ -179,7 +180,7 @@ DeviceKernel DeviceKernelBuilder::build() {
   case FusionKind::Custom:
     return emitCustom();
   case FusionKind::Loop:
-  // Once the product is in memory.
+  // After the matmul is in memory.
   case FusionKind::Epilogue:
     return emitLoop();
   case FusionKind::Reduction:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // Generates the GPU functions of one kernel (header private to this target).
@@ -79,7 +80,7 @@ private:
   void emitLanes(llvm::ArrayRef<int64_t> shape, mlir::TypeRange types,
                  int64_t perThread,
                  llvm::function_ref<void(int64_t lanes)> emit);
-  /// The indices of the elements from `start` on.
+  /// Returns the indices of the elements from `start` on.
   llvm::SmallVector<Indices> lanesAt(mlir::Value start, int64_t lanes,
                                      llvm::ArrayRef<int64_t> shape);
 

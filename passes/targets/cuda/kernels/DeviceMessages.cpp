@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 // Messages of buckets. What is sent says all of what `compress` gave: numbers
 // are found again, not chosen.

@@ -1,7 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
-// Reductions. Within a piece of a sum each thread folds its own elements in
-// order, then accumulators are folded in a tree: the order never depends on how
-// fast threads are.
+// Reductions. Within a piece of a sum, each thread accumulates its own elements
+// in order, then accumulators are combined in a tree: the order never depends
+// on the timing of threads.
 //===----------------------------------------------------------------------===//
 
 #include "dialects/ingot/builders/Builders.h"
@@ -76,11 +77,11 @@ SmallVector<Value> DeviceKernelBuilder::loadShared(ValueRange shared,
 // Kernels
 //===----------------------------------------------------------------------===//
 
-/// Elements of a thread whose reads are under way at once.
+/// The elements of a thread whose loads are in flight at once.
 static constexpr int64_t kElementsInFlight = 16;
 
 /// Sums along the innermost dimension: a thread, a warp or a block for each
-/// piece, neighbouring threads at neighbouring elements.
+/// piece, with adjacent threads at adjacent elements.
 DeviceKernel DeviceKernelBuilder::emitAlong(const ReductionSpace &space) {
   SmallVector<int64_t> kept = space.sizes(space.kept);
   SmallVector<int64_t> reduced = space.sizes(space.reduced);
@@ -94,7 +95,7 @@ DeviceKernel DeviceKernelBuilder::emitAlong(const ReductionSpace &space) {
   if (pieces > 1)
     written.assign(launches.partials.begin(), launches.partials.end());
   int64_t groupsInBlock = kBlock / group;
-  // As many blocks as there are pieces for: grids may be that large.
+  // There is one block per piece: grids may be that large.
   int64_t total = results * pieces;
   int64_t grid = llvm::divideCeil(total, groupsInBlock);
   emitLanes(reduced, read, length / group, [&](int64_t lanes) {
@@ -153,7 +154,7 @@ DeviceKernel DeviceKernelBuilder::emitAlong(const ReductionSpace &space) {
         store(sum, number);
       });
     };
-    // Whole warps agree on this.
+    // The condition is uniform within a warp.
     if (total % groupsInBlock != 0)
       onlyIf(e.inRange(number, total), emitPiece);
     else
@@ -166,9 +167,9 @@ DeviceKernel DeviceKernelBuilder::emitAlong(const ReductionSpace &space) {
   return launches;
 }
 
-/// Sums across the innermost dimension: a block takes up to 32 threads'
-/// columns, neighbouring results that a thread reads as 16 bytes, and its other
-/// threads every so-manieth row of them.
+/// Sums across the innermost dimension: a block processes the columns of up to
+/// 32 threads, each of which reads 16 bytes of adjacent results, and its other
+/// threads process the rows at a fixed stride.
 DeviceKernel DeviceKernelBuilder::emitAcross(const ReductionSpace &space) {
   SmallVector<int64_t> kept = space.sizes(space.kept);
   SmallVector<int64_t> reduced = space.sizes(space.reduced);
@@ -242,14 +243,14 @@ DeviceKernel DeviceKernelBuilder::emitAcross(const ReductionSpace &space) {
   return launches;
 }
 
-/// A warp for each result adds its partial sums.
+/// One warp per result sums its partial sums.
 void DeviceKernelBuilder::emitFinish(const ReductionSpace &space,
                                      int64_t pieces, DeviceKernel &launches) {
   int64_t results = product(space.sizes(space.kept));
   constexpr int64_t warps = kBlock / kWarp;
   int64_t grid = llvm::divideCeil(results, warps);
   SmallVector<Type> read(launches.partials.begin(), launches.partials.end());
-  // Partial sums are of the range already.
+  // The partial sums are those of the range already.
   rangeUnit = 0;
   createFunction("_finish", read, resultTypes(), /*hasAliases=*/false);
   ScalarEmitter e = scalars();

@@ -1,8 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 // `row` kernels: a warp or a block for each row, in the passes of RowSchedule.
-// Each thread takes the same elements of the row in every pass: where they are
-// few, all passes are unrolled, and what one has loaded or computed is in
-// registers for the next ones.
+//
+// Each thread processes the same elements of the row in every pass: where they
+// are few, all passes are unrolled, and values that one pass has loaded or
+// computed are in registers for the next ones.
 //===----------------------------------------------------------------------===//
 
 #include "dialects/ingot/builders/Builders.h"
@@ -29,15 +31,16 @@ public:
   void run();
 
 private:
-  /// Elements of a row that a thread keeps in registers at most.
+  /// The maximum number of elements of a row that a thread keeps in registers.
   static constexpr int64_t kMaxUnrolled = 32;
 
   void emitPhase(const RowPhase &phase);
-  /// Folds and stores what the phase says of the elements at `columns`.
+  /// Accumulates and stores the values of the phase for the elements at
+  /// `columns`.
   SmallVector<Value> emitElements(const RowPhase &phase, ValueRange columns,
                                   SmallVector<Value> sums);
   SmallVector<Value> emitPass(const RowPhase &phase);
-  /// The sums of all threads of the row, in each of them.
+  /// Emits the sums over all threads of the row, which every thread receives.
   void sumGroup(ArrayRef<Reduction> roots, SmallVectorImpl<Value> &sums);
   void storePerRow(Value tensor, Value element);
   SmallVector<Value> rowIndex(Value tensor) {
@@ -59,13 +62,13 @@ private:
 
   DeviceKernelBuilder &k;
   const RowSchedule &schedule;
-  /// Threads that share a row: a warp or a block.
+  /// The threads that share a row: a warp or a block.
   int64_t group;
   ScalarEmitter e;
   ElementEmitter emitter;
   Value row, inBlock, inGroup;
-  /// Elements that a thread takes at once; its elements where passes are
-  /// unrolled, else none.
+  /// The number of elements that a thread processes at once, and its elements
+  /// where passes are unrolled.
   int64_t lanes = 1;
   SmallVector<Value> columns;
 };
@@ -77,7 +80,7 @@ void DeviceRows::sumGroup(ArrayRef<Reduction> roots,
   k.sumWarp(roots, sums);
   if (group == kWarp)
     return;
-  // Memory of its own for each: one barrier is enough.
+  // Each sum has separate memory, so that one barrier is enough.
   SmallVector<Value> shared = k.sharedSums(roots, kBlock / kWarp);
   k.onlyIf(isZero(e.rem(inBlock, kWarp)),
            [&] { k.storeShared(sums, shared, e.div(inBlock, kWarp)); });
@@ -99,7 +102,8 @@ void DeviceRows::storePerRow(Value tensor, Value element) {
 SmallVector<Value> DeviceRows::emitElements(const RowPhase &phase,
                                             ValueRange at,
                                             SmallVector<Value> sums) {
-  // All elements before the first store: results may replace inputs.
+  // All elements are computed before the first store, because results may
+  // overwrite inputs.
   SmallVector<std::pair<unsigned, std::pair<Value, Value>>> stores;
   for (Value column : at) {
     SmallVector<Value> values;
@@ -152,7 +156,7 @@ void DeviceRows::emitPhase(const RowPhase &phase) {
     emitter.setSource(result, [=](ValueRange) { return rounded; });
     storePerRow(result, rounded);
   }
-  // A thread reads back its own elements only.
+  // A thread reads back only its own elements.
   for (unsigned i : phase.stored) {
     Value result = k.yield()->getOperand(i);
     if (columns.empty() && schedule.reads.isAligned(result))
@@ -192,7 +196,8 @@ void DeviceRows::run() {
     for (const RowPhase &phase : schedule.phases)
       emitPhase(phase);
   };
-  // Whole warps agree on this; a block that shares a row always has one.
+  // The condition is uniform within a warp; a block that shares a row always
+  // has one.
   if (schedule.space.rows % groups != 0)
     k.onlyIf(e.inRange(row, schedule.space.rows), emitRow);
   else

@@ -1,7 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
-// Loops that read some inputs transposed: a block brings tiles of these to
-// shared memory in the inputs' order, and reads them in that of the results, so
-// that neighbouring threads are at neighbouring addresses on both sides.
+// Loops that read some inputs transposed: a block loads tiles of these to
+// shared memory in the layout of the inputs, and reads them in that of the
+// results, so that adjacent threads access adjacent addresses on both sides.
 // Ruetsch, Micikevicius, "Optimizing Matrix Transpose in CUDA", 2009.
 //===----------------------------------------------------------------------===//
 
@@ -14,18 +15,18 @@ using namespace ingot::codegen;
 
 namespace {
 
-/// For each dimension of a tensor that of the results whose index it is read
-/// at, or -1 where that is 0.
+/// For each dimension of a tensor, the dimension of the results whose index it
+/// is read at, or -1 where that is 0.
 using Dims = SmallVector<int64_t>;
 
-/// Rows and columns of a tile. A row has one element more in memory: columns
-/// are in different banks.
+/// The number of rows and columns of a tile. A row has one element of padding
+/// in memory, so that columns are in different banks.
 constexpr int64_t kTile = kWarp, kTileStride = kTile + 1;
-/// Shorter sides leave too many threads idle.
+/// With shorter sides, too many threads would be idle.
 constexpr int64_t kShortest = kTile / 2;
 
-/// Returns how arguments of a kernel's body are read; nothing where that is in
-/// several ways, or in another.
+/// Returns how arguments of a kernel's body are read; nothing if they are read
+/// in several ways, or in an unsupported one.
 SmallVector<std::optional<Dims>> findReads(Block &body) {
   DenseMap<Value, std::optional<Dims>> reads;
   auto add = [&](Value value, std::optional<Dims> dims) {
@@ -55,9 +56,8 @@ SmallVector<std::optional<Dims>> findReads(Block &body) {
   });
 }
 
-/// Returns the dimension of the results that neighbouring elements of the
-/// argument are along, if it has all of theirs but is not in their order; -1 if
-/// not.
+/// Returns the dimension of the results along which adjacent elements of the
+/// argument are, if it has all of their dimensions in another order; -1 if not.
 int64_t findColumns(const std::optional<Dims> &dims, BlockArgument argument,
                     ArrayRef<int64_t> shape) {
   ArrayRef<int64_t> own = tensorType(argument).getShape();
@@ -89,7 +89,7 @@ std::optional<DeviceKernel> DeviceKernelBuilder::emitTiles() {
       }))
     return std::nullopt;
   SmallVector<std::optional<Dims>> reads = findReads(body);
-  // Those that are read along the same dimension have tiles.
+  // The arguments that are read along the same dimension have tiles.
   SmallVector<BlockArgument> tiled;
   int64_t columns = -1;
   for (auto [argument, dims] : llvm::zip_equal(body.getArguments(), reads)) {
@@ -115,7 +115,7 @@ std::optional<DeviceKernel> DeviceKernelBuilder::emitTiles() {
   Indices first = e.delinearize(block(), tiles);
   for (int64_t dim : {columns, last})
     first[dim] = e.mul(first[dim], kTile);
-  // The element of the tile that has these places in it, if there is one.
+  // Returns the element of the tile at these positions, if there is one.
   auto at = [&](Value inColumns, Value inLast,
                 llvm::function_ref<void(const Indices &)> emit) {
     Indices indices = first;

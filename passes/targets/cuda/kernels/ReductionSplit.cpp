@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "passes/targets/cuda/kernels/ReductionSplit.h"
 
 #include "dialects/ingot/builders/Builders.h"
@@ -22,8 +24,8 @@ int64_t codegen::countLanes(TypeRange buffers) {
   return std::max<int64_t>(1, 16 / bytes);
 }
 
-/// How `length` elements of each of `sums` sums are split so that `threads`
-/// have work, in groups of `group`; pieces are multiples of `unit`.
+/// Returns how `length` elements of each of `sums` sums are split so that
+/// `threads` have work, in groups of `group`; pieces are multiples of `unit`.
 static std::pair<int64_t, int64_t> splitSums(int64_t sums, int64_t length,
                                              int64_t group, int64_t unit,
                                              int64_t threads) {

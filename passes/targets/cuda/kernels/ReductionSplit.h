@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // How sums are distributed over a GPU: a function of shapes and of the number
@@ -23,7 +24,8 @@ struct ReductionSplit {
   static ReductionSplit of(const ReductionSpace &space, mlir::TypeRange inputs,
                            int64_t threads);
 
-  /// The same for one sum of `length` elements, accumulated in that type.
+  /// Returns the same for one sum of `length` elements, accumulated in that
+  /// type.
   static ReductionSplit ofAll(int64_t length, mlir::Type accumulator,
                               int64_t threads);
 

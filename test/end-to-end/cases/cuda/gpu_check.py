@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What tools/gpu-check takes along to a machine with a GPU, and what it makes of what it
 finds, on fakes (fakes.py)."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Kernels for GPUs, and calls of CUDA's libraries, on fakes (fakes.py)."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Ranks on GPUs: exchanges, on fakes (fakes.py)."""
 
 import json
@@ -68,7 +69,7 @@ def gathers(ingot):
             ingot, 2, "--zero", "1", *flags, steps=6, bucket="0.001", trainer_flags=trainer_flags, optimizer=optimizer
         )
         ingot.succeed(command, env=env)
-        # Everything except how a rank starts and waits, and addresses.
+        # Except how a rank starts and waits, and addresses.
         exchange = re.compile(r"nccl(?!Comm|GetUniqueId)")
         calls = [
             [line.split(" stream=")[0] for line in read_calls(logs, rank) if exchange.match(line)] for rank in range(2)
@@ -103,7 +104,7 @@ def shards(ingot):
                 end = next(j for j in range(i, len(step)) if step[j].startswith("cuEventRecord"))
                 joins = [j for j in range(end, len(step)) if step[j] == f"cuStreamWaitEvent {step[end].split()[1]}"]
                 check(len(joins) == 1, f"an exchange is waited for {len(joins)} times")
-            # The parameter all-gather overlaps with the next step, which starts it first and waits late.
+            # New parameters are gathered during the next step, which starts the gathers and waits for each one late.
             kernels = [i for i, name in enumerate(names) if name in ("cuLaunchKernel", "cublasLtMatmul")]
             begins = [i for i in starts if i < kernels[0]]
             joins = []

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Trainers for GPUs: what is asked of the driver, and in which order (fakes.py);
 the kernels themselves are tested in the emulator."""
 
@@ -8,7 +9,9 @@ import re
 
 import numpy as np
 from fakes import GRAPH_CALLS, recorded, trainer
-from harness import case, check, golden, initializers, read_log
+from harness import ROOT, case, check, golden, initializers, read_log
+
+BYTES = ROOT / "docs/examples/bytes/bytes.onnx"
 
 
 @case("cuda a step is one graph launch after the second")
@@ -199,6 +202,29 @@ def planned_memory(ingot):
     program = ingot.compile(mlp.model, *mlp.compile_flags("adamw"), "--target", "cuda", "--memory-budget", smallest[1])
     planned = json.loads(ingot.succeed([program, "--inspect=json"]).out)["peak_bytes"]
     check(planned <= int(smallest[1]), f"{planned} bytes, with a budget of {smallest[1]}")
+
+
+@case("cuda budgets hold with partial sums and payloads")
+def planned_scratch(ingot):
+    flags = ["--loss", "cross-entropy", "--target", "cuda", "--data-parallel", "--grad-comm", "int8"]
+    placed = ingot.path("placed.mlir")
+    ingot.succeed(ingot.ingotc(BYTES, *flags, "--batch", 4, "--emit", "exec", "-o", placed))
+    text = placed.read_text()
+    for call in ["exec.launch", "exec.call @ingot_all_reduce_start"]:
+        planned = re.search(rf"{re.escape(call)}[^\n]*scratch = #exec.scratch<[1-9]", text)
+        check(planned, f"no {call} of the model works in planned memory")
+    program = ingot.compile(BYTES, *flags, "--batch", 4)
+    peak = json.loads(ingot.succeed([program, "--inspect=json"]).out)["peak_bytes"]
+    budget = peak - peak // 50
+    small = ingot.compile(BYTES, *flags, "--batch", 4, "--memory-budget", budget)
+    fitted = json.loads(ingot.succeed([small, "--inspect=json"]).out)["peak_bytes"]
+    check(fitted <= budget, f"{fitted} bytes are planned, with a budget of {budget}")
+    trainer_path = ingot.path("fitted")
+    said = ingot.succeed(ingot.ingotc(BYTES, *flags, "--fit", peak, "-o", trainer_path)).out
+    found = re.search(r"batch (\d+): (\d+) bytes at the peak", said)
+    check(found and int(found[1]) >= 4 and int(found[2]) <= peak, f"--fit {peak} says {said!r}")
+    fitted = json.loads(ingot.succeed([trainer_path, "--inspect=json"]).out)["peak_bytes"]
+    check(fitted == int(found[2]), f"--fit promised {found[2]} bytes, {fitted} are planned")
 
 
 @case("cuda what is wrong with the machine")

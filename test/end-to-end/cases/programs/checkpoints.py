@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Checkpoints under kills and damage, and bits after a resume.
 
 INGOT_THOROUGH=1 runs all 50 kills and 20 resumes, and damages every byte.

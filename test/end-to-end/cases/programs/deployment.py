@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The trainer as a thing to carry around: what it links, where it runs."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs that cannot go on: full disks, folders that cannot be written, NaN, signals."""
 
 import os

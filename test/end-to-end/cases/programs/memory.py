@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Memory budgets, and steps of several micro-batches."""
 
 import json
@@ -39,7 +40,7 @@ def budget_sweep(ingot):
 
 
 def planned_peak(ingot, model, flags, budget):
-    """The planned peak with a budget in bytes, or the smallest possible one."""
+    """The planned peak with the budget, in bytes, or the smallest possible one."""
     output = ingot.path("step.mlir")
     command = ingot.ingotc(model, "-o", output, *flags, "--emit", "exec", "--weights", "none")
     result = ingot.run([*command, "--memory-budget", str(budget)])

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Options of the compiler and the trainer that change what is trained."""
 
 import json

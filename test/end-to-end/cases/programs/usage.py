@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Wrong use of the compiler and of trainers: exit status and message."""
 
 import random

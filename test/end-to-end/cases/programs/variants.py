@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Several sizes of a symbolic dimension: variants of the steps in one trainer."""
 
 import json

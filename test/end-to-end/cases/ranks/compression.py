@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Ranks that send gradients compressed (--grad-comm powersgd:RANK, int8, topk:SHARE)."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Faults in the middle of a run of several ranks: it ends in time, and the last checkpoint goes on.
 
 INGOT_FAULTS=N injects N of them, instead of one of each kind, at moments that INGOT_FAULTS_SEED sets.

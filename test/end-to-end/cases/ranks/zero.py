@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Ranks that share the memory of the optimizer's state (--zero)."""
 
 import json

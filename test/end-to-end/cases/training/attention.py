@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Attention in each of its kinds, as exported, against PyTorch: forward, and
 backward through the parameters that a few large steps leave."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Models as PyTorch's exporters write them (exported_models.py)."""
 
 import math

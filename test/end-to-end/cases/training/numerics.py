@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Trained numbers against PyTorch's, and compiled code against itself."""
 
 import numpy as np

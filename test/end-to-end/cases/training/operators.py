@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Operators one by one against ONNX Runtime: what an untrained trainer
 predicts. Each case is one model with an output per operator; `main` comes
 first and is what the loss sees, so that there is something to train."""

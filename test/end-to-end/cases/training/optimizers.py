@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every optimizer on one fixed sequence of gradients, through the trainer.
 
 The model's loss is sum(weights * input): its gradient is the input.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Mixed precision: convergence, dynamic loss scaling, and what is watched."""
 
 import json

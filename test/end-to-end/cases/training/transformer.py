@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A GPT over bytes: against PyTorch, stopped and resumed, on hostile tokens."""
 
 import json

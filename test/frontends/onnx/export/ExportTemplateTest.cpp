@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // The export template put back together is the model that was imported.
 
 #include "dialects/ingot/ir/Dialect.h"

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What foldFrom says about values stays true: none that takes another's place
 // has the address of one that went away.
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // docs/onnx.md names every operator that is imported.
 
 #include "frontends/onnx/import/Import.h"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs ONNX's own operator tests through ingot-eval.
 
     conformance.py INGOT_EVAL FOLDER [--only REGEX] [--shard I/N] [--list]

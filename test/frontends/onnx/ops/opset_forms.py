@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The forms that operators took over the opsets: ingot-eval against ONNX
 Runtime.
 

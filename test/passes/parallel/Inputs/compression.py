@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """make INPUTS STATES; first < MODULES; check INPUTS STATES END; topk INPUTS END
 
 Steps as papers have them, for gradients that are sums of samples, on four ranks."""

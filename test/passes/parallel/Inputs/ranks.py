@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """ranks.py FILE: samples and labels, many of which do not count."""
 
 import sys

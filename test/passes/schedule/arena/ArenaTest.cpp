@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 // Packing on random intervals: what must hold, and how close to the bound.
 //===----------------------------------------------------------------------===//

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Recomputation against the optimum: random training graphs under budgets, and the same as integer programs.
 
 A graph is a chain of forward values with links to earlier ones, a loss, and a chain of gradients that read them. The

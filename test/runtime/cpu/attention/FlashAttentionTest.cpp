@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 #include "runtime/cpu/attention/FlashAttention.h"
 #include "runtime/core/Memory.h"
 #include "runtime/core/Random.h"
@@ -63,7 +65,7 @@ struct Case {
   double dropout = 0;
 };
 
-/// What weights are multiplied with, by the numbers of docs/spec/random.md.
+/// The factors of the weights, from the random numbers of docs/spec/random.md.
 Floats drawKept(double ratio, int64_t seed, int32_t step, int32_t stream,
                 int64_t count) {
   Philox random(seed, static_cast<uint64_t>(stream) << 32 |

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Products of random sizes and layouts against sums in double, on vector units
 // and on tile units where there are some, and the promise that an element's
 // bits depend on its row and column alone.

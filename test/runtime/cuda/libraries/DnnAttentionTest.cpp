@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // What cuDNN, if it is installed, says of our descriptions of attention: it
 // chooses kernels for a GPU that is described, not there.
 

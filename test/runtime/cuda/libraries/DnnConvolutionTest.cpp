@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Which kernels cuDNN, if it is installed, has for our descriptions of
 // convolutions: it chooses for a GPU that is described, not there.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // Trainers from end to end: a hand-written step (LinearModule.cpp), linked by

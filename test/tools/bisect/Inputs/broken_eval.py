@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """ingot-eval whose -O2 gets tensors wrong whose name holds TENSOR: broken_eval.py TENSOR
 ARGS..."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs train_step and eval_step of every golden case, see goldens.test."""
 
 import json

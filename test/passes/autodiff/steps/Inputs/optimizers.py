@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compares --ingot-apply-optimizer with plain NumPy, see optimizers.test."""
 
 import pathlib

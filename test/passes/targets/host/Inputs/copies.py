@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """copies.py N: a step of N copies."""
 
 import sys

@@ -1,24 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// Plans that take less time at equal peak: local search around the sequence.
+// Finds plans that take less time at an equal peak, by local search around the
+// sequence.
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/schedule/recompute/Recompute.h"
+#include "passes/schedule/recompute/RecomputeSearch.h"
 
 using namespace mlir;
 using namespace ingot;
 
-/// Plans to try in all: a function of the graph alone, so that what is found
-/// does not depend on the budget; none in a graph so large that its layers are
-/// alike and each chain is a small part of the peak.
+/// Returns the number of plans to try: a function of the graph only, so that
+/// the result does not depend on the budget; none in a graph that is so large
+/// that its layers are alike and each chain is a small part of the peak.
 int64_t RecomputeSearch::countAttempts() const {
   constexpr int64_t effort = 200'000, mostNodes = 400;
   auto nodes = static_cast<int64_t>(graph.getNodes().size());
   return nodes > mostNodes ? 0 : effort / (nodes + 1);
 }
 
-/// At the peak of each plan so far, from the best that fits there.
+/// Searches at the peak of each plan so far, starting with the best that fits
+/// there.
 void RecomputeSearch::refine() {
   int64_t attempts = countAttempts();
   for (size_t i = 0, count = tried.size(); i < count; ++i) {
@@ -35,9 +38,9 @@ void RecomputeSearch::refine() {
   }
 }
 
-/// Does without one buffer or none, adds a chain at the peak that follows and
-/// others until `bytes` suffice, and drops what is not needed with them, as
-/// long as that takes less time.
+/// Drops one buffer or none, recomputes a chain at the resulting peak and
+/// others until `bytes` suffice, and drops recomputations that are not needed
+/// with them, as long as that takes less time.
 void RecomputeSearch::exchange(int64_t bytes, int64_t &attempts) {
   constexpr double least = 1e-6;
   constexpr size_t mostChains = 8;
@@ -73,8 +76,9 @@ void RecomputeSearch::exchange(int64_t bytes, int64_t &attempts) {
   }
 }
 
-/// Adds chains without the buffer until `bytes` suffice, and drops what is not
-/// needed. False if that takes as many seconds.
+/// Recomputes chains without the buffer until `bytes` suffice, and drops
+/// recomputations that are not needed. Returns false if that takes as many
+/// seconds.
 bool RecomputeSearch::complete(int64_t bytes, std::optional<unsigned> without,
                                double seconds, int64_t &attempts) {
   while (attempts > 0) {
@@ -96,7 +100,7 @@ bool RecomputeSearch::complete(int64_t bytes, std::optional<unsigned> without,
   return false;
 }
 
-/// Drops, the dearest first, what `bytes` do not need.
+/// Drops recomputations that `bytes` do not require, the most expensive first.
 void RecomputeSearch::drop(int64_t bytes, int64_t &attempts) {
   for (unsigned buffer : listDearest()) {
     if (attempts <= 0)
@@ -112,7 +116,7 @@ void RecomputeSearch::drop(int64_t bytes, int64_t &attempts) {
   }
 }
 
-/// Forgets what nothing reads that is computed again, or read late.
+/// Drops recomputations without late readers.
 void RecomputeSearch::prune() {
   for (unsigned buffer = again.size(); buffer-- > 0;)
     if (again.test(buffer) && !required.test(buffer) &&

@@ -1,5 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
-// Step graphs in which some nodes run twice.
+// Step graphs in which some nodes are recomputed.
 //===----------------------------------------------------------------------===//
 
 #include "passes/schedule/StepGraph.h"
@@ -17,7 +18,7 @@ FusionSlice StepGraph::getSlice(unsigned node,
                                 const llvm::BitVector &again,
                                 unsigned cut) const {
   Operation *op = nodes[node].op;
-  // What is there late in any case.
+  // The buffers that are live for late readers in any case.
   llvm::SmallBitVector available(op->getNumResults());
   for (OpResult result : op->getResults()) {
     auto it = bufferOf.find(result);
@@ -38,7 +39,8 @@ StepGraph StepGraph::withRecomputed(const llvm::BitVector &again,
   SmallVector<unsigned> copyOf(nodes.size(), none);
   SmallVector<unsigned> copyOfBuffer(buffers.size(), none);
 
-  // From the last to the first, so that copies know which copies read them.
+  // The iteration is from the last to the first, so that copies know which
+  // copies read them.
   for (unsigned n = nodes.size(); n-- > 0;) {
     if (llvm::none_of(nodes[n].writes,
                       [&](unsigned buffer) { return again.test(buffer); }))
@@ -78,7 +80,7 @@ StepGraph StepGraph::withRecomputed(const llvm::BitVector &again,
       for (OpResult result : op->getResults())
         if (auto it = bufferOf.find(result);
             it != bufferOf.end() && !used.test(result.getResultNumber())) {
-          // Written though nobody reads it.
+          // The buffer is written although it has no readers.
           Buffer unread = buffers[it->second];
           unread.isKept = false;
           unread.bucket = -1;
@@ -96,7 +98,7 @@ StepGraph StepGraph::withRecomputed(const llvm::BitVector &again,
       if (!buffer)
         continue;
       copy.reads.insert(*buffer);
-      // Whoever computes it again has a reader.
+      // Whoever recomputes it has a reader.
       if (again.test(*buffer) && copyOfBuffer[*buffer] == none) {
         copyOfBuffer[*buffer] = graph.buffers.size();
         Buffer duplicate = buffers[*buffer];
@@ -111,7 +113,7 @@ StepGraph StepGraph::withRecomputed(const llvm::BitVector &again,
     graph.nodes.push_back(std::move(copy));
   }
 
-  // What is read late comes from the copies.
+  // Late readers read the copies.
   auto renamed = [&](unsigned buffer) {
     return copyOfBuffer[buffer] == none ? buffer : copyOfBuffer[buffer];
   };
@@ -142,7 +144,7 @@ StepGraph StepGraph::withRecomputed(const llvm::BitVector &again,
     for (unsigned buffer : node.reads)
       graph.buffers[buffer].readers.push_back(i);
   }
-  // Copies come after what their originals come after.
+  // Copies come after everything that their originals come after.
   for (auto [i, node] : llvm::enumerate(nodes))
     for (unsigned next : node.successors)
       if (copyOf[next] != none)

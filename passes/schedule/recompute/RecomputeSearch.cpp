@@ -1,4 +1,6 @@
-#include "passes/schedule/recompute/Recompute.h"
+// SPDX-License-Identifier: Apache-2.0
+
+#include "passes/schedule/recompute/RecomputeSearch.h"
 
 #include "passes/schedule/Order.h"
 #include "runtime/abi/Abi.h"
@@ -25,8 +27,8 @@ double RecomputeSearch::getSeconds() const {
   return sum;
 }
 
-/// Returns how much lives near the peak, over all instants: where several are
-/// as high, lowering one of them is progress.
+/// Returns the live bytes near the peak, summed over all instants: if there are
+/// several maxima, lowering one of them is progress.
 static int64_t measureExcess(const RecomputePlan &plan) {
   constexpr int64_t nearShare = 20;
   int64_t limit = plan.liveBytes - plan.liveBytes / nearShare;
@@ -61,7 +63,7 @@ std::optional<RecomputePlan> RecomputeSearch::find(int64_t bytes) {
   RecomputePlan plan = makePlan();
   bool refines = countAttempts() > 0;
   do {
-    // No arena is smaller than what lives at once.
+    // No arena is smaller than the live bytes.
     if (plan.liveBytes <= bytes && (tried.empty() || !refines)) {
       pack(plan);
       if (plan.arenaBytes <= bytes)
@@ -79,7 +81,8 @@ void RecomputeSearch::remember(const RecomputePlan &plan) {
   tried.push_back({getSeconds(), plan.liveBytes, again});
 }
 
-/// Of the plans so far, the one that takes the least time and fits.
+/// Returns the plan that takes the least time among those found so far that
+/// fit.
 std::optional<RecomputePlan> RecomputeSearch::findCheapest(int64_t bytes) {
   llvm::stable_sort(tried, [](const Tried &a, const Tried &b) {
     return a.seconds < b.seconds;
@@ -142,18 +145,19 @@ void RecomputeSearch::findLifetimes(const RecomputePlan &plan) {
   }
 }
 
-/// Returns true if a buffer takes memory at the peak only for readers after it.
+/// Returns true if a buffer takes memory at the peak only for later readers.
 bool RecomputeSearch::livesAcross(unsigned buffer, int64_t peak) const {
   return lastEarly[buffer] < peak && peak < firstLate[buffer] &&
          peak <= lastRead[buffer];
 }
 
-/// Returns the buffer and what has to be computed again with it, because what
-/// it is computed from is gone by then; none if that frees nothing.
+/// Returns the buffer and those that have to be recomputed with it, because the
+/// operands of its computation are not live any more; none if that frees no
+/// memory.
 std::optional<RecomputeSearch::Chain>
 RecomputeSearch::findChain(unsigned buffer, int64_t peak) const {
   ArrayRef<StepGraph::Buffer> buffers = graph.getBuffers();
-  // Keeping an operand alive that is this much smaller beats its computation.
+  // Keeping an operand that is this much smaller is better than recomputing it.
   constexpr int64_t smallShare = 8;
   constexpr size_t maxBuffers = 64;
   Chain chain;
@@ -190,8 +194,8 @@ RecomputeSearch::findChain(unsigned buffer, int64_t peak) const {
   return chain;
 }
 
-/// Adds what the chain's values, computed again for one reader, give at little
-/// more: queries, keys and values are parts of one product.
+/// Adds further results of the chain's operations that cost little more:
+/// queries, keys and values are parts of one matmul.
 void RecomputeSearch::addRelatives(Chain &chain, double time,
                                    int64_t peak) const {
   ArrayRef<StepGraph::Buffer> buffers = graph.getBuffers();
@@ -219,7 +223,8 @@ void RecomputeSearch::addRelatives(Chain &chain, double time,
   }
 }
 
-/// Returns the chains that free memory at the plan's peak, the best first.
+/// Returns the chains whose recomputation frees memory at the peak of the plan,
+/// the best first.
 SmallVector<RecomputeSearch::Chain>
 RecomputeSearch::listChains(const RecomputePlan &plan) {
   findLifetimes(plan);
@@ -233,8 +238,8 @@ RecomputeSearch::listChains(const RecomputePlan &plan) {
   return chains;
 }
 
-/// Adds chains to what is computed again, such that the peak is lower. False if
-/// there are none.
+/// Recomputes more chains, such that the peak is lower. Returns false if there
+/// are none.
 bool RecomputeSearch::extend(RecomputePlan &plan) {
   SmallVector<Chain> chains = listChains(plan);
   auto attempt = [&](ArrayRef<Chain> added) {
@@ -253,7 +258,7 @@ bool RecomputeSearch::extend(RecomputePlan &plan) {
   };
 
   // The best one, and others that are as good, such as those of equal layers:
-  // large graphs take few rounds, small ones one chain a round.
+  // large graphs need few rounds, small ones one round per chain.
   constexpr int64_t roundShare = 128;
   constexpr double asGood = 1.001;
   size_t equal = 0;
@@ -266,7 +271,7 @@ bool RecomputeSearch::extend(RecomputePlan &plan) {
   }
   if (equal > 1 && attempt(ArrayRef(chains).take_front(equal)))
     return true;
-  // A chain may need more memory where it runs than it frees here.
+  // Recomputing a chain may need more memory than it frees here.
   constexpr size_t maxSingle = 32, maxTogether = 16;
   for (const Chain &chain : ArrayRef(chains).take_front(maxSingle))
     if (attempt(chain))
@@ -277,8 +282,8 @@ bool RecomputeSearch::extend(RecomputePlan &plan) {
   return false;
 }
 
-/// Returns what is computed again and need not be, by time a byte: of what a
-/// budget has left, the most time.
+/// Returns the recomputations that are not needed, by time per byte: the most
+/// time that the remaining budget saves.
 SmallVector<unsigned> RecomputeSearch::listDearest() const {
   ArrayRef<StepGraph::Buffer> buffers = graph.getBuffers();
   SmallVector<unsigned> candidates;
@@ -292,13 +297,15 @@ SmallVector<unsigned> RecomputeSearch::listDearest() const {
   return candidates;
 }
 
-/// Drops what the budget does not need, the dearest first.
+/// Drops recomputations that the budget does not require, the most expensive
+/// first.
 RecomputePlan RecomputeSearch::trim(RecomputePlan plan, int64_t bytes) {
   constexpr size_t maxAttempts = 48;
   SmallVector<unsigned> candidates = listDearest();
   if (candidates.size() > maxAttempts)
     candidates.resize(maxAttempts);
-  // Packing takes longer than everything else: one after all, as a rule.
+  // Packing takes longer than everything else: usually, only the last plan is
+  // packed.
   SmallVector<unsigned> dropped;
   int64_t liveBytes = plan.liveBytes;
   for (unsigned buffer : candidates) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
 // Which operations run a second time in the backward pass, so that their
@@ -11,18 +12,18 @@
 // Rematerialization for Deep Networks", Kumar et al., 2019, and "Training Deep
 // Nets with Sublinear Memory Cost", Chen et al., 2016, whose segments are such
 // chains). Where the graph is small enough, a local search then looks at each
-// of their peaks for a plan that takes less time (Refine.cpp). A budget takes
-// the plan that takes the least time of those that fit, less what it can do
-// without: what runs once again as long as the peak rises by that and stays
-// within the budget. A smaller budget never peaks higher: either its plan is
-// another one, and the larger budget's is above the smaller budget before it
+// of their peaks for a plan that takes less time (RecomputeRefinement.cpp). A
+// budget takes the plan that takes the least time of those that fit, less what
+// it can do without: what runs once again as long as the peak rises by that and
+// stays within the budget. A smaller budget never peaks higher: either its plan
+// is another one, and the larger budget's is above the smaller budget before it
 // rises; or it is the same, and the first difference is something that only
 // the larger budget allows.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef INGOT_PASSES_SCHEDULE_RECOMPUTE_RECOMPUTE_H
-#define INGOT_PASSES_SCHEDULE_RECOMPUTE_RECOMPUTE_H
+#ifndef INGOT_PASSES_SCHEDULE_RECOMPUTE_RECOMPUTESEARCH_H
+#define INGOT_PASSES_SCHEDULE_RECOMPUTE_RECOMPUTESEARCH_H
 
 #include "passes/schedule/StepGraph.h"
 
@@ -119,4 +120,4 @@ private:
 
 } // namespace ingot
 
-#endif // INGOT_PASSES_SCHEDULE_RECOMPUTE_RECOMPUTE_H
+#endif // INGOT_PASSES_SCHEDULE_RECOMPUTE_RECOMPUTESEARCH_H
