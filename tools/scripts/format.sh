@@ -30,6 +30,6 @@ files() {
 pathspecs=("$@")
 failed=0
 files '\.(c|cpp|h|inc)$' | xargs -0 -r "clang-format-$LLVM_VERSION" "${cpp[@]}" || failed=1
-files '\.py$|^tools/bisect$' | xargs -0 -r ruff check -q "${lint[@]}" || failed=1
+files '\.py$|^tools/bisect$' | xargs -0 -r ruff check -q --output-format concise "${lint[@]}" || failed=1
 files '\.py$|^tools/bisect$' | xargs -0 -r ruff format -q "${python[@]}" || failed=1
 exit "$failed"
