@@ -158,11 +158,11 @@ module {
 
 // Tests what the link provides where there is something, and that PTX ends in a
 // zero that does not count.
-//       BLOBS: llvm.func internal @nothing(
+// BLOBS-LABEL: llvm.func internal @nothing(
 //       BLOBS: constant @ingot_manifest("MANIFEST")
 //       BLOBS: constant @ingot_device_code("CODE")
 //       BLOBS: constant @ingot_device_ptx("TEXT\00")
-// BLOBS-LABEL: constant @ingot_module()
+//       BLOBS: constant @ingot_module()
 //       BLOBS:   llvm.mlir.constant(8 : i64)
 //       BLOBS:   llvm.mlir.addressof @_binary_ingot_weights_start
 //       BLOBS:   llvm.mlir.constant(5 : i64)
