@@ -49,7 +49,7 @@ def planned_peak(ingot, model, flags, budget):
         check(found, result.err)
         return None, int(found[1])
     step = re.search(r"@train_step.*", output.read_text())[0]
-    return int(re.search(r"peak_bytes = (\d+)", step)[1]), None
+    return int(re.search(r"peak = (\d+)", step)[1]), None
 
 
 @case("budget-monotone")
