@@ -150,6 +150,7 @@ def Exec_LiveAttr : AttrDef<Exec_Dialect, "Live"> {
 def Exec_IntervalAttr : AttrDef<Exec_Dialect, "Interval"> {
   let mnemonic = "interval";
   let summary = "a place in the arena, what it is for, and the first and last call that use it";
+  let description = "No call uses what an operation without elements has: then `last` is the one before `first`.";
   let parameters = (ins StringRefParameter<>:$kind, "int64_t":$offset, "int64_t":$bytes, "int64_t":$first,
                         "int64_t":$last);
   let assemblyFormat = "`<` struct(params) `>`";

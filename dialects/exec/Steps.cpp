@@ -36,7 +36,7 @@ LogicalResult StepOp::verify() {
                << value.getOffset() << " of " << arenaBytes;
   for (auto interval : getIntervals().getAsRange<IntervalAttr>())
     if (!isInArena(interval.getOffset(), interval.getBytes(), arenaBytes) ||
-        interval.getFirst() > interval.getLast())
+        interval.getFirst() > interval.getLast() + 1)
       return emitOpError("has an interval outside of its arena: ") << interval;
   return success();
 }
