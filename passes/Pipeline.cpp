@@ -2,7 +2,6 @@
 
 #include "passes/Pipeline.h"
 
-#include "dialects/ingot/target/Target.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "passes/autodiff/Passes.h"
@@ -11,22 +10,37 @@
 #include "passes/parallel/Passes.h"
 #include "passes/precision/Passes.h"
 #include "passes/schedule/Passes.h"
+#include "passes/targets/Passes.h"
+#include "passes/targets/host/Passes.h"
+#include "passes/verify/Passes.h"
 
 using namespace mlir;
 using namespace ingot;
 
-void ingot::buildGraphPipeline(OpPassManager &manager,
-                               const PipelineOptions &options,
-                               const Target &target) {
-  LegalizationOptions legalization{options.keepFp32};
-  auto legalize = [&](LegalizationPoint point) {
-    if (options.level > 0)
-      target.addLegalization(manager.nest<func::FuncOp>(), point, legalization);
-  };
-  //===--------------------------------------------------------------------===//
-  // The training graph
-  //===--------------------------------------------------------------------===//
+/// What the target has to change at a point of the pipeline. Nothing at -O0,
+/// where all is done as ops say it.
+static void addLegalization(OpPassManager &manager,
+                            const PipelineOptions &options,
+                            const Target &target, LegalizationPoint point) {
+  if (options.level > 0)
+    target.addLegalization(manager.nest<func::FuncOp>(), point,
+                           {options.keepFp32});
+}
 
+void ingot::buildTargetPipeline(OpPassManager &manager,
+                                const PipelineOptions &options) {
+  manager.addPass(createAttachTarget(
+      {options.target, options.arch, options.tf32, options.machine,
+       options.precision, options.dataParallel}));
+}
+
+//===----------------------------------------------------------------------===//
+// The training graph
+//===----------------------------------------------------------------------===//
+
+void ingot::buildTrainingPipeline(OpPassManager &manager,
+                                  const PipelineOptions &options,
+                                  const Target &target) {
   // Constants fold before differentiation, so that no gradient is built for
   // what the importer left of shape computations.
   manager.addNestedPass<func::FuncOp>(createSimplify());
@@ -36,7 +50,7 @@ void ingot::buildGraphPipeline(OpPassManager &manager,
   attention.plain = options.level == 0;
   attention.precision = options.precision;
   manager.addNestedPass<func::FuncOp>(createFormAttention(attention));
-  legalize(LegalizationPoint::Forward);
+  addLegalization(manager, options, target, LegalizationPoint::Forward);
   // Each gradient of one matmul is one matmul.
   if (options.level > 0)
     manager.addNestedPass<func::FuncOp>(
@@ -59,7 +73,7 @@ void ingot::buildGraphPipeline(OpPassManager &manager,
     manager.addNestedPass<func::FuncOp>(createSimplify());
     manager.addNestedPass<func::FuncOp>(createAssignPrecision(
         {options.precision, options.keepFp32, options.forceLow}));
-    legalize(LegalizationPoint::Precision);
+    addLegalization(manager, options, target, LegalizationPoint::Precision);
   }
   if (accumulates)
     manager.addPass(createAccumulateGradients({options.gradAccumulation}));
@@ -78,7 +92,7 @@ void ingot::buildGraphPipeline(OpPassManager &manager,
   // The norm tells whether gradients are finite.
   update.clip = options.clip || scales;
   update.clipNorm = options.clip ? 1.0 : 0.0;
-  update.momentPrecision = options.optimizerPrecision;
+  update.optimizerPrecision = options.optimizerPrecision;
   manager.addPass(createApplyOptimizer(update));
   if (scales)
     manager.addPass(createGuardUpdates());
@@ -94,17 +108,22 @@ void ingot::buildGraphPipeline(OpPassManager &manager,
   }
   if (accumulates)
     manager.addPass(createSplitMicroSteps());
-  manager.addNestedPass<func::FuncOp>(createSimplify());
+  // What is complete now is not changed any more, only computed in other ways.
+  manager.addPass(createVerifyTrainingGraph());
+}
 
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+void ingot::buildFusionPipeline(OpPassManager &manager,
+                                const PipelineOptions &options,
+                                const Target &target) {
+  manager.addNestedPass<func::FuncOp>(createSimplify());
   // While a cross entropy is one op, after simplification, which leaves no
   // trace of how the loss and its gradient were written.
   if (options.level > 0)
     manager.addNestedPass<func::FuncOp>(createChunkLoss());
-
-  //===--------------------------------------------------------------------===//
-  // Kernels
-  //===--------------------------------------------------------------------===//
-
   // Composites have given their gradients; from here on only primitives and
   // library anchors.
   DecomposeOptions decomposition;
@@ -119,14 +138,33 @@ void ingot::buildGraphPipeline(OpPassManager &manager,
   // After simplification, which makes one reduction of two.
   if (options.level > 0)
     manager.addNestedPass<func::FuncOp>(createSplitReductions());
-  legalize(LegalizationPoint::Kernels);
+  addLegalization(manager, options, target, LegalizationPoint::Kernels);
   FormFusionsOptions fusion;
   fusion.each = options.level == 0;
   manager.addNestedPass<func::FuncOp>(createFormFusions(fusion));
+  // The schedule takes kernels and calls as they are.
+  manager.addPass(createVerifyKernels());
 }
 
+void ingot::buildGraphPipeline(OpPassManager &manager,
+                               const PipelineOptions &options,
+                               const Target &target) {
+  OpPassManager &variants =
+      options.variants ? manager.nest<ModuleOp>() : manager;
+  buildTargetPipeline(variants, options);
+  buildTrainingPipeline(variants, options, target);
+  buildFusionPipeline(variants, options, target);
+  // Before memory is looked at: variants share their states.
+  if (options.variants)
+    manager.addPass(createMergeVariants());
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
 void ingot::buildPlacementPipeline(OpPassManager &manager,
-                                   const PlacementOptions &options) {
+                                   const PipelineOptions &options) {
   manager.addPass(createOutlineConstants());
   // When nothing moves ops between functions any more, before memory is looked
   // at.
@@ -134,10 +172,8 @@ void ingot::buildPlacementPipeline(OpPassManager &manager,
   // No simplification after this: the order of operations is the schedule, and
   // copies would be merged with their originals.
   RematerializeOptions remat;
-  remat.budgetBytes = options.budgetBytes;
-  remat.budgetPercent = options.budgetPercent;
-  remat.save = options.save;
-  remat.recompute = options.recompute;
+  remat.memoryBudget = options.memoryBudget;
+  llvm::append_range(remat.remat, options.remat);
   manager.addPass(createRematerialize(remat));
   if (options.level > 0) {
     manager.addNestedPass<func::FuncOp>(createOrderSteps());
@@ -147,33 +183,78 @@ void ingot::buildPlacementPipeline(OpPassManager &manager,
   PlaceStepsOptions placement;
   placement.noReuse = options.level == 0;
   manager.addPass(createPlaceSteps(placement));
+  // Overlaps would show as wrong numbers, on one size of one model.
+  manager.addPass(createVerifyPlaced());
 }
 
-namespace {
-struct StepOptions : PassPipelineOptions<StepOptions> {
-  Option<unsigned> level{*this, "level", llvm::cl::desc("0 to 3, as -O"),
-                         llvm::cl::init(2)};
-  Option<std::string> loss{*this, "loss",
-                           llvm::cl::desc("see --ingot-attach-loss"),
-                           llvm::cl::init("")};
-  Option<std::string> optimizer{*this, "optimizer",
-                                llvm::cl::desc("see --ingot-apply-optimizer"),
-                                llvm::cl::init("adamw")};
-};
-} // namespace
+//===----------------------------------------------------------------------===//
+// Code
+//===----------------------------------------------------------------------===//
+
+void ingot::buildKernelPipeline(OpPassManager &manager,
+                                const PipelineOptions &options,
+                                const Target &target) {
+  target.addKernelPipeline(manager, options.level);
+}
+
+void ingot::buildLoweringPipeline(OpPassManager &manager) {
+  manager.addPass(createLowerSteps());
+  // Translation to LLVM IR names no op that it does not know.
+  manager.addPass(createVerifyLowered());
+}
+
+//===----------------------------------------------------------------------===//
+// Registration
+//===----------------------------------------------------------------------===//
+
+/// Registers a pipeline whose options are checked as ingotc checks them.
+static void registerPipeline(StringRef name, StringRef summary,
+                             void (*build)(OpPassManager &manager,
+                                           const PipelineOptions &options,
+                                           const Target &target)) {
+  using EmitError = llvm::function_ref<LogicalResult(const Twine &)>;
+  registerPassPipeline(
+      name, summary,
+      [build](OpPassManager &manager, StringRef text, EmitError emitError) {
+        PipelineOptions options;
+        if (failed(options.parseFromString(text)))
+          return failure();
+        if (llvm::Error error = options.check())
+          return emitError(llvm::toString(std::move(error)));
+        auto target = chooseTarget(options.target, options.arch, options.tf32);
+        if (!target)
+          return emitError(llvm::toString(target.takeError()));
+        build(manager, options, **target);
+        return success();
+      },
+      [](llvm::function_ref<void(const mlir::detail::PassOptions &)> describe) {
+        describe(PipelineOptions());
+      });
+}
 
 void ingot::registerPipelines() {
-  PassPipelineRegistration<StepOptions>(
-      "ingot-steps", "from @forward to placed steps",
-      [](OpPassManager &manager, const StepOptions &options) {
-        PipelineOptions pipeline;
-        pipeline.level = options.level;
-        pipeline.loss = options.loss;
-        pipeline.optimizer = options.optimizer;
-        buildGraphPipeline(manager, pipeline,
-                           *llvm::cantFail(Target::get(TargetSpec())));
-        PlacementOptions placement;
-        placement.level = pipeline.level;
-        buildPlacementPipeline(manager, placement);
-      });
+  registerPipeline("ingot-graph",
+                   "from an imported model to kernels and library calls",
+                   buildGraphPipeline);
+  registerPipeline(
+      "ingot-placement", "from kernels and library calls to placed steps",
+      [](OpPassManager &manager, const PipelineOptions &options,
+         const Target &) { buildPlacementPipeline(manager, options); });
+  registerPipeline("ingot-steps", "from an imported model to placed steps",
+                   [](OpPassManager &manager, const PipelineOptions &options,
+                      const Target &target) {
+                     buildGraphPipeline(manager, options, target);
+                     buildPlacementPipeline(manager, options);
+                   });
+  registerPipeline("ingot-autodiff",
+                   "attach a loss, differentiate and apply an optimizer, and "
+                   "nothing else: @forward becomes @train_step, @eval_step and "
+                   "@predict",
+                   [](OpPassManager &manager, const PipelineOptions &options,
+                      const Target &) {
+                     manager.addPass(createAttachLoss({options.loss}));
+                     manager.addPass(createDifferentiate());
+                     manager.addPass(createApplyOptimizer(
+                         {options.optimizer, options.noDecay, options.clip}));
+                   });
 }

@@ -9,54 +9,46 @@
 #define INGOT_PASSES_PIPELINE_H
 
 #include "mlir/Pass/PassManager.h"
-#include <string>
+#include "passes/PipelineOptions.h"
 
 namespace ingot {
 
 class Target;
 
-struct PipelineOptions {
-  /// -O0 to -O3.
-  unsigned level = 2;
-  std::string loss, optimizer = "adamw", noDecay;
-  bool clip = false;
-  /// Micro-batches of a step.
-  int64_t gradAccumulation = 1;
-  /// fp32, bf16 or fp16.
-  std::string precision = "fp32", keepFp32, forceLow;
-  /// What the optimizer's moments are stored in: fp32 or bf16.
-  std::string optimizerPrecision = "fp32";
-  /// Dynamic loss scaling; always with fp16.
-  bool lossScaling = false;
-  /// Gradients are means over ranks: see --ingot-reduce-gradients.
-  bool dataParallel = false;
-  double bucketMb = 0;
-  std::string gradComm;
-  /// Stage of ZeRO, 0 to 2: see --ingot-shard-updates.
-  unsigned zero = 0;
-  /// Batch normalization takes statistics of all ranks.
-  bool syncBatchNorm = false;
-};
+/// Sets the module's attributes: the first pass of every pipeline.
+void buildTargetPipeline(mlir::OpPassManager &manager,
+                         const PipelineOptions &options);
 
-/// From `@forward` to the training graph as kernels and library calls. The
-/// module's attributes name the same target (Target::set).
+/// From `@forward` to the training graph: gradients, precision, collectives,
+/// and the optimizer. The target is that of the options, here and below.
+void buildTrainingPipeline(mlir::OpPassManager &manager,
+                           const PipelineOptions &options,
+                           const Target &target);
+
+/// From ops on tensors, of a training graph or of any function, to kernels and
+/// library calls.
+void buildFusionPipeline(mlir::OpPassManager &manager,
+                         const PipelineOptions &options, const Target &target);
+
+/// From an imported module to one of kernels and library calls: all of the
+/// above, for each variant of the model.
 void buildGraphPipeline(mlir::OpPassManager &manager,
                         const PipelineOptions &options, const Target &target);
 
-struct PlacementOptions {
-  /// -O0 to -O3.
-  unsigned level = 2;
-  /// What to compute again: see --ingot-rematerialize.
-  int64_t budgetBytes = -1;
-  double budgetPercent = -1;
-  std::string save, recompute;
-};
-
-/// From there to places in memory: `exec` steps.
+/// From there to offsets in memory: `exec` steps.
 void buildPlacementPipeline(mlir::OpPassManager &manager,
-                            const PlacementOptions &options);
+                            const PipelineOptions &options);
 
-/// Registers `--ingot-steps`.
+/// From placed steps to kernels in the target's code, in the LLVM dialect where
+/// they are the host's. The target may then take those of a device out.
+void buildKernelPipeline(mlir::OpPassManager &manager,
+                         const PipelineOptions &options, const Target &target);
+
+/// From there to the LLVM dialect alone.
+void buildLoweringPipeline(mlir::OpPassManager &manager);
+
+/// Registers the pipelines of ingot-opt: `--ingot-graph`, `--ingot-placement`,
+/// both as `--ingot-steps`, and `--ingot-autodiff`.
 void registerPipelines();
 
 } // namespace ingot

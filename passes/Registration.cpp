@@ -20,11 +20,11 @@
 #include "passes/targets/emulator/EmulatorTarget.h"
 #include "passes/targets/emulator/Passes.h"
 #include "passes/targets/host/Passes.h"
+#include "passes/verify/Passes.h"
 
 void ingot::registerIngotPasses() {
   registerIngotGraphPasses();
   registerIngotAutodiffPasses();
-  registerAutodiffPipeline();
   registerIngotPrecisionPasses();
   registerIngotParallelPasses();
   registerIngotFusionPasses();
@@ -34,14 +34,19 @@ void ingot::registerIngotPasses() {
   registerIngotTargetsCudaPasses();
   registerIngotTargetsEmulatorPasses();
   registerIngotTargetsHostPasses();
+  registerIngotVerifyPasses();
   registerPipelines();
   registerCpuPipelines();
   registerCudaPipelines();
 }
 
-void ingot::registerIngotDialects(mlir::DialectRegistry &registry) {
-  registry.insert<IngotDialect, exec::ExecDialect>();
+void ingot::registerIngotTargets() {
   registerCpuTarget();
   registerCudaTarget();
   registerEmulatorTarget();
+}
+
+void ingot::registerIngotDialects(mlir::DialectRegistry &registry) {
+  registry.insert<IngotDialect, exec::ExecDialect>();
+  registerIngotTargets();
 }

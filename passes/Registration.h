@@ -17,7 +17,10 @@ namespace ingot {
 /// Registers every pass and pipeline, stage by stage. Call once.
 void registerIngotPasses();
 
-/// Registers the dialects of this tree.
+/// Makes the targets known by their kinds.
+void registerIngotTargets();
+
+/// Registers the dialects of this tree, and the targets that attributes name.
 void registerIngotDialects(mlir::DialectRegistry &registry);
 
 } // namespace ingot

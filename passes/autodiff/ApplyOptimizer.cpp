@@ -15,7 +15,7 @@
 #include "dialects/ingot/ir/States.h"
 #include "dialects/ingot/support/Remarks.h"
 #include "passes/autodiff/Optimizers.h"
-#include "llvm/Support/Regex.h"
+#include "passes/options/OptionValues.h"
 
 namespace ingot {
 #define GEN_PASS_DEF_APPLYOPTIMIZER
@@ -37,7 +37,7 @@ namespace {
 struct Request {
   std::unique_ptr<Optimizer> optimizer;
   /// Null if weight decay applies everywhere.
-  std::unique_ptr<llvm::Regex> withoutDecay;
+  std::shared_ptr<llvm::Regex> withoutDecay;
   /// Moments are stored in bf16, rounded stochastically.
   bool lowMoments = false;
 };
@@ -76,29 +76,19 @@ static Type updateElement(RankedTensorType parameter) {
 }
 
 FailureOr<Request> ApplyOptimizer::readOptions() {
-  auto optionLoc = [&](StringRef option) {
-    return NameLoc::get(StringAttr::get(&getContext(), option));
-  };
+  if (llvm::Error error =
+          checkChoice("optimizer", optimizer, Optimizer::getNames()))
+    return emitUserError(&getContext(), std::move(error));
+  if (llvm::Error error = checkChoice("optimizer-precision", optimizerPrecision,
+                                      kOptimizerPrecisions))
+    return emitUserError(&getContext(), std::move(error));
+  auto regex = parseRegex("no-decay", noDecay);
+  if (!regex)
+    return emitUserError(&getContext(), regex.takeError());
   Request request;
   request.optimizer = Optimizer::create(optimizer);
-  if (!request.optimizer)
-    return emitUserError(
-        optionLoc("--optimizer"), "unknown optimizer '" + optimizer + "'",
-        "choose sgd, momentum, adam, adamw, adagrad, lamb or lion");
-  if (momentPrecision != "fp32" && momentPrecision != "bf16")
-    return emitUserError(optionLoc("--optimizer-precision"),
-                         "unknown precision '" + momentPrecision + "'",
-                         "choose fp32 or bf16");
-  request.lowMoments = momentPrecision == "bf16";
-  if (noDecay.empty())
-    return request;
-  request.withoutDecay = std::make_unique<llvm::Regex>(noDecay);
-  std::string problem;
-  if (!request.withoutDecay->isValid(problem))
-    return emitUserError(optionLoc("--no-decay"),
-                         "'" + noDecay +
-                             "' is not a regular expression: " + problem,
-                         "POSIX extended syntax, such as 'bias|norm'");
+  request.lowMoments = optimizerPrecision == "bf16";
+  request.withoutDecay = std::move(*regex);
   return request;
 }
 
@@ -283,8 +273,8 @@ void ApplyOptimizer::runOnOperation() {
   if (failed(shards))
     return signalPassFailure();
   if (!shards->empty() && !request->optimizer->isElementwise()) {
-    (void)emitUserError(
-        NameLoc::get(StringAttr::get(&getContext(), "--optimizer")),
+    (void)emitOptionError(
+        &getContext(), "optimizer",
         "'" + optimizer +
             "' computes norms of whole parameters, and with --zero a rank has "
             "only a shard of each",

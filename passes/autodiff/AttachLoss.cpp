@@ -72,8 +72,9 @@ static std::string quotedNames(Signature forward, ArrayRef<unsigned> outputs) {
 
 FailureOr<LossOfResult> AttachLoss::chooseLoss(Signature forward) {
   Location loc = forward.getFunction().getLoc();
-  // The option is where a wrong loss is.
-  Location optionLoc = NameLoc::get(StringAttr::get(&getContext(), "--loss"));
+  auto emitLossError = [&](const Twine &what, const Twine &hint) {
+    return emitOptionError(&getContext(), "loss", what, hint);
+  };
   SmallVector<unsigned> outputs = modelOutputs(forward);
   if (outputs.empty())
     return emitUserError(
@@ -89,8 +90,7 @@ FailureOr<LossOfResult> AttachLoss::chooseLoss(Signature forward) {
     RankedTensorType type = typeOf(result);
     if (outputs.size() != 1 || !isa<FloatType>(type.getElementType()) ||
         type.getNumElements() != 1)
-      return emitUserError(optionLoc,
-                           "no loss is given and the model does not compute "
+      return emitLossError("no loss is given and the model does not compute "
                            "one: its outputs are " +
                                quotedNames(forward, outputs),
                            kLossHint);
@@ -98,23 +98,21 @@ FailureOr<LossOfResult> AttachLoss::chooseLoss(Signature forward) {
   } else {
     llvm::Expected<Loss> parsed = Loss::parse(loss);
     if (!parsed)
-      return emitUserError(optionLoc, llvm::toString(parsed.takeError()),
-                           kLossHint);
+      return emitLossError(llvm::toString(parsed.takeError()), kLossHint);
     chosen = *parsed;
     if (chosen.kind == Loss::Output) {
       auto named = llvm::find_if(outputs, [&](unsigned output) {
         return forward.resultName(output) == chosen.output;
       });
       if (named == outputs.end())
-        return emitUserError(
-            optionLoc, "the model has no output '" + chosen.output + "'",
-            "its outputs are " + quotedNames(forward, outputs));
+        return emitLossError("the model has no output '" + chosen.output + "'",
+                             "its outputs are " +
+                                 quotedNames(forward, outputs));
       result = *named;
     }
   }
   if (llvm::Error error = chosen.resolve(typeOf(result)))
-    return emitUserError(optionLoc, llvm::toString(std::move(error)),
-                         kLossHint);
+    return emitLossError(llvm::toString(std::move(error)), kLossHint);
   return LossOfResult{chosen, result};
 }
 

@@ -245,6 +245,12 @@ private:
 
 } // namespace
 
+llvm::ArrayRef<StringLiteral> Optimizer::getNames() {
+  static constexpr StringLiteral names[] = {
+      "sgd", "momentum", "adam", "adamw", "adagrad", "lamb", "lion"};
+  return names;
+}
+
 std::unique_ptr<Optimizer> Optimizer::create(StringRef name) {
   if (name == "sgd" || name == "momentum")
     return std::make_unique<Sgd>(/*hasMomentum=*/name == "momentum");

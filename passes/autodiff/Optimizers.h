@@ -38,6 +38,8 @@ class Optimizer {
 public:
   virtual ~Optimizer() = default;
 
+  /// The names of all optimizers.
+  static llvm::ArrayRef<llvm::StringLiteral> getNames();
   /// The optimizer with the name; null if there is none.
   static std::unique_ptr<Optimizer> create(llvm::StringRef name);
 

@@ -10,7 +10,6 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
-#include "mlir/Pass/PassOptions.h"
 #include <memory>
 
 namespace ingot {
@@ -20,29 +19,6 @@ namespace ingot {
 
 #define GEN_PASS_REGISTRATION
 #include "passes/autodiff/Passes.h.inc"
-
-/// Options of `--ingot-autodiff`: those of its passes.
-struct AutodiffOptions : mlir::PassPipelineOptions<AutodiffOptions> {
-  Option<std::string> loss{*this, "loss",
-                           llvm::cl::desc("see --ingot-attach-loss"),
-                           llvm::cl::init("")};
-  Option<std::string> optimizer{*this, "optimizer",
-                                llvm::cl::desc("see --ingot-apply-optimizer"),
-                                llvm::cl::init("adamw")};
-  Option<std::string> noDecay{*this, "no-decay",
-                              llvm::cl::desc("see --ingot-apply-optimizer"),
-                              llvm::cl::init("")};
-  Option<bool> clip{*this, "clip",
-                    llvm::cl::desc("see --ingot-apply-optimizer"),
-                    llvm::cl::init(false)};
-};
-
-/// Attach the loss, differentiate, apply the optimizer.
-void buildAutodiffPipeline(mlir::OpPassManager &manager,
-                           const AutodiffOptions &options);
-
-/// Registers `--ingot-autodiff`.
-void registerAutodiffPipeline();
 
 } // namespace ingot
 

@@ -146,20 +146,20 @@ def ApplyOptimizer : Pass<"ingot-apply-optimizer", "::mlir::ModuleOp"> {
     With `clip`, all gradients are multiplied by min(1, clip_norm / (norm + 1e-6)), where `norm`, the norm of all
     gradients together, is a result named `grad_norm`; a `clip_norm` of 0 disables clipping.
 
-    With `moment-precision=bf16`, the moments of f32 updates are stored in bf16: they are read as f32, and written by
+    With `optimizer-precision=bf16`, the moments of f32 updates are stored in bf16: they are read as f32, and written by
     `ingot.stochastic_round`, whose random numbers depend only on the step and the parameter, so that all ranks agree.
 
     A step without gradients is left alone.
   }];
   let options = [
     Option<"optimizer", "optimizer", "std::string", "\"adamw\"",
-           "sgd, momentum, adam, adamw, adagrad, lamb or lion">,
+           "one of the names above">,
     Option<"noDecay", "no-decay", "std::string", "\"\"",
            "regular expression: parameters with a matching name have no weight decay">,
     Option<"clip", "clip", "bool", "false", "clip gradients by their global norm">,
     Option<"clipNorm", "clip-norm", "double", "1.0",
            "default of the trainer's option for the norm to clip at; 0 does not clip">,
-    Option<"momentPrecision", "moment-precision", "std::string", "\"fp32\"",
+    Option<"optimizerPrecision", "optimizer-precision", "std::string", "\"fp32\"",
            "fp32 or bf16: precision in which moments are stored">];
   let statistics = [
     Statistic<"numUpdated", "updated", "parameters updated">,

@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/ingot/builders/Arithmetic.h"
+#include "dialects/ingot/ir/Diagnostics.h"
 #include "dialects/ingot/ir/Signature.h"
 #include "dialects/ingot/ir/States.h"
 #include "dialects/ingot/support/Remarks.h"
@@ -49,9 +50,11 @@ struct CompressGradients
 
   void runOnOperation() override {
     func::FuncOp func = findFunction(getOperation(), kTrainStepName);
-    FailureOr<GradComm> parsed = GradComm::parse(&getContext(), gradComm);
-    if (failed(parsed))
+    llvm::Expected<GradComm> parsed = GradComm::parse(gradComm);
+    if (!parsed) {
+      (void)emitUserError(&getContext(), parsed.takeError());
       return signalPassFailure();
+    }
     how = *parsed;
     if (!func || !how.compresses())
       return;

@@ -16,6 +16,13 @@ Type GradComm::getSentType(MLIRContext *context) const {
 }
 
 llvm::Expected<GradComm> GradComm::parse(StringRef text) {
+  auto fail = [](const llvm::Twine &what) {
+    return makeOptionError(
+        "grad-comm", what,
+        "give bf16, fp16, powersgd:RANK, int8 or topk:FRACTION (below 0.5), "
+        "and "
+        "start:STEPS or min-rate:RATE with these, separated by commas");
+  };
   GradComm parsed;
   bool hasStart = false, hasRate = false;
   SmallVector<StringRef> words;
@@ -45,25 +52,14 @@ llvm::Expected<GradComm> GradComm::parse(StringRef text) {
       hasRate = true;
     }
     if (!isFine)
-      return llvm::createStringError("'" + word +
-                                     "' is not a format for gradients");
+      return fail("'" + word + "' is not a format for gradients");
   }
   if (hasStart && !parsed.compresses())
-    return llvm::createStringError("start requires a compression");
+    return fail("start requires a compression");
   if (hasRate && parsed.rank == 0)
-    return llvm::createStringError("min-rate requires powersgd");
+    return fail("min-rate requires powersgd");
   if (parsed.encodes() && !parsed.sent.empty())
-    return llvm::createStringError("'" + parsed.sent +
-                                   "' is not a format for " +
-                                   stringifyCompressionFormat(parsed.format));
+    return fail("'" + parsed.sent + "' is not a format for " +
+                stringifyCompressionFormat(parsed.format));
   return parsed;
-}
-
-FailureOr<GradComm> GradComm::parse(MLIRContext *context, StringRef text) {
-  llvm::Expected<GradComm> parsed = parse(text);
-  if (parsed)
-    return *parsed;
-  (void)emitUserError(NameLoc::get(StringAttr::get(context, "--grad-comm")),
-                      llvm::toString(parsed.takeError()), kHint);
-  return failure();
 }

@@ -37,13 +37,8 @@ struct GradComm {
   bool encodes() const { return format != CompressionFormat::None; }
   bool compresses() const { return rank > 0 || encodes(); }
 
+  /// Fails with a UserError about the option.
   static llvm::Expected<GradComm> parse(llvm::StringRef text);
-  /// The same, with a user error about `--grad-comm` where it fails.
-  static mlir::FailureOr<GradComm> parse(mlir::MLIRContext *context,
-                                         llvm::StringRef text);
-  static constexpr llvm::StringLiteral kHint =
-      "give bf16, fp16, powersgd:RANK, int8 or topk:FRACTION (below 0.5), and "
-      "start:STEPS or min-rate:RATE with these, separated by commas";
 };
 
 } // namespace ingot

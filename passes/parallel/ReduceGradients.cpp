@@ -47,9 +47,11 @@ struct ReduceGradients : ingot::impl::ReduceGradientsBase<ReduceGradients> {
     ResultList results = ResultList::of(step);
     if (!results.hasGradients())
       return;
-    FailureOr<GradComm> how = GradComm::parse(&getContext(), gradComm);
-    if (failed(how))
+    llvm::Expected<GradComm> how = GradComm::parse(gradComm);
+    if (!how) {
+      (void)emitUserError(&getContext(), how.takeError());
       return signalPassFailure();
+    }
     Value ranks = addWeight(step, results);
     if (Type sent = how->getSentType(&getContext()))
       for (Entry &entry : results.entries)

@@ -12,9 +12,9 @@
 #include "dialects/ingot/ir/Signature.h"
 #include "dialects/ingot/support/Remarks.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "passes/options/OptionValues.h"
 #include "passes/precision/Passes.h"
 #include "llvm/ADT/SetVector.h"
-#include "llvm/Support/Regex.h"
 
 namespace ingot {
 #define GEN_PASS_DEF_ASSIGNPRECISION
@@ -97,17 +97,16 @@ struct AssignPrecision : ingot::impl::AssignPrecisionBase<AssignPrecision> {
   using AssignPrecisionBase::AssignPrecisionBase;
 
   LogicalResult initialize(MLIRContext *context) override {
-    low = typeOfPrecision(context, type);
-    if (!low || low.isF32())
-      return emitUserError(
-          NameLoc::get(StringAttr::get(context, "--precision")),
-          "unknown precision '" + type + "'", "choose fp32, bf16 or fp16");
+    if (llvm::Error error = checkChoice("precision", precision,
+                                        ArrayRef(kPrecisions).drop_front()))
+      return emitUserError(context, std::move(error));
+    low = typeOfPrecision(context, precision);
     RewritePatternSet set(context);
     set.add<HoistNarrowing, SinkWidening>(context);
     CastOp::getCanonicalizationPatterns(set, context);
     patterns = FrozenRewritePatternSet(std::move(set));
-    return success(readNames(keepFp32, "--keep-fp32", kept, context) &&
-                   readNames(forceLow, "--force-low", forced, context));
+    return success(readNames("keep-fp32", keepFp32, kept, context) &&
+                   readNames("force-low", forceLow, forced, context));
   }
 
   void runOnOperation() override {
@@ -173,19 +172,14 @@ private:
     }
   }
 
-  bool readNames(const std::string &text, StringRef option,
-                 std::shared_ptr<llvm::Regex> &regex, MLIRContext *context) {
-    if (text.empty())
-      return true;
-    regex = std::make_shared<llvm::Regex>(text);
-    std::string problem;
-    if (regex->isValid(problem))
-      return true;
-    (void)emitUserError(NameLoc::get(StringAttr::get(context, option)),
-                        "'" + text +
-                            "' is not a regular expression: " + problem,
-                        "POSIX extended syntax, such as 'head|norm'");
-    return false;
+  static bool readNames(StringRef option, StringRef text,
+                        std::shared_ptr<llvm::Regex> &regex,
+                        MLIRContext *context) {
+    auto parsed = parseRegex(option, text);
+    if (!parsed)
+      return succeeded(emitUserError(context, parsed.takeError()));
+    regex = std::move(*parsed);
+    return true;
   }
 
   static bool matches(const std::shared_ptr<llvm::Regex> &regex,
@@ -243,8 +237,8 @@ private:
     ++numLow;
     remark::passed(op->getLoc(), remarkOptions(getArgument(), "Precision"))
         << remark::metric("op", op->getName().getStringRef())
-        << remark::metric("result",
-                          keepsResult ? StringRef("fp32") : StringRef(type));
+        << remark::metric("result", keepsResult ? StringRef("fp32")
+                                                : StringRef(precision));
     if (keepsResult)
       return;
     builder.setInsertionPointAfter(op);

@@ -51,7 +51,7 @@ def AssignPrecision : Pass<"ingot-assign-precision", "::mlir::func::FuncOp"> {
     ```
   }];
   let options = [
-    Option<"type", "type", "std::string", "\"bf16\"", "bf16 or fp16">,
+    Option<"precision", "precision", "std::string", "\"bf16\"", "bf16 or fp16">,
     Option<"keepFp32", "keep-fp32", "std::string", "\"\"",
            "regular expression: ops of these ONNX nodes stay in fp32">,
     Option<"forceLow", "force-low", "std::string", "\"\"",

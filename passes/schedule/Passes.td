@@ -10,6 +10,32 @@
 
 include "mlir/Pass/PassBase.td"
 
+def MergeVariants : Pass<"ingot-merge-variants", "::mlir::ModuleOp"> {
+  let summary = "moves the functions of all variants of a model into one module";
+  let description = [{
+    Assumes a module of modules, one for each combination of sizes of symbolic dimensions, each named after its sizes.
+    Their functions, which `[NAME]` is appended to, get the states and attributes of the first: all train the same
+    states. Variants that disagree on the type of a state or on the batch, and such whose samples have the same shapes,
+    are errors of the option `dim`.
+
+    Before:
+    ```mlir
+    module {
+      module @"seq=3" { ingot.state parameter @w : ...  func.func @train_step(...) }
+      module @"seq=7" { ingot.state parameter @w : ...  func.func @train_step(...) }
+    }
+    ```
+    After:
+    ```mlir
+    module attributes {ingot.variants = ["seq=3", "seq=7"]} {
+      ingot.state parameter @w : ...
+      func.func @"train_step[seq=3]"(...)
+      func.func @"train_step[seq=7]"(...)
+    }
+    ```
+  }];
+}
+
 def OutlineConstants : Pass<"ingot-outline-constants", "::mlir::ModuleOp"> {
   let summary = "turns constants other than splats into frozen states";
   let description = [{
@@ -35,12 +61,12 @@ def Rematerialize : Pass<"ingot-rematerialize", "::mlir::ModuleOp"> {
     result `loss`, in the order forward, then backward. Values that are live at the peak for later readers are
     recomputed right before these readers, by the operations that computed them: fusions, chains of them, library
     calls; those with the least time per byte first (`passes/cost`), until the planned arena and the states fit into
-    `budget-bytes`, or the activations in the arena into `budget-percent` of their size without a budget. Operations
+    `memory-budget`; a budget in percent is of the size of the activations in the arena without a budget. Operations
     that write states are not repeated. Nothing is simplified afterwards, so that no copy is merged with its original;
     a copy runs the same kernel as its original, so that the results are bitwise equal.
 
     The plans of a model form a sequence that does not depend on the budget: a smaller budget never has a higher peak.
-    A budget below the smallest possible one is an error that states the latter. `save` and `recompute` decide for
+    A budget below the smallest possible one is an error that states the latter. `remat` decides for
     operations of the ONNX nodes with matching names.
 
     Before:
@@ -58,11 +84,10 @@ def Rematerialize : Pass<"ingot-rematerialize", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [
-    Option<"budgetBytes", "budget-bytes", "int64_t", "-1", "limit of all planned memory in bytes">,
-    Option<"budgetPercent", "budget-percent", "double", "-1",
-           "limit of the activations in percent of their size without a budget">,
-    Option<"save", "save", "std::string", "\"\"", "nodes that are never recomputed (regular expression)">,
-    Option<"recompute", "recompute", "std::string", "\"\"", "nodes that are always recomputed (regular expression)">,
+    Option<"memoryBudget", "memory-budget", "std::string", "\"\"",
+           "limit: SIZE of all planned memory, or N% of the activations without a budget">,
+    ListOption<"remat", "remat", "std::string",
+               "save=REGEX or recompute=REGEX: ONNX nodes whose results are never, or always, recomputed">,
   ];
   let statistics = [
     Statistic<"numRecomputed", "recomputed", "operations that are recomputed">,

@@ -496,7 +496,9 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
     llvm::interleaveComma(aliases, os);
     llvm::interleaveComma(fusion.getBody().getArgumentTypes(), os);
     OpPrintingFlags flags;
-    flags.printGenericOpForm().useLocalScope();
+    // Whatever the command line prints: no locations, and every constant.
+    flags.printGenericOpForm().useLocalScope().enableDebugInfo(false);
+    flags.elideLargeElementsAttrs(std::numeric_limits<int64_t>::max());
     AsmState state(fusion, flags);
     for (Operation &op : fusion.getBody().front())
       op.print(os, state);

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// AttachTarget: sets the target attribute of a module.
+// AttachTarget: sets the attributes of a module that say what it is compiled
+// for.
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/ingot/ir/Diagnostics.h"
 #include "dialects/ingot/ir/Dialect.h"
 #include "dialects/ingot/target/Target.h"
 #include "passes/targets/Passes.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MemoryBuffer.h"
 
 namespace ingot {
 #define GEN_PASS_DEF_ATTACHTARGET
@@ -17,19 +21,60 @@ namespace ingot {
 using namespace mlir;
 using namespace ingot;
 
+/// Replaces the figures that the JSON file at `path` has.
+static LogicalResult readMachine(MLIRContext *context, StringRef path,
+                                 Machine &machine) {
+  Location where = FileLineColLoc::get(context, path, 0, 0);
+  auto file = llvm::MemoryBuffer::getFile(path);
+  if (!file)
+    return emitUserError(where, "cannot read: " + file.getError().message(),
+                         "name a file that ingot-measure wrote");
+  if (llvm::Error error = machine.readJson((*file)->getBuffer()))
+    return emitUserError(where, llvm::toString(std::move(error)),
+                         "docs/machine.md describes the file");
+  return success();
+}
+
 namespace {
 struct AttachTarget : ingot::impl::AttachTargetBase<AttachTarget> {
   using AttachTargetBase::AttachTargetBase;
 
   void runOnOperation() override {
-    TargetSpec spec = {target, arch, tf32 ? MathMode::TF32 : MathMode::Exact};
-    ModuleOp module = getOperation();
-    if (auto found = Target::get(spec); !found) {
-      module.emitError() << llvm::toString(found.takeError());
-      return signalPassFailure();
-    }
-    module->setAttr(kTargetAttr, TargetAttr::get(&getContext(), spec.kind,
-                                                 spec.arch, spec.math));
+    if (failed(setModuleAttributes(getOperation())))
+      signalPassFailure();
+  }
+
+private:
+  LogicalResult setModuleAttributes(ModuleOp module) {
+    MLIRContext *context = &getContext();
+    auto found = chooseTarget(target, arch, tf32);
+    if (!found)
+      return emitUserError(context, found.takeError());
+    bool hasMachine = machine.empty() && module->hasAttr(kMachineAttr);
+    Machine figures = hasMachine ? Machine::of(module) : (*found)->getMachine();
+    if (!machine.empty() && failed(readMachine(context, machine, figures)))
+      return failure();
+    Target::set(module, (*found)->getSpec(), figures);
+    module->setAttr(kPrecisionAttr, StringAttr::get(context, precision));
+    if (dataParallel)
+      module->setAttr(kDataParallelAttr, UnitAttr::get(context));
+    return success();
   }
 };
 } // namespace
+
+llvm::Expected<std::unique_ptr<const Target>>
+ingot::chooseTarget(StringRef kind, StringRef arch, bool tf32) {
+  std::vector<std::string> kinds = Target::listKinds();
+  if (!llvm::is_contained(kinds, kind))
+    return makeOptionError("target", "unknown target '" + kind + "'",
+                           "choose one of " + llvm::join(kinds, ", "));
+  TargetSpec spec = {kind.str(), arch.str(),
+                     tf32 ? MathMode::TF32 : MathMode::Exact};
+  auto target = Target::get(spec);
+  if (!target)
+    return makeOptionError("arch", llvm::toString(target.takeError()),
+                           "give LLVM's name of a CPU, or native; for GPUs an "
+                           "architecture such as sm_80 or sm_90");
+  return target;
+}

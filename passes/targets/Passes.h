@@ -8,6 +8,7 @@
 #ifndef INGOT_PASSES_TARGETS_PASSES_H
 #define INGOT_PASSES_TARGETS_PASSES_H
 
+#include "dialects/ingot/target/Target.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
 #include <memory>
@@ -19,6 +20,11 @@ namespace ingot {
 
 #define GEN_PASS_REGISTRATION
 #include "passes/targets/Passes.h.inc"
+
+/// The target that options name. Fails with a UserError about `target` or
+/// `arch`.
+llvm::Expected<std::unique_ptr<const Target>>
+chooseTarget(llvm::StringRef kind, llvm::StringRef arch, bool tf32);
 
 } // namespace ingot
 

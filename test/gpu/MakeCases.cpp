@@ -16,6 +16,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "passes/Pipeline.h"
 #include "passes/Registration.h"
+#include "passes/targets/Passes.h"
 #include "passes/targets/host/Object.h"
 #include "passes/targets/host/Passes.h"
 #include "tools/ingot-eval/Compiled.h"
@@ -137,8 +138,8 @@ static llvm::json::Object describe(const ModuleSlots &slots,
 }
 
 /// The object file of the module's cases; empty if it has none.
-static llvm::Expected<std::string> compile(ModuleOp module, unsigned level,
-                                           const Target &target) {
+static llvm::Expected<std::string> compile(ModuleOp module,
+                                           const PipelineOptions &options) {
   auto cases = prepare(module);
   if (!cases)
     return cases.takeError();
@@ -146,32 +147,36 @@ static llvm::Expected<std::string> compile(ModuleOp module, unsigned level,
     return std::string();
   ModuleSlots slots;
   slots.readSignatures(module);
-  if (llvm::Error error = placeSteps(module, target, level))
+  auto target = chooseTarget(options.target, options.arch, options.tf32);
+  if (!target)
+    return target.takeError();
+  if (llvm::Error error = placeSteps(module, options, **target))
     return std::move(error);
   if (llvm::Error error = runPasses(module, [&](PassManager &passes) {
-        target.addKernelPipeline(passes, level);
+        buildKernelPipeline(passes, options, **target);
       }))
     return std::move(error);
   if (llvm::Error error = slots.readPlaces(module))
     return std::move(error);
-  auto code = target.emitDeviceCode(module);
+  auto code = (*target)->emitDeviceCode(module);
   if (!code)
     return code.takeError();
   std::string manifest;
   llvm::raw_string_ostream(manifest)
-      << llvm::json::Value(describe(slots, *cases, target.getSpec().arch));
+      << llvm::json::Value(describe(slots, *cases, options.arch));
   Builder builder(module.getContext());
   module->setAttr(exec::kManifestAttr, builder.getStringAttr(manifest));
   module->setAttr(exec::kDeviceCodeAttr, builder.getStringAttr(code->binary));
   module->setAttr(exec::kDeviceTextAttr, builder.getStringAttr(code->text));
-  if (llvm::Error error = runPasses(
-          module, [&](PassManager &p) { p.addPass(createLowerSteps()); }))
+  if (llvm::Error error =
+          runPasses(module, [&](PassManager &p) { buildLoweringPipeline(p); }))
     return std::move(error);
   llvm::LLVMContext context;
-  auto translated = translateForHost(module, context, target.getHost(), level);
+  HostProcessor host = (*target)->getHost();
+  auto translated = translateForHost(module, context, host, options.level);
   if (!translated)
     return translated.takeError();
-  return emitObject(**translated, target.getHost(), level);
+  return emitObject(**translated, host, options.level);
 }
 
 /// Writes `folder`/NAME-ON.o for every file and level.
@@ -180,9 +185,6 @@ static llvm::Error makeCases(const std::vector<std::string> &files,
                              const std::string &folder) {
   DialectRegistry registry;
   registerIngotDialects(registry);
-  auto target = Target::get({"cuda", arch});
-  if (!target)
-    return target.takeError();
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
   context.loadAllAvailableDialects();
   for (const std::string &file : files)
@@ -191,7 +193,11 @@ static llvm::Error makeCases(const std::vector<std::string> &files,
           parseSourceFile<ModuleOp>(file, ParserConfig(&context));
       if (!module)
         return invalid(file + ": cannot be read");
-      auto object = compile(*module, level, **target);
+      PipelineOptions options;
+      options.target = "cuda";
+      options.arch = arch;
+      options.level = level;
+      auto object = compile(*module, options);
       if (!object)
         return invalid(file + ": " + llvm::toString(object.takeError()));
       if (object->empty())

@@ -5,9 +5,9 @@
 #include "dialects/exec/Exec.h"
 #include "dialects/ingot/builders/Builders.h"
 #include "dialects/ingot/ir/Dialect.h"
-#include "dialects/ingot/target/Target.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/Pipeline.h"
+#include "passes/targets/Passes.h"
 #include "passes/targets/host/Object.h"
 #include "passes/targets/host/Passes.h"
 #include "runtime/abi/Abi.h"
@@ -37,7 +37,7 @@ public:
   run(llvm::StringRef name, llvm::ArrayRef<Tensor> arguments, int64_t rank,
       int64_t ranks, runtime::Communicator *others) const override;
 
-  llvm::Error build(ModuleOp module, unsigned level, Backend backend);
+  llvm::Error build(ModuleOp module, const PipelineOptions &options);
 
 private:
   llvm::Error load(const std::string &object);
@@ -96,29 +96,29 @@ llvm::Error LoadedModule::load(const std::string &object) {
   return llvm::Error::success();
 }
 
-llvm::Error LoadedModule::build(ModuleOp module, unsigned level,
-                                Backend backend) {
+llvm::Error LoadedModule::build(ModuleOp module,
+                                const PipelineOptions &options) {
   slots.readSignatures(module);
-  auto target = Target::get({backend == Backend::Cpu ? "cpu" : "emulator"});
+  auto target = chooseTarget(options.target, options.arch, options.tf32);
   if (!target)
     return target.takeError();
-  if (llvm::Error error = placeSteps(module, **target, level))
+  if (llvm::Error error = placeSteps(module, options, **target))
     return error;
   if (llvm::Error error = runPasses(module, [&](PassManager &p) {
-        (*target)->addKernelPipeline(p, level);
+        buildKernelPipeline(p, options, **target);
       }))
     return error;
   if (llvm::Error error = slots.readPlaces(module))
     return error;
-  if (llvm::Error error = runPasses(
-          module, [](PassManager &p) { p.addPass(createLowerSteps()); }))
+  if (llvm::Error error =
+          runPasses(module, [](PassManager &p) { buildLoweringPipeline(p); }))
     return error;
   llvm::LLVMContext context;
   auto translated =
-      translateForHost(module, context, (*target)->getHost(), level);
+      translateForHost(module, context, (*target)->getHost(), options.level);
   if (!translated)
     return translated.takeError();
-  auto object = emitObject(**translated, (*target)->getHost(), level);
+  auto object = emitObject(**translated, (*target)->getHost(), options.level);
   if (!object)
     return object.takeError();
   return load(*object);
@@ -196,9 +196,9 @@ LoadedModule::run(llvm::StringRef name, llvm::ArrayRef<Tensor> arguments,
 }
 
 llvm::Expected<std::unique_ptr<CompiledModule>>
-CompiledModule::compile(ModuleOp module, unsigned level, Backend backend) {
+CompiledModule::compile(ModuleOp module, const PipelineOptions &options) {
   auto loaded = std::make_unique<LoadedModule>();
-  if (llvm::Error error = loaded->build(module, level, backend))
+  if (llvm::Error error = loaded->build(module, options))
     return std::move(error);
   return loaded;
 }

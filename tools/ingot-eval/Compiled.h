@@ -12,6 +12,7 @@
 #include "dialects/reference/Tensor.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "passes/PipelineOptions.h"
 #include <memory>
 
 namespace ingot {
@@ -20,16 +21,13 @@ namespace runtime {
 class Communicator;
 } // namespace runtime
 
-/// Which kernels run: the CPU's, or a CUDA device's in the emulator.
-enum class Backend { Cpu, EmulatedCuda };
-
 class CompiledModule {
 public:
-  /// Compiles every function of the module at -O`level`, from simplification
-  /// on. The module is used up.
+  /// Compiles every function of the module, as ingotc goes on from a training
+  /// graph, for the target of the options: the CPU, or the emulator. The module
+  /// is used up.
   static llvm::Expected<std::unique_ptr<CompiledModule>>
-  compile(mlir::ModuleOp module, unsigned level,
-          Backend backend = Backend::Cpu);
+  compile(mlir::ModuleOp module, const PipelineOptions &options);
   virtual ~CompiledModule() = default;
 
   /// The results of a function on these arguments, states among both. Memory

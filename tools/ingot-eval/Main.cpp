@@ -33,7 +33,8 @@ struct Options {
   bool expect = false;
   /// The -O level of compiled code; -1 is the interpreter.
   int64_t compiled = -1;
-  ingot::Backend backend = ingot::Backend::Cpu;
+  /// The kind of the target that it is compiled for.
+  std::string target = "cpu";
 };
 } // namespace
 
@@ -50,14 +51,12 @@ static T unwrap(llvm::Expected<T> value, runtime::ExitCode code,
 }
 
 static void parseDims(Options &options) {
-  for (llvm::StringRef dim : options.dims) {
-    auto [name, size] = dim.split('=');
-    int64_t value = 0;
-    if (name.empty() || size.getAsInteger(10, value) || value <= 0)
-      throw runtime::usageError("--dim", "'" + dim.str() + "' is not NAME=N",
-                                "for example --dim seq=128");
-    options.import.dims[name] = value;
+  auto dims = ingot::onnx_import::parseDims(options.dims);
+  if (!dims) {
+    ingot::UserError error = ingot::takeUserError(dims.takeError());
+    throw runtime::usageError(error.where, error.what, error.hint);
   }
+  options.import.dims = std::move(*dims);
 }
 
 static Options parseOptions(int argc, char **argv) {
@@ -123,7 +122,7 @@ static Options parseOptions(int argc, char **argv) {
                               "'" + level + "' is not an optimization level",
                               "give a number from 0 to 3, or none");
   if (emulate) {
-    options.backend = ingot::Backend::EmulatedCuda;
+    options.target = "emulator";
     options.compiled =
         std::max<int64_t>(options.compiled, level.empty() ? 2 : 0);
   }
@@ -144,10 +143,12 @@ compileCopy(ModuleOp module, const Options &options,
     else
       function.erase();
   }
-  return unwrap(
-      ingot::CompiledModule::compile(*copy, options.compiled, options.backend),
-      runtime::ExitCode::Failed, "--compiled",
-      "without it, the function is interpreted");
+  ingot::PipelineOptions pipeline;
+  pipeline.level = static_cast<unsigned>(options.compiled);
+  pipeline.target = options.target;
+  return unwrap(ingot::CompiledModule::compile(*copy, pipeline),
+                runtime::ExitCode::Failed, "--compiled",
+                "without it, the function is interpreted");
 }
 
 static bool isTest(func::FuncOp function) {

@@ -6,12 +6,9 @@
 #include "dialects/ingot/ir/Dialect.h"
 #include "dialects/ingot/ir/Signature.h"
 #include "dialects/ingot/ir/States.h"
-#include "dialects/ingot/target/Target.h"
 #include "dialects/reference/Tensor.h"
 #include "mlir/Pass/PassManager.h"
-#include "passes/fusion/Passes.h"
-#include "passes/graph/Passes.h"
-#include "passes/schedule/Passes.h"
+#include "passes/Pipeline.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
@@ -102,29 +99,11 @@ llvm::Error ingot::runPasses(ModuleOp module,
   return llvm::Error::success();
 }
 
-llvm::Error ingot::placeSteps(ModuleOp module, const Target &target,
-                              unsigned level) {
-  Machine machine;
-  machine.threads = target.getMachine().threads;
-  machine.deviceWorkspaceBytes = target.getMachine().deviceWorkspaceBytes;
-  Target::set(module, target.getSpec(), machine);
+llvm::Error ingot::placeSteps(ModuleOp module, const PipelineOptions &options,
+                              const Target &target) {
   return runPasses(module, [&](PassManager &passes) {
-    OpPassManager &functions = passes.nest<func::FuncOp>();
-    functions.addPass(createSimplify());
-    DecomposeOptions decomposition;
-    decomposition.keepAnchors = level > 0;
-    functions.addPass(createDecompose(decomposition));
-    functions.addPass(createSimplify());
-    if (level > 0)
-      target.addLegalization(functions, LegalizationPoint::Kernels, {});
-    FormFusionsOptions fusion;
-    fusion.each = level == 0;
-    functions.addPass(createFormFusions(fusion));
-    passes.addPass(createOutlineConstants());
-    if (level > 0)
-      passes.addNestedPass<func::FuncOp>(createGroupKernels());
-    PlaceStepsOptions placement;
-    placement.noReuse = level == 0;
-    passes.addPass(createPlaceSteps(placement));
+    buildTargetPipeline(passes, options);
+    buildFusionPipeline(passes, options, target);
+    buildPlacementPipeline(passes, options);
   });
 }

@@ -23,6 +23,7 @@ class PassManager;
 namespace ingot {
 
 class Target;
+struct PipelineOptions;
 
 /// An argument or result, and its place in one of the two blocks.
 struct Slot {
@@ -66,9 +67,10 @@ struct ModuleSlots {
   llvm::Error readPlaces(mlir::ModuleOp module);
 };
 
-/// From simplification to placed steps for the target, at -O`level`.
-llvm::Error placeSteps(mlir::ModuleOp module, const Target &target,
-                       unsigned level);
+/// From ops on tensors to placed steps, as ingotc goes on from a training
+/// graph. The target is that of the options.
+llvm::Error placeSteps(mlir::ModuleOp module, const PipelineOptions &options,
+                       const Target &target);
 
 /// Fails with what the compiler said.
 llvm::Error runPasses(mlir::ModuleOp module,

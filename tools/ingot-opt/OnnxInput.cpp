@@ -20,8 +20,9 @@ struct Options {
       "batch", llvm::cl::cat(category),
       llvm::cl::desc("size of the first dimension of every data input")};
   llvm::cl::list<std::string> dims{
-      "dim", llvm::cl::cat(category), llvm::cl::value_desc("NAME=N"),
-      llvm::cl::desc("size of a symbolic dimension")};
+      "dim", llvm::cl::cat(category), llvm::cl::value_desc("NAME=N[,N...]"),
+      llvm::cl::desc("size of a symbolic dimension; for several, the module "
+                     "is one of modules, one for each combination")};
   llvm::cl::opt<std::string> trainable{
       "trainable", llvm::cl::cat(category), llvm::cl::value_desc("REGEX"),
       llvm::cl::desc("parameters that are trained")};
@@ -35,26 +36,15 @@ static llvm::ManagedStatic<Options> options;
 
 void ingot::registerOnnxInputOptions() { *options; }
 
-static bool parseDims(llvm::StringMap<int64_t> &dims) {
-  for (StringRef dim : options->dims) {
-    auto [name, text] = dim.split('=');
-    int64_t size;
-    if (name.empty() || text.getAsInteger(10, size) || size < 1) {
-      llvm::errs() << "error: --dim: '" << dim << "' is not NAME=N\n"
-                   << "hint: give a symbolic dimension and its size, like "
-                      "--dim seq=128\n";
-      return false;
-    }
-    dims[name] = size;
-  }
-  return true;
-}
-
 std::unique_ptr<llvm::MemoryBuffer>
 ingot::readOnnxInput(StringRef path, const DialectRegistry &registry) {
   onnx_import::ImportOptions import;
-  if (!parseDims(import.dims))
+  auto dims = onnx_import::parseDims(options->dims);
+  if (!dims) {
+    llvm::errs() << "error: " << llvm::toString(dims.takeError()) << "\n";
     return nullptr;
+  }
+  import.dims = std::move(*dims);
   if (options->batch.getNumOccurrences())
     import.batch = options->batch;
   import.trainable = options->trainable;

@@ -15,7 +15,6 @@
 #include "mlir/Remark/RemarkStreamer.h"
 #include "passes/Pipeline.h"
 #include "passes/Registration.h"
-#include "passes/Variants.h"
 #include "passes/targets/host/Manifest.h"
 #include "passes/targets/host/Object.h"
 #include "passes/targets/host/Passes.h"
@@ -51,9 +50,9 @@ constexpr int64_t kEmbedLimit = int64_t(256) << 20;
 class Compiler {
 public:
   explicit Compiler(const CompilerOptions &options)
-      : options(options), handler(&context, [this](Diagnostic &diagnostic) {
-          report(diagnostic);
-        }) {}
+      : options(options), pipeline(*options.pipeline), target(*options.target),
+        handler(&context,
+                [this](Diagnostic &diagnostic) { report(diagnostic); }) {}
 
   int run();
   /// Places everything, without writing anything. Returns the exit status.
@@ -68,15 +67,10 @@ private:
     return static_cast<int>(blamesOption ? ExitCode::Usage
                                          : ExitCode::BadInput);
   }
-  void checkTrainable(ModuleOp module);
-  /// The machine that the trainer is planned for: that of --machine, else one
-  /// with the target's features and as many threads as this one.
-  Machine describeMachine() const;
-  /// The training graph of every variant, in one module.
-  LogicalResult makeGraph(const Machine &machine);
-  /// Runs passes on the module, or on `other`.
-  bool runPasses(llvm::function_ref<void(PassManager &)> build,
-                 ModuleOp other = nullptr);
+  void checkTrainable();
+  LogicalResult importModel();
+  /// Runs passes on the module.
+  bool runPasses(llvm::function_ref<void(OpPassManager &)> build);
   void writeModule();
   WeightStorage chooseStorage();
   /// States with values that the manifest cannot say, as safetensors.
@@ -87,9 +81,10 @@ private:
   void writeText(const std::string &path, const std::string &bytes);
 
   const CompilerOptions &options;
+  const PipelineOptions &pipeline;
+  const Target &target;
   MLIRContext context;
   ScopedDiagnosticHandler handler;
-  std::unique_ptr<const Target> target;
   bool blamesOption = false;
   llvm::StringSet<> reported;
   onnx_import::ImportedModel model;
@@ -97,15 +92,13 @@ private:
 };
 
 void Compiler::report(Diagnostic &diagnostic) {
-  if (diagnostic.getSeverity() == DiagnosticSeverity::Error &&
-      StringRef(describeLocation(diagnostic.getLocation())).starts_with("--"))
-    blamesOption = true;
+  std::optional<ErrorKind> kind = getErrorKind(diagnostic);
+  blamesOption |= kind == ErrorKind::Usage;
   std::string text;
   llvm::raw_string_ostream os(text);
   printUserDiagnostic(os, diagnostic);
   // Every error says what to do next.
-  if (diagnostic.getSeverity() == DiagnosticSeverity::Error &&
-      !StringRef(text).contains("\nhint: "))
+  if (diagnostic.getSeverity() == DiagnosticSeverity::Error && !kind)
     os << "hint: this is a defect of ingotc; --dump-passes shows the module "
           "it happened in\n";
   // Variants of a model are warned of once.
@@ -125,9 +118,8 @@ void Compiler::enableRemarks() {
                   "choose a file in a directory that can be written");
 }
 
-bool Compiler::runPasses(llvm::function_ref<void(PassManager &)> build,
-                         ModuleOp other) {
-  ModuleOp module = other ? other : *model.module;
+bool Compiler::runPasses(llvm::function_ref<void(OpPassManager &)> build) {
+  ModuleOp module = *model.module;
   PassManager manager(&context);
   build(manager);
   // A dump shows the whole module, remarks come in one order.
@@ -149,6 +141,8 @@ void Compiler::writeModule() {
   std::string text;
   llvm::raw_string_ostream os(text);
   model.module->print(os, OpPrintingFlags().enableDebugInfo());
+  // As mlir-opt ends.
+  os << "\n";
   writeText(options.output, text);
 }
 
@@ -195,7 +189,7 @@ void Compiler::writeWeights(const std::string &path) {
 
 std::string Compiler::manifest(WeightStorage storage) {
   llvm::json::Object object = buildManifest(*model.module, storage);
-  object["target"] = target->describe();
+  object["target"] = target.describe();
   llvm::json::Array segments;
   for (const auto &segment : model.exportTemplate.segments) {
     if (segment.literalBytes > 0)
@@ -210,99 +204,43 @@ std::string Compiler::manifest(WeightStorage storage) {
   }
   object["export"] = std::move(segments);
   if (!options.report.empty())
-    writeText(options.report, makeReport(object, describeMachine()));
+    writeText(options.report, makeReport(object, Machine::of(*model.module)));
   return llvm::formatv("{0}", llvm::json::Value(std::move(object))).str();
 }
 
 /// Throws if the options leave no parameter to train.
-void Compiler::checkTrainable(ModuleOp module) {
-  bool hasParameter = llvm::any_of(module.getOps<StateOp>(), [](StateOp state) {
-    return state.getRole() == Role::Parameter;
+void Compiler::checkTrainable() {
+  const auto &[freeze, trainable] =
+      std::tie(options.import.freeze, options.import.trainable);
+  bool hasParameter = false;
+  model.module->walk([&](StateOp state) {
+    hasParameter |= state.getRole() == Role::Parameter;
   });
-  bool isFrozen = !options.freeze.empty();
-  if (hasParameter || (!isFrozen && options.trainable.empty()))
+  if (hasParameter || (freeze.empty() && trainable.empty()))
     return;
+  bool isFrozen = !freeze.empty();
   throw runtime::usageError(
       isFrozen ? "--freeze" : "--trainable",
-      "'" + (isFrozen ? options.freeze : options.trainable) +
-          "' leaves nothing to train",
+      "'" + (isFrozen ? freeze : trainable) + "' leaves nothing to train",
       "parameters go by the names of the ONNX initializers; the expression is "
       "found anywhere in them, ^ and $ mark their ends");
 }
 
-Machine Compiler::describeMachine() const {
-  Machine machine = target->getMachine();
-  if (options.machine.empty())
-    return machine;
-  if (options.machine == "measured" && options.target != "cpu")
-    throw runtime::usageError("--machine", "measures CPUs, not GPUs",
-                              "name a file with the GPU's figures");
-  std::string path =
-      options.machine == "measured" ? findMeasuredProfile() : options.machine;
-  auto file = llvm::MemoryBuffer::getFile(path);
-  if (!file)
-    throw runtime::badInput(path, "cannot read: " + file.getError().message(),
-                            "name a file that ingot-measure wrote");
-  if (llvm::Error error = machine.readJson((*file)->getBuffer()))
-    throw runtime::badInput(path, llvm::toString(std::move(error)),
-                            "docs/machine.md describes the file");
-  return machine;
-}
-
-LogicalResult Compiler::makeGraph(const Machine &machine) {
-  onnx_import::ImportOptions import;
-  import.batch = options.batch;
-  import.trainable = options.trainable;
-  import.freeze = options.freeze;
-  PipelineOptions pipeline;
-  pipeline.level = options.level;
-  pipeline.loss = options.loss;
-  pipeline.optimizer = options.optimizer;
-  pipeline.noDecay = options.noDecay;
-  pipeline.clip = options.clip;
-  pipeline.gradAccumulation = options.gradAccumulation;
-  pipeline.precision = options.precision;
-  pipeline.keepFp32 = options.keepFp32;
-  pipeline.forceLow = options.forceLow;
-  pipeline.optimizerPrecision = options.optimizerPrecision;
-  pipeline.lossScaling = options.lossScaling;
-  pipeline.dataParallel = options.dataParallel;
-  pipeline.bucketMb = options.bucketMb;
-  pipeline.gradComm = options.gradComm;
-  pipeline.zero = options.zero;
-  pipeline.syncBatchNorm = options.syncBatchNorm;
-  for (const Variant &variant : listVariants(options.dims)) {
-    for (const auto &[name, size] : variant.dims)
-      import.dims[name] = size;
-    auto imported = onnx_import::importOnnx(options.model, import, context);
-    if (failed(imported))
-      return failure();
-    ModuleOp module = *imported->module;
-    checkTrainable(module);
-    Target::set(module, target->getSpec(), machine);
-    module->setAttr(kPrecisionAttr,
-                    StringAttr::get(&context, options.precision));
-    if (options.dataParallel)
-      module->setAttr(kDataParallelAttr, UnitAttr::get(&context));
-    if (!runPasses(
-            [&](PassManager &m) { buildGraphPipeline(m, pipeline, *target); },
-            module))
-      return failure();
-    if (!variant.name.empty())
-      nameVariant(module, variant.name);
-    if (!model.module)
-      model = std::move(*imported);
-    else if (failed(addVariant(*model.module, module)))
-      return failure();
-  }
+LogicalResult Compiler::importModel() {
+  auto imported =
+      onnx_import::importOnnx(options.model, options.import, context);
+  if (failed(imported))
+    return failure();
+  model = std::move(*imported);
+  checkTrainable();
   return success();
 }
 
 bool Compiler::makeKernels(DeviceCode &device) {
   if (!runPasses(
-          [&](PassManager &m) { target->addKernelPipeline(m, options.level); }))
+          [&](OpPassManager &m) { buildKernelPipeline(m, pipeline, target); }))
     return false;
-  auto code = target->emitDeviceCode(*model.module);
+  auto code = target.emitDeviceCode(*model.module);
   if (!code)
     throw failure("codegen", llvm::toString(code.takeError()),
                   "check the installation of the target's tools, or report "
@@ -311,26 +249,10 @@ bool Compiler::makeKernels(DeviceCode &device) {
   return true;
 }
 
-/// The target that the options name. Throws usageError.
-static std::unique_ptr<const Target>
-chooseTarget(const CompilerOptions &options) {
-  TargetSpec spec;
-  spec.kind = options.target;
-  spec.arch = options.arch;
-  spec.math = options.tf32 ? MathMode::TF32 : MathMode::Exact;
-  auto target = Target::get(spec);
-  if (!target)
-    throw runtime::usageError("--arch", llvm::toString(target.takeError()),
-                              "give LLVM's name of a CPU, or native; for GPUs "
-                              "an architecture such as sm_80 or sm_90");
-  return std::move(*target);
-}
-
 int Compiler::plan() {
   DialectRegistry registry;
   registerIngotDialects(registry);
-  target = chooseTarget(options);
-  if (options.emit == "ptx" && options.target == "cpu")
+  if (options.emit == "ptx" && pipeline.target == "cpu")
     throw runtime::usageError("--emit", "a CPU has no PTX",
                               "add --target cuda");
   context.appendDialectRegistry(registry);
@@ -339,17 +261,11 @@ int Compiler::plan() {
   context.printOpOnDiagnostic(false);
   enableRemarks();
 
-  if (failed(makeGraph(describeMachine())))
-    return exitCode();
-  if (options.emit == "mlir")
-    return 0;
-  PlacementOptions placement;
-  placement.level = options.level;
-  placement.budgetBytes = options.budgetBytes;
-  placement.budgetPercent = options.budgetPercent;
-  placement.save = options.save;
-  placement.recompute = options.recompute;
-  if (!runPasses([&](PassManager &m) { buildPlacementPipeline(m, placement); }))
+  if (failed(importModel()) || !runPasses([&](OpPassManager &m) {
+        buildGraphPipeline(m, pipeline, target);
+        if (options.emit != "mlir")
+          buildPlacementPipeline(m, pipeline);
+      }))
     return exitCode();
   return 0;
 }
@@ -389,7 +305,7 @@ int Compiler::run() {
   WeightStorage storage = chooseStorage();
   std::string sidecar = options.output + ".safetensors";
   LinkInput link;
-  link.target = target->getRuntime().str();
+  link.target = target.getRuntime().str();
   bool hasWeights =
       llvm::any_of(model.module->getOps<StateOp>(), [&](StateOp state) {
         return !splatValue(state) && (storage != WeightStorage::None ||
@@ -426,12 +342,12 @@ int Compiler::run() {
   setText(exec::kDeviceTextAttr, device.text);
   setSize(exec::kWeightBytesAttr, link.weights.size());
   setSize(exec::kExportBytesAttr, link.exportLiteral.size());
-  if (!runPasses([&](PassManager &m) { m.addPass(createLowerSteps()); }))
+  if (!runPasses([&](OpPassManager &m) { buildLoweringPipeline(m); }))
     return exitCode();
 
   llvm::LLVMContext llvmContext;
-  auto module = translateForHost(*model.module, llvmContext, target->getHost(),
-                                 options.level);
+  auto module = translateForHost(*model.module, llvmContext, target.getHost(),
+                                 pipeline.level);
   if (!module)
     throw failure("codegen", llvm::toString(module.takeError()),
                   "report this with the model");
@@ -442,7 +358,7 @@ int Compiler::run() {
     writeText(options.output, text);
     return 0;
   }
-  auto object = emitObject(**module, target->getHost(), options.level);
+  auto object = emitObject(**module, target.getHost(), pipeline.level);
   if (!object)
     throw failure("codegen", llvm::toString(object.takeError()),
                   "report this with the model");
@@ -451,7 +367,7 @@ int Compiler::run() {
     return 0;
   }
   link.object = std::move(*object);
-  link.dataParallel = options.dataParallel;
+  link.dataParallel = pipeline.dataParallel;
   linkTrainer(link, options.output);
   return 0;
 }
@@ -469,7 +385,7 @@ static int findBatch(CompilerOptions options, int64_t &fits,
   int64_t tooLarge = std::numeric_limits<int64_t>::max();
   constexpr int64_t maxBatch = int64_t(1) << 24;
   for (int64_t batch = 1; fits < maxBatch && fits + 1 < tooLarge;) {
-    options.batch = batch;
+    options.import.batch = batch;
     Compiler compiler(options);
     if (int status = compiler.plan())
       return status;
@@ -485,20 +401,36 @@ static int findBatch(CompilerOptions options, int64_t &fits,
   return 0;
 }
 
-static int fitAndCompile(CompilerOptions options) {
-  int64_t peak = 0, batch = 0;
-  if (int status = findBatch(options, batch, peak))
-    return status;
-  if (batch == 0)
-    throw runtime::usageError(
-        "--fit", "one sample takes " + std::to_string(peak) + " bytes",
-        "allow that much, or recompute with --memory-budget");
-  llvm::outs() << llvm::formatv("batch {0}: {1} bytes at the peak\n", batch,
-                                peak);
-  options.batch = batch;
-  return options.output.empty() ? 0 : Compiler(options).run();
+/// The machine that `--machine measured` stands for.
+static void resolveMachine(PipelineOptions &pipeline) {
+  if (pipeline.machine != "measured")
+    return;
+  if (pipeline.target != "cpu")
+    throw runtime::usageError("--machine", "measures CPUs, not GPUs",
+                              "name a file with the GPU's figures");
+  pipeline.machine = findMeasuredProfile();
 }
 
-int ingot::compile(const CompilerOptions &options) {
-  return options.fitBytes ? fitAndCompile(options) : Compiler(options).run();
+int ingot::compile(CompilerOptions options) {
+  resolveMachine(*options.pipeline);
+  if (options.fitBytes) {
+    int64_t peak = 0, batch = 0;
+    if (int status = findBatch(options, batch, peak))
+      return status;
+    if (batch == 0)
+      throw runtime::usageError(
+          "--fit", "one sample takes " + std::to_string(peak) + " bytes",
+          "allow that much, or recompute with --memory-budget");
+    options.import.batch = batch;
+    if (!options.printPipeline)
+      llvm::outs() << llvm::formatv("batch {0}: {1} bytes at the peak\n", batch,
+                                    peak);
+  }
+  if (options.printPipeline) {
+    llvm::outs() << printPipeline(options) << "\n";
+    return 0;
+  }
+  if (options.fitBytes && options.output.empty())
+    return 0;
+  return Compiler(options).run();
 }

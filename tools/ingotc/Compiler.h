@@ -14,7 +14,7 @@ namespace ingot {
 
 /// Compiles; returns the exit status. Diagnostics go to stderr. Throws
 /// runtime::Error for what is no fault of the model.
-int compile(const CompilerOptions &options);
+int compile(CompilerOptions options);
 
 } // namespace ingot
 

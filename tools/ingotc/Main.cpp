@@ -17,7 +17,7 @@ int main(int argc, char **argv) {
   runtime::Console console;
   try {
     if (auto options = parseCompilerOptions(argc, argv))
-      return compile(*options);
+      return compile(std::move(*options));
     return 0;
   } catch (const runtime::Error &error) {
     console.print(error);

@@ -1,67 +1,63 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// The command line of ingotc.
+// The command line of ingotc: the options of the pipelines, and its own.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef INGOT_TOOLS_INGOTC_OPTIONS_H
 #define INGOT_TOOLS_INGOTC_OPTIONS_H
 
+#include "dialects/ingot/target/Target.h"
+#include "frontends/onnx/import/Import.h"
+#include "passes/PipelineOptions.h"
 #include "passes/cost/Cluster.h"
 
-#include <cstdint>
-#include <map>
+#include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 namespace ingot {
 
 struct CompilerOptions {
-  std::string model, output;
-  std::string loss, optimizer = "adamw", noDecay;
-  bool clip = false;
-  std::optional<int64_t> batch;
-  /// The sizes of each symbolic dimension; the trainer has a variant of its
-  /// steps for every combination.
-  std::map<std::string, std::vector<int64_t>> dims;
-  std::string trainable, freeze;
+  /// How ingotc was called, and the file names.
+  std::string program, model, output;
+  onnx_import::ImportOptions import;
+  /// What passes are told. Shared by copies of these options.
+  std::shared_ptr<PipelineOptions> pipeline =
+      std::make_shared<PipelineOptions>();
+  /// What the pipeline's options name.
+  std::shared_ptr<const Target> target;
   /// embed, sidecar, none; empty: embed up to a limit.
   std::string weights;
-  std::string precision = "fp32", keepFp32, forceLow;
-  /// GPUs may round operands of products in fp32 to TF32.
-  bool tf32 = false;
-  std::string optimizerPrecision = "fp32";
-  bool lossScaling = false;
-  bool dataParallel = false;
-  double bucketMb = 0;
-  std::string gradComm;
-  unsigned zero = 0;
-  bool syncBatchNorm = false;
-  /// The cluster that steps are planned for, and where that was read.
+  /// The cluster that steps are planned for.
   std::optional<Cluster> cluster;
-  std::string target = "cpu", arch;
-  unsigned level = 2;
-  /// mlir, exec, llvm, obj, exe.
+  /// mlir, exec, ptx, llvm, obj, exe.
   std::string emit = "exe";
-  /// Micro-batches of a step.
-  int64_t gradAccumulation = 1;
-  /// Of all planned memory, or of activations in percent; negative: none.
-  int64_t budgetBytes = -1;
-  double budgetPercent = -1;
-  /// Names of nodes to save and to recompute.
-  std::string save, recompute;
   /// Find the largest batch that takes no more.
   std::optional<int64_t> fitBytes;
-  /// A file that describes the machine; empty: built-in figures.
-  std::string machine;
+  bool printPipeline = false;
   std::string dumpPasses, remarks, report;
 };
 
 /// Parses the command line. Returns nothing where --help or --version answered.
 /// Throws runtime::Error for wrong usage.
 std::optional<CompilerOptions> parseCompilerOptions(int argc, char **argv);
+
+/// The command line of ingot-opt that repeats the compile up to placed steps,
+/// or for `--emit mlir` up to kernels. Throws runtime::Error for values that
+/// cannot be written so.
+std::string printPipeline(const CompilerOptions &options);
+
+/// Throws a UserError as runtime::Error.
+[[noreturn]] void throwUserError(llvm::Error error);
+
+/// The value, or its UserError thrown.
+template <typename T> T unwrap(llvm::Expected<T> value) {
+  if (!value)
+    throwUserError(value.takeError());
+  return std::move(*value);
+}
 
 } // namespace ingot
 

@@ -16,12 +16,72 @@ static std::string oneLine(const llvm::Twine &text) {
   return line;
 }
 
+static llvm::LogicalResult emit(ErrorKind kind, Location where,
+                                const llvm::Twine &what,
+                                const llvm::Twine &hint) {
+  InFlightDiagnostic diagnostic = emitError(where) << oneLine(what);
+  diagnostic.attachNote(where) << kHintPrefix << oneLine(hint);
+  diagnostic.getUnderlyingDiagnostic()->getMetadata().push_back(
+      DiagnosticArgument(static_cast<unsigned>(kind)));
+  return diagnostic;
+}
+
 llvm::LogicalResult ingot::emitUserError(Location where,
                                          const llvm::Twine &what,
                                          const llvm::Twine &hint) {
-  InFlightDiagnostic diagnostic = emitError(where) << oneLine(what);
-  diagnostic.attachNote(where) << kHintPrefix << oneLine(hint);
-  return diagnostic;
+  return emit(ErrorKind::BadInput, where, what, hint);
+}
+
+static std::string spellOption(StringRef option) {
+  return ("--" + option).str();
+}
+
+static Location nameLoc(MLIRContext *context, StringRef name) {
+  return NameLoc::get(StringAttr::get(context, name));
+}
+
+llvm::LogicalResult ingot::emitOptionError(MLIRContext *context,
+                                           StringRef option,
+                                           const llvm::Twine &what,
+                                           const llvm::Twine &hint) {
+  return emit(ErrorKind::Usage, nameLoc(context, spellOption(option)), what,
+              hint);
+}
+
+std::optional<ErrorKind> ingot::getErrorKind(Diagnostic &diagnostic) {
+  if (diagnostic.getSeverity() != DiagnosticSeverity::Error ||
+      diagnostic.getMetadata().empty())
+    return std::nullopt;
+  return static_cast<ErrorKind>(diagnostic.getMetadata()[0].getAsUnsigned());
+}
+
+char UserError::ID = 0;
+
+void UserError::log(llvm::raw_ostream &os) const {
+  os << where << ": " << what << "\n" << kHintPrefix << hint;
+}
+
+std::error_code UserError::convertToErrorCode() const {
+  return llvm::inconvertibleErrorCode();
+}
+
+llvm::Error ingot::makeOptionError(StringRef option, const llvm::Twine &what,
+                                   const llvm::Twine &hint) {
+  return llvm::make_error<UserError>(ErrorKind::Usage, spellOption(option),
+                                     what.str(), hint.str());
+}
+
+UserError ingot::takeUserError(llvm::Error error) {
+  std::optional<UserError> taken;
+  llvm::handleAllErrors(std::move(error),
+                        [&](const UserError &user) { taken.emplace(user); });
+  return *taken;
+}
+
+llvm::LogicalResult ingot::emitUserError(MLIRContext *context,
+                                         llvm::Error error) {
+  UserError user = takeUserError(std::move(error));
+  return emit(user.kind, nameLoc(context, user.where), user.what, user.hint);
 }
 
 void ingot::emitUserWarning(Location where, const llvm::Twine &what,

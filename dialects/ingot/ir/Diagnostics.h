@@ -2,8 +2,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Errors and warnings for users: where, what is wrong, and what to do about it.
-// They are MLIR diagnostics whose location is the place and whose note is the
-// hint, and drivers print them as
+// They are MLIR diagnostics whose location is the place, whose note is the
+// hint, and whose metadata is the kind, and drivers print them as
 //
 // error: WHERE: WHAT
 //
@@ -17,14 +17,62 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Location.h"
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/Support/Error.h"
 #include "llvm/Support/raw_ostream.h"
+#include <optional>
 #include <string>
 
 namespace ingot {
 
-/// Reports an error with a hint, and always fails. Both texts are single lines.
+/// What an error is about, which exit statuses tell.
+enum class ErrorKind : unsigned {
+  /// An option: exit status 2.
+  Usage,
+  /// The model or another file: exit status 3.
+  BadInput
+};
+
+/// Reports bad input with a hint, and always fails. Both texts are single
+/// lines.
 llvm::LogicalResult emitUserError(mlir::Location where, const llvm::Twine &what,
                                   const llvm::Twine &hint);
+
+/// Reports wrong usage of the option, which is named without dashes: passes,
+/// pipelines and tools call it the same.
+llvm::LogicalResult emitOptionError(mlir::MLIRContext *context,
+                                    llvm::StringRef option,
+                                    const llvm::Twine &what,
+                                    const llvm::Twine &hint);
+
+/// The kind of an error that this file's functions reported; none for an error
+/// of MLIR, which is a defect of the compiler.
+std::optional<ErrorKind> getErrorKind(mlir::Diagnostic &diagnostic);
+
+/// The same where there is no context yet, as while options are parsed.
+struct UserError : public llvm::ErrorInfo<UserError> {
+  UserError(ErrorKind kind, std::string where, std::string what,
+            std::string hint)
+      : kind(kind), where(std::move(where)), what(std::move(what)),
+        hint(std::move(hint)) {}
+
+  void log(llvm::raw_ostream &os) const override;
+  std::error_code convertToErrorCode() const override;
+
+  static char ID;
+  ErrorKind kind;
+  std::string where, what, hint;
+};
+
+/// A UserError about the option, which is named without dashes.
+llvm::Error makeOptionError(llvm::StringRef option, const llvm::Twine &what,
+                            const llvm::Twine &hint);
+
+/// What an error that is a UserError says.
+UserError takeUserError(llvm::Error error);
+
+/// Reports a UserError as a diagnostic; always fails.
+llvm::LogicalResult emitUserError(mlir::MLIRContext *context,
+                                  llvm::Error error);
 
 /// Reports a warning with a hint.
 void emitUserWarning(mlir::Location where, const llvm::Twine &what,

@@ -71,7 +71,7 @@ GraphImporter::inputType(const onnx::ValueInfoProto &input) {
     if (i == 0 && options.batch)
       shape.push_back(*options.batch);
     else if (!dim.dim_param().empty() && bound != options.dims.end())
-      shape.push_back(bound->second);
+      shape.push_back(bound->second.front());
     else if (dim.has_dim_value() && dim.dim_value() >= 0)
       shape.push_back(dim.dim_value());
     else {
@@ -97,16 +97,16 @@ LogicalResult GraphImporter::checkDims() {
     return emitUserError(
         file, "sizes are not known: " + llvm::join(unbound, ", "),
         "bind the batch with --batch N and other dimensions with --dim NAME=N");
-  for (const auto &dim : options.dims) {
-    if (symbolicNames.contains(dim.getKey()))
+  for (const auto &[dim, sizes] : options.dims) {
+    if (symbolicNames.contains(dim))
       continue;
     SmallVector<std::string> names;
     for (const auto &name : symbolicNames)
       names.push_back(name.getKey().str());
     llvm::sort(names);
-    return emitUserError(
-        NameLoc::get(StringAttr::get(module.getContext(), "--dim")),
-        "no input has a dimension called '" + dim.getKey() + "'",
+    return emitOptionError(
+        module.getContext(), "dim",
+        "no input has a dimension called '" + dim + "'",
         names.empty()
             ? "the model's inputs have no symbolic dimensions"
             : "the symbolic dimensions are: " + llvm::join(names, ", "));
@@ -430,9 +430,9 @@ LogicalResult GraphImporter::finish() {
 
 LogicalResult GraphImporter::run() {
   if (options.batch && *options.batch < 1)
-    return emitUserError(
-        NameLoc::get(StringAttr::get(module.getContext(), "--batch")),
-        "the batch must be at least 1", "use --batch N with N > 0");
+    return emitOptionError(module.getContext(), "batch",
+                           "the batch must be at least 1",
+                           "use --batch N with N > 0");
   builder.setInsertionPointToEnd(module.getBody());
   forward = func::FuncOp::create(builder, file, kForwardName,
                                  builder.getFunctionType({}, {}));

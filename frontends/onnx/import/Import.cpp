@@ -36,10 +36,10 @@ static LogicalResult verifyImport(ModuleOp module) {
                        "shapes and attributes with onnx.checker");
 }
 
-FailureOr<ImportedModel> onnx_import::importOnnx(StringRef path,
-                                                 const ImportOptions &options,
-                                                 MLIRContext &context) {
-  context.loadDialect<IngotDialect, func::FuncDialect>();
+/// Imports the model with one size for each dimension.
+static FailureOr<ImportedModel> importVariant(StringRef path,
+                                              const ImportOptions &options,
+                                              MLIRContext &context) {
   Location file = FileLineColLoc::get(&context, path, 0, 0);
   onnx::ModelProto model;
   if (failed(readModel(path, file, model)) || failed(storeRaw(file, model)))
@@ -67,6 +67,30 @@ FailureOr<ImportedModel> onnx_import::importOnnx(StringRef path,
   if (failed(verifyImport(*result.module)))
     return failure();
   result.exportTemplate = makeExportTemplate(serialized, importer.getStates());
+  return result;
+}
+
+FailureOr<ImportedModel> onnx_import::importOnnx(StringRef path,
+                                                 const ImportOptions &options,
+                                                 MLIRContext &context) {
+  context.loadDialect<IngotDialect, func::FuncDialect>();
+  std::vector<Variant> variants = listVariants(options.dims);
+  if (variants.size() == 1)
+    return importVariant(path, options, context);
+  ImportedModel result;
+  result.module = ModuleOp::create(FileLineColLoc::get(&context, path, 0, 0));
+  for (const Variant &variant : variants) {
+    ImportOptions one = options;
+    one.dims = variant.dims;
+    FailureOr<ImportedModel> imported = importVariant(path, one, context);
+    if (failed(imported))
+      return failure();
+    imported->module->setSymName(variant.name);
+    result.module->push_back(imported->module.release());
+    // Variants have the same parameters.
+    if (&variant == &variants.front())
+      result.exportTemplate = std::move(imported->exportTemplate);
+  }
   return result;
 }
 

@@ -9,9 +9,9 @@
 #ifndef INGOT_FRONTENDS_ONNX_IMPORT_IMPORT_H
 #define INGOT_FRONTENDS_ONNX_IMPORT_IMPORT_H
 
+#include "frontends/onnx/import/Dims.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
-#include "llvm/ADT/StringMap.h"
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,8 +22,9 @@ struct ImportOptions {
   /// The size of the first dimension of every data input, overriding a fixed
   /// one.
   std::optional<int64_t> batch;
-  /// The sizes of symbolic dimensions by name.
-  llvm::StringMap<int64_t> dims;
+  /// Sizes of symbolic dimensions by name. For several sizes the module is one
+  /// of modules, a variant for each combination, named after its sizes.
+  DimSizes dims;
   /// Regular expressions (POSIX extended, found anywhere in the name) of the
   /// parameters that are trained, and of those that are not; empty means that
   /// the model decides. `freeze` wins. A frozen running statistic makes its

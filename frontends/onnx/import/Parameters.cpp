@@ -62,9 +62,9 @@ static LogicalResult compile(MLIRContext *context, StringRef option,
   std::string error;
   if (text.empty() || regex.isValid(error))
     return success();
-  return emitUserError(NameLoc::get(StringAttr::get(context, option)),
-                       "'" + text + "' is not a regular expression: " + error,
-                       "use POSIX extended syntax, for example '^encoder\\.'");
+  return emitOptionError(
+      context, option, "'" + text + "' is not a regular expression: " + error,
+      "use POSIX extended syntax, for example '^encoder\\.'");
 }
 
 static bool isFloat(const onnx::TensorProto &tensor) {
@@ -123,8 +123,8 @@ FailureOr<llvm::StringMap<Role>> onnx_import::classifyInitializers(
     const onnx::GraphProto &graph, const ExporterMetadata &metadata,
     const ImportOptions &options, MLIRContext *context) {
   llvm::Regex trainable, freeze;
-  if (failed(compile(context, "--trainable", options.trainable, trainable)) ||
-      failed(compile(context, "--freeze", options.freeze, freeze)))
+  if (failed(compile(context, "trainable", options.trainable, trainable)) ||
+      failed(compile(context, "freeze", options.freeze, freeze)))
     return failure();
 
   llvm::StringSet<> running;

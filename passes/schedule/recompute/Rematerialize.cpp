@@ -10,6 +10,7 @@
 #include "dialects/ingot/support/Views.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "passes/cost/Cost.h"
+#include "passes/options/OptionValues.h"
 #include "passes/schedule/Order.h"
 #include "passes/schedule/Passes.h"
 #include "passes/schedule/arena/ArenaUse.h"
@@ -17,7 +18,6 @@
 #include "passes/schedule/recompute/FusionSlice.h"
 #include "passes/schedule/recompute/RecomputeSearch.h"
 #include "runtime/abi/Abi.h"
-#include "llvm/Support/Regex.h"
 
 namespace ingot {
 #define GEN_PASS_DEF_REMATERIALIZE
@@ -95,10 +95,9 @@ struct Rematerialize : ingot::impl::RematerializeBase<Rematerialize> {
   using RematerializeBase::RematerializeBase;
 
   void runOnOperation() override {
-    if (failed(compile("save", save, saveRegex)) ||
-        failed(compile("recompute", recompute, recomputeRegex)))
+    if (failed(readOptions()))
       return signalPassFailure();
-    if (budgetBytes < 0 && budgetPercent < 0 && recompute.empty())
+    if (memoryBudget.empty() && !names.recompute)
       return;
     StatePlaces states(getOperation());
     target = Target::of(getOperation());
@@ -114,20 +113,18 @@ struct Rematerialize : ingot::impl::RematerializeBase<Rematerialize> {
   }
 
 private:
-  Location optionLoc(StringRef option) {
-    return NameLoc::get(StringAttr::get(&getContext(), option));
-  }
-
-  LogicalResult compile(StringRef key, StringRef text,
-                        std::shared_ptr<llvm::Regex> &regex) {
-    if (text.empty())
+  LogicalResult readOptions() {
+    auto parsedNames = RematNames::parse("remat", *remat);
+    if (!parsedNames)
+      return emitUserError(&getContext(), parsedNames.takeError());
+    names = std::move(*parsedNames);
+    if (memoryBudget.empty())
       return success();
-    regex = std::make_shared<llvm::Regex>(text);
-    std::string problem;
-    if (!regex->isValid(problem))
-      return emitUserError(optionLoc("--remat"),
-                           key + "='" + text + "': " + problem,
-                           "give a regular expression for ONNX node names");
+    auto parsedSize = MemorySize::parse("memory-budget", memoryBudget,
+                                        /*allowPercent=*/true);
+    if (!parsedSize)
+      return emitUserError(&getContext(), parsedSize.takeError());
+    size = *parsedSize;
     return success();
   }
 
@@ -222,9 +219,9 @@ private:
         continue;
       for (unsigned buffer : node.writes) {
         recipes[buffer] = findRecipe(graph, buffer, *cut, machine);
-        if (!matches(node.op, saveRegex))
+        if (!matches(node.op, names.save))
           allowed.set(buffer);
-        if (matches(node.op, recomputeRegex))
+        if (matches(node.op, names.recompute))
           again.set(buffer);
       }
     }
@@ -247,11 +244,11 @@ private:
     int64_t bytes = StepGraph(signature, *target).getArenaBytes();
     if (bytes > budget && isSmallest) {
       before.erase();
-      return emitUserError(
-          optionLoc("--memory-budget"),
+      return emitOptionError(
+          &getContext(), "memory-budget",
           "the step does not fit; the smallest possible is " +
               Twine(fixedBytes + bytes) + " bytes" +
-              (budgetPercent >= 0 ? " at the peak" : ""),
+              (size.isPercent ? " at the peak" : ""),
           "allow that much, or compile with a smaller --batch");
     }
     if (bytes > budget) {
@@ -315,17 +312,18 @@ private:
     return {bytes, measureArenaUse(graph, lifetimes)};
   }
 
-  /// Of the arena. `budgetPercent` is of the activations without a budget.
+  /// Of the arena. A share is of the activations without a budget.
   int64_t findBudget(func::FuncOp func) {
-    if (budgetPercent < 0)
-      return budgetBytes < 0 ? std::numeric_limits<int64_t>::max()
-                             : budgetBytes - fixedBytes;
+    if (memoryBudget.empty())
+      return std::numeric_limits<int64_t>::max();
+    if (!size.isPercent)
+      return static_cast<int64_t>(size.number) - fixedBytes;
     StepGraph graph(Signature(func), *target);
     auto [bytes, use] = planWithout(graph);
     int64_t other =
         use.gradientBytes + use.workspaceBytes + use.communicationBytes;
     auto activations = static_cast<double>(bytes - other);
-    return other + static_cast<int64_t>(activations * budgetPercent / 100);
+    return other + static_cast<int64_t>(activations * size.number / 100);
   }
 
   void report(func::FuncOp func, const RecomputeSearch &search,
@@ -353,7 +351,8 @@ private:
                    .str());
   }
 
-  std::shared_ptr<llvm::Regex> saveRegex, recomputeRegex;
+  RematNames names;
+  MemorySize size;
   /// Beside the arena: states, and staging of inputs.
   int64_t fixedBytes = 0, budget = 0;
   std::shared_ptr<const Target> target;

@@ -52,7 +52,7 @@ def build(folder, name, *passes):
     run(
         "ingot-opt", folder / "network.onnx", "--batch", BATCH, "--ingot-simplify",
         "--ingot-attach-loss=loss=cross-entropy", "--ingot-differentiate", "--ingot-simplify",
-        "--ingot-assign-precision=type=bf16", *passes, "--ingot-apply-optimizer=optimizer=sgd",
+        "--ingot-assign-precision=precision=bf16", *passes, "--ingot-apply-optimizer=optimizer=sgd",
         "--ingot-keep-low-copies", "--ingot-simplify", "-o", module,
     )  # fmt: skip
     return module

@@ -1,7 +1,7 @@
-// RUN: ingot-opt %s --ingot-apply-optimizer="optimizer=adamw moment-precision=bf16" | FileCheck %s
-// RUN: not ingot-opt %s --ingot-apply-optimizer="moment-precision=fp16" 2>&1 | FileCheck %s --check-prefix=ERROR
+// RUN: ingot-opt %s --ingot-apply-optimizer="optimizer=adamw optimizer-precision=bf16" | FileCheck %s
+// RUN: not ingot-opt %s --ingot-apply-optimizer="optimizer-precision=fp16" 2>&1 | FileCheck %s --check-prefix=ERROR
 
-// ERROR: --optimizer-precision{{.*}}unknown precision 'fp16'
+// ERROR: --optimizer-precision{{.*}}unknown optimizer-precision 'fp16'
 // ERROR: choose fp32 or bf16
 
 // Only updates in f32 have moments to shorten.

@@ -1,4 +1,4 @@
-// RUN: ingot-opt %s --split-input-file --ingot-rematerialize=budget-bytes=120000 | FileCheck %s
+// RUN: ingot-opt %s --split-input-file --ingot-rematerialize=memory-budget=120000 | FileCheck %s
 
 // Tests that plans follow the module's machine: where elementwise work is
 // slower than products, the product runs again.

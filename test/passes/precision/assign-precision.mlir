@@ -1,5 +1,5 @@
 // RUN: ingot-opt %s --ingot-assign-precision --split-input-file | FileCheck %s
-// RUN: ingot-opt %s --ingot-assign-precision=type=fp16 --split-input-file | FileCheck %s --check-prefix=FP16
+// RUN: ingot-opt %s --ingot-assign-precision=precision=fp16 --split-input-file | FileCheck %s --check-prefix=FP16
 
 // Contractions read low precision; what is read again by one is rounded.
 // CHECK-LABEL: func.func @chain

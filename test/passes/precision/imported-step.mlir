@@ -1,8 +1,8 @@
 // RUN: ingot-opt %s --ingot-scale-loss --ingot-differentiate -o %t
 // RUN: FileCheck %s --input-file %t
-// RUN: ingot-opt %t --ingot-assign-precision=type=fp16 --ingot-unscale-gradients -o %t.scaled
+// RUN: ingot-opt %t --ingot-assign-precision=precision=fp16 --ingot-unscale-gradients -o %t.scaled
 // RUN: ingot-eval %t.scaled --function train_step | FileCheck %s --check-prefix SCALED
-// RUN: ingot-opt %s --ingot-differentiate --ingot-assign-precision=type=fp16 -o %t.plain
+// RUN: ingot-opt %s --ingot-differentiate --ingot-assign-precision=precision=fp16 -o %t.plain
 // RUN: ingot-eval %t.plain --function train_step | FileCheck %s --check-prefix PLAIN
 
 // A step that came with its backward pass starts from the scale.

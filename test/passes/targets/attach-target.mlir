@@ -5,12 +5,35 @@
 // RUN: not ingot-opt %s --ingot-attach-target="target=cuda arch=sm_70" 2>&1 | FileCheck %s --check-prefix=ARCH
 // RUN: not ingot-opt %s --ingot-attach-target=tf32 2>&1 | FileCheck %s --check-prefix=MATH
 // RUN: echo 'module attributes {ingot.target = #ingot.target<"npu">} {}' > %t.bad
-// RUN: not ingot-opt %t.bad 2>&1 | FileCheck %s --check-prefix=KIND
+// RUN: not ingot-opt %t.bad 2>&1 | FileCheck %s --check-prefix=ATTR
 
 // CPU:      ingot.target = #ingot.target<"cpu">
 // CUDA:     ingot.target = #ingot.target<"cuda", arch = "sm_80", math = tf32>
 // EMULATOR: ingot.target = #ingot.target<"emulator">
-// KIND:     no target named 'npu'; there are cpu, cuda, emulator
+// KIND:     --target{{.*}}unknown target 'npu'
+// KIND:     choose one of cpu, cuda, emulator
+// ATTR:     no target named 'npu'; there are cpu, cuda, emulator
 // ARCH:     no GPU architecture from sm_80 on is named 'sm_70'
 // MATH:     a CPU has no TF32
+
+// RUN: ingot-opt %s --ingot-attach-target="target=cuda precision=bf16 data-parallel" | FileCheck %s --check-prefix=STEPS
+// RUN: echo '{"threads": 3}' > %t.json
+// RUN: ingot-opt %s --ingot-attach-target="target=cuda machine=%t.json" | FileCheck %s --check-prefix=FILE
+// RUN: ingot-opt %s --ingot-attach-target | ingot-opt --ingot-attach-target=target=cuda | FileCheck %s --check-prefix=KEPT
+// RUN: echo '{"thread": 3}' > %t.wrong.json
+// RUN: not ingot-opt %s --ingot-attach-target=machine=%t.wrong.json 2>&1 | FileCheck %s --check-prefix=WRONG
+// RUN: not ingot-opt %s --ingot-attach-target=machine=%t.none 2>&1 | FileCheck %s --check-prefix=NONE
+
+// What the trainer is told, and the figures of the target.
+// STEPS: ingot.data_parallel
+// STEPS-SAME: ingot.machine = {{.*}}memory_bandwidth = 2.5{{0*}}e+12
+// STEPS-SAME: ingot.precision = "bf16"
+
+// A file replaces some figures; without one, a module keeps its own.
+// FILE: memory_bandwidth = 2.5{{0*}}e+12
+// FILE-SAME: threads = 3.0
+// KEPT: device_workspace_bytes = 0.0
+// KEPT-SAME: #ingot.target<"cuda">
+// WRONG: no field named 'thread'
+// NONE: cannot read
 module {}

@@ -106,7 +106,7 @@ TEST_P(CompiledMath, HoldsItsBound) {
   for (auto [i, x] : llvm::enumerate(inputs))
     argument.real(i) = x;
 
-  auto compiled = CompiledModule::compile(*module, /*level=*/2);
+  auto compiled = CompiledModule::compile(*module, PipelineOptions());
   ASSERT_TRUE(static_cast<bool>(compiled))
       << llvm::toString(compiled.takeError());
   auto results = (*compiled)->run("f", argument);

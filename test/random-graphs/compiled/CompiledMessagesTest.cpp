@@ -138,8 +138,9 @@ TEST_P(CompiledMessages, SayWhatTheProcessorsSay) {
   PassManager passes(&context);
   passes.addNestedPass<func::FuncOp>(createDecompose());
   ASSERT_TRUE(succeeded(passes.run(*module)));
-  auto compiled =
-      CompiledModule::compile(*module, /*level=*/2, Backend::EmulatedCuda);
+  PipelineOptions options;
+  options.target = "emulator";
+  auto compiled = CompiledModule::compile(*module, options);
   ASSERT_TRUE(static_cast<bool>(compiled))
       << llvm::toString(compiled.takeError());
 

@@ -19,9 +19,9 @@ using reference::Tensor;
 
 namespace {
 
-/// The backend, and the ranks that share the work.
+/// The target, and the ranks that share the work.
 class CompiledShards
-    : public ::testing::TestWithParam<std::tuple<Backend, int64_t>> {};
+    : public ::testing::TestWithParam<std::tuple<const char *, int64_t>> {};
 
 /// Elements of two tensors in one bucket: the first one ends within a shard.
 constexpr int64_t kFirst = 70 * 100, kSecond = 333;
@@ -47,7 +47,7 @@ func.func @f(%a: tensor<70x100xf32> {ingot.name = "a"}, %b: tensor<333xf32> {ing
 } // namespace
 
 TEST_P(CompiledShards, RunOneRanksElements) {
-  auto [backend, ranks] = GetParam();
+  auto [target, ranks] = GetParam();
   static_assert(kSecondAt == 7008 && kBucket == 7341);
   DialectRegistry registry;
   registerIngotDialects(registry);
@@ -55,7 +55,9 @@ TEST_P(CompiledShards, RunOneRanksElements) {
   context.loadAllAvailableDialects();
   auto module = parseSourceString<ModuleOp>(kSource, &context);
   ASSERT_TRUE(module);
-  auto compiled = CompiledModule::compile(*module, /*level=*/2, backend);
+  PipelineOptions options;
+  options.target = target;
+  auto compiled = CompiledModule::compile(*module, options);
   ASSERT_TRUE(static_cast<bool>(compiled))
       << llvm::toString(compiled.takeError());
 
@@ -92,11 +94,11 @@ TEST_P(CompiledShards, RunOneRanksElements) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Ranks, CompiledShards,
-    ::testing::Combine(::testing::Values(Backend::Cpu, Backend::EmulatedCuda),
-                       ::testing::Values(1, 2, 3, 8)),
-    [](const auto &info) {
-      return std::to_string(std::get<1>(info.param)) +
-             (std::get<0>(info.param) == Backend::Cpu ? "_cpu" : "_cuda");
-    });
+INSTANTIATE_TEST_SUITE_P(Ranks, CompiledShards,
+                         ::testing::Combine(::testing::Values("cpu",
+                                                              "emulator"),
+                                            ::testing::Values(1, 2, 3, 8)),
+                         [](const auto &info) {
+                           return std::to_string(std::get<1>(info.param)) +
+                                  "_" + std::get<0>(info.param);
+                         });

@@ -40,8 +40,9 @@ TEST_P(CompiledTiles, ComputeWhatTheInterpreterDoes) {
   auto expected = reference::evaluate(function, arguments);
   ASSERT_TRUE(static_cast<bool>(expected))
       << llvm::toString(expected.takeError());
-  auto compiled =
-      CompiledModule::compile(*module, /*level=*/2, Backend::EmulatedCuda);
+  PipelineOptions options;
+  options.target = "emulator";
+  auto compiled = CompiledModule::compile(*module, options);
   ASSERT_TRUE(static_cast<bool>(compiled))
       << llvm::toString(compiled.takeError());
   auto actual = (*compiled)->run("f", arguments);

@@ -184,7 +184,7 @@ def plan(opt, text, budget):
             [
                 opt,
                 "-",
-                f"--ingot-rematerialize=budget-bytes={budget}",
+                f"--ingot-rematerialize=memory-budget={budget}",
                 "--remarks-filter=.*",
                 "--remark-format=yaml",
                 f"--remarks-output-file={remarks.name}",

@@ -1,4 +1,4 @@
-// RUN: ingot-opt %s --ingot-rematerialize=budget-bytes=120000 | FileCheck %s
+// RUN: ingot-opt %s --ingot-rematerialize=memory-budget=120000 | FileCheck %s
 
 // The loss stands behind the backward pass, which does not need it, as losses that are computed in chunks do. What
 // lives across the peak runs again, as if the loss stood where it could.

@@ -1,4 +1,4 @@
-// RUN: ingot-opt %s --ingot-rematerialize=budget-bytes=365000 | FileCheck %s
+// RUN: ingot-opt %s --ingot-rematerialize=memory-budget=365000 | FileCheck %s
 
 // Three parts of one product live from the forward to the backward pass, beside
 // another product. Each part alone would pay for the whole product; together

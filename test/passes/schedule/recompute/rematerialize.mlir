@@ -1,8 +1,8 @@
-// RUN: ingot-opt %s --ingot-rematerialize=budget-bytes=120000 | FileCheck %s
-// RUN: ingot-opt %s --ingot-rematerialize=budget-percent=100 | FileCheck %s --check-prefix=ALL
-// RUN: not ingot-opt %s --ingot-rematerialize=budget-bytes=1000 2>&1 | FileCheck %s --check-prefix=SMALL
-// RUN: ingot-opt %s --ingot-rematerialize=recompute=dear | FileCheck %s --check-prefix=NAMED
-// RUN: not ingot-opt %s "--ingot-rematerialize=budget-bytes=120000 save=cheap|dear" 2>&1 | FileCheck %s --check-prefix=SMALL
+// RUN: ingot-opt %s --ingot-rematerialize=memory-budget=120000 | FileCheck %s
+// RUN: ingot-opt %s --ingot-rematerialize=memory-budget=100% | FileCheck %s --check-prefix=ALL
+// RUN: not ingot-opt %s --ingot-rematerialize=memory-budget=1000 2>&1 | FileCheck %s --check-prefix=SMALL
+// RUN: ingot-opt %s --ingot-rematerialize=remat=recompute=dear | FileCheck %s --check-prefix=NAMED
+// RUN: not ingot-opt %s "--ingot-rematerialize=memory-budget=120000 remat=save=cheap|dear" 2>&1 | FileCheck %s --check-prefix=SMALL
 
 // Both %cheap and %dear live from the forward to the backward pass, while
 // %wide makes the peak. The kernel of %cheap runs again, the product does not.

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "passes/PipelineOptions.h"
+
+#include "dialects/ingot/ir/Diagnostics.h"
+#include "passes/autodiff/Optimizers.h"
+#include "passes/parallel/GradComm.h"
+
+using namespace ingot;
+using llvm::StringRef;
+
+llvm::ArrayRef<llvm::StringLiteral> ingot::getOptimizerNames() {
+  return Optimizer::getNames();
+}
+
+llvm::Error PipelineOptions::check() const {
+  for (const PipelineOption *option : all)
+    if (llvm::Error error = option->check())
+      return error;
+  for (const PipelineOption *option :
+       std::initializer_list<const PipelineOption *>{&gradComm, &zero,
+                                                     &syncBatchNorm})
+    if (!dataParallel && !option->getGivenTexts().empty())
+      return makeOptionError(option->getName(), "requires --data-parallel",
+                             "add --data-parallel, or leave it out");
+  auto comm = GradComm::parse(gradComm);
+  if (!comm)
+    return comm.takeError();
+  if (zero > 0 && comm->compresses())
+    return makeOptionError(gradComm.getName(),
+                           "compression needs whole gradients",
+                           "compile with --zero 0, or send bf16");
+  if (tf32 && target == "cpu")
+    return makeOptionError(tf32.getName(), "CPUs do not support TF32",
+                           "leave it out, or compile with --target cuda");
+  if (!memoryBudget.empty()) {
+    auto size = MemorySize::parse(memoryBudget.getName(), memoryBudget,
+                                  /*allowPercent=*/true);
+    if (!size)
+      return size.takeError();
+  }
+  return RematNames::parse(remat.getName(), remat.getGivenTexts()).takeError();
+}
+
+/// As MLIR parses the value of an option: in quotes where it has to be.
+static std::string quote(StringRef text) {
+  if (text.find_first_of(" '\"{}") == StringRef::npos)
+    return text.str();
+  StringRef mark = text.contains('\'') ? "\"" : "'";
+  return (mark + text + mark).str();
+}
+
+/// Whether MLIR parses the written option as this value.
+static bool isReadAs(const std::string &written, size_t option,
+                     const std::string &text) {
+  PipelineOptions read;
+  return succeeded(read.parseFromString(written, llvm::nulls())) &&
+         read.all[option]->getGivenTexts() == std::vector{text};
+}
+
+llvm::Expected<std::string> PipelineOptions::print() const {
+  std::string printed;
+  for (auto [i, option] : llvm::enumerate(all))
+    for (const std::string &text : option->getGivenTexts()) {
+      if (text.empty() && !option->isFlag())
+        continue;
+      std::string written = option->getName().str();
+      if (!option->isFlag())
+        written += "=" + quote(text);
+      if (!isReadAs(written, i, text))
+        return makeOptionError(option->getName(),
+                               "'" + text + "' cannot be written in a pipeline",
+                               "use one kind of quotation marks, and no spaces "
+                               "at the ends");
+      printed += (printed.empty() ? "" : " ") + written;
+    }
+  return printed;
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// The options of the compiler that reach passes, declared once: ingotc's
+// command line, the pipelines of ingot-opt and ingot-eval have them from here.
+// Each has the same name everywhere, in the errors of passes too.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_PASSES_PIPELINEOPTIONS_H
+#define INGOT_PASSES_PIPELINEOPTIONS_H
+
+#include "passes/options/Setting.h"
+
+namespace ingot {
+
+/// The names of all optimizers.
+llvm::ArrayRef<llvm::StringLiteral> getOptimizerNames();
+
+struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
+  /// All options below, in their order.
+  std::vector<PipelineOption *> all;
+
+  //===--------------------------------------------------------------------===//
+  // What is trained
+  //===--------------------------------------------------------------------===//
+
+  Setting<std::string> loss{
+      *this, "loss",
+      "cross-entropy[:AXIS], mse, bce-with-logits or output:NAME; needed "
+      "unless the only output is a float scalar"};
+  Setting<std::string> optimizer{*this, "optimizer",
+                                 joinChoices(getOptimizerNames()), "adamw",
+                                 oneOf(getOptimizerNames())};
+  Setting<std::string> noDecay{
+      *this, "no-decay",
+      "parameters without weight decay (regular expression)"};
+  Setting<bool> clip{*this, "clip",
+                     "compile in gradient clipping by global norm"};
+  Setting<int64_t> gradAccumulation{
+      *this, "grad-accumulation",
+      "micro-batches per step: the update uses the mean over all of them", 1,
+      between<int64_t>(1, 1 << 20)};
+
+  //===--------------------------------------------------------------------===//
+  // Precision
+  //===--------------------------------------------------------------------===//
+
+  Setting<std::string> precision{
+      *this, "precision",
+      "precision of contractions: fp32, bf16, or fp16 with loss scaling",
+      "fp32", oneOf(kPrecisions)};
+  Setting<std::string> keepFp32{
+      *this, "keep-fp32", "ONNX nodes that stay in fp32 (regular expression)"};
+  Setting<std::string> forceLow{
+      *this, "force-low",
+      "additional ONNX nodes that run in 16 bits (regular expression)"};
+  Setting<bool> tf32{
+      *this, "tf32",
+      "matmuls and convolutions in fp32 use TF32 on a GPU's tensor cores: "
+      "operands are rounded to 10 bits of mantissa"};
+  Setting<std::string> optimizerPrecision{
+      *this, "optimizer-precision",
+      "precision of the optimizer's moments in memory: fp32, or bf16 with "
+      "stochastic rounding",
+      "fp32", oneOf(kOptimizerPrecisions)};
+  Setting<bool> lossScaling{
+      *this, "loss-scaling",
+      "scale the loss dynamically in other precisions than fp16 too"};
+
+  //===--------------------------------------------------------------------===//
+  // Ranks
+  //===--------------------------------------------------------------------===//
+
+  Setting<bool> dataParallel{
+      *this, "data-parallel",
+      "average gradients over the ranks that mpirun starts"};
+  Setting<double> bucketMb{
+      *this, "bucket-mb",
+      "bucket size: MiB of gradients per all-reduce (from the latency and "
+      "bandwidth of the machine's link)",
+      0, between(0.001, 4096.0)};
+  Setting<std::string> gradComm{
+      *this, "grad-comm",
+      "format in which gradients are sent: bf16, fp16, powersgd:RANK, int8, "
+      "topk:FRACTION, and start:STEPS, separated by commas (fp32)"};
+  Setting<unsigned> zero{
+      *this, "zero",
+      "ZeRO stage: shard the optimizer's state (1) and the reduced gradients "
+      "(2) over the ranks",
+      0, between(0U, 2U)};
+  Setting<bool> syncBatchNorm{
+      *this, "sync-batch-norm",
+      "batch normalization computes its statistics over all ranks' samples"};
+
+  //===--------------------------------------------------------------------===//
+  // The machine
+  //===--------------------------------------------------------------------===//
+
+  Setting<std::string> target{*this, "target", "cpu or cuda", "cpu"};
+  Setting<std::string> arch{
+      *this, "arch",
+      "LLVM's name of a CPU, or native, which is the default; for cuda a GPU "
+      "architecture, sm_90 by default"};
+  Setting<std::string> machine{
+      *this, "machine",
+      "JSON file of the machine to plan for, from ingot-measure"};
+
+  //===--------------------------------------------------------------------===//
+  // Kernels and memory
+  //===--------------------------------------------------------------------===//
+
+  Setting<unsigned> level{
+      *this, "level",
+      "0: one kernel per op, no library calls, no reuse of memory; 1: fused, "
+      "with little optimization of kernels; 2 and 3: fused",
+      2, between(0U, 3U)};
+  Setting<std::string> memoryBudget{
+      *this, "memory-budget",
+      "SIZE of all planned memory, or N% of the activations: recompute until "
+      "the step fits"};
+  ListSetting remat{*this, "remat",
+                    "save=REGEX or recompute=REGEX: whether to save or "
+                    "recompute the results of ONNX nodes with such names"};
+
+  /// The module holds a module for each combination of sizes of dimensions, as
+  /// the importer makes them.
+  Setting<bool> variants{
+      *this, "variants",
+      "the module holds a module for each combination of sizes"};
+
+  /// Checks values that were given, alone and together.
+  llvm::Error check() const;
+  /// What was given, as the pipelines of ingot-opt parse it. Fails for a value
+  /// that cannot be written so.
+  llvm::Expected<std::string> print() const;
+};
+
+} // namespace ingot
+
+#endif // INGOT_PASSES_PIPELINEOPTIONS_H

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "passes/options/OptionValues.h"
+
+#include "dialects/ingot/ir/Diagnostics.h"
+#include "llvm/ADT/STLExtras.h"
+
+#include <charconv>
+
+using namespace ingot;
+using llvm::StringLiteral;
+using llvm::StringRef;
+
+std::string ingot::joinChoices(llvm::ArrayRef<StringLiteral> choices) {
+  std::string text;
+  for (auto [i, choice] : llvm::enumerate(choices)) {
+    if (i > 0)
+      text += i + 1 == choices.size() ? " or " : ", ";
+    text += choice;
+  }
+  return text;
+}
+
+llvm::Error ingot::checkChoice(StringRef option, StringRef text,
+                               llvm::ArrayRef<StringLiteral> choices) {
+  if (llvm::is_contained(choices, text))
+    return llvm::Error::success();
+  return makeOptionError(option, "unknown " + option + " '" + text + "'",
+                         "choose " + joinChoices(choices));
+}
+
+llvm::Expected<std::shared_ptr<llvm::Regex>> ingot::parseRegex(StringRef option,
+                                                               StringRef text) {
+  std::shared_ptr<llvm::Regex> regex;
+  if (text.empty())
+    return regex;
+  regex = std::make_shared<llvm::Regex>(text);
+  std::string problem;
+  if (!regex->isValid(problem))
+    return makeOptionError(
+        option, "'" + text + "' is not a regular expression: " + problem,
+        "use POSIX extended syntax, such as '^encoder|norm'");
+  return regex;
+}
+
+llvm::Expected<MemorySize> MemorySize::parse(StringRef option, StringRef text,
+                                             bool allowPercent) {
+  static constexpr std::pair<StringLiteral, double> units[] = {
+      {"", 1},
+      {"KiB", 1024.0},
+      {"MiB", 1024.0 * 1024},
+      {"GiB", 1024.0 * 1024 * 1024},
+      {"MB", 1e6},
+      {"GB", 1e9},
+      {"%", 0}};
+  double number = -1;
+  auto parsed = std::from_chars(text.begin(), text.end(), number);
+  StringRef unit = StringRef(parsed.ptr, text.end() - parsed.ptr).ltrim(' ');
+  const auto *known = llvm::find_if(
+      units, [&](const auto &known) { return known.first == unit; });
+  bool isPercent = unit == "%";
+  double bytes = known == std::end(units) ? -1 : number * known->second;
+  if (parsed.ec != std::errc() || !(number >= 0) || bytes < 0 || bytes > 9e18 ||
+      (isPercent && (number > 100 || !allowPercent)))
+    return makeOptionError(
+        option, "invalid size '" + text + "'",
+        llvm::Twine("give bytes, or a number with KiB, MiB, GiB, MB or GB") +
+            (allowPercent ? ", or a percentage of the activations such as 50%"
+                          : ""));
+  return MemorySize{isPercent ? number : bytes, isPercent};
+}
+
+llvm::Expected<RematNames>
+RematNames::parse(StringRef option, llvm::ArrayRef<std::string> texts) {
+  RematNames names;
+  for (StringRef text : texts) {
+    auto [key, value] = text.split('=');
+    auto *regex = key == "save"        ? &names.save
+                  : key == "recompute" ? &names.recompute
+                                       : nullptr;
+    if (!regex || value.empty())
+      return makeOptionError(
+          option, "'" + text + "' is not save=REGEX or recompute=REGEX",
+          "name ONNX nodes, like save=attn");
+    if (*regex)
+      return makeOptionError(option, "'" + key + "' is given twice",
+                             "join the expressions with |");
+    auto parsed = parseRegex(option, value);
+    if (!parsed)
+      return parsed.takeError();
+    *regex = std::move(*parsed);
+  }
+  return names;
+}

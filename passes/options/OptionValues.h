@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// Values of options as users write them: one place reads and checks each kind,
+// for passes, pipelines and tools. Errors are UserErrors about the option.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_PASSES_OPTIONS_OPTIONVALUES_H
+#define INGOT_PASSES_OPTIONS_OPTIONVALUES_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/Support/Error.h"
+#include "llvm/Support/Regex.h"
+#include <memory>
+#include <string>
+
+namespace ingot {
+
+/// What contractions, and the optimizer's moments, can be stored in.
+inline constexpr llvm::StringLiteral kPrecisions[] = {"fp32", "bf16", "fp16"};
+inline constexpr llvm::StringLiteral kOptimizerPrecisions[] = {"fp32", "bf16"};
+
+/// `a, b or c`.
+std::string joinChoices(llvm::ArrayRef<llvm::StringLiteral> choices);
+
+/// Succeeds if `text` is one of the choices.
+llvm::Error checkChoice(llvm::StringRef option, llvm::StringRef text,
+                        llvm::ArrayRef<llvm::StringLiteral> choices);
+
+/// A regular expression (POSIX extended), found anywhere in names; null for an
+/// empty text.
+llvm::Expected<std::shared_ptr<llvm::Regex>> parseRegex(llvm::StringRef option,
+                                                        llvm::StringRef text);
+
+/// SIZE, as bytes or with a unit, or N%.
+struct MemorySize {
+  double number = 0;
+  bool isPercent = false;
+
+  static llvm::Expected<MemorySize>
+  parse(llvm::StringRef option, llvm::StringRef text, bool allowPercent);
+};
+
+/// What users decide about recomputation: regular expressions for the names of
+/// nodes whose results are saved, and recomputed. Each comes as
+/// `save=REGEX` or `recompute=REGEX`.
+struct RematNames {
+  std::shared_ptr<llvm::Regex> save, recompute;
+
+  static llvm::Expected<RematNames> parse(llvm::StringRef option,
+                                          llvm::ArrayRef<std::string> texts);
+};
+
+} // namespace ingot
+
+#endif // INGOT_PASSES_OPTIONS_OPTIONVALUES_H

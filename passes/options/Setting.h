@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// An option of a pipeline that command lines can be made of: MLIR's, with the
+// value as users write it, and a check.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_PASSES_OPTIONS_SETTING_H
+#define INGOT_PASSES_OPTIONS_SETTING_H
+
+#include "mlir/Pass/PassOptions.h"
+#include "passes/options/OptionValues.h"
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace ingot {
+
+/// An option, whatever its type. Errors are UserErrors about it.
+class PipelineOption {
+public:
+  PipelineOption(llvm::StringRef name, std::string help)
+      : name(name), help(std::move(help)) {}
+  virtual ~PipelineOption() = default;
+
+  llvm::StringRef getName() const { return name; }
+  llvm::StringRef getHelp() const { return help; }
+  /// Whether it takes no value.
+  virtual bool isFlag() const { return false; }
+  /// Whether it may be given several times.
+  virtual bool isList() const { return false; }
+  /// The value before any is given, as users write it.
+  virtual std::string getDefaultText() const { return ""; }
+  /// What was given, as users write it: several values of a list, the empty
+  /// text of a flag.
+  virtual std::vector<std::string> getGivenTexts() const = 0;
+  /// Takes a value as users write it, one more of a list.
+  virtual llvm::Error set(llvm::StringRef text) = 0;
+  /// Whether a value that was given is one that the option may have.
+  virtual llvm::Error check() const { return llvm::Error::success(); }
+
+private:
+  llvm::StringRef name;
+  std::string help;
+};
+
+llvm::Error parseValue(llvm::StringRef option, llvm::StringRef text,
+                       std::string &value);
+llvm::Error parseValue(llvm::StringRef option, llvm::StringRef text,
+                       bool &value);
+llvm::Error parseValue(llvm::StringRef option, llvm::StringRef text,
+                       unsigned &value);
+llvm::Error parseValue(llvm::StringRef option, llvm::StringRef text,
+                       int64_t &value);
+llvm::Error parseValue(llvm::StringRef option, llvm::StringRef text,
+                       double &value);
+std::string printValue(const std::string &value);
+std::string printValue(bool value);
+std::string printValue(unsigned value);
+std::string printValue(int64_t value);
+std::string printValue(double value);
+
+/// Checks a value of the option.
+template <typename T>
+using ValueCheck = std::function<llvm::Error(llvm::StringRef, const T &)>;
+
+inline ValueCheck<std::string>
+oneOf(llvm::ArrayRef<llvm::StringLiteral> choices) {
+  return [choices](llvm::StringRef option, const std::string &value) {
+    return checkChoice(option, value, choices);
+  };
+}
+
+llvm::Error makeRangeError(llvm::StringRef option, const std::string &value,
+                           const std::string &low, const std::string &high);
+
+template <typename T> ValueCheck<T> between(T low, T high) {
+  return [low, high](llvm::StringRef option, const T &value) -> llvm::Error {
+    if (value >= low && value <= high)
+      return llvm::Error::success();
+    return makeRangeError(option, printValue(value), printValue(low),
+                          printValue(high));
+  };
+}
+
+/// An option with one value, or a flag. A member of a struct whose member `all`
+/// lists them.
+template <typename T>
+class Setting : public PipelineOption,
+                public mlir::detail::PassOptions::Option<T> {
+  using Base = mlir::detail::PassOptions::Option<T>;
+
+public:
+  template <typename Options>
+  Setting(Options &parent, llvm::StringRef name, std::string help,
+          T initial = T(), ValueCheck<T> valueCheck = {})
+      : PipelineOption(name, std::move(help)),
+        Base(parent, name, llvm::cl::desc(getHelp()), llvm::cl::init(initial)),
+        initial(initial), valueCheck(std::move(valueCheck)) {
+    parent.all.push_back(this);
+  }
+  using Base::operator=;
+
+  bool isFlag() const override { return std::is_same_v<T, bool>; }
+  std::string getDefaultText() const override { return printValue(initial); }
+  std::vector<std::string> getGivenTexts() const override {
+    if (!this->hasValue() || (isFlag() && this->getValue() == T()))
+      return {};
+    return {printValue(this->getValue())};
+  }
+  llvm::Error set(llvm::StringRef text) override {
+    T value = T();
+    if (llvm::Error error = parseValue(getName(), text, value))
+      return error;
+    *this = value;
+    return check();
+  }
+  llvm::Error check() const override {
+    if (!valueCheck || !this->hasValue())
+      return llvm::Error::success();
+    return valueCheck(getName(), this->getValue());
+  }
+
+private:
+  T initial;
+  ValueCheck<T> valueCheck;
+};
+
+/// An option that may be given several times.
+class ListSetting : public PipelineOption,
+                    public mlir::detail::PassOptions::ListOption<std::string> {
+  using Base = mlir::detail::PassOptions::ListOption<std::string>;
+
+public:
+  template <typename Options>
+  ListSetting(Options &parent, llvm::StringRef name, std::string help)
+      : PipelineOption(name, std::move(help)),
+        Base(parent, name, llvm::cl::desc(getHelp())) {
+    parent.all.push_back(this);
+  }
+
+  bool isList() const override { return true; }
+  std::vector<std::string> getGivenTexts() const override {
+    return std::vector<std::string>(this->begin(), this->end());
+  }
+  llvm::Error set(llvm::StringRef text) override {
+    std::vector<std::string> values = getGivenTexts();
+    values.push_back(text.str());
+    Base::operator=(values);
+    return llvm::Error::success();
+  }
+};
+
+} // namespace ingot
+
+#endif // INGOT_PASSES_OPTIONS_SETTING_H

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// What holds between the levels of the pipeline. Each pass changes nothing and
+// fails where a pass before it broke a rule that passes after it rely on.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_PASSES_VERIFY_PASSES_TD
+#define INGOT_PASSES_VERIFY_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def VerifyTrainingGraph : Pass<"ingot-verify-training-graph", "::mlir::ModuleOp"> {
+  let summary = "checks that a module is a complete training graph";
+  let description = [{
+    After autodiff, precision and parallel passes:
+
+    - there is a `@train_step`, and no `@forward` any more;
+    - no gradient is a result, and no cotangent an argument: the optimizer has taken them;
+    - `@eval_step` and `@predict` update no state;
+    - a state is the value of at most one argument and one result of a function; every other argument has a name and a
+      kind, and every other result a name, each of them once;
+    - what a collective starts is waited for by exactly one op.
+
+    Before and after: `@train_step(...) -> (tensor<f32> {ingot.name = "loss"}, tensor<4x3xf32> {ingot.state = @w})`
+  }];
+}
+
+def VerifyKernels : Pass<"ingot-verify-kernels", "::mlir::ModuleOp"> {
+  let summary = "checks that functions are kernels and library calls";
+  let description = [{
+    After fusion. A function holds fusions, library calls that the target supports, collectives, views and constants,
+    and nothing else. Fusions hold no composite but the library call that they are the epilogue of: what is inside them
+    has code for one element or for a whole kernel.
+
+    Before and after:
+    ```mlir
+    %0 = ingot.matmul %x, %w : (tensor<8x4xf32>, tensor<4x3xf32>) -> tensor<8x3xf32>
+    %1 = ingot.fusion loop(%0) : (tensor<8x3xf32>) -> tensor<8x3xf32> { ... }
+    ```
+  }];
+}
+
+def VerifyPlaced : Pass<"ingot-verify-placed", "::mlir::ModuleOp"> {
+  let summary = "checks the offsets of placed steps";
+  let description = [{
+    After `--ingot-place-steps`. The parts of a step's `memory` add up to the peak. Its `intervals` are aligned, and no
+    two that are in use at the same call overlap. Each buffer in the arena that a call takes, and its scratch, lie in an
+    interval which is in use at that call; inputs in one before the first call, outputs in one after the last. States
+    are aligned, lie in the state block, and do not overlap. That offsets are within the arena is verified by
+    `exec.step` itself.
+
+    Before and after:
+    ```mlir
+    exec.step @forward attributes {arena_bytes = 128 : i64, intervals = [#exec.interval<...>, ...], ...} {
+      %x = exec.buffer arena 0 : memref<8xf32>
+    ```
+  }];
+}
+
+def VerifyLowered : Pass<"ingot-verify-lowered", "::mlir::ModuleOp"> {
+  let summary = "checks that a module is of the LLVM dialect alone";
+  let description = [{
+    After `--ingot-lower-steps`, and after a device's kernels were taken out: what is left is translated to LLVM IR.
+
+    Before and after: `llvm.func @train_step(%context: !llvm.ptr, %state: !llvm.ptr, %arena: !llvm.ptr) { ... }`
+  }];
+}
+
+#endif // INGOT_PASSES_VERIFY_PASSES_TD

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// VerifyPlaced: what code generation and the runtime assume of placed steps.
+//
+// One sweep over a step's calls keeps the intervals in use sorted by offset, so
+// that each interval and buffer costs the logarithm of their number.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/exec/Exec.h"
+#include "dialects/ingot/builders/Builders.h"
+#include "dialects/ingot/ir/Dialect.h"
+#include "passes/verify/Passes.h"
+#include "runtime/abi/Abi.h"
+
+#include <map>
+#include <queue>
+
+namespace ingot {
+#define GEN_PASS_DEF_VERIFYPLACED
+#include "passes/verify/Passes.h.inc"
+} // namespace ingot
+
+using namespace mlir;
+using namespace ingot;
+
+namespace {
+
+/// Ranges of memory that do not overlap.
+class Ranges {
+public:
+  /// Returns false if the range overlaps another one.
+  bool insert(int64_t offset, int64_t end) {
+    if (offset == end)
+      return true;
+    auto [at, isNew] = ends.try_emplace(offset, end);
+    return isNew && (at == ends.begin() || std::prev(at)->second <= offset) &&
+           (std::next(at) == ends.end() || std::next(at)->first >= end);
+  }
+  void erase(int64_t offset) { ends.erase(offset); }
+  /// Whether one of the ranges holds this one.
+  bool contain(int64_t offset, int64_t end) const {
+    if (offset == end)
+      return true;
+    auto after = ends.upper_bound(offset);
+    return after != ends.begin() && std::prev(after)->second >= end;
+  }
+
+private:
+  /// By offset.
+  std::map<int64_t, int64_t> ends;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// States
+//===----------------------------------------------------------------------===//
+
+static LogicalResult verifyStates(ModuleOp module, int64_t stateBytes) {
+  Ranges places;
+  for (auto state : module.getOps<StateOp>()) {
+    if (state.getHalves())
+      continue;
+    auto attribute = state->getAttrOfType<IntegerAttr>(exec::kOffsetAttr);
+    if (!attribute)
+      return state.emitOpError("has no attribute '")
+             << exec::kOffsetAttr << "'";
+    // The offset of a shard is in the table of addresses.
+    if (state.getShard())
+      continue;
+    int64_t offset = attribute.getInt();
+    int64_t end = offset + byteSize(state.getTensorType());
+    if (!state.getGathered() && offset % INGOT_ALIGNMENT != 0)
+      return state.emitOpError("is at ") << offset << ", which is not aligned";
+    if (end > stateBytes)
+      return state.emitOpError("ends at ")
+             << end << ", behind the state block of " << stateBytes;
+    if (!places.insert(offset, end))
+      return state.emitOpError("overlaps another state at ") << offset;
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Steps
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// One step. A sweep over its calls knows which intervals are in use.
+class StepVerifier {
+public:
+  StepVerifier(exec::StepOp step, int64_t stateBytes)
+      : step(step), stateBytes(stateBytes) {}
+
+  LogicalResult verify() {
+    if (failed(verifyMemory()) || failed(readIntervals()) ||
+        failed(advance(0)) || failed(verifyValues(step.getInputs())))
+      return failure();
+    int64_t call = 0;
+    for (Operation &op : step.getBody().front()) {
+      if (auto buffer = dyn_cast<exec::BufferOp>(op)) {
+        if (failed(verifyBuffer(buffer)))
+          return failure();
+        continue;
+      }
+      if (!isa<exec::AbiCall>(op))
+        return op.emitOpError("is no call of the runtime");
+      if (failed(advance(call)) || failed(verifyCall(op, call)))
+        return failure();
+      ++call;
+    }
+    // What is read after the step is in use after all calls.
+    if (failed(advance(call)))
+      return failure();
+    return verifyValues(step.getOutputs());
+  }
+
+private:
+  LogicalResult verifyMemory() {
+    std::optional<exec::MemoryAttr> memory = step.getMemory();
+    if (!memory)
+      return step.emitOpError("has no attribute 'memory'");
+    int64_t sum = memory->getWeights() + memory->getOptimizer() +
+                  memory->getGradient() + memory->getActivation() +
+                  memory->getWorkspace() + memory->getCommunication();
+    if (sum != memory->getPeak())
+      return step.emitOpError("has parts of its memory that add up to ")
+             << sum << ", not to the peak of " << memory->getPeak();
+    return success();
+  }
+
+  LogicalResult readIntervals() {
+    for (auto interval : step.getIntervals().getAsRange<exec::IntervalAttr>()) {
+      if (interval.getOffset() % INGOT_ALIGNMENT != 0)
+        return step.emitOpError("has an interval at ")
+               << interval.getOffset() << ", which is not aligned";
+      // Empty tensors take no memory.
+      if (interval.getBytes() != 0)
+        intervals.push_back(interval);
+    }
+    llvm::stable_sort(
+        intervals, [](auto a, auto b) { return a.getFirst() < b.getFirst(); });
+    return success();
+  }
+
+  /// Goes on to a call: ends the intervals whose last call was before it, and
+  /// begins those whose first call it is.
+  LogicalResult advance(int64_t call) {
+    while (!ends.empty() && ends.top().first < call) {
+      inUse.erase(ends.top().second);
+      ends.pop();
+    }
+    for (; next < intervals.size() && intervals[next].getFirst() <= call;
+         ++next) {
+      int64_t offset = intervals[next].getOffset();
+      if (!inUse.insert(offset, offset + intervals[next].getBytes()))
+        return step.emitOpError("has intervals that overlap at ")
+               << offset << " in call " << call;
+      ends.emplace(intervals[next].getLast(), offset);
+    }
+    return success();
+  }
+
+  LogicalResult verifyValues(ArrayAttr values) {
+    for (auto value : values.getAsRange<exec::ValueAttr>())
+      if (!inUse.contain(value.getOffset(),
+                         value.getOffset() + byteSize(value.getType())))
+        return step.emitOpError("has '")
+               << value.getName() << "' in memory that is not planned for it";
+    return success();
+  }
+
+  LogicalResult verifyBuffer(exec::BufferOp buffer) {
+    int64_t end = static_cast<int64_t>(buffer.getOffset()) +
+                  byteSize(cast<ShapedType>(buffer.getType()));
+    if (buffer.getSpace() == exec::Space::State && end > stateBytes)
+      return buffer.emitOpError("ends at ")
+             << end << ", behind the state block of " << stateBytes;
+    return success();
+  }
+
+  LogicalResult verifyCall(Operation &op, int64_t call) {
+    auto check = [&](int64_t offset, int64_t bytes) -> LogicalResult {
+      if (inUse.contain(offset, offset + bytes))
+        return success();
+      return op.emitOpError("takes bytes ")
+             << offset << " to " << offset + bytes
+             << " of the arena, which are not planned for call " << call;
+    };
+    for (Value operand : op.getOperands()) {
+      auto buffer = operand.getDefiningOp<exec::BufferOp>();
+      if (!buffer)
+        return op.emitOpError("takes memory that is no exec.buffer");
+      if (buffer.getSpace() == exec::Space::Arena &&
+          failed(check(static_cast<int64_t>(buffer.getOffset()),
+                       byteSize(cast<ShapedType>(buffer.getType())))))
+        return failure();
+    }
+    // Of kernels that a target makes of the call.
+    if (auto scratch = op.getAttrOfType<exec::ScratchAttr>("scratch"))
+      return check(scratch.getOffset(), scratch.getBytes());
+    return success();
+  }
+
+  exec::StepOp step;
+  int64_t stateBytes;
+  /// In the order of their first calls; those before `next` have begun.
+  SmallVector<exec::IntervalAttr> intervals;
+  size_t next = 0;
+  Ranges inUse;
+  /// Last calls and offsets of the intervals in use, the earliest first.
+  using End = std::pair<int64_t, int64_t>;
+  std::priority_queue<End, std::vector<End>, std::greater<>> ends;
+};
+
+struct VerifyPlaced : ingot::impl::VerifyPlacedBase<VerifyPlaced> {
+  void runOnOperation() override {
+    if (failed(verifyModule(getOperation())))
+      return signalPassFailure();
+    markAllAnalysesPreserved();
+  }
+
+private:
+  static LogicalResult verifyModule(ModuleOp module) {
+    auto stateBytes = module->getAttrOfType<IntegerAttr>(exec::kStateBytesAttr);
+    if (!stateBytes)
+      return module.emitOpError("has no attribute '")
+             << exec::kStateBytesAttr << "'";
+    if (failed(verifyStates(module, stateBytes.getInt())))
+      return failure();
+    for (auto step : module.getOps<exec::StepOp>())
+      if (failed(StepVerifier(step, stateBytes.getInt()).verify()))
+        return failure();
+    return success();
+  }
+};
+
+} // namespace

@@ -1,0 +1,306 @@
+// RUN: ingot-opt %s --ingot-verify-placed --split-input-file --verify-diagnostics
+
+// Two copies: the input dies with the first, the output is there after both.
+module attributes {exec.state_bytes = 64 : i64} {
+  ingot.state parameter @w : tensor<4xf32> = dense<0.0> : tensor<4xf32> {exec.offset = 0 : i64}
+  exec.step @train_step attributes {arena_bytes = 192 : i64,
+      inputs = [#exec.value<name = "x", kind = "data", type = tensor<8xf32>, offset = 0>], outputs = [#exec.value<name = "y", kind = "output", type = tensor<8xf32>, offset = 128>],
+      intervals = [#exec.interval<kind = "input", offset = 0, bytes = 32, first = 0, last = 0>,
+                   #exec.interval<kind = "activation", offset = 64, bytes = 32, first = 0, last = 1>,
+                   #exec.interval<kind = "output", offset = 128, bytes = 32, first = 1, last = 2>],
+      memory = #exec.memory<peak = 256, weights = 64, optimizer = 0, gradient = 0, activation = 192, workspace = 0, communication = 0>} {
+    %0 = exec.buffer arena 0 : memref<8xf32>
+    %1 = exec.buffer arena 64 : memref<8xf32>
+    %2 = exec.buffer arena 128 : memref<8xf32>
+    exec.call @ingot_copy(from = %0, to = %1) <bytes = 32> : memref<8xf32>, memref<8xf32>
+    exec.call @ingot_copy(from = %1, to = %2) <bytes = 32> : memref<8xf32>, memref<8xf32>
+  }
+}
+
+// -----
+
+// expected-error @below {{has no attribute 'exec.state_bytes'}}
+module {
+  ingot.state parameter @w : tensor<4xf32> = dense<0.0> : tensor<4xf32> {exec.offset = 0 : i64}
+  exec.step @train_step attributes {arena_bytes = 192 : i64,
+      inputs = [#exec.value<name = "x", kind = "data", type = tensor<8xf32>, offset = 0>], outputs = [#exec.value<name = "y", kind = "output", type = tensor<8xf32>, offset = 128>],
+      intervals = [#exec.interval<kind = "input", offset = 0, bytes = 32, first = 0, last = 0>,
+                   #exec.interval<kind = "activation", offset = 64, bytes = 32, first = 0, last = 1>,
+                   #exec.interval<kind = "output", offset = 128, bytes = 32, first = 1, last = 2>],
+      memory = #exec.memory<peak = 256, weights = 64, optimizer = 0, gradient = 0, activation = 192, workspace = 0, communication = 0>} {
+    %0 = exec.buffer arena 0 : memref<8xf32>
+    %1 = exec.buffer arena 64 : memref<8xf32>
+    %2 = exec.buffer arena 128 : memref<8xf32>
+    exec.call @ingot_copy(from = %0, to = %1) <bytes = 32> : memref<8xf32>, memref<8xf32>
+    exec.call @ingot_copy(from = %1, to = %2) <bytes = 32> : memref<8xf32>, memref<8xf32>
+  }
+}
+
+// -----
+
+module attributes {exec.state_bytes = 64 : i64} {
+  // expected-error @below {{has no attribute 'exec.offset'}}
+  ingot.state parameter @w : tensor<4xf32> = dense<0.0> : tensor<4xf32>
+  exec.step @train_step attributes {arena_bytes = 192 : i64,
+      inputs = [#exec.value<name = "x", kind = "data", type = tensor<8xf32>, offset = 0>], outputs = [#exec.value<name = "y", kind = "output", type = tensor<8xf32>, offset = 128>],
+      intervals = [#exec.interval<kind = "input", offset = 0, bytes = 32, first = 0, last = 0>,
+                   #exec.interval<kind = "activation", offset = 64, bytes = 32, first = 0, last = 1>,
+                   #exec.interval<kind = "output", offset = 128, bytes = 32, first = 1, last = 2>],
+      memory = #exec.memory<peak = 256, weights = 64, optimizer = 0, gradient = 0, activation = 192, workspace = 0, communication = 0>} {
+    %0 = exec.buffer arena 0 : memref<8xf32>
+    %1 = exec.buffer arena 64 : memref<8xf32>
+    %2 = exec.buffer arena 128 : memref<8xf32>
+    exec.call @ingot_copy(from = %0, to = %1) <bytes = 32> : memref<8xf32>, memref<8xf32>
+    exec.call @ingot_copy(from = %1, to = %2) <bytes = 32> : memref<8xf32>, memref<8xf32>
+  }
+}
+
+// -----
+
+module attributes {exec.state_bytes = 64 : i64} {
+  // expected-error @below {{is at 16, which is not aligned}}
+  ingot.state parameter @w : tensor<4xf32> = dense<0.0> : tensor<4xf32> {exec.offset = 16 : i64}
+  exec.step @train_step attributes {arena_bytes = 192 : i64,
+      inputs = [#exec.value<name = "x", kind = "data", type = tensor<8xf32>, offset = 0>], outputs = [#exec.value<name = "y", kind = "output", type = tensor<8xf32>, offset = 128>],
+      intervals = [#exec.interval<kind = "input", offset = 0, bytes = 32, first = 0, last = 0>,
+                   #exec.interval<kind = "activation", offset = 64, bytes = 32, first = 0, last = 1>,
+                   #exec.interval<kind = "output", offset = 128, bytes = 32, first = 1, last = 2>],
+      memory = #exec.memory<peak = 256, weights = 64, optimizer = 0, gradient = 0, activation = 192, workspace = 0, communication = 0>} {
+    %0 = exec.buffer arena 0 : memref<8xf32>
+    %1 = exec.buffer arena 64 : memref<8xf32>
+    %2 = exec.buffer arena 128 : memref<8xf32>
+    exec.call @ingot_copy(from = %0, to = %1) <bytes = 32> : memref<8xf32>, memref<8xf32>
+    exec.call @ingot_copy(from = %1, to = %2) <bytes = 32> : memref<8xf32>, memref<8xf32>
+  }
+}
+
+// -----
+
+module attributes {exec.state_bytes = 64 : i64} {
+  // expected-error @below {{ends at 80, behind the state block of 64}}
+  ingot.state parameter @w : tensor<4xf32> = dense<0.0> : tensor<4xf32> {exec.offset = 64 : i64}
+  exec.step @train_step attributes {arena_bytes = 192 : i64,
+      inputs = [#exec.value<name = "x", kind = "data", type = tensor<8xf32>, offset = 0>], outputs = [#exec.value<name = "y", kind = "output", type = tensor<8xf32>, offset = 128>],
+      intervals = [#exec.interval<kind = "input", offset = 0, bytes = 32, first = 0, last = 0>,
+                   #exec.interval<kind = "activation", offset = 64, bytes = 32, first = 0, last = 1>,
+                   #exec.interval<kind = "output", offset = 128, bytes = 32, first = 1, last = 2>],
+      memory = #exec.memory<peak = 256, weights = 64, optimizer = 0, gradient = 0, activation = 192, workspace = 0, communication = 0>} {
+    %0 = exec.buffer arena 0 : memref<8xf32>
+    %1 = exec.buffer arena 64 : memref<8xf32>
+    %2 = exec.buffer arena 128 : memref<8xf32>
+    exec.call @ingot_copy(from = %0, to = %1) <bytes = 32> : memref<8xf32>, memref<8xf32>
+    exec.call @ingot_copy(from = %1, to = %2) <bytes = 32> : memref<8xf32>, memref<8xf32>
+  }
+}
+
+// -----
+
+module attributes {exec.state_bytes = 64 : i64} {
+  ingot.state parameter @w : tensor<4xf32> = dense<0.0> : tensor<4xf32> {exec.offset = 0 : i64}
+  // expected-error @below {{overlaps another state at 0}}
+  ingot.state parameter @v : tensor<4xf32> = dense<0.0> : tensor<4xf32> {exec.offset = 0 : i64}
+  exec.step @train_step attributes {arena_bytes = 192 : i64,
+      inputs = [#exec.value<name = "x", kind = "data", type = tensor<8xf32>, offset = 0>], outputs = [#exec.value<name = "y", kind = "output", type = tensor<8xf32>, offset = 128>],
+      intervals = [#exec.interval<kind = "input", offset = 0, bytes = 32, first = 0, last = 0>,
+                   #exec.interval<kind = "activation", offset = 64, bytes = 32, first = 0, last = 1>,
+                   #exec.interval<kind = "output", offset = 128, bytes = 32, first = 1, last = 2>],
+      memory = #exec.memory<peak = 256, weights = 64, optimizer = 0, gradient = 0, activation = 192, workspace = 0, communication = 0>} {
+    %0 = exec.buffer arena 0 : memref<8xf32>
+    %1 = exec.buffer arena 64 : memref<8xf32>
+    %2 = exec.buffer arena 128 : memref<8xf32>
+    exec.call @ingot_copy(from = %0, to = %1) <bytes = 32> : memref<8xf32>, memref<8xf32>
+    exec.call @ingot_copy(from = %1, to = %2) <bytes = 32> : memref<8xf32>, memref<8xf32>
+  }
+}
+
+// -----
+
+module attributes {exec.state_bytes = 64 : i64} {
+  ingot.state parameter @w : tensor<4xf32> = dense<0.0> : tensor<4xf32> {exec.offset = 0 : i64}
+  // expected-error @below {{has no attribute 'memory'}}
+  exec.step @train_step attributes {arena_bytes = 192 : i64,
+      inputs = [#exec.value<name = "x", kind = "data", type = tensor<8xf32>, offset = 0>], outputs = [#exec.value<name = "y", kind = "output", type = tensor<8xf32>, offset = 128>],
+      intervals = [#exec.interval<kind = "input", offset = 0, bytes = 32, first = 0, last = 0>,
+                   #exec.interval<kind = "activation", offset = 64, bytes = 32, first = 0, last = 1>,
+                   #exec.interval<kind = "output", offset = 128, bytes = 32, first = 1, last = 2>]} {
+    %0 = exec.buffer arena 0 : memref<8xf32>
+    %1 = exec.buffer arena 64 : memref<8xf32>
+    %2 = exec.buffer arena 128 : memref<8xf32>
+    exec.call @ingot_copy(from = %0, to = %1) <bytes = 32> : memref<8xf32>, memref<8xf32>
+    exec.call @ingot_copy(from = %1, to = %2) <bytes = 32> : memref<8xf32>, memref<8xf32>
+  }
+}
+
+// -----
+
+module attributes {exec.state_bytes = 64 : i64} {
+  ingot.state parameter @w : tensor<4xf32> = dense<0.0> : tensor<4xf32> {exec.offset = 0 : i64}
+  // expected-error @below {{has parts of its memory that add up to 256, not to the peak of 300}}
+  exec.step @train_step attributes {arena_bytes = 192 : i64,
+      inputs = [#exec.value<name = "x", kind = "data", type = tensor<8xf32>, offset = 0>], outputs = [#exec.value<name = "y", kind = "output", type = tensor<8xf32>, offset = 128>],
+      intervals = [#exec.interval<kind = "input", offset = 0, bytes = 32, first = 0, last = 0>,
+                   #exec.interval<kind = "activation", offset = 64, bytes = 32, first = 0, last = 1>,
+                   #exec.interval<kind = "output", offset = 128, bytes = 32, first = 1, last = 2>],
+      memory = #exec.memory<peak = 300, weights = 64, optimizer = 0, gradient = 0, activation = 192, workspace = 0, communication = 0>} {
+    %0 = exec.buffer arena 0 : memref<8xf32>
+    %1 = exec.buffer arena 64 : memref<8xf32>
+    %2 = exec.buffer arena 128 : memref<8xf32>
+    exec.call @ingot_copy(from = %0, to = %1) <bytes = 32> : memref<8xf32>, memref<8xf32>
+    exec.call @ingot_copy(from = %1, to = %2) <bytes = 32> : memref<8xf32>, memref<8xf32>
+  }
+}
+
+// -----
+
+module attributes {exec.state_bytes = 64 : i64} {
+  ingot.state parameter @w : tensor<4xf32> = dense<0.0> : tensor<4xf32> {exec.offset = 0 : i64}
+  // expected-error @below {{has an interval at 80, which is not aligned}}
+  exec.step @train_step attributes {arena_bytes = 192 : i64,
+      inputs = [#exec.value<name = "x", kind = "data", type = tensor<8xf32>, offset = 0>], outputs = [#exec.value<name = "y", kind = "output", type = tensor<8xf32>, offset = 128>],
+      intervals = [#exec.interval<kind = "input", offset = 0, bytes = 32, first = 0, last = 0>,
+                   #exec.interval<kind = "activation", offset = 80, bytes = 32, first = 0, last = 1>,
+                   #exec.interval<kind = "output", offset = 128, bytes = 32, first = 1, last = 2>],
+      memory = #exec.memory<peak = 256, weights = 64, optimizer = 0, gradient = 0, activation = 192, workspace = 0, communication = 0>} {
+    %0 = exec.buffer arena 0 : memref<8xf32>
+    %1 = exec.buffer arena 64 : memref<8xf32>
+    %2 = exec.buffer arena 128 : memref<8xf32>
+    exec.call @ingot_copy(from = %0, to = %1) <bytes = 32> : memref<8xf32>, memref<8xf32>
+    exec.call @ingot_copy(from = %1, to = %2) <bytes = 32> : memref<8xf32>, memref<8xf32>
+  }
+}
+
+// -----
+
+// Both are in use at the first call.
+module attributes {exec.state_bytes = 64 : i64} {
+  ingot.state parameter @w : tensor<4xf32> = dense<0.0> : tensor<4xf32> {exec.offset = 0 : i64}
+  // expected-error @below {{has intervals that overlap at 64 in call 0}}
+  exec.step @train_step attributes {arena_bytes = 192 : i64,
+      inputs = [#exec.value<name = "x", kind = "data", type = tensor<8xf32>, offset = 0>], outputs = [#exec.value<name = "y", kind = "output", type = tensor<8xf32>, offset = 128>],
+      intervals = [#exec.interval<kind = "input", offset = 0, bytes = 96, first = 0, last = 0>,
+                   #exec.interval<kind = "activation", offset = 64, bytes = 32, first = 0, last = 1>,
+                   #exec.interval<kind = "output", offset = 128, bytes = 32, first = 1, last = 2>],
+      memory = #exec.memory<peak = 256, weights = 64, optimizer = 0, gradient = 0, activation = 192, workspace = 0, communication = 0>} {
+    %0 = exec.buffer arena 0 : memref<8xf32>
+    %1 = exec.buffer arena 64 : memref<8xf32>
+    %2 = exec.buffer arena 128 : memref<8xf32>
+    exec.call @ingot_copy(from = %0, to = %1) <bytes = 32> : memref<8xf32>, memref<8xf32>
+    exec.call @ingot_copy(from = %1, to = %2) <bytes = 32> : memref<8xf32>, memref<8xf32>
+  }
+}
+
+// -----
+
+// The tensor is dead before its last reader.
+module attributes {exec.state_bytes = 64 : i64} {
+  ingot.state parameter @w : tensor<4xf32> = dense<0.0> : tensor<4xf32> {exec.offset = 0 : i64}
+  exec.step @train_step attributes {arena_bytes = 192 : i64,
+      inputs = [#exec.value<name = "x", kind = "data", type = tensor<8xf32>, offset = 0>], outputs = [#exec.value<name = "y", kind = "output", type = tensor<8xf32>, offset = 128>],
+      intervals = [#exec.interval<kind = "input", offset = 0, bytes = 32, first = 0, last = 0>,
+                   #exec.interval<kind = "activation", offset = 64, bytes = 32, first = 0, last = 0>,
+                   #exec.interval<kind = "output", offset = 128, bytes = 32, first = 1, last = 2>],
+      memory = #exec.memory<peak = 256, weights = 64, optimizer = 0, gradient = 0, activation = 192, workspace = 0, communication = 0>} {
+    %0 = exec.buffer arena 0 : memref<8xf32>
+    %1 = exec.buffer arena 64 : memref<8xf32>
+    %2 = exec.buffer arena 128 : memref<8xf32>
+    exec.call @ingot_copy(from = %0, to = %1) <bytes = 32> : memref<8xf32>, memref<8xf32>
+    // expected-error @below {{takes bytes 64 to 96 of the arena, which are not planned for call 1}}
+    exec.call @ingot_copy(from = %1, to = %2) <bytes = 32> : memref<8xf32>, memref<8xf32>
+  }
+}
+
+// -----
+
+module attributes {exec.state_bytes = 64 : i64} {
+  ingot.state parameter @w : tensor<4xf32> = dense<0.0> : tensor<4xf32> {exec.offset = 0 : i64}
+  exec.step @train_step attributes {arena_bytes = 192 : i64,
+      inputs = [#exec.value<name = "x", kind = "data", type = tensor<8xf32>, offset = 0>], outputs = [#exec.value<name = "y", kind = "output", type = tensor<8xf32>, offset = 128>],
+      intervals = [#exec.interval<kind = "input", offset = 0, bytes = 32, first = 0, last = 0>,
+                   #exec.interval<kind = "activation", offset = 64, bytes = 32, first = 0, last = 1>,
+                   #exec.interval<kind = "output", offset = 128, bytes = 32, first = 1, last = 2>],
+      memory = #exec.memory<peak = 256, weights = 64, optimizer = 0, gradient = 0, activation = 192, workspace = 0, communication = 0>} {
+    %0 = exec.buffer arena 0 : memref<8xf32>
+    %1 = exec.buffer arena 64 : memref<8xf32>
+    %2 = exec.buffer arena 128 : memref<8xf32>
+    // expected-error @below {{takes bytes 0 to 64 of the arena, which are not planned for call 0}}
+    exec.call @ingot_copy(from = %0, to = %1) <bytes = 32> {scratch = #exec.scratch<64 at 0>} : memref<8xf32>, memref<8xf32>
+    exec.call @ingot_copy(from = %1, to = %2) <bytes = 32> : memref<8xf32>, memref<8xf32>
+  }
+}
+
+// -----
+
+module attributes {exec.state_bytes = 64 : i64} {
+  ingot.state parameter @w : tensor<4xf32> = dense<0.0> : tensor<4xf32> {exec.offset = 0 : i64}
+  // expected-error @below {{has 'x' in memory that is not planned for it}}
+  exec.step @train_step attributes {arena_bytes = 192 : i64,
+      inputs = [#exec.value<name = "x", kind = "data", type = tensor<8xf32>, offset = 128>], outputs = [#exec.value<name = "y", kind = "output", type = tensor<8xf32>, offset = 128>],
+      intervals = [#exec.interval<kind = "input", offset = 0, bytes = 32, first = 0, last = 0>,
+                   #exec.interval<kind = "activation", offset = 64, bytes = 32, first = 0, last = 1>,
+                   #exec.interval<kind = "output", offset = 128, bytes = 32, first = 1, last = 2>],
+      memory = #exec.memory<peak = 256, weights = 64, optimizer = 0, gradient = 0, activation = 192, workspace = 0, communication = 0>} {
+    %0 = exec.buffer arena 0 : memref<8xf32>
+    %1 = exec.buffer arena 64 : memref<8xf32>
+    %2 = exec.buffer arena 128 : memref<8xf32>
+    exec.call @ingot_copy(from = %0, to = %1) <bytes = 32> : memref<8xf32>, memref<8xf32>
+    exec.call @ingot_copy(from = %1, to = %2) <bytes = 32> : memref<8xf32>, memref<8xf32>
+  }
+}
+
+// -----
+
+module attributes {exec.state_bytes = 64 : i64} {
+  ingot.state parameter @w : tensor<4xf32> = dense<0.0> : tensor<4xf32> {exec.offset = 0 : i64}
+  // expected-error @below {{has 'y' in memory that is not planned for it}}
+  exec.step @train_step attributes {arena_bytes = 192 : i64,
+      inputs = [#exec.value<name = "x", kind = "data", type = tensor<8xf32>, offset = 0>], outputs = [#exec.value<name = "y", kind = "output", type = tensor<8xf32>, offset = 128>],
+      intervals = [#exec.interval<kind = "input", offset = 0, bytes = 32, first = 0, last = 0>,
+                   #exec.interval<kind = "activation", offset = 64, bytes = 32, first = 0, last = 1>,
+                   #exec.interval<kind = "output", offset = 128, bytes = 32, first = 1, last = 1>],
+      memory = #exec.memory<peak = 256, weights = 64, optimizer = 0, gradient = 0, activation = 192, workspace = 0, communication = 0>} {
+    %0 = exec.buffer arena 0 : memref<8xf32>
+    %1 = exec.buffer arena 64 : memref<8xf32>
+    %2 = exec.buffer arena 128 : memref<8xf32>
+    exec.call @ingot_copy(from = %0, to = %1) <bytes = 32> : memref<8xf32>, memref<8xf32>
+    exec.call @ingot_copy(from = %1, to = %2) <bytes = 32> : memref<8xf32>, memref<8xf32>
+  }
+}
+
+// -----
+
+module attributes {exec.state_bytes = 64 : i64} {
+  ingot.state parameter @w : tensor<4xf32> = dense<0.0> : tensor<4xf32> {exec.offset = 0 : i64}
+  exec.step @train_step attributes {arena_bytes = 192 : i64,
+      inputs = [#exec.value<name = "x", kind = "data", type = tensor<8xf32>, offset = 0>], outputs = [#exec.value<name = "y", kind = "output", type = tensor<8xf32>, offset = 128>],
+      intervals = [#exec.interval<kind = "input", offset = 0, bytes = 32, first = 0, last = 0>,
+                   #exec.interval<kind = "activation", offset = 64, bytes = 32, first = 0, last = 1>,
+                   #exec.interval<kind = "output", offset = 128, bytes = 32, first = 1, last = 2>],
+      memory = #exec.memory<peak = 256, weights = 64, optimizer = 0, gradient = 0, activation = 192, workspace = 0, communication = 0>} {
+    // expected-error @below {{ends at 96, behind the state block of 64}}
+    %0 = exec.buffer state 64 : memref<8xf32>
+    %1 = exec.buffer arena 64 : memref<8xf32>
+    %2 = exec.buffer arena 128 : memref<8xf32>
+    exec.call @ingot_copy(from = %0, to = %1) <bytes = 32> : memref<8xf32>, memref<8xf32>
+    exec.call @ingot_copy(from = %1, to = %2) <bytes = 32> : memref<8xf32>, memref<8xf32>
+  }
+}
+
+// -----
+
+module attributes {exec.state_bytes = 64 : i64} {
+  ingot.state parameter @w : tensor<4xf32> = dense<0.0> : tensor<4xf32> {exec.offset = 0 : i64}
+  exec.step @train_step attributes {arena_bytes = 192 : i64,
+      inputs = [#exec.value<name = "x", kind = "data", type = tensor<8xf32>, offset = 0>], outputs = [#exec.value<name = "y", kind = "output", type = tensor<8xf32>, offset = 128>],
+      intervals = [#exec.interval<kind = "input", offset = 0, bytes = 32, first = 0, last = 0>,
+                   #exec.interval<kind = "activation", offset = 64, bytes = 32, first = 0, last = 1>,
+                   #exec.interval<kind = "output", offset = 128, bytes = 32, first = 1, last = 2>],
+      memory = #exec.memory<peak = 256, weights = 64, optimizer = 0, gradient = 0, activation = 192, workspace = 0, communication = 0>} {
+    %0 = exec.buffer arena 0 : memref<8xf32>
+    %1 = exec.buffer arena 64 : memref<8xf32>
+    %2 = exec.buffer arena 128 : memref<8xf32>
+    exec.call @ingot_copy(from = %0, to = %1) <bytes = 32> : memref<8xf32>, memref<8xf32>
+    exec.call @ingot_copy(from = %1, to = %2) <bytes = 32> : memref<8xf32>, memref<8xf32>
+    // expected-error @below {{is no call of the runtime}}
+    %3 = arith.constant 0 : i64
+  }
+}
