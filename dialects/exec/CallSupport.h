@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// What the methods of calls have in common (header private to the dialect).
+// Helpers of the methods of calls (header private to the dialect).
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,23 +16,26 @@ namespace ingot::exec {
 using Effects = llvm::SmallVectorImpl<
     mlir::SideEffects::EffectInstance<mlir::MemoryEffects::Effect>>;
 
-/// Bytes of tensors that a call reads and writes.
+/// Returns the bytes of tensors that a call reads and writes.
 int64_t bufferBytes(mlir::ValueRange buffers);
 
-/// Reads the first operands, writes the others.
+/// Adds the effects of reading the first operands and writing the others.
 void addEffects(mlir::Operation *op, unsigned reads, Effects &effects);
 
-/// Whether a launch with so many blocks and threads is within what GPUs take.
+/// Checks that a launch with that number of blocks and threads is within the
+/// limits of GPUs.
 mlir::LogicalResult verifyGrid(mlir::Operation *call, int64_t grid,
                                int64_t block);
 
-/// A kernel of a call takes so many inputs and outputs.
+/// Checks that the kernel of a call exists and takes that number of inputs and
+/// outputs.
 mlir::LogicalResult verifyKernel(mlir::Operation *call,
                                  mlir::SymbolTableCollection &symbols,
                                  mlir::FlatSymbolRefAttr name, size_t inputs,
                                  size_t outputs);
 
-/// A GPU kernel takes so many buffers, and other arguments.
+/// Checks that the GPU kernel exists and takes that number of buffers, and of
+/// other arguments.
 mlir::LogicalResult verifyGridKernel(mlir::Operation *call,
                                      mlir::SymbolTableCollection &symbols,
                                      mlir::SymbolRefAttr name, size_t buffers,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
-// exec.call: a call of an entry, held against the ABI's table.
+// exec.call: a call of an entry point, verified against the ABI's table.
 //===----------------------------------------------------------------------===//
 
 #include "dialects/exec/CallSupport.h"
@@ -15,7 +15,7 @@ using namespace ingot::exec;
 // Text
 //===----------------------------------------------------------------------===//
 
-/// The entry of a symbol; an error if the ABI has none.
+/// Returns the entry point of a symbol; an error if the ABI has none.
 static const abi::Entry *findEntry(OpAsmParser &parser,
                                    FlatSymbolRefAttr symbol) {
   const abi::Entry *entry = abi::findEntry(symbol.getValue());
@@ -101,7 +101,7 @@ static void printMatmulFields(OpAsmPrinter &printer, Operation *,
 // Verification
 //===----------------------------------------------------------------------===//
 
-/// The element type as the ABI's table spells it.
+/// Returns the element type in the spelling of the ABI's table.
 static std::string nameOf(Type element) {
   if (element.isBF16())
     return "bf16";
@@ -172,7 +172,7 @@ static LogicalResult verifyBuffer(Operation *call, const abi::Buffer &buffer,
     if (factor.divisor.field)
       elements /= std::max<int64_t>(valueOf(descriptor, factor.divisor), 1);
   }
-  // Dimensions of size 0 look like those that are not there.
+  // Dimensions of size 0 cannot be distinguished from absent ones.
   if (type.getNumElements() != 0 && type.getNumElements() != elements)
     return fail() << "must have " << elements << " elements, got " << type;
   return success();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
-// Descriptors as attributes: field by field.
+// Descriptors as attributes, field by field.
 //===----------------------------------------------------------------------===//
 
 #include "dialects/exec/CallSupport.h"
@@ -15,7 +15,8 @@ static uint32_t countElements(const abi::Field &field) {
   return std::max(field.count, 1u);
 }
 
-/// Whether the attribute has a field: not those that others set.
+/// Returns whether the attribute contains the field: fields that are set
+/// elsewhere are omitted.
 static bool isGiven(const abi::Field &field) {
   return field.source == abi::Source::Given &&
          (field.encoding == abi::Encoding::Integer ||
@@ -96,7 +97,7 @@ void exec::printFields(AsmPrinter &printer, const CallDescriptor &desc) {
   printer << ">";
 }
 
-/// A number, or the name of a case.
+/// Parses a number, or the name of an enum case.
 static ParseResult parseValue(AsmParser &parser, const abi::Field &field,
                               int64_t &value) {
   SMLoc loc = parser.getCurrentLocation();
@@ -162,7 +163,7 @@ FailureOr<CallDescriptor> exec::parseFields(AsmParser &parser,
   return desc;
 }
 
-/// `#exec.desc<ingot_matmul_desc <batch = 1, ...>>`.
+/// Parses `#exec.desc<ingot_matmul_desc <batch = 1, ...>>`.
 Attribute DescAttr::parse(AsmParser &parser, Type) {
   SMLoc loc = parser.getCurrentLocation();
   StringRef name;

@@ -19,8 +19,8 @@ public:
     uint32_t offset;
     mlir::StringAttr kernel;
     /// Whether it is the name by which the target's runtime finds the kernel,
-    /// or the kernel's function for the CPU, which takes so many indices behind
-    /// its buffers.
+    /// or the address of the kernel's function for the CPU, which takes
+    /// `indices` indices after its buffers.
     bool isName;
     int64_t indices = 0;
   };
@@ -28,7 +28,7 @@ public:
   using CallDescriptor::CallDescriptor;
   Descriptor(const CallDescriptor &descriptor) : CallDescriptor(descriptor) {}
 
-  /// Without a kernel the fields stay null.
+  /// Sets the field to the name of a kernel; without a kernel, it stays null.
   void setName(uint32_t offset, mlir::StringAttr kernel) {
     if (kernel)
       addresses.push_back({offset, kernel, /*isName=*/true});
@@ -38,7 +38,7 @@ public:
       addresses.push_back({offset, kernel, /*isName=*/false, indices});
   }
 
-  /// Null for a field without one.
+  /// Returns the address for a field; null if it has none.
   const Address *findAddress(uint32_t offset) const {
     for (const Address &address : addresses)
       if (address.offset == offset)

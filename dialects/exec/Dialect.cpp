@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
-// The dialect, and buffers.
+// The dialect and buffers.
 //===----------------------------------------------------------------------===//
 
 #include "dialects/exec/CallSupport.h"
@@ -48,7 +48,7 @@ void exec::addEffects(Operation *op, unsigned reads, Effects &effects) {
 
 LogicalResult BufferOp::verify() {
   auto offset = static_cast<int64_t>(getOffset());
-  // An address, or a tensor.
+  // The buffer is an address or a tensor.
   int64_t alignment =
       getSpace() == Space::Shard ? sizeof(void *) : INGOT_ALIGNMENT;
   if (offset < 0 || offset % alignment != 0)

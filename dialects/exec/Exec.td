@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// The `exec` dialect: a step as it runs. Memory is placed, kernels are symbols,
-// and each operation with an effect is a call of one entry of the C ABI
+// The `exec` dialect: a step as it is executed. Memory is placed, kernels are symbols,
+// and each operation with an effect is a call of one entry point of the C ABI
 // (runtime/abi/Abi.td).
 //
 //===----------------------------------------------------------------------===//
@@ -25,11 +25,11 @@ def Exec_Dialect : Dialect {
     | attribute | on | meaning |
     |---|---|---|
     | `exec.state_bytes` | module | size of the state block |
-    | `exec.messages` | module | `#exec.message` of each place of payloads from all ranks |
-    | `exec.offset` | `ingot.state` | the state's place in the state block |
-    | `exec.bound` | calls | seconds that the cost model expects at least |
+    | `exec.messages` | module | `#exec.message` of each block of payloads from all ranks |
+    | `exec.offset` | `ingot.state` | the offset of the state in the state block |
+    | `exec.bound` | calls | lower bound of the time in seconds by the cost model |
     | `exec.manifest` | module | the manifest, JSON (docs/manifest.md) |
-    | `exec.device_code`, `exec.device_text` | module | a device's kernels as machine code and as text |
+    | `exec.device_code`, `exec.device_text` | module | GPU kernels as machine code and as text |
     | `exec.weight_bytes` | module | size of the initial values, which the link adds |
     | `exec.export_bytes` | module | size of the export's literal bytes, which the link adds |
   }];
@@ -45,26 +45,26 @@ class Exec_Op<string mnemonic, list<Trait> traits = []>
 
 def AbiCall : OpInterface<"AbiCall"> {
   let cppNamespace = "::ingot::exec";
-  let description = "An operation that is a call of one entry of the C ABI.";
+  let description = "An operation that calls one entry point of the C ABI.";
   let methods = [
-    InterfaceMethod<"The entry.", "const ::ingot::abi::Entry &", "getAbiEntry", (ins)>,
+    InterfaceMethod<"Returns the entry point.", "const ::ingot::abi::Entry &", "getAbiEntry", (ins)>,
     InterfaceMethod<[{
-      The entry's descriptor. `index` is the operation's position among the function's kernels in the manifest.
+      Returns the descriptor. `index` is the operation's position among the function's kernels in the manifest.
     }], "::ingot::exec::Descriptor", "getDescriptor", (ins "int64_t":$index)>,
-    InterfaceMethod<"Floating-point operations of one call.", "int64_t",
+    InterfaceMethod<"Returns the floating-point operations of one call.", "int64_t",
       "getCallFlops", (ins)>,
-    InterfaceMethod<"Bytes that one call reads and writes.", "int64_t",
+    InterfaceMethod<"Returns the bytes that one call reads and writes.", "int64_t",
       "getCallBytes", (ins)>,
     InterfaceMethod<[{
-      The buffers that the entry takes, in its order; a null value is a null pointer.
+      Returns the buffers that the entry point takes, in its order; a null value is a null pointer.
     }], "::llvm::SmallVector<::mlir::Value>", "getBuffers", (ins),
       "", "return ::llvm::SmallVector<::mlir::Value>();">,
-    InterfaceMethod<"Buffers that the entry takes as one array, behind the others.",
+    InterfaceMethod<"Returns the buffers that the entry point takes as one array, after the others.",
       "::llvm::SmallVector<::mlir::Value>", "getTable", (ins),
       "", "return ::llvm::SmallVector<::mlir::Value>();">,
     InterfaceMethod<[{
-      Whether the rank has all of a buffer that the call writes, as its value: not of one that only its shard of is
-      computed, nor of what a kernel works in.
+      Returns whether the call writes all elements of a buffer on this rank, as its value: false if only the rank's
+      shard is computed, and for scratch memory of a kernel.
     }], "bool", "writesWhole", (ins "::mlir::Value":$buffer), "", "return true;">,
   ];
 }
@@ -90,8 +90,9 @@ def Exec_DescAttr : AttrDef<Exec_Dialect, "Desc"> {
   let mnemonic = "desc";
   let summary = "a descriptor of the C ABI, field by field";
   let description = [{
-    The struct's name, then the fields that are not 0. Element types and other enums are spelled by name, arrays end
-    with their last element that is not 0. The size of the scratch buffer and the call's index are no part of it.
+    The name of the struct, followed by the fields that are not 0. Element types and other enums are spelled by name,
+    and arrays end with their last element that is not 0. The size of the scratch buffer and the index of the call are
+    not included.
 
     ```mlir
     #exec.desc<ingot_matmul_desc <batch = 1, m = 512, n = 64, k = 128, a_type = bf16, b_type = bf16>>
@@ -105,19 +106,19 @@ def Exec_DescAttr : AttrDef<Exec_Dialect, "Desc"> {
     ::ingot::CallDescriptor getDescriptor() const {
       return ::ingot::CallDescriptor(*getType(), ::llvm::ArrayRef<char>(getBytes().data(), getBytes().size()));
     }
-    /// A field by its name; 0 if the struct has none.
+    /// Returns a field by its name; 0 if the struct has none.
     int64_t getInteger(::llvm::StringRef name) const { return getDescriptor().getInteger(name); }
-    /// The same with another value of the field.
+    /// Returns the descriptor with another value of the field.
     DescAttr with(::llvm::StringRef name, int64_t value) const;
   }];
 }
 
 def BufferOp : Exec_Op<"buffer", [Pure]> {
-  let summary = "a tensor's place: bytes from `offset` on in the arena or the state block";
+  let summary = "a tensor in memory: at `offset` in the arena or the state block";
   let description = [{
-    A `shard` is memory that depends on how many ranks there are: of the rank's elements alone, or of messages of all
-    ranks. At
-    `offset` in the table of `ingot_shards` is the address that the tensor's first element has or would have.
+    A `shard` is memory whose size depends on the number of ranks: it contains only the rank's elements, or payloads
+    of all ranks. `offset` in the table of `ingot_shards` has the address that the tensor's first element has or would
+    have.
   }];
   let arguments = (ins Exec_SpaceAttr:$space, I64Attr:$offset);
   let results = (outs Exec_Buffer:$result);
@@ -142,14 +143,14 @@ def Exec_ValueAttr : AttrDef<Exec_Dialect, "Value"> {
 
 def Exec_LiveAttr : AttrDef<Exec_Dialect, "Live"> {
   let mnemonic = "live";
-  let summary = "what a step holds at its peak: bytes of one kind, and the nodes that they are of";
+  let summary = "live memory at the peak of a step: bytes of one purpose, and the nodes that they belong to";
   let parameters = (ins StringRefParameter<>:$kind, "int64_t":$bytes, "::mlir::ArrayAttr":$nodes);
   let assemblyFormat = "`<` struct(params) `>`";
 }
 
 def Exec_IntervalAttr : AttrDef<Exec_Dialect, "Interval"> {
   let mnemonic = "interval";
-  let summary = "a place in the arena, what it is for, and the first and last call that use it";
+  let summary = "an interval of the arena, its purpose, and the first and last call that use it";
   let description = "No call uses what an operation without elements has: then `last` is the one before `first`.";
   let parameters = (ins StringRefParameter<>:$kind, "int64_t":$offset, "int64_t":$bytes, "int64_t":$first,
                         "int64_t":$last);
@@ -167,17 +168,17 @@ def Exec_MemoryAttr : AttrDef<Exec_Dialect, "Memory"> {
 
 def Exec_MessageAttr : AttrDef<Exec_Dialect, "Message"> {
   let mnemonic = "message";
-  let summary = "a place of payloads from all ranks: its offset in the table of addresses, and bytes of a rank";
+  let summary = "a block of payloads from all ranks: its offset in the table of addresses, and the bytes per rank";
   let parameters = (ins "int64_t":$offset, "int64_t":$rank_bytes);
   let assemblyFormat = "`<` struct(params) `>`";
 }
 
 def StepOp : Exec_Op<"step", [Symbol, IsolatedFromAbove, SingleBlock, NoTerminator, NoRegionArguments]> {
-  let summary = "a function of the module as it runs";
+  let summary = "a function of the module as it is executed";
   let description = [{
-    Its operations run in order. `arena_bytes` is the size of the arena that it needs; `staging_bytes` that of the
-    blocks that its inputs come through on a device, which are part of the workspace. `live` lists what the arena
-    holds at the peak, `intervals` every place in it.
+    The operations are executed in order. `arena_bytes` is the size of the arena; `staging_bytes` is the size of the
+    blocks through which inputs are copied to a GPU, which are part of the workspace. `live` lists the contents of the
+    arena at the peak, `intervals` all intervals of the arena.
 
     ```mlir
     exec.step @forward attributes {arena_bytes = 128 : i64, inputs = [#exec.value<name = "x", ...>], outputs = [...]} {
@@ -203,10 +204,9 @@ def StepOp : Exec_Op<"step", [Symbol, IsolatedFromAbove, SingleBlock, NoTerminat
 def KernelOp : Exec_Op<"kernel", [Symbol, IsolatedFromAbove, SingleBlock]> {
   let summary = "a generated kernel, as the `ingot.fusion` it came from";
   let description = [{
-    The body is the fusion's: tensors in, `ingot.yield` of the results. A launch passes
-    the inputs' buffers, then the results'. `aliases` names, per input, the result whose
-    memory it shares (the input is read only at the element being written), or -1.
-    `kind` is the fusion's.
+    The body is that of the fusion: it takes tensors, and `ingot.yield` returns the results. A launch passes the
+    buffers of the inputs, then those of the results. `aliases` has, for each input, the result whose memory it shares
+    (such an input is read only at the element that is being written), or -1. `kind` is the kind of the fusion.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$kind, DenseI64ArrayAttr:$aliases);
   let regions = (region SizedRegion<1>:$body);
@@ -216,7 +216,7 @@ def KernelOp : Exec_Op<"kernel", [Symbol, IsolatedFromAbove, SingleBlock]> {
 
 def Exec_ScratchAttr : AttrDef<Exec_Dialect, "Scratch"> {
   let mnemonic = "scratch";
-  let summary = "bytes from `offset` on in the arena, for the kernels that code generation makes of a call";
+  let summary = "scratch memory at `offset` in the arena, for the kernels into which code generation lowers a call";
   let parameters = (ins "int64_t":$offset, "int64_t":$bytes);
   let assemblyFormat = "`<` $bytes `at` $offset `>`";
 }
@@ -224,12 +224,12 @@ def Exec_ScratchAttr : AttrDef<Exec_Dialect, "Scratch"> {
 def CallOp : Exec_Op<"call", [
     DeclareOpInterfaceMethods<AbiCall, ["getBuffers", "writesWhole"]>,
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
-  let summary = "calls an entry of the C ABI";
+  let summary = "calls an entry point of the C ABI";
   let description = [{
-    The entry, its buffers by their names, and its descriptor as `#exec.desc` has it. The verifier holds all three
-    against the ABI's table (docs/abi.md): every buffer that may not be null is there, and has the elements that the
-    descriptor says. `bytes` are what the call moves, where that is not all of its buffers. `scratch` is for a target
-    that replaces the call by kernels of its own.
+    Names the entry point, its buffers by their names, and its descriptor, as `#exec.desc` prints it. The verifier
+    checks all three against the ABI's table (docs/abi.md): every buffer that may not be null is present, and has the
+    number of elements that follows from the descriptor. `bytes` is what the call moves, where that is not all of its
+    buffers. `scratch` is for a target that replaces the call by kernels.
 
     ```mlir
     exec.call @ingot_matmul(a = %x, b = %w, c = %y) <batch = 1, m = 8, n = 4, k = 16> {flops = 1024 : i64}
@@ -252,12 +252,12 @@ def CallOp : Exec_Op<"call", [
 
 def Exec_GridAttr : AttrDef<Exec_Dialect, "Grid"> {
   let mnemonic = "grid";
-  let summary = "a device kernel with `grid` blocks of `block` threads, and bytes of memory for each block";
+  let summary = "a GPU kernel with `grid` blocks of `block` threads, and bytes of shared memory per block";
   let parameters = (ins "::mlir::SymbolRefAttr":$kernel, "int64_t":$grid, "int64_t":$block, "int64_t":$shared);
   let assemblyFormat = "`<` $kernel `blocks` $grid `of` $block `shared` $shared `>`";
 }
 
-/// A call that takes its buffers as one array.
+/// A call that passes its buffers as one array.
 class Exec_LaunchOp<string mnemonic, list<Trait> traits = []>
     : Exec_Op<mnemonic, !listconcat(traits, [
         DeclareOpInterfaceMethods<AbiCall, ["getTable", "writesWhole"]>,
@@ -267,10 +267,11 @@ def LaunchOp : Exec_LaunchOp<"launch", [AttrSizedOperandSegments,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "runs a kernel";
   let description = [{
-    Becomes `ingot_launch`. `extent` independent iterations, at least `grain` a thread, are set by code
-    generation, which knows the kernel's loops. `bytes` are what it moves, where that is less than all of its
-    buffers. With `shard`, only iterations in the rank's shard of that bucket run. `scratch` is for a target that makes
-    several launches of it, such as partial sums and their sum.
+    Becomes `ingot_launch`. Code generation, which knows the loops of the kernel, sets `extent`, the number of
+    independent iterations, and `grain`, the minimum number of iterations per thread. `bytes` is what the kernel
+    moves, where that is less than all of its buffers. With `shard`, only iterations in the rank's shard of that
+    bucket are executed. `scratch` is for a target that lowers the kernel to several launches, such as partial sums
+    and their sum.
   }];
   let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<Exec_Buffer>:$inputs,
                        Variadic<Exec_Buffer>:$outputs, I64Attr:$flops,
@@ -285,14 +286,13 @@ def LaunchOp : Exec_LaunchOp<"launch", [AttrSizedOperandSegments,
 
 def LaunchGridOp : Exec_LaunchOp<"launch_grid", [AttrSizedOperandSegments,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
-  let summary = "runs a device kernel";
+  let summary = "runs a GPU kernel";
   let description = [{
-    Becomes `ingot_launch_grid`: `grid` blocks of `block` threads each. The kernel is a `gpu.func` that
-    takes the inputs, then the outputs, and has `shared` bytes of memory for each block. An
-    `exec.launch` becomes one or, where sums are split over the device, two of these. With `extent`, the kernel takes a
-    range of iterations after them, as two i64: all of the extent, or, with `shard`, those in the rank's shard. An
-    extent of
-    -1 is the number of ranks. With `any_grid`, any number of blocks computes the same.
+    Becomes `ingot_launch_grid`: `grid` blocks of `block` threads each. The kernel is a `gpu.func` that takes the
+    inputs, then the outputs, and has `shared` bytes of shared memory per block. An `exec.launch` becomes one of these
+    or, where sums are split over the GPU, two. With `extent`, the kernel additionally takes a range of iterations, as
+    two i64: all `extent` iterations or, with `shard`, those in the rank's shard. An extent of -1 is the number of
+    ranks. With `any_grid`, the result does not depend on the number of blocks.
   }];
   let arguments = (ins SymbolRefAttr:$kernel, Variadic<Exec_Buffer>:$inputs,
                        Variadic<Exec_Buffer>:$outputs, I64Attr:$flops, OptionalAttr<I64Attr>:$bytes,
@@ -315,7 +315,7 @@ class Exec_MatmulOp<string mnemonic> : Exec_Op<mnemonic, [
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// Where the product is.
+    /// Returns the buffer that contains the matmul's result.
     ::mlir::Value getProductBuffer() { return getOutputs()[getProduct()]; }
   }];
 }
@@ -323,16 +323,13 @@ class Exec_MatmulOp<string mnemonic> : Exec_Op<mnemonic, [
 def MatmulEpilogueOp : Exec_MatmulOp<"matmul_epilogue"> {
   let summary = "`ingot_matmul_epilogue`: a matmul with a kernel as its epilogue";
   let description = [{
-    The call leaves lhs x rhs in the output number `product`. As parts of it are complete, the kernel, of
-    kind `epilogue`, turns them into the outputs: it takes the product, then the inputs. Without one the product is
-    the output.
-    `desc` describes the matmul.
+    The call writes lhs x rhs to the output number `product`. As parts of it are complete, the kernel, of kind
+    `epilogue`, computes the outputs from them: it takes the matmul's result, then the inputs. Without a kernel, the
+    matmul's result is the output. `desc` describes the matmul.
 
-    `library` is for devices (`exec.matmul_epilogue_grid`), and so is the kernel `extra`, which then computes the
-    extra output. It
-    reads operands of the call and outputs, as `extra_inputs`. The table has the product, the inputs, the outputs, the
-    extra inputs and the extra output:
-    the numbers of `library` are places in it.
+    `library` is for GPUs (`exec.matmul_epilogue_grid`), and so is the kernel `extra`, which computes the extra output
+    from operands of the call and from outputs, as `extra_inputs`. The table consists of the matmul's result, the
+    inputs, the outputs, the extra inputs and the extra output: the numbers of `library` are positions in it.
   }];
   let arguments = (ins Exec_Buffer:$lhs, Exec_Buffer:$rhs, OptionalAttr<FlatSymbolRefAttr>:$kernel,
                        Variadic<Exec_Buffer>:$inputs, Variadic<Exec_Buffer>:$outputs,
@@ -350,10 +347,9 @@ def MatmulEpilogueOp : Exec_MatmulOp<"matmul_epilogue"> {
 def MatmulEpilogueGridOp : Exec_MatmulOp<"matmul_epilogue_grid"> {
   let summary = "`ingot_matmul_epilogue_grid`: a matmul on a GPU with an epilogue of its library, or a kernel";
   let description = [{
-    As `exec.matmul_epilogue`, with the kernels as launches. With `library`, the call may be one of the library's,
-    which does what the
-    kernels do. Where they compute an extra output in two launches, the first writes `partials`, which are in front of
-    it in the table, and the second reads them.
+    The op is like `exec.matmul_epilogue`, with the kernels as launches. With `library`, the runtime may instead call
+    the library's epilogue, which computes the same. Where an extra output is computed in two launches, the first
+    writes `partials`, which are before it in the table, and the second reads them.
   }];
   let arguments = (ins Exec_Buffer:$lhs, Exec_Buffer:$rhs, OptionalAttr<Exec_GridAttr>:$kernel,
                        Variadic<Exec_Buffer>:$inputs, Variadic<Exec_Buffer>:$outputs,

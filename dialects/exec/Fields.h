@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// The text of descriptors (header private to the dialect).
+// The textual form of descriptors (header private to the dialect).
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,7 +13,7 @@
 
 namespace ingot::exec {
 
-/// `<batch = 1, m = 8, a_type = bf16>`: the fields that are not 0.
+/// Prints the fields that are not 0, as in `<batch = 1, m = 8, a_type = bf16>`.
 void printFields(mlir::AsmPrinter &printer, const CallDescriptor &desc);
 mlir::FailureOr<CallDescriptor> parseFields(mlir::AsmParser &parser,
                                             const abi::Struct &type);

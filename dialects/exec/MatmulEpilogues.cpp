@@ -9,7 +9,8 @@ using namespace mlir;
 using namespace ingot;
 using namespace ingot::exec;
 
-/// The product, inputs, outputs, then what kernels of the extra output take.
+/// Returns the table of buffers: the matmul's result, inputs, outputs, then
+/// those of kernels for the extra output.
 template <typename Op> static SmallVector<Value> epilogueTable(Op op) {
   SmallVector<Value> table = {op.getProductBuffer()};
   llvm::append_range(table, op->getOperands().drop_front(2));
@@ -18,7 +19,8 @@ template <typename Op> static SmallVector<Value> epilogueTable(Op op) {
   return table;
 }
 
-/// Whether a place in the table, if there is one, is behind the product's.
+/// Returns whether a position in the table, if there is one, is after that of
+/// the matmul's result.
 static bool isBehindProduct(std::optional<int64_t> place, int64_t buffers) {
   return !place || (*place > 0 && *place < buffers);
 }
@@ -50,15 +52,16 @@ template <typename Op> static LogicalResult verifyMatmul(Op op) {
   return success();
 }
 
-/// Bytes of a product that the kernel finds where it was computed, as a library
-/// that needs no extra kernel has it.
+/// Returns the bytes that the call moves: the kernel reads the matmul's result
+/// where it was computed, as a library without an extra kernel does.
 template <typename Op> static int64_t countEpilogueBytes(Op op) {
   int64_t bytes = bufferBytes({op.getLhs(), op.getRhs()}) +
                   bufferBytes(op.getInputs()) + bufferBytes(op.getOutputs());
   return op.getExtraOutput() ? bytes + bufferBytes(op.getExtraOutput()) : bytes;
 }
 
-/// Extra inputs are operands of the call, and outputs once more.
+/// Adds the effects of a call. Extra inputs are operands of the call, and its
+/// outputs once more.
 template <typename Op> static void addEpilogueEffects(Op op, Effects &effects) {
   unsigned reads = 2 + op.getInputs().size();
   unsigned written = reads + op.getOutputs().size();
@@ -72,7 +75,7 @@ template <typename Op> static void addEpilogueEffects(Op op, Effects &effects) {
   }
 }
 
-/// The descriptor of the matmul alone.
+/// Returns the descriptor of the matmul only.
 template <typename Op>
 static ingot_matmul_desc describeMatmul(Op op, int64_t index) {
   auto desc = op.getDesc().getDescriptor().template get<ingot_matmul_desc>();
@@ -128,8 +131,9 @@ Descriptor MatmulEpilogueOp::getDescriptor(int64_t index) {
 // On a GPU
 //===----------------------------------------------------------------------===//
 
-/// Buffers that the launch number `i` of the extra output's takes: all of them,
-/// or, in two launches, those up to the partial sums and from these on.
+/// Returns the number of buffers of launch `i` for the extra output: all of
+/// them or, with two launches, those up to the partial sums and those from
+/// these on.
 static size_t countExtraBuffers(MatmulEpilogueGridOp op, size_t i) {
   size_t partials = op.getPartials().size();
   return (i == 0 ? op.getExtraInputs().size() : 1) +
@@ -160,7 +164,7 @@ MatmulEpilogueGridOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return success();
 }
 
-/// Nothing writes partial sums where the library does the same.
+/// Partial sums are not written where the library computes the extra output.
 bool MatmulEpilogueGridOp::writesWhole(Value buffer) {
   return !llvm::is_contained(getPartials(), buffer);
 }

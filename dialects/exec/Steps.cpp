@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
-// Steps, and what a placed module says of itself.
+// Steps, and the attributes of a placed module.
 //===----------------------------------------------------------------------===//
 
 #include "dialects/exec/CallSupport.h"
@@ -18,7 +18,7 @@ void StepOp::build(OpBuilder &builder, OperationState &state, StringRef name,
   state.addRegion()->emplaceBlock();
 }
 
-/// The range [offset, offset + bytes) of an arena.
+/// Checks that the range [offset, offset + bytes) is within an arena.
 static bool isInArena(int64_t offset, int64_t bytes, int64_t arenaBytes) {
   return offset >= 0 && bytes >= 0 && offset <= arenaBytes &&
          bytes <= arenaBytes - offset;

@@ -17,7 +17,7 @@ CallDescriptor ingot::describeCall(LibraryCall op, const Target &target) {
   return descriptor;
 }
 
-/// A part of a placed tensor.
+/// Creates a buffer for a part of a placed tensor.
 static Value createPart(OpBuilder &builder, Location loc, Value whole,
                         const CallBuffer &part) {
   auto place = whole.getDefiningOp<exec::BufferOp>();
@@ -44,7 +44,7 @@ void ingot::createLibraryCall(LibraryCall op, const CallDescriptor &descriptor,
                           ? createPart(builder, op.getLoc(), whole, buffer)
                           : whole);
   }
-  // An entry point without scratch is replaced by kernels.
+  // An entry point without scratch memory is replaced by kernels.
   const abi::Entry *entry = abi::findEntry(op.getEntry());
   bool takesScratch = llvm::any_of(
       entry->buffers, [](const auto &buffer) { return buffer.isScratch; });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// The `exec` calls of ops that an entry of the C ABI runs.
+// Creates the `exec` calls of ops that an entry point of the C ABI executes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,31 +13,32 @@
 
 namespace ingot {
 
-/// The descriptor of a call, with what the target decides: how it multiplies.
+/// Returns the descriptor of a call, with the target's decision on the math
+/// mode.
 CallDescriptor describeCall(LibraryCall op, const Target &target);
 
-/// Emits the call of `op` at the builder's position. `inputs` and `outputs` are
-/// the buffers of its operands and results, `scratch` is null or memory that
-/// the call may work in.
+/// Creates the call of `op` at the insertion point of the builder. `inputs` and
+/// `outputs` are the buffers of its operands and results, `scratch` is null or
+/// scratch memory of the call.
 void createLibraryCall(LibraryCall op, const CallDescriptor &descriptor,
                        mlir::ValueRange inputs, mlir::ValueRange outputs,
                        exec::ScratchAttr scratch, mlir::OpBuilder &builder);
 
-/// Emits the call of one end of a bucket, whose parts are in its memory.
+/// Creates the call of one end of a bucket, whose parts are in its memory.
 void createBucketCall(LibraryCall end, mlir::Value bucket, int64_t number,
                       exec::ScratchAttr scratch, mlir::OpBuilder &builder);
 
-/// The buffer of planned scratch; null if there is none.
+/// Returns the buffer of planned scratch memory; null if there is none.
 mlir::Value createScratch(mlir::OpBuilder &builder, mlir::Location loc,
                           exec::ScratchAttr scratch);
 
-/// Copies a tensor to another place; with `shard`, of the elements in it only
-/// those that the rank has.
+/// Copies a tensor; with `shard`, only those of its elements that are in the
+/// rank's shard.
 void createCopy(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value from,
                 mlir::Value to, ShardAttr shard);
 
 /// The epilogue of a matmul: a kernel of kind `epilogue`, or none, and its
-/// buffers beside the product.
+/// buffers besides the matmul's result.
 struct EpilogueKernel {
   mlir::FlatSymbolRefAttr name;
   mlir::ValueRange inputs, outputs;
@@ -45,16 +46,16 @@ struct EpilogueKernel {
   mlir::FlatSymbolRefAttr extra;
   mlir::ValueRange extraInputs;
   mlir::Value extraOutput;
-  /// The output in whose memory the product is.
+  /// The output whose memory contains the matmul's result.
   unsigned product;
-  /// Of the whole.
+  /// The floating-point operations of the call with its epilogue.
   int64_t flops;
   /// As in exec.matmul_epilogue; null for what only the kernel can do.
   LibraryEpilogueAttr library;
 };
 
-/// Emits the call of `anchor`, an EpilogueAnchor, that hands its elements to a
-/// kernel. `operands` are the buffers of the anchor's operands.
+/// Creates the call of `anchor`, an EpilogueAnchor, with a kernel as its
+/// epilogue. `operands` are the buffers of the anchor's operands.
 void createEpilogueCall(LibraryCall anchor, const CallDescriptor &descriptor,
                         mlir::ValueRange operands, const EpilogueKernel &kernel,
                         mlir::Value scratch, mlir::OpBuilder &builder);

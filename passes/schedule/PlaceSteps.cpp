@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
-// Emits `exec` steps with the places that BufferPlan found.
+// PlaceSteps: emits `exec` steps with the memory offsets of BufferPlan.
 //===----------------------------------------------------------------------===//
 
 #include "dialects/exec/Exec.h"
@@ -62,7 +62,8 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
     for (func::FuncOp func : functions)
       if (failed(check(func)))
         return signalPassFailure();
-    // Buckets of states have one number in all functions, behind the others.
+    // Buckets of states have the same number in all functions, after those of
+    // gradients.
     for (func::FuncOp func : functions)
       firstGather = std::max<int64_t>(
           firstGather, llvm::count_if(func.getOps<BucketEnd>(), isStart));
@@ -107,7 +108,7 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
                             builder.getI64IntegerAttr(states->getBytes()));
   }
 
-  /// Builds the step beside the function, then replaces it.
+  /// Builds the step next to the function, then erases the function.
   LogicalResult place(func::FuncOp func) {
     Signature signature(func);
     FailureOr<Shards> found = Shards::of(func);
@@ -135,9 +136,9 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
                                     bufferType(value.getType()), at.space,
                                     at.offset);
     };
-    // Buckets of states, in their order.
+    // The buckets of states in order.
     std::map<int64_t, Location> started;
-    // Calls before each instant of the plan.
+    // The number of calls before each instant of the plan.
     SmallVector<int64_t> callsBefore;
     int64_t calls = 0;
     for (Operation &op : func.getBody().front().without_terminator()) {
@@ -203,9 +204,9 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
     return success();
   }
 
-  /// Records which calls each place in the arena is in use for: offset, bytes,
-  /// first and last call, behind all calls for what is read after the step;
-  /// and what for.
+  /// Records the calls during which each interval of the arena is in use
+  /// (offset, bytes, first and last call; after all calls for results), and its
+  /// purpose.
   void describeIntervals(exec::StepOp step, const BufferPlan &plan,
                          ArrayRef<int64_t> callsBefore, int64_t calls) {
     auto end = static_cast<int64_t>(callsBefore.size()) - 1;
@@ -214,7 +215,7 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
          llvm::zip_equal(plan.getIntervals(), plan.listIntervalKinds())) {
       int64_t last =
           interval.last >= end ? calls : callsBefore[interval.last + 1] - 1;
-      // Inputs are there before buckets of states are waited for.
+      // Inputs are live before the waits for buckets of states.
       int64_t first =
           interval.first == 0 ? 0 : callsBefore[std::min(interval.first, end)];
       intervals.push_back(exec::IntervalAttr::get(
@@ -223,7 +224,7 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
     step.setIntervalsAttr(ArrayAttr::get(&getContext(), intervals));
   }
 
-  /// Records where inputs and outputs are and what the memory is for.
+  /// Records the offsets of inputs and outputs, and the purposes of the memory.
   void describe(exec::StepOp step, Signature signature, const BufferPlan &plan,
                 const Target &target) {
     Builder b(&getContext());
@@ -326,8 +327,8 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
     return calls;
   }
 
-  /// Emits one end of the all-gather of a bucket of states, which goes on
-  /// behind the end of the step.
+  /// Emits one end of the all-gather of a bucket of states, which is in flight
+  /// after the end of the step.
   void createGather(StringRef entry, Location loc, int64_t number,
                     OpBuilder &builder) {
     const StatePlaces::Gather &gather = states->gathers.at(number);
@@ -341,7 +342,7 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
     exec::CallOp::create(builder, loc, entry, bucket, desc);
   }
 
-  /// The memory that an op works in; null if it needs none.
+  /// Returns the scratch memory of an op; null if it needs none.
   exec::ScratchAttr describeScratch(const BufferPlan &plan, Operation *op) {
     std::optional<Interval> at = plan.getScratch(op);
     return at ? exec::ScratchAttr::get(&getContext(), at->offset, at->bytes)
@@ -359,15 +360,15 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
       call.setBytes(cost.bytes);
   }
 
-  /// The extra output of an epilogue fusion: its kernel, of a fusion of its own
-  /// behind the other, and the buffers that it reads.
+  /// The extra output of an epilogue fusion: its kernel, as a fusion of its
+  /// own, and the buffers that it reads.
   struct Extra {
     FlatSymbolRefAttr name;
     SmallVector<Value> inputs;
     Value output;
   };
 
-  /// Takes the extra output out of an epilogue fusion.
+  /// Removes the extra output from an epilogue fusion.
   Extra takeExtra(FusionOp fusion, ValueRange inputs,
                   SmallVectorImpl<Value> &outputs) {
     SmallVector<Operation *> ops = fusion.getExtraOps();
@@ -390,7 +391,7 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
         extra.inputs.push_back(outputs[llvm::find(yield->getOperands(), value) -
                                        yield->getOperands().begin()]);
     }
-    // A fusion that is there until its kernel is.
+    // The fusion is temporary, until its kernel is created.
     OpBuilder builder(fusion);
     auto part = FusionOp::create(
         builder, fusion.getLoc(), result.getType(),
@@ -414,8 +415,8 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
     return extra;
   }
 
-  /// Splits an epilogue fusion into the library call and kernels of the rest,
-  /// the first of which takes the call's result first.
+  /// Splits an epilogue fusion into the library call and kernels for the rest;
+  /// the first kernel takes the call's result as its first input.
   void callWithEpilogue(FusionOp fusion, ArrayRef<Value> inputs,
                         ValueRange results, Value scratch, int64_t flops,
                         const Target &target, OpBuilder &builder) {
@@ -437,8 +438,8 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
     int64_t product =
         llvm::find(outputs, results[productResult]) - outputs.begin();
     SmallVector<int64_t> aliases = {product};
-    // The table: the product, inputs that the kernel reads, outputs, and what
-    // the extra kernel takes.
+    // The table: the matmul's result, inputs that the kernel reads, outputs,
+    // and the buffers of the extra kernel.
     DenseMap<Value, int64_t> places;
     for (unsigned i = 0, e = inputs.size(); i < e; ++i) {
       if (body.getArgument(others.size() + 1).use_empty()) {
@@ -467,7 +468,7 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
     anchor->destroy();
   }
 
-  /// `library` in terms of the call's table.
+  /// Returns `library` in terms of the call's table.
   LibraryEpilogueAttr placeEpilogue(LibraryEpilogueAttr library,
                                     ValueRange inputs, ValueRange results,
                                     const DenseMap<Value, int64_t> &places) {
@@ -488,7 +489,7 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
         find(library.getBiasGrad(), results), library.getSummed());
   }
 
-  /// The kernel of a fusion; equal fusions share one.
+  /// Returns the kernel of a fusion; equal fusions share one.
   StringAttr kernel(FusionOp fusion, ArrayRef<int64_t> aliases) {
     std::string key;
     llvm::raw_string_ostream os(key);
@@ -520,7 +521,7 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
 
   std::optional<StatePlaces> states;
   int64_t firstGather = 0;
-  /// Of the function at hand.
+  /// The shards of the current function.
   Shards shards;
   DenseMap<Value, int64_t> bucketNumbers;
   llvm::StringMap<StringAttr> kernels;

@@ -49,7 +49,8 @@ private:
 
 } // namespace
 
-/// The entry points that this process is linked with, and the C library.
+/// Defines the entry points that this process is linked with, and the C
+/// library.
 static llvm::Error defineSymbols(llvm::orc::LLJIT &jit) {
   llvm::orc::SymbolMap symbols;
   auto define = [&](llvm::StringRef name, auto *entry) {
@@ -137,7 +138,7 @@ LoadedModule::run(llvm::StringRef name, llvm::ArrayRef<Tensor> arguments,
 
   runtime::Block state(slots.stateBytes, "states"),
       arena(function.arenaBytes, "arena");
-  // All ones is NaN as a float.
+  // All bits set is NaN as a float.
   std::memset(arena.getData(), 0xFF, arena.getSize());
   ingot_context context;
   context.rank = rank;

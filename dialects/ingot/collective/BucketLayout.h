@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// Where the parts of a bucket lie in it (docs/spec/collective.md).
+// The layout of the parts of a bucket (docs/spec/collective.md).
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,23 +17,24 @@ namespace ingot {
 class BucketEnd;
 
 struct BucketLayout {
-  /// Where each part starts is a multiple of this many bytes.
+  /// The alignment of each part in bytes.
   static constexpr int64_t kAlignment = 64;
-  /// Shards, and parts of which ranks have shards, start at multiples of this
-  /// many elements: offsets do not depend on the type.
+  /// The alignment of shards, and of parts of which ranks own shards, in
+  /// elements: their offsets do not depend on the element type.
   static constexpr int64_t kShardElements = 32;
 
-  /// The first element of each part.
+  /// The offset of each part in elements.
   llvm::SmallVector<int64_t> offsets;
-  /// Of the bucket, with what is between parts.
+  /// The number of elements of the bucket, including padding between parts.
   int64_t elements = 0;
 
-  /// Of parts of one element type.
+  /// Returns the layout of parts of one element type.
   static BucketLayout of(mlir::TypeRange parts, bool sharded = false);
   static BucketLayout of(BucketEnd end);
 };
 
-/// Sums over ranks, at once, of tensors of one element type.
+/// Returns the sums over ranks of tensors of one element type, with one
+/// blocking all-reduce.
 llvm::SmallVector<mlir::Value> sumOverRanks(mlir::OpBuilder &builder,
                                             mlir::Location loc,
                                             mlir::ValueRange parts);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
-// Collectives: what the ranks of a run compute together.
+// Collectives: ops in which the ranks of a run exchange data.
 //===----------------------------------------------------------------------===//
 
 #ifndef INGOT_DIALECTS_INGOT_COLLECTIVE_COLLECTIVE_TD
@@ -8,7 +8,7 @@
 
 include "dialects/ingot/ir/Dialect.td"
 
-def Ingot_CompressionFormat : I32EnumAttr<"CompressionFormat", "how the elements of a bucket are sent", [
+def Ingot_CompressionFormat : I32EnumAttr<"CompressionFormat", "encoding of a bucket's payload", [
     I32EnumAttrCase<"None", 0, "none">,
     I32EnumAttrCase<"Int8", 1, "int8">,
     I32EnumAttrCase<"TopK", 2, "topk">]> {
@@ -29,12 +29,12 @@ class Ingot_CollectiveOp<string mnemonic, string sharded = "false", list<string>
 }
 
 def AllReduceStartOp : Ingot_CollectiveOp<"all_reduce_start", "false", ["isBlocking"]> {
-  let summary = "starts to add up a bucket of tensors over the ranks of the run";
+  let summary = "starts the all-reduce of a bucket of tensors over the ranks of the run";
   let description = [{
-    The bucket holds the parts one after another, each from a multiple of 64 bytes on. Communication goes on
-    behind what runs until the wait; nothing else may use the bucket. `blocking` says that the step needs the sums
-    to go on. With `compression` the bucket is f32, and sent in fewer bytes, which hold all of what comes from a
-    `compress` with the same `compression` and `k`.
+    The bucket contains the parts at offsets that are multiples of 64 bytes. The all-reduce is in flight until the
+    wait, and no other op may use the bucket; computation overlaps with it. `blocking` states that the step cannot
+    continue without the sums. With `compression`, the bucket is f32, and its payload is encoded in fewer bytes, which
+    represent the result of a `compress` with the same `compression` and `k` exactly.
 
     ```mlir
     %bucket = ingot.all_reduce_start %a, %b : (tensor<4x4xf32>, tensor<2xf32>) -> tensor<18xf32>
@@ -52,17 +52,17 @@ def AllReduceStartOp : Ingot_CollectiveOp<"all_reduce_start", "false", ["isBlock
 }
 
 def AllReduceWaitOp : Ingot_CollectiveOp<"all_reduce_wait", "false", ["isBlocking"]> {
-  let summary = "waits for a bucket and unpacks it: each element is the sum over ranks";
+  let summary = "waits for an all-reduce and unpacks its bucket: each element is the sum over ranks";
   let arguments = (ins Ingot_FloatTensor:$bucket);
   let results = (outs Variadic<Ingot_FloatTensor>:$parts);
   let assemblyFormat = "$bucket attr-dict `:` functional-type(operands, results)";
 }
 
 def ReduceScatterStartOp : Ingot_CollectiveOp<"reduce_scatter_start", "true"> {
-  let summary = "starts to add up a bucket of tensors over ranks, each of which gets its shard of the sums";
+  let summary = "starts the reduce-scatter of a bucket of tensors: each rank receives its shard of the sums over ranks";
   let description = [{
-    As `all_reduce_start`, with half the communication; parts start at multiples of 32 elements, so that tensors of
-    other element types can have the same shards.
+    The op is like `all_reduce_start`, with half the communication; parts start at multiples of 32 elements, so that
+    tensors of other element types can have the same shards.
 
     ```mlir
     %bucket = ingot.reduce_scatter_start %a, %b : (tensor<4x4xf32>, tensor<2xf32>) -> tensor<34xf32>
@@ -76,10 +76,10 @@ def ReduceScatterStartOp : Ingot_CollectiveOp<"reduce_scatter_start", "true"> {
 }
 
 def ReduceScatterWaitOp : Ingot_CollectiveOp<"reduce_scatter_wait", "true"> {
-  let summary = "waits for a bucket and unpacks it: elements in the rank's shard are sums over ranks";
+  let summary = "waits for a reduce-scatter and unpacks its bucket: elements in the rank's shard are sums over ranks";
   let description = [{
-    The other elements are unspecified: only elementwise ops, `shard_square_sum` and `all_gather_start` take
-    such a tensor.
+    The other elements are unspecified: only elementwise ops, `shard_square_sum` and `all_gather_start` accept such a
+    tensor.
   }];
   let arguments = (ins Ingot_FloatTensor:$bucket);
   let results = (outs Variadic<Ingot_FloatTensor>:$parts);
@@ -87,9 +87,9 @@ def ReduceScatterWaitOp : Ingot_CollectiveOp<"reduce_scatter_wait", "true"> {
 }
 
 def AllGatherStartOp : Ingot_CollectiveOp<"all_gather_start", "true"> {
-  let summary = "starts to collect a bucket of tensors of which each rank has its shard";
+  let summary = "starts the all-gather of a bucket of tensors of which each rank owns its shard";
   let description = [{
-    The opposite of `reduce_scatter_wait`, with the same layout.
+    The op is the inverse of `reduce_scatter_wait`, with the same layout.
 
     ```mlir
     %bucket = ingot.all_gather_start %a, %b : (tensor<4x4xf32>, tensor<2xf32>) -> tensor<34xf32>
@@ -103,7 +103,7 @@ def AllGatherStartOp : Ingot_CollectiveOp<"all_gather_start", "true"> {
 }
 
 def AllGatherWaitOp : Ingot_CollectiveOp<"all_gather_wait", "true"> {
-  let summary = "waits for a bucket and unpacks it: every rank has all elements";
+  let summary = "waits for an all-gather and unpacks its bucket: every rank has all elements";
   let arguments = (ins Ingot_FloatTensor:$bucket);
   let results = (outs Variadic<Ingot_FloatTensor>:$parts);
   let assemblyFormat = "$bucket attr-dict `:` functional-type(operands, results)";
@@ -119,14 +119,12 @@ class Ingot_StateGatherOp<string mnemonic> : Ingot_Op<mnemonic, [Pure, SameBytes
 }
 
 def StateGatherStartOp : Ingot_StateGatherOp<"state_gather_start"> {
-  let summary = "new values of states, which are collected from all ranks behind the end of the step";
+  let summary = "starts the all-gather of new values of states, which overlaps with the next forward pass";
   let description = [{
-    Each result is the operand of the same position, of which the rank has its shard. The function returns it as the
-    value of
-    a state with `gathered`. What collects the bucket, in the memory of the states, starts when the step has computed
-    everything, and
-    goes on until a function needs one of them: it takes the values of all arguments for such states from
-    `state_gather_wait`.
+    Each result is the operand at the same position, of which the rank owns its shard. The function returns it as the
+    value of a state with `gathered`. The all-gather of the bucket, in the memory of the states, starts when the step
+    has computed everything else, and is in flight until a function needs one of the states: functions read the values
+    of such states from `state_gather_wait`.
 
     ```mlir
     %u, %v = ingot.state_gather_start 0 %a, %b at [0, 32] of 34 : (tensor<4x4xf32>, tensor<2xf32>) -> (tensor<4x4xf32>, tensor<2xf32>)
@@ -136,9 +134,9 @@ def StateGatherStartOp : Ingot_StateGatherOp<"state_gather_start"> {
 }
 
 def StateGatherWaitOp : Ingot_StateGatherOp<"state_gather_wait"> {
-  let summary = "waits, if its bucket is under way, for values of states: every rank has all elements";
+  let summary = "waits for values of states whose all-gather is in flight: every rank has all elements";
   let description = [{
-    The operands are arguments of the function for states with `gathered`, in one bucket, some of them or all.
+    The operands are arguments of the function for states with `gathered`, some or all of one bucket.
 
     ```mlir
     %u, %v = ingot.state_gather_wait 0 %a, %b at [0, 32] of 34 : (tensor<4x4xf32>, tensor<2xf32>) -> (tensor<4x4xf32>, tensor<2xf32>)
@@ -149,17 +147,15 @@ def StateGatherWaitOp : Ingot_StateGatherOp<"state_gather_wait"> {
 def CompressOp : Ingot_ComputeOp<"compress", [DeclareOpInterfaceMethods<LibraryCall>, SameOperandsAndResultType,
     DeclareOpInterfaceMethods<Decomposable>, DeclareOpInterfaceMethods<CostModel, ["getFlops"]>,
     DeclareOpInterfaceMethods<PrecisionRole, ["getPrecisionRole"]>]> {
-  let summary = "the tensor as its compressed payload represents it: int8 blocks or top-k";
+  let summary = "quantizes and dequantizes a tensor (int8 blocks), or sparsifies it (top-k)";
   let description = [{
-    `int8`: each element as an integer from -127 to 127 times the scale of its block of 256 elements, in row-major
-    order: its
-    largest magnitude / 127. In a block that is not finite, all elements are NaN. `topk`: the `k` elements of largest
-    magnitude,
-    the first of equal ones, NaN above all; zeros elsewhere.
+    The result is the tensor that the compressed payload represents. `int8`: each element becomes an integer from -127
+    to 127 times the scale of its block of 256 elements, in row-major order: the largest magnitude of the block / 127.
+    In a block that is not finite, all elements are NaN. `topk`: the `k` elements of largest magnitude are kept, the
+    first of equal ones, with NaN above all; all others are zero.
 
-    Decomposed, for GPUs, `topk` finds the last element to be kept by its magnitude and index as one
-    number, four
-    bits at a time: each time it counts the elements that are at least 15 candidates.
+    The decomposition of `topk`, which GPUs execute, searches the smallest element that is kept, by its magnitude and
+    index as one number, four bits at a time: each round counts the elements that are at least each of 15 candidates.
 
     ```mlir
     %sent = ingot.compress %x {compression = #ingot<compression topk>, k = 12 : i64} : tensor<1200xf32>
@@ -177,11 +173,12 @@ def CompressOp : Ingot_ComputeOp<"compress", [DeclareOpInterfaceMethods<LibraryC
 }
 
 def ShardSquareSumOp : Ingot_ComputeOp<"shard_square_sum", [DeclareOpInterfaceMethods<LibraryCall>,
-    DeclareOpInterfaceMethods<CostModel, ["getFlops"]>, DeclareOpInterfaceMethods<PrecisionRole,
-    ["getPrecisionRole"]>]> {
-  let summary = "the sum of the squares of a tensor's elements that are in the rank's shard";
+    DeclareOpInterfaceMethods<CostModel, ["getFlops"]>,
+    DeclareOpInterfaceMethods<PrecisionRole, ["getPrecisionRole"]>]> {
+  let summary = "the sum of the squares of a tensor's elements in the rank's shard";
   let description = [{
-    `first` and `of` place the tensor in a bucket of `of` elements. Summed over ranks, it is the square of the norm.
+    The tensor is at offset `first` of a bucket of `of` elements. The sum of the results over ranks is the square of
+    the norm.
   }];
   let arguments = (ins Ingot_FloatTensor:$input, I64Attr:$first, I64Attr:$of);
   let results = (outs Ingot_TensorOf<[F64]>:$result);

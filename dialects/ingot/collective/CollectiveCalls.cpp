@@ -36,7 +36,8 @@ void ShardSquareSumOp::describeCall(CallDescriptor &descriptor) {
   descriptor = desc;
 }
 
-/// `start` says how the bucket is sent, if anything but as it is.
+/// Describes a bucket; `start`, if it is not null, has the format of the
+/// payload.
 static ingot_bucket_desc describe(Value bucket, AllReduceStartOp start = {}) {
   RankedTensorType type = tensorType(bucket);
   ingot_bucket_desc desc = {};

@@ -30,7 +30,7 @@ BucketLayout BucketLayout::of(BucketEnd end) {
   return of(end.getParts().getTypes(), end.isSharded());
 }
 
-/// The bucket for the parts.
+/// Returns the type of the bucket for the parts.
 static RankedTensorType bucketType(ValueRange parts, bool sharded) {
   return RankedTensorType::get(
       {BucketLayout::of(parts.getTypes(), sharded).elements},
@@ -52,7 +52,7 @@ void AllGatherStartOp::build(OpBuilder &builder, OperationState &state,
   build(builder, state, bucketType(parts, /*sharded=*/true), parts);
 }
 
-/// The rules that both ends of a bucket have in common.
+/// Checks the constraints that both ends of a bucket share.
 static LogicalResult checkBucket(BucketEnd op) {
   Value bucket = op.getBucket();
   ValueRange parts = op.getParts();

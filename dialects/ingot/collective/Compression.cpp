@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
-// What `compress` is made of, where no library call runs it.
+// The decomposition of `compress`, where no library call executes it.
 //===----------------------------------------------------------------------===//
 
 #include "dialects/ingot/builders/Arithmetic.h"
@@ -12,7 +12,7 @@
 using namespace mlir;
 using namespace ingot;
 
-/// Integers with a scale for each block of elements.
+/// Returns the elements as integers with a scale for each block of elements.
 static Value quantize(Arithmetic a, OpBuilder &builder, Value x) {
   constexpr int64_t size = INGOT_INT8_BLOCK;
   int64_t elements = tensorType(x).getNumElements();
@@ -38,9 +38,9 @@ static Value quantize(Arithmetic a, OpBuilder &builder, Value x) {
                          ArrayRef<int64_t>{elements}, ArrayRef<int64_t>{1});
 }
 
-/// The elements that come first by magnitude, then by index. Both are one
-/// number; the smallest that is kept is found from its highest bits on, by
-/// counting how many are at least as large.
+/// Returns the k elements that come first by magnitude, then by index. Both
+/// form one number; the smallest number that is kept is determined from its
+/// highest bits on, by counting how many are at least as large.
 static Value keepLargest(Arithmetic a, OpBuilder &builder, Value x, int64_t k) {
   constexpr int64_t magnitudeBits = 31, bitsAtOnce = 4;
   int64_t elements = tensorType(x).getNumElements();
@@ -50,7 +50,7 @@ static Value keepLargest(Arithmetic a, OpBuilder &builder, Value x, int64_t k) {
   auto places = static_cast<double>(int64_t(1) << indexBits);
   Value magnitude = MagnitudeOp::create(
       builder, x.getLoc(), withElement(keyType, builder.getI32Type()), x);
-  // Of equal magnitudes the first is the largest.
+  // Of equal magnitudes, the first is the largest.
   Value keys = a.add(a.mul(a.cast(magnitude, i64), places),
                      a.sub(places - 1, a.iota(keyType, /*dim=*/0)));
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// What the interface LibraryCall says of an op: the descriptor and the buffers
-// of its ABI entry (runtime/abi/Abi.td). Scratch, cost and the call itself
-// follow from it.
+// The descriptor and the buffers of an op with the interface LibraryCall, in
+// terms of its ABI entry point (runtime/abi/Abi.td). Scratch, cost and the call
+// itself follow from them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,11 +17,11 @@
 
 namespace ingot {
 
-/// The value of one of the ABI's descriptors: a C struct that knows its type.
+/// The value of a descriptor of the ABI: a C struct with its type.
 class CallDescriptor {
 public:
   CallDescriptor() = default;
-  /// A struct of the ABI.
+  /// Creates a descriptor from a struct of the ABI.
   template <typename Desc>
   CallDescriptor(const Desc &desc)
       : CallDescriptor(abi::structOf<Desc>,
@@ -47,7 +47,7 @@ public:
   template <typename Desc> bool is() const {
     return type == &abi::structOf<Desc>;
   }
-  /// The C struct, which must be the descriptor's.
+  /// Returns the C struct, which must be that of the descriptor.
   template <typename Desc> Desc get() const {
     assert(is<Desc>());
     Desc desc;
@@ -60,12 +60,13 @@ public:
     ((is<Descs>() ? body(get<Descs>()) : void()), ...);
   }
 
-  /// An integer, or the bits of another number, at a place in the struct.
+  /// Returns an integer, or the bits of another number, at an offset in the
+  /// struct.
   int64_t getInteger(uint32_t offset, uint32_t size) const;
   void setInteger(uint32_t offset, uint32_t size, int64_t value);
-  /// A field by its name; 0 if the struct has none.
+  /// Returns a field by its name; 0 if the struct has none.
   int64_t getInteger(llvm::StringRef name) const;
-  /// Of the struct, or of a struct in it; the field must be there.
+  /// Sets a field of the struct, or of a struct in it; the field must exist.
   void setInteger(llvm::StringRef name, int64_t value);
 
 private:
@@ -73,10 +74,10 @@ private:
   llvm::SmallVector<char, 0> bytes;
 };
 
-/// Whether a call passes the entry's buffer of that name.
+/// Returns whether a call passes the entry point's buffer of that name.
 bool hasBuffer(LibraryCall call, llvm::StringRef name);
 
-/// The element type of a tensor as descriptors have it.
+/// Returns the element type of a tensor as descriptors encode it.
 ingot_dtype getAbiType(mlir::Type element);
 
 } // namespace ingot

@@ -73,7 +73,7 @@ namespace detail {
 int64_t elementwiseFlops(mlir::Operation *op);
 int64_t operandAndResultBytes(mlir::Operation *op);
 llvm::SmallVector<CallBuffer> operandsAndResults(mlir::Operation *op);
-/// Returns whether an op is made of others (Decomposable).
+/// Returns whether an op is a composite (Decomposable).
 bool isComposite(mlir::Operation *op);
 /// Returns the list 0, 1, ... rank - 1.
 llvm::SmallVector<int64_t> sameDims(mlir::Value tensor);

@@ -25,12 +25,13 @@ def LibraryCall : OpInterface<"LibraryCall"> {
       the target (math mode, scratch) or on the function (numbers of calls and buckets) are left 0.
     }], "void", "describeCall", (ins "::ingot::CallDescriptor &":$descriptor)>,
     InterfaceMethod<[{
-      The entry's buffers in its order, but for scratch: operands and results of the op, or parts of them.
+      Returns the buffers of the entry point in its order, except scratch: operands and results of the op, or parts of
+      them.
     }], "::llvm::SmallVector<::ingot::CallBuffer>", "getCallBuffers", (ins),
       "", "return ::ingot::detail::operandsAndResults($_op);">,
     InterfaceMethod<[{
-      Why no target's entry can run the op: an attribute or element type that the descriptor cannot express. Empty
-      if one may; the targets' own limits are theirs (`Target::getSupport`).
+      Returns why no target's entry point can execute the op: an attribute or element type that the descriptor cannot
+      express. Empty if the descriptor can express the op; limits of a single target belong to `Target::getSupport`.
     }], "::llvm::StringRef", "refuseCall", (ins), "", "return {};">];
 }
 

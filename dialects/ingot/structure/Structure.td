@@ -29,7 +29,7 @@ def Ingot_RoleAttr : EnumAttr<Ingot_Dialect, Ingot_Role, "role">;
 
 def Ingot_ShardAttr : AttrDef<Ingot_Dialect, "Shard"> {
   let mnemonic = "shard";
-  let summary = "a tensor's place in a bucket of which each rank has a shard";
+  let summary = "the offset of a tensor in a bucket of which each rank owns a shard";
   let description = [{
     The tensor's first element is number `first` of the bucket's `of` elements (docs/spec/collective.md).
 
@@ -48,9 +48,9 @@ def Ingot_ShardAttr : AttrDef<Ingot_Dialect, "Shard"> {
 
 def Ingot_GatheredAttr : AttrDef<Ingot_Dialect, "Gathered"> {
   let mnemonic = "gathered";
-  let summary = "a state's place in a bucket that is collected behind the end of a step";
+  let summary = "the offset of a state in a bucket whose all-gather overlaps with the next step";
   let description = [{
-    As `#ingot.shard`, in the bucket number `bucket`.
+    The fields are those of `#ingot.shard`, and `bucket` is the number of the bucket.
 
     ```mlir
     #ingot.gathered<bucket = 0, first = 32, of = 96>
@@ -60,7 +60,7 @@ def Ingot_GatheredAttr : AttrDef<Ingot_Dialect, "Gathered"> {
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
-    /// The place without the bucket's number.
+    /// Returns the offset without the number of the bucket.
     ShardAttr getShard() const { return ShardAttr::get(getContext(), getFirst(), getOf()); }
   }];
 }

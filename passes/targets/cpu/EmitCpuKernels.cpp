@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
-// Loop nests for kernels. A nest is parallel loops over the leading dimensions,
-// which share one index, around a loop over the trailing ones.
+// EmitCpuKernels: loop nests for kernels. A nest consists of parallel loops
+// over the leading dimensions, which share one index, around a loop over the
+// trailing ones.
 //===----------------------------------------------------------------------===//
 
 #include "dialects/exec/Exec.h"
@@ -27,23 +28,23 @@ using namespace ingot::codegen;
 
 namespace {
 
-/// Accumulators of a reduction across the innermost dimension: they stay in the
-/// first-level cache.
+/// The number of accumulators of a reduction across the innermost dimension:
+/// they stay in the first-level cache.
 constexpr int64_t kStrip = 256;
 
 class KernelBuilder : KernelFunction {
 public:
   using KernelFunction::KernelFunction;
 
-  /// Emits the function beside the kernel. With `flat`, iterations of a loop
+  /// Emits the function next to the kernel. With `flat`, iterations of a loop
   /// are elements.
   Extent build(bool flat);
 
 private:
   using Emit = Extent (KernelBuilder::*)(size_t split);
 
-  /// Emits with the longest merged loop (smallest split) that leaves no index
-  /// to be delinearized within it.
+  /// Emits the kernel with the longest collapsed loop (smallest split) in which
+  /// no index has to be delinearized.
   Extent emitMerged(size_t first, size_t last, Emit emit);
 
   Extent emitLoop(size_t split);
@@ -52,11 +53,11 @@ private:
   Extent emitAcross(size_t split);
   Extent emitCustom();
 
-  /// A loop over a merged index; `body` gets the indices of `sizes`.
+  /// Emits a loop over a collapsed index; `body` gets the indices of `sizes`.
   template <typename Body>
   void loop(Value from, Value to, ArrayRef<int64_t> sizes, Body emitBody);
 
-  /// The merged loop of the current attempt.
+  /// The collapsed loop of the current attempt.
   scf::ForOp merged;
 };
 
@@ -82,11 +83,12 @@ Extent KernelBuilder::emitMerged(size_t first, size_t last, Emit emit) {
   }
 }
 
-/// Where concatenations along the first merged dimension go on to the next
-/// input, with both ends: between seams, no element asks which input is its.
+/// Returns the positions at which concatenations along the first collapsed
+/// dimension switch to the next input, with both ends: between them, no element
+/// tests which input it is in.
 SmallVector<int64_t> KernelBuilder::findSeams(ArrayRef<int64_t> shape,
                                               size_t split) {
-  // More would be more code than it saves time.
+  // More positions would be more code than the time that they save.
   constexpr size_t kMost = 8;
   int64_t length = product(shape.drop_front(split));
   int64_t stride = product(shape.drop_front(split + 1));
@@ -104,14 +106,15 @@ SmallVector<int64_t> KernelBuilder::findSeams(ArrayRef<int64_t> shape,
   return llvm::to_vector(seams);
 }
 
-/// Loop kernels: one iteration is one element of every result.
+/// Emits a loop kernel: one iteration computes one element of every result.
 Extent KernelBuilder::emitLoop(size_t split) {
   ArrayRef<int64_t> shape = tensorType(yield()->getOperand(0)).getShape();
   ArrayRef<int64_t> outer = shape.take_front(split);
   ArrayRef<int64_t> inner = shape.drop_front(split);
   ElementEmitter emitter(kernel, builder, inputs());
   auto emitElement = [&](ValueRange indices) {
-    // All elements before the first store: results may replace inputs.
+    // All elements are computed before the first store, because results may
+    // overwrite inputs.
     SmallVector<Value> elements;
     for (Value result : yield()->getOperands())
       elements.push_back(emitter.element(result, indices));
@@ -119,7 +122,7 @@ Extent KernelBuilder::emitLoop(size_t split) {
     for (auto [value, buffer] : llvm::zip_equal(elements, outputs()))
       memref::StoreOp::create(builder, loc, value, buffer, position);
   };
-  // A window or product costs more than an element.
+  // A window or matmul takes longer than an element.
   int64_t work = 1;
   for (Operation &op : body.without_terminator())
     if (auto scalar = dyn_cast<ScalarBody>(op); scalar && scalar.isLooped())
@@ -131,7 +134,7 @@ Extent KernelBuilder::emitLoop(size_t split) {
     loop(begin, end, inner, emitElement);
     return {length, std::max<int64_t>(1, kElementsPerThread / work)};
   }
-  // Few long rows are shared out in pieces.
+  // Few long rows are split into pieces.
   int64_t pieces = 1;
   if (iterations < 16)
     pieces = std::clamp<int64_t>(length * work / kElementsPerThread, 1, 16);
@@ -165,8 +168,8 @@ Extent KernelBuilder::emitLoop(size_t split) {
           std::max<int64_t>(1, kElementsPerThread / (piece * work))};
 }
 
-/// Reductions that fold the innermost dimension: each iteration is one element
-/// of the results, sums run in registers.
+/// Emits reductions over the innermost dimension: each iteration computes one
+/// element of the results, with sums in registers.
 Extent KernelBuilder::emitAlong(size_t split) {
   ReductionSpace space(yield()->getOperands());
   SmallVector<int64_t> kept = space.sizes(space.kept);
@@ -215,8 +218,8 @@ Extent KernelBuilder::emitAlong(size_t split) {
                                    std::max<int64_t>(1, product(reduced)))};
 }
 
-/// Reductions that keep the innermost dimension: each iteration folds a strip
-/// of neighbouring columns, row after row.
+/// Emits reductions across the innermost dimension: each iteration accumulates
+/// a strip of adjacent columns, row after row.
 Extent KernelBuilder::emitAcross(size_t split) {
   ReductionSpace space(yield()->getOperands());
   SmallVector<int64_t> kept = space.sizes(space.kept);
@@ -293,7 +296,7 @@ Extent KernelBuilder::emitAcross(size_t split) {
                                std::max<int64_t>(1, strip * product(reduced)))};
 }
 
-/// Kernels with a loop nest of their own see memory in its shape.
+/// Kernels with their own loop nest access memory in its shape.
 Extent KernelBuilder::emitCustom() {
   createFunction();
   auto custom = cast<KernelBody>(body.front());
@@ -326,7 +329,7 @@ Extent KernelBuilder::build(bool flat) {
 struct EmitCpuKernels : ingot::impl::EmitCpuKernelsBase<EmitCpuKernels> {
   void runOnOperation() override {
     llvm::DenseMap<StringAttr, Extent> extents;
-    // Launched for the elements of a shard.
+    // The kernels that are launched for the elements of a shard.
     llvm::DenseSet<StringAttr> flat;
     getOperation().walk([&](exec::LaunchOp launch) {
       if (launch.getShard())

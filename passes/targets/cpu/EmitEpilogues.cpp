@@ -25,8 +25,8 @@ public:
 private:
   void emitElement(ElementEmitter &emitter, const RowSpace &space, Value row,
                    Value column);
-  /// Asks for the next row's part of a buffer. Rows of a call are short pieces
-  /// far apart, which no processor foresees.
+  /// Prefetches the next row of a buffer. The rows of a call are short pieces
+  /// far apart, which hardware prefetchers do not detect.
   void prefetch(Value buffer, bool isWrite, const RowSpace &space, Value row);
 };
 
@@ -51,7 +51,8 @@ void EpilogueEmitter::prefetch(Value buffer, bool isWrite,
 void EpilogueEmitter::emitElement(ElementEmitter &emitter,
                                   const RowSpace &space, Value row,
                                   Value column) {
-  // All elements before the first store: the product is in a result's memory.
+  // All elements are computed before the first store, because the matmul's
+  // result is in the memory of a result.
   SmallVector<Value> elements;
   for (Value result : yield()->getOperands())
     elements.push_back(emitter.element(
@@ -87,7 +88,7 @@ void EpilogueEmitter::run() {
       prefetch(buffer, /*isWrite=*/false, space, row);
   for (auto [result, buffer] :
        llvm::zip_equal(yield()->getOperands(), outputs()))
-    // The product has just been written.
+    // The matmul has just been written.
     if (result != body.getArgument(0) && buffer != inputs().front())
       prefetch(buffer, /*isWrite=*/true, space, row);
 

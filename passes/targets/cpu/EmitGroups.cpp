@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
-// The choice between the loops of `group` kernels: a range of the group's units
-// becomes ranges of its loops' iterations.
+// The selection between the loops of `group` kernels: a range of the group's
+// units becomes ranges of its loops' iterations.
 //===----------------------------------------------------------------------===//
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -13,8 +13,8 @@ using namespace ingot::codegen;
 
 namespace {
 
-/// Units of work that are worth waking a thread for: units of all loops are
-/// about as much, so that threads get equal shares.
+/// The number of units of work that justify waking a thread: units of all loops
+/// take about the same time, so that threads get equal amounts of work.
 constexpr int64_t kUnitsPerThread = 8;
 
 class GroupEmitter : KernelFunction {
@@ -27,7 +27,8 @@ private:
   void call(const GroupPart &part, Value from, Value to);
 };
 
-/// Runs iterations of a loop; none if the range is empty.
+/// Calls the loop for a range of iterations; does nothing if the range is
+/// empty.
 void GroupEmitter::call(const GroupPart &part, Value from, Value to) {
   auto branch = scf::IfOp::create(
       builder, loc, scalars().compare(arith::CmpIPredicate::slt, from, to),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 // Loops for `row` kernels: one row after the other, in the passes of
-// RowSchedule. The first pass brings the row into the cache, later ones find it
-// there.
+// RowSchedule. The first pass loads the row into the cache, where later ones
+// find it.
 //===----------------------------------------------------------------------===//
 
 #include "dialects/ingot/builders/Builders.h"
@@ -18,7 +18,7 @@ using namespace ingot::codegen;
 
 namespace {
 
-/// Bytes that values kept beside a row may take on a thread's stack: well
+/// The maximum number of bytes of values per row on a thread's stack: well
 /// within the second-level cache.
 constexpr int64_t kKeptBytes = 256 << 10;
 
@@ -34,7 +34,7 @@ private:
   void emitPhase(ElementEmitter &emitter, RowPhase &phase);
   void emitPass(ElementEmitter &emitter, RowPhase &phase);
   void storePerRow(Value tensor, Value element);
-  /// The index of the element at work in a tensor of the space's shape.
+  /// Returns the index of the current element in a tensor of the space's shape.
   SmallVector<Value> fullIndex(Value tensor) {
     return indexInRow(scalars(), schedule.space, tensor, row, column);
   }
@@ -47,7 +47,7 @@ private:
   }
 
   RowSchedule schedule;
-  /// Where kept values are.
+  /// The buffers of the kept values.
   llvm::DenseMap<Value, Value> kept;
   Value row, column;
 };

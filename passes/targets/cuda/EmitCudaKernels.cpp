@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
-// Kernels into device functions, launches into grids.
+// EmitCudaKernels: lowers kernels to GPU functions, and launches to grids.
 //===----------------------------------------------------------------------===//
 
 #include "dialects/exec/Exec.h"
@@ -34,7 +34,7 @@ struct EmitCudaKernels : ingot::impl::EmitCudaKernelsBase<EmitCudaKernels> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
-    // The number that partial sums are planned for.
+    // The number of threads for which partial sums are planned.
     int64_t filling =
         threads != 0
             ? threads
@@ -93,8 +93,8 @@ private:
     return found;
   }
 
-  /// Of the kernels that some launch runs for a shard: what beginnings of
-  /// shards, and of tensors in their buckets, are multiples of.
+  /// Returns, for the kernels that some launch runs on a shard, a common
+  /// divisor of the offsets of shards, and of tensors in their buckets.
   static llvm::DenseMap<StringAttr, int64_t> findRangeUnits(ModuleOp module) {
     llvm::DenseMap<StringAttr, int64_t> units;
     for (exec::LaunchOp launch : findAll<exec::LaunchOp>(module))
@@ -106,7 +106,8 @@ private:
     return units;
   }
 
-  /// A kernel in place of the library call: squares in double, added up.
+  /// Creates a kernel that replaces the library call: squares in double
+  /// precision, summed.
   void generateSum(exec::CallOp sum) {
     Value input = sum.getBuffers()[0], result = sum.getBuffers()[1];
     auto buffer = cast<MemRefType>(input.getType());
@@ -189,7 +190,7 @@ private:
       if (failed(carved))
         return failure();
       partials = std::move(*carved);
-      // The extra output is behind them.
+      // The extra output comes after them.
       if (!partials.empty())
         library = LibraryEpilogueAttr::get(
             &getContext(), library.getActivation(), library.getBias(),
@@ -210,7 +211,7 @@ private:
     return success();
   }
 
-  /// The kernels of sums of squares, by what they read.
+  /// The kernels of sums of squares, by the type that they read.
   llvm::DenseMap<Type, StringAttr> sums;
 };
 

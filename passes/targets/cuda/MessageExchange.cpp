@@ -17,7 +17,7 @@ MessageExchange::MessageExchange(ModuleOp module, gpu::GPUModuleOp device)
         firstAddress = std::max(firstAddress, offset.getInt() + addressBytes);
 }
 
-/// The bucket of an exchange.
+/// Returns the bucket of an exchange.
 static Value getBucket(exec::CallOp call) { return call.getBuffers().front(); }
 
 const MessageExchange::Kernels &MessageExchange::getKernels(exec::CallOp call) {
@@ -50,7 +50,7 @@ Value MessageExchange::getMessages(exec::CallOp call, OpBuilder &builder) {
                                 offset);
 }
 
-/// The call in place of one end of an exchange.
+/// Replaces one end of an exchange by a call.
 static void createCall(OpBuilder &builder, exec::CallOp end, StringRef entry,
                        ArrayRef<Value> buffers, int64_t bytes) {
   ingot_message_desc desc = {};
@@ -98,7 +98,7 @@ void MessageExchange::lowerWait(exec::CallOp wait) {
   auto decode =
       createLaunch(builder, loc, how.decode, messages, getBucket(wait));
   decode.setExtent(INGOT_RANKS);
-  // Of one rank: how many there are is not known.
+  // The bytes are those of one rank, because the number of ranks is not known.
   decode.setBytes(byteSize(how.message) +
                   byteSize(cast<MemRefType>(getBucket(wait).getType())));
   wait.erase();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// Exchanges of buckets with a code, on devices: kernels make and read messages
+// Exchanges of compressed buckets on GPUs: kernels encode and decode payloads
 // (header private to this target).
 //
 //===----------------------------------------------------------------------===//
@@ -21,9 +21,9 @@ class MessageExchange {
 public:
   MessageExchange(mlir::ModuleOp module, mlir::gpu::GPUModuleOp device);
 
-  /// Replaces all exchanges of buckets with a code in the step.
+  /// Replaces all exchanges of compressed buckets in the step.
   llvm::LogicalResult lower(exec::StepOp step);
-  /// Says in `exec.messages` what memory the exchanges need.
+  /// Records in `exec.messages` the memory that the exchanges need.
   void finish();
 
   int64_t countKernels() const { return numKernels; }
@@ -40,14 +40,14 @@ private:
 
   mlir::ModuleOp module;
   mlir::gpu::GPUModuleOp device;
-  /// Of buckets with the same code, elements and kept elements.
+  /// The kernels of buckets with the same format, number of elements and k.
   std::map<std::array<int64_t, 3>, Kernels> kernels;
   int64_t numKernels = 0;
-  /// Where the first address is in the table, and bytes of a rank's message for
-  /// each.
+  /// The offset of the first address in the table, and the bytes of a rank's
+  /// payload for each.
   int64_t firstAddress = 0;
   llvm::SmallVector<int64_t> messageBytes;
-  /// Of the step's buckets by number: which of these places they use.
+  /// The entry that each bucket of the step uses, by the bucket's number.
   llvm::DenseMap<int64_t, size_t> places;
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// Launches of device functions in a step, and the planned memory that they work
-// in (header private to this target).
+// Launches of GPU functions in a step, and their planned scratch memory (header
+// private to this target).
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,10 +14,10 @@
 
 namespace ingot::codegen {
 
-/// The module of a step's device functions.
+/// The name of the module of a step's GPU functions.
 constexpr llvm::StringLiteral kDeviceModule = "device";
 
-/// Buffers of these types, one after the other from the begin of `scratch` on;
+/// Returns consecutive buffers of these types from the begin of `scratch` on;
 /// empty, with an error at `op`, if it is too small.
 llvm::FailureOr<llvm::SmallVector<mlir::Value>>
 carveScratch(mlir::OpBuilder &builder, mlir::Operation *op,

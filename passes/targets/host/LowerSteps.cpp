@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
-// Steps as LLVM functions of (context, state, arena), and the module's table.
+// LowerSteps: lowers steps to LLVM functions of (context, state, arena), and
+// defines the module's table.
 //===----------------------------------------------------------------------===//
 
 #include "dialects/exec/Exec.h"
@@ -47,7 +48,7 @@ private:
                                     b.getIntegerAttr(type, value));
   }
 
-  /// A constant in memory, built field by field.
+  /// Creates a constant in memory, field by field.
   LLVM::GlobalOp global(Location loc, Type type, StringRef name,
                         LLVM::Linkage linkage,
                         llvm::function_ref<Value(OpBuilder &)> build) {
@@ -59,7 +60,7 @@ private:
     return op;
   }
 
-  /// A struct of values.
+  /// Creates a struct of values.
   Value structure(OpBuilder &b, Location loc, Type type,
                   ArrayRef<Value> fields) {
     Value result = LLVM::UndefOp::create(b, loc, type);
@@ -69,7 +70,7 @@ private:
     return result;
   }
 
-  /// Bytes in memory under a name.
+  /// Creates a constant of bytes with a name.
   void text(StringRef name, StringRef bytes) {
     OpBuilder b = atModuleEnd();
     Location loc = getOperation().getLoc();
@@ -90,8 +91,8 @@ private:
     return function;
   }
 
-  /// What the runtime calls: loads the buffers' addresses and runs the kernel,
-  /// which takes `indices` indices behind them.
+  /// Returns the function that the runtime calls: it loads the buffers'
+  /// addresses and runs the kernel, which takes `indices` indices after them.
   FlatSymbolRefAttr entryOf(StringAttr kernel, unsigned indices) {
     std::string name = (kernel.getValue() + ".entry").str();
     auto symbol = FlatSymbolRefAttr::get(context, name);
@@ -122,7 +123,8 @@ private:
     return symbol;
   }
 
-  /// An address in a descriptor: of a kernel's name or of its code.
+  /// Returns an address in a descriptor: that of a kernel's name or of its
+  /// code.
   Value addressOf(OpBuilder &b, Location loc,
                   const exec::Descriptor::Address *address) {
     auto find = [&](FlatSymbolRefAttr symbol) -> Value {
@@ -147,7 +149,7 @@ private:
     bool isAddress;
   };
 
-  /// The fields of a struct, those of structs within it in their place.
+  /// Lists the fields of a struct, with those of nested structs in their place.
   static void listFields(const abi::Struct &type, uint32_t base,
                          SmallVectorImpl<Field> &fields) {
     for (const abi::Field &field : type.fields)
@@ -161,7 +163,7 @@ private:
       }
   }
 
-  /// The constant descriptor of a call.
+  /// Returns the constant descriptor of a call.
   Value descriptor(OpBuilder &b, Location loc, exec::AbiCall call,
                    StringRef name, int64_t index) {
     exec::Descriptor desc = call.getDescriptor(index);
@@ -191,7 +193,8 @@ private:
     std::string name = step.getSymName().str();
     step.setSymName(name + ".exec");
     auto calls = llvm::to_vector(step.getBody().getOps<exec::AbiCall>());
-    // Parts, since LLVM takes longer than linear time over one function.
+    // Steps are split into functions, since the compile time of LLVM is more
+    // than linear in the size of a function.
     constexpr size_t callsPerFunction = 64;
     LLVM::LLVMFuncOp function;
     if (calls.size() <= callsPerFunction) {
@@ -212,8 +215,8 @@ private:
     return function;
   }
 
-  /// A function of the runtime, the state block and the arena; `b` is then in
-  /// it.
+  /// Creates a function of the runtime, the state block and the arena; `b` is
+  /// then in it.
   LLVM::LLVMFuncOp addStepFunction(OpBuilder &b, Location loc, StringRef name) {
     auto voidType = LLVM::LLVMVoidType::get(context);
     auto function = LLVM::LLVMFuncOp::create(
@@ -224,8 +227,8 @@ private:
     return function;
   }
 
-  /// A function of these calls of a step, the first of which has number
-  /// `index`.
+  /// Creates a function with these calls of a step, the first of which has
+  /// number `index`.
   LLVM::LLVMFuncOp lowerCalls(Location loc, StringRef name, StringRef step,
                               ArrayRef<exec::AbiCall> calls, int64_t index) {
     OpBuilder b = atModuleEnd();
@@ -288,14 +291,14 @@ private:
     return function;
   }
 
-  /// The table of addresses of shards.
+  /// Returns the table of addresses of shards.
   Value findShards(OpBuilder &b, Location loc, Value runtime) {
     auto callee = declare("ingot_shards",
                           LLVM::LLVMFunctionType::get(pointer, {pointer}));
     return LLVM::CallOp::create(b, loc, callee, runtime).getResult();
   }
 
-  /// An address that the link provides, or null.
+  /// Returns an address that the link provides, or null.
   Value blob(OpBuilder &b, Location loc, StringRef name, uint64_t bytes) {
     if (bytes == 0)
       return LLVM::ZeroOp::create(b, loc, pointer);
@@ -306,8 +309,8 @@ private:
     return LLVM::AddressOfOp::create(b, loc, op);
   }
 
-  /// A string or size that an attribute of the module has; taken away, because
-  /// the function table says it from now on.
+  /// Returns a string or size that an attribute of the module has, and removes
+  /// the attribute, since the function table contains it from now on.
   std::string takeString(StringRef name) {
     auto attribute =
         dyn_cast_or_null<StringAttr>(getOperation()->removeAttr(name));
@@ -336,7 +339,7 @@ private:
            (step.getName() + StringRef("\0", 1)).str());
     text("ingot_manifest", manifest);
     text("ingot_device_code", deviceCode);
-    // The driver takes PTX as a string.
+    // The driver expects PTX as a null-terminated string.
     text("ingot_device_ptx",
          StringRef(deviceText.c_str(), deviceText.size() + 1));
     global(loc, tableType, "ingot_functions", LLVM::Linkage::Internal,

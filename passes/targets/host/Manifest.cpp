@@ -80,8 +80,8 @@ static json::Array describeValues(ArrayAttr values) {
   return result;
 }
 
-/// Elements from the first to the last of a buffer, with those between its
-/// rows.
+/// Returns the number of elements from the first to the last of a buffer,
+/// including those between its rows.
 static int64_t countSpanned(MemRefType type) {
   if (type.getNumElements() == 0)
     return 0;
@@ -92,7 +92,8 @@ static int64_t countSpanned(MemRefType type) {
   return last + 1;
 }
 
-/// The floating-point tensors that a call writes, and that this rank has whole.
+/// Describes the floating-point tensors that a call writes, and of which this
+/// rank has all elements.
 static json::Array describeOutputs(exec::AbiCall call) {
   SmallVector<MemoryEffects::EffectInstance> effects;
   cast<MemoryEffectOpInterface>(call.getOperation()).getEffects(effects);
@@ -116,7 +117,7 @@ static json::Array describeOutputs(exec::AbiCall call) {
   return outputs;
 }
 
-/// The kernels of a step in the order of their descriptors' indices.
+/// Describes the kernels of a step in the order of their descriptors' indices.
 static json::Array describeCalls(exec::StepOp step) {
   json::Array kernels;
   for (Operation &op : step.getBody().front()) {
@@ -143,7 +144,7 @@ static json::Array describeCalls(exec::StepOp step) {
   return kernels;
 }
 
-/// What the arena holds at the peak.
+/// Describes the live tensors at the peak of the arena.
 static json::Array describeLive(exec::StepOp step) {
   json::Array live;
   for (auto tensors : step.getLive().getAsRange<exec::LiveAttr>()) {
@@ -168,7 +169,8 @@ static json::Object describeMemory(exec::MemoryAttr memory) {
 }
 
 static json::Object describeStep(exec::StepOp step) {
-  // [offset, bytes, first call, last call] of every place, and what it is for.
+  // The [offset, bytes, first call, last call] of every interval, and its
+  // purpose.
   json::Array intervals, kinds;
   for (auto interval : step.getIntervals().getAsRange<exec::IntervalAttr>()) {
     intervals.push_back(json::Array{interval.getOffset(), interval.getBytes(),

@@ -13,11 +13,11 @@
 
 namespace ingot {
 
-/// How states get their first value.
+/// The storage of the initial values of states.
 enum class WeightStorage { Embed, Sidecar, None };
 
-/// The manifest of a module after `--ingot-place-steps`: everything but
-/// `target` and `export`, which the driver knows.
+/// Returns the manifest of a module after `--ingot-place-steps`: everything
+/// except `target` and `export`, which the driver adds.
 llvm::json::Object buildManifest(mlir::ModuleOp module, WeightStorage weights);
 
 } // namespace ingot
