@@ -18,7 +18,7 @@
 #include "dialects/ingot/support/Remarks.h"
 #include "passes/parallel/GradComm.h"
 #include "passes/parallel/Passes.h"
-#include "runtime/abi/Message.h"
+#include "runtime/abi/Payload.h"
 #include "runtime/core/Random.h"
 
 #include <cmath>
@@ -136,7 +136,7 @@ private:
     if (how.encodes()) {
       constexpr int64_t many = 1 << 20;
       return 4.0 * many /
-             static_cast<double>(abi::getMessageBytes(
+             static_cast<double>(abi::getPayloadBytes(
                  static_cast<int32_t>(how.format), many, countKept(many)));
     }
     double rows = type.getRank() < 2 ? 1 : type.getDimSize(0);

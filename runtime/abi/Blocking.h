@@ -84,6 +84,9 @@ constexpr GemmBlocking getTileBlocking(int32_t type) {
 /// Rows of a that are packed at a time, so that the pack does not grow with the
 /// GEMM.
 inline constexpr int64_t kGemmPackedRows = 8192;
+/// The number of rows from which on threads divide rows rather than columns of
+/// several blocks, although they then wait for each other at every block.
+inline constexpr int64_t kGemmManyRows = 1024;
 /// Bytes of the L2 cache that a packed block of b may take where threads share
 /// it.
 inline constexpr int64_t kGemmBlockBytes = 5 << 18;

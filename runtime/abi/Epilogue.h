@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// Fallback epilogue kernels of a matmul, for libraries that refuse the
-// epilogue.
+// Fallback epilogue kernels of a matmul on a GPU, for epilogues that the
+// library does not have.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,10 +13,10 @@
 
 namespace ingot::runtime {
 
-/// Calls `launch(kernel, buffers)` for each of them in order.
+/// Calls `launch(kernel, buffers)` for each kernel of the epilogue, in order.
 template <typename Launch>
-void finishProduct(const ingot_matmul_epilogue_grid_desc &desc,
-                   void *const *buffers, Launch launch) {
+void launchEpilogueKernels(const ingot_matmul_epilogue_grid_desc &desc,
+                           void *const *buffers, Launch launch) {
   if (desc.finish.name)
     launch(desc.finish, buffers);
   buffers += desc.finish.buffers;

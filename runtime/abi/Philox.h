@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// The numbers of Philox-4x32-10 (docs/spec/random.md; Salmon et al., "Parallel
-// Random Numbers: As Easy as 1, 2, 3"). Without inline functions: files for one
-// instruction set include it.
+// The constants of Philox-4x32-10 (docs/spec/random.md; Salmon et al.,
+// "Parallel Random Numbers: As Easy as 1, 2, 3"). There are no inline functions
+// here, because files that are compiled for one instruction set include this.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,7 +15,8 @@
 namespace ingot::abi::philox {
 
 inline constexpr int kRounds = 10;
-/// Factors of the counters and increments of the keys in each round.
+/// Each round multiplies counters by these multipliers, and adds these steps to
+/// the keys.
 inline constexpr uint32_t kMultipliers[] = {0xD2511F53, 0xCD9E8D57};
 inline constexpr uint32_t kKeySteps[] = {0x9E3779B9, 0xBB67AE85};
 

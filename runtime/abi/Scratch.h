@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// How much scratch the CPU's entry points of Abi.h want: what the compiler
-// places in the arena for the duration of a call. Estimates from above for the
-// machine described; an entry point that needs more at run time (more threads,
-// another library) takes memory of its own.
+// How much scratch memory the CPU's entry points of Abi.h need: the compiler
+// places it in the arena for the duration of a call. These are upper bounds for
+// the machine described; an entry point that needs more at run time (more
+// threads, another library) allocates memory of its own.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,13 +18,14 @@
 
 namespace ingot::abi {
 
-/// What scratch depends on besides sizes.
+/// The properties of the CPU that scratch memory depends on.
 struct ScratchMachine {
   int64_t threads = 1;
-  /// Whether the library multiplies in half precision; else operands are
-  /// converted in scratch.
+  /// Whether the library multiplies in bf16 and in fp16; else operands are
+  /// converted in scratch memory.
   bool multipliesBf16 = false, multipliesF16 = false;
-  /// Whether products read half precision as it is stored (runtime/cpu/gemm).
+  /// Whether the packed GEMM reads 16-bit operands as they are stored
+  /// (runtime/cpu/gemm).
   bool packsHalves = false;
   /// Whether matmuls run on tile registers: in 16-bit precision, and in f32 as
   /// sums of bf16 numbers (runtime/cpu/gemm).
@@ -33,7 +34,7 @@ struct ScratchMachine {
 
 namespace detail {
 
-/// Bytes to hold `elements` of `type` in f32, where they need converting.
+/// Bytes of `elements` of `type` in f32; 0 if they need no conversion.
 constexpr int64_t convertedBytes(const ScratchMachine &machine, int32_t type,
                                  int64_t elements) {
   bool converts = (type == INGOT_BF16 && !machine.multipliesBf16) ||
@@ -41,15 +42,15 @@ constexpr int64_t convertedBytes(const ScratchMachine &machine, int32_t type,
   return converts ? alignTo(elements * 4, INGOT_ALIGNMENT) : 0;
 }
 
-/// How a CPU multiplies elements of `type` on tile registers, or on others.
+/// The math mode of elements of `type` on tile units, or on vector units.
 constexpr ingot_math mathOf(bool onTiles, int32_t type) {
   if (!onTiles)
     return INGOT_MATH_EXACT;
   return type == INGOT_F32 ? INGOT_MATH_BF16X3 : INGOT_MATH_TILES;
 }
 
-/// Transformed tiles, filters and products of runtime/cpu/winograd, for sums
-/// over `in` channels.
+/// Bytes of scratch memory of a Winograd convolution that sums over `in`
+/// channels.
 constexpr int64_t winogradBytes(int64_t tiles, int64_t in, int64_t out,
                                 int64_t threads) {
   WinogradBlocking blocking(tiles, in, out, threads);
@@ -58,13 +59,14 @@ constexpr int64_t winogradBytes(int64_t tiles, int64_t in, int64_t out,
 
 } // namespace detail
 
-/// What of a product is summed up in f32 before it is rounded to half
-/// precision: all rows of some columns, or some products of a batch.
+/// The part of a matmul's result that is accumulated in f32 at a time, before
+/// it is rounded to 16 bits: all rows of some columns, or some matrices of a
+/// batch.
 struct SumPart {
   int64_t batches, columns;
 
-  /// Parts that stay in the outer caches, and are wide enough for packing the
-  /// left side to cost little.
+  /// Chooses parts that stay in the outer caches, and that are wide enough for
+  /// the packing of the left operand to cost little.
   static constexpr SumPart of(const ingot_matmul_desc &desc, int64_t threads) {
     constexpr int64_t elements = 1 << 20, leastColumns = 512;
     int64_t most = threads * elements / std::max<int64_t>(desc.m, 1);
@@ -79,26 +81,28 @@ struct SumPart {
   }
 };
 
-/// Whether a product is computed on tile units. Sums in f32 of less than half a
-/// step of these are not worth it; the choice depends on their length alone, as
-/// the order in which they are added up does.
+/// Whether a matmul runs on tile units. f32 sums shorter than half a step of
+/// the units are not worth it. The choice depends on the length of the sums
+/// only, as does the order in which they are accumulated.
 constexpr bool isOnTiles(const ingot_matmul_desc &desc,
                          const ScratchMachine &machine) {
-  constexpr int64_t leastDepth = 16;
+  int64_t leastDepth = getTileBlocking(INGOT_F32).step / 2;
   if (desc.a_type != desc.b_type || desc.a_type == INGOT_F64)
     return false;
   return desc.a_type == INGOT_F32 ? machine.tilesF32 && desc.k >= leastDepth
                                   : machine.tilesHalves;
 }
 
+/// The math mode of a matmul.
 constexpr ingot_math getMath(const ingot_matmul_desc &desc,
                              const ScratchMachine &machine) {
   return detail::mathOf(isOnTiles(desc, machine), desc.a_type);
 }
 
-/// Packed operands: rows of a over a block of the inner dimension, and per
-/// thread a block of columns of b (runtime/cpu/gemm). Beside them sums, or
-/// where packs cannot read half precision all operands, in f32.
+/// Bytes of scratch memory of a matmul. It holds packed operands: rows of a
+/// over a block of the inner dimension, and for each thread a block of columns
+/// of b (runtime/cpu/gemm). In addition it holds sums in f32 or, where the GEMM
+/// does not read 16-bit operands, all operands in f32.
 constexpr int64_t getScratchBytes(const ingot_matmul_desc &desc,
                                   const ScratchMachine &machine) {
   using detail::convertedBytes;
@@ -120,38 +124,48 @@ constexpr int64_t getScratchBytes(const ingot_matmul_desc &desc,
     SumPart part = SumPart::of(desc, machine.threads);
     sums = part.batches * desc.m * part.columns;
   }
-  // Sums are rounded from f32: a thread's sums of a panel, where they are
-  // complete, else all.
-  bool rounds = desc.c_type != INGOT_F32, isWhole = desc.k <= blocking.inner;
-  if (onTiles || machine.packsHalves) {
-    int64_t panelSums = isWhole ? machine.threads * rows * blocking.columns * 4
-                                : alignTo(sums * 4, INGOT_ALIGNMENT);
+  // Threads that share a block of b, which stays in the cache, pack panels of
+  // a, and keep them from one block to the next if they are few. On tile units
+  // a block may have all of the inner dimension.
+  int64_t line = blocking.getLineBytes(
+      onTiles ? desc.k : std::min(desc.k, blocking.inner));
+  int64_t panel = rows * line;
+  int64_t share = divideCeil(desc.m, rows) / machine.threads + 1;
+  panel = std::max(panel, std::min(share * panel, kGemmKeptBytes));
+  bool isWhole = desc.k <= blocking.inner;
+  if (onTiles) {
+    // A thread's sums of a panel, where they are complete, else all.
+    bool rounds = desc.c_type != INGOT_F32;
     if (rounds)
-      packed += onTiles
-                    ? panelSums
-                    : std::max(panelSums, alignTo(sums * 4, INGOT_ALIGNMENT));
+      packed += isWhole ? machine.threads * rows * blocking.columns * 4
+                        : alignTo(sums * 4, INGOT_ALIGNMENT);
     if (desc.batch != 1)
       return packed;
-    // A block of b that stays in the cache; per thread panels of a, which may
-    // be kept from one block to the next, and sums to round.
-    int64_t line = blocking.getLineBytes(desc.k);
     int64_t width = std::min(alignTo(desc.n, columns), kGemmWideColumns);
-    int64_t panel = rows * line;
-    int64_t share = divideCeil(desc.m, rows) / machine.threads + 1;
-    panel = std::max(panel, std::min(share * panel, kGemmKeptBytes));
     int64_t perThread = panel + (rounds ? rows * width * 4 : 0);
     int64_t shared =
         std::min(width * line, std::max(kGemmBlockBytes, columns * line));
     return std::max(packed, shared + machine.threads * perThread);
   }
-  return packed + convertedBytes(machine, desc.c_type, sums) +
+  bool keepsPanels = desc.batch == 1 && isWhole && desc.n > blocking.columns &&
+                     desc.m >= kGemmManyRows;
+  if (keepsPanels)
+    packed = std::max(packed, b + machine.threads * panel);
+  int64_t rounded = convertedBytes(machine, desc.c_type, sums);
+  // Complete sums of a panel are rounded without waiting for the others.
+  if (rounded != 0 && machine.packsHalves && isWhole)
+    rounded = std::max(rounded, machine.threads * rows * blocking.columns * 4);
+  packed += rounded;
+  if (machine.packsHalves)
+    return packed;
+  return packed +
          convertedBytes(machine, desc.a_type, desc.batch * desc.m * desc.k) +
          convertedBytes(machine, desc.b_type, desc.batch * desc.k * desc.n);
 }
 
-/// Whether a convolution has the form that runtime/cpu/winograd computes with
-/// fewer multiplications: at most half of the plain ones even where tiles of
-/// 4 x 4 outputs hang over the edge.
+/// Whether runtime/cpu/winograd computes a convolution: the form is right, and
+/// there are at most half as many multiplications as in the direct algorithm,
+/// counting tiles of 4 x 4 outputs that reach over the edge.
 constexpr bool isWinograd(const ingot_conv_desc &desc) {
   using Blocking = WinogradBlocking;
   constexpr int64_t lanes = Blocking::kLanes, tile = Blocking::kOut;
@@ -171,7 +185,7 @@ constexpr bool isWinograd(const ingot_conv_desc &desc) {
     inTiles *= divideCeil(desc.in[i], tile);
     inputs *= desc.in[i];
   }
-  // Transforming the filters pays for enough tiles.
+  // Transforming the filters pays off for enough tiles only.
   constexpr int64_t least = 24;
   constexpr int64_t points = Blocking::kPoints,
                     taps = Blocking::kTaps * Blocking::kTaps;
@@ -183,9 +197,9 @@ constexpr bool isWinograd(const ingot_conv_desc &desc) {
 /// The entry points of convolutions.
 enum class ConvKind { Forward, InputGrad, FilterGrad };
 
-/// Whether a convolution is computed as a product on tile units
-/// (runtime/cpu/convolution/Im2colConvolution.h): in half precision, where
-/// rows of the image are so short that the library is slow.
+/// Whether a convolution runs as a GEMM on tile units
+/// (runtime/cpu/convolution/Im2colConvolution.h): in 16-bit precision, if rows
+/// of the image are so short that the vendor's library is slow.
 constexpr bool isOnTiles(const ingot_conv_desc &desc, ConvKind kind,
                          const ScratchMachine &machine) {
   constexpr int64_t lanes = 32, shortRow = 4, shortGradRow = 8;
@@ -200,13 +214,14 @@ constexpr bool isOnTiles(const ingot_conv_desc &desc, ConvKind kind,
   return desc.out[1] <= (kind == ConvKind::Forward ? shortRow : shortGradRow);
 }
 
+/// The math mode of a convolution.
 constexpr ingot_math getMath(const ingot_conv_desc &desc, ConvKind kind,
                              const ScratchMachine &machine) {
   return detail::mathOf(isOnTiles(desc, kind, machine), desc.type);
 }
 
-/// A convolution as a product of its windows, which are gathered a part at a
-/// time.
+/// A convolution as a GEMM with its windows (im2col), which are gathered a part
+/// at a time.
 struct Im2colGemm {
   constexpr Im2colGemm(const ingot_conv_desc &desc, ConvKind kind,
                        int64_t threads) {
@@ -241,18 +256,20 @@ struct Im2colGemm {
     return rowsBytes + filterBytes + matmul.scratch_bytes;
   }
 
-  /// Positions and taps; rows of a part, or for the filter's gradient taps.
+  /// The number of positions and of taps, and how many positions a part has; of
+  /// the filter's gradient, how many taps.
   int64_t rows, taps, part;
-  /// Of the windows of a part, and of the filter in another order.
+  /// Bytes of the windows of a part, and of the filter in another order.
   int64_t rowsBytes, filterBytes;
-  /// The product of a part; the last one is smaller.
+  /// The matmul of a part; that of the last part is smaller.
   ingot_matmul_desc matmul = {};
 };
 
-/// The filter in the library's layout, whose channels come in blocks of 16, a
-/// sum of filters per thread in the filter's gradient, where channels come
-/// first input and output in the library's layouts, and where they come last
-/// but do not fill blocks an image's windows per thread.
+/// Bytes of scratch memory of a convolution by the vendor's library, whose
+/// layouts have channels in blocks of 16. It holds the filter in such a layout
+/// and, in the filter's gradient, a sum of filters for each thread. Where
+/// channels come first it holds input and output in such layouts, too; where
+/// they come last but do not fill blocks, an image's windows for each thread.
 constexpr int64_t getScratchBytes(const ingot_conv_desc &desc,
                                   const ScratchMachine &machine) {
   using detail::convertedBytes, detail::winogradBytes;
@@ -275,7 +292,7 @@ constexpr int64_t getScratchBytes(const ingot_conv_desc &desc,
   constexpr int64_t block = 16;
   int64_t filter = taps * alignTo(inChannels / desc.groups, block) *
                    alignTo(outChannels / desc.groups, block) * desc.groups;
-  // Sums are in f32, and with a bias beside them.
+  // Sums are in f32, and have a bias.
   int64_t sums = (filter + alignTo(outChannels, block)) * 4;
   bool fills = inChannels / desc.groups % block == 0 &&
                outChannels / desc.groups % block == 0;
@@ -305,7 +322,7 @@ constexpr int64_t getScratchBytes(const ingot_conv_desc &desc,
                                  machine.threads)});
 }
 
-/// Whether attention multiplies on tile units.
+/// Whether attention runs on tile units.
 constexpr bool isOnTiles(const ingot_attention_desc &desc,
                          const ScratchMachine &machine) {
   return desc.type == INGOT_F32   ? machine.tilesF32
@@ -313,12 +330,13 @@ constexpr bool isOnTiles(const ingot_attention_desc &desc,
                                   : machine.tilesHalves;
 }
 
+/// The math mode of attention.
 constexpr ingot_math getMath(const ingot_attention_desc &desc,
                              const ScratchMachine &machine) {
   return detail::mathOf(isOnTiles(desc, machine), desc.type);
 }
 
-/// What a thread of runtime/cpu/attention works in.
+/// The scratch memory of a thread of runtime/cpu/attention.
 struct AttentionScratch {
   constexpr AttentionScratch(const ingot_attention_desc &desc, bool onTiles) {
     constexpr int64_t queryBlock = AttentionBlocking::kQueries;
@@ -331,28 +349,29 @@ struct AttentionScratch {
     int64_t shared = heads * desc.queries * size;
     keepsHeads = !isHalf || shared <= AttentionBlocking::kMostQuerySums;
     querySums = !isHalf ? 0 : keepsHeads ? shared : queryBlock * size;
-    // Gradients need the most: what is summed up, then operands.
+    // Gradients need the most: sums first, then operands.
     int64_t sums = 2 * queryBlock * keyBlock + queryBlock * size +
                    keyBlock * (size + valueSize) + querySums;
     int64_t queries = queryBlock * (size + valueSize);
     int64_t rows = queries + keyBlock * (2 * size + valueSize);
-    // On tiles parts of two bytes, queries on both sides, and a strip of
-    // weights.
+    // On tile units operands consist of parts of two bytes; queries are both a
+    // left and a right operand, and there is a strip of weights.
     bytes = onTiles ? sums * 4 + (rows + queries + columns * queryBlock) * 2 *
                                      getTileParts(desc.type)
                     : (sums + rows) * 4;
     bytes = alignTo(bytes, INGOT_ALIGNMENT);
   }
 
-  /// Whether it sums up the gradients of all queries that share keys: in f32
-  /// where they are, in half precision beside them, up to 8 MiB.
+  /// Whether the gradients of all queries that share keys are summed at once:
+  /// in f32 in place, in 16-bit precision in scratch memory of limited size.
   bool keepsHeads;
-  /// Numbers beside operands for that, or for a block of queries.
+  /// Sums of gradients in scratch memory, of those queries or of a block.
   int64_t querySums;
   int64_t bytes;
 };
 
-/// On a processor: what threads work in, and one number per query.
+/// Bytes of scratch memory of attention or its gradient: what threads work in,
+/// and one number for each query.
 constexpr int64_t getScratchBytes(const ingot_attention_desc &desc,
                                   const ScratchMachine &machine) {
   AttentionScratch thread(desc, isOnTiles(desc, machine));

@@ -22,8 +22,8 @@
 using namespace ingot::runtime;
 namespace fs = std::filesystem;
 
-static constexpr const char *stateName = "state.safetensors";
-static constexpr const char *infoName = "checkpoint.json";
+static constexpr const char *kStateName = "state.safetensors";
+static constexpr const char *kInfoName = "checkpoint.json";
 static constexpr const char *latestName = "latest";
 static constexpr std::string_view prefix = "step-";
 static const std::string temporaryMark = ".tmp-";
@@ -38,8 +38,8 @@ static std::string getShardName(int64_t rank) {
   return "shard-" + std::to_string(rank) + ".safetensors";
 }
 
-/// What checkpoint.json holds; a file of any other bytes is damaged. Format 2
-/// has shards.
+/// The content of checkpoint.json; a file with any other bytes is damaged.
+/// Format 2 has shards.
 static std::string formatInfo(const CheckpointInfo &info, uint32_t stateCrc,
                               const std::vector<uint32_t> &shardCrcs) {
   nlohmann::ordered_json json = {{"format", shardCrcs.empty() ? 1 : 2},
@@ -54,8 +54,8 @@ static std::string formatInfo(const CheckpointInfo &info, uint32_t stateCrc,
   return json.dump(1) + "\n";
 }
 
-/// What `latest` holds: the name, and a checksum that keeps damage from naming
-/// another checkpoint.
+/// The content of `latest`: the name, and a checksum, so that damage does not
+/// name another checkpoint.
 static std::string formatLatest(const std::string &name) {
   return name + "\ncrc32 " + std::to_string(computeCrc(name)) + "\n";
 }
@@ -76,7 +76,7 @@ static void prune(const std::string &directory, const std::string &newest) {
   for (const fs::directory_entry &entry :
        fs::directory_iterator(directory, ignored)) {
     std::string name = entry.path().filename();
-    // Folders that a crash left unfinished carry another process's number.
+    // Incomplete folders that a crash left have the number of another process.
     if (name.find(temporaryMark) != std::string::npos &&
         name.starts_with(prefix))
       fs::remove_all(entry.path(), ignored);
@@ -85,7 +85,8 @@ static void prune(const std::string &directory, const std::string &newest) {
   }
   std::sort(found.rbegin(), found.rend());
   for (size_t i = kept - 1; i < found.size(); ++i) {
-    // Renamed first: no folder with a checkpoint's name is ever half there.
+    // Renaming first means that a folder with a checkpoint's name is always
+    // complete.
     fs::path doomed = found[i].second;
     doomed += temporaryMark + std::to_string(getpid());
     fs::rename(found[i].second, doomed, ignored);
@@ -93,16 +94,17 @@ static void prune(const std::string &directory, const std::string &newest) {
   }
 }
 
-/// Gives a finished folder its name. A folder cannot replace one that is not
-/// empty: an older one of the same step changes places with it, so that at
-/// every moment the name is a whole checkpoint's.
+/// Renames a complete folder to its final name. A folder cannot replace one
+/// that is not empty, so that an older one of the same step is exchanged with
+/// it. At every moment the name is that of a complete checkpoint.
 static bool giveName(const std::string &temporary, const std::string &final) {
   if (!fs::exists(final))
     return rename(temporary.c_str(), final.c_str()) == 0;
   if (renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, final.c_str(),
                 RENAME_EXCHANGE) == 0)
     return true;
-  // A file system that cannot exchange names has a moment without the folder.
+  // On file systems that cannot exchange names there is a moment without the
+  // folder.
   std::string old = temporary + "-old";
   return rename(final.c_str(), old.c_str()) == 0 &&
          rename(temporary.c_str(), final.c_str()) == 0;
@@ -138,12 +140,12 @@ void ingot::runtime::saveCheckpoint(const std::string &directory,
     throw failure(directory, "cannot write: " + error.message(),
                   "check the path, its permissions and the free space");
   try {
-    // First: the other ranks wait for their turn.
+    // This comes first, because the other ranks wait for it.
     std::vector<uint32_t> shardCrcs;
     if (writeShards)
       shardCrcs = writeShards(temporary);
-    uint32_t stateCrc = saveTensors(temporary + "/" + stateName, state);
-    AtomicFile file(temporary + "/" + infoName);
+    uint32_t stateCrc = saveTensors(temporary + "/" + kStateName, state);
+    AtomicFile file(temporary + "/" + kInfoName);
     file.write(formatInfo(info, stateCrc, shardCrcs));
     file.commit();
   } catch (const Error &) {
@@ -164,7 +166,7 @@ void ingot::runtime::saveCheckpoint(const std::string &directory,
 }
 
 static std::string findCheckpoint(const std::string &directory) {
-  if (fs::exists(directory + "/" + infoName))
+  if (fs::exists(directory + "/" + kInfoName))
     return directory;
   std::string latest = directory + "/" + latestName;
   if (!fs::exists(latest))
@@ -183,7 +185,7 @@ CheckpointInfo ingot::runtime::loadCheckpoint(
     const std::function<void(const CheckpointState &, const std::string &)>
         &load) {
   std::string path = findCheckpoint(directory);
-  std::string infoPath = path + "/" + infoName;
+  std::string infoPath = path + "/" + kInfoName;
   MappedFile infoFile(infoPath);
   auto json = nlohmann::json::parse(infoFile.getBytes(), nullptr, false);
   auto damaged = [&](const std::string &field) {
@@ -235,10 +237,10 @@ CheckpointInfo ingot::runtime::loadCheckpoint(
   };
   CheckpointState state;
   files.reserve(1 + shardCrcs.size());
-  state.whole = open(stateName, static_cast<uint32_t>(stateCrc));
+  state.whole = open(kStateName, static_cast<uint32_t>(stateCrc));
   for (size_t rank = 0; rank < shardCrcs.size(); ++rank)
     state.shards.push_back(
         open(getShardName(static_cast<int64_t>(rank)), shardCrcs[rank]));
-  load(state, path + "/" + stateName);
+  load(state, path + "/" + kStateName);
   return info;
 }

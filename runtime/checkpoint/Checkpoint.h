@@ -2,13 +2,13 @@
 //===----------------------------------------------------------------------===//
 //
 // Checkpoints: DIR/step-N holds state.safetensors and checkpoint.json, and
-// DIR/latest names the newest whole one. At every instant `latest` names a
+// DIR/latest names the newest complete one. At every moment `latest` names a
 // checkpoint that is complete on disk.
 //
-// States that ranks have shards of are in shard-R.safetensors, one of each
-// rank: a tensor of rank 1 under the state's name, and under that name in the
-// file's metadata the state's element that is its first. States of which each
-// rank has its own value are there too, whole.
+// Sharded states are in one file shard-R.safetensors for each rank: a tensor of
+// rank 1 under the state's name, whose first element is the element of the
+// state that the file's metadata has under the same name. States with a value
+// for each rank are in these files, too, as whole tensors.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,19 +24,20 @@
 
 namespace ingot::runtime {
 
-/// Where the run stood; with the state, all that a resumed run needs.
+/// The position of a run, which together with the state determines the rest of
+/// it.
 struct CheckpointInfo {
   int64_t step = 0, seed = 0, samples = 0;
   bool shuffle = true;
 };
 
-/// The state in a checkpoint: whole tensors, and pieces of others.
+/// The state in a checkpoint: whole tensors, and shards of others.
 struct CheckpointState {
   SafeTensors whole;
   std::vector<SafeTensors> shards;
 };
 
-/// Writes rank `rank`'s shards into the folder of an unfinished checkpoint.
+/// Writes the shards of `rank` into the folder of an incomplete checkpoint.
 /// Returns the file's checksum. Throws failure.
 uint32_t saveShards(const std::string &folder, int64_t rank,
                     const SafeTensors &shards);
@@ -53,7 +54,7 @@ void saveCheckpoint(const std::string &directory, const CheckpointInfo &info,
                     const ShardWriter &writeShards = {});
 
 /// Reads the checkpoint that `latest` names, or `directory` itself if it is
-/// one, and hands its state to `load` with its path. Throws badInput.
+/// one, and passes its state and its path to `load`. Throws badInput.
 CheckpointInfo
 loadCheckpoint(const std::string &directory,
                const std::function<void(const CheckpointState &state,

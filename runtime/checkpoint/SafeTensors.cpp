@@ -123,7 +123,7 @@ int64_t TensorView::getBytes() const {
 
 void ingot::runtime::writeSafeTensors(AtomicFile &file,
                                       const SafeTensors &content) {
-  // Wide types first, so that every tensor is aligned to its element.
+  // Wide types come first, so that every tensor is aligned to its elements.
   std::vector<const std::pair<const std::string, TensorView> *> order;
   for (const auto &item : content.tensors)
     order.push_back(&item);

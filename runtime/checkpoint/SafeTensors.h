@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// The safetensors format: eight bytes of header size, a JSON header, the data.
+// The safetensors format: the size of the header in eight bytes, a JSON header,
+// and the data.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,8 +27,8 @@ struct TensorView {
   DType dtype = DType::F32;
   std::vector<int64_t> shape;
   std::string_view data;
-  /// Of a tensor to be written that is not in memory as a whole, instead of
-  /// `data`: calls back with one piece after the other.
+  /// Replaces `data` for a tensor to be written that is not in memory as a
+  /// whole: calls the sink with one piece after the other.
   std::function<void(const Sink &)> pieces = {};
 
   int64_t getBytes() const;
@@ -38,9 +39,9 @@ struct SafeTensors {
   std::map<std::string, std::string> metadata;
 };
 
-/// Reads a file in memory; the views point into it. Refuses what the format
-/// forbids: a header over 100,000,000 bytes, overlaps, holes, sizes that do not
-/// match shapes. Throws badInput naming `where`.
+/// Reads a file in memory, into which the views point. Rejects what the format
+/// forbids: a header over 100,000,000 bytes, overlaps, holes, and sizes that do
+/// not match shapes. Throws badInput naming `where`.
 SafeTensors readSafeTensors(std::string_view bytes, const std::string &where);
 
 /// Writes a file: names in sorted order, data aligned to 8 bytes. The caller

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// The entry points for collectives (Abi.h), for buckets in the host's memory.
+// The entry points for collectives (Abi.h) with buckets in the host's memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,11 +17,11 @@
 using namespace ingot::runtime;
 
 namespace {
-/// A bucket under way, kept under its address.
+/// A bucket in flight, cached under its address.
 struct Bucket : ingot_context::Cached {
   Communicator::Ticket ticket = 0;
-  /// With a code: the rank's own message, and those of all.
-  Block message, messages;
+  /// Of a compressed bucket, the payload of this rank and those of all ranks.
+  Block payload, payloads;
 };
 } // namespace
 
@@ -33,7 +33,7 @@ static Bucket &getBucket(ingot_context *context, const void *address) {
 using Start = Communicator::Ticket (Communicator::*)(void *, int64_t, DType,
                                                      std::string);
 
-/// `name`: "all-reduce".
+/// Starts the operation that users know as `name`, like "all-reduce".
 static void startBucket(ingot_context *context, const ingot_bucket_desc *desc,
                         void *bucket, const char *name, Start start) {
   ProfileScope scope(context, desc->index);
@@ -45,7 +45,7 @@ static void startBucket(ingot_context *context, const ingot_bucket_desc *desc,
   });
 }
 
-/// For what has been started for that address.
+/// Waits for the operation that was started for `address`.
 static void wait(ingot_context *context, int64_t index, void *address) {
   ProfileScope scope(context, index);
   if (context->failed || !context->ranks)
@@ -63,7 +63,7 @@ static Encoding getEncoding(const ingot_bucket_desc &desc) {
   return {desc.compression, desc.elements, desc.k};
 }
 
-/// Sends the bucket as a message.
+/// Starts the all-gather of a compressed bucket's payloads.
 static void startEncoded(ingot_context *context, const ingot_bucket_desc *desc,
                          void *bucket) {
   ProfileScope scope(context, desc->index);
@@ -71,16 +71,16 @@ static void startEncoded(ingot_context *context, const ingot_bucket_desc *desc,
     if (!context->ranks)
       return;
     Encoding encoding = getEncoding(*desc);
-    int64_t bytes = encoding.getMessageBytes();
+    int64_t bytes = encoding.getPayloadBytes();
     Bucket &kept = getBucket(context, bucket);
-    if (kept.message.getSize() == 0) {
-      kept.message = Block(bytes, "a message");
-      kept.messages =
-          Block(bytes * context->ranks->getSize(), "the messages of all ranks");
+    if (kept.payload.getSize() == 0) {
+      kept.payload = Block(bytes, "a compressed bucket");
+      kept.payloads = Block(bytes * context->ranks->getSize(),
+                            "the compressed buckets of all ranks");
     }
-    encoding.encode(static_cast<const float *>(bucket), kept.message.getData());
+    encoding.encode(static_cast<const float *>(bucket), kept.payload.getData());
     kept.ticket = context->ranks->startAllGather(
-        kept.message.getData(), kept.messages.getData(), bytes,
+        kept.payload.getData(), kept.payloads.getData(), bytes,
         "all-reduce of bucket " + std::to_string(desc->number));
   });
 }
@@ -100,7 +100,7 @@ void ingot_all_reduce_wait(ingot_context *context,
   wait(context, desc->index, bucket);
   if (desc->compression != INGOT_UNCOMPRESSED && context->ranks &&
       !context->failed)
-    getEncoding(*desc).decode(getBucket(context, bucket).messages.getData(),
+    getEncoding(*desc).decode(getBucket(context, bucket).payloads.getData(),
                               context->ranks->getSize(),
                               static_cast<float *>(bucket));
 }

@@ -56,7 +56,8 @@ int64_t ingot::runtime::countLaunchedRanks() {
   for (const char *variable : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"})
     if (int64_t count = readCount(variable))
       return count;
-  // A step of srun, not the allocation's size, which mpirun and a shell see.
+  // The size of a step of srun; that of the allocation is also set for mpirun
+  // and for shells.
   if (std::getenv("SLURM_STEP_ID") && std::getenv("SLURM_PROCID"))
     if (int64_t count = readCount("SLURM_STEP_NUM_TASKS"))
       return count;

@@ -32,16 +32,16 @@ struct Communicator::Stream {
       : transport(std::move(transport)) {}
 
   void run();
-  /// Starts and polls what there is; whether anything ended.
+  /// Starts and polls operations; returns whether any started or ended.
   bool advance(std::unique_lock<std::mutex> &lock);
   void end(Operation &operation);
 
   std::unique_ptr<Collectives> transport;
   std::mutex mutex;
-  /// To the thread, and from it.
+  /// Signals to the thread, and from it.
   std::condition_variable asked, ended;
   std::map<Ticket, Operation> operations;
-  /// Not handed to the transport yet; under way.
+  /// Operations that wait for the transport, and operations in flight.
   std::deque<Ticket> queue;
   std::vector<Ticket> active;
   std::deque<CommunicationEvent> events;
@@ -65,7 +65,8 @@ void Communicator::Stream::end(Operation &operation) {
 
 bool Communicator::Stream::advance(std::unique_lock<std::mutex> &lock) {
   auto guarded = [&](Operation &operation, auto call) {
-    // References into the map stay valid: only waits erase, after the end.
+    // References into the map stay valid, because only waits erase operations,
+    // after their end.
     lock.unlock();
     std::string error;
     bool isOver = false;
@@ -135,7 +136,7 @@ void Communicator::Stream::run() {
 }
 
 //===----------------------------------------------------------------------===//
-// The others
+// The threads that compute
 //===----------------------------------------------------------------------===//
 
 Communicator::Communicator(std::unique_ptr<Collectives> transport)
@@ -153,7 +154,7 @@ Communicator::~Communicator() {
     stream->isAbandoned = true;
   }
   stream->asked.notify_one();
-  // It may be stuck in the transport.
+  // The thread may be stuck in the transport.
   thread.detach();
 }
 
@@ -206,7 +207,7 @@ void Communicator::waitForAll() {
 void Communicator::waitForEnd(std::unique_lock<std::mutex> &lock,
                               const Operation &operation) {
   constexpr auto interval = std::chrono::milliseconds(50);
-  // What a launcher that ends all ranks leaves them.
+  // The time that a launcher gives ranks before it ends them.
   constexpr auto grace = std::chrono::milliseconds(400);
   Clock::time_point start = Clock::now();
   std::optional<Clock::time_point> interrupted;
@@ -220,7 +221,7 @@ void Communicator::waitForEnd(std::unique_lock<std::mutex> &lock,
       break;
     if (interrupted && now - *interrupted > grace)
       fail(operation,
-           std::string("was under way when the run was ended (") + signal + ")",
+           std::string("was in flight when the run was ended (") + signal + ")",
            "see the messages of other ranks and of the launcher");
     if (now - start > limit)
       fail(operation,

@@ -2,11 +2,11 @@
 //===----------------------------------------------------------------------===//
 //
 // The communication stream of a rank: a thread that runs collectives while the
-// others compute. Operations start in the order in which they are asked for,
-// and go on side by side. All ranks ask for the same ones in the same order.
+// others compute. Operations start in the order in which they are requested,
+// and proceed concurrently. All ranks request the same ones in the same order.
 //
 // The thread polls between short sleeps instead of waiting inside the
-// transport: who computes needs the processor.
+// transport, because the threads that compute need its core.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,80 +26,84 @@
 
 namespace ingot::runtime {
 
-/// One operation as traces and messages know it.
+/// One operation, for traces and error messages.
 struct CommunicationEvent {
   using Time = std::chrono::steady_clock::time_point;
 
   std::string what;
-  /// The training step that asked for it, from 1; 0 before the first.
+  /// The training step that requested it, from 1; 0 before the first.
   int64_t step = 0;
   int64_t bytes = 0;
-  /// Asked for, handed to the transport, and over; zero where it is not.
+  /// When it was requested, handed to the transport, and done; zero before.
   Time asked, begin, end;
 };
 
 class Communicator {
 public:
-  /// Names an operation until it is waited for; 0 for a rank alone.
+  /// Names an operation until it is waited for; 0 with one rank.
   using Ticket = uint64_t;
 
   explicit Communicator(std::unique_ptr<Collectives> transport);
-  /// Leaves operations that are under way, if any: the run has failed.
+  /// Abandons operations in flight, if there are any: the run has failed then.
   ~Communicator();
 
   int64_t getRank() const { return rank; }
   int64_t getSize() const { return size; }
   std::string describe() const;
 
-  /// `data`, in place, is added up over ranks until the wait. `what` is for
+  /// Starts to sum `data` over ranks, in place. `what` names the operation in
   /// messages: "all-reduce of bucket 3".
   Ticket startAllReduce(void *data, int64_t elements, DType type,
                         std::string what);
-  /// The same for sums of which each rank gets its shard (abi/Shard.h), and
-  /// for a bucket of which each rank has its shard at first.
+  /// Starts a reduce-scatter, in which each rank receives its shard of the sums
+  /// (abi/Shard.h), or an all-gather of the ranks' shards, in place.
   Ticket startReduceScatter(void *data, int64_t elements, DType type,
                             std::string what);
   Ticket startGatherShards(void *data, int64_t elements, DType type,
                            std::string what);
-  /// `to` gets `bytes` from every rank, in the order of ranks.
+  /// Starts an all-gather: `to` receives `bytes` from every rank, in the order
+  /// of ranks.
   Ticket startAllGather(const void *from, void *to, int64_t bytes,
                         std::string what);
-  /// Throws failure, naming rank, step and operation, if the operation does not
-  /// end within the limit, fails, or if the run is being ended.
+  /// Waits for an operation. Throws failure, naming rank, step and operation,
+  /// if it does not end within the limit, if it fails, or if the run is being
+  /// ended.
   void wait(Ticket ticket);
-  /// The same for all that is under way; it can still be waited for.
+  /// Waits for all operations in flight, each of which can still be waited for.
   void waitForAll();
 
+  // Operations that have ended when these functions return.
   void allReduce(void *data, int64_t elements, DType type,
                  const std::string &what);
   void allGather(const void *from, void *to, int64_t bytes,
                  const std::string &what);
-  /// data = that of rank `root`.
+  /// Sets data to that of rank `root`.
   void broadcast(void *data, int64_t bytes, int64_t root,
                  const std::string &what);
   /// Throws failure on the ranks whose value is not rank 0's.
   void checkEqual(int64_t value, const std::string &what,
                   const std::string &hint);
 
-  /// The end of a run that went well: no operation is under way.
+  /// Ends a run that succeeded: no operation is in flight.
   void finish();
 
-  /// How long a wait may take.
+  /// Sets how long a wait may take.
   void setLimit(std::chrono::seconds seconds) { limit = seconds; }
   std::chrono::seconds getLimit() const { return limit; }
-  /// What operations from now on belong to.
+  /// Sets the training step that operations from now on belong to.
   void setStep(int64_t number) { step = number; }
-  /// The name of a signal that asks to end the run, or null: it ends waits that
-  /// no rank will answer.
+  /// Sets a query for the name of a signal that asks to end the run, or null. A
+  /// signal ends waits that no rank will answer.
   void setInterruption(std::function<const char *()> query) {
     interruption = std::move(query);
   }
 
-  /// All operations that end are kept from now on, for profiles.
+  /// Keeps all operations that end from now on, for profiles.
   void record();
-  /// Those that were kept; without record(), the last ones.
+  /// The operations that were kept; without record(), the last ones.
   std::vector<CommunicationEvent> getEvents() const;
-  /// Writes them as lines of JSON, times in ms since the first. Throws failure.
+  /// Writes the same as lines of JSON, with times in ms since the first. Throws
+  /// failure.
   void writeEvents(const std::string &path) const;
 
 private:

@@ -2,7 +2,7 @@
 
 #include "runtime/comm/Encoding.h"
 
-#include "runtime/abi/Message.h"
+#include "runtime/abi/Payload.h"
 #include "runtime/cpu/ThreadPool.h"
 
 #include <algorithm>
@@ -14,16 +14,16 @@
 
 using namespace ingot::runtime;
 using ingot::abi::Int8Block;
-using ingot::abi::KeptElement;
+using ingot::abi::TopKElement;
 namespace abi = ingot::abi;
 
 namespace {
 constexpr int64_t kBlock = INGOT_INT8_BLOCK;
-/// Blocks that are worth a thread.
+/// The fewest blocks that are worth a thread.
 constexpr int64_t kBlockGrain = 256;
 } // namespace
 
-/// The magnitude as a number that grows with it; NaN is above infinity.
+/// A number that grows with the magnitude of a value; NaN is above infinity.
 static uint32_t getMagnitude(float value) {
   return std::bit_cast<uint32_t>(value) & 0x7FFFFFFF;
 }
@@ -35,7 +35,8 @@ static float getScale(const float *block, int64_t count) {
   return std::bit_cast<float>(largest) / 127;
 }
 
-/// 0 where the scale is too small to divide by, or no number.
+/// The reciprocal of a scale; 0 where it is too small to divide by, or not
+/// finite.
 static float invert(float scale) {
   return scale >= FLT_MIN && scale <= FLT_MAX ? 1 / scale : 0;
 }
@@ -43,8 +44,8 @@ static float invert(float scale) {
 Encoding::Encoding(int32_t compression, int64_t elements, int64_t k)
     : compression(compression), elements(elements), k(k) {}
 
-int64_t Encoding::getMessageBytes() const {
-  return abi::getMessageBytes(compression, elements, k);
+int64_t Encoding::getPayloadBytes() const {
+  return abi::getPayloadBytes(compression, elements, k);
 }
 
 /// Calls `body(block, first, count)` for each block of elements.
@@ -69,8 +70,8 @@ void Encoding::approximate(const float *from, float *to) const {
   });
 }
 
-/// Magnitudes are counted by their upper, then by their lower half: which one
-/// is the last to be kept follows without sorting.
+/// Counts magnitudes by their upper, then by their lower 16 bits, which gives
+/// the smallest one that is kept without sorting.
 void Encoding::keepLargest(const float *from, float *to) const {
   constexpr int64_t kinds = 1 << 16;
   auto findLast = [&](int64_t wanted, auto classify) {
@@ -88,7 +89,7 @@ void Encoding::keepLargest(const float *from, float *to) const {
   auto [lower, ties] = findLast(rest, [&](uint32_t magnitude) -> int64_t {
     return magnitude >> 16 == upper ? int64_t(magnitude & 0xFFFF) : -1;
   });
-  // Of equal ones, the first.
+  // Of equal magnitudes the first ones are kept.
   auto last = static_cast<uint32_t>(upper << 16 | lower);
   int64_t left = ties;
   for (int64_t i = 0; i < elements; ++i) {
@@ -98,23 +99,23 @@ void Encoding::keepLargest(const float *from, float *to) const {
   }
 }
 
-void Encoding::encode(const float *from, char *message) const {
+void Encoding::encode(const float *from, char *payload) const {
   if (compression == INGOT_TOPK) {
-    auto *out = reinterpret_cast<KeptElement *>(message);
+    auto *out = reinterpret_cast<TopKElement *>(payload);
     auto *end = out + k;
     for (int64_t i = 0; i < elements && out != end; ++i)
-      // NaN is not 0.
+      // This keeps NaN, which is not equal to 0.
       if (from[i] != 0)
         *out++ = {static_cast<uint32_t>(i), from[i]};
-    std::fill(out, end, KeptElement{0, 0.0f});
+    std::fill(out, end, TopKElement{0, 0.0f});
     return;
   }
-  auto *out = reinterpret_cast<Int8Block *>(message);
+  auto *out = reinterpret_cast<Int8Block *>(payload);
   forEachBlock(elements, [=](int64_t block, int64_t first, int64_t count) {
     float scale = getScale(from + first, count), inverse = invert(scale);
     out[block].scale = scale;
     for (int64_t i = 0; i < count; ++i)
-      // NaN, of which the scale is one too, is no integer.
+      // A scale that is NaN has no reciprocal, and NaN is no integer.
       out[block].values[i] =
           inverse == 0
               ? 0
@@ -123,13 +124,13 @@ void Encoding::encode(const float *from, char *message) const {
   });
 }
 
-void Encoding::decode(const char *messages, int64_t count, float *sum) const {
-  int64_t bytes = getMessageBytes();
+void Encoding::decode(const char *payloads, int64_t count, float *sum) const {
+  int64_t bytes = getPayloadBytes();
   if (compression == INGOT_TOPK) {
     std::memset(sum, 0, elements * sizeof(float));
-    for (int64_t message = 0; message < count; ++message) {
+    for (int64_t payload = 0; payload < count; ++payload) {
       auto *kepts =
-          reinterpret_cast<const KeptElement *>(messages + message * bytes);
+          reinterpret_cast<const TopKElement *>(payloads + payload * bytes);
       for (int64_t i = 0; i < k; ++i)
         sum[kepts[i].index] += kepts[i].value;
     }
@@ -138,9 +139,9 @@ void Encoding::decode(const char *messages, int64_t count, float *sum) const {
   forEachBlock(elements, [=](int64_t block, int64_t first, int64_t size) {
     float *to = sum + first;
     std::fill(to, to + size, 0.0f);
-    for (int64_t message = 0; message < count; ++message) {
+    for (int64_t payload = 0; payload < count; ++payload) {
       const Int8Block &from = reinterpret_cast<const Int8Block *>(
-          messages + message * bytes)[block];
+          payloads + payload * bytes)[block];
       for (int64_t i = 0; i < size; ++i)
         to[i] += static_cast<float>(from.values[i]) * from.scale;
     }

@@ -19,15 +19,15 @@ public:
   /// the number of elements that INGOT_TOPK sends.
   Encoding(int32_t compression, int64_t elements, int64_t k);
 
-  /// Of one rank's message.
-  int64_t getMessageBytes() const;
-  /// `to` = what a message says of `from`; NaN where it cannot.
+  /// Bytes of one rank's payload.
+  int64_t getPayloadBytes() const;
+  /// Sets `to` to the values of `from` that a payload represents; NaN where it
+  /// represents none.
   void approximate(const float *from, float *to) const;
-  /// The message for elements that came from approximate().
-  void encode(const float *from, char *message) const;
-  /// `sum` = what `count` messages, one after another, say, added up in their
-  /// order.
-  void decode(const char *messages, int64_t count, float *sum) const;
+  /// Writes the payload of elements that approximate() returned.
+  void encode(const float *from, char *payload) const;
+  /// Sums the elements of `count` consecutive payloads, in their order.
+  void decode(const char *payloads, int64_t count, float *sum) const;
 
 private:
   void keepLargest(const float *from, float *to) const;

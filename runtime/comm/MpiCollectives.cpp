@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// Collectives over MPI: a library of its own, loaded where ranks are launched,
-// so that trainers run alone on machines without MPI.
+// Collectives over MPI. They are a library of their own, which is loaded where
+// ranks are launched, so that a single rank runs on machines without MPI.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,13 +20,13 @@ using namespace ingot::runtime;
 
 namespace {
 
-/// How MPI sees an element type.
+/// MPI's type and sum of an element type.
 struct Element {
   MPI_Datatype type;
   MPI_Op sum;
 };
 
-/// sum += addend, element by element; MPI calls it with its own types.
+/// Computes sum += addend, element by element; MPI calls it with its own types.
 template <DType type>
 void addHalf(void *addend, void *sum, int *count, MPI_Datatype *) {
   addElements(static_cast<const char *>(addend), static_cast<char *>(sum),
@@ -37,13 +37,13 @@ void addHalf(void *addend, void *sum, int *count, MPI_Datatype *) {
 // Operations
 //===----------------------------------------------------------------------===//
 
-/// Counts of MPI are of type int: large data goes in pieces.
+/// Counts of MPI are of type int, so that large data is sent in pieces.
 constexpr int64_t kMostPerCall = int64_t(1) << 30;
 
-/// The least that MPI has to know.
+/// The number of tags that every MPI library has.
 constexpr int kTags = 1 << 15;
 
-/// Shards that are not worth a ring, whose messages follow one another.
+/// Bytes of a shard below which the latency of a ring's steps is not worth it.
 constexpr int64_t kSmallShard = 16 << 10;
 
 class Requests : public Pending {
@@ -64,7 +64,7 @@ class MpiCollectives : public Collectives {
 public:
   MpiCollectives(int rank, int size, bool ownsMpi)
       : Collectives(rank, size), ownsMpi(ownsMpi) {
-    // Messages of the run's own, apart from those of whoever uses MPI as well.
+    // A communicator of its own keeps the run's messages apart from others.
     checkMpi(MPI_Comm_dup(MPI_COMM_WORLD, &ranks));
     MPI_Comm_set_errhandler(ranks, MPI_ERRORS_RETURN);
     checkMpi(MPI_Op_create(addHalf<DType::BF16>, /*commute=*/1, &addBf16));
@@ -178,7 +178,7 @@ Collectives *ingot_connect_mpi(char *message, int64_t capacity) {
   try {
     int isInitialized = 0, level = 0, rank = 0, size = 1;
     checkMpi(MPI_Initialized(&isInitialized));
-    // Steps communicate from a thread of their own, one at a time.
+    // One thread communicates at a time, and it is not the main thread.
     if (!isInitialized)
       checkMpi(
           MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &level));

@@ -42,7 +42,7 @@ static void addAs(const char *addend, char *sum, int64_t count) {
     to[i] += from[i];
 }
 
-/// Half precision: sums of pairs in f32, rounded.
+/// Adds elements of a 16-bit type in f32, and rounds the sums.
 static void addHalves(const char *addend, char *sum, int64_t count,
                       DType type) {
   constexpr int64_t kBlock = 512;
@@ -107,7 +107,7 @@ MpiRing::~MpiRing() {
 
 MpiRing::Chunk MpiRing::getChunk(int64_t shard, int64_t index) const {
   ElementRange range = getShard(elements, (shard + 2 * size) % size, size);
-  // Of whole cache lines.
+  // Chunks consist of whole cache lines.
   constexpr int64_t unit = INGOT_SHARD_ELEMENTS;
   int64_t units = abi::divideCeil(range.getCount(), unit);
   auto bound = [&](int64_t of) {
@@ -118,8 +118,8 @@ MpiRing::Chunk MpiRing::getChunk(int64_t shard, int64_t index) const {
           bound(index + 1) - begin};
 }
 
-/// A sum starts at the rank after the shard's and ends at the shard's; from
-/// there the shard goes round.
+/// The sum of a shard starts at the rank after its owner and ends at the owner,
+/// from which the shard is passed around the ring.
 MpiRing::Chunk MpiRing::getSent(int64_t index) const {
   int64_t step = index / chunks;
   int64_t shard = isSummed(index) ? rank - 1 - step
@@ -149,7 +149,7 @@ static bool isDone(MPI_Request &request) {
 }
 
 bool MpiRing::advanceReceives() {
-  // What a gathered chunk overwrites was sent in the reduction.
+  // The chunk that a gathered one overwrites was sent in the reduction.
   while (posted < std::min(messages, received + kWindow) &&
          (isSummed(posted) || posted - reduceMessages < sent ||
           reduceMessages == 0)) {
@@ -170,7 +170,7 @@ bool MpiRing::advanceReceives() {
 }
 
 bool MpiRing::advanceSends() {
-  // All but a rank's first chunks are what it has received.
+  // A rank sends what it has received, except for its first chunks.
   while (started < std::min(messages, sent + kWindow) &&
          started - chunks < received) {
     Chunk chunk = getSent(started);

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// Sums and shards along a ring of ranks: each sends to the next and receives
-// from the one before (Patarasuk and Yuan, "Bandwidth optimal all-reduce
-// algorithms for clusters of workstations", 2009). A rank sends (N - 1) / N of
-// the bytes to reduce, and as many to gather, the least there can be.
+// Reduce-scatter and all-gather along a ring of ranks: each sends to the next
+// and receives from the one before (Patarasuk and Yuan, "Bandwidth optimal
+// all-reduce algorithms for clusters of workstations", 2009). A rank sends
+// (N - 1) / N of the bytes to reduce, and the same number to gather, which is
+// the least possible.
 //
-// Shards are sent in chunks, so that one is on its way while another is added,
+// Shards are sent in chunks, so that one is in flight while another is added,
 // and what is added is still in the cache.
 //
 //===----------------------------------------------------------------------===//
@@ -27,10 +28,11 @@ namespace ingot::runtime {
 /// Throws std::runtime_error with MPI's message.
 void checkMpi(int status);
 
-/// sum += addend, element by element. Half precision adds in f32 and rounds.
+/// Computes sum += addend, element by element. 16-bit types are added in f32
+/// and rounded.
 void addElements(const char *addend, char *sum, int64_t count, DType type);
 
-/// Memory for what arrives, kept from one operation to the next.
+/// Memory for received chunks, kept from one operation to the next.
 class StagingPool {
 public:
   using Block = std::vector<char>;
@@ -44,16 +46,17 @@ private:
 
 class MpiRing : public Pending {
 public:
-  /// Which of the two halves of an all-reduce: each rank's shard becomes the
-  /// sum, and every shard becomes that of the rank that has it.
+  /// Which phases of an all-reduce to run: in the first each rank's shard
+  /// becomes the sum, in the second every shard becomes that of the rank that
+  /// owns it.
   enum class Part { Reduce, Gather, Both };
 
   static constexpr int64_t kChunkBytes = 512 << 10;
-  /// Chunks on their way at a time, in each direction.
+  /// The most chunks in flight at a time, in each direction.
   static constexpr int64_t kWindow = 3;
 
-  /// `tag` is of this operation alone, and the same on all ranks. There are at
-  /// least two.
+  /// `tag` belongs to this operation only, and is the same on all ranks, of
+  /// which there are at least two.
   MpiRing(MPI_Comm ranks, int tag, Part part, void *data, int64_t elements,
           DType type, StagingPool &pool);
   ~MpiRing() override;
@@ -66,7 +69,7 @@ private:
     int64_t elements;
   };
 
-  /// Of the message `index` that this rank sends, or receives.
+  /// The chunk of the message `index` that this rank sends, or receives.
   Chunk getSent(int64_t index) const;
   Chunk getReceived(int64_t index) const;
   Chunk getChunk(int64_t shard, int64_t index) const;
@@ -86,9 +89,11 @@ private:
   StagingPool &pool;
   StagingPool::Block staging;
 
-  /// Chunks of a shard, messages of a rank until its shard is the sum, and all.
+  /// The number of chunks of a shard, of messages that a rank sends until its
+  /// shard is the sum, and of all messages that it sends.
   int64_t chunks, reduceMessages, messages;
-  /// Messages: posted before asked for, asked for before done.
+  /// The number of messages whose reception was posted and is done, and whose
+  /// sending was started and is done.
   int64_t posted = 0, received = 0, started = 0, sent = 0;
   std::array<MPI_Request, kWindow> receives, sends;
 };

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// What a trainer says on the terminal. Results go to stdout, everything about
-// the run to stderr; color and the progress line only where a person looks.
+// A trainer's output on the terminal. Results go to stdout, everything about
+// the run to stderr. Color and the progress line are for interactive terminals
+// only.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,14 +25,14 @@ public:
   /// Whether stderr is a terminal that can redraw a line.
   bool isInteractive() const { return interactive; }
 
-  /// Says nothing but errors from now on: another rank does.
+  /// Prints errors only from now on, because another rank prints the rest.
   void silence() { silent = true; }
 
-  /// A line on stderr.
+  /// Prints a line on stderr.
   void line(std::string_view text);
-  /// `note: TEXT`, once per text and run.
+  /// Prints `note: TEXT`, once per text and run.
   void noteOnce(const std::string &text);
-  /// Redraws the progress line; nothing unless interactive.
+  /// Redraws the progress line; does nothing unless interactive.
   void progress(std::string_view text);
   void clearProgress();
   void print(const Error &error);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// The running trainer as compiled code sees it: an opaque handle through which
-// entry points find the profile, the caches of library primitives, and a place
-// to record a failure.
+// The running trainer. To compiled code it is an opaque handle; through it
+// entry points reach the profile, the caches of library objects, and a place to
+// record a failure.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,10 +37,10 @@ namespace ingot::runtime {
 class Communicator;
 } // namespace ingot::runtime
 
-/// Is told of every kernel and library call that has ended.
+/// Receives a notification of every kernel and library call that has ended.
 struct ingot_observer {
   virtual ~ingot_observer() = default;
-  /// Indices into the manifest, as in ingot_event.
+  /// Takes indices into the manifest, as in ingot_event.
   virtual void called(int32_t function, int64_t kernel) = 0;
 };
 
@@ -49,12 +49,12 @@ class Device;
 } // namespace ingot::runtime
 
 struct ingot_context {
-  /// What a library keeps for one descriptor between steps.
+  /// An object that a library keeps between steps for one descriptor.
   struct Cached {
     virtual ~Cached() = default;
   };
 
-  /// Records the first failure; what follows in the step is skipped.
+  /// Records the first failure. The rest of the step is skipped.
   void fail(std::string problem) {
     if (!failed) {
       failed = true;
@@ -62,15 +62,15 @@ struct ingot_context {
     }
   }
 
-  /// The same, of what already says what to do about it.
+  /// Records a failure that has a hint already.
   void fail(ingot::runtime::Error problem) {
     if (!failed)
       error = std::move(problem);
     fail(std::string(error->what()));
   }
 
-  /// The kept object for `descriptor`, made by `make` on first use. `kind`
-  /// tells uses of one descriptor apart.
+  /// Returns the cached object for `descriptor`, which `make` creates on first
+  /// use. `kind` distinguishes the uses of one descriptor.
   template <typename T, typename Make>
   T &getCached(const void *descriptor, int kind, Make make) {
     std::unique_ptr<Cached> &entry = cache[{descriptor, kind}];
@@ -79,8 +79,9 @@ struct ingot_context {
     return static_cast<T &>(*entry);
   }
 
-  /// Memory for the duration of one call: `planned`, of `plannedBytes`, where
-  /// that is enough, else a block grown to the largest ever asked for.
+  /// Returns memory for the duration of one call: `planned`, which has
+  /// `plannedBytes`, if that is enough, else a block that grows to the largest
+  /// request.
   char *getScratch(size_t bytes, void *planned, int64_t plannedBytes) {
     if (planned && bytes <= static_cast<size_t>(plannedBytes))
       return static_cast<char *>(planned);
@@ -88,29 +89,29 @@ struct ingot_context {
       scratch = ingot::runtime::Block(bytes, "library scratch memory");
     return scratch.getData();
   }
-  /// Bytes of scratch that were not planned.
+  /// Bytes of scratch memory beyond the plan.
   size_t getUnplannedBytes() const { return scratch.getSize(); }
 
-  /// What the user should know of how the step runs, though it is right.
+  /// Notes to the user on how the step runs; results are right all the same.
   std::vector<std::string> notes;
 
   bool failed = false;
   std::string message;
   std::optional<ingot::runtime::Error> error;
-  /// Where the step runs.
+  /// The device that the step runs on.
   ingot::runtime::Device *device = nullptr;
 
-  /// Profiles hold this many events at most: a trace that viewers can load.
-  static constexpr size_t maxEvents = size_t(1) << 21;
+  /// The most events of a profile, so that viewers can load the trace.
+  static constexpr size_t kMaxEvents = size_t(1) << 21;
   bool profiling = false;
   int32_t function = 0;
   std::vector<ingot_event> events;
-  /// Null when nobody watches.
+  /// Receives notifications; may be null.
   ingot_observer *observer = nullptr;
-  /// Null for a rank alone.
+  /// Null in a run with one rank.
   ingot::runtime::Communicator *ranks = nullptr;
   int64_t rank = 0, rankCount = 1;
-  /// For ingot_shards.
+  /// The table that ingot_shards returns.
   std::vector<char *> shards;
 
 private:
@@ -120,8 +121,9 @@ private:
 
 namespace ingot::runtime {
 
-/// Of what a descriptor says, the elements that this rank has; all `elements`
-/// of a tensor that is not in shards; ranks, of which there are INGOT_RANKS.
+/// The element range of this rank's shard of a tensor with `elements`; all of
+/// them if the descriptor names no shard. INGOT_RANKS stands for the number of
+/// ranks.
 template <typename Desc>
 ElementRange getElements(const ingot_context *context, const Desc *desc,
                          int64_t elements) {
@@ -131,7 +133,8 @@ ElementRange getElements(const ingot_context *context, const Desc *desc,
                   context->rankCount);
 }
 
-/// One entry point: timed when the run is profiled, looked at when watched.
+/// The execution of one entry point, which profiles time and the observer is
+/// notified of.
 class ProfileScope {
 public:
   ProfileScope(ingot_context *context, int64_t kernel)
@@ -140,7 +143,7 @@ public:
       begin = std::chrono::steady_clock::now();
   }
   ~ProfileScope() {
-    if (context->profiling && context->events.size() < context->maxEvents)
+    if (context->profiling && context->events.size() < context->kMaxEvents)
       context->events.push_back(
           {context->function, kernel, begin, std::chrono::steady_clock::now()});
     if (context->observer)
@@ -153,7 +156,7 @@ private:
   std::chrono::steady_clock::time_point begin;
 };
 
-/// Runs `body`, turning exceptions into a failure recorded in the context.
+/// Runs `body`, and records an exception as a failure in the context.
 template <typename Body>
 void guardLibraryCall(ingot_context *context, const char *name, Body body) {
   if (context->failed)

@@ -53,7 +53,8 @@ const TypeInfo &getInfo(DType type) {
   return kTypeInfos[static_cast<size_t>(type)];
 }
 
-/// To f32 such that rounding the result once more, to fewer bits, is exact.
+/// Rounds to f32 such that rounding the result again, to fewer bits, is as
+/// exact as rounding once.
 float roundToOdd(double value) {
   float narrowed = static_cast<float>(value);
   if (static_cast<double>(narrowed) == value || !std::isfinite(narrowed))
@@ -64,8 +65,8 @@ float roundToOdd(double value) {
   return std::bit_cast<float>(raw);
 }
 
-/// Bits of the reduced types: conversions by hand, since the compiler's would
-/// call into a library that the trainer does not link.
+/// The bits of f16. Conversions are written out, because the compiler's would
+/// call a library that trainers do not link.
 struct Half {
   uint16_t bits;
   static Half from(double value) { return fromFloat(roundToOdd(value)); }
@@ -78,7 +79,7 @@ struct Half {
     if (magnitude >= 0x477ff000)
       return {static_cast<uint16_t>(sign | 0x7c00)};
     if (magnitude < 0x38800000) {
-      // Subnormal: let the FPU round at the right bit.
+      // For subnormal numbers an addition rounds at the right bit.
       float shifted = std::bit_cast<float>(magnitude) + 0.5f;
       return {static_cast<uint16_t>(
           sign | (std::bit_cast<uint32_t>(shifted) - 0x3f000000))};
@@ -276,7 +277,7 @@ double ingot::runtime::readAsDouble(const void *element, DType type) {
 void ingot::runtime::splitHalves(const float *from, void *upper, void *lower,
                                  int64_t count) {
   for (int64_t i = 0; i < count; ++i) {
-    // Of NaN the quiet one, whose sum is NaN, too.
+    // NaN becomes a quiet NaN, whose halves also join to NaN.
     uint32_t bits =
         from[i] == from[i] ? std::bit_cast<uint32_t>(from[i]) : 0x7fc00000;
     uint16_t halves[] = {static_cast<uint16_t>((bits + 0x8000) >> 16),

@@ -32,7 +32,7 @@ enum class DType {
   U64
 };
 
-/// Bytes of one element.
+/// Returns the bytes of one element.
 int64_t getSize(DType type);
 
 /// The element type that entry points know as `abiType`, an ingot_dtype of
@@ -50,7 +50,7 @@ std::optional<DType> parseDType(std::string_view name);
 std::string_view getSafeTensorsName(DType type);
 std::optional<DType> parseSafeTensorsDType(std::string_view name);
 
-/// Floating point (f64, f32, f16, bf16).
+/// Whether the type is a floating-point type (f64, f32, f16 or bf16).
 bool isFloat(DType type);
 
 /// Whether an array of type `from` may feed a tensor of type `to`: anything
@@ -62,17 +62,18 @@ bool canConvert(DType from, DType to);
 /// type `to`; on failure `at` is the index of the first that does not.
 bool fitsIn(const void *data, DType from, DType to, int64_t count, int64_t &at);
 
-/// Converts `count` elements; neither side needs alignment. Rounds to nearest
-/// even. The caller has asked canConvert.
+/// Converts `count` elements, rounding to nearest even; neither side needs
+/// alignment. canConvert must hold.
 void convert(const void *from, DType fromType, void *to, DType toType,
              int64_t count);
 
-/// Numbers of f32 as their nearest of bf16, ties away from zero, and the lower
-/// 16 bits (docs/spec/elementwise.md); no side needs alignment.
+/// Splits f32 into the nearest bf16, ties away from zero, and the lower 16 bits
+/// (docs/spec/elementwise.md), and joins the two again. Neither side needs
+/// alignment.
 void splitHalves(const float *from, void *upper, void *lower, int64_t count);
 void joinHalves(const void *upper, const void *lower, float *to, int64_t count);
 
-/// One element as a double (integers beyond 2^53 round).
+/// Converts one element to f64; integers beyond 2^53 are rounded.
 double readAsDouble(const void *element, DType type);
 
 } // namespace ingot::runtime

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// Where compiled functions run, with the two blocks of memory that they work
-// on (Abi.h). A trainer is linked with one implementation: runtime/cpu, or
-// runtime/cuda, which is loaded on demand. docs/design/device.md has the
-// picture.
+// The device that compiled functions run on, with the two blocks of memory that
+// they work on (Abi.h). A trainer is linked with one implementation:
+// runtime/cpu or runtime/cuda. docs/design/device.md describes how.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,8 +20,8 @@
 
 namespace ingot::runtime {
 
-/// What a device with memory of its own does one thing after the other, as it
-/// was asked for; queues run beside each other.
+/// An in-order queue (stream) of a device with its own memory. Queues run
+/// concurrently with each other.
 enum class Queue {
   /// Runs of functions, and copies of what they read and write.
   Runs,
@@ -30,33 +29,36 @@ enum class Queue {
   Inputs
 };
 
-/// Copies between the host and the blocks of such a device. All throw failure.
+/// Copies between the host and the blocks of a device with its own memory.
+/// Every function throws failure.
 class Transfers {
 public:
   virtual ~Transfers() = default;
 
-  /// Memory of the host, as long as the device lives, from and to which copies
-  /// go beside other work.
+  /// Allocates memory of the host for the lifetime of the device. Copies from
+  /// and to it overlap with other work.
   virtual char *allocate(size_t bytes) = 0;
-  /// The manifest's staging blocks, in the device's memory.
+  /// Returns the manifest's staging blocks, in the device's memory.
   virtual char *getStaging() const = 0;
-  /// The host's memory stays as it is, or is not looked at, until a wait for a
-  /// later mark.
+  /// Enqueues a copy to the device. The host's memory must not change until a
+  /// wait for a later mark.
   virtual void copyIn(Queue queue, char *to, const char *from,
                       size_t bytes) = 0;
-  /// In the queue of runs, as the next.
+  /// Enqueues a copy to the host in the queue of runs. The host's memory must
+  /// not be read until a wait for a later mark.
   virtual void copyOut(char *to, const char *from, size_t bytes) = 0;
+  /// Enqueues a copy within the device in the queue of runs.
   virtual void copyWithin(char *to, const char *from, size_t bytes) = 0;
 
-  /// Names a point in the order of a queue, which may be set again and again.
-  /// One that was never set is in the past.
+  /// Names a point in the order of a queue. A mark can be set repeatedly; one
+  /// that was never set counts as reached.
   using Mark = size_t;
   virtual Mark makeMark() = 0;
-  /// After all that the queue was asked for so far.
+  /// Sets the mark after all work that is in the queue now.
   virtual void setMark(Mark mark, Queue queue) = 0;
-  /// Waits until all before that point is done.
+  /// Waits until all work before the mark is done.
   virtual void wait(Mark mark) = 0;
-  /// Has what the queue is asked for from now on wait for that, not the host.
+  /// Makes later work of the queue, but not the host, wait for the mark.
   virtual void holdBack(Queue queue, Mark mark) = 0;
 };
 
@@ -64,35 +66,38 @@ class Device {
 public:
   virtual ~Device() = default;
 
-  /// What it is, in a line for people.
+  /// Describes the device to users, in a line.
   virtual std::string describe() const = 0;
-  /// Addresses of the blocks, as functions take them; zeros at first.
+  /// Returns the addresses of the blocks that functions take. Blocks are zero
+  /// at first.
   virtual char *getState() const = 0;
   virtual char *getArena() const = 0;
-  /// Makes the block for the rank's shards of states and the messages of all
-  /// ranks: zeros. Called once. Throws failure.
+  /// Allocates the block for the rank's shards of states and the payloads of
+  /// all ranks, filled with zeros. Called once. Throws failure.
   virtual char *allocateShards(int64_t bytes) = 0;
-  /// Tries out in the first runs of functions what is fastest, and keeps the
-  /// choices in the file, or where users keep such things if `path` is empty.
-  /// Called before the first run. False if there is nothing to choose.
+  /// Measures alternatives in the first runs of functions, and keeps the
+  /// fastest choices in the file at `path`, or in the user's cache if it is
+  /// empty. Called before the first run. Returns false if there is nothing to
+  /// choose.
   virtual bool tune(const std::string &) { return false; }
-  /// How the host reaches the blocks; null where it uses those addresses.
+  /// Returns the copies by which the host accesses the blocks; null where it
+  /// uses their addresses.
   virtual Transfers *getTransfers() = 0;
-  /// Runs function `index` of the manifest. Failures are in the context, or
-  /// thrown by the next wait.
+  /// Runs function `index` of the manifest. Failures are recorded in the
+  /// context, or the next wait throws them.
   virtual void run(ingot_context &context, int32_t index,
                    ingot_step_fn function) = 0;
-  /// Ends what functions left for later ones to gather, so that the block of
+  /// Completes the all-gathers that functions deferred, so that the block of
   /// states has the values of all ranks. All ranks call it at the same point.
   /// Throws failure.
   virtual void completeState() {}
 };
 
-/// Called first, with the arguments of the program.
+/// Prepares the process. Called first, with the arguments of the program.
 void prepareProcess(char *const *argv);
 
-/// Checks that this machine has what the module was compiled for and allocates
-/// the blocks. Throws failure.
+/// Opens the device: checks that the machine has what the module was compiled
+/// for, and allocates the blocks. Throws failure.
 std::unique_ptr<Device> openDevice(const ingot_module_t &module,
                                    const Manifest &manifest);
 

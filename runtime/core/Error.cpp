@@ -11,7 +11,7 @@
 
 using namespace ingot::runtime;
 
-/// Names from files end up in messages: keep them on one line and printable.
+/// Replaces control characters, which names from files may bring into messages.
 static std::string sanitize(std::string text) {
   for (char &c : text)
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)

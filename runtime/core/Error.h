@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// Errors as users see them: where, what, and what to do about it.
+// Errors for users: where, what, and what to do about it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,9 +16,9 @@ namespace ingot::runtime {
 /// The exit statuses of a trainer, a contract with scripts.
 enum class ExitCode { Done = 0, Failed = 1, Usage = 2, BadInput = 3 };
 
-/// Ends the run. Thrown anywhere in the runtime, printed once by main as
-/// `error: WHERE: WHAT` and `hint: HINT`. Never crosses the C boundary of
-/// compiled code: entry points record it in the context instead.
+/// An error that ends the run. It is thrown anywhere in the runtime, and main
+/// prints it as `error: WHERE: WHAT` and `hint: HINT`. It never crosses the C
+/// boundary of compiled code: entry points record it in the context instead.
 class Error : public std::exception {
 public:
   Error(ExitCode code, std::string where, std::string what, std::string hint);
@@ -27,7 +27,7 @@ public:
   const std::string &getWhere() const { return where; }
   const std::string &getWhat() const { return problem; }
   const std::string &getHint() const { return hint; }
-  /// Both lines, without color, each ended by a newline.
+  /// Returns both lines, without color, each ended by a newline.
   std::string format() const;
   const char *what() const noexcept override { return problem.c_str(); }
 
@@ -36,11 +36,11 @@ private:
   std::string where, problem, hint;
 };
 
-/// Failed while running (exit 1).
+/// An error of a run that failed (exit 1).
 Error failure(std::string where, std::string what, std::string hint);
-/// Wrong usage (exit 2).
+/// An error of usage (exit 2).
 Error usageError(std::string where, std::string what, std::string hint);
-/// Bad model, data or checkpoint (exit 3).
+/// An error of the model, the data or a checkpoint (exit 3).
 Error badInput(std::string where, std::string what, std::string hint);
 
 } // namespace ingot::runtime

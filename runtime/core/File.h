@@ -39,8 +39,8 @@ private:
   size_t size = 0;
 };
 
-/// Writes a file beside its final place; commit() makes it durable and gives it
-/// its name. Without commit() the destructor removes what was written.
+/// Writes a file under a temporary name next to its final one. commit() makes
+/// the file durable and renames it; without it the destructor removes the file.
 class AtomicFile {
 public:
   /// Throws failure naming the path.
@@ -71,13 +71,13 @@ private:
 /// Makes the names in a directory durable.
 void syncDirectory(const std::string &path);
 
-/// The folder that holds `path`.
+/// Returns the folder that holds `path`.
 std::string getDirectory(const std::string &path);
 
-/// The path of the running executable.
+/// Returns the path of the running executable.
 std::string getExecutablePath();
 
-/// errno in words.
+/// Returns the system's description of errno.
 std::string describeErrno();
 
 } // namespace ingot::runtime

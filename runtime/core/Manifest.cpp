@@ -16,7 +16,7 @@
 using namespace ingot::runtime;
 using nlohmann::json;
 
-static constexpr int64_t maxBytes = int64_t(1) << 50;
+static constexpr int64_t kMaxBytes = int64_t(1) << 50;
 
 static Error malformed(const std::string &field, const std::string &what) {
   return failure("module manifest: " + field, what,
@@ -25,7 +25,7 @@ static Error malformed(const std::string &field, const std::string &what) {
 
 namespace {
 
-/// A JSON value that knows the path to it, for messages.
+/// A JSON value with its path, which messages name.
 class Field {
 public:
   Field(const json &value, std::string path)
@@ -72,8 +72,8 @@ public:
   int64_t getCount() const {
     if (!value.is_number_integer() ||
         (value.is_number_unsigned() &&
-         value.get<uint64_t>() > static_cast<uint64_t>(maxBytes)) ||
-        value.get<int64_t>() < 0 || value.get<int64_t>() > maxBytes)
+         value.get<uint64_t>() > static_cast<uint64_t>(kMaxBytes)) ||
+        value.get<int64_t>() < 0 || value.get<int64_t>() > kMaxBytes)
       throw malformed(path, "not a size");
     return value.get<int64_t>();
   }
@@ -108,7 +108,7 @@ public:
 
 } // namespace
 
-/// Name, type and shape; returns the bytes.
+/// Reads name, type and shape; returns the bytes of the tensor.
 static int64_t readType(const Field &field, TensorSpec &tensor) {
   tensor.name = field["name"].getString();
   tensor.dtype = field["dtype"].getDType();
@@ -116,14 +116,15 @@ static int64_t readType(const Field &field, TensorSpec &tensor) {
   for (const Field &dim : field["shape"].getItems()) {
     int64_t extent = dim.getCount();
     tensor.shape.push_back(extent);
-    if (extent != 0 && bytes > maxBytes / extent)
+    if (extent != 0 && bytes > kMaxBytes / extent)
       throw dim.makeError("the size overflows");
     bytes *= extent;
   }
   return bytes;
 }
 
-/// `bytesAtOffset`: what is there, if it is not the tensor.
+/// Reads a tensor. `bytesAtOffset` is the size of what is at its offset, if
+/// that is not the tensor itself.
 static void readTensor(const Field &field, int64_t blockBytes,
                        TensorSpec &tensor,
                        std::optional<int64_t> bytesAtOffset = {}) {
@@ -151,7 +152,8 @@ static StateSpec readState(const Field &field, int64_t stateBytes) {
   if (isSharded) {
     std::vector<Field> place = field["shard"].getItems();
     if (place.size() != 2)
-      throw field["shard"].makeError("not a place in a bucket");
+      throw field["shard"].makeError(
+          "not the position of a tensor in a bucket");
     state.shard = {place[0].getCount(), place[1].getCount()};
     if (state.shard->of < state.getElements() ||
         state.shard->first > state.shard->of - state.getElements())
@@ -242,7 +244,7 @@ static FunctionSpec readFunction(const Field &field, const Manifest &manifest) {
         numbers.push_back(number.getCount());
       if (numbers.size() != 4 || numbers[0] > function.arenaBytes ||
           numbers[1] > function.arenaBytes - numbers[0])
-        throw item.makeError("no interval of the arena");
+        throw item.makeError("not an interval of the arena");
       function.intervals.push_back(
           {numbers[0], numbers[1], numbers[2], numbers[3]});
     }
@@ -282,7 +284,7 @@ static void readExport(const Field &field, Manifest &manifest) {
   }
 }
 
-/// A state in halves has one of bf16 and one of i16, stored themselves.
+/// Checks that the halves of a split f32 master are states in bf16 and i16.
 static void checkHalves(const StateSpec &state, const Manifest &manifest) {
   if (state.halves.empty())
     return;
@@ -347,8 +349,8 @@ static Manifest readManifest(const Field &root) {
       int64_t offset = item["offset"].getCount();
       constexpr int64_t maxTable = 1 << 20;
       if (offset % sizeof(char *) != 0 || offset > maxTable)
-        throw item["offset"].makeError("no place of an address");
-      manifest.messages.push_back({offset, item["rank_bytes"].getCount()});
+        throw item["offset"].makeError("not the offset of an address");
+      manifest.payloads.push_back({offset, item["rank_bytes"].getCount()});
     }
   if (root.has("staging_bytes"))
     manifest.stagingBytes = root["staging_bytes"].getCount();
@@ -381,7 +383,7 @@ static Manifest readManifest(const Field &root) {
       std::string symbol = getSymbol(name, manifest.variants[variant]);
       if (!functions.has(symbol.c_str()) ||
           !functions[symbol.c_str()].has("arena_bytes")) {
-        // Every variant has the functions of the first.
+        // Every variant has the functions that the first one has.
         if (symbol.starts_with("train_step") ||
             (symbol.starts_with("uncompressed_step") &&
              manifest.uncompressedSteps > 0) ||
@@ -460,7 +462,7 @@ int64_t StateSpec::getShardBytes(int64_t rank, int64_t ranks) const {
   return align(getHeld(rank, ranks).getCount() * getSize(dtype));
 }
 
-int64_t MessageSpec::getBytes(int64_t ranks) const {
+int64_t PayloadSpec::getBytes(int64_t ranks) const {
   return align(rankBytes * ranks);
 }
 
@@ -478,10 +480,10 @@ int64_t Manifest::getShardBytes(int64_t rank, int64_t ranks) const {
   return bytes;
 }
 
-int64_t Manifest::getMessageBytes(int64_t ranks) const {
+int64_t Manifest::getPayloadBytes(int64_t ranks) const {
   int64_t bytes = 0;
-  for (const MessageSpec &message : messages)
-    bytes += message.getBytes(ranks);
+  for (const PayloadSpec &payload : payloads)
+    bytes += payload.getBytes(ranks);
   return bytes;
 }
 

@@ -39,7 +39,7 @@ enum class StateRole {
   Step,
   Seed,
   LossScale,
-  LowCopy,
+  ComputeCopy,
   Accumulator,
   Residual,
   Basis,
@@ -47,36 +47,37 @@ enum class StateRole {
 };
 enum class InitKind { Weights, Fill, Normal, Copy };
 
-/// Where a tensor is in a bucket of which ranks have shards (Shard.h).
-struct ShardPlace {
+/// The position of a tensor in a bucket that is sharded over ranks (Shard.h).
+struct BucketPosition {
   int64_t first = 0, of = 0;
 };
 
-/// With `shard`, its offset is that of an address (ingot_shards).
+/// A state. The offset of a sharded one is that of its address in the table
+/// that ingot_shards returns.
 struct StateSpec : TensorSpec {
   StateRole role = StateRole::Parameter;
   InitKind init = InitKind::Weights;
-  /// The value of a fill, or mean and deviation of normal draws.
+  /// The value of a fill, or the mean and the deviation of normal draws.
   double value = 0, mean = 0, deviation = 0;
-  /// The state that a copy follows.
+  /// The state that this one is a copy of.
   std::string of;
-  std::optional<ShardPlace> shard;
-  /// The states that hold its upper and lower half (splitHalves), if it is not
-  /// stored itself.
+  std::optional<BucketPosition> shard;
+  /// The states that hold the bf16 compute copy and the low 16 bits of an f32
+  /// master that is stored split (splitHalves).
   std::vector<std::string> halves;
 
-  /// The elements that `rank` of `ranks` has.
+  /// The elements that `rank` of `ranks` holds.
   ElementRange getHeld(int64_t rank, int64_t ranks) const;
-  /// What they take, aligned.
+  /// The aligned bytes of those elements.
   int64_t getShardBytes(int64_t rank, int64_t ranks) const;
 
-  /// Whether each rank has a value of its own.
+  /// Whether each rank has its own value.
   bool isOwn() const { return role == StateRole::Residual; }
   /// Whether checkpoints hold the state.
   bool isSaved() const {
     return init != InitKind::Copy && role != StateRole::Accumulator;
   }
-  /// Whether a run may go on from a checkpoint without the state.
+  /// Whether a run can resume from a checkpoint without the state.
   bool isOptional() const {
     return role == StateRole::LossScale || role == StateRole::Residual ||
            role == StateRole::Basis;
@@ -92,7 +93,7 @@ enum class InputKind { Data, Labels, Hyper, Valid };
 
 struct InputSpec : TensorSpec {
   InputKind kind = InputKind::Data;
-  /// Of integer labels: the number of classes they index.
+  /// The number of classes that integer labels index.
   std::optional<int64_t> classes;
 
   bool isBatched() const {
@@ -104,7 +105,7 @@ struct InputSpec : TensorSpec {
 struct KernelOutput {
   DType dtype = DType::F32;
   int64_t offset = 0, elements = 0;
-  /// In the state block, else in the arena.
+  /// Whether it is in the state block; otherwise it is in the arena.
   bool inState = false;
 };
 
@@ -113,11 +114,11 @@ struct KernelSpec {
   std::vector<std::string> onnxNodes;
   std::vector<KernelOutput> outputs;
   int64_t bytes = 0, flops = 0;
-  /// What it takes at least on the machine it was compiled for; 0 if unknown.
+  /// The least time on the machine it was compiled for; 0 if unknown.
   double boundMicroseconds = 0;
 };
 
-/// Memory in use at a function's peak.
+/// A tensor that is live at a function's memory peak.
 struct LiveTensor {
   /// input, activation, gradient, workspace or output.
   std::string kind;
@@ -125,8 +126,8 @@ struct LiveTensor {
   int64_t bytes = 0;
 };
 
-/// A place in the arena, in use from kernel `first` to kernel `last`, both
-/// included; what is read after the function has `last` behind all kernels.
+/// A range of the arena that is live from kernel `first` to kernel `last`, both
+/// included. Of outputs, `last` is greater than the index of any kernel.
 struct ArenaInterval {
   int64_t offset = 0, bytes = 0, first = 0, last = 0;
 };
@@ -140,13 +141,13 @@ struct FunctionSpec {
   std::vector<InputSpec> inputs;
   std::vector<TensorSpec> outputs;
   std::map<std::string, int64_t> memory;
-  /// What lives in the arena at the peak, the largest first.
+  /// The tensors that are live at the arena's peak, the largest first.
   std::vector<LiveTensor> live;
   std::vector<ArenaInterval> intervals;
   std::vector<KernelSpec> kernels;
 
   const TensorSpec *findOutput(std::string_view name) const;
-  /// What the inputs take one after the other, each aligned.
+  /// Bytes of the inputs one after the other, each aligned.
   int64_t getInputBytes() const;
 };
 
@@ -163,13 +164,13 @@ struct ExportPiece {
   DType dtype = DType::F32;
 };
 
-/// Where messages of all ranks go (ingot_gather_messages_start): the place of
-/// their address in the table of ingot_shards, and what each rank sends at
-/// most.
-struct MessageSpec {
+/// Memory for the payloads of all ranks (ingot_gather_messages_start): the
+/// offset of its address in the table that ingot_shards returns, and the most
+/// bytes that a rank sends.
+struct PayloadSpec {
   int64_t offset = 0, rankBytes = 0;
 
-  /// Of all ranks.
+  /// Bytes of the payloads of all ranks.
   int64_t getBytes(int64_t ranks) const;
 };
 
@@ -186,25 +187,25 @@ struct Manifest {
   bool evalPartial = true, dataParallel = false;
   WeightsKind weights = WeightsKind::Embed;
   int64_t stateBytes = 0, arenaBytes = 0;
-  /// Of all blocks that inputs come through, on a device (Abi.h).
+  /// Bytes of the staging blocks that inputs come through on a GPU (Abi.h).
   int64_t stagingBytes = 0;
   std::vector<StateSpec> states;
-  std::vector<MessageSpec> messages;
+  std::vector<PayloadSpec> payloads;
   std::vector<HyperparameterSpec> hyperparameters;
-  /// What tells the variants of the functions apart, like `seq=128`; one empty
-  /// name where there are none.
+  /// The names of the functions' variants, like `seq=128`; one empty name where
+  /// there are none.
   std::vector<std::string> variants = {""};
-  /// By variant in the order train_step, eval_step, predict.
+  /// All functions, by variant in the order train_step, eval_step, predict.
   std::vector<FunctionSpec> functions;
   std::vector<ExportPiece> exportPieces;
 
   const StateSpec *findState(std::string_view name) const;
-  /// Whether ranks have states of which they save their own part.
+  /// Whether there are states of which each rank saves its own part.
   bool hasShards() const;
-  /// Memory for the states that ranks have shards of, on `rank` of `ranks`.
+  /// Bytes of the shards of states on `rank` of `ranks`.
   int64_t getShardBytes(int64_t rank, int64_t ranks) const;
-  /// Memory for the payloads of that number of ranks.
-  int64_t getMessageBytes(int64_t ranks) const;
+  /// Bytes of the payloads of `ranks` ranks.
+  int64_t getPayloadBytes(int64_t ranks) const;
   const FunctionSpec *findFunction(std::string_view name,
                                    size_t variant = 0) const;
   /// The name of the function in the compiled module.

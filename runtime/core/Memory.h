@@ -13,9 +13,9 @@
 
 namespace ingot::runtime {
 
-/// Zeroed memory, aligned to a page at least, given back on destruction. Comes
-/// straight from the system so that untouched pages cost nothing, in huge
-/// pages where there are any.
+/// Zeroed memory, aligned to a page at least. It comes from the system
+/// directly, in huge pages where there are any, so that untouched pages cost
+/// nothing.
 class Block {
 public:
   Block() = default;
@@ -38,8 +38,8 @@ private:
   size_t size = 0, mapped = 0;
 };
 
-/// Gives back the memory of pages that a file backs and nobody has written:
-/// they are read again from the file when they are asked for.
+/// Releases the memory of unmodified pages of a mapped file. They are read from
+/// the file again on the next access.
 void releasePages(std::string_view bytes);
 
 } // namespace ingot::runtime

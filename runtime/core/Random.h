@@ -39,7 +39,7 @@ public:
     return high << 32 | next();
   }
 
-  /// Uniform in [0, bound), without bias; `bound` > 0.
+  /// A uniform integer in [0, bound), without bias; `bound` > 0.
   uint64_t below(uint64_t bound) {
     uint64_t rejected = -bound % bound;
     for (;;) {
@@ -49,8 +49,8 @@ public:
     }
   }
 
-  /// Standard normal (Box-Muller; the second value of a pair is dropped to
-  /// keep the stream free of state).
+  /// A standard normal number (Box-Muller; the second value of a pair is
+  /// dropped to keep the stream free of state).
   double normal() {
     double u = (static_cast<double>(next64() >> 11) + 1) * 0x1p-53;
     double v = static_cast<double>(next64() >> 11) * 0x1p-53;
@@ -84,7 +84,7 @@ private:
   size_t used = 4;
 };
 
-/// A stable number for a name (FNV-1a), to give each parameter its stream.
+/// A stable hash of a name (FNV-1a), which gives each parameter its own stream.
 inline uint64_t hashName(std::string_view name) {
   uint64_t hash = 0xcbf29ce484222325;
   for (unsigned char c : name)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// The processor that the trainer itself runs on: the host's own memory, and
-// functions that are called (Device.h).
+// The CPU as a device (Device.h): blocks are memory of the host, and a run is a
+// call of the function.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,12 +14,12 @@
 
 using namespace ingot::runtime;
 
-static void checkProcessor(const Manifest &manifest) {
+static void checkCpu(const Manifest &manifest) {
   std::string names;
   for (const std::string &name : findMissingFeatures(manifest.features))
     names += (names.empty() ? "" : ", ") + name;
   if (!names.empty())
-    throw failure("this processor",
+    throw failure("this CPU",
                   "lacks " + names + ", which the trainer was compiled for",
                   "compile the model on this machine, or with an --arch that "
                   "both machines have");
@@ -60,6 +60,6 @@ std::unique_ptr<Device> ingot::runtime::openDevice(const ingot_module_t &,
                   "compiled for '" + manifest.targetKind +
                       "', which this runtime does not have",
                   "compile with --target cpu");
-  checkProcessor(manifest);
+  checkCpu(manifest);
   return std::make_unique<CpuDevice>(manifest);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// Processor features through CPUID. (__builtin_cpu_supports would need a part
-// of libgcc that the trainer's link does without.)
+// CPU features by CPUID. (__builtin_cpu_supports would need a part of libgcc
+// that trainers are linked without.)
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +19,7 @@ namespace {
 
 enum Register { EAX, EBX, ECX, EDX };
 
-/// What the operating system must save for a feature's registers: bits of XCR0.
+/// The bits of XCR0 that say which registers the operating system saves.
 enum SavedState : uint64_t {
   None = 0,
   YMM = 0x6,
@@ -35,7 +35,7 @@ struct FeatureBit {
   SavedState needs;
 };
 
-constexpr FeatureBit featureBits[] = {
+constexpr FeatureBit kFeatureBits[] = {
     {"sse3", 1, 0, ECX, 0, None},
     {"pclmul", 1, 0, ECX, 1, None},
     {"ssse3", 1, 0, ECX, 9, None},
@@ -102,7 +102,7 @@ ingot::runtime::findMissingFeatures(const std::vector<std::string> &features) {
   std::vector<std::string> missing;
   uint64_t enabled = getEnabledState();
   for (const std::string &name : features)
-    for (const FeatureBit &feature : featureBits)
+    for (const FeatureBit &feature : kFeatureBits)
       if (feature.name == name && !isPresent(feature, enabled))
         missing.push_back(name);
   return missing;

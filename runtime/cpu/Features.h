@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// Whether this processor has what a module was compiled for.
+// Whether this CPU has the features that a module was compiled for.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,9 +13,9 @@
 
 namespace ingot::runtime {
 
-/// Those of `features` (LLVM's names) that code may use but this processor or
-/// its operating system lacks. Names that nobody knows how to ask for count as
-/// present, so that a newer compiler's names do not stop a trainer.
+/// Returns those of `features` (LLVM's names) that this CPU or its operating
+/// system lacks. Unknown names count as present, so that the names of a newer
+/// compiler do not stop a trainer.
 std::vector<std::string>
 findMissingFeatures(const std::vector<std::string> &features);
 

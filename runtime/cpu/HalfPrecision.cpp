@@ -9,7 +9,7 @@
 
 using namespace ingot::runtime;
 
-/// The bits of an infinite f16.
+/// The bits of f16 infinity.
 static constexpr uint32_t kF16Infinity = 0x7c00;
 
 static inline float widenF16(uint16_t half) {
@@ -48,8 +48,7 @@ static inline uint16_t roundToBf16(float value) {
   return static_cast<uint16_t>(isNan ? bits >> 16 | 0x40u : rounded);
 }
 
-// The conversions are arithmetic without branches, so that loops of them
-// vectorize for whatever processor.
+// Conversions have no branches, so that loops of them vectorize on any CPU.
 
 template <auto convert, typename From, typename To>
 static void convertAll(const From *from, To *to, int64_t count) {
@@ -66,7 +65,7 @@ convertAllWide(const From *from, To *to, int64_t count) {
 }
 #endif
 
-/// With AVX-512 where the processor has it.
+/// Converts with AVX-512 where the CPU has it.
 template <auto convert, typename From, typename To>
 static void convertBest(const From *from, To *to, int64_t count) {
 #ifdef __x86_64__

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// bf16 and f16 on processors that do not compute in them: arrays to f32 and
-// back, on the calling thread.
+// bf16 and f16 on CPUs that do not compute in them: conversions of arrays to
+// f32 and back, on the calling thread.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,7 +13,7 @@
 
 namespace ingot::runtime {
 
-/// Widens `count` elements of `type`, INGOT_BF16 or INGOT_F16. Exact.
+/// Widens `count` elements of `type`, INGOT_BF16 or INGOT_F16, which is exact.
 void widenToF32(const void *from, int32_t type, float *to, int64_t count);
 
 /// Rounds `count` elements to `type`, to nearest even; NaN stays NaN.

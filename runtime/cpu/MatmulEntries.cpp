@@ -3,8 +3,8 @@
 //
 // ingot_matmul and ingot_matmul_epilogue (Abi.h). Tile units (AMX), and in f32
 // vector units with AVX-512, run the packed GEMM of this tree; the vendor's
-// library multiplies on other CPUs, and in half precision on vector units; f64
-// is a plain loop.
+// library multiplies on other CPUs, and in 16-bit precision on vector units;
+// f64 is a plain loop.
 //
 //===----------------------------------------------------------------------===//
 

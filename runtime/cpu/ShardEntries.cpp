@@ -25,7 +25,7 @@ char *const *ingot_shards(ingot_context *context) {
 static constexpr int64_t kBlock = 4096;
 
 /// The sum of the squares of at most kBlock elements, in f64, in an order that
-/// depends on `count` alone.
+/// depends on `count` only.
 static double sumSquares(const char *data, DType type, int64_t count) {
   constexpr int64_t lanes = 8;
   double elements[kBlock], sums[lanes] = {}, sum = 0;

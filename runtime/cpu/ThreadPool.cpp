@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// Work sharing on libgomp's threads. Calls the library rather than using
-// pragmas: clang's -fopenmp=libgomp compiles them to serial code.
+// Work sharing on libgomp's threads. It calls the library instead of using
+// pragmas, which clang's -fopenmp=libgomp compiles to serial code.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,9 +37,9 @@ struct Work {
 int ingot::runtime::getThreadCount() { return omp_get_max_threads(); }
 
 void ingot::runtime::limitSpinning(char *const *argv) {
-  // libgomp reads its settings before main. Its default is to spin for 3 ms,
-  // which on a machine with other work keeps the thread that is waited for off
-  // its core; this is about 40 us.
+  // libgomp reads its settings before main. By default idle threads spin for
+  // 3 ms, which on a busy machine keeps the thread that they wait for off its
+  // core; this setting is about 40 us.
   if (std::getenv("OMP_WAIT_POLICY") || std::getenv("GOMP_SPINCOUNT"))
     return;
   char path[PATH_MAX];
@@ -50,14 +50,15 @@ void ingot::runtime::limitSpinning(char *const *argv) {
   execv(path, argv);
 }
 
-/// Where range `index` of `count` begins: sizes differ by one at most.
+/// The first iteration of range `index` of `count`, whose sizes differ by at
+/// most one.
 static int64_t getRangeBegin(int64_t extent, int64_t index, int64_t count) {
   return extent / count * index + std::min(index, extent % count);
 }
 
 static void runRange(void *opaque) {
   const Work &work = *static_cast<Work *>(opaque);
-  // Asked for here: the pool may have fewer threads than wanted.
+  // The pool may run fewer threads than requested.
   int64_t count = omp_get_num_threads(), index = omp_get_thread_num();
   int64_t begin = getRangeBegin(work.extent, index, count);
   int64_t end = getRangeBegin(work.extent, index + 1, count);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// The one thread pool of the process: libgomp's, which oneDNN uses as well, so
-// that kernels and library calls take turns on the same threads.
+// The only thread pool of the process: that of libgomp, which the vendor's
+// library uses as well, so that kernels and library calls run on the same
+// threads.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,22 +14,23 @@
 
 namespace ingot::runtime {
 
-/// Threads in the pool: OMP_NUM_THREADS, else the affinity mask.
+/// Returns the number of threads in the pool: OMP_NUM_THREADS, else the number
+/// of cores in the affinity mask.
 int getThreadCount();
 
-/// Makes idle threads sleep soon, by starting the program anew with libgomp's
-/// setting for it: returns when it is made, or the user has one, or it cannot
-/// be made (docs/design/waiting.md).
+/// Makes idle threads sleep soon, by restarting the program with libgomp's
+/// setting for it. Returns if the setting is made, by this function or by the
+/// user, or if it cannot be made (docs/design/waiting.md).
 void limitSpinning(char *const *argv);
 
 /// Calls `body(data, begin, end)` on disjoint ranges that cover [0, extent), at
 /// most one per `grain` iterations, and returns when all are done. Ranges
-/// depend on extent, grain and thread count alone. `body` must not throw.
+/// depend on extent, grain and thread count only. `body` must not throw.
 void parallelFor(int64_t extent, int64_t grain,
                  void (*body)(void *data, int64_t begin, int64_t end),
                  void *data);
 
-/// The same for a callable body(begin, end).
+/// Calls `body(begin, end)` on the same ranges.
 template <typename Body>
 void parallelFor(int64_t extent, int64_t grain, Body body) {
   parallelFor(
@@ -39,8 +41,9 @@ void parallelFor(int64_t extent, int64_t grain, Body body) {
       &body);
 }
 
-/// Cuts [0, extent) into a range per thread: body(thread, begin, end). No two
-/// ranges have the same `thread`, which is less than getThreadCount().
+/// Splits [0, extent) into a range per thread, and calls
+/// `body(thread, begin, end)`. No two ranges have the same `thread`, which is
+/// less than getThreadCount().
 template <typename Body> void parallelShares(int64_t extent, Body body) {
   int64_t threads = getThreadCount();
   parallelFor(threads, 1, [&](int64_t first, int64_t last) {

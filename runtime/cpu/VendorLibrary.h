@@ -19,8 +19,8 @@ struct ingot_context;
 namespace ingot::runtime::vendor {
 
 /// The type in which the library multiplies operands of `type` on this CPU: f32
-/// for half precision without instructions for it, which the library emulates
-/// slowly or not at all.
+/// for 16-bit types without instructions, which the library emulates slowly or
+/// not at all.
 int32_t getComputeType(int32_t type);
 
 /// Computes c = a x b as ingot_matmul describes it. Throws std::exception.

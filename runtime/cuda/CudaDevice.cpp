@@ -11,7 +11,7 @@
 
 using namespace ingot::runtime;
 
-/// In the unit that people compare with a card's memory.
+/// Formats a size in the unit of a GPU's memory.
 static std::string formatSize(size_t bytes) {
   char text[32];
   std::snprintf(text, sizeof(text), "%.2f GiB",
@@ -23,7 +23,7 @@ static std::string getArchName(int major, int minor) {
   return "sm_" + std::to_string(major) + std::to_string(minor);
 }
 
-/// Of the ranks that a launcher started on this machine, which one this is.
+/// The number of this rank among those on this machine.
 static int getLocalRank() {
   for (const char *variable :
        {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"})
@@ -45,7 +45,7 @@ CudaDevice::CudaDevice(const ingot_module_t &module, const Manifest &manifest)
 }
 
 CudaDevice::~CudaDevice() {
-  // Also after a failure, when nothing can be done about another one.
+  // This runs after failures as well, when another one makes no difference.
   if (!owner)
     return;
   for (CUstream queue : {inputStream, stream})
@@ -88,9 +88,9 @@ void CudaDevice::openGpu() {
     throw failure("CUDA",
                   "rank " + std::to_string(local) + " of this machine has no " +
                       "GPU: " + std::to_string(count) + " can be used",
-                  "start as many ranks on a machine as it has GPUs");
+                  "start at most one rank for each GPU of a machine");
   driver.check(driver.cuDeviceGet(&gpu, local), "opening the GPU");
-  // The context that libraries use as well.
+  // Libraries use the primary context as well.
   driver.check(driver.cuDevicePrimaryCtxRetain(&owner, gpu), "opening the GPU");
   driver.check(driver.cuCtxSetCurrent(owner), "opening the GPU");
   for (CUstream *queue : {&stream, &inputStream})
@@ -110,7 +110,7 @@ void CudaDevice::loadCode(const ingot_module_t &module) {
   if (module.device_code_bytes != 0)
     result = driver.cuModuleLoadDataEx(&code, module.device_code, 0, nullptr,
                                        nullptr);
-  // Later architectures take the text.
+  // The driver compiles PTX for later architectures.
   if (result == CUDA_ERROR_NO_BINARY_FOR_GPU && module.device_ptx)
     result = driver.cuModuleLoadDataEx(&code, module.device_ptx, 0, nullptr,
                                        nullptr);
@@ -127,7 +127,7 @@ void CudaDevice::loadCode(const ingot_module_t &module) {
 }
 
 CUdeviceptr CudaDevice::allocateZeros(int64_t bytes) {
-  // Drivers refuse blocks of nothing.
+  // Drivers refuse empty blocks.
   bytes = std::max<int64_t>(bytes, INGOT_ALIGNMENT);
   CUdeviceptr block = 0;
   CUresult result = driver.cuMemAlloc(&block, bytes);
@@ -149,11 +149,11 @@ char *CudaDevice::allocateShards(int64_t bytes) {
   return reinterpret_cast<char *>(shards);
 }
 
-/// What would have to be resident, largest first.
+/// Describes what the memory would have to hold, largest first.
 std::string CudaDevice::describeLack() const {
   size_t free = 0, total = 0;
   (void)driver.cuMemGetInfo(&free, &total);
-  // What is allocated of ours counts as free.
+  // Blocks that the trainer has allocated count as free.
   if (state)
     free += manifest.stateBytes;
   if (arena)
@@ -166,9 +166,9 @@ std::string CudaDevice::describeLack() const {
       residents.emplace_back(spec.getBytes(), spec.name);
   residents.emplace_back(manifest.arenaBytes, "activations and gradients");
   if (manifest.stagingBytes != 0)
-    residents.emplace_back(manifest.stagingBytes, "inputs under way");
+    residents.emplace_back(manifest.stagingBytes, "staged inputs");
   if (shardBytes != 0)
-    residents.emplace_back(shardBytes, "shards and messages of ranks");
+    residents.emplace_back(shardBytes, "shards and payloads of ranks");
   std::sort(residents.rbegin(), residents.rend());
   constexpr size_t shown = 8;
   std::string list;
@@ -286,7 +286,7 @@ void CudaDevice::run(ingot_context &context, int32_t index,
       recording.isTuned = !launches || launches->finishRun();
       if (std::string problem = tuner ? tuner->takeProblem() : "";
           !problem.empty())
-        context.notes.push_back("what --tune chooses is not kept: " + problem);
+        context.notes.push_back("the choice of --tune is not kept: " + problem);
     } else {
       if (!recording.graph) {
         recording.graph = record(context, function);
@@ -304,8 +304,8 @@ void CudaDevice::run(ingot_context &context, int32_t index,
   });
 }
 
-/// Gathers go on behind what the function does until it needs them, and end
-/// with it.
+/// Runs a function. The all-gathers that the last one deferred overlap with it,
+/// and end with it.
 void CudaDevice::call(ingot_context &context, ingot_step_fn function) {
   try {
     if (nccl)
@@ -340,7 +340,7 @@ CUgraphExec CudaDevice::record(ingot_context &context, ingot_step_fn function) {
   call(context, function);
   CUgraph graph = nullptr;
   CUresult result = driver.cuStreamEndCapture(stream, &graph);
-  // What went wrong first says more.
+  // The first failure says more.
   if (context.failed)
     return nullptr;
   driver.check(result, "recording the step");
@@ -427,13 +427,13 @@ CudaDevice::Call::~Call() {
   guardLibraryCall(&context, "CUDA", [&] {
     if (begin)
       device.timed.push_back({begin, device.takeTimer(), kernel});
-    // Reads what the call wrote through transfers, which wait for it.
+    // The observer reads results through transfers, which wait for the call.
     if (context.observer)
       context.observer->called(context.function, kernel);
   });
 }
 
-/// An event at this point of the stream.
+/// Records an event at this point of the stream.
 CUevent CudaDevice::takeTimer() {
   CUevent event;
   if (freeTimers.empty()) {
@@ -446,7 +446,7 @@ CUevent CudaDevice::takeTimer() {
   return event;
 }
 
-/// Turns the events of a run into times of the host's clock.
+/// Converts the events of a run to times of the host's clock.
 void CudaDevice::collectTimes(ingot_context &context) {
   using namespace std::chrono;
   waitForRuns();
@@ -462,7 +462,7 @@ void CudaDevice::collectTimes(ingot_context &context) {
   };
   auto start = steady_clock::now() - elapsed(first, last);
   for (const TimedCall &call : timed) {
-    if (context.events.size() < context.maxEvents)
+    if (context.events.size() < context.kMaxEvents)
       context.events.push_back({context.function, call.kernel,
                                 start + elapsed(first, call.begin),
                                 start + elapsed(first, call.end)});

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// An NVIDIA GPU: the blocks in its memory, a stream for runs and one for copies
-// of inputs, and a CUDA graph for each function once it has run one time
-// (Device.h).
+// An NVIDIA GPU as a device (Device.h): blocks in its memory, a stream for runs
+// and one for copies of inputs, and a CUDA graph for each function after its
+// first run.
 //
 // The first run of a function launches kernel by kernel, which loads code and
-// lets libraries choose algorithms; the second is recorded, and from then on a
-// run is one launch. INGOT_CUDA_GRAPH=0, profiles and watches launch one by
-// one always.
+// lets libraries choose algorithms. The second is captured in a CUDA graph, and
+// from then on a run is a single launch. INGOT_CUDA_GRAPH=0, profiles and
+// watches always launch kernel by kernel.
 //
-// What a function leaves to be gathered from the ranks, the next one begins
-// with: a graph ends what it starts.
+// All-gathers that a function defers are the beginning of the next function: a
+// graph completes what it starts.
 //
 //===----------------------------------------------------------------------===//
 
@@ -53,7 +53,7 @@ public:
   void completeState() override;
 
   const Driver &getDriver() const { return driver; }
-  /// That of runs.
+  /// The stream of runs.
   CUstream getStream() const { return stream; }
 
   void launch(const ingot_context &context, const ingot_grid_kernel &kernel,
@@ -65,8 +65,8 @@ public:
   DnnAttention &getAttention();
   Nccl &getNccl(Communicator &ranks);
 
-  /// What one entry point puts into the stream: timed when the run is profiled,
-  /// looked at when watched.
+  /// The work that one entry point enqueues, which profiles time and the
+  /// observer is notified of.
   class Call {
   public:
     Call(CudaDevice &device, ingot_context &context, int64_t kernel);
@@ -125,23 +125,26 @@ private:
   std::vector<void *> hostBlocks;
   std::unordered_map<const ingot_grid_kernel *, CUfunction> kernels;
 
-  /// Of one function: how often it ran, whether launches are still tried out,
-  /// its recording, and what that leaves to be gathered.
+  /// The CUDA graph of a function.
   struct Recording {
+    /// How often the function has run.
     int64_t runs = 0;
+    /// Whether all launches have been tuned.
     bool isTuned = false;
+    /// Null before it has been captured.
     CUgraphExec graph = nullptr;
+    /// The all-gathers that the function defers.
     std::vector<Nccl::Bucket> deferred;
   };
-  /// By function, and the gathers that it begins with.
+  /// By function, and by the all-gathers that it begins with.
   std::map<std::pair<int32_t, std::vector<Nccl::Bucket>>, Recording> recordings;
   bool records = true;
 
   std::vector<CUevent> marks;
-  /// Behind all runs so far, where they are waited for.
+  /// The mark after all runs so far, which waitForRuns sets.
   std::optional<Mark> runsDone;
 
-  /// Of a profiled run.
+  /// A call of an entry point in a profiled run.
   struct TimedCall {
     CUevent begin, end;
     int64_t kernel;

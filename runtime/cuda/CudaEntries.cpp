@@ -18,7 +18,7 @@
 
 using namespace ingot::runtime;
 
-/// Runs `body(device)` as one call of the step.
+/// Runs `body(device)` as one call of the step. Calls enqueue their work.
 template <typename Body>
 static void enqueue(ingot_context *context, const char *name, int64_t kernel,
                     Body body) {
@@ -64,17 +64,18 @@ void ingot_matmul_epilogue_grid(ingot_context *context,
                                 const ingot_matmul_epilogue_grid_desc *desc,
                                 const void *a, const void *b, void *c,
                                 void *scratch, void *const *buffers) {
-  const ingot_matmul_desc &product = desc->matmul;
-  enqueue(context, "matmul", product.index, [&](CudaDevice &device) {
-    if (countBytes(product) == 0 ||
-        (product.k != 0 &&
+  const ingot_matmul_desc &matmul = desc->matmul;
+  enqueue(context, "matmul", matmul.index, [&](CudaDevice &device) {
+    if (countBytes(matmul) == 0 ||
+        (matmul.k != 0 &&
          device.getBlasLt().multiply(*context, *desc, a, b, scratch, buffers)))
       return;
-    multiply(device, *context, product, a, b, c, scratch);
-    finishProduct(*desc, buffers,
-                  [&](const ingot_grid_kernel &kernel, void *const *taken) {
-                    device.launch(*context, kernel, taken);
-                  });
+    multiply(device, *context, matmul, a, b, c, scratch);
+    launchEpilogueKernels(
+        *desc, buffers,
+        [&](const ingot_grid_kernel &kernel, void *const *taken) {
+          device.launch(*context, kernel, taken);
+        });
   });
 }
 
@@ -91,7 +92,7 @@ static void convolve(ingot_context *context, const ingot_conv_desc *desc,
       out *= desc->out[i];
       taps *= desc->kernel[i];
     }
-    // Sums of no terms, which the library refuses.
+    // The library refuses sums without terms.
     if (in == 0 || out == 0 || taps == 0) {
       auto [written, elements] =
           result == ConvolutionResult::Output      ? std::pair(output, out)
@@ -128,7 +129,7 @@ void ingot_conv_filter_grad(ingot_context *context, const ingot_conv_desc *desc,
            output_grad, scratch);
 }
 
-// What the compiler leaves to these has no mask.
+// The compiler calls these for attention without a mask only.
 
 void ingot_attention(ingot_context *context, const ingot_attention_desc *desc,
                      const void *query, const void *key, const void *value,
@@ -167,8 +168,8 @@ static bool isAlone(const ingot_context *context) {
   return !context->ranks || context->ranks->getSize() == 1;
 }
 
-/// Runs `body(nccl, stream)` unless the rank is alone. Failures keep what they
-/// say to do about them.
+/// Runs `body(nccl, stream)` if there are several ranks. Failures keep their
+/// hints.
 template <typename Desc, typename Body>
 static void exchange(ingot_context *context, const char *name, const Desc &desc,
                      Body body) {
@@ -218,7 +219,7 @@ void ingot_all_reduce_wait(ingot_context *context,
 void ingot_gather_messages_start(ingot_context *context,
                                  const ingot_message_desc *desc,
                                  const void *message, void *messages) {
-  constexpr const char *name = "gathering messages";
+  constexpr const char *name = "all-gather of payloads";
   if (isAlone(context))
     return enqueue(context, name, desc->index, [&](CudaDevice &device) {
       device.copy(messages, message, desc->bytes);
@@ -230,7 +231,7 @@ void ingot_gather_messages_start(ingot_context *context,
 
 void ingot_gather_messages_wait(ingot_context *context,
                                 const ingot_message_desc *desc, void *) {
-  waitForBucket(context, "gathering messages", *desc);
+  waitForBucket(context, "all-gather of payloads", *desc);
 }
 
 void ingot_reduce_scatter_start(ingot_context *context,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// The functions of the CUDA driver that trainers use, loaded on demand.
+// The functions of the CUDA driver API that trainers use, loaded on demand.
 //
 //===----------------------------------------------------------------------===//
 
@@ -59,7 +59,7 @@ namespace ingot::runtime {
 
 class Driver {
 public:
-  /// Loads the driver and starts it. Throws failure if there is none, or none
+  /// Loads and initializes the driver. Throws failure if there is no driver
   /// that is recent enough.
   Driver();
 
@@ -69,7 +69,7 @@ public:
 
   /// Throws failure naming `action` unless `result` is success.
   void check(CUresult result, const char *action) const;
-  /// The driver's words for `result`.
+  /// Returns the driver's description of `result`.
   std::string describe(CUresult result) const;
 
 private:

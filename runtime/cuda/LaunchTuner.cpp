@@ -7,10 +7,10 @@
 
 using namespace ingot::runtime;
 
-/// How often each candidate is tried; the fastest counts.
-static constexpr size_t rounds = 3;
+/// How often each candidate is measured; its least time counts.
+static constexpr size_t kRounds = 3;
 
-/// FNV-1a, which is the same everywhere.
+/// FNV-1a, which has the same value on every machine.
 static uint64_t hash(const char *text) {
   uint64_t value = 14695981039346656037u;
   for (; *text; ++text)
@@ -39,8 +39,8 @@ LaunchTuner::makeChoice(const ingot_grid_kernel &kernel) const {
   Choice choice;
   choice.key = "blocks of " + std::string(kernel.name) + " in " +
                std::to_string(codeHash);
-  // One element or vector a thread, and as many blocks as multiprocessors hold
-  // once, or some times.
+  // The candidates are one element or vector per thread, and a few blocks per
+  // multiprocessor.
   choice.candidates.push_back(kernel.grid);
   for (int32_t waves : {32, 16, 8, 4, 2})
     if (int32_t blocks = waves * multiprocessors;
@@ -72,7 +72,7 @@ void LaunchTuner::launch(const ingot_grid_kernel &kernel,
   trials.push_back(trial);
 }
 
-/// An event at this point of the stream.
+/// Records an event at this point of the stream.
 CUevent LaunchTuner::takeTimer() {
   CUevent event = nullptr;
   if (timers.empty()) {
@@ -107,7 +107,7 @@ bool LaunchTuner::finishRun() {
 }
 
 void LaunchTuner::decide(Choice &choice) {
-  if (choice.fastest || choice.tries < rounds * choice.candidates.size())
+  if (choice.fastest || choice.tries < kRounds * choice.candidates.size())
     return;
   auto least =
       std::min_element(choice.milliseconds.begin(), choice.milliseconds.end());

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// In how many blocks kernels are launched that compute the same in any number
-// of them: tried in the first runs of a function, each of which is a step as
-// others are.
+// Tunes the number of blocks of kernels that compute the same with any number
+// of blocks. Candidates are measured in the first runs of a function, each of
+// which is a step like any other.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,28 +20,30 @@ namespace ingot::runtime {
 
 class LaunchTuner {
 public:
-  /// `code`: of the kernels, for choices to be found again by.
+  /// `code` is the text of the kernels, whose hash is part of the key of a
+  /// choice.
   LaunchTuner(Tuner &tuner, const Driver &driver, CUstream stream, CUdevice gpu,
               const char *code);
   ~LaunchTuner();
 
-  /// Launches by `put(blocks)`.
+  /// Launches a kernel by calling `put(blocks)`.
   void launch(const ingot_grid_kernel &kernel,
               const std::function<void(int32_t)> &put);
-  /// Whether the run has launches to be timed: wait for it, then.
+  /// Whether the run has launches that are timed: the caller has to wait for
+  /// it.
   bool hasTrials() const { return !trials.empty(); }
-  /// Reads what a run took that is over. Returns whether all of its launches
-  /// have been chosen.
+  /// Reads the times of a run that has ended. Returns whether all of its
+  /// launches have been chosen.
   bool finishRun();
 
 private:
   struct Choice {
     std::string key;
     std::vector<int32_t> candidates;
-    /// The least of each, as far as they were tried.
+    /// The least time of each candidate so far.
     std::vector<float> milliseconds;
     size_t tries = 0;
-    /// Of `candidates`, once it is known.
+    /// The index of the fastest candidate, once it is known.
     std::optional<size_t> fastest;
   };
   struct Trial {

@@ -14,10 +14,10 @@
 
 using namespace ingot::runtime;
 
-/// The first line of the file: others are left alone.
-static constexpr std::string_view header = "ingot tuned 1\n";
+/// The first line of the file. Files without it are not read.
+static constexpr std::string_view kHeader = "ingot tuned 1\n";
 
-/// Where choices are kept by default; empty if the user has no such folder.
+/// The default path of the file; empty if the user has no home folder.
 static std::string getDefaultPath() {
   const char *cache = std::getenv("XDG_CACHE_HOME");
   const char *home = std::getenv("HOME");
@@ -43,17 +43,17 @@ Tuner::~Tuner() {
       (void)driver.cuEventDestroy(event);
 }
 
-/// Takes in what is not known yet. A file that cannot be read, or lines that
-/// are none, cost nothing but measuring again.
+/// Adds choices that are not known yet. A file that cannot be read, or damaged
+/// lines, only cost measuring again.
 void Tuner::read() {
   if (!std::filesystem::is_regular_file(path))
     return;
   try {
     MappedFile file(path);
     std::string_view text = file.getBytes();
-    if (text.substr(0, header.size()) != header)
+    if (text.substr(0, kHeader.size()) != kHeader)
       return;
-    text.remove_prefix(header.size());
+    text.remove_prefix(kHeader.size());
     while (!text.empty()) {
       std::string_view line = text.substr(0, text.find('\n'));
       text.remove_prefix(std::min(text.size(), line.size() + 1));
@@ -79,14 +79,14 @@ void Tuner::keep(const std::string &key, const std::string &choice) {
     problem = "HOME is not set";
     return;
   }
-  // Other ranks and trainers write as well.
+  // Other ranks and trainers write the file as well.
   read();
   try {
     std::error_code problem;
     if (std::string folder = getDirectory(path); !folder.empty())
       std::filesystem::create_directories(folder, problem);
     AtomicFile file(path);
-    file.write(header);
+    file.write(kHeader);
     for (const auto &[name, text] : choices)
       file.write(name + '\t' + text + '\n');
     file.commit();
@@ -96,8 +96,8 @@ void Tuner::keep(const std::string &key, const std::string &choice) {
 }
 
 std::optional<float> Tuner::time(const std::function<bool()> &put) {
-  // The first run loads code. Of the others the fastest counts: what disturbs
-  // one only makes it slower.
+  // The first run loads code. The fastest of the others counts, because
+  // interference only makes a run slower.
   constexpr int runs = 5;
   if (!put())
     return std::nullopt;

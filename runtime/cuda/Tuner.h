@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// What is fastest on a GPU, by trying: algorithms of libraries, and numbers of
-// blocks. Choices are kept in a file.
+// Measures on the GPU which of several alternatives is fastest: algorithms of
+// libraries, and numbers of blocks. Choices are kept in a file.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,23 +22,24 @@ namespace ingot::runtime {
 
 class Tuner {
 public:
-  /// Keeps choices for `gpu` in the file; in the user's cache where `path` is
-  /// empty.
+  /// Keeps choices for `gpu` in the file at `path`; in the user's cache if it
+  /// is empty.
   Tuner(const Driver &driver, CUstream stream, std::string gpu,
         std::string path);
   ~Tuner();
 
-  /// What was chosen before for what `key` describes; neither has tabs or ends
+  /// Returns the choice that was kept for `key`. Neither contains tabs or ends
   /// of lines.
   std::optional<std::string> find(const std::string &key) const;
   /// Keeps a choice, in the file as well.
   void keep(const std::string &key, const std::string &choice);
-  /// What went wrong with the file since the last call; empty if nothing did.
+  /// Returns what went wrong with the file since the last call; empty if
+  /// nothing did.
   std::string takeProblem() { return std::exchange(problem, ""); }
-  /// Milliseconds that what `put` puts into the stream takes; nothing if it
+  /// Returns the milliseconds of the work that `put` enqueues; nothing if it
   /// returns false. Waits for the GPU. Throws failure.
   std::optional<float> time(const std::function<bool()> &put);
-  /// Which of `count` candidates is fastest; nothing if none runs.
+  /// Returns the fastest of `count` candidates; nothing if none runs.
   std::optional<size_t> findFastest(size_t count,
                                     const std::function<bool(size_t)> &put);
 
@@ -49,7 +50,7 @@ private:
   CUstream stream;
   std::string gpu, path, problem;
   CUevent begin = nullptr, end = nullptr;
-  /// Lines of the file: GPU and key, and the choice.
+  /// The lines of the file: a GPU with a key, and the choice.
   std::map<std::string, std::string> choices;
 };
 

@@ -18,8 +18,8 @@
 
 using namespace ingot::runtime;
 
-/// The label that losses skip (PyTorch's ignore_index).
-static constexpr int64_t ignoredLabel = -100;
+/// The label that losses ignore (PyTorch's ignore_index).
+static constexpr int64_t kIgnoredLabel = -100;
 
 static std::string describe(const std::vector<int64_t> &shape, size_t from) {
   std::string text = "[N";
@@ -45,7 +45,7 @@ static void checkLabels(const Array &array, const InputSpec &input,
   for (int64_t i = 0; i < elements; ++i) {
     int64_t label = 0;
     convert(array.data + i * size, array.dtype, &label, DType::I64, 1);
-    if (label == ignoredLabel || (label >= 0 && label < *input.classes))
+    if (label == kIgnoredLabel || (label >= 0 && label < *input.classes))
       continue;
     throw badInput(where,
                    "sample " + std::to_string(i / perSample) + " has label " +
@@ -61,7 +61,7 @@ static bool haveSameSamples(const Array &array, const InputSpec &input) {
                     input.shape.begin() + 1, input.shape.end());
 }
 
-/// Checks one array of a file against the input that it feeds.
+/// Checks an array of a file against its input.
 static void checkArray(const Array &array, const InputSpec &input,
                        const std::string &where) {
   if (!haveSameSamples(array, input)) {
@@ -146,7 +146,7 @@ public:
 
   bool has(const std::string &name) const { return sources.count(name) != 0; }
 
-  /// Throws badInput if there is none.
+  /// Returns the array of an input. Throws badInput if there is none.
   Array read(const std::string &name) const {
     auto found = sources.find(name);
     if (found != sources.end())
@@ -160,18 +160,18 @@ public:
           first.getPath() + ": " + name, "no such array in the file",
           "arrays are named after the model's inputs; the file has " + names);
     throw badInput(first.getPath(),
-                   "no file beside it for the model's input '" + name + "'",
+                   "no file next to it for the model's input '" + name + "'",
                    ".npy files are named after the inputs, here " + name +
                        ".npy; or save all arrays in one .npz with numpy.savez");
   }
 
-  /// What messages about the array call it.
+  /// Returns the name of an array for messages.
   std::string describe(const std::string &name) const {
     const auto &[file, inner] = sources.at(name);
     return file->getPath() + (inner.empty() ? "" : ": " + inner);
   }
 
-  /// Calls `visit` for arrays that feed no input.
+  /// Calls `visit` for arrays that belong to no input.
   template <typename Visit>
   void forEachOther(const std::vector<std::string> &columns,
                     Visit visit) const {
@@ -234,13 +234,13 @@ void Dataset::open(const FileGroup &group, const std::vector<InputSpec> &inputs,
   shard.files = std::move(arrays.files);
 }
 
-/// Whether the input takes the tokens that follow those of the first.
+/// Whether an input takes the tokens that follow those of the first input.
 static bool takesNextTokens(const InputSpec &input) {
   return input.kind == InputKind::Labels || input.name == "labels" ||
          input.name == "targets";
 }
 
-/// The length of the windows that feed the inputs.
+/// The sequence length of the inputs.
 static int64_t getWindow(const std::vector<InputSpec> &inputs,
                          const std::string &path) {
   const InputSpec *first = nullptr;
@@ -275,7 +275,7 @@ static uint16_t getToken(std::string_view bytes, int64_t index) {
   return token;
 }
 
-/// The first token that does not fit in an integer type.
+/// The least token that does not fit in an integer type.
 static int64_t getLimit(DType type) {
   switch (type) {
   case DType::I8:

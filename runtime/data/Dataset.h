@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// Samples from files, fed to a compiled function's inputs.
+// Samples from files for the inputs of a compiled function.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,16 +20,16 @@ namespace ingot::runtime {
 
 class Console;
 
-/// Files that hold the same samples: an .npz or a file of tokens alone, or the
-/// .npy files of one folder, each named after the input that it feeds.
+/// Files that hold the same samples: a single .npz or token file, or the .npy
+/// files of one folder, each of which is named after its input.
 using FileGroup = std::vector<std::string>;
 
-/// The groups of files that feed these inputs, in order.
+/// Groups the files that have data for these inputs, in order.
 std::vector<FileGroup> groupFiles(const std::vector<std::string> &paths,
                                   const std::vector<InputSpec> &inputs);
 
-/// Whether the samples have the shapes of the batched inputs. Does not look
-/// further: also true of files that lack an array. Throws badInput.
+/// Whether the samples have the shapes of the batched inputs. Files that lack
+/// an array may have them, too. Throws badInput.
 bool haveShapes(const FileGroup &files, const std::vector<InputSpec> &inputs);
 
 /// Whether the files have the array that each of the batched inputs needs.
@@ -40,32 +40,32 @@ bool haveArrays(const FileGroup &files, const std::vector<InputSpec> &inputs);
 /// type they have in the file and are converted as batches are made.
 class Dataset {
 public:
-  /// Opens the files and checks them against the batched inputs among
-  /// `inputs`: names, types, shapes, label range. Sample i of a file of tokens
-  /// is tokens iT to iT+T-1, with those that follow each of them as labels; T
-  /// is the inputs' second dimension. Throws badInput.
+  /// Opens the files and checks them against the batched inputs among `inputs`:
+  /// names, types, shapes, label range. Sample i of a token file is tokens iT
+  /// to iT+T-1, where T is the second dimension of the inputs; its labels are
+  /// the tokens that follow each of these. Throws badInput.
   Dataset(const std::vector<std::string> &paths,
           const std::vector<InputSpec> &inputs, Console &console);
 
   int64_t getSamples() const { return samples; }
 
-  /// Copies the samples into the inputs' places in `arena`. Fewer samples than
-  /// the batch are padded with the last one. The inputs are those of the
-  /// constructor, or a function's with the same names and types.
+  /// Copies samples to the offsets of the inputs in `arena`. If there are fewer
+  /// than a batch, the last one is repeated. The inputs are those of the
+  /// constructor, or have the same names and types.
   void fill(const std::vector<InputSpec> &inputs, const int64_t *indices,
             int64_t count, char *arena) const;
 
 private:
-  /// What feeds one input: `samples` rows that begin `stride` bytes apart.
+  /// The data of one input: `samples` rows that begin `stride` bytes apart.
   struct Rows {
     Array array;
     int64_t stride = 0;
   };
   struct Shard {
-    /// What keeps the bytes.
+    /// The files that own the bytes.
     std::vector<std::unique_ptr<ArrayFile>> files;
     MappedFile tokens;
-    /// By column, in the order of `columns`.
+    /// The rows of each column, in the order of `columns`.
     std::vector<Rows> rows;
     int64_t samples = 0;
   };

@@ -15,8 +15,8 @@
 
 using namespace ingot::runtime;
 
-static constexpr std::string_view magic = "\x93NUMPY";
-static constexpr int64_t maxBytes = int64_t(1) << 50;
+static constexpr std::string_view kMagic = "\x93NUMPY";
+static constexpr int64_t kMaxBytes = int64_t(1) << 50;
 
 static Error malformed(const std::string &where, const std::string &what) {
   return badInput(where, what, "write the array again, with numpy.save");
@@ -133,7 +133,7 @@ private:
       size_t digits = 0;
       while (digits < text.size() && text[digits] >= '0' &&
              text[digits] <= '9') {
-        if (value > maxBytes)
+        if (value > kMaxBytes)
           throw makeError();
         value = value * 10 + (text[digits++] - '0');
       }
@@ -201,14 +201,14 @@ static void transpose(const char *from, char *to, const Array &array) {
 }
 
 bool ingot::runtime::isNpy(std::string_view bytes) {
-  return bytes.starts_with(magic);
+  return bytes.starts_with(kMagic);
 }
 
 Array ingot::runtime::readNpy(std::string_view bytes,
                               const std::string &where) {
   if (!isNpy(bytes))
     throw malformed(where, "not an .npy array");
-  bytes.remove_prefix(magic.size());
+  bytes.remove_prefix(kMagic.size());
   auto byteAt = [&](size_t i) {
     return static_cast<size_t>(static_cast<uint8_t>(bytes[i]));
   };
@@ -232,7 +232,7 @@ Array ingot::runtime::readNpy(std::string_view bytes,
   array.shape = header.shape;
   int64_t size = getSize(array.dtype), total = size;
   for (int64_t extent : array.shape) {
-    if (extent != 0 && total > maxBytes / extent)
+    if (extent != 0 && total > kMaxBytes / extent)
       throw malformed(where, "the array's shape overflows");
     total *= extent;
   }
@@ -290,7 +290,7 @@ std::string ingot::runtime::makeNpyHeader(DType dtype,
   constexpr size_t alignment = 64, prefix = 10;
   text.append(alignment - (prefix + text.size() + 1) % alignment, ' ');
   text += '\n';
-  std::string header(magic);
+  std::string header(kMagic);
   header += '\x01';
   header += '\x00';
   header += static_cast<char>(text.size() & 0xff);

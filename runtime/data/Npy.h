@@ -18,7 +18,7 @@
 
 namespace ingot::runtime {
 
-/// A dense row-major array; its bytes lie in a mapped file or in `storage`.
+/// A dense row-major array, whose bytes are in a mapped file or in `storage`.
 struct Array {
   DType dtype = DType::F32;
   std::vector<int64_t> shape;
@@ -35,7 +35,7 @@ bool isNpy(std::string_view bytes);
 /// Fortran order. Throws badInput naming `where`.
 Array readNpy(std::string_view bytes, const std::string &where);
 
-/// The header of an .npy file.
+/// Returns the header of an .npy file.
 std::string makeNpyHeader(DType dtype, const std::vector<int64_t> &shape);
 
 /// An .npz file, or an .npy file as an archive of one array named "".

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// Which samples make up which batch.
+// The assignment of samples to batches.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,10 +14,11 @@
 
 using namespace ingot::runtime;
 
-/// Tells the sampler's random streams from those of other uses of the seed.
-static constexpr uint64_t streamBase = uint64_t(1) << 63;
-/// Streams of one group or of the order of batches: one for each epoch.
-static constexpr uint64_t streamsEach = uint64_t(1) << 48;
+/// Distinguishes the sampler's random streams from other uses of the seed.
+static constexpr uint64_t kStreamBase = uint64_t(1) << 63;
+/// The number of streams of a group, or of the order of batches: one for each
+/// epoch.
+static constexpr uint64_t kStreamsPerGroup = uint64_t(1) << 48;
 
 template <typename T>
 static void shuffleAll(std::vector<T> &all, Philox random) {
@@ -29,10 +30,10 @@ Sampler::Sampler(std::vector<int64_t> groups, int64_t batch, bool shuffle,
                  uint64_t seed)
     : groups(std::move(groups)), batch(batch), shuffle(shuffle), seed(seed),
       permutations(this->groups.size()), chosen(batch) {
-  placeBatches();
+  orderBatches();
 }
 
-void Sampler::placeBatches() {
+void Sampler::orderBatches() {
   order.clear();
   for (size_t group = 0; group < groups.size(); ++group)
     for (int64_t first = 0; first + batch <= groups[group]; first += batch)
@@ -47,16 +48,16 @@ int64_t Sampler::getDroppedPerEpoch() const {
 }
 
 void Sampler::permute(int64_t epoch) {
-  uint64_t stream = streamBase + static_cast<uint64_t>(epoch);
+  uint64_t stream = kStreamBase + static_cast<uint64_t>(epoch);
   for (size_t group = 0; group < groups.size(); ++group) {
     permutations[group].resize(groups[group]);
     std::iota(permutations[group].begin(), permutations[group].end(),
               int64_t(0));
     shuffleAll(permutations[group], Philox(seed, stream));
-    stream += streamsEach;
+    stream += kStreamsPerGroup;
   }
-  // Batches of one group are in random order already.
-  placeBatches();
+  // The batches of a single group are in random order already.
+  orderBatches();
   if (groups.size() > 1)
     shuffleAll(order, Philox(seed, stream));
   permutedEpoch = epoch;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// Which samples make up which batch.
+// The assignment of samples to batches.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,9 +14,9 @@
 
 namespace ingot::runtime {
 
-/// The batches of training, each of samples of one group. A pure function of
-/// its arguments and the step: resuming a run needs no more than the number of
-/// steps taken.
+/// The batches of training, each with samples of one group. A batch is a pure
+/// function of the arguments and the step, so that resuming a run needs only
+/// the number of steps taken.
 class Sampler {
 public:
   /// `groups` are the numbers of samples of each group, one of them >= `batch`
@@ -24,7 +24,7 @@ public:
   Sampler(std::vector<int64_t> groups, int64_t batch, bool shuffle,
           uint64_t seed);
 
-  /// Whole batches in an epoch; the samples left over are dropped.
+  /// The number of full batches in an epoch; remaining samples are dropped.
   int64_t getBatchesPerEpoch() const {
     return static_cast<int64_t>(order.size());
   }
@@ -33,19 +33,19 @@ public:
 
   struct Batch {
     size_t group = 0;
-    /// Within the group. Valid until the next call.
+    /// Indices within the group, valid until the next call.
     const std::vector<int64_t> &samples;
   };
-  /// The batch of the step, counted from 0 over all epochs.
+  /// Returns the batch of a step, counted from 0 over all epochs.
   Batch getBatch(int64_t step);
 
 private:
   void permute(int64_t epoch);
-  void placeBatches();
+  void orderBatches();
 
-  struct Place {
+  struct BatchStart {
     size_t group;
-    /// Of the batch's first sample, in the group's permutation.
+    /// The index of the batch's first sample in the group's permutation.
     int64_t first;
   };
   std::vector<int64_t> groups;
@@ -55,7 +55,7 @@ private:
   int64_t permutedEpoch = -1;
   std::vector<std::vector<int64_t>> permutations;
   /// The batches of an epoch.
-  std::vector<Place> order;
+  std::vector<BatchStart> order;
   std::vector<int64_t> chosen;
 };
 

@@ -14,10 +14,10 @@
 
 using namespace ingot::runtime;
 
-static constexpr int32_t magic = 20240520, version = 1;
-static constexpr size_t headerBytes = 256 * sizeof(int32_t);
+static constexpr int32_t kMagic = 20240520, kVersion = 1;
+static constexpr size_t kHeaderBytes = 256 * sizeof(int32_t);
 
-/// One number of the header; the caller knows that it is there.
+/// Reads a number of the header, which the caller knows to be there.
 static int32_t readField(std::string_view bytes, size_t index) {
   int32_t value;
   std::memcpy(&value, bytes.data() + index * sizeof(value), sizeof(value));
@@ -25,7 +25,7 @@ static int32_t readField(std::string_view bytes, size_t index) {
 }
 
 bool ingot::runtime::isTokens(std::string_view bytes) {
-  return bytes.size() >= sizeof(magic) && readField(bytes, 0) == magic;
+  return bytes.size() >= sizeof(kMagic) && readField(bytes, 0) == kMagic;
 }
 
 std::string_view ingot::runtime::readTokens(std::string_view bytes,
@@ -37,12 +37,12 @@ std::string_view ingot::runtime::readTokens(std::string_view bytes,
   };
   if (!isTokens(bytes))
     throw malformed("not a file of tokens");
-  if (bytes.size() < headerBytes)
+  if (bytes.size() < kHeaderBytes)
     throw malformed("the header is truncated");
-  if (int32_t found = readField(bytes, 1); found != version)
+  if (int32_t found = readField(bytes, 1); found != kVersion)
     throw malformed("version " + std::to_string(found) + " is not supported");
   int64_t count = readField(bytes, 2);
-  bytes.remove_prefix(headerBytes);
+  bytes.remove_prefix(kHeaderBytes);
   if (count < 0 ||
       static_cast<uint64_t>(count) * sizeof(uint16_t) != bytes.size())
     throw malformed("the header says " + std::to_string(count) +

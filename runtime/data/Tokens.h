@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// Files of tokens, in the layout of llm.c.
+// Token files in the layout of llm.c.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,12 +13,12 @@
 
 namespace ingot::runtime {
 
-/// Whether `bytes` begin like a file of tokens.
+/// Whether `bytes` begin like a token file.
 bool isTokens(std::string_view bytes);
 
-/// The tokens in a file, little-endian 16-bit numbers, in place. The file is a
-/// header of 256 little-endian 32-bit numbers (20240520, the version 1, the
-/// number of tokens, zeros) and the tokens. Throws badInput naming `where`.
+/// Returns the tokens of a file in place, as little-endian 16-bit numbers. They
+/// follow a header of 256 little-endian 32-bit numbers (20240520, the version
+/// 1, the number of tokens, zeros). Throws badInput naming `where`.
 std::string_view readTokens(std::string_view bytes, const std::string &where);
 
 } // namespace ingot::runtime

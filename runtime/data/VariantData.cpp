@@ -27,7 +27,7 @@ ingot::runtime::openByVariant(const std::vector<std::string> &paths,
                               Console &console) {
   std::vector<std::vector<std::string>> sorted(variants.size());
   if (variants.size() == 1) {
-    // Errors that name the array say more than that nothing fits.
+    // An error that names the array is more helpful than that nothing fits.
     sorted.front() = paths;
   } else {
     for (const FileGroup &group : groupFiles(paths, *variants[0].inputs)) {

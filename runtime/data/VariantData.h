@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// Files for a trainer whose functions come in variants of other shapes.
+// Data for a trainer whose functions have variants for several shapes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,9 +17,9 @@ struct DataVariant {
   const std::vector<InputSpec> *inputs;
 };
 
-/// By variant, the samples of the files that have its shapes; null where there
-/// are none. A file that fits several (tokens do) goes to the first. Throws
-/// badInput, also for a file that fits none.
+/// Returns the samples of each variant, from the files that have its shapes;
+/// null where there are none. A file that fits several variants, as token files
+/// do, goes to the first. Throws badInput, also for a file that fits none.
 std::vector<std::unique_ptr<Dataset>>
 openByVariant(const std::vector<std::string> &paths,
               const std::vector<DataVariant> &variants, Console &console);

@@ -15,15 +15,15 @@
 
 using namespace ingot::runtime;
 
-static constexpr uint32_t localSignature = 0x04034b50;
-static constexpr uint32_t centralSignature = 0x02014b50;
-static constexpr uint32_t endSignature = 0x06054b50;
-static constexpr uint32_t end64Signature = 0x06064b50;
-static constexpr uint32_t locatorSignature = 0x07064b50;
-static constexpr size_t localSize = 30, endSize = 22;
-static constexpr size_t end64Size = 56, locatorSize = 20;
-static constexpr uint16_t zip64Extra = 1;
-static constexpr uint32_t in64 = 0xffffffff;
+static constexpr uint32_t kLocalSignature = 0x04034b50;
+static constexpr uint32_t kCentralSignature = 0x02014b50;
+static constexpr uint32_t kEndSignature = 0x06054b50;
+static constexpr uint32_t kEnd64Signature = 0x06064b50;
+static constexpr uint32_t kLocatorSignature = 0x07064b50;
+static constexpr size_t kLocalSize = 30, kEndSize = 22;
+static constexpr size_t kEnd64Size = 56, kLocatorSize = 20;
+static constexpr uint16_t kZip64Extra = 1;
+static constexpr uint32_t kIn64 = 0xffffffff;
 
 static Error corrupt(const std::string &path, const std::string &what) {
   return badInput(path, what, "write the file again, with numpy.savez");
@@ -31,7 +31,7 @@ static Error corrupt(const std::string &path, const std::string &what) {
 
 namespace {
 
-/// Little-endian reading that never leaves the bytes.
+/// Reads little-endian numbers, and checks that they are within the bytes.
 class Cursor {
 public:
   Cursor(std::string_view bytes, const std::string &path)
@@ -61,7 +61,7 @@ private:
   const std::string &path;
 };
 
-/// What the end of the archive says about its table of contents.
+/// The position of the table of contents, from the end of the archive.
 struct Directory {
   uint64_t count = 0, size = 0, offset = 0;
 };
@@ -85,25 +85,25 @@ static Directory findDirectory(std::string_view bytes,
                                const std::string &path) {
   // The end record is last, before a comment of at most 64 KiB.
   constexpr size_t maxComment = 0xffff;
-  size_t begin = bytes.size() - std::min(bytes.size(), endSize + maxComment);
+  size_t begin = bytes.size() - std::min(bytes.size(), kEndSize + maxComment);
   size_t at = bytes.substr(begin).rfind("PK\x05\x06");
-  if (at == std::string_view::npos || begin + at + endSize > bytes.size())
+  if (at == std::string_view::npos || begin + at + kEndSize > bytes.size())
     throw corrupt(path, "the archive is truncated: it has no end record");
   at += begin;
-  Cursor end(slice(bytes, at, endSize, path), path);
+  Cursor end(slice(bytes, at, kEndSize, path), path);
   end.take(10);
   Directory directory;
   directory.count = end.get<uint16_t>();
   directory.size = end.get<uint32_t>();
   directory.offset = end.get<uint32_t>();
-  if (at < locatorSize)
+  if (at < kLocatorSize)
     return directory;
-  Cursor locator(slice(bytes, at - locatorSize, locatorSize, path), path);
-  if (locator.get<uint32_t>() != locatorSignature)
+  Cursor locator(slice(bytes, at - kLocatorSize, kLocatorSize, path), path);
+  if (locator.get<uint32_t>() != kLocatorSignature)
     return directory;
   locator.take(4);
-  Cursor end64(slice(bytes, locator.get<uint64_t>(), end64Size, path), path);
-  if (end64.get<uint32_t>() != end64Signature)
+  Cursor end64(slice(bytes, locator.get<uint64_t>(), kEnd64Size, path), path);
+  if (end64.get<uint32_t>() != kEnd64Signature)
     throw corrupt(path, "the archive's zip64 end record is damaged");
   end64.take(28);
   directory.count = end64.get<uint64_t>();
@@ -112,18 +112,18 @@ static Directory findDirectory(std::string_view bytes,
   return directory;
 }
 
-/// Sizes that do not fit 32 bits stand in an extra field, in this order.
+/// Sizes that do not fit in 32 bits are in an extra field, in this order.
 static void readZip64(std::string_view extra, ZipEntry &entry,
                       const std::string &path) {
   Cursor fields(extra, path);
   while (!fields.empty()) {
     uint16_t kind = fields.get<uint16_t>();
     Cursor field(fields.take(fields.get<uint16_t>()), path);
-    if (kind != zip64Extra)
+    if (kind != kZip64Extra)
       continue;
     for (uint64_t *value :
          {&entry.size, &entry.compressedSize, &entry.headerOffset})
-      if (*value == in64)
+      if (*value == kIn64)
         *value = field.get<uint64_t>();
   }
 }
@@ -135,7 +135,7 @@ ingot::runtime::readZipDirectory(std::string_view bytes,
   Cursor cursor(slice(bytes, directory.offset, directory.size, path), path);
   std::vector<ZipEntry> entries;
   for (uint64_t i = 0; i < directory.count; ++i) {
-    if (cursor.get<uint32_t>() != centralSignature)
+    if (cursor.get<uint32_t>() != kCentralSignature)
       throw corrupt(path, "the archive's table of contents is damaged");
     ZipEntry &entry = entries.emplace_back();
     cursor.take(4);
@@ -199,19 +199,19 @@ std::string_view ingot::runtime::readZipEntry(std::string_view bytes,
   std::string where = path + ": " + entry.name;
   if (entry.flags & 1)
     throw corrupt(where, "the entry is encrypted");
-  Cursor header(slice(bytes, entry.headerOffset, localSize, path), path);
-  if (header.get<uint32_t>() != localSignature)
+  Cursor header(slice(bytes, entry.headerOffset, kLocalSize, path), path);
+  if (header.get<uint32_t>() != kLocalSignature)
     throw corrupt(where, "the entry's header is damaged");
   header.take(22);
   uint64_t nameSize = header.get<uint16_t>();
   uint64_t extraSize = header.get<uint16_t>();
   std::string_view content =
-      slice(bytes, entry.headerOffset + localSize + nameSize + extraSize,
+      slice(bytes, entry.headerOffset + kLocalSize + nameSize + extraSize,
             entry.compressedSize, path);
   constexpr uint16_t stored = 0, deflated = 8;
   if (entry.method == deflated) {
-    // Deflate cannot do better than this, so a larger claim is damage (and
-    // must not become a huge allocation).
+    // Deflate cannot compress better than this, so that a larger size is
+    // damage, and must not lead to a huge allocation.
     constexpr uint64_t maxRatio = 1032;
     if (entry.size / maxRatio > entry.compressedSize)
       throw corrupt(where, "the entry's size is damaged");
@@ -237,47 +237,47 @@ template <typename T> static void put(std::string &out, T value) {
     out += static_cast<char>(static_cast<uint64_t>(value) >> (8 * i) & 0xff);
 }
 
-// Every entry is written with 64-bit sizes: NumPy does so as well, and one
-// form is one thing to test. 1980-01-01 as the date keeps files reproducible.
-static constexpr uint16_t version = 45;
-static constexpr uint32_t dosDate = 0x00210000;
+// Every entry is written with 64-bit sizes, as NumPy does, so that there is one
+// form to test. The date 1980-01-01 keeps files reproducible.
+static constexpr uint16_t kVersion = 45;
+static constexpr uint32_t kDosDate = 0x00210000;
 
 static void putLocalHeader(std::string &out, const ZipEntry &entry) {
-  put<uint32_t>(out, localSignature);
-  put<uint16_t>(out, version);
+  put<uint32_t>(out, kLocalSignature);
+  put<uint16_t>(out, kVersion);
   put<uint16_t>(out, 0);
   put<uint16_t>(out, 0);
-  put<uint32_t>(out, dosDate);
+  put<uint32_t>(out, kDosDate);
   put<uint32_t>(out, entry.crc);
-  put<uint32_t>(out, in64);
-  put<uint32_t>(out, in64);
+  put<uint32_t>(out, kIn64);
+  put<uint32_t>(out, kIn64);
   put<uint16_t>(out, static_cast<uint16_t>(entry.name.size()));
   put<uint16_t>(out, 20);
   out += entry.name;
-  put<uint16_t>(out, zip64Extra);
+  put<uint16_t>(out, kZip64Extra);
   put<uint16_t>(out, 16);
   put<uint64_t>(out, entry.size);
   put<uint64_t>(out, entry.size);
 }
 
 static void putCentralHeader(std::string &out, const ZipEntry &entry) {
-  put<uint32_t>(out, centralSignature);
-  put<uint16_t>(out, version);
-  put<uint16_t>(out, version);
+  put<uint32_t>(out, kCentralSignature);
+  put<uint16_t>(out, kVersion);
+  put<uint16_t>(out, kVersion);
   put<uint16_t>(out, 0);
   put<uint16_t>(out, 0);
-  put<uint32_t>(out, dosDate);
+  put<uint32_t>(out, kDosDate);
   put<uint32_t>(out, entry.crc);
-  put<uint32_t>(out, in64);
-  put<uint32_t>(out, in64);
+  put<uint32_t>(out, kIn64);
+  put<uint32_t>(out, kIn64);
   put<uint16_t>(out, static_cast<uint16_t>(entry.name.size()));
   put<uint16_t>(out, 28);
   put<uint16_t>(out, 0);
   put<uint32_t>(out, 0);
   put<uint32_t>(out, 0);
-  put<uint32_t>(out, in64);
+  put<uint32_t>(out, kIn64);
   out += entry.name;
-  put<uint16_t>(out, zip64Extra);
+  put<uint16_t>(out, kZip64Extra);
   put<uint16_t>(out, 24);
   put<uint64_t>(out, entry.size);
   put<uint64_t>(out, entry.size);
@@ -312,27 +312,27 @@ void ZipWriter::commit() {
   for (const ZipEntry &entry : entries)
     putCentralHeader(out, entry);
   uint64_t size = out.size();
-  put<uint32_t>(out, end64Signature);
-  put<uint64_t>(out, end64Size - 12);
-  put<uint16_t>(out, version);
-  put<uint16_t>(out, version);
+  put<uint32_t>(out, kEnd64Signature);
+  put<uint64_t>(out, kEnd64Size - 12);
+  put<uint16_t>(out, kVersion);
+  put<uint16_t>(out, kVersion);
   put<uint32_t>(out, 0);
   put<uint32_t>(out, 0);
   put<uint64_t>(out, count);
   put<uint64_t>(out, count);
   put<uint64_t>(out, size);
   put<uint64_t>(out, offset);
-  put<uint32_t>(out, locatorSignature);
+  put<uint32_t>(out, kLocatorSignature);
   put<uint32_t>(out, 0);
   put<uint64_t>(out, offset + size);
   put<uint32_t>(out, 1);
-  put<uint32_t>(out, endSignature);
+  put<uint32_t>(out, kEndSignature);
   put<uint16_t>(out, 0);
   put<uint16_t>(out, 0);
   put<uint16_t>(out, static_cast<uint16_t>(std::min<uint64_t>(count, 0xffff)));
   put<uint16_t>(out, static_cast<uint16_t>(std::min<uint64_t>(count, 0xffff)));
-  put<uint32_t>(out, in64);
-  put<uint32_t>(out, in64);
+  put<uint32_t>(out, kIn64);
+  put<uint32_t>(out, kIn64);
   put<uint16_t>(out, 0);
   file.write(out);
   file.commit();

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// ZIP archives as NumPy writes them: entries stored or deflated, zip64. Reads
-// stored entries in place in a mapped file, and needs no library but zlib.
+// ZIP archives as NumPy writes them: entries are stored or deflated, with
+// zip64. Stored entries are read in place from a mapped file. The only library
+// is zlib.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,13 +30,13 @@ struct ZipEntry {
 /// Whether `bytes` begin like a ZIP archive.
 bool isZip(std::string_view bytes);
 
-/// Reads the table of contents. `bytes` outlive the entries' use. Throws
+/// Reads the table of contents. `bytes` must outlive the entries. Throws
 /// badInput naming `path`.
 std::vector<ZipEntry> readZipDirectory(std::string_view bytes,
                                        const std::string &path);
 
-/// The content of an entry: in place if stored, else inflated into `storage`.
-/// Checks size and checksum.
+/// Returns the content of an entry: in place if it is stored, else inflated
+/// into `storage`. Checks size and checksum.
 std::string_view readZipEntry(std::string_view bytes, const ZipEntry &entry,
                               const std::string &path, Block &storage);
 
@@ -44,11 +45,12 @@ class ZipWriter {
 public:
   explicit ZipWriter(const std::string &path) : file(path) {}
 
-  /// An entry is begin, any number of writes of `size` bytes in all, end.
+  /// Begins an entry of `size` bytes, which any number of writes fill until
+  /// end().
   void begin(const std::string &name, uint64_t size);
   void write(std::string_view bytes);
   void end();
-  /// Writes the table of contents and gives the file its name.
+  /// Writes the table of contents and renames the file to its final name.
   void commit();
 
 private:

@@ -15,16 +15,17 @@ using namespace ingot::runtime;
 
 namespace {
 
-constexpr int warpSize = 32;
+constexpr int kWarpSize = 32;
 
-/// Who did something, and how many barriers of the block before.
+/// The thread that accessed an element, and the number of barriers of the block
+/// before the access.
 struct Actor {
   int64_t block = -1;
   int32_t thread = -1;
   int32_t epoch = 0;
 
   bool isSet() const { return block >= 0; }
-  /// True if nothing orders what `other` does after what this one did.
+  /// Whether nothing orders an access by `other` after this one.
   bool racesWith(const Actor &other) const {
     if (!isSet() || (block == other.block && thread == other.thread))
       return false;
@@ -32,7 +33,7 @@ struct Actor {
   }
 };
 
-/// What happened to an element in this launch.
+/// The accesses to an element in this launch.
 struct History {
   Actor writer;
   /// Two different readers are enough to find any conflict with a writer.
@@ -47,8 +48,8 @@ struct Thread {
   int32_t value = 0, distance = 0;
 };
 
-/// One launch. Threads run on coroutines; one that ends takes the next thread,
-/// so that kernels that never wait need a single coroutine.
+/// A launch. Threads run on coroutines. A coroutine whose thread ends runs the
+/// next thread, so that kernels that never wait need a single coroutine.
 class Launch {
 public:
   Launch(ingot_context *context, const ingot_grid_kernel *kernel,
@@ -70,7 +71,7 @@ public:
   int64_t countBlocks() const { return kernel->grid; }
   int32_t shuffle(int32_t value, int32_t distance);
 
-  /// The launch whose thread runs.
+  /// The launch whose thread is running.
   static Launch *current;
 
 private:
@@ -86,7 +87,8 @@ private:
   /// Ends the launch at the running thread.
   void fail(const std::string &problem);
   void wait(State state);
-  /// Lets threads go on that all wait for the same; false if none do.
+  /// Resumes threads that all wait for the same event; returns false if there
+  /// are none.
   bool release();
 
   ingot_context *context;
@@ -120,7 +122,7 @@ void Launch::check(int64_t index, int64_t limit) {
 void Launch::access(int64_t address, int64_t bytes, bool isStore) {
   auto base = reinterpret_cast<int64_t>(shared.data());
   bool isShared = address >= base && address < base + kernel->shared_bytes;
-  // Elements are accessed as what they are: their first byte stands for them.
+  // Every access is to a whole element, which its first byte identifies.
   History &history = (isShared ? local : global)[address];
   Actor self = {block, thread, epoch};
   bool races = history.writer.racesWith(self);
@@ -157,7 +159,7 @@ int32_t Launch::shuffle(int32_t value, int32_t distance) {
   return threads[thread].value;
 }
 
-/// Runs on a coroutine: threads that have not started, until one waits.
+/// Runs, on a coroutine, threads that have not started, until one waits.
 void Launch::runThreads() {
   Launch &self = *current;
   ucontext_t *coroutine = self.threads[self.started].where;
@@ -189,18 +191,18 @@ bool Launch::release() {
     return true;
   }
   bool released = false;
-  for (size_t first = 0; first < threads.size(); first += warpSize) {
+  for (size_t first = 0; first < threads.size(); first += kWarpSize) {
     Thread *warp = &threads[first];
-    bool meet = first + warpSize <= threads.size();
-    for (int lane = 0; meet && lane < warpSize; ++lane)
+    bool meet = first + kWarpSize <= threads.size();
+    for (int lane = 0; meet && lane < kWarpSize; ++lane)
       meet = warp[lane].state == State::AtShuffle &&
              warp[lane].distance == warp[0].distance;
     if (!meet)
       continue;
-    std::array<int32_t, warpSize> values;
-    for (int lane = 0; lane < warpSize; ++lane)
+    std::array<int32_t, kWarpSize> values;
+    for (int lane = 0; lane < kWarpSize; ++lane)
       values[lane] = warp[lane ^ warp[0].distance].value;
-    for (int lane = 0; lane < warpSize; ++lane) {
+    for (int lane = 0; lane < kWarpSize; ++lane) {
       warp[lane].value = values[lane];
       warp[lane].state = State::Running;
     }
@@ -216,7 +218,7 @@ bool Launch::release() {
 }
 
 void Launch::runBlock() {
-  // All ones is NaN as a float.
+  // All ones are NaN in floating-point types.
   std::memset(shared.data(), 0xFF, shared.size());
   local.clear();
   started = 0;
@@ -280,8 +282,8 @@ void ingot_matmul_epilogue_grid(ingot_context *context,
                                 const void *a, const void *b, void *c,
                                 void *scratch, void *const *buffers) {
   ingot_matmul(context, &desc->matmul, a, b, c, scratch);
-  finishProduct(*desc, buffers,
-                [&](const ingot_grid_kernel &kernel, void *const *taken) {
-                  ingot_launch_grid(context, &kernel, taken);
-                });
+  launchEpilogueKernels(
+      *desc, buffers, [&](const ingot_grid_kernel &kernel, void *const *taken) {
+        ingot_launch_grid(context, &kernel, taken);
+      });
 }

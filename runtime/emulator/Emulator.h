@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// Runs device kernels on the CPU as a grid of blocks of threads, and finds what
-// a device would not tell: accesses beyond a buffer, accesses of two threads to
-// one element without a barrier in between (one of them a store), barriers and
-// shuffles that not all threads reach. For tests; trainers do not hold it.
+// Runs GPU kernels on the CPU as a grid of blocks of threads, and finds errors
+// that a GPU does not report: accesses beyond a buffer, accesses of two threads
+// to one element without a barrier in between (one of them a store), and
+// barriers and shuffles that not all threads reach. This is for tests; trainers
+// do not contain it.
 //
 // Threads are coroutines that run until they wait. Blocks run one after the
 // other. --ingot-emulate-kernels emits the calls of these entry points.
@@ -18,16 +19,16 @@
 
 extern "C" {
 
-/// An index that must be below `limit`.
+/// Checks that an index is below `limit`.
 void ingot_emulator_check(int64_t index, int64_t limit);
-/// An access to `bytes` bytes at `address` is next.
+/// Announces an access to `bytes` bytes at `address`.
 void ingot_emulator_access(int64_t address, int64_t bytes, int32_t is_store);
-/// How many blocks were launched.
+/// Returns the number of blocks of the grid.
 int64_t ingot_emulator_blocks(void);
 /// Waits for all threads of the block.
 void ingot_emulator_barrier(void);
-/// Waits for all lanes of the warp; returns the value of the lane whose number
-/// differs in the bits of `distance`.
+/// Waits for all lanes of the warp, and returns the value of the lane whose
+/// number differs in the bits of `distance`.
 int32_t ingot_emulator_shuffle(int32_t value, int32_t distance);
 
 } // extern "C"

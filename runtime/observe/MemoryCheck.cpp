@@ -8,8 +8,8 @@
 
 using namespace ingot::runtime;
 
-/// Every byte of the pattern.
-static constexpr unsigned char poison = 0xff;
+/// The value of every byte of the pattern.
+static constexpr unsigned char kPoison = 0xff;
 
 std::vector<MemoryCheck::Range>
 MemoryCheck::findFree(const FunctionSpec &function, int64_t kernel,
@@ -32,7 +32,7 @@ MemoryCheck::findFree(const FunctionSpec &function, int64_t kernel,
 }
 
 void MemoryCheck::start(const FunctionSpec &function) {
-  // Before the first kernel only inputs are there.
+  // Before the first kernel only inputs are live.
   std::vector<Range> inputs;
   for (const InputSpec &input : function.inputs)
     inputs.push_back({input.offset, input.offset + input.getBytes()});
@@ -41,7 +41,7 @@ void MemoryCheck::start(const FunctionSpec &function) {
   int64_t end = 0;
   for (auto [first, last] : inputs) {
     if (first > end)
-      std::memset(arena + end, poison, first - end);
+      std::memset(arena + end, kPoison, first - end);
     end = std::max(end, last);
   }
 }
@@ -53,16 +53,16 @@ void MemoryCheck::called(int32_t index, int64_t kernel) {
   for (auto [first, last] : findFree(function, kernel, /*outlives=*/false)) {
     const char *begin = arena + first, *end = arena + last;
     const char *broken = std::find_if(begin, end, [](char c) {
-      return static_cast<unsigned char>(c) != poison;
+      return static_cast<unsigned char>(c) != kPoison;
     });
     if (broken == end)
       continue;
     problem =
         fmt::format("kernel {}, {}, wrote to byte {} of the arena, "
-                    "where nothing lives",
+                    "where no tensor is live",
                     kernel, function.kernels[kernel].name, broken - arena);
     return;
   }
   for (auto [first, last] : findFree(function, kernel, /*outlives=*/true))
-    std::memset(arena + first, poison, last - first);
+    std::memset(arena + first, kPoison, last - first);
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// Checks the plan of the arena while a step runs: memory that nothing lives in
-// holds a pattern, NaN in every floating-point type. What a kernel writes
-// outside of its tensors breaks the pattern; what it reads of a tensor that is
-// not there yet or any more is NaN.
+// Checks the plan of the arena while a step runs: memory in which no tensor is
+// live holds a pattern that is NaN in every floating-point type. A kernel that
+// writes outside of its tensors breaks the pattern, and one that reads a tensor
+// before or after its lifetime reads NaN.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,18 +27,18 @@ public:
   MemoryCheck(const Manifest &manifest, char *arena)
       : manifest(manifest), arena(arena) {}
 
-  /// Before a function runs, with its inputs in place.
+  /// Called before a function runs, when its inputs are in the arena.
   void start(const FunctionSpec &function);
   void called(int32_t function, int64_t kernel) override;
 
-  /// The first kernel that wrote where nothing lives.
+  /// The first kernel that wrote to memory in which no tensor is live.
   const std::optional<std::string> &getProblem() const { return problem; }
 
 private:
   using Range = std::pair<int64_t, int64_t>;
 
-  /// Where nothing lives while kernel `kernel` runs; with `outlives`, neither
-  /// then nor after it.
+  /// The ranges in which no tensor is live while kernel `kernel` runs; with
+  /// `outlives`, neither then nor directly after it.
   std::vector<Range> findFree(const FunctionSpec &function, int64_t kernel,
                               bool outlives) const;
 

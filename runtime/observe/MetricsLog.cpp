@@ -18,7 +18,8 @@
 
 using namespace ingot::runtime;
 
-/// The shortest text that reads back as the same number; JSON has no NaN.
+/// Formats the shortest text that reads back as the same number; JSON has no
+/// NaN.
 template <typename T> static std::string format(T value) {
   return std::isfinite(value) ? fmt::format("{}", value) : "null";
 }
@@ -28,7 +29,7 @@ static Error cannotWrite(const std::string &path) {
                  "check the path, its permissions and the free space");
 }
 
-/// The lines of an existing log for steps up to `step`.
+/// Reads the lines of an existing log for steps up to `step`.
 static std::string readUntil(const std::string &path, int64_t step) {
   if (!std::filesystem::is_regular_file(path))
     return "";

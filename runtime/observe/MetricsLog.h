@@ -20,7 +20,8 @@ struct StepMetrics {
   float loss = 0;
   double lr = 0;
   std::optional<float> gradNorm;
-  /// With loss scaling: the step's scale, and whether its update was skipped.
+  /// The step's loss scale, and whether its update was skipped, with loss
+  /// scaling.
   std::optional<float> lossScale;
   bool skipped = false;
   double stepMs = 0, samplesPerSecond = 0;
@@ -41,7 +42,7 @@ public:
   MetricsLog &operator=(const MetricsLog &) = delete;
   ~MetricsLog();
 
-  /// Each line is with the system when these return.
+  /// Writes a line, which the operating system has when the call returns.
   void write(const StepMetrics &metrics);
   void write(const EvalMetrics &metrics);
 

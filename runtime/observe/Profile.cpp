@@ -16,7 +16,7 @@
 
 using namespace ingot::runtime;
 
-/// The kernel of an event; null if the manifest does not list it.
+/// Returns the kernel of an event; null if the manifest does not list it.
 static const KernelSpec *findKernel(const Manifest &manifest,
                                     const ingot_event &event) {
   const FunctionSpec &function = manifest.functions[event.function];
@@ -44,8 +44,8 @@ void ingot::runtime::writeTrace(
     const std::vector<CommunicationEvent> &collectives) {
   AtomicFile file(path);
   file.write("{\"displayTimeUnit\": \"ms\", \"traceEvents\": [\n");
-  // A function's event comes after those within it, so the first to begin is
-  // not the first in the list.
+  // A function's event comes after those within it, so that the first event in
+  // the list is not the first to begin.
   auto start = std::chrono::steady_clock::time_point::max();
   for (const ingot_event &event : events)
     start = std::min(start, event.begin);
@@ -74,7 +74,7 @@ void ingot::runtime::writeTrace(
                            {"flops", kernel->flops}});
     write(item);
   }
-  // Those that overlap have tracks of their own.
+  // Collectives that overlap have separate tracks.
   std::vector<CommunicationEvent::Time> tracks;
   for (const CommunicationEvent &event : collectives) {
     if (event.begin < start || event.end == CommunicationEvent::Time())
@@ -134,7 +134,7 @@ ingot::runtime::makeProfileTable(const Manifest &manifest,
     double calls = static_cast<double>(row.calls);
     double bytes = kernel ? static_cast<double>(kernel->bytes) : 0;
     double flops = kernel ? static_cast<double>(kernel->flops) : 0;
-    // The roofline's time, as a share of the time taken.
+    // The least time by the roofline model, as a fraction of the time taken.
     double best = kernel ? kernel->boundMicroseconds : 0;
     text += fmt::format(
         "{:>10.2f} {:>5.1f}% {:>7} {:>10.1f} {:>8.2f} {:>8.2f} {:>6.0f}%  "
@@ -147,7 +147,7 @@ ingot::runtime::makeProfileTable(const Manifest &manifest,
   }
   if (sorted.size() > maxRows)
     text += fmt::format("... and {} more\n", sorted.size() - maxRows);
-  if (events.size() >= ingot_context::maxEvents)
+  if (events.size() >= ingot_context::kMaxEvents)
     text += fmt::format("the profile ends after {} events\n", events.size());
   return text;
 }

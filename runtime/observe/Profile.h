@@ -17,13 +17,14 @@
 
 namespace ingot::runtime {
 
-/// Writes the events as a Chrome trace, collectives beside kernels. Throws
-/// failure.
+/// Writes the events as a Chrome trace, with collectives in addition to
+/// kernels. Throws failure.
 void writeTrace(const std::string &path, const Manifest &manifest,
                 const std::vector<ingot_event> &events,
                 const std::vector<CommunicationEvent> &collectives);
 
-/// A table of the kernels that took longest: time, share, rates.
+/// Makes a table of the kernels that took longest, with their time, its
+/// fraction of the total, and their throughput.
 std::string makeProfileTable(const Manifest &manifest,
                              const std::vector<ingot_event> &events);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// How training goes: takes in the metrics of the steps in their order, logs
-// them, sums them up for people, and ends a run that cannot go on.
+// The progress of training: collects the metrics of the steps in order, logs
+// them, summarizes them for users, and ends a run that cannot continue.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,21 +22,22 @@ class Watch;
 
 class Progress {
 public:
-  /// `watch` is null unless it saw the steps that come in. The clock starts.
+  /// Starts the clock. `watch` is null unless it observes the steps.
   Progress(Console &console, MetricsLog &log, const Watch *watch,
            int64_t stepSamples);
 
-  /// A step has ended now: sets its times and logs it. Throws failure if its
-  /// loss is not finite, unless loss scaling skipped the step: then only if
-  /// smaller scales do not help.
+  /// Adds a step that has ended now: sets its times and logs it. Throws failure
+  /// if its loss is not finite. If loss scaling skipped the step, it throws
+  /// only after the scale has reached its minimum.
   void add(StepMetrics metrics);
-  /// What comes between counts neither as a step's time nor as the epoch's.
+  /// The time between these two calls counts neither for a step nor for the
+  /// epoch.
   void pause();
   void resume();
 
-  /// A line for the epoch's steps, with the last step added.
+  /// Prints a line on the epoch, after its last step has been added.
   void endEpoch(int64_t epoch, int64_t totalSteps);
-  /// The progress line, at times, with the same.
+  /// Updates the progress line from time to time.
   void show(int64_t epoch, int64_t totalSteps);
 
   int64_t getSkippedSteps() const { return skippedSteps; }
@@ -54,7 +55,8 @@ private:
   const Watch *watch;
   int64_t stepSamples;
 
-  /// When the last step ended, or what came since.
+  /// The start of the current step and of the epoch, of a pause, and the time
+  /// of the last progress line.
   Clock::time_point stepStart, epochStart, paused, lastShown;
   int64_t step = 0;
   double epochLoss = 0;

@@ -34,7 +34,7 @@ ValueStatistics ingot::runtime::inspectValues(const void *data, DType type,
   ValueStatistics statistics;
   statistics.elements = count;
   double smallestNormal = getSmallestNormal(type);
-  // Converts a piece at a time: conversions of whole arrays are fast.
+  // Elements are converted in pieces, because conversions of arrays are fast.
   constexpr int64_t piece = 1024;
   double values[piece];
   for (int64_t i = 0; i < count; i += piece) {

@@ -58,7 +58,7 @@ static void run(int argc, char **argv, Console &console) {
   session.getContext().ranks = &ranks;
   if (!options.tune.empty() &&
       !session.tune(options.tune == "cache" ? "" : options.tune))
-    throw usageError("--tune", "on a processor there is nothing to choose",
+    throw usageError("--tune", "there is nothing to choose on a CPU",
                      "leave it out, or compile with --target cuda");
   try {
     Trainer(session, options, console, ranks).run();

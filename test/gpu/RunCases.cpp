@@ -75,17 +75,17 @@ Library::Library(const char *path) {
   manifest.stateBytes = description["state_bytes"];
   manifest.arenaBytes = description["arena_bytes"];
   for (const json &message : description["messages"])
-    manifest.messages.push_back({message["offset"], message["rank_bytes"]});
+    manifest.payloads.push_back({message["offset"], message["rank_bytes"]});
   device = openDevice(*module, manifest);
   done = device->getTransfers()->makeMark();
-  if (manifest.messages.empty())
+  if (manifest.payloads.empty())
     return;
-  char *place = device->allocateShards(manifest.getMessageBytes(/*ranks=*/1));
-  for (const MessageSpec &message : manifest.messages) {
-    size_t number = message.offset / sizeof(char *);
+  char *place = device->allocateShards(manifest.getPayloadBytes(/*ranks=*/1));
+  for (const PayloadSpec &payload : manifest.payloads) {
+    size_t number = payload.offset / sizeof(char *);
     addresses.resize(std::max(addresses.size(), number + 1));
     addresses[number] = place;
-    place += message.getBytes(/*ranks=*/1);
+    place += payload.getBytes(/*ranks=*/1);
   }
 }
 

@@ -6,7 +6,7 @@
 #include "dialects/ingot/builders/Builders.h"
 #include "dialects/ingot/ir/Signature.h"
 #include "dialects/ingot/target/Machine.h"
-#include "runtime/abi/Message.h"
+#include "runtime/abi/Payload.h"
 #include "runtime/abi/Shard.h"
 #include "llvm/Support/JSON.h"
 
@@ -65,7 +65,7 @@ private:
       exchange = Exchange::AllGather;
       bytes = static_cast<double>(
           plan.ranks *
-          abi::getMessageBytes(desc.compression, desc.elements, desc.k));
+          abi::getPayloadBytes(desc.compression, desc.elements, desc.k));
     }
     double seconds = cluster.getSeconds(exchange, bytes, plan.ranks);
     linkFree = std::max(now, linkFree) + seconds;

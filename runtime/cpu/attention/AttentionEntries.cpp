@@ -17,7 +17,7 @@ using namespace ingot::runtime;
 
 namespace {
 
-/// Reads strides in elements.
+/// Makes views of operands whose strides are in elements.
 class RowsOf {
 public:
   explicit RowsOf(const ingot_attention_desc &desc)

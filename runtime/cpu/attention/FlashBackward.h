@@ -51,7 +51,7 @@ struct BackwardBlocks {
   const AttentionShape &s;
   int64_t ks, vs;
   float *weights, *scoreGrads, *dq, *dk, *dv;
-  /// In half precision, the gradients in f32 of the queries from `firstHead`
+  /// In 16-bit precision, the gradients in f32 of the queries from `firstHead`
   /// and `firstQuery` on.
   float *querySums;
   int64_t firstHead, firstQuery;

@@ -15,8 +15,8 @@ using ingot::abi::Im2colGemm;
 
 namespace {
 
-/// What lies under the filter at each position: pixels of an image whose
-/// channels come last.
+/// The windows of images whose channels come last: the pixels under the filter
+/// at each position.
 struct Windows {
   const uint16_t *image;
   int64_t channels;
@@ -28,7 +28,8 @@ struct Windows {
 
   int64_t countPositions() const { return positions[0] * positions[1]; }
 
-  /// Rows [begin, end) of all images' positions, for taps [firstTap, lastTap).
+  /// Gathers the windows at positions [begin, end) of all images, for taps
+  /// [firstTap, lastTap), as rows.
   void gather(int64_t begin, int64_t end, int64_t firstTap, int64_t lastTap,
               uint16_t *rows) const;
 };
@@ -69,7 +70,7 @@ static Windows getInputWindows(const ingot_conv_desc &d, const void *input) {
   return windows;
 }
 
-/// Outputs that an input is part of.
+/// The windows of outputs that an input contributes to.
 static Windows getOutputWindows(const ingot_conv_desc &d, const void *output) {
   Windows windows = {static_cast<const uint16_t *>(output), d.out_channels, {}};
   for (int64_t i = 0; i < 2; ++i) {
@@ -84,11 +85,12 @@ static Windows getOutputWindows(const ingot_conv_desc &d, const void *output) {
 }
 
 //===----------------------------------------------------------------------===//
-// Filters: [out, in, taps], and with in contiguous
+// Filters, stored as [out, in, taps], with a contiguous input channel
 //===----------------------------------------------------------------------===//
 
-/// Calls `visit(filter, other)` for a filter's rows of taps of each channel:
-/// `other` is the first tap's element, the next one is `tapStride` further.
+/// Calls `visit(filter, other)` for each pair of channels: `filter` is the
+/// element of the first tap in [out, in, taps], `other` that in an order in
+/// which input channels are contiguous.
 template <typename Visit>
 static void forEachRow(const ingot_conv_desc &d, int64_t taps,
                        int64_t outStride, Visit visit) {
@@ -109,10 +111,10 @@ static void moveTapsOut(const ingot_conv_desc &d, int64_t taps,
 }
 
 //===----------------------------------------------------------------------===//
-// Products
+// GEMMs
 //===----------------------------------------------------------------------===//
 
-/// The product with all windows, some rows of them at a time.
+/// Multiplies all windows by the filter, some rows of them at a time.
 static void multiplyWindows(ingot_context *context, const Im2colGemm &product,
                             const Windows &windows, const uint16_t *filter,
                             bool transposesFilter, uint16_t *result,
@@ -132,7 +134,7 @@ static void multiplyWindows(ingot_context *context, const Im2colGemm &product,
   }
 }
 
-/// Each tap of the filter's gradient on its own, some of them at a time.
+/// Computes the filter's gradient, some of its taps at a time.
 static void multiplyByWindows(ingot_context *context, const ingot_conv_desc &d,
                               const Im2colGemm &product, const Windows &windows,
                               const void *outputGrad, uint16_t *filterGrad,
@@ -149,7 +151,7 @@ static void multiplyByWindows(ingot_context *context, const ingot_conv_desc &d,
     multiplyPacked(context, matmul, /*onTiles=*/true, outputGrad, rows,
                    sums + first * out * in, scratch);
   }
-  // Parts of several taps: [part, out, tap, in].
+  // The sums of a part are [out, tap, in].
   for (int64_t first = 0; first < product.taps; first += product.part) {
     int64_t count = std::min(product.part, product.taps - first);
     const uint16_t *part = sums + first * out * in;

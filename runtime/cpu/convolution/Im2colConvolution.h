@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// Convolutions in half precision as products of matrices on tile units: the
-// window of the input under every position of the output becomes a row
-// (Chellapilla, Puri and Simard, "High Performance Convolutional Neural
-// Networks for Document Processing", 2006). For images so small that the
-// library's tiles, which hold pixels of one row, stay mostly empty
-// (isOnTiles, abi/Scratch.h, says which).
+// Convolutions in 16-bit precision as a GEMM on tile units (im2col): the window
+// of the input under every position of the output becomes a row (Chellapilla,
+// Puri and Simard, "High Performance Convolutional Neural Networks for Document
+// Processing", 2006). This is for images so small that the tiles of the
+// vendor's library, which hold pixels of one row, stay mostly empty (isOnTiles
+// in abi/Scratch.h decides).
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,9 +19,9 @@ struct ingot_context;
 
 namespace ingot::runtime {
 
-/// `first` and `second` are the operands of the entry point of that kind
-/// (Abi.h). Channels come last, there is one group, and the gradient by the
-/// input has strides of 1.
+/// Computes a convolution or one of its gradients: `first` and `second` are the
+/// operands of the entry point of that kind (Abi.h). Channels come last, there
+/// is one group, and the gradient of the input has strides of 1.
 void convolveIm2col(ingot_context *context, const ingot_conv_desc &desc,
                     abi::ConvKind kind, const void *first, const void *second,
                     void *result, void *planned);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// Convolution in f64 by plain loops. Threads share what the result is
-// independent in: images forward and for the input's gradient, output channels
-// for the filter's.
+// Convolution in f64 by plain loops. Threads divide independent parts of the
+// result: images in the forward pass and in the input's gradient, output
+// channels in the filter's gradient.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +21,7 @@ namespace {
 
 using Index = std::array<int64_t, INGOT_MAX_SPATIAL>;
 
-/// The descriptor with every spatial rank filled up to three by ones.
+/// The descriptor with its spatial dimensions extended to three by ones.
 struct Shape {
   explicit Shape(const ingot_conv_desc &d) : d(d) {
     for (int i = 0; i < INGOT_MAX_SPATIAL; ++i) {
@@ -39,8 +39,8 @@ struct Shape {
     return extents[0] * extents[1] * extents[2];
   }
 
-  /// Where output position `o` and filter position `k` (both linear) read the
-  /// input, or -1 in the padding.
+  /// The linear position of the input that output position `o` and filter
+  /// position `k` (both linear) read, or -1 in the padding.
   int64_t getInputPosition(int64_t o, int64_t k) const {
     int64_t position = 0, scale = 1;
     for (int i = INGOT_MAX_SPATIAL - 1; i >= 0; --i) {

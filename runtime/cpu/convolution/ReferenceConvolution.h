@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// Convolution in f64 by plain loops: slow, for models that ask for f64, which
-// oneDNN does not compute in.
+// Convolution in f64 by plain loops, which are slow, for models in f64: the
+// vendor's library does not compute in it.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// Elements of operands in vector registers of AVX-512, as f32.
+// Elements of operands as f32 in vector registers of AVX-512.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +23,7 @@ INGOT_AVX512 inline __mmask16 firstLanes(int64_t count) {
   return static_cast<__mmask16>(count >= kLanes ? 0xffffu : (1u << count) - 1u);
 }
 
-// What loads 16 elements, or those of a mask, as f32.
+// How to load 16 elements, or those of a mask, as f32.
 struct F32 {
   using Element = float;
   INGOT_AVX512 static __m512 load(const float *from) {
@@ -57,7 +57,7 @@ template <typename Half> struct Widening {
   }
 };
 
-/// Row i becomes lane i of every vector.
+/// Transposes 16 vectors: row i becomes lane i of every vector.
 INGOT_AVX512 inline void transpose(__m512 (&v)[kLanes]) {
   __m512 t[kLanes];
 #pragma unroll
@@ -89,7 +89,8 @@ INGOT_AVX512 inline void transpose(__m512 (&v)[kLanes]) {
   }
 }
 
-/// Calls the function with what loads the elements, and with where they are.
+/// Calls the function with a type that loads the elements, and with their
+/// address.
 template <typename Function> void visit(Elements elements, Function function) {
   switch (elements.type) {
   case INGOT_BF16:

@@ -16,10 +16,6 @@ using namespace ingot::abi;
 
 namespace {
 
-/// Rows from which on threads rather divide them than columns, though then they
-/// wait for each other at every block.
-constexpr int64_t kManyRows = 1024;
-
 const Kernels &chooseKernels(const Gemm &g) {
   return g.onTiles ? getTileKernels(g.a.type) : getVectorKernels();
 }
@@ -28,31 +24,31 @@ const Kernels &chooseKernels(const Gemm &g) {
 // A panel of a times a block of b
 //===----------------------------------------------------------------------===//
 
-/// Part of a matrix that is needed soon: asked for a few lines at a time, while
-/// the units that multiply are busy.
+/// Prefetches a part of a matrix a few cache lines at a time, while the units
+/// that multiply are busy.
 class Prefetch {
 public:
   Prefetch() = default;
-  /// `rows` of `rowBytes`; all of them are asked for within `calls`.
+  /// Prefetches `rows` of `rowBytes`, all of them within `calls` calls.
   Prefetch(const void *data, int64_t rows, int64_t rowBytes, int64_t stride,
            int64_t calls)
       : row(static_cast<const char *>(data)), rows(rows),
         lines(divideCeil(rowBytes, kLineBytes)), stride(stride),
         each(divideCeil(rows * lines, calls)) {}
 
-  void askToRead() {
-    ask([](const char *at) { __builtin_prefetch(at, 0, 2); });
+  void prefetchForRead() {
+    advance([](const char *at) { __builtin_prefetch(at, 0, 2); });
   }
-  void askToWrite() {
-    ask([](const char *at) { __builtin_prefetch(at, 1, 2); });
+  void prefetchForWrite() {
+    advance([](const char *at) { __builtin_prefetch(at, 1, 2); });
   }
 
 private:
   static constexpr int64_t kLineBytes = 64;
 
-  template <typename Ask> void ask(Ask askFor) {
+  template <typename Fetch> void advance(Fetch fetch) {
     for (int64_t i = 0; i < each && rows > 0; ++i) {
-      askFor(row + line * kLineBytes);
+      fetch(row + line * kLineBytes);
       if (++line < lines)
         continue;
       line = 0;
@@ -65,16 +61,17 @@ private:
   int64_t rows = 0, lines = 0, stride = 0, each = 0, line = 0;
 };
 
-/// What the ways to cut up a product share. Packs are in bytes.
-struct Cutting {
-  Cutting(const Gemm &g, const Kernels &kernels)
+/// The blocking of a GEMM, and what its two schedules, Panels and Blocks,
+/// share.
+struct BlockedGemm {
+  BlockedGemm(const Gemm &g, const Kernels &kernels)
       : g(g), kernels(kernels), inner(std::min(g.k, kernels.inner)),
         columns(kernels.columns) {}
 
   /// Whether sums are complete after one panel and one block.
   bool isWhole() const { return inner == g.k; }
   bool rounds() const { return g.roundedType != INGOT_F32; }
-  /// Of sums that are rounded before they go to memory.
+  /// Bytes of a thread's sums that are rounded before they go to memory.
   int64_t getSumsBytes() const {
     return rounds() ? kernels.tileRows * columns *
                           static_cast<int64_t>(sizeof(float))
@@ -96,28 +93,30 @@ struct Cutting {
                   g.aRow, g.aInner, std::min(kernels.tileRows, g.m - row),
                   std::min(inner, g.k - start), a);
   }
-  /// What packPanel will read.
+  /// The prefetch of what packPanel will read, within `calls` calls.
   Prefetch getPanel(int64_t row, int64_t start, int64_t calls) const;
 
-  /// A packed panel times `count` columns of a packed block, elements from
-  /// `start` on of the inner dimension; finishes what is complete.
+  /// Multiplies a packed panel by `count` columns of a packed block, for
+  /// elements from `start` on of the inner dimension; rounds complete sums and
+  /// applies the epilogue to them.
   void multiply(int64_t batch, int64_t row, int64_t column, int64_t count,
                 int64_t start, const char *a, const char *b, float *sums,
                 Prefetch next) const;
 
   const Gemm &g;
   const Kernels &kernels;
-  /// Of a block of b.
+  /// The extents of a block of b.
   int64_t inner, columns;
 
 private:
-  /// Of the parts of a panel that stay in the L1 cache.
+  /// The inner extent of the part of a panel that stays in the L1 cache.
   int64_t getDepth(int64_t size) const {
     return kernels.isChain ? kernels.depth : size;
   }
 };
 
-Prefetch Cutting::getPanel(int64_t row, int64_t start, int64_t calls) const {
+Prefetch BlockedGemm::getPanel(int64_t row, int64_t start,
+                               int64_t calls) const {
   int64_t size = std::min(inner, g.k - start);
   int64_t rows = std::min(kernels.tileRows, g.m - row);
   int64_t bytes = getElementBytes(g.a.type);
@@ -129,9 +128,9 @@ Prefetch Cutting::getPanel(int64_t row, int64_t start, int64_t calls) const {
              : Prefetch(data, size, rows * bytes, g.aInner * bytes, calls);
 }
 
-void Cutting::multiply(int64_t batch, int64_t row, int64_t column,
-                       int64_t count, int64_t start, const char *a,
-                       const char *b, float *sums, Prefetch next) const {
+void BlockedGemm::multiply(int64_t batch, int64_t row, int64_t column,
+                           int64_t count, int64_t start, const char *a,
+                           const char *b, float *sums, Prefetch next) const {
   int64_t size = std::min(inner, g.k - start);
   int64_t rows = std::min(kernels.tileRows, g.m - row);
   float *c = rounds() ? sums : g.c + batch * g.cBatch + row * g.cRow + column;
@@ -149,8 +148,8 @@ void Cutting::multiply(int64_t batch, int64_t row, int64_t column,
     const char *partA = a + kernels.getLineBytes(k) * kernels.tileRows;
     const char *partB = b + kernels.getLineBytes(k) * kernels.tileColumns;
     for (int64_t j = 0; j < count; j += kernels.tileColumns) {
-      next.askToRead();
-      output.askToWrite();
+      next.prefetchForRead();
+      output.prefetchForWrite();
       kernels.multiplyTile(part, partA, partB + j * lineBytes, c + j, cRow,
                            rows, std::min(kernels.tileColumns, count - j),
                            start + k != 0);
@@ -171,16 +170,17 @@ void Cutting::multiply(int64_t batch, int64_t row, int64_t column,
 // Many rows
 //===----------------------------------------------------------------------===//
 
-/// A product in which threads share a block of b and divide the rows of a,
-/// which each packs when it needs them: threads that pack meet threads that
-/// multiply, so that neither the memory nor the arithmetic units wait.
-class Panels : Cutting {
+/// The schedule for many rows: threads share a block of b and divide the rows
+/// of a, which each thread packs when it needs them. Packing in one thread
+/// overlaps with multiplication in another, so that neither memory nor
+/// arithmetic units wait.
+class Panels : BlockedGemm {
 public:
   Panels(const Gemm &g, const Kernels &kernels);
 
-  /// Whether the product is of this kind: many rows for the columns.
+  /// Whether the schedule fits: there are many rows for the columns.
   bool fits() const;
-  using Cutting::isWhole;
+  using BlockedGemm::isWhole;
   int64_t getScratchBytes() const {
     return getBlockBytes() + getThreadCount() * getThreadBytes();
   }
@@ -192,22 +192,24 @@ private:
                 const char *b, char *a) const;
 
   /// Whether a thread keeps all its panels from one block of columns to the
-  /// next, and what it packs in.
+  /// next.
   bool keepsPanels;
+  /// Bytes of a thread's packed panels.
   int64_t packA;
 };
 
-Panels::Panels(const Gemm &g, const Kernels &kernels) : Cutting(g, kernels) {
+Panels::Panels(const Gemm &g, const Kernels &kernels)
+    : BlockedGemm(g, kernels) {
   if (kernels.isChain) {
-    // All of the inner dimension, if a block of columns that is worth it stays
-    // in the cache. More blocks than one pack a again: for many rows, and in
-    // the order in which they are stored. Else all columns.
+    // A block has all of the inner dimension if enough columns of it stay in
+    // the cache. With several blocks a is packed again, which is for many rows
+    // that are stored contiguously. Otherwise a block has all columns.
     constexpr int64_t leastColumns = 384;
     int64_t most = kGemmBlockBytes / kernels.getLineBytes(g.k) /
                    kernels.tileColumns * kernels.tileColumns;
     int64_t all = alignTo(g.n, kernels.tileColumns);
     if (g.n <= std::min(most, columns) ||
-        (most >= leastColumns && g.aInner == 1 && g.m >= kManyRows)) {
+        (most >= leastColumns && g.aInner == 1 && g.m >= kGemmManyRows)) {
       inner = g.k;
       columns = std::min(columns, std::max(most, kernels.tileColumns));
     } else if (all <= kGemmWideColumns) {
@@ -219,7 +221,7 @@ Panels::Panels(const Gemm &g, const Kernels &kernels) : Cutting(g, kernels) {
       inner = std::min(g.k, alignTo(divideCeil(g.k, blocks), kernels.depth));
     }
   }
-  // Equal blocks.
+  // Blocks are equal.
   columns =
       alignTo(divideCeil(g.n, divideCeil(g.n, columns)), kernels.tileColumns);
   int64_t share =
@@ -233,7 +235,7 @@ bool Panels::fits() const {
   int64_t panels = divideCeil(g.m, kernels.tileRows);
   return g.batch == 1 &&
          2 * panels >= divideCeil(columns, kernels.tileColumns) &&
-         (g.n <= columns || (isWhole() && g.m >= kManyRows));
+         (g.n <= columns || (isWhole() && g.m >= kGemmManyRows));
 }
 
 void Panels::runShare(int64_t begin, int64_t end, int64_t column, int64_t start,
@@ -283,15 +285,15 @@ void Panels::run(char *scratch) const {
 // Few rows
 //===----------------------------------------------------------------------===//
 
-/// A product in which threads share a, packed by all before, and divide the
-/// columns of b. Or each thread takes products of a batch.
-class Blocks : Cutting {
+/// The schedule for few rows: all threads pack a, then share it and divide the
+/// columns of b. In a batch, each thread computes whole matrices instead.
+class Blocks : BlockedGemm {
 public:
   Blocks(const Gemm &g, const Kernels &kernels);
 
-  using Cutting::isWhole;
+  using BlockedGemm::isWhole;
   int64_t getScratchBytes() const {
-    // Batches are shared out whole: each thread packs its own a.
+    // In a batch each thread packs its own a.
     int64_t threads = getThreadCount();
     return (g.batch == 1 ? 1 : threads) * packA + threads * getThreadBytes();
   }
@@ -301,19 +303,20 @@ private:
   int64_t getThreadBytes() const { return getBlockBytes() + getSumsBytes(); }
   void packRows(int64_t batch, int64_t start, int64_t first, int64_t last,
                 char *packed) const;
-  /// Packs a block of b, and runs down rows of a.
+  /// Packs a block of b, and multiplies the rows of a task by it.
   void runTask(int64_t task, int64_t batch, int64_t start, const char *a,
                char *b) const;
 
-  /// Rows of a task.
+  /// The rows of a task.
   int64_t rows;
   int64_t rowTasks, columnTasks;
   int64_t packA;
 };
 
-Blocks::Blocks(const Gemm &g, const Kernels &kernels) : Cutting(g, kernels) {
+Blocks::Blocks(const Gemm &g, const Kernels &kernels)
+    : BlockedGemm(g, kernels) {
   int64_t threads = getThreadCount();
-  // Equal blocks, so that no thread waits for another's remainder.
+  // Blocks are equal, so that no thread waits for another's remainder.
   int64_t blocks = divideCeil(g.n, columns);
   if (g.batch == 1 && g.n >= threads * kernels.tileColumns)
     blocks = alignTo(blocks, threads);
@@ -368,7 +371,7 @@ void Blocks::run(char *scratch) const {
     return;
   }
   char *bPacks = scratch + packA;
-  // Fewer are packed faster than handed over.
+  // Fewer rows are packed faster than they are handed to another thread.
   constexpr int64_t leastRows = 48;
   int64_t panels = divideCeil(g.m, kernels.tileRows);
   for (int64_t start = 0; start < g.k; start += inner) {
@@ -400,7 +403,7 @@ bool ingot::runtime::canRunGemm() {
 
 bool ingot::runtime::hasTileUnits() {
 #ifdef __x86_64__
-  // The system gives out tile registers on request.
+  // The operating system grants tile registers on request.
   constexpr long requestPermission = 0x1023, tileData = 18;
   static const bool can =
       canRunGemm() &&

@@ -15,13 +15,13 @@ using ingot::runtime::gemm::Elements;
 namespace abi = ingot::abi;
 
 namespace {
-/// Rounds finished sums to half precision, then runs the epilogue on them.
+/// An epilogue that rounds complete sums to 16 bits, then runs another on them.
 struct Rounding {
   const float *sums;
   int64_t sumsRow;
   void *c;
   int32_t type;
-  /// Elements from one row of c to the next, and where the sums belong.
+  /// The row stride of c in elements, and the position of the sums in it.
   int64_t cRow, firstRow, firstColumn;
   Epilogue epilogue;
 

@@ -16,16 +16,15 @@ struct ingot_context;
 
 namespace ingot::runtime {
 
-/// A function that finishes elements of the result, as ingot_epilogue_fn says.
+/// An epilogue, which ingot_epilogue_fn describes, with its buffers.
 struct Epilogue {
   ingot_epilogue_fn run = nullptr;
   void *const *buffers = nullptr;
 };
 
 /// Computes c = a x b with sums in f32, on tile units or else on vector units,
-/// which convert operands in half precision as they pack them. A result in half
-/// precision is rounded as parts of it are complete. `planned` holds
-/// desc.scratch_bytes.
+/// which convert 16-bit operands as they pack them. A 16-bit result is rounded
+/// as parts of it are complete. `planned` holds desc.scratch_bytes.
 void multiplyPacked(ingot_context *context, const ingot_matmul_desc &desc,
                     bool onTiles, const void *a, const void *b, void *c,
                     void *planned, Epilogue epilogue = {});

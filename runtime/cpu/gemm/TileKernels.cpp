@@ -10,28 +10,28 @@
 using namespace ingot::runtime::gemm;
 namespace abi = ingot::abi;
 
-/// What processors with these units have.
+/// The features of CPUs with tile units.
 #define INGOT_AMX                                                              \
   __attribute__((                                                              \
       target("amx-tile,amx-bf16,avx512bf16,avx512f,avx512bw,avx512vl")))
 
-/// Rows of a tile register, bytes of a row and of the register, and how many
-/// elements of the inner dimension, in bf16, a row of a holds.
+/// The rows of a tile register, the bytes of a row and of the register, and the
+/// elements of the inner dimension, in bf16, that a row of a holds.
 static constexpr int64_t kRows = 16, kRowBytes = 64, kTileBytes = 1024,
                          kDepth = 32;
 /// The result's tile: two by two registers.
 static constexpr int64_t kTileRows = 2 * kRows, kTileColumns = 2 * kRows;
-/// A panel has, for every kDepth elements of the inner dimension, the parts
-/// from the largest to the smallest, of each two registers.
+/// For every kDepth elements of the inner dimension a panel has the parts from
+/// the largest to the smallest, in two registers each.
 static constexpr int64_t kPartBytes = 2 * kTileBytes;
 
 //===----------------------------------------------------------------------===//
 // Elements as parts in bf16
 //
-// A format says how to load 32 elements that follow each other in the inner
-// dimension of 1 row or column ("line"), or 2 of 16 ("pairs"), as 16 pairs in
-// bf16 for each part; and how much of that dimension is a piece of a panel in
-// the L1 cache (kSteps times kDepth).
+// A format defines how to load 32 consecutive elements of the inner dimension
+// of 1 row or column ("line"), or 2 of 16 ("pairs"), as 16 pairs in bf16 for
+// each part. It also defines the inner extent of the part of a panel that stays
+// in the L1 cache (kSteps times kDepth).
 //===----------------------------------------------------------------------===//
 
 INGOT_AMX static inline __mmask16 lanes(int64_t count) {
@@ -40,9 +40,9 @@ INGOT_AMX static inline __mmask16 lanes(int64_t count) {
 
 namespace {
 
-/// 16 numbers of f32 as a sum of `parts` whose lower halves are zero. The first
-/// is rounded towards zero, so that large numbers stay finite, the next to the
-/// nearest, so that what is left has either sign.
+/// Splits 16 numbers in f32 into sums of `parts` numbers whose lower halves are
+/// zero. The first is rounded towards zero, so that large numbers stay finite,
+/// the second to nearest, so that the rest has either sign.
 template <int64_t parts> struct Split {
   INGOT_AMX explicit Split(__m512 x) {
     const __m512i upper = _mm512_set1_epi32(static_cast<int>(0xffff0000u));
@@ -58,7 +58,7 @@ template <int64_t parts> struct Split {
   __m512i part[parts];
 };
 
-/// What is widened to f32 and split.
+/// The format of operands that are widened to f32 and split.
 template <typename Load, int64_t parts> struct SplitFormat {
   using Element = typename Load::Element;
   static constexpr int64_t kParts = parts, kSteps = 12 / parts;
@@ -67,7 +67,7 @@ template <typename Load, int64_t parts> struct SplitFormat {
   template <bool isWhole>
   INGOT_AMX static inline void loadLine(const Element *from, int64_t count,
                                         __m512i (&to)[parts]) {
-    // The upper halves of two vectors, one behind the other.
+    // Concatenates the upper halves of two vectors.
     const __m512i upperHalves = _mm512_set_epi16(
         63, 61, 59, 57, 55, 53, 51, 49, 47, 45, 43, 41, 39, 37, 35, 33, 31, 29,
         27, 25, 23, 21, 19, 17, 15, 13, 11, 9, 7, 5, 3, 1);
@@ -99,7 +99,7 @@ template <typename Load, int64_t parts> struct SplitFormat {
   }
 };
 
-/// What is in bf16 already.
+/// The format of operands in bf16.
 struct PlainFormat {
   using Element = uint16_t;
   static constexpr int64_t kParts = 1, kSteps = 8;
@@ -128,7 +128,7 @@ struct PlainFormat {
   }
 };
 
-/// f32 rounded to the nearest number in bf16.
+/// The format of operands in f32 that are rounded to bf16.
 struct RoundedFormat {
   using Element = float;
   static constexpr int64_t kParts = 1;
@@ -165,7 +165,7 @@ struct RoundedFormat {
 using F32Format = SplitFormat<F32, 3>;
 using F16Format = SplitFormat<Widening<F16>, 2>;
 
-/// How the kernels of a format take f32.
+/// The format in which the kernels of another format read f32.
 template <typename Format> struct F32As {
   using Type = SplitFormat<F32, Format::kParts>;
 };
@@ -179,25 +179,25 @@ template <> struct F32As<PlainFormat> {
 // Packing
 //===----------------------------------------------------------------------===//
 
-/// Asks for pieces of rows that fill a tile's: those are kDepth elements, or
-/// kTileColumns. Close to the processor (3), or less so (2).
+/// Prefetches parts of rows that fill the rows of a tile, which are kDepth or
+/// kTileColumns elements, into the L1 cache (locality 3) or the L2 cache (2).
 template <int locality, typename Element>
-static void askFor(const Element *from, int64_t rows, int64_t stride) {
+static void prefetchRows(const Element *from, int64_t rows, int64_t stride) {
   constexpr int64_t line = kRowBytes / static_cast<int64_t>(sizeof(Element));
   for (int64_t i = 0; i < rows; ++i)
     for (int64_t j = 0; j < kDepth; j += line)
       __builtin_prefetch(from + i * stride + j, 0, locality);
 }
 
-/// An operand as one tile register after the other sees it: `lines` rows of a
-/// or columns of b, of `size` elements. Of the two strides one is 1.
+/// An operand that tile registers are loaded from: `lines` rows of a or columns
+/// of b, of `size` elements. One of the two strides is 1.
 template <typename Format> struct Operand {
   const typename Format::Element *data;
   int64_t lineStride, innerStride, lines, size;
   static constexpr int64_t kParts = Format::kParts;
 
-  /// Loads lines from `line` on: 16 of them, kDepth elements from `inner` on.
-  /// Rows of the register are lines if `byLines`, else pairs.
+  /// Loads 16 lines from `line` on, kDepth elements from `inner` on. Rows of
+  /// the register are lines if `byLines`, else pairs.
   INGOT_AMX void load(int64_t line, int64_t inner, bool byLines,
                       char *tile) const {
     bool isWhole = line + kRows <= lines && inner + kDepth <= size;
@@ -211,7 +211,7 @@ template <typename Format> struct Operand {
   }
 
   /// Packs up to kTileRows lines, whose elements are contiguous, as rows, one
-  /// after the other.
+  /// line after the other.
   INGOT_AMX void packLines(char *packed) const {
     for (int64_t i = 0; i < kTileRows; ++i) {
       char *to = packed + i / kRows * kTileBytes + i % kRows * kRowBytes;
@@ -232,9 +232,9 @@ template <typename Format> struct Operand {
     }
   }
 
-  /// Asks for kDepth rows of kTileColumns elements, or the other way round,
-  /// whichever is contiguous; past the end of that, for what comes after.
-  /// Processors do not foresee so many rows at once.
+  /// Prefetches kDepth rows of kTileColumns elements, or vice versa, whichever
+  /// is contiguous; past the end of these, what follows. Hardware prefetchers
+  /// do not follow so many rows at once.
   void prefetch(int64_t line, int64_t inner) const {
     bool byInner = innerStride == 1;
     if (byInner && inner >= size) {
@@ -250,7 +250,7 @@ template <typename Format> struct Operand {
     int64_t stride = byInner ? lineStride : innerStride;
     int64_t count = byInner ? std::min(kTileColumns, lines - line)
                             : std::min(kDepth, size - inner);
-    askFor<3>(from, count, stride);
+    prefetchRows<3>(from, count, stride);
   }
 
 private:
@@ -259,7 +259,7 @@ private:
       part = _mm512_setzero_si512();
   }
 
-  /// Returns where the row's next elements go.
+  /// Stores a row, and returns the address of the row's next elements.
   INGOT_AMX static inline char *storeRow(const __m512i (&row)[kParts],
                                          char *to) {
 #pragma unroll
@@ -295,7 +295,7 @@ private:
     }
   }
 
-  /// The i-th of 16 vectors, in the direction that is contiguous.
+  /// Loads the i-th of 16 vectors, along the contiguous dimension.
   template <bool isWhole>
   INGOT_AMX inline void loadRow(int64_t line, int64_t inner, int64_t i,
                                 __m512i (&to)[kParts]) const {
@@ -322,9 +322,9 @@ INGOT_AMX static void packRows(Elements a, int64_t rowStride,
   if (innerStride == 1)
     return operand.packLines(packed);
   for (int64_t k = 0; k < size; k += kDepth) {
-    // For the next panel: these rows are pieces far apart.
-    askFor<2>(operand.data + kTileRows + k * innerStride,
-              std::min(kDepth, size - k), innerStride);
+    // Prefetch for the next panel, whose rows are far apart.
+    prefetchRows<2>(operand.data + kTileRows + k * innerStride,
+                    std::min(kDepth, size - k), innerStride);
     operand.load(0, k, /*byLines=*/true, packed);
     operand.load(kRows, k, /*byLines=*/true, packed + kTileBytes);
     packed += Format::kParts * kPartBytes;
@@ -354,7 +354,7 @@ static void packB(Elements b, int64_t innerStride, int64_t columnStride,
     operand.load(j, k, /*byLines=*/false, tiles);
     operand.load(j + kRows, k, /*byLines=*/false, tiles + kTileBytes);
   };
-  // Along what is contiguous.
+  // The inner loop runs along the contiguous dimension.
   if (innerStride == 1) {
     for (int64_t j = 0; j < columns; j += kTileColumns)
       for (int64_t k = 0; k < size; k += kDepth) {
@@ -375,7 +375,8 @@ static void packB(Elements b, int64_t innerStride, int64_t columnStride,
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// What LDTILECFG reads: palette 1, of every register 16 rows of 64 bytes.
+/// The operand of LDTILECFG: palette 1, with 16 rows of 64 bytes in every
+/// register.
 struct alignas(64) TileConfig {
   uint8_t palette = 1, startRow = 0, reserved[14] = {};
   uint16_t rowBytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
@@ -390,11 +391,11 @@ INGOT_AMX static void begin() {
 
 INGOT_AMX static void end() { _tile_release(); }
 
-// Registers: 0 to 3 are the sums, by rows; 4 and 5 hold rows of a, 6 and 7
-// columns of b. Every sum is added to once in four products, as long as one
-// takes.
+// Registers 0 to 3 hold the sums, by rows, 4 and 5 rows of a, 6 and 7 columns
+// of b. Each sum is updated by every fourth multiplication, which hides the
+// latency.
 
-/// The next part of a times that of b which is loaded.
+/// Loads the next part of a and multiplies it by the loaded part of b.
 INGOT_AMX static inline void multiplyNextA(const char *a) {
   _tile_loadd(4, a, kRowBytes);
   _tile_dpbf16ps(0, 4, 6);
@@ -404,7 +405,7 @@ INGOT_AMX static inline void multiplyNextA(const char *a) {
   _tile_dpbf16ps(3, 5, 7);
 }
 
-/// The next part of b times that of a which is loaded.
+/// Loads the next part of b and multiplies the loaded part of a by it.
 INGOT_AMX static inline void multiplyNextB(const char *b) {
   _tile_loadd(6, b, kRowBytes);
   _tile_dpbf16ps(0, 4, 6);
@@ -441,7 +442,8 @@ INGOT_AMX static void multiplyTile(int64_t size, const char *a, const char *b,
                                    int64_t columns, bool adds) {
   alignas(64) float part[kTileRows * kTileColumns];
   bool isWhole = rows == kTileRows && columns == kTileColumns;
-  // Sums of a block are added up apart, or with what c has.
+  // In a chain the sums of a block continue those of c; else they start at
+  // zero.
   bool isDirect = isWhole && (!adds || Format::kIsChain);
   float *sums = isDirect ? c : part;
   int64_t sumsRow = isDirect ? rowStride : kTileColumns;
@@ -464,12 +466,12 @@ INGOT_AMX static void multiplyTile(int64_t size, const char *a, const char *b,
     _tile_zero(2);
     _tile_zero(3);
   }
-  int64_t asked = 0;
+  int64_t fetched = 0;
   for (int64_t k = 0; k < size; k += kDepth) {
-    // Asks for the lines of c a few at a time, without a branch.
+    // Prefetch the lines of c a few at a time, without a branch.
 #pragma unroll
     for (int64_t i = 0; i < 3; ++i) {
-      const float *row = c + std::min(asked++, rows - 1) * rowStride;
+      const float *row = c + std::min(fetched++, rows - 1) * rowStride;
       __builtin_prefetch(row, 1);
       __builtin_prefetch(row + kLanes, 1);
     }
@@ -496,7 +498,8 @@ INGOT_AMX static void multiplyTile(int64_t size, const char *a, const char *b,
   }
 }
 
-/// The instruction for bf16 takes numbers below 2^-126 as zero.
+/// Rounds two vectors to a 16-bit type. The instruction for bf16 treats numbers
+/// below 2^-126 as zero.
 INGOT_AMX static inline __m512i roundPairs(__m512 low, __m512 high,
                                            int32_t type) {
   if (type == INGOT_BF16)

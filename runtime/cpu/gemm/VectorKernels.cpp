@@ -71,7 +71,7 @@ INGOT_AVX512 static void packColumns(const typename Load::Element *b,
                                      float *packed) {
   int64_t whole = columns / kTileColumns * kTileColumns;
   if (columnStride == 1) {
-    // Along the rows, which are contiguous, into all panels.
+    // Copy along the rows, which are contiguous, into all panels.
     __mmask16 low = firstLanes(columns - whole);
     __mmask16 high = firstLanes(std::max<int64_t>(columns - whole - kLanes, 0));
     for (int64_t i = 0; i < size; ++i) {
@@ -131,7 +131,7 @@ INGOT_AVX512 static void multiplyTile(int64_t size, const char *panelA,
   }
   auto multiplyStep = [&]() INGOT_AVX512 __attribute__((always_inline)) {
     __m512 low = _mm512_load_ps(b), high = _mm512_load_ps(b + kLanes);
-    // Panels come from the L2 cache: ask ahead of time.
+    // Panels come from the L2 cache: prefetch them.
     _mm_prefetch(reinterpret_cast<const char *>(b + 8 * kTileColumns),
                  _MM_HINT_T0);
     _mm_prefetch(reinterpret_cast<const char *>(b + 8 * kTileColumns + kLanes),
@@ -145,8 +145,8 @@ INGOT_AVX512 static void multiplyTile(int64_t size, const char *panelA,
     a += kTileRows;
     b += kTileColumns;
   };
-  // Ask for the lines of c one row at a time: all at once would hold up those
-  // of b.
+  // Prefetch the lines of c one row at a time: all at once would delay the
+  // loads of b.
   int64_t part = size / kTileRows;
   for (int64_t i = 0; i < kTileRows; ++i) {
     const float *row = c + i * rowStride;

@@ -104,7 +104,7 @@ void DnnlCall::setPrimitive(const dnnl::primitive &made,
   arguments[DNNL_ARG_SCRATCHPAD] = scratchpad;
 }
 
-/// Converts elements: `convert(first, count)`.
+/// Calls `convert(first, count)` on the thread pool for all elements.
 template <typename Convert>
 static void inParallel(int64_t elements, Convert convert) {
   constexpr int64_t grain = 1 << 15;

@@ -24,16 +24,17 @@ namespace ingot::runtime {
 const dnnl::engine &getDnnlEngine();
 dnnl::stream &getDnnlStream();
 
-/// Throws std::runtime_error for types the library does not compute in.
+/// The library's name of an ingot_dtype. Throws std::invalid_argument for types
+/// that it does not compute in.
 dnnl::memory::data_type getDnnlType(int32_t type);
 
-/// A primitive with its operands: each is in the caller's layout, and in the
-/// library's preferred one where that differs, which then lives in scratch.
+/// A primitive with its operands. Where the layout that the library prefers
+/// differs from the caller's, the operand has a copy in scratch memory.
 class DnnlCall : public ingot_context::Cached {
 public:
-  /// `inner` is what the primitive wants, `outer` what the caller has, except
-  /// the element type: the caller's is `type`, converted to f32 where `outer`
-  /// says f32.
+  /// Adds an operand that the primitive takes as `inner` and the caller has as
+  /// `outer`, except for the element type: the caller's is `type`, which is
+  /// converted if `outer` is in f32.
   void addInput(int argument, int32_t type, const dnnl::memory::desc &outer,
                 const dnnl::memory::desc &inner);
   void addOutput(int argument, int32_t type, const dnnl::memory::desc &outer,
@@ -41,8 +42,8 @@ public:
   void setPrimitive(const dnnl::primitive &primitive,
                     const dnnl::memory::desc &scratchpad);
 
-  /// Runs on the caller's pointers, in the order operands were added, in
-  /// the `planned` bytes that are given if they are enough.
+  /// Runs on the caller's pointers, in the order in which operands were added.
+  /// It works in the `planned` bytes at `given` if they are enough.
   void run(ingot_context *context, std::initializer_list<const void *> pointers,
            void *given, int64_t planned);
 
@@ -51,11 +52,11 @@ private:
     int argument;
     bool isOutput;
     dnnl::memory outer, inner;
-    /// Valid when the layouts differ.
+    /// The copy between the two layouts, if they differ.
     dnnl::reorder reorder;
     size_t scratchOffset = 0;
     bool reordered = false;
-    /// The caller's elements, and where they lie converted.
+    /// The caller's elements, and the offset of the converted ones.
     int32_t type;
     int64_t elements = 0;
     size_t convertedOffset = 0;

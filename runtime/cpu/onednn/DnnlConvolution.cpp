@@ -20,7 +20,7 @@ using ingot::abi::ConvKind;
 
 namespace {
 
-/// One convolution in the library's words.
+/// A convolution as the library describes it.
 struct Description {
   explicit Description(const ingot_conv_desc &d);
 
@@ -39,13 +39,13 @@ struct Description {
   }
 
   memory::desc input, filter, output;
-  /// The same with the layout left to the library.
+  /// The same tensors with a layout that the library chooses.
   memory::desc inputAny, filterAny, outputAny;
   memory::dims strides, dilations, padLow, padHigh;
   dnnl::primitive_attr attributes;
 };
 
-/// Strides of a dense tensor whose dimensions lie in memory in `order`.
+/// The strides of a dense tensor whose dimensions are in memory in `order`.
 memory::dims getStrides(const memory::dims &dims,
                         const std::vector<size_t> &order) {
   memory::dims strides(dims.size(), 1);
@@ -92,7 +92,7 @@ Description::Description(const ingot_conv_desc &d) {
   output = plain(outputDims, d.channels_last);
   filter = plain(filterDims, d.filter_channels_last,
                  /*channelDim=*/d.groups != 1 ? 2 : 1);
-  // The library has good kernels for this order of data as it is.
+  // The library has good kernels for channels that come last.
   inputAny = d.channels_last ? input : any(inputDims);
   outputAny = d.channels_last ? output : any(outputDims);
   filterAny = any(filterDims);

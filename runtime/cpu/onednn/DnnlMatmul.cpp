@@ -22,7 +22,7 @@ static memory::desc describe(int64_t batch, int64_t rows, int64_t columns,
 }
 
 static std::unique_ptr<DnnlCall> build(const ingot_matmul_desc &d) {
-  // An f32 result of half precision is the library's own accumulator.
+  // An f32 result of 16-bit operands is the library's own accumulator.
   int32_t type = vendor::getComputeType(d.a_type);
   int32_t resultType = type == d.a_type ? d.c_type : INGOT_F32;
   memory::desc a = describe(d.batch, d.m, d.k, type, d.transpose_a);

@@ -16,8 +16,8 @@ using ingot::abi::divideCeil;
 
 namespace {
 
-/// An image [batch, height, width, channels], cut into tiles whose outputs do
-/// not overlap.
+/// An image [batch, height, width, channels], divided into tiles whose outputs
+/// do not overlap.
 struct Image {
   int64_t height, width, channels;
 
@@ -36,8 +36,8 @@ struct Image {
   }
 };
 
-/// What is convolved with what: the forward pass, or the gradient of the input
-/// as the convolution of the output's gradient with the turned filter.
+/// The convolution to compute: the forward pass, or the gradient of the input
+/// as the convolution of the output's gradient with the rotated filter.
 struct Problem {
   Image in, out;
   int64_t batch, padTop, padLeft;
@@ -57,7 +57,7 @@ struct Problem {
     p.padLeft = d.pad_low[1];
     p.filterOut = d.in_channels * taps;
     p.filterIn = taps;
-    p.cut();
+    p.countTiles();
     return p;
   }
   static Problem inputGrad(const ingot_conv_desc &d) {
@@ -67,10 +67,10 @@ struct Problem {
     p.padTop = kTaps - 1 - p.padTop;
     p.padLeft = kTaps - 1 - p.padLeft;
     p.flipped = true;
-    p.cut();
+    p.countTiles();
     return p;
   }
-  void cut() {
+  void countTiles() {
     tileRows = divideCeil(out.height, kOut);
     tileColumns = divideCeil(out.width, kOut);
     tiles = batch * tileRows * tileColumns;
@@ -112,7 +112,7 @@ void transformFilters(const Problem &p, const float *filter, int64_t panel,
   }
 }
 
-/// Forward, or the gradient of the input.
+/// Computes the forward pass, or the gradient of the input.
 void convolve(const Problem &p, const float *input, const float *filter,
               float *output, char *base) {
   Blocking b = getBlocking(p);

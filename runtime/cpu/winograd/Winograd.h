@@ -2,10 +2,12 @@
 //===----------------------------------------------------------------------===//
 //
 // 3 x 3 convolutions with a quarter of the multiplications: Winograd's minimal
-// filtering, as Lavin and Gray use it ("Fast Algorithms for Convolutional
-// Neural Networks", 2016), forward and for both gradients, f32, channels last.
+// filtering, as used by Lavin and Gray ("Fast Algorithms for Convolutional
+// Neural Networks", 2016), for the forward pass and both gradients, in f32,
+// with channels last.
 //
-// The order in which a sum is added up depends on sizes alone, not on threads.
+// The order in which a sum is accumulated depends on sizes only, not on
+// threads.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,11 +20,12 @@
 
 namespace ingot::runtime {
 
-/// Whether the convolution, and with it both gradients, has this form and the
-/// processor the instructions (AVX-512).
+/// Whether the convolution, and with it both gradients, has this form, and the
+/// CPU has AVX-512.
 bool canRunWinograd(const ingot_conv_desc &desc);
 
-/// Each works in `scratch` of getWinogradScratchBytes, on the thread pool.
+// Each function runs on the thread pool, and works in `scratch`, which has
+// getWinogradScratchBytes.
 void convolveWinograd(const ingot_conv_desc &desc, const float *input,
                       const float *filter, float *output, char *scratch);
 void convolveInputGradWinograd(const ingot_conv_desc &desc,
@@ -32,7 +35,7 @@ void convolveFilterGradWinograd(const ingot_conv_desc &desc,
                                 const float *outputGrad, const float *input,
                                 float *filterGrad, char *scratch);
 
-/// Bytes of scratch that each of the three needs at most, on `threads`.
+/// The most bytes of scratch memory that any of the three needs on `threads`.
 size_t getWinogradScratchBytes(const ingot_conv_desc &desc, int64_t threads);
 
 } // namespace ingot::runtime

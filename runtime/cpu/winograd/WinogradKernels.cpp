@@ -27,16 +27,16 @@ INGOT_INLINE Vector sub(Vector x, Vector y) { return _mm512_sub_ps(x, y); }
 INGOT_INLINE Vector scale(float x, Vector y) {
   return _mm512_mul_ps(constant(x), y);
 }
-/// sum + x y
+/// Returns sum + x y.
 INGOT_INLINE Vector fma(float x, Vector y, Vector sum) {
   return _mm512_fmadd_ps(constant(x), y, sum);
 }
 
-// Each transforms one line: `from` and `to` have a stride in vectors.
+// Each of these transforms one line; strides are in vectors.
 
 /// B^T: the input's polynomial times those of the other points.
 struct Input {
-  static constexpr int64_t from = kIn, to = kIn;
+  static constexpr int64_t kFrom = kIn, kTo = kIn;
   INGOT_INLINE void line(const Vector *d, int64_t s, Vector *v, int64_t t) {
     Vector x1 = d[s], x2 = d[2 * s], x3 = d[3 * s], x4 = d[4 * s];
     Vector evenA = fma(-kB2, x2, x4), oddA = fma(-kB2, x1, x3);
@@ -52,7 +52,7 @@ struct Input {
 
 /// A: four coefficients at the points.
 struct OutputGrad {
-  static constexpr int64_t from = kOut, to = kIn;
+  static constexpr int64_t kFrom = kOut, kTo = kIn;
   INGOT_INLINE void line(const Vector *y, int64_t s, Vector *z, int64_t t) {
     Vector y0 = y[0], y1 = y[s], y2 = y[2 * s], y3 = y[3 * s];
     Vector evenA = fma(kA2, y2, y0), oddA = fma(kA2, y3, y1);
@@ -66,9 +66,9 @@ struct OutputGrad {
   }
 };
 
-/// A^T
+/// A^T: the transpose of OutputGrad.
 struct Output {
-  static constexpr int64_t from = kIn, to = kOut;
+  static constexpr int64_t kFrom = kIn, kTo = kOut;
   INGOT_INLINE void line(const Vector *m, int64_t s, Vector *y, int64_t t) {
     Vector sumA = add(m[s], m[2 * s]), differenceA = sub(m[s], m[2 * s]);
     Vector sumB = add(m[3 * s], m[4 * s]);
@@ -82,7 +82,7 @@ struct Output {
 
 /// G: the filter at the points, divided.
 struct Filter {
-  static constexpr int64_t from = kTaps, to = kIn;
+  static constexpr int64_t kFrom = kTaps, kTo = kIn;
   INGOT_INLINE void line(const Vector *g, int64_t s, Vector *u, int64_t t) {
     Vector g0 = g[0], g1 = g[s], g2 = g[2 * s];
     Vector evenA = scale(kAScale, fma(kA2, g2, g0));
@@ -96,9 +96,9 @@ struct Filter {
   }
 };
 
-/// G^T
+/// G^T: the transpose of Filter.
 struct FilterGrad {
-  static constexpr int64_t from = kIn, to = kTaps;
+  static constexpr int64_t kFrom = kIn, kTo = kTaps;
   INGOT_INLINE void line(const Vector *m, int64_t s, Vector *w, int64_t t) {
     Vector sumA = add(m[s], m[2 * s]), differenceA = sub(m[s], m[2 * s]);
     Vector sumB = add(m[3 * s], m[4 * s]);
@@ -109,16 +109,16 @@ struct FilterGrad {
   }
 };
 
-/// Columns, then rows.
+/// Transforms the columns, then the rows.
 template <typename Transform>
 INGOT_INLINE void transform(const Vector *from, Vector *to) {
-  Vector between[Transform::to * Transform::from];
+  Vector between[Transform::kTo * Transform::kFrom];
 #pragma unroll
-  for (int64_t i = 0; i < Transform::from; ++i)
-    Transform::line(from + i, Transform::from, between + i, Transform::from);
+  for (int64_t i = 0; i < Transform::kFrom; ++i)
+    Transform::line(from + i, Transform::kFrom, between + i, Transform::kFrom);
 #pragma unroll
-  for (int64_t i = 0; i < Transform::to; ++i)
-    Transform::line(between + i * Transform::from, 1, to + i * Transform::to,
+  for (int64_t i = 0; i < Transform::kTo; ++i)
+    Transform::line(between + i * Transform::kFrom, 1, to + i * Transform::kTo,
                     1);
 }
 
@@ -156,7 +156,7 @@ INGOT_INLINE void loadPoints(const float *from, int64_t stride,
     points[p] = _mm512_loadu_ps(from + p * stride);
 }
 
-/// Offsets of 16 filters.
+/// The offsets of 16 filters.
 INGOT_INLINE __m512i filterOffsets(int64_t stride) {
   __m512i lanes =
       _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// The innermost loops of Winograd convolution, with AVX-512: transforms of one
-// tile for 16 channels at a time, and the products between them.
+// The innermost loops of Winograd convolution with AVX-512: transforms of one
+// tile for 16 channels at a time, and the GEMMs between them.
 //
-// F(4 x 4, 3 x 3): 6 x 6 inputs give 4 x 4 outputs with 36 products instead of
-// 144. The points are 0, +-5/8, +-5/4 and infinity: exact in binary, and so
-// close to 1 that the error is two to five times that of adding up plainly.
+// F(4 x 4, 3 x 3): 6 x 6 inputs give 4 x 4 outputs with 36 multiplications
+// instead of 144. The points are 0, +-5/8, +-5/4 and infinity: exact in binary,
+// and so close to 1 that the error is two to five times that of the direct
+// algorithm.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,41 +24,44 @@ inline constexpr int64_t kPoints = Blocking::kPoints, kIn = Blocking::kIn,
                          kLanes = Blocking::kLanes,
                          kColumns = Blocking::kColumns, kRows = Blocking::kRows;
 
-/// A tile of an image whose channels are contiguous: `rows` x `columns` pixels
-/// of it exist, from `firstRow` and `firstColumn` of the tile on; `data` is
-/// where the tile's first pixel would be.
+/// A tile of an image whose channels are contiguous. The pixels in rows
+/// [firstRow, lastRow) and columns [firstColumn, lastColumn) of the tile exist;
+/// `data` is the address that its first pixel would have.
 struct Tile {
   const float *data;
   int64_t rowStride, columnStride;
   int64_t firstRow, lastRow, firstColumn, lastColumn;
 };
 
-/// 16 channels of a 6 x 6 tile of the input; point p goes to to[p * stride].
+/// Transforms 16 channels of a 6 x 6 tile of the input; writes point p to
+/// to[p * stride].
 void transformInput(const Tile &tile, float *to, int64_t stride);
 
-/// 16 channels of a 4 x 4 tile of the output's gradient.
+/// Transforms 16 channels of a 4 x 4 tile of the output's gradient.
 void transformOutputGrad(const Tile &tile, float *to, int64_t stride);
 
-/// 16 channels of the output: 4 x 4 pixels as far as the tile has them.
+/// Transforms 16 channels back to the output: those of the 4 x 4 pixels that
+/// the tile has.
 void transformOutput(const float *from, int64_t stride, const Tile &tile);
 
-/// 16 filters of one input channel, `filterStride` apart, turned by half a turn
-/// if `flipped`.
+/// Transforms 16 filters of one input channel, which are `filterStride` apart,
+/// rotated by 180 degrees if `flipped`.
 void transformFilter(const float *filter, int64_t filterStride, bool flipped,
                      float *to, int64_t stride);
 
-/// The gradient of 16 filters of one input channel.
+/// Transforms back the gradient of 16 filters of one input channel.
 void transformFilterGrad(const float *from, int64_t stride, float *filter,
                          int64_t filterStride);
 
-/// c = a x b for up to kRows rows and one panel of columns. `a` has channels in
-/// blocks of kLanes: element (row, k) is a[k / 16][row][k % 16], b is [k][32],
-/// rows of c are kColumns apart. Rows are written in groups of four.
+/// Computes c = a x b for up to kRows rows and one panel of columns. `a` has
+/// channels in blocks of kLanes: element (row, k) is a[k / 16][row][k % 16]. b
+/// is [k][32], and rows of c are kColumns apart. Rows are written in groups of
+/// four.
 void multiply(int64_t rows, int64_t size, const float *a, const float *b,
               float *c);
 
-/// c (+)= a^T x b: element (k, row) of a is a[k * aStride + row], `rows` a
-/// multiple of four.
+/// Computes c = a^T x b, or c += a^T x b if `adds`: element (k, row) of a is
+/// a[k * aStride + row]; `rows` is a multiple of four.
 void multiplyTransposed(int64_t rows, int64_t size, const float *a,
                         int64_t aStride, const float *b, float *c, bool adds);
 

@@ -37,19 +37,19 @@ void BlasLt::check(cublasStatus_t status, const char *action) const {
                   "check the GPU with nvidia-smi");
 }
 
-/// A product with its algorithm.
+/// A matmul with its algorithm.
 struct BlasLt::Plan : ingot_context::Cached {
   explicit Plan(const BlasLt &blas) : blas(blas) {}
   ~Plan() override {
     for (cublasLtMatrixLayout_t layout : {a, b, c})
       if (layout)
         (void)blas.cublasLtMatrixLayoutDestroy(layout);
-    if (product)
-      (void)blas.cublasLtMatmulDescDestroy(product);
+    if (matmul)
+      (void)blas.cublasLtMatmulDescDestroy(matmul);
   }
 
   const BlasLt &blas;
-  cublasLtMatmulDesc_t product = nullptr;
+  cublasLtMatmulDesc_t matmul = nullptr;
   cublasLtMatrixLayout_t a = nullptr, b = nullptr, c = nullptr;
   cublasLtMatmulAlgo_t algorithm = {};
   cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
@@ -73,24 +73,24 @@ static cudaDataType_t getDataType(int32_t type) {
   }
 }
 
-// The library's matrices are column-major: a row-major matrix is the transpose
-// of one, and c^T = b^T a^T.
+// The library's matrices are column-major. A row-major matrix is the transpose
+// of a column-major one, and c^T = b^T a^T.
 std::unique_ptr<BlasLt::Plan>
 BlasLt::describe(const ingot_matmul_desc &desc) const {
   auto plan = std::make_unique<Plan>(*this);
   plan->isDouble = desc.c_type == INGOT_F64;
-  check(cublasLtMatmulDescCreate(&plan->product,
+  check(cublasLtMatmulDescCreate(&plan->matmul,
                                  plan->isDouble ? CUBLAS_COMPUTE_64F
                                  : desc.math == INGOT_MATH_TF32
                                      ? CUBLAS_COMPUTE_32F_FAST_TF32
                                      : CUBLAS_COMPUTE_32F,
                                  plan->isDouble ? CUDA_R_64F : CUDA_R_32F),
-        "describing a product");
+        "describing a matmul");
   auto transpose = [&](cublasLtMatmulDescAttributes_t which, bool is) {
     cublasOperation_t operation = is ? CUBLAS_OP_T : CUBLAS_OP_N;
-    check(cublasLtMatmulDescSetAttribute(plan->product, which, &operation,
+    check(cublasLtMatmulDescSetAttribute(plan->matmul, which, &operation,
                                          sizeof(operation)),
-          "describing a product");
+          "describing a matmul");
   };
   transpose(CUBLASLT_MATMUL_DESC_TRANSA, desc.transpose_b);
   transpose(CUBLASLT_MATMUL_DESC_TRANSB, desc.transpose_a);
@@ -142,7 +142,7 @@ getEpilogue(const ingot_matmul_epilogue_grid_desc &desc) {
   case INGOT_RELU_GRAD:
     return sums ? CUBLASLT_EPILOGUE_DRELU_BGRAD : CUBLASLT_EPILOGUE_DRELU;
   default:
-    // The library's matrices are ours exchanged.
+    // The operands are exchanged.
     if (sums)
       return desc.summed == INGOT_SUM_OF_A ? CUBLASLT_EPILOGUE_BGRADB
                                            : CUBLASLT_EPILOGUE_BGRADA;
@@ -150,12 +150,12 @@ getEpilogue(const ingot_matmul_epilogue_grid_desc &desc) {
   }
 }
 
-// Addresses stay what they are from one step to the next: they belong to the
-// description, where choosing an algorithm sees how they are aligned.
+// Addresses do not change from one step to the next. They belong to the
+// description, because their alignment matters for the choice of an algorithm.
 void BlasLt::describe(Plan &plan, const ingot_matmul_epilogue_grid_desc &desc,
                       void *const *buffers) const {
   auto set = [&](cublasLtMatmulDescAttributes_t which, auto value) {
-    check(cublasLtMatmulDescSetAttribute(plan.product, which, &value,
+    check(cublasLtMatmulDescSetAttribute(plan.matmul, which, &value,
                                          sizeof(value)),
           "describing an epilogue");
   };
@@ -178,8 +178,8 @@ void BlasLt::describe(Plan &plan, const ingot_matmul_epilogue_grid_desc &desc,
   }
 }
 
-/// Whether the library says that it has no such product. Of some epilogues it
-/// takes sizes that it does not have for mistakes.
+/// Whether the library says that it has no such matmul. With some epilogues it
+/// reports sizes that it does not have as invalid values.
 static bool isRefusal(cublasStatus_t status, cublasLtEpilogue_t epilogue) {
   return status == CUBLAS_STATUS_NOT_SUPPORTED ||
          (status == CUBLAS_STATUS_INVALID_VALUE &&
@@ -188,7 +188,7 @@ static bool isRefusal(cublasStatus_t status, cublasLtEpilogue_t epilogue) {
 
 bool BlasLt::chooseAlgorithm(ingot_context &context, Plan &plan,
                              const ingot_matmul_desc &desc,
-                             const Places &places) {
+                             const Operands &operands) {
   cublasLtMatmulPreference_t preference = nullptr;
   check(cublasLtMatmulPreferenceCreate(&preference), "choosing an algorithm");
   auto prefer = [&](cublasLtMatmulPreferenceAttributes_t what, auto value) {
@@ -205,13 +205,13 @@ bool BlasLt::chooseAlgorithm(ingot_context &context, Plan &plan,
                      CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
     if (status == CUBLAS_STATUS_SUCCESS)
       status = prefer(which, alignment);
-  // As many as a user who asks for it waits for.
+  // The number of candidates bounds the time that --tune takes.
   constexpr int candidates = 8;
   std::vector<cublasLtMatmulHeuristicResult_t> results(tuner ? candidates : 1);
   int found = 0;
   if (status == CUBLAS_STATUS_SUCCESS)
     status = cublasLtMatmulAlgoGetHeuristic(
-        handle, plan.product, plan.a, plan.b, plan.c, plan.c, preference,
+        handle, plan.matmul, plan.a, plan.b, plan.c, plan.c, preference,
         static_cast<int>(results.size()), results.data(), &found);
   (void)cublasLtMatmulPreferenceDestroy(preference);
   if (status == CUBLAS_STATUS_SUCCESS)
@@ -225,14 +225,15 @@ bool BlasLt::chooseAlgorithm(ingot_context &context, Plan &plan,
       algorithms.push_back(results[i].algo);
   plan.algorithm = algorithms.front();
   if (tuner)
-    tune(context, plan, desc, algorithms, places);
+    tune(context, plan, desc, algorithms, operands);
   return plan.isSupported = true;
 }
 
-/// All that algorithms are chosen by.
-static std::string describeProduct(const ingot_matmul_desc &desc,
-                                   cublasLtEpilogue_t epilogue,
-                                   bool accumulates) {
+/// The key of a matmul in the tuner's file: everything that the choice of an
+/// algorithm depends on.
+static std::string describeMatmul(const ingot_matmul_desc &desc,
+                                  cublasLtEpilogue_t epilogue,
+                                  bool accumulates) {
   std::string text;
   for (int64_t number :
        {desc.batch, desc.m, desc.n, desc.k, int64_t(desc.transpose_a),
@@ -267,20 +268,20 @@ static std::optional<cublasLtMatmulAlgo_t> fromHex(const std::string &text) {
   return algorithm;
 }
 
-/// Takes the fastest, as measured now or before.
+/// Takes the fastest algorithm, as measured now or before.
 void BlasLt::tune(ingot_context &context, Plan &plan,
                   const ingot_matmul_desc &desc,
                   const std::vector<cublasLtMatmulAlgo_t> &algorithms,
-                  const Places &places) {
+                  const Operands &operands) {
   std::string key =
-      "product by cuBLASLt " + std::to_string(cublasLtGetVersion()) + ": " +
-      describeProduct(desc, plan.epilogue, places.addend != nullptr);
+      "matmul by cuBLASLt " + std::to_string(cublasLtGetVersion()) + ": " +
+      describeMatmul(desc, plan.epilogue, operands.addend != nullptr);
   std::optional<cublasLtMatmulAlgo_t> kept =
       fromHex(tuner->find(key).value_or(""));
   if (kept) {
     cublasLtMatmulHeuristicResult_t result = {};
     cublasStatus_t status = cublasLtMatmulAlgoCheck(
-        handle, plan.product, plan.a, plan.b, plan.c, plan.c, &*kept, &result);
+        handle, plan.matmul, plan.a, plan.b, plan.c, plan.c, &*kept, &result);
     if (status == CUBLAS_STATUS_SUCCESS &&
         result.workspaceSize <= static_cast<size_t>(desc.scratch_bytes)) {
       plan.algorithm = *kept;
@@ -288,45 +289,46 @@ void BlasLt::tune(ingot_context &context, Plan &plan,
     }
   }
   cublasLtMatmulAlgo_t first = plan.algorithm;
-  // The result is written again and again from the same inputs.
+  // Repeated runs are safe, because inputs are not overwritten.
   std::optional<size_t> fastest =
       tuner->findFastest(algorithms.size(), [&](size_t i) {
         plan.algorithm = algorithms[i];
-        return run(plan, places) == CUBLAS_STATUS_SUCCESS;
+        return run(plan, operands) == CUBLAS_STATUS_SUCCESS;
       });
   plan.algorithm = fastest ? algorithms[*fastest] : first;
   if (fastest)
     tuner->keep(key, toHex(plan.algorithm));
 }
 
-cublasStatus_t BlasLt::run(const Plan &plan, const Places &places) const {
+cublasStatus_t BlasLt::run(const Plan &plan, const Operands &operands) const {
   const double one = 1, zero = 0;
   const float oneF32 = 1, zeroF32 = 0;
-  bool accumulates = places.addend != nullptr;
+  bool accumulates = operands.addend != nullptr;
   const void *alpha = &oneF32, *beta = accumulates ? &oneF32 : &zeroF32;
   if (plan.isDouble) {
     alpha = &one;
     beta = accumulates ? &one : &zero;
   }
   return cublasLtMatmul(
-      handle, plan.product, alpha, places.b, plan.a, places.a, plan.b, beta,
-      accumulates ? places.addend : places.result, plan.c, places.result,
-      plan.c, &plan.algorithm, places.scratch, places.scratchBytes, stream);
+      handle, plan.matmul, alpha, operands.b, plan.a, operands.a, plan.b, beta,
+      accumulates ? operands.addend : operands.result, plan.c, operands.result,
+      plan.c, &plan.algorithm, operands.scratch, operands.scratchBytes, stream);
 }
 
 void BlasLt::multiply(ingot_context &context, const ingot_matmul_desc &desc,
                       const void *a, const void *b, void *c, void *scratch) {
-  Places places = {a, b, /*addend=*/nullptr, c, scratch, desc.scratch_bytes};
+  Operands operands = {a, b,       /*addend=*/nullptr,
+                       c, scratch, desc.scratch_bytes};
   const Plan &plan = context.getCached<Plan>(&desc, /*kind=*/0, [&] {
     auto made = describe(desc);
-    if (!chooseAlgorithm(context, *made, desc, places))
+    if (!chooseAlgorithm(context, *made, desc, operands))
       check(CUBLAS_STATUS_NOT_SUPPORTED, "choosing an algorithm");
     return made;
   });
-  check(run(plan, places), "multiplying matrices");
+  check(run(plan, operands), "multiplying matrices");
 }
 
-/// For people to find it again in a report of the compiler.
+/// Names the matmul as the compiler's report does.
 static std::string describeLack(const ingot_matmul_epilogue_grid_desc &desc) {
   const ingot_matmul_desc &matmul = desc.matmul;
   std::string epilogue;
@@ -354,10 +356,10 @@ static std::string describeLack(const ingot_matmul_epilogue_grid_desc &desc) {
     epilogue += " and its signs";
   if (desc.bias_grad >= 0)
     epilogue += " and a bias's gradient";
-  return "cuBLASLt has no product of " + std::to_string(matmul.m) + " x " +
+  return "cuBLASLt has no matmul of " + std::to_string(matmul.m) + " x " +
          std::to_string(matmul.k) + " and " + std::to_string(matmul.k) + " x " +
          std::to_string(matmul.n) + " elements with" + epilogue.substr(4) +
-         ": kernels follow it";
+         ": separate kernels apply the epilogue";
 }
 
 bool BlasLt::multiply(ingot_context &context,
@@ -367,23 +369,23 @@ bool BlasLt::multiply(ingot_context &context,
   const ingot_matmul_desc &matmul = desc.matmul;
   if (desc.activation < 0)
     return false;
-  Places places = {a,
-                   b,
-                   desc.addend >= 0 ? buffers[desc.addend] : nullptr,
-                   buffers[desc.result],
-                   scratch,
-                   matmul.scratch_bytes};
+  Operands operands = {a,
+                       b,
+                       desc.addend >= 0 ? buffers[desc.addend] : nullptr,
+                       buffers[desc.result],
+                       scratch,
+                       matmul.scratch_bytes};
   Plan &plan = context.getCached<Plan>(&desc, /*kind=*/1, [&] {
     auto made = describe(matmul);
     describe(*made, desc, buffers);
-    if (!chooseAlgorithm(context, *made, matmul, places))
+    if (!chooseAlgorithm(context, *made, matmul, operands))
       context.notes.push_back(describeLack(desc));
     return made;
   });
   if (!plan.isSupported)
     return false;
-  cublasStatus_t status = run(plan, places);
-  // Algorithms may look at more than what they are chosen by.
+  cublasStatus_t status = run(plan, operands);
+  // An algorithm may refuse although the library proposed it.
   if (isRefusal(status, plan.epilogue)) {
     plan.isSupported = false;
     context.notes.push_back(describeLack(desc));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// Matmuls by cuBLASLt, loaded on demand.
+// Matmul by cuBLASLt, which is loaded on demand.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,16 +39,16 @@ namespace ingot::runtime {
 
 class BlasLt {
 public:
-  /// For products in that stream, with algorithms that `tuner` finds, if it is
+  /// Enqueues matmuls in `stream`, with algorithms that `tuner` finds if it is
   /// not null. Throws failure if there is no library.
   BlasLt(CUstream stream, Tuner *tuner);
   ~BlasLt();
 
-  /// Puts c = a x b (ingot_matmul) into the stream. Throws failure.
+  /// Enqueues c = a x b (ingot_matmul). Throws failure.
   void multiply(ingot_context &context, const ingot_matmul_desc &desc,
                 const void *a, const void *b, void *c, void *scratch);
-  /// Puts a product with its epilogue into the stream, if the library has it:
-  /// says so. What is chosen the first time is kept. Throws failure.
+  /// Enqueues a matmul with its epilogue; returns false if the library does not
+  /// have it. The first choice is kept. Throws failure.
   bool multiply(ingot_context &context,
                 const ingot_matmul_epilogue_grid_desc &desc, const void *a,
                 const void *b, void *scratch, void *const *buffers);
@@ -58,19 +58,19 @@ private:
   std::unique_ptr<Plan> describe(const ingot_matmul_desc &desc) const;
   void describe(Plan &plan, const ingot_matmul_epilogue_grid_desc &desc,
                 void *const *buffers) const;
-  /// What a plan's product reads, writes and works in.
-  struct Places {
+  /// The addresses that a matmul reads, writes and works in.
+  struct Operands {
     const void *a, *b, *addend;
     void *result, *scratch;
     int64_t scratchBytes;
   };
-  /// False if there is none.
+  /// Returns false if there is no algorithm.
   bool chooseAlgorithm(ingot_context &context, Plan &plan,
-                       const ingot_matmul_desc &desc, const Places &places);
+                       const ingot_matmul_desc &desc, const Operands &operands);
   void tune(ingot_context &context, Plan &plan, const ingot_matmul_desc &desc,
             const std::vector<cublasLtMatmulAlgo_t> &algorithms,
-            const Places &places);
-  cublasStatus_t run(const Plan &plan, const Places &places) const;
+            const Operands &operands);
+  cublasStatus_t run(const Plan &plan, const Operands &operands) const;
   void check(cublasStatus_t status, const char *action) const;
 
   Library library;
@@ -79,7 +79,7 @@ private:
 #undef INGOT_DECLARE
   cublasLtHandle_t handle = nullptr;
   CUstream stream;
-  /// Null where the library's first choice is taken.
+  /// Null if the library's first choice is used.
   Tuner *tuner;
 };
 

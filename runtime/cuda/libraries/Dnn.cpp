@@ -96,7 +96,7 @@ private:
   cudnnBackendDescriptor_t handle = nullptr;
 };
 
-/// What the three tensors are called in plans.
+/// The numbers of the three tensors in plans.
 enum TensorId : int64_t { InputId = 1, FilterId, OutputId };
 
 struct Dnn::Algorithm {
@@ -111,12 +111,12 @@ struct Dnn::Plan : ingot_context::Cached {
   Algorithm algorithm;
 };
 
-/// What an engine says of its numbers.
+/// The numerical properties of an engine.
 struct Dnn::Engine {
   bool rounds = false, varies = false, onTensorCores = false;
 
-  /// Whether it computes in the operands' precision, and the same bits every
-  /// time. Tensor cores round f32 operands to TF32.
+  /// Whether it computes in the precision of the operands, with the same bits
+  /// in every run. Tensor cores round f32 operands to TF32.
   bool isExact(bool mayRound) const {
     return !rounds && !varies && (mayRound || !onTensorCores);
   }
@@ -170,7 +170,7 @@ Dnn::Descriptor Dnn::describeTensor(int64_t id, int32_t type,
 }
 
 namespace {
-/// Attributes of the three operations.
+/// The names of the attributes of an operation.
 struct OperationNames {
   cudnnBackendDescriptorType_t type;
   cudnnBackendAttributeName_t convolution, input, filter, output, alpha, beta;
@@ -209,7 +209,7 @@ static const OperationNames &getNames(ConvolutionResult result) {
 
 Dnn::Descriptor Dnn::describeOperation(const ingot_conv_desc &desc,
                                        ConvolutionResult result) const {
-  // The library has two spatial dimensions at least.
+  // The library requires at least two spatial dimensions.
   int64_t rank = desc.spatial_rank, extra = rank < 2 ? 2 - rank : 0;
   auto spatial = [&](const int64_t *values, int64_t fill) {
     std::vector<int64_t> all(extra, fill);
@@ -339,7 +339,7 @@ std::vector<Dnn::Algorithm> Dnn::findAlgorithms(const Plan &plan,
                                                 const std::string &name) const {
   bool rounds = desc.type == INGOT_BF16 || desc.type == INGOT_F16 ||
                 desc.math == INGOT_MATH_TF32;
-  // Who takes the first need not know which it is.
+  // Names are needed for tuning and for reports only.
   bool isNamed = tuner || properties;
   std::vector<Algorithm> found;
   for (cudnnBackendHeurMode_t mode :
@@ -361,7 +361,7 @@ std::vector<Dnn::Algorithm> Dnn::findAlgorithms(const Plan &plan,
     int64_t count = heuristic.read(CUDNN_ATTR_ENGINEHEUR_RESULTS,
                                    CUDNN_TYPE_BACKEND_DESCRIPTOR, places.data(),
                                    mostConfigs);
-    // Best first.
+    // The library orders configurations, best first.
     for (int64_t i = 0; i < std::min(count, mostConfigs); ++i) {
       Engine engine = getEngine(configs[i]);
       if (!engine.isExact(rounds))
@@ -381,7 +381,7 @@ std::vector<Dnn::Algorithm> Dnn::findAlgorithms(const Plan &plan,
       else
         execution.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE,
                       &handle, 1);
-      // Configurations may turn out not to fit.
+      // The library may reject its own configurations.
       if (execution.tryFinish() != CUDNN_STATUS_SUCCESS)
         continue;
       int64_t bytes = 0;
@@ -404,16 +404,18 @@ Dnn::Algorithm Dnn::findFirst(const Plan &plan,
   if (algorithms.empty())
     throw failure("cuDNN",
                   "no algorithm computes this convolution in its precision and "
-                  "the same way every time, within " +
+                  "with the same bits in every run, within " +
                       std::to_string(desc.scratch_bytes) + " bytes",
                   "install a later cuDNN, or compile with --target cpu");
   return std::move(algorithms.front());
 }
 
-/// As many as a user who asks for it waits for.
-static constexpr size_t mostTried = 8;
+/// The most candidates that --tune measures, which bounds the time that it
+/// takes.
+static constexpr size_t kMostCandidates = 8;
 
-/// All that algorithms are chosen by.
+/// The key of a convolution in the tuner's file: everything that the choice of
+/// an algorithm depends on.
 static std::string describeConvolution(const ingot_conv_desc &desc,
                                        ConvolutionResult result) {
   std::string text;
@@ -445,8 +447,8 @@ void Dnn::tune(Plan &plan, const ingot_conv_desc &desc,
     plan.algorithm = std::move(algorithms.front());
     return;
   }
-  algorithms = findAlgorithms(plan, desc, mostTried);
-  // The result is written again and again from the same inputs.
+  algorithms = findAlgorithms(plan, desc, kMostCandidates);
+  // Repeated runs are safe, because inputs are not overwritten.
   std::optional<size_t> fastest =
       tuner->findFastest(algorithms.size(), [&](size_t i) {
         return run(algorithms[i], tensors, scratch) == CUDNN_STATUS_SUCCESS;
@@ -481,7 +483,7 @@ std::vector<ConvolutionChoice> Dnn::list(const ingot_conv_desc &desc,
   auto plan = describe(desc, result);
   std::vector<ConvolutionChoice> choices;
   for (const Algorithm &algorithm :
-       findAlgorithms(*plan, desc, mostTried, name))
+       findAlgorithms(*plan, desc, kMostCandidates, name))
     choices.push_back(algorithm.choice);
   return choices;
 }

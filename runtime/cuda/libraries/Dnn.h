@@ -46,26 +46,26 @@ struct ConvolutionChoice {
 
 class Dnn {
 public:
-  /// Works on `stream`. Takes the first algorithm that the library proposes,
-  /// the fastest of some if there is a tuner. Throws failure if there is no
+  /// Works on `stream`. Uses the first algorithm that the library proposes, or
+  /// the fastest of several if there is a tuner. Throws failure if there is no
   /// library.
   explicit Dnn(CUstream_st *stream, Tuner *tuner = nullptr);
-  /// Only plans, for a GPU that need not be there: `device` is cuDNN's
+  /// Plans only, for a GPU that need not be present: `device` is cuDNN's
   /// description of it (CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION).
   explicit Dnn(const std::string &device);
   ~Dnn();
 
-  /// Puts a convolution (Abi.h) or one of its gradients into the stream.
-  /// Throws failure.
+  /// Enqueues a convolution (Abi.h) or one of its gradients. Throws failure.
   void convolve(ingot_context &context, const ingot_conv_desc &desc,
                 ConvolutionResult result, const void *input, const void *filter,
                 const void *output, void *scratch);
 
-  /// What `convolve` would take. Throws failure if there is nothing.
+  /// Returns the algorithm that `convolve` would use without a tuner. Throws
+  /// failure if there is none.
   ConvolutionChoice choose(const ingot_conv_desc &desc,
                            ConvolutionResult result) const;
-  /// What it would time with a tuner, best first as the library has it; with a
-  /// name only what has that.
+  /// Returns the algorithms that `convolve` would measure with a tuner, in the
+  /// library's order, best first; with a name, only the one of that name.
   std::vector<ConvolutionChoice> list(const ingot_conv_desc &desc,
                                       ConvolutionResult result,
                                       const std::string &name) const;
@@ -78,7 +78,7 @@ private:
   struct Algorithm;
   struct Plan;
   struct Engine;
-  /// Input, filter and output.
+  /// The addresses of input, filter and output.
   using Tensors = const void *[3];
 
   /// Loads the library.
@@ -86,30 +86,33 @@ private:
   /// A plan without an algorithm.
   std::unique_ptr<Plan> describe(const ingot_conv_desc &desc,
                                  ConvolutionResult result) const;
-  /// At most that many that fit, as in `list`.
+  /// Returns at most `most` algorithms that fit into the scratch memory, as in
+  /// `list`.
   std::vector<Algorithm> findAlgorithms(const Plan &plan,
                                         const ingot_conv_desc &desc,
                                         size_t most,
                                         const std::string &name = "") const;
-  /// The first. Throws failure if there is none.
+  /// Returns the first algorithm. Throws failure if there is none.
   Algorithm findFirst(const Plan &plan, const ingot_conv_desc &desc) const;
   std::unique_ptr<Plan> plan(const ingot_conv_desc &desc,
                              ConvolutionResult result, const Tensors &tensors,
                              void *scratch) const;
-  /// Takes the fastest, as measured now or before.
+  /// Takes the fastest algorithm, as measured now or before.
   void tune(Plan &plan, const ingot_conv_desc &desc, ConvolutionResult result,
             const Tensors &tensors, void *scratch) const;
   cudnnStatus_t run(const Algorithm &algorithm, const Tensors &tensors,
                     void *scratch) const;
-  /// `dims` begin with batch and channels, or with those of a filter.
+  /// Describes a tensor, whose `dims` begin with batch and channels, or with
+  /// the output and input channels of a filter.
   Descriptor describeTensor(int64_t id, int32_t type,
                             const std::vector<int64_t> &dims,
                             bool channelsLast) const;
-  /// The convolution as an operation on three tensors.
+  /// Describes the convolution as an operation on three tensors.
   Descriptor describeOperation(const ingot_conv_desc &desc,
                                ConvolutionResult result) const;
-  /// The engine of a configuration, and the name of both.
+  /// Returns the engine of a configuration.
   Engine getEngine(const Descriptor &config) const;
+  /// Returns a name of a configuration and its engine.
   std::string getName(const Descriptor &config) const;
   void check(cudnnStatus_t status, const char *action) const;
 
@@ -119,16 +122,18 @@ private:
 #undef INGOT_DECLARE
   cudnnHandle_t handle = nullptr;
   Tuner *tuner = nullptr;
-  /// In place of the handle, where there is no GPU.
+  /// Replaces the handle where there is no GPU.
   std::unique_ptr<Descriptor> properties;
 };
 
-/// Which kernels cuDNN has for a convolution or its gradients on a GPU that is
-/// described (see Dnn), not there. Throws failure if there are none.
+/// Returns cuDNN's choice for a convolution or its gradients on a GPU that is
+/// described but need not be present (see Dnn). Throws failure if there is
+/// none.
 [[gnu::visibility("default")]] ConvolutionChoice
 chooseConvolution(const ingot_conv_desc &desc, ConvolutionResult result,
                   const std::string &device);
-/// All that --tune would time there, or what has that name.
+/// Returns all choices that --tune would measure there, or the one of that
+/// name.
 [[gnu::visibility("default")]] std::vector<ConvolutionChoice>
 listConvolutions(const ingot_conv_desc &desc, ConvolutionResult result,
                  const std::string &device, const std::string &name = "");

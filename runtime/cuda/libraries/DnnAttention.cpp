@@ -12,7 +12,7 @@
 using namespace ingot::runtime;
 namespace fe = cudnn_frontend;
 
-// Where the graph library looks for cuDNN.
+// The handle by which the graph library finds cuDNN.
 namespace cudnn_frontend {
 void *cudnn_dlhandle = nullptr;
 } // namespace cudnn_frontend
@@ -24,7 +24,7 @@ DnnAttention::DnnAttention(const Dnn &dnn, const Driver &driver,
              "install CUDA's libraries, or have LD_LIBRARY_PATH name their "
              "folder") {
   fe::cudnn_dlhandle = dnn.getLibrary().getHandle();
-  // The graph library looks for CUDA's by name; this one is loaded.
+  // The graph library loads CUDA's runtime library by this name.
   (void)setenv("CUDNN_FRONTEND_CUDART_LIB_NAME", cudart.getName().c_str(),
                /*overwrite=*/0);
 }
@@ -39,15 +39,17 @@ struct DnnAttention::Plan : ingot_context::Cached {
 
   const Driver &driver;
   fe::graph::Graph graph;
-  /// What the algorithm wants, if that is more than was planned.
+  /// The algorithm's workspace, if it is larger than the planned scratch
+  /// memory.
   CUdeviceptr workspace = 0;
-  /// With lengths of keys, those of queries, which are all of them.
+  /// The query sequence lengths, which the library requires with key sequence
+  /// lengths: all queries of each sample.
   CUdeviceptr queryCounts = 0;
   std::vector<int32_t> hostCounts;
 };
 
 namespace {
-/// Numbers that graphs know tensors by.
+/// The numbers of tensors in graphs.
 enum Number : int64_t {
   kQuery = 1,
   kKey,
@@ -66,7 +68,7 @@ enum Number : int64_t {
 };
 } // namespace
 
-/// Where the tensors of a call are.
+/// The addresses of a call's tensors.
 class DnnAttention::Pointers {
 public:
   Pointers(const Inputs &inputs, const Terms &terms) {
@@ -96,7 +98,7 @@ static void check(fe::error_t status, const char *action) {
                   "install a later cuDNN, or compile with --precision fp32");
 }
 
-/// What both directions have in common.
+/// Makes the attributes that the forward pass and the gradient have in common.
 template <typename Attributes>
 static Attributes makeAttributes(const ingot_attention_desc &desc) {
   Attributes attributes;
@@ -105,7 +107,7 @@ static Attributes makeAttributes(const ingot_attention_desc &desc) {
   if (desc.right >= 0)
     attributes.set_diagonal_alignment(fe::DiagonalAlignment_t::TOP_LEFT)
         .set_diagonal_band_right_bound(static_cast<int>(desc.right));
-  // The library counts the diagonal.
+  // The library's left bound includes the diagonal.
   if (desc.left >= 0)
     attributes.set_diagonal_band_left_bound(static_cast<int>(desc.left + 1));
   return attributes;
@@ -113,8 +115,8 @@ static Attributes makeAttributes(const ingot_attention_desc &desc) {
 
 namespace {
 
-/// Describes an attention to the library, whose tensors are [batch, heads,
-/// rows, columns].
+/// Describes an attention as a graph of the library, whose tensors are [batch,
+/// heads, rows, columns].
 class GraphBuilder {
 public:
   GraphBuilder(fe::graph::Graph &graph, const ingot_attention_desc &desc,
@@ -156,7 +158,7 @@ public:
 private:
   using Attributes = fe::graph::Tensor_attributes;
 
-  /// `strides`: of batch, row and head.
+  /// Describes a tensor; `strides` are those of batch, row and head.
   static Attributes describe(int64_t batch, int64_t heads, int64_t rows,
                              int64_t columns, const int64_t *strides) {
     return Attributes()
@@ -267,7 +269,7 @@ DnnAttention::plan(const ingot_attention_desc &desc,
                  "allocating memory of the GPU for attention");
     driver.check(driver.cuMemcpyHtoDAsync(
                      plan->queryCounts, plan->hostCounts.data(), size, stream),
-                 "copying numbers of queries");
+                 "copying the query sequence lengths");
   }
   return plan;
 }
@@ -279,12 +281,13 @@ std::string ingot::runtime::findAttentionProblem(
   fe::cudnn_dlhandle = cudnn.getHandle();
   auto properties = std::make_shared<fe::DeviceProperties>();
   check(properties->deserialize({device.begin(), device.end()}),
-        "reading the properties of a device");
+        "reading the properties of a GPU");
   fe::graph::Graph graph;
   graph.set_device_properties(properties).set_sm_version(architecture);
   describe(graph, desc, terms, isGradient);
   fe::error_t status = graph.build({fe::HeurMode_t::A});
-  // Kernels were chosen, and there is no driver to compile them with.
+  // This failure means that kernels were chosen, and that there is no driver to
+  // compile them.
   bool isChosen = status.get_message().find("libcuda") != std::string::npos;
   return status.is_good() || isChosen ? "" : status.get_message();
 }
@@ -298,7 +301,7 @@ void DnnAttention::run(const Plan &plan, Pointers pointers,
         "computing attention");
 }
 
-/// A ratio of 0 drops nothing, and reads no seed.
+/// Returns the operands without seed and step where the dropout ratio is 0.
 static DnnAttention::Terms usedTerms(const ingot_attention_desc &desc,
                                      DnnAttention::Terms terms) {
   if (desc.ratio == 0)

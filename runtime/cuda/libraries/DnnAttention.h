@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// Attention in half precision by cuDNN's fused kernels, through its graph
-// library (cudnn-frontend): forward with the logarithms that the gradient
-// reads, and the gradient, the same bits every time.
+// Attention in 16-bit precision by cuDNN's fused kernels, through its graph
+// library (cudnn-frontend): the forward pass with the log-sum-exp that the
+// gradient reads, and the gradient. Every run computes the same bits.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,19 +20,19 @@
 
 namespace ingot::runtime {
 
-/// What an attention has besides queries, keys and values. A seed says that
-/// it drops weights.
+/// Which operands an attention has besides queries, keys and values. A seed
+/// means dropout.
 struct DnnAttentionTerms {
   bool bias = false, lengths = false, seed = false;
 };
 
 class DnnAttention {
 public:
-  /// Operands as ingot_attention and ingot_attention_grad have them.
+  /// Operands of ingot_attention and ingot_attention_grad.
   struct Inputs {
     const void *query, *key, *value;
   };
-  /// Those that may be null. Numbers of the bias are finite, lengths not 0.
+  /// Operands that may be null. The bias is finite, and lengths are not 0.
   struct Terms {
     const void *bias, *lengths, *seed, *step;
   };
@@ -48,8 +48,8 @@ public:
     void *queryGrad, *keyGrad, *valueGrad;
   };
 
-  /// Works on `stream`, which is that of `dnn`. Throws failure if CUDA's
-  /// runtime library, which the graphs use, is not there.
+  /// Works on `stream`, the stream of `dnn`. Throws failure if CUDA's runtime
+  /// library, which the graphs use, is missing.
   DnnAttention(const Dnn &dnn, const Driver &driver, CUstream stream);
 
   /// Puts the work into the stream. The compiler leaves to this what cuDNN
@@ -74,10 +74,10 @@ private:
   Library cudart;
 };
 
-/// Why cuDNN has no kernel for an attention, or for its gradient, on a GPU that
-/// need not be there; empty if it has. `device` is cuDNN's description of the
-/// GPU (CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION), `architecture` 90 for
-/// sm_90.
+/// Returns the reason why cuDNN has no kernel for an attention, or for its
+/// gradient, on a GPU that need not be present; empty if it has one. `device`
+/// is cuDNN's description of the GPU
+/// (CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION), `architecture` is 90 for sm_90.
 [[gnu::visibility("default")]] std::string
 findAttentionProblem(const Library &cudnn, const ingot_attention_desc &desc,
                      const DnnAttentionTerms &terms, bool isGradient,

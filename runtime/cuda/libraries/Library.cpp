@@ -19,7 +19,7 @@ Library::Library(const std::string &name, const std::string &hint)
       for (const char *folder : {"/lib64/", "/lib/"})
         places.push_back(root + folder + name);
   for (const std::string &place : places)
-    // Never closed: libraries of CUDA do not bear it.
+    // It is never closed, because CUDA's libraries cannot be unloaded.
     if ((handle = dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL)))
       return;
   throw failure(name, "not found", hint);

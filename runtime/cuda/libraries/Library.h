@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// Shared libraries that are looked for when a trainer runs, so that one without
-// them ends with an error of ours and not of the dynamic linker.
+// Shared libraries that are loaded when a trainer runs, so that a missing one
+// ends the run with a clear error instead of one of the dynamic linker.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,18 +15,18 @@ namespace ingot::runtime {
 
 class Library {
 public:
-  /// Loads `name` from where the dynamic linker looks, else from the folders of
-  /// a CUDA installation. Throws failure with `hint`.
+  /// Loads `name` from the search path of the dynamic linker, or from the
+  /// folders of a CUDA installation. Throws failure with `hint`.
   Library(const std::string &name, const std::string &hint);
 
-  /// Sets `function` to what the library exports as `symbol`. Throws failure.
+  /// Sets `function` to the exported `symbol`. Throws failure.
   template <typename Function>
   void load(Function *&function, const char *symbol) const {
     function = reinterpret_cast<Function *>(find(symbol));
   }
 
   const std::string &getName() const { return name; }
-  /// As dlopen gave it.
+  /// Returns the handle of dlopen.
   void *getHandle() const { return handle; }
 
 private:

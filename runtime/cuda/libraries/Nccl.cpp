@@ -48,7 +48,7 @@ Nccl::Nccl(const Driver &driver, Communicator &ranks)
 }
 
 Nccl::~Nccl() {
-  // Also after a failure, when nothing can be done about another one.
+  // This runs after failures as well, when another one makes no difference.
   if (communicator)
     (void)ncclCommDestroy(communicator);
   for (auto &[bucket, pair] : events)
@@ -78,7 +78,7 @@ void Nccl::start(int32_t bucket, CUstream step, Exchange exchange) {
                "waiting for a bucket");
   exchange(reinterpret_cast<cudaStream_t>(stream));
   driver.check(driver.cuEventRecord(pair.done, stream), "recording an event");
-  underWay.insert(bucket);
+  inFlight.insert(bucket);
 }
 
 template <typename Whole, typename Part>
@@ -110,7 +110,7 @@ void Nccl::startAllReduce(const Bucket &bucket, CUstream step) {
     check(ncclAllReduce(bucket.data, bucket.data,
                         static_cast<size_t>(bucket.elements),
                         getType(bucket.type), ncclSum, communicator, stream),
-          "adding up over ranks");
+          "all-reduce");
   });
 }
 
@@ -142,12 +142,12 @@ void Nccl::startAllGather(const Bucket &bucket, CUstream step) {
       });
 }
 
-void Nccl::startGather(const void *message, void *messages, int64_t bytes,
+void Nccl::startGather(const void *payload, void *payloads, int64_t bytes,
                        int32_t bucket, CUstream step) {
   start(bucket, step, [&](cudaStream_t stream) {
-    check(ncclAllGather(message, messages, static_cast<size_t>(bytes), ncclInt8,
+    check(ncclAllGather(payload, payloads, static_cast<size_t>(bytes), ncclInt8,
                         communicator, stream),
-          "gathering messages");
+          "all-gather of payloads");
   });
 }
 
@@ -157,18 +157,19 @@ void Nccl::startDeferred(CUstream step) {
 }
 
 void Nccl::join(int32_t bucket, CUstream step) {
-  if (underWay.erase(bucket) != 0)
+  if (inFlight.erase(bucket) != 0)
     driver.check(driver.cuStreamWaitEvent(step, events.at(bucket).done, 0),
                  "waiting for a bucket");
 }
 
 void Nccl::joinAll(CUstream step) {
-  while (!underWay.empty())
-    join(*underWay.begin(), step);
+  while (!inFlight.empty())
+    join(*inFlight.begin(), step);
 }
 
 void Nccl::abandon(const std::string &problem) {
-  // Ends what the GPU waits for, so that the process can end.
+  // This ends the operations that the GPU waits for, so that the process can
+  // end.
   (void)ncclCommAbort(communicator);
   communicator = nullptr;
   throw failure("rank " + std::to_string(ranks.getRank()), "NCCL: " + problem,

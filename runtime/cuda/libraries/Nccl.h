@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// Exchanges between GPUs by NCCL, loaded on demand, on a stream of their own.
+// Collectives between GPUs by NCCL, which is loaded on demand, on a separate
+// stream.
 //
-// Operations may be recorded into a CUDA graph: the stream forks from that of
-// the step by an event, and joins it by another. All ranks ask for the same
+// Operations can be captured in a CUDA graph: the stream forks from that of the
+// step by an event, and joins it by another. All ranks start the same
 // operations in the same order.
 //
 //===----------------------------------------------------------------------===//
@@ -43,12 +44,12 @@ class Communicator;
 
 class Nccl {
 public:
-  /// Connects the current GPUs of all ranks; they call this at the same point.
+  /// Connects the current GPUs of all ranks, which call this at the same point.
   /// Throws failure.
   Nccl(const Driver &driver, Communicator &ranks);
   ~Nccl();
 
-  /// What all ranks exchange in one place: elements of a type of Abi.h.
+  /// A bucket; its type is an ingot_dtype.
   struct Bucket {
     void *data;
     int64_t elements;
@@ -56,49 +57,52 @@ public:
 
     auto operator<=>(const Bucket &) const = default;
   };
-  // Each comes after what `stream` holds by now, and runs beside what it gets
-  // until the join. All throw failure.
+  // Each operation starts after the work that `stream` holds now, and overlaps
+  // with the work that it receives until the join. Every function throws
+  // failure.
 
-  /// data = sum over ranks.
+  /// Starts data = sum over ranks.
   void startAllReduce(const Bucket &bucket, CUstream stream);
-  /// The same for the elements of the rank's shard (Shard.h); the others have
-  /// no meaning afterwards.
+  /// Starts the same for the elements of the rank's shard (Shard.h); the others
+  /// have no meaning afterwards.
   void startReduceScatter(const Bucket &bucket, CUstream stream);
-  /// Every rank gets all shards.
+  /// Starts an all-gather: every rank receives all shards.
   void startAllGather(const Bucket &bucket, CUstream stream);
-  /// Has the next run of a function begin with startAllGather.
+  /// Makes the next run of a function begin with startAllGather.
   void defer(const Bucket &bucket) { deferred.push_back(bucket); }
-  /// Starts what was deferred.
+  /// Starts the deferred all-gathers.
   void startDeferred(CUstream stream);
   const std::vector<Bucket> &getDeferred() const { return deferred; }
   void setDeferred(std::vector<Bucket> buckets) {
     deferred = std::move(buckets);
   }
-  /// messages = those of all ranks, one after the other, each of `bytes`.
-  void startGather(const void *message, void *messages, int64_t bytes,
+  /// Starts an all-gather of payloads, each of `bytes`: `payloads` receives
+  /// those of all ranks, one after the other.
+  void startGather(const void *payload, void *payloads, int64_t bytes,
                    int32_t bucket, CUstream stream);
-  /// What `stream` gets from now on comes after the bucket's exchange, if that
-  /// is under way.
+  /// Makes later work of `stream` wait for the bucket's exchange, if that is in
+  /// flight.
   void join(int32_t bucket, CUstream stream);
-  /// The same for all that is under way.
+  /// Makes later work of `stream` wait for all exchanges in flight.
   void joinAll(CUstream stream);
 
-  /// Waits for an event that may depend on other ranks. Throws failure if one
-  /// of them fails, or nothing happens for as long as a wait may take.
+  /// Waits for an event that may depend on other ranks. Throws failure if a
+  /// rank fails, or after the limit of waits.
   void wait(CUevent event);
 
 private:
-  /// Of one bucket: its parts are there; the exchange is done.
+  /// The events of a bucket.
   struct Events {
+    /// The bucket is complete, and its exchange is done.
     CUevent ready = nullptr, done = nullptr;
   };
 
   /// Runs `exchange(stream)` on NCCL's stream, between the bucket's events.
   template <typename Exchange>
   void start(int32_t bucket, CUstream step, Exchange exchange);
-  /// Exchanges the shards by `whole(own shard, elements of each, stream)` where
-  /// all have as many; else by one operation of `part(shard, elements, rank,
-  /// stream)` for each rank that has any.
+  /// Exchanges shards by `whole(own shard, elements of each, stream)` if they
+  /// are equal; else by `part(shard, elements, rank, stream)` for each rank
+  /// whose shard is not empty.
   template <typename Whole, typename Part>
   void exchangeShards(const Bucket &bucket, CUstream step, Whole whole,
                       Part part);
@@ -115,8 +119,8 @@ private:
   ncclComm_t communicator = nullptr;
   CUstream stream = nullptr;
   std::map<int32_t, Events> events;
-  /// Buckets that have started and not been joined.
-  std::set<int32_t> underWay;
+  /// Buckets whose exchange has started and has not been joined.
+  std::set<int32_t> inFlight;
   std::vector<Bucket> deferred;
 };
 

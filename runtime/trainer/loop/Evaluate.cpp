@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// Passes over data that do not train.
+// Evaluation and prediction.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,8 +19,8 @@
 using namespace ingot::runtime;
 
 /// Runs `function` over the samples in order, a batch at a time, and calls
-/// `visit` with the number of samples in each; of `size` ranks, `rank` takes
-/// every so many.
+/// `visit` with the number of samples in each. Batches are dealt to the `size`
+/// ranks in turn.
 template <typename Visit>
 static void forEachBatch(Session &session, const Function &function,
                          const Dataset &data, int64_t samples,

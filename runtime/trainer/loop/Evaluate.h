@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// Passes over data that do not train.
+// Evaluation and prediction: passes over data without training.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,16 +25,16 @@ struct Evaluation {
   std::optional<double> accuracy;
 };
 
-/// The loss over every sample once; in whole batches only if the module cannot
-/// mask padding. `data` is by variant, null where there is none. Ranks share
-/// the batches out and get the same result. Throws.
+/// Computes the loss over all samples, or over full batches only if the module
+/// cannot mask padding. `data` is by variant, null where there is none. Ranks
+/// divide the batches and receive the same result. Throws Error.
 Evaluation evaluate(Session &session,
                     const std::vector<std::unique_ptr<Dataset>> &data,
                     const std::map<std::string, double> &hyperparameters,
                     Communicator &ranks, Console &console);
 
-/// Writes the model's outputs for every sample as an .npz file. The samples are
-/// all of one variant. Throws.
+/// Writes the model's outputs for every sample as an .npz file. All samples are
+/// of one variant. Throws Error.
 void predict(Session &session,
              const std::vector<std::unique_ptr<Dataset>> &data,
              const std::map<std::string, double> &hyperparameters,

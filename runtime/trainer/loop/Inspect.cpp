@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// --inspect: what the compiler planned.
+// --inspect: a description of what the compiler planned.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,7 +15,7 @@
 using namespace ingot::runtime;
 using nlohmann::ordered_json;
 
-/// The parts of the planned peak, in the order people read them.
+/// The parts of the planned peak, in the order of the printed table.
 static constexpr const char *memoryParts[] = {
     "weights_bytes",    "optimizer_bytes", "gradient_bytes",
     "activation_bytes", "workspace_bytes", "communication_bytes"};
@@ -25,8 +25,8 @@ static int64_t getMemory(const FunctionSpec &function, const char *key) {
   return found == function.memory.end() ? 0 : found->second;
 }
 
-/// A part of the function's memory on the first of `ranks`, which has the
-/// largest shards, with messages of them all.
+/// Returns a part of the function's memory on the first of `ranks`, which has
+/// the largest shards, with the payloads of all ranks.
 static int64_t getMemory(const Manifest &manifest, const FunctionSpec &function,
                          const std::string &key, int64_t ranks) {
   int64_t bytes = getMemory(function, key.c_str());
@@ -38,7 +38,7 @@ static int64_t getMemory(const Manifest &manifest, const FunctionSpec &function,
       bytes += state.getShardBytes(/*rank=*/0, ranks);
   }
   if (key == "peak_bytes" || key == "communication_bytes")
-    bytes += manifest.getMessageBytes(ranks);
+    bytes += manifest.getPayloadBytes(ranks);
   return bytes;
 }
 
@@ -48,7 +48,8 @@ static ordered_json describe(const TensorSpec &tensor) {
           {"shape", tensor.shape}};
 }
 
-/// The part of the training step, of all variants, that needs the most memory.
+/// Returns the function of a training step, among all variants, that needs the
+/// most memory.
 static const FunctionSpec &findLargestStep(const Manifest &manifest) {
   const FunctionSpec *largest = manifest.findFunction("train_step");
   for (size_t v = 0; v < manifest.variants.size(); ++v)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// --inspect: what the compiler planned.
+// --inspect: a description of what the compiler planned.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,6 +14,7 @@
 
 namespace ingot::runtime {
 
+/// Describes the module's functions, memory and kernels for `ranks` ranks.
 std::string inspectAsJson(const Manifest &manifest, int64_t ranks);
 std::string inspectAsText(const Manifest &manifest, int64_t ranks);
 

@@ -50,12 +50,12 @@ void Session::layOutShards() {
   bool isSharded = false;
   for (const StateSpec &state : manifest.states)
     isSharded |= state.shard.has_value();
-  if (!isSharded && manifest.messages.empty())
+  if (!isSharded && manifest.payloads.empty())
     return;
-  // A rank may have none of the elements.
+  // The block is not empty, even if a rank holds no elements.
   shardBytes = manifest.getShardBytes(context.rank, context.rankCount);
   char *place = device->allocateShards(std::max<int64_t>(
-      shardBytes + manifest.getMessageBytes(context.rankCount),
+      shardBytes + manifest.getPayloadBytes(context.rankCount),
       INGOT_ALIGNMENT));
   if (isSharded)
     shards = hostShards = place;
@@ -73,9 +73,9 @@ void Session::layOutShards() {
     setAddress(state.offset, first);
     place += state.getShardBytes(context.rank, context.rankCount);
   }
-  for (const MessageSpec &message : manifest.messages) {
-    setAddress(message.offset, place);
-    place += message.getBytes(context.rankCount);
+  for (const PayloadSpec &payload : manifest.payloads) {
+    setAddress(payload.offset, place);
+    place += payload.getBytes(context.rankCount);
   }
 }
 
@@ -109,22 +109,21 @@ void Session::layOutStaging() {
   hostInputs = inputs[0].host;
 }
 
-/// Inputs are in the order that they have in the arena: those that are side by
-/// side there are copied as one.
+/// Orders inputs as in the arena, where adjacent ones are copied together.
 void Session::layOutInputs(Function &function) {
   std::vector<InputSpec *> order;
   for (InputSpec &input : function.inputs)
     order.push_back(&input);
   std::sort(order.begin(), order.end(),
             [](auto *a, auto *b) { return a->offset < b->offset; });
-  std::vector<Function::Stretch> &stretches = function.stretches;
+  std::vector<Function::StagedRange> &ranges = function.stagedRanges;
   int64_t end = 0;
   for (InputSpec *input : order) {
-    if (stretches.empty() ||
-        stretches.back().to - stretches.back().from != input->offset - end)
-      stretches.push_back({end, input->offset, 0});
-    Function::Stretch &stretch = stretches.back();
-    stretch.bytes = end - stretch.from + input->getBytes();
+    if (ranges.empty() ||
+        ranges.back().to - ranges.back().from != input->offset - end)
+      ranges.push_back({end, input->offset, 0});
+    Function::StagedRange &range = ranges.back();
+    range.bytes = end - range.from + input->getBytes();
     input->offset = end;
     end += input->getAlignedBytes();
   }
@@ -152,7 +151,7 @@ void Session::storeState() {
 }
 
 void Session::fetchState() {
-  // What steps left under way.
+  // Steps may have left collectives in flight.
   if (context.ranks)
     context.ranks->waitForAll();
   completeState();
@@ -181,8 +180,8 @@ void Session::fillBatch(const Function &function, const Dataset &data,
   data.fill(function.inputs, samples, count, hostInputs);
 }
 
-/// While the last run goes on, the inputs cross to the device; from there they
-/// take the last run's place in the arena as the next thing after it.
+/// Copies the inputs to a staging block of the device during the last run, and
+/// from there to the arena directly after that run.
 void Session::sendInputs(const Function &function) {
   const Staging &block = inputs[0];
   transfers->holdBack(Queue::Inputs, block.taken);
@@ -190,9 +189,9 @@ void Session::sendInputs(const Function &function) {
                     function.spec->getInputBytes());
   transfers->setMark(block.sent, Queue::Inputs);
   transfers->holdBack(Queue::Runs, block.sent);
-  for (const Function::Stretch &stretch : function.stretches)
-    transfers->copyWithin(device->getArena() + stretch.to,
-                          block.device + stretch.from, stretch.bytes);
+  for (const Function::StagedRange &range : function.stagedRanges)
+    transfers->copyWithin(device->getArena() + range.to,
+                          block.device + range.from, range.bytes);
   transfers->setMark(block.taken, Queue::Runs);
 }
 
@@ -239,7 +238,7 @@ Results Session::fetchResults(const Function &function) {
   return last;
 }
 
-void Session::sayNotes(Console &console) const {
+void Session::printNotes(Console &console) const {
   for (const std::string &note : context.notes)
     console.noteOnce(note);
 }

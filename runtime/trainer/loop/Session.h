@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// A loaded module with its memory: runs the compiled functions, and hides from
-// the rest of the trainer whether the host shares memory with the device.
+// A loaded module with its memory. It runs the compiled functions, and hides
+// from the rest of the trainer whether the device has its own memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,19 +28,20 @@ struct Function {
   const FunctionSpec *spec = nullptr;
   ingot_step_fn run = nullptr;
   int32_t index = 0;
-  /// With their offsets in the memory that the host fills.
+  /// The inputs with their offsets in the memory that the host fills.
   std::vector<InputSpec> inputs;
-  /// Where inputs are in a staging block, and where in the arena.
-  struct Stretch {
+  /// A contiguous range of inputs that is copied from a staging block to the
+  /// arena.
+  struct StagedRange {
     int64_t from, to, bytes;
   };
-  std::vector<Stretch> stretches;
+  std::vector<StagedRange> stagedRanges;
 };
 
-/// The scalar outputs of a run, on their way to the host.
+/// The scalar outputs of a run, while they are copied to the host.
 struct Results {
   const FunctionSpec *function = nullptr;
-  /// Where they are once `arrived` is past; null if they are in the arena.
+  /// The host's copy, once `arrived` is reached; null if they are in the arena.
   char *scalars = nullptr;
   Transfers::Mark arrived = 0;
 };
@@ -58,16 +59,17 @@ public:
   const ingot_module_t &getModule() const { return module; }
   ingot_context &getContext() { return context; }
 
-  /// The function of that name and variant; null if the module has none.
+  /// Returns the function of that name and variant; null if the module has
+  /// none.
   const Function *findFunction(std::string_view name, size_t variant = 0) const;
 
   const Device &getDevice() const { return *device; }
-  /// Device::tune.
+  /// Calls Device::tune.
   bool tune(const std::string &path) { return device->tune(path); }
 
-  /// Where the host sees a state: between fetchState() and storeState(). At
-  /// first, all states are zeros and can be written.
-  /// Of a state in shards, only the elements that getHeld() says are there.
+  /// Returns the host's address of a state. It is valid between fetchState()
+  /// and storeState(), and at first, when all states are zero. A sharded state
+  /// has only the elements of getHeld() there.
   char *getPlace(const StateSpec &spec) {
     return spec.shard ? hostShards + shardOffsets.at(&spec)
                       : hostState + spec.offset;
@@ -76,18 +78,19 @@ public:
     return spec.shard ? hostShards + shardOffsets.at(&spec)
                       : hostState + spec.offset;
   }
-  /// All that is not in shards.
+  /// Returns the host's address of all states that are not sharded.
   char *getStates() { return hostState; }
   int64_t getRanks() const { return context.rankCount; }
-  /// The elements of the state that this rank has.
+  /// Returns the elements of the state that this rank holds.
   ElementRange getHeld(const StateSpec &spec) const {
     return spec.getHeld(context.rank, context.rankCount);
   }
-  /// Gives functions the states that the host wrote.
+  /// Copies the states that the host wrote to the device.
   void storeState();
-  /// Device::completeState: before functions that not all ranks run alike.
+  /// Calls Device::completeState, which has to precede functions that not all
+  /// ranks run.
   void completeState() { device->completeState(); }
-  /// Gives the host the states that functions wrote, completed.
+  /// Completes the states that functions wrote, and copies them to the host.
   void fetchState();
 
   /// Fills the batched inputs of `function` from the samples.
@@ -97,25 +100,30 @@ public:
   void run(const Function &function,
            const std::map<std::string, double> &hyperparameters,
            int64_t validSamples);
-  /// Asks for the scalar outputs of the last run, which was of `function`.
+  /// Starts the copy of the scalar outputs of the last run, which was of
+  /// `function`.
   Results fetchResults(const Function &function);
-  /// How many more runs may be started, and their results asked for, before the
-  /// results of one are read: none where a run is a call.
+  /// Returns how many more runs can be started, and their results fetched,
+  /// before the results of a run are read: 0 if runs are calls on the CPU.
   size_t getRunsAhead() const { return transfers ? results.size() - 1 : 0; }
-  /// A scalar, which has arrived then; NaN if the function has none so named.
+  /// Waits for a scalar and returns it; NaN if the function has none of that
+  /// name.
   double readScalar(const Results &from, std::string_view output);
-  /// Says, once each, what the user should know of how functions run.
-  void sayNotes(Console &console) const;
-  /// An output of the last run, until the next.
+  /// Prints each note on how functions run once.
+  void printNotes(Console &console) const;
+  /// Returns an output of the last run, which is valid until the next run.
   const char *getOutput(const TensorSpec &output);
-  /// What a kernel wrote, until the next call; for observers.
+  /// Returns an output of a kernel, which is valid until the next call, for
+  /// observers.
   const char *read(const KernelOutput &output);
 
 private:
-  /// What inputs come through in turn: the host's memory, and the device's.
+  /// A pair of blocks that inputs pass through, in the host's memory and in the
+  /// device's.
   struct Staging {
     char *host = nullptr, *device = nullptr;
-    /// The host's memory has been copied; the device's has.
+    /// The marks after which the host's block, and the device's, have been
+    /// copied.
     Transfers::Mark sent = 0, taken = 0;
   };
   void layOutStaging();
@@ -129,19 +137,21 @@ private:
   const ingot_module_t &module;
   const Manifest &manifest;
   std::unique_ptr<Device> device;
-  /// Goes before the device: it keeps objects of its libraries.
+  /// Destroyed before the device, because it caches objects of its libraries.
   ingot_context context;
-  /// Null if the host uses the device's memory; then all that follows is, too.
+  /// Null if the host uses the device's memory; then the blocks that follow are
+  /// empty.
   Transfers *transfers;
   Block stateCopy, shardCopy, copy;
-  /// The first is filled, or was last.
+  /// The staging blocks; the first is the one that was filled last.
   std::array<Staging, INGOT_STAGING_BLOCKS> inputs;
-  /// The first was asked for last.
+  /// The results of the last runs; the first is the newest.
   std::array<Results, 2> results;
-  /// Of copies that the host waits for at once.
+  /// The mark of copies that the host waits for immediately.
   Transfers::Mark copied = 0;
 
-  /// The block for shards of states, and where in it each state would start.
+  /// The block for shards of states, and the offset that the first element of
+  /// each state would have in it.
   char *shards = nullptr;
   int64_t shardBytes = 0;
   std::map<const StateSpec *, int64_t> shardOffsets;

@@ -18,7 +18,8 @@ static void note(int signal) { received = signal; }
 void ingot::runtime::watchSignals() {
   struct sigaction action{};
   action.sa_handler = note;
-  // The handler goes after one signal: a second one means it.
+  // The handler is removed after one signal, so that a second one ends the
+  // process.
   action.sa_flags = static_cast<int>(SA_RESETHAND) | SA_RESTART;
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);

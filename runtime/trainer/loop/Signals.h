@@ -10,10 +10,11 @@
 
 namespace ingot::runtime {
 
-/// From here on the first signal is noted; a second one ends the process.
+/// Starts to handle signals: the first one is recorded, a second one ends the
+/// process.
 void watchSignals();
 
-/// The name of the signal received, or null.
+/// Returns the name of the received signal, or null.
 const char *getReceivedSignal();
 
 } // namespace ingot::runtime

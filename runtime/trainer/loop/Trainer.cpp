@@ -69,8 +69,8 @@ Trainer::Trainer(Session &session, const Options &options, Console &console,
         [&](const KernelOutput &output) { return session.read(output); },
         /*keepsStatistics=*/options.watch == "stats");
   if (options.checkMemory && manifest.targetKind != "cpu")
-    throw usageError("--check-memory", "looks at the memory of a CPU alone",
-                     "compile for a CPU to check the plan");
+    throw usageError("--check-memory", "is for trainers on CPUs only",
+                     "compile with --target cpu to check the plan");
   if (options.checkMemory)
     memoryCheck =
         std::make_unique<MemoryCheck>(manifest, session.getDevice().getArena());
@@ -78,7 +78,7 @@ Trainer::Trainer(Session &session, const Options &options, Console &console,
   openEvalData();
   planSteps();
   log = std::make_unique<MetricsLog>(options.log, resumedStep);
-  // Who looks into steps looks at one at a time.
+  // Watches and profiles inspect one step at a time.
   if (!watch && options.profile.empty())
     stepsAhead = session.getRunsAhead();
 }
@@ -184,9 +184,9 @@ bool Trainer::endsEpoch(int64_t number) const {
   return number == totalSteps || number % sampler->getBatchesPerEpoch() == 0;
 }
 
-/// What the next step multiplies the learning rate by. Schedules count updates
-/// of the model, so that a step which may yet be skipped is waited for where
-/// that makes a difference.
+/// Returns the factor of the learning rate in the next step. Schedules count
+/// updates of the model, so that a step that may still be skipped is waited for
+/// where that makes a difference.
 double Trainer::getRateFactor() {
   auto countUpdates = [&] {
     return step - skippedBefore - progress->getSkippedSteps();
@@ -198,8 +198,8 @@ double Trainer::getRateFactor() {
   return schedule.getFactor(countUpdates() + 1);
 }
 
-/// Whether to end after this step. Ranks agree on it a step late, so that none
-/// waits for the others.
+/// Whether to stop after this step. Ranks agree on it one step late, so that no
+/// rank waits for the others.
 bool Trainer::shouldStop() {
   if (ranks.getSize() == 1)
     return getReceivedSignal() != nullptr;
@@ -246,12 +246,12 @@ void Trainer::trainStep() {
   try {
     startStep(function, batch, values);
   } catch (const Error &) {
-    // Whatever keeps this step from running, those before did run.
+    // Earlier steps did run, whatever made this one fail.
     finishSteps();
     throw;
   }
   session.getContext().observer = nullptr;
-  session.sayNotes(console);
+  session.printNotes(console);
   if (memoryCheck && memoryCheck->getProblem())
     throw failure("--check-memory", *memoryCheck->getProblem(),
                   "this is a defect of the compiler or of that kernel: report "
@@ -262,8 +262,8 @@ void Trainer::trainStep() {
   finishSteps(stepsAhead);
 }
 
-void Trainer::finishSteps(size_t underWay) {
-  while (started.size() > underWay) {
+void Trainer::finishSteps(size_t inFlight) {
+  while (started.size() > inFlight) {
     auto [number, lr, results] = started.front();
     started.pop_front();
     auto read = [&](std::string_view output) {
@@ -342,7 +342,7 @@ void Trainer::run() {
                           : endsEpoch(step))
       evaluateAndLog();
     if (options.saveEvery && step % *options.saveEvery == 0) {
-      // Rank 0 may save alone.
+      // Rank 0 may be the only one that saves.
       session.completeState();
       save();
     }

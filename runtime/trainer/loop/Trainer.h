@@ -38,27 +38,28 @@ public:
 private:
   using Datasets = std::vector<std::unique_ptr<Dataset>>;
 
-  /// The samples of the files, by variant of the function.
+  /// Opens the samples of the files, by variant of the function.
   Datasets open(const std::vector<std::string> &paths,
                 const Function &function);
   void openData();
   void openEvalData();
   void planSteps();
   void restore();
-  /// Starts one step, and finishes those before that it may not overtake.
+  /// Starts one step, and finishes earlier steps that may not stay in flight.
   void trainStep();
-  /// Runs the micro-batches, the last of them by `last`.
+  /// Runs the micro-batches of a step, the last of them by `last`.
   void startStep(const Function &last, const Sampler::Batch &batch,
                  const std::map<std::string, double> &hyperparameters);
-  /// Takes in the results of the oldest steps until so many are under way.
-  void finishSteps(size_t underWay = 0);
+  /// Reads the results of the oldest steps until `inFlight` steps are in
+  /// flight.
+  void finishSteps(size_t inFlight = 0);
   double getRateFactor();
   bool shouldStop();
   void evaluateAndLog();
   void save();
-  /// Whether it is the last step of an epoch, or of the run.
+  /// Whether the step is the last one of an epoch or of the run.
   bool endsEpoch(int64_t number) const;
-  /// Samples of all micro-batches of a step.
+  /// Returns the samples of all micro-batches of a step on all ranks.
   int64_t getStepSamples() const {
     return manifest.batch * manifest.gradAccumulation * ranks.getSize();
   }
@@ -68,34 +69,34 @@ private:
   const Manifest &manifest;
   Console &console;
   Communicator &ranks;
-  /// Of the run, which a resumed one takes over from its checkpoint.
+  /// Properties of the run, which a resumed run inherits from its checkpoint.
   int64_t seed = 0, resumedSamples = 0;
   bool shuffle = true;
-  /// By variant; null where there are no samples for one.
+  /// Samples by variant; null where a variant has none.
   Datasets data, evalData;
   std::optional<Sampler> sampler;
   std::unique_ptr<MetricsLog> log;
   std::optional<Progress> progress;
   Schedule schedule;
-  /// Steps taken, and to take in all.
+  /// The number of steps taken, and of steps of the whole run.
   int64_t step = 0, totalSteps = 0;
-  /// Of the steps before this run, those that loss scaling skipped.
+  /// The number of steps that loss scaling skipped before the run was resumed.
   int64_t skippedBefore = 0;
   std::optional<int64_t> evaluatedStep, savedStep;
   bool evaluates = false, stopped = false;
 
-  /// How many ranks got a signal, once the agreement has ended.
+  /// The number of ranks that received a signal, once the agreement has ended.
   int32_t signals = 0;
   Communicator::Ticket agreement = 0;
 
-  /// A step under way.
+  /// A step in flight.
   struct Started {
     int64_t step;
     double lr;
     Results results;
   };
   std::deque<Started> started;
-  /// How many steps may be under way when the next is started.
+  /// The most steps in flight when the next one is started.
   size_t stepsAhead = 0;
 
   std::unique_ptr<Watch> watch;

@@ -20,8 +20,8 @@
 
 using namespace ingot::runtime;
 
-/// Hyperparameters that some optimizer has, with the words for --help.
-static constexpr std::pair<const char *, const char *> knownHyperparameters[] =
+/// The hyperparameters of all optimizers, with their descriptions for --help.
+static constexpr std::pair<const char *, const char *> kKnownHyperparameters[] =
     {
         {"lr", "Learning rate; follows --schedule"},
         {"weight_decay", "Weight decay"},
@@ -42,7 +42,7 @@ static std::string getFlag(std::string name) {
 }
 
 static const char *describeHyperparameter(const std::string &name) {
-  for (auto [known, words] : knownHyperparameters)
+  for (auto [known, words] : kKnownHyperparameters)
     if (name == known)
       return words;
   return "Hyperparameter of the optimizer";
@@ -50,15 +50,15 @@ static const char *describeHyperparameter(const std::string &name) {
 
 namespace {
 
-/// --help: the value's name after each option, the default in brackets after
-/// its description, lines that fit a terminal.
+/// The format of --help: the value's name follows each option, the default
+/// follows its description in brackets, and lines fit a terminal.
 class HelpFormatter : public CLI::Formatter {
 public:
-  static constexpr size_t column = 30, width = 80;
+  static constexpr size_t kColumn = 30, kWidth = 80;
 
   std::string make_option_name(const CLI::Option *option,
                                bool isPositional) const override {
-    // A flag with an optional value shows its default in braces.
+    // CLI11 shows the default of an optional value in braces.
     std::string name = Formatter::make_option_name(option, isPositional);
     size_t brace = name.find('{');
     return brace == std::string::npos ? name : name.substr(0, brace);
@@ -76,7 +76,7 @@ public:
     std::string wrapped, line;
     std::istringstream words(text);
     for (std::string word; words >> word;) {
-      if (!line.empty() && line.size() + 1 + word.size() > width - column) {
+      if (!line.empty() && line.size() + 1 + word.size() > kWidth - kColumn) {
         wrapped += line + "\n";
         line.clear();
       }
@@ -86,7 +86,7 @@ public:
   }
 };
 
-/// The table of options: parser and --help are both made from it.
+/// The table of options, from which the parser and --help are made.
 class OptionTable {
 public:
   OptionTable(Options &options, const Manifest &manifest);
@@ -100,7 +100,7 @@ private:
 
 } // namespace
 
-/// Reads a number that takes up the whole text and fits its type.
+/// Parses a number that is the whole text and fits its type.
 template <typename T>
 static bool parseWhole(const std::string &text, T &value) {
   const char *end = text.data() + text.size();
@@ -108,7 +108,8 @@ static bool parseWhole(const std::string &text, T &value) {
   return error == std::errc() && stop == end;
 }
 
-/// Bounds in messages and help are noise: say what is wanted instead.
+/// Makes a validator whose message says what is expected, without CLI11's
+/// bounds.
 static CLI::Validator atLeast(int64_t least) {
   return CLI::Validator(
       [least](std::string &text) -> std::string {
@@ -137,7 +138,7 @@ void OptionTable::addData(Options &options) {
   app.add_option("--data", options.data,
                  "Training data: .npz files with one array per input (first "
                  "axis = samples), .npy for a model with one input, or .bin "
-                 "files of tokens (llm.c's layout)")
+                 "token files (llm.c's layout)")
       ->type_name("FILE...")
       ->group(group);
   app.add_option("--eval-data", options.evalData, "Evaluation data, likewise")
@@ -162,7 +163,7 @@ void OptionTable::addRun(Options &options) {
           ->check(atLeast(0))
           ->group(group);
   app.add_option("--steps", options.steps,
-                 "Steps in total, after a resume too; 0 evaluates only")
+                 "Steps of the whole run, resumed or not; 0 evaluates only")
       ->type_name("N")
       ->check(atLeast(0))
       ->excludes(epochs)
@@ -236,19 +237,19 @@ void OptionTable::addFiles(Options &options) {
       ->type_name("FILE.json")
       ->group(group);
   app.add_option("--watch", options.watch,
-                 "Look at every value that kernels write: nan names the first "
+                 "Inspect every value that kernels write: nan names the first "
                  "op whose output is not finite, stats ends with a table of "
                  "overflow and underflow (slow)")
       ->type_name("nan|stats")
       ->check(CLI::IsMember({"nan", "stats"}))
       ->group(group);
   app.add_flag("--check-memory", options.checkMemory,
-               "Fill memory that nothing lives in with NaN and look whether "
-               "kernels write there (very slow)")
+               "Fill memory in which no tensor is live with NaN and check that "
+               "kernels do not write there (very slow)")
       ->excludes("--watch")
       ->group(group);
   app.add_flag("--tune{cache}", options.tune,
-               "On a GPU: try out in the first steps what is fastest; choices "
+               "On a GPU: measure alternatives in the first steps; the choices "
                "are kept for later runs, with --tune=FILE in that file")
       ->group(group);
   app.add_flag("--inspect{text}", options.inspect,
@@ -269,7 +270,7 @@ OptionTable::OptionTable(Options &options, const Manifest &manifest) {
   app.set_version_flag("--version", manifest.producer,
                        "Print the version and exit");
   auto formatter = std::make_shared<HelpFormatter>();
-  formatter->column_width(HelpFormatter::column);
+  formatter->column_width(HelpFormatter::kColumn);
   app.formatter(formatter);
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   addData(options);
@@ -310,7 +311,7 @@ OptionTable::OptionTable(Options &options, const Manifest &manifest) {
 static Error explainUnknown(const std::string &argument,
                             const Manifest &manifest) {
   std::string flag = argument.substr(0, argument.find('='));
-  for (auto [name, words] : knownHyperparameters) {
+  for (auto [name, words] : kKnownHyperparameters) {
     if (flag != getFlag(name))
       continue;
     if (std::string_view(name) == "clip_norm")
@@ -330,7 +331,8 @@ static Error explainUnknown(const std::string &argument,
                     "files are given with --data and --eval-data");
 }
 
-/// CLI11 says "--option: what is wrong"; take the two apart.
+/// Splits a message of CLI11, "--option: what is wrong", into option and
+/// problem.
 static Error explainParseError(const CLI::ParseError &error) {
   std::string text = error.what();
   size_t colon = text.find(": ");

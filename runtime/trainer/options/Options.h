@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// The trainer's command line. One table makes the parser and --help.
+// The trainer's command line. The parser and --help are made from one table.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,29 +22,32 @@ struct Options {
   std::vector<std::string> data, evalData;
   std::optional<int64_t> epochs, steps, evalEvery, saveEvery;
   bool noShuffle = false;
-  /// 0 when not given, or the checkpoint's when resuming.
+  /// The default is 0, or the checkpoint's seed when resuming.
   std::optional<int64_t> seed;
-  /// Every hyperparameter of the manifest, with the value in force.
+  /// The values of all hyperparameters of the manifest.
   std::map<std::string, double> hyperparameters;
   ScheduleKind schedule = ScheduleKind::Constant;
   int64_t warmup = 0;
   std::string log, save, resume, init, exportPath, predict, profile;
-  /// Of the first step; with dynamic loss scaling only.
+  /// The loss scale of the first step, with dynamic loss scaling only.
   std::optional<double> lossScale;
-  /// Empty, "nan" or "stats".
+  /// One of "", "nan" and "stats".
   std::string watch;
   bool checkMemory = false;
-  /// Empty, "text" or "json".
+  /// One of "", "text" and "json".
   std::string inspect;
-  /// The file to keep choices in, `cache` for the user's; empty without.
+  /// The file that --tune keeps choices in, `cache` for the user's cache, or
+  /// empty without --tune.
   std::string tune;
   int64_t ranks = 1;
-  /// Seconds that ranks wait for each other.
+  /// The seconds that ranks wait for each other.
   int64_t commTimeout = 600;
-  /// What each rank's last collectives are written to if a run fails.
+  /// The prefix of the files to which each rank writes its last collectives if
+  /// a run fails.
   std::string commRecord;
 
-  /// Leaves files to rank 0, except its shards of checkpoints.
+  /// Makes a rank other than 0 write no files, except for its shards of
+  /// checkpoints.
   void writeNothing(bool hasShards) {
     for (std::string *path : {&log, &exportPath, &predict, &profile})
       path->clear();
@@ -53,8 +56,8 @@ struct Options {
   }
 };
 
-/// What the command line asks for; nothing if it was --help or --version, whose
-/// answer is in `answer`.
+/// The parsed command line: options, or the output of --help or --version in
+/// `answer`.
 struct ParsedOptions {
   std::optional<Options> options;
   std::string answer;
@@ -64,8 +67,8 @@ struct ParsedOptions {
 ParsedOptions parseOptions(int argc, const char *const *argv,
                            const Manifest &manifest);
 
-/// Refuses an environment with more than one rank, which needs a trainer
-/// compiled with --data-parallel. Throws usageError.
+/// Throws usageError if the environment has more than one rank, which requires
+/// a trainer compiled with --data-parallel.
 void checkRanks();
 
 } // namespace ingot::runtime

@@ -16,14 +16,15 @@ enum class ScheduleKind { Constant, Cosine, Linear };
 
 struct Schedule {
   ScheduleKind kind = ScheduleKind::Constant;
-  /// Steps that grow linearly to the full rate, which step `warmup` has.
+  /// The number of steps over which the rate grows linearly to the full rate.
   int64_t warmup = 0;
-  /// Steps of the whole run; the step after the last would have rate zero.
+  /// The number of steps of the whole run; the step after it would have rate
+  /// zero.
   int64_t total = 0;
 
-  /// What step `step` (from 1) multiplies the learning rate by.
+  /// Returns the factor of the learning rate in step `step`, counted from 1.
   double getFactor(int64_t step) const;
-  /// Whether that is the same for all steps from `step` on.
+  /// Whether the factor is the same for all steps from `step` on.
   bool isConstantFrom(int64_t step) const {
     return kind == ScheduleKind::Constant && step > warmup;
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// Initial values, and the trained model as a file.
+// Initial values of states, checkpoints, and the trained model as a file.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,32 +22,33 @@
 
 using namespace ingot::runtime;
 
-/// Elements that are made at a time.
-static constexpr int64_t written = 4096;
+/// The number of elements that are generated at a time.
+static constexpr int64_t kPiece = 4096;
 
 static void fill(Session &session, const StateSpec &spec) {
   int64_t size = getSize(spec.dtype);
   char element[sizeof(double)] = {};
   convert(&spec.value, DType::F64, element, spec.dtype, 1);
-  // A session's memory starts as zeros: leave those pages untouched, so that
-  // the moments of a large model do not delay its first step.
+  // A session's memory is zero at first. Zeros are not written, so that the
+  // moments of a large model do not delay its first step.
   if (std::all_of(element, element + size, [](char c) { return c == 0; }))
     return;
   ElementRange held = session.getHeld(spec);
   std::string values;
-  for (int64_t i = 0, e = std::min(written, held.getCount()); i < e; ++i)
+  for (int64_t i = 0, e = std::min(kPiece, held.getCount()); i < e; ++i)
     values.append(element, size);
-  for (int64_t i = held.begin; i < held.end; i += written)
-    writeValues(session, spec, i, std::min(written, held.end - i),
-                values.data(), spec.dtype);
+  for (int64_t i = held.begin; i < held.end; i += kPiece)
+    writeValues(session, spec, i, std::min(kPiece, held.end - i), values.data(),
+                spec.dtype);
 }
 
 static void drawNormal(Session &session, const StateSpec &spec, uint64_t seed) {
-  // A stream per name: values do not depend on the other parameters.
+  // Each name has its own stream, so that values do not depend on other
+  // parameters.
   Philox random(seed, hashName(spec.name) >> 1);
-  std::vector<double> values(std::min(written, spec.getElements()));
-  for (int64_t i = 0; i < spec.getElements(); i += written) {
-    int64_t some = std::min(written, spec.getElements() - i);
+  std::vector<double> values(std::min(kPiece, spec.getElements()));
+  for (int64_t i = 0; i < spec.getElements(); i += kPiece) {
+    int64_t some = std::min(kPiece, spec.getElements() - i);
     for (int64_t k = 0; k < some; ++k)
       values[k] = spec.mean + spec.deviation * random.normal();
     writeValues(session, spec, i, some, values.data(), DType::F64);
@@ -96,8 +97,8 @@ TensorView ingot::runtime::viewState(const Session &session,
 
 using StateList = std::vector<const StateSpec *>;
 
-/// Those of the states that are among the compiler's weights: in the
-/// executable, or beside it.
+/// Copies the weights of the compiler, which are in the executable or next to
+/// it.
 static void loadWeights(Session &session, StateList states) {
   const Manifest &manifest = session.getManifest();
   std::erase_if(states, [](const StateSpec *spec) {
@@ -112,7 +113,7 @@ static void loadWeights(Session &session, StateList states) {
     where = getExecutablePath() + ".safetensors";
     if (!std::filesystem::exists(where))
       throw badInput(where, "the trainer's weights are missing",
-                     "keep the file beside the trainer");
+                     "keep the file next to the trainer");
     sidecar = MappedFile(where);
     bytes = sidecar.getBytes();
   } else if (session.getModule().weights) {
@@ -126,7 +127,7 @@ static void loadWeights(Session &session, StateList states) {
                      "compile the model again");
     assignState(session, *spec, found->second, where + ": " + spec->name);
   }
-  // Copied: nothing reads them again.
+  // The weights have been copied and are not read again.
   releasePages(bytes);
 }
 
@@ -139,7 +140,7 @@ static void loadInit(Session &session, const std::string &path,
       continue;
     auto found = weights.tensors.find(spec.name);
     if (found == weights.tensors.end()) {
-      // Constants of the graph are often not in a file of weights.
+      // Files of weights often lack the constants of the graph.
       if (spec.role == StateRole::Frozen)
         continue;
       throw badInput(path, "no tensor '" + spec.name + "'",
@@ -154,14 +155,14 @@ static void loadInit(Session &session, const std::string &path,
                      "' is not in the model: ignored");
 }
 
-/// Gives copies in low precision the values of what they copy.
+/// Sets the compute copies to the values of their master weights.
 static void refreshCopies(Session &session) {
   const Manifest &manifest = session.getManifest();
   for (const StateSpec &copy : manifest.states) {
     if (copy.init != InitKind::Copy)
       continue;
     const StateSpec &original = *manifest.findState(copy.of);
-    // Halves are the original.
+    // A split master is stored in its halves only.
     if (!original.halves.empty())
       continue;
     convert(session.getPlace(original), original.dtype, session.getPlace(copy),
@@ -188,15 +189,15 @@ void ingot::runtime::initializeState(Session &session, uint64_t seed,
   StateList states;
   for (const StateSpec &spec : session.getManifest().states)
     states.push_back(&spec);
-  // Before --init, which may leave constants of the graph to the trainer.
+  // This comes before --init, whose file may lack constants of the graph.
   initialize(session, states, seed);
   if (!initPath.empty())
     loadInit(session, initPath, console);
   refreshCopies(session);
 }
 
-/// Puts together the elements of a state that this rank has from shards that
-/// ranks have saved. Returns false if no shard holds any of it.
+/// Assembles the elements of a state that this rank holds from the saved
+/// shards. Returns false if no shard has any of them.
 static bool assignShards(Session &session, const StateSpec &spec,
                          const std::vector<SafeTensors> &shards,
                          const std::string &where) {
@@ -232,8 +233,9 @@ static bool assignShards(Session &session, const StateSpec &spec,
   return isThere;
 }
 
-/// Adds up what the ranks that saved have not sent yet: each goes on with its
-/// share of them, so that the mean over ranks stays.
+/// Sums the error-feedback residuals of the ranks that saved. Each rank
+/// continues with an equal part of the sum, so that the mean over ranks does
+/// not change.
 static void restoreOwn(Session &session, const StateSpec &spec,
                        const CheckpointState &saved, const std::string &where) {
   const int64_t rank = session.getContext().rank, ranks = session.getRanks();
@@ -281,7 +283,7 @@ void ingot::runtime::restoreState(Session &session,
       assignState(session, spec, found->second, where);
     else if (assignShards(session, spec, saved.shards, where))
       continue;
-    // A run may go on in another precision, or with compressed gradients.
+    // A run can be resumed in another precision, or with compressed gradients.
     else if (spec.isOptional())
       missing.push_back(&spec);
     else
@@ -292,7 +294,7 @@ void ingot::runtime::restoreState(Session &session,
   refreshCopies(session);
 }
 
-/// Whether rank 0 alone cannot save the state.
+/// Whether every rank has to save its part of the state.
 static bool isInShards(const Session &session, const StateSpec &spec) {
   return (spec.shard || spec.isOwn()) && session.getRanks() > 1;
 }
@@ -349,9 +351,10 @@ std::vector<uint32_t> ingot::runtime::saveAllShards(const Session &session,
   std::vector<uint32_t> crcs;
   for (const Outcome &outcome : all) {
     if (outcome.isWritten == 0)
-      throw failure("rank " + std::to_string(crcs.size()),
-                    "cannot write its part of the checkpoint",
-                    "see its message; all ranks have to see one --save folder");
+      throw failure(
+          "rank " + std::to_string(crcs.size()),
+          "cannot write its part of the checkpoint",
+          "see its message; all ranks need access to the --save folder");
     crcs.push_back(static_cast<uint32_t>(outcome.crc));
   }
   return crcs;
@@ -371,7 +374,7 @@ void ingot::runtime::shareState(Session &session, Communicator &ranks,
   ranks.checkEqual(
       getChecksum(module.manifest, static_cast<int64_t>(module.manifest_bytes)),
       "trainer", "start one file on all ranks");
-  ranks.checkEqual(step, "step to go on from",
+  ranks.checkEqual(step, "step to resume from",
                    "give all ranks the same checkpoint");
   std::map<const StateSpec *, std::string> own;
   for (const StateSpec &spec : manifest.states)
@@ -383,8 +386,8 @@ void ingot::runtime::shareState(Session &session, Communicator &ranks,
                    "check the network and the memory of that machine");
   for (const auto &[spec, value] : own)
     std::memcpy(session.getPlace(*spec), value.data(), value.size());
-  // Ranks see different samples, and drop different elements of them. Rank 0's
-  // seed stays as it is: that is the one in checkpoints.
+  // Ranks train on different samples, and dropout differs between them. Rank
+  // 0's seed does not change, because it is the one in checkpoints.
   constexpr uint64_t spread = 0x9E3779B97F4A7C15;
   for (const StateSpec &spec : manifest.states)
     if (spec.role == StateRole::Seed) {

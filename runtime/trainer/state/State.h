@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// Initial values of the state, and the state as tensors of a file.
+// The initial values of states, and states as tensors of a file.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,38 +16,38 @@ namespace ingot::runtime {
 class Communicator;
 class Console;
 
-/// Gives every state its initial value: as the manifest says, then from
-/// `initPath` (safetensors) if it is not empty. Throws badInput, failure.
+/// Initializes every state as the manifest says, then from `initPath`
+/// (safetensors) if it is not empty. Throws badInput or failure.
 void initializeState(Session &session, uint64_t seed,
                      const std::string &initPath, Console &console);
 
-/// Gives every state its value from a checkpoint at `path`, whose shards may be
-/// of another number of ranks. States that it may lack, and does, have their
-/// initial values. Throws badInput.
+/// Restores every state from a checkpoint at `path`, whose shards may be those
+/// of another number of ranks. Optional states that it lacks keep their initial
+/// values. Throws badInput.
 void restoreState(Session &session, const CheckpointState &saved,
                   const std::string &path);
 
-/// The states that this rank has whole, for a checkpoint.
+/// Returns the unsharded states for a checkpoint.
 SafeTensors viewWholeStates(const Session &session);
 
-/// Writes this rank's shards into rank 0's folder, together with all ranks;
-/// returns the checksums of all files. Throws failure on all ranks where one
-/// cannot write.
+/// Writes this rank's shards into the folder of rank 0; all ranks call it
+/// together. Returns the checksums of all files. Throws failure on all ranks if
+/// one of them cannot write.
 std::vector<uint32_t> saveAllShards(const Session &session, Communicator &ranks,
                                     std::string folder);
 
-/// Gives all ranks the states of rank 0, except each rank's own ones, and each
-/// its own random numbers.
-/// Throws failure where ranks do not run the same trainer from the same step.
+/// Broadcasts the states of rank 0, except for those with a value for each
+/// rank, and gives each rank its own random numbers. Throws failure if ranks do
+/// not run the same trainer from the same step.
 void shareState(Session &session, Communicator &ranks, int64_t step);
 
-/// The state as a view.
+/// Returns a view of a state.
 TensorView viewState(const Session &session, const StateSpec &spec);
 
 /// Throws failure if the module holds no model to export.
 void checkExportable(const Session &session);
 
-/// Writes the trained model back as ONNX. Throws.
+/// Writes the trained model as ONNX. Throws Error.
 void exportModel(const Session &session, const std::string &path);
 
 } // namespace ingot::runtime

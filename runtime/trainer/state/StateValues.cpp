@@ -12,10 +12,10 @@
 
 using namespace ingot::runtime;
 
-/// Elements that are joined at a time.
-static constexpr int64_t piece = 4096;
+/// The number of elements that are joined at a time.
+static constexpr int64_t kPiece = 4096;
 
-/// Where the element is in the state's halves.
+/// Returns the addresses of an element in the two halves of a split master.
 static std::array<char *, 2> findHalves(const Session &session,
                                         const StateSpec &spec, int64_t first) {
   std::array<char *, 2> places;
@@ -35,11 +35,11 @@ void ingot::runtime::readValues(const Session &session, const StateSpec &spec,
             to, toType, count);
     return;
   }
-  std::array<float, piece> values;
+  std::array<float, kPiece> values;
   auto [upper, lower] = findHalves(session, spec, first);
   auto *target = static_cast<char *>(to);
-  for (int64_t i = 0; i < count; i += piece) {
-    int64_t some = std::min(piece, count - i);
+  for (int64_t i = 0; i < count; i += kPiece) {
+    int64_t some = std::min(kPiece, count - i);
     joinHalves(upper + i * getSize(DType::BF16),
                lower + i * getSize(DType::I16), values.data(), some);
     convert(values.data(), DType::F32, target + i * getSize(toType), toType,
@@ -56,11 +56,11 @@ void ingot::runtime::writeValues(Session &session, const StateSpec &spec,
             count);
     return;
   }
-  std::array<float, piece> values;
+  std::array<float, kPiece> values;
   auto [upper, lower] = findHalves(session, spec, first);
   const auto *source = static_cast<const char *>(from);
-  for (int64_t i = 0; i < count; i += piece) {
-    int64_t some = std::min(piece, count - i);
+  for (int64_t i = 0; i < count; i += kPiece) {
+    int64_t some = std::min(kPiece, count - i);
     convert(source + i * getSize(fromType), fromType, values.data(), DType::F32,
             some);
     splitHalves(values.data(), upper + i * getSize(DType::BF16),
@@ -75,9 +75,9 @@ void ingot::runtime::readPieces(
     take({session.getPlace(spec), static_cast<size_t>(spec.getBytes())});
     return;
   }
-  std::array<float, piece> values;
-  for (int64_t i = 0; i < spec.getElements(); i += piece) {
-    int64_t some = std::min(piece, spec.getElements() - i);
+  std::array<float, kPiece> values;
+  for (int64_t i = 0; i < spec.getElements(); i += kPiece) {
+    int64_t some = std::min(kPiece, spec.getElements() - i);
     readValues(session, spec, i, some, values.data(), spec.dtype);
     take({reinterpret_cast<const char *>(values.data()),
           static_cast<size_t>(some * getSize(spec.dtype))});

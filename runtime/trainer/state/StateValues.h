@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// The values of states, however they are stored.
+// The values of states, independent of how they are stored.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,16 +16,16 @@
 
 namespace ingot::runtime {
 
-/// Copies elements [first, first + count) of a state to or from memory of the
-/// type, which the state's own converts to. Of a state in shards this rank
-/// must have them.
+/// Copies elements [first, first + count) of a state to or from memory of
+/// another type, and converts them. This rank must hold these elements of a
+/// sharded state.
 void readValues(const Session &session, const StateSpec &spec, int64_t first,
                 int64_t count, void *to, DType toType);
 void writeValues(Session &session, const StateSpec &spec, int64_t first,
                  int64_t count, const void *from, DType fromType);
 
-/// Calls `take` with all of the state's bytes, as elements of its type, a piece
-/// at a time.
+/// Calls `take` with all bytes of a state, as elements of its type, one piece
+/// after the other.
 void readPieces(const Session &session, const StateSpec &spec,
                 const std::function<void(std::string_view)> &take);
 

@@ -149,7 +149,7 @@ TEST_P(CompiledMessages, SayWhatTheProcessorsSay) {
   // What each rank sends, and the sum in the order of ranks.
   int64_t own = ranks == 1 ? 0 : Others::kRank;
   std::vector<float> x = draw(test, own), sent(x.size()), sum(x.size());
-  std::string messages(encoding.getMessageBytes() * ranks, '\0');
+  std::string messages(encoding.getPayloadBytes() * ranks, '\0');
   for (int64_t rank = 0; rank < ranks; ++rank) {
     std::vector<float> theirs = x, said(x.size());
     if (rank != own) {
@@ -159,7 +159,7 @@ TEST_P(CompiledMessages, SayWhatTheProcessorsSay) {
     }
     encoding.approximate(theirs.data(), said.data());
     encoding.encode(said.data(),
-                    messages.data() + rank * encoding.getMessageBytes());
+                    messages.data() + rank * encoding.getPayloadBytes());
     for (size_t i = 0; i < sum.size(); ++i)
       sum[i] += said[i];
     if (rank == own)

@@ -26,7 +26,7 @@ std::vector<float> draw(int64_t count, uint32_t seed) {
 /// What ranks with these values receive.
 std::vector<float> addUp(const Encoding &encoding,
                          const std::vector<std::vector<float>> &ranks) {
-  int64_t bytes = encoding.getMessageBytes();
+  int64_t bytes = encoding.getPayloadBytes();
   std::vector<char> messages(bytes * ranks.size());
   for (size_t i = 0; i < ranks.size(); ++i)
     encoding.encode(ranks[i].data(), messages.data() + i * bytes);
@@ -77,9 +77,9 @@ TEST(Encoding, Int8IsWithinHalfAStep) {
 }
 
 TEST(Encoding, MessagesHaveTheBytesOfTheirFormat) {
-  EXPECT_EQ(Encoding(INGOT_INT8, 256 * 10, 0).getMessageBytes(), 260 * 10);
-  EXPECT_EQ(Encoding(INGOT_INT8, 257, 0).getMessageBytes(), 260 * 2);
-  EXPECT_EQ(Encoding(INGOT_TOPK, 100000, 100).getMessageBytes(), 800);
+  EXPECT_EQ(Encoding(INGOT_INT8, 256 * 10, 0).getPayloadBytes(), 260 * 10);
+  EXPECT_EQ(Encoding(INGOT_INT8, 257, 0).getPayloadBytes(), 260 * 2);
+  EXPECT_EQ(Encoding(INGOT_TOPK, 100000, 100).getPayloadBytes(), 800);
 }
 
 TEST(Encoding, TopKKeepsTheLargestWithTheirSigns) {

@@ -138,7 +138,7 @@ TEST_F(DatasetTest, RefusesMissingArrays) {
   expectRefused(folder / "a.npz", "a.npz: labels: no such array");
   writeFile(folder / "b.npy", makeX(1));
   expectRefused(folder / "b.npy",
-                "no file beside it for the model's input 'x'");
+                "no file next to it for the model's input 'x'");
   EXPECT_FALSE(haveArrays({folder / "a.npz"}, inputs));
 }
 

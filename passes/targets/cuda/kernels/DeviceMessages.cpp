@@ -21,7 +21,7 @@ static constexpr int64_t kWordBytes = 4;
 static constexpr int64_t kBlockWords = INGOT_INT8_BLOCK / kWordBytes;
 static constexpr int64_t kStride = sizeof(abi::Int8Block) / kWordBytes;
 /// Index and value of an element that is kept.
-static constexpr int64_t kPair = sizeof(abi::KeptElement) / kWordBytes;
+static constexpr int64_t kPair = sizeof(abi::TopKElement) / kWordBytes;
 /// More than there can be: their number is known when a step runs.
 static constexpr int64_t kMaxRanks = 1 << 16;
 /// Elements of a bucket that a block adds up in shared memory.
@@ -39,7 +39,7 @@ MessageBuffers MessageBuffers::of(MLIRContext *context, int32_t code,
   Type word = IntegerType::get(context, 32);
   MessageBuffers buffers;
   buffers.message = MemRefType::get(
-      {abi::getMessageBytes(code, elements, kept) / kWordBytes}, word);
+      {abi::getPayloadBytes(code, elements, kept) / kWordBytes}, word);
   if (code == INGOT_TOPK)
     buffers.counts = MemRefType::get(
         {static_cast<int64_t>(llvm::divideCeil(elements, getChunk(elements)))},

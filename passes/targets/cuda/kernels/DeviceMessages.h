@@ -2,7 +2,7 @@
 //===----------------------------------------------------------------------===//
 //
 // GPU functions that encode payloads of compressed buckets, and sum decoded
-// payloads (header private to this target). runtime/abi/Message.h defines the
+// payloads (header private to this target). runtime/abi/Payload.h defines the
 // format of payloads; here they consist of words of 32 bits.
 //
 //===----------------------------------------------------------------------===//
@@ -11,7 +11,7 @@
 #define INGOT_PASSES_TARGETS_CUDA_KERNELS_DEVICEMESSAGES_H
 
 #include "passes/targets/cuda/kernels/DeviceFunction.h"
-#include "runtime/abi/Message.h"
+#include "runtime/abi/Payload.h"
 
 namespace ingot::codegen {
 

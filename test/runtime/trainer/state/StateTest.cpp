@@ -74,7 +74,7 @@ protected:
 TEST_F(StateTest, Halves) {
   std::vector<float> whole = initialize(1);
   manifest.states[0].halves = {"w/bf16", "w/lower"};
-  addState("w/bf16", StateRole::LowCopy, DType::BF16, {4000}, 0);
+  addState("w/bf16", StateRole::ComputeCopy, DType::BF16, {4000}, 0);
   addState("w/lower", StateRole::LowerHalf, DType::I16, {4000}, 8192);
   for (size_t i : {2, 3}) {
     manifest.states[i].init = InitKind::Copy;
