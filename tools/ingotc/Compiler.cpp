@@ -252,6 +252,9 @@ bool Compiler::makeKernels(DeviceCode &device) {
 int Compiler::plan() {
   DialectRegistry registry;
   registerIngotDialects(registry);
+  // Fails before the model is compiled, not after.
+  if (options.emit == "exe" && !options.output.empty())
+    checkRuntime(target.getRuntime().str());
   if (options.emit == "ptx" && pipeline.target == "cpu")
     throw runtime::usageError("--emit", "a CPU has no PTX",
                               "add --target cuda");

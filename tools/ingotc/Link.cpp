@@ -60,7 +60,8 @@ std::string runtimeDirectory() {
 }
 
 /// Returns the list of what trainers are linked from
-/// (tools/cmake/TrainerLink.cmake).
+/// (tools/cmake/TrainerLink.cmake). Throws runtime::Error unless all of it is
+/// there: a build of `ingotc` alone leaves out what is linked for GPUs.
 std::vector<LinkLine> readLinkFile(const std::string &directory,
                                    const std::string &target) {
   std::ifstream file(directory + "/link-" + target + ".txt");
@@ -78,8 +79,16 @@ std::vector<LinkLine> readLinkFile(const std::string &directory,
     std::istringstream words(text);
     LinkLine line;
     words >> line.kind >> line.path;
-    if (line.kind != "option")
-      line.path = directory + "/" + line.path;
+    if (line.kind != "option") {
+      std::string path = directory + "/" + line.path;
+      if (!fs::exists(path))
+        throw failure(directory,
+                      "the trainer runtime for " + target + " lacks " +
+                          line.path,
+                      "build all targets (cmake --build --preset release), and "
+                      "keep bin and lib side by side");
+      line.path = path;
+    }
     lines.push_back(line);
   }
   return lines;
@@ -158,6 +167,10 @@ void runLinker(const std::string &linker, const std::vector<std::string> &args,
 }
 
 } // namespace
+
+void ingot::checkRuntime(const std::string &target) {
+  readLinkFile(runtimeDirectory(), target);
+}
 
 void ingot::linkTrainer(const LinkInput &input, const std::string &output) {
   std::string directory = runtimeDirectory();

@@ -23,6 +23,10 @@ struct LinkInput {
   bool dataParallel = false;
 };
 
+/// Throws runtime::Error unless everything that trainers for `target` are
+/// linked from is there.
+void checkRuntime(const std::string &target);
+
 /// Links the executable `output` with LLD and the prebuilt runtime, and puts
 /// the shared libraries it needs into `output`.libs. Nothing is left behind on
 /// failure. Throws runtime::Error.

@@ -3,7 +3,6 @@
 #include "dialects/ingot/ir/Dialect.h"
 
 #include "dialects/ingot/builders/Builders.h"
-#include "dialects/ingot/support/Verification.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -18,18 +17,13 @@ using namespace ingot;
 #include "dialects/ingot/ir/Dialect.cpp.inc"
 #define GET_ATTRDEF_CLASSES
 #include "dialects/ingot/Attributes.cpp.inc"
-#define GET_OP_CLASSES
-#include "dialects/ingot/Ops.cpp.inc"
 
 void IngotDialect::initialize() {
   addAttributes<
 #define GET_ATTRDEF_LIST
 #include "dialects/ingot/Attributes.cpp.inc"
       >();
-  addOperations<
-#define GET_OP_LIST
-#include "dialects/ingot/Ops.cpp.inc"
-      >();
+  registerIngotDialectOperations(this);
 }
 
 Operation *IngotDialect::materializeConstant(OpBuilder &builder,

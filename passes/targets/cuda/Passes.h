@@ -8,8 +8,6 @@
 #ifndef INGOT_PASSES_TARGETS_CUDA_PASSES_H
 #define INGOT_PASSES_TARGETS_CUDA_PASSES_H
 
-#include "mlir/Dialect/GPU/IR/GPUDialect.h"
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
 #include <memory>

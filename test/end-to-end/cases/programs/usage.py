@@ -2,6 +2,7 @@
 """Wrong use of the compiler and of trainers: exit status and message."""
 
 import random
+import shutil
 
 import numpy as np
 import onnx
@@ -75,6 +76,22 @@ def unwritable(ingot):
     result = ingot.run(ingot.ingotc(MODEL, "-o", "/proc/nothing/trainer", *FLAGS))
     check(result.status in (1, 2, 3), f"exit {result.status}")
     check(result.err.startswith("error: "), f"message {result.err!r}")
+
+
+@case("ingotc-runtime-incomplete")
+def runtime_incomplete(ingot):
+    """A build of ingotc alone lacks what trainers for GPUs are linked from."""
+    tree = ingot.path("tree")
+    (tree / "bin").mkdir(parents=True)
+    (tree / "lib" / "ingot").mkdir(parents=True)
+    compiler = shutil.copy2(ingot.ingotc()[0], tree / "bin")
+    (tree / "lib" / "ingot" / "link-cuda.txt").write_text("bundle libs/libingot_cuda.so\n")
+    trainer = ingot.path("trainer")
+    command = [compiler, MODEL, *FLAGS, "-o", trainer]
+    error = ingot.check_error([*command, "--target", "cuda"], 3, "runtime for cuda", "libs/libingot_cuda.so").err
+    check("cmake --build --preset release" in error, f"no hint how to build it: {error!r}")
+    ingot.check_error(command, 3, "runtime for cpu is not there")
+    check(not trainer.exists(), "a trainer is left behind")
 
 
 @case("ingotc-unsupported-ops")
