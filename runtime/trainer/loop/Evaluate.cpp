@@ -68,7 +68,7 @@ ingot::runtime::evaluate(Session &session, const Datasets &datasets,
                      sums[Correct] += session.readScalar(results, "correct");
                  });
   }
-  session.sayNotes(console);
+  session.printNotes(console);
   if (evaluated == 0)
     throw badInput("--eval-data",
                    fmt::format("{} samples, fewer than a batch of {}, and "
@@ -121,7 +121,7 @@ void ingot::runtime::predict(
                    column.bytes.append(session.getOutput(*column.spec),
                                        column.rowBytes * count);
                });
-  session.sayNotes(console);
+  session.printNotes(console);
   ZipWriter writer(path);
   for (const Column &column : columns) {
     std::vector<int64_t> shape = column.spec->shape;

@@ -5,9 +5,8 @@ import json
 import re
 import shlex
 
-from harness import ROOT, case, check
-
 from cases.programs.variants import write_model
+from harness import ROOT, case, check
 
 DIGITS = [ROOT / "docs/examples/digits/digits.onnx", "--loss", "cross-entropy", "--batch", "8"]
 BYTES = [ROOT / "docs/examples/bytes/bytes.onnx", "--loss", "cross-entropy", "--batch", "2"]
@@ -59,7 +58,9 @@ repeats("rounding", *DIGITS, *RANKS, "--grad-comm", "bf16", "--zero", "1")
 repeats("budget-bytes", *BYTES, "--memory-budget", "24 MiB")
 repeats("budget-percent", *BYTES, "--memory-budget", "60%", "--remat", "save=softmax", "--remat", "recompute=gelu|norm")
 repeats("accumulation", *DIGITS, "--grad-accumulation", "4", "--no-decay", "bias", has=["@accumulate_step"])
-repeats("parameters", *DIGITS, "--freeze", "^bn[0-9]{1,2}\\.|it's", "--trainable", 'conv|fc|"', has=["ingot.state frozen"])
+repeats(
+    "parameters", *DIGITS, "--freeze", "^bn[0-9]{1,2}\\.|it's", "--trainable", 'conv|fc|"', has=["ingot.state frozen"]
+)
 repeats("kernels", *DIGITS, "--precision", "bf16", emit="mlir", has=["ingot.fusion"])
 
 
