@@ -151,14 +151,16 @@ constexpr int64_t getScratchBytes(const ingot_matmul_desc &desc,
                      desc.m >= kGemmManyRows;
   if (keepsPanels)
     packed = std::max(packed, b + machine.threads * panel);
-  int64_t rounded = convertedBytes(machine, desc.c_type, sums);
-  // Complete sums of a panel are rounded without waiting for the others.
-  if (rounded != 0 && machine.packsHalves && isWhole)
-    rounded = std::max(rounded, machine.threads * rows * blocking.columns * 4);
-  packed += rounded;
-  if (machine.packsHalves)
-    return packed;
-  return packed +
+  if (machine.packsHalves) {
+    // Complete sums of a panel are rounded without waiting for the others.
+    int64_t complete =
+        isWhole ? machine.threads * rows * blocking.columns * 4 : 0;
+    return desc.c_type == INGOT_F32
+               ? packed
+               : packed +
+                     std::max(complete, alignTo(sums * 4, INGOT_ALIGNMENT));
+  }
+  return packed + convertedBytes(machine, desc.c_type, sums) +
          convertedBytes(machine, desc.a_type, desc.batch * desc.m * desc.k) +
          convertedBytes(machine, desc.b_type, desc.batch * desc.k * desc.n);
 }
