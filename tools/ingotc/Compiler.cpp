@@ -15,7 +15,7 @@
 #include "mlir/Remark/RemarkStreamer.h"
 #include "passes/Pipeline.h"
 #include "passes/Registration.h"
-#include "passes/targets/host/Manifest.h"
+#include "passes/targets/host/BuildManifest.h"
 #include "passes/targets/host/Object.h"
 #include "passes/targets/host/Passes.h"
 #include "runtime/checkpoint/SafeTensors.h"

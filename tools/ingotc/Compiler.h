@@ -8,7 +8,7 @@
 #ifndef INGOT_TOOLS_INGOTC_COMPILER_H
 #define INGOT_TOOLS_INGOTC_COMPILER_H
 
-#include "tools/ingotc/Options.h"
+#include "tools/ingotc/CompilerOptions.h"
 
 namespace ingot {
 

@@ -56,6 +56,7 @@ HINTS = {
     "top-level": "move it into a folder of the tree; a new convention is listed in tools/scripts/lint_layout.py",
     "name-chain": "pass FooBar, option --ingot-foo-bar, FooBar.cpp under passes,"
     " foo-bar.mlir or foo-bar-*.mlir under test/passes",
+    "header-name": "name the header after what is in it, so that a search finds one",
     "line-width": f"wrap it: at most {MAX_COLUMNS} columns outside of tables, code blocks and URLs",
     "glossary": f"use the standard term; {GLOSSARY} lists them",
     "stale-reference": "name a path that exists, from the root of the tree; placeholders are in capitals",
@@ -151,6 +152,21 @@ def check_name_chain(tree):
                 tree.error("name-chain", path, line, f"pass {name} has no {name}.cpp")
             if not any(re.fullmatch(rf"{words}(-.*)?\.mlir", test) for test in tests):
                 tree.error("name-chain", path, line, f"pass {name} has no test {words}.mlir")
+
+
+# Each folder of passes declares its own in a Passes.h.
+SHARED_HEADERS = {"Passes.h"}
+
+
+def check_header_names(tree):
+    headers = {}
+    for name in tree.files:
+        path = pathlib.PurePosixPath(name)
+        if path.suffix == ".h" and path.name not in SHARED_HEADERS:
+            headers.setdefault(path.name.lower(), []).append(name)
+    for names in headers.values():
+        for name in names[1:]:
+            tree.error("header-name", name, 1, f"{names[0]} has the same name")
 
 
 def check_line_widths(tree):
@@ -301,6 +317,7 @@ CHECKS = [
     check_folder_sizes,
     check_top_level,
     check_name_chain,
+    check_header_names,
     check_line_widths,
     check_glossary,
     check_references,

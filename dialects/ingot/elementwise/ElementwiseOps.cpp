@@ -10,7 +10,7 @@
 
 #include "dialects/ingot/builders/Builders.h"
 #include "dialects/ingot/ir/Dialect.h"
-#include "dialects/ingot/support/Folding.h"
+#include "dialects/ingot/support/ConstantFolding.h"
 #include <cmath>
 
 using namespace mlir;

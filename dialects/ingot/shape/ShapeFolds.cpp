@@ -8,7 +8,7 @@
 
 #include "dialects/ingot/builders/Builders.h"
 #include "dialects/ingot/ir/Dialect.h"
-#include "dialects/ingot/support/Folding.h"
+#include "dialects/ingot/support/ConstantFolding.h"
 #include "dialects/ingot/support/Verification.h"
 
 using namespace mlir;

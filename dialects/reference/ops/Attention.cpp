@@ -4,7 +4,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/reference/Registry.h"
-#include "dialects/reference/ops/Philox.h"
+#include "dialects/reference/ops/ReferencePhilox.h"
 
 #include <cmath>
 #include <limits>

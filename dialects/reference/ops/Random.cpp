@@ -4,7 +4,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/reference/Registry.h"
-#include "dialects/reference/ops/Philox.h"
+#include "dialects/reference/ops/ReferencePhilox.h"
 
 using namespace mlir;
 using namespace ingot;

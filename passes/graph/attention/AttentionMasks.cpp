@@ -3,7 +3,7 @@
 #include "passes/graph/attention/AttentionMasks.h"
 
 #include "dialects/ingot/attention/PlainAttention.h"
-#include "dialects/ingot/support/Folding.h"
+#include "dialects/ingot/support/ConstantFolding.h"
 #include <numeric>
 
 using namespace mlir;

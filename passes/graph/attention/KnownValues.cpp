@@ -3,7 +3,7 @@
 #include "passes/graph/attention/KnownValues.h"
 
 #include "dialects/ingot/builders/Builders.h"
-#include "dialects/ingot/support/Folding.h"
+#include "dialects/ingot/support/ConstantFolding.h"
 
 using namespace mlir;
 using namespace ingot;

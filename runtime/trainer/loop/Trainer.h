@@ -15,7 +15,7 @@
 #include "runtime/observe/MetricsLog.h"
 #include "runtime/observe/Progress.h"
 #include "runtime/trainer/loop/Session.h"
-#include "runtime/trainer/options/Options.h"
+#include "runtime/trainer/options/TrainerOptions.h"
 
 #include <deque>
 #include <memory>

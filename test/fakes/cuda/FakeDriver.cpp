@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "test/fakes/cuda/CallOrder.h"
 #include "test/fakes/cuda/Fakes.h"
-#include "test/fakes/cuda/Order.h"
 
 #include <cuda.h>
 #include <map>

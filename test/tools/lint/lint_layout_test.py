@@ -80,6 +80,11 @@ class Layout(unittest.TestCase):
     def clean(self, files):
         self.assertEqual(lint({**GOOD, **files}), (0, []))
 
+    def test_header_names(self):
+        copy = "runtime/FoldScales.h"
+        self.finds(f"{copy}:1: passes/graph/FoldScales.h has the same name", {copy: f"// {LICENSE}"})
+        self.clean({"passes/graph/Passes.h": f"// {LICENSE}", "passes/fusion/Passes.h": f"// {LICENSE}"})
+
     def test_long_files(self):
         for name, comment in {
             "passes/a.cpp": "//",

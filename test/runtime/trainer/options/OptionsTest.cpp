@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/trainer/options/Options.h"
+#include "runtime/trainer/options/TrainerOptions.h"
 #include "test/runtime/TestSupport.h"
 
 using namespace ingot::runtime;

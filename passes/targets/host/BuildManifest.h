@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef INGOT_PASSES_TARGETS_HOST_MANIFEST_H
-#define INGOT_PASSES_TARGETS_HOST_MANIFEST_H
+#ifndef INGOT_PASSES_TARGETS_HOST_BUILDMANIFEST_H
+#define INGOT_PASSES_TARGETS_HOST_BUILDMANIFEST_H
 
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/Support/JSON.h"
@@ -22,4 +22,4 @@ llvm::json::Object buildManifest(mlir::ModuleOp module, WeightStorage weights);
 
 } // namespace ingot
 
-#endif // INGOT_PASSES_TARGETS_HOST_MANIFEST_H
+#endif // INGOT_PASSES_TARGETS_HOST_BUILDMANIFEST_H

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef INGOT_TOOLS_INGOTC_OPTIONS_H
-#define INGOT_TOOLS_INGOTC_OPTIONS_H
+#ifndef INGOT_TOOLS_INGOTC_COMPILEROPTIONS_H
+#define INGOT_TOOLS_INGOTC_COMPILEROPTIONS_H
 
 #include "dialects/ingot/target/Target.h"
 #include "frontends/onnx/import/Import.h"
@@ -61,4 +61,4 @@ template <typename T> T unwrap(llvm::Expected<T> value) {
 
 } // namespace ingot
 
-#endif // INGOT_TOOLS_INGOTC_OPTIONS_H
+#endif // INGOT_TOOLS_INGOTC_COMPILEROPTIONS_H

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "dialects/ingot/support/Folding.h"
+#include "dialects/ingot/support/ConstantFolding.h"
 
 #include "dialects/ingot/builders/Builders.h"
 #include "dialects/ingot/support/Verification.h"

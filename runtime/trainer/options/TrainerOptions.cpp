@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/trainer/options/Options.h"
+#include "runtime/trainer/options/TrainerOptions.h"
 
 #include "runtime/core/Error.h"
 

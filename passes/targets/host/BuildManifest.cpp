@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "passes/targets/host/Manifest.h"
+#include "passes/targets/host/BuildManifest.h"
 
 #include "dialects/exec/Exec.h"
 #include "dialects/ingot/ir/Diagnostics.h"

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef INGOT_RUNTIME_TRAINER_OPTIONS_OPTIONS_H
-#define INGOT_RUNTIME_TRAINER_OPTIONS_OPTIONS_H
+#ifndef INGOT_RUNTIME_TRAINER_OPTIONS_TRAINEROPTIONS_H
+#define INGOT_RUNTIME_TRAINER_OPTIONS_TRAINEROPTIONS_H
 
 #include "runtime/core/Manifest.h"
 #include "runtime/trainer/options/Schedule.h"
@@ -73,4 +73,4 @@ void checkRanks();
 
 } // namespace ingot::runtime
 
-#endif // INGOT_RUNTIME_TRAINER_OPTIONS_OPTIONS_H
+#endif // INGOT_RUNTIME_TRAINER_OPTIONS_TRAINEROPTIONS_H

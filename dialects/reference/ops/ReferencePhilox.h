@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef INGOT_DIALECTS_REFERENCE_OPS_PHILOX_H
-#define INGOT_DIALECTS_REFERENCE_OPS_PHILOX_H
+#ifndef INGOT_DIALECTS_REFERENCE_OPS_REFERENCEPHILOX_H
+#define INGOT_DIALECTS_REFERENCE_OPS_REFERENCEPHILOX_H
 
 #include <array>
 #include <cstdint>
@@ -23,4 +23,4 @@ double uniformAt(int64_t seed, int64_t step, uint32_t stream, int64_t position);
 
 } // namespace ingot::reference
 
-#endif // INGOT_DIALECTS_REFERENCE_OPS_PHILOX_H
+#endif // INGOT_DIALECTS_REFERENCE_OPS_REFERENCEPHILOX_H

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "tools/ingotc/Options.h"
+#include "tools/ingotc/CompilerOptions.h"
 
 #include "dialects/ingot/ir/Diagnostics.h"
 #include "passes/Registration.h"

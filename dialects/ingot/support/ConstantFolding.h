@@ -8,8 +8,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef INGOT_DIALECTS_INGOT_SUPPORT_FOLDING_H
-#define INGOT_DIALECTS_INGOT_SUPPORT_FOLDING_H
+#ifndef INGOT_DIALECTS_INGOT_SUPPORT_CONSTANTFOLDING_H
+#define INGOT_DIALECTS_INGOT_SUPPORT_CONSTANTFOLDING_H
 
 #include "dialects/ingot/ir/Dialect.h"
 #include "llvm/ADT/APFloat.h"
@@ -105,4 +105,4 @@ llvm::SmallVector<int64_t> rowMajorSteps(llvm::ArrayRef<int64_t> shape);
 
 } // namespace ingot::detail
 
-#endif // INGOT_DIALECTS_INGOT_SUPPORT_FOLDING_H
+#endif // INGOT_DIALECTS_INGOT_SUPPORT_CONSTANTFOLDING_H
