@@ -13,7 +13,7 @@ using namespace mlir;
 using namespace ingot;
 
 StepGraph::StepGraph(Signature signature, const Target &target)
-    : signature(signature) {
+    : signature(signature), alignment(target.getAlignment()) {
   for (Operation &op : signature.getFunction().getBody().front())
     position[&op] = position.size();
   findStates();
@@ -356,7 +356,9 @@ StepGraph::Lifetimes StepGraph::getLifetimes(ArrayRef<unsigned> order,
   result.ofBuffer.assign(buffers.size(), none);
   result.ofScratch.assign(nodes.size(), -1);
   auto add = [&](int64_t bytes, int64_t first, int64_t last) {
-    result.intervals.push_back({bytes, reuse ? first : 0, reuse ? last : end});
+    result.intervals.push_back(
+        {static_cast<int64_t>(llvm::alignTo(bytes, alignment)),
+         reuse ? first : 0, reuse ? last : end});
     return static_cast<unsigned>(result.intervals.size() - 1);
   };
   for (auto [i, buffer] : llvm::enumerate(buffers))

@@ -123,8 +123,9 @@ public:
   getLazyOrder(llvm::ArrayRef<unsigned> originals) const;
   /// Returns the nodes in the function's order.
   llvm::SmallVector<unsigned> getProgramOrder() const;
-  /// Returns the lifetimes of memory under an order. Without `reuse`,
-  /// everything is always live.
+  /// Returns the lifetimes of memory under an order, with sizes that are
+  /// multiples of the target's alignment. Without `reuse`, everything is always
+  /// live.
   Lifetimes getLifetimes(llvm::ArrayRef<unsigned> order,
                          bool reuse = true) const;
   /// Returns the size of the arena for the function's order.
@@ -138,7 +139,8 @@ public:
 
 private:
   /// Creates an empty graph of the same function.
-  explicit StepGraph(Signature signature) : signature(signature) {}
+  StepGraph(Signature signature, int64_t alignment)
+      : signature(signature), alignment(alignment) {}
   void findStates();
   bool canReplace(mlir::BlockArgument oldValue, mlir::Value newValue) const;
   void addNodes(const Target &target);
@@ -148,6 +150,8 @@ private:
   void findParts(unsigned index);
 
   Signature signature;
+  /// The target's alignment, of which the bytes of all lifetimes are multiples.
+  int64_t alignment;
   llvm::DenseMap<mlir::Operation *, unsigned> position;
   /// The tensors in the state block.
   llvm::DenseMap<mlir::Value, mlir::FlatSymbolRefAttr> inState;

@@ -119,7 +119,7 @@ def GridKernel : Struct<"ingot_grid_kernel", [
     }]>,
     Field<I32, "grid", "The number of blocks.">, Field<I32, "block", "The number of threads of a block.">,
     Field<I32, "buffers", "The number of buffers.">,
-    Field<I32, "shared_bytes", "Memory that the threads of a block share.">,
+    Field<I32, "shared_bytes", "The shared memory that the function declares for a block.">,
     Field<I32, "any_grid", "Whether the kernel computes the same with any number of blocks.">, ReservedField<>,
     Field<I64, "extent", [{
       If not 0, the kernel runs a range of that many iterations: behind the buffers it takes the first one and the end,

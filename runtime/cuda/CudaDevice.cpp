@@ -2,11 +2,14 @@
 
 #include "runtime/cuda/CudaDevice.h"
 
+#include "runtime/comm/Communicator.h"
+#include "runtime/core/DType.h"
 #include "runtime/core/Error.h"
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <string_view>
 
 using namespace ingot::runtime;
@@ -23,13 +26,20 @@ static std::string getArchName(int major, int minor) {
   return "sm_" + std::to_string(major) + std::to_string(minor);
 }
 
-/// The number of this rank among those on this machine.
+/// The number of this rank among those on this machine, as MPI's launchers,
+/// torchrun and Slurm say.
 static int getLocalRank() {
-  for (const char *variable :
-       {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"})
+  for (const char *variable : {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",
+                               "LOCAL_RANK", "SLURM_LOCALID"})
     if (const char *value = std::getenv(variable))
       return std::max(0, std::atoi(value));
   return 0;
+}
+
+/// Whether the launcher, or the user, leaves this rank a single GPU.
+static bool isBoundToOneGpu() {
+  const char *visible = std::getenv("CUDA_VISIBLE_DEVICES");
+  return visible && *visible && !std::strchr(visible, ',');
 }
 
 CudaDevice::CudaDevice(const ingot_module_t &module, const Manifest &manifest)
@@ -51,15 +61,14 @@ CudaDevice::~CudaDevice() {
   for (CUstream queue : {inputStream, stream})
     if (queue)
       (void)driver.cuStreamSynchronize(queue);
+  // A graph that holds exchanges of NCCL keeps its communicator alive.
+  dropRecordings();
   nccl.reset();
   attention.reset();
   dnn.reset();
   blasLt.reset();
   launches.reset();
   tuner.reset();
-  for (auto &[key, recording] : recordings)
-    if (recording.graph)
-      (void)driver.cuGraphExecDestroy(recording.graph);
   for (const std::vector<CUevent> &events : {marks, freeTimers})
     for (CUevent event : events)
       (void)driver.cuEventDestroy(event);
@@ -76,6 +85,14 @@ CudaDevice::~CudaDevice() {
   (void)driver.cuDevicePrimaryCtxRelease(gpu);
 }
 
+void CudaDevice::dropRecordings() {
+  // The driver puts off the destruction of a graph that runs.
+  for (auto &[key, recording] : recordings)
+    if (recording.graph)
+      (void)driver.cuGraphExecDestroy(recording.graph);
+  recordings.clear();
+}
+
 void CudaDevice::openGpu() {
   int count = 0;
   driver.check(driver.cuDeviceGetCount(&count), "counting GPUs");
@@ -83,7 +100,8 @@ void CudaDevice::openGpu() {
     throw failure("CUDA", "no GPU can be used",
                   "check CUDA_VISIBLE_DEVICES and nvidia-smi, or compile with "
                   "--target cpu");
-  int local = getLocalRank();
+  // A launcher may have left each rank one GPU to see.
+  int local = count == 1 && isBoundToOneGpu() ? 0 : getLocalRank();
   if (local >= count)
     throw failure("CUDA",
                   "rank " + std::to_string(local) + " of this machine has no " +
@@ -110,8 +128,9 @@ void CudaDevice::loadCode(const ingot_module_t &module) {
   if (module.device_code_bytes != 0)
     result = driver.cuModuleLoadDataEx(&code, module.device_code, 0, nullptr,
                                        nullptr);
-  // The driver compiles PTX for later architectures.
-  if (result == CUDA_ERROR_NO_BINARY_FOR_GPU && module.device_ptx)
+  // The driver compiles PTX for later architectures, and where it does not know
+  // the form of the machine code.
+  if (result != CUDA_SUCCESS && module.device_ptx)
     result = driver.cuModuleLoadDataEx(&code, module.device_ptx, 0, nullptr,
                                        nullptr);
   if (result == CUDA_ERROR_NO_BINARY_FOR_GPU ||
@@ -244,8 +263,10 @@ void CudaDevice::wait(Mark mark) {
   CUevent event = marks[mark];
   CUresult state = driver.cuEventQuery(event);
   if (state == CUDA_ERROR_NOT_READY) {
-    if (nccl)
-      nccl->wait(event);
+    if (std::string problem = nccl ? nccl->wait(event) : ""; !problem.empty()) {
+      dropRecordings();
+      nccl->abandon(problem);
+    }
     state = driver.cuEventSynchronize(event);
   }
   driver.check(state, "running on the GPU");
@@ -283,7 +304,7 @@ void CudaDevice::run(ingot_context &context, int32_t index,
       call(context, function);
       if (launches && launches->hasTrials())
         waitForRuns();
-      recording.isTuned = !launches || launches->finishRun();
+      recording.isTuned = !launches || isTunedEverywhere(context);
       if (std::string problem = tuner ? tuner->takeProblem() : "";
           !problem.empty())
         context.notes.push_back("the choice of --tune is not kept: " + problem);
@@ -302,6 +323,15 @@ void CudaDevice::run(ingot_context &context, int32_t index,
     if (context.profiling)
       collectTimes(context);
   });
+}
+
+/// Whether no rank has launches of the function left to tune. All ranks record
+/// it in the same run: what one captures, others would not answer.
+bool CudaDevice::isTunedEverywhere(const ingot_context &context) {
+  float untuned = launches->finishRun() ? 0 : 1;
+  if (context.ranks)
+    context.ranks->allReduce(&untuned, 1, DType::F32, "the state of --tune");
+  return untuned == 0;
 }
 
 /// Runs a function. The all-gathers that the last one deferred overlap with it,
@@ -366,8 +396,9 @@ void CudaDevice::launch(const ingot_context &context,
     arguments.insert(arguments.end(), {&range.begin, &range.end});
   }
   auto put = [&](int32_t blocks) {
+    // All shared memory is declared by the kernels themselves.
     driver.check(driver.cuLaunchKernel(function, blocks, 1, 1, kernel.block, 1,
-                                       1, kernel.shared_bytes, stream,
+                                       1, /*sharedMemBytes=*/0, stream,
                                        arguments.data(), nullptr),
                  kernel.name);
   };
@@ -392,7 +423,7 @@ void CudaDevice::clear(void *to, size_t bytes) {
 
 BlasLt &CudaDevice::getBlasLt() {
   if (!blasLt)
-    blasLt = std::make_unique<BlasLt>(stream, tuner.get());
+    blasLt = std::make_unique<BlasLt>(driver, stream, tuner.get());
   return *blasLt;
 }
 

@@ -102,7 +102,11 @@ private:
   CUevent makeEvent(unsigned flags);
   std::string describeLack() const;
   void call(ingot_context &context, ingot_step_fn function);
+  /// Destroys the graphs of all functions. NCCL's communicator can be destroyed
+  /// or aborted only afterwards: it waits for the graphs that hold it.
+  void dropRecordings();
   CUgraphExec record(ingot_context &context, ingot_step_fn function);
+  bool isTunedEverywhere(const ingot_context &context);
   void waitForRuns();
   CUevent takeTimer();
   void collectTimes(ingot_context &context);

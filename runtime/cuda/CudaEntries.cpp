@@ -103,8 +103,7 @@ static void convolve(ingot_context *context, const ingot_conv_desc *desc,
                      elements * getSize(getDType(desc->type)));
       return;
     }
-    device.getDnn().convolve(*context, *desc, result, input, filter, output,
-                             scratch);
+    device.getDnn().convolve(*desc, result, input, filter, output, scratch);
   });
 }
 

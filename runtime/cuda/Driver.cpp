@@ -6,14 +6,15 @@
 
 using namespace ingot::runtime;
 
-// The name after cuda.h's redirection.
+// The name after cuda.h's redirection. Drivers from before the latest version
+// of a function have it under its plain name.
 #define INGOT_SYMBOL_OF(name) #name
 #define INGOT_SYMBOL(name) INGOT_SYMBOL_OF(name)
 
 Driver::Driver()
     : library("libcuda.so.1",
               "install the NVIDIA driver, or compile with --target cpu") {
-#define INGOT_LOAD(name) library.load(name, INGOT_SYMBOL(name));
+#define INGOT_LOAD(name) library.load(name, INGOT_SYMBOL(name), #name);
   INGOT_CUDA_DRIVER_FUNCTIONS(INGOT_LOAD)
 #undef INGOT_LOAD
   CUresult result = cuInit(0);
@@ -22,12 +23,12 @@ Driver::Driver()
                   "check with nvidia-smi, or compile with --target cpu");
   int version = 0;
   check(cuDriverGetVersion(&version), "asking for the driver's version");
-  if (version / 1000 < CUDA_VERSION / 1000)
+  major = version / 1000;
+  if (major < kOldestToolkit)
     throw failure("CUDA",
                   "the driver is for CUDA " + std::to_string(version / 1000) +
                       "." + std::to_string(version % 1000 / 10) +
-                      ", the trainer needs " +
-                      std::to_string(CUDA_VERSION / 1000),
+                      ", the trainer needs " + std::to_string(kOldestToolkit),
                   "install a later NVIDIA driver");
 }
 

@@ -67,6 +67,8 @@ public:
   INGOT_CUDA_DRIVER_FUNCTIONS(INGOT_DECLARE)
 #undef INGOT_DECLARE
 
+  /// The major version of CUDA that the driver is for.
+  int getMajor() const { return major; }
   /// Throws failure naming `action` unless `result` is success.
   void check(CUresult result, const char *action) const;
   /// Returns the driver's description of `result`.
@@ -74,6 +76,7 @@ public:
 
 private:
   Library library;
+  int major = 0;
 };
 
 } // namespace ingot::runtime

@@ -3,7 +3,8 @@
 //
 // Runs what MakeCases.cpp made on the GPU, each function twice, and compares
 // with the interpreter's results and with itself. One line of JSON per
-// function: {"case", "ok", "difference"}.
+// function: {"library", "case", "ok", "difference"}; a library that does not
+// run at all has a line without a function.
 //
 //===----------------------------------------------------------------------===//
 
@@ -49,6 +50,7 @@ private:
                                const std::vector<Value> &arguments,
                                const std::vector<Value> &results);
 
+  const char *path;
   const ingot_module_t *module;
   json description;
   Manifest manifest;
@@ -61,7 +63,7 @@ private:
 };
 } // namespace
 
-Library::Library(const char *path) {
+Library::Library(const char *path) : path(path) {
   void *handle = dlopen(path, RTLD_NOW);
   if (!handle)
     throw failure(path, dlerror(), "make the cases again");
@@ -159,6 +161,12 @@ static std::string compare(const std::string &got, const Value &expected) {
   return "";
 }
 
+/// Prints a line that is there even if the next function crashes.
+static void print(const json &line) {
+  std::printf("%s\n", line.dump().c_str());
+  std::fflush(stdout);
+}
+
 bool Library::run() {
   bool all = true;
   for (const json &item : description["functions"]) {
@@ -180,11 +188,12 @@ bool Library::run() {
       difference = error.getWhere() + ": " + error.getWhat();
     }
     all &= difference.empty();
-    json line = {{"case", name},
+    json line = {{"library", path},
+                 {"case", name},
                  {"ok", difference.empty()},
                  {"difference", difference},
                  {"notes", notes}};
-    std::printf("%s\n", line.dump().c_str());
+    print(line);
   }
   return all;
 }
@@ -195,8 +204,11 @@ int main(int argc, char **argv) {
     try {
       all &= Library(argv[i]).run();
     } catch (const Error &error) {
-      std::fputs(error.format().c_str(), stderr);
-      return 1;
+      all = false;
+      print({{"library", argv[i]},
+             {"case", ""},
+             {"ok", false},
+             {"difference", error.getWhere() + ": " + error.getWhat()}});
     }
   return all ? 0 : 1;
 }

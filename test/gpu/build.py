@@ -134,7 +134,7 @@ def main():
     copy_libraries(options.folder, options.build)
     cases = make_cases(options.folder, options.build, options.arch)
     trainers = make_trainers(options.folder, options.build, options.arch)
-    for script in ["test/gpu/check.py", "test/bench/models.py"]:
+    for script in ["test/gpu/check.py", "test/gpu/timeline.py", "test/bench/models.py"]:
         shutil.copy(os.path.join(ROOT, script), options.folder)
     commit = run("git", "-C", ROOT, "describe", "--always", "--dirty").strip()
     with open(os.path.join(options.folder, "plan.json"), "w") as file:

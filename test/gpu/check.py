@@ -20,6 +20,8 @@ import subprocess
 import sys
 import time
 
+from timeline import merge, read_timeline, total
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 # Dense peak rates in FLOP/s by name of the GPU and precision; NVIDIA's data sheets.
 PEAKS = {
@@ -31,6 +33,15 @@ PEAKS = {
 LOSS_TOLERANCE = {"fp32": 1e-3, "bf16": 2e-2, "fp16": 2e-2}
 # What attention within a step has to reach of cuDNN's speed alone.
 ATTENTION_SHARE = 0.95
+# What a memory-bound kernel has to reach of the bandwidth of a copy.
+COPY_SHARE = 0.85
+# What steps have to reach: of the fastest of PyTorch's modes, of its eager mode, of the GPU's peak rate, and of
+# PyTorch's peak memory at most.
+BARS = {
+    "gpt2:8x1024": {"ratio": 1.15, "mfu": 0.5, "memory": 0.8},
+    "gpt2:16x1024": {"ratio": 1.15, "mfu": 0.5, "memory": 0.8},
+    "mlp": {"eager_ratio": 5},
+}
 SECTIONS = {}
 
 
@@ -48,6 +59,22 @@ class Skip(Exception):
     pass
 
 
+def add_library_folders(python):
+    """Lets trainers find CUDA's libraries where they are packages of that Python, as they are beside PyTorch."""
+    code = "import glob, nvidia; [print(f) for p in nvidia.__path__ for f in glob.glob(p + '/**/lib', recursive=True)]"
+    done = subprocess.run([python, "-c", code], capture_output=True, text=True)
+    folders = done.stdout.split("\n") + [os.environ.get("LD_LIBRARY_PATH", "")]
+    os.environ["LD_LIBRARY_PATH"] = ":".join(folder for folder in folders if folder)
+
+
+def judge(problems, what, value, least=None, most=None):
+    """Adds a problem if a figure that is known misses its bar."""
+    if value is None or (least is None or value >= least) and (most is None or value <= most):
+        return
+    bar = f"at least {least}" if least is not None else f"at most {most}"
+    problems.append(f"{what} is {value:.3g}, asked {bar}")
+
+
 class Check:
     def __init__(self, options):
         self.options = options
@@ -56,6 +83,7 @@ class Check:
         self.python = os.environ.get("INGOT_TORCH_PYTHON", sys.executable)
         self.gpu = None
         self.section_deadline = self.deadline
+        add_library_folders(self.python)
 
     def find_cases(self, ending):
         """The libraries of kernel tests whose names end so."""
@@ -81,6 +109,23 @@ class Check:
         if check and done.returncode != 0:
             raise RuntimeError(f"{' '.join(command[:3])}: exit {done.returncode}: {done.stderr.strip()[-400:]}")
         return done
+
+    def read_lines(self, *command):
+        """The whole lines that a command writes, whatever becomes of it, and what that is: "" for results, "timeout",
+        or how it ended."""
+        path = os.path.join(self.options.out, "lines.txt")
+        with open(path, "w") as file:
+            process = subprocess.Popen([str(word) for word in command], stdout=file, stderr=subprocess.PIPE, text=True)
+            try:
+                _, said = process.communicate(timeout=max(1, self.section_deadline - time.monotonic()))
+                # 1 says that a result differs.
+                problem = "" if process.returncode in (0, 1) else f"exit {process.returncode}: {said.strip()[-300:]}"
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.communicate()
+                problem = "timeout"
+        with open(path, errors="replace") as file:
+            return [line for line in file if line.endswith("\n")], problem
 
     def train(self, trainer, steps, *flags, env=None):
         """The log of a run."""
@@ -140,21 +185,37 @@ def machine(check):
 
 @section("Every op's kernels against the interpreter, twice with the same bits", 120)
 def kernels(check):
-    lines = []
-    for library in check.find_cases(".so"):
-        done = check.run(os.path.join(HERE, "ingot-gpu-run"), library, check=False)
-        name = os.path.basename(library)[:-3]
-        found = [json.loads(line) for line in done.stdout.splitlines()]
-        for line in found:
-            lines.append({**line, "case": name + "/" + line["case"]})
-        if done.returncode != 0 and all(line["ok"] for line in found):
-            lines.append({"case": name, "ok": False, "difference": done.stderr.strip()[-300:]})
+    rest = {os.path.basename(path)[:-3]: path for path in check.find_cases(".so")}
+    total, lines, problems = len(rest), [], []
+    # One process for all libraries, as starting CUDA takes a second. A crash costs one library.
+    while rest:
+        output, problem = check.read_lines(os.path.join(HERE, "ingot-gpu-run"), *rest.values())
+        done = []
+        for line in map(json.loads, output):
+            name = os.path.basename(line["library"])[:-3]
+            done.append(name)
+            lines.append({**line, "case": f"{name}/{line['case']}"})
+        if not problem:
+            break
+        if problem == "timeout":
+            problems.append(f"out of time in {done[-1] if done else 'the first library'}")
+            break
+        # The last one that has a line may have crashed after it.
+        crashed = next((name for name in rest if name not in done), done[-1] if done else next(iter(rest)))
+        problems.append(f"{crashed}: {problem}")
+        for name in [*done, crashed]:
+            rest.pop(name, None)
     failed = [f"{line['case']}: {line['difference']}" for line in lines if not line["ok"]]
     notes = sorted({note for line in lines for note in line.get("notes", [])})
     return {
-        "ok": bool(lines) and not failed,
-        "figures": {"functions": len(lines), "failed": len(failed), "notes": "; ".join(notes) or "none"},
-        "problems": failed,
+        "ok": bool(lines) and not failed and not problems,
+        "figures": {
+            "libraries": f"{len({line['library'] for line in lines})} of {total}",
+            "functions": len(lines),
+            "failed": len(failed),
+            "notes": "; ".join(notes) or "none",
+        },
+        "problems": problems + failed,
     }
 
 
@@ -217,6 +278,10 @@ def measure(check, trainer, modes, steps, timeout, rounds=2):
     best = [row[mode + "_ms"] for mode in modes if mode + "_ms" in row]
     if best:
         row["ratio"] = min(best) / row["ingot_ms"]
+    if "eager_ms" in row:
+        row["eager_ratio"] = row["eager_ms"] / row["ingot_ms"]
+    if "compile_bytes" in row:
+        row["memory"] = row["ingot_bytes"] / row["compile_bytes"]
     flops = sum(kernel["flops"] for kernel in plan["kernels"])
     row["tflops"] = flops / row["ingot_ms"] * 1e-9
     for name, peaks in PEAKS.items():
@@ -227,6 +292,16 @@ def measure(check, trainer, modes, steps, timeout, rounds=2):
     if trainer["model"].startswith("gpt"):
         row["tokens_per_s"] = math.prod(shape) / row["ingot_ms"] * 1e3
     return row
+
+
+def report_steps(rows, model):
+    """What a section of steps returns: its rows, and the bars that they miss."""
+    problems = []
+    for row in rows:
+        for name, bar in BARS.get(model, {}).items():
+            bound = {"most": bar} if name == "memory" else {"least": bar}
+            judge(problems, f"{row['trainer']}: {name}", row.get(name), **bound)
+    return {"ok": bool(rows) and not problems, "rows": rows, "problems": problems}
 
 
 @section("Memory-bound kernels as a share of the copy bandwidth", 60)
@@ -259,7 +334,12 @@ def bandwidth(check):
                 }
             )
     rows.sort(key=lambda row: -row["us"])
-    return {"ok": bool(rows), "figures": {"copy_gb_per_s": copy or "none: no PyTorch"}, "rows": rows[:40]}
+    problems = []
+    for row in rows[:40]:
+        if copy:
+            judge(problems, f"{row['kernel']}: share of a copy", row["share"], least=COPY_SHARE)
+    figures = {"copy_gb_per_s": copy or "none: no PyTorch"}
+    return {"ok": bool(rows) and not problems, "figures": figures, "rows": rows[:40], "problems": problems}
 
 
 @section("Attention in a step beside cuDNN's alone, causal, 16 heads of 64, bf16", 150)
@@ -291,59 +371,6 @@ def attention(check):
             problems.append(f"{tokens} tokens: not compared: {str(error)[-200:]}")
         rows.append(row)
     return {"ok": bool(rows) and not problems, "rows": rows, "problems": problems}
-
-
-def merge(intervals):
-    """Sorted, those that meet as one."""
-    merged = []
-    for begin, end in sorted(intervals):
-        if merged and begin <= merged[-1][1]:
-            merged[-1][1] = max(merged[-1][1], end)
-        else:
-            merged.append([begin, end])
-    return merged
-
-
-def total(intervals):
-    return sum(end - begin for begin, end in intervals)
-
-
-def read_timeline(path):
-    """Of a run that nsys recorded, with the steps that are one graph launch: the share of the time that the GPU was
-    busy, the longest gap, copies of inputs beside kernels, and launches that came while the step before still ran."""
-    base = sqlite3.connect(path)
-    launches = base.execute(
-        "SELECT r.start, r.correlationId FROM CUPTI_ACTIVITY_KIND_RUNTIME r JOIN StringIds s "
-        "ON r.nameId = s.id WHERE s.value LIKE 'cuGraphLaunch%' ORDER BY r.start"
-    ).fetchall()
-    kernels = base.execute("SELECT start, end, correlationId FROM CUPTI_ACTIVITY_KIND_KERNEL").fetchall()
-    # 1: from the host to the device.
-    copies = base.execute("SELECT start, end FROM CUPTI_ACTIVITY_KIND_MEMCPY WHERE copyKind = 1").fetchall()
-    others = base.execute("SELECT start, end FROM CUPTI_ACTIVITY_KIND_MEMCPY WHERE copyKind != 1").fetchall()
-    steps = []
-    for start, correlation in launches:
-        ran = merge((begin, end) for begin, end, of in kernels if of == correlation)
-        if ran:
-            steps.append((start, ran))
-    # The first launches still warm up.
-    steps = steps[2:]
-    if len(steps) < 2:
-        raise RuntimeError(f"{len(launches)} graph launches, of which {len(steps) + 2} have kernels")
-    first, last = steps[0][1][0][0], steps[-1][1][-1][1]
-    busy = merge([tuple(i) for _, ran in steps for i in ran] + [i for i in others if first <= i[0] and i[1] <= last])
-    gaps = [b - a for (_, a), (b, _) in zip(busy, busy[1:])]
-    inputs = [i for i in copies if first <= i[0] and i[1] <= last]
-    beside = sum(max(0, min(end, e) - max(begin, b)) for begin, end in inputs for b, e in busy)
-    ahead = sum(start < before[-1][1] for (_, before), (start, _) in zip(steps, steps[1:]))
-    figures = {
-        "steps_seen": len(steps),
-        "busy_share_seen": total(busy) / (last - first),
-        "longest_gap_us": max(gaps, default=0) * 1e-3,
-        "input_copies": len(inputs),
-        "input_copies_beside_kernels": beside / total(inputs) if inputs else "none",
-        "launched_before_the_last_ended": f"{ahead} of {len(steps) - 1}",
-    }
-    return figures, ahead
 
 
 @section("Where the time of a step goes: gpt2 124M in bf16 at 8 x 1024", 90)
@@ -447,7 +474,7 @@ def add_steps(model):
             for t in check.trainers(model)
             if t["precision"] != "fp16"
         ]
-        return {"ok": bool(rows), "rows": rows}
+        return report_steps(rows, model)
 
 
 for small in ("mlp", "gpt-mini", "resnet18", "gpt2"):
@@ -457,13 +484,13 @@ for small in ("mlp", "gpt-mini", "resnet18", "gpt2"):
 @section("gpt2 124M in bf16 at 8 x 1024, beside PyTorch", 330)
 def gpt2(check):
     rows = [measure(check, t, ["eager", "compile", "max-autotune"], 25, 150) for t in check.trainers("gpt2:8x1024")]
-    return {"ok": bool(rows), "rows": rows}
+    return report_steps(rows, "gpt2:8x1024")
 
 
 @section("gpt2 124M in bf16 at 16 x 1024, beside PyTorch", 330)
 def large(check):
     rows = [measure(check, t, ["compile", "max-autotune"], 25, 150) for t in check.trainers("gpt2:16x1024")]
-    return {"ok": bool(rows), "rows": rows}
+    return report_steps(rows, "gpt2:16x1024")
 
 
 @section("GPT-2 of 1.5 billion parameters in bf16: beside PyTorch, and at the batch that fits 80 GB", 450)
@@ -476,6 +503,11 @@ def xl(check):
     return {"ok": bool(rows), "rows": rows}
 
 
+# What says most comes first: a run may end after any of them.
+FIRST = ["machine", "gpt2", "kernels", "losses"]
+ORDER = FIRST + [name for name in SECTIONS if name not in FIRST]
+
+
 def format_value(value):
     return f"{value:.4g}" if isinstance(value, float) else " ".join(str(value).split())
 
@@ -484,7 +516,8 @@ def write_report(check, results):
     with open(os.path.join(check.options.out, "report.json"), "w") as file:
         json.dump({"commit": check.plan["commit"], "arch": check.plan["arch"], "sections": results}, file, indent=1)
     text = f"# GPU check of {check.plan['commit']} ({check.plan['arch']})\n"
-    for name, (title, _, _) in SECTIONS.items():
+    for name in ORDER:
+        title = SECTIONS[name][0]
         result = results.get(name, {"skipped": "not asked for"})
         state = f"did not run: {result['skipped']}" if "skipped" in result else "ok" if result["ok"] else "FAILED"
         text += f"\n## {title}\n\n{state}\n"
@@ -520,7 +553,8 @@ def main():
         if earlier["commit"] == check.plan["commit"]:
             results = earlier["sections"]
     ran = 0
-    for name, (title, seconds, function) in SECTIONS.items():
+    for name in ORDER:
+        title, seconds, function = SECTIONS[name]
         is_done = name in results and "skipped" not in results[name]
         if name not in check.options.only or (is_done and not check.options.again):
             continue

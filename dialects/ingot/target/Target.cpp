@@ -5,6 +5,7 @@
 #include "dialects/ingot/ir/Dialect.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
+#include "runtime/abi/Abi.h"
 #include "llvm/ADT/StringExtras.h"
 
 #include <map>
@@ -102,6 +103,8 @@ int64_t Target::getScratchBytes(Operation *op) const {
 }
 
 std::string Target::refuseAttention(const AttentionQuery &) const { return ""; }
+
+int64_t Target::getAlignment() const { return INGOT_ALIGNMENT; }
 
 RowAlignment Target::getRowAlignment(Type) const { return {}; }
 

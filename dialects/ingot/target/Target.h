@@ -139,6 +139,9 @@ public:
   /// fusion or call. The op that starts a collective keeps it until the wait.
   /// Nothing is added to the arena after it is planned.
   virtual int64_t getScratchBytes(mlir::Operation *op) const;
+  /// Returns the alignment in bytes of every tensor and of all scratch, a
+  /// multiple of INGOT_ALIGNMENT.
+  virtual int64_t getAlignment() const;
   /// Returns whether attention of this element type can be a library call at
   /// all.
   virtual bool hasAttention(mlir::Type element) const = 0;

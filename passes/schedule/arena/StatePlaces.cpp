@@ -3,6 +3,7 @@
 #include "passes/schedule/arena/StatePlaces.h"
 
 #include "dialects/ingot/builders/Builders.h"
+#include "dialects/ingot/target/Target.h"
 #include "runtime/abi/Abi.h"
 
 using namespace mlir;
@@ -39,10 +40,11 @@ void StatePlaces::place(StateOp state) {
   places[FlatSymbolRefAttr::get(state.getSymNameAttr())] = {exec::Space::State,
                                                             at};
   if (isNew)
-    getPart(state.getRole()) += llvm::alignTo(bytes, INGOT_ALIGNMENT);
+    getPart(state.getRole()) += llvm::alignTo(bytes, alignment);
 }
 
-StatePlaces::StatePlaces(ModuleOp module) {
+StatePlaces::StatePlaces(ModuleOp module)
+    : alignment(Target::of(module)->getAlignment()) {
   SmallVector<StateOp> inShards;
   for (auto state : module.getOps<StateOp>()) {
     if (state.getShard())

@@ -37,6 +37,8 @@ struct StatePlaces {
   }
 
 private:
+  /// The target's alignment of states.
+  int64_t alignment;
   /// Returns the part that contains states of the role.
   int64_t &getPart(Role role);
   void place(StateOp state);

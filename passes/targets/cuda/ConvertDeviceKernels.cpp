@@ -85,10 +85,12 @@ struct ConvertDeviceKernels
   }
 
 private:
+  /// Whether 32 bits are enough: a loop adds a step of up to 2^24 to an index
+  /// before it compares.
   static bool hasSmallBuffers(gpu::GPUFuncOp function) {
     return llvm::all_of(function.getArgumentTypes(), [](Type type) {
       auto buffer = dyn_cast<MemRefType>(type);
-      return !buffer || buffer.getNumElements() < int64_t(1) << 31;
+      return !buffer || buffer.getNumElements() <= int64_t(1) << 30;
     });
   }
 

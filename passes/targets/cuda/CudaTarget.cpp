@@ -274,6 +274,10 @@ const EpilogueLibrary *CudaTarget::getEpilogueLibrary() const {
   return &library;
 }
 
+// cublasLtMatmul() requires it of workspaces ("must be 256B aligned"), and its
+// heuristics expect it of matrices.
+int64_t CudaTarget::getAlignment() const { return 256; }
+
 int64_t CudaTarget::getStagingBlocks() const { return INGOT_STAGING_BLOCKS; }
 
 //===----------------------------------------------------------------------===//

@@ -41,6 +41,7 @@ public:
   llvm::json::Object describe() const override;
 
   int64_t getScratchBytes(mlir::Operation *op) const override;
+  int64_t getAlignment() const override;
   /// Adds the passes from placed steps to GPU functions in a `gpu.module`;
   /// `threads` is the number of threads that occupy the GPU (see
   /// --ingot-emit-cuda-kernels).

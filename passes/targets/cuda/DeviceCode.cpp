@@ -58,19 +58,24 @@ static llvm::Expected<const llvm::Target *> deviceTarget() {
   return target;
 }
 
+/// Returns the compute capability in `sm_90` or `sm_90a`, times ten; nothing if
+/// the name has another form.
+static std::optional<unsigned> getCapability(StringRef name) {
+  unsigned number = 0;
+  if (!name.consume_front("sm_") || name.consumeInteger(10, number))
+    return std::nullopt;
+  return number;
+}
+
 llvm::Error ingot::checkArchitecture(llvm::StringRef name) {
   auto target = deviceTarget();
   if (!target)
     return target.takeError();
   std::unique_ptr<llvm::MCSubtargetInfo> info(
       (*target)->createMCSubtargetInfo(deviceTriple(), "", ""));
-  StringRef digits = name;
-  unsigned number = 0;
   constexpr unsigned oldest = 80;
-  bool isNamed = digits.consume_front("sm_") &&
-                 !digits.consumeInteger(10, number) &&
-                 info->isCPUStringValid(name);
-  if (!isNamed || number < oldest)
+  std::optional<unsigned> capability = getCapability(name);
+  if (!capability || *capability < oldest || !info->isCPUStringValid(name))
     return llvm::createStringError(
         "no GPU architecture from sm_80 on is named '" + name + "'");
   return llvm::Error::success();
@@ -86,7 +91,8 @@ createMachine(StringRef arch) {
   // contracted.
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
   // The PTX version of CUDA 12, unless the architecture needs a newer one.
-  StringRef features = arch <= "sm_90" ? "+ptx80" : "";
+  constexpr unsigned lastOfPtx80 = 90;
+  StringRef features = getCapability(arch) <= lastOfPtx80 ? "+ptx80" : "";
   return std::unique_ptr<llvm::TargetMachine>((*target)->createTargetMachine(
       deviceTriple(), arch, features, options, std::nullopt, std::nullopt,
       llvm::CodeGenOptLevel::Aggressive));

@@ -14,10 +14,8 @@
 using namespace ingot::runtime;
 namespace abi = ingot::abi;
 
-BlasLt::BlasLt(CUstream stream, Tuner *tuner)
-    : library("libcublasLt.so." + std::to_string(CUBLAS_VER_MAJOR),
-              "install CUDA's libraries, or have LD_LIBRARY_PATH name their "
-              "folder"),
+BlasLt::BlasLt(const Driver &driver, CUstream stream, Tuner *tuner)
+    : library(Library::ofToolkit("libcublasLt", driver.getMajor())),
       stream(stream), tuner(tuner) {
 #define INGOT_LOAD(name) library.load(name, #name);
   INGOT_BLASLT_FUNCTIONS(INGOT_LOAD)
@@ -186,6 +184,13 @@ static bool isRefusal(cublasStatus_t status, cublasLtEpilogue_t epilogue) {
           epilogue != CUBLASLT_EPILOGUE_DEFAULT);
 }
 
+/// Returns the alignment of an address, as far as it matters to the library.
+static uint32_t getAlignment(const void *address) {
+  constexpr uintptr_t most = 256;
+  auto bits = reinterpret_cast<uintptr_t>(address) | most;
+  return static_cast<uint32_t>(bits & -bits);
+}
+
 bool BlasLt::chooseAlgorithm(ingot_context &context, Plan &plan,
                              const ingot_matmul_desc &desc,
                              const Operands &operands) {
@@ -196,15 +201,18 @@ bool BlasLt::chooseAlgorithm(ingot_context &context, Plan &plan,
                                                 sizeof(value));
   };
   uint64_t workspace = desc.scratch_bytes;
-  uint32_t alignment = INGOT_ALIGNMENT;
   cublasStatus_t status =
       prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, workspace);
-  for (auto which : {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES,
-                     CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
-                     CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES,
-                     CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
+  // Addresses do not change from one step to the next.
+  std::pair<cublasLtMatmulPreferenceAttributes_t, const void *> matrices[] = {
+      {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, operands.b},
+      {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, operands.a},
+      {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES,
+       operands.addend ? operands.addend : operands.result},
+      {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, operands.result}};
+  for (auto [which, matrix] : matrices)
     if (status == CUBLAS_STATUS_SUCCESS)
-      status = prefer(which, alignment);
+      status = prefer(which, getAlignment(matrix));
   // The number of candidates bounds the time that --tune takes.
   constexpr int candidates = 8;
   std::vector<cublasLtMatmulHeuristicResult_t> results(tuner ? candidates : 1);

@@ -41,7 +41,7 @@ class BlasLt {
 public:
   /// Enqueues matmuls in `stream`, with algorithms that `tuner` finds if it is
   /// not null. Throws failure if there is no library.
-  BlasLt(CUstream stream, Tuner *tuner);
+  BlasLt(const Driver &driver, CUstream stream, Tuner *tuner);
   ~BlasLt();
 
   /// Enqueues c = a x b (ingot_matmul). Throws failure.

@@ -28,6 +28,7 @@ Dnn::Dnn(CUstream_st *stream, Tuner *tuner) : Dnn() {
 }
 
 Dnn::~Dnn() {
+  plans.clear();
   if (handle)
     (void)cudnnDestroy(handle);
 }
@@ -105,7 +106,7 @@ struct Dnn::Algorithm {
   ConvolutionChoice choice;
 };
 
-struct Dnn::Plan : ingot_context::Cached {
+struct Dnn::Plan {
   /// Alive while the algorithm is.
   Descriptor operation, graph;
   Algorithm algorithm;
@@ -511,13 +512,12 @@ cudnnStatus_t Dnn::run(const Algorithm &algorithm, const Tensors &tensors,
   return cudnnBackendExecute(handle, algorithm.execution.get(), pack.get());
 }
 
-void Dnn::convolve(ingot_context &context, const ingot_conv_desc &desc,
-                   ConvolutionResult result, const void *input,
-                   const void *filter, const void *output, void *scratch) {
+void Dnn::convolve(const ingot_conv_desc &desc, ConvolutionResult result,
+                   const void *input, const void *filter, const void *output,
+                   void *scratch) {
   Tensors tensors = {input, filter, output};
-  const Plan &plan =
-      context.getCached<Plan>(&desc, static_cast<int>(result), [&] {
-        return this->plan(desc, result, tensors, scratch);
-      });
+  const Plan &plan = plans.get(desc, static_cast<int>(result), [&] {
+    return this->plan(desc, result, tensors, scratch);
+  });
   check(run(plan.algorithm, tensors, scratch), "convolving");
 }

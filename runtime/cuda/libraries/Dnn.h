@@ -12,6 +12,7 @@
 #include "runtime/core/Context.h"
 #include "runtime/cuda/Tuner.h"
 #include "runtime/cuda/libraries/Library.h"
+#include "runtime/cuda/libraries/PlanCache.h"
 
 #include <cudnn.h>
 #include <memory>
@@ -56,9 +57,9 @@ public:
   ~Dnn();
 
   /// Enqueues a convolution (Abi.h) or one of its gradients. Throws failure.
-  void convolve(ingot_context &context, const ingot_conv_desc &desc,
-                ConvolutionResult result, const void *input, const void *filter,
-                const void *output, void *scratch);
+  void convolve(const ingot_conv_desc &desc, ConvolutionResult result,
+                const void *input, const void *filter, const void *output,
+                void *scratch);
 
   /// Returns the algorithm that `convolve` would use without a tuner. Throws
   /// failure if there is none.
@@ -122,6 +123,7 @@ private:
 #undef INGOT_DECLARE
   cudnnHandle_t handle = nullptr;
   Tuner *tuner = nullptr;
+  PlanCache<Plan> plans;
   /// Replaces the handle where there is no GPU.
   std::unique_ptr<Descriptor> properties;
 };

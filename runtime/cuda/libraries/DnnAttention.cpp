@@ -20,18 +20,16 @@ void *cudnn_dlhandle = nullptr;
 DnnAttention::DnnAttention(const Dnn &dnn, const Driver &driver,
                            CUstream stream)
     : dnn(dnn), driver(driver), stream(stream),
-      cudart("libcudart.so." + std::to_string(CUDART_VERSION / 1000),
-             "install CUDA's libraries, or have LD_LIBRARY_PATH name their "
-             "folder") {
+      cudart(Library::ofToolkit("libcudart", driver.getMajor())) {
   fe::cudnn_dlhandle = dnn.getLibrary().getHandle();
   // The graph library loads CUDA's runtime library by this name.
   (void)setenv("CUDNN_FRONTEND_CUDART_LIB_NAME", cudart.getName().c_str(),
                /*overwrite=*/0);
 }
 
-struct DnnAttention::Plan : ingot_context::Cached {
+struct DnnAttention::Plan {
   explicit Plan(const Driver &driver) : driver(driver) {}
-  ~Plan() override {
+  ~Plan() {
     for (CUdeviceptr block : {workspace, queryCounts})
       if (block)
         (void)driver.cuMemFree(block);
@@ -42,6 +40,7 @@ struct DnnAttention::Plan : ingot_context::Cached {
   /// The algorithm's workspace, if it is larger than the planned scratch
   /// memory.
   CUdeviceptr workspace = 0;
+  int64_t workspaceBytes = 0;
   /// The query sequence lengths, which the library requires with key sequence
   /// lengths: all queries of each sample.
   CUdeviceptr queryCounts = 0;
@@ -250,6 +249,8 @@ static void describe(fe::graph::Graph &graph, const ingot_attention_desc &desc,
     builder.addForward();
 }
 
+DnnAttention::~DnnAttention() = default;
+
 std::unique_ptr<DnnAttention::Plan>
 DnnAttention::plan(const ingot_attention_desc &desc,
                    const DnnAttentionTerms &terms, bool isGradient) const {
@@ -259,9 +260,17 @@ DnnAttention::plan(const ingot_attention_desc &desc,
         "planning attention");
   int64_t bytes = 0;
   check(plan->graph.get_workspace_size(bytes), "planning attention");
-  if (bytes > desc.scratch_bytes)
-    driver.check(driver.cuMemAlloc(&plan->workspace, bytes),
-                 "allocating memory of the GPU for attention");
+  if (bytes > desc.scratch_bytes) {
+    CUresult result = driver.cuMemAlloc(&plan->workspace, bytes);
+    if (result == CUDA_ERROR_OUT_OF_MEMORY)
+      throw failure("GPU memory",
+                    "cuDNN's attention needs " + std::to_string(bytes) +
+                        " bytes beside the planned ones",
+                    "compile with a smaller --batch or --memory-budget, or "
+                    "free memory of the GPU");
+    driver.check(result, "allocating memory of the GPU for attention");
+    plan->workspaceBytes = bytes;
+  }
   if (terms.lengths) {
     plan->hostCounts.assign(desc.batch, static_cast<int32_t>(desc.queries));
     size_t size = desc.batch * sizeof(int32_t);
@@ -309,18 +318,35 @@ static DnnAttention::Terms usedTerms(const ingot_attention_desc &desc,
   return terms;
 }
 
+/// Distinguishes the plans of one descriptor.
+static int getVariant(const DnnAttentionTerms &terms, bool isGradient) {
+  return terms.bias | terms.lengths << 1 | terms.seed << 2 | isGradient << 3;
+}
+
 static DnnAttentionTerms termsOf(const DnnAttention::Terms &terms) {
   return {terms.bias != nullptr, terms.lengths != nullptr,
           terms.seed != nullptr};
+}
+
+const DnnAttention::Plan &
+DnnAttention::getPlan(ingot_context &context, const ingot_attention_desc &desc,
+                      const DnnAttentionTerms &terms, bool isGradient) {
+  return plans.get(desc, getVariant(terms, isGradient), [&] {
+    auto made = plan(desc, terms, isGradient);
+    if (made->workspaceBytes != 0)
+      context.notes.push_back(
+          "cuDNN's attention takes " + std::to_string(made->workspaceBytes) +
+          " bytes of the GPU's memory beside the planned ones");
+    return made;
+  });
 }
 
 void DnnAttention::forward(ingot_context &context,
                            const ingot_attention_desc &desc,
                            const Forward &operands, void *scratch) {
   Terms terms = usedTerms(desc, operands.terms);
-  const Plan &planned = context.getCached<Plan>(&desc, /*kind=*/0, [&] {
-    return plan(desc, termsOf(terms), /*isGradient=*/false);
-  });
+  const Plan &planned =
+      getPlan(context, desc, termsOf(terms), /*isGradient=*/false);
   Pointers pointers(operands.inputs, terms);
   pointers.add(kResult, operands.result);
   pointers.add(kLse, operands.lse);
@@ -331,9 +357,8 @@ void DnnAttention::backward(ingot_context &context,
                             const ingot_attention_desc &desc,
                             const Backward &operands, void *scratch) {
   Terms terms = usedTerms(desc, operands.terms);
-  const Plan &planned = context.getCached<Plan>(&desc, /*kind=*/1, [&] {
-    return plan(desc, termsOf(terms), /*isGradient=*/true);
-  });
+  const Plan &planned =
+      getPlan(context, desc, termsOf(terms), /*isGradient=*/true);
   Pointers pointers(operands.inputs, terms);
   pointers.add(kResult, operands.output);
   pointers.add(kLse, operands.lse);

@@ -51,6 +51,7 @@ public:
   /// Works on `stream`, the stream of `dnn`. Throws failure if CUDA's runtime
   /// library, which the graphs use, is missing.
   DnnAttention(const Dnn &dnn, const Driver &driver, CUstream stream);
+  ~DnnAttention();
 
   /// Puts the work into the stream. The compiler leaves to this what cuDNN
   /// takes: AttentionSizes::fitDevice. Throws failure.
@@ -66,12 +67,17 @@ private:
   std::unique_ptr<Plan> plan(const ingot_attention_desc &desc,
                              const DnnAttentionTerms &terms,
                              bool isGradient) const;
+  /// Returns the plan for the shapes. Notes where its workspace is larger than
+  /// the planned scratch.
+  const Plan &getPlan(ingot_context &context, const ingot_attention_desc &desc,
+                      const DnnAttentionTerms &terms, bool isGradient);
   void run(const Plan &plan, Pointers pointers, void *scratch) const;
 
   const Dnn &dnn;
   const Driver &driver;
   CUstream stream;
   Library cudart;
+  PlanCache<Plan> plans;
 };
 
 /// Returns the reason why cuDNN has no kernel for an attention, or for its

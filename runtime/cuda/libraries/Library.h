@@ -10,19 +10,29 @@
 #define INGOT_RUNTIME_CUDA_LIBRARIES_LIBRARY_H
 
 #include <string>
+#include <vector>
 
 namespace ingot::runtime {
+
+/// The major versions of CUDA whose libraries trainers work with.
+constexpr int kOldestToolkit = 12, kNewestToolkit = 13;
 
 class Library {
 public:
   /// Loads `name` from the search path of the dynamic linker, or from the
   /// folders of a CUDA installation. Throws failure with `hint`.
   Library(const std::string &name, const std::string &hint);
+  /// Loads a library of the CUDA toolkit, `name` without its major version, for
+  /// a driver of this major version. The toolkit's libraries run on drivers of
+  /// their own and of later versions.
+  static Library ofToolkit(const std::string &name, int driver);
 
-  /// Sets `function` to the exported `symbol`. Throws failure.
+  /// Sets `function` to the exported `symbol`, or to `other` if there is none.
+  /// Throws failure.
   template <typename Function>
-  void load(Function *&function, const char *symbol) const {
-    function = reinterpret_cast<Function *>(find(symbol));
+  void load(Function *&function, const char *symbol,
+            const char *other = nullptr) const {
+    function = reinterpret_cast<Function *>(find(symbol, other));
   }
 
   const std::string &getName() const { return name; }
@@ -30,10 +40,11 @@ public:
   void *getHandle() const { return handle; }
 
 private:
-  void *find(const char *symbol) const;
+  Library(const std::vector<std::string> &names, const std::string &hint);
+  void *find(const char *symbol, const char *other) const;
 
   std::string name;
-  void *handle;
+  void *handle = nullptr;
 };
 
 } // namespace ingot::runtime

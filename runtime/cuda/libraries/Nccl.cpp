@@ -168,15 +168,13 @@ void Nccl::joinAll(CUstream step) {
 }
 
 void Nccl::abandon(const std::string &problem) {
-  // This ends the operations that the GPU waits for, so that the process can
-  // end.
   (void)ncclCommAbort(communicator);
   communicator = nullptr;
   throw failure("rank " + std::to_string(ranks.getRank()), "NCCL: " + problem,
                 "see the messages of other ranks; NCCL_DEBUG=WARN says more");
 }
 
-void Nccl::wait(CUevent event) {
+std::string Nccl::wait(CUevent event) {
   constexpr auto pause = std::chrono::microseconds(50);
   auto start = std::chrono::steady_clock::now();
   while (communicator && driver.cuEventQuery(event) == CUDA_ERROR_NOT_READY) {
@@ -184,10 +182,11 @@ void Nccl::wait(CUevent event) {
     ncclResult_t asked = ncclCommGetAsyncError(communicator, &state);
     if (asked != ncclSuccess ||
         (state != ncclSuccess && state != ncclInProgress))
-      abandon(ncclGetErrorString(asked != ncclSuccess ? asked : state));
+      return ncclGetErrorString(asked != ncclSuccess ? asked : state);
     if (std::chrono::steady_clock::now() - start > ranks.getLimit())
-      abandon("a step has not ended for " +
-              std::to_string(ranks.getLimit().count()) + " s");
+      return "a step has not ended for " +
+             std::to_string(ranks.getLimit().count()) + " s";
     std::this_thread::sleep_for(pause);
   }
+  return "";
 }

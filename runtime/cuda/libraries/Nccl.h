@@ -86,9 +86,13 @@ public:
   /// Makes later work of `stream` wait for all exchanges in flight.
   void joinAll(CUstream stream);
 
-  /// Waits for an event that may depend on other ranks. Throws failure if a
-  /// rank fails, or after the limit of waits.
-  void wait(CUevent event);
+  /// Waits for an event that may depend on other ranks. Returns what is wrong
+  /// if a rank fails, or after the limit of waits; otherwise "".
+  std::string wait(CUevent event);
+  /// Ends what the GPU waits for, so that the process can end, and throws
+  /// failure. The caller has destroyed all graphs that hold exchanges, because
+  /// an abort waits for them.
+  [[noreturn]] void abandon(const std::string &problem);
 
 private:
   /// The events of a bucket.
@@ -108,7 +112,6 @@ private:
                       Part part);
 
   void check(ncclResult_t result, const char *action) const;
-  [[noreturn]] void abandon(const std::string &problem);
 
   const Driver &driver;
   Communicator &ranks;

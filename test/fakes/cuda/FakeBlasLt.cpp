@@ -25,6 +25,13 @@ struct Product {
 };
 std::set<const void *> living;
 constexpr int algorithms = 3;
+/// A, B, C and D, and the alignments that algorithms are chosen for.
+constexpr int matrices = 4;
+constexpr cublasLtMatmulPreferenceAttributes_t alignments[matrices] = {
+    CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES,
+    CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+    CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES,
+    CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES};
 
 template <typename Made, typename Handle> cublasStatus_t make(Handle *handle) {
   auto *made = new Made{};
@@ -150,16 +157,20 @@ cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference_t preference) {
   return destroy(preference);
 }
 cublasStatus_t
-cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t,
-                                     cublasLtMatmulPreferenceAttributes_t,
-                                     const void *, size_t) {
+cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t preference,
+                                     cublasLtMatmulPreferenceAttributes_t name,
+                                     const void *value, size_t bytes) {
+  long long number = 0;
+  std::memcpy(&number, value, bytes);
+  reinterpret_cast<Product *>(preference)->attributes[name] = number;
   return CUBLAS_STATUS_SUCCESS;
 }
-/// Algorithms 1 to 3, as many as are asked for.
+/// Algorithms 1 to 3, as many as are asked for, each for the alignments of the
+/// preference.
 cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
     cublasLtHandle_t, cublasLtMatmulDesc_t product, cublasLtMatrixLayout_t,
     cublasLtMatrixLayout_t, cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
-    cublasLtMatmulPreference_t, int most,
+    cublasLtMatmulPreference_t preference, int most,
     cublasLtMatmulHeuristicResult_t *results, int *found) {
   *found = 0;
   if (record(__func__))
@@ -170,6 +181,9 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
   for (; *found < most && *found < algorithms; ++*found) {
     results[*found] = {};
     results[*found].algo.data[0] = *found + 1;
+    for (int i = 0; i < matrices; ++i)
+      results[*found].algo.data[1 + i] =
+          reinterpret_cast<Product *>(preference)->attributes[alignments[i]];
   }
   return CUBLAS_STATUS_SUCCESS;
 }
@@ -186,13 +200,15 @@ cublasLtMatmulAlgoCheck(cublasLtHandle_t, cublasLtMatmulDesc_t,
 }
 
 /// Checks that the shapes fit each other, in the library's terms.
-cublasStatus_t
-cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t product, const void *,
-               const void *, cublasLtMatrixLayout_t aLayout, const void *,
-               cublasLtMatrixLayout_t bLayout, const void *beta, const void *,
-               cublasLtMatrixLayout_t cLayout, void *result,
-               cublasLtMatrixLayout_t, const cublasLtMatmulAlgo_t *algorithm,
-               void *workspace, size_t workspaceBytes, cudaStream_t) {
+cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t product,
+                              const void *, const void *aData,
+                              cublasLtMatrixLayout_t aLayout, const void *bData,
+                              cublasLtMatrixLayout_t bLayout, const void *beta,
+                              const void *cData, cublasLtMatrixLayout_t cLayout,
+                              void *result, cublasLtMatrixLayout_t,
+                              const cublasLtMatmulAlgo_t *algorithm,
+                              void *workspace, size_t workspaceBytes,
+                              cudaStream_t) {
   const Layout &a = get(aLayout), &b = get(bLayout), &c = get(cLayout);
   bool transposesA =
       getAttribute(product, CUBLASLT_MATMUL_DESC_TRANSA) == CUBLAS_OP_T;
@@ -208,8 +224,15 @@ cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t product, const void *,
               c.leading == static_cast<long long>(c.rows);
   if (!fits)
     record("violation", " cublasLtMatmul: shapes");
-  if (workspaceBytes != 0 && !workspace)
+  if (workspaceBytes != 0 &&
+      (!workspace || reinterpret_cast<uintptr_t>(workspace) % 256 != 0))
     record("violation", " cublasLtMatmul: workspace");
+  const void *addresses[matrices] = {aData, bData, cData, result};
+  for (int i = 0; i < matrices; ++i)
+    if (auto alignment = algorithm->data[1 + i];
+        alignment == 0 ||
+        reinterpret_cast<uintptr_t>(addresses[i]) % alignment != 0)
+      record("violation", " cublasLtMatmul: alignment of matrix %d", i);
   checkEpilogue(product, c, result);
   if (getEpilogue(product) != CUBLASLT_EPILOGUE_DEFAULT &&
       fakes::getSetting("INGOT_FAKE_NO_EPILOGUES", 0) == 2) {

@@ -35,8 +35,10 @@ struct Object {
   /// recording that it is part of, 0 outside.
   Moment moment = {};
   int queries = 0, recording = 0;
-  /// Of graphs: what their kernels read and write.
+  /// Of graphs: what their kernels read and write, and other libraries' objects
+  /// that they refer to.
   std::vector<Region> regions = {};
+  std::set<const void *> held = {};
 };
 
 std::map<const void *, Object *> objects;
@@ -47,6 +49,7 @@ bool isCapturing = false;
 /// Of the recording that is under way, or was last.
 int recordings = 0;
 std::vector<Region> captured;
+std::set<const void *> capturedObjects;
 fakes::Order order, recordedOrder;
 /// Its last operation of each stream.
 Moment recordedLast;
@@ -157,6 +160,17 @@ bool put(CUstream stream, const std::vector<Region> &regions) {
   }
 
 extern "C" {
+
+void ingotFakeHold(const void *object) {
+  if (isCapturing)
+    capturedObjects.insert(object);
+}
+size_t ingotFakeCountHolders(const void *object) {
+  size_t count = 0;
+  for (const auto &[handle, graph] : objects)
+    count += graph->held.count(object);
+  return count;
+}
 
 CUresult cuInit(unsigned) {
   return record(__func__) ? CUDA_ERROR_NO_DEVICE : CUDA_SUCCESS;
@@ -342,8 +356,9 @@ CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph) {
                       .includes(recordedLast);
   REQUIRE(isJoined, CUDA_ERROR_STREAM_CAPTURE_UNJOINED);
   *graph = make<CUgraph>(Kind::Graph);
-  find(*graph, Kind::Graph)->regions = std::move(captured);
-  captured.clear();
+  Object &made = *find(*graph, Kind::Graph);
+  made.regions = std::exchange(captured, {});
+  made.held = std::exchange(capturedObjects, {});
   return CUDA_SUCCESS;
 }
 CUresult cuGraphInstantiate(CUgraphExec *executable, CUgraph graph,
@@ -351,8 +366,9 @@ CUresult cuGraphInstantiate(CUgraphExec *executable, CUgraph graph,
   FAIL_IF_ASKED();
   REQUIRE(find(graph, Kind::Graph), CUDA_ERROR_INVALID_HANDLE);
   *executable = make<CUgraphExec>(Kind::Executable);
-  find(*executable, Kind::Executable)->regions =
-      find(graph, Kind::Graph)->regions;
+  Object &made = *find(*executable, Kind::Executable);
+  made.regions = find(graph, Kind::Graph)->regions;
+  made.held = find(graph, Kind::Graph)->held;
   return CUDA_SUCCESS;
 }
 CUresult cuGraphLaunch(CUgraphExec executable, CUstream stream) {
@@ -400,7 +416,7 @@ CUresult cuEventQuery(CUevent event) {
   REQUIRE(find(event, Kind::Event), CUDA_ERROR_INVALID_HANDLE);
   Object &object = *find(event, Kind::Event);
   // Who asks again and again waits.
-  if (!order.isPast(object.moment) && object.queries++ == 0)
+  if (!order.isPast(object.moment) && object.queries++ < 2)
     return CUDA_ERROR_NOT_READY;
   order.waitFor(object.moment);
   return CUDA_SUCCESS;

@@ -7,6 +7,7 @@
 
 #include "test/fakes/cuda/Fakes.h"
 
+#include <dlfcn.h>
 #include <nccl.h>
 #include <set>
 
@@ -14,11 +15,30 @@ using fakes::record;
 
 static std::set<ncclComm_t> living;
 
+/// A function of the fake driver.
+template <typename Function> static Function findInDriver(const char *name) {
+  static void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+  return driver ? reinterpret_cast<Function>(dlsym(driver, name)) : nullptr;
+}
+
+/// Whether an operation may use the communicator, which the graph that is being
+/// captured then refers to.
+static bool use(ncclComm_t communicator) {
+  if (auto hold = findInDriver<fakes::HoldObject>("ingotFakeHold"))
+    hold(communicator);
+  return living.count(communicator) != 0;
+}
+
 static ncclResult_t finish(const char *function, ncclComm_t communicator) {
   bool lived = living.erase(communicator) != 0;
   record(function);
   if (!lived)
     record("violation", " an NCCL communicator is destroyed twice");
+  // The library polls until the last of these graphs is gone.
+  auto count = findInDriver<fakes::CountHolders>("ingotFakeCountHolders");
+  if (count && count(communicator) != 0)
+    record("violation", " %s waits for ever for %zu graphs", function,
+           count(communicator));
   return lived ? ncclSuccess : ncclInvalidArgument;
 }
 
@@ -58,7 +78,7 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t, ncclResult_t *error) {
 ncclResult_t ncclAllReduce(const void *from, void *to, size_t elements,
                            ncclDataType_t type, ncclRedOp_t op,
                            ncclComm_t communicator, cudaStream_t stream) {
-  if (!living.count(communicator) || from != to || op != ncclSum || !stream)
+  if (!use(communicator) || from != to || op != ncclSum || !stream)
     record("violation", " all-reduce of wrong arguments");
   return record(__func__, " elements=%zu type=%d stream=%p", elements,
                 static_cast<int>(type), static_cast<void *>(stream))
@@ -77,7 +97,7 @@ ncclResult_t ncclGroupEnd() {
 ncclResult_t ncclReduce(const void *from, void *to, size_t elements,
                         ncclDataType_t, ncclRedOp_t op, int root,
                         ncclComm_t communicator, cudaStream_t stream) {
-  if (!living.count(communicator) || from != to || op != ncclSum || !stream)
+  if (!use(communicator) || from != to || op != ncclSum || !stream)
     record("violation", " reduce of wrong arguments");
   return record(__func__, " elements=%zu root=%d", elements, root)
              ? ncclRemoteError
@@ -87,7 +107,7 @@ ncclResult_t ncclReduce(const void *from, void *to, size_t elements,
 ncclResult_t ncclBroadcast(const void *from, void *to, size_t elements,
                            ncclDataType_t, int root, ncclComm_t communicator,
                            cudaStream_t stream) {
-  if (!living.count(communicator) || from != to || !stream)
+  if (!use(communicator) || from != to || !stream)
     record("violation", " broadcast of wrong arguments");
   return record(__func__, " elements=%zu root=%d", elements, root)
              ? ncclRemoteError
@@ -97,7 +117,7 @@ ncclResult_t ncclBroadcast(const void *from, void *to, size_t elements,
 ncclResult_t ncclReduceScatter(const void *, void *, size_t elements,
                                ncclDataType_t, ncclRedOp_t op,
                                ncclComm_t communicator, cudaStream_t stream) {
-  if (!living.count(communicator) || op != ncclSum || !stream)
+  if (!use(communicator) || op != ncclSum || !stream)
     record("violation", " reduce-scatter of wrong arguments");
   return record(__func__, " elements=%zu", elements) ? ncclRemoteError
                                                      : ncclSuccess;
@@ -106,7 +126,7 @@ ncclResult_t ncclReduceScatter(const void *, void *, size_t elements,
 ncclResult_t ncclAllGather(const void *, void *, size_t elements,
                            ncclDataType_t, ncclComm_t communicator,
                            cudaStream_t stream) {
-  if (!living.count(communicator) || !stream)
+  if (!use(communicator) || !stream)
     record("violation", " all-gather of wrong arguments");
   return record(__func__, " elements=%zu", elements) ? ncclRemoteError
                                                      : ncclSuccess;

@@ -12,7 +12,8 @@
 //   INGOT_FAKE_MEMORY           bytes of the GPU (1 GiB)
 //   INGOT_FAKE_MULTIPROCESSORS  of the GPU (132)
 //   INGOT_FAKE_VERSION          of the driver (13000)
-//   INGOT_FAKE_FAIL             the function that fails
+//   INGOT_FAKE_FAIL             the function that fails; with :N, from its Nth
+//                               call on
 //   INGOT_FAKE_NAN              the graph launch after which all values are NaN
 //   INGOT_FAKE_NO_EPILOGUES     matmuls have none: 1 when algorithms are asked
 //                               for, 2 when one runs (0)
@@ -30,6 +31,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <string_view>
 
 namespace fakes {
 
@@ -48,14 +50,26 @@ inline bool record(const char *symbol, const char *format = "", ...) {
     std::fprintf(file, "\n");
     std::fclose(file);
   }
-  const char *failing = std::getenv("INGOT_FAKE_FAIL");
-  return failing && std::strcmp(failing, function) == 0;
+  const char *setting = std::getenv("INGOT_FAKE_FAIL");
+  std::string_view failing = setting ? setting : "";
+  size_t colon = failing.find(':');
+  if (failing.substr(0, colon) != name)
+    return false;
+  static long calls = 0;
+  return colon == std::string_view::npos ||
+         ++calls >= std::atol(setting + colon + 1);
 }
 
 inline long getSetting(const char *name, long standard) {
   const char *text = std::getenv(name);
   return text ? std::atol(text) : standard;
 }
+
+/// What the fake driver exports to the other fakes: `hold` says that an
+/// object's work was enqueued, so that a graph that is being captured holds the
+/// object from now on; `count` returns how many graphs do.
+using HoldObject = void (*)(const void *object);
+using CountHolders = size_t (*)(const void *object);
 
 } // namespace fakes
 

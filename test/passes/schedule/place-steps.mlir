@@ -196,7 +196,7 @@ func.func @forward(%x: tensor<4x4xf32> {ingot.name = "x", ingot.kind = "data"},
 // 32 and 4 bytes, each aligned. They are part of the peak.
 // CHECK-LABEL: exec.step @train_step
 //  CHECK-SAME: arena_bytes = [[#ARENA:]] : i64
-//  CHECK-SAME: live = [#exec.live<kind = "staging", bytes = 256, nodes = []>, #exec.live<
+//  CHECK-SAME: live = [{{.*}}#exec.live<kind = "staging", bytes = 256, nodes = []>
 //  CHECK-SAME: memory = #exec.memory<
 //  CHECK-SAME: peak = [[#ARENA + 256]]
 //  CHECK-SAME: workspace = 256
@@ -207,5 +207,29 @@ module attributes {ingot.target = #ingot.target<"cuda">} {
     %0 = ingot.broadcast %s dims = [] : tensor<f32> -> tensor<8xf32>
     %1 = ingot.mul %x, %0 : tensor<8xf32>
     return %1 : tensor<8xf32>
+  }
+}
+
+// -----
+
+// Tests that states and buffers are aligned as the target's libraries need it.
+// CHECK-LABEL: module attributes {exec.state_bytes = 512
+//       CHECK: ingot.state parameter @small {{.*}}exec.offset = 0
+//       CHECK: ingot.state parameter @next {{.*}}exec.offset = 256
+//       CHECK: exec.step @train_step
+//  CHECK-SAME: arena_bytes = 512
+//  CHECK-SAME: offset = 0>
+//  CHECK-SAME: offset = 256>
+module attributes {ingot.target = #ingot.target<"cuda">} {
+  ingot.state parameter @small : tensor<8xf32> = dense<1.0> : tensor<8xf32>
+  ingot.state parameter @next : tensor<8xf32> = dense<1.0> : tensor<8xf32>
+  func.func @train_step(%g: tensor<8xf32> {ingot.name = "g", ingot.kind = "data"},
+                        %h: tensor<8xf32> {ingot.name = "h", ingot.kind = "data"},
+                        %w: tensor<8xf32> {ingot.state = @small},
+                        %v: tensor<8xf32> {ingot.state = @next})
+      -> (tensor<8xf32> {ingot.state = @small}, tensor<8xf32> {ingot.state = @next}) {
+    %0 = ingot.sub %w, %g : tensor<8xf32>
+    %1 = ingot.sub %v, %h : tensor<8xf32>
+    return %0, %1 : tensor<8xf32>, tensor<8xf32>
   }
 }

@@ -20,6 +20,9 @@ constexpr int64_t kWarp = 32;
 /// The number of threads per block: eight warps keep a multiprocessor busy at
 /// any register count that ptxas may choose for them.
 constexpr int64_t kBlock = 256;
+/// The bytes of shared memory per block that kernels stay within, so that eight
+/// blocks fit on a multiprocessor; ptxas refuses more than twice as many.
+constexpr int64_t kMaxShared = 24 << 10;
 
 /// One launch of a GPU function of `inputs` and `outputs`.
 struct DeviceLaunch {

@@ -194,7 +194,10 @@ DeviceKernel DeviceKernelBuilder::emitAcross(const ReductionSpace &space) {
   Value firstResult = e.mul(tile, width);
   Value result = e.add(firstResult, e.mul(column, lanes));
 
-  onlyIf(e.inRange(result, results), [&] {
+  Value hasWork = e.inRange(result, results);
+  if (rows * columns < kBlock)
+    hasWork = e.logicalAnd(hasWork, e.inRange(row, rows));
+  onlyIf(hasWork, [&] {
     Value from = row, to = e.index(length);
     if (pieces > 1) {
       Value first = e.mul(part, piece);

@@ -25,6 +25,13 @@ constexpr int64_t kTile = kWarp, kTileStride = kTile + 1;
 /// With shorter sides, too many threads would be idle.
 constexpr int64_t kShortest = kTile / 2;
 
+/// Returns the shared memory of a tile of the argument.
+int64_t getTileBytes(BlockArgument argument) {
+  Type element = tensorType(argument).getElementType();
+  return kTile * kTileStride *
+         llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
+}
+
 /// Returns how arguments of a kernel's body are read; nothing if they are read
 /// in several ways, or in an unsupported one.
 SmallVector<std::optional<Dims>> findReads(Block &body) {
@@ -91,11 +98,16 @@ std::optional<DeviceKernel> DeviceKernelBuilder::emitTiles() {
   SmallVector<std::optional<Dims>> reads = findReads(body);
   // The arguments that are read along the same dimension have tiles.
   SmallVector<BlockArgument> tiled;
-  int64_t columns = -1;
+  int64_t columns = -1, sharedBytes = 0;
   for (auto [argument, dims] : llvm::zip_equal(body.getArguments(), reads)) {
     int64_t found = findColumns(dims, argument, shape);
     if (found < 0 || (columns >= 0 && found != columns))
       continue;
+    // The others are read in their own layout, at a stride.
+    int64_t bytes = getTileBytes(argument);
+    if (sharedBytes + bytes > kMaxShared)
+      continue;
+    sharedBytes += bytes;
     columns = found;
     tiled.push_back(argument);
   }

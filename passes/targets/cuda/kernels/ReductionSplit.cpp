@@ -58,6 +58,14 @@ ReductionSplit ReductionSplit::ofAll(int64_t length, Type accumulator,
   return split;
 }
 
+static Type getAccumulator(Reduction root) {
+  return accumulatorType(tensorType(root->getOperand(0)).getElementType());
+}
+
+static int64_t accumulatorBytes(Reduction root) {
+  return llvm::divideCeil(getAccumulator(root).getIntOrFloatBitWidth(), 8);
+}
+
 ReductionSplit ReductionSplit::of(const ReductionSpace &space, TypeRange inputs,
                                   int64_t threads) {
   SmallVector<int64_t> kept = space.sizes(space.kept);
@@ -67,20 +75,26 @@ ReductionSplit ReductionSplit::of(const ReductionSpace &space, TypeRange inputs,
     split = splitAlong(results, length, threads);
   } else {
     split.isAlong = false;
-    int64_t lanes = countLanes(inputs);
+    int64_t lanes = countLanes(inputs), sumBytes = 0;
     split.lanes = kept.back() % lanes == 0 ? lanes : 1;
+    for (Reduction root : space.roots)
+      sumBytes += accumulatorBytes(root);
+    // Each thread has its sums of all lanes in shared memory at the end.
+    while (split.lanes > 1 && kBlock * split.lanes * sumBytes > kMaxShared)
+      split.lanes /= 2;
     split.columns =
         std::min<int64_t>(kWarp, llvm::PowerOf2Ceil(results / split.lanes));
     split.group = kBlock / split.columns;
+    while (split.group > 1 &&
+           split.group * split.columns * split.lanes * sumBytes > kMaxShared)
+      split.group /= 2;
     int64_t tiles = llvm::divideCeil(results, split.columns * split.lanes);
     std::tie(split.pieces, split.piece) = splitSums(
         tiles, length, split.group, /*unit=*/1, threads / split.columns);
   }
   if (split.pieces > 1)
     split.partials = llvm::map_to_vector(space.roots, [&](Reduction root) {
-      return MemRefType::get(
-          {results * split.pieces},
-          accumulatorType(tensorType(root->getOperand(0)).getElementType()));
+      return MemRefType::get({results * split.pieces}, getAccumulator(root));
     });
   return split;
 }

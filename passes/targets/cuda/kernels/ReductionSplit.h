@@ -34,7 +34,9 @@ struct ReductionSplit {
   /// Along: threads of one piece. Across: threads of a block for one column.
   int64_t group;
   /// Across: columns that a thread reads at once, and threads of a block in a
-  /// row.
+  /// row. Where many sums are computed at once, so that their partial sums
+  /// would not fit in shared memory, threads read fewer columns or some threads
+  /// read nothing.
   int64_t lanes = 1, columns = 1;
   /// Each sum is computed in so many pieces of `piece` elements.
   int64_t pieces = 1, piece = 0;

@@ -2,7 +2,7 @@
 """What tools/gpu-check takes along to a machine with a GPU, and what it makes of what it
 finds, on fakes (fakes.py)."""
 
-import importlib.util
+import importlib
 import json
 import re
 import shutil
@@ -32,14 +32,6 @@ def kernel_cases(ingot):
         check("violation" not in log.read_text(), "a call is wrong")
 
 
-def checker():
-    """test/gpu/check.py as a module."""
-    spec = importlib.util.spec_from_file_location("check", ROOT / "test/gpu/check.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 @case("cuda a recorded timeline says what overlaps")
 def timeline(ingot):
     def record(steps):
@@ -67,7 +59,8 @@ def timeline(ingot):
         base.commit()
         return path
 
-    read = checker().read_timeline
+    sys.path.insert(0, str(ROOT / "test/gpu"))
+    read = importlib.import_module("timeline").read_timeline
     figures, ahead = read(record([10, 60, 160, 260, 360, 460]))
     check(figures["steps_seen"] == 4, f"{figures}")
     check(abs(figures["busy_share_seen"] - (4 * 80 + 3 * 10) / 390) < 1e-9, f"{figures}")
@@ -83,7 +76,7 @@ def timeline(ingot):
 def gpu_check(ingot):
     mlp, program, env = trainer(ingot)
     folder = ingot.path("plan.json").parent
-    for path in (ROOT / "test/gpu/check.py", program, mlp.data):
+    for path in (ROOT / "test/gpu/check.py", ROOT / "test/gpu/timeline.py", program, mlp.data):
         shutil.copy(path, folder)
     shutil.copytree(f"{program}.libs", folder / f"{program.name}.libs")
     entry = {

@@ -50,6 +50,19 @@ def ranks_fail(ingot):
         check(result.status == 1 and any(words in line for line in errors), f"{setting}: {result.err[-500:]}")
 
 
+@case("cuda ranks abort recorded exchanges")
+def aborts(ingot):
+    command, env, logs = run_ranks(ingot, 2, steps=30)
+    result = ingot.run(command, env={**env, "INGOT_FAKE_FAIL": "ncclCommGetAsyncError:4"})
+    check(result.status == 1 and "error: rank" in result.err, f"{result.status}: {result.err[-500:]}")
+    for rank in range(2):
+        names = [line.split()[0] for line in read_calls(logs, rank)]
+        if "ncclCommAbort" in names:
+            check("cuGraphLaunch" in names, "no step was recorded before")
+            return
+    raise AssertionError("no rank aborts")
+
+
 GATHERS = {"ncclAllGather", "ncclBroadcast"}
 
 

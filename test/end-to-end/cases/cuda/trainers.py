@@ -236,7 +236,8 @@ def wrong_machine(ingot):
         ingot.check_error(run, 1, "libcuda.so.1")
     for setting, words in [
         ({"INGOT_FAKE_FAIL": "cuInit"}, ["no GPU", "CUDA_ERROR_NO_DEVICE"]),
-        ({"INGOT_FAKE_VERSION": "12040"}, ["driver", "12.4", "13"]),
+        ({"INGOT_FAKE_VERSION": "11080"}, ["driver", "11.8", "12"]),
+        ({"INGOT_FAKE_VERSION": "12040"}, ["libcublasLt.so.12 was not found"]),
         ({"INGOT_FAKE_ARCH": "75"}, ["sm_75", "sm_90"]),
         ({"INGOT_FAKE_MEMORY": "100000"}, ["GPU memory", "free"]),
         ({"INGOT_FAKE_FAIL": "cublasLtCreate"}, ["cuBLASLt"]),
@@ -252,6 +253,16 @@ def later_architecture(ingot):
     _, log = recorded(ingot, env={"INGOT_FAKE_ARCH": "100"})
     loads = re.findall(r"cuModuleLoadDataEx (\w+)", log)
     check(loads == ["cubin", "ptx"], f"loads {loads}")
+
+
+@case("cuda architectures from Ampere to Blackwell")
+def architectures(ingot):
+    mlp = golden("mlp")
+    for arch in ("sm_80", "sm_89", "sm_90", "sm_90a", "sm_100", "sm_103", "sm_120"):
+        path = ingot.path(f"{arch}.ptx")
+        flags = mlp.compile_flags("adamw")
+        ingot.succeed(ingot.ingotc(mlp.model, "-o", path, *flags, "--target", "cuda", "--arch", arch, "--emit", "ptx"))
+        check(f".target {arch}" in path.read_text(), f"no text for {arch}")
 
 
 @case("cuda wrong options")

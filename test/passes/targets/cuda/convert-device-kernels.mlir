@@ -22,7 +22,7 @@
 //       CHECK:   llvm.store %[[OTHER]], %{{.*}} : f32, !llvm.ptr
 //       CHECK:   llvm.return
 
-// Tests that one buffer of 2^31 elements makes the indices of its function 64
+// Tests that one buffer of more than 2^30 elements makes the indices of its function 64
 // bits, of no other.
 //       CHECK: llvm.func @large(
 //   CHECK-NOT:   !llvm.struct<(ptr, ptr, i32,
@@ -36,13 +36,13 @@
 //       CHECK: func.func @host(%{{.*}}: memref<8xf32>)
 module attributes {gpu.container_module} {
   gpu.module @device {
-    gpu.func @small(%x: memref<2147483647xf32> {llvm.noalias}, %y: memref<8xf32>, %n: i64)
+    gpu.func @small(%x: memref<1073741824xf32> {llvm.noalias}, %y: memref<8xf32>, %n: i64)
         workgroup(%shared: memref<32xf32, #gpu.address_space<workgroup>>)
         kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
       %t = gpu.thread_id x
       %b = gpu.block_id x
       %i = arith.addi %t, %b : index
-      %0 = memref.load %x[%i] : memref<2147483647xf32>
+      %0 = memref.load %x[%i] : memref<1073741824xf32>
       memref.store %0, %shared[%t] : memref<32xf32, #gpu.address_space<workgroup>>
       gpu.barrier
       %one = arith.constant 1 : i32
@@ -51,9 +51,9 @@ module attributes {gpu.container_module} {
       memref.store %1, %y[%i] : memref<8xf32>
       gpu.return
     }
-    gpu.func @large(%x: memref<2147483648xf32>, %y: memref<8xf32>) kernel {
+    gpu.func @large(%x: memref<1073741825xf32>, %y: memref<8xf32>) kernel {
       %t = gpu.thread_id x
-      %0 = memref.load %x[%t] : memref<2147483648xf32>
+      %0 = memref.load %x[%t] : memref<1073741825xf32>
       memref.store %0, %y[%t] : memref<8xf32>
       gpu.return
     }
