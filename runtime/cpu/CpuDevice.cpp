@@ -30,7 +30,9 @@ class CpuDevice : public Device {
 public:
   explicit CpuDevice(const Manifest &manifest)
       : state(manifest.stateBytes, "state"),
-        arena(manifest.arenaBytes, "arena") {}
+        arena(manifest.arenaBytes, "arena") {
+    getThreadCount();
+  }
 
   std::string describe() const override {
     return "CPU, " + std::to_string(getThreadCount()) + " threads";

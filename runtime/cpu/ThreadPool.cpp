@@ -20,6 +20,8 @@ void GOMP_parallel(void (*body)(void *), void *data, unsigned threads,
 int omp_get_thread_num(void);
 int omp_get_num_threads(void);
 int omp_get_max_threads(void);
+void omp_set_num_threads(int count);
+void omp_set_dynamic(int isDynamic);
 }
 
 using namespace ingot::runtime;
@@ -34,7 +36,33 @@ struct Work {
 
 } // namespace
 
-int ingot::runtime::getThreadCount() { return omp_get_max_threads(); }
+/// Returns how many threads really come of those that are asked for: limits on
+/// threads (OMP_THREAD_LIMIT, OMP_MAX_ACTIVE_LEVELS) are not part of what
+/// libgomp says.
+static int countThreads() {
+  omp_set_dynamic(0);
+  int asked = omp_get_max_threads(), came = 1;
+  auto count = [](void *came) {
+    if (omp_get_thread_num() == 0)
+      *static_cast<int *>(came) = omp_get_num_threads();
+  };
+  if (asked > 1)
+    GOMP_parallel(count, &came, static_cast<unsigned>(asked), 0);
+  return came;
+}
+
+int ingot::runtime::getThreadCount() {
+  static const int available = countThreads();
+  // Libraries wait for as many threads as libgomp says, for ever. Its settings
+  // are those of the calling thread.
+  thread_local const bool isSet = [] {
+    omp_set_dynamic(0);
+    omp_set_num_threads(available);
+    return true;
+  }();
+  (void)isSet;
+  return omp_get_max_threads();
+}
 
 void ingot::runtime::limitSpinning(char *const *argv) {
   // libgomp reads its settings before main. By default idle threads spin for

@@ -15,7 +15,9 @@
 namespace ingot::runtime {
 
 /// Returns the number of threads in the pool: OMP_NUM_THREADS, else the number
-/// of cores in the affinity mask.
+/// of cores in the affinity mask, but no more than there can be. The first call
+/// makes libgomp give that number to everyone, so that it comes before the
+/// first call of a library.
 int getThreadCount();
 
 /// Makes idle threads sleep soon, by restarting the program with libgomp's

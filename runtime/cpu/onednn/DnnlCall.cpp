@@ -15,7 +15,11 @@ using namespace ingot::runtime;
 using dnnl::memory;
 
 const dnnl::engine &ingot::runtime::getDnnlEngine() {
-  static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
+  static const dnnl::engine engine = [] {
+    // The library divides its work among the pool's threads.
+    getThreadCount();
+    return dnnl::engine(dnnl::engine::kind::cpu, 0);
+  }();
   return engine;
 }
 
