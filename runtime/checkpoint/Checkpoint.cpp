@@ -39,17 +39,23 @@ static std::string getShardName(int64_t rank) {
 }
 
 /// The content of checkpoint.json; a file with any other bytes is damaged.
-/// Format 2 has shards.
+/// Format 2 has shards, format 3 has settings and may have shards.
 static std::string formatInfo(const CheckpointInfo &info, uint32_t stateCrc,
                               const std::vector<uint32_t> &shardCrcs) {
-  nlohmann::ordered_json json = {{"format", shardCrcs.empty() ? 1 : 2},
-                                 {"step", info.step},
-                                 {"seed", info.seed},
-                                 {"shuffle", info.shuffle},
-                                 {"samples", info.samples},
-                                 {"state_crc32", stateCrc}};
+  int format = info.settings ? 3 : shardCrcs.empty() ? 1 : 2;
+  nlohmann::ordered_json json = {
+      {"format", format},        {"step", info.step},
+      {"seed", info.seed},       {"shuffle", info.shuffle},
+      {"samples", info.samples}, {"state_crc32", stateCrc}};
   if (!shardCrcs.empty())
     json["shards_crc32"] = shardCrcs;
+  if (info.settings)
+    json["settings"] = {{"hyperparameters", info.settings->hyperparameters},
+                        {"schedule", info.settings->schedule},
+                        {"warmup", info.settings->warmup},
+                        {"total_steps", info.settings->totalSteps},
+                        {"ranks", info.settings->ranks},
+                        {"step_samples", info.settings->stepSamples}};
   json["crc32"] = computeCrc(json.dump());
   return json.dump(1) + "\n";
 }
@@ -70,17 +76,29 @@ static int64_t parseName(const std::string &name) {
   return isName ? std::stoll(name.substr(prefix.size())) : -1;
 }
 
+void ingot::runtime::removeLeftovers(const std::string &directory) {
+  std::error_code ignored;
+  std::vector<fs::path> leftovers;
+  for (const fs::directory_entry &entry :
+       fs::directory_iterator(directory, ignored)) {
+    std::string name = entry.path().filename();
+    if (name.find(temporaryMark) != std::string::npos &&
+        (name.starts_with(prefix) || name.starts_with(latestName) ||
+         name.starts_with(".probe")))
+      leftovers.push_back(entry.path());
+  }
+  for (const fs::path &path : leftovers)
+    fs::remove_all(path, ignored);
+}
+
 static void prune(const std::string &directory, const std::string &newest) {
+  removeLeftovers(directory);
   std::vector<std::pair<int64_t, fs::path>> found;
   std::error_code ignored;
   for (const fs::directory_entry &entry :
        fs::directory_iterator(directory, ignored)) {
     std::string name = entry.path().filename();
-    // Incomplete folders that a crash left have the number of another process.
-    if (name.find(temporaryMark) != std::string::npos &&
-        name.starts_with(prefix))
-      fs::remove_all(entry.path(), ignored);
-    else if (int64_t step = parseName(name); step >= 0 && name != newest)
+    if (int64_t step = parseName(name); step >= 0 && name != newest)
       found.push_back({step, entry.path()});
   }
   std::sort(found.rbegin(), found.rend());
@@ -129,16 +147,19 @@ void ingot::runtime::saveCheckpoint(const std::string &directory,
                                     const CheckpointInfo &info,
                                     const SafeTensors &state,
                                     const ShardWriter &writeShards) {
-  std::error_code error;
-  fs::create_directories(directory, error);
   std::string name = std::string(prefix) + std::to_string(info.step);
   std::string final = directory + "/" + name;
   std::string temporary = final + temporaryMark + std::to_string(getpid());
+  std::error_code error;
   fs::remove_all(temporary, error);
-  fs::create_directory(temporary, error);
-  if (error)
-    throw failure(directory, "cannot write: " + error.message(),
-                  "check the path, its permissions and the free space");
+  try {
+    makeFolder(temporary);
+  } catch (const Error &problem) {
+    // The other ranks wait for the name.
+    if (writeShards)
+      (void)writeShards("");
+    throw failure(directory, problem.getWhat(), problem.getHint());
+  }
   try {
     // This comes first, because the other ranks wait for it.
     std::vector<uint32_t> shardCrcs;
@@ -165,19 +186,66 @@ void ingot::runtime::saveCheckpoint(const std::string &directory,
   prune(directory, name);
 }
 
+/// The newest folder that has a checkpoint's name, or "".
+static std::string findNewest(const std::string &directory) {
+  std::string newest;
+  std::error_code ignored;
+  for (const fs::directory_entry &entry :
+       fs::directory_iterator(directory, ignored)) {
+    std::string name = entry.path().filename();
+    if (parseName(name) > (newest.empty() ? -1 : parseName(newest)))
+      newest = name;
+  }
+  return newest;
+}
+
 static std::string findCheckpoint(const std::string &directory) {
   if (fs::exists(directory + "/" + kInfoName))
     return directory;
   std::string latest = directory + "/" + latestName;
-  if (!fs::exists(latest))
+  if (!fs::exists(latest)) {
+    std::string newest = findNewest(directory);
+    if (!newest.empty())
+      throw badInput(directory,
+                     "holds " + newest + ", but no file '" + latestName +
+                         "' that names it",
+                     "resume from " + directory + "/" + newest);
     throw badInput(directory, "holds no checkpoint",
                    "give the folder that --save wrote");
+  }
   std::string content(MappedFile(latest).getBytes());
   std::string name = content.substr(0, content.find('\n'));
   if (parseName(name) < 0 || content != formatLatest(name))
     throw badInput(latest, "damaged: it does not name a checkpoint",
                    "give --resume one of the folder's step-N");
   return directory + "/" + name;
+}
+
+/// Reads the settings of a run; nothing if one is missing or of another type.
+static std::optional<RunSettings> readSettings(const nlohmann::json &json) {
+  auto isCount = [&](const char *field) {
+    return json.contains(field) && json[field].is_number_unsigned() &&
+           json[field].get<uint64_t>() <= uint64_t(INT64_MAX);
+  };
+  bool isComplete = json.is_object() && json.contains("hyperparameters") &&
+                    json["hyperparameters"].is_object() &&
+                    json.contains("schedule") && json["schedule"].is_string() &&
+                    isCount("warmup") && isCount("total_steps") &&
+                    isCount("ranks") && isCount("step_samples");
+  if (!isComplete)
+    return std::nullopt;
+  RunSettings settings;
+  for (const auto &[name, value] : json["hyperparameters"].items()) {
+    if (!value.is_number())
+      return std::nullopt;
+    settings.hyperparameters[name] = value.get<double>();
+  }
+  settings.schedule = json["schedule"].get<std::string>();
+  settings.warmup = json["warmup"].get<int64_t>();
+  settings.totalSteps = json["total_steps"].get<int64_t>();
+  settings.ranks = json["ranks"].get<int64_t>();
+  settings.stepSamples = json["step_samples"].get<int64_t>();
+  return settings;
 }
 
 CheckpointInfo ingot::runtime::loadCheckpoint(
@@ -201,7 +269,7 @@ CheckpointInfo ingot::runtime::loadCheckpoint(
     return json[field].get<int64_t>();
   };
   int64_t format = readCount("format");
-  if (format != 1 && format != 2)
+  if (format < 1 || format > 3)
     throw damaged("format");
   CheckpointInfo info;
   info.step = readCount("step");
@@ -213,7 +281,13 @@ CheckpointInfo ingot::runtime::loadCheckpoint(
 
   int64_t stateCrc = readCount("state_crc32");
   std::vector<uint32_t> shardCrcs;
-  if (format == 2) {
+  if (format == 3) {
+    if (json.contains("settings"))
+      info.settings = readSettings(json["settings"]);
+    if (!info.settings)
+      throw damaged("settings");
+  }
+  if (format == 2 || json.contains("shards_crc32")) {
     if (!json.contains("shards_crc32") || !json["shards_crc32"].is_array())
       throw damaged("shards_crc32");
     for (const auto &crc : json["shards_crc32"])

@@ -19,16 +19,33 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace ingot::runtime {
+
+/// How a run trains, which a resumed run inherits.
+struct RunSettings {
+  /// The values of the optimizer's hyperparameters.
+  std::map<std::string, double> hyperparameters;
+  /// The name of the schedule, and its steps of warm-up.
+  std::string schedule = "constant";
+  int64_t warmup = 0;
+  /// The length of the run in steps; it is also that of the schedule.
+  int64_t totalSteps = 0;
+  /// The number of ranks, and the samples that all of them take in a step.
+  int64_t ranks = 1, stepSamples = 0;
+};
 
 /// The position of a run, which together with the state determines the rest of
 /// it.
 struct CheckpointInfo {
   int64_t step = 0, seed = 0, samples = 0;
   bool shuffle = true;
+  /// Absent in checkpoints of earlier versions.
+  std::optional<RunSettings> settings;
 };
 
 /// The state in a checkpoint: whole tensors, and shards of others.
@@ -43,7 +60,8 @@ uint32_t saveShards(const std::string &folder, int64_t rank,
                     const SafeTensors &shards);
 
 /// Makes all ranks write their shards into the folder, and returns the
-/// checksums of their files. May throw.
+/// checksums of their files. An empty name tells them that there is no folder.
+/// May throw.
 using ShardWriter =
     std::function<std::vector<uint32_t>(const std::string &folder)>;
 
@@ -52,6 +70,10 @@ using ShardWriter =
 void saveCheckpoint(const std::string &directory, const CheckpointInfo &info,
                     const SafeTensors &state,
                     const ShardWriter &writeShards = {});
+
+/// Removes what a process that was killed while it saved has left in the
+/// folder. No other process may be writing there (FolderLock).
+void removeLeftovers(const std::string &directory);
 
 /// Reads the checkpoint that `latest` names, or `directory` itself if it is
 /// one, and passes its state and its path to `load`. Throws badInput.

@@ -183,11 +183,12 @@ Communicator::Ticket Communicator::start(
   return ticket;
 }
 
-void Communicator::fail(const Operation &operation, const std::string &problem,
-                        const std::string &hint) {
+Error Communicator::describe(const Operation &operation,
+                             const std::string &problem,
+                             const std::string &hint) const {
   std::string where = "rank " + std::to_string(rank) + ", step " +
                       std::to_string(operation.event.step);
-  throw failure(where, operation.event.what + ": " + problem, hint);
+  return failure(where, operation.event.what + ": " + problem, hint);
 }
 
 void Communicator::wait(Ticket ticket) {
@@ -214,23 +215,33 @@ void Communicator::waitForEnd(std::unique_lock<std::mutex> &lock,
   while (!operation.isDone) {
     stream->ended.wait_for(lock, interval);
     Clock::time_point now = Clock::now();
-    const char *signal = interruption ? interruption() : nullptr;
+    const char *signal = interruption.query ? interruption.query() : nullptr;
     if (signal && !interrupted)
       interrupted = now;
     if (operation.isDone)
       break;
-    if (interrupted && now - *interrupted > grace)
-      fail(operation,
-           std::string("was in flight when the run was ended (") + signal + ")",
-           "see the messages of other ranks and of the launcher");
+    if (interrupted && now - *interrupted > grace) {
+      Error error = describe(
+          operation,
+          std::string("was in flight when the run was ended (") + signal + ")",
+          "see the messages of other ranks and of the launcher");
+      if (now - *interrupted > interruption.patience)
+        throw error;
+      if (interruption.warn && !std::exchange(interruption.hasWarned, true)) {
+        lock.unlock();
+        interruption.warn(error);
+        lock.lock();
+      }
+    }
     if (now - start > limit)
-      fail(operation,
-           "has not ended for " + std::to_string(limit.count()) + " s",
-           "see which rank stopped or is slow; --comm-timeout sets the limit");
+      throw describe(
+          operation,
+          "has not ended for " + std::to_string(limit.count()) + " s",
+          "see which rank stopped or is slow; --comm-timeout sets the limit");
   }
   if (!operation.error.empty())
-    fail(operation, operation.error,
-         "see the messages of other ranks, and the network");
+    throw describe(operation, operation.error,
+                   "see the messages of other ranks, and the network");
 }
 
 Communicator::Ticket Communicator::startInPlace(InPlace operation, void *data,
@@ -307,6 +318,14 @@ void Communicator::checkEqual(int64_t value, const std::string &what,
     if (all[other] != all[0])
       throw failure("rank " + std::to_string(other),
                     "another " + what + " than rank 0's", hint);
+}
+
+int64_t Communicator::agree(int64_t value, const std::string &what) {
+  std::vector<int64_t> all(size);
+  auto usual = std::exchange(limit, std::chrono::hours(24 * 365));
+  allGather(&value, all.data(), sizeof(value), what);
+  limit = usual;
+  return *std::max_element(all.begin(), all.end());
 }
 
 void Communicator::finish() {

@@ -26,6 +26,8 @@
 
 namespace ingot::runtime {
 
+class Error;
+
 /// One operation, for traces and error messages.
 struct CommunicationEvent {
   using Time = std::chrono::steady_clock::time_point;
@@ -84,6 +86,10 @@ public:
   void checkEqual(int64_t value, const std::string &what,
                   const std::string &hint);
 
+  /// Returns the largest of the ranks' values. The ranks may come as late as
+  /// they want.
+  int64_t agree(int64_t value, const std::string &what);
+
   /// Ends a run that succeeded: no operation is in flight.
   void finish();
 
@@ -93,9 +99,15 @@ public:
   /// Sets the training step that operations from now on belong to.
   void setStep(int64_t number) { step = number; }
   /// Sets a query for the name of a signal that asks to end the run, or null. A
-  /// signal ends waits that no rank will answer.
-  void setInterruption(std::function<const char *()> query) {
-    interruption = std::move(query);
+  /// launcher that ends a run because a rank has died sends one, and kills the
+  /// other ranks soon after. Hence a wait that goes on then calls `warn` once,
+  /// with words on what it waits for. It goes on for `patience` at most, in
+  /// which ranks that were asked as well end their step.
+  void setInterruption(
+      std::function<const char *()> query,
+      std::function<void(const Error &)> warn = {},
+      std::chrono::milliseconds patience = std::chrono::seconds(60)) {
+    interruption = {std::move(query), std::move(warn), patience};
   }
 
   /// Keeps all operations that end from now on, for profiles.
@@ -118,12 +130,18 @@ private:
                std::function<std::unique_ptr<Pending>(Collectives &)> begin);
   void waitForEnd(std::unique_lock<std::mutex> &lock,
                   const Operation &operation);
-  [[noreturn]] void fail(const Operation &operation, const std::string &problem,
-                         const std::string &hint);
+  Error describe(const Operation &operation, const std::string &problem,
+                 const std::string &hint) const;
 
   int64_t rank, size, step = 0;
   std::chrono::seconds limit{600};
-  std::function<const char *()> interruption;
+  struct Interruption {
+    std::function<const char *()> query;
+    std::function<void(const Error &)> warn;
+    std::chrono::milliseconds patience;
+    bool hasWarned = false;
+  };
+  Interruption interruption;
   /// Shared with the thread, which may outlive a run that failed.
   std::shared_ptr<Stream> stream;
   std::thread thread;

@@ -8,6 +8,7 @@
 #include "runtime/core/Console.h"
 
 #include "runtime/core/Error.h"
+#include "runtime/core/text/Text.h"
 
 #include <cstdio>
 #include <cstdlib>
@@ -28,20 +29,19 @@ void Console::line(std::string_view text) {
   if (silent)
     return;
   clearProgress();
-  std::string whole(text);
-  whole += '\n';
+  std::string whole = makePrintable(text, /*keepsLines=*/true) + "\n";
   std::fwrite(whole.data(), 1, whole.size(), stderr);
 }
 
 void Console::noteOnce(const std::string &text) {
   if (said.insert(text).second)
-    line("note: " + text);
+    line("note: " + shortenMessage(text));
 }
 
 void Console::progress(std::string_view text) {
   if (!interactive || silent)
     return;
-  std::string whole = "\r\x1b[K" + std::string(text);
+  std::string whole = "\r\x1b[K" + makePrintable(text);
   std::fwrite(whole.data(), 1, whole.size(), stderr);
   std::fflush(stderr);
   progressShown = true;
@@ -52,6 +52,13 @@ void Console::clearProgress() {
     return;
   std::fputs("\r\x1b[K", stderr);
   progressShown = false;
+}
+
+void Console::warn(const Error &problem) {
+  clearProgress();
+  std::string text =
+      "warning: " + problem.getWhere() + ": " + problem.getWhat() + "\n";
+  std::fwrite(text.data(), 1, text.size(), stderr);
 }
 
 void Console::print(const Error &error) {

@@ -2,7 +2,8 @@
 //===----------------------------------------------------------------------===//
 //
 // A trainer's output on the terminal. Results go to stdout, everything about
-// the run to stderr. Color and the progress line are for interactive terminals
+// the run to stderr, without the control characters that names from files may
+// have. Color and the progress line are for interactive terminals
 // only.
 //
 //===----------------------------------------------------------------------===//
@@ -28,13 +29,15 @@ public:
   /// Prints errors only from now on, because another rank prints the rest.
   void silence() { silent = true; }
 
-  /// Prints a line on stderr.
+  /// Prints a line, or several, on stderr.
   void line(std::string_view text);
   /// Prints `note: TEXT`, once per text and run.
   void noteOnce(const std::string &text);
   /// Redraws the progress line; does nothing unless interactive.
   void progress(std::string_view text);
   void clearProgress();
+  /// Prints the problem as `warning: WHERE: WHAT`, on every rank.
+  void warn(const Error &problem);
   void print(const Error &error);
 
 private:

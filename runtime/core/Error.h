@@ -19,9 +19,11 @@ enum class ExitCode { Done = 0, Failed = 1, Usage = 2, BadInput = 3 };
 /// An error that ends the run. It is thrown anywhere in the runtime, and main
 /// prints it as `error: WHERE: WHAT` and `hint: HINT`. It never crosses the C
 /// boundary of compiled code: entry points record it in the context instead.
+/// Control characters in it are replaced, and long words shortened.
 class Error : public std::exception {
 public:
-  Error(ExitCode code, std::string where, std::string what, std::string hint);
+  Error(ExitCode code, const std::string &where, const std::string &what,
+        const std::string &hint);
 
   ExitCode getCode() const { return code; }
   const std::string &getWhere() const { return where; }
@@ -37,11 +39,14 @@ private:
 };
 
 /// An error of a run that failed (exit 1).
-Error failure(std::string where, std::string what, std::string hint);
+Error failure(const std::string &where, const std::string &what,
+              const std::string &hint);
 /// An error of usage (exit 2).
-Error usageError(std::string where, std::string what, std::string hint);
+Error usageError(const std::string &where, const std::string &what,
+                 const std::string &hint);
 /// An error of the model, the data or a checkpoint (exit 3).
-Error badInput(std::string where, std::string what, std::string hint);
+Error badInput(const std::string &where, const std::string &what,
+               const std::string &hint);
 
 } // namespace ingot::runtime
 

@@ -9,6 +9,7 @@
 
 #include "runtime/core/Console.h"
 #include "runtime/core/Error.h"
+#include "runtime/core/text/Text.h"
 #include "runtime/data/Tokens.h"
 
 #include <algorithm>
@@ -151,9 +152,10 @@ public:
     auto found = sources.find(name);
     if (found != sources.end())
       return found->second.first->read(found->second.second);
-    std::string names;
+    std::vector<std::string> others;
     for (const auto &[other, source] : sources)
-      names += (names.empty() ? "" : ", ") + other;
+      others.push_back(other);
+    std::string names = listNames(others);
     const ArrayFile &first = *files.front();
     if (!first.isSingle())
       throw badInput(
@@ -227,10 +229,16 @@ void Dataset::open(const FileGroup &group, const std::vector<InputSpec> &inputs,
         array.getElements() / array.shape[0] * getSize(array.dtype);
     shard.rows.push_back({std::move(array), stride});
   }
-  arrays.forEachOther(columns, [&](const std::string &name) {
-    console.noteOnce("array '" + name +
+  std::vector<std::string> others;
+  arrays.forEachOther(columns,
+                      [&](const std::string &name) { others.push_back(name); });
+  if (others.size() == 1)
+    console.noteOnce("array '" + others.front() +
                      "' is not an input of the model: ignored");
-  });
+  else if (!others.empty())
+    console.noteOnce(std::to_string(others.size()) +
+                     " arrays are not inputs of the model: ignored (" +
+                     listNames(others) + ")");
   shard.files = std::move(arrays.files);
 }
 

@@ -10,11 +10,14 @@
 #include "runtime/core/Error.h"
 #include "runtime/core/File.h"
 
+#include <cerrno>
 #include <cmath>
+#include <fcntl.h>
 #include <filesystem>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <string_view>
+#include <unistd.h>
 
 using namespace ingot::runtime;
 
@@ -29,18 +32,15 @@ static Error cannotWrite(const std::string &path) {
                  "check the path, its permissions and the free space");
 }
 
-/// Reads the lines of an existing log for steps up to `step`.
-static std::string readUntil(const std::string &path, int64_t step) {
-  if (!std::filesystem::is_regular_file(path))
-    return "";
-  MappedFile file(path);
+/// Returns the lines of an existing log for steps up to `step`.
+static std::string selectUntil(std::string_view text, int64_t step) {
   std::string kept;
-  for (std::string_view rest = file.getBytes(); !rest.empty();) {
-    size_t end = rest.find('\n');
+  while (!text.empty()) {
+    size_t end = text.find('\n');
     if (end == std::string_view::npos)
       break;
-    std::string_view line = rest.substr(0, end + 1);
-    rest.remove_prefix(end + 1);
+    std::string_view line = text.substr(0, end + 1);
+    text.remove_prefix(end + 1);
     auto json = nlohmann::json::parse(line, nullptr, false);
     bool isOurs = json.is_object() && json.contains("step") &&
                   json["step"].is_number_integer();
@@ -50,32 +50,77 @@ static std::string readUntil(const std::string &path, int64_t step) {
   return kept;
 }
 
+void MetricsLog::open(int flags) {
+  descriptor =
+      ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK | flags, 0666);
+  if (descriptor < 0)
+    throw cannotWrite(path);
+}
+
 MetricsLog::MetricsLog(const std::string &path,
                        std::optional<int64_t> keepUntil)
     : path(path) {
   if (path.empty())
     return;
-  std::string kept = keepUntil ? readUntil(path, *keepUntil) : "";
-  file = std::fopen(path.c_str(), "w");
-  if (!file)
+  if (auto obstacle = describeObstacle(path))
+    throw failure(path, "cannot write the log: it is " + *obstacle,
+                  "give the path of a file");
+  if (!keepUntil || !std::filesystem::exists(path)) {
+    open(O_CREAT | O_TRUNC);
+    return;
+  }
+  // The old lines stay in the file at every moment: cut off its end, or replace
+  // it by another one.
+  std::string kept;
+  bool isStart;
+  {
+    MappedFile old(path);
+    kept = selectUntil(old.getBytes(), *keepUntil);
+    isStart = old.getBytes().starts_with(kept);
+  }
+  if (!isStart) {
+    AtomicFile file(path);
+    file.write(kept);
+    file.commit();
+  }
+  open(0);
+  size = static_cast<int64_t>(kept.size());
+  if (ftruncate(descriptor, size) != 0)
     throw cannotWrite(path);
-  if (!kept.empty())
-    writeLine(kept);
 }
 
 MetricsLog::~MetricsLog() {
-  if (file)
-    std::fclose(file);
+  if (descriptor >= 0)
+    close(descriptor);
 }
 
 void MetricsLog::writeLine(const std::string &line) {
-  if (std::fwrite(line.data(), 1, line.size(), file) != line.size() ||
-      std::fflush(file) != 0)
-    throw cannotWrite(path);
+  // Lines of many steps, beyond which the log has a gap.
+  constexpr size_t mostPending = size_t(64) << 20;
+  if (pending.size() + line.size() <= mostPending)
+    pending += line;
+  size_t written = 0;
+  while (written < pending.size()) {
+    ssize_t some =
+        pwrite(descriptor, pending.data() + written, pending.size() - written,
+               size + static_cast<int64_t>(written));
+    if (some < 0 && errno == EINTR)
+      continue;
+    if (some <= 0) {
+      problem = cannotWrite(path);
+      // Readers find whole lines only.
+      (void)!ftruncate(descriptor, size);
+      return;
+    }
+    written += static_cast<size_t>(some);
+  }
+  size += static_cast<int64_t>(written);
+  pending.clear();
+  problem.reset();
 }
 
 void MetricsLog::write(const StepMetrics &metrics) {
-  if (!file)
+  if (descriptor < 0)
     return;
   std::string norm;
   if (metrics.gradNorm)
@@ -90,7 +135,7 @@ void MetricsLog::write(const StepMetrics &metrics) {
 }
 
 void MetricsLog::write(const EvalMetrics &metrics) {
-  if (!file)
+  if (descriptor < 0)
     return;
   std::string accuracy;
   if (metrics.accuracy)

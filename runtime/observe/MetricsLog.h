@@ -8,8 +8,9 @@
 #ifndef INGOT_RUNTIME_OBSERVE_METRICSLOG_H
 #define INGOT_RUNTIME_OBSERVE_METRICSLOG_H
 
+#include "runtime/core/Error.h"
+
 #include <cstdint>
-#include <cstdio>
 #include <optional>
 #include <string>
 
@@ -42,15 +43,25 @@ public:
   MetricsLog &operator=(const MetricsLog &) = delete;
   ~MetricsLog();
 
-  /// Writes a line, which the operating system has when the call returns.
+  /// Writes a line, which the operating system has when the call returns. Lines
+  /// that it does not take are kept and written before the next one.
   void write(const StepMetrics &metrics);
   void write(const EvalMetrics &metrics);
 
+  /// Returns the problem that keeps lines from being written now.
+  const std::optional<Error> &getProblem() const { return problem; }
+
 private:
+  void open(int flags);
   void writeLine(const std::string &line);
 
   std::string path;
-  std::FILE *file = nullptr;
+  int descriptor = -1;
+  /// The size of the file, which ends with a whole line.
+  int64_t size = 0;
+  /// The lines that could not be written.
+  std::string pending;
+  std::optional<Error> problem;
 };
 
 } // namespace ingot::runtime

@@ -8,6 +8,7 @@
 #include "runtime/observe/Profile.h"
 
 #include "runtime/core/File.h"
+#include "runtime/core/text/Text.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -143,7 +144,7 @@ ingot::runtime::makeProfileTable(const Manifest &manifest,
         row.calls, row.microseconds / calls, bytes * calls / seconds * 1e-9,
         flops * calls / seconds * 1e-9, best * calls / seconds * 1e-4,
         manifest.getSymbol(manifest.functions[row.event.function]),
-        getEventName(manifest, row.event));
+        describeName(getEventName(manifest, row.event)));
   }
   if (sorted.size() > maxRows)
     text += fmt::format("... and {} more\n", sorted.size() - maxRows);

@@ -2,6 +2,8 @@
 
 #include "runtime/observe/Watch.h"
 
+#include "runtime/core/text/Text.h"
+
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
@@ -139,7 +141,7 @@ std::string Watch::makeTable() const {
         100 * row.share(row.statistics.nans + row.statistics.infinite),
         100 * row.share(row.statistics.subnormal),
         100 * row.share(row.statistics.zeros), row.statistics.largest,
-        row.kernel->name);
+        describeName(row.kernel->name));
   }
   if (rows.size() > maxRows)
     text += fmt::format("... and {} more\n", rows.size() - maxRows);

@@ -11,21 +11,51 @@
 #include "runtime/core/Error.h"
 #include "runtime/observe/Profile.h"
 #include "runtime/trainer/loop/Inspect.h"
+#include "runtime/trainer/loop/Signals.h"
 #include "runtime/trainer/loop/Trainer.h"
+#include "runtime/trainer/options/Paths.h"
 
+#include <cerrno>
 #include <cstdio>
 #include <new>
 
 using namespace ingot::runtime;
 
 static void print(const std::string &text) {
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() ||
-      std::fflush(stdout) != 0)
+  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() &&
+      std::fflush(stdout) == 0)
+    return;
+  // A reader that has seen enough is no problem.
+  if (errno != EPIPE)
     throw failure("stdout", "cannot write: " + describeErrno(),
                   "check where the output goes");
 }
 
-static void run(int argc, char **argv, Console &console) {
+/// Writes the last collectives of this rank for --comm-record. The run has
+/// failed already.
+static void recordCollectives(const Options &options,
+                              const Communicator &ranks) {
+  if (options.commRecord.empty())
+    return;
+  try {
+    ranks.writeEvents(options.getRecordPath(ranks.getRank()));
+  } catch (const Error &) {
+    // The error that ended the run says more.
+  }
+}
+
+/// Makes the exit status of all ranks the same: that of a failure, else that of
+/// a signal. No rank ends before the others, because launchers then kill those.
+static int agreeOnStatus(int status, Communicator &ranks) {
+  constexpr int signals = 128, failures = 256;
+  bool isFailure = status != 0 && status < signals;
+  return static_cast<int>(ranks.agree(isFailure ? failures + status : status,
+                                      "the end of the run") %
+                          failures);
+}
+
+/// Runs the trainer; returns its exit status.
+static int run(int argc, char **argv, Console &console) {
   if (ingot_module.abi_version != INGOT_ABI_VERSION)
     throw failure(
         "module",
@@ -35,15 +65,21 @@ static void run(int argc, char **argv, Console &console) {
   Manifest manifest =
       parseManifest({ingot_module.manifest, ingot_module.manifest_bytes});
   ParsedOptions parsed = parseOptions(argc, argv, manifest);
-  if (!parsed.options)
-    return print(parsed.answer);
+  constexpr int done = static_cast<int>(ExitCode::Done);
+  if (!parsed.options) {
+    print(parsed.answer);
+    return done;
+  }
   Options &options = *parsed.options;
-  if (options.inspect == "json")
-    return print(inspectAsJson(manifest, options.ranks));
-  if (!options.inspect.empty())
-    return print(inspectAsText(manifest, options.ranks));
+  if (!options.inspect.empty()) {
+    print(options.inspect == "json" ? inspectAsJson(manifest, options.ranks)
+                                    : inspectAsText(manifest, options.ranks));
+    return done;
+  }
   if (!manifest.dataParallel)
     checkRanks();
+  collectPaths(options, manifest.dataParallel ? countLaunchedRanks() : 1)
+      .check();
   prepareProcess(argv);
   Communicator ranks(manifest.dataParallel ? connectRanks()
                                            : makeSelfCollectives());
@@ -60,28 +96,32 @@ static void run(int argc, char **argv, Console &console) {
       !session.tune(options.tune == "cache" ? "" : options.tune))
     throw usageError("--tune", "there is nothing to choose on a CPU",
                      "leave it out, or compile with --target cuda");
+  Trainer trainer(session, options, console, ranks);
   try {
-    Trainer(session, options, console, ranks).run();
+    trainer.run();
   } catch (const Error &) {
-    if (!options.commRecord.empty())
-      ranks.writeEvents(options.commRecord + "." +
-                        std::to_string(ranks.getRank()) + ".jsonl");
+    recordCollectives(options, ranks);
     throw;
   }
-  ranks.finish();
+  Outcome &outcome = trainer.getOutcome();
   const std::vector<ingot_event> &events = session.getContext().events;
-  if (!options.profile.empty()) {
-    writeTrace(options.profile, manifest, events, ranks.getEvents());
-    print(session.getDevice().describe() + "\n" +
-          makeProfileTable(manifest, events));
-  }
+  if (!options.profile.empty())
+    outcome.attempt([&] {
+      writeTrace(options.profile, manifest, events, ranks.getEvents());
+      print(session.getDevice().describe() + "\n" +
+            makeProfileTable(manifest, events));
+    });
+  int status = agreeOnStatus(outcome.getStatus(), ranks);
+  ranks.finish();
+  outcome.throwProblem();
+  return status;
 }
 
 int main(int argc, char **argv) {
+  ignoreFileSignals();
   Console console;
   try {
-    run(argc, argv, console);
-    return static_cast<int>(ExitCode::Done);
+    return run(argc, argv, console);
   } catch (const Error &error) {
     console.print(error);
     return static_cast<int>(error.getCode());

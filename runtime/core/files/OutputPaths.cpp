@@ -85,9 +85,10 @@ static bool isOwned(const std::string &folder,
   return false;
 }
 
-void OutputPaths::addInput(std::string option, std::string path) {
-  entries.push_back(
-      {std::move(option), std::move(path), false, Kind::File, {}});
+void OutputPaths::addInput(std::string option, std::string path,
+                           std::vector<std::string> owned) {
+  entries.push_back({std::move(option), std::move(path), false, Kind::File,
+                     std::move(owned)});
 }
 
 void OutputPaths::addOutput(std::string option, std::string path, Kind kind,
@@ -160,7 +161,7 @@ void OutputPaths::prepare() const {
     }
     makeFolder(entry.path);
     try {
-      AtomicFile probe(entry.path + "/probe");
+      AtomicFile probe(entry.path + "/.probe");
     } catch (const Error &error) {
       throw failure(entry.path, error.getWhat(), error.getHint());
     }

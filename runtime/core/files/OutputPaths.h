@@ -25,11 +25,13 @@ public:
   enum class Kind { File, Folder };
 
   /// Adds a path that the program reads. `option` names it in errors, as in
-  /// `--data`.
-  void addInput(std::string option, std::string path);
+  /// `--data`. If it is a folder, no output may lie in it under a name that
+  /// begins with one of `owned`.
+  void addInput(std::string option, std::string path,
+                std::vector<std::string> owned = {});
 
-  /// Adds a path that the program writes. No other path may lie in a folder
-  /// under a name that begins with one of `owned`.
+  /// Adds a path that the program writes. The names in a folder that begin with
+  /// one of `owned` are for no other output.
   void addOutput(std::string option, std::string path, Kind kind = Kind::File,
                  std::vector<std::string> owned = {});
 

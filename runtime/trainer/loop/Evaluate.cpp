@@ -10,6 +10,7 @@
 #include "runtime/comm/Communicator.h"
 #include "runtime/core/Console.h"
 #include "runtime/core/Error.h"
+#include "runtime/trainer/loop/Signals.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -19,8 +20,8 @@
 using namespace ingot::runtime;
 
 /// Runs `function` over the samples in order, a batch at a time, and calls
-/// `visit` with the number of samples in each. Batches are dealt to the `size`
-/// ranks in turn.
+/// `visit` with the number of samples in each, until it returns false. Batches
+/// are dealt to the `size` ranks in turn.
 template <typename Visit>
 static void forEachBatch(Session &session, const Function &function,
                          const Dataset &data, int64_t samples,
@@ -33,19 +34,20 @@ static void forEachBatch(Session &session, const Function &function,
     std::iota(indices.begin(), indices.end(), first);
     session.fillBatch(function, data, indices.data(), count);
     session.run(function, hyperparameters, count);
-    visit(count);
+    if (!visit(count))
+      return;
   }
 }
 
 using Datasets = std::vector<std::unique_ptr<Dataset>>;
 
-Evaluation
+std::optional<Evaluation>
 ingot::runtime::evaluate(Session &session, const Datasets &datasets,
                          const std::map<std::string, double> &hyperparameters,
                          Communicator &ranks, Console &console) {
   const Manifest &manifest = session.getManifest();
-  enum { Loss, Count, Correct };
-  double sums[3] = {};
+  enum { Loss, Count, Correct, Cut, Sums };
+  double sums[Sums] = {};
   int64_t evaluated = 0, left = 0;
   bool hasAccuracy =
       session.findFunction("eval_step")->spec->findOutput("correct") != nullptr;
@@ -66,6 +68,9 @@ ingot::runtime::evaluate(Session &session, const Datasets &datasets,
                    sums[Count] += session.readScalar(results, "loss_count");
                    if (hasAccuracy)
                      sums[Correct] += session.readScalar(results, "correct");
+                   if (getReceivedSignal())
+                     sums[Cut] = 1;
+                   return sums[Cut] == 0;
                  });
   }
   session.printNotes(console);
@@ -80,7 +85,9 @@ ingot::runtime::evaluate(Session &session, const Datasets &datasets,
         "evaluation leaves out the last {} samples: a loss that the graph "
         "computes cannot mask padding",
         left));
-  ranks.allReduce(sums, 3, DType::F64, "sums of an evaluation");
+  ranks.allReduce(sums, Sums, DType::F64, "sums of an evaluation");
+  if (sums[Cut] != 0)
+    return std::nullopt;
   Evaluation result;
   result.loss = sums[Loss] / sums[Count];
   if (hasAccuracy)
@@ -120,6 +127,7 @@ void ingot::runtime::predict(
                  for (Column &column : columns)
                    column.bytes.append(session.getOutput(*column.spec),
                                        column.rowBytes * count);
+                 return true;
                });
   session.printNotes(console);
   ZipWriter writer(path);

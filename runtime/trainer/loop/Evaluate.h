@@ -27,11 +27,12 @@ struct Evaluation {
 
 /// Computes the loss over all samples, or over full batches only if the module
 /// cannot mask padding. `data` is by variant, null where there is none. Ranks
-/// divide the batches and receive the same result. Throws Error.
-Evaluation evaluate(Session &session,
-                    const std::vector<std::unique_ptr<Dataset>> &data,
-                    const std::map<std::string, double> &hyperparameters,
-                    Communicator &ranks, Console &console);
+/// divide the batches and receive the same result, which is nothing if a signal
+/// came to one of them. Throws Error.
+std::optional<Evaluation>
+evaluate(Session &session, const std::vector<std::unique_ptr<Dataset>> &data,
+         const std::map<std::string, double> &hyperparameters,
+         Communicator &ranks, Console &console);
 
 /// Writes the model's outputs for every sample as an .npz file. All samples are
 /// of one variant. Throws Error.

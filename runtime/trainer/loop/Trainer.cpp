@@ -7,14 +7,15 @@
 
 #include "runtime/trainer/loop/Trainer.h"
 
-#include "runtime/checkpoint/Checkpoint.h"
 #include "runtime/comm/Communicator.h"
 #include "runtime/core/Console.h"
 #include "runtime/core/Error.h"
 #include "runtime/data/VariantData.h"
 #include "runtime/observe/Watch.h"
 #include "runtime/trainer/loop/Evaluate.h"
+#include "runtime/trainer/loop/Resume.h"
 #include "runtime/trainer/loop/Signals.h"
+#include "runtime/trainer/options/Paths.h"
 #include "runtime/trainer/state/State.h"
 
 #include <algorithm>
@@ -36,11 +37,12 @@ Trainer::Trainer(Session &session, const Options &options, Console &console,
                  Communicator &ranks)
     : session(session), options(options), manifest(session.getManifest()),
       console(console), ranks(ranks), seed(options.seed.value_or(0)),
-      shuffle(!options.noShuffle) {
-  for (const std::string &path :
-       {options.exportPath, options.predict, options.profile})
-    if (!path.empty())
-      AtomicFile probe(path);
+      shuffle(!options.noShuffle), outcome(console) {
+  collectPaths(options, ranks.getSize()).prepare();
+  if (!options.save.empty() && ranks.getRank() == 0) {
+    lock.emplace(options.save);
+    removeLeftovers(options.save);
+  }
   if (!options.exportPath.empty())
     checkExportable(session);
   std::optional<int64_t> resumedStep;
@@ -62,7 +64,11 @@ Trainer::Trainer(Session &session, const Options &options, Console &console,
                                    session.getPlace(spec), spec.dtype));
   }
   session.storeState();
-  ranks.setInterruption(getReceivedSignal);
+  ranks.setInterruption(getTerminationName, [&](const Error &error) {
+    outcome.warn(error);
+    if (!this->options.commRecord.empty())
+      ranks.writeEvents(this->options.getRecordPath(ranks.getRank()));
+  });
   if (!options.watch.empty())
     watch = std::make_unique<Watch>(
         manifest,
@@ -77,6 +83,8 @@ Trainer::Trainer(Session &session, const Options &options, Console &console,
   openData();
   openEvalData();
   planSteps();
+  if (resumedSettings)
+    compareRuns(describeRun(), *resumedSettings, step, console);
   log = std::make_unique<MetricsLog>(options.log, resumedStep);
   // Watches and profiles inspect one step at a time.
   if (!watch && options.profile.empty())
@@ -178,6 +186,20 @@ void Trainer::restore() {
         "leave out --seed and --no-shuffle: the checkpoint has them");
   seed = info.seed;
   shuffle = info.shuffle;
+  resumedSettings = info.settings;
+  if (resumedSettings)
+    inheritSettings(options, *resumedSettings, console);
+}
+
+RunSettings Trainer::describeRun() const {
+  RunSettings settings;
+  settings.hyperparameters = options.hyperparameters;
+  settings.schedule = getName(options.schedule);
+  settings.warmup = options.warmup;
+  settings.totalSteps = totalSteps;
+  settings.ranks = ranks.getSize();
+  settings.stepSamples = getStepSamples();
+  return settings;
 }
 
 bool Trainer::endsEpoch(int64_t number) const {
@@ -202,7 +224,7 @@ double Trainer::getRateFactor() {
 /// rank waits for the others.
 bool Trainer::shouldStop() {
   if (ranks.getSize() == 1)
-    return getReceivedSignal() != nullptr;
+    return getReceivedSignal() != 0;
   ranks.wait(std::exchange(agreement, 0));
   bool stop = signals != 0;
   signals = getReceivedSignal() ? 1 : 0;
@@ -286,6 +308,7 @@ void Trainer::finishSteps(size_t inFlight) {
     else
       progress->show(epoch, totalSteps);
   }
+  checkLog();
 }
 
 void Trainer::evaluateAndLog() {
@@ -295,29 +318,42 @@ void Trainer::evaluateAndLog() {
   // A rank may have fewer batches than others, or none.
   session.completeState();
   progress->pause();
-  Evaluation result =
+  std::optional<Evaluation> result =
       evaluate(session, evalData, options.hyperparameters, ranks, console);
-  evaluatedStep = step;
-  log->write(EvalMetrics{step, result.loss, result.accuracy});
-  std::string accuracy;
-  if (result.accuracy)
-    accuracy = fmt::format("  eval_accuracy {:.4f}", *result.accuracy);
-  console.line(
-      fmt::format("step {}  eval_loss {:.4f}{}", step, result.loss, accuracy));
   progress->resume();
+  isEvaluationCut = !result;
+  if (isEvaluationCut)
+    return;
+  evaluatedStep = step;
+  log->write(EvalMetrics{step, result->loss, result->accuracy});
+  checkLog();
+  std::string accuracy;
+  if (result->accuracy)
+    accuracy = fmt::format("  eval_accuracy {:.4f}", *result->accuracy);
+  console.line(
+      fmt::format("step {}  eval_loss {:.4f}{}", step, result->loss, accuracy));
 }
 
-void Trainer::save() {
-  if (options.save.empty() || savedStep == step)
-    return;
-  finishSteps();
-  progress->pause();
+void Trainer::checkLog() {
+  const std::optional<Error> &problem = log->getProblem();
+  if (problem && !hasLogGap)
+    outcome.warn(*problem);
+  hasLogGap = problem.has_value();
+}
+
+void Trainer::writeCheckpoint() {
   CheckpointInfo info;
   info.step = step;
   info.seed = seed;
   info.shuffle = shuffle;
+  info.settings = describeRun();
   for (int64_t samples : countSamples(data))
     info.samples += samples;
+  // A run that only evaluates keeps what it resumed.
+  if (data.empty()) {
+    info.samples = resumedSamples;
+    info.settings = resumedSettings;
+  }
   session.fetchState();
   ShardWriter writeShards;
   if (manifest.hasShards() && ranks.getSize() > 1)
@@ -328,7 +364,15 @@ void Trainer::save() {
     saveCheckpoint(options.save, info, viewWholeStates(session), writeShards);
   else
     writeShards("");
-  savedStep = step;
+}
+
+void Trainer::save() {
+  if (options.save.empty() || savedStep == step)
+    return;
+  finishSteps();
+  progress->pause();
+  if (outcome.attempt([&] { writeCheckpoint(); }))
+    savedStep = step;
   progress->resume();
 }
 
@@ -347,7 +391,7 @@ void Trainer::run() {
       save();
     }
     if (shouldStop()) {
-      const char *signal = getReceivedSignal();
+      const char *signal = getReceivedSignalName();
       console.line(fmt::format("{}: stopping after step {}",
                                signal ? signal : "another rank", step));
       stopped = true;
@@ -365,14 +409,22 @@ void Trainer::run() {
   if (options.watch == "stats")
     console.line(watch->makeTable());
   save();
-  if (stopped)
-    return;
-  evaluateAndLog();
-  if (!options.exportPath.empty()) {
-    session.fetchState();
-    exportModel(session, options.exportPath);
-  }
+  if (!stopped)
+    evaluateAndLog();
+  if (stopped || isEvaluationCut)
+    outcome.endBySignal(getReceivedSignal());
+  // From here on rank 0 may be the only one that works.
+  ranks.setInterruption({});
+  if (!options.exportPath.empty())
+    outcome.attempt([&] {
+      session.fetchState();
+      exportModel(session, options.exportPath);
+    });
   if (!options.predict.empty())
-    predict(session, evalData, options.hyperparameters, options.predict,
-            console);
+    outcome.attempt([&] {
+      predict(session, evalData, options.hyperparameters, options.predict,
+              console);
+    });
+  if (const std::optional<Error> &problem = log->getProblem())
+    outcome.add(*problem);
 }

@@ -8,12 +8,15 @@
 #ifndef INGOT_RUNTIME_TRAINER_LOOP_TRAINER_H
 #define INGOT_RUNTIME_TRAINER_LOOP_TRAINER_H
 
+#include "runtime/checkpoint/Checkpoint.h"
 #include "runtime/comm/Communicator.h"
+#include "runtime/core/files/FolderLock.h"
 #include "runtime/data/Dataset.h"
 #include "runtime/data/Sampler.h"
 #include "runtime/observe/MemoryCheck.h"
 #include "runtime/observe/MetricsLog.h"
 #include "runtime/observe/Progress.h"
+#include "runtime/trainer/loop/Outcome.h"
 #include "runtime/trainer/loop/Session.h"
 #include "runtime/trainer/options/TrainerOptions.h"
 
@@ -28,12 +31,17 @@ class Watch;
 
 class Trainer {
 public:
-  /// Opens all inputs, so that a bad one fails before the first step.
+  /// Opens all inputs and prepares all outputs, so that a bad one fails before
+  /// the first step.
   Trainer(Session &session, const Options &options, Console &console,
           Communicator &ranks);
   ~Trainer();
 
+  /// Trains, and writes what was asked for. Problems with outputs are in the
+  /// outcome afterwards; all others are thrown.
   void run();
+
+  Outcome &getOutcome() { return outcome; }
 
 private:
   using Datasets = std::vector<std::unique_ptr<Dataset>>;
@@ -56,7 +64,12 @@ private:
   double getRateFactor();
   bool shouldStop();
   void evaluateAndLog();
+  /// Warns if the log begins to have gaps.
+  void checkLog();
+  /// Writes a checkpoint of the step, if there is none. All ranks call it.
   void save();
+  void writeCheckpoint();
+  RunSettings describeRun() const;
   /// Whether the step is the last one of an epoch or of the run.
   bool endsEpoch(int64_t number) const;
   /// Returns the samples of all micro-batches of a step on all ranks.
@@ -65,7 +78,7 @@ private:
   }
 
   Session &session;
-  const Options &options;
+  Options options;
   const Manifest &manifest;
   Console &console;
   Communicator &ranks;
@@ -83,7 +96,13 @@ private:
   /// The number of steps that loss scaling skipped before the run was resumed.
   int64_t skippedBefore = 0;
   std::optional<int64_t> evaluatedStep, savedStep;
-  bool evaluates = false, stopped = false;
+  bool evaluates = false, stopped = false, isEvaluationCut = false,
+       hasLogGap = false;
+  /// The settings of the run that is resumed.
+  std::optional<RunSettings> resumedSettings;
+  /// Held while this process writes checkpoints.
+  std::optional<FolderLock> lock;
+  Outcome outcome;
 
   /// The number of ranks that received a signal, once the agreement has ended.
   int32_t signals = 0;

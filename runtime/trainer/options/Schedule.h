@@ -9,10 +9,29 @@
 #define INGOT_RUNTIME_TRAINER_OPTIONS_SCHEDULE_H
 
 #include <cstdint>
+#include <optional>
+#include <string_view>
 
 namespace ingot::runtime {
 
 enum class ScheduleKind { Constant, Cosine, Linear };
+
+/// The names of the kinds, in their order.
+inline constexpr const char *kScheduleNames[] = {"constant", "cosine",
+                                                 "linear"};
+
+/// Returns the name of a kind, as --schedule takes it.
+inline const char *getName(ScheduleKind kind) {
+  return kScheduleNames[static_cast<int>(kind)];
+}
+
+/// Returns the kind of that name, if there is one.
+inline std::optional<ScheduleKind> findSchedule(std::string_view name) {
+  for (int i = 0; i < 3; ++i)
+    if (name == kScheduleNames[i])
+      return static_cast<ScheduleKind>(i);
+  return std::nullopt;
+}
 
 struct Schedule {
   ScheduleKind kind = ScheduleKind::Constant;

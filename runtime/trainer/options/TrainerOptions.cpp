@@ -8,6 +8,7 @@
 #include "runtime/trainer/options/TrainerOptions.h"
 
 #include "runtime/core/Error.h"
+#include "runtime/trainer/options/Hyperparameters.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -19,34 +20,6 @@
 #include <sstream>
 
 using namespace ingot::runtime;
-
-/// The hyperparameters of all optimizers, with their descriptions for --help.
-static constexpr std::pair<const char *, const char *> kKnownHyperparameters[] =
-    {
-        {"lr", "Learning rate; follows --schedule"},
-        {"weight_decay", "Weight decay"},
-        {"beta1", "Decay of the first moment"},
-        {"beta2", "Decay of the second moment"},
-        {"eps", "Added to denominators"},
-        {"momentum", "Decay of the momentum"},
-        {"clip_norm", "Clip gradients to this global norm; 0 does not clip"},
-        {"loss_scale_growth", "The loss scale grows by this factor"},
-        {"loss_scale_interval", "... after this many good steps in a row"},
-        {"loss_scale_backoff", "An overflow multiplies the loss scale by this"},
-        {"loss_scale_hysteresis", "... once there were this many"},
-};
-
-static std::string getFlag(std::string name) {
-  std::replace(name.begin(), name.end(), '_', '-');
-  return "--" + name;
-}
-
-static const char *describeHyperparameter(const std::string &name) {
-  for (auto [known, words] : kKnownHyperparameters)
-    if (name == known)
-      return words;
-  return "Hyperparameter of the optimizer";
-}
 
 namespace {
 
@@ -122,13 +95,10 @@ static CLI::Validator atLeast(int64_t least) {
       "");
 }
 
-static CLI::Validator isFinite() {
+static CLI::Validator isValueOf(const std::string &hyperparameter) {
   return CLI::Validator(
-      [](std::string &text) -> std::string {
-        double value = 0;
-        if (parseWhole(text, value) && std::isfinite(value))
-          return {};
-        return fmt::format("'{}' is not a number", text);
+      [hyperparameter](std::string &text) {
+        return checkHyperparameter(hyperparameter, text);
       },
       "");
 }
@@ -151,6 +121,7 @@ void OptionTable::addData(Options &options) {
       ->group(group);
   app.add_flag("--no-shuffle", options.noShuffle,
                "Take samples in the order of the files")
+      ->disable_flag_override()
       ->group(group);
 }
 
@@ -180,13 +151,9 @@ void OptionTable::addRun(Options &options) {
       ->type_name("KIND")
       ->transform(CLI::Validator(
           [](std::string &text) -> std::string {
-            int index = 0;
-            for (const char *name : {"constant", "cosine", "linear"}) {
-              if (text == name) {
-                text = std::to_string(index);
-                return {};
-              }
-              ++index;
+            if (auto kind = findSchedule(text)) {
+              text = std::to_string(static_cast<int>(*kind));
+              return {};
             }
             return fmt::format("'{}' is not constant, cosine or linear", text);
           },
@@ -247,6 +214,7 @@ void OptionTable::addFiles(Options &options) {
                "Fill memory in which no tensor is live with NaN and check that "
                "kernels do not write there (very slow)")
       ->excludes("--watch")
+      ->disable_flag_override()
       ->group(group);
   app.add_flag("--tune{cache}", options.tune,
                "On a GPU: measure alternatives in the first steps; the choices "
@@ -278,9 +246,12 @@ OptionTable::OptionTable(Options &options, const Manifest &manifest) {
   for (const HyperparameterSpec &spec : manifest.hyperparameters) {
     double &value = options.hyperparameters[spec.name];
     value = spec.value;
-    app.add_option(getFlag(spec.name), value, describeHyperparameter(spec.name))
+    const KnownHyperparameter *known = findKnownHyperparameter(spec.name);
+    app.add_option(getFlag(spec.name), value,
+                   known ? known->description
+                         : "Hyperparameter of the optimizer")
         ->type_name("X")
-        ->check(isFinite())
+        ->check(isValueOf(spec.name))
         ->default_str(fmt::format("{}", spec.value))
         ->group("Hyperparameters");
   }
@@ -288,7 +259,14 @@ OptionTable::OptionTable(Options &options, const Manifest &manifest) {
     app.add_option("--loss-scale", options.lossScale,
                    "Loss scale of the first step [65536]")
         ->type_name("X")
-        ->check(CLI::PositiveNumber)
+        ->check(CLI::Validator(
+            [](std::string &text) -> std::string {
+              double value = 0;
+              if (parseWhole(text, value) && std::isfinite(value) && value > 0)
+                return {};
+              return fmt::format("'{}' is not a number above 0", text);
+            },
+            ""))
         ->group("Hyperparameters");
   if (manifest.dataParallel) {
     app.add_option("--comm-timeout", options.commTimeout,
@@ -308,13 +286,22 @@ OptionTable::OptionTable(Options &options, const Manifest &manifest) {
     app.get_option(name)->multi_option_policy(CLI::MultiOptionPolicy::Throw);
 }
 
+/// Options of ingotc that are often given to a trainer.
+static constexpr const char *kCompilerOptions[] = {
+    "--batch",     "--data-parallel", "--dim",
+    "--freeze",    "--loss",          "--grad-accumulation",
+    "--keep-fp32", "--memory-budget", "--no-decay",
+    "--optimizer", "--precision",     "--target",
+    "--trainable", "--zero",
+};
+
 static Error explainUnknown(const std::string &argument,
                             const Manifest &manifest) {
   std::string flag = argument.substr(0, argument.find('='));
-  for (auto [name, words] : kKnownHyperparameters) {
-    if (flag != getFlag(name))
+  for (const KnownHyperparameter &known : getKnownHyperparameters()) {
+    if (flag != getFlag(known.name))
       continue;
-    if (std::string_view(name) == "clip_norm")
+    if (std::string_view(known.name) == "clip_norm")
       return usageError(flag, "this trainer was compiled without clipping",
                         "compile the model with ingotc --clip");
     std::string has;
@@ -325,6 +312,16 @@ static Error explainUnknown(const std::string &argument,
                           "; another optimizer is chosen with "
                           "ingotc --optimizer");
   }
+  if (flag == "--clip")
+    return usageError(flag, "unknown option",
+                      manifest.findHyperparameter("clip_norm")
+                          ? "--clip-norm X sets the norm to clip to"
+                          : "compile the model with ingotc --clip; --clip-norm "
+                            "X then sets the norm to clip to");
+  for (const char *option : kCompilerOptions)
+    if (flag == option)
+      return usageError(flag, "unknown option",
+                        "it is an option of ingotc: compile the model with it");
   if (flag.starts_with("-"))
     return usageError(flag, "unknown option", "--help lists the options");
   return usageError(flag, "an argument that no option takes",
@@ -340,6 +337,9 @@ static Error explainParseError(const CLI::ParseError &error) {
     return usageError(text.substr(0, colon), text.substr(colon + 2),
                       "--help lists the options");
   size_t space = text.find(' ');
+  if (text.ends_with("disallowed flag override"))
+    return usageError("--" + text.substr(0, space), "takes no value",
+                      "--help lists the options");
   if (text.starts_with("--") && space != std::string::npos)
     return usageError(text.substr(0, space), text.substr(space + 1),
                       "--help lists the options");
@@ -382,6 +382,9 @@ ParsedOptions ingot::runtime::parseOptions(int argc, const char *const *argv,
   std::vector<std::string> extras = table.app.remaining();
   if (!extras.empty())
     throw explainUnknown(extras.front(), manifest);
+  for (const CLI::Option *option : table.app.get_options())
+    if (option->count() > 0)
+      options.given.insert(option->get_name());
   checkTogether(options);
   return {std::move(options), ""};
 }

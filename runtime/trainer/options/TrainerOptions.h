@@ -13,12 +13,15 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 namespace ingot::runtime {
 
 struct Options {
+  /// The options on the command line, whatever their values.
+  std::set<std::string> given;
   std::vector<std::string> data, evalData;
   std::optional<int64_t> epochs, steps, evalEvery, saveEvery;
   bool noShuffle = false;
@@ -46,13 +49,27 @@ struct Options {
   /// a run fails.
   std::string commRecord;
 
+  /// Whether the command line has the option.
+  bool isGiven(const std::string &option) const {
+    return given.count(option) != 0;
+  }
+  /// The file of `rank` for --comm-record.
+  std::string getRecordPath(int64_t rank) const {
+    return commRecord + "." + std::to_string(rank) + ".jsonl";
+  }
   /// Makes a rank other than 0 write no files, except for its shards of
   /// checkpoints.
   void writeNothing(bool hasShards) {
     for (std::string *path : {&log, &exportPath, &predict, &profile})
       path->clear();
-    if (!hasShards)
+    given.erase("--log");
+    given.erase("--export");
+    given.erase("--predict");
+    given.erase("--profile");
+    if (!hasShards) {
       save.clear();
+      given.erase("--save");
+    }
   }
 };
 

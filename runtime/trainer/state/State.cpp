@@ -12,6 +12,7 @@
 #include "runtime/core/Error.h"
 #include "runtime/core/Memory.h"
 #include "runtime/core/Random.h"
+#include "runtime/core/text/Text.h"
 #include "runtime/trainer/state/StateValues.h"
 
 #include <algorithm>
@@ -150,9 +151,16 @@ static void loadInit(Session &session, const std::string &path,
     assignState(session, spec, found->second, path + ": " + spec.name);
     weights.tensors.erase(found);
   }
+  std::vector<std::string> others;
   for (const auto &[name, tensor] : weights.tensors)
-    console.noteOnce(path + ": tensor '" + name +
+    others.push_back(name);
+  if (others.size() == 1)
+    console.noteOnce(path + ": tensor '" + others.front() +
                      "' is not in the model: ignored");
+  else if (!others.empty())
+    console.noteOnce(path + ": " + std::to_string(others.size()) +
+                     " tensors are not in the model: ignored (" +
+                     listNames(others) + ")");
 }
 
 /// Sets the compute copies to the values of their master weights.
@@ -332,6 +340,10 @@ std::vector<uint32_t> ingot::runtime::saveAllShards(const Session &session,
                                                     std::string folder) {
   auto length = static_cast<int64_t>(folder.size());
   ranks.broadcast(&length, sizeof(length), 0, "the checkpoint's folder");
+  if (length == 0)
+    throw failure("rank 0", "cannot write a checkpoint",
+                  "see its message; all ranks need access to the --save "
+                  "folder");
   folder.resize(length);
   ranks.broadcast(folder.data(), length, 0, "the checkpoint's folder");
 

@@ -123,9 +123,29 @@ TEST_F(CommunicatorTest, PassesFailuresOfTheTransportOn) {
 }
 
 TEST_F(CommunicatorTest, EndsWithTheRun) {
-  ranks.setInterruption([] { return "SIGTERM"; });
+  std::string said;
+  ranks.setInterruption([] { return "SIGTERM"; },
+                        [&](const Error &error) { said += error.getWhat(); },
+                        std::chrono::milliseconds(600));
   Error error = catchFailure(start("sum"));
   EXPECT_NE(error.getWhat().find("SIGTERM"), std::string::npos);
+  EXPECT_EQ(said, error.getWhat());
+}
+
+TEST_F(CommunicatorTest, WaitsForRanksThatEndTheirStep) {
+  std::atomic<bool> hasWarned = false;
+  ranks.setInterruption([] { return "SIGTERM"; },
+                        [&](const Error &) { hasWarned = true; });
+  Communicator::Ticket slow = start("sum");
+  std::thread other([&] {
+    while (!hasWarned)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    script.mayEnd = 1;
+  });
+  ranks.wait(slow);
+  other.join();
+  EXPECT_EQ(ranks.getEvents().size(), 1u);
+  ranks.finish();
 }
 
 TEST_F(CommunicatorTest, KeepsEventsForProfiles) {

@@ -78,7 +78,7 @@ def terminated(ingot):
     time.sleep(0.2)
     process.terminate()
     out, err = process.communicate(timeout=60)
-    check(process.returncode == 0, f"exit {process.returncode}: {err}")
+    check(process.returncode == 128 + signal.SIGTERM, f"exit {process.returncode}: {err}")
     step = int((folder / "latest").read_text().split()[0].removeprefix("step-"))
     check(f"stopping after step {step}" in out + err, f"not said: {(out + err)[-300:]}")
     ingot.succeed([trainer, *DATA, "--resume", folder, "--steps", str(step + 1)])

@@ -126,7 +126,8 @@ def full_disk(ingot, choose, trainer, stage):
     limit = choose.randrange(1, 8)
     # Without the signal, writes fail as on a full disk.
     script = f'[ $OMPI_COMM_WORLD_RANK = {victim} ] && {{ trap "" XFSZ; ulimit -f {limit}; }}; exec "$@"'
-    run = Run(ingot, trainer, rank_prefix=["bash", "-c", script, "bash"])
+    # It goes on without its checkpoints, and says so at its end.
+    run = Run(ingot, trainer, rank_prefix=["bash", "-c", script, "bash"], steps=20)
     run.end()
     check("cannot write" in run.said() or "File too large" in run.said(), f"a full disk: {run.said()}")
     return run

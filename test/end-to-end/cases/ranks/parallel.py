@@ -151,7 +151,7 @@ def signal_one(ingot, trainer, number, *flags):
 
 def check_named(err, lines):
     """Rank 0 says where it was."""
-    check(re.search(r"error: rank 0, step [0-9]+: .*: ", err), f"no word from rank 0: {err!r}")
+    check(re.search(r"(error|warning): rank 0, step [0-9]+: .*: ", err), f"no word from rank 0: {err!r}")
     check(any("end_ms" not in line for line in lines), "no collective under way in the record")
     check(any(line["what"].startswith("all-reduce of bucket") for line in lines), "no bucket in the record")
 

@@ -428,7 +428,7 @@ TEST_F(TrainerTest, SignalEndsAfterTheStep) {
                      std::this_thread::sleep_for(std::chrono::milliseconds(10));
                    kill(child, SIGTERM);
                  });
-  EXPECT_EQ(result.status, 0) << result.err;
+  EXPECT_EQ(result.status, 128 + SIGTERM) << result.err;
   EXPECT_NE(result.err.find("SIGTERM: stopping after step"), std::string::npos);
   EXPECT_TRUE(std::filesystem::exists(directory + "/latest"));
   // The log is whole lines up to the last step.

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "runtime/trainer/loop/Resume.h"
+
+#include "runtime/core/Console.h"
+#include "runtime/trainer/options/Hyperparameters.h"
+
+#include <fmt/format.h>
+
+using namespace ingot::runtime;
+
+void ingot::runtime::inheritSettings(Options &options, const RunSettings &saved,
+                                     Console &console) {
+  std::string changes;
+  auto inherit = [&](const std::string &option, auto &value, const auto &old,
+                     auto describe) {
+    if (value == old)
+      return;
+    if (!options.isGiven(option)) {
+      value = old;
+      return;
+    }
+    changes += fmt::format("{}{} {} (it had {})", changes.empty() ? "" : ", ",
+                           option, describe(value), describe(old));
+  };
+  auto asItIs = [](const auto &value) { return fmt::format("{}", value); };
+  for (const auto &[name, old] : saved.hyperparameters)
+    if (auto value = options.hyperparameters.find(name);
+        value != options.hyperparameters.end())
+      inherit(getFlag(name), value->second, old, asItIs);
+  if (auto kind = findSchedule(saved.schedule))
+    inherit("--schedule", options.schedule, *kind,
+            [](ScheduleKind kind) { return std::string(getName(kind)); });
+  inherit("--warmup", options.warmup, saved.warmup, asItIs);
+  if (!options.epochs && !options.steps)
+    options.steps = saved.totalSteps;
+  if (!changes.empty())
+    console.noteOnce("resumes the checkpoint's run with " + changes);
+}
+
+void ingot::runtime::compareRuns(const RunSettings &now,
+                                 const RunSettings &saved, int64_t step,
+                                 Console &console) {
+  if (now.stepSamples != saved.stepSamples && saved.stepSamples != 0)
+    console.noteOnce(fmt::format(
+        "steps take {} samples on {} {}; those of the checkpoint's run took {} "
+        "on {}: the samples of step {} are those that this order has for it, "
+        "and epochs have another number of steps",
+        now.stepSamples, now.ranks, now.ranks == 1 ? "rank" : "ranks",
+        saved.stepSamples, saved.ranks, step + 1));
+  if (now.totalSteps != saved.totalSteps && now.schedule != "constant" &&
+      now.schedule == saved.schedule)
+    console.noteOnce(fmt::format(
+        "the {} schedule ends at step {} instead of {}, so that the learning "
+        "rate of every step changes",
+        now.schedule, now.totalSteps, saved.totalSteps));
+  if (step >= now.totalSteps)
+    console.noteOnce(
+        fmt::format("the checkpoint is of step {}, and the run has {} steps: "
+                    "there is nothing left to train",
+                    step, now.totalSteps));
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// What a resumed run inherits from the one that saved the checkpoint.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_RUNTIME_TRAINER_LOOP_RESUME_H
+#define INGOT_RUNTIME_TRAINER_LOOP_RESUME_H
+
+#include "runtime/checkpoint/Checkpoint.h"
+#include "runtime/trainer/options/TrainerOptions.h"
+
+namespace ingot::runtime {
+
+class Console;
+
+/// Gives options that the command line does not have the values of the
+/// checkpoint's run, and says in one note which ones differ.
+void inheritSettings(Options &options, const RunSettings &saved,
+                     Console &console);
+
+/// Says what else differs: the samples of a step with another number of ranks,
+/// the length of a schedule, and a run that has nothing left to do.
+void compareRuns(const RunSettings &now, const RunSettings &saved, int64_t step,
+                 Console &console);
+
+} // namespace ingot::runtime
+
+#endif // INGOT_RUNTIME_TRAINER_LOOP_RESUME_H

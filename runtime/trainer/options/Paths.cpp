@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "runtime/trainer/options/Paths.h"
+
+#include "runtime/core/File.h"
+
+using namespace ingot::runtime;
+
+OutputPaths ingot::runtime::collectPaths(const Options &options,
+                                         int64_t ranks) {
+  OutputPaths paths;
+  for (const std::string &path : options.data)
+    paths.addInput("--data", path);
+  for (const std::string &path : options.evalData)
+    paths.addInput("--eval-data", path);
+  if (options.isGiven("--init"))
+    paths.addInput("--init", options.init);
+  if (options.isGiven("--resume"))
+    paths.addInput("--resume", options.resume, {"latest", "step-"});
+  std::string trainer = getExecutablePath();
+  paths.addInput("the trainer", trainer);
+  paths.addInput("the trainer", trainer + ".safetensors");
+
+  auto addFile = [&](const char *option, const std::string &path) {
+    if (options.isGiven(option))
+      paths.addOutput(option, path);
+  };
+  if (options.isGiven("--save"))
+    paths.addOutput("--save", options.save, OutputPaths::Kind::Folder,
+                    {"latest", "step-", ".lock"});
+  addFile("--log", options.log);
+  addFile("--export", options.exportPath);
+  addFile("--predict", options.predict);
+  addFile("--profile", options.profile);
+  if (options.tune != "cache")
+    addFile("--tune", options.tune);
+  for (int64_t rank = 0; rank < ranks; ++rank)
+    addFile("--comm-record",
+            options.commRecord.empty() ? "" : options.getRecordPath(rank));
+  return paths;
+}
