@@ -17,7 +17,6 @@
 #include <stdio.h>
 #include <unistd.h>
 #include <vector>
-#include <zlib.h>
 
 using namespace ingot::runtime;
 namespace fs = std::filesystem;
@@ -28,11 +27,6 @@ static constexpr const char *latestName = "latest";
 static constexpr std::string_view prefix = "step-";
 static const std::string temporaryMark = ".tmp-";
 static constexpr size_t kept = 2;
-
-static uint32_t computeCrc(std::string_view bytes) {
-  return static_cast<uint32_t>(
-      crc32_z(0, reinterpret_cast<const Bytef *>(bytes.data()), bytes.size()));
-}
 
 static std::string getShardName(int64_t rank) {
   return "shard-" + std::to_string(rank) + ".safetensors";

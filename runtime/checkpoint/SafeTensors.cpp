@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <zlib.h>
 
 using namespace ingot::runtime;
 using nlohmann::json;
@@ -114,6 +115,11 @@ SafeTensors ingot::runtime::readSafeTensors(std::string_view bytes,
   if (covered != data.size())
     throw malformed(where, "there is data that no tensor has");
   return content;
+}
+
+uint32_t ingot::runtime::computeCrc(std::string_view bytes) {
+  return static_cast<uint32_t>(
+      crc32_z(0, reinterpret_cast<const Bytef *>(bytes.data()), bytes.size()));
 }
 
 int64_t TensorView::getBytes() const {

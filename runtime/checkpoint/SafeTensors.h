@@ -12,6 +12,7 @@
 #include "runtime/core/DType.h"
 #include "runtime/core/File.h"
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <string>
@@ -43,6 +44,9 @@ struct SafeTensors {
 /// forbids: a header over 100,000,000 bytes, overlaps, holes, and sizes that do
 /// not match shapes. Throws badInput naming `where`.
 SafeTensors readSafeTensors(std::string_view bytes, const std::string &where);
+
+/// Returns the CRC-32 of a file's bytes.
+uint32_t computeCrc(std::string_view bytes);
 
 /// Writes a file: names in sorted order, data aligned to 8 bytes. The caller
 /// commits it.

@@ -342,6 +342,8 @@ static Manifest readManifest(const Field &root) {
     manifest.dataParallel = root["data_parallel"].getBool();
   manifest.weights = static_cast<WeightsKind>(
       root["weights"].getChoice({"embed", "sidecar", "none"}));
+  if (root.has("weights_crc32"))
+    manifest.weightsCrc = root["weights_crc32"].getCount();
   manifest.stateBytes = root["state_bytes"].getCount();
   manifest.arenaBytes = root["arena_bytes"].getCount();
   if (root.has("messages"))
@@ -392,6 +394,9 @@ static Manifest readManifest(const Field &root) {
         continue;
       }
       FunctionSpec function = readFunction(functions[symbol.c_str()], manifest);
+      for (InputSpec &input : function.inputs)
+        input.isProbability = input.kind == InputKind::Labels &&
+                              manifest.loss == "bce-with-logits";
       function.name = name;
       function.variant = variant;
       manifest.functions.push_back(std::move(function));

@@ -95,6 +95,8 @@ struct InputSpec : TensorSpec {
   InputKind kind = InputKind::Data;
   /// The number of classes that integer labels index.
   std::optional<int64_t> classes;
+  /// Whether the elements are probabilities: labels of bce-with-logits.
+  bool isProbability = false;
 
   bool isBatched() const {
     return kind == InputKind::Data || kind == InputKind::Labels;
@@ -186,6 +188,8 @@ struct Manifest {
   int64_t uncompressedSteps = 0;
   bool evalPartial = true, dataParallel = false;
   WeightsKind weights = WeightsKind::Embed;
+  /// The checksum of the file of weights beside the trainer.
+  std::optional<int64_t> weightsCrc;
   int64_t stateBytes = 0, arenaBytes = 0;
   /// Bytes of the staging blocks that inputs come through on a GPU (Abi.h).
   int64_t stagingBytes = 0;

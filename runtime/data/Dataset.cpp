@@ -13,9 +13,11 @@
 #include "runtime/data/Tokens.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <map>
+#include <sstream>
 
 using namespace ingot::runtime;
 
@@ -56,6 +58,29 @@ static void checkLabels(const Array &array, const InputSpec &input,
   }
 }
 
+/// Checks the labels of a loss that takes probabilities.
+static void checkProbabilities(const Array &array, const std::string &where) {
+  int64_t elements = array.getElements();
+  int64_t perSample = array.shape[0] ? elements / array.shape[0] : 1;
+  constexpr int64_t piece = 4096;
+  std::vector<double> values(std::min(piece, elements));
+  for (int64_t i = 0; i < elements; i += piece) {
+    int64_t some = std::min(piece, elements - i);
+    convert(array.data + i * getSize(array.dtype), array.dtype, values.data(),
+            DType::F64, some);
+    for (int64_t k = 0; k < some; ++k)
+      if (!(values[k] >= 0 && values[k] <= 1)) {
+        std::ostringstream value;
+        value << values[k];
+        throw badInput(where,
+                       "sample " + std::to_string((i + k) / perSample) +
+                           " has label " + value.str() +
+                           ", and bce-with-logits takes values from 0 to 1",
+                       "correct the label, or compile with another --loss");
+      }
+  }
+}
+
 static bool haveSameSamples(const Array &array, const InputSpec &input) {
   return !array.shape.empty() &&
          std::equal(array.shape.begin() + 1, array.shape.end(),
@@ -91,6 +116,8 @@ static void checkArray(const Array &array, const InputSpec &input,
         "correct the value");
   if (input.kind == InputKind::Labels && input.classes && !isFloat(array.dtype))
     checkLabels(array, input, where);
+  if (input.isProbability)
+    checkProbabilities(array, where);
 }
 
 static bool isNpyFile(const std::string &path) {
@@ -330,25 +357,64 @@ void Dataset::openTokens(Shard &shard, const std::vector<InputSpec> &inputs) {
   }
 }
 
+size_t Dataset::findColumn(const InputSpec &input) const {
+  return std::find(columns.begin(), columns.end(), input.name) -
+         columns.begin();
+}
+
+const char *Dataset::findRow(size_t column, int64_t sample, DType &type) const {
+  size_t s = std::upper_bound(starts.begin(), starts.end(), sample) -
+             starts.begin() - 1;
+  const Rows &rows = shards[s].rows[column];
+  type = rows.array.dtype;
+  return rows.array.data + (sample - starts[s]) * rows.stride;
+}
+
+std::optional<std::string>
+Dataset::findProblem(const std::vector<InputSpec> &inputs,
+                     const std::vector<int64_t> &indices) const {
+  for (const InputSpec &input : inputs) {
+    if (!input.isBatched())
+      continue;
+    size_t column = findColumn(input);
+    bool isIndex = input.kind == InputKind::Labels && input.classes;
+    bool areAllIgnored = isIndex;
+    std::vector<double> values(input.getElements() / input.shape[0]);
+    for (int64_t sample : indices) {
+      DType type;
+      const char *row = findRow(column, sample, type);
+      convert(row, type, values.data(), DType::F64,
+              static_cast<int64_t>(values.size()));
+      for (double value : values) {
+        // Masks may hold infinities.
+        bool isInfinite = std::isinf(value) && input.kind == InputKind::Labels;
+        if (std::isnan(value) || isInfinite)
+          return "sample " + std::to_string(sample) + " has " +
+                 (isInfinite ? "infinity" : "NaN") + " in '" + input.name + "'";
+        areAllIgnored &= value == static_cast<double>(kIgnoredLabel);
+      }
+    }
+    if (areAllIgnored)
+      return "all labels of the step are " + std::to_string(kIgnoredLabel) +
+             ", which the loss ignores";
+  }
+  return std::nullopt;
+}
+
 void Dataset::fill(const std::vector<InputSpec> &inputs, const int64_t *indices,
                    int64_t count, char *arena) const {
   for (const InputSpec &input : inputs) {
     if (!input.isBatched())
       continue;
-    size_t column =
-        std::find(columns.begin(), columns.end(), input.name) - columns.begin();
+    size_t column = findColumn(input);
     int64_t batch = input.shape[0];
     int64_t elements = input.getElements() / batch;
     int64_t rowBytes = elements * getSize(input.dtype);
     char *place = arena + input.offset;
     for (int64_t i = 0; i < count; ++i) {
-      size_t s = std::upper_bound(starts.begin(), starts.end(), indices[i]) -
-                 starts.begin() - 1;
-      const Rows &rows = shards[s].rows[column];
-      const char *row =
-          rows.array.data + (indices[i] - starts[s]) * rows.stride;
-      convert(row, rows.array.dtype, place + i * rowBytes, input.dtype,
-              elements);
+      DType type;
+      const char *row = findRow(column, indices[i], type);
+      convert(row, type, place + i * rowBytes, input.dtype, elements);
     }
     for (int64_t i = count; i < batch; ++i)
       std::memcpy(place + i * rowBytes, place + (count - 1) * rowBytes,

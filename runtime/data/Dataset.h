@@ -13,6 +13,7 @@
 #include "runtime/data/Npy.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -55,6 +56,12 @@ public:
   void fill(const std::vector<InputSpec> &inputs, const int64_t *indices,
             int64_t count, char *arena) const;
 
+  /// Names what makes a loss of these samples not finite: a value of an input,
+  /// or labels that are all to be ignored. The inputs are those of fill().
+  std::optional<std::string>
+  findProblem(const std::vector<InputSpec> &inputs,
+              const std::vector<int64_t> &indices) const;
+
 private:
   /// The data of one input: `samples` rows that begin `stride` bytes apart.
   struct Rows {
@@ -72,6 +79,9 @@ private:
   void open(const FileGroup &group, const std::vector<InputSpec> &inputs,
             Console &console);
   void openTokens(Shard &shard, const std::vector<InputSpec> &inputs);
+  size_t findColumn(const InputSpec &input) const;
+  /// Returns the elements of a sample, of the type that they have in the file.
+  const char *findRow(size_t column, int64_t sample, DType &type) const;
 
   std::vector<std::string> columns;
   std::vector<Shard> shards;

@@ -310,7 +310,14 @@ ArrayFile::ArrayFile(const std::string &path) : file(path) {
   for (ZipEntry &entry : readZipDirectory(file.getBytes(), path)) {
     if (!entry.name.ends_with(".npy"))
       continue;
-    names.push_back(entry.name.substr(0, entry.name.size() - 4));
+    std::string name = entry.name.substr(0, entry.name.size() - 4);
+    // Of two arrays of a name, NumPy takes the last one.
+    auto former = std::find(names.begin(), names.end(), name);
+    if (former != names.end()) {
+      entries[former - names.begin()] = std::move(entry);
+      continue;
+    }
+    names.push_back(std::move(name));
     entries.push_back(std::move(entry));
   }
   if (entries.empty())

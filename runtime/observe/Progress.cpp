@@ -24,9 +24,10 @@ static double getMilliseconds(std::chrono::steady_clock::duration duration) {
 }
 
 Progress::Progress(Console &console, MetricsLog &log, const Watch *watch,
-                   int64_t stepSamples)
+                   int64_t stepSamples, DataCheck findProblem)
     : console(console), log(log), watch(watch), stepSamples(stepSamples),
-      stepStart(Clock::now()), epochStart(stepStart) {}
+      findProblem(std::move(findProblem)), stepStart(Clock::now()),
+      epochStart(stepStart) {}
 
 void Progress::add(StepMetrics metrics) {
   Clock::time_point now = Clock::now();
@@ -43,6 +44,15 @@ void Progress::add(StepMetrics metrics) {
   ++epochSteps;
 }
 
+/// Throws badInput if the samples of the step explain that its loss is not
+/// finite.
+void Progress::checkData(int64_t number) const {
+  if (auto problem = findProblem(number))
+    throw badInput(fmt::format("step {}", number),
+                   "the loss is not finite: " + *problem,
+                   "correct the data, or leave these samples out");
+}
+
 void Progress::checkFinite(const StepMetrics &metrics) {
   std::optional<std::string> culprit;
   if (watch)
@@ -57,6 +67,7 @@ void Progress::checkFinite(const StepMetrics &metrics) {
                                metrics.step, *metrics.lossScale, *culprit));
     if (skippedAtFloor < maxAtFloor)
       return;
+    checkData(metrics.step);
     throw failure(fmt::format("step {}", metrics.step),
                   fmt::format("gradients are not finite for {} steps at a loss "
                               "scale of 1{}",
@@ -69,6 +80,7 @@ void Progress::checkFinite(const StepMetrics &metrics) {
   bool isLossFinite = std::isfinite(metrics.loss);
   if (isLossFinite && !(watch && watch->sawNan()))
     return;
+  checkData(metrics.step);
   std::string problem = isLossFinite               ? "a value is not a number"
                         : std::isnan(metrics.loss) ? "the loss is not a number"
                                                    : "the loss is infinite";

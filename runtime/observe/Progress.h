@@ -13,6 +13,8 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
 
 namespace ingot::runtime {
@@ -22,9 +24,12 @@ class Watch;
 
 class Progress {
 public:
+  /// Names what is wrong with the samples of a step, or nothing.
+  using DataCheck = std::function<std::optional<std::string>(int64_t step)>;
+
   /// Starts the clock. `watch` is null unless it observes the steps.
   Progress(Console &console, MetricsLog &log, const Watch *watch,
-           int64_t stepSamples);
+           int64_t stepSamples, DataCheck findProblem);
 
   /// Adds a step that has ended now: sets its times and logs it. Throws failure
   /// if its loss is not finite. If loss scaling skipped the step, it throws
@@ -47,6 +52,7 @@ private:
   using Clock = std::chrono::steady_clock;
 
   void checkFinite(const StepMetrics &metrics);
+  void checkData(int64_t number) const;
   std::string describe(int64_t epoch, int64_t totalSteps,
                        Clock::time_point now) const;
 
@@ -54,6 +60,7 @@ private:
   MetricsLog &log;
   const Watch *watch;
   int64_t stepSamples;
+  DataCheck findProblem;
 
   /// The start of the current step and of the epoch, of a pause, and the time
   /// of the last progress line.

@@ -9,6 +9,7 @@
 #include "runtime/core/Console.h"
 #include "runtime/core/Device.h"
 #include "runtime/core/Error.h"
+#include "runtime/core/text/Text.h"
 #include "runtime/observe/Profile.h"
 #include "runtime/trainer/loop/Inspect.h"
 #include "runtime/trainer/loop/Signals.h"
@@ -72,8 +73,10 @@ static int run(int argc, char **argv, Console &console) {
   }
   Options &options = *parsed.options;
   if (!options.inspect.empty()) {
-    print(options.inspect == "json" ? inspectAsJson(manifest, options.ranks)
-                                    : inspectAsText(manifest, options.ranks));
+    print(options.inspect == "json"
+              ? inspectAsJson(manifest, options.ranks)
+              : makePrintable(inspectAsText(manifest, options.ranks),
+                              /*keepsLines=*/true));
     return done;
   }
   if (!manifest.dataParallel)

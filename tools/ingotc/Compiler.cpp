@@ -317,7 +317,13 @@ int Compiler::run() {
   bool isExecutable = options.emit == "exe";
   if (isExecutable && hasWeights) {
     writeWeights(sidecar);
-    if (storage != WeightStorage::Sidecar) {
+    if (storage == WeightStorage::Sidecar) {
+      runtime::MappedFile written(sidecar);
+      (*model.module)
+          ->setAttr(kWeightsCrcAttr,
+                    Builder(&context).getI64IntegerAttr(
+                        runtime::computeCrc(written.getBytes())));
+    } else {
       link.weights = runtime::MappedFile(sidecar).getBytes();
       llvm::sys::fs::remove(sidecar);
     }

@@ -218,6 +218,9 @@ json::Object ingot::buildManifest(ModuleOp module, WeightStorage weights) {
   if (auto count = module->getAttrOfType<IntegerAttr>(kUncompressedStepsAttr))
     manifest["uncompressed_steps"] = count.getInt();
 
+  if (auto crc = module->getAttrOfType<IntegerAttr>(kWeightsCrcAttr))
+    manifest["weights_crc32"] = crc.getInt();
+
   json::Array states, hyperparameters;
   for (auto state : module.getOps<StateOp>())
     states.push_back(describeState(state, weights));

@@ -378,7 +378,13 @@ void Trainer::save() {
 
 void Trainer::run() {
   watchSignals();
-  progress.emplace(console, *log, watch.get(), getStepSamples());
+  progress.emplace(
+      console, *log, watch.get(), getStepSamples(), [&](int64_t number) {
+        Sampler::Batch batch = sampler->getBatch(number - 1);
+        return data[batch.group]->findProblem(
+            session.findFunction("train_step", batch.group)->spec->inputs,
+            batch.samples);
+      });
   session.getContext().profiling = !options.profile.empty();
   while (step < totalSteps && !stopped) {
     trainStep();

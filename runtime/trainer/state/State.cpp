@@ -117,6 +117,10 @@ static void loadWeights(Session &session, StateList states) {
                      "keep the file next to the trainer");
     sidecar = MappedFile(where);
     bytes = sidecar.getBytes();
+    if (manifest.weightsCrc && computeCrc(bytes) != *manifest.weightsCrc)
+      throw badInput(where, "damaged: the checksum is not that of the compiler",
+                     "copy the file again, or compile again; other weights are "
+                     "given with --init");
   } else if (session.getModule().weights) {
     bytes = {session.getModule().weights, session.getModule().weights_bytes};
   }

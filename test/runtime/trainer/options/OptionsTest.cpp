@@ -142,6 +142,42 @@ TEST_F(OptionsTest, WrongUsage) {
                    "--eval-every: needs --eval-data");
 }
 
+TEST_F(OptionsTest, ImpossibleValues) {
+  manifest.hyperparameters = {{"lr", 1},      {"weight_decay", 0},
+                              {"eps", 1},     {"beta1", 0.9},
+                              {"beta2", 0.9}, {"clip_norm", 1}};
+  auto expect = [&](const char *option, const char *value, const char *part) {
+    expectUsageError({"--data", "d", option, value},
+                     std::string(option) + ": '" + value + "' is " + part);
+  };
+  for (const char *option :
+       {"--lr", "--weight-decay", "--eps", "--beta1", "--clip-norm"}) {
+    expect(option, "nan", "not a number");
+    expect(option, "-1", "");
+  }
+  for (const char *option : {"--beta1", "--beta2"})
+    for (const char *value : {"1", "1.5", "1e3"})
+      expect(option, value, "not between 0 and 1");
+  EXPECT_EQ(parse({"--data", "d", "--beta1", "0", "--lr", "0"})
+                .options->hyperparameters["beta1"],
+            0);
+  expectUsageError({"--data", "d", "--no-shuffle=3"},
+                   "--no-shuffle: takes no value");
+}
+
+TEST_F(OptionsTest, HintsForOptionsOfTheCompiler) {
+  auto getHint = [&](const char *option) -> std::string {
+    try {
+      parse({"--data", "d", option, "1"});
+    } catch (const Error &error) {
+      return error.getHint();
+    }
+    return "";
+  };
+  EXPECT_NE(getHint("--clip").find("--clip-norm"), std::string::npos);
+  EXPECT_NE(getHint("--batch").find("ingotc"), std::string::npos);
+}
+
 TEST_F(OptionsTest, HyperparametersOfOtherOptimizers) {
   expectUsageError({"--data", "d", "--beta1", "0.9"},
                    "--beta1: sgd has no such hyperparameter");
