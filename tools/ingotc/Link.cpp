@@ -166,6 +166,26 @@ void runLinker(const std::string &linker, const std::vector<std::string> &args,
                 "check the space left, and that lib/ingot beside bin is whole");
 }
 
+/// Makes a library without content, whose name says what to do. It is the first
+/// that the trainer needs, so that the loader names it where the folder of
+/// libraries was left behind.
+std::string makeMarker(const std::string &linker, const std::string &name,
+                       const ScratchDirectory &scratch) {
+  // The longest name that fits twice into the name of a file.
+  constexpr size_t mostOfName = 100;
+  std::string marker = name.size() > mostOfName
+                           ? "keep-the-folder-of-libraries-beside-the-trainer"
+                           : "keep-" + name + ".libs-beside-" + name;
+  writeFile(scratch.path("empty"), "");
+  std::string path = scratch.path(marker);
+  runLinker(linker,
+            {"-m", "elf_x86_64", "-shared", "-soname", marker, "-z",
+             "noexecstack", "-o", path, "--format=binary",
+             scratch.path("empty")},
+            scratch);
+  return path;
+}
+
 } // namespace
 
 void ingot::checkRuntime(const std::string &target) {
@@ -201,6 +221,8 @@ void ingot::linkTrainer(const LinkInput &input, const std::string &output) {
       "/lib64/ld-linux-x86-64.so.2", "-rpath", "$ORIGIN/" + name + ".libs",
       // Libraries of the bundle find each other in their own directory.
       "--disable-new-dtags", "-o", executable};
+  std::string marker = makeMarker(linker, name, scratch);
+  args.insert(args.end(), {"--no-as-needed", marker, "--as-needed"});
   args.insert(args.end(), start.begin(), start.end());
   args.push_back(scratch.path("step.o"));
   // LLD names a blob's symbols after the path it is given.
@@ -229,6 +251,7 @@ void ingot::linkTrainer(const LinkInput &input, const std::string &output) {
   try {
     fs::remove_all(libraries);
     fs::create_directories(libraries);
+    fs::copy_file(marker, fs::path(libraries) / fs::path(marker).filename());
     for (const std::string &needed : neededLibraries(executable))
       for (const LinkLine &line : lines)
         if (line.kind == "bundle" &&

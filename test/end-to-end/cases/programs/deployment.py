@@ -72,6 +72,20 @@ def digits_accuracy(ingot):
             check(value.shape == untrained[name].shape, f"{name}: shape {value.shape}")
 
 
+@case("libraries-left-behind")
+def left_behind(ingot):
+    """The loader's message names the folder that is missing; both can be moved together."""
+    g = golden("cnn")
+    trainer = ingot.compile(g.model, *g.compile_flags("adamw"))
+    alone = shutil.copy2(trainer, ingot.path("trainer"))
+    result = ingot.run([alone, "--version"])
+    lines = result.err.strip().splitlines()
+    check(result.status != 0 and len(lines) == 1, f"exit {result.status}: {result.err!r}")
+    check("keep-trainer.libs-beside-trainer" in lines[0], f"does not say what is missing: {lines[0]!r}")
+    shutil.copytree(f"{trainer}.libs", f"{alone}.libs")
+    ingot.succeed([alone, "--data", g.data, "--steps", "1"])
+
+
 @case("inspect")
 def inspect(ingot):
     """The plan adds up and speaks the model's names."""
