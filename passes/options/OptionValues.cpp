@@ -3,6 +3,7 @@
 #include "passes/options/OptionValues.h"
 
 #include "dialects/ingot/ir/Diagnostics.h"
+#include "dialects/ingot/support/NamePattern.h"
 #include "llvm/ADT/STLExtras.h"
 
 #include <charconv>
@@ -27,20 +28,6 @@ llvm::Error ingot::checkChoice(StringRef option, StringRef text,
     return llvm::Error::success();
   return makeOptionError(option, "unknown " + option + " '" + text + "'",
                          "choose " + joinChoices(choices));
-}
-
-llvm::Expected<std::shared_ptr<llvm::Regex>> ingot::parseRegex(StringRef option,
-                                                               StringRef text) {
-  std::shared_ptr<llvm::Regex> regex;
-  if (text.empty())
-    return regex;
-  regex = std::make_shared<llvm::Regex>(text);
-  std::string problem;
-  if (!regex->isValid(problem))
-    return makeOptionError(
-        option, "'" + text + "' is not a regular expression: " + problem,
-        "use POSIX extended syntax, such as '^encoder|norm'");
-  return regex;
 }
 
 llvm::Expected<MemorySize> MemorySize::parse(StringRef option, StringRef text,
@@ -85,7 +72,7 @@ RematNames::parse(StringRef option, llvm::ArrayRef<std::string> texts) {
     if (*regex)
       return makeOptionError(option, "'" + key + "' is given twice",
                              "join the expressions with |");
-    auto parsed = parseRegex(option, value);
+    auto parsed = parseNamePattern(option, value);
     if (!parsed)
       return parsed.takeError();
     *regex = std::move(*parsed);

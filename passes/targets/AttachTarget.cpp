@@ -8,10 +8,10 @@
 
 #include "dialects/ingot/ir/Diagnostics.h"
 #include "dialects/ingot/ir/Dialect.h"
+#include "dialects/ingot/support/InputFile.h"
 #include "dialects/ingot/target/Target.h"
 #include "passes/targets/Passes.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/MemoryBuffer.h"
 
 namespace ingot {
 #define GEN_PASS_DEF_ATTACHTARGET
@@ -25,9 +25,9 @@ using namespace ingot;
 static LogicalResult readMachine(MLIRContext *context, StringRef path,
                                  Machine &machine) {
   Location where = FileLineColLoc::get(context, path, 0, 0);
-  auto file = llvm::MemoryBuffer::getFile(path);
+  auto file = readInputFile(path, kMaxJsonBytes);
   if (!file)
-    return emitUserError(where, "cannot read: " + file.getError().message(),
+    return emitUserError(where, llvm::toString(file.takeError()),
                          "name a file that ingot-measure wrote");
   if (llvm::Error error = machine.readJson((*file)->getBuffer()))
     return emitUserError(where, llvm::toString(std::move(error)),

@@ -3,10 +3,10 @@
 #include "tools/ingotc/CompilerOptions.h"
 
 #include "dialects/ingot/ir/Diagnostics.h"
+#include "dialects/ingot/support/InputFile.h"
 #include "passes/Registration.h"
 #include "passes/targets/Passes.h"
 #include "runtime/core/Error.h"
-#include "runtime/core/File.h"
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -154,10 +154,11 @@ std::optional<CompilerOptions> ingot::parseCompilerOptions(int argc,
   options.pipeline->variants =
       onnx_import::listVariants(options.import.dims).size() > 1;
   if (!cluster.empty()) {
-    runtime::MappedFile file(cluster);
-    std::string_view text = file.getBytes();
-    llvm::Expected<Cluster> read =
-        Cluster::read(llvm::StringRef(text.data(), text.size()));
+    auto file = readInputFile(cluster, kMaxJsonBytes);
+    if (!file)
+      throw runtime::badInput(cluster, llvm::toString(file.takeError()),
+                              "docs/cluster.md describes the file");
+    llvm::Expected<Cluster> read = Cluster::read((*file)->getBuffer());
     if (!read)
       throw runtime::badInput(cluster, llvm::toString(read.takeError()),
                               "docs/cluster.md describes the file");
