@@ -23,7 +23,8 @@ using namespace ingot::runtime;
 std::string ingot::runtime::describeErrno() { return std::strerror(errno); }
 
 MappedFile::MappedFile(const std::string &path) : path(path) {
-  int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  // Opening a FIFO would wait for a writer.
+  int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0)
     throw badInput(path, "cannot open: " + describeErrno(),
                    "check the path and its permissions");
@@ -58,8 +59,43 @@ void MappedFile::swap(MappedFile &other) noexcept {
 }
 
 static Error cannotWrite(const std::string &path) {
-  return failure(path, "cannot write: " + describeErrno(),
-                 "check the path, its permissions and the free space");
+  const char *hint = "check the path, its permissions and the free space";
+  if (errno == EROFS)
+    hint = "the file system is read-only: write to another one";
+  else if (errno == EFBIG)
+    hint = "the limit on the size of files (ulimit -f) or the file system's is "
+           "reached";
+  return failure(path, "cannot write: " + describeErrno(), hint);
+}
+
+static std::string describeKind(mode_t mode) {
+  switch (mode & S_IFMT) {
+  case S_IFDIR:
+    return "a directory";
+  case S_IFIFO:
+    return "a FIFO";
+  case S_IFSOCK:
+    return "a socket";
+  default:
+    return "a device";
+  }
+}
+
+std::optional<std::string>
+ingot::runtime::describeObstacle(const std::string &path) {
+  struct stat status;
+  if (stat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode))
+    return std::nullopt;
+  return describeKind(status.st_mode);
+}
+
+void ingot::runtime::makeFolder(const std::string &path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (!error)
+    return;
+  errno = error.value();
+  throw cannotWrite(path);
 }
 
 AtomicFile::AtomicFile(std::string path) : path(std::move(path)) {
@@ -70,8 +106,8 @@ AtomicFile::AtomicFile(std::string path) : path(std::move(path)) {
     if (!ignored)
       this->path = target;
   }
-  if (std::filesystem::is_directory(this->path, ignored))
-    throw failure(this->path, "cannot write: it is a directory",
+  if (auto obstacle = describeObstacle(this->path))
+    throw failure(this->path, "cannot write: it is " + *obstacle,
                   "give the path of a file");
   temporary = this->path + ".tmp-" + std::to_string(getpid());
   descriptor =

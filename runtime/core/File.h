@@ -10,6 +10,7 @@
 #define INGOT_RUNTIME_CORE_FILE_H
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -67,6 +68,14 @@ private:
   uint64_t size = 0, flushed = 0;
   int descriptor = -1;
 };
+
+/// Names what is at `path` if that is neither nothing nor a regular file, as in
+/// "a device". Such a thing must not be replaced by a file.
+std::optional<std::string> describeObstacle(const std::string &path);
+
+/// Makes a folder and those that it lies in. Throws failure with the system's
+/// reason.
+void makeFolder(const std::string &path);
 
 /// Makes the names in a directory durable.
 void syncDirectory(const std::string &path);

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// The paths of a command line.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/core/files/OutputPaths.h"
+
+#include "runtime/core/Error.h"
+#include "runtime/core/File.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <sys/stat.h>
+#include <tuple>
+#include <unistd.h>
+#include <utility>
+
+using namespace ingot::runtime;
+namespace fs = std::filesystem;
+
+namespace {
+
+/// What a path leads to: the file, or, if there is none yet, its folder and the
+/// name that it would get. Folders that do not exist either are part of the
+/// name.
+struct Target {
+  dev_t device = 0;
+  ino_t inode = 0;
+  std::string name;
+
+  bool operator==(const Target &other) const = default;
+};
+
+} // namespace
+
+/// Follows links at the end of a path, also those that lead to nothing.
+static fs::path followLinks(fs::path path) {
+  // The system's limit, which a cycle of links reaches.
+  constexpr int maxLinks = 40;
+  std::error_code error;
+  for (int i = 0; i < maxLinks && fs::is_symlink(path, error); ++i) {
+    fs::path target = fs::read_symlink(path, error);
+    if (error)
+      break;
+    path = target.is_absolute() ? target : path.parent_path() / target;
+  }
+  return path;
+}
+
+static std::optional<Target> findTarget(const std::string &given) {
+  fs::path path = followLinks(given), missing;
+  struct stat status;
+  while (stat(path.empty() ? "." : path.c_str(), &status) != 0) {
+    if (!path.has_relative_path())
+      return std::nullopt;
+    missing = missing.empty() ? path.filename() : path.filename() / missing;
+    path = followLinks(path.parent_path());
+  }
+  return Target{status.st_dev, status.st_ino,
+                missing.lexically_normal().string()};
+}
+
+/// Whether `path` is in the folder, under a name that begins with one of
+/// `owned`, or below it.
+static bool isOwned(const std::string &folder,
+                    const std::vector<std::string> &owned,
+                    const std::string &given) {
+  std::optional<Target> holder = findTarget(folder);
+  if (!holder || owned.empty())
+    return false;
+  std::error_code ignored;
+  fs::path path = fs::absolute(followLinks(given), ignored).lexically_normal();
+  for (; path.has_relative_path(); path = path.parent_path()) {
+    std::string name = path.filename();
+    bool isNamed =
+        std::any_of(owned.begin(), owned.end(), [&](const std::string &start) {
+          return name.starts_with(start);
+        });
+    if (isNamed && findTarget(path.parent_path()) == holder)
+      return true;
+  }
+  return false;
+}
+
+void OutputPaths::addInput(std::string option, std::string path) {
+  entries.push_back(
+      {std::move(option), std::move(path), false, Kind::File, {}});
+}
+
+void OutputPaths::addOutput(std::string option, std::string path, Kind kind,
+                            std::vector<std::string> owned) {
+  entries.push_back(
+      {std::move(option), std::move(path), true, kind, std::move(owned)});
+}
+
+void OutputPaths::check() const {
+  for (const Entry &entry : entries) {
+    if (entry.path.empty())
+      throw usageError(entry.option, "the path is empty",
+                       "give a path, or leave the option out; a variable of "
+                       "the shell may be unset");
+    if (!entry.isOutput)
+      continue;
+    struct stat status;
+    bool exists = stat(entry.path.c_str(), &status) == 0;
+    if (entry.kind == Kind::File) {
+      if (auto obstacle = describeObstacle(entry.path))
+        throw usageError(entry.option,
+                         "'" + entry.path + "' is " + *obstacle +
+                             ", not a regular file",
+                         "give the path of a file");
+    } else if (exists && !S_ISDIR(status.st_mode)) {
+      throw usageError(entry.option, "'" + entry.path + "' is not a directory",
+                       "give the path of a folder");
+    }
+  }
+  // An input may be given twice.
+  std::vector<std::pair<std::optional<Target>, const Entry *>> seen;
+  for (const Entry &entry : entries)
+    if (!entry.isOutput)
+      seen.push_back({findTarget(entry.path), &entry});
+  for (const Entry &entry : entries) {
+    if (!entry.isOutput)
+      continue;
+    std::optional<Target> target = findTarget(entry.path);
+    for (const auto &[other, owner] : seen) {
+      // Checkpoints go on in the folder that they are resumed from.
+      bool isSame = target && target == other && entry.kind == Kind::File;
+      if (isSame && !owner->isOutput)
+        throw usageError(entry.option,
+                         "'" + entry.path + "' is an input, that of " +
+                             owner->option,
+                         "write to another file: inputs are not replaced");
+      if (target && target == other && owner->isOutput)
+        throw usageError(entry.option,
+                         "'" + entry.path + "' is what " + owner->option +
+                             " writes, too",
+                         "give each output a file of its own");
+    }
+    for (const Entry &folder : entries)
+      if (&folder != &entry && isOwned(folder.path, folder.owned, entry.path))
+        throw usageError(entry.option,
+                         "'" + entry.path + "' is a name that " +
+                             folder.option + " uses in its folder",
+                         "choose another name or another folder");
+    seen.push_back({target, &entry});
+  }
+}
+
+void OutputPaths::prepare() const {
+  for (const Entry &entry : entries) {
+    if (!entry.isOutput)
+      continue;
+    if (entry.kind == Kind::File) {
+      AtomicFile probe(entry.path);
+      continue;
+    }
+    makeFolder(entry.path);
+    try {
+      AtomicFile probe(entry.path + "/probe");
+    } catch (const Error &error) {
+      throw failure(entry.path, error.getWhat(), error.getHint());
+    }
+  }
+}

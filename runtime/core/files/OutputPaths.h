@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// The paths of a command line: no output may replace an input, another output,
+// or anything that is not a regular file. All of it is checked before the first
+// byte is written.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_RUNTIME_CORE_FILES_OUTPUTPATHS_H
+#define INGOT_RUNTIME_CORE_FILES_OUTPUTPATHS_H
+
+#include <string>
+#include <vector>
+
+namespace ingot::runtime {
+
+/// Collects the paths that a program reads and writes, with the options that
+/// name them, and then checks them together. Paths are equal if they lead to
+/// the same file, through links or in other words.
+class OutputPaths {
+public:
+  /// What an output is: a file that is replaced, or a folder that files are
+  /// written into.
+  enum class Kind { File, Folder };
+
+  /// Adds a path that the program reads. `option` names it in errors, as in
+  /// `--data`.
+  void addInput(std::string option, std::string path);
+
+  /// Adds a path that the program writes. No other path may lie in a folder
+  /// under a name that begins with one of `owned`.
+  void addOutput(std::string option, std::string path, Kind kind = Kind::File,
+                 std::vector<std::string> owned = {});
+
+  /// Throws usageError on the first option whose path is empty, or whose output
+  /// is an input, another output, or exists and is not of its kind. Opens
+  /// nothing and changes nothing.
+  void check() const;
+
+  /// Makes the folders and shows that every output can be created, without
+  /// changing a file that exists. Throws failure.
+  void prepare() const;
+
+private:
+  struct Entry {
+    std::string option, path;
+    bool isOutput;
+    Kind kind;
+    std::vector<std::string> owned;
+  };
+  std::vector<Entry> entries;
+};
+
+} // namespace ingot::runtime
+
+#endif // INGOT_RUNTIME_CORE_FILES_OUTPUTPATHS_H

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// What commands refuse to write to.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/core/files/OutputPaths.h"
+#include "runtime/core/File.h"
+#include "test/runtime/TestSupport.h"
+
+#include <filesystem>
+#include <sys/stat.h>
+#include <unistd.h>
+
+using namespace ingot::runtime;
+using namespace ingot::runtime::test;
+namespace fs = std::filesystem;
+
+namespace {
+
+class OutputPathsTest : public testing::Test {
+protected:
+  void SetUp() override { writeFile(input, "samples"); }
+
+  void expectRefused(const std::string &output, const std::string &part) {
+    OutputPaths paths;
+    paths.addInput("--data", input);
+    paths.addOutput("--log", folder / "log");
+    paths.addOutput("--export", output);
+    EXPECT_INGOT_ERROR(ExitCode::Usage, part, paths.check()) << output;
+    EXPECT_EQ(readFile(input), "samples");
+  }
+
+  TemporaryFolder folder;
+  std::string input = folder / "data.npz";
+};
+
+TEST_F(OutputPathsTest, OnlyRegularFilesAreReplaced) {
+  std::string fifo = folder / "fifo", device = folder / "device";
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  fs::create_symlink("/dev/null", device);
+  expectRefused("/dev/null", "is a device");
+  expectRefused(device, "is a device");
+  expectRefused(fifo, "is a FIFO");
+  expectRefused(folder / "", "is a directory");
+  // Files are the last to look, in case something takes the name later.
+  EXPECT_INGOT_ERROR(ExitCode::Failed, "it is a FIFO", AtomicFile file(fifo));
+}
+
+TEST_F(OutputPathsTest, InputsAreNotReplaced) {
+  fs::create_symlink("data.npz", folder / "link");
+  fs::create_hard_link(input, folder / "hard");
+  fs::create_directory(folder / "sub");
+  expectRefused(input, "--export: '" + input + "' is an input, that of --data");
+  for (const char *name : {"link", "hard", "sub/../data.npz", "./data.npz"})
+    expectRefused(folder / name, "is an input, that of --data");
+}
+
+TEST_F(OutputPathsTest, OutputsDiffer) {
+  fs::create_symlink("log", folder / "link");
+  fs::create_directory(folder / "sub");
+  for (const char *name : {"log", "link", "sub/../log", "none/../log"})
+    expectRefused(folder / name, "is what --log writes");
+  writeFile(folder / "log", "old");
+  fs::create_hard_link(folder / "log", folder / "hard");
+  expectRefused(folder / "hard", "is what --log writes");
+}
+
+TEST_F(OutputPathsTest, EmptyPaths) {
+  expectRefused("", "--export: the path is empty");
+  OutputPaths paths;
+  paths.addInput("--init", "");
+  EXPECT_INGOT_ERROR(ExitCode::Usage, "--init: the path is empty",
+                     paths.check());
+}
+
+TEST_F(OutputPathsTest, NamesInAFolder) {
+  std::string saved = folder / "saved";
+  auto check = [&](const std::string &output) {
+    OutputPaths paths;
+    paths.addInput("--resume", saved);
+    paths.addOutput("--save", saved, OutputPaths::Kind::Folder,
+                    {"latest", "step-"});
+    paths.addOutput("--log", output);
+    paths.check();
+  };
+  // Once without the folder, once with it.
+  for (int i = 0; i < 2; ++i) {
+    for (const char *name : {"/latest", "/step-3", "/step-3/log", "/./latest"})
+      EXPECT_INGOT_ERROR(ExitCode::Usage, "a name that --save uses",
+                         check(saved + name));
+    check(saved + "/log.jsonl");
+    check(folder / "latest");
+    fs::create_directory(saved);
+  }
+  OutputPaths file;
+  file.addOutput("--save", input, OutputPaths::Kind::Folder);
+  EXPECT_INGOT_ERROR(ExitCode::Usage, "is not a directory", file.check());
+}
+
+TEST_F(OutputPathsTest, PreparingMakesFoldersAndLeavesFiles) {
+  OutputPaths paths;
+  paths.addInput("--data", input);
+  paths.addOutput("--save", folder / "a/b", OutputPaths::Kind::Folder);
+  paths.addOutput("--export", folder / "out");
+  writeFile(folder / "out", "old");
+  paths.check();
+  paths.prepare();
+  EXPECT_TRUE(fs::is_directory(folder / "a/b"));
+  EXPECT_TRUE(fs::is_empty(folder / "a/b"));
+  EXPECT_EQ(readFile(folder / "out"), "old");
+
+  OutputPaths bad;
+  bad.addOutput("--save", input + "/below", OutputPaths::Kind::Folder);
+  bad.check();
+  EXPECT_INGOT_ERROR(ExitCode::Failed, "Not a directory", bad.prepare());
+  OutputPaths none;
+  none.addOutput("--export", folder / "none/file");
+  none.check();
+  EXPECT_INGOT_ERROR(ExitCode::Failed, "No such file", none.prepare());
+}
+
+TEST_F(OutputPathsTest, FifosAreNoInput) {
+  std::string fifo = folder / "fifo";
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  EXPECT_INGOT_ERROR(ExitCode::BadInput, "not a regular file",
+                     MappedFile file(fifo));
+}
+
+} // namespace
