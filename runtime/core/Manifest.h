@@ -95,6 +95,8 @@ struct InputSpec : TensorSpec {
   InputKind kind = InputKind::Data;
   /// The number of classes that integer labels index.
   std::optional<int64_t> classes;
+  /// The axis of the classes in the output that such labels belong to.
+  std::optional<int64_t> classAxis;
 
   bool isBatched() const {
     return kind == InputKind::Data || kind == InputKind::Labels;

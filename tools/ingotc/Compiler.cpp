@@ -6,6 +6,7 @@
 #include "dialects/ingot/builders/Builders.h"
 #include "dialects/ingot/ir/Diagnostics.h"
 #include "dialects/ingot/ir/Dialect.h"
+#include "dialects/ingot/ir/Signature.h"
 #include "dialects/ingot/ir/States.h"
 #include "dialects/ingot/target/Target.h"
 #include "frontends/onnx/import/Import.h"
@@ -68,6 +69,10 @@ private:
                                          : ExitCode::BadInput);
   }
   void checkTrainable();
+  /// Throws unless trainers can feed the imported model's inputs.
+  void checkInputs();
+  /// Throws unless trainers can feed the labels of the placed steps.
+  void checkLabels();
   LogicalResult importModel();
   /// Runs passes on the module.
   bool runPasses(llvm::function_ref<void(OpPassManager &)> build);
@@ -226,6 +231,64 @@ void Compiler::checkTrainable() {
       "found anywhere in them, ^ and $ mark their ends");
 }
 
+/// Returns why a batch of `batch` samples cannot be read into a tensor of this
+/// shape; empty if it can.
+static std::string describeMisfit(ArrayRef<int64_t> shape, int64_t batch) {
+  if (shape.empty())
+    return "is a scalar, which has no dimension that counts samples";
+  if (llvm::is_contained(shape, 0))
+    return "has no elements";
+  if (shape.front() != batch)
+    return "has " + std::to_string(shape.front()) +
+           " as its first dimension, the batch is " + std::to_string(batch);
+  return "";
+}
+
+static int64_t getBatch(ModuleOp module) {
+  auto batch = module->getAttrOfType<IntegerAttr>(kBatchAttr);
+  return batch ? batch.getInt() : 0;
+}
+
+void Compiler::checkInputs() {
+  model.module->walk([&](func::FuncOp forward) {
+    Signature signature(forward);
+    int64_t batch = getBatch(forward->getParentOfType<ModuleOp>());
+    bool hasData = false;
+    for (unsigned i = 0; i < signature.numInputs(); ++i) {
+      if (signature.argumentKind(i) != "data")
+        continue;
+      hasData = true;
+      auto type = cast<RankedTensorType>(forward.getArgumentTypes()[i]);
+      if (std::string misfit = describeMisfit(type.getShape(), batch);
+          !misfit.empty())
+        throw runtime::badInput(
+            options.model,
+            "the input '" + signature.argumentName(i).str() + "' " + misfit,
+            "trainers read samples along the first dimension of every input; "
+            "export the model with one, or make it a constant");
+    }
+    if (!hasData)
+      throw runtime::badInput(options.model, "no input reaches the outputs",
+                              "a trainer reads its samples into inputs: export "
+                              "the model with an input that it uses");
+  });
+}
+
+void Compiler::checkLabels() {
+  int64_t batch = getBatch(*model.module);
+  for (auto step : model.module->getOps<exec::StepOp>())
+    for (auto input : step.getInputs().getAsRange<exec::ValueAttr>()) {
+      if (input.getKind() != "labels")
+        continue;
+      std::string misfit = describeMisfit(input.getType().getShape(), batch);
+      if (!misfit.empty())
+        throw runtime::usageError(
+            "--loss", "the tensor of labels " + misfit,
+            "the first dimension of the output that is compared with labels "
+            "has to count the samples");
+    }
+}
+
 LogicalResult Compiler::importModel() {
   auto imported =
       onnx_import::importOnnx(options.model, options.import, context);
@@ -233,6 +296,8 @@ LogicalResult Compiler::importModel() {
     return failure();
   model = std::move(*imported);
   checkTrainable();
+  if (options.emit == "exe")
+    checkInputs();
   return success();
 }
 
@@ -270,6 +335,8 @@ int Compiler::plan() {
           buildPlacementPipeline(m, pipeline);
       }))
     return exitCode();
+  if (options.emit == "exe")
+    checkLabels();
   return 0;
 }
 
