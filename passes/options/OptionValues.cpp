@@ -48,12 +48,20 @@ llvm::Expected<MemorySize> MemorySize::parse(StringRef option, StringRef text,
   bool isPercent = unit == "%";
   double bytes = known == std::end(units) ? -1 : number * known->second;
   if (parsed.ec != std::errc() || !(number >= 0) || bytes < 0 || bytes > 9e18 ||
-      (isPercent && (number > 100 || !allowPercent)))
-    return makeOptionError(
-        option, "invalid size '" + text + "'",
-        llvm::Twine("give bytes, or a number with KiB, MiB, GiB, MB or GB") +
-            (allowPercent ? ", or a percentage of the activations such as 50%"
-                          : ""));
+      (isPercent && (number > 100 || !allowPercent))) {
+    // What other programs accept, with either meaning.
+    std::string hint = "give bytes, or a number with KiB, MiB, GiB, MB or GB";
+    if (unit == "K" || unit == "M" || unit == "G")
+      hint = "give " +
+             StringRef(text.begin(), parsed.ptr - text.begin()).str() +
+             unit.str() + "iB, for powers of 1024" +
+             (unit == "K"
+                  ? ", or bytes"
+                  : ", or " + text.rtrim().str() + "B, for powers of 1000");
+    if (allowPercent)
+      hint += ", or a percentage of the activations such as 50%";
+    return makeOptionError(option, "invalid size '" + text + "'", hint);
+  }
   return MemorySize{isPercent ? number : bytes, isPercent};
 }
 

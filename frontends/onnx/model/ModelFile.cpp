@@ -73,7 +73,8 @@ static LogicalResult parseExternal(Location file,
 /// Reads a tensor's bytes into the model. The ONNX library opens the file: it
 /// refuses absolute paths, paths out of the model's folder, and links.
 static LogicalResult readExternal(StringRef folder, Location file,
-                                  onnx::TensorProto &tensor) {
+                                  onnx::TensorProto &tensor,
+                                  std::vector<std::string> &files) {
   ExternalRange range;
   if (failed(parseExternal(file, tensor, range)))
     return failure();
@@ -90,6 +91,8 @@ static LogicalResult readExternal(StringRef folder, Location file,
   if (lstat(path.c_str(), &link) != 0 && errno == ENOENT)
     return fail("no such file",
                 "copy the data file along with the model, into its folder");
+  if (!llvm::is_contained(files, path))
+    files.push_back(path.str().str());
   int64_t fd = -1;
   try {
     fd = onnx::checker::open_external_data(folder.str(), range.location,
@@ -129,7 +132,8 @@ static LogicalResult readExternal(StringRef folder, Location file,
 //===----------------------------------------------------------------------===//
 
 LogicalResult onnx_import::readModel(StringRef path, Location file,
-                                     onnx::ModelProto &model) {
+                                     onnx::ModelProto &model,
+                                     std::vector<std::string> &external) {
   // protobuf's limit.
   constexpr uint64_t maxBytes = (uint64_t(1) << 31) - 1;
   uint64_t bytes = 0;
@@ -154,14 +158,15 @@ LogicalResult onnx_import::readModel(StringRef path, Location file,
   for (onnx::TensorProto &tensor :
        *model.mutable_graph()->mutable_initializer())
     if (tensor.data_location() == onnx::TensorProto::EXTERNAL &&
-        failed(readExternal(folder.empty() ? "." : folder, file, tensor)))
+        failed(readExternal(folder.empty() ? "." : folder, file, tensor,
+                            external)))
       return failure();
   for (onnx::NodeProto &node : *model.mutable_graph()->mutable_node())
     for (onnx::AttributeProto &attribute : *node.mutable_attribute())
       if (attribute.has_t() &&
           attribute.t().data_location() == onnx::TensorProto::EXTERNAL &&
           failed(readExternal(folder.empty() ? "." : folder, file,
-                              *attribute.mutable_t())))
+                              *attribute.mutable_t(), external)))
         return failure();
   return success();
 }
