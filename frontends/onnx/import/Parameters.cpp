@@ -131,7 +131,8 @@ FailureOr<llvm::StringMap<Role>> onnx_import::classifyInitializers(
   constexpr int64_t kLargestConstant = 16;
   llvm::StringMap<Role> roles;
   for (const onnx::TensorProto &tensor : graph.initializer()) {
-    if (!isFloat(tensor))
+    // There is nothing to train or to keep in a tensor without elements.
+    if (!isFloat(tensor) || llvm::is_contained(tensor.dims(), 0))
       continue;
     StringRef name = tensor.name();
     bool frozen = *freeze && (*freeze)->match(name);
