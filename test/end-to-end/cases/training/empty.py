@@ -34,7 +34,10 @@ MODELS = {
     "layer-norm": ([SAMPLES, node("LayerNormalization", ["e", "s", "b"], "z")], 17),
     "gather": ([node("Gather", ["h", "indices"], "z", axis=1)], 17),
     "convolution": (
-        [EMPTY, node("Reshape", ["e", "image"], "i", allowzero=1), node("Conv", ["i", "filter"], "z", pads=[1, 1, 1, 1])],
+        [
+            EMPTY, node("Reshape", ["e", "image"], "i", allowzero=1),
+            node("Conv", ["i", "filter"], "z", pads=[1, 1, 1, 1]),
+        ],
         17,
     ),
     "attention": (
