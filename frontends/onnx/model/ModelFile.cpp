@@ -412,6 +412,8 @@ static LogicalResult inlineSchemaFunctions(Location file,
       onnx::shape_inference::InferShapes(model);
       auto set = onnx::inliner::FunctionIdSet::Create(std::move(wanted));
       onnx::inliner::InlineSelectedFunctions(model, *set, nullptr);
+      if (failed(checkSize(file, model)))
+        return failure();
     } catch (const std::exception &) {
       // The library cannot inline some uses (omitted inputs in the middle).
       return reportMissing(file, missing);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files that would block, exhaust or crash the compiler: each is one error, soon."""
 
+import json
 import os
 
 import numpy as np
@@ -132,6 +133,23 @@ def names(ingot):
     model = save(ingot, nodes, [floats("x", ["n", 3, 3])], [floats("y", ["n"])])
     result = compile_error(ingot, 3, model, "--loss", "mse", "--batch", "4", words=["Det (nnn"])
     check(len(result.err) < 4000, f"{len(result.err)} bytes of message")
+
+
+@case("hostile-names-inspected")
+def names_inspected(ingot):
+    """Tables print them without control characters, JSON has them as they are."""
+    escape = "\x1b[31m\x07"
+    nodes = [
+        helper.make_node("MatMul", [f"x{escape}", f"w{escape}"], [f"h{escape}"], f"first{escape}"),
+        helper.make_node("Relu", [f"h{escape}"], ["y"], f"second{escape}"),
+    ]
+    inputs = [floats(f"x{escape}", ["n", 4])]
+    model = save(ingot, nodes, inputs, [floats("y", ["n", 4])], [weight(f"w{escape}", 4, 4)])
+    trainer = ingot.compile(model, "--loss", "mse", "--batch", "4")
+    text = ingot.succeed([trainer, "--inspect"]).out
+    check("w?[31m?" in text and "\x1b" not in text and "\x07" not in text, f"raw: {text!r}")
+    plan = json.loads(ingot.succeed([trainer, "--inspect=json"]).out)
+    check(plan["parameters"][0]["name"] == f"w{escape}", f"{plan['parameters']}")
 
 
 @case("external-data-missing")
