@@ -84,13 +84,17 @@ static LogicalResult readExternal(StringRef folder, Location file,
                              "' in '" + range.location + "': " + what,
                          hint);
   };
-  // The library calls a missing file not regular.
+  // The library calls a missing file not regular. Where it refuses to look, no
+  // one should learn what there is.
   llvm::SmallString<128> path(folder);
   llvm::sys::path::append(path, range.location);
+  StringRef location = range.location;
+  bool isInside = !llvm::sys::path::is_absolute(location) &&
+                  !llvm::is_contained(llvm::split(location, '/'), "..");
   struct stat link;
-  if (lstat(path.c_str(), &link) != 0 && errno == ENOENT)
+  if (isInside && lstat(path.c_str(), &link) != 0 && errno == ENOENT)
     return fail("no such file",
-                "copy the data file along with the model, into its folder");
+                "keep the data file beside the model: copy both of them");
   if (!llvm::is_contained(files, path))
     files.push_back(path.str().str());
   int64_t fd = -1;
