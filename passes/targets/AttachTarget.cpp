@@ -12,6 +12,7 @@
 #include "dialects/ingot/target/Target.h"
 #include "passes/targets/Passes.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
 
 namespace ingot {
 #define GEN_PASS_DEF_ATTACHTARGET
@@ -25,6 +26,10 @@ using namespace ingot;
 static LogicalResult readMachine(MLIRContext *context, StringRef path,
                                  Machine &machine) {
   Location where = FileLineColLoc::get(context, path, 0, 0);
+  llvm::sys::fs::file_status status;
+  if (std::error_code error = llvm::sys::fs::status(path, status))
+    return emitUserError(where, "cannot read: " + error.message(),
+                         "name a file that ingot-measure wrote");
   auto file = readInputFile(path, kMaxJsonBytes);
   if (!file)
     return emitUserError(where, llvm::toString(file.takeError()),

@@ -98,6 +98,27 @@ static void checkName(StringRef option, StringRef text,
                           "; --allow-unmatched accepts what matches nothing"));
 }
 
+/// Throws if no expression of --remat finds a node. Of several, which are
+/// wishes for many models, those that find none are noted.
+static void checkRemat(const PipelineOptions &options,
+                       const SmallVector<StringRef> &nodes) {
+  std::vector<std::string> texts = options.remat.getGivenTexts();
+  auto isUnmatched = [&](StringRef text) {
+    auto regex = unwrap(parseNamePattern("remat", text.split('=').second));
+    return llvm::none_of(nodes,
+                         [&](StringRef name) { return regex->match(name); });
+  };
+  std::vector<std::string> unmatched;
+  llvm::copy_if(texts, std::back_inserter(unmatched), isUnmatched);
+  for (const std::string &text : unmatched) {
+    if (unmatched.size() == texts.size())
+      checkName("remat", StringRef(text).split('=').second, nodes, "node");
+    llvm::errs() << printableLine("note: --remat: '" + Twine(text) +
+                                  "' matches no node of the model")
+                 << "\n";
+  }
+}
+
 void ingot::checkNames(ModuleOp module, const CompilerOptions &options) {
   const PipelineOptions &pipeline = *options.pipeline;
   Names names = collectNames(module);
@@ -123,8 +144,7 @@ void ingot::checkNames(ModuleOp module, const CompilerOptions &options) {
   checkName("no-decay", pipeline.noDecay, trained, "trained parameter");
   checkName("keep-fp32", pipeline.keepFp32, nodes, "node");
   checkName("force-low", pipeline.forceLow, nodes, "node");
-  for (StringRef text : pipeline.remat)
-    checkName(pipeline.remat.getName(), text.split('=').second, nodes, "node");
+  checkRemat(pipeline, nodes);
 }
 
 //===----------------------------------------------------------------------===//

@@ -161,5 +161,6 @@ def external_data_missing(ingot):
     flags = ["--loss", "cross-entropy", "--batch", "4"]
     ingot.compile(path, *flags)
     (path.parent / "weights.data").unlink()
-    result = compile_error(ingot, 3, path, *flags, words=["weights.data", "no such file"], hint="keep the data file beside")
+    words = ["weights.data", "no such file"]
+    result = compile_error(ingot, 3, path, *flags, words=words, hint="keep the data file beside")
     check("regular" not in result.err, result.err)

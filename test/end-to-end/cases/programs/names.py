@@ -45,6 +45,16 @@ def matched(ingot):
         ingot.succeed(compile_with(ingot, *flags, "--emit", "mlir"))
 
 
+@case("remat-wishes")
+def remat_wishes(ingot):
+    """Of several expressions one has to match; the others are noted."""
+    flags = ["--remat", "save=attn", "--remat", "recompute=.*", "--emit", "mlir"]
+    said = ingot.succeed(compile_with(ingot, *flags)).err
+    check(said == "note: --remat: 'save=attn' matches no node of the model\n", f"said {said!r}")
+    flags = ["--remat", "save=attn", "--remat", "recompute=conv", "--emit", "mlir"]
+    ingot.check_error(compile_with(ingot, *flags), 2, "--remat", "'attn' matches no node")
+
+
 @case("remat-contradicts")
 def remat_contradicts(ingot):
     command = compile_with(ingot, "--remat", "save=.*", "--remat", "recompute=.*")
