@@ -52,6 +52,7 @@ def export_for_training(
     external_data=None,
     opset_version=18,
     tolerance=1e-4,
+    skip_dropouts=False,
 ):
     """Writes `module` to `path` and checks the file; raises ExportError.
 
@@ -62,6 +63,9 @@ def export_for_training(
     output_names    default: output, or output_0, output_1, ...
     external_data   weights in PATH.data beside the file (default: from 1 GiB)
     tolerance       how far onnxruntime's outputs may be from the module's
+    skip_dropouts   True leaves out the nn.Dropout modules that forward does not
+                    call, as those of attention in Hugging Face models; a list
+                    names the ones that may be left out
 
     The module is left as it was. Returns the path.
     """
@@ -72,7 +76,9 @@ def export_for_training(
 
     model = _as_exported(module)
     with torch.no_grad():
-        outputs = _flatten(_evaluate(model, inputs))
+        outputs, idle = _evaluate(model, inputs)
+        outputs = _flatten(outputs)
+    _check_dropouts(model, idle, skip_dropouts)
     if output_names is None:
         output_names = ["output"] if len(outputs) == 1 else [f"output_{i}" for i in range(len(outputs))]
     shapes = None
@@ -80,17 +86,23 @@ def export_for_training(
         shapes = tuple({0: torch.export.Dim(batch)} for _ in inputs)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        program = torch.onnx.export(
-            model,
-            inputs,
-            dynamo=True,
-            optimize=False,
-            dynamic_shapes=shapes,
-            input_names=names,
-            output_names=list(output_names),
-            opset_version=opset_version,
-            verbose=False,
-        )
+        try:
+            program = torch.onnx.export(
+                model,
+                inputs,
+                dynamo=True,
+                optimize=False,
+                dynamic_shapes=shapes,
+                input_names=names,
+                output_names=list(output_names),
+                opset_version=opset_version,
+                verbose=False,
+            )
+        except Exception as error:
+            raise ExportError(
+                f"torch.onnx.export cannot export the module: {_first_line(error)}",
+                "torch.export.export(module, inputs) shows where; the exporter takes no Python control flow on values",
+            ) from error
     proto = program.model_proto
     _strip_traces(proto)
     _check_parameters(model, proto)
@@ -138,7 +150,42 @@ def _as_exported(module):
 
 
 def _evaluate(model, inputs):
-    return copy.deepcopy(model).eval()(*inputs)
+    """The outputs, and the names of the dropouts that forward does not call."""
+    model = copy.deepcopy(model).eval()
+    idle = {name for name, part in model.named_modules() if isinstance(part, DROPOUTS) and part.p > 0}
+    for name in sorted(idle):
+        model.get_submodule(name).register_forward_hook(lambda *_, name=name: idle.discard(name))
+    outputs = model(*inputs)
+    return outputs, sorted(idle)
+
+
+def _check_dropouts(model, idle, skip):
+    """Without the dropouts that may be left out; raises ExportError for the others.
+
+    One that forward does not call is not in the file, and trains in PyTorch
+    only where its `p` is passed to a function such as attention.
+    """
+    allowed = idle if skip is True else list(skip or ())
+    for name in allowed:
+        part = dict(model.named_modules()).get(name)
+        if not isinstance(part, DROPOUTS):
+            raise ExportError(f"skip_dropouts names {name}, which is no dropout of the module", "check the name")
+        part.p = 0.0
+    left = [name for name in idle if name not in allowed]
+    if left:
+        more = f" and {len(left) - 4} more" if len(left) > 4 else ""
+        raise ExportError(
+            f"forward does not call the dropouts {', '.join(left[:4])}{more}",
+            "call them in forward, set their p to 0, or train without them: skip_dropouts=True",
+        )
+
+
+def _first_line(error):
+    """What began it: the exporter wraps errors in its own, which say less."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
 
 
 def _flatten(outputs):
@@ -204,7 +251,7 @@ def _check_operators(model, proto):
     if _count(proto, "Dropout") < drops:
         raise ExportError(
             f"{drops} dropouts in the module, {_count(proto, 'Dropout')} in the file",
-            "call the nn.Dropout modules in forward, or set their p to 0",
+            "the exporter dropped some that forward calls: set their p to 0, or report this with the module",
         )
 
 
@@ -233,10 +280,20 @@ def _check_outputs(proto, names, inputs, outputs, tolerance):
             # Without its third input Dropout passes its input on.
             if node.op_type == "Dropout" and len(node.input) > 2:
                 del node.input[2:]
-    session = onnxruntime.InferenceSession(still.SerializeToString(), providers=["CPUExecutionProvider"])
-    taken = {value.name for value in session.get_inputs()}
-    feeds = {name: tensor.detach().cpu().numpy() for name, tensor in zip(names, inputs) if name in taken}
-    for value, got, want in zip(session.get_outputs(), session.run(None, feeds), outputs):
+    options = onnxruntime.SessionOptions()
+    # Its warnings are about constants that it folds, not about the file.
+    options.log_severity_level = 3
+    try:
+        session = onnxruntime.InferenceSession(still.SerializeToString(), options, providers=["CPUExecutionProvider"])
+        taken = {value.name for value in session.get_inputs()}
+        feeds = {name: tensor.detach().cpu().numpy() for name, tensor in zip(names, inputs) if name in taken}
+        results = session.run(None, feeds)
+    except Exception as error:
+        raise ExportError(
+            f"onnxruntime cannot run the file: {_first_line(error)}",
+            "try another opset_version, or the newest onnxruntime",
+        ) from error
+    for value, got, want in zip(session.get_outputs(), results, outputs):
         want = want.detach().cpu().numpy()
         if got.shape != want.shape or not np.allclose(got, want, rtol=tolerance, atol=tolerance, equal_nan=True):
             raise ExportError(

@@ -13,6 +13,7 @@
 #include "dialects/ingot/ir/Diagnostics.h"
 #include "dialects/ingot/ir/Signature.h"
 #include "dialects/ingot/ir/States.h"
+#include "dialects/ingot/support/NamePattern.h"
 #include "dialects/ingot/support/Remarks.h"
 #include "passes/autodiff/Optimizers.h"
 #include "passes/options/OptionValues.h"
@@ -82,7 +83,7 @@ FailureOr<Request> ApplyOptimizer::readOptions() {
   if (llvm::Error error = checkChoice("optimizer-precision", optimizerPrecision,
                                       kOptimizerPrecisions))
     return emitUserError(&getContext(), std::move(error));
-  auto regex = parseRegex("no-decay", noDecay);
+  auto regex = parseNamePattern("no-decay", noDecay);
   if (!regex)
     return emitUserError(&getContext(), regex.takeError());
   Request request;

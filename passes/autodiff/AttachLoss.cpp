@@ -52,6 +52,44 @@ private:
 // The choice of the loss
 //===----------------------------------------------------------------------===//
 
+/// Says which axis was taken for that of the classes, where users of other
+/// frameworks may expect another one.
+static void noteAxis(MLIRContext *context, const Loss &loss, StringRef output,
+                     RankedTensorType type) {
+  if (loss.kind != Loss::CrossEntropy || loss.hasAxis || type.getRank() <= 2)
+    return;
+  Location where = NameLoc::get(StringAttr::get(context, "--loss"));
+  context->getDiagEngine().emit(where, DiagnosticSeverity::Note)
+      << "cross-entropy over axis " << loss.axis << " of '" << output
+      << "': " << type << " has labels " << loss.labelsType(type)
+      << "; cross-entropy:AXIS names another one";
+}
+
+/// The types of the inputs that hold data.
+static SmallVector<RankedTensorType> dataTypes(Signature forward) {
+  SmallVector<RankedTensorType> types;
+  for (unsigned i = 0; i < forward.numInputs(); ++i)
+    if (forward.argumentKind(i) == "data")
+      types.push_back(tensorType(forward.getFunction().getArgument(i)));
+  return types;
+}
+
+/// What to do about a loss that a valid name gives, but this output does not.
+static std::string hintFor(const Loss &loss, RankedTensorType type) {
+  if (loss.kind != Loss::CrossEntropy || !isa<FloatType>(type.getElementType()))
+    return kLossHint.str();
+  if (type.getRank() < 2)
+    return "cross-entropy takes an output [samples, classes]";
+  if (type.getRank() > 2 && !loss.hasAxis)
+    return "choose with --loss cross-entropy:AXIS: PyTorch's is "
+           "cross-entropy:1, that of tokens cross-entropy:" +
+           std::to_string(type.getRank() - 1);
+  if (type.getDimSize(1) == 1)
+    return "use bce-with-logits for one logit per sample";
+  return "choose an axis of at least two classes with --loss "
+         "cross-entropy:AXIS";
+}
+
 /// The results that are the model's outputs, not updated states.
 static SmallVector<unsigned> modelOutputs(Signature forward) {
   SmallVector<unsigned> outputs;
@@ -59,6 +97,11 @@ static SmallVector<unsigned> modelOutputs(Signature forward) {
     if (!forward.resultState(i))
       outputs.push_back(i);
   return outputs;
+}
+
+/// Whether a loss can be an output of the type itself.
+static bool isLossType(RankedTensorType type) {
+  return isa<FloatType>(type.getElementType()) && type.getNumElements() == 1;
 }
 
 static std::string quotedNames(Signature forward, ArrayRef<unsigned> outputs) {
@@ -88,12 +131,25 @@ FailureOr<LossOfResult> AttachLoss::chooseLoss(Signature forward) {
   unsigned result = outputs.front();
   if (loss.empty()) {
     RankedTensorType type = typeOf(result);
-    if (outputs.size() != 1 || !isa<FloatType>(type.getElementType()) ||
-        type.getNumElements() != 1)
-      return emitLossError("no loss is given and the model does not compute "
-                           "one: its outputs are " +
-                               quotedNames(forward, outputs),
-                           kLossHint);
+    if (outputs.size() != 1 || !isLossType(type)) {
+      SmallVector<unsigned> scalars = llvm::filter_to_vector(
+          outputs, [&](unsigned output) { return isLossType(typeOf(output)); });
+      return scalars.empty()
+                 ? emitLossError("no loss is given and the model does not "
+                                 "compute one: its outputs are " +
+                                     quotedNames(forward, outputs),
+                                 kLossHint)
+                 : emitLossError("no loss is given, and several outputs could "
+                                 "be meant: " +
+                                     quotedNames(forward, outputs),
+                                 "choose --loss output:" +
+                                     forward.resultName(scalars.front()) +
+                                     (scalars.size() > 1
+                                          ? ", or another scalar output"
+                                          : "") +
+                                     ", or cross-entropy[:AXIS], mse or "
+                                     "bce-with-logits of the first output");
+    }
     chosen.output = forward.resultName(result).str();
   } else {
     llvm::Expected<Loss> parsed = Loss::parse(loss);
@@ -111,8 +167,14 @@ FailureOr<LossOfResult> AttachLoss::chooseLoss(Signature forward) {
       result = *named;
     }
   }
-  if (llvm::Error error = chosen.resolve(typeOf(result)))
-    return emitLossError(llvm::toString(std::move(error)), kLossHint);
+  RankedTensorType type = typeOf(result);
+  if (llvm::Error error = chosen.inferAxis(type, dataTypes(forward)))
+    return emitLossError(llvm::toString(std::move(error)),
+                         hintFor(chosen, type));
+  if (llvm::Error error = chosen.resolve(type))
+    return emitLossError(llvm::toString(std::move(error)),
+                         hintFor(chosen, type));
+  noteAxis(&getContext(), chosen, forward.resultName(result), type);
   return LossOfResult{chosen, result};
 }
 

@@ -23,6 +23,7 @@ llvm::Expected<Loss> Loss::parse(StringRef text) {
   bool hasArgument = name.size() != text.size();
   if (name == "cross-entropy") {
     Loss loss{CrossEntropy};
+    loss.hasAxis = hasArgument;
     if (hasArgument && argument.getAsInteger(10, loss.axis))
       return problem("'{0}' is not an axis", argument);
     return loss;
@@ -30,7 +31,7 @@ llvm::Expected<Loss> Loss::parse(StringRef text) {
   if (name == "output") {
     if (argument.empty())
       return problem("'output' without the name of an output");
-    return Loss{Output, -1, argument.str()};
+    return Loss{Output, -1, /*hasAxis=*/false, argument.str()};
   }
   if (!hasArgument && name == "mse")
     return Loss{MeanSquaredError};
@@ -53,6 +54,44 @@ std::string Loss::str() const {
   llvm_unreachable("every kind returns");
 }
 
+/// The axes in words, as in "1 and 2".
+static std::string listAxes(ArrayRef<int64_t> axes) {
+  std::string text;
+  for (auto [i, axis] : llvm::enumerate(axes)) {
+    if (i > 0)
+      text += i + 1 == axes.size() ? " and " : ", ";
+    text += std::to_string(axis);
+  }
+  return text;
+}
+
+llvm::Error Loss::inferAxis(RankedTensorType output,
+                            ArrayRef<RankedTensorType> inputs) {
+  int64_t rank = output.getRank();
+  if (kind != CrossEntropy || hasAxis || rank <= 2)
+    return llvm::Error::success();
+  SmallVector<int64_t> fitting;
+  for (int64_t candidate = 1; candidate < rank; ++candidate) {
+    RankedTensorType labels = dropDims(output, candidate);
+    bool fits = llvm::any_of(inputs, [&](RankedTensorType input) {
+      return input.getShape() == labels.getShape() ||
+             (input.getRank() == rank &&
+              dropDims(input, candidate).getShape() == labels.getShape());
+    });
+    if (fits)
+      fitting.push_back(candidate);
+  }
+  // Labels of one shape fit either axis, and would not tell them apart.
+  if (fitting.empty() &&
+      dropDims(output, 1).getShape() == dropDims(output, rank - 1).getShape())
+    fitting = {1, rank - 1};
+  if (fitting.size() > 1)
+    return problem("the classes of the output {0} may be along axes {1}",
+                   output, listAxes(fitting));
+  axis = fitting.empty() ? rank - 1 : fitting.front();
+  return llvm::Error::success();
+}
+
 llvm::Error Loss::resolve(RankedTensorType type) {
   if (!isa<FloatType>(type.getElementType()))
     return problem("the loss needs a floating-point output, not {0}", type);
@@ -63,6 +102,13 @@ llvm::Error Loss::resolve(RankedTensorType type) {
                      axis, type);
     if (axis < 0)
       axis += type.getRank();
+    if (axis == 0)
+      return problem("axis 0 of the output {0} counts the samples, not classes",
+                     type);
+    if (type.getDimSize(axis) == 1)
+      return problem("the output {0} has one class along axis {1}, so that the "
+                     "loss is always 0",
+                     type, axis);
     if (type.getDimSize(axis) == 0)
       return problem("the output {0} has no classes along axis {1}", type,
                      axis);

@@ -21,6 +21,8 @@ struct Loss {
   Kind kind;
   /// CrossEntropy: the axis of the classes, counted from the end if negative.
   int64_t axis = -1;
+  /// Whether the name has the axis; otherwise `inferAxis` may choose another.
+  bool hasAxis = false;
   /// Output: the name of the output that is the loss.
   std::string output{};
 
@@ -30,6 +32,15 @@ struct Loss {
 
   /// Returns the name in the syntax of `parse`.
   std::string str() const;
+
+  /// Chooses the axis of the classes from the model's inputs, if the name does
+  /// not have it: the axis without which the output has the shape of an input,
+  /// or of an input without that axis. Tokens [N, T] tell that [N, T, V] has
+  /// classes along axis 2, images [N, 3, H, W] that [N, C, H, W] has them along
+  /// axis 1. Where none tells, it is the last one. Fails where several axes
+  /// fit. Outputs of up to two dimensions have one axis beside the samples.
+  llvm::Error inferAxis(mlir::RankedTensorType output,
+                        llvm::ArrayRef<mlir::RankedTensorType> inputs);
 
   /// Checks that the loss can be computed from an output of the type, and
   /// completes `axis`; the error says what is wrong.

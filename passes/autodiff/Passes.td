@@ -27,7 +27,7 @@ def AttachLoss : Pass<"ingot-attach-loss", "::mlir::ModuleOp"> {
 
     | loss | labels | |
     |---|---|---|
-    | `cross-entropy[:AXIS]` | i64, the output's shape without AXIS (last) | labels of -100 do not count |
+    | `cross-entropy[:AXIS]` | i64, the output's shape without AXIS | labels of -100 do not count |
     | `mse` | same type as the output | squared difference |
     | `bce-with-logits` | same type as the output | cross entropy of the logistic function |
     | `output:NAME` | none | the model computes its loss |

@@ -2,6 +2,8 @@
 
 #include "passes/cost/Cluster.h"
 
+#include "dialects/ingot/support/InputFile.h"
+
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -52,7 +54,7 @@ static Expected<Link> readLink(const json::Object &root, StringRef name,
 }
 
 Expected<Cluster> Cluster::read(StringRef text) {
-  Expected<json::Value> value = json::parse(text);
+  Expected<json::Value> value = parseJson(text);
   if (!value)
     return value.takeError();
   const json::Object *root = value->getAsObject();

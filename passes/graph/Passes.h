@@ -28,6 +28,9 @@ void populateArithmeticSimplifications(mlir::RewritePatternSet &patterns);
 /// Adds the patterns of `--ingot-simplify` on contractions and convolutions.
 void populateContractionSimplifications(mlir::RewritePatternSet &patterns);
 
+/// Adds the patterns of `--ingot-simplify` on tensors without elements.
+void populateEmptySimplifications(mlir::RewritePatternSet &patterns);
+
 /// Adds the patterns of `--ingot-simplify` on shape ops and reductions.
 void populateShapeSimplifications(mlir::RewritePatternSet &patterns);
 

@@ -29,6 +29,7 @@ struct Simplify : public ingot::impl::SimplifyBase<Simplify> {
         op.getCanonicalizationPatterns(set, context);
     populateArithmeticSimplifications(set);
     populateContractionSimplifications(set);
+    populateEmptySimplifications(set);
     populateShapeSimplifications(set);
     patterns = FrozenRewritePatternSet(std::move(set));
     return success();

@@ -3,6 +3,7 @@
 #include "passes/options/OptionValues.h"
 
 #include "dialects/ingot/ir/Diagnostics.h"
+#include "dialects/ingot/support/NamePattern.h"
 #include "llvm/ADT/STLExtras.h"
 
 #include <charconv>
@@ -29,20 +30,6 @@ llvm::Error ingot::checkChoice(StringRef option, StringRef text,
                          "choose " + joinChoices(choices));
 }
 
-llvm::Expected<std::shared_ptr<llvm::Regex>> ingot::parseRegex(StringRef option,
-                                                               StringRef text) {
-  std::shared_ptr<llvm::Regex> regex;
-  if (text.empty())
-    return regex;
-  regex = std::make_shared<llvm::Regex>(text);
-  std::string problem;
-  if (!regex->isValid(problem))
-    return makeOptionError(
-        option, "'" + text + "' is not a regular expression: " + problem,
-        "use POSIX extended syntax, such as '^encoder|norm'");
-  return regex;
-}
-
 llvm::Expected<MemorySize> MemorySize::parse(StringRef option, StringRef text,
                                              bool allowPercent) {
   static constexpr std::pair<StringLiteral, double> units[] = {
@@ -61,12 +48,20 @@ llvm::Expected<MemorySize> MemorySize::parse(StringRef option, StringRef text,
   bool isPercent = unit == "%";
   double bytes = known == std::end(units) ? -1 : number * known->second;
   if (parsed.ec != std::errc() || !(number >= 0) || bytes < 0 || bytes > 9e18 ||
-      (isPercent && (number > 100 || !allowPercent)))
-    return makeOptionError(
-        option, "invalid size '" + text + "'",
-        llvm::Twine("give bytes, or a number with KiB, MiB, GiB, MB or GB") +
-            (allowPercent ? ", or a percentage of the activations such as 50%"
-                          : ""));
+      (isPercent && (number > 100 || !allowPercent))) {
+    // What other programs accept, with either meaning.
+    std::string hint = "give bytes, or a number with KiB, MiB, GiB, MB or GB";
+    if (unit == "K" || unit == "M" || unit == "G")
+      hint = "give " +
+             StringRef(text.begin(), parsed.ptr - text.begin()).str() +
+             unit.str() + "iB, for powers of 1024" +
+             (unit == "K"
+                  ? ", or bytes"
+                  : ", or " + text.rtrim().str() + "B, for powers of 1000");
+    if (allowPercent)
+      hint += ", or a percentage of the activations such as 50%";
+    return makeOptionError(option, "invalid size '" + text + "'", hint);
+  }
   return MemorySize{isPercent ? number : bytes, isPercent};
 }
 
@@ -85,7 +80,7 @@ RematNames::parse(StringRef option, llvm::ArrayRef<std::string> texts) {
     if (*regex)
       return makeOptionError(option, "'" + key + "' is given twice",
                              "join the expressions with |");
-    auto parsed = parseRegex(option, value);
+    auto parsed = parseNamePattern(option, value);
     if (!parsed)
       return parsed.takeError();
     *regex = std::move(*parsed);

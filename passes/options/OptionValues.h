@@ -28,11 +28,6 @@ std::string joinChoices(llvm::ArrayRef<llvm::StringLiteral> choices);
 llvm::Error checkChoice(llvm::StringRef option, llvm::StringRef text,
                         llvm::ArrayRef<llvm::StringLiteral> choices);
 
-/// A regular expression (POSIX extended), found anywhere in names; null for an
-/// empty text.
-llvm::Expected<std::shared_ptr<llvm::Regex>> parseRegex(llvm::StringRef option,
-                                                        llvm::StringRef text);
-
 /// SIZE, as bytes or with a unit, or N%.
 struct MemorySize {
   double number = 0;

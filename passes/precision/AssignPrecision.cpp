@@ -10,6 +10,7 @@
 #include "dialects/ingot/builders/Builders.h"
 #include "dialects/ingot/ir/Diagnostics.h"
 #include "dialects/ingot/ir/Signature.h"
+#include "dialects/ingot/support/NamePattern.h"
 #include "dialects/ingot/support/Remarks.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "passes/options/OptionValues.h"
@@ -175,7 +176,7 @@ private:
   static bool readNames(StringRef option, StringRef text,
                         std::shared_ptr<llvm::Regex> &regex,
                         MLIRContext *context) {
-    auto parsed = parseRegex(option, text);
+    auto parsed = parseNamePattern(option, text);
     if (!parsed)
       return succeeded(emitUserError(context, parsed.takeError()));
     regex = std::move(*parsed);

@@ -8,10 +8,11 @@
 
 #include "dialects/ingot/ir/Diagnostics.h"
 #include "dialects/ingot/ir/Dialect.h"
+#include "dialects/ingot/support/InputFile.h"
 #include "dialects/ingot/target/Target.h"
 #include "passes/targets/Passes.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/FileSystem.h"
 
 namespace ingot {
 #define GEN_PASS_DEF_ATTACHTARGET
@@ -25,9 +26,13 @@ using namespace ingot;
 static LogicalResult readMachine(MLIRContext *context, StringRef path,
                                  Machine &machine) {
   Location where = FileLineColLoc::get(context, path, 0, 0);
-  auto file = llvm::MemoryBuffer::getFile(path);
+  llvm::sys::fs::file_status status;
+  if (std::error_code error = llvm::sys::fs::status(path, status))
+    return emitUserError(where, "cannot read: " + error.message(),
+                         "name a file that ingot-measure wrote");
+  auto file = readInputFile(path, kMaxJsonBytes);
   if (!file)
-    return emitUserError(where, "cannot read: " + file.getError().message(),
+    return emitUserError(where, llvm::toString(file.takeError()),
                          "name a file that ingot-measure wrote");
   if (llvm::Error error = machine.readJson((*file)->getBuffer()))
     return emitUserError(where, llvm::toString(std::move(error)),

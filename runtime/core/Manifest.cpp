@@ -11,6 +11,7 @@
 #include "runtime/abi/Align.h"
 #include "runtime/core/Error.h"
 
+#include <charconv>
 #include <nlohmann/json.hpp>
 
 using namespace ingot::runtime;
@@ -208,6 +209,19 @@ static KernelOutput readOutput(const Field &field, const Manifest &manifest) {
   return output;
 }
 
+/// The axis in `cross-entropy:AXIS`.
+static std::optional<int64_t> readClassAxis(const std::string &loss) {
+  constexpr std::string_view name = "cross-entropy:";
+  int64_t axis = 0;
+  if (!loss.starts_with(name))
+    return std::nullopt;
+  const char *end = loss.data() + loss.size();
+  auto parsed = std::from_chars(loss.data() + name.size(), end, axis);
+  if (parsed.ec != std::errc() || parsed.ptr != end)
+    return std::nullopt;
+  return axis;
+}
+
 static FunctionSpec readFunction(const Field &field, const Manifest &manifest) {
   FunctionSpec function;
   function.arenaBytes = field["arena_bytes"].getCount();
@@ -218,8 +232,10 @@ static FunctionSpec readFunction(const Field &field, const Manifest &manifest) {
     readTensor(item, function.arenaBytes, input);
     input.kind = static_cast<InputKind>(
         item["kind"].getChoice({"data", "labels", "hyper", "valid"}));
-    if (item.has("classes"))
+    if (item.has("classes")) {
       input.classes = item["classes"].getCount();
+      input.classAxis = readClassAxis(manifest.loss);
+    }
     checkInput(item, input, manifest.batch);
     function.inputs.push_back(std::move(input));
   }

@@ -97,6 +97,8 @@ struct InputSpec : TensorSpec {
   std::optional<int64_t> classes;
   /// Whether the elements are probabilities: labels of bce-with-logits.
   bool isProbability = false;
+  /// The axis of the classes in the output that such labels belong to.
+  std::optional<int64_t> classAxis;
 
   bool isBatched() const {
     return kind == InputKind::Data || kind == InputKind::Labels;

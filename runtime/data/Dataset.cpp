@@ -87,6 +87,29 @@ static bool haveSameSamples(const Array &array, const InputSpec &input) {
                     input.shape.begin() + 1, input.shape.end());
 }
 
+/// Returns what to do about labels of another shape: they may be those for
+/// another axis of classes.
+static std::string hintForShape(const Array &array, const InputSpec &input) {
+  auto classAxis = static_cast<size_t>(input.classAxis.value_or(0));
+  if (input.classes && classAxis > 0 && classAxis <= input.shape.size() &&
+      array.shape.size() == input.shape.size()) {
+    std::vector<int64_t> output = input.shape;
+    output.insert(output.begin() + static_cast<std::ptrdiff_t>(classAxis),
+                  *input.classes);
+    for (size_t axis = 1; axis < output.size(); ++axis) {
+      std::vector<int64_t> labels = output;
+      labels.erase(labels.begin() + static_cast<std::ptrdiff_t>(axis));
+      if (std::equal(labels.begin() + 1, labels.end(), array.shape.begin() + 1))
+        return "these labels are for classes along axis " +
+               std::to_string(axis) +
+               " of the output: compile with --loss cross-entropy:" +
+               std::to_string(axis) +
+               ", instead of cross-entropy:" + std::to_string(classAxis);
+    }
+  }
+  return "reshape the array; its first axis counts the samples";
+}
+
 /// Checks an array of a file against its input.
 static void checkArray(const Array &array, const InputSpec &input,
                        const std::string &where) {
@@ -95,7 +118,7 @@ static void checkArray(const Array &array, const InputSpec &input,
     throw badInput(where,
                    "the array has shape " + actual + ", the model's input " +
                        describe(input.shape, 1),
-                   "reshape the array; its first axis counts the samples");
+                   hintForShape(array, input));
   }
   if (array.shape[0] == 0)
     throw badInput(where, "the array has no samples",

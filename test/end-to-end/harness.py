@@ -193,9 +193,9 @@ class Ingot:
         self.succeed([trainer, *flags, "--log", log], **kwargs)
         return read_log(log, log_from)
 
-    def check_error(self, command, status, *words, env=None):
+    def check_error(self, command, status, *words, env=None, timeout=300):
         """Exit `status`, one error line naming `words`, one hint line."""
-        result = self.run(command, env=env)
+        result = self.run(command, env=env, timeout=timeout)
         name = pathlib.Path(str(command[0])).name
         what = f"{name} {' '.join(str(word) for word in command[1:])}"
         check(result.status == status, f"{what}: exit {result.status} ({result.last()}), expected {status}")

@@ -24,8 +24,12 @@ OwningOpRef<ModuleOp> loadModule(const std::string &path,
     return std::move(model->module);
   }
   if (path != "-" && !llvm::sys::fs::is_regular_file(path))
-    throw runtime::badInput(path, "there is no such file",
-                            "give the path of an .onnx or .mlir file");
+    throw runtime::badInput(
+        path,
+        !llvm::sys::fs::exists(path)        ? "there is no such file"
+        : llvm::sys::fs::is_directory(path) ? "is a folder"
+                                            : "is not a regular file",
+        "give the path of an .onnx or .mlir file");
   llvm::SourceMgr sources;
   OwningOpRef<ModuleOp> module =
       parseSourceFile<ModuleOp>(path, sources, &context);

@@ -11,13 +11,14 @@
 #include "dialects/reference/Module.h"
 #include "passes/Registration.h"
 #include "runtime/core/Error.h"
+#include "runtime/core/files/OutputPaths.h"
 #include "tools/ingot-eval/Arrays.h"
 #include "tools/ingot-eval/Compiled.h"
 #include "tools/ingot-eval/Load.h"
+#include "tools/support/CommandLine.h"
 
 #include "llvm/ADT/StringExtras.h"
 
-#include <CLI/CLI.hpp>
 #include <iostream>
 
 using namespace mlir;
@@ -81,15 +82,15 @@ static Options parseOptions(int argc, char **argv) {
   app.add_option("--steps", options.steps,
                  "Run the function N times, each time from the states that the "
                  "previous run wrote")
-      ->check(CLI::PositiveNumber);
+      ->check(ingot::positiveInteger());
   CLI::Option *ranks =
       app.add_option("--ranks", options.ranks,
                      "Run the function on N ranks, which read parts of "
                      "--inputs in turn; the outputs are those of rank 0")
-          ->check(CLI::PositiveNumber);
+          ->check(ingot::positiveInteger());
   app.add_option("--batch", options.import.batch,
                  "Size of the first dimension of each input of an ONNX model")
-      ->check(CLI::PositiveNumber);
+      ->check(ingot::positiveInteger());
   app.add_option("--dim", options.dims,
                  "Size of a symbolic dimension of an ONNX model, NAME=N")
       ->delimiter(',');
@@ -112,9 +113,9 @@ static Options parseOptions(int argc, char **argv) {
   } catch (const CLI::CallForHelp &help) {
     std::exit(app.exit(help));
   } catch (const CLI::ParseError &error) {
-    throw runtime::usageError("command line", error.what(),
-                              "see ingot-eval --help");
+    throw ingot::makeUsageError(error, "see ingot-eval --help");
   }
+  ingot::refuseEmptyValues(app);
   if (!level.empty() &&
       (llvm::StringRef(level).getAsInteger(10, options.compiled) ||
        options.compiled < 0 || options.compiled > 3))
@@ -329,9 +330,26 @@ static int runFunction(const Options &options, ModuleOp module) {
   return 0;
 }
 
+/// No output may replace an input, the other output or a device.
+static void checkPaths(const Options &options) {
+  runtime::OutputPaths paths;
+  if (options.model != "-")
+    paths.addInput("MODEL", options.model);
+  if (!options.inputs.empty())
+    paths.addInput("--inputs", options.inputs);
+  if (!options.states.empty())
+    paths.addInput("--states", options.states);
+  if (!options.outputs.empty())
+    paths.addOutput("--outputs", options.outputs);
+  if (!options.stateOut.empty())
+    paths.addOutput("--state-out", options.stateOut);
+  paths.check();
+}
+
 int main(int argc, char **argv) {
   try {
     Options options = parseOptions(argc, argv);
+    checkPaths(options);
     DialectRegistry registry;
     ingot::registerIngotDialects(registry);
     registry.insert<func::FuncDialect>();

@@ -7,6 +7,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/Registration.h"
+#include "runtime/core/Error.h"
+#include "runtime/core/File.h"
+#include "runtime/core/files/OutputPaths.h"
 #include "tools/ingot-opt/OnnxInput.h"
 
 #include "mlir/InitAllDialects.h"
@@ -39,6 +42,17 @@ int main(int argc, char **argv) {
   ingot::registerOnnxInputOptions();
   auto [input, output] = registerAndParseCLIOptions(
       argc, argv, "Ingot's pass driver: takes .mlir and .onnx", registry);
+  try {
+    // A device is written to, not replaced.
+    ingot::runtime::OutputPaths paths;
+    paths.addInput("the input", input);
+    if (output != "-" && !ingot::runtime::describeObstacle(output))
+      paths.addOutput("-o", output);
+    paths.check();
+  } catch (const ingot::runtime::Error &error) {
+    llvm::errs() << error.format();
+    return static_cast<int>(error.getCode());
+  }
   if (!StringRef(input).ends_with(".onnx"))
     return asMainReturnCode(MlirOptMain(argc, argv, input, output, registry));
 

@@ -21,26 +21,71 @@
 #include "runtime/checkpoint/SafeTensors.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/File.h"
+#include "runtime/core/files/OutputPaths.h"
 #include "tools/ingotc/Link.h"
 #include "tools/ingotc/MeasuredProfile.h"
 #include "tools/ingotc/PassDump.h"
 #include "tools/ingotc/Plan.h"
+#include "tools/ingotc/checks/ModelChecks.h"
 #include "tools/ingotc/report/Report.h"
 
 #include "llvm/ADT/StringSet.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 
 #include <list>
+#include <unistd.h>
 
 using namespace mlir;
 using namespace ingot;
 using runtime::ExitCode;
 using runtime::failure;
+
+/// Nothing that is written may replace what is read, other outputs or devices,
+/// and all of it can be written: this is known before the model is read.
+static void checkPaths(const CompilerOptions &options,
+                       ArrayRef<std::string> externalFiles = {}) {
+  using Kind = runtime::OutputPaths::Kind;
+  runtime::OutputPaths all, created;
+  all.addInput("MODEL", options.model);
+  for (const std::string &file : externalFiles)
+    all.addInput("MODEL", file);
+  if (const std::string &machine = options.pipeline->machine; !machine.empty())
+    all.addInput("--machine", machine);
+  if (!options.cluster.empty())
+    all.addInput("--plan", options.cluster);
+  auto add = [&](const std::string &option, const std::string &path,
+                 Kind kind) {
+    if (path.empty())
+      return;
+    all.addOutput(option, path, kind);
+    created.addOutput(option, path, kind);
+  };
+  bool writes = !options.printPipeline;
+  if (writes && !options.output.empty()) {
+    if (llvm::sys::path::filename(options.output) == "")
+      throw runtime::usageError("-o",
+                                "'" + options.output + "' is not a file name",
+                                "name the trainer to write");
+    add("-o", options.output, Kind::File);
+    if (options.emit == "exe") {
+      all.addOutput("-o", options.output + ".safetensors");
+      all.addOutput("-o", options.output + ".libs", Kind::Folder);
+    }
+  }
+  if (writes) {
+    add("--report", options.report, Kind::File);
+    add("--remarks", options.remarks, Kind::File);
+    add("--dump-passes", options.dumpPasses, Kind::Folder);
+  }
+  all.check();
+  created.prepare();
+}
 
 namespace {
 
@@ -67,7 +112,6 @@ private:
     return static_cast<int>(blamesOption ? ExitCode::Usage
                                          : ExitCode::BadInput);
   }
-  void checkTrainable();
   LogicalResult importModel();
   /// Runs passes on the module.
   bool runPasses(llvm::function_ref<void(OpPassManager &)> build);
@@ -112,7 +156,7 @@ void Compiler::enableRemarks() {
     return;
   remark::RemarkCategories all{std::nullopt, ".*", ".*", ".*", ".*"};
   if (failed(remark::enableOptimizationRemarksWithLLVMStreamer(
-          context, options.remarks, llvm::remarks::Format::YAML,
+          context, options.unfinishedRemarks, llvm::remarks::Format::YAML,
           std::make_unique<remark::RemarkEmittingPolicyAll>(), all)))
     throw failure("--remarks", "cannot write " + options.remarks,
                   "choose a file in a directory that can be written");
@@ -208,31 +252,17 @@ std::string Compiler::manifest(WeightStorage storage) {
   return llvm::formatv("{0}", llvm::json::Value(std::move(object))).str();
 }
 
-/// Throws if the options leave no parameter to train.
-void Compiler::checkTrainable() {
-  const auto &[freeze, trainable] =
-      std::tie(options.import.freeze, options.import.trainable);
-  bool hasParameter = false;
-  model.module->walk([&](StateOp state) {
-    hasParameter |= state.getRole() == Role::Parameter;
-  });
-  if (hasParameter || (freeze.empty() && trainable.empty()))
-    return;
-  bool isFrozen = !freeze.empty();
-  throw runtime::usageError(
-      isFrozen ? "--freeze" : "--trainable",
-      "'" + (isFrozen ? freeze : trainable) + "' leaves nothing to train",
-      "parameters go by the names of the ONNX initializers; the expression is "
-      "found anywhere in them, ^ and $ mark their ends");
-}
-
 LogicalResult Compiler::importModel() {
   auto imported =
       onnx_import::importOnnx(options.model, options.import, context);
   if (failed(imported))
     return failure();
   model = std::move(*imported);
-  checkTrainable();
+  checkPaths(options, model.externalFiles);
+  checkTrainable(*model.module, options);
+  checkNames(*model.module, options);
+  if (options.emit == "exe")
+    checkInputs(*model.module, options);
   return success();
 }
 
@@ -270,6 +300,8 @@ int Compiler::plan() {
           buildPlacementPipeline(m, pipeline);
       }))
     return exitCode();
+  if (options.emit == "exe")
+    checkLabels(*model.module);
   return 0;
 }
 
@@ -285,20 +317,19 @@ int64_t Compiler::getPeakBytes() {
 }
 
 int Compiler::run() {
-  if (options.cluster && options.output.empty() && options.emit == "exe") {
+  if (options.plan && options.output.empty() && options.emit == "exe") {
     if (int status = plan())
       return status;
-    llvm::outs() << describePlans(*model.module, *options.cluster);
+    llvm::outs() << describePlans(*model.module, *options.plan);
     return 0;
   }
-  if (options.output.empty() || llvm::sys::path::filename(options.output) == "")
-    throw runtime::usageError("-o",
-                              "'" + options.output + "' is not a file name",
+  if (options.output.empty())
+    throw runtime::usageError("-o", "no file is named to write",
                               "name the trainer to write");
   if (int status = plan())
     return status;
-  if (options.cluster && options.emit != "mlir")
-    llvm::outs() << describePlans(*model.module, *options.cluster);
+  if (options.plan && options.emit != "mlir")
+    llvm::outs() << describePlans(*model.module, *options.plan);
   if (options.emit == "mlir" || options.emit == "exec") {
     writeModule();
     return 0;
@@ -315,18 +346,22 @@ int Compiler::run() {
                                       state.getRole() != Role::Parameter);
       });
   bool isExecutable = options.emit == "exe";
+  // A file beside the trainer replaces an earlier one when the trainer does,
+  // and goes with a compile that fails.
+  llvm::FileRemover unfinished;
+  std::string written;
   if (isExecutable && hasWeights) {
-    writeWeights(sidecar);
-    if (storage == WeightStorage::Sidecar) {
-      runtime::MappedFile written(sidecar);
+    written = sidecar + ".building-" + std::to_string(getpid());
+    unfinished.setFile(written);
+    writeWeights(written);
+    runtime::MappedFile weights(written);
+    if (storage == WeightStorage::Sidecar)
       (*model.module)
           ->setAttr(kWeightsCrcAttr,
                     Builder(&context).getI64IntegerAttr(
-                        runtime::computeCrc(written.getBytes())));
-    } else {
-      link.weights = runtime::MappedFile(sidecar).getBytes();
-      llvm::sys::fs::remove(sidecar);
-    }
+                        runtime::computeCrc(weights.getBytes())));
+    else
+      link.weights = weights.getBytes();
   }
   if (isExecutable)
     link.exportLiteral = model.exportTemplate.literal;
@@ -378,6 +413,12 @@ int Compiler::run() {
   link.object = std::move(*object);
   link.dataParallel = pipeline.dataParallel;
   linkTrainer(link, options.output);
+  if (!written.empty() && storage == WeightStorage::Sidecar) {
+    if (std::error_code error = llvm::sys::fs::rename(written, sidecar))
+      throw failure(sidecar, "cannot write: " + error.message(),
+                    "check the space left and the directory's permissions");
+    unfinished.releaseFile();
+  }
   return 0;
 }
 
@@ -421,6 +462,14 @@ static void resolveMachine(PipelineOptions &pipeline) {
 }
 
 int ingot::compile(CompilerOptions options) {
+  checkPaths(options);
+  llvm::FileRemover unfinished;
+  if (!options.remarks.empty()) {
+    // Nothing is replaced before all that the compiler reads is known.
+    options.unfinishedRemarks =
+        options.remarks + ".building-" + std::to_string(getpid());
+    unfinished.setFile(options.unfinishedRemarks);
+  }
   resolveMachine(*options.pipeline);
   if (options.fitBytes) {
     int64_t peak = 0, batch = 0;
@@ -441,5 +490,14 @@ int ingot::compile(CompilerOptions options) {
   }
   if (options.fitBytes && options.output.empty())
     return 0;
-  return Compiler(options).run();
+  // The remarks are complete when the compiler's context is gone.
+  int status = Compiler(options).run();
+  if (options.remarks.empty())
+    return status;
+  if (std::error_code error =
+          llvm::sys::fs::rename(options.unfinishedRemarks, options.remarks))
+    throw failure(options.remarks, "cannot write: " + error.message(),
+                  "check the space left and the directory's permissions");
+  unfinished.releaseFile();
+  return status;
 }

@@ -3,12 +3,13 @@
 #include "tools/ingotc/CompilerOptions.h"
 
 #include "dialects/ingot/ir/Diagnostics.h"
+#include "dialects/ingot/support/InputFile.h"
 #include "passes/Registration.h"
 #include "passes/targets/Passes.h"
 #include "runtime/core/Error.h"
-#include "runtime/core/File.h"
 
-#include <CLI/CLI.hpp>
+#include "tools/support/CommandLine.h"
+
 #include <cstdio>
 
 using namespace ingot;
@@ -77,7 +78,7 @@ std::optional<CompilerOptions> ingot::parseCompilerOptions(int argc,
   CompilerOptions options;
   options.program = argv[0];
   std::vector<std::string> dims;
-  std::string fit, cluster;
+  std::string fit;
   CLI::App app("Compiles an ONNX model into an executable that trains it.",
                "ingotc");
   app.set_version_flag("--version", "ingotc " INGOT_VERSION);
@@ -86,7 +87,7 @@ std::optional<CompilerOptions> ingot::parseCompilerOptions(int argc,
   app.add_option("-o,--output", options.output, "the trainer to write");
   app.add_option("--batch", options.import.batch,
                  "size of the first dimension of every data input")
-      ->check(CLI::PositiveNumber);
+      ->check(positiveInteger());
   app.add_option("--dim", dims,
                  "NAME=N[,N...]: size of a symbolic dimension; with several "
                  "sizes, each batch uses the one that fits it");
@@ -96,12 +97,15 @@ std::optional<CompilerOptions> ingot::parseCompilerOptions(int argc,
                  "parameters not to train (regular expression)");
   for (PipelineOption *option : options.pipeline->all)
     addPipelineOption(app, option);
+  app.add_flag("--allow-unmatched", options.allowUnmatched,
+               "accept regular expressions that match nothing in the model, "
+               "as scripts for several models need it");
   app.add_option(
          "--weights", options.weights,
          "where initial values go: embed (up to 256 MiB, else sidecar), "
          "sidecar or none")
       ->check(CLI::IsMember({"embed", "sidecar", "none"}));
-  app.add_option("--plan", cluster,
+  app.add_option("--plan", options.cluster,
                  "print the simulated time of a step on the ranks of the "
                  "cluster in this JSON file (docs/cluster.md)")
       ->needs("--data-parallel");
@@ -134,13 +138,9 @@ std::optional<CompilerOptions> ingot::parseCompilerOptions(int argc,
     std::puts("ingotc " INGOT_VERSION);
     return std::nullopt;
   } catch (const CLI::ParseError &error) {
-    std::string text = error.what();
-    size_t colon = text.find(": ");
-    bool named = text.starts_with("-") && colon != std::string::npos;
-    throw usageError(named ? text.substr(0, colon) : "command line",
-                     named ? text.substr(colon + 2) : text,
-                     "ingotc --help lists the options");
+    throw makeUsageError(error, "ingotc --help lists the options");
   }
+  refuseEmptyValues(app);
   if (options.pipeline->target == "emulator")
     throw usageError("--target", "the emulator runs tests, not trainers",
                      "choose cpu or cuda");
@@ -153,17 +153,18 @@ std::optional<CompilerOptions> ingot::parseCompilerOptions(int argc,
   options.import.dims = unwrap(onnx_import::parseDims(dims));
   options.pipeline->variants =
       onnx_import::listVariants(options.import.dims).size() > 1;
-  if (!cluster.empty()) {
-    runtime::MappedFile file(cluster);
-    std::string_view text = file.getBytes();
-    llvm::Expected<Cluster> read =
-        Cluster::read(llvm::StringRef(text.data(), text.size()));
-    if (!read)
-      throw runtime::badInput(cluster, llvm::toString(read.takeError()),
+  if (!options.cluster.empty()) {
+    auto file = readInputFile(options.cluster, kMaxJsonBytes);
+    if (!file)
+      throw runtime::badInput(options.cluster, llvm::toString(file.takeError()),
                               "docs/cluster.md describes the file");
-    options.cluster = *read;
+    llvm::Expected<Cluster> read = Cluster::read((*file)->getBuffer());
+    if (!read)
+      throw runtime::badInput(options.cluster, llvm::toString(read.takeError()),
+                              "docs/cluster.md describes the file");
+    options.plan = *read;
   }
-  if (!*fitOption && cluster.empty() && !options.printPipeline &&
+  if (!*fitOption && options.cluster.empty() && !options.printPipeline &&
       options.output.empty())
     throw usageError("-o", "no file is named to write",
                      "name the trainer to write");

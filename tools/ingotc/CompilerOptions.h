@@ -30,14 +30,19 @@ struct CompilerOptions {
   std::shared_ptr<const Target> target;
   /// embed, sidecar, none; empty: embed up to a limit.
   std::string weights;
-  /// The cluster that steps are planned for.
-  std::optional<Cluster> cluster;
+  /// The file of --plan, and the cluster in it that steps are planned for.
+  std::string cluster;
+  std::optional<Cluster> plan;
   /// mlir, exec, ptx, llvm, obj, exe.
   std::string emit = "exe";
   /// Find the largest batch that takes no more.
   std::optional<int64_t> fitBytes;
   bool printPipeline = false;
+  /// Whether regular expressions may match nothing.
+  bool allowUnmatched = false;
   std::string dumpPasses, remarks, report;
+  /// Where the remarks are written until they are complete.
+  std::string unfinishedRemarks;
 };
 
 /// Parses the command line. Returns nothing where --help or --version answered.

@@ -188,6 +188,17 @@ std::string makeMarker(const std::string &linker, const std::string &name,
 
 } // namespace
 
+/// Removes the libraries of a trainer, and their folder unless users have put
+/// files of their own into it.
+static void removeLibraries(const std::string &folder,
+                            const std::vector<LinkLine> &lines) {
+  std::error_code ignored;
+  for (const LinkLine &line : lines)
+    if (line.kind == "bundle" || line.kind == "transport")
+      fs::remove(fs::path(folder) / fs::path(line.path).filename(), ignored);
+  fs::remove(folder, ignored);
+}
+
 void ingot::checkRuntime(const std::string &target) {
   readLinkFile(runtimeDirectory(), target);
 }
@@ -216,9 +227,11 @@ void ingot::linkTrainer(const LinkInput &input, const std::string &output) {
   }
 
   std::vector<std::string> args = {
-      "-pie", "--eh-frame-hdr", "--as-needed", "--gc-sections", "-z", "relro",
-      "-z", "now", "-z", "noexecstack", "-dynamic-linker",
-      "/lib64/ld-linux-x86-64.so.2", "-rpath", "$ORIGIN/" + name + ".libs",
+      // Writing to a mapped file on a full disk ends in a signal.
+      "--no-mmap-output-file", "-pie", "--eh-frame-hdr", "--as-needed",
+      "--gc-sections", "-z", "relro", "-z", "now", "-z", "noexecstack",
+      "-dynamic-linker", "/lib64/ld-linux-x86-64.so.2", "-rpath",
+      "$ORIGIN/" + name + ".libs",
       // Libraries of the bundle find each other in their own directory.
       "--disable-new-dtags", "-o", executable};
   std::string marker = makeMarker(linker, name, scratch);
@@ -249,7 +262,7 @@ void ingot::linkTrainer(const LinkInput &input, const std::string &output) {
   // The libraries are moved first: a trainer that exists is complete.
   std::string libraries = output + ".libs";
   try {
-    fs::remove_all(libraries);
+    removeLibraries(libraries, lines);
     fs::create_directories(libraries);
     fs::copy_file(marker, fs::path(libraries) / fs::path(marker).filename());
     for (const std::string &needed : neededLibraries(executable))
@@ -273,8 +286,7 @@ void ingot::linkTrainer(const LinkInput &input, const std::string &output) {
                           fs::copy_options::skip_existing);
     fs::rename(executable, output);
   } catch (const fs::filesystem_error &error) {
-    std::error_code ignored;
-    fs::remove_all(libraries, ignored);
+    removeLibraries(libraries, lines);
     throw failure(output, "cannot write: " + error.code().message(),
                   "check the space left and the directory's permissions");
   }

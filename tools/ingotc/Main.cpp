@@ -9,11 +9,29 @@
 #include "runtime/core/Error.h"
 #include "tools/ingotc/Compiler.h"
 
+#include "llvm/Support/ErrorHandling.h"
+
 #include <new>
+#include <unistd.h>
 
 using namespace ingot;
 
+/// What LLVM ends programs with, such as a full disk for the remarks that it
+/// writes itself, is an error like all others.
+static void reportFatalError(void * /*data*/, const char *reason,
+                             bool /*wantsDiagnostics*/) {
+  runtime::Console().print(runtime::failure(
+      "LLVM", reason,
+      "check the space left; if it suffices, report this with the command "
+      "line"));
+  _exit(static_cast<int>(runtime::ExitCode::Failed));
+}
+
 int main(int argc, char **argv) {
+  llvm::install_fatal_error_handler(reportFatalError);
+  llvm::install_bad_alloc_error_handler([](void *data, const char *, bool) {
+    reportFatalError(data, "out of memory", /*wantsDiagnostics=*/false);
+  });
   runtime::Console console;
   try {
     if (auto options = parseCompilerOptions(argc, argv))

@@ -57,6 +57,10 @@ private:
                             .useLocalScope()
                             .assumeVerified());
         file << "\n";
+        file.close();
+        error = file.error();
+        // Or LLVM ends the program.
+        file.clear_error();
       }
     }
     if (error)

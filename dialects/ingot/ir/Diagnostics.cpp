@@ -7,6 +7,47 @@ using namespace ingot;
 
 static constexpr llvm::StringLiteral kHintPrefix = "hint: ";
 
+/// A text that a name from a model or a command line made longer than this is
+/// shortened in the middle.
+static constexpr size_t kMaxText = 2000;
+
+/// Returns whether a terminal takes the byte at `i` as a command: the control
+/// characters of ASCII, and those that UTF-8 writes as C2 80 to C2 9F.
+static bool isControl(StringRef text, size_t i) {
+  auto c = static_cast<unsigned char>(text[i]);
+  if (c < 0x20 || c == 0x7f)
+    return true;
+  return c >= 0x80 && c < 0xa0 && i > 0 &&
+         static_cast<unsigned char>(text[i - 1]) == 0xc2;
+}
+
+/// Whether a character begins here, not goes on.
+static bool startsCharacter(char c) {
+  return (static_cast<unsigned char>(c) & 0xc0) != 0x80;
+}
+
+std::string ingot::printableLine(const llvm::Twine &text) {
+  std::string line = text.str();
+  if (line.size() > kMaxText) {
+    size_t begin = kMaxText / 2, end = line.size() - kMaxText / 2;
+    while (begin > 0 && !startsCharacter(line[begin]))
+      --begin;
+    while (end < line.size() && !startsCharacter(line[end]))
+      ++end;
+    line = line.substr(0, begin) + " [" + std::to_string(end - begin) +
+           " bytes] " + line.substr(end);
+  }
+  std::string printable = line;
+  for (size_t i = 0; i < line.size(); ++i)
+    if (isControl(line, i))
+      printable[i] = line[i] == '\n' || line[i] == '\r' ? ' ' : '?';
+  // A mark that continues no character would show as one.
+  for (size_t i = 1; i < line.size(); ++i)
+    if (printable[i] == '?' && line[i] != '?' && line[i - 1] == '\xc2')
+      printable[i - 1] = '?';
+  return printable;
+}
+
 /// One line, whatever a library put into its message.
 static std::string oneLine(const llvm::Twine &text) {
   std::string line = text.str();
@@ -122,14 +163,15 @@ void ingot::printUserDiagnostic(llvm::raw_ostream &os, Diagnostic &diagnostic) {
     os << "remark: ";
     break;
   case DiagnosticSeverity::Note:
+    os << "note: ";
     break;
   }
   if (std::string where = describeLocation(diagnostic.getLocation());
       !where.empty())
-    os << where << ": ";
-  os << oneLine(diagnostic.str()) << "\n";
+    os << printableLine(where) << ": ";
+  os << printableLine(diagnostic.str()) << "\n";
   for (Diagnostic &note : diagnostic.getNotes()) {
-    std::string text = oneLine(note.str());
+    std::string text = printableLine(note.str());
     if (!llvm::StringRef(text).starts_with(kHintPrefix))
       os << "note: ";
     os << text << "\n";

@@ -82,6 +82,11 @@ void emitUserWarning(mlir::Location where, const llvm::Twine &what,
 /// name, a file by its path (with the line if known); empty if unknown.
 std::string describeLocation(mlir::Location location);
 
+/// Returns the text as one line that is safe to print: without control
+/// characters, which names in models may hold, and shortened in the middle if
+/// it is very long.
+std::string printableLine(const llvm::Twine &text);
+
 /// Returns the names of the ONNX nodes that a location refers to, in the order
 /// of their first occurrence.
 llvm::SmallVector<std::string> nodeNames(mlir::Location location);

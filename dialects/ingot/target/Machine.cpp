@@ -2,6 +2,8 @@
 
 #include "dialects/ingot/target/Machine.h"
 
+#include "dialects/ingot/support/InputFile.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
@@ -61,7 +63,7 @@ Machine Machine::of(ModuleOp module) {
 }
 
 llvm::Error Machine::readJson(StringRef text) {
-  llvm::Expected<llvm::json::Value> json = llvm::json::parse(text);
+  llvm::Expected<llvm::json::Value> json = parseJson(text);
   if (!json)
     return json.takeError();
   const llvm::json::Object *object = json->getAsObject();

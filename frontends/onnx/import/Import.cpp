@@ -42,7 +42,9 @@ static FailureOr<ImportedModel> importVariant(StringRef path,
                                               MLIRContext &context) {
   Location file = FileLineColLoc::get(&context, path, 0, 0);
   onnx::ModelProto model;
-  if (failed(readModel(path, file, model)) || failed(storeRaw(file, model)))
+  ImportedModel result;
+  if (failed(readModel(path, file, model, result.externalFiles)) ||
+      failed(storeRaw(file, model)))
     return failure();
   separateCopies(file, model);
   std::string serialized = serializeForExport(model);
@@ -54,7 +56,6 @@ static FailureOr<ImportedModel> importVariant(StringRef path,
       classifyInitializers(model.graph(), metadata, options, &context);
   if (failed(roles))
     return failure();
-  ImportedModel result;
   result.module = ModuleOp::create(file);
   GraphImporter importer(model, options, std::move(*roles), file,
                          *result.module);
@@ -88,8 +89,10 @@ FailureOr<ImportedModel> onnx_import::importOnnx(StringRef path,
     imported->module->setSymName(variant.name);
     result.module->push_back(imported->module.release());
     // Variants have the same parameters.
-    if (&variant == &variants.front())
+    if (&variant == &variants.front()) {
       result.exportTemplate = std::move(imported->exportTemplate);
+      result.externalFiles = std::move(imported->externalFiles);
+    }
   }
   return result;
 }

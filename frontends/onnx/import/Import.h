@@ -53,6 +53,8 @@ struct ExportTemplate {
 struct ImportedModel {
   mlir::OwningOpRef<mlir::ModuleOp> module;
   ExportTemplate exportTemplate;
+  /// The files beside the model from which weights were read.
+  std::vector<std::string> externalFiles;
 };
 
 /// Imports the model at `path`. On failure, diagnostics say where, what and, in

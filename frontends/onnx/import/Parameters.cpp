@@ -2,10 +2,10 @@
 
 #include "frontends/onnx/import/Parameters.h"
 #include "dialects/ingot/ir/Diagnostics.h"
+#include "dialects/ingot/support/NamePattern.h"
 #include "frontends/onnx/import/Node.h"
 #include "frontends/onnx/model/Tensors.h"
 #include "llvm/ADT/StringSet.h"
-#include "llvm/Support/Regex.h"
 #include <cmath>
 #include <cstring>
 
@@ -55,17 +55,6 @@ ExporterMetadata onnx_import::readMetadata(const onnx::GraphProto &graph) {
 //===----------------------------------------------------------------------===//
 // Roles
 //===----------------------------------------------------------------------===//
-
-static LogicalResult compile(MLIRContext *context, StringRef option,
-                             StringRef text, llvm::Regex &regex) {
-  regex = llvm::Regex(text);
-  std::string error;
-  if (text.empty() || regex.isValid(error))
-    return success();
-  return emitOptionError(
-      context, option, "'" + text + "' is not a regular expression: " + error,
-      "use POSIX extended syntax, for example '^encoder\\.'");
-}
 
 static bool isFloat(const onnx::TensorProto &tensor) {
   switch (tensor.data_type()) {
@@ -122,10 +111,12 @@ static llvm::StringSet<> findConstants(const onnx::GraphProto &graph) {
 FailureOr<llvm::StringMap<Role>> onnx_import::classifyInitializers(
     const onnx::GraphProto &graph, const ExporterMetadata &metadata,
     const ImportOptions &options, MLIRContext *context) {
-  llvm::Regex trainable, freeze;
-  if (failed(compile(context, "trainable", options.trainable, trainable)) ||
-      failed(compile(context, "freeze", options.freeze, freeze)))
-    return failure();
+  auto trainable = parseNamePattern("trainable", options.trainable);
+  if (!trainable)
+    return emitUserError(context, trainable.takeError());
+  auto freeze = parseNamePattern("freeze", options.freeze);
+  if (!freeze)
+    return emitUserError(context, freeze.takeError());
 
   llvm::StringSet<> running;
   for (const onnx::NodeProto &node : graph.node())
@@ -140,18 +131,19 @@ FailureOr<llvm::StringMap<Role>> onnx_import::classifyInitializers(
   constexpr int64_t kLargestConstant = 16;
   llvm::StringMap<Role> roles;
   for (const onnx::TensorProto &tensor : graph.initializer()) {
-    if (!isFloat(tensor))
+    // There is nothing to train or to keep in a tensor without elements.
+    if (!isFloat(tensor) || llvm::is_contained(tensor.dims(), 0))
       continue;
     StringRef name = tensor.name();
-    bool frozen = !options.freeze.empty() && freeze.match(name);
+    bool frozen = *freeze && (*freeze)->match(name);
     if (running.contains(name)) {
       roles[name] = frozen ? Role::Frozen : Role::Running;
       continue;
     }
     bool trained = metadata.exists ? metadata.parameterNames.contains(name)
                                    : !constants.contains(name);
-    if (!options.trainable.empty())
-      trained = trainable.match(name);
+    if (*trainable)
+      trained = (*trainable)->match(name);
     if (trained && !frozen) {
       roles[name] = Role::Parameter;
       continue;

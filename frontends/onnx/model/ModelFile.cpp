@@ -2,6 +2,7 @@
 
 #include "frontends/onnx/model/ModelFile.h"
 #include "dialects/ingot/ir/Diagnostics.h"
+#include "dialects/ingot/support/InputFile.h"
 #include "frontends/onnx/import/Node.h"
 #include "onnx/checker.h"
 #include "onnx/defs/schema.h"
@@ -10,10 +11,13 @@
 #include "onnx/shape_inference/implementation.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/ScopeExit.h"
+#include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
+#include <cerrno>
 #include <map>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -69,7 +73,8 @@ static LogicalResult parseExternal(Location file,
 /// Reads a tensor's bytes into the model. The ONNX library opens the file: it
 /// refuses absolute paths, paths out of the model's folder, and links.
 static LogicalResult readExternal(StringRef folder, Location file,
-                                  onnx::TensorProto &tensor) {
+                                  onnx::TensorProto &tensor,
+                                  std::vector<std::string> &files) {
   ExternalRange range;
   if (failed(parseExternal(file, tensor, range)))
     return failure();
@@ -79,6 +84,19 @@ static LogicalResult readExternal(StringRef folder, Location file,
                              "' in '" + range.location + "': " + what,
                          hint);
   };
+  // The library calls a missing file not regular. Where it refuses to look, no
+  // one should learn what there is.
+  llvm::SmallString<128> path(folder);
+  llvm::sys::path::append(path, range.location);
+  StringRef location = range.location;
+  bool isInside = !llvm::sys::path::is_absolute(location) &&
+                  !llvm::is_contained(llvm::split(location, '/'), "..");
+  struct stat link;
+  if (isInside && lstat(path.c_str(), &link) != 0 && errno == ENOENT)
+    return fail("no such file",
+                "keep the data file beside the model: copy both of them");
+  if (!llvm::is_contained(files, path))
+    files.push_back(path.str().str());
   int64_t fd = -1;
   try {
     fd = onnx::checker::open_external_data(folder.str(), range.location,
@@ -118,21 +136,18 @@ static LogicalResult readExternal(StringRef folder, Location file,
 //===----------------------------------------------------------------------===//
 
 LogicalResult onnx_import::readModel(StringRef path, Location file,
-                                     onnx::ModelProto &model) {
-  llvm::sys::fs::file_status status;
-  if (std::error_code error = llvm::sys::fs::status(path, status))
-    return emitUserError(file, "cannot be opened: " + error.message(),
-                         "check the path");
-  if (llvm::sys::fs::is_directory(status))
-    return emitUserError(file, "is a folder", "name the .onnx file");
-  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
-                                            /*RequiresNullTerminator=*/false);
-  if (!buffer)
-    return emitUserError(file, "cannot be read: " + buffer.getError().message(),
-                         "check the file");
-  if ((*buffer)->getBufferSize() >= (uint64_t(1) << 31))
+                                     onnx::ModelProto &model,
+                                     std::vector<std::string> &external) {
+  // protobuf's limit.
+  constexpr uint64_t maxBytes = (uint64_t(1) << 31) - 1;
+  uint64_t bytes = 0;
+  if (!llvm::sys::fs::file_size(path, bytes) && bytes > maxBytes)
     return emitUserError(file, "is larger than 2 GiB, the limit of the format",
                          "save the model with external data");
+  auto buffer = readInputFile(path, maxBytes);
+  if (!buffer)
+    return emitUserError(file, llvm::toString(buffer.takeError()),
+                         "name the .onnx file");
   bool parsed = false;
   try {
     parsed = onnx::ParseProtoFromBytes(&model, (*buffer)->getBufferStart(),
@@ -147,14 +162,15 @@ LogicalResult onnx_import::readModel(StringRef path, Location file,
   for (onnx::TensorProto &tensor :
        *model.mutable_graph()->mutable_initializer())
     if (tensor.data_location() == onnx::TensorProto::EXTERNAL &&
-        failed(readExternal(folder.empty() ? "." : folder, file, tensor)))
+        failed(readExternal(folder.empty() ? "." : folder, file, tensor,
+                            external)))
       return failure();
   for (onnx::NodeProto &node : *model.mutable_graph()->mutable_node())
     for (onnx::AttributeProto &attribute : *node.mutable_attribute())
       if (attribute.has_t() &&
           attribute.t().data_location() == onnx::TensorProto::EXTERNAL &&
           failed(readExternal(folder.empty() ? "." : folder, file,
-                              *attribute.mutable_t())))
+                              *attribute.mutable_t(), external)))
         return failure();
   return success();
 }
@@ -164,6 +180,90 @@ int onnx_import::opsetVersion(const onnx::ModelProto &model, StringRef domain) {
     if (canonicalDomain(opset.domain()) == canonicalDomain(domain))
       return static_cast<int>(std::clamp<int64_t>(opset.version(), 0, 1 << 20));
   return 0;
+}
+
+//===----------------------------------------------------------------------===//
+// Size
+//===----------------------------------------------------------------------===//
+
+/// Graphs of more nodes are refused. Those of large models have some ten
+/// thousand, while a few kilobytes of nested functions can mean any number.
+static constexpr uint64_t kMaxNodes = 100000;
+/// Functions that call each other in longer chains are refused too: whoever
+/// walks them recurses.
+static constexpr unsigned kMaxCallDepth = 200;
+
+namespace {
+/// Counts the nodes that a graph has once its functions are inlined.
+class NodeCounter {
+public:
+  explicit NodeCounter(const onnx::ModelProto &model) {
+    for (const onnx::FunctionProto &function : model.functions())
+      functions[key(function.domain(), function.name())] = &function;
+  }
+
+  /// Returns more than kMaxNodes if there are too many. Functions that call
+  /// themselves count once: the checker refuses them.
+  template <typename Nodes> uint64_t count(const Nodes &nodes) {
+    uint64_t total = 0;
+    for (const onnx::NodeProto &node : nodes) {
+      total += countNode(node);
+      if (total > kMaxNodes)
+        return kMaxNodes + 1;
+    }
+    return total;
+  }
+  bool foundDeepCalls() const { return isTooDeep; }
+
+private:
+  static std::string key(StringRef domain, StringRef name) {
+    return (canonicalDomain(domain) + "\n" + name).str();
+  }
+
+  uint64_t countNode(const onnx::NodeProto &node) {
+    uint64_t total = 1;
+    for (const onnx::AttributeProto &attribute : node.attribute()) {
+      total += count(attribute.g().node());
+      for (const onnx::GraphProto &graph : attribute.graphs())
+        total += count(graph.node());
+    }
+    std::string name = key(node.domain(), node.op_type());
+    auto function = functions.find(name);
+    if (function == functions.end())
+      return total;
+    auto [known, isFirst] = counts.try_emplace(name, 1);
+    if (!isFirst)
+      return total + known->second;
+    if (++depth > kMaxCallDepth)
+      isTooDeep = true;
+    uint64_t body = isTooDeep ? 0 : count(function->second->node());
+    --depth;
+    counts[name] = body;
+    return total + body;
+  }
+
+  llvm::StringMap<const onnx::FunctionProto *> functions;
+  llvm::StringMap<uint64_t> counts;
+  unsigned depth = 0;
+  bool isTooDeep = false;
+};
+} // namespace
+
+static LogicalResult checkSize(Location file, const onnx::ModelProto &model) {
+  NodeCounter counter(model);
+  bool fits = counter.count(model.graph().node()) <= kMaxNodes;
+  if (counter.foundDeepCalls())
+    return emitUserError(file,
+                         "has functions that call each other more than " +
+                             Twine(kMaxCallDepth) + " deep",
+                         "export the model with fewer nested functions");
+  if (fits)
+    return success();
+  return emitUserError(file,
+                       "has more than " + Twine(kMaxNodes) +
+                           " nodes with its functions inlined",
+                       "export the model without unrolled loops, and check "
+                       "which functions call each other");
 }
 
 //===----------------------------------------------------------------------===//
@@ -316,6 +416,8 @@ static LogicalResult inlineSchemaFunctions(Location file,
       onnx::shape_inference::InferShapes(model);
       auto set = onnx::inliner::FunctionIdSet::Create(std::move(wanted));
       onnx::inliner::InlineSelectedFunctions(model, *set, nullptr);
+      if (failed(checkSize(file, model)))
+        return failure();
     } catch (const std::exception &) {
       // The library cannot inline some uses (omitted inputs in the middle).
       return reportMissing(file, missing);
@@ -341,7 +443,7 @@ static void dropShapes(onnx::GraphProto &graph) {
 
 LogicalResult onnx_import::prepareModel(Location file,
                                         onnx::ModelProto &model) {
-  if (failed(checkVersions(file, model)))
+  if (failed(checkSize(file, model)) || failed(checkVersions(file, model)))
     return failure();
   dropShapes(*model.mutable_graph());
   try {

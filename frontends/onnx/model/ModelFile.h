@@ -12,6 +12,8 @@
 #include "mlir/IR/Location.h"
 #include "onnx/onnx_pb.h"
 #include "llvm/ADT/StringRef.h"
+#include <string>
+#include <vector>
 
 namespace ingot::onnx_import {
 
@@ -19,8 +21,10 @@ namespace ingot::onnx_import {
 inline constexpr int kOldestOpset = 7;
 
 /// Parses the file and loads external data.
+/// `external` gets the paths of the files with such data.
 llvm::LogicalResult readModel(llvm::StringRef path, mlir::Location file,
-                              onnx::ModelProto &model);
+                              onnx::ModelProto &model,
+                              std::vector<std::string> &external);
 
 /// Returns the version of a domain's operator set; 0 if the model does not
 /// import it.

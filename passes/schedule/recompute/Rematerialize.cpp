@@ -18,6 +18,9 @@
 #include "passes/schedule/recompute/FusionSlice.h"
 #include "passes/schedule/recompute/RecomputeSearch.h"
 #include "runtime/abi/Abi.h"
+#include "llvm/Support/FormatVariadic.h"
+
+#include <cmath>
 
 namespace ingot {
 #define GEN_PASS_DEF_REMATERIALIZE
@@ -243,12 +246,12 @@ private:
     // the search knows.
     int64_t bytes = StepGraph(signature, *target).getArenaBytes();
     if (bytes > budget && isSmallest) {
+      builder.insert(before);
+      std::string smallest = describeBudget(before, bytes);
       before.erase();
       return emitOptionError(
           &getContext(), "memory-budget",
-          "the step does not fit; the smallest possible is " +
-              Twine(fixedBytes + bytes) + " bytes" +
-              (size.isPercent ? " at the peak" : ""),
+          "the step does not fit; the smallest possible is " + smallest,
           "allow that much, or compile with a smaller --batch");
     }
     if (bytes > budget) {
@@ -318,12 +321,36 @@ private:
       return std::numeric_limits<int64_t>::max();
     if (!size.isPercent)
       return static_cast<int64_t>(size.number) - fixedBytes;
+    auto [other, activations] = splitArena(func);
+    return other + static_cast<int64_t>(activations * size.number / 100);
+  }
+
+  /// The bytes of the function's arena that are no activations, and those that
+  /// are, without recomputation.
+  std::pair<int64_t, double> splitArena(func::FuncOp func) {
     StepGraph graph(Signature(func), *target);
     auto [bytes, use] = planWithout(graph);
     int64_t other =
         use.gradientBytes + use.workspaceBytes + use.communicationBytes;
-    auto activations = static_cast<double>(bytes - other);
-    return other + static_cast<int64_t>(activations * size.number / 100);
+    return {other, static_cast<double>(bytes - other)};
+  }
+
+  /// An arena of `arenaBytes` as budgets are written: as bytes of all planned
+  /// memory, in MiB, and as a percentage, rounded up so that it suffices.
+  std::string describeBudget(func::FuncOp func, int64_t arenaBytes) {
+    auto [other, activations] = splitArena(func);
+    auto up = [](double value) { return std::ceil(value * 10) / 10; };
+    int64_t peak = fixedBytes + arenaBytes;
+    std::string text =
+        llvm::formatv("{0} bytes at the peak, or {1:F1} MiB", peak,
+                      up(static_cast<double>(peak) / (1 << 20)));
+    double percent =
+        activations > 0
+            ? up(100 * static_cast<double>(arenaBytes - other) / activations)
+            : 100;
+    if (percent > 0 && percent <= 100)
+      text += llvm::formatv(", or {0:F1}%", percent).str();
+    return text;
   }
 
   void report(func::FuncOp func, const RecomputeSearch &search,

@@ -57,6 +57,9 @@ llvm::Expected<HostProcessor> ingot::findProcessor(llvm::StringRef name) {
   HostProcessor result;
   result.cpu = name.str();
   info.reset((*target)->createMCSubtargetInfo(triple, name, ""));
+  // LLVM aborts when it is asked for 64-bit code for these.
+  if (triple.isX86() && !info->checkFeatures("+64bit"))
+    return llvm::createStringError("'" + name + "' is not a 64-bit CPU");
   for (const llvm::SubtargetFeatureKV &feature :
        info->getAllProcessorFeatures())
     if (info->getFeatureBits().test(feature.Value) &&

@@ -7,6 +7,8 @@
 
 #include "runtime/trainer/loop/Inspect.h"
 
+#include "runtime/core/text/Text.h"
+
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
@@ -194,5 +196,6 @@ std::string ingot::runtime::inspectAsText(const Manifest &manifest,
     ++kinds[kernel.kind];
   for (const auto &[kind, kernels] : kinds)
     text += fmt::format("  {:<40} {}\n", kind, kernels);
-  return text;
+  // Names come from the model.
+  return makePrintable(text, /*keepsLines=*/true);
 }

@@ -4,6 +4,7 @@
 import contextlib
 import io
 import logging
+import os
 import pathlib
 import random
 import sys
@@ -75,6 +76,27 @@ class Noisy(nn.Module):
         return self.fc(x) * random.random()
 
 
+class Attention(nn.Module):
+    """As Hugging Face writes it: the rate of a module is passed to a function."""
+
+    def __init__(self):
+        super().__init__()
+        self.fc, self.attention_dropout, self.drop = nn.Linear(4, 4), nn.Dropout(0.1), nn.Dropout(0.2)
+
+    def forward(self, x):
+        rate = self.attention_dropout.p if self.training else 0.0
+        return self.drop(nn.functional.scaled_dot_product_attention(x, self.fc(x), x, dropout_p=rate))
+
+
+class Branching(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(2, 2)
+
+    def forward(self, x):
+        return self.fc(x) if x.sum() > 0 else x
+
+
 class ExportTest(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -135,6 +157,34 @@ class ExportTest(unittest.TestCase):
         self.expect_refused("fewer than two samples", Net(), torch.randn(1, 1, 4, 4))
         self.expect_refused("no tensor", Unused(), 3)
         self.expect_refused("is not the module's output", Noisy(), torch.randn(2, 2))
+
+    def test_names_dropouts_that_are_not_called(self):
+        inputs = torch.randn(2, 1, 3, 4)
+        self.expect_refused("forward does not call the dropouts attention_dropout", Attention(), inputs)
+        self.expect_refused("skip_dropouts names fc", Attention(), inputs, skip_dropouts=["fc"])
+        for skip in (True, ["attention_dropout"]):
+            module = Attention()
+            model = self.export(module, inputs, skip_dropouts=skip)
+            self.assertEqual([n.op_type for n in model.graph.node].count("Dropout"), 1)
+            self.assertEqual(module.attention_dropout.p, 0.1)
+
+    def test_exporter_failures_are_errors_of_ours(self):
+        self.expect_refused("torch.onnx.export cannot export the module: ", Branching(), torch.randn(2, 2))
+        words = "AssertionError: only 4D query, key, and value are supported"
+        self.expect_refused(words, Attention(), torch.randn(2, 3, 4), skip_dropouts=True)
+
+    def test_good_exports_are_quiet(self):
+        """onnxruntime writes to the descriptor, past Python's streams."""
+        with tempfile.TemporaryFile() as log:
+            saved = os.dup(2)
+            try:
+                os.dup2(log.fileno(), 2)
+                self.export(Net(), torch.randn(2, 1, 4, 4))
+            finally:
+                os.dup2(saved, 2)
+                os.close(saved)
+            log.seek(0)
+            self.assertNotIn(b"onnxruntime", log.read())
 
     def test_refuses_a_fixed_batch(self):
         # Newer exporters refuse it themselves.

@@ -7,6 +7,10 @@
 // RUN: not ingot-opt %s --ingot-attach-loss=loss=output:n 2>&1 | FileCheck %s --check-prefix=FLOAT
 // RUN: not ingot-opt %s --ingot-attach-loss=loss=output 2>&1 | FileCheck %s --check-prefix=UNNAMED
 
+// RUN: not ingot-opt %s --ingot-attach-loss=loss=cross-entropy:0 2>&1 | FileCheck %s --check-prefix=SAMPLES
+
+// SAMPLES: axis 0 of the output tensor<2x3xf32> counts the samples, not classes
+// SAMPLES: hint: choose an axis of at least two classes with --loss cross-entropy:AXIS
 // NONE:    no loss is given and the model does not compute one: its outputs are 'y', 'n'
 // NONE:    hint: choose with --loss cross-entropy[:AXIS], mse, bce-with-logits or output:NAME
 // UNKNOWN: unknown loss 'hinge'

@@ -17,6 +17,17 @@ static FailureOr<ArrayRef<Value>> sequence(Node &node, size_t i) {
   return ArrayRef<Value>(*binding->sequence);
 }
 
+/// Each tensor of a sequence becomes ops of its own; real models have some
+/// dozens.
+static constexpr int64_t kMaxSequence = 4096;
+
+static LogicalResult failLength(Node &node, int64_t length) {
+  return node.fail("SplitToSequence: " + Twine(length) +
+                       " parts are more than the " + Twine(kMaxSequence) +
+                       " that a sequence may have",
+                   "split into larger parts, or keep the tensor whole");
+}
+
 static LogicalResult importSplitToSequence(Node &node) {
   FailureOr<int64_t> dim =
       node.normalizeAxis(node.intAttr("axis", 0), node.rank(0));
@@ -26,6 +37,8 @@ static LogicalResult importSplitToSequence(Node &node) {
   Shape sizes;
   bool drop = false;
   if (!node.has(1)) {
+    if (size > kMaxSequence)
+      return failLength(node, size);
     sizes.assign(size, 1);
     drop = !node.intAttr("keepdims", 1);
   } else {
@@ -36,10 +49,14 @@ static LogicalResult importSplitToSequence(Node &node) {
       int64_t each = given->front();
       if (each < 1)
         return node.malformed("parts of size " + Twine(each));
+      if ((size - 1) / each >= kMaxSequence)
+        return failLength(node, (size - 1) / each + 1);
       for (int64_t start = 0; start < size; start += each)
         sizes.push_back(std::min(each, size - start));
     } else {
       sizes = *given;
+      if (static_cast<int64_t>(sizes.size()) > kMaxSequence)
+        return failLength(node, static_cast<int64_t>(sizes.size()));
     }
   }
   SmallVector<Value> parts;
