@@ -1,29 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
-"""hostile_ir.py ROOT OUT.mlir [SEED]: functions of the dialect's tests with numbers
-replaced by hostile ones, separated for --split-input-file.
+"""Functions of the dialect's tests with numbers replaced by hostile ones. Most are
+invalid; whatever they are, tools must say so and go on."""
 
-Most are invalid. Whatever they are, tools must say so and go on.
-"""
-
-import pathlib
-import random
+import functools
 import re
-import sys
 
-MUTANTS = 1500
+from subjects import Module
+
+from families import pool
+
+FUNCTIONS = 40
 NUMBERS = [0, 1, 2, 3, 7, 1000, -1, -7, 2**31 - 1, 2**31, 2**32, 2**53, 2**62, 2**63 - 1, -(2**63)]
+PASSES = "builtin.module(func.func(canonicalize,ingot-simplify,ingot-decompose,cse,canonicalize))"
 
 
-def functions(root):
+@functools.cache
+def functions():
     """The valid functions of the tests of the dialect and of the semantics."""
+    found = []
     for folder in ("dialects/ingot", "interpret"):
-        for path in sorted((pathlib.Path(root) / folder).rglob("*.mlir")):
+        for path in sorted((pool.ROOT / "test" / folder).rglob("*.mlir")):
             if path.stem.endswith("-invalid"):
                 continue
-            for match in re.finditer(r"^func\.func .*?^}\n", path.read_text(), re.DOTALL | re.MULTILINE):
+            text = path.read_text(encoding="utf-8")
+            for match in re.finditer(r"^func\.func .*?^}\n", text, re.DOTALL | re.MULTILINE):
                 lines = [line for line in match[0].splitlines() if not line.strip().startswith("//")]
                 if "ingot.state" not in match[0] and "dense_resource" not in match[0] and "dense<[" not in match[0]:
-                    yield "\n".join(lines)
+                    found.append("\n".join(lines))
+    return found
 
 
 SIZE = r"(?<=[<x])\d+(?=x)"
@@ -45,8 +49,8 @@ def mutate(rng, text):
     return text
 
 
-if __name__ == "__main__":
-    rng = random.Random(int(sys.argv[3]) if len(sys.argv) > 3 else 5)
-    pool = list(functions(sys.argv[1]))
-    with open(sys.argv[2], "w", encoding="utf-8") as out:
-        out.write("\n// -----\n".join(mutate(rng, rng.choice(pool)) + "\n" for _ in range(MUTANTS)))
+def make(rng, _box, _seed):
+    mutants = [mutate(rng, rng.choice(functions())) for _ in range(FUNCTIONS)]
+    if rng.random() < 0.25:
+        return Module("interpreted", mutants[:1], [], program="ingot-eval")
+    return Module("hostile numbers", mutants, [f"--pass-pipeline={PASSES}"])
