@@ -58,7 +58,8 @@ struct ApplyOptimizer : public ingot::impl::ApplyOptimizerBase<ApplyOptimizer> {
 
 private:
   FailureOr<Request> readOptions();
-  Hyperparameters addHyperparameters(Signature step, const Optimizer &update);
+  FailureOr<Hyperparameters> addHyperparameters(Signature step,
+                                                const Optimizer &update);
   Value countSteps(Signature step, Arithmetic a, ResultList &results);
   Value clipFactor(OpBuilder &builder, Arithmetic a, Value clipNorm,
                    const Shards &shards, ResultList &results);
@@ -93,8 +94,8 @@ FailureOr<Request> ApplyOptimizer::readOptions() {
   return request;
 }
 
-Hyperparameters ApplyOptimizer::addHyperparameters(Signature step,
-                                                   const Optimizer &update) {
+FailureOr<Hyperparameters>
+ApplyOptimizer::addHyperparameters(Signature step, const Optimizer &update) {
   Builder builder(&getContext());
   SmallVector<Hyperparameter> all(update.hyperparameters());
   if (clip)
@@ -102,6 +103,8 @@ Hyperparameters ApplyOptimizer::addHyperparameters(Signature step,
   Hyperparameters values;
   SmallVector<Attribute> defaults;
   for (const Hyperparameter &hyper : all) {
+    if (failed(step.checkIsFree(hyper.name)))
+      return failure();
     values[hyper.name] = step.addInput(
         hyper.name, "hyper", RankedTensorType::get({}, builder.getF64Type()));
     defaults.push_back(builder.getDictionaryAttr(
@@ -283,7 +286,11 @@ void ApplyOptimizer::runOnOperation() {
     return signalPassFailure();
   }
 
-  Hyperparameters hyper = addHyperparameters(step, *request->optimizer);
+  FailureOr<Hyperparameters> added =
+      addHyperparameters(step, *request->optimizer);
+  if (failed(added))
+    return signalPassFailure();
+  const Hyperparameters &hyper = *added;
   OpBuilder builder(step.getReturn());
   Location loc = NameLoc::get(builder.getStringAttr(optimizer));
   Arithmetic a(builder, loc);

@@ -25,6 +25,10 @@ namespace ingot {
 using namespace mlir;
 using namespace ingot;
 
+/// The name and the kind of the input that says which samples of an evaluation
+/// count.
+static constexpr StringLiteral kValidName = "valid";
+
 static constexpr StringLiteral kLossHint =
     "choose with --loss cross-entropy[:AXIS], mse, bce-with-logits or "
     "output:NAME";
@@ -290,13 +294,13 @@ void AttachLoss::buildEvalStep(Signature step, const LossOfResult &chosen) {
 
   ResultList results;
   if (chosen.loss.kind == Loss::Output) {
-    (void)step.addInput("valid", "valid", validType);
+    (void)step.addInput(kValidName, kValidName, validType);
     results.addNamed("loss_sum", scalarF32(a, output));
     results.addNamed("loss_count", a.constant(scalarType, 1.0));
   } else {
     Value labels = addLabels(step, chosen.loss, tensorType(output));
     RankedTensorType labelsType = tensorType(labels);
-    Value valid = step.addInput("valid", "valid", validType);
+    Value valid = step.addInput(kValidName, kValidName, validType);
     LossTerms terms = buildLossTerms(builder, loc, chosen.loss, output, labels,
                                      /*wantCorrect=*/true);
     auto batch = getOperation()->getAttrOfType<IntegerAttr>(kBatchAttr);
@@ -357,6 +361,9 @@ void AttachLoss::runOnOperation() {
           "name the output that is the loss: --loss output:NAME");
       return signalPassFailure();
     }
+
+  if (failed(Signature(forward).checkIsFree(kValidName)))
+    return signalPassFailure();
 
   buildTrainStep(cloneForward(forward, kTrainStepName), *chosen);
   buildEvalStep(cloneForward(forward, kEvalStepName), *chosen);

@@ -104,6 +104,9 @@ void GuardUpdates::runOnOperation() {
   std::optional<unsigned> norm = step.findResult("grad_norm");
   if (!scale || !norm)
     return;
+  for (auto [name, value] : kHyperparameters)
+    if (failed(step.checkIsFree(name)))
+      return signalPassFailure();
   ResultList results = ResultList::of(step);
   OpBuilder builder(step.getReturn());
   Arithmetic a(builder, scale.getLoc());

@@ -2,6 +2,7 @@
 
 #include "dialects/ingot/ir/Signature.h"
 
+#include "dialects/ingot/ir/Diagnostics.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
@@ -61,6 +62,16 @@ unsigned Signature::numInputs() const {
   while (index < func.getNumArguments() && !argumentState(index))
     ++index;
   return index;
+}
+
+LogicalResult Signature::checkIsFree(StringRef name) const {
+  for (unsigned i = 0; i < numInputs(); ++i)
+    if (argumentName(i) == name)
+      return emitUserError(func.getLoc(),
+                           "the model has an input '" + name +
+                               "', a name that training uses itself",
+                           "rename the input before exporting");
+  return success();
 }
 
 BlockArgument Signature::addInput(StringRef name, StringRef kind,

@@ -56,6 +56,9 @@ public:
   /// the like.
   unsigned numInputs() const;
 
+  /// Reports an error if an input of the model has the name, which training
+  /// gives to an input of its own: a hyperparameter, or which samples count.
+  llvm::LogicalResult checkIsFree(llvm::StringRef name) const;
   /// Inserts an argument for an input after the other inputs.
   mlir::BlockArgument addInput(llvm::StringRef name, llvm::StringRef kind,
                                mlir::Type type) const;

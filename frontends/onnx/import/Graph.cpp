@@ -212,7 +212,9 @@ GraphImporter::importInitializer(const onnx::TensorProto &tensor) {
   }
   StringRef name = tensor.name();
   if (llvm::is_contained({kForwardName, kTrainStepName, kEvalStepName,
-                          kPredictName, kSeedName, kStepName},
+                          kPredictName, kAccumulateStepName,
+                          kUncompressedStepName, kSeedName, kStepName,
+                          kLossScaleName},
                          name))
     return emitUserError(
         file, "a parameter is called '" + name + "', which is a reserved name",
