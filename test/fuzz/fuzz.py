@@ -75,6 +75,8 @@ def run_case(case, programs, scratch):
             problem = None
         except Problem as found:
             problem = (found.program(), found.what, found.command, subject.label)
+    except sandbox.Unavailable:
+        problem = ("skip", "", [], "")
     except Exception:
         problem = ("generator", traceback.format_exc(), [], "")
     shutil.rmtree(folder, ignore_errors=True)
@@ -109,13 +111,14 @@ class Run:
     def __init__(self, options, scratch):
         self.options, self.scratch = options, scratch
         self.known = known_cases()
-        self.passed = self.failed = self.expected = self.accepted = 0
+        self.passed = self.failed = self.expected = self.accepted = self.skipped = 0
         self.signatures = {}
 
     def take(self, case, seconds, problem, accepted):
         self.accepted += accepted and not problem
-        # A known failure may be any of a family's cases.
-        if problem and case in self.known:
+        if problem and problem[0] == "skip":
+            self.skipped += 1
+        elif problem and case in self.known:
             self.expected += 1
             print(plain(f"known {case}: {problem[0]} {problem[1][:120]} ({seconds:.1f} s)"), flush=True)
         elif not problem and case in self.known:
@@ -129,7 +132,7 @@ class Run:
                 print(
                     plain(f"FAIL {case}: {problem[0]} {problem[1][:600]} [{problem[3]}] ({seconds:.1f} s)"), flush=True
                 )
-                if self.options.findings:
+                if self.options.findings and problem[0] != "generator":
                     self.report(case)
         else:
             self.passed += 1
@@ -163,6 +166,8 @@ class Run:
         print(f"{self.accepted} cases were accepted, the others refused")
         if self.expected:
             print(f"{self.expected} known failures")
+        if self.skipped:
+            print(f"{self.skipped} skipped")
         print(f"{self.passed + self.expected} passed, {self.failed} failed")
         return 1 if self.failed else 0
 

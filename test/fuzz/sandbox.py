@@ -35,6 +35,10 @@ ACCIDENTS = re.compile(
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\x80-\x9f]")
 
 
+class Unavailable(Exception):
+    """This user or machine cannot do what a case needs."""
+
+
 @dataclasses.dataclass
 class Outcome:
     """How a program ended; `stopped` says why the sandbox ended it."""
@@ -200,8 +204,8 @@ def special(folder, kind):
         minor = {"null": 3, "zero": 5, "full": 7, "random": 9}[kind]
         try:
             os.mknod(path, stat.S_IFCHR | 0o666, os.makedev(1, minor))
-        except OSError:
-            return None
+        except OSError as error:
+            raise Unavailable(f"device nodes: {error}") from None
     elif kind == "read-only":
         path.write_bytes(b"read only")
         path.chmod(0o400)

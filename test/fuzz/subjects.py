@@ -200,9 +200,9 @@ class Words:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)
         for name, kind in self.special.items():
-            made = sandbox.special(folder, kind)
-            if made:
-                made.rename(folder / name)
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            sandbox.special(folder, kind).rename(path)
 
     def command(self):
         return [*self.words, *[word for group in self.groups for word in group]]

@@ -133,7 +133,7 @@ def tensor_shape(rng, model):
         del shape[rng.randrange(len(shape))]
     else:
         shape.insert(rng.randint(0, len(shape)), rng.choice([0, 1, 2, 3]))
-    if np.prod(shape, dtype=float) > 1e6:
+    if min(shape, default=0) < 0 or np.prod(shape, dtype=float) > 1e6:
         return None
     try:
         old = numpy_helper.to_array(tensor)

@@ -90,22 +90,46 @@ def call_tree(depth, calls, op="Relu", cycle=False):
     return pool.trainable(nodes, [], ["z"], functions=functions)
 
 
+def field(number, content):
+    """A field of a protobuf message, so that messages can nest deeper than Python's
+    protobuf permits."""
+    size, length = len(content), bytearray()
+    while size > 127:
+        length.append(size & 127 | 128)
+        size >>= 7
+    return bytes([number << 3 | 2]) + bytes([*length, size]) + content
+
+
 def conditions(depth, constant=True):
-    """`If` in `If`, to some depth."""
-    last = helper.make_graph([helper.make_node("Relu", ["a"], ["v"])], "g", [], [value("v")])
+    """`If` in `If`, to some depth; the bytes of the model."""
+    end = leaf().SerializeToString()
+    inner = end
     for i in range(depth):
-        node = helper.make_node("If", ["condition"], [f"v{i}"], then_branch=last, else_branch=last if i < 8 else leaf())
-        last = helper.make_graph([node], f"g{i}", [], [value(f"v{i}")])
-    node = helper.make_node("If", ["condition"], ["z"], then_branch=last, else_branch=leaf())
-    initializers = [const("condition", True, bool)] if constant else []
-    nodes = [node]
+        graphs_of = [(b"then_branch", inner), (b"else_branch", inner if i < 6 else end)]
+        attributes = b"".join(field(5, field(1, name) + field(6, body) + b"\xa0\x01\x05") for name, body in graphs_of)
+        node = field(1, b"condition") + field(2, b"leaf") + field(4, b"If") + attributes
+        inner = field(1, node) + field(2, b"g") + field(12, field(1, b"leaf"))
+    holder = helper.make_node("If", ["condition"], ["z"], then_branch=leaf(), else_branch=leaf())
+    nodes, initializers = [holder], [const("condition", True, bool)]
     if not constant:
+        initializers = []
         nodes = [
             helper.make_node("ReduceSum", ["a"], ["s"], keepdims=0),
             helper.make_node("Greater", ["s", "s"], ["condition"]),
-            node,
+            holder,
         ]
-    return pool.trainable(nodes, initializers, ["z"])
+    model = pool.trainable(nodes, initializers, ["z"])
+    node = next(node for node in model.graph.node if node.op_type == "If")
+    node.attribute.remove(next(a for a in node.attribute if a.name == "then_branch"))
+    deep = field(1, b"then_branch") + field(6, inner) + b"\xa0\x01\x05"
+    graph = b"".join(
+        field(1, other.SerializeToString() + (field(5, deep) if other.op_type == "If" else b""))
+        for other in model.graph.node
+    )
+    del model.graph.node[:]
+    outer = model.graph.SerializeToString()
+    model.ClearField("graph")
+    return model.SerializeToString() + field(7, graph + outer)
 
 
 def value(name):
@@ -389,7 +413,7 @@ KINDS = {
     "many outputs": lambda rng, n: many_outputs(max(n, 1)),
     "sequence": lambda rng, n: sequence(n),
     "call tree": lambda rng, n: call_tree(min(n, 40), rng.choice([1, 2, 2, 3]), cycle=rng.random() < 0.1),
-    "conditions": lambda rng, n: conditions(min(n, 60), rng.random() < 0.8),
+    "conditions": lambda rng, n: conditions(min(n, 300), rng.random() < 0.8),
     "loop": lambda rng, n: loop(rng.choice([n, 0, -1, 2**40])),
     "names": names,
     "external data": external,
@@ -409,4 +433,5 @@ def make(rng, _box, _seed):
     if kind == "external data":
         files["weights.bin"] = np.arange(32, dtype=np.float32).tobytes()
     stage = "train" if kind == "names" or rng.random() < 0.3 else "plan"
-    return Model(f"{kind} {size}", model.SerializeToString(), flags, stage, files=files)
+    data = model if isinstance(model, bytes) else model.SerializeToString()
+    return Model(f"{kind} {size}", data, flags, stage, files=files)
