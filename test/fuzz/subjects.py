@@ -209,7 +209,8 @@ class Words:
 
     def check(self, box):
         self.write(box.folder)
-        watched = [box.folder / name for name in [*self.kept, *self.special]]
+        unusual = [name for name, kind in self.special.items() if kind not in ("empty", "sparse")]
+        watched = [box.folder / name for name in [*self.kept, *unusual]]
         before = digests(watched)
         command = self.command()
         if command[0].startswith("./"):

@@ -67,6 +67,7 @@ CASES = {
 def make(rng, _box, _seed):
     path, name = rng.choice(STATE["files"]), rng.choice(STATE["passes"])
     text, done = text_of(path), "as it is"
-    if rng.random() < 0.4:
+    # MLIR's own parser of other dialects does not survive every number.
+    if rng.random() < 0.4 and "llvm." not in text:
         text, done = modules.mutate(rng, text), "with other numbers"
     return Module(f"--{name} on {path.stem} {done}", [text], [f"--{name}"])

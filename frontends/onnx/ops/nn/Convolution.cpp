@@ -72,6 +72,9 @@ static LogicalResult addBias(Node &node, Value &result, int64_t channels) {
   if (node.rank(2) != 1 || node.shape(2)[0] != channels)
     return node.malformed("bias " + shapeText(node.shape(2)) + " for " +
                           Twine(channels) + " channels");
+  if (tensorType(node.in(2)).getElementType() !=
+      tensorType(result).getElementType())
+    return node.malformed("a bias of another type than the result");
   DenseElementsAttr constant;
   if (matchPattern(node.in(2), m_Constant(&constant)) && constant.isSplat() &&
       constant.getSplatValue<APFloat>().isZero())

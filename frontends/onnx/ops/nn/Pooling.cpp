@@ -88,22 +88,31 @@ LogicalResult importMaxPool(Node &node) {
   return success();
 }
 
+/// Dimensions that are longer are not padded: the counts are a constant.
+constexpr int64_t kMaxCounts = int64_t(1) << 24;
+
 /// Returns the number of elements that each window along one dimension averages
 /// over: those within the input, and with `count_include_pad` in the model's
-/// own padding.
+/// own padding. It is one number if all windows are alike, and nothing if there
+/// are too many of them.
 Shape windowCounts(const Pool &pool, size_t dim, int64_t size,
                    bool includePad) {
   const Window &w = pool.window;
   int64_t low = includePad ? -w.padLow[dim] : 0;
   int64_t high = size + (includePad ? pool.ownHigh[dim] : 0);
+  int64_t kernel = w.kernel[dim], dilation = w.dilations[dim];
+  int64_t first = -w.padLow[dim];
+  int64_t last = first + (pool.output[dim] - 1) * w.strides[dim];
+  if (first >= low && last + (kernel - 1) * dilation < high)
+    return {kernel};
   Shape counts;
-  for (int64_t o = 0; o < pool.output[dim]; ++o) {
-    int64_t count = 0;
-    for (int64_t k = 0; k < w.kernel[dim]; ++k) {
-      int64_t at = o * w.strides[dim] - w.padLow[dim] + k * w.dilations[dim];
-      count += at >= low && at < high;
-    }
-    counts.push_back(count);
+  if (pool.output[dim] > kMaxCounts)
+    return counts;
+  for (int64_t start = first; start <= last; start += w.strides[dim]) {
+    // The taps k with low <= start + k * dilation < high.
+    int64_t from = start >= low ? 0 : llvm::divideCeil(low - start, dilation);
+    int64_t to = start >= high ? 0 : llvm::divideCeil(high - start, dilation);
+    counts.push_back(std::max<int64_t>(std::min(to, kernel) - from, 0));
   }
   return counts;
 }
@@ -122,6 +131,9 @@ LogicalResult importAveragePool(Node &node) {
   double factor = 1.0;
   for (size_t i = 0; i < w.kernel.size(); ++i) {
     Shape counts = windowCounts(*pool, i, node.shape(0)[i + 2], includePad);
+    if (counts.empty())
+      return node.unsupported("padding of a dimension of " +
+                              Twine(node.shape(0)[i + 2]));
     if (llvm::is_contained(counts, 0))
       return node.unsupported("a window that lies in the padding");
     if (llvm::all_equal(counts)) {
