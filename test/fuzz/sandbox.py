@@ -24,7 +24,7 @@ IDLE_SECONDS = 5
 WALL_SECONDS = 120
 MEMORY_BYTES = 4 << 30
 FILE_BYTES = 1 << 30
-KEPT_OUTPUT = 200_000
+KEPT_OUTPUT = 32 << 20
 LONGEST_LINE = 8000
 
 # What programs print if they end in an orderly way by accident only.
