@@ -66,6 +66,7 @@ def trainer(groups, special=None, contents=None, kept=("train.npz",), env=None, 
     return make
 
 
+ESCAPE = b'{"\\u001b[2J": 1}'
 NESTED = b"[" * 200_000
 DATA = ["--data", "train.npz"]
 
@@ -83,7 +84,7 @@ CASES = {
     "chain-of-20000-doublings": model(lambda: structures.chain("Add", 20_000, twice=True)),
     "concat-of-1000": model(lambda: structures.wide("Concat", 1000, False)),
     "concat-of-5000": model(lambda: structures.wide("Concat", 5000, False)),
-    "sum-of-2000-parameters": model(lambda: structures.wide("Sum", 2000, True)),
+    "sum-of-4000-parameters": model(lambda: structures.wide("Sum", 4000, True)),
     "sequence-of-100000": model(lambda: structures.sequence(25_000)),
     "functions-that-double-16-times": model(lambda: structures.call_tree(16, 2)),
     "functions-that-double-30-times": model(lambda: structures.call_tree(30, 2)),
@@ -97,6 +98,12 @@ CASES = {
     # Models whose trainers could not start.
     "no-batch-dimension": model(lambda: scalar_input(), "--batch=1"),
     "no-features": model(lambda: no_features()),
+    # Names that control a terminal.
+    "escape-in-operator": model(lambda: renamed("op_type", "\x1b]0;title\x07")),
+    "escape-in-input": model(lambda: renamed("input", "\x9b31m")),
+    "escape-in-machine-json": compiler(
+        [["--machine", "m.json"], ["-o", "t"]], contents={"m.json": b'{"\\u001b[2J": 1}'}
+    ),
     # Files of unusual kinds.
     "deep-machine-json": compiler([["--machine", "deep.json"], ["-o", "t"]], contents={"deep.json": NESTED}),
     "deep-cluster-json": compiler(
@@ -127,6 +134,20 @@ CASES = {
     # Passes on later stages.
     **stages.CASES,
 }
+
+
+def renamed(part, name):
+    """The dense model with an operator or its input of this name."""
+    changed = dense()
+    first = changed.graph.node[0]
+    if part == "op_type":
+        first.op_type = name
+    else:
+        changed.graph.input[0].name = first.input[0] = name
+    total = helper.make_node("ReduceMean", ["logits"], ["y"], keepdims=0)
+    changed.graph.node.append(total)
+    changed.graph.output[0].CopyFrom(helper.make_tensor_value_info("y", TensorProto.FLOAT, []))
+    return changed
 
 
 def scalar_input():
