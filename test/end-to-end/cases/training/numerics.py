@@ -80,6 +80,65 @@ def optimization_levels(name):
         g = golden(name)
         optimizer = next(iter(g.runs))
         losses = []
-        trainer = ingot.compile(path, "--loss", "mse", "--batch", str(rows), "-O0")
+        for level in ("-O0", "-O2"):
+            trainer = ingot.compile(g.model, *g.compile_flags(optimizer), level)
+            steps, _ = ingot.train(trainer, "--data", g.data, "--no-shuffle", "--steps", "10")
+            losses.append([s["loss"] for s in steps])
+        check_relative("loss", losses[0], losses[1], 1e-5)
+
+    return run
+
+
+for name in ("mlp", "cnn", "regression"):
+    case(f"levels-{name}")(optimization_levels(name))
+
+
+@case("same-bits")
+def same_bits(ingot):
+    """Same trainer, data and seed: same bits. Another seed: another order."""
+    g = golden("cnn")
+    trainer = ingot.compile(g.model, *g.compile_flags("adamw"))
+    exports, losses = [], []
+    for seed in ("7", "7", "8"):
+        exported = ingot.path("exported.onnx")
+        steps, _ = ingot.train(trainer, "--data", g.data, "--steps", "15", "--seed", seed, "--export", exported)
+        exports.append(exported.read_bytes())
+        losses.append([s["loss"] for s in steps])
+    check(losses[0] == losses[1], "losses of two equal runs differ")
+    check(exports[0] == exports[1], "exports of two equal runs differ")
+    check(losses[0] != losses[2], "another seed gives the same losses")
+
+
+@case("optimizers-differ")
+def optimizers_differ(ingot):
+    """Each optimizer compiles to its own update, with its defaults in force."""
+    g = golden("multilabel")
+    seen = {}
+    for optimizer in ("sgd", "momentum", "adam", "adamw"):
+        trainer = ingot.compile(g.model, *g.compile_flags(optimizer))
+        steps, _ = ingot.train(
+            trainer, "--data", g.data, "--no-shuffle", "--steps", "12",
+            "--lr", "0.05", "--weight-decay", "0.1",
+        )  # fmt: skip
+        seen[optimizer] = tuple(s["loss"] for s in steps)
+        check(steps[-1]["lr"] == 0.05, f"{optimizer}: logged rate {steps[-1]['lr']}")
+    check(len(set(seen.values())) == len(seen), "two optimizers give the same losses")
+
+
+@case("long-sums")
+def long_sums(ingot):
+    """Without vectors of partial sums, a mean over four million elements is accurate as well."""
+    rows = 4_000_000
+    weight = onnx.numpy_helper.from_array(np.full((1, 1), 0.5, np.float32), "w")
+    shapes = [onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, ["N", 1]) for name in "xy"]
+    product = onnx.helper.make_node("MatMul", ["x", "w"], ["y"])
+    graph = onnx.helper.make_graph([product], "line", shapes[:1], shapes[1:], [weight])
+    path = ingot.path("line.onnx")
+    onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 18)], ir_version=9), path)
+    x = np.random.default_rng(0).uniform(1, 2, (rows, 1)).astype(np.float32)
+    data = ingot.path("line.npz")
+    np.savez(data, x=x, labels=np.zeros_like(x))
+    want = np.mean((0.5 * x.astype(np.float64)) ** 2)
+    trainer = ingot.compile(path, "--loss", "mse", "--batch", str(rows), "-O0")
     steps, _ = ingot.train(trainer, "--data", data, "--no-shuffle", "--steps", "1")
     check_relative("loss", [steps[0]["loss"]], [want], 2e-6)
