@@ -135,9 +135,12 @@ void ingot::buildFusionPipeline(OpPassManager &manager,
     manager.addNestedPass<func::FuncOp>(createChooseLayouts());
     manager.addNestedPass<func::FuncOp>(createSimplify());
   }
-  // After simplification, which makes one reduction of two.
-  if (options.level > 0)
-    manager.addNestedPass<func::FuncOp>(createSplitReductions());
+  // After simplification, which makes one reduction of two. Without vectors of
+  // partial sums, a kernel adds one term after the other.
+  SplitReductionsOptions reductions;
+  constexpr int64_t maxTerms = 1024;
+  reductions.maxTerms = options.level == 0 ? maxTerms : 0;
+  manager.addNestedPass<func::FuncOp>(createSplitReductions(reductions));
   addLegalization(manager, options, target, LegalizationPoint::Kernels);
   FormFusionsOptions fusion;
   fusion.each = options.level == 0;

@@ -73,11 +73,12 @@ struct FormFusions : ingot::impl::FormFusionsBase<FormFusions> {
     FailureOr<Shards> shards = Shards::of(func);
     if (failed(shards))
       return signalPassFailure();
+    splitWideConcats(block);
     std::unique_ptr<const Target> target = Target::of(func);
     FusionPlan plan(block, *shards,
                     FusionLimits{each, rows, epilogues,
                                  target->getEpilogueLibrary(), maxOps,
-                                 maxInputs});
+                                 maxInputs, maxRootOps});
 
     SmallVector<Operation *> originals = llvm::to_vector_of<Operation *>(
         llvm::make_pointer_range(block.without_terminator()));
@@ -99,6 +100,31 @@ struct FormFusions : ingot::impl::FormFusionsBase<FormFusions> {
     for (Operation *op : llvm::reverse(originals))
       if (!kept.contains(op))
         op->erase();
+  }
+
+  /// An element of a concatenation tests one input after the other, and a
+  /// kernel has a parameter for each.
+  void splitWideConcats(Block &block) {
+    for (auto concat : llvm::make_early_inc_range(block.getOps<ConcatOp>())) {
+      if (maxParts < 2 || concat.getInputs().size() <= maxParts)
+        continue;
+      OpBuilder builder(concat);
+      SmallVector<Value> values(concat.getInputs());
+      while (values.size() > 1) {
+        SmallVector<Value> joined;
+        for (ArrayRef<Value> rest = values; !rest.empty();) {
+          ArrayRef<Value> next = rest.take_front(maxParts);
+          rest = rest.drop_front(next.size());
+          joined.push_back(next.size() == 1
+                               ? next.front()
+                               : ConcatOp::create(builder, concat.getLoc(),
+                                                  next, concat.getDim()));
+        }
+        values = std::move(joined);
+      }
+      concat.replaceAllUsesWith(values.front());
+      concat.erase();
+    }
   }
 
   void fuse(const FusionNode &node, OpBuilder &builder, IRMapping &stored) {

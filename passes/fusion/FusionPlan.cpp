@@ -20,6 +20,7 @@ FusionPlan::FusionPlan(Block &block, const Shards &shards,
   if (!limits.each) {
     if (limits.library)
       chooseLibraryEpilogues();
+    storeDeep();
     storeShared();
   }
   createNodes();
@@ -68,6 +69,19 @@ void FusionPlan::store(Operation *op) {
     stored.insert(op);
 }
 
+/// Stores an op; a view of a computed value has no memory of its own.
+void FusionPlan::storeThroughViews(Operation *op) {
+  SmallVector<Operation *> work = {op};
+  while (!work.empty()) {
+    Operation *current = work.pop_back_val();
+    store(current);
+    if (current->hasTrait<SameBytes>())
+      for (Value operand : current->getOperands())
+        if (Operation *def = operand.getDefiningOp())
+          work.push_back(def);
+  }
+}
+
 void FusionPlan::chooseStored() {
   // The iteration is from the last op to the first, so that a stored view
   // stores its operand.
@@ -84,6 +98,69 @@ void FusionPlan::chooseStored() {
       if (Operation *def = operand.getDefiningOp())
         if (!inKernel || isView(&op) || !isFree(def))
           store(def);
+  }
+}
+
+/// Returns true if the op is computed wherever it is read.
+bool FusionPlan::isWithin(Operation *op) const {
+  return op && !isStored(op) && !isFree(op);
+}
+
+/// Stores values in between where a kernel would have more ops or inputs than
+/// the limit: the time to compile a kernel grows faster than its size.
+void FusionPlan::storeDeep() {
+  // The ops of the kernel that ends in an op, and their reads of inputs. What
+  // has several readers counts for each, until that exceeds the limit.
+  struct Size {
+    unsigned ops = 1, inputs = 0;
+  };
+  DenseMap<Operation *, Size> sizes;
+  auto isTooLarge = [&](Size size) {
+    return std::max(size.ops, size.inputs) > limits.maxRootOps;
+  };
+  auto count = [&](Operation *root) {
+    llvm::SetVector<Operation *> ops;
+    ops.insert(root);
+    Size size;
+    for (size_t i = 0; i < ops.size() && !isTooLarge(size); ++i)
+      for (Value operand : ops[i]->getOperands())
+        if (Operation *def = operand.getDefiningOp(); !isWithin(def))
+          ++size.inputs;
+        else if (ops.insert(def))
+          ++size.ops;
+    return size;
+  };
+  auto measure = [&](Operation *op) {
+    Size size;
+    for (Value operand : op->getOperands()) {
+      Operation *def = operand.getDefiningOp();
+      Size part = isWithin(def) ? sizes.lookup(def) : Size{0, 1};
+      size.ops += part.ops;
+      size.inputs += part.inputs;
+    }
+    return isTooLarge(size) ? count(op) : size;
+  };
+  for (Operation &op : block) {
+    if (isFree(&op) || !isComputed(&op))
+      continue;
+    Size &size = sizes[&op] = measure(&op);
+    // The largest operands first, until the rest fits.
+    while (isTooLarge(size)) {
+      Operation *largest = nullptr;
+      unsigned most = 1;
+      for (Value operand : op.getOperands())
+        if (Operation *def = operand.getDefiningOp(); isWithin(def)) {
+          Size part = sizes.lookup(def);
+          if (std::max(part.ops, part.inputs) >= most) {
+            most = std::max(part.ops, part.inputs) + 1;
+            largest = def;
+          }
+        }
+      if (!largest)
+        break;
+      storeThroughViews(largest);
+      size = measure(&op);
+    }
   }
 }
 
@@ -136,10 +213,7 @@ void FusionPlan::storeShared() {
         << remark::reason("{0} kernels read it", kernels)
         << remark::metric("kernels", kernels)
         << remark::metric("bytes_saved", again - once);
-    store(&op);
-    if (op.hasTrait<SameBytes>())
-      for (Value operand : op.getOperands())
-        store(operand.getDefiningOp());
+    storeThroughViews(&op);
   }
 }
 
@@ -186,6 +260,9 @@ void FusionPlan::gather(FusionNode &node) const {
         node.inputs.insert(operand);
     }
   node.ops = llvm::to_vector(ops);
+  node.reads = 0;
+  for (Operation *op : ops)
+    node.reads += op->getNumOperands();
   llvm::sort(node.ops, [&](Operation *a, Operation *b) {
     return position.lookup(a) < position.lookup(b);
   });
@@ -282,7 +359,8 @@ std::optional<FusionKind> FusionPlan::mergedKind(unsigned earlier,
   };
   if (!isMergeable(a) || !isMergeable(b) ||
       a.ops.size() + b.ops.size() > limits.maxOps ||
-      a.inputs.size() + b.inputs.size() > limits.maxInputs)
+      a.inputs.size() + b.inputs.size() > limits.maxInputs ||
+      a.reads + b.reads > 2 * limits.maxRootOps)
     return std::nullopt;
   bool reads = llvm::any_of(a.roots, [&](Operation *root) {
     return llvm::any_of(root->getResults(),

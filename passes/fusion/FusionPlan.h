@@ -24,6 +24,9 @@ struct FusionLimits {
   const EpilogueLibrary *library = nullptr;
   unsigned maxOps = 200;
   unsigned maxInputs = 48;
+  /// The maximum number of ops that are computed for one root, and of their
+  /// reads of inputs.
+  unsigned maxRootOps = 512;
 };
 
 /// A node of the schedule, which is executed as a unit.
@@ -38,6 +41,8 @@ struct FusionNode {
   /// All ops of the node in program order: the roots and the ops computed
   /// within it.
   llvm::SmallVector<mlir::Operation *> ops;
+  /// The number of operands of these ops: each is code of its own.
+  unsigned reads = 0;
   /// The description of an Epilogue for libraries with fixed epilogues.
   std::optional<LibraryEpilogue> library;
 };
@@ -61,8 +66,11 @@ private:
   bool isStored(mlir::Operation *op) const { return stored.contains(op); }
 
   void chooseStored();
+  void storeDeep();
+  bool isWithin(mlir::Operation *op) const;
   void storeShared();
   void store(mlir::Operation *op);
+  void storeThroughViews(mlir::Operation *op);
   void createNodes();
   void gather(FusionNode &node) const;
   void mergeNodes();

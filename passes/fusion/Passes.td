@@ -66,6 +66,8 @@ def SplitReductions : Pass<"ingot-split-reductions", "::mlir::func::FuncOp"> {
   let options = [
     Option<"minElements", "min-elements", "int64_t", "65536",
            "smallest reduction, in elements, that is split into two kernels">,
+    Option<"maxTerms", "max-terms", "int64_t", "0",
+           "instead, split sums of more terms until no step adds more, where their sizes have divisors (0: do not)">,
   ];
   let statistics = [
     Statistic<"numSplit", "split", "reductions split into two">,
@@ -92,6 +94,10 @@ def FormFusions : Pass<"ingot-form-fusions", "::mlir::func::FuncOp"> {
     bias, which is the sum of an operand over the inner dimension or of the result over its rows, is fused into the
     matmul as well, unless another kernel computes it in the same pass over its data.
 
+    The time to compile a kernel grows faster than its size. Values are also stored where the ops that are computed for
+    one root, or their reads of other tensors, would be more than `max-root-ops`, and a concatenation of more than
+    `max-parts` tensors becomes one of concatenations.
+
     With `each`, every op is a fusion of its own, and there are no library calls.
 
     Before:
@@ -115,8 +121,10 @@ def FormFusions : Pass<"ingot-form-fusions", "::mlir::func::FuncOp"> {
     Option<"each", "each", "bool", "false", "one fusion per op, no library calls">,
     Option<"rows", "rows", "bool", "true", "form row fusions">,
     Option<"epilogues", "epilogues", "bool", "true", "form epilogue fusions">,
-    Option<"maxOps", "max-ops", "unsigned", "200", "maximum number of ops in a fusion">,
-    Option<"maxInputs", "max-inputs", "unsigned", "48", "maximum number of inputs of a fusion">,
+    Option<"maxOps", "max-ops", "unsigned", "200", "maximum number of ops in merged fusions">,
+    Option<"maxInputs", "max-inputs", "unsigned", "48", "maximum number of inputs of merged fusions">,
+    Option<"maxRootOps", "max-root-ops", "unsigned", "512", "maximum number of ops computed for one root of a fusion">,
+    Option<"maxParts", "max-parts", "unsigned", "64", "maximum number of operands of a concatenation">,
   ];
   let statistics = [
     Statistic<"numFusions", "fusions", "fusions formed">,

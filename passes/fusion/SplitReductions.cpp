@@ -38,7 +38,58 @@ struct SplitReductions : ingot::impl::SplitReductionsBase<SplitReductions> {
     SmallVector<ReduceOp> reductions;
     getOperation().walk([&](ReduceOp op) { reductions.push_back(op); });
     for (ReduceOp op : reductions)
-      split(op);
+      if (maxTerms > 0)
+        splitSum(op);
+      else
+        split(op);
+  }
+
+  /// Sums one dimension after the other, in pieces: the error of a sum grows
+  /// with the number of terms that are added one by one.
+  void splitSum(ReduceOp op) {
+    RankedTensorType from = tensorType(op.getOperand());
+    int64_t terms = 1;
+    for (int64_t dim : op.getDims())
+      terms *= from.getDimSize(dim);
+    if (terms <= maxTerms || op.getKind() != ReductionKind::Sum ||
+        !isa<FloatType>(from.getElementType()))
+      return;
+    OpBuilder builder(op);
+    Arithmetic a(builder, op.getLoc());
+    // 16-bit elements are accumulated in f32 through all steps.
+    Value value = widen(a, op.getOperand());
+    auto sum = [&](int64_t dim) {
+      value = ReduceOp::create(builder, op.getLoc(),
+                               dropDims(tensorType(value), {dim}),
+                               ReductionKind::Sum, value, {dim});
+    };
+    for (int64_t dim : llvm::reverse(op.getDims())) {
+      while (int64_t piece = findPiece(tensorType(value).getDimSize(dim))) {
+        RankedTensorType type = tensorType(value);
+        SmallVector<int64_t> shape(type.getShape());
+        shape[dim] /= piece;
+        shape.insert(shape.begin() + dim + 1, piece);
+        value = ReshapeOp::create(
+            builder, op.getLoc(),
+            RankedTensorType::get(shape, type.getElementType()), value);
+        sum(dim + 1);
+      }
+      sum(dim);
+    }
+    op.replaceAllUsesWith(narrow(a, value, op.getResult()));
+    op.erase();
+    ++numSplit;
+  }
+
+  /// Returns the largest divisor of the size up to the maximum number of terms;
+  /// 0 if the size is within the maximum, or has none.
+  int64_t findPiece(int64_t size) const {
+    if (size <= maxTerms)
+      return 0;
+    for (int64_t piece = maxTerms; piece > 1; --piece)
+      if (size % piece == 0)
+        return piece;
+    return 0;
   }
 
   void split(ReduceOp op) {

@@ -66,7 +66,7 @@ RowParts splitRows(Operation *op, function_ref<bool(Value)> isCut) {
 /// no larger than the layer's operands.
 class Chunks {
 public:
-  Chunks(MatmulOp matmul, int64_t minRows);
+  Chunks(MatmulOp matmul, int64_t minRows, int64_t maxParts);
 
   StringRef getProblem() const { return problem; }
   int64_t getParts() const { return parts; }
@@ -101,18 +101,25 @@ private:
 
 } // namespace
 
-Chunks::Chunks(MatmulOp matmul, int64_t minRows) : matmul(matmul.getResult()) {
+Chunks::Chunks(MatmulOp matmul, int64_t minRows, int64_t maxParts)
+    : matmul(matmul.getResult()) {
   follow();
   prune();
   check();
   int64_t rows = countRows(matmul), common = rows;
   for (Value value : cut)
     common = std::gcd(common, countRows(value));
-  for (int64_t count = 2; count <= common; ++count)
-    if (common % count == 0 && rows / count >= minRows)
+  // Each chunk is compiled. Sizes that no count up to the maximum divides
+  // accept a few more chunks.
+  constexpr int64_t tolerance = 4;
+  int64_t limit = std::min(common, tolerance * maxParts);
+  for (int64_t count = 2; count <= limit; ++count)
+    if (common % count == 0 && rows / count >= minRows &&
+        (count <= maxParts || parts == 1))
       parts = count;
   if (problem.empty() && parts == 1)
-    problem = "there are too few rows";
+    problem = rows < 2 * minRows ? "there are too few rows"
+                                 : "no number of chunks divides the rows";
 }
 
 /// Finds all ops that can be computed in chunks.
@@ -356,7 +363,7 @@ private:
 
   void chunk(MatmulOp matmul) {
     auto options = remarkOptions(getArgument(), "ChunkedLoss");
-    Chunks chunks(matmul, minRows);
+    Chunks chunks(matmul, minRows, maxParts);
     if (!chunks.getProblem().empty()) {
       remark::missed(matmul.getLoc(), options)
           << remark::reason("{0}", chunks.getProblem());

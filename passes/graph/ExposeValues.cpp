@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/ingot/analysis/TensorLevel.h"
 #include "dialects/ingot/builders/Builders.h"
 #include "dialects/ingot/ir/Diagnostics.h"
 #include "dialects/ingot/ir/Signature.h"
@@ -26,6 +27,8 @@ struct ExposeValues : ingot::impl::ExposeValuesBase<ExposeValues> {
     func::FuncOp func = getOperation();
     if (func.isDeclaration())
       return;
+    if (failed(verifyTensorLevel(func, getArgument())))
+      return signalPassFailure();
     Signature signature(func);
     ResultList results = ResultList::of(signature);
     Operation *loss = nullptr;

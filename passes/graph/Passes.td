@@ -192,7 +192,9 @@ def ChunkLoss : Pass<"ingot-chunk-loss", "::mlir::func::FuncOp"> {
     nothing is recomputed. The gradient of the weights is the sum of those of the chunks, in order.
 
     The number of chunks follows from the shapes: the largest one that leaves at least `min-rows` rows per chunk, so
-    that the time to read the weights once per chunk is small compared to the matmuls. The pass does not apply where
+    that the time to read the weights once per chunk is small compared to the matmuls, and up to `max-parts`, because
+    each chunk has kernels of its own, which are compiled. Where only larger numbers divide the rows, it is the
+    smallest one up to four times as many. The pass does not apply where
     the accumulated gradients would take as much memory as the logits free, where the logits have other readers, and
     where the gradient depends on the losses of all rows; a remark says so.
 
@@ -217,6 +219,7 @@ def ChunkLoss : Pass<"ingot-chunk-loss", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::ingot::IngotDialect"];
   let options = [
     Option<"minRows", "min-rows", "int64_t", "256", "minimum number of rows of a chunk">,
+    Option<"maxParts", "max-parts", "int64_t", "16", "maximum number of chunks where one divides the rows">,
     Option<"minBytes", "min-bytes", "int64_t", "16 << 20", "minimum number of bytes saved">];
   let statistics = [Statistic<"numChunked", "chunked", "chunked losses">];
 }

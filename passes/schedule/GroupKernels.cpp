@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/ingot/analysis/Shards.h"
+#include "dialects/ingot/analysis/TensorLevel.h"
 #include "dialects/ingot/builders/Builders.h"
 #include "dialects/ingot/support/Remarks.h"
 #include "passes/cost/Cost.h"
@@ -237,6 +238,8 @@ struct GroupKernels : ingot::impl::GroupKernelsBase<GroupKernels> {
     func::FuncOp func = getOperation();
     if (func.isDeclaration())
       return;
+    if (failed(verifyTensorLevel(func, getArgument())))
+      return signalPassFailure();
     std::unique_ptr<const Target> target = Target::of(func);
     const Machine &machine = target->getMachine();
     StepGraph graph(Signature(func), *target);

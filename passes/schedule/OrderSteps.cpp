@@ -3,6 +3,7 @@
 // OrderSteps: reorders operations to reduce peak memory.
 //===----------------------------------------------------------------------===//
 
+#include "dialects/ingot/analysis/TensorLevel.h"
 #include "dialects/ingot/support/Remarks.h"
 #include "dialects/ingot/target/Machine.h"
 #include "passes/schedule/Order.h"
@@ -25,6 +26,8 @@ struct OrderSteps : ingot::impl::OrderStepsBase<OrderSteps> {
     func::FuncOp func = getOperation();
     if (func.isDeclaration() || func->hasAttr(kScheduledAttr))
       return;
+    if (failed(verifyTensorLevel(func, getArgument())))
+      return signalPassFailure();
     StepGraph graph(Signature(func), *Target::of(func));
     SmallVector<unsigned> program = graph.getProgramOrder();
     SmallVector<unsigned> order = improveOrder(graph, program);

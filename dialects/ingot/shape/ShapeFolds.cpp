@@ -167,9 +167,34 @@ OpFoldResult PadOp::fold(FoldAdaptor adaptor) {
                    Placement{adaptor.getOperand(), base, steps});
 }
 
+/// Returns the tensor of which the values are all parts along `dim`, in order;
+/// null if there is none.
+static Value wholeOfParts(ValueRange parts, int64_t dim) {
+  Value whole;
+  int64_t end = 0;
+  for (Value part : parts) {
+    auto slice = part.getDefiningOp<SliceOp>();
+    if (!slice || (whole && slice.getOperand() != whole))
+      return {};
+    whole = slice.getOperand();
+    ArrayRef<int64_t> shape = tensorType(whole).getShape();
+    for (auto [d, size] : llvm::enumerate(shape)) {
+      bool isCut = static_cast<int64_t>(d) == dim;
+      if (slice.getStrides()[d] != 1 ||
+          slice.getStarts()[d] != (isCut ? end : 0) ||
+          (!isCut && slice.getLimits()[d] != size))
+        return {};
+    }
+    end = slice.getLimits()[dim];
+  }
+  return whole && end == tensorType(whole).getDimSize(dim) ? whole : Value();
+}
+
 OpFoldResult ConcatOp::fold(FoldAdaptor adaptor) {
   if (getInputs().size() == 1)
     return getInputs().front();
+  if (Value whole = wholeOfParts(getInputs(), getDim()))
+    return whole;
   RankedTensorType to = tensorType(getResult());
   SmallVector<int64_t> steps = rowMajorSteps(to.getShape());
   SmallVector<Placement> placements;

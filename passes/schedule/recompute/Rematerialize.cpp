@@ -165,23 +165,20 @@ private:
   /// whether anything moved.
   static bool hastenLoss(const StepGraph &graph, unsigned loss) {
     ArrayRef<StepGraph::Node> nodes = graph.getNodes();
-    ArrayRef<StepGraph::Buffer> buffers = graph.getBuffers();
     llvm::BitVector isForLoss(nodes.size());
     isForLoss.set(loss);
     unsigned last = loss;
+    auto comesBeforeLoss = [&](unsigned next) { return isForLoss[next]; };
+    auto isKept = [&](unsigned buffer) {
+      return graph.getBuffers()[buffer].isKept;
+    };
+    // Dependences, not buffers: sums over micro-batches are in states.
     for (unsigned i = loss; i-- > 0;) {
-      auto isRead = [&](unsigned buffer) {
-        return llvm::any_of(buffers[buffer].readers,
-                            [&](unsigned reader) { return isForLoss[reader]; });
-      };
-      auto isReadAlone = [&](unsigned buffer) {
-        return !buffers[buffer].isKept &&
-               llvm::all_of(buffers[buffer].readers,
-                            [&](unsigned reader) { return isForLoss[reader]; });
-      };
-      if (!llvm::any_of(nodes[i].writes, isRead))
+      const StepGraph::Node &node = nodes[i];
+      if (!llvm::any_of(node.successors, comesBeforeLoss))
         continue;
-      if (!nodes[i].writesState && llvm::all_of(nodes[i].writes, isReadAlone))
+      if (!node.writesState && !llvm::any_of(node.writes, isKept) &&
+          llvm::all_of(node.successors, comesBeforeLoss))
         isForLoss.set(i);
       else if (last == loss)
         last = i;

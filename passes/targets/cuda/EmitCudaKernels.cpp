@@ -65,15 +65,20 @@ struct EmitCudaKernels : ingot::impl::EmitCudaKernelsBase<EmitCudaKernels> {
     for (auto step : module.getOps<exec::StepOp>()) {
       auto lowered = messages.lower(step);
       step.walk([&](exec::LaunchOp launch) {
-        lowered = success(
-            succeeded(lowerLaunch(
-                launch,
-                kernels.find(launch.getKernelAttr().getAttr())->second)) &&
-            succeeded(lowered));
+        auto kernel = kernels.find(launch.getKernelAttr().getAttr());
+        if (kernel == kernels.end())
+          lowered = launch.emitOpError(
+              "launches a kernel that is not an 'exec.kernel' any more");
+        else if (failed(lowerLaunch(launch, kernel->second)))
+          lowered = failure();
       });
       step.walk([&](exec::MatmulEpilogueOp product) {
-        auto find = [&](FlatSymbolRefAttr name) {
-          return name ? &kernels.find(name.getAttr())->second : nullptr;
+        auto find = [&](FlatSymbolRefAttr name) -> DeviceKernel * {
+          auto kernel = name ? kernels.find(name.getAttr()) : kernels.end();
+          if (name && kernel == kernels.end())
+            lowered = product.emitOpError("has an epilogue that is not an "
+                                          "'exec.kernel' any more");
+          return kernel == kernels.end() ? nullptr : &kernel->second;
         };
         lowered = success(
             succeeded(lowerProduct(product, find(product.getKernelAttr()),

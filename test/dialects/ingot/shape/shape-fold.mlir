@@ -127,3 +127,16 @@ func.func @gathers() -> tensor<2x3xi64> {
   %0 = ingot.gather %c[%i] dim = 1 : (tensor<2x2xi64>, tensor<3xi32>) -> tensor<2x3xi64>
   return %0 : tensor<2x3xi64>
 }
+
+// All parts of a tensor, in order, are the tensor; others are not.
+// CHECK-LABEL: func.func @parts(
+// CHECK-SAME:    %[[X:.*]]: tensor<2x3xf32>
+func.func @parts(%x: tensor<2x3xf32>) -> (tensor<2x3xf32>, tensor<2x3xf32>) {
+  %a = ingot.slice %x starts = [0, 0] limits = [2, 1] strides = [1, 1] : (tensor<2x3xf32>) -> tensor<2x1xf32>
+  %b = ingot.slice %x starts = [0, 1] limits = [2, 3] strides = [1, 1] : (tensor<2x3xf32>) -> tensor<2x2xf32>
+  %0 = ingot.concat %a, %b dim = 1 : (tensor<2x1xf32>, tensor<2x2xf32>) -> tensor<2x3xf32>
+  // CHECK: %[[SWAPPED:.*]] = ingot.concat
+  %1 = ingot.concat %b, %a dim = 1 : (tensor<2x2xf32>, tensor<2x1xf32>) -> tensor<2x3xf32>
+  // CHECK: return %[[X]], %[[SWAPPED]]
+  return %0, %1 : tensor<2x3xf32>, tensor<2x3xf32>
+}

@@ -71,6 +71,21 @@ def budget_monotone(ingot):
         check(peaks == sorted(peaks, reverse=True), f"{model.name}: a smaller budget peaks higher: {peaks}")
 
 
+@case("budget-ranks")
+def budget_ranks(ingot):
+    """Ranks and micro-batches, alone and together, leave the budget as much to recompute, with the same bits."""
+    _, data = trainer_and_data(ingot)
+    for extra in (["--data-parallel"], ["--data-parallel", "--grad-accumulation", "2"]):
+        flags = [*FLAGS, *extra]
+        free = ingot.compile(MODEL, *flags)
+        plan = inspect(ingot, free)
+        budget = plan["peak_bytes"] - plan["activation_bytes"] * 0.4
+        trainer = ingot.compile(MODEL, *flags, "--memory-budget", "60%")
+        peak = inspect(ingot, trainer)["peak_bytes"]
+        check(peak <= budget, f"{extra}: peak {peak}, allowed {budget}")
+        check(losses(ingot, trainer, data) == losses(ingot, free, data), f"{extra}: other losses")
+
+
 @case("check-memory")
 def check_memory(ingot):
     """No kernel writes, and none reads, where nothing lives."""

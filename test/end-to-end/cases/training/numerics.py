@@ -2,6 +2,7 @@
 """Trained numbers against PyTorch's, and compiled code against itself."""
 
 import numpy as np
+import onnx
 import onnxruntime
 from harness import GOLDENS, case, check, check_close, check_relative, golden, initializers
 
@@ -122,3 +123,22 @@ def optimizers_differ(ingot):
         seen[optimizer] = tuple(s["loss"] for s in steps)
         check(steps[-1]["lr"] == 0.05, f"{optimizer}: logged rate {steps[-1]['lr']}")
     check(len(set(seen.values())) == len(seen), "two optimizers give the same losses")
+
+
+@case("long-sums")
+def long_sums(ingot):
+    """Without vectors of partial sums, a mean over four million elements is accurate as well."""
+    rows = 4_000_000
+    weight = onnx.numpy_helper.from_array(np.full((1, 1), 0.5, np.float32), "w")
+    shapes = [onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, ["N", 1]) for name in "xy"]
+    product = onnx.helper.make_node("MatMul", ["x", "w"], ["y"])
+    graph = onnx.helper.make_graph([product], "line", shapes[:1], shapes[1:], [weight])
+    path = ingot.path("line.onnx")
+    onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 18)], ir_version=9), path)
+    x = np.random.default_rng(0).uniform(1, 2, (rows, 1)).astype(np.float32)
+    data = ingot.path("line.npz")
+    np.savez(data, x=x, labels=np.zeros_like(x))
+    want = np.mean((0.5 * x.astype(np.float64)) ** 2)
+    trainer = ingot.compile(path, "--loss", "mse", "--batch", str(rows), "-O0")
+    steps, _ = ingot.train(trainer, "--data", data, "--no-shuffle", "--steps", "1")
+    check_relative("loss", [steps[0]["loss"]], [want], 2e-6)

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""growth.py [FAMILY...]: how the time of ingotc grows with the size of a model, by op family (families.py).
+
+Each family is compiled at four sizes, every one twice as large as the one before. No doubling may take more than
+--limit times the time. Times are user seconds of the compiler, the least of --repeats runs, so that other load on
+the machine matters little.
+"""
+
+import argparse
+import os
+import pathlib
+import resource
+import subprocess
+import sys
+import tempfile
+
+import families
+import onnx
+
+DOUBLINGS = 3
+# Below this a doubling is lost in the time to start the compiler.
+LEAST_SECONDS = 0.1
+
+
+def seconds(command, limit):
+    """User seconds of the command; fails if it fails or takes too long."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    subprocess.run(command, check=True, timeout=limit, capture_output=True)
+    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
+
+
+def measure(family, size, options, folder):
+    path = folder / "model.onnx"
+    onnx.save(family(size), path)
+    is_loss = family is families.loss_rows
+    command = [os.path.join(options.bin, "ingotc"), path, "-o", folder / "trainer", "--weights", "none"]
+    command += ["--batch", str(4096 * size if is_loss else 4)]
+    command += ["--loss", "cross-entropy" if is_loss else "mse", *options.flags.split()]
+    return min(seconds(command, options.timeout) for _ in range(options.repeats))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    names = {family.__name__: family for family in families.FAMILIES}
+    parser.add_argument("families", nargs="*", default=list(names), metavar="FAMILY", help="all unless given")
+    parser.add_argument("--bin", default="build/release/bin")
+    parser.add_argument("--limit", type=float, default=2.5)
+    parser.add_argument("--repeats", type=int, default=2)
+    parser.add_argument("--timeout", type=float, default=120)
+    parser.add_argument("--divide", type=int, default=1, help="sizes are divided by this: a short run")
+    parser.add_argument("--flags", default="", help="more options of ingotc")
+    options = parser.parse_args()
+
+    failed = 0
+    print(f"{'family':16}" + "".join(f"{f'{1 << i}x':>9}" for i in range(DOUBLINGS + 1)) + f"{'growth':>8}  first size")
+    with tempfile.TemporaryDirectory() as directory:
+        for name in options.families:
+            family = names[name]
+            first = max(1, families.FAMILIES[family] // options.divide)
+            times, failure = [], ""
+            for doubling in range(DOUBLINGS + 1):
+                try:
+                    times.append(measure(family, first << doubling, options, pathlib.Path(directory)))
+                except subprocess.TimeoutExpired:
+                    failure = f"more than {options.timeout} s"
+                    break
+                except subprocess.CalledProcessError as error:
+                    failure = f"exit {error.returncode}: {error.stderr.decode(errors='replace').strip()[:200]}"
+                    break
+            growth = max((b / max(a, LEAST_SECONDS) for a, b in zip(times, times[1:])), default=0)
+            is_fine = not failure and growth <= options.limit
+            failed += not is_fine
+            line = f"{name:16}" + "".join(f"{t:9.2f}" for t in times).ljust(9 * (DOUBLINGS + 1)) + f"{growth:8.2f}"
+            print(f"{line}  {first} {'' if is_fine else 'FAIL'} {failure}".rstrip(), flush=True)
+    print(f"{len(options.families) - failed} of {len(options.families)} fine")
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()
