@@ -1,210 +1,184 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where trainers do not write, and what becomes of a run whose outputs fail."""
+"""What the compiler and its tools may write: nothing that they read, nothing that is not a file, nothing by half."""
 
 import os
-import re
-import resource
 import shutil
 import subprocess
-import time
 
 import numpy as np
-from harness import QUIET, case, check, golden
+import onnx
+from harness import DIGITS, ROOT, Skip, case, check, golden
 
 G = golden("multilabel")
-FLAGS = [*G.compile_flags("adamw"), "--data-parallel"]
-INPUTS = {"--data", "--eval-data", "--init", "--resume"}
-OUTPUTS = {"--log", "--save", "--export", "--predict", "--profile", "--comm-record"}
-# Options without which others are wrong usage.
-NEEDS = {"--predict": ["--eval-data", G.data]}
+FLAGS = G.compile_flags("adamw")
 
 
-def trainer_of(ingot):
-    return ingot.compile(G.model, *FLAGS)
+def model_in(ingot, name="m.onnx"):
+    """A copy of the model, in a folder of its own."""
+    path = ingot.path(name)
+    shutil.copy(G.model, path)
+    return path
 
 
-def copy_data(ingot):
-    return shutil.copy2(G.data, ingot.path("data.npz"))
+def contents(folder):
+    return {p.name: p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
 
 
-@case("outputs-are-known")
-def known(ingot):
-    """The options of this file are all that take a path."""
-    text = ingot.succeed([trainer_of(ingot), "--help"]).out
-    found = set(re.findall(r"(--[a-z-]+) (?:FILE|DIR|PREFIX)", text))
-    check(found == INPUTS | OUTPUTS, f"not tested here: {found ^ (INPUTS | OUTPUTS)}")
+def refused(ingot, folder, command, *words):
+    """An error of usage that changes nothing in the folder."""
+    before = contents(folder)
+    ingot.check_error(command, 2, *words)
+    check(contents(folder) == before, f"{command}: changed the folder")
 
 
-def obstacles(folder, data):
-    """What stands where an output should go, with a word of the message."""
-    (folder / "link").symlink_to(data)
-    os.link(data, folder / "hard")
-    (folder / "folder").mkdir()
-    os.mkfifo(folder / "fifo")
-    found = {
-        data: "an input, that of --data",
-        folder / "link": "an input, that of --data",
-        folder / "hard": "an input, that of --data",
-        data.parent / ".." / data.parent.name / data.name: "an input, that of --data",
-        folder / "folder": "is a directory",
-        folder / "fifo": "is a FIFO",
-        "": "is empty",
-    }
-    if os.geteuid() == 0:
-        # A null device of its own, in case it is replaced.
-        os.mknod(folder / "null", 0o666 | 0o020000, os.makedev(1, 3))
-        (folder / "null-link").symlink_to("null")
-        found |= {folder / "null": "is a device", folder / "null-link": "is a device"}
-    return found
+@case("output-is-an-input")
+def output_is_an_input(ingot):
+    model = model_in(ingot)
+    folder = model.parent
+    machine = folder / "machine.json"
+    machine.write_text('{"threads": 2}')
+    link, trainer = folder / "link", folder / "t"
+    link.symlink_to("m.onnx")
+    (folder / "x").mkdir()
+    for output in (model, link, folder / "x" / ".." / "m.onnx"):
+        refused(ingot, folder, ingot.ingotc(model, *FLAGS, "-o", output), "-o", "is an input")
+    for option in ("--report", "--remarks"):
+        refused(ingot, folder, ingot.ingotc(model, *FLAGS, "-o", trainer, option, model), option, "is an input")
+        command = ingot.ingotc(model, *FLAGS, "-o", trainer, "--machine", machine, option, machine)
+        refused(ingot, folder, command, option, "is an input")
+        refused(ingot, folder, ingot.ingotc(model, *FLAGS, "-o", trainer, option, trainer), option, "-o writes")
+    command = ingot.ingotc(model, *FLAGS, "-o", trainer, "--report", folder / "r", "--remarks", folder / "r")
+    refused(ingot, folder, command, "--remarks", "--report")
 
 
-@case("outputs-refused")
-def refused(ingot):
-    """Before the first step, and without touching what is there."""
-    trainer = trainer_of(ingot)
-    for option in sorted(OUTPUTS):
-        data = copy_data(ingot)
-        folder = ingot.path("outputs").parent
-        content, found = data.read_bytes(), obstacles(folder, data)
-        found[trainer] = "an input, that of the trainer"
-        base = [trainer, "--data", data, "--steps", "1", *NEEDS.get(option, [])]
-        for path, words in found.items():
-            given = path
-            if option == "--save":
-                words = {"is a directory": None, "is empty": words}.get(words, "is not a directory")
-            if option == "--comm-record" and path:
-                # The name of rank 0's file.
-                given, at = folder / "record", folder / "record.0.jsonl"
-                at.unlink(missing_ok=True)
-                at.symlink_to(path)
-            if words is None:
-                continue
-            before = os.lstat(path) if path else None
-            ingot.check_error([*base, option, given], 2, option, words)
-            after = os.lstat(path) if path else None
-            same = not path or (before.st_ino, before.st_mode, before.st_size) == (
-                after.st_ino,
-                after.st_mode,
-                after.st_size,
-            )
-            check(same, f"{option} {path}: touched")
-        check(data.read_bytes() == content, f"{option}: the data changed")
-
-
-@case("outputs-differ")
-def differ(ingot):
-    """No two options write one file, whatever they call it."""
-    trainer, data = trainer_of(ingot), copy_data(ingot)
-    files = sorted(OUTPUTS - {"--save", "--comm-record"})
-    folder = ingot.path("z").parent
-    base = [trainer, "--data", data, "--eval-data", G.data, "--steps", "1"]
-    for first in files:
-        for second in files:
-            if first < second:
-                ingot.check_error([*base, first, folder / "z", second, f"{folder}/./z"], 2, "'")
-    for name in ("latest", "step-3"):
-        ingot.check_error([*base, "--save", folder / "s", "--log", folder / "s" / name], 2, "--log", "--save")
-    check(not list(folder.iterdir()), "something was written")
-
-
-def start(command, **kwargs):
-    return subprocess.Popen(
-        [str(word) for word in command], text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, **QUIET}, **kwargs,
-    )  # fmt: skip
-
-
-def check_ends(process, *words):
-    """It fails at its end: one error with these words, one hint."""
-    _, err = process.communicate(timeout=120)
-    lines = err.strip().splitlines()
-    check(process.returncode == 1, f"exit {process.returncode}: {err}")
-    check(lines[-2].startswith("error: ") and lines[-1].startswith("hint: "), err)
-    for word in words:
-        check(word in lines[-2], f"{word!r} is not in {lines[-2]!r}")
-    check(any(line.startswith("warning: ") for line in lines[:-2]), f"no warning while it ran: {err}")
-
-
-@case("save-folder-vanishes")
-def vanishes(ingot):
-    """The run goes on without checkpoints, and exports."""
-    trainer, folder, log = trainer_of(ingot), ingot.path("save"), ingot.path("log.jsonl")
-    out = ingot.path("out.onnx")
-    process = start(
-        [
-            trainer,
-            "--data",
-            G.data,
-            "--steps",
-            "1500",
-            "--save",
-            folder,
-            "--save-every",
-            "1",
-            "--export",
-            out,
-            "--log",
-            log,
-        ]
+@case("output-is-the-weights")
+def output_is_the_weights(ingot):
+    """Files with external data are inputs too, and what lies beside a model is not touched."""
+    path = ingot.path("model.onnx")
+    onnx.save(
+        onnx.load(DIGITS / "digits.onnx"), path, save_as_external_data=True, location="model.data", size_threshold=64
     )
-    end = time.monotonic() + 60
-    while not (folder / "latest").exists() and time.monotonic() < end:
-        time.sleep(0.01)
-    gone = folder.with_name("gone")
-    folder.rename(gone)
-    folder.write_text("a file")
-    check_ends(process, str(folder))
-    check(out.exists() and folder.read_text() == "a file", "no export")
-    check(len(log.read_text().splitlines()) == 1500, "the log is not whole")
+    weights = path.with_suffix(".data")
+    folder, flags = path.parent, ["--loss", "cross-entropy", "--batch", "4"]
+    for options in (
+        ["-o", weights],
+        ["-o", folder / "t", "--remarks", weights],
+        ["-o", folder / "t", "--report", weights],
+    ):
+        refused(ingot, folder, ingot.ingotc(path, *flags, *options), "is an input")
+    # A checkpoint that is named as a sidecar would be.
+    other = folder / "model.safetensors"
+    other.write_bytes(b"weights of another program")
+    ingot.succeed(ingot.ingotc(path, *flags, "-o", folder / "model"))
+    check(other.read_bytes() == b"weights of another program", "model.safetensors was replaced")
+    names = sorted(p.name for p in folder.iterdir())
+    check(names == ["model", "model.data", "model.libs", "model.onnx", "model.safetensors"], f"there are {names}")
+    # The folder of libraries may hold something else.
+    inside = folder / "t.libs" / "m.onnx"
+    inside.parent.mkdir()
+    shutil.copy(G.model, inside)
+    for _ in range(2):
+        ingot.succeed(ingot.ingotc(inside, *FLAGS, "-o", folder / "t"))
+    check(inside.read_bytes() == G.model.read_bytes(), "a file in t.libs was removed")
 
 
-@case("log-does-not-fit")
-def log_does_not_fit(ingot):
-    """Neither the checkpoint nor the export goes with it, and its lines are whole."""
-    trainer, folder, log = trainer_of(ingot), ingot.path("save"), ingot.path("log.jsonl")
-    out = ingot.path("out.onnx")
-    process = start(
-        [trainer, "--data", G.data, "--steps", "1000", "--save", folder, "--export", out, "--log", log],
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (40000, 40000)),
-    )
-    check_ends(process, "log.jsonl", "File too large")
-    check(out.exists() and (folder / "step-1000").is_dir(), "no export or no checkpoint")
-    text = log.read_text()
-    check(text.endswith("}\n") and 100 < len(text.splitlines()) < 1000, f"log of {len(text)} bytes")
+@case("output-is-no-file")
+def output_is_no_file(ingot):
+    """Replacing /dev/null would break the machine, as root."""
+    if os.geteuid() == 0 and not os.path.exists("/dev/null"):
+        raise Skip("there is no /dev/null")
+    pipe = ingot.path("pipe")
+    os.mkfifo(pipe)
+    device = os.stat("/dev/null").st_rdev
+    for path, kind in (("/dev/null", "a device"), (pipe, "a FIFO"), (pipe.parent, "a directory")):
+        for options in (
+            ["-o", path],
+            ["-o", ingot.path("t"), "--report", path],
+            ["-o", ingot.path("t"), "--remarks", path],
+        ):
+            ingot.check_error(ingot.ingotc(G.model, *FLAGS, *options), 2, options[-2], kind, timeout=60)
+    for emit in ("mlir", "llvm", "obj"):
+        ingot.check_error(ingot.ingotc(G.model, *FLAGS, "-o", "/dev/null", "--emit", emit), 2, "-o", "a device")
+    check(os.stat("/dev/null").st_rdev == device, "/dev/null is another file")
 
 
-@case("unwritable-save-is-early")
-def early(ingot):
-    """A folder that cannot be made fails before the first step, with the system's reason."""
-    trainer, data = trainer_of(ingot), copy_data(ingot)
-    log = ingot.path("log.jsonl")
-    base = [trainer, "--data", data, "--steps", "3", "--log", log]
-    ingot.check_error([*base, "--save", data / "below"], 1, "Not a directory")
-    check(not log.exists(), "it has trained")
-    if os.geteuid() == 0 and shutil.which("unshare"):
-        script = 'mount -t tmpfs -o ro none "$0" && exec "$@"'
-        read_only = ingot.path("read-only")
-        read_only.mkdir()
-        command = ["unshare", "-m", "bash", "-c", script, read_only, *base]
-        if ingot.run(["unshare", "-m", "true"]).status == 0:
-            for option, name in (("--save", "save"), ("--export", "out.onnx")):
-                ingot.check_error([*command, option, read_only / name], 1, "Read-only file system")
+@case("outputs-of-tools")
+def outputs_of_tools(ingot):
+    """ingot-eval, ingot-opt and ingot-reduce."""
+    model = model_in(ingot)
+    folder, inputs = model.parent, model.parent / "x.npz"
+    with np.load(G.data) as data:
+        np.savez(inputs, x=data["x"][:4])
+    evaluate = [ingot.bin / "ingot-eval", model, "--batch", "4", "--inputs", inputs]
+    refused(ingot, folder, [*evaluate, "--outputs", inputs], "--outputs", "is an input")
+    refused(ingot, folder, [*evaluate, "--outputs", model], "--outputs", "is an input")
+    refused(ingot, folder, [*evaluate, "--state-out", "/dev/null"], "--state-out", "a device")
+    refused(ingot, folder, [*evaluate, "--outputs", folder / "o", "--state-out", folder / "o"], "--state-out")
+    refused(ingot, folder, [ingot.bin / "ingot-opt", model, "--batch", "4", "-o", model], "-o", "is an input")
+    module = folder / "m.mlir"
+    module.write_text("module {}\n")
+    refused(ingot, folder, [ingot.bin / "ingot-opt", module, "-o", module], "-o", "is an input")
+    ingot.succeed([ingot.bin / "ingot-opt", model, "--batch", "4", "-o", "/dev/null"])
+    tree = "-reduction-tree=traversal-mode=0 test=/bin/false"
+    if (ingot.bin / "ingot-reduce").exists():
+        refused(ingot, folder, [ingot.bin / "ingot-reduce", module, tree, "-o", module], "-o", "is an input")
+    for path, words in ((folder, "is a folder"), (folder / "absent.mlir", "no such file"), ("/dev/null", "regular")):
+        ingot.check_error([ingot.bin / "ingot-eval", path], 3, words)
 
 
-@case("predictions-of-a-failed-export")
-def predictions(ingot):
-    """What comes after an output that fails is written all the same."""
-    trainer, folder = trainer_of(ingot), ingot.path("gone").parent / "gone"
-    folder.mkdir()
-    predicted, log = ingot.path("p.npz"), ingot.path("log.jsonl")
-    process = start(
-        [trainer, "--data", G.data, "--eval-data", G.data, "--steps", "1500", "--export", folder / "out.onnx",
-         "--predict", predicted, "--log", log]
-    )  # fmt: skip
-    end = time.monotonic() + 60
-    while not log.exists() and time.monotonic() < end:
-        time.sleep(0.01)
-    folder.rmdir()
-    check_ends(process, "out.onnx", "No such file")
-    with np.load(predicted) as arrays:
-        check(len(arrays.files) == 1, "no predictions")
+def with_small_disk(command, size):
+    """The result of the command where `small` is a disk of few bytes, or of none to write."""
+    mount = f"mount -t tmpfs -o {size} none small"
+    script = f'mkdir -p small && {mount} && "$@"; status=$?; ls -A small >left; exit $status'
+    return ["unshare", "-m", "bash", "-c", script, "bash", *command]
+
+
+@case("outputs-on-a-full-disk")
+def full_disk(ingot):
+    """Errors with hints, no signals, and no parts of files."""
+    if subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode != 0:
+        raise Skip("cannot mount file systems here")
+    trainer = ingot.path("t")
+    cases = [
+        ("size=200k", ["-o", "small/t"], "small/t"),
+        ("size=4k", ["-o", trainer, "--remarks", "small/r.yaml"], ""),
+        ("size=4k", ["-o", trainer, "--report", "small/r.html"], "small/r.html"),
+        ("size=64k", ["-o", trainer, "--dump-passes", "small"], "--dump-passes"),
+        ("size=4k", ["-o", "small/t", "--emit", "llvm"], "small/t"),
+        ("ro", ["-o", "small/t"], "small/t: "),
+        ("ro", ["-o", trainer, "--remarks", "small/r"], "small/r: "),
+        ("ro", ["-o", trainer, "--dump-passes", "small/d"], "small/d: "),
+    ]
+    model = DIGITS / "digits.onnx"
+    for size, options, word in cases:
+        command = ingot.ingotc(model, "--loss", "cross-entropy", "--batch", "4", *options)
+        error = ingot.check_error(with_small_disk([str(word) for word in command], size), 1, word).err
+        check("LLVM ERROR" not in error and "Bus error" not in error, error)
+        check("Read-only" in error or size != "ro", error)
+        left = (ingot.scratch / "left").read_text().split()
+        check(not left or "--dump-passes" in options or "--remarks" in options, f"{options}: left {left}")
+
+
+@case("failed-compile-leaves-nothing")
+def failed_compile(ingot):
+    """Not even the weights that an executable would get, nor does it touch those of an earlier trainer."""
+    trainer = ingot.path("t")
+    sidecar = trainer.with_name("t.safetensors")
+    tree = ingot.path("tree")
+    shutil.copytree(ROOT / "docs/examples/digits", tree)
+    command = ingot.ingotc(G.model, *FLAGS, "--weights", "sidecar", "-o", trainer)
+    ingot.succeed(command)
+    earlier = sidecar.read_bytes()
+    env = {"PATH": "/nowhere"}
+    if not (ingot.bin / "ld.lld").exists():
+        ingot.check_error([*command, "--freeze", "fc1.weight"], 1, "ld.lld", env=env)
+        check(sidecar.read_bytes() == earlier, "the weights of the earlier trainer were replaced")
+        names = sorted(p.name for p in trainer.parent.iterdir())
+        check(names == ["t", "t.libs", "t.safetensors"], f"there are {names}")
+
+
+@case("arch-without-64-bits")
+def arch(ingot):
+    for name in ("i386", "pentium4", "nothing"):
+        ingot.check_error(ingot.ingotc(G.model, *FLAGS, "--arch", name, "-o", ingot.path("t")), 2, "--arch", name)
+    ingot.succeed(ingot.ingotc(G.model, *FLAGS, "--arch", "x86-64-v2", "-o", ingot.path("t")))
