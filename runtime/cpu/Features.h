@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// Whether this CPU has the features that a module was compiled for.
+// What the CPU can do: whether it has the features that a module was compiled
+// for, and which build of a kernel it runs. The environment variable
+// INGOT_MAX_ISA hides what a level (abi::CpuLevel) does not have.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef INGOT_RUNTIME_CPU_FEATURES_H
 #define INGOT_RUNTIME_CPU_FEATURES_H
+
+#include "runtime/abi/Processor.h"
 
 #include <string>
 #include <vector>
@@ -14,10 +18,33 @@
 namespace ingot::runtime {
 
 /// Returns those of `features` (LLVM's names) that this CPU or its operating
-/// system lacks. Unknown names count as present, so that the names of a newer
-/// compiler do not stop a trainer.
+/// system lacks, that INGOT_MAX_ISA hides, or that are unknown here. Throws
+/// Error if INGOT_MAX_ISA names no level.
 std::vector<std::string>
 findMissingFeatures(const std::vector<std::string> &features);
+
+/// Returns the level above which INGOT_MAX_ISA hides features; the last one if
+/// it is not set.
+abi::CpuLevel getMaxCpuLevel();
+
+/// Returns the highest level all of whose features this CPU has. The last
+/// level is that of CPUs with tile registers for bf16 (AMX).
+abi::CpuLevel getCpuLevel();
+
+/// The builds of a kernel for vector units, which differ in the width of a
+/// vector: any CPU (four lanes), AVX2 with FMA and F16C (eight), AVX-512
+/// (sixteen).
+template <typename Kernels> struct VectorBuilds {
+  const Kernels &baseline, &avx2, &avx512;
+
+  /// The widest build that this CPU runs.
+  const Kernels &get() const {
+    abi::CpuLevel level = getCpuLevel();
+    return level >= abi::CpuLevel::V4   ? avx512
+           : level >= abi::CpuLevel::V3 ? avx2
+                                        : baseline;
+  }
+};
 
 } // namespace ingot::runtime
 

@@ -56,24 +56,40 @@ static void convertAll(const From *from, To *to, int64_t count) {
     to[i] = convert(from[i]);
 }
 
+/// One build of a conversion.
+template <typename From, typename To> struct Conversion {
+  void (*run)(const From *from, To *to, int64_t count);
+};
+
 #ifdef __x86_64__
 template <auto convert, typename From, typename To>
+__attribute__((target("avx2,f16c"))) static void
+convertAllAvx2(const From *from, To *to, int64_t count) {
+  for (int64_t i = 0; i < count; ++i)
+    to[i] = convert(from[i]);
+}
+
+template <auto convert, typename From, typename To>
 __attribute__((target("avx512f"))) static void
-convertAllWide(const From *from, To *to, int64_t count) {
+convertAllAvx512(const From *from, To *to, int64_t count) {
   for (int64_t i = 0; i < count; ++i)
     to[i] = convert(from[i]);
 }
 #endif
 
-/// Converts with AVX-512 where the CPU has it.
+/// Converts with the widest vectors that the CPU has.
 template <auto convert, typename From, typename To>
 static void convertBest(const From *from, To *to, int64_t count) {
 #ifdef __x86_64__
-  static const bool isWide = findMissingFeatures({"avx512f"}).empty();
-  if (isWide)
-    return convertAllWide<convert>(from, to, count);
-#endif
+  using Build = Conversion<From, To>;
+  static const Build baseline = {convertAll<convert, From, To>},
+                     avx2 = {convertAllAvx2<convert, From, To>},
+                     avx512 = {convertAllAvx512<convert, From, To>};
+  static const Build &best = VectorBuilds<Build>{baseline, avx2, avx512}.get();
+  return best.run(from, to, count);
+#else
   convertAll<convert>(from, to, count);
+#endif
 }
 
 void ingot::runtime::widenToF32(const void *from, int32_t type, float *to,

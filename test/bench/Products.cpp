@@ -138,7 +138,7 @@ int main(int argc, char **argv) {
                              : "this processor lacks the units");
     return 2;
   }
-  dnnl::engine engine(dnnl::engine::kind::cpu, 0);
+  dnnl::engine engine = getDnnlEngine();
   dnnl::stream stream(engine);
   std::printf("%6s %6s %6s %9s %9s %9s %6s\n", "m", "n", "k", "", "ingot",
               "oneDNN", "ratio");

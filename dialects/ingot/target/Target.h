@@ -96,10 +96,11 @@ struct DeviceCode {
   std::string text;
 };
 
-/// A CPU by LLVM's name, with its features without sign.
+/// A CPU by LLVM's name, with the features that code may use, without sign, and
+/// those of the named CPU that it may not use.
 struct HostProcessor {
   std::string cpu;
-  std::vector<std::string> features;
+  std::vector<std::string> features, disabled;
 };
 
 class Target {

@@ -21,9 +21,9 @@ using namespace ingot;
 
 llvm::Expected<std::unique_ptr<Target>>
 CpuTarget::create(const TargetSpec &spec, const Machine &machine) {
-  if (!spec.arch.empty() && spec.arch != "native")
-    if (auto host = findProcessor(spec.arch); !host)
-      return host.takeError();
+  if (auto host = findProcessor(spec.arch.empty() ? "native" : spec.arch);
+      !host)
+    return host.takeError();
   if (spec.math != MathMode::Exact)
     return llvm::createStringError("a CPU has no TF32");
   return std::unique_ptr<Target>(new CpuTarget(spec, machine));

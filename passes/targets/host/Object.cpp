@@ -5,6 +5,7 @@
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "runtime/abi/Processor.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/MCSubtargetInfo.h"
@@ -13,6 +14,8 @@
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/Host.h"
+
+#include <cstdlib>
 
 using namespace mlir;
 using namespace ingot;
@@ -33,44 +36,91 @@ static llvm::Expected<const llvm::Target *> hostTarget() {
   return target;
 }
 
-static HostProcessor describeHost() {
-  HostProcessor target;
-  target.cpu = llvm::sys::getHostCPUName();
-  for (auto &feature : llvm::sys::getHostCPUFeatures())
-    if (feature.second)
-      target.features.push_back(feature.first().str());
-  llvm::sort(target.features);
-  return target;
-}
-
-llvm::Expected<HostProcessor> ingot::findProcessor(llvm::StringRef name) {
-  if (name == "native")
-    return describeHost();
+/// The names of the instructions that LLVM assumes for a CPU, without what only
+/// tunes code for it.
+static llvm::Expected<std::vector<std::string>>
+listInstructions(llvm::StringRef cpu) {
   auto target = hostTarget();
   if (!target)
     return target.takeError();
   llvm::Triple triple(llvm::sys::getDefaultTargetTriple());
   std::unique_ptr<llvm::MCSubtargetInfo> info(
       (*target)->createMCSubtargetInfo(triple, "", ""));
-  if (!info->isCPUStringValid(name))
-    return llvm::createStringError("no CPU is named '" + name + "'");
-  HostProcessor result;
-  result.cpu = name.str();
-  info.reset((*target)->createMCSubtargetInfo(triple, name, ""));
+  if (!info->isCPUStringValid(cpu))
+    return llvm::createStringError("no CPU is named '" + cpu + "'");
+  info.reset((*target)->createMCSubtargetInfo(triple, cpu, ""));
   // LLVM aborts when it is asked for 64-bit code for these.
   if (triple.isX86() && !info->checkFeatures("+64bit"))
-    return llvm::createStringError("'" + name + "' is not a 64-bit CPU");
+    return llvm::createStringError("'" + cpu + "' is not a 64-bit CPU");
+  std::vector<std::string> names;
   for (const llvm::SubtargetFeatureKV &feature :
-       info->getAllProcessorFeatures())
+       info->getAllProcessorFeatures()) {
+    llvm::StringRef text = feature.Desc;
     if (info->getFeatureBits().test(feature.Value) &&
-        !StringRef(feature.Key).starts_with("tuning-") &&
-        StringRef(feature.Desc).starts_with("Enable"))
-      result.features.push_back(feature.Key);
+        (text.starts_with("Enable") || text.starts_with("Support") ||
+         ingot::abi::findCpuFeature(feature.Key)))
+      names.push_back(feature.Key);
+  }
+  return names;
+}
+
+/// The level that INGOT_MAX_ISA names; the highest one without it.
+static llvm::Expected<ingot::abi::CpuLevel> getMaxLevel() {
+  const char *name = std::getenv(ingot::abi::kMaxIsaVariable);
+  if (!name || !*name)
+    return ingot::abi::CpuLevel::Amx;
+  if (auto level = ingot::abi::findCpuLevel(name))
+    return *level;
+  return llvm::createStringError(llvm::Twine(ingot::abi::kMaxIsaVariable) +
+                                 " names no level: '" + name + "' is not " +
+                                 std::string(ingot::abi::kCpuLevelList));
+}
+
+/// The features of this machine's CPU, up to the level.
+static std::vector<std::string> listHostFeatures(ingot::abi::CpuLevel most) {
+  std::vector<std::string> names;
+  for (auto &feature : llvm::sys::getHostCPUFeatures())
+    if (const ingot::abi::CpuFeature *known =
+            ingot::abi::findCpuFeature(feature.first());
+        feature.second && known && known->level <= most)
+      names.push_back(feature.first().str());
+  return names;
+}
+
+llvm::Expected<HostProcessor> ingot::findProcessor(llvm::StringRef name) {
+  bool isNative = name == "native";
+  HostProcessor result;
+  result.cpu = isNative ? llvm::sys::getHostCPUName().str() : name.str();
+  auto assumed = listInstructions(result.cpu);
+  if (!assumed)
+    return assumed.takeError();
+  auto baseline = listInstructions("x86-64");
+  if (!baseline)
+    return baseline.takeError();
+  if (isNative) {
+    auto most = getMaxLevel();
+    if (!most)
+      return most.takeError();
+    result.features = listHostFeatures(*most);
+  } else {
+    llvm::copy_if(*assumed, std::back_inserter(result.features),
+                  [](llvm::StringRef feature) {
+                    return ingot::abi::findCpuFeature(feature) != nullptr;
+                  });
+  }
+  llvm::sort(result.features);
+  for (const std::string &feature : *assumed)
+    if (!llvm::is_contained(result.features, feature) &&
+        !llvm::is_contained(*baseline, feature))
+      result.disabled.push_back(feature);
   return result;
 }
 
 static std::string featureString(const HostProcessor &target) {
   std::string text;
+  // A feature that is disabled takes those with it that build on it.
+  for (const std::string &feature : target.disabled)
+    text += (text.empty() ? "-" : ",-") + feature;
   for (const std::string &feature : target.features)
     text += (text.empty() ? "+" : ",+") + feature;
   return text;

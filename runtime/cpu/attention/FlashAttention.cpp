@@ -27,13 +27,12 @@ static const gemm::Kernels *findTiles(const AttentionShape &shape) {
 
 static const Kernels &getKernels() {
 #if defined(__x86_64__)
-  static const bool wide =
-      findMissingFeatures({"avx512f", "avx512dq", "avx512bw", "avx512vl"})
-          .empty();
-  if (wide)
-    return avx512Kernels;
-#endif
+  static const Kernels &kernels =
+      VectorBuilds<Kernels>{genericKernels, avx2Kernels, avx512Kernels}.get();
+  return kernels;
+#else
   return genericKernels;
+#endif
 }
 
 /// Runs `count` tasks on the thread pool. Threads take turns, because under a

@@ -89,7 +89,7 @@ template <int Count> using Lanes = typename MakeLanes<Count>::Type;
 
 extern const Kernels genericKernels;
 #if defined(__x86_64__)
-extern const Kernels avx512Kernels;
+extern const Kernels avx2Kernels, avx512Kernels;
 #endif
 
 } // namespace ingot::runtime::flash

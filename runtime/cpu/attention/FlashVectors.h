@@ -29,9 +29,9 @@ using Vector __attribute__((vector_size(FLASH_LANES * 4), aligned(4))) = float;
 using Integers __attribute__((vector_size(FLASH_LANES * 4), aligned(4))) = int;
 using Bytes __attribute__((vector_size(FLASH_LANES), aligned(1))) = char;
 
-/// The tile of a product whose sums stay in registers: 24 of 32, or 8 of 16.
+/// The tile of a product whose sums stay in registers: 24 of 32, or 12 of 16.
 constexpr int kTileRows =
-    FLASH_LANES == 16 ? int(abi::kVectorBlocking.tileRows) : 4;
+    FLASH_LANES == 16 ? int(abi::kVectorBlocking.tileRows) : 6;
 constexpr int64_t kTileColumns = 2 * kLanes;
 
 constexpr float kInfinity = __builtin_inff();

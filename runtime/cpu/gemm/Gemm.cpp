@@ -393,9 +393,7 @@ void Blocks::run(char *scratch) const {
 
 bool ingot::runtime::canRunGemm() {
 #ifdef __x86_64__
-  static const bool can =
-      findMissingFeatures({"avx512f", "avx512bw", "avx512vl"}).empty();
-  return can;
+  return getCpuLevel() >= CpuLevel::V4;
 #else
   return false;
 #endif
@@ -406,8 +404,7 @@ bool ingot::runtime::hasTileUnits() {
   // The operating system grants tile registers on request.
   constexpr long requestPermission = 0x1023, tileData = 18;
   static const bool can =
-      canRunGemm() &&
-      findMissingFeatures({"amx-tile", "amx-bf16", "avx512bf16"}).empty() &&
+      getCpuLevel() == CpuLevel::Amx &&
       syscall(SYS_arch_prctl, requestPermission, tileData) == 0;
   return can;
 #else

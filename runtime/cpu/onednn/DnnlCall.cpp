@@ -4,6 +4,7 @@
 
 #include "runtime/abi/Align.h"
 #include "runtime/core/DType.h"
+#include "runtime/cpu/Features.h"
 #include "runtime/cpu/HalfPrecision.h"
 #include "runtime/cpu/ThreadPool.h"
 #include "runtime/cpu/VendorLibrary.h"
@@ -14,8 +15,29 @@
 using namespace ingot::runtime;
 using dnnl::memory;
 
+/// Holds the library to the instructions that the kernels of this tree use. It
+/// decides when it is first called.
+static void limitInstructions() {
+  using dnnl::cpu_isa;
+  switch (getMaxCpuLevel()) {
+  case ingot::abi::CpuLevel::Baseline:
+  case ingot::abi::CpuLevel::V2:
+    dnnl::set_max_cpu_isa(cpu_isa::sse41);
+    return;
+  case ingot::abi::CpuLevel::V3:
+    dnnl::set_max_cpu_isa(cpu_isa::avx2);
+    return;
+  case ingot::abi::CpuLevel::V4:
+    dnnl::set_max_cpu_isa(cpu_isa::avx512_core);
+    return;
+  case ingot::abi::CpuLevel::Amx:
+    return;
+  }
+}
+
 const dnnl::engine &ingot::runtime::getDnnlEngine() {
   static const dnnl::engine engine = [] {
+    limitInstructions();
     // The library divides its work among the pool's threads.
     getThreadCount();
     return dnnl::engine(dnnl::engine::kind::cpu, 0);
@@ -45,7 +67,10 @@ memory::data_type ingot::runtime::getDnnlType(int32_t type) {
 
 int32_t vendor::getComputeType(int32_t type) {
   using dnnl::cpu_isa;
-  static const cpu_isa isa = dnnl::get_effective_cpu_isa();
+  static const cpu_isa isa = [] {
+    getDnnlEngine();
+    return dnnl::get_effective_cpu_isa();
+  }();
   auto is = [](std::initializer_list<cpu_isa> all) {
     return std::find(all.begin(), all.end(), isa) != all.end();
   };

@@ -176,7 +176,7 @@ void convolve(const Problem &p, const float *input, const float *filter,
 
 bool ingot::runtime::canRunWinograd(const ingot_conv_desc &d) {
 #ifdef __x86_64__
-  static const bool hasVectors = findMissingFeatures({"avx512f"}).empty();
+  static const bool hasVectors = getCpuLevel() >= ingot::abi::CpuLevel::V4;
 #else
   static const bool hasVectors = false;
 #endif

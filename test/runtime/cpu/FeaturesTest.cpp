@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// Processor features: agree with what the kernel says.
+// Processor features: agree with what the kernel says, as far as INGOT_MAX_ISA
+// lets them; the suite runs once at each level (CMakeLists.txt).
 //
 //===----------------------------------------------------------------------===//
 
@@ -9,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <fstream>
 #include <set>
 #include <sstream>
@@ -45,12 +47,34 @@ TEST(Features, AgreeWithTheKernel) {
            {"avx512fp16", "avx512_fp16"},
            {"amx-tile", "amx_tile"},
            {"amx-bf16", "amx_bf16"}})
-    EXPECT_EQ(findMissingFeatures({ours}).empty(), flags.count(theirs) == 1)
+    EXPECT_EQ(findMissingFeatures({ours}).empty(),
+              flags.count(theirs) == 1 &&
+                  ingot::abi::findCpuFeature(ours)->level <= getMaxCpuLevel())
         << ours;
 }
 
-TEST(Features, UnknownNamesCountAsPresent) {
-  EXPECT_TRUE(findMissingFeatures({"a-feature-of-the-future"}).empty());
+TEST(Features, UnknownNamesAreMissing) {
+  std::vector<std::string> unknown = {"a-feature-of-the-future"};
+  EXPECT_EQ(findMissingFeatures(unknown), unknown);
+}
+
+TEST(Features, LevelHasAllItsFeatures) {
+  ingot::abi::CpuLevel level = getCpuLevel();
+  EXPECT_LE(level, getMaxCpuLevel());
+  for (const ingot::abi::CpuFeature &feature : ingot::abi::kCpuFeatures) {
+    bool isMissing = !findMissingFeatures({std::string(feature.name)}).empty();
+    if (feature.level <= level && feature.level < ingot::abi::CpuLevel::Amx)
+      EXPECT_FALSE(isMissing) << feature.name;
+    if (feature.level > getMaxCpuLevel())
+      EXPECT_TRUE(isMissing) << feature.name;
+  }
+}
+
+TEST(Features, MaxIsaIsRead) {
+  const char *name = std::getenv(ingot::abi::kMaxIsaVariable);
+  if (!name)
+    GTEST_SKIP() << "INGOT_MAX_ISA is not set";
+  EXPECT_EQ(ingot::abi::findCpuLevel(name), getMaxCpuLevel());
 }
 
 } // namespace

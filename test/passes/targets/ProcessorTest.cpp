@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// CPUs by name: code for them uses what trainers look for, and nothing else.
+
+#include "runtime/abi/Processor.h"
+#include "passes/targets/host/Object.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+#include "gtest/gtest.h"
+#include <cstdlib>
+
+using namespace ingot;
+
+namespace {
+
+HostProcessor find(llvm::StringRef name) {
+  auto host = findProcessor(name);
+  EXPECT_TRUE(bool(host)) << llvm::toString(host.takeError());
+  return host ? *host : HostProcessor();
+}
+
+bool has(const std::vector<std::string> &names, llvm::StringRef name) {
+  return llvm::is_contained(names, name);
+}
+
+TEST(Processor, LevelsHaveTheirFeatures) {
+  for (size_t i = 0; i < std::size(ingot::abi::kCpuLevelNames) - 1; ++i) {
+    auto level = static_cast<ingot::abi::CpuLevel>(i);
+    HostProcessor host = find(ingot::abi::kCpuLevelNames[i]);
+    for (const ingot::abi::CpuFeature &feature : ingot::abi::kCpuFeatures)
+      EXPECT_EQ(has(host.features, feature.name), feature.level <= level)
+          << host.cpu << " " << std::string(feature.name);
+  }
+}
+
+TEST(Processor, DisablesWhatTrainersDoNotLookFor) {
+  HostProcessor host = find("diamondrapids");
+  EXPECT_TRUE(has(host.features, "amx-bf16"));
+  // More registers (APX) would be an illegal instruction on CPUs before it.
+  EXPECT_FALSE(has(host.features, "egpr"));
+  EXPECT_TRUE(has(host.disabled, "egpr"));
+  EXPECT_TRUE(has(host.disabled, "ndd"));
+  for (const std::string &feature : host.features)
+    EXPECT_TRUE(ingot::abi::findCpuFeature(feature)) << feature;
+}
+
+TEST(Processor, UnknownNameIsAnError) {
+  auto host = findProcessor("x86-64-v9");
+  ASSERT_FALSE(bool(host));
+  EXPECT_EQ(llvm::toString(host.takeError()), "no CPU is named 'x86-64-v9'");
+}
+
+/// INGOT_MAX_ISA for the duration of a scope.
+struct MaxIsa {
+  explicit MaxIsa(const char *level) {
+    if (const char *old = std::getenv(ingot::abi::kMaxIsaVariable))
+      before = old;
+    setenv(ingot::abi::kMaxIsaVariable, level, 1);
+  }
+  ~MaxIsa() {
+    if (before)
+      setenv(ingot::abi::kMaxIsaVariable, before->c_str(), 1);
+    else
+      unsetenv(ingot::abi::kMaxIsaVariable);
+  }
+  std::optional<std::string> before;
+};
+
+TEST(Processor, MaxIsaLimitsNativeAlone) {
+  MaxIsa limit("x86-64-v2");
+  HostProcessor host = find("native");
+  EXPECT_TRUE(has(host.features, "sse4.2"));
+  EXPECT_FALSE(has(host.features, "avx"));
+  EXPECT_FALSE(has(host.features, "avx2"));
+  EXPECT_TRUE(has(find("x86-64-v3").features, "avx2"));
+}
+
+TEST(Processor, UnknownMaxIsaIsAnError) {
+  MaxIsa limit("avx3");
+  auto host = findProcessor("native");
+  ASSERT_FALSE(bool(host));
+  EXPECT_NE(llvm::toString(host.takeError()).find("avx3"), std::string::npos);
+}
+
+} // namespace
