@@ -61,6 +61,20 @@ inline constexpr GemmBlocking kVectorBlocking = {
     .elementBytes = 4,
 };
 
+/// The blocking for vector units with AVX2 (`lanes` is 8), whose 16 registers
+/// hold 12 vectors of sums, and for those that every CPU has (4). Blocks are
+/// smaller than with AVX-512, as the caches of these CPUs are.
+constexpr GemmBlocking getNarrowBlocking(int64_t lanes) {
+  return {
+      .tileRows = 6,
+      .tileColumns = 2 * lanes,
+      .inner = 256,
+      .columns = 480,
+      .step = 1,
+      .elementBytes = 4,
+  };
+}
+
 /// How many numbers in bf16 represent an element of `type` on tile units.
 constexpr int64_t getTileParts(int32_t type) {
   return type == INGOT_F32 ? 3 : type == INGOT_F16 ? 2 : 1;
@@ -105,6 +119,8 @@ constexpr bool isValid(const GemmBlocking &blocking) {
          blocking.inner % blocking.step == 0;
 }
 static_assert(isValid(kVectorBlocking));
+static_assert(isValid(getNarrowBlocking(8)));
+static_assert(isValid(getNarrowBlocking(4)));
 static_assert(isValid(getTileBlocking(INGOT_F32)));
 static_assert(isValid(getTileBlocking(INGOT_F16)));
 static_assert(isValid(getTileBlocking(INGOT_BF16)));
@@ -136,6 +152,8 @@ constexpr bool dividesAttention(const GemmBlocking &blocking) {
          AttentionBlocking::kColumns % blocking.tileColumns == 0;
 }
 static_assert(dividesAttention(kVectorBlocking));
+static_assert(dividesAttention(getNarrowBlocking(8)));
+static_assert(dividesAttention(getNarrowBlocking(4)));
 static_assert(dividesAttention(getTileBlocking(INGOT_F32)));
 
 //===----------------------------------------------------------------------===//

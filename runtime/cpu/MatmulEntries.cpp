@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// ingot_matmul and ingot_matmul_epilogue (Abi.h). Tile units (AMX), and in f32
-// vector units with AVX-512, run the packed GEMM of this tree; the vendor's
-// library multiplies on other CPUs, and in 16-bit precision on vector units;
-// f64 is a plain loop.
+// ingot_matmul and ingot_matmul_epilogue (Abi.h). They run the packed GEMM of
+// this tree, on tile units (AMX) or vector units; the vendor's library
+// multiplies in 16-bit precision on vector units with instructions for it; f64
+// is a plain loop.
 //
 //===----------------------------------------------------------------------===//
 
@@ -53,8 +53,7 @@ static bool multiply(ingot_context *context, const ingot_matmul_desc &desc,
     return false;
   }
   bool onTiles = desc.math != INGOT_MATH_EXACT && hasTileUnits();
-  if (onTiles ||
-      (vendor::getComputeType(desc.a_type) == INGOT_F32 && canRunGemm())) {
+  if (onTiles || vendor::getComputeType(desc.a_type) == INGOT_F32) {
     multiplyPacked(context, desc, onTiles, a, b, c, scratch, epilogue);
     return true;
   }

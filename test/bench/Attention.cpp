@@ -15,9 +15,9 @@
 #include "runtime/cpu/attention/FlashAttention.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <random>
 
 using namespace ingot::runtime;
@@ -43,11 +43,20 @@ struct Floats {
   float *data;
 };
 
+/// Seconds of `run`: of the processor with one thread, which other programs on
+/// the machine do not lengthen, and of the clock with several.
 template <typename Function> double measure(Function run) {
-  using Clock = std::chrono::steady_clock;
-  Clock::time_point start = Clock::now();
+  auto now = [] {
+    timespec time = {};
+    clock_gettime(getThreadCount() == 1 ? CLOCK_PROCESS_CPUTIME_ID
+                                        : CLOCK_MONOTONIC,
+                  &time);
+    return static_cast<double>(time.tv_sec) +
+           static_cast<double>(time.tv_nsec) * 1e-9;
+  };
+  double start = now();
   run();
-  return std::chrono::duration<double>(Clock::now() - start).count();
+  return now() - start;
 }
 
 void run(int64_t batch, int64_t heads, int64_t rows, int64_t size, int rounds) {

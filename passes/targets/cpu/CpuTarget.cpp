@@ -69,9 +69,9 @@ Machine CpuTarget::describeMachine(ArrayRef<std::string> features,
   machine.matmulF64 = machine.convolutionF64 = 1.5e9 * scale;
   machine.multipliesBf16 = has("avx512bf16");
   machine.multipliesF16 = has("avx512fp16");
-  machine.packsHalves = has("avx512bw") && has("avx512vl");
+  machine.packsHalves = 1;
   bool hasTiles =
-      machine.packsHalves != 0 && has("amx-tile") && has("amx-bf16");
+      has("avx512bw") && has("avx512vl") && has("amx-tile") && has("amx-bf16");
   machine.tilesHalves = machine.tilesF32 = hasTiles;
   if (hasTiles)
     machine.attentionBf16 = machine.attentionF16 = 1.2 * multiplyAdds;

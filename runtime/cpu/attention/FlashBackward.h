@@ -3,7 +3,7 @@
 //
 // The gradients of attention for blocks of queries and keys.
 //
-// Compiled once per instruction set: see FlashVectors.h.
+// Compiled once per instruction set: see Vectors.h.
 //
 //===----------------------------------------------------------------------===//
 

@@ -3,7 +3,7 @@
 //
 // The weights of a row that dropout keeps.
 //
-// Compiled once per instruction set: see FlashVectors.h.
+// Compiled once per instruction set: see Vectors.h.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,9 +15,7 @@
 namespace ingot::runtime::flash {
 namespace {
 
-using Words __attribute__((vector_size(FLASH_LANES * 4), aligned(4))) =
-    unsigned;
-using DoubleWords __attribute__((vector_size(FLASH_LANES * 4), aligned(4))) =
+using DoubleWords __attribute__((vector_size(INGOT_LANES * 4), aligned(4))) =
     unsigned long long;
 
 /// The upper and the lower words of the products of `x` and `by`.
@@ -34,12 +32,12 @@ inline void multiplyWords(Words x, unsigned by, Words &high, Words &low) {
 /// Interleaves the lower halves of two vectors, or the upper ones: a0 b0 a1 b1.
 template <bool Upper, int... L>
 inline Words interleave(Words a, Words b, Sequence<L...>) {
-  constexpr int first = Upper ? FLASH_LANES / 2 : 0;
+  constexpr int first = Upper ? INGOT_LANES / 2 : 0;
   return __builtin_shufflevector(
-      a, b, (first + L / 2 + (L % 2 ? FLASH_LANES : 0))...);
+      a, b, (first + L / 2 + (L % 2 ? INGOT_LANES : 0))...);
 }
 template <bool Upper> inline Words interleave(Words a, Words b) {
-  return interleave<Upper>(a, b, Lanes<FLASH_LANES>());
+  return interleave<Upper>(a, b, Lanes<INGOT_LANES>());
 }
 
 template <int... L> inline Words countLanes(Sequence<L...>) {
@@ -51,7 +49,7 @@ template <int... L> inline Words countLanes(Sequence<L...>) {
 inline void drawWords(const Dropout &dropout, int64_t first, unsigned *to) {
   auto start = static_cast<unsigned>(first);
   using namespace abi::philox;
-  Words c0 = countLanes(Lanes<FLASH_LANES>()) + start;
+  Words c0 = countLanes(Lanes<INGOT_LANES>()) + start;
   // The upper words of the counters: one more where the lower ones overflow.
   Words c1 = __builtin_convertvector(c0 < start, Words) * -1U +
              static_cast<unsigned>(first >> 32);

@@ -3,7 +3,7 @@
 //
 // The forward pass of attention for a block of queries.
 //
-// Compiled once per instruction set: see FlashVectors.h.
+// Compiled once per instruction set: see Vectors.h.
 //
 //===----------------------------------------------------------------------===//
 

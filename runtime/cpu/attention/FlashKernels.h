@@ -12,6 +12,7 @@
 #include "runtime/abi/Philox.h"
 #include "runtime/abi/Scratch.h"
 #include "runtime/cpu/HalfPrecision.h"
+#include "runtime/cpu/VectorTypes.h"
 #include "runtime/cpu/attention/FlashAttention.h"
 #include "runtime/cpu/gemm/GemmKernels.h"
 
@@ -28,8 +29,6 @@ inline bool isHalf(const AttentionShape &shape) {
 inline int64_t padded(int64_t columns) {
   return abi::alignTo(columns, abi::AttentionBlocking::kColumns);
 }
-inline int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
-inline int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
 /// The scratch memory of a thread.
 inline abi::AttentionScratch getScratch(const AttentionShape &s) {
@@ -73,19 +72,6 @@ struct Kernels {
   /// bits are the same.
   Kernel queryGradients, keyGradients;
 };
-
-// What kernels need of the standard library, whose functions are compiled for
-// any CPU.
-template <int Value> struct Constant {
-  constexpr operator int() const { return Value; }
-};
-template <int...> struct Sequence {};
-template <int Count, int... Values>
-struct MakeLanes : MakeLanes<Count - 1, Count - 1, Values...> {};
-template <int... Values> struct MakeLanes<0, Values...> {
-  using Type = Sequence<Values...>;
-};
-template <int Count> using Lanes = typename MakeLanes<Count>::Type;
 
 extern const Kernels genericKernels;
 #if defined(__x86_64__)

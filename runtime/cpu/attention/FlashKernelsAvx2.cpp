@@ -7,7 +7,7 @@
 #if defined(__x86_64__)
 #pragma clang attribute push(__attribute__((target("avx2,fma,f16c"))),         \
                              apply_to = function)
-#define FLASH_LANES 8
+#define INGOT_LANES 8
 #include "runtime/cpu/attention/FlashBackward.h"
 #include "runtime/cpu/attention/FlashForward.h"
 #pragma clang attribute pop

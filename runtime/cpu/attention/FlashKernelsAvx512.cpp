@@ -8,7 +8,7 @@
 #pragma clang attribute push(                                                  \
     __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,fma"))),         \
     apply_to = function)
-#define FLASH_LANES 16
+#define INGOT_LANES 16
 #include "runtime/cpu/attention/FlashBackward.h"
 #include "runtime/cpu/attention/FlashForward.h"
 #pragma clang attribute pop

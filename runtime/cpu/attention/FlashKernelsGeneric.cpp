@@ -5,7 +5,7 @@
 
 #include "runtime/cpu/attention/FlashKernels.h"
 
-#define FLASH_LANES 4
+#define INGOT_LANES 4
 #include "runtime/cpu/attention/FlashBackward.h"
 #include "runtime/cpu/attention/FlashForward.h"
 

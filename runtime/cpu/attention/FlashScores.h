@@ -4,7 +4,7 @@
 // The scores of a block of queries with a block of keys: which of them count,
 // and products with them.
 //
-// Compiled once per instruction set: see FlashVectors.h.
+// Compiled once per instruction set: see Vectors.h.
 //
 //===----------------------------------------------------------------------===//
 
@@ -147,7 +147,7 @@ struct ScoreBlock {
 private:
   static Integers indices() {
     Integers at;
-    for (int l = 0; l < FLASH_LANES; ++l)
+    for (int l = 0; l < INGOT_LANES; ++l)
       at[l] = l;
     return at;
   }

@@ -3,7 +3,7 @@
 //
 // Products and copies of tiles of attention's operands.
 //
-// Compiled once per instruction set: see FlashVectors.h.
+// Compiled once per instruction set: see Vectors.h.
 //
 //===----------------------------------------------------------------------===//
 
@@ -191,42 +191,15 @@ void pack(int64_t rows, int64_t size, const TypedRows<const char> &from,
   }
 }
 
-/// Which lane of two vectors goes to lane l where blocks of `Step` lanes are
-/// exchanged.
-template <int Step, bool Second> constexpr int takenLane(int l) {
-  bool isUpper = (l & Step) != 0;
-  return Second ? (isUpper ? l + FLASH_LANES : l + Step)
-                : (isUpper ? l - Step + FLASH_LANES : l);
-}
-
-template <int Step, bool Second, int... L>
-inline Vector takeLanes(Vector a, Vector b, Sequence<L...>) {
-  return __builtin_shufflevector(a, b, takenLane<Step, Second>(L)...);
-}
-
-/// Transposes a square of vectors: exchanges the blocks off the diagonal, first
-/// those of `Step` lanes, then smaller ones.
-template <int Step> inline void transposeVectors(Vector (&v)[FLASH_LANES]) {
-#pragma unroll
-  for (int i = 0; i < FLASH_LANES; ++i)
-    if (!(i & Step)) {
-      Vector a = v[i], b = v[i + Step];
-      v[i] = takeLanes<Step, false>(a, b, Lanes<FLASH_LANES>());
-      v[i + Step] = takeLanes<Step, true>(a, b, Lanes<FLASH_LANES>());
-    }
-  if constexpr (Step > 1)
-    transposeVectors<Step / 2>(v);
-}
-
 /// Copies the transpose of rows to f32: `size` rows of `ld` columns, with zeros
 /// from column `rows` on.
 void packTransposed(int64_t rows, int64_t size,
                     const TypedRows<const char> &from, float *to, int64_t ld) {
-  float room[FLASH_LANES * FLASH_LANES];
+  float room[INGOT_LANES * INGOT_LANES];
   for (int64_t r = 0; r < ld; r += kLanes)
     for (int64_t c = 0; c < size; c += kLanes) {
       int64_t width = smaller(kLanes, size - c);
-      const float *at[FLASH_LANES] = {};
+      const float *at[INGOT_LANES] = {};
       for (int64_t l = 0; l < kLanes && r + l < rows; ++l)
         at[l] = widenRow(from, r + l, c, width, room + l * kLanes);
       if (r + kLanes > rows || width < kLanes) {
@@ -235,13 +208,13 @@ void packTransposed(int64_t rows, int64_t size,
             to[(c + i) * ld + r + l] = r + l < rows ? at[l][i] : 0;
         continue;
       }
-      Vector v[FLASH_LANES];
+      Vector v[INGOT_LANES];
 #pragma unroll
-      for (int l = 0; l < FLASH_LANES; ++l)
+      for (int l = 0; l < INGOT_LANES; ++l)
         v[l] = load(at[l]);
-      transposeVectors<FLASH_LANES / 2>(v);
+      transposeVectors<INGOT_LANES / 2>(v);
 #pragma unroll
-      for (int l = 0; l < FLASH_LANES; ++l)
+      for (int l = 0; l < INGOT_LANES; ++l)
         store(to + (c + l) * ld + r, v[l]);
     }
 }

@@ -1,67 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// Vectors of f32 and their functions, by the compiler's vector extensions.
+// The vectors of attention's kernels.
 //
 // This header and those that include it (FlashTiles.h, FlashDropout.h,
 // FlashScores.h, FlashForward.h, FlashBackward.h) are compiled once per
-// instruction set: the file that includes them sets FLASH_LANES, the lanes of a
-// vector, and the target of the functions that follow. Every function in them
-// is therefore internal (in a namespace without a name), and whatever is
-// shared, the standard library included, is included before the target is set.
+// instruction set: see Vectors.h.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef INGOT_RUNTIME_CPU_ATTENTION_FLASHVECTORS_H
 #define INGOT_RUNTIME_CPU_ATTENTION_FLASHVECTORS_H
 
-#if !defined(FLASH_LANES) ||                                                   \
-    !defined(INGOT_RUNTIME_CPU_ATTENTION_FLASHKERNELS_H)
-#error "include FlashKernels.h, then define FLASH_LANES"
-#endif
+#include "runtime/cpu/Vectors.h"
 
 namespace ingot::runtime::flash {
+using namespace vectors;
 namespace {
 
-/// Elements of a vector.
-constexpr int64_t kLanes = FLASH_LANES;
-using Vector __attribute__((vector_size(FLASH_LANES * 4), aligned(4))) = float;
-using Integers __attribute__((vector_size(FLASH_LANES * 4), aligned(4))) = int;
-using Bytes __attribute__((vector_size(FLASH_LANES), aligned(1))) = char;
-
 /// The tile of a product whose sums stay in registers: 24 of 32, or 12 of 16.
-constexpr int kTileRows =
-    FLASH_LANES == 16 ? int(abi::kVectorBlocking.tileRows) : 6;
-constexpr int64_t kTileColumns = 2 * kLanes;
+constexpr abi::GemmBlocking kBlocking =
+    kLanes == 16 ? abi::kVectorBlocking : abi::getNarrowBlocking(kLanes);
+constexpr int kTileRows = int(kBlocking.tileRows);
+constexpr int64_t kTileColumns = kBlocking.tileColumns;
 
 constexpr float kInfinity = __builtin_inff();
-
-inline Vector load(const float *p) {
-  return *reinterpret_cast<const Vector *>(p);
-}
-inline void store(float *p, Vector v) { *reinterpret_cast<Vector *>(p) = v; }
-
-/// Exchanges lanes: lane l of the result is lane l ^ Step of `v`.
-template <int Step, int... L>
-inline Vector exchangeLanes(Vector v, Sequence<L...>) {
-  return __builtin_shufflevector(v, v, (L ^ Step)...);
-}
-
-/// Combines one half of the lanes with the other until one lane is left.
-template <int Step = FLASH_LANES / 2, typename Combine>
-inline float foldLanes(Vector v, Combine combine) {
-  v = combine(v, exchangeLanes<Step>(v, Lanes<FLASH_LANES>()));
-  if constexpr (Step > 1)
-    return foldLanes<Step / 2>(v, combine);
-  return v[0];
-}
-
-inline float sumLanes(Vector v) {
-  return foldLanes(v, [](Vector a, Vector b) { return a + b; });
-}
-inline float maxLanes(Vector v) {
-  return foldLanes(v, [](Vector a, Vector b) { return a > b ? a : b; });
-}
 
 /// exp(x) for x <= 0 and -infinity, as 2^n times a polynomial in the rest, with
 /// an error below 2 ulp; 0 below -87.

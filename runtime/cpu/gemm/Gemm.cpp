@@ -14,6 +14,21 @@ using namespace ingot::runtime;
 using namespace ingot::runtime::gemm;
 using namespace ingot::abi;
 
+Elements Elements::operator+(int64_t count) const {
+  return {static_cast<const char *>(data) + count * getElementBytes(type),
+          type};
+}
+
+const Kernels &ingot::runtime::gemm::getVectorKernels() {
+#ifdef __x86_64__
+  static const Kernels &kernels =
+      VectorBuilds<Kernels>{genericKernels, avx2Kernels, avx512Kernels}.get();
+  return kernels;
+#else
+  return genericKernels;
+#endif
+}
+
 namespace {
 
 const Kernels &chooseKernels(const Gemm &g) {
@@ -390,14 +405,6 @@ void Blocks::run(char *scratch) const {
 }
 
 } // namespace
-
-bool ingot::runtime::canRunGemm() {
-#ifdef __x86_64__
-  return getCpuLevel() >= CpuLevel::V4;
-#else
-  return false;
-#endif
-}
 
 bool ingot::runtime::hasTileUnits() {
 #ifdef __x86_64__

@@ -3,8 +3,8 @@
 //
 // GEMM with sums in f32: the blocked algorithm of Goto and van de Geijn
 // ("Anatomy of High-Performance Matrix Multiplication", 2008) in the variant of
-// BLIS (Van Zee and van de Geijn, 2015), for CPUs with AVX-512 and for the tile
-// units of AMX, on which an operand in f32 is split in three.
+// BLIS (Van Zee and van de Geijn, 2015), for vector units of any width and for
+// the tile units of AMX, on which an operand in f32 is split in three.
 //
 // The order in which a sum is accumulated depends on its length and on the type
 // of the operands only, neither on the other sizes nor on threads.
@@ -52,9 +52,7 @@ struct Gemm {
   bool onTiles = false;
 };
 
-/// Whether this CPU has AVX-512, which runGemm requires.
-bool canRunGemm();
-/// Whether this CPU has tile units (AMX) as well.
+/// Whether this CPU has tile units (AMX).
 bool hasTileUnits();
 
 /// Whether runGemm rounds the result, whose type is `roundedType`.

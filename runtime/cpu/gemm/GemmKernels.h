@@ -9,6 +9,7 @@
 #define INGOT_RUNTIME_CPU_GEMM_GEMMKERNELS_H
 
 #include "runtime/abi/Blocking.h"
+#include "runtime/cpu/HalfPrecision.h"
 
 #include <cstdint>
 
@@ -59,8 +60,34 @@ struct Kernels : abi::GemmBlocking {
   void (*end)();
 };
 
-/// The kernels for AVX-512, which multiply in f32.
+/// The kernels for vector units, which multiply in f32: the widest build that
+/// the CPU runs.
 const Kernels &getVectorKernels();
+
+/// Completes the kernels of a build.
+constexpr Kernels
+makeVectorKernels(const abi::GemmBlocking &blocking,
+                  decltype(Kernels::packA) packA,
+                  decltype(Kernels::packB) packB,
+                  decltype(Kernels::multiplyTile) multiplyTile) {
+  auto nothing = [] {};
+  auto round = [](const float *sums, int32_t type, uint16_t *to,
+                  int64_t count) { roundFromF32(sums, to, type, count); };
+  return {blocking,
+          /*isChain=*/false,
+          /*depth=*/blocking.inner,
+          packA,
+          packB,
+          multiplyTile,
+          round,
+          /*begin=*/nothing,
+          /*end=*/nothing};
+}
+
+extern const Kernels genericKernels;
+#ifdef __x86_64__
+extern const Kernels avx2Kernels, avx512Kernels;
+#endif
 
 /// The kernels for AMX, whose units multiply bf16 and accumulate in f32, for
 /// operands of `type`. An element in f16 is the sum of two numbers in bf16, and

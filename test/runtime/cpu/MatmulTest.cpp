@@ -56,7 +56,7 @@ ingot::abi::ScratchMachine describeMachine() {
   machine.threads = getThreadCount();
   machine.multipliesBf16 = has("avx512bf16");
   machine.multipliesF16 = has("avx512fp16");
-  machine.packsHalves = canRunGemm();
+  machine.packsHalves = true;
   machine.tilesHalves = machine.tilesF32 = hasTileUnits();
   return machine;
 }

@@ -87,8 +87,8 @@ struct Problem {
 /// By the units that multiply: true for tile units.
 class Gemm : public testing::TestWithParam<bool> {
   void SetUp() override {
-    if (!(GetParam() ? hasTileUnits() : canRunGemm()))
-      GTEST_SKIP() << "this processor lacks the units";
+    if (GetParam() && !hasTileUnits())
+      GTEST_SKIP() << "this processor lacks tile units";
   }
 };
 INSTANTIATE_TEST_SUITE_P(, Gemm, testing::Bool(), [](const auto &info) {

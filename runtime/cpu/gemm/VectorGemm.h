@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// The innermost loops of a GEMM for vector units.
+//
+// Compiled once per instruction set: see Vectors.h.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_RUNTIME_CPU_GEMM_VECTORGEMM_H
+#define INGOT_RUNTIME_CPU_GEMM_VECTORGEMM_H
+
+#include "runtime/cpu/Vectors.h"
+
+namespace ingot::runtime::gemm {
+using namespace vectors;
+namespace {
+
+constexpr abi::GemmBlocking kBlocking =
+    kLanes == 16 ? abi::kVectorBlocking : abi::getNarrowBlocking(kLanes);
+constexpr int kTileRows = int(kBlocking.tileRows);
+constexpr int64_t kTileColumns = kBlocking.tileColumns;
+static_assert(kTileColumns == 2 * kLanes, "sums of two vectors a row");
+
+//===----------------------------------------------------------------------===//
+// Elements of operands as f32
+//===----------------------------------------------------------------------===//
+
+struct F32 {
+  using Element = float;
+  static Vector loadVector(const float *from) { return load(from); }
+};
+struct Bf16 {
+  using Element = uint16_t;
+  static Vector loadVector(const uint16_t *from) {
+    return widenBf16(*reinterpret_cast<const HalfWords *>(from));
+  }
+};
+struct F16 {
+  using Element = uint16_t;
+  static Vector loadVector(const uint16_t *from) {
+    return widenF16(*reinterpret_cast<const HalfWords *>(from));
+  }
+};
+
+/// The first `count` elements as f32, and zeros.
+template <typename Type>
+inline Vector loadFirst(const typename Type::Element *from, int64_t count) {
+  if (count >= kLanes)
+    return Type::loadVector(from);
+  typename Type::Element room[kLanes] = {};
+  for (int64_t l = 0; l < count; ++l)
+    room[l] = from[l];
+  return Type::loadVector(room);
+}
+
+inline void storeFirst(float *to, Vector v, int64_t count) {
+  if (count >= kLanes)
+    return store(to, v);
+  for (int64_t l = 0; l < count; ++l)
+    to[l] = v[l];
+}
+
+//===----------------------------------------------------------------------===//
+// Packing
+//===----------------------------------------------------------------------===//
+
+/// Packs up to kLanes lines of `size` contiguous elements as columns of
+/// `width`, of which `stored` belong to these lines.
+template <typename Type>
+void packLines(const typename Type::Element *from, int64_t lineStride,
+               int64_t lines, int64_t size, int64_t width, int64_t stored,
+               float *packed) {
+  int64_t i = 0;
+  for (; i + kLanes <= size; i += kLanes) {
+    Vector v[kLanes];
+#pragma unroll
+    for (int l = 0; l < kLanes; ++l)
+      v[l] = l < lines ? Type::loadVector(from + l * lineStride + i) : Vector{};
+    transposeVectors<kLanes / 2>(v);
+    // Where a column is shorter than a vector, the next one overwrites the
+    // rest of it; that of the last column belongs to somebody else.
+    bool isLast = i + kLanes == size;
+#pragma unroll
+    for (int l = 0; l < kLanes; ++l) {
+      float *to = packed + (i + l) * width;
+      if (stored < kLanes && (width != stored || (isLast && l + 1 == kLanes)))
+        storeFirst(to, v[l], stored);
+      else
+        store(to, v[l]);
+    }
+  }
+  for (; i < size; ++i)
+    for (int64_t l = 0; l < stored; ++l)
+      packed[i * width + l] =
+          l < lines ? loadFirst<Type>(from + l * lineStride + i, 1)[0] : 0.0f;
+}
+
+template <typename Type>
+void packRows(const typename Type::Element *a, int64_t rowStride,
+              int64_t innerStride, int64_t rows, int64_t size, float *packed) {
+  for (int64_t first = 0; first < kTileRows; first += kLanes) {
+    int64_t stored = smaller(kLanes, kTileRows - first);
+    int64_t lines = smaller(stored, larger(0, rows - first));
+    if (innerStride == 1) {
+      packLines<Type>(a + first * rowStride, rowStride, lines, size, kTileRows,
+                      stored, packed + first);
+      continue;
+    }
+    // Whole vectors reach into the next column, which is written after this
+    // one.
+    int64_t i = 0;
+    bool reaches = stored < kLanes && kTileRows == stored;
+    if (lines == stored && innerStride > kLanes &&
+        (reaches || stored == kLanes))
+      for (; i + 1 < size; ++i)
+        store(packed + i * kTileRows + first,
+              Type::loadVector(a + i * innerStride + first));
+    for (; i < size; ++i)
+      storeFirst(packed + i * kTileRows + first,
+                 loadFirst<Type>(a + i * innerStride + first, lines), stored);
+  }
+}
+
+template <typename Type>
+void packColumns(const typename Type::Element *b, int64_t innerStride,
+                 int64_t columnStride, int64_t size, int64_t columns,
+                 float *packed) {
+  int64_t whole = columns / kTileColumns * kTileColumns;
+  if (columnStride == 1) {
+    // Copy along the rows, which are contiguous, into all panels.
+    for (int64_t i = 0; i < size; ++i) {
+      const typename Type::Element *from = b + i * innerStride;
+      float *to = packed + i * kTileColumns;
+      for (int64_t j = 0; j < whole; j += kTileColumns) {
+        store(to + j * size, Type::loadVector(from + j));
+        store(to + j * size + kLanes, Type::loadVector(from + j + kLanes));
+      }
+      if (whole < columns) {
+        int64_t rest = columns - whole;
+        store(to + whole * size, loadFirst<Type>(from + whole, rest));
+        store(to + whole * size + kLanes,
+              loadFirst<Type>(from + whole + kLanes, larger(rest - kLanes, 0)));
+      }
+    }
+    return;
+  }
+  for (int64_t j = 0; j < columns; j += kTileColumns) {
+    int64_t count = smaller(kTileColumns, columns - j);
+    const typename Type::Element *line = b + j * columnStride;
+    packLines<Type>(line, columnStride, smaller(kLanes, count), size,
+                    kTileColumns, kLanes, packed);
+    packLines<Type>(line + kLanes * columnStride, columnStride,
+                    larger(count - kLanes, 0), size, kTileColumns, kLanes,
+                    packed + kLanes);
+    packed += kTileColumns * size;
+  }
+}
+
+void packA(Elements a, int64_t rowStride, int64_t innerStride, int64_t rows,
+           int64_t size, char *packed) {
+  auto *to = reinterpret_cast<float *>(packed);
+  const auto *halves = static_cast<const uint16_t *>(a.data);
+  if (a.type == INGOT_F32)
+    packRows<F32>(static_cast<const float *>(a.data), rowStride, innerStride,
+                  rows, size, to);
+  else if (a.type == INGOT_BF16)
+    packRows<Bf16>(halves, rowStride, innerStride, rows, size, to);
+  else
+    packRows<F16>(halves, rowStride, innerStride, rows, size, to);
+}
+
+void packB(Elements b, int64_t innerStride, int64_t columnStride, int64_t size,
+           int64_t columns, char *packed) {
+  auto *to = reinterpret_cast<float *>(packed);
+  const auto *halves = static_cast<const uint16_t *>(b.data);
+  if (b.type == INGOT_F32)
+    packColumns<F32>(static_cast<const float *>(b.data), innerStride,
+                     columnStride, size, columns, to);
+  else if (b.type == INGOT_BF16)
+    packColumns<Bf16>(halves, innerStride, columnStride, size, columns, to);
+  else
+    packColumns<F16>(halves, innerStride, columnStride, size, columns, to);
+}
+
+//===----------------------------------------------------------------------===//
+// Multiplication
+//===----------------------------------------------------------------------===//
+
+void multiplyTile(int64_t size, const char *panelA, const char *panelB,
+                  float *__restrict c, int64_t rowStride, int64_t rows,
+                  int64_t columns, bool adds) {
+  const auto *__restrict a = reinterpret_cast<const float *>(panelA);
+  const auto *__restrict b = reinterpret_cast<const float *>(panelB);
+  Vector sum[kTileRows][2];
+#pragma unroll
+  for (int i = 0; i < kTileRows; ++i)
+    sum[i][0] = sum[i][1] = Vector{};
+  auto multiplyStep = [&]() __attribute__((always_inline)) {
+    Vector low = load(b), high = load(b + kLanes);
+    // Panels come from the L2 cache: prefetch them.
+    __builtin_prefetch(b + 8 * kTileColumns);
+    if constexpr (kLanes > 8)
+      __builtin_prefetch(b + 8 * kTileColumns + kLanes);
+#pragma unroll
+    for (int i = 0; i < kTileRows; ++i) {
+      sum[i][0] += a[i] * low;
+      sum[i][1] += a[i] * high;
+    }
+    a += kTileRows;
+    b += kTileColumns;
+  };
+  // Prefetch the lines of c one row at a time: all at once would delay the
+  // loads of b.
+  int64_t part = size / kTileRows;
+  for (int64_t i = 0; i < kTileRows; ++i) {
+    const float *row = c + i * rowStride;
+    __builtin_prefetch(row, 1);
+    if (kLanes > 8)
+      __builtin_prefetch(row + kLanes, 1);
+    int64_t k = 0;
+    for (; k + 4 <= part; k += 4) {
+      multiplyStep();
+      multiplyStep();
+      multiplyStep();
+      multiplyStep();
+    }
+    for (; k < part; ++k)
+      multiplyStep();
+  }
+  for (int64_t k = part * kTileRows; k < size; ++k)
+    multiplyStep();
+#pragma unroll
+  for (int i = 0; i < kTileRows; ++i) {
+    if (i >= rows)
+      continue;
+    float *row = c + i * rowStride;
+    int64_t rest = larger(columns - kLanes, 0);
+    if (adds) {
+      sum[i][0] += loadFirst<F32>(row, columns);
+      sum[i][1] += loadFirst<F32>(row + kLanes, rest);
+    }
+    storeFirst(row, sum[i][0], columns);
+    storeFirst(row + kLanes, sum[i][1], rest);
+  }
+}
+
+} // namespace
+} // namespace ingot::runtime::gemm
+
+#endif // INGOT_RUNTIME_CPU_GEMM_VECTORGEMM_H

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The kernels of a GEMM for x86 CPUs with AVX2, FMA and F16C.
+
+#include "runtime/cpu/HalfPrecision.h"
+#include "runtime/cpu/VectorTypes.h"
+#include "runtime/cpu/gemm/GemmKernels.h"
+
+#ifdef __x86_64__
+#pragma clang attribute push(__attribute__((target("avx2,fma,f16c"))),         \
+                             apply_to = function)
+#define INGOT_LANES 8
+#include "runtime/cpu/gemm/VectorGemm.h"
+#pragma clang attribute pop
+
+const ingot::runtime::gemm::Kernels ingot::runtime::gemm::avx2Kernels =
+    makeVectorKernels(kBlocking, packA, packB, multiplyTile);
+#endif

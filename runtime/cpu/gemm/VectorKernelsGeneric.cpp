@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The kernels of a GEMM for any CPU: vectors of four lanes, which every target
+// has.
+
+#include "runtime/cpu/HalfPrecision.h"
+#include "runtime/cpu/VectorTypes.h"
+#include "runtime/cpu/gemm/GemmKernels.h"
+
+#define INGOT_LANES 4
+#include "runtime/cpu/gemm/VectorGemm.h"
+
+const ingot::runtime::gemm::Kernels ingot::runtime::gemm::genericKernels =
+    makeVectorKernels(kBlocking, packA, packB, multiplyTile);
