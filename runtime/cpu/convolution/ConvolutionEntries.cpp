@@ -43,7 +43,7 @@ static void run(ingot_context *context, const ingot_conv_desc *desc,
     if (desc->math != INGOT_MATH_EXACT && hasTileUnits())
       return convolveIm2col(context, *desc, kind, first, second, result,
                             scratch);
-    if (canRunWinograd(*desc))
+    if (ingot::abi::isWinograd(*desc))
       return runWinograd(context, *desc, kind,
                          static_cast<const float *>(first),
                          static_cast<const float *>(second),

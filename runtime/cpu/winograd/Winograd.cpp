@@ -16,6 +16,16 @@ using ingot::abi::divideCeil;
 
 namespace {
 
+const Kernels &getKernels() {
+#ifdef __x86_64__
+  static const Kernels &kernels =
+      VectorBuilds<Kernels>{genericKernels, avx2Kernels, avx512Kernels}.get();
+  return kernels;
+#else
+  return genericKernels;
+#endif
+}
+
 /// An image [batch, height, width, channels], divided into tiles whose outputs
 /// do not overlap.
 struct Image {
@@ -106,9 +116,9 @@ void transformFilters(const Problem &p, const float *filter, int64_t panel,
     if (o >= p.out.channels)
       return;
     for (int64_t c = 0; c < p.in.channels; ++c)
-      transformFilter(filter + o * p.filterOut + c * p.filterIn, p.filterOut,
-                      p.flipped, to + c * kColumns + half,
-                      p.in.channels * kColumns);
+      getKernels().transformFilter(
+          filter + o * p.filterOut + c * p.filterIn, p.filterOut, p.flipped,
+          to + c * kColumns + half, p.in.channels * kColumns);
   }
 }
 
@@ -134,7 +144,7 @@ void convolve(const Problem &p, const float *input, const float *filter,
         float *to =
             inTiles + t / kRows * kRows * p.in.channels + t % kRows * kLanes;
         for (int64_t c = 0; c < p.in.channels; c += kLanes) {
-          transformInput(tile, to, b.inPoint);
+          getKernels().transformInput(tile, to, b.inPoint);
           tile.data += kLanes;
           to += kRows * kLanes;
         }
@@ -153,17 +163,19 @@ void convolve(const Problem &p, const float *input, const float *filter,
           transformFilters(p, filter, panel, filters);
         for (int64_t point = 0; point < kPoints; ++point)
           for (int64_t t = from; t < to; t += kRows)
-            multiply(std::min(kRows, to - t), p.in.channels,
-                     inTiles + point * b.inPoint + t * p.in.channels,
-                     filters + point * p.in.channels * kColumns,
-                     products + point * b.outPoint + t * kColumns);
+            getKernels().multiply(std::min(kRows, to - t), p.in.channels,
+                                  inTiles + point * b.inPoint +
+                                      t * p.in.channels,
+                                  filters + point * p.in.channels * kColumns,
+                                  products + point * b.outPoint + t * kColumns);
         for (int64_t t = from; t < to; ++t) {
           Tile tile = p.getOut(output, first + t);
           tile.data += panel * kColumns;
           int64_t channels =
               std::min(kColumns, p.out.channels - panel * kColumns);
           for (int64_t c = 0; c < channels; c += kLanes) {
-            transformOutput(products + t * kColumns + c, b.outPoint, tile);
+            getKernels().transformOutput(products + t * kColumns + c,
+                                         b.outPoint, tile);
             tile.data += kLanes;
           }
         }
@@ -173,15 +185,6 @@ void convolve(const Problem &p, const float *input, const float *filter,
 }
 
 } // namespace
-
-bool ingot::runtime::canRunWinograd(const ingot_conv_desc &d) {
-#ifdef __x86_64__
-  static const bool hasVectors = getCpuLevel() >= ingot::abi::CpuLevel::V4;
-#else
-  static const bool hasVectors = false;
-#endif
-  return hasVectors && ingot::abi::isWinograd(d);
-}
 
 size_t ingot::runtime::getWinogradScratchBytes(const ingot_conv_desc &d,
                                                int64_t threads) {
@@ -224,15 +227,17 @@ void ingot::runtime::convolveFilterGradWinograd(const ingot_conv_desc &desc,
       for (int64_t t = begin; t < end; ++t) {
         Tile tile = p.getIn(input, first + t);
         for (int64_t c = 0; c < p.in.channels; c += kLanes) {
-          transformInput(tile, inTiles + t * p.in.channels + c, b.inPoint);
+          getKernels().transformInput(tile, inTiles + t * p.in.channels + c,
+                                      b.inPoint);
           tile.data += kLanes;
         }
         tile = p.getOut(outputGrad, first + t);
         for (int64_t o = 0; o < p.out.channels; o += kLanes) {
-          transformOutputGrad(tile,
-                              outTiles + o / kColumns * kPoints * b.outPoint +
-                                  t * kColumns + o % kColumns,
-                              b.outPoint);
+          getKernels().transformOutputGrad(
+              tile,
+              outTiles + o / kColumns * kPoints * b.outPoint + t * kColumns +
+                  o % kColumns,
+              b.outPoint);
           tile.data += kLanes;
         }
       }
@@ -251,7 +256,7 @@ void ingot::runtime::convolveFilterGradWinograd(const ingot_conv_desc &desc,
         const float *out = outTiles + panel * kPoints * b.outPoint;
         for (int64_t point = 0; point < kPoints; ++point)
           for (int64_t c = from; c < to; c += kRows)
-            multiplyTransposed(
+            getKernels().multiplyTransposed(
                 std::min(kRows, to - c), count, inTiles + point * b.inPoint + c,
                 p.in.channels, out + point * b.outPoint,
                 filters + (point * p.in.channels + c) * kColumns, first != 0);
@@ -262,7 +267,7 @@ void ingot::runtime::convolveFilterGradWinograd(const ingot_conv_desc &desc,
           if (o >= p.out.channels)
             break;
           for (int64_t c = from; c < to; ++c)
-            transformFilterGrad(
+            getKernels().transformFilterGrad(
                 filters + c * kColumns + half, p.in.channels * kColumns,
                 filterGrad + o * p.filterOut + c * p.filterIn, p.filterOut);
         }

@@ -20,11 +20,8 @@
 
 namespace ingot::runtime {
 
-/// Whether the convolution, and with it both gradients, has this form, and the
-/// CPU has AVX-512.
-bool canRunWinograd(const ingot_conv_desc &desc);
-
-// Each function runs on the thread pool, and works in `scratch`, which has
+// Each function computes a convolution that abi::isWinograd describes, or one
+// of its gradients, on the thread pool, and works in `scratch`, which has
 // getWinogradScratchBytes.
 void convolveWinograd(const ingot_conv_desc &desc, const float *input,
                       const float *filter, float *output, char *scratch);

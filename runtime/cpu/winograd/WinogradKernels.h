@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// The innermost loops of Winograd convolution with AVX-512: transforms of one
-// tile for 16 channels at a time, and the GEMMs between them.
+// The innermost loops of Winograd convolution: transforms of one tile for 16
+// channels at a time, and the GEMMs between them, compiled once per instruction
+// set.
 //
 // F(4 x 4, 3 x 3): 6 x 6 inputs give 4 x 4 outputs with 36 multiplications
 // instead of 144. The points are 0, +-5/8, +-5/4 and infinity: exact in binary,
@@ -33,37 +34,40 @@ struct Tile {
   int64_t firstRow, lastRow, firstColumn, lastColumn;
 };
 
-/// Transforms 16 channels of a 6 x 6 tile of the input; writes point p to
-/// to[p * stride].
-void transformInput(const Tile &tile, float *to, int64_t stride);
+/// The innermost loops, of one build.
+struct Kernels {
+  /// Transforms 16 channels of a 6 x 6 tile of the input; writes point p to
+  /// to[p * stride].
+  void (*transformInput)(const Tile &tile, float *to, int64_t stride);
+  /// Transforms 16 channels of a 4 x 4 tile of the output's gradient.
+  void (*transformOutputGrad)(const Tile &tile, float *to, int64_t stride);
+  /// Transforms 16 channels back to the output: those of the 4 x 4 pixels that
+  /// the tile has.
+  void (*transformOutput)(const float *from, int64_t stride, const Tile &tile);
+  /// Transforms 16 filters of one input channel, which are `filterStride`
+  /// apart, rotated by 180 degrees if `flipped`.
+  void (*transformFilter)(const float *filter, int64_t filterStride,
+                          bool flipped, float *to, int64_t stride);
+  /// Transforms back the gradient of 16 filters of one input channel.
+  void (*transformFilterGrad)(const float *from, int64_t stride, float *filter,
+                              int64_t filterStride);
+  /// Computes c = a x b for up to kRows rows and one panel of columns. `a` has
+  /// channels in blocks of kLanes: element (row, k) is a[k / 16][row][k % 16].
+  /// b is [k][32], and rows of c are kColumns apart. Rows are written in groups
+  /// of four.
+  void (*multiply)(int64_t rows, int64_t size, const float *a, const float *b,
+                   float *c);
+  /// Computes c = a^T x b, or c += a^T x b if `adds`: element (k, row) of a is
+  /// a[k * aStride + row]; `rows` is a multiple of four.
+  void (*multiplyTransposed)(int64_t rows, int64_t size, const float *a,
+                             int64_t aStride, const float *b, float *c,
+                             bool adds);
+};
 
-/// Transforms 16 channels of a 4 x 4 tile of the output's gradient.
-void transformOutputGrad(const Tile &tile, float *to, int64_t stride);
-
-/// Transforms 16 channels back to the output: those of the 4 x 4 pixels that
-/// the tile has.
-void transformOutput(const float *from, int64_t stride, const Tile &tile);
-
-/// Transforms 16 filters of one input channel, which are `filterStride` apart,
-/// rotated by 180 degrees if `flipped`.
-void transformFilter(const float *filter, int64_t filterStride, bool flipped,
-                     float *to, int64_t stride);
-
-/// Transforms back the gradient of 16 filters of one input channel.
-void transformFilterGrad(const float *from, int64_t stride, float *filter,
-                         int64_t filterStride);
-
-/// Computes c = a x b for up to kRows rows and one panel of columns. `a` has
-/// channels in blocks of kLanes: element (row, k) is a[k / 16][row][k % 16]. b
-/// is [k][32], and rows of c are kColumns apart. Rows are written in groups of
-/// four.
-void multiply(int64_t rows, int64_t size, const float *a, const float *b,
-              float *c);
-
-/// Computes c = a^T x b, or c += a^T x b if `adds`: element (k, row) of a is
-/// a[k * aStride + row]; `rows` is a multiple of four.
-void multiplyTransposed(int64_t rows, int64_t size, const float *a,
-                        int64_t aStride, const float *b, float *c, bool adds);
+extern const Kernels genericKernels;
+#ifdef __x86_64__
+extern const Kernels avx2Kernels, avx512Kernels;
+#endif
 
 } // namespace ingot::runtime::winograd
 

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The kernels of Winograd convolution for x86 CPUs with AVX2, FMA and F16C.
+
+#include "runtime/cpu/VectorTypes.h"
+#include "runtime/cpu/winograd/WinogradKernels.h"
+
+#ifdef __x86_64__
+#pragma clang attribute push(__attribute__((target("avx2,fma,f16c"))),         \
+                             apply_to = function)
+#define INGOT_LANES 8
+#include "runtime/cpu/winograd/WinogradVectors.h"
+#pragma clang attribute pop
+
+const ingot::runtime::winograd::Kernels ingot::runtime::winograd::avx2Kernels =
+    {transformInput,    transformOutputGrad, transformOutput,
+     transformFilter,   transformFilterGrad, multiply,
+     multiplyTransposed};
+#endif

@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// The innermost loops of Winograd convolution (WinogradKernels.h).
+//
+// Compiled once per instruction set: see Vectors.h.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_RUNTIME_CPU_WINOGRAD_WINOGRADVECTORS_H
+#define INGOT_RUNTIME_CPU_WINOGRAD_WINOGRADVECTORS_H
+
+#include "runtime/cpu/Vectors.h"
+
+#define WINOGRAD_INLINE __attribute__((always_inline)) static inline
+
+namespace ingot::runtime::winograd {
+using namespace vectors;
+namespace {
+
+/// Channels of a vector; kLanes of them are transformed in several parts.
+constexpr int64_t kWidth = vectors::kLanes;
+static_assert(kLanes % kWidth == 0);
+
+// The points, and the divisors of the filter's polynomial at each.
+constexpr float kA = 0.625f, kB = 1.25f;
+constexpr float kA2 = kA * kA, kB2 = kB * kB;
+constexpr float kZeroScale = 1 / (kA2 * kB2);
+constexpr float kAScale = 1 / (2 * kA2 * (kA2 - kB2));
+constexpr float kBScale = 1 / (2 * kB2 * (kB2 - kA2));
+
+WINOGRAD_INLINE Vector add(Vector x, Vector y) { return x + y; }
+WINOGRAD_INLINE Vector sub(Vector x, Vector y) { return x - y; }
+WINOGRAD_INLINE Vector scale(float x, Vector y) { return x * y; }
+/// Returns sum + x y.
+WINOGRAD_INLINE Vector fma(float x, Vector y, Vector sum) {
+  return x * y + sum;
+}
+
+// Each of these transforms one line; strides are in vectors.
+
+/// B^T: the input's polynomial times those of the other points.
+struct Input {
+  static constexpr int64_t kFrom = kIn, kTo = kIn;
+  WINOGRAD_INLINE void line(const Vector *d, int64_t s, Vector *v, int64_t t) {
+    Vector x1 = d[s], x2 = d[2 * s], x3 = d[3 * s], x4 = d[4 * s];
+    Vector evenA = fma(-kB2, x2, x4), oddA = fma(-kB2, x1, x3);
+    Vector evenB = fma(-kA2, x2, x4), oddB = fma(-kA2, x1, x3);
+    v[0] = fma(kA2 * kB2, d[0], fma(-(kA2 + kB2), x2, x4));
+    v[t] = fma(kA, oddA, evenA);
+    v[2 * t] = fma(-kA, oddA, evenA);
+    v[3 * t] = fma(kB, oddB, evenB);
+    v[4 * t] = fma(-kB, oddB, evenB);
+    v[5 * t] = fma(kA2 * kB2, x1, fma(-(kA2 + kB2), x3, d[5 * s]));
+  }
+};
+
+/// A: four coefficients at the points.
+struct OutputGrad {
+  static constexpr int64_t kFrom = kOut, kTo = kIn;
+  WINOGRAD_INLINE void line(const Vector *y, int64_t s, Vector *z, int64_t t) {
+    Vector y0 = y[0], y1 = y[s], y2 = y[2 * s], y3 = y[3 * s];
+    Vector evenA = fma(kA2, y2, y0), oddA = fma(kA2, y3, y1);
+    Vector evenB = fma(kB2, y2, y0), oddB = fma(kB2, y3, y1);
+    z[0] = y0;
+    z[t] = fma(kA, oddA, evenA);
+    z[2 * t] = fma(-kA, oddA, evenA);
+    z[3 * t] = fma(kB, oddB, evenB);
+    z[4 * t] = fma(-kB, oddB, evenB);
+    z[5 * t] = y3;
+  }
+};
+
+/// A^T: the transpose of OutputGrad.
+struct Output {
+  static constexpr int64_t kFrom = kIn, kTo = kOut;
+  WINOGRAD_INLINE void line(const Vector *m, int64_t s, Vector *y, int64_t t) {
+    Vector sumA = add(m[s], m[2 * s]), differenceA = sub(m[s], m[2 * s]);
+    Vector sumB = add(m[3 * s], m[4 * s]);
+    Vector differenceB = sub(m[3 * s], m[4 * s]);
+    y[0] = add(m[0], add(sumA, sumB));
+    y[t] = fma(kA, differenceA, scale(kB, differenceB));
+    y[2 * t] = fma(kA2, sumA, scale(kB2, sumB));
+    y[3 * t] = fma(kA2 * kA, differenceA, fma(kB2 * kB, differenceB, m[5 * s]));
+  }
+};
+
+/// G: the filter at the points, divided.
+struct Filter {
+  static constexpr int64_t kFrom = kTaps, kTo = kIn;
+  WINOGRAD_INLINE void line(const Vector *g, int64_t s, Vector *u, int64_t t) {
+    Vector g0 = g[0], g1 = g[s], g2 = g[2 * s];
+    Vector evenA = scale(kAScale, fma(kA2, g2, g0));
+    Vector evenB = scale(kBScale, fma(kB2, g2, g0));
+    u[0] = scale(kZeroScale, g0);
+    u[t] = fma(kA * kAScale, g1, evenA);
+    u[2 * t] = fma(-kA * kAScale, g1, evenA);
+    u[3 * t] = fma(kB * kBScale, g1, evenB);
+    u[4 * t] = fma(-kB * kBScale, g1, evenB);
+    u[5 * t] = g2;
+  }
+};
+
+/// G^T: the transpose of Filter.
+struct FilterGrad {
+  static constexpr int64_t kFrom = kIn, kTo = kTaps;
+  WINOGRAD_INLINE void line(const Vector *m, int64_t s, Vector *w, int64_t t) {
+    Vector sumA = add(m[s], m[2 * s]), differenceA = sub(m[s], m[2 * s]);
+    Vector sumB = add(m[3 * s], m[4 * s]);
+    Vector differenceB = sub(m[3 * s], m[4 * s]);
+    w[0] = fma(kZeroScale, m[0], fma(kAScale, sumA, scale(kBScale, sumB)));
+    w[t] = fma(kA * kAScale, differenceA, scale(kB * kBScale, differenceB));
+    w[2 * t] = fma(kA2 * kAScale, sumA, fma(kB2 * kBScale, sumB, m[5 * s]));
+  }
+};
+
+/// Transforms the columns, then the rows.
+template <typename Transform>
+WINOGRAD_INLINE void transform(const Vector *from, Vector *to) {
+  Vector between[Transform::kTo * Transform::kFrom];
+#pragma unroll
+  for (int64_t i = 0; i < Transform::kFrom; ++i)
+    Transform::line(from + i, Transform::kFrom, between + i, Transform::kFrom);
+#pragma unroll
+  for (int64_t i = 0; i < Transform::kTo; ++i)
+    Transform::line(between + i * Transform::kFrom, 1, to + i * Transform::kTo,
+                    1);
+}
+
+/// The addresses of a tile's pixels in the part of the channels from `channel`
+/// on.
+template <int64_t Size>
+WINOGRAD_INLINE void loadTile(const Tile &tile, int64_t channel,
+                              Vector *pixels) {
+  bool isWhole = tile.firstRow == 0 && tile.lastRow == Size &&
+                 tile.firstColumn == 0 && tile.lastColumn == Size;
+  for (int64_t i = 0; i < Size; ++i) {
+    const float *row = tile.data + i * tile.rowStride + channel;
+    if (isWhole) {
+#pragma unroll
+      for (int64_t j = 0; j < Size; ++j)
+        pixels[i * Size + j] = load(row + j * tile.columnStride);
+      continue;
+    }
+    bool isInside = i >= tile.firstRow && i < tile.lastRow;
+    for (int64_t j = 0; j < Size; ++j)
+      pixels[i * Size + j] =
+          isInside && j >= tile.firstColumn && j < tile.lastColumn
+              ? load(row + j * tile.columnStride)
+              : Vector{};
+  }
+}
+
+WINOGRAD_INLINE void storePoints(const Vector *points, float *to,
+                                 int64_t stride) {
+#pragma unroll
+  for (int64_t p = 0; p < kPoints; ++p)
+    store(to + p * stride, points[p]);
+}
+
+WINOGRAD_INLINE void loadPoints(const float *from, int64_t stride,
+                                Vector *points) {
+#pragma unroll
+  for (int64_t p = 0; p < kPoints; ++p)
+    points[p] = load(from + p * stride);
+}
+
+void transformInput(const Tile &tile, float *to, int64_t stride) {
+  for (int64_t c = 0; c < kLanes; c += kWidth) {
+    Vector pixels[kPoints], points[kPoints];
+    loadTile<kIn>(tile, c, pixels);
+    transform<Input>(pixels, points);
+    storePoints(points, to + c, stride);
+  }
+}
+
+void transformOutputGrad(const Tile &tile, float *to, int64_t stride) {
+  for (int64_t c = 0; c < kLanes; c += kWidth) {
+    Vector pixels[kOut * kOut], points[kPoints];
+    loadTile<kOut>(tile, c, pixels);
+    transform<OutputGrad>(pixels, points);
+    storePoints(points, to + c, stride);
+  }
+}
+
+void transformOutput(const float *from, int64_t stride, const Tile &tile) {
+  for (int64_t c = 0; c < kLanes; c += kWidth) {
+    Vector points[kPoints], pixels[kOut * kOut];
+    loadPoints(from + c, stride, points);
+    transform<Output>(points, pixels);
+    auto *data = const_cast<float *>(tile.data) + c;
+    for (int64_t i = 0; i < tile.lastRow; ++i)
+      for (int64_t j = 0; j < tile.lastColumn; ++j)
+        store(data + i * tile.rowStride + j * tile.columnStride,
+              pixels[i * kOut + j]);
+  }
+}
+
+void transformFilter(const float *filter, int64_t filterStride, bool flipped,
+                     float *to, int64_t stride) {
+  constexpr int64_t count = kTaps * kTaps;
+  for (int64_t c = 0; c < kLanes; c += kWidth) {
+    Vector taps[count], points[kPoints];
+    for (int64_t i = 0; i < count; ++i) {
+      const float *tap =
+          filter + c * filterStride + (flipped ? count - 1 - i : i);
+#pragma unroll
+      for (int64_t l = 0; l < kWidth; ++l)
+        taps[i][l] = tap[l * filterStride];
+    }
+    transform<Filter>(taps, points);
+    storePoints(points, to + c, stride);
+  }
+}
+
+void transformFilterGrad(const float *from, int64_t stride, float *filter,
+                         int64_t filterStride) {
+  constexpr int64_t count = kTaps * kTaps;
+  for (int64_t c = 0; c < kLanes; c += kWidth) {
+    Vector points[kPoints], taps[count];
+    loadPoints(from + c, stride, points);
+    transform<FilterGrad>(points, taps);
+    for (int64_t i = 0; i < count; ++i) {
+      float *tap = filter + c * filterStride + i;
+#pragma unroll
+      for (int64_t l = 0; l < kWidth; ++l)
+        tap[l * filterStride] = taps[i][l];
+    }
+  }
+}
+
+/// The rows of a tile whose sums stay in registers, with two vectors each.
+constexpr int kTileRows = kWidth == 16 ? int(kRows) : 6;
+
+template <int Rows>
+void multiplyRows(int64_t size, const float *__restrict a,
+                  const float *__restrict b, float *__restrict c) {
+  Vector sum[Rows][2];
+#pragma unroll
+  for (int i = 0; i < Rows; ++i)
+    sum[i][0] = sum[i][1] = Vector{};
+  for (int64_t block = 0; block < size; block += kLanes) {
+    for (int64_t k = 0; k < kLanes; ++k) {
+      Vector low = load(b), high = load(b + kWidth);
+      __builtin_prefetch(b + 8 * kColumns);
+      if constexpr (kWidth == 16)
+        __builtin_prefetch(b + 8 * kColumns + kWidth);
+#pragma unroll
+      for (int i = 0; i < Rows; ++i) {
+        sum[i][0] += a[i * kLanes + k] * low;
+        sum[i][1] += a[i * kLanes + k] * high;
+      }
+      b += kColumns;
+    }
+    a += kRows * kLanes;
+  }
+#pragma unroll
+  for (int i = 0; i < Rows; ++i) {
+    store(c + i * kColumns, sum[i][0]);
+    store(c + i * kColumns + kWidth, sum[i][1]);
+  }
+}
+
+template <int Rows>
+void multiplyTransposedRows(int64_t size, const float *__restrict a,
+                            int64_t aStride, const float *__restrict b,
+                            float *__restrict c, bool adds) {
+  Vector sum[Rows][2];
+#pragma unroll
+  for (int i = 0; i < Rows; ++i) {
+    sum[i][0] = adds ? load(c + i * kColumns) : Vector{};
+    sum[i][1] = adds ? load(c + i * kColumns + kWidth) : Vector{};
+  }
+  for (int64_t k = 0; k < size; ++k) {
+    Vector low = load(b), high = load(b + kWidth);
+    __builtin_prefetch(a + 8 * aStride);
+#pragma unroll
+    for (int i = 0; i < Rows; ++i) {
+      sum[i][0] += a[i] * low;
+      sum[i][1] += a[i] * high;
+    }
+    a += aStride;
+    b += kColumns;
+  }
+#pragma unroll
+  for (int i = 0; i < Rows; ++i) {
+    store(c + i * kColumns, sum[i][0]);
+    store(c + i * kColumns + kWidth, sum[i][1]);
+  }
+}
+
+/// Calls `run(count, row)` for rows in tiles that registers hold, in groups of
+/// four.
+template <typename Run>
+WINOGRAD_INLINE void forEachTile(int64_t rows, Run run) {
+  rows = abi::alignTo(rows, 4);
+  int64_t row = 0;
+  if (rows == kRows)
+    for (; row < rows; row += kTileRows)
+      run(Constant<kTileRows>(), row);
+  if constexpr (kTileRows > 8)
+    for (; rows - row == 8; row += 8)
+      run(Constant<8>(), row);
+  for (; row < rows; row += 4)
+    run(Constant<4>(), row);
+}
+
+void multiply(int64_t rows, int64_t size, const float *a, const float *b,
+              float *c) {
+  for (int64_t w = 0; w < kColumns; w += 2 * kWidth)
+    forEachTile(rows, [&](auto count, int64_t row) {
+      multiplyRows<count>(size, a + row * kLanes, b + w,
+                          c + row * kColumns + w);
+    });
+}
+
+void multiplyTransposed(int64_t rows, int64_t size, const float *a,
+                        int64_t aStride, const float *b, float *c, bool adds) {
+  for (int64_t w = 0; w < kColumns; w += 2 * kWidth)
+    forEachTile(rows, [&](auto count, int64_t row) {
+      multiplyTransposedRows<count>(size, a + row, aStride, b + w,
+                                    c + row * kColumns + w, adds);
+    });
+}
+
+} // namespace
+} // namespace ingot::runtime::winograd
+
+#undef WINOGRAD_INLINE
+
+#endif // INGOT_RUNTIME_CPU_WINOGRAD_WINOGRADVECTORS_H

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Ingot's own convolutions against oneDNN's in fp32 with channels last,
+// alternating in one run: GFLOP/s of the forward pass and of the gradients of
+// input and filter, counted as direct convolutions, the best of the rounds.
+// INGOT_MAX_ISA holds both to a level.
+//
+//   cmake --build --preset release --target ingot-bench-convolutions
+//   OMP_NUM_THREADS=1 build/release/bin/ingot-bench-convolutions [ROUNDS]
+
+#include "runtime/core/Context.h"
+#include "runtime/core/Error.h"
+#include "runtime/core/Memory.h"
+#include "runtime/cpu/Features.h"
+#include "runtime/cpu/ThreadPool.h"
+#include "runtime/cpu/VendorLibrary.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <random>
+#include <vector>
+
+using namespace ingot::runtime;
+using ingot::abi::ConvKind;
+
+namespace {
+
+/// Seconds of `run`: of the processor with one thread, which other programs on
+/// the machine do not lengthen, and of the clock with several.
+template <typename Function> double measure(Function run) {
+  auto now = [] {
+    timespec time = {};
+    clock_gettime(getThreadCount() == 1 ? CLOCK_PROCESS_CPUTIME_ID
+                                        : CLOCK_MONOTONIC,
+                  &time);
+    return static_cast<double>(time.tv_sec) +
+           static_cast<double>(time.tv_nsec) * 1e-9;
+  };
+  double start = now();
+  run();
+  return now() - start;
+}
+
+struct Shape {
+  int64_t batch, size, in, out, kernel, stride, groups;
+};
+
+std::vector<float> draw(int64_t count) {
+  std::vector<float> values(count);
+  std::minstd_rand random;
+  for (float &value : values)
+    value = static_cast<float>(random() % 65536) / 65536 - 0.5f;
+  return values;
+}
+
+void compare(const Shape &s, int rounds) {
+  ingot_conv_desc d = {};
+  d.type = INGOT_F32;
+  d.channels_last = 1;
+  d.spatial_rank = 2;
+  d.batch = s.batch;
+  d.in_channels = s.in;
+  d.out_channels = s.out;
+  d.groups = s.groups;
+  for (int axis = 0; axis < 2; ++axis) {
+    d.in[axis] = s.size;
+    d.kernel[axis] = s.kernel;
+    d.stride[axis] = s.stride;
+    d.dilation[axis] = 1;
+    d.pad_low[axis] = d.pad_high[axis] = s.kernel / 2;
+    d.out[axis] = (s.size + 2 * (s.kernel / 2) - s.kernel) / s.stride + 1;
+  }
+  ingot_conv_desc other = d;
+  d.scratch_bytes = ingot::abi::getScratchBytes(d, {getThreadCount()});
+  int64_t taps = s.kernel * s.kernel * s.in / s.groups;
+  std::vector<float> input = draw(s.batch * s.size * s.size * s.in);
+  std::vector<float> filter = draw(s.out * taps);
+  std::vector<float> output = draw(s.batch * d.out[0] * d.out[1] * s.out);
+  std::vector<float> result(
+      std::max({input.size(), filter.size(), output.size()}));
+  Block scratch(d.scratch_bytes, "scratch");
+  ingot_context context;
+  double flops =
+      2e-9 * static_cast<double>(output.size()) * static_cast<double>(taps);
+  std::printf("%4lld %4lld %4lld %5lld %2lld %2lld %4lld",
+              static_cast<long long>(s.batch), static_cast<long long>(s.size),
+              static_cast<long long>(s.in), static_cast<long long>(s.out),
+              static_cast<long long>(s.kernel),
+              static_cast<long long>(s.stride),
+              static_cast<long long>(s.groups));
+  for (ConvKind kind :
+       {ConvKind::Forward, ConvKind::InputGrad, ConvKind::FilterGrad}) {
+    const void *first =
+        kind == ConvKind::Forward ? input.data() : output.data();
+    const void *second =
+        kind == ConvKind::FilterGrad ? input.data() : filter.data();
+    auto *entry = kind == ConvKind::Forward     ? ingot_conv
+                  : kind == ConvKind::InputGrad ? ingot_conv_input_grad
+                                                : ingot_conv_filter_grad;
+    double own = 1e9, theirs = 1e9;
+    for (int round = 0; round < rounds; ++round) {
+      own = std::min(own, measure([&] {
+                       entry(&context, &d, first, second, result.data(),
+                             scratch.getData());
+                     }));
+      theirs = std::min(theirs, measure([&] {
+                          vendor::convolve(&context, other, kind, first, second,
+                                           result.data(), nullptr);
+                        }));
+    }
+    std::printf(" %8.1f %8.1f %5.2f", flops / own, flops / theirs,
+                theirs / own);
+  }
+  std::printf("\n");
+  std::fflush(stdout);
+}
+
+} // namespace
+
+int main(int argc, char **argv) try {
+  int rounds = argc > 1 ? std::atoi(argv[1]) : 20;
+  if (rounds <= 0) {
+    std::fprintf(stderr, "error: ROUNDS: not a positive number\nhint: "
+                         "ingot-bench-convolutions [ROUNDS]\n");
+    return 2;
+  }
+  std::printf("%29s %24s %24s\n%4s %4s %4s %5s %2s %2s %4s", "forward",
+              "input gradient", "filter gradient", "n", "size", "in", "out",
+              "k", "s", "g");
+  for (int i = 0; i < 3; ++i)
+    std::printf(" %8s %8s %5s", "ingot", "oneDNN", "ratio");
+  std::printf("\n");
+  // Of resnet18 on 32 x 32, of ResNet-50 and of MobileNet.
+  for (const Shape &shape : {Shape{16, 32, 64, 64, 3, 1, 1},
+                             {16, 16, 128, 128, 3, 1, 1},
+                             {16, 8, 256, 256, 3, 1, 1},
+                             {64, 4, 512, 512, 3, 1, 1},
+                             {16, 32, 64, 128, 3, 2, 1},
+                             {16, 32, 64, 256, 1, 1, 1},
+                             {16, 32, 96, 96, 3, 1, 96},
+                             {16, 32, 96, 96, 3, 2, 96},
+                             {16, 14, 480, 480, 5, 1, 480}})
+    compare(shape, rounds);
+  return 0;
+} catch (const Error &error) {
+  std::fputs(error.format().c_str(), stderr);
+  return static_cast<int>(error.getCode());
+}
