@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// The only thread pool of the process: that of libgomp, which the vendor's
-// library uses as well, so that kernels and library calls run on the same
-// threads.
+// Work sharing between threads, for the kernels of this tree and for generated
+// ones. (The vendor's library has OpenMP's threads, which sleep meanwhile.)
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,35 +24,57 @@ int getThreadCount();
 /// user, or if it cannot be made (docs/design/waiting.md).
 void limitSpinning(char *const *argv);
 
-/// Calls `body(data, begin, end)` on disjoint ranges that cover [0, extent), at
-/// most one per `grain` iterations, and returns when all are done. Ranges
-/// depend on extent, grain and thread count only. `body` must not throw.
-void parallelFor(int64_t extent, int64_t grain,
-                 void (*body)(void *data, int64_t begin, int64_t end),
-                 void *data);
+/// Calls `body(data, thread, begin, end)` on disjoint ranges that cover
+/// [0, extent), at most one per `grain` iterations and `perThread` for each
+/// thread, and returns when all are done. Ranges depend on extent, grain and
+/// thread count only; which thread runs one does not: a thread that is done
+/// takes ranges from one that is not. `thread` is that of the call, less than
+/// getThreadCount(). `body` must not throw.
+void parallelRanges(int64_t extent, int64_t grain, int64_t perThread,
+                    void (*body)(void *data, int64_t thread, int64_t begin,
+                                 int64_t end),
+                    void *data);
 
-/// Calls `body(begin, end)` on the same ranges.
+/// Ranges for each thread: a thread that is kept off its core delays the others
+/// by one of them at most.
+inline constexpr int64_t kRangesPerThread = 4;
+
+/// Calls `body(begin, end)` on such ranges.
 template <typename Body>
 void parallelFor(int64_t extent, int64_t grain, Body body) {
-  parallelFor(
-      extent, grain,
-      [](void *data, int64_t begin, int64_t end) {
+  parallelRanges(
+      extent, grain, kRangesPerThread,
+      [](void *data, int64_t, int64_t begin, int64_t end) {
         (*static_cast<Body *>(data))(begin, end);
       },
       &body);
 }
 
+/// Calls `body(thread, begin, end)` on such ranges, for work in memory that
+/// each thread has of its own.
+template <typename Body>
+void parallelTasks(int64_t extent, int64_t grain, int64_t perThread,
+                   Body body) {
+  parallelRanges(
+      extent, grain, perThread,
+      [](void *data, int64_t thread, int64_t begin, int64_t end) {
+        (*static_cast<Body *>(data))(thread, begin, end);
+      },
+      &body);
+}
+
 /// Splits [0, extent) into a range per thread, and calls
-/// `body(thread, begin, end)`. No two ranges have the same `thread`, which is
-/// less than getThreadCount().
+/// `body(share, begin, end)`: for memory that belongs to a range, not to the
+/// thread that runs it. No two ranges have the same `share`, which is less than
+/// getThreadCount().
 template <typename Body> void parallelShares(int64_t extent, Body body) {
   int64_t threads = getThreadCount();
-  parallelFor(threads, 1, [&](int64_t first, int64_t last) {
-    for (int64_t thread = first; thread < last; ++thread) {
-      int64_t begin = extent * thread / threads;
-      int64_t end = extent * (thread + 1) / threads;
+  parallelTasks(threads, 1, 1, [&](int64_t, int64_t first, int64_t last) {
+    for (int64_t share = first; share < last; ++share) {
+      int64_t begin = extent * share / threads;
+      int64_t end = extent * (share + 1) / threads;
       if (begin < end)
-        body(thread, begin, end);
+        body(share, begin, end);
     }
   });
 }

@@ -35,24 +35,22 @@ static const Kernels &getKernels() {
 #endif
 }
 
-/// Runs `count` tasks on the thread pool. Threads take turns, because under a
-/// causal mask later blocks have more to do.
+/// Runs `count` tasks on the thread pool, each as soon as a thread is free:
+/// under a causal mask later blocks have more to do.
 static void runTasks(Kernel kernel, const Operands &operands, int64_t count,
                      void *scratch) {
-  int64_t threads = getThreadCount();
   int64_t each = flashAttentionScratch(operands.shape);
-  parallelFor(threads, 1, [&](int64_t begin, int64_t end) {
-    if (operands.tiles)
-      operands.tiles->begin();
-    for (int64_t thread = begin; thread < end; ++thread) {
-      auto *own = reinterpret_cast<float *>(static_cast<char *>(scratch) +
-                                            thread * each);
-      for (int64_t i = thread; i < count; i += threads)
-        kernel(operands, i, own);
-    }
-    if (operands.tiles)
-      operands.tiles->end();
-  });
+  parallelTasks(count, 1, count,
+                [&](int64_t thread, int64_t begin, int64_t end) {
+                  if (operands.tiles)
+                    operands.tiles->begin();
+                  auto *own = reinterpret_cast<float *>(
+                      static_cast<char *>(scratch) + thread * each);
+                  for (int64_t i = begin; i < end; ++i)
+                    kernel(operands, i, own);
+                  if (operands.tiles)
+                    operands.tiles->end();
+                });
 }
 
 int64_t ingot::runtime::flashAttentionScratch(const AttentionShape &s) {

@@ -286,13 +286,18 @@ void Panels::run(char *scratch) const {
                         std::min(end * kernels.tileColumns, count) - first,
                         scratch + first * kernels.getLineBytes(size));
                   });
-      parallelShares(divideCeil(g.m, kernels.tileRows),
-                     [&](int64_t thread, int64_t begin, int64_t end) {
-                       kernels.begin();
-                       runShare(begin, end, column, start, scratch,
-                                packs + thread * getThreadBytes());
-                       kernels.end();
-                     });
+      int64_t panels = divideCeil(g.m, kernels.tileRows);
+      auto multiplyRows = [&](int64_t thread, int64_t begin, int64_t end) {
+        kernels.begin();
+        runShare(begin, end, column, start, scratch,
+                 packs + thread * getThreadBytes());
+        kernels.end();
+      };
+      // Panels that are kept belong to a share of the rows.
+      if (keepsPanels)
+        parallelShares(panels, multiplyRows);
+      else
+        parallelTasks(panels, /*grain=*/4, /*perThread=*/8, multiplyRows);
     }
 }
 
@@ -371,18 +376,19 @@ void Blocks::run(char *scratch) const {
   int64_t threads = getThreadCount(), tasks = rowTasks * columnTasks;
   if (g.batch > 1) {
     char *bPacks = scratch + threads * packA;
-    parallelShares(g.batch, [&](int64_t thread, int64_t begin, int64_t end) {
-      char *a = scratch + thread * packA;
-      char *b = bPacks + thread * getThreadBytes();
-      kernels.begin();
-      for (int64_t batch = begin; batch < end; ++batch)
-        for (int64_t start = 0; start < g.k; start += inner) {
-          packRows(batch, start, 0, g.m, a);
-          for (int64_t task = 0; task < tasks; ++task)
-            runTask(task, batch, start, a, b);
-        }
-      kernels.end();
-    });
+    parallelTasks(g.batch, /*grain=*/1, /*perThread=*/8,
+                  [&](int64_t thread, int64_t begin, int64_t end) {
+                    char *a = scratch + thread * packA;
+                    char *b = bPacks + thread * getThreadBytes();
+                    kernels.begin();
+                    for (int64_t batch = begin; batch < end; ++batch)
+                      for (int64_t start = 0; start < g.k; start += inner) {
+                        packRows(batch, start, 0, g.m, a);
+                        for (int64_t task = 0; task < tasks; ++task)
+                          runTask(task, batch, start, a, b);
+                      }
+                    kernels.end();
+                  });
     return;
   }
   char *bPacks = scratch + packA;
@@ -395,12 +401,14 @@ void Blocks::run(char *scratch) const {
                   packRows(0, start, begin * kernels.tileRows,
                            std::min(end * kernels.tileRows, g.m), scratch);
                 });
-    parallelShares(tasks, [&](int64_t thread, int64_t begin, int64_t end) {
-      kernels.begin();
-      for (int64_t task = begin; task < end; ++task)
-        runTask(task, 0, start, scratch, bPacks + thread * getThreadBytes());
-      kernels.end();
-    });
+    parallelTasks(tasks, /*grain=*/1, /*perThread=*/tasks,
+                  [&](int64_t thread, int64_t begin, int64_t end) {
+                    kernels.begin();
+                    for (int64_t task = begin; task < end; ++task)
+                      runTask(task, 0, start, scratch,
+                              bPacks + thread * getThreadBytes());
+                    kernels.end();
+                  });
   }
 }
 

@@ -104,9 +104,12 @@ Blocking getBlocking(const Problem &p, int64_t threads = getThreadCount()) {
 }
 
 /// Into how many parts the tiles, or the input channels, of a panel of filters
-/// are split, where there are fewer panels than threads can share.
+/// are split, where there are fewer panels than threads can share evenly, in
+/// more tasks than threads.
 int64_t countSplits(const Blocking &b) {
-  return b.threads / std::gcd(b.threads, b.panels);
+  // With one block, each task transforms the filters of its panel.
+  int64_t tasks = b.isOneBlock ? b.threads : kRangesPerThread * b.threads;
+  return tasks / std::gcd(tasks, b.panels);
 }
 
 void transformFilters(const Problem &p, const float *filter, int64_t panel,
@@ -151,36 +154,37 @@ void convolve(const Problem &p, const float *input, const float *filter,
       }
     });
     int64_t groups = divideCeil(count, kRows), tasks = b.panels * splits;
-    parallelShares(tasks, [&](int64_t thread, int64_t begin, int64_t end) {
-      float *products = allProducts + thread * kPoints * b.outPoint;
-      for (int64_t task = begin; task < end; ++task) {
-        int64_t panel = task / splits, split = task % splits;
-        int64_t from = groups * split / splits * kRows;
-        int64_t to = std::min(count, groups * (split + 1) / splits * kRows);
-        float *filters =
-            allFilters + (b.isOneBlock ? thread : panel) * b.filterPanel;
-        if (b.isOneBlock)
-          transformFilters(p, filter, panel, filters);
-        for (int64_t point = 0; point < kPoints; ++point)
-          for (int64_t t = from; t < to; t += kRows)
-            getKernels().multiply(std::min(kRows, to - t), p.in.channels,
-                                  inTiles + point * b.inPoint +
-                                      t * p.in.channels,
-                                  filters + point * p.in.channels * kColumns,
-                                  products + point * b.outPoint + t * kColumns);
-        for (int64_t t = from; t < to; ++t) {
-          Tile tile = p.getOut(output, first + t);
-          tile.data += panel * kColumns;
-          int64_t channels =
-              std::min(kColumns, p.out.channels - panel * kColumns);
-          for (int64_t c = 0; c < channels; c += kLanes) {
-            getKernels().transformOutput(products + t * kColumns + c,
-                                         b.outPoint, tile);
-            tile.data += kLanes;
+    parallelTasks(
+        tasks, 1, tasks, [&](int64_t thread, int64_t begin, int64_t end) {
+          float *products = allProducts + thread * kPoints * b.outPoint;
+          for (int64_t task = begin; task < end; ++task) {
+            int64_t panel = task / splits, split = task % splits;
+            int64_t from = groups * split / splits * kRows;
+            int64_t to = std::min(count, groups * (split + 1) / splits * kRows);
+            float *filters =
+                allFilters + (b.isOneBlock ? thread : panel) * b.filterPanel;
+            if (b.isOneBlock)
+              transformFilters(p, filter, panel, filters);
+            for (int64_t point = 0; point < kPoints; ++point)
+              for (int64_t t = from; t < to; t += kRows)
+                getKernels().multiply(
+                    std::min(kRows, to - t), p.in.channels,
+                    inTiles + point * b.inPoint + t * p.in.channels,
+                    filters + point * p.in.channels * kColumns,
+                    products + point * b.outPoint + t * kColumns);
+            for (int64_t t = from; t < to; ++t) {
+              Tile tile = p.getOut(output, first + t);
+              tile.data += panel * kColumns;
+              int64_t channels =
+                  std::min(kColumns, p.out.channels - panel * kColumns);
+              for (int64_t c = 0; c < channels; c += kLanes) {
+                getKernels().transformOutput(products + t * kColumns + c,
+                                             b.outPoint, tile);
+                tile.data += kLanes;
+              }
+            }
           }
-        }
-      }
-    });
+        });
   }
 }
 
@@ -245,33 +249,36 @@ void ingot::runtime::convolveFilterGradWinograd(const ingot_conv_desc &desc,
     // A task is a panel of filters and part of the input channels.
     int64_t groups = divideCeil(p.in.channels, kRows);
     int64_t tasks = b.panels * splits;
-    parallelShares(tasks, [&](int64_t thread, int64_t begin, int64_t end) {
-      for (int64_t task = begin; task < end; ++task) {
-        int64_t panel = task / splits, split = task % splits;
-        int64_t from = groups * split / splits * kRows;
-        int64_t to =
-            std::min(p.in.channels, groups * (split + 1) / splits * kRows);
-        float *filters =
-            allFilters + (b.isOneBlock ? thread : panel) * b.filterPanel;
-        const float *out = outTiles + panel * kPoints * b.outPoint;
-        for (int64_t point = 0; point < kPoints; ++point)
-          for (int64_t c = from; c < to; c += kRows)
-            getKernels().multiplyTransposed(
-                std::min(kRows, to - c), count, inTiles + point * b.inPoint + c,
-                p.in.channels, out + point * b.outPoint,
-                filters + (point * p.in.channels + c) * kColumns, first != 0);
-        if (!isLast)
-          continue;
-        for (int64_t half = 0; half < kColumns; half += kLanes) {
-          int64_t o = panel * kColumns + half;
-          if (o >= p.out.channels)
-            break;
-          for (int64_t c = from; c < to; ++c)
-            getKernels().transformFilterGrad(
-                filters + c * kColumns + half, p.in.channels * kColumns,
-                filterGrad + o * p.filterOut + c * p.filterIn, p.filterOut);
-        }
-      }
-    });
+    parallelTasks(
+        tasks, 1, tasks, [&](int64_t thread, int64_t begin, int64_t end) {
+          for (int64_t task = begin; task < end; ++task) {
+            int64_t panel = task / splits, split = task % splits;
+            int64_t from = groups * split / splits * kRows;
+            int64_t to =
+                std::min(p.in.channels, groups * (split + 1) / splits * kRows);
+            float *filters =
+                allFilters + (b.isOneBlock ? thread : panel) * b.filterPanel;
+            const float *out = outTiles + panel * kPoints * b.outPoint;
+            for (int64_t point = 0; point < kPoints; ++point)
+              for (int64_t c = from; c < to; c += kRows)
+                getKernels().multiplyTransposed(
+                    std::min(kRows, to - c), count,
+                    inTiles + point * b.inPoint + c, p.in.channels,
+                    out + point * b.outPoint,
+                    filters + (point * p.in.channels + c) * kColumns,
+                    first != 0);
+            if (!isLast)
+              continue;
+            for (int64_t half = 0; half < kColumns; half += kLanes) {
+              int64_t o = panel * kColumns + half;
+              if (o >= p.out.channels)
+                break;
+              for (int64_t c = from; c < to; ++c)
+                getKernels().transformFilterGrad(
+                    filters + c * kColumns + half, p.in.channels * kColumns,
+                    filterGrad + o * p.filterOut + c * p.filterIn, p.filterOut);
+            }
+          }
+        });
   }
 }

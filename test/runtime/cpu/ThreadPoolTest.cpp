@@ -10,6 +10,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -39,7 +41,21 @@ Ranges runParallel(int64_t extent, int64_t grain) {
 TEST(ThreadPool, TwoThreadsRan) {
   if (getThreadCount() < 2)
     GTEST_SKIP() << "one thread";
-  EXPECT_GE(runParallel(1000, 1).threads.size(), 2u);
+  // The first thread waits for another one, which it would else do without.
+  std::mutex mutex;
+  std::set<std::thread::id> threads;
+  auto count = [&] {
+    std::lock_guard lock(mutex);
+    threads.insert(std::this_thread::get_id());
+    return threads.size();
+  };
+  auto start = std::chrono::steady_clock::now();
+  parallelFor(1000, 1, [&](int64_t, int64_t) {
+    while (count() < 2 &&
+           std::chrono::steady_clock::now() - start < std::chrono::seconds(20))
+      std::this_thread::yield();
+  });
+  EXPECT_GE(threads.size(), 2u);
 }
 
 TEST(ThreadPool, RangesCoverTheExtentOnce) {
@@ -58,6 +74,29 @@ TEST(ThreadPool, RangesCoverTheExtentOnce) {
 TEST(ThreadPool, GrainLimitsThreads) {
   EXPECT_EQ(runParallel(100, 100).ranges.size(), 1u);
   EXPECT_LE(runParallel(101, 100).ranges.size(), 2u);
+}
+
+TEST(ThreadPool, OthersTakeTheRangesOfASlowThread) {
+  if (getThreadCount() < 2)
+    GTEST_SKIP() << "one thread";
+  // The thread of the first range, which has more of its own, does nothing else
+  // until all others are done.
+  constexpr int64_t ranges = 40;
+  std::atomic<int64_t> done = 0;
+  parallelTasks(ranges, 1, ranges,
+                [&](int64_t thread, int64_t begin, int64_t end) {
+                  EXPECT_LT(thread, getThreadCount());
+                  EXPECT_EQ(end, begin + 1);
+                  auto start = std::chrono::steady_clock::now();
+                  while (begin == 0 && done < ranges - 1 &&
+                         std::chrono::steady_clock::now() - start <
+                             std::chrono::seconds(20))
+                    std::this_thread::yield();
+                  if (begin == 0)
+                    EXPECT_EQ(done, ranges - 1);
+                  ++done;
+                });
+  EXPECT_EQ(done, ranges);
 }
 
 TEST(ThreadPool, NothingToDo) { EXPECT_TRUE(runParallel(0, 1).ranges.empty()); }
