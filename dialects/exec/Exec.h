@@ -28,6 +28,7 @@ constexpr llvm::StringLiteral kBoundAttr = "exec.bound";
 constexpr llvm::StringLiteral kManifestAttr = "exec.manifest";
 constexpr llvm::StringLiteral kDeviceCodeAttr = "exec.device_code";
 constexpr llvm::StringLiteral kDeviceTextAttr = "exec.device_text";
+constexpr llvm::StringLiteral kNextModuleAttr = "exec.next_module";
 constexpr llvm::StringLiteral kWeightBytesAttr = "exec.weight_bytes";
 constexpr llvm::StringLiteral kExportBytesAttr = "exec.export_bytes";
 

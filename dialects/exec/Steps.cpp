@@ -84,7 +84,7 @@ LogicalResult ExecDialect::verifyOperationAttribute(Operation *op,
   if (name == kMessagesAttr)
     return check(isModule, isMessages(value), "#exec.message, on a module");
   if (name == kManifestAttr || name == kDeviceCodeAttr ||
-      name == kDeviceTextAttr)
+      name == kDeviceTextAttr || name == kNextModuleAttr)
     return check(isModule, isa<StringAttr>(value), "a string, on a module");
   if (name == kOffsetAttr)
     return check(isa<StateOp>(op), isSize(value), "an offset, on a state");

@@ -475,6 +475,7 @@ def Shards : Function<"char *const *", "ingot_shards", ["ingot_context *context"
 def Modules : Section<"Module">;
 
 def FunctionEntry : Struct<"ingot_function", [Field<Text, "name">, Field<StepFunction, "run">]>;
+def ModulePointer : Scalar<"const struct ingot_module_t *", 8, "Address">;
 def ModuleStruct : Struct<"ingot_module_t", [
     Field<U32, "abi_version">, Field<U32, "function_count">, Field<PointerTo<FunctionEntry>, "functions">,
     Field<Text, "manifest", "JSON (docs/manifest.md).">, Field<U64, "manifest_bytes">,
@@ -489,7 +490,10 @@ def ModuleStruct : Struct<"ingot_module_t", [
       The GPU's kernels as machine code (0 bytes if the compiler had no assembler) and as text for later GPUs; empty
       for the CPU.
     }]>,
-    Field<U64, "device_code_bytes">, Field<Text, "device_ptx">]> {
+    Field<U64, "device_code_bytes">, Field<Text, "device_ptx">,
+    Field<ModulePointer, "next", [{
+      The same steps for a processor with fewer features, or null. A trainer takes the first that its CPU can run.
+    }]>]> {
   let description = "What a compiled object defines, once, as `ingot_module`.";
 }
 def TheModule : Definition<ModuleStruct, "ingot_module">;

@@ -93,6 +93,10 @@ public:
   virtual void completeState() {}
 };
 
+/// Whether the machine has what a module with that manifest was compiled for,
+/// as far as this can be told before the device is open.
+bool canRun(const Manifest &manifest);
+
 /// Prepares the process. Called first, with the arguments of the program.
 void prepareProcess(char *const *argv);
 

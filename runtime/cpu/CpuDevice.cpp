@@ -53,6 +53,10 @@ private:
 };
 } // namespace
 
+bool ingot::runtime::canRun(const Manifest &manifest) {
+  return findMissingFeatures(manifest.features).empty();
+}
+
 void ingot::runtime::prepareProcess(char *const *argv) { limitSpinning(argv); }
 
 std::unique_ptr<Device> ingot::runtime::openDevice(const ingot_module_t &,

@@ -55,16 +55,26 @@ static int agreeOnStatus(int status, Communicator &ranks) {
                           failures);
 }
 
-/// Runs the trainer; returns its exit status.
-static int run(int argc, char **argv, Console &console) {
-  if (ingot_module.abi_version != INGOT_ABI_VERSION)
+static Manifest readManifest(const ingot_module_t &module) {
+  if (module.abi_version != INGOT_ABI_VERSION)
     throw failure(
         "module",
-        "compiled for ABI version " + std::to_string(ingot_module.abi_version) +
+        "compiled for ABI version " + std::to_string(module.abi_version) +
             ", this runtime has version " + std::to_string(INGOT_ABI_VERSION),
         "compile the model again with the ingotc of this release");
-  Manifest manifest =
-      parseManifest({ingot_module.manifest, ingot_module.manifest_bytes});
+  return parseManifest({module.manifest, module.manifest_bytes});
+}
+
+/// Runs the trainer; returns its exit status.
+static int run(int argc, char **argv, Console &console) {
+  // Of several modules the first that this machine can run; if it can run none,
+  // the last, which asks for the least, says what is missing.
+  const ingot_module_t *module = &ingot_module;
+  Manifest manifest = readManifest(*module);
+  while (module->next && !canRun(manifest)) {
+    module = module->next;
+    manifest = readManifest(*module);
+  }
   ParsedOptions parsed = parseOptions(argc, argv, manifest);
   constexpr int done = static_cast<int>(ExitCode::Done);
   if (!parsed.options) {
@@ -93,7 +103,7 @@ static int run(int argc, char **argv, Console &console) {
   }
   if (!options.profile.empty())
     ranks.record();
-  Session session(ingot_module, manifest, ranks.getRank(), ranks.getSize());
+  Session session(*module, manifest, ranks.getRank(), ranks.getSize());
   session.getContext().ranks = &ranks;
   if (!options.tune.empty() &&
       !session.tune(options.tune == "cache" ? "" : options.tune))

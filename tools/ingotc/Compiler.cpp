@@ -15,6 +15,7 @@
 #include "mlir/Remark/RemarkStreamer.h"
 #include "passes/Pipeline.h"
 #include "passes/Registration.h"
+#include "passes/targets/Passes.h"
 #include "passes/targets/host/BuildManifest.h"
 #include "passes/targets/host/Object.h"
 #include "passes/targets/host/Passes.h"
@@ -92,6 +93,11 @@ namespace {
 /// Initial values that are embedded unless the options say otherwise.
 constexpr int64_t kEmbedLimit = int64_t(256) << 20;
 
+/// The name of a module's table; the first one is the trainer's.
+std::string getModuleName(size_t index) {
+  return index == 0 ? "ingot_module" : "ingot_module_" + std::to_string(index);
+}
+
 class Compiler {
 public:
   explicit Compiler(const CompilerOptions &options)
@@ -99,7 +105,10 @@ public:
         handler(&context,
                 [this](Diagnostic &diagnostic) { report(diagnostic); }) {}
 
-  int run();
+  /// Compiles module `index` of a trainer, or writes what `--emit` names. The
+  /// object follows those in `link`, and the other parts become those of the
+  /// trainer. Returns the exit status.
+  int run(LinkInput &link, size_t index);
   /// Places everything, without writing anything. Returns the exit status.
   int plan();
   /// All planned memory at its highest, after plan().
@@ -316,7 +325,7 @@ int64_t Compiler::getPeakBytes() {
   return states.getInt() + arena + staging;
 }
 
-int Compiler::run() {
+int Compiler::run(LinkInput &link, size_t index) {
   if (options.plan && options.output.empty() && options.emit == "exe") {
     if (int status = plan())
       return status;
@@ -338,7 +347,8 @@ int Compiler::run() {
   // Blobs are made before lowering drops the states.
   WeightStorage storage = chooseStorage();
   std::string sidecar = options.output + ".safetensors";
-  LinkInput link;
+  LinkInput before = std::move(link);
+  link = {};
   link.target = target.getRuntime().str();
   bool hasWeights =
       llvm::any_of(model.module->getOps<StateOp>(), [&](StateOp state) {
@@ -384,6 +394,8 @@ int Compiler::run() {
   setText(exec::kManifestAttr, manifest(storage));
   setText(exec::kDeviceCodeAttr, device.binary);
   setText(exec::kDeviceTextAttr, device.text);
+  if (index + 1 < options.archs.size())
+    setText(exec::kNextModuleAttr, getModuleName(index + 1));
   setSize(exec::kWeightBytesAttr, link.weights.size());
   setSize(exec::kExportBytesAttr, link.exportLiteral.size());
   if (!runPasses([&](OpPassManager &m) { buildLoweringPipeline(m); }))
@@ -402,6 +414,7 @@ int Compiler::run() {
     writeText(options.output, text);
     return 0;
   }
+  renameModule(**module, getModuleName(index));
   auto object = emitObject(**module, target.getHost(), pipeline.level);
   if (!object)
     throw failure("codegen", llvm::toString(object.takeError()),
@@ -410,8 +423,15 @@ int Compiler::run() {
     writeText(options.output, *object);
     return 0;
   }
-  link.object = std::move(*object);
+  if (index > 0 && (link.weights != before.weights ||
+                    link.exportLiteral != before.exportLiteral))
+    throw failure("--arch", "the CPUs' steps differ in their states",
+                  "report this with the model, and compile a trainer for each");
+  link.objects = std::move(before.objects);
+  link.objects.push_back(std::move(*object));
   link.dataParallel = pipeline.dataParallel;
+  if (index + 1 < options.archs.size())
+    return 0;
   linkTrainer(link, options.output);
   if (!written.empty() && storage == WeightStorage::Sidecar) {
     if (std::error_code error = llvm::sys::fs::rename(written, sidecar))
@@ -490,14 +510,28 @@ int ingot::compile(CompilerOptions options) {
   }
   if (options.fitBytes && options.output.empty())
     return 0;
-  // The remarks are complete when the compiler's context is gone.
-  int status = Compiler(options).run();
-  if (options.remarks.empty())
+  LinkInput link;
+  if (int status = Compiler(options).run(link, 0))
     return status;
-  if (std::error_code error =
-          llvm::sys::fs::rename(options.unfinishedRemarks, options.remarks))
-    throw failure(options.remarks, "cannot write: " + error.message(),
-                  "check the space left and the directory's permissions");
-  unfinished.releaseFile();
-  return status;
+  // The remarks are complete when the compiler's context is gone.
+  if (!options.remarks.empty()) {
+    if (std::error_code error =
+            llvm::sys::fs::rename(options.unfinishedRemarks, options.remarks))
+      throw failure(options.remarks, "cannot write: " + error.message(),
+                    "check the space left and the directory's permissions");
+    unfinished.releaseFile();
+  }
+  // Of several modules the first one is reported on.
+  options.dumpPasses.clear();
+  options.remarks.clear();
+  options.report.clear();
+  options.plan.reset();
+  for (size_t i = 1; i < options.archs.size(); ++i) {
+    options.pipeline->arch = options.archs[i];
+    options.target = unwrap(chooseTarget(
+        options.pipeline->target, options.archs[i], options.pipeline->tf32));
+    if (int status = Compiler(options).run(link, i))
+      return status;
+  }
+  return 0;
 }

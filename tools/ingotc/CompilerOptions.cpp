@@ -73,6 +73,35 @@ static void addPipelineOption(CLI::App &app, PipelineOption *option) {
 // The command line
 //===----------------------------------------------------------------------===//
 
+/// Reads `--arch A+B`; the pipeline's options name the first one then.
+static void splitArchs(CompilerOptions &options) {
+  PipelineOptions &pipeline = *options.pipeline;
+  std::string &arch = pipeline.arch;
+  if (arch.find('+') == std::string::npos)
+    return;
+  llvm::SmallVector<llvm::StringRef> names;
+  llvm::StringRef(arch).split(names, '+');
+  std::vector<std::pair<size_t, std::string>> found;
+  for (llvm::StringRef name : names) {
+    std::shared_ptr<const Target> target =
+        unwrap(chooseTarget(pipeline.target, name, pipeline.tf32));
+    if (name.empty() || pipeline.target != "cpu")
+      throw usageError("--arch", "'" + arch + "' is no list of CPUs",
+                       "join names of CPUs, as in x86-64-v3+x86-64-v4");
+    found.emplace_back(target->getHost().features.size(), name.str());
+  }
+  if (options.emit != "exe" || options.printPipeline)
+    throw usageError("--arch", "'" + arch + "' makes several modules",
+                     "name one CPU to see its module");
+  // A trainer takes the first that its CPU can run.
+  llvm::stable_sort(
+      found, [](const auto &a, const auto &b) { return a.first > b.first; });
+  for (auto &[ignored, name] : found)
+    if (!llvm::is_contained(options.archs, name))
+      options.archs.push_back(name);
+  arch = options.archs.front();
+}
+
 std::optional<CompilerOptions> ingot::parseCompilerOptions(int argc,
                                                            char **argv) {
   CompilerOptions options;
@@ -147,6 +176,7 @@ std::optional<CompilerOptions> ingot::parseCompilerOptions(int argc,
   if (llvm::Error error = options.pipeline->check())
     throwUserError(std::move(error));
   registerIngotTargets();
+  splitArchs(options);
   options.target =
       unwrap(chooseTarget(options.pipeline->target, options.pipeline->arch,
                           options.pipeline->tf32));

@@ -28,6 +28,9 @@ struct CompilerOptions {
       std::make_shared<PipelineOptions>();
   /// What the pipeline's options name.
   std::shared_ptr<const Target> target;
+  /// The CPUs of `--arch A+B`, the one with the most features first; empty if
+  /// only one is named.
+  std::vector<std::string> archs;
   /// embed, sidecar, none; empty: embed up to a limit.
   std::string weights;
   /// The file of --plan, and the cluster in it that steps are planned for.

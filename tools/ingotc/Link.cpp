@@ -210,7 +210,12 @@ void ingot::linkTrainer(const LinkInput &input, const std::string &output) {
   ScratchDirectory scratch(output);
   std::string name = llvm::sys::path::filename(output).str();
 
-  writeFile(scratch.path("step.o"), input.object);
+  std::vector<std::string> objects;
+  for (const std::string &object : input.objects) {
+    std::string number = std::to_string(objects.size());
+    objects.push_back(scratch.path("step" + number + ".o"));
+    writeFile(objects.back(), object);
+  }
   std::string executable = scratch.path(name);
   std::vector<std::string> start, middle, end;
   for (const LinkLine &line : lines) {
@@ -237,7 +242,7 @@ void ingot::linkTrainer(const LinkInput &input, const std::string &output) {
   std::string marker = makeMarker(linker, name, scratch);
   args.insert(args.end(), {"--no-as-needed", marker, "--as-needed"});
   args.insert(args.end(), start.begin(), start.end());
-  args.push_back(scratch.path("step.o"));
+  args.insert(args.end(), objects.begin(), objects.end());
   // LLD names a blob's symbols after the path it is given.
   auto blob = [&](const std::string &symbol, const std::string &bytes) {
     if (bytes.empty())

@@ -9,6 +9,7 @@
 #define INGOT_TOOLS_INGOTC_LINK_H
 
 #include <string>
+#include <vector>
 
 namespace ingot {
 
@@ -16,7 +17,8 @@ namespace ingot {
 struct LinkInput {
   /// The target that the trainer runs on: cpu or cuda.
   std::string target = "cpu";
-  std::string object;
+  /// The steps, an object for each CPU.
+  std::vector<std::string> objects;
   /// The blobs, embedded under the names that `--ingot-lower-steps` refers to.
   std::string weights, exportLiteral;
   /// Whether transports between ranks are linked.

@@ -327,6 +327,7 @@ private:
     std::string manifest = takeString(exec::kManifestAttr);
     std::string deviceCode = takeString(exec::kDeviceCodeAttr);
     std::string deviceText = takeString(exec::kDeviceTextAttr);
+    std::string next = takeString(exec::kNextModuleAttr);
     uint64_t weightBytes = takeSize(exec::kWeightBytesAttr);
     uint64_t exportBytes = takeSize(exec::kExportBytesAttr);
     if (manifest.empty())
@@ -359,7 +360,7 @@ private:
            });
     auto moduleType = LLVM::LLVMStructType::getLiteral(
         context, {i32, i32, pointer, pointer, i64, pointer, i64, pointer, i64,
-                  pointer, i64, pointer});
+                  pointer, i64, pointer, pointer});
     global(loc, moduleType, "ingot_module", LLVM::Linkage::External,
            [&](OpBuilder &b) {
              auto address = [&](StringRef name) -> Value {
@@ -379,7 +380,8 @@ private:
                   size(weightBytes),
                   blob(b, loc, "_binary_ingot_export_start", exportBytes),
                   size(exportBytes), address("ingot_device_code"),
-                  size(deviceCode.size()), address("ingot_device_ptx")});
+                  size(deviceCode.size()), address("ingot_device_ptx"),
+                  blob(b, loc, next, next.size())});
            });
   }
 

@@ -183,6 +183,14 @@ ingot::translateForHost(ModuleOp module, llvm::LLVMContext &context,
   return result;
 }
 
+void ingot::renameModule(llvm::Module &module, llvm::StringRef name) {
+  llvm::GlobalVariable *table = module.getGlobalVariable("ingot_module");
+  for (llvm::GlobalValue &value : module.global_values())
+    if (&value != table && !value.isDeclaration())
+      value.setLinkage(llvm::GlobalValue::InternalLinkage);
+  table->setName(name);
+}
+
 llvm::Expected<std::string> ingot::emitObject(llvm::Module &module,
                                               const HostProcessor &target,
                                               unsigned level) {

@@ -33,6 +33,10 @@ llvm::Expected<std::unique_ptr<llvm::Module>>
 translateForHost(mlir::ModuleOp module, llvm::LLVMContext &context,
                  const HostProcessor &host, unsigned level);
 
+/// Names the module (docs/abi.md) `name`, and makes everything else that the
+/// object defines internal, so that objects for several CPUs can be linked.
+void renameModule(llvm::Module &module, llvm::StringRef name);
+
 /// Emits the bytes of an ELF object.
 llvm::Expected<std::string>
 emitObject(llvm::Module &module, const HostProcessor &host, unsigned level);

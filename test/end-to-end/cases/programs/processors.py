@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Trainers for several processors: INGOT_MAX_ISA makes this machine one of a lower level."""
 
-from harness import case, check, golden
+import json
+import pathlib
+
+from harness import Skip, case, check, check_relative, golden, read_log
 
 MODEL = golden("multilabel")
 FLAGS = ["--loss", "bce-with-logits", "--batch", "8"]
@@ -23,3 +26,64 @@ def missing(ingot):
     trainer = ingot.compile(MODEL.model, *FLAGS, "--arch", "x86-64-v2")
     ingot.check_error([trainer, *ONE_STEP], 1, "this CPU", "sse4.2", env={"INGOT_MAX_ISA": "x86-64"})
     check(ingot.run([trainer, *ONE_STEP], env={"INGOT_MAX_ISA": "x86-64-v2"}).status == 0, "x86-64-v2 does not run")
+
+
+def has(feature):
+    """Whether this machine's CPU has it, by Linux's name."""
+    return feature in pathlib.Path("/proc/cpuinfo").read_text().split()
+
+
+def features(ingot, trainer, level):
+    """The features of the module that the trainer takes at a level."""
+    text = ingot.run([trainer, "--inspect=json"], env={"INGOT_MAX_ISA": level}).out
+    return set(json.loads(text)["features"])
+
+
+@case("several-processors")
+def several(ingot):
+    """A trainer takes the steps for the best processor that it runs on, whatever the order they are named in."""
+    trainer = ingot.compile(MODEL.model, *FLAGS, "--arch", "x86-64-v2+x86-64-v3")
+    check("avx2" not in features(ingot, trainer, "x86-64-v2"), "x86-64-v2: steps for AVX2 were taken")
+    one = ingot.compile(MODEL.model, *FLAGS, "--arch", "x86-64-v2")
+    losses = {}
+    for name, program in (("several", trainer), ("one", one)):
+        log = ingot.path(f"{name}.jsonl")
+        flags = ["--data", MODEL.data, "--steps", "8", "--seed", "3", "--log", log]
+        ingot.succeed([program, *flags], env={"INGOT_MAX_ISA": "x86-64-v2"})
+        losses[name] = [line["loss"] for line in read_log(log)[0]]
+    check(losses["several"] == losses["one"], f"losses differ: {losses}")
+    ingot.check_error([trainer, *ONE_STEP], 1, "this CPU", "sse4.2", env={"INGOT_MAX_ISA": "x86-64"})
+    if has("avx2"):
+        check("avx2" in features(ingot, trainer, "amx"), "steps for AVX2 were not taken")
+
+
+@case("several-processors-unknown")
+def several_unknown(ingot):
+    for arch in ("x86-64-v3+x86-64-v9", "x86-64-v3+", "+"):
+        ingot.check_error(ingot.ingotc(MODEL.model, *FLAGS, "-o", ingot.path("x"), "--arch", arch), 2)
+
+
+def train_at(level, name):
+    """Steps compiled for a level, and kernels of that level, agree with PyTorch."""
+    model = golden(name)
+    optimizer = next(iter(model.runs))
+
+    def run(ingot):
+        if level == "x86-64-v4" and not has("avx512bw") or level == "x86-64-v3" and not has("avx2"):
+            raise Skip(f"this machine is none of {level}")
+        trainer = ingot.compile(model.model, *model.compile_flags(optimizer), "--arch", level)
+        want = model.runs[optimizer]
+        flags = ["--data", model.data, "--no-shuffle", *want["flags"], "--steps", "50"]
+        steps, _ = ingot.train(trainer, *flags, env={"INGOT_MAX_ISA": level})
+        losses = [s["loss"] for s in steps]
+        check_relative("loss", losses[:10], want["losses"][:10], 1e-4)
+        check_relative("loss", losses, want["losses"], 1e-3)
+        again, _ = ingot.train(trainer, *flags, env={"INGOT_MAX_ISA": level})
+        check(losses == [s["loss"] for s in again], "a second run has other losses")
+
+    case(f"level-{level}-{name}")(run)
+
+
+for each in ("x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4"):
+    for model_name in ("mlp", "cnn", "segmentation"):
+        train_at(each, model_name)

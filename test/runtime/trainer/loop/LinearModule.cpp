@@ -223,4 +223,5 @@ const ingot_module_t ingot_module = {INGOT_ABI_VERSION,
                                      10,
                                      nullptr,
                                      0,
+                                     nullptr,
                                      nullptr};

@@ -64,8 +64,8 @@ protected:
 
   ingot_function functions[1] = {{"train_step", doNothing}};
   ingot_module_t module = {
-      INGOT_ABI_VERSION, 1, functions, nullptr, 0,      nullptr, 0,
-      nullptr,           0, nullptr,   0,       nullptr};
+      INGOT_ABI_VERSION, 1, functions, nullptr, 0,       nullptr, 0,
+      nullptr,           0, nullptr,   0,       nullptr, nullptr};
   Manifest manifest;
   Console console;
 };
