@@ -54,10 +54,7 @@ struct Cell {
   Value isPresent;
 };
 
-Value apply(Node &node, const Cell &cell, const Activation &f, Value x) {
-  if (cell.clip > 0) {
-    x = node.binary<MinOp>(node.binary<MaxOp>(x, -cell.clip), cell.clip);
-  }
+Value activate(Node &node, const Activation &f, Value x) {
   auto positive = [&] { return node.compare(Predicate::GT, x, 0.0); };
   // e^x - 1 where x is negative; its branch is finite everywhere.
   auto grown = [&] {
@@ -92,6 +89,13 @@ Value apply(Node &node, const Cell &cell, const Activation &f, Value x) {
   Value falling = node.unary<NegOp>(node.unary<AbsOp>(x));
   Value tail = node.unary<Log1pOp>(node.unary<ExpOp>(falling));
   return node.binary<AddOp>(node.binary<MaxOp>(x, 0.0), tail);
+}
+
+/// Returns the activation of a gate, whose input is clipped.
+Value apply(Node &node, const Cell &cell, const Activation &f, Value x) {
+  if (cell.clip > 0)
+    x = node.binary<MinOp>(node.binary<MaxOp>(x, -cell.clip), cell.clip);
+  return activate(node, f, x);
 }
 
 /// Reads the activation functions: `otherwise` for each direction where none
@@ -456,8 +460,9 @@ LogicalResult importLSTM(Node &node) {
              Value kept = node.binary<AddOp>(node.binary<MulOp>(forget, old[1]),
                                              node.binary<MulOp>(in, candidate));
              Value out = apply(node, cell, f, peep(gate(1), 1, kept));
-             return SmallVector<Value>{
-                 node.binary<MulOp>(out, apply(node, cell, h, kept)), kept};
+             // As in ONNX Runtime, the state is not clipped.
+             Value output = activate(node, h, kept);
+             return SmallVector<Value>{node.binary<MulOp>(out, output), kept};
            });
     last.push_back(states);
   }
