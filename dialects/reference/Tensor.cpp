@@ -70,9 +70,15 @@ std::pair<int64_t, int64_t> ingot::reference::integerRange(Type element) {
   if (width == 1)
     return {0, 1};
   if (element.isUnsignedInteger())
-    return {0, (int64_t(1) << width) - 1};
+    return {0, static_cast<int64_t>(~uint64_t(0) >> (64 - width))};
   int64_t highest = static_cast<int64_t>(~uint64_t(0) >> (64 - width) >> 1);
   return {-highest - 1, highest};
+}
+
+bool ingot::reference::isLess(int64_t a, int64_t b, Type element) {
+  return element.isUnsignedInteger(64)
+             ? static_cast<uint64_t>(a) < static_cast<uint64_t>(b)
+             : a < b;
 }
 
 int64_t ingot::reference::wrapToInteger(int64_t value, Type element) {
@@ -88,6 +94,12 @@ int64_t ingot::reference::wrapToInteger(int64_t value, Type element) {
 int64_t ingot::reference::truncateToInteger(double value, Type element) {
   if (std::isnan(value))
     return 0;
+  if (element.isUnsignedInteger(64)) {
+    if (value <= 0)
+      return 0;
+    return static_cast<int64_t>(value >= 0x1p64 ? ~uint64_t(0)
+                                                : static_cast<uint64_t>(value));
+  }
   auto [lowest, highest] = integerRange(element);
   // 2^63 is a double, the highest i64 is not.
   if (value >= static_cast<double>(highest))
@@ -116,7 +128,7 @@ llvm::Error Tensor::checkType(RankedTensorType type) {
   Type element = type.getElementType();
   bool known = element.isF16() || element.isBF16() || element.isF32() ||
                element.isF64() || element.isInteger(1) ||
-               element.isInteger(8) || element.isSignlessInteger(16) ||
+               element.isInteger(8) || element.isInteger(16) ||
                element.isInteger(32) || element.isInteger(64);
   if (!known)
     return invalid("tensors of type " + text + " are not supported");
@@ -170,9 +182,9 @@ llvm::Expected<Tensor> Tensor::fromRawData(RankedTensorType type,
     } else if (element.isInteger(64)) {
       tensor.integers[i] = load<int64_t>(data, i);
     } else if (element.isInteger(32)) {
-      tensor.integers[i] = load<int32_t>(data, i);
+      tensor.integers[i] = wrapToInteger(load<int32_t>(data, i), element);
     } else if (element.isInteger(16)) {
-      tensor.integers[i] = load<int16_t>(data, i);
+      tensor.integers[i] = wrapToInteger(load<int16_t>(data, i), element);
     } else if (element.isInteger(1)) {
       tensor.integers[i] = data[i] != 0;
     } else {
@@ -290,14 +302,10 @@ Tensor Tensor::reshaped(RankedTensorType to) const {
 
 /// Returns the nearest value of the type, rounded once: by way of a double it
 /// could be twice.
-static double integerToFloat(int64_t value, Type element) {
-  if (element.isF64())
-    return static_cast<double>(value);
-  if (element.isF32())
-    return static_cast<float>(value);
+static double integerToFloat(int64_t value, Type from, Type element) {
   llvm::APFloat number(cast<FloatType>(element).getFloatSemantics());
   number.convertFromAPInt(llvm::APInt(64, static_cast<uint64_t>(value)),
-                          /*IsSigned=*/true,
+                          /*IsSigned=*/!from.isUnsignedInteger(64),
                           llvm::APFloat::rmNearestTiesToEven);
   bool losesInfo;
   number.convert(llvm::APFloat::IEEEdouble(),
@@ -309,8 +317,9 @@ Tensor Tensor::converted(Type element) const {
   Tensor result(RankedTensorType::get(getShape(), element));
   for (int64_t i = 0; i < count; ++i) {
     if (result.floating)
-      result.reals[i] = floating ? roundToFloat(reals[i], element)
-                                 : integerToFloat(integers[i], element);
+      result.reals[i] =
+          floating ? roundToFloat(reals[i], element)
+                   : integerToFloat(integers[i], getElementType(), element);
     else if (element.isInteger(1))
       result.integers[i] = floating ? reals[i] != 0 : integers[i] != 0;
     else if (floating)
@@ -334,6 +343,8 @@ void Tensor::print(llvm::raw_ostream &os) const {
         os << '[';
     if (floating)
       os << llvm::format("%.9g", reals[i]);
+    else if (getElementType().isUnsignedInteger())
+      os << static_cast<uint64_t>(integers[i]);
     else
       os << integers[i];
     for (int64_t d = 0; d < getRank(); ++d)

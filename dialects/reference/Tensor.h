@@ -22,8 +22,8 @@ namespace ingot::reference {
 llvm::Error invalid(const llvm::Twine &text);
 
 /// A tensor whose floating-point elements are stored as doubles, and integers
-/// and booleans as int64_t; after each op the elements are rounded to the
-/// element type.
+/// and booleans as int64_t (of ui64 with the same bits); after each op the
+/// elements are rounded to the element type.
 class Tensor {
 public:
   Tensor() = default;
@@ -59,7 +59,11 @@ public:
 
   /// Returns any element as a double (large integers lose their low bits).
   double asReal(int64_t i) const {
-    return floating ? reals[i] : static_cast<double>(integers[i]);
+    if (floating)
+      return reals[i];
+    return getElementType().isUnsignedInteger(64)
+               ? static_cast<double>(static_cast<uint64_t>(integers[i]))
+               : static_cast<double>(integers[i]);
   }
 
   /// Copies element `from` of `source`, which has the same kind of elements.
@@ -113,6 +117,10 @@ int64_t wrapToInteger(int64_t value, mlir::Type element);
 /// Rounds towards zero, to the nearest value of the range if the value is
 /// outside of it; NaN becomes 0.
 int64_t truncateToInteger(double value, mlir::Type element);
+
+/// Returns whether a is below b as numbers of the integer type: those of ui64
+/// are stored with the bits of an int64_t.
+bool isLess(int64_t a, int64_t b, mlir::Type element);
 
 /// Returns the lowest and the highest value of the integer type.
 std::pair<int64_t, int64_t> integerRange(mlir::Type element);

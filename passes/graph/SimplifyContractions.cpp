@@ -170,6 +170,88 @@ struct ZeroPadding {
   }
 };
 
+/// Sums of products of small matrices are one product of the matrices one after
+/// another: A1 B1 + A2 B2 = [A1 A2] [B1; B2]. These are the gradients of a
+/// weight that each step of a recurrent net uses. The concatenations must take
+/// less memory than the sums.
+struct SumOfProducts : OpRewritePattern<AddOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(AddOp op,
+                                PatternRewriter &rewriter) const override {
+    // The whole sum is rewritten at its last addition.
+    if (op->hasOneUse() && isa<AddOp>(*op->user_begin()))
+      return failure();
+    SmallVector<MatmulOp> products;
+    SmallVector<Value> others;
+    collect(op, products, others);
+    if (products.size() < kFewest)
+      return failure();
+    SmallVector<Value> lhs, rhs;
+    for (MatmulOp product : products) {
+      lhs.push_back(product.getLhs());
+      rhs.push_back(product.getRhs());
+    }
+    MatmulOp first = products.front();
+    Value sum = MatmulOp::create(
+        rewriter, first.getLoc(), op.getType(),
+        concat(rewriter, first.getLoc(), lhs, first.getTransposeLhs() ? 0 : 1),
+        concat(rewriter, first.getLoc(), rhs, first.getTransposeRhs() ? 1 : 0),
+        first.getTransposeLhsAttr(), first.getTransposeRhsAttr());
+    for (Value other : others)
+      sum = AddOp::create(rewriter, op.getLoc(), op.getType(), sum, other);
+    rewriter.replaceOp(op, sum);
+    return success();
+  }
+
+private:
+  static constexpr size_t kFewest = 4;
+
+  /// Divides the terms of a sum into products that can be merged and others.
+  static void collect(AddOp op, SmallVectorImpl<MatmulOp> &products,
+                      SmallVectorImpl<Value> &others) {
+    SmallVector<Value> work = {op.getRhs(), op.getLhs()};
+    while (!work.empty()) {
+      Value term = work.pop_back_val();
+      auto sum = term.getDefiningOp<AddOp>();
+      auto product = term.getDefiningOp<MatmulOp>();
+      if (sum && term.hasOneUse())
+        work.append({sum.getRhs(), sum.getLhs()});
+      else if (product && isSmall(product) &&
+               (products.empty() || fits(products.front(), product)))
+        products.push_back(product);
+      else
+        others.push_back(term);
+    }
+  }
+
+  static bool isSmall(MatmulOp product) {
+    RankedTensorType type = tensorType(product.getResult());
+    RankedTensorType lhs = tensorType(product.getLhs());
+    RankedTensorType rhs = tensorType(product.getRhs());
+    return product->hasOneUse() && type.getRank() == 2 &&
+           lhs.getElementType() == type.getElementType() &&
+           lhs.getNumElements() + rhs.getNumElements() <= type.getNumElements();
+  }
+
+  static bool fits(MatmulOp first, MatmulOp product) {
+    return product.getTransposeLhs() == first.getTransposeLhs() &&
+           product.getTransposeRhs() == first.getTransposeRhs() &&
+           product.getType() == first.getType();
+  }
+
+  static Value concat(OpBuilder &builder, Location loc, ArrayRef<Value> parts,
+                      int64_t dim) {
+    RankedTensorType first = tensorType(parts.front());
+    SmallVector<int64_t> shape(first.getShape());
+    shape[dim] = 0;
+    for (Value part : parts)
+      shape[dim] += tensorType(part).getDimSize(dim);
+    return ConcatOp::create(
+        builder, loc, RankedTensorType::get(shape, first.getElementType()),
+        parts, dim);
+  }
+};
+
 template <typename Op> struct PadIntoWindow : OpRewritePattern<Op> {
   using OpRewritePattern<Op>::OpRewritePattern;
   LogicalResult matchAndRewrite(Op op,
@@ -191,7 +273,7 @@ template <typename Op> struct PadIntoWindow : OpRewritePattern<Op> {
 
 void ingot::populateContractionSimplifications(RewritePatternSet &patterns) {
   patterns.add<TransposeIntoMatmul, TransposeOfMatmul, MatmulWithOneMatrix,
-               SumOfMatmuls, PadIntoWindow<ConvOp>,
+               SumOfMatmuls, SumOfProducts, PadIntoWindow<ConvOp>,
                PadIntoWindow<ConvFilterGradOp>, PadIntoWindow<SumPoolOp>>(
       patterns.getContext());
 }

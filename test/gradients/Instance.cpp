@@ -41,6 +41,13 @@ public:
     return argument(std::move(tensor));
   }
 
+  Value integer(RankedTensorType type, int64_t low, int64_t high) override {
+    Tensor tensor(type);
+    for (int64_t i = 0; i < tensor.size(); ++i)
+      tensor.integer(i) = choose.between(low, high);
+    return argument(std::move(tensor));
+  }
+
   Value boolean(ArrayRef<int64_t> shape) override {
     Tensor tensor(RankedTensorType::get(shape, builder.getI1Type()));
     for (int64_t i = 0; i < tensor.size(); ++i)

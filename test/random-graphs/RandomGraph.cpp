@@ -39,6 +39,10 @@ public:
     return fresh(type, [&] { return choose.between(-1, limit); });
   }
 
+  Value integer(RankedTensorType type, int64_t low, int64_t high) override {
+    return fresh(type, [&] { return choose.between(low, high); });
+  }
+
   Value boolean(ArrayRef<int64_t> shape) override {
     auto type = RankedTensorType::get(shape, builder.getI1Type());
     for (Value value : llvm::reverse(values))
@@ -50,10 +54,7 @@ public:
   Type numberElement() override {
     if (choose.chance(0.7))
       return element;
-    std::vector<Type> integers = {
-        builder.getI64Type(), builder.getI32Type(), builder.getI8Type(),
-        IntegerType::get(builder.getContext(), 8, IntegerType::Unsigned)};
-    return choose.pick(integers);
+    return integerElement();
   }
 
   void add(ValueRange results) { llvm::append_range(values, results); }

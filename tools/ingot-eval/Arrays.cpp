@@ -35,12 +35,15 @@ static std::pair<Type, DType> elementFor(DType dtype, MLIRContext &context) {
   case DType::Bool:
     return {IntegerType::get(&context, 1), dtype};
   case DType::I64:
+    return {IntegerType::get(&context, 64), dtype};
   case DType::U16:
+    return {IntegerType::get(&context, 16, IntegerType::Unsigned), dtype};
   case DType::U32:
+    return {IntegerType::get(&context, 32, IntegerType::Unsigned), dtype};
   case DType::U64:
-    break;
+    return {IntegerType::get(&context, 64, IntegerType::Unsigned), dtype};
   }
-  return {IntegerType::get(&context, 64), DType::I64};
+  llvm_unreachable("unknown element type");
 }
 
 static DType dtypeOf(Type element) {
@@ -52,11 +55,14 @@ static DType dtypeOf(Type element) {
     return DType::F16;
   if (element.isInteger(1))
     return DType::Bool;
+  bool isUnsigned = element.isUnsignedInteger();
   if (element.isInteger(8))
-    return element.isUnsignedInteger() ? DType::U8 : DType::I8;
+    return isUnsigned ? DType::U8 : DType::I8;
   if (element.isInteger(16))
-    return DType::I16;
-  return element.isInteger(32) ? DType::I32 : DType::I64;
+    return isUnsigned ? DType::U16 : DType::I16;
+  if (element.isInteger(32))
+    return isUnsigned ? DType::U32 : DType::I32;
+  return isUnsigned ? DType::U64 : DType::I64;
 }
 
 static Tensor toTensor(const runtime::Array &array, const std::string &where,

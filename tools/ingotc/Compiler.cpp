@@ -213,11 +213,11 @@ WeightStorage Compiler::chooseStorage() {
 
 runtime::DType dtypeOf(Type type) {
   std::string name = type.isInteger(1)          ? "bool"
-                     : type.isUnsignedInteger() ? "u8"
+                     : type.isUnsignedInteger() ? "u"
                      : type.isBF16()            ? "bf16"
                      : isa<FloatType>(type)     ? "f"
                                                 : "i";
-  if (name == "f" || name == "i")
+  if (name.size() == 1)
     name += std::to_string(type.getIntOrFloatBitWidth());
   return runtime::parseDType(name).value();
 }

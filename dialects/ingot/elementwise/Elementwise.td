@@ -88,11 +88,12 @@ def TanhOp : Ingot_FunctionOp<"tanh", "hyperbolic tangent", 32>;
 def ErfOp : Ingot_FunctionOp<"erf", "Gauss error function", 40>;
 def SinOp : Ingot_FunctionOp<"sin", "sine of x in radians", 32>;
 def CosOp : Ingot_FunctionOp<"cos", "cosine of x in radians", 32>;
+def AtanOp : Ingot_FunctionOp<"atan", "inverse tangent of x, in radians", 32>;
 def LogisticOp : Ingot_FunctionOp<"logistic", "1 / (1 + exp(-x))", 20>;
 
-def NotOp : Ingot_UnaryOp<"not", Ingot_BoolTensor,
+def NotOp : Ingot_UnaryOp<"not", Ingot_BitsTensor,
     [DeclareOpInterfaceMethods<ElementFunction>]> {
-  let summary = "logical negation";
+  let summary = "logical negation; of integers, that of each bit";
   let hasFolder = 1;
 }
 
@@ -118,19 +119,29 @@ def RemOp : Ingot_BinaryOp<"rem", Ingot_NumberTensor,
     [DeclareOpInterfaceMethods<Differentiable>]> {
   let summary = "remainder with the sign of a (C's fmod)";
 }
-def AndOp : Ingot_BinaryOp<"and", Ingot_BoolTensor,
+def AndOp : Ingot_BinaryOp<"and", Ingot_BitsTensor,
     [Commutative, DeclareOpInterfaceMethods<ElementFunction>]> {
-  let summary = "logical and";
+  let summary = "logical and; of integers, that of each bit";
   let hasFolder = 1;
 }
-def OrOp : Ingot_BinaryOp<"or", Ingot_BoolTensor,
+def OrOp : Ingot_BinaryOp<"or", Ingot_BitsTensor,
     [Commutative, DeclareOpInterfaceMethods<ElementFunction>]> {
-  let summary = "logical or";
+  let summary = "logical or; of integers, that of each bit";
   let hasFolder = 1;
 }
-def XorOp : Ingot_BinaryOp<"xor", Ingot_BoolTensor, [Commutative]> {
-  let summary = "logical exclusive or";
+def XorOp : Ingot_BinaryOp<"xor", Ingot_BitsTensor, [Commutative]> {
+  let summary = "logical exclusive or; of integers, that of each bit";
   let hasFolder = 1;
+}
+def ShiftLeftOp : Ingot_BinaryOp<"shift_left", Ingot_IntTensor> {
+  let summary = "the bits of a, moved up by b places; 0 where b is not in [0, width)";
+}
+def ShiftRightOp : Ingot_BinaryOp<"shift_right", Ingot_IntTensor> {
+  let summary = "the bits of a, moved down by b places";
+  let description = [{
+    Signed integers keep their sign: the result is floor(a / 2^b). Where b is not in [0, width), the result is 0, or
+    -1 for a negative a.
+  }];
 }
 
 def Ingot_Predicate : I32EnumAttr<"Predicate", "comparison", [
@@ -182,6 +193,23 @@ def CastOp : Ingot_ElementwiseOp<"cast",
   let results = (outs Ingot_Tensor:$result);
   let assemblyFormat = "$operand attr-dict `:` type($operand) `->` type($result)";
   let hasFolder = 1;
+}
+
+def BitcastOp : Ingot_ElementwiseOp<"bitcast"> {
+  let summary = "the elements of another type with the same bits";
+  let arguments = (ins Ingot_NumberTensor:$operand);
+  let results = (outs Ingot_NumberTensor:$result);
+  let assemblyFormat = "$operand attr-dict `:` type($operand) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def StraightThroughOp : Ingot_BinaryOp<"straight_through", Ingot_FloatTensor,
+    [DeclareOpInterfaceMethods<Differentiable>]> {
+  let summary = "b, whose gradient goes to a: the straight-through estimator of quantization";
+  let description = [{
+    Training with quantized values differentiates a smooth function, a, in place of the quantized one, b (Bengio et
+    al., "Estimating or propagating gradients through stochastic neurons for conditional computation", 2013).
+  }];
 }
 
 def StochasticRoundOp : Ingot_ElementwiseOp<"stochastic_round"> {

@@ -33,6 +33,7 @@ INGOT_MATH_BODY(Log1pOp, math::Log1pOp)
 INGOT_MATH_BODY(SqrtOp, math::SqrtOp)
 INGOT_MATH_BODY(TanhOp, math::TanhOp)
 INGOT_MATH_BODY(ErfOp, math::ErfOp)
+INGOT_MATH_BODY(AtanOp, math::AtanOp)
 INGOT_MATH_BODY(SinOp, math::SinOp)
 INGOT_MATH_BODY(CosOp, math::CosOp)
 INGOT_MATH_BODY(FloorOp, math::FloorOp)
@@ -223,8 +224,48 @@ Elements LogisticOp::emitElements(OpBuilder &b, Location loc,
 Elements NotOp::emitElements(OpBuilder &b, Location loc, ValueRange indices,
                              ElementSource load) {
   Value x = load(0, indices);
-  Value one = ScalarEmitter{b, loc}.constant(x.getType(), 1);
-  return {arith::XOrIOp::create(b, loc, x, one)};
+  Value ones = ScalarEmitter{b, loc}.constant(x.getType(), -1);
+  return {arith::XOrIOp::create(b, loc, x, ones)};
+}
+
+Elements ShiftLeftOp::emitElements(OpBuilder &b, Location loc,
+                                   ValueRange indices, ElementSource load) {
+  ScalarEmitter e{b, loc};
+  Value x = load(0, indices), places = load(1, indices);
+  Type type = x.getType();
+  Value zero = e.constant(type, 0);
+  Value inside = e.compare(arith::CmpIPredicate::ult, places,
+                           e.constant(type, type.getIntOrFloatBitWidth()));
+  Value safe = arith::SelectOp::create(b, loc, inside, places, zero);
+  Value shifted = arith::ShLIOp::create(b, loc, x, safe);
+  return {arith::SelectOp::create(b, loc, inside, shifted, zero)};
+}
+
+Elements ShiftRightOp::emitElements(OpBuilder &b, Location loc,
+                                    ValueRange indices, ElementSource load) {
+  ScalarEmitter e{b, loc};
+  Value x = load(0, indices), places = load(1, indices);
+  Type type = x.getType();
+  unsigned width = type.getIntOrFloatBitWidth();
+  Value inside =
+      e.compare(arith::CmpIPredicate::ult, places, e.constant(type, width));
+  // All bits of a signed integer that is shifted by its width are the sign.
+  Value most = e.constant(type, width - 1);
+  Value safe = arith::SelectOp::create(b, loc, inside, places, most);
+  if (!isUnsigned(getLhs()))
+    return {arith::ShRSIOp::create(b, loc, x, safe)};
+  Value shifted = arith::ShRUIOp::create(b, loc, x, safe);
+  return {
+      arith::SelectOp::create(b, loc, inside, shifted, e.constant(type, 0))};
+}
+
+Elements BitcastOp::emitElements(OpBuilder &b, Location loc, ValueRange indices,
+                                 ElementSource load) {
+  Value x = load(0, indices);
+  Type type = codeType(tensorType(getResult()).getElementType());
+  if (x.getType() == type)
+    return {x};
+  return {arith::BitcastOp::create(b, loc, type, x)};
 }
 
 Elements CompareOp::emitElements(OpBuilder &b, Location loc, ValueRange indices,
@@ -249,6 +290,12 @@ Elements SelectOp::emitElements(OpBuilder &b, Location loc, ValueRange indices,
                                 ElementSource load) {
   return {arith::SelectOp::create(b, loc, load(0, indices), load(1, indices),
                                   load(2, indices))};
+}
+
+Elements StraightThroughOp::emitElements(OpBuilder &, Location,
+                                         ValueRange indices,
+                                         ElementSource load) {
+  return {load(1, indices)};
 }
 
 Elements StochasticRoundOp::emitElements(OpBuilder &b, Location loc,

@@ -106,6 +106,13 @@ LogicalResult CosOp::buildVjp(OpBuilder &builder, Cotangents g, Needed,
   return success();
 }
 
+LogicalResult AtanOp::buildVjp(OpBuilder &builder, Cotangents g, Needed,
+                               Gradients out) {
+  Arithmetic a(builder, getLoc());
+  out[0] = a.div(g[0], a.add(a.square(getOperand()), 1.0));
+  return success();
+}
+
 LogicalResult LogisticOp::buildVjp(OpBuilder &builder, Cotangents g, Needed,
                                    Gradients out) {
   Arithmetic a(builder, getLoc());
@@ -143,6 +150,12 @@ LogicalResult CastOp::buildVjp(OpBuilder &builder, Cotangents g, Needed,
 //===----------------------------------------------------------------------===//
 // Two operands
 //===----------------------------------------------------------------------===//
+
+LogicalResult StraightThroughOp::buildVjp(OpBuilder &, Cotangents g, Needed,
+                                          Gradients out) {
+  out[0] = g[0];
+  return success();
+}
 
 LogicalResult AddOp::buildVjp(OpBuilder &, Cotangents g, Needed,
                               Gradients out) {

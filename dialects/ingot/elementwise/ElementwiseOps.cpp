@@ -143,39 +143,48 @@ OpFoldResult CastOp::fold(FoldAdaptor adaptor) {
 }
 
 //===----------------------------------------------------------------------===//
-// Booleans
+// Booleans and bits
 //===----------------------------------------------------------------------===//
 
 OpFoldResult NotOp::fold(FoldAdaptor adaptor) {
   if (auto inner = getOperand().getDefiningOp<NotOp>())
     return inner.getOperand();
-  return foldBooleans(adaptor.getOperand(), adaptor.getOperand(),
-                      [](bool x, bool) { return !x; });
+  return foldBits(adaptor.getOperand(), adaptor.getOperand(),
+                  [](APInt x, const APInt &) { return ~std::move(x); });
 }
 
 OpFoldResult AndOp::fold(FoldAdaptor adaptor) {
-  if (getLhs() == getRhs() || isOne(adaptor.getRhs()))
+  if (getLhs() == getRhs() || isAllOnes(adaptor.getRhs()))
     return getLhs();
   if (isZero(adaptor.getRhs()))
     return getRhs();
-  return foldBooleans(adaptor.getLhs(), adaptor.getRhs(),
-                      [](bool a, bool b) { return a && b; });
+  return foldBits(adaptor.getLhs(), adaptor.getRhs(),
+                  [](APInt a, const APInt &b) { return std::move(a) & b; });
 }
 
 OpFoldResult OrOp::fold(FoldAdaptor adaptor) {
   if (getLhs() == getRhs() || isZero(adaptor.getRhs()))
     return getLhs();
-  if (isOne(adaptor.getRhs()))
+  if (isAllOnes(adaptor.getRhs()))
     return getRhs();
-  return foldBooleans(adaptor.getLhs(), adaptor.getRhs(),
-                      [](bool a, bool b) { return a || b; });
+  return foldBits(adaptor.getLhs(), adaptor.getRhs(),
+                  [](APInt a, const APInt &b) { return std::move(a) | b; });
 }
 
 OpFoldResult XorOp::fold(FoldAdaptor adaptor) {
   if (isZero(adaptor.getRhs()))
     return getLhs();
-  return foldBooleans(adaptor.getLhs(), adaptor.getRhs(),
-                      [](bool a, bool b) { return a != b; });
+  return foldBits(adaptor.getLhs(), adaptor.getRhs(),
+                  [](APInt a, const APInt &b) { return std::move(a) ^ b; });
+}
+
+LogicalResult BitcastOp::verify() {
+  unsigned from = tensorType(getOperand()).getElementTypeBitWidth();
+  unsigned to = tensorType(getResult()).getElementTypeBitWidth();
+  if (from != to)
+    return emitOpError("C10: elements of ")
+           << from << " bits have no equals of " << to << " bits";
+  return success();
 }
 
 /// Returns whether a comparison holds between elements that are less, equal or
@@ -226,9 +235,26 @@ OpFoldResult SelectOp::fold(FoldAdaptor adaptor) {
 
 double AddOp::evaluate(ArrayRef<double> x) { return x[0] + x[1]; }
 double SubOp::evaluate(ArrayRef<double> x) { return x[0] - x[1]; }
-double NotOp::evaluate(ArrayRef<double> x) { return x[0] == 0; }
-double AndOp::evaluate(ArrayRef<double> x) { return x[0] != 0 && x[1] != 0; }
-double OrOp::evaluate(ArrayRef<double> x) { return x[0] != 0 || x[1] != 0; }
+
+static int64_t bits(double x) { return static_cast<int64_t>(x); }
+
+double NotOp::evaluate(ArrayRef<double> x) {
+  Type element = tensorType(getResult()).getElementType();
+  if (element.isInteger(1))
+    return x[0] == 0;
+  int64_t flipped = ~bits(x[0]);
+  if (element.isUnsignedInteger())
+    return static_cast<double>(
+        static_cast<uint64_t>(flipped) &
+        (~uint64_t(0) >> (64 - element.getIntOrFloatBitWidth())));
+  return static_cast<double>(flipped);
+}
+double AndOp::evaluate(ArrayRef<double> x) {
+  return static_cast<double>(bits(x[0]) & bits(x[1]));
+}
+double OrOp::evaluate(ArrayRef<double> x) {
+  return static_cast<double>(bits(x[0]) | bits(x[1]));
+}
 
 double CompareOp::evaluate(ArrayRef<double> x) {
   return holds(getPredicate(), x[0]<x[1], x[0] == x[1], x[0]> x[1]);

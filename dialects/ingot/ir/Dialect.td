@@ -51,12 +51,8 @@ def Ingot_Dialect : Dialect {
 //===----------------------------------------------------------------------===//
 
 def Ingot_Float : AnyTypeOf<[F16, BF16, F32, F64], "floating point">;
-def Ingot_Int : AnyTypeOf<[I8, UI8, I32, I64], "integer">;
-/// I16 holds the lower half of an f32 number (`ingot.lower_half`): these are bits,
-/// on which no integer arithmetic is defined.
-def Ingot_Element
-    : AnyTypeOf<[F16, BF16, F32, F64, I1, I8, UI8, I16, I32, I64],
-                "floating point, integer or boolean">;
+def Ingot_Int : AnyTypeOf<[I8, UI8, I16, UI16, I32, UI32, I64, UI64], "integer">;
+def Ingot_Element : AnyTypeOf<[Ingot_Float, Ingot_Int, I1], "floating point, integer or boolean">;
 
 /// A tensor of static shape, small enough that offsets and sums of sizes in
 /// bytes stay far from overflow.
@@ -69,6 +65,8 @@ class Ingot_TensorOf<list<Type> elements> : Type<
 def Ingot_Tensor : Ingot_TensorOf<[Ingot_Element]>;
 def Ingot_FloatTensor : Ingot_TensorOf<[Ingot_Float]>;
 def Ingot_NumberTensor : Ingot_TensorOf<[Ingot_Float, Ingot_Int]>;
+def Ingot_IntTensor : Ingot_TensorOf<[Ingot_Int]>;
+def Ingot_BitsTensor : Ingot_TensorOf<[Ingot_Int, I1]>;
 def Ingot_IndexTensor : Ingot_TensorOf<[I32, I64]>;
 def Ingot_BoolTensor : Ingot_TensorOf<[I1]>;
 

@@ -199,4 +199,39 @@ def ScatterAddOp : Ingot_ComputeOp<"scatter_add",
   let hasVerifier = 1;
 }
 
+def Ingot_ScatterKind : I32EnumAttr<"ScatterKind", "combination of an element with an update", [
+    I32EnumAttrCase<"Set", 0, "set">, I32EnumAttrCase<"Add", 1, "add">,
+    I32EnumAttrCase<"Mul", 2, "mul">, I32EnumAttrCase<"Max", 3, "max">,
+    I32EnumAttrCase<"Min", 4, "min">]> {
+  let cppNamespace = "::ingot";
+  let genSpecializedAttr = 0;
+}
+def Ingot_ScatterKindAttr : EnumAttr<Ingot_Dialect, Ingot_ScatterKind, "scatter_kind">;
+
+def ScatterOp : Ingot_ComputeOp<"scatter",
+    [AllTypesMatch<["init", "result"]>,
+     DeclareOpInterfaceMethods<KernelBody, ["readsPointwise"]>,
+     DeclareOpInterfaceMethods<Differentiable>]> {
+  let summary = "replaces elements at indices along `dim`, or combines them with updates";
+  let description = [{
+    The updates have the shape of `init` except along `dim`. The indices have the shape of the updates, or are a
+    vector that holds for all other coordinates. Each update is combined with the element that its index selects
+    along `dim`, the other coordinates being its own, in increasing order of its coordinate along `dim`: `set` keeps
+    the last one, `add`, `mul`, `max` and `min` round to the element type each time. Indices are clamped. The result
+    may reuse the memory of `init`.
+
+    Of `set`, the update that is kept gets the gradient. Of `max` and `min`, all operands that attain the extremum
+    share it equally. That of `mul` is defined where no operand is 0.
+  }];
+  let arguments = (ins Ingot_ScatterKindAttr:$kind, Ingot_Tensor:$init, Ingot_IndexTensor:$indices,
+                       Ingot_Tensor:$updates, I64Attr:$dim);
+  let results = (outs Ingot_Tensor:$result);
+  let assemblyFormat = [{
+    `` $kind $updates `[` $indices `]` `into` $init `dim` `=` $dim attr-dict `:`
+    type($updates) `,` type($indices) `,` type($result)
+  }];
+  let extraClassDeclaration = roundsMoreThanOnce;
+  let hasVerifier = 1;
+}
+
 #endif // INGOT_DIALECTS_INGOT_SHAPE_SHAPE_TD

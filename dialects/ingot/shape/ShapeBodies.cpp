@@ -157,16 +157,18 @@ Elements ConcatOp::emitElements(OpBuilder &b, Location loc, ValueRange indices,
     source[dim] = e.add(indices[dim], -starts[input]);
     return load(input, source);
   };
-  auto pick = [&](auto &self, size_t input) -> Value {
-    if (input == 0)
-      return read(0);
-    Value isHere = e.compare(arith::CmpIPredicate::sge, indices[dim],
-                             e.index(starts[input]));
+  // A search in halves: unrolled loops concatenate hundreds of inputs.
+  auto pick = [&](auto &self, size_t first, size_t end) -> Value {
+    if (end - first == 1)
+      return read(first);
+    size_t middle = first + (end - first) / 2;
+    Value isLater = e.compare(arith::CmpIPredicate::sge, indices[dim],
+                              e.index(starts[middle]));
     return e.branch(
-        isHere, type, [&] { return read(input); },
-        [&] { return self(self, input - 1); });
+        isLater, type, [&] { return self(self, middle, end); },
+        [&] { return self(self, first, middle); });
   };
-  return {pick(pick, starts.size() - 1)};
+  return {pick(pick, 0, starts.size())};
 }
 
 Elements ReverseOp::emitElements(OpBuilder &b, Location loc, ValueRange indices,

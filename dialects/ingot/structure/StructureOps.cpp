@@ -312,7 +312,8 @@ static LogicalResult verifyCustom(FusionOp fusion) {
                               "kernel body, got ")
            << std::distance(ops.begin(), ops.end()) << " ops";
   Operation &op = *ops.begin();
-  if (op.getOperands() != fusion.getBody().getArguments() ||
+  llvm::SetVector<Value> operands(op.operand_begin(), op.operand_end());
+  if (!llvm::equal(operands, fusion.getBody().getArguments()) ||
       op.getResults() !=
           fusion.getBody().front().getTerminator()->getOperands())
     return fusion.emitOpError("C10: the op of a custom fusion must take the "

@@ -41,6 +41,12 @@ bool ingot::detail::isOne(Attribute constant) {
              : elements.getSplatValue<APInt>().isOne();
 }
 
+bool ingot::detail::isAllOnes(Attribute constant) {
+  DenseElementsAttr elements = foldable(constant);
+  return elements && elements.isSplat() && !isFloat(elements) &&
+         elements.getSplatValue<APInt>().isAllOnes();
+}
+
 //===----------------------------------------------------------------------===//
 // Elementwise
 //===----------------------------------------------------------------------===//
@@ -104,15 +110,12 @@ DenseElementsAttr ingot::detail::foldCompare(
 }
 
 DenseElementsAttr
-ingot::detail::foldBooleans(Attribute lhs, Attribute rhs,
-                            function_ref<bool(bool, bool)> op) {
+ingot::detail::foldBits(Attribute lhs, Attribute rhs,
+                        function_ref<APInt(const APInt &, const APInt &)> op) {
   if (!areFoldable(lhs, rhs))
     return nullptr;
   auto a = cast<DenseElementsAttr>(lhs), b = cast<DenseElementsAttr>(rhs);
-  return mapPairs<APInt, APInt>(a, b, a.getType(),
-                                [&](const APInt &x, const APInt &y) {
-                                  return APInt(1, op(x.isOne(), y.isOne()));
-                                });
+  return mapPairs<APInt, APInt>(a, b, a.getType(), op);
 }
 
 template <typename T>

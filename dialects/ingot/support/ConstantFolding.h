@@ -32,6 +32,9 @@ mlir::DenseElementsAttr foldable(mlir::Attribute constant);
 bool isZero(mlir::Attribute constant);
 bool isOne(mlir::Attribute constant);
 
+/// Returns true if every bit of every element, an integer or boolean, is set.
+bool isAllOnes(mlir::Attribute constant);
+
 /// An op on one or two elements, for floats and for integers. `isUnsigned`
 /// tells how to interpret the bits of an integer.
 using FloatFunction =
@@ -52,9 +55,11 @@ mlir::DenseElementsAttr foldCompare(
                             bool isUnsigned)>
         onInts);
 
-/// Applies an op to two constants of booleans.
-mlir::DenseElementsAttr foldBooleans(mlir::Attribute lhs, mlir::Attribute rhs,
-                                     llvm::function_ref<bool(bool, bool)> op);
+/// Applies an op to two constants of integers or booleans.
+mlir::DenseElementsAttr foldBits(
+    mlir::Attribute lhs, mlir::Attribute rhs,
+    llvm::function_ref<llvm::APInt(const llvm::APInt &, const llvm::APInt &)>
+        op);
 
 /// Selects elements of one constant where the condition holds, and of another
 /// elsewhere.

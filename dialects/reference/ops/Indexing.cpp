@@ -6,6 +6,8 @@
 #include "dialects/reference/Registry.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 using namespace mlir;
 using namespace ingot;
@@ -69,8 +71,63 @@ static llvm::Error scatterAdd(ScatterAddOp op, Operands in, Results out) {
   return llvm::Error::success();
 }
 
+static double larger(double a, double b) {
+  if (std::isnan(a) || std::isnan(b))
+    return std::numeric_limits<double>::quiet_NaN();
+  if (a == b)
+    return std::signbit(a) ? b : a;
+  return a > b ? a : b;
+}
+
+/// The element `to` of the result, combined with the element `from` of the
+/// updates.
+static void combine(ScatterKind kind, Tensor &result, int64_t to,
+                    const Tensor &updates, int64_t from) {
+  if (kind == ScatterKind::Set)
+    return result.copy(to, updates, from);
+  Type element = result.getElementType();
+  if (result.isFloat()) {
+    double a = result.real(to), b = updates.real(from);
+    double value = kind == ScatterKind::Add   ? a + b
+                   : kind == ScatterKind::Mul ? a * b
+                   : kind == ScatterKind::Max ? larger(a, b)
+                                              : -larger(-a, -b);
+    result.real(to) = roundToFloat(value, element);
+    return;
+  }
+  int64_t a = result.integer(to), b = updates.integer(from);
+  bool isSmaller = isLess(a, b, element);
+  auto x = static_cast<uint64_t>(a), y = static_cast<uint64_t>(b);
+  int64_t value = kind == ScatterKind::Add   ? static_cast<int64_t>(x + y)
+                  : kind == ScatterKind::Mul ? static_cast<int64_t>(x * y)
+                  : (kind == ScatterKind::Max) == isSmaller ? b
+                                                            : a;
+  result.integer(to) = wrapToInteger(value, element);
+}
+
+static llvm::Error scatter(ScatterOp op, Operands in, Results out) {
+  const Tensor &init = in[0], &indices = in[1], &updates = in[2];
+  for (int64_t i = 0; i < init.size(); ++i)
+    out[0].copy(i, init, i);
+  Split to(out[0].getShape(), op.getDim());
+  Split from(updates.getShape(), op.getDim());
+  bool isShared = indices.getRank() == 1;
+  for (int64_t o = 0; o < from.outer; ++o)
+    for (int64_t i = 0; i < from.size; ++i)
+      for (int64_t n = 0; n < from.inner; ++n) {
+        int64_t position = from.at(o, i, n);
+        llvm::Expected<int64_t> row =
+            clamped(indices.integer(isShared ? i : position), to.size);
+        if (!row)
+          return row.takeError();
+        combine(op.getKind(), out[0], to.at(o, *row, n), updates, position);
+      }
+  return llvm::Error::success();
+}
+
 void ingot::reference::registerIndexing(Registry &registry) {
   registry.add<GatherOp>(gather);
   registry.add<TakeAlongOp>(takeAlong);
   registry.add<ScatterAddOp>(scatterAdd);
+  registry.add<ScatterOp>(scatter);
 }

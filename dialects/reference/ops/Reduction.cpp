@@ -45,7 +45,8 @@ static double combine(ReductionKind kind, double sum, double x) {
   llvm_unreachable("unknown reduction");
 }
 
-static int64_t combine(ReductionKind kind, int64_t sum, int64_t x) {
+static int64_t combine(ReductionKind kind, int64_t sum, int64_t x,
+                       Type element) {
   switch (kind) {
   case ReductionKind::Sum:
     return static_cast<int64_t>(static_cast<uint64_t>(sum) +
@@ -54,9 +55,9 @@ static int64_t combine(ReductionKind kind, int64_t sum, int64_t x) {
     return static_cast<int64_t>(static_cast<uint64_t>(sum) *
                                 static_cast<uint64_t>(x));
   case ReductionKind::Max:
-    return std::max(sum, x);
+    return isLess(sum, x, element) ? x : sum;
   case ReductionKind::Min:
-    return std::min(sum, x);
+    return isLess(x, sum, element) ? x : sum;
   }
   llvm_unreachable("unknown reduction");
 }
@@ -74,7 +75,8 @@ static void reduce(ReduceOp op, Operands in, Results out) {
     if (out[0].isFloat())
       out[0].real(to) = combine(kind, out[0].real(to), in[0].real(i));
     else
-      out[0].integer(to) = combine(kind, out[0].integer(to), in[0].integer(i));
+      out[0].integer(to) = combine(kind, out[0].integer(to), in[0].integer(i),
+                                   out[0].getElementType());
   });
 }
 
@@ -87,9 +89,11 @@ static llvm::Error argmax(ArgMaxOp op, Operands in, Results out) {
       int64_t best = 0;
       for (int64_t i = 1; i < from.size; ++i) {
         int64_t a = from.at(o, best, n), b = from.at(o, i, n);
-        bool larger = in[0].isFloat() ? !std::isnan(in[0].real(a)) &&
-                                            !(in[0].real(b) <= in[0].real(a))
-                                      : in[0].integer(b) > in[0].integer(a);
+        bool larger = in[0].isFloat()
+                          ? !std::isnan(in[0].real(a)) &&
+                                !(in[0].real(b) <= in[0].real(a))
+                          : isLess(in[0].integer(a), in[0].integer(b),
+                                   in[0].getElementType());
         if (larger)
           best = i;
       }

@@ -5,6 +5,7 @@
 #include "dialects/ingot/support/Remarks.h"
 #include "frontends/onnx/import/Folding.h"
 #include "frontends/onnx/model/ModelFile.h"
+#include "frontends/onnx/model/NarrowTypes.h"
 #include "frontends/onnx/model/Tensors.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/Verifier.h"
@@ -20,6 +21,11 @@ static constexpr llvm::StringLiteral kStepName = "step";
 
 /// No tensor has more elements: products of sizes stay far from overflowing.
 static constexpr int64_t kMaxElements = int64_t(1) << 40;
+
+/// Returns the data type if it is narrow, otherwise 0.
+static int32_t narrowOf(int32_t dataType) {
+  return narrowType(dataType) ? dataType : 0;
+}
 
 static bool fitsMemory(ArrayRef<int64_t> shape) {
   int64_t elements = 1;
@@ -56,7 +62,7 @@ GraphImporter::inputType(const onnx::ValueInfoProto &input) {
         where, "this input is not a tensor of known rank",
         "export the model with tensor inputs that have shapes");
   const auto &tensor = input.type().tensor_type();
-  Type element = elementType(module.getContext(), tensor.elem_type());
+  Type element = storageType(module.getContext(), tensor.elem_type());
   if (!element)
     return emitUserError(where,
                          "this input has the element type " +
@@ -126,6 +132,7 @@ LogicalResult GraphImporter::importInputs() {
     auto binding = std::make_unique<Binding>();
     binding->value = body->addArgument(
         *type, NameLoc::get(StringAttr::get(context, input.name())));
+    binding->narrow = narrowOf(input.type().tensor_type().elem_type());
     bindings[input.name()] = std::move(binding);
     argumentAttrs.push_back(builder.getDictionaryAttr(
         {builder.getNamedAttr(kNameAttr, builder.getStringAttr(input.name())),
@@ -199,8 +206,9 @@ GraphImporter::importInitializer(const onnx::TensorProto &tensor) {
     return failure();
   RankedTensorType type = onnx_import::tensorType(module.getContext(), tensor);
   Binding binding;
+  binding.narrow = narrowOf(tensor.data_type());
   auto role = roles.find(tensor.name());
-  if (role == roles.end()) {
+  if (role == roles.end() || binding.narrow) {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(body);
     DenseElementsAttr value = denseAttr(type, *bytes);
@@ -246,53 +254,67 @@ const Binding *GraphImporter::lookup(StringRef name, Location user) {
 // Nodes
 //===----------------------------------------------------------------------===//
 
-/// Operators that take or return sequences.
-static bool takesSequence(StringRef opType) {
-  return opType == "Identity" || opType == "SequenceAt" ||
-         opType == "SequenceLength" || opType == "ConcatFromSequence";
+/// Operators that take elements of narrow types: those that convert them, and
+/// those that move them.
+static bool takesNarrow(StringRef opType) {
+  return llvm::is_contained({"Cast", "CastLike", "DequantizeLinear",
+                             "QuantizeLinear", "QLinearMatMul", "QLinearConv",
+                             "Identity", "Shape", "Size"},
+                            opType);
 }
 
-/// Imports an If whose condition is known: the nodes of the branch are imported
-/// as if they were in the graph.
-LogicalResult GraphImporter::importIf(const onnx::NodeProto &proto,
-                                      Location loc) {
-  const Binding *condition =
-      proto.input_size() == 1 ? lookup(proto.input(0), loc) : nullptr;
-  if (!condition)
-    return failure();
-  DenseElementsAttr value;
-  if (!condition->value ||
-      !matchPattern(condition->value, m_Constant(&value)) ||
-      value.getNumElements() != 1 || !value.getElementType().isInteger(1))
-    return emitUserError(
-        loc, "If: the condition is not known at compile time",
-        "export the model without branches that depend on data");
-  StringRef name = value.getSplatValue<bool>() ? "then_branch" : "else_branch";
-  const onnx::GraphProto *branch = nullptr;
-  for (const onnx::AttributeProto &attribute : proto.attribute())
-    if (attribute.name() == name)
-      branch = &attribute.g();
-  if (!branch || branch->output_size() != proto.output_size())
-    return emitUserError(loc, "If: the branches do not fit the outputs",
-                         "the model contradicts itself; export it again");
-  for (const onnx::TensorProto &tensor : branch->initializer())
-    initializers[tensor.name()] = &tensor;
-  for (const onnx::NodeProto &node : branch->node())
-    if (failed(importNode(node)))
-      return failure();
-  for (int i = 0; i < proto.output_size(); ++i) {
-    const Binding *result = lookup(branch->output(i).name(), loc);
-    if (!result)
-      return failure();
-    bindings[proto.output(i)] = std::make_unique<Binding>(*result);
+static bool movesNarrow(StringRef opType) {
+  return llvm::is_contained({"Reshape", "Flatten", "Squeeze", "Unsqueeze",
+                             "Transpose", "Slice", "Expand", "Tile", "Gather",
+                             "GatherElements", "GatherND", "Concat", "Split"},
+                            opType);
+}
+
+/// Operators that take sequences, or absent values.
+static bool takesSequence(StringRef opType) {
+  return llvm::is_contained({"Identity", "SequenceAt", "SequenceLength",
+                             "ConcatFromSequence", "SequenceInsert",
+                             "SequenceErase", "Optional", "OptionalHasElement",
+                             "OptionalGetElement"},
+                            opType);
+}
+
+void GraphImporter::bind(StringRef name, Binding binding) {
+  if (!name.empty())
+    bindings[name] = std::make_unique<Binding>(std::move(binding));
+}
+
+void GraphImporter::settle(Operation *last,
+                           MutableArrayRef<Binding *> settled) {
+  Operation *first =
+      last ? last->getNextNode() : (body->empty() ? nullptr : &body->front());
+  if (!first)
+    return;
+  llvm::DenseMap<Value, Value> replaced;
+  foldFrom(builder, first, [&](Value from, Value to) { replaced[from] = to; });
+  auto update = [&](Value &value) {
+    for (auto found = replaced.find(value); found != replaced.end();
+         found = replaced.find(value))
+      value = found->second;
+  };
+  for (auto &state : stateValues)
+    update(state.second.current);
+  for (Binding *binding : settled) {
+    if (binding->value)
+      update(binding->value);
+    if (binding->smooth)
+      update(binding->smooth);
+    if (binding->sequence)
+      for (Value &value : *binding->sequence)
+        update(value);
   }
-  return success();
 }
 
 LogicalResult GraphImporter::importNode(const onnx::NodeProto &proto) {
+  ++importedNodes;
   Location loc = nodeLocation(module.getContext(), proto);
-  if (isConditional(proto))
-    return importIf(proto, loc);
+  if (hasBody(proto))
+    return importControl(proto, loc);
   Importer importer = Registry::get().lookup(proto.domain(), proto.op_type());
   if (!importer)
     return emitUserError(
@@ -307,11 +329,19 @@ LogicalResult GraphImporter::importNode(const onnx::NodeProto &proto) {
     const Binding *binding = lookup(name, loc);
     if (!binding)
       return failure();
-    if (binding->sequence && !takesSequence(proto.op_type()))
+    if (!binding->value && !takesSequence(proto.op_type()))
       return emitUserError(loc,
                            Twine(proto.op_type()) +
-                               ": a sequence as input is not supported",
+                               ": a sequence or an absent value as input is "
+                               "not supported",
                            "export the model without sequences");
+    if (binding->narrow && !takesNarrow(proto.op_type()) &&
+        !movesNarrow(proto.op_type()))
+      return emitUserError(loc,
+                           Twine(proto.op_type()) + ": element type " +
+                               dataTypeName(binding->narrow) +
+                               " is not supported",
+                           "cast it to a wider type before the operator");
     inputs.push_back(binding);
   }
   Operation *last = body->empty() ? nullptr : &body->back();
@@ -330,29 +360,16 @@ LogicalResult GraphImporter::importNode(const onnx::NodeProto &proto) {
                 shapeText(cast<RankedTensorType>(type).getShape()) +
                 " is too large",
             "bind smaller sizes with --batch and --dim");
-  llvm::DenseMap<Value, Value> replaced;
-  if (first)
-    foldFrom(builder, first,
-             [&](Value from, Value to) { replaced[from] = to; });
-  auto settle = [&](Value value) {
-    for (auto found = replaced.find(value); found != replaced.end();
-         found = replaced.find(value))
-      value = found->second;
-    return value;
-  };
-  for (auto &state : stateValues)
-    state.second.current = settle(state.second.current);
-  for (auto [name, result] :
-       llvm::zip_equal(proto.output(), node.getResults())) {
-    if (name.empty() || (!result.value && !result.sequence))
-      continue;
-    if (result.value)
-      result.value = settle(result.value);
-    if (result.sequence)
-      for (Value &value : *result.sequence)
-        value = settle(value);
-    bindings[name] = std::make_unique<Binding>(std::move(result));
-  }
+  SmallVector<Binding *> results;
+  for (Binding &result : node.getResults())
+    results.push_back(&result);
+  settle(last, results);
+  if (movesNarrow(proto.op_type()))
+    for (Binding &result : node.getResults())
+      result.narrow = node.narrow(0);
+  for (auto [name, result] : llvm::zip_equal(proto.output(), node.getResults()))
+    if (result.value || result.sequence || result.isAbsent)
+      bind(name, std::move(result));
   return success();
 }
 
@@ -391,7 +408,7 @@ LogicalResult GraphImporter::finish() {
     if (!binding)
       return failure();
     if (!binding->value)
-      return emitUserError(where, "this output is a sequence",
+      return emitUserError(where, "this output is not a tensor",
                            "export the model with tensor outputs");
     results.push_back(binding->value);
     resultAttrs.push_back(builder.getDictionaryAttr(

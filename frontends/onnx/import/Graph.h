@@ -54,7 +54,35 @@ private:
   const Binding *lookup(llvm::StringRef name, mlir::Location user);
   llvm::FailureOr<Binding> importInitializer(const onnx::TensorProto &tensor);
   llvm::LogicalResult importNode(const onnx::NodeProto &node);
+  /// Imports the operators that have graphs as attributes.
+  llvm::LogicalResult importControl(const onnx::NodeProto &node,
+                                    mlir::Location loc);
   llvm::LogicalResult importIf(const onnx::NodeProto &node, mlir::Location loc);
+  llvm::LogicalResult importLoop(const onnx::NodeProto &node,
+                                 mlir::Location loc);
+  llvm::LogicalResult importScan(const onnx::NodeProto &node,
+                                 mlir::Location loc);
+  llvm::LogicalResult importSequenceMap(const onnx::NodeProto &node,
+                                        mlir::Location loc);
+  /// Imports the nodes of a graph whose inputs have these values, and returns
+  /// its outputs. Names that it defines are forgotten.
+  llvm::FailureOr<llvm::SmallVector<Binding>>
+  importBody(const onnx::GraphProto &body, llvm::ArrayRef<Binding> inputs,
+             mlir::Location loc);
+  /// Returns the values of a node's inputs, from number `first`.
+  llvm::FailureOr<llvm::SmallVector<Binding>>
+  bindingsOf(const onnx::NodeProto &node, int first, mlir::Location loc);
+  void bind(llvm::StringRef name, Binding binding);
+  /// Stacks or concatenates what each iteration of a node computed.
+  llvm::FailureOr<mlir::Value> join(llvm::ArrayRef<mlir::Value> values,
+                                    int64_t dim, mlir::Location loc,
+                                    const onnx::NodeProto &node);
+  /// Folds the ops after `last` (all of the function if null), and updates
+  /// these values and those of states.
+  void settle(mlir::Operation *last, llvm::MutableArrayRef<Binding *> bindings);
+  /// Fails if unrolling took more ops than a compiler can handle.
+  llvm::LogicalResult checkUnrolled(const onnx::NodeProto &node,
+                                    mlir::Location loc);
   llvm::LogicalResult finish();
   mlir::Value addState(llvm::StringRef name, Role role,
                        mlir::RankedTensorType type, mlir::ElementsAttr initial);
@@ -81,6 +109,8 @@ private:
   llvm::SmallVector<std::string> unbound;
   int64_t batch = 0;
   int32_t nextStream = 0;
+  /// Nodes that were imported, counting those of loops each time.
+  int64_t importedNodes = 0;
 };
 
 } // namespace ingot::onnx_import

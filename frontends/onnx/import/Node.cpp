@@ -357,6 +357,15 @@ const Registry &Registry::get() {
     registerPooling(table);
     registerNormalization(table);
     registerSequence(table);
+    registerScatter(table);
+    registerSelection(table);
+    registerRecurrent(table);
+    registerSampling(table);
+    registerFourier(table);
+    registerConversion(table);
+    registerQuantization(table);
+    registerRandom(table);
+    registerLinearAlgebra(table);
     registerAttention(table);
     registerLoss(table);
     return table;

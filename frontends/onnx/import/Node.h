@@ -20,11 +20,18 @@ namespace ingot::onnx_import {
 
 using Shape = llvm::SmallVector<int64_t, 6>;
 
-/// The value of a name of the graph: a tensor, or a sequence of tensors whose
-/// length is known.
+/// The value of a name of the graph: a tensor, a sequence of tensors whose
+/// length is known, or an optional value that is absent.
 struct Binding {
   mlir::Value value;
   std::optional<llvm::SmallVector<mlir::Value>> sequence;
+  bool isAbsent = false;
+  /// The ONNX element type of a tensor of narrow elements (NarrowTypes.h),
+  /// otherwise 0.
+  int32_t narrow = 0;
+  /// Of quantized tensors, the floating-point number of each element to which
+  /// its gradient belongs; null if there is none.
+  mlir::Value smooth;
 };
 
 /// The information about the graph around a node that importers can query.
@@ -103,6 +110,8 @@ public:
   const Binding *binding(size_t i) const {
     return i < inputs.size() ? inputs[i] : nullptr;
   }
+  /// Returns the input's element type if it is narrow, otherwise 0.
+  int32_t narrow(size_t i) const { return has(i) ? inputs[i]->narrow : 0; }
   mlir::RankedTensorType type(size_t i) const { return tensorType(in(i)); }
   llvm::ArrayRef<int64_t> shape(size_t i) const { return type(i).getShape(); }
   int64_t rank(size_t i) const { return type(i).getRank(); }
@@ -150,6 +159,10 @@ public:
   void set(size_t i, mlir::Value value) {
     if (i < results.size())
       results[i].value = value;
+  }
+  void setBinding(size_t i, Binding binding) {
+    if (i < results.size())
+      results[i] = std::move(binding);
   }
   void setSequence(size_t i, llvm::SmallVector<mlir::Value> values) {
     if (i < results.size())
@@ -283,6 +296,15 @@ void registerConvolution(Registry &registry);
 void registerPooling(Registry &registry);
 void registerNormalization(Registry &registry);
 void registerSequence(Registry &registry);
+void registerScatter(Registry &registry);
+void registerSelection(Registry &registry);
+void registerRecurrent(Registry &registry);
+void registerSampling(Registry &registry);
+void registerFourier(Registry &registry);
+void registerConversion(Registry &registry);
+void registerQuantization(Registry &registry);
+void registerRandom(Registry &registry);
+void registerLinearAlgebra(Registry &registry);
 void registerAttention(Registry &registry);
 void registerLoss(Registry &registry);
 

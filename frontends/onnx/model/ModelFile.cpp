@@ -318,8 +318,10 @@ static bool hasFunction(const onnx::ModelProto &model,
 using MissingOperators = llvm::MapVector<std::string, SmallVector<std::string>,
                                          std::map<std::string, unsigned>>;
 
-bool onnx_import::isConditional(const onnx::NodeProto &node) {
-  return node.op_type() == "If" && canonicalDomain(node.domain()).empty();
+bool onnx_import::hasBody(const onnx::NodeProto &node) {
+  return canonicalDomain(node.domain()).empty() &&
+         llvm::is_contained({"If", "Loop", "Scan", "SequenceMap"},
+                            node.op_type());
 }
 
 /// Adds the operators of a graph that have no importer. Before inlining, those
@@ -328,9 +330,9 @@ static void findMissing(const onnx::ModelProto &model,
                         const onnx::GraphProto &graph, bool inlined,
                         MissingOperators &missing) {
   for (const onnx::NodeProto &node : graph.node()) {
-    if (isConditional(node)) {
-      for (const onnx::AttributeProto &branch : node.attribute())
-        findMissing(model, branch.g(), inlined, missing);
+    if (hasBody(node)) {
+      for (const onnx::AttributeProto &attribute : node.attribute())
+        findMissing(model, attribute.g(), inlined, missing);
       continue;
     }
     if (Registry::get().lookup(node.domain(), node.op_type()) ||
@@ -385,6 +387,26 @@ static void addDefaults(const onnx::ModelProto &model, onnx::NodeProto &node) {
   }
 }
 
+/// Prepares the nodes of operators that only the schema's function defines, in
+/// the graph and in those within it, and adds the operators to `wanted`.
+static void findFunctions(const onnx::ModelProto &model,
+                          onnx::GraphProto &graph,
+                          onnx::inliner::FunctionIdVector &wanted) {
+  for (onnx::NodeProto &node : *graph.mutable_node()) {
+    if (hasBody(node)) {
+      for (onnx::AttributeProto &attribute : *node.mutable_attribute())
+        if (attribute.has_g())
+          findFunctions(model, *attribute.mutable_g(), wanted);
+      continue;
+    }
+    if (Registry::get().lookup(node.domain(), node.op_type()) ||
+        !hasFunction(model, node))
+      continue;
+    addDefaults(model, node);
+    wanted.emplace_back(node.domain(), node.op_type());
+  }
+}
+
 /// Inlines the nodes of operators that only the schema's function defines, in
 /// several rounds for nested functions. Fails with an error that names the
 /// remaining operators.
@@ -394,13 +416,7 @@ static LogicalResult inlineSchemaFunctions(Location file,
   for (int round = 0; round < kRounds; ++round) {
     MissingOperators missing = findMissing(model, /*inlined=*/true);
     onnx::inliner::FunctionIdVector wanted;
-    for (onnx::NodeProto &node : *model.mutable_graph()->mutable_node()) {
-      if (Registry::get().lookup(node.domain(), node.op_type()) ||
-          !hasFunction(model, node))
-        continue;
-      addDefaults(model, node);
-      wanted.emplace_back(node.domain(), node.op_type());
-    }
+    findFunctions(model, *model.mutable_graph(), wanted);
     if (wanted.empty())
       return missing.empty() ? success() : reportMissing(file, missing);
     // Some functions depend on types, which the inliner looks up by name.

@@ -30,8 +30,9 @@ llvm::LogicalResult readModel(llvm::StringRef path, mlir::Location file,
 /// import it.
 int opsetVersion(const onnx::ModelProto &model, llvm::StringRef domain);
 
-/// Returns true for If, whose branches are imported in its place.
-bool isConditional(const onnx::NodeProto &node);
+/// Returns true for operators whose graphs (branches, bodies of loops) are
+/// imported in their place.
+bool hasBody(const onnx::NodeProto &node);
 
 /// Checks versions and the model against the operators' schemas, inlines the
 /// model's functions, and names all operators that are not supported in one

@@ -2,6 +2,7 @@
 
 #include "frontends/onnx/model/Tensors.h"
 #include "dialects/ingot/ir/Diagnostics.h"
+#include "frontends/onnx/model/NarrowTypes.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "llvm/Support/MathExtras.h"
@@ -26,8 +27,16 @@ Type onnx_import::elementType(MLIRContext *context, int32_t dataType) {
     return IntegerType::get(context, 64);
   case TensorProto::INT32:
     return IntegerType::get(context, 32);
+  case TensorProto::INT16:
+    return IntegerType::get(context, 16);
   case TensorProto::INT8:
     return IntegerType::get(context, 8);
+  case TensorProto::UINT64:
+    return IntegerType::get(context, 64, IntegerType::Unsigned);
+  case TensorProto::UINT32:
+    return IntegerType::get(context, 32, IntegerType::Unsigned);
+  case TensorProto::UINT16:
+    return IntegerType::get(context, 16, IntegerType::Unsigned);
   case TensorProto::UINT8:
     return IntegerType::get(context, 8, IntegerType::Unsigned);
   case TensorProto::BOOL:
@@ -35,6 +44,24 @@ Type onnx_import::elementType(MLIRContext *context, int32_t dataType) {
   default:
     return nullptr;
   }
+}
+
+Type onnx_import::storageType(MLIRContext *context, int32_t dataType) {
+  if (std::optional<NarrowType> narrow = narrowType(dataType))
+    return narrowStorage(context, *narrow);
+  return elementType(context, dataType);
+}
+
+int32_t onnx_import::dataTypeOf(Type element) {
+  for (int32_t dataType :
+       {TensorProto::FLOAT, TensorProto::DOUBLE, TensorProto::FLOAT16,
+        TensorProto::BFLOAT16, TensorProto::INT64, TensorProto::INT32,
+        TensorProto::INT16, TensorProto::INT8, TensorProto::UINT64,
+        TensorProto::UINT32, TensorProto::UINT16, TensorProto::UINT8,
+        TensorProto::BOOL})
+    if (elementType(element.getContext(), dataType) == element)
+      return dataType;
+  return TensorProto::UNDEFINED;
 }
 
 std::string onnx_import::dataTypeName(int32_t dataType) {
@@ -47,19 +74,23 @@ RankedTensorType onnx_import::tensorType(MLIRContext *context,
                                          const TensorProto &tensor) {
   return RankedTensorType::get(
       SmallVector<int64_t>(tensor.dims().begin(), tensor.dims().end()),
-      elementType(context, tensor.data_type()));
+      storageType(context, tensor.data_type()));
 }
 
 static int64_t elementBytes(int32_t dataType) {
   switch (dataType) {
   case TensorProto::DOUBLE:
   case TensorProto::INT64:
+  case TensorProto::UINT64:
     return 8;
   case TensorProto::FLOAT:
   case TensorProto::INT32:
+  case TensorProto::UINT32:
     return 4;
   case TensorProto::FLOAT16:
   case TensorProto::BFLOAT16:
+  case TensorProto::INT16:
+  case TensorProto::UINT16:
     return 2;
   default:
     return 1;
@@ -84,13 +115,13 @@ FailureOr<std::string> onnx_import::tensorBytes(Location where,
                          "the file is damaged; export the model again");
   };
   int32_t dataType = tensor.data_type();
-  if (!elementType(where.getContext(), dataType))
+  if (!storageType(where.getContext(), dataType))
     return emitUserError(
         where,
         "tensor '" + Twine(tensor.name()) + "' has the element type " +
             dataTypeName(dataType) + ", which is not supported",
-        "convert it to FLOAT, DOUBLE, FLOAT16, BFLOAT16, INT64, INT32, INT8, "
-        "UINT8 or BOOL before exporting");
+        "convert it to a floating-point, integer or BOOL type before "
+        "exporting");
   if (tensor.data_location() == TensorProto::EXTERNAL)
     return fail("is stored in another file where that is not allowed");
   int64_t width = elementBytes(dataType), total = width;
@@ -115,9 +146,20 @@ FailureOr<std::string> onnx_import::tensorBytes(Location where,
     case TensorProto::INT64:
       bytes = packField(tensor.int64_data(), width);
       break;
+    case TensorProto::UINT64:
+    case TensorProto::UINT32:
+      bytes = packField(tensor.uint64_data(), width);
+      break;
     default:
       bytes = packField(tensor.int32_data(), width);
     }
+  }
+  if (std::optional<NarrowType> narrow = narrowType(dataType)) {
+    int64_t packed = llvm::divideCeil(total * narrow->width, 8);
+    if (static_cast<int64_t>(bytes.size()) != packed)
+      return fail("holds " + Twine(bytes.size()) + " bytes instead of " +
+                  Twine(packed));
+    return unpackNarrow(*narrow, bytes, total);
   }
   if (static_cast<int64_t>(bytes.size()) != total)
     return fail("holds " + Twine(bytes.size()) + " bytes instead of " +

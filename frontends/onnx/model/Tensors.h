@@ -18,6 +18,13 @@ namespace ingot::onnx_import {
 /// Returns the element type of an ONNX data type; null where there is none.
 mlir::Type elementType(mlir::MLIRContext *context, int32_t dataType);
 
+/// Returns the element type that holds elements of a data type, narrow ones
+/// included; null where there is none.
+mlir::Type storageType(mlir::MLIRContext *context, int32_t dataType);
+
+/// Returns the ONNX data type of an element type.
+int32_t dataTypeOf(mlir::Type element);
+
 /// Returns ONNX's name of a data type, such as "FLOAT" or "INT64".
 std::string dataTypeName(int32_t dataType);
 

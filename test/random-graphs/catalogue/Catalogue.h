@@ -76,9 +76,21 @@ public:
   /// Integers around [0, limit), some outside.
   virtual mlir::Value indices(mlir::RankedTensorType type, int64_t limit) = 0;
   virtual mlir::Value boolean(llvm::ArrayRef<int64_t> shape) = 0;
+  /// Integers in [low, high] of the element type of `type`.
+  virtual mlir::Value integer(mlir::RankedTensorType type, int64_t low,
+                              int64_t high) = 0;
 
   /// The element type of an op that takes floats and integers.
   virtual mlir::Type numberElement() { return element; }
+
+  /// One of all integer types.
+  mlir::Type integerElement() {
+    unsigned width = choose.pick(std::vector<unsigned>{8, 16, 32, 64});
+    return mlir::IntegerType::get(builder.getContext(), width,
+                                  choose.chance(0.5)
+                                      ? mlir::IntegerType::Signless
+                                      : mlir::IntegerType::Unsigned);
+  }
 
   mlir::RankedTensorType realType(llvm::ArrayRef<int64_t> shape) {
     return mlir::RankedTensorType::get(shape, element);

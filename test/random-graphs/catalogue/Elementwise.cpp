@@ -71,6 +71,48 @@ static Operation *buildSelect(Source &s) {
   return SelectOp::create(s.builder, s.loc(), type, condition, a, b);
 }
 
+/// On booleans or, where the source has them, integers.
+template <typename OpT> static void addBitwise(std::vector<Entry> &entries) {
+  addLogical<OpT>(entries);
+  addEntry<OpT>(entries, [](Source &s) -> Operation * {
+    auto type = RankedTensorType::get(s.choose.shape(), s.integerElement());
+    Value lhs = s.integer(type, 0, 9), rhs = s.integer(type, 0, 9);
+    return OpT::create(s.builder, s.loc(), type, lhs, rhs);
+  });
+}
+
+static Operation *buildNot(Source &s) {
+  auto type = RankedTensorType::get(s.choose.shape(), s.integerElement());
+  Value x = s.integer(type, 0, 9);
+  return NotOp::create(s.builder, s.loc(), type, x);
+}
+
+/// Some places are outside of the element.
+template <typename OpT> static Operation *buildShift(Source &s) {
+  auto type = RankedTensorType::get(s.choose.shape(), s.integerElement());
+  Value x = s.integer(type, 0, 100), places = s.integer(type, 0, 70);
+  return OpT::create(s.builder, s.loc(), type, x, places);
+}
+
+static Operation *buildBitcast(Source &s) {
+  auto from = cast<IntegerType>(s.integerElement());
+  auto to = IntegerType::get(from.getContext(), from.getWidth(),
+                             from.isUnsigned() ? IntegerType::Signless
+                                               : IntegerType::Unsigned);
+  auto type = RankedTensorType::get(s.choose.shape(), from);
+  Value x = s.integer(type, 0, 100);
+  return BitcastOp::create(s.builder, s.loc(), withElement(type, to), x);
+}
+
+/// Both operands are equal: central differences then see the gradient that
+/// goes to the first one.
+static Operation *buildStraightThrough(Source &s) {
+  Value x = s.real(s.choose.shape());
+  Value y = NegOp::create(s.builder, s.loc(), x.getType(), x);
+  y = NegOp::create(s.builder, s.loc(), x.getType(), y);
+  return StraightThroughOp::create(s.builder, s.loc(), x.getType(), x, y);
+}
+
 /// Through the wider type only: central differences see no rounding.
 static Operation *buildCast(Source &s) {
   Value x = s.real(s.choose.shape());
@@ -102,9 +144,15 @@ void ingot::testing::addElementwise(std::vector<Entry> &entries) {
   addBinary<MaxOp>(entries);
   addBinary<MinOp>(entries);
   addBinary<RemOp>(entries, Domain::NonZero);
-  addLogical<AndOp>(entries);
-  addLogical<OrOp>(entries);
-  addLogical<XorOp>(entries);
+  addReal<AtanOp>(entries);
+  addBitwise<AndOp>(entries);
+  addBitwise<OrOp>(entries);
+  addBitwise<XorOp>(entries);
+  addEntry<NotOp>(entries, buildNot);
+  addEntry<ShiftLeftOp>(entries, buildShift<ShiftLeftOp>);
+  addEntry<ShiftRightOp>(entries, buildShift<ShiftRightOp>);
+  addEntry<BitcastOp>(entries, buildBitcast);
+  addEntry<StraightThroughOp>(entries, buildStraightThrough);
   addEntry<NotOp>(entries, [](Source &s) -> Operation * {
     Value x = s.boolean(s.choose.shape());
     return NotOp::create(s.builder, s.loc(), x.getType(), x);

@@ -54,8 +54,27 @@ static Operation *buildScatterAdd(Source &s) {
                               updates, init, dim);
 }
 
+static Operation *buildScatter(Source &s, ScatterKind kind) {
+  Shape shape = s.choose.shape();
+  int64_t dim = s.choose.between(0, shape.size() - 1);
+  Shape updated = shape;
+  updated[dim] = s.choose.between(1, 4);
+  Shape picked = s.choose.chance(0.5) ? updated : Shape{updated[dim]};
+  // Gradients of products divide by the operands.
+  Domain domain = kind == ScatterKind::Mul ? Domain::Positive : Domain::Any;
+  Value init = s.real(shape, domain);
+  Value indices = s.indices(indexType(s, picked), shape[dim]);
+  Value updates = s.real(updated, domain);
+  return ScatterOp::create(s.builder, s.loc(), init.getType(), kind, init,
+                           indices, updates, dim);
+}
+
 void ingot::testing::addIndexing(std::vector<Entry> &entries) {
   addEntry<GatherOp>(entries, buildGather);
   addEntry<TakeAlongOp>(entries, buildTakeAlong);
   addEntry<ScatterAddOp>(entries, buildScatterAdd);
+  for (ScatterKind kind : {ScatterKind::Set, ScatterKind::Add, ScatterKind::Mul,
+                           ScatterKind::Max, ScatterKind::Min})
+    addEntry<ScatterOp>(entries,
+                        [kind](Source &s) { return buildScatter(s, kind); });
 }

@@ -176,19 +176,6 @@ static LogicalResult importIsInf(Node &node) {
                            withElement(node.type(0), node.b.getI1Type()), 0.0));
 }
 
-static LogicalResult importCast(Node &node) {
-  int64_t to = node.intAttr("to", 0);
-  Type element = elementType(node.b.getContext(), static_cast<int32_t>(to));
-  if (!element)
-    return node.unsupported("element type " +
-                            dataTypeName(static_cast<int32_t>(to)));
-  return node.result(node.cast(node.in(0), element));
-}
-
-static LogicalResult importCastLike(Node &node) {
-  return node.result(node.cast(node.in(0), node.type(1).getElementType()));
-}
-
 static LogicalResult importTan(Node &node) {
   if (failed(node.requireFloat(0)))
     return failure();
@@ -203,6 +190,121 @@ template <typename Combine> static LogicalResult importHyperbolic(Node &node) {
   Value up = node.unary<ExpOp>(node.in(0));
   Value down = node.unary<ExpOp>(node.unary<NegOp>(node.in(0)));
   return node.result(node.binary<MulOp>(node.binary<Combine>(up, down), 0.5));
+}
+
+//===----------------------------------------------------------------------===//
+// Inverse functions, composed such that they are exact near 0
+//===----------------------------------------------------------------------===//
+
+/// Wraps a formula on one floating operand as an importer.
+template <Value (*formula)(Node &, Value)>
+static LogicalResult importFormula(Node &node) {
+  if (failed(node.requireFloat(0)))
+    return failure();
+  return node.result(formula(node, node.in(0)));
+}
+
+static Value below(Node &node, Value x) {
+  return node.binary<SubOp>(node.splatOf(x, 1.0), x);
+}
+
+/// atan(x / sqrt((1 - x)(1 + x))); the quotient is infinite at the ends.
+static Value arcSine(Node &node, Value x) {
+  Value product =
+      node.binary<MulOp>(below(node, x), node.binary<AddOp>(x, 1.0));
+  return node.unary<AtanOp>(node.binary<DivOp>(x, node.unary<SqrtOp>(product)));
+}
+
+/// 2 atan(sqrt((1 - x) / (1 + x))).
+static Value arcCosine(Node &node, Value x) {
+  Value ratio = node.binary<DivOp>(below(node, x), node.binary<AddOp>(x, 1.0));
+  return node.binary<MulOp>(node.unary<AtanOp>(node.unary<SqrtOp>(ratio)), 2.0);
+}
+
+static Value areaTangent(Node &node, Value x);
+
+/// artanh(x / sqrt(1 + x^2)) near 0, which is smooth there; sign(x) times
+/// (log |x| + log(1 + sqrt(1 + 1 / x^2))) elsewhere, where no square overflows.
+static Value areaSine(Node &node, Value x) {
+  Value size = node.unary<AbsOp>(x);
+  Value isNear = node.compare(Predicate::LT, size, 1.0);
+  Value small = node.select(isNear, x, node.splatOf(x, 0.5));
+  Value root = node.unary<SqrtOp>(
+      node.binary<AddOp>(node.binary<MulOp>(small, small), 1.0));
+  Value near = areaTangent(node, node.binary<DivOp>(small, root));
+  Value large = node.select(isNear, node.splatOf(x, 1.0), size);
+  Value inverse = node.binary<DivOp>(node.splatOf(x, 1.0), large);
+  Value rest = node.unary<Log1pOp>(node.unary<SqrtOp>(
+      node.binary<AddOp>(node.binary<MulOp>(inverse, inverse), 1.0)));
+  Value far = node.binary<AddOp>(node.unary<LogOp>(large), rest);
+  return node.select(isNear, near,
+                     node.binary<MulOp>(node.unary<SignOp>(x), far));
+}
+
+/// log1p(y + sqrt(y (y + 2))) with y = x - 1.
+static Value areaCosine(Node &node, Value x) {
+  Value y = node.binary<SubOp>(x, 1.0);
+  Value root = node.binary<MulOp>(
+      node.unary<SqrtOp>(y), node.unary<SqrtOp>(node.binary<AddOp>(y, 2.0)));
+  return node.unary<Log1pOp>(node.binary<AddOp>(y, root));
+}
+
+/// (log1p(x) - log1p(-x)) / 2.
+static Value areaTangent(Node &node, Value x) {
+  Value difference = node.binary<SubOp>(
+      node.unary<Log1pOp>(x), node.unary<Log1pOp>(node.unary<NegOp>(x)));
+  return node.binary<MulOp>(difference, 0.5);
+}
+
+//===----------------------------------------------------------------------===//
+// Bits
+//===----------------------------------------------------------------------===//
+
+static LogicalResult requireInteger(Node &node) {
+  Type element = node.type(0).getElementType();
+  if (isa<IntegerType>(element) && !element.isInteger(1))
+    return success();
+  return node.malformed("the elements are not integers");
+}
+
+template <typename OpT> static LogicalResult importBitwise(Node &node) {
+  if (failed(requireInteger(node)))
+    return failure();
+  return importBinary<OpT>(node);
+}
+
+static LogicalResult importBitwiseNot(Node &node) {
+  if (failed(requireInteger(node)))
+    return failure();
+  return node.result(node.unary<NotOp>(node.in(0)));
+}
+
+static LogicalResult importBitShift(Node &node) {
+  std::string direction = node.stringAttr("direction", "");
+  if (direction == "LEFT")
+    return importBitwise<ShiftLeftOp>(node);
+  if (direction == "RIGHT")
+    return importBitwise<ShiftRightOp>(node);
+  return node.malformed("direction is '" + direction + "'");
+}
+
+/// Booleans are bytes of 0 or 1.
+static LogicalResult importBitCast(Node &node) {
+  auto to = static_cast<int32_t>(node.intAttr("to", 0));
+  Type element = elementType(node.b.getContext(), to);
+  if (!element)
+    return node.unsupported("element type " + dataTypeName(to));
+  Value x = node.in(0);
+  Type byte = IntegerType::get(node.b.getContext(), 8, IntegerType::Unsigned);
+  if (tensorType(x).getElementType().isInteger(1))
+    x = node.cast(x, byte);
+  Type target = element.isInteger(1) ? byte : element;
+  if (target.getIntOrFloatBitWidth() != tensorType(x).getElementTypeBitWidth())
+    return node.unsupported("a conversion between elements of different sizes");
+  if (tensorType(x).getElementType() != target)
+    x = BitcastOp::create(node.b, node.loc, withElement(tensorType(x), target),
+                          x);
+  return node.result(node.cast(x, element));
 }
 
 void onnx_import::registerElementwise(Registry &registry) {
@@ -229,6 +331,18 @@ void onnx_import::registerElementwise(Registry &registry) {
   registry.add("Sin", importFloatUnary<SinOp>);
   registry.add("Cos", importFloatUnary<CosOp>);
   registry.add("Tan", importTan);
+  registry.add("Atan", importFloatUnary<AtanOp>);
+  registry.add("Asin", importFormula<arcSine>);
+  registry.add("Acos", importFormula<arcCosine>);
+  registry.add("Asinh", importFormula<areaSine>);
+  registry.add("Acosh", importFormula<areaCosine>);
+  registry.add("Atanh", importFormula<areaTangent>);
+  registry.add("BitwiseAnd", importBitwise<AndOp>);
+  registry.add("BitwiseOr", importBitwise<OrOp>);
+  registry.add("BitwiseXor", importBitwise<XorOp>);
+  registry.add("BitwiseNot", importBitwiseNot);
+  registry.add("BitShift", importBitShift);
+  registry.add("BitCast", importBitCast);
   registry.add("Sinh", importHyperbolic<SubOp>);
   registry.add("Cosh", importHyperbolic<AddOp>);
   registry.add("Tanh", importFloatUnary<TanhOp>);
@@ -247,7 +361,4 @@ void onnx_import::registerElementwise(Registry &registry) {
   registry.add("Or", importBinary<OrOp>);
   registry.add("Xor", importBinary<XorOp>);
   registry.add("Where", importWhere);
-
-  registry.add("Cast", importCast);
-  registry.add("CastLike", importCastLike);
 }

@@ -84,22 +84,23 @@ static LogicalResult addBias(Node &node, Value &result, int64_t channels) {
   return success();
 }
 
-/// Reads the data and weights of a convolution over 1 to 3 spatial dimensions.
-static LogicalResult checkOperands(Node &node) {
-  if (failed(node.requireFloat(0)))
-    return failure();
-  if (node.rank(0) < 3 || node.rank(0) > 5)
-    return node.unsupported("an input of rank " + Twine(node.rank(0)));
-  if (node.rank(1) != node.rank(0))
-    return node.malformed("weights " + shapeText(node.shape(1)) +
-                          " for input " + shapeText(node.shape(0)));
+/// Checks the data and weights of a convolution over 1 to 3 spatial dimensions.
+static LogicalResult checkOperands(Node &node, Value x, Value weights) {
+  ArrayRef<int64_t> shape = tensorType(x).getShape();
+  ArrayRef<int64_t> filter = tensorType(weights).getShape();
+  if (shape.size() < 3 || shape.size() > 5)
+    return node.unsupported("an input of rank " + Twine(shape.size()));
+  if (filter.size() != shape.size())
+    return node.malformed("weights " + shapeText(filter) + " for input " +
+                          shapeText(shape));
   return success();
 }
 
-static LogicalResult importConv(Node &node) {
-  if (failed(checkOperands(node)))
+FailureOr<Value> onnx_import::convolve(Node &node, Value input, Value filter) {
+  if (failed(checkOperands(node, input, filter)))
     return failure();
-  ArrayRef<int64_t> x = node.shape(0), w = node.shape(1);
+  ArrayRef<int64_t> x = tensorType(input).getShape();
+  ArrayRef<int64_t> w = tensorType(filter).getShape();
   int64_t groups = node.intAttr("group", 1);
   if (groups < 1 || x[1] != w[1] * groups || w[0] % groups)
     return node.malformed("weights " + shapeText(w) + " in " + Twine(groups) +
@@ -110,19 +111,26 @@ static LogicalResult importConv(Node &node) {
   Shape shape = {x[0], w[0]};
   for (size_t i = 0; i + 2 < x.size(); ++i)
     shape.push_back(window->outputSize(i, x[i + 2]));
-  auto type = RankedTensorType::get(shape, node.type(0).getElementType());
-  Value result = ConvOp::create(node.b, node.loc, type, node.in(0), node.in(1),
-                                window->strides, window->dilations,
-                                window->padLow, window->padHigh, groups);
-  if (failed(addBias(node, result, w[0])))
+  auto type = RankedTensorType::get(shape, tensorType(input).getElementType());
+  return Value(ConvOp::create(node.b, node.loc, type, input, filter,
+                              window->strides, window->dilations,
+                              window->padLow, window->padHigh, groups));
+}
+
+static LogicalResult importConv(Node &node) {
+  if (failed(node.requireFloat(0)))
     return failure();
-  return node.result(result);
+  FailureOr<Value> result = convolve(node, node.in(0), node.in(1));
+  if (failed(result) || failed(addBias(node, *result, node.shape(1)[0])))
+    return failure();
+  return node.result(*result);
 }
 
 /// Imports ConvTranspose: the gradient of a convolution that would compute the
 /// input from the output.
 static LogicalResult importConvTranspose(Node &node) {
-  if (failed(checkOperands(node)))
+  if (failed(node.requireFloat(0)) ||
+      failed(checkOperands(node, node.in(0), node.in(1))))
     return failure();
   ArrayRef<int64_t> x = node.shape(0), w = node.shape(1);
   int64_t groups = node.intAttr("group", 1);

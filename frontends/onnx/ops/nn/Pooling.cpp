@@ -17,8 +17,8 @@ struct Pool {
   Shape ownHigh, output;
 };
 
-FailureOr<Pool> readPool(Node &node) {
-  if (failed(node.requireFloat(0)))
+FailureOr<Pool> readPool(Node &node, bool anyElement = false) {
+  if (!anyElement && failed(node.requireFloat(0)))
     return failure();
   if (node.rank(0) < 3 || node.rank(0) > 5)
     return node.unsupported("an input of rank " + Twine(node.rank(0)));
@@ -54,8 +54,31 @@ RankedTensorType resultType(Node &node, const Pool &pool) {
   return RankedTensorType::get(shape, node.type(0).getElementType());
 }
 
+/// Returns positions in a plane in column-major order, from row-major ones.
+Value inColumnOrder(Node &node, Value positions, ArrayRef<int64_t> plane) {
+  Value result;
+  double stride = 1.0;
+  // The last dimension changes fastest in row-major order, the first one in
+  // column-major order.
+  SmallVector<Value> coordinates(plane.size());
+  for (size_t i = plane.size(); i-- > 0;) {
+    auto size = static_cast<double>(plane[i]);
+    coordinates[i] = node.binary<RemOp>(positions, size);
+    positions = node.binary<DivOp>(positions, size);
+  }
+  for (auto [coordinate, size] : llvm::zip_equal(coordinates, plane)) {
+    Value part = node.binary<MulOp>(coordinate, stride);
+    result = result ? node.binary<AddOp>(result, part) : part;
+    stride *= static_cast<double>(size);
+  }
+  return result;
+}
+
+/// Bytes are pooled as floating-point numbers, which hold them exactly.
 LogicalResult importMaxPool(Node &node) {
-  FailureOr<Pool> pool = readPool(node);
+  Type element = node.type(0).getElementType();
+  bool isByte = element.isInteger(8);
+  FailureOr<Pool> pool = readPool(node, /*anyElement=*/isByte);
   if (failed(pool))
     return failure();
   const Window &w = pool->window;
@@ -63,14 +86,20 @@ LogicalResult importMaxPool(Node &node) {
     if (w.padLow[i] >= w.extent(i) || pool->ownHigh[i] >= w.extent(i))
       return node.unsupported("padding as large as the window");
   RankedTensorType type = resultType(node, *pool);
+  Value x = node.in(0);
+  if (isByte) {
+    x = node.cast(x, node.b.getF32Type());
+    type = withElement(type, node.b.getF32Type());
+  }
   auto op = MaxPoolOp::create(
       node.b, node.loc, TypeRange{type, withElement(type, node.b.getI64Type())},
-      node.in(0), w.kernel, w.strides, w.dilations, w.padLow, w.padHigh);
-  node.set(0, op.getResult());
+      x, w.kernel, w.strides, w.dilations, w.padLow, w.padHigh);
+  node.set(0, node.cast(op.getResult(), element));
   if (!node.wants(1))
     return success();
+  Value inPlane = op.getIndices();
   if (node.intAttr("storage_order", 0))
-    return node.unsupported("storage_order 1");
+    inPlane = inColumnOrder(node, inPlane, node.shape(0).drop_front(2));
   // ONNX counts positions over the whole tensor.
   int64_t plane = 1;
   for (int64_t size : node.shape(0).drop_front(2))
@@ -84,7 +113,7 @@ LogicalResult importMaxPool(Node &node) {
   Value offset = broadcastTo(
       node.b, node.loc, node.binary<MulOp>(first, static_cast<double>(plane)),
       type.getShape(), {0, 1});
-  node.set(1, node.binary<AddOp>(op.getIndices(), offset));
+  node.set(1, node.binary<AddOp>(inPlane, offset));
   return success();
 }
 
@@ -151,6 +180,44 @@ LogicalResult importAveragePool(Node &node) {
   return node.result(divisor ? node.binary<DivOp>(sum, divisor) : sum);
 }
 
+//===----------------------------------------------------------------------===//
+// Lp norms
+//===----------------------------------------------------------------------===//
+
+Value powerOf(Node &node, Value x, int64_t p) {
+  Value size = node.unary<AbsOp>(x);
+  if (p == 1)
+    return size;
+  if (p == 2)
+    return node.binary<MulOp>(x, x);
+  return node.binary<PowOp>(size, static_cast<double>(p));
+}
+
+/// Returns the p-th root, whose gradient is 0 at 0 (where there is none).
+Value rootOf(Node &node, Value x, int64_t p) {
+  if (p == 1)
+    return x;
+  Value isZero = node.compare(Predicate::EQ, x, 0.0);
+  Value safe = node.select(isZero, node.splatOf(x, 1.0), x);
+  Value root = p == 2 ? node.unary<SqrtOp>(safe)
+                      : node.binary<PowOp>(safe, 1.0 / static_cast<double>(p));
+  return node.select(isZero, node.splatOf(x, 0.0), root);
+}
+
+LogicalResult importLpPool(Node &node) {
+  FailureOr<Pool> pool = readPool(node);
+  if (failed(pool))
+    return failure();
+  int64_t p = node.intAttr("p", 2);
+  if (p < 1)
+    return node.malformed("p is " + Twine(p));
+  const Window &w = pool->window;
+  Value sum = SumPoolOp::create(node.b, node.loc, resultType(node, *pool),
+                                powerOf(node, node.in(0), p), w.kernel,
+                                w.strides, w.dilations, w.padLow, w.padHigh);
+  return node.result(rootOf(node, sum, p));
+}
+
 Shape spatialDims(Node &node) {
   auto dims = llvm::seq<int64_t>(2, node.rank(0));
   return Shape(dims.begin(), dims.end());
@@ -169,6 +236,17 @@ LogicalResult importGlobalAveragePool(Node &node) {
   return node.result(node.binary<DivOp>(sum, static_cast<double>(count)));
 }
 
+LogicalResult importGlobalLpPool(Node &node) {
+  if (failed(node.requireFloat(0)))
+    return failure();
+  int64_t p = node.intAttr("p", 2);
+  if (node.rank(0) < 3 || p < 1)
+    return node.malformed("no spatial dimensions, or p is " + Twine(p));
+  Value sum = node.reduce(ReductionKind::Sum, powerOf(node, node.in(0), p),
+                          spatialDims(node), /*keep=*/true);
+  return node.result(rootOf(node, sum, p));
+}
+
 LogicalResult importGlobalMaxPool(Node &node) {
   if (node.rank(0) < 3)
     return node.malformed("no spatial dimensions");
@@ -181,6 +259,8 @@ LogicalResult importGlobalMaxPool(Node &node) {
 void onnx_import::registerPooling(Registry &registry) {
   registry.add("MaxPool", importMaxPool);
   registry.add("AveragePool", importAveragePool);
+  registry.add("LpPool", importLpPool);
+  registry.add("GlobalLpPool", importGlobalLpPool);
   registry.add("GlobalAveragePool", importGlobalAveragePool);
   registry.add("GlobalMaxPool", importGlobalMaxPool);
 }

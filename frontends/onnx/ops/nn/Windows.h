@@ -29,6 +29,11 @@ struct Window {
 llvm::FailureOr<Window> readWindow(Node &node, llvm::ArrayRef<int64_t> spatial,
                                    llvm::ArrayRef<int64_t> kernel);
 
+/// Returns the convolution of x with a filter, by the node's attributes (group
+/// among them); without bias.
+llvm::FailureOr<mlir::Value> convolve(Node &node, mlir::Value x,
+                                      mlir::Value filter);
+
 } // namespace ingot::onnx_import
 
 #endif // INGOT_FRONTENDS_ONNX_OPS_NN_WINDOWS_H

@@ -3,6 +3,7 @@
 // Constants and shapes.
 
 #include "frontends/onnx/import/Node.h"
+#include "frontends/onnx/model/NarrowTypes.h"
 #include "frontends/onnx/model/Tensors.h"
 #include <cmath>
 
@@ -20,8 +21,13 @@ static LogicalResult importConstant(Node &node) {
     FailureOr<std::string> bytes = tensorBytes(node.loc, value->t());
     if (failed(bytes))
       return failure();
-    return node.result(node.constant(
-        denseAttr(onnx_import::tensorType(context, value->t()), *bytes)));
+    Binding binding;
+    binding.value = node.constant(
+        denseAttr(onnx_import::tensorType(context, value->t()), *bytes));
+    if (narrowType(value->t().data_type()))
+      binding.narrow = value->t().data_type();
+    node.setBinding(0, std::move(binding));
+    return success();
   }
   auto floats = [&](ArrayRef<float> values, ArrayRef<int64_t> shape) {
     return node.result(node.constant(DenseElementsAttr::get(
@@ -75,6 +81,9 @@ static LogicalResult importConstantOfShape(Node &node) {
       onnx_import::tensorType(node.b.getContext(), value->t());
   if (type.getNumElements() != 1)
     return node.malformed("value has more than one element");
+  if (narrowType(value->t().data_type()))
+    return node.unsupported("element type " +
+                            dataTypeName(value->t().data_type()));
   DenseElementsAttr one = denseAttr(type, *bytes);
   return node.result(node.constant(
       one.resizeSplat(RankedTensorType::get(*shape, type.getElementType()))));
@@ -136,11 +145,8 @@ static LogicalResult importEyeLike(Node &node) {
 }
 
 static LogicalResult importIdentity(Node &node) {
-  if (node.binding(0)->sequence) {
-    node.setSequence(0, *node.binding(0)->sequence);
-    return success();
-  }
-  return node.result(node.in(0));
+  node.setBinding(0, *node.binding(0));
+  return success();
 }
 
 void onnx_import::registerConstants(Registry &registry) {

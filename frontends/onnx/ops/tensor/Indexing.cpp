@@ -2,15 +2,13 @@
 
 // Gathers and similar ops.
 
-#include "frontends/onnx/import/Node.h"
+#include "frontends/onnx/ops/tensor/Indices.h"
 
 using namespace mlir;
 using namespace ingot;
 using namespace ingot::onnx_import;
 
-/// Negative indices count from the end of a dimension of this size. Constants
-/// are adjusted at import, others at run time.
-static FailureOr<Value> fromEnd(Node &node, Value indices, int64_t size) {
+FailureOr<Value> onnx_import::fromEnd(Node &node, Value indices, int64_t size) {
   Type element = tensorType(indices).getElementType();
   if (!element.isSignlessInteger(32) && !element.isSignlessInteger(64))
     return node.malformed("indices are not integers");
@@ -76,42 +74,66 @@ static LogicalResult importGatherElements(Node &node) {
       TakeAlongOp::create(node.b, node.loc, type, data, *indices, *dim));
 }
 
+FailureOr<Value> onnx_import::flatPositions(Node &node, Value indices,
+                                            ArrayRef<int64_t> data,
+                                            int64_t batch) {
+  RankedTensorType type = tensorType(indices);
+  int64_t lastDim = type.getRank() - 1;
+  if (lastDim < batch)
+    return node.malformed("indices of rank " + Twine(type.getRank()));
+  int64_t depth = type.getShape().back();
+  if (depth < 1 || batch < 0 ||
+      batch + depth > static_cast<int64_t>(data.size()))
+    return node.malformed("index tuples of " + Twine(depth) +
+                          " for data of rank " + Twine(data.size()));
+  Shape outer(type.getShape().drop_back());
+  Value position;
+  auto advance = [&](int64_t size, Value coordinate) {
+    position =
+        position ? node.binary<AddOp>(
+                       node.binary<MulOp>(position, static_cast<double>(size)),
+                       coordinate)
+                 : coordinate;
+  };
+  for (int64_t i = 0; i < batch; ++i) {
+    if (type.getDimSize(i) != data[i])
+      return node.malformed("batch dimensions " + shapeText(type.getShape()) +
+                            " and " + shapeText(data));
+    advance(data[i], node.iota(outer, type.getElementType(), i));
+  }
+  for (int64_t i = 0; i < depth; ++i) {
+    Value part = node.sliceDim(indices, lastDim, i, i + 1);
+    FailureOr<Value> index =
+        fromEnd(node, node.reshape(part, outer), data[batch + i]);
+    if (failed(index))
+      return failure();
+    // Positions cannot be clamped as indices are.
+    advance(data[batch + i],
+            node.binary<MinOp>(node.binary<MaxOp>(*index, 0.0),
+                               static_cast<double>(data[batch + i] - 1)));
+  }
+  return position;
+}
+
 /// Leading dimensions are indexed at once: they are flattened into one, and the
 /// index tuples into positions within it.
 static LogicalResult importGatherND(Node &node) {
   int64_t batch = node.intAttr("batch_dims", 0);
-  if (batch != 0)
-    return node.unsupported("batch_dims " + Twine(batch));
-  if (node.rank(1) < 1)
-    return node.malformed("indices are a scalar");
-  int64_t depth = node.shape(1).back();
-  if (depth < 1 || depth > node.rank(0))
-    return node.malformed("index tuples of " + Twine(depth) +
-                          " for data of rank " + Twine(node.rank(0)));
   ArrayRef<int64_t> data = node.shape(0);
-  int64_t lastDim = node.rank(1) - 1;
-  Value position;
-  int64_t rows = 1;
-  for (int64_t i = 0; i < depth; ++i) {
-    Value part = node.sliceDim(node.in(1), lastDim, i, i + 1);
-    FailureOr<Value> index =
-        fromEnd(node, node.reshape(part, node.shape(1).drop_back()), data[i]);
-    if (failed(index))
-      return failure();
-    position =
-        position
-            ? node.binary<AddOp>(
-                  node.binary<MulOp>(position, static_cast<double>(data[i])),
-                  *index)
-            : *index;
-    rows *= data[i];
-  }
-  Shape flat = {rows}, shape(node.shape(1).drop_back());
-  llvm::append_range(flat, data.drop_front(depth));
-  llvm::append_range(shape, data.drop_front(depth));
+  FailureOr<Value> position = flatPositions(node, node.in(1), data, batch);
+  if (failed(position))
+    return failure();
+  int64_t indexed = batch + node.shape(1).back();
+  Shape flat = {1}, shape(node.shape(1).drop_back());
+  for (int64_t size : data.take_front(indexed))
+    flat[0] *= size;
+  llvm::append_range(flat, data.drop_front(indexed));
+  llvm::append_range(shape, data.drop_front(indexed));
+  if (flat[0] == 0 && tensorType(*position).getNumElements() != 0)
+    return node.malformed("indices of empty data");
   auto type = RankedTensorType::get(shape, node.type(0).getElementType());
   return node.result(GatherOp::create(
-      node.b, node.loc, type, node.reshape(node.in(0), flat), position, 0));
+      node.b, node.loc, type, node.reshape(node.in(0), flat), *position, 0));
 }
 
 static LogicalResult importOneHot(Node &node) {
@@ -176,34 +198,6 @@ template <bool smallest> static LogicalResult importArg(Node &node) {
   return node.result(index);
 }
 
-/// Imports CumSum as a sum over a triangle: element i of the result is the sum
-/// of those that precede it.
-static LogicalResult importCumSum(Node &node) {
-  FailureOr<double> given = node.constantScalar(1, "the axis");
-  if (failed(given))
-    return failure();
-  FailureOr<int64_t> dim =
-      node.normalizeAxis(static_cast<int64_t>(*given), node.rank(0));
-  if (failed(dim))
-    return failure();
-  int64_t size = node.shape(0)[*dim];
-  Shape wide(node.shape(0));
-  wide.insert(wide.begin() + *dim, size);
-  Type i64 = node.b.getI64Type();
-  Shape square = {size, size};
-  Value to = node.iota(square, i64, 0), from = node.iota(square, i64, 1);
-  bool exclusive = node.intAttr("exclusive", 0);
-  if (node.intAttr("reverse", 0))
-    std::swap(to, from);
-  Value counts =
-      node.compare(exclusive ? Predicate::LT : Predicate::LE, from, to);
-  Value mask = broadcastTo(node.b, node.loc, counts, wide, {*dim, *dim + 1});
-  Value repeated = broadcastOver(node.b, node.loc, node.in(0), wide, {*dim});
-  Value kept = node.select(mask, repeated, node.splatOf(repeated, 0.0));
-  return node.result(
-      node.reduce(ReductionKind::Sum, kept, {*dim + 1}, /*keep=*/false));
-}
-
 void onnx_import::registerIndexing(Registry &registry) {
   registry.add("Gather", importGather);
   registry.add("GatherElements", importGatherElements);
@@ -211,5 +205,4 @@ void onnx_import::registerIndexing(Registry &registry) {
   registry.add("OneHot", importOneHot);
   registry.add("ArgMax", importArg<false>);
   registry.add("ArgMin", importArg<true>);
-  registry.add("CumSum", importCumSum);
 }

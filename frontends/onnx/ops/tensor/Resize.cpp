@@ -17,6 +17,11 @@ struct Sampling {
   std::string mode, coordinates, rounding;
   double cubicA;
   bool excludeOutside;
+  /// Whether a smaller result is also smoother.
+  bool antialias = false;
+  /// The region of the input, relative to its size, and the value of what is
+  /// outside of the input: of tf_crop_and_resize only.
+  double start = 0.0, end = 1.0, extrapolation = 0.0;
 };
 
 /// Returns the operand's coordinate of element `i` of the result.
@@ -30,6 +35,14 @@ double coordinate(const Sampling &sampling, int64_t i, int64_t from, int64_t to,
     return to == 1 ? 0.0 : x * static_cast<double>(from - 1) / (exact - 1.0);
   if (sampling.coordinates == "pytorch_half_pixel" && to == 1)
     return 0.0;
+  if (sampling.coordinates == "tf_half_pixel_for_nn")
+    return (x + 0.5) / scale;
+  if (sampling.coordinates == "tf_crop_and_resize") {
+    double last = static_cast<double>(from - 1);
+    double extent = (sampling.end - sampling.start) * last;
+    double offset = to == 1 ? extent / 2.0 : x * extent / (exact - 1.0);
+    return sampling.start * last + offset;
+  }
   if (sampling.coordinates == "half_pixel_symmetric") {
     double centre = static_cast<double>(from) / 2.0;
     double offset = centre * (1.0 - static_cast<double>(to) / exact);
@@ -65,36 +78,63 @@ struct Tap {
   SmallVector<double> weights;
 };
 
+/// Returns the weight of an element at this distance.
+double weightAt(const Sampling &sampling, double distance) {
+  if (sampling.mode == "linear")
+    return std::max(0.0, 1.0 - std::abs(distance));
+  return cubicWeight(distance, sampling.cubicA);
+}
+
 SmallVector<Tap> findTaps(const Sampling &sampling, int64_t from, int64_t to,
                           double scale) {
-  int64_t count = sampling.mode == "nearest"  ? 1
-                  : sampling.mode == "linear" ? 2
-                                              : 4;
+  bool isNearest = sampling.mode == "nearest";
+  // Without aliasing, an element has an influence on as many as it has
+  // neighbours in the result.
+  double spread = sampling.antialias ? std::max(1.0, 1.0 / scale) : 1.0;
+  double radius = (sampling.mode == "linear" ? 1.0 : 2.0) * spread;
+  int64_t count = isNearest ? 1 : 2 * static_cast<int64_t>(std::ceil(radius));
   SmallVector<Tap> taps(count);
   for (int64_t i = 0; i < to; ++i) {
     double x = coordinate(sampling, i, from, to, scale);
-    int64_t first = count == 1
+    int64_t first = isNearest
                         ? nearest(sampling, x)
                         : static_cast<int64_t>(std::floor(x)) - (count / 2 - 1);
     SmallVector<double> weights;
     double total = 0.0;
     for (int64_t k = 0; k < count; ++k) {
-      double distance = x - static_cast<double>(first + k);
-      double weight = count == 1   ? 1.0
-                      : count == 2 ? 1.0 - std::abs(distance)
-                                   : cubicWeight(distance, sampling.cubicA);
+      double distance = (x - static_cast<double>(first + k)) / spread;
+      double weight = isNearest ? 1.0 : weightAt(sampling, distance);
       if (sampling.excludeOutside && (first + k < 0 || first + k >= from))
         weight = 0.0;
       weights.push_back(weight);
       total += weight;
     }
+    bool normalized = sampling.excludeOutside || spread != 1.0;
     for (int64_t k = 0; k < count; ++k) {
       taps[k].indices.push_back(std::clamp<int64_t>(first + k, 0, from - 1));
-      taps[k].weights.push_back(sampling.excludeOutside ? weights[k] / total
-                                                        : weights[k]);
+      taps[k].weights.push_back(normalized ? weights[k] / total : weights[k]);
     }
   }
   return taps;
+}
+
+/// Returns the value with what lies outside of the input replaced along `dim`.
+Value extrapolate(Node &node, const Sampling &sampling, Value value,
+                  int64_t dim, int64_t from, double scale) {
+  RankedTensorType type = tensorType(value);
+  int64_t to = type.getDimSize(dim);
+  SmallVector<bool> outside;
+  for (int64_t i = 0; i < to; ++i) {
+    double x = coordinate(sampling, i, from, to, scale);
+    outside.push_back(x < 0 || x > static_cast<double>(from - 1));
+  }
+  if (!llvm::is_contained(outside, true))
+    return value;
+  Value mask = node.constant(
+      DenseElementsAttr::get(RankedTensorType::get({to}, node.b.getI1Type()),
+                             ArrayRef<bool>(outside)));
+  return node.select(node.alongDim(mask, type.getShape(), dim),
+                     node.splatOf(value, sampling.extrapolation), value);
 }
 
 /// Returns the elements at constant positions along `dim`.
@@ -192,6 +232,31 @@ FailureOr<Target> readTarget(Node &node) {
   return target;
 }
 
+/// Replaces sizes by those that keep the proportions of the input.
+LogicalResult keepAspectRatio(Node &node, Target &target) {
+  std::string policy = node.stringAttr("keep_aspect_ratio_policy", "stretch");
+  if (policy == "stretch" || target.sizes.empty())
+    return success();
+  if (policy != "not_larger" && policy != "not_smaller")
+    return node.malformed("keep_aspect_ratio_policy is '" + policy + "'");
+  std::optional<double> scale;
+  for (auto [dim, size] : llvm::zip_equal(target.axes, target.sizes)) {
+    double own = size / static_cast<double>(node.shape(0)[dim]);
+    if (!scale)
+      scale = own;
+    scale =
+        policy == "not_larger" ? std::min(*scale, own) : std::max(*scale, own);
+  }
+  for (auto [dim, size] : llvm::zip_equal(target.axes, target.sizes))
+    size = std::floor(*scale * static_cast<double>(node.shape(0)[dim]) + 0.5);
+  // The scale is the common one, also where sizes are rounded.
+  target.scales.assign(target.axes.size(), scale.value_or(1.0));
+  return success();
+}
+
+/// The most elements that are read for one of the result.
+constexpr double kMaxTaps = 256.0;
+
 LogicalResult importResize(Node &node) {
   if (failed(node.requireFloat(0)))
     return failure();
@@ -209,23 +274,30 @@ LogicalResult importResize(Node &node) {
   if (sampling.mode != "nearest" && sampling.mode != "linear" &&
       sampling.mode != "cubic")
     return node.malformed("mode is '" + sampling.mode + "'");
-  if (sampling.coordinates == "tf_crop_and_resize" ||
-      sampling.coordinates == "tf_half_pixel_for_nn")
-    return node.unsupported("coordinate_transformation_mode " +
-                            sampling.coordinates);
-  if (node.intAttr("antialias", 0))
-    return node.unsupported("antialias");
-  if (node.stringAttr("keep_aspect_ratio_policy", "stretch") != "stretch")
-    return node.unsupported("keep_aspect_ratio_policy");
+  sampling.antialias =
+      node.intAttr("antialias", 0) && sampling.mode != "nearest";
+  sampling.extrapolation = node.floatAttr("extrapolation_value", 0.0);
   FailureOr<Target> target = readTarget(node);
-  if (failed(target))
+  if (failed(target) || failed(keepAspectRatio(node, *target)))
     return failure();
+  bool crops = sampling.coordinates == "tf_crop_and_resize";
+  SmallVector<double> regions;
+  if (crops) {
+    if (!node.has(1))
+      return node.malformed("no region to crop");
+    FailureOr<SmallVector<double>> given = constantDoubles(node, 1);
+    if (failed(given))
+      return failure();
+    regions = *given;
+    if (regions.size() != 2 * target->axes.size())
+      return node.malformed("a region of another number of dimensions");
+  }
 
   constexpr double kLargest = 1 << 20;
   Value value = node.in(0);
   for (auto [i, dim] : llvm::enumerate(target->axes)) {
     int64_t from = node.shape(0)[dim];
-    bool bySize = target->scales.empty();
+    bool bySize = !target->sizes.empty();
     double wanted =
         bySize ? target->sizes[i]
                : std::floor(static_cast<double>(from) * target->scales[i]);
@@ -233,11 +305,21 @@ LogicalResult importResize(Node &node) {
       return node.malformed("a dimension of " + Twine(from) +
                             " cannot be resized so");
     auto to = static_cast<int64_t>(wanted);
-    double scale =
-        bySize ? wanted / static_cast<double>(from) : target->scales[i];
-    if (to == from && scale == 1.0)
+    double scale = target->scales.empty() ? wanted / static_cast<double>(from)
+                                          : target->scales[i];
+    if (crops) {
+      sampling.start = regions[i];
+      sampling.end = regions[i + target->axes.size()];
+    }
+    bool isWhole = !crops || (sampling.start == 0.0 && sampling.end == 1.0);
+    if (to == from && scale == 1.0 && isWhole)
       continue;
+    if (sampling.antialias && scale * kMaxTaps < 4.0)
+      return node.unsupported("antialias at a scale of " +
+                              std::to_string(scale));
     value = resample(node, value, dim, findTaps(sampling, from, to, scale));
+    if (crops)
+      value = extrapolate(node, sampling, value, dim, from, scale);
   }
   return node.result(value);
 }

@@ -89,19 +89,96 @@ static LogicalResult importSequenceConstruct(Node &node) {
   return success();
 }
 
+/// Returns a position in a sequence, from a constant that may count from the
+/// end. `past` is 1 where the position behind the last element is one, too.
+static FailureOr<int64_t> position(Node &node, size_t input, size_t length,
+                                   int64_t past) {
+  FailureOr<double> given = node.constantScalar(input, "the position");
+  if (failed(given))
+    return failure();
+  auto size = static_cast<int64_t>(length);
+  auto index = static_cast<int64_t>(*given);
+  if (index < -size || index >= size + past)
+    return node.malformed("position " + Twine(index) + " in a sequence of " +
+                          Twine(size));
+  return index < 0 ? index + size : index;
+}
+
 static LogicalResult importSequenceAt(Node &node) {
   FailureOr<ArrayRef<Value>> values = sequence(node, 0);
   if (failed(values))
     return failure();
-  FailureOr<double> position = node.constantScalar(1, "the position");
-  if (failed(position))
+  FailureOr<int64_t> at = position(node, 1, values->size(), /*past=*/0);
+  if (failed(at))
     return failure();
-  auto length = static_cast<int64_t>(values->size());
-  auto index = static_cast<int64_t>(*position);
-  if (index < -length || index >= length)
-    return node.malformed("position " + Twine(index) + " in a sequence of " +
-                          Twine(length));
-  return node.result((*values)[index < 0 ? index + length : index]);
+  return node.result((*values)[*at]);
+}
+
+static LogicalResult importSequenceEmpty(Node &node) {
+  node.setSequence(0, {});
+  return success();
+}
+
+static LogicalResult importSequenceInsert(Node &node) {
+  FailureOr<ArrayRef<Value>> values = sequence(node, 0);
+  if (failed(values))
+    return failure();
+  SmallVector<Value> longer(*values);
+  FailureOr<int64_t> at = longer.size();
+  if (node.has(2))
+    at = position(node, 2, longer.size(), /*past=*/1);
+  if (failed(at))
+    return failure();
+  if (!node.in(1))
+    return node.malformed("what is inserted is not a tensor");
+  longer.insert(longer.begin() + *at, node.in(1));
+  node.setSequence(0, std::move(longer));
+  return success();
+}
+
+static LogicalResult importSequenceErase(Node &node) {
+  FailureOr<ArrayRef<Value>> values = sequence(node, 0);
+  if (failed(values))
+    return failure();
+  SmallVector<Value> shorter(*values);
+  if (shorter.empty())
+    return node.malformed("the sequence is empty");
+  FailureOr<int64_t> at = shorter.size() - 1;
+  if (node.has(1))
+    at = position(node, 1, shorter.size(), /*past=*/0);
+  if (failed(at))
+    return failure();
+  shorter.erase(shorter.begin() + *at);
+  node.setSequence(0, std::move(shorter));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Optional values, of which it is known whether they are there
+//===----------------------------------------------------------------------===//
+
+static bool isAbsent(Node &node) {
+  return !node.has(0) || node.binding(0)->isAbsent;
+}
+
+static LogicalResult importOptional(Node &node) {
+  Binding value;
+  value.isAbsent = true;
+  node.setBinding(0, isAbsent(node) ? value : *node.binding(0));
+  return success();
+}
+
+static LogicalResult importOptionalHasElement(Node &node) {
+  return node.result(splat(node.b, node.loc,
+                           RankedTensorType::get({}, node.b.getI1Type()),
+                           isAbsent(node) ? 0.0 : 1.0));
+}
+
+static LogicalResult importOptionalGetElement(Node &node) {
+  if (isAbsent(node))
+    return node.malformed("the value is absent");
+  node.setBinding(0, *node.binding(0));
+  return success();
 }
 
 static LogicalResult importSequenceLength(Node &node) {
@@ -149,6 +226,12 @@ static LogicalResult importConcatFromSequence(Node &node) {
 void onnx_import::registerSequence(Registry &registry) {
   registry.add("SplitToSequence", importSplitToSequence);
   registry.add("SequenceConstruct", importSequenceConstruct);
+  registry.add("SequenceEmpty", importSequenceEmpty);
+  registry.add("SequenceInsert", importSequenceInsert);
+  registry.add("SequenceErase", importSequenceErase);
+  registry.add("Optional", importOptional);
+  registry.add("OptionalHasElement", importOptionalHasElement);
+  registry.add("OptionalGetElement", importOptionalGetElement);
   registry.add("SequenceAt", importSequenceAt);
   registry.add("SequenceLength", importSequenceLength);
   registry.add("ConcatFromSequence", importConcatFromSequence);

@@ -18,7 +18,7 @@ func.func @c1_float(%a: tensor<2xi32>) {
 // -----
 
 func.func @c1_bool(%a: tensor<2xf32>) {
-  // expected-error @+1 {{operand #0 must be statically shaped tensor of 1-bit signless integer values}}
+  // expected-error @+1 {{operand #0 must be statically shaped tensor of integer or 1-bit signless integer values}}
   %0 = ingot.not %a : tensor<2xf32>
   return
 }
@@ -124,5 +124,21 @@ func.func @c8_join(%a: tensor<2xbf16>, %b: tensor<3xi16>) {
 func.func @c9(%a: tensor<2xf32>) {
   // expected-error @+1 {{requires the same shape for all operands and results}}
   %0 = ingot.magnitude %a : (tensor<2xf32>) -> tensor<3xi32>
+  return
+}
+
+// -----
+
+func.func @c10(%a: tensor<2xf32>) {
+  // expected-error @+1 {{C10: elements of 32 bits have no equals of 64 bits}}
+  %0 = ingot.bitcast %a : tensor<2xf32> -> tensor<2xi64>
+  return
+}
+
+// -----
+
+func.func @shift_of_floats(%a: tensor<2xf32>) {
+  // expected-error @+1 {{operand #0 must be statically shaped tensor of integer values}}
+  %0 = ingot.shift_left %a, %a : tensor<2xf32>
   return
 }

@@ -331,3 +331,59 @@ func.func @unpack_bits_c2(%a: tensor<4x1xui8>) {
   %0 = ingot.unpack_bits %a : tensor<4x1xui8> -> tensor<4x0xi1>
   return
 }
+
+// -----
+
+func.func @scatter_update_c1(%x: tensor<5x2xf32>, %i: tensor<3xi64>, %u: tensor<3x2xf32>) {
+  // expected-error @+1 {{C1: }}
+  %0 = ingot.scatter set %u[%i] into %x dim = 2 : tensor<3x2xf32>, tensor<3xi64>, tensor<5x2xf32>
+  return
+}
+
+// -----
+
+func.func @scatter_update_c2(%x: tensor<5x2xf32>, %i: tensor<3xi64>, %u: tensor<3x2xf64>) {
+  // expected-error @+1 {{C2: }}
+  %0 = ingot.scatter set %u[%i] into %x dim = 0 : tensor<3x2xf64>, tensor<3xi64>, tensor<5x2xf32>
+  return
+}
+
+// -----
+
+func.func @scatter_update_c3_rank(%x: tensor<5x2xf32>, %i: tensor<3xi64>, %u: tensor<3xf32>) {
+  // expected-error @+1 {{C3: updates must have the result's rank 2, got 1}}
+  %0 = ingot.scatter set %u[%i] into %x dim = 0 : tensor<3xf32>, tensor<3xi64>, tensor<5x2xf32>
+  return
+}
+
+// -----
+
+func.func @scatter_update_c3(%x: tensor<5x2xf32>, %i: tensor<3xi64>, %u: tensor<3x4xf32>) {
+  // expected-error @+1 {{C3: updates must have shape [3, 2], got [3, 4]}}
+  %0 = ingot.scatter set %u[%i] into %x dim = 0 : tensor<3x4xf32>, tensor<3xi64>, tensor<5x2xf32>
+  return
+}
+
+// -----
+
+func.func @scatter_update_c4(%x: tensor<5x2xf32>, %i: tensor<4xi64>, %u: tensor<3x2xf32>) {
+  // expected-error @+1 {{C4: indices must have shape [3], got [4]}}
+  %0 = ingot.scatter set %u[%i] into %x dim = 0 : tensor<3x2xf32>, tensor<4xi64>, tensor<5x2xf32>
+  return
+}
+
+// -----
+
+func.func @scatter_update_c5(%x: tensor<0x2xf32>, %i: tensor<3xi64>, %u: tensor<3x2xf32>) {
+  // expected-error @+1 {{C5: dimension 0 must not be empty}}
+  %0 = ingot.scatter set %u[%i] into %x dim = 0 : tensor<3x2xf32>, tensor<3xi64>, tensor<0x2xf32>
+  return
+}
+
+// -----
+
+func.func @scatter_update_c6(%x: tensor<5xi1>, %i: tensor<3xi64>, %u: tensor<3xi1>) {
+  // expected-error @+1 {{C6: booleans can only be set}}
+  %0 = ingot.scatter max %u[%i] into %x dim = 0 : tensor<3xi1>, tensor<3xi64>, tensor<5xi1>
+  return
+}

@@ -86,3 +86,15 @@ func.func @custom(%i: tensor<3xi64>, %u: tensor<3x2xf32>) -> tensor<5x2xf32> {
   }
   return %0 : tensor<5x2xf32>
 }
+
+// An argument may be several operands of a custom op.
+// CHECK-LABEL: func.func @repeated
+func.func @repeated(%x: tensor<3xf32>, %i: tensor<3xi64>) -> tensor<3xf32> {
+  // CHECK: ingot.fusion custom
+  %0 = ingot.fusion custom (%x, %i) : (tensor<3xf32>, tensor<3xi64>) -> tensor<3xf32> {
+  ^bb0(%y: tensor<3xf32>, %j: tensor<3xi64>):
+    %1 = ingot.scatter add %y[%j] into %y dim = 0 : tensor<3xf32>, tensor<3xi64>, tensor<3xf32>
+    ingot.yield %1 : tensor<3xf32>
+  }
+  return %0 : tensor<3xf32>
+}

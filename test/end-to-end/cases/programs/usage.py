@@ -102,8 +102,8 @@ def unsupported(ingot):
     w = helper.make_tensor("w", TensorProto.FLOAT, [6, 6], np.eye(6, dtype=np.float32).ravel())
     nodes = [
         helper.make_node("MatMul", ["x", "w"], ["a"], "first"),
-        helper.make_node("Det", ["w"], ["d"], "second_det"),
-        helper.make_node("LpPool", ["a"], ["b"], "third_pool", kernel_shape=[1, 1]),
+        helper.make_node("NoSuchFunction", ["w"], ["d"], "second_function"),
+        helper.make_node("NoSuchPool", ["a"], ["b"], "third_pool", kernel_shape=[1, 1]),
         helper.make_node("Mul", ["b", "d"], ["y"], "fourth"),
     ]
     graph = helper.make_graph(nodes, "g", [x], [y], [w])
@@ -111,7 +111,7 @@ def unsupported(ingot):
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), path)
     ingot.check_error(
         ingot.ingotc(path, "-o", ingot.path("trainer"), "--loss", "mse", "--batch", "4"),
-        3, "Det", "second_det", "LpPool", "third_pool",
+        3, "NoSuchFunction", "second_function", "NoSuchPool", "third_pool",
     )  # fmt: skip
 
 

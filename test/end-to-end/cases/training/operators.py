@@ -224,3 +224,101 @@ operators("opset-7", [
     "to": np.array([0, -1], i64), "scale": random(4) + 1, "bias": random(4), "mean_": random(4),
     "variance": np.abs(random(4)) + 0.5, "w": random(120, 3), "b": random(3),
 }, opset=7)  # fmt: skip
+
+
+def weights(*shape, seed=3):
+    return (np.random.default_rng(seed).standard_normal(shape) / 2).astype(np.float32)
+
+
+operators("recurrent", [
+    "_rows = Reshape(x, seq)", "_seq = Transpose<perm=[1,0,2]>(_rows)",
+    "_l, _l_h, _l_c = LSTM<hidden_size=8>(_seq, lw, lr, lb)", "lstm = Transpose<perm=[2,0,1,3]>(_l)",
+    "lstm_h = Transpose<perm=[1,0,2]>(_l_h)", "lstm_c = Transpose<perm=[1,0,2]>(_l_c)",
+    '_b, _b_h, _b_c = LSTM<hidden_size=8, direction="bidirectional", clip=0.5>'
+    "(_seq, lw2, lr2, lb2, lengths, h2, c2, peep2)", "both = Transpose<perm=[2,0,1,3]>(_b)",
+    "both_h = Transpose<perm=[1,0,2]>(_b_h)", "both_c = Transpose<perm=[1,0,2]>(_b_c)",
+    "_g = GRU<hidden_size=8>(_seq, gw, gr, gb)", "gru = Transpose<perm=[2,0,1,3]>(_g)",
+    '_r, _r_h = GRU<hidden_size=8, linear_before_reset=1, direction="reverse">(_seq, gw, gr, gb, lengths)',
+    "linear = Transpose<perm=[2,0,1,3]>(_r)", "linear_h = Transpose<perm=[1,0,2]>(_r_h)",
+    '_n = RNN<hidden_size=8, direction="bidirectional", activations=["Relu", "Tanh"]>(_seq, rw, rr, rb)',
+    "rnn = Transpose<perm=[2,0,1,3]>(_n)",
+], {
+    "seq": np.array([3, 8, 15], i64), "lengths": np.array([8, 2, 5], np.int32),
+    "lw": weights(1, 32, 15), "lr": weights(1, 32, 8), "lb": weights(1, 64),
+    "lw2": weights(2, 32, 15), "lr2": weights(2, 32, 8), "lb2": weights(2, 64),
+    "h2": weights(2, 3, 8), "c2": weights(2, 3, 8, seed=4), "peep2": weights(2, 24),
+    "gw": weights(1, 24, 15), "gr": weights(1, 24, 8), "gb": weights(1, 48),
+    "rw": weights(2, 8, 15), "rr": weights(2, 8, 8), "rb": weights(2, 16),
+}, opset=14)  # fmt: skip
+
+operators("writes", [
+    "elements = ScatterElements<axis=2>(x, rows, p_part)",
+    'added = ScatterElements<axis=3, reduction="add">(x, columns, x)',
+    'smallest = ScatterElements<axis=3, reduction="min">(x, columns, p)',
+    "slices = ScatterND(x, places, updates)", 'products = ScatterND<reduction="mul">(x, places, updates)',
+    "batched = GatherND<batch_dims=1>(x, inner)", "reversed = ReverseSequence<batch_axis=0, time_axis=1>(x, lengths)",
+    "top, _which = TopK<axis=2>(x, two)", "low, _where = TopK<axis=3, largest=0>(x, two)", "which = Cast<to=1>(_which)",
+    "where = Cast<to=1>(_where)", "sums = CumSum<exclusive=1>(x, three)",
+], {
+    "rows": np.array([4, 0], i64).reshape(1, 1, 2, 1).repeat(3, 0), "p_part": weights(3, 1, 2, 1),
+    "columns": np.array([4, 0, 1, 1, 2], i64).reshape(1, 1, 1, 5).repeat(3, 0).repeat(4, 1).repeat(6, 2),
+    "places": np.array([[0, 1], [2, 3]], i64), "updates": weights(2, 6, 5),
+    "inner": np.array([[3], [0], [1]], i64), "lengths": np.array([4, 1, 2], i64),
+    "two": np.array([2], i64), "three": np.array(3, i64),
+})  # fmt: skip
+
+operators("sampling", [
+    "grid = GridSample(x, points)",
+    'border = GridSample<padding_mode="border", align_corners=1>(x, points)',
+    'cubic = GridSample<mode="bicubic", padding_mode="reflection">(x, points)',
+    'mirror = GridSample<mode="nearest", padding_mode="reflection">(x, points)',
+    "regions = RoiAlign<output_height=2, output_width=2, sampling_ratio=2>(x, boxes, images)",
+    "norm = LpPool<kernel_shape=[2,2], p=3, strides=[2,1]>(x)", "_flat = Reshape(x, columns)",
+    "image = Col2Im<pads=[1,0,0,0]>(_flat, size, block)",
+    'smooth = Resize<mode="linear", antialias=1>(x, , , small)', "_square = Slice(x, from, to, last)",
+    "determinant = Det(_square)", "_signal = Reshape(x, frames)", "spectrum = DFT<axis=1>(_signal, length)",
+    "frames_spectrum = STFT<onesided=1>(_signal, step, window)",
+], {
+    "points": np.random.default_rng(5).uniform(-1.2, 1.2, (3, 3, 4, 2)).astype(np.float32),
+    "boxes": np.array([[0, 0, 3, 4], [1, 1.5, 4, 5.5], [2, 1, 2.5, 3]], np.float32), "images": np.array([2, 0, 1], i64),
+    "columns": np.array([3, 24, 5], i64), "size": np.array([1, 5], i64), "block": np.array([2, 1], i64),
+    "small": np.array([3, 4, 3, 2], i64), "from": np.array([0], i64), "to": np.array([5], i64),
+    "last": np.array([2], i64), "frames": np.array([3, 120, 1], i64), "step": np.array(30, i64),
+    "window": np.hanning(32).astype(np.float32), "length": np.array(128, i64),
+}, opset=18)  # fmt: skip
+
+operators("algebra", [
+    'chain = Einsum<equation="abij,jk,kl->abil">(x, first, second)',
+    "_square = Slice(x, zero, five, two)", 'diagonal = Einsum<equation="...ii->...i">(_square)',
+    'dots = Einsum<equation="...ij,...ij->...">(x, p)', "atan = Atan(x)", "_small = Tanh(x)", "asin = Asin(_small)",
+    "acos = Acos(_small)", "asinh = Asinh(x)", "_above = Add(p, one)", "acosh = Acosh(_above)",
+    "atanh = Atanh(_small)", "_scaled = Mul(p, hundred)", "_bytes = Cast<to=2>(_scaled)",
+    '_shifted = BitShift<direction="RIGHT">(_bytes, three)',
+    "_masked = BitwiseAnd(_bytes, mask)", "_inverted = BitwiseNot(_masked)", "shifted = Cast<to=1>(_shifted)",
+    "inverted = Cast<to=1>(_inverted)",
+], {
+    "first": weights(5, 3), "second": weights(3, 4), "zero": np.array([0], i64),
+    "five": np.array([5], i64), "two": np.array([2], i64), "one": np.float32(1),
+    "hundred": np.float32(100), "three": np.uint8(3), "mask": np.uint8(0x5A),
+})  # fmt: skip
+
+operators("quantization", [
+    "_bytes = QuantizeLinear(x, scale, zero)", "fake = DequantizeLinear(_bytes, scale, zero)",
+    "_rows = QuantizeLinear<axis=2>(x, scales, zeros)", "rows = DequantizeLinear<axis=2>(_rows, scales, zeros)",
+    "_dynamic, _s, _z = DynamicQuantizeLinear(x)", "dynamic = DequantizeLinear(_dynamic, _s, _z)",
+], {
+    "scale": np.float32(0.02), "zero": np.uint8(120), "scales": np.linspace(0.01, 0.06, 6, dtype=np.float32),
+    "zeros": np.array([0, -3, 5, 7, 0, 1], np.int8),
+})  # fmt: skip
+
+operators("control", [
+    "_total = ReduceSum<keepdims=0>(x)", "_isPositive = Greater(_total, zero)",
+    "chosen = If (_isPositive) <then_branch = t () => (float[3,4,6,5] a) { a = Sin(x) },"
+    " else_branch = e () => (float[3,4,6,5] b) { b = Cos(x) }>",
+    "_last, _all = Loop (three, , p) <body = l (int64 i, bool c, float[3,4,6,5] s) =>"
+    " (bool d, float[3,4,6,5] t, float[3,4,6,5] o) { d = Identity(c)\n t = Sqrt(s)\n o = Mul(t, x) }>",
+    "last = Reshape(_last, one)", "_each = Reshape(_all, each)", "all = Transpose<perm=[1,0,2]>(_each)",
+], {
+    "zero": np.float32(0), "three": np.array(3, i64), "one": np.array([3, 120], i64),
+    "each": np.array([3, 3, 120], i64),
+})  # fmt: skip
