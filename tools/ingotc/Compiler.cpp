@@ -55,6 +55,11 @@ static void checkPaths(const CompilerOptions &options,
   all.addInput("MODEL", options.model);
   for (const std::string &file : externalFiles)
     all.addInput("MODEL", file);
+  for (auto [option, file] :
+       {std::pair("--checkpoint", options.import.checkpoint),
+        std::pair("--optimizer-model", options.import.optimizerModel)})
+    if (!file.empty())
+      all.addInput(option, file);
   if (const std::string &machine = options.pipeline->machine; !machine.empty())
     all.addInput("--machine", machine);
   if (!options.cluster.empty())

@@ -91,6 +91,13 @@ std::optional<CompilerOptions> ingot::parseCompilerOptions(int argc,
   app.add_option("--dim", dims,
                  "NAME=N[,N...]: size of a symbolic dimension; with several "
                  "sizes, each batch uses the one that fits it");
+  app.add_option("--checkpoint", options.import.checkpoint,
+                 "the checkpoint of ONNX Runtime training that MODEL, its "
+                 "training model, belongs to");
+  app.add_option("--optimizer-model", options.import.optimizerModel,
+                 "the optimizer model of ONNX Runtime training: the optimizer, "
+                 "and defaults of its hyperparameters")
+      ->needs("--checkpoint");
   app.add_option("--trainable", options.import.trainable,
                  "parameters to train (regular expression)");
   app.add_option("--freeze", options.import.freeze,
@@ -208,6 +215,10 @@ std::string ingot::printPipeline(const CompilerOptions &options) {
     for (size_t i = 0; i < sizes.size(); ++i)
       word += (i ? "," : "=") + std::to_string(sizes[i]);
   }
+  if (!import.checkpoint.empty())
+    words.push_back("--checkpoint=" + import.checkpoint);
+  if (!import.optimizerModel.empty())
+    words.push_back("--optimizer-model=" + import.optimizerModel);
   if (!import.trainable.empty())
     words.push_back("--trainable=" + import.trainable);
   if (!import.freeze.empty())

@@ -359,6 +359,13 @@ const Registry &Registry::get() {
     registerSequence(table);
     registerAttention(table);
     registerLoss(table);
+    registerFusedOperators(table);
+    registerActivationGradients(table);
+    registerLossGradients(table);
+    registerNormalizationGradients(table);
+    registerWindowGradients(table);
+    registerIndexingGradients(table);
+    registerRecurrentGradients(table);
     return table;
   }();
   return registry;

@@ -35,6 +35,13 @@ public:
   /// Returns true if the model was written by PyTorch's exporters.
   virtual bool isFromTorch() const = 0;
 
+  /// Returns true if the graph holds gradients, so that its nodes must be
+  /// imported in the mode that the gradients are of.
+  virtual bool holdsBackwardPass() const = 0;
+
+  /// Returns the version of the default domain's operator set.
+  virtual int defaultOpset() const = 0;
+
   /// Returns the state that an initializer became, if the value is the argument
   /// of one.
   virtual std::optional<llvm::StringRef> stateOf(mlir::Value value) const = 0;
@@ -71,6 +78,7 @@ public:
   GraphServices &graph;
 
   llvm::StringRef opType() const { return proto.op_type(); }
+  const onnx::NodeProto &getProto() const { return proto; }
 
   //===--------------------------------------------------------------------===//
   // Failing
@@ -285,6 +293,13 @@ void registerNormalization(Registry &registry);
 void registerSequence(Registry &registry);
 void registerAttention(Registry &registry);
 void registerLoss(Registry &registry);
+void registerFusedOperators(Registry &registry);
+void registerActivationGradients(Registry &registry);
+void registerLossGradients(Registry &registry);
+void registerNormalizationGradients(Registry &registry);
+void registerWindowGradients(Registry &registry);
+void registerIndexingGradients(Registry &registry);
+void registerRecurrentGradients(Registry &registry);
 
 } // namespace ingot::onnx_import
 
