@@ -8,6 +8,7 @@
 #include "dialects/ingot/ir/Dialect.h"
 #include "dialects/ingot/ir/States.h"
 #include "dialects/ingot/target/Target.h"
+#include "frontends/onnx/export/TrainingModel.h"
 #include "frontends/onnx/import/Import.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/MLIRContext.h"
@@ -300,6 +301,8 @@ int Compiler::plan() {
   enableRemarks();
 
   if (failed(importModel()) || !runPasses([&](OpPassManager &m) {
+        if (options.emit == "onnx")
+          return buildStandardPipeline(m, pipeline, target);
         buildGraphPipeline(m, pipeline, target);
         if (options.emit != "mlir")
           buildPlacementPipeline(m, pipeline);
@@ -333,10 +336,18 @@ int Compiler::run() {
                               "name the trainer to write");
   if (int status = plan())
     return status;
-  if (options.plan && options.emit != "mlir")
+  if (options.plan && options.emit != "mlir" && options.emit != "onnx")
     llvm::outs() << describePlans(*model.module, *options.plan);
   if (options.emit == "mlir" || options.emit == "exec") {
     writeModule();
+    return 0;
+  }
+  if (options.emit == "onnx") {
+    FailureOr<std::string> bytes =
+        onnx_export::writeTrainingModel(*model.module);
+    if (failed(bytes))
+      return exitCode();
+    writeText(options.output, *bytes);
     return 0;
   }
 

@@ -122,9 +122,11 @@ std::optional<CompilerOptions> ingot::parseCompilerOptions(int argc,
                      "memory fits; -o writes its trainer")
           ->excludes("--batch");
   app.add_option("--emit", options.emit,
-                 "stop at: mlir (training graph of kernels), exec (placed "
-                 "steps), ptx (GPU kernels), llvm, obj, exe")
-      ->check(CLI::IsMember({"mlir", "exec", "ptx", "llvm", "obj", "exe"}));
+                 "stop at: onnx (training graph as an ONNX model), mlir "
+                 "(training graph of kernels), exec (placed steps), ptx (GPU "
+                 "kernels), llvm, obj, exe")
+      ->check(
+          CLI::IsMember({"onnx", "mlir", "exec", "ptx", "llvm", "obj", "exe"}));
   app.add_flag("--print-pipeline", options.printPipeline,
                "print the command line of ingot-opt that repeats the compile "
                "up to placed steps, or with --emit mlir up to kernels");
@@ -151,6 +153,9 @@ std::optional<CompilerOptions> ingot::parseCompilerOptions(int argc,
   if (options.pipeline->target == "emulator")
     throw usageError("--target", "the emulator runs tests, not trainers",
                      "choose cpu or cuda");
+  // Nothing is merged or fused in a graph that others read.
+  if (options.emit == "onnx")
+    options.pipeline->level = 0;
   if (llvm::Error error = options.pipeline->check())
     throwUserError(std::move(error));
   registerIngotTargets();
@@ -223,9 +228,10 @@ std::string ingot::printPipeline(const CompilerOptions &options) {
     words.push_back("--trainable=" + import.trainable);
   if (!import.freeze.empty())
     words.push_back("--freeze=" + import.freeze);
-  words.push_back(
-      (options.emit == "mlir" ? "--ingot-graph=" : "--ingot-steps=") +
-      unwrap(options.pipeline->print()));
+  words.push_back((options.emit == "onnx"   ? "--ingot-standard="
+                   : options.emit == "mlir" ? "--ingot-graph="
+                                            : "--ingot-steps=") +
+                  unwrap(options.pipeline->print()));
   words.push_back("--mlir-print-debuginfo");
   std::string line;
   for (const std::string &word : words)

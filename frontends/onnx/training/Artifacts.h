@@ -10,7 +10,7 @@
 #ifndef INGOT_FRONTENDS_ONNX_TRAINING_ARTIFACTS_H
 #define INGOT_FRONTENDS_ONNX_TRAINING_ARTIFACTS_H
 
-#include "frontends/onnx/training/Checkpoint.h"
+#include "frontends/onnx/training/TrainingCheckpoint.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringSet.h"
 #include <optional>

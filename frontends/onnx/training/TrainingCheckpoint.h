@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef INGOT_FRONTENDS_ONNX_TRAINING_CHECKPOINT_H
-#define INGOT_FRONTENDS_ONNX_TRAINING_CHECKPOINT_H
+#ifndef INGOT_FRONTENDS_ONNX_TRAINING_TRAININGCHECKPOINT_H
+#define INGOT_FRONTENDS_ONNX_TRAINING_TRAININGCHECKPOINT_H
 
 #include "mlir/IR/Location.h"
 #include "onnx/onnx_pb.h"
@@ -48,4 +48,4 @@ llvm::FailureOr<Checkpoint> readCheckpoint(llvm::StringRef path,
 
 } // namespace ingot::onnx_import
 
-#endif // INGOT_FRONTENDS_ONNX_TRAINING_CHECKPOINT_H
+#endif // INGOT_FRONTENDS_ONNX_TRAINING_TRAININGCHECKPOINT_H

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "frontends/onnx/training/Checkpoint.h"
+#include "frontends/onnx/training/TrainingCheckpoint.h"
 #include "dialects/ingot/ir/Diagnostics.h"
 #include "frontends/onnx/model/Tensors.h"
-#include "frontends/onnx/training/Checkpoint_generated.h"
+#include "frontends/onnx/training/TrainingCheckpoint_generated.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FileSystem.h"

@@ -3,7 +3,7 @@
 // Checkpoints of ONNX Runtime training: what is read, and that no damage of the
 // file does more than one error.
 
-#include "frontends/onnx/training/Checkpoint.h"
+#include "frontends/onnx/training/TrainingCheckpoint.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
