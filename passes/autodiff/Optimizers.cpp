@@ -163,9 +163,14 @@ public:
     eps = hyper.lookup("eps");
     oneMinusBeta1 = a.sub(1.0, beta1);
     oneMinusBeta2 = a.sub(1.0, beta2);
-    // 1 - beta^step, or 1 without the correction.
+    // 1 - beta^step, or 1 without the correction and in a step of number 0,
+    // which imported counts may start from.
+    Value isCounted = a.compare(Predicate::GT, step, 0.0);
     auto correction = [&](Value beta) {
-      return a.sub(1.0, a.mul(hyper.lookup("correct_bias"), a.pow(beta, step)));
+      return a.select(
+          isCounted,
+          a.sub(1.0, a.mul(hyper.lookup("correct_bias"), a.pow(beta, step))),
+          1.0);
     };
     minusStepSize =
         a.neg(a.div(a.mul(rate, a.sqrt(correction(beta2))), correction(beta1)));

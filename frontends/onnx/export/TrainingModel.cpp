@@ -45,6 +45,8 @@ private:
   onnx::ModelProto model;
   /// States that are initializers of the model's graph, which the step shares.
   llvm::StringSet<> shared;
+  /// Inputs of either graph: both are one graph when the step is taken.
+  llvm::StringSet<> inputs;
 };
 
 LogicalResult TrainingModelWriter::addState(StateOp state,
@@ -96,7 +98,7 @@ LogicalResult TrainingModelWriter::writeBody(Signature signature,
     writer.set(argument, name.str());
     if (signature.argumentKind(i) == "hyper")
       addHyperparameter(name, graph);
-    else
+    else if (inputs.insert(name).second)
       describe(*graph.add_input(), name, argument.getType());
   }
   for (Operation &op : func.getBody().front().without_terminator())

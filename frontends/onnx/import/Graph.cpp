@@ -204,6 +204,15 @@ bool GraphImporter::isFromTorch() const {
 
 int GraphImporter::defaultOpset() const { return opsetVersion(model, ""); }
 
+Value GraphImporter::valueOf(StringRef name) const {
+  auto known = bindings.find(name);
+  return known == bindings.end() ? Value() : known->second->value;
+}
+
+Value GraphImporter::cotangent() const {
+  return meaning.training ? valueOf(meaning.training->cotangent) : Value();
+}
+
 std::optional<StringRef> GraphImporter::stateOf(Value value) const {
   auto found = arguments.find(value);
   if (found == arguments.end())
@@ -350,6 +359,12 @@ LogicalResult GraphImporter::importNode(const onnx::NodeProto &proto) {
   builder.setInsertionPointToEnd(body);
   Node node(proto, opsetVersion(model, proto.domain()), loc, builder, *this,
             inputs);
+  // ONNX's checker knows the inputs of standard operators only.
+  unsigned required =
+      Registry::get().requiredInputs(proto.domain(), proto.op_type());
+  for (unsigned i = 0; i < required; ++i)
+    if (!node.has(i))
+      return node.malformed("input " + Twine(i) + " is missing");
   if (failed(importer(node)))
     return failure();
   Operation *first =

@@ -42,6 +42,8 @@ public:
   bool isFromTorch() const override;
   bool holdsBackwardPass() const override { return meaning.training; }
   int defaultOpset() const override;
+  mlir::Value valueOf(llvm::StringRef name) const override;
+  mlir::Value cotangent() const override;
   std::optional<llvm::StringRef> stateOf(mlir::Value value) const override;
   bool isUpdated(llvm::StringRef state) const override;
   mlir::Value currentValue(llvm::StringRef state) const override;

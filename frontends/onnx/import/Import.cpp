@@ -53,7 +53,8 @@ static FailureOr<ImportedModel> importVariant(StringRef path,
   ImportedModel result;
   if (failed(readModel(path, file, model, result.externalFiles)))
     return failure();
-  if (!options.checkpoint.empty() || accumulatesGradients(model)) {
+  if (!options.checkpoint.empty() || accumulatesGradients(model) ||
+      model.training_info_size() > 0) {
     FailureOr<ImportedModel> imported =
         importArtifacts(path, file, model, options);
     if (succeeded(imported))

@@ -39,6 +39,14 @@ public:
   /// imported in the mode that the gradients are of.
   virtual bool holdsBackwardPass() const = 0;
 
+  /// Returns the tensor that a name of the graph stands for so far; null if
+  /// there is none.
+  virtual mlir::Value valueOf(llvm::StringRef name) const = 0;
+
+  /// Returns the start of the backward pass, a scalar; null where the graph has
+  /// none.
+  virtual mlir::Value cotangent() const = 0;
+
   /// Returns the version of the default domain's operator set.
   virtual int defaultOpset() const = 0;
 
@@ -261,8 +269,14 @@ public:
   void add(llvm::StringRef key, Importer importer) { table[key] = importer; }
   const llvm::StringMap<Importer> &getTable() const { return table; }
 
+  /// States that an operator without a schema has that many inputs before
+  /// optional ones, and returns the number; 0 where the schema tells.
+  void require(llvm::StringRef key, unsigned inputs) { required[key] = inputs; }
+  unsigned requiredInputs(llvm::StringRef domain, llvm::StringRef opType) const;
+
 private:
   llvm::StringMap<Importer> table;
+  llvm::StringMap<unsigned> required;
 };
 
 /// Returns "" for the default domain under any of its names.
@@ -300,6 +314,7 @@ void registerNormalizationGradients(Registry &registry);
 void registerWindowGradients(Registry &registry);
 void registerIndexingGradients(Registry &registry);
 void registerRecurrentGradients(Registry &registry);
+void registerGradient(Registry &registry);
 
 } // namespace ingot::onnx_import
 

@@ -265,7 +265,7 @@ static std::string findCrossEntropy(const onnx::GraphProto &graph,
                                     const EvaluationGraph &evaluation) {
   for (const onnx::NodeProto &node : graph.node()) {
     if (node.op_type() != "SoftmaxCrossEntropyLoss" ||
-        !canonicalDomain(node.domain()).empty() ||
+        !canonicalDomain(node.domain()).empty() || node.output_size() == 0 ||
         node.output(0) != graph.output(0).name())
       continue;
     bool isPlain = node.input_size() == 2;
@@ -357,11 +357,8 @@ void onnx_import::keepPredictions(const EvaluationGraph &evaluation,
     kept = node;
     // ONNX Runtime leaves a batch norm its statistics as results, which the
     // mode for inference does not have.
-    bool isUnread = llvm::none_of(
-        llvm::drop_begin(kept.output()),
-        [&](const std::string &name) { return needed.contains(name); });
-    while (kept.op_type() == "BatchNormalization" && isUnread &&
-           kept.output_size() > 1)
+    while (kept.op_type() == "BatchNormalization" && kept.output_size() > 1 &&
+           !needed.contains(kept.output(kept.output_size() - 1)))
       kept.mutable_output()->RemoveLast();
   }
   *graph.mutable_node() = std::move(nodes);

@@ -11,6 +11,7 @@
 #include "frontends/onnx/model/Tensors.h"
 #include "frontends/onnx/training/Artifacts.h"
 #include "frontends/onnx/training/OptimizerModel.h"
+#include "frontends/onnx/training/TrainingInfo.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 
@@ -33,6 +34,7 @@ public:
   FailureOr<ImportedModel> run();
 
 private:
+  LogicalResult readInformation();
   LogicalResult readFiles();
   LogicalResult readEvaluation();
   FailureOr<llvm::StringMap<Role>> classify(const onnx::ModelProto &graph);
@@ -208,14 +210,43 @@ void ArtifactsImporter::report() {
         << remark::metric("name", name) << remark::metric("value", value);
 }
 
+/// Training information is in the model itself.
+LogicalResult ArtifactsImporter::readInformation() {
+  if (!options.checkpoint.empty())
+    return emitOptionError(context, "checkpoint",
+                           "the model holds its own training information",
+                           "leave the option out");
+  FailureOr<TrainingInfo> info = readTrainingInfo(file, model);
+  if (failed(info))
+    return failure();
+  onnx::ModelProto exported = model;
+  exported.clear_training_info();
+  if (failed(storeRaw(file, exported)))
+    return failure();
+  serialized = serializeForExport(exported);
+  model = std::move(info->step);
+  training = std::move(info->training);
+  optimizer = std::move(info->optimizer);
+  checkpoint.groups.push_back(std::move(info->group));
+  evaluation = std::move(info->evaluation);
+  evaluationModel = std::move(info->evaluationModel);
+  return prepareModel(file, evaluationModel);
+}
+
 FailureOr<ImportedModel> ArtifactsImporter::run() {
-  if (failed(readFiles()))
+  if (model.training_info_size()) {
+    if (failed(readInformation()))
+      return failure();
+  } else {
+    if (failed(readFiles()))
+      return failure();
+    FailureOr<TrainingGraph> graph = readTrainingGraph(file, model, checkpoint);
+    if (failed(graph))
+      return failure();
+    training = std::move(*graph);
+  }
+  if (failed(storeRaw(file, model)) || failed(prepareModel(file, model)))
     return failure();
-  FailureOr<TrainingGraph> graph = readTrainingGraph(file, model, checkpoint);
-  if (failed(graph) || failed(storeRaw(file, model)) ||
-      failed(prepareModel(file, model)))
-    return failure();
-  training = std::move(*graph);
   FailureOr<llvm::StringMap<Role>> roles = classify(model);
   if (failed(roles))
     return failure();

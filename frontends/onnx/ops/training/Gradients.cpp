@@ -107,6 +107,102 @@ private:
 };
 } // namespace
 
+/// Imports the derivatives of the value `y` by the inputs that `xs` names,
+/// which are values of the graph, while others (`zs`) are constant.
+static LogicalResult importGradient(Node &node) {
+  const onnx::AttributeProto *xs = node.find("xs");
+  Value y = node.graph.valueOf(node.stringAttr("y", ""));
+  Value start = node.graph.cotangent();
+  if (!xs || static_cast<size_t>(xs->strings_size()) > node.inputCount())
+    return node.malformed("xs does not name inputs");
+  if (!y || !isa<FloatType>(tensorType(y).getElementType()))
+    return node.malformed("y does not name a floating-point value");
+  SmallVector<Value> sources;
+  for (int i = 0; i < xs->strings_size(); ++i) {
+    if (node.graph.valueOf(xs->strings(i)) != node.in(i))
+      return node.unsupported("an input other than the value that xs names");
+    sources.push_back(node.in(i));
+  }
+  SmallVector<Operation *> ops;
+  for (Operation &op : *node.b.getInsertionBlock())
+    ops.push_back(&op);
+  Tape tape(node.b, node.loc, ops, sources);
+  // With a start of the backward pass, gradients are those of its multiple.
+  Value one = node.splatOf(y, 1.0);
+  if (start)
+    one = broadcastTo(
+        node.b, node.loc,
+        node.cast(node.reshape(start, {}), tensorType(y).getElementType()),
+        tensorType(y).getShape(), {});
+  tape.add(y, one);
+  if (failed(tape.run()))
+    return node.unsupported("the gradient of an operator between x and y");
+  for (auto [i, source] : llvm::enumerate(sources)) {
+    Value gradient = tape.get(source);
+    node.set(i, gradient ? gradient : node.splatOf(source, 0.0));
+  }
+  return success();
+}
+
+/// The inputs that importers of ONNX Runtime's operators read without asking
+/// whether they are there.
+static constexpr std::pair<const char *, unsigned> kRequired[] = {
+    {"AveragePoolGrad", 1},
+    {"BatchNormInternal", 5},
+    {"BatchNormalizationGrad", 5},
+    {"BiasFastGeluGrad_dX", 2},
+    {"BiasGelu", 2},
+    {"BiasGeluGrad_dX", 2},
+    {"BroadcastGradientArgs", 2},
+    {"ConcatTraining", 1},
+    {"ConvGrad", 3},
+    {"ConvTransposeGrad", 3},
+    {"DivGrad", 3},
+    {"DropoutGrad", 2},
+    {"FastGelu", 1},
+    {"FastGeluGrad", 2},
+    {"FusedMatMul", 2},
+    {"GRUGrad", 3},
+    {"GRUTraining", 3},
+    {"GatherElementsGrad", 3},
+    {"GatherGrad", 3},
+    {"GatherNDGrad", 3},
+    {"Gelu", 1},
+    {"GeluGrad", 2},
+    {"LSTMGrad", 3},
+    {"LSTMTraining", 3},
+    {"LayerNormalization", 2},
+    {"LayerNormalizationGrad", 5},
+    {"LeakyReluGrad", 2},
+    {"LogSoftmaxGrad", 2},
+    {"LogSoftmaxGrad_13", 2},
+    {"MaxPoolGrad", 2},
+    {"QuickGelu", 1},
+    {"QuickGeluGrad", 2},
+    {"ReduceSumTraining", 2},
+    {"ReluGrad", 2},
+    {"ResizeGrad", 2},
+    {"Scale", 2},
+    {"ScaledSum", 2},
+    {"SigmoidGrad", 2},
+    {"SimplifiedLayerNormalization", 2},
+    {"SimplifiedLayerNormalizationGrad", 4},
+    {"SliceGrad", 4},
+    {"SoftmaxCrossEntropyLossGrad", 3},
+    {"SoftmaxCrossEntropyLossInternal", 2},
+    {"SoftmaxCrossEntropyLossInternalGrad", 3},
+    {"SoftmaxGrad", 2},
+    {"SoftmaxGrad_13", 2},
+    {"SplitTraining", 2},
+    {"TanhGrad", 2},
+};
+
+void onnx_import::registerGradient(Registry &registry) {
+  for (auto [name, inputs] : kRequired)
+    registry.require(("com.microsoft::" + Twine(name)).str(), inputs);
+  registry.add("ai.onnx.preview.training::Gradient", importGradient);
+}
+
 FailureOr<SmallVector<Value>>
 onnx_import::pullBack(Node &node, StringRef opType, ArrayRef<Value> inputs,
                       ArrayRef<Value> cotangents, ArrayRef<unsigned> wanted) {

@@ -175,6 +175,13 @@ def refused(ingot):
     error(3, "computes no gradients", "--checkpoint", checkpoint, model=folder / "eval_model.onnx")
     error(2, "its own loss", "--checkpoint", checkpoint, "--loss", "mse")
     error(2, "nothing to train", "--checkpoint", checkpoint, "--freeze", ".")
+    # No schema tells how many inputs these operators have.
+    graph = onnx.load(model)
+    node = next(n for n in graph.graph.node if n.op_type == "ReluGrad")
+    del node.input[1]
+    broken = ingot.path("training_model.onnx")
+    onnx.save(graph, broken)
+    error(3, f"{node.name}: ReluGrad: input 1 is missing", "--checkpoint", checkpoint, model=broken)
     damaged = ingot.path("checkpoint")
     content = checkpoint.read_bytes()
     for size in (0, 6, 60, len(content) // 2, len(content) - 20):

@@ -23,13 +23,16 @@ class Stepper:
         algorithm = self.training.algorithm
         initializers = [*model.graph.initializer, *algorithm.initializer]
         self.state = {t.name: numpy_helper.to_array(t) for t in initializers}
+        # The training graph is the model's graph followed by the algorithm.
+        data = [*model.graph.input, *algorithm.input]
         inputs = [
-            *algorithm.input,
+            *data,
             *(helper.make_tensor_value_info(t.name, t.data_type, t.dims) for t in initializers),
         ]
-        graph = helper.make_graph(algorithm.node, "step", inputs, algorithm.output)
-        self.names = [v.name for v in algorithm.output]
-        self.inputs = [v.name for v in algorithm.input]
+        nodes = [*model.graph.node, *algorithm.node]
+        graph = helper.make_graph(nodes, "step", inputs, [*model.graph.output, *algorithm.output])
+        self.names = [v.name for v in graph.output]
+        self.inputs = [v.name for v in data]
         step = helper.make_model(graph, opset_imports=model.opset_import)
         step.ir_version = model.ir_version
         onnx.checker.check_model(step, full_check=True)
