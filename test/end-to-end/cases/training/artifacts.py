@@ -182,6 +182,11 @@ def refused(ingot):
     broken = ingot.path("training_model.onnx")
     onnx.save(graph, broken)
     error(3, f"{node.name}: ReluGrad: input 1 is missing", "--checkpoint", checkpoint, model=broken)
+    # What is read is not replaced.
+    copy = ingot.path("checkpoint")
+    copy.write_bytes(checkpoint.read_bytes())
+    ingot.check_error(ingot.ingotc(model, "--checkpoint", copy, "--batch", "4", "-o", copy), 2, "--checkpoint")
+    check(copy.read_bytes() == checkpoint.read_bytes(), "the checkpoint was replaced")
     damaged = ingot.path("checkpoint")
     content = checkpoint.read_bytes()
     for size in (0, 6, 60, len(content) // 2, len(content) - 20):
