@@ -162,6 +162,17 @@ void ingot::buildGraphPipeline(OpPassManager &manager,
     manager.addPass(createMergeVariants());
 }
 
+void ingot::buildStandardPipeline(OpPassManager &manager,
+                                  const PipelineOptions &options,
+                                  const Target &target) {
+  buildTargetPipeline(manager, options);
+  buildTrainingPipeline(manager, options, target);
+  manager.addNestedPass<func::FuncOp>(createSimplify());
+  // Not even what a library could do at once is left.
+  manager.addNestedPass<func::FuncOp>(createDecompose());
+  manager.addNestedPass<func::FuncOp>(createSimplify());
+}
+
 //===----------------------------------------------------------------------===//
 // Memory
 //===----------------------------------------------------------------------===//
@@ -249,6 +260,9 @@ void ingot::registerPipelines() {
                      buildGraphPipeline(manager, options, target);
                      buildPlacementPipeline(manager, options);
                    });
+  registerPipeline("ingot-standard",
+                   "from an imported model to a training graph of primitives",
+                   buildStandardPipeline);
   registerPipeline("ingot-autodiff",
                    "attach a loss, differentiate and apply an optimizer, and "
                    "nothing else: @forward becomes @train_step, @eval_step and "

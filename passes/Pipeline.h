@@ -25,6 +25,13 @@ void buildTrainingPipeline(mlir::OpPassManager &manager,
                            const PipelineOptions &options,
                            const Target &target);
 
+/// From an imported module to a training graph of primitives, which other
+/// formats have. Attention is plain and nothing is merged where the options'
+/// level is 0.
+void buildStandardPipeline(mlir::OpPassManager &manager,
+                           const PipelineOptions &options,
+                           const Target &target);
+
 /// From ops on tensors, of a training graph or of any function, to kernels and
 /// library calls.
 void buildFusionPipeline(mlir::OpPassManager &manager,
@@ -48,7 +55,7 @@ void buildKernelPipeline(mlir::OpPassManager &manager,
 void buildLoweringPipeline(mlir::OpPassManager &manager);
 
 /// Registers the pipelines of ingot-opt: `--ingot-graph`, `--ingot-placement`,
-/// both as `--ingot-steps`, and `--ingot-autodiff`.
+/// both as `--ingot-steps`, `--ingot-standard` and `--ingot-autodiff`.
 void registerPipelines();
 
 } // namespace ingot

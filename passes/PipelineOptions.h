@@ -30,8 +30,9 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
       "cross-entropy[:AXIS], mse, bce-with-logits or output:NAME; needed "
       "unless the only output is a float scalar"};
   Setting<std::string> optimizer{*this, "optimizer",
-                                 joinChoices(getOptimizerNames()), "adamw",
-                                 oneOf(getOptimizerNames())};
+                                 joinChoices(getOptimizerNames()) +
+                                     " (that of --optimizer-model, or adamw)",
+                                 "", oneOf(getOptimizerNames())};
   Setting<std::string> noDecay{
       *this, "no-decay",
       "parameters without weight decay (regular expression)"};

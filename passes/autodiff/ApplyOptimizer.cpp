@@ -11,6 +11,7 @@
 
 #include "dialects/ingot/analysis/Shards.h"
 #include "dialects/ingot/ir/Diagnostics.h"
+#include "dialects/ingot/ir/Imported.h"
 #include "dialects/ingot/ir/Signature.h"
 #include "dialects/ingot/ir/States.h"
 #include "dialects/ingot/support/NamePattern.h"
@@ -26,6 +27,8 @@ namespace ingot {
 using namespace mlir;
 using namespace ingot;
 
+/// The optimizer where neither the options nor the module name one.
+static constexpr StringLiteral kDefaultOptimizer = "adamw";
 /// torch.nn.utils.clip_grad_norm_'s guard against division by zero.
 static constexpr double kClipEpsilon = 1e-6;
 static constexpr StringLiteral kClipNormName = "clip_norm";
@@ -36,7 +39,10 @@ static constexpr int32_t kFirstStream = 1 << 30;
 namespace {
 /// What the options ask for.
 struct Request {
+  std::string name;
   std::unique_ptr<Optimizer> optimizer;
+  /// Defaults that an imported optimizer has; null without one.
+  DictionaryAttr given;
   /// Null if weight decay applies everywhere.
   std::shared_ptr<llvm::Regex> withoutDecay;
   /// Moments are stored in bf16, rounded stochastically.
@@ -59,7 +65,8 @@ struct ApplyOptimizer : public ingot::impl::ApplyOptimizerBase<ApplyOptimizer> {
 private:
   FailureOr<Request> readOptions();
   FailureOr<Hyperparameters> addHyperparameters(Signature step,
-                                                const Optimizer &update);
+                                                const Request &request);
+  void eraseUnusedMoments(Signature step);
   Value countSteps(Signature step, Arithmetic a, ResultList &results);
   Value clipFactor(OpBuilder &builder, Arithmetic a, Value clipNorm,
                    const Shards &shards, ResultList &results);
@@ -78,8 +85,17 @@ static Type updateElement(RankedTensorType parameter) {
 }
 
 FailureOr<Request> ApplyOptimizer::readOptions() {
+  Request request;
+  request.name = optimizer;
+  if (optimizer.empty()) {
+    request.given =
+        getOperation()->getAttrOfType<DictionaryAttr>(kGivenOptimizerAttr);
+    auto name =
+        request.given ? request.given.getAs<StringAttr>("name") : StringAttr();
+    request.name = name ? name.str() : kDefaultOptimizer.str();
+  }
   if (llvm::Error error =
-          checkChoice("optimizer", optimizer, Optimizer::getNames()))
+          checkChoice("optimizer", request.name, Optimizer::getNames()))
     return emitUserError(&getContext(), std::move(error));
   if (llvm::Error error = checkChoice("optimizer-precision", optimizerPrecision,
                                       kOptimizerPrecisions))
@@ -87,19 +103,22 @@ FailureOr<Request> ApplyOptimizer::readOptions() {
   auto regex = parseNamePattern("no-decay", noDecay);
   if (!regex)
     return emitUserError(&getContext(), regex.takeError());
-  Request request;
-  request.optimizer = Optimizer::create(optimizer);
+  request.optimizer = Optimizer::create(request.name);
   request.lowMoments = optimizerPrecision == "bf16";
   request.withoutDecay = std::move(*regex);
   return request;
 }
 
 FailureOr<Hyperparameters>
-ApplyOptimizer::addHyperparameters(Signature step, const Optimizer &update) {
+ApplyOptimizer::addHyperparameters(Signature step, const Request &request) {
   Builder builder(&getContext());
-  SmallVector<Hyperparameter> all(update.hyperparameters());
+  SmallVector<Hyperparameter> all(request.optimizer->hyperparameters());
   if (clip)
     all.push_back({kClipNormName, clipNorm});
+  for (Hyperparameter &hyper : all)
+    if (auto value = request.given ? request.given.getAs<FloatAttr>(hyper.name)
+                                   : FloatAttr())
+      hyper.initial = value.getValueAsDouble();
   Hyperparameters values;
   SmallVector<Attribute> defaults;
   for (const Hyperparameter &hyper : all) {
@@ -228,8 +247,14 @@ void ApplyOptimizer::updateParameter(Signature step, OpBuilder &builder,
       isLow ? withElement(type, builder.getBF16Type()) : type;
   SmallVector<FlatSymbolRefAttr> momentSymbols;
   for (StringRef moment : request.optimizer->moments()) {
-    momentSymbols.push_back(states.add((symbol.getValue() + "/" + moment).str(),
-                                       Role::Moment, momentType));
+    std::string name = (symbol.getValue() + "/" + moment).str();
+    // An imported step may come with moments, from which training goes on.
+    auto known = getOperation().lookupSymbol<StateOp>(name);
+    bool isKnown = known && known.getRole() == Role::Moment &&
+                   known.getTensorType() == momentType;
+    momentSymbols.push_back(isKnown
+                                ? FlatSymbolRefAttr::get(known)
+                                : states.add(name, Role::Moment, momentType));
     one.moments.push_back(
         a.cast(step.addState(momentSymbols.back(), momentType),
                type.getElementType()));
@@ -256,8 +281,28 @@ void ApplyOptimizer::updateParameter(Signature step, OpBuilder &builder,
   numMoments += momentSymbols.size();
   remark::analysis(loc, remarkOptions(getArgument(), "Update"))
       << remark::metric("parameter", symbol.getValue())
-      << remark::metric("optimizer", StringRef(optimizer))
+      << remark::metric("optimizer", StringRef(request.name))
       << remark::metric("weight_decay", one.decays);
+}
+
+/// Erases moments that an imported step came with and the optimizer has no use
+/// for.
+void ApplyOptimizer::eraseUnusedMoments(Signature step) {
+  SmallVector<StateOp> unused;
+  for (StateOp state : getOperation().getOps<StateOp>())
+    if (state.getRole() == Role::Moment &&
+        !step.findArgument(FlatSymbolRefAttr::get(state.getSymNameAttr())))
+      unused.push_back(state);
+  if (unused.empty())
+    return;
+  emitUserWarning(getOperation().getLoc(),
+                  "the checkpoint's " + Twine(unused.size()) + " moments ('" +
+                      unused.front().getSymName() +
+                      "', ...) are of no use: the optimizer's start at zero",
+                  "train with the checkpoint's optimizer, and its moments in "
+                  "fp32, to go on where it was");
+  for (StateOp state : unused)
+    state.erase();
 }
 
 void ApplyOptimizer::runOnOperation() {
@@ -279,20 +324,21 @@ void ApplyOptimizer::runOnOperation() {
   if (!shards->empty() && !request->optimizer->isElementwise()) {
     (void)emitOptionError(
         &getContext(), "optimizer",
-        "'" + optimizer +
+        "'" + request->name +
             "' computes norms of whole parameters, and with --zero a rank has "
             "only a shard of each",
         "choose another optimizer, or compile with --zero 0");
     return signalPassFailure();
   }
 
-  FailureOr<Hyperparameters> added =
-      addHyperparameters(step, *request->optimizer);
+  // An imported optimizer clips if its model does.
+  clip = clip || (request->given && request->given.get(kClipNormName));
+  FailureOr<Hyperparameters> added = addHyperparameters(step, *request);
   if (failed(added))
     return signalPassFailure();
   const Hyperparameters &hyper = *added;
   OpBuilder builder(step.getReturn());
-  Location loc = NameLoc::get(builder.getStringAttr(optimizer));
+  Location loc = NameLoc::get(builder.getStringAttr(request->name));
   Arithmetic a(builder, loc);
   Shared shared;
   if (clip)
@@ -311,5 +357,7 @@ void ApplyOptimizer::runOnOperation() {
   results.apply(step);
   // Scalars that this model does not use, such as decay where nothing decays.
   step.eraseUnused();
-  module->setAttr(kOptimizerAttr, builder.getStringAttr(optimizer));
+  eraseUnusedMoments(step);
+  module->removeAttr(kGivenOptimizerAttr);
+  module->setAttr(kOptimizerAttr, builder.getStringAttr(request->name));
 }

@@ -47,8 +47,12 @@ struct AttachLoss : public ingot::impl::AttachLossBase<AttachLoss> {
 
 private:
   FailureOr<LossOfResult> chooseLoss(Signature forward);
+  /// Creates the functions beside a @train_step that was imported with its
+  /// backward pass.
+  LogicalResult completeImported(func::FuncOp train, func::FuncOp forward);
   void buildTrainStep(Signature step, const LossOfResult &chosen);
-  void buildEvalStep(Signature step, const LossOfResult &chosen);
+  void buildEvalStep(Signature step, const LossOfResult &chosen,
+                     StringRef labelsName = "labels");
 };
 } // namespace
 
@@ -205,9 +209,8 @@ static void useInferenceForms(func::FuncOp func) {
 /// The input that the model's output is compared with. The trainer checks
 /// labels of classes before it uses them.
 static Value addLabels(Signature step, const Loss &loss,
-                       RankedTensorType output) {
-  BlockArgument labels =
-      step.addInput("labels", "labels", loss.labelsType(output));
+                       RankedTensorType output, StringRef name = "labels") {
+  BlockArgument labels = step.addInput(name, "labels", loss.labelsType(output));
   if (loss.kind == Loss::CrossEntropy) {
     Builder builder(labels.getContext());
     step.getFunction().setArgAttr(
@@ -282,7 +285,8 @@ static Value belowValid(Arithmetic a, RankedTensorType type, Value valid,
   return a.compare(Predicate::LT, sample, a.fill(valid, type.getShape()));
 }
 
-void AttachLoss::buildEvalStep(Signature step, const LossOfResult &chosen) {
+void AttachLoss::buildEvalStep(Signature step, const LossOfResult &chosen,
+                               StringRef labelsName) {
   useInferenceForms(step.getFunction());
   Operation *terminator = step.getReturn();
   OpBuilder builder(terminator);
@@ -298,7 +302,7 @@ void AttachLoss::buildEvalStep(Signature step, const LossOfResult &chosen) {
     results.addNamed("loss_sum", scalarF32(a, output));
     results.addNamed("loss_count", a.constant(scalarType, 1.0));
   } else {
-    Value labels = addLabels(step, chosen.loss, tensorType(output));
+    Value labels = addLabels(step, chosen.loss, tensorType(output), labelsName);
     RankedTensorType labelsType = tensorType(labels);
     Value valid = step.addInput(kValidName, kValidName, validType);
     LossTerms terms = buildLossTerms(builder, loc, chosen.loss, output, labels,
@@ -339,11 +343,89 @@ static void buildPredict(Signature predict) {
   predict.eraseUnused();
 }
 
+/// Erases the inputs of data that the function does not read.
+static void eraseUnusedData(Signature signature) {
+  func::FuncOp func = signature.getFunction();
+  for (unsigned i = func.getNumArguments(); i-- > 0;)
+    if (!signature.argumentState(i) && func.getArgument(i).use_empty())
+      (void)func.eraseArgument(i);
+}
+
+/// The step without what only trains: the loss, which is the only result.
+static func::FuncOp cloneLoss(func::FuncOp train) {
+  Signature forward = cloneForward(train, kForwardName);
+  ResultList results;
+  ResultList all = ResultList::of(forward);
+  results.add(all.entries.front().value, all.entries.front().attributes);
+  results.apply(forward);
+  forward.eraseUnused();
+  if (std::optional<unsigned> start = forward.findInput(kCotangentKind))
+    (void)forward.getFunction().eraseArgument(*start);
+  return forward.getFunction();
+}
+
+LogicalResult AttachLoss::completeImported(func::FuncOp train,
+                                           func::FuncOp forward) {
+  ModuleOp module = getOperation();
+  if (!loss.empty())
+    return emitOptionError(&getContext(), "loss",
+                           "the training model computes its own loss",
+                           "leave the option out");
+  // Without an evaluation model, the loss of the training step is evaluated.
+  bool isLossAlone = !forward;
+  if (isLossAlone)
+    forward = cloneLoss(train);
+  Signature signature(forward);
+  auto given = module->getAttrOfType<StringAttr>(kLossAttr);
+  std::string name = given && !isLossAlone ? given.str() : "output:loss";
+  llvm::Expected<Loss> parsed = Loss::parse(name);
+  if (!parsed)
+    return emitUserError(train.getLoc(), llvm::toString(parsed.takeError()),
+                         kLossHint);
+  LossOfResult chosen{*parsed, modelOutputs(signature).front()};
+  if (parsed->kind == Loss::Output)
+    if (std::optional<unsigned> named = signature.findResult(parsed->output))
+      chosen.result = *named;
+  Value output = signature.getReturn()->getOperand(chosen.result);
+  if (llvm::Error error = chosen.loss.resolve(tensorType(output)))
+    return emitUserError(train.getLoc(), llvm::toString(std::move(error)),
+                         kLossHint);
+
+  std::string labels = "labels";
+  Signature trained(train);
+  if (std::optional<unsigned> index = trained.findInput("labels"))
+    labels = trained.argumentName(*index).str();
+  // What the graph reads as labels, the loss brings itself.
+  if (chosen.loss.kind != Loss::Output)
+    eraseUnusedData(signature);
+  buildEvalStep(cloneForward(forward, kEvalStepName), chosen, labels);
+  Signature predict = cloneForward(forward, kPredictName);
+  if (chosen.loss.kind == Loss::Output && modelOutputs(predict).size() > 1) {
+    ResultList all = ResultList::of(predict);
+    all.entries.erase(all.entries.begin() + chosen.result);
+    all.apply(predict);
+  }
+  buildPredict(predict);
+  eraseUnusedData(predict);
+  module->setAttr(kLossAttr, StringAttr::get(&getContext(), chosen.loss.str()));
+  remark::passed(forward.getLoc(), remarkOptions(getArgument(), "Loss"))
+      << remark::metric("loss", chosen.loss.str())
+      << remark::metric("output", signature.resultName(chosen.result));
+  forward.erase();
+  return success();
+}
+
 void AttachLoss::runOnOperation() {
   ModuleOp module = getOperation();
-  if (findFunction(module, kTrainStepName))
-    return;
   func::FuncOp forward = findFunction(module, kForwardName);
+  if (func::FuncOp train = findFunction(module, kTrainStepName)) {
+    // A step that is complete stays as it is.
+    bool isComplete = findFunction(module, kEvalStepName) ||
+                      !ResultList::of(Signature(train)).hasGradients();
+    if (!isComplete && failed(completeImported(train, forward)))
+      signalPassFailure();
+    return;
+  }
   if (!forward) {
     (void)emitUserError(module.getLoc(), "the module has no function @forward",
                         "import a model, or name its function @forward");

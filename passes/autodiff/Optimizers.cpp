@@ -142,6 +142,53 @@ private:
   Value minusStepSize, shrink;
 };
 
+/// AdamW as Hugging Face Transformers and ONNX Runtime compute it: eps is added
+/// to a root that is not corrected, and the parameter shrinks after the update.
+class HuggingFaceAdamW : public Optimizer {
+public:
+  ArrayRef<Hyperparameter> hyperparameters() const override {
+    static constexpr Hyperparameter all[] = {
+        {"lr", 1e-3},  {"beta1", 0.9},        {"beta2", 0.999},
+        {"eps", 1e-6}, {"weight_decay", 0.0}, {"correct_bias", 1.0}};
+    return all;
+  }
+  ArrayRef<StringLiteral> moments() const override {
+    static constexpr StringLiteral all[] = {"exp_avg", "exp_avg_sq"};
+    return all;
+  }
+  void buildScalars(Arithmetic a, const Hyperparameters &hyper,
+                    Value step) override {
+    Value beta1 = hyper.lookup("beta1"), rate = hyper.lookup("lr");
+    beta2 = hyper.lookup("beta2");
+    eps = hyper.lookup("eps");
+    oneMinusBeta1 = a.sub(1.0, beta1);
+    oneMinusBeta2 = a.sub(1.0, beta2);
+    // 1 - beta^step, or 1 without the correction and in a step of number 0,
+    // which imported counts may start from.
+    Value isCounted = a.compare(Predicate::GT, step, 0.0);
+    auto correction = [&](Value beta) {
+      return a.select(
+          isCounted,
+          a.sub(1.0, a.mul(hyper.lookup("correct_bias"), a.pow(beta, step))),
+          1.0);
+    };
+    minusStepSize =
+        a.neg(a.div(a.mul(rate, a.sqrt(correction(beta2))), correction(beta1)));
+    shrink = a.sub(1.0, a.mul(rate, hyper.lookup("weight_decay")));
+  }
+  Value buildUpdate(Arithmetic a, ParameterUpdate &u) override {
+    Value g = u.gradient, &m = u.moments[0], &v = u.moments[1];
+    m = addScaled(a, m, oneMinusBeta1, a.sub(g, m));
+    v = addScaled(a, a.mul(v, spread(a, beta2, v)), oneMinusBeta2, a.square(g));
+    Value direction = a.div(m, a.add(a.sqrt(v), spread(a, eps, v)));
+    Value p = addScaled(a, u.parameter, minusStepSize, direction);
+    return u.decays ? a.mul(p, spread(a, shrink, p)) : p;
+  }
+
+private:
+  Value beta2, eps, oneMinusBeta1, oneMinusBeta2, minusStepSize, shrink;
+};
+
 class Lamb : public AdamBase {
 public:
   ArrayRef<Hyperparameter> hyperparameters() const override {
@@ -246,8 +293,9 @@ private:
 } // namespace
 
 llvm::ArrayRef<StringLiteral> Optimizer::getNames() {
-  static constexpr StringLiteral names[] = {
-      "sgd", "momentum", "adam", "adamw", "adagrad", "lamb", "lion"};
+  static constexpr StringLiteral names[] = {"sgd",   "momentum", "adam",
+                                            "adamw", "adamw-hf", "adagrad",
+                                            "lamb",  "lion"};
   return names;
 }
 
@@ -256,6 +304,8 @@ std::unique_ptr<Optimizer> Optimizer::create(StringRef name) {
     return std::make_unique<Sgd>(/*hasMomentum=*/name == "momentum");
   if (name == "adam" || name == "adamw")
     return std::make_unique<Adam>(/*decoupled=*/name == "adamw");
+  if (name == "adamw-hf")
+    return std::make_unique<HuggingFaceAdamW>();
   if (name == "adagrad")
     return std::make_unique<Adagrad>();
   if (name == "lamb")

@@ -42,7 +42,9 @@ def AttachLoss : Pass<"ingot-attach-loss", "::mlir::ModuleOp"> {
     func.func @train_step(%x: tensor<8x4xf32> {...}, %labels: tensor<8xi64> {ingot.classes = 3 : i64, ingot.kind = "labels", ingot.name = "labels"},
         %w: tensor<4x3xf32> {...}) -> (tensor<f32> {ingot.name = "loss"})
     ```
-    A module that has a `@train_step` is left alone.
+    A module that has a `@train_step` with gradients, imported with its backward pass, gets the other two functions:
+    from `@forward`, the imported evaluation model, with the loss that the module's attribute `ingot.loss` names, or
+    from the part of the step that computes the loss. A `@train_step` without gradients is left alone.
   }];
   let options = [Option<"loss", "loss", "std::string", "\"\"",
       "cross-entropy[:AXIS], mse, bce-with-logits or output:NAME; the only "
@@ -139,6 +141,7 @@ def ApplyOptimizer : Pass<"ingot-apply-optimizer", "::mlir::ModuleOp"> {
     | `momentum` | g += wd p; b = momentum b + g; p -= lr b |
     | `adam` | g += wd p; m, v = means of g, g^2; p -= lr m' / (sqrt(v') + eps), where ' corrects the bias |
     | `adamw` | p -= lr wd p, then as adam without wd |
+    | `adamw-hf` | p -= lr sqrt(1 - beta2^t) / (1 - beta1^t) m / (sqrt(v) + eps), then p -= lr wd p; without the corrections for a `correct_bias` of 0 |
     | `adagrad` | g += wd p; s += g^2; p -= lr g / (sqrt(s) + eps) |
     | `lamb` | r = m' / (sqrt(v') + eps) + wd p; p -= lr (norm(p) / norm(r)) r |
     | `lion` | p -= lr (sign(beta1 m + (1 - beta1) g) + wd p); m = beta2 m + (1 - beta2) g |
@@ -149,11 +152,14 @@ def ApplyOptimizer : Pass<"ingot-apply-optimizer", "::mlir::ModuleOp"> {
     With `optimizer-precision=bf16`, the moments of f32 updates are stored in bf16: they are read as f32, and written by
     `ingot.stochastic_round`, whose random numbers depend only on the step and the parameter, so that all ranks agree.
 
+    An imported step may come with an optimizer: the module attribute `ingot.given_optimizer` has its `name` and
+    defaults of hyperparameters, `clip_norm` if it clips, and moments that exist already are used.
+
     A step without gradients is left alone.
   }];
   let options = [
-    Option<"optimizer", "optimizer", "std::string", "\"adamw\"",
-           "one of the names above">,
+    Option<"optimizer", "optimizer", "std::string", "\"\"",
+           "one of the names above; that of the imported step, else adamw">,
     Option<"noDecay", "no-decay", "std::string", "\"\"",
            "regular expression: parameters with a matching name have no weight decay">,
     Option<"clip", "clip", "bool", "false", "clip gradients by their global norm">,

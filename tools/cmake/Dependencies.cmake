@@ -31,6 +31,11 @@ ingot_find(CLI11 "CLI11" CONFIG)
 ingot_find(nlohmann_json "nlohmann-json" CONFIG)
 ingot_find(fmt "fmt" CONFIG)
 ingot_find(ZLIB "zlib")
+ingot_find(FlatBuffers "FlatBuffers" CONFIG)
+find_program(FLATC flatc)
+if(NOT FLATC)
+  message(FATAL_ERROR "error: flatc, the compiler of FlatBuffers, not found\nhint: run tools/setup")
+endif()
 ingot_find(GTest "GoogleTest")
 
 # Trainers for GPUs are built where CUDA's headers are; nothing runs there.

@@ -29,6 +29,12 @@ struct Options {
   llvm::cl::opt<std::string> freeze{"freeze", llvm::cl::cat(category),
                                     llvm::cl::value_desc("REGEX"),
                                     llvm::cl::desc("parameters that are not")};
+  llvm::cl::opt<std::string> checkpoint{
+      "checkpoint", llvm::cl::cat(category), llvm::cl::value_desc("FILE"),
+      llvm::cl::desc("checkpoint of ONNX Runtime training")};
+  llvm::cl::opt<std::string> optimizerModel{
+      "optimizer-model", llvm::cl::cat(category), llvm::cl::value_desc("FILE"),
+      llvm::cl::desc("optimizer model of ONNX Runtime training")};
 };
 } // namespace
 
@@ -49,6 +55,8 @@ ingot::readOnnxInput(StringRef path, const DialectRegistry &registry) {
     import.batch = options->batch;
   import.trainable = options->trainable;
   import.freeze = options->freeze;
+  import.checkpoint = options->checkpoint;
+  import.optimizerModel = options->optimizerModel;
 
   MLIRContext context(registry);
   ScopedDiagnosticHandler handler(&context, [](Diagnostic &diagnostic) {

@@ -8,6 +8,7 @@
 #include "dialects/ingot/ir/Dialect.h"
 #include "dialects/ingot/ir/States.h"
 #include "dialects/ingot/target/Target.h"
+#include "frontends/onnx/export/TrainingModel.h"
 #include "frontends/onnx/import/Import.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/MLIRContext.h"
@@ -56,6 +57,11 @@ static void checkPaths(const CompilerOptions &options,
   all.addInput("MODEL", options.model);
   for (const std::string &file : externalFiles)
     all.addInput("MODEL", file);
+  for (auto [option, file] :
+       {std::pair("--checkpoint", options.import.checkpoint),
+        std::pair("--optimizer-model", options.import.optimizerModel)})
+    if (!file.empty())
+      all.addInput(option, file);
   if (const std::string &machine = options.pipeline->machine; !machine.empty())
     all.addInput("--machine", machine);
   if (!options.cluster.empty())
@@ -304,6 +310,8 @@ int Compiler::plan() {
   enableRemarks();
 
   if (failed(importModel()) || !runPasses([&](OpPassManager &m) {
+        if (options.emit == "onnx")
+          return buildStandardPipeline(m, pipeline, target);
         buildGraphPipeline(m, pipeline, target);
         if (options.emit != "mlir")
           buildPlacementPipeline(m, pipeline);
@@ -337,10 +345,18 @@ int Compiler::run(LinkInput &link, size_t index) {
                               "name the trainer to write");
   if (int status = plan())
     return status;
-  if (options.plan && options.emit != "mlir")
+  if (options.plan && options.emit != "mlir" && options.emit != "onnx")
     llvm::outs() << describePlans(*model.module, *options.plan);
   if (options.emit == "mlir" || options.emit == "exec") {
     writeModule();
+    return 0;
+  }
+  if (options.emit == "onnx") {
+    FailureOr<std::string> bytes =
+        onnx_export::writeTrainingModel(*model.module);
+    if (failed(bytes))
+      return exitCode();
+    writeText(options.output, *bytes);
     return 0;
   }
 

@@ -120,6 +120,13 @@ std::optional<CompilerOptions> ingot::parseCompilerOptions(int argc,
   app.add_option("--dim", dims,
                  "NAME=N[,N...]: size of a symbolic dimension; with several "
                  "sizes, each batch uses the one that fits it");
+  app.add_option("--checkpoint", options.import.checkpoint,
+                 "the checkpoint of ONNX Runtime training that MODEL, its "
+                 "training model, belongs to");
+  app.add_option("--optimizer-model", options.import.optimizerModel,
+                 "the optimizer model of ONNX Runtime training: the optimizer, "
+                 "and defaults of its hyperparameters")
+      ->needs("--checkpoint");
   app.add_option("--trainable", options.import.trainable,
                  "parameters to train (regular expression)");
   app.add_option("--freeze", options.import.freeze,
@@ -144,9 +151,11 @@ std::optional<CompilerOptions> ingot::parseCompilerOptions(int argc,
                      "memory fits; -o writes its trainer")
           ->excludes("--batch");
   app.add_option("--emit", options.emit,
-                 "stop at: mlir (training graph of kernels), exec (placed "
-                 "steps), ptx (GPU kernels), llvm, obj, exe")
-      ->check(CLI::IsMember({"mlir", "exec", "ptx", "llvm", "obj", "exe"}));
+                 "stop at: onnx (training graph as an ONNX model), mlir "
+                 "(training graph of kernels), exec (placed steps), ptx (GPU "
+                 "kernels), llvm, obj, exe")
+      ->check(
+          CLI::IsMember({"onnx", "mlir", "exec", "ptx", "llvm", "obj", "exe"}));
   app.add_flag("--print-pipeline", options.printPipeline,
                "print the command line of ingot-opt that repeats the compile "
                "up to placed steps, or with --emit mlir up to kernels");
@@ -173,6 +182,9 @@ std::optional<CompilerOptions> ingot::parseCompilerOptions(int argc,
   if (options.pipeline->target == "emulator")
     throw usageError("--target", "the emulator runs tests, not trainers",
                      "choose cpu or cuda");
+  // Nothing is merged or fused in a graph that others read.
+  if (options.emit == "onnx")
+    options.pipeline->level = 0;
   if (llvm::Error error = options.pipeline->check())
     throwUserError(std::move(error));
   registerIngotTargets();
@@ -238,13 +250,18 @@ std::string ingot::printPipeline(const CompilerOptions &options) {
     for (size_t i = 0; i < sizes.size(); ++i)
       word += (i ? "," : "=") + std::to_string(sizes[i]);
   }
+  if (!import.checkpoint.empty())
+    words.push_back("--checkpoint=" + import.checkpoint);
+  if (!import.optimizerModel.empty())
+    words.push_back("--optimizer-model=" + import.optimizerModel);
   if (!import.trainable.empty())
     words.push_back("--trainable=" + import.trainable);
   if (!import.freeze.empty())
     words.push_back("--freeze=" + import.freeze);
-  words.push_back(
-      (options.emit == "mlir" ? "--ingot-graph=" : "--ingot-steps=") +
-      unwrap(options.pipeline->print()));
+  words.push_back((options.emit == "onnx"   ? "--ingot-standard="
+                   : options.emit == "mlir" ? "--ingot-graph="
+                                            : "--ingot-steps=") +
+                  unwrap(options.pipeline->print()));
   words.push_back("--mlir-print-debuginfo");
   std::string line;
   for (const std::string &word : words)

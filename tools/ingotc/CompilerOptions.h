@@ -36,7 +36,7 @@ struct CompilerOptions {
   /// The file of --plan, and the cluster in it that steps are planned for.
   std::string cluster;
   std::optional<Cluster> plan;
-  /// mlir, exec, ptx, llvm, obj, exe.
+  /// onnx, mlir, exec, ptx, llvm, obj, exe.
   std::string emit = "exe";
   /// Find the largest batch that takes no more.
   std::optional<int64_t> fitBytes;

@@ -99,7 +99,7 @@ class Importers:
         r"^( *)(?:\w[^;{}()=]*)\b(\w+)\([^{};]*\{(?:(\n.*?)^\1\}|([^\n]*)\}$)", re.MULTILINE | re.DOTALL
     )
     CALL = re.compile(r"(?<!::)\b(\w+)(?:<[\w:, ]*>)?\(")
-    REGISTRATION = re.compile(r'registry\s*\.add\(\s*"(\w+)",\s*(\w+)(?:<([\w:,\s]+)>)?\s*\)')
+    REGISTRATION = re.compile(r'registry\s*\.add\(\s*"((?:[\w.]+::)?\w+)",\s*(\w+)(?:<([\w:,<>\s]+)>)?\s*\)')
 
     def __init__(self):
         # What all importers share: methods of Node, and what builds ops in general.

@@ -2,6 +2,7 @@
 
 #include "frontends/onnx/import/Graph.h"
 #include "dialects/ingot/ir/Diagnostics.h"
+#include "dialects/ingot/ir/Signature.h"
 #include "dialects/ingot/support/Remarks.h"
 #include "frontends/onnx/import/Folding.h"
 #include "frontends/onnx/model/ModelFile.h"
@@ -40,9 +41,9 @@ static bool fitsMemory(ArrayRef<int64_t> shape) {
 GraphImporter::GraphImporter(const onnx::ModelProto &model,
                              const ImportOptions &options,
                              llvm::StringMap<Role> roles, Location file,
-                             ModuleOp module)
+                             ModuleOp module, GraphMeaning meaning)
     : model(model), graph(model.graph()), options(options),
-      roles(std::move(roles)), file(file), module(module),
+      roles(std::move(roles)), meaning(meaning), file(file), module(module),
       builder(module.getContext()) {
   for (const onnx::TensorProto &tensor : graph.initializer())
     initializers[tensor.name()] = &tensor;
@@ -134,11 +135,36 @@ LogicalResult GraphImporter::importInputs() {
         *type, NameLoc::get(StringAttr::get(context, input.name())));
     binding->narrow = narrowOf(input.type().tensor_type().elem_type());
     bindings[input.name()] = std::move(binding);
+    bool isLabels =
+        meaning.evaluation &&
+        llvm::is_contained(meaning.evaluation->labels, input.name());
     argumentAttrs.push_back(builder.getDictionaryAttr(
         {builder.getNamedAttr(kNameAttr, builder.getStringAttr(input.name())),
-         builder.getNamedAttr(kKindAttr, builder.getStringAttr("data"))}));
+         builder.getNamedAttr(
+             kKindAttr, builder.getStringAttr(isLabels ? "labels" : "data"))}));
   }
+  if (failed(importCotangent()))
+    return failure();
   return checkDims();
+}
+
+/// The initializer from which gradients start becomes an input, which the
+/// compiler replaces, by the loss scale for example.
+LogicalResult GraphImporter::importCotangent() {
+  if (!meaning.training || meaning.training->cotangent.empty())
+    return success();
+  const std::string &name = meaning.training->cotangent;
+  RankedTensorType type =
+      onnx_import::tensorType(module.getContext(), *initializers[name]);
+  auto binding = std::make_unique<Binding>();
+  binding->value = body->addArgument(
+      type, NameLoc::get(StringAttr::get(module.getContext(), name)));
+  bindings[name] = std::move(binding);
+  argumentAttrs.push_back(builder.getDictionaryAttr(
+      {builder.getNamedAttr(kNameAttr, builder.getStringAttr(name)),
+       builder.getNamedAttr(kKindAttr,
+                            builder.getStringAttr(kCotangentKind))}));
+  return success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -150,9 +176,13 @@ Value GraphImporter::addState(StringRef name, Role role, RankedTensorType type,
   MLIRContext *context = module.getContext();
   Location loc = NameLoc::get(StringAttr::get(context, name));
   OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPoint(forward);
-  StateOp::create(builder, loc, builder.getStringAttr(name), role, type,
-                  initial);
+  // Several functions of a module share their states.
+  if (!SymbolTable::lookupSymbolIn(module, name)) {
+    auto functions = module.getOps<func::FuncOp>();
+    builder.setInsertionPoint(*functions.begin());
+    StateOp::create(builder, loc, builder.getStringAttr(name), role, type,
+                    initial);
+  }
   Value argument = body->addArgument(type, loc);
   arguments[argument] = name.str();
   StringRef stable = arguments[argument];
@@ -177,6 +207,17 @@ Value GraphImporter::step() { return scalarState(kStepName, Role::Step); }
 
 bool GraphImporter::isFromTorch() const {
   return model.producer_name() == "pytorch";
+}
+
+int GraphImporter::defaultOpset() const { return opsetVersion(model, ""); }
+
+Value GraphImporter::valueOf(StringRef name) const {
+  auto known = bindings.find(name);
+  return known == bindings.end() ? Value() : known->second->value;
+}
+
+Value GraphImporter::cotangent() const {
+  return meaning.training ? valueOf(meaning.training->cotangent) : Value();
 }
 
 std::optional<StringRef> GraphImporter::stateOf(Value value) const {
@@ -348,6 +389,12 @@ LogicalResult GraphImporter::importNode(const onnx::NodeProto &proto) {
   builder.setInsertionPointToEnd(body);
   Node node(proto, opsetVersion(model, proto.domain()), loc, builder, *this,
             inputs);
+  // ONNX's checker knows the inputs of standard operators only.
+  unsigned required =
+      Registry::get().requiredInputs(proto.domain(), proto.op_type());
+  for (unsigned i = 0; i < required; ++i)
+    if (!node.has(i))
+      return node.malformed("input " + Twine(i) + " is missing");
   if (failed(importer(node)))
     return failure();
   Operation *first =
@@ -386,17 +433,21 @@ void GraphImporter::reportParameters() {
     trained.push_back(name.str());
     elements += ingot::tensorType(state.argument).getNumElements();
   }
-  remark::analysis(
-      file,
-      remarkOptions("import-onnx", "TrainedParameters").function(kForwardName))
+  remark::analysis(file, remarkOptions("import-onnx", "TrainedParameters")
+                             .function(forward.getName()))
       << remark::metric("count", trained.size())
       << remark::metric("elements", elements)
       << remark::metric("names", llvm::join(trained, ", "));
 }
 
-LogicalResult GraphImporter::finish() {
-  SmallVector<Value> results;
-  SmallVector<DictionaryAttr> resultAttrs;
+void GraphImporter::addResult(Value value, StringRef attribute,
+                              Attribute name) {
+  results.push_back(value);
+  resultAttrs.push_back(
+      builder.getDictionaryAttr(builder.getNamedAttr(attribute, name)));
+}
+
+LogicalResult GraphImporter::addOutputs() {
   llvm::StringSet<> outputs;
   for (const onnx::ValueInfoProto &output : graph.output()) {
     Location where =
@@ -410,16 +461,87 @@ LogicalResult GraphImporter::finish() {
     if (!binding->value)
       return emitUserError(where, "this output is not a tensor",
                            "export the model with tensor outputs");
-    results.push_back(binding->value);
-    resultAttrs.push_back(builder.getDictionaryAttr(
-        builder.getNamedAttr(kNameAttr, builder.getStringAttr(output.name()))));
+    addResult(binding->value, kNameAttr, builder.getStringAttr(output.name()));
   }
+  return success();
+}
+
+/// The results of a training step before the optimizer: those that
+/// --ingot-differentiate would add.
+LogicalResult GraphImporter::addLossAndGradients() {
+  MLIRContext *context = module.getContext();
+  Location where = NameLoc::get(StringAttr::get(context, "loss"));
+  const Binding *loss = lookup(meaning.training->loss, where);
+  if (!loss)
+    return failure();
+  auto type = loss->value ? ingot::tensorType(loss->value) : RankedTensorType();
+  if (!type || type.getNumElements() != 1 ||
+      !isa<FloatType>(type.getElementType()))
+    return emitUserError(file,
+                         "its first output, '" + meaning.training->loss +
+                             "', is not a scalar loss",
+                         "generate the artifacts with a loss");
+  builder.setInsertionPointToEnd(body);
+  Value scalar = reshapeTo(builder, where, loss->value, {});
+  addResult(castTo(builder, where, scalar, builder.getF32Type()), kNameAttr,
+            builder.getStringAttr("loss"));
+  for (const auto &[parameter, value] : meaning.training->gradients) {
+    auto role = roles.find(parameter);
+    if (role == roles.end() || role->second != Role::Parameter)
+      continue;
+    Location at = NameLoc::get(StringAttr::get(context, parameter));
+    const Binding *trained = lookup(parameter, at);
+    const Binding *gradient = trained ? lookup(value, at) : nullptr;
+    if (!gradient)
+      return failure();
+    if (!gradient->value ||
+        gradient->value.getType() != trained->value.getType())
+      return emitUserError(at,
+                           "the gradient '" + value +
+                               "' has another type than the parameter",
+                           "the model contradicts itself; generate the "
+                           "artifacts again");
+    addResult(gradient->value, kGradientAttr,
+              FlatSymbolRefAttr::get(context, parameter));
+  }
+  return success();
+}
+
+/// Labels of a cross entropy carry the number of classes, by which the trainer
+/// checks them.
+void GraphImporter::countClasses() {
+  body->walk([&](CrossEntropyOp op) {
+    Value labels = op.getLabels();
+    while (auto cast = labels.getDefiningOp<CastOp>())
+      labels = cast->getOperand(0);
+    auto argument = dyn_cast<BlockArgument>(labels);
+    // Other indices that do not count are not labels that the trainer knows.
+    constexpr int64_t kNone = std::numeric_limits<int64_t>::min();
+    if (!argument || argument.getOwner() != body ||
+        (op.getIgnoreIndex() != -100 && op.getIgnoreIndex() != kNone))
+      return;
+    NamedAttrList attributes(argumentAttrs[argument.getArgNumber()]);
+    auto kind = dyn_cast_or_null<StringAttr>(attributes.get(kKindAttr));
+    if (!kind || kind.getValue() != "labels")
+      return;
+    attributes.set(kClassesAttr,
+                   builder.getI64IntegerAttr(
+                       ingot::tensorType(op.getLogits())
+                           .getDimSize(static_cast<int64_t>(op.getDim()))));
+    argumentAttrs[argument.getArgNumber()] =
+        attributes.getDictionary(module.getContext());
+  });
+}
+
+LogicalResult GraphImporter::finish() {
+  if (failed(meaning.training ? addLossAndGradients() : addOutputs()))
+    return failure();
+  countClasses();
   for (auto &[name, state] : stateValues) {
     if (state.current == state.argument)
       continue;
-    results.push_back(state.current);
-    resultAttrs.push_back(builder.getDictionaryAttr(builder.getNamedAttr(
-        kStateAttr, FlatSymbolRefAttr::get(module.getContext(), name))));
+    addResult(state.current, kStateAttr,
+              FlatSymbolRefAttr::get(module.getContext(), name));
   }
   builder.setInsertionPointToEnd(body);
   func::ReturnOp::create(builder, file, results);
@@ -430,15 +552,30 @@ LogicalResult GraphImporter::finish() {
       op.erase();
   llvm::BitVector unused(body->getNumArguments());
   SmallVector<DictionaryAttr> usedAttrs;
+  // What is read by other functions of the module, or updated by a gradient.
+  llvm::StringSet<> needed;
+  for (auto function : module.getOps<func::FuncOp>())
+    if (function != forward)
+      for (unsigned i = 0; i < function.getNumArguments(); ++i)
+        if (auto state =
+                function.getArgAttrOfType<FlatSymbolRefAttr>(i, kStateAttr))
+          needed.insert(state.getValue());
+  llvm::StringSet<> updated;
+  for (DictionaryAttr attributes : resultAttrs)
+    if (auto parameter = attributes.getAs<FlatSymbolRefAttr>(kGradientAttr))
+      updated.insert(parameter.getValue());
   for (BlockArgument argument : body->getArguments()) {
     auto name = arguments.find(argument);
-    if (name == arguments.end() || !argument.use_empty()) {
+    if (name == arguments.end() || !argument.use_empty() ||
+        updated.contains(name->second)) {
       usedAttrs.push_back(argumentAttrs[argument.getArgNumber()]);
       continue;
     }
     unused.set(argument.getArgNumber());
-    SymbolTable::lookupSymbolIn(module, name->second)->erase();
     stateValues.erase(stateValues.find(name->second));
+    if (needed.contains(name->second))
+      continue;
+    SymbolTable::lookupSymbolIn(module, name->second)->erase();
     states.erase(name->second);
   }
   body->eraseArguments(unused);
@@ -457,8 +594,9 @@ LogicalResult GraphImporter::run() {
                            "the batch must be at least 1",
                            "use --batch N with N > 0");
   builder.setInsertionPointToEnd(module.getBody());
-  forward = func::FuncOp::create(builder, file, kForwardName,
-                                 builder.getFunctionType({}, {}));
+  forward = func::FuncOp::create(
+      builder, file, meaning.training ? kTrainStepName : kForwardName,
+      builder.getFunctionType({}, {}));
   body = forward.addEntryBlock();
   if (failed(importInputs()))
     return failure();

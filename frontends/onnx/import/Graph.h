@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// Builds @forward from a prepared graph.
+// Builds @forward from a prepared graph, or @train_step from one that holds its
+// backward pass.
 //
 //===----------------------------------------------------------------------===//
 
@@ -10,26 +11,39 @@
 
 #include "frontends/onnx/import/Import.h"
 #include "frontends/onnx/import/Node.h"
+#include "frontends/onnx/training/Artifacts.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringSet.h"
 
 namespace ingot::onnx_import {
 
+/// What is known of a graph besides its nodes.
+struct GraphMeaning {
+  /// The loss and the gradients, of a graph that holds its backward pass.
+  const TrainingGraph *training = nullptr;
+  /// What predictions and labels are; null if unknown.
+  const EvaluationGraph *evaluation = nullptr;
+};
+
 class GraphImporter : public GraphServices {
 public:
   /// Creates an importer; `roles` tells which initializers become states.
   GraphImporter(const onnx::ModelProto &model, const ImportOptions &options,
                 llvm::StringMap<Role> roles, mlir::Location file,
-                mlir::ModuleOp module);
+                mlir::ModuleOp module, GraphMeaning meaning = {});
 
-  /// Adds the states and @forward to the module.
+  /// Adds the function, and the states that the module does not have yet.
   llvm::LogicalResult run();
 
   /// Returns the names of all states that come from initializers.
   const llvm::StringSet<> &getStates() const { return states; }
 
   bool isFromTorch() const override;
+  bool holdsBackwardPass() const override { return meaning.training; }
+  int defaultOpset() const override;
+  mlir::Value valueOf(llvm::StringRef name) const override;
+  mlir::Value cotangent() const override;
   std::optional<llvm::StringRef> stateOf(mlir::Value value) const override;
   bool isUpdated(llvm::StringRef state) const override;
   mlir::Value currentValue(llvm::StringRef state) const override;
@@ -45,6 +59,7 @@ private:
   };
 
   llvm::LogicalResult importInputs();
+  llvm::LogicalResult importCotangent();
   llvm::FailureOr<mlir::RankedTensorType>
   inputType(const onnx::ValueInfoProto &input);
   llvm::LogicalResult checkDims();
@@ -83,6 +98,11 @@ private:
   /// Fails if unrolling took more ops than a compiler can handle.
   llvm::LogicalResult checkUnrolled(const onnx::NodeProto &node,
                                     mlir::Location loc);
+  void addResult(mlir::Value value, llvm::StringRef attribute,
+                 mlir::Attribute name);
+  llvm::LogicalResult addOutputs();
+  llvm::LogicalResult addLossAndGradients();
+  void countClasses();
   llvm::LogicalResult finish();
   mlir::Value addState(llvm::StringRef name, Role role,
                        mlir::RankedTensorType type, mlir::ElementsAttr initial);
@@ -93,6 +113,7 @@ private:
   const onnx::GraphProto &graph;
   const ImportOptions &options;
   llvm::StringMap<Role> roles;
+  GraphMeaning meaning;
   mlir::Location file;
   mlir::ModuleOp module;
   mlir::OpBuilder builder;
@@ -104,7 +125,8 @@ private:
   llvm::StringMap<std::unique_ptr<Binding>> bindings;
   llvm::MapVector<mlir::Value, std::string> arguments;
   llvm::MapVector<llvm::StringRef, State> stateValues;
-  llvm::SmallVector<mlir::DictionaryAttr> argumentAttrs;
+  llvm::SmallVector<mlir::DictionaryAttr> argumentAttrs, resultAttrs;
+  llvm::SmallVector<mlir::Value> results;
   llvm::StringSet<> states, symbolicNames;
   llvm::SmallVector<std::string> unbound;
   int64_t batch = 0;

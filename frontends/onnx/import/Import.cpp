@@ -7,6 +7,7 @@
 #include "frontends/onnx/import/Graph.h"
 #include "frontends/onnx/import/Parameters.h"
 #include "frontends/onnx/model/ModelFile.h"
+#include "frontends/onnx/training/ImportArtifacts.h"
 #include "mlir/IR/Verifier.h"
 #include "llvm/Support/Path.h"
 
@@ -36,6 +37,13 @@ static LogicalResult verifyImport(ModuleOp module) {
                        "shapes and attributes with onnx.checker");
 }
 
+/// Names the model in the module, and verifies it.
+static LogicalResult finishImport(StringRef path, ModuleOp module) {
+  module->setAttr(kModelAttr, StringAttr::get(module.getContext(),
+                                              llvm::sys::path::filename(path)));
+  return verifyImport(module);
+}
+
 /// Imports the model with one size for each dimension.
 static FailureOr<ImportedModel> importVariant(StringRef path,
                                               const ImportOptions &options,
@@ -43,8 +51,24 @@ static FailureOr<ImportedModel> importVariant(StringRef path,
   Location file = FileLineColLoc::get(&context, path, 0, 0);
   onnx::ModelProto model;
   ImportedModel result;
-  if (failed(readModel(path, file, model, result.externalFiles)) ||
-      failed(storeRaw(file, model)))
+  if (failed(readModel(path, file, model, result.externalFiles)))
+    return failure();
+  if (!options.checkpoint.empty() || accumulatesGradients(model) ||
+      model.training_info_size() > 0) {
+    FailureOr<ImportedModel> imported =
+        importArtifacts(path, file, model, options);
+    if (succeeded(imported))
+      llvm::append_range(imported->externalFiles, result.externalFiles);
+    if (failed(imported) || failed(finishImport(path, *imported->module)))
+      return failure();
+    return imported;
+  }
+  if (!options.optimizerModel.empty())
+    return emitOptionError(&context, "optimizer-model",
+                           "the model is not a training model of ONNX Runtime",
+                           "leave the option out, or name training_model.onnx "
+                           "and its checkpoint");
+  if (failed(storeRaw(file, model)))
     return failure();
   separateCopies(file, model);
   std::string serialized = serializeForExport(model);
@@ -61,11 +85,8 @@ static FailureOr<ImportedModel> importVariant(StringRef path,
                          *result.module);
   if (failed(importer.run()))
     return failure();
-  (*result.module)
-      ->setAttr(kModelAttr,
-                StringAttr::get(&context, llvm::sys::path::filename(path)));
   warnOfExport(file, model.graph(), metadata);
-  if (failed(verifyImport(*result.module)))
+  if (failed(finishImport(path, *result.module)))
     return failure();
   result.exportTemplate = makeExportTemplate(serialized, importer.getStates());
   return result;

@@ -30,6 +30,9 @@ struct ImportOptions {
   /// the model decides. `freeze` wins. A frozen running statistic makes its
   /// batch norm use it instead of updating it.
   std::string trainable, freeze;
+  /// Files that ONNX Runtime training generates beside its training model: the
+  /// parameters, and the optimizer. Empty for a model of another kind.
+  std::string checkpoint, optimizerModel;
 };
 
 /// The model file without the bytes of its states, so that a trainer can write

@@ -368,9 +368,23 @@ const Registry &Registry::get() {
     registerLinearAlgebra(table);
     registerAttention(table);
     registerLoss(table);
+    registerFusedOperators(table);
+    registerActivationGradients(table);
+    registerLossGradients(table);
+    registerNormalizationGradients(table);
+    registerWindowGradients(table);
+    registerIndexingGradients(table);
+    registerRecurrentGradients(table);
+    registerGradient(table);
     return table;
   }();
   return registry;
+}
+
+unsigned Registry::requiredInputs(StringRef domain, StringRef opType) const {
+  domain = canonicalDomain(domain);
+  return required.lookup(domain.empty() ? opType.str()
+                                        : (domain + "::" + opType).str());
 }
 
 Importer Registry::lookup(StringRef domain, StringRef opType) const {

@@ -42,6 +42,21 @@ public:
   /// Returns true if the model was written by PyTorch's exporters.
   virtual bool isFromTorch() const = 0;
 
+  /// Returns true if the graph holds gradients, so that its nodes must be
+  /// imported in the mode that the gradients are of.
+  virtual bool holdsBackwardPass() const = 0;
+
+  /// Returns the tensor that a name of the graph stands for so far; null if
+  /// there is none.
+  virtual mlir::Value valueOf(llvm::StringRef name) const = 0;
+
+  /// Returns the start of the backward pass, a scalar; null where the graph has
+  /// none.
+  virtual mlir::Value cotangent() const = 0;
+
+  /// Returns the version of the default domain's operator set.
+  virtual int defaultOpset() const = 0;
+
   /// Returns the state that an initializer became, if the value is the argument
   /// of one.
   virtual std::optional<llvm::StringRef> stateOf(mlir::Value value) const = 0;
@@ -78,6 +93,7 @@ public:
   GraphServices &graph;
 
   llvm::StringRef opType() const { return proto.op_type(); }
+  const onnx::NodeProto &getProto() const { return proto; }
 
   //===--------------------------------------------------------------------===//
   // Failing
@@ -266,8 +282,14 @@ public:
   void add(llvm::StringRef key, Importer importer) { table[key] = importer; }
   const llvm::StringMap<Importer> &getTable() const { return table; }
 
+  /// States that an operator without a schema has that many inputs before
+  /// optional ones, and returns the number; 0 where the schema tells.
+  void require(llvm::StringRef key, unsigned inputs) { required[key] = inputs; }
+  unsigned requiredInputs(llvm::StringRef domain, llvm::StringRef opType) const;
+
 private:
   llvm::StringMap<Importer> table;
+  llvm::StringMap<unsigned> required;
 };
 
 /// Returns "" for the default domain under any of its names.
@@ -307,6 +329,14 @@ void registerRandom(Registry &registry);
 void registerLinearAlgebra(Registry &registry);
 void registerAttention(Registry &registry);
 void registerLoss(Registry &registry);
+void registerFusedOperators(Registry &registry);
+void registerActivationGradients(Registry &registry);
+void registerLossGradients(Registry &registry);
+void registerNormalizationGradients(Registry &registry);
+void registerWindowGradients(Registry &registry);
+void registerIndexingGradients(Registry &registry);
+void registerRecurrentGradients(Registry &registry);
+void registerGradient(Registry &registry);
 
 } // namespace ingot::onnx_import
 

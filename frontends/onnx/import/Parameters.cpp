@@ -108,6 +108,20 @@ static llvm::StringSet<> findConstants(const onnx::GraphProto &graph) {
   return constants;
 }
 
+LogicalResult onnx_import::keepTrainable(const ImportOptions &options,
+                                         llvm::StringSet<> &names,
+                                         MLIRContext *context) {
+  auto regex = parseNamePattern("trainable", options.trainable);
+  if (!regex)
+    return emitUserError(context, regex.takeError());
+  llvm::StringSet<> kept;
+  for (StringRef name : names.keys())
+    if (!*regex || (*regex)->match(name))
+      kept.insert(name);
+  names = std::move(kept);
+  return success();
+}
+
 FailureOr<llvm::StringMap<Role>> onnx_import::classifyInitializers(
     const onnx::GraphProto &graph, const ExporterMetadata &metadata,
     const ImportOptions &options, MLIRContext *context) {
@@ -120,8 +134,9 @@ FailureOr<llvm::StringMap<Role>> onnx_import::classifyInitializers(
 
   llvm::StringSet<> running;
   for (const onnx::NodeProto &node : graph.node())
-    if (node.op_type() == "BatchNormalization" &&
-        canonicalDomain(node.domain()).empty())
+    if ((node.op_type() == "BatchNormalization" &&
+         canonicalDomain(node.domain()).empty()) ||
+        node.op_type() == "BatchNormInternal")
       for (int i : {3, 4})
         if (i < node.input_size())
           running.insert(node.input(i));

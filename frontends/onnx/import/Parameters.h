@@ -31,6 +31,12 @@ struct ExporterMetadata {
 
 ExporterMetadata readMetadata(const onnx::GraphProto &graph);
 
+/// Keeps the names that the regular expression of `--trainable` matches. Fails
+/// on an invalid one.
+llvm::LogicalResult keepTrainable(const ImportOptions &options,
+                                  llvm::StringSet<> &names,
+                                  mlir::MLIRContext *context);
+
 /// Returns the roles of the initializers that become states; the others are
 /// constants. Fails on an invalid regular expression.
 llvm::FailureOr<llvm::StringMap<Role>>

@@ -15,6 +15,8 @@ static constexpr KnownHyperparameter kKnown[] = {
     {"beta1", "Decay of the first moment", 0, 1},
     {"beta2", "Decay of the second moment", 0, 1},
     {"eps", "Added to denominators"},
+    {"correct_bias", "1 corrects moments for their start at zero; 0 does not",
+     0, 1},
     {"momentum", "Decay of the momentum"},
     {"clip_norm", "Clip gradients to this global norm; 0 does not clip"},
     {"loss_scale_growth", "The loss scale grows by this factor", 1},

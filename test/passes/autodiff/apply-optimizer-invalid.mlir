@@ -2,7 +2,7 @@
 // RUN: not ingot-opt %s --ingot-apply-optimizer=no-decay="(" 2>&1 | FileCheck %s --check-prefix=REGEX
 
 // UNKNOWN: unknown optimizer 'rmsprop'
-// UNKNOWN: hint: choose sgd, momentum, adam, adamw, adagrad, lamb or lion
+// UNKNOWN: hint: choose sgd, momentum, adam, adamw, adamw-hf, adagrad, lamb or lion
 // REGEX:   '(' is not a regular expression
 ingot.state parameter @w : tensor<f32> = dense<1.0> : tensor<f32>
 func.func @train_step(%w: tensor<f32> {ingot.state = @w})

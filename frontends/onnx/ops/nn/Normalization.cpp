@@ -65,7 +65,11 @@ static LogicalResult importBatchNormalization(Node &node) {
   bool updates = meanState && varianceState &&
                  node.graph.isUpdated(*meanState) &&
                  node.graph.isUpdated(*varianceState);
-  bool computes = !meanState && node.intAttr("training_mode", 0);
+  bool trains = node.intAttr("training_mode", 0);
+  bool computes = !meanState && trains;
+  // Gradients that the graph holds are those of its own mode.
+  if (node.graph.holdsBackwardPass())
+    updates = updates && trains;
   // The op computes in one element type; operands of other types are converted.
   Type wide = node.type(1).getElementType();
   Value x = node.cast(node.in(0), wide);
@@ -100,6 +104,9 @@ static LogicalResult importBatchNormalization(Node &node) {
   node.set(0, node.cast(op.getResult(), element));
   node.set(1, newMean);
   node.set(2, newVariance);
+  // ONNX Runtime's operator returns the batch's statistics too.
+  node.set(3, op.getMean());
+  node.set(4, op.getRstd());
   return success();
 }
 
@@ -353,7 +360,9 @@ static LogicalResult importDropout(Node &node) {
 
 void onnx_import::registerNormalization(Registry &registry) {
   registry.add("BatchNormalization", importBatchNormalization);
+  registry.add("com.microsoft::BatchNormInternal", importBatchNormalization);
   registry.add("LayerNormalization", importLayerNormalization);
+  registry.add("com.microsoft::LayerNormalization", importLayerNormalization);
   registry.add("RMSNormalization", importRMSNormalization);
   registry.add("InstanceNormalization", importInstanceNormalization);
   registry.add("GroupNormalization", importGroupNormalization);
