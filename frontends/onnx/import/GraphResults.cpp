@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+// The results of an imported graph: outputs, or the loss and gradients of a
+// training graph, and new values of states.
+//===----------------------------------------------------------------------===//
+
+#include "dialects/ingot/builders/Builders.h"
+#include "dialects/ingot/ir/Diagnostics.h"
+#include "dialects/ingot/ir/Signature.h"
+#include "dialects/ingot/support/Remarks.h"
+#include "frontends/onnx/import/Graph.h"
+
+using namespace mlir;
+using namespace ingot;
+using namespace ingot::onnx_import;
+
+void GraphImporter::reportParameters() {
+  SmallVector<std::string> trained;
+  int64_t elements = 0;
+  for (auto &[name, state] : stateValues) {
+    if (state.role != Role::Parameter)
+      continue;
+    trained.push_back(name.str());
+    elements += ingot::tensorType(state.argument).getNumElements();
+  }
+  remark::analysis(file, remarkOptions("import-onnx", "TrainedParameters")
+                             .function(forward.getName()))
+      << remark::metric("count", trained.size())
+      << remark::metric("elements", elements)
+      << remark::metric("names", llvm::join(trained, ", "));
+}
+
+void GraphImporter::addResult(Value value, StringRef attribute,
+                              Attribute name) {
+  results.push_back(value);
+  resultAttrs.push_back(
+      builder.getDictionaryAttr(builder.getNamedAttr(attribute, name)));
+}
+
+LogicalResult GraphImporter::addOutputs() {
+  llvm::StringSet<> outputs;
+  for (const onnx::ValueInfoProto &output : graph.output()) {
+    Location where =
+        NameLoc::get(StringAttr::get(module.getContext(), output.name()));
+    if (!outputs.insert(output.name()).second)
+      return emitUserError(where, "this output is listed twice",
+                           "the model is damaged; export it again");
+    const Binding *binding = lookup(output.name(), where);
+    if (!binding)
+      return failure();
+    if (!binding->value)
+      return emitUserError(where, "this output is not a tensor",
+                           "export the model with tensor outputs");
+    addResult(binding->value, kNameAttr, builder.getStringAttr(output.name()));
+  }
+  return success();
+}
+
+/// The results of a training step before the optimizer: those that
+/// --ingot-differentiate would add.
+LogicalResult GraphImporter::addLossAndGradients() {
+  MLIRContext *context = module.getContext();
+  Location where = NameLoc::get(StringAttr::get(context, "loss"));
+  const Binding *loss = lookup(meaning.training->loss, where);
+  if (!loss)
+    return failure();
+  auto type = loss->value ? ingot::tensorType(loss->value) : RankedTensorType();
+  if (!type || type.getNumElements() != 1 ||
+      !isa<FloatType>(type.getElementType()))
+    return emitUserError(file,
+                         "its first output, '" + meaning.training->loss +
+                             "', is not a scalar loss",
+                         "generate the artifacts with a loss");
+  builder.setInsertionPointToEnd(body);
+  Value scalar = reshapeTo(builder, where, loss->value, {});
+  addResult(castTo(builder, where, scalar, builder.getF32Type()), kNameAttr,
+            builder.getStringAttr("loss"));
+  for (const auto &[parameter, value] : meaning.training->gradients) {
+    auto role = roles.find(parameter);
+    if (role == roles.end() || role->second != Role::Parameter)
+      continue;
+    Location at = NameLoc::get(StringAttr::get(context, parameter));
+    const Binding *trained = lookup(parameter, at);
+    const Binding *gradient = trained ? lookup(value, at) : nullptr;
+    if (!gradient)
+      return failure();
+    if (!gradient->value ||
+        gradient->value.getType() != trained->value.getType())
+      return emitUserError(at,
+                           "the gradient '" + value +
+                               "' has another type than the parameter",
+                           "the model contradicts itself; generate the "
+                           "artifacts again");
+    addResult(gradient->value, kGradientAttr,
+              FlatSymbolRefAttr::get(context, parameter));
+  }
+  return success();
+}
+
+/// Labels of a cross entropy carry the number of classes, by which the trainer
+/// checks them.
+void GraphImporter::countClasses() {
+  body->walk([&](CrossEntropyOp op) {
+    Value labels = op.getLabels();
+    while (auto cast = labels.getDefiningOp<CastOp>())
+      labels = cast->getOperand(0);
+    auto argument = dyn_cast<BlockArgument>(labels);
+    // Other indices that do not count are not labels that the trainer knows.
+    constexpr int64_t kNone = std::numeric_limits<int64_t>::min();
+    if (!argument || argument.getOwner() != body ||
+        (op.getIgnoreIndex() != -100 && op.getIgnoreIndex() != kNone))
+      return;
+    NamedAttrList attributes(argumentAttrs[argument.getArgNumber()]);
+    auto kind = dyn_cast_or_null<StringAttr>(attributes.get(kKindAttr));
+    if (!kind || kind.getValue() != "labels")
+      return;
+    attributes.set(kClassesAttr,
+                   builder.getI64IntegerAttr(
+                       ingot::tensorType(op.getLogits())
+                           .getDimSize(static_cast<int64_t>(op.getDim()))));
+    argumentAttrs[argument.getArgNumber()] =
+        attributes.getDictionary(module.getContext());
+  });
+}
+
+LogicalResult GraphImporter::finish() {
+  if (failed(meaning.training ? addLossAndGradients() : addOutputs()))
+    return failure();
+  countClasses();
+  for (auto &[name, state] : stateValues) {
+    if (state.current == state.argument)
+      continue;
+    addResult(state.current, kStateAttr,
+              FlatSymbolRefAttr::get(module.getContext(), name));
+  }
+  builder.setInsertionPointToEnd(body);
+  func::ReturnOp::create(builder, file, results);
+
+  // Erases ops that only computed shapes, and states without uses.
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*body)))
+    if (isOpTriviallyDead(&op))
+      op.erase();
+  llvm::BitVector unused(body->getNumArguments());
+  SmallVector<DictionaryAttr> usedAttrs;
+  // What is read by other functions of the module, or updated by a gradient.
+  llvm::StringSet<> needed;
+  for (auto function : module.getOps<func::FuncOp>())
+    if (function != forward)
+      for (unsigned i = 0; i < function.getNumArguments(); ++i)
+        if (auto state =
+                function.getArgAttrOfType<FlatSymbolRefAttr>(i, kStateAttr))
+          needed.insert(state.getValue());
+  llvm::StringSet<> updated;
+  for (DictionaryAttr attributes : resultAttrs)
+    if (auto parameter = attributes.getAs<FlatSymbolRefAttr>(kGradientAttr))
+      updated.insert(parameter.getValue());
+  for (BlockArgument argument : body->getArguments()) {
+    auto name = arguments.find(argument);
+    if (name == arguments.end() || !argument.use_empty() ||
+        updated.contains(name->second)) {
+      usedAttrs.push_back(argumentAttrs[argument.getArgNumber()]);
+      continue;
+    }
+    unused.set(argument.getArgNumber());
+    stateValues.erase(stateValues.find(name->second));
+    if (needed.contains(name->second))
+      continue;
+    SymbolTable::lookupSymbolIn(module, name->second)->erase();
+    states.erase(name->second);
+  }
+  body->eraseArguments(unused);
+  forward.setType(builder.getFunctionType(body->getArgumentTypes(),
+                                          ValueRange(results).getTypes()));
+  forward.setAllArgAttrs(usedAttrs);
+  forward.setAllResultAttrs(resultAttrs);
+  module->setAttr(kBatchAttr, builder.getI64IntegerAttr(batch));
+  reportParameters();
+  return success();
+}
