@@ -84,7 +84,10 @@ static std::string describeKind(mode_t mode) {
 std::optional<std::string>
 ingot::runtime::describeObstacle(const std::string &path) {
   struct stat status;
-  if (stat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode))
+  if (stat(path.c_str(), &status) != 0)
+    return errno == ELOOP ? std::optional("a link that leads to itself")
+                          : std::nullopt;
+  if (S_ISREG(status.st_mode))
     return std::nullopt;
   return describeKind(status.st_mode);
 }
