@@ -328,7 +328,8 @@ static Error explainUnknown(const std::string &argument,
     return usageError("command line", "an empty argument that no option takes",
                       "a variable of the shell that is not set may be in "
                       "quotes: leave it out");
-  return usageError(flag, "an argument that no option takes",
+  return usageError(argument.starts_with("=") ? argument : flag,
+                    "an argument that no option takes",
                     "files are given with --data and --eval-data");
 }
 

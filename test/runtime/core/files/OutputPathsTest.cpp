@@ -52,6 +52,15 @@ TEST_F(OutputPathsTest, OnlyRegularFilesAreReplaced) {
   EXPECT_INGOT_ERROR(ExitCode::Failed, "it is a link", AtomicFile file(loop));
 }
 
+TEST_F(OutputPathsTest, LinksStay) {
+  fs::create_symlink("later", folder / "link");
+  AtomicFile file(folder / "link");
+  file.write("new");
+  file.commit();
+  EXPECT_TRUE(fs::is_symlink(folder / "link"));
+  EXPECT_EQ(readFile(folder / "later"), "new");
+}
+
 TEST_F(OutputPathsTest, InputsAreNotReplaced) {
   fs::create_symlink("data.npz", folder / "link");
   fs::create_hard_link(input, folder / "hard");
