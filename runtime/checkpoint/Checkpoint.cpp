@@ -194,10 +194,15 @@ static std::string findNewest(const std::string &directory) {
 }
 
 static std::string findCheckpoint(const std::string &directory) {
-  if (fs::exists(directory + "/" + kInfoName))
+  std::error_code error;
+  if (fs::exists(directory + "/" + kInfoName, error))
     return directory;
   std::string latest = directory + "/" + latestName;
-  if (!fs::exists(latest)) {
+  bool hasLatest = !error && fs::exists(latest, error);
+  if (error)
+    throw badInput(directory, "cannot be read: " + error.message(),
+                   "give the folder that --save wrote");
+  if (!hasLatest) {
     std::string newest = findNewest(directory);
     if (!newest.empty())
       throw badInput(directory,

@@ -84,7 +84,10 @@ static std::string describeKind(mode_t mode) {
 std::optional<std::string>
 ingot::runtime::describeObstacle(const std::string &path) {
   struct stat status;
-  if (stat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode))
+  if (stat(path.c_str(), &status) != 0)
+    return errno == ELOOP ? std::optional("a link that leads to itself")
+                          : std::nullopt;
+  if (S_ISREG(status.st_mode))
     return std::nullopt;
   return describeKind(status.st_mode);
 }
@@ -98,17 +101,26 @@ void ingot::runtime::makeFolder(const std::string &path) {
   throw cannotWrite(path);
 }
 
-AtomicFile::AtomicFile(std::string path) : path(std::move(path)) {
-  // Replacing a link's target, not the link, is what users mean by a name.
-  std::error_code ignored;
-  if (std::filesystem::is_symlink(this->path, ignored)) {
-    std::string target = std::filesystem::weakly_canonical(this->path, ignored);
-    if (!ignored)
-      this->path = target;
+std::filesystem::path ingot::runtime::followLinks(std::filesystem::path path) {
+  // The system's limit, which a cycle of links reaches.
+  constexpr int maxLinks = 40;
+  std::error_code error;
+  for (int i = 0; i < maxLinks && std::filesystem::is_symlink(path, error);
+       ++i) {
+    std::filesystem::path target = std::filesystem::read_symlink(path, error);
+    if (error)
+      break;
+    path = target.is_absolute() ? target : path.parent_path() / target;
   }
+  return path;
+}
+
+AtomicFile::AtomicFile(std::string path) : path(std::move(path)) {
   if (auto obstacle = describeObstacle(this->path))
     throw failure(this->path, "cannot write: it is " + *obstacle,
                   "give the path of a file");
+  // Replacing a link's target, not the link, is what users mean by a name.
+  this->path = followLinks(this->path);
   temporary = this->path + ".tmp-" + std::to_string(getpid());
   descriptor =
       open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);

@@ -10,6 +10,7 @@
 #define INGOT_RUNTIME_CORE_FILE_H
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -72,6 +73,9 @@ private:
 /// Names what is at `path` if that is neither nothing nor a regular file, as in
 /// "a device". Such a thing must not be replaced by a file.
 std::optional<std::string> describeObstacle(const std::string &path);
+
+/// Follows links at the end of a path, also those that lead to nothing.
+std::filesystem::path followLinks(std::filesystem::path path);
 
 /// Makes a folder and those that it lies in. Throws failure with the system's
 /// reason.

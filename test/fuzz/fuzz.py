@@ -35,12 +35,12 @@ HERE = pathlib.Path(__file__).resolve().parent
 FAMILIES = ["fixed", "operators", "models", "structures", "options", "trainer_options", "files", "modules", "stages"]
 # Cases of each family in a run without --count and --minutes.
 SHORT = {
-    "operators": 150,
-    "models": 80,
-    "structures": 60,
-    "options": 120,
-    "trainer_options": 150,
-    "files": 80,
+    "operators": 80,
+    "models": 60,
+    "structures": 30,
+    "options": 80,
+    "trainer_options": 110,
+    "files": 60,
     "modules": 40,
     "stages": 60,
 }

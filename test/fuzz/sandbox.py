@@ -183,10 +183,9 @@ def judge(outcome, diagnostics=False):
     return ""
 
 
-def special(folder, kind):
-    """A file of an unusual kind in `folder`. Devices are nodes of their own, so that
-    a program that replaces one does no harm to the machine."""
-    path = folder / f"special-{kind}"
+def special(path, kind):
+    """Makes a file of an unusual kind. Devices are nodes of their own, so that a
+    program that replaces one does no harm to the machine."""
     if kind == "fifo":
         os.mkfifo(path)
     elif kind == "folder":
@@ -209,7 +208,6 @@ def special(folder, kind):
     elif kind == "read-only":
         path.write_bytes(b"read only")
         path.chmod(0o400)
-    return path
 
 
 SPECIAL = ["fifo", "folder", "link-loop", "dangling-link", "empty", "sparse", "null", "zero", "full", "random"]

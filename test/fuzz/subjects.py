@@ -57,12 +57,14 @@ def digests(paths):
     """What regular files hold, and the kinds of others."""
     found = {}
     for path in paths:
-        if path.is_file() and path.stat().st_size < 1 << 24:
+        if path.is_symlink():
+            found[path] = f"link to {path.readlink()}"
+        elif path.is_file() and path.stat().st_size < 1 << 24:
             found[path] = hashlib.sha256(path.read_bytes()).hexdigest()
         elif path.is_file():
             found[path] = "large file"
         else:
-            found[path] = path.lstat().st_mode >> 12 if path.exists() or path.is_symlink() else "nothing"
+            found[path] = path.lstat().st_mode >> 12 if path.exists() else "nothing"
     return found
 
 
@@ -196,13 +198,15 @@ class Words:
 
     def write(self, folder):
         for name, content in self.files.items():
+            if name in self.special:
+                continue
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)
         for name, kind in self.special.items():
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
-            sandbox.special(folder, kind).rename(path)
+            sandbox.special(path, kind)
 
     def command(self):
         return [*self.words, *[word for group in self.groups for word in group]]

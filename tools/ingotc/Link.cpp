@@ -188,11 +188,12 @@ std::string makeMarker(const std::string &linker, const std::string &name,
 
 } // namespace
 
-/// Removes the libraries of a trainer, and their folder unless users have put
-/// files of their own into it.
-static void removeLibraries(const std::string &folder,
+/// Removes the libraries of a trainer with this marker, and their folder unless
+/// users have put files of their own into it.
+static void removeLibraries(const std::string &folder, const fs::path &marker,
                             const std::vector<LinkLine> &lines) {
   std::error_code ignored;
+  fs::remove(fs::path(folder) / marker.filename(), ignored);
   for (const LinkLine &line : lines)
     if (line.kind == "bundle" || line.kind == "transport")
       fs::remove(fs::path(folder) / fs::path(line.path).filename(), ignored);
@@ -267,7 +268,7 @@ void ingot::linkTrainer(const LinkInput &input, const std::string &output) {
   // The libraries are moved first: a trainer that exists is complete.
   std::string libraries = output + ".libs";
   try {
-    removeLibraries(libraries, lines);
+    removeLibraries(libraries, marker, lines);
     fs::create_directories(libraries);
     fs::copy_file(marker, fs::path(libraries) / fs::path(marker).filename());
     for (const std::string &needed : neededLibraries(executable))
@@ -291,7 +292,7 @@ void ingot::linkTrainer(const LinkInput &input, const std::string &output) {
                           fs::copy_options::skip_existing);
     fs::rename(executable, output);
   } catch (const fs::filesystem_error &error) {
-    removeLibraries(libraries, lines);
+    removeLibraries(libraries, marker, lines);
     throw failure(output, "cannot write: " + error.code().message(),
                   "check the space left and the directory's permissions");
   }

@@ -36,20 +36,6 @@ struct Target {
 
 } // namespace
 
-/// Follows links at the end of a path, also those that lead to nothing.
-static fs::path followLinks(fs::path path) {
-  // The system's limit, which a cycle of links reaches.
-  constexpr int maxLinks = 40;
-  std::error_code error;
-  for (int i = 0; i < maxLinks && fs::is_symlink(path, error); ++i) {
-    fs::path target = fs::read_symlink(path, error);
-    if (error)
-      break;
-    path = target.is_absolute() ? target : path.parent_path() / target;
-  }
-  return path;
-}
-
 static std::optional<Target> findTarget(const std::string &given) {
   fs::path path = followLinks(given), missing;
   struct stat status;

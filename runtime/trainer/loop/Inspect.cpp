@@ -123,8 +123,8 @@ std::string ingot::runtime::inspectAsJson(const Manifest &manifest,
                                {"bytes", kernel.bytes},
                                {"flops", kernel.flops},
                                {"bound_us", kernel.boundMicroseconds}});
-  return json.dump(1, ' ', false, ordered_json::error_handler_t::replace) +
-         "\n";
+  // In ASCII: names from models may hold characters that control terminals.
+  return json.dump(1, ' ', true, ordered_json::error_handler_t::replace) + "\n";
 }
 
 static std::string formatBytes(int64_t bytes) {

@@ -324,7 +324,12 @@ static Error explainUnknown(const std::string &argument,
                         "it is an option of ingotc: compile the model with it");
   if (flag.starts_with("-"))
     return usageError(flag, "unknown option", "--help lists the options");
-  return usageError(flag, "an argument that no option takes",
+  if (argument.empty())
+    return usageError("command line", "an empty argument that no option takes",
+                      "a variable of the shell that is not set may be in "
+                      "quotes: leave it out");
+  return usageError(argument.starts_with("=") ? argument : flag,
+                    "an argument that no option takes",
                     "files are given with --data and --eval-data");
 }
 

@@ -96,6 +96,7 @@ CASES = {
     "digits-of-500000-rows": raw(DIGITS, "--loss=cross-entropy", "--batch=500000"),
     "fit-to-much-memory": raw(DIGITS, "--loss=cross-entropy", "--fit=100GB"),
     # Models whose trainers could not start.
+    "scalar-beside-target": model(lambda: scalar_beside_target()),
     "no-batch-dimension": model(lambda: scalar_input(), "--batch=1"),
     "no-features": model(lambda: no_features()),
     # Names that control a terminal.
@@ -124,11 +125,16 @@ CASES = {
     "device-as-report": compiler([["-o", "t"], ["--report", "device"]], special={"device": "null"}),
     "device-as-export": trainer([DATA, ["--export", "device"]], special={"device": "null"}),
     "device-as-profile": trainer([DATA, ["--profile", "device"]], special={"device": "null"}),
+    "link-loop-as-trainer": compiler([["-o", "loop"]], special={"loop": "link-loop"}),
+    "link-loop-as-export": trainer([DATA, ["--export", "loop"]], special={"loop": "link-loop"}),
+    "fifo-as-remarks": compiler([["-o", "t"], ["--remarks", "fifo"]], special={"fifo": "fifo"}),
+    "fifo-as-log": trainer([DATA, ["--log", "fifo"]], special={"fifo": "fifo"}),
     "model-as-trainer": compiler([["-o", "model.onnx"]]),
     "model-as-remarks": compiler([["-o", "t"], ["--remarks", "model.onnx"]]),
     "data-as-log": trainer([DATA, ["--log", "train.npz"]]),
     "data-as-export": trainer([DATA, ["--export", "train.npz"]]),
-    # Environments of clusters.
+    # Words that shells and job scripts make.
+    "empty-word": trainer([DATA, ["--init=x", ""]]),
     "fewer-threads-by-limit": trainer([DATA], env={"OMP_THREAD_LIMIT": "1", "OMP_NUM_THREADS": "4"}, name="digits"),
     "fewer-threads-by-choice": trainer([DATA], env={"OMP_DYNAMIC": "true", "OMP_NUM_THREADS": "4"}, name="digits"),
     # Passes on later stages.
@@ -158,6 +164,25 @@ def scalar_input():
         [helper.make_tensor_value_info("x", TensorProto.FLOAT, [])],
         [helper.make_tensor_value_info("y", TensorProto.FLOAT, [])],
         [structures.const("w", 2.0, np.float32)],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=10)
+
+
+def scalar_beside_target():
+    """A model whose input is a scalar, and whose targets count samples."""
+    graph = helper.make_graph(
+        [
+            helper.make_node("Mul", ["x", "w"], ["z"]),
+            helper.make_node("Sub", ["z", "target"], ["d"]),
+            helper.make_node("ReduceSumSquare", ["d"], ["y"], keepdims=0),
+        ],
+        "g",
+        [
+            helper.make_tensor_value_info("x", TensorProto.FLOAT, []),
+            helper.make_tensor_value_info("target", TensorProto.FLOAT, ["N", 3]),
+        ],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [])],
+        [structures.const("w", np.ones(3), np.float32)],
     )
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=10)
 

@@ -92,6 +92,8 @@ TEST_F(CheckpointTest, NoticesDamage) {
                      load(directory));
   EXPECT_INGOT_ERROR(ExitCode::BadInput, "holds no checkpoint",
                      load(folder / "nothing"));
+  EXPECT_INGOT_ERROR(ExitCode::BadInput, "cannot be read: File name too long",
+                     load(folder / std::string(300, 'x')));
 }
 
 /// Every file of a checkpoint, with bits turned in each byte and cut at each

@@ -89,8 +89,16 @@ def output_is_no_file(ingot):
         raise Skip("there is no /dev/null")
     pipe = ingot.path("pipe")
     os.mkfifo(pipe)
+    loop = ingot.path("loop")
+    loop.symlink_to("loop")
     device = os.stat("/dev/null").st_rdev
-    for path, kind in (("/dev/null", "a device"), (pipe, "a FIFO"), (pipe.parent, "a directory")):
+    unusual = (
+        ("/dev/null", "a device"),
+        (pipe, "a FIFO"),
+        (pipe.parent, "a directory"),
+        (loop, "a link that leads to itself"),
+    )
+    for path, kind in unusual:
         for options in (
             ["-o", path],
             ["-o", ingot.path("t"), "--report", path],

@@ -39,13 +39,26 @@ protected:
 TEST_F(OutputPathsTest, OnlyRegularFilesAreReplaced) {
   std::string fifo = folder / "fifo", device = folder / "device";
   ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  std::string loop = folder / "loop";
   fs::create_symlink("/dev/null", device);
+  fs::create_symlink("loop", loop);
   expectRefused("/dev/null", "is a device");
   expectRefused(device, "is a device");
   expectRefused(fifo, "is a FIFO");
+  expectRefused(loop, "is a link that leads to itself");
   expectRefused(folder / "", "is a directory");
   // Files are the last to look, in case something takes the name later.
   EXPECT_INGOT_ERROR(ExitCode::Failed, "it is a FIFO", AtomicFile file(fifo));
+  EXPECT_INGOT_ERROR(ExitCode::Failed, "it is a link", AtomicFile file(loop));
+}
+
+TEST_F(OutputPathsTest, LinksStay) {
+  fs::create_symlink("later", folder / "link");
+  AtomicFile file(folder / "link");
+  file.write("new");
+  file.commit();
+  EXPECT_TRUE(fs::is_symlink(folder / "link"));
+  EXPECT_EQ(readFile(folder / "later"), "new");
 }
 
 TEST_F(OutputPathsTest, InputsAreNotReplaced) {

@@ -123,7 +123,10 @@ TEST_F(OptionsTest, Inspect) {
 TEST_F(OptionsTest, WrongUsage) {
   expectUsageError({}, "--data: no training data");
   expectUsageError({"--bogus"}, "--bogus: unknown option");
+  expectUsageError({"=1"}, "=1: an argument");
   expectUsageError({"file.npz"}, "file.npz: an argument");
+  expectUsageError({"--data", "d", "--steps", "1", ""},
+                   "command line: an empty argument");
   expectUsageError({"--data", "d", "--lr", "fast"},
                    "--lr: 'fast' is not a number");
   expectUsageError({"--data", "d", "--lr", "inf"}, "--lr: 'inf'");
