@@ -191,8 +191,10 @@ std::string makeMarker(const std::string &linker, const std::string &name,
 /// Removes the libraries of a trainer, and their folder unless users have put
 /// files of their own into it.
 static void removeLibraries(const std::string &folder,
+                            const std::string &marker,
                             const std::vector<LinkLine> &lines) {
   std::error_code ignored;
+  fs::remove(fs::path(folder) / fs::path(marker).filename(), ignored);
   for (const LinkLine &line : lines)
     if (line.kind == "bundle" || line.kind == "transport")
       fs::remove(fs::path(folder) / fs::path(line.path).filename(), ignored);
@@ -267,9 +269,10 @@ void ingot::linkTrainer(const LinkInput &input, const std::string &output) {
   // The libraries are moved first: a trainer that exists is complete.
   std::string libraries = output + ".libs";
   try {
-    removeLibraries(libraries, lines);
+    removeLibraries(libraries, marker, lines);
     fs::create_directories(libraries);
-    fs::copy_file(marker, fs::path(libraries) / fs::path(marker).filename());
+    fs::copy_file(marker, fs::path(libraries) / fs::path(marker).filename(),
+                  fs::copy_options::overwrite_existing);
     for (const std::string &needed : neededLibraries(executable))
       for (const LinkLine &line : lines)
         if (line.kind == "bundle" &&
@@ -291,7 +294,7 @@ void ingot::linkTrainer(const LinkInput &input, const std::string &output) {
                           fs::copy_options::skip_existing);
     fs::rename(executable, output);
   } catch (const fs::filesystem_error &error) {
-    removeLibraries(libraries, lines);
+    removeLibraries(libraries, marker, lines);
     throw failure(output, "cannot write: " + error.code().message(),
                   "check the space left and the directory's permissions");
   }
