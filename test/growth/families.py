@@ -161,7 +161,7 @@ def loss_rows(_):
     return g.model([ROWS, WIDTH], g.linear("x", WIDTH, 64), [ROWS, 64])
 
 
-# The sizes of the first of four doublings: large enough to be measured.
+# The sizes before the first doubling: large enough to be measured.
 FAMILIES = {
     chain: 500,
     sums: 500,

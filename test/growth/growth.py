@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """growth.py [FAMILY...]: how the time of ingotc grows with the size of a model, by op family (families.py).
 
-Each family is compiled at four sizes, every one twice as large as the one before. No doubling may take more than
---limit times the time. Times are user seconds of the compiler, the least of --repeats runs, so that other load on
+Each family is compiled at --doublings + 1 sizes, every one twice as large as the one before. No doubling may take
+more than --limit times the time. Times are user seconds of the compiler, the least of --repeats runs, so that other load on
 the machine matters little.
 """
 
@@ -17,7 +17,6 @@ import tempfile
 import families
 import onnx
 
-DOUBLINGS = 3
 # Below this a doubling is lost in the time to start the compiler.
 LEAST_SECONDS = 0.1
 
@@ -45,6 +44,7 @@ def main():
     parser.add_argument("families", nargs="*", default=list(names), metavar="FAMILY", help="all unless given")
     parser.add_argument("--bin", default="build/release/bin")
     parser.add_argument("--limit", type=float, default=2.5)
+    parser.add_argument("--doublings", type=int, default=3)
     parser.add_argument("--repeats", type=int, default=2)
     parser.add_argument("--timeout", type=float, default=120)
     parser.add_argument("--divide", type=int, default=1, help="sizes are divided by this: a short run")
@@ -52,13 +52,13 @@ def main():
     options = parser.parse_args()
 
     failed = 0
-    print(f"{'family':16}" + "".join(f"{f'{1 << i}x':>9}" for i in range(DOUBLINGS + 1)) + f"{'growth':>8}  first size")
+    print(f"{'family':16}" + "".join(f"{f'{1 << i}x':>9}" for i in range(sizes)) + f"{'growth':>8}  first size")
     with tempfile.TemporaryDirectory() as directory:
         for name in options.families:
             family = names[name]
             first = max(1, families.FAMILIES[family] // options.divide)
             times, failure = [], ""
-            for doubling in range(DOUBLINGS + 1):
+            for doubling in range(sizes):
                 try:
                     times.append(measure(family, first << doubling, options, pathlib.Path(directory)))
                 except subprocess.TimeoutExpired:
@@ -70,7 +70,7 @@ def main():
             growth = max((b / max(a, LEAST_SECONDS) for a, b in zip(times, times[1:])), default=0)
             is_fine = not failure and growth <= options.limit
             failed += not is_fine
-            line = f"{name:16}" + "".join(f"{t:9.2f}" for t in times).ljust(9 * (DOUBLINGS + 1)) + f"{growth:8.2f}"
+            line = f"{name:16}" + "".join(f"{t:9.2f}" for t in times).ljust(9 * sizes) + f"{growth:8.2f}"
             print(f"{line}  {first} {'' if is_fine else 'FAIL'} {failure}".rstrip(), flush=True)
     print(f"{len(options.families) - failed} of {len(options.families)} fine")
     sys.exit(1 if failed else 0)

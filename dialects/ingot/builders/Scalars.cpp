@@ -91,6 +91,43 @@ Value ScalarEmitter::compare(arith::CmpIPredicate predicate, Value a,
   return arith::CmpIOp::create(b, loc, predicate, a, other);
 }
 
+std::optional<std::pair<int64_t, int64_t>> ScalarEmitter::bounds(Value a) {
+  // An index is a short expression. Whatever is longer is not worth the time.
+  constexpr unsigned deepest = 8;
+  using Bounds = std::optional<std::pair<int64_t, int64_t>>;
+  auto find = [](auto &self, Value value, unsigned depth) -> Bounds {
+    if (auto known = knownIndex(value))
+      return {{*known, *known}};
+    if (auto argument = dyn_cast<BlockArgument>(value)) {
+      auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
+      if (!loop || argument != loop.getInductionVar())
+        return std::nullopt;
+      auto from = knownIndex(loop.getLowerBound());
+      auto to = knownIndex(loop.getUpperBound());
+      if (!from || !to || *from >= *to)
+        return std::nullopt;
+      return {{*from, *to - 1}};
+    }
+    Operation *op = value.getDefiningOp();
+    if (depth == 0 || op->getNumOperands() != 2)
+      return std::nullopt;
+    auto right = knownIndex(op->getOperand(1));
+    if (isa<arith::RemUIOp>(op) && right && *right > 0)
+      return {{0, *right - 1}};
+    Bounds left = self(self, op->getOperand(0), depth - 1);
+    if (!left || !right)
+      return std::nullopt;
+    if (isa<arith::AddIOp>(op))
+      return {{left->first + *right, left->second + *right}};
+    if (isa<arith::MulIOp>(op) && *right >= 0)
+      return {{left->first * *right, left->second * *right}};
+    if (isa<arith::DivUIOp>(op) && *right > 0 && left->first >= 0)
+      return {{left->first / *right, left->second / *right}};
+    return std::nullopt;
+  };
+  return find(find, a, deepest);
+}
+
 Value ScalarEmitter::inRange(Value a, int64_t limit) const {
   // One unsigned comparison: a negative index is a huge one.
   return compare(arith::CmpIPredicate::ult, a, index(limit));

@@ -39,6 +39,10 @@ struct ScalarEmitter {
   mlir::Value rem(mlir::Value a, int64_t b) const;
   mlir::Value compare(mlir::arith::CmpIPredicate predicate, mlir::Value a,
                       mlir::Value b) const;
+  /// Returns the least and the greatest value of an index, as far as the code
+  /// that computes it says: constants, sums, remainders, and loops of constant
+  /// bounds.
+  static std::optional<std::pair<int64_t, int64_t>> bounds(mlir::Value a);
   /// Emits 0 <= a < limit, for an index that may be negative.
   mlir::Value inRange(mlir::Value a, int64_t limit) const;
   mlir::Value logicalAnd(mlir::Value a, mlir::Value b) const;

@@ -142,7 +142,6 @@ Elements PadOp::emitElements(OpBuilder &b, Location loc, ValueRange indices,
 
 Elements ConcatOp::emitElements(OpBuilder &b, Location loc, ValueRange indices,
                                 ElementSource load) {
-  // A chain of guards from the last input back to the first.
   int64_t dim = getDim();
   SmallVector<int64_t> starts;
   int64_t end = 0;
@@ -157,18 +156,27 @@ Elements ConcatOp::emitElements(OpBuilder &b, Location loc, ValueRange indices,
     source[dim] = e.add(indices[dim], -starts[input]);
     return load(input, source);
   };
-  // A search in halves: unrolled loops concatenate hundreds of inputs.
-  auto pick = [&](auto &self, size_t first, size_t end) -> Value {
-    if (end - first == 1)
+  // Halves, so that branches are nested no deeper than the logarithm of the
+  // number of inputs: what MLIR does with branches takes time for each that
+  // they are nested in. Inputs [first, last] are left.
+  auto pick = [&](auto &self, size_t first, size_t last) -> Value {
+    if (first == last)
       return read(first);
-    size_t middle = first + (end - first) / 2;
+    size_t middle = first + (last - first + 1) / 2;
     Value isLater = e.compare(arith::CmpIPredicate::sge, indices[dim],
                               e.index(starts[middle]));
     return e.branch(
-        isLater, type, [&] { return self(self, middle, end); },
-        [&] { return self(self, first, middle); });
+        isLater, type, [&] { return self(self, middle, last); },
+        [&] { return self(self, first, middle - 1); });
   };
-  return {pick(pick, 0, starts.size())};
+  // A slice of the result reads few of the inputs, often one.
+  auto [least, greatest] =
+      ScalarEmitter::bounds(indices[dim]).value_or(std::pair(0L, end - 1));
+  auto inputAt = [&](int64_t position) -> size_t {
+    position = std::clamp<int64_t>(position, 0, std::max<int64_t>(end - 1, 0));
+    return llvm::upper_bound(starts, position) - starts.begin() - 1;
+  };
+  return {pick(pick, inputAt(least), inputAt(greatest))};
 }
 
 Elements ReverseOp::emitElements(OpBuilder &b, Location loc, ValueRange indices,
