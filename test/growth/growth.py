@@ -2,8 +2,8 @@
 """growth.py [FAMILY...]: how the time of ingotc grows with the size of a model, by op family (families.py).
 
 Each family is compiled at --doublings + 1 sizes, every one twice as large as the one before. No doubling may take
-more than --limit times the time. Times are user seconds of the compiler, the least of --repeats runs, so that other load on
-the machine matters little.
+more than --limit times the time. Times are user seconds of the compiler, the least of --repeats runs, so that other
+load on the machine matters little.
 """
 
 import argparse
@@ -52,6 +52,7 @@ def main():
     options = parser.parse_args()
 
     failed = 0
+    sizes = options.doublings + 1
     print(f"{'family':16}" + "".join(f"{f'{1 << i}x':>9}" for i in range(sizes)) + f"{'growth':>8}  first size")
     with tempfile.TemporaryDirectory() as directory:
         for name in options.families:
