@@ -125,13 +125,15 @@ def expressions(ingot):
 def names(ingot):
     """What a model calls its nodes does not reach the terminal as commands."""
     escape = "\x1b]0;title\x07\x1b[31m\x9b2J\x00"
-    nodes = [helper.make_node("Det", ["x"], ["y"], f"node{escape}")]
+    nodes = [helper.make_node("NonMaxSuppression", ["x"], ["y"], f"node{escape}")]
     model = save(ingot, nodes, [floats("x", ["n", 3, 3])], [floats("y", ["n"])])
-    result = compile_error(ingot, 3, model, "--loss", "mse", "--batch", "4", words=["Det (node?]0;title??[31m"])
+    result = compile_error(
+        ingot, 3, model, "--loss", "mse", "--batch", "4", words=["NonMaxSuppression (node?]0;title??[31m"]
+    )
     check(all(ord(c) >= 0x20 and not 0x7F <= ord(c) < 0xA0 for c in result.err if c != "\n"), f"raw: {result.err!r}")
-    nodes = [helper.make_node("Det", ["x"], ["y"], "n" * 100_000)]
+    nodes = [helper.make_node("NonMaxSuppression", ["x"], ["y"], "n" * 100_000)]
     model = save(ingot, nodes, [floats("x", ["n", 3, 3])], [floats("y", ["n"])])
-    result = compile_error(ingot, 3, model, "--loss", "mse", "--batch", "4", words=["Det (nnn"])
+    result = compile_error(ingot, 3, model, "--loss", "mse", "--batch", "4", words=["NonMaxSuppression (nnn"])
     check(len(result.err) < 4000, f"{len(result.err)} bytes of message")
 
 

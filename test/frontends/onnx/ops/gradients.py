@@ -340,9 +340,9 @@ CASES = {
     "Where": (18, "c = Greater(x, w)\n y = Where(c, x, w)", {"x": (2, 3), "w": (3,)}, {}),
     "empty": (
         18,
-        "a = ScatterND(x, i, u)\n y = CumSum(a, d)",
-        {"x": (0, 3)},
-        {"i": np.zeros((0, 1), np.int64), "u": np.zeros((0, 3)), "d": ints(1)[0]},
+        "a = ScatterND(e, i, e)\n b = CumSum(a, d)\n y = Concat <axis=0> (x, b)",
+        {"x": (2, 3)},
+        {"e": np.zeros((0, 3)), "i": np.zeros((0, 1), np.int64), "d": ints(1)[0]},
     ),
 }
 
