@@ -93,7 +93,7 @@ void OutputPaths::check() const {
       continue;
     struct stat status;
     bool exists = stat(entry.path.c_str(), &status) == 0;
-    if (entry.kind == Kind::File) {
+    if (entry.kind != Kind::Folder) {
       if (auto obstacle = describeObstacle(entry.path))
         throw usageError(entry.option,
                          "'" + entry.path + "' is " + *obstacle +
@@ -115,7 +115,7 @@ void OutputPaths::check() const {
     std::optional<Target> target = findTarget(entry.path);
     for (const auto &[other, owner] : seen) {
       // Checkpoints go on in the folder that they are resumed from.
-      bool isSame = target && target == other && entry.kind == Kind::File;
+      bool isSame = target && target == other && entry.kind != Kind::Folder;
       if (isSame && !owner->isOutput)
         throw usageError(entry.option,
                          "'" + entry.path + "' is an input, that of " +
@@ -139,7 +139,7 @@ void OutputPaths::check() const {
 
 void OutputPaths::prepare() const {
   for (const Entry &entry : entries) {
-    if (!entry.isOutput)
+    if (!entry.isOutput || entry.kind == Kind::Cache)
       continue;
     if (entry.kind == Kind::File) {
       AtomicFile probe(entry.path);

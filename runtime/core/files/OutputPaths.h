@@ -20,9 +20,9 @@ namespace ingot::runtime {
 /// the same file, through links or in other words.
 class OutputPaths {
 public:
-  /// What an output is: a file that is replaced, or a folder that files are
-  /// written into.
-  enum class Kind { File, Folder };
+  /// What an output is: a file that is replaced, a folder that files are
+  /// written into, or a file that a run can do without, which is not prepared.
+  enum class Kind { File, Folder, Cache };
 
   /// Adds a path that the program reads. `option` names it in errors, as in
   /// `--data`. If it is a folder, no output may lie in it under a name that

@@ -32,8 +32,8 @@ OutputPaths ingot::runtime::collectPaths(const Options &options,
   addFile("--export", options.exportPath);
   addFile("--predict", options.predict);
   addFile("--profile", options.profile);
-  if (options.tune != "cache")
-    addFile("--tune", options.tune);
+  if (options.isGiven("--tune") && options.tune != "cache")
+    paths.addOutput("--tune", options.tune, OutputPaths::Kind::Cache);
   for (int64_t rank = 0; rank < ranks; ++rank)
     addFile("--comm-record",
             options.commRecord.empty() ? "" : options.getRecordPath(rank));
