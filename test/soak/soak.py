@@ -29,7 +29,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "end-to-end"))
 
 import harness  # noqa: E402
-from cases.programs.checkpoints import write_dropout_model  # noqa: E402
+from cases.runs.checkpoints import write_dropout_model  # noqa: E402
 from launch import ALONE, mpirun  # noqa: E402
 
 ORDERLY = [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM]
