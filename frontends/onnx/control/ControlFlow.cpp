@@ -246,6 +246,16 @@ static FailureOr<Binding> choose(OpBuilder &b, Location loc, Value condition,
   return result;
 }
 
+void GraphImporter::bindOutputs(const onnx::NodeProto &node, Operation *last,
+                                MutableArrayRef<Binding> outputs) {
+  SmallVector<Binding *> settled;
+  for (Binding &output : outputs)
+    settled.push_back(&output);
+  settle(last, settled);
+  for (auto [name, output] : llvm::zip_equal(node.output(), outputs))
+    bind(name, std::move(output));
+}
+
 LogicalResult GraphImporter::importIf(const onnx::NodeProto &node,
                                       Location loc) {
   FailureOr<SmallVector<Binding>> inputs = bindingsOf(node, 0, loc);
@@ -306,12 +316,7 @@ LogicalResult GraphImporter::importIf(const onnx::NodeProto &node,
       return failure();
     state.current = result->value;
   }
-  SmallVector<Binding *> settled;
-  for (Binding &result : results)
-    settled.push_back(&result);
-  settle(last, settled);
-  for (auto [name, result] : llvm::zip_equal(node.output(), results))
-    bind(name, std::move(result));
+  bindOutputs(node, last, results);
   return success();
 }
 
@@ -413,12 +418,7 @@ LogicalResult GraphImporter::importLoop(const onnx::NodeProto &node,
       return failure();
     outputs.push_back({*joined, std::nullopt});
   }
-  SmallVector<Binding *> settled;
-  for (Binding &output : outputs)
-    settled.push_back(&output);
-  settle(last, settled);
-  for (auto [name, output] : llvm::zip_equal(node.output(), outputs))
-    bind(name, std::move(output));
+  bindOutputs(node, last, outputs);
   return success();
 }
 
@@ -518,12 +518,7 @@ LogicalResult GraphImporter::importScan(const onnx::NodeProto &node,
       return failure();
     outputs.push_back({*joined, std::nullopt});
   }
-  SmallVector<Binding *> settled;
-  for (Binding &output : outputs)
-    settled.push_back(&output);
-  settle(last, settled);
-  for (auto [name, output] : llvm::zip_equal(node.output(), outputs))
-    bind(name, std::move(output));
+  bindOutputs(node, last, outputs);
   return success();
 }
 

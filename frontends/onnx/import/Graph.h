@@ -95,6 +95,9 @@ private:
   /// Folds the ops after `last` (all of the function if null), and updates
   /// these values and those of states.
   void settle(mlir::Operation *last, llvm::MutableArrayRef<Binding *> bindings);
+  /// Folds the ops after `last` and gives a node's outputs these values.
+  void bindOutputs(const onnx::NodeProto &node, mlir::Operation *last,
+                   llvm::MutableArrayRef<Binding> outputs);
   /// Fails if unrolling took more ops than a compiler can handle.
   llvm::LogicalResult checkUnrolled(const onnx::NodeProto &node,
                                     mlir::Location loc);

@@ -313,22 +313,29 @@ LogicalResult importNonZero(Node &node) {
       node.constant(DenseElementsAttr::get(type, ArrayRef<int64_t>(all))));
 }
 
+/// Returns the first input and its dimension that `axis` names; without the
+/// attribute, all elements in one dimension.
+FailureOr<std::pair<Value, int64_t>> dataAlongAxis(Node &node) {
+  Value data = node.in(0);
+  if (!node.hasAttr("axis"))
+    return std::pair(node.reshape(data, {node.type(0).getNumElements()}),
+                     int64_t(0));
+  FailureOr<int64_t> axis =
+      node.normalizeAxis(node.intAttr("axis", 0), node.rank(0));
+  if (failed(axis))
+    return failure();
+  return std::pair(data, *axis);
+}
+
 LogicalResult importCompress(Node &node) {
   FailureOr<SmallVector<double>> condition =
       knownElements(node, 1, "the condition");
   if (failed(condition))
     return failure();
-  Value data = node.in(0);
-  int64_t dim = 0;
-  if (node.hasAttr("axis")) {
-    FailureOr<int64_t> axis =
-        node.normalizeAxis(node.intAttr("axis", 0), node.rank(0));
-    if (failed(axis))
-      return failure();
-    dim = *axis;
-  } else {
-    data = node.reshape(data, {node.type(0).getNumElements()});
-  }
+  FailureOr<std::pair<Value, int64_t>> along = dataAlongAxis(node);
+  if (failed(along))
+    return failure();
+  auto [data, dim] = *along;
   Shape shape(tensorType(data).getShape()), kept;
   if (static_cast<int64_t>(condition->size()) > shape[dim])
     return node.malformed("a condition of " + Twine(condition->size()) +
@@ -347,17 +354,10 @@ LogicalResult importUnique(Node &node) {
       knownElements(node, 0, "which elements are unique");
   if (failed(values))
     return failure();
-  Value data = node.in(0);
-  int64_t dim = 0;
-  if (node.hasAttr("axis")) {
-    FailureOr<int64_t> axis =
-        node.normalizeAxis(node.intAttr("axis", 0), node.rank(0));
-    if (failed(axis))
-      return failure();
-    dim = *axis;
-  } else {
-    data = node.reshape(data, {node.type(0).getNumElements()});
-  }
+  FailureOr<std::pair<Value, int64_t>> along = dataAlongAxis(node);
+  if (failed(along))
+    return failure();
+  auto [data, dim] = *along;
   Shape shape(tensorType(data).getShape());
   int64_t outer = 1, size = shape[dim], inner = 1;
   for (auto [i, length] : llvm::enumerate(shape)) {
