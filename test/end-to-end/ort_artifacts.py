@@ -59,7 +59,9 @@ class Graph:
             return helper.make_tensor_value_info(name, dtype, shape)
 
         graph = helper.make_graph(self.nodes, "g", [info(*i) for i in inputs], [info(*output)], self.initializers)
-        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+        model = helper.make_model(
+            graph, opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
+        )
         model.ir_version = 8
         onnx.checker.check_model(model)
         return onnx.shape_inference.infer_shapes(model)
@@ -165,6 +167,46 @@ def recurrent(batch=4, steps=5, features=6, hidden=8):
     return g, g.model([("x", [batch, steps, features])], ("logits", [batch, 3]))
 
 
+def gated(batch=4, steps=5, features=6, hidden=8):
+    """A GRU, and the activations and norms of language models."""
+    g = Graph(7)
+    zeros = g.constant("h0", np.zeros((1, batch, hidden), np.float32))
+    weights = [g.parameter("gru.w", 1, 3 * hidden, features), g.parameter("gru.r", 1, 3 * hidden, hidden)]
+    kept = {"hidden_size": hidden, "linear_before_reset": 1}
+    g(
+        "GRU",
+        g("Transpose", "x", perm=[1, 0, 2]),
+        *weights,
+        g.parameter("gru.b", 1, 6 * hidden),
+        "",
+        zeros,
+        outputs=2,
+        **kept,
+    )
+    x = g("Squeeze", g.nodes[-1].output[1], g.constant("front", np.array([0])))
+    microsoft = {"domain": "com.microsoft"}
+    x = g("QuickGelu", x, alpha=1.702, **microsoft)
+    x = g("FastGelu", g("MatMul", x, g.parameter("up", hidden, 12)), **microsoft)
+    x = g("Gelu", g("MatMul", x, g.parameter("down", 12, hidden)), **microsoft)
+    chosen = g.constant("chosen", np.array([[0, 3, 3, 7, 1, 2]] * batch))
+    x = g("GatherElements", x, chosen, axis=1)
+    x = g("GatherND", x, g.constant("cells", np.array([[[0], [2], [2], [5]]] * batch)), batch_dims=1)
+    g("Gemm", x, g.parameter("fc.weight", 3, 4), g.parameter("fc.bias", 3), transB=1, to="logits")
+    return g, g.model([("x", [batch, steps, features])], ("logits", [batch, 3]))
+
+
+def pools():
+    """Average pools, and dropout that drops nothing."""
+    g = Graph(8)
+    window = {"pads": [1] * 4, "strides": [1, 1], "dilations": [1, 1], "kernel_shape": [3, 3], "group": 1}
+    x = g("Conv", "x", g.parameter("c1.weight", 4, 2, 3, 3), g.parameter("c1.bias", 4), **window)
+    x = g("AveragePool", x, kernel_shape=[2, 2], strides=[2, 2], pads=[0] * 4)
+    x = g("Dropout", x, g.constant("ratio", np.float32(0)), g.constant("trains", np.array(True)), outputs=2)
+    x = g("Softmax", g("Flatten", g("AveragePool", x, kernel_shape=[2, 2], strides=[2, 2], pads=[0] * 4)), axis=1)
+    g("Gemm", x, g.parameter("fc.weight", 5, 16), g.parameter("fc.bias", 5), transB=1, to="logits")
+    return g, g.model([("x", [BATCH, 2, 8, 8])], ("logits", [BATCH, 5]))
+
+
 LOSS, OPTIM = artifacts.LossType, artifacts.OptimType
 
 # The model, its loss and optimizer; `frozen` parameters; micro-batches per step;
@@ -202,6 +244,8 @@ SETS = {
     "binary": {"model": perceptron, "loss": LOSS.BCEWithLogitsLoss, "resumed": 4},
     "absolute": {"model": perceptron, "loss": LOSS.L1Loss},
     "recurrent": {"model": recurrent, "classes": 3},
+    "gated": {"model": gated, "classes": 3},
+    "pools": {"model": pools, "classes": 5, "optimizer": OPTIM.SGD, "lr": 0.2},
     "half": {"model": half, "classes": 3, "optimizer": OPTIM.SGD},
 }
 BATCH, STEPS = 4, 8

@@ -30,6 +30,17 @@ onnx::TensorProto_DataType onnx_export::dataType(Type element) {
   return onnx::TensorProto::UNDEFINED;
 }
 
+void onnx_export::describe(onnx::ValueInfoProto &info, StringRef name,
+                           Type type) {
+  auto tensor = cast<RankedTensorType>(type);
+  info.set_name(name.str());
+  auto &proto = *info.mutable_type()->mutable_tensor_type();
+  proto.set_elem_type(dataType(tensor.getElementType()));
+  proto.mutable_shape();
+  for (int64_t size : tensor.getShape())
+    proto.mutable_shape()->add_dim()->set_dim_value(size);
+}
+
 const WriterRegistry &WriterRegistry::get() {
   static const WriterRegistry registry = [] {
     WriterRegistry table;

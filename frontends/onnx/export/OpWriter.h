@@ -117,6 +117,10 @@ void registerWindowWriters(WriterRegistry &registry);
 /// Returns ONNX's data type of an element type; UNDEFINED where there is none.
 onnx::TensorProto_DataType dataType(mlir::Type element);
 
+/// Sets name and type of a model's input or output.
+void describe(onnx::ValueInfoProto &info, llvm::StringRef name,
+              mlir::Type type);
+
 } // namespace ingot::onnx_export
 
 #endif // INGOT_FRONTENDS_ONNX_EXPORT_OPWRITER_H

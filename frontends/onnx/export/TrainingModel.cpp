@@ -16,16 +16,6 @@ namespace {
 /// Newer versions of the format are not needed.
 constexpr int kIrVersion = 10;
 
-void describe(onnx::ValueInfoProto &info, StringRef name, Type type) {
-  auto tensor = cast<RankedTensorType>(type);
-  info.set_name(name.str());
-  auto &proto = *info.mutable_type()->mutable_tensor_type();
-  proto.set_elem_type(dataType(tensor.getElementType()));
-  proto.mutable_shape();
-  for (int64_t size : tensor.getShape())
-    proto.mutable_shape()->add_dim()->set_dim_value(size);
-}
-
 class TrainingModelWriter {
 public:
   explicit TrainingModelWriter(ModuleOp module) : module(module) {}

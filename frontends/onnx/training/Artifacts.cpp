@@ -130,6 +130,11 @@ static void addForwardOperands(onnx::GraphProto &graph) {
         if (lstm)
           node.add_input(i < lstm->input_size() ? lstm->input(i) : "");
     }
+    // The importer differentiates the forward op again, so that it neither
+    // computes nor reads what the forward node keeps of each step.
+    int unread = op == "LSTMGrad" ? 2 : op == "GRUGrad" ? 1 : 0;
+    for (int i = 7; i < std::min(7 + unread, node.input_size()); ++i)
+      node.set_input(i, "");
   }
 }
 
@@ -324,11 +329,12 @@ onnx_import::readEvaluationGraph(Location file, onnx::ModelProto &model,
   onnx::ValueInfoProto lossInfo = graph.output(0);
   graph.clear_output();
   for (const std::string &name : result.predictions) {
+    // ONNX infers no types across operators of other domains.
     auto type = types.find(name);
     if (type == types.end())
-      return emitUserError(
-          file, "the type of '" + name + "' cannot be inferred", kAgain);
-    *graph.add_output() = type->second;
+      graph.add_output()->set_name(name);
+    else
+      *graph.add_output() = type->second;
   }
   if (computesLoss)
     *graph.add_output() = lossInfo;

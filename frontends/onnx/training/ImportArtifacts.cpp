@@ -5,6 +5,7 @@
 #include "dialects/ingot/ir/Imported.h"
 #include "dialects/ingot/support/Remarks.h"
 #include "frontends/onnx/export/Export.h"
+#include "frontends/onnx/export/OpWriter.h"
 #include "frontends/onnx/import/Graph.h"
 #include "frontends/onnx/import/Parameters.h"
 #include "frontends/onnx/model/ModelFile.h"
@@ -40,6 +41,7 @@ private:
   FailureOr<llvm::StringMap<Role>> classify(const onnx::ModelProto &graph);
   LogicalResult addMoments(const CheckpointGroup &group);
   LogicalResult restoreOptimizer();
+  void describeOutputs();
   void report();
 
   std::string path;
@@ -54,7 +56,9 @@ private:
   /// Empty, with no loss, if there is no evaluation model.
   onnx::ModelProto evaluationModel;
   EvaluationGraph evaluation;
-  std::string serialized;
+  /// What the trainer's --export fills in; without nodes if there is nothing to
+  /// predict.
+  onnx::ModelProto exported;
   ImportedModel result;
 };
 } // namespace
@@ -105,11 +109,17 @@ LogicalResult ArtifactsImporter::readEvaluation() {
   if (failed(read) || failed(storeRaw(where, evaluationModel)))
     return failure();
   evaluation = std::move(*read);
-  onnx::ModelProto exported = evaluationModel;
   if (!evaluation.predictions.empty()) {
+    exported = evaluationModel;
     keepPredictions(evaluation, exported);
-    serialized = serializeForExport(exported);
   }
+  // A valid model states the types of its outputs; the importer infers them.
+  for (onnx::ValueInfoProto &output :
+       *evaluationModel.mutable_graph()->mutable_output())
+    if (!output.has_type())
+      onnx_export::describe(
+          output, output.name(),
+          RankedTensorType::get({}, Float32Type::get(context)));
   return prepareModel(where, evaluationModel);
 }
 
@@ -219,11 +229,10 @@ LogicalResult ArtifactsImporter::readInformation() {
   FailureOr<TrainingInfo> info = readTrainingInfo(file, model);
   if (failed(info))
     return failure();
-  onnx::ModelProto exported = model;
+  exported = model;
   exported.clear_training_info();
   if (failed(storeRaw(file, exported)))
     return failure();
-  serialized = serializeForExport(exported);
   model = std::move(info->step);
   training = std::move(info->training);
   optimizer = std::move(info->optimizer);
@@ -231,6 +240,19 @@ LogicalResult ArtifactsImporter::readInformation() {
   evaluation = std::move(info->evaluation);
   evaluationModel = std::move(info->evaluationModel);
   return prepareModel(file, evaluationModel);
+}
+
+/// Gives the exported model's outputs the types that the import found, where
+/// ONNX could infer none.
+void ArtifactsImporter::describeOutputs() {
+  for (onnx::ValueInfoProto &output :
+       *exported.mutable_graph()->mutable_output())
+    for (func::FuncOp function : result.module->getOps<func::FuncOp>())
+      for (auto [i, type] : llvm::enumerate(function.getResultTypes())) {
+        auto name = function.getResultAttrOfType<StringAttr>(i, kNameAttr);
+        if (name && name == output.name() && !output.has_type())
+          onnx_export::describe(output, output.name(), type);
+      }
 }
 
 FailureOr<ImportedModel> ArtifactsImporter::run() {
@@ -267,6 +289,7 @@ FailureOr<ImportedModel> ArtifactsImporter::run() {
     if (failed(forward.run()))
       return failure();
     states.insert_range(forward.getStates().keys());
+    describeOutputs();
   }
   if (failed(restoreOptimizer()))
     return failure();
@@ -282,11 +305,12 @@ FailureOr<ImportedModel> ArtifactsImporter::run() {
     module->setAttr(kGivenOptimizerAttr, given.getDictionary(context));
   }
   report();
-  if (serialized.empty())
+  if (exported.graph().node_size() == 0)
     result.exportTemplate.obstacle =
         "no eval_model.onnx beside the training model has outputs to predict";
   else
-    result.exportTemplate = makeExportTemplate(serialized, states);
+    result.exportTemplate =
+        makeExportTemplate(serializeForExport(exported), states);
   return std::move(result);
 }
 

@@ -18,6 +18,9 @@ FLAGS = {
     "binary": ["--batch", "4"],
     "absolute": ["--batch", "4"],
     "half": [],
+    "recurrent": [],
+    "gated": [],
+    "pools": [],
 }
 
 # Half precision is compared with the same model in single precision.
