@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Exports a PyTorch module to an ONNX file that is safe to train from.
+"""Exports a PyTorch module to an ONNX file that is safe to train from, and brings
+trained weights home.
 
     import ingot_torch
-    ingot_torch.export_for_training(model, (images,), "model.onnx")
+    ingot_torch.export(model, (images,), path="model.onnx")
+    ingot_torch.export(bert, kwargs={"input_ids": ids, "attention_mask": mask}, path="bert.onnx")
+    ingot_torch.load_trained(model, "trained.safetensors")
 
 PyTorch's exporter on default settings is made for inference: it merges weights
 of equal value, folds batch norm into convolutions, renames transposed weights
-and drops dropout. export_for_training asks for none of that, and then checks
-the file: every parameter is there under its own name with its value, batch
-norm and dropout are still there, and onnxruntime computes what the module does.
+and drops dropout. export asks for none of that, and then checks the file: every
+parameter is there under its own name with its value, batch norm and dropout are
+still there, onnxruntime computes what the module does, for its weights and for
+others, and the module's gradients are the derivatives of what it computes.
 
 Needs torch and onnxscript; the outputs are compared only where onnxruntime is
 installed. docs/guide/exporting-from-pytorch.md tells of the traps one by one.
@@ -16,7 +20,10 @@ installed. docs/guide/exporting-from-pytorch.md tells of the traps one by one.
 
 import copy
 import inspect
+import os
 import pathlib
+import re
+import tempfile
 import warnings
 
 import numpy as np
@@ -25,11 +32,14 @@ import onnx.external_data_helper
 import onnx.numpy_helper
 import torch
 from torch import nn
+from torch.utils import _pytree as pytree
 
-__all__ = ["ExportError", "export_for_training"]
+__all__ = ["ExportError", "LoadError", "export", "export_for_training", "load_trained"]
 
 # protobuf's limit on a file is 2 GiB; above this the weights go beside it.
 EMBED_LIMIT = 1 << 30
+# Gradients are checked in double precision, on a copy of the module.
+GRADIENT_LIMIT = 1 << 28
 BATCH_NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)
 DROPOUTS = (nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d)
 
@@ -41,11 +51,26 @@ class ExportError(RuntimeError):
         super().__init__(f"{what}\nhint: {hint}")
 
 
+class LoadError(ExportError):
+    """The trained weights are not those of the module."""
+
+
+def export(module, args=(), kwargs=None, path="model.onnx", **options):
+    """Writes `module` to `path` and checks the file, as export_for_training does.
+
+    args, kwargs    what forward is called with; tensors have two samples or more
+                    in the first dimension, and what is no tensor is fixed in the
+                    file
+    """
+    return export_for_training(module, args, path, example_kwargs=kwargs, **options)
+
+
 def export_for_training(
     module,
     example_inputs,
     path,
     *,
+    example_kwargs=None,
     batch="batch",
     input_names=None,
     output_names=None,
@@ -53,64 +78,145 @@ def export_for_training(
     opset_version=18,
     tolerance=1e-4,
     skip_dropouts=False,
+    check_gradients=True,
 ):
     """Writes `module` to `path` and checks the file; raises ExportError.
 
     example_inputs  tensors, two samples or more in the first dimension of each
+    example_kwargs  arguments by name: tensors as above, and constants
     batch           name of that dimension in the file, bound by ingotc --batch;
                     None keeps the examples' size
     input_names     default: the names of forward's arguments
-    output_names    default: output, or output_0, output_1, ...
+    output_names    default: output, or output_0, output_1, ...; the names of a
+                    dictionary's or dataclass's entries
     external_data   weights in PATH.data beside the file (default: from 1 GiB)
     tolerance       how far onnxruntime's outputs may be from the module's
     skip_dropouts   True leaves out the nn.Dropout modules that forward does not
                     call, as those of attention in Hugging Face models; a list
                     names the ones that may be left out
+    check_gradients False accepts a module whose gradients are not the
+                    derivatives of what it computes (detach, autograd.Function)
 
     The module is left as it was. Returns the path.
     """
     path = pathlib.Path(path)
     inputs = tuple(example_inputs) if isinstance(example_inputs, (tuple, list)) else (example_inputs,)
-    names = list(input_names or _argument_names(module, len(inputs)))
-    _check_examples(inputs, names, batch)
+    example_kwargs = dict(example_kwargs or {})
+    positional = _argument_names(module, len(inputs)) if not input_names or example_kwargs else None
+    tensors = [*inputs, *(value for value in example_kwargs.values() if isinstance(value, torch.Tensor))]
+    taken = [name for name, value in example_kwargs.items() if isinstance(value, torch.Tensor)]
+    names = list(input_names or [*positional, *taken])
+    if len(names) != len(tensors):
+        raise ExportError(f"{len(names)} input_names for {len(tensors)} tensors", "name each of them, in their order")
+    _check_examples(tensors, names, batch)
+    _check_constants(example_kwargs)
 
     model = _as_exported(module)
     with torch.no_grad():
-        outputs, idle = _evaluate(model, inputs)
-        outputs = _flatten(outputs)
+        outputs, idle = _evaluate(model, inputs, example_kwargs)
+        results = _flatten(outputs)
     _check_dropouts(model, idle, skip_dropouts)
-    if output_names is None:
-        output_names = ["output"] if len(outputs) == 1 else [f"output_{i}" for i in range(len(outputs))]
-    shapes = None
-    if batch is not None:
-        shapes = tuple({0: torch.export.Dim(batch)} for _ in inputs)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            program = torch.onnx.export(
-                model,
-                inputs,
-                dynamo=True,
-                optimize=False,
-                dynamic_shapes=shapes,
-                input_names=names,
-                output_names=list(output_names),
-                opset_version=opset_version,
-                verbose=False,
-            )
-        except Exception as error:
-            raise ExportError(
-                f"torch.onnx.export cannot export the module: {_first_line(error)}",
-                "torch.export.export(module, inputs) shows where; the exporter takes no Python control flow on values",
-            ) from error
-    proto = program.model_proto
-    _strip_traces(proto)
-    _check_parameters(model, proto)
-    _check_operators(model, proto)
-    _check_batch(proto, names, batch)
-    _check_outputs(proto, names, inputs, outputs, tolerance)
-    _save(proto, path, external_data)
+    output_names = list(output_names or results)
+    outputs = list(results.values())
+    with tempfile.TemporaryDirectory(dir=path.absolute().parent, prefix=f".{path.name}-") as folder:
+        # The exporter can write more than protobuf can hold.
+        written = pathlib.Path(folder) / path.name
+        shapes = _dynamic_shapes(inputs, example_kwargs, positional, batch)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                program = torch.onnx.export(
+                    model,
+                    inputs,
+                    kwargs=example_kwargs,
+                    dynamo=True,
+                    optimize=False,
+                    dynamic_shapes=shapes,
+                    input_names=names,
+                    output_names=output_names,
+                    opset_version=opset_version,
+                    verbose=False,
+                )
+            except Exception as error:
+                raise ExportError(
+                    f"torch.onnx.export cannot export the module: {_first_line(error)}",
+                    "torch.export.export(module, inputs) shows where; "
+                    "the exporter takes no Python control flow on values",
+                ) from error
+            program.save(written, external_data=True)
+        del program
+        proto = onnx.load(written, load_external_data=False)
+        _strip_traces(proto)
+        _name_batch(proto, names, batch)
+        _check_parameters(model, proto, folder)
+        _check_operators(model, proto)
+        _check_batch(proto, names, batch)
+        _check_outputs(proto, folder, model, inputs, example_kwargs, names, tensors, outputs, tolerance)
+        if check_gradients:
+            _check_gradients(model, inputs, example_kwargs)
+        _save(proto, written, path, external_data)
     return path
+
+
+def load_trained(module, path):
+    """Copies trained weights into `module`, by name; raises LoadError.
+
+    path  what a trainer wrote with --export: a .safetensors or an .onnx file, or
+          a checkpoint's
+
+    Every parameter of the module must be in the file, with its shape; so must
+    running statistics where the file has any. Tied parameters are looked up
+    under each of their names. Nothing is changed unless everything fits.
+    Returns the module.
+    """
+    path = pathlib.Path(path)
+    values = _read_trained(path)
+    entries = {}
+    for name, tensor in [*module.named_parameters(remove_duplicate=False), *module.named_buffers()]:
+        entries.setdefault(id(tensor), (tensor, []))[1].append(name)
+    parameters = {id(parameter) for parameter in module.parameters()}
+    found, missing = [], []
+    for tensor, names in entries.values():
+        value = next((values[name] for name in names if name in values), None)
+        if value is None:
+            if id(tensor) in parameters:
+                missing.append(names[0])
+            continue
+        if tuple(value.shape) != tuple(tensor.shape):
+            raise LoadError(
+                f"{path}: {names[0]} has shape {list(value.shape)} instead of {list(tensor.shape)}",
+                "give the module that was exported, with the same configuration",
+            )
+        found.append((tensor, value))
+    if missing:
+        more = f" and {len(missing) - 4} more" if len(missing) > 4 else ""
+        raise LoadError(
+            f"{path}: has no {', '.join(missing[:4])}{more}",
+            "give the file of the model that this module was exported to",
+        )
+    with torch.no_grad():
+        for tensor, value in found:
+            tensor.copy_(torch.from_numpy(np.array(value)))
+    return module
+
+
+def _read_trained(path):
+    """The tensors of a file by name."""
+    try:
+        if path.suffix == ".onnx":
+            graph = onnx.load(path).graph
+            return {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in graph.initializer}
+        import safetensors.torch
+
+        tensors = safetensors.torch.load_file(path)
+        # numpy knows no bfloat16.
+        return {n: (t.float() if t.dtype == torch.bfloat16 else t).numpy() for n, t in tensors.items()}
+    except ImportError:
+        raise
+    except Exception as error:
+        raise LoadError(
+            f"{path}: cannot be read: {_first_line(error)}", "give a file that a trainer wrote with --export"
+        ) from error
 
 
 def _argument_names(module, count):
@@ -124,8 +230,8 @@ def _argument_names(module, count):
     return names
 
 
-def _check_examples(inputs, names, batch):
-    for tensor, name in zip(inputs, names):
+def _check_examples(tensors, names, batch):
+    for tensor, name in zip(tensors, names):
         if not isinstance(tensor, torch.Tensor):
             raise ExportError(f"the example for {name} is no tensor", "wrap the module so that it takes tensors only")
         # The exporter takes a dimension of size one for a constant.
@@ -134,6 +240,28 @@ def _check_examples(inputs, names, batch):
                 f"the example for {name} has fewer than two samples",
                 "give two or more: the exporter takes a batch of one for a constant",
             )
+
+
+def _check_constants(kwargs):
+    for name, value in kwargs.items():
+        if not isinstance(value, (torch.Tensor, bool, int, float, str, type(None))):
+            raise ExportError(
+                f"the argument {name} is {type(value).__name__}",
+                "wrap the module so that it takes tensors, and constants such as numbers and strings",
+            )
+
+
+def _dynamic_shapes(inputs, kwargs, positional, batch):
+    """The batch as a dimension of every tensor, in the form that the exporter takes."""
+    if batch is None:
+        return None
+
+    def of(value):
+        return {0: torch.export.Dim(batch)} if isinstance(value, torch.Tensor) else None
+
+    if not kwargs:
+        return tuple(of(value) for value in inputs)
+    return {name: of(value) for name, value in [*zip(positional, inputs), *kwargs.items()]}
 
 
 def _as_exported(module):
@@ -149,13 +277,13 @@ def _as_exported(module):
     return model
 
 
-def _evaluate(model, inputs):
+def _evaluate(model, inputs, kwargs):
     """The outputs, and the names of the dropouts that forward does not call."""
     model = copy.deepcopy(model).eval()
     idle = {name for name, part in model.named_modules() if isinstance(part, DROPOUTS) and part.p > 0}
     for name in sorted(idle):
         model.get_submodule(name).register_forward_hook(lambda *_, name=name: idle.discard(name))
-    outputs = model(*inputs)
+    outputs = model(*inputs, **kwargs)
     return outputs, sorted(idle)
 
 
@@ -189,14 +317,23 @@ def _first_line(error):
 
 
 def _flatten(outputs):
+    """The tensors that forward returns, by name; entries that are None are left out."""
     if isinstance(outputs, torch.Tensor):
-        return [outputs]
-    if not isinstance(outputs, (tuple, list)) or not all(isinstance(o, torch.Tensor) for o in outputs):
-        raise ExportError(
-            f"forward returns {type(outputs).__name__}",
-            "wrap the module so that it returns a tensor or a tuple of them",
-        )
-    return list(outputs)
+        return {"output": outputs}
+    is_listed = isinstance(outputs, (tuple, list)) and not hasattr(outputs, "_fields")
+    results = {}
+    for keys, value in pytree.tree_flatten_with_path(outputs)[0]:
+        if value is None:
+            continue
+        parts = [str(getattr(key, "key", getattr(key, "idx", getattr(key, "name", "")))) for key in keys]
+        if not isinstance(value, torch.Tensor):
+            where = f" in {'.'.join(parts)}" if parts else ""
+            raise ExportError(
+                f"forward returns {type(value).__name__}{where}",
+                "wrap the module so that it returns a tensor, or a tuple or dictionary of them",
+            )
+        results["_".join((["output"] if is_listed else []) + parts)] = value
+    return {"output": results.popitem()[1]} if is_listed and len(results) == 1 else results
 
 
 def _strip_traces(proto):
@@ -207,7 +344,27 @@ def _strip_traces(proto):
                 node.metadata_props.remove(entry)
 
 
-def _check_parameters(model, proto):
+def _name_batch(proto, names, batch):
+    """The exporter forgets the dimension's name where an argument is a constant."""
+    symbols = {
+        value.type.tensor_type.shape.dim[0].dim_param
+        for value in proto.graph.input
+        if value.name in names and value.type.tensor_type.shape.dim
+    } - {"", batch}
+    if batch is None or len(symbols) != 1:
+        return
+    symbol = re.compile(rf"\b{re.escape(symbols.pop())}\b")
+    for value in [*proto.graph.input, *proto.graph.output, *proto.graph.value_info]:
+        for dimension in value.type.tensor_type.shape.dim:
+            if dimension.dim_param:
+                dimension.dim_param = symbol.sub(batch, dimension.dim_param)
+
+
+def _value(tensor, folder):
+    return onnx.numpy_helper.to_array(tensor, base_dir=str(folder))
+
+
+def _check_parameters(model, proto, folder):
     """Each parameter is an initializer of one of its names, with its value."""
     initializers = {t.name: t for t in proto.graph.initializer}
     aliases = {}
@@ -226,7 +383,7 @@ def _check_parameters(model, proto):
                 f"{' and '.join(found)} are one parameter in the module but several in the file",
                 "use the shared tensor through one module",
             )
-        value = onnx.numpy_helper.to_array(initializers[found[0]])
+        value = _value(initializers[found[0]], folder)
         want = parameter.detach()
         if value.shape != tuple(want.shape) or not np.array_equal(
             value.astype(np.float64), want.to(torch.float64).numpy(), equal_nan=True
@@ -267,7 +424,18 @@ def _check_batch(proto, names, batch):
             )
 
 
-def _check_outputs(proto, names, inputs, outputs, tolerance):
+def _move(model):
+    """Moves every parameter a little, so that the outputs depend on each of them."""
+    source = torch.Generator().manual_seed(0)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.is_floating_point() and parameter.numel():
+                noise = torch.randn(parameter.shape, generator=source).to(parameter.dtype)
+                parameter += 0.05 * noise * parameter.float().square().mean().sqrt().clamp(min=0.02).to(parameter.dtype)
+
+
+def _check_outputs(proto, folder, model, inputs, kwargs, names, tensors, outputs, tolerance):
+    """onnxruntime computes what the module does, for its parameters and for others."""
     try:
         import onnxruntime
     except ImportError:
@@ -280,33 +448,138 @@ def _check_outputs(proto, names, inputs, outputs, tolerance):
             # Without its third input Dropout passes its input on.
             if node.op_type == "Dropout" and len(node.input) > 2:
                 del node.input[2:]
+    # An initializer that is an input as well can be given another value.
+    moved = copy.deepcopy(model).eval()
+    _move(moved)
+    present = {tensor.name: tensor for tensor in still.graph.initializer}
+    others = {}
+    for name, parameter in moved.named_parameters(remove_duplicate=False):
+        if name in present and parameter.dtype != torch.bfloat16:
+            tensor = present[name]
+            others[name] = parameter.detach().numpy()
+            value = onnx.helper.make_tensor_value_info(name, tensor.data_type, list(tensor.dims))
+            still.graph.input.append(value)
     options = onnxruntime.SessionOptions()
     # Its warnings are about constants that it folds, not about the file.
     options.log_severity_level = 3
+    feeds = {name: tensor.detach().cpu().numpy() for name, tensor in zip(names, tensors)}
     try:
-        session = onnxruntime.InferenceSession(still.SerializeToString(), options, providers=["CPUExecutionProvider"])
+        file = os.path.join(folder, "compared.onnx")
+        onnx.save(still, file)
+        session = onnxruntime.InferenceSession(file, options, providers=["CPUExecutionProvider"])
         taken = {value.name for value in session.get_inputs()}
-        feeds = {name: tensor.detach().cpu().numpy() for name, tensor in zip(names, inputs) if name in taken}
+        feeds = {name: array for name, array in feeds.items() if name in taken}
         results = session.run(None, feeds)
+        again = session.run(None, {**feeds, **others})
     except Exception as error:
         raise ExportError(
             f"onnxruntime cannot run the file: {_first_line(error)}",
             "try another opset_version, or the newest onnxruntime",
         ) from error
+    finally:
+        os.unlink(file)
+    with torch.no_grad():
+        wanted = list(_flatten(moved(*inputs, **kwargs)).values())
     for value, got, want in zip(session.get_outputs(), results, outputs):
-        want = want.detach().cpu().numpy()
-        if got.shape != want.shape or not np.allclose(got, want, rtol=tolerance, atol=tolerance, equal_nan=True):
+        if not _agree(got, want, tolerance):
             raise ExportError(
                 f"{value.name} of the file is not the module's output",
                 "is forward a function of its inputs alone? random numbers and Python state are frozen at export",
             )
+    for value, got, want in zip(session.get_outputs(), again, wanted):
+        # Choices by value, such as those of an argmax, may change with the last bit.
+        if want.is_floating_point() and not _agree(got, want, 10 * tolerance):
+            raise ExportError(
+                f"{value.name} of the file does not follow the module's parameters",
+                "forward computes with copies of parameters that the file keeps as constants: "
+                "use the parameters themselves",
+            )
 
 
-def _save(proto, path, external_data):
-    size = proto.ByteSize()
-    data = pathlib.Path(str(path) + ".data")
-    if external_data or (external_data is None and size > EMBED_LIMIT):
-        # onnx appends to the file that is there.
+def _agree(got, want, tolerance):
+    want = want.detach().cpu().float().numpy() if want.dtype == torch.bfloat16 else want.detach().cpu().numpy()
+    scale = max(1.0, float(np.abs(want[np.isfinite(want)]).max(initial=0))) if want.dtype.kind == "f" else 1.0
+    return got.shape == want.shape and np.allclose(
+        got.astype(want.dtype), want, rtol=tolerance, atol=tolerance * scale, equal_nan=True
+    )
+
+
+def _check_gradients(model, inputs, kwargs):
+    """The module's gradients are the derivatives of its outputs.
+
+    The file has no detach and no backward pass of its own: a trainer's gradients
+    are the derivatives. They are compared with central differences in double
+    precision, along a direction that moves all parameters at once, and where that
+    fails along one for each.
+    """
+    trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    if not trained or sum(parameter.numel() for parameter in trained) > GRADIENT_LIMIT:
+        return
+
+    def wide(value):
+        is_float = isinstance(value, torch.Tensor) and value.is_floating_point()
+        return value.detach().double() if is_float else value
+
+    source = torch.Generator().manual_seed(1)
+    try:
+        double = copy.deepcopy(model).eval().double()
+        inputs, kwargs = tuple(map(wide, inputs)), {name: wide(value) for name, value in kwargs.items()}
+        weights = []
+
+        def total():
+            values = [v for v in _flatten(double(*inputs, **kwargs)).values() if v.is_floating_point()]
+            while len(weights) < len(values):
+                weights.append(torch.randn(values[len(weights)].shape, generator=source, dtype=torch.float64))
+            return sum(((v * w).sum() for v, w in zip(values, weights)), torch.zeros(()))
+
+        named = [(name, p) for name, p in double.named_parameters() if p.requires_grad and p.is_floating_point()]
+        with torch.enable_grad():
+            result = total()
+        if result.dtype != torch.float64 or not torch.isfinite(result):
+            return
+        gradients = [None] * len(named)
+        if result.requires_grad:
+            gradients = torch.autograd.grad(result, [p for _, p in named], allow_unused=True)
+    except Exception:
+        # Modules that insist on single precision are not checked.
+        return
+    directions = [torch.randn(p.shape, generator=source, dtype=p.dtype) for _, p in named]
+
+    def differs(chosen):
+        step = 1e-6
+        sides = []
+        with torch.no_grad():
+            for sign in (1, -2):
+                for i in chosen:
+                    named[i][1].add_(directions[i], alpha=sign * step)
+                sides.append(float(total()))
+            for i in chosen:
+                named[i][1].add_(directions[i], alpha=step)
+        difference = (sides[0] - sides[1]) / (2 * step)
+        parts = [float((gradients[i] * directions[i]).sum()) for i in chosen if gradients[i] is not None]
+        scale = max(abs(difference), sum(map(abs, parts)), 1e-4 * abs(float(result.detach())), 1e-6)
+        return abs(sum(parts) - difference) > 1e-2 * scale
+
+    if not differs(range(len(named))):
+        return
+    wrong = [name for i, (name, _) in enumerate(named) if differs([i])]
+    if wrong:
+        more = f" and {len(wrong) - 4} more" if len(wrong) > 4 else ""
+        raise ExportError(
+            f"the gradients of {', '.join(wrong[:4])}{more} are not the derivatives of the module's outputs",
+            "the file cannot hold detach, no_grad or a backward pass of your own, and would train otherwise: "
+            "freeze what is to stay (requires_grad_(False)), or accept it with check_gradients=False",
+        )
+
+
+def _save(proto, written, path, external_data):
+    """Moves the file to its place, with its weights in it or beside it."""
+    data = pathlib.Path(str(written) + ".data")
+    size = data.stat().st_size if data.exists() else 0
+    if not (external_data or (external_data is None and size > EMBED_LIMIT)):
+        onnx.external_data_helper.load_external_data_for_model(proto, str(written.parent))
         data.unlink(missing_ok=True)
-        onnx.external_data_helper.convert_model_to_external_data(proto, location=data.name, size_threshold=1024)
-    onnx.save(proto, path)
+    onnx.save(proto, written)
+    if data.exists():
+        os.replace(data, str(path) + ".data")
+    os.replace(written, path)

@@ -29,6 +29,9 @@ struct Options {
   llvm::cl::opt<std::string> freeze{"freeze", llvm::cl::cat(category),
                                     llvm::cl::value_desc("REGEX"),
                                     llvm::cl::desc("parameters that are not")};
+  llvm::cl::opt<bool> untie{
+      "untie", llvm::cl::cat(category),
+      llvm::cl::desc("split parameters that the exporter merged")};
   llvm::cl::opt<std::string> checkpoint{
       "checkpoint", llvm::cl::cat(category), llvm::cl::value_desc("FILE"),
       llvm::cl::desc("checkpoint of ONNX Runtime training")};
@@ -55,6 +58,7 @@ ingot::readOnnxInput(StringRef path, const DialectRegistry &registry) {
     import.batch = options->batch;
   import.trainable = options->trainable;
   import.freeze = options->freeze;
+  import.untie = options->untie;
   import.checkpoint = options->checkpoint;
   import.optimizerModel = options->optimizerModel;
 

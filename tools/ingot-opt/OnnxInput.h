@@ -15,8 +15,8 @@
 
 namespace ingot {
 
-/// Registers the importer's options (--batch, --dim, --trainable, --freeze);
-/// call before the command line is parsed.
+/// Registers the importer's options (--batch, --dim, --trainable, --freeze,
+/// --untie); call before the command line is parsed.
 void registerOnnxInputOptions();
 
 /// Imports the model at `path`, as bytecode; null after an error is printed.

@@ -131,6 +131,9 @@ std::optional<CompilerOptions> ingot::parseCompilerOptions(int argc,
                  "parameters to train (regular expression)");
   app.add_option("--freeze", options.import.freeze,
                  "parameters not to train (regular expression)");
+  app.add_flag("--untie", options.import.untie,
+               "split parameters that PyTorch's exporter merged because they "
+               "started equal");
   for (PipelineOption *option : options.pipeline->all)
     addPipelineOption(app, option);
   app.add_flag("--allow-unmatched", options.allowUnmatched,
@@ -258,6 +261,8 @@ std::string ingot::printPipeline(const CompilerOptions &options) {
     words.push_back("--trainable=" + import.trainable);
   if (!import.freeze.empty())
     words.push_back("--freeze=" + import.freeze);
+  if (import.untie)
+    words.push_back("--untie");
   words.push_back((options.emit == "onnx"   ? "--ingot-standard="
                    : options.emit == "mlir" ? "--ingot-graph="
                                             : "--ingot-steps=") +

@@ -3,6 +3,7 @@
 #include "frontends/onnx/import/Copies.h"
 #include "dialects/ingot/support/Remarks.h"
 #include "frontends/onnx/import/Node.h"
+#include "frontends/onnx/import/Parameters.h"
 #include "frontends/onnx/model/Tensors.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
@@ -61,4 +62,32 @@ void onnx_import::separateCopies(Location file, onnx::ModelProto &model) {
   // The exporter had merged these, because they started equal.
   remark::passed(file, remarkOptions("import-onnx", "SeparatedInitializers"))
       << remark::metric("names", llvm::join(separated, ", "));
+}
+
+void onnx_import::splitMerged(Location file, onnx::ModelProto &model) {
+  onnx::GraphProto &graph = *model.mutable_graph();
+  LostParameters lost = findLostParameters(graph, readMetadata(graph));
+  llvm::StringMap<int> places;
+  for (auto [i, tensor] : llvm::enumerate(graph.initializer()))
+    places[tensor.name()] = static_cast<int>(i);
+  SmallVector<std::string> split;
+  for (const MergedUse &use : lost.merged) {
+    auto standIn = places.find(use.standIn);
+    if (standIn == places.end())
+      continue;
+    if (places.try_emplace(use.parameter, graph.initializer_size()).second) {
+      onnx::TensorProto copy = graph.initializer(standIn->second);
+      copy.set_name(use.parameter);
+      *graph.add_initializer() = std::move(copy);
+      split.push_back(use.parameter);
+    }
+    graph.mutable_node(use.node)->set_input(use.input, use.parameter);
+  }
+  if (split.empty())
+    remark::missed(file, remarkOptions("import-onnx", "SplitParameters"))
+        << remark::reason("the exporter's metadata names no parameter that was "
+                          "merged with another");
+  else
+    remark::passed(file, remarkOptions("import-onnx", "SplitParameters"))
+        << remark::metric("names", llvm::join(split, ", "));
 }

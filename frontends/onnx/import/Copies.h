@@ -20,6 +20,11 @@ namespace ingot::onnx_import {
 /// shared.
 void separateCopies(mlir::Location file, onnx::ModelProto &model);
 
+/// Gives each parameter that PyTorch's optimizing exporter merged with another
+/// its own initializer again, with the value that they share. The exporter's
+/// metadata tells which they were; a remark says so if it names none.
+void splitMerged(mlir::Location file, onnx::ModelProto &model);
+
 } // namespace ingot::onnx_import
 
 #endif // INGOT_FRONTENDS_ONNX_IMPORT_COPIES_H

@@ -71,6 +71,8 @@ static FailureOr<ImportedModel> importVariant(StringRef path,
   if (failed(storeRaw(file, model)))
     return failure();
   separateCopies(file, model);
+  if (options.untie)
+    splitMerged(file, model);
   std::string serialized = serializeForExport(model);
   if (failed(prepareModel(file, model)))
     return failure();

@@ -30,6 +30,8 @@ struct ImportOptions {
   /// the model decides. `freeze` wins. A frozen running statistic makes its
   /// batch norm use it instead of updating it.
   std::string trainable, freeze;
+  /// Splits the parameters that the exporter merged with others.
+  bool untie = false;
   /// Files that ONNX Runtime training generates beside its training model: the
   /// parameters, and the optimizer. Empty for a model of another kind.
   std::string checkpoint, optimizerModel;

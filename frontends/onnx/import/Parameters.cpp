@@ -209,44 +209,65 @@ static bool isFoldedBatchNorm(const onnx::NodeProto &node) {
          StringRef(node.input(1)).starts_with("onnx::Conv_");
 }
 
-void onnx_import::warnOfExport(Location file, const onnx::GraphProto &graph,
-                               const ExporterMetadata &metadata) {
+/// Returns the parameters of the program that a node quotes and the file lacks,
+/// in the order in which the node quotes them.
+static SmallVector<StringRef> findLost(StringRef quoted,
+                                       const ExporterMetadata &metadata,
+                                       const llvm::StringSet<> &present) {
+  SmallVector<std::pair<size_t, StringRef>> lost;
+  for (const auto &[name, target] : metadata.parameters)
+    if (!present.contains(target) && mentions(quoted, name))
+      lost.emplace_back(quoted.find("%" + name), target);
+  llvm::sort(lost);
+  return SmallVector<StringRef>(llvm::make_second_range(lost));
+}
+
+LostParameters
+onnx_import::findLostParameters(const onnx::GraphProto &graph,
+                                const ExporterMetadata &metadata) {
   llvm::StringSet<> present;
   for (const onnx::TensorProto &tensor : graph.initializer())
     present.insert(tensor.name());
-
-  SmallVector<std::string> folded;
-  // Finds parameters that the program used and the file lacks, with their
-  // replacements.
-  SmallVector<std::pair<std::string, std::string>> merged;
-  SmallVector<std::string> anonymous;
+  LostParameters result;
   llvm::StringSet<> seen;
-  for (const onnx::NodeProto &node : graph.node()) {
-    if (isFoldedBatchNorm(node)) {
-      folded.push_back(nodeName(node));
-      continue;
-    }
+  for (auto [index, node] : llvm::enumerate(graph.node())) {
     StringRef quoted = metadataOf(node, "pkg.torch.onnx.fx_node");
-    if (quoted.empty())
+    if (quoted.empty() || isFoldedBatchNorm(node))
       continue;
-    for (const auto &parameter : metadata.parameters) {
-      StringRef target = parameter.second;
-      if (present.contains(target) || seen.contains(target) ||
-          !mentions(quoted, parameter.first))
-        continue;
-      seen.insert(target);
-      // Another parameter among the inputs that this node did not name.
-      std::string standIn;
-      for (const std::string &input : node.input())
-        for (const auto &other : metadata.parameters)
-          if (other.second == input && !mentions(quoted, other.first))
-            standIn = input;
-      if (standIn.empty())
-        anonymous.push_back(target.str());
-      else
-        merged.emplace_back(target.str(), standIn);
+    SmallVector<StringRef> lost = findLost(quoted, metadata, present);
+    // Other parameters among the inputs, which this node did not name.
+    SmallVector<int> standIns;
+    for (auto [i, input] : llvm::enumerate(node.input()))
+      for (const auto &[name, target] : metadata.parameters)
+        if (target == input && !mentions(quoted, name))
+          standIns.push_back(static_cast<int>(i));
+    for (auto [i, target] : llvm::enumerate(lost)) {
+      if (standIns.size() == lost.size())
+        result.merged.push_back({target.str(), static_cast<int>(index),
+                                 standIns[i], node.input(standIns[i])});
+      else if (seen.insert(target).second)
+        result.anonymous.push_back(target.str());
     }
   }
+  // A parameter that one of its nodes still reads is not lost.
+  llvm::erase_if(result.anonymous, [&](const std::string &name) {
+    return llvm::any_of(result.merged, [&](const MergedUse &use) {
+      return use.parameter == name;
+    });
+  });
+  return result;
+}
+
+void onnx_import::warnOfExport(Location file, const onnx::GraphProto &graph,
+                               const ExporterMetadata &metadata) {
+  SmallVector<std::string> folded;
+  for (const onnx::NodeProto &node : graph.node())
+    if (isFoldedBatchNorm(node))
+      folded.push_back(nodeName(node));
+  LostParameters lost = findLostParameters(graph, metadata);
+  llvm::StringSet<> merged;
+  for (const MergedUse &use : lost.merged)
+    merged.insert(use.parameter);
 
   if (!folded.empty())
     emitUserWarning(
@@ -258,17 +279,21 @@ void onnx_import::warnOfExport(Location file, const onnx::GraphProto &graph,
         Twine(
             "export in training mode with torch.onnx.export(..., dynamo=True, "
             "optimize=False)"));
-  if (merged.empty() && anonymous.empty())
+  if (merged.empty() && lost.anonymous.empty())
     return;
   std::string text;
   if (!merged.empty())
     text = std::to_string(merged.size()) +
-           " parameters share the values of others (" + merged.front().first +
-           " is now " + merged.front().second +
-           (merged.size() == 1 ? ")" : ", ...)");
-  if (!anonymous.empty())
-    text += (text.empty() ? "" : " and ") + std::to_string(anonymous.size()) +
-            " became anonymous constants that are not trained (" +
-            anonymous.front() + (anonymous.size() == 1 ? ")" : ", ...)");
-  emitUserWarning(file, "the exporter rewrote the model: " + text, kRemedy);
+           " parameters share the values of others (" +
+           lost.merged.front().parameter + " is now " +
+           lost.merged.front().standIn + (merged.size() == 1 ? ")" : ", ...)");
+  if (!lost.anonymous.empty())
+    text +=
+        (text.empty() ? "" : " and ") + std::to_string(lost.anonymous.size()) +
+        " became anonymous constants that are not trained (" +
+        lost.anonymous.front() + (lost.anonymous.size() == 1 ? ")" : ", ...)");
+  emitUserWarning(file, "the exporter rewrote the model: " + text,
+                  merged.empty() ? kRemedy.str()
+                                 : "add --untie to split what shares, or " +
+                                       kRemedy.str());
 }

@@ -44,6 +44,25 @@ classifyInitializers(const onnx::GraphProto &graph,
                      const ExporterMetadata &metadata,
                      const ImportOptions &options, mlir::MLIRContext *context);
 
+/// A use of a parameter that the exporter merged with another of equal value:
+/// input `input` of node `node` reads `standIn`.
+struct MergedUse {
+  std::string parameter;
+  int node, input;
+  std::string standIn;
+};
+
+/// The parameters of the exported program that the file lacks.
+struct LostParameters {
+  std::vector<MergedUse> merged;
+  /// Replaced by values that are no parameters.
+  std::vector<std::string> anonymous;
+};
+
+/// Compares the file with the program that its nodes quote.
+LostParameters findLostParameters(const onnx::GraphProto &graph,
+                                  const ExporterMetadata &metadata);
+
 /// Warns, once each, about rewrites of exporters that break training: batch
 /// norm folded into convolutions, parameters merged or replaced by constants.
 void warnOfExport(mlir::Location file, const onnx::GraphProto &graph,

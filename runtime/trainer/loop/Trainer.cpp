@@ -44,7 +44,7 @@ Trainer::Trainer(Session &session, const Options &options, Console &console,
     removeLeftovers(options.save);
   }
   if (!options.exportPath.empty())
-    checkExportable(session);
+    checkExportable(session, options.exportPath);
   std::optional<int64_t> resumedStep;
   if (options.resume.empty()) {
     initializeState(session, static_cast<uint64_t>(seed), options.init,

@@ -192,8 +192,9 @@ void OptionTable::addFiles(Options &options) {
       ->excludes(resume)
       ->group(group);
   app.add_option("--export", options.exportPath,
-                 "Write the trained model as ONNX")
-      ->type_name("FILE.onnx")
+                 "Write the trained model as ONNX, or its weights alone if the "
+                 "name ends in .safetensors")
+      ->type_name("FILE")
       ->group(group);
   app.add_option("--predict", options.predict,
                  "Write the model's outputs for --eval-data")

@@ -415,18 +415,42 @@ void ingot::runtime::shareState(Session &session, Communicator &ranks,
     }
 }
 
-void ingot::runtime::checkExportable(const Session &session) {
+static bool isSafeTensorsFile(const std::string &path) {
+  return std::filesystem::path(path).extension() == ".safetensors";
+}
+
+void ingot::runtime::checkExportable(const Session &session,
+                                     const std::string &path) {
+  if (isSafeTensorsFile(path))
+    return;
   if (session.getManifest().exportPieces.empty() ||
       !session.getModule().export_literal)
     throw failure("--export", "this trainer cannot export its model",
-                  "compile it from an ONNX file that holds a forward graph");
+                  "compile it from an ONNX file that holds a forward graph, "
+                  "or export the weights alone: --export FILE.safetensors");
+}
+
+/// Writes what belongs to the model by its names, as --init reads it.
+static void exportWeights(const Session &session, const std::string &path) {
+  SafeTensors weights;
+  for (const StateSpec &spec : session.getManifest().states)
+    if (spec.role == StateRole::Parameter || spec.role == StateRole::Frozen ||
+        spec.role == StateRole::Running)
+      weights.tensors[spec.name] = viewState(session, spec);
+  AtomicFile file(path);
+  writeSafeTensors(file, weights);
+  file.commit();
 }
 
 void ingot::runtime::exportModel(const Session &session,
                                  const std::string &path) {
   const Manifest &manifest = session.getManifest();
   const ingot_module_t &module = session.getModule();
-  checkExportable(session);
+  checkExportable(session, path);
+  if (isSafeTensorsFile(path)) {
+    exportWeights(session, path);
+    return;
+  }
   AtomicFile file(path);
   uint64_t literal = 0;
   std::string converted;

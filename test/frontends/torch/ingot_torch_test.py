@@ -2,6 +2,7 @@
 """frontends/torch: what is exported, and what is refused. Needs PyTorch."""
 
 import contextlib
+import dataclasses
 import io
 import logging
 import os
@@ -97,6 +98,40 @@ class Branching(nn.Module):
         return self.fc(x) if x.sum() > 0 else x
 
 
+@dataclasses.dataclass
+class Report:
+    logits: torch.Tensor
+    hidden: torch.Tensor = None
+    states: tuple = ()
+
+
+torch.export.register_dataclass(Report)
+
+
+class Keywords(nn.Module):
+    """As language models are called: by keyword, and with a mask that may be left out."""
+
+    def __init__(self):
+        super().__init__()
+        self.embed, self.fc = nn.Embedding(7, 4), nn.Linear(4, 3)
+
+    def forward(self, ids=None, mask=None, scale=1.0, structured=True):
+        x = self.embed(ids)
+        if mask is not None:
+            x = x * mask.unsqueeze(-1)
+        logits = self.fc(x.sum(1)) * scale
+        return Report(logits, states=(x, x + 1)) if structured else {"logits": logits}
+
+
+class Detached(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc, self.gate = nn.Linear(2, 2), nn.Parameter(torch.ones(2))
+
+    def forward(self, x):
+        return self.fc(x) * (self.gate.detach() + 0 * self.gate)
+
+
 class ExportTest(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -185,6 +220,71 @@ class ExportTest(unittest.TestCase):
                 os.close(saved)
             log.seek(0)
             self.assertNotIn(b"onnxruntime", log.read())
+
+    def export_call(self, module, args=(), kwargs=None, **options):
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            ingot_torch.export(module, args, kwargs, path=self.path, **options)
+        return onnx.load(self.path).graph
+
+    def test_keyword_arguments_and_structured_outputs(self):
+        ids, mask = torch.tensor([[1, 2, 3], [4, 5, 6]]), torch.tensor([[1.0, 1, 0], [1, 1, 1]])
+        graph = self.export_call(Keywords(), kwargs={"mask": mask, "ids": ids, "scale": 2.0})
+        self.assertEqual({value.name for value in graph.input}, {"ids", "mask"})
+        self.assertEqual([value.name for value in graph.output], ["logits", "states_0", "states_1"])
+        for value in graph.input:
+            self.assertEqual(value.type.tensor_type.shape.dim[0].dim_param, "batch")
+        graph = self.export_call(Keywords(), (ids,), {"structured": False})
+        self.assertEqual([value.name for value in [*graph.input, *graph.output]], ["ids", "logits"])
+        with self.assertRaises(ingot_torch.ExportError) as caught:
+            self.export_call(Keywords(), (ids,), {"mask": [1.0]})
+        self.assertIn("the argument mask is list", str(caught.exception))
+
+    def test_refuses_other_gradients(self):
+        self.expect_refused("the gradients of gate are not the derivatives", Detached(), torch.randn(2, 2))
+        self.export(Detached(), torch.randn(2, 2), check_gradients=False)
+        frozen = Detached()
+        frozen.gate.requires_grad_(False)
+        self.export(frozen, torch.randn(2, 2))
+
+    def test_brings_weights_home(self):
+        net = Net()
+        self.export(net, torch.randn(2, 1, 4, 4))
+        model = onnx.load(self.path)
+        for tensor in model.graph.initializer:
+            value = onnx.numpy_helper.to_array(tensor)
+            if value.dtype.kind == "f":
+                tensor.CopyFrom(onnx.numpy_helper.from_array(value + 1, tensor.name))
+        onnx.save(model, self.path)
+        before = {name: value.clone() for name, value in net.state_dict().items()}
+        self.assertIs(ingot_torch.load_trained(net, self.path), net)
+        for name, value in net.state_dict().items():
+            if value.is_floating_point():
+                self.assertTrue(torch.allclose(value, before[name] + 1), name)
+        # Tied parameters are found under the name that the file has.
+        tied = Tied()
+        self.export(tied, torch.zeros(2, 3, dtype=torch.int64))
+        with torch.no_grad():
+            tied.head.weight.zero_()
+        ingot_torch.load_trained(tied, self.path)
+        self.assertTrue(tied.embed.weight.abs().sum() > 0 and tied.head.weight is tied.embed.weight)
+
+    def test_refuses_weights_of_others(self):
+        self.export(nn.Linear(2, 3), torch.randn(2, 2))
+        for module, words in (
+            (nn.Linear(2, 4), "weight has shape [3, 2] instead of [4, 2]"),
+            (nn.Bilinear(2, 2, 3), "weight has shape"),
+            (Net(), "has no conv.weight, bn.weight, bn.bias, norm1.weight and 5 more"),
+        ):
+            before = {name: value.clone() for name, value in module.state_dict().items()}
+            with self.assertRaises(ingot_torch.LoadError) as caught:
+                ingot_torch.load_trained(module, self.path)
+            self.assertIn(words, str(caught.exception))
+            for name, value in module.state_dict().items():
+                self.assertTrue(torch.equal(value, before[name]))
+        self.path.write_bytes(b"none")
+        for path in (self.path, self.path.with_suffix(".safetensors")):
+            with self.assertRaises(ingot_torch.LoadError):
+                ingot_torch.load_trained(nn.Linear(2, 3), path)
 
     def test_refuses_a_fixed_batch(self):
         # Newer exporters refuse it themselves.

@@ -130,3 +130,27 @@ def printable(ingot):
     for flags in (["--" + "y" * 100000], ["z" * 100000], ["--lr", "9" * 100000 + "q"]):
         result = ingot.check_error([trainer, *flags, "--data", MLP.data], 2)
         check(len(result.err) < 2000, f"{len(result.err)} characters")
+
+
+@case("export-weights")
+def export_weights(ingot):
+    """--export FILE.safetensors holds what the exported model holds, and --init takes it."""
+    g = golden("cnn")
+    trainer = ingot.compile(g.model, *g.compile_flags("adamw"))
+    weights, model = ingot.path("trained.safetensors"), ingot.path("trained.onnx")
+    for path in (weights, model):
+        ingot.train(trainer, "--data", g.data, "--steps", "3", "--export", path)
+    with open(weights, "rb") as file:
+        header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
+        start = file.tell()
+        want = initializers(model)
+        check(set(header) - {"__metadata__"} <= set(want), f"holds {sorted(header)}, the model {sorted(want)}")
+        check(len(header) > 2, "holds next to nothing")
+        for name, entry in header.items():
+            if name != "__metadata__":
+                file.seek(start + entry["data_offsets"][0])
+                got = np.frombuffer(file.read(want[name].nbytes), want[name].dtype).reshape(entry["shape"])
+                check(np.array_equal(got, want[name]), f"{name} is not that of the model")
+    again = ingot.path("again.safetensors")
+    ingot.train(trainer, "--data", g.data, "--steps", "1", "--lr", "0", "--init", weights, "--export", again)
+    check(again.stat().st_size == weights.stat().st_size, "--init does not take what was exported")
