@@ -385,9 +385,9 @@ def _check_parameters(model, proto, folder):
             )
         value = _value(initializers[found[0]], folder)
         want = parameter.detach()
-        if value.shape != tuple(want.shape) or not np.array_equal(
-            value.astype(np.float64), want.to(torch.float64).numpy(), equal_nan=True
-        ):
+        if want.dtype == torch.bfloat16:
+            value, want = value.astype(np.float32), want.float()
+        if value.shape != tuple(want.shape) or not np.array_equal(value, want.numpy(), equal_nan=True):
             raise ExportError(
                 f"the value of {found[0]} in the file is not the module's", "do not change weights in forward"
             )
@@ -430,8 +430,9 @@ def _move(model):
     with torch.no_grad():
         for parameter in model.parameters():
             if parameter.is_floating_point() and parameter.numel():
+                scale = float(torch.linalg.vector_norm(parameter.float())) / parameter.numel() ** 0.5
                 noise = torch.randn(parameter.shape, generator=source).to(parameter.dtype)
-                parameter += 0.05 * noise * parameter.float().square().mean().sqrt().clamp(min=0.02).to(parameter.dtype)
+                parameter.add_(noise, alpha=0.05 * max(scale, 0.02))
 
 
 def _check_outputs(proto, folder, model, inputs, kwargs, names, tensors, outputs, tolerance):
