@@ -23,6 +23,9 @@ struct Options {
       "dim", llvm::cl::cat(category), llvm::cl::value_desc("NAME=N[,N...]"),
       llvm::cl::desc("size of a symbolic dimension; for several, the module "
                      "is one of modules, one for each combination")};
+  llvm::cl::list<std::string> values{
+      "value", llvm::cl::cat(category), llvm::cl::value_desc("NAME=V[,V...]"),
+      llvm::cl::desc("value of an input that becomes a constant")};
   llvm::cl::opt<std::string> trainable{
       "trainable", llvm::cl::cat(category), llvm::cl::value_desc("REGEX"),
       llvm::cl::desc("parameters that are trained")};
@@ -54,6 +57,12 @@ ingot::readOnnxInput(StringRef path, const DialectRegistry &registry) {
     return nullptr;
   }
   import.dims = std::move(*dims);
+  auto values = onnx_import::parseValues(options->values);
+  if (!values) {
+    llvm::errs() << "error: " << llvm::toString(values.takeError()) << "\n";
+    return nullptr;
+  }
+  import.values = std::move(*values);
   if (options->batch.getNumOccurrences())
     import.batch = options->batch;
   import.trainable = options->trainable;

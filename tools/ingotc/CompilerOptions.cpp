@@ -106,7 +106,7 @@ std::optional<CompilerOptions> ingot::parseCompilerOptions(int argc,
                                                            char **argv) {
   CompilerOptions options;
   options.program = argv[0];
-  std::vector<std::string> dims;
+  std::vector<std::string> dims, values;
   std::string fit;
   CLI::App app("Compiles an ONNX model into an executable that trains it.",
                "ingotc");
@@ -120,6 +120,9 @@ std::optional<CompilerOptions> ingot::parseCompilerOptions(int argc,
   app.add_option("--dim", dims,
                  "NAME=N[,N...]: size of a symbolic dimension; with several "
                  "sizes, each batch uses the one that fits it");
+  app.add_option("--value", values,
+                 "NAME=V[,V...]: bind an input to a value, for operators that "
+                 "must know it: one for all elements, or each of them");
   app.add_option("--checkpoint", options.import.checkpoint,
                  "the checkpoint of ONNX Runtime training that MODEL, its "
                  "training model, belongs to");
@@ -196,6 +199,7 @@ std::optional<CompilerOptions> ingot::parseCompilerOptions(int argc,
       unwrap(chooseTarget(options.pipeline->target, options.pipeline->arch,
                           options.pipeline->tf32));
   options.import.dims = unwrap(onnx_import::parseDims(dims));
+  options.import.values = unwrap(onnx_import::parseValues(values));
   options.pipeline->variants =
       onnx_import::listVariants(options.import.dims).size() > 1;
   if (!options.cluster.empty()) {
@@ -253,6 +257,8 @@ std::string ingot::printPipeline(const CompilerOptions &options) {
     for (size_t i = 0; i < sizes.size(); ++i)
       word += (i ? "," : "=") + std::to_string(sizes[i]);
   }
+  for (const auto &[name, values] : import.values)
+    words.push_back("--value=" + name + "=" + llvm::join(values, ","));
   if (!import.checkpoint.empty())
     words.push_back("--checkpoint=" + import.checkpoint);
   if (!import.optimizerModel.empty())

@@ -61,8 +61,8 @@ static LogicalResult unknown(const onnx::NodeProto &node, Location loc,
   return emitUserError(
       loc,
       Twine(node.op_type()) + ": " + what + " is not known at compile time",
-      "export the model with a fixed one: the step is compiled for fixed "
-      "shapes");
+      "bind the input with --value NAME=V, or export the model with a fixed "
+      "one: the step is compiled for fixed shapes");
 }
 
 /// Returns the only element of a constant integer or boolean.

@@ -123,10 +123,27 @@ LogicalResult GraphImporter::checkDims() {
 
 LogicalResult GraphImporter::importInputs() {
   MLIRContext *context = module.getContext();
+  // An evaluation model may lack inputs that the training model has.
+  bool isEvaluation = meaning.evaluation && !meaning.training;
+  if (!isEvaluation && failed(checkValues(context, graph, options.values)))
+    return failure();
   for (const onnx::ValueInfoProto &input : graph.input()) {
     // Before IR version 4, initializers had to be inputs too.
     if (initializers.contains(input.name()))
       continue;
+    auto given = options.values.find(input.name());
+    if (given != options.values.end()) {
+      FailureOr<DenseElementsAttr> value =
+          bindInput(context, input, given->second);
+      if (failed(value))
+        return failure();
+      Location where = NameLoc::get(StringAttr::get(context, input.name()));
+      builder.setInsertionPointToEnd(body);
+      bindings[input.name()] = std::make_unique<Binding>();
+      bindings[input.name()]->value = ConstantOp::create(
+          builder, where, cast<RankedTensorType>(value->getType()), *value);
+      continue;
+    }
     FailureOr<RankedTensorType> type = inputType(input);
     if (failed(type))
       return failure();

@@ -10,6 +10,7 @@
 #define INGOT_FRONTENDS_ONNX_IMPORT_IMPORT_H
 
 #include "frontends/onnx/import/Dims.h"
+#include "frontends/onnx/import/Values.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include <optional>
@@ -25,6 +26,9 @@ struct ImportOptions {
   /// Sizes of symbolic dimensions by name. For several sizes the module is one
   /// of modules, a variant for each combination, named after its sizes.
   DimSizes dims;
+  /// Values of inputs that become constants: sizes, numbers of repetitions and
+  /// the like, which operators may need to know.
+  InputValues values;
   /// Regular expressions (POSIX extended, found anywhere in the name) of the
   /// parameters that are trained, and of those that are not; empty means that
   /// the model decides. `freeze` wins. A frozen running statistic makes its

@@ -60,8 +60,8 @@ LogicalResult Node::malformed(const Twine &what) const {
 
 LogicalResult Node::notConstant(StringRef what) const {
   return fail(opType() + ": " + what + " is not known at compile time",
-              "shapes must follow from the model and the bound dimensions; "
-              "export the model with " +
+              "shapes must follow from the model and the bound dimensions: "
+              "bind the input with --value NAME=V, or export the model with " +
                   what + " fixed");
 }
 
