@@ -9,8 +9,8 @@
 #ifndef INGOT_FRONTENDS_ONNX_IMPORT_IMPORT_H
 #define INGOT_FRONTENDS_ONNX_IMPORT_IMPORT_H
 
-#include "frontends/onnx/import/Dims.h"
-#include "frontends/onnx/import/Values.h"
+#include "frontends/onnx/options/Dims.h"
+#include "frontends/onnx/options/Values.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include <optional>

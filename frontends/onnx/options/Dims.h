@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef INGOT_FRONTENDS_ONNX_IMPORT_DIMS_H
-#define INGOT_FRONTENDS_ONNX_IMPORT_DIMS_H
+#ifndef INGOT_FRONTENDS_ONNX_OPTIONS_DIMS_H
+#define INGOT_FRONTENDS_ONNX_OPTIONS_DIMS_H
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/Error.h"
@@ -36,4 +36,4 @@ std::vector<Variant> listVariants(const DimSizes &dims);
 
 } // namespace ingot::onnx_import
 
-#endif // INGOT_FRONTENDS_ONNX_IMPORT_DIMS_H
+#endif // INGOT_FRONTENDS_ONNX_OPTIONS_DIMS_H

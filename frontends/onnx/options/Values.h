@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef INGOT_FRONTENDS_ONNX_IMPORT_VALUES_H
-#define INGOT_FRONTENDS_ONNX_IMPORT_VALUES_H
+#ifndef INGOT_FRONTENDS_ONNX_OPTIONS_VALUES_H
+#define INGOT_FRONTENDS_ONNX_OPTIONS_VALUES_H
 
 #include "mlir/IR/BuiltinAttributes.h"
 #include "onnx/onnx_pb.h"
@@ -38,4 +38,4 @@ llvm::LogicalResult checkValues(mlir::MLIRContext *context,
 
 } // namespace ingot::onnx_import
 
-#endif // INGOT_FRONTENDS_ONNX_IMPORT_VALUES_H
+#endif // INGOT_FRONTENDS_ONNX_OPTIONS_VALUES_H

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "frontends/onnx/import/Dims.h"
+#include "frontends/onnx/options/Dims.h"
 
 #include "dialects/ingot/ir/Diagnostics.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "frontends/onnx/import/Values.h"
+#include "frontends/onnx/options/Values.h"
 
 #include "dialects/ingot/ir/Diagnostics.h"
 #include "frontends/onnx/model/NarrowTypes.h"
