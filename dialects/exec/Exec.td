@@ -144,7 +144,7 @@ def Exec_ValueAttr : AttrDef<Exec_Dialect, "Value"> {
 
 def Exec_LiveAttr : AttrDef<Exec_Dialect, "Live"> {
   let mnemonic = "live";
-  let summary = "live memory at the peak of a step: bytes of one purpose, and the nodes that they belong to";
+  let summary = "live memory at the peak of a step: bytes of one purpose, and the first nodes that they belong to";
   let parameters = (ins StringRefParameter<>:$kind, "int64_t":$bytes, "::mlir::ArrayAttr":$nodes);
   let assemblyFormat = "`<` struct(params) `>`";
 }

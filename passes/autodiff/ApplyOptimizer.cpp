@@ -70,10 +70,14 @@ private:
   Value countSteps(Signature step, Arithmetic a, ResultList &results);
   Value clipFactor(OpBuilder &builder, Arithmetic a, Value clipNorm,
                    const Shards &shards, ResultList &results);
-  void updateParameter(Signature step, OpBuilder &builder,
-                       const Request &request, const Shared &shared,
-                       ResultList::Entry &result, StateAdder &states,
-                       ResultList &moments);
+  void addMoments(FlatSymbolRefAttr parameter, RankedTensorType stored,
+                  const Request &request, StateAdder &states,
+                  SmallVectorImpl<Signature::State> &moments);
+  void updateParameter(OpBuilder &builder, const Request &request,
+                       const Shared &shared, Value parameter,
+                       ArrayRef<Signature::State> states,
+                       ArrayRef<BlockArgument> moments,
+                       ResultList::Entry &result, ResultList &updated);
 };
 } // namespace
 
@@ -221,13 +225,41 @@ Value ApplyOptimizer::clipFactor(OpBuilder &builder, Arithmetic a,
   return a.select(a.compare(Predicate::GT, clipNorm, 0.0), factor, 1.0);
 }
 
-void ApplyOptimizer::updateParameter(Signature step, OpBuilder &builder,
-                                     const Request &request,
-                                     const Shared &shared,
+/// Moments are stored in bf16 for parameters that are updated in fp32.
+static bool storesLow(const Request &request, RankedTensorType parameter) {
+  return request.lowMoments && updateElement(parameter).isF32();
+}
+
+/// Appends the states of a parameter's moments.
+void ApplyOptimizer::addMoments(FlatSymbolRefAttr parameter,
+                                RankedTensorType stored, const Request &request,
+                                StateAdder &states,
+                                SmallVectorImpl<Signature::State> &moments) {
+  RankedTensorType type =
+      withElement(stored, storesLow(request, stored)
+                              ? BFloat16Type::get(&getContext())
+                              : updateElement(stored));
+  for (StringRef moment : request.optimizer->moments()) {
+    std::string name = (parameter.getValue() + "/" + moment).str();
+    // An imported step may come with moments, from which training goes on.
+    StateOp known = states.find(name);
+    bool isKnown = known && known.getRole() == Role::Moment &&
+                   known.getTensorType() == type;
+    moments.push_back({isKnown ? FlatSymbolRefAttr::get(known)
+                               : states.add(name, Role::Moment, type),
+                       type});
+  }
+}
+
+/// Replaces the gradient in `result` by the updated parameter, and appends the
+/// updated moments to `updated`.
+void ApplyOptimizer::updateParameter(OpBuilder &builder, const Request &request,
+                                     const Shared &shared, Value parameter,
+                                     ArrayRef<Signature::State> states,
+                                     ArrayRef<BlockArgument> moments,
                                      ResultList::Entry &result,
-                                     StateAdder &states, ResultList &moments) {
+                                     ResultList &updated) {
   FlatSymbolRefAttr symbol = result.gradient();
-  Value parameter = step.findArgument(symbol);
   Location loc = NameLoc::get(symbol.getRootReference());
   Arithmetic a(builder, loc);
   RankedTensorType stored = tensorType(parameter);
@@ -242,43 +274,28 @@ void ApplyOptimizer::updateParameter(Signature step, OpBuilder &builder,
                              type.getShape()));
   one.decays =
       !request.withoutDecay || !request.withoutDecay->match(symbol.getValue());
-  bool isLow = request.lowMoments && type.getElementType().isF32();
-  RankedTensorType momentType =
-      isLow ? withElement(type, builder.getBF16Type()) : type;
-  SmallVector<FlatSymbolRefAttr> momentSymbols;
-  for (StringRef moment : request.optimizer->moments()) {
-    std::string name = (symbol.getValue() + "/" + moment).str();
-    // An imported step may come with moments, from which training goes on.
-    auto known = getOperation().lookupSymbol<StateOp>(name);
-    bool isKnown = known && known.getRole() == Role::Moment &&
-                   known.getTensorType() == momentType;
-    momentSymbols.push_back(isKnown
-                                ? FlatSymbolRefAttr::get(known)
-                                : states.add(name, Role::Moment, momentType));
-    one.moments.push_back(
-        a.cast(step.addState(momentSymbols.back(), momentType),
-               type.getElementType()));
-  }
+  for (Value moment : moments)
+    one.moments.push_back(a.cast(moment, type.getElementType()));
 
-  Value next = request.optimizer->buildUpdate(a, one);
-  ResultList updated;
-  updated.addState(symbol, a.cast(next, stored.getElementType()));
-  result = updated.entries.front();
-  if (isLow && !one.moments.empty()) {
+  Value value = request.optimizer->buildUpdate(a, one);
+  ResultList next;
+  next.addState(symbol, a.cast(value, stored.getElementType()));
+  result = next.entries.front();
+  if (storesLow(request, stored) && !one.moments.empty()) {
     // One number serves all moments of an element: each is right on average.
     // The model's seed, which differs between ranks, has no part in it.
     Value seed = a.constant(tensorType(shared.step), 0);
-    auto stream = static_cast<int32_t>(kFirstStream + moments.entries.size());
+    auto stream = static_cast<int32_t>(kFirstStream + updated.entries.size());
     Value drawn =
         RandomUniformOp::create(builder, loc, type, seed, shared.step, stream);
-    for (Value &moment : one.moments)
-      moment =
-          StochasticRoundOp::create(builder, loc, momentType, moment, drawn);
+    for (auto [old, moment] : llvm::zip_equal(moments, one.moments))
+      moment = StochasticRoundOp::create(builder, loc, old.getType(), moment,
+                                         drawn);
   }
-  for (auto [momentSymbol, value] : llvm::zip_equal(momentSymbols, one.moments))
-    moments.addState(momentSymbol, value);
+  for (auto [state, moment] : llvm::zip_equal(states, one.moments))
+    updated.addState(state.symbol, moment);
   ++numUpdated;
-  numMoments += momentSymbols.size();
+  numMoments += moments.size();
   remark::analysis(loc, remarkOptions(getArgument(), "Update"))
       << remark::metric("parameter", symbol.getValue())
       << remark::metric("optimizer", StringRef(request.name))
@@ -289,9 +306,10 @@ void ApplyOptimizer::updateParameter(Signature step, OpBuilder &builder,
 /// for.
 void ApplyOptimizer::eraseUnusedMoments(Signature step) {
   SmallVector<StateOp> unused;
+  auto arguments = step.mapStates();
   for (StateOp state : getOperation().getOps<StateOp>())
     if (state.getRole() == Role::Moment &&
-        !step.findArgument(FlatSymbolRefAttr::get(state.getSymNameAttr())))
+        !arguments.contains(FlatSymbolRefAttr::get(state.getSymNameAttr())))
       unused.push_back(state);
   if (unused.empty())
     return;
@@ -348,11 +366,28 @@ void ApplyOptimizer::runOnOperation() {
   request->optimizer->buildScalars(a, hyper,
                                    a.cast(shared.step, builder.getF64Type()));
 
+  // All moments become arguments together: each time is linear in the number
+  // of arguments.
+  StateAdder adder(module);
+  auto stateArguments = step.mapStates();
+  SmallVector<Signature::State> states;
+  size_t perParameter = request->optimizer->moments().size();
+  for (const ResultList::Entry &entry : results.entries)
+    if (FlatSymbolRefAttr symbol = entry.gradient())
+      addMoments(symbol, tensorType(stateArguments.lookup(symbol)), *request,
+                 adder, states);
+  SmallVector<BlockArgument> arguments = step.addStates(states);
   ResultList moments;
-  StateAdder states(module);
-  for (ResultList::Entry &entry : results.entries)
-    if (entry.gradient())
-      updateParameter(step, builder, *request, shared, entry, states, moments);
+  for (ResultList::Entry &entry : results.entries) {
+    FlatSymbolRefAttr symbol = entry.gradient();
+    if (!symbol)
+      continue;
+    size_t first = moments.entries.size();
+    updateParameter(builder, *request, shared, stateArguments.lookup(symbol),
+                    ArrayRef(states).slice(first, perParameter),
+                    ArrayRef(arguments).slice(first, perParameter), entry,
+                    moments);
+  }
   results.entries.append(moments.entries);
   results.apply(step);
   // Scalars that this model does not use, such as decay where nothing decays.

@@ -213,11 +213,12 @@ void Differentiate::runOnOperation() {
   // them or not.
   SmallVector<std::pair<StateOp, Value>> trained;
   SmallVector<Value> parameters;
+  auto arguments = step.mapStates();
   for (StateOp state : module.getOps<StateOp>()) {
     auto symbol = FlatSymbolRefAttr::get(state.getSymNameAttr());
     if (!isTrained(symbol))
       continue;
-    Value argument = step.findArgument(symbol);
+    Value argument = arguments.lookup(symbol);
     trained.emplace_back(state, argument);
     if (argument)
       parameters.push_back(argument);

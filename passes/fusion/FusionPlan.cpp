@@ -170,8 +170,9 @@ void FusionPlan::storeShared() {
   auto bytesOf = [](Value value) { return byteSize(tensorType(value)); };
   // The number of operations that a CPU executes while memory moves one byte.
   constexpr int64_t flopsPerByte = 8;
-  // The stored values that a computed op depends on.
-  DenseMap<Operation *, Set> leaves;
+  // The stored values that a computed op depends on, and the ops that compute
+  // it from them.
+  DenseMap<Operation *, Set> leaves, within;
   // The stored ops that depend on a computed op.
   DenseMap<Operation *, Set> readers;
   for (Operation &op : llvm::reverse(block)) {
@@ -188,21 +189,26 @@ void FusionPlan::storeShared() {
   for (Operation &op : block) {
     if (isStored(&op) || isFree(&op))
       continue;
-    Set &set = leaves[&op];
-    int64_t work = cast<CostModel>(&op).getFlops() / flopsPerByte;
+    Set &set = leaves[&op], &ops = within[&op];
+    ops.insert(&op);
     for (Value operand : op.getOperands()) {
       Operation *def = operand.getDefiningOp();
       if (def && isFree(def))
         continue;
-      if (!def || isStored(def))
+      if (!def || isStored(def)) {
         set.insert(operand.getAsOpaquePointer());
-      else
+      } else {
         set.insert_range(leaves[def]);
+        ops.insert_range(within[def]);
+      }
     }
     int64_t kernels = readers[&op].size();
     if (kernels < 2)
       continue;
-    int64_t inputBytes = 0, bytes = bytesOf(op.getResult(0));
+    int64_t inputBytes = 0, bytes = bytesOf(op.getResult(0)), flops = 0;
+    for (void *part : ops)
+      flops += cast<CostModel>(static_cast<Operation *>(part)).getFlops();
+    int64_t work = flops / flopsPerByte;
     for (void *leaf : set)
       inputBytes += bytesOf(Value::getFromOpaquePointer(leaf));
     int64_t again = kernels * (inputBytes + work);
@@ -360,6 +366,7 @@ std::optional<FusionKind> FusionPlan::mergedKind(unsigned earlier,
   if (!isMergeable(a) || !isMergeable(b) ||
       a.ops.size() + b.ops.size() > limits.maxOps ||
       a.inputs.size() + b.inputs.size() > limits.maxInputs ||
+      a.roots.size() + b.roots.size() > limits.maxInputs ||
       a.reads + b.reads > 2 * limits.maxRootOps)
     return std::nullopt;
   bool reads = llvm::any_of(a.roots, [&](Operation *root) {

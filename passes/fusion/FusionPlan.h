@@ -23,6 +23,8 @@ struct FusionLimits {
   /// generated.
   const EpilogueLibrary *library = nullptr;
   unsigned maxOps = 200;
+  /// The maximum number of inputs, and of roots, of merged nodes: each is a
+  /// pointer, which the compiler compares with all the others.
   unsigned maxInputs = 48;
   /// The maximum number of ops that are computed for one root, and of their
   /// reads of inputs.

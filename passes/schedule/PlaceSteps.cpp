@@ -40,6 +40,10 @@ static_assert(static_cast<int>(Summed::Lhs) == INGOT_SUM_OF_A &&
               static_cast<int>(Summed::Rhs) == INGOT_SUM_OF_B &&
               static_cast<int>(Summed::Result) == INGOT_SUM_OF_RESULT);
 
+/// The names that live memory has at most: a kernel may compute hundreds of
+/// results of hundreds of nodes, and each would name them all.
+static constexpr size_t kMostNodes = 16;
+
 namespace {
 
 MemRefType bufferType(Type tensor) {
@@ -263,7 +267,8 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
     for (const LiveTensor &tensor : plan.listLive()) {
       if (tensor.bytes < unlisted)
         addLive("staging", {}, std::exchange(unlisted, 0));
-      addLive(tensor.kind, nodeNames(tensor.location), tensor.bytes);
+      addLive(tensor.kind, nodeNames(tensor.location, kMostNodes),
+              tensor.bytes);
     }
     if (unlisted != 0)
       addLive("staging", {}, unlisted);

@@ -178,20 +178,19 @@ void ingot::printUserDiagnostic(llvm::raw_ostream &os, Diagnostic &diagnostic) {
   }
 }
 
-static void collectNames(Location location,
-                         SmallVectorImpl<std::string> &names) {
+SmallVector<std::string> ingot::nodeNames(Location location, size_t most) {
+  llvm::SmallSetVector<StringAttr, 8> names;
   location->walk([&](Location part) {
-    if (auto name = dyn_cast<NameLoc>(part)) {
-      if (!llvm::is_contained(names, name.getName().str()))
-        names.push_back(name.getName().str());
-      return WalkResult::skip();
-    }
-    return WalkResult::advance();
+    if (names.size() == most)
+      return WalkResult::interrupt();
+    auto name = dyn_cast<NameLoc>(part);
+    if (!name)
+      return WalkResult::advance();
+    names.insert(name.getName());
+    return WalkResult::skip();
   });
-}
-
-SmallVector<std::string> ingot::nodeNames(Location location) {
-  SmallVector<std::string> names;
-  collectNames(location, names);
-  return names;
+  SmallVector<std::string> texts;
+  for (StringAttr name : names)
+    texts.push_back(name.str());
+  return texts;
 }

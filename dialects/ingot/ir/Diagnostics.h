@@ -88,8 +88,10 @@ std::string describeLocation(mlir::Location location);
 std::string printableLine(const llvm::Twine &text);
 
 /// Returns the names of the ONNX nodes that a location refers to, in the order
-/// of their first occurrence.
-llvm::SmallVector<std::string> nodeNames(mlir::Location location);
+/// of their first occurrence; the first `most` of them.
+llvm::SmallVector<std::string>
+nodeNames(mlir::Location location,
+          size_t most = std::numeric_limits<size_t>::max());
 
 /// Prints a diagnostic in the form above; a remark or another kind of note is
 /// printed as additional lines.

@@ -43,6 +43,14 @@ BlockArgument Signature::findArgument(FlatSymbolRefAttr state) const {
   return {};
 }
 
+llvm::DenseMap<Attribute, BlockArgument> Signature::mapStates() const {
+  llvm::DenseMap<Attribute, BlockArgument> arguments;
+  for (BlockArgument argument : func.getArguments())
+    if (FlatSymbolRefAttr state = argumentState(argument.getArgNumber()))
+      arguments.try_emplace(state, argument);
+  return arguments;
+}
+
 std::optional<unsigned> Signature::findInput(StringRef kind) const {
   for (unsigned i = 0, e = func.getNumArguments(); i < e; ++i)
     if (argumentKind(i) == kind)
@@ -86,12 +94,24 @@ BlockArgument Signature::addInput(StringRef name, StringRef kind,
 }
 
 BlockArgument Signature::addState(FlatSymbolRefAttr state, Type type) const {
+  return addStates({{state, type}}).front();
+}
+
+SmallVector<BlockArgument>
+Signature::addStates(ArrayRef<State> states) const {
   Builder builder(func.getContext());
-  unsigned index = func.getNumArguments();
-  auto attributes =
-      builder.getDictionaryAttr({builder.getNamedAttr(kStateAttr, state)});
-  (void)func.insertArgument(index, type, attributes, func.getLoc());
-  return func.getArgument(index);
+  unsigned first = func.getNumArguments();
+  SmallVector<unsigned> indices(states.size(), first);
+  SmallVector<Type> types;
+  SmallVector<DictionaryAttr> attributes;
+  SmallVector<Location> locations(states.size(), func.getLoc());
+  for (const State &state : states) {
+    types.push_back(state.type);
+    attributes.push_back(builder.getDictionaryAttr(
+        {builder.getNamedAttr(kStateAttr, state.symbol)}));
+  }
+  (void)func.insertArguments(indices, types, attributes, locations);
+  return llvm::to_vector(func.getArguments().drop_front(first));
 }
 
 void Signature::eraseUnused() const {

@@ -48,6 +48,8 @@ public:
 
   /// Returns the argument that carries the state; null if none does.
   mlir::BlockArgument findArgument(mlir::FlatSymbolRefAttr state) const;
+  /// Returns all arguments that carry states, by state.
+  llvm::DenseMap<mlir::Attribute, mlir::BlockArgument> mapStates() const;
   /// Returns the number of the first argument of the kind.
   std::optional<unsigned> findInput(llvm::StringRef kind) const;
   /// Returns the number of the result with the name.
@@ -65,6 +67,15 @@ public:
   /// Appends an argument that carries the state.
   mlir::BlockArgument addState(mlir::FlatSymbolRefAttr state,
                                mlir::Type type) const;
+
+  struct State {
+    mlir::FlatSymbolRefAttr symbol;
+    mlir::Type type;
+  };
+  /// Appends arguments that carry the states, which takes time in proportion to
+  /// the number of all arguments.
+  llvm::SmallVector<mlir::BlockArgument>
+  addStates(llvm::ArrayRef<State> states) const;
 
   /// Erases ops whose results are not used, then the arguments for states that
   /// are not used.

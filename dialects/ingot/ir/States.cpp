@@ -32,6 +32,10 @@ FlatSymbolRefAttr StateAdder::add(StringRef name, Role role,
       symbols.insert(last, std::next(Block::iterator(last))));
 }
 
+StateOp StateAdder::find(StringRef name) const {
+  return symbols.lookup<StateOp>(name);
+}
+
 FlatSymbolRefAttr ingot::addState(ModuleOp module, StringRef name, Role role,
                                   RankedTensorType type, double value) {
   return StateAdder(module).add(name, role, type, value);

@@ -26,6 +26,9 @@ public:
   mlir::FlatSymbolRefAttr add(llvm::StringRef name, Role role,
                               mlir::RankedTensorType type, double value = 0);
 
+  /// Returns the state of the name; null if there is none.
+  StateOp find(llvm::StringRef name) const;
+
 private:
   mlir::ModuleOp module;
   mlir::SymbolTable symbols;

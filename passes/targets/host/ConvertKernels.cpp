@@ -64,6 +64,12 @@ struct ConvertKernels : ingot::impl::ConvertKernelsBase<ConvertKernels> {
     if (failed(applyPartialConversion(getOperation(), target,
                                       std::move(patterns))))
       return signalPassFailure();
+    // A step calls a kernel at one place. Within the step its pointers would
+    // be compared with those of all other kernels, which takes LLVM more than
+    // linear time and tells it nothing.
+    for (auto kernel : getOperation().getOps<LLVM::LLVMFuncOp>())
+      if (!kernel.isDeclaration())
+        kernel.setNoInline(true);
     codegen::widenBooleans(getOperation());
   }
 };
