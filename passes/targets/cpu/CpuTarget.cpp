@@ -57,8 +57,10 @@ Machine CpuTarget::describeMachine(ArrayRef<std::string> features,
   };
   Machine machine;
   machine.threads = threads;
-  bool isWide = has("avx512f"), isVector = has("avx2");
-  double scale = threads * (isWide ? 1.0 : isVector ? 0.6 : 0.2);
+  double scale = threads * (has("avx512f") ? 1.0
+                            : has("avx2")  ? 0.6
+                            : has("neon")  ? 0.4
+                                           : 0.2);
   double multiplyAdds = 65e9 * scale;
   machine.convolutionF32 = 50e9 * scale;
   // Exponentials, and tiles of scores that are computed twice, are not counted.
