@@ -66,6 +66,29 @@ def mixed(ingot):
     )
 
 
+# Emulated CPUs by the level that they have: one without SSSE3 and SSE4.1, and the first of two levels.
+EMULATED = {"qemu64": "x86-64", "Conroe": "x86-64", "Nehalem": "x86-64-v2", "Haswell-noTSX": "x86-64-v3"}
+LEVELS = ["x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4"]
+
+
+@case("emulated-processors")
+def emulated(ingot):
+    """A trainer runs on a CPU of its level, and is one error line on those below it."""
+    emulator = shutil.which("qemu-x86_64-static")
+    if not emulator:
+        raise Skip("no qemu-x86_64-static (tools/setup --aarch64)")
+    model = golden("cnn")
+    for arch in LEVELS:
+        trainer = ingot.compile(model.model, *model.compile_flags("sgd"), "--arch", arch)
+        for cpu, level in EMULATED.items():
+            command = [emulator, "-cpu", cpu, trainer, "--data", model.data, "--steps", "2"]
+            if LEVELS.index(level) >= LEVELS.index(arch):
+                result = ingot.run(command)
+                check(result.status == 0, f"{arch} on {cpu}: exit {result.status}: {result.last()}")
+            else:
+                ingot.check_error(command, 1, "this CPU", "lacks")
+
+
 def architectures(trainer):
     """The architecture that ELF files name, of a trainer and of its libraries."""
     files = [trainer, *pathlib.Path(f"{trainer}.libs").iterdir()]
