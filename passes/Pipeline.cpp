@@ -71,8 +71,9 @@ void ingot::buildTrainingPipeline(OpPassManager &manager,
     // Transposes and repeated matrices become attributes of contractions
     // before casts are between them.
     manager.addNestedPass<func::FuncOp>(createSimplify());
-    manager.addNestedPass<func::FuncOp>(createAssignPrecision(
-        {options.precision, options.keepFp32, options.forceLow}));
+    manager.addNestedPass<func::FuncOp>(
+        createAssignPrecision({options.precision, options.keepFp32,
+                               options.forceLow, options.level > 0}));
     addLegalization(manager, options, target, LegalizationPoint::Precision);
   }
   if (accumulates)

@@ -101,8 +101,9 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
   Setting<std::string> target{*this, "target", "cpu or cuda", "cpu"};
   Setting<std::string> arch{
       *this, "arch",
-      "LLVM's name of a CPU, such as x86-64-v3, or native, which is the "
-      "default; A+B makes steps for both, of which trainers take the best; "
+      "LLVM's name of an x86-64 CPU, such as x86-64-v3, or aarch64, or native, "
+      "which is the default; A+B makes steps for both, of which trainers take "
+      "the best; "
       "for cuda a GPU architecture, sm_90 by default"};
   Setting<std::string> machine{
       *this, "machine",

@@ -12,10 +12,13 @@
 #include "dialects/ingot/ir/Signature.h"
 #include "dialects/ingot/support/NamePattern.h"
 #include "dialects/ingot/support/Remarks.h"
+#include "dialects/ingot/target/Target.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "passes/cost/Cost.h"
 #include "passes/options/OptionValues.h"
 #include "passes/precision/Passes.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/Support/FormatVariadic.h"
 
 namespace ingot {
 #define GEN_PASS_DEF_ASSIGNPRECISION
@@ -114,6 +117,7 @@ struct AssignPrecision : ingot::impl::AssignPrecisionBase<AssignPrecision> {
     func::FuncOp func = getOperation();
     if (func.isDeclaration())
       return;
+    machine = Target::of(func)->getMachine();
     llvm::SetVector<Operation *> chosen;
     for (Operation &op : func.getBody().front().without_terminator())
       if (isLow(&op))
@@ -194,6 +198,27 @@ private:
     return elementOf(value).isF32() && !role.isStatistic(value);
   }
 
+  /// The seconds that the op is estimated to take in 16 bits and in f32: of
+  /// its operations, or of the bytes where these take longer.
+  std::pair<double, double> estimateSeconds(Operation *op, PrecisionRole role) {
+    Cost cost = estimateCost(op, machine);
+    auto model = dyn_cast<CostModel>(op);
+    if (!model || cost.flops == 0)
+      return {0, 0};
+    int64_t saved = 0;
+    for (Value operand : op->getOperands())
+      if (isLowered(role, operand))
+        saved += byteSize(tensorType(operand)) / 2;
+    for (Value result : op->getResults())
+      if (isLowered(role, result))
+        saved += byteSize(tensorType(result)) / 2;
+    auto flops = static_cast<double>(cost.flops);
+    double inLow = std::max(
+        flops / machine.getRate(model.getWorkKind(), low),
+        machine.getMoveSeconds(static_cast<double>(cost.bytes - saved)));
+    return {inLow, std::max(cost.computeSeconds, cost.memorySeconds)};
+  }
+
   bool isLow(Operation *op) {
     auto role = dyn_cast<PrecisionRole>(op);
     if (!role || llvm::none_of(op->getOperands(), [&](Value operand) {
@@ -213,9 +238,23 @@ private:
       }
       return false;
     }
-    if (runsLow)
+    bool isForced = matches(forced, op);
+    if (runsLow && (isForced || !byCost))
       return true;
-    if (!matches(forced, op))
+    if (runsLow) {
+      auto [inLow, inF32] = estimateSeconds(op, role);
+      if (inLow <= tolerance * inF32)
+        return true;
+      ++numSlow;
+      constexpr double micro = 1e6;
+      note(remark::missed(op->getLoc(), options),
+           llvm::formatv("this machine has no instructions for {0}: estimated "
+                         "{1:f0} us instead of {2:f0} us",
+                         StringRef(precision), inLow * micro, inF32 * micro)
+               .str());
+      return false;
+    }
+    if (!isForced)
       return false;
     if (!isa<InferTypeOpInterface>(op) &&
         !op->hasTrait<OpTrait::SameOperandsAndResultElementType>()) {
@@ -253,7 +292,11 @@ private:
     }
   }
 
+  /// How much longer an op may take in 16 bits, which save memory.
+  static constexpr double tolerance = 1.05;
+
   Type low;
+  Machine machine;
   FrozenRewritePatternSet patterns;
   std::shared_ptr<llvm::Regex> kept, forced;
 };

@@ -36,7 +36,8 @@ def AssignPrecision : Pass<"ingot-assign-precision", "::mlir::func::FuncOp"> {
     the type of the adjacent contraction, since casts to 16 bits are moved up, and casts to f32 down, through ops that
     only move elements, to where they are fused. If the only other readers of a value that is read in 16 bits are
     reductions (the gradient of a bias is a sum over an operand of the matmul for the gradient of the weight), these
-    read the rounded value as well. Works on any function, including an imported training step.
+    read the rounded value as well. With `by-cost`, an op that is estimated to take longer in 16 bits than in f32, on a
+    machine without instructions for them, stays in f32 unless `force-low` names it. Works on any function, including an imported training step.
 
     Before:
     ```mlir
@@ -56,10 +57,13 @@ def AssignPrecision : Pass<"ingot-assign-precision", "::mlir::func::FuncOp"> {
            "regular expression: ops of these ONNX nodes stay in fp32">,
     Option<"forceLow", "force-low", "std::string", "\"\"",
            "regular expression: ops of these ONNX nodes compute in 16 bits">,
+    Option<"byCost", "by-cost", "bool", "false",
+           "leave ops in fp32 that the machine runs more slowly in 16 bits">,
   ];
   let statistics = [
     Statistic<"numLow", "low", "ops in 16 bits">,
     Statistic<"numKept", "kept", "ops kept in fp32 by name">,
+    Statistic<"numSlow", "slow", "ops left in fp32 because 16 bits are slower">,
   ];
   let dependentDialects = ["::ingot::IngotDialect"];
 }

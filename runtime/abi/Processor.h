@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// The features of x86-64 processors that compiled code may use, by LLVM's
-// names, with the level that each belongs to and the bit of CPUID that says
+// The features of processors that compiled code may use, by LLVM's names; for
+// x86-64 with the level that each belongs to and the bit of CPUID that says
 // whether a processor has it. The compiler generates code for these features
 // only, and the runtime finds each of them: whatever a newer compiler knows
 // beyond the table stays unused until the table has it.
@@ -105,6 +105,10 @@ inline constexpr CpuFeature kCpuFeatures[] = {
     {"avx512bf16", CpuLevel::Amx, 7, 1, CpuFeature::EAX, 5, CpuFeature::ZMM},
     {"amx-fp16", CpuLevel::Amx, 7, 1, CpuFeature::EAX, 21, CpuFeature::Tile},
 };
+
+/// The features of AArch64 processors that compiled code may use: those that
+/// all of them have. AArch64 has one level, Baseline.
+inline constexpr std::string_view kAArch64Features[] = {"neon"};
 
 /// Returns the feature of that name; null if the table lacks it.
 constexpr const CpuFeature *findCpuFeature(std::string_view name) {

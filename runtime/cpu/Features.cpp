@@ -10,8 +10,10 @@
 
 #include "runtime/core/Error.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <iterator>
 
 #ifdef __x86_64__
 #include <cpuid.h>
@@ -33,7 +35,7 @@ static uint64_t getEnabledState() {
   return uint64_t(high) << 32 | low;
 }
 
-static bool isPresent(const CpuFeature &feature) {
+static bool hasX86(const CpuFeature &feature) {
   static const uint64_t enabled = getEnabledState();
   std::array<uint32_t, 4> r{};
   if (!__get_cpuid_count(feature.leaf, feature.subleaf, &r[CpuFeature::EAX],
@@ -44,8 +46,19 @@ static bool isPresent(const CpuFeature &feature) {
          (enabled & feature.needs) == feature.needs;
 }
 #else
-static bool isPresent(const CpuFeature &) { return false; }
+static bool hasX86(const CpuFeature &) { return false; }
 #endif
+
+/// Whether this CPU has the feature of that name, which may be unknown.
+static bool isPresent(std::string_view name, CpuLevel most) {
+#ifdef __aarch64__
+  const auto &known = ingot::abi::kAArch64Features;
+  return std::find(std::begin(known), std::end(known), name) != std::end(known);
+#else
+  const CpuFeature *feature = ingot::abi::findCpuFeature(name);
+  return feature && feature->level <= most && hasX86(*feature);
+#endif
+}
 
 CpuLevel ingot::runtime::getMaxCpuLevel() {
   static const CpuLevel level = [] {
@@ -66,18 +79,16 @@ std::vector<std::string>
 ingot::runtime::findMissingFeatures(const std::vector<std::string> &features) {
   std::vector<std::string> missing;
   CpuLevel most = getMaxCpuLevel();
-  for (const std::string &name : features) {
-    const CpuFeature *feature = ingot::abi::findCpuFeature(name);
-    if (!feature || feature->level > most || !isPresent(*feature))
+  for (const std::string &name : features)
+    if (!isPresent(name, most))
       missing.push_back(name);
-  }
   return missing;
 }
 
 static CpuLevel findLevel() {
   auto hasLevel = [](CpuLevel level) {
     for (const CpuFeature &feature : kCpuFeatures)
-      if (feature.level == level && !isPresent(feature))
+      if (feature.level == level && !hasX86(feature))
         return false;
     return true;
   };

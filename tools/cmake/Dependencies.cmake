@@ -54,6 +54,22 @@ else()
   endif()
 endif()
 
+# Trainers for AArch64 are built where its libraries are; nothing runs there.
+set(INGOT_AARCH64 "")
+set(INGOT_AARCH64_TARGET --target=aarch64-linux-gnu)
+set(aarch64 "${INGOT_DEPS}/aarch64-${INGOT_DEBIAN_VERSION}")
+if(NOT INGOT_SANITIZE AND EXISTS "${aarch64}/.done")
+  execute_process(COMMAND "${CMAKE_CXX_COMPILER}" ${INGOT_AARCH64_TARGET} -print-file-name=libgomp.so.1
+                  OUTPUT_VARIABLE found OUTPUT_STRIP_TRAILING_WHITESPACE)
+  if(IS_ABSOLUTE "${found}")
+    set(INGOT_AARCH64 "${aarch64}")
+    set(INGOT_AARCH64_ZLIB "${aarch64}/usr/lib/aarch64-linux-gnu/libz.a")
+  endif()
+endif()
+if(NOT INGOT_AARCH64 AND NOT INGOT_SANITIZE)
+  message(STATUS "the libraries of AArch64 not found (tools/setup --aarch64): no --arch aarch64")
+endif()
+
 set(INGOT_PYTHON "${INGOT_DEPS}/python/bin/python")
 
 list(APPEND CMAKE_MODULE_PATH "${MLIR_CMAKE_DIR}" "${LLVM_CMAKE_DIR}")

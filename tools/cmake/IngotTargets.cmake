@@ -10,12 +10,37 @@ endif()
 
 include_directories("${CMAKE_SOURCE_DIR}" "${CMAKE_BINARY_DIR}")
 
-# ingot_runtime_library(NAME sources... [LIBS libs...]): no LLVM in sight.
+# What is compiled for AArch64, by the same compiler.
+if(INGOT_AARCH64)
+  add_library(ingot_aarch64 INTERFACE)
+  # The functions that outline atomics call are in a library of GCC's.
+  target_compile_options(ingot_aarch64 INTERFACE ${INGOT_AARCH64_TARGET} -mno-outline-atomics)
+  target_link_options(ingot_aarch64 INTERFACE ${INGOT_AARCH64_TARGET})
+  target_include_directories(ingot_aarch64 SYSTEM INTERFACE "${INGOT_AARCH64}/usr/include")
+  target_link_libraries(ingot_aarch64 INTERFACE "${INGOT_AARCH64_ZLIB}")
+endif()
+
+# ingot_runtime_library(NAME sources... [X86 sources...] [AARCH64 sources...] [LIBS libs...]):
+# no LLVM in sight. Where the packages for AArch64 are (tools/setup --aarch64),
+# NAME-aarch64 is the same for its trainers. X86 and AARCH64 list what one of
+# the two has alone.
 function(ingot_runtime_library name)
-  cmake_parse_arguments(arg "" "" "LIBS" ${ARGN})
-  add_library(${name} STATIC ${arg_UNPARSED_ARGUMENTS})
+  cmake_parse_arguments(arg "" "" "X86;AARCH64;LIBS" ${ARGN})
+  add_library(${name} STATIC ${arg_UNPARSED_ARGUMENTS} ${arg_X86})
   target_link_libraries(${name} PUBLIC ${arg_LIBS})
   add_dependencies(${name} ingot-abi)
+  if(INGOT_AARCH64)
+    add_library(${name}-aarch64 STATIC ${arg_UNPARSED_ARGUMENTS} ${arg_AARCH64})
+    target_link_libraries(${name}-aarch64 PUBLIC ingot_aarch64)
+    foreach(lib IN LISTS arg_LIBS)
+      if(TARGET ${lib}-aarch64)
+        target_link_libraries(${name}-aarch64 PUBLIC ${lib}-aarch64)
+      elseif(NOT lib MATCHES "^(DNNL|ZLIB)::")
+        target_link_libraries(${name}-aarch64 PUBLIC ${lib})
+      endif()
+    endforeach()
+    add_dependencies(${name}-aarch64 ingot-abi)
+  endif()
 endfunction()
 
 # ingot_compiler_library(NAME sources... [LIBS libs...] [DEPENDS tablegen targets...])

@@ -3,6 +3,8 @@
 # that no compiler is needed on the user's machine and the tree can be moved:
 # link-TARGET.txt there lists it, one "KIND PATH" per line in link order, paths
 # relative to that file. Kinds:
+#   emulation    the linker's name of the architecture
+#   loader       the dynamic loader on the machine that the trainer runs on
 #   start, end   C runtime start files; the compiled step goes after the first
 #   option       an argument for the linker
 #   whole        static libraries; take everything
@@ -12,13 +14,28 @@
 #                load them
 #   system       shared libraries that every machine has
 # ingot_trainer_link(TARGET archive targets... BUNDLE shared libraries...
-#                    TRANSPORT targets...)
-# A shared library of the bundle is a target of ours, a path, or a name that the
+#                    TRANSPORT targets... [AARCH64])
+# With AARCH64 it is lib/ingot/aarch64, and libraries are those of AArch64. A shared library of the bundle is a target of ours, a path, or a name that the
 # compiler driver finds.
 function(ingot_trainer_link target)
-  cmake_parse_arguments(arg "" "" "BUNDLE;TRANSPORT" ${ARGN})
+  cmake_parse_arguments(arg "AARCH64" "" "BUNDLE;TRANSPORT" ${ARGN})
   set(dir "${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/ingot")
   set(text "# KIND PATH, in link order; paths are relative to this file.\n")
+  if(arg_AARCH64)
+    string(APPEND dir "/aarch64")
+    set(driver ${INGOT_AARCH64_TARGET})
+    set(name ${target}-aarch64)
+    set(loader ld-linux-aarch64.so.1)
+    set(zlib "${INGOT_AARCH64_ZLIB}")
+    string(APPEND text "emulation aarch64linux\nloader /lib/${loader}\n")
+  else()
+    set(driver "")
+    set(name ${target})
+    set(loader ld-linux-x86-64.so.2)
+    set(zlib libz.a)
+    string(APPEND text "emulation elf_x86_64\nloader /lib64/${loader}\n")
+  endif()
+  set(trainer ingot_trainer_${name})
   set(copies "")
 
   # Copies FILE, a path or a name that the compiler driver finds, to DIR/SUB.
@@ -35,7 +52,7 @@ function(ingot_trainer_link target)
     if(IS_ABSOLUTE "${name}")
       set(found "${name}")
     else()
-      execute_process(COMMAND "${CMAKE_CXX_COMPILER}" "-print-file-name=${name}"
+      execute_process(COMMAND "${CMAKE_CXX_COMPILER}" ${driver} "-print-file-name=${name}"
                       OUTPUT_VARIABLE found OUTPUT_STRIP_TRAILING_WHITESPACE)
     endif()
     if(NOT EXISTS "${found}")
@@ -68,7 +85,7 @@ function(ingot_trainer_link target)
     set_target_properties(${archive} PROPERTIES ARCHIVE_OUTPUT_DIRECTORY "${dir}")
     string(APPEND text "archive lib${archive}.a\n")
   endforeach()
-  add(archive libz.a crt)
+  add(archive "${zlib}" crt)
   foreach(library IN LISTS arg_BUNDLE)
     add(bundle ${library} libs)
   endforeach()
@@ -79,10 +96,14 @@ function(ingot_trainer_link target)
     set_target_properties(${target} PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${dir}/libs")
     string(APPEND text "transport libs/lib${target}.so\n")
   endforeach()
-  foreach(name libm.so.6 libc.so.6 ld-linux-x86-64.so.2)
+  foreach(name libm.so.6 libc.so.6 ${loader})
     add(system ${name} crt)
   endforeach()
   add(archive libc_nonshared.a crt)
+  if(arg_AARCH64)
+    # Functions of long double.
+    add(archive libgcc.a crt)
+  endif()
   foreach(name crtendS.o crtn.o)
     add(end ${name} crt)
   endforeach()
@@ -90,6 +111,6 @@ function(ingot_trainer_link target)
   if(NOT TARGET ingot_trainer_files)
     add_custom_target(ingot_trainer_files ALL)
   endif()
-  add_custom_target(ingot_trainer_${target} DEPENDS ${copies} ${arg_UNPARSED_ARGUMENTS} ${arg_TRANSPORT})
-  add_dependencies(ingot_trainer_files ingot_trainer_${target})
+  add_custom_target(${trainer} DEPENDS ${copies} ${arg_UNPARSED_ARGUMENTS} ${arg_TRANSPORT})
+  add_dependencies(ingot_trainer_files ${trainer})
 endfunction()

@@ -6,6 +6,7 @@
 #include "passes/targets/cpu/CpuTarget.h"
 #include "runtime/abi/Scratch.h"
 #include "runtime/core/Context.h"
+#include "runtime/cpu/Features.h"
 #include "runtime/cpu/HalfPrecision.h"
 #include "runtime/cpu/ThreadPool.h"
 #include "llvm/TargetParser/Host.h"
@@ -94,6 +95,8 @@ double measureConvolution(ingot_dtype type, int64_t extent) {
   desc.batch = batch;
   desc.in_channels = desc.out_channels = channels;
   desc.groups = 1;
+  // As in trainers, which give convolutions this layout.
+  desc.channels_last = 1;
   for (int axis = 0; axis < 2; ++axis) {
     desc.in[axis] = desc.out[axis] = extent;
     desc.kernel[axis] = 3;
@@ -207,7 +210,8 @@ double measureLaunch() {
 Machine ingot::measureMachine() {
   std::vector<std::string> features;
   for (const auto &[name, isThere] : llvm::sys::getHostCPUFeatures())
-    if (isThere)
+    // Without what INGOT_MAX_ISA hides.
+    if (isThere && runtime::findMissingFeatures({name.str()}).empty())
       features.push_back(name.str());
   Machine machine = CpuTarget::describeMachine(features, getThreadCount());
   machine.matmulF32 = measureMatmul(INGOT_F32, 1024, machine);

@@ -299,7 +299,7 @@ int Compiler::plan() {
   registerIngotDialects(registry);
   // Fails before the model is compiled, not after.
   if (options.emit == "exe" && !options.output.empty())
-    checkRuntime(target.getRuntime().str());
+    checkRuntime(target.getRuntime().str(), target.getHost().triple);
   if (options.emit == "ptx" && pipeline.target == "cpu")
     throw runtime::usageError("--emit", "a CPU has no PTX",
                               "add --target cuda");
@@ -366,6 +366,7 @@ int Compiler::run(LinkInput &link, size_t index) {
   LinkInput before = std::move(link);
   link = {};
   link.target = target.getRuntime().str();
+  link.triple = target.getHost().triple;
   bool hasWeights =
       llvm::any_of(model.module->getOps<StateOp>(), [&](StateOp state) {
         return !splatValue(state) && (storage != WeightStorage::None ||

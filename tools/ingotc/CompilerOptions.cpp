@@ -82,13 +82,19 @@ static void splitArchs(CompilerOptions &options) {
   llvm::SmallVector<llvm::StringRef> names;
   llvm::StringRef(arch).split(names, '+');
   std::vector<std::pair<size_t, std::string>> found;
+  std::string triple;
   for (llvm::StringRef name : names) {
     std::shared_ptr<const Target> target =
         unwrap(chooseTarget(pipeline.target, name, pipeline.tf32));
     if (name.empty() || pipeline.target != "cpu")
       throw usageError("--arch", "'" + arch + "' is no list of CPUs",
                        "join names of CPUs, as in x86-64-v3+x86-64-v4");
-    found.emplace_back(target->getHost().features.size(), name.str());
+    HostProcessor host = target->getHost();
+    if (!found.empty() && host.triple != triple)
+      throw usageError("--arch", "'" + arch + "' mixes x86-64 and AArch64",
+                       "compile a trainer for each");
+    triple = host.triple;
+    found.emplace_back(host.features.size(), name.str());
   }
   if (options.emit != "exe" || options.printPipeline)
     throw usageError("--arch", "'" + arch + "' makes several modules",

@@ -13,6 +13,7 @@
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/raw_ostream.h"
+#include "llvm/TargetParser/Triple.h"
 
 #include <filesystem>
 #include <fstream>
@@ -54,21 +55,29 @@ struct LinkLine {
   std::string kind, path;
 };
 
-std::string runtimeDirectory() {
+/// The folder of what trainers for the platform are linked from.
+std::string runtimeDirectory(const std::string &triple) {
   fs::path bin = fs::path(runtime::getExecutablePath()).parent_path();
-  return (bin.parent_path() / "lib" / "ingot").string();
+  fs::path directory = bin.parent_path() / "lib" / "ingot";
+  if (llvm::Triple(triple).isAArch64())
+    directory /= "aarch64";
+  return directory.string();
 }
 
 /// Returns the list of what trainers are linked from
 /// (tools/cmake/TrainerLink.cmake). Throws runtime::Error unless all of it is
 /// there: a build of `ingotc` alone leaves out what is linked for GPUs.
 std::vector<LinkLine> readLinkFile(const std::string &directory,
-                                   const std::string &target) {
+                                   const std::string &target,
+                                   const std::string &triple) {
+  bool isAArch64 = llvm::Triple(triple).isAArch64();
   std::ifstream file(directory + "/link-" + target + ".txt");
   if (!file)
     throw failure(directory,
-                  "the trainer runtime for " + target + " is not there",
-                  target == "cuda"
+                  "the trainer runtime for " +
+                      (isAArch64 ? "AArch64" : target) + " is not there",
+                  isAArch64 ? "run tools/setup --aarch64, and build Ingot again"
+                  : target == "cuda"
                       ? "build Ingot where the headers of CUDA are installed"
                       : "build all targets, and keep bin and lib side by side");
   std::vector<LinkLine> lines;
@@ -79,7 +88,8 @@ std::vector<LinkLine> readLinkFile(const std::string &directory,
     std::istringstream words(text);
     LinkLine line;
     words >> line.kind >> line.path;
-    if (line.kind != "option") {
+    if (line.kind != "option" && line.kind != "emulation" &&
+        line.kind != "loader") {
       std::string path = directory + "/" + line.path;
       if (!fs::exists(path))
         throw failure(directory,
@@ -169,7 +179,8 @@ void runLinker(const std::string &linker, const std::vector<std::string> &args,
 /// Makes a library without content, whose name says what to do. It is the first
 /// that the trainer needs, so that the loader names it where the folder of
 /// libraries was left behind.
-std::string makeMarker(const std::string &linker, const std::string &name,
+std::string makeMarker(const std::string &linker, const std::string &emulation,
+                       const std::string &name,
                        const ScratchDirectory &scratch) {
   // The longest name that fits twice into the name of a file.
   constexpr size_t mostOfName = 100;
@@ -179,9 +190,8 @@ std::string makeMarker(const std::string &linker, const std::string &name,
   writeFile(scratch.path("empty"), "");
   std::string path = scratch.path(marker);
   runLinker(linker,
-            {"-m", "elf_x86_64", "-shared", "-soname", marker, "-z",
-             "noexecstack", "-o", path, "--format=binary",
-             scratch.path("empty")},
+            {"-m", emulation, "-shared", "-soname", marker, "-z", "noexecstack",
+             "-o", path, "--format=binary", scratch.path("empty")},
             scratch);
   return path;
 }
@@ -200,13 +210,24 @@ static void removeLibraries(const std::string &folder, const fs::path &marker,
   fs::remove(folder, ignored);
 }
 
-void ingot::checkRuntime(const std::string &target) {
-  readLinkFile(runtimeDirectory(), target);
+/// The path of the only line of a kind.
+static std::string findLine(const std::vector<LinkLine> &lines,
+                            llvm::StringRef kind) {
+  for (const LinkLine &line : lines)
+    if (line.kind == kind)
+      return line.path;
+  throw failure("lib/ingot", "the list of the runtime has no " + kind.str(),
+                "build all targets, and keep bin and lib side by side");
+}
+
+void ingot::checkRuntime(const std::string &target, const std::string &triple) {
+  readLinkFile(runtimeDirectory(triple), target, triple);
 }
 
 void ingot::linkTrainer(const LinkInput &input, const std::string &output) {
-  std::string directory = runtimeDirectory();
-  std::vector<LinkLine> lines = readLinkFile(directory, input.target);
+  std::vector<LinkLine> lines =
+      readLinkFile(runtimeDirectory(input.triple), input.target, input.triple);
+  std::string emulation = findLine(lines, "emulation");
   std::string linker = findLinker();
   ScratchDirectory scratch(output);
   std::string name = llvm::sys::path::filename(output).str();
@@ -220,7 +241,8 @@ void ingot::linkTrainer(const LinkInput &input, const std::string &output) {
   std::string executable = scratch.path(name);
   std::vector<std::string> start, middle, end;
   for (const LinkLine &line : lines) {
-    if (line.kind == "transport")
+    if (line.kind == "transport" || line.kind == "emulation" ||
+        line.kind == "loader")
       continue;
     std::vector<std::string> &part = line.kind == "start" ? start
                                      : line.kind == "end" ? end
@@ -235,12 +257,12 @@ void ingot::linkTrainer(const LinkInput &input, const std::string &output) {
   std::vector<std::string> args = {
       // Writing to a mapped file on a full disk ends in a signal.
       "--no-mmap-output-file", "-pie", "--eh-frame-hdr", "--as-needed",
-      "--gc-sections", "-z", "relro", "-z", "now", "-z", "noexecstack",
-      "-dynamic-linker", "/lib64/ld-linux-x86-64.so.2", "-rpath",
+      "--gc-sections", "-z", "relro", "-z", "now", "-z", "noexecstack", "-m",
+      emulation, "-dynamic-linker", findLine(lines, "loader"), "-rpath",
       "$ORIGIN/" + name + ".libs",
       // Libraries of the bundle find each other in their own directory.
       "--disable-new-dtags", "-o", executable};
-  std::string marker = makeMarker(linker, name, scratch);
+  std::string marker = makeMarker(linker, emulation, name, scratch);
   args.insert(args.end(), {"--no-as-needed", marker, "--as-needed"});
   args.insert(args.end(), start.begin(), start.end());
   args.insert(args.end(), objects.begin(), objects.end());

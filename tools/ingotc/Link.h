@@ -17,6 +17,8 @@ namespace ingot {
 struct LinkInput {
   /// The target that the trainer runs on: cpu or cuda.
   std::string target = "cpu";
+  /// The platform of the machine that the trainer runs on, by LLVM's name.
+  std::string triple;
   /// The steps, an object for each CPU.
   std::vector<std::string> objects;
   /// The blobs, embedded under the names that `--ingot-lower-steps` refers to.
@@ -25,9 +27,9 @@ struct LinkInput {
   bool dataParallel = false;
 };
 
-/// Throws runtime::Error unless everything that trainers for `target` are
-/// linked from is there.
-void checkRuntime(const std::string &target);
+/// Throws runtime::Error unless everything that trainers for `target` on a
+/// machine of `triple` are linked from is there.
+void checkRuntime(const std::string &target, const std::string &triple);
 
 /// Links the executable `output` with LLD and the prebuilt runtime, and puts
 /// the shared libraries it needs into `output`.libs. Nothing is left behind on

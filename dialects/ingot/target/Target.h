@@ -100,6 +100,8 @@ struct DeviceCode {
 /// those of the named CPU that it may not use.
 struct HostProcessor {
   std::string cpu;
+  /// LLVM's name of the platform; empty for that of this machine.
+  std::string triple;
   std::vector<std::string> features, disabled;
 };
 

@@ -57,8 +57,10 @@ Machine CpuTarget::describeMachine(ArrayRef<std::string> features,
   };
   Machine machine;
   machine.threads = threads;
-  bool isWide = has("avx512f"), isVector = has("avx2");
-  double scale = threads * (isWide ? 1.0 : isVector ? 0.6 : 0.2);
+  double scale = threads * (has("avx512f") ? 1.0
+                            : has("avx2")  ? 0.6
+                            : has("neon")  ? 0.4
+                                           : 0.2);
   double multiplyAdds = 65e9 * scale;
   machine.convolutionF32 = 50e9 * scale;
   // Exponentials, and tiles of scores that are computed twice, are not counted.
@@ -76,13 +78,24 @@ Machine CpuTarget::describeMachine(ArrayRef<std::string> features,
   if (hasTiles)
     machine.attentionBf16 = machine.attentionF16 = 1.2 * multiplyAdds;
   machine.matmulF32 = (hasTiles ? 1.6 : 1) * multiplyAdds;
-  // 16-bit elements are converted where the CPU cannot multiply them.
-  double half = hasTiles ? 10 : machine.multipliesBf16 ? 2 : 0.9;
-  machine.matmulBf16 = (hasTiles ? 6 : half) * multiplyAdds;
-  machine.convolutionBf16 = half * machine.convolutionF32;
-  double low = machine.multipliesF16 ? 2 : 0.9;
-  machine.matmulF16 = (hasTiles ? 2.3 : low) * multiplyAdds;
-  machine.convolutionF16 = low * machine.convolutionF32;
+  // 16-bit elements are converted where the CPU cannot multiply them: those of
+  // matmuls while they are packed, those of convolutions in memory, and without
+  // Winograd's algorithm.
+  constexpr double converted = 0.35;
+  machine.matmulBf16 = (hasTiles                 ? 6
+                        : machine.multipliesBf16 ? 2
+                                                 : 1) *
+                       multiplyAdds;
+  machine.convolutionBf16 = (hasTiles                 ? 10
+                             : machine.multipliesBf16 ? 2
+                                                      : converted) *
+                            machine.convolutionF32;
+  machine.matmulF16 = (hasTiles                ? 2.3
+                       : machine.multipliesF16 ? 2
+                                               : 1) *
+                      multiplyAdds;
+  machine.convolutionF16 =
+      (machine.multipliesF16 ? 2 : converted) * machine.convolutionF32;
   machine.memoryBandwidth = std::min(8e9 * threads, 100e9);
   machine.cacheBandwidth = 40e9 * threads;
   machine.cacheBytes = 1048576.0 * threads;

@@ -20,17 +20,41 @@
 using namespace mlir;
 using namespace ingot;
 
+namespace {
+/// A kind of processor that code is generated for.
+struct Architecture {
+  llvm::StringRef triple;
+  /// The CPU that every one of the kind can stand for.
+  llvm::StringRef baseline;
+};
+constexpr Architecture kX86 = {"x86_64-unknown-linux-gnu", "x86-64"};
+constexpr Architecture kAArch64 = {"aarch64-unknown-linux-gnu", "generic"};
+} // namespace
+
+/// The architecture of this machine.
+static const Architecture &getNativeArchitecture() {
+  return llvm::Triple(llvm::sys::getDefaultTargetTriple()).isAArch64()
+             ? kAArch64
+             : kX86;
+}
+
 /// LLVM's registry of targets, filled on first use.
-static llvm::Expected<const llvm::Target *> hostTarget() {
+static llvm::Expected<const llvm::Target *> findTarget(llvm::StringRef triple) {
   static bool initialized = [] {
-    llvm::InitializeNativeTarget();
-    llvm::InitializeNativeTargetAsmPrinter();
+    LLVMInitializeX86TargetInfo();
+    LLVMInitializeX86Target();
+    LLVMInitializeX86TargetMC();
+    LLVMInitializeX86AsmPrinter();
+    LLVMInitializeAArch64TargetInfo();
+    LLVMInitializeAArch64Target();
+    LLVMInitializeAArch64TargetMC();
+    LLVMInitializeAArch64AsmPrinter();
     return true;
   }();
   (void)initialized;
   std::string error;
-  const llvm::Target *target = llvm::TargetRegistry::lookupTarget(
-      llvm::Triple(llvm::sys::getDefaultTargetTriple()), error);
+  const llvm::Target *target =
+      llvm::TargetRegistry::lookupTarget(llvm::Triple(triple), error);
   if (!target)
     return llvm::createStringError(error);
   return target;
@@ -39,11 +63,11 @@ static llvm::Expected<const llvm::Target *> hostTarget() {
 /// The names of the instructions that LLVM assumes for a CPU, without what only
 /// tunes code for it.
 static llvm::Expected<std::vector<std::string>>
-listInstructions(llvm::StringRef cpu) {
-  auto target = hostTarget();
+listInstructions(const Architecture &architecture, llvm::StringRef cpu) {
+  auto target = findTarget(architecture.triple);
   if (!target)
     return target.takeError();
-  llvm::Triple triple(llvm::sys::getDefaultTargetTriple());
+  llvm::Triple triple(architecture.triple);
   std::unique_ptr<llvm::MCSubtargetInfo> info(
       (*target)->createMCSubtargetInfo(triple, "", ""));
   if (!info->isCPUStringValid(cpu))
@@ -88,16 +112,26 @@ static std::vector<std::string> listHostFeatures(ingot::abi::CpuLevel most) {
 }
 
 llvm::Expected<HostProcessor> ingot::findProcessor(llvm::StringRef name) {
-  bool isNative = name == "native";
+  bool isNative = name == "native", isAArch64 = name == "aarch64";
+  const Architecture &architecture = isNative    ? getNativeArchitecture()
+                                     : isAArch64 ? kAArch64
+                                                 : kX86;
   HostProcessor result;
-  result.cpu = isNative ? llvm::sys::getHostCPUName().str() : name.str();
-  auto assumed = listInstructions(result.cpu);
+  result.triple = architecture.triple;
+  result.cpu = isNative    ? llvm::sys::getHostCPUName().str()
+               : isAArch64 ? architecture.baseline.str()
+                           : name.str();
+  auto assumed = listInstructions(architecture, result.cpu);
   if (!assumed)
     return assumed.takeError();
-  auto baseline = listInstructions("x86-64");
+  auto baseline = listInstructions(architecture, architecture.baseline);
   if (!baseline)
     return baseline.takeError();
-  if (isNative) {
+  if (&architecture == &kAArch64) {
+    // Code is for any CPU of the architecture.
+    result.features.assign(std::begin(ingot::abi::kAArch64Features),
+                           std::end(ingot::abi::kAArch64Features));
+  } else if (isNative) {
     auto most = getMaxLevel();
     if (!most)
       return most.takeError();
@@ -128,15 +162,17 @@ static std::string featureString(const HostProcessor &target) {
 
 static llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
 createMachine(const HostProcessor &cpu, unsigned level) {
-  auto target = hostTarget();
+  std::string triple =
+      cpu.triple.empty() ? getNativeArchitecture().triple.str() : cpu.triple;
+  auto target = findTarget(triple);
   if (!target)
     return target.takeError();
   llvm::TargetOptions options;
   // Results do not depend on fusion: operations are not contracted across ops.
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
   return std::unique_ptr<llvm::TargetMachine>((*target)->createTargetMachine(
-      llvm::Triple(llvm::sys::getDefaultTargetTriple()), cpu.cpu,
-      featureString(cpu), options, llvm::Reloc::PIC_, std::nullopt,
+      llvm::Triple(triple), cpu.cpu, featureString(cpu), options,
+      llvm::Reloc::PIC_, std::nullopt,
       level <= 1 ? llvm::CodeGenOptLevel::Less
                  : llvm::CodeGenOptLevel::Aggressive));
 }

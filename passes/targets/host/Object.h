@@ -22,9 +22,10 @@ class Module;
 namespace ingot {
 
 /// Returns the CPU with that name: `native` for the one this runs on, without
-/// what INGOT_MAX_ISA hides, or LLVM's name, such as `x86-64-v3`; an unknown
-/// name is an error. Its features are those of them that trainers look for
-/// (runtime/abi/Processor.h): code uses no others.
+/// what INGOT_MAX_ISA hides, LLVM's name of an x86-64 CPU, such as `x86-64-v3`,
+/// or `aarch64` for any AArch64 CPU; an unknown name is an error. Its features
+/// are those of them that trainers look for (runtime/abi/Processor.h): code
+/// uses no others.
 llvm::Expected<HostProcessor> findProcessor(llvm::StringRef name);
 
 /// Translates to LLVM IR and optimizes for the CPU; `level` is that of -O0 to

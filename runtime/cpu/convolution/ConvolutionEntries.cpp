@@ -40,6 +40,10 @@ static void run(ingot_context *context, const ingot_conv_desc *desc,
                 const void *second, void *result, void *scratch) {
   ProfileScope scope(context, desc->index);
   guardLibraryCall(context, name, [&] {
+    if (desc->type == INGOT_F64)
+      return convolveByLoops(*desc, kind, static_cast<const double *>(first),
+                             static_cast<const double *>(second),
+                             static_cast<double *>(result));
     if (desc->math != INGOT_MATH_EXACT && hasTileUnits())
       return convolveIm2col(context, *desc, kind, first, second, result,
                             scratch);
@@ -55,10 +59,6 @@ static void run(ingot_context *context, const ingot_conv_desc *desc,
 void ingot_conv(ingot_context *context, const ingot_conv_desc *desc,
                 const void *input, const void *filter, void *output,
                 void *scratch) {
-  if (desc->type == INGOT_F64)
-    return convolveF64(context, *desc, static_cast<const double *>(input),
-                       static_cast<const double *>(filter),
-                       static_cast<double *>(output));
   run(context, desc, ConvKind::Forward, "convolution", input, filter, output,
       scratch);
 }
@@ -66,10 +66,6 @@ void ingot_conv(ingot_context *context, const ingot_conv_desc *desc,
 void ingot_conv_input_grad(ingot_context *context, const ingot_conv_desc *desc,
                            const void *output_grad, const void *filter,
                            void *input_grad, void *scratch) {
-  if (desc->type == INGOT_F64)
-    return convolveInputGradF64(
-        context, *desc, static_cast<const double *>(output_grad),
-        static_cast<const double *>(filter), static_cast<double *>(input_grad));
   run(context, desc, ConvKind::InputGrad, "gradient of a convolution's input",
       output_grad, filter, input_grad, scratch);
 }
@@ -77,10 +73,6 @@ void ingot_conv_input_grad(ingot_context *context, const ingot_conv_desc *desc,
 void ingot_conv_filter_grad(ingot_context *context, const ingot_conv_desc *desc,
                             const void *output_grad, const void *input,
                             void *filter_grad, void *scratch) {
-  if (desc->type == INGOT_F64)
-    return convolveFilterGradF64(
-        context, *desc, static_cast<const double *>(output_grad),
-        static_cast<const double *>(input), static_cast<double *>(filter_grad));
   run(context, desc, ConvKind::FilterGrad, "gradient of a convolution's filter",
       output_grad, input, filter_grad, scratch);
 }

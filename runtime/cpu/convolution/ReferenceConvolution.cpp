@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// Convolution in f64 by plain loops. Threads divide independent parts of the
+// Convolution by plain loops. Threads divide independent parts of the
 // result: images in the forward pass and in the input's gradient, output
 // channels in the filter's gradient.
 //
@@ -10,6 +10,7 @@
 #include "runtime/cpu/convolution/ReferenceConvolution.h"
 
 #include "runtime/core/Context.h"
+#include "runtime/cpu/HalfPrecision.h"
 #include "runtime/cpu/ThreadPool.h"
 
 #include <algorithm>
@@ -90,57 +91,100 @@ struct Shape {
 
 } // namespace
 
-void ingot::runtime::convolveF64(ingot_context *context,
-                                 const ingot_conv_desc &desc,
-                                 const double *input, const double *filter,
-                                 double *output) {
-  ProfileScope scope(context, desc.index);
-  Shape shape(desc);
-  int64_t image = desc.out_channels * Shape::getSize(shape.out);
-  parallelFor(desc.batch, 1, [&](int64_t begin, int64_t end) {
-    std::fill(output + begin * image, output + end * image, 0.0);
+template <typename T>
+static void convolveForward(const Shape &shape, const T *input, const T *filter,
+                            T *output) {
+  int64_t image = shape.d.out_channels * Shape::getSize(shape.out);
+  parallelFor(shape.d.batch, 1, [&](int64_t begin, int64_t end) {
+    std::fill(output + begin * image, output + end * image, T(0));
     for (int64_t b = begin; b < end; ++b)
-      for (int64_t channel = 0; channel < desc.out_channels; ++channel)
+      for (int64_t channel = 0; channel < shape.d.out_channels; ++channel)
         shape.forEachProduct(b, channel, [&](int64_t i, int64_t f, int64_t o) {
           output[o] += input[i] * filter[f];
         });
   });
 }
 
-void ingot::runtime::convolveInputGradF64(ingot_context *context,
-                                          const ingot_conv_desc &desc,
-                                          const double *outputGrad,
-                                          const double *filter,
-                                          double *inputGrad) {
-  ProfileScope scope(context, desc.index);
-  Shape shape(desc);
-  int64_t image = desc.in_channels * Shape::getSize(shape.in);
-  parallelFor(desc.batch, 1, [&](int64_t begin, int64_t end) {
-    std::fill(inputGrad + begin * image, inputGrad + end * image, 0.0);
+template <typename T>
+static void convolveInputGrad(const Shape &shape, const T *outputGrad,
+                              const T *filter, T *inputGrad) {
+  int64_t image = shape.d.in_channels * Shape::getSize(shape.in);
+  parallelFor(shape.d.batch, 1, [&](int64_t begin, int64_t end) {
+    std::fill(inputGrad + begin * image, inputGrad + end * image, T(0));
     for (int64_t b = begin; b < end; ++b)
-      for (int64_t channel = 0; channel < desc.out_channels; ++channel)
+      for (int64_t channel = 0; channel < shape.d.out_channels; ++channel)
         shape.forEachProduct(b, channel, [&](int64_t i, int64_t f, int64_t o) {
           inputGrad[i] += outputGrad[o] * filter[f];
         });
   });
 }
 
-void ingot::runtime::convolveFilterGradF64(ingot_context *context,
-                                           const ingot_conv_desc &desc,
-                                           const double *outputGrad,
-                                           const double *input,
-                                           double *filterGrad) {
-  ProfileScope scope(context, desc.index);
-  Shape shape(desc);
+template <typename T>
+static void convolveFilterGrad(const Shape &shape, const T *outputGrad,
+                               const T *input, T *filterGrad) {
   int64_t perChannel =
-      desc.in_channels / desc.groups * Shape::getSize(shape.kernel);
-  parallelFor(desc.out_channels, 1, [&](int64_t begin, int64_t end) {
+      shape.d.in_channels / shape.d.groups * Shape::getSize(shape.kernel);
+  parallelFor(shape.d.out_channels, 1, [&](int64_t begin, int64_t end) {
     std::fill(filterGrad + begin * perChannel, filterGrad + end * perChannel,
-              0.0);
+              T(0));
     for (int64_t channel = begin; channel < end; ++channel)
-      for (int64_t b = 0; b < desc.batch; ++b)
+      for (int64_t b = 0; b < shape.d.batch; ++b)
         shape.forEachProduct(b, channel, [&](int64_t i, int64_t f, int64_t o) {
           filterGrad[f] += outputGrad[o] * input[i];
         });
   });
+}
+
+template <typename T>
+void ingot::runtime::convolveByLoops(const ingot_conv_desc &desc,
+                                     abi::ConvKind kind, const T *first,
+                                     const T *second, T *result) {
+  Shape shape(desc);
+  switch (kind) {
+  case abi::ConvKind::Forward:
+    return convolveForward(shape, first, second, result);
+  case abi::ConvKind::InputGrad:
+    return convolveInputGrad(shape, first, second, result);
+  case abi::ConvKind::FilterGrad:
+    return convolveFilterGrad(shape, first, second, result);
+  }
+}
+
+template void ingot::runtime::convolveByLoops(const ingot_conv_desc &,
+                                              abi::ConvKind, const float *,
+                                              const float *, float *);
+template void ingot::runtime::convolveByLoops(const ingot_conv_desc &,
+                                              abi::ConvKind, const double *,
+                                              const double *, double *);
+
+void ingot::runtime::convolveByLoops(ingot_context *context,
+                                     const ingot_conv_desc &desc,
+                                     abi::ConvKind kind, const void *first,
+                                     const void *second, void *result,
+                                     void *planned) {
+  if (desc.type == INGOT_F32)
+    return convolveByLoops(desc, kind, static_cast<const float *>(first),
+                           static_cast<const float *>(second),
+                           static_cast<float *>(result));
+  int64_t in = desc.batch * desc.in_channels;
+  int64_t out = desc.batch * desc.out_channels;
+  int64_t filter = desc.out_channels * desc.in_channels / desc.groups;
+  for (int64_t i = 0; i < desc.spatial_rank; ++i) {
+    in *= desc.in[i];
+    out *= desc.out[i];
+    filter *= desc.kernel[i];
+  }
+  int64_t firstSize = kind == abi::ConvKind::Forward ? in : out;
+  int64_t secondSize = kind == abi::ConvKind::FilterGrad ? in : filter;
+  int64_t resultSize = kind == abi::ConvKind::Forward     ? out
+                       : kind == abi::ConvKind::InputGrad ? in
+                                                          : filter;
+  size_t bytes = (in + out + filter) * sizeof(float);
+  auto *wide = reinterpret_cast<float *>(
+      context->getScratch(bytes, planned, desc.scratch_bytes));
+  float *wideSecond = wide + firstSize, *sums = wideSecond + secondSize;
+  widenToF32(first, desc.type, wide, firstSize);
+  widenToF32(second, desc.type, wideSecond, secondSize);
+  convolveByLoops(desc, kind, wide, wideSecond, sums);
+  roundFromF32(sums, result, desc.type, resultSize);
 }

@@ -35,6 +35,10 @@ static void limitInstructions() {
   }
 }
 
+bool ingot::runtime::hasDnnl() {
+  return getCpuLevel() >= ingot::abi::CpuLevel::V2;
+}
+
 const dnnl::engine &ingot::runtime::getDnnlEngine() {
   static const dnnl::engine engine = [] {
     limitInstructions();
@@ -66,6 +70,11 @@ memory::data_type ingot::runtime::getDnnlType(int32_t type) {
 }
 
 int32_t vendor::getComputeType(int32_t type) {
+  // Throws for a type that nothing multiplies. The library need not be asked
+  // where no instructions multiply in 16 bits.
+  getDnnlType(type);
+  if (getCpuLevel() < ingot::abi::CpuLevel::V4)
+    return INGOT_F32;
   using dnnl::cpu_isa;
   static const cpu_isa isa = [] {
     getDnnlEngine();

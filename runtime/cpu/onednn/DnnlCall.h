@@ -21,6 +21,9 @@
 
 namespace ingot::runtime {
 
+/// Whether the library runs on this CPU: it is compiled for SSE4.1.
+bool hasDnnl();
+
 const dnnl::engine &getDnnlEngine();
 dnnl::stream &getDnnlStream();
 

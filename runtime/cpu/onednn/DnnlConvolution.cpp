@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/cpu/VendorLibrary.h"
+#include "runtime/cpu/convolution/ReferenceConvolution.h"
 #include "runtime/cpu/onednn/DnnlCall.h"
 
 #include <algorithm>
@@ -145,6 +146,8 @@ static std::unique_ptr<DnnlCall> build(const ingot_conv_desc &desc,
 void vendor::convolve(ingot_context *context, const ingot_conv_desc &desc,
                       ConvKind kind, const void *first, const void *second,
                       void *result, void *scratch) {
+  if (!hasDnnl())
+    return convolveByLoops(context, desc, kind, first, second, result, scratch);
   context
       ->getCached<DnnlCall>(&desc, static_cast<int>(kind),
                             [&] { return build(desc, kind); })

@@ -46,6 +46,13 @@ TEST(Processor, DisablesWhatTrainersDoNotLookFor) {
     EXPECT_TRUE(ingot::abi::findCpuFeature(feature)) << feature;
 }
 
+TEST(Processor, AArch64IsAnotherPlatform) {
+  HostProcessor host = find("aarch64");
+  EXPECT_TRUE(llvm::StringRef(host.triple).starts_with("aarch64"));
+  EXPECT_EQ(host.features, std::vector<std::string>{"neon"});
+  EXPECT_TRUE(llvm::StringRef(find("x86-64").triple).starts_with("x86_64"));
+}
+
 TEST(Processor, UnknownNameIsAnError) {
   auto host = findProcessor("x86-64-v9");
   ASSERT_FALSE(bool(host));

@@ -224,7 +224,9 @@ TEST(GemmScratch, IsAsPlanned) {
     ingot::abi::ScratchMachine machine;
     machine.threads = upTo(32);
     machine.packsHalves = true;
+#ifdef __x86_64__
     machine.tilesF32 = machine.tilesHalves = random() % 2;
+#endif
     omp_set_num_threads(static_cast<int>(machine.threads));
     ASSERT_LE(getPackedScratchBytes(d, isOnTiles(d, machine)),
               static_cast<size_t>(getScratchBytes(d, machine)))

@@ -58,17 +58,10 @@ Result runProgram(const std::vector<std::string> &command, During during) {
 
 /// Links `object` as ingotc does, by link-cpu.txt.
 Result linkTrainer(const std::string &object, const std::string &trainer) {
-  std::vector<std::string> command = {INGOT_TEST_LLD,
-                                      "-pie",
-                                      "--eh-frame-hdr",
-                                      "--as-needed",
-                                      "-o",
-                                      trainer,
-                                      "-dynamic-linker",
-                                      "/lib64/ld-linux-x86-64.so.2",
-                                      "--disable-new-dtags",
-                                      "-rpath",
-                                      std::string(INGOT_TEST_LINK) + "/libs"};
+  std::vector<std::string> command = {
+      INGOT_TEST_LLD,        "-pie",   "--eh-frame-hdr",
+      "--as-needed",         "-o",     trainer,
+      "--disable-new-dtags", "-rpath", std::string(INGOT_TEST_LINK) + "/libs"};
   std::string folder = std::string(INGOT_TEST_LINK) + "/";
   std::istringstream lines(readFile(folder + "link-cpu.txt"));
   bool hasObject = false;
@@ -77,11 +70,16 @@ Result linkTrainer(const std::string &object, const std::string &trainer) {
       continue;
     std::string kind = line.substr(0, line.find(' '));
     std::string what = line.substr(line.find(' ') + 1);
-    if (kind != "start" && !hasObject) {
+    if (kind != "start" && kind != "emulation" && kind != "loader" &&
+        !hasObject) {
       command.push_back(object);
       hasObject = true;
     }
-    if (kind == "option")
+    if (kind == "emulation")
+      command.insert(command.end(), {"-m", what});
+    else if (kind == "loader")
+      command.insert(command.end(), {"-dynamic-linker", what});
+    else if (kind == "option")
       command.push_back(what);
     else if (kind == "whole")
       command.insert(command.end(),
