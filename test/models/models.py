@@ -35,9 +35,10 @@ RESULTS = HERE / "results.jsonl"
 PREPARE_LIMIT = 300
 
 
-def digest(*paths):
+def digest(ingotc):
+    """Of the compiler, and of the runtime that it links."""
     found = hashlib.sha256()
-    for path in paths:
+    for path in [ingotc, *sorted(p for p in (ingotc.parents[1] / "lib/ingot").rglob("*") if p.is_file())]:
         found.update(path.read_bytes())
     return found.hexdigest()[:12]
 
@@ -113,10 +114,10 @@ def keep_golden(source, target):
     (target / "model.onnx").write_bytes(model.SerializeToString(deterministic=True))
 
 
-def attempt(model, ingotc, folder, bf16, afresh):
+def attempt(model, ingotc, compiler, folder, bf16, afresh):
     import agreement
 
-    record = {"name": model.name, "group": model.group, "exporter": model.exporter, "compiler": digest(ingotc)}
+    record = {"name": model.name, "group": model.group, "exporter": model.exporter, "compiler": compiler}
     start = time.monotonic()
     why = prepared(model, folder, afresh)
     if why:
@@ -196,7 +197,7 @@ def main():
         if time.monotonic() > end:
             print("the time is over", flush=True)
             return 1
-        record = attempt(model, ingotc, args.work / model.name.replace("/", "-"), args.bf16, args.afresh)
+        record = attempt(model, ingotc, current, args.work / model.name.replace("/", "-"), args.bf16, args.afresh)
         with RESULTS.open("a") as out:
             out.write(json.dumps(record) + "\n")
         print(line(record), flush=True)
