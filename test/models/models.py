@@ -93,6 +93,14 @@ def prepared(model, folder, afresh):
     return why
 
 
+def spread(models):
+    """A few of each group before all of one."""
+    order, count = {}, {}
+    for model in models:
+        order[model.name] = count[model.group] = count.get(model.group, 0) + 1
+    return sorted(models, key=lambda model: order[model.name])
+
+
 def keep_golden(source, target):
     """Copies what agreement.py reads, without what the exporter says of each node."""
     import onnx
@@ -172,7 +180,7 @@ def main():
     if args.report:
         report.write(read_results().values(), ROOT / "docs/models.md")
         return 0
-    chosen = [m for m in zoo.models() if re.search(args.filter, m.name) or re.search(args.filter, m.group)]
+    chosen = [m for m in spread(zoo.models()) if re.search(args.filter, m.name) or re.search(args.filter, m.group)]
     for name in args.golden:
         stem = name.replace("/", "-")
         keep_golden(args.work / stem, HERE / "goldens" / stem)

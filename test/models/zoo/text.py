@@ -41,7 +41,10 @@ ENCODERS = {
     "roc_bert": (MASKED, {}),
     "roformer": (MASKED, {}),
     "splinter": ("SplinterModel", {}),
-    "squeezebert": (MASKED, {"q_groups": 1, "k_groups": 1, "v_groups": 1, "post_attention_groups": 1}),
+    "squeezebert": (
+        MASKED,
+        {"q_groups": 1, "k_groups": 1, "v_groups": 1, "post_attention_groups": 1, "embedding_size": 32},
+    ),
     "xlm": (CLASSES, {}),
     "xlm-roberta": (MASKED, {}),
     "xlm-roberta-xl": (MASKED, {}),
