@@ -7,8 +7,8 @@
 //
 // F(4 x 4, 3 x 3): 6 x 6 inputs give 4 x 4 outputs with 36 multiplications
 // instead of 144. The points are 0, +-5/8, +-5/4 and infinity: exact in binary,
-// and so close to 1 that the error is two to five times that of the direct
-// algorithm.
+// and so close to 1 that the error is one to two and a half times that of the
+// direct algorithm.
 //
 //===----------------------------------------------------------------------===//
 

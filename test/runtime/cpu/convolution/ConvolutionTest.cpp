@@ -199,6 +199,67 @@ TEST(Convolution, Winograd) {
   check<float>(INGOT_F32, 2e-5, 40, drawWinogradDesc, Scale::Whole);
 }
 
+/// Of a 3 x 3 convolution, the root-mean-square error relative to the values'.
+/// One running sum over the channels, or over the tiles for the filter
+/// gradient, has more than twice these errors.
+TEST(Convolution, WinogradSumsInParts) {
+  struct Case {
+    int64_t batch, size, channelsIn, channelsOut;
+    double forward, filterGrad;
+  };
+  for (Case c :
+       {Case{6, 8, 512, 16, 1.2e-6, 1e-6}, Case{4, 64, 16, 16, 8e-7, 1.4e-6}}) {
+    ingot_conv_desc d = {};
+    d.type = INGOT_F32;
+    d.channels_last = 1;
+    d.spatial_rank = 2;
+    d.groups = 1;
+    d.batch = c.batch;
+    d.in_channels = c.channelsIn;
+    d.out_channels = c.channelsOut;
+    for (int i = 0; i < 2; ++i) {
+      d.kernel[i] = 3;
+      d.stride[i] = d.dilation[i] = d.pad_low[i] = d.pad_high[i] = 1;
+      d.in[i] = d.out[i] = c.size;
+    }
+    ASSERT_TRUE(ingot::abi::isWinograd(d));
+    Philox random(7, 1);
+    auto draw = [&](int64_t count) {
+      std::vector<float> values(count);
+      for (float &value : values)
+        value = static_cast<float>(random.normal());
+      return values;
+    };
+    int64_t pixels = d.batch * c.size * c.size;
+    std::vector<float> input = draw(pixels * d.in_channels);
+    std::vector<float> filter = draw(d.out_channels * d.in_channels * 9);
+    std::vector<float> grad = draw(pixels * d.out_channels);
+    std::vector<float> forward(grad.size()), filterGrad(filter.size());
+    Block scratch(getWinogradScratchBytes(d, getThreadCount()), "scratch");
+    convolveWinograd(d, input.data(), filter.data(), forward.data(),
+                     scratch.getData());
+    convolveFilterGradWinograd(d, grad.data(), input.data(), filterGrad.data(),
+                               scratch.getData());
+    std::vector<double> expectedForward(grad.size());
+    std::vector<double> expectedFilter(filter.size());
+    forEachProduct(d, [&](int64_t i, int64_t f, int64_t o) {
+      expectedForward[o] += double(input[i]) * double(filter[f]);
+      expectedFilter[f] += double(grad[o]) * double(input[i]);
+    });
+    auto relativeError = [](const std::vector<float> &actual,
+                            const std::vector<double> &expected) {
+      double errors = 0, squares = 0;
+      for (size_t i = 0; i < actual.size(); ++i) {
+        errors += (actual[i] - expected[i]) * (actual[i] - expected[i]);
+        squares += expected[i] * expected[i];
+      }
+      return std::sqrt(errors / squares);
+    };
+    EXPECT_LT(relativeError(forward, expectedForward), c.forward);
+    EXPECT_LT(relativeError(filterGrad, expectedFilter), c.filterGrad);
+  }
+}
+
 TEST(Convolution, ScratchIsAsPlanned) {
   Philox random(5, 6);
   for (int64_t threads : {1, 2, 16})
