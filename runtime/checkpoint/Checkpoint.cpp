@@ -7,6 +7,7 @@
 
 #include "runtime/checkpoint/Checkpoint.h"
 
+#include "runtime/checkpoint/CheckpointInfo.h"
 #include "runtime/core/Error.h"
 
 #include <algorithm>
@@ -30,28 +31,6 @@ static constexpr size_t kept = 2;
 
 static std::string getShardName(int64_t rank) {
   return "shard-" + std::to_string(rank) + ".safetensors";
-}
-
-/// The content of checkpoint.json; a file with any other bytes is damaged.
-/// Format 2 has shards, format 3 has settings and may have shards.
-static std::string formatInfo(const CheckpointInfo &info, uint32_t stateCrc,
-                              const std::vector<uint32_t> &shardCrcs) {
-  int format = info.settings ? 3 : shardCrcs.empty() ? 1 : 2;
-  nlohmann::ordered_json json = {
-      {"format", format},        {"step", info.step},
-      {"seed", info.seed},       {"shuffle", info.shuffle},
-      {"samples", info.samples}, {"state_crc32", stateCrc}};
-  if (!shardCrcs.empty())
-    json["shards_crc32"] = shardCrcs;
-  if (info.settings)
-    json["settings"] = {{"hyperparameters", info.settings->hyperparameters},
-                        {"schedule", info.settings->schedule},
-                        {"warmup", info.settings->warmup},
-                        {"total_steps", info.settings->totalSteps},
-                        {"ranks", info.settings->ranks},
-                        {"step_samples", info.settings->stepSamples}};
-  json["crc32"] = computeCrc(json.dump());
-  return json.dump(1) + "\n";
 }
 
 /// The content of `latest`: the name, and a checksum, so that damage does not
@@ -161,7 +140,7 @@ void ingot::runtime::saveCheckpoint(const std::string &directory,
       shardCrcs = writeShards(temporary);
     uint32_t stateCrc = saveTensors(temporary + "/" + kStateName, state);
     AtomicFile file(temporary + "/" + kInfoName);
-    file.write(formatInfo(info, stateCrc, shardCrcs));
+    file.write(formatInfo({info, stateCrc, shardCrcs}));
     file.commit();
   } catch (const Error &) {
     fs::remove_all(temporary, error);
@@ -220,33 +199,6 @@ static std::string findCheckpoint(const std::string &directory) {
   return directory + "/" + name;
 }
 
-/// Reads the settings of a run; nothing if one is missing or of another type.
-static std::optional<RunSettings> readSettings(const nlohmann::json &json) {
-  auto isCount = [&](const char *field) {
-    return json.contains(field) && json[field].is_number_unsigned() &&
-           json[field].get<uint64_t>() <= uint64_t(INT64_MAX);
-  };
-  bool isComplete = json.is_object() && json.contains("hyperparameters") &&
-                    json["hyperparameters"].is_object() &&
-                    json.contains("schedule") && json["schedule"].is_string() &&
-                    isCount("warmup") && isCount("total_steps") &&
-                    isCount("ranks") && isCount("step_samples");
-  if (!isComplete)
-    return std::nullopt;
-  RunSettings settings;
-  for (const auto &[name, value] : json["hyperparameters"].items()) {
-    if (!value.is_number())
-      return std::nullopt;
-    settings.hyperparameters[name] = value.get<double>();
-  }
-  settings.schedule = json["schedule"].get<std::string>();
-  settings.warmup = json["warmup"].get<int64_t>();
-  settings.totalSteps = json["total_steps"].get<int64_t>();
-  settings.ranks = json["ranks"].get<int64_t>();
-  settings.stepSamples = json["step_samples"].get<int64_t>();
-  return settings;
-}
-
 CheckpointInfo ingot::runtime::loadCheckpoint(
     const std::string &directory,
     const std::function<void(const CheckpointState &, const std::string &)>
@@ -254,50 +206,8 @@ CheckpointInfo ingot::runtime::loadCheckpoint(
   std::string path = findCheckpoint(directory);
   std::string infoPath = path + "/" + kInfoName;
   MappedFile infoFile(infoPath);
-  auto json = nlohmann::json::parse(infoFile.getBytes(), nullptr, false);
-  auto damaged = [&](const std::string &field) {
-    return badInput(infoPath, "the field '" + field + "' is missing or wrong",
-                    "resume from another checkpoint of the folder");
-  };
-  auto readCount = [&](const char *field) {
-    bool isCount = json.is_object() && json.contains(field) &&
-                   json[field].is_number_unsigned() &&
-                   json[field].get<uint64_t>() <= uint64_t(INT64_MAX);
-    if (!isCount)
-      throw damaged(field);
-    return json[field].get<int64_t>();
-  };
-  int64_t format = readCount("format");
-  if (format < 1 || format > 3)
-    throw damaged("format");
-  CheckpointInfo info;
-  info.step = readCount("step");
-  info.seed = readCount("seed");
-  info.samples = readCount("samples");
-  if (!json.contains("shuffle") || !json["shuffle"].is_boolean())
-    throw damaged("shuffle");
-  info.shuffle = json["shuffle"].get<bool>();
-
-  int64_t stateCrc = readCount("state_crc32");
-  std::vector<uint32_t> shardCrcs;
-  if (format == 3) {
-    if (json.contains("settings"))
-      info.settings = readSettings(json["settings"]);
-    if (!info.settings)
-      throw damaged("settings");
-  }
-  if (format == 2 || json.contains("shards_crc32")) {
-    if (!json.contains("shards_crc32") || !json["shards_crc32"].is_array())
-      throw damaged("shards_crc32");
-    for (const auto &crc : json["shards_crc32"])
-      shardCrcs.push_back(crc.is_number_unsigned()
-                              ? static_cast<uint32_t>(crc.get<uint64_t>())
-                              : 0);
-  }
-  if (infoFile.getBytes() !=
-      formatInfo(info, static_cast<uint32_t>(stateCrc), shardCrcs))
-    throw badInput(infoPath, "the checksum does not match",
-                   "resume from another checkpoint of the folder");
+  const auto [info, stateCrc, shardCrcs] =
+      parseInfo(infoFile.getBytes(), infoPath);
 
   std::vector<MappedFile> files;
   auto open = [&](const std::string &name, uint32_t crc) {
@@ -310,7 +220,7 @@ CheckpointInfo ingot::runtime::loadCheckpoint(
   };
   CheckpointState state;
   files.reserve(1 + shardCrcs.size());
-  state.whole = open(kStateName, static_cast<uint32_t>(stateCrc));
+  state.whole = open(kStateName, stateCrc);
   for (size_t rank = 0; rank < shardCrcs.size(); ++rank)
     state.shards.push_back(
         open(getShardName(static_cast<int64_t>(rank)), shardCrcs[rank]));

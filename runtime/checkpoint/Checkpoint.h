@@ -15,38 +15,15 @@
 #ifndef INGOT_RUNTIME_CHECKPOINT_CHECKPOINT_H
 #define INGOT_RUNTIME_CHECKPOINT_CHECKPOINT_H
 
+#include "runtime/checkpoint/CheckpointInfo.h"
 #include "runtime/checkpoint/SafeTensors.h"
 
 #include <cstdint>
 #include <functional>
-#include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
 namespace ingot::runtime {
-
-/// How a run trains, which a resumed run inherits.
-struct RunSettings {
-  /// The values of the optimizer's hyperparameters.
-  std::map<std::string, double> hyperparameters;
-  /// The name of the schedule, and its steps of warm-up.
-  std::string schedule = "constant";
-  int64_t warmup = 0;
-  /// The length of the run in steps; it is also that of the schedule.
-  int64_t totalSteps = 0;
-  /// The number of ranks, and the samples that all of them take in a step.
-  int64_t ranks = 1, stepSamples = 0;
-};
-
-/// The position of a run, which together with the state determines the rest of
-/// it.
-struct CheckpointInfo {
-  int64_t step = 0, seed = 0, samples = 0;
-  bool shuffle = true;
-  /// Absent in checkpoints of earlier versions.
-  std::optional<RunSettings> settings;
-};
 
 /// The state in a checkpoint: whole tensors, and shards of others.
 struct CheckpointState {

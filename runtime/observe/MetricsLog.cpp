@@ -128,10 +128,13 @@ void MetricsLog::write(const StepMetrics &metrics) {
   if (metrics.lossScale)
     norm += fmt::format("\"loss_scale\": {}, \"skipped\": {}, ",
                         format(*metrics.lossScale), metrics.skipped);
-  writeLine(fmt::format("{{\"step\": {}, \"loss\": {}, \"lr\": {}, {}"
-                        "\"step_ms\": {:.3f}, \"samples_per_s\": {:.1f}}}\n",
-                        metrics.step, format(metrics.loss), format(metrics.lr),
-                        norm, metrics.stepMs, metrics.samplesPerSecond));
+  writeLine(fmt::format(
+      "{{\"step\": {}, \"loss\": {}, \"lr\": {}, {}"
+      "\"step_ms\": {:.3f}, \"samples_per_s\": {:.1f}, "
+      "\"epoch\": {}, \"elapsed_s\": {:.3f}{}}}\n",
+      metrics.step, format(metrics.loss), format(metrics.lr), norm,
+      metrics.stepMs, metrics.samplesPerSecond, metrics.epoch, metrics.elapsed,
+      metrics.summary ? ", \"stats\": " + metrics.summary->toJson() : ""));
 }
 
 void MetricsLog::write(const EvalMetrics &metrics) {

@@ -9,6 +9,7 @@
 #define INGOT_RUNTIME_OBSERVE_METRICSLOG_H
 
 #include "runtime/core/Error.h"
+#include "runtime/observe/StepStatistics.h"
 
 #include <cstdint>
 #include <optional>
@@ -25,6 +26,11 @@ struct StepMetrics {
   /// scaling.
   std::optional<float> lossScale;
   bool skipped = false;
+  /// The epoch, from 1, and the seconds since the run began or was resumed.
+  int64_t epoch = 0;
+  double elapsed = 0;
+  /// A summary of the last steps, in some lines.
+  std::optional<StepSummary> summary;
   double stepMs = 0, samplesPerSecond = 0;
 };
 

@@ -24,19 +24,27 @@ static double getMilliseconds(std::chrono::steady_clock::duration duration) {
 }
 
 Progress::Progress(Console &console, MetricsLog &log, const Watch *watch,
-                   int64_t stepSamples, DataCheck findProblem)
-    : console(console), log(log), watch(watch), stepSamples(stepSamples),
-      findProblem(std::move(findProblem)), stepStart(Clock::now()),
-      epochStart(stepStart) {}
+                   Settings settings, DataCheck findProblem)
+    : console(console), log(log), watch(watch), settings(settings),
+      statistics(settings.cost), findProblem(std::move(findProblem)),
+      runStart(Clock::now()), stepStart(runStart), epochStart(runStart) {}
 
-void Progress::add(StepMetrics metrics) {
+void Progress::add(StepMetrics metrics, bool isLast, double dataMs) {
   Clock::time_point now = Clock::now();
   metrics.stepMs = getMilliseconds(now - stepStart);
   metrics.samplesPerSecond =
-      static_cast<double>(stepSamples) / metrics.stepMs * 1e3;
+      static_cast<double>(settings.stepSamples) / metrics.stepMs * 1e3;
+  metrics.elapsed = getMilliseconds(now - runStart) * 1e-3;
   stepStart = now;
   step = metrics.step;
-  log.write(metrics);
+  statistics.add(metrics.stepMs, dataMs);
+  bool isLogged =
+      step % settings.logEvery == 0 || isLast || !std::isfinite(metrics.loss);
+  if (isLogged) {
+    if (isLast || statistics.isFull())
+      metrics.summary = statistics.take();
+    log.write(metrics);
+  }
   checkFinite(metrics);
   if (!std::isfinite(metrics.loss))
     return;
@@ -105,7 +113,7 @@ std::string Progress::describe(int64_t epoch, int64_t totalSteps,
   auto steps = static_cast<double>(std::max<int64_t>(epochSteps, 1));
   return fmt::format("epoch {}  step {}/{}  loss {:.4f}  {:.0f} samples/s",
                      epoch, step, totalSteps, epochLoss / steps,
-                     static_cast<double>(epochSteps * stepSamples) /
+                     static_cast<double>(epochSteps * settings.stepSamples) /
                          std::max(seconds, 1e-9));
 }
 

@@ -27,14 +27,24 @@ public:
   /// Names what is wrong with the samples of a step, or nothing.
   using DataCheck = std::function<std::optional<std::string>(int64_t step)>;
 
+  struct Settings {
+    /// Samples of all ranks in a step, and what a step costs.
+    int64_t stepSamples = 1;
+    StepCost cost = {};
+    /// The log has a line for every such step.
+    int64_t logEvery = 1;
+  };
+
   /// Starts the clock. `watch` is null unless it observes the steps.
   Progress(Console &console, MetricsLog &log, const Watch *watch,
-           int64_t stepSamples, DataCheck findProblem);
+           Settings settings, DataCheck findProblem);
 
   /// Adds a step that has ended now: sets its times and logs it. Throws failure
   /// if its loss is not finite. If loss scaling skipped the step, it throws
   /// only after the scale has reached its minimum.
-  void add(StepMetrics metrics);
+  /// `isLast` is whether the step is the last one of its epoch or of the run,
+  /// and `dataMs` the time in it that was spent waiting for data.
+  void add(StepMetrics metrics, bool isLast = false, double dataMs = 0);
   /// The time between these two calls counts neither for a step nor for the
   /// epoch.
   void pause();
@@ -59,12 +69,13 @@ private:
   Console &console;
   MetricsLog &log;
   const Watch *watch;
-  int64_t stepSamples;
+  Settings settings;
+  StepStatistics statistics;
   DataCheck findProblem;
 
-  /// The start of the current step and of the epoch, of a pause, and the time
-  /// of the last progress line.
-  Clock::time_point stepStart, epochStart, paused, lastShown;
+  /// The start of the run, of the current step and of the epoch, of a pause,
+  /// and the time of the last progress line.
+  Clock::time_point runStart, stepStart, epochStart, paused, lastShown;
   int64_t step = 0;
   double epochLoss = 0;
   int64_t epochSteps = 0;

@@ -13,12 +13,15 @@
 #include "runtime/data/VariantData.h"
 #include "runtime/observe/Watch.h"
 #include "runtime/trainer/loop/Evaluate.h"
-#include "runtime/trainer/loop/Resume.h"
 #include "runtime/trainer/loop/Signals.h"
 #include "runtime/trainer/options/Paths.h"
+#include "runtime/trainer/run/Resume.h"
+#include "runtime/trainer/run/RunHeader.h"
 #include "runtime/trainer/state/State.h"
 
 #include <algorithm>
+#include <chrono>
+#include <cmath>
 #include <fmt/format.h>
 #include <numeric>
 #include <utility>
@@ -86,9 +89,20 @@ Trainer::Trainer(Session &session, const Options &options, Console &console,
   if (resumedSettings)
     compareRuns(describeRun(), *resumedSettings, step, console);
   log = std::make_unique<MetricsLog>(options.log, resumedStep);
+  writeHeader();
   // Watches and profiles inspect one step at a time.
   if (!watch && options.profile.empty())
     stepsAhead = session.getRunsAhead();
+}
+
+void Trainer::writeHeader() {
+  std::string header = ingot::runtime::describeRun(
+      manifest, session.getDevice().describe(), ranks.getSize(), totalSteps);
+  console.line(header);
+  if (!options.log.empty())
+    outcome.attempt([&] {
+      writeConfiguration(options.getConfigurationPath(), header, options);
+    });
 }
 
 Trainer::~Trainer() { session.getContext().observer = nullptr; }
@@ -165,7 +179,18 @@ void Trainer::planSteps() {
            __builtin_mul_overflow(options.epochs.value_or(1),
                                   sampler->getBatchesPerEpoch(), &totalSteps))
     throw usageError("--epochs", "too many", "give a smaller number");
-  schedule = {options.schedule, options.warmup, totalSteps};
+  if (options.warmupPart)
+    options.warmup =
+        std::llround(*options.warmupPart * static_cast<double>(totalSteps));
+  auto rate = options.hyperparameters.find("lr");
+  if (rate != options.hyperparameters.end() && options.minLr > rate->second)
+    throw usageError("--min-lr",
+                     fmt::format("{} is above --lr, which is {}", options.minLr,
+                                 rate->second),
+                     "give a smaller one");
+  bool hasFloor = rate != options.hyperparameters.end() && rate->second > 0;
+  schedule = {options.schedule, options.warmup, totalSteps,
+              hasFloor ? options.minLr / rate->second : 0};
 }
 
 void Trainer::restore() {
@@ -194,8 +219,9 @@ void Trainer::restore() {
 RunSettings Trainer::describeRun() const {
   RunSettings settings;
   settings.hyperparameters = options.hyperparameters;
-  settings.schedule = getName(options.schedule);
+  settings.schedule = options.schedule.str();
   settings.warmup = options.warmup;
+  settings.minLr = options.minLr;
   settings.totalSteps = totalSteps;
   settings.ranks = ranks.getSize();
   settings.stepSamples = getStepSamples();
@@ -234,6 +260,28 @@ bool Trainer::shouldStop() {
   return stop;
 }
 
+StepCost Trainer::getStepCost() const {
+  StepCost cost;
+  auto addFunction = [&](std::string_view name, int64_t times) {
+    const FunctionSpec *function = manifest.findFunction(name);
+    if (!function)
+      return;
+    auto count = static_cast<double>(times);
+    for (const KernelSpec &kernel : function->kernels) {
+      cost.flops += count * static_cast<double>(kernel.flops);
+      cost.boundMs += count * kernel.boundMicroseconds * 1e-3;
+    }
+    // A label for each position of a sample makes it a sequence.
+    for (const InputSpec &input : function->inputs)
+      if (input.kind == InputKind::Labels && input.classes &&
+          input.getElements() > manifest.batch)
+        cost.tokens += times * input.getElements() * ranks.getSize();
+  };
+  addFunction("train_step", 1);
+  addFunction("accumulate_step", manifest.gradAccumulation - 1);
+  return cost;
+}
+
 void Trainer::startStep(const Function &last, const Sampler::Batch &batch,
                         const std::map<std::string, double> &hyperparameters) {
   for (int64_t micro = 1; micro <= manifest.gradAccumulation; ++micro) {
@@ -242,9 +290,13 @@ void Trainer::startStep(const Function &last, const Sampler::Batch &batch,
             ? *session.findFunction("accumulate_step", batch.group)
             : last;
     int64_t turn = (micro - 1) * ranks.getSize() + ranks.getRank();
+    auto begin = std::chrono::steady_clock::now();
     session.fillBatch(part, *data[batch.group],
                       batch.samples.data() + turn * manifest.batch,
                       manifest.batch);
+    dataMs += std::chrono::duration<double, std::milli>(
+                  std::chrono::steady_clock::now() - begin)
+                  .count();
     if (memoryCheck)
       memoryCheck->start(*part.spec);
     session.run(part, hyperparameters, manifest.batch);
@@ -280,13 +332,13 @@ void Trainer::trainStep() {
                   "it with the model");
   ++step;
   started.push_back({step, values.count("lr") ? values["lr"] : 0,
-                     session.fetchResults(function)});
+                     std::exchange(dataMs, 0), session.fetchResults(function)});
   finishSteps(stepsAhead);
 }
 
 void Trainer::finishSteps(size_t inFlight) {
   while (started.size() > inFlight) {
-    auto [number, lr, results] = started.front();
+    auto [number, lr, waitedMs, results] = started.front();
     started.pop_front();
     auto read = [&](std::string_view output) {
       return static_cast<float>(session.readScalar(results, output));
@@ -301,8 +353,9 @@ void Trainer::finishSteps(size_t inFlight) {
       metrics.lossScale = read("loss_scale");
       metrics.skipped = read("skipped") != 0;
     }
-    progress->add(metrics);
     int64_t epoch = sampler->getEpoch(number - 1) + 1;
+    metrics.epoch = epoch;
+    progress->add(metrics, endsEpoch(number), waitedMs);
     if (endsEpoch(number))
       progress->endEpoch(epoch, totalSteps);
     else
@@ -379,7 +432,9 @@ void Trainer::save() {
 void Trainer::run() {
   watchSignals();
   progress.emplace(
-      console, *log, watch.get(), getStepSamples(), [&](int64_t number) {
+      console, *log, watch.get(),
+      Progress::Settings{getStepSamples(), getStepCost(), options.logEvery},
+      [&](int64_t number) {
         Sampler::Batch batch = sampler->getBatch(number - 1);
         return data[batch.group]->findProblem(
             session.findFunction("train_step", batch.group)->spec->inputs,

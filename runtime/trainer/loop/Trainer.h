@@ -52,6 +52,8 @@ private:
   void openData();
   void openEvalData();
   void planSteps();
+  /// Says what is run, and writes it beside the log.
+  void writeHeader();
   void restore();
   /// Starts one step, and finishes earlier steps that may not stay in flight.
   void trainStep();
@@ -62,6 +64,8 @@ private:
   /// flight.
   void finishSteps(size_t inFlight = 0);
   double getRateFactor();
+  /// What a step costs by the compiler's plan.
+  StepCost getStepCost() const;
   bool shouldStop();
   void evaluateAndLog();
   /// Warns if the log begins to have gaps.
@@ -112,9 +116,13 @@ private:
   struct Started {
     int64_t step;
     double lr;
+    /// The time that its data took, in milliseconds.
+    double dataMs;
     Results results;
   };
   std::deque<Started> started;
+  /// The time that the data of the step being started took so far.
+  double dataMs = 0;
   /// The most steps in flight when the next one is started.
   size_t stepsAhead = 0;
 

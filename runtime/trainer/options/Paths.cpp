@@ -29,6 +29,7 @@ OutputPaths ingot::runtime::collectPaths(const Options &options,
     paths.addOutput("--save", options.save, OutputPaths::Kind::Folder,
                     {"latest", "step-", ".lock"});
   addFile("--log", options.log);
+  addFile("--log", options.getConfigurationPath());
   addFile("--export", options.exportPath);
   addFile("--predict", options.predict);
   addFile("--profile", options.profile);

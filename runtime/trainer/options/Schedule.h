@@ -9,44 +9,68 @@
 #define INGOT_RUNTIME_TRAINER_OPTIONS_SCHEDULE_H
 
 #include <cstdint>
-#include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace ingot::runtime {
 
-enum class ScheduleKind { Constant, Cosine, Linear };
+enum class ScheduleKind {
+  Constant,
+  Cosine,
+  Linear,
+  Polynomial,
+  Step,
+  Wsd,
+  OneCycle
+};
 
-/// The names of the kinds, in their order.
-inline constexpr const char *kScheduleNames[] = {"constant", "cosine",
-                                                 "linear"};
+/// A schedule as --schedule names it, with the numbers behind its name.
+struct ScheduleShape {
+  ScheduleKind kind = ScheduleKind::Constant;
+  /// The exponent of a polynomial.
+  double power = 1;
+  /// `step`: the factor, applied every `marks[0]` steps, or after each of
+  /// several marks.
+  double gamma = 0.1;
+  std::vector<int64_t> marks = {};
+  /// `wsd`: the part of the run over which the rate decays.
+  double decay = 0.2;
+  /// `one-cycle`: the rate starts at 1/start of its highest, and ends at 1/end
+  /// of the start.
+  double start = 25, end = 1e4;
 
-/// Returns the name of a kind, as --schedule takes it.
-inline const char *getName(ScheduleKind kind) {
-  return kScheduleNames[static_cast<int>(kind)];
-}
+  /// Parses the argument of --schedule. Throws std::invalid_argument that says
+  /// what is wrong.
+  static ScheduleShape parse(std::string_view text);
+  /// Returns the shape in the syntax of `parse`.
+  std::string str() const;
+  bool operator==(const ScheduleShape &other) const = default;
+};
 
-/// Returns the kind of that name, if there is one.
-inline std::optional<ScheduleKind> findSchedule(std::string_view name) {
-  for (int i = 0; i < 3; ++i)
-    if (name == kScheduleNames[i])
-      return static_cast<ScheduleKind>(i);
-  return std::nullopt;
-}
+/// The names of all schedules with their arguments, for --help.
+std::string listSchedules();
 
 struct Schedule {
-  ScheduleKind kind = ScheduleKind::Constant;
-  /// The number of steps over which the rate grows linearly to the full rate.
+  ScheduleShape shape;
+  /// The number of steps over which the rate grows linearly to the full rate;
+  /// in one-cycle, the number of steps before the rate is highest.
   int64_t warmup = 0;
-  /// The number of steps of the whole run; the step after it would have rate
-  /// zero.
+  /// The number of steps of the whole run; the step after it would have the
+  /// lowest rate.
   int64_t total = 0;
+  /// The lowest factor, at which the rate ends, as a part of the full rate.
+  double least = 0;
 
   /// Returns the factor of the learning rate in step `step`, counted from 1.
   double getFactor(int64_t step) const;
   /// Whether the factor is the same for all steps from `step` on.
   bool isConstantFrom(int64_t step) const {
-    return kind == ScheduleKind::Constant && step > warmup;
+    return shape.kind == ScheduleKind::Constant && step > warmup;
   }
+
+private:
+  double getOneCycleFactor(int64_t step) const;
 };
 
 } // namespace ingot::runtime

@@ -8,56 +8,19 @@
 #include "runtime/trainer/options/TrainerOptions.h"
 
 #include "runtime/core/Error.h"
+#include "runtime/trainer/options/ConfigFile.h"
+#include "runtime/trainer/options/HelpFormatter.h"
 #include "runtime/trainer/options/Hyperparameters.h"
+#include "runtime/trainer/options/OptionChecks.h"
+#include "runtime/trainer/options/RunOptions.h"
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <cstdlib>
-#include <fmt/format.h>
 #include <memory>
-#include <sstream>
 
 using namespace ingot::runtime;
 
 namespace {
-
-/// The format of --help: the value's name follows each option, the default
-/// follows its description in brackets, and lines fit a terminal.
-class HelpFormatter : public CLI::Formatter {
-public:
-  static constexpr size_t kColumn = 30, kWidth = 80;
-
-  std::string make_option_name(const CLI::Option *option,
-                               bool isPositional) const override {
-    // CLI11 shows the default of an optional value in braces.
-    std::string name = Formatter::make_option_name(option, isPositional);
-    size_t brace = name.find('{');
-    return brace == std::string::npos ? name : name.substr(0, brace);
-  }
-
-  std::string make_option_opts(const CLI::Option *option) const override {
-    std::string type = option->get_type_name();
-    return type.empty() ? "" : " " + type;
-  }
-
-  std::string make_option_desc(const CLI::Option *option) const override {
-    std::string text = option->get_description();
-    if (!option->get_default_str().empty())
-      text += " [" + option->get_default_str() + "]";
-    std::string wrapped, line;
-    std::istringstream words(text);
-    for (std::string word; words >> word;) {
-      if (!line.empty() && line.size() + 1 + word.size() > kWidth - kColumn) {
-        wrapped += line + "\n";
-        line.clear();
-      }
-      line += (line.empty() ? "" : " ") + word;
-    }
-    return wrapped + line;
-  }
-};
 
 /// The table of options, from which the parser and --help are made.
 class OptionTable {
@@ -67,33 +30,12 @@ public:
 
 private:
   void addData(Options &options);
-  void addRun(Options &options);
   void addFiles(Options &options);
+  void addSaving(Options &options);
+  void addObserving(Options &options);
 };
 
 } // namespace
-
-/// Parses a number that is the whole text and fits its type.
-template <typename T>
-static bool parseWhole(const std::string &text, T &value) {
-  const char *end = text.data() + text.size();
-  auto [stop, error] = std::from_chars(text.data(), end, value);
-  return error == std::errc() && stop == end;
-}
-
-/// Makes a validator whose message says what is expected, without CLI11's
-/// bounds.
-static CLI::Validator atLeast(int64_t least) {
-  return CLI::Validator(
-      [least](std::string &text) -> std::string {
-        int64_t value = 0;
-        if (parseWhole(text, value) && value >= least)
-          return {};
-        return fmt::format("'{}' is not an integer of at least {}", text,
-                           least);
-      },
-      "");
-}
 
 static CLI::Validator isValueOf(const std::string &hyperparameter) {
   return CLI::Validator(
@@ -125,53 +67,36 @@ void OptionTable::addData(Options &options) {
       ->group(group);
 }
 
-void OptionTable::addRun(Options &options) {
-  std::string group = "Run";
-  CLI::Option *epochs =
-      app.add_option("--epochs", options.epochs,
-                     "Passes over the data [1, unless --steps is given]")
-          ->type_name("N")
-          ->check(atLeast(0))
-          ->group(group);
-  app.add_option("--steps", options.steps,
-                 "Steps of the whole run, resumed or not; 0 evaluates only")
-      ->type_name("N")
-      ->check(atLeast(0))
-      ->excludes(epochs)
+void OptionTable::addFiles(Options &options) {
+  std::string group = "Files";
+  app.set_config("--config", "",
+                 "Read options from this file, a line of NAME = VALUE each; "
+                 "those on the command line win")
+      ->type_name("FILE.toml")
       ->group(group);
-  app.add_option("--seed", options.seed,
-                 "Seed of shuffling, dropout and initial values [0; that of "
-                 "the checkpoint after --resume]")
-      ->type_name("N")
-      ->check(atLeast(0))
+  app.config_formatter(std::make_shared<ConfigReader>());
+  app.allow_config_extras(CLI::config_extras_mode::error);
+  app.add_flag("--print-config", options.printConfig,
+               "Print all options and exit; --config reads what is printed")
+      ->disable_flag_override()
+      ->configurable(false)
       ->group(group);
-  app.add_option("--schedule", options.schedule,
-                 "How the learning rate changes over the run: constant, or "
-                 "cosine or linear down to 0 [constant]")
-      ->type_name("KIND")
-      ->transform(CLI::Validator(
-          [](std::string &text) -> std::string {
-            if (auto kind = findSchedule(text)) {
-              text = std::to_string(static_cast<int>(*kind));
-              return {};
-            }
-            return fmt::format("'{}' is not constant, cosine or linear", text);
-          },
-          ""))
+  app.add_option("--init", options.init, "Start from these weights")
+      ->type_name("FILE.safetensors")
       ->group(group);
-  app.add_option("--warmup", options.warmup,
-                 "Steps over which the learning rate grows to its value")
-      ->type_name("N")
-      ->check(atLeast(0))
-      ->capture_default_str()
+  app.add_option("--export", options.exportPath,
+                 "Write the trained model as ONNX, or its weights alone if the "
+                 "name ends in .safetensors")
+      ->type_name("FILE")
+      ->group(group);
+  app.add_option("--predict", options.predict,
+                 "Write the model's outputs for --eval-data")
+      ->type_name("FILE.npz")
       ->group(group);
 }
 
-void OptionTable::addFiles(Options &options) {
-  std::string group = "Files";
-  app.add_option("--log", options.log, "Write a line of JSON per step")
-      ->type_name("FILE.jsonl")
-      ->group(group);
+void OptionTable::addSaving(Options &options) {
+  std::string group = "Checkpoints";
   CLI::Option *save = app.add_option("--save", options.save,
                                      "Write checkpoints into this folder")
                           ->type_name("DIR")
@@ -182,23 +107,23 @@ void OptionTable::addFiles(Options &options) {
       ->check(atLeast(1))
       ->needs(save)
       ->group(group);
-  CLI::Option *resume =
-      app.add_option("--resume", options.resume,
-                     "Continue from the latest checkpoint in this folder")
-          ->type_name("DIR")
-          ->group(group);
-  app.add_option("--init", options.init, "Start from these weights")
-      ->type_name("FILE.safetensors")
-      ->excludes(resume)
+  app.add_option("--resume", options.resume,
+                 "Continue from the latest checkpoint in this folder")
+      ->type_name("DIR")
+      ->excludes("--init")
       ->group(group);
-  app.add_option("--export", options.exportPath,
-                 "Write the trained model as ONNX, or its weights alone if the "
-                 "name ends in .safetensors")
-      ->type_name("FILE")
+}
+
+void OptionTable::addObserving(Options &options) {
+  std::string group = "Observing";
+  app.add_option("--log", options.log, "Write a line of JSON per step")
+      ->type_name("FILE.jsonl")
       ->group(group);
-  app.add_option("--predict", options.predict,
-                 "Write the model's outputs for --eval-data")
-      ->type_name("FILE.npz")
+  app.add_option("--log-every", options.logEvery,
+                 "Write a line for every N-th step only")
+      ->type_name("N")
+      ->check(atLeast(1))
+      ->capture_default_str()
       ->group(group);
   app.add_option("--profile", options.profile,
                  "Write a trace for Perfetto or chrome://tracing")
@@ -217,33 +142,33 @@ void OptionTable::addFiles(Options &options) {
       ->excludes("--watch")
       ->disable_flag_override()
       ->group(group);
-  app.add_flag("--tune{cache}", options.tune,
-               "On a GPU: measure alternatives in the first steps; the choices "
-               "are kept for later runs, with --tune=FILE in that file")
-      ->group(group);
   app.add_flag("--inspect{text}", options.inspect,
                "Print what is planned and exit; --inspect=json for programs")
+      ->configurable(false)
       ->group(group);
   app.add_option("--ranks", options.ranks, "Ranks that --inspect plans for")
       ->type_name("N")
       ->check(atLeast(1))
       ->capture_default_str()
+      ->configurable(false)
       ->group(group);
+  app.add_flag("--tune{cache}", options.tune,
+               "On a GPU: measure alternatives in the first steps; the choices "
+               "are kept for later runs, with --tune=FILE in that file")
+      ->group("Run");
 }
 
 OptionTable::OptionTable(Options &options, const Manifest &manifest) {
   app.description("Trains " + manifest.model + " (" + manifest.optimizer +
                   ", " + manifest.precision + ", batch " +
                   std::to_string(manifest.batch) + ").");
-  app.set_help_flag("--help", "Print this and exit");
+  app.set_help_flag("-h,--help", "Print this and exit");
   app.set_version_flag("--version", manifest.producer,
                        "Print the version and exit");
-  auto formatter = std::make_shared<HelpFormatter>();
-  formatter->column_width(HelpFormatter::kColumn);
-  app.formatter(formatter);
+  app.formatter(std::make_shared<HelpFormatter>());
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   addData(options);
-  addRun(options);
+  addRunOptions(app, options, manifest);
   for (const HyperparameterSpec &spec : manifest.hyperparameters) {
     double &value = options.hyperparameters[spec.name];
     value = spec.value;
@@ -280,9 +205,11 @@ OptionTable::OptionTable(Options &options, const Manifest &manifest) {
                    "If the run fails, each rank writes its last collectives to "
                    "PREFIX.RANK.jsonl")
         ->type_name("PREFIX")
-        ->group("Files");
+        ->group("Observing");
   }
   addFiles(options);
+  addSaving(options);
+  addObserving(options);
   for (const char *name : {"--data", "--eval-data"})
     app.get_option(name)->multi_option_policy(CLI::MultiOptionPolicy::Throw);
 }
@@ -338,6 +265,16 @@ static Error explainUnknown(const std::string &argument,
 /// problem.
 static Error explainParseError(const CLI::ParseError &error) {
   std::string text = error.what();
+  constexpr std::string_view unknown = "INI was not able to parse ";
+  if (text.starts_with(unknown))
+    return usageError("--config",
+                      "unknown option '" + text.substr(unknown.size()) + "'",
+                      "--help lists the options");
+  if (dynamic_cast<const CLI::ConfigError *>(&error) ||
+      dynamic_cast<const CLI::FileError *>(&error))
+    return usageError(
+        "--config", text,
+        "a line is NAME = VALUE; --print-config shows an example");
   size_t colon = text.find(": ");
   if (text.starts_with("--") && colon != std::string::npos)
     return usageError(text.substr(0, colon), text.substr(colon + 2),
@@ -391,7 +328,11 @@ ParsedOptions ingot::runtime::parseOptions(int argc, const char *const *argv,
   for (const CLI::Option *option : table.app.get_options())
     if (option->count() > 0)
       options.given.insert(option->get_name());
+  options.configuration = collectConfiguration(table.app);
+  if (options.printConfig)
+    return {std::nullopt, formatConfiguration(options.configuration)};
   checkTogether(options);
+  finishRunOptions(options, manifest);
   return {std::move(options), ""};
 }
 

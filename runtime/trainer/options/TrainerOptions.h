@@ -19,6 +19,9 @@
 
 namespace ingot::runtime {
 
+/// What a step whose loss or gradients are not finite does to the run.
+enum class NanPolicy { Stop, Skip, Rollback };
+
 struct Options {
   /// The options on the command line, whatever their values.
   std::set<std::string> given;
@@ -29,8 +32,23 @@ struct Options {
   std::optional<int64_t> seed;
   /// The values of all hyperparameters of the manifest.
   std::map<std::string, double> hyperparameters;
-  ScheduleKind schedule = ScheduleKind::Constant;
+  ScheduleShape schedule;
+  /// Steps of warm-up; with `warmupPart` they are that part of the run.
   int64_t warmup = 0;
+  std::optional<double> warmupPart;
+  double minLr = 0;
+  /// The decay of the moving average of the weights.
+  std::optional<double> ema;
+  /// The evaluations in a row without improvement that end the run.
+  std::optional<int64_t> earlyStop;
+  NanPolicy nan = NanPolicy::Stop;
+  /// Lines of the log are written for every such step.
+  int64_t logEvery = 1;
+  /// What the command line has for the options above.
+  std::string scheduleText, warmupText, nanText;
+  bool printConfig = false;
+  /// The values of all options by their names without dashes.
+  std::map<std::string, std::vector<std::string>> configuration;
   std::string log, save, resume, init, exportPath, predict, profile;
   /// The loss scale of the first step, with dynamic loss scaling only.
   std::optional<double> lossScale;
@@ -52,6 +70,11 @@ struct Options {
   /// Whether the command line has the option.
   bool isGiven(const std::string &option) const {
     return given.count(option) != 0;
+  }
+  /// The file beside the log that says how the run was started; empty without a
+  /// log.
+  std::string getConfigurationPath() const {
+    return log.empty() ? "" : log + ".toml";
   }
   /// The file of `rank` for --comm-record.
   std::string getRecordPath(int64_t rank) const {

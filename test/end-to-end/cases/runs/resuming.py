@@ -20,7 +20,8 @@ def trainer_of(ingot):
 
 
 def without_times(rows):
-    return [{k: v for k, v in row.items() if k not in ("step_ms", "samples_per_s")} for row in rows]
+    times = ("step_ms", "samples_per_s", "elapsed_s", "stats")
+    return [{k: v for k, v in row.items() if k not in times} for row in rows]
 
 
 def start(command):

@@ -151,6 +151,8 @@ protected:
     for (json &line : lines) {
       line.erase("step_ms");
       line.erase("samples_per_s");
+      line.erase("elapsed_s");
+      line.erase("stats");
     }
     return lines;
   }
@@ -191,8 +193,8 @@ TEST_F(TrainerTest, LearnsAndLogs) {
       continue;
     }
     EXPECT_EQ(line["step"], ++step);
-    for (const char *key :
-         {"loss", "lr", "grad_norm", "step_ms", "samples_per_s"})
+    for (const char *key : {"loss", "lr", "grad_norm", "step_ms",
+                            "samples_per_s", "epoch", "elapsed_s"})
       EXPECT_TRUE(line[key].is_number()) << line;
   }
   EXPECT_LT(lines.back()["eval_loss"], 1e-3);

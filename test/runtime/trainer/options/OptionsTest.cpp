@@ -8,6 +8,8 @@
 #include "runtime/trainer/options/TrainerOptions.h"
 #include "test/runtime/TestSupport.h"
 
+#include <regex>
+
 using namespace ingot::runtime;
 using namespace ingot::runtime::test;
 
@@ -42,7 +44,7 @@ TEST_F(OptionsTest, Defaults) {
   EXPECT_FALSE(options.epochs);
   EXPECT_FALSE(options.steps);
   EXPECT_EQ(options.hyperparameters["lr"], 0.001);
-  EXPECT_EQ(options.schedule, ScheduleKind::Constant);
+  EXPECT_EQ(options.schedule.kind, ScheduleKind::Constant);
 }
 
 TEST_F(OptionsTest, EveryOption) {
@@ -84,7 +86,7 @@ TEST_F(OptionsTest, EveryOption) {
   EXPECT_EQ(options.steps, 7);
   EXPECT_EQ(options.hyperparameters["lr"], 0.5);
   EXPECT_EQ(options.hyperparameters["weight_decay"], 0);
-  EXPECT_EQ(options.schedule, ScheduleKind::Linear);
+  EXPECT_EQ(options.schedule.kind, ScheduleKind::Linear);
   EXPECT_EQ(options.warmup, 2);
   EXPECT_TRUE(options.noShuffle);
   EXPECT_EQ(options.saveEvery, 2);
@@ -107,6 +109,130 @@ TEST_F(OptionsTest, HelpShowsTheDefaultsInForce) {
                            "--resume", "--inspect", "m.onnx"})
     EXPECT_NE(help.find(part), std::string::npos) << help;
   EXPECT_EQ(help.find("--beta1"), std::string::npos);
+}
+
+TEST_F(OptionsTest, HelpListsTheEnvironment) {
+  std::string help = parse({"-h"}).answer;
+  EXPECT_EQ(help, parse({"--help"}).answer);
+  // Every variable that the runtime reads; those of launchers are in a list of
+  // the communicator's.
+  std::regex read("getenv\\(\"([A-Z_]+)\"\\)");
+  size_t found = 0;
+  for (const auto &entry :
+       std::filesystem::recursive_directory_iterator(INGOT_TEST_RUNTIME)) {
+    if (entry.path().extension() != ".cpp")
+      continue;
+    std::string text = readFile(entry.path());
+    for (std::sregex_iterator at(text.begin(), text.end(), read), end;
+         at != end; ++at) {
+      std::string name = (*at)[1];
+      if (name.starts_with("SLURM_"))
+        continue;
+      ++found;
+      EXPECT_NE(help.find(name), std::string::npos) << name;
+    }
+  }
+  EXPECT_GE(found, 8u);
+}
+
+class ConfigTest : public OptionsTest {
+protected:
+  ParsedOptions parseFile(const std::string &text,
+                          std::vector<const char *> arguments = {}) {
+    writeFile(path, text);
+    arguments.insert(arguments.begin(), {"--config", path.c_str()});
+    return parse(arguments);
+  }
+  void expectFileError(const std::string &text, const std::string &part) {
+    writeFile(path, text);
+    expectUsageError({"--config", path.c_str()}, part);
+  }
+
+  TemporaryFolder folder;
+  std::string path = folder / "run.toml";
+};
+
+TEST_F(ConfigTest, ReadsWhatOptionsSay) {
+  Options options = *parseFile("# A comment\n"
+                               "[data]\n"
+                               "data = [\"a b.npz\", # first\n"
+                               "  'c,d.npz']\n"
+                               "no_shuffle = true\n"
+                               "[run]\n"
+                               "lr = 0.5 # fast\n"
+                               "weight_decay = 0\n"
+                               "schedule = \"step:3,5:0.5\"\n"
+                               "warmup = \"5%\"\n"
+                               "steps = 7\n"
+                               "check-memory = false\n",
+                               {"--steps", "9"})
+                         .options;
+  EXPECT_EQ(options.data, (std::vector<std::string>{"a b.npz", "c,d.npz"}));
+  EXPECT_TRUE(options.noShuffle);
+  EXPECT_FALSE(options.checkMemory);
+  EXPECT_EQ(options.hyperparameters["lr"], 0.5);
+  EXPECT_EQ(options.hyperparameters["weight_decay"], 0);
+  EXPECT_EQ(options.schedule.str(), "step:3,5:0.5");
+  EXPECT_EQ(options.warmupPart, 0.05);
+  EXPECT_EQ(options.steps, 9);
+  EXPECT_TRUE(options.isGiven("--lr"));
+}
+
+TEST_F(ConfigTest, PrintsWhatItReads) {
+  std::vector<const char *> arguments = {
+      "--data",     "a b", "c'd",          "--lr",     "0.25",
+      "--schedule", "wsd", "--no-shuffle", "--min-lr", "1e-4"};
+  Options direct = *parse(arguments).options;
+  arguments.push_back("--print-config");
+  std::string printed = parse(arguments).answer;
+  Options read = *parseFile(printed).options;
+  EXPECT_EQ(read.data, direct.data);
+  EXPECT_EQ(read.hyperparameters, direct.hyperparameters);
+  EXPECT_EQ(read.schedule, direct.schedule);
+  EXPECT_EQ(read.noShuffle, direct.noShuffle);
+  EXPECT_EQ(read.minLr, direct.minLr);
+  EXPECT_EQ(parseFile(printed, {"--print-config"}).answer, printed);
+}
+
+TEST_F(ConfigTest, RefusesWhatIsNoConfiguration) {
+  expectFileError("speed = 3\n", "--config: unknown option 'speed'");
+  expectFileError("lr 3\n", "--config: line 1: not 'name = value'");
+  expectFileError("lr =\n", "--config: line 1: 'lr' has no value");
+  expectFileError("\nlr = 1\nlr = 2\n",
+                  "--config: line 3: 'lr' is there twice");
+  expectFileError("data = [\"a\"\n", "ends within an array");
+  expectFileError("lr = fast\n", "--lr: 'fast' is not a number");
+  expectFileError("inspect = true\n", "--config: inspect");
+  expectFileError(std::string("lr = 1\n\0\n", 9), "zero byte");
+  expectUsageError({"--config", "/nothing/there.toml"}, "--config");
+}
+
+TEST_F(OptionsTest, Rates) {
+  Options options = *parse({"--data", "d", "--schedule", "polynomial:2",
+                            "--warmup", "7", "--min-lr", "1e-5", "--log-every",
+                            "10", "--nan", "rollback", "--ema", "0.99"})
+                         .options;
+  EXPECT_EQ(options.schedule.power, 2);
+  EXPECT_EQ(options.warmup, 7);
+  EXPECT_EQ(options.minLr, 1e-5);
+  EXPECT_EQ(options.logEvery, 10);
+  EXPECT_EQ(options.nan, NanPolicy::Rollback);
+  EXPECT_EQ(options.ema, 0.99);
+  for (auto [value, part] : {std::pair{"step", "'step' without the number of"},
+                             {"step:0", "'0' is not an integer above 0"},
+                             {"step:5,3", "the steps '5,3' do not grow"},
+                             {"step:5:0.1:2", "'step:5:0.1:2' is not step:N"},
+                             {"cosine:3", "'cosine:3' is not cosine"},
+                             {"polynomial:x", "'x' is not a number above 0"},
+                             {"wsd:5", "'5' is not a percentage"},
+                             {"wsd:120%", "more than 100%"}})
+    expectUsageError({"--data", "d", "--schedule", value},
+                     std::string("--schedule: ") + part);
+  expectUsageError({"--data", "d", "--warmup", "101%"}, "--warmup: '101%'");
+  expectUsageError({"--data", "d", "--ema", "1"}, "--ema: '1' is not a number");
+  expectUsageError({"--data", "d", "--nan", "pray"}, "--nan: ");
+  expectUsageError({"--data", "d", "--early-stop", "2"},
+                   "--early-stop: needs --eval-data");
 }
 
 TEST_F(OptionsTest, Version) {
@@ -136,7 +262,7 @@ TEST_F(OptionsTest, WrongUsage) {
   expectUsageError({"--data", "d", "--epochs", "1", "--steps", "2"},
                    "excludes");
   expectUsageError({"--data", "d", "--schedule", "wavy"},
-                   "--schedule: 'wavy' is not constant, cosine or linear");
+                   "--schedule: 'wavy' is not constant, cosine, linear, ");
   expectUsageError({"--data", "d", "--save-every", "2"},
                    "--save-every: requires --save");
   expectUsageError({"--data", "d", "--predict", "p"},

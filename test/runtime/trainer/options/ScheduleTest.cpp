@@ -17,7 +17,7 @@ using namespace ingot::runtime;
 namespace {
 
 TEST(Schedule, Constant) {
-  Schedule schedule{ScheduleKind::Constant, 0, 10};
+  Schedule schedule{{ScheduleKind::Constant}, 0, 10};
   for (int step = 1; step <= 10; ++step)
     EXPECT_EQ(schedule.getFactor(step), 1);
 }
@@ -25,7 +25,7 @@ TEST(Schedule, Constant) {
 TEST(Schedule, WarmupReachesTheRateAtItsLastStep) {
   for (ScheduleKind kind :
        {ScheduleKind::Constant, ScheduleKind::Cosine, ScheduleKind::Linear}) {
-    Schedule schedule{kind, 4, 10};
+    Schedule schedule{{kind}, 4, 10};
     EXPECT_DOUBLE_EQ(schedule.getFactor(1), 0.25);
     EXPECT_DOUBLE_EQ(schedule.getFactor(4), 1);
     EXPECT_DOUBLE_EQ(schedule.getFactor(5), 1);
@@ -33,7 +33,7 @@ TEST(Schedule, WarmupReachesTheRateAtItsLastStep) {
 }
 
 TEST(Schedule, LinearFallsToZeroAfterTheLastStep) {
-  Schedule schedule{ScheduleKind::Linear, 0, 10};
+  Schedule schedule{{ScheduleKind::Linear}, 0, 10};
   EXPECT_DOUBLE_EQ(schedule.getFactor(1), 1);
   EXPECT_DOUBLE_EQ(schedule.getFactor(6), 0.5);
   EXPECT_DOUBLE_EQ(schedule.getFactor(10), 0.1);
@@ -42,7 +42,7 @@ TEST(Schedule, LinearFallsToZeroAfterTheLastStep) {
 }
 
 TEST(Schedule, CosineFallsToZeroAfterTheLastStep) {
-  Schedule schedule{ScheduleKind::Cosine, 2, 10};
+  Schedule schedule{{ScheduleKind::Cosine}, 2, 10};
   EXPECT_DOUBLE_EQ(schedule.getFactor(7), 0.5);
   EXPECT_DOUBLE_EQ(schedule.getFactor(5),
                    0.5 * (1 + std::cos(std::numbers::pi / 4)));
@@ -50,7 +50,7 @@ TEST(Schedule, CosineFallsToZeroAfterTheLastStep) {
 }
 
 TEST(Schedule, WarmupLongerThanTheRun) {
-  Schedule schedule{ScheduleKind::Cosine, 100, 10};
+  Schedule schedule{{ScheduleKind::Cosine}, 100, 10};
   for (int step = 1; step <= 10; ++step)
     EXPECT_DOUBLE_EQ(schedule.getFactor(step), step / 100.0);
 }

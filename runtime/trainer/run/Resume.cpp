@@ -1,13 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "runtime/trainer/loop/Resume.h"
+#include "runtime/trainer/run/Resume.h"
 
 #include "runtime/core/Console.h"
+#include "runtime/core/Error.h"
 #include "runtime/trainer/options/Hyperparameters.h"
 
 #include <fmt/format.h>
+#include <stdexcept>
 
 using namespace ingot::runtime;
+
+static void inheritLength(Options &options, int64_t totalSteps) {
+  options.steps = totalSteps;
+  options.configuration["steps"] = {std::to_string(totalSteps)};
+}
 
 void ingot::runtime::inheritSettings(Options &options, const RunSettings &saved,
                                      Console &console) {
@@ -18,6 +25,7 @@ void ingot::runtime::inheritSettings(Options &options, const RunSettings &saved,
       return;
     if (!options.isGiven(option)) {
       value = old;
+      options.configuration[option.substr(2)] = {describe(old)};
       return;
     }
     changes += fmt::format("{}{} {} (it had {})", changes.empty() ? "" : ", ",
@@ -28,12 +36,21 @@ void ingot::runtime::inheritSettings(Options &options, const RunSettings &saved,
     if (auto value = options.hyperparameters.find(name);
         value != options.hyperparameters.end())
       inherit(getFlag(name), value->second, old, asItIs);
-  if (auto kind = findSchedule(saved.schedule))
-    inherit("--schedule", options.schedule, *kind,
-            [](ScheduleKind kind) { return std::string(getName(kind)); });
-  inherit("--warmup", options.warmup, saved.warmup, asItIs);
+  try {
+    inherit("--schedule", options.schedule,
+            ScheduleShape::parse(saved.schedule),
+            [](const ScheduleShape &shape) { return shape.str(); });
+  } catch (const std::invalid_argument &) {
+    throw badInput("--resume",
+                   "the checkpoint's run has an unknown schedule '" +
+                       saved.schedule + "'",
+                   "resume with the release that saved it, or give --schedule");
+  }
+  if (!options.warmupPart)
+    inherit("--warmup", options.warmup, saved.warmup, asItIs);
+  inherit("--min-lr", options.minLr, saved.minLr, asItIs);
   if (!options.epochs && !options.steps)
-    options.steps = saved.totalSteps;
+    inheritLength(options, saved.totalSteps);
   if (!changes.empty())
     console.noteOnce("resumes the checkpoint's run with " + changes);
 }

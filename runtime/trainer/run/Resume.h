@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef INGOT_RUNTIME_TRAINER_LOOP_RESUME_H
-#define INGOT_RUNTIME_TRAINER_LOOP_RESUME_H
+#ifndef INGOT_RUNTIME_TRAINER_RUN_RESUME_H
+#define INGOT_RUNTIME_TRAINER_RUN_RESUME_H
 
 #include "runtime/checkpoint/Checkpoint.h"
 #include "runtime/trainer/options/TrainerOptions.h"
@@ -27,4 +27,4 @@ void compareRuns(const RunSettings &now, const RunSettings &saved, int64_t step,
 
 } // namespace ingot::runtime
 
-#endif // INGOT_RUNTIME_TRAINER_LOOP_RESUME_H
+#endif // INGOT_RUNTIME_TRAINER_RUN_RESUME_H

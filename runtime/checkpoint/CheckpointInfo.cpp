@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// checkpoint.json. Format 2 has shards, format 3 has settings and may have
+// shards. Settings with their usual values are left out, so that files of
+// earlier releases are read as they are.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/checkpoint/CheckpointInfo.h"
+
+#include "runtime/checkpoint/SafeTensors.h"
+#include "runtime/core/Error.h"
+
+#include <nlohmann/json.hpp>
+
+using namespace ingot::runtime;
+using nlohmann::ordered_json;
+
+static ordered_json formatSettings(const RunSettings &settings) {
+  ordered_json json = {{"hyperparameters", settings.hyperparameters},
+                       {"schedule", settings.schedule},
+                       {"warmup", settings.warmup},
+                       {"total_steps", settings.totalSteps},
+                       {"ranks", settings.ranks},
+                       {"step_samples", settings.stepSamples}};
+  if (settings.minLr != 0)
+    json["min_lr"] = settings.minLr;
+  return json;
+}
+
+std::string ingot::runtime::formatInfo(const CheckpointFile &file) {
+  const CheckpointInfo &info = file.info;
+  int format = info.settings ? 3 : file.shardCrcs.empty() ? 1 : 2;
+  ordered_json json = {
+      {"format", format},        {"step", info.step},
+      {"seed", info.seed},       {"shuffle", info.shuffle},
+      {"samples", info.samples}, {"state_crc32", file.stateCrc}};
+  if (!file.shardCrcs.empty())
+    json["shards_crc32"] = file.shardCrcs;
+  if (info.settings)
+    json["settings"] = formatSettings(*info.settings);
+  json["crc32"] = computeCrc(json.dump());
+  return json.dump(1) + "\n";
+}
+
+/// Reads the settings of a run; nothing if one is missing or of another type.
+static std::optional<RunSettings> parseSettings(const nlohmann::json &json) {
+  auto isCount = [&](const char *field) {
+    return json.contains(field) && json[field].is_number_unsigned() &&
+           json[field].get<uint64_t>() <= uint64_t(INT64_MAX);
+  };
+  bool isComplete = json.is_object() && json.contains("hyperparameters") &&
+                    json["hyperparameters"].is_object() &&
+                    json.contains("schedule") && json["schedule"].is_string() &&
+                    isCount("warmup") && isCount("total_steps") &&
+                    isCount("ranks") && isCount("step_samples");
+  if (!isComplete)
+    return std::nullopt;
+  RunSettings settings;
+  for (const auto &[name, value] : json["hyperparameters"].items()) {
+    if (!value.is_number())
+      return std::nullopt;
+    settings.hyperparameters[name] = value.get<double>();
+  }
+  auto readNumber = [&](const char *field, double &value) {
+    if (json.contains(field) && json[field].is_number())
+      value = json[field].get<double>();
+  };
+  settings.schedule = json["schedule"].get<std::string>();
+  settings.warmup = json["warmup"].get<int64_t>();
+  settings.totalSteps = json["total_steps"].get<int64_t>();
+  settings.ranks = json["ranks"].get<int64_t>();
+  settings.stepSamples = json["step_samples"].get<int64_t>();
+  readNumber("min_lr", settings.minLr);
+  return settings;
+}
+
+CheckpointFile ingot::runtime::parseInfo(std::string_view bytes,
+                                         const std::string &path) {
+  auto json = nlohmann::json::parse(bytes, nullptr, false);
+  auto damaged = [&](const std::string &field) {
+    return badInput(path, "the field '" + field + "' is missing or wrong",
+                    "resume from another checkpoint of the folder");
+  };
+  auto readCount = [&](const char *field) {
+    bool isCount = json.is_object() && json.contains(field) &&
+                   json[field].is_number_unsigned() &&
+                   json[field].get<uint64_t>() <= uint64_t(INT64_MAX);
+    if (!isCount)
+      throw damaged(field);
+    return json[field].get<int64_t>();
+  };
+  int64_t format = readCount("format");
+  if (format < 1 || format > 3)
+    throw damaged("format");
+  CheckpointFile file;
+  CheckpointInfo &info = file.info;
+  info.step = readCount("step");
+  info.seed = readCount("seed");
+  info.samples = readCount("samples");
+  if (!json.contains("shuffle") || !json["shuffle"].is_boolean())
+    throw damaged("shuffle");
+  info.shuffle = json["shuffle"].get<bool>();
+  file.stateCrc = static_cast<uint32_t>(readCount("state_crc32"));
+  if (format == 3) {
+    if (json.contains("settings"))
+      info.settings = parseSettings(json["settings"]);
+    if (!info.settings)
+      throw damaged("settings");
+  }
+  if (format == 2 || json.contains("shards_crc32")) {
+    if (!json.contains("shards_crc32") || !json["shards_crc32"].is_array())
+      throw damaged("shards_crc32");
+    for (const auto &crc : json["shards_crc32"])
+      file.shardCrcs.push_back(crc.is_number_unsigned()
+                                   ? static_cast<uint32_t>(crc.get<uint64_t>())
+                                   : 0);
+  }
+  if (bytes != formatInfo(file))
+    throw badInput(path, "the checksum does not match",
+                   "resume from another checkpoint of the folder");
+  return file;
+}

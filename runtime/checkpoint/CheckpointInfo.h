@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// What a checkpoint says about its run, and its file checkpoint.json.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_RUNTIME_CHECKPOINT_CHECKPOINTINFO_H
+#define INGOT_RUNTIME_CHECKPOINT_CHECKPOINTINFO_H
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ingot::runtime {
+
+/// How a run trains, which a resumed run inherits.
+struct RunSettings {
+  /// The values of the optimizer's hyperparameters.
+  std::map<std::string, double> hyperparameters;
+  /// The name of the schedule, and its steps of warm-up.
+  std::string schedule = "constant";
+  int64_t warmup = 0;
+  /// The learning rate that the schedule does not fall below.
+  double minLr = 0;
+  /// The length of the run in steps; it is also that of the schedule.
+  int64_t totalSteps = 0;
+  /// The number of ranks, and the samples that all of them take in a step.
+  int64_t ranks = 1, stepSamples = 0;
+};
+
+/// The position of a run, which together with the state determines the rest of
+/// it.
+struct CheckpointInfo {
+  int64_t step = 0, seed = 0, samples = 0;
+  bool shuffle = true;
+  /// Absent in checkpoints of earlier versions.
+  std::optional<RunSettings> settings;
+};
+
+/// The content of checkpoint.json.
+struct CheckpointFile {
+  CheckpointInfo info;
+  uint32_t stateCrc = 0;
+  std::vector<uint32_t> shardCrcs;
+};
+
+/// Returns the bytes of checkpoint.json, the only ones that `parseInfo` takes
+/// for this content.
+std::string formatInfo(const CheckpointFile &file);
+
+/// Reads checkpoint.json, which `path` names in errors. Throws badInput.
+CheckpointFile parseInfo(std::string_view bytes, const std::string &path);
+
+} // namespace ingot::runtime
+
+#endif // INGOT_RUNTIME_CHECKPOINT_CHECKPOINTINFO_H

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "runtime/observe/StepStatistics.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <numeric>
+#include <sys/resource.h>
+#include <unistd.h>
+
+using namespace ingot::runtime;
+
+static double readProcessorSeconds() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  auto seconds = [](const timeval &time) {
+    return static_cast<double>(time.tv_sec) +
+           1e-6 * static_cast<double>(time.tv_usec);
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+int64_t ingot::runtime::readResidentBytes() {
+  int descriptor = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0)
+    return 0;
+  char text[128] = {};
+  ssize_t size = read(descriptor, text, sizeof(text) - 1);
+  close(descriptor);
+  long long total = 0, resident = 0;
+  if (size <= 0 || std::sscanf(text, "%lld %lld", &total, &resident) != 2)
+    return 0;
+  return resident * sysconf(_SC_PAGESIZE);
+}
+
+StepStatistics::StepStatistics(StepCost cost)
+    : cost(cost), processorSeconds(readProcessorSeconds()) {
+  times.reserve(kWindow);
+}
+
+void StepStatistics::add(double stepMs, double waitedMs) {
+  times.push_back(stepMs);
+  dataMs += waitedMs;
+}
+
+/// The nearest rank: the smallest time that `part` of the times do not exceed.
+static double getPercentile(const std::vector<double> &sorted, double part) {
+  auto rank =
+      static_cast<size_t>(std::ceil(part * static_cast<double>(sorted.size())));
+  return sorted[std::clamp<size_t>(rank, 1, sorted.size()) - 1];
+}
+
+StepSummary StepStatistics::take() {
+  StepSummary summary;
+  if (times.empty())
+    return summary;
+  double total = std::accumulate(times.begin(), times.end(), 0.0);
+  std::sort(times.begin(), times.end());
+  auto steps = static_cast<double>(times.size());
+  double seconds = std::max(total * 1e-3, 1e-9);
+  summary.steps = static_cast<int64_t>(times.size());
+  summary.p50 = getPercentile(times, 0.5);
+  summary.p90 = getPercentile(times, 0.9);
+  summary.p99 = getPercentile(times, 0.99);
+  summary.most = times.back();
+  summary.dataShare = std::min(dataMs / std::max(total, 1e-6), 1.0);
+  summary.rooflineShare = cost.boundMs * steps / std::max(total, 1e-6);
+  summary.tokensPerSecond = static_cast<double>(cost.tokens) * steps / seconds;
+  summary.gflops = cost.flops * steps / seconds * 1e-9;
+  double now = readProcessorSeconds();
+  summary.processors = (now - processorSeconds) / seconds;
+  processorSeconds = now;
+  summary.residentBytes = readResidentBytes();
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  summary.peakResidentBytes = usage.ru_maxrss * 1024;
+  times.clear();
+  dataMs = 0;
+  return summary;
+}
+
+std::string StepSummary::toJson() const {
+  std::string text = fmt::format(
+      "{{\"steps\": {}, \"step_ms_p50\": {:.3f}, \"step_ms_p90\": {:.3f}, "
+      "\"step_ms_p99\": {:.3f}, \"step_ms_max\": {:.3f}, "
+      "\"data_share\": {:.4f}, \"gflops\": {:.3f}, ",
+      steps, p50, p90, p99, most, dataShare, gflops);
+  if (rooflineShare > 0)
+    text += fmt::format("\"roofline_share\": {:.4f}, ", rooflineShare);
+  if (tokensPerSecond > 0)
+    text += fmt::format("\"tokens_per_s\": {:.1f}, ", tokensPerSecond);
+  return text + fmt::format("\"processors\": {:.2f}, \"resident_bytes\": {}, "
+                            "\"peak_resident_bytes\": {}}}",
+                            processors, residentBytes, peakResidentBytes);
+}

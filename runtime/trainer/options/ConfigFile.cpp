@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "runtime/trainer/options/ConfigFile.h"
+
+#include "runtime/trainer/options/OptionChecks.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <set>
+#include <sstream>
+
+using namespace ingot::runtime;
+
+/// Removes a comment, which begins with # outside of quotation marks. Counts
+/// the brackets that are open after the line.
+static std::string removeComment(const std::string &line, int &depth) {
+  char quote = 0;
+  for (size_t i = 0; i < line.size(); ++i) {
+    char c = line[i];
+    if (quote) {
+      quote = c == quote ? 0 : quote;
+    } else if (c == '"' || c == '\'') {
+      quote = c;
+    } else if (c == '#') {
+      return line.substr(0, i);
+    } else if (c == '[' || c == ']') {
+      depth += c == '[' ? 1 : -1;
+    }
+  }
+  return line;
+}
+
+static CLI::ConfigError wrongLine(int number, const std::string &what) {
+  return CLI::ConfigError(fmt::format("line {}: {}", number, what));
+}
+
+std::vector<CLI::ConfigItem>
+ConfigReader::from_config(std::istream &input) const {
+  std::string text, item, line;
+  std::set<std::string> names;
+  int number = 0, depth = 0;
+  while (std::getline(input, line)) {
+    ++number;
+    if (line.find('\0') != std::string::npos)
+      throw wrongLine(number, "a zero byte: this is not a text file");
+    bool isNew = depth == 0;
+    std::string content = CLI::detail::trim_copy(removeComment(line, depth));
+    if (depth < 0)
+      throw wrongLine(number, "']' without '['");
+    if (content.empty())
+      continue;
+    if (!isNew) {
+      text += content + (depth == 0 ? "\n" : " ");
+      continue;
+    }
+    if (content.front() == '[' && content.back() == ']' && depth == 0)
+      continue;
+    size_t equal = content.find('=');
+    std::string name = CLI::detail::trim_copy(content.substr(0, equal));
+    std::replace(name.begin(), name.end(), '_', '-');
+    if (equal == std::string::npos || name.empty() ||
+        name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") !=
+            std::string::npos)
+      throw wrongLine(number, "not 'name = value'");
+    std::string value = CLI::detail::trim_copy(content.substr(equal + 1));
+    if (value.empty())
+      throw wrongLine(number, "'" + name + "' has no value");
+    if (!names.insert(name).second)
+      throw wrongLine(number, "'" + name + "' is there twice");
+    // A flag that is off is one that is not given.
+    if (value == "false")
+      continue;
+    text += name + " = " + value + (depth == 0 ? "\n" : " ");
+  }
+  if (depth != 0)
+    throw wrongLine(number, "the file ends within an array");
+  std::istringstream clean(text);
+  return CLI::ConfigTOML::from_config(clean);
+}
+
+Configuration ingot::runtime::collectConfiguration(const CLI::App &app) {
+  Configuration values;
+  for (const CLI::Option *option : app.get_options()) {
+    if (!option->get_configurable() || option->get_lnames().empty())
+      continue;
+    const std::string &name = option->get_lnames().front();
+    if (option->count() > 0)
+      values[name] = option->reduced_results();
+    else if (!option->get_default_str().empty())
+      values[name] = {option->get_default_str()};
+  }
+  return values;
+}
+
+static std::string formatValue(const std::string &value) {
+  double number = 0;
+  if (value == "true" || (parseWhole(value, number) && std::isfinite(number)))
+    return value;
+  const char *quote = value.find('"') == std::string::npos ? "\"" : "'";
+  return quote + value + quote;
+}
+
+std::string ingot::runtime::formatConfiguration(const Configuration &values) {
+  std::string text;
+  for (const auto &[name, parts] : values) {
+    text += name + " = ";
+    if (parts.size() == 1) {
+      text += formatValue(parts.front()) + "\n";
+      continue;
+    }
+    text += "[";
+    for (size_t i = 0; i < parts.size(); ++i)
+      text += (i > 0 ? ", " : "") + formatValue(parts[i]);
+    text += "]\n";
+  }
+  return text;
+}

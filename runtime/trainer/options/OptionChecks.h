@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// Checks of the values of options, whose messages say what is expected.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_RUNTIME_TRAINER_OPTIONS_OPTIONCHECKS_H
+#define INGOT_RUNTIME_TRAINER_OPTIONS_OPTIONCHECKS_H
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <fmt/format.h>
+#include <string>
+
+namespace ingot::runtime {
+
+/// Parses a number that is the whole text and fits its type.
+template <typename T> bool parseWhole(std::string_view text, T &value) {
+  const char *end = text.data() + text.size();
+  auto [stop, error] = std::from_chars(text.data(), end, value);
+  return error == std::errc() && stop == end;
+}
+
+/// Makes a validator whose message says what is expected, without CLI11's
+/// bounds.
+inline CLI::Validator atLeast(int64_t least) {
+  return CLI::Validator(
+      [least](std::string &text) -> std::string {
+        int64_t value = 0;
+        if (parseWhole(text, value) && value >= least)
+          return {};
+        return fmt::format("'{}' is not an integer of at least {}", text,
+                           least);
+      },
+      "");
+}
+
+/// Accepts finite numbers from `least` to below `limit`.
+inline CLI::Validator isNumberFrom(double least, double limit) {
+  return CLI::Validator(
+      [least, limit](std::string &text) -> std::string {
+        double value = 0;
+        if (parseWhole(text, value) && value >= least && value < limit)
+          return {};
+        return std::isinf(limit)
+                   ? fmt::format("'{}' is not a number of at least {}", text,
+                                 least)
+                   : fmt::format("'{}' is not a number from {} to below {}",
+                                 text, least, limit);
+      },
+      "");
+}
+
+} // namespace ingot::runtime
+
+#endif // INGOT_RUNTIME_TRAINER_OPTIONS_OPTIONCHECKS_H

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// The options of a run: its length, its learning rates, and its end.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_RUNTIME_TRAINER_OPTIONS_RUNOPTIONS_H
+#define INGOT_RUNTIME_TRAINER_OPTIONS_RUNOPTIONS_H
+
+#include "runtime/trainer/options/TrainerOptions.h"
+
+#include <CLI/CLI.hpp>
+
+namespace ingot::runtime {
+
+/// Adds them to the table of options.
+void addRunOptions(CLI::App &app, Options &options, const Manifest &manifest);
+
+/// Completes what the texts of these options stand for, and checks them
+/// together. Throws usageError.
+void finishRunOptions(Options &options, const Manifest &manifest);
+
+} // namespace ingot::runtime
+
+#endif // INGOT_RUNTIME_TRAINER_OPTIONS_RUNOPTIONS_H

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "runtime/trainer/run/RunHeader.h"
+
+#include "runtime/core/File.h"
+#include "runtime/core/text/Text.h"
+#include "runtime/trainer/options/ConfigFile.h"
+
+#include <ctime>
+#include <fmt/format.h>
+#include <unistd.h>
+
+using namespace ingot::runtime;
+
+std::string ingot::runtime::describeRun(const Manifest &manifest,
+                                        const std::string &device,
+                                        int64_t ranks, int64_t totalSteps) {
+  char host[256] = "unknown host";
+  (void)gethostname(host, sizeof(host) - 1);
+  std::string accumulation =
+      manifest.gradAccumulation > 1
+          ? fmt::format(" x {}", manifest.gradAccumulation)
+          : "";
+  return makePrintable(
+      fmt::format("{}: {}, {}, batch {}{}; {}; {} on {}, {} {}; {} steps",
+                  manifest.model, manifest.optimizer, manifest.precision,
+                  manifest.batch, accumulation, manifest.producer, device, host,
+                  ranks, ranks == 1 ? "rank" : "ranks", totalSteps));
+}
+
+void ingot::runtime::writeConfiguration(const std::string &path,
+                                        const std::string &header,
+                                        const Options &options) {
+  char time[64] = "";
+  std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  if (gmtime_r(&now, &parts))
+    (void)std::strftime(time, sizeof(time), "%Y-%m-%dT%H:%M:%SZ", &parts);
+  AtomicFile file(path);
+  file.write(fmt::format("# {}\n# started {}\n", header, time));
+  file.write(formatConfiguration(options.configuration));
+  file.commit();
+}

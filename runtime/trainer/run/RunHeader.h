@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// What a run is: the model, the machine, and the options in force.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_RUNTIME_TRAINER_RUN_RUNHEADER_H
+#define INGOT_RUNTIME_TRAINER_RUN_RUNHEADER_H
+
+#include "runtime/core/Manifest.h"
+#include "runtime/trainer/options/TrainerOptions.h"
+
+#include <string>
+
+namespace ingot::runtime {
+
+/// Returns one line on the model, the release, the machine and the length of
+/// the run.
+std::string describeRun(const Manifest &manifest, const std::string &device,
+                        int64_t ranks, int64_t totalSteps);
+
+/// Writes the options in force as TOML that --config reads, below the line of
+/// describeRun and the time as comments. Throws failure.
+void writeConfiguration(const std::string &path, const std::string &header,
+                        const Options &options);
+
+} // namespace ingot::runtime
+
+#endif // INGOT_RUNTIME_TRAINER_RUN_RUNHEADER_H
