@@ -50,6 +50,10 @@ static std::string formatInfo(const CheckpointInfo &info, uint32_t stateCrc,
                         {"total_steps", info.settings->totalSteps},
                         {"ranks", info.settings->ranks},
                         {"step_samples", info.settings->stepSamples}};
+  if (info.settings && info.settings->position) {
+    json["settings"]["epoch"] = info.settings->position->epoch;
+    json["settings"]["epoch_sample"] = info.settings->position->sample;
+  }
   json["crc32"] = computeCrc(json.dump());
   return json.dump(1) + "\n";
 }
@@ -244,6 +248,9 @@ static std::optional<RunSettings> readSettings(const nlohmann::json &json) {
   settings.totalSteps = json["total_steps"].get<int64_t>();
   settings.ranks = json["ranks"].get<int64_t>();
   settings.stepSamples = json["step_samples"].get<int64_t>();
+  if (isCount("epoch") && isCount("epoch_sample"))
+    settings.position = {json["epoch"].get<int64_t>(),
+                         json["epoch_sample"].get<int64_t>()};
   return settings;
 }
 

@@ -128,10 +128,15 @@ void MetricsLog::write(const StepMetrics &metrics) {
   if (metrics.lossScale)
     norm += fmt::format("\"loss_scale\": {}, \"skipped\": {}, ",
                         format(*metrics.lossScale), metrics.skipped);
+  std::string data;
+  if (metrics.data)
+    data = fmt::format(
+        ", \"data_wait_ms\": {:.3f}, \"decode_ms\": {:.3f}, \"queue\": {}",
+        metrics.data->waitMs, metrics.data->decodeMs, metrics.data->queue);
   writeLine(fmt::format("{{\"step\": {}, \"loss\": {}, \"lr\": {}, {}"
-                        "\"step_ms\": {:.3f}, \"samples_per_s\": {:.1f}}}\n",
+                        "\"step_ms\": {:.3f}, \"samples_per_s\": {:.1f}{}}}\n",
                         metrics.step, format(metrics.loss), format(metrics.lr),
-                        norm, metrics.stepMs, metrics.samplesPerSecond));
+                        norm, metrics.stepMs, metrics.samplesPerSecond, data));
 }
 
 void MetricsLog::write(const EvalMetrics &metrics) {

@@ -26,6 +26,13 @@ struct StepMetrics {
   std::optional<float> lossScale;
   bool skipped = false;
   double stepMs = 0, samplesPerSecond = 0;
+  /// What the step's batches cost: the time that the step waited for them, the
+  /// time that workers spent, and the batches that were ready.
+  struct Data {
+    double waitMs = 0, decodeMs = 0;
+    int64_t queue = 0;
+  };
+  std::optional<Data> data = std::nullopt;
 };
 
 struct EvalMetrics {
