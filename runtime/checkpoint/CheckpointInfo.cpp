@@ -26,6 +26,10 @@ static ordered_json formatSettings(const RunSettings &settings) {
                        {"step_samples", settings.stepSamples}};
   if (settings.minLr != 0)
     json["min_lr"] = settings.minLr;
+  if (settings.position) {
+    json["epoch"] = settings.position->epoch;
+    json["epoch_sample"] = settings.position->sample;
+  }
   return json;
 }
 
@@ -73,6 +77,9 @@ static std::optional<RunSettings> parseSettings(const nlohmann::json &json) {
   settings.ranks = json["ranks"].get<int64_t>();
   settings.stepSamples = json["step_samples"].get<int64_t>();
   readNumber("min_lr", settings.minLr);
+  if (isCount("epoch") && isCount("epoch_sample"))
+    settings.position = {json["epoch"].get<int64_t>(),
+                         json["epoch_sample"].get<int64_t>()};
   return settings;
 }
 
