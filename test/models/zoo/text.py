@@ -99,7 +99,8 @@ DECODERS = {
 EXPERTS = {
     "dbrx": {},
     "deepseek_v2": {"q_lora_rank": 16, "kv_lora_rank": 16, "qk_rope_head_dim": 8, "qk_nope_head_dim": 8,
-                    "v_head_dim": 8, "num_key_value_heads": 4, "first_k_dense_replace": 1, "n_group": 1, "topk_group": 1},
+                    "v_head_dim": 8, "num_key_value_heads": 4,
+                    "first_k_dense_replace": 1, "n_group": 1, "topk_group": 1},
     "deepseek_v3": {"q_lora_rank": 16, "kv_lora_rank": 16, "qk_rope_head_dim": 8, "qk_nope_head_dim": 8,
                     "v_head_dim": 8, "first_k_dense_replace": 1, "n_group": 1, "topk_group": 1},
     "ernie4_5_moe": {},
