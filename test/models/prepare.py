@@ -179,8 +179,8 @@ def smooth():
     }
 
     def pooled(average):
-        def pool(x, size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
-            return average(x, size, stride, padding, ceil_mode)
+        def pool(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
+            return average(input, kernel_size, stride, padding, ceil_mode)
 
         return pool
 
@@ -288,6 +288,8 @@ def channels_last_gradients(module, example):
     for part in last.modules():
         if isinstance(part, nn.Conv2d):
             part.to(memory_format=torch.channels_last)
+        if isinstance(part, nn.Conv3d):
+            part.to(memory_format=torch.channels_last_3d)
     return reference(last, example.inputs, example.loss, example.batch, torch.float32, 1)[1]
 
 
