@@ -7,7 +7,6 @@
 
 #include "test/fakes/cuda/Fakes.h"
 
-#include <dlfcn.h>
 #include <nccl.h>
 #include <set>
 
@@ -15,16 +14,10 @@ using fakes::record;
 
 static std::set<ncclComm_t> living;
 
-/// A function of the fake driver.
-template <typename Function> static Function findInDriver(const char *name) {
-  static void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
-  return driver ? reinterpret_cast<Function>(dlsym(driver, name)) : nullptr;
-}
-
 /// Whether an operation may use the communicator, which the graph that is being
 /// captured then refers to.
 static bool use(ncclComm_t communicator) {
-  if (auto hold = findInDriver<fakes::HoldObject>("ingotFakeHold"))
+  if (auto hold = fakes::findInDriver<fakes::HoldObject>("ingotFakeHold"))
     hold(communicator);
   return living.count(communicator) != 0;
 }
@@ -35,7 +28,8 @@ static ncclResult_t finish(const char *function, ncclComm_t communicator) {
   if (!lived)
     record("violation", " an NCCL communicator is destroyed twice");
   // The library polls until the last of these graphs is gone.
-  auto count = findInDriver<fakes::CountHolders>("ingotFakeCountHolders");
+  auto count =
+      fakes::findInDriver<fakes::CountHolders>("ingotFakeCountHolders");
   if (count && count(communicator) != 0)
     record("violation", " %s waits for ever for %zu graphs", function,
            count(communicator));

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Trainers on a GPU in software (tools/software-gpu), which runs their PTX and computes what
+the libraries do: they train as on a CPU, whatever the order of what nothing orders."""
+
+import json
+
+from fakes import trainer
+from harness import DIGITS, ROOT, case, check, check_relative, golden
+
+# Losses may differ from the CPU's by this share, by precision.
+TOLERANCE = {"fp32": 1e-5, "bf16": 1e-2, "fp16": 3e-3}
+
+
+def software(program, *flags, seed=0, gpus=1):
+    return [ROOT / "tools/software-gpu", "--seed", seed, "--gpus", gpus, program, *flags]
+
+
+def environment(ingot, log):
+    return {"INGOT_FAKES": str(ingot.bin.parent / "lib/fakes"), "INGOT_FAKE_LOG": str(log)}
+
+
+def losses(ingot, command, *, on_gpu=True):
+    """The losses of a run in which no rule is broken."""
+    log, calls = ingot.path("log.jsonl"), ingot.path("calls.txt")
+    ingot.succeed([*command, "--log", log], env=environment(ingot, calls))
+    if on_gpu:
+        lines = calls.read_text().splitlines()
+        check(any(line.startswith("cuLaunchKernel") for line in lines), "no kernel was launched")
+        broken = [line for line in lines if line.startswith(("violation", "fault"))]
+        check(not broken, f"{broken[:3]}")
+    return [json.loads(line)["loss"] for line in log.read_text().splitlines() if '"loss"' in line]
+
+
+def compare(ingot, model, data, *flags, precision="fp32", steps=5, seeds=(0, 1)):
+    """On both targets; on the GPU with the same bits for each order and without the graph."""
+    on_cpu = ingot.compile(model, *flags, "--precision", precision)
+    on_gpu = ingot.compile(model, *flags, "--precision", precision, "--target", "cuda")
+    run = ["--data", data, "--steps", steps, "--seed", 1]
+    expected = losses(ingot, [on_cpu, *run], on_gpu=False)
+    check(len(expected) == steps, f"{len(expected)} losses")
+    first = None
+    for seed in seeds:
+        got = losses(ingot, software(on_gpu, *run, seed=seed))
+        check_relative(f"{precision}, order {seed}", got, expected, TOLERANCE[precision])
+        check(first in (None, got), f"the order of what nothing orders changes the losses: {first}, {got}")
+        first = got
+    return on_cpu, on_gpu
+
+
+@case("cuda software gpu: a network trains as on a CPU")
+def mlp(ingot):
+    trainer(ingot)
+    net = golden("mlp")
+    for precision in ("fp32", "bf16", "fp16"):
+        compare(
+            ingot, net.model, net.data, *net.compile_flags("adamw"), precision=precision, steps=6, seeds=(0, 1, 2, 3)
+        )
+
+
+@case("cuda software gpu: convolutions train as on a CPU")
+def digits(ingot):
+    trainer(ingot)
+    for precision in ("fp32", "bf16", "fp16"):
+        compare(
+            ingot,
+            DIGITS / "digits.onnx",
+            DIGITS / "train.npz",
+            "--loss",
+            "cross-entropy",
+            "--batch",
+            "32",
+            precision=precision,
+        )
+
+
+@case("cuda software gpu: a checkpoint passes from a GPU to a CPU and back")
+def resume(ingot):
+    trainer(ingot)
+    net = golden("mlp")
+    on_cpu = ingot.compile(net.model, *net.compile_flags("adamw"))
+    on_gpu = ingot.compile(net.model, *net.compile_flags("adamw"), "--target", "cuda")
+    data = ["--data", net.data, "--seed", 1]
+    expected = losses(ingot, [on_cpu, *data, "--steps", 9], on_gpu=False)
+    saved, again = ingot.path("saved"), ingot.path("again")
+    got = losses(ingot, software(on_gpu, *data, "--steps", 3, "--save", saved))
+    got += losses(ingot, [on_cpu, *data, "--steps", 6, "--resume", saved, "--save", again], on_gpu=False)
+    got += losses(ingot, software(on_gpu, *data, "--steps", 9, "--resume", again))
+    check_relative("resumed", got, expected, TOLERANCE["fp32"])
+
+
+@case("cuda software gpu: the kernels of ops give what the interpreter gives")
+def kernels(ingot):
+    _, _, env = trainer(ingot)
+    folder = ingot.path("log.txt").parent
+    files = [
+        ROOT / "test/interpret" / f"{name}.mlir"
+        for name in [
+            "collective/all-reduce-wait",
+            "contraction/library-epilogue",
+            "contraction/library-epilogue-gradients",
+            "convolution/conv-filter-grad",
+            "elementwise/functions/sin",
+            "elementwise/functions/sqrt",
+            "normalization/softmax",
+            "shape/gather",
+        ]
+    ]
+    ingot.succeed([ingot.bin / "ingot-gpu-cases", *files, "-o", folder])
+    functions = 0
+    for path in sorted(folder.glob("*.o")):
+        library = path.with_suffix(".so")
+        ingot.succeed(["ld.lld-22", "-shared", "-o", library, path])
+        log = path.with_suffix(".calls")
+        result = ingot.run(software(ingot.bin / "ingot-gpu-run", library), env=environment(ingot, log))
+        lines = [json.loads(line) for line in result.out.splitlines()]
+        wrong = [line for line in lines if not line["ok"]]
+        check(result.status == 0 and not wrong, f"{library.name}: {wrong[:2]} {result.err}")
+        check("violation" not in log.read_text(), f"{library.name}: a call is wrong")
+        functions += len(lines)
+    check(functions > 60, f"{functions} functions")
