@@ -2,10 +2,13 @@
 """Trainers on a GPU in software (tools/software-gpu), which runs their PTX and computes what
 the libraries do: they train as on a CPU, whatever the order of what nothing orders."""
 
+import collections
 import json
+import shutil
+import sys
 
 from fakes import trainer
-from harness import DIGITS, ROOT, case, check, check_relative, golden
+from harness import DIGITS, ROOT, Skip, case, check, check_relative, golden
 
 # Losses may differ from the CPU's by this share, by precision.
 TOLERANCE = {"fp32": 1e-5, "bf16": 1e-2, "fp16": 3e-3}
@@ -118,3 +121,104 @@ def kernels(ingot):
         check("violation" not in log.read_text(), f"{library.name}: a call is wrong")
         functions += len(lines)
     check(functions > 60, f"{functions} functions")
+
+
+@case("cuda software gpu: a language model trains as on a CPU")
+def language(ingot):
+    trainer(ingot)
+    data = ingot.path("train.bin")
+    example = ROOT / "docs/examples/bytes"
+    ingot.succeed([sys.executable, example / "tokens.py", data, ROOT / "LICENSE"])
+    compare(ingot, example / "bytes.onnx", data, "--loss", "cross-entropy", "--batch", "2", steps=3, seeds=(1,))
+
+
+@case("cuda software gpu: what runs beside steps, and other ways to launch them, changes no loss")
+def options(ingot):
+    trainer(ingot)
+    net = golden("mlp")
+    flags = [*net.compile_flags("adamw"), "--grad-accumulation", "2"]
+    _, on_gpu = compare(ingot, net.model, net.data, *flags, steps=4, seeds=(1,))
+    run = ["--data", net.data, "--seed", 1, "--steps", 4]
+    expected = losses(ingot, software(on_gpu, *run))
+    for extra in (
+        ["--eval-data", net.data, "--eval-every", 2],
+        ["--profile", ingot.path("profile.json")],
+        ["--watch", "stats"],
+        [f"--tune={ingot.path('tuned.txt')}"],
+    ):
+        check(losses(ingot, software(on_gpu, *run, *extra, seed=1)) == expected, f"{extra[0]} changes losses")
+
+
+@case("cuda software gpu: ranks on GPUs train as ranks on CPUs")
+def ranks(ingot):
+    if not shutil.which("mpirun"):
+        raise Skip("mpirun is not there")
+    trainer(ingot)
+    net = golden("mlp")
+    for zero, precision in (("0", "bf16"), ("1", "fp32"), ("2", "fp32")):
+        flags = [*net.compile_flags("adamw"), "--data-parallel", "--bucket-mb", "0.01", "--precision", precision]
+        flags += ["--zero", zero] if zero != "0" else []
+        logs = [ingot.path("log.jsonl") for _ in range(2)]
+        run = f"--data {net.data} --steps 5 --seed 1 --log"
+        calls = ingot.path("calls")
+        on_cpu, on_gpu = ingot.compile(net.model, *flags), ingot.compile(net.model, *flags, "--target", "cuda")
+        scripts = [
+            f"exec {on_cpu} {run} {logs[0]}",
+            f"INGOT_FAKE_LOG={calls}.$OMPI_COMM_WORLD_RANK exec {ROOT}/tools/software-gpu --gpus 2 "
+            f"--seed $OMPI_COMM_WORLD_RANK {on_gpu} {run} {logs[1]}",
+        ]
+        fakes = {"INGOT_FAKES": str(ingot.bin.parent / "lib/fakes"), "OMP_NUM_THREADS": "1"}
+        for script in scripts:
+            command = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", "2", "bash", "-c", script]
+            ingot.succeed(command, env=fakes)
+        expected, got = ([json.loads(line)["loss"] for line in log.read_text().splitlines()] for log in logs)
+        check_relative(f"zero {zero}, {precision}", got, expected, TOLERANCE[precision])
+        for rank in range(2):
+            text = calls.with_name(f"calls.{rank}").read_text()
+            check("violation" not in text and "fault" not in text, f"rank {rank}: a call is wrong")
+
+
+@case("cuda software gpu: any call that fails ends a run in one line")
+def failures(ingot):
+    _, program, _ = trainer(ingot)
+    net, calls = golden("mlp"), ingot.path("calls.txt")
+    run = software(program, "--data", net.data, "--steps", 5, "--save", ingot.path("saved"), seed=1)
+    env = environment(ingot, calls)
+    ingot.succeed(run, env=env)
+    counts = collections.Counter(line.split()[0] for line in calls.read_text().splitlines())
+    # What is asked before the GPU is known, and what cleans up, cannot fail here.
+    able = [
+        "cuInit",
+        "cuDevicePrimaryCtxRetain",
+        "cuMemAlloc",
+        "cuMemHostAlloc",
+        "cuMemsetD8Async",
+        "cuMemcpyHtoDAsync",
+        "cuMemcpyDtoHAsync",
+        "cuMemcpyDtoDAsync",
+        "cuStreamCreate",
+        "cuStreamSynchronize",
+        "cuStreamBeginCapture",
+        "cuStreamEndCapture",
+        "cuGraphInstantiateWithFlags",
+        "cuGraphLaunch",
+        "cuEventSynchronize",
+        "cuLaunchKernel",
+        "cublasLtCreate",
+        "cublasLtMatmul",
+    ]
+    tried = 0
+    for name in able:
+        count = counts[name]
+        check(count > 0, f"{name} is never called")
+        for number in sorted(
+            {1, 2, 3, count // 4, count // 2, 3 * count // 4, count - 1, count} & set(range(1, count + 1))
+        ):
+            # Of the last waits, those at the end of the process have nobody to tell.
+            if name == "cuStreamSynchronize" and number > count - 2:
+                continue
+            result = ingot.run(run, env={"INGOT_FAKES": env["INGOT_FAKES"], "INGOT_FAKE_FAIL": f"{name}:{number}"})
+            lines = [line for line in result.err.splitlines() if line.startswith("error: ")]
+            check(result.status == 1 and len(lines) == 1, f"{name}:{number}: exit {result.status}: {result.err!r}")
+            tried += 1
+    check(tried >= 60, f"{tried} failures")
