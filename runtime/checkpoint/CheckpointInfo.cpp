@@ -26,6 +26,15 @@ static ordered_json formatSettings(const RunSettings &settings) {
                        {"step_samples", settings.stepSamples}};
   if (settings.minLr != 0)
     json["min_lr"] = settings.minLr;
+  if (settings.ema != 0)
+    json["ema"] = settings.ema;
+  if (settings.rateScale != 1)
+    json["rate_scale"] = settings.rateScale;
+  if (const RunSettings::Best &best = settings.best; !best.metric.empty())
+    json["best"] = {{"metric", best.metric},
+                    {"value", best.value},
+                    {"step", best.step},
+                    {"since", best.since}};
   return json;
 }
 
@@ -38,6 +47,8 @@ std::string ingot::runtime::formatInfo(const CheckpointFile &file) {
       {"samples", info.samples}, {"state_crc32", file.stateCrc}};
   if (!file.shardCrcs.empty())
     json["shards_crc32"] = file.shardCrcs;
+  if (file.constantCrc)
+    json["constants_crc32"] = *file.constantCrc;
   if (info.settings)
     json["settings"] = formatSettings(*info.settings);
   json["crc32"] = computeCrc(json.dump());
@@ -73,6 +84,21 @@ static std::optional<RunSettings> parseSettings(const nlohmann::json &json) {
   settings.ranks = json["ranks"].get<int64_t>();
   settings.stepSamples = json["step_samples"].get<int64_t>();
   readNumber("min_lr", settings.minLr);
+  readNumber("ema", settings.ema);
+  readNumber("rate_scale", settings.rateScale);
+  auto isBest = [](const nlohmann::json &best) {
+    return best.is_object() && best.contains("metric") &&
+           best["metric"].is_string() && best.contains("value") &&
+           best["value"].is_number() && best.contains("step") &&
+           best["step"].is_number_integer() && best.contains("since") &&
+           best["since"].is_number_integer();
+  };
+  if (json.contains("best") && isBest(json["best"])) {
+    const auto &best = json["best"];
+    settings.best = {best["metric"].get<std::string>(),
+                     best["value"].get<double>(), best["step"].get<int64_t>(),
+                     best["since"].get<int64_t>()};
+  }
   return settings;
 }
 
@@ -117,6 +143,8 @@ CheckpointFile ingot::runtime::parseInfo(std::string_view bytes,
                                    ? static_cast<uint32_t>(crc.get<uint64_t>())
                                    : 0);
   }
+  if (json.contains("constants_crc32"))
+    file.constantCrc = static_cast<uint32_t>(readCount("constants_crc32"));
   if (bytes != formatInfo(file))
     throw badInput(path, "the checksum does not match",
                    "resume from another checkpoint of the folder");

@@ -30,6 +30,19 @@ struct RunSettings {
   int64_t totalSteps = 0;
   /// The number of ranks, and the samples that all of them take in a step.
   int64_t ranks = 1, stepSamples = 0;
+  /// The decay of the moving average of the weights; 0 without one.
+  double ema = 0;
+  /// What going back after steps that were not finite has made of the learning
+  /// rate.
+  double rateScale = 1;
+  /// The best evaluation so far; the metric is empty without one.
+  struct Best {
+    std::string metric;
+    double value = 0;
+    int64_t step = 0;
+    /// The evaluations since then.
+    int64_t since = 0;
+  } best;
 };
 
 /// The position of a run, which together with the state determines the rest of
@@ -46,6 +59,8 @@ struct CheckpointFile {
   CheckpointInfo info;
   uint32_t stateCrc = 0;
   std::vector<uint32_t> shardCrcs;
+  /// The checksum of the file of states that do not change, if there is one.
+  std::optional<uint32_t> constantCrc = std::nullopt;
 };
 
 /// Returns the bytes of checkpoint.json, the only ones that `parseInfo` takes

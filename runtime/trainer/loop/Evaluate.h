@@ -9,6 +9,7 @@
 #define INGOT_RUNTIME_TRAINER_LOOP_EVALUATE_H
 
 #include "runtime/data/Dataset.h"
+#include "runtime/observe/MetricsLog.h"
 #include "runtime/trainer/loop/Session.h"
 
 #include <map>
@@ -21,8 +22,8 @@ class Communicator;
 class Console;
 
 struct Evaluation {
-  double loss = 0;
-  std::optional<double> accuracy;
+  /// By their names in the log, `eval_loss` first.
+  MetricList metrics;
 };
 
 /// Computes the loss over all samples, or over full batches only if the module
