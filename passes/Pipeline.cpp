@@ -91,12 +91,12 @@ void ingot::buildTrainingPipeline(OpPassManager &manager,
   update.optimizer = options.optimizer;
   update.noDecay = options.noDecay;
   // The norm tells whether gradients are finite.
-  update.clip = options.clip || scales;
+  update.clip = options.clip || scales || options.guard;
   update.clipNorm = options.clip ? 1.0 : 0.0;
   update.optimizerPrecision = options.optimizerPrecision;
   manager.addPass(createApplyOptimizer(update));
-  if (scales)
-    manager.addPass(createGuardUpdates());
+  if (scales || options.guard)
+    manager.addPass(createGuardUpdates({/*always=*/options.guard}));
   if (options.dataParallel)
     manager.addPass(createCompressGradients({options.gradComm}));
   // Before copies of whole parameters are made.

@@ -38,6 +38,10 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
       "parameters without weight decay (regular expression)"};
   Setting<bool> clip{*this, "clip",
                      "compile in gradient clipping by global norm"};
+  Setting<bool> guard{
+      *this, "guard",
+      "compile in a check that leaves the model as it is in a step whose "
+      "gradients are not finite, for the trainer's --nan skip"};
   Setting<int64_t> gradAccumulation{
       *this, "grad-accumulation",
       "micro-batches per step: the update uses the mean over all of them", 1,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// GuardUpdates: a step whose gradients overflowed changes nothing except the
-// loss scale.
+// GuardUpdates: a step whose gradients are not finite changes nothing except
+// the loss scale.
 //
 // Assumes an optimizer applied with clipping, whose norm tells whether all
 // gradients are finite.
@@ -34,6 +34,8 @@ static constexpr std::pair<StringLiteral, double> kHyperparameters[] = {
 
 namespace {
 struct GuardUpdates : ingot::impl::GuardUpdatesBase<GuardUpdates> {
+  using GuardUpdatesBase::GuardUpdatesBase;
+
   void runOnOperation() override;
 
 private:
@@ -102,14 +104,15 @@ void GuardUpdates::runOnOperation() {
   Value scale =
       step.findArgument(FlatSymbolRefAttr::get(&getContext(), kLossScaleName));
   std::optional<unsigned> norm = step.findResult("grad_norm");
-  if (!scale || !norm)
+  if (!norm || !(scale || always))
     return;
   for (auto [name, value] : kHyperparameters)
-    if (failed(step.checkIsFree(name)))
+    if (scale && failed(step.checkIsFree(name)))
       return signalPassFailure();
   ResultList results = ResultList::of(step);
   OpBuilder builder(step.getReturn());
-  Arithmetic a(builder, scale.getLoc());
+  Arithmetic a(builder,
+               NameLoc::get(builder.getStringAttr("check of the gradients")));
   // The comparison is false for NaN too.
   Value isFinite = a.compare(Predicate::LT, results.entries[*norm].value,
                              std::numeric_limits<double>::infinity());
@@ -131,11 +134,13 @@ void GuardUpdates::runOnOperation() {
   }
   ResultList added;
   Type f32 = builder.getF32Type();
-  added.addNamed("loss_scale", scale);
+  if (scale)
+    added.addNamed("loss_scale", scale);
   added.addNamed("skipped", a.sub(1.0, a.cast(isFinite, f32)));
   results.entries.insert(std::next(results.entries.begin(), *norm + 1),
                          added.entries.begin(), added.entries.end());
-  adapt(step, a, scale, isFinite, results);
+  if (scale)
+    adapt(step, a, scale, isFinite, results);
   results.apply(step);
   remark::passed(func.getLoc(), remarkOptions(getArgument(), "GuardedUpdates"))
       << remark::metric("states", numGuarded.getValue());

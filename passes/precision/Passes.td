@@ -90,12 +90,13 @@ def GuardUpdates : Pass<"ingot-guard-updates", "::mlir::ModuleOp"> {
     1, after `loss_scale_hysteresis` such steps without `loss_scale_interval` good steps in between; after
     `loss_scale_interval` good steps in a row it is multiplied by `loss_scale_growth`. All of this is data flow within
     the step. Adds the results `loss_scale` (of this step) and `skipped` (0 or 1) and the four hyperparameters.
-    Without a loss scale, nothing changes.
+    Without a loss scale, nothing changes, or with `always` the update is skipped and only `skipped` is added.
 
     Before: `-> (..., tensor<4xf32> {ingot.state = @w})`
 
     After: the state is `select(norm < inf, new, old)`
   }];
+  let options = [Option<"always", "always", "bool", "false", "also without a loss scale">];
   let statistics = [Statistic<"numGuarded", "guarded", "states whose update is guarded">];
 }
 

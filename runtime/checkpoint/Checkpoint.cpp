@@ -14,7 +14,6 @@
 #include <cctype>
 #include <fcntl.h>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <stdio.h>
 #include <unistd.h>
 #include <vector>
@@ -24,10 +23,11 @@ namespace fs = std::filesystem;
 
 static constexpr const char *kStateName = "state.safetensors";
 static constexpr const char *kInfoName = "checkpoint.json";
+static constexpr const char *kConstantsName = "constants.safetensors";
 static constexpr const char *latestName = "latest";
+static constexpr const char *kBestName = "best";
 static constexpr std::string_view prefix = "step-";
 static const std::string temporaryMark = ".tmp-";
-static constexpr size_t kept = 2;
 
 static std::string getShardName(int64_t rank) {
   return "shard-" + std::to_string(rank) + ".safetensors";
@@ -57,30 +57,54 @@ void ingot::runtime::removeLeftovers(const std::string &directory) {
     std::string name = entry.path().filename();
     if (name.find(temporaryMark) != std::string::npos &&
         (name.starts_with(prefix) || name.starts_with(latestName) ||
-         name.starts_with(".probe")))
+         name.starts_with(kBestName) || name.starts_with(".probe")))
       leftovers.push_back(entry.path());
   }
   for (const fs::path &path : leftovers)
     fs::remove_all(path, ignored);
 }
 
-static void prune(const std::string &directory, const std::string &newest) {
-  removeLeftovers(directory);
-  std::vector<std::pair<int64_t, fs::path>> found;
+/// The steps of the complete checkpoints in a folder, the newest first.
+static std::vector<int64_t> findSteps(const std::string &directory) {
+  std::vector<int64_t> steps;
   std::error_code ignored;
   for (const fs::directory_entry &entry :
-       fs::directory_iterator(directory, ignored)) {
-    std::string name = entry.path().filename();
-    if (int64_t step = parseName(name); step >= 0 && name != newest)
-      found.push_back({step, entry.path()});
-  }
-  std::sort(found.rbegin(), found.rend());
-  for (size_t i = kept - 1; i < found.size(); ++i) {
+       fs::directory_iterator(directory, ignored))
+    if (int64_t step = parseName(entry.path().filename()); step >= 0)
+      steps.push_back(step);
+  std::sort(steps.rbegin(), steps.rend());
+  return steps;
+}
+
+static std::string getPath(const std::string &directory, int64_t step) {
+  return directory + "/" + std::string(prefix) + std::to_string(step);
+}
+
+/// The step that a file such as `latest` names, or -1 if it is not there or
+/// damaged.
+static int64_t readName(const std::string &path) {
+  std::error_code error;
+  if (!fs::is_regular_file(path, error))
+    return -1;
+  std::string content(MappedFile(path).getBytes());
+  std::string name = content.substr(0, content.find('\n'));
+  return content == formatLatest(name) ? parseName(name) : -1;
+}
+
+static void prune(const std::string &directory, int64_t newest,
+                  const Retention &retention) {
+  removeLeftovers(directory);
+  int64_t best = readName(directory + "/" + kBestName);
+  std::error_code ignored;
+  int64_t others = std::max<int64_t>(retention.newest - 1, 0);
+  for (int64_t step : findSteps(directory)) {
+    if (step == newest || (step != best && others-- > 0) || step == best)
+      continue;
     // Renaming first means that a folder with a checkpoint's name is always
     // complete.
-    fs::path doomed = found[i].second;
+    fs::path path = getPath(directory, step), doomed = path;
     doomed += temporaryMark + std::to_string(getpid());
-    fs::rename(found[i].second, doomed, ignored);
+    fs::rename(path, doomed, ignored);
     fs::remove_all(doomed, ignored);
   }
 }
@@ -103,12 +127,37 @@ static bool giveName(const std::string &temporary, const std::string &final) {
 
 /// Writes a file of tensors; returns its checksum.
 static uint32_t saveTensors(const std::string &path, const SafeTensors &state) {
-  {
-    AtomicFile file(path);
-    writeSafeTensors(file, state);
-    file.commit();
+  AtomicFile file(path);
+  uint32_t crc = writeSafeTensors(file, state);
+  file.commit();
+  return crc;
+}
+
+/// Writes the states that do not change, or links them to those of an earlier
+/// checkpoint with the same bytes: not the one before, so that this one and
+/// that one do not share a file.
+static uint32_t saveConstants(const std::string &directory,
+                              const std::string &temporary,
+                              const CheckpointContent &content) {
+  std::string path = temporary + "/" + kConstantsName;
+  std::vector<int64_t> steps = findSteps(directory);
+  std::erase(steps, content.info.step);
+  if (steps.size() > 1 && content.constantsCrc) {
+    std::string other = getPath(directory, steps[1]);
+    try {
+      std::string info = other + "/" + kInfoName;
+      bool isSame = parseInfo(MappedFile(info).getBytes(), info).constantCrc ==
+                    content.constantsCrc;
+      std::error_code error;
+      if (isSame)
+        fs::create_hard_link(other + "/" + kConstantsName, path, error);
+      if (isSame && !error)
+        return *content.constantsCrc;
+    } catch (const Error &) {
+      // That one is damaged, or has gone.
+    }
   }
-  return computeCrc(MappedFile(path).getBytes());
+  return saveTensors(path, content.constants);
 }
 
 uint32_t ingot::runtime::saveShards(const std::string &folder, int64_t rank,
@@ -116,10 +165,18 @@ uint32_t ingot::runtime::saveShards(const std::string &folder, int64_t rank,
   return saveTensors(folder + "/" + getShardName(rank), shards);
 }
 
-void ingot::runtime::saveCheckpoint(const std::string &directory,
-                                    const CheckpointInfo &info,
-                                    const SafeTensors &state,
-                                    const ShardWriter &writeShards) {
+static void writeName(const std::string &directory, const char *file,
+                      const std::string &name) {
+  AtomicFile named(directory + "/" + file);
+  named.write(formatLatest(name));
+  named.commit();
+}
+
+uint32_t ingot::runtime::saveCheckpoint(const std::string &directory,
+                                        const CheckpointContent &content,
+                                        const Retention &retention,
+                                        const ShardWriter &writeShards) {
+  const CheckpointInfo &info = content.info;
   std::string name = std::string(prefix) + std::to_string(info.step);
   std::string final = directory + "/" + name;
   std::string temporary = final + temporaryMark + std::to_string(getpid());
@@ -133,15 +190,18 @@ void ingot::runtime::saveCheckpoint(const std::string &directory,
       (void)writeShards("");
     throw failure(directory, problem.getWhat(), problem.getHint());
   }
+  CheckpointFile file;
+  file.info = info;
   try {
     // This comes first, because the other ranks wait for it.
-    std::vector<uint32_t> shardCrcs;
     if (writeShards)
-      shardCrcs = writeShards(temporary);
-    uint32_t stateCrc = saveTensors(temporary + "/" + kStateName, state);
-    AtomicFile file(temporary + "/" + kInfoName);
-    file.write(formatInfo({info, stateCrc, shardCrcs}));
-    file.commit();
+      file.shardCrcs = writeShards(temporary);
+    file.stateCrc = saveTensors(temporary + "/" + kStateName, content.state);
+    if (!content.constants.tensors.empty())
+      file.constantCrc = saveConstants(directory, temporary, content);
+    AtomicFile infoFile(temporary + "/" + kInfoName);
+    infoFile.write(formatInfo(file));
+    infoFile.commit();
   } catch (const Error &) {
     fs::remove_all(temporary, error);
     throw;
@@ -153,77 +213,132 @@ void ingot::runtime::saveCheckpoint(const std::string &directory,
                   "check the path and its permissions");
   }
   syncDirectory(directory);
-  AtomicFile latest(directory + "/" + latestName);
-  latest.write(formatLatest(name));
-  latest.commit();
-  prune(directory, name);
+  writeName(directory, latestName, name);
+  if (retention.isBest)
+    writeName(directory, kBestName, name);
+  prune(directory, info.step, retention);
+  return file.constantCrc.value_or(0);
 }
 
-/// The newest folder that has a checkpoint's name, or "".
-static std::string findNewest(const std::string &directory) {
-  std::string newest;
-  std::error_code ignored;
-  for (const fs::directory_entry &entry :
-       fs::directory_iterator(directory, ignored)) {
-    std::string name = entry.path().filename();
-    if (parseName(name) > (newest.empty() ? -1 : parseName(newest)))
-      newest = name;
-  }
-  return newest;
+static Error nameless(const std::string &path) {
+  return badInput(path, "damaged: it does not name a checkpoint",
+                  "give --resume one of the folder's step-N");
 }
 
-static std::string findCheckpoint(const std::string &directory) {
+/// The folder of the checkpoint that `path` stands for.
+static std::string findCheckpoint(const std::string &path) {
   std::error_code error;
-  if (fs::exists(directory + "/" + kInfoName, error))
-    return directory;
-  std::string latest = directory + "/" + latestName;
+  if (fs::exists(path + "/" + kInfoName, error))
+    return path;
+  std::string file = fs::path(path).filename();
+  if ((file == latestName || file == kBestName) &&
+      fs::is_regular_file(path, error)) {
+    int64_t step = readName(path);
+    if (step < 0)
+      throw nameless(path);
+    return getPath(getDirectory(path), step);
+  }
+  std::string latest = path + "/" + latestName;
   bool hasLatest = !error && fs::exists(latest, error);
-  if (error)
-    throw badInput(directory, "cannot be read: " + error.message(),
+  if (error && error != std::errc::not_a_directory)
+    throw badInput(path, "cannot be read: " + error.message(),
                    "give the folder that --save wrote");
   if (!hasLatest) {
-    std::string newest = findNewest(directory);
-    if (!newest.empty())
-      throw badInput(directory,
-                     "holds " + newest + ", but no file '" + latestName +
-                         "' that names it",
-                     "resume from " + directory + "/" + newest);
-    throw badInput(directory, "holds no checkpoint",
+    std::vector<int64_t> steps = findSteps(path);
+    if (!steps.empty()) {
+      std::string newest = getPath(path, steps.front());
+      throw badInput(path,
+                     "holds " + std::string(fs::path(newest).filename()) +
+                         ", but no file '" + latestName + "' that names it",
+                     "resume from " + newest);
+    }
+    throw badInput(path, "holds no checkpoint",
                    "give the folder that --save wrote");
   }
   std::string content(MappedFile(latest).getBytes());
   std::string name = content.substr(0, content.find('\n'));
   if (parseName(name) < 0 || content != formatLatest(name))
-    throw badInput(latest, "damaged: it does not name a checkpoint",
-                   "give --resume one of the folder's step-N");
-  return directory + "/" + name;
+    throw nameless(latest);
+  return path + "/" + name;
 }
 
-CheckpointInfo ingot::runtime::loadCheckpoint(
-    const std::string &directory,
-    const std::function<void(const CheckpointState &, const std::string &)>
-        &load) {
-  std::string path = findCheckpoint(directory);
-  std::string infoPath = path + "/" + kInfoName;
-  MappedFile infoFile(infoPath);
-  const auto [info, stateCrc, shardCrcs] =
-      parseInfo(infoFile.getBytes(), infoPath);
+namespace {
+/// A checkpoint in memory, all of whose bytes are those that were saved.
+class OpenCheckpoint {
+public:
+  explicit OpenCheckpoint(const std::string &path) : path(path) {
+    std::string infoPath = path + "/" + kInfoName;
+    CheckpointFile file = parseInfo(MappedFile(infoPath).getBytes(), infoPath);
+    info = file.info;
+    files.reserve(2 + file.shardCrcs.size());
+    state.whole = open(kStateName, file.stateCrc);
+    if (file.constantCrc)
+      state.whole.tensors.merge(
+          open(kConstantsName, *file.constantCrc).tensors);
+    for (size_t rank = 0; rank < file.shardCrcs.size(); ++rank)
+      state.shards.push_back(
+          open(getShardName(static_cast<int64_t>(rank)), file.shardCrcs[rank]));
+  }
 
-  std::vector<MappedFile> files;
-  auto open = [&](const std::string &name, uint32_t crc) {
+  CheckpointInfo read(const StateReader &load) const {
+    load(state, path + "/" + kStateName);
+    return info;
+  }
+
+private:
+  SafeTensors open(const std::string &name, uint32_t crc) {
     std::string filePath = path + "/" + name;
     const MappedFile &file = files.emplace_back(filePath);
     if (computeCrc(file.getBytes()) != crc)
       throw badInput(filePath, "the checksum does not match",
                      "resume from another checkpoint of the folder");
     return readSafeTensors(file.getBytes(), filePath);
-  };
+  }
+
+  std::string path;
+  CheckpointInfo info;
+  std::vector<MappedFile> files;
   CheckpointState state;
-  files.reserve(1 + shardCrcs.size());
-  state.whole = open(kStateName, stateCrc);
-  for (size_t rank = 0; rank < shardCrcs.size(); ++rank)
-    state.shards.push_back(
-        open(getShardName(static_cast<int64_t>(rank)), shardCrcs[rank]));
-  load(state, path + "/" + kStateName);
-  return info;
+};
+} // namespace
+
+CheckpointInfo ingot::runtime::loadCheckpoint(const std::string &directory,
+                                              const StateReader &load) {
+  return OpenCheckpoint(findCheckpoint(directory)).read(load);
+}
+
+CheckpointInfo ingot::runtime::loadNewestCheckpoint(
+    const std::string &directory, const StateReader &load,
+    const std::function<void(const Error &)> &warn,
+    std::optional<int64_t> before) {
+  std::optional<OpenCheckpoint> whole;
+  std::optional<Error> first;
+  auto attempt = [&](const std::function<std::string()> &find) {
+    try {
+      whole.emplace(find());
+    } catch (const Error &problem) {
+      if (first)
+        warn(problem);
+      else
+        first = problem;
+    }
+    return whole.has_value();
+  };
+  int64_t limit = before.value_or(readName(directory + "/" + latestName));
+  std::error_code error;
+  bool hasName = fs::is_regular_file(directory + "/" + latestName, error);
+  bool isFound = !before && attempt([&] { return findCheckpoint(directory); });
+  if (!isFound && hasName)
+    for (int64_t step : findSteps(directory))
+      if ((limit < 0 || step < limit) &&
+          attempt([&] { return getPath(directory, step); }))
+        break;
+  if (!whole && !first)
+    throw badInput(directory, "holds no earlier checkpoint",
+                   "give the folder that --save wrote");
+  if (!whole)
+    throw *first;
+  if (first)
+    warn(*first);
+  return whole->read(load);
 }

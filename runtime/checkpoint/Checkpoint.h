@@ -2,8 +2,10 @@
 //===----------------------------------------------------------------------===//
 //
 // Checkpoints: DIR/step-N holds state.safetensors and checkpoint.json, and
-// DIR/latest names the newest complete one. At every moment `latest` names a
-// checkpoint that is complete on disk.
+// DIR/latest names the newest complete one, and DIR/best the best one. At every
+// moment `latest` names a checkpoint that is complete on disk. States that no
+// step changes may be in constants.safetensors, to which several checkpoints
+// have links.
 //
 // Sharded states are in one file shard-R.safetensors for each rank: a tensor of
 // rank 1 under the state's name, whose first element is the element of the
@@ -20,15 +22,27 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace ingot::runtime {
 
+class Error;
+
 /// The state in a checkpoint: whole tensors, and shards of others.
 struct CheckpointState {
   SafeTensors whole;
   std::vector<SafeTensors> shards;
+};
+
+/// What a folder of checkpoints keeps.
+struct Retention {
+  /// How many of the newest checkpoints.
+  int64_t newest = 2;
+  /// Whether the checkpoint being saved is the best so far; `best` names the
+  /// best one, which is kept apart.
+  bool isBest = false;
 };
 
 /// Writes the shards of `rank` into the folder of an incomplete checkpoint.
@@ -42,22 +56,48 @@ uint32_t saveShards(const std::string &folder, int64_t rank,
 using ShardWriter =
     std::function<std::vector<uint32_t>(const std::string &folder)>;
 
-/// Writes a new checkpoint, points `latest` at it, then removes all but the
-/// newest two. Throws failure.
-void saveCheckpoint(const std::string &directory, const CheckpointInfo &info,
-                    const SafeTensors &state,
-                    const ShardWriter &writeShards = {});
+/// A checkpoint to be written.
+struct CheckpointContent {
+  CheckpointInfo info;
+  SafeTensors state;
+  /// States that no step changes, in a file of their own. Checkpoints of a
+  /// folder share it, every other one the same, so that damage to one file
+  /// leaves the checkpoint before it whole.
+  SafeTensors constants = {};
+  /// Their checksum, if they were saved before.
+  std::optional<uint32_t> constantsCrc = std::nullopt;
+};
+
+/// Writes a new checkpoint, points `latest` at it, then removes those that need
+/// not be kept. Returns the checksum of the states that do not change. Throws
+/// failure.
+uint32_t saveCheckpoint(const std::string &directory,
+                        const CheckpointContent &content,
+                        const Retention &retention = {},
+                        const ShardWriter &writeShards = {});
 
 /// Removes what a process that was killed while it saved has left in the
 /// folder. No other process may be writing there (FolderLock).
 void removeLeftovers(const std::string &directory);
 
-/// Reads the checkpoint that `latest` names, or `directory` itself if it is
-/// one, and passes its state and its path to `load`. Throws badInput.
+/// Reads a state and its path into the program.
+using StateReader =
+    std::function<void(const CheckpointState &state, const std::string &path)>;
+
+/// Reads the checkpoint that `latest` names, or `directory` itself if it is one
+/// or the file `latest` or `best` of a folder, and passes its state and its
+/// path to `load`. Throws badInput.
+CheckpointInfo loadCheckpoint(const std::string &directory,
+                              const StateReader &load);
+
+/// Like loadCheckpoint, but where the checkpoint that a folder's `latest` names
+/// is damaged, reads the newest before it that is whole. `warn` is called with
+/// what is wrong with each that is passed over. Throws badInput if none is
+/// whole. With `before`, only checkpoints of earlier steps count.
 CheckpointInfo
-loadCheckpoint(const std::string &directory,
-               const std::function<void(const CheckpointState &state,
-                                        const std::string &path)> &load);
+loadNewestCheckpoint(const std::string &directory, const StateReader &load,
+                     const std::function<void(const Error &)> &warn,
+                     std::optional<int64_t> before = std::nullopt);
 
 } // namespace ingot::runtime
 

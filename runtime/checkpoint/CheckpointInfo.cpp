@@ -30,6 +30,15 @@ static ordered_json formatSettings(const RunSettings &settings) {
     json["epoch"] = settings.position->epoch;
     json["epoch_sample"] = settings.position->sample;
   }
+  if (settings.ema != 0)
+    json["ema"] = settings.ema;
+  if (settings.rateScale != 1)
+    json["rate_scale"] = settings.rateScale;
+  if (const RunSettings::Best &best = settings.best; !best.metric.empty())
+    json["best"] = {{"metric", best.metric},
+                    {"value", best.value},
+                    {"step", best.step},
+                    {"since", best.since}};
   return json;
 }
 
@@ -42,6 +51,8 @@ std::string ingot::runtime::formatInfo(const CheckpointFile &file) {
       {"samples", info.samples}, {"state_crc32", file.stateCrc}};
   if (!file.shardCrcs.empty())
     json["shards_crc32"] = file.shardCrcs;
+  if (file.constantCrc)
+    json["constants_crc32"] = *file.constantCrc;
   if (info.settings)
     json["settings"] = formatSettings(*info.settings);
   json["crc32"] = computeCrc(json.dump());
@@ -80,6 +91,21 @@ static std::optional<RunSettings> parseSettings(const nlohmann::json &json) {
   if (isCount("epoch") && isCount("epoch_sample"))
     settings.position = {json["epoch"].get<int64_t>(),
                          json["epoch_sample"].get<int64_t>()};
+  readNumber("ema", settings.ema);
+  readNumber("rate_scale", settings.rateScale);
+  auto isBest = [](const nlohmann::json &best) {
+    return best.is_object() && best.contains("metric") &&
+           best["metric"].is_string() && best.contains("value") &&
+           best["value"].is_number() && best.contains("step") &&
+           best["step"].is_number_integer() && best.contains("since") &&
+           best["since"].is_number_integer();
+  };
+  if (json.contains("best") && isBest(json["best"])) {
+    const auto &best = json["best"];
+    settings.best = {best["metric"].get<std::string>(),
+                     best["value"].get<double>(), best["step"].get<int64_t>(),
+                     best["since"].get<int64_t>()};
+  }
   return settings;
 }
 
@@ -124,6 +150,8 @@ CheckpointFile ingot::runtime::parseInfo(std::string_view bytes,
                                    ? static_cast<uint32_t>(crc.get<uint64_t>())
                                    : 0);
   }
+  if (json.contains("constants_crc32"))
+    file.constantCrc = static_cast<uint32_t>(readCount("constants_crc32"));
   if (bytes != formatInfo(file))
     throw badInput(path, "the checksum does not match",
                    "resume from another checkpoint of the folder");

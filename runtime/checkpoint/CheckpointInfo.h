@@ -39,6 +39,19 @@ struct RunSettings {
   /// The next sample; absent in checkpoints of earlier versions, and of runs
   /// with several shapes.
   std::optional<SamplePosition> position = std::nullopt;
+  /// The decay of the moving average of the weights; 0 without one.
+  double ema = 0;
+  /// What going back after steps that were not finite has made of the learning
+  /// rate.
+  double rateScale = 1;
+  /// The best evaluation so far; the metric is empty without one.
+  struct Best {
+    std::string metric;
+    double value = 0;
+    int64_t step = 0;
+    /// The evaluations since then.
+    int64_t since = 0;
+  } best;
 };
 
 /// The position of a run, which together with the state determines the rest of
@@ -55,6 +68,8 @@ struct CheckpointFile {
   CheckpointInfo info;
   uint32_t stateCrc = 0;
   std::vector<uint32_t> shardCrcs;
+  /// The checksum of the file of states that do not change, if there is one.
+  std::optional<uint32_t> constantCrc = std::nullopt;
 };
 
 /// Returns the bytes of checkpoint.json, the only ones that `parseInfo` takes

@@ -127,8 +127,8 @@ int64_t TensorView::getBytes() const {
                          std::multiplies<>());
 }
 
-void ingot::runtime::writeSafeTensors(AtomicFile &file,
-                                      const SafeTensors &content) {
+uint32_t ingot::runtime::writeSafeTensors(AtomicFile &file,
+                                          const SafeTensors &content) {
   // Wide types come first, so that every tensor is aligned to its elements.
   std::vector<const std::pair<const std::string, TensorView> *> order;
   for (const auto &item : content.tensors)
@@ -155,13 +155,25 @@ void ingot::runtime::writeSafeTensors(AtomicFile &file,
   std::string size(8, '\0');
   for (int i = 0; i < 8; ++i)
     size[i] = static_cast<char>(static_cast<uint64_t>(text.size()) >> (8 * i));
-  file.write(size);
-  file.write(text);
+  uint32_t crc = 0;
+  // The checksum is computed of what is in the cache anyway.
+  auto write = [&](std::string_view bytes) {
+    constexpr size_t most = size_t(1) << 18;
+    for (; !bytes.empty(); bytes.remove_prefix(std::min(most, bytes.size()))) {
+      std::string_view part = bytes.substr(0, most);
+      crc = static_cast<uint32_t>(crc32_z(
+          crc, reinterpret_cast<const Bytef *>(part.data()), part.size()));
+      file.write(part);
+    }
+  };
+  write(size);
+  write(text);
   for (const auto *item : order) {
     const TensorView &tensor = item->second;
     if (tensor.pieces)
-      tensor.pieces([&](std::string_view piece) { file.write(piece); });
+      tensor.pieces(write);
     else
-      file.write(tensor.data);
+      write(tensor.data);
   }
+  return crc;
 }

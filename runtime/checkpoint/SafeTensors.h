@@ -49,8 +49,8 @@ SafeTensors readSafeTensors(std::string_view bytes, const std::string &where);
 uint32_t computeCrc(std::string_view bytes);
 
 /// Writes a file: names in sorted order, data aligned to 8 bytes. The caller
-/// commits it.
-void writeSafeTensors(AtomicFile &file, const SafeTensors &content);
+/// commits it. Returns the CRC-32 of its bytes, computed as they are written.
+uint32_t writeSafeTensors(AtomicFile &file, const SafeTensors &content);
 
 } // namespace ingot::runtime
 

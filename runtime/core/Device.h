@@ -15,6 +15,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -87,6 +88,13 @@ public:
   /// context, or the next wait throws them.
   virtual void run(ingot_context &context, int32_t index,
                    ingot_step_fn function) = 0;
+  /// Calls `body` with every index below `count`, in the threads that functions
+  /// run in if that is the host; `body` must not throw.
+  virtual void forEach(int64_t count,
+                       const std::function<void(int64_t)> &body) const {
+    for (int64_t i = 0; i < count; ++i)
+      body(i);
+  }
   /// Completes the all-gathers that functions deferred, so that the block of
   /// states has the values of all ranks. All ranks call it at the same point.
   /// Throws failure.

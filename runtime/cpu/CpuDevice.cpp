@@ -48,6 +48,14 @@ public:
     run(&context, getState(), getArena());
   }
 
+  void forEach(int64_t count,
+               const std::function<void(int64_t)> &body) const override {
+    parallelFor(count, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i)
+        body(i);
+    });
+  }
+
 private:
   Block state, arena, shards;
 };

@@ -146,10 +146,28 @@ void MetricsLog::write(const StepMetrics &metrics) {
 void MetricsLog::write(const EvalMetrics &metrics) {
   if (descriptor < 0)
     return;
-  std::string accuracy;
-  if (metrics.accuracy)
-    accuracy =
-        fmt::format(", \"eval_accuracy\": {}", format(*metrics.accuracy));
-  writeLine(fmt::format("{{\"step\": {}, \"eval_loss\": {}{}}}\n", metrics.step,
-                        format(metrics.loss), accuracy));
+  std::string line = fmt::format("{{\"step\": {}", metrics.step);
+  for (const auto &[name, value] : metrics.values)
+    line += fmt::format(", \"{}\": {}", name, format(value));
+  writeLine(line + "}\n");
+}
+
+void MetricsLog::cutAfter(int64_t step) {
+  if (descriptor < 0)
+    return;
+  std::string kept;
+  try {
+    MappedFile file(path);
+    kept = selectUntil(file.getBytes().substr(0, size), step);
+    // Lines are in the order of their steps.
+    if (!file.getBytes().starts_with(kept))
+      return;
+  } catch (const Error &error) {
+    problem = error;
+    return;
+  }
+  pending = selectUntil(pending, step);
+  size = static_cast<int64_t>(kept.size());
+  if (ftruncate(descriptor, size) != 0)
+    problem = cannotWrite(path);
 }

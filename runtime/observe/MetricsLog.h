@@ -14,6 +14,8 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace ingot::runtime {
 
@@ -22,10 +24,10 @@ struct StepMetrics {
   float loss = 0;
   double lr = 0;
   std::optional<float> gradNorm;
-  /// The step's loss scale, and whether its update was skipped, with loss
-  /// scaling.
+  /// The step's loss scale, with loss scaling, and whether its update was
+  /// skipped, if it can be.
   std::optional<float> lossScale;
-  bool skipped = false;
+  bool isGuarded = false, skipped = false;
   /// The epoch, from 1, and the seconds since the run began or was resumed.
   int64_t epoch = 0;
   double elapsed = 0;
@@ -41,10 +43,12 @@ struct StepMetrics {
   std::optional<Data> data = std::nullopt;
 };
 
+/// The metrics of an evaluation by their names, in the order of the log.
+using MetricList = std::vector<std::pair<std::string, double>>;
+
 struct EvalMetrics {
   int64_t step = 0;
-  double loss = 0;
-  std::optional<double> accuracy;
+  MetricList values;
 };
 
 class MetricsLog {
@@ -60,6 +64,9 @@ public:
   /// that it does not take are kept and written before the next one.
   void write(const StepMetrics &metrics);
   void write(const EvalMetrics &metrics);
+
+  /// Removes the lines of the steps after `step`, which are taken again.
+  void cutAfter(int64_t step);
 
   /// Returns the problem that keeps lines from being written now.
   const std::optional<Error> &getProblem() const { return problem; }

@@ -66,38 +66,53 @@ void Progress::checkFinite(const StepMetrics &metrics) {
   if (watch)
     culprit = watch->describeCulprit();
   lastSkipped = metrics.skipped;
-  if (metrics.skipped) {
+  std::string where = fmt::format("step {}", metrics.step);
+  if (metrics.skipped && metrics.lossScale) {
     constexpr int64_t maxAtFloor = 10;
     ++skippedSteps;
     skippedAtFloor = *metrics.lossScale <= 1 ? skippedAtFloor + 1 : 0;
     if (culprit)
-      console.line(fmt::format("step {}: skipped at loss scale {}: {}",
-                               metrics.step, *metrics.lossScale, *culprit));
+      console.line(fmt::format("{}: skipped at loss scale {}: {}", where,
+                               *metrics.lossScale, *culprit));
     if (skippedAtFloor < maxAtFloor)
       return;
     checkData(metrics.step);
-    throw failure(fmt::format("step {}", metrics.step),
-                  fmt::format("gradients are not finite for {} steps at a loss "
-                              "scale of 1{}",
-                              maxAtFloor, culprit ? ": " + *culprit : ""),
-                  culprit ? "compile with --keep-fp32 for that node, or lower "
-                            "--lr"
-                          : "--watch nan names the op");
+    throw NotFinite(
+        failure(where,
+                fmt::format("gradients are not finite for {} steps at a loss "
+                            "scale of 1{}",
+                            maxAtFloor, culprit ? ": " + *culprit : ""),
+                culprit ? "compile with --keep-fp32 for that node, or lower "
+                          "--lr"
+                        : "--watch nan names the op"));
   }
+  if (metrics.skipped && settings.skips) {
+    constexpr int64_t maxInARow = 100;
+    ++skippedSteps;
+    console.line(fmt::format("{}: skipped: its gradients are not finite{}",
+                             where, culprit ? ": " + *culprit : ""));
+    if (++skippedInARow < maxInARow)
+      return;
+    checkData(metrics.step);
+    throw NotFinite(failure(
+        where, fmt::format("gradients are not finite for {} steps", maxInARow),
+        "lower --lr, or check the data for NaN; --watch nan names the op"));
+  }
+  skippedInARow = 0;
   skippedAtFloor = 0;
   bool isLossFinite = std::isfinite(metrics.loss);
-  if (isLossFinite && !(watch && watch->sawNan()))
+  if (isLossFinite && !metrics.skipped && !(watch && watch->sawNan()))
     return;
   checkData(metrics.step);
-  std::string problem = isLossFinite               ? "a value is not a number"
+  std::string problem = metrics.skipped            ? "gradients are not finite"
+                        : isLossFinite             ? "a value is not a number"
                         : std::isnan(metrics.loss) ? "the loss is not a number"
                                                    : "the loss is infinite";
-  throw failure(
-      fmt::format("step {}", metrics.step),
-      problem + (culprit ? ": " + *culprit : ""),
+  throw NotFinite(failure(
+      where, problem + (culprit ? ": " + *culprit : ""),
       culprit ? "lower --lr, add --warmup, or check the data for NaN"
               : "lower --lr, add --warmup, or check the data for NaN; --watch "
-                "nan names the first op");
+                "nan names the first op"));
 }
 
 void Progress::pause() { paused = Clock::now(); }

@@ -22,6 +22,12 @@ namespace ingot::runtime {
 class Console;
 class Watch;
 
+/// A step that is not finite for no reason that its data shows.
+class NotFinite : public Error {
+public:
+  explicit NotFinite(const Error &error) : Error(error) {}
+};
+
 class Progress {
 public:
   /// Names what is wrong with the samples of a step, or nothing.
@@ -33,6 +39,9 @@ public:
     StepCost cost = {};
     /// The log has a line for every such step.
     int64_t logEvery = 1;
+    /// Whether a step that changed nothing because it was not finite is passed
+    /// over, without loss scaling.
+    bool skips = false;
   };
 
   /// Starts the clock. `watch` is null unless it observes the steps.
@@ -79,7 +88,7 @@ private:
   int64_t step = 0;
   double epochLoss = 0;
   int64_t epochSteps = 0;
-  int64_t skippedSteps = 0, skippedAtFloor = 0;
+  int64_t skippedSteps = 0, skippedAtFloor = 0, skippedInARow = 0;
   bool lastSkipped = false;
 };
 

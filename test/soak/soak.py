@@ -37,7 +37,7 @@ ORDERLY = [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.
 PASSED_ON = [signal.SIGUSR1, signal.SIGUSR2]
 # A run takes about a second.
 STEPS = {1: 2000, 2: 300}
-LINE_BYTES = 110
+LINE_BYTES = 150
 
 
 def find_ranks(launcher):

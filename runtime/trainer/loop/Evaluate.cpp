@@ -91,9 +91,9 @@ std::optional<Evaluation> ingot::runtime::evaluate(Session &session,
   if (sums[Cut] != 0)
     return std::nullopt;
   Evaluation result;
-  result.loss = sums[Loss] / sums[Count];
+  result.metrics.push_back({"eval_loss", sums[Loss] / sums[Count]});
   if (hasAccuracy)
-    result.accuracy = sums[Correct] / sums[Count];
+    result.metrics.push_back({"eval_accuracy", sums[Correct] / sums[Count]});
   return result;
 }
 

@@ -8,6 +8,7 @@
 #ifndef INGOT_RUNTIME_TRAINER_LOOP_EVALUATE_H
 #define INGOT_RUNTIME_TRAINER_LOOP_EVALUATE_H
 
+#include "runtime/observe/MetricsLog.h"
 #include "runtime/trainer/input/Feed.h"
 #include "runtime/trainer/loop/Session.h"
 
@@ -20,8 +21,8 @@ class Communicator;
 class Console;
 
 struct Evaluation {
-  double loss = 0;
-  std::optional<double> accuracy;
+  /// By their names in the log, `eval_loss` first.
+  MetricList metrics;
 };
 
 /// Computes the loss over all samples, or over full batches only if the module

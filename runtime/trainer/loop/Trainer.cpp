@@ -59,13 +59,13 @@ Trainer::Trainer(Session &session, const Options &options, Console &console,
       console(console), ranks(ranks), seed(options.seed.value_or(0)),
       shuffle(!options.noShuffle), outcome(console) {
   collectPaths(options, ranks.getSize()).prepare();
-  if (!options.save.empty() && ranks.getRank() == 0) {
-    lock.emplace(options.save);
-    removeLeftovers(options.save);
-  }
+  if (!options.save.empty())
+    saver.emplace(session, ranks, outcome, console, options.save, options.keep);
   if (!options.exportPath.empty())
     checkExportable(session, options.exportPath);
   std::optional<int64_t> resumedStep;
+  if (options.resume.empty() && options.ema)
+    average.emplace(session, *options.ema);
   if (options.resume.empty()) {
     initializeState(session, static_cast<uint64_t>(seed), options.init,
                     console);
@@ -78,10 +78,7 @@ Trainer::Trainer(Session &session, const Options &options, Console &console,
     if (options.lossScale)
       convert(&*options.lossScale, DType::F64, session.getPlace(*scale),
               scale->dtype, 1);
-    for (const StateSpec &spec : manifest.states)
-      if (spec.role == StateRole::Step)
-        skippedBefore = step - static_cast<int64_t>(readAsDouble(
-                                   session.getPlace(spec), spec.dtype));
+    countSkipped();
   }
   session.storeState();
   ranks.setInterruption(getTerminationName, [&](const Error &error) {
@@ -103,6 +100,11 @@ Trainer::Trainer(Session &session, const Options &options, Console &console,
   openData();
   openEvalData();
   planSteps();
+  if (options.earlyStop || !options.best.empty()) {
+    best.emplace(options.best.empty() ? "eval_loss" : options.best);
+    if (resumedSettings)
+      best->resume(resumedSettings->best);
+  }
   if (resumedSettings)
     compareRuns(describeRun(), *resumedSettings, step, console);
   log = std::make_unique<MetricsLog>(options.log, resumedStep);
@@ -120,6 +122,15 @@ void Trainer::writeHeader() {
     outcome.attempt([&] {
       writeConfiguration(options.getConfigurationPath(), header, options);
     });
+}
+
+void Trainer::countSkipped() {
+  int64_t skippedNow = progress ? progress->getSkippedSteps() : 0;
+  for (const StateSpec &spec : manifest.states)
+    if (spec.role == StateRole::Step)
+      skippedBefore = step - skippedNow -
+                      static_cast<int64_t>(
+                          readAsDouble(session.getPlace(spec), spec.dtype));
 }
 
 Trainer::~Trainer() { session.getContext().observer = nullptr; }
@@ -257,12 +268,22 @@ void Trainer::planSteps() {
               hasFloor ? options.minLr / rate->second : 0};
 }
 
+CheckpointInfo Trainer::readCheckpoint(const std::string &path,
+                                       std::optional<int64_t> before) {
+  return loadNewestCheckpoint(
+      path,
+      [&](const CheckpointState &saved, const std::string &file) {
+        restoreState(session, saved, file);
+        if (!average && (options.ema || WeightAverage::isIn(saved, manifest)))
+          average.emplace(session, options.ema.value_or(0));
+        if (average)
+          average->restore(saved, file);
+      },
+      [&](const Error &problem) { outcome.warn(problem); }, before);
+}
+
 void Trainer::restore() {
-  CheckpointInfo info =
-      loadCheckpoint(options.resume, [&](const CheckpointState &saved,
-                                         const std::string &path) {
-        restoreState(session, saved, path);
-      });
+  CheckpointInfo info = readCheckpoint(options.resume);
   step = info.step;
   resumedSamples = info.samples;
   bool otherOrder = options.seed.value_or(info.seed) != info.seed ||
@@ -276,8 +297,12 @@ void Trainer::restore() {
   seed = info.seed;
   shuffle = info.shuffle;
   resumedSettings = info.settings;
-  if (resumedSettings)
-    inheritSettings(options, *resumedSettings, console);
+  if (!resumedSettings)
+    return;
+  inheritSettings(options, *resumedSettings, console);
+  rateScale = resumedSettings->rateScale;
+  if (average)
+    average->setDecay(*options.ema);
 }
 
 RunSettings Trainer::describeRun() const {
@@ -292,6 +317,10 @@ RunSettings Trainer::describeRun() const {
   if (sampler && data.size() == 1)
     settings.position = {sampler->getPosition(step).epoch,
                          sampler->getPosition(step).sample};
+  settings.ema = options.ema.value_or(0);
+  settings.rateScale = rateScale;
+  if (best)
+    settings.best = best->get();
   return settings;
 }
 
@@ -328,28 +357,6 @@ bool Trainer::shouldStop() {
   return stop;
 }
 
-StepCost Trainer::getStepCost() const {
-  StepCost cost;
-  auto addFunction = [&](std::string_view name, int64_t times) {
-    const FunctionSpec *function = manifest.findFunction(name);
-    if (!function)
-      return;
-    auto count = static_cast<double>(times);
-    for (const KernelSpec &kernel : function->kernels) {
-      cost.flops += count * static_cast<double>(kernel.flops);
-      cost.boundMs += count * kernel.boundMicroseconds * 1e-3;
-    }
-    // A label for each position of a sample makes it a sequence.
-    for (const InputSpec &input : function->inputs)
-      if (input.kind == InputKind::Labels && input.classes &&
-          input.getElements() > manifest.batch)
-        cost.tokens += times * input.getElements() * ranks.getSize();
-  };
-  addFunction("train_step", 1);
-  addFunction("accumulate_step", manifest.gradAccumulation - 1);
-  return cost;
-}
-
 void Trainer::startStep(const Function &last, size_t variant,
                         const std::map<std::string, double> &hyperparameters) {
   for (int64_t micro = 1; micro <= manifest.gradAccumulation; ++micro) {
@@ -376,7 +383,7 @@ void Trainer::trainStep() {
       variant);
   std::map<std::string, double> values = options.hyperparameters;
   if (auto lr = values.find("lr"); lr != values.end())
-    lr->second *= getRateFactor();
+    lr->second *= getRateFactor() * rateScale;
   if (watch)
     watch->startStep(/*lastWentWell=*/!progress->wasLastSkipped());
   session.getContext().observer = watch.get();
@@ -401,6 +408,8 @@ void Trainer::trainStep() {
                      std::exchange(dataMs, 0), session.fetchResults(function),
                      feed->takeTimes()});
   finishSteps(stepsAhead);
+  if (average && !progress->wasLastSkipped())
+    average->update();
 }
 
 void Trainer::finishSteps(size_t inFlight) {
@@ -416,10 +425,10 @@ void Trainer::finishSteps(size_t inFlight) {
     metrics.loss = read("loss");
     if (results.function->findOutput("grad_norm"))
       metrics.gradNorm = read("grad_norm");
-    if (results.function->findOutput("loss_scale")) {
+    if (results.function->findOutput("loss_scale"))
       metrics.lossScale = read("loss_scale");
+    if (results.function->findOutput("skipped"))
       metrics.skipped = read("skipped") != 0;
-    }
     if (spent)
       metrics.data = {spent->waitMs, spent->decodeMs, spent->depth};
     int64_t epoch = sampler->getEpoch(number - 1) + 1;
@@ -433,6 +442,23 @@ void Trainer::finishSteps(size_t inFlight) {
   checkLog();
 }
 
+std::optional<Evaluation> Trainer::evaluateWeights() {
+  auto exchange = [&] {
+    if (average)
+      average->exchange();
+  };
+  exchange();
+  try {
+    auto result =
+        evaluate(session, evalData, options, ranks, console);
+    exchange();
+    return result;
+  } catch (const Error &) {
+    exchange();
+    throw;
+  }
+}
+
 void Trainer::evaluateAndLog() {
   if (!evaluates || evaluatedStep == step)
     return;
@@ -440,20 +466,31 @@ void Trainer::evaluateAndLog() {
   // A rank may have fewer batches than others, or none.
   session.completeState();
   progress->pause();
-  std::optional<Evaluation> result =
-      evaluate(session, evalData, options, ranks, console);
+  std::optional<Evaluation> result = evaluateWeights();
   progress->resume();
   isEvaluationCut = !result;
   if (isEvaluationCut)
     return;
   evaluatedStep = step;
-  log->write(EvalMetrics{step, result->loss, result->accuracy});
+  log->write(EvalMetrics{step, result->metrics});
   checkLog();
-  std::string accuracy;
-  if (result->accuracy)
-    accuracy = fmt::format("  eval_accuracy {:.4f}", *result->accuracy);
-  console.line(
-      fmt::format("step {}  eval_loss {:.4f}{}", step, result->loss, accuracy));
+  std::string text = fmt::format("step {}", step);
+  for (const auto &[name, value] : result->metrics)
+    text += fmt::format("  {} {:.4f}", name, value);
+  console.line(text);
+  if (best && best->add(step, result->metrics) && !options.best.empty())
+    save(/*isBest=*/true);
+}
+
+bool Trainer::stopsEarly() {
+  if (!options.earlyStop || best->get().since < *options.earlyStop)
+    return false;
+  const RunSettings::Best &found = best->get();
+  console.line(fmt::format("{} has been no better than {:.4f}, at step {}, in "
+                           "{} evaluations: stopping after step {}",
+                           found.metric, found.value, found.step, found.since,
+                           step));
+  return true;
 }
 
 void Trainer::checkLog() {
@@ -463,7 +500,7 @@ void Trainer::checkLog() {
   hasLogGap = problem.has_value();
 }
 
-void Trainer::writeCheckpoint() {
+CheckpointInfo Trainer::describeCheckpoint() const {
   CheckpointInfo info;
   info.step = step;
   info.seed = seed;
@@ -476,33 +513,92 @@ void Trainer::writeCheckpoint() {
     info.samples = resumedSamples;
     info.settings = resumedSettings;
   }
-  session.fetchState();
-  ShardWriter writeShards;
-  if (manifest.hasShards() && ranks.getSize() > 1)
-    writeShards = [&](const std::string &folder) {
-      return saveAllShards(session, ranks, folder);
-    };
-  if (ranks.getRank() == 0)
-    saveCheckpoint(options.save, info, viewWholeStates(session), writeShards);
-  else
-    writeShards("");
+  return info;
 }
 
-void Trainer::save() {
-  if (options.save.empty() || savedStep == step)
+void Trainer::save(bool isBest) {
+  if (!saver)
     return;
   finishSteps();
   progress->pause();
-  if (outcome.attempt([&] { writeCheckpoint(); }))
-    savedStep = step;
+  saver->save(describeCheckpoint(), average ? &*average : nullptr, isBest);
   progress->resume();
+}
+
+void Trainer::saveLast() {
+  if (!saver)
+    return;
+  bool isBest = best && !options.best.empty() && best->get().step == step &&
+                evaluatedStep == step && best->get().since == 0;
+  saver->saveLast(describeCheckpoint(), average ? &*average : nullptr, isBest);
+}
+
+void Trainer::rollBack(const Error &problem) {
+  // If a smaller rate does not help, the weights of the checkpoint may be
+  // beyond help: an earlier one may not.
+  constexpr int64_t most = 3;
+  started.clear();
+  feed.reset();
+  if (saver)
+    saver->wait();
+  ranks.agree(0, "going back to the last checkpoint");
+  outcome.warn(problem);
+  CheckpointInfo info;
+  try {
+    std::optional<int64_t> before;
+    if (rollbacks == most)
+      before = rolledBackTo;
+    info = readCheckpoint(options.checkpoints, before);
+  } catch (const Error &) {
+    // There is none to go back to any more.
+    throw problem;
+  }
+  rollbacks = info.step == rolledBackTo ? rollbacks + 1 : 1;
+  rolledBackTo = info.step;
+  step = info.step;
+  shareState(session, ranks, step);
+  rateScale *= 0.5;
+  countSkipped();
+  session.storeState();
+  evaluatedStep.reset();
+  log->cutAfter(step);
+  startFeed();
+  progress->resume();
+  console.line(fmt::format("goes back to step {}, with {:g} of the learning "
+                           "rate",
+                           step, rateScale));
+}
+
+/// Does what is due after a step; returns whether the run ends early.
+bool Trainer::takeTurns() {
+  bool evaluatesNow = options.evalEvery
+                          ? step % *options.evalEvery == 0 || step == totalSteps
+                          : endsEpoch(step);
+  if (evaluatesNow)
+    evaluateAndLog();
+  if (options.saveEvery && step % *options.saveEvery == 0) {
+    // Rank 0 may be the only one that saves.
+    session.completeState();
+    save(/*isBest=*/false);
+  }
+  if (saver)
+    saver->report();
+  if (shouldStop()) {
+    const char *signal = getReceivedSignalName();
+    console.line(fmt::format("{}: stopping after step {}",
+                             signal ? signal : "another rank", step));
+    stopped = true;
+  }
+  return evaluatesNow && !stopped && stopsEarly();
 }
 
 void Trainer::run() {
   watchSignals();
   progress.emplace(
       console, *log, watch.get(),
-      Progress::Settings{getStepSamples(), getStepCost(), options.logEvery},
+      Progress::Settings{getStepSamples(),
+                         getStepCost(manifest, ranks.getSize()),
+                         options.logEvery, options.nan == NanPolicy::Skip},
       [&](int64_t number) {
         Sampler::Batch batch = sampler->getBatch(number - 1);
         return data[batch.group]->findProblem(
@@ -511,21 +607,19 @@ void Trainer::run() {
       });
   session.getContext().profiling = !options.profile.empty();
   startFeed();
+  // A run that may go back needs something to go back to.
+  bool goesBack = options.nan == NanPolicy::Rollback && totalSteps > step;
+  if (goesBack && options.resume.empty())
+    saveLast();
   while (step < totalSteps && !stopped) {
-    trainStep();
-    if (options.evalEvery ? step % *options.evalEvery == 0 || step == totalSteps
-                          : endsEpoch(step))
-      evaluateAndLog();
-    if (options.saveEvery && step % *options.saveEvery == 0) {
-      // Rank 0 may be the only one that saves.
-      session.completeState();
-      save();
-    }
-    if (shouldStop()) {
-      const char *signal = getReceivedSignalName();
-      console.line(fmt::format("{}: stopping after step {}",
-                               signal ? signal : "another rank", step));
-      stopped = true;
+    try {
+      trainStep();
+      if (takeTurns())
+        break;
+    } catch (const NotFinite &problem) {
+      if (!goesBack)
+        throw;
+      rollBack(problem);
     }
   }
   feed.reset();
@@ -540,13 +634,17 @@ void Trainer::run() {
                              skipped, step));
   if (options.watch == "stats")
     console.line(watch->makeTable());
-  save();
+  saveLast();
   if (!stopped)
     evaluateAndLog();
+  // The last evaluation may have found the best.
+  saveLast();
   if (stopped || isEvaluationCut)
     outcome.endBySignal(getReceivedSignal());
   // From here on rank 0 may be the only one that works.
   ranks.setInterruption({});
+  if (average)
+    average->exchange();
   if (!options.exportPath.empty())
     outcome.attempt([&] {
       session.fetchState();

@@ -10,14 +10,17 @@
 
 #include "runtime/checkpoint/Checkpoint.h"
 #include "runtime/comm/Communicator.h"
-#include "runtime/core/files/FolderLock.h"
 #include "runtime/observe/MemoryCheck.h"
 #include "runtime/observe/MetricsLog.h"
 #include "runtime/observe/Progress.h"
 #include "runtime/trainer/input/Feed.h"
+#include "runtime/trainer/loop/Evaluate.h"
 #include "runtime/trainer/loop/Outcome.h"
 #include "runtime/trainer/loop/Session.h"
 #include "runtime/trainer/options/TrainerOptions.h"
+#include "runtime/trainer/run/BestEvaluation.h"
+#include "runtime/trainer/run/Saver.h"
+#include "runtime/trainer/state/WeightAverage.h"
 
 #include <deque>
 #include <memory>
@@ -62,15 +65,28 @@ private:
   /// flight.
   void finishSteps(size_t inFlight = 0);
   double getRateFactor();
-  /// What a step costs by the compiler's plan.
-  StepCost getStepCost() const;
   bool shouldStop();
   void evaluateAndLog();
   /// Warns if the log begins to have gaps.
   void checkLog();
-  /// Writes a checkpoint of the step, if there is none. All ranks call it.
-  void save();
-  void writeCheckpoint();
+  /// Saves the step while training goes on. All ranks call it.
+  void save(bool isBest);
+  /// Saves the step unless it is saved, and waits for it.
+  void saveLast();
+  CheckpointInfo describeCheckpoint() const;
+  /// Goes back to the last checkpoint after a step that is not finite. Throws
+  /// the problem if that has been tried often enough.
+  void rollBack(const Error &problem);
+  /// Reads a checkpoint into the states. Throws badInput.
+  /// `before` as in loadNewestCheckpoint.
+  CheckpointInfo readCheckpoint(const std::string &path,
+                                std::optional<int64_t> before = std::nullopt);
+  /// Counts the steps before this one that made no update.
+  void countSkipped();
+  /// Evaluates with the average of the weights, if there is one.
+  std::optional<Evaluation> evaluateWeights();
+  bool stopsEarly();
+  bool takeTurns();
   RunSettings describeRun() const;
   /// Whether the step is the last one of an epoch or of the run.
   bool endsEpoch(int64_t number) const;
@@ -98,14 +114,19 @@ private:
   int64_t step = 0, totalSteps = 0;
   /// The number of steps that loss scaling skipped before the run was resumed.
   int64_t skippedBefore = 0;
-  std::optional<int64_t> evaluatedStep, savedStep;
+  std::optional<int64_t> evaluatedStep;
   bool evaluates = false, stopped = false, isEvaluationCut = false,
        hasLogGap = false;
   /// The settings of the run that is resumed.
   std::optional<RunSettings> resumedSettings;
-  /// Held while this process writes checkpoints.
-  std::optional<FolderLock> lock;
   Outcome outcome;
+  std::optional<Saver> saver;
+  std::optional<WeightAverage> average;
+  std::optional<BestEvaluation> best;
+  /// What going back has made of the learning rate.
+  double rateScale = 1;
+  /// The step to which the run went back last, and how often in a row.
+  int64_t rolledBackTo = -1, rollbacks = 0;
 
   /// The number of ranks that received a signal, once the agreement has ended.
   int32_t signals = 0;

@@ -17,7 +17,7 @@ OutputPaths ingot::runtime::collectPaths(const Options &options,
   if (options.isGiven("--init"))
     paths.addInput("--init", options.init);
   if (options.isGiven("--resume"))
-    paths.addInput("--resume", options.resume, {"latest", "step-"});
+    paths.addInput("--resume", options.resume, {"latest", "best", "step-"});
   std::string trainer = getExecutablePath();
   paths.addInput("the trainer", trainer);
   paths.addInput("the trainer", trainer + ".safetensors");
@@ -28,7 +28,7 @@ OutputPaths ingot::runtime::collectPaths(const Options &options,
   };
   if (options.isGiven("--save"))
     paths.addOutput("--save", options.save, OutputPaths::Kind::Folder,
-                    {"latest", "step-", ".lock"});
+                    {"latest", "best", "step-", ".lock"});
   addFile("--log", options.log);
   addFile("--log", options.getConfigurationPath());
   addFile("--export", options.exportPath);

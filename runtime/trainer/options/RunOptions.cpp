@@ -118,6 +118,12 @@ void ingot::runtime::addRunOptions(CLI::App &app, Options &options,
       ->group(kEnd);
 }
 
+/// Whether steps of the trainer can leave the model as it is.
+static bool canSkip(const Manifest &manifest) {
+  const FunctionSpec *step = manifest.findFunction("train_step");
+  return step && step->findOutput("skipped");
+}
+
 void ingot::runtime::finishRunOptions(Options &options,
                                       const Manifest &manifest) {
   if (!options.scheduleText.empty())
@@ -135,6 +141,13 @@ void ingot::runtime::finishRunOptions(Options &options,
       std::find(kNanPolicies.begin(), kNanPolicies.end(), options.nanText);
   if (policy != kNanPolicies.end())
     options.nan = static_cast<NanPolicy>(policy - kNanPolicies.begin());
+  options.checkpoints = options.save;
+  if (options.nan == NanPolicy::Skip && !canSkip(manifest))
+    throw usageError("--nan", "this trainer cannot skip the update of a step",
+                     "compile the model with ingotc --guard");
+  if (options.nan == NanPolicy::Rollback && options.save.empty())
+    throw usageError("--nan", "rollback needs checkpoints",
+                     "give --save DIR, and --save-every N");
   if (options.evalData.empty())
     for (const char *option : {"--early-stop", "--best"})
       if (options.isGiven(option))

@@ -144,6 +144,17 @@ void OptionTable::addSaving(Options &options) {
       ->check(atLeast(1))
       ->needs(save)
       ->group(group);
+  app.add_option("--keep", options.keep, "Keep the newest N checkpoints")
+      ->type_name("N")
+      ->check(atLeast(1))
+      ->capture_default_str()
+      ->group(group);
+  app.add_option("--best", options.best,
+                 "Also keep the checkpoint whose evaluation was best by this "
+                 "metric, such as eval_loss or eval_accuracy; --early-stop "
+                 "follows it as well")
+      ->type_name("METRIC")
+      ->group(group);
   app.add_option("--resume", options.resume,
                  "Continue from the latest checkpoint in this folder")
       ->type_name("DIR")

@@ -49,6 +49,12 @@ struct Options {
   /// The evaluations in a row without improvement that end the run.
   std::optional<int64_t> earlyStop;
   NanPolicy nan = NanPolicy::Stop;
+  /// The checkpoints that are kept besides the best.
+  int64_t keep = 2;
+  /// The metric of the checkpoint that is kept apart; empty without one.
+  std::string best;
+  /// The folder of --save, on all ranks.
+  std::string checkpoints;
   /// Lines of the log are written for every such step.
   int64_t logEvery = 1;
   /// What the command line has for the options above.

@@ -49,6 +49,11 @@ void ingot::runtime::inheritSettings(Options &options, const RunSettings &saved,
   if (!options.warmupPart)
     inherit("--warmup", options.warmup, saved.warmup, asItIs);
   inherit("--min-lr", options.minLr, saved.minLr, asItIs);
+  if (saved.ema != 0 || options.ema)
+    inherit("--ema", options.ema, std::optional(saved.ema),
+            [](const std::optional<double> &decay) {
+              return fmt::format("{}", decay.value_or(0));
+            });
   if (!options.epochs && !options.steps)
     inheritLength(options, saved.totalSteps);
   if (!changes.empty())

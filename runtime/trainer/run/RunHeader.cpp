@@ -41,3 +41,25 @@ void ingot::runtime::writeConfiguration(const std::string &path,
   file.write(formatConfiguration(options.configuration));
   file.commit();
 }
+
+StepCost ingot::runtime::getStepCost(const Manifest &manifest, int64_t ranks) {
+  StepCost cost;
+  auto addFunction = [&](std::string_view name, int64_t times) {
+    const FunctionSpec *function = manifest.findFunction(name);
+    if (!function)
+      return;
+    auto count = static_cast<double>(times);
+    for (const KernelSpec &kernel : function->kernels) {
+      cost.flops += count * static_cast<double>(kernel.flops);
+      cost.boundMs += count * kernel.boundMicroseconds * 1e-3;
+    }
+    // A label for each position of a sample makes it a sequence.
+    for (const InputSpec &input : function->inputs)
+      if (input.kind == InputKind::Labels && input.classes &&
+          input.getElements() > manifest.batch)
+        cost.tokens += times * input.getElements() * ranks;
+  };
+  addFunction("train_step", 1);
+  addFunction("accumulate_step", manifest.gradAccumulation - 1);
+  return cost;
+}

@@ -9,6 +9,7 @@
 #define INGOT_RUNTIME_TRAINER_RUN_RUNHEADER_H
 
 #include "runtime/core/Manifest.h"
+#include "runtime/observe/StepStatistics.h"
 #include "runtime/trainer/options/TrainerOptions.h"
 
 #include <string>
@@ -19,6 +20,9 @@ namespace ingot::runtime {
 /// the run.
 std::string describeRun(const Manifest &manifest, const std::string &device,
                         int64_t ranks, int64_t totalSteps);
+
+/// Returns what a step costs by the compiler's plan.
+StepCost getStepCost(const Manifest &manifest, int64_t ranks);
 
 /// Writes the options in force as TOML that --config reads, below the line of
 /// describeRun and the time as comments. Throws failure.

@@ -167,8 +167,7 @@ static void loadInit(Session &session, const std::string &path,
                      listNames(others) + ")");
 }
 
-/// Sets the compute copies to the values of their master weights.
-static void refreshCopies(Session &session) {
+void ingot::runtime::refreshCopies(Session &session) {
   const Manifest &manifest = session.getManifest();
   for (const StateSpec &copy : manifest.states) {
     if (copy.init != InitKind::Copy)

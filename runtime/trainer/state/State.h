@@ -27,6 +27,9 @@ void initializeState(Session &session, uint64_t seed,
 void restoreState(Session &session, const CheckpointState &saved,
                   const std::string &path);
 
+/// Sets the compute copies of weights to the values of the weights.
+void refreshCopies(Session &session);
+
 /// Returns the unsharded states for a checkpoint.
 SafeTensors viewWholeStates(const Session &session);
 

@@ -75,11 +75,19 @@ void ingot::runtime::readPieces(
     take({session.getPlace(spec), static_cast<size_t>(spec.getBytes())});
     return;
   }
+  auto [upper, lower] = findHalves(session, spec, 0);
+  joinPieces(upper, lower, spec.getElements(), take);
+}
+
+void ingot::runtime::joinPieces(
+    const char *upper, const char *lower, int64_t elements,
+    const std::function<void(std::string_view)> &take) {
   std::array<float, kPiece> values;
-  for (int64_t i = 0; i < spec.getElements(); i += kPiece) {
-    int64_t some = std::min(kPiece, spec.getElements() - i);
-    readValues(session, spec, i, some, values.data(), spec.dtype);
+  for (int64_t i = 0; i < elements; i += kPiece) {
+    int64_t some = std::min(kPiece, elements - i);
+    joinHalves(upper + i * getSize(DType::BF16),
+               lower + i * getSize(DType::I16), values.data(), some);
     take({reinterpret_cast<const char *>(values.data()),
-          static_cast<size_t>(some * getSize(spec.dtype))});
+          static_cast<size_t>(some) * sizeof(float)});
   }
 }

@@ -29,6 +29,11 @@ void writeValues(Session &session, const StateSpec &spec, int64_t first,
 void readPieces(const Session &session, const StateSpec &spec,
                 const std::function<void(std::string_view)> &take);
 
+/// Calls `take` with the f32 values of which `upper` and `lower` are the halves
+/// (splitHalves), one piece after the other.
+void joinPieces(const char *upper, const char *lower, int64_t elements,
+                const std::function<void(std::string_view)> &take);
+
 } // namespace ingot::runtime
 
 #endif // INGOT_RUNTIME_TRAINER_STATE_STATEVALUES_H

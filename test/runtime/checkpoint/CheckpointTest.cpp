@@ -26,7 +26,7 @@ protected:
     info.seed = 7;
     info.samples = 100;
     info.shuffle = false;
-    saveCheckpoint(directory, info, state);
+    saveCheckpoint(directory, {info, state});
   }
 
   CheckpointInfo load(const std::string &from) {
@@ -133,6 +133,160 @@ TEST_F(CheckpointTest, LeavesNoHalfRemovedFolders) {
     names.push_back(entry.path().filename());
   std::sort(names.begin(), names.end());
   EXPECT_EQ(names, (std::vector<std::string>{"latest", "step-3", "step-4"}));
+}
+
+class RetentionTest : public CheckpointTest {
+protected:
+  void saveBest(int64_t step, bool isBest, int64_t newest = 2) {
+    std::string value = std::to_string(step);
+    SafeTensors state;
+    state.tensors["v"] = {
+        DType::U8, {static_cast<int64_t>(value.size())}, value};
+    CheckpointInfo info;
+    info.step = step;
+    saveCheckpoint(directory, {info, state}, {newest, isBest});
+  }
+  std::vector<std::string> listSteps() {
+    std::vector<std::string> names;
+    for (const auto &entry : std::filesystem::directory_iterator(directory))
+      if (entry.is_directory())
+        names.push_back(entry.path().filename());
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+};
+
+TEST_F(RetentionTest, KeepsTheBestApart) {
+  saveBest(1, false);
+  saveBest(2, true);
+  for (int step : {3, 4, 5, 6})
+    saveBest(step, false);
+  EXPECT_EQ(listSteps(),
+            (std::vector<std::string>{"step-2", "step-5", "step-6"}));
+  load(directory + "/best");
+  EXPECT_EQ(value, "2");
+  load(directory + "/latest");
+  EXPECT_EQ(value, "6");
+  saveBest(7, true);
+  EXPECT_EQ(listSteps(), (std::vector<std::string>{"step-6", "step-7"}));
+  EXPECT_EQ(load(directory + "/best").step, 7);
+}
+
+TEST_F(RetentionTest, KeepsAsManyAsAreAskedFor) {
+  for (int step = 1; step <= 6; ++step)
+    saveBest(step, false, 4);
+  EXPECT_EQ(listSteps(),
+            (std::vector<std::string>{"step-3", "step-4", "step-5", "step-6"}));
+  saveBest(7, false, 1);
+  EXPECT_EQ(listSteps(), (std::vector<std::string>{"step-7"}));
+}
+
+/// Damage to any byte of the newest checkpoint is named, and the one before it
+/// is used; damage to both leaves nothing.
+TEST_F(CheckpointTest, UsesTheOneBeforeADamagedOne) {
+  save(10, "ten");
+  save(11, "eleven");
+  std::vector<std::string> warnings;
+  auto loadNewest = [&] {
+    warnings.clear();
+    return loadNewestCheckpoint(
+               directory,
+               [&](const CheckpointState &state, const std::string &) {
+                 value = state.whole.tensors.at("v").data;
+               },
+               [&](const Error &problem) {
+                 warnings.push_back(problem.getWhere());
+               })
+        .step;
+  };
+  EXPECT_EQ(loadNewest(), 11);
+  EXPECT_TRUE(warnings.empty());
+  for (const char *name :
+       {"/step-11/checkpoint.json", "/step-11/state.safetensors"}) {
+    std::string path = directory + name, whole = readFile(path);
+    for (size_t i = 0; i < whole.size(); ++i)
+      for (bool cuts : {true, false}) {
+        std::string bytes = cuts ? whole.substr(0, i) : whole;
+        if (!cuts)
+          bytes[i] = static_cast<char>(bytes[i] ^ 4);
+        writeFile(path, bytes);
+        EXPECT_EQ(loadNewest(), 10) << name << " byte " << i;
+        EXPECT_EQ(value, "ten");
+        ASSERT_EQ(warnings.size(), 1u);
+        EXPECT_NE(warnings[0].find(path), std::string::npos) << warnings[0];
+      }
+    std::filesystem::remove(path);
+    EXPECT_EQ(loadNewest(), 10);
+    writeFile(path, whole);
+  }
+  // Without a name the newest whole one is used.
+  std::string latest = directory + "/latest", named = readFile(latest);
+  writeFile(latest, named.substr(1));
+  EXPECT_EQ(loadNewest(), 11);
+  EXPECT_EQ(warnings, std::vector<std::string>{latest});
+  writeFile(latest, named);
+  // A checkpoint that is named itself has no other one.
+  writeFile(directory + "/step-11/state.safetensors", "");
+  EXPECT_INGOT_ERROR(
+      ExitCode::BadInput, "checksum",
+      loadCheckpoint(directory + "/step-11",
+                     [](const CheckpointState &, const std::string &) {}));
+  writeFile(directory + "/step-10/state.safetensors", "x");
+  EXPECT_INGOT_ERROR(ExitCode::BadInput, "step-11", loadNewest());
+  EXPECT_EQ(warnings.size(), 1u);
+}
+
+/// States that do not change are written twice, and linked from then on.
+TEST_F(CheckpointTest, LinksWhatDoesNotChange) {
+  std::string constant(5000, 'c');
+  std::optional<uint32_t> crc;
+  auto saveTwoParts = [&](int64_t step) {
+    std::string trained = std::to_string(step);
+    CheckpointContent content;
+    content.info.step = step;
+    content.state.tensors["v"] = {
+        DType::U8, {static_cast<int64_t>(trained.size())}, trained};
+    content.constants.tensors["c"] = {
+        DType::U8, {static_cast<int64_t>(constant.size())}, constant};
+    content.constantsCrc = crc;
+    crc = saveCheckpoint(directory, content);
+  };
+  auto getFile = [&](int64_t step) {
+    return directory + "/step-" + std::to_string(step) +
+           "/constants.safetensors";
+  };
+  for (int step = 1; step <= 5; ++step)
+    saveTwoParts(step);
+  EXPECT_FALSE(std::filesystem::equivalent(getFile(4), getFile(5)));
+  EXPECT_EQ(std::filesystem::hard_link_count(getFile(5)), 1u);
+  saveTwoParts(6);
+  std::string read;
+  auto loadBoth = [&] {
+    loadNewestCheckpoint(
+        directory,
+        [&](const CheckpointState &state, const std::string &) {
+          value = state.whole.tensors.at("v").data;
+          read = state.whole.tensors.at("c").data;
+        },
+        [](const Error &) {});
+  };
+  loadBoth();
+  EXPECT_EQ(value, "6");
+  EXPECT_EQ(read, constant);
+  // Damage to the file of the newest one is no damage to the one before it.
+  std::string damaged = readFile(getFile(6));
+  damaged[4000] ^= 1;
+  writeFile(getFile(6), damaged);
+  loadBoth();
+  EXPECT_EQ(value, "5");
+  EXPECT_EQ(read, constant);
+  // Other values are written, not linked.
+  constant.assign(5000, 'd');
+  crc.reset();
+  saveTwoParts(7);
+  loadBoth();
+  EXPECT_EQ(value, "7");
+  EXPECT_EQ(read, constant);
 }
 
 } // namespace

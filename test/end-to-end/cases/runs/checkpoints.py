@@ -138,18 +138,32 @@ def resume_anywhere(ingot):
 
 @case("damaged-checkpoints")
 def damaged_checkpoints(ingot):
-    """Each file cut short or with a byte changed is refused by name."""
+    """Each file cut short or with a byte changed is refused by name, and the checkpoint before it used."""
     g, rng = golden("multilabel"), random.Random(7)
     trainer = ingot.compile(g.model, *g.compile_flags("sgd"))
     folder = ingot.path("checkpoints")
     data = ["--data", g.data, "--steps", "3"]
     ingot.succeed([trainer, *data, "--save", folder, "--save-every", "1"])
+    log = ingot.path("log.jsonl")
+    ingot.succeed([trainer, "--data", g.data, "--steps", "4", "--log", log])
+    whole_run = read_losses(log)
+    log = ingot.path("log.jsonl")
     paths = [folder / "latest", folder / "step-3/checkpoint.json", folder / "step-3/state.safetensors"]
     places = [(path, at, cut) for path in paths for at in range(path.stat().st_size) for cut in (True, False)]
     for path, at, cut in places if DAMAGES is None else rng.sample(places, DAMAGES):
         whole = path.read_bytes()
         changed = bytes([whole[at] ^ rng.randrange(1, 256)])
         path.write_bytes(whole[:at] if cut else whole[:at] + changed + whole[at + 1 :])
-        ingot.check_error([trainer, *data, "--resume", folder], 3, str(path))
+        # What `latest` names is the newest one anyway.
+        step = 3 if path.name == "latest" else 2
+        result = ingot.succeed([trainer, "--data", g.data, "--steps", "4", "--resume", folder, "--log", log])
+        warnings = [line for line in result.err.splitlines() if line.startswith("warning: ")]
+        check(len(warnings) == 1 and str(path) in warnings[0], f"{path} byte {at}: {result.err}")
+        losses = read_losses(log)
+        check({k: v for k, v in losses.items()} == {k: whole_run[k] for k in range(step + 1, 5)}, f"{losses}")
         path.write_bytes(whole)
+        log.unlink()
     ingot.succeed([trainer, *data, "--resume", folder])
+    # A checkpoint that is named itself has none before it.
+    paths[2].write_bytes(b"")
+    ingot.check_error([trainer, *data, "--resume", folder / "step-3"], 3, str(paths[2]))

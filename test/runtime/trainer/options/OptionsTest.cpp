@@ -208,10 +208,11 @@ TEST_F(ConfigTest, RefusesWhatIsNoConfiguration) {
 }
 
 TEST_F(OptionsTest, Rates) {
-  Options options = *parse({"--data", "d", "--schedule", "polynomial:2",
-                            "--warmup", "7", "--min-lr", "1e-5", "--log-every",
-                            "10", "--nan", "rollback", "--ema", "0.99"})
-                         .options;
+  Options options =
+      *parse({"--data", "d", "--schedule", "polynomial:2", "--warmup", "7",
+              "--min-lr", "1e-5", "--log-every", "10", "--nan", "rollback",
+              "--save", "s", "--ema", "0.99"})
+           .options;
   EXPECT_EQ(options.schedule.power, 2);
   EXPECT_EQ(options.warmup, 7);
   EXPECT_EQ(options.minLr, 1e-5);
@@ -231,6 +232,10 @@ TEST_F(OptionsTest, Rates) {
   expectUsageError({"--data", "d", "--warmup", "101%"}, "--warmup: '101%'");
   expectUsageError({"--data", "d", "--ema", "1"}, "--ema: '1' is not a number");
   expectUsageError({"--data", "d", "--nan", "pray"}, "--nan: ");
+  expectUsageError({"--data", "d", "--nan", "rollback"},
+                   "--nan: rollback needs checkpoints");
+  expectUsageError({"--data", "d", "--nan", "skip"},
+                   "--nan: this trainer cannot skip");
   expectUsageError({"--data", "d", "--early-stop", "2"},
                    "--early-stop: needs --eval-data");
 }

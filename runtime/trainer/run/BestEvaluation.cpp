@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "runtime/trainer/run/BestEvaluation.h"
+
+#include "runtime/core/Error.h"
+
+#include <algorithm>
+
+using namespace ingot::runtime;
+
+/// The metrics of which less is better.
+static constexpr const char *kErrors[] = {"eval_loss", "eval_mae", "eval_mse",
+                                          "eval_perplexity"};
+
+BestEvaluation::BestEvaluation(const std::string &metric) {
+  best.metric = metric.starts_with("eval_") ? metric : "eval_" + metric;
+  wantsLess =
+      std::any_of(std::begin(kErrors), std::end(kErrors),
+                  [&](const char *name) { return best.metric == name; });
+}
+
+void BestEvaluation::resume(const RunSettings::Best &saved) {
+  if (saved.metric != best.metric)
+    return;
+  best = saved;
+  isEmpty = false;
+}
+
+bool BestEvaluation::add(int64_t step, const MetricList &metrics) {
+  auto found =
+      std::find_if(metrics.begin(), metrics.end(),
+                   [&](const auto &item) { return item.first == best.metric; });
+  if (found == metrics.end()) {
+    std::string names;
+    for (const auto &[name, value] : metrics)
+      names += " " + name;
+    throw usageError("--best", "there is no metric '" + best.metric + "'",
+                     "there are" + names +
+                         "; others are compiled in with ingotc --metrics");
+  }
+  double value = found->second;
+  bool isBetter = wantsLess ? value < best.value : value > best.value;
+  if (value != value || !(isEmpty || isBetter)) {
+    ++best.since;
+    return false;
+  }
+  best = {best.metric, value, step, 0};
+  isEmpty = false;
+  return true;
+}

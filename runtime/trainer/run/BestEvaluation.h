@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// The best evaluation of a run, for the checkpoint that is kept apart and for
+// stopping early.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_RUNTIME_TRAINER_RUN_BESTEVALUATION_H
+#define INGOT_RUNTIME_TRAINER_RUN_BESTEVALUATION_H
+
+#include "runtime/checkpoint/CheckpointInfo.h"
+#include "runtime/observe/MetricsLog.h"
+
+#include <string>
+
+namespace ingot::runtime {
+
+class BestEvaluation {
+public:
+  /// Follows the metric of that name, with or without `eval_`.
+  explicit BestEvaluation(const std::string &metric);
+
+  /// Continues where a checkpoint's run was, if it followed the same metric.
+  void resume(const RunSettings::Best &saved);
+  /// Takes an evaluation; returns whether it is the best so far. A metric that
+  /// is not a number is never the best. Throws usageError if there is none of
+  /// that name.
+  bool add(int64_t step, const MetricList &metrics);
+
+  const RunSettings::Best &get() const { return best; }
+
+private:
+  RunSettings::Best best;
+  bool isEmpty = true, wantsLess;
+};
+
+} // namespace ingot::runtime
+
+#endif // INGOT_RUNTIME_TRAINER_RUN_BESTEVALUATION_H

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// Saves checkpoints of a run: a copy of the state is taken between two steps
+// and written while training goes on.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_RUNTIME_TRAINER_RUN_SAVER_H
+#define INGOT_RUNTIME_TRAINER_RUN_SAVER_H
+
+#include "runtime/checkpoint/Checkpoint.h"
+#include "runtime/checkpoint/CheckpointWriter.h"
+#include "runtime/core/files/FolderLock.h"
+#include "runtime/trainer/state/Snapshot.h"
+
+#include <optional>
+#include <set>
+#include <string>
+
+namespace ingot::runtime {
+
+class Communicator;
+class Console;
+class Outcome;
+class WeightAverage;
+
+class Saver {
+public:
+  /// Takes the folder for this run. Throws failure.
+  Saver(Session &session, Communicator &ranks, Outcome &outcome,
+        Console &console, const std::string &folder, int64_t keep);
+
+  /// Saves a step while training goes on. A step whose turn comes while an
+  /// earlier one is still being written is left out, unless it is the best.
+  /// `average` may be null. All ranks that have states of their own call it.
+  void save(const CheckpointInfo &info, const WeightAverage *average,
+            bool isBest);
+  /// Waits for what is being written, and saves this step unless that was it.
+  void saveLast(const CheckpointInfo &info, const WeightAverage *average,
+                bool isBest);
+  /// Waits until nothing reads the state or writes to the folder.
+  void wait();
+  /// Warns of what went wrong since the last call.
+  void report();
+
+private:
+  CheckpointContent collect(const CheckpointInfo &info,
+                            const WeightAverage *average) const;
+  void write(const CheckpointContent &content, const Retention &retention,
+             const ShardWriter &writeShards = {});
+  /// Saves now, on all ranks.
+  void saveShards(const CheckpointInfo &info, const WeightAverage *average,
+                  const Retention &retention);
+  bool hasShards() const;
+
+  Session &session;
+  Communicator &ranks;
+  Outcome &outcome;
+  Console &console;
+  std::string folder;
+  int64_t keep;
+  /// Held while this process writes checkpoints.
+  std::optional<FolderLock> lock;
+  /// The checksum of the states that do not change, once they were saved. Only
+  /// one thread writes at a time.
+  std::optional<uint32_t> constantsCrc;
+  /// The step that was saved last, and the one saved as the best.
+  std::optional<int64_t> savedStep, bestStep;
+  /// Problems since the last checkpoint that was saved.
+  std::set<std::string> said;
+  bool saidLate = false;
+  Snapshot snapshot;
+  CheckpointWriter writer;
+};
+
+} // namespace ingot::runtime
+
+#endif // INGOT_RUNTIME_TRAINER_RUN_SAVER_H
