@@ -137,6 +137,11 @@ static Error makeError(const Decoder &decoder, const std::string &where) {
                  (decoder.message[0] ? decoder.message : decoder.warning));
 }
 
+extern "C" {
+extern const char ingot_codec_jpeg;
+const char ingot_codec_jpeg = 1;
+}
+
 PictureSize ingot::runtime::readJpegSize(std::string_view bytes,
                                          const std::string &where) {
   Decoder decoder{};

@@ -36,6 +36,10 @@ bool ingot::runtime::isPicture(std::string_view bytes) {
 
 PictureSize ingot::runtime::readPictureSize(std::string_view bytes,
                                             const std::string &where) {
+  if (isPicture(bytes) && (!readJpegSize || !readPngSize))
+    throw badInput(where, "this trainer was compiled without pictures",
+                   "compile a model with an input [N, 3, H, W], [N, H, W, 3] "
+                   "or [N, H, W]");
   if (isJpeg(bytes))
     return readJpegSize(bytes, where);
   if (isPng(bytes))

@@ -38,6 +38,11 @@ struct Decoder {
 
 } // namespace
 
+extern "C" {
+extern const char ingot_codec_png;
+const char ingot_codec_png = 1;
+}
+
 PictureSize ingot::runtime::readPngSize(std::string_view bytes,
                                         const std::string &where) {
   Decoder decoder(bytes, where);
