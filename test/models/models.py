@@ -181,7 +181,8 @@ def main():
     if python and os.path.abspath(python) != sys.executable and not (args.list or args.report):
         os.execv(python, [python, *[a for a in sys.argv if a not in ("--python", args.python)]])
     if args.report:
-        report.write(read_results().values(), ROOT / "docs/models.md")
+        results = read_results()
+        report.write([results[m.name] for m in zoo.models() if m.name in results], ROOT / "docs/models.md")
         return 0
     chosen = [m for m in spread(zoo.models()) if re.search(args.filter, m.name) or re.search(args.filter, m.group)]
     for name in args.golden:

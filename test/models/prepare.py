@@ -74,7 +74,8 @@ def still(module):
         for rate in ("p", "drop_prob", "dropout", "attention_dropout", "drop", "attn_dropout", "dropout_p"):
             if isinstance(getattr(part, rate, None), float) and not isinstance(part, nn.LPPool2d):
                 setattr(part, rate, 0.0)
-        if isinstance(part, nn.modules.batchnorm._BatchNorm):
+        # In evaluation LeViT and its kin keep biases that they have looked up once.
+        if isinstance(part, nn.modules.batchnorm._BatchNorm) or hasattr(part, "attention_bias_cache"):
             part.train()
         if isinstance(part, nn.Embedding):
             # Its row gets no gradient, which a Gather of ONNX cannot say.
