@@ -28,15 +28,19 @@ def read_head(patch):
 
 
 def is_found(patch, build):
-    """Whether a case fails with the patch, by its own judgement."""
+    """Returns the line of a case, or a file that lit runs, that fails with the patch; None if all pass."""
     head = read_head(patch)
     targets = head["Build"].split()
     run("git", "apply", str(patch))
     try:
         run("ninja", "-C", build, *targets)
-        command = [sys.executable, "test/end-to-end/run.py", "--bin", f"{build}/bin", "--filter", head["Found by"]]
+        tests = head["Found by"]
+        if tests.startswith("lit "):
+            command = ["lit", "-v", f"{build}/test", "--filter", tests.removeprefix("lit ")]
+        else:
+            command = [sys.executable, "test/end-to-end/run.py", "--bin", f"{build}/bin", "--filter", tests]
         result = run(*command, check=False)
-        failed = [line for line in result.stdout.splitlines() if line.startswith("FAIL ")]
+        failed = [line for line in result.stdout.splitlines() if line.startswith(("FAIL ", "FAIL: "))]
         return failed[0] if failed else None
     finally:
         run("git", "apply", "-R", str(patch))
