@@ -272,3 +272,13 @@ def wrong_options(ingot):
     ingot.check_error(ingot.ingotc(*model, "--target", "cuda", "--arch", "sm_70"), 2, "--arch")
     ingot.check_error(ingot.ingotc(*model, "--target", "cuda", "--arch", "znver4"), 2, "--arch")
     ingot.check_error(ingot.ingotc(*model, "--emit", "ptx"), 2, "--emit")
+
+
+@case("cuda a rank uses the GPU that its launcher names")
+def launchers(ingot):
+    for variable in ("OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "LOCAL_RANK", "SLURM_LOCALID"):
+        _, log = recorded(ingot, env={variable: "1", "INGOT_FAKE_GPUS": "2"}, steps=1)
+        check("cuDeviceGet 1" in log, f"{variable} is not read")
+    # A launcher may leave each rank one GPU to see.
+    _, log = recorded(ingot, env={"SLURM_LOCALID": "1", "CUDA_VISIBLE_DEVICES": "3"}, steps=1)
+    check("cuDeviceGet 0" in log, "the only GPU is not used")

@@ -9,7 +9,7 @@
 #ifndef INGOT_TEST_FAKES_CUDA_NUMBERS_CONVOLUTION_H
 #define INGOT_TEST_FAKES_CUDA_NUMBERS_CONVOLUTION_H
 
-#include "test/fakes/cuda/numbers/Values.h"
+#include "test/fakes/cuda/numbers/Elements.h"
 
 #include <vector>
 

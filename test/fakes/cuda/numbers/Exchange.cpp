@@ -3,7 +3,7 @@
 #include "test/fakes/cuda/numbers/Exchange.h"
 
 #include "test/fakes/cuda/Fakes.h"
-#include "test/fakes/cuda/numbers/Values.h"
+#include "test/fakes/cuda/numbers/Elements.h"
 
 #include <atomic>
 #include <chrono>

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef INGOT_TEST_FAKES_CUDA_NUMBERS_VALUES_H
-#define INGOT_TEST_FAKES_CUDA_NUMBERS_VALUES_H
+#ifndef INGOT_TEST_FAKES_CUDA_NUMBERS_ELEMENTS_H
+#define INGOT_TEST_FAKES_CUDA_NUMBERS_ELEMENTS_H
 
 #include <bit>
 #include <cstdint>
@@ -87,4 +87,4 @@ inline void store(void *data, int64_t index, Element element, double value) {
 
 } // namespace fakes
 
-#endif // INGOT_TEST_FAKES_CUDA_NUMBERS_VALUES_H
+#endif // INGOT_TEST_FAKES_CUDA_NUMBERS_ELEMENTS_H
