@@ -167,6 +167,7 @@ def hostile_npz(rng, data):
     if action < 0.4:
         return hostile_arrays(rng)
     if action < 0.6:
+        # All kinds of data: the content decides which reader it goes to.
         paths = sorted(path for path in SEEDS.rglob("*") if path.is_file())
         return changed_bytes(rng, rng.choice(paths).read_bytes())
     return changed_bytes(rng, data)
