@@ -9,6 +9,8 @@
 
 #include "runtime/cpu/ThreadPool.h"
 
+#include "runtime/cpu/CpuQuota.h"
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -45,6 +47,12 @@ using namespace ingot::runtime;
 static int countThreads() {
   omp_set_dynamic(0);
   int asked = omp_get_max_threads(), came = 1;
+  // libgomp counts the processors of the affinity mask. A container may have
+  // less of their time, which more threads would only divide.
+  if (!std::getenv("OMP_NUM_THREADS")) {
+    asked = static_cast<int>(std::min<int64_t>(asked, readCpuQuota()));
+    omp_set_num_threads(asked);
+  }
   auto count = [](void *came) {
     if (omp_get_thread_num() == 0)
       *static_cast<int *>(came) = omp_get_num_threads();

@@ -3,6 +3,9 @@
 
 Every round runs the trainer and each mode of PyTorch once, in fresh processes; a figure is the median of
 all rounds' steps after the first two. The ratio is PyTorch's better mode over ours.
+
+--arch holds both sides to the instructions of a level. --table prints the ratio of each model for each level that this
+machine has, in fp32 and bf16; PyTorch runs in bf16 or fp32 there, whichever is faster.
 """
 
 import argparse
@@ -17,6 +20,16 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 MODELS = ["mlp", "resnet18", "gpt-mini", "gpt2"]
 STEPS = {"mlp": 200, "resnet18": 8, "gpt-mini": 10, "gpt2": 6}
+# What holds PyTorch and the libraries in it to a level; and levels by what they are called, and their values of these.
+PEER_LIMITS = ("ATEN_CPU_CAPABILITY", "ONEDNN_MAX_CPU_ISA", "MKL_ENABLE_INSTRUCTIONS")
+LEVELS = {
+    "x86-64-v2": ("SSE4.2", ("default", "SSE41", "SSE4_2")),
+    "x86-64-v3": ("AVX2", ("avx2", "AVX2", "AVX2")),
+    "x86-64-v4": ("AVX-512", ("avx512", "AVX512_CORE", "AVX512")),
+    "amx": ("AMX", ()),
+}
+# The rows of --table.
+ROWS = [("x86-64-v3", "fp32"), ("x86-64-v3", "bf16"), ("x86-64-v4", "fp32"), ("amx", "fp32"), ("amx", "bf16")]
 # A slowdown of more than this against the baseline is reported.
 TOLERANCE = 1.1
 
@@ -31,6 +44,20 @@ def make_parser(text):
     parser.add_argument("--bin", default=os.path.join(ROOT, "build", "release", "bin"), help="the folder of ingotc")
     parser.add_argument("--json", help="write the figures to this file")
     return parser
+
+
+def limit(level):
+    """Holds all programs that are started from here on to a level."""
+    for name in PEER_LIMITS:
+        os.environ.pop(name, None)
+    os.environ.update(zip(PEER_LIMITS, LEVELS[level][1]), INGOT_MAX_ISA=level)
+
+
+def has(level):
+    """Whether this machine is of the level."""
+    flag = {"x86-64-v2": "sse4_2", "x86-64-v3": "avx2", "x86-64-v4": "avx512bw", "amx": "amx_bf16"}[level]
+    with open("/proc/cpuinfo") as file:
+        return flag in file.read().split()
 
 
 def write_json(path, results):
@@ -117,8 +144,10 @@ class Bench:
             times, losses, memory = self.train(name)
             samples.setdefault("ingot", []).extend(times[2:])
             result["ingot_mib"] = max(memory, result.get("ingot_mib", 0))
-            for mode in self.options.modes:
-                output, memory = self.peer("time", name, mode, str(STEPS[name]), "--precision", self.options.precision)
+            for mode, precision in self.peers():
+                words = ["time", name, mode, str(STEPS[name]), "--precision", precision]
+                mode = mode if precision == self.options.precision else f"{mode}-{precision}"
+                output, memory = self.peer(*words)
                 peer = json.loads(output.splitlines()[-1])
                 samples.setdefault(mode, []).extend(peer["step_ms"][2:])
                 result[mode + "_mib"] = memory
@@ -127,9 +156,37 @@ class Bench:
                 )
         for side, values in samples.items():
             result[side + "_ms"] = statistics.median(values)
-        if self.options.modes:
-            result["ratio"] = min(result[mode + "_ms"] for mode in self.options.modes) / result["ingot_ms"]
+        peers = [statistics.median(values) for side, values in samples.items() if side != "ingot"]
+        if peers:
+            result["ratio"] = min(peers) / result["ingot_ms"]
         return result
+
+    def peers(self):
+        """The modes and precisions of PyTorch: with --table also fp32, which may be faster than 16 bits."""
+        precisions = dict.fromkeys([self.options.precision, *(["fp32"] if self.options.table else [])])
+        return [(mode, precision) for precision in precisions for mode in self.options.modes]
+
+
+def print_table(options):
+    """Prints the ratio of each model at each level."""
+    results = {}
+    print("| | " + " | ".join(options.models) + " |\n|---" + "|---" * len(options.models) + "|", flush=True)
+    for level, precision in ROWS:
+        if options.arch and level != options.arch:
+            continue
+        cells = []
+        row = f"{LEVELS[level][0]}, {precision}"
+        if has(level):
+            limit(level)
+            options.precision = precision
+            bench = Bench(options)
+            for name in options.models:
+                result = results[f"{row}: {name}"] = bench.model(name)
+                cells.append(f"{result['ingot_ms']:.4g} ms: {result['ratio']:.2f}")
+        else:
+            cells = ["not here"] * len(options.models)
+        print(f"| {row} | " + " | ".join(cells) + " |", flush=True)
+    write_json(options.json, results)
 
 
 def main():
@@ -139,12 +196,23 @@ def main():
     parser.add_argument("--modes", nargs="*", default=["eager", "compile"], help="of PyTorch; none: only our side")
     parser.add_argument("--precision", choices=["fp32", "bf16", "fp16"], default="fp32", help="PyTorch's by autocast")
     parser.add_argument("--python", default=sys.executable, help="a Python that has PyTorch")
+    parser.add_argument("--arch", choices=list(LEVELS), help="a level that both sides are held to")
+    parser.add_argument("--table", action="store_true", help="print the ratios of all levels and precisions")
     options = parser.parse_args()
     for name in options.models:
         if name not in MODELS:
             fail(name, "no such model", "one of " + ", ".join(MODELS))
+    if options.table and not options.modes:
+        fail("--table", "no mode of PyTorch to compare with", "leave --modes out")
+    if options.arch and not has(options.arch):
+        fail("--arch", f"this machine is none of {options.arch}", "name a level that it has")
+    if options.table:
+        print_table(options)
+        return
+    if options.arch:
+        limit(options.arch)
     baseline_path = os.path.join(HERE, "baseline.json")
-    has_baseline = os.path.exists(baseline_path) and options.precision == "fp32"
+    has_baseline = os.path.exists(baseline_path) and options.precision == "fp32" and not options.arch
     baseline = json.load(open(baseline_path)) if has_baseline else {}
 
     bench, results = Bench(options), {}
