@@ -360,7 +360,8 @@ void Trainer::finishSteps(size_t inFlight) {
       metrics.gradNorm = read("grad_norm");
     if (results.function->findOutput("loss_scale"))
       metrics.lossScale = read("loss_scale");
-    if (results.function->findOutput("skipped"))
+    metrics.isGuarded = results.function->findOutput("skipped") != nullptr;
+    if (metrics.isGuarded)
       metrics.skipped = read("skipped") != 0;
     int64_t epoch = sampler->getEpoch(number - 1) + 1;
     metrics.epoch = epoch;
