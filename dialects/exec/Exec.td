@@ -280,7 +280,7 @@ def LaunchOp : Exec_LaunchOp<"launch", [AttrSizedOperandSegments,
                        DefaultValuedAttr<I64Attr, "0">:$extent, DefaultValuedAttr<I64Attr, "0">:$grain,
                        OptionalAttr<Exec_ShardAttr>:$shard, OptionalAttr<Exec_ScratchAttr>:$scratch);
   let assemblyFormat = [{
-    $kernel `(` $inputs `)` `->` `(` $outputs `)` attr-dict `:` type($inputs) `->` type($outputs)
+    $kernel `(` $inputs `)` `->` `(` $outputs `)` attr-dict (`:` type($inputs)^)? `->` type($outputs)
   }];
   let hasVerifier = 1;
 }
@@ -303,7 +303,7 @@ def LaunchGridOp : Exec_LaunchOp<"launch_grid", [AttrSizedOperandSegments,
                        OptionalAttr<Exec_ShardAttr>:$shard);
   let assemblyFormat = [{
     $kernel `blocks` $grid `of` $block `(` $inputs `)` `->` `(` $outputs `)` attr-dict
-    `:` type($inputs) `->` type($outputs)
+    (`:` type($inputs)^)? `->` type($outputs)
   }];
   let hasVerifier = 1;
 }

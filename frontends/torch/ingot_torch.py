@@ -26,6 +26,7 @@ import re
 import tempfile
 import warnings
 
+import ingot_torch_exporter
 import numpy as np
 import onnx
 import onnx.external_data_helper
@@ -97,7 +98,8 @@ def export_for_training(
     check_gradients False accepts a module whose gradients are not the
                     derivatives of what it computes (detach, autograd.Function)
 
-    The module is left as it was. Returns the path.
+    Parameters without requires_grad are not trained. The module is left as it
+    was. Returns the path.
     """
     path = pathlib.Path(path)
     inputs = tuple(example_inputs) if isinstance(example_inputs, (tuple, list)) else (example_inputs,)
@@ -122,31 +124,27 @@ def export_for_training(
         # The exporter can write more than protobuf can hold.
         written = pathlib.Path(folder) / path.name
         shapes = _dynamic_shapes(inputs, example_kwargs, positional, batch)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            try:
-                program = torch.onnx.export(
-                    model,
-                    inputs,
-                    kwargs=example_kwargs,
-                    dynamo=True,
-                    optimize=False,
-                    dynamic_shapes=shapes,
-                    input_names=names,
-                    output_names=output_names,
-                    opset_version=opset_version,
-                    verbose=False,
-                )
-            except Exception as error:
-                raise ExportError(
-                    f"torch.onnx.export cannot export the module: {_first_line(error)}",
-                    "torch.export.export(module, inputs) shows where; "
-                    "the exporter takes no Python control flow on values",
-                ) from error
-            program.save(written, external_data=True)
+        try:
+            program = ingot_torch_exporter.run(
+                model,
+                inputs,
+                kwargs=example_kwargs,
+                dynamic_shapes=shapes,
+                input_names=names,
+                output_names=output_names,
+                opset_version=opset_version,
+            )
+        except Exception as error:
+            raise ExportError(
+                f"torch.onnx.export cannot export the module: {_first_line(error)}",
+                "torch.export.export(module, inputs) shows where; the exporter takes no Python control flow on values",
+            ) from error
+        program.save(written, external_data=True)
         del program
         proto = onnx.load(written, load_external_data=False)
-        _strip_traces(proto)
+        for graph in [proto.graph, *proto.functions]:
+            ingot_torch_exporter.strip_traces(graph)
+        ingot_torch_exporter.mark_frozen(model, proto.graph)
         _name_batch(proto, names, batch)
         _check_parameters(model, proto, folder)
         _check_operators(model, proto)
@@ -334,14 +332,6 @@ def _flatten(outputs):
             )
         results["_".join((["output"] if is_listed else []) + parts)] = value
     return {"output": results.popitem()[1]} if is_listed and len(results) == 1 else results
-
-
-def _strip_traces(proto):
-    """The exporter keeps stack traces of this machine in every node."""
-    for graph in [proto.graph, *proto.functions]:
-        for node in graph.node:
-            for entry in [e for e in node.metadata_props if "stack_trace" in e.key]:
-                node.metadata_props.remove(entry)
 
 
 def _name_batch(proto, names, batch):

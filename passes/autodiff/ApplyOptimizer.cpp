@@ -235,10 +235,9 @@ void ApplyOptimizer::addMoments(FlatSymbolRefAttr parameter,
                                 RankedTensorType stored, const Request &request,
                                 StateAdder &states,
                                 SmallVectorImpl<Signature::State> &moments) {
-  RankedTensorType type =
-      withElement(stored, storesLow(request, stored)
-                              ? BFloat16Type::get(&getContext())
-                              : updateElement(stored));
+  RankedTensorType type = withElement(
+      stored, storesLow(request, stored) ? BFloat16Type::get(&getContext())
+                                         : updateElement(stored));
   for (StringRef moment : request.optimizer->moments()) {
     std::string name = (parameter.getValue() + "/" + moment).str();
     // An imported step may come with moments, from which training goes on.
@@ -289,8 +288,8 @@ void ApplyOptimizer::updateParameter(OpBuilder &builder, const Request &request,
     Value drawn =
         RandomUniformOp::create(builder, loc, type, seed, shared.step, stream);
     for (auto [old, moment] : llvm::zip_equal(moments, one.moments))
-      moment = StochasticRoundOp::create(builder, loc, old.getType(), moment,
-                                         drawn);
+      moment =
+          StochasticRoundOp::create(builder, loc, old.getType(), moment, drawn);
   }
   for (auto [state, moment] : llvm::zip_equal(states, one.moments))
     updated.addState(state.symbol, moment);

@@ -37,7 +37,8 @@ def AssignPrecision : Pass<"ingot-assign-precision", "::mlir::func::FuncOp"> {
     only move elements, to where they are fused. If the only other readers of a value that is read in 16 bits are
     reductions (the gradient of a bias is a sum over an operand of the matmul for the gradient of the weight), these
     read the rounded value as well. With `by-cost`, an op that is estimated to take longer in 16 bits than in f32, on a
-    machine without instructions for them, stays in f32 unless `force-low` names it. Works on any function, including an imported training step.
+    machine without instructions for them, stays in f32 unless `force-low` names it. Works on any function, including
+    an imported training step.
 
     Before:
     ```mlir

@@ -226,6 +226,10 @@ struct WinogradBlocking {
 /// Bytes of windows that a convolution as a GEMM gathers at a time (im2col).
 inline constexpr int64_t kIm2colBytes = 10 << 20;
 
+/// The most taps of a filter of depthwise convolution (runtime/cpu/depthwise),
+/// and the channels whose sums over an image are one piece of work.
+inline constexpr int64_t kDepthwiseTaps = 49, kDepthwiseBlock = 64;
+
 } // namespace ingot::abi
 
 #endif // INGOT_RUNTIME_ABI_BLOCKING_H

@@ -196,6 +196,23 @@ constexpr bool isWinograd(const ingot_conv_desc &desc) {
          2 * points * inTiles <= taps * inputs;
 }
 
+/// Whether runtime/cpu/depthwise computes a convolution: each channel has a
+/// filter of its own.
+constexpr bool isDepthwise(const ingot_conv_desc &desc) {
+  return desc.type == INGOT_F32 && desc.spatial_rank == 2 &&
+         desc.channels_last && desc.groups == desc.in_channels &&
+         desc.groups == desc.out_channels && desc.groups > 1 &&
+         desc.kernel[0] * desc.kernel[1] <= kDepthwiseTaps;
+}
+
+/// Bytes of scratch memory of such a convolution: the filter in another order,
+/// or its gradient in each image.
+constexpr int64_t getDepthwiseBytes(const ingot_conv_desc &desc) {
+  return alignTo(std::max<int64_t>(desc.batch, 1) * desc.in_channels *
+                     desc.kernel[0] * desc.kernel[1] * 4,
+                 INGOT_ALIGNMENT);
+}
+
 /// The entry points of convolutions.
 enum class ConvKind { Forward, InputGrad, FilterGrad };
 
@@ -267,6 +284,9 @@ struct Im2colGemm {
   ingot_matmul_desc matmul = {};
 };
 
+/// What a thread of the vendor's library needs whatever the convolution.
+inline constexpr int64_t kLibraryBytes = 1 << 15;
+
 /// Bytes of scratch memory of a convolution by the vendor's library, whose
 /// layouts have channels in blocks of 16. It holds the filter in such a layout
 /// and, in the filter's gradient, a sum of filters for each thread. Where
@@ -309,7 +329,9 @@ constexpr int64_t getScratchBytes(const ingot_conv_desc &desc,
                 alignTo(out * alignTo(outChannels, block) * bytes, 64);
   int64_t library = data + alignTo(filter * bytes, 64) +
                     alignTo(sums * machine.threads, INGOT_ALIGNMENT) +
-                    (1 << 16);
+                    std::max<int64_t>(2, machine.threads) * kLibraryBytes;
+  if (isDepthwise(desc))
+    return std::max(library, getDepthwiseBytes(desc));
   if (!isWinograd(desc))
     return converted + library;
   auto countTiles = [&](const int64_t *extents) {

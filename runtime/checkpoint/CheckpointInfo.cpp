@@ -26,6 +26,10 @@ static ordered_json formatSettings(const RunSettings &settings) {
                        {"step_samples", settings.stepSamples}};
   if (settings.minLr != 0)
     json["min_lr"] = settings.minLr;
+  if (settings.position) {
+    json["epoch"] = settings.position->epoch;
+    json["epoch_sample"] = settings.position->sample;
+  }
   if (settings.ema != 0)
     json["ema"] = settings.ema;
   if (settings.rateScale != 1)
@@ -84,6 +88,9 @@ static std::optional<RunSettings> parseSettings(const nlohmann::json &json) {
   settings.ranks = json["ranks"].get<int64_t>();
   settings.stepSamples = json["step_samples"].get<int64_t>();
   readNumber("min_lr", settings.minLr);
+  if (isCount("epoch") && isCount("epoch_sample"))
+    settings.position = {json["epoch"].get<int64_t>(),
+                         json["epoch_sample"].get<int64_t>()};
   readNumber("ema", settings.ema);
   readNumber("rate_scale", settings.rateScale);
   auto isBest = [](const nlohmann::json &best) {

@@ -17,6 +17,12 @@
 
 namespace ingot::runtime {
 
+/// A place in the order of samples: an epoch, and how many samples of it come
+/// before.
+struct SamplePosition {
+  int64_t epoch = 0, sample = 0;
+};
+
 /// How a run trains, which a resumed run inherits.
 struct RunSettings {
   /// The values of the optimizer's hyperparameters.
@@ -30,6 +36,9 @@ struct RunSettings {
   int64_t totalSteps = 0;
   /// The number of ranks, and the samples that all of them take in a step.
   int64_t ranks = 1, stepSamples = 0;
+  /// The next sample; absent in checkpoints of earlier versions, and of runs
+  /// with several shapes.
+  std::optional<SamplePosition> position = std::nullopt;
   /// The decay of the moving average of the weights; 0 without one.
   double ema = 0;
   /// What going back after steps that were not finite has made of the learning

@@ -28,18 +28,29 @@ MappedFile::MappedFile(const std::string &path) : path(path) {
   if (descriptor < 0)
     throw badInput(path, "cannot open: " + describeErrno(),
                    "check the path and its permissions");
-  struct stat status;
-  if (fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) {
+  try {
+    map(descriptor);
+  } catch (const Error &) {
     close(descriptor);
-    throw badInput(path, "not a regular file", "give the path of a file");
+    throw;
   }
+  close(descriptor);
+}
+
+MappedFile::MappedFile(int descriptor, const std::string &path) : path(path) {
+  map(descriptor);
+}
+
+void MappedFile::map(int descriptor) {
+  struct stat status;
+  if (fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode))
+    throw badInput(path, "not a regular file", "give the path of a file");
   size = static_cast<size_t>(status.st_size);
   void *mapped = nullptr;
   if (size != 0)
     mapped = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
-  std::string problem = describeErrno();
-  close(descriptor);
   if (mapped == MAP_FAILED) {
+    std::string problem = describeErrno();
     size = 0;
     throw badInput(path, "cannot read: " + problem,
                    "check the file system and the free memory");

@@ -23,6 +23,9 @@ public:
   MappedFile() = default;
   /// Throws badInput naming the path.
   explicit MappedFile(const std::string &path);
+  /// Maps an open file, which stays open, under the name `path`. Throws
+  /// badInput.
+  MappedFile(int descriptor, const std::string &path);
   MappedFile(MappedFile &&other) noexcept { swap(other); }
   MappedFile &operator=(MappedFile &&other) noexcept {
     swap(other);
@@ -34,6 +37,7 @@ public:
   const std::string &getPath() const { return path; }
 
 private:
+  void map(int descriptor);
   void swap(MappedFile &other) noexcept;
 
   std::string path;

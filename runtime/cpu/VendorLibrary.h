@@ -27,6 +27,9 @@ int32_t getComputeType(int32_t type);
 void multiply(ingot_context *context, const ingot_matmul_desc &desc,
               const void *a, const void *b, void *c, void *scratch);
 
+/// Whether convolve() is the library's: there is one, and this CPU runs it.
+bool hasConvolutions();
+
 /// Computes a convolution or one of its gradients: `first` and `second` are the
 /// operands of the entry point of that kind (Abi.h). Throws std::exception.
 void convolve(ingot_context *context, const ingot_conv_desc &desc,

@@ -8,288 +8,49 @@
 #include "runtime/data/Dataset.h"
 
 #include "runtime/core/Console.h"
-#include "runtime/core/Error.h"
 #include "runtime/core/text/Text.h"
-#include "runtime/data/Tokens.h"
+#include "runtime/data/loading/Checks.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <map>
-#include <sstream>
+#include <utility>
 
 using namespace ingot::runtime;
-
-/// The label that losses ignore (PyTorch's ignore_index).
-static constexpr int64_t kIgnoredLabel = -100;
-
-static std::string describe(const std::vector<int64_t> &shape, size_t from) {
-  std::string text = "[N";
-  for (size_t i = from; i < shape.size(); ++i)
-    text += ", " + std::to_string(shape[i]);
-  return text + "]";
-}
-
-static bool holdsTokens(const MappedFile &file) {
-  return isTokens(file.getBytes()) || file.getPath().ends_with(".bin");
-}
 
 static int64_t countBatched(const std::vector<InputSpec> &inputs) {
   return std::count_if(inputs.begin(), inputs.end(),
                        [](const InputSpec &i) { return i.isBatched(); });
 }
 
-static void checkLabels(const Array &array, const InputSpec &input,
-                        const std::string &where) {
-  int64_t elements = array.getElements();
-  int64_t perSample = array.shape[0] ? elements / array.shape[0] : 1;
-  int64_t size = getSize(array.dtype);
-  for (int64_t i = 0; i < elements; ++i) {
-    int64_t label = 0;
-    convert(array.data + i * size, array.dtype, &label, DType::I64, 1);
-    if (label == kIgnoredLabel || (label >= 0 && label < *input.classes))
-      continue;
-    throw badInput(where,
-                   "sample " + std::to_string(i / perSample) + " has label " +
-                       std::to_string(label) + ", outside 0 to " +
-                       std::to_string(*input.classes - 1),
-                   "correct the label; -100 marks one to ignore");
-  }
-}
-
-/// Checks the labels of a loss that takes probabilities.
-static void checkProbabilities(const Array &array, const std::string &where) {
-  int64_t elements = array.getElements();
-  int64_t perSample = array.shape[0] ? elements / array.shape[0] : 1;
-  constexpr int64_t piece = 4096;
-  std::vector<double> values(std::min(piece, elements));
-  for (int64_t i = 0; i < elements; i += piece) {
-    int64_t some = std::min(piece, elements - i);
-    convert(array.data + i * getSize(array.dtype), array.dtype, values.data(),
-            DType::F64, some);
-    for (int64_t k = 0; k < some; ++k)
-      if (!(values[k] >= 0 && values[k] <= 1)) {
-        std::ostringstream value;
-        value << values[k];
-        throw badInput(where,
-                       "sample " + std::to_string((i + k) / perSample) +
-                           " has label " + value.str() +
-                           ", and bce-with-logits takes values from 0 to 1",
-                       "correct the label, or compile with another --loss");
-      }
-  }
-}
-
-static bool haveSameSamples(const Array &array, const InputSpec &input) {
-  return !array.shape.empty() &&
-         std::equal(array.shape.begin() + 1, array.shape.end(),
-                    input.shape.begin() + 1, input.shape.end());
-}
-
-/// Returns what to do about labels of another shape: they may be those for
-/// another axis of classes.
-static std::string hintForShape(const Array &array, const InputSpec &input) {
-  auto classAxis = static_cast<size_t>(input.classAxis.value_or(0));
-  if (input.classes && classAxis > 0 && classAxis <= input.shape.size() &&
-      array.shape.size() == input.shape.size()) {
-    std::vector<int64_t> output = input.shape;
-    output.insert(output.begin() + static_cast<std::ptrdiff_t>(classAxis),
-                  *input.classes);
-    for (size_t axis = 1; axis < output.size(); ++axis) {
-      std::vector<int64_t> labels = output;
-      labels.erase(labels.begin() + static_cast<std::ptrdiff_t>(axis));
-      if (std::equal(labels.begin() + 1, labels.end(), array.shape.begin() + 1))
-        return "these labels are for classes along axis " +
-               std::to_string(axis) +
-               " of the output: compile with --loss cross-entropy:" +
-               std::to_string(axis) +
-               ", instead of cross-entropy:" + std::to_string(classAxis);
-    }
-  }
-  return "reshape the array; its first axis counts the samples";
-}
-
-/// Checks an array of a file against its input.
-static void checkArray(const Array &array, const InputSpec &input,
-                       const std::string &where) {
-  if (!haveSameSamples(array, input)) {
-    std::string actual = array.shape.empty() ? "[]" : describe(array.shape, 1);
-    throw badInput(where,
-                   "the array has shape " + actual + ", the model's input " +
-                       describe(input.shape, 1),
-                   hintForShape(array, input));
-  }
-  if (array.shape[0] == 0)
-    throw badInput(where, "the array has no samples",
-                   "give a file with samples");
-  if (!canConvert(array.dtype, input.dtype))
-    throw badInput(where,
-                   "the array holds " + std::string(getName(array.dtype)) +
-                       ", the model's input " +
-                       std::string(getName(input.dtype)),
-                   "convert the array with astype before saving it");
-  int64_t at = 0;
-  if (!fitsIn(array.data, array.dtype, input.dtype, array.getElements(), at))
-    throw badInput(
-        where,
-        "sample " + std::to_string(at * array.shape[0] / array.getElements()) +
-            " has a value that does not fit the model's " +
-            std::string(getName(input.dtype)),
-        "correct the value");
-  if (input.kind == InputKind::Labels && input.classes && !isFloat(array.dtype))
-    checkLabels(array, input, where);
-  if (input.isProbability)
-    checkProbabilities(array, where);
-}
-
 static bool isNpyFile(const std::string &path) {
-  return isNpy(MappedFile(path).getBytes());
-}
-
-static std::string getStem(const std::string &path) {
-  return std::filesystem::path(path).stem();
+  return !std::filesystem::is_directory(path) &&
+         isNpy(MappedFile(path).getBytes());
 }
 
 std::vector<FileGroup>
-ingot::runtime::groupFiles(const std::vector<std::string> &paths,
+ingot::runtime::groupFiles(const std::vector<DataFile> &files,
                            const std::vector<InputSpec> &inputs) {
   std::vector<FileGroup> groups;
   std::map<std::filesystem::path, size_t> folders;
-  for (const std::string &path : paths) {
-    if (countBatched(inputs) == 1 || !isNpyFile(path)) {
-      groups.push_back({path});
+  for (const DataFile &file : files) {
+    std::error_code ignored;
+    // One that is not there is named when it is opened.
+    if (countBatched(inputs) == 1 ||
+        !std::filesystem::exists(file.path, ignored) || !isNpyFile(file.path)) {
+      groups.push_back({file});
       continue;
     }
-    std::filesystem::path folder = std::filesystem::path(path).parent_path();
+    std::filesystem::path folder =
+        std::filesystem::path(file.path).parent_path();
     auto [known, isNew] = folders.try_emplace(folder, groups.size());
     if (isNew)
       groups.emplace_back();
-    groups[known->second].push_back(path);
+    groups[known->second].push_back(file);
   }
   return groups;
-}
-
-namespace {
-
-/// The arrays of a group, by the names of the inputs.
-class Arrays {
-public:
-  Arrays(const FileGroup &group, const std::vector<InputSpec> &inputs) {
-    for (const std::string &path : group)
-      files.push_back(std::make_unique<ArrayFile>(path));
-    bool isAlone = files.size() == 1 && countBatched(inputs) == 1;
-    for (const auto &file : files) {
-      if (!file->isSingle()) {
-        for (const std::string &name : file->getNames())
-          sources[name] = {file.get(), name};
-        continue;
-      }
-      std::string name = getStem(file->getPath());
-      for (const InputSpec &input : inputs)
-        if (isAlone && input.isBatched())
-          name = input.name;
-      if (!sources.try_emplace(name, file.get(), "").second)
-        throw badInput(file->getPath(), "a file of that name came before",
-                       "give one file for each of the model's inputs");
-    }
-  }
-
-  bool has(const std::string &name) const { return sources.count(name) != 0; }
-
-  /// Returns the array of an input. Throws badInput if there is none.
-  Array read(const std::string &name) const {
-    auto found = sources.find(name);
-    if (found != sources.end())
-      return found->second.first->read(found->second.second);
-    std::vector<std::string> others;
-    for (const auto &[other, source] : sources)
-      others.push_back(other);
-    std::string names = listNames(others);
-    const ArrayFile &first = *files.front();
-    if (!first.isSingle())
-      throw badInput(
-          first.getPath() + ": " + name, "no such array in the file",
-          "arrays are named after the model's inputs; the file has " + names);
-    throw badInput(first.getPath(),
-                   "no file next to it for the model's input '" + name + "'",
-                   ".npy files are named after the inputs, here " + name +
-                       ".npy; or save all arrays in one .npz with numpy.savez");
-  }
-
-  /// Returns the name of an array for messages.
-  std::string describe(const std::string &name) const {
-    const auto &[file, inner] = sources.at(name);
-    return file->getPath() + (inner.empty() ? "" : ": " + inner);
-  }
-
-  /// Calls `visit` for arrays that belong to no input.
-  template <typename Visit>
-  void forEachOther(const std::vector<std::string> &columns,
-                    Visit visit) const {
-    for (const auto &[name, source] : sources)
-      if (std::find(columns.begin(), columns.end(), name) == columns.end())
-        visit(name);
-  }
-
-  std::vector<std::unique_ptr<ArrayFile>> files;
-
-private:
-  std::map<std::string, std::pair<const ArrayFile *, std::string>> sources;
-};
-
-} // namespace
-
-Dataset::Dataset(const std::vector<std::string> &paths,
-                 const std::vector<InputSpec> &inputs, Console &console) {
-  for (const InputSpec &input : inputs)
-    if (input.isBatched())
-      columns.push_back(input.name);
-  for (const FileGroup &group : groupFiles(paths, inputs)) {
-    open(group, inputs, console);
-    starts.push_back(samples);
-    samples += shards.back().samples;
-  }
-}
-
-void Dataset::open(const FileGroup &group, const std::vector<InputSpec> &inputs,
-                   Console &console) {
-  Shard &shard = shards.emplace_back();
-  shard.tokens = MappedFile(group.front());
-  if (holdsTokens(shard.tokens)) {
-    openTokens(shard, inputs);
-    return;
-  }
-  shard.tokens = MappedFile();
-  Arrays arrays(group, inputs);
-  for (const InputSpec &input : inputs) {
-    if (!input.isBatched())
-      continue;
-    Array array = arrays.read(input.name);
-    std::string where = arrays.describe(input.name);
-    checkArray(array, input, where);
-    if (!shard.rows.empty() && array.shape[0] != shard.samples)
-      throw badInput(where,
-                     std::to_string(array.shape[0]) +
-                         " samples, but the arrays before it have " +
-                         std::to_string(shard.samples),
-                     "the first axis of every array counts the same samples");
-    shard.samples = array.shape[0];
-    int64_t stride =
-        array.getElements() / array.shape[0] * getSize(array.dtype);
-    shard.rows.push_back({std::move(array), stride});
-  }
-  std::vector<std::string> others;
-  arrays.forEachOther(columns,
-                      [&](const std::string &name) { others.push_back(name); });
-  if (others.size() == 1)
-    console.noteOnce("array '" + others.front() +
-                     "' is not an input of the model: ignored");
-  else if (!others.empty())
-    console.noteOnce(std::to_string(others.size()) +
-                     " arrays are not inputs of the model: ignored (" +
-                     listNames(others) + ")");
-  shard.files = std::move(arrays.files);
 }
 
 /// Whether an input takes the tokens that follow those of the first input.
@@ -327,10 +88,136 @@ static int64_t getWindow(const std::vector<InputSpec> &inputs,
   return first->shape[1];
 }
 
-static uint16_t getToken(std::string_view bytes, int64_t index) {
-  uint16_t token;
-  std::memcpy(&token, bytes.data() + index * sizeof(token), sizeof(token));
-  return token;
+static std::unique_ptr<Reader> openGroup(const FileGroup &group,
+                                         const std::vector<InputSpec> &inputs) {
+  const DataFile &first = group.front();
+  ReaderOptions options;
+  options.tokens = first.tokens;
+  options.getWindow = [&] { return getWindow(inputs, first.path); };
+  if (countBatched(inputs) == 1)
+    for (const InputSpec &input : inputs)
+      if (input.isBatched())
+        options.only = input.name;
+  if (group.size() == 1)
+    return openReader(first.path, options);
+  std::vector<std::string> paths;
+  for (const DataFile &file : group)
+    paths.push_back(file.path);
+  return openArrays(paths, "");
+}
+
+/// Returns the field for an input.
+static std::optional<size_t>
+findSource(const Reader &reader, const InputSpec &input, const Recipe *recipe) {
+  if (recipe && !recipe->getField().empty())
+    return reader.findField(recipe->getField());
+  if (reader.getKind() == "tokens")
+    return reader.findField(takesNextTokens(input) ? "next" : "tokens");
+  if (auto own = reader.findField(input.name))
+    return own;
+  std::vector<const char *> names;
+  // Arrays belong to the input of their name.
+  if (reader.getKind() == "npz" || reader.getKind() == "npy")
+    return std::nullopt;
+  if (takesNextTokens(input))
+    names = {"labels", "label", "cls"};
+  else if (recipe && recipe->takesPictures())
+    names = {"image", "img", "jpg", "jpeg", "png"};
+  else if (recipe)
+    names = {"text", "txt"};
+  for (const char *name : names)
+    if (auto found = reader.findField(name))
+      return found;
+  return std::nullopt;
+}
+
+static Error makeMissing(const Reader &reader, const std::string &name) {
+  std::string known = listNames(reader.getNames());
+  if (reader.getKind() == "npy")
+    return badInput(reader.getPath(),
+                    "no file next to it for the model's input '" + name + "'",
+                    ".npy files are named after the inputs, here " + name +
+                        ".npy; or save all arrays in one .npz with "
+                        "numpy.savez");
+  if (reader.getKind() == "npz")
+    return badInput(reader.getPath() + ": " + name, "no such array in the file",
+                    "arrays are named after the model's inputs; the file has " +
+                        known);
+  return badInput(reader.getPath() + ": " + name, "no such field in the file",
+                  "the samples have " + known +
+                      "; another one is taken with "
+                      "--input " +
+                      name + "=from:FIELD");
+}
+
+static std::vector<DataFile> makeFiles(const std::vector<std::string> &paths) {
+  std::vector<DataFile> files;
+  for (const std::string &path : paths)
+    files.push_back({path});
+  return files;
+}
+
+Dataset::Dataset(const std::vector<std::string> &paths,
+                 const std::vector<InputSpec> &inputs, Console &console)
+    : Dataset(makeFiles(paths), inputs, console) {}
+
+Dataset::Dataset(const std::vector<DataFile> &files,
+                 const std::vector<InputSpec> &inputs, Console &console,
+                 DatasetOptions given)
+    : options(std::move(given)) {
+  for (const InputSpec &input : inputs) {
+    if (!input.isBatched())
+      continue;
+    columns.push_back(input.name);
+    if (auto recipe = options.recipes.find(input.name);
+        recipe != options.recipes.end())
+      recipe->second.check(input);
+  }
+  int64_t number = 0;
+  for (const FileGroup &group : groupFiles(files, inputs)) {
+    --number;
+    try {
+      Shard shard = open(group, inputs, console);
+      starts.push_back(samples);
+      samples += shard.samples;
+      shards.push_back(std::move(shard));
+    } catch (const Error &error) {
+      leaveOut(number, error);
+    }
+  }
+  printNotes(console);
+  if (samples == 0)
+    throw badInput(files.empty() ? "--data" : files.front().path,
+                   "no samples are left", "give files with samples");
+}
+
+Dataset::Shard Dataset::open(const FileGroup &group,
+                             const std::vector<InputSpec> &inputs,
+                             Console &console) const {
+  Shard shard;
+  shard.reader = openGroup(group, inputs);
+  shard.source = group.front().source;
+  Reader &reader = *shard.reader;
+  std::set<size_t> used;
+  for (const InputSpec &input : inputs) {
+    if (!input.isBatched())
+      continue;
+    shard.columns.push_back(bind(shard, input, shard.columns.empty()));
+    used.insert(shard.columns.back().field);
+  }
+  std::vector<std::string> others;
+  if (reader.getKind() == "npz" || reader.getKind() == "npy")
+    for (size_t f = 0; f < reader.getNames().size(); ++f)
+      if (!used.count(f))
+        others.push_back(reader.getNames()[f]);
+  if (others.size() == 1)
+    console.noteOnce("array '" + others.front() +
+                     "' is not an input of the model: ignored");
+  else if (!others.empty())
+    console.noteOnce(std::to_string(others.size()) +
+                     " arrays are not inputs of the model: ignored (" +
+                     listNames(others) + ")");
+  return shard;
 }
 
 /// The least token that does not fit in an integer type.
@@ -342,42 +229,86 @@ static int64_t getLimit(DType type) {
     return UINT8_MAX + 1;
   case DType::I16:
     return INT16_MAX + 1;
+  case DType::I32:
+    return int64_t(INT32_MAX) + 1;
   default:
-    return UINT16_MAX + 1;
+    return INT64_MAX;
   }
 }
 
-void Dataset::openTokens(Shard &shard, const std::vector<InputSpec> &inputs) {
-  const std::string &path = shard.tokens.getPath();
-  std::string_view bytes = readTokens(shard.tokens.getBytes(), path);
-  int64_t window = getWindow(inputs, path), size = getSize(DType::U16);
-  int64_t count = static_cast<int64_t>(bytes.size()) / size;
-  if (count <= window)
-    throw badInput(path,
-                   std::to_string(count) + " tokens, a sample needs " +
-                       std::to_string(window + 1),
-                   "give a longer file, or compile for shorter sequences");
-  shard.samples = (count - 1) / window;
-  Array all;
-  all.dtype = DType::U16;
-  all.shape = {count};
-  all.data = bytes.data();
-  for (const InputSpec &input : inputs) {
-    if (!input.isBatched())
-      continue;
-    int64_t limit = input.classes.value_or(getLimit(input.dtype));
-    for (int64_t i = 0; i < count; ++i)
-      if (int64_t token = getToken(bytes, i); token >= limit)
+static void checkTokens(const Array &all, const InputSpec &input,
+                        const std::string &path) {
+  int64_t limit = input.classes.value_or(getLimit(input.dtype));
+  int64_t size = getSize(all.dtype);
+  constexpr int64_t piece = 4096;
+  int64_t tokens[piece];
+  for (int64_t i = 0; i < all.shape[0]; i += piece) {
+    int64_t some = std::min(piece, all.shape[0] - i);
+    convert(all.data + i * size, all.dtype, tokens, DType::I64, some);
+    for (int64_t k = 0; k < some; ++k)
+      if (tokens[k] < 0 || tokens[k] >= limit)
         throw badInput(path,
-                       "token " + std::to_string(i) + " is " +
-                           std::to_string(token) + ", outside 0 to " +
+                       "token " + std::to_string(i + k) + " is " +
+                           std::to_string(tokens[k]) + ", outside 0 to " +
                            std::to_string(limit - 1),
                        "encode the text with the model's own tokenizer");
-    Rows rows{all, window * size};
-    if (takesNextTokens(input))
-      rows.array.data += size;
-    shard.rows.push_back(std::move(rows));
   }
+}
+
+Dataset::Column Dataset::bind(Shard &shard, const InputSpec &input,
+                              bool isFirst) const {
+  // Larger files are checked as their samples are read.
+  constexpr int64_t mostTokens = int64_t(1) << 26;
+  Reader &reader = *shard.reader;
+  Column column;
+  auto known = options.recipes.find(input.name);
+  const Recipe *recipe =
+      known == options.recipes.end() ? nullptr : &known->second;
+  auto field = findSource(reader, input, recipe);
+  if (!field)
+    throw makeMissing(reader, recipe && !recipe->getField().empty()
+                                  ? recipe->getField()
+                                  : input.name);
+  column.field = *field;
+  if (recipe && !recipe->isEmpty())
+    column.recipe = recipe;
+  const Array *array = reader.load(*field);
+  std::string where = reader.describeField(*field);
+  int64_t count = reader.getSamples();
+  if (array && reader.getKind() == "tokens") {
+    if (count == 0)
+      throw badInput(reader.getPath(),
+                     std::to_string(array->shape[0]) +
+                         " tokens, a sample needs " +
+                         std::to_string(input.shape[1] + 1),
+                     "give a longer file, or compile for shorter sequences");
+    column.isChecked = array->shape[0] <= mostTokens;
+    if (column.isChecked)
+      checkTokens(*array, input, reader.getPath());
+  } else if (array) {
+    if (!column.recipe)
+      checkArray(*array, input, where);
+    column.isChecked = true;
+    count = array->shape.empty() ? 0 : array->shape[0];
+  }
+  if (count == 0)
+    throw badInput(where, "the array has no samples",
+                   "give a file with samples");
+  if (!isFirst && count != shard.samples)
+    throw badInput(where,
+                   std::to_string(count) +
+                       " samples, but the arrays before it have " +
+                       std::to_string(shard.samples),
+                   "the first axis of every array counts the same samples");
+  shard.samples = count;
+  return column;
+}
+
+std::vector<int64_t> Dataset::countBySource(size_t sources) const {
+  std::vector<int64_t> counts(sources);
+  for (const Shard &shard : shards)
+    counts[shard.source] += shard.samples;
+  return counts;
 }
 
 size_t Dataset::findColumn(const InputSpec &input) const {
@@ -385,17 +316,18 @@ size_t Dataset::findColumn(const InputSpec &input) const {
          columns.begin();
 }
 
-const char *Dataset::findRow(size_t column, int64_t sample, DType &type) const {
+const Dataset::Shard &Dataset::findShard(int64_t sample,
+                                         int64_t &within) const {
   size_t s = std::upper_bound(starts.begin(), starts.end(), sample) -
              starts.begin() - 1;
-  const Rows &rows = shards[s].rows[column];
-  type = rows.array.dtype;
-  return rows.array.data + (sample - starts[s]) * rows.stride;
+  within = sample - starts[s];
+  return shards[s];
 }
 
 std::optional<std::string>
 Dataset::findProblem(const std::vector<InputSpec> &inputs,
                      const std::vector<int64_t> &indices) const {
+  std::string storage;
   for (const InputSpec &input : inputs) {
     if (!input.isBatched())
       continue;
@@ -404,9 +336,19 @@ Dataset::findProblem(const std::vector<InputSpec> &inputs,
     bool areAllIgnored = isIndex;
     std::vector<double> values(input.getElements() / input.shape[0]);
     for (int64_t sample : indices) {
-      DType type;
-      const char *row = findRow(column, sample, type);
-      convert(row, type, values.data(), DType::F64,
+      int64_t within;
+      const Shard &shard = findShard(sample, within);
+      // Bytes have no values that are not finite.
+      if (shard.columns[column].recipe) {
+        areAllIgnored = false;
+        continue;
+      }
+      Value row =
+          shard.reader->read(shard.columns[column].field, within, storage);
+      if (row.kind != Value::Kind::Elements ||
+          row.getElements() != static_cast<int64_t>(values.size()))
+        continue;
+      convert(row.bytes.data(), row.dtype, values.data(), DType::F64,
               static_cast<int64_t>(values.size()));
       for (double value : values) {
         // Masks may hold infinities.
@@ -424,48 +366,119 @@ Dataset::findProblem(const std::vector<InputSpec> &inputs,
   return std::nullopt;
 }
 
-void Dataset::fill(const std::vector<InputSpec> &inputs, const int64_t *indices,
-                   int64_t count, char *arena) const {
+void Dataset::tryRow(const std::vector<InputSpec> &inputs,
+                     const SampleContext &context, int64_t row, char *arena,
+                     Workspace &workspace) const {
+  int64_t within;
+  const Shard &shard = findShard(context.sample, within);
   for (const InputSpec &input : inputs) {
     if (!input.isBatched())
       continue;
-    size_t column = findColumn(input);
-    int64_t batch = input.shape[0];
-    int64_t elements = input.getElements() / batch;
-    int64_t rowBytes = elements * getSize(input.dtype);
-    char *place = arena + input.offset;
-    for (int64_t i = 0; i < count; ++i) {
-      DType type;
-      const char *row = findRow(column, indices[i], type);
-      convert(row, type, place + i * rowBytes, input.dtype, elements);
+    const Column &column = shard.columns[findColumn(input)];
+    int64_t elements = input.getElements() / input.shape[0];
+    char *place = arena + input.offset + row * elements * getSize(input.dtype);
+    Value value = shard.reader->read(column.field, within, workspace.storage);
+    if (column.recipe) {
+      column.recipe->apply(value, input, place, context, workspace,
+                           shard.reader->describe(column.field, within));
+      continue;
     }
-    for (int64_t i = count; i < batch; ++i)
-      std::memcpy(place + i * rowBytes, place + (count - 1) * rowBytes,
-                  rowBytes);
+    if (!column.isChecked)
+      checkValue(value, input, shard.reader->describe(column.field, within));
+    convert(value.bytes.data(), value.dtype, place, input.dtype, elements);
   }
 }
 
+void Dataset::leaveOut(int64_t sample, const Error &error) const {
+  if (options.skipBad == 0 || error.getCode() != ExitCode::BadInput)
+    throw error;
+  std::lock_guard lock(badMutex);
+  if (!bad.insert(sample).second)
+    return;
+  if (static_cast<int64_t>(bad.size()) > options.skipBad)
+    throw badInput(error.getWhere(), error.getWhat(),
+                   "more than the " + std::to_string(options.skipBad) +
+                       " that --skip-bad allows are bad: check the data");
+  notes.push_back("leaves out " + error.getWhere() + ": " + error.getWhat());
+}
+
+void Dataset::fillRow(const std::vector<InputSpec> &inputs,
+                      SampleContext context, int64_t row, char *arena,
+                      Workspace &workspace) const {
+  for (int64_t tries = 0;; ++tries) {
+    try {
+      tryRow(inputs, context, row, arena, workspace);
+      return;
+    } catch (const Error &error) {
+      leaveOut(context.sample, error);
+      if (tries == options.skipBad)
+        throw;
+    }
+    context.sample = (context.sample + 1) % samples;
+  }
+}
+
+void Dataset::repeatLast(const std::vector<InputSpec> &inputs, int64_t count,
+                         char *arena) {
+  for (const InputSpec &input : inputs) {
+    if (!input.isBatched())
+      continue;
+    int64_t rowBytes = input.getBytes() / input.shape[0];
+    char *place = arena + input.offset;
+    for (int64_t i = count; i < input.shape[0]; ++i)
+      std::memcpy(place + i * rowBytes, place + (count - 1) * rowBytes,
+                  static_cast<size_t>(rowBytes));
+  }
+}
+
+void Dataset::fill(const std::vector<InputSpec> &inputs, const int64_t *indices,
+                   int64_t count, char *arena) const {
+  Workspace workspace;
+  for (int64_t i = 0; i < count; ++i) {
+    SampleContext context;
+    context.sample = indices[i];
+    fillRow(inputs, context, i, arena, workspace);
+  }
+  repeatLast(inputs, count, arena);
+}
+
+void Dataset::printNotes(Console &console) const {
+  std::vector<std::string> taken;
+  {
+    std::lock_guard lock(badMutex);
+    taken.swap(notes);
+  }
+  for (const std::string &note : taken)
+    console.noteOnce(note);
+}
+
 bool ingot::runtime::haveArrays(const FileGroup &files,
-                                const std::vector<InputSpec> &inputs) {
-  if (holdsTokens(MappedFile(files.front())))
-    return true;
-  Arrays arrays(files, inputs);
+                                const std::vector<InputSpec> &inputs,
+                                const Recipes &recipes) {
+  auto reader = openGroup(files, inputs);
   return std::all_of(inputs.begin(), inputs.end(), [&](const InputSpec &i) {
-    return !i.isBatched() || arrays.has(i.name);
+    auto recipe = recipes.find(i.name);
+    return !i.isBatched() ||
+           findSource(*reader, i,
+                      recipe == recipes.end() ? nullptr : &recipe->second);
   });
 }
 
 bool ingot::runtime::haveShapes(const FileGroup &files,
                                 const std::vector<InputSpec> &inputs) {
-  MappedFile tokens(files.front());
-  if (holdsTokens(tokens)) {
-    std::string_view bytes = readTokens(tokens.getBytes(), tokens.getPath());
-    return static_cast<int64_t>(bytes.size() / getSize(DType::U16)) >
-           getWindow(inputs, tokens.getPath());
-  }
-  Arrays arrays(files, inputs);
+  auto reader = openGroup(files, inputs);
+  std::string storage;
   return std::all_of(inputs.begin(), inputs.end(), [&](const InputSpec &i) {
-    return !i.isBatched() || !arrays.has(i.name) ||
-           haveSameSamples(arrays.read(i.name), i);
+    auto field = findSource(*reader, i, nullptr);
+    if (!i.isBatched() || !field)
+      return true;
+    if (reader->getKind() == "tokens")
+      return reader->getSamples() > 0;
+    if (const Array *array = reader->load(*field))
+      return haveSameSamples(*array, i);
+    Value value = reader->read(*field, 0, storage);
+    return value.kind == Value::Kind::Bytes ||
+           std::equal(value.shape.begin(), value.shape.end(),
+                      i.shape.begin() + 1, i.shape.end());
   });
 }

@@ -8,12 +8,16 @@
 #ifndef INGOT_RUNTIME_DATA_DATASET_H
 #define INGOT_RUNTIME_DATA_DATASET_H
 
-#include "runtime/core/File.h"
+#include "runtime/core/Error.h"
 #include "runtime/core/Manifest.h"
-#include "runtime/data/Npy.h"
+#include "runtime/data/files/Sources.h"
+#include "runtime/data/pictures/Recipe.h"
+#include "runtime/data/readers/Readers.h"
 
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,40 +25,66 @@ namespace ingot::runtime {
 
 class Console;
 
-/// Files that hold the same samples: a single .npz or token file, or the .npy
-/// files of one folder, each of which is named after its input.
-using FileGroup = std::vector<std::string>;
+/// Files that hold the same samples: a single file or folder, or the .npy files
+/// of one folder, each of which is named after its input.
+using FileGroup = std::vector<DataFile>;
 
 /// Groups the files that have data for these inputs, in order.
-std::vector<FileGroup> groupFiles(const std::vector<std::string> &paths,
+std::vector<FileGroup> groupFiles(const std::vector<DataFile> &files,
                                   const std::vector<InputSpec> &inputs);
 
 /// Whether the samples have the shapes of the batched inputs. Files that lack
 /// an array may have them, too. Throws badInput.
 bool haveShapes(const FileGroup &files, const std::vector<InputSpec> &inputs);
 
-/// Whether the files have the array that each of the batched inputs needs.
+/// Whether the files have the field that each of the batched inputs needs.
 /// Throws badInput.
-bool haveArrays(const FileGroup &files, const std::vector<InputSpec> &inputs);
+bool haveArrays(const FileGroup &files, const std::vector<InputSpec> &inputs,
+                const Recipes &recipes = {});
 
-/// The samples of one or more files, one group after another. Arrays keep the
+struct DatasetOptions {
+  /// The recipes of inputs that are not taken as they are.
+  Recipes recipes = {};
+  /// How many samples, or files, may be bad. The sample after a bad one takes
+  /// its place; bad files are left out.
+  int64_t skipBad = 0;
+};
+
+/// The samples of one or more files, one group after another. Elements keep the
 /// type they have in the file and are converted as batches are made.
 class Dataset {
 public:
   /// Opens the files and checks them against the batched inputs among `inputs`:
-  /// names, types, shapes, label range. Sample i of a token file is tokens iT
-  /// to iT+T-1, where T is the second dimension of the inputs; its labels are
-  /// the tokens that follow each of these. Throws badInput.
+  /// names, types, shapes, label range; of files that are read sample by
+  /// sample, when these are. Sample i of a token file is tokens iT to iT+T-1,
+  /// where T is the second dimension of the inputs; its labels are the tokens
+  /// that follow each of these. Throws badInput.
+  Dataset(const std::vector<DataFile> &files,
+          const std::vector<InputSpec> &inputs, Console &console,
+          DatasetOptions options = {});
   Dataset(const std::vector<std::string> &paths,
           const std::vector<InputSpec> &inputs, Console &console);
 
   int64_t getSamples() const { return samples; }
+  /// Returns the samples of each source of the files, by its index.
+  std::vector<int64_t> countBySource(size_t sources) const;
+  /// Whether samples are decoded by recipes.
+  bool isDecoded() const { return !options.recipes.empty(); }
 
   /// Copies samples to the offsets of the inputs in `arena`. If there are fewer
   /// than a batch, the last one is repeated. The inputs are those of the
-  /// constructor, or have the same names and types.
+  /// constructor, or have the same names and types. Throws badInput.
   void fill(const std::vector<InputSpec> &inputs, const int64_t *indices,
             int64_t count, char *arena) const;
+
+  /// Copies one sample, the one of `context`, to row `row` of the inputs; any
+  /// number of threads may. Throws badInput.
+  void fillRow(const std::vector<InputSpec> &inputs, SampleContext context,
+               int64_t row, char *arena, Workspace &workspace) const;
+
+  /// Repeats the last of `count` rows up to a whole batch.
+  static void repeatLast(const std::vector<InputSpec> &inputs, int64_t count,
+                         char *arena);
 
   /// Names what makes a loss of these samples not finite: a value of an input,
   /// or labels that are all to be ignored. The inputs are those of fill().
@@ -62,32 +92,47 @@ public:
   findProblem(const std::vector<InputSpec> &inputs,
               const std::vector<int64_t> &indices) const;
 
+  /// Prints what has been left out since the last call.
+  void printNotes(Console &console) const;
+
 private:
-  /// The data of one input: `samples` rows that begin `stride` bytes apart.
-  struct Rows {
-    Array array;
-    int64_t stride = 0;
+  /// Where an input comes from.
+  struct Column {
+    size_t field = 0;
+    /// Null for elements that are taken as they are.
+    const Recipe *recipe = nullptr;
+    /// Whether all samples have been checked.
+    bool isChecked = false;
   };
   struct Shard {
-    /// The files that own the bytes.
-    std::vector<std::unique_ptr<ArrayFile>> files;
-    MappedFile tokens;
-    /// The rows of each column, in the order of `columns`.
-    std::vector<Rows> rows;
+    std::unique_ptr<Reader> reader;
+    /// By the order of `columns`.
+    std::vector<Column> columns;
     int64_t samples = 0;
+    size_t source = 0;
   };
-  void open(const FileGroup &group, const std::vector<InputSpec> &inputs,
-            Console &console);
-  void openTokens(Shard &shard, const std::vector<InputSpec> &inputs);
+  Shard open(const FileGroup &group, const std::vector<InputSpec> &inputs,
+             Console &console) const;
+  Column bind(Shard &shard, const InputSpec &input, bool isFirst) const;
   size_t findColumn(const InputSpec &input) const;
-  /// Returns the elements of a sample, of the type that they have in the file.
-  const char *findRow(size_t column, int64_t sample, DType &type) const;
+  const Shard &findShard(int64_t sample, int64_t &within) const;
+  void tryRow(const std::vector<InputSpec> &inputs,
+              const SampleContext &context, int64_t row, char *arena,
+              Workspace &workspace) const;
+  /// Notes something bad. Throws it if there was too much of it.
+  void leaveOut(int64_t sample, const Error &error) const;
 
+  DatasetOptions options;
   std::vector<std::string> columns;
   std::vector<Shard> shards;
   /// The first sample of each shard.
   std::vector<int64_t> starts;
   int64_t samples = 0;
+
+  /// The samples that are bad, and files as negative numbers.
+  mutable std::mutex badMutex;
+  mutable std::set<int64_t> bad;
+  mutable std::vector<std::string> notes;
 };
 
 } // namespace ingot::runtime

@@ -9,6 +9,7 @@
 
 #include "runtime/core/Random.h"
 
+#include <algorithm>
 #include <numeric>
 #include <utility>
 
@@ -31,6 +32,41 @@ Sampler::Sampler(std::vector<int64_t> groups, int64_t batch, bool shuffle,
     : groups(std::move(groups)), batch(batch), shuffle(shuffle), seed(seed),
       permutations(this->groups.size()), chosen(batch) {
   orderBatches();
+}
+
+Sampler::Sampler(Mixture mixture, int64_t batch, bool shuffle, uint64_t seed)
+    : Sampler({mixture.getEpochSamples()}, batch, shuffle, seed) {
+  this->mixture = std::move(mixture);
+}
+
+void Sampler::startAt(int64_t step, Position position) {
+  firstStep = step;
+  start = position;
+}
+
+int64_t Sampler::getFirstSteps() const {
+  if (start.sample == 0)
+    return getBatchesPerEpoch();
+  return std::max<int64_t>(groups.front() - start.sample, 0) / batch;
+}
+
+int64_t Sampler::getSteps(int64_t epochs) const {
+  int64_t steps = 0;
+  if (epochs <= start.epoch ||
+      __builtin_mul_overflow(epochs - start.epoch - 1, getBatchesPerEpoch(),
+                             &steps) ||
+      __builtin_add_overflow(steps, firstStep + getFirstSteps(), &steps))
+    return epochs <= start.epoch ? firstStep : -1;
+  return steps;
+}
+
+Sampler::Position Sampler::getPosition(int64_t step) const {
+  int64_t taken = step - firstStep, ofFirst = getFirstSteps();
+  if (taken < ofFirst)
+    return {start.epoch, start.sample + taken * batch};
+  taken -= ofFirst;
+  return {start.epoch + 1 + taken / getBatchesPerEpoch(),
+          taken % getBatchesPerEpoch() * batch};
 }
 
 void Sampler::orderBatches() {
@@ -64,13 +100,20 @@ void Sampler::permute(int64_t epoch) {
 }
 
 Sampler::Batch Sampler::getBatch(int64_t step) {
-  if (shuffle && getEpoch(step) != permutedEpoch)
-    permute(getEpoch(step));
-  auto [group, first] = order[step % getBatchesPerEpoch()];
+  Position position = getPosition(step);
+  if (shuffle && position.epoch != permutedEpoch)
+    permute(position.epoch);
+  BatchStart from{0, position.sample};
+  if (groups.size() > 1)
+    from = order[static_cast<size_t>(position.sample / batch)];
+  auto [group, first] = from;
   if (shuffle)
     chosen.assign(permutations[group].begin() + first,
                   permutations[group].begin() + first + batch);
   else
     std::iota(chosen.begin(), chosen.end(), first);
-  return {group, chosen};
+  if (mixture)
+    for (int64_t &sample : chosen)
+      sample = mixture->getSample(position.epoch, sample);
+  return {group, position.epoch, chosen};
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// Files of tokens.
+// Token files.
 //
 //===----------------------------------------------------------------------===//
 
@@ -9,44 +9,132 @@
 
 #include "runtime/core/Error.h"
 
-#include <cstdint>
 #include <cstring>
 
 using namespace ingot::runtime;
 
 static constexpr int32_t kMagic = 20240520, kVersion = 1;
+/// llm.c's layout for vocabularies beyond 16 bits.
+static constexpr int32_t kWideMagic = 20240801, kWideVersion = 7;
 static constexpr size_t kHeaderBytes = 256 * sizeof(int32_t);
 
-/// Reads a number of the header, which the caller knows to be there.
-static int32_t readField(std::string_view bytes, size_t index) {
-  int32_t value;
-  std::memcpy(&value, bytes.data() + index * sizeof(value), sizeof(value));
+template <typename T> static T readAt(std::string_view bytes, size_t offset) {
+  T value;
+  std::memcpy(&value, bytes.data() + offset, sizeof(value));
   return value;
 }
 
-bool ingot::runtime::isTokens(std::string_view bytes) {
-  return bytes.size() >= sizeof(kMagic) && readField(bytes, 0) == kMagic;
+static int32_t readField(std::string_view bytes, size_t index) {
+  return readAt<int32_t>(bytes, index * sizeof(int32_t));
 }
 
-std::string_view ingot::runtime::readTokens(std::string_view bytes,
-                                            const std::string &where) {
+int64_t Tokens::get(int64_t index) const {
+  int64_t token = 0;
+  convert(bytes.data() + index * getSize(dtype), dtype, &token, DType::I64, 1);
+  return token;
+}
+
+bool ingot::runtime::isTokens(std::string_view bytes) {
+  return bytes.size() >= sizeof(kMagic) &&
+         (readField(bytes, 0) == kMagic || readField(bytes, 0) == kWideMagic);
+}
+
+Tokens ingot::runtime::readTokens(std::string_view bytes,
+                                  const std::string &where) {
   auto malformed = [&](const std::string &what) {
     return badInput(where, what,
                     "write the tokens in the layout of llm.c: 256 int32 "
-                    "(20240520, 1, the number of tokens), then uint16 tokens");
+                    "(20240520, 1, the number of tokens), then uint16 tokens; "
+                    "of a file without a header, give the type: FILE:u16");
   };
   if (!isTokens(bytes))
     throw malformed("not a file of tokens");
   if (bytes.size() < kHeaderBytes)
     throw malformed("the header is truncated");
-  if (int32_t found = readField(bytes, 1); found != kVersion)
+  bool isWide = readField(bytes, 0) == kWideMagic;
+  if (int32_t found = readField(bytes, 1);
+      found != (isWide ? kWideVersion : kVersion))
     throw malformed("version " + std::to_string(found) + " is not supported");
+  Tokens tokens;
+  tokens.dtype = isWide ? DType::U32 : DType::U16;
   int64_t count = readField(bytes, 2);
   bytes.remove_prefix(kHeaderBytes);
   if (count < 0 ||
-      static_cast<uint64_t>(count) * sizeof(uint16_t) != bytes.size())
+      static_cast<uint64_t>(count * getSize(tokens.dtype)) != bytes.size())
     throw malformed("the header says " + std::to_string(count) +
                     " tokens, the file has " + std::to_string(bytes.size()) +
                     " bytes of them");
-  return bytes;
+  tokens.bytes = bytes;
+  return tokens;
+}
+
+bool ingot::runtime::isTokenIndex(std::string_view bytes) {
+  return bytes.starts_with(std::string_view("MMIDIDX\0\0", 9));
+}
+
+Tokens ingot::runtime::readIndexedTokens(std::string_view index,
+                                         std::string_view bytes,
+                                         const std::string &where) {
+  auto malformed = [&](const std::string &what) {
+    return badInput(where, what,
+                    "write the pair again with Megatron-LM's preprocess_data");
+  };
+  constexpr size_t headerBytes = 9 + 8 + 1 + 8 + 8;
+  if (!isTokenIndex(index) || index.size() < headerBytes)
+    throw malformed("not an index of tokens");
+  if (auto version = readAt<uint64_t>(index, 9); version != 1)
+    throw malformed("version " + std::to_string(version) + " is not supported");
+  Tokens tokens;
+  switch (static_cast<uint8_t>(index[17])) {
+  case 1:
+    tokens.dtype = DType::U8;
+    break;
+  case 3:
+    tokens.dtype = DType::I16;
+    break;
+  case 4:
+    tokens.dtype = DType::I32;
+    break;
+  case 5:
+    tokens.dtype = DType::I64;
+    break;
+  case 8:
+    tokens.dtype = DType::U16;
+    break;
+  default:
+    throw malformed("the type of the tokens has the unknown code " +
+                    std::to_string(static_cast<uint8_t>(index[17])));
+  }
+  auto sequences = readAt<uint64_t>(index, 18);
+  auto documents = readAt<uint64_t>(index, 26);
+  index.remove_prefix(headerBytes);
+  constexpr uint64_t perSequence = sizeof(int32_t) + sizeof(int64_t);
+  if (sequences > index.size() / perSequence ||
+      documents > (index.size() - sequences * perSequence) / sizeof(int64_t))
+    throw malformed("the index is truncated");
+  uint64_t total = 0;
+  for (uint64_t i = 0; i < sequences; ++i) {
+    auto length = readAt<int32_t>(index, i * sizeof(int32_t));
+    if (length < 0)
+      throw malformed("sequence " + std::to_string(i) +
+                      " has a negative length");
+    total += static_cast<uint64_t>(length);
+  }
+  if (total * static_cast<uint64_t>(getSize(tokens.dtype)) != bytes.size())
+    throw malformed("the index says " + std::to_string(total) +
+                    " tokens, the file beside it has " +
+                    std::to_string(bytes.size()) + " bytes");
+  tokens.bytes = bytes;
+  return tokens;
+}
+
+Tokens ingot::runtime::readPlainTokens(std::string_view bytes, DType type,
+                                       const std::string &where) {
+  if (bytes.size() % static_cast<size_t>(getSize(type)) != 0)
+    throw badInput(where,
+                   std::to_string(bytes.size()) +
+                       " bytes cannot be divided into tokens of type " +
+                       std::string(getName(type)),
+                   "give the type that the tokens were written with");
+  return {type, bytes};
 }

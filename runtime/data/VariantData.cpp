@@ -22,15 +22,15 @@ static std::string describe(const DataVariant &variant) {
 }
 
 std::vector<std::unique_ptr<Dataset>>
-ingot::runtime::openByVariant(const std::vector<std::string> &paths,
+ingot::runtime::openByVariant(const std::vector<DataFile> &files,
                               const std::vector<DataVariant> &variants,
-                              Console &console) {
-  std::vector<std::vector<std::string>> sorted(variants.size());
+                              Console &console, const DatasetOptions &options) {
+  std::vector<std::vector<DataFile>> sorted(variants.size());
   if (variants.size() == 1) {
     // An error that names the array is more helpful than that nothing fits.
-    sorted.front() = paths;
+    sorted.front() = files;
   } else {
-    for (const FileGroup &group : groupFiles(paths, *variants[0].inputs)) {
+    for (const FileGroup &group : groupFiles(files, *variants[0].inputs)) {
       auto fit = std::find_if(variants.begin(), variants.end(),
                               [&](const DataVariant &variant) {
                                 return haveShapes(group, *variant.inputs);
@@ -39,20 +39,20 @@ ingot::runtime::openByVariant(const std::vector<std::string> &paths,
         std::string known;
         for (const DataVariant &variant : variants)
           known += (known.empty() ? "" : ", ") + describe(variant);
-        throw badInput(group.front(),
+        throw badInput(group.front().path,
                        "the samples fit no variant; the trainer has " + known,
                        "bring the arrays to one of these shapes, or compile "
                        "with theirs in --dim");
       }
-      auto &files = sorted[fit - variants.begin()];
-      files.insert(files.end(), group.begin(), group.end());
+      auto &own = sorted[fit - variants.begin()];
+      own.insert(own.end(), group.begin(), group.end());
     }
   }
   std::vector<std::unique_ptr<Dataset>> datasets;
   for (size_t i = 0; i < variants.size(); ++i)
-    datasets.push_back(sorted[i].empty()
-                           ? nullptr
-                           : std::make_unique<Dataset>(
-                                 sorted[i], *variants[i].inputs, console));
+    datasets.push_back(sorted[i].empty() ? nullptr
+                                         : std::make_unique<Dataset>(
+                                               sorted[i], *variants[i].inputs,
+                                               console, options));
   return datasets;
 }

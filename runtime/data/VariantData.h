@@ -21,8 +21,9 @@ struct DataVariant {
 /// null where there are none. A file that fits several variants, as token files
 /// do, goes to the first. Throws badInput, also for a file that fits none.
 std::vector<std::unique_ptr<Dataset>>
-openByVariant(const std::vector<std::string> &paths,
-              const std::vector<DataVariant> &variants, Console &console);
+openByVariant(const std::vector<DataFile> &files,
+              const std::vector<DataVariant> &variants, Console &console,
+              const DatasetOptions &options = {});
 
 } // namespace ingot::runtime
 

@@ -129,13 +129,19 @@ void MetricsLog::write(const StepMetrics &metrics) {
     norm += fmt::format("\"loss_scale\": {}, ", format(*metrics.lossScale));
   if (metrics.isGuarded)
     norm += fmt::format("\"skipped\": {}, ", metrics.skipped);
-  writeLine(fmt::format(
-      "{{\"step\": {}, \"loss\": {}, \"lr\": {}, {}"
-      "\"step_ms\": {:.3f}, \"samples_per_s\": {:.1f}, "
-      "\"epoch\": {}, \"elapsed_s\": {:.3f}{}}}\n",
-      metrics.step, format(metrics.loss), format(metrics.lr), norm,
-      metrics.stepMs, metrics.samplesPerSecond, metrics.epoch, metrics.elapsed,
-      metrics.summary ? ", \"stats\": " + metrics.summary->toJson() : ""));
+  std::string more;
+  if (metrics.data)
+    more = fmt::format(
+        ", \"data_wait_ms\": {:.3f}, \"decode_ms\": {:.3f}, \"queue\": {}",
+        metrics.data->waitMs, metrics.data->decodeMs, metrics.data->queue);
+  if (metrics.summary)
+    more += ", \"stats\": " + metrics.summary->toJson();
+  writeLine(fmt::format("{{\"step\": {}, \"loss\": {}, \"lr\": {}, {}"
+                        "\"step_ms\": {:.3f}, \"samples_per_s\": {:.1f}, "
+                        "\"epoch\": {}, \"elapsed_s\": {:.3f}{}}}\n",
+                        metrics.step, format(metrics.loss), format(metrics.lr),
+                        norm, metrics.stepMs, metrics.samplesPerSecond,
+                        metrics.epoch, metrics.elapsed, more));
 }
 
 void MetricsLog::write(const EvalMetrics &metrics) {

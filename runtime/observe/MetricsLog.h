@@ -34,6 +34,13 @@ struct StepMetrics {
   /// A summary of the last steps, in some lines.
   std::optional<StepSummary> summary;
   double stepMs = 0, samplesPerSecond = 0;
+  /// What the step's batches cost: the time that the step waited for them, the
+  /// time that workers spent, and the batches that were ready.
+  struct Data {
+    double waitMs = 0, decodeMs = 0;
+    int64_t queue = 0;
+  };
+  std::optional<Data> data = std::nullopt;
 };
 
 /// The metrics of an evaluation by their names, in the order of the log.

@@ -141,7 +141,9 @@ def execute(command, folder, env=None, memory=MEMORY_BYTES):
         for file in (out, err):
             file.seek(0)
             texts.append(file.read(KEPT_OUTPUT).decode("utf-8", "replace"))
-    if process.returncode in (-signal.SIGXCPU, -signal.SIGKILL) and not stopped:
+    # A driver of other programs ends with 128 and the signal that ended one of them.
+    limit = (-signal.SIGXCPU, -signal.SIGKILL, 128 + signal.SIGXCPU)
+    if process.returncode in limit and not stopped:
         stopped = f"takes more than {CPU_SECONDS} s of CPU time"
     return Outcome(command, process.returncode, *texts, stopped, time.monotonic() - start)
 

@@ -15,6 +15,7 @@ channels: its convolutions round differently with channels last, which Ingot use
 import json
 import os
 import pathlib
+import resource
 import shutil
 import statistics
 import struct
@@ -37,7 +38,8 @@ class Fault(Exception):
 
 
 def run(stage, command, folder):
-    start = time.monotonic()
+    """Seconds on the clock, and of the processors."""
+    start, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
     try:
         done = subprocess.run(
             [str(word) for word in command],
@@ -55,7 +57,8 @@ def run(stage, command, folder):
     if done.returncode != 0:
         lines = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
         raise Fault(stage, (lines or [f"exit {done.returncode}: {done.stderr[-200:]!r}"])[0])
-    return time.monotonic() - start
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.monotonic() - start, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def read_safetensors(path):
@@ -84,7 +87,7 @@ class Trainer:
             command += ["--batch", reference["batch"]]
         if reference["freeze"]:
             command += ["--freeze", reference["freeze"]]
-        self.seconds = run("compile", command, folder)
+        self.seconds, self.processor_seconds = run("compile", command, folder)
 
     def train(self, steps, *flags):
         log = self.folder / "log.jsonl"
@@ -150,6 +153,7 @@ def compare(ingotc, model, scratch):
     """The record of one model in fp32. Raises Fault where it does not get that far."""
     trainer = Trainer(ingotc, model, scratch)
     reference, record = trainer.reference, {"compile_s": round(trainer.seconds, 1)}
+    record["compile_cpu_s"] = round(trainer.processor_seconds, 1)
     losses = trainer.train(len(reference["losses"]))
     record["losses"], record["torch_losses"] = losses, reference["losses"]
     record["off"] = largest(losses, reference["losses"])

@@ -25,7 +25,6 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import nn
-from torch.nn.attention import SDPBackend, sdpa_kernel
 from zoo.example import STEPS
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -180,8 +179,8 @@ def smooth():
     }
 
     def pooled(average):
-        def pool(x, size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
-            return average(x, size, stride, padding, ceil_mode)
+        def pool(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
+            return average(input, kernel_size, stride, padding, ceil_mode)
 
         return pool
 
@@ -223,20 +222,17 @@ def export(module, data, batch, exporter, path):
             dynamic_axes={n: {0: "batch"} for n in names},
         )
         return True
-    # PyTorch's exporter fails at some reshapes after its fused attention, and at some modules that compute numbers
-    # from the batch.
-    for symbol in ("batch", None) if batch > 1 else (None,):
-        for kernels in (list(SDPBackend.__members__.values())[1:], [SDPBackend.MATH]):
-            try:
-                with sdpa_kernel(kernels):
-                    ingot_torch.export_for_training(module, inputs, path, input_names=names, batch=symbol)
-                return symbol is not None
-            except ingot_torch.ExportError as error:
-                failure = error
-                print(f"export with batch {symbol}:", str(error).splitlines()[0], flush=True)
-                if "Cannot view" not in str(error):
-                    break
-    raise failure
+    # Gradients are compared here.
+    options = {"path": path, "input_names": names, "check_gradients": False}
+    try:
+        if batch > 1:
+            ingot_torch.export(module, inputs, **options)
+            return True
+    except ingot_torch.ExportError as error:
+        # Some modules compute numbers from the batch.
+        print("export with a symbolic batch:", str(error).splitlines()[0], flush=True)
+    ingot_torch.export(module, inputs, **options, batch=None)
+    return False
 
 
 def other_names(module):
@@ -248,26 +244,25 @@ def other_names(module):
 
 
 def frozen(module, exporter):
-    """What --freeze names: the file does not say which parameters are not trained.
-
-    Without dynamo's metadata it does not say what are buffers either.
-    """
+    """What --freeze names: dynamo's files say which parameters are trained, those of the other exporter do not."""
+    if exporter == "dynamo":
+        return None
     names = [n for n, p in module.named_parameters() if not p.requires_grad]
-    if exporter == "torchscript":
-        names += [n for n, b in module.named_buffers() if b.is_floating_point() and "running_" not in n]
+    names += [n for n, b in module.named_buffers() if b.is_floating_point() and "running_" not in n]
     return "^(" + "|".join(name.replace(".", "[.]") for name in names) + ")$" if names else None
 
 
 def warm_up():
     """Loads what exporting needs, so that a forked process need not.
 
-    With one thread, because a pool of threads does not survive the fork.
+    With one thread and without gradients, because pools of threads do not survive the fork.
     """
     import tempfile
 
     torch.set_num_threads(1)
     with tempfile.TemporaryDirectory() as folder:
-        ingot_torch.export_for_training(nn.Linear(2, 2), (torch.zeros(2, 2),), pathlib.Path(folder) / "model.onnx")
+        path = pathlib.Path(folder) / "model.onnx"
+        ingot_torch.export(nn.Linear(2, 2), (torch.zeros(2, 2),), path=path, check_gradients=False)
 
 
 def write(folder, module, example, exporter, steps):
@@ -281,22 +276,21 @@ def write(folder, module, example, exporter, steps):
     record["losses"], single = reference(*arguments, torch.float32, steps)
     record["double_losses"], double = reference(*arguments, torch.float64, steps)
     record["gradient_errors"] = errors(single, double)
-    np.savez_compressed(folder / "gradients.npz", **{n: g.astype(np.float32) for n, g in double.items()})
+    np.savez(folder / "gradients.npz", **{n: g.astype(np.float32) for n, g in double.items()})
     np.savez(folder / "data.npz", **{n: t.numpy() for n, t in example.inputs.items()})
     (folder / "reference.json").write_text(json.dumps(record, indent=1))
-    return record
+    return record, double
 
 
-def channels_last_errors(module, example):
-    """PyTorch's errors in the order of channels that Ingot uses, where its convolutions round differently."""
-    arguments = (example.inputs, example.loss, example.batch)
-    _, double = reference(module, *arguments, torch.float64, 1)
+def channels_last_gradients(module, example):
+    """PyTorch's in the order of channels that Ingot uses, where its convolutions round differently."""
     last = copied(module, torch.float32)
     for part in last.modules():
         if isinstance(part, nn.Conv2d):
             part.to(memory_format=torch.channels_last)
-    _, single = reference(last, *arguments, torch.float32, 1)
-    return errors(single, double)
+        if isinstance(part, nn.Conv3d):
+            part.to(memory_format=torch.channels_last_3d)
+    return reference(last, example.inputs, example.loss, example.batch, torch.float32, 1)[1]
 
 
 def prepare(model, folder):
@@ -309,11 +303,11 @@ def prepare(model, folder):
     shape = drop_unused(module, [t[: example.batch] for t in example.inputs.values()])
     example.inputs["labels"] = labels_for(example.loss, shape, example.batch * STEPS)
     parameters = sum(p.numel() for p in module.parameters())
-    record = write(folder, module, example, model.exporter, STEPS)
+    record, _ = write(folder, module, example, model.exporter, STEPS)
     record["parameters"] = parameters
     if largest(record["losses"], record["double_losses"]) > PARTED:
         with smooth():
-            variant = write(folder / "smooth", module, example, model.exporter, 1)
-            variant["channels_last_errors"] = channels_last_errors(module, example)
+            variant, double = write(folder / "smooth", module, example, model.exporter, 1)
+            variant["channels_last_errors"] = errors(channels_last_gradients(module, example), double)
         (folder / "smooth/reference.json").write_text(json.dumps(variant, indent=1))
     (folder / "reference.json").write_text(json.dumps(record, indent=1))

@@ -16,8 +16,9 @@ if(INGOT_AARCH64)
   # The functions that outline atomics call are in a library of GCC's.
   target_compile_options(ingot_aarch64 INTERFACE ${INGOT_AARCH64_TARGET} -mno-outline-atomics)
   target_link_options(ingot_aarch64 INTERFACE ${INGOT_AARCH64_TARGET})
-  target_include_directories(ingot_aarch64 SYSTEM INTERFACE "${INGOT_AARCH64}/usr/include")
-  target_link_libraries(ingot_aarch64 INTERFACE "${INGOT_AARCH64_ZLIB}")
+  target_include_directories(ingot_aarch64 SYSTEM INTERFACE "${INGOT_AARCH64}/usr/include"
+                             "${INGOT_AARCH64}/usr/include/aarch64-linux-gnu")
+  target_link_libraries(ingot_aarch64 INTERFACE ${INGOT_AARCH64_CODECS} "${INGOT_AARCH64_ZLIB}")
 endif()
 
 # ingot_runtime_library(NAME sources... [X86 sources...] [AARCH64 sources...] [LIBS libs...]):
@@ -35,7 +36,7 @@ function(ingot_runtime_library name)
     foreach(lib IN LISTS arg_LIBS)
       if(TARGET ${lib}-aarch64)
         target_link_libraries(${name}-aarch64 PUBLIC ${lib}-aarch64)
-      elseif(NOT lib MATCHES "^(DNNL|ZLIB)::")
+      elseif(NOT lib MATCHES "^(DNNL|ZLIB)::|^/")
         target_link_libraries(${name}-aarch64 PUBLIC ${lib})
       endif()
     endforeach()

@@ -23,6 +23,7 @@
 #include "runtime/checkpoint/SafeTensors.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/File.h"
+#include "runtime/core/Manifest.h"
 #include "runtime/core/files/OutputPaths.h"
 #include "tools/ingotc/Link.h"
 #include "tools/ingotc/MeasuredProfile.h"
@@ -333,6 +334,20 @@ int64_t Compiler::getPeakBytes() {
   return states.getInt() + arena + staging;
 }
 
+/// Whether an input may be a picture: in color, or gray.
+static bool takesPictures(const runtime::Manifest &manifest) {
+  for (const runtime::FunctionSpec &function : manifest.functions)
+    for (const runtime::InputSpec &input : function.inputs) {
+      const std::vector<int64_t> &shape = input.shape;
+      auto isColors = [](int64_t extent) { return extent == 1 || extent == 3; };
+      if (input.isBatched() &&
+          (shape.size() == 3 ||
+           (shape.size() == 4 && (isColors(shape[1]) || isColors(shape[3])))))
+        return true;
+    }
+  return false;
+}
+
 int Compiler::run(LinkInput &link, size_t index) {
   if (options.plan && options.output.empty() && options.emit == "exe") {
     if (int status = plan())
@@ -408,7 +423,9 @@ int Compiler::run(LinkInput &link, size_t index) {
     (*model.module)
         ->setAttr(name, builder.getI64IntegerAttr(static_cast<int64_t>(bytes)));
   };
-  setText(exec::kManifestAttr, manifest(storage));
+  std::string text = manifest(storage);
+  link.hasPictures = takesPictures(runtime::parseManifest(text));
+  setText(exec::kManifestAttr, text);
   setText(exec::kDeviceCodeAttr, device.binary);
   setText(exec::kDeviceTextAttr, device.text);
   if (index + 1 < options.archs.size())

@@ -281,6 +281,9 @@ void ingot::linkTrainer(const LinkInput &input, const std::string &output) {
   };
   blob("ingot_weights", input.weights);
   blob("ingot_export", input.exportLiteral);
+  if (input.hasPictures)
+    args.insert(args.end(),
+                {"-u", "ingot_codec_jpeg", "-u", "ingot_codec_png"});
   args.push_back("--start-group");
   args.insert(args.end(), middle.begin(), middle.end());
   args.push_back("--end-group");

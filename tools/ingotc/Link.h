@@ -25,6 +25,8 @@ struct LinkInput {
   std::string weights, exportLiteral;
   /// Whether transports between ranks are linked.
   bool dataParallel = false;
+  /// Whether codecs of pictures are linked.
+  bool hasPictures = false;
 };
 
 /// Throws runtime::Error unless everything that trainers for `target` on a

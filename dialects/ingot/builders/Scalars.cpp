@@ -206,6 +206,16 @@ SmallVector<Value> ScalarEmitter::delinearize(Value position,
 }
 
 Value ScalarEmitter::clampedIndex(Value element, int64_t size) const {
+  // An index may have 32 bits, which numbers out of bounds need not fit.
+  Type type = element.getType();
+  if (type.getIntOrFloatBitWidth() > 32) {
+    auto bound = [&](int64_t value) -> Value {
+      return arith::ConstantIntOp::create(b, loc, type, value);
+    };
+    element = arith::MaxSIOp::create(b, loc, element, bound(0));
+    element = arith::MinSIOp::create(b, loc, element, bound(size - 1));
+    return arith::IndexCastOp::create(b, loc, b.getIndexType(), element);
+  }
   Value i = arith::IndexCastOp::create(b, loc, b.getIndexType(), element);
   i = arith::MaxSIOp::create(b, loc, i, index(0));
   return arith::MinSIOp::create(b, loc, i, index(size - 1));

@@ -97,8 +97,7 @@ BlockArgument Signature::addState(FlatSymbolRefAttr state, Type type) const {
   return addStates({{state, type}}).front();
 }
 
-SmallVector<BlockArgument>
-Signature::addStates(ArrayRef<State> states) const {
+SmallVector<BlockArgument> Signature::addStates(ArrayRef<State> states) const {
   Builder builder(func.getContext());
   unsigned first = func.getNumArguments();
   SmallVector<unsigned> indices(states.size(), first);

@@ -52,16 +52,29 @@ bool isInstruction(StringRef op) {
   return ops.contains(op);
 }
 
-/// Adds calls of libdevice for all other functions.
-void addLibdevice(const LLVMTypeConverter &types, RewritePatternSet &patterns) {
-  RewritePatternSet calls(patterns.getContext());
-  populateLibDeviceConversionPatterns(types, calls, /*benefit=*/2);
-  for (std::unique_ptr<RewritePattern> &pattern : calls.getNativePatterns()) {
+/// Adds those patterns of `from` that convert ops of the math dialect, either
+/// instructions or others.
+void addMath(RewritePatternSet &patterns, RewritePatternSet &from,
+             bool instructions) {
+  for (std::unique_ptr<RewritePattern> &pattern : from.getNativePatterns()) {
     std::optional<OperationName> root = pattern->getRootKind();
     if (root && root->getDialectNamespace() == "math" &&
-        !isInstruction(root->getStringRef()))
+        isInstruction(root->getStringRef()) == instructions)
       patterns.add(std::move(pattern));
   }
+}
+
+/// Adds instructions, and calls of libdevice for all other functions. MLIR's
+/// patterns for GPUs, which are added as well, call libdevice for all: its
+/// square root is an approximation.
+void addMath(const LLVMTypeConverter &types, RewritePatternSet &patterns) {
+  RewritePatternSet calls(patterns.getContext());
+  populateLibDeviceConversionPatterns(types, calls, /*benefit=*/2);
+  addMath(patterns, calls, /*instructions=*/false);
+  RewritePatternSet exact(patterns.getContext());
+  populateMathToLLVMConversionPatterns(types, exact, /*approximateLog1p=*/false,
+                                       /*benefit=*/2);
+  addMath(patterns, exact, /*instructions=*/true);
 }
 
 struct ConvertDeviceKernels
@@ -109,8 +122,11 @@ private:
 
     LLVMConversionTarget target(*context);
     configureGpuToNVVMConversionLegality(target);
+    // It would have libdevice called for these as well.
+    target.addLegalOp<LLVM::CopySignOp, LLVM::FAbsOp, LLVM::FCeilOp,
+                      LLVM::FFloorOp, LLVM::RoundEvenOp, LLVM::SqrtOp>();
     RewritePatternSet patterns(context);
-    addLibdevice(types, patterns);
+    addMath(types, patterns);
     populateSCFToControlFlowConversionPatterns(patterns);
     arith::populateArithToLLVMConversionPatterns(types, patterns);
     populateMathToLLVMConversionPatterns(types, patterns,

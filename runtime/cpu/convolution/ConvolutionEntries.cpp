@@ -2,9 +2,9 @@
 //===----------------------------------------------------------------------===//
 //
 // ingot_conv and its gradients (Abi.h): by Winograd's algorithm where it
-// applies (runtime/cpu/winograd), as a GEMM on tile units for small images
-// (Im2colConvolution.h), by plain loops in f64 (ReferenceConvolution.h), and by
-// the vendor's library for everything else.
+// applies (runtime/cpu/winograd), depthwise (runtime/cpu/depthwise), as a GEMM
+// on tile units for small images (Im2colConvolution.h), by plain loops in f64
+// (ReferenceConvolution.h), and by the vendor's library for everything else.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,6 +13,7 @@
 #include "runtime/cpu/VendorLibrary.h"
 #include "runtime/cpu/convolution/Im2colConvolution.h"
 #include "runtime/cpu/convolution/ReferenceConvolution.h"
+#include "runtime/cpu/depthwise/Depthwise.h"
 #include "runtime/cpu/gemm/Gemm.h"
 #include "runtime/cpu/winograd/Winograd.h"
 
@@ -52,6 +53,13 @@ static void run(ingot_context *context, const ingot_conv_desc *desc,
                          static_cast<const float *>(first),
                          static_cast<const float *>(second),
                          static_cast<float *>(result), scratch);
+    if (ingot::abi::isDepthwise(*desc) &&
+        (!vendor::hasConvolutions() || isFastDepthwise(*desc, kind)))
+      return convolveDepthwise(
+          *desc, kind, static_cast<const float *>(first),
+          static_cast<const float *>(second), static_cast<float *>(result),
+          context->getScratch(ingot::abi::getDepthwiseBytes(*desc), scratch,
+                              desc->scratch_bytes));
     vendor::convolve(context, *desc, kind, first, second, result, scratch);
   });
 }

@@ -58,7 +58,9 @@ void Windows::gather(int64_t begin, int64_t end, int64_t firstTap,
 }
 
 static Windows getInputWindows(const ingot_conv_desc &d, const void *input) {
-  Windows windows = {static_cast<const uint16_t *>(input), d.in_channels, {}};
+  Windows windows = {};
+  windows.image = static_cast<const uint16_t *>(input);
+  windows.channels = d.in_channels;
   for (int64_t i = 0; i < 2; ++i) {
     windows.extents[i] = d.in[i];
     windows.positions[i] = d.out[i];
@@ -72,7 +74,9 @@ static Windows getInputWindows(const ingot_conv_desc &d, const void *input) {
 
 /// The windows of outputs that an input contributes to.
 static Windows getOutputWindows(const ingot_conv_desc &d, const void *output) {
-  Windows windows = {static_cast<const uint16_t *>(output), d.out_channels, {}};
+  Windows windows = {};
+  windows.image = static_cast<const uint16_t *>(output);
+  windows.channels = d.out_channels;
   for (int64_t i = 0; i < 2; ++i) {
     windows.extents[i] = d.out[i];
     windows.positions[i] = d.in[i];

@@ -30,6 +30,8 @@ void vendor::multiply(ingot_context *context, const ingot_matmul_desc &desc,
   multiplyPacked(context, desc, /*onTiles=*/false, a, b, c, scratch, {});
 }
 
+bool vendor::hasConvolutions() { return false; }
+
 void vendor::convolve(ingot_context *context, const ingot_conv_desc &desc,
                       ConvKind kind, const void *first, const void *second,
                       void *result, void *planned) {

@@ -143,6 +143,8 @@ static std::unique_ptr<DnnlCall> build(const ingot_conv_desc &desc,
   return call;
 }
 
+bool vendor::hasConvolutions() { return hasDnnl(); }
+
 void vendor::convolve(ingot_context *context, const ingot_conv_desc &desc,
                       ConvKind kind, const void *first, const void *second,
                       void *result, void *scratch) {

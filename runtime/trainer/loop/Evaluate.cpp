@@ -14,7 +14,6 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <numeric>
 #include <vector>
 
 using namespace ingot::runtime;
@@ -25,26 +24,26 @@ using namespace ingot::runtime;
 template <typename Visit>
 static void forEachBatch(Session &session, const Function &function,
                          const Dataset &data, int64_t samples,
-                         const std::map<std::string, double> &hyperparameters,
-                         int64_t rank, int64_t size, Visit visit) {
+                         const Options &options, int64_t rank, int64_t size,
+                         Visit visit) {
   int64_t batch = session.getManifest().batch;
-  std::vector<int64_t> indices(batch);
+  const std::vector<InputSpec> &inputs = function.spec->inputs;
+  Feed feed(planPass(data, inputs, samples, batch, rank, size), {&inputs},
+            options, /*seed=*/0, /*isTraining=*/false);
   for (int64_t first = rank * batch; first < samples; first += size * batch) {
     int64_t count = std::min(batch, samples - first);
-    std::iota(indices.begin(), indices.end(), first);
-    session.fillBatch(function, data, indices.data(), count);
-    session.run(function, hyperparameters, count);
+    feed.fill(function.inputs, session.prepareInputs());
+    session.run(function, options.hyperparameters, count);
     if (!visit(count))
       return;
   }
 }
 
-using Datasets = std::vector<std::unique_ptr<Dataset>>;
-
-std::optional<Evaluation>
-ingot::runtime::evaluate(Session &session, const Datasets &datasets,
-                         const std::map<std::string, double> &hyperparameters,
-                         Communicator &ranks, Console &console) {
+std::optional<Evaluation> ingot::runtime::evaluate(Session &session,
+                                                   const Datasets &datasets,
+                                                   const Options &options,
+                                                   Communicator &ranks,
+                                                   Console &console) {
   const Manifest &manifest = session.getManifest();
   enum { Loss, Count, Correct, Cut, Sums };
   double sums[Sums] = {};
@@ -61,8 +60,8 @@ ingot::runtime::evaluate(Session &session, const Datasets &datasets,
       samples -= samples % manifest.batch;
     evaluated += samples;
     left += data.getSamples() - samples;
-    forEachBatch(session, function, data, samples, hyperparameters,
-                 ranks.getRank(), ranks.getSize(), [&](int64_t) {
+    forEachBatch(session, function, data, samples, options, ranks.getRank(),
+                 ranks.getSize(), [&](int64_t) {
                    Results results = session.fetchResults(function);
                    sums[Loss] += session.readScalar(results, "loss_sum");
                    sums[Count] += session.readScalar(results, "loss_count");
@@ -74,6 +73,9 @@ ingot::runtime::evaluate(Session &session, const Datasets &datasets,
                  });
   }
   session.printNotes(console);
+  for (const auto &data : datasets)
+    if (data)
+      data->printNotes(console);
   if (evaluated == 0)
     throw badInput("--eval-data",
                    fmt::format("{} samples, fewer than a batch of {}, and "
@@ -95,10 +97,9 @@ ingot::runtime::evaluate(Session &session, const Datasets &datasets,
   return result;
 }
 
-void ingot::runtime::predict(
-    Session &session, const Datasets &datasets,
-    const std::map<std::string, double> &hyperparameters,
-    const std::string &path, Console &console) {
+void ingot::runtime::predict(Session &session, const Datasets &datasets,
+                             const Options &options, const std::string &path,
+                             Console &console) {
   size_t variant = 0;
   while (!datasets[variant])
     ++variant;
@@ -122,7 +123,7 @@ void ingot::runtime::predict(
     column.rowBytes = output.getBytes() / batch;
     column.bytes.reserve(column.rowBytes * samples);
   }
-  forEachBatch(session, function, data, samples, hyperparameters,
+  forEachBatch(session, function, data, samples, options,
                /*rank=*/0, /*size=*/1, [&](int64_t count) {
                  for (Column &column : columns)
                    column.bytes.append(session.getOutput(*column.spec),

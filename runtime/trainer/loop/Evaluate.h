@@ -8,11 +8,10 @@
 #ifndef INGOT_RUNTIME_TRAINER_LOOP_EVALUATE_H
 #define INGOT_RUNTIME_TRAINER_LOOP_EVALUATE_H
 
-#include "runtime/data/Dataset.h"
 #include "runtime/observe/MetricsLog.h"
+#include "runtime/trainer/input/Feed.h"
 #include "runtime/trainer/loop/Session.h"
 
-#include <map>
 #include <optional>
 #include <string>
 
@@ -30,16 +29,13 @@ struct Evaluation {
 /// cannot mask padding. `data` is by variant, null where there is none. Ranks
 /// divide the batches and receive the same result, which is nothing if a signal
 /// came to one of them. Throws Error.
-std::optional<Evaluation>
-evaluate(Session &session, const std::vector<std::unique_ptr<Dataset>> &data,
-         const std::map<std::string, double> &hyperparameters,
-         Communicator &ranks, Console &console);
+std::optional<Evaluation> evaluate(Session &session, const Datasets &data,
+                                   const Options &options, Communicator &ranks,
+                                   Console &console);
 
 /// Writes the model's outputs for every sample as an .npz file. All samples are
 /// of one variant. Throws Error.
-void predict(Session &session,
-             const std::vector<std::unique_ptr<Dataset>> &data,
-             const std::map<std::string, double> &hyperparameters,
+void predict(Session &session, const Datasets &data, const Options &options,
              const std::string &path, Console &console);
 
 } // namespace ingot::runtime

@@ -170,14 +170,13 @@ void Session::waitForCopies() {
   transfers->wait(copied);
 }
 
-void Session::fillBatch(const Function &function, const Dataset &data,
-                        const int64_t *samples, int64_t count) {
+char *Session::prepareInputs() {
   if (transfers) {
     std::rotate(inputs.begin(), inputs.begin() + 1, inputs.end());
     transfers->wait(inputs[0].sent);
     hostInputs = inputs[0].host;
   }
-  data.fill(function.inputs, samples, count, hostInputs);
+  return hostInputs;
 }
 
 /// Copies the inputs to a staging block of the device during the last run, and

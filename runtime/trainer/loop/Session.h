@@ -13,7 +13,7 @@
 #include "runtime/core/Context.h"
 #include "runtime/core/Device.h"
 #include "runtime/core/Manifest.h"
-#include "runtime/data/Dataset.h"
+#include "runtime/core/Memory.h"
 
 #include <array>
 #include <map>
@@ -93,9 +93,9 @@ public:
   /// Completes the states that functions wrote, and copies them to the host.
   void fetchState();
 
-  /// Fills the batched inputs of `function` from the samples.
-  void fillBatch(const Function &function, const Dataset &data,
-                 const int64_t *samples, int64_t count);
+  /// Returns the memory for the inputs of the next run, at the offsets of
+  /// Function::inputs.
+  char *prepareInputs();
   /// Fills the scalar inputs and runs. Throws failure if the step failed.
   void run(const Function &function,
            const std::map<std::string, double> &hyperparameters,

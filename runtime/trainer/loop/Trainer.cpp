@@ -36,6 +36,23 @@ countSamples(const std::vector<std::unique_ptr<Dataset>> &datasets) {
   return counts;
 }
 
+/// Makes the mixture of sources with these weights.
+static Mixture makeMixture(const Datasets &data,
+                           const std::vector<double> &weights, bool shuffle,
+                           uint64_t seed, Console &console) {
+  if (data.size() != 1)
+    throw usageError("--data", "weights are for trainers of one shape",
+                     "leave the weights out, or compile without --dim");
+  std::vector<int64_t> counts = data[0]->countBySource(weights.size());
+  Mixture mixture(counts, weights, shuffle, seed);
+  std::string text;
+  for (size_t i = 0; i < counts.size(); ++i)
+    text += fmt::format("{}{} of {}", i ? ", " : "", mixture.getCounts()[i],
+                        counts[i]);
+  console.noteOnce("an epoch takes " + text + " samples of the sources");
+  return mixture;
+}
+
 Trainer::Trainer(Session &session, const Options &options, Console &console,
                  Communicator &ranks)
     : session(session), options(options), manifest(session.getManifest()),
@@ -118,21 +135,28 @@ void Trainer::countSkipped() {
 
 Trainer::~Trainer() { session.getContext().observer = nullptr; }
 
-Trainer::Datasets Trainer::open(const std::vector<std::string> &paths,
-                                const Function &function) {
+Datasets Trainer::open(const DataFiles &files, const Function &function) {
   std::vector<DataVariant> variants;
   for (size_t v = 0; v < manifest.variants.size(); ++v)
     variants.push_back(
         {manifest.variants[v],
          &session.findFunction(function.spec->name, v)->spec->inputs});
-  return openByVariant(paths, variants, console);
+  DatasetOptions how;
+  how.recipes = options.recipes;
+  how.skipBad = options.skipBad;
+  return openByVariant(files.files, variants, console, how);
 }
 
 void Trainer::openData() {
   if (options.data.empty())
     return;
-  data = open(options.data, *session.findFunction("train_step"));
+  DataFiles files = findFiles(options.data, "--data");
+  data = open(files, *session.findFunction("train_step"));
   std::vector<int64_t> groups = countSamples(data);
+  std::optional<Mixture> mixture;
+  if (!files.weights.empty())
+    mixture = makeMixture(data, files.weights, shuffle,
+                          static_cast<uint64_t>(seed), console);
   int64_t batch = getStepSamples();
   int64_t samples = std::accumulate(groups.begin(), groups.end(), int64_t(0));
   if (*std::max_element(groups.begin(), groups.end()) < batch)
@@ -145,12 +169,47 @@ void Trainer::openData() {
                    fmt::format("{} samples, but the checkpoint's run had {}",
                                samples, resumedSamples),
                    "resume with the same data");
-  sampler.emplace(groups, batch, shuffle, static_cast<uint64_t>(seed));
+  if (mixture && mixture->getEpochSamples() < batch)
+    throw badInput("--data",
+                   fmt::format("an epoch of these weights has {} samples, "
+                               "fewer than a batch of {}",
+                               mixture->getEpochSamples(), batch),
+                   "give more samples of the source that ends first");
+  if (mixture)
+    sampler.emplace(std::move(*mixture), batch, shuffle,
+                    static_cast<uint64_t>(seed));
+  else
+    sampler.emplace(groups, batch, shuffle, static_cast<uint64_t>(seed));
+  // Exactly the sample after the last one, whatever the ranks and batches.
+  if (resumedSettings && resumedSettings->position && groups.size() == 1)
+    sampler->startAt(step, {resumedSettings->position->epoch,
+                            resumedSettings->position->sample});
   if (int64_t dropped = sampler->getDroppedPerEpoch())
     console.noteOnce(fmt::format(
         "each epoch leaves out {} of {} samples: they do not fill a batch of "
         "{}",
-        dropped, samples, batch));
+        dropped,
+        mixture ? sampler->getDroppedPerEpoch() +
+                      sampler->getBatchesPerEpoch() * batch
+                : samples,
+        batch));
+}
+
+void Trainer::startFeed() {
+  if (!sampler || step >= totalSteps)
+    return;
+  std::vector<const std::vector<InputSpec> *> inputs;
+  for (size_t v = 0; v < manifest.variants.size(); ++v)
+    inputs.push_back(&session.findFunction("train_step", v)->spec->inputs);
+  TrainingPlan plan{step,
+                    totalSteps,
+                    manifest.batch,
+                    manifest.gradAccumulation,
+                    ranks.getRank(),
+                    ranks.getSize()};
+  feed = std::make_unique<Feed>(planTraining(plan, *sampler, data, inputs),
+                                inputs, options, static_cast<uint64_t>(seed),
+                                /*isTraining=*/true);
 }
 
 void Trainer::openEvalData() {
@@ -161,12 +220,17 @@ void Trainer::openEvalData() {
   if (!options.predict.empty() && !prediction)
     throw failure("--predict", "this trainer has no predict function",
                   "compile the model again");
+  DataFiles files = findFiles(options.evalData, "--eval-data");
+  if (!files.weights.empty())
+    throw usageError("--eval-data", "evaluation covers every sample once",
+                     "leave the weights out");
   bool onlyPredicts = options.data.empty() && !options.predict.empty();
   if (onlyPredicts && evaluation)
-    for (const FileGroup &files :
-         groupFiles(options.evalData, evaluation->spec->inputs))
-      if (evaluation && !haveArrays(files, evaluation->spec->inputs)) {
-        console.noteOnce(files.front() +
+    for (const FileGroup &group :
+         groupFiles(files.files, evaluation->spec->inputs))
+      if (evaluation &&
+          !haveArrays(group, evaluation->spec->inputs, options.recipes)) {
+        console.noteOnce(group.front().path +
                          " has no labels: predicts without evaluating");
         evaluation = nullptr;
       }
@@ -175,7 +239,7 @@ void Trainer::openEvalData() {
   if (!opened)
     throw failure("--eval-data", "this trainer has no evaluation",
                   "compile the model again");
-  evalData = open(options.evalData, *opened);
+  evalData = open(files, *opened);
   if (!options.predict.empty() &&
       std::count(evalData.begin(), evalData.end(), nullptr) + 1 <
           static_cast<int64_t>(evalData.size()))
@@ -186,9 +250,9 @@ void Trainer::openEvalData() {
 void Trainer::planSteps() {
   if (options.steps)
     totalSteps = *options.steps;
-  else if (sampler &&
-           __builtin_mul_overflow(options.epochs.value_or(1),
-                                  sampler->getBatchesPerEpoch(), &totalSteps))
+  else if (sampler)
+    totalSteps = sampler->getSteps(options.epochs.value_or(1));
+  if (totalSteps < 0)
     throw usageError("--epochs", "too many", "give a smaller number");
   if (options.warmupPart)
     options.warmup =
@@ -250,6 +314,9 @@ RunSettings Trainer::describeRun() const {
   settings.totalSteps = totalSteps;
   settings.ranks = ranks.getSize();
   settings.stepSamples = getStepSamples();
+  if (sampler && data.size() == 1)
+    settings.position = {sampler->getPosition(step).epoch,
+                         sampler->getPosition(step).sample};
   settings.ema = options.ema.value_or(0);
   settings.rateScale = rateScale;
   if (best)
@@ -258,7 +325,8 @@ RunSettings Trainer::describeRun() const {
 }
 
 bool Trainer::endsEpoch(int64_t number) const {
-  return number == totalSteps || number % sampler->getBatchesPerEpoch() == 0;
+  return number == totalSteps ||
+         sampler->getEpoch(number) != sampler->getEpoch(number - 1);
 }
 
 /// Returns the factor of the learning rate in the next step. Schedules count
@@ -289,18 +357,15 @@ bool Trainer::shouldStop() {
   return stop;
 }
 
-void Trainer::startStep(const Function &last, const Sampler::Batch &batch,
+void Trainer::startStep(const Function &last, size_t variant,
                         const std::map<std::string, double> &hyperparameters) {
   for (int64_t micro = 1; micro <= manifest.gradAccumulation; ++micro) {
     const Function &part =
         micro < manifest.gradAccumulation
-            ? *session.findFunction("accumulate_step", batch.group)
+            ? *session.findFunction("accumulate_step", variant)
             : last;
-    int64_t turn = (micro - 1) * ranks.getSize() + ranks.getRank();
     auto begin = std::chrono::steady_clock::now();
-    session.fillBatch(part, *data[batch.group],
-                      batch.samples.data() + turn * manifest.batch,
-                      manifest.batch);
+    feed->fill(part.inputs, session.prepareInputs());
     dataMs += std::chrono::duration<double, std::milli>(
                   std::chrono::steady_clock::now() - begin)
                   .count();
@@ -311,11 +376,11 @@ void Trainer::startStep(const Function &last, const Sampler::Batch &batch,
 }
 
 void Trainer::trainStep() {
-  Sampler::Batch batch = sampler->getBatch(step);
+  size_t variant = data.size() == 1 ? 0 : sampler->getBatch(step).group;
   ranks.setStep(step + 1);
   const Function &function = *session.findFunction(
       step < manifest.uncompressedSteps ? "uncompressed_step" : "train_step",
-      batch.group);
+      variant);
   std::map<std::string, double> values = options.hyperparameters;
   if (auto lr = values.find("lr"); lr != values.end())
     lr->second *= getRateFactor() * rateScale;
@@ -325,7 +390,7 @@ void Trainer::trainStep() {
   if (memoryCheck)
     session.getContext().observer = memoryCheck.get();
   try {
-    startStep(function, batch, values);
+    startStep(function, variant, values);
   } catch (const Error &) {
     // Earlier steps did run, whatever made this one fail.
     finishSteps();
@@ -333,13 +398,15 @@ void Trainer::trainStep() {
   }
   session.getContext().observer = nullptr;
   session.printNotes(console);
+  data[variant]->printNotes(console);
   if (memoryCheck && memoryCheck->getProblem())
     throw failure("--check-memory", *memoryCheck->getProblem(),
                   "this is a defect of the compiler or of that kernel: report "
                   "it with the model");
   ++step;
   started.push_back({step, values.count("lr") ? values["lr"] : 0,
-                     std::exchange(dataMs, 0), session.fetchResults(function)});
+                     std::exchange(dataMs, 0), session.fetchResults(function),
+                     feed->takeTimes()});
   finishSteps(stepsAhead);
   if (average && !progress->wasLastSkipped())
     average->update();
@@ -347,7 +414,7 @@ void Trainer::trainStep() {
 
 void Trainer::finishSteps(size_t inFlight) {
   while (started.size() > inFlight) {
-    auto [number, lr, waitedMs, results] = started.front();
+    auto [number, lr, waitedMs, results, spent] = started.front();
     started.pop_front();
     auto read = [&](std::string_view output) {
       return static_cast<float>(session.readScalar(results, output));
@@ -363,6 +430,8 @@ void Trainer::finishSteps(size_t inFlight) {
     metrics.isGuarded = results.function->findOutput("skipped") != nullptr;
     if (metrics.isGuarded)
       metrics.skipped = read("skipped") != 0;
+    if (spent)
+      metrics.data = {spent->waitMs, spent->decodeMs, spent->depth};
     int64_t epoch = sampler->getEpoch(number - 1) + 1;
     metrics.epoch = epoch;
     progress->add(metrics, endsEpoch(number), waitedMs);
@@ -382,7 +451,7 @@ std::optional<Evaluation> Trainer::evaluateWeights() {
   exchange();
   try {
     auto result =
-        evaluate(session, evalData, options.hyperparameters, ranks, console);
+        evaluate(session, evalData, options, ranks, console);
     exchange();
     return result;
   } catch (const Error &) {
@@ -470,6 +539,7 @@ void Trainer::rollBack(const Error &problem) {
   // beyond help: an earlier one may not.
   constexpr int64_t most = 3;
   started.clear();
+  feed.reset();
   if (saver)
     saver->wait();
   ranks.agree(0, "going back to the last checkpoint");
@@ -493,6 +563,7 @@ void Trainer::rollBack(const Error &problem) {
   session.storeState();
   evaluatedStep.reset();
   log->cutAfter(step);
+  startFeed();
   progress->resume();
   console.line(fmt::format("goes back to step {}, with {:g} of the learning "
                            "rate",
@@ -536,6 +607,7 @@ void Trainer::run() {
             batch.samples);
       });
   session.getContext().profiling = !options.profile.empty();
+  startFeed();
   // A run that may go back needs something to go back to.
   bool goesBack = options.nan == NanPolicy::Rollback && totalSteps > step;
   if (goesBack && options.resume.empty())
@@ -551,6 +623,7 @@ void Trainer::run() {
       rollBack(problem);
     }
   }
+  feed.reset();
   finishSteps();
   ranks.waitForAll();
   session.completeState();
@@ -579,10 +652,8 @@ void Trainer::run() {
       exportModel(session, options.exportPath);
     });
   if (!options.predict.empty())
-    outcome.attempt([&] {
-      predict(session, evalData, options.hyperparameters, options.predict,
-              console);
-    });
+    outcome.attempt(
+        [&] { predict(session, evalData, options, options.predict, console); });
   if (const std::optional<Error> &problem = log->getProblem())
     outcome.add(*problem);
 }

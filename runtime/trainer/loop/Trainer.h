@@ -10,11 +10,10 @@
 
 #include "runtime/checkpoint/Checkpoint.h"
 #include "runtime/comm/Communicator.h"
-#include "runtime/data/Dataset.h"
-#include "runtime/data/Sampler.h"
 #include "runtime/observe/MemoryCheck.h"
 #include "runtime/observe/MetricsLog.h"
 #include "runtime/observe/Progress.h"
+#include "runtime/trainer/input/Feed.h"
 #include "runtime/trainer/loop/Evaluate.h"
 #include "runtime/trainer/loop/Outcome.h"
 #include "runtime/trainer/loop/Session.h"
@@ -47,11 +46,10 @@ public:
   Outcome &getOutcome() { return outcome; }
 
 private:
-  using Datasets = std::vector<std::unique_ptr<Dataset>>;
-
   /// Opens the samples of the files, by variant of the function.
-  Datasets open(const std::vector<std::string> &paths,
-                const Function &function);
+  Datasets open(const DataFiles &files, const Function &function);
+  /// Starts to make the batches of the steps that are left.
+  void startFeed();
   void openData();
   void openEvalData();
   void planSteps();
@@ -61,7 +59,7 @@ private:
   /// Starts one step, and finishes earlier steps that may not stay in flight.
   void trainStep();
   /// Runs the micro-batches of a step, the last of them by `last`.
-  void startStep(const Function &last, const Sampler::Batch &batch,
+  void startStep(const Function &last, size_t variant,
                  const std::map<std::string, double> &hyperparameters);
   /// Reads the results of the oldest steps until `inFlight` steps are in
   /// flight.
@@ -108,6 +106,7 @@ private:
   /// Samples by variant; null where a variant has none.
   Datasets data, evalData;
   std::optional<Sampler> sampler;
+  std::unique_ptr<Feed> feed;
   std::unique_ptr<MetricsLog> log;
   std::optional<Progress> progress;
   Schedule schedule;
@@ -140,6 +139,7 @@ private:
     /// The time that its data took, in milliseconds.
     double dataMs;
     Results results;
+    std::optional<QueueTimes> data;
   };
   std::deque<Started> started;
   /// The time that the data of the step being started took so far.

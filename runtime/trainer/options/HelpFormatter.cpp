@@ -20,6 +20,7 @@ static constexpr const char *kVariables[][2] = {
      "Leave out instructions above this level, such as x86-64-v3"},
     {"RANK, WORLD_SIZE",
      "Ranks as torchrun names them; mpirun's and Slurm's are known too"},
+    {"TMPDIR", "Where compressed shards are unpacked [/tmp]"},
     {"NO_COLOR", "Messages without color"},
     {"TERM", "A progress line only on a terminal that can redraw it"},
     {"CUDA_VISIBLE_DEVICES", "On GPUs: those that ranks may use"},

@@ -3,16 +3,17 @@
 #include "runtime/trainer/options/Paths.h"
 
 #include "runtime/core/File.h"
+#include "runtime/data/files/Sources.h"
 
 using namespace ingot::runtime;
 
 OutputPaths ingot::runtime::collectPaths(const Options &options,
                                          int64_t ranks) {
   OutputPaths paths;
-  for (const std::string &path : options.data)
-    paths.addInput("--data", path);
-  for (const std::string &path : options.evalData)
-    paths.addInput("--eval-data", path);
+  for (const DataFile &file : findFiles(options.data, "--data").files)
+    paths.addInput("--data", file.path);
+  for (const DataFile &file : findFiles(options.evalData, "--eval-data").files)
+    paths.addInput("--eval-data", file.path);
   if (options.isGiven("--init"))
     paths.addInput("--init", options.init);
   if (options.isGiven("--resume"))

@@ -27,6 +27,9 @@ class OptionTable {
 public:
   OptionTable(Options &options, const Manifest &manifest);
   CLI::App app;
+  /// The values of --input and --workers, which are parsed afterwards.
+  std::vector<std::string> inputs;
+  std::string workers = "auto";
 
 private:
   void addData(Options &options);
@@ -36,6 +39,9 @@ private:
 };
 
 } // namespace
+
+/// More threads than any machine has cores.
+static constexpr int64_t kMostWorkers = 256;
 
 static CLI::Validator isValueOf(const std::string &hyperparameter) {
   return CLI::Validator(
@@ -49,8 +55,9 @@ void OptionTable::addData(Options &options) {
   std::string group = "Data";
   app.add_option("--data", options.data,
                  "Training data: .npz files with one array per input (first "
-                 "axis = samples), .npy for a model with one input, or .bin "
-                 "token files (llm.c's layout)")
+                 "axis = samples), .npy for a model with one input, .bin token "
+                 "files, .tar, .arrow or .jsonl shards, or folders "
+                 "DIR/CLASS/FILE of pictures; FILE:WEIGHT mixes sources")
       ->type_name("FILE...")
       ->group(group);
   app.add_option("--eval-data", options.evalData, "Evaluation data, likewise")
@@ -60,6 +67,36 @@ void OptionTable::addData(Options &options) {
                  "Evaluate every N steps instead of after each epoch")
       ->type_name("N")
       ->check(atLeast(1))
+      ->group(group);
+  app.add_option("--input", inputs,
+                 "How an input is made of a field of the samples, as in "
+                 "image=decode,resize:32,crop:28,flip,normalize:imagenet; "
+                 "once for each input")
+      ->type_name("NAME=STEPS")
+      ->allow_extra_args(false)
+      ->group(group);
+  app.add_option("--workers", workers,
+                 "Threads that make batches ahead of the step; 0 makes them "
+                 "between steps, auto adds threads while steps wait")
+      ->type_name("N|auto")
+      ->check(CLI::Validator(
+          [](std::string &text) -> std::string {
+            int64_t value = 0;
+            if (text == "auto" || (parseWhole(text, value) && value >= 0 &&
+                                   value <= kMostWorkers))
+              return {};
+            return fmt::format("'{}' is neither auto nor an integer from 0 to "
+                               "{}",
+                               text, kMostWorkers);
+          },
+          ""))
+      ->capture_default_str()
+      ->group(group);
+  app.add_option("--skip-bad", options.skipBad,
+                 "Samples and files that may be bad and are left out")
+      ->type_name("N")
+      ->check(atLeast(0))
+      ->capture_default_str()
       ->group(group);
   app.add_flag("--no-shuffle", options.noShuffle,
                "Take samples in the order of the files")
@@ -221,8 +258,40 @@ OptionTable::OptionTable(Options &options, const Manifest &manifest) {
   addFiles(options);
   addSaving(options);
   addObserving(options);
+  app.get_option("--input")->take_all();
   for (const char *name : {"--data", "--eval-data"})
     app.get_option(name)->multi_option_policy(CLI::MultiOptionPolicy::Throw);
+}
+
+/// Parses the recipes of the inputs.
+static Recipes parseRecipes(const std::vector<std::string> &words,
+                            const Manifest &manifest) {
+  Recipes recipes;
+  for (const std::string &word : words) {
+    size_t equals = word.find('=');
+    std::string name = word.substr(0, equals), known;
+    bool isKnown = false;
+    for (const FunctionSpec &function : manifest.functions)
+      for (const InputSpec &input : function.inputs) {
+        if (!input.isBatched())
+          continue;
+        isKnown |= input.name == name;
+        if (&function == &manifest.functions.front())
+          known += (known.empty() ? "" : ", ") + input.name;
+      }
+    if (equals == std::string::npos || !isKnown)
+      throw usageError("--input",
+                       equals == std::string::npos
+                           ? "'" + word + "' is not NAME=STEPS"
+                           : "the model has no input '" + name + "'",
+                       "the inputs are " + known +
+                           "; write --input NAME=decode,resize:32,crop:28");
+    if (!recipes.emplace(name, Recipe::parse(name, word.substr(equals + 1)))
+             .second)
+      throw usageError("--input", "'" + name + "' has two recipes",
+                       "give one for each input");
+  }
+  return recipes;
 }
 
 /// Options of ingotc that are often given to a trainer.
@@ -339,6 +408,9 @@ ParsedOptions ingot::runtime::parseOptions(int argc, const char *const *argv,
   for (const CLI::Option *option : table.app.get_options())
     if (option->count() > 0)
       options.given.insert(option->get_name());
+  options.recipes = parseRecipes(table.inputs, manifest);
+  if (int64_t workers = 0; parseWhole(table.workers, workers))
+    options.workers = workers;
   options.configuration = collectConfiguration(table.app);
   if (options.printConfig)
     return {std::nullopt, formatConfiguration(options.configuration)};

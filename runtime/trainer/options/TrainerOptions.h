@@ -9,6 +9,7 @@
 #define INGOT_RUNTIME_TRAINER_OPTIONS_TRAINEROPTIONS_H
 
 #include "runtime/core/Manifest.h"
+#include "runtime/data/pictures/Recipe.h"
 #include "runtime/trainer/options/Schedule.h"
 
 #include <map>
@@ -26,6 +27,12 @@ struct Options {
   /// The options on the command line, whatever their values.
   std::set<std::string> given;
   std::vector<std::string> data, evalData;
+  /// How inputs are made of the fields of samples.
+  Recipes recipes;
+  /// The threads that make batches ahead of the step; none for as many as it
+  /// needs.
+  std::optional<int64_t> workers;
+  int64_t skipBad = 0;
   std::optional<int64_t> epochs, steps, evalEvery, saveEvery;
   bool noShuffle = false;
   /// The default is 0, or the checkpoint's seed when resuming.

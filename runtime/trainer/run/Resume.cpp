@@ -63,7 +63,15 @@ void ingot::runtime::inheritSettings(Options &options, const RunSettings &saved,
 void ingot::runtime::compareRuns(const RunSettings &now,
                                  const RunSettings &saved, int64_t step,
                                  Console &console) {
-  if (now.stepSamples != saved.stepSamples && saved.stepSamples != 0)
+  if (now.stepSamples != saved.stepSamples && now.position && saved.position)
+    console.noteOnce(fmt::format(
+        "steps take {} samples on {} {}; those of the checkpoint's run took {} "
+        "on {}: step {} continues at sample {} of epoch {}, and epochs have "
+        "another number of steps",
+        now.stepSamples, now.ranks, now.ranks == 1 ? "rank" : "ranks",
+        saved.stepSamples, saved.ranks, step + 1, saved.position->sample + 1,
+        saved.position->epoch + 1));
+  else if (now.stepSamples != saved.stepSamples && saved.stepSamples != 0)
     console.noteOnce(fmt::format(
         "steps take {} samples on {} {}; those of the checkpoint's run took {} "
         "on {}: the samples of step {} are those that this order has for it, "

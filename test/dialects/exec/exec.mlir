@@ -23,6 +23,11 @@ exec.kernel "reduction" @sum aliases = [-1] {
   ingot.yield %0 : tensor<f32>
 }
 
+exec.kernel "loop" @fill aliases = [] {
+  %0 = ingot.constant dense<1.0> : tensor<8xf32>
+  ingot.yield %0 : tensor<8xf32>
+}
+
 // CHECK-LABEL: exec.step @step
 exec.step @step attributes {arena_bytes = 4096 : i64} {
   // CHECK: %[[A:.*]] = exec.buffer arena 0 : memref<8xf32>
@@ -31,6 +36,8 @@ exec.step @step attributes {arena_bytes = 4096 : i64} {
   %w = exec.buffer state 64 : memref<8xf32>
   // CHECK: exec.launch @scale(%[[A]]) -> (%[[A]]) {extent = 8 : i64, flops = 8 : i64, grain = 4 : i64} : memref<8xf32> -> memref<8xf32>
   exec.launch @scale(%a) -> (%a) {extent = 8 : i64, flops = 8 : i64, grain = 4 : i64} : memref<8xf32> -> memref<8xf32>
+  // CHECK: exec.launch @fill() -> (%[[A]]) {{{.*}}} -> memref<8xf32>
+  exec.launch @fill() -> (%a) {flops = 0 : i64} -> memref<8xf32>
   // CHECK: exec.call @ingot_copy(from = %[[A]], to = %[[W]]) <bytes = 32, element_bytes = 4, shard_first = 32, shard_of = 96> : memref<8xf32>, memref<8xf32>
   exec.call @ingot_copy(from = %a, to = %w) <bytes = 32, element_bytes = 4, shard_first = 32, shard_of = 96> : memref<8xf32>, memref<8xf32>
   %l = exec.buffer arena 128 : memref<3x2x4xf32>

@@ -6,10 +6,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "test/fakes/cuda/Fakes.h"
+#include "test/fakes/cuda/numbers/MatmulCall.h"
 
 #include <cublasLt.h>
 #include <map>
+#include <optional>
 #include <set>
+#include <utility>
 
 using fakes::record;
 
@@ -22,6 +25,7 @@ struct Layout {
 };
 struct Product {
   std::map<int, long long> attributes;
+  cublasComputeType_t compute = CUBLAS_COMPUTE_32F;
 };
 std::set<const void *> living;
 constexpr int algorithms = 3;
@@ -57,6 +61,57 @@ int getEpilogue(cublasLtMatmulDesc_t product) {
   auto set =
       static_cast<int>(getAttribute(product, CUBLASLT_MATMUL_DESC_EPILOGUE));
   return set == 0 ? CUBLASLT_EPILOGUE_DEFAULT : set;
+}
+
+std::optional<fakes::Element> getElement(cudaDataType type) {
+  switch (type) {
+  case CUDA_R_64F:
+    return fakes::Element::F64;
+  case CUDA_R_32F:
+    return fakes::Element::F32;
+  case CUDA_R_16BF:
+    return fakes::Element::BF16;
+  case CUDA_R_16F:
+    return fakes::Element::F16;
+  default:
+    return std::nullopt;
+  }
+}
+
+/// Whether cublasLtMatmul's table of types has the combination.
+bool isSupported(cublasComputeType_t compute, cudaDataType a, cudaDataType b,
+                 cudaDataType c) {
+  bool isHalf = a == CUDA_R_16BF || a == CUDA_R_16F;
+  if (a != b)
+    return false;
+  if (compute == CUBLAS_COMPUTE_64F)
+    return a == CUDA_R_64F && c == CUDA_R_64F;
+  if (compute == CUBLAS_COMPUTE_32F)
+    return isHalf ? c == a || c == CUDA_R_32F
+                  : a == CUDA_R_32F && c == CUDA_R_32F;
+  return compute == CUBLAS_COMPUTE_32F_FAST_TF32 && a == CUDA_R_32F &&
+         c == CUDA_R_32F;
+}
+
+fakes::Matrix makeMatrix(const Layout &layout, const void *data) {
+  auto get = [&](int name, long long standard) {
+    auto found = layout.attributes.find(name);
+    return found == layout.attributes.end() ? standard : found->second;
+  };
+  return {data,
+          *getElement(layout.type),
+          static_cast<int64_t>(layout.rows),
+          static_cast<int64_t>(layout.columns),
+          layout.leading,
+          get(CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, 0)};
+}
+
+/// Whether the GPU has all that a matrix names.
+void checkPlace(const fakes::Matrix &matrix, int64_t batch, const char *name) {
+  auto isOnDevice =
+      fakes::findInDriver<fakes::IsOnDevice>("ingotFakeIsOnDevice");
+  if (isOnDevice && !isOnDevice(matrix.data, matrix.getBytes(batch)))
+    record("violation", " cublasLtMatmul: %s is not on the GPU", name);
 }
 
 /// The library's rules for what epilogues read and write beside the result.
@@ -115,7 +170,9 @@ cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t *product,
                                         cublasComputeType_t compute,
                                         cudaDataType_t) {
   record(__func__, " compute=%d", static_cast<int>(compute));
-  return make<Product>(product);
+  make<Product>(product);
+  reinterpret_cast<Product *>(*product)->compute = compute;
+  return CUBLAS_STATUS_SUCCESS;
 }
 cublasStatus_t cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t product) {
   return destroy(product);
@@ -201,14 +258,14 @@ cublasLtMatmulAlgoCheck(cublasLtHandle_t, cublasLtMatmulDesc_t,
 
 /// Checks that the shapes fit each other, in the library's terms.
 cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t product,
-                              const void *, const void *aData,
+                              const void *alpha, const void *aData,
                               cublasLtMatrixLayout_t aLayout, const void *bData,
                               cublasLtMatrixLayout_t bLayout, const void *beta,
                               const void *cData, cublasLtMatrixLayout_t cLayout,
                               void *result, cublasLtMatrixLayout_t,
                               const cublasLtMatmulAlgo_t *algorithm,
                               void *workspace, size_t workspaceBytes,
-                              cudaStream_t) {
+                              cudaStream_t stream) {
   const Layout &a = get(aLayout), &b = get(bLayout), &c = get(cLayout);
   bool transposesA =
       getAttribute(product, CUBLASLT_MATMUL_DESC_TRANSA) == CUBLAS_OP_T;
@@ -241,13 +298,56 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t product,
   }
   bool accumulates =
       c.type != CUDA_R_64F && *static_cast<const float *>(beta) != 0;
-  return record(
-             __func__,
+  if (!isSupported(reinterpret_cast<Product *>(product)->compute, a.type,
+                   b.type, c.type))
+    record("violation", " cublasLtMatmul: types");
+  if (record(__func__,
              " m=%llu n=%llu k=%llu type=%d epilogue=%d beta=%d algorithm=%d",
              m, n, k, c.type, getEpilogue(product), accumulates,
-             static_cast<int>(algorithm->data[0]))
-             ? CUBLAS_STATUS_EXECUTION_FAILED
-             : CUBLAS_STATUS_SUCCESS;
+             static_cast<int>(algorithm->data[0])))
+    return CUBLAS_STATUS_EXECUTION_FAILED;
+  fakes::MatmulCall call = {makeMatrix(a, aData), makeMatrix(b, bData),
+                            makeMatrix(c, cData), makeMatrix(c, result)};
+  auto batch = c.attributes.find(CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT);
+  call.batch = batch == c.attributes.end() ? 1 : batch->second;
+  for (auto [matrix, name] : {std::pair(&call.a, "A"),
+                              {&call.b, "B"},
+                              {&call.c, "C"},
+                              {&call.d, "D"}})
+    checkPlace(*matrix, call.batch, name);
+  if (!fakes::computes())
+    return CUBLAS_STATUS_SUCCESS;
+  bool isDouble = c.type == CUDA_R_64F;
+  auto scale = [&](const void *factor) {
+    return isDouble ? *static_cast<const double *>(factor)
+                    : *static_cast<const float *>(factor);
+  };
+  call.transposesA = transposesA;
+  call.transposesB = transposesB;
+  call.roundsToTF32 = reinterpret_cast<Product *>(product)->compute ==
+                      CUBLAS_COMPUTE_32F_FAST_TF32;
+  call.alpha = scale(alpha);
+  call.beta = scale(beta);
+  call.epilogue = static_cast<cublasLtEpilogue_t>(getEpilogue(product));
+  auto attribute = [&](int name) { return getAttribute(product, name); };
+  call.bias =
+      reinterpret_cast<void *>(attribute(CUBLASLT_MATMUL_DESC_BIAS_POINTER));
+  // The type of the result unless it is set, which is checked.
+  call.biasElement = *getElement(c.type);
+  call.biasStride = attribute(CUBLASLT_MATMUL_DESC_BIAS_BATCH_STRIDE);
+  call.auxiliary = reinterpret_cast<void *>(
+      attribute(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER));
+  call.auxiliaryLeading = attribute(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD);
+  call.auxiliaryStride =
+      attribute(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_BATCH_STRIDE);
+  fakes::submitWork(stream, [call, workspace, workspaceBytes] {
+    // Nothing may be kept there.
+    if (workspace)
+      std::memset(workspace, 0xa7, std::min<size_t>(workspaceBytes, 1 << 16));
+    fakes::compute(call);
+    return true;
+  });
+  return CUBLAS_STATUS_SUCCESS;
 }
 
 } // extern "C"

@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "test/fakes/cuda/Fakes.h"
+#include "test/fakes/cuda/numbers/Convolution.h"
 
 #include <algorithm>
 #include <cudnn.h>
@@ -27,7 +28,42 @@ struct Descriptor {
   int64_t engine = 0;
   std::map<cudnnBackendAttributeName_t, std::vector<int64_t>> numbers = {};
   std::map<cudnnBackendAttributeName_t, Descriptor *> parts = {};
+  /// Of what an operation is part of.
+  const Descriptor *operation = nullptr;
 };
+
+/// The names of the attributes of an operation.
+struct OperationNames {
+  cudnnBackendDescriptorType_t type;
+  fakes::Computed computed;
+  cudnnBackendAttributeName_t convolution, input, filter, output;
+};
+constexpr OperationNames operations[] = {
+    {CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR,
+     fakes::Computed::Output,
+     CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC,
+     CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X,
+     CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W,
+     CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y},
+    {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR,
+     fakes::Computed::Input,
+     CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC,
+     CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX,
+     CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W,
+     CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY},
+    {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR,
+     fakes::Computed::Filter,
+     CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC,
+     CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X,
+     CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW,
+     CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY}};
+
+const OperationNames *findNames(const Descriptor &descriptor) {
+  for (const OperationNames &names : operations)
+    if (descriptor.type == names.type)
+      return &names;
+  return nullptr;
+}
 
 std::set<const void *> living;
 constexpr int64_t withSettings = 3;
@@ -71,11 +107,8 @@ const char *findChannels(const Descriptor &tensor) {
 
 /// Checks that the extents of a convolution fit each other, and writes down in
 /// which order its dimensions are.
-void checkOperation(const Descriptor &operation,
-                    cudnnBackendAttributeName_t convolution,
-                    cudnnBackendAttributeName_t x,
-                    cudnnBackendAttributeName_t w,
-                    cudnnBackendAttributeName_t y) {
+void checkOperation(const Descriptor &operation, const OperationNames &names) {
+  auto [type, computed, convolution, x, w, y] = names;
   auto dims = [&](cudnnBackendAttributeName_t name) {
     return operation.parts.at(name)->numbers.at(CUDNN_ATTR_TENSOR_DIMENSIONS);
   };
@@ -101,6 +134,65 @@ void checkOperation(const Descriptor &operation,
          findChannels(*operation.parts.at(w)),
          findChannels(*operation.parts.at(y)));
 }
+
+fakes::Tensor makeTensor(const Descriptor &tensor, const Descriptor &pack) {
+  fakes::Tensor made;
+  made.dims = tensor.numbers.at(CUDNN_ATTR_TENSOR_DIMENSIONS);
+  made.strides = tensor.numbers.at(CUDNN_ATTR_TENSOR_STRIDES);
+  switch (getNumber(tensor, CUDNN_ATTR_TENSOR_DATA_TYPE)) {
+  case CUDNN_DATA_DOUBLE:
+    made.element = fakes::Element::F64;
+    break;
+  case CUDNN_DATA_FLOAT:
+    made.element = fakes::Element::F32;
+    break;
+  case CUDNN_DATA_HALF:
+    made.element = fakes::Element::F16;
+    break;
+  case CUDNN_DATA_BFLOAT16:
+    made.element = fakes::Element::BF16;
+    break;
+  default:
+    record("violation", " cuDNN: the type of a tensor");
+  }
+  auto &ids = pack.numbers.at(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS);
+  auto found = std::find(ids.begin(), ids.end(),
+                         getNumber(tensor, CUDNN_ATTR_TENSOR_UNIQUE_ID));
+  if (found == ids.end()) {
+    record("violation", " cudnnBackendExecute: a tensor has no address");
+    return made;
+  }
+  int64_t address = pack.numbers.at(
+      CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS)[found - ids.begin()];
+  int64_t alignment = getNumber(tensor, CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT);
+  made.data = reinterpret_cast<void *>(address);
+  size_t last = 1;
+  for (size_t i = 0; i < made.dims.size(); ++i)
+    last += (made.dims[i] - 1) * made.strides[i];
+  auto isOnDevice =
+      fakes::findInDriver<fakes::IsOnDevice>("ingotFakeIsOnDevice");
+  if (isOnDevice && !isOnDevice(made.data, last * getSize(made.element)))
+    record("violation", " cudnnBackendExecute: a tensor is not on the GPU");
+  if (alignment == 0 || address % alignment != 0)
+    record("violation", " cudnnBackendExecute: the alignment of a tensor");
+  return made;
+}
+
+fakes::ConvolutionCall makeCall(const Descriptor &operation,
+                                const Descriptor &pack) {
+  const OperationNames &names = *findNames(operation);
+  auto &numbers = operation.parts.at(names.convolution)->numbers;
+  return {makeTensor(*operation.parts.at(names.input), pack),
+          makeTensor(*operation.parts.at(names.filter), pack),
+          makeTensor(*operation.parts.at(names.output), pack),
+          numbers.at(CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS),
+          numbers.at(CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES),
+          numbers.at(CUDNN_ATTR_CONVOLUTION_DILATIONS),
+          names.computed};
+}
+
+/// Of the handle.
+cudaStream_t usedStream = nullptr;
 } // namespace
 
 extern "C" {
@@ -116,6 +208,7 @@ cudnnStatus_t cudnnDestroy(cudnnHandle_t) {
 cudnnStatus_t cudnnSetStream(cudnnHandle_t, cudaStream_t stream) {
   if (!stream)
     record("violation", " cudnnSetStream: the default stream");
+  usedStream = stream;
   return CUDNN_STATUS_SUCCESS;
 }
 size_t cudnnGetVersion() {
@@ -152,7 +245,13 @@ cudnnStatus_t cudnnBackendSetAttribute(cudnnBackendDescriptor_t descriptor,
     // Parts are copied, as the library may.
     object->parts[name] = new Descriptor(*part);
     object->engine = part->engine;
-  } else if (type == CUDNN_TYPE_INT64) {
+    if (findNames(*part))
+      object->operation = object->parts[name];
+    else if (part->operation)
+      object->operation = part->operation;
+  } else if (type == CUDNN_TYPE_DATA_TYPE) {
+    object->numbers[name] = {*static_cast<const cudnnDataType_t *>(values)};
+  } else if (type == CUDNN_TYPE_INT64 || type == CUDNN_TYPE_VOID_PTR) {
     const auto *numbers = static_cast<const int64_t *>(values);
     object->numbers[name].assign(numbers, numbers + count);
   }
@@ -161,24 +260,8 @@ cudnnStatus_t cudnnBackendSetAttribute(cudnnBackendDescriptor_t descriptor,
 cudnnStatus_t cudnnBackendFinalize(cudnnBackendDescriptor_t descriptor) {
   Descriptor *object = find(descriptor);
   object->isFinished = true;
-  if (object->type == CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR)
-    checkOperation(*object, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC,
-                   CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X,
-                   CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W,
-                   CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y);
-  if (object->type ==
-      CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR)
-    checkOperation(*object, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC,
-                   CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX,
-                   CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W,
-                   CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY);
-  if (object->type ==
-      CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR)
-    checkOperation(*object,
-                   CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC,
-                   CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X,
-                   CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW,
-                   CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY);
+  if (const OperationNames *names = findNames(*object))
+    checkOperation(*object, *names);
   return CUDNN_STATUS_SUCCESS;
 }
 cudnnStatus_t
@@ -192,8 +275,10 @@ cudnnBackendGetAttribute(const cudnnBackendDescriptor_t descriptor,
     auto *places = static_cast<cudnnBackendDescriptor_t *>(values);
     if (name == CUDNN_ATTR_ENGINEHEUR_RESULTS) {
       *count = countEngines();
-      for (int64_t i = 0; i < std::min(requested, *count); ++i)
+      for (int64_t i = 0; i < std::min(requested, *count); ++i) {
         find(places[i])->engine = i;
+        find(places[i])->operation = object->operation;
+      }
     } else {
       find(places[0])->engine = object->engine;
     }
@@ -222,9 +307,19 @@ cudnnStatus_t cudnnBackendExecute(cudnnHandle_t, cudnnBackendDescriptor_t plan,
     record("violation", " cudnnBackendExecute: no tensors");
   int64_t engine = find(plan)->engine;
   bool isBroken = fakes::getSetting("INGOT_FAKE_BROKEN_ENGINE", -1) == engine;
-  return record(__func__, " engine=%d", static_cast<int>(engine)) || isBroken
-             ? CUDNN_STATUS_EXECUTION_FAILED
-             : CUDNN_STATUS_SUCCESS;
+  if (record(__func__, " engine=%d", static_cast<int>(engine)) || isBroken)
+    return CUDNN_STATUS_EXECUTION_FAILED;
+  if (!find(plan)->operation) {
+    record("violation", " cudnnBackendExecute: a plan without operation");
+    return CUDNN_STATUS_BAD_PARAM;
+  }
+  fakes::ConvolutionCall call = makeCall(*find(plan)->operation, *find(pack));
+  if (fakes::computes())
+    fakes::submitWork(usedStream, [call] {
+      fakes::compute(call);
+      return true;
+    });
+  return CUDNN_STATUS_SUCCESS;
 }
 
 } // extern "C"

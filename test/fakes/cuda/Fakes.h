@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// Fakes of CUDA's libraries: they record every call and check that objects
-// live, but compute nothing. They test the order of calls, lifetimes and
-// errors; no number that comes from them means anything.
+// Fakes of CUDA's libraries: they record every call, and check that objects
+// live and what the documentation demands. With INGOT_FAKE_COMPUTE they are a
+// GPU in software (tools/software-gpu), which runs a trainer's PTX and computes
+// what the libraries do; without, no number that comes from them means
+// anything, and they test the order of calls, lifetimes and errors.
 //
 // Environment:
 //   INGOT_FAKE_LOG              the file to append one line per call to
@@ -19,6 +21,10 @@
 //                               for, 2 when one runs (0)
 //   INGOT_FAKE_TENSOR_CORES     the first engine of a convolution is
 //                               deterministic and uses tensor cores (0)
+//   INGOT_FAKE_COMPUTE          everything is computed (0)
+//   INGOT_SOFTWARE_GPU_SEED     draws the order of what nothing orders (0);
+//                               with odd ones the GPU runs ahead of waits
+//   INGOT_FAKE_NAME             of the GPU (fake)
 //   INGOT_FAKE_TIMES            digits: milliseconds between events, in turn
 //
 //===----------------------------------------------------------------------===//
@@ -30,6 +36,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <dlfcn.h>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -70,6 +78,26 @@ inline long getSetting(const char *name, long standard) {
 /// object from now on; `count` returns how many graphs do.
 using HoldObject = void (*)(const void *object);
 using CountHolders = size_t (*)(const void *object);
+/// Puts work into a stream, or into the graph that is being captured; it
+/// returns false while it waits for other ranks.
+using SubmitWork = void (*)(void *stream, const std::function<bool()> *work);
+using AskWhether = bool (*)();
+using IsOnDevice = bool (*)(const void *place, size_t bytes);
+
+/// A function of the fake driver; null where there is none.
+template <typename Function> Function findInDriver(const char *name) {
+  static void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+  return driver ? reinterpret_cast<Function>(dlsym(driver, name)) : nullptr;
+}
+
+/// Whether library calls are computed.
+inline bool computes() {
+  static auto ask = findInDriver<AskWhether>("ingotFakeIsComputing");
+  return ask && ask();
+}
+inline void submitWork(void *stream, const std::function<bool()> &work) {
+  findInDriver<SubmitWork>("ingotFakeSubmit")(stream, &work);
+}
 
 } // namespace fakes
 

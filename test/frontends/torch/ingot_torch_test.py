@@ -89,6 +89,19 @@ class Attention(nn.Module):
         return self.drop(nn.functional.scaled_dot_product_attention(x, self.fc(x), x, dropout_p=rate))
 
 
+class Heads(nn.Module):
+    """Attention with a mask, whose heads are joined by a reshape: views of strides that the exporter gets wrong."""
+
+    def __init__(self):
+        super().__init__()
+        self.fc, self.bias = nn.Linear(8, 8), nn.Parameter(torch.randn(1, 2, 3, 3))
+
+    def forward(self, x):
+        h = self.fc(x).view(-1, 3, 2, 4).transpose(1, 2)
+        y = nn.functional.scaled_dot_product_attention(h, h, h, attn_mask=self.bias)
+        return y.transpose(1, 2).reshape(x.shape[0], 3, 8)
+
+
 class Branching(nn.Module):
     def __init__(self):
         super().__init__()
@@ -192,6 +205,24 @@ class ExportTest(unittest.TestCase):
         self.expect_refused("fewer than two samples", Net(), torch.randn(1, 1, 4, 4))
         self.expect_refused("no tensor", Unused(), 3)
         self.expect_refused("is not the module's output", Noisy(), torch.randn(2, 2))
+
+    def test_frozen_parameters_are_buffers_of_the_file(self):
+        net = Unused().fc
+        net.bias.requires_grad_(False)
+        model = self.export(net, torch.randn(2, 2))
+        kinds = {v.name: e.value for v in model.graph.value_info for e in v.metadata_props if e.key.endswith(".kind")}
+        self.assertEqual((kinds["weight"], kinds["bias"]), ("PARAMETER", "BUFFER"))
+        signature = next(e.value for e in model.graph.metadata_props if e.key.endswith("graph_signature"))
+        self.assertIn("BUFFER target='bias'", signature)
+        self.assertIn("PARAMETER target='weight'", signature)
+
+    def test_mends_what_the_exporter_gets_wrong(self):
+        self.export(Heads(), torch.randn(2, 3, 8))
+        model = self.export(nn.Conv3d(2, 3, 3, bias=False), torch.randn(2, 2, 4, 4, 4))
+        self.assertEqual({t.name: list(t.dims) for t in model.graph.initializer}["bias"], [3])
+        bags = nn.EmbeddingBag(7, 4, mode="sum")
+        model = self.export(bags, torch.zeros(2, 3, dtype=torch.int64))
+        self.assertNotIn(b"stack_trace", model.SerializeToString())
 
     def test_names_dropouts_that_are_not_called(self):
         inputs = torch.randn(2, 1, 3, 4)

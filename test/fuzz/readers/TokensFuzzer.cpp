@@ -12,5 +12,5 @@
 using namespace ingot::runtime;
 
 void ingot::fuzz::read(std::string_view bytes) {
-  touch(readTokens(bytes, "input"));
+  touch(readTokens(bytes, "input").bytes);
 }

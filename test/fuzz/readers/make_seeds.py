@@ -1,12 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes seeds/READER/: small valid files for the fuzzers to start from."""
+"""Writes seeds/READER/: small valid files for the fuzzers to start from.
+
+It needs NumPy, Pillow and PyArrow.
+"""
 
 import io
 import json
 import pathlib
 import struct
+import tarfile
 
 import numpy as np
+import pyarrow as pa
+from PIL import Image
 
 SEEDS = pathlib.Path(__file__).parent / "seeds"
 
@@ -34,6 +40,29 @@ def safetensors(tensors):
     return struct.pack("<Q", len(text)) + text + data
 
 
+def tar(**members):
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT) as archive:
+        for name, content in members.items():
+            member = tarfile.TarInfo(name.replace("_", "."))
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content))
+    return out.getvalue()
+
+
+def picture(**options):
+    out = io.BytesIO()
+    Image.fromarray(np.arange(20 * 24 * 3, dtype=np.uint8).reshape(20, 24, 3)).save(out, **options)
+    return out.getvalue()
+
+
+def arrow(write, table):
+    out = pa.BufferOutputStream()
+    with write(out, table.schema) as writer:
+        writer.write_table(table, max_chunksize=5)
+    return out.getvalue().to_pybytes()
+
+
 def main():
     floats, ints = np.arange(6, dtype=np.float32).reshape(2, 3), np.arange(4, dtype=np.int64)
     seeds = {
@@ -46,6 +75,35 @@ def main():
         "safetensors/two": safetensors({"w": floats, "step": ints}),
         "safetensors/none": safetensors({}),
         "tokens/four": struct.pack("<256i4H", 20240520, 1, 4, *[0] * 253, 1, 2, 3, 4),
+    }
+    rows = np.arange(12 * 16).reshape(12, 16) * 7 % 32
+    tokens = pa.table({"ids": rows.tolist(), "labels": ((rows * 3 + 1) % 32).tolist()})
+    kinds = pa.table(
+        {
+            "fixed": pa.array([[1.0, 2.0], [3.0, 4.0]], pa.list_(pa.float32(), 2)),
+            "flags": [True, False],
+            "nested": [[[1, 2], [3, 4]], [[5, 6], [7, 8]]],
+            "text": ["one", "two"],
+            "image": [{"bytes": b"abc", "path": None}, {"bytes": b"d", "path": "x"}],
+            "some": pa.array([7, None], pa.int16()),
+            "words": pa.array(["a", "b"]).dictionary_encode(),
+        }
+    )
+    seeds |= {
+        "arrow/stream": arrow(pa.ipc.new_stream, tokens),
+        "arrow/file": arrow(pa.ipc.new_file, tokens),
+        "arrow/kinds": arrow(pa.ipc.new_stream, kinds),
+        "jsonlines/two": b'{"x": [[1, 2], [3, 4.5]], "labels": 1}\n{"x": [[5, 6], [7, 8]], "labels": -100}\n',
+        "jsonlines/text": b'{"text": "a\\u00e9"}\n\n{"text": ""}',
+        "picture/jpeg": picture(format="JPEG"),
+        "picture/progressive": picture(format="JPEG", progressive=True, subsampling=0),
+        "picture/png": picture(format="PNG"),
+        "recipe/crop": b"decode,resize:32,crop:8,flip,normalize:imagenet",
+        "recipe/values": b"from:jpg,random-resized-crop:8x8,pad:1,center-crop:8,normalize:0.5/1/2:0.5/1e-1/3",
+        "recipe/text": b"bytes,next",
+        "tar/samples": tar(a_cls=b"1", a_txt=b"text", a_x_npy=npy(floats), b_cls=b"2\n"),
+        "tar/json": tar(a_json=b'{"y": [1, 2], "t": "u"}', b_json=b'{"y": [3, 4]}'),
+        "tar/long": tar(**{"n" * 300 + "_cls": b"3"}),
     }
     for name, content in seeds.items():
         path = SEEDS / name

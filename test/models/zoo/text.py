@@ -25,7 +25,7 @@ ENCODERS = {
     "eurobert": (MASKED, {}),
     "flaubert": (CLASSES, {}),
     "fnet": (MASKED, {}),
-    "funnel": (MASKED, {"block_sizes": [1, 1], "d_head": 8, "d_inner": 64}),
+    "funnel": (MASKED, {"block_sizes": [1, 1], "d_head": 8, "d_inner": 64, "num_hidden_layers": None}),
     "ibert": (MASKED, {}),
     "layoutlm": (MASKED, {}),
     "longformer": (MASKED, {"attention_window": [8, 8]}),
@@ -34,8 +34,7 @@ ENCODERS = {
     "mobilebert": (MASKED, {"intra_bottleneck_size": 16, "true_hidden_size": 16}),
     "modernbert": (MASKED, {"local_attention": 8}),
     "mpnet": (MASKED, {}),
-    "mra": (MASKED, {}),
-    "nystromformer": (MASKED, {"num_landmarks": 4, "segment_means_seq_len": LENGTH}),
+    "nystromformer": (MASKED, {"num_landmarks": LENGTH, "segment_means_seq_len": LENGTH}),
     "rembert": (MASKED, {"input_embedding_size": 16, "output_embedding_size": 16}),
     "roberta": (MASKED, {}),
     "roc_bert": (MASKED, {}),
@@ -48,7 +47,7 @@ ENCODERS = {
     "xlm": (CLASSES, {}),
     "xlm-roberta": (MASKED, {}),
     "xlm-roberta-xl": (MASKED, {}),
-    "xlnet": (CLASSES, {"d_inner": 64, "d_head": 8}),
+    "xlnet": (CLASSES, {"d_inner": 64, "d_head": 8, "max_position_embeddings": None}),
     "xmod": (MASKED, {"default_language": "en_XX"}),
     "yoso": (MASKED, {"use_expectation": True}),
 }
@@ -62,7 +61,7 @@ DECODERS = {
     "cohere2": {},
     "ctrl": {"dff": 64},
     "exaone4": {},
-    "falcon": {},
+    "falcon": {"head_dim": None},
     "gemma": {},
     "gemma2": {},
     "gemma3_text": {},
@@ -97,11 +96,12 @@ DECODERS = {
 }
 
 EXPERTS = {
-    "dbrx": {},
     "deepseek_v2": {"q_lora_rank": 16, "kv_lora_rank": 16, "qk_rope_head_dim": 8, "qk_nope_head_dim": 8,
-                    "v_head_dim": 8, "first_k_dense_replace": 1, "n_group": 1, "topk_group": 1},
+                    "v_head_dim": 8, "num_key_value_heads": 4,
+                    "first_k_dense_replace": 1, "n_group": 1, "topk_group": 1},
     "deepseek_v3": {"q_lora_rank": 16, "kv_lora_rank": 16, "qk_rope_head_dim": 8, "qk_nope_head_dim": 8,
-                    "v_head_dim": 8, "first_k_dense_replace": 1, "n_group": 1, "topk_group": 1},
+                    "v_head_dim": 8, "num_key_value_heads": 4,
+                    "first_k_dense_replace": 1, "n_group": 1, "topk_group": 1},
     "ernie4_5_moe": {},
     "glm4_moe": {"first_k_dense_replace": 1, "n_group": 1, "topk_group": 1},
     "gpt_oss": {},
@@ -143,7 +143,7 @@ SEQUENCES = {
     "pegasus": {},
     "pegasus_x": {"block_size": 8, "num_global_tokens": 4},
     "plbart": {},
-    "prophetnet": {"num_buckets": 8},
+    "prophetnet": {"num_buckets": 8, "num_hidden_layers": None},
     "switch_transformers": {"num_sparse_encoder_layers": 1, "num_sparse_decoder_layers": 1, "expert_capacity": 64},
     "t5": {},
     "umt5": {},
@@ -192,4 +192,4 @@ def models():
     for kind, given in SEQUENCES.items():
         yield Model(f"transformers/{kind}", "transformers encoder-decoder", sequence(kind, given))
     yield Model("transformers/bert-torchscript", "torchscript exporter", encoder("bert", MASKED, {}), "torchscript")
-    yield Model("transformers/gpt2-torchscript", "torchscript exporter", decoder("gpt2", {}, False), "torchscript")
+    yield Model("transformers/gpt2-torchscript", "torchscript exporter", decoder("gpt2", {}, True), "torchscript")

@@ -38,7 +38,7 @@ LABELS = {"num_labels"}
 
 
 def shrunk(default, given):
-    """What makes `default` tiny, as arguments of its class."""
+    """What makes `default` tiny, as arguments of its class; None keeps the default."""
     chosen = {}
     for key, value in FIELDS.items():
         if hasattr(default, key) and (key in LABELS or not isinstance(getattr(default, key), (list, tuple))):
@@ -47,7 +47,8 @@ def shrunk(default, given):
         part = getattr(default, key, None)
         if part is not None and hasattr(part, "to_dict"):
             chosen[key] = {"model_type": part.model_type, **shrunk(part, given.get(key, {}))}
-    return {**chosen, **{k: v for k, v in given.items() if k not in chosen or k not in PARTS}}
+    chosen.update({k: v for k, v in given.items() if k not in chosen or k not in PARTS})
+    return {k: v for k, v in chosen.items() if v is not None}
 
 
 def configuration(kind, given):

@@ -149,7 +149,7 @@ def models():
         yield Model(f"torchvision/{name}", "torchvision detection", detection_model(name))
     for entry in TIMM.split():
         yield Model(f"timm/{entry.partition('@')[0]}", "timm", timm_model(entry))
-    for entry in ("resnet18", "mobilenet_v2", "squeezenet1_1", "vgg11_bn"):
+    for entry in ("resnet18", "mobilenet_v2", "squeezenet1_1", "mnasnet0_5"):
         yield Model(
             f"torchvision/{entry}-torchscript", "torchscript exporter", torchvision_model(entry), exporter="torchscript"
         )

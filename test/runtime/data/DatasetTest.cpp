@@ -28,6 +28,13 @@ InputSpec makeInput(const char *name, InputKind kind, DType dtype,
   return input;
 }
 
+std::vector<DataFile> asFiles(const std::vector<std::string> &paths) {
+  std::vector<DataFile> files;
+  for (const std::string &path : paths)
+    files.push_back({path});
+  return files;
+}
+
 class DatasetTest : public testing::Test {
 protected:
   DatasetTest() {
@@ -139,15 +146,15 @@ TEST_F(DatasetTest, RefusesMissingArrays) {
   writeFile(folder / "b.npy", makeX(1));
   expectRefused(folder / "b.npy",
                 "no file next to it for the model's input 'x'");
-  EXPECT_FALSE(haveArrays({folder / "a.npz"}, inputs));
+  EXPECT_FALSE(haveArrays(asFiles({folder / "a.npz"}), inputs));
 }
 
 TEST_F(DatasetTest, TakesAnNpyForEachInput) {
   writeFile(folder / "x.npy", makeX(3));
   writeFile(folder / "labels.npy", makeLabels({4, 5, 6}));
   std::vector<std::string> paths = {folder / "labels.npy", folder / "x.npy"};
-  EXPECT_TRUE(haveArrays(paths, inputs));
-  EXPECT_FALSE(haveArrays({folder / "x.npy"}, inputs));
+  EXPECT_TRUE(haveArrays(asFiles(paths), inputs));
+  EXPECT_FALSE(haveArrays(asFiles({folder / "x.npy"}), inputs));
   paths.push_back(write("b.npz", makeX(2), makeLabels({8, 9})));
   EXPECT_EQ(Dataset(paths, inputs, console).getSamples(), 5);
   expectRefused(folder / "x.npy", "the model's input 'labels'");
@@ -168,22 +175,23 @@ TEST_F(DatasetTest, SortsFilesByVariant) {
             makeLabels({1})),
       write("b.npz", makeX(2), makeLabels({1, 2})),
       write("c.npz", makeX(2), makeLabels({1, 2}))};
-  auto sorted = openByVariant(paths, variants, console);
+  auto sorted = openByVariant(asFiles(paths), variants, console);
   EXPECT_EQ(sorted[0]->getSamples(), 4);
   EXPECT_EQ(sorted[1]->getSamples(), 1);
-  EXPECT_EQ(openByVariant({paths[0]}, variants, console)[0], nullptr);
+  EXPECT_EQ(openByVariant(asFiles({paths[0]}), variants, console)[0], nullptr);
   EXPECT_INGOT_ERROR(
       ExitCode::BadInput, "fit no variant",
-      openByVariant({write("d.npz", makeNpy<float>(DType::F32, {1, 1}, {1}),
-                           makeLabels({1}))},
-                    variants, console));
+      openByVariant(
+          asFiles({write("d.npz", makeNpy<float>(DType::F32, {1, 1}, {1}),
+                         makeLabels({1}))}),
+          variants, console));
 }
 
 TEST_F(DatasetTest, TakesALoneNpyForOneInput) {
   inputs.erase(inputs.begin() + 1);
   writeFile(folder / "b.npy", makeX(3));
   EXPECT_EQ(Dataset({folder / "b.npy"}, inputs, console).getSamples(), 3);
-  EXPECT_TRUE(haveArrays({folder / "b.npy"}, inputs));
+  EXPECT_TRUE(haveArrays(asFiles({folder / "b.npy"}), inputs));
 }
 
 class TokensTest : public DatasetTest {
@@ -226,7 +234,7 @@ TEST_F(TokensTest, WindowsAreFollowedByTheirLabels) {
             (std::vector<int64_t>{4, 5, 6, 1, 2, 3}));
   EXPECT_EQ(std::vector<int64_t>(labels, labels + 6),
             (std::vector<int64_t>{5, 6, 7, 2, 3, 4}));
-  EXPECT_TRUE(haveArrays({folder / "t.bin"}, inputs));
+  EXPECT_TRUE(haveArrays(asFiles({folder / "t.bin"}), inputs));
 }
 
 TEST_F(TokensTest, FollowFilesOfArrays) {

@@ -158,3 +158,25 @@ module {
     }
   }
 }
+
+// -----
+
+// Tests that a square root is rounded as on CPUs, not libdevice's
+// approximation.
+//   CHECK-NOT: __nv_sqrtf
+// CHECK-LABEL: llvm.func @roots(
+//       CHECK:   %[[ROOT:.*]] = llvm.intr.sqrt(%{{.*}}) : (f32) -> f32
+//       CHECK:   llvm.intr.sqrt(%[[ROOT]]) : (f32) -> f32
+//       CHECK:   llvm.fdiv %{{.*}} : f32
+module {
+  gpu.module @device {
+    gpu.func @roots(%x: memref<8xf32>) kernel {
+      %t = gpu.thread_id x
+      %0 = memref.load %x[%t] : memref<8xf32>
+      %1 = math.sqrt %0 : f32
+      %2 = math.rsqrt %1 : f32
+      memref.store %2, %x[%t] : memref<8xf32>
+      gpu.return
+    }
+  }
+}

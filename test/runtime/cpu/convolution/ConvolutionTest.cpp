@@ -10,8 +10,11 @@
 #include "runtime/abi/Scratch.h"
 #include "runtime/core/Context.h"
 #include "runtime/core/Random.h"
+#include "runtime/cpu/Features.h"
 #include "runtime/cpu/HalfPrecision.h"
 #include "runtime/cpu/ThreadPool.h"
+#include "runtime/cpu/convolution/ReferenceConvolution.h"
+#include "runtime/cpu/depthwise/Depthwise.h"
 #include "runtime/cpu/gemm/Gemm.h"
 #include "runtime/cpu/winograd/Winograd.h"
 
@@ -19,7 +22,10 @@
 
 #include <cmath>
 #include <functional>
+#include <tuple>
 #include <vector>
+
+extern "C" void omp_set_num_threads(int count);
 
 using namespace ingot::runtime;
 
@@ -190,6 +196,121 @@ void check(ingot_dtype type, double tolerance, int count, Draw drawDesc,
     compare(forward, expectedForward, "forward");
     compare(inputGrad, expectedInput, "input gradient");
     compare(filterGrad, expectedFilter, "filter gradient");
+  }
+}
+
+/// A convolution of an image classifier.
+struct Layer {
+  int64_t size, in, out, kernel, stride, groups;
+};
+
+// Numbers of threads that shapes, machines and the library's choices differ in.
+TEST(Convolution, ScratchOfLayersIsAsPlanned) {
+  if (getCpuLevel() < ingot::abi::CpuLevel::V3)
+    GTEST_SKIP() << "without AVX2 the library's memory has no bound";
+  int before = getThreadCount();
+  for (int threads : {1, 2, 3, 4, 8})
+    for (Layer layer : {Layer{28, 3, 64, 7, 2, 1},
+                        {14, 64, 64, 3, 1, 1},
+                        {14, 64, 128, 3, 2, 1},
+                        {14, 64, 256, 1, 1, 1},
+                        {14, 256, 96, 1, 2, 1},
+                        {14, 96, 96, 3, 1, 96},
+                        {14, 96, 96, 5, 2, 96},
+                        {14, 128, 128, 3, 1, 32},
+                        {14, 24, 40, 1, 1, 1}}) {
+      omp_set_num_threads(threads);
+      ingot_conv_desc d = {};
+      d.type = INGOT_F32;
+      d.channels_last = 1;
+      d.spatial_rank = 2;
+      d.batch = 2;
+      d.in_channels = layer.in;
+      d.out_channels = layer.out;
+      d.groups = layer.groups;
+      for (int64_t i = 0; i < 2; ++i) {
+        d.in[i] = layer.size;
+        d.kernel[i] = layer.kernel;
+        d.stride[i] = layer.stride;
+        d.dilation[i] = 1;
+        d.pad_low[i] = d.pad_high[i] = layer.kernel / 2;
+        d.out[i] = (layer.size - 1) / layer.stride + 1;
+      }
+      std::vector<float> input(d.batch * d.in_channels * product(d.in, 2));
+      std::vector<float> output(d.batch * d.out_channels * product(d.out, 2));
+      std::vector<float> filter(d.out_channels * d.in_channels / d.groups *
+                                product(d.kernel, 2));
+      d.scratch_bytes = ingot::abi::getScratchBytes(d, {threads});
+      Block scratch(d.scratch_bytes, "scratch");
+      ingot_context context;
+      ingot_conv(&context, &d, input.data(), filter.data(), output.data(),
+                 scratch.getData());
+      ingot_conv_input_grad(&context, &d, output.data(), filter.data(),
+                            input.data(), scratch.getData());
+      ingot_conv_filter_grad(&context, &d, output.data(), input.data(),
+                             filter.data(), scratch.getData());
+      EXPECT_FALSE(context.failed) << context.message;
+      EXPECT_EQ(context.getUnplannedBytes(), 0u)
+          << "planned " << d.scratch_bytes << ", " << threads << " threads, "
+          << layer.in << " to " << layer.out << " channels, kernel "
+          << layer.kernel << ", stride " << layer.stride << ", " << layer.groups
+          << " groups";
+    }
+  omp_set_num_threads(before);
+}
+
+/// A filter for each channel, in two dimensions with channels last.
+ingot_conv_desc drawDepthwiseDesc(Philox &random, ingot_dtype type) {
+  ingot_conv_desc d = {};
+  d.type = type;
+  d.channels_last = 1;
+  d.spatial_rank = 2;
+  d.batch = 1 + random.below(3);
+  d.in_channels = d.out_channels = d.groups = 2 + random.below(150);
+  for (int64_t i = 0; i < d.spatial_rank; ++i) {
+    d.kernel[i] = 1 + random.below(7);
+    d.stride[i] = 1 + random.below(3);
+    d.dilation[i] = 1 + random.below(2);
+    int64_t reach = (d.kernel[i] - 1) * d.dilation[i];
+    d.pad_low[i] = random.below(reach + 1);
+    d.pad_high[i] = random.below(reach + 1);
+    d.in[i] = reach + 1 + random.below(16);
+    d.out[i] =
+        (d.in[i] + d.pad_low[i] + d.pad_high[i] - reach - 1) / d.stride[i] + 1;
+  }
+  return d;
+}
+
+// Also where the library is used instead.
+TEST(Convolution, DepthwiseAgreesWithLoops) {
+  Philox random(5, 6);
+  for (int trial = 0; trial < 40; ++trial) {
+    ingot_conv_desc d = drawDepthwiseDesc(random, INGOT_F32);
+    ASSERT_TRUE(ingot::abi::isDepthwise(d));
+    int64_t sizes[] = {d.batch * d.in_channels * product(d.in, 2),
+                       d.in_channels * product(d.kernel, 2),
+                       d.batch * d.in_channels * product(d.out, 2)};
+    std::vector<float> operands[3];
+    for (int i = 0; i < 3; ++i) {
+      operands[i].resize(sizes[i]);
+      for (float &value : operands[i])
+        value = static_cast<float>(random.normal());
+    }
+    Block scratch(ingot::abi::getDepthwiseBytes(d), "scratch");
+    auto &[input, filter, output] = operands;
+    using ingot::abi::ConvKind;
+    for (auto [kind, first, second, result] :
+         {std::tuple{ConvKind::Forward, &input, &filter, 2},
+          {ConvKind::InputGrad, &output, &filter, 0},
+          {ConvKind::FilterGrad, &output, &input, 1}}) {
+      std::vector<float> own(sizes[result], NAN), expected(sizes[result]);
+      convolveDepthwise(d, kind, first->data(), second->data(), own.data(),
+                        scratch.getData());
+      convolveByLoops(d, kind, first->data(), second->data(), expected.data());
+      for (int64_t i = 0; i < sizes[result]; ++i)
+        ASSERT_NEAR(own[i], expected[i], 1e-4 * (1 + std::fabs(expected[i])))
+            << "kind " << static_cast<int>(kind) << " at " << i;
+    }
   }
 }
 

@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef INGOT_TEST_FAKES_CUDA_CALLORDER_H
-#define INGOT_TEST_FAKES_CUDA_CALLORDER_H
+#ifndef INGOT_TEST_FAKES_CUDA_DRIVER_CALLORDER_H
+#define INGOT_TEST_FAKES_CUDA_DRIVER_CALLORDER_H
 
 #include <algorithm>
 #include <cstdint>
@@ -124,4 +124,4 @@ private:
 
 } // namespace fakes
 
-#endif // INGOT_TEST_FAKES_CUDA_CALLORDER_H
+#endif // INGOT_TEST_FAKES_CUDA_DRIVER_CALLORDER_H

@@ -2,7 +2,7 @@
 """pass_stages.py FOLDER MODEL[:OPTION...]...: every pass of ingot-opt on every module that ingotc --dump-passes writes.
 
 A pass may refuse a module that is not at its level, with an error, or accept it. It may not crash or hang. The
-options of ingotc for a model follow it, separated by colons.
+options of ingotc for a model follow it, separated by colons. The passes run in ingot-pass-stages.
 """
 
 import concurrent.futures
@@ -11,10 +11,6 @@ import pathlib
 import re
 import subprocess
 import sys
-
-SECONDS = 60
-# What a process returns that has ended itself.
-STATUSES = (0, 1, 2, 3)
 
 
 def passes():
@@ -40,31 +36,25 @@ def different(files):
     return list(seen.values())
 
 
-def attempt(job):
-    name, file = job
-    command = ["ingot-opt", file, f"--{name}", "-o", "/dev/null"]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, errors="replace")
-    except subprocess.TimeoutExpired:
-        return f"{name} on {file}: takes more than {SECONDS} s"
-    if done.returncode not in STATUSES:
-        return f"{name} on {file}: exit {done.returncode}"
-    if done.returncode != 0 and "error:" not in done.stderr:
-        return f"{name} on {file}: fails without an error"
-    return None
-
-
 def main():
-    root = pathlib.Path(sys.argv[1])
+    root, names = pathlib.Path(sys.argv[1]), passes()
     files = []
     for number, entry in enumerate(sys.argv[2:]):
         model, *flags = entry.split(":")
-        files += different(stages(root / str(number), model, [part for flag in flags for part in flag.split()]))
-    jobs = [(name, file) for name in passes() for file in files]
+        found = stages(root / str(number), model, [part for flag in flags for part in flag.split()])
+        assert len(found) > 20, found
+        files += different(found)
+
+    def attempt(file):
+        return subprocess.run(["ingot-pass-stages", file, "--", *names], capture_output=True, text=True)
+
+    problems = 0
     with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        problems = [problem for problem in pool.map(attempt, jobs) if problem]
-    print("\n".join(problems))
-    print(f"{len(jobs) - len(problems)} of {len(jobs)} fine")
+        for done in pool.map(attempt, files):
+            problems += done.returncode != 0
+            if done.returncode:
+                print(done.stdout, done.stderr[-1000:], flush=True)
+    print(f"{len(files) - problems} of {len(files)} stages of {len(sys.argv) - 2} models fine")
     sys.exit(1 if problems else 0)
 
 

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "test/fakes/cuda/CallOrder.h"
+#include "test/fakes/cuda/driver/CallOrder.h"
 
 #include <gtest/gtest.h>
 

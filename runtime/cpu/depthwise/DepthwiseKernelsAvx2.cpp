@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The kernels of depthwise convolution for x86 CPUs with AVX2, FMA and F16C.
+
+#include "runtime/cpu/VectorTypes.h"
+#include "runtime/cpu/depthwise/DepthwiseKernels.h"
+
+#ifdef __x86_64__
+#pragma clang attribute push(__attribute__((target("avx2,fma,f16c"))),         \
+                             apply_to = function)
+#define INGOT_LANES 8
+#include "runtime/cpu/depthwise/DepthwiseVectors.h"
+#pragma clang attribute pop
+
+const ingot::runtime::depthwise::Kernels
+    ingot::runtime::depthwise::avx2Kernels = {combine, correlate};
+#endif

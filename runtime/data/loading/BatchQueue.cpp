@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "runtime/data/loading/BatchQueue.h"
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <pthread.h>
+#include <utility>
+
+using namespace ingot::runtime;
+
+using Clock = std::chrono::steady_clock;
+
+/// The rows that a worker takes at once.
+static constexpr int64_t kRows = 8;
+/// Batches in the queue: enough for a sample that takes long; fewer if they are
+/// large.
+static constexpr int64_t kFewest = 2, kMost = 8;
+static constexpr int64_t kMostBytes = int64_t(64) << 20;
+
+static double getMilliseconds(Clock::duration duration) {
+  return std::chrono::duration<double, std::milli>(duration).count();
+}
+
+BatchQueue::BatchQueue(Planner planner, int64_t bytes,
+                       const QueueOptions &options)
+    : planner(std::move(planner)), options(options), slotBytes(bytes),
+      slots(static_cast<size_t>(std::clamp(
+          kMostBytes / std::max<int64_t>(bytes, 1), kFewest, kMost))) {
+  for (Slot &slot : slots)
+    slot.memory = Block(static_cast<size_t>(bytes), "batches of data");
+  for (int64_t i = 0; i < options.workers.value_or(1); ++i)
+    addWorker();
+}
+
+BatchQueue::~BatchQueue() {
+  {
+    std::lock_guard lock(mutex);
+    isStopping = true;
+  }
+  hasWork.notify_all();
+  for (std::thread &thread : threads)
+    thread.join();
+}
+
+void BatchQueue::addWorker() {
+  // Signals are for the thread that runs the steps.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  threads.emplace_back([this] { work(); });
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+/// Takes rows of the first batch that has any left. Plans it, if need be.
+bool BatchQueue::findWork(Slot *&slot, int64_t &first, int64_t &count) {
+  while (!isAtEnd || given < planned) {
+    if (given == planned) {
+      // The batch that was returned last is still being read.
+      if (planned - std::max<int64_t>(taken - 1, 0) >=
+          static_cast<int64_t>(slots.size()))
+        return false;
+      Slot &next = getSlot(planned);
+      next.error = nullptr;
+      next.firstRow = next.left = 0;
+      next.decodeMs = 0;
+      try {
+        next.plan = planner(planned);
+        if (!next.plan) {
+          isAtEnd = true;
+          hasBatch.notify_all();
+          return false;
+        }
+        next.left = static_cast<int64_t>(next.plan->samples.size());
+      } catch (...) {
+        next.plan = BatchPlan();
+        next.error = std::current_exception();
+      }
+      ++planned;
+      if (next.left == 0)
+        hasBatch.notify_all();
+    }
+    slot = &getSlot(given);
+    auto rows = static_cast<int64_t>(slot->plan->samples.size());
+    first = slot->firstRow;
+    count = std::min(kRows, rows - first);
+    slot->firstRow += count;
+    if (slot->firstRow == rows)
+      ++given;
+    if (count > 0)
+      return true;
+  }
+  return false;
+}
+
+void BatchQueue::makeRows(Slot &slot, int64_t first, int64_t count,
+                          Workspace &workspace) const {
+  const BatchPlan &plan = *slot.plan;
+  SampleContext context;
+  context.seed = options.seed;
+  context.isTraining = options.isTraining;
+  context.epoch = plan.epoch;
+  for (int64_t row = first; row < first + count; ++row) {
+    context.sample = plan.samples[static_cast<size_t>(row)];
+    plan.data->fillRow(*plan.inputs, context, row, slot.memory.getData(),
+                       workspace);
+  }
+}
+
+void BatchQueue::work() {
+  Workspace workspace;
+  std::unique_lock lock(mutex);
+  while (!isStopping) {
+    Slot *slot = nullptr;
+    int64_t first = 0, count = 0;
+    if (!findWork(slot, first, count)) {
+      hasWork.wait(lock);
+      continue;
+    }
+    lock.unlock();
+    Clock::time_point begin = Clock::now();
+    std::exception_ptr error;
+    try {
+      makeRows(*slot, first, count, workspace);
+    } catch (...) {
+      error = std::current_exception();
+    }
+    double spent = getMilliseconds(Clock::now() - begin);
+    lock.lock();
+    slot->decodeMs += spent;
+    if (error && !slot->error)
+      slot->error = error;
+    slot->left -= count;
+    if (slot->left == 0) {
+      hasBatch.notify_all();
+      // Another worker may have given up for want of a plan.
+      hasWork.notify_all();
+    }
+  }
+}
+
+const char *BatchQueue::next() {
+  Clock::time_point begin = Clock::now();
+  std::unique_lock lock(mutex);
+  int64_t batch = taken++;
+  // The memory of the last batch is free now.
+  hasWork.notify_all();
+  auto isReady = [&](int64_t number) {
+    return number < planned && getSlot(number).left == 0 && number >= batch;
+  };
+  times.depth = 0;
+  while (times.depth < static_cast<int64_t>(slots.size()) &&
+         isReady(batch + times.depth))
+    ++times.depth;
+  hasBatch.wait(
+      lock, [&] { return isReady(batch) || (isAtEnd && batch >= planned); });
+  if (batch >= planned)
+    return nullptr;
+  Slot &slot = getSlot(batch);
+  times.decodeMs = slot.decodeMs;
+  times.waitMs = getMilliseconds(Clock::now() - begin);
+  if (slot.error)
+    std::rethrow_exception(slot.error);
+  // A step that waits again and again wants another worker.
+  constexpr int64_t window = 4;
+  constexpr double worthwhile = 0.5;
+  if (batch > 0) {
+    waited += times.waitMs;
+    ++waits;
+  }
+  if (!options.workers && waits >= window &&
+      waited > worthwhile * static_cast<double>(waits) &&
+      countWorkers() < options.mostWorkers) {
+    waits = 0;
+    waited = 0;
+    addWorker();
+  }
+  return slot.memory.getData();
+}

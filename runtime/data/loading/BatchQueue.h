@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// Batches that threads make ahead of the step.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_RUNTIME_DATA_LOADING_BATCHQUEUE_H
+#define INGOT_RUNTIME_DATA_LOADING_BATCHQUEUE_H
+
+#include "runtime/core/Memory.h"
+#include "runtime/data/Dataset.h"
+
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <vector>
+
+namespace ingot::runtime {
+
+/// What a batch is made of.
+struct BatchPlan {
+  const Dataset *data = nullptr;
+  /// The inputs, with offsets in the memory of the batch.
+  const std::vector<InputSpec> *inputs = nullptr;
+  std::vector<int64_t> samples;
+  int64_t epoch = 0;
+};
+
+struct QueueOptions {
+  uint64_t seed = 0;
+  bool isTraining = false;
+  /// The threads; none means as many as the steps turn out to need.
+  std::optional<int64_t> workers = std::nullopt;
+  /// The most threads that are added for that.
+  int64_t mostWorkers = 1;
+};
+
+/// What a batch cost.
+struct QueueTimes {
+  /// The time that next() waited, and that workers spent on the batch.
+  double waitMs = 0, decodeMs = 0;
+  /// The batches that were ready when it was asked for.
+  int64_t depth = 0;
+};
+
+/// A bounded queue of batches, in order. Workers take parts of the next batch
+/// that is not complete, so that the first one comes as soon as it can. What is
+/// in a batch depends on its plan, the seed and nothing else.
+class BatchQueue {
+public:
+  /// Returns the plan of a batch, counted from `first`; none after the last. It
+  /// is called in order, by one thread at a time.
+  using Planner = std::function<std::optional<BatchPlan>(int64_t batch)>;
+
+  /// Makes batches of at most `bytes` bytes.
+  BatchQueue(Planner planner, int64_t bytes, const QueueOptions &options);
+  BatchQueue(const BatchQueue &) = delete;
+  BatchQueue &operator=(const BatchQueue &) = delete;
+  /// Stops the threads, whatever is left to do.
+  ~BatchQueue();
+
+  /// Waits for the next batch and returns its memory, which is valid until the
+  /// next call. Throws what its making threw.
+  const char *next();
+  /// What the last batch cost.
+  const QueueTimes &getTimes() const { return times; }
+  int64_t countWorkers() const { return static_cast<int64_t>(threads.size()); }
+  /// The bytes of memory for batches.
+  int64_t getBytes() const {
+    return static_cast<int64_t>(slots.size()) * slotBytes;
+  }
+
+private:
+  struct Slot {
+    Block memory;
+    std::optional<BatchPlan> plan;
+    std::exception_ptr error;
+    /// The first row that no worker has, and the rows that are not complete.
+    int64_t firstRow = 0, left = 0;
+    double decodeMs = 0;
+  };
+  void work();
+  void addWorker();
+  bool findWork(Slot *&slot, int64_t &first, int64_t &count);
+  void makeRows(Slot &slot, int64_t first, int64_t count,
+                Workspace &workspace) const;
+  Slot &getSlot(int64_t batch) {
+    return slots[static_cast<size_t>(batch) % slots.size()];
+  }
+
+  Planner planner;
+  QueueOptions options;
+  int64_t slotBytes;
+  std::vector<Slot> slots;
+  /// The batches that were planned, that all rows have been given away of, and
+  /// that next() returned.
+  int64_t planned = 0, given = 0, taken = 0;
+  bool isStopping = false, isAtEnd = false;
+  std::mutex mutex;
+  std::condition_variable hasWork, hasBatch;
+  std::vector<std::thread> threads;
+  QueueTimes times;
+  /// The waits since the last worker was added.
+  double waited = 0;
+  int64_t waits = 0;
+};
+
+} // namespace ingot::runtime
+
+#endif // INGOT_RUNTIME_DATA_LOADING_BATCHQUEUE_H

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "runtime/data/loading/Checks.h"
+
+#include "runtime/core/Error.h"
+
+#include <algorithm>
+#include <sstream>
+
+using namespace ingot::runtime;
+
+static std::string describe(const std::vector<int64_t> &shape, size_t from) {
+  std::string text = "[N";
+  for (size_t i = from; i < shape.size(); ++i)
+    text += ", " + std::to_string(shape[i]);
+  return text + "]";
+}
+
+static void checkLabels(const Array &array, const InputSpec &input,
+                        const std::string &where) {
+  int64_t elements = array.getElements();
+  int64_t perSample = array.shape[0] ? elements / array.shape[0] : 1;
+  int64_t size = getSize(array.dtype);
+  for (int64_t i = 0; i < elements; ++i) {
+    int64_t label = 0;
+    convert(array.data + i * size, array.dtype, &label, DType::I64, 1);
+    if (label == kIgnoredLabel || (label >= 0 && label < *input.classes))
+      continue;
+    throw badInput(where,
+                   "sample " + std::to_string(i / perSample) + " has label " +
+                       std::to_string(label) + ", outside 0 to " +
+                       std::to_string(*input.classes - 1),
+                   "correct the label; -100 marks one to ignore");
+  }
+}
+
+/// Checks the labels of a loss that takes probabilities.
+static void checkProbabilities(const Array &array, const std::string &where) {
+  int64_t elements = array.getElements();
+  int64_t perSample = array.shape[0] ? elements / array.shape[0] : 1;
+  constexpr int64_t piece = 4096;
+  std::vector<double> values(std::min(piece, elements));
+  for (int64_t i = 0; i < elements; i += piece) {
+    int64_t some = std::min(piece, elements - i);
+    convert(array.data + i * getSize(array.dtype), array.dtype, values.data(),
+            DType::F64, some);
+    for (int64_t k = 0; k < some; ++k)
+      if (!(values[k] >= 0 && values[k] <= 1)) {
+        std::ostringstream value;
+        value << values[k];
+        throw badInput(where,
+                       "sample " + std::to_string((i + k) / perSample) +
+                           " has label " + value.str() +
+                           ", and bce-with-logits takes values from 0 to 1",
+                       "correct the label, or compile with another --loss");
+      }
+  }
+}
+
+bool ingot::runtime::haveSameSamples(const Array &array,
+                                     const InputSpec &input) {
+  return !array.shape.empty() &&
+         std::equal(array.shape.begin() + 1, array.shape.end(),
+                    input.shape.begin() + 1, input.shape.end());
+}
+
+/// Returns what to do about labels of another shape: they may be those for
+/// another axis of classes.
+static std::string hintForShape(const Array &array, const InputSpec &input) {
+  auto classAxis = static_cast<size_t>(input.classAxis.value_or(0));
+  if (input.classes && classAxis > 0 && classAxis <= input.shape.size() &&
+      array.shape.size() == input.shape.size()) {
+    std::vector<int64_t> output = input.shape;
+    output.insert(output.begin() + static_cast<std::ptrdiff_t>(classAxis),
+                  *input.classes);
+    for (size_t axis = 1; axis < output.size(); ++axis) {
+      std::vector<int64_t> labels = output;
+      labels.erase(labels.begin() + static_cast<std::ptrdiff_t>(axis));
+      if (std::equal(labels.begin() + 1, labels.end(), array.shape.begin() + 1))
+        return "these labels are for classes along axis " +
+               std::to_string(axis) +
+               " of the output: compile with --loss cross-entropy:" +
+               std::to_string(axis) +
+               ", instead of cross-entropy:" + std::to_string(classAxis);
+    }
+  }
+  return "reshape the array; its first axis counts the samples";
+}
+
+/// Checks an array of a file against its input.
+void ingot::runtime::checkArray(const Array &array, const InputSpec &input,
+                                const std::string &where) {
+  if (!haveSameSamples(array, input)) {
+    std::string actual = array.shape.empty() ? "[]" : describe(array.shape, 1);
+    throw badInput(where,
+                   "the array has shape " + actual + ", the model's input " +
+                       describe(input.shape, 1),
+                   hintForShape(array, input));
+  }
+  if (array.shape[0] == 0)
+    throw badInput(where, "the array has no samples",
+                   "give a file with samples");
+  if (!canConvert(array.dtype, input.dtype))
+    throw badInput(where,
+                   "the array holds " + std::string(getName(array.dtype)) +
+                       ", the model's input " +
+                       std::string(getName(input.dtype)),
+                   "convert the array with astype before saving it");
+  int64_t at = 0;
+  if (!fitsIn(array.data, array.dtype, input.dtype, array.getElements(), at))
+    throw badInput(
+        where,
+        "sample " + std::to_string(at * array.shape[0] / array.getElements()) +
+            " has a value that does not fit the model's " +
+            std::string(getName(input.dtype)),
+        "correct the value");
+  if (input.kind == InputKind::Labels && input.classes && !isFloat(array.dtype))
+    checkLabels(array, input, where);
+  if (input.isProbability)
+    checkProbabilities(array, where);
+}
+
+void ingot::runtime::checkValue(const Value &value, const InputSpec &input,
+                                const std::string &where) {
+  if (value.kind == Value::Kind::Bytes)
+    throw badInput(where,
+                   "the field is text or a picture, the model's input " +
+                       describe(input.shape, 1),
+                   "say how to read it, as in --input " + input.name +
+                       "=decode,resize:32,crop:28");
+  Array one;
+  one.dtype = value.dtype;
+  one.shape = value.shape;
+  one.shape.insert(one.shape.begin(), 1);
+  one.data = value.bytes.data();
+  checkArray(one, input, where);
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// Pictures in JPEG and PNG. The libraries decode; here is what bounds them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_RUNTIME_DATA_PICTURES_PICTURE_H
+#define INGOT_RUNTIME_DATA_PICTURES_PICTURE_H
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ingot::runtime {
+
+/// A picture of bytes, row after row.
+struct Picture {
+  int64_t width = 0, height = 0;
+  /// The bytes from one pixel to the next: 1 for gray, 4 for color, of which
+  /// the last is not used.
+  int64_t step = 4;
+  std::vector<uint8_t> pixels;
+
+  const uint8_t *getRow(int64_t y) const {
+    return pixels.data() + y * width * step;
+  }
+};
+
+/// A range of pixels.
+struct Area {
+  int64_t x = 0, y = 0, width = 0, height = 0;
+};
+
+struct PictureSize {
+  int64_t width = 0, height = 0;
+};
+
+/// The most pixels of a picture: what Pillow warns from.
+inline constexpr int64_t kMostPixels = 89478485;
+
+/// Whether the bytes begin like a picture that is supported.
+bool isPicture(std::string_view bytes);
+
+/// Reads the size of a picture. Throws badInput naming `where`.
+PictureSize readPictureSize(std::string_view bytes, const std::string &where);
+
+/// Decodes at least `area` of a picture into `picture`, in gray or in color.
+/// Returns the area it holds, in the pixels of the whole picture, which may
+/// have been reduced: by 2, 4 or 8 to no less than `shrink` says (1: not at
+/// all). `reduced` is set to that number. Throws badInput naming `where`.
+Area decodePicture(std::string_view bytes, bool isGray, const Area &area,
+                   int64_t shrink, Picture &picture, int64_t &reduced,
+                   const std::string &where);
+
+} // namespace ingot::runtime
+
+#endif // INGOT_RUNTIME_DATA_PICTURES_PICTURE_H

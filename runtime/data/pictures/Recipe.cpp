@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "runtime/data/pictures/Recipe.h"
+
+#include "runtime/core/Error.h"
+#include "runtime/core/Random.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+using namespace ingot::runtime;
+
+/// Distinguishes the streams of samples from other uses of the seed.
+static constexpr uint64_t kStreamBase = uint64_t(1) << 62;
+static constexpr int kSampleBits = 40;
+
+namespace {
+
+/// The random numbers of a sample.
+class Draws {
+public:
+  explicit Draws(const SampleContext &context)
+      : random(context.seed,
+               kStreamBase |
+                   (static_cast<uint64_t>(context.epoch) << kSampleBits &
+                    (kStreamBase - 1)) |
+                   static_cast<uint64_t>(context.sample)) {}
+
+  int64_t below(int64_t bound) {
+    return static_cast<int64_t>(random.below(static_cast<uint64_t>(bound)));
+  }
+  double uniform(double low, double high) {
+    return low + (high - low) *
+                     (static_cast<double>(random.next64() >> 11) * 0x1p-53);
+  }
+  bool flip() { return random.next() >> 31 != 0; }
+
+private:
+  Philox random;
+};
+
+} // namespace
+
+/// Cuts `count` of the elements from `at` on.
+static void cut(AxisMap &axis, int64_t at, int64_t count) {
+  axis.start += static_cast<double>(at) * axis.step;
+  axis.count = count;
+}
+
+static void resize(AxisMap &axis, int64_t count) {
+  axis.step *= static_cast<double>(axis.count) / static_cast<double>(count);
+  axis.count = count;
+}
+
+/// The part of a picture that `random-resized-crop` takes: of 8 to 100 % of the
+/// area, with sides from 3 : 4 to 4 : 3, as torchvision draws it.
+static Area drawArea(int64_t width, int64_t height, Draws &draws) {
+  constexpr int tries = 10;
+  double area = static_cast<double>(width) * static_cast<double>(height);
+  for (int i = 0; i < tries; ++i) {
+    double some = area * draws.uniform(0.08, 1);
+    double ratio =
+        std::exp(draws.uniform(std::log(3.0 / 4.0), std::log(4.0 / 3.0)));
+    int64_t w = std::lround(std::sqrt(some * ratio));
+    int64_t h = std::lround(std::sqrt(some / ratio));
+    if (w > 0 && h > 0 && w <= width && h <= height)
+      return {draws.below(width - w + 1), draws.below(height - h + 1), w, h};
+  }
+  int64_t side = std::min(width, height);
+  return {(width - side) / 2, (height - side) / 2, side, side};
+}
+
+Recipe::Geometry Recipe::plan(const PictureSize &size,
+                              const SampleContext &context,
+                              const std::string &where) const {
+  Geometry result;
+  AxisMap &x = result.x, &y = result.y;
+  x.count = size.width;
+  y.count = size.height;
+  Draws draws(context);
+  auto cutBoth = [&](int64_t left, int64_t top, int64_t width, int64_t height) {
+    // A flipped picture is cut from its other side.
+    cut(x, result.isFlipped ? x.count - left - width : left, width);
+    cut(y, top, height);
+  };
+  auto cutCenter = [&](int64_t width, int64_t height) {
+    cutBoth((x.count - width) / 2, (y.count - height) / 2, width, height);
+  };
+  auto resizeShorter = [&](int64_t shorter) {
+    int64_t least = std::min(x.count, y.count);
+    int64_t width = shorter * x.count / least,
+            height = shorter * y.count / least;
+    resize(x, std::max<int64_t>(width, 1));
+    resize(y, std::max<int64_t>(height, 1));
+  };
+  for (const Step &step : steps) {
+    bool isCrop = step.kind == Kind::Crop || step.kind == Kind::CenterCrop;
+    if (isCrop && (step.width > x.count || step.height > y.count))
+      throw badInput(where,
+                     "the picture has " + std::to_string(x.count) + " x " +
+                         std::to_string(y.count) + " pixels where " +
+                         std::to_string(step.width) + " x " +
+                         std::to_string(step.height) + " are cropped",
+                     "resize it before, as in --input " + name +
+                         "=decode,resize:" + std::to_string(step.height) +
+                         ",crop:" + std::to_string(step.height));
+    switch (step.kind) {
+    case Kind::Resize:
+      if (step.width == 0) {
+        resizeShorter(step.height);
+      } else {
+        resize(x, step.width);
+        resize(y, step.height);
+      }
+      break;
+    case Kind::Crop:
+      if (context.isTraining) {
+        int64_t top = draws.below(y.count - step.height + 1);
+        int64_t left = draws.below(x.count - step.width + 1);
+        cutBoth(left, top, step.width, step.height);
+        break;
+      }
+      [[fallthrough]];
+    case Kind::CenterCrop:
+      cutCenter(step.width, step.height);
+      break;
+    case Kind::ResizedCrop:
+      if (context.isTraining) {
+        Area area = drawArea(x.count, y.count, draws);
+        cutBoth(area.x, area.y, area.width, area.height);
+        resize(x, step.width);
+        resize(y, step.height);
+      } else {
+        // What such a model is evaluated on: 224 from 256.
+        resizeShorter(std::max(step.width, step.height) * 8 / 7);
+        cutCenter(std::min(step.width, x.count),
+                  std::min(step.height, y.count));
+        resize(x, step.width);
+        resize(y, step.height);
+      }
+      break;
+    case Kind::Pad:
+      cut(x, -step.width, x.count + 2 * step.width);
+      cut(y, -step.height, y.count + 2 * step.height);
+      break;
+    case Kind::Flip:
+      if (context.isTraining && draws.flip())
+        result.isFlipped = !result.isFlipped;
+      break;
+    }
+  }
+  return result;
+}
+
+Recipe::Layout Recipe::getLayout(const InputSpec &input) {
+  std::vector<int64_t> shape(input.shape.begin() + 1, input.shape.end());
+  auto isColors = [](int64_t extent) { return extent == 1 || extent == 3; };
+  if (shape.size() == 2)
+    return {1, shape[0], shape[1], true};
+  if (shape.size() == 3 && isColors(shape[0]))
+    return {shape[0], shape[1], shape[2], true};
+  if (shape.size() == 3 && isColors(shape[2]))
+    return {shape[2], shape[0], shape[1], false};
+  return {0, 0, 0, true};
+}
+
+void Recipe::check(const InputSpec &input) const {
+  std::string where = "--input " + name;
+  if (isEmpty())
+    return;
+  if (takesText) {
+    if (input.shape.size() == 2 && !isFloat(input.dtype))
+      return;
+    throw usageError(where, "text feeds inputs of integers [N, T]",
+                     "leave the step 'bytes' out");
+  }
+  Layout layout = getLayout(input);
+  if (layout.channels == 0)
+    throw usageError(where,
+                     "the input is no picture: it is neither [N, 3, H, W] nor "
+                     "[N, 1, H, W], [N, H, W, 3] or [N, H, W]",
+                     "give a recipe for an input that is one");
+  if (means.size() > 1 && means.size() != static_cast<size_t>(layout.channels))
+    throw usageError(where,
+                     "normalize has " + std::to_string(means.size()) +
+                         " values, the input " +
+                         std::to_string(layout.channels) + " colors",
+                     "give one value for each color, or one for all");
+  // The last step that fixes a size.
+  for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
+    if (step->kind == Kind::Flip)
+      continue;
+    if (step->kind == Kind::Pad || step->width == 0)
+      return;
+    if (step->width != layout.width || step->height != layout.height)
+      throw usageError(where,
+                       "the recipe makes " + std::to_string(step->height) +
+                           " x " + std::to_string(step->width) +
+                           " pixels, the input has " +
+                           std::to_string(layout.height) + " x " +
+                           std::to_string(layout.width),
+                       "crop or resize to the input's size");
+    return;
+  }
+}
+
+/// Makes a picture of an array of bytes. Returns whether it is one.
+static bool readArray(const Value &value, int64_t channels, Picture &picture) {
+  const std::vector<int64_t> &shape = value.shape;
+  bool isPlanar = shape.size() == 3 && shape[0] == channels;
+  bool isMixed = !isPlanar && shape.size() == 3 && shape[2] == channels;
+  bool isFlat = shape.size() == 2 && channels == 1;
+  if (value.kind != Value::Kind::Elements || value.dtype != DType::U8 ||
+      !(isPlanar || isMixed || isFlat) || value.getElements() == 0)
+    return false;
+  picture.height = isPlanar ? shape[1] : shape[0];
+  picture.width = isPlanar ? shape[2] : shape[1];
+  picture.step = channels == 1 ? 1 : 4;
+  int64_t pixels = picture.width * picture.height;
+  picture.pixels.assign(static_cast<size_t>(pixels * picture.step), 0);
+  auto *bytes = reinterpret_cast<const uint8_t *>(value.bytes.data());
+  for (int64_t c = 0; c < channels; ++c)
+    for (int64_t i = 0; i < pixels; ++i)
+      picture.pixels[static_cast<size_t>(i * picture.step + c)] =
+          bytes[isPlanar ? c * pixels + i : i * channels + c];
+  return true;
+}
+
+void Recipe::apply(const Value &value, const InputSpec &input, char *place,
+                   const SampleContext &context, Workspace &workspace,
+                   const std::string &where) const {
+  if (takesText) {
+    writeText(value, input, place);
+    return;
+  }
+  Layout layout = getLayout(input);
+  Picture &decoded = workspace.decoded;
+  Geometry geometry;
+  if (value.kind == Value::Kind::Bytes) {
+    PictureSize size = readPictureSize(value.bytes, where);
+    geometry = plan(size, context, where);
+    AxisMap &x = geometry.x, &y = geometry.y;
+    // The pixels that the result depends on.
+    auto getRange = [](const AxisMap &axis, int64_t pixels, int64_t &first,
+                       int64_t &count) {
+      double support = axis.getSupport(), most = static_cast<double>(pixels);
+      double end = axis.start + static_cast<double>(axis.count) * axis.step;
+      first = static_cast<int64_t>(
+          std::clamp(std::floor(axis.start - support), 0.0, most - 1));
+      count =
+          static_cast<int64_t>(std::clamp(
+              std::ceil(end + support), static_cast<double>(first) + 1, most)) -
+          first;
+    };
+    Area area;
+    getRange(x, size.width, area.x, area.width);
+    getRange(y, size.height, area.y, area.height);
+    int64_t reduced = 1;
+    auto shrink = static_cast<int64_t>(std::min({x.step, y.step, 8.0}));
+    Area held = decodePicture(value.bytes, layout.channels == 1, area, shrink,
+                              decoded, reduced, where);
+    for (auto [axis, first] : {std::pair(&x, held.x), std::pair(&y, held.y)}) {
+      axis->start = axis->start / static_cast<double>(reduced) -
+                    static_cast<double>(first);
+      axis->step /= static_cast<double>(reduced);
+    }
+  } else if (readArray(value, layout.channels, decoded)) {
+    geometry = plan({decoded.width, decoded.height}, context, where);
+  } else {
+    throw badInput(where,
+                   "a recipe takes a picture, or an array of u8 with its "
+                   "colors first or last; this is " +
+                       value.describe(),
+                   "leave --input " + name + " out");
+  }
+  if (geometry.x.count != layout.width || geometry.y.count != layout.height)
+    throw badInput(where,
+                   "the picture has " + std::to_string(geometry.y.count) +
+                       " x " + std::to_string(geometry.x.count) +
+                       " pixels in the end, the model's input " +
+                       std::to_string(layout.height) + " x " +
+                       std::to_string(layout.width),
+                   "add resize:" + std::to_string(layout.height) + "x" +
+                       std::to_string(layout.width) + " to --input " + name);
+  resample(decoded, geometry.x, geometry.y, workspace.made, workspace.resample);
+  writePicture(workspace.made, geometry.isFlipped, input, place, workspace);
+}
+
+void Recipe::writePicture(const Picture &picture, bool isFlipped,
+                          const InputSpec &input, char *place,
+                          Workspace &workspace) const {
+  Layout layout = getLayout(input);
+  bool isScaled = isFloat(input.dtype);
+  int64_t size = getSize(input.dtype), width = layout.width;
+  std::vector<float> &row = workspace.row;
+  row.resize(static_cast<size_t>(width));
+  for (int64_t c = 0; c < layout.channels; ++c) {
+    auto color = static_cast<size_t>(c);
+    double mean = means.empty() ? 0 : means[color % means.size()];
+    double deviation =
+        deviations.empty() ? 1 : deviations[color % deviations.size()];
+    auto scale = static_cast<float>(isScaled ? 1 / (255 * deviation) : 1);
+    auto shift = static_cast<float>(isScaled ? -mean / deviation : 0);
+    for (int64_t y = 0; y < layout.height; ++y) {
+      const uint8_t *pixel = picture.getRow(y) + c;
+      int64_t step = picture.step;
+      if (isFlipped) {
+        pixel += (width - 1) * step;
+        step = -step;
+      }
+      bool isDirect = layout.isPlanar && input.dtype == DType::F32;
+      char *to =
+          place + (layout.isPlanar ? (c * layout.height + y) * width * size
+                                   : (y * width * layout.channels + c) * size);
+      auto *values = isDirect ? reinterpret_cast<float *>(to) : row.data();
+      for (int64_t x = 0; x < width; ++x)
+        values[x] = static_cast<float>(pixel[x * step]) * scale + shift;
+      if (isDirect)
+        continue;
+      if (layout.isPlanar)
+        convert(row.data(), DType::F32, to, input.dtype, width);
+      else
+        for (int64_t x = 0; x < width; ++x)
+          convert(&row[static_cast<size_t>(x)], DType::F32,
+                  to + x * layout.channels * size, input.dtype, 1);
+    }
+  }
+}
+
+void Recipe::writeText(const Value &value, const InputSpec &input,
+                       char *place) const {
+  constexpr int64_t ignored = -100;
+  int64_t size = getSize(input.dtype);
+  auto bytes =
+      value.bytes.substr(std::min<size_t>(isNext ? 1 : 0, value.bytes.size()));
+  for (int64_t i = 0; i < input.shape[1]; ++i) {
+    bool isThere = static_cast<size_t>(i) < bytes.size();
+    int64_t token = isThere
+                        ? static_cast<uint8_t>(bytes[static_cast<size_t>(i)])
+                    : input.kind == InputKind::Labels ? ignored
+                                                      : 0;
+    convert(&token, DType::I64, place + i * size, input.dtype, 1);
+  }
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// Opens readers. The content of a file decides which one, not its name.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_RUNTIME_DATA_READERS_READERS_H
+#define INGOT_RUNTIME_DATA_READERS_READERS_H
+
+#include "runtime/core/File.h"
+#include "runtime/data/files/TarIndex.h"
+#include "runtime/data/readers/Reader.h"
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ingot::runtime {
+
+struct ReaderOptions {
+  /// The type of the tokens of a file without a header.
+  std::optional<DType> tokens = std::nullopt;
+  /// Returns the tokens of a sample; it is called for files of tokens only.
+  std::function<int64_t()> getWindow = [] { return 1; };
+  /// The name of the field that a single .npy file is, unless it is empty.
+  std::string only = {};
+};
+
+/// Opens one file or folder of samples. The content decides which reader, and
+/// of files without any mark of their own the name. Throws badInput.
+std::unique_ptr<Reader> openReader(const std::string &path,
+                                   const ReaderOptions &options);
+
+/// Opens a .npz file, or .npy files that are fields of the same samples. A
+/// single .npy file has the field `only` if that is not empty, else one of its
+/// own name.
+std::unique_ptr<Reader> openArrays(const std::vector<std::string> &paths,
+                                   const std::string &only);
+
+/// Opens tokens: the field `tokens` of `window` each, and `next`, those that
+/// follow each of them.
+std::unique_ptr<Reader> openTokens(MappedFile file,
+                                   const ReaderOptions &options);
+/// Whether the bytes have llm.c's header, or `path` is half of a pair of
+/// Megatron-LM's.
+bool areTokens(std::string_view bytes, const std::string &path);
+
+/// Opens the samples of a WebDataset archive: members with the same path up to
+/// the first dot of the name, each a field named after the rest.
+std::unique_ptr<Reader> openTar(MappedFile file);
+std::unique_ptr<Reader> openJsonLines(MappedFile file);
+bool areJsonLines(std::string_view bytes);
+/// Opens the stream or the file format of Apache Arrow.
+std::unique_ptr<Reader> openArrow(MappedFile file);
+bool isArrow(std::string_view bytes);
+/// Opens DIR/CLASS/FILE: the fields `image` and `labels`, the index of CLASS in
+/// sorted order.
+std::unique_ptr<Reader> openFolder(const std::string &path);
+
+} // namespace ingot::runtime
+
+#endif // INGOT_RUNTIME_DATA_READERS_READERS_H

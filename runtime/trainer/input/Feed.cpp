@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "runtime/trainer/input/Feed.h"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <thread>
+#include <utility>
+
+using namespace ingot::runtime;
+
+/// Lays out the batched inputs one after another.
+static std::vector<InputSpec> pack(const std::vector<InputSpec> &inputs,
+                                   int64_t &bytes) {
+  std::vector<InputSpec> packed;
+  int64_t end = 0;
+  for (const InputSpec &input : inputs) {
+    if (!input.isBatched())
+      continue;
+    packed.push_back(input);
+    packed.back().offset = end;
+    end += input.getAlignedBytes();
+  }
+  bytes = std::max(bytes, end);
+  return packed;
+}
+
+Feed::Feed(BatchQueue::Planner planner,
+           const std::vector<const std::vector<InputSpec> *> &variants,
+           const Options &options, uint64_t seed, bool isTraining)
+    : planner(std::move(planner)), variants(variants) {
+  this->options.seed = seed;
+  this->options.isTraining = isTraining;
+  this->options.workers = options.workers;
+  constexpr int64_t most = 16;
+  this->options.mostWorkers = std::clamp<int64_t>(
+      static_cast<int64_t>(std::thread::hardware_concurrency()), 1, most);
+  isTimed = options.isGiven("--workers") || !options.recipes.empty();
+  int64_t bytes = 0;
+  for (const std::vector<InputSpec> *inputs : variants)
+    packed.push_back(pack(*inputs, bytes));
+  if (options.workers == 0)
+    return;
+  auto planPacked = [this](int64_t batch) {
+    std::optional<BatchPlan> plan = this->planner(batch);
+    if (!plan)
+      return plan;
+    {
+      std::lock_guard lock(plansMutex);
+      plans.push_back(*plan);
+    }
+    auto variant =
+        std::find(this->variants.begin(), this->variants.end(), plan->inputs) -
+        this->variants.begin();
+    plan->inputs = &packed[static_cast<size_t>(variant)];
+    return plan;
+  };
+  queue = std::make_unique<BatchQueue>(planPacked, bytes, this->options);
+}
+
+void Feed::fill(const std::vector<InputSpec> &inputs, char *place) {
+  if (!queue) {
+    std::optional<BatchPlan> plan = planner(number++);
+    SampleContext context;
+    context.seed = options.seed;
+    context.isTraining = options.isTraining;
+    context.epoch = plan->epoch;
+    auto rows = static_cast<int64_t>(plan->samples.size());
+    for (int64_t row = 0; row < rows; ++row) {
+      context.sample = plan->samples[static_cast<size_t>(row)];
+      plan->data->fillRow(inputs, context, row, place, workspace);
+    }
+    Dataset::repeatLast(inputs, rows, place);
+    return;
+  }
+  const char *batch = queue->next();
+  BatchPlan plan;
+  {
+    std::lock_guard lock(plansMutex);
+    plan = std::move(plans.front());
+    plans.erase(plans.begin());
+  }
+  auto rows = static_cast<int64_t>(plan.samples.size());
+  for (const InputSpec &from : packed[static_cast<size_t>(
+           std::find(variants.begin(), variants.end(), plan.inputs) -
+           variants.begin())])
+    for (const InputSpec &to : inputs)
+      if (to.name == from.name)
+        std::memcpy(place + to.offset, batch + from.offset,
+                    static_cast<size_t>(to.getBytes() / to.shape[0] * rows));
+  Dataset::repeatLast(inputs, rows, place);
+  const QueueTimes &spent = queue->getTimes();
+  times.waitMs += spent.waitMs;
+  times.decodeMs += spent.decodeMs;
+  times.depth = spent.depth;
+}
+
+std::optional<QueueTimes> Feed::takeTimes() {
+  QueueTimes taken = std::exchange(times, {});
+  return isTimed ? std::optional(taken) : std::nullopt;
+}
+
+BatchQueue::Planner ingot::runtime::planTraining(
+    const TrainingPlan &plan, Sampler sampler, const Datasets &data,
+    const std::vector<const std::vector<InputSpec> *> &variants) {
+  return [plan, sampler = std::move(sampler), &data,
+          variants](int64_t number) mutable -> std::optional<BatchPlan> {
+    int64_t step = plan.step + number / plan.accumulation;
+    if (step >= plan.end)
+      return std::nullopt;
+    Sampler::Batch batch = sampler.getBatch(step);
+    int64_t turn = number % plan.accumulation * plan.ranks + plan.rank;
+    auto first = batch.samples.begin() + turn * plan.batch;
+    return BatchPlan{data[batch.group].get(),
+                     variants[batch.group],
+                     {first, first + plan.batch},
+                     batch.epoch};
+  };
+}
+
+BatchQueue::Planner
+ingot::runtime::planPass(const Dataset &data,
+                         const std::vector<InputSpec> &inputs, int64_t samples,
+                         int64_t batch, int64_t rank, int64_t ranks) {
+  return [=, &data, &inputs](int64_t number) -> std::optional<BatchPlan> {
+    int64_t first = (number * ranks + rank) * batch;
+    if (first >= samples)
+      return std::nullopt;
+    BatchPlan plan{&data, &inputs, {}, 0};
+    plan.samples.resize(static_cast<size_t>(std::min(batch, samples - first)));
+    std::iota(plan.samples.begin(), plan.samples.end(), first);
+    return plan;
+  };
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// Brings batches to the inputs of compiled functions.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_RUNTIME_TRAINER_INPUT_FEED_H
+#define INGOT_RUNTIME_TRAINER_INPUT_FEED_H
+
+#include "runtime/data/Sampler.h"
+#include "runtime/data/loading/BatchQueue.h"
+#include "runtime/trainer/options/TrainerOptions.h"
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace ingot::runtime {
+
+/// The data sets of the variants; null where a variant has none.
+using Datasets = std::vector<std::unique_ptr<Dataset>>;
+
+class Feed {
+public:
+  /// Makes the batches of `planner`, whose plans name the variant's inputs as
+  /// they were given in `variants`; ahead of the step if there are workers.
+  /// What is read ahead is at most what `variants` need.
+  Feed(BatchQueue::Planner planner,
+       const std::vector<const std::vector<InputSpec> *> &variants,
+       const Options &options, uint64_t seed, bool isTraining);
+
+  /// Fills the batched inputs at their offsets in `place` with the next batch.
+  /// Throws badInput.
+  void fill(const std::vector<InputSpec> &inputs, char *place);
+
+  /// What the batches since the last call cost; nothing unless that is of
+  /// interest: with recipes, or if workers were asked for.
+  std::optional<QueueTimes> takeTimes();
+
+private:
+  BatchQueue::Planner planner;
+  QueueOptions options;
+  bool isTimed;
+  /// The inputs of each variant, packed.
+  std::vector<std::vector<InputSpec>> packed;
+  std::vector<const std::vector<InputSpec> *> variants;
+  int64_t number = 0;
+  QueueTimes times;
+  Workspace workspace;
+  /// The plans of the batches in the queue, in order.
+  std::vector<BatchPlan> plans;
+  std::mutex plansMutex;
+  /// Null without workers. Destroyed before what its threads use.
+  std::unique_ptr<BatchQueue> queue;
+};
+
+/// Plans the micro-batches that `rank` takes of the batches from `step` on, up
+/// to step `end`. Each step has `accumulation` of them for each of `ranks`.
+struct TrainingPlan {
+  int64_t step, end, batch, accumulation, rank, ranks;
+};
+BatchQueue::Planner
+planTraining(const TrainingPlan &plan, Sampler sampler, const Datasets &data,
+             const std::vector<const std::vector<InputSpec> *> &variants);
+
+/// Plans all samples in order, of which each rank takes every `ranks`th batch.
+BatchQueue::Planner planPass(const Dataset &data,
+                             const std::vector<InputSpec> &inputs,
+                             int64_t samples, int64_t batch, int64_t rank,
+                             int64_t ranks);
+
+} // namespace ingot::runtime
+
+#endif // INGOT_RUNTIME_TRAINER_INPUT_FEED_H

@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Trainers on a GPU in software (tools/software-gpu), which runs their PTX and computes what
+the libraries do: they train as on a CPU, whatever the order of what nothing orders."""
+
+import collections
+import json
+import shutil
+import sys
+
+from fakes import trainer
+from harness import DIGITS, ROOT, Skip, case, check, check_relative, golden
+
+# Losses may differ from the CPU's by this share, by precision.
+TOLERANCE = {"fp32": 1e-5, "bf16": 1e-2, "fp16": 3e-3}
+
+
+def software(program, *flags, seed=0, gpus=1):
+    return [ROOT / "tools/software-gpu", "--seed", seed, "--gpus", gpus, program, *flags]
+
+
+def environment(ingot, log):
+    return {"INGOT_FAKES": str(ingot.bin.parent / "lib/fakes"), "INGOT_FAKE_LOG": str(log)}
+
+
+def losses(ingot, command, *, on_gpu=True):
+    """The losses of a run in which no rule is broken."""
+    log, calls = ingot.path("log.jsonl"), ingot.path("calls.txt")
+    ingot.succeed([*command, "--log", log], env=environment(ingot, calls))
+    if on_gpu:
+        lines = calls.read_text().splitlines()
+        check(any(line.startswith("cuLaunchKernel") for line in lines), "no kernel was launched")
+        broken = [line for line in lines if line.startswith(("violation", "fault"))]
+        check(not broken, f"{broken[:3]}")
+    return [json.loads(line)["loss"] for line in log.read_text().splitlines() if '"loss"' in line]
+
+
+def compare(ingot, model, data, *flags, precision="fp32", steps=5, seeds=(0, 1)):
+    """On both targets; on the GPU with the same bits for each order and without the graph."""
+    on_cpu = ingot.compile(model, *flags, "--precision", precision)
+    on_gpu = ingot.compile(model, *flags, "--precision", precision, "--target", "cuda")
+    run = ["--data", data, "--steps", steps, "--seed", 1]
+    expected = losses(ingot, [on_cpu, *run], on_gpu=False)
+    check(len(expected) == steps, f"{len(expected)} losses")
+    first = None
+    for seed in seeds:
+        got = losses(ingot, software(on_gpu, *run, seed=seed))
+        check_relative(f"{precision}, order {seed}", got, expected, TOLERANCE[precision])
+        check(first in (None, got), f"the order of what nothing orders changes the losses: {first}, {got}")
+        first = got
+    return on_cpu, on_gpu
+
+
+@case("cuda software gpu: a network trains as on a CPU")
+def mlp(ingot):
+    trainer(ingot)
+    net = golden("mlp")
+    for precision in ("fp32", "bf16", "fp16"):
+        compare(
+            ingot, net.model, net.data, *net.compile_flags("adamw"), precision=precision, steps=6, seeds=(0, 1, 2, 3)
+        )
+
+
+@case("cuda software gpu: convolutions train as on a CPU")
+def digits(ingot):
+    trainer(ingot)
+    for precision in ("fp32", "bf16", "fp16"):
+        compare(
+            ingot,
+            DIGITS / "digits.onnx",
+            DIGITS / "train.npz",
+            "--loss",
+            "cross-entropy",
+            "--batch",
+            "32",
+            precision=precision,
+        )
+
+
+@case("cuda software gpu: a checkpoint passes from a GPU to a CPU and back")
+def resume(ingot):
+    trainer(ingot)
+    net = golden("mlp")
+    on_cpu = ingot.compile(net.model, *net.compile_flags("adamw"))
+    on_gpu = ingot.compile(net.model, *net.compile_flags("adamw"), "--target", "cuda")
+    data = ["--data", net.data, "--seed", 1]
+    expected = losses(ingot, [on_cpu, *data, "--steps", 9], on_gpu=False)
+    saved, again = ingot.path("saved"), ingot.path("again")
+    got = losses(ingot, software(on_gpu, *data, "--steps", 3, "--save", saved))
+    got += losses(ingot, [on_cpu, *data, "--steps", 6, "--resume", saved, "--save", again], on_gpu=False)
+    got += losses(ingot, software(on_gpu, *data, "--steps", 9, "--resume", again))
+    check_relative("resumed", got, expected, TOLERANCE["fp32"])
+
+
+@case("cuda software gpu: the kernels of ops give what the interpreter gives")
+def kernels(ingot):
+    _, _, env = trainer(ingot)
+    folder = ingot.path("log.txt").parent
+    files = [
+        ROOT / "test/interpret" / f"{name}.mlir"
+        for name in [
+            "collective/all-reduce-wait",
+            "contraction/library-epilogue",
+            "contraction/library-epilogue-gradients",
+            "convolution/conv-filter-grad",
+            "elementwise/functions/sin",
+            "elementwise/functions/sqrt",
+            "normalization/softmax",
+            "shape/gather",
+        ]
+    ]
+    ingot.succeed([ingot.bin / "ingot-gpu-cases", *files, "-o", folder])
+    functions = 0
+    for path in sorted(folder.glob("*.o")):
+        library = path.with_suffix(".so")
+        ingot.succeed(["ld.lld-22", "-shared", "-o", library, path])
+        log = path.with_suffix(".calls")
+        result = ingot.run(software(ingot.bin / "ingot-gpu-run", library), env=environment(ingot, log))
+        lines = [json.loads(line) for line in result.out.splitlines()]
+        wrong = [line for line in lines if not line["ok"]]
+        check(result.status == 0 and not wrong, f"{library.name}: {wrong[:2]} {result.err}")
+        check("violation" not in log.read_text(), f"{library.name}: a call is wrong")
+        functions += len(lines)
+    check(functions > 60, f"{functions} functions")
+
+
+@case("cuda software gpu: a language model trains as on a CPU")
+def language(ingot):
+    trainer(ingot)
+    data = ingot.path("train.bin")
+    example = ROOT / "docs/examples/bytes"
+    ingot.succeed([sys.executable, example / "tokens.py", data, ROOT / "LICENSE"])
+    compare(ingot, example / "bytes.onnx", data, "--loss", "cross-entropy", "--batch", "2", steps=3, seeds=(1,))
+
+
+@case("cuda software gpu: what runs beside steps, and other ways to launch them, changes no loss")
+def options(ingot):
+    trainer(ingot)
+    net = golden("mlp")
+    flags = [*net.compile_flags("adamw"), "--grad-accumulation", "2"]
+    _, on_gpu = compare(ingot, net.model, net.data, *flags, steps=4, seeds=(1,))
+    run = ["--data", net.data, "--seed", 1, "--steps", 4]
+    expected = losses(ingot, software(on_gpu, *run))
+    for extra in (
+        ["--eval-data", net.data, "--eval-every", 2],
+        ["--profile", ingot.path("profile.json")],
+        ["--watch", "stats"],
+        [f"--tune={ingot.path('tuned.txt')}"],
+    ):
+        check(losses(ingot, software(on_gpu, *run, *extra, seed=1)) == expected, f"{extra[0]} changes losses")
+
+
+@case("cuda software gpu: ranks on GPUs train as ranks on CPUs")
+def ranks(ingot):
+    if not shutil.which("mpirun"):
+        raise Skip("mpirun is not there")
+    trainer(ingot)
+    net = golden("mlp")
+    for zero, precision in (("0", "bf16"), ("1", "fp32"), ("2", "fp32")):
+        flags = [*net.compile_flags("adamw"), "--data-parallel", "--bucket-mb", "0.01", "--precision", precision]
+        flags += ["--zero", zero] if zero != "0" else []
+        logs = [ingot.path("log.jsonl") for _ in range(2)]
+        run = f"--data {net.data} --steps 5 --seed 1 --log"
+        calls = ingot.path("calls")
+        on_cpu, on_gpu = ingot.compile(net.model, *flags), ingot.compile(net.model, *flags, "--target", "cuda")
+        scripts = [
+            f"exec {on_cpu} {run} {logs[0]}",
+            f"INGOT_FAKE_LOG={calls}.$OMPI_COMM_WORLD_RANK exec {ROOT}/tools/software-gpu --gpus 2 "
+            f"--seed $OMPI_COMM_WORLD_RANK {on_gpu} {run} {logs[1]}",
+        ]
+        fakes = {"INGOT_FAKES": str(ingot.bin.parent / "lib/fakes"), "OMP_NUM_THREADS": "1"}
+        for script in scripts:
+            command = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", "2", "bash", "-c", script]
+            ingot.succeed(command, env=fakes)
+        expected, got = ([json.loads(line)["loss"] for line in log.read_text().splitlines()] for log in logs)
+        check_relative(f"zero {zero}, {precision}", got, expected, TOLERANCE[precision])
+        for rank in range(2):
+            text = calls.with_name(f"calls.{rank}").read_text()
+            check("violation" not in text and "fault" not in text, f"rank {rank}: a call is wrong")
+
+
+@case("cuda software gpu: any call that fails ends a run in one line")
+def failures(ingot):
+    _, program, _ = trainer(ingot)
+    net, calls = golden("mlp"), ingot.path("calls.txt")
+    run = software(program, "--data", net.data, "--steps", 9, "--save", ingot.path("saved"), seed=1)
+    env = environment(ingot, calls)
+    ingot.succeed(run, env=env)
+    counts = collections.Counter(line.split()[0] for line in calls.read_text().splitlines())
+    # What is asked before the GPU is known, and what cleans up, cannot fail here.
+    able = [
+        "cuInit",
+        "cuDevicePrimaryCtxRetain",
+        "cuMemAlloc",
+        "cuMemHostAlloc",
+        "cuMemsetD8Async",
+        "cuMemcpyHtoDAsync",
+        "cuMemcpyDtoHAsync",
+        "cuMemcpyDtoDAsync",
+        "cuStreamCreate",
+        "cuStreamSynchronize",
+        "cuStreamBeginCapture",
+        "cuStreamEndCapture",
+        "cuGraphInstantiateWithFlags",
+        "cuGraphLaunch",
+        "cuEventSynchronize",
+        "cuLaunchKernel",
+        "cublasLtCreate",
+        "cublasLtMatmul",
+    ]
+    tried = 0
+    for name in able:
+        count = counts[name]
+        check(count > 0, f"{name} is never called")
+        for number in sorted({1 + at * (count - 1) // 23 for at in range(24)}):
+            # Of the last waits, those at the end of the process have nobody to tell.
+            if name == "cuStreamSynchronize" and number > count - 2:
+                continue
+            result = ingot.run(run, env={"INGOT_FAKES": env["INGOT_FAKES"], "INGOT_FAKE_FAIL": f"{name}:{number}"})
+            lines = [line for line in result.err.splitlines() if line.startswith("error: ")]
+            check(result.status == 1 and len(lines) == 1, f"{name}:{number}: exit {result.status}: {result.err!r}")
+            tried += 1
+    check(tried >= 100, f"{tried} failures")

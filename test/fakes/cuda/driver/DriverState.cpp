@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "test/fakes/cuda/driver/DriverState.h"
+
+using namespace fakes;
+
+DriverState &fakes::getState() {
+  // It outlives everything that its user destroys at exit.
+  static auto *state = new DriverState;
+  return *state;
+}
+
+bool fakes::isComputing() {
+  static const bool is = getSetting("INGOT_FAKE_COMPUTE", 0) != 0;
+  return is;
+}
+
+Object *fakes::find(const void *handle, Kind kind) {
+  auto &objects = getState().objects;
+  auto found = objects.find(handle);
+  return found != objects.end() && found->second->kind == kind ? found->second
+                                                               : nullptr;
+}
+
+CUresult fakes::destroy(const void *handle, Kind kind) {
+  Object *object = find(handle, kind);
+  if (!object)
+    return CUDA_ERROR_INVALID_HANDLE;
+  getState().objects.erase(handle);
+  delete object;
+  return CUDA_SUCCESS;
+}
+
+bool fakes::isOnDevice(CUdeviceptr place, size_t bytes) {
+  auto &blocks = getState().blocks;
+  auto after = blocks.upper_bound(place);
+  if (after == blocks.begin())
+    return false;
+  auto [begin, size] = *--after;
+  return place - begin <= size && bytes <= size - (place - begin);
+}
+
+void fakes::putRecorded(CUstream stream) {
+  DriverState &state = getState();
+  int number = find(stream, Kind::Stream)->number;
+  (void)state.recordedOrder.put(number, {});
+  state.recordedLast.include(state.recordedOrder.getMoment(number));
+}
+
+bool fakes::put(CUstream stream, const std::vector<Region> &regions) {
+  DriverState &state = getState();
+  if (!state.isCapturing)
+    return state.order.put(find(stream, Kind::Stream)->number, regions);
+  putRecorded(stream);
+  for (const Region &region : regions)
+    if (std::find(state.captured.begin(), state.captured.end(), region) ==
+        state.captured.end())
+      state.captured.push_back(region);
+  return true;
+}
+
+void fakes::submit(CUstream stream, Work work) {
+  if (!isComputing())
+    return;
+  DriverState &state = getState();
+  int number = find(stream, Kind::Stream)->number;
+  if (!state.isCapturing)
+    return state.executor.submit(number, std::move(work));
+  if (!state.nodeTails.count(number))
+    record("violation",
+           " an operation runs beside the recording that is under way");
+  After &tail = state.nodeTails[number];
+  state.nodes.push_back({std::exchange(tail, {}), std::move(work)});
+  tail = {state.nodes.size() - 1};
+}
+
+void fakes::fail(const ptx::Fault &fault) {
+  DriverState &state = getState();
+  state.failure =
+      fault.kind == ptx::Fault::Misaligned       ? CUDA_ERROR_MISALIGNED_ADDRESS
+      : fault.kind == ptx::Fault::IllegalAddress ? CUDA_ERROR_ILLEGAL_ADDRESS
+                                                 : CUDA_ERROR_LAUNCH_FAILED;
+  state.executor.clear();
+  record("fault", " %s", fault.what());
+  std::fprintf(stderr, "software GPU: %s\n", fault.what());
+}
+
+extern "C" {
+
+void ingotFakeHold(const void *object) {
+  if (getState().isCapturing)
+    getState().capturedObjects.insert(object);
+}
+size_t ingotFakeCountHolders(const void *object) {
+  size_t count = 0;
+  for (const auto &[handle, graph] : getState().objects)
+    count += graph->held.count(object);
+  return count;
+}
+bool ingotFakeIsComputing() { return isComputing(); }
+void ingotFakeSubmit(void *stream, const Work *work) {
+  submit(static_cast<CUstream>(stream), *work);
+}
+bool ingotFakeIsOnDevice(const void *place, size_t bytes) {
+  return isOnDevice(reinterpret_cast<CUdeviceptr>(place), bytes);
+}
+
+} // extern "C"

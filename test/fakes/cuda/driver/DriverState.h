@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// What the parts of the fake driver share: its objects, the GPU's memory, the
+// checker of orders and the recording that is under way.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_TEST_FAKES_CUDA_DRIVER_DRIVERSTATE_H
+#define INGOT_TEST_FAKES_CUDA_DRIVER_DRIVERSTATE_H
+
+#include "test/fakes/cuda/Fakes.h"
+#include "test/fakes/cuda/driver/CallOrder.h"
+#include "test/fakes/cuda/driver/Executor.h"
+#include "test/fakes/cuda/ptx/Block.h"
+
+#include <algorithm>
+#include <cuda.h>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace fakes {
+
+enum class Kind { Context, Stream, Event, Module, Graph, Executable };
+
+/// What a kernel takes of a multiprocessor, as its machine code says.
+struct Resources {
+  uint32_t registers = 0, sharedBytes = 0;
+};
+
+struct Object;
+
+/// What a CUfunction refers to.
+struct LoadedFunction {
+  std::string name;
+  const Object *module;
+  /// Null unless the GPU computes.
+  const ptx::Function *code;
+  Resources resources;
+  int launches = 0;
+};
+
+struct Object {
+  Kind kind;
+  int number;
+  /// Of modules: what they were loaded from.
+  std::string_view image = {};
+  std::map<std::string, LoadedFunction> functions = {};
+  std::map<std::string, Resources> resources = {};
+  std::shared_ptr<ptx::Module> program = {};
+  /// Of events: what comes before, and how often the host has asked since; the
+  /// recording that it is part of, 0 outside.
+  Moment moment = {};
+  After work = {};
+  int queries = 0, recording = 0;
+  bool isTimed = false;
+  std::shared_ptr<double> milliseconds = {};
+  /// Of graphs: what their kernels read and write, and other libraries' objects
+  /// that they refer to.
+  std::vector<Region> regions = {};
+  std::set<const void *> held = {};
+  std::vector<Node> nodes = {};
+};
+
+struct DriverState {
+  std::map<const void *, Object *> objects;
+  std::map<CUdeviceptr, size_t> blocks;
+  std::map<void *, size_t> hostBlocks;
+  size_t used = 0;
+  /// What has gone wrong on the GPU: every later call fails.
+  CUresult failure = CUDA_SUCCESS;
+
+  /// The recording that is under way, or was last.
+  bool isCapturing = false;
+  int recordings = 0;
+  std::vector<Region> captured;
+  std::set<const void *> capturedObjects;
+  Order order, recordedOrder;
+  /// Its last operation of each stream.
+  Moment recordedLast;
+  std::vector<Node> nodes;
+  /// The streams that take part, and what their next operation comes after.
+  std::map<int, After> nodeTails;
+
+  Executor executor{
+      static_cast<uint64_t>(getSetting("INGOT_SOFTWARE_GPU_SEED", 0))};
+};
+DriverState &getState();
+
+/// Whether kernels, copies and library calls are computed (Fakes.h).
+bool isComputing();
+
+template <typename Handle> Handle make(Kind kind) {
+  static int count = 0;
+  auto *object = new Object{kind, ++count};
+  getState().objects[object] = object;
+  return reinterpret_cast<Handle>(object);
+}
+/// Null unless it lives and is of that kind.
+Object *find(const void *handle, Kind kind);
+CUresult destroy(const void *handle, Kind kind);
+
+bool isOnDevice(CUdeviceptr place, size_t bytes);
+/// The whole block that a kernel's tensor is in, of no bytes if there is none.
+Region findBlock(CUdeviceptr place);
+inline Region onDevice(CUdeviceptr place, size_t bytes, bool isWritten) {
+  return {static_cast<uintptr_t>(place), bytes, isWritten};
+}
+
+/// Puts an operation into a stream, or into the recording, as far as the
+/// checker of orders is concerned. False if nothing orders it.
+bool put(CUstream stream, const std::vector<Region> &regions);
+/// Puts an operation without memory into the recording.
+void putRecorded(CUstream stream);
+/// Puts the work of an operation into a stream, or into the recording. Work of
+/// a GPU that does not compute is dropped.
+void submit(CUstream stream, Work work);
+/// Makes the failure of an operation one of the GPU.
+void fail(const ptx::Fault &fault);
+/// Runs work; a failure of it becomes one of the GPU.
+template <typename Body> void runSafely(Body body) {
+  try {
+    body();
+  } catch (const ptx::Fault &fault) {
+    fail(fault);
+  }
+}
+
+} // namespace fakes
+
+#define FAIL_IF_ASKED(...)                                                     \
+  if (fakes::record(__func__ __VA_OPT__(, ) __VA_ARGS__))                      \
+    return CUDA_ERROR_UNKNOWN;                                                 \
+  fakes::runSafely([] { fakes::getState().executor.progress(); });             \
+  if (fakes::getState().failure != CUDA_SUCCESS)                               \
+  return fakes::getState().failure
+#define REQUIRE(condition, error)                                              \
+  if (!(condition)) {                                                          \
+    fakes::record("violation", " %s: %s", __func__, #condition);               \
+    return error;                                                              \
+  }
+
+#endif // INGOT_TEST_FAKES_CUDA_DRIVER_DRIVERSTATE_H

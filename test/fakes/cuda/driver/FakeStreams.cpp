@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// Streams, events and graphs of the fake driver (Fakes.h).
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/fakes/cuda/driver/DriverState.h"
+
+#include <chrono>
+
+using namespace fakes;
+
+static double getMilliseconds() {
+  return std::chrono::duration<double, std::milli>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+static int getNumber(CUstream stream) {
+  return find(stream, Kind::Stream)->number;
+}
+
+extern "C" {
+
+CUresult cuStreamCreate(CUstream *stream, unsigned) {
+  FAIL_IF_ASKED();
+  *stream = make<CUstream>(Kind::Stream);
+  return CUDA_SUCCESS;
+}
+CUresult cuStreamDestroy(CUstream stream) {
+  record(__func__);
+  return destroy(stream, Kind::Stream);
+}
+CUresult cuStreamSynchronize(CUstream stream) {
+  FAIL_IF_ASKED();
+  DriverState &state = getState();
+  REQUIRE(find(stream, Kind::Stream), CUDA_ERROR_INVALID_HANDLE);
+  REQUIRE(!state.isCapturing, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+  state.order.waitFor(state.order.getMoment(getNumber(stream)));
+  runSafely(
+      [&] { state.executor.wait(state.executor.getTail(getNumber(stream))); });
+  return state.failure;
+}
+CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode) {
+  FAIL_IF_ASKED();
+  DriverState &state = getState();
+  REQUIRE(find(stream, Kind::Stream), CUDA_ERROR_INVALID_HANDLE);
+  REQUIRE(!state.isCapturing, CUDA_ERROR_ILLEGAL_STATE);
+  state.isCapturing = true;
+  ++state.recordings;
+  state.recordedOrder = Order();
+  state.recordedLast = Moment();
+  state.nodes.clear();
+  state.nodeTails = {{getNumber(stream), {}}};
+  return CUDA_SUCCESS;
+}
+CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph) {
+  FAIL_IF_ASKED();
+  DriverState &state = getState();
+  REQUIRE(find(stream, Kind::Stream), CUDA_ERROR_INVALID_HANDLE);
+  REQUIRE(state.isCapturing, CUDA_ERROR_ILLEGAL_STATE);
+  state.isCapturing = false;
+  bool isJoined = state.recordedOrder.getMoment(getNumber(stream))
+                      .includes(state.recordedLast);
+  REQUIRE(isJoined, CUDA_ERROR_STREAM_CAPTURE_UNJOINED);
+  *graph = make<CUgraph>(Kind::Graph);
+  Object &made = *find(*graph, Kind::Graph);
+  made.regions = std::exchange(state.captured, {});
+  made.held = std::exchange(state.capturedObjects, {});
+  made.nodes = std::exchange(state.nodes, {});
+  return CUDA_SUCCESS;
+}
+CUresult cuGraphInstantiate(CUgraphExec *executable, CUgraph graph,
+                            unsigned long long) {
+  FAIL_IF_ASKED();
+  Object *from = find(graph, Kind::Graph);
+  REQUIRE(from, CUDA_ERROR_INVALID_HANDLE);
+  *executable = make<CUgraphExec>(Kind::Executable);
+  Object &made = *find(*executable, Kind::Executable);
+  made.regions = from->regions;
+  made.held = from->held;
+  made.nodes = from->nodes;
+  return CUDA_SUCCESS;
+}
+CUresult cuGraphLaunch(CUgraphExec executable, CUstream stream) {
+  REQUIRE(find(executable, Kind::Executable), CUDA_ERROR_INVALID_HANDLE);
+  REQUIRE(find(stream, Kind::Stream), CUDA_ERROR_INVALID_HANDLE);
+  FAIL_IF_ASKED(" stream=%d", getNumber(stream));
+  const Object &object = *find(executable, Kind::Executable);
+  bool isOrdered = put(stream, object.regions);
+  REQUIRE(isOrdered, CUDA_ERROR_ILLEGAL_STATE);
+  if (isComputing())
+    getState().executor.submit(getNumber(stream), object.nodes);
+  static int launches = 0;
+  if (++launches == getSetting("INGOT_FAKE_NAN", 0)) {
+    auto spoil = [regions = object.regions] {
+      for (const Region &region : regions)
+        std::memset(reinterpret_cast<void *>(region.begin), 0xff, region.bytes);
+      return true;
+    };
+    if (!isComputing())
+      spoil();
+    submit(stream, spoil);
+  }
+  return CUDA_SUCCESS;
+}
+CUresult cuGraphDestroy(CUgraph graph) { return destroy(graph, Kind::Graph); }
+CUresult cuGraphExecDestroy(CUgraphExec executable) {
+  return destroy(executable, Kind::Executable);
+}
+
+CUresult cuEventCreate(CUevent *event, unsigned flags) {
+  *event = make<CUevent>(Kind::Event);
+  find(*event, Kind::Event)->isTimed = (flags & CU_EVENT_DISABLE_TIMING) == 0;
+  return CUDA_SUCCESS;
+}
+CUresult cuEventRecord(CUevent event, CUstream stream) {
+  REQUIRE(find(event, Kind::Event), CUDA_ERROR_INVALID_HANDLE);
+  REQUIRE(find(stream, Kind::Stream), CUDA_ERROR_INVALID_HANDLE);
+  DriverState &state = getState();
+  Object &object = *find(event, Kind::Event);
+  record(__func__, " %d", object.number);
+  int number = getNumber(stream);
+  object.recording = state.isCapturing ? state.recordings : 0;
+  object.moment =
+      (state.isCapturing ? state.recordedOrder : state.order).getMoment(number);
+  object.queries = 0;
+  if (state.isCapturing) {
+    object.work = state.nodeTails[number];
+    return CUDA_SUCCESS;
+  }
+  if (object.isTimed) {
+    auto place = object.milliseconds = std::make_shared<double>(0);
+    submit(stream, [place] {
+      *place = getMilliseconds();
+      return true;
+    });
+  }
+  object.work = state.executor.getTail(number);
+  return CUDA_SUCCESS;
+}
+CUresult cuEventSynchronize(CUevent event) {
+  REQUIRE(find(event, Kind::Event), CUDA_ERROR_INVALID_HANDLE);
+  Object &object = *find(event, Kind::Event);
+  FAIL_IF_ASKED(" %d", object.number);
+  DriverState &state = getState();
+  REQUIRE(!state.isCapturing, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+  state.order.waitFor(object.moment);
+  runSafely([&] { state.executor.wait(object.work); });
+  return state.failure;
+}
+CUresult cuEventQuery(CUevent event) {
+  REQUIRE(find(event, Kind::Event), CUDA_ERROR_INVALID_HANDLE);
+  DriverState &state = getState();
+  Object &object = *find(event, Kind::Event);
+  if (state.failure != CUDA_SUCCESS)
+    return state.failure;
+  if (isComputing()) {
+    // Who asks again and again waits.
+    runSafely([&] { (void)state.executor.runOne(); });
+    if (state.failure != CUDA_SUCCESS)
+      return state.failure;
+    if (!state.executor.isDone(object.work))
+      return CUDA_ERROR_NOT_READY;
+  } else if (!state.order.isPast(object.moment) && object.queries++ < 2) {
+    return CUDA_ERROR_NOT_READY;
+  }
+  state.order.waitFor(object.moment);
+  return CUDA_SUCCESS;
+}
+CUresult cuEventElapsedTime(float *milliseconds, CUevent from, CUevent to) {
+  for (CUevent event : {from, to}) {
+    REQUIRE(find(event, Kind::Event), CUDA_ERROR_INVALID_HANDLE);
+    REQUIRE(getState().order.isPast(find(event, Kind::Event)->moment),
+            CUDA_ERROR_NOT_READY);
+  }
+  record(__func__);
+  // One after the other, again and again.
+  static size_t reads = 0;
+  const char *times = std::getenv("INGOT_FAKE_TIMES");
+  size_t count = times ? std::strlen(times) : 0;
+  *milliseconds = 0;
+  if (count != 0)
+    *milliseconds = static_cast<float>(times[reads++ % count] - '0');
+  else if (isComputing())
+    *milliseconds = static_cast<float>(*find(to, Kind::Event)->milliseconds -
+                                       *find(from, Kind::Event)->milliseconds);
+  return CUDA_SUCCESS;
+}
+CUresult cuEventDestroy(CUevent event) { return destroy(event, Kind::Event); }
+
+CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned) {
+  REQUIRE(find(stream, Kind::Stream), CUDA_ERROR_INVALID_HANDLE);
+  REQUIRE(find(event, Kind::Event), CUDA_ERROR_INVALID_HANDLE);
+  DriverState &state = getState();
+  const Object &object = *find(event, Kind::Event);
+  record(__func__, " %d", object.number);
+  // A recording and what is outside do not wait for each other.
+  REQUIRE(object.recording == (state.isCapturing ? state.recordings : 0),
+          CUDA_ERROR_STREAM_CAPTURE_ISOLATION);
+  int number = getNumber(stream);
+  (state.isCapturing ? state.recordedOrder : state.order)
+      .holdBack(number, object.moment);
+  if (!state.isCapturing) {
+    state.executor.holdBack(number, object.work);
+    return CUDA_SUCCESS;
+  }
+  putRecorded(stream);
+  After &tail = state.nodeTails[number];
+  tail.insert(tail.end(), object.work.begin(), object.work.end());
+  return CUDA_SUCCESS;
+}
+
+} // extern "C"

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "test/fakes/cuda/numbers/MatmulCall.h"
+
+#include "test/fakes/cuda/numbers/Product.h"
+
+#include <cmath>
+
+using namespace fakes;
+
+/// The elements of op(matrix), column-major.
+template <typename T>
+static std::vector<T> gather(const Matrix &matrix, int64_t batch,
+                             bool transposes, bool isTF32) {
+  int64_t rows = transposes ? matrix.columns : matrix.rows;
+  int64_t columns = transposes ? matrix.rows : matrix.columns;
+  std::vector<T> values(rows * columns);
+  for (int64_t j = 0; j < columns; ++j)
+    for (int64_t i = 0; i < rows; ++i) {
+      int64_t at = transposes ? i * matrix.leading + j : j * matrix.leading + i;
+      auto value = static_cast<T>(
+          load(matrix.data, batch * matrix.batchStride + at, matrix.element));
+      if (isTF32)
+        value = roundToTF32(static_cast<float>(value));
+      values[j * rows + i] = value;
+    }
+  return values;
+}
+
+namespace {
+// The approximation by tanh, of which the library speaks.
+constexpr double kScale = 0.7978845608028654, kCube = 0.044715;
+double computeGelu(double x) {
+  return 0.5 * x * (1 + std::tanh(kScale * (x + kCube * x * x * x)));
+}
+double computeGeluSlope(double x) {
+  double t = std::tanh(kScale * (x + kCube * x * x * x));
+  return 0.5 * (1 + t) +
+         0.5 * x * (1 - t * t) * kScale * (1 + 3 * kCube * x * x);
+}
+
+/// Applies the epilogue to one product.
+template <typename T> class EpilogueWriter {
+public:
+  EpilogueWriter(const MatmulCall &call, int64_t batch)
+      : call(call), batch(batch), rows(call.d.rows), columns(call.d.columns),
+        which(call.epilogue) {}
+
+  void write(const std::vector<T> &product) {
+    std::vector<T> sums(has(sumsRows) ? rows : 0);
+    for (int64_t j = 0; j < columns; ++j)
+      for (int64_t i = 0; i < rows; ++i) {
+        T value =
+            apply(static_cast<T>(call.alpha) * product[j * rows + i], i, j);
+        if (!sums.empty())
+          sums[i] += value;
+        fakes::store(const_cast<void *>(call.d.data),
+                     batch * call.d.batchStride + j * call.d.leading + i,
+                     call.d.element, value);
+      }
+    for (size_t i = 0; i < sums.size(); ++i)
+      storeBias(static_cast<int64_t>(i), sums[i]);
+  }
+  void storeBias(int64_t i, T value) {
+    fakes::store(call.bias, batch * call.biasStride + i, call.biasElement,
+                 value);
+  }
+
+private:
+  static constexpr int relu = CUBLASLT_EPILOGUE_RELU, gelu = 32, aux = 128,
+                       dRelu = CUBLASLT_EPILOGUE_DRELU & ~aux,
+                       dGelu = CUBLASLT_EPILOGUE_DGELU & ~aux,
+                       sumsRows = CUBLASLT_EPILOGUE_DRELU_BGRAD &
+                                  ~CUBLASLT_EPILOGUE_DRELU;
+  bool has(int bits) const { return (which & bits) != 0; }
+
+  T apply(T value, int64_t i, int64_t j) {
+    if (call.beta != 0)
+      value +=
+          static_cast<T>(call.beta) *
+          static_cast<T>(load(
+              call.c.data, batch * call.c.batchStride + j * call.c.leading + i,
+              call.c.element));
+    if (has(CUBLASLT_EPILOGUE_BIAS))
+      value += static_cast<T>(
+          load(call.bias, batch * call.biasStride + i, call.biasElement));
+    int64_t place =
+        batch * call.auxiliaryStride + j * call.auxiliaryLeading + i;
+    auto *bits = static_cast<uint8_t *>(call.auxiliary);
+    if (has(dRelu))
+      return bits[place / 8] >> place % 8 & 1 ? value : T(0);
+    if (has(dGelu))
+      return value * static_cast<T>(computeGeluSlope(
+                         load(call.auxiliary, place, call.d.element)));
+    if (has(gelu)) {
+      if (has(aux))
+        fakes::store(call.auxiliary, place, call.d.element, value);
+      return static_cast<T>(computeGelu(value));
+    }
+    if (has(relu)) {
+      bool isPositive = value > 0;
+      if (has(aux))
+        bits[place / 8] = static_cast<uint8_t>(
+            (bits[place / 8] & ~(1 << place % 8)) | isPositive << place % 8);
+      return isPositive || value != value ? value : T(0);
+    }
+    return value;
+  }
+
+  const MatmulCall &call;
+  int64_t batch, rows, columns;
+  int which;
+};
+
+template <typename T> void computeIn(const MatmulCall &call) {
+  int64_t inner = call.transposesA ? call.a.rows : call.a.columns;
+  for (int64_t batch = 0; batch < call.batch; ++batch) {
+    std::vector<T> a =
+        gather<T>(call.a, batch, call.transposesA, call.roundsToTF32);
+    std::vector<T> b =
+        gather<T>(call.b, batch, call.transposesB, call.roundsToTF32);
+    EpilogueWriter<T> writer(call, batch);
+    writer.write(multiply(a, b, call.d.rows, call.d.columns, inner));
+    if (call.epilogue == CUBLASLT_EPILOGUE_BGRADA)
+      for (int64_t i = 0; i < call.d.rows; ++i) {
+        T sum = 0;
+        for (int64_t p = 0; p < inner; ++p)
+          sum += a[p * call.d.rows + i];
+        writer.storeBias(i, sum);
+      }
+    if (call.epilogue == CUBLASLT_EPILOGUE_BGRADB)
+      for (int64_t j = 0; j < call.d.columns; ++j) {
+        T sum = 0;
+        for (int64_t p = 0; p < inner; ++p)
+          sum += b[j * inner + p];
+        writer.storeBias(j, sum);
+      }
+  }
+}
+} // namespace
+
+void fakes::compute(const MatmulCall &call) {
+  if (call.d.element == Element::F64)
+    computeIn<double>(call);
+  else
+    computeIn<float>(call);
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// Any bytes as a picture that a recipe crops and resizes.
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/fuzz/readers/Fuzzer.h"
+
+#include "runtime/data/pictures/Recipe.h"
+
+using namespace ingot::runtime;
+
+void ingot::fuzz::read(std::string_view bytes) {
+  // Larger ones say nothing new, only slowly.
+  constexpr int64_t mostPixels = 1 << 20;
+  if (!isPicture(bytes))
+    return;
+  PictureSize size = readPictureSize(bytes, "input");
+  if (size.width * size.height > mostPixels)
+    return;
+  InputSpec input;
+  input.shape = {1, 3, 8, 8};
+  Value value;
+  value.kind = Value::Kind::Bytes;
+  value.bytes = bytes;
+  SampleContext context;
+  context.isTraining = true;
+  Workspace workspace;
+  std::string made(static_cast<size_t>(input.getBytes()), '\0');
+  for (const char *steps : {"decode,random-resized-crop:8,flip",
+                            "decode,pad:4,resize:8x8", "decode,crop:8"})
+    Recipe::parse("x", steps)
+        .apply(value, input, made.data(), context, workspace, "input");
+}

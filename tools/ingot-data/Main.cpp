@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// ingot-data: looks into files of samples, and makes others of them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/core/Console.h"
+#include "runtime/core/Error.h"
+#include "runtime/core/text/Text.h"
+#include "tools/ingot-data/Commands.h"
+#include "tools/support/CommandLine.h"
+
+#include <cstdio>
+
+using namespace ingot;
+using namespace ingot::runtime;
+
+static void print(const std::string &text) {
+  std::string line = makePrintable(text, /*keepsLines=*/true);
+  std::fwrite(line.data(), 1, line.size(), stdout);
+}
+
+/// Prints the problems of all files. Throws if there are any.
+static void verifyAll(const DataFiles &files) {
+  constexpr size_t most = 100;
+  std::vector<std::string> problems;
+  for (const DataFile &file : files.files) {
+    for (const std::string &problem : verify(file, most))
+      problems.push_back(problem);
+    if (problems.size() >= most)
+      break;
+  }
+  for (const std::string &problem : problems)
+    print(problem + "\n");
+  if (problems.empty())
+    return;
+  throw badInput(files.files.front().path,
+                 problems.size() >= most
+                     ? "100 problems or more"
+                     : std::to_string(problems.size()) +
+                           (problems.size() == 1 ? " problem" : " problems"),
+                 "mend the samples, or train with --skip-bad");
+}
+
+static void run(int argc, char **argv) {
+  CLI::App app("Looks into files of samples, and makes others of them.",
+               "ingot-data");
+  app.require_subcommand(1);
+  app.set_version_flag("--version", "ingot-data " INGOT_VERSION);
+  std::vector<std::string> words;
+  std::string output, field;
+  int64_t samples = 10000;
+  auto addCommand = [&](const char *name, const char *help) {
+    CLI::App *command = app.add_subcommand(name, help);
+    command->add_option("FILE", words, "files, patterns, @lists or folders")
+        ->required();
+    return command;
+  };
+  CLI::App *inspects =
+      addCommand("inspect", "prints kind, samples and fields of files");
+  CLI::App *indexes =
+      addCommand("index", "writes FILE.tar.index, so that archives of many "
+                          "members open at once");
+  CLI::App *verifies =
+      addCommand("verify", "reads every sample and decodes every picture");
+  CLI::App *converts =
+      addCommand("convert", "writes the samples to a .tar, .npz or .bin file");
+  CLI::App *shards = addCommand("shard", "writes .tar shards");
+  for (CLI::App *command : {converts, shards}) {
+    command->add_option("-o", output, "file, or start of the shards' names")
+        ->required();
+    command->add_option("--field", field, "the only field to take");
+  }
+  shards->add_option("--samples", samples, "samples of a shard")
+      ->check(positiveInteger())
+      ->capture_default_str();
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success &success) {
+    app.exit(success);
+    return;
+  } catch (const CLI::ParseError &error) {
+    throw makeUsageError(error, "see ingot-data --help");
+  }
+  for (const std::string &word : words)
+    if (word.empty())
+      throw usageError("FILE", "the value is empty", "give a file");
+  DataFiles files = findFiles(words, "FILE");
+  if (*verifies)
+    verifyAll(files);
+  if (*converts || *shards)
+    for (const std::string &path :
+         convertFiles(files, output, field, *shards ? samples : 0))
+      print(path + "\n");
+  for (const DataFile &file : files.files) {
+    if (*inspects)
+      print(inspect(file));
+    if (*indexes)
+      writeIndexOf(file);
+  }
+}
+
+int main(int argc, char **argv) {
+  Console console;
+  try {
+    run(argc, argv);
+    return 0;
+  } catch (const Error &error) {
+    console.print(error);
+    return static_cast<int>(error.getCode());
+  } catch (const std::exception &error) {
+    console.print(
+        failure("internal", error.what(), "report this with the command line"));
+  }
+  return static_cast<int>(ExitCode::Failed);
+}
