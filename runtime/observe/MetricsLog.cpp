@@ -126,8 +126,9 @@ void MetricsLog::write(const StepMetrics &metrics) {
   if (metrics.gradNorm)
     norm = fmt::format("\"grad_norm\": {}, ", format(*metrics.gradNorm));
   if (metrics.lossScale)
-    norm += fmt::format("\"loss_scale\": {}, \"skipped\": {}, ",
-                        format(*metrics.lossScale), metrics.skipped);
+    norm += fmt::format("\"loss_scale\": {}, ", format(*metrics.lossScale));
+  if (metrics.isGuarded)
+    norm += fmt::format("\"skipped\": {}, ", metrics.skipped);
   std::string more;
   if (metrics.data)
     more = fmt::format(

@@ -427,7 +427,8 @@ void Trainer::finishSteps(size_t inFlight) {
       metrics.gradNorm = read("grad_norm");
     if (results.function->findOutput("loss_scale"))
       metrics.lossScale = read("loss_scale");
-    if (results.function->findOutput("skipped"))
+    metrics.isGuarded = results.function->findOutput("skipped") != nullptr;
+    if (metrics.isGuarded)
       metrics.skipped = read("skipped") != 0;
     if (spent)
       metrics.data = {spent->waitMs, spent->decodeMs, spent->depth};
