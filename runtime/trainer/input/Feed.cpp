@@ -10,6 +10,13 @@
 
 using namespace ingot::runtime;
 
+std::vector<int64_t> ingot::runtime::countSamples(const Datasets &data) {
+  std::vector<int64_t> counts;
+  for (const auto &variant : data)
+    counts.push_back(variant ? variant->getSamples() : 0);
+  return counts;
+}
+
 /// Lays out the batched inputs one after another.
 static std::vector<InputSpec> pack(const std::vector<InputSpec> &inputs,
                                    int64_t &bytes) {

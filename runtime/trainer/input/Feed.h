@@ -21,6 +21,9 @@ namespace ingot::runtime {
 /// The data sets of the variants; null where a variant has none.
 using Datasets = std::vector<std::unique_ptr<Dataset>>;
 
+/// The number of samples of each variant.
+std::vector<int64_t> countSamples(const Datasets &data);
+
 class Feed {
 public:
   /// Makes the batches of `planner`, whose plans name the variant's inputs as

@@ -28,31 +28,6 @@
 
 using namespace ingot::runtime;
 
-static std::vector<int64_t>
-countSamples(const std::vector<std::unique_ptr<Dataset>> &datasets) {
-  std::vector<int64_t> counts;
-  for (const auto &data : datasets)
-    counts.push_back(data ? data->getSamples() : 0);
-  return counts;
-}
-
-/// Makes the mixture of sources with these weights.
-static Mixture makeMixture(const Datasets &data,
-                           const std::vector<double> &weights, bool shuffle,
-                           uint64_t seed, Console &console) {
-  if (data.size() != 1)
-    throw usageError("--data", "weights are for trainers of one shape",
-                     "leave the weights out, or compile without --dim");
-  std::vector<int64_t> counts = data[0]->countBySource(weights.size());
-  Mixture mixture(counts, weights, shuffle, seed);
-  std::string text;
-  for (size_t i = 0; i < counts.size(); ++i)
-    text += fmt::format("{}{} of {}", i ? ", " : "", mixture.getCounts()[i],
-                        counts[i]);
-  console.noteOnce("an epoch takes " + text + " samples of the sources");
-  return mixture;
-}
-
 Trainer::Trainer(Session &session, const Options &options, Console &console,
                  Communicator &ranks)
     : session(session), options(options), manifest(session.getManifest()),
@@ -134,118 +109,6 @@ void Trainer::countSkipped() {
 }
 
 Trainer::~Trainer() { session.getContext().observer = nullptr; }
-
-Datasets Trainer::open(const DataFiles &files, const Function &function) {
-  std::vector<DataVariant> variants;
-  for (size_t v = 0; v < manifest.variants.size(); ++v)
-    variants.push_back(
-        {manifest.variants[v],
-         &session.findFunction(function.spec->name, v)->spec->inputs});
-  DatasetOptions how;
-  how.recipes = options.recipes;
-  how.skipBad = options.skipBad;
-  return openByVariant(files.files, variants, console, how);
-}
-
-void Trainer::openData() {
-  if (options.data.empty())
-    return;
-  DataFiles files = findFiles(options.data, "--data");
-  data = open(files, *session.findFunction("train_step"));
-  std::vector<int64_t> groups = countSamples(data);
-  std::optional<Mixture> mixture;
-  if (!files.weights.empty())
-    mixture = makeMixture(data, files.weights, shuffle,
-                          static_cast<uint64_t>(seed), console);
-  int64_t batch = getStepSamples();
-  int64_t samples = std::accumulate(groups.begin(), groups.end(), int64_t(0));
-  if (*std::max_element(groups.begin(), groups.end()) < batch)
-    throw badInput(
-        "--data",
-        fmt::format("{} samples, fewer than a batch of {}", samples, batch),
-        "give more samples, or compile with a smaller --batch");
-  if (resumedSamples != 0 && resumedSamples != samples)
-    throw badInput("--data",
-                   fmt::format("{} samples, but the checkpoint's run had {}",
-                               samples, resumedSamples),
-                   "resume with the same data");
-  if (mixture && mixture->getEpochSamples() < batch)
-    throw badInput("--data",
-                   fmt::format("an epoch of these weights has {} samples, "
-                               "fewer than a batch of {}",
-                               mixture->getEpochSamples(), batch),
-                   "give more samples of the source that ends first");
-  if (mixture)
-    sampler.emplace(std::move(*mixture), batch, shuffle,
-                    static_cast<uint64_t>(seed));
-  else
-    sampler.emplace(groups, batch, shuffle, static_cast<uint64_t>(seed));
-  // Exactly the sample after the last one, whatever the ranks and batches.
-  if (resumedSettings && resumedSettings->position && groups.size() == 1)
-    sampler->startAt(step, {resumedSettings->position->epoch,
-                            resumedSettings->position->sample});
-  if (int64_t dropped = sampler->getDroppedPerEpoch())
-    console.noteOnce(fmt::format(
-        "each epoch leaves out {} of {} samples: they do not fill a batch of "
-        "{}",
-        dropped,
-        mixture ? sampler->getDroppedPerEpoch() +
-                      sampler->getBatchesPerEpoch() * batch
-                : samples,
-        batch));
-}
-
-void Trainer::startFeed() {
-  if (!sampler || step >= totalSteps)
-    return;
-  std::vector<const std::vector<InputSpec> *> inputs;
-  for (size_t v = 0; v < manifest.variants.size(); ++v)
-    inputs.push_back(&session.findFunction("train_step", v)->spec->inputs);
-  TrainingPlan plan{step,
-                    totalSteps,
-                    manifest.batch,
-                    manifest.gradAccumulation,
-                    ranks.getRank(),
-                    ranks.getSize()};
-  feed = std::make_unique<Feed>(planTraining(plan, *sampler, data, inputs),
-                                inputs, options, static_cast<uint64_t>(seed),
-                                /*isTraining=*/true);
-}
-
-void Trainer::openEvalData() {
-  if (options.evalData.empty())
-    return;
-  const Function *evaluation = session.findFunction("eval_step");
-  const Function *prediction = session.findFunction("predict");
-  if (!options.predict.empty() && !prediction)
-    throw failure("--predict", "this trainer has no predict function",
-                  "compile the model again");
-  DataFiles files = findFiles(options.evalData, "--eval-data");
-  if (!files.weights.empty())
-    throw usageError("--eval-data", "evaluation covers every sample once",
-                     "leave the weights out");
-  bool onlyPredicts = options.data.empty() && !options.predict.empty();
-  if (onlyPredicts && evaluation)
-    for (const FileGroup &group :
-         groupFiles(files.files, evaluation->spec->inputs))
-      if (evaluation &&
-          !haveArrays(group, evaluation->spec->inputs, options.recipes)) {
-        console.noteOnce(group.front().path +
-                         " has no labels: predicts without evaluating");
-        evaluation = nullptr;
-      }
-  evaluates = evaluation != nullptr;
-  const Function *opened = evaluation ? evaluation : prediction;
-  if (!opened)
-    throw failure("--eval-data", "this trainer has no evaluation",
-                  "compile the model again");
-  evalData = open(files, *opened);
-  if (!options.predict.empty() &&
-      std::count(evalData.begin(), evalData.end(), nullptr) + 1 <
-          static_cast<int64_t>(evalData.size()))
-    throw usageError("--predict", "--eval-data has samples of several shapes",
-                     "predict the files of each shape in a run of their own");
-}
 
 void Trainer::planSteps() {
   if (options.steps)
@@ -563,6 +426,9 @@ void Trainer::rollBack(const Error &problem) {
   session.storeState();
   evaluatedStep.reset();
   log->cutAfter(step);
+  if (sampler && info.settings && info.settings->position)
+    sampler->startAt(step, {info.settings->position->epoch,
+                            info.settings->position->sample});
   startFeed();
   progress->resume();
   console.line(fmt::format("goes back to step {}, with {:g} of the learning "
