@@ -313,8 +313,7 @@ std::optional<Evaluation> Trainer::evaluateWeights() {
   };
   exchange();
   try {
-    auto result =
-        evaluate(session, evalData, options, ranks, console);
+    auto result = evaluate(session, evalData, options, ranks, console);
     exchange();
     return result;
   } catch (const Error &) {
@@ -362,78 +361,6 @@ void Trainer::checkLog() {
   if (problem && !hasLogGap)
     outcome.warn(*problem);
   hasLogGap = problem.has_value();
-}
-
-CheckpointInfo Trainer::describeCheckpoint() const {
-  CheckpointInfo info;
-  info.step = step;
-  info.seed = seed;
-  info.shuffle = shuffle;
-  info.settings = describeRun();
-  for (int64_t samples : countSamples(data))
-    info.samples += samples;
-  // A run that only evaluates keeps what it resumed.
-  if (data.empty()) {
-    info.samples = resumedSamples;
-    info.settings = resumedSettings;
-  }
-  return info;
-}
-
-void Trainer::save(bool isBest) {
-  if (!saver)
-    return;
-  finishSteps();
-  progress->pause();
-  saver->save(describeCheckpoint(), average ? &*average : nullptr, isBest);
-  progress->resume();
-}
-
-void Trainer::saveLast() {
-  if (!saver)
-    return;
-  bool isBest = best && !options.best.empty() && best->get().step == step &&
-                evaluatedStep == step && best->get().since == 0;
-  saver->saveLast(describeCheckpoint(), average ? &*average : nullptr, isBest);
-}
-
-void Trainer::rollBack(const Error &problem) {
-  // If a smaller rate does not help, the weights of the checkpoint may be
-  // beyond help: an earlier one may not.
-  constexpr int64_t most = 3;
-  started.clear();
-  feed.reset();
-  if (saver)
-    saver->wait();
-  ranks.agree(0, "going back to the last checkpoint");
-  outcome.warn(problem);
-  CheckpointInfo info;
-  try {
-    std::optional<int64_t> before;
-    if (rollbacks == most)
-      before = rolledBackTo;
-    info = readCheckpoint(options.checkpoints, before);
-  } catch (const Error &) {
-    // There is none to go back to any more.
-    throw problem;
-  }
-  rollbacks = info.step == rolledBackTo ? rollbacks + 1 : 1;
-  rolledBackTo = info.step;
-  step = info.step;
-  shareState(session, ranks, step);
-  rateScale *= 0.5;
-  countSkipped();
-  session.storeState();
-  evaluatedStep.reset();
-  log->cutAfter(step);
-  if (sampler && info.settings && info.settings->position)
-    sampler->startAt(step, {info.settings->position->epoch,
-                            info.settings->position->sample});
-  startFeed();
-  progress->resume();
-  console.line(fmt::format("goes back to step {}, with {:g} of the learning "
-                           "rate",
-                           step, rateScale));
 }
 
 /// Does what is due after a step; returns whether the run ends early.

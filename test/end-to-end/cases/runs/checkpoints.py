@@ -160,7 +160,7 @@ def damaged_checkpoints(ingot):
         warnings = [line for line in result.err.splitlines() if line.startswith("warning: ")]
         check(len(warnings) == 1 and str(path) in warnings[0], f"{path} byte {at}: {result.err}")
         losses = read_losses(log)
-        check({k: v for k, v in losses.items()} == {k: whole_run[k] for k in range(step + 1, 5)}, f"{losses}")
+        check(losses == {k: whole_run[k] for k in range(step + 1, 5)}, f"{losses}")
         path.write_bytes(whole)
         log.unlink()
     ingot.succeed([trainer, *data, "--resume", folder])
