@@ -277,6 +277,11 @@ class ExportTest(unittest.TestCase):
         frozen.gate.requires_grad_(False)
         self.export(frozen, torch.randn(2, 2))
 
+    def test_padding_may_be_trained(self):
+        net = nn.Sequential(nn.Embedding(7, 4, padding_idx=0), nn.Flatten(), nn.Linear(12, 2))
+        self.export(net, torch.tensor([[0, 0, 0], [0, 1, 0]]), input_names=["ids"])
+        self.assertEqual(net[0].padding_idx, 0)
+
     def test_brings_weights_home(self):
         net = Net()
         self.export(net, torch.randn(2, 1, 4, 4))
