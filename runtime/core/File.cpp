@@ -133,17 +133,36 @@ AtomicFile::AtomicFile(std::string path) : path(std::move(path)) {
   // Replacing a link's target, not the link, is what users mean by a name.
   this->path = followLinks(this->path);
   temporary = this->path + ".tmp-" + std::to_string(getpid());
-  descriptor =
-      open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  // A file without a name goes with the process, however that ends. Its name
+  // comes from /proc, and not every file system has such files.
+  if (access("/proc/self/fd", X_OK) == 0)
+    descriptor = open(getDirectory(this->path).c_str(),
+                      O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
+  isNamed = descriptor < 0;
+  if (isNamed)
+    descriptor =
+        open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (descriptor < 0)
     throw cannotWrite(this->path);
+}
+
+/// Gives a file without a name one, which replaces a file of that name that an
+/// earlier process left behind.
+static bool giveName(int descriptor, const std::string &name) {
+  std::string link = "/proc/self/fd/" + std::to_string(descriptor);
+  auto tryIt = [&] {
+    return linkat(AT_FDCWD, link.c_str(), AT_FDCWD, name.c_str(),
+                  AT_SYMLINK_FOLLOW) == 0;
+  };
+  return tryIt() || (errno == EEXIST && unlink(name.c_str()) == 0 && tryIt());
 }
 
 AtomicFile::~AtomicFile() {
   if (descriptor < 0)
     return;
   close(descriptor);
-  unlink(temporary.c_str());
+  if (isNamed)
+    unlink(temporary.c_str());
 }
 
 void AtomicFile::writeAt(uint64_t offset, std::string_view bytes) {
@@ -186,8 +205,9 @@ void AtomicFile::rewrite(uint64_t offset, std::string_view bytes) {
 
 void AtomicFile::commit() {
   flush();
-  if (fsync(descriptor) != 0)
+  if (fsync(descriptor) != 0 || (!isNamed && !giveName(descriptor, temporary)))
     throw cannotWrite(path);
+  isNamed = true;
   if (close(std::exchange(descriptor, -1)) != 0 ||
       rename(temporary.c_str(), path.c_str()) != 0) {
     Error error = cannotWrite(path);

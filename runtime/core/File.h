@@ -45,8 +45,10 @@ private:
   size_t size = 0;
 };
 
-/// Writes a file under a temporary name next to its final one. commit() makes
-/// the file durable and renames it; without it the destructor removes the file.
+/// Writes a file that has no name, or a temporary one next to its final one
+/// where the file system asks for names. commit() makes the file durable and
+/// gives it its name; without it nothing is left, nor by a process that is
+/// killed.
 class AtomicFile {
 public:
   /// Throws failure naming the path.
@@ -72,6 +74,8 @@ private:
   std::string buffer;
   uint64_t size = 0, flushed = 0;
   int descriptor = -1;
+  /// Whether the temporary file has its name already.
+  bool isNamed = false;
 };
 
 /// Names what is at `path` if that is neither nothing nor a regular file, as in

@@ -5,6 +5,8 @@
 #include "runtime/core/File.h"
 #include "runtime/data/files/Sources.h"
 
+#include <filesystem>
+
 using namespace ingot::runtime;
 
 OutputPaths ingot::runtime::collectPaths(const Options &options,
@@ -18,6 +20,12 @@ OutputPaths ingot::runtime::collectPaths(const Options &options,
     paths.addInput("--init", options.init);
   if (options.isGiven("--resume"))
     paths.addInput("--resume", options.resume, {"latest", "best", "step-"});
+  // A run that is repeated from the file beside its log writes it again.
+  std::error_code error;
+  if (options.isGiven("--config") &&
+      !std::filesystem::equivalent(options.config,
+                                   options.getConfigurationPath(), error))
+    paths.addInput("--config", options.config);
   std::string trainer = getExecutablePath();
   paths.addInput("the trainer", trainer);
   paths.addInput("the trainer", trainer + ".safetensors");

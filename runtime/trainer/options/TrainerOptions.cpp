@@ -408,6 +408,8 @@ ParsedOptions ingot::runtime::parseOptions(int argc, const char *const *argv,
   for (const CLI::Option *option : table.app.get_options())
     if (option->count() > 0)
       options.given.insert(option->get_name());
+  if (options.isGiven("--config"))
+    options.config = table.app.get_config_ptr()->as<std::string>();
   options.recipes = parseRecipes(table.inputs, manifest);
   if (int64_t workers = 0; parseWhole(table.workers, workers))
     options.workers = workers;

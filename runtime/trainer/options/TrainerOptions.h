@@ -62,7 +62,7 @@ struct Options {
   bool printConfig = false;
   /// The values of all options by their names without dashes.
   std::map<std::string, std::vector<std::string>> configuration;
-  std::string log, save, resume, init, exportPath, predict, profile;
+  std::string config, log, save, resume, init, exportPath, predict, profile;
   /// The loss scale of the first step, with dynamic loss scaling only.
   std::optional<double> lossScale;
   /// One of "", "nan" and "stats".

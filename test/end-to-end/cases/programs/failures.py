@@ -44,7 +44,9 @@ def no_space(ingot):
             env={**os.environ, **QUIET},
         )  # fmt: skip
         check_fails(result, 1, name)
-        left = [path for path in folder.rglob("*") if path.is_file() and path.name != "log.jsonl"]
+        left = [
+            path for path in folder.rglob("*") if path.is_file() and path.name not in ("log.jsonl", "log.jsonl.toml")
+        ]
         check(not left, f"{option} left {left}")
 
 

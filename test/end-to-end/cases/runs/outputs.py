@@ -13,7 +13,7 @@ from harness import QUIET, case, check, golden
 
 G = golden("multilabel")
 FLAGS = [*G.compile_flags("adamw"), "--data-parallel"]
-INPUTS = {"--data", "--eval-data", "--init", "--resume"}
+INPUTS = {"--config", "--data", "--eval-data", "--init", "--resume"}
 OUTPUTS = {"--log", "--save", "--export", "--predict", "--profile", "--comm-record"}
 # Options without which others are wrong usage.
 NEEDS = {"--predict": ["--eval-data", G.data]}
@@ -89,6 +89,22 @@ def refused(ingot):
             )
             check(same, f"{option} {path}: touched")
         check(data.read_bytes() == content, f"{option}: the data changed")
+
+
+@case("outputs-are-not-the-configuration")
+def configuration(ingot):
+    """Only the file beside the log may be the one that is read: the run is repeated."""
+    trainer, data, log = trainer_of(ingot), copy_data(ingot), ingot.path("log.jsonl")
+    base = [trainer, "--data", data, "--steps", "1"]
+    ingot.succeed([*base, "--log", log])
+    beside = log.with_name(log.name + ".toml")
+    text = beside.read_text()
+    config = ingot.path("config.toml")
+    config.write_text(ingot.succeed([*base, "--print-config"]).out)
+    for option in sorted(OUTPUTS - {"--save", "--comm-record", "--predict"}):
+        ingot.check_error([trainer, "--config", config, option, config], 2, option, "an input, that of --config")
+    ingot.succeed([trainer, "--config", beside])
+    check(beside.read_text() == text, "the run that is repeated has another configuration")
 
 
 @case("outputs-differ")

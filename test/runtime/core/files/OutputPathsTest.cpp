@@ -9,6 +9,7 @@
 #include "runtime/core/File.h"
 #include "test/runtime/TestSupport.h"
 
+#include <fcntl.h>
 #include <filesystem>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -59,6 +60,27 @@ TEST_F(OutputPathsTest, LinksStay) {
   file.commit();
   EXPECT_TRUE(fs::is_symlink(folder / "link"));
   EXPECT_EQ(readFile(folder / "later"), "new");
+}
+
+TEST_F(OutputPathsTest, NothingIsLeftOfAnUnfinishedFile) {
+  std::string here = folder / ".";
+  auto countFiles = [&] {
+    return std::distance(fs::directory_iterator(here), {});
+  };
+  auto before = countFiles();
+  // A process that is killed leaves what there is now.
+  AtomicFile file(folder / "out");
+  file.write(std::string(1 << 20, 'x'));
+  int probe = open(here.c_str(), O_WRONLY | O_TMPFILE, 0600);
+  if (probe >= 0) {
+    EXPECT_EQ(countFiles(), before);
+    close(probe);
+  }
+  // Such a file of an earlier process is in nobody's way.
+  writeFile(folder / ("out.tmp-" + std::to_string(getpid())), "old");
+  file.commit();
+  EXPECT_EQ(countFiles(), before + 1);
+  EXPECT_EQ(readFile(folder / "out").size(), size_t(1) << 20);
 }
 
 TEST_F(OutputPathsTest, InputsAreNotReplaced) {
