@@ -29,7 +29,8 @@ Progress::Progress(Console &console, MetricsLog &log, const Watch *watch,
       statistics(settings.cost), findProblem(std::move(findProblem)),
       runStart(Clock::now()), stepStart(runStart), epochStart(runStart) {}
 
-void Progress::add(StepMetrics metrics, bool isLast, double dataMs) {
+void Progress::add(StepMetrics metrics, bool endsEpoch, bool endsRun,
+                   double dataMs) {
   Clock::time_point now = Clock::now();
   metrics.stepMs = getMilliseconds(now - stepStart);
   metrics.samplesPerSecond =
@@ -38,10 +39,11 @@ void Progress::add(StepMetrics metrics, bool isLast, double dataMs) {
   stepStart = now;
   step = metrics.step;
   statistics.add(metrics.stepMs, dataMs);
-  bool isLogged =
-      step % settings.logEvery == 0 || isLast || !std::isfinite(metrics.loss);
+  bool isLogged = step % settings.logEvery == 0 || endsEpoch || endsRun ||
+                  !std::isfinite(metrics.loss);
   if (isLogged) {
-    if (isLast || statistics.isFull())
+    if (endsRun || statistics.isFull() ||
+        (endsEpoch && statistics.isWorthwhile()))
       metrics.summary = statistics.take();
     log.write(metrics);
   }

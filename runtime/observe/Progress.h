@@ -53,7 +53,8 @@ public:
   /// only after the scale has reached its minimum.
   /// `isLast` is whether the step is the last one of its epoch or of the run,
   /// and `dataMs` the time in it that was spent waiting for data.
-  void add(StepMetrics metrics, bool isLast = false, double dataMs = 0);
+  void add(StepMetrics metrics, bool endsEpoch = false, bool endsRun = false,
+           double dataMs = 0);
   /// The time between these two calls counts neither for a step nor for the
   /// epoch.
   void pause();

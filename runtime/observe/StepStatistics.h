@@ -47,6 +47,11 @@ public:
   void add(double stepMs, double dataMs);
   /// Whether there is enough for a summary.
   bool isFull() const { return static_cast<int64_t>(times.size()) >= kWindow; }
+  /// Whether there is enough for one at the end of an epoch, of which some have
+  /// one step.
+  bool isWorthwhile() const {
+    return static_cast<int64_t>(times.size()) >= kWindow / 10;
+  }
   bool isEmpty() const { return times.empty(); }
   /// Summarizes the steps since the last call and starts a new window.
   StepSummary take();

@@ -3,6 +3,7 @@
 #include "runtime/trainer/input/Feed.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <numeric>
 #include <thread>
@@ -44,13 +45,19 @@ Feed::Feed(BatchQueue::Planner planner,
   this->options.mostWorkers = std::clamp<int64_t>(
       static_cast<int64_t>(std::thread::hardware_concurrency()), 1, most);
   isTimed = options.isGiven("--workers") || !options.recipes.empty();
-  int64_t bytes = 0;
   for (const std::vector<InputSpec> *inputs : variants)
     packed.push_back(pack(*inputs, bytes));
-  if (options.workers == 0)
-    return;
-  auto planPacked = [this](int64_t batch) {
-    std::optional<BatchPlan> plan = this->planner(batch);
+  // Threads of their own would only get in the way of the step's where batches
+  // are copies.
+  mayStartLater = !options.workers && options.recipes.empty();
+  if (options.workers != 0 && !mayStartLater)
+    startQueue();
+}
+
+void Feed::startQueue() {
+  mayStartLater = false;
+  auto planPacked = [this, first = number](int64_t batch) {
+    std::optional<BatchPlan> plan = this->planner(first + batch);
     if (!plan)
       return plan;
     {
@@ -63,22 +70,44 @@ Feed::Feed(BatchQueue::Planner planner,
     plan->inputs = &packed[static_cast<size_t>(variant)];
     return plan;
   };
-  queue = std::make_unique<BatchQueue>(planPacked, bytes, this->options);
+  queue = std::make_unique<BatchQueue>(planPacked, bytes, options);
+}
+
+void Feed::fillNow(const std::vector<InputSpec> &inputs, char *place) {
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point begin = Clock::now();
+  std::optional<BatchPlan> plan = planner(number++);
+  SampleContext context;
+  context.seed = options.seed;
+  context.isTraining = options.isTraining;
+  context.epoch = plan->epoch;
+  auto rows = static_cast<int64_t>(plan->samples.size());
+  for (int64_t row = 0; row < rows; ++row) {
+    context.sample = plan->samples[static_cast<size_t>(row)];
+    plan->data->fillRow(inputs, context, row, place, workspace);
+  }
+  Dataset::repeatLast(inputs, rows, place);
+  Clock::time_point end = Clock::now();
+  auto count = [](Clock::duration duration) {
+    return std::chrono::duration<double, std::milli>(duration).count();
+  };
+  times.waitMs += count(end - begin);
+  times.decodeMs += count(end - begin);
+  if (!mayStartLater)
+    return;
+  if (number == 1)
+    firstFill = begin;
+  spentMs += count(end - begin);
+  // A slow disk, or text that is parsed.
+  constexpr double leastMs = 200, mostShare = 0.05;
+  double passed = count(end - firstFill);
+  if (passed >= leastMs && spentMs > mostShare * passed)
+    startQueue();
 }
 
 void Feed::fill(const std::vector<InputSpec> &inputs, char *place) {
   if (!queue) {
-    std::optional<BatchPlan> plan = planner(number++);
-    SampleContext context;
-    context.seed = options.seed;
-    context.isTraining = options.isTraining;
-    context.epoch = plan->epoch;
-    auto rows = static_cast<int64_t>(plan->samples.size());
-    for (int64_t row = 0; row < rows; ++row) {
-      context.sample = plan->samples[static_cast<size_t>(row)];
-      plan->data->fillRow(inputs, context, row, place, workspace);
-    }
-    Dataset::repeatLast(inputs, rows, place);
+    fillNow(inputs, place);
     return;
   }
   const char *batch = queue->next();

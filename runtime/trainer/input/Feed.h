@@ -12,6 +12,7 @@
 #include "runtime/data/loading/BatchQueue.h"
 #include "runtime/trainer/options/TrainerOptions.h"
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -42,6 +43,10 @@ public:
   std::optional<QueueTimes> takeTimes();
 
 private:
+  void startQueue();
+  /// Makes the next batch between steps.
+  void fillNow(const std::vector<InputSpec> &inputs, char *place);
+
   BatchQueue::Planner planner;
   QueueOptions options;
   bool isTimed;
@@ -49,6 +54,13 @@ private:
   std::vector<std::vector<InputSpec>> packed;
   std::vector<const std::vector<InputSpec> *> variants;
   int64_t number = 0;
+  /// The bytes of the largest batch.
+  int64_t bytes = 0;
+  /// Whether threads start once batches turn out to take time, and the first
+  /// batch and the time spent on all.
+  bool mayStartLater = false;
+  std::chrono::steady_clock::time_point firstFill;
+  double spentMs = 0;
   QueueTimes times;
   Workspace workspace;
   /// The plans of the batches in the queue, in order.

@@ -297,7 +297,7 @@ void Trainer::finishSteps(size_t inFlight) {
       metrics.data = {spent->waitMs, spent->decodeMs, spent->depth};
     int64_t epoch = sampler->getEpoch(number - 1) + 1;
     metrics.epoch = epoch;
-    progress->add(metrics, endsEpoch(number), waitedMs);
+    progress->add(metrics, endsEpoch(number), number == totalSteps, waitedMs);
     if (endsEpoch(number))
       progress->endEpoch(epoch, totalSteps);
     else

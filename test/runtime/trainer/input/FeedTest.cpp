@@ -11,6 +11,8 @@
 #include "runtime/core/Random.h"
 #include "test/runtime/TestSupport.h"
 
+#include <chrono>
+
 using namespace ingot::runtime;
 using namespace ingot::runtime::test;
 
@@ -32,7 +34,7 @@ protected:
   /// The bytes of steps from `first` to `end` in the order of the samples, as
   /// `ranks` ranks with `accumulation` micro-batches each make them.
   std::string collect(int64_t first, int64_t end, int64_t ranks,
-                      int64_t accumulation, int64_t workers) {
+                      int64_t accumulation, std::optional<int64_t> workers) {
     InputSpec x;
     x.name = "x";
     x.shape = {kStepSamples / ranks / accumulation, 4, 4};
@@ -83,6 +85,24 @@ TEST_F(FeedTest, ResumedRunsMakeTheSameBytes) {
         collect(first, 40, ranks, 1, 1 + i % 3),
         want.substr(static_cast<size_t>(first * kStepSamples * kRowBytes)))
         << "from " << first << " on " << ranks;
+  }
+}
+
+/// Without recipes the queue takes over while a run is under way, where batches
+/// are all that it does.
+TEST_F(FeedTest, ThreadsMayStartLater) {
+  how.recipes.clear();
+  options.recipes.clear();
+  writeFile(folder / "x.npy", makeNpy(DType::F32, {kSamples, 4, 4},
+                                      std::vector<float>(kSamples * 16, 1.5F)));
+  using Clock = std::chrono::steady_clock;
+  int64_t steps = 1000;
+  for (auto spent = Clock::duration::zero();
+       spent < std::chrono::milliseconds(400); steps *= 2) {
+    auto begin = Clock::now();
+    std::string all = collect(0, steps, 1, 1, std::nullopt);
+    spent = Clock::now() - begin;
+    ASSERT_EQ(all, collect(0, steps, 1, 1, 0)) << steps;
   }
 }
 
