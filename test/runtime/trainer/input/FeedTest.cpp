@@ -12,6 +12,7 @@
 #include "test/runtime/TestSupport.h"
 
 #include <chrono>
+#include <numeric>
 
 using namespace ingot::runtime;
 using namespace ingot::runtime::test;
@@ -93,12 +94,13 @@ TEST_F(FeedTest, ResumedRunsMakeTheSameBytes) {
 TEST_F(FeedTest, ThreadsMayStartLater) {
   how.recipes.clear();
   options.recipes.clear();
-  writeFile(folder / "x.npy", makeNpy(DType::F32, {kSamples, 4, 4},
-                                      std::vector<float>(kSamples * 16, 1.5F)));
+  std::vector<float> values(kSamples * 16);
+  std::iota(values.begin(), values.end(), 0.0F);
+  writeFile(folder / "x.npy", makeNpy(DType::F32, {kSamples, 4, 4}, values));
   using Clock = std::chrono::steady_clock;
-  int64_t steps = 1000;
+  int64_t steps = 20000;
   for (auto spent = Clock::duration::zero();
-       spent < std::chrono::milliseconds(400); steps *= 2) {
+       spent < std::chrono::milliseconds(250); steps *= 2) {
     auto begin = Clock::now();
     std::string all = collect(0, steps, 1, 1, std::nullopt);
     spent = Clock::now() - begin;
