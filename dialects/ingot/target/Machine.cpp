@@ -7,6 +7,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace ingot;
@@ -80,6 +81,15 @@ llvm::Error Machine::readJson(StringRef text) {
                      name == "device_workspace_bytes";
     if (!number || *number < 0 || (*number == 0 && !mayBeZero))
       return llvm::createStringError("'" + name + "' is not a positive number");
+    constexpr double mostThreads = 1 << 16;
+    if (name == "threads" && (*number < 1 || *number > mostThreads ||
+                              *number != std::floor(*number)))
+      return llvm::createStringError(
+          "'threads' is not a whole number from 1 to 65536");
+    // Sizes are multiplied as 64-bit integers.
+    constexpr double mostBytes = 1e15;
+    if (name.ends_with("_bytes") && *number > mostBytes)
+      return llvm::createStringError("'" + name + "' is above 1e15");
     this->*field->value = *number;
   }
   return llvm::Error::success();

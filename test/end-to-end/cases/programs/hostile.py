@@ -110,6 +110,21 @@ def nested_json(ingot):
     compile_error(ingot, 3, MODEL, *FLAGS, "--machine", deep, words=["'threads' is not a positive number"])
 
 
+@case("hostile-machines")
+def machines(ingot):
+    """What counts is whole, and what is multiplied is bounded."""
+    path = ingot.path("machine.json")
+    for field, value, words in (
+        ("threads", "1e-308", "whole number from 1 to 65536"),
+        ("threads", "1e300", "whole number from 1 to 65536"),
+        ("threads", "1.5", "whole number from 1 to 65536"),
+        ("cache_bytes", "1e300", "above 1e15"),
+        ("device_workspace_bytes", "9223372036854775808", "above 1e15"),
+    ):
+        path.write_text(f'{{"{field}": {value}}}')
+        compile_error(ingot, 3, MODEL, *FLAGS, "--machine", path, words=[f"'{field}'", words])
+
+
 @case("hostile-expressions")
 def expressions(ingot):
     """Compiling these would take minutes and gigabytes."""
