@@ -13,14 +13,15 @@
 #include "runtime/cpu/Features.h"
 #include "runtime/cpu/ThreadPool.h"
 #include "runtime/cpu/attention/FlashAttention.h"
+#include "test/bench/Measure.h"
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
 #include <random>
 
 using namespace ingot::runtime;
+using ingot::runtime::bench::measure;
 
 namespace {
 
@@ -42,22 +43,6 @@ struct Floats {
   Block block;
   float *data;
 };
-
-/// Seconds of `run`: of the processor with one thread, which other programs on
-/// the machine do not lengthen, and of the clock with several.
-template <typename Function> double measure(Function run) {
-  auto now = [] {
-    timespec time = {};
-    clock_gettime(getThreadCount() == 1 ? CLOCK_PROCESS_CPUTIME_ID
-                                        : CLOCK_MONOTONIC,
-                  &time);
-    return static_cast<double>(time.tv_sec) +
-           static_cast<double>(time.tv_nsec) * 1e-9;
-  };
-  double start = now();
-  run();
-  return now() - start;
-}
 
 void run(int64_t batch, int64_t heads, int64_t rows, int64_t size, int rounds) {
   AttentionShape s;

@@ -14,34 +14,19 @@
 #include "runtime/cpu/Features.h"
 #include "runtime/cpu/ThreadPool.h"
 #include "runtime/cpu/VendorLibrary.h"
+#include "test/bench/Measure.h"
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
 #include <random>
 #include <vector>
 
 using namespace ingot::runtime;
 using ingot::abi::ConvKind;
+using ingot::runtime::bench::measure;
 
 namespace {
-
-/// Seconds of `run`: of the processor with one thread, which other programs on
-/// the machine do not lengthen, and of the clock with several.
-template <typename Function> double measure(Function run) {
-  auto now = [] {
-    timespec time = {};
-    clock_gettime(getThreadCount() == 1 ? CLOCK_PROCESS_CPUTIME_ID
-                                        : CLOCK_MONOTONIC,
-                  &time);
-    return static_cast<double>(time.tv_sec) +
-           static_cast<double>(time.tv_nsec) * 1e-9;
-  };
-  double start = now();
-  run();
-  return now() - start;
-}
 
 struct Shape {
   int64_t batch, size, in, out, kernel, stride, groups;

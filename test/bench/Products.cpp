@@ -18,16 +18,17 @@
 #include "runtime/cpu/gemm/Gemm.h"
 #include "runtime/cpu/gemm/PackedGemm.h"
 #include "runtime/cpu/onednn/DnnlCall.h"
+#include "test/bench/Measure.h"
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
 #include <random>
 #include <string_view>
 
 using namespace ingot::runtime;
 using dnnl::memory;
+using ingot::runtime::bench::measure;
 
 namespace {
 
@@ -35,22 +36,6 @@ struct Product {
   int64_t m, n, k;
   bool transposesA, transposesB;
 };
-
-/// Seconds of `run`: of the processor with one thread, which other programs on
-/// the machine do not lengthen, and of the clock with several.
-template <typename Function> double measure(Function run) {
-  auto now = [] {
-    timespec time = {};
-    clock_gettime(getThreadCount() == 1 ? CLOCK_PROCESS_CPUTIME_ID
-                                        : CLOCK_MONOTONIC,
-                  &time);
-    return static_cast<double>(time.tv_sec) +
-           static_cast<double>(time.tv_nsec) * 1e-9;
-  };
-  double start = now();
-  run();
-  return now() - start;
-}
 
 /// A matrix in memory of its own, as a trainer has it. Random digits:
 /// processors multiply others faster, for less power.

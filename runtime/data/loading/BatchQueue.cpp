@@ -23,6 +23,21 @@ static double getMilliseconds(Clock::duration duration) {
   return std::chrono::duration<double, std::milli>(duration).count();
 }
 
+void ingot::runtime::fillRows(const BatchPlan &plan,
+                              const std::vector<InputSpec> &inputs,
+                              const QueueOptions &options, int64_t first,
+                              int64_t count, char *place,
+                              Workspace &workspace) {
+  SampleContext context;
+  context.seed = options.seed;
+  context.isTraining = options.isTraining;
+  context.epoch = plan.epoch;
+  for (int64_t row = first; row < first + count; ++row) {
+    context.sample = plan.samples[static_cast<size_t>(row)];
+    plan.data->fillRow(inputs, context, row, place, workspace);
+  }
+}
+
 BatchQueue::BatchQueue(Planner planner, int64_t bytes,
                        const QueueOptions &options)
     : planner(std::move(planner)), options(options), slotBytes(bytes),
@@ -94,20 +109,6 @@ bool BatchQueue::findWork(Slot *&slot, int64_t &first, int64_t &count) {
   return false;
 }
 
-void BatchQueue::makeRows(Slot &slot, int64_t first, int64_t count,
-                          Workspace &workspace) const {
-  const BatchPlan &plan = *slot.plan;
-  SampleContext context;
-  context.seed = options.seed;
-  context.isTraining = options.isTraining;
-  context.epoch = plan.epoch;
-  for (int64_t row = first; row < first + count; ++row) {
-    context.sample = plan.samples[static_cast<size_t>(row)];
-    plan.data->fillRow(*plan.inputs, context, row, slot.memory.getData(),
-                       workspace);
-  }
-}
-
 void BatchQueue::work() {
   Workspace workspace;
   std::unique_lock lock(mutex);
@@ -122,7 +123,9 @@ void BatchQueue::work() {
     Clock::time_point begin = Clock::now();
     std::exception_ptr error;
     try {
-      makeRows(*slot, first, count, workspace);
+      const BatchPlan &plan = *slot->plan;
+      fillRows(plan, *plan.inputs, options, first, count,
+               slot->memory.getData(), workspace);
     } catch (...) {
       error = std::current_exception();
     }

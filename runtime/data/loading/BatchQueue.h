@@ -40,6 +40,12 @@ struct QueueOptions {
   int64_t mostWorkers = 1;
 };
 
+/// Makes `count` rows of a batch from row `first` on, at the offsets of
+/// `inputs` in `place`. Throws badInput.
+void fillRows(const BatchPlan &plan, const std::vector<InputSpec> &inputs,
+              const QueueOptions &options, int64_t first, int64_t count,
+              char *place, Workspace &workspace);
+
 /// What a batch cost.
 struct QueueTimes {
   /// The time that next() waited, and that workers spent on the batch.
@@ -67,6 +73,10 @@ public:
   /// Waits for the next batch and returns its memory, which is valid until the
   /// next call. Throws what its making threw.
   const char *next();
+  /// The plan of that batch, valid as long as its memory.
+  const BatchPlan &getPlan() const {
+    return *slots[static_cast<size_t>(taken - 1) % slots.size()].plan;
+  }
   /// What the last batch cost.
   const QueueTimes &getTimes() const { return times; }
   int64_t countWorkers() const { return static_cast<int64_t>(threads.size()); }
@@ -87,8 +97,6 @@ private:
   void work();
   void addWorker();
   bool findWork(Slot *&slot, int64_t &first, int64_t &count);
-  void makeRows(Slot &slot, int64_t first, int64_t count,
-                Workspace &workspace) const;
   Slot &getSlot(int64_t batch) {
     return slots[static_cast<size_t>(batch) % slots.size()];
   }

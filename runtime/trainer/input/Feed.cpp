@@ -60,10 +60,6 @@ void Feed::startQueue() {
     std::optional<BatchPlan> plan = this->planner(first + batch);
     if (!plan)
       return plan;
-    {
-      std::lock_guard lock(plansMutex);
-      plans.push_back(*plan);
-    }
     auto variant =
         std::find(this->variants.begin(), this->variants.end(), plan->inputs) -
         this->variants.begin();
@@ -77,27 +73,21 @@ void Feed::fillNow(const std::vector<InputSpec> &inputs, char *place) {
   using Clock = std::chrono::steady_clock;
   Clock::time_point begin = Clock::now();
   std::optional<BatchPlan> plan = planner(number++);
-  SampleContext context;
-  context.seed = options.seed;
-  context.isTraining = options.isTraining;
-  context.epoch = plan->epoch;
   auto rows = static_cast<int64_t>(plan->samples.size());
-  for (int64_t row = 0; row < rows; ++row) {
-    context.sample = plan->samples[static_cast<size_t>(row)];
-    plan->data->fillRow(inputs, context, row, place, workspace);
-  }
+  fillRows(*plan, inputs, options, 0, rows, place, workspace);
   Dataset::repeatLast(inputs, rows, place);
   Clock::time_point end = Clock::now();
   auto count = [](Clock::duration duration) {
     return std::chrono::duration<double, std::milli>(duration).count();
   };
-  times.waitMs += count(end - begin);
-  times.decodeMs += count(end - begin);
+  double took = count(end - begin);
+  times.waitMs += took;
+  times.decodeMs += took;
   if (!mayStartLater)
     return;
   if (number == 1)
     firstFill = begin;
-  spentMs += count(end - begin);
+  spentMs += took;
   // A slow disk, or text that is parsed.
   constexpr double leastMs = 200, mostShare = 0.05;
   double passed = count(end - firstFill);
@@ -111,16 +101,9 @@ void Feed::fill(const std::vector<InputSpec> &inputs, char *place) {
     return;
   }
   const char *batch = queue->next();
-  BatchPlan plan;
-  {
-    std::lock_guard lock(plansMutex);
-    plan = std::move(plans.front());
-    plans.erase(plans.begin());
-  }
+  const BatchPlan &plan = queue->getPlan();
   auto rows = static_cast<int64_t>(plan.samples.size());
-  for (const InputSpec &from : packed[static_cast<size_t>(
-           std::find(variants.begin(), variants.end(), plan.inputs) -
-           variants.begin())])
+  for (const InputSpec &from : *plan.inputs)
     for (const InputSpec &to : inputs)
       if (to.name == from.name)
         std::memcpy(place + to.offset, batch + from.offset,

@@ -63,9 +63,6 @@ private:
   double spentMs = 0;
   QueueTimes times;
   Workspace workspace;
-  /// The plans of the batches in the queue, in order.
-  std::vector<BatchPlan> plans;
-  std::mutex plansMutex;
   /// Null without workers. Destroyed before what its threads use.
   std::unique_ptr<BatchQueue> queue;
 };
