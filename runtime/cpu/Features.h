@@ -46,6 +46,16 @@ template <typename Kernels> struct VectorBuilds {
   }
 };
 
+/// Of the builds genericKernels, avx2Kernels and avx512Kernels in scope, the
+/// widest that this CPU runs; CPUs of other kinds have the first alone.
+#ifdef __x86_64__
+#define INGOT_CHOOSE_KERNELS()                                                 \
+  ::ingot::runtime::VectorBuilds{genericKernels, avx2Kernels, avx512Kernels}   \
+      .get()
+#else
+#define INGOT_CHOOSE_KERNELS() genericKernels
+#endif
+
 } // namespace ingot::runtime
 
 #endif // INGOT_RUNTIME_CPU_FEATURES_H

@@ -14,7 +14,7 @@
 #include "runtime/cpu/Features.h"
 #include "runtime/cpu/ThreadPool.h"
 #include "runtime/cpu/VendorLibrary.h"
-#include "test/bench/Measure.h"
+#include "test/bench/KernelTime.h"
 
 #include <algorithm>
 #include <cstdio>

@@ -18,7 +18,7 @@
 #include "runtime/cpu/gemm/Gemm.h"
 #include "runtime/cpu/gemm/PackedGemm.h"
 #include "runtime/cpu/onednn/DnnlCall.h"
-#include "test/bench/Measure.h"
+#include "test/bench/KernelTime.h"
 
 #include <algorithm>
 #include <cstdio>

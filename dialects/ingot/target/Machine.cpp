@@ -85,7 +85,7 @@ llvm::Error Machine::readJson(StringRef text) {
     if (name == "threads" && (*number < 1 || *number > mostThreads ||
                               *number != std::floor(*number)))
       return llvm::createStringError(
-          "'threads' is not a whole number from 1 to 65536");
+          "'threads' is not an integer from 1 to 65536");
     // Sizes are multiplied as 64-bit integers.
     constexpr double mostBytes = 1e15;
     if (name.ends_with("_bytes") && *number > mostBytes)

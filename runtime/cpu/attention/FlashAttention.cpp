@@ -26,13 +26,8 @@ static const gemm::Kernels *findTiles(const AttentionShape &shape) {
 }
 
 static const Kernels &getKernels() {
-#if defined(__x86_64__)
-  static const Kernels &kernels =
-      VectorBuilds<Kernels>{genericKernels, avx2Kernels, avx512Kernels}.get();
+  static const Kernels &kernels = INGOT_CHOOSE_KERNELS();
   return kernels;
-#else
-  return genericKernels;
-#endif
 }
 
 /// Runs `count` tasks on the thread pool, each as soon as a thread is free:

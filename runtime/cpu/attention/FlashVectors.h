@@ -12,17 +12,11 @@
 #ifndef INGOT_RUNTIME_CPU_ATTENTION_FLASHVECTORS_H
 #define INGOT_RUNTIME_CPU_ATTENTION_FLASHVECTORS_H
 
-#include "runtime/cpu/Vectors.h"
+#include "runtime/cpu/gemm/VectorTile.h"
 
 namespace ingot::runtime::flash {
 using namespace vectors;
 namespace {
-
-/// The tile of a product whose sums stay in registers: 24 of 32, or 12 of 16.
-constexpr abi::GemmBlocking kBlocking =
-    kLanes == 16 ? abi::kVectorBlocking : abi::getNarrowBlocking(kLanes);
-constexpr int kTileRows = int(kBlocking.tileRows);
-constexpr int64_t kTileColumns = kBlocking.tileColumns;
 
 constexpr float kInfinity = __builtin_inff();
 

@@ -15,13 +15,8 @@ using ingot::abi::ConvKind;
 namespace {
 
 const Kernels &getKernels() {
-#ifdef __x86_64__
-  static const Kernels &kernels =
-      VectorBuilds<Kernels>{genericKernels, avx2Kernels, avx512Kernels}.get();
+  static const Kernels &kernels = INGOT_CHOOSE_KERNELS();
   return kernels;
-#else
-  return genericKernels;
-#endif
 }
 
 /// The most taps of a filter (abi::isDepthwise).

@@ -20,13 +20,8 @@ Elements Elements::operator+(int64_t count) const {
 }
 
 const Kernels &ingot::runtime::gemm::getVectorKernels() {
-#ifdef __x86_64__
-  static const Kernels &kernels =
-      VectorBuilds<Kernels>{genericKernels, avx2Kernels, avx512Kernels}.get();
+  static const Kernels &kernels = INGOT_CHOOSE_KERNELS();
   return kernels;
-#else
-  return genericKernels;
-#endif
 }
 
 namespace {

@@ -10,17 +10,11 @@
 #ifndef INGOT_RUNTIME_CPU_GEMM_VECTORGEMM_H
 #define INGOT_RUNTIME_CPU_GEMM_VECTORGEMM_H
 
-#include "runtime/cpu/Vectors.h"
+#include "runtime/cpu/gemm/VectorTile.h"
 
 namespace ingot::runtime::gemm {
 using namespace vectors;
 namespace {
-
-constexpr abi::GemmBlocking kBlocking =
-    kLanes == 16 ? abi::kVectorBlocking : abi::getNarrowBlocking(kLanes);
-constexpr int kTileRows = int(kBlocking.tileRows);
-constexpr int64_t kTileColumns = kBlocking.tileColumns;
-static_assert(kTileColumns == 2 * kLanes, "sums of two vectors a row");
 
 //===----------------------------------------------------------------------===//
 // Elements of operands as f32

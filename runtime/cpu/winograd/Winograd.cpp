@@ -17,13 +17,8 @@ using ingot::abi::divideCeil;
 namespace {
 
 const Kernels &getKernels() {
-#ifdef __x86_64__
-  static const Kernels &kernels =
-      VectorBuilds<Kernels>{genericKernels, avx2Kernels, avx512Kernels}.get();
+  static const Kernels &kernels = INGOT_CHOOSE_KERNELS();
   return kernels;
-#else
-  return genericKernels;
-#endif
 }
 
 /// An image [batch, height, width, channels], divided into tiles whose outputs

@@ -112,12 +112,12 @@ def nested_json(ingot):
 
 @case("hostile-machines")
 def machines(ingot):
-    """What counts is whole, and what is multiplied is bounded."""
+    """Counts are integers, and what is multiplied is bounded."""
     path = ingot.path("machine.json")
     for field, value, words in (
-        ("threads", "1e-308", "whole number from 1 to 65536"),
-        ("threads", "1e300", "whole number from 1 to 65536"),
-        ("threads", "1.5", "whole number from 1 to 65536"),
+        ("threads", "1e-308", "an integer from 1 to 65536"),
+        ("threads", "1e300", "an integer from 1 to 65536"),
+        ("threads", "1.5", "an integer from 1 to 65536"),
         ("cache_bytes", "1e300", "above 1e15"),
         ("device_workspace_bytes", "9223372036854775808", "above 1e15"),
     ):
