@@ -3,7 +3,7 @@
 //
 // The device that compiled functions run on, with the two blocks of memory that
 // they work on (Abi.h). A trainer is linked with one implementation:
-// runtime/cpu or runtime/cuda. docs/design/device.md describes how.
+// runtime/cpu or runtime/cuda. docs/design/gpu/device.md describes how.
 //
 //===----------------------------------------------------------------------===//
 

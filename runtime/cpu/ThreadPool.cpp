@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// Threads that help the one that runs the step (docs/design/waiting.md). It
+// Threads that help the one that runs the step (docs/design/cpu/waiting.md). It
 // waits for those only that have begun a part of the work, so that a thread
 // that something else keeps off its core delays nobody.
 //

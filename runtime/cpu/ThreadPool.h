@@ -21,7 +21,7 @@ int getThreadCount();
 
 /// Makes idle threads sleep soon, by restarting the program with libgomp's
 /// setting for it. Returns if the setting is made, by this function or by the
-/// user, or if it cannot be made (docs/design/waiting.md).
+/// user, or if it cannot be made (docs/design/cpu/waiting.md).
 void limitSpinning(char *const *argv);
 
 /// Calls `body(data, thread, begin, end)` on disjoint ranges that cover

@@ -2,7 +2,7 @@
 // RUN: ingot-eval %s --expect --compiled
 // RUN: ingot-opt %s --ingot-attach-target=target=emulator --ingot-form-fusions | FileCheck %s
 
-// What libraries of devices compute beside products (docs/design/epilogues.md):
+// What libraries of devices compute beside products (docs/design/compiler/epilogues.md):
 // gradients of biases, ReLU's signs and its gradient; values of NumPy.
 //
 // CHECK-LABEL: func @test_bias_gradient_lhs_f32(

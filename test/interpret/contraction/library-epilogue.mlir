@@ -2,7 +2,7 @@
 // RUN: ingot-eval %s --expect --compiled
 // RUN: ingot-opt %s --ingot-attach-target=target=emulator --ingot-form-fusions | FileCheck %s
 
-// What libraries of devices finish products with (docs/design/epilogues.md), as
+// What libraries of devices finish products with (docs/design/compiler/epilogues.md), as
 // loops that kernels and the emulator run where a library does not: values of
 // NumPy. Residuals are reshaped, as results may not replace what they read.
 //
