@@ -9,6 +9,7 @@
 #include "dialects/reference/Interpreter.h"
 #include "mlir/IR/Verifier.h"
 #include "test/gradients/Instance.h"
+#include "test/random-graphs/TestContext.h"
 #include "gtest/gtest.h"
 
 using namespace mlir;
@@ -20,17 +21,6 @@ namespace {
 constexpr int kInstances = 20;
 constexpr double kStep = 1e-5;
 constexpr double kTolerance = 1e-6;
-
-MLIRContext &getContext() {
-  static MLIRContext *context = [] {
-    DialectRegistry registry;
-    registry.insert<IngotDialect, func::FuncDialect>();
-    auto *created = new MLIRContext(registry, MLIRContext::Threading::DISABLED);
-    created->loadAllAvailableDialects();
-    return created;
-  }();
-  return *context;
-}
 
 std::vector<Tensor> run(func::FuncOp function, std::vector<Tensor> arguments) {
   llvm::Expected<std::vector<Tensor>> results =

@@ -12,12 +12,11 @@
 #include "dialects/reference/Interpreter.h"
 #include "dialects/reference/Module.h"
 #include "mlir/Pass/PassManager.h"
-#include "passes/Registration.h"
 #include "passes/autodiff/Passes.h"
 #include "test/random-graphs/RandomGraph.h"
+#include "test/random-graphs/TestContext.h"
 #include "gtest/gtest.h"
 #include <cmath>
-#include <cstdlib>
 
 using namespace mlir;
 using namespace ingot;
@@ -25,24 +24,9 @@ using namespace ingot::testing;
 using reference::Tensor;
 
 namespace {
+constexpr int64_t kGraphs = 50;
 constexpr int64_t kOps = 10;
 constexpr double kTolerance = 1e-5;
-
-MLIRContext &getContext() {
-  static MLIRContext *context = [] {
-    DialectRegistry registry;
-    registerIngotDialects(registry);
-    auto *created = new MLIRContext(registry, MLIRContext::Threading::DISABLED);
-    created->loadAllAvailableDialects();
-    return created;
-  }();
-  return *context;
-}
-
-int64_t getGraphCount() {
-  const char *count = std::getenv("INGOT_RANDOM_GRAPHS");
-  return count ? std::atoll(count) : 50;
-}
 
 bool isReal(Value value) {
   return isa<FloatType>(tensorType(value).getElementType());
@@ -132,9 +116,11 @@ std::optional<double> slope(func::FuncOp step, std::vector<Tensor> arguments,
 
 TEST(WholeGraphs, HaveTheGradientsOfCentralDifferences) {
   int64_t compared = 0, left = 0;
-  const int64_t wanted = 10 * getGraphCount(), most = 4 * getGraphCount();
+  const int64_t wanted = 10 * getGraphCount(kGraphs),
+                most = 4 * getGraphCount(kGraphs);
   for (int64_t seed = 0;
-       seed < getGraphCount() || (compared < wanted && seed < most); ++seed) {
+       seed < getGraphCount(kGraphs) || (compared < wanted && seed < most);
+       ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     RandomGraph graph = makeRandomGraph(getContext(), seed, kOps,
                                         Float64Type::get(&getContext()));

@@ -13,11 +13,10 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
-#include "passes/Registration.h"
 #include "passes/targets/Passes.h"
 #include "test/random-graphs/RandomGraph.h"
+#include "test/random-graphs/TestContext.h"
 #include "gtest/gtest.h"
-#include <cstdlib>
 
 using namespace mlir;
 using namespace ingot;
@@ -25,25 +24,8 @@ using namespace ingot::testing;
 using reference::Tensor;
 
 namespace {
+constexpr int64_t kGraphs = 100;
 constexpr int64_t kOps = 12;
-
-MLIRContext &getContext() {
-  static MLIRContext *context = [] {
-    registerTransformsPasses();
-    registerIngotPasses();
-    DialectRegistry registry;
-    registerIngotDialects(registry);
-    auto *created = new MLIRContext(registry, MLIRContext::Threading::DISABLED);
-    created->loadAllAvailableDialects();
-    return created;
-  }();
-  return *context;
-}
-
-int64_t getGraphCount() {
-  const char *count = std::getenv("INGOT_RANDOM_GRAPHS");
-  return count ? std::atoll(count) : 100;
-}
 
 std::string print(ModuleOp module) {
   std::string text;
@@ -70,7 +52,13 @@ void PrintTo(const Pipeline &pipeline, std::ostream *os) {
 }
 
 class RandomGraphs
-    : public ::testing::TestWithParam<std::tuple<Pipeline, unsigned>> {};
+    : public ::testing::TestWithParam<std::tuple<Pipeline, unsigned>> {
+protected:
+  static void SetUpTestSuite() {
+    registerTransformsPasses();
+    registerIngotPasses();
+  }
+};
 } // namespace
 
 TEST_P(RandomGraphs, ComputeTheSameAfterPasses) {
@@ -80,7 +68,7 @@ TEST_P(RandomGraphs, ComputeTheSameAfterPasses) {
                       : width == 32 ? FloatType(builder.getF32Type())
                                     : FloatType(builder.getBF16Type());
   double rounding = width == 64 ? 1e-15 : width == 32 ? 1e-6 : 1e-2;
-  for (int64_t seed = 0, e = getGraphCount(); seed < e; ++seed) {
+  for (int64_t seed = 0, e = getGraphCount(kGraphs); seed < e; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     RandomGraph graph = makeRandomGraph(getContext(), seed, kOps, element);
     std::string before = print(*graph.module);
@@ -141,7 +129,7 @@ INSTANTIATE_TEST_SUITE_P(Inexact, RandomGraphs,
 
 TEST(Printing, IsReadBackAsItWas) {
   Builder builder(&getContext());
-  for (int64_t seed = 0, e = getGraphCount(); seed < e; ++seed) {
+  for (int64_t seed = 0, e = getGraphCount(kGraphs); seed < e; ++seed) {
     RandomGraph graph =
         makeRandomGraph(getContext(), seed, kOps, builder.getF32Type());
     std::string text = print(*graph.module);

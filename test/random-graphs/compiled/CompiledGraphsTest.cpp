@@ -9,14 +9,13 @@
 #include "dialects/ingot/builders/Builders.h"
 #include "dialects/reference/Interpreter.h"
 #include "mlir/Pass/PassManager.h"
-#include "passes/Registration.h"
 #include "passes/fusion/Passes.h"
 #include "passes/precision/Passes.h"
 #include "passes/targets/cuda/Passes.h"
 #include "test/random-graphs/RandomGraph.h"
+#include "test/random-graphs/TestContext.h"
 #include "tools/ingot-eval/Compiled.h"
 #include "gtest/gtest.h"
-#include <cstdlib>
 
 using namespace mlir;
 using namespace ingot;
@@ -24,22 +23,7 @@ using namespace ingot::testing;
 using reference::Tensor;
 
 namespace {
-MLIRContext &getContext() {
-  static MLIRContext *context = [] {
-    DialectRegistry registry;
-    registerIngotDialects(registry);
-    auto *created = new MLIRContext(registry, MLIRContext::Threading::DISABLED);
-    created->loadAllAvailableDialects();
-    return created;
-  }();
-  return *context;
-}
-
-int64_t getGraphCount() {
-  const char *count = std::getenv("INGOT_RANDOM_GRAPHS");
-  return count ? std::atoll(count) : 25;
-}
-
+constexpr int64_t kGraphs = 25;
 void compareWithInterpreter(RandomGraph &graph, unsigned level,
                             const char *target, double tolerance) {
   std::string text;
@@ -77,7 +61,7 @@ TEST_P(CompiledGraphs, ComputeWhatTheInterpreterDoes) {
   FloatType element = width == 64 ? FloatType(builder.getF64Type())
                                   : FloatType(builder.getF32Type());
   double tolerance = width == 64 ? 1e-9 : 1e-3;
-  for (int64_t seed = 0, e = getGraphCount(); seed < e; ++seed) {
+  for (int64_t seed = 0, e = getGraphCount(kGraphs); seed < e; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     // Few ops in f32: a wrong last bit can turn a comparison around.
     RandomGraph graph =
@@ -120,7 +104,8 @@ TEST_P(MixedPrecisionGraphs, StayWithinTheRoundingOfTheirInputs) {
   auto [half, target] = GetParam();
   Builder builder(&getContext());
   int64_t tried = 0, seed = 0;
-  for (int64_t e = getGraphCount(); tried < e && seed < 100 * e; ++seed) {
+  for (int64_t e = getGraphCount(kGraphs); tried < e && seed < 100 * e;
+       ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     RandomGraph graph =
         makeRandomGraph(getContext(), seed, 5, builder.getF32Type(),
@@ -138,7 +123,7 @@ TEST_P(MixedPrecisionGraphs, StayWithinTheRoundingOfTheirInputs) {
     if (HasFailure())
       return;
   }
-  EXPECT_EQ(tried, getGraphCount());
+  EXPECT_EQ(tried, getGraphCount(kGraphs));
 }
 
 static std::string nameOf(const ::testing::TestParamInfo<Variant> &info) {

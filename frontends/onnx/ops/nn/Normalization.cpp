@@ -2,8 +2,8 @@
 
 // Normalizations, softmax and dropout.
 
+#include "frontends/onnx/ops/nn/Normalization.h"
 #include "dialects/ingot/support/Remarks.h"
-#include "frontends/onnx/import/Node.h"
 
 using namespace mlir;
 using namespace ingot;
@@ -110,6 +110,23 @@ static LogicalResult importBatchNormalization(Node &node) {
   return success();
 }
 
+Shape NormalizedDims::kept() const {
+  Shape shape(outer);
+  shape.append(inner.size(), 1);
+  return shape;
+}
+
+FailureOr<NormalizedDims> onnx_import::normalizedDims(Node &node) {
+  if (failed(node.requireFloat(0)))
+    return failure();
+  FailureOr<int64_t> dim =
+      node.normalizeAxis(node.intAttr("axis", -1), node.rank(0));
+  if (failed(dim))
+    return failure();
+  return NormalizedDims{*dim, Shape(node.shape(0).take_front(*dim)),
+                        Shape(node.shape(0).drop_front(*dim))};
+}
+
 /// Returns the scale or bias of the normalized dimensions, broadcast to them.
 static FailureOr<Value> overDims(Node &node, size_t i, ArrayRef<int64_t> dims,
                                  Type element) {
@@ -125,55 +142,43 @@ static FailureOr<Value> overDims(Node &node, size_t i, ArrayRef<int64_t> dims,
 }
 
 static LogicalResult importLayerNormalization(Node &node) {
-  if (failed(node.requireFloat(0)))
-    return failure();
-  FailureOr<int64_t> dim =
-      node.normalizeAxis(node.intAttr("axis", -1), node.rank(0));
-  if (failed(dim))
+  FailureOr<NormalizedDims> dims = normalizedDims(node);
+  if (failed(dims))
     return failure();
   Type element = node.type(0).getElementType();
-  ArrayRef<int64_t> dims = node.shape(0).drop_front(*dim);
-  FailureOr<Value> scale = overDims(node, 1, dims, element);
+  FailureOr<Value> scale = overDims(node, 1, dims->inner, element);
   if (failed(scale))
     return failure();
   Value bias;
   if (node.has(2)) {
-    FailureOr<Value> given = overDims(node, 2, dims, element);
+    FailureOr<Value> given = overDims(node, 2, dims->inner, element);
     if (failed(given))
       return failure();
     bias = *given;
   }
-  Shape outer(node.shape(0).take_front(*dim));
-  auto statistic = RankedTensorType::get(outer, element);
+  auto statistic = RankedTensorType::get(dims->outer, element);
   auto op = LayerNormOp::create(node.b, node.loc,
                                 TypeRange{node.type(0), statistic, statistic},
-                                node.in(0), *scale, bias, *dim,
+                                node.in(0), *scale, bias, dims->first,
                                 llvm::APFloat(node.floatAttr("epsilon", 1e-5)));
-  Shape kept(outer);
-  kept.append(dims.size(), 1);
   node.set(0, op.getResult());
-  node.set(1, node.reshape(op.getMean(), kept));
-  node.set(2, node.reshape(op.getRstd(), kept));
+  node.set(1, node.reshape(op.getMean(), dims->kept()));
+  node.set(2, node.reshape(op.getRstd(), dims->kept()));
   return success();
 }
 
 static LogicalResult importRMSNormalization(Node &node) {
-  if (failed(node.requireFloat(0)))
-    return failure();
-  FailureOr<int64_t> dim =
-      node.normalizeAxis(node.intAttr("axis", -1), node.rank(0));
-  if (failed(dim))
+  FailureOr<NormalizedDims> dims = normalizedDims(node);
+  if (failed(dims))
     return failure();
   Type element = node.type(0).getElementType();
-  FailureOr<Value> scale =
-      overDims(node, 1, node.shape(0).drop_front(*dim), element);
+  FailureOr<Value> scale = overDims(node, 1, dims->inner, element);
   if (failed(scale))
     return failure();
-  auto statistic =
-      RankedTensorType::get(node.shape(0).take_front(*dim), element);
+  auto statistic = RankedTensorType::get(dims->outer, element);
   auto op = RmsNormOp::create(
       node.b, node.loc, TypeRange{node.type(0), statistic}, node.in(0), *scale,
-      *dim, llvm::APFloat(node.floatAttr("epsilon", 1e-5)));
+      dims->first, llvm::APFloat(node.floatAttr("epsilon", 1e-5)));
   return node.result(op.getResult());
 }
 
@@ -314,30 +319,42 @@ static LogicalResult importLRN(Node &node) {
   return node.result(node.binary<DivOp>(x, node.reshape(power, shape)));
 }
 
+FailureOr<DropoutMode> onnx_import::dropoutMode(Node &node, size_t ratioInput,
+                                                bool trains) {
+  DropoutMode mode;
+  mode.trains = trains;
+  if (node.has(ratioInput)) {
+    FailureOr<double> given = node.constantScalar(ratioInput, "the ratio");
+    if (failed(given))
+      return failure();
+    mode.ratio = *given;
+  }
+  if (node.has(ratioInput + 1)) {
+    FailureOr<double> given =
+        node.constantScalar(ratioInput + 1, "training_mode");
+    if (failed(given))
+      return failure();
+    mode.trains = *given != 0.0;
+  }
+  return mode;
+}
+
 /// Imports Dropout, which is active in training: always before opset 12, which
 /// has no mode, and if `training_mode` is true since.
 static LogicalResult importDropout(Node &node) {
   if (failed(node.requireFloat(0)))
     return failure();
-  double ratio = 0.5;
-  bool trains = true;
+  DropoutMode mode;
   if (node.opset < 12) {
-    ratio = node.floatAttr("ratio", 0.5);
+    mode = {node.floatAttr("ratio", 0.5), true};
   } else {
-    if (node.has(1)) {
-      FailureOr<double> given = node.constantScalar(1, "the ratio");
-      if (failed(given))
-        return failure();
-      ratio = *given;
-    }
-    trains = false;
-    if (node.has(2)) {
-      FailureOr<double> given = node.constantScalar(2, "training_mode");
-      if (failed(given))
-        return failure();
-      trains = *given != 0.0;
-    }
+    FailureOr<DropoutMode> read =
+        dropoutMode(node, /*ratioInput=*/1, /*trains=*/false);
+    if (failed(read))
+      return failure();
+    mode = *read;
   }
+  auto [ratio, trains] = mode;
   if (!(ratio >= 0.0 && ratio < 1.0))
     return node.malformed("the ratio is not in [0, 1)");
   RankedTensorType mask = withElement(node.type(0), node.b.getI1Type());

@@ -46,6 +46,20 @@ static LogicalResult importGather(Node &node) {
       GatherOp::create(node.b, node.loc, type, node.in(0), *indices, *dim));
 }
 
+FailureOr<Value> onnx_import::coveredCorner(Node &node, int64_t dim) {
+  Value corner = node.in(0);
+  for (int64_t i = 0; i < node.rank(0); ++i) {
+    if (i == dim)
+      continue;
+    if (node.shape(1)[i] > node.shape(0)[i])
+      return node.malformed("indices " + shapeText(node.shape(1)) +
+                            " are larger than the data " +
+                            shapeText(node.shape(0)));
+    corner = node.sliceDim(corner, i, 0, node.shape(1)[i]);
+  }
+  return corner;
+}
+
 static LogicalResult importGatherElements(Node &node) {
   FailureOr<int64_t> dim =
       node.normalizeAxis(node.intAttr("axis", 0), node.rank(0));
@@ -57,21 +71,13 @@ static LogicalResult importGatherElements(Node &node) {
   FailureOr<Value> indices = fromEnd(node, node.in(1), node.shape(0)[*dim]);
   if (failed(indices))
     return failure();
-  // Only the corner of the data that the indices cover is read.
-  Value data = node.in(0);
-  for (int64_t i = 0; i < node.rank(0); ++i) {
-    if (i == *dim)
-      continue;
-    if (node.shape(1)[i] > node.shape(0)[i])
-      return node.malformed("indices " + shapeText(node.shape(1)) +
-                            " are larger than the data " +
-                            shapeText(node.shape(0)));
-    data = node.sliceDim(data, i, 0, node.shape(1)[i]);
-  }
+  FailureOr<Value> data = coveredCorner(node, *dim);
+  if (failed(data))
+    return failure();
   auto type =
       RankedTensorType::get(node.shape(1), node.type(0).getElementType());
   return node.result(
-      TakeAlongOp::create(node.b, node.loc, type, data, *indices, *dim));
+      TakeAlongOp::create(node.b, node.loc, type, *data, *indices, *dim));
 }
 
 FailureOr<Value> onnx_import::flatPositions(Node &node, Value indices,

@@ -18,6 +18,10 @@ namespace ingot::onnx_import {
 llvm::FailureOr<mlir::Value> fromEnd(Node &node, mlir::Value indices,
                                      int64_t size);
 
+/// Returns the corner of the first input that the indices (the second input, of
+/// the same rank) cover; dimension `dim`, which they index, is whole.
+llvm::FailureOr<mlir::Value> coveredCorner(Node &node, int64_t dim);
+
 /// Returns the row-major positions that tuples of indices (the last dimension)
 /// select within the leading dimensions of data. The first `batch` dimensions
 /// are common to both.

@@ -66,18 +66,10 @@ LogicalResult importScatterElements(Node &node) {
   FailureOr<Value> indices = fromEnd(node, node.in(1), node.shape(0)[*dim]);
   if (failed(indices))
     return failure();
-  // Only the corner of the data that the indices cover is written.
-  Value corner = node.in(0);
-  for (int64_t i = 0; i < node.rank(0); ++i) {
-    if (i == *dim)
-      continue;
-    if (node.shape(1)[i] > node.shape(0)[i])
-      return node.malformed("indices " + shapeText(node.shape(1)) +
-                            " are larger than the data " +
-                            shapeText(node.shape(0)));
-    corner = node.sliceDim(corner, i, 0, node.shape(1)[i]);
-  }
-  Value written = scatter(node, *kind, corner, *indices, node.in(2), *dim);
+  FailureOr<Value> corner = coveredCorner(node, *dim);
+  if (failed(corner))
+    return failure();
+  Value written = scatter(node, *kind, *corner, *indices, node.in(2), *dim);
   return node.result(replaceCorner(node, node.in(0), written));
 }
 

@@ -5,6 +5,7 @@
 // inputs are.
 
 #include "dialects/ingot/builders/Arithmetic.h"
+#include "frontends/onnx/ops/nn/Normalization.h"
 #include "frontends/onnx/ops/training/Gradients.h"
 
 using namespace mlir;
@@ -109,26 +110,20 @@ static LogicalResult importSimplifiedLayerNormalizationGrad(Node &node) {
 /// Imports the norm by the root mean square, with its reciprocal as second
 /// result.
 static LogicalResult importSimplifiedLayerNormalization(Node &node) {
-  if (failed(node.requireFloat(0)))
+  FailureOr<NormalizedDims> dims = normalizedDims(node);
+  if (failed(dims))
     return failure();
-  FailureOr<int64_t> dim =
-      node.normalizeAxis(node.intAttr("axis", -1), node.rank(0));
-  if (failed(dim))
-    return failure();
-  ArrayRef<int64_t> dims = node.shape(0).drop_front(*dim);
-  if (!llvm::equal(dims, node.shape(1)))
+  if (dims->inner != Shape(node.shape(1)))
     return node.unsupported("a scale of shape " + shapeText(node.shape(1)) +
-                            " for dimensions " + shapeText(dims));
-  Shape outer(node.shape(0).take_front(*dim));
-  auto statistic = RankedTensorType::get(outer, node.type(0).getElementType());
-  Value scale = node.cast(node.in(1), node.type(0).getElementType());
-  auto op = RmsNormOp::create(
-      node.b, node.loc, TypeRange{node.type(0), statistic}, node.in(0), scale,
-      *dim, llvm::APFloat(node.floatAttr("epsilon", 1e-5)));
-  Shape kept(outer);
-  kept.append(dims.size(), 1);
+                            " for dimensions " + shapeText(dims->inner));
+  Type element = node.type(0).getElementType();
+  auto statistic = RankedTensorType::get(dims->outer, element);
+  auto op =
+      RmsNormOp::create(node.b, node.loc, TypeRange{node.type(0), statistic},
+                        node.in(0), node.cast(node.in(1), element), dims->first,
+                        llvm::APFloat(node.floatAttr("epsilon", 1e-5)));
   node.set(0, op.getResult());
-  node.set(1, node.reshape(op.getRstd(), kept));
+  node.set(1, node.reshape(op.getRstd(), dims->kept()));
   return success();
 }
 
@@ -158,20 +153,11 @@ static LogicalResult importBatchNormalizationGrad(Node &node) {
 static LogicalResult importDropoutGrad(Node &node) {
   if (failed(node.requireFloat(0)))
     return failure();
-  double ratio = 0.5;
-  if (node.has(2)) {
-    FailureOr<double> given = node.constantScalar(2, "the ratio");
-    if (failed(given))
-      return failure();
-    ratio = *given;
-  }
-  bool trains = true;
-  if (node.has(3)) {
-    FailureOr<double> given = node.constantScalar(3, "training_mode");
-    if (failed(given))
-      return failure();
-    trains = *given != 0.0;
-  }
+  FailureOr<DropoutMode> mode =
+      dropoutMode(node, /*ratioInput=*/2, /*trains=*/true);
+  if (failed(mode))
+    return failure();
+  auto [ratio, trains] = *mode;
   if (!(ratio >= 0.0 && ratio < 1.0))
     return node.malformed("the ratio is not in [0, 1)");
   if (!trains || ratio == 0.0)
