@@ -49,7 +49,9 @@ def SplitReductions : Pass<"ingot-split-reductions", "::mlir::func::FuncOp"> {
   let summary = "splits reductions with too little parallel work into two";
   let description = [{
     A reduction with few results, such as the statistics of batch normalization, first reduces all but its outermost
-    dimensions to partial sums, then reduces those. 16-bit elements are accumulated in f32 throughout. The split
+    dimensions to partial sums, then reduces those. Where less than a row would be left to the first step, a dimension
+    is split into up to 1024 equal parts, such that sums have few terms: their error grows with the number of terms
+    that are added one by one. 16-bit elements are accumulated in f32 throughout. The split
     depends on the shape only: a sum is accumulated in the same order with any number of threads. Nothing is split for
     a target whose kernels split reductions themselves.
 

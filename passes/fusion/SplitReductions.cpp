@@ -28,6 +28,10 @@ namespace {
 constexpr int64_t kPieces = 16;
 /// The number of adjacent results that one piece computes together.
 constexpr int64_t kStrip = 256;
+/// The number of terms from which on a piece is a row.
+constexpr int64_t kShortestRow = 16;
+/// The number of parts that a second step adds up quickly.
+constexpr int64_t kMostParts = 1024;
 
 struct SplitReductions : ingot::impl::SplitReductionsBase<SplitReductions> {
   using SplitReductionsBase::SplitReductionsBase;
@@ -92,43 +96,90 @@ struct SplitReductions : ingot::impl::SplitReductionsBase<SplitReductions> {
     return 0;
   }
 
-  void split(ReduceOp op) {
-    ArrayRef<int64_t> shape = tensorType(op.getOperand()).getShape();
-    ArrayRef<int64_t> dims = op.getDims();
-    if (tensorType(op.getOperand()).getNumElements() < minElements)
-      return;
+  auto getRemark() const {
+    return remarkOptions(getArgument(), "SplitReduction");
+  }
+
+  static bool isAlong(ReduceOp op) {
+    return op.getDims().back() + 1 == tensorType(op.getOperand()).getRank();
+  }
+
+  /// Returns the number of parallel pieces of a reduction in one step.
+  static int64_t countPieces(ReduceOp op) {
     int64_t results = tensorType(op.getResult()).getNumElements();
-    bool isAlong = dims.back() + 1 == static_cast<int64_t>(shape.size());
-    int64_t pieces = isAlong ? results : llvm::divideCeil(results, kStrip);
-    int64_t before = pieces;
+    return isAlong(op) ? results : llvm::divideCeil(results, kStrip);
+  }
+
+  /// Returns whether a large reduction has too few pieces.
+  bool isFew(ReduceOp op) const {
+    return tensorType(op.getOperand()).getNumElements() >= minElements &&
+           countPieces(op) < kPieces;
+  }
+
+  /// Splits the reduction into two steps, and the second one again.
+  void split(ReduceOp op) {
+    if (ReduceOp second = splitOnce(op))
+      while (second)
+        second = splitOnce(second);
+    else if (isFew(op))
+      remark::missed(op.getLoc(), getRemark())
+          << remark::reason("only one dimension is reduced")
+          << remark::metric("parallel", countPieces(op));
+  }
+
+  /// Returns the second step; none if the reduction stays as it is.
+  ReduceOp splitOnce(ReduceOp op) {
+    if (!isFew(op))
+      return {};
+    SmallVector<int64_t> shape(tensorType(op.getOperand()).getShape());
     // The outermost dimensions are left to the second step, such that each
     // piece of the first step is the longest possible contiguous range of
     // memory.
-    SmallVector<int64_t> first(dims), second;
-    while (pieces < kPieces && first.size() > 1) {
-      pieces *= shape[first.front()];
-      second.push_back(first.front());
+    int64_t before = countPieces(op), pieces = before;
+    SmallVector<int64_t> first(op.getDims()), second;
+    while (pieces < kPieces) {
+      int64_t dim = first.front(), within = 1;
+      for (int64_t inner : ArrayRef(first).drop_front())
+        within *= shape[inner];
+      // Less than a row would be left to the first step: the dimension itself
+      // is split.
+      if (within < kShortestRow) {
+        int64_t parts = findParts(shape[dim], within, pieces, isAlong(op));
+        if (parts > 1) {
+          pieces *= parts;
+          shape[dim] /= parts;
+          shape.insert(shape.begin() + dim, parts);
+          for (int64_t &later : first)
+            ++later;
+          second.push_back(dim);
+          break;
+        }
+      }
+      if (first.size() == 1)
+        break;
+      pieces *= shape[dim];
+      second.push_back(dim);
       first.erase(first.begin());
     }
-    auto options = remarkOptions(getArgument(), "SplitReduction");
-    if (before >= kPieces)
-      return;
-    if (second.empty() || pieces <= before) {
-      remark::missed(op.getLoc(), options)
-          << remark::reason("only one dimension is reduced")
-          << remark::metric("parallel", before);
-      return;
-    }
+    if (second.empty() || pieces <= before)
+      return {};
     // 16-bit elements are accumulated in f32 through both steps.
     OpBuilder builder(op);
     Arithmetic a(builder, op.getLoc());
     Value value = op.getOperand();
     if (isa<FloatType>(tensorType(value).getElementType()))
       value = widen(a, value);
+    if (shape.size() != tensorType(value).getShape().size())
+      value = ReshapeOp::create(
+          builder, op.getLoc(),
+          RankedTensorType::get(shape, tensorType(value).getElementType()),
+          value);
     auto reduce = [&](ArrayRef<int64_t> over) {
-      value = ReduceOp::create(builder, op.getLoc(),
-                               dropDims(tensorType(value), over), op.getKind(),
-                               value, over);
+      auto step = ReduceOp::create(builder, op.getLoc(),
+                                   dropDims(tensorType(value), over),
+                                   op.getKind(), value, over);
+      value = step;
+      return step;
     };
     reduce(first);
     // The positions of the remaining dimensions in the partial result.
@@ -136,11 +187,35 @@ struct SplitReductions : ingot::impl::SplitReductionsBase<SplitReductions> {
     for (int64_t dim : second)
       left.push_back(dim -
                      llvm::count_if(first, [&](int64_t d) { return d < dim; }));
-    reduce(left);
-    remark::passed(op.getLoc(), options) << remark::metric("parallel", pieces);
+    ReduceOp last = reduce(left);
+    remark::passed(op.getLoc(), getRemark())
+        << remark::metric("parallel", pieces);
     op.replaceAllUsesWith(narrow(a, value, op.getResult()));
     op.erase();
     ++numSplit;
+    return last;
+  }
+
+  /// Returns the number of parts into which a dimension of `size` is split,
+  /// each element of which stands for `within` terms: enough for parallel work
+  /// and for short sums, whose errors are small, but not too many for the
+  /// second step. 0 if its size has no such divisor.
+  static int64_t findParts(int64_t size, int64_t within, int64_t pieces,
+                           bool isAlong) {
+    // Sums along the innermost dimension have a vector of partial sums. Across
+    // it, fewer terms are not worth a second step.
+    constexpr int64_t mostAlong = 65536, mostAcross = 4096;
+    if (!isAlong && size < 4 * mostAcross)
+      return 0;
+    int64_t most = isAlong ? mostAlong : mostAcross, found = 0;
+    for (int64_t parts = llvm::divideCeil(kPieces, pieces);
+         parts <= std::min(kMostParts, size / 2); ++parts)
+      if (size % parts == 0) {
+        found = parts;
+        if (size / parts * within <= most)
+          break;
+      }
+    return found;
   }
 };
 

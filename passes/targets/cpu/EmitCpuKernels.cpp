@@ -31,6 +31,10 @@ namespace {
 /// The number of accumulators of a reduction across the innermost dimension:
 /// they stay in the first-level cache.
 constexpr int64_t kStrip = 256;
+/// The number of terms along the innermost dimension that are added to one
+/// vector of sums, whose errors grow with it. Longer reductions add up the sums
+/// of blocks.
+constexpr int64_t kLongestSum = 65536;
 
 class KernelBuilder : KernelFunction {
 public:
@@ -189,24 +193,44 @@ Extent KernelBuilder::emitAlong(size_t split) {
   SmallVector<Value> sums = scalars().loops(
       outer, identities,
       [&](const ScalarEmitter &e, ValueRange leading, ValueRange carried) {
-        auto loop =
-            scf::ForOp::create(builder, loc, e.index(0),
-                               e.index(product(inner)), e.index(1), carried);
-        merged = loop;
+        // The sum of a range, onto what is carried.
+        auto sumRange = [&](Value from, Value to, ValueRange onto) {
+          auto loop =
+              scf::ForOp::create(builder, loc, from, to, e.index(1), onto);
+          merged = loop;
+          OpBuilder::InsertionGuard guard(builder);
+          builder.setInsertionPointToStart(loop.getBody());
+          SmallVector<Value> reducedIndices(leading);
+          llvm::append_range(reducedIndices,
+                             e.delinearize(loop.getInductionVar(), inner));
+          SmallVector<Value> indices = space.at(keptIndices, reducedIndices);
+          SmallVector<Value> next;
+          for (auto [root, sum] :
+               llvm::zip_equal(space.roots, loop.getRegionIterArgs()))
+            next.push_back(root.emitCombine(
+                builder, loc, sum,
+                emitter.element(root->getOperand(0), indices)));
+          scf::YieldOp::create(builder, loc, next);
+          return llvm::to_vector_of<Value>(loop.getResults());
+        };
+        int64_t length = product(inner);
+        if (length <= kLongestSum)
+          return sumRange(e.index(0), e.index(length), carried);
+        auto blocks =
+            scf::ForOp::create(builder, loc, e.index(0), e.index(length),
+                               e.index(kLongestSum), carried);
         OpBuilder::InsertionGuard guard(builder);
-        builder.setInsertionPointToStart(loop.getBody());
-        SmallVector<Value> reducedIndices(leading);
-        llvm::append_range(reducedIndices,
-                           e.delinearize(loop.getInductionVar(), inner));
-        SmallVector<Value> indices = space.at(keptIndices, reducedIndices);
+        builder.setInsertionPointToStart(blocks.getBody());
+        Value from = blocks.getInductionVar();
+        Value to = arith::MinSIOp::create(
+            builder, loc, e.add(from, e.index(kLongestSum)), e.index(length));
         SmallVector<Value> next;
-        for (auto [root, sum] :
-             llvm::zip_equal(space.roots, loop.getRegionIterArgs()))
-          next.push_back(
-              root.emitCombine(builder, loc, sum,
-                               emitter.element(root->getOperand(0), indices)));
+        for (auto [root, sum, part] :
+             llvm::zip_equal(space.roots, blocks.getRegionIterArgs(),
+                             sumRange(from, to, identities)))
+          next.push_back(root.emitCombine(builder, loc, sum, part));
         scf::YieldOp::create(builder, loc, next);
-        return llvm::to_vector_of<Value>(loop.getResults());
+        return llvm::to_vector_of<Value>(blocks.getResults());
       });
   for (auto [sum, buffer] : llvm::zip_equal(sums, outputs())) {
     Type type = cast<MemRefType>(buffer.getType()).getElementType();

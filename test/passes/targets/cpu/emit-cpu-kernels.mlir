@@ -47,6 +47,22 @@ func.func @forward(%x: tensor<4x8xf32> {ingot.name = "x", ingot.kind = "data"}) 
 
 // -----
 
+// Tests that a long sum along the innermost dimension adds up sums of blocks.
+// CHECK-LABEL: func.func private @kernel_0
+//   CHECK-DAG: %[[ZERO:.*]] = arith.constant 0.0
+//   CHECK-DAG: %[[BLOCK:.*]] = arith.constant 65536 : index
+//       CHECK: %[[SUM:.*]] = scf.for %[[FROM:.*]] = {{.*}} step %[[BLOCK]] iter_args(%[[OLD:.*]] = %[[ZERO]])
+//       CHECK:   %[[TO:.*]] = arith.minsi
+//       CHECK:   %[[PART:.*]] = scf.for {{.*}} = %[[FROM]] to %[[TO]] {{.*}} iter_args({{.*}} = %[[ZERO]])
+//       CHECK:   arith.addf %[[OLD]], %[[PART]]
+//       CHECK: memref.store %[[SUM]]
+func.func @forward(%x: tensor<4x100003xf32> {ingot.name = "x", ingot.kind = "data"}) -> (tensor<4xf32> {ingot.name = "y"}) {
+  %0 = ingot.reduce sum %x dims = [1] : (tensor<4x100003xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
 // Tests that a reduction that keeps the innermost dimension adds rows to a
 // strip of accumulators.
 // CHECK-LABEL: func.func private @kernel_0
