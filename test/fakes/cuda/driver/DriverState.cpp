@@ -98,6 +98,7 @@ size_t ingotFakeCountHolders(const void *object) {
   return count;
 }
 bool ingotFakeIsComputing() { return isComputing(); }
+bool ingotFakeIsCapturing() { return getState().isCapturing; }
 void ingotFakeSubmit(void *stream, const Work *work) {
   submit(static_cast<CUstream>(stream), *work);
 }

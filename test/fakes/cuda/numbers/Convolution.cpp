@@ -5,38 +5,6 @@
 using namespace fakes;
 
 namespace {
-int64_t count(const std::vector<int64_t> &dims) {
-  int64_t product = 1;
-  for (int64_t dim : dims)
-    product *= dim;
-  return product;
-}
-
-/// Calls `body(place in memory)` for the elements in the order of dimensions.
-template <typename Body> void forEach(const Tensor &tensor, Body body) {
-  std::vector<int64_t> at(tensor.dims.size());
-  for (int64_t left = count(tensor.dims); left > 0; --left) {
-    int64_t place = 0;
-    for (size_t i = 0; i < at.size(); ++i)
-      place += at[i] * tensor.strides[i];
-    body(place);
-    for (size_t i = at.size(); i-- > 0;) {
-      if (++at[i] < tensor.dims[i])
-        break;
-      at[i] = 0;
-    }
-  }
-}
-
-template <typename T> std::vector<T> read(const Tensor &tensor) {
-  std::vector<T> values;
-  values.reserve(count(tensor.dims));
-  forEach(tensor, [&](int64_t place) {
-    values.push_back(static_cast<T>(load(tensor.data, place, tensor.element)));
-  });
-  return values;
-}
-
 /// One of the tensors is the sum over the two others, where they meet.
 template <typename T> class Convolution {
 public:

@@ -9,22 +9,14 @@
 #ifndef INGOT_TEST_FAKES_CUDA_NUMBERS_CONVOLUTION_H
 #define INGOT_TEST_FAKES_CUDA_NUMBERS_CONVOLUTION_H
 
-#include "test/fakes/cuda/numbers/Elements.h"
-
-#include <vector>
+#include "test/fakes/cuda/numbers/StridedTensor.h"
 
 namespace fakes {
 
-/// A tensor that begins with batch and channels, or with output and input
-/// channels.
-struct Tensor {
-  void *data = nullptr;
-  Element element = Element::F32;
-  std::vector<int64_t> dims, strides;
-};
-
 enum class Computed { Output, Input, Filter };
 
+/// Tensors begin with batch and channels, filters with output and input
+/// channels.
 struct ConvolutionCall {
   Tensor input, filter, output;
   std::vector<int64_t> padding, stride, dilation;

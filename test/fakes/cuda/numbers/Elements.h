@@ -14,27 +14,44 @@
 
 namespace fakes {
 
-enum class Element { F64, F32, F16, BF16 };
+enum class Element { F64, F32, F16, BF16, I32, I64, Bool };
 
 inline size_t getSize(Element element) {
-  return element == Element::F64 ? 8 : element == Element::F32 ? 4 : 2;
+  switch (element) {
+  case Element::F64:
+  case Element::I64:
+    return 8;
+  case Element::F32:
+  case Element::I32:
+    return 4;
+  case Element::F16:
+  case Element::BF16:
+    return 2;
+  case Element::Bool:
+    return 1;
+  }
+  return 0;
 }
 
 inline double load(const void *data, int64_t index, Element element) {
   const auto *at =
       static_cast<const char *>(data) + index * int64_t(getSize(element));
   uint16_t half = 0;
+  auto read = [&](auto value) {
+    std::memcpy(&value, at, sizeof(value));
+    return static_cast<double>(value);
+  };
   switch (element) {
-  case Element::F64: {
-    double value;
-    std::memcpy(&value, at, sizeof(value));
-    return value;
-  }
-  case Element::F32: {
-    float value;
-    std::memcpy(&value, at, sizeof(value));
-    return value;
-  }
+  case Element::F64:
+    return read(double());
+  case Element::F32:
+    return read(float());
+  case Element::I32:
+    return read(int32_t());
+  case Element::I64:
+    return read(int64_t());
+  case Element::Bool:
+    return read(uint8_t()) != 0;
   case Element::F16:
     std::memcpy(&half, at, sizeof(half));
     return static_cast<double>(std::bit_cast<_Float16>(half));
@@ -74,6 +91,19 @@ inline void store(void *data, int64_t index, Element element, double value) {
     return;
   case Element::F32:
     std::memcpy(at, &single, sizeof(single));
+    return;
+  case Element::I32: {
+    auto whole = static_cast<int32_t>(value);
+    std::memcpy(at, &whole, sizeof(whole));
+    return;
+  }
+  case Element::I64: {
+    auto whole = static_cast<int64_t>(value);
+    std::memcpy(at, &whole, sizeof(whole));
+    return;
+  }
+  case Element::Bool:
+    *at = value != 0;
     return;
   case Element::F16:
     half = std::bit_cast<uint16_t>(static_cast<_Float16>(single));

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// Graphs of operations as cuDNN's backend describes them, for the fake of
+// cuDNN: attention is one, of products, reductions and pointwise operations.
+// Each operation is computed in fp32 and rounded to the type of its tensor, be
+// it in memory or virtual.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_TEST_FAKES_CUDA_NUMBERS_OPERATIONGRAPH_H
+#define INGOT_TEST_FAKES_CUDA_NUMBERS_OPERATIONGRAPH_H
+
+#include "test/fakes/cuda/numbers/StridedTensor.h"
+
+#include <map>
+#include <optional>
+#include <string>
+
+namespace fakes {
+
+/// What an element of a pointwise operation is of those of its inputs.
+enum class Pointwise {
+  Add,
+  Subtract,
+  Multiply,
+  Divide,
+  Exp,
+  Log,
+  Identity,
+  Less,
+  LessOrEqual,
+  Greater,
+  GreaterOrEqual,
+  And,
+  /// The first input where the third one is not 0, else the second one.
+  Select,
+  /// The place along an axis.
+  Index
+};
+
+struct GraphOperation {
+  /// A reshape reads the memory of its input with its own strides. A random
+  /// operation gives 1 with a probability, else 0.
+  enum Kind { Product, Elements, Sum, Maximum, Reshape, Random };
+  Kind kind = Elements;
+  /// The numbers of tensors. Those of a random operation are the seed and the
+  /// offset.
+  std::vector<int64_t> inputs;
+  int64_t output = 0;
+  Pointwise pointwise = Pointwise::Identity;
+  int64_t axis = 0;
+  double probability = 0;
+  /// Of products: tensors with the rows, columns and terms that each entry of
+  /// the batch has.
+  std::optional<int64_t> rows, columns, terms;
+};
+
+struct GraphTensor : Tensor {
+  /// Virtual tensors have no memory.
+  bool isVirtual = false;
+  /// The value of a scalar that the host passes.
+  std::optional<float> value = {};
+};
+
+struct OperationGraph {
+  std::map<int64_t, GraphTensor> tensors;
+  /// Each one after those that it reads.
+  std::vector<GraphOperation> operations;
+};
+
+/// Returns what is wrong with the shapes of a graph, or with its order; empty
+/// if nothing is.
+std::string findProblem(const OperationGraph &graph);
+
+void compute(const OperationGraph &graph);
+
+} // namespace fakes
+
+#endif // INGOT_TEST_FAKES_CUDA_NUMBERS_OPERATIONGRAPH_H
