@@ -382,7 +382,8 @@ CUgraphExec CudaDevice::record(ingot_context &context, ingot_step_fn function) {
 }
 
 void CudaDevice::launch(const ingot_context &context,
-                        const ingot_grid_kernel &kernel, void *const *buffers) {
+                        const ingot_grid_kernel &kernel, void *const *buffers,
+                        bool tunes) {
   CUfunction &function = kernels[&kernel];
   if (!function)
     driver.check(driver.cuModuleGetFunction(&function, code, kernel.name),
@@ -402,7 +403,7 @@ void CudaDevice::launch(const ingot_context &context,
                                        arguments.data(), nullptr),
                  kernel.name);
   };
-  if (launches && kernel.any_grid)
+  if (launches && tunes && kernel.any_grid)
     launches->launch(kernel, put);
   else
     put(kernel.grid);

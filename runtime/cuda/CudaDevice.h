@@ -56,8 +56,9 @@ public:
   /// The stream of runs.
   CUstream getStream() const { return stream; }
 
+  /// Launches a kernel. With `tunes`, --tune may try another number of blocks.
   void launch(const ingot_context &context, const ingot_grid_kernel &kernel,
-              void *const *buffers);
+              void *const *buffers, bool tunes = true);
   void copy(void *to, const void *from, size_t bytes);
   void clear(void *to, size_t bytes);
   BlasLt &getBlasLt();

@@ -66,16 +66,21 @@ void ingot_matmul_epilogue_grid(ingot_context *context,
                                 void *scratch, void *const *buffers) {
   const ingot_matmul_desc &matmul = desc->matmul;
   enqueue(context, "matmul", matmul.index, [&](CudaDevice &device) {
-    if (countBytes(matmul) == 0 ||
-        (matmul.k != 0 &&
-         device.getBlasLt().multiply(*context, *desc, a, b, scratch, buffers)))
+    if (countBytes(matmul) == 0)
       return;
-    multiply(device, *context, matmul, a, b, c, scratch);
-    launchEpilogueKernels(
-        *desc, buffers,
-        [&](const ingot_grid_kernel &kernel, void *const *taken) {
-          device.launch(*context, kernel, taken);
-        });
+    auto separately = [&](bool tunesLaunches) {
+      multiply(device, *context, matmul, a, b, c, scratch);
+      launchEpilogueKernels(
+          *desc, buffers,
+          [&](const ingot_grid_kernel &kernel, void *const *taken) {
+            device.launch(*context, kernel, taken, tunesLaunches);
+          });
+    };
+    bool isDone = matmul.k != 0 && device.getBlasLt().multiply(
+                                       *context, *desc, a, b, scratch, buffers,
+                                       [&] { separately(false); });
+    if (!isDone)
+      separately(true);
   });
 }
 

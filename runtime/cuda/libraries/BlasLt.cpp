@@ -308,6 +308,26 @@ void BlasLt::tune(ingot_context &context, Plan &plan,
     tuner->keep(key, toHex(plan.algorithm));
 }
 
+bool BlasLt::isFasterApart(const Plan &plan, const ingot_matmul_desc &desc,
+                           const Operands &operands,
+                           const std::function<void()> &separately) const {
+  std::string key =
+      "epilogue by cuBLASLt " + std::to_string(cublasLtGetVersion()) + ": " +
+      describeMatmul(desc, plan.epilogue, operands.addend != nullptr);
+  const char *names[] = {"library", "kernels"};
+  std::string kept = tuner->find(key).value_or("");
+  if (kept == names[0] || kept == names[1])
+    return kept == names[1];
+  std::optional<size_t> fastest = tuner->findFastest(2, [&](size_t i) {
+    if (i == 0)
+      return run(plan, operands) == CUBLAS_STATUS_SUCCESS;
+    separately();
+    return true;
+  });
+  tuner->keep(key, names[*fastest]);
+  return *fastest == 1;
+}
+
 cublasStatus_t BlasLt::run(const Plan &plan, const Operands &operands) const {
   const double one = 1, zero = 0;
   const float oneF32 = 1, zeroF32 = 0;
@@ -373,7 +393,8 @@ static std::string describeLack(const ingot_matmul_epilogue_grid_desc &desc) {
 bool BlasLt::multiply(ingot_context &context,
                       const ingot_matmul_epilogue_grid_desc &desc,
                       const void *a, const void *b, void *scratch,
-                      void *const *buffers) {
+                      void *const *buffers,
+                      const std::function<void()> &separately) {
   const ingot_matmul_desc &matmul = desc.matmul;
   if (desc.activation < 0)
     return false;
@@ -388,6 +409,8 @@ bool BlasLt::multiply(ingot_context &context,
     describe(*made, desc, buffers);
     if (!chooseAlgorithm(context, *made, matmul, operands))
       context.notes.push_back(describeLack(desc));
+    else if (tuner && isFasterApart(*made, matmul, operands, separately))
+      made->isSupported = false;
     return made;
   });
   if (!plan.isSupported)

@@ -14,6 +14,7 @@
 #include "runtime/cuda/libraries/Library.h"
 
 #include <cublasLt.h>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -48,10 +49,12 @@ public:
   void multiply(ingot_context &context, const ingot_matmul_desc &desc,
                 const void *a, const void *b, void *c, void *scratch);
   /// Enqueues a matmul with its epilogue; returns false if the library does not
-  /// have it. The first choice is kept. Throws failure.
+  /// have it, or if `separately`, which enqueues the product and the kernels of
+  /// the epilogue, is faster. The first choice is kept. Throws failure.
   bool multiply(ingot_context &context,
                 const ingot_matmul_epilogue_grid_desc &desc, const void *a,
-                const void *b, void *scratch, void *const *buffers);
+                const void *b, void *scratch, void *const *buffers,
+                const std::function<void()> &separately);
 
 private:
   struct Plan;
@@ -70,6 +73,11 @@ private:
   void tune(ingot_context &context, Plan &plan, const ingot_matmul_desc &desc,
             const std::vector<cublasLtMatmulAlgo_t> &algorithms,
             const Operands &operands);
+  /// Whether the product and its epilogue in kernels of their own are faster
+  /// than with the library's epilogue, as measured now or before.
+  bool isFasterApart(const Plan &plan, const ingot_matmul_desc &desc,
+                     const Operands &operands,
+                     const std::function<void()> &separately) const;
   cublasStatus_t run(const Plan &plan, const Operands &operands) const;
   void check(cublasStatus_t status, const char *action) const;
 

@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What --tune tries on a GPU and keeps, on fakes (fakes.py)."""
+
+import re
+
+from fakes import trainer
+from harness import case, check, golden
+
+
+@case("cuda algorithms of products are tried and kept")
+def tuning(ingot):
+    mlp, program, fakes = trainer(ingot)
+
+    def run(*flags, **settings):
+        log = ingot.path("calls.txt")
+        env = {**fakes, "INGOT_FAKE_LOG": str(log), **settings}
+        result = ingot.succeed([program, "--data", mlp.data, "--steps", "3", *flags], env=env)
+        lines = log.read_text().splitlines()
+        check(not [line for line in lines if line.startswith("violation")], "violations")
+        check("cublasLtDestroy objects=0" in lines and lines[-1].endswith("objects=0 blocks=0"), f"left: {lines[-1]}")
+        recorded = lines[lines.index("cuStreamBeginCapture") :]
+        check("cuEventElapsedTime" not in recorded, "products are timed in the recording")
+        chosen = {re.search(r"algorithm=(\d)", line)[1] for line in recorded if line.startswith("cublasLtMatmul ")}
+        return chosen, lines.count("cuEventElapsedTime"), result.err
+
+    chosen, timings, _ = run()
+    check(chosen == {"1"} and timings == 0, f"without being asked: algorithms {chosen}, {timings} timings")
+    # Epilogues first, so that only algorithms are timed. Five times of each: the second is the fastest.
+    kept = ingot.path("kept") / "choices.txt"
+    run(f"--tune={kept}")
+    with_epilogues = keep_only(kept, "fake\tepilogue")
+    chosen, timings, _ = run(f"--tune={kept}", INGOT_FAKE_TIMES="555552222244444")
+    check(chosen == {"2"} and timings > 0 and timings % 15 == 0, f"algorithms {chosen}, {timings} timings")
+    chosen, timings, _ = run(f"--tune={kept}")
+    check(chosen == {"2"} and timings == 0, f"with the file: algorithms {chosen}, {timings} timings")
+    # Of a run, the fastest time counts.
+    other = ingot.path("other.txt")
+    other.write_text(with_epilogues)
+    chosen, _, _ = run(f"--tune={other}", INGOT_FAKE_TIMES="555553333395919")
+    check(chosen == {"3"}, f"algorithms {chosen}")
+    # Other machines' choices, and what is none, are no choices.
+    text = kept.read_text()
+    for broken in [
+        text.replace("fake", "another"),
+        text.replace("000000000000002", "00000000000000z"),
+        "",
+        "junk\n" + text,
+    ]:
+        kept.write_text(broken)
+        chosen, timings, _ = run(f"--tune={kept}")
+        check(chosen == {"1"} and timings > 0, f"algorithms {chosen}, {timings} timings from {broken[:80]!r}")
+    # One that the library does not know is not run.
+    kept.write_text(text.replace("0000000000000002", "0000000000000009"))
+    chosen, timings, _ = run(f"--tune={kept}")
+    check(chosen == {"1"} and timings > 0, f"an unknown algorithm: {chosen}, {timings} timings")
+    home = ingot.path("home")
+    chosen, _, said = run("--tune", XDG_CACHE_HOME=str(home))
+    check((home / "ingot/tuned.txt").exists(), f"no file in the cache: {said}")
+    blocked = ingot.path("file")
+    blocked.write_text("")
+    _, _, said = run(f"--tune={blocked / 'choices.txt'}")
+    check(said.count("is not kept") == 1, said)
+
+
+def keep_only(path, start):
+    """Leaves the header and the choices that begin so; returns the text."""
+    header, *lines = path.read_text().splitlines(keepends=True)
+    chosen = [line for line in lines if line.startswith(start)]
+    check(chosen and len(chosen) < len(lines), f"{path.read_text()}")
+    path.write_text(header + "".join(chosen))
+    return path.read_text()
+
+
+@case("cuda epilogues of the library are tried against kernels")
+def epilogue_tuning(ingot):
+    mlp, program, fakes = trainer(ingot)
+    kept = ingot.path("choices.txt")
+
+    def run(**settings):
+        """Products with an epilogue in the recording, all of it, and how often is timed."""
+        log = ingot.path("calls.txt")
+        env = {**fakes, "INGOT_FAKE_LOG": str(log), **settings}
+        ingot.succeed([program, "--data", mlp.data, "--steps", "3", f"--tune={kept}"], env=env)
+        lines = log.read_text().splitlines()
+        check(not [line for line in lines if line.startswith("violation")], "violations")
+        recorded = lines[lines.index("cuStreamBeginCapture") :]
+        products = [line for line in recorded if line.startswith("cublasLtMatmul ")]
+        with_epilogue = [line for line in products if "epilogue=1 " not in line + " "]
+        return len(with_epilogue), sum(line.startswith("cuLaunchKernel") for line in recorded), timed(lines)
+
+    def timed(lines):
+        return lines.count("cuEventElapsedTime")
+
+    # All times are 0: the library's epilogue stays, and algorithms and launches have their choices.
+    fused, kernels, _ = run()
+    check(fused > 1, f"{fused} products with an epilogue")
+    base = keep_only(kept, ("fake\tmatmul", "fake\tblocks"))
+    # Five times of either way, the product with its kernels being the faster one.
+    got = run(INGOT_FAKE_TIMES="5555522222")
+    check(got[0] == 0 and got[1] > kernels and got[2] > 0 and got[2] % 10 == 0, f"{got}, {kernels} before")
+    check(kept.read_text().count("\tkernels\n") * 10 == got[2], kept.read_text())
+    again = run()
+    check(again == (0, got[1], 0), f"with the file: {again}")
+    kept.write_text(base)
+    got = run(INGOT_FAKE_TIMES="2222255555")
+    check(got[:2] == (fused, kernels) and got[2] > 0, f"{got}")
+
+
+@case("cuda algorithms of convolutions are tried and kept")
+def convolution_tuning(ingot):
+    _, _, fakes = trainer(ingot)
+    cnn = golden("cnn")
+    program = ingot.compile(cnn.model, *cnn.compile_flags("sgd"), "--target", "cuda")
+    kept, last = ingot.path("choices.txt"), ingot.path("last.txt")
+
+    def run(path=None, **settings):
+        """Engines in the recording and before it, and how often is timed. Products and launches have their choices."""
+        log = ingot.path("calls.txt")
+        flags = [] if path is None else [f"--tune={path}"]
+        env = {**fakes, "INGOT_FAKE_LOG": str(log), "INGOT_FAKE_ENGINES": "6", **settings}
+        ingot.succeed([program, "--data", cnn.data, "--steps", "24", *flags], env=env)
+        lines = log.read_text().splitlines()
+        check(not [line for line in lines if line.startswith("violation")], "violations")
+        check("cudnnDestroy objects=0" in lines and lines[-1].endswith("objects=0 blocks=0"), f"left: {lines[-1]}")
+        at = lines.index("cuStreamBeginCapture")
+        engines = [
+            [int(n) for n in re.findall(r"cudnnBackendExecute engine=(\d)", "\n".join(part))]
+            for part in (lines[at:], lines[:at])
+        ]
+        return set(engines[0]), engines[1], lines.count("cuEventElapsedTime")
+
+    def without_convolutions(text):
+        return "".join(line + "\n" for line in text.splitlines() if not line.startswith("fake\tconvolution"))
+
+    chosen, tried, _ = run()
+    check(chosen == {2} == set(tried), f"without being asked: engines {chosen}, {tried}")
+    # Products and launches first, so that only convolutions are timed.
+    run(kept)
+    text = kept.read_text()
+    others = without_convolutions(text)
+    check(others != text and others.count("\n") > 1, text)
+
+    def retry(text, **settings):
+        last.write_text(text)
+        return run(last, **settings)
+
+    # The first two do not fit; of four, the third is the fastest.
+    chosen, tried, timings = retry(others, INGOT_FAKE_TIMES="55555444442222233333")
+    check(chosen == {4} and set(tried) == {2, 3, 4, 5}, f"engines {chosen}, tried {tried}")
+    check(timings > 0 and timings % 20 == 0, f"{timings} timings")
+    found = last.read_text()
+    lines = [line for line in found.splitlines() if line.startswith("fake\tconvolution by cuDNN ")]
+    check(len(lines) * 20 == timings and all(re.search(r"\t3 \d+=1$", line) for line in lines), f"{lines}")
+    # With the file the same is taken, and nothing else run.
+    chosen, tried, timings = retry(found)
+    check(chosen == {4} == set(tried) and timings == 0, f"with the file: {chosen}, {tried}, {timings} timings")
+    # One that cannot run is no choice.
+    chosen, _, timings = retry(others, INGOT_FAKE_TIMES="333332222255555", INGOT_FAKE_BROKEN_ENGINE="2")
+    check(chosen == {4} and timings > 0, f"a broken engine: {chosen}, {timings} timings")
+    # What the library does not propose, another version's choice, and a GPU's other than this.
+    for stale, settings in [
+        (re.sub(r"\t3 (\d+)=1\n", r"\t3 \1=7\n", found), {}),
+        (re.sub(r"\t3 \d+=1\n", "\tjunk\n", found), {}),
+        (found, {"INGOT_FAKE_DNN_VERSION": "99999"}),
+        (found.replace("fake\tconvolution", "another\tconvolution"), {}),
+    ]:
+        chosen, _, timings = retry(stale, **settings)
+        check(chosen == {2} and timings > 0, f"{settings}: engines {chosen}, {timings} timings from {stale[:300]!r}")
+
+
+@case("cuda launches are tried and kept")
+def launches(ingot):
+    mlp, program, fakes = trainer(ingot)
+    kept = ingot.path("choices.txt")
+    # Two and more blocks for one multiprocessor.
+    env = {**fakes, "INGOT_FAKE_MULTIPROCESSORS": "1"}
+
+    def run(steps):
+        """Blocks of the launches of each kernel, and of those in the recording; how often is timed."""
+        log = ingot.path("calls.txt")
+        ingot.succeed(
+            [program, "--data", mlp.data, "--steps", steps, f"--tune={kept}"], env={**env, "INGOT_FAKE_LOG": str(log)}
+        )
+        lines = log.read_text().splitlines()
+        check(not [line for line in lines if line.startswith("violation")], "violations")
+        check(lines[-1].endswith("objects=0 blocks=0"), f"left: {lines[-1]}")
+        at, end = lines.index("cuStreamBeginCapture"), lines.index("cuStreamEndCapture")
+        grids = {}
+        for line in lines[:at]:
+            if found := re.match(r"cuLaunchKernel (\S+) grid=(\d+)", line):
+                grids.setdefault(found[1], []).append(int(found[2]))
+        recorded = {}
+        for line in lines[at:end]:
+            if found := re.match(r"cuLaunchKernel (\S+) grid=(\d+)", line):
+                recorded.setdefault(found[1], []).append(int(found[2]))
+        return grids, recorded, lines.count("cuEventElapsedTime")
+
+    grids, recorded, timings = run(24)
+    tried = {name: used for name, used in grids.items() if len(set(used)) > 1}
+    check(tried and timings > 0, f"nothing is tried: {grids}")
+    for name, used in tried.items():
+        full, launches = max(used), len(recorded[name])
+        expected = [full] + [blocks for blocks in (32, 16, 8, 4, 2) if blocks < full]
+        # Each three times, one a step; then what was chosen, until all are.
+        for turns in (used[i::launches] for i in range(launches)):
+            check(turns[: 3 * len(expected)] == 3 * expected, f"{name}: {turns}")
+            check(set(turns[3 * len(expected) :]) <= {full}, f"{name}: {turns}")
+        check(set(recorded[name]) == {full}, f"{name}: {recorded[name]}")
+    # Sums take the blocks that their order is of.
+    check(len(tried) < len(grids), "every kernel runs in any number of blocks")
+    # What the file says is launched from the first step on.
+    lines = [
+        line.rsplit("\t", 1)[0] + "\t2" if "\tblocks of " in line else line for line in kept.read_text().splitlines()
+    ]
+    kept.write_text("\n".join(lines) + "\n")
+    grids, recorded, timings = run(3)
+    check(timings == 0, f"{timings} timings with the file")
+    check(all(set(grids[name]) == {2} == set(recorded[name]) for name in tried), f"{grids}")
+    cpu = ingot.compile(mlp.model, *mlp.compile_flags("adamw"))
+    ingot.check_error([cpu, "--data", mlp.data, "--steps", 1, "--tune"], 2, "--tune")
