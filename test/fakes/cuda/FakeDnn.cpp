@@ -37,7 +37,7 @@ int64_t countEngines(const Descriptor &descriptor) {
 /// keys in memory, in 16 bits.
 int64_t getWorkspaceBytes(const Descriptor &graph) {
   auto described = makeGraph(graph, /*pack=*/nullptr);
-  int64_t bytes = 256;
+  int64_t bytes = fakes::getSetting("INGOT_FAKE_DNN_WORKSPACE", 256);
   if (!described)
     return bytes;
   auto roundUp = [](int64_t value) { return (value + 63) / 64 * 64; };
@@ -45,8 +45,8 @@ int64_t getWorkspaceBytes(const Descriptor &graph) {
     const fakes::GraphTensor &to = described->tensors.at(operation.output);
     if (operation.kind == fakes::GraphOperation::Reshape && to.isVirtual &&
         described->tensors.at(operation.inputs[0]).isVirtual)
-      bytes = to.dims[0] * to.dims[1] * roundUp(to.dims[2]) *
-              roundUp(to.dims[3]) * 2;
+      bytes = std::max(bytes, to.dims[0] * to.dims[1] * roundUp(to.dims[2]) *
+                                  roundUp(to.dims[3]) * 2);
   }
   return bytes;
 }

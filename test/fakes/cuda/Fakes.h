@@ -21,6 +21,7 @@
 //                               for, 2 when one runs (0)
 //   INGOT_FAKE_TENSOR_CORES     the first engine of a convolution is
 //                               deterministic and uses tensor cores (0)
+//   INGOT_FAKE_DNN_WORKSPACE    the least workspace of attention (256)
 //   INGOT_FAKE_COMPUTE          everything is computed (0)
 //   INGOT_SOFTWARE_GPU_SEED     draws the order of what nothing orders (0);
 //                               with odd ones the GPU runs ahead of waits

@@ -3,6 +3,7 @@
 finds, on fakes (fakes.py)."""
 
 import importlib
+import importlib.util
 import json
 import re
 import shutil
@@ -99,6 +100,70 @@ def gpu_check(ingot):
     check("FAILED" in (folder / "out/report.md").read_text(), "the report says nothing of a failure")
     second = ingot.run([*command[:-3], "bandwidth", *command[-2:]], env=env)
     check("losses:" not in second.out and "bandwidth:" in second.out, f"{second.out}")
+
+
+def prepare(ingot, *trainers):
+    """A folder as tools/gpu-check makes it, without kernel tests."""
+    folder = ingot.path("gpu")
+    folder.mkdir()
+    for path in (ROOT / "test/gpu/check.py", ROOT / "test/gpu/timeline.py"):
+        shutil.copy(path, folder)
+    plan = {"commit": "x", "arch": "sm_90", "steps": 4, "trainers": list(trainers)}
+    (folder / "plan.json").write_text(json.dumps(plan))
+    return folder
+
+
+@case("cuda gpu-check finds libraries in Python packages")
+def python_packages(ingot):
+    mlp, program, env = trainer(ingot)
+    entry = {"name": program.name, "model": "mlp", "precision": "fp32", "data": mlp.data.name, "losses": [1.0] * 4}
+    folder = prepare(ingot, entry)
+    shutil.copy(program, folder)
+    shutil.copy(mlp.data, folder)
+    shutil.copytree(f"{program}.libs", folder / f"{program.name}.libs")
+    site = ingot.path("site") / "nvidia/cu13"
+    site.mkdir(parents=True)
+    (site / "lib").symlink_to(env["LD_LIBRARY_PATH"])
+    command = [sys.executable, folder / "check.py", "--only", "losses", "--out", folder / "out"]
+    ingot.run(command, env={"PYTHONPATH": str(site.parents[1])})
+    report = json.loads((folder / "out/report.json").read_text())["sections"]["losses"]
+    # The trainer ran, on fakes that compute nothing.
+    check(any("from the processor's losses" in problem for problem in report["problems"]), f"{report}")
+
+
+@case("cuda gpu-check measures what says most first")
+def order(ingot):
+    specification = importlib.util.spec_from_file_location("gpu_check_script", ROOT / "test/gpu/check.py")
+    sys.path.insert(0, str(ROOT / "test/gpu"))
+    script = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(script)
+    check(set(script.ORDER) == set(script.SECTIONS), f"{script.ORDER}")
+    # The figures of gpt2 fit the first run, whatever the sections before it take.
+    until = script.ORDER[: script.ORDER.index("gpt2") + 1]
+    seconds = sum(script.SECTIONS[name][1] for name in until)
+    check(seconds <= 480, f"{until} may take {seconds} s")
+    check(set(until) <= {"machine", "gpt2"}, f"{until}")
+
+
+@case("cuda gpu-check tests all kernels in one process")
+def one_process(ingot):
+    _, _, env = trainer(ingot)
+    folder = prepare(ingot)
+    cases = folder / "made/cases"
+    cases.mkdir(parents=True)
+    names = ["elementwise/arithmetic/add", "elementwise/arithmetic/sub"]
+    ingot.succeed([ingot.bin / "ingot-gpu-cases", *[ROOT / f"test/interpret/{n}.mlir" for n in names], "-o", cases])
+    for path in list(cases.glob("*.o")):
+        ingot.succeed(["ld.lld-22", "-shared", "-o", path.with_suffix(".so"), path])
+    shutil.make_archive(str(folder / "cases"), "xztar", folder / "made", "cases")
+    starts = ingot.path("starts.txt")
+    (folder / "ingot-gpu-run").write_text(f'#!/bin/sh\necho started >> {starts}\nexec {ingot.bin}/ingot-gpu-run "$@"\n')
+    (folder / "ingot-gpu-run").chmod(0o755)
+    command = [sys.executable, folder / "check.py", "--only", "kernels", "--out", folder / "out"]
+    ingot.run(command, env=env)
+    report = json.loads((folder / "out/report.json").read_text())["sections"]["kernels"]
+    check(report["figures"]["libraries"] == "4 of 4" and report["figures"]["functions"] > 8, f"{report}")
+    check(starts.read_text() == "started\n", f"{starts.read_text().count('started')} processes")
 
 
 @case("cuda tests of library calls for a machine with a GPU")

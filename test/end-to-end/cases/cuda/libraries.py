@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shutil
+import sys
 
 import numpy as np
 import onnx
@@ -404,3 +405,42 @@ def tf32(ingot):
         )
         engines = set(re.findall(r"cudnnBackendExecute engine=(\d)", log.read_text()))
         check(engines == {engine}, f"{flags}: engines {engines}")
+
+
+def attention_trainer(ingot):
+    """A language model in bf16, data for it, and where the fakes are."""
+    _, _, env = trainer(ingot)
+    example = ROOT / "docs/examples/bytes"
+    data = ingot.path("train.bin")
+    ingot.succeed([sys.executable, example / "tokens.py", data, ROOT / "LICENSE"])
+    flags = ["--loss", "cross-entropy", "--batch", "2", "--precision", "bf16", "--target", "cuda"]
+    return [ingot.compile(example / "bytes.onnx", *flags), "--data", data, "--steps", 3], env
+
+
+@case("cuda layers of one shape share their plans")
+def shared_plans(ingot):
+    run, env = attention_trainer(ingot)
+    log = ingot.path("calls.txt")
+    ingot.succeed(run, env={**env, "INGOT_FAKE_LOG": str(log)})
+    lines = log.read_text().splitlines()
+    check(not [line for line in lines if line.startswith("violation")], f"{log.read_text()[-300:]}")
+    calls = sum(line.startswith("cudnnBackendExecute") for line in lines)
+    plans = sum(line.startswith("cudnnFinalizePlan") for line in lines)
+    # The first step and the recording, of several layers: a plan for each direction.
+    check(plans == 2 and calls > 3 * plans, f"{plans} plans for {calls} calls")
+    # What graphs hold goes with them.
+    check(any(line.startswith("cudaGraphRetainUserObject") for line in lines), "plans are not kept for the graph")
+    check(lines[-1].endswith("objects=0 blocks=0"), lines[-1])
+
+
+@case("cuda attention beside the planned memory")
+def unplanned_workspace(ingot):
+    run, env = attention_trainer(ingot)
+    said = ingot.succeed(run, env=env).err
+    check("beside the planned" not in said, said)
+    wanted = 1 << 28
+    env["INGOT_FAKE_DNN_WORKSPACE"] = str(wanted)
+    said = ingot.succeed(run, env=env).err
+    found = re.search(r"cuDNN's attention takes (\d+) bytes of the GPU's memory beside the planned ones", said)
+    check(found and wanted <= int(found[1]) < wanted + (1 << 20), said)
+    ingot.check_error(run, 1, "beside the planned", found[1], env={**env, "INGOT_FAKE_MEMORY": str(wanted)})

@@ -63,6 +63,25 @@ def aborts(ingot):
     raise AssertionError("no rank aborts")
 
 
+@case("cuda ranks with different choices of --tune record the step together")
+def different_choices(ingot):
+    kept = ingot.path("choices")
+    tune = f"--tune={kept}.$OMPI_COMM_WORLD_RANK"
+    for chosen in (2, 1):
+        # With one multiprocessor there are numbers of blocks to choose from; in the second run rank 1 has to try again.
+        command, env, logs = run_ranks(ingot, 2, steps=30, trainer_flags=tune)
+        ingot.succeed(command, env={**env, "INGOT_FAKE_MULTIPROCESSORS": "1"})
+        lines = [read_calls(logs, rank) for rank in range(2)]
+        timed = [sum(line.startswith("cuEventElapsedTime") for line in each) for each in lines]
+        check([count > 0 for count in timed] == ([True, True] if chosen == 2 else [False, True]), f"timings: {timed}")
+        before = [
+            sum(line.startswith("ncclAllReduce") for line in each[: each.index("cuStreamBeginCapture")])
+            for each in lines
+        ]
+        check(before[0] == before[1] > 0, f"exchanges before the recording: {before}")
+        kept.with_name(f"{kept.name}.1").unlink()
+
+
 GATHERS = {"ncclAllGather", "ncclBroadcast"}
 
 
