@@ -33,6 +33,16 @@ int64_t countEngines(const Descriptor &descriptor) {
   return isOther ? 1 : fakes::getSetting("INGOT_FAKE_ENGINES", 3);
 }
 
+/// Whether sums are accumulated in memory, in an order that varies.
+bool isVarying(const Descriptor &graph) {
+  auto described = makeGraph(graph, /*pack=*/nullptr);
+  return described &&
+         std::any_of(described->operations.begin(), described->operations.end(),
+                     [&](const fakes::GraphOperation &operation) {
+                       return isAccumulated(*described, operation);
+                     });
+}
+
 /// The gradient of attention keeps that of the scores of 64 by 64 queries and
 /// keys in memory, in 16 bits.
 int64_t getWorkspaceBytes(const Descriptor &graph) {
@@ -174,10 +184,13 @@ cudnnStatus_t cudnnBackendFinalize(cudnnBackendDescriptor_t descriptor) {
   if (object->type == CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR &&
       !isConvolutionAlone(*object) && !makeGraph(*object, /*pack=*/nullptr))
     return CUDNN_STATUS_NOT_SUPPORTED;
-  if (object->type == CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR &&
-      record("cudnnFinalizePlan", " engine=%d",
-             static_cast<int>(object->engine)))
-    return CUDNN_STATUS_EXECUTION_FAILED;
+  if (object->type == CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR) {
+    bool varies = object->graph && !isConvolutionAlone(*object->graph) &&
+                  isVarying(*object->graph);
+    if (record("cudnnFinalizePlan", " engine=%d varies=%d",
+               static_cast<int>(object->engine), varies))
+      return CUDNN_STATUS_EXECUTION_FAILED;
+  }
   return CUDNN_STATUS_SUCCESS;
 }
 cudnnStatus_t

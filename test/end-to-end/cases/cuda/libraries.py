@@ -428,6 +428,8 @@ def shared_plans(ingot):
     plans = sum(line.startswith("cudnnFinalizePlan") for line in lines)
     # The first step and the recording, of several layers: a plan for each direction.
     check(plans == 2 and calls > 3 * plans, f"{plans} plans for {calls} calls")
+    varying = [line for line in lines if line.endswith("varies=1")]
+    check(not varying, f"sums that vary from run to run: {varying}")
     # What graphs hold goes with them.
     check(any(line.startswith("cudaGraphRetainUserObject") for line in lines), "plans are not kept for the graph")
     check(lines[-1].endswith("objects=0 blocks=0"), lines[-1])

@@ -130,10 +130,8 @@ private:
               usedColumns = limit(operation.columns, columns),
               usedTerms = limit(operation.terms, terms);
       // What is accumulated in memory is added up in any order.
-      bool isOutOfOrder = getOutput(operation).element == Element::F32 &&
-                          !getOutput(operation).isVirtual;
       int64_t first =
-          isOutOfOrder && usedTerms > 0
+          usedTerms > 0 && isAccumulated(graph, operation)
               ? getSetting("INGOT_SOFTWARE_GPU_SEED", 0) * 7 % usedTerms
               : 0;
       const float *of = a.data() + atLeft * rows * terms;
@@ -344,6 +342,13 @@ std::string fakes::findProblem(const OperationGraph &graph) {
     made.insert(operation.output);
   }
   return "";
+}
+
+bool fakes::isAccumulated(const OperationGraph &graph,
+                          const GraphOperation &operation) {
+  const GraphTensor &output = graph.tensors.at(operation.output);
+  return operation.kind == GraphOperation::Product && !output.isVirtual &&
+         output.element == Element::F32;
 }
 
 void fakes::compute(const OperationGraph &graph) { Evaluation(graph).run(); }

@@ -73,6 +73,10 @@ struct OperationGraph {
 /// if nothing is.
 std::string findProblem(const OperationGraph &graph);
 
+/// Whether an operation is a product that is accumulated in memory, in fp32.
+bool isAccumulated(const OperationGraph &graph,
+                   const GraphOperation &operation);
+
 void compute(const OperationGraph &graph);
 
 } // namespace fakes
