@@ -8,6 +8,7 @@
 #include "runtime/core/File.h"
 
 #include "runtime/core/Error.h"
+#include "runtime/core/files/LostFiles.h"
 
 #include <cerrno>
 #include <cstring>
@@ -56,11 +57,14 @@ void MappedFile::map(int descriptor) {
                    "check the file system and the free memory");
   }
   data = static_cast<const char *>(mapped);
+  watchMapping(data, size, descriptor, path);
 }
 
 MappedFile::~MappedFile() {
-  if (size != 0)
-    munmap(const_cast<char *>(data), size);
+  if (size == 0)
+    return;
+  forgetMapping(data, path);
+  munmap(const_cast<char *>(data), size);
 }
 
 void MappedFile::swap(MappedFile &other) noexcept {

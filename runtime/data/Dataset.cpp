@@ -8,12 +8,15 @@
 #include "runtime/data/Dataset.h"
 
 #include "runtime/core/Console.h"
+#include "runtime/core/files/LostFiles.h"
 #include "runtime/core/text/Text.h"
 #include "runtime/data/loading/Checks.h"
+#include "runtime/data/pictures/Mixing.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
 #include <map>
 #include <utility>
@@ -89,11 +92,16 @@ static int64_t getWindow(const std::vector<InputSpec> &inputs,
 }
 
 static std::unique_ptr<Reader> openGroup(const FileGroup &group,
-                                         const std::vector<InputSpec> &inputs) {
+                                         const std::vector<InputSpec> &inputs,
+                                         const Recipes &recipes) {
   const DataFile &first = group.front();
   ReaderOptions options;
   options.tokens = first.tokens;
   options.getWindow = [&] { return getWindow(inputs, first.path); };
+  if (const InputSpec *leader = findLeader(inputs, recipes)) {
+    options.hasDocuments = true;
+    options.separator = recipes.at(leader->name).getSequence()->separator;
+  }
   if (countBatched(inputs) == 1)
     for (const InputSpec &input : inputs)
       if (input.isBatched())
@@ -123,8 +131,10 @@ findSource(const Reader &reader, const InputSpec &input, const Recipe *recipe) {
     names = {"labels", "label", "cls"};
   else if (recipe && recipe->takesPictures())
     names = {"image", "img", "jpg", "jpeg", "png"};
-  else if (recipe)
+  else if (recipe && recipe->readsText())
     names = {"text", "txt"};
+  else if (recipe && recipe->getSequence())
+    names = {"input_ids", "tokens", "ids"};
   for (const char *name : names)
     if (auto found = reader.findField(name))
       return found;
@@ -173,6 +183,9 @@ Dataset::Dataset(const std::vector<DataFile> &files,
         recipe != options.recipes.end())
       recipe->second.check(input);
   }
+  if (const InputSpec *found = findLeader(inputs, options.recipes))
+    leader = *found;
+  isMixed = findMixed(inputs, options.recipes) != nullptr;
   int64_t number = 0;
   for (const FileGroup &group : groupFiles(files, inputs)) {
     --number;
@@ -185,8 +198,11 @@ Dataset::Dataset(const std::vector<DataFile> &files,
       leaveOut(number, error);
     }
   }
+  if (!leader.name.empty())
+    layOut(leader, console);
   printNotes(console);
-  if (samples == 0)
+  bool mayBeEmpty = rows && (options.longerThan != 0 || !options.isLast);
+  if (samples == 0 && !mayBeEmpty)
     throw badInput(files.empty() ? "--data" : files.front().path,
                    "no samples are left", "give files with samples");
 }
@@ -195,16 +211,18 @@ Dataset::Shard Dataset::open(const FileGroup &group,
                              const std::vector<InputSpec> &inputs,
                              Console &console) const {
   Shard shard;
-  shard.reader = openGroup(group, inputs);
+  shard.reader = openGroup(group, inputs, options.recipes);
   shard.source = group.front().source;
+  shard.checked = std::make_unique<std::atomic<int64_t>>(0);
   Reader &reader = *shard.reader;
   std::set<size_t> used;
   for (const InputSpec &input : inputs) {
     if (!input.isBatched())
       continue;
-    shard.columns.push_back(bind(shard, input, shard.columns.empty()));
+    shard.columns.push_back(bind(shard, input, shard.samples == 0));
     used.insert(shard.columns.back().field);
   }
+  checkFiles(shard, /*isNow=*/haveLostFiles());
   std::vector<std::string> others;
   if (reader.getKind() == "npz" || reader.getKind() == "npy")
     for (size_t f = 0; f < reader.getNames().size(); ++f)
@@ -264,7 +282,13 @@ Dataset::Column Dataset::bind(Shard &shard, const InputSpec &input,
   auto known = options.recipes.find(input.name);
   const Recipe *recipe =
       known == options.recipes.end() ? nullptr : &known->second;
-  auto field = findSource(reader, input, recipe);
+  if (recipe && recipe->getSequence()) {
+    column = bindSequence(reader, input, *recipe);
+    if (*column.role != SequenceRole::Tokens &&
+        *column.role != SequenceRole::Along)
+      return column;
+  }
+  auto field = column.role ? column.field : findSource(reader, input, recipe);
   if (!field)
     throw makeMissing(reader, recipe && !recipe->getField().empty()
                                   ? recipe->getField()
@@ -276,7 +300,7 @@ Dataset::Column Dataset::bind(Shard &shard, const InputSpec &input,
   std::string where = reader.describeField(*field);
   int64_t count = reader.getSamples();
   if (array && reader.getKind() == "tokens") {
-    if (count == 0)
+    if (count == 0 && !column.role)
       throw badInput(reader.getPath(),
                      std::to_string(array->shape[0]) +
                          " tokens, a sample needs " +
@@ -304,10 +328,39 @@ Dataset::Column Dataset::bind(Shard &shard, const InputSpec &input,
   return column;
 }
 
+Dataset::Column Dataset::bindSequence(const Reader &reader,
+                                      const InputSpec &input,
+                                      const Recipe &recipe) const {
+  const SequenceRecipe &sequence = *recipe.getSequence();
+  Column column;
+  column.recipe = &recipe;
+  column.role = sequence.role;
+  auto field = findSource(reader, input, &recipe);
+  bool isOwn = !sequence.isDerived();
+  if (sequence.isGuessed && sequence.role == SequenceRole::Next && field) {
+    isOwn = true;
+    column.role = SequenceRole::Along;
+  }
+  const Recipe &main = options.recipes.at(leader.name);
+  if (!isOwn)
+    field = findSource(reader, leader, &main);
+  if (!field)
+    throw makeMissing(reader, isOwn && !recipe.getField().empty()
+                                  ? recipe.getField()
+                              : isOwn ? input.name
+                                      : leader.name);
+  column.field = *field;
+  return column;
+}
+
 std::vector<int64_t> Dataset::countBySource(size_t sources) const {
   std::vector<int64_t> counts(sources);
-  for (const Shard &shard : shards)
-    counts[shard.source] += shard.samples;
+  if (!rows)
+    for (const Shard &shard : shards)
+      counts[shard.source] += shard.samples;
+  else
+    for (int64_t row = 0, within = 0; row < samples; ++row)
+      ++counts[findShard(findFirst(row), within).source];
   return counts;
 }
 
@@ -337,7 +390,7 @@ Dataset::findProblem(const std::vector<InputSpec> &inputs,
     std::vector<double> values(input.getElements() / input.shape[0]);
     for (int64_t sample : indices) {
       int64_t within;
-      const Shard &shard = findShard(sample, within);
+      const Shard &shard = findShard(findFirst(sample), within);
       // Bytes have no values that are not finite.
       if (shard.columns[column].recipe) {
         areAllIgnored = false;
@@ -369,24 +422,34 @@ Dataset::findProblem(const std::vector<InputSpec> &inputs,
 void Dataset::tryRow(const std::vector<InputSpec> &inputs,
                      const SampleContext &context, int64_t row, char *arena,
                      Workspace &workspace) const {
+  if (rows) {
+    fillSequences(inputs, context, row, arena, workspace);
+    return;
+  }
   int64_t within;
   const Shard &shard = findShard(context.sample, within);
-  for (const InputSpec &input : inputs) {
-    if (!input.isBatched())
-      continue;
-    const Column &column = shard.columns[findColumn(input)];
-    int64_t elements = input.getElements() / input.shape[0];
-    char *place = arena + input.offset + row * elements * getSize(input.dtype);
-    Value value = shard.reader->read(column.field, within, workspace.storage);
-    if (column.recipe) {
-      column.recipe->apply(value, input, place, context, workspace,
-                           shard.reader->describe(column.field, within));
-      continue;
-    }
-    if (!column.isChecked)
-      checkValue(value, input, shard.reader->describe(column.field, within));
-    convert(value.bytes.data(), value.dtype, place, input.dtype, elements);
+  for (const InputSpec &input : inputs)
+    if (input.isBatched())
+      fillInput(shard, within, input, context,
+                arena + input.offset + row * input.getBytes() / input.shape[0],
+                workspace);
+  checkFiles(shard, haveLostFiles());
+}
+
+void Dataset::fillInput(const Shard &shard, int64_t within,
+                        const InputSpec &input, const SampleContext &context,
+                        char *place, Workspace &workspace) const {
+  const Column &column = shard.columns[findColumn(input)];
+  Value value = shard.reader->read(column.field, within, workspace.storage);
+  if (column.recipe) {
+    column.recipe->apply(value, input, place, context, workspace,
+                         shard.reader->describe(column.field, within));
+    return;
   }
+  if (!column.isChecked)
+    checkValue(value, input, shard.reader->describe(column.field, within));
+  convert(value.bytes.data(), value.dtype, place, input.dtype,
+          input.getElements() / input.shape[0]);
 }
 
 void Dataset::leaveOut(int64_t sample, const Error &error) const {
@@ -410,12 +473,35 @@ void Dataset::fillRow(const std::vector<InputSpec> &inputs,
       tryRow(inputs, context, row, arena, workspace);
       return;
     } catch (const Error &error) {
-      leaveOut(context.sample, error);
+      int64_t count = leaveOutSample(findFirst(context.sample), error);
       if (tries == options.skipBad)
         throw;
+      context.sample = (context.sample + count) % samples;
     }
-    context.sample = (context.sample + 1) % samples;
   }
+}
+
+int64_t Dataset::leaveOutSample(int64_t sample, const Error &error) const {
+  int64_t within;
+  const Shard &shard = findShard(sample, within);
+  try {
+    checkFiles(shard, /*isNow=*/true);
+  } catch (const Error &loss) {
+    leaveOut(INT64_MIN + (&shard - shards.data()), loss);
+    return shard.samples;
+  }
+  leaveOut(sample, error);
+  return 1;
+}
+
+void Dataset::checkFiles(const Shard &shard, bool isNow) {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+  if (!isNow && *shard.checked == now.tv_sec)
+    return;
+  *shard.checked = now.tv_sec;
+  for (const std::string &path : shard.reader->listFiles())
+    checkMappedFile(path);
 }
 
 void Dataset::repeatLast(const std::vector<InputSpec> &inputs, int64_t count,
@@ -455,18 +541,19 @@ void Dataset::printNotes(Console &console) const {
 bool ingot::runtime::haveArrays(const FileGroup &files,
                                 const std::vector<InputSpec> &inputs,
                                 const Recipes &recipes) {
-  auto reader = openGroup(files, inputs);
+  auto reader = openGroup(files, inputs, recipes);
   return std::all_of(inputs.begin(), inputs.end(), [&](const InputSpec &i) {
-    auto recipe = recipes.find(i.name);
-    return !i.isBatched() ||
-           findSource(*reader, i,
-                      recipe == recipes.end() ? nullptr : &recipe->second);
+    auto found = recipes.find(i.name);
+    const Recipe *recipe = found == recipes.end() ? nullptr : &found->second;
+    bool isDerived =
+        recipe && recipe->getSequence() && recipe->getSequence()->isDerived();
+    return !i.isBatched() || isDerived || findSource(*reader, i, recipe);
   });
 }
 
 bool ingot::runtime::haveShapes(const FileGroup &files,
                                 const std::vector<InputSpec> &inputs) {
-  auto reader = openGroup(files, inputs);
+  auto reader = openGroup(files, inputs, {});
   std::string storage;
   return std::all_of(inputs.begin(), inputs.end(), [&](const InputSpec &i) {
     auto field = findSource(*reader, i, nullptr);

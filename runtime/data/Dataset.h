@@ -13,7 +13,9 @@
 #include "runtime/data/files/Sources.h"
 #include "runtime/data/pictures/Recipe.h"
 #include "runtime/data/readers/Readers.h"
+#include "runtime/data/sequences/SequenceRows.h"
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -48,6 +50,15 @@ struct DatasetOptions {
   /// How many samples, or files, may be bad. The sample after a bad one takes
   /// its place; bad files are left out.
   int64_t skipBad = 0;
+  /// The seed of the order in which sequences are packed, if it is random.
+  std::optional<uint64_t> packSeed = std::nullopt;
+  /// Of sequences that have a row each, those up to this length are for another
+  /// data set, and so are those that are too long unless this is the last one.
+  int64_t longerThan = 0;
+  bool isLast = true;
+  /// The lengths of all sequences, which data sets of the same files share:
+  /// the first one measures them.
+  std::shared_ptr<std::vector<int64_t>> lengths = nullptr;
 };
 
 /// The samples of one or more files, one group after another. Elements keep the
@@ -68,8 +79,13 @@ public:
   int64_t getSamples() const { return samples; }
   /// Returns the samples of each source of the files, by its index.
   std::vector<int64_t> countBySource(size_t sources) const;
-  /// Whether samples are decoded by recipes.
-  bool isDecoded() const { return !options.recipes.empty(); }
+  /// The recipes, if rows of training are mixed with each other; else null.
+  const Recipes *getMixingRecipes() const {
+    return isMixed ? &options.recipes : nullptr;
+  }
+  /// Returns how many tokens there are in a sample, and how many there is room
+  /// for; nothing if samples are not made of sequences.
+  std::optional<std::pair<int64_t, int64_t>> countTokens(int64_t sample) const;
 
   /// Copies samples to the offsets of the inputs in `arena`. If there are fewer
   /// than a batch, the last one is repeated. The inputs are those of the
@@ -101,6 +117,8 @@ private:
     size_t field = 0;
     /// Null for elements that are taken as they are.
     const Recipe *recipe = nullptr;
+    /// What the input holds of sequences.
+    std::optional<SequenceRole> role = std::nullopt;
     /// Whether all samples have been checked.
     bool isChecked = false;
   };
@@ -110,15 +128,43 @@ private:
     std::vector<Column> columns;
     int64_t samples = 0;
     size_t source = 0;
+    /// When the files were last found to be whole, in seconds.
+    std::unique_ptr<std::atomic<int64_t>> checked;
   };
   Shard open(const FileGroup &group, const std::vector<InputSpec> &inputs,
              Console &console) const;
   Column bind(Shard &shard, const InputSpec &input, bool isFirst) const;
+  Column bindSequence(const Reader &reader, const InputSpec &input,
+                      const Recipe &recipe) const;
   size_t findColumn(const InputSpec &input) const;
   const Shard &findShard(int64_t sample, int64_t &within) const;
   void tryRow(const std::vector<InputSpec> &inputs,
               const SampleContext &context, int64_t row, char *arena,
               Workspace &workspace) const;
+  void fillInput(const Shard &shard, int64_t within, const InputSpec &input,
+                 const SampleContext &context, char *place,
+                 Workspace &workspace) const;
+  /// Makes rows of the samples.
+  void layOut(const InputSpec &input, Console &console);
+  std::vector<int64_t> measureSequences() const;
+  void addBucket(const std::vector<int64_t> &lengths, int64_t length);
+  void fillSequences(const std::vector<InputSpec> &inputs,
+                     const SampleContext &context, int64_t row, char *arena,
+                     Workspace &workspace) const;
+  void readPiece(const std::vector<InputSpec> &inputs, const Piece &piece,
+                 Workspace &workspace) const;
+  void writePiece(const std::vector<InputSpec> &inputs, const Piece &piece,
+                  int64_t row, char *arena, const Workspace &workspace) const;
+  /// Returns the sample of the files that a sample begins with.
+  int64_t findFirst(int64_t sample) const {
+    return rows ? rows->getPieces(sample).front().sample : sample;
+  }
+  /// Finds out now and then whether the files of a shard are still whole, and
+  /// at once if `isNow`. Throws badInput.
+  static void checkFiles(const Shard &shard, bool isNow);
+  /// Notes a sample of the files that could not be read, or all of its shard if
+  /// the file is lost. Returns how many samples these are.
+  int64_t leaveOutSample(int64_t sample, const Error &error) const;
   /// Notes something bad. Throws it if there was too much of it.
   void leaveOut(int64_t sample, const Error &error) const;
 
@@ -128,6 +174,11 @@ private:
   /// The first sample of each shard.
   std::vector<int64_t> starts;
   int64_t samples = 0;
+  bool isMixed = false;
+  /// The input by which sequences are laid out, and the rows, which are the
+  /// samples then.
+  InputSpec leader;
+  std::optional<SequenceRows> rows;
 
   /// The samples that are bad, and files as negative numbers.
   mutable std::mutex badMutex;

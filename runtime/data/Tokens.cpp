@@ -9,6 +9,7 @@
 
 #include "runtime/core/Error.h"
 
+#include <algorithm>
 #include <cstring>
 
 using namespace ingot::runtime;
@@ -126,6 +127,56 @@ Tokens ingot::runtime::readIndexedTokens(std::string_view index,
                     std::to_string(bytes.size()) + " bytes");
   tokens.bytes = bytes;
   return tokens;
+}
+
+std::vector<int64_t> ingot::runtime::readDocuments(std::string_view index,
+                                                   const std::string &where) {
+  constexpr size_t counts = 18, lengths = 9 + 8 + 1 + 8 + 8;
+  auto sequences = readAt<uint64_t>(index, counts);
+  auto ends = readAt<uint64_t>(index, counts + sizeof(uint64_t));
+  // An index of documents begins with 0, and each entry is the number of the
+  // sequences before the next one.
+  size_t at = lengths + sequences * (sizeof(int32_t) + sizeof(int64_t));
+  std::vector<int64_t> starts = {0};
+  int64_t token = 0;
+  uint64_t sequence = 0;
+  for (uint64_t i = 0; i < ends; ++i) {
+    auto end = readAt<int64_t>(index, at + i * sizeof(int64_t));
+    if (end < static_cast<int64_t>(sequence) ||
+        end > static_cast<int64_t>(sequences))
+      throw badInput(where, "the documents of the index are not in order",
+                     "write the pair again with Megatron-LM's preprocess_data");
+    for (; sequence < static_cast<uint64_t>(end); ++sequence)
+      token += readAt<int32_t>(index, lengths + sequence * sizeof(int32_t));
+    if (token != starts.back())
+      starts.push_back(token);
+  }
+  for (; sequence < sequences; ++sequence) {
+    token += readAt<int32_t>(index, lengths + sequence * sizeof(int32_t));
+    if (token != starts.back())
+      starts.push_back(token);
+  }
+  return starts;
+}
+
+std::vector<int64_t> ingot::runtime::splitDocuments(const Tokens &tokens,
+                                                    int64_t separator) {
+  std::vector<int64_t> starts = {0};
+  int64_t count = tokens.count();
+  int64_t after = count > 0 && tokens.get(0) == separator ? 0 : 1;
+  constexpr int64_t piece = 4096;
+  int64_t values[piece];
+  for (int64_t i = 0; i < count; i += piece) {
+    int64_t some = std::min(piece, count - i);
+    convert(tokens.bytes.data() + i * getSize(tokens.dtype), tokens.dtype,
+            values, DType::I64, some);
+    for (int64_t k = 0; k < some; ++k)
+      if (values[k] == separator && i + k + after > starts.back())
+        starts.push_back(i + k + after);
+  }
+  if (starts.back() != count)
+    starts.push_back(count);
+  return starts;
 }
 
 Tokens ingot::runtime::readPlainTokens(std::string_view bytes, DType type,

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace ingot::runtime {
 
@@ -43,6 +44,15 @@ bool isTokenIndex(std::string_view bytes);
 /// file. Throws badInput naming `where`, the index.
 Tokens readIndexedTokens(std::string_view index, std::string_view bytes,
                          const std::string &where);
+
+/// Returns where the documents of such a file begin in its tokens, and the end
+/// of the last one. The index has been read.
+std::vector<int64_t> readDocuments(std::string_view index,
+                                   const std::string &where);
+
+/// Returns the same of tokens in which `separator` ends each document, or
+/// begins each one if it is the first.
+std::vector<int64_t> splitDocuments(const Tokens &tokens, int64_t separator);
 
 /// Returns the tokens of a file without a header. Throws badInput naming
 /// `where`.

@@ -5,6 +5,9 @@
 #include "runtime/core/Error.h"
 
 #include <algorithm>
+#include <iterator>
+#include <map>
+#include <utility>
 
 using namespace ingot::runtime;
 
@@ -21,10 +24,48 @@ static std::string describe(const DataVariant &variant) {
   return text + ")";
 }
 
+/// Opens sequences: packed, the variant with the longest rows has them all;
+/// else each has those that fit in its rows and in no shorter ones.
+static std::vector<std::unique_ptr<Dataset>>
+openSequences(const std::vector<DataFile> &files,
+              const std::vector<DataVariant> &variants, Console &console,
+              const DatasetOptions &options) {
+  // Variants by the length of their rows; of those with the same, the first.
+  std::map<int64_t, size_t> byLength;
+  bool isPacked = false;
+  for (size_t v = 0; v < variants.size(); ++v) {
+    const InputSpec *leader = findLeader(*variants[v].inputs, options.recipes);
+    byLength.try_emplace(leader->shape[1], v);
+    isPacked = options.recipes.at(leader->name).getSequence()->isPacked;
+  }
+  if (isPacked)
+    byLength.erase(byLength.begin(), std::prev(byLength.end()));
+  std::vector<std::unique_ptr<Dataset>> datasets(variants.size());
+  DatasetOptions own = options;
+  own.lengths = std::make_shared<std::vector<int64_t>>();
+  bool isEmpty = true;
+  for (auto [length, v] : byLength) {
+    own.isLast = length == byLength.rbegin()->first;
+    auto opened =
+        std::make_unique<Dataset>(files, *variants[v].inputs, console, own);
+    own.longerThan = length;
+    if (opened->getSamples() == 0)
+      continue;
+    isEmpty = false;
+    datasets[v] = std::move(opened);
+  }
+  if (isEmpty)
+    throw badInput(files.front().path, "no samples are left",
+                   "give files with samples");
+  return datasets;
+}
+
 std::vector<std::unique_ptr<Dataset>>
 ingot::runtime::openByVariant(const std::vector<DataFile> &files,
                               const std::vector<DataVariant> &variants,
                               Console &console, const DatasetOptions &options) {
+  if (!files.empty() && haveSequences(options.recipes))
+    return openSequences(files, variants, console, options);
   std::vector<std::vector<DataFile>> sorted(variants.size());
   if (variants.size() == 1) {
     // An error that names the array is more helpful than that nothing fits.

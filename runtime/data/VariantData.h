@@ -19,7 +19,8 @@ struct DataVariant {
 
 /// Returns the samples of each variant, from the files that have its shapes;
 /// null where there are none. A file that fits several variants, as token files
-/// do, goes to the first. Throws badInput, also for a file that fits none.
+/// do, goes to the first. Sequences are dealt out by their lengths. Throws
+/// badInput, also for a file that fits none.
 std::vector<std::unique_ptr<Dataset>>
 openByVariant(const std::vector<DataFile> &files,
               const std::vector<DataVariant> &variants, Console &console,

@@ -134,6 +134,8 @@ void MetricsLog::write(const StepMetrics &metrics) {
     more = fmt::format(
         ", \"data_wait_ms\": {:.3f}, \"decode_ms\": {:.3f}, \"queue\": {}",
         metrics.data->waitMs, metrics.data->decodeMs, metrics.data->queue);
+  if (metrics.data && metrics.data->padding)
+    more += fmt::format(", \"padding\": {:.4f}", *metrics.data->padding);
   if (metrics.summary)
     more += ", \"stats\": " + metrics.summary->toJson();
   writeLine(fmt::format("{{\"step\": {}, \"loss\": {}, \"lr\": {}, {}"

@@ -39,6 +39,8 @@ struct StepMetrics {
   struct Data {
     double waitMs = 0, decodeMs = 0;
     int64_t queue = 0;
+    /// The part of the rows of sequences that is padding.
+    std::optional<double> padding = std::nullopt;
   };
   std::optional<Data> data = std::nullopt;
 };

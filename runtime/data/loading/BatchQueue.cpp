@@ -2,6 +2,8 @@
 
 #include "runtime/data/loading/BatchQueue.h"
 
+#include "runtime/data/pictures/Mixing.h"
+
 #include <algorithm>
 #include <chrono>
 #include <csignal>
@@ -36,6 +38,16 @@ void ingot::runtime::fillRows(const BatchPlan &plan,
     context.sample = plan.samples[static_cast<size_t>(row)];
     plan.data->fillRow(inputs, context, row, place, workspace);
   }
+  const Recipes *mixing =
+      options.isTraining ? plan.data->getMixingRecipes() : nullptr;
+  // Workers take an even number of rows from an even one on.
+  static_assert(kRows % 2 == 0);
+  for (int64_t row = first; mixing && row + 2 <= first + count; row += 2) {
+    SampleContext other = context;
+    context.sample = plan.samples[static_cast<size_t>(row)];
+    other.sample = plan.samples[static_cast<size_t>(row + 1)];
+    mixRows(inputs, *mixing, context, other, row, place, workspace);
+  }
 }
 
 BatchQueue::BatchQueue(Planner planner, int64_t bytes,
@@ -63,6 +75,8 @@ void BatchQueue::addWorker() {
   // Signals are for the thread that runs the steps.
   sigset_t all, before;
   sigfillset(&all);
+  // This one comes from reading a file that is truncated (LostFiles.h).
+  sigdelset(&all, SIGBUS);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   threads.emplace_back([this] { work(); });
   pthread_sigmask(SIG_SETMASK, &before, nullptr);

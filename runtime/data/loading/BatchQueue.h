@@ -52,6 +52,8 @@ struct QueueTimes {
   double waitMs = 0, decodeMs = 0;
   /// The batches that were ready when it was asked for.
   int64_t depth = 0;
+  /// The tokens in rows of sequences, and how many there was room for.
+  int64_t tokens = 0, room = 0;
 };
 
 /// A bounded queue of batches, in order. Workers take parts of the next batch

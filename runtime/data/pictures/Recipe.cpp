@@ -153,7 +153,7 @@ Recipe::Geometry Recipe::plan(const PictureSize &size,
   return result;
 }
 
-Recipe::Layout Recipe::getLayout(const InputSpec &input) {
+PictureLayout ingot::runtime::getPictureLayout(const InputSpec &input) {
   std::vector<int64_t> shape(input.shape.begin() + 1, input.shape.end());
   auto isColors = [](int64_t extent) { return extent == 1 || extent == 3; };
   if (shape.size() == 2)
@@ -167,15 +167,26 @@ Recipe::Layout Recipe::getLayout(const InputSpec &input) {
 
 void Recipe::check(const InputSpec &input) const {
   std::string where = "--input " + name;
-  if (isEmpty())
+  // How inputs of sequences fit together is checked by findLeader.
+  if (isEmpty() || sequence)
     return;
+  if (classes >= 0) {
+    bool fits = input.shape.size() == 2 && isFloat(input.dtype) &&
+                (classes == 0 || classes == input.shape[1]);
+    if (!fits)
+      throw usageError(where,
+                       "one-hot feeds inputs [N, CLASSES] of floating-point "
+                       "numbers; this one is not, or has other classes",
+                       "take labels as they are where the loss takes classes");
+    return;
+  }
   if (takesText) {
     if (input.shape.size() == 2 && !isFloat(input.dtype))
       return;
     throw usageError(where, "text feeds inputs of integers [N, T]",
                      "leave the step 'bytes' out");
   }
-  Layout layout = getLayout(input);
+  PictureLayout layout = getPictureLayout(input);
   if (layout.channels == 0)
     throw usageError(where,
                      "the input is no picture: it is neither [N, 3, H, W] nor "
@@ -234,7 +245,11 @@ void Recipe::apply(const Value &value, const InputSpec &input, char *place,
     writeText(value, input, place);
     return;
   }
-  Layout layout = getLayout(input);
+  if (classes >= 0) {
+    writeOneHot(value, input, place, workspace, where);
+    return;
+  }
+  PictureLayout layout = getPictureLayout(input);
   Picture &decoded = workspace.decoded;
   Geometry geometry;
   if (value.kind == Value::Kind::Bytes) {
@@ -290,7 +305,8 @@ void Recipe::apply(const Value &value, const InputSpec &input, char *place,
 void Recipe::writePicture(const Picture &picture, bool isFlipped,
                           const InputSpec &input, char *place,
                           Workspace &workspace) const {
-  Layout layout = getLayout(input);
+  PictureLayout layout = getPictureLayout(input);
+  const PixelLoops &loops = getPixelLoops();
   bool isScaled = isFloat(input.dtype);
   int64_t size = getSize(input.dtype), width = layout.width;
   std::vector<float> &row = workspace.row;
@@ -314,8 +330,12 @@ void Recipe::writePicture(const Picture &picture, bool isFlipped,
           place + (layout.isPlanar ? (c * layout.height + y) * width * size
                                    : (y * width * layout.channels + c) * size);
       auto *values = isDirect ? reinterpret_cast<float *>(to) : row.data();
-      for (int64_t x = 0; x < width; ++x)
-        values[x] = static_cast<float>(pixel[x * step]) * scale + shift;
+      if (picture.step == 4)
+        loops.convertColor(pixel - c, static_cast<int>(c), isFlipped, scale,
+                           shift, values, width);
+      else
+        for (int64_t x = 0; x < width; ++x)
+          values[x] = static_cast<float>(pixel[x * step]) * scale + shift;
       if (isDirect)
         continue;
       if (layout.isPlanar)
@@ -326,6 +346,28 @@ void Recipe::writePicture(const Picture &picture, bool isFlipped,
                   to + x * layout.channels * size, input.dtype, 1);
     }
   }
+}
+
+void Recipe::writeOneHot(const Value &value, const InputSpec &input,
+                         char *place, Workspace &workspace,
+                         const std::string &where) const {
+  int64_t count = input.shape[1], label = -1;
+  bool isClass = value.kind == Value::Kind::Elements &&
+                 value.getElements() == 1 && !isFloat(value.dtype);
+  if (isClass)
+    convert(value.bytes.data(), value.dtype, &label, DType::I64, 1);
+  if (label < 0 || label >= count)
+    throw badInput(where,
+                   isClass ? "the label is " + std::to_string(label) +
+                                 ", outside 0 to " + std::to_string(count - 1)
+                           : "one-hot takes one integer, this is " +
+                                 value.describe(),
+                   "correct the label");
+  auto each = static_cast<float>(smoothing / static_cast<double>(count));
+  workspace.row.assign(static_cast<size_t>(count), each);
+  workspace.row[static_cast<size_t>(label)] +=
+      static_cast<float>(1 - smoothing);
+  convert(workspace.row.data(), DType::F32, place, input.dtype, count);
 }
 
 void Recipe::writeText(const Value &value, const InputSpec &input,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// How an input is made of a field: decode, resize, crop, flip, normalize.
+// How an input is made of a field: decode, resize, crop, flip, normalize; or of
+// sequences (SequenceRecipe.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,8 +12,10 @@
 #include "runtime/core/Manifest.h"
 #include "runtime/data/pictures/Resample.h"
 #include "runtime/data/readers/Reader.h"
+#include "runtime/data/sequences/SequenceRecipe.h"
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,7 +37,27 @@ struct Workspace {
   Picture decoded, made;
   ResampleScratch resample;
   std::vector<float> row;
+  /// Two rows that are mixed.
+  std::vector<float> rows[2];
+  /// The fields of a sequence by input, and where they may lie.
+  std::vector<Value> values;
+  std::vector<std::string> storages;
 };
+
+/// How samples of a batch are mixed with others: the shapes of the beta
+/// distributions that the weights are drawn from, 0 for not at all. With both,
+/// each pair of samples gets the one or the other.
+struct Mixing {
+  double mixup = 0, cutmix = 0;
+};
+
+/// A picture's place in an input, and the order of its elements. There are no
+/// channels if the input is no picture.
+struct PictureLayout {
+  int64_t channels, height, width;
+  bool isPlanar;
+};
+PictureLayout getPictureLayout(const InputSpec &input);
 
 class Recipe {
 public:
@@ -50,7 +73,19 @@ public:
   /// are.
   bool isEmpty() const { return !hasSteps; }
   /// Whether the recipe takes pictures; else it takes text, or elements.
-  bool takesPictures() const { return hasSteps && !takesText; }
+  bool takesPictures() const {
+    return hasSteps && !takesText && !sequence && classes < 0;
+  }
+  /// How samples are mixed; null if they are not.
+  const Mixing *getMixing() const { return mixing ? &*mixing : nullptr; }
+  /// Whether bytes of text are taken.
+  bool readsText() const { return takesText; }
+  /// What the recipe says of sequences; null if it is not about them.
+  const SequenceRecipe *getSequence() const {
+    return sequence ? &*sequence : nullptr;
+  }
+  /// Lets a field of the input's name come before the recipe.
+  void setGuessed() { sequence->isGuessed = true; }
 
   /// Checks that the result has the shape of the input. Throws usageError.
   void check(const InputSpec &input) const;
@@ -72,30 +107,40 @@ private:
     AxisMap x, y;
     bool isFlipped = false;
   };
-  /// The result's place in the input, and the elements between colors, rows and
-  /// columns.
-  struct Layout {
-    int64_t channels, height, width;
-    bool isPlanar;
-  };
 
   void addStep(const std::string &step);
+  /// Adds a step about sequences. Returns whether it is one.
+  bool addSequenceStep(const std::string &step, const std::string &word,
+                       const std::string &rest);
+  /// Adds a step about labels or whole batches. Returns whether it is one.
+  bool addLabelStep(const std::string &step, const std::string &word,
+                    const std::string &rest);
+  void checkSteps() const;
   void addNormalization(const std::string &values);
   Geometry plan(const PictureSize &size, const SampleContext &context,
                 const std::string &where) const;
-  static Layout getLayout(const InputSpec &input);
   void writePicture(const Picture &picture, bool isFlipped,
                     const InputSpec &input, char *place,
                     Workspace &workspace) const;
+  void writeOneHot(const Value &value, const InputSpec &input, char *place,
+                   Workspace &workspace, const std::string &where) const;
   void writeText(const Value &value, const InputSpec &input, char *place) const;
 
   std::string name, text, field;
   std::vector<Step> steps;
   std::vector<double> means, deviations;
   bool hasSteps = false, takesText = false, isNext = false;
+  /// Whether the step `decode` is there.
+  bool hasDecode = false;
+  /// The classes of labels that are made probabilities: 0 for those of the
+  /// input, and below if they are not.
+  int64_t classes = -1;
+  double smoothing = 0;
+  std::optional<Mixing> mixing;
+  std::optional<SequenceRecipe> sequence;
+  /// Whether a step says what the input has of sequences.
+  bool hasRole = false;
 };
-
-using Recipes = std::map<std::string, Recipe>;
 
 } // namespace ingot::runtime
 

@@ -22,7 +22,11 @@ static Error badStep(const std::string &name, const std::string &step,
   return usageError("--input " + name, "'" + step + "' " + what,
                     "steps are decode, resize:N, crop:N, center-crop:N, "
                     "random-resized-crop:N, pad:N, flip, "
-                    "normalize:MEAN:DEVIATION, bytes, next and from:FIELD");
+                    "normalize:MEAN:DEVIATION, mixup:A, cutmix:A, one-hot, "
+                    "smooth:X, bytes, next and from:FIELD; of "
+                    "sequences pack, bucket, along:INPUT, next-of:INPUT, "
+                    "positions-of:INPUT, segments-of:INPUT, mask-of:INPUT and "
+                    "block-diagonal:INPUT");
 }
 
 static std::vector<std::string> split(const std::string &text, char at) {
@@ -61,9 +65,116 @@ Recipe Recipe::parse(const std::string &name, const std::string &steps) {
   recipe.text = steps;
   for (const std::string &step : split(steps, ','))
     recipe.addStep(step);
-  if (recipe.takesText && !(recipe.steps.empty() && recipe.means.empty()))
-    throw badStep(name, "bytes", "is for text, the other steps for pictures");
+  recipe.checkSteps();
   return recipe;
+}
+
+void Recipe::checkSteps() const {
+  bool hasPicture = !steps.empty() || !means.empty();
+  if (takesText && hasPicture)
+    throw badStep(name, "bytes", "is for text, the other steps for pictures");
+  hasPicture |= hasDecode;
+  if (classes >= 0 && (hasPicture || takesText || sequence || mixing))
+    throw badStep(name, "one-hot", "is for classes, the other steps are not");
+  if (classes < 0 && smoothing != 0)
+    throw badStep(name, "smooth", "comes with one-hot");
+  if (mixing && (takesText || sequence))
+    throw badStep(name, text, "mixes something that is no picture");
+  if (!sequence)
+    return;
+  if (!hasRole)
+    throw badStep(name, text,
+                  "does not say what the input has of the sequences");
+  if (hasPicture || isNext)
+    throw badStep(name, text,
+                  "has steps for sequences beside others than bytes and from");
+  bool isLeader = sequence->role == SequenceRole::Tokens;
+  if (!isLeader && (sequence->separator || sequence->isCut))
+    throw badStep(name, text,
+                  "has split or truncate, which are for the input with pack "
+                  "or bucket");
+  if (sequence->isDerived() && (takesText || !field.empty()))
+    throw badStep(name, text, "takes no field of its own");
+  if (sequence->isCausal && sequence->role != SequenceRole::Diagonal)
+    throw badStep(name, "causal", "is for block-diagonal");
+}
+
+bool Recipe::addSequenceStep(const std::string &step, const std::string &word,
+                             const std::string &rest) {
+  using Role = SequenceRole;
+  constexpr int64_t mostWindow = 1 << 20;
+  static const std::map<std::string, Role> followers = {
+      {"along", Role::Along},
+      {"next-of", Role::Next},
+      {"positions-of", Role::Positions},
+      {"segments-of", Role::Segments},
+      {"mask-of", Role::Present},
+      {"block-diagonal", Role::Diagonal}};
+  SequenceRecipe added = sequence.value_or(SequenceRecipe());
+  auto follower = followers.find(word);
+  bool isRole =
+      word == "pack" || word == "bucket" || follower != followers.end();
+  auto readNumber = [&](std::optional<int64_t> &to) {
+    int64_t number = 0;
+    if (!parseNumber(rest, number))
+      throw badStep(name, step, "has no number: it is " + word + ":N");
+    to = number;
+  };
+  if (follower != followers.end()) {
+    added.role = follower->second;
+    added.of = rest;
+    if (rest.empty())
+      throw badStep(name, step, "names no input: it is " + word + ":INPUT");
+  } else if (word == "pack") {
+    added.isPacked = true;
+    if (!rest.empty() && (!parseNumber(rest, added.window) ||
+                          added.window < 1 || added.window > mostWindow))
+      throw badStep(name, step,
+                    "has no number of sequences: it is pack:N, N from 1 to " +
+                        std::to_string(mostWindow));
+  } else if (word == "padding") {
+    readNumber(added.padding);
+  } else if (word == "split") {
+    readNumber(added.separator);
+  } else if (step == "truncate") {
+    added.isCut = true;
+  } else if (step == "causal") {
+    added.isCausal = true;
+  } else if (step != "bucket") {
+    return false;
+  }
+  if (isRole && hasRole)
+    throw badStep(name, step, "is a second step that says what the input has");
+  hasRole |= isRole;
+  sequence = added;
+  return true;
+}
+
+bool Recipe::addLabelStep(const std::string &step, const std::string &word,
+                          const std::string &rest) {
+  auto readNumber = [&](double most) {
+    double number = 0;
+    if (!parseNumber(rest, number) || !(number > 0) || number > most)
+      throw badStep(name, step,
+                    "has no number above 0: it is " + word + ":X" +
+                        (most <= 1 ? ", X below 1" : ""));
+    return number;
+  };
+  constexpr double mostShape = 1e3, mostSmoothing = 0.999;
+  if (word == "one-hot") {
+    classes = 0;
+    if (!rest.empty() && (!parseNumber(rest, classes) || classes < 1))
+      throw badStep(name, step, "has no number of classes: it is one-hot:N");
+  } else if (word == "smooth") {
+    smoothing = readNumber(mostSmoothing);
+  } else if (word == "mixup" || word == "cutmix") {
+    Mixing given = mixing.value_or(Mixing());
+    (word == "mixup" ? given.mixup : given.cutmix) = readNumber(mostShape);
+    mixing = given;
+  } else {
+    return false;
+  }
+  return true;
 }
 
 void Recipe::addStep(const std::string &step) {
@@ -71,6 +182,8 @@ void Recipe::addStep(const std::string &step) {
   std::string word = step.substr(0, colon);
   std::string rest = colon == std::string::npos ? "" : step.substr(colon + 1);
   hasSteps |= word != "from";
+  if (addSequenceStep(step, word, rest) || addLabelStep(step, word, rest))
+    return;
   auto add = [&](Kind kind, bool isSquare) {
     Step added{kind};
     if (!parseSize(rest, isSquare, added.height, added.width))
@@ -99,7 +212,9 @@ void Recipe::addStep(const std::string &step) {
     steps.push_back({Kind::Flip});
   else if (step == "bytes" || step == "next")
     takesText = true;
-  else if (step != "decode")
+  else if (step == "decode")
+    hasDecode = true;
+  else
     throw badStep(name, step, "is not a step of a recipe");
   isNext |= step == "next";
 }

@@ -9,6 +9,7 @@
 #define INGOT_RUNTIME_DATA_PICTURES_RESAMPLE_H
 
 #include "runtime/data/pictures/Picture.h"
+#include "runtime/data/pictures/PixelLoops.h"
 
 namespace ingot::runtime {
 
@@ -27,12 +28,8 @@ struct AxisMap {
 
 /// Memory that is used again for the next picture.
 struct ResampleScratch {
-  struct Tap {
-    int64_t first = 0, count = 0, weights = 0;
-  };
   std::vector<Tap> taps;
-  std::vector<int32_t> weights;
-  std::vector<int32_t> sums;
+  std::vector<int16_t> weights;
   Picture rows;
 };
 

@@ -73,6 +73,13 @@ public:
     return value;
   }
 
+  std::vector<std::string> listFiles() const override {
+    std::vector<std::string> paths;
+    for (const auto &file : files)
+      paths.push_back(file->getPath());
+    return paths;
+  }
+
   std::string describe(size_t field, int64_t sample) const override {
     return describeField(field) + ": sample " + std::to_string(sample);
   }

@@ -59,6 +59,9 @@ public:
   virtual Value read(size_t field, int64_t sample,
                      std::string &storage) const = 0;
 
+  /// The files that samples are read from as they are mapped.
+  virtual std::vector<std::string> listFiles() const { return {path}; }
+
   /// Names a field of a sample for messages, as `FILE: MEMBER`.
   virtual std::string describe(size_t field, int64_t sample) const;
   /// Names a field of all samples.

@@ -25,6 +25,11 @@ struct ReaderOptions {
   std::optional<DType> tokens = std::nullopt;
   /// Returns the tokens of a sample; it is called for files of tokens only.
   std::function<int64_t()> getWindow = [] { return 1; };
+  /// Whether samples are documents of any length, not windows of tokens. Those
+  /// of a file without an index end with the token `separator`, or begin with
+  /// it if the file does.
+  bool hasDocuments = false;
+  std::optional<int64_t> separator = std::nullopt;
   /// The name of the field that a single .npy file is, unless it is empty.
   std::string only = {};
 };

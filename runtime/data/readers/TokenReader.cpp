@@ -33,8 +33,10 @@ class TokenReader : public Reader {
 public:
   TokenReader(MappedFile given, const ReaderOptions &options)
       : Reader(given.getPath()), file(std::move(given)),
-        window(options.getWindow()) {
-    names = {"tokens", "next"};
+        window(options.hasDocuments ? 0 : options.getWindow()) {
+    names = {"tokens"};
+    if (!options.hasDocuments)
+      names.emplace_back("next");
     if (options.tokens) {
       tokens = readPlainTokens(file.getBytes(), *options.tokens, path);
     } else if (isTokens(file.getBytes())) {
@@ -54,11 +56,14 @@ public:
     all.dtype = tokens.dtype;
     all.shape = {tokens.count()};
     all.data = tokens.bytes.data();
+    if (options.hasDocuments)
+      findDocuments(options.separator);
   }
 
   std::string_view getKind() const override { return "tokens"; }
   int64_t getSamples() const override {
-    return std::max<int64_t>(tokens.count() - 1, 0) / window;
+    return window == 0 ? static_cast<int64_t>(documents.size()) - 1
+                       : std::max<int64_t>(tokens.count() - 1, 0) / window;
   }
   /// The tokens of the whole file, for either field.
   const Array *load(size_t field) override { return &all; }
@@ -66,24 +71,49 @@ public:
   Value read(size_t field, int64_t sample,
              std::string &storage) const override {
     auto size = static_cast<size_t>(getSize(tokens.dtype));
-    auto first = static_cast<size_t>(sample * window) + field;
+    auto first = static_cast<size_t>(getStart(sample)) + field;
+    auto count = static_cast<size_t>(getStart(sample + 1) - getStart(sample));
     Value value;
     value.dtype = tokens.dtype;
-    value.shape = {window};
-    value.bytes =
-        tokens.bytes.substr(first * size, static_cast<size_t>(window) * size);
+    value.shape = {static_cast<int64_t>(count)};
+    value.bytes = tokens.bytes.substr(first * size, count * size);
     return value;
   }
 
+  std::vector<std::string> listFiles() const override {
+    return {file.getPath(), index.getPath()};
+  }
+
   std::string describe(size_t field, int64_t sample) const override {
-    return path + ": tokens from " + std::to_string(sample * window);
+    return path + ": tokens from " + std::to_string(getStart(sample));
   }
 
 private:
+  /// The first token of a sample.
+  int64_t getStart(int64_t sample) const {
+    return window == 0 ? documents[static_cast<size_t>(sample)]
+                       : sample * window;
+  }
+
+  void findDocuments(std::optional<int64_t> separator) {
+    std::string_view known = index.getBytes();
+    if (separator)
+      documents = splitDocuments(tokens, *separator);
+    else if (!known.empty())
+      documents = readDocuments(known, index.getPath());
+    else
+      throw badInput(path, "the file does not say where its documents end",
+                     "name the token at their ends (or beginnings) with the "
+                     "step split, as in --input tokens=pack,split:50256");
+  }
+
   MappedFile file, index;
   Tokens tokens;
   Array all;
+  /// The tokens of a sample; 0 if samples are documents.
   int64_t window;
+  /// Where these begin, and the end of the last one.
+  std::vector<int64_t> documents;
 };
 
 } // namespace

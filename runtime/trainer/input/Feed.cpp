@@ -76,6 +76,7 @@ void Feed::fillNow(const std::vector<InputSpec> &inputs, char *place) {
   auto rows = static_cast<int64_t>(plan->samples.size());
   fillRows(*plan, inputs, options, 0, rows, place, workspace);
   Dataset::repeatLast(inputs, rows, place);
+  countTokens(*plan);
   Clock::time_point end = Clock::now();
   auto count = [](Clock::duration duration) {
     return std::chrono::duration<double, std::milli>(duration).count();
@@ -113,6 +114,15 @@ void Feed::fill(const std::vector<InputSpec> &inputs, char *place) {
   times.waitMs += spent.waitMs;
   times.decodeMs += spent.decodeMs;
   times.depth = spent.depth;
+  countTokens(plan);
+}
+
+void Feed::countTokens(const BatchPlan &plan) {
+  for (int64_t sample : plan.samples)
+    if (auto counted = plan.data->countTokens(sample)) {
+      times.tokens += counted->first;
+      times.room += counted->second;
+    }
 }
 
 std::optional<QueueTimes> Feed::takeTimes() {

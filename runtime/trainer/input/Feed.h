@@ -46,6 +46,8 @@ private:
   void startQueue();
   /// Makes the next batch between steps.
   void fillNow(const std::vector<InputSpec> &inputs, char *place);
+  /// Counts the tokens of a batch.
+  void countTokens(const BatchPlan &plan);
 
   BatchQueue::Planner planner;
   QueueOptions options;

@@ -295,6 +295,9 @@ void Trainer::finishSteps(size_t inFlight) {
       metrics.skipped = read("skipped") != 0;
     if (spent)
       metrics.data = {spent->waitMs, spent->decodeMs, spent->depth};
+    if (spent && spent->room != 0)
+      metrics.data->padding = 1 - static_cast<double>(spent->tokens) /
+                                      static_cast<double>(spent->room);
     int64_t epoch = sampler->getEpoch(number - 1) + 1;
     metrics.epoch = epoch;
     progress->add(metrics, endsEpoch(number), number == totalSteps, waitedMs);

@@ -46,6 +46,8 @@ Datasets Trainer::open(const DataFiles &files, const Function &function) {
   DatasetOptions how;
   how.recipes = options.recipes;
   how.skipBad = options.skipBad;
+  if (function.spec->name == "train_step" && shuffle)
+    how.packSeed = static_cast<uint64_t>(seed);
   return openByVariant(files.files, variants, console, how);
 }
 
@@ -122,6 +124,13 @@ void Trainer::openEvalData() {
   if (!options.predict.empty() && !prediction)
     throw failure("--predict", "this trainer has no predict function",
                   "compile the model again");
+  for (const auto &[name, recipe] : options.recipes)
+    if (!options.predict.empty() && recipe.getSequence() &&
+        recipe.getSequence()->isPacked)
+      throw usageError("--predict",
+                       "rows of '" + name + "' hold several sequences",
+                       "predict with the step bucket, which gives each "
+                       "sequence a row");
   DataFiles files = findFiles(options.evalData, "--eval-data");
   if (!files.weights.empty())
     throw usageError("--eval-data", "evaluation covers every sample once",

@@ -75,6 +75,11 @@ void OptionTable::addData(Options &options) {
       ->type_name("NAME=STEPS")
       ->allow_extra_args(false)
       ->group(group);
+  app.add_flag("--pack", options.pack,
+               "Put several sequences into each row; the inputs of the model "
+               "are told apart by shape and name, unless --input says more")
+      ->disable_flag_override()
+      ->group(group);
   app.add_option("--workers", workers,
                  "Threads that make batches ahead of the step; 0 makes them "
                  "between steps, auto adds threads while steps wait")
@@ -411,6 +416,9 @@ ParsedOptions ingot::runtime::parseOptions(int argc, const char *const *argv,
   if (options.isGiven("--config"))
     options.config = table.app.get_config_ptr()->as<std::string>();
   options.recipes = parseRecipes(table.inputs, manifest);
+  if (const FunctionSpec *step = manifest.findFunction("train_step");
+      options.pack && step)
+    addPackedRecipes(step->inputs, options.recipes);
   if (int64_t workers = 0; parseWhole(table.workers, workers))
     options.workers = workers;
   options.configuration = collectConfiguration(table.app);

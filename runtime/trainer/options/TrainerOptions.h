@@ -29,6 +29,8 @@ struct Options {
   std::vector<std::string> data, evalData;
   /// How inputs are made of the fields of samples.
   Recipes recipes;
+  /// Whether inputs without a recipe get one for packed sequences.
+  bool pack = false;
   /// The threads that make batches ahead of the step; none for as many as it
   /// needs.
   std::optional<int64_t> workers;

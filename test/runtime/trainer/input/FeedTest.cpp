@@ -76,6 +76,18 @@ TEST_F(FeedTest, RanksAndWorkersMakeTheSameBytes) {
             << ranks << " ranks, " << workers << " workers, " << accumulation;
 }
 
+TEST_F(FeedTest, MixturesDoNotDependOnRanksAndWorkers) {
+  std::string plain = collect(0, 30, 1, 1, 0);
+  how.recipes.insert_or_assign("x", Recipe::parse("x", "crop:4,flip,mixup:1"));
+  options.recipes = how.recipes;
+  std::string want = collect(0, 30, 1, 1, 0);
+  EXPECT_NE(want, plain);
+  for (int64_t ranks : {1, 2, 4})
+    for (int64_t workers : {0, 1, 2, 4})
+      EXPECT_EQ(collect(0, 30, ranks, 1, workers), want)
+          << ranks << " ranks, " << workers << " workers";
+}
+
 TEST_F(FeedTest, ResumedRunsMakeTheSameBytes) {
   std::string want = collect(0, 40, 1, 1, 1);
   Philox random(11, 0);
