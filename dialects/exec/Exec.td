@@ -28,6 +28,8 @@ def Exec_Dialect : Dialect {
     | `exec.messages` | module | `#exec.message` of each block of payloads from all ranks |
     | `exec.offset` | `ingot.state` | the offset of the state in the state block |
     | `exec.bound` | calls | lower bound of the time in seconds by the cost model |
+    | `exec.part` | calls of a training step | what the call is for: `forward`, `backward` or `optimizer` |
+    | `exec.gradients` | calls | `#exec.value` of each gradient that is complete in the arena after the call, by its parameter |
     | `exec.next_module` | module | the symbol of the same steps for a processor with fewer features |
     | `exec.manifest` | module | the manifest, JSON (docs/manifest.md) |
     | `exec.device_code`, `exec.device_text` | module | GPU kernels as machine code and as text |

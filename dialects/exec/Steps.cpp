@@ -67,6 +67,11 @@ static bool isMessages(Attribute attribute) {
   return messages && llvm::all_of(messages, llvm::IsaPred<MessageAttr>);
 }
 
+static bool isValues(Attribute attribute) {
+  auto values = dyn_cast<ArrayAttr>(attribute);
+  return values && llvm::all_of(values, llvm::IsaPred<ValueAttr>);
+}
+
 LogicalResult ExecDialect::verifyOperationAttribute(Operation *op,
                                                     NamedAttribute attribute) {
   StringRef name = attribute.getName();
@@ -90,5 +95,10 @@ LogicalResult ExecDialect::verifyOperationAttribute(Operation *op,
     return check(isa<StateOp>(op), isSize(value), "an offset, on a state");
   if (name == kBoundAttr)
     return check(isa<AbiCall>(op), isa<FloatAttr>(value), "seconds, on a call");
+  if (name == kPartAttr)
+    return check(isa<AbiCall>(op), isa<StringAttr>(value),
+                 "a string, on a call");
+  if (name == kGradientsAttr)
+    return check(isa<AbiCall>(op), isValues(value), "#exec.value, on a call");
   return op->emitOpError("attribute '") << name << "' is unknown";
 }

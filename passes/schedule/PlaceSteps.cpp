@@ -15,6 +15,7 @@
 #include "passes/cost/Cost.h"
 #include "passes/schedule/LibraryCalls.h"
 #include "passes/schedule/Passes.h"
+#include "passes/schedule/StepParts.h"
 #include "passes/schedule/arena/StatePlaces.h"
 #include "runtime/abi/Abi.h"
 #include "llvm/ADT/ScopeExit.h"
@@ -140,6 +141,8 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
                                     bufferType(value.getType()), at.space,
                                     at.offset);
     };
+    const StepParts parts(signature);
+    Block &body = step.getBody().front();
     // The buckets of states in order.
     std::map<int64_t, Location> started;
     // The number of calls before each instant of the plan.
@@ -161,6 +164,12 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
       callsBefore.push_back(calls);
       if (isEmpty)
         continue;
+      auto label =
+          llvm::scope_exit([&, part = parts.getPart(&op),
+                            gradients = describeGradients(op, parts, plan),
+                            last = body.empty() ? nullptr : &body.back()] {
+            labelCalls(step, last, part, gradients);
+          });
       if (auto end = dyn_cast<BucketEnd>(op)) {
         calls += callBucket(end, plan, builder);
         continue;
@@ -206,6 +215,41 @@ struct PlaceSteps : ingot::impl::PlaceStepsBase<PlaceSteps> {
     describeIntervals(step, plan, callsBefore, calls);
     func.erase();
     return success();
+  }
+
+  /// Returns the gradients in the arena that an operation computes.
+  ArrayAttr describeGradients(Operation &op, const StepParts &parts,
+                              const BufferPlan &plan) {
+    SmallVector<Attribute> gradients;
+    for (const StepParts::Gradient &gradient : parts.getGradients()) {
+      if (gradient.value.getDefiningOp() != &op)
+        continue;
+      Place at = plan.getPlace(gradient.value);
+      if (at.space == exec::Space::Arena)
+        gradients.push_back(exec::ValueAttr::get(
+            &getContext(), gradient.parameter.getValue(), "gradient",
+            tensorType(gradient.value), at.offset, /*classes=*/0));
+    }
+    return gradients.empty() ? ArrayAttr()
+                             : ArrayAttr::get(&getContext(), gradients);
+  }
+
+  /// Records on the calls after `last`, which may be null, what they are for;
+  /// the gradients are complete after the last of them.
+  void labelCalls(exec::StepOp step, Operation *last, StringRef part,
+                  ArrayAttr gradients) {
+    Block &body = step.getBody().front();
+    Operation *call = nullptr;
+    for (Operation *op = last ? last->getNextNode() : &body.front(); op;
+         op = op->getNextNode()) {
+      if (!isa<exec::AbiCall>(op))
+        continue;
+      call = op;
+      if (!part.empty())
+        op->setAttr(exec::kPartAttr, StringAttr::get(&getContext(), part));
+    }
+    if (call && gradients)
+      call->setAttr(exec::kGradientsAttr, gradients);
   }
 
   /// Records the calls during which each interval of the arena is in use

@@ -278,6 +278,12 @@ static FunctionSpec readFunction(const Field &field, const Manifest &manifest) {
       kernel.flops = item["flops"].getCount();
       if (item.has("bound_us"))
         kernel.boundMicroseconds = item["bound_us"].getNumber();
+      if (item.has("part"))
+        kernel.part = item["part"].getString();
+      if (item.has("gradients"))
+        for (const Field &gradient : item["gradients"].getItems())
+          kernel.gradients.push_back(
+              {gradient["state"].getString(), readOutput(gradient, manifest)});
     }
   return function;
 }

@@ -113,10 +113,21 @@ struct KernelOutput {
   bool inState = false;
 };
 
+/// The gradient of a parameter, where its update reads it.
+struct GradientSpec {
+  std::string state;
+  KernelOutput place;
+};
+
 struct KernelSpec {
   std::string name, kind;
+  /// What the kernel is for in a training step: forward, backward, optimizer or
+  /// communication; empty if unknown.
+  std::string part;
   std::vector<std::string> onnxNodes;
   std::vector<KernelOutput> outputs;
+  /// The gradients that are complete when the kernel has ended.
+  std::vector<GradientSpec> gradients;
   int64_t bytes = 0, flops = 0;
   /// The least time on the machine it was compiled for; 0 if unknown.
   double boundMicroseconds = 0;

@@ -117,6 +117,19 @@ static json::Array describeOutputs(exec::AbiCall call) {
   return outputs;
 }
 
+/// Describes the gradients that are complete after a call.
+static json::Array describeGradients(ArrayAttr gradients) {
+  json::Array described;
+  for (auto value : gradients.getAsRange<exec::ValueAttr>())
+    described.push_back(
+        json::Object{{"state", value.getName()},
+                     {"space", exec::stringifySpace(exec::Space::Arena)},
+                     {"offset", value.getOffset()},
+                     {"dtype", dtypeName(value.getType().getElementType())},
+                     {"elements", value.getType().getNumElements()}});
+  return described;
+}
+
 /// Describes the kernels of a step in the order of their descriptors' indices.
 static json::Array describeCalls(exec::StepOp step) {
   json::Array kernels;
@@ -139,6 +152,13 @@ static json::Array describeCalls(exec::StepOp step) {
                         {"flops", call.getCallFlops()}};
     if (auto bound = op.getAttrOfType<FloatAttr>(exec::kBoundAttr))
       kernel["bound_us"] = bound.getValueAsDouble() * 1e6;
+    auto part = op.getAttrOfType<StringAttr>(exec::kPartAttr);
+    if (kind == "collective")
+      kernel["part"] = "communication";
+    else if (part)
+      kernel["part"] = part.getValue();
+    if (auto gradients = op.getAttrOfType<ArrayAttr>(exec::kGradientsAttr))
+      kernel["gradients"] = describeGradients(gradients);
     kernels.push_back(std::move(kernel));
   }
   return kernels;
