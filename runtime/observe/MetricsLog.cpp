@@ -10,14 +10,12 @@
 #include "runtime/core/Error.h"
 #include "runtime/core/File.h"
 
-#include <cerrno>
 #include <cmath>
 #include <fcntl.h>
 #include <filesystem>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <string_view>
-#include <unistd.h>
 
 using namespace ingot::runtime;
 
@@ -25,11 +23,6 @@ using namespace ingot::runtime;
 /// NaN.
 template <typename T> static std::string format(T value) {
   return std::isfinite(value) ? fmt::format("{}", value) : "null";
-}
-
-static Error cannotWrite(const std::string &path) {
-  return failure(path, "cannot write the log: " + describeErrno(),
-                 "check the path, its permissions and the free space");
 }
 
 /// Returns the lines of an existing log for steps up to `step`.
@@ -50,13 +43,6 @@ static std::string selectUntil(std::string_view text, int64_t step) {
   return kept;
 }
 
-void MetricsLog::open(int flags) {
-  descriptor =
-      ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK | flags, 0666);
-  if (descriptor < 0)
-    throw cannotWrite(path);
-}
-
 MetricsLog::MetricsLog(const std::string &path,
                        std::optional<int64_t> keepUntil)
     : path(path) {
@@ -66,7 +52,7 @@ MetricsLog::MetricsLog(const std::string &path,
     throw failure(path, "cannot write the log: it is " + *obstacle,
                   "give the path of a file");
   if (!keepUntil || !std::filesystem::exists(path)) {
-    open(O_CREAT | O_TRUNC);
+    records = RecordFile(path, "the log", O_CREAT | O_TRUNC);
     return;
   }
   // The old lines stay in the file at every moment: cut off its end, or replace
@@ -83,44 +69,13 @@ MetricsLog::MetricsLog(const std::string &path,
     file.write(kept);
     file.commit();
   }
-  open(0);
-  size = static_cast<int64_t>(kept.size());
-  if (ftruncate(descriptor, size) != 0)
-    throw cannotWrite(path);
-}
-
-MetricsLog::~MetricsLog() {
-  if (descriptor >= 0)
-    close(descriptor);
-}
-
-void MetricsLog::writeLine(const std::string &line) {
-  // Lines of many steps, beyond which the log has a gap.
-  constexpr size_t mostPending = size_t(64) << 20;
-  if (pending.size() + line.size() <= mostPending)
-    pending += line;
-  size_t written = 0;
-  while (written < pending.size()) {
-    ssize_t some =
-        pwrite(descriptor, pending.data() + written, pending.size() - written,
-               size + static_cast<int64_t>(written));
-    if (some < 0 && errno == EINTR)
-      continue;
-    if (some <= 0) {
-      problem = cannotWrite(path);
-      // Readers find whole lines only.
-      (void)!ftruncate(descriptor, size);
-      return;
-    }
-    written += static_cast<size_t>(some);
-  }
-  size += static_cast<int64_t>(written);
-  pending.clear();
-  problem.reset();
+  records = RecordFile(path, "the log", 0, static_cast<int64_t>(kept.size()));
 }
 
 void MetricsLog::write(const StepMetrics &metrics) {
-  if (descriptor < 0)
+  if (follower)
+    follower->write(metrics);
+  if (!records.isOpen())
     return;
   std::string norm;
   if (metrics.gradNorm)
@@ -138,39 +93,42 @@ void MetricsLog::write(const StepMetrics &metrics) {
     more += fmt::format(", \"padding\": {:.4f}", *metrics.data->padding);
   if (metrics.summary)
     more += ", \"stats\": " + metrics.summary->toJson();
-  writeLine(fmt::format("{{\"step\": {}, \"loss\": {}, \"lr\": {}, {}"
-                        "\"step_ms\": {:.3f}, \"samples_per_s\": {:.1f}, "
-                        "\"epoch\": {}, \"elapsed_s\": {:.3f}{}}}\n",
-                        metrics.step, format(metrics.loss), format(metrics.lr),
-                        norm, metrics.stepMs, metrics.samplesPerSecond,
-                        metrics.epoch, metrics.elapsed, more));
+  records.append(fmt::format("{{\"step\": {}, \"loss\": {}, \"lr\": {}, {}"
+                             "\"step_ms\": {:.3f}, \"samples_per_s\": {:.1f}, "
+                             "\"epoch\": {}, \"elapsed_s\": {:.3f}{}}}\n",
+                             metrics.step, format(metrics.loss),
+                             format(metrics.lr), norm, metrics.stepMs,
+                             metrics.samplesPerSecond, metrics.epoch,
+                             metrics.elapsed, more));
 }
 
 void MetricsLog::write(const EvalMetrics &metrics) {
-  if (descriptor < 0)
+  if (follower)
+    follower->write(metrics);
+  if (!records.isOpen())
     return;
   std::string line = fmt::format("{{\"step\": {}", metrics.step);
   for (const auto &[name, value] : metrics.values)
     line += fmt::format(", \"{}\": {}", name, format(value));
-  writeLine(line + "}\n");
+  records.append(line + "}\n");
 }
 
 void MetricsLog::cutAfter(int64_t step) {
-  if (descriptor < 0)
+  if (follower)
+    follower->cutAfter(step);
+  if (!records.isOpen())
     return;
   std::string kept;
   try {
     MappedFile file(path);
-    kept = selectUntil(file.getBytes().substr(0, size), step);
+    kept = selectUntil(file.getBytes().substr(0, records.getSize()), step);
     // Lines are in the order of their steps.
     if (!file.getBytes().starts_with(kept))
       return;
   } catch (const Error &error) {
-    problem = error;
+    records.setProblem(error);
     return;
   }
-  pending = selectUntil(pending, step);
-  size = static_cast<int64_t>(kept.size());
-  if (ftruncate(descriptor, size) != 0)
-    problem = cannotWrite(path);
+  records.getPending() = selectUntil(records.getPending(), step);
+  records.truncate(static_cast<int64_t>(kept.size()));
 }

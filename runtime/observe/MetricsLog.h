@@ -9,6 +9,7 @@
 #define INGOT_RUNTIME_OBSERVE_METRICSLOG_H
 
 #include "runtime/core/Error.h"
+#include "runtime/core/files/RecordFile.h"
 #include "runtime/observe/StepStatistics.h"
 
 #include <cstdint>
@@ -53,6 +54,16 @@ struct EvalMetrics {
   MetricList values;
 };
 
+/// Receives what is logged, whether or not there is a file.
+class LogFollower {
+public:
+  virtual ~LogFollower() = default;
+  virtual void write(const StepMetrics &metrics) = 0;
+  virtual void write(const EvalMetrics &metrics) = 0;
+  /// The steps after `step` are taken again.
+  virtual void cutAfter(int64_t step) = 0;
+};
+
 class MetricsLog {
 public:
   /// Writes nothing when `path` is empty. A run that resumes after `keepUntil`
@@ -60,7 +71,9 @@ public:
   MetricsLog(const std::string &path, std::optional<int64_t> keepUntil);
   MetricsLog(const MetricsLog &) = delete;
   MetricsLog &operator=(const MetricsLog &) = delete;
-  ~MetricsLog();
+
+  /// Sets who receives all that is logged; null for nobody.
+  void setFollower(LogFollower *receiver) { follower = receiver; }
 
   /// Writes a line, which the operating system has when the call returns. Lines
   /// that it does not take are kept and written before the next one.
@@ -71,19 +84,14 @@ public:
   void cutAfter(int64_t step);
 
   /// Returns the problem that keeps lines from being written now.
-  const std::optional<Error> &getProblem() const { return problem; }
+  const std::optional<Error> &getProblem() const {
+    return records.getProblem();
+  }
 
 private:
-  void open(int flags);
-  void writeLine(const std::string &line);
-
   std::string path;
-  int descriptor = -1;
-  /// The size of the file, which ends with a whole line.
-  int64_t size = 0;
-  /// The lines that could not be written.
-  std::string pending;
-  std::optional<Error> problem;
+  RecordFile records;
+  LogFollower *follower = nullptr;
 };
 
 } // namespace ingot::runtime

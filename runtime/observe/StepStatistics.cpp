@@ -46,8 +46,8 @@ void StepStatistics::add(double stepMs, double waitedMs) {
   dataMs += waitedMs;
 }
 
-/// The nearest rank: the smallest time that `part` of the times do not exceed.
-static double getPercentile(const std::vector<double> &sorted, double part) {
+double ingot::runtime::getPercentile(const std::vector<double> &sorted,
+                                     double part) {
   auto rank =
       static_cast<size_t>(std::ceil(part * static_cast<double>(sorted.size())));
   return sorted[std::clamp<size_t>(rank, 1, sorted.size()) - 1];

@@ -65,6 +65,10 @@ private:
   double dataMs = 0, processorSeconds = 0;
 };
 
+/// The nearest rank: the smallest time that `part` of the times, which are
+/// sorted, do not exceed.
+double getPercentile(const std::vector<double> &sorted, double part);
+
 /// Returns the resident memory of this process, in bytes; 0 if unknown.
 int64_t readResidentBytes();
 

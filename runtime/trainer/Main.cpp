@@ -10,7 +10,7 @@
 #include "runtime/core/Device.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/text/Text.h"
-#include "runtime/observe/Profile.h"
+#include "runtime/observe/profile/Profile.h"
 #include "runtime/trainer/loop/Inspect.h"
 #include "runtime/trainer/loop/Signals.h"
 #include "runtime/trainer/loop/Trainer.h"
@@ -117,12 +117,12 @@ static int run(int argc, char **argv, Console &console) {
     throw;
   }
   Outcome &outcome = trainer.getOutcome();
-  const std::vector<ingot_event> &events = session.getContext().events;
-  if (!options.profile.empty())
+  if (Profiler *profiler = trainer.getProfiler())
     outcome.attempt([&] {
-      writeTrace(options.profile, manifest, events, ranks.getEvents());
+      Profile profile = profiler->take();
+      writeTrace(options.profile, manifest, profile, ranks.getEvents());
       print(session.getDevice().describe() + "\n" +
-            makeProfileTable(manifest, events));
+            makeProfileTable(manifest, profile));
     });
   int status = agreeOnStatus(outcome.getStatus(), ranks);
   ranks.finish();

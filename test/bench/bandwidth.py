@@ -120,7 +120,8 @@ def profile(kind, rows, columns, options, directory):
         stderr=subprocess.DEVNULL,
     )
     with open(path + ".json") as file:
-        events = [event for event in json.load(file)["traceEvents"] if event["args"]["function"] == "train_step"]
+        events = json.load(file)["traceEvents"]
+        events = [event for event in events if event.get("args", {}).get("function") == "train_step"]
     kernels = sorted((event for event in events if event["cat"] != "function"), key=lambda event: event["ts"])
     count = len(kernels) // STEPS
     result = {}

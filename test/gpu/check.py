@@ -149,7 +149,7 @@ class Check:
         """The kernels and calls of a run, by step."""
         trace = os.path.join(self.options.out, name)
         self.train(trainer, steps, "--profile", trace)
-        events = [e for e in json.load(open(trace))["traceEvents"] if e["args"].get("function") == "train_step"]
+        events = [e for e in json.load(open(trace))["traceEvents"] if e.get("args", {}).get("function") == "train_step"]
         ends = sorted(e["ts"] + e["dur"] for e in events if e["cat"] == "function")
         calls = [[] for _ in ends]
         for event in events:

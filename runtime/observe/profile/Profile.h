@@ -5,29 +5,96 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef INGOT_RUNTIME_OBSERVE_PROFILE_H
-#define INGOT_RUNTIME_OBSERVE_PROFILE_H
+#ifndef INGOT_RUNTIME_OBSERVE_PROFILE_PROFILE_H
+#define INGOT_RUNTIME_OBSERVE_PROFILE_PROFILE_H
 
 #include "runtime/comm/Communicator.h"
 #include "runtime/core/Context.h"
 #include "runtime/core/Manifest.h"
+#include "runtime/observe/profile/ProfileSchedule.h"
 
+#include <chrono>
 #include <string>
 #include <vector>
 
 namespace ingot::runtime {
 
-/// Writes the events as a Chrome trace, with collectives in addition to
-/// kernels. Throws failure.
+/// A span of time.
+struct TimeSpan {
+  std::chrono::steady_clock::time_point begin, end;
+
+  double getMicroseconds() const {
+    return std::chrono::duration<double, std::micro>(end - begin).count();
+  }
+};
+
+/// A step of the profile, from the moment it asks for data.
+struct ProfiledStep {
+  /// The number of the step in the run, from 1.
+  int64_t number = 0;
+  TimeSpan time;
+  /// The waits for the batches of the step.
+  std::vector<TimeSpan> data;
+  int64_t residentBytes = 0;
+};
+
+/// What has been recorded of a run.
+struct Profile {
+  std::vector<ingot_event> events;
+  std::vector<ProfiledStep> steps;
+};
+
+/// Follows the schedule through a run.
+class Profiler {
+public:
+  Profiler(ingot_context &context, const ProfileSchedule &schedule)
+      : context(context), schedule(schedule) {}
+  Profiler(const Profiler &) = delete;
+  Profiler &operator=(const Profiler &) = delete;
+  ~Profiler() { context.profiling = false; }
+
+  /// Starts a step, in which events are recorded if it is its turn.
+  void startStep();
+  /// Adds a wait for data to the step.
+  void addData(TimeSpan span);
+  /// Ends the step with that number.
+  void endStep(int64_t number);
+  /// Records nothing from now on.
+  void finish() { context.profiling = false; }
+  /// Whether events are being kept.
+  bool isActive() const { return phase == ProfileSchedule::Phase::Active; }
+  /// Returns what has been recorded, once.
+  Profile take();
+
+private:
+  ingot_context &context;
+  ProfileSchedule schedule;
+  ProfileSchedule::Phase phase = ProfileSchedule::Phase::Off;
+  /// The steps that were started.
+  int64_t count = 0;
+  ProfiledStep step;
+  std::vector<ProfiledStep> steps;
+  /// The events to keep of those recorded so far.
+  size_t kept = 0;
+};
+
+/// Writes the profile as a Chrome trace: tracks for steps, waits for data,
+/// kernels and collectives, flows between them, and counters of memory. Throws
+/// failure.
 void writeTrace(const std::string &path, const Manifest &manifest,
-                const std::vector<ingot_event> &events,
+                const Profile &profile,
                 const std::vector<CommunicationEvent> &collectives);
 
-/// Makes a table of the kernels that took longest, with their time, its
-/// fraction of the total, and their throughput.
-std::string makeProfileTable(const Manifest &manifest,
-                             const std::vector<ingot_event> &events);
+/// Makes tables of the parts of the step and of the kernels that took longest.
+std::string makeProfileTable(const Manifest &manifest, const Profile &profile);
+
+/// Returns the kernel of an event; null if the manifest does not list it.
+const KernelSpec *findKernel(const Manifest &manifest,
+                             const ingot_event &event);
+
+/// Returns the name of the kernel or function of an event.
+std::string getEventName(const Manifest &manifest, const ingot_event &event);
 
 } // namespace ingot::runtime
 
-#endif // INGOT_RUNTIME_OBSERVE_PROFILE_H
+#endif // INGOT_RUNTIME_OBSERVE_PROFILE_PROFILE_H

@@ -12,9 +12,12 @@
 #include "runtime/core/Error.h"
 #include "runtime/data/VariantData.h"
 #include "runtime/observe/Watch.h"
+#include "runtime/observe/profile/Profile.h"
+#include "runtime/observe/tensorboard/TensorBoard.h"
 #include "runtime/trainer/loop/Evaluate.h"
 #include "runtime/trainer/loop/Signals.h"
 #include "runtime/trainer/options/Paths.h"
+#include "runtime/trainer/run/ParameterInspector.h"
 #include "runtime/trainer/run/Resume.h"
 #include "runtime/trainer/run/RunHeader.h"
 #include "runtime/trainer/state/State.h"
@@ -82,11 +85,24 @@ Trainer::Trainer(Session &session, const Options &options, Console &console,
   }
   if (resumedSettings)
     compareRuns(describeRun(), *resumedSettings, step, console);
-  log = std::make_unique<MetricsLog>(options.log, resumedStep);
+  openLog(resumedStep);
   writeHeader();
+  if (!options.profile.empty())
+    profiler = std::make_unique<Profiler>(session.getContext(),
+                                          options.profileSchedule);
   // Watches and profiles inspect one step at a time.
-  if (!watch && options.profile.empty())
+  if (!watch && !profiler)
     stepsAhead = session.getRunsAhead();
+}
+
+void Trainer::openLog(std::optional<int64_t> resumedStep) {
+  log = std::make_unique<MetricsLog>(options.log, resumedStep);
+  if (options.tensorboard.empty())
+    return;
+  board = std::make_unique<TensorBoard>(options.tensorboard, step);
+  log->setFollower(board.get());
+  if (options.histogramEvery)
+    inspector = std::make_unique<ParameterInspector>(session, *board, console);
 }
 
 void Trainer::writeHeader() {
@@ -229,13 +245,23 @@ void Trainer::startStep(const Function &last, size_t variant,
             : last;
     auto begin = std::chrono::steady_clock::now();
     feed->fill(part.inputs, session.prepareInputs());
-    dataMs += std::chrono::duration<double, std::milli>(
-                  std::chrono::steady_clock::now() - begin)
-                  .count();
+    TimeSpan wait{begin, std::chrono::steady_clock::now()};
+    dataMs += wait.getMicroseconds() * 1e-3;
+    if (profiler)
+      profiler->addData(wait);
     if (memoryCheck)
       memoryCheck->start(*part.spec);
     session.run(part, hyperparameters, manifest.batch);
   }
+}
+
+void Trainer::inspect(const std::function<void()> &body) {
+  finishSteps();
+  progress->pause();
+  session.completeState();
+  if (inspector)
+    body();
+  progress->resume();
 }
 
 void Trainer::trainStep() {
@@ -249,9 +275,15 @@ void Trainer::trainStep() {
     lr->second *= getRateFactor() * rateScale;
   if (watch)
     watch->startStep(/*lastWentWell=*/!progress->wasLastSkipped());
+  if (profiler)
+    profiler->startStep();
   session.getContext().observer = watch.get();
   if (memoryCheck)
     session.getContext().observer = memoryCheck.get();
+  bool isInspected =
+      options.histogramEvery && (step + 1) % *options.histogramEvery == 0;
+  if (isInspected)
+    inspect([&] { inspector->startStep(); });
   try {
     startStep(function, variant, values);
   } catch (const Error &) {
@@ -271,6 +303,10 @@ void Trainer::trainStep() {
                      std::exchange(dataMs, 0), session.fetchResults(function),
                      feed->takeTimes()});
   finishSteps(stepsAhead);
+  if (isInspected)
+    inspect([&] { inspector->endStep(step); });
+  if (profiler)
+    profiler->endStep(step);
   if (average && !progress->wasLastSkipped())
     average->update();
 }
@@ -360,7 +396,8 @@ bool Trainer::stopsEarly() {
 }
 
 void Trainer::checkLog() {
-  const std::optional<Error> &problem = log->getProblem();
+  const std::optional<Error> &problem =
+      board && board->getProblem() ? board->getProblem() : log->getProblem();
   if (problem && !hasLogGap)
     outcome.warn(*problem);
   hasLogGap = problem.has_value();
@@ -402,7 +439,6 @@ void Trainer::run() {
             session.findFunction("train_step", batch.group)->spec->inputs,
             batch.samples);
       });
-  session.getContext().profiling = !options.profile.empty();
   startFeed();
   // A run that may go back needs something to go back to.
   bool goesBack = options.nan == NanPolicy::Rollback && totalSteps > step;
@@ -424,7 +460,8 @@ void Trainer::run() {
   ranks.waitForAll();
   session.completeState();
   console.clearProgress();
-  session.getContext().profiling = false;
+  if (profiler)
+    profiler->finish();
   if (int64_t skipped = progress->getSkippedSteps())
     console.line(fmt::format("{} of {} steps were skipped: their gradients "
                              "overflowed",
@@ -452,4 +489,6 @@ void Trainer::run() {
         [&] { predict(session, evalData, options, options.predict, console); });
   if (const std::optional<Error> &problem = log->getProblem())
     outcome.add(*problem);
+  if (board && board->getProblem())
+    outcome.add(*board->getProblem());
 }

@@ -23,12 +23,16 @@
 #include "runtime/trainer/state/WeightAverage.h"
 
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 
 namespace ingot::runtime {
 
 class Console;
+class ParameterInspector;
+class Profiler;
+class TensorBoard;
 class Watch;
 
 class Trainer {
@@ -44,6 +48,8 @@ public:
   void run();
 
   Outcome &getOutcome() { return outcome; }
+  /// Null unless the run is profiled.
+  Profiler *getProfiler() { return profiler.get(); }
 
 private:
   /// Opens the samples of the files, by variant of the function.
@@ -58,6 +64,8 @@ private:
   void restore();
   /// Starts one step, and finishes earlier steps that may not stay in flight.
   void trainStep();
+  /// Calls `body` on the rank that inspects parameters, between two steps.
+  void inspect(const std::function<void()> &body);
   /// Runs the micro-batches of a step, the last of them by `last`.
   void startStep(const Function &last, size_t variant,
                  const std::map<std::string, double> &hyperparameters);
@@ -67,6 +75,8 @@ private:
   double getRateFactor();
   bool shouldStop();
   void evaluateAndLog();
+  /// Opens the log and what follows it, of a run that resumed after a step.
+  void openLog(std::optional<int64_t> resumedStep);
   /// Warns if the log begins to have gaps.
   void checkLog();
   /// Saves the step while training goes on. All ranks call it.
@@ -107,6 +117,8 @@ private:
   Datasets data, evalData;
   std::optional<Sampler> sampler;
   std::unique_ptr<Feed> feed;
+  /// Null without --tensorboard. It outlives the log, which it follows.
+  std::unique_ptr<TensorBoard> board;
   std::unique_ptr<MetricsLog> log;
   std::optional<Progress> progress;
   Schedule schedule;
@@ -149,6 +161,8 @@ private:
 
   std::unique_ptr<Watch> watch;
   std::unique_ptr<MemoryCheck> memoryCheck;
+  std::unique_ptr<Profiler> profiler;
+  std::unique_ptr<ParameterInspector> inspector;
 };
 
 } // namespace ingot::runtime

@@ -37,6 +37,9 @@ OutputPaths ingot::runtime::collectPaths(const Options &options,
   if (options.isGiven("--save"))
     paths.addOutput("--save", options.save, OutputPaths::Kind::Folder,
                     {"latest", "best", "step-", ".lock"});
+  if (options.isGiven("--tensorboard"))
+    paths.addOutput("--tensorboard", options.tensorboard,
+                    OutputPaths::Kind::Folder, {"events.out.tfevents."});
   addFile("--log", options.log);
   addFile("--log", options.getConfigurationPath());
   addFile("--export", options.exportPath);

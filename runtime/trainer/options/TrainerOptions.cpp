@@ -178,21 +178,53 @@ void OptionTable::addObserving(Options &options) {
       ->check(atLeast(1))
       ->capture_default_str()
       ->group(group);
-  app.add_option("--profile", options.profile,
-                 "Write a trace for Perfetto or chrome://tracing")
-      ->type_name("FILE.json")
+  CLI::Option *profile =
+      app.add_option("--profile", options.profile,
+                     "Write a trace for Perfetto or chrome://tracing, and "
+                     "print where the time of the steps goes")
+          ->type_name("FILE.json")
+          ->group(group);
+  app.add_option("--profile-steps", options.profileSteps,
+                 "Profile ACTIVE steps after WAIT steps and WARMUP steps whose "
+                 "profile is dropped, once or REPEAT times; without it, all")
+      ->type_name("WAIT:WARMUP:ACTIVE[:REPEAT]")
+      ->check(CLI::Validator(
+          [](std::string &text) -> std::string {
+            if (ProfileSchedule::parse(text))
+              return {};
+            return fmt::format("'{}' is not WAIT:WARMUP:ACTIVE[:REPEAT] with "
+                               "at least one active step",
+                               text);
+          },
+          ""))
+      ->needs(profile)
       ->group(group);
+  CLI::Option *tensorboard =
+      app.add_option("--tensorboard", options.tensorboard,
+                     "Write the log for TensorBoard into this folder")
+          ->type_name("DIR")
+          ->group(group);
+  CLI::Option *histograms =
+      app.add_option("--histogram-every", options.histogramEvery,
+                     "Write histograms of weights, gradients and updates every "
+                     "N steps, and warn of parameters that do not learn")
+          ->type_name("N")
+          ->check(atLeast(1))
+          ->needs(tensorboard)
+          ->group(group);
   app.add_option("--watch", options.watch,
                  "Inspect every value that kernels write: nan names the first "
                  "op whose output is not finite, stats ends with a table of "
                  "overflow and underflow (slow)")
       ->type_name("nan|stats")
       ->check(CLI::IsMember({"nan", "stats"}))
+      ->excludes(histograms)
       ->group(group);
   app.add_flag("--check-memory", options.checkMemory,
                "Fill memory in which no tensor is live with NaN and check that "
                "kernels do not write there (very slow)")
       ->excludes("--watch")
+      ->excludes(histograms)
       ->disable_flag_override()
       ->group(group);
   app.add_flag("--inspect{text}", options.inspect,
@@ -421,6 +453,8 @@ ParsedOptions ingot::runtime::parseOptions(int argc, const char *const *argv,
     addPackedRecipes(step->inputs, options.recipes);
   if (int64_t workers = 0; parseWhole(table.workers, workers))
     options.workers = workers;
+  if (auto schedule = ProfileSchedule::parse(options.profileSteps))
+    options.profileSchedule = *schedule;
   options.configuration = collectConfiguration(table.app);
   if (options.printConfig)
     return {std::nullopt, formatConfiguration(options.configuration)};

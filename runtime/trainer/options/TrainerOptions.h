@@ -10,6 +10,7 @@
 
 #include "runtime/core/Manifest.h"
 #include "runtime/data/pictures/Recipe.h"
+#include "runtime/observe/profile/ProfileSchedule.h"
 #include "runtime/trainer/options/Schedule.h"
 
 #include <map>
@@ -64,7 +65,13 @@ struct Options {
   bool printConfig = false;
   /// The values of all options by their names without dashes.
   std::map<std::string, std::vector<std::string>> configuration;
-  std::string config, log, save, resume, init, exportPath, predict, profile;
+  std::string config, log, save, resume, init, exportPath, predict, profile,
+      tensorboard;
+  /// Histograms are written in every such step; none without it.
+  std::optional<int64_t> histogramEvery;
+  /// The steps that --profile records, and what the command line has for it.
+  ProfileSchedule profileSchedule;
+  std::string profileSteps;
   /// The loss scale of the first step, with dynamic loss scaling only.
   std::optional<double> lossScale;
   /// One of "", "nan" and "stats".
@@ -98,12 +105,14 @@ struct Options {
   /// Makes a rank other than 0 write no files, except for its shards of
   /// checkpoints.
   void writeNothing(bool hasShards) {
-    for (std::string *path : {&log, &exportPath, &predict, &profile})
+    for (std::string *path :
+         {&log, &exportPath, &predict, &profile, &tensorboard})
       path->clear();
     given.erase("--log");
     given.erase("--export");
     given.erase("--predict");
     given.erase("--profile");
+    given.erase("--tensorboard");
     if (!hasShards) {
       save.clear();
       given.erase("--save");

@@ -216,7 +216,7 @@ def trace(ingot):
     sums = [e for e in events if e["name"].startswith("all-reduce of bucket")]
     check({e["args"]["step"] for e in sums} == {1, 2, 3}, "not every step has collectives")
     check(len(sums) >= 6, f"{len(sums)} collectives in three steps")
-    kernels = [e for e in events if e["tid"] == 0 and e["cat"] in ("loop", "row", "matmul")]
+    kernels = [e for e in events if e["ph"] == "X" and e["tid"] == 0 and e["cat"] in ("loop", "row", "matmul")]
 
     def overlap(a, b):
         return a["ts"] < b["ts"] + b["dur"] and b["ts"] < a["ts"] + a["dur"]

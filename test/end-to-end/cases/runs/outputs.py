@@ -14,7 +14,8 @@ from harness import QUIET, case, check, golden
 G = golden("multilabel")
 FLAGS = [*G.compile_flags("adamw"), "--data-parallel"]
 INPUTS = {"--config", "--data", "--eval-data", "--init", "--resume"}
-OUTPUTS = {"--log", "--save", "--export", "--predict", "--profile", "--comm-record"}
+OUTPUTS = {"--log", "--save", "--export", "--predict", "--profile", "--comm-record", "--tensorboard"}
+FOLDERS = {"--save", "--tensorboard"}
 # Options without which others are wrong usage.
 NEEDS = {"--predict": ["--eval-data", G.data]}
 
@@ -70,7 +71,7 @@ def refused(ingot):
         base = [trainer, "--data", data, "--steps", "1", *NEEDS.get(option, [])]
         for path, words in found.items():
             given = path
-            if option == "--save":
+            if option in FOLDERS:
                 words = {"is a directory": None, "is empty": words}.get(words, "is not a directory")
             if option == "--comm-record" and path:
                 # The name of rank 0's file.
@@ -101,7 +102,7 @@ def configuration(ingot):
     text = beside.read_text()
     config = ingot.path("config.toml")
     config.write_text(ingot.succeed([*base, "--print-config"]).out)
-    for option in sorted(OUTPUTS - {"--save", "--comm-record", "--predict"}):
+    for option in sorted(OUTPUTS - FOLDERS - {"--comm-record", "--predict"}):
         ingot.check_error([trainer, "--config", config, option, config], 2, option, "an input, that of --config")
     ingot.succeed([trainer, "--config", beside])
     check(beside.read_text() == text, "the run that is repeated has another configuration")
@@ -111,7 +112,7 @@ def configuration(ingot):
 def differ(ingot):
     """No two options write one file, whatever they call it."""
     trainer, data = trainer_of(ingot), copy_data(ingot)
-    files = sorted(OUTPUTS - {"--save", "--comm-record"})
+    files = sorted(OUTPUTS - FOLDERS - {"--comm-record"})
     folder = ingot.path("z").parent
     base = [trainer, "--data", data, "--eval-data", G.data, "--steps", "1"]
     for first in files:

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "runtime/observe/tensorboard/TensorBoard.h"
+
+using namespace ingot::runtime;
+
+TensorBoard::TensorBoard(const std::string &folder, int64_t step)
+    : events(folder) {
+  events.restartAt(step + 1);
+}
+
+void TensorBoard::write(const StepMetrics &metrics) {
+  Summary summary;
+  summary.addScalar("train/loss", metrics.loss);
+  summary.addScalar("train/lr", metrics.lr);
+  if (metrics.gradNorm)
+    summary.addScalar("train/grad_norm", *metrics.gradNorm);
+  if (metrics.lossScale)
+    summary.addScalar("train/loss_scale", *metrics.lossScale);
+  if (metrics.isGuarded)
+    summary.addScalar("train/skipped", metrics.skipped);
+  summary.addScalar("train/epoch", static_cast<double>(metrics.epoch));
+  summary.addScalar("speed/step_ms", metrics.stepMs);
+  summary.addScalar("speed/samples_per_s", metrics.samplesPerSecond);
+  if (metrics.data) {
+    summary.addScalar("data/wait_ms", metrics.data->waitMs);
+    summary.addScalar("data/decode_ms", metrics.data->decodeMs);
+    summary.addScalar("data/queue", static_cast<double>(metrics.data->queue));
+  }
+  if (const auto &stats = metrics.summary) {
+    summary.addScalar("speed/step_ms_p50", stats->p50);
+    summary.addScalar("speed/step_ms_p90", stats->p90);
+    summary.addScalar("speed/step_ms_p99", stats->p99);
+    summary.addScalar("speed/gflops", stats->gflops);
+    if (stats->rooflineShare > 0)
+      summary.addScalar("speed/roofline_share", stats->rooflineShare);
+    if (stats->tokensPerSecond > 0)
+      summary.addScalar("speed/tokens_per_s", stats->tokensPerSecond);
+    summary.addScalar("data/share", stats->dataShare);
+    summary.addScalar("process/processors", stats->processors);
+    summary.addScalar("process/resident_bytes",
+                      static_cast<double>(stats->residentBytes));
+  }
+  events.write(metrics.step, summary);
+}
+
+void TensorBoard::write(const EvalMetrics &metrics) {
+  Summary summary;
+  for (const auto &[name, value] : metrics.values) {
+    bool isEval = name.starts_with("eval_");
+    summary.addScalar("eval/" + (isEval ? name.substr(5) : name), value);
+  }
+  events.write(metrics.step, summary);
+}
