@@ -203,6 +203,8 @@ bool AttentionMatch::followScores(Value &value) {
     if (from.size() < 3 || from.size() > 4 ||
         from.take_back(2) != to.take_back(2))
       return false;
+    if (to.size() == 4)
+      between.assign(to.begin(), to.end());
     value = reshape.getOperand();
     return true;
   }
@@ -324,6 +326,8 @@ void AttentionMatch::matchWeights(SoftmaxOp softmax) {
         scores = nullptr;
         return;
       }
+      if (to.size() == 4)
+        between.assign(to.begin(), to.end());
       weights = reshape.getResult();
       continue;
     }
@@ -356,6 +360,16 @@ void AttentionMatch::matchWeights(SoftmaxOp softmax) {
 // Shapes
 //===----------------------------------------------------------------------===//
 
+/// Returns whether a term of the scores has their shape, or 1 in its place.
+bool AttentionMatch::hasShapeOfScores(const Term &term) const {
+  ArrayRef<int64_t> shape = tensorType(term.value).getShape();
+  auto fits = [](int64_t size, int64_t whole) {
+    return size == 1 || size == whole;
+  };
+  return shape.size() == 4 ? fits(shape[0], batch) && fits(shape[1], heads)
+                           : shape.size() == 3 && fits(shape[0], batch * heads);
+}
+
 /// Batch and heads are taken from whichever tensor has both as separate
 /// dimensions; masks that are windows become bounds.
 void AttentionMatch::findShape(SoftmaxOp softmax) {
@@ -367,6 +381,8 @@ void AttentionMatch::findShape(SoftmaxOp softmax) {
       shape = tensorType(tensor).getShape();
       break;
     }
+  if (shape.size() != 4 && !between.empty())
+    shape = between;
   batch = shape[0];
   heads = shape.size() == 4 ? shape[1] : 1;
   queries = tensorType(scores.getResult()).getShape().take_back(2)[0];
@@ -375,6 +391,9 @@ void AttentionMatch::findShape(SoftmaxOp softmax) {
   llvm::erase_if(terms, [&](const Term &term) {
     return becomesWindow(term) || becomesLengths(term);
   });
+  // Reshapes may split the heads from the batch in several ways.
+  if (!llvm::all_of(terms, [&](const Term &t) { return hasShapeOfScores(t); }))
+    refuse("a mask has another shape than the scores");
 }
 
 /// Intersects the bounds with a term that represents bounds.

@@ -56,6 +56,7 @@ private:
   void matchWeights(SoftmaxOp softmax);
   bool isOwnMask(mlir::Value condition) const;
   void findShape(SoftmaxOp softmax);
+  bool hasShapeOfScores(const Term &term) const;
 
   mlir::Value normalize(mlir::OpBuilder &builder, mlir::Value pairs) const;
   mlir::Value asRows(mlir::OpBuilder &builder, mlir::Value matrix,
@@ -65,6 +66,8 @@ private:
   /// The sizes of the scores [batch, heads, queries, keys]; three dimensions
   /// have one head.
   int64_t batch = 0, heads = 1, queries = 0, keys = 0;
+  /// A shape that scores or weights have in between.
+  llvm::SmallVector<int64_t> between;
   double scale = 1;
   AttentionBounds bounds;
   llvm::SmallVector<Term> terms;

@@ -46,6 +46,43 @@ func.func @causal(%q: tensor<6x32x8xf32>, %k: tensor<6x32x8xf32>, %v: tensor<6x3
   return %4 : tensor<6x32x8xf32>
 }
 
+// Heads are separate only where a mask is added.
+// CHECK-LABEL: func @separate_in_between
+func.func @separate_in_between(%q: tensor<6x32x8xf32>, %k: tensor<6x32x8xf32>, %v: tensor<6x32x8xf32>, %bias: tensor<2x1x32x32xf32>) -> tensor<6x32x8xf32> {
+  // CHECK:     ingot.attention {{.*}} bias %{{.*}} {scale = 1.000000e+00 : f64} : {{.*}}tensor<2x32x3x8xf32>{{.*}}tensor<2x1x32x32xf32>
+  // CHECK-NOT: ingot.softmax
+  %0 = ingot.matmul %q, %k transposed : (tensor<6x32x8xf32>, tensor<6x32x8xf32>) -> tensor<6x32x32xf32>
+  %1 = ingot.reshape %0 : tensor<6x32x32xf32> -> tensor<2x3x32x32xf32>
+  %each = ingot.reshape %bias : tensor<2x1x32x32xf32> -> tensor<2x32x32xf32>
+  %all = ingot.broadcast %each dims = [0, 2, 3] : tensor<2x32x32xf32> -> tensor<2x3x32x32xf32>
+  %2 = ingot.add %1, %all : tensor<2x3x32x32xf32>
+  %3 = ingot.reshape %2 : tensor<2x3x32x32xf32> -> tensor<6x32x32xf32>
+  %4 = ingot.softmax %3 dim = 2 : tensor<6x32x32xf32>
+  %5 = ingot.matmul %4, %v : (tensor<6x32x32xf32>, tensor<6x32x8xf32>) -> tensor<6x32x8xf32>
+  return %5 : tensor<6x32x8xf32>
+}
+
+// In two ways: no attention has both masks.
+// CHECK-LABEL: func @separate_in_two_ways
+func.func @separate_in_two_ways(%q: tensor<6x32x8xf32>, %k: tensor<6x32x8xf32>, %v: tensor<6x32x8xf32>, %x: tensor<2x1x32x32xf32>, %y: tensor<3x1x32x32xf32>) -> tensor<6x32x8xf32> {
+  // CHECK-NOT: ingot.attention
+  // CHECK:     ingot.softmax
+  // REMARK:    a mask has another shape than the scores
+  %0 = ingot.matmul %q, %k transposed : (tensor<6x32x8xf32>, tensor<6x32x8xf32>) -> tensor<6x32x32xf32>
+  %1 = ingot.reshape %0 : tensor<6x32x32xf32> -> tensor<2x3x32x32xf32>
+  %x1 = ingot.reshape %x : tensor<2x1x32x32xf32> -> tensor<2x32x32xf32>
+  %x2 = ingot.broadcast %x1 dims = [0, 2, 3] : tensor<2x32x32xf32> -> tensor<2x3x32x32xf32>
+  %2 = ingot.add %1, %x2 : tensor<2x3x32x32xf32>
+  %3 = ingot.reshape %2 : tensor<2x3x32x32xf32> -> tensor<3x2x32x32xf32>
+  %y1 = ingot.reshape %y : tensor<3x1x32x32xf32> -> tensor<3x32x32xf32>
+  %y2 = ingot.broadcast %y1 dims = [0, 2, 3] : tensor<3x32x32xf32> -> tensor<3x2x32x32xf32>
+  %4 = ingot.add %3, %y2 : tensor<3x2x32x32xf32>
+  %5 = ingot.reshape %4 : tensor<3x2x32x32xf32> -> tensor<6x32x32xf32>
+  %6 = ingot.softmax %5 dim = 2 : tensor<6x32x32xf32>
+  %7 = ingot.matmul %6, %v : (tensor<6x32x32xf32>, tensor<6x32x8xf32>) -> tensor<6x32x8xf32>
+  return %7 : tensor<6x32x8xf32>
+}
+
 // Added, as 0 and -infinity; no key more than four before its query.
 // CHECK-LABEL: func @sliding_window
 func.func @sliding_window(%q: tensor<6x32x8xf32>, %k: tensor<6x32x8xf32>, %v: tensor<6x32x8xf32>) -> tensor<6x32x8xf32> {
