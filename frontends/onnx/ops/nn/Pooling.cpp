@@ -30,7 +30,13 @@ FailureOr<Pool> readPool(Node &node, bool anyElement = false) {
   bool ceiling = node.intAttr("ceil_mode", 0);
   for (size_t i = 0; i < spatial.size(); ++i) {
     Window &w = pool.window;
-    int64_t room = spatial[i] + w.padLow[i] + w.padHigh[i] - w.extent(i);
+    int64_t padded = spatial[i] + w.padLow[i] + w.padHigh[i];
+    int64_t room = padded - w.extent(i);
+    // The only window is a partial one, of which no more than the input counts.
+    if (ceiling && room < 0 && -room < w.strides[i] && w.dilations[i] == 1) {
+      w.kernel[i] = padded;
+      room = 0;
+    }
     if (room < 0)
       return node.malformed("the kernel " + shapeText(w.kernel) +
                             " is larger than the padded input " +
