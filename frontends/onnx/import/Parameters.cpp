@@ -166,7 +166,8 @@ FailureOr<llvm::StringMap<Role>> onnx_import::classifyInitializers(
     int64_t elements = 1;
     for (int64_t size : tensor.dims())
       elements *= size;
-    if (elements > kLargestConstant || frozen)
+    // What is known at compile time stays so, whatever pattern it matches.
+    if (elements > kLargestConstant || (frozen && !constants.contains(name)))
       roles[name] = Role::Frozen;
   }
   return roles;
