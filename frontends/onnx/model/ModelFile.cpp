@@ -67,6 +67,8 @@ static LogicalResult parseExternal(Location file,
   }
   if (range.location.empty())
     return fail("no location");
+  if (range.location.find('\0') != std::string::npos)
+    return fail("a location with a null character");
   return success();
 }
 

@@ -8,6 +8,13 @@ using namespace mlir;
 using namespace ingot;
 using namespace ingot::onnx_import;
 
+static LogicalResult checkIndex(Node &node, int64_t index, int64_t size) {
+  if (index < -size || index >= size)
+    return node.malformed("index " + Twine(index) + " in a dimension of " +
+                          Twine(size));
+  return success();
+}
+
 FailureOr<Value> onnx_import::fromEnd(Node &node, Value indices, int64_t size) {
   Type element = tensorType(indices).getElementType();
   if (!element.isSignlessInteger(32) && !element.isSignlessInteger(64))
@@ -17,9 +24,8 @@ FailureOr<Value> onnx_import::fromEnd(Node &node, Value indices, int64_t size) {
     bool negative = false;
     for (const APInt &value : constant.getValues<APInt>()) {
       int64_t index = value.getSExtValue();
-      if (index < -size || index >= size)
-        return node.malformed("index " + Twine(index) + " in a dimension of " +
-                              Twine(size));
+      if (failed(checkIndex(node, index, size)))
+        return failure();
       negative |= index < 0;
     }
     if (!negative)
@@ -92,6 +98,12 @@ FailureOr<Value> onnx_import::flatPositions(Node &node, Value indices,
       batch + depth > static_cast<int64_t>(data.size()))
     return node.malformed("index tuples of " + Twine(depth) +
                           " for data of rank " + Twine(data.size()));
+  DenseElementsAttr constant;
+  if (matchPattern(indices, m_Constant(&constant)))
+    for (auto [i, value] : llvm::enumerate(constant.getValues<APInt>()))
+      if (failed(checkIndex(node, value.getSExtValue(),
+                            data[batch + static_cast<int64_t>(i) % depth])))
+        return failure();
   Shape outer(type.getShape().drop_back());
   Value position;
   auto advance = [&](int64_t size, Value coordinate) {
