@@ -85,8 +85,9 @@ class Trainer:
         command += ["--optimizer", "adamw", "--precision", precision, *flags]
         if reference["symbolic_batch"]:
             command += ["--batch", reference["batch"]]
-        if reference["freeze"]:
-            command += ["--freeze", reference["freeze"]]
+        for option in ("freeze", "trainable"):
+            if reference.get(option):
+                command += [f"--{option}", reference[option]]
         self.seconds, self.processor_seconds = run("compile", command, folder)
 
     def train(self, steps, *flags):

@@ -9,13 +9,16 @@
   models.py --report                      writes docs/models.md from the results
   models.py --golden NAME                 copies a prepared model to goldens, which CI trains without PyTorch
 
-Needs PyTorch, torchvision, timm, transformers, diffusers, onnx, onnxscript and onnxruntime (--python names one that
-has them). Results are lines of results.jsonl; the last of a model counts. Prepared models are kept in build/models,
-until --afresh. One model at a time, each in a process of its own with a limit on its time.
+Needs PyTorch, torchvision, timm, transformers, diffusers, onnx, onnxscript and onnxruntime, and for models of JAX flax
+and jax2onnx; --python names a Python that has one of the two, and models of the other are left out. Results are lines
+of results.jsonl; the last of a model counts. Prepared models are kept in build/models, until --afresh. One model at a
+time, each in a process of its own with a limit on its time.
 """
 
 import argparse
 import hashlib
+import importlib
+import importlib.util
 import json
 import multiprocessing
 import os
@@ -33,6 +36,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 RESULTS = HERE / "results.jsonl"
 PREPARE_LIMIT = 300
+# The module that prepares the models of an exporter, and the package without which it cannot; others are PyTorch's.
+EXPORTERS, USUAL = {"jax": ("prepare_jax", "jax2onnx")}, ("prepare", "torch")
 
 
 def digest(ingotc):
@@ -47,8 +52,13 @@ def read_results():
     """The last record of each model."""
     if not RESULTS.exists():
         return {}
-    lines = [json.loads(line) for line in RESULTS.read_text().splitlines() if line]
-    return {line["name"]: line for line in lines}
+    found = {}
+    for line in filter(None, RESULTS.read_text().splitlines()):
+        record = json.loads(line)
+        # Behind the others, in the order of time.
+        found.pop(record["name"], None)
+        found[record["name"]] = record
+    return found
 
 
 def prepare_in_child(model, folder, answer):
@@ -58,9 +68,7 @@ def prepare_in_child(model, folder, answer):
     os.dup2(out, 1)
     os.dup2(out, 2)
     try:
-        import prepare
-
-        prepare.prepare(model, folder)
+        importlib.import_module(EXPORTERS.get(model.exporter, USUAL)[0]).prepare(model, folder)
         answer.send(None)
     except BaseException as error:
         traceback.print_exc()
@@ -169,6 +177,7 @@ def main():
     parser.add_argument("--filter", default="", help="regular expression of names and groups")
     parser.add_argument("--again", help="regular expression of names and reasons: those too that have a result")
     parser.add_argument("--any-compiler", action="store_true", help="results of other compilers count")
+    parser.add_argument("--new", action="store_true", help="only models that have no result at all")
     parser.add_argument("--minutes", type=float, default=1e9, help="start no model after so long")
     parser.add_argument("--bf16", action="store_true", help="in bf16 too")
     parser.add_argument("--afresh", action="store_true", help="prepare models again: after a change of prepare.py, zoo")
@@ -182,7 +191,8 @@ def main():
         os.execv(python, [python, *[a for a in sys.argv if a not in ("--python", args.python)]])
     if args.report:
         results = read_results()
-        report.write([results[m.name] for m in zoo.models() if m.name in results], ROOT / "docs/models.md")
+        newest = list(results.values())[-1]["compiler"]
+        report.write([results[m.name] for m in zoo.models() if m.name in results], newest, ROOT / "docs/models.md")
         return 0
     chosen = [m for m in spread(zoo.models()) if re.search(args.filter, m.name) or re.search(args.filter, m.group)]
     for name in args.golden:
@@ -196,13 +206,16 @@ def main():
 
     ingotc, end, failed = args.bin.resolve() / "ingotc", time.monotonic() + 60 * args.minutes, 0
     results, current = read_results(), digest(ingotc)
-    import prepare
+    chosen = [m for m in chosen if importlib.util.find_spec(EXPORTERS.get(m.exporter, USUAL)[1])]
+    if any(m.exporter not in EXPORTERS for m in chosen):
+        import prepare
 
-    prepare.warm_up()
+        prepare.warm_up()
     for model in chosen:
         old = results.get(model.name)
         known = old and (args.any_compiler or not old["exports"] or old["compiler"] == current)
         known = known and not (args.bf16 and old.get("agrees") and "bf16" not in old)
+        known = known or (args.new and old)
         again = args.again is not None and re.search(args.again, f"{model.name} {(old or {}).get('reason', '')}")
         if known and not again:
             continue

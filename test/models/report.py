@@ -15,9 +15,11 @@ trained for five steps of AdamW by Ingot and by PyTorch in fp32.
 - **off** is the largest relative difference of a loss, or the median error of the gradients of the smooth variant.
 - **bf16** is the largest relative difference of a loss in bf16 from PyTorch's in fp32; 3e-2 is allowed.
 - **compiles in** is the time of `ingotc` on two cores that other work shared, on the clock, and in parentheses what it
-  took of the processors.
+  took of the processors. A star marks what an older build of the compiler was measured with.
 
-What PyTorch itself cannot export is listed at the end, and not counted.
+Models of JAX are exported by jax2onnx, and JAX takes the place of PyTorch.
+
+What PyTorch or JAX itself cannot export is listed at the end, and not counted.
 """
 
 
@@ -55,7 +57,7 @@ def groups_of(records):
 
 def summary(groups):
     rows = [
-        "| group | run | agree | bf16 within 3e-2 | compiled in 20 s | not exported by PyTorch |",
+        "| group | run | agree | bf16 within 3e-2 | compiled in 20 s | not exported |",
         "|---|" + "---:|" * 5,
     ]
     totals = [0] * 6
@@ -80,7 +82,7 @@ def row(name, numbers):
     return f"| {name} | {run} | {agree} | {low} of {low_run} | {quick} | {unexported} |"
 
 
-def write(records, path):
+def write(records, newest, path):
     records = list(records)
     groups = groups_of(records)
     lines = [HEAD, *summary(groups), ""]
@@ -96,12 +98,13 @@ def write(records, path):
         for r in run:
             seconds = f"{r['compile_s']:.1f} s" if "compile_s" in r else "no"
             seconds += f" ({r['compile_cpu_s']:.1f} s)" if "compile_cpu_s" in r else ""
+            seconds += "" if r["compiler"] == newest else " *"
             reason = "" if r.get("agrees") else cell(shortened(r.get("reason", "")))
             fixed = "" if r.get("symbolic_batch", True) else "the batch is fixed in the file"
             note = "; ".join(part for part in (reason, fixed) if part)
             cells = [r["name"], f"{r['parameters']:,}", seconds, state(r), off(r), number(r.get("bf16")), note]
             lines.append("| " + " | ".join(cells) + " |")
         lines.append("")
-    lines += ["## Not exported by PyTorch", "", "| model | why |", "|---|---|"]
+    lines += ["## Not exported", "", "| model | why |", "|---|---|"]
     lines += [f"| {r['name']} | {cell(shortened(r['reason']))} |" for r in records if not r["exports"]]
     path.write_text("\n".join(lines) + "\n")

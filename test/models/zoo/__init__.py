@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The models, in the order of the table. Listing them needs no PyTorch."""
 
-from . import signals, text, vision, written
+from . import functions, signals, text, vision, written
 
 
 def models():
     found = {}
-    for source in (written, vision, text, signals):
+    for source in (written, vision, text, signals, functions):
         for model in source.models():
             if model.name in found:
                 raise ValueError(f"two models named {model.name}")

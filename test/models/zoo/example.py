@@ -14,7 +14,7 @@ class Model:
     name: str
     group: str
     build: Callable
-    # dynamo, or torchscript: the exporter before it, in training mode.
+    # dynamo, or torchscript: the exporter before it, in training mode; or jax.
     exporter: str = "dynamo"
 
 
@@ -22,7 +22,8 @@ class Model:
 class Example:
     """A module, one data set, and what to minimize.
 
-    module  takes the inputs in their order, returns a tensor, or whatever `pick` takes one from
+    module  takes the inputs in their order, returns a tensor, or whatever `pick` takes one from; of JAX, a function
+            of a list of parameters and the inputs, and that list
     inputs  name -> tensor; the first dimension counts samples, `batch` times five of them
     keys    the names under which the module takes its inputs, where they are not positional
     loss    as ingotc's --loss: cross-entropy[:AXIS], mse or bce-with-logits
