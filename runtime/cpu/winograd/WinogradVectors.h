@@ -239,6 +239,13 @@ constexpr int kTileRows = kWidth == 16 ? int(kRows) : 6;
 /// channels, and adding the sums of fewer takes a fifth longer.
 constexpr int64_t kPartialChannels = 2 * kLanes, kPartialTiles = 4 * kLanes;
 
+/// The length of equal parts of about kPartialTiles tiles: a block has some
+/// more than a multiple of them, which are not worth a part of their own.
+WINOGRAD_INLINE int64_t dividePart(int64_t tiles) {
+  int64_t parts = (tiles + kPartialTiles / 2) / kPartialTiles;
+  return parts > 1 ? (tiles + parts - 1) / parts : tiles;
+}
+
 /// Writes the sums of a tile to c, or adds them to it.
 template <int Rows>
 WINOGRAD_INLINE void flush(const Vector (&sum)[Rows][2], float *c, bool adds) {
@@ -280,9 +287,10 @@ template <int Rows>
 void multiplyTransposedRows(int64_t size, const float *__restrict a,
                             int64_t aStride, const float *__restrict b,
                             float *__restrict c, bool adds) {
-  for (int64_t start = 0; start < size; start += kPartialTiles) {
+  int64_t part = dividePart(size);
+  for (int64_t start = 0; start < size; start += part) {
     Vector sum[Rows][2] = {};
-    int64_t end = start + kPartialTiles < size ? start + kPartialTiles : size;
+    int64_t end = start + part < size ? start + part : size;
     for (int64_t k = start; k < end; ++k) {
       Vector low = load(b), high = load(b + kWidth);
       __builtin_prefetch(a + 8 * aStride);
