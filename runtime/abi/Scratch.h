@@ -165,6 +165,46 @@ constexpr int64_t getScratchBytes(const ingot_matmul_desc &desc,
          convertedBytes(machine, desc.b_type, desc.batch * desc.k * desc.n);
 }
 
+/// The entry points of convolutions.
+enum class ConvKind { Forward, InputGrad, FilterGrad };
+
+/// Whether a convolution is a matmul of pixels and filters as they are in
+/// memory: in f32, with one tap for each pixel.
+constexpr bool isPointwise(const ingot_conv_desc &desc) {
+  if (desc.type != INGOT_F32 || !desc.channels_last || desc.groups != 1)
+    return false;
+  for (int64_t i = 0; i < desc.spatial_rank; ++i)
+    if (desc.kernel[i] != 1 || desc.stride[i] != 1 || desc.pad_low[i] != 0 ||
+        desc.pad_high[i] != 0)
+      return false;
+  return true;
+}
+
+/// The matmul of such a convolution, or of one of its gradients, with the
+/// operands of the entry point in their order.
+constexpr ingot_matmul_desc getPointwiseMatmul(const ingot_conv_desc &desc,
+                                               ConvKind kind) {
+  int64_t pixels = desc.batch;
+  for (int64_t i = 0; i < desc.spatial_rank; ++i)
+    pixels *= desc.out[i];
+  bool isForward = kind == ConvKind::Forward;
+  bool isFilterGrad = kind == ConvKind::FilterGrad;
+  ingot_matmul_desc matmul = {};
+  matmul.index = desc.index;
+  matmul.batch = 1;
+  matmul.m = isFilterGrad ? desc.out_channels : pixels;
+  matmul.n = isForward ? desc.out_channels : desc.in_channels;
+  matmul.k = isForward      ? desc.in_channels
+             : isFilterGrad ? pixels
+                            : desc.out_channels;
+  matmul.transpose_a = isFilterGrad;
+  matmul.transpose_b = isForward;
+  matmul.a_type = matmul.b_type = matmul.c_type = desc.type;
+  matmul.math = INGOT_MATH_EXACT;
+  matmul.scratch_bytes = desc.scratch_bytes;
+  return matmul;
+}
+
 /// Whether runtime/cpu/winograd computes a convolution: the form is right, and
 /// there are at most half as many multiplications as in the direct algorithm,
 /// counting tiles of 4 x 4 outputs that reach over the edge.
@@ -212,9 +252,6 @@ constexpr int64_t getDepthwiseBytes(const ingot_conv_desc &desc) {
                      desc.kernel[0] * desc.kernel[1] * 4,
                  INGOT_ALIGNMENT);
 }
-
-/// The entry points of convolutions.
-enum class ConvKind { Forward, InputGrad, FilterGrad };
 
 /// Whether a convolution runs as a GEMM on tile units
 /// (runtime/cpu/convolution/Im2colConvolution.h): in 16-bit precision, if rows
@@ -332,6 +369,14 @@ constexpr int64_t getScratchBytes(const ingot_conv_desc &desc,
                     std::max<int64_t>(2, machine.threads) * kLibraryBytes;
   if (isDepthwise(desc))
     return std::max(library, getDepthwiseBytes(desc));
+  if (isPointwise(desc)) {
+    ScratchMachine vectors;
+    vectors.threads = machine.threads;
+    for (ConvKind kind :
+         {ConvKind::Forward, ConvKind::InputGrad, ConvKind::FilterGrad})
+      library = std::max(
+          library, getScratchBytes(getPointwiseMatmul(desc, kind), vectors));
+  }
   if (!isWinograd(desc))
     return converted + library;
   auto countTiles = [&](const int64_t *extents) {

@@ -2,8 +2,9 @@
 //===----------------------------------------------------------------------===//
 //
 // ingot_conv and its gradients (Abi.h): by Winograd's algorithm where it
-// applies (runtime/cpu/winograd), depthwise (runtime/cpu/depthwise), as a GEMM
-// on tile units for small images (Im2colConvolution.h), by plain loops in f64
+// applies (runtime/cpu/winograd), as a GEMM where filters have one tap
+// (runtime/cpu/gemm), depthwise (runtime/cpu/depthwise), as a GEMM on tile
+// units for small images (Im2colConvolution.h), by plain loops in f64
 // (ReferenceConvolution.h), and by the vendor's library for everything else.
 //
 //===----------------------------------------------------------------------===//
@@ -15,7 +16,11 @@
 #include "runtime/cpu/convolution/ReferenceConvolution.h"
 #include "runtime/cpu/depthwise/Depthwise.h"
 #include "runtime/cpu/gemm/Gemm.h"
+#include "runtime/cpu/gemm/PackedGemm.h"
 #include "runtime/cpu/winograd/Winograd.h"
+
+#include <algorithm>
+#include <cstring>
 
 using namespace ingot::runtime;
 using ingot::abi::ConvKind;
@@ -36,6 +41,29 @@ static void runWinograd(ingot_context *context, const ingot_conv_desc &desc,
   }
 }
 
+/// Whether a GEMM is faster than the vendor's library, as measured: for the
+/// gradient of filters that fill vectors, and where there are so few pixels
+/// that the library's rearranging of the filter takes longer than packing.
+static bool isFastPointwise(const ingot_matmul_desc &matmul, ConvKind kind) {
+  constexpr int64_t wholeVectors = 64;
+  if (kind == ConvKind::FilterGrad)
+    return std::min(matmul.m, matmul.n) >= wholeVectors;
+  return matmul.m <= 2 * std::min(matmul.n, matmul.k);
+}
+
+static void runPointwise(ingot_context *context,
+                         const ingot_matmul_desc &matmul, const void *first,
+                         const void *second, void *result, void *scratch) {
+  if (matmul.m == 0 || matmul.n == 0)
+    return;
+  if (matmul.k == 0) {
+    std::memset(result, 0, matmul.m * matmul.n * sizeof(float));
+    return;
+  }
+  multiplyPacked(context, matmul, /*onTiles=*/false, first, second, result,
+                 scratch);
+}
+
 static void run(ingot_context *context, const ingot_conv_desc *desc,
                 ConvKind kind, const char *name, const void *first,
                 const void *second, void *result, void *scratch) {
@@ -53,6 +81,11 @@ static void run(ingot_context *context, const ingot_conv_desc *desc,
                          static_cast<const float *>(first),
                          static_cast<const float *>(second),
                          static_cast<float *>(result), scratch);
+    if (ingot::abi::isPointwise(*desc)) {
+      ingot_matmul_desc matmul = ingot::abi::getPointwiseMatmul(*desc, kind);
+      if (!vendor::hasConvolutions() || isFastPointwise(matmul, kind))
+        return runPointwise(context, matmul, first, second, result, scratch);
+    }
     if (ingot::abi::isDepthwise(*desc) &&
         (!vendor::hasConvolutions() || isFastDepthwise(*desc, kind)))
       return convolveDepthwise(

@@ -395,6 +395,76 @@ TEST(Convolution, ScratchIsAsPlanned) {
     }
 }
 
+/// One tap for each pixel, in one to three dimensions.
+ingot_conv_desc drawPointwiseDesc(Philox &random, ingot_dtype type) {
+  ingot_conv_desc d = {};
+  d.type = type;
+  d.channels_last = 1;
+  d.filter_channels_last = random.below(2);
+  d.spatial_rank = 1 + random.below(3);
+  d.batch = 1 + random.below(5);
+  d.groups = 1;
+  d.in_channels = 1 + random.below(70);
+  d.out_channels = 1 + random.below(70);
+  for (int64_t i = 0; i < d.spatial_rank; ++i) {
+    d.kernel[i] = d.stride[i] = 1;
+    d.dilation[i] = 1 + random.below(2);
+    d.in[i] = d.out[i] = 1 + random.below(9);
+  }
+  return d;
+}
+
+TEST(Convolution, Pointwise) {
+  check<float>(INGOT_F32, 1e-4, 30, drawPointwiseDesc);
+}
+
+// The sums of both are in the same order: of the filter's gradient with many
+// channels, and of all with few pixels.
+TEST(Convolution, PointwiseIsAMatmul) {
+  Philox random(9, 10);
+  auto draw = [&](int64_t count) {
+    std::vector<float> values(count);
+    for (float &value : values)
+      value = static_cast<float>(random.normal());
+    return values;
+  };
+  for (int64_t pixels : {24, 2000}) {
+    ingot_conv_desc d = drawPointwiseDesc(random, INGOT_F32);
+    d.spatial_rank = 1;
+    d.batch = 1;
+    d.in[0] = d.out[0] = pixels;
+    d.in_channels = 80;
+    d.out_channels = 72;
+    ASSERT_TRUE(ingot::abi::isPointwise(d));
+    std::vector<float> input = draw(pixels * d.in_channels);
+    std::vector<float> filter = draw(d.out_channels * d.in_channels);
+    std::vector<float> grad = draw(pixels * d.out_channels);
+    auto expectMatmul = [&](auto *entry, const std::vector<float> &first,
+                            const std::vector<float> &second,
+                            ingot_matmul_desc matmul) {
+      std::vector<float> own(matmul.m * matmul.n, NAN), expected = own;
+      matmul.batch = 1;
+      matmul.a_type = matmul.b_type = matmul.c_type = INGOT_F32;
+      ingot_context context;
+      entry(&context, &d, first.data(), second.data(), own.data(), nullptr);
+      ingot_matmul(&context, &matmul, first.data(), second.data(),
+                   expected.data(), nullptr);
+      ASSERT_FALSE(context.failed) << context.message;
+      EXPECT_EQ(own, expected);
+    };
+    ingot_matmul_desc forward = {}, inputGrad = {}, filterGrad = {};
+    forward.m = inputGrad.m = filterGrad.k = pixels;
+    forward.n = inputGrad.k = filterGrad.m = d.out_channels;
+    forward.k = inputGrad.n = filterGrad.n = d.in_channels;
+    forward.transpose_b = filterGrad.transpose_a = 1;
+    if (pixels < d.out_channels) {
+      expectMatmul(ingot_conv, input, filter, forward);
+      expectMatmul(ingot_conv_input_grad, grad, filter, inputGrad);
+    }
+    expectMatmul(ingot_conv_filter_grad, grad, input, filterGrad);
+  }
+}
+
 /// What is computed as a product, at least in part, and in several parts.
 ingot_conv_desc drawTileDesc(Philox &random, ingot_dtype type) {
   ingot_conv_desc d = {};
