@@ -34,15 +34,19 @@ def recorded(ingot, *flags, env=None, steps=4, compiled=()):
     return [name for name, _ in calls], log.read_text()
 
 
-def run_ranks(ingot, gpus, *flags, ranks=2, steps=3, trainer_flags="", optimizer="adamw", bucket="0.01"):
-    """Ranks on fakes; the command, its environment and a log for each."""
+def run_ranks(ingot, gpus, *flags, ranks=2, steps=3, trainer_flags="", optimizer="adamw", bucket="0.01", model=None):
+    """Ranks on fakes; the command, its environment and a log for each. They train the mlp, or a model with its data
+    and flags."""
     if not shutil.which("mpirun"):
         raise Skip("mpirun is not there")
-    mlp, program, env = trainer(ingot, "--data-parallel", "--bucket-mb", bucket, *flags, optimizer=optimizer)
+    flags = ["--data-parallel", "--bucket-mb", bucket, *flags]
+    mlp, program, env = trainer(ingot, *flags, optimizer=optimizer)
+    data = mlp.data
+    if model:
+        path, data, *options = model
+        program = ingot.compile(path, *options, *flags, "--target", "cuda")
     logs = ingot.path("calls")
-    script = (
-        f"INGOT_FAKE_LOG={logs}.$OMPI_COMM_WORLD_RANK exec {program} --data {mlp.data} --steps {steps} {trainer_flags}"
-    )
+    script = f"INGOT_FAKE_LOG={logs}.$OMPI_COMM_WORLD_RANK exec {program} --data {data} --steps {steps} {trainer_flags}"
     command = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", str(ranks), "bash", "-c", script]
     return command, {**env, "INGOT_FAKE_GPUS": str(gpus), "OMP_NUM_THREADS": "1"}, logs
 
