@@ -14,6 +14,7 @@
 #include <set>
 #include <utility>
 
+using fakes::fails;
 using fakes::record;
 
 namespace {
@@ -169,6 +170,8 @@ size_t cublasLtGetVersion() { return 130000; }
 cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t *product,
                                         cublasComputeType_t compute,
                                         cudaDataType_t) {
+  if (fails(__func__))
+    return CUBLAS_STATUS_INTERNAL_ERROR;
   record(__func__, " compute=%d", static_cast<int>(compute));
   make<Product>(product);
   reinterpret_cast<Product *>(*product)->compute = compute;
@@ -181,6 +184,8 @@ cublasStatus_t
 cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t product,
                                cublasLtMatmulDescAttributes_t name,
                                const void *value, size_t bytes) {
+  if (fails(__func__))
+    return CUBLAS_STATUS_INTERNAL_ERROR;
   long long number = 0;
   std::memcpy(&number, value, bytes);
   reinterpret_cast<Product *>(product)->attributes[name] = number;
@@ -189,6 +194,8 @@ cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t product,
 cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t *layout,
                                           cudaDataType type, uint64_t rows,
                                           uint64_t columns, int64_t leading) {
+  if (fails(__func__))
+    return CUBLAS_STATUS_INTERNAL_ERROR;
   make<Layout>(layout);
   *reinterpret_cast<Layout *>(*layout) = {type, rows, columns, leading, {}};
   return CUBLAS_STATUS_SUCCESS;
@@ -200,6 +207,8 @@ cublasStatus_t
 cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayout_t layout,
                                  cublasLtMatrixLayoutAttribute_t name,
                                  const void *value, size_t bytes) {
+  if (fails(__func__))
+    return CUBLAS_STATUS_INTERNAL_ERROR;
   long long number = 0;
   std::memcpy(&number, value, bytes);
   reinterpret_cast<Layout *>(layout)->attributes[name] = number;
@@ -207,6 +216,8 @@ cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayout_t layout,
 }
 cublasStatus_t
 cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t *preference) {
+  if (fails(__func__))
+    return CUBLAS_STATUS_INTERNAL_ERROR;
   return make<Product>(preference);
 }
 cublasStatus_t
@@ -217,6 +228,8 @@ cublasStatus_t
 cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t preference,
                                      cublasLtMatmulPreferenceAttributes_t name,
                                      const void *value, size_t bytes) {
+  if (fails(__func__))
+    return CUBLAS_STATUS_INTERNAL_ERROR;
   long long number = 0;
   std::memcpy(&number, value, bytes);
   reinterpret_cast<Product *>(preference)->attributes[name] = number;
@@ -250,6 +263,8 @@ cublasLtMatmulAlgoCheck(cublasLtHandle_t, cublasLtMatmulDesc_t,
                         cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
                         const cublasLtMatmulAlgo_t *algorithm,
                         cublasLtMatmulHeuristicResult_t *result) {
+  if (fails(__func__))
+    return CUBLAS_STATUS_INTERNAL_ERROR;
   record(__func__);
   *result = {};
   bool isKnown = algorithm->data[0] >= 1 && algorithm->data[0] <= algorithms;

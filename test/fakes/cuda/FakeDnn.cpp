@@ -15,6 +15,7 @@
 #include <set>
 
 using namespace fakes::dnn;
+using fakes::fails;
 using fakes::record;
 
 namespace {
@@ -104,6 +105,8 @@ cudnnStatus_t cudnnDestroy(cudnnHandle_t) {
   return CUDNN_STATUS_SUCCESS;
 }
 cudnnStatus_t cudnnSetStream(cudnnHandle_t, cudaStream_t stream) {
+  if (fails(__func__))
+    return CUDNN_STATUS_INTERNAL_ERROR;
   if (!stream)
     record("violation", " cudnnSetStream: the default stream");
   usedStream = stream;
@@ -124,6 +127,8 @@ cudnnStatus_t cudnnGetStream(cudnnHandle_t, cudaStream_t *stream) {
 cudnnStatus_t
 cudnnBackendCreateDescriptor(cudnnBackendDescriptorType_t type,
                              cudnnBackendDescriptor_t *descriptor) {
+  if (fails(__func__))
+    return CUDNN_STATUS_INTERNAL_ERROR;
   *descriptor = new Descriptor{type};
   living.insert(*descriptor);
   return CUDNN_STATUS_SUCCESS;
@@ -139,6 +144,8 @@ cudnnStatus_t cudnnBackendSetAttribute(cudnnBackendDescriptor_t descriptor,
                                        cudnnBackendAttributeName_t name,
                                        cudnnBackendAttributeType_t type,
                                        int64_t count, const void *values) {
+  if (fails(__func__))
+    return CUDNN_STATUS_INTERNAL_ERROR;
   Descriptor *object = find(descriptor);
   if (object->isFinished)
     record("violation", " cuDNN: a finished descriptor changes");
@@ -177,6 +184,8 @@ cudnnStatus_t cudnnBackendSetAttribute(cudnnBackendDescriptor_t descriptor,
   return CUDNN_STATUS_SUCCESS;
 }
 cudnnStatus_t cudnnBackendFinalize(cudnnBackendDescriptor_t descriptor) {
+  if (fails(__func__))
+    return CUDNN_STATUS_INTERNAL_ERROR;
   Descriptor *object = find(descriptor);
   object->isFinished = true;
   if (isConvolution(*object))
@@ -198,6 +207,8 @@ cudnnBackendGetAttribute(const cudnnBackendDescriptor_t descriptor,
                          cudnnBackendAttributeName_t name,
                          cudnnBackendAttributeType_t type, int64_t requested,
                          int64_t *count, void *values) {
+  if (fails(__func__))
+    return CUDNN_STATUS_INTERNAL_ERROR;
   Descriptor *object = find(descriptor);
   // Both places may be left out.
   int64_t unused = 0;

@@ -44,10 +44,26 @@
 
 namespace fakes {
 
-/// Writes a line, and says whether the test wants this call to fail. Headers
-/// add versions to names, as in cuMemAlloc_v2: they are left out.
+/// Headers add versions to names, as in cuMemAlloc_v2: they are left out.
+inline std::string getPlainName(const char *symbol) {
+  return {symbol, std::strcspn(symbol, "_")};
+}
+
+/// Whether the test wants this call to fail.
+inline bool fails(const char *symbol) {
+  const char *setting = std::getenv("INGOT_FAKE_FAIL");
+  std::string_view failing = setting ? setting : "";
+  size_t colon = failing.find(':');
+  if (failing.substr(0, colon) != getPlainName(symbol))
+    return false;
+  static long calls = 0;
+  return colon == std::string_view::npos ||
+         ++calls >= std::atol(setting + colon + 1);
+}
+
+/// Writes a line, and says whether the test wants this call to fail.
 inline bool record(const char *symbol, const char *format = "", ...) {
-  std::string name(symbol, std::strcspn(symbol, "_"));
+  std::string name = getPlainName(symbol);
   const char *function = name.c_str();
   const char *path = std::getenv("INGOT_FAKE_LOG");
   if (std::FILE *file = path ? std::fopen(path, "a") : nullptr) {
@@ -59,14 +75,7 @@ inline bool record(const char *symbol, const char *format = "", ...) {
     std::fprintf(file, "\n");
     std::fclose(file);
   }
-  const char *setting = std::getenv("INGOT_FAKE_FAIL");
-  std::string_view failing = setting ? setting : "";
-  size_t colon = failing.find(':');
-  if (failing.substr(0, colon) != name)
-    return false;
-  static long calls = 0;
-  return colon == std::string_view::npos ||
-         ++calls >= std::atol(setting + colon + 1);
+  return fails(symbol);
 }
 
 inline long getSetting(const char *name, long standard) {

@@ -2,7 +2,6 @@
 """Trainers on a GPU in software (tools/software-gpu), which runs their PTX and computes what
 the libraries do: they train as on a CPU, whatever the order of what nothing orders."""
 
-import collections
 import json
 import shutil
 
@@ -168,47 +167,3 @@ def ranks(ingot):
         for rank in range(2):
             text = calls.with_name(f"calls.{rank}").read_text()
             check("violation" not in text and "fault" not in text, f"rank {rank}: a call is wrong")
-
-
-@case("cuda software gpu: any call that fails ends a run in one line")
-def failures(ingot):
-    _, program, _ = trainer(ingot)
-    net, calls = golden("mlp"), ingot.path("calls.txt")
-    run = software(program, "--data", net.data, "--steps", 9, "--save", ingot.path("saved"), seed=1)
-    env = environment(ingot, calls)
-    ingot.succeed(run, env=env)
-    counts = collections.Counter(line.split()[0] for line in calls.read_text().splitlines())
-    # What is asked before the GPU is known, and what cleans up, cannot fail here.
-    able = [
-        "cuInit",
-        "cuDevicePrimaryCtxRetain",
-        "cuMemAlloc",
-        "cuMemHostAlloc",
-        "cuMemsetD8Async",
-        "cuMemcpyHtoDAsync",
-        "cuMemcpyDtoHAsync",
-        "cuMemcpyDtoDAsync",
-        "cuStreamCreate",
-        "cuStreamSynchronize",
-        "cuStreamBeginCapture",
-        "cuStreamEndCapture",
-        "cuGraphInstantiateWithFlags",
-        "cuGraphLaunch",
-        "cuEventSynchronize",
-        "cuLaunchKernel",
-        "cublasLtCreate",
-        "cublasLtMatmul",
-    ]
-    tried = 0
-    for name in able:
-        count = counts[name]
-        check(count > 0, f"{name} is never called")
-        for number in sorted({1 + at * (count - 1) // 23 for at in range(24)}):
-            # Of the last waits, those at the end of the process have nobody to tell.
-            if name == "cuStreamSynchronize" and number > count - 2:
-                continue
-            result = ingot.run(run, env={"INGOT_FAKES": env["INGOT_FAKES"], "INGOT_FAKE_FAIL": f"{name}:{number}"})
-            lines = [line for line in result.err.splitlines() if line.startswith("error: ")]
-            check(result.status == 1 and len(lines) == 1, f"{name}:{number}: exit {result.status}: {result.err!r}")
-            tried += 1
-    check(tried >= 100, f"{tried} failures")

@@ -70,6 +70,8 @@ CUresult cuInit(unsigned) {
   return record(__func__) ? CUDA_ERROR_NO_DEVICE : CUDA_SUCCESS;
 }
 CUresult cuDriverGetVersion(int *version) {
+  if (fails(__func__))
+    return CUDA_ERROR_UNKNOWN;
   *version = static_cast<int>(getSetting("INGOT_FAKE_VERSION", 13000));
   return CUDA_SUCCESS;
 }
@@ -92,21 +94,28 @@ CUresult cuGetErrorString(CUresult error, const char **text) {
   return CUDA_SUCCESS;
 }
 CUresult cuDeviceGetCount(int *count) {
+  if (fails(__func__))
+    return CUDA_ERROR_UNKNOWN;
   *count = static_cast<int>(getSetting("INGOT_FAKE_GPUS", 1));
   return CUDA_SUCCESS;
 }
 CUresult cuDeviceGet(CUdevice *device, int number) {
-  record(__func__, " %d", number);
+  if (record(__func__, " %d", number))
+    return CUDA_ERROR_UNKNOWN;
   *device = number;
   return CUDA_SUCCESS;
 }
 CUresult cuDeviceGetName(char *name, int length, CUdevice) {
+  if (fails(__func__))
+    return CUDA_ERROR_UNKNOWN;
   const char *set = std::getenv("INGOT_FAKE_NAME");
   std::snprintf(name, length, "%s", set ? set : "fake");
   return CUDA_SUCCESS;
 }
 CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute,
                               CUdevice) {
+  if (fails(__func__))
+    return CUDA_ERROR_UNKNOWN;
   int arch = static_cast<int>(getSetting("INGOT_FAKE_ARCH", 90));
   if (attribute == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)
     *value = static_cast<int>(getSetting("INGOT_FAKE_MULTIPROCESSORS", 132));
@@ -129,11 +138,15 @@ CUresult cuDevicePrimaryCtxRelease(CUdevice) {
   return CUDA_SUCCESS;
 }
 CUresult cuCtxSetCurrent(CUcontext context) {
+  if (fails(__func__))
+    return CUDA_ERROR_UNKNOWN;
   REQUIRE(find(context, Kind::Context), CUDA_ERROR_INVALID_CONTEXT);
   return CUDA_SUCCESS;
 }
 
 CUresult cuMemGetInfo(size_t *free, size_t *total) {
+  if (fails(__func__))
+    return CUDA_ERROR_UNKNOWN;
   *total = getSetting("INGOT_FAKE_MEMORY", 1L << 30);
   *free = *total - getState().used;
   return CUDA_SUCCESS;

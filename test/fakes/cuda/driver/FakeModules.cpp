@@ -120,6 +120,8 @@ CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned,
 }
 CUresult cuModuleGetFunction(CUfunction *function, CUmodule module,
                              const char *name) {
+  if (fails(__func__))
+    return CUDA_ERROR_UNKNOWN;
   Object *loaded = find(module, Kind::Module);
   REQUIRE(loaded, CUDA_ERROR_INVALID_HANDLE);
   REQUIRE(loaded->image.empty() ||

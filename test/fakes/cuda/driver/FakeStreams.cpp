@@ -111,6 +111,8 @@ CUresult cuGraphExecDestroy(CUgraphExec executable) {
 }
 
 CUresult cuEventCreate(CUevent *event, unsigned flags) {
+  if (fails(__func__))
+    return CUDA_ERROR_UNKNOWN;
   *event = make<CUevent>(Kind::Event);
   find(*event, Kind::Event)->isTimed = (flags & CU_EVENT_DISABLE_TIMING) == 0;
   return CUDA_SUCCESS;
@@ -120,7 +122,8 @@ CUresult cuEventRecord(CUevent event, CUstream stream) {
   REQUIRE(find(stream, Kind::Stream), CUDA_ERROR_INVALID_HANDLE);
   DriverState &state = getState();
   Object &object = *find(event, Kind::Event);
-  record(__func__, " %d", object.number);
+  if (record(__func__, " %d", object.number))
+    return CUDA_ERROR_UNKNOWN;
   int number = getNumber(stream);
   object.recording = state.isCapturing ? state.recordings : 0;
   object.moment =
@@ -151,6 +154,8 @@ CUresult cuEventSynchronize(CUevent event) {
   return state.failure;
 }
 CUresult cuEventQuery(CUevent event) {
+  if (fails(__func__))
+    return CUDA_ERROR_UNKNOWN;
   REQUIRE(find(event, Kind::Event), CUDA_ERROR_INVALID_HANDLE);
   DriverState &state = getState();
   Object &object = *find(event, Kind::Event);
@@ -175,7 +180,8 @@ CUresult cuEventElapsedTime(float *milliseconds, CUevent from, CUevent to) {
     REQUIRE(getState().order.isPast(find(event, Kind::Event)->moment),
             CUDA_ERROR_NOT_READY);
   }
-  record(__func__);
+  if (record(__func__))
+    return CUDA_ERROR_UNKNOWN;
   // One after the other, again and again.
   static size_t reads = 0;
   const char *times = std::getenv("INGOT_FAKE_TIMES");
@@ -195,7 +201,8 @@ CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned) {
   REQUIRE(find(event, Kind::Event), CUDA_ERROR_INVALID_HANDLE);
   DriverState &state = getState();
   const Object &object = *find(event, Kind::Event);
-  record(__func__, " %d", object.number);
+  if (record(__func__, " %d", object.number))
+    return CUDA_ERROR_UNKNOWN;
   // A recording and what is outside do not wait for each other.
   REQUIRE(object.recording == (state.isCapturing ? state.recordings : 0),
           CUDA_ERROR_STREAM_CAPTURE_ISOLATION);
