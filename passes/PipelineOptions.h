@@ -105,7 +105,8 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
   Setting<std::string> target{*this, "target", "cpu or cuda", "cpu"};
   Setting<std::string> arch{
       *this, "arch",
-      "LLVM's name of an x86-64 CPU, such as x86-64-v3, or aarch64, or native, "
+      "LLVM's name of a CPU, such as x86-64-v3 or neoverse-n1, aarch64, a "
+      "version of it such as armv8.2-a+dotprod, or native, "
       "which is the default; A+B makes steps for both, of which trainers take "
       "the best; "
       "for cuda a GPU architecture, sm_90 by default"};

@@ -106,9 +106,30 @@ inline constexpr CpuFeature kCpuFeatures[] = {
     {"amx-fp16", CpuLevel::Amx, 7, 1, CpuFeature::EAX, 21, CpuFeature::Tile},
 };
 
-/// The features of AArch64 processors that compiled code may use: those that
-/// all of them have. AArch64 has one level, Baseline.
-inline constexpr std::string_view kAArch64Features[] = {"neon"};
+/// The feature that every AArch64 processor has.
+inline constexpr std::string_view kAArch64Baseline = "neon";
+
+/// The features of AArch64 processors that compiled code may use, with the bit
+/// of the kernel's list, AT_HWCAP or AT_HWCAP2, that says whether a processor
+/// has it. AArch64 has one level, Baseline.
+struct AArch64Feature {
+  std::string_view name;
+  bool isInSecond;
+  int bit;
+};
+inline constexpr AArch64Feature kAArch64Features[] = {
+    {kAArch64Baseline, false, 1}, {"crc", false, 7},  {"lse", false, 8},
+    {"fullfp16", false, 10},      {"rdm", false, 12}, {"dotprod", false, 20},
+    {"fp16fml", false, 23},       {"i8mm", true, 13}, {"bf16", true, 14},
+};
+
+/// Returns the feature of AArch64 of that name; null if the table lacks it.
+constexpr const AArch64Feature *findAArch64Feature(std::string_view name) {
+  for (const AArch64Feature &feature : kAArch64Features)
+    if (feature.name == name)
+      return &feature;
+  return nullptr;
+}
 
 /// Returns the feature of that name; null if the table lacks it.
 constexpr const CpuFeature *findCpuFeature(std::string_view name) {

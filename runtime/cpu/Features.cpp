@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //===----------------------------------------------------------------------===//
 //
-// CPU features by CPUID. (__builtin_cpu_supports would need a part of libgcc
-// that trainers are linked without.)
+// CPU features by CPUID, and on AArch64 by what the kernel says.
+// (__builtin_cpu_supports would need a part of libgcc that trainers are linked
+// without.)
 //
 //===----------------------------------------------------------------------===//
 
@@ -10,13 +11,14 @@
 
 #include "runtime/core/Error.h"
 
-#include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <iterator>
 
 #ifdef __x86_64__
 #include <cpuid.h>
+#endif
+#ifdef __aarch64__
+#include <sys/auxv.h>
 #endif
 
 using namespace ingot::runtime;
@@ -52,8 +54,11 @@ static bool hasX86(const CpuFeature &) { return false; }
 /// Whether this CPU has the feature of that name, which may be unknown.
 static bool isPresent(std::string_view name, CpuLevel most) {
 #ifdef __aarch64__
-  const auto &known = ingot::abi::kAArch64Features;
-  return std::find(std::begin(known), std::end(known), name) != std::end(known);
+  const ingot::abi::AArch64Feature *feature =
+      ingot::abi::findAArch64Feature(name);
+  return feature && (getauxval(feature->isInSecond ? AT_HWCAP2 : AT_HWCAP) >>
+                         feature->bit &
+                     1);
 #else
   const CpuFeature *feature = ingot::abi::findCpuFeature(name);
   return feature && feature->level <= most && hasX86(*feature);

@@ -6,6 +6,7 @@
 #include "dialects/ingot/support/InputFile.h"
 #include "passes/Registration.h"
 #include "passes/targets/Passes.h"
+#include "passes/targets/host/Object.h"
 #include "runtime/core/Error.h"
 
 #include "tools/support/CommandLine.h"
@@ -36,7 +37,9 @@ struct Spelling {
 
 static constexpr Spelling kSpellings[] = {
     {"level", "-O", ""},
-    {"machine", "--machine", "; measured: this one, measured once and kept"},
+    {"machine", "--machine",
+     "; measured: this one, measured once and kept; built-in: figures by the "
+     "CPU's features (INGOT_MACHINE, else measured for --arch native)"},
     {"variants", "", ""},
 };
 
@@ -79,11 +82,12 @@ static void splitArchs(CompilerOptions &options) {
   std::string &arch = pipeline.arch;
   if (arch.find('+') == std::string::npos)
     return;
-  llvm::SmallVector<llvm::StringRef> names;
-  llvm::StringRef(arch).split(names, '+');
+  std::vector<std::string> names = splitProcessors(arch);
+  if (names.size() == 1)
+    return;
   std::vector<std::pair<size_t, std::string>> found;
   std::string triple;
-  for (llvm::StringRef name : names) {
+  for (const std::string &name : names) {
     std::shared_ptr<const Target> target =
         unwrap(chooseTarget(pipeline.target, name, pipeline.tf32));
     if (name.empty() || pipeline.target != "cpu")
@@ -94,7 +98,7 @@ static void splitArchs(CompilerOptions &options) {
       throw usageError("--arch", "'" + arch + "' mixes x86-64 and AArch64",
                        "compile a trainer for each");
     triple = host.triple;
-    found.emplace_back(host.features.size(), name.str());
+    found.emplace_back(host.features.size(), name);
   }
   if (options.emit != "exe" || options.printPipeline)
     throw usageError("--arch", "'" + arch + "' makes several modules",

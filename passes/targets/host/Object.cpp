@@ -6,6 +6,7 @@
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "runtime/abi/Processor.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/MCSubtargetInfo.h"
@@ -13,6 +14,7 @@
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
+#include "llvm/TargetParser/AArch64TargetParser.h"
 #include "llvm/TargetParser/Host.h"
 
 #include <cstdlib>
@@ -60,29 +62,96 @@ static llvm::Expected<const llvm::Target *> findTarget(llvm::StringRef triple) {
   return target;
 }
 
+namespace {
+/// A name of a CPU, as LLVM takes it.
+struct ProcessorName {
+  const Architecture &architecture;
+  std::string cpu;
+  /// Features besides those of the CPU, as `+NAME,+NAME`.
+  std::string more;
+};
+} // namespace
+
+/// The version of AArch64 with that name; those of other profiles than A run
+/// no trainers.
+static const llvm::AArch64::ArchInfo *findArmVersion(llvm::StringRef name) {
+  return name.ends_with("-a") ? llvm::AArch64::parseArch(name) : nullptr;
+}
+
+/// Understands a name that may be one of AArch64.
+static llvm::Expected<ProcessorName> parseName(llvm::StringRef name) {
+  auto [base, extensions] = name.split('+');
+  const llvm::AArch64::ArchInfo *version = findArmVersion(base);
+  bool isArm = base == "aarch64" || version ||
+               (base != kAArch64.baseline && llvm::AArch64::parseCpu(base));
+  if (!isArm)
+    return ProcessorName{kX86, name.str(), ""};
+  std::vector<llvm::StringRef> features;
+  if (version) {
+    features.push_back(version->ArchFeature);
+    llvm::AArch64::getExtensionFeatures(version->DefaultExts, features);
+  }
+  llvm::SmallVector<llvm::StringRef> names;
+  extensions.split(names, '+', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+  for (llvm::StringRef extension : names) {
+    auto known = llvm::AArch64::parseArchExtension(extension);
+    if (!known || known->PosTargetFeature.empty())
+      return llvm::createStringError("AArch64 has no extension '" + extension +
+                                     "'");
+    features.push_back(known->PosTargetFeature);
+  }
+  bool isCpu = base != "aarch64" && !version;
+  return ProcessorName{kAArch64, (isCpu ? base : kAArch64.baseline).str(),
+                       llvm::join(features, ",")};
+}
+
+std::vector<std::string> ingot::splitProcessors(llvm::StringRef names) {
+  llvm::SmallVector<llvm::StringRef> parts;
+  names.split(parts, '+');
+  std::vector<std::string> found;
+  for (llvm::StringRef part : parts) {
+    bool isExtension = llvm::AArch64::parseArchExtension(part).has_value();
+    if (isExtension && !found.empty() &&
+        (llvm::StringRef(found.back()).contains('+') ||
+         found.back() == "aarch64" || findArmVersion(found.back()) ||
+         llvm::AArch64::parseCpu(found.back())))
+      found.back() += ("+" + part).str();
+    else
+      found.push_back(part.str());
+  }
+  return found;
+}
+
+/// Whether trainers look for a feature.
+static bool isFound(const Architecture &architecture, llvm::StringRef feature) {
+  return &architecture == &kAArch64
+             ? abi::findAArch64Feature(feature) != nullptr
+             : abi::findCpuFeature(feature) != nullptr;
+}
+
 /// The names of the instructions that LLVM assumes for a CPU, without what only
 /// tunes code for it.
 static llvm::Expected<std::vector<std::string>>
-listInstructions(const Architecture &architecture, llvm::StringRef cpu) {
-  auto target = findTarget(architecture.triple);
+listInstructions(const ProcessorName &name) {
+  auto target = findTarget(name.architecture.triple);
   if (!target)
     return target.takeError();
-  llvm::Triple triple(architecture.triple);
+  llvm::Triple triple(name.architecture.triple);
   std::unique_ptr<llvm::MCSubtargetInfo> info(
       (*target)->createMCSubtargetInfo(triple, "", ""));
-  if (!info->isCPUStringValid(cpu))
-    return llvm::createStringError("no CPU is named '" + cpu + "'");
-  info.reset((*target)->createMCSubtargetInfo(triple, cpu, ""));
+  if (!info->isCPUStringValid(name.cpu))
+    return llvm::createStringError("no CPU is named '" + name.cpu + "'");
+  info.reset((*target)->createMCSubtargetInfo(triple, name.cpu, name.more));
   // LLVM aborts when it is asked for 64-bit code for these.
   if (triple.isX86() && !info->checkFeatures("+64bit"))
-    return llvm::createStringError("'" + cpu + "' is not a 64-bit CPU");
+    return llvm::createStringError("'" + name.cpu + "' is not a 64-bit CPU");
   std::vector<std::string> names;
   for (const llvm::SubtargetFeatureKV &feature :
        info->getAllProcessorFeatures()) {
     llvm::StringRef text = feature.Desc;
     if (info->getFeatureBits().test(feature.Value) &&
         (text.starts_with("Enable") || text.starts_with("Support") ||
-         ingot::abi::findCpuFeature(feature.Key)))
+         isFound(name.architecture, feature.Key)))
       names.push_back(feature.Key);
   }
   return names;
@@ -112,34 +181,35 @@ static std::vector<std::string> listHostFeatures(ingot::abi::CpuLevel most) {
 }
 
 llvm::Expected<HostProcessor> ingot::findProcessor(llvm::StringRef name) {
-  bool isNative = name == "native", isAArch64 = name == "aarch64";
-  const Architecture &architecture = isNative    ? getNativeArchitecture()
-                                     : isAArch64 ? kAArch64
-                                                 : kX86;
+  bool isNative = name == "native";
+  auto parsed = isNative ? ProcessorName{getNativeArchitecture(),
+                                         llvm::sys::getHostCPUName().str(), ""}
+                         : parseName(name);
+  if (!parsed)
+    return parsed.takeError();
+  const Architecture &architecture = parsed->architecture;
   HostProcessor result;
   result.triple = architecture.triple;
-  result.cpu = isNative    ? llvm::sys::getHostCPUName().str()
-               : isAArch64 ? architecture.baseline.str()
-                           : name.str();
-  auto assumed = listInstructions(architecture, result.cpu);
+  result.cpu = parsed->cpu;
+  auto assumed = listInstructions(*parsed);
   if (!assumed)
     return assumed.takeError();
-  auto baseline = listInstructions(architecture, architecture.baseline);
+  auto baseline =
+      listInstructions({architecture, architecture.baseline.str(), ""});
   if (!baseline)
     return baseline.takeError();
-  if (&architecture == &kAArch64) {
-    // Code is for any CPU of the architecture.
-    result.features.assign(std::begin(ingot::abi::kAArch64Features),
-                           std::end(ingot::abi::kAArch64Features));
-  } else if (isNative) {
+  if (isNative && &architecture == &kX86) {
     auto most = getMaxLevel();
     if (!most)
       return most.takeError();
     result.features = listHostFeatures(*most);
+  } else if (isNative) {
+    // Code is for any CPU of the architecture.
+    result.features.emplace_back(abi::kAArch64Baseline);
   } else {
     llvm::copy_if(*assumed, std::back_inserter(result.features),
-                  [](llvm::StringRef feature) {
-                    return ingot::abi::findCpuFeature(feature) != nullptr;
+                  [&](llvm::StringRef feature) {
+                    return isFound(architecture, feature);
                   });
   }
   llvm::sort(result.features);

@@ -13,6 +13,7 @@
 #include "llvm/Support/Error.h"
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace llvm {
 class LLVMContext;
@@ -22,11 +23,16 @@ class Module;
 namespace ingot {
 
 /// Returns the CPU with that name: `native` for the one this runs on, without
-/// what INGOT_MAX_ISA hides, LLVM's name of an x86-64 CPU, such as `x86-64-v3`,
-/// or `aarch64` for any AArch64 CPU; an unknown name is an error. Its features
-/// are those of them that trainers look for (runtime/abi/Processor.h): code
-/// uses no others.
+/// what INGOT_MAX_ISA hides, LLVM's name of a CPU, such as `x86-64-v3` or
+/// `neoverse-n1`, `aarch64` for any AArch64 CPU, or a version of that
+/// architecture, such as `armv8.2-a`; those of AArch64 may be followed by
+/// extensions, as in `armv8.2-a+dotprod`. An unknown name is an error. Its
+/// features are those of them that trainers look for (runtime/abi/Processor.h):
+/// code uses no others.
 llvm::Expected<HostProcessor> findProcessor(llvm::StringRef name);
+
+/// Splits `A+B` into names of CPUs, each with its extensions.
+std::vector<std::string> splitProcessors(llvm::StringRef names);
 
 /// Translates to LLVM IR and optimizes for the CPU; `level` is that of -O0 to
 /// -O3.

@@ -53,6 +53,35 @@ TEST(Processor, AArch64IsAnotherPlatform) {
   EXPECT_TRUE(llvm::StringRef(find("x86-64").triple).starts_with("x86_64"));
 }
 
+TEST(Processor, AArch64HasVersionsExtensionsAndCpus) {
+  HostProcessor host = find("armv8.2-a+dotprod");
+  EXPECT_TRUE(llvm::StringRef(host.triple).starts_with("aarch64"));
+  EXPECT_TRUE(has(host.features, "lse"));
+  EXPECT_TRUE(has(host.features, "dotprod"));
+  EXPECT_FALSE(has(host.features, "fullfp16"));
+  EXPECT_FALSE(has(find("armv8-a").features, "lse"));
+  EXPECT_TRUE(has(find("aarch64+fp16").features, "fullfp16"));
+  HostProcessor cpu = find("neoverse-n1");
+  EXPECT_EQ(cpu.cpu, "neoverse-n1");
+  EXPECT_TRUE(has(cpu.features, "fullfp16"));
+  // SVE is not looked for, nor are vectors of its length generated.
+  EXPECT_FALSE(has(find("neoverse-v1").features, "sve"));
+  EXPECT_TRUE(has(find("neoverse-v1").disabled, "sve"));
+  auto unknown = findProcessor("armv8.2-a+speed");
+  ASSERT_FALSE(bool(unknown));
+  EXPECT_EQ(llvm::toString(unknown.takeError()),
+            "AArch64 has no extension 'speed'");
+}
+
+TEST(Processor, ListsKeepExtensions) {
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(splitProcessors("x86-64-v3+x86-64-v4"),
+            (Names{"x86-64-v3", "x86-64-v4"}));
+  EXPECT_EQ(splitProcessors("aarch64+armv8.2-a+dotprod+fp16+neoverse-n1"),
+            (Names{"aarch64", "armv8.2-a+dotprod+fp16", "neoverse-n1"}));
+  EXPECT_EQ(splitProcessors("x86-64-v3+"), (Names{"x86-64-v3", ""}));
+}
+
 TEST(Processor, UnknownNameIsAnError) {
   auto host = findProcessor("x86-64-v9");
   ASSERT_FALSE(bool(host));

@@ -138,6 +138,23 @@ CNN = golden("cnn")
 train_on_aarch64("cnn", CNN.model, 10, lambda ingot: CNN.data, *CNN.compile_flags("momentum"))
 
 
+@case("aarch64-features")
+def aarch64_features(ingot):
+    """Trainers for a version of AArch64 run where its features are, and take the best of several steps."""
+    emulator = shutil.which("qemu-aarch64-static")
+    if not emulator or not (ingot.bin.parent / "lib/ingot/aarch64").exists():
+        raise Skip("no qemu-aarch64-static, or no runtime for AArch64 (tools/setup --aarch64)")
+    start = [emulator, "-L", "/usr/aarch64-linux-gnu", "-cpu"]
+    trainer = ingot.compile(MODEL.model, *FLAGS, "--arch", "armv8.2-a+dotprod")
+    ingot.succeed([*start, "neoverse-n1", trainer, *ONE_STEP])
+    ingot.check_error([*start, "cortex-a53", trainer, *ONE_STEP], 1, "this CPU", "dotprod")
+    several = ingot.compile(MODEL.model, *FLAGS, "--arch", "aarch64+neoverse-n1")
+    for cpu, has_it in (("cortex-a53", False), ("neoverse-n1", True)):
+        text = ingot.succeed([*start, cpu, several, "--inspect=json"]).out
+        check(("fullfp16" in json.loads(text)["features"]) == has_it, f"{cpu} took other steps")
+    ingot.check_error(ingot.ingotc(MODEL.model, *FLAGS, "-o", ingot.path("x"), "--arch", "armv8.2-a+speed"), 2, "speed")
+
+
 @case("aarch64-missing")
 def missing_aarch64(ingot):
     """Where the runtime for AArch64 was not built, the error says how to."""
