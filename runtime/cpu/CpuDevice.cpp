@@ -9,6 +9,7 @@
 #include "runtime/core/Context.h"
 #include "runtime/core/Device.h"
 #include "runtime/core/Error.h"
+#include "runtime/core/machine/ControlGroups.h"
 #include "runtime/cpu/Features.h"
 #include "runtime/cpu/ThreadPool.h"
 
@@ -75,5 +76,7 @@ std::unique_ptr<Device> ingot::runtime::openDevice(const ingot_module_t &,
                       "', which this runtime does not have",
                   "compile with --target cpu");
   checkCpu(manifest);
+  checkMemoryLimit(manifest.stateBytes + manifest.arenaBytes,
+                   readMemoryLimit());
   return std::make_unique<CpuDevice>(manifest);
 }

@@ -9,7 +9,7 @@
 
 #include "runtime/cpu/ThreadPool.h"
 
-#include "runtime/cpu/CpuQuota.h"
+#include "runtime/core/machine/ControlGroups.h"
 
 #include <algorithm>
 #include <atomic>

@@ -505,14 +505,33 @@ static int findBatch(CompilerOptions options, int64_t &fits,
   return 0;
 }
 
-/// The machine that `--machine measured` stands for.
+/// Sets the file of the machine to plan for, none for built-in figures: what
+/// --machine says, else what the environment says, else this one, measured, if
+/// it is what code is generated for.
 static void resolveMachine(PipelineOptions &pipeline) {
+  bool isNative = pipeline.target == "cpu" &&
+                  (pipeline.arch.empty() || pipeline.arch == "native");
+  bool isDefault = pipeline.machine.empty();
+  if (isDefault && isNative) {
+    const char *setting = std::getenv(kMachineVariable);
+    pipeline.machine = setting && *setting ? setting : "measured";
+  }
+  if (pipeline.machine == "built-in")
+    pipeline.machine.clear();
   if (pipeline.machine != "measured")
     return;
   if (pipeline.target != "cpu")
     throw runtime::usageError("--machine", "measures CPUs, not GPUs",
                               "name a file with the GPU's figures");
-  pipeline.machine = findMeasuredProfile();
+  try {
+    pipeline.machine = findMeasuredProfile();
+  } catch (const runtime::Error &error) {
+    if (!isDefault)
+      throw;
+    llvm::errs() << "note: plans with built-in figures of this CPU: "
+                 << error.getWhat() << "\n";
+    pipeline.machine.clear();
+  }
 }
 
 int ingot::compile(CompilerOptions options) {

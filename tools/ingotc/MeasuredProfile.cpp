@@ -2,16 +2,19 @@
 
 #include "tools/ingotc/MeasuredProfile.h"
 
+#include "runtime/abi/Processor.h"
 #include "runtime/core/Error.h"
 #include "runtime/core/File.h"
+#include "runtime/core/machine/ControlGroups.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
+#include "llvm/Support/raw_ostream.h"
 #include "llvm/TargetParser/Host.h"
 
+#include <cstdlib>
 #include <filesystem>
-#include <thread>
 
 using namespace ingot;
 
@@ -27,13 +30,17 @@ std::string ingot::findMeasuredProfile() {
   llvm::sys::path::append(path, "ingot");
   if (std::error_code error = llvm::sys::fs::create_directories(path))
     throw fail(path + ": " + error.message());
-  llvm::sys::path::append(
-      path,
-      llvm::formatv("machine-{0}-{1}-{2}.json", llvm::sys::getHostCPUName(),
-                    std::thread::hardware_concurrency(), INGOT_VERSION)
-          .str());
+  const char *level = std::getenv(abi::kMaxIsaVariable);
+  std::string most = level && *level ? std::string("-") + level : "";
+  llvm::sys::path::append(path, llvm::formatv("machine-{0}{1}-{2}-{3}.json",
+                                              llvm::sys::getHostCPUName(), most,
+                                              runtime::countProcessors(),
+                                              INGOT_VERSION)
+                                    .str());
   if (llvm::sys::fs::exists(path))
     return path.str().str();
+  llvm::errs() << "note: measuring this machine once, for some seconds; "
+               << kMachineVariable << "=built-in does without\n";
   std::filesystem::path bin = runtime::getExecutablePath();
   std::string program = bin.replace_filename("ingot-measure").string();
   std::string message;

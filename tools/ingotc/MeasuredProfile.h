@@ -12,9 +12,14 @@
 
 namespace ingot {
 
+/// The environment variable that says which machine is planned for where
+/// --machine does not: built-in, measured or a file.
+inline constexpr const char *kMachineVariable = "INGOT_MACHINE";
+
 /// Returns the profile that ingot-measure wrote of this machine: once for a
-/// model of CPU, number of threads and version, in the user's cache directory.
-/// The first call measures. Throws failure.
+/// model of CPU, level of INGOT_MAX_ISA, number of threads and version, in the
+/// user's cache directory. The first call measures, and says so on stderr.
+/// Throws failure.
 std::string findMeasuredProfile();
 
 } // namespace ingot

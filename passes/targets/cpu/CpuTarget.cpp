@@ -13,8 +13,7 @@
 #include "passes/targets/host/Object.h"
 #include "passes/targets/host/Passes.h"
 #include "passes/targets/host/ScalarPasses.h"
-
-#include <thread>
+#include "runtime/core/machine/ControlGroups.h"
 
 using namespace mlir;
 using namespace ingot;
@@ -47,7 +46,7 @@ llvm::json::Object CpuTarget::describe() const {
 
 Machine CpuTarget::describeMachine() const {
   return describeMachine(getHost().features,
-                         std::max(1u, std::thread::hardware_concurrency()));
+                         static_cast<unsigned>(runtime::countProcessors()));
 }
 
 Machine CpuTarget::describeMachine(ArrayRef<std::string> features,

@@ -247,7 +247,7 @@ def machine_cached(ingot):
     command = ingot.ingotc(MLP.model, "-o", ingot.path("t"), *MLP.compile_flags("sgd"), "--machine", "measured")
     cache, file = ingot.path("cache"), ingot.path("file")
     environment = {"XDG_CACHE_HOME": str(cache)}
-    ingot.succeed(command, env=environment)
+    check("measuring this machine" in ingot.succeed(command, env=environment).err, "measures without a word")
     (kept,) = cache.glob("ingot/machine-*.json")
     figures = kept.read_text()
     ingot.succeed(command, env=environment)
@@ -257,3 +257,23 @@ def machine_cached(ingot):
     file.write_text("")
     environment["XDG_CACHE_HOME"] = str(file)
     ingot.check_error(command, 1, "--machine measured", env=environment)
+
+
+@case("machine-default")
+def machine_default(ingot):
+    """Without --machine the profile that is kept is used, for this CPU alone; without one, built-in figures."""
+    command = ingot.ingotc(MLP.model, "-o", ingot.path("t"), *MLP.compile_flags("sgd"))
+    cache, file = ingot.path("cache"), ingot.path("file")
+    environment = {"XDG_CACHE_HOME": str(cache), "INGOT_MACHINE": "", "INGOT_MAX_ISA": "x86-64-v2"}
+    check("measuring this machine" in ingot.succeed(command, env=environment).err, "measures without a word")
+    (kept,) = cache.glob("ingot/machine-*-x86-64-v2-*.json")
+    check(ingot.succeed(command, env=environment).err == "", "says something again")
+    kept.write_text('{"speed": 1}')
+    ingot.check_error(command, 3, kept.name, env=environment)
+    for flags in (["--machine", "built-in"], ["--arch", "x86-64-v2"]):
+        ingot.succeed([*command, *flags], env=environment)
+    ingot.succeed(command, env={**environment, "INGOT_MACHINE": "built-in"})
+    ingot.check_error(command, 3, "none.json", env={**environment, "INGOT_MACHINE": "none.json"})
+    file.write_text("")
+    answer = ingot.succeed(command, env={**environment, "XDG_CACHE_HOME": str(file)})
+    check("built-in figures" in answer.err, f"said {answer.err!r}")
