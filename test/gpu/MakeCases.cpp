@@ -19,6 +19,7 @@
 #include "passes/targets/Passes.h"
 #include "passes/targets/host/Object.h"
 #include "passes/targets/host/Passes.h"
+#include "test/gpu/RandomCases.h"
 #include "tools/ingot-eval/Compiled.h"
 #include "tools/ingot-eval/Slots.h"
 
@@ -179,38 +180,64 @@ static llvm::Expected<std::string> compile(ModuleOp module,
   return emitObject(**translated, host, options.level);
 }
 
+/// Writes `path`, unless the module has no cases.
+static llvm::Error writeCases(ModuleOp module, unsigned level,
+                              const std::string &arch,
+                              const std::string &path) {
+  PipelineOptions options;
+  options.target = "cuda";
+  options.arch = arch;
+  options.level = level;
+  auto object = compile(module, options);
+  if (!object)
+    return invalid(path + ": " + llvm::toString(object.takeError()));
+  if (object->empty())
+    return llvm::Error::success();
+  std::error_code error;
+  llvm::raw_fd_ostream out(path, error);
+  out << *object;
+  out.close();
+  if (error || out.has_error())
+    return invalid(path + ": cannot be written");
+  return llvm::Error::success();
+}
+
 /// Writes `folder`/NAME-ON.o for every file and level.
-static llvm::Error makeCases(const std::vector<std::string> &files,
+static llvm::Error makeCases(MLIRContext &context,
+                             const std::vector<std::string> &files,
                              const std::string &arch,
                              const std::string &folder) {
-  DialectRegistry registry;
-  registerIngotDialects(registry);
-  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
-  context.loadAllAvailableDialects();
   for (const std::string &file : files)
     for (unsigned level : {0u, 2u}) {
       OwningOpRef<ModuleOp> module =
           parseSourceFile<ModuleOp>(file, ParserConfig(&context));
       if (!module)
         return invalid(file + ": cannot be read");
-      PipelineOptions options;
-      options.target = "cuda";
-      options.arch = arch;
-      options.level = level;
-      auto object = compile(*module, options);
-      if (!object)
-        return invalid(file + ": " + llvm::toString(object.takeError()));
-      if (object->empty())
-        continue;
       std::string path = folder + "/" + llvm::sys::path::stem(file).str() +
                          "-O" + std::to_string(level) + ".o";
-      std::error_code error;
-      llvm::raw_fd_ostream out(path, error);
-      out << *object;
-      out.close();
-      if (error || out.has_error())
-        return invalid(path + ": cannot be written");
+      if (llvm::Error error = writeCases(*module, level, arch, path))
+        return error;
     }
+  return llvm::Error::success();
+}
+
+/// Writes `folder`/random-PRECISION-N.o, each of which has several graphs.
+static llvm::Error makeRandom(MLIRContext &context, int64_t count,
+                              const std::string &precision,
+                              const std::string &arch,
+                              const std::string &folder) {
+  constexpr int64_t most = 20;
+  uint64_t seed = 0;
+  for (int64_t file = 0; count > 0; ++file, count -= most) {
+    auto module =
+        makeRandomCases(context, seed, std::min(count, most), precision);
+    if (!module)
+      return module.takeError();
+    std::string path =
+        folder + "/random-" + precision + "-" + std::to_string(file) + ".o";
+    if (llvm::Error error = writeCases(**module, /*level=*/2, arch, path))
+      return error;
+  }
   return llvm::Error::success();
 }
 
@@ -219,11 +246,23 @@ int main(int argc, char **argv) {
                "ingot-gpu-cases"};
   std::vector<std::string> files;
   std::string arch = "sm_90", folder = ".";
-  app.add_option("FILES", files, "Modules with functions test_*")->required();
+  app.add_option("FILES", files, "Modules with functions test_*");
+  int64_t random = 0;
+  std::string precision = "fp32";
+  app.add_option("--random", random, "How many random graphs to compile");
+  app.add_option("--precision", precision, "Of random graphs")
+      ->check(CLI::IsMember({"fp32", "bf16", "fp16"}));
   app.add_option("--arch", arch, "The GPU's architecture");
   app.add_option("-o,--output", folder, "The folder to write objects to");
   CLI11_PARSE(app, argc, argv);
-  if (llvm::Error error = makeCases(files, arch, folder)) {
+  DialectRegistry registry;
+  registerIngotDialects(registry);
+  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+  context.loadAllAvailableDialects();
+  llvm::Error error = makeCases(context, files, arch, folder);
+  if (!error)
+    error = makeRandom(context, random, precision, arch, folder);
+  if (error) {
     llvm::errs() << "error: " << llvm::toString(std::move(error)) << "\n";
     return 1;
   }

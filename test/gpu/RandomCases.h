@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+//===----------------------------------------------------------------------===//
+//
+// Random graphs as tests of kernels for a GPU.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef INGOT_TEST_GPU_RANDOMCASES_H
+#define INGOT_TEST_GPU_RANDOMCASES_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "llvm/Support/Error.h"
+
+namespace ingot {
+
+/// Makes a module of functions test_N, a random graph for each of `count` seeds
+/// from `first` on, with its arguments as constants. In bf16 or fp16, these are
+/// the next graphs of which something is computed in that precision; `first`
+/// then becomes the seed after the last one.
+llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>>
+makeRandomCases(mlir::MLIRContext &context, uint64_t &first, int64_t count,
+                const std::string &precision);
+
+} // namespace ingot
+
+#endif // INGOT_TEST_GPU_RANDOMCASES_H
