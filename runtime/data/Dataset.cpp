@@ -442,6 +442,7 @@ void Dataset::fillInput(const Shard &shard, int64_t within,
   const Column &column = shard.columns[findColumn(input)];
   Value value = shard.reader->read(column.field, within, workspace.storage);
   if (column.recipe) {
+    workspace.cache = options.cache.get();
     column.recipe->apply(value, input, place, context, workspace,
                          shard.reader->describe(column.field, within));
     return;
@@ -534,6 +535,9 @@ void Dataset::printNotes(Console &console) const {
     std::lock_guard lock(badMutex);
     taken.swap(notes);
   }
+  if (options.cache)
+    if (auto note = options.cache->takeNote())
+      taken.push_back(*note);
   for (const std::string &note : taken)
     console.noteOnce(note);
 }

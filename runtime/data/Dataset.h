@@ -56,6 +56,8 @@ struct DatasetOptions {
   /// data set, and so are those that are too long unless this is the last one.
   int64_t longerThan = 0;
   bool isLast = true;
+  /// Where decoded pictures are kept; null if they are not.
+  std::shared_ptr<PictureCache> cache = nullptr;
   /// The lengths of all sequences, which data sets of the same files share:
   /// the first one measures them.
   std::shared_ptr<std::vector<int64_t>> lengths = nullptr;

@@ -50,11 +50,19 @@ void ingot::runtime::fillRows(const BatchPlan &plan,
   }
 }
 
+/// Returns the batches in a queue.
+static int64_t countSlots(int64_t bytes) {
+  return std::clamp(kMostBytes / std::max<int64_t>(bytes, 1), kFewest, kMost);
+}
+
+int64_t ingot::runtime::getQueueBytes(int64_t bytes) {
+  return countSlots(bytes) * bytes;
+}
+
 BatchQueue::BatchQueue(Planner planner, int64_t bytes,
                        const QueueOptions &options)
     : planner(std::move(planner)), options(options), slotBytes(bytes),
-      slots(static_cast<size_t>(std::clamp(
-          kMostBytes / std::max<int64_t>(bytes, 1), kFewest, kMost))) {
+      slots(static_cast<size_t>(countSlots(bytes))) {
   for (Slot &slot : slots)
     slot.memory = Block(static_cast<size_t>(bytes), "batches of data");
   for (int64_t i = 0; i < options.workers.value_or(1); ++i)

@@ -56,6 +56,9 @@ struct QueueTimes {
   int64_t tokens = 0, room = 0;
 };
 
+/// Returns the bytes of memory that a queue of batches of `bytes` bytes has.
+int64_t getQueueBytes(int64_t bytes);
+
 /// A bounded queue of batches, in order. Workers take parts of the next batch
 /// that is not complete, so that the first one comes as soon as it can. What is
 /// in a batch depends on its plan, the seed and nothing else.

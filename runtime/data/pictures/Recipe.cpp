@@ -71,7 +71,7 @@ static Area drawArea(int64_t width, int64_t height, Draws &draws) {
   return {(width - side) / 2, (height - side) / 2, side, side};
 }
 
-Recipe::Geometry Recipe::plan(const PictureSize &size,
+Recipe::Geometry Recipe::plan(const PictureSize &size, size_t first, size_t end,
                               const SampleContext &context,
                               const std::string &where) const {
   Geometry result;
@@ -94,7 +94,8 @@ Recipe::Geometry Recipe::plan(const PictureSize &size,
     resize(x, std::max<int64_t>(width, 1));
     resize(y, std::max<int64_t>(height, 1));
   };
-  for (const Step &step : steps) {
+  for (size_t i = first; i < end; ++i) {
+    const Step &step = steps[i];
     bool isCrop = step.kind == Kind::Crop || step.kind == Kind::CenterCrop;
     if (isCrop && (step.width > x.count || step.height > y.count))
       throw badInput(where,
@@ -238,6 +239,71 @@ static bool readArray(const Value &value, int64_t channels, Picture &picture) {
   return true;
 }
 
+std::optional<size_t> Recipe::countFixed(bool isTraining) const {
+  size_t fixed = 0;
+  for (; fixed < steps.size(); ++fixed) {
+    Kind kind = steps[fixed].kind;
+    if (isTraining &&
+        (kind == Kind::Crop || kind == Kind::ResizedCrop || kind == Kind::Flip))
+      break;
+  }
+  // A picture that is resized twice is not one that is resized once.
+  for (size_t i = fixed; i < steps.size(); ++i)
+    if (steps[i].kind == Kind::Resize || steps[i].kind == Kind::ResizedCrop)
+      return std::nullopt;
+  return fixed;
+}
+
+void Recipe::decode(const Value &value, bool isGray, const PictureSize &size,
+                    Geometry &geometry, Picture &decoded,
+                    const std::string &where) {
+  AxisMap &x = geometry.x, &y = geometry.y;
+  // The pixels that the result depends on.
+  auto getRange = [](const AxisMap &axis, int64_t pixels, int64_t &first,
+                     int64_t &count) {
+    double support = axis.getSupport(), most = static_cast<double>(pixels);
+    double end = axis.start + static_cast<double>(axis.count) * axis.step;
+    first = static_cast<int64_t>(
+        std::clamp(std::floor(axis.start - support), 0.0, most - 1));
+    count =
+        static_cast<int64_t>(std::clamp(std::ceil(end + support),
+                                        static_cast<double>(first) + 1, most)) -
+        first;
+  };
+  Area area;
+  getRange(x, size.width, area.x, area.width);
+  getRange(y, size.height, area.y, area.height);
+  int64_t reduced = 1;
+  auto shrink = static_cast<int64_t>(std::min({x.step, y.step, 8.0}));
+  Area held =
+      decodePicture(value.bytes, isGray, area, shrink, decoded, reduced, where);
+  for (auto [axis, first] : {std::pair(&x, held.x), std::pair(&y, held.y)}) {
+    axis->start =
+        axis->start / static_cast<double>(reduced) - static_cast<double>(first);
+    axis->step /= static_cast<double>(reduced);
+  }
+}
+
+void Recipe::makeKept(const Value &value, bool isGray, size_t fixed,
+                      const SampleContext &context, Workspace &workspace,
+                      const std::string &where) const {
+  // The version of what is kept, and all that it depends on.
+  std::string made = isGray ? "1 gray" : "1 color";
+  for (size_t i = 0; i < fixed; ++i)
+    made += " " + std::to_string(static_cast<int>(steps[i].kind)) + ":" +
+            std::to_string(steps[i].height) + "x" +
+            std::to_string(steps[i].width);
+  PictureCache::Key key = PictureCache::makeKey(value.bytes, made);
+  Picture &kept = workspace.kept;
+  if (workspace.cache->find(key, kept))
+    return;
+  PictureSize size = readPictureSize(value.bytes, where);
+  Geometry geometry = plan(size, 0, fixed, context, where);
+  decode(value, isGray, size, geometry, workspace.decoded, where);
+  resample(workspace.decoded, geometry.x, geometry.y, kept, workspace.resample);
+  workspace.cache->add(key, kept);
+}
+
 void Recipe::apply(const Value &value, const InputSpec &input, char *place,
                    const SampleContext &context, Workspace &workspace,
                    const std::string &where) const {
@@ -252,36 +318,23 @@ void Recipe::apply(const Value &value, const InputSpec &input, char *place,
   PictureLayout layout = getPictureLayout(input);
   Picture &decoded = workspace.decoded;
   Geometry geometry;
-  if (value.kind == Value::Kind::Bytes) {
+  std::optional<size_t> fixed;
+  if (workspace.cache && value.kind == Value::Kind::Bytes)
+    fixed = countFixed(context.isTraining);
+  bool isGray = layout.channels == 1;
+  const Picture *from = &decoded;
+  if (fixed) {
+    makeKept(value, isGray, *fixed, context, workspace, where);
+    from = &workspace.kept;
+    geometry =
+        plan({from->width, from->height}, *fixed, steps.size(), context, where);
+  } else if (value.kind == Value::Kind::Bytes) {
     PictureSize size = readPictureSize(value.bytes, where);
-    geometry = plan(size, context, where);
-    AxisMap &x = geometry.x, &y = geometry.y;
-    // The pixels that the result depends on.
-    auto getRange = [](const AxisMap &axis, int64_t pixels, int64_t &first,
-                       int64_t &count) {
-      double support = axis.getSupport(), most = static_cast<double>(pixels);
-      double end = axis.start + static_cast<double>(axis.count) * axis.step;
-      first = static_cast<int64_t>(
-          std::clamp(std::floor(axis.start - support), 0.0, most - 1));
-      count =
-          static_cast<int64_t>(std::clamp(
-              std::ceil(end + support), static_cast<double>(first) + 1, most)) -
-          first;
-    };
-    Area area;
-    getRange(x, size.width, area.x, area.width);
-    getRange(y, size.height, area.y, area.height);
-    int64_t reduced = 1;
-    auto shrink = static_cast<int64_t>(std::min({x.step, y.step, 8.0}));
-    Area held = decodePicture(value.bytes, layout.channels == 1, area, shrink,
-                              decoded, reduced, where);
-    for (auto [axis, first] : {std::pair(&x, held.x), std::pair(&y, held.y)}) {
-      axis->start = axis->start / static_cast<double>(reduced) -
-                    static_cast<double>(first);
-      axis->step /= static_cast<double>(reduced);
-    }
+    geometry = plan(size, 0, steps.size(), context, where);
+    decode(value, isGray, size, geometry, decoded, where);
   } else if (readArray(value, layout.channels, decoded)) {
-    geometry = plan({decoded.width, decoded.height}, context, where);
+    geometry =
+        plan({decoded.width, decoded.height}, 0, steps.size(), context, where);
   } else {
     throw badInput(where,
                    "a recipe takes a picture, or an array of u8 with its "
@@ -298,7 +351,7 @@ void Recipe::apply(const Value &value, const InputSpec &input, char *place,
                        std::to_string(layout.width),
                    "add resize:" + std::to_string(layout.height) + "x" +
                        std::to_string(layout.width) + " to --input " + name);
-  resample(decoded, geometry.x, geometry.y, workspace.made, workspace.resample);
+  resample(*from, geometry.x, geometry.y, workspace.made, workspace.resample);
   writePicture(workspace.made, geometry.isFlipped, input, place, workspace);
 }
 

@@ -10,6 +10,7 @@
 #define INGOT_RUNTIME_DATA_PICTURES_RECIPE_H
 
 #include "runtime/core/Manifest.h"
+#include "runtime/data/files/PictureCache.h"
 #include "runtime/data/pictures/Resample.h"
 #include "runtime/data/readers/Reader.h"
 #include "runtime/data/sequences/SequenceRecipe.h"
@@ -34,7 +35,9 @@ struct SampleContext {
 /// Memory that a thread uses again for the next sample.
 struct Workspace {
   std::string storage;
-  Picture decoded, made;
+  Picture decoded, made, kept;
+  /// Where decoded pictures are kept; null if they are not.
+  PictureCache *cache = nullptr;
   ResampleScratch resample;
   std::vector<float> row;
   /// Two rows that are mixed.
@@ -80,6 +83,10 @@ public:
   const Mixing *getMixing() const { return mixing ? &*mixing : nullptr; }
   /// Whether bytes of text are taken.
   bool readsText() const { return takesText; }
+  /// Whether --cache has a use for pictures of this recipe.
+  bool canKeep(bool isTraining) const {
+    return takesPictures() && countFixed(isTraining);
+  }
   /// What the recipe says of sequences; null if it is not about them.
   const SequenceRecipe *getSequence() const {
     return sequence ? &*sequence : nullptr;
@@ -117,7 +124,20 @@ private:
                     const std::string &rest);
   void checkSteps() const;
   void addNormalization(const std::string &values);
-  Geometry plan(const PictureSize &size, const SampleContext &context,
+  /// Plans the steps from `first` to `end`.
+  Geometry plan(const PictureSize &size, size_t first, size_t end,
+                const SampleContext &context, const std::string &where) const;
+  /// Returns how many steps come before the first random one, if what follows
+  /// takes pixels as they are, so that the result can be kept; else nothing.
+  std::optional<size_t> countFixed(bool isTraining) const;
+  /// Decodes what the geometry needs of a picture, and moves the geometry to
+  /// that.
+  static void decode(const Value &value, bool isGray, const PictureSize &size,
+                     Geometry &geometry, Picture &decoded,
+                     const std::string &where);
+  /// Makes the picture after the fixed steps, or takes it from the cache.
+  void makeKept(const Value &value, bool isGray, size_t fixed,
+                const SampleContext &context, Workspace &workspace,
                 const std::string &where) const;
   void writePicture(const Picture &picture, bool isFlipped,
                     const InputSpec &input, char *place,

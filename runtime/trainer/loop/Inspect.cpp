@@ -8,6 +8,7 @@
 #include "runtime/trainer/loop/Inspect.h"
 
 #include "runtime/core/text/Text.h"
+#include "runtime/data/loading/BatchQueue.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -65,6 +66,20 @@ static const FunctionSpec &findLargestStep(const Manifest &manifest) {
   return *largest;
 }
 
+/// Returns the memory of the batches that are made ahead of the steps.
+static int64_t getDataBytes(const Manifest &manifest) {
+  int64_t most = 0;
+  for (size_t v = 0; v < manifest.variants.size(); ++v) {
+    int64_t bytes = 0;
+    for (const InputSpec &input :
+         manifest.findFunction("train_step", v)->inputs)
+      if (input.isBatched())
+        bytes += input.getAlignedBytes();
+    most = std::max(most, bytes);
+  }
+  return getQueueBytes(most);
+}
+
 static ordered_json describeInputs(const FunctionSpec &step) {
   auto inputs = ordered_json::array();
   for (const InputSpec &input : step.inputs)
@@ -89,6 +104,7 @@ std::string ingot::runtime::inspectAsJson(const Manifest &manifest,
   json["peak_bytes"] = getMemory(manifest, step, "peak_bytes", ranks);
   for (const char *part : memoryParts)
     json[part] = getMemory(manifest, step, part, ranks);
+  json["data_bytes"] = getDataBytes(manifest);
   json["live"] = ordered_json::array();
   for (const LiveTensor &tensor : step.live)
     json["live"].push_back({{"kind", tensor.kind},
@@ -158,6 +174,8 @@ std::string ingot::runtime::inspectAsText(const Manifest &manifest,
     text += fmt::format("  {:<18}{:>12}\n", name.substr(0, name.rfind('_')),
                         formatBytes(getMemory(manifest, step, part, ranks)));
   }
+  text += fmt::format("batches ahead of it {:>11}\n",
+                      formatBytes(getDataBytes(manifest)));
   constexpr size_t maxListed = 12;
   if (!step.live.empty())
     text += "\nlargest at the peak\n";

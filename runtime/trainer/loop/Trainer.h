@@ -113,6 +113,8 @@ private:
   /// Properties of the run, which a resumed run inherits from its checkpoint.
   int64_t seed = 0, resumedSamples = 0;
   bool shuffle = true;
+  /// The pictures of --cache; null without it.
+  std::shared_ptr<PictureCache> cache;
   /// Samples by variant; null where a variant has none.
   Datasets data, evalData;
   std::optional<Sampler> sampler;

@@ -46,7 +46,18 @@ Datasets Trainer::open(const DataFiles &files, const Function &function) {
   DatasetOptions how;
   how.recipes = options.recipes;
   how.skipBad = options.skipBad;
-  if (function.spec->name == "train_step" && shuffle)
+  if (!options.cache.empty() && !cache)
+    cache =
+        std::make_shared<PictureCache>(options.cache, options.cacheMiB << 20);
+  how.cache = cache;
+  bool isTraining = function.spec->name == "train_step";
+  bool canKeep = std::any_of(
+      options.recipes.begin(), options.recipes.end(),
+      [&](const auto &recipe) { return recipe.second.canKeep(isTraining); });
+  if (cache && !canKeep)
+    console.noteOnce("--cache has nothing to keep: no picture has a part of "
+                     "its recipe before the random ones that ends resizing");
+  if (isTraining && shuffle)
     how.packSeed = static_cast<uint64_t>(seed);
   return openByVariant(files.files, variants, console, how);
 }

@@ -40,6 +40,8 @@ OutputPaths ingot::runtime::collectPaths(const Options &options,
   if (options.isGiven("--tensorboard"))
     paths.addOutput("--tensorboard", options.tensorboard,
                     OutputPaths::Kind::Folder, {"events.out.tfevents."});
+  if (options.isGiven("--cache"))
+    paths.addOutput("--cache", options.cache, OutputPaths::Kind::Folder);
   addFile("--log", options.log);
   addFile("--log", options.getConfigurationPath());
   addFile("--export", options.exportPath);

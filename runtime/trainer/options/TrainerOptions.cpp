@@ -97,6 +97,19 @@ void OptionTable::addData(Options &options) {
           ""))
       ->capture_default_str()
       ->group(group);
+  CLI::Option *cache =
+      app.add_option("--cache", options.cache,
+                     "Keep decoded and resized pictures in this folder, for "
+                     "the next epochs and other runs")
+          ->type_name("DIR")
+          ->group(group);
+  app.add_option("--cache-mb", options.cacheMiB,
+                 "The most MiB of pictures in the folder of --cache")
+      ->type_name("N")
+      ->check(atLeast(1))
+      ->needs(cache)
+      ->capture_default_str()
+      ->group(group);
   app.add_option("--skip-bad", options.skipBad,
                  "Samples and files that may be bad and are left out")
       ->type_name("N")

@@ -36,6 +36,9 @@ struct Options {
   /// needs.
   std::optional<int64_t> workers;
   int64_t skipBad = 0;
+  /// The folder of decoded pictures, empty for none, and the most MiB in it.
+  std::string cache;
+  int64_t cacheMiB = 16384;
   std::optional<int64_t> epochs, steps, evalEvery, saveEvery;
   bool noShuffle = false;
   /// The default is 0, or the checkpoint's seed when resuming.

@@ -3,8 +3,11 @@
 
 import io
 import json
+import os
 import struct
+import subprocess
 import tarfile
+import time
 import zlib
 
 import numpy as np
@@ -226,3 +229,66 @@ def recipes(ingot):
     ingot.check_error([*run, "--input", "image=from:nothing,decode"], 3, "nothing: no such field")
     ingot.check_error(run, 3, "text or a picture")
     ingot.check_error([*run, "--workers", "many"], 2, "--workers")
+
+
+@case("pictures-cache")
+def cached(ingot):
+    """Pictures from the folder of --cache give the same losses, and damaged ones are made again."""
+    trainer, (folder, _) = picture_trainer(ingot, "--batch", "8"), write_pictures(ingot)
+    flags = ["--data", folder, "--input", RECIPE, "--epochs", "3", "--seed", "4"]
+    want, kept = losses(ingot, trainer, *flags), ingot.path("kept")
+    check(losses(ingot, trainer, *flags, "--cache", kept) == want, "the cache changes losses")
+    files = sorted(kept.rglob("*.picture"))
+    check(len(files) == 48, f"{len(files)} pictures are kept")
+    files[0].write_bytes(files[0].read_bytes()[:100])
+    check(losses(ingot, trainer, *flags, "--cache", kept) == want, "a damaged picture changes losses")
+    ingot.check_error([trainer, *flags, "--cache-mb", "5"], 2, "--cache")
+    plan = json.loads(ingot.succeed([trainer, "--inspect=json"]).out)
+    check(plan["data_bytes"] == 8 * 8 * (3 * 64 * 4 + 8), f"{plan['data_bytes']} bytes ahead of the step")
+
+
+@case("pictures-mixed")
+def mixed(ingot):
+    """Mixup and cutmix: the same losses on any workers and ranks; evaluation mixes nothing."""
+    folder, _ = write_pictures(ingot)
+    path = write_model(ingot, PICTURES, w=(192, 4))
+    build = ["--loss", "bce-with-logits", "--optimizer", "sgd", "--data-parallel"]
+    one, two = (ingot.compile(path, *build, "--batch", n) for n in ("8", "4"))
+    flags = ["--data", folder, "--input", "labels=one-hot,smooth:0.1", "--steps", "12", "--seed", "4"]
+    plain = losses(ingot, one, *flags, "--input", RECIPE)
+    for steps in ("mixup:0.5", "cutmix:1", "mixup:0.5,cutmix:1"):
+        recipe = ["--input", f"{RECIPE},{steps}"]
+        want = losses(ingot, one, *flags, *recipe, "--workers", "0")
+        check(want != plain, f"{steps} changes nothing")
+        check(losses(ingot, one, *flags, *recipe, "--workers", "4") == want, f"{steps}: other losses with workers")
+        got = [row["loss"] for row in run_ranks(ingot, 2, two, *flags, *recipe)[0]]
+        check(np.allclose(got, want, rtol=1e-5), f"{steps} on two ranks: {got} instead of {want}")
+    pass_over = ["--steps", "0", "--eval-data", folder, "--input", "labels=one-hot"]
+    results = [
+        ingot.train(one, *pass_over, "--input", RECIPE + extra)[1][-1]["eval_loss"] for extra in ("", ",mixup:0.5")
+    ]
+    check(results[0] == results[1], f"evaluation is mixed: {results}")
+    integers = picture_trainer(ingot, "--batch", "8")
+    error = [integers, "--data", folder, "--epochs", "1", "--input", f"{RECIPE},mixup:0.5"]
+    ingot.check_error(error, 2, "--input image", "as probabilities")
+
+
+@case("data-truncated-while-read")
+def truncated(ingot):
+    """A file that becomes shorter ends the run with its name, not with a signal; --skip-bad goes on with the others."""
+    path = write_model(ingot, TOKENS, table=(32, 8), w=(8, 32))
+    trainer = ingot.compile(path, "--loss", "cross-entropy", "--batch", "4")
+    rows = np.arange(4096 * 16).reshape(4096, 16) % 32
+    folder = ingot.path("x").parent
+    for skip, code in (("0", 3), ("1", 0)):
+        log = folder / f"log{skip}"
+        for name in ("a", "b"):
+            np.savez(folder / f"{name}.npz", ids=rows, labels=rows)
+        run = [trainer, "--data", folder / "a.npz", folder / "b.npz", "--log", log, "--skip-bad", skip, "--lr", "1e-5"]
+        process = subprocess.Popen([str(w) for w in [*run, "--steps", "20000"]], stderr=subprocess.PIPE, text=True)
+        while process.poll() is None and not (log.exists() and log.read_text().count("\n") > 20):
+            time.sleep(0.01)
+        os.truncate(folder / "a.npz", 40000)
+        err = process.communicate(timeout=120)[1]
+        check(process.returncode == code, f"exit {process.returncode}: {err}")
+        check("a.npz: the file was truncated while it was read: it has 40000 of" in err, err)
