@@ -44,6 +44,14 @@ struct ingot_observer {
   virtual void called(int32_t function, int64_t kernel) = 0;
 };
 
+/// Is told of every kernel and library call before it begins, so that what it
+/// is about to write can be read first.
+struct ingot_gate {
+  virtual ~ingot_gate() = default;
+  /// Takes indices into the manifest, as in ingot_event.
+  virtual void enter(int32_t function, int64_t kernel) = 0;
+};
+
 namespace ingot::runtime {
 class Device;
 } // namespace ingot::runtime
@@ -108,6 +116,8 @@ struct ingot_context {
   std::vector<ingot_event> events;
   /// Receives notifications; may be null.
   ingot_observer *observer = nullptr;
+  /// Is told of kernels; may be null.
+  ingot_gate *gate = nullptr;
   /// Null in a run with one rank.
   ingot::runtime::Communicator *ranks = nullptr;
   int64_t rank = 0, rankCount = 1;
@@ -133,12 +143,14 @@ ElementRange getElements(const ingot_context *context, const Desc *desc,
                   context->rankCount);
 }
 
-/// The execution of one entry point, which profiles time and the observer is
-/// notified of.
+/// The execution of one entry point, which profiles time, and the gate and the
+/// observer are notified of.
 class ProfileScope {
 public:
   ProfileScope(ingot_context *context, int64_t kernel)
       : context(context), kernel(kernel) {
+    if (context->gate)
+      context->gate->enter(context->function, kernel);
     if (context->profiling)
       begin = std::chrono::steady_clock::now();
   }

@@ -209,6 +209,21 @@ static KernelOutput readOutput(const Field &field, const Manifest &manifest) {
   return output;
 }
 
+static std::vector<StateRange> readStateWrites(const Field &field,
+                                               const Manifest &manifest) {
+  std::vector<StateRange> ranges;
+  for (const Field &item : field.getItems()) {
+    std::vector<int64_t> numbers;
+    for (const Field &number : item.getItems())
+      numbers.push_back(number.getCount());
+    if (numbers.size() != 2 || numbers[0] > manifest.stateBytes ||
+        numbers[1] > manifest.stateBytes - numbers[0])
+      throw item.makeError("not a range of the states");
+    ranges.push_back({numbers[0], numbers[1]});
+  }
+  return ranges;
+}
+
 /// The axis in `cross-entropy:AXIS`.
 static std::optional<int64_t> readClassAxis(const std::string &loss) {
   constexpr std::string_view name = "cross-entropy:";
@@ -274,6 +289,8 @@ static FunctionSpec readFunction(const Field &field, const Manifest &manifest) {
       if (item.has("outputs"))
         for (const Field &written : item["outputs"].getItems())
           kernel.outputs.push_back(readOutput(written, manifest));
+      if (item.has("state_writes"))
+        kernel.stateWrites = readStateWrites(item["state_writes"], manifest);
       kernel.bytes = item["bytes"].getCount();
       kernel.flops = item["flops"].getCount();
       if (item.has("bound_us"))

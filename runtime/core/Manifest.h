@@ -119,6 +119,11 @@ struct GradientSpec {
   KernelOutput place;
 };
 
+/// A range of the block of states.
+struct StateRange {
+  int64_t offset = 0, bytes = 0;
+};
+
 struct KernelSpec {
   std::string name, kind;
   /// What the kernel is for in a training step: forward, backward, optimizer or
@@ -128,6 +133,9 @@ struct KernelSpec {
   std::vector<KernelOutput> outputs;
   /// The gradients that are complete when the kernel has ended.
   std::vector<GradientSpec> gradients;
+  /// What the kernel writes in the block of states; absent if that is not
+  /// known.
+  std::optional<std::vector<StateRange>> stateWrites = std::nullopt;
   int64_t bytes = 0, flops = 0;
   /// The least time on the machine it was compiled for; 0 if unknown.
   double boundMicroseconds = 0;

@@ -43,6 +43,18 @@ Block::~Block() {
     munmap(data, mapped);
 }
 
+void Block::touch() const {
+  // Newer kernels have a call for it, which takes half the time.
+  constexpr int populateWrite = 23;
+  if (mapped == 0 || madvise(data, mapped, populateWrite) == 0)
+    return;
+  constexpr size_t page = 4096;
+  for (size_t at = 0; at < mapped; at += page) {
+    volatile char *byte = data + at;
+    *byte = *byte;
+  }
+}
+
 void Block::swap(Block &other) noexcept {
   std::swap(data, other.data);
   std::swap(size, other.size);

@@ -28,6 +28,10 @@ public:
   }
   ~Block();
 
+  /// Makes the system provide all pages now, without changing what they hold.
+  /// Nothing else may write to the block meanwhile.
+  void touch() const;
+
   char *getData() const { return data; }
   size_t getSize() const { return size; }
 

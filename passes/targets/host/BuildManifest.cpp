@@ -130,6 +130,31 @@ static json::Array describeGradients(ArrayAttr gradients) {
   return described;
 }
 
+/// Returns the [offset, bytes] of what a call writes in the block of states, of
+/// any type; nothing if that is not known.
+static std::optional<json::Array> describeStateWrites(exec::AbiCall call) {
+  SmallVector<MemoryEffects::EffectInstance> effects;
+  cast<MemoryEffectOpInterface>(call.getOperation()).getEffects(effects);
+  json::Array writes;
+  for (const MemoryEffects::EffectInstance &effect : effects) {
+    if (!isa<MemoryEffects::Write>(effect.getEffect()))
+      continue;
+    auto buffer = effect.getValue()
+                      ? effect.getValue().getDefiningOp<exec::BufferOp>()
+                      : exec::BufferOp();
+    if (!buffer)
+      return std::nullopt;
+    if (buffer.getSpace() != exec::Space::State)
+      continue;
+    auto type = cast<MemRefType>(buffer.getType());
+    int64_t bits = type.getElementType().getIntOrFloatBitWidth();
+    writes.push_back(json::Array{
+        static_cast<int64_t>(buffer.getOffset()),
+        countSpanned(type) * static_cast<int64_t>(llvm::divideCeil(bits, 8))});
+  }
+  return writes;
+}
+
 /// Describes the kernels of a step in the order of their descriptors' indices.
 static json::Array describeCalls(exec::StepOp step) {
   json::Array kernels;
@@ -150,6 +175,8 @@ static json::Array describeCalls(exec::StepOp step) {
                         {"outputs", describeOutputs(call)},
                         {"bytes", call.getCallBytes()},
                         {"flops", call.getCallFlops()}};
+    if (auto writes = describeStateWrites(call))
+      kernel["state_writes"] = std::move(*writes);
     if (auto bound = op.getAttrOfType<FloatAttr>(exec::kBoundAttr))
       kernel["bound_us"] = bound.getValueAsDouble() * 1e6;
     auto part = op.getAttrOfType<StringAttr>(exec::kPartAttr);

@@ -307,6 +307,8 @@ void Trainer::trainStep() {
     inspect([&] { inspector->endStep(step); });
   if (profiler)
     profiler->endStep(step);
+  if (average && saver)
+    saver->finishCopy();
   if (average && !progress->wasLastSkipped())
     average->update();
 }
@@ -347,6 +349,8 @@ void Trainer::finishSteps(size_t inFlight) {
 
 std::optional<Evaluation> Trainer::evaluateWeights() {
   auto exchange = [&] {
+    if (average && saver)
+      saver->finishCopy();
     if (average)
       average->exchange();
   };
@@ -440,6 +444,8 @@ void Trainer::run() {
             batch.samples);
       });
   startFeed();
+  if (saver && (options.saveEvery || !options.best.empty()))
+    saver->prepare(average ? &*average : nullptr);
   // A run that may go back needs something to go back to.
   bool goesBack = options.nan == NanPolicy::Rollback && totalSteps > step;
   if (goesBack && options.resume.empty())

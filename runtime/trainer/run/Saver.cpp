@@ -16,7 +16,7 @@ using namespace ingot::runtime;
 Saver::Saver(Session &session, Communicator &ranks, Outcome &outcome,
              Console &console, const std::string &folder, int64_t keep)
     : session(session), ranks(ranks), outcome(outcome), console(console),
-      folder(folder), keep(keep) {
+      folder(folder), keep(keep), snapshot(session) {
   if (ranks.getRank() != 0)
     return;
   lock.emplace(folder);
@@ -49,6 +49,13 @@ CheckpointContent Saver::collect(const CheckpointInfo &info,
   if (average)
     average->addTo(content.state);
   return content;
+}
+
+void Saver::prepare(const WeightAverage *average) {
+  if (!hasShards() && session.getRunsAhead() == 0)
+    // The average has no values before the first step.
+    snapshot.prepare(collect({}, nullptr).state,
+                     average ? average->getBytes() : 0);
 }
 
 void Saver::write(const CheckpointContent &content, const Retention &retention,
@@ -98,8 +105,11 @@ void Saver::save(const CheckpointInfo &info, const WeightAverage *average,
     saveShards(info, average, retention);
     return;
   }
-  // A disk that is only a little slow delays the run; a slower one does not.
-  constexpr std::chrono::milliseconds patience{2000};
+  // A disk that is only a little slow delays the run; a slower one does not,
+  // nor one that has much to write.
+  constexpr int64_t much = int64_t(64) << 20;
+  std::chrono::milliseconds patience{
+      session.getManifest().stateBytes < much ? 2000 : 20};
   bool isLate = writer.isRetrying() || !writer.waitFor(patience);
   if (isLate && !isBest) {
     if (!saidLate && !writer.isRetrying())
@@ -116,9 +126,11 @@ void Saver::save(const CheckpointInfo &info, const WeightAverage *average,
   content->constantsCrc = constantsCrc;
   // The host's copy of a device's state does not change until the next one.
   if (session.getRunsAhead() == 0)
-    snapshot.take(session, content->state);
-  writer.start(info.step,
-               [this, content, retention] { write(*content, retention); });
+    snapshot.take(content->state);
+  writer.start(info.step, [this, content, retention] {
+    snapshot.wait();
+    write(*content, retention);
+  });
 }
 
 void Saver::saveLast(const CheckpointInfo &info, const WeightAverage *average,

@@ -39,6 +39,11 @@ public:
   /// Waits for what is being written, and saves this step unless that was it.
   void saveLast(const CheckpointInfo &info, const WeightAverage *average,
                 bool isBest);
+  /// Plans for copies of the state, which save() makes.
+  void prepare(const WeightAverage *average);
+  /// Copies what is left to copy of a step that is being saved, before anything
+  /// but a kernel writes states.
+  void finishCopy() { snapshot.finish(); }
   /// Waits until nothing reads the state or writes to the folder.
   void wait();
   /// Warns of what went wrong since the last call.

@@ -2,35 +2,47 @@
 
 #include "runtime/trainer/state/Snapshot.h"
 
-#include "runtime/core/Device.h"
+#include "runtime/abi/Align.h"
 #include "runtime/trainer/state/StateValues.h"
 
-#include <algorithm>
-#include <cstring>
+#include <csignal>
 
 using namespace ingot::runtime;
+namespace abi = ingot::abi;
 
-void ingot::runtime::copyAll(const Session &session,
-                             const std::vector<CopyRange> &ranges) {
-  constexpr int64_t most = int64_t(1) << 20;
-  std::vector<CopyRange> pieces;
-  for (const CopyRange &range : ranges)
-    for (int64_t at = 0; at < range.bytes; at += most)
-      pieces.push_back(
-          {range.to + at, range.from + at, std::min(most, range.bytes - at)});
-  session.getDevice().forEach(
-      static_cast<int64_t>(pieces.size()), [&](int64_t i) {
-        std::memcpy(pieces[i].to, pieces[i].from,
-                    static_cast<size_t>(pieces[i].bytes));
-      });
-}
+/// Copies begin on cache lines.
+static constexpr int64_t kAlignment = 64;
 
-void Snapshot::take(const Session &session, SafeTensors &tensors) {
-  const Manifest &manifest = session.getManifest();
-  auto align = [](int64_t bytes) { return (bytes + 63) / 64 * 64; };
+static int64_t countBytes(const SafeTensors &tensors) {
   int64_t size = 0;
   for (const auto &[name, tensor] : tensors.tensors)
-    size += align(tensor.getBytes());
+    size += abi::alignTo(tensor.getBytes(), kAlignment);
+  return size;
+}
+
+Snapshot::~Snapshot() { joinToucher(); }
+
+void Snapshot::joinToucher() {
+  if (toucher.joinable())
+    toucher.join();
+}
+
+void Snapshot::prepare(const SafeTensors &tensors, int64_t more) {
+  joinToucher();
+  block = Block(countBytes(tensors) + more,
+                "the copy of the state for checkpoints");
+  // Signals are for the thread that trains.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  toucher = std::thread([this] { block.touch(); });
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+void Snapshot::take(SafeTensors &tensors) {
+  const Manifest &manifest = session.getManifest();
+  joinToucher();
+  int64_t size = countBytes(tensors);
   if (static_cast<int64_t>(block.getSize()) < size)
     block = Block(size, "the copy of the state for checkpoints");
   std::vector<CopyRange> ranges;
@@ -42,7 +54,7 @@ void Snapshot::take(const Session &session, SafeTensors &tensors) {
     return to;
   };
   for (auto &[name, tensor] : tensors.tensors) {
-    next = block.getData() + align(next - block.getData());
+    next = block.getData() + abi::alignTo(next - block.getData(), kAlignment);
     int64_t bytes = tensor.getBytes();
     if (!tensor.pieces) {
       tensor.data = {place(tensor.data.data(), bytes),
@@ -60,5 +72,5 @@ void Snapshot::take(const Session &session, SafeTensors &tensors) {
       joinPieces(upper, lower, elements, take);
     };
   }
-  copyAll(session, ranges);
+  copy.start(ranges);
 }

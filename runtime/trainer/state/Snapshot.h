@@ -11,33 +11,42 @@
 
 #include "runtime/checkpoint/SafeTensors.h"
 #include "runtime/core/Memory.h"
-#include "runtime/trainer/loop/Session.h"
+#include "runtime/trainer/state/DelayedCopy.h"
 
-#include <map>
-#include <string>
+#include <thread>
 
 namespace ingot::runtime {
 
 class Snapshot {
 public:
-  /// Copies the bytes of tensors that are in memory, and of the states that
-  /// others are split into, with all threads. The views in `tensors` become
-  /// views of the copy, which is valid until the next call.
-  void take(const Session &session, SafeTensors &tensors);
+  explicit Snapshot(Session &session) : session(session), copy(session) {}
+  Snapshot(const Snapshot &) = delete;
+  Snapshot &operator=(const Snapshot &) = delete;
+  ~Snapshot();
+
+  /// Allocates the memory for copies of tensors like these and of `more` bytes,
+  /// and makes the system provide it while the first steps run: a page that is
+  /// touched first by the copy costs several times what the copy does. Throws
+  /// failure.
+  void prepare(const SafeTensors &tensors, int64_t more = 0);
+  /// Starts to copy the bytes of tensors that are in memory, and of the states
+  /// that others are split into (DelayedCopy). The views in `tensors` become
+  /// views of the copy, which is valid once the copy is done, until the next
+  /// call. Throws failure.
+  void take(SafeTensors &tensors);
+  /// As in DelayedCopy.
+  void finish() { copy.finish(); }
+  void wait() const { copy.wait(); }
 
 private:
-  /// Kept from one checkpoint to the next: new memory would cost more than the
-  /// copy.
-  Block block;
-};
+  void joinToucher();
 
-/// Copies with all threads of the session's device.
-struct CopyRange {
-  char *to;
-  const char *from;
-  int64_t bytes;
+  Session &session;
+  /// Kept from one checkpoint to the next.
+  Block block;
+  std::thread toucher;
+  DelayedCopy copy;
 };
-void copyAll(const Session &session, const std::vector<CopyRange> &ranges);
 
 } // namespace ingot::runtime
 

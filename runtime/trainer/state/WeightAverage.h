@@ -35,6 +35,8 @@ public:
   /// the same bits. Does nothing before the first update.
   void exchange();
 
+  /// Returns the bytes that the average has in a checkpoint, at most.
+  int64_t getBytes() const { return static_cast<int64_t>(block.getSize()); }
   /// Adds the average to the tensors of a checkpoint, as NAME/ema.
   void addTo(SafeTensors &state) const;
   /// Reads it from there; without it, the average starts with the next update.
